@@ -1,0 +1,57 @@
+package message
+
+import "time"
+
+// ChatState is where a chat stands.
+type ChatState string
+
+// The states of a chat.
+const (
+	ChatOn     ChatState = "on"
+	ChatPaused ChatState = "paused"
+	ChatOver   ChatState = "ended"
+)
+
+// Chat is a relay among two or more participants: what one says is delivered to all
+// others. A session is in one chat at a time.
+type Chat struct {
+	ID           ID            `json:"id"`
+	Name         string        `json:"name,omitempty"`
+	State        ChatState     `json:"state"`
+	Why          string        `json:"why,omitempty"` // of paused and ended
+	Participants []Participant `json:"participants"`
+	Limits       Limits        `json:"limits"`
+	Started      time.Time     `json:"started"`
+	Ended        *time.Time    `json:"ended,omitempty"`
+}
+
+// Participant is a session in a chat.
+type Participant struct {
+	Session  ID     `json:"session"`
+	Name     string `json:"name"`
+	Number   int    `json:"number"` // from 1, in the order of joining; never used again in its chat
+	Role     string `json:"role,omitempty"`
+	MaySpeak bool   `json:"may_speak"` // true by default; policies set it
+	Left     bool   `json:"left,omitempty"`
+}
+
+// Limits are the settings of a chat that keep it from running away, and how its words
+// are shown. The zero value of each field means its default.
+type Limits struct {
+	Depth     int    `json:"depth,omitempty"`      // agent turns by cause; 20
+	Rate      int    `json:"rate,omitempty"`       // deliveries a minute to one pane; 20
+	Bytes     int    `json:"bytes,omitempty"`      // bytes an hour to one pane; 4 MiB
+	LineBreak string `json:"line_break,omitempty"` // for readers of lines; " ⏎ "
+	Header    string `json:"header,omitempty"`     // "attribution" (default) or "both"
+}
+
+// Stats counts what passed through a chat since it started.
+type Stats struct {
+	Chat       ID                   `json:"chat"`
+	Turns      int                  `json:"turns"`
+	Deliveries map[ReceiptState]int `json:"deliveries"`     // by the state that each is in now
+	Depth      int                  `json:"depth"`          // greatest depth so far
+	Captures   int                  `json:"captures"`       // looks taken at its panes
+	LatencyP50 time.Duration        `json:"latency_p50_ns"` // from the end of a turn to submitted
+	LatencyP99 time.Duration        `json:"latency_p99_ns"`
+}

@@ -1,0 +1,124 @@
+package message
+
+import (
+	"slices"
+	"time"
+)
+
+// Delivery is one message on its way to one session. Its text is put together by the
+// sink, in the form that the program there reads: Head, Separator and Body for a program
+// that takes a paste, Head, one space and the joined Body for a reader of lines.
+type Delivery struct {
+	ID        ID       `json:"id"`
+	Message   Envelope `json:"message"`
+	Target    ID       `json:"target"`               // the session that is to receive it
+	Chat      ID       `json:"chat,omitempty"`       // the chat that it belongs to, if any
+	Head      string   `json:"head"`                 // attribution `[Name] (1):` or header `AI[local:…] |`
+	Separator string   `json:"separator"`            // "\n\n" after an attribution, " " after a header
+	LineBreak string   `json:"line_break,omitempty"` // what stands for a line break in a reader of lines; "" is " ⏎ "
+	Attempt   int      `json:"attempt"`              // 1 for the first time that a sink is handed it
+	Typed     bool     `json:"typed,omitempty"`      // bytes may have reached the pane already: never paste it again
+}
+
+// ReceiptState is what is known of a delivery.
+type ReceiptState string
+
+// The states of a delivery, in their order, and its ends.
+const (
+	Queued    ReceiptState = "queued"    // on disk here
+	Held      ReceiptState = "held"      // waits for a person or for a safe moment; the reason says which
+	Typed     ReceiptState = "typed"     // bytes may have reached the pane; written down before the first of them
+	Submitted ReceiptState = "submitted" // the agent took it
+	Answered  ReceiptState = "answered"  // its turn ended, the words are known
+	Failed    ReceiptState = "failed"    // refused or undeliverable
+	Expired   ReceiptState = "expired"   // its time passed before anything was typed
+	Uncertain ReceiptState = "uncertain" // typed, and what became of it cannot be proven
+)
+
+// Final reports whether no other state follows s.
+func (s ReceiptState) Final() bool {
+	switch s {
+	case Answered, Failed, Expired, Uncertain:
+		return true
+	}
+	return false
+}
+
+// May reports whether a delivery in state s may go on to state next. The order never goes
+// back, but for queued and held, which change places until something is typed, and for
+// typed, which becomes held while our text provably stands in the composer and something
+// keeps Enter away. A repeated state is allowed where its reason or evidence may change.
+func (s ReceiptState) May(next ReceiptState) bool {
+	return slices.Contains(successors[s], next)
+}
+
+// successors of each state; the final ones have none. The empty state is a delivery that
+// nothing was written about yet.
+var successors = map[ReceiptState][]ReceiptState{
+	"":        {Queued, Failed},
+	Queued:    {Held, Typed, Failed, Expired, Uncertain},
+	Held:      {Queued, Held, Typed, Submitted, Failed, Expired, Uncertain},
+	Typed:     {Typed, Held, Submitted, Failed, Uncertain},
+	Submitted: {Answered, Failed, Uncertain},
+}
+
+// Evidence is what a state or a receipt rests on.
+type Evidence struct {
+	Source string    `json:"source"`           // screen, transcript, hook, status, process, tty, tmux
+	Says   string    `json:"says"`             // rendered, emptied, consumed, …: in words
+	Weight string    `json:"weight,omitempty"` // exact or approximate
+	At     time.Time `json:"at"`
+}
+
+// Receipt is one step of a delivery, with what it rests on.
+type Receipt struct {
+	Delivery  ID           `json:"delivery"`
+	Message   ID           `json:"message"`
+	Target    ID           `json:"target"`
+	State     ReceiptState `json:"state"`
+	Reason    Reason       `json:"reason,omitempty"` // why it is held, failed, expired or uncertain
+	Evidence  []Evidence   `json:"evidence,omitempty"`
+	Sanitised int          `json:"sanitised,omitempty"` // characters that the sink removed or changed
+	Words     string       `json:"words,omitempty"`     // with answered: what the agent said
+	At        time.Time    `json:"at"`
+}
+
+// Reason says, in words that a person reads, why a delivery is held, has failed or is
+// uncertain, or why a pane may not be typed into. The constants are part of the contract
+// of --json.
+type Reason string
+
+// The reasons. Each is held unless the comment says otherwise.
+const (
+	AgentGone       Reason = "agent gone"            // held in a chat, failed for a single message
+	AgentWorking    Reason = "agent working"         // no prompt yet
+	InComposer      Reason = "draft in the composer" // a person's text
+	OursInComposer  Reason = "our text stands in the composer"
+	CopyMode        Reason = "pane in a mode"      // copy mode, view mode, choose-tree
+	Synchronised    Reason = "synchronised window" // failed
+	InputOff        Reason = "input of the pane is off"
+	PaneDead        Reason = "pane is dead"              // as agent gone
+	PaneReplaced    Reason = "pane runs another process" // as agent gone
+	PaneMissing     Reason = "pane is gone"              // as agent gone
+	NotInFront      Reason = "another program is in front"
+	PasswordPrompt  Reason = "terminal does not echo (a password prompt?)"
+	AlternateScreen Reason = "a full-screen program is shown"
+	UnknownScreen   Reason = "screen not recognised"
+	LineTooLong     Reason = "line too long" // failed
+	BodyTooLong     Reason = "body too long" // failed
+	NotEmpty        Reason = "composer not provably empty"
+	Paused          Reason = "chat paused"
+	AtDepthLimit    Reason = "depth limit reached"
+	AtRateLimit     Reason = "rate limit reached"
+	AtByteLimit     Reason = "byte limit reached"
+	ChatEnded       Reason = "chat ended"                              // failed; uncertain if our text stands in the composer
+	ReleasedPane    Reason = "pane was released"                       // failed
+	NotSeen         Reason = "text was not seen in the composer"       // uncertain
+	NotTaken        Reason = "text was not seen to leave the composer" // uncertain
+	TmuxSilent      Reason = "tmux did not answer"                     // uncertain once typed
+	TmuxRefused     Reason = "pane changed while we looked"            // held for a moment, then tried anew
+	SidecarEnded    Reason = "sidecar ended"                           // uncertain once typed, else failed
+	Duplicate       Reason = "duplicate id"                            // failed: the first one counts
+	TurnOverdue     Reason = "no answer in time"
+	NothingToType   Reason = "nothing left to type" // failed: the sanitiser removed all of it
+)

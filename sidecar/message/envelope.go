@@ -1,0 +1,94 @@
+package message
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// MaxBody is the most bytes that the body of a message may have: 1 MiB.
+const MaxBody = 1 << 20
+
+// Kinds of message: words of the protocol that a message came by. The list is open; these
+// are the ones that the sidecar makes itself.
+const (
+	KindMessage = "message" // one discrete message, by `intercom send`
+	KindTurn    = "turn"    // what an agent said in a chat
+	KindSay     = "say"     // what a person said into a chat
+)
+
+// Origin says what kind of author a message has.
+type Origin string
+
+// The origins.
+const (
+	OriginHuman  Origin = "human"
+	OriginAgent  Origin = "agent"
+	OriginSystem Origin = "system"
+	OriginRemote Origin = "remote"
+)
+
+// Trust says how the author of a message is known.
+type Trust string
+
+// The levels of trust.
+const (
+	TrustPerson   Trust = "person"                // a person of this uid at the command line
+	TrustVerified Trust = "session-verified"      // a session, identified by its process
+	TrustRegister Trust = "registered-repository" // a repository that a person enabled
+	TrustLoopback Trust = "loopback-unverified"   // whoever reached a loopback port
+	TrustRemote   Trust = "remote"                // another computer
+)
+
+// LocalComputer is the name by which the own computer goes.
+const LocalComputer = "local"
+
+// Address names a peer. Only the fields that its kind of peer has are set.
+type Address struct {
+	Computer   string `json:"computer,omitempty"`   // "" and "local" both mean this one
+	Session    ID     `json:"session,omitempty"`    // an agent's stay in a pane
+	Port       int    `json:"port,omitempty"`       // a talk port
+	Repository string `json:"repository,omitempty"` // an AEA repository
+	Member     string `json:"member,omitempty"`     // a team member
+	Name       string `json:"name,omitempty"`       // what attribution shows
+	Number     int    `json:"number,omitempty"`     // the participant's number in its chat; a person is 0
+}
+
+// Envelope is one thing said by one peer. It is the message of every protocol: each is
+// mapped to it on entry and from it on exit.
+type Envelope struct {
+	ID               ID                `json:"id"`
+	Thread           ID                `json:"thread,omitempty"` // the chat, or the conversation of its protocol
+	From             Address           `json:"from"`
+	To               []Address         `json:"to,omitempty"` // empty: the others of its chat
+	Type             string            `json:"type"`
+	Priority         string            `json:"priority,omitempty"`
+	Subject          string            `json:"subject,omitempty"`
+	Body             string            `json:"body"`
+	InReplyTo        ID                `json:"in_reply_to,omitempty"`
+	RequiresResponse bool              `json:"requires_response,omitempty"`
+	Tags             []string          `json:"tags,omitempty"`
+	Origin           Origin            `json:"origin"`
+	Trust            Trust             `json:"trust"`
+	Depth            int               `json:"depth"` // agent turns, by cause, since a person's last word
+	Created          time.Time         `json:"created"`
+	Truncated        bool              `json:"truncated,omitempty"` // the body is not all that was said
+	Meta             map[string]string `json:"meta,omitempty"`
+}
+
+// Validate checks what every message must have, whatever protocol it came by: an id, a
+// type, and a body that is valid UTF-8 of at most MaxBody bytes.
+func (e Envelope) Validate() error {
+	switch {
+	case e.ID == "":
+		return errors.New("message has no id")
+	case e.Type == "":
+		return fmt.Errorf("message %s has no type", e.ID)
+	case len(e.Body) > MaxBody:
+		return fmt.Errorf("message %s: body of %d bytes, the most is %d", e.ID, len(e.Body), MaxBody)
+	case !utf8.ValidString(e.Body):
+		return fmt.Errorf("message %s: body is not valid UTF-8", e.ID)
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+// Package message is the vocabulary of the sidecar: every type that crosses from one
+// layer to another lives here, so that a layer can be understood without its neighbours.
+// It owns no state and starts no goroutine.
+package message
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// ID names a message, delivery, session, chat or turn: a UUIDv7 in its canonical
+// lower-case text form, so that ids sort by the time at which they were made.
+type ID string
+
+// NewID makes a fresh id. It panics only if the machine has no source of randomness.
+func NewID() ID { return ID(uuid.Must(uuid.NewV7()).String()) }
+
+// ParseID checks that s is a UUID of any version and returns it in canonical form.
+func ParseID(s string) (ID, error) {
+	u, err := uuid.Parse(s)
+	if err != nil {
+		return "", fmt.Errorf("id %q: %w", s, err)
+	}
+	return ID(u.String()), nil
+}
+
+// Short is the last eight digits of the id, which are random: enough to tell the ids of
+// one listing apart. It is for people; commands accept it where it is unambiguous.
+func (i ID) Short() string {
+	if len(i) < 8 {
+		return string(i)
+	}
+	return string(i[len(i)-8:])
+}

@@ -1,0 +1,101 @@
+package message_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+var states = []message.ReceiptState{
+	"", message.Queued, message.Held, message.Typed, message.Submitted,
+	message.Answered, message.Failed, message.Expired, message.Uncertain,
+}
+
+func TestReceiptState_final_states_have_no_successor(t *testing.T) {
+	for _, from := range states {
+		for _, to := range states {
+			if from.Final() {
+				assert.False(t, from.May(to), "%q → %q", from, to)
+			}
+			if to == "" {
+				assert.False(t, from.May(to), "%q → nothing", from)
+			}
+		}
+	}
+}
+
+// Once bytes may be in the pane, a delivery never again counts as merely waiting to be
+// typed, nor as expired: both would let it be typed a second time.
+func TestReceiptState_typed_never_becomes_queued_or_expired(t *testing.T) {
+	assert.False(t, message.Typed.May(message.Queued))
+	assert.False(t, message.Typed.May(message.Expired))
+	assert.False(t, message.Submitted.May(message.Held))
+	assert.False(t, message.Submitted.May(message.Typed))
+	assert.True(t, message.Typed.May(message.Held), "our text stands, a dialog keeps Enter away")
+}
+
+func TestReceiptState_answered_only_after_submitted(t *testing.T) {
+	for _, from := range states {
+		assert.Equal(t, from == message.Submitted, from.May(message.Answered), "%q", from)
+	}
+}
+
+func TestID_sorts_by_time_and_parses_back(t *testing.T) {
+	var last message.ID
+	for range 100 {
+		id := message.NewID()
+		parsed, err := message.ParseID(strings.ToUpper(string(id)))
+		require.NoError(t, err)
+		assert.Equal(t, id, parsed)
+		assert.Greater(t, string(id), string(last))
+		last = id
+	}
+	_, err := message.ParseID("not an id")
+	assert.ErrorContains(t, err, `"not an id"`)
+}
+
+func TestEnvelope_Validate(t *testing.T) {
+	good := message.Envelope{ID: message.NewID(), Type: message.KindMessage, Body: "words"}
+	require.NoError(t, good.Validate())
+	for _, bad := range []struct {
+		name   string
+		change func(*message.Envelope)
+		want   string
+	}{
+		{"no id", func(e *message.Envelope) { e.ID = "" }, "no id"},
+		{"no type", func(e *message.Envelope) { e.Type = "" }, "no type"},
+		{"too long", func(e *message.Envelope) { e.Body = strings.Repeat("x", message.MaxBody+1) }, "1048577 bytes"},
+		{"not UTF-8", func(e *message.Envelope) { e.Body = "\xff" }, "UTF-8"},
+	} {
+		t.Run(bad.name, func(t *testing.T) {
+			e := good
+			bad.change(&e)
+			assert.ErrorContains(t, e.Validate(), bad.want)
+		})
+	}
+	good.Body = strings.Repeat("x", message.MaxBody)
+	assert.NoError(t, good.Validate(), "the limit itself still goes")
+}
+
+func TestEnvelope_survives_JSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := message.Envelope{
+			ID: message.NewID(), Type: rapid.String().Draw(t, "type"), Body: rapid.String().Draw(t, "body"),
+			From:    message.Address{Name: rapid.String().Draw(t, "name"), Number: rapid.IntRange(0, 99).Draw(t, "number")},
+			Depth:   rapid.IntRange(0, 99).Draw(t, "depth"),
+			Created: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "at"), 0).UTC(),
+		}
+		text, err := json.Marshal(e)
+		require.NoError(t, err)
+		var back message.Envelope
+		require.NoError(t, json.Unmarshal(text, &back))
+		assert.Equal(t, e, back)
+	})
+}

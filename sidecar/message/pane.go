@@ -1,0 +1,58 @@
+package message
+
+import "time"
+
+// PaneState is what the program in a pane is doing, as far as we can tell.
+type PaneState string
+
+// The states. Only Idle is ever typed into.
+const (
+	Idle    PaneState = "idle"    // composer live and empty
+	Working PaneState = "working" // no composer: the agent works
+	Blocked PaneState = "blocked" // a dialog, or another program in front
+	Draft   PaneState = "draft"   // a person's text stands in the composer
+	History PaneState = "history" // copy mode and its like
+	Shell   PaneState = "shell"   // the agent has gone, a shell is there
+	Dead    PaneState = "dead"    // nothing runs
+	Unknown PaneState = "unknown" // not recognised
+)
+
+// Process names a process beyond the reuse of its number: by pid and start time.
+type Process struct {
+	PID   int    `json:"pid"`
+	Start uint64 `json:"start"` // clock ticks since boot, from /proc/PID/stat; 0 where the system does not tell
+	Name  string `json:"name,omitempty"`
+}
+
+// Session is one agent's stay in one pane. It lives from its adoption until the pane or
+// the program ends, or a person releases it.
+type Session struct {
+	ID         ID         `json:"id"`
+	Name       string     `json:"name"` // unique among those present, [A-Za-z0-9._-]{1,64}
+	Title      string     `json:"title,omitempty"`
+	Computer   string     `json:"computer"`
+	Pane       string     `json:"pane"` // tmux pane id, %7
+	TTY        string     `json:"tty,omitempty"`
+	Profile    string     `json:"profile"`
+	Prompt     string     `json:"prompt,omitempty"` // what the composer of a line program shows when it is empty
+	PaneProc   Process    `json:"pane_process"`     // what tmux started in the pane
+	Foreground Process    `json:"foreground"`       // leader of the terminal's foreground group when adopted: the agent
+	State      PaneState  `json:"state,omitempty"`
+	StateWhy   string     `json:"state_why,omitempty"`
+	Adopted    time.Time  `json:"adopted"`
+	Ended      *time.Time `json:"ended,omitempty"`
+	EndReason  string     `json:"end_reason,omitempty"`
+}
+
+// Turn is one uninterrupted stretch of an agent's own work, from its source of words.
+type Turn struct {
+	ID        ID        `json:"id"`
+	Session   ID        `json:"session"`
+	Words     string    `json:"words"`               // what it said to its reader
+	Answers   []ID      `json:"answers,omitempty"`   // the deliveries that were submitted since the last turn
+	Person    bool      `json:"person,omitempty"`    // a person typed into the pane since the last turn
+	Source    string    `json:"source"`              // screen, transcript, hook
+	Skipped   bool      `json:"skipped,omitempty"`   // lines are missing, and the words say where
+	Truncated bool      `json:"truncated,omitempty"` // words beyond MaxBody were cut
+	Ended     time.Time `json:"ended"`
+}

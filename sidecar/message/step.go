@@ -1,0 +1,58 @@
+package message
+
+import "time"
+
+// Verb is what a policy decides about a message.
+type Verb string
+
+// The verbs.
+const (
+	VerbDeliver Verb = "deliver"
+	VerbAck     Verb = "ack"
+	VerbAsk     Verb = "ask"
+	VerbHold    Verb = "hold"
+	VerbBounce  Verb = "bounce"
+	VerbDrop    Verb = "drop"
+)
+
+// Verdict is the decision about one message.
+type Verdict struct {
+	Message ID        `json:"message"`
+	Verb    Verb      `json:"verb"`
+	Reason  string    `json:"reason,omitempty"`
+	Body    *string   `json:"body,omitempty"` // replaces the body on its way out; the journal keeps the original
+	To      []Address `json:"to,omitempty"`   // replaces the targets
+	By      string    `json:"by"`             // the policy, or "built in"
+	At      time.Time `json:"at"`
+}
+
+// Event is one thing that happened, for people and programs that watch: `intercom log`,
+// the demo, the face. Exactly one of the pointers is set, by Kind.
+type Event struct {
+	Seq      int64     `json:"seq"` // grows; its place in the journal
+	At       time.Time `json:"at"`
+	Kind     string    `json:"kind"` // message, receipt, chat, session, notice
+	Chat     ID        `json:"chat,omitempty"`
+	Message  *Envelope `json:"message,omitempty"`
+	Delivery *Delivery `json:"delivery,omitempty"` // beside Receipt: what it is about, without its body
+	Receipt  *Receipt  `json:"receipt,omitempty"`
+	Change   *Chat     `json:"change,omitempty"`
+	Session  *Session  `json:"session,omitempty"`
+	Notice   string    `json:"notice,omitempty"` // something a person must know of
+}
+
+// Step is all that one step of the relay writes down: one transaction of the journal.
+type Step struct {
+	Sessions   []Session  // made or changed, whole
+	Chats      []Chat     // made or changed, whole
+	Received   []Envelope // before anything is decided about them
+	Verdicts   []Verdict
+	Deliveries []Delivery // made; together with their verdict
+	Receipts   []Receipt  // appended
+	Notices    []string   // what a person was told
+}
+
+// Empty reports whether there is nothing to write.
+func (s Step) Empty() bool {
+	return len(s.Sessions)+len(s.Chats)+len(s.Received)+len(s.Verdicts)+len(s.Deliveries)+len(s.Receipts)+len(s.Notices) == 0
+}
