@@ -34,9 +34,10 @@ type Session struct {
 	Pane       string     `json:"pane"` // tmux pane id, %7
 	TTY        string     `json:"tty,omitempty"`
 	Profile    string     `json:"profile"`
-	Prompt     string     `json:"prompt,omitempty"` // what the composer of a line program shows when it is empty
-	PaneProc   Process    `json:"pane_process"`     // what tmux started in the pane
-	Foreground Process    `json:"foreground"`       // leader of the terminal's foreground group when adopted: the agent
+	Prompt     string     `json:"prompt,omitempty"`       // what the composer of a line program shows when it is empty
+	PromptIsRE bool       `json:"prompt_is_re,omitempty"` // Prompt is a regular expression (RE2) that a person gave
+	PaneProc   Process    `json:"pane_process"`           // what tmux started in the pane
+	Foreground Process    `json:"foreground"`             // leader of the terminal's foreground group when adopted: the agent
 	State      PaneState  `json:"state,omitempty"`
 	StateWhy   string     `json:"state_why,omitempty"`
 	Adopted    time.Time  `json:"adopted"`

@@ -1,0 +1,282 @@
+// Package delta turns successive captures of a pane into what its line program said:
+// every line once, in order, without what was typed into it, and with an explicit marker
+// where lines are missing. It works on sequences, never on sets of lines, so that the
+// same answer given twice counts twice. It is pure: a Tracker belongs to the goroutine
+// that made it, which is the loop of its pane.
+//
+// A Tracker keeps one log of joined lines:
+//
+//	log:  │ old lines (anchors) │ open line │ new lines … │ composer
+//	                              ▲ start
+//
+// The open line is the prompt as it stood when the last turn ended. It is the one line
+// that changes in place: input extends it, or the program erases it to print something
+// unasked. Each capture is laid over the log where their lines agree (align.go), and
+// replaces what it overlaps from the open line on, so that spinners and redraws leave
+// nothing behind. Where a capture agrees with nothing, a gap is noted between the two. At
+// the end of a turn the lines from the open line to the composer are read (read.go): what
+// we typed (echo.go) and what a person typed is taken out, the rest are words.
+package delta
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+const (
+	anchorMax = 2_000   // old lines kept to find the place again
+	deeper    = 2_000   // rows of history asked for where a capture agrees with nothing
+	deepest   = 20_000  // asked for once more before lines are given up
+	spentMax  = 64      // echoes remembered after they were taken
+	expectMax = 256     // echoes waited for; beyond, the oldest is forgotten
+	keepLines = 200_000 // of one turn, should they be that short; else message.MaxBody bytes
+)
+
+// unknown is the length of a gap that nobody counted.
+const unknown = -1
+
+// Prompt recognises the composer of a line program.
+type Prompt interface {
+	// Rest reports whether a captured line, its trailing blanks cut, begins with the
+	// prompt, and what follows it; "" where the composer is empty.
+	Rest(line string) (rest string, ok bool)
+}
+
+// Turn is what became of the pane since the turn before.
+type Turn struct {
+	Words     string // what the program printed; lines are parted by "\n"
+	Skipped   bool   // lines are missing; the words say where, unless there are none
+	Person    bool   // somebody else typed into the composer
+	Echoes    int    // expected texts that were seen to be taken
+	Truncated bool   // words beyond message.MaxBody were cut
+}
+
+// Tracker follows one pane.
+type Tracker struct {
+	prompt Prompt
+	more   []string // continuation prompts
+
+	log   []line
+	start int    // of the open line in log
+	open  string // the open line as it stood when it became that
+	top   bool   // the first line behind the last gap was the top of the history
+	based bool
+	asked int // rows of history asked for and not yet seen to suffice
+
+	expected []string // ink of what is typed, in order
+	spent    []string // ink of what was taken
+}
+
+// line is a line of the log, or, with gap set, a place where lines are missing: their
+// number, or unknown.
+type line struct {
+	text string
+	gap  int
+}
+
+// New makes a Tracker for the program with that prompt. The continuations are what its
+// composer may show before each line but the first.
+func New(prompt Prompt, continuations ...string) *Tracker {
+	return &Tracker{prompt: prompt, more: continuations}
+}
+
+// Baseline takes what the pane shows now as old: only what comes after it is new. The
+// lines are history and visible screen, joined where they wrap, plain, trailing blanks
+// cut; complete says that they begin at the top of the history. Texts still expected stay
+// expected.
+func (t *Tracker) Baseline(lines []string, complete bool) {
+	c := captured(lines)
+	t.log = t.log[:0]
+	for _, text := range c {
+		t.log = append(t.log, line{text: text})
+	}
+	t.based, t.top, t.asked = true, complete, 0
+	t.settle(len(t.log) - 1)
+}
+
+// Expect says that text is about to be typed into the pane. Its echo is taken out of the
+// words once; echoes come in the order of the calls.
+func (t *Tracker) Expect(text string) {
+	if text = ink(text); text == "" {
+		return
+	}
+	if len(t.expected) == expectMax {
+		t.expected = t.expected[1:]
+	}
+	t.expected = append(t.expected, text)
+}
+
+// Unexpect takes back the newest Expect of that text: it was not typed after all.
+func (t *Tracker) Unexpect(text string) {
+	text = ink(text)
+	for i := len(t.expected) - 1; i >= 0; i-- {
+		if t.expected[i] == text {
+			t.expected = append(t.expected[:i:i], t.expected[i+1:]...)
+			return
+		}
+	}
+}
+
+// Pending is the number of expected texts that were not seen to be taken: a text is taken
+// when something stands below it, so that it no longer is the composer.
+func (t *Tracker) Pending() int {
+	if len(t.expected) == 0 {
+		return 0
+	}
+	return len(t.expected) - t.read(t.log[min(t.start, len(t.log)):], inProgress).used
+}
+
+// Feed takes in a capture; lines and complete are as for Baseline. Where it agrees with
+// nothing known, or with too much of it, and there is more history, nothing is taken in
+// and need says how many rows of history the caller should capture and feed at once;
+// otherwise need is 0. A caller that cannot capture that much feeds what it has: after
+// two requests the capture is taken as it is.
+func (t *Tracker) Feed(lines []string, complete bool) (need int) {
+	if !t.based {
+		t.Baseline(lines, complete)
+		return 0
+	}
+	c := captured(lines)
+	if len(c) == 0 {
+		return 0 // nothing is shown: what comes next tells what that meant
+	}
+	fit := t.align(c, complete)
+	switch {
+	case complete:
+	case !fit.found && t.asked < deepest:
+		t.asked = map[bool]int{true: deeper, false: deepest}[t.asked < deeper]
+		return t.asked
+	case fit.found && !fit.sure && t.asked < deeper:
+		t.asked = deeper
+		return t.asked
+	}
+	t.asked = 0
+	if fit.found {
+		t.splice(c, fit, complete)
+	} else {
+		t.skip(c, complete)
+	}
+	t.bound()
+	return 0
+}
+
+// splice lays the capture over the log, where it agrees with it.
+func (t *Tracker) splice(c []string, fit fit, complete bool) {
+	live := t.live()
+	switch {
+	case fit.from == t.start && t.start >= live && (complete || fit.at >= t.start-live):
+		// The capture holds all that is known of the old lines, and all that is new.
+		t.start, t.top = live+fit.at, complete
+		fit.at, fit.from = 0, live
+	case fit.from < t.start: // old lines have changed: they are new again
+		t.start, t.top = fit.from, false
+	case fit.from == live:
+		t.top = complete && fit.at == 0
+	default:
+		t.top = t.top && fit.at > 0
+	}
+	t.log = t.log[:fit.from]
+	for _, text := range c[fit.at:] {
+		t.log = append(t.log, line{text: text})
+	}
+}
+
+// skip notes that the capture does not follow from what was known.
+func (t *Tracker) skip(c []string, complete bool) {
+	if n := len(t.log) - 1; n > t.start {
+		t.log = t.log[:n] // it may have been a spinner, or half a line
+	}
+	if n := len(t.log); n > 0 && t.log[n-1].gap != 0 {
+		t.log[n-1].gap = unknown
+	} else {
+		t.log = append(t.log, line{gap: unknown})
+	}
+	for _, text := range c {
+		t.log = append(t.log, line{text: text})
+	}
+	t.top = complete
+}
+
+// live is the index of the first line behind the last gap: no capture reaches across one.
+func (t *Tracker) live() int {
+	for i := len(t.log) - 1; i >= 0; i-- {
+		if t.log[i].gap != 0 {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// bound keeps the log from growing: old lines beyond the anchors go, and so does the
+// middle of a turn that is far longer than any message may be.
+func (t *Tracker) bound() {
+	if n := t.start - anchorMax; n > 0 {
+		t.log = append(t.log[:0:0], t.log[n:]...)
+		t.start = anchorMax
+		t.top = t.top && t.live() > 0
+	}
+	bytes, keep := 0, 0
+	for i := t.start; i < len(t.log); i++ {
+		bytes += len(t.log[i].text) + 1
+		if keep == 0 && (bytes > message.MaxBody || i-t.start == keepLines) {
+			keep = i + 1
+		}
+	}
+	tail := len(t.log) - anchorMax
+	if keep == 0 || tail-keep < anchorMax {
+		return
+	}
+	gone := 0
+	for _, l := range t.log[keep:tail] {
+		gone = plus(gone, l)
+	}
+	log := append(t.log[:0:0], t.log[:keep]...)
+	log = append(log, line{gap: gone})
+	t.log = append(log, t.log[tail:]...)
+	t.top = false
+}
+
+// plus adds a line, or what is missing in its place, to a number of missing lines.
+func plus(n int, l line) int {
+	switch {
+	case n == unknown || l.gap == unknown:
+		return unknown
+	case l.gap != 0:
+		return n + l.gap
+	}
+	return n + 1
+}
+
+// settle makes the line at index i of the log, which may be -1, the open line: all before
+// it is old.
+func (t *Tracker) settle(i int) {
+	lo := t.live()
+	i = max(i, lo)
+	if lo > 0 {
+		t.log = append(t.log[:0:0], t.log[lo:]...)
+		i -= lo
+	}
+	t.start, t.open = i, ""
+	if i < len(t.log) {
+		t.open = t.log[i].text
+	}
+	t.bound()
+}
+
+// captured copies a capture without the blanks at the ends of its lines, and without the
+// blank rows below its text.
+func captured(lines []string) []string {
+	n := len(lines)
+	for n > 0 && trim(lines[n-1]) == "" {
+		n--
+	}
+	c := make([]string, n)
+	for i := range c {
+		c[i] = strings.ToValidUTF8(trim(lines[i]), "\uFFFD")
+	}
+	return c
+}
+
+func trim(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) }

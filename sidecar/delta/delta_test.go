@@ -1,0 +1,250 @@
+package delta
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+const prompt = plainPrompt("> ")
+
+// A script of captures, each complete, lines parted by "/"; "·" is a blank line. A step
+// that begins with a sign does something else: "+" expects, "-" takes that back, "=" ends
+// the turn and names its words, with the signs e (echo), p (person), s (skipped).
+func TestTracker_captures(t *testing.T) {
+	tests := []struct {
+		name  string
+		steps []string
+	}{
+		{"an answer", []string{"welcome/>", "+hello", "welcome/> hello", "welcome/> hello/hi/>", "=e hi"}},
+		{"old content is not words", []string{"old 1/old 2/> old q/old a/>", "= none", "+q", "old 1/old 2/> old q/old a/> q/a/>", "=e a"}},
+		{"the same answer twice", []string{">", "+q", "> q/a/>", "=e a", "+q", "> q/a/> q/a/>", "=e a"}},
+		{"the same answer twice in a turn", []string{">", "+q", "> q/a/a/>", "=e a/a"}},
+		{"repeated and blank lines", []string{">", "+q", "> q/·/a/·/·/a/  in/a/·/>", "=e a/·/·/a/  in/a"}},
+		{"nothing printed", []string{">", "+q", "> q/>", "=e"}},
+		{"nothing happened", []string{"a/>", "a/>", "= none"}},
+		{"unasked, prompt erased and drawn again", []string{"a/>", "a/tick/>", "= tick", "a/tick/tick/>", "= tick"}},
+		{"unasked while our text stands in the composer", []string{"a/>", "+hello", "a/> hello", "a/tick/> hello", "a/tick/> hello/hi/>", "=e tick/hi"}},
+		{"unasked while our text is drawn, half of it left", []string{"a/>", "+hello", "a/> hel", "a/> hel/tick/> hello", "a/> hel/tick/> hello/hi/>", "=e tick/hi"}},
+		{"unasked above a draft", []string{"a/>", "a/> dra", "a/tick/> dra", "= tick", "a/tick/> draft/ok/>", "=p ok"}},
+		{"a person", []string{"a/>", "a/> by hand/ok/>", "=p ok"}},
+		{"a person who sends an empty line", []string{"a/>", "a/>/>", "= none"}},
+		{"a person adds to our text", []string{"a/>", "+hello", "a/> hello there/ok/>", "=ep ok"}},
+		{"agents quote", []string{"a/>", "+q", "a/> q/you said:/> q/> more/so what/>", "=e you said:/> q/> more/so what"}},
+		{"an echo further down", []string{"a/>", "+q", "a/first/> q/second/>", "=e first/second"}},
+		{"an echo that the program wraps", []string{"a/>", "+one two three", "a/> one/two/three/ok/>", "=e ok"}},
+		{"an echo of several lines", []string{"a/>", "+one\n\ntwo", "a/> one/·/... two/ok/>", "=e ok"}},
+		{"two echoes, one turn", []string{"a/>", "+q", "+r", "a/> q/1/> r/2/>", "=ee 1/2"}},
+		{"an echo that never came does not stop the next", []string{"a/>", "+lost", "+r", "a/> r/2/>", "=e 2"}},
+		{"taken back", []string{"a/>", "+q", "-q", "a/> q/2/>", "=p 2"}},
+		{"our text drawn twice", []string{"a/>", "+q", "a/> q/> q/2/>", "=e 2"}},
+		{"a spinner", []string{"a/>", "+q", "a/> q", "a/> q/| working", "a/> q// working", "a/> q/done/>", "=e done"}},
+		{"a spinner of several lines", []string{"a/b/c/>", "+q", "a/b/c/> q/1/2/3", "a/b/c/> q/4/5", "a/b/c/> q/x/>", "=e x"}},
+		{"a prompt in mid-turn is no end", []string{"a/>", "+q", "a/> q/one", "= none", "a/> q/one/>", "=e one"}},
+		{"the top is cut", []string{"1/2/3/4/5/6/>", "+q", "4/5/6/> q/a/>", "=e a"}},
+		{"the top is cut in mid-turn", []string{"1/2/3/>", "+q", "1/2/3/> q/a/b/c/d", "b/c/d/e/f", "d/e/f/g/>", "=e a/b/c/d/e/f/g"}},
+		{"the top is cut within a line", []string{"one long line/2/3/4/>", "+q", "long line/2/3/4/> q/a/>", "=e a"}},
+		{"our text is cut where it wraps", []string{"1/2/>", "+some long question", "1/2/> some long question/a/b/c/d", "question/a/b/c/d/e/>", "=e a/b/c/d/e"}},
+		{"history cleared, the screen stays", []string{"1/2/3/4/5/>", "4/5/>", "= none", "+q", "4/5/> q/a/>", "=e a"}},
+		{"history cleared and more", []string{"1/2/3/4/5/>", "+q", "5/> q/a/>", "=e a"}},
+		{"all cleared, nothing new", []string{"1/2/3/>", ">", "= none"}},
+		{"all cleared", []string{"1/2/3/>", "+q", "1/2/3/> q", "a/b/>", "=e [… unknown number of lines skipped]/a/b"}},
+		{"all cleared, our text below", []string{"1/2/3/>", "+q", "banner/> q/a/>", "=e [… unknown number of lines skipped]/banner/a"}},
+		{"all cleared, old text of ours", []string{"1/2/3/>", "+question", "1/2/3/> question/a/>", "=e a", "banner/> question/x/>", "= [… unknown number of lines skipped]/banner/x"}},
+		{"cleared in mid-turn, seen words stay", []string{"1/2/3/>", "+q", "1/2/3/> q/a/b/c", "x/y/z/>", "=e a/b/[… unknown number of lines skipped]/x/y/z"}},
+		{"the end of our text is all that is left of it", []string{"1/2/3/>", "+some very long question", "long question/a/b/>", "=e [… unknown number of lines skipped]/a/b"}},
+		{"the screen pushed into history", []string{"1/2/>", "+q", "1/2/> q/a/>/b/>", "=e a/>/b"}},
+		{"an old line changes in place", []string{"1/2/3/50%/5/>", "1/2/3/100%/5/>", "= none", "+q", "1/2/3/100%/5/> q/a/>", "=e a"}},
+		{"an old line goes", []string{"1/2/3/4/5/6/7/>", "1/2/4/5/6/7/>", "= none"}},
+		{"an old line goes, late", []string{"1/2/3/4/5/6/7/>", "1/2/3/4/5/7/>", "= none", "+q", "1/2/3/4/5/7/> q/a/>", "=e a"}},
+		{"an old line comes", []string{"1/2/3/4/5/6/7/>", "1/2/3/4/x/5/6/7/> q/a/>", "=p a"}},
+		{"a blank pane", []string{"·", "+q", "> q/a/>", "=e a"}},
+		{"a baseline in mid-work", []string{"1/2/wor", "1/2/working/a/>", "= a", "+q", "1/2/working/a/> q/b/>", "=e b"}},
+		{"a baseline on a spinner", []string{"1/2/| busy", "1/2// busy", "1/2/a/>", "= a"}},
+		{"lines of other protocols", []string{">", "+q", "> q/%begin 1 2 1/%output x/%end 1 2 1/>", "=e %begin 1 2 1/%output x/%end 1 2 1"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := New(prompt, "... ")
+			tr.Baseline(paper(tt.steps[0]), true)
+			for _, step := range tt.steps[1:] {
+				switch step[0] {
+				case '+':
+					tr.Expect(step[1:])
+				case '-':
+					tr.Unexpect(step[1:])
+				case '=':
+					signs, words, _ := strings.Cut(step[1:], " ")
+					turn, ok := tr.Turn(true)
+					if words == "none" {
+						assert.False(t, ok, "%+v", turn)
+						continue
+					}
+					require.True(t, ok, step)
+					assert.Equal(t, strings.Join(paper(words), "\n"), turn.Words)
+					assert.Equal(t, strings.Count(signs, "e"), turn.Echoes, "echoes")
+					assert.Equal(t, strings.Contains(signs, "p"), turn.Person, "person")
+					assert.Equal(t, strings.Contains(words, "["), turn.Skipped, "skipped")
+				default:
+					assert.Zero(t, tr.Feed(paper(step), true))
+				}
+			}
+		})
+	}
+}
+
+func TestTracker_Pending(t *testing.T) {
+	tr := New(prompt)
+	tr.Baseline(paper("a/>"), true)
+	assert.Zero(t, tr.Pending())
+	tr.Expect("question")
+	assert.Equal(t, 1, tr.Pending())
+	tr.Feed(paper("a/> quest"), true)
+	assert.Equal(t, 1, tr.Pending(), "half drawn")
+	tr.Feed(paper("a/> question"), true)
+	assert.Equal(t, 1, tr.Pending(), "it stands in the composer")
+	tr.Feed(paper("a/tick/> question"), true)
+	assert.Equal(t, 1, tr.Pending(), "it still does")
+	tr.Feed(paper("a/tick/> question/w"), true)
+	assert.Zero(t, tr.Pending(), "taken")
+	_, ok := tr.Turn(true)
+	assert.False(t, ok)
+	tr.Feed(paper("a/tick/> question/words/>"), true)
+	turn, ok := tr.Turn(true)
+	assert.True(t, ok)
+	assert.Equal(t, "tick\nwords", turn.Words)
+	assert.Zero(t, tr.Pending())
+}
+
+func TestTracker_Turn_withoutPrompt(t *testing.T) {
+	tr := New(prompt)
+	tr.Baseline(paper("a/>"), true)
+	tr.Expect("q")
+	tr.Feed(paper("a/> q/last words"), true)
+	turn, ok := tr.Turn(false)
+	require.True(t, ok)
+	assert.Equal(t, Turn{Words: "last words", Echoes: 1}, turn)
+	_, ok = tr.Turn(false)
+	assert.False(t, ok, "said once")
+	tr.Feed(paper("a/> q/last words/Bye./$"), true)
+	turn, ok = tr.Turn(false)
+	require.True(t, ok)
+	assert.Equal(t, "Bye.\n$", turn.Words)
+}
+
+// Partial captures: what agrees with nothing is asked for again, deeper; what was given
+// up is marked.
+func TestTracker_Feed_need(t *testing.T) {
+	old := numbered("old", 50)
+	tr := New(prompt)
+	tr.Baseline(append(old, ">"), true)
+	tr.Expect("q")
+	tail := append(numbered("new", 40), ">")
+	assert.Equal(t, deeper, tr.Feed(tail, false))
+	assert.Equal(t, 1, tr.Pending(), "nothing was taken in")
+	all := append(append(append([]string{}, old[20:]...), "> q"), tail...)
+	assert.Zero(t, tr.Feed(all, false), "deep enough")
+	turn, ok := tr.Turn(true)
+	require.True(t, ok)
+	assert.Equal(t, strings.Join(numbered("new", 40), "\n"), turn.Words)
+
+	again := append(numbered("other", 40), ">")
+	assert.Equal(t, deeper, tr.Feed(again, false))
+	assert.Equal(t, deepest, tr.Feed(again, false))
+	assert.Zero(t, tr.Feed(again, false), "that is all there is")
+	turn, ok = tr.Turn(true)
+	require.True(t, ok)
+	assert.True(t, turn.Skipped)
+	assert.Equal(t, marker(unknown)+"\n"+strings.Join(numbered("other", 40), "\n"), turn.Words)
+}
+
+// The same line over and over: only the top of the history tells how many there are.
+func TestTracker_Feed_needWhereLinesRepeat(t *testing.T) {
+	term := newTerminal(40, 10, 2_000)
+	r := newREPL(term, "> ")
+	r.say("welcome")
+	tr := New(prompt)
+	tr.Baseline(term.capture(100))
+	said := 0
+	for range 200 {
+		r.unasked("tick")
+		look(tr, term, 20)
+		if turn, ok := tr.Turn(true); ok {
+			said += strings.Count(turn.Words, "tick")
+		}
+	}
+	assert.Equal(t, 200, said)
+}
+
+func TestTracker_Turn_truncated(t *testing.T) {
+	tr := New(prompt)
+	tr.Baseline(paper("a/b/c/>"), true)
+	tr.Expect("q")
+	long := strings.Repeat("x", 1_000)
+	var all []string
+	for i := range 3_000 {
+		all = append(all, fmt.Sprintf("%06d %s", i, long))
+	}
+	shown := append(paper("a/b/c/> q"), all...)
+	tr.Feed(shown, true)
+	tr.Feed(append(shown, ">"), true)
+	turn, ok := tr.Turn(true)
+	require.True(t, ok)
+	assert.True(t, turn.Truncated)
+	assert.True(t, turn.Skipped)
+	assert.LessOrEqual(t, len(turn.Words), message.MaxBody)
+	lines := strings.Split(turn.Words, "\n")
+	n := len(lines) - 1
+	assert.Equal(t, all[:n-1], lines[:n-1], "whole lines, but for the last")
+	assert.Equal(t, marker(3_000-n), lines[n])
+}
+
+// A turn without end: what is kept does not grow, and what is missing is counted.
+func TestTracker_bound(t *testing.T) {
+	tr := New(prompt)
+	tr.Baseline(paper("a/b/c/>"), true)
+	line := strings.Repeat("x", 100)
+	n := 0
+	window := paper("a/b/c/> q")
+	for range 500 {
+		for range 400 {
+			window = append(window, fmt.Sprintf("%08d %s", n, line))
+			n++
+		}
+		window = window[max(0, len(window)-600):]
+		require.Zero(t, tr.Feed(window, false))
+		require.Less(t, len(tr.log), 20_000)
+	}
+	require.Zero(t, tr.Feed(append(window, ">"), false))
+	turn, ok := tr.Turn(true)
+	require.True(t, ok)
+	assert.True(t, turn.Truncated)
+	lines := strings.Split(turn.Words, "\n")
+	assert.Equal(t, marker(n-(len(lines)-1)), lines[len(lines)-1])
+	require.Less(t, len(tr.log), 3*anchorMax)
+}
+
+// numbered makes n lines that differ.
+func numbered(name string, n int) []string {
+	lines := make([]string, n)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("%s %d", name, i)
+	}
+	return lines
+}
+
+// paper reads lines in the notation of the tables above.
+func paper(s string) []string {
+	lines := strings.Split(s, "/")
+	for i, l := range lines {
+		if l == "·" {
+			lines[i] = ""
+		}
+	}
+	return lines
+}

@@ -1,0 +1,104 @@
+package delta
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ink is a text without what terminals and programs add or lose when they wrap and draw
+// it: blanks, line breaks, control characters, and marks that have no cell of their own.
+func ink(text string) string {
+	bare := true
+	for i := 0; i < len(text); i++ {
+		if text[i] <= ' ' || text[i] >= utf8.RuneSelf {
+			bare = false
+			break
+		}
+	}
+	if bare {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// echoAt is the number of lines, from line i on, that show the prompt and exactly the
+// expected text behind it, wrapped by the program or by its own line breaks; 0 if they do
+// not.
+func (t *Tracker) echoAt(lines []line, i int, text string) int {
+	rest, ok := t.prompt.Rest(lines[i].text)
+	if !ok || rest == "" {
+		return 0
+	}
+	first := ink(rest)
+	if !strings.HasPrefix(text, first) {
+		return 0
+	}
+	at := map[int]bool{len(first): true} // how much of text may have been shown so far
+	for n := 1; ; n++ {
+		if at[len(text)] {
+			return n
+		}
+		if i+n == len(lines) || lines[i+n].gap != 0 {
+			return 0
+		}
+		next := map[int]bool{}
+		for _, piece := range t.pieces(lines[i+n].text) {
+			for shown := range at {
+				if strings.HasPrefix(text[shown:], piece) {
+					next[shown+len(piece)] = true
+				}
+			}
+		}
+		if len(next) == 0 {
+			return 0
+		}
+		at = next
+	}
+}
+
+// pieces are the ways to read a further line of a composer: as it is, or behind a
+// continuation prompt.
+func (t *Tracker) pieces(text string) []string {
+	ways := []string{ink(text)}
+	for _, c := range t.more {
+		if rest, ok := strings.CutPrefix(text, c); ok {
+			ways = append(ways, ink(rest))
+		} else if trim(c) != "" && text == trim(c) {
+			ways = append(ways, "")
+		}
+	}
+	return ways
+}
+
+// continues reports whether a line shows a continuation prompt.
+func (t *Tracker) continues(text string) bool {
+	for _, c := range t.more {
+		if trim(c) != "" && (strings.HasPrefix(text, c) || text == trim(c)) {
+			return true
+		}
+	}
+	return false
+}
+
+// echoEnd is the number of lines, from line i on, that are the end of the text: its
+// beginning went with the history.
+func echoEnd(lines []line, i int, text string) int {
+	const least, most = 8, 200
+	shown, found := "", 0
+	for n := 0; i+n < len(lines) && n < most && lines[i+n].gap == 0; n++ {
+		shown += ink(lines[i+n].text)
+		if len(shown) > len(text) {
+			break
+		}
+		if len(shown) >= least && strings.HasSuffix(text, shown) {
+			found = n + 1
+		}
+	}
+	return found
+}

@@ -1,0 +1,71 @@
+// Package sidecar holds no code. This comment is the architecture of what lies below it: a
+// daemon, one for each tmux server, that carries what one program says in its pane to the
+// programs in other panes.
+//
+// # The flow
+//
+// Data goes one way round, and every type that crosses from one package to another lives
+// in message:
+//
+//	                      ┌────────────── tmux: the only door ──────────────┐
+//	     edge: look now ──┤                                                 │
+//	                      ▼                                                 │
+//	facts and rows of one instant                                           │
+//	  │            │                                                        │
+//	  ▼            ▼                                                        │
+//	screen       delta                                                      │
+//	idle, with   what is new,                                               │
+//	evidence     less what                                                  │
+//	  │          we typed                                                   │
+//	  ▼            ▼                                                        │
+//	pane: may     pane: a turn ──Spoke──► relay ──Commit──► journal         │
+//	we type?                               │  ▲                             │
+//	  ▲                           Decide,  │  │ receipts                    │
+//	  │                           route    ▼  │ (leave to type)             │
+//	  └────────────────── Deliver ◄────────┘  └── pane: sanitise, paste, ───┘
+//	                                              see it, Enter, see it go
+//	commands ──► api ──► relay ──► api ──► commands, and whoever watches
+//
+// An edge (a write to the pane's terminal, a notice from tmux, the clock) carries no
+// content: it only says that a look may be worth while. Content always comes from a look,
+// which takes the facts of a pane and its screen in one instant of the server.
+//
+// Whatever enters is in the journal before anything is decided about it, and whatever
+// leaves is in the journal before it leaves: received, decided, verdict and deliveries
+// together, then the effect, then its receipt. One step of the relay is one transaction.
+//
+// # Who owns what
+//
+// Each piece of state has one owner, which is one goroutine; all others learn of it by
+// events and immutable values. There is no mutex around anything that the relay decides.
+//
+//   - relay: one goroutine owns sessions, chats, deliveries under way, depths and rates.
+//     Its Step is a pure function of state, time and event, so that a journal can be
+//     played back and a test can put any events in any order.
+//   - pane: one goroutine for each adopted pane owns what was seen there, what we typed
+//     there, and the one delivery that is under way. It asks the relay for leave before the
+//     first byte and again before Enter, and types nothing without it.
+//   - tmux: the connection, the batch of looks under way, the watches. No other package
+//     runs programs, and text enters a pane by compare-and-type alone: the server compares
+//     what was seen with what is, and pastes, in one step.
+//   - journal: the database, which nobody else opens.
+//   - api: the socket and the lock of this server's sidecar, held for the life of the
+//     process; the client by which every command reaches it.
+//   - daemon: puts all of it together from struct literals, and ends it in order.
+//
+// # Layers
+//
+// Imports go downwards only, and a test holds this (cmd/intercom/layers_test.go):
+//
+//	5  daemon                                                          puts it together
+//	4  api                                                             the boundary
+//	3  pane  tmux  journal  persona                                    adapters, which do I/O
+//	2  relay                                                           the loop
+//	1  profile  delta  screen  sanitise  handshake  registry  route    pure
+//	0  message                                                         the words of it all
+//
+// Layers 0 and 1 import neither os nor net, nor a logger, a lock or a clock: time is
+// passed in. Nothing in layer 3 imports layer 2; pane and journal fit the interfaces that
+// their users declare. persona holds the scripted programs of the tests and the demo, and
+// imports nothing from here.
+package sidecar

@@ -1,0 +1,33 @@
+package profile
+
+import "time"
+
+const (
+	lineQuiet    = 40 * time.Millisecond
+	lineDeadline = 3 * time.Second
+	lineInline   = 64 << 10
+)
+
+// Line is a program that shows a prompt, reads one line, prints, and shows the prompt
+// again. It knows nothing of bracketed paste, so what it gets must be one line.
+func Line() Profile {
+	return Profile{
+		Name:        "line",
+		Reads:       Joined,
+		LineBreak:   " ⏎ ",
+		Quiet:       lineQuiet,
+		SeenWithin:  lineDeadline,
+		TakenWithin: lineDeadline,
+		InlineMax:   lineInline,
+	}
+}
+
+// LinePaste is a line program that has bracketed paste switched on: several lines arrive
+// as one entry, and its composer may show a continuation prompt before each of them.
+func LinePaste() Profile {
+	p := Line()
+	p.Name = "line-paste"
+	p.Reads = Bracketed
+	p.Continuations = []string{"... ", "..> ", "> ", "| ", "│ ", "· ", "⋮ "}
+	return p
+}

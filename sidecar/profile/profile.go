@@ -1,0 +1,54 @@
+// Package profile holds what is known of each kind of program that can be adopted: how
+// it reads, how its composer may look, how long it may take. It is values and look-ups;
+// it owns no state and starts no goroutine.
+package profile
+
+import "time"
+
+// Reads says how a program takes what is typed.
+type Reads string
+
+// The ways to read.
+const (
+	Joined    Reads = "joined"    // one line at a time: line breaks are shown by a mark
+	Bracketed Reads = "bracketed" // a bracketed paste, byte for byte, line breaks and all
+)
+
+// Profile is what is known of one kind of program.
+type Profile struct {
+	Name          string
+	Reads         Reads
+	LineBreak     string        // stands for a line break where Reads is Joined
+	Quiet         time.Duration // silence, after the prompt came back, that ends a turn
+	SeenWithin    time.Duration // from the paste until our text must stand in the composer
+	TakenWithin   time.Duration // from Enter until our text must have left the composer
+	InlineMax     int           // the longest text, in bytes, that is typed at all
+	Continuations []string      // what a composer of several lines may show before each line but the first
+}
+
+// ByName finds the profile that a person names at adoption. Names are exact.
+func ByName(name string) (Profile, bool) {
+	for _, p := range all {
+		if p.Name == name {
+			return p.clone(), true
+		}
+	}
+	return Profile{}, false
+}
+
+// Names lists the profiles that ByName knows, in the order in which help shows them.
+func Names() []string {
+	names := make([]string, 0, len(all))
+	for _, p := range all {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+var all = []Profile{Line(), LinePaste()}
+
+// clone keeps the table from being changed through a caller's copy.
+func (p Profile) clone() Profile {
+	p.Continuations = append([]string(nil), p.Continuations...)
+	return p
+}

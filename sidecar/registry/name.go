@@ -1,0 +1,129 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// MaxName is the most characters that a name may have.
+const MaxName = 64
+
+// ErrName is wrapped by every refusal of a name.
+var ErrName = errors.New("not a name")
+
+// reserved names stand in headers, addresses and commands for something else.
+var reserved = []string{"ai", "local", "relay", "notice", "system", "person", "all"}
+
+// CheckName refuses what cannot be the name of a session or chat. A name has 1 to 64
+// characters of `[A-Za-z0-9._-]`, so that an attribution or header made of it is never
+// read as another one, a path, or an option: it does not begin with "." or "-". It is no
+// reserved word and does not look like an id.
+func CheckName(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("%w: it is empty", ErrName)
+	case len(name) > MaxName:
+		return fmt.Errorf("%w: %q… has %d bytes, the most is %d", ErrName, name[:8], len(name), MaxName)
+	}
+	for i := range len(name) {
+		if !nameByte(name[i]) {
+			return fmt.Errorf("%w: %q: letters of ASCII, digits, \".\", \"_\" and \"-\" only", ErrName, name)
+		}
+	}
+	switch {
+	case name[0] == '.' || name[0] == '-':
+		return fmt.Errorf("%w: %q begins with %q", ErrName, name, name[:1])
+	case isReserved(name):
+		return fmt.Errorf("%w: %q is reserved", ErrName, name)
+	case looksLikeID(name):
+		return fmt.Errorf("%w: %q looks like an id", ErrName, name)
+	}
+	return nil
+}
+
+// CheckName refuses a name that is none, as the function does, or that another session
+// has that is present, in whichever case of letters. The session that is to bear it may
+// have it already.
+func (s Snapshot) CheckName(name string, bearer message.ID) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	for _, one := range s.sessions {
+		if one.Ended == nil && one.ID != bearer && strings.EqualFold(one.Name, name) {
+			return fmt.Errorf("%w: %q is taken by the session in pane %s", ErrName, name, one.Pane)
+		}
+	}
+	return nil
+}
+
+// FreeName makes a name from base that no session has that is present: base itself, as
+// NameFrom leaves it, else base-2, base-3 and so on. Where nothing is left of base, it is
+// "agent".
+func (s Snapshot) FreeName(base string) string {
+	base = NameFrom(base)
+	if base == "" {
+		base = "agent"
+	}
+	name := base
+	for n := 2; s.CheckName(name, "") != nil; n++ {
+		end := "-" + strconv.Itoa(n)
+		name = base[:min(len(base), MaxName-len(end))] + end
+	}
+	return name
+}
+
+// NameFrom makes the nearest thing to a name from a title, which is free text: spaces
+// and what cannot stand in a name become "-", one for each run. It may be empty,
+// reserved or taken: FreeName deals with those.
+func NameFrom(title string) string {
+	var b strings.Builder
+	gap := false
+	for i := 0; i < len(title) && b.Len() < MaxName; i++ {
+		c := title[i]
+		if !nameByte(c) {
+			gap = true
+			continue
+		}
+		if gap && b.Len() > 0 && b.Len() < MaxName-1 {
+			b.WriteByte('-')
+		}
+		gap = false
+		b.WriteByte(c)
+	}
+	return strings.TrimRight(strings.TrimLeft(b.String(), ".-"), ".-")
+}
+
+func nameByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
+}
+
+func isReserved(name string) bool {
+	for _, r := range reserved {
+		if strings.EqualFold(r, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// looksLikeID reports whether name could be taken for an id or its short form: whoever
+// bears the short id of another would get its messages.
+func looksLikeID(name string) bool {
+	if _, err := message.ParseID(name); err == nil {
+		return true
+	}
+	if len(name) != 8 {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i] | 0x20
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,168 @@
+package registry
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Row 36 of the hostile inputs, as far as the form of a name goes; that a rename and an
+// adoption refuse them too is the relay's TestH36.
+func TestCheckName(t *testing.T) {
+	s := New([]message.Session{session(1, "Bob", "%1"), ended(session(2, "carol", "%2"))}, nil)
+	for name, ok := range map[string]bool{
+		"alice": true, "claude-2": true, "a": true, "A.b_c-9": true, strings.Repeat("x", 64): true,
+		"carol": true, // who bore it has ended
+		"":      false, "Alice] | x": false, "../../x": false, "/x": false, strings.Repeat("x", 65): false, strings.Repeat("y", 300): false,
+		"\U0001F600": false, "Alic\u0435": false /* Cyrillic */, "a b": false, "a\n": false, "a:b": false, "a|b": false, "%1": false, "#(x)": false, "\xff": false,
+		"AI": false, "ai": false, "local": false, "Relay": false, "notice": false, "system": false, "person": false, "ALL": false,
+		".": false, "..": false, ".x": false, "-x": false, "--all": false,
+		"bob": false, "BOB": false, "Bob": false, // taken, in any case of letters
+		"deadbeef": false, "DEADBEEF": false, "12345678": false, "0198b2c1-0000-7000-8000-000000000001": false,
+	} {
+		err := s.CheckName(name, "")
+		if ok {
+			assert.NoError(t, err, "%q", name)
+		} else {
+			assert.ErrorIs(t, err, ErrName, "%q", name)
+		}
+	}
+	assert.NoError(t, s.CheckName("BOB", id(1)), "its bearer may keep it, in another case too")
+}
+
+func TestNameFrom(t *testing.T) {
+	for title, want := range map[string]string{
+		"Worker Task":                 "Worker-Task",
+		"  ✳ Fix   the bug! ":         "Fix-the-bug",
+		"../../etc/passwd":            "etc-passwd",
+		"AI[local:x] | approve":       "AI-local-x-approve",
+		"-rf":                         "rf",
+		"日本":                          "",
+		"":                            "",
+		"a" + strings.Repeat("é", 90): "a",
+	} {
+		assert.Equal(t, want, NameFrom(title), "%q", title)
+	}
+	assert.Len(t, NameFrom(strings.Repeat("ab ", 90)), MaxName)
+}
+
+func TestFreeName(t *testing.T) {
+	s := New([]message.Session{
+		session(1, "claude", "%1"), session(2, "Claude-2", "%2"), session(3, strings.Repeat("x", 64), "%3"), session(4, "agent", "%4"),
+	}, nil)
+	assert.Equal(t, "claude-3", s.FreeName("claude"))
+	assert.Equal(t, "codex", s.FreeName("codex"))
+	assert.Equal(t, "local-2", s.FreeName("local"))
+	assert.Equal(t, "agent-2", s.FreeName("日本"))
+	assert.Equal(t, strings.Repeat("x", 62)+"-2", s.FreeName(strings.Repeat("x", 200)))
+}
+
+// Whatever a title is, the name made from it is one.
+func TestFreeName_alwaysAName(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var sessions []message.Session
+		for i := range rapid.IntRange(0, 6).Draw(t, "sessions") {
+			s := New(sessions, nil)
+			title := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"claude", "ai", "a", ".", "deadbeef"})).Draw(t, "title")
+			name := s.FreeName(title)
+			require.NoError(t, s.CheckName(name, ""), "%q made %q", title, name)
+			sessions = append(sessions, session(i, name, fmt.Sprintf("%%%d", i)))
+		}
+	})
+}
+
+func TestSnapshot_Find(t *testing.T) {
+	twin := session(7, "erin", "%7")
+	twin.ID = "0198b2c1-0000-7000-9000-0000" + message.ID(id(1).Short())
+	s := New([]message.Session{
+		session(1, "alice", "%1"), session(2, "bob", "%2"), ended(session(3, "carol", "%1")), ended(session(4, "bob", "%4")), twin,
+	}, nil)
+	for ref, want := range map[string]string{
+		"alice": "alice", "ALICE": "alice", "%1": "alice", "%2": "bob", "bob": "bob",
+		string(id(2)): "bob", strings.ToUpper(string(id(2))): "bob", id(2).Short(): "bob",
+	} {
+		got, err := s.Find(ref)
+		require.NoError(t, err, "%q", ref)
+		assert.Equal(t, want, got.Name, "%q", ref)
+	}
+	for ref, want := range map[string]struct {
+		is   error
+		text string
+	}{
+		"carol":       {ErrEnded, `session "carol" has ended: agent gone`},
+		string(id(3)): {ErrEnded, `session "` + string(id(3)) + `" has ended: agent gone`},
+		"%4":          {ErrEnded, `session "%4" has ended: agent gone`},
+		id(1).Short(): {ErrAmbiguous, `session "` + id(1).Short() + `" is ambiguous: alice (` + string(id(1)) + `), erin (` + string(twin.ID) + `)`},
+		"alcie":       {ErrUnknown, `no session "alcie"; nearest: alice`},
+		"al":          {ErrUnknown, `no session "al"; nearest: alice`},
+		"zzzzzz":      {ErrUnknown, `no session "zzzzzz"`},
+		"":            {ErrUnknown, `no session ""`},
+		"%99":         {ErrUnknown, `no session "%99"`},
+	} {
+		_, err := s.Find(ref)
+		require.ErrorIs(t, err, want.is, "%q", ref)
+		assert.EqualError(t, err, want.text)
+	}
+	_, err := s.Find(strings.Repeat("a", 1<<20))
+	assert.ErrorIs(t, err, ErrUnknown)
+}
+
+func TestSnapshot_FindChat(t *testing.T) {
+	s := New(nil, []message.Chat{
+		{ID: id(11), Name: "plan", State: message.ChatOver},
+		{ID: id(12), Name: "Plan", State: message.ChatPaused},
+		{ID: id(13), State: message.ChatOver},
+	})
+	for ref, want := range map[string]message.ID{"plan": id(12), id(12).Short(): id(12), string(id(11)): id(11), id(13).Short(): id(13)} {
+		got, err := s.FindChat(ref)
+		require.NoError(t, err)
+		assert.Equal(t, want, got.ID)
+	}
+	_, err := s.FindChat("plam")
+	assert.EqualError(t, err, `no chat "plam"; nearest: Plan`)
+}
+
+func TestSnapshot_neverChanges(t *testing.T) {
+	sessions := []message.Session{session(1, "alice", "%1"), session(2, "bob", "%2")}
+	chats := []message.Chat{{ID: id(9), State: message.ChatOn, Participants: []message.Participant{
+		{Session: id(1), Name: "alice", Number: 1}, {Session: id(2), Name: "bob", Number: 2, Left: true},
+	}}}
+	s := New(sessions, chats)
+	sessions[0].Name = "mallory"
+	chats[0].Participants[0].Name = "mallory"
+	c, ok := s.ChatOf(id(1))
+	require.True(t, ok)
+	c.Participants[0].Name = "mallory"
+	s.Chats()[0].Participants[0].Name = "mallory"
+	s.Sessions()[0].Name = "mallory"
+
+	again, ok := s.Chat(id(9))
+	require.True(t, ok)
+	assert.Equal(t, "alice", again.Participants[0].Name)
+	assert.Equal(t, "alice", s.Sessions()[0].Name)
+	_, ok = s.ChatOf(id(2))
+	assert.False(t, ok, "who has left is in no chat")
+}
+
+// test helpers
+
+func id(n int) message.ID {
+	return message.ID(fmt.Sprintf("0198b2c1-0000-7000-8000-0000%08x", 0xabc00000+n))
+}
+
+func session(n int, name, pane string) message.Session {
+	return message.Session{ID: id(n), Name: name, Pane: pane}
+}
+
+func ended(s message.Session) message.Session {
+	at := time.Unix(1, 0)
+	s.Ended, s.EndReason = &at, "agent gone"
+	return s
+}

@@ -1,0 +1,161 @@
+package route
+
+import (
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// The limits of a chat that sets none of its own.
+const (
+	DefaultDepth = 20
+	DefaultRate  = 20      // deliveries a minute to one pane
+	DefaultBytes = 4 << 20 // bytes an hour to one pane
+)
+
+// WithDefaults returns the limits with the given ones in the place of each field that is
+// zero, and the built-in ones where those are zero too.
+func WithDefaults(l, defaults message.Limits) message.Limits {
+	pick := func(values ...int) int {
+		for _, v := range values {
+			if v != 0 {
+				return v
+			}
+		}
+		return 0
+	}
+	l.Depth = pick(l.Depth, defaults.Depth, DefaultDepth)
+	l.Rate = pick(l.Rate, defaults.Rate, DefaultRate)
+	l.Bytes = pick(l.Bytes, defaults.Bytes, DefaultBytes)
+	if l.LineBreak == "" {
+		l.LineBreak = defaults.LineBreak
+	}
+	if l.Header == "" {
+		l.Header = defaults.Header
+	}
+	return l
+}
+
+// TooDeep reports whether a message lies beyond the depth limit: one at the limit still
+// goes, the next does not. A person's word always goes.
+func TooDeep(e message.Envelope, limit int) bool {
+	return e.Origin != message.OriginHuman && e.Depth > limit
+}
+
+// parts is how finely a Window divides its span.
+const parts = 60
+
+// Window counts what happened within a span of time that ends now. It is exact to a
+// sixtieth of its span, on the side of caution: what it counts is forgotten at most that
+// much late, never early. Its size does not grow with what it counts. Time that goes back
+// forgets nothing.
+type Window struct {
+	span  time.Duration
+	count [parts + 1]int // a ring of slices of the span, each of span/parts
+	base  time.Time      // the first now: slices are numbered from it, by the monotonic clock where there is one
+	slice int64          // the number of the newest slice
+}
+
+// NewWindow makes a Window over a span of at least a minute.
+func NewWindow(span time.Duration) Window { return Window{span: max(span, time.Minute)} }
+
+// Sum is what was added within the span that ends now.
+func (w *Window) Sum(now time.Time) int {
+	w.move(now)
+	total := 0
+	for _, n := range w.count {
+		total += n
+	}
+	return total
+}
+
+// Add counts n more.
+func (w *Window) Add(now time.Time, n int) {
+	w.move(now)
+	w.count[w.slice%int64(len(w.count))] += n
+}
+
+// Reset forgets all of it.
+func (w *Window) Reset() { w.count = [parts + 1]int{} }
+
+// move makes the slice of now the newest.
+func (w *Window) move(now time.Time) {
+	if w.base.IsZero() {
+		w.base = now
+	}
+	slice := int64(now.Sub(w.base) / (w.span / parts))
+	if slice <= w.slice {
+		return
+	}
+	for old := max(w.slice+1, slice-parts); old <= slice; old++ {
+		w.count[old%int64(len(w.count))] = 0
+	}
+	w.slice = slice
+}
+
+// Budget measures what goes to one pane.
+type Budget struct {
+	deliveries Window
+	bytes      Window
+}
+
+// NewBudget makes an unused Budget.
+func NewBudget() *Budget {
+	return &Budget{deliveries: NewWindow(time.Minute), bytes: NewWindow(time.Hour)}
+}
+
+// Over returns why a body of n bytes must not go to the pane now, or "". What reaches a
+// limit exactly still goes.
+func (b *Budget) Over(now time.Time, n int, limits message.Limits) message.Reason {
+	switch {
+	case b.deliveries.Sum(now) >= limits.Rate:
+		return message.AtRateLimit
+	case b.bytes.Sum(now)+n > limits.Bytes:
+		return message.AtByteLimit
+	}
+	return ""
+}
+
+// Spend counts a body of n bytes that goes to the pane.
+func (b *Budget) Spend(now time.Time, n int) {
+	b.deliveries.Add(now, 1)
+	b.bytes.Add(now, n)
+}
+
+// Reset forgets what was spent: a person said that it may go on.
+func (b *Budget) Reset() {
+	b.deliveries.Reset()
+	b.bytes.Reset()
+}
+
+// Seen is a window over the latest ids, for finding the same message twice without asking
+// the journal. Its zero value holds none; it is as large as the number given to Add.
+type Seen struct {
+	ids  map[message.ID]struct{}
+	ring []message.ID
+	next int
+}
+
+// Has reports whether id is among the latest.
+func (s *Seen) Has(id message.ID) bool {
+	_, ok := s.ids[id]
+	return ok
+}
+
+// Add notes an id; beyond most of them, the oldest is forgotten.
+func (s *Seen) Add(id message.ID, most int) {
+	if s.Has(id) {
+		return
+	}
+	if s.ids == nil {
+		s.ids = make(map[message.ID]struct{})
+	}
+	s.ids[id] = struct{}{}
+	if len(s.ring) < most {
+		s.ring = append(s.ring, id)
+		return
+	}
+	delete(s.ids, s.ring[s.next])
+	s.ring[s.next] = id
+	s.next = (s.next + 1) % len(s.ring)
+}

@@ -1,0 +1,106 @@
+package screen
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+)
+
+// Holds reports whether the composer shows exactly this text of ours and nothing else:
+// the prompt, the text, and the cursor right behind it. Line breaks made by wrapping, and
+// the continuation prompts of prof, are looked through; a part of the text, or more than
+// it, is never enough. A text taller than the screen is only found if Lines reaches back
+// to its prompt. Text that exactly fills its last row looks the same when it has just
+// been submitted and nothing was printed yet.
+func Holds(s Screen, p Prompt, text string, prof profile.Profile) bool {
+	if s.InMode || s.Alternate || !s.sound() || p.IsZero() || ink(text) == "" {
+		return false
+	}
+	rows := plain(s.Rows)
+	last := lastText(rows)
+	if last < 0 || !s.cursorEnds(rows, last, text) {
+		return false
+	}
+	lines := s.Lines
+	if len(lines) == 0 {
+		lines = rows
+	}
+	end := lastText(lines)
+	if end < 0 || !strings.HasSuffix(ink(lines[end]), ink(rows[last])) {
+		return false
+	}
+	lines = lines[:end+1]
+	if prof.Reads == profile.Joined {
+		// One line; only a program that wraps by itself shows it as several.
+		rest, ok := p.Rest(lines[end])
+		if ok && ink(rest) == ink(text) {
+			return true
+		}
+	}
+	want := ink(text)
+	for i := end; i >= 0; i-- {
+		rest, ok := p.Rest(lines[i])
+		if !ok || rest == "" || !strings.HasPrefix(want, ink(rest)) {
+			continue
+		}
+		if shows(lines[i+1:], want[len(ink(rest)):], prof.Continuations) {
+			return true
+		}
+	}
+	return false
+}
+
+// shows reports whether the lines, each with or without a continuation prompt, make up
+// exactly the rest of the text.
+func shows(lines []string, want string, continuations []string) bool {
+	at := map[int]bool{0: true} // how much of want may have been shown so far
+	for _, line := range lines {
+		next := map[int]bool{}
+		for _, piece := range pieces(line, continuations) {
+			for n := range at {
+				if strings.HasPrefix(want[n:], piece) {
+					next[n+len(piece)] = true
+				}
+			}
+		}
+		if len(next) == 0 {
+			return false
+		}
+		at = next
+	}
+	return at[len(want)]
+}
+
+// pieces are the ways to read a line of a composer: as it is, or behind a continuation.
+func pieces(line string, continuations []string) []string {
+	ways := []string{ink(line)}
+	for _, c := range continuations {
+		if rest, ok := strings.CutPrefix(line, c); ok {
+			ways = append(ways, ink(rest))
+		} else if trim(c) != "" && trim(line) == trim(c) {
+			ways = append(ways, "")
+		}
+	}
+	return ways
+}
+
+// cursorEnds reports whether the cursor stands right behind the last text shown, and
+// behind the blanks that our own text ends with.
+func (s Screen) cursorEnds(rows []string, last int, text string) bool {
+	blanks := len(text) - len(strings.TrimRight(text, " "))
+	for _, width := range []int{ansi.StringWidth(rows[last]), ansi.StringWidthWc(rows[last])} {
+		want := width + blanks
+		switch {
+		case s.CursorY == last && s.CursorX == want:
+			return true
+		case want < s.Width:
+		case s.CursorY == last && s.CursorX == s.Width-1: // kept on the last cell until more comes
+			return true
+		case s.CursorY == last+1 && s.CursorX == want-s.Width:
+			return true
+		}
+	}
+	return false
+}

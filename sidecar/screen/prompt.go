@@ -1,0 +1,186 @@
+package screen
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// promptMax is the longest text, in cells, that Learn takes for a prompt.
+const promptMax = 60
+
+// gapMax is the most blanks that a prompt may end with.
+const gapMax = 8
+
+// patternMark begins the text form of a prompt that is a regular expression.
+const patternMark = "re:"
+
+// Prompt is what the composer of a line program shows when it is empty: a literal text
+// up to the column of the cursor, or a regular expression. The zero Prompt matches
+// nothing.
+type Prompt struct {
+	text   string // literal, with the blanks that it ends with
+	re     *regexp.Regexp
+	source string // of re, as a person wrote it
+	more   []string
+}
+
+// ParsePrompt reads the text form of a prompt: "re:" and a regular expression as Pattern
+// takes it, or else the literal text, trailing blanks included.
+func ParsePrompt(text string) (Prompt, error) {
+	if expr, ok := strings.CutPrefix(text, patternMark); ok {
+		return Pattern(expr)
+	}
+	return Literal(text)
+}
+
+// Literal is a prompt of exactly that text, trailing blanks included. It must have text.
+func Literal(text string) (Prompt, error) {
+	if trim(text) == "" {
+		return Prompt{}, fmt.Errorf("prompt %q is empty", text)
+	}
+	if Plain(text) != trim(text) {
+		return Prompt{}, fmt.Errorf("prompt %q holds control characters", text)
+	}
+	return Prompt{text: text}, nil
+}
+
+// Pattern is a prompt given as a regular expression. It must match all that stands left
+// of the cursor when the composer is empty, trailing blanks included; `^` and `$` around
+// it may be left out. An expression that also matches ordinary words is refused.
+func Pattern(expr string) (Prompt, error) {
+	body := strings.TrimPrefix(expr, "^")
+	if strings.HasSuffix(body, "$") && !strings.HasSuffix(body, `\$`) {
+		body = strings.TrimSuffix(body, "$")
+	}
+	re, err := regexp.Compile(`\A(?:` + body + `)`)
+	if err != nil {
+		return Prompt{}, fmt.Errorf("prompt %q: %w", expr, err)
+	}
+	re.Longest()
+	p := Prompt{re: re, source: expr}
+	for _, probe := range []string{"", " ", "word", "Some words, and more.", "42"} {
+		if p.exactly(probe) {
+			return Prompt{}, fmt.Errorf("prompt %q would match %q, which is no prompt: make the expression narrower", expr, probe)
+		}
+	}
+	return p, nil
+}
+
+// With says what the program may show before each further line of a composer that has
+// several.
+func (p Prompt) With(continuations []string) Prompt {
+	p.more = append([]string(nil), continuations...)
+	return p
+}
+
+// String is the text form of the prompt, which ParsePrompt reads.
+func (p Prompt) String() string {
+	switch {
+	case p.re != nil:
+		return patternMark + p.source
+	case strings.HasPrefix(p.text, patternMark):
+		return patternMark + regexp.QuoteMeta(p.text)
+	}
+	return p.text
+}
+
+// IsZero reports whether there is no prompt to match.
+func (p Prompt) IsZero() bool { return p.re == nil && p.text == "" }
+
+// Rest reports whether a line begins with the prompt, and what follows it. The line is a
+// captured one, whose trailing blanks were cut, so that those of the prompt may be
+// missing; rest is empty where nothing but blanks follows.
+func (p Prompt) Rest(line string) (rest string, ok bool) {
+	switch {
+	case p.IsZero():
+		return "", false
+	case p.re != nil:
+		line = trim(line) + strings.Repeat(" ", gapMax)
+		loc := p.re.FindStringIndex(line)
+		if loc == nil {
+			return "", false
+		}
+		return trim(line[loc[1]:]), true
+	case trim(line) == trim(p.text):
+		return "", true
+	}
+	rest, ok = strings.CutPrefix(line, p.text)
+	return trim(rest), ok
+}
+
+// exactly reports whether the expression matches all of left.
+func (p Prompt) exactly(left string) bool {
+	loc := p.re.FindStringIndex(left)
+	return loc != nil && loc[1] == len(left)
+}
+
+// Learn takes the text left of the cursor on an otherwise quiet screen for the prompt.
+// It refuses a screen on which that would be a guess; its errors say what to do.
+func Learn(s Screen) (Prompt, error) {
+	p, err := learn(s)
+	if err != nil {
+		return Prompt{}, fmt.Errorf("learn the prompt: %w", err)
+	}
+	return p, nil
+}
+
+func learn(s Screen) (Prompt, error) {
+	switch {
+	case s.InMode:
+		return Prompt{}, errors.New("the pane is in copy mode or another mode: leave it and try again")
+	case s.Alternate:
+		return Prompt{}, errors.New("a full-screen program is shown: only programs that print line by line have a prompt to learn")
+	case !s.CursorVisible:
+		return Prompt{}, errors.New("the cursor is hidden: wait until the program asks for input")
+	case !s.sound():
+		return Prompt{}, fmt.Errorf("the cursor at column %d, row %d is outside of the %d rows seen: try again", s.CursorX, s.CursorY, len(s.Rows))
+	}
+	rows := plain(s.Rows)
+	last, row := lastText(rows), rows[s.CursorY]
+	switch {
+	case row == "":
+		return Prompt{}, errors.New("the cursor stands in an empty row: wait until the program shows its prompt, or give the prompt as a regular expression")
+	case last != s.CursorY:
+		return Prompt{}, errors.New("there is text below the cursor: close what is shown there and try again")
+	}
+	width := ansi.StringWidth(row)
+	if w := ansi.StringWidthWc(row); width > s.CursorX {
+		width = w // tmux may count an emoji narrower than the grapheme rules do
+	}
+	end, _ := utf8.DecodeLastRuneInString(row)
+	switch gap := s.CursorX - width; {
+	case gap < 0:
+		return Prompt{}, fmt.Errorf("there is text right of the cursor in %q: empty the composer and put the cursor behind the prompt", row)
+	case gap > gapMax:
+		return Prompt{}, fmt.Errorf("the cursor stands %d columns behind %q: wait until the program shows its prompt, or give it as a regular expression", gap, row)
+	case width > promptMax:
+		return Prompt{}, fmt.Errorf("%q is too long for a prompt: empty the composer, or give the prompt as a regular expression", row)
+	case s.wraps(rows):
+		return Prompt{}, errors.New("a longer line wraps into the row of the cursor: empty the composer and try again")
+	case draftLike(row, end):
+		return Prompt{}, fmt.Errorf("%q does not end as prompts do, and may hold a draft: empty the composer, or give the prompt as a regular expression", row)
+	default:
+		return Prompt{text: row + strings.Repeat(" ", gap)}, nil
+	}
+}
+
+// draftLike guesses that somebody's words stand behind the prompt in row: taking them for
+// a part of it would make that very draft look like an empty composer.
+func draftLike(row string, end rune) bool {
+	if end == 'λ' || end == 'ƒ' {
+		return false
+	}
+	if unicode.IsLetter(end) || unicode.IsDigit(end) || strings.ContainsRune(`.,;!'"…`, end) {
+		return true
+	}
+	if end == '?' || end == ')' {
+		return strings.ContainsAny(row, ">❯»›$#%")
+	}
+	return false
+}
