@@ -1,0 +1,221 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Options say which server a Client is for and how to reach it.
+type Options struct {
+	Socket string // required: path of the server's socket
+	Bin    string // the tmux program; "" is "tmux" from PATH
+
+	// Transport is auto (or ""), control or process. auto is control mode where the server
+	// is 3.8 or newer, and short processes elsewhere, because up to 3.7 the mere presence
+	// of a control client can crash the server. control insists, on any version.
+	Transport string
+
+	// Trigger is auto (or ""), inotify, polling or output: what tells that a pane was
+	// written to. auto is inotify on Linux, output where control mode is in use, polling
+	// elsewhere.
+	Trigger string
+
+	// Deadline is how long one command may take before its process is killed or its
+	// connection given up. 0 is 5 s.
+	Deadline time.Duration
+
+	Logger *slog.Logger // nil: nothing is logged
+}
+
+// Info describes the server and the way in which it is reached.
+type Info struct {
+	PID       int    // of the server; with Start it names the server for good
+	Start     int64  // when it was started, in seconds since 1970
+	Version   string // of the server, as tmux writes it: 3.3a
+	Socket    string // as the server knows it
+	Transport string // control or process
+	Why       string // why that transport was chosen, in a few words
+}
+
+// Client is the way to one running server. It is safe for use by many goroutines.
+type Client struct {
+	info     Info
+	born     uint64 // start time of the server's process, 0 if the system does not tell
+	short    short
+	control  *control // nil: everything goes by short processes
+	deadline time.Duration
+	log      *slog.Logger
+	owned    bool // made by StartServer
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // every goroutine of ours
+
+	looks chan lookRequest
+	gone  chan struct{}
+	edges *edges
+}
+
+// SocketPath finds the socket as tmux does: from TMUX inside a pane, else the default
+// server of this user. getenv is usually os.Getenv.
+func SocketPath(getenv func(string) string) string {
+	if value := getenv("TMUX"); value != "" {
+		for i := range len(value) {
+			if value[i] == ',' {
+				return value[:i]
+			}
+		}
+	}
+	dir := getenv("TMUX_TMPDIR")
+	if dir == "" {
+		dir = "/tmp"
+	}
+	return filepath.Join(dir, fmt.Sprintf("tmux-%d", os.Getuid()), "default")
+}
+
+// Open reaches the server that listens on o.Socket. It starts none: without one the error
+// is ErrNoServer. ctx covers the opening only; Close ends the client.
+func Open(ctx context.Context, o Options) (*Client, error) {
+	if o.Bin == "" {
+		o.Bin = "tmux"
+	}
+	if o.Deadline <= 0 {
+		o.Deadline = 5 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := &Client{
+		short:    short{bin: o.Bin, socket: o.Socket},
+		deadline: o.Deadline,
+		log:      o.Logger,
+		looks:    make(chan lookRequest),
+		gone:     make(chan struct{}),
+	}
+	info, err := c.identify(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("tmux server %q: %w", o.Socket, err)
+	}
+	c.info = info
+	c.born, _ = Start(info.PID)
+	byControl, why, err := chooseTransport(o.Transport, info.Version)
+	if err != nil {
+		return nil, err
+	}
+	c.info.Transport, c.info.Why = "process", why
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	if byControl {
+		c.info.Transport = "control"
+		c.control = newControl(c.short, c.sessions, c.deadline, c.log)
+		c.wg.Go(func() { c.control.serve(c.ctx) })
+	}
+	c.edges, err = newEdges(c, o.Trigger)
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	c.wg.Go(c.serveLooks)
+	c.wg.Go(c.watchServer)
+	return c, nil
+}
+
+// Info describes the server. It does not change while the client is open.
+func (c *Client) Info() Info { return c.info }
+
+// Gone is closed when the server has ended, however it ended. A server that merely does
+// not answer is not gone.
+func (c *Client) Gone() <-chan struct{} { return c.gone }
+
+// Close ends all goroutines and processes of the client and waits for them. The server is
+// left as it is.
+func (c *Client) Close() error {
+	c.cancel()
+	c.wg.Wait()
+	return nil
+}
+
+// chooseTransport decides whether commands go by control mode, and says why.
+func chooseTransport(asked, version string) (byControl bool, why string, err error) {
+	switch safe := controlIsSafe(version); {
+	case asked == "control" && !safe:
+		return true, fmt.Sprintf("asked for, although a control client can crash tmux %s", version), nil
+	case asked == "control":
+		return true, "asked for", nil
+	case asked == "process":
+		return false, "asked for", nil
+	case asked != "" && asked != "auto":
+		return false, "", fmt.Errorf("transport %q: not auto, control or process", asked)
+	case safe:
+		return true, fmt.Sprintf("tmux %s is 3.8 or newer", version), nil
+	default:
+		return false, fmt.Sprintf("a control client can crash tmux %s; 3.8 mended that", version), nil
+	}
+}
+
+// release is what a released version looks like. next-3.8, 3.8-rc, master and the base
+// system's tmux of OpenBSD are none: nobody knows what they hold, so they count as old.
+var release = regexp.MustCompile(`^([0-9]+)\.([0-9]+)[a-z]?$`)
+
+// controlIsSafe reports whether a control client cannot crash a server of that version.
+func controlIsSafe(version string) bool {
+	m := release.FindStringSubmatch(version)
+	if m == nil {
+		return false
+	}
+	major, _ := strconv.Atoi(m[1])
+	minor, _ := strconv.Atoi(m[2])
+	return major > 3 || major == 3 && minor >= 8
+}
+
+// run has the server execute cmds in one step. It goes by the transport in use; when that
+// cannot carry them, by a short process, so cmds must bear being run twice. Typing is
+// never done by run.
+func (c *Client) run(ctx context.Context, cmds ...command) ([]string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
+	defer cancel()
+	if c.control != nil {
+		// Without the caller's cancellation: giving up a batch costs the connection.
+		own, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), c.deadline, errDeadline)
+		replies, err := c.control.run(own, cmds)
+		stop()
+		if err == nil || !errors.Is(err, errConnection) {
+			return replies, err
+		}
+	}
+	return c.short.run(ctx, cmds)
+}
+
+// errDeadline is the cause of a command that was given up because tmux did not answer.
+var errDeadline = fmt.Errorf("no answer from tmux: %w", context.DeadlineExceeded)
+
+// identify asks the server who it is, by a process.
+func (c *Client) identify(ctx context.Context) (Info, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
+	defer cancel()
+	sep := newNonce()
+	replies, err := c.short.run(ctx, []command{{"display-message", "-p", row(sep, serverFields)}})
+	if err != nil {
+		return Info{}, err
+	}
+	rows, err := records(replies[0], sep, len(serverFields))
+	if err != nil {
+		return Info{}, err
+	}
+	if len(rows) != 1 {
+		return Info{}, fmt.Errorf("identity %q: not one record", replies[0])
+	}
+	var n numbers
+	info := Info{PID: n.number(rows[0][0]), Start: int64(n.number(rows[0][1])), Version: rows[0][2], Socket: rows[0][3]}
+	if n.err == nil && info.PID <= 0 {
+		return Info{}, fmt.Errorf("identity %q: no pid", replies[0])
+	}
+	return info, n.err
+}

@@ -1,0 +1,314 @@
+package tmux
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+)
+
+// session is one that a control client could be attached to.
+type session struct {
+	id       string
+	attached bool
+	fragile  bool // destroy-unattached: it would end when we leave
+}
+
+// sessions lists the sessions of the server, by a process: that is asked when control mode
+// is down.
+func (c *Client) sessions(ctx context.Context) ([]session, error) {
+	sep := newNonce()
+	replies, err := c.short.run(ctx, []command{{"list-sessions", "-F", row(sep, sessionFields)}})
+	if err != nil {
+		return nil, err
+	}
+	rows, err := records(replies[0], sep, len(sessionFields))
+	if err != nil {
+		return nil, err
+	}
+	all := make([]session, len(rows))
+	for i, f := range rows {
+		fragile := f[2] != "" && f[2] != "0" && f[2] != "off"
+		all[i] = session{id: f[0], attached: f[1] != "0", fragile: fragile}
+	}
+	return all, nil
+}
+
+// control is the transport of control mode: one client of the server that is kept attached
+// to some session, over a pty, without output and without a say in window sizes. While it
+// is not attached, run fails with errConnection at once.
+type control struct {
+	short    short
+	sessions func(context.Context) ([]session, error)
+	deadline time.Duration
+	log      *slog.Logger
+
+	mu   sync.Mutex // guards conn
+	conn *connection
+}
+
+func newControl(s short, sessions func(context.Context) ([]session, error), deadline time.Duration, log *slog.Logger) *control {
+	return &control{short: s, sessions: sessions, deadline: deadline, log: log}
+}
+
+// run implements transport.
+func (c *control) run(ctx context.Context, cmds []command) ([]string, error) {
+	conn := c.current()
+	if conn == nil {
+		return nil, errConnection
+	}
+	return conn.run(ctx, cmds)
+}
+
+// current is the connection, nil while there is none.
+func (c *control) current() *connection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.conn
+}
+
+func (c *control) isOurs(pid int) bool {
+	conn := c.current()
+	return conn != nil && conn.cmd.Process.Pid == pid
+}
+
+// maxBackoff is the longest pause between two tries to attach.
+const maxBackoff = 2 * time.Second
+
+// serve keeps a connection until ctx ends: whenever one is lost, since its session ended,
+// its process was killed or the server stayed silent, it attaches anew.
+func (c *control) serve(ctx context.Context) {
+	backoff := 20 * time.Millisecond
+	for ctx.Err() == nil {
+		conn, err := c.attach(ctx)
+		if err != nil {
+			c.log.Debug("control mode", "err", err)
+			timer := time.NewTimer(backoff)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				timer.Stop()
+			}
+			backoff = min(2*backoff, maxBackoff)
+			continue
+		}
+		backoff = 20 * time.Millisecond
+		c.mu.Lock()
+		c.conn = conn
+		c.mu.Unlock()
+		select {
+		case <-conn.closed:
+		case <-ctx.Done():
+		}
+		c.mu.Lock()
+		c.conn = nil
+		c.mu.Unlock()
+		conn.close()
+	}
+}
+
+// errNoSession says that there is no session that we may attach to.
+var errNoSession = errors.New("no session to attach to")
+
+// attach connects to the session that is disturbed least: one with somebody attached, else
+// any that does not end when we leave.
+func (c *control) attach(ctx context.Context) (*connection, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
+	defer cancel()
+	all, err := c.sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	target := ""
+	for _, s := range all {
+		if s.attached {
+			target = s.id
+			break
+		}
+		if !s.fragile && target == "" {
+			target = s.id
+		}
+	}
+	if target == "" {
+		return nil, errNoSession
+	}
+	return connect(ctx, c.short, target, "no-output,ignore-size", nil)
+}
+
+// connection is one control client. A goroutine reads what it prints; batches take turns.
+type connection struct {
+	pty    io.ReadWriteCloser
+	cmd    *exec.Cmd
+	notify func(line []byte) // called by the reader for each notification; may be nil
+	turn   chan struct{}     // holds one value while a batch is under way
+	closed chan struct{}     // closed when the reader has ended
+	ended  sync.WaitGroup
+
+	mu     sync.Mutex // guards stream and result
+	stream stream
+	result chan [][]byte // where the reader puts the awaited batch
+}
+
+// connect starts a control client for a session ($id) and proves that it answers.
+func connect(ctx context.Context, s short, target, flags string, notify func([]byte)) (*connection, error) {
+	master, slave, err := pty.Open()
+	if err != nil {
+		return nil, fmt.Errorf("control mode: %w", err)
+	}
+	defer func() { _ = slave.Close() }()
+	// Before anything is written: a cooked terminal cuts lines at 4,095 bytes, and tmux
+	// runs what is left; and it would echo.
+	if err := makeRaw(slave); err != nil {
+		_ = master.Close()
+		return nil, fmt.Errorf("control mode: %w", err)
+	}
+	// -E keeps the session's environment as it is.
+	cmd := exec.Command(s.bin, "-u", "-N", "-C", "-S", s.socket, "attach-session", "-E", "-f", flags, "-t", target)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.Env = environment()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		_ = master.Close()
+		return nil, fmt.Errorf("control mode: %w", err)
+	}
+	conn := newConnection(master, notify)
+	conn.cmd = cmd
+	if _, err := conn.run(ctx, []command{{"display-message", "-p", "ready"}}); err != nil {
+		conn.close()
+		return nil, fmt.Errorf("attach to session %q: %w", target, err)
+	}
+	return conn, nil
+}
+
+// newConnection starts to read from a control client that prints to rw.
+func newConnection(rw io.ReadWriteCloser, notify func([]byte)) *connection {
+	conn := &connection{
+		pty:    rw,
+		notify: notify,
+		turn:   make(chan struct{}, 1),
+		closed: make(chan struct{}),
+	}
+	conn.ended.Go(conn.read)
+	return conn
+}
+
+// read feeds the stream until the client is gone.
+func (c *connection) read() {
+	defer close(c.closed)
+	r := bufio.NewReaderSize(c.pty, 64<<10)
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		c.mu.Lock()
+		notification, complete := c.stream.feed(line)
+		if complete {
+			c.result <- c.stream.take()
+		}
+		c.mu.Unlock()
+		if notification != nil && c.notify != nil {
+			c.notify(notification)
+		}
+	}
+}
+
+// run sends a batch and waits for its replies. A batch that is not answered before ctx ends
+// costs the connection: nobody could tell its late reply from the next one's.
+func (c *connection) run(ctx context.Context, cmds []command) ([]string, error) {
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-c.closed:
+		return nil, errConnection
+	case <-ctx.Done():
+		return nil, fmt.Errorf("tmux %s: %w", cmds[0][0], context.Cause(ctx))
+	}
+	nonce := newNonce()
+	result := make(chan [][]byte, 1)
+	c.mu.Lock()
+	c.stream.expect(nonce)
+	c.result = result
+	c.mu.Unlock()
+	defer context.AfterFunc(ctx, func() { _ = c.pty.Close() })() // also ends a write that waits
+	if _, err := io.WriteString(c.pty, controlLines(nonce, cmds)); err != nil {
+		_ = c.pty.Close()
+		return nil, fmt.Errorf("tmux %s: %w", cmds[0][0], errConnection)
+	}
+	select {
+	case batch := <-result:
+		return c.replies(batch, nonce, cmds)
+	case <-c.closed:
+		return nil, fmt.Errorf("tmux %s: %w", cmds[0][0], errConnection)
+	}
+}
+
+// replies takes an answered batch apart.
+func (c *connection) replies(batch [][]byte, nonce string, cmds []command) ([]string, error) {
+	replies, refusal, notifications, ok := unguard(batch, nonce, len(cmds))
+	if !ok {
+		_ = c.pty.Close()
+		return nil, fmt.Errorf("tmux %s: reply makes no sense: %w", cmds[0][0], errConnection)
+	}
+	if c.notify != nil {
+		for _, n := range notifications {
+			c.notify(n)
+		}
+	}
+	if len(replies) < len(cmds) {
+		return replies, &commandError{index: len(replies), text: strings.TrimSpace(refusal)}
+	}
+	return replies, nil
+}
+
+// close ends the client and waits for its reader and its process. The server notices by
+// itself; nothing is written, since a server that is stuck would not read it.
+func (c *connection) close() {
+	if c.cmd != nil {
+		_ = c.cmd.Process.Kill()
+		_ = c.cmd.Wait()
+	}
+	_ = c.pty.Close()
+	c.ended.Wait()
+}
+
+// makeRaw switches off all that a terminal does to bytes on their way.
+func makeRaw(tty *os.File) error {
+	raw, err := tty.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("terminal %q: %w", tty.Name(), err)
+	}
+	var inner error
+	err = raw.Control(func(fd uintptr) {
+		var modes *unix.Termios
+		if modes, inner = unix.IoctlGetTermios(int(fd), getModes); inner != nil {
+			return
+		}
+		modes.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
+		modes.Oflag &^= unix.OPOST
+		modes.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
+		modes.Cflag = modes.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
+		modes.Cc[unix.VMIN], modes.Cc[unix.VTIME] = 1, 0
+		inner = unix.IoctlSetTermios(int(fd), setModes, modes)
+	})
+	if err == nil {
+		err = inner
+	}
+	if err != nil {
+		return fmt.Errorf("terminal %q: %w", tty.Name(), err)
+	}
+	return nil
+}

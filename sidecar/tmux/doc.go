@@ -1,0 +1,21 @@
+// Package tmux is the only door to a tmux server, and to running programs at all. It looks
+// at panes, tells when a look is worth while, and types into a pane by compare-and-type
+// and in no other way. It lives in a server that belongs to somebody else: it never starts
+// one by accident (every call carries -N), changes no focus, size, environment or hook,
+// and attaches no control client to a server that one could crash (before 3.8).
+//
+// Commands go by one of two transports. Short processes run a batch of commands each,
+// atomically; control mode keeps one client attached over a pty. Text for a pane goes by a
+// short process on both, since standard input is the only way in which tmux takes every
+// byte. Whatever control mode cannot do at the moment goes by short processes too.
+//
+// Who owns what. A Client is safe for use by many goroutines. One goroutine groups looks
+// (looks.go) and owns the batch under way; one waits for the end of the server (gone.go);
+// one forwards edges and owns the set of those not yet taken (edges.go), which the
+// triggers fill: a reader of inotify (inotify.go), a poller (polling.go), or the readers
+// of control clients with output (output.go). A control connection (control.go) has a
+// reader goroutine that owns the parser, and a keeper that owns attaching again. Close
+// ends all of them and returns when they have ended.
+//
+// All text that goes to tmux and comes from it is made in text.go and read in parse.go.
+package tmux

@@ -1,0 +1,199 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Facts is what tmux knows of a pane besides its screen. Two Facts are equal if and only
+// if nothing in them changed. Those that Type compares come from a Look only.
+type Facts struct {
+	Dead          bool // the program has ended and the pane remains
+	InMode        bool // copy mode, view mode, a tree: keys go to the mode
+	InputOff      bool // input is switched off: pasted bytes would vanish
+	Synchronised  bool // typed keys go to other panes of the window too
+	Alternate     bool // the alternate screen is shown
+	CursorVisible bool
+	PID           int // what tmux started in the pane; stale in a dead pane
+	CursorX       int // column, from 0
+	CursorY       int // row of the visible screen, from 0
+	HistorySize   int // lines above the visible screen; it falls when the limit is reached
+	HistoryLimit  int
+	Width, Height int    // in cells
+	TTY           string // stale in a dead pane
+	Mode          string // name of the mode, such as copy-mode
+	Title         string // set by the program: any text
+
+	raw string // the compared facts, as tmux wrote them
+}
+
+// Look is one instant of a pane: facts and screen belong together.
+type Look struct {
+	Facts Facts
+
+	// Rows are the visible rows from the top, Facts.Height of them, with the escape
+	// sequences of their attributes, not joined; blanks at their ends are cut, and a TAB is
+	// expanded, as old versions do themselves.
+	Rows []string
+
+	// Lines are the last lines of the history and the visible screen, wrapped rows joined,
+	// without escapes, TABs expanded, blanks at their ends cut. nil if none were asked for.
+	Lines []string
+
+	// Complete says that Lines begin at the top of the history; otherwise the first line
+	// may be the rest of one that was wrapped.
+	Complete bool
+
+	At time.Time // when the answer came
+}
+
+// maxBatch and maxBytes keep a batch below the limit of tmux for one command line (16,300
+// bytes); marks and words are counted in.
+const (
+	maxBatch = 50
+	maxBytes = 16000
+)
+
+type lookRequest struct {
+	pane    string
+	history int
+	reply   chan lookReply // has room for the one reply, so that nobody waits for a reader
+}
+
+type lookReply struct {
+	look Look
+	err  error
+}
+
+// Look reads a pane. history is the number of lines above the screen that Lines reach
+// back, 0 for the screen alone, and < 0 for no Lines. Looks that are asked for while
+// another is under way share one batch. A pane that is not there is ErrNoPane.
+func (c *Client) Look(ctx context.Context, pane string, history int) (Look, error) {
+	if err := checkPane(pane); err != nil {
+		return Look{}, err
+	}
+	r := lookRequest{pane: pane, history: max(history, -1), reply: make(chan lookReply, 1)}
+	select {
+	case c.looks <- r:
+	case <-ctx.Done():
+		return Look{}, fmt.Errorf("look at %q: %w", pane, context.Cause(ctx))
+	case <-c.ctx.Done():
+		return Look{}, fmt.Errorf("look at %q: %w", pane, errClosed)
+	}
+	select {
+	case reply := <-r.reply:
+		if reply.err != nil {
+			return Look{}, fmt.Errorf("look at %q: %w", pane, reply.err)
+		}
+		return reply.look, nil
+	case <-ctx.Done():
+		return Look{}, fmt.Errorf("look at %q: %w", pane, context.Cause(ctx))
+	}
+}
+
+var errClosed = errors.New("client is closed")
+
+// serveLooks groups looks: while one batch runs, the next collects.
+func (c *Client) serveLooks() {
+	var waiting []lookRequest
+	var done chan struct{} // closed at the end of the batch under way; nil without one
+	for {
+		if done == nil && len(waiting) > 0 {
+			batch := waiting
+			waiting, done = nil, make(chan struct{})
+			c.wg.Go(func() {
+				defer close(done)
+				c.lookBatch(batch)
+			})
+		}
+		select {
+		case r := <-c.looks:
+			waiting = append(waiting, r)
+		case <-done:
+			done = nil
+		case <-c.ctx.Done():
+			for _, r := range waiting {
+				r.reply <- lookReply{err: errClosed}
+			}
+			return
+		}
+	}
+}
+
+// A lookKey is what two requests must share to share a look.
+type lookKey struct {
+	pane    string
+	history int
+}
+
+// lookBatch answers requests, each exactly once.
+func (c *Client) lookBatch(requests []lookRequest) {
+	waiting := map[lookKey][]lookRequest{}
+	var keys []lookKey
+	for _, r := range requests {
+		k := lookKey{r.pane, r.history}
+		if waiting[k] == nil {
+			keys = append(keys, k)
+		}
+		waiting[k] = append(waiting[k], r)
+	}
+	answer := func(k lookKey, reply lookReply) {
+		for i, r := range waiting[k] {
+			if i > 0 { // no two receivers share rows that one of them may change
+				reply.look.Rows = append([]string(nil), reply.look.Rows...)
+				reply.look.Lines = append([]string(nil), reply.look.Lines...)
+			}
+			r.reply <- reply
+		}
+	}
+	for len(keys) > 0 {
+		n, cmds, ends := fill(keys)
+		replies, err := c.run(c.ctx, cmds...)
+		at := time.Now()
+		start, answered := 0, 0
+		for answered < n && ends[answered] <= len(replies) {
+			k := keys[answered]
+			look, err := parseLook(k.pane, k.history, replies[start:ends[answered]])
+			look.At = at
+			answer(k, lookReply{look, err})
+			start = ends[answered]
+			answered++
+		}
+		switch refused := (*commandError)(nil); {
+		case answered == n:
+		case errors.As(err, &refused) && !errors.Is(err, ErrNoServer):
+			// That pane alone is to blame. Those behind it were not read: again, without it.
+			answer(keys[answered], lookReply{err: err})
+			answered++
+		default:
+			for ; answered < n; answered++ {
+				answer(keys[answered], lookReply{err: err})
+			}
+		}
+		keys = keys[answered:]
+	}
+}
+
+// fill takes as many of keys as fit into one batch: how many, their commands, and where in
+// the replies those of each end.
+func fill(keys []lookKey) (n int, cmds []command, ends []int) {
+	size := 0
+	for n < len(keys) && n < maxBatch {
+		more := lookCommands(keys[n].pane, keys[n].history)
+		for _, c := range more {
+			size += 60 // its mark
+			for _, word := range c {
+				size += len(word) + 1
+			}
+		}
+		if n > 0 && size > maxBytes {
+			break
+		}
+		cmds = append(cmds, more...)
+		ends = append(ends, len(cmds))
+		n++
+	}
+	return n, cmds, ends
+}

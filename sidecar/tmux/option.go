@@ -1,0 +1,108 @@
+package tmux
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// SetPaneOptions sets user options (@name) of a pane; the value "" removes one. Options
+// that have their value already are not written, since each write redraws every client.
+// Values may hold any text; nothing in them is expanded.
+func (c *Client) SetPaneOptions(ctx context.Context, pane string, options map[string]string) error {
+	names := slices.Sorted(maps.Keys(options))
+	for _, name := range names {
+		if err := checkOption(name, options[name]); err != nil {
+			return fmt.Errorf("pane %q: %w", pane, err)
+		}
+	}
+	have, err := c.PaneOptions(ctx, pane, names...)
+	if err != nil {
+		return err
+	}
+	var cmds []command
+	for _, name := range names {
+		switch value := options[name]; {
+		case value == have[name]:
+		case value == "":
+			cmds = append(cmds, command{"set-option", "-pqu", "-t", pane, name})
+		default:
+			cmds = append(cmds, command{"set-option", "-pq", "-t", pane, name, value})
+		}
+	}
+	if len(cmds) == 0 {
+		return nil
+	}
+	if _, err := c.run(ctx, cmds...); err != nil {
+		return fmt.Errorf("set options of pane %q: %w", pane, err)
+	}
+	return nil
+}
+
+// PaneOptions reads user options of a pane. Those that are not set are missing.
+func (c *Client) PaneOptions(ctx context.Context, pane string, names ...string) (map[string]string, error) {
+	if err := checkPane(pane); err != nil {
+		return nil, err
+	}
+	values, err := c.options(ctx, names, "-pqv", "-t", pane)
+	if err != nil {
+		return nil, fmt.Errorf("options of pane %q: %w", pane, err)
+	}
+	return values, nil
+}
+
+// SetServerOption sets one user option (@name) of the server, unless it has that value
+// already; the value "" removes it.
+func (c *Client) SetServerOption(ctx context.Context, name, value string) error {
+	if err := checkOption(name, value); err != nil {
+		return err
+	}
+	have, err := c.ServerOption(ctx, name)
+	if err != nil || have == value {
+		return err
+	}
+	set := command{"set-option", "-sq", name, value}
+	if value == "" {
+		set = command{"set-option", "-squ", name}
+	}
+	if _, err := c.run(ctx, set); err != nil {
+		return fmt.Errorf("set server option %q: %w", name, err)
+	}
+	return nil
+}
+
+// ServerOption reads one user option of the server, "" if it is not set.
+func (c *Client) ServerOption(ctx context.Context, name string) (string, error) {
+	values, err := c.options(ctx, []string{name}, "-sqv")
+	if err != nil {
+		return "", fmt.Errorf("server option %q: %w", name, err)
+	}
+	return values[name], nil
+}
+
+// options reads options, a command each: the marks keep values with line breaks apart.
+func (c *Client) options(ctx context.Context, names []string, flags ...string) (map[string]string, error) {
+	values := make(map[string]string, len(names))
+	if len(names) == 0 {
+		return values, nil
+	}
+	var cmds []command
+	for _, name := range names {
+		if err := checkOption(name, ""); err != nil {
+			return nil, err
+		}
+		cmds = append(cmds, append(append(command{"show-options"}, flags...), name))
+	}
+	replies, err := c.run(ctx, cmds...)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		if value := strings.TrimSuffix(replies[i], "\n"); value != "" {
+			values[name] = value
+		}
+	}
+	return values, nil
+}

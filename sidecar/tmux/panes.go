@@ -1,0 +1,118 @@
+package tmux
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Pane is one line of the list of all panes: what is cheap to know of each.
+type Pane struct {
+	ID            string // %7, never used again by this server
+	SessionID     string // $1
+	Session       string
+	WindowID      string // @3
+	Window        int    // its index in the session
+	WindowName    string
+	Index         int  // in the window
+	Active        bool // of its window
+	Current       bool // its window is the current one of the session
+	Attached      int  // clients of the session
+	PID           int  // what tmux started in it; stale when dead
+	TTY           string
+	Dead          bool
+	InMode        bool
+	Width, Height int
+	Title         string
+}
+
+// Panes lists all panes of the server, each once: a pane whose window is linked into
+// several sessions stands under the first of them.
+func (c *Client) Panes(ctx context.Context) ([]Pane, error) {
+	rows, err := c.list(ctx, command{"list-panes", "-a"}, paneFields)
+	if err != nil {
+		return nil, fmt.Errorf("list panes: %w", err)
+	}
+	var n numbers
+	seen := make(map[string]bool, len(rows))
+	panes := make([]Pane, 0, len(rows))
+	for _, f := range rows {
+		if seen[f[0]] {
+			continue
+		}
+		seen[f[0]] = true
+		panes = append(panes, Pane{
+			ID: f[0], SessionID: f[1], Session: f[2], WindowID: f[3], Window: n.number(f[4]), WindowName: f[5],
+			Index: n.number(f[6]), Active: n.flag(f[7]), Current: n.flag(f[8]), Attached: n.number(f[9]),
+			PID: n.number(f[10]), TTY: f[11], Dead: n.flag(f[12]), InMode: n.flag(f[13]),
+			Width: n.number(f[14]), Height: n.number(f[15]), Title: f[16],
+		})
+	}
+	if n.err != nil {
+		return nil, fmt.Errorf("list panes: %w", n.err)
+	}
+	return panes, nil
+}
+
+// Attached is a client of the server: a person's terminal, or a program in control mode.
+type Attached struct {
+	Name          string // what Tell takes
+	TTY           string
+	PID           int
+	Session       string
+	SessionID     string
+	Pane          string // the active pane of what it shows
+	Control       bool   // a program, not a terminal
+	Ours          bool   // the connection of this Client
+	Activity      int64  // last key, in seconds since 1970; of a control client, its start
+	KeyTable      string // "prefix" between the prefix key and the next
+	Suspended     bool   // locked or stopped
+	Width, Height int
+}
+
+// Clients lists the clients of the server, our own control client among them.
+func (c *Client) Clients(ctx context.Context) ([]Attached, error) {
+	rows, err := c.list(ctx, command{"list-clients"}, clientFields)
+	if err != nil {
+		return nil, fmt.Errorf("list clients: %w", err)
+	}
+	var n numbers
+	clients := make([]Attached, 0, len(rows))
+	for _, f := range rows {
+		a := Attached{
+			Name: f[0], TTY: f[1], PID: n.number(f[2]), Session: f[3], SessionID: f[4], Pane: f[5],
+			Control: n.flag(f[6]), Activity: int64(n.number(f[7])), KeyTable: f[8],
+			Suspended: strings.Contains(f[9], "suspended"), Width: n.number(f[10]), Height: n.number(f[11]),
+		}
+		a.Ours = c.isOurs(a.PID)
+		clients = append(clients, a)
+	}
+	if n.err != nil {
+		return nil, fmt.Errorf("list clients: %w", n.err)
+	}
+	return clients, nil
+}
+
+// list runs a list command with a format of fields and returns its records.
+func (c *Client) list(ctx context.Context, cmd command, fields []string) ([][]string, error) {
+	sep := newNonce()
+	replies, err := c.run(ctx, append(cmd, "-F", row(sep, fields)))
+	if err != nil {
+		return nil, err
+	}
+	return records(replies[0], sep, len(fields))
+}
+
+// Tell shows text for a moment in the status line of a client. Nothing in text is
+// expanded or run; line breaks become blanks.
+func (c *Client) Tell(ctx context.Context, client, text string) error {
+	if _, err := c.run(ctx, command{"display-message", "-c", client, "--", literal(text)}); err != nil {
+		return fmt.Errorf("tell client %q: %w", client, err)
+	}
+	return nil
+}
+
+// isOurs reports whether pid is a control client of this Client.
+func (c *Client) isOurs(pid int) bool {
+	return c.control != nil && c.control.isOurs(pid) || c.edges != nil && c.edges.isOurs(pid)
+}

@@ -1,0 +1,188 @@
+package tmux
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// stat is what we need of /proc/PID/stat.
+type stat struct {
+	Process
+	state   byte
+	parent  int
+	group   int
+	tty     uint64 // device number of the controlling terminal, 0 without one
+	ttyPgrp int    // foreground group of that terminal, -1 without one
+}
+
+// readStat reads /proc/PID/stat. A process that has ended is ErrNoProcess.
+func readStat(pid int) (stat, error) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return stat{}, fmt.Errorf("process %d: %w", pid, ErrNoProcess)
+	}
+	if err != nil {
+		return stat{}, fmt.Errorf("process %d: %w", pid, err)
+	}
+	s, err := parseStat(data)
+	if err != nil {
+		return stat{}, fmt.Errorf("process %d: %w", pid, err)
+	}
+	return s, nil
+}
+
+// parseStat reads the text of /proc/PID/stat. The name stands in parentheses and may hold
+// blanks and parentheses of its own, so the last one ends it.
+func parseStat(data []byte) (stat, error) {
+	open, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
+	if open < 0 || end < open {
+		return stat{}, fmt.Errorf("stat %q: no name", data)
+	}
+	fields := strings.Fields(string(data[end+1:])) // from field 3, the state, on
+	if len(fields) < 20 {
+		return stat{}, fmt.Errorf("stat %q: %d fields", data, len(fields))
+	}
+	var n numbers
+	s := stat{state: fields[0][0], parent: n.number(fields[1]), group: n.number(fields[2])}
+	s.PID, s.Name = n.number(strings.TrimSpace(string(data[:open]))), string(data[open+1:end])
+	nr := uint32(n.number(fields[4]))
+	s.tty = unix.Mkdev(nr>>8&0xfff, nr&0xff|nr>>12&0xfff00)
+	s.ttyPgrp = n.number(fields[5])
+	start, err := strconv.ParseUint(fields[19], 10, 64)
+	if err == nil {
+		err = n.err
+	}
+	if err != nil {
+		return stat{}, fmt.Errorf("stat %q: %w", data, err)
+	}
+	s.Start = start
+	return s, nil
+}
+
+// Start is the start time of a process in clock ticks since boot: with the pid it names the
+// process for good. A process that has ended is ErrNoProcess.
+func Start(pid int) (uint64, error) {
+	s, err := readStat(pid)
+	return s.Start, err
+}
+
+// Ancestors lists the parents of a process, the nearest first, up to the first process of
+// the system.
+func Ancestors(pid int) ([]Process, error) {
+	s, err := readStat(pid)
+	if err != nil {
+		return nil, err
+	}
+	var all []Process
+	for s.parent > 0 && len(all) < 1000 { // parents may change under us: no endless walk
+		if s, err = readStat(s.parent); err != nil {
+			return all, err
+		}
+		all = append(all, s.Process)
+	}
+	return all, nil
+}
+
+// Front tells who has the terminal of a pane in front, and the terminal's modes. panePID is
+// what tmux started in the pane; its controlling terminal must be tty, or the error is
+// ErrOtherTerminal.
+func Front(tty string, panePID int) (FrontGroup, error) {
+	s, err := readStat(panePID)
+	if err != nil {
+		return FrontGroup{}, fmt.Errorf("foreground of %q: %w", tty, err)
+	}
+	front := FrontGroup{Leader: Process{PID: s.ttyPgrp}}
+	if err := front.readModes(tty, s); err != nil {
+		return FrontGroup{}, fmt.Errorf("foreground of %q: %w", tty, err)
+	}
+	if s.ttyPgrp <= 0 {
+		return front, nil // nobody: the session leader alone is left, or not even that
+	}
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return FrontGroup{}, fmt.Errorf("foreground of %q: %w", tty, err)
+	}
+	for _, dir := range dirs {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			continue
+		}
+		m, err := readStat(pid)
+		if err != nil || m.group != s.ttyPgrp || m.tty != s.tty || m.state == 'Z' {
+			continue // ended meanwhile, or not of this group
+		}
+		front.Members = append(front.Members, m.Process)
+		if m.PID == s.ttyPgrp {
+			front.Leader = m.Process
+		}
+	}
+	slices.SortFunc(front.Members, func(a, b Process) int { return a.PID - b.PID })
+	return front, nil
+}
+
+// readModes opens the terminal without becoming its owner or waiting for anything, proves
+// that it is the one of s, and reads its modes.
+func (f *FrontGroup) readModes(tty string, s stat) error {
+	fd, err := unix.Open(tty, unix.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open: %w", err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return fmt.Errorf("stat: %w", err)
+	}
+	if err := sameTerminal(&st, s); err != nil {
+		return err
+	}
+	modes, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		return fmt.Errorf("modes: %w", err)
+	}
+	f.Canonical, f.Echo = modes.Lflag&unix.ICANON != 0, modes.Lflag&unix.ECHO != 0
+	return nil
+}
+
+// checkTerminal proves that tty, by its device number and owner, is the controlling
+// terminal of the process that tmux started in a pane.
+func checkTerminal(tty string, panePID int) error {
+	var st unix.Stat_t
+	if err := unix.Stat(tty, &st); err != nil {
+		return fmt.Errorf("stat: %w", err)
+	}
+	s, err := readStat(panePID)
+	if err != nil {
+		return err
+	}
+	if uid := os.Geteuid(); uid != 0 && int(st.Uid) != uid {
+		return fmt.Errorf("owner is user %d: %w", st.Uid, ErrOtherTerminal)
+	}
+	return sameTerminal(&st, s)
+}
+
+func sameTerminal(st *unix.Stat_t, s stat) error {
+	if st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != s.tty || s.tty == 0 {
+		return ErrOtherTerminal
+	}
+	return nil
+}
+
+// lives reports whether a process exists and is the one that started then. One that has
+// ended and waits for its parent does not live.
+func lives(pid int, start uint64) bool {
+	s, err := readStat(pid)
+	if errors.Is(err, ErrNoProcess) {
+		return false
+	}
+	return err != nil || s.state != 'Z' && s.state != 'X' && (start == 0 || s.Start == start)
+}

@@ -1,0 +1,33 @@
+//go:build !linux
+
+package tmux
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// Start is the start time of a process. Here it is ErrUnsupported.
+func Start(pid int) (uint64, error) {
+	return 0, fmt.Errorf("process %d: %w", pid, ErrUnsupported)
+}
+
+// Ancestors lists the parents of a process. Here it is ErrUnsupported.
+func Ancestors(pid int) ([]Process, error) {
+	return nil, fmt.Errorf("process %d: %w", pid, ErrUnsupported)
+}
+
+// Front tells who has the terminal of a pane in front. Here it is ErrUnsupported.
+func Front(tty string, _ int) (FrontGroup, error) {
+	return FrontGroup{}, fmt.Errorf("foreground of %q: %w", tty, ErrUnsupported)
+}
+
+// checkTerminal cannot prove anything here.
+func checkTerminal(string, int) error { return ErrUnsupported }
+
+// lives reports whether a process with that number exists.
+func lives(pid int, _ uint64) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}

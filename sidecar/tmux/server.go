@@ -1,0 +1,112 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Window is a program to be started in a window of its own.
+type Window struct {
+	Session       string   // name of the session: made by StartServer, there already for NewWindow
+	Name          string   // of the window; "" leaves it to tmux
+	Command       []string // required: program and arguments, no shell in between
+	Dir           string   // "" is ours
+	Env           []string // NAME=value, beside the server's own
+	Width, Height int      // for StartServer; 0 is 80 by 24
+}
+
+// errNotOwned guards other people's servers.
+var errNotOwned = errors.New("not a server that this client started")
+
+// StartServer starts a private server without any configuration file on o.Socket, with one
+// session that runs w, and opens it. A server that is there already is an error.
+func StartServer(ctx context.Context, o Options, w Window) (*Client, string, error) {
+	if len(w.Command) == 0 {
+		return nil, "", fmt.Errorf("session %q: no command", w.Session)
+	}
+	if w.Width == 0 || w.Height == 0 {
+		w.Width, w.Height = 80, 24
+	}
+	s := short{bin: o.Bin, socket: o.Socket}
+	if s.bin == "" {
+		s.bin = "tmux"
+	}
+	probe, err := Open(ctx, Options{Bin: o.Bin, Socket: o.Socket, Transport: "process", Trigger: "polling"})
+	if err == nil {
+		_ = probe.Close()
+		return nil, "", fmt.Errorf("start tmux server %q: one runs there", o.Socket)
+	}
+	create := command{
+		"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", w.Session,
+		"-x", strconv.Itoa(w.Width), "-y", strconv.Itoa(w.Height),
+	}
+	out, stderr, err := s.start(ctx, []string{"-S", o.Socket, "-f", "/dev/null"}, []command{append(create, w.words()...)}, nil)
+	if err != nil {
+		return nil, "", fmt.Errorf("start tmux server %q: %w: %s", o.Socket, err, strings.TrimSpace(stderr))
+	}
+	c, err := Open(ctx, o)
+	if err != nil {
+		return nil, "", err
+	}
+	c.owned = true
+	return c, strings.TrimSpace(string(out)), nil
+}
+
+// NewWindow starts a program in a new window of a session, in the background: nobody's
+// current window changes. It returns the id of the pane.
+func (c *Client) NewWindow(ctx context.Context, w Window) (string, error) {
+	if len(w.Command) == 0 {
+		return "", fmt.Errorf("window %q: no command", w.Name)
+	}
+	create := command{"new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "=" + w.Session + ":"}
+	// By a process: what is run twice must not be this.
+	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
+	defer cancel()
+	replies, err := c.short.run(ctx, []command{append(create, w.words()...)})
+	if err != nil {
+		return "", fmt.Errorf("new window in session %q: %w", w.Session, err)
+	}
+	return strings.TrimSpace(replies[0]), nil
+}
+
+// KillServer ends the server and everything in it. It does so only for one that this
+// client started.
+func (c *Client) KillServer(ctx context.Context) error {
+	if !c.owned {
+		return fmt.Errorf("kill tmux server %q: %w", c.info.Socket, errNotOwned)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
+	defer cancel()
+	_, stderr, err := c.short.start(ctx, []string{"-N", "-S", c.short.socket}, []command{{"kill-server"}}, nil)
+	if err != nil {
+		return fmt.Errorf("kill tmux server %q: %w: %s", c.info.Socket, err, strings.TrimSpace(stderr))
+	}
+	select {
+	case <-c.gone:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("kill tmux server %q: %w", c.info.Socket, context.Cause(ctx))
+	}
+}
+
+// words are the arguments that new-session and new-window share.
+func (w Window) words() []string {
+	var words []string
+	if w.Name != "" {
+		words = append(words, "-n", w.Name)
+	}
+	if w.Dir != "" {
+		words = append(words, "-c", w.Dir)
+	}
+	for _, kv := range w.Env {
+		words = append(words, "-e", kv)
+	}
+	words = append(words, "--")
+	if len(w.Command) == 1 { // one word alone would be read by a shell
+		return append(words, "exec "+shellWord(w.Command[0]))
+	}
+	return append(words, w.Command...)
+}

@@ -1,0 +1,346 @@
+package tmux_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+func TestC43_transportByVersion(t *testing.T) {
+	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+		info := c.Info()
+		assert.Equal(t, s.Version.Name, info.Version)
+		assert.Equal(t, s.PID, info.PID)
+		assert.Equal(t, s.Socket, info.Socket)
+		assert.NotZero(t, info.Start)
+		assert.Contains(t, info.Why, s.Version.Name)
+		want := "process"
+		if s.Version.AtLeast(3, 8) {
+			want = "control"
+		}
+		assert.Equal(t, want, info.Transport)
+		clients, err := c.Clients(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, want == "control", len(clients) == 1, "no client of ours in a server that one can crash")
+
+		asked := open(t, s, tmux.Options{Transport: "process"})
+		assert.Equal(t, "process", asked.Info().Transport)
+		_, err = tmux.Open(t.Context(), tmux.Options{Bin: s.Version.Bin, Socket: s.Socket, Transport: "telepathy"})
+		assert.Error(t, err)
+	})
+}
+
+func TestOpen_startsNoServer(t *testing.T) {
+	for _, v := range tmuxtest.Versions(t) {
+		socket := filepath.Join(t.TempDir(), "s")
+		_, err := tmux.Open(t.Context(), tmux.Options{Bin: v.Bin, Socket: socket})
+		assert.ErrorIs(t, err, tmux.ErrNoServer)
+		assert.NoFileExists(t, socket)
+	}
+}
+
+// S23: what crashes servers, with a client as it is by default at work beside it.
+
+func TestS23_currentWindowChangesAndSessionDies(t *testing.T) {
+	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+		busy(t, s, c)
+		for range 3 {
+			s.Run("new-session", "-d", "-s", "q", "exec cat", ";", "new-window", "-d", "-t", "q:", "exec cat")
+			s.Run("select-window", "-t", "q:1", ";", "kill-session", "-t", "q")
+			s.Run("new-session", "-d", "-s", "q", "exec cat", ";", "new-window", "-d", "-t", "q:", "exec cat")
+			s.Run("kill-window", "-t", "q:0", ";", "kill-session", "-t", "q")
+			require.True(t, s.Alive())
+		}
+	})
+}
+
+func TestS23_sixWindowsKilledTogether(t *testing.T) {
+	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+		busy(t, s, c)
+		for range 6 {
+			s.Run("new-session", "-d", "-s", "q", "exec cat")
+			for range 5 {
+				s.Run("new-window", "-t", "q:", "exec cat")
+			}
+			for pid := range strings.FieldsSeq(s.Run("list-panes", "-s", "-t", "q", "-F", "#{pane_pid}")) {
+				n, err := strconv.Atoi(pid)
+				require.NoError(t, err)
+				require.NoError(t, syscall.Kill(n, syscall.SIGTERM))
+			}
+			tmuxtest.WaitFor(t, "end of the session", func() bool {
+				out, err := s.Try("list-sessions", "-F", "#{session_name}")
+				require.NoError(t, err, "the server is gone")
+				return !strings.Contains(out, "q")
+			})
+			require.True(t, s.Alive())
+		}
+	})
+}
+
+func TestS23_floodAndRespawnWhileWatched(t *testing.T) {
+	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+		busy(t, s, c)
+		pane := s.NewPane("yes", "0123456789")
+		s.Run("set-option", "-w", "-t", pane, "remain-on-exit", "on")
+		for i := range 10 {
+			facts := look(t, c, pane).Facts
+			_ = c.Watch(pane, facts.TTY) // fails if the pane was replaced a moment ago
+			if i%3 == 2 {
+				require.NoError(t, syscall.Kill(facts.PID, syscall.SIGKILL))
+				s.WaitForFact(pane, "#{pane_dead}", "1")
+			}
+			out, err := c.Type(t.Context(), tmux.Typing{Pane: pane, Facts: facts, Text: []byte("x"), Tail: "no such text"})
+			assert.NoError(t, err)
+			assert.Equal(t, tmux.Refused, out)
+			s.Run("respawn-pane", "-k", "-t", pane)
+			require.True(t, s.Alive())
+		}
+		s.Run("kill-pane", "-t", pane)
+		require.True(t, s.Alive())
+	})
+}
+
+func TestS23_helpersKilledAndStopped(t *testing.T) {
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		s := tmuxtest.NewServer(t, v)
+		c := open(t, s, tmux.Options{Deadline: 300 * time.Millisecond})
+		busy(t, s, c)
+		killed, stopped := 0, 0
+		for i := 0; killed < 40 || stopped < 10; i++ {
+			require.Less(t, i, 100000, "%d killed, %d stopped", killed, stopped)
+			for _, pid := range helpers(t, s) {
+				if i%5 == 4 {
+					stopped++
+					_ = syscall.Kill(pid, syscall.SIGSTOP)
+				} else {
+					killed++
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+			}
+			require.True(t, s.Alive())
+		}
+		tmuxtest.WaitFor(t, "a look", func() bool {
+			_, err := c.Look(t.Context(), s.Base, 10)
+			return err == nil
+		})
+		select {
+		case <-c.Gone():
+			t.Error("the server is not gone")
+		default:
+		}
+	})
+}
+
+func TestS23_memoryStaysFlat(t *testing.T) {
+	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+		r := s.NewRecorder(false)
+		round := func() {
+			for range 150 {
+				typeText(t, c, r.Pane, "x")
+			}
+		}
+		round()
+		before := rss(t, s.PID)
+		round()
+		assert.Less(t, rss(t, s.PID)-before, 1<<10, "KiB")
+	})
+}
+
+func TestGone_serverEnds(t *testing.T) {
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		for name, end := range map[string]func(s *tmuxtest.Server){
+			"killed":  func(s *tmuxtest.Server) { s.Kill() },
+			"ended":   func(s *tmuxtest.Server) { s.Run("kill-server") },
+			"emptied": func(s *tmuxtest.Server) { s.Run("kill-pane", "-t", s.Base) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				s := tmuxtest.NewServer(t, v)
+				c := open(t, s, tmux.Options{})
+				select {
+				case <-c.Gone():
+					t.Fatal("too early")
+				default:
+				}
+				end(s)
+				select {
+				case <-c.Gone():
+				case <-time.After(tmuxtest.Patience):
+					t.Fatal("not told")
+				}
+				_, err := c.Look(t.Context(), s.Base, 0)
+				assert.ErrorIs(t, err, tmux.ErrNoServer)
+				out, err := c.Type(t.Context(), tmux.Typing{Pane: s.Base})
+				assert.Error(t, err)
+				assert.Equal(t, tmux.Refused, out)
+			})
+		}
+	})
+}
+
+func TestS14_thePersonsViewIsLeftAlone(t *testing.T) {
+	eachTransport(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+		s.Run("set-option", "-g", "status", "off", ";", "set-hook", "-g", "pane-exited", "display-message hooked")
+		r := s.NewRecorder(false) // in another window than the person's
+		var received atomic.Int64
+		person := s.Command("attach-session", "-t", "base:0")
+		person.Env = append(person.Env, "TERM=xterm-256color")
+		tty, err := pty.StartWithSize(person, &pty.Winsize{Rows: 31, Cols: 101})
+		require.NoError(t, err)
+		var reader sync.WaitGroup
+		reader.Go(func() {
+			buf := make([]byte, 4096)
+			for {
+				n, err := tty.Read(buf)
+				received.Add(int64(n))
+				if err != nil {
+					return
+				}
+			}
+		})
+		defer func() {
+			_ = person.Process.Kill()
+			_ = person.Wait()
+			_ = tty.Close()
+			reader.Wait()
+		}()
+		state := func() string {
+			return s.Run("display-message", "-p", "-t", "base:0", "#{window_width}x#{window_height} #{window_id} #{pane_id}", ";",
+				"show-environment", "-t", "base", ";", "show-environment", "-g", ";", "show-hooks", "-g", ";", "list-buffers", ";",
+				"list-windows", "-a", "-F", "#{window_id} #{window_active} #{window_width} #{window_name}")
+		}
+		settled := func() int64 { // the client has drawn all that it is to draw
+			last, at := received.Load(), time.Now()
+			tmuxtest.WaitFor(t, "a quiet terminal", func() bool {
+				if now := received.Load(); now != last {
+					last, at = now, time.Now()
+				}
+				return last > 0 && time.Since(at) > 300*time.Millisecond
+			})
+			return last
+		}
+		s.WaitForFact(s.Base, "#{window_width}x#{window_height}", "101x31")
+		// The window's name follows its program within half a second; that is not ours.
+		s.WaitForFact(r.Pane, "#{window_name}", "cat")
+		drawn, before := settled(), state()
+		require.NoError(t, c.Watch(r.Pane, look(t, c, r.Pane).Facts.TTY))
+		for range 100 {
+			require.Equal(t, tmux.Typed, typeText(t, c, r.Pane, "x"))
+		}
+		_, err = c.Panes(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, before, state())
+		assert.Equal(t, drawn, settled(), "bytes that the person's terminal received")
+		if clients, err := c.Clients(t.Context()); assert.NoError(t, err) {
+			assert.Equal(t, c.Info().Transport == "control", len(clients) == 2, "the attached count: the person, and our control client")
+		}
+	})
+}
+
+func TestStartServer_ownServerOnly(t *testing.T) {
+	for _, v := range tmuxtest.Versions(t) {
+		t.Run(v.Name, func(t *testing.T) {
+			dir, err := os.MkdirTemp("", "ic")
+			require.NoError(t, err)
+			defer func() { _ = os.RemoveAll(dir) }()
+			o := tmux.Options{Bin: v.Bin, Socket: filepath.Join(dir, "s")}
+			out := filepath.Join(dir, "it's $HOME")
+			c, first, err := tmux.StartServer(t.Context(), o, tmux.Window{Session: "demo", Command: []string{"cat"}, Env: []string{"A=b c"}})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, c.Close()) }()
+			second, err := c.NewWindow(t.Context(), tmux.Window{Session: "demo", Name: "two", Command: []string{"sh", "-c", `echo "$A;$1;" > "$1"; exec cat`, "sh", out}, Env: []string{"A=b;"}})
+			require.NoError(t, err)
+			assert.NotEqual(t, first, second)
+			tmuxtest.WaitFor(t, "program", func() bool { data, _ := os.ReadFile(out); return string(data) == "b;;"+out+";\n" })
+			panes, err := c.Panes(t.Context())
+			require.NoError(t, err)
+			require.Len(t, panes, 2)
+			assert.Equal(t, "two", panes[1].WindowName)
+			assert.False(t, panes[1].Current, "in the background")
+
+			_, _, err = tmux.StartServer(t.Context(), o, tmux.Window{Session: "demo", Command: []string{"cat"}})
+			assert.Error(t, err, "one runs there")
+			guest, err := tmux.Open(t.Context(), o)
+			require.NoError(t, err)
+			assert.Error(t, guest.KillServer(t.Context()), "not its own")
+			require.NoError(t, guest.Close())
+			assert.NoError(t, c.KillServer(t.Context()))
+		})
+	}
+}
+
+// busy looks at the panes of a server all the time until the test ends.
+func busy(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			panes, _ := c.Panes(ctx)
+			for _, p := range panes {
+				_, _ = c.Look(ctx, p.ID, 100)
+			}
+		}
+	})
+	wg.Go(func() {
+		for {
+			select {
+			case <-c.Edges():
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	t.Cleanup(func() { cancel(); wg.Wait() })
+}
+
+// helpers are the tmux processes that this test program has started for a client of s.
+func helpers(t *testing.T, s *tmuxtest.Server) []int {
+	t.Helper()
+	children, err := filepath.Glob("/proc/self/task/*/children")
+	require.NoError(t, err)
+	var pids []int
+	for _, file := range children {
+		data, _ := os.ReadFile(file)
+		for field := range strings.FieldsSeq(string(data)) {
+			line, _ := os.ReadFile("/proc/" + field + "/cmdline")
+			// Not the processes of the test itself, which say nothing of -N first.
+			if bytes.Contains(line, []byte("\x00-u\x00-N\x00")) && bytes.Contains(line, []byte(s.Socket)) {
+				pid, err := strconv.Atoi(field)
+				require.NoError(t, err)
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+// rss is the resident memory of a process in KiB.
+func rss(t *testing.T, pid int) int {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(data), "VmRSS:")
+	require.True(t, found)
+	n, err := strconv.Atoi(strings.Fields(rest)[0])
+	require.NoError(t, err)
+	return n
+}
+

@@ -1,0 +1,305 @@
+// Package tmuxtest gives tests private tmux servers, of every version at hand. A Server
+// belongs to one test and ends with it; nothing here touches a server that was there
+// before. Helpers fail the test themselves.
+package tmuxtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Patience is how long WaitFor waits: far longer than anything takes on a busy machine.
+const Patience = 20 * time.Second
+
+// Version is one tmux program.
+type Version struct {
+	Name string // as tmux -V writes it: 3.3a
+	Bin  string
+}
+
+// AtLeast reports whether v is that release or a newer one.
+func (v Version) AtLeast(major, minor int) bool {
+	var a, b int
+	if n, _ := fmt.Sscanf(v.Name, "%d.%d", &a, &b); n != 2 {
+		return false
+	}
+	return a > major || a == major && b >= minor
+}
+
+var versions = sync.OnceValue(findVersions)
+
+// Versions lists the versions of tmux at hand, the oldest first, one entry each: the
+// system's, and those that .ci/tmuxes has fetched into $INTERCOM_TMUXES, or else
+// ${XDG_CACHE_HOME:-~/.cache}/tmux-intercom/tmuxes. A test without any is skipped.
+func Versions(t testing.TB) []Version {
+	t.Helper()
+	all := versions()
+	if len(all) == 0 {
+		t.Skip("no tmux here")
+	}
+	return slices.Clone(all)
+}
+
+func findVersions() []Version {
+	dir := os.Getenv("INTERCOM_TMUXES")
+	if dir == "" {
+		cache := os.Getenv("XDG_CACHE_HOME")
+		if cache == "" {
+			home, _ := os.UserHomeDir()
+			cache = filepath.Join(home, ".cache")
+		}
+		dir = filepath.Join(cache, "tmux-intercom", "tmuxes")
+	}
+	bins, _ := filepath.Glob(filepath.Join(dir, "*", "tmux"))
+	if system, err := exec.LookPath("tmux"); err == nil {
+		bins = slices.Insert(bins, 0, system)
+	}
+	var all []Version
+	for _, bin := range bins {
+		out, err := exec.Command(bin, "-V").Output()
+		name, ok := strings.CutPrefix(strings.TrimSpace(string(out)), "tmux ")
+		if err != nil || !ok || slices.ContainsFunc(all, func(v Version) bool { return v.Name == name }) {
+			continue
+		}
+		all = append(all, Version{Name: name, Bin: bin})
+	}
+	slices.SortFunc(all, func(a, b Version) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// EachVersion runs test once for each version, as a subtest named after it.
+func EachVersion(t *testing.T, test func(t *testing.T, v Version)) {
+	t.Helper()
+	for _, v := range Versions(t) {
+		t.Run(v.Name, func(t *testing.T) { test(t, v) })
+	}
+}
+
+// Server is a private tmux server with one session, "base", whose only pane runs cat. It
+// has no configuration file, and a HOME and TMUX_TMPDIR of its own.
+type Server struct {
+	Version Version
+	Socket  string
+	PID     int
+	Base    string // id of the first pane
+	Dir     string // its HOME, empty at first
+
+	t testing.TB
+}
+
+// NewServer starts a server that is killed, by its pid, at the end of the test.
+func NewServer(t testing.TB, v Version) *Server {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ic") // t.TempDir is often too long for a socket's path
+	if err != nil {
+		t.Fatalf("directory: %v", err)
+	}
+	s := &Server{Version: v, Socket: filepath.Join(dir, "s"), Dir: dir, t: t}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	// Killed also if the start is found to have failed half way.
+	t.Cleanup(s.kill)
+	out := s.output([]string{
+		"-f", "/dev/null", "new-session", "-d", "-s", "base", "-x", "80", "-y", "24",
+		"-P", "-F", "#{pid} #{pane_id}", "exec cat",
+	}, true)
+	if _, err := fmt.Sscanf(out, "%d %s", &s.PID, &s.Base); err != nil {
+		t.Fatalf("new server: %q: %v", out, err)
+	}
+	// Where the user's shell or terminal would show through.
+	s.Run("set-option", "-g", "default-shell", "/bin/sh", ";", "set-option", "-g", "default-terminal", "screen")
+	return s
+}
+
+// Run runs one tmux command, or several separated by ";", and returns what it prints
+// without the last line break.
+func (s *Server) Run(args ...string) string {
+	s.t.Helper()
+	return s.output(args, true)
+}
+
+// Try is Run for commands that may fail.
+func (s *Server) Try(args ...string) (string, error) {
+	s.t.Helper()
+	cmd := s.Command(args...)
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+func (s *Server) output(args []string, must bool) string {
+	s.t.Helper()
+	var stderr bytes.Buffer
+	cmd := s.Command(args...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil && must {
+		s.t.Fatalf("tmux %s %q: %v: %s", s.Version.Name, args, err, stderr.String())
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+// Command is a process of this server's tmux, not started yet, with the environment of the
+// server.
+func (s *Server) Command(args ...string) *exec.Cmd {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	s.t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, s.Version.Bin, append([]string{"-u", "-S", s.Socket}, args...)...)
+	cmd.Env = append(os.Environ(), "HOME="+s.Dir, "TMUX_TMPDIR="+s.Dir, "TMUX=", "TMUX_PANE=", "ENV=", "PS1=$ ")
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+// NewPane runs a program in a new window of the session "base" and returns the pane's id.
+func (s *Server) NewPane(program string, args ...string) string {
+	s.t.Helper()
+	words := []string{"new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "base:"}
+	if len(args) == 0 {
+		return s.Run(append(words, "exec "+program)...)
+	}
+	return s.Run(append(append(words, program), args...)...)
+}
+
+// A Recorder is a pane whose program writes every byte that it reads to a file: what a
+// program in the pane truly receives, not what tmux was asked to send.
+type Recorder struct {
+	Pane string
+	File string
+	t    testing.TB
+}
+
+// NewRecorder starts a recorder in a new window. Its terminal is raw and does not echo. If
+// bracketed it switches bracketed paste on, as a TUI does.
+func (s *Server) NewRecorder(bracketed bool) *Recorder {
+	s.t.Helper()
+	f, err := os.CreateTemp(s.Dir, "bytes")
+	if err != nil {
+		s.t.Fatalf("recorder: %v", err)
+	}
+	_ = f.Close()
+	r := &Recorder{File: f.Name(), t: s.t}
+	r.Pane = s.NewPane("sh", "-c", recorderScript(bracketed), "sh", r.File)
+	s.WaitForText(r.Pane, "ready")
+	return r
+}
+
+// recorderScript is the recorder's program; the file is its first argument.
+func recorderScript(bracketed bool) string {
+	on := ""
+	if bracketed {
+		on = `\033[?2004h`
+	}
+	return `stty raw -echo; printf '` + on + `ready'; exec cat >> "$1"`
+}
+
+// Bytes is what the pane has received so far.
+func (r *Recorder) Bytes() []byte {
+	r.t.Helper()
+	data, err := os.ReadFile(r.File)
+	if err != nil {
+		r.t.Fatalf("recorder: %v", err)
+	}
+	return data
+}
+
+// WaitForBytes waits until the pane has received at least n bytes and returns all of them.
+func (r *Recorder) WaitForBytes(n int) []byte {
+	r.t.Helper()
+	WaitFor(r.t, fmt.Sprintf("%d bytes in pane %s", n, r.Pane), func() bool { return len(r.Bytes()) >= n })
+	return r.Bytes()
+}
+
+// Print writes to a pane's terminal, as its program would: text or escape sequences.
+func (s *Server) Print(pane, output string) {
+	s.t.Helper()
+	tty, err := os.OpenFile(s.Fact(pane, "#{pane_tty}"), os.O_WRONLY|syscall.O_NOCTTY, 0)
+	if err != nil {
+		s.t.Fatalf("print in pane %s: %v", pane, err)
+	}
+	defer func() { _ = tty.Close() }()
+	if _, err := tty.WriteString(output); err != nil {
+		s.t.Fatalf("print in pane %s: %v", pane, err)
+	}
+}
+
+// Fact expands a format for a pane.
+func (s *Server) Fact(pane, format string) string {
+	s.t.Helper()
+	return s.Run("display-message", "-p", "-t", pane, format)
+}
+
+// WaitForText waits until text stands on a pane's visible screen.
+func (s *Server) WaitForText(pane, text string) {
+	s.t.Helper()
+	WaitFor(s.t, fmt.Sprintf("%q in pane %s", text, pane), func() bool {
+		out, err := s.Try("capture-pane", "-p", "-J", "-t", pane)
+		return err == nil && strings.Contains(out, text)
+	})
+}
+
+// WaitForFact waits until a format expands to want for a pane.
+func (s *Server) WaitForFact(pane, format, want string) {
+	s.t.Helper()
+	WaitFor(s.t, fmt.Sprintf("%s = %q in pane %s", format, want, pane), func() bool {
+		return s.Fact(pane, format) == want
+	})
+}
+
+// Alive reports whether the server that NewServer started still runs and answers.
+func (s *Server) Alive() bool {
+	s.t.Helper()
+	out, err := s.Try("-N", "display-message", "-p", "#{pid}")
+	return err == nil && out == strconv.Itoa(s.PID)
+}
+
+// Kill ends the server by SIGKILL, as a crash would.
+func (s *Server) Kill() {
+	s.t.Helper()
+	if err := syscall.Kill(s.PID, syscall.SIGKILL); err != nil {
+		s.t.Fatalf("kill server: %v", err)
+	}
+}
+
+// kill ends what the test left: the programs of the panes first, since some of them do
+// not mind losing their terminal, then the server.
+func (s *Server) kill() {
+	if s.PID == 0 {
+		return
+	}
+	_ = syscall.Kill(s.PID, syscall.SIGCONT)
+	if out, err := s.Try("-N", "list-panes", "-a", "-F", "#{pid} #{pane_pid}"); err == nil {
+		for line := range strings.Lines(out) {
+			var server, pid int
+			if n, _ := fmt.Sscanf(line, "%d %d", &server, &pid); n == 2 && server == s.PID && pid > 1 {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		_, _ = s.Try("-N", "kill-server")
+	}
+	if err := syscall.Kill(s.PID, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		s.t.Errorf("kill server %d: %v", s.PID, err)
+	}
+}
+
+// WaitFor waits until cond holds, looking again and again, and fails the test with what if
+// it does not within Patience.
+func WaitFor(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(Patience)
+	for pause := 2 * time.Millisecond; !cond(); pause = min(2*pause, 50*time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %v for %s", Patience, what)
+		}
+		time.Sleep(pause)
+	}
+}

@@ -1,0 +1,78 @@
+package tmux
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// transport carries commands to the server. run has it execute cmds in order with nothing
+// in between, and returns what each of them printed. When one is refused, run returns the
+// replies to those before it and a *commandError; those after it did not run.
+type transport interface {
+	run(ctx context.Context, cmds []command) ([]string, error)
+}
+
+// errConnection says that a transport could not carry commands; whether they ran is not
+// known.
+var errConnection = errors.New("connection to tmux lost")
+
+// short is the transport of short processes: one tmux process a batch. It has no state and
+// leaves none in the server.
+type short struct {
+	bin, socket string
+}
+
+// run implements transport.
+func (s short) run(ctx context.Context, cmds []command) ([]string, error) {
+	nonce := newNonce()
+	out, stderr, err := s.start(ctx, []string{"-N", "-S", s.socket}, framed(nonce, cmds), nil)
+	replies, complete := unframe(out, nonce, len(cmds))
+	if complete {
+		return replies, nil
+	}
+	switch exit := (*exec.ExitError)(nil); {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("tmux %s: %w", cmds[0][0], context.Cause(ctx))
+	case errors.As(err, &exit) && exit.Exited() || err == nil:
+		return replies, &commandError{index: len(replies), text: strings.TrimSpace(stderr)}
+	default:
+		return nil, fmt.Errorf("tmux %s: %w", cmds[0][0], err)
+	}
+}
+
+// start runs one process to its end, or kills it when ctx ends. UTF-8 is always asked for
+// (-u): without it tmux replaces what it thinks the terminal cannot show. The process is
+// in a group of its own, so that no Ctrl-C in our terminal ends it between two steps, and
+// knows of no pane or server but the one it is told.
+func (s short) start(ctx context.Context, options []string, cmds []command, stdin []byte) (stdout []byte, stderr string, err error) {
+	var out, complaint bytes.Buffer
+	cmd := exec.CommandContext(ctx, s.bin, append(append([]string{"-u"}, options...), argv(cmds)...)...)
+	if stdin != nil {
+		cmd.Stdin = bytes.NewReader(stdin)
+	}
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	cmd.Env = environment()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = 200 * time.Millisecond
+	err = cmd.Run()
+	return out.Bytes(), complaint.String(), err
+}
+
+// environment is ours without what would tie a tmux process to the pane that we were
+// started in.
+func environment() []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); name != "TMUX" && name != "TMUX_PANE" {
+			env = append(env, kv)
+		}
+	}
+	return env
+}

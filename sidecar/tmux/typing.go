@@ -1,0 +1,122 @@
+package tmux
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Typing is text for a pane, and the instant at which the caller judged that it may be
+// typed.
+type Typing struct {
+	Pane  string // id, %7
+	Facts Facts  // of the Look that the judgement rests on
+	Text  []byte // what the program is to read; the caller has sanitised it
+
+	// Bracketed pastes with tmux's -p and -r: a program that has bracketed paste switched
+	// on gets the whole text as one paste, between ESC[200~ and ESC[201~, and its line
+	// breaks as LF, byte for byte. (Without -r tmux makes each a CR. Line editors take
+	// either inside a paste; LF is what was sent.) A program that has it switched off gets
+	// the same bytes without brackets, so Bracketed is for programs known to have it on.
+	//
+	// Without Bracketed each LF arrives as CR: it submits. So "\n" alone is Enter.
+	Bracketed bool
+
+	// Tail, if not empty, is a piece of text that must stand in one row of the visible
+	// screen too. Characters that mean something to tmux match any one character. It must
+	// have a letter or a digit, and no more than fits in a row.
+	Tail string
+}
+
+// Outcome is what became of a Typing.
+type Outcome int
+
+// The outcomes. The zero value is Unknown: nothing that was not proven is taken for safe.
+const (
+	Unknown Outcome = iota // bytes may or may not have reached the pane: never repeat it
+	Refused                // something had changed, and no byte was typed
+	Typed                  // tmux has written the text to the pane's program
+)
+
+// String implements fmt.Stringer.
+func (o Outcome) String() string {
+	switch o {
+	case Refused:
+		return "refused"
+	case Typed:
+		return "typed"
+	default:
+		return "unknown"
+	}
+}
+
+// errNoAnswer says that tmux ended without telling whether it typed.
+var errNoAnswer = errors.New("tmux did not say whether it typed")
+
+// Type writes text to a pane if and only if the pane is still as in t.Facts: same process,
+// not dead, same mode, input, synchronisation, screen, cursor, history and width, and with
+// t.Tail on the screen. A pane that is dead, in a mode, synchronised or has its input off is
+// refused even if the look saw it so. The server tests and types in one step, in which no program's
+// output is read; what it cannot see are bytes that the program has not written yet.
+//
+// An error with Refused says that nothing was asked of the server. With Unknown it says
+// why the outcome is not known; the caller must not type the same text again.
+func (c *Client) Type(ctx context.Context, t Typing) (Outcome, error) {
+	if err := checkPane(t.Pane); err != nil {
+		return Refused, err
+	}
+	if len(t.Text) == 0 { // tmux makes no empty buffer, so there would be nothing to paste
+		return Refused, fmt.Errorf("type into %q: no text", t.Pane)
+	}
+	cond, err := condition(t.Facts.raw, t.Tail)
+	if err != nil {
+		return Refused, fmt.Errorf("type into %q: %w", t.Pane, err)
+	}
+	if ctx.Err() != nil {
+		return Refused, fmt.Errorf("type into %q: %w", t.Pane, context.Cause(ctx))
+	}
+	if c.ctx.Err() != nil {
+		return Refused, fmt.Errorf("type into %q: %w", t.Pane, errClosed)
+	}
+	return c.compareAndType(ctx, t, cond)
+}
+
+// compareAndType asks the server, by a short process whatever the transport.
+func (c *Client) compareAndType(ctx context.Context, t Typing, cond string) (Outcome, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
+	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)()
+	nonce := newNonce()
+	out, stderr, err := c.short.start(ctx, []string{"-N", "-S", c.short.socket},
+		typeCommands(t.Pane, cond, nonce, t.Bracketed), t.Text)
+	switch {
+	case bytes.Contains(out, []byte("TYPED-"+nonce+"\n")):
+		return Typed, nil
+	case bytes.Contains(out, []byte("REFUSED-"+nonce+"\n")):
+		return Refused, nil
+	}
+	c.dropBuffer(nonce)
+	refusal := &commandError{text: strings.TrimSpace(stderr)}
+	switch {
+	case errors.Is(refusal, ErrNoPane): // from 3.8 on the test itself fails for want of a target
+		return Refused, nil
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case refusal.text != "":
+		err = refusal
+	case err == nil:
+		err = errNoAnswer
+	}
+	return Unknown, fmt.Errorf("type into %q: %w", t.Pane, err)
+}
+
+// dropBuffer removes what a typing without an answer may have left behind. It can do no
+// harm: the buffer's name is used once.
+func (c *Client) dropBuffer(name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), min(c.deadline, time.Second))
+	defer cancel()
+	_, _ = c.short.run(ctx, []command{{"delete-buffer", "-b", name}})
+}
