@@ -1,0 +1,412 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// ErrDuplicate says that a message with this id is in the journal already: the first one
+// counts.
+var ErrDuplicate = errors.New("message is in the journal already")
+
+// Kinds of event, as message.Event has them.
+const (
+	kindMessage = "message"
+	kindReceipt = "receipt"
+	kindChat    = "chat"
+	kindSession = "session"
+	kindNotice  = "notice"
+)
+
+// writer is the connection that writes, with its statements prepared.
+type writer struct {
+	db *sql.DB
+
+	newest       *sql.Stmt
+	addEvent     *sql.Stmt
+	setSession   *sql.Stmt
+	setChat      *sql.Stmt
+	addMessage   *sql.Stmt
+	addVerdict   *sql.Stmt
+	decide       *sql.Stmt
+	forgetWords  *sql.Stmt
+	addWords     *sql.Stmt
+	setDelivery  *sql.Stmt
+	noteReceipt  *sql.Stmt
+	findMessage  *sql.Stmt
+	addReceipt   *sql.Stmt
+	lastReceipt  *sql.Stmt
+	preparations []*sql.Stmt
+}
+
+// newWriter takes db over once it has proven durable, sound where check asks for that, and
+// of the schema that steps lead to. On an error db stays the caller's.
+func newWriter(ctx context.Context, db *sql.DB, steps []string, check bool) (*writer, error) {
+	if err := assertDurable(ctx, db); err != nil {
+		return nil, err
+	}
+	if check {
+		if err := quickCheck(ctx, db); err != nil {
+			return nil, err
+		}
+	}
+	if err := migrate(ctx, db, steps); err != nil {
+		return nil, err
+	}
+	w := &writer{db: db}
+	for _, p := range []struct {
+		statement **sql.Stmt
+		text      string
+	}{
+		{&w.newest, `SELECT coalesce(max(seq), 0) FROM events`},
+		{&w.addEvent, `INSERT INTO events (seq, at, kind, chat, doc) VALUES (?, ?, ?, nullif(?, ''), ?)`},
+		{&w.setSession, `INSERT INTO sessions (id, present, doc) VALUES (?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET present = excluded.present, doc = excluded.doc WHERE doc <> excluded.doc`},
+		{&w.setChat, `INSERT INTO chats (id, ended, doc) VALUES (?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET ended = excluded.ended, doc = excluded.doc WHERE doc <> excluded.doc`},
+		{&w.addMessage, `INSERT INTO messages (seq, id, doc, body) VALUES (?, ?, ?, ?)`},
+		{&w.addVerdict, `INSERT INTO verdicts (message, doc, body) VALUES (?, ?, ?)`},
+		{&w.decide, `UPDATE messages SET decided = 1, said = coalesce(?2, said), passed = passed OR ?3
+			WHERE id = ?1 RETURNING seq, coalesce(said, body), passed`},
+		{&w.forgetWords, `DELETE FROM words WHERE rowid = ?`},
+		{&w.addWords, `INSERT INTO words (rowid, body) VALUES (?, ?)`},
+		{&w.setDelivery, `INSERT INTO deliveries (id, message, chat, doc, envelope, body)
+			SELECT ?1, seq, nullif(?3, ''), ?4, nullif(?5, doc), nullif(?6, body) FROM messages WHERE id = ?2
+			ON CONFLICT (id) DO UPDATE SET chat = excluded.chat, doc = excluded.doc, envelope = excluded.envelope,
+				body = excluded.body WHERE message = excluded.message`},
+		{&w.noteReceipt, `UPDATE deliveries SET open = open AND NOT ?2, typed = typed OR ?3
+			WHERE id = ?1 RETURNING seq, message, coalesce(chat, '')`},
+		{&w.findMessage, `SELECT seq FROM messages WHERE id = ?`},
+		{&w.addReceipt, `INSERT INTO receipts (seq, delivery, message, doc, words) VALUES (?, ?, ?, ?, ?)`},
+		{&w.lastReceipt, `UPDATE deliveries SET last = ?2 WHERE seq = ?1`},
+	} {
+		statement, err := db.PrepareContext(ctx, p.text)
+		if err != nil {
+			return nil, errors.Join(err, w.closeStatements())
+		}
+		*p.statement = statement
+		w.preparations = append(w.preparations, statement)
+	}
+	return w, nil
+}
+
+// bringHome folds the write-ahead log into the database and empties it.
+func (w *writer) bringHome(ctx context.Context) error {
+	var busy, frames, folded int
+	if err := w.db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &folded); err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	if busy != 0 {
+		return errBusy
+	}
+	return nil
+}
+
+func (w *writer) closeStatements() error {
+	var errs []error
+	for _, statement := range w.preparations {
+		errs = append(errs, statement.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (w *writer) close() error { return errors.Join(w.closeStatements(), w.db.Close()) }
+
+// Commit writes all of step, or nothing of it, and gives its events the next numbers in
+// the order of the fields of step. When it returns nil, step survives a power cut. A
+// session or chat that is as it was makes no event. ctx ends the wait for an earlier
+// Commit; once begun, a step is finished.
+//
+// After an error of the disk (full, read-only, a failed fsync) the caller must act as if
+// step were not written. All but a full disk may leave it in the journal nevertheless, and
+// a repetition then ends with ErrDuplicate. The next Commit opens the files anew and
+// looks through them, so that the journal works again when the fault is gone.
+//
+// Texts come back as they were, bodies and words byte for byte; elsewhere, bytes that are
+// not UTF-8 come back as U+FFFD. An empty slice or map comes back nil, a time without its
+// monotonic part. A step with an invalid message is refused whole.
+func (j *Journal) Commit(ctx context.Context, step message.Step) error {
+	if step.Empty() {
+		return nil
+	}
+	if err := j.take(ctx); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	defer func() { j.turn <- struct{}{} }()
+	ctx = context.WithoutCancel(ctx)
+	if j.suspect != nil {
+		if err := j.mend(ctx); err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
+	}
+	if err := j.writer.commit(ctx, step, time.Now()); err != nil {
+		if doubtful(err) {
+			j.suspect = err
+		}
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}
+
+func (w *writer) commit(ctx context.Context, step message.Step, now time.Time) error {
+	tx, err := w.db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	s := stepper{ctx: ctx, tx: tx, w: w, now: now.UnixNano()}
+	if err := s.write(step); err != nil {
+		_ = tx.Rollback() // SQLite may have done it already; err says more
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// stepper writes one step in one transaction.
+type stepper struct {
+	ctx context.Context
+	tx  *sql.Tx
+	w   *writer
+	now int64 // nanoseconds since 1970
+	seq int64 // of the newest event
+}
+
+func (s *stepper) write(step message.Step) error {
+	if err := s.row(s.w.newest).Scan(&s.seq); err != nil {
+		return fmt.Errorf("newest event: %w", err)
+	}
+	for _, session := range step.Sessions {
+		if err := s.session(session); err != nil {
+			return fmt.Errorf("session %q: %w", session.ID, err)
+		}
+	}
+	for _, chat := range step.Chats {
+		if err := s.chat(chat); err != nil {
+			return fmt.Errorf("chat %q: %w", chat.ID, err)
+		}
+	}
+	for _, envelope := range step.Received {
+		if err := s.message(envelope); err != nil {
+			return fmt.Errorf("message %q: %w", envelope.ID, err)
+		}
+	}
+	for _, verdict := range step.Verdicts {
+		if err := s.verdict(verdict); err != nil {
+			return fmt.Errorf("verdict on message %q: %w", verdict.Message, err)
+		}
+	}
+	for _, delivery := range step.Deliveries {
+		if err := s.delivery(delivery); err != nil {
+			return fmt.Errorf("delivery %q: %w", delivery.ID, err)
+		}
+	}
+	for _, receipt := range step.Receipts {
+		if err := s.receipt(receipt); err != nil {
+			return fmt.Errorf("receipt %q of delivery %q: %w", receipt.State, receipt.Delivery, err)
+		}
+	}
+	for _, notice := range step.Notices {
+		if _, err := s.event(kindNotice, "", notice); err != nil {
+			return fmt.Errorf("notice: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *stepper) exec(statement *sql.Stmt, args ...any) (changed int64, err error) {
+	result, err := s.tx.StmtContext(s.ctx, statement).ExecContext(s.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func (s *stepper) row(statement *sql.Stmt, args ...any) *sql.Row {
+	return s.tx.StmtContext(s.ctx, statement).QueryRowContext(s.ctx, args...)
+}
+
+// event appends an event; doc is nil for those that have a table of their own.
+func (s *stepper) event(kind string, chat message.ID, doc any) (seq int64, err error) {
+	s.seq++
+	_, err = s.exec(s.w.addEvent, s.seq, s.now, kind, string(chat), doc)
+	return s.seq, err
+}
+
+func (s *stepper) session(session message.Session) error {
+	doc, err := encode(session)
+	if err != nil {
+		return err
+	}
+	changed, err := s.exec(s.w.setSession, string(session.ID), session.Ended == nil, doc)
+	if err != nil || changed == 0 {
+		return err
+	}
+	_, err = s.event(kindSession, "", doc)
+	return err
+}
+
+func (s *stepper) chat(chat message.Chat) error {
+	doc, err := encode(chat)
+	if err != nil {
+		return err
+	}
+	changed, err := s.exec(s.w.setChat, string(chat.ID), chat.State == message.ChatOver, doc)
+	if err != nil || changed == 0 {
+		return err
+	}
+	_, err = s.event(kindChat, chat.ID, doc)
+	return err
+}
+
+func (s *stepper) message(envelope message.Envelope) error {
+	if err := envelope.Validate(); err != nil {
+		return err
+	}
+	doc, body, err := encodeEnvelope(envelope)
+	if err != nil {
+		return err
+	}
+	seq, err := s.event(kindMessage, envelope.Thread, nil)
+	if err != nil {
+		return err
+	}
+	_, err = s.exec(s.w.addMessage, seq, string(envelope.ID), doc, body)
+	if code(err) == codeUnique {
+		return ErrDuplicate
+	}
+	return err
+}
+
+// verdict writes a verdict down. Only a text that a verdict let out can be found, and what
+// a verdict once put in place of the original stays in its place: what a filter has masked
+// must not come back with a person's later yes.
+func (s *stepper) verdict(verdict message.Verdict) error {
+	var body any
+	if verdict.Body != nil {
+		body = *verdict.Body
+		verdict.Body = nil
+	}
+	passes := verdict.Verb == message.VerbDeliver || verdict.Verb == message.VerbAck
+	var (
+		seq    int64
+		said   string
+		passed bool
+	)
+	switch err := s.row(s.w.decide, string(verdict.Message), body, passes).Scan(&seq, &said, &passed); {
+	case errors.Is(err, sql.ErrNoRows):
+		return ErrNotFound
+	case err != nil:
+		return err
+	}
+	doc, err := encode(verdict)
+	if err != nil {
+		return err
+	}
+	if _, err := s.exec(s.w.addVerdict, seq, doc, body); err != nil {
+		return err
+	}
+	if !passed {
+		return nil
+	}
+	if _, err := s.exec(s.w.forgetWords, seq); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	if _, err := s.exec(s.w.addWords, seq, said); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	return nil
+}
+
+// delivery writes a delivery down, or what changed in it when it is handed over again. Its
+// message is kept only where it is not the one that was received.
+func (s *stepper) delivery(delivery message.Delivery) error {
+	envelope, body, err := encodeEnvelope(delivery.Message)
+	if err != nil {
+		return err
+	}
+	id := delivery.Message.ID
+	delivery.Message = message.Envelope{}
+	doc, err := encode(delivery)
+	if err != nil {
+		return err
+	}
+	changed, err := s.exec(s.w.setDelivery, string(delivery.ID), string(id), string(delivery.Chat), doc, envelope, body)
+	if err == nil && changed == 0 {
+		err = fmt.Errorf("its message %q: %w", id, ErrNotFound)
+	}
+	return err
+}
+
+func (s *stepper) receipt(receipt message.Receipt) error {
+	var (
+		delivery, about sql.NullInt64
+		chat            message.ID
+	)
+	if receipt.Delivery != "" {
+		typed := receipt.State == message.Typed || receipt.State == message.Submitted
+		err := s.row(s.w.noteReceipt, string(receipt.Delivery), receipt.State.Final(), typed).Scan(&delivery, &about, &chat)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNotFound
+		} else if err != nil {
+			return err
+		}
+	} else {
+		err := s.row(s.w.findMessage, string(receipt.Message)).Scan(&about)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("its message %q: %w", receipt.Message, ErrNotFound)
+		} else if err != nil {
+			return err
+		}
+	}
+	words := receipt.Words
+	receipt.Words = ""
+	doc, err := encode(receipt)
+	if err != nil {
+		return err
+	}
+	seq, err := s.event(kindReceipt, chat, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := s.exec(s.w.addReceipt, seq, delivery, about, doc, words); err != nil {
+		return err
+	}
+	if delivery.Valid {
+		_, err = s.exec(s.w.lastReceipt, delivery, seq)
+	}
+	return err
+}
+
+// encode is the JSON form of v, by which the vocabulary can gain fields without a new
+// schema.
+func encode(v any) (string, error) {
+	doc, err := json.Marshal(v)
+	return string(doc), err
+}
+
+func encodeEnvelope(envelope message.Envelope) (doc, body string, err error) {
+	body = envelope.Body
+	envelope.Body = ""
+	doc, err = encode(envelope)
+	return doc, body, err
+}
+
+func decode[T any](doc string) (T, error) {
+	var v T
+	err := json.Unmarshal([]byte(doc), &v)
+	return v, err
+}
+
+func decodeEnvelope(doc, body string) (message.Envelope, error) {
+	envelope, err := decode[message.Envelope](doc)
+	envelope.Body = body
+	return envelope, err
+}

@@ -1,0 +1,383 @@
+package journal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// A process that is killed loses nothing that it had confirmed, and leaves no part of a
+// step. It goes on in the same directory, so that each start has the last one's remains.
+func TestCrash_killedBetweenAndDuringCommits(t *testing.T) {
+	const rounds = 25
+	dir := private(t)
+	total, unconfirmed := 0, 0
+	for round := range rounds {
+		child, lines := startChild(t, "commit", dir, fmt.Sprint("r", round))
+		want, acknowledged := 1+rand.IntN(12), []string{}
+		for line := range lines {
+			acknowledged = append(acknowledged, line)
+			if len(acknowledged) == want {
+				// Somewhere in the next commit, which takes about a millisecond, or after it.
+				time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
+				require.NoError(t, child.Process.Kill())
+			}
+		}
+		err := child.Wait()
+		require.Equal(t, "signal: killed", fmt.Sprint(err))
+		require.GreaterOrEqual(t, len(acknowledged), want)
+
+		j, err := Open(t.Context(), dir)
+		require.NoError(t, err)
+		require.Empty(t, j.Notice())
+		require.Equal(t, "ok", scalar(t, j, "PRAGMA integrity_check"))
+		for _, id := range acknowledged {
+			seen, err := j.Seen(t.Context(), message.ID(id))
+			require.NoError(t, err)
+			require.True(t, seen, "%s was confirmed and is lost", id)
+		}
+		total += len(acknowledged)
+		written := wholeSteps(t, j)
+		require.GreaterOrEqual(t, written, total+unconfirmed)
+		require.LessOrEqual(t, written, total+unconfirmed+1)
+		unconfirmed = written - total
+		require.NoError(t, j.Close())
+	}
+	t.Logf("%d kills: %d steps confirmed, %d more written but not yet confirmed", rounds, total, unconfirmed)
+}
+
+// A full disk refuses with the reason and leaves nothing half; reading goes on, and so does
+// writing as soon as there is room.
+func TestDisk_full(t *testing.T) {
+	out := inOwnMount(t, "full")
+	assert.Contains(t, out, "done")
+	t.Log(strings.TrimSpace(out))
+}
+
+// Without a file or a right to write, Open refuses with the reason, and opens when there is
+// one.
+func TestDisk_readOnlyOrOutOfFiles(t *testing.T) {
+	out := inOwnMount(t, "refusing")
+	assert.Contains(t, out, "done")
+	t.Log(strings.TrimSpace(out))
+}
+
+// A failed fsync or write is reported and not confirmed, and the journal goes on by itself
+// when the disk works again.
+func TestDisk_inputOutputErrors(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("no strace here to make system calls fail")
+	}
+	if err := exec.CommandContext(t.Context(), strace, "-qq", "-o", "/dev/null", "true").Run(); err != nil {
+		t.Skipf("strace may not trace here: %v", err)
+	}
+	for name, inject := range map[string]string{
+		"fsync":             "fsync:error=EIO:when=20..22",
+		"fsync for longer":  "fsync:error=EIO:when=20..60",
+		"write":             "pwrite64:error=EIO:when=150..155",
+		"no space":          "pwrite64:error=ENOSPC:when=150..190",
+		"read-only":         "pwrite64:error=EROFS:when=150..152",
+		"descriptors":       "open:error=EMFILE:when=4..6",
+		"fsync, then files": "fsync,open:error=EIO:when=12..14",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := private(t)
+			call, _, _ := strings.Cut(inject, ":")
+			out, err := childCommand(t, "faulty", dir, "40", strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace="+call, "-e", "inject="+inject).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			var confirmed, refused []string
+			for line := range strings.Lines(string(out)) {
+				switch word, id, _ := strings.Cut(strings.TrimSpace(line), " "); word {
+				case "ack":
+					confirmed = append(confirmed, id)
+				case "err", "open":
+					refused = append(refused, line)
+				}
+			}
+			require.NotEmpty(t, refused, "the fault was not met")
+			require.NotEmpty(t, confirmed)
+			assert.Equal(t, "last", confirmed[len(confirmed)-1], "it did not go on: %s", out)
+			t.Logf("%d confirmed, %d refused, first: %s", len(confirmed), len(refused), strings.TrimSpace(refused[0]))
+
+			j := mustOpen(t, dir)
+			assert.Empty(t, j.Notice())
+			assert.Equal(t, "ok", scalar(t, j, "PRAGMA integrity_check"))
+			wholeSteps(t, j)
+			for _, id := range confirmed {
+				seen, err := j.Seen(t.Context(), message.ID(id))
+				require.NoError(t, err)
+				assert.True(t, seen, "%s was confirmed and is lost", id)
+			}
+		})
+	}
+}
+
+// Helpers of the tests.
+
+func init() {
+	maps.Copy(children, map[string]func() int{
+		"commit": childCommit, "faulty": childFaulty, "full": childFull, "refusing": childRefusing,
+	})
+}
+
+// childCommand runs the test binary as a child, with the words of wrap before it.
+func childCommand(t *testing.T, child, dir, arg string, wrap ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	line := append(wrap, self, dir, arg)
+	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
+	cmd.Env = append(os.Environ(), childVariable+"="+child)
+	return cmd
+}
+
+func startChild(t *testing.T, child, dir, arg string) (*exec.Cmd, <-chan string) {
+	t.Helper()
+	cmd := childCommand(t, child, dir, arg)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	return cmd, lines
+}
+
+// inOwnMount runs a child with a tmpfs of its own on its directory, and returns what it
+// printed.
+func inOwnMount(t *testing.T, child string) string {
+	t.Helper()
+	unshare, err := exec.LookPath("unshare")
+	if err != nil {
+		t.Skip("no unshare here to mount a small disk")
+	}
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), unshare, "-rm", "mount", "-t", "tmpfs", "tmpfs", dir).CombinedOutput(); err != nil {
+		t.Skipf("a user may not mount a small disk here: %v: %s", err, out)
+	}
+	out, err := childCommand(t, child, dir, "", unshare, "-rm").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}
+
+// wholeSteps counts the steps in the journal, after checking that none is there in part.
+func wholeSteps(t testing.TB, j *Journal) int {
+	t.Helper()
+	count := func(query string) int {
+		n, err := strconv.Atoi(scalar(t, j, query))
+		require.NoError(t, err)
+		return n
+	}
+	n := count(`SELECT count(*) FROM messages`)
+	assert.Equal(t, wholeEvents*n, count(`SELECT count(*) FROM events`))
+	assert.Equal(t, n, count(`SELECT count(*) FROM words`))
+	assert.Equal(t, n, count(`SELECT count(*) FROM events WHERE kind = 'notice'`))
+	assert.Equal(t, n, count(`SELECT count(*) FROM messages m WHERE
+		(SELECT count(*) FROM verdicts WHERE message = m.seq) = 1 AND
+		(SELECT count(*) FROM deliveries WHERE message = m.seq AND last IS NOT NULL) = 2 AND
+		(SELECT count(*) FROM receipts WHERE message = m.seq) = 2`), "a step is there in part")
+	return n
+}
+
+// childCommit commits steps until it is killed, and says so after each.
+func childCommit() int {
+	j, err := Open(context.Background(), os.Args[1])
+	if err != nil {
+		return complain(err)
+	}
+	for n := 0; ; n++ {
+		id := fmt.Sprintf("%s-%d", os.Args[2], n)
+		if err := j.Commit(context.Background(), wholeStep(message.ID(id))); err != nil {
+			return complain(err)
+		}
+		fmt.Println(id)
+	}
+}
+
+// childFaulty commits steps, however many fail, and a last one that must succeed in the
+// end.
+func childFaulty() int {
+	runtime.LockOSThread() // faults are counted for each thread
+	var j *Journal
+	for try := 0; ; try++ {
+		var err error
+		if j, err = Open(context.Background(), os.Args[1]); err == nil {
+			break
+		}
+		fmt.Println("open", err)
+		if try == 20 {
+			return 1
+		}
+	}
+	commit := func(id string) bool {
+		err := j.Commit(context.Background(), wholeStep(message.ID(id)))
+		if err != nil {
+			fmt.Println("err", err)
+			return false
+		}
+		fmt.Println("ack", id)
+		return true
+	}
+	count, _ := strconv.Atoi(os.Args[2])
+	for n := range count {
+		commit(fmt.Sprintf("m%d", n))
+	}
+	for try := range 200 {
+		if commit(fmt.Sprintf("try%d", try)) {
+			break
+		}
+	}
+	if !commit("last") {
+		return 1
+	}
+	if err := j.Close(); err != nil {
+		return complain(err)
+	}
+	return 0
+}
+
+func childFull() int {
+	root := os.Args[1]
+	mount := func(flags uintptr, options string) error {
+		return syscall.Mount("tmpfs", root, "tmpfs", flags, options)
+	}
+	if err := mount(0, "size=1m,mode=700"); err != nil {
+		return complain(err)
+	}
+	j, err := Open(context.Background(), filepath.Join(root, "j"))
+	if err != nil {
+		return complain(err)
+	}
+	n := 0
+	commit := func() error {
+		err := j.Commit(context.Background(), wholeStep(message.ID(fmt.Sprint("m", n))))
+		if err == nil {
+			n++
+		}
+		return err
+	}
+	whole := func() error {
+		log, err := j.Events(context.Background(), Query{Limit: 1 << 20})
+		if err == nil && len(log) != n*wholeEvents {
+			err = fmt.Errorf("%d events of %d confirmed steps", len(log), n)
+		}
+		return err
+	}
+	for err = nil; err == nil && n < 10000; {
+		err = commit()
+	}
+	fmt.Printf("after %d steps: %v\n", n, err)
+	if code(err)&0xff != codeFull {
+		return complain(errors.New("not refused as full"))
+	}
+	for range 5 {
+		if err := commit(); code(err)&0xff != codeFull {
+			return complain(fmt.Errorf("full, and yet: %w", err))
+		}
+		if err := whole(); err != nil {
+			return complain(fmt.Errorf("read while full: %w", err))
+		}
+	}
+	// A sidecar that starts meanwhile can read, and says why it cannot write.
+	_ = j.Close() // it may complain of the disk
+	if j, err = Open(context.Background(), filepath.Join(root, "j")); err != nil {
+		return complain(fmt.Errorf("open while full: %w", err))
+	}
+	if err := commit(); code(err)&0xff != codeFull {
+		return complain(fmt.Errorf("full, and yet: %w", err))
+	}
+	if err := whole(); err != nil {
+		return complain(fmt.Errorf("read while full: %w", err))
+	}
+	if err := mount(syscall.MS_REMOUNT, "size=20m"); err != nil {
+		return complain(err)
+	}
+	for range 50 {
+		if err := commit(); err != nil {
+			return complain(fmt.Errorf("with room again: %w", err))
+		}
+	}
+	if err := errors.Join(whole(), j.Close()); err != nil {
+		return complain(err)
+	}
+	if j, err = Open(context.Background(), filepath.Join(root, "j")); err != nil {
+		return complain(err)
+	}
+	if err := errors.Join(whole(), commit(), j.Close()); err != nil {
+		return complain(err)
+	}
+	fmt.Println("done with", n)
+	return 0
+}
+
+func childRefusing() int {
+	root := os.Args[1]
+	dir := filepath.Join(root, "j")
+	mount := func(flags uintptr, options string) error {
+		return syscall.Mount("tmpfs", root, "tmpfs", flags, options)
+	}
+	try := func(want syscall.Errno) error {
+		j, err := Open(context.Background(), dir)
+		switch {
+		case err == nil && want == 0:
+			return errors.Join(j.Commit(context.Background(), wholeStep(message.NewID())), j.Close())
+		case err == nil:
+			return errors.Join(fmt.Errorf("opened in spite of %w", want), j.Close())
+		case want == 0:
+			return err
+		}
+		fmt.Println(err)
+		if (want == syscall.EROFS || want == syscall.ENOSPC) && !errors.Is(err, want) && code(err) == 0 {
+			return fmt.Errorf("another error than %w: %w", want, err)
+		}
+		return nil
+	}
+	for _, step := range []struct {
+		flags   uintptr
+		options string
+		want    syscall.Errno
+	}{
+		{0, "size=2m,nr_inodes=2,mode=700", syscall.ENOSPC}, // the directory, and no file in it
+		{syscall.MS_REMOUNT, "nr_inodes=3", syscall.ENOSPC}, // the database, and no log
+		{syscall.MS_REMOUNT, "nr_inodes=20", 0},
+		{syscall.MS_REMOUNT | syscall.MS_RDONLY, "", syscall.EROFS},
+		{syscall.MS_REMOUNT, "", 0},
+	} {
+		if err := mount(step.flags, step.options); err != nil {
+			return complain(fmt.Errorf("mount with %q: %w", step.options, err))
+		}
+		if err := try(step.want); err != nil {
+			return complain(err)
+		}
+	}
+	fmt.Println("done")
+	return 0
+}
+
+func complain(err error) int {
+	fmt.Fprintln(os.Stderr, "child:", err)
+	return 1
+}

@@ -1,0 +1,161 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// DefaultLimit is how many events a query without a limit returns at most.
+const DefaultLimit = 1000
+
+// Query says which events are wanted. The zero value is the oldest DefaultLimit of all.
+type Query struct {
+	Chat     message.ID // "": of all chats and of none
+	Message  message.ID // "": any; else only the message itself and its receipts
+	Delivery message.ID // "": any; else only the receipts of this delivery
+	Since    int64      // only events with a greater Seq
+	Limit    int        // the most to return; 0 is DefaultLimit
+	Newest   bool       // of more than Limit, the last ones rather than the first
+
+	// Search selects messages by the words that were said, as they left the policy: all of
+	// these words, or words that begin so, in any order and case. Words of scripts that
+	// are written without spaces may stand anywhere. Nothing is special in it.
+	Search string
+}
+
+// Events returns what happened, in the order of the journal. At is when it was written
+// down. A message is as it was received; the delivery beside a receipt has no body.
+func (j *Journal) Events(ctx context.Context, q Query) ([]message.Event, error) {
+	var (
+		where = []string{"e.seq > ?"}
+		args  = []any{q.Since}
+	)
+	if q.Chat != "" {
+		where, args = append(where, "e.chat = ?"), append(args, string(q.Chat))
+	}
+	if q.Message != "" {
+		where = append(where, `e.seq IN (SELECT seq FROM messages WHERE id = ? UNION ALL
+			SELECT seq FROM receipts WHERE message = (SELECT seq FROM messages WHERE id = ?))`)
+		args = append(args, string(q.Message), string(q.Message))
+	}
+	if q.Delivery != "" {
+		where = append(where, `e.seq IN (SELECT seq FROM receipts WHERE delivery = (SELECT seq FROM deliveries WHERE id = ?))`)
+		args = append(args, string(q.Delivery))
+	}
+	match, contains := searchTerms(q.Search)
+	if match != "" {
+		where, args = append(where, "e.seq IN (SELECT rowid FROM words WHERE words MATCH ?)"), append(args, match)
+	}
+	for _, part := range contains {
+		where, args = append(where, `m.passed AND coalesce(m.said, m.body) LIKE ? ESCAPE '\'`), append(args, part)
+	}
+	order := "ASC"
+	if q.Newest {
+		order = "DESC"
+	}
+	limit := q.Limit
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	events, err := list(ctx, j, "events", scanEvent, `SELECT * FROM (
+			SELECT e.seq AS seq, e.at, e.kind, coalesce(e.chat, ''), e.doc,
+				m.doc, m.body,
+				r.doc, r.words, d.doc, coalesce(d.envelope, dm.doc)
+			FROM events e
+			LEFT JOIN messages m ON m.seq = e.seq
+			LEFT JOIN receipts r ON r.seq = e.seq
+			LEFT JOIN deliveries d ON d.seq = r.delivery
+			LEFT JOIN messages dm ON dm.seq = d.message
+			WHERE `+strings.Join(where, " AND ")+`
+			ORDER BY e.seq `+order+` LIMIT ?
+		) ORDER BY seq`, append(args, limit)...)
+	if err != nil {
+		return nil, err
+	}
+	return events, nil
+}
+
+// searchTerms divides what a person looks for into an expression for the index and
+// patterns for LIKE: the index knows words between spaces and punctuation, and so finds
+// nothing within a run of Han or Thai, nor a sign.
+func searchTerms(search string) (match string, contains []string) {
+	var quoted []string
+	for _, term := range strings.FieldsFunc(search, func(r rune) bool { return unicode.IsSpace(r) || r == 0 }) {
+		if inIndex(term) {
+			quoted = append(quoted, `"`+strings.ReplaceAll(term, `"`, `""`)+`"*`)
+		} else {
+			contains = append(contains, "%"+likeEscaper.Replace(term)+"%")
+		}
+	}
+	return strings.Join(quoted, " AND "), contains
+}
+
+var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+// inIndex reports whether the index can find term: it has something that its tokenizer
+// takes for a word, and nothing of a script without spaces between words.
+func inIndex(term string) bool {
+	word := false
+	for _, r := range term {
+		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
+			return false
+		}
+		word = word || unicode.IsLetter(r) || unicode.IsDigit(r)
+	}
+	return word
+}
+
+func scanEvent(row scanner) (message.Event, error) {
+	var (
+		e                                  message.Event
+		at                                 int64
+		doc, envelope, body                sql.NullString
+		receipt, words, delivery, original sql.NullString
+	)
+	if err := row.Scan(&e.Seq, &at, &e.Kind, &e.Chat, &doc, &envelope, &body, &receipt, &words, &delivery, &original); err != nil {
+		return message.Event{}, err
+	}
+	e.At = time.Unix(0, at).UTC()
+	switch e.Kind {
+	case kindMessage:
+		m, err := decodeEnvelope(envelope.String, body.String)
+		if err != nil {
+			return message.Event{}, fmt.Errorf("event %d: %w", e.Seq, err)
+		}
+		e.Message = &m
+	case kindReceipt:
+		r, err := decodeReceipt(receipt.String, words.String)
+		if err != nil {
+			return message.Event{}, fmt.Errorf("event %d: %w", e.Seq, err)
+		}
+		e.Receipt = &r
+		if delivery.Valid {
+			d, err := (&deliveryRow{doc: delivery.String, envelope: original.String}).decode()
+			if err != nil {
+				return message.Event{}, fmt.Errorf("event %d: %w", e.Seq, err)
+			}
+			e.Delivery = &d
+		}
+	case kindChat:
+		c, err := decode[message.Chat](doc.String)
+		if err != nil {
+			return message.Event{}, fmt.Errorf("event %d: %w", e.Seq, err)
+		}
+		e.Change = &c
+	case kindSession:
+		s, err := decode[message.Session](doc.String)
+		if err != nil {
+			return message.Event{}, fmt.Errorf("event %d: %w", e.Seq, err)
+		}
+		e.Session = &s
+	case kindNotice:
+		e.Notice = doc.String
+	}
+	return e, nil
+}

@@ -1,0 +1,340 @@
+// Package journal keeps what the sidecar must not lose: messages, verdicts, deliveries,
+// receipts, chats and sessions, in one SQLite database, in the order in which they
+// happened. It is the only package that knows SQL.
+//
+// It starts no goroutine of its own. One connection writes; whoever calls Commit uses it
+// for the length of one transaction, one caller at a time. Reads have connections of their
+// own, which cannot write, see the last committed state, and wait for nobody. Every method
+// may be called from any goroutine. That no other sidecar has the same database open is
+// for the caller to see to, by a lock held for life.
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+var (
+	// ErrUnsafe says that somebody else could read or change what stands in the journal's
+	// place: a directory that is a symbolic link, belongs to another user, or has a mode
+	// other than 0700.
+	ErrUnsafe = errors.New("unsafe place for a journal")
+	// ErrNewer says that a newer version of this program has written the journal.
+	ErrNewer = errors.New("journal was written by a newer version")
+	// ErrClosed says that the journal has been closed.
+	ErrClosed = errors.New("journal is closed")
+
+	errBusy = errors.New("another program reads the journal")
+)
+
+// readers is how many reads may go on at the same time.
+const readers = 4
+
+// Journal is an open journal.
+type Journal struct {
+	path   string
+	notice string
+
+	// turn holds one token. Who has it may write, and may replace the connections.
+	turn    chan struct{}
+	writer  *writer // guarded by turn; nil after a fault, until it could be opened anew
+	suspect error   // guarded by turn: the fault since which the connections are not trusted
+
+	mu         sync.RWMutex // held for the length of a read, so that Close and a reopening wait for it
+	read       *sql.DB      // guarded by mu; nil while closed or where it could not be opened anew
+	unreadable error        // guarded by mu: why read is nil
+}
+
+// Open opens the journal in dir, and makes dir (mode 0700) and the journal where they are
+// missing. The directory must be the caller's own, of mode 0700 and no symbolic link, else
+// the error is ErrUnsafe. A schema that is newer than this program is refused with
+// ErrNewer; an older one is brought up to date. A damaged journal is renamed, never
+// deleted, and a new one begun: Notice then tells.
+func Open(ctx context.Context, dir string) (*Journal, error) {
+	j, err := open(ctx, dir, migrations())
+	if err != nil {
+		return nil, fmt.Errorf("open journal %q: %w", filepath.Join(dir, fileName), err)
+	}
+	return j, nil
+}
+
+func open(ctx context.Context, dir string, steps []string) (*Journal, error) {
+	dir, err := filepath.Abs(dir) // SQLite's URIs know absolute paths only
+	if err != nil {
+		return nil, err
+	}
+	path, err := prepare(dir)
+	if err != nil {
+		return nil, err
+	}
+	j := &Journal{path: path, turn: make(chan struct{}, 1)}
+	err = j.connect(ctx, steps, unclean(path))
+	if damaged(err) {
+		// A disk that fails to read for a moment looks like damage too: only what can be
+		// read from end to end and is found damaged a second time is set aside.
+		if err := readThrough(path); err != nil {
+			return nil, err
+		}
+		err = j.connect(ctx, steps, true)
+	}
+	if damaged(err) {
+		aside, asideErr := setAside(path, time.Now())
+		if asideErr != nil {
+			return nil, errors.Join(err, asideErr)
+		}
+		j.notice = fmt.Sprintf("the journal was damaged and a new one begun; the old one is kept as %s (%v)", aside, err)
+		if _, err := prepare(dir); err != nil {
+			return nil, err
+		}
+		err = j.connect(ctx, steps, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	j.turn <- struct{}{}
+	return j, nil
+}
+
+// Notice is what a person must know of how the journal was opened, in one sentence: that a
+// damaged one was set aside, and where. Usually it is empty.
+func (j *Journal) Notice() string { return j.notice }
+
+// Path is the file of the database.
+func (j *Journal) Path() string { return j.path }
+
+// Close waits for what is under way, folds the write-ahead log into the database, and
+// closes the journal. Everything that Commit confirmed was on disk before, whatever Close
+// returns. Closing it again does nothing.
+func (j *Journal) Close() error {
+	if _, open := <-j.turn; !open {
+		return nil
+	}
+	close(j.turn)
+	errs := []error{j.closeReaders()}
+	if j.suspect == nil {
+		if err := j.writer.bringHome(context.Background()); !errors.Is(err, errBusy) {
+			errs = append(errs, err)
+		}
+	}
+	errs = append(errs, j.closeWriter())
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close journal: %w", err)
+	}
+	return nil
+}
+
+// take waits for the turn to write.
+func (j *Journal) take(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case _, open := <-j.turn:
+		if !open {
+			return ErrClosed
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// connect opens the connections and brings the schema up to date. With check, SQLite looks
+// through the whole database first. What an earlier run left in the write-ahead log is
+// folded into the database before anything is added: where a failed fsync was the last
+// that happened to the log, what comes after that place would be lost with it in a power
+// cut, however often it is synced.
+func (j *Journal) connect(ctx context.Context, steps []string, check bool) error {
+	db, err := openPool(ctx, j.path, 1, url.Values{"mode": {"rw"}, "_txlock": {"immediate"}},
+		"journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON")
+	if err != nil {
+		return err
+	}
+	w, err := newWriter(ctx, db, steps, check)
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	// Without a fault before, it can wait for room and for another program's long look.
+	if err := w.bringHome(ctx); err != nil && (j.suspect != nil || !errors.Is(err, errBusy) && code(err)&0xff != codeFull) {
+		return errors.Join(err, w.close())
+	}
+	if err := j.connectReaders(ctx); err != nil {
+		return errors.Join(err, w.close())
+	}
+	j.writer, j.suspect = w, nil
+	return nil
+}
+
+func (j *Journal) connectReaders(ctx context.Context) error {
+	db, err := openPool(ctx, j.path, readers, url.Values{"mode": {"ro"}}, "query_only = ON")
+	if err != nil {
+		return err
+	}
+	j.mu.Lock()
+	j.read = db
+	j.mu.Unlock()
+	return nil
+}
+
+// closeReaders waits for the reads under way.
+func (j *Journal) closeReaders() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.read == nil {
+		return nil
+	}
+	err := j.read.Close()
+	j.read, j.unreadable = nil, ErrClosed
+	return err
+}
+
+func (j *Journal) closeWriter() error {
+	if j.writer == nil {
+		return nil
+	}
+	err := j.writer.close()
+	j.writer = nil
+	return err
+}
+
+// mend replaces connections that a fault has left in doubt. After a failed fsync the
+// kernel may have dropped what SQLite believes to be in the files, so that only a fresh
+// look at them counts. Where the files cannot be written yet, at least reading goes on.
+func (j *Journal) mend(ctx context.Context) error {
+	closeErr := errors.Join(j.closeReaders(), j.closeWriter())
+	err := j.connect(ctx, migrations(), true)
+	if err == nil {
+		return nil
+	}
+	if readErr := j.connectReaders(ctx); readErr != nil {
+		j.mu.Lock()
+		j.unreadable = fmt.Errorf("reopen: %w", readErr)
+		j.mu.Unlock()
+	}
+	return errors.Join(fmt.Errorf("reopen after a fault (%w): %w", j.suspect, err), closeErr)
+}
+
+// openPool opens a pool whose every connection has the parameters and has run the pragmas.
+// Its mode does not create: a file that was removed under a running sidecar must not come
+// back empty.
+func openPool(ctx context.Context, path string, size int, params url.Values, pragmas ...string) (*sql.DB, error) {
+	params.Set("_busy_timeout", "5000")
+	params.Set("_defensive", "1") // ordinary statements cannot corrupt the file
+	params.Set("_dqs", "0")
+	params.Set("_error_rc", "1")
+	name := url.URL{Scheme: "file", Path: path, OmitHost: true, RawQuery: params.Encode()}
+	base, err := sqlite.NewConnector(name.String())
+	if err != nil {
+		return nil, err
+	}
+	pragmas = append(pragmas, "temp_store = MEMORY") // no bodies in files of /tmp
+	db := sql.OpenDB(connector{base, pragmas})
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// connector makes connections that leave the write-ahead log in its place when they are
+// closed. By itself SQLite checkpoints and deletes it, and does so too where the log's
+// index could be opened only half: then nothing is checkpointed, and with the log go
+// transactions that were confirmed. That is why the parameters of the name, which are
+// carried out before we get hold of the connection, have nothing that looks into the file.
+type connector struct {
+	driver.Connector
+	pragmas []string
+}
+
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.prepare(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+func (c connector) prepare(ctx context.Context, conn driver.Conn) error {
+	persist, err := conn.(sqlite.FileControl).FileControlPersistWAL("main", 1)
+	if err != nil {
+		return fmt.Errorf("persistent log: %w", err)
+	}
+	if persist != 1 {
+		return errors.New("persistent log: not accepted")
+	}
+	for _, pragma := range c.pragmas {
+		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, "PRAGMA "+pragma, nil); err != nil {
+			return fmt.Errorf("%s: %w", pragma, err)
+		}
+	}
+	return nil
+}
+
+// unclean reports whether the last user of the journal ended without closing it, or whether
+// looking through all of it takes no time that anybody notices.
+func unclean(path string) bool {
+	const quick = 32 << 20 // bytes; 0.3 s on a small machine
+	if wal, err := os.Stat(path + "-wal"); err == nil && wal.Size() > 0 {
+		return true
+	}
+	db, err := os.Stat(path)
+	return err == nil && db.Size() <= quick
+}
+
+// SQLite's primary result codes that we tell apart.
+const (
+	codeBusy       = 5
+	codeReadOnly   = 8
+	codeIO         = 10
+	codeCorrupt    = 11
+	codeFull       = 13
+	codeCannotOpen = 14
+	codeProtocol   = 15
+	codeConstraint = 19
+	codeNotADB     = 26
+
+	codeUnique = codeConstraint | 8<<8
+)
+
+// code is SQLite's result code of err, with its detail, or 0.
+func code(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code()
+	}
+	return 0
+}
+
+// damaged reports whether err says that the database itself is broken, not the disk.
+func damaged(err error) bool {
+	if errors.Is(err, errDamaged) {
+		return true
+	}
+	c := code(err) & 0xff
+	return c == codeCorrupt || c == codeNotADB
+}
+
+// doubtful reports whether the connections must not be trusted after err. A full disk is
+// not such a fault: SQLite takes back what it had begun. A lock that stays taken is one,
+// since nobody else writes: it may be our own, which the system did not give back.
+func doubtful(err error) bool {
+	switch code(err) & 0xff {
+	case codeBusy, codeReadOnly, codeIO, codeCorrupt, codeCannotOpen, codeProtocol, codeNotADB:
+		return true
+	}
+	return false
+}

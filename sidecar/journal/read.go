@@ -1,0 +1,312 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+var (
+	// ErrNotFound says that the journal has nothing of that id.
+	ErrNotFound = errors.New("not in the journal")
+	// ErrAmbiguous says that a short id stands for more than one message.
+	ErrAmbiguous = errors.New("ambiguous short id")
+)
+
+// Restored is what a sidecar that starts must know of the time before.
+type Restored struct {
+	Sessions  []message.Session  // that have not ended, in the order of their adoption
+	Chats     []message.Chat     // that have not ended, in the order of their start
+	Undecided []message.Envelope // received, and no verdict was written down
+	Pending   []Pending          // deliveries without a final receipt, in the order of their making
+}
+
+// Pending is a delivery without a final receipt. Its Typed is set if any of its receipts
+// says that bytes may have reached the pane, whatever the last one says.
+type Pending struct {
+	Delivery message.Delivery
+	Last     message.Receipt // zero if there is none yet
+}
+
+// Restore reads what was under way when the journal was last written, all of one moment.
+func (j *Journal) Restore(ctx context.Context) (Restored, error) {
+	var r Restored
+	err := j.reading(ctx, func(tx *sql.Tx) (err error) {
+		if r.Sessions, err = collect(ctx, tx, scanDoc[message.Session], `SELECT doc FROM sessions WHERE present ORDER BY seq`); err != nil {
+			return err
+		}
+		if r.Chats, err = collect(ctx, tx, scanDoc[message.Chat], `SELECT doc FROM chats WHERE ended = 0 ORDER BY seq`); err != nil {
+			return err
+		}
+		if r.Undecided, err = collect(ctx, tx, scanEnvelope, `SELECT doc, body FROM messages WHERE NOT decided ORDER BY seq`); err != nil {
+			return err
+		}
+		r.Pending, err = collect(ctx, tx, scanPending, `SELECT `+deliveryColumns+`, d.typed, r.doc, r.words
+			FROM deliveries d JOIN messages m ON m.seq = d.message LEFT JOIN receipts r ON r.seq = d.last
+			WHERE d.open ORDER BY d.seq`)
+		return err
+	})
+	if err != nil {
+		return Restored{}, fmt.Errorf("journal: restore: %w", err)
+	}
+	return r, nil
+}
+
+// Seen reports whether a message with this id was ever received.
+func (j *Journal) Seen(ctx context.Context, id message.ID) (bool, error) {
+	var seen bool
+	err := j.reading(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM messages WHERE id = ?)`, string(id)).Scan(&seen)
+	})
+	if err != nil {
+		return false, fmt.Errorf("journal: message %q: %w", id, err)
+	}
+	return seen, nil
+}
+
+// Chats lists the chats that have ended, or those that have not, in the order of their
+// start.
+func (j *Journal) Chats(ctx context.Context, ended bool) ([]message.Chat, error) {
+	return list(ctx, j, "chats", scanDoc[message.Chat], `SELECT doc FROM chats WHERE ended = ? ORDER BY seq`, ended)
+}
+
+// Message finds a message by its id or by the short form of it, and returns it as it was
+// received. The error is ErrNotFound or, naming all that it could be, ErrAmbiguous.
+func (j *Journal) Message(ctx context.Context, idOrShort string) (message.Envelope, error) {
+	name := fold(idOrShort)
+	found, err := list(ctx, j, fmt.Sprintf("message %q", name), scanEnvelope,
+		`SELECT doc, body FROM messages WHERE id = ?1 OR substr(id, -8) = ?1 ORDER BY id <> ?1, seq LIMIT ?2`, name, mostNamed)
+	if err != nil {
+		return message.Envelope{}, err
+	}
+	ids := make([]message.ID, len(found))
+	for i, envelope := range found {
+		ids[i] = envelope.ID
+	}
+	if err := only(name, ids); err != nil {
+		return message.Envelope{}, fmt.Errorf("message %q: %w", name, err)
+	}
+	return found[0], nil
+}
+
+// Find returns the query for all events of what bears an id, in full or in its short form:
+// a message, a delivery or a chat. The error is ErrNotFound or, naming all that it could
+// be, ErrAmbiguous.
+func (j *Journal) Find(ctx context.Context, idOrShort string) (Query, error) {
+	name := fold(idOrShort)
+	found, err := list(ctx, j, fmt.Sprintf("%q", name), scanBearer, `
+		SELECT id, what FROM (
+			SELECT id, 'message' AS what FROM messages WHERE id = ?1 OR substr(id, -8) = ?1
+			UNION ALL SELECT id, 'delivery' FROM deliveries WHERE id = ?1 OR substr(id, -8) = ?1
+			UNION ALL SELECT id, 'chat' FROM chats WHERE id = ?1 OR substr(id, -8) = ?1
+		) ORDER BY id <> ?1, id LIMIT ?2`, name, mostNamed)
+	if err != nil {
+		return Query{}, err
+	}
+	ids := make([]message.ID, len(found))
+	for i, b := range found {
+		ids[i] = b.id
+	}
+	if err := only(name, ids); err != nil {
+		return Query{}, fmt.Errorf("%q: %w", name, err)
+	}
+	switch id := found[0].id; found[0].what {
+	case "message":
+		return Query{Message: id}, nil
+	case "delivery":
+		return Query{Delivery: id}, nil
+	default:
+		return Query{Chat: id}, nil
+	}
+}
+
+// mostNamed is how many ids an error names.
+const mostNamed = 20
+
+func fold(idOrShort string) string { return strings.ToLower(strings.TrimSpace(idOrShort)) }
+
+// only checks that name stands for the first of ids and no other: an id in full stands for
+// itself.
+func only(name string, ids []message.ID) error {
+	switch {
+	case len(ids) == 0:
+		return ErrNotFound
+	case len(ids) == 1 || string(ids[0]) == name:
+		return nil
+	}
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = string(id)
+	}
+	return fmt.Errorf("%w: it may be %s", ErrAmbiguous, strings.Join(names, ", "))
+}
+
+// Verdicts are the decisions about a message, in their order.
+func (j *Journal) Verdicts(ctx context.Context, id message.ID) ([]message.Verdict, error) {
+	return list(ctx, j, fmt.Sprintf("verdicts on message %q", id), scanVerdict,
+		`SELECT v.doc, v.body FROM verdicts v JOIN messages m ON m.seq = v.message WHERE m.id = ? ORDER BY v.seq`, string(id))
+}
+
+// Deliveries are the deliveries of a message, in the order of their making.
+func (j *Journal) Deliveries(ctx context.Context, id message.ID) ([]message.Delivery, error) {
+	return list(ctx, j, fmt.Sprintf("deliveries of message %q", id), scanDelivery, `SELECT `+deliveryColumns+`
+		FROM deliveries d JOIN messages m ON m.seq = d.message WHERE m.id = ? ORDER BY d.seq`, string(id))
+}
+
+// Receipts are the receipts of all deliveries of a message, in their order.
+func (j *Journal) Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error) {
+	return list(ctx, j, fmt.Sprintf("receipts of message %q", id), scanReceipt,
+		`SELECT r.doc, r.words FROM receipts r JOIN messages m ON m.seq = r.message WHERE m.id = ? ORDER BY r.seq`, string(id))
+}
+
+// reading lets read look at one moment of the journal.
+func (j *Journal) reading(ctx context.Context, read func(*sql.Tx) error) error {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	if j.read == nil {
+		return j.unreadable
+	}
+	tx, err := j.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // there is nothing to lose
+	return read(tx)
+}
+
+// list is all rows of one query; what names it in the error.
+func list[T any](ctx context.Context, j *Journal, what string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	var rows []T
+	err := j.reading(ctx, func(tx *sql.Tx) (err error) {
+		rows, err = collect(ctx, tx, scan, query, args...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("journal: %s: %w", what, err)
+	}
+	return rows, nil
+}
+
+func collect[T any](ctx context.Context, tx *sql.Tx, scan func(scanner) (T, error), query string, args ...any) (found []T, err error) {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, v)
+	}
+	return found, rows.Err()
+}
+
+// bearer is what bears an id: a message, a delivery or a chat.
+type bearer struct {
+	id   message.ID
+	what string
+}
+
+func scanBearer(row scanner) (b bearer, err error) {
+	err = row.Scan(&b.id, &b.what)
+	return b, err
+}
+
+// scanner is a row.
+type scanner interface{ Scan(into ...any) error }
+
+func scanDoc[T any](row scanner) (T, error) {
+	var doc string
+	if err := row.Scan(&doc); err != nil {
+		return *new(T), err
+	}
+	return decode[T](doc)
+}
+
+func scanEnvelope(row scanner) (message.Envelope, error) {
+	var doc, body string
+	if err := row.Scan(&doc, &body); err != nil {
+		return message.Envelope{}, err
+	}
+	return decodeEnvelope(doc, body)
+}
+
+func scanVerdict(row scanner) (message.Verdict, error) {
+	var (
+		doc  string
+		body sql.NullString
+	)
+	if err := row.Scan(&doc, &body); err != nil {
+		return message.Verdict{}, err
+	}
+	verdict, err := decode[message.Verdict](doc)
+	if body.Valid {
+		verdict.Body = &body.String
+	}
+	return verdict, err
+}
+
+// deliveryColumns are what deliveryRow takes, of a delivery d and its message m.
+const deliveryColumns = `d.doc, coalesce(d.envelope, m.doc), coalesce(d.body, m.body)`
+
+type deliveryRow struct{ doc, envelope, body string }
+
+func (r *deliveryRow) into() []any { return []any{&r.doc, &r.envelope, &r.body} }
+
+func (r *deliveryRow) decode() (message.Delivery, error) {
+	delivery, err := decode[message.Delivery](r.doc)
+	if err != nil {
+		return message.Delivery{}, err
+	}
+	delivery.Message, err = decodeEnvelope(r.envelope, r.body)
+	return delivery, err
+}
+
+func scanDelivery(row scanner) (message.Delivery, error) {
+	var r deliveryRow
+	if err := row.Scan(r.into()...); err != nil {
+		return message.Delivery{}, err
+	}
+	return r.decode()
+}
+
+func decodeReceipt(doc, words string) (message.Receipt, error) {
+	receipt, err := decode[message.Receipt](doc)
+	receipt.Words = words
+	return receipt, err
+}
+
+func scanReceipt(row scanner) (message.Receipt, error) {
+	var doc, words string
+	if err := row.Scan(&doc, &words); err != nil {
+		return message.Receipt{}, err
+	}
+	return decodeReceipt(doc, words)
+}
+
+func scanPending(row scanner) (Pending, error) {
+	var (
+		r          deliveryRow
+		typed      bool
+		doc, words sql.NullString
+	)
+	if err := row.Scan(append(r.into(), &typed, &doc, &words)...); err != nil {
+		return Pending{}, err
+	}
+	delivery, err := r.decode()
+	if err != nil {
+		return Pending{}, err
+	}
+	delivery.Typed = delivery.Typed || typed
+	pending := Pending{Delivery: delivery}
+	if doc.Valid {
+		pending.Last, err = decodeReceipt(doc.String, words.String)
+	}
+	return pending, err
+}

@@ -1,0 +1,97 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+//go:embed schema/*.sql
+var schemaFiles embed.FS
+
+// errDamaged says that SQLite found the database inconsistent.
+var errDamaged = errors.New("journal is damaged")
+
+// migrations are the steps from an empty database to the schema of this program. The n-th
+// leads to version n, which PRAGMA user_version holds. Steps that were released are never
+// changed: a new one is added.
+func migrations() []string {
+	names, err := fs.Glob(schemaFiles, "schema/*.sql") // sorted
+	if err != nil {
+		panic(err) // only for a malformed pattern
+	}
+	var steps []string
+	for _, name := range names {
+		text, err := schemaFiles.ReadFile(name)
+		if err != nil {
+			panic(err) // it is part of the program
+		}
+		steps = append(steps, string(text))
+	}
+	return steps
+}
+
+// migrate brings the schema to the version that steps lead to, each step in a transaction
+// of its own together with its version number.
+func migrate(ctx context.Context, db *sql.DB, steps []string) error {
+	var version int
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return fmt.Errorf("schema version: %w", err)
+	}
+	if version > len(steps) {
+		return fmt.Errorf("%w: its schema is %d, this program knows %d", ErrNewer, version, len(steps))
+	}
+	for ; version < len(steps); version++ {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return fmt.Errorf("migrate to schema %d: %w", version+1, err)
+		}
+		_, err = tx.ExecContext(ctx, steps[version])
+		if err == nil {
+			_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version+1))
+		}
+		if err != nil {
+			_ = tx.Rollback() // the error that led here says more
+			return fmt.Errorf("migrate to schema %d: %w", version+1, err)
+		}
+		if err := tx.Commit(); err != nil {
+			return fmt.Errorf("migrate to schema %d: %w", version+1, err)
+		}
+	}
+	return nil
+}
+
+// assertDurable refuses a connection whose settings are not those that were asked for:
+// SQLite says nothing where it cannot set one, and with less a power cut loses rows that
+// were confirmed.
+func assertDurable(ctx context.Context, db *sql.DB) error {
+	for _, want := range []struct{ pragma, value string }{
+		{"journal_mode", "wal"},
+		{"synchronous", "2"},
+		{"foreign_keys", "1"},
+	} {
+		var value string
+		if err := db.QueryRowContext(ctx, "PRAGMA "+want.pragma).Scan(&value); err != nil {
+			return fmt.Errorf("%s: %w", want.pragma, err)
+		}
+		if value != want.value {
+			return fmt.Errorf("%s is %q, must be %q (is this a local file system?)", want.pragma, value, want.value)
+		}
+	}
+	return nil
+}
+
+// quickCheck lets SQLite look through the whole database.
+func quickCheck(ctx context.Context, db *sql.DB) error {
+	var answer string
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&answer); err != nil {
+		return fmt.Errorf("quick_check: %w", err)
+	}
+	if answer != "ok" {
+		return fmt.Errorf("%w: %s", errDamaged, answer)
+	}
+	return nil
+}
