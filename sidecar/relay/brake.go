@@ -1,0 +1,108 @@
+package relay
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
+)
+
+const hour = time.Hour
+
+// How often an agent may send single messages, of its own accord.
+const (
+	sendsAMinute = 10 // to one peer
+	sendsAnHour  = 30 // to all, since a person's word
+)
+
+// What may wait for one pane. Beyond it a delivery fails at once, and says so.
+const (
+	maxWaiting      = 1000
+	maxWaitingBytes = 32 << 20
+	maxUnanswered   = 256 // submitted deliveries that are remembered until their turn ends
+)
+
+// QueueFull is the reason of a delivery that failed since too much waits for its pane.
+const QueueFull message.Reason = "queue is full"
+
+// brake returns why a decided message must not go on now, or "": at a limit it still
+// goes, beyond it does not. A person's word always goes.
+func (w *work) brake(t *thought, planned []message.Delivery) message.Reason {
+	if t.message.Origin == message.OriginHuman {
+		return ""
+	}
+	limits := w.limits
+	if t.chat != nil {
+		limits = t.chat.Limits
+	}
+	if route.TooDeep(t.message, limits.Depth) {
+		return message.AtDepthLimit
+	}
+	for _, d := range planned {
+		target := w.present(d.Target)
+		if target == nil {
+			continue
+		}
+		if over := target.budget.Over(w.now, size(d), limits); over != "" {
+			return over
+		}
+		if author := w.present(t.message.From.Session); t.chat == nil && author != nil {
+			if author.hourly.Sum(w.now) >= sendsAnHour || author.minutely(d.Target).Sum(w.now) >= sendsAMinute {
+				return message.AtRateLimit
+			}
+		}
+	}
+	return ""
+}
+
+// spend counts a message that goes on. A person's words cost nothing: the limits keep
+// agents from running away.
+func (w *work) spend(t *thought, planned []message.Delivery) {
+	if t.message.Origin == message.OriginHuman {
+		return
+	}
+	for _, d := range planned {
+		if target := w.present(d.Target); target != nil {
+			target.budget.Spend(w.now, size(d))
+		}
+		if author := w.present(t.message.From.Session); t.chat == nil && author != nil {
+			author.hourly.Add(w.now, 1)
+			author.minutely(d.Target).Add(w.now, 1)
+		}
+	}
+}
+
+// minutely counts what the session sent to target within a minute.
+func (s *session) minutely(target message.ID) *route.Window {
+	if s.sends[target] == nil {
+		window := route.NewWindow(time.Minute)
+		s.sends[target] = &window
+	}
+	return s.sends[target]
+}
+
+// braked tells the person that a message is held at a limit. In a chat, all of it pauses:
+// nothing may overtake what is held.
+func (w *work) braked(t *thought, reason message.Reason) {
+	if t.chat == nil {
+		w.notice("", fmt.Sprintf("a message of %s is held: %s", t.message.From.Name, reason))
+		return
+	}
+	w.pause(t.chat, string(reason))
+	w.notice(t.chat.ID, fmt.Sprintf("chat %s is paused: %s; what was said is held until a person resumes it", label(t.chat.Chat), reason))
+}
+
+// tick forgets what no brake needs any more.
+func (w *work) tick() {
+	for _, s := range w.sessions {
+		for target, window := range s.sends {
+			if window.Sum(w.now) == 0 {
+				delete(s.sends, target)
+			}
+		}
+	}
+}
+
+// size is how many bytes of a delivery are typed, before the sink changes any.
+func size(d message.Delivery) int { return len(d.Head) + len(d.Separator) + len(d.Message.Body) }

@@ -1,0 +1,233 @@
+package relay
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Two parrots: paused at the limit, nothing lost, resumed by a person.
+func TestBrake_depth(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	c := r.chat(message.Limits{Rate: 1000}, "a", "b")
+	said := func(from int) []message.Delivery {
+		out := r.say(s[0], "go")
+		for i := from; ; i++ {
+			if len(out) == 0 {
+				return nil
+			}
+			require.Equal(t, i, out[0].Message.Depth)
+			r.submit(out...)
+			to := s[1]
+			if out[0].Target == s[0].ID {
+				to = s[0]
+			}
+			out = r.say(to, "parrot", out[0].ID)
+		}
+	}
+	said(1)
+	assert.Len(t, r.out, 20, "a message at the limit still goes")
+	got, _ := r.s.Snapshot().Chat(c.ID)
+	assert.Equal(t, message.ChatPaused, got.State)
+	assert.Equal(t, "depth limit reached", got.Why)
+	require.Len(t, r.notices, 1)
+	assert.Contains(t, r.notices[0], "depth limit reached")
+	require.Len(t, r.made, 21)
+
+	r.must(ResumeChat{Chat: string(c.ID)})
+	require.Len(t, r.out, 21, "the one beyond it was held")
+	held := r.out[20]
+	assert.Equal(t, []string{"queued", "held: depth limit reached", "queued"}, r.states(held.ID))
+	assert.Zero(t, held.Message.Depth)
+	r.submit(held)
+	next := r.say(s[0], "parrot", held.ID)
+	require.Len(t, next, 1)
+	assert.Equal(t, 1, next[0].Message.Depth)
+}
+
+func TestBrake_rateAndBytes(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits message.Limits
+		words  string
+		goes   int
+		why    message.Reason
+	}{
+		"rate":  {message.Limits{}, "x", 20, message.AtRateLimit},
+		"bytes": {message.Limits{Bytes: 1000}, strings.Repeat("x", 489), 2, message.AtByteLimit}, // and eleven of the attribution
+	} {
+		r := newRig(t)
+		s := r.adopt("aa", "b", "c")
+		chat := r.chat(c.limits, "aa", "b", "c")
+		for range c.goes {
+			out := r.say(s[0], c.words)
+			require.True(t, len(out) == 2, name)
+			r.submit(out...)
+		}
+		assert.Empty(t, r.say(s[0], c.words), name)
+		got, _ := r.s.Snapshot().Chat(chat.ID)
+		assert.Equal(t, message.ChatPaused, got.State)
+		assert.Equal(t, string(c.why), got.Why)
+		assert.Len(t, r.notices, 1)
+		r.must(ResumeChat{Chat: string(chat.ID)})
+		assert.Equal(t, 2*c.goes+2, len(r.out), "those that were held go out")
+		for range c.goes {
+			assert.Len(t, r.say(s[0], c.words), 2, "rates begin anew")
+		}
+	}
+}
+
+func TestBrake_single(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c", "d", "e")
+	send := func(to string) message.Receipt {
+		return r.must(Send{By: By{Session: s[0].ID}, To: to, Message: message.Envelope{Body: "x"}}).Receipts[0]
+	}
+	for range sendsAMinute {
+		assert.Equal(t, message.Queued, send("b").State)
+	}
+	held := send("b")
+	assert.Equal(t, message.Held, held.State)
+	assert.Equal(t, message.AtRateLimit, held.Reason)
+	assert.Len(t, r.notices, 1)
+	for range 10 {
+		send("c")
+		send("d")
+	}
+	assert.Equal(t, message.AtRateLimit, send("e").Reason, "thirty in an hour")
+	r.now = r.now.Add(30 * time.Minute)
+	assert.Equal(t, message.AtRateLimit, send("e").Reason)
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Person: true}})
+	assert.Equal(t, message.Queued, send("e").State, "a person's word")
+	before := len(r.out)
+	r.must(ResumeChat{Chat: "all"})
+	assert.Len(t, r.out, before+3, "released by a person")
+	_, _ = r.step(Tick{})
+	r.now = r.now.Add(2 * time.Minute)
+	_, _ = r.step(Tick{})
+	assert.Empty(t, r.s.present(s[0].ID).sends)
+}
+
+// A duplicate id is dropped with a receipt; whatever a message claims, its depth is ours.
+func TestB4_forged(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	c := r.chat(message.Limits{Rate: 1000}, "a", "b")
+	id := message.NewID()
+	for i, by := range []By{{Session: s[0].ID}, {Session: s[0].ID}, {Session: s[1].ID}, {}} {
+		to := "b"
+		if by.Session == s[1].ID {
+			to = "a"
+		}
+		a := r.must(Send{By: by, To: to, Message: message.Envelope{ID: id, Body: "x"}})
+		require.Len(t, a.Receipts, 1)
+		if i == 0 {
+			require.Equal(t, message.Queued, a.Receipts[0].State)
+			continue
+		}
+		assert.Equal(t, message.Failed, a.Receipts[0].State)
+		assert.Equal(t, message.Duplicate, a.Receipts[0].Reason)
+		assert.Equal(t, []string{"failed: duplicate id"}, r.states(a.Receipts[0].Delivery), "written down")
+	}
+	r.tokens++
+	a, err := r.step(Asked{Token: r.tokens, Seen: true, Request: Send{To: "b", Message: message.Envelope{ID: message.NewID(), Body: "x"}}})
+	require.NoError(t, err)
+	assert.Equal(t, message.Duplicate, a.Receipts[0].Reason, "known to the journal alone")
+	require.Len(t, r.out, 1)
+	twice := Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Words: "once", Ended: r.now}}
+	_, _ = r.step(twice)
+	require.Len(t, r.out, 2)
+	_, _ = r.step(twice)
+	assert.Len(t, r.out, 2)
+
+	// A ring of a chat and single messages meets the limit, whatever the messages claim.
+	r.submit(r.out...)
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Words: "begin", Person: true, Ended: r.now}})
+	for depth := 1; depth <= 20; depth++ {
+		last := r.out[len(r.out)-1]
+		require.Equal(t, depth, last.Message.Depth)
+		r.submit(last)
+		if depth%2 == 0 {
+			r.say(s[0], "by chat", last.ID)
+			continue
+		}
+		r.must(Send{By: By{Session: s[1].ID}, To: "a", Message: message.Envelope{
+			Body: "by message", Depth: []int{0, -1 << 62, 1}[depth%3], Origin: message.OriginHuman, Trust: message.TrustPerson,
+			Meta: map[string]string{"depth": "0", "hops": "0"},
+		}})
+	}
+	got, _ := r.s.Snapshot().Chat(c.ID)
+	assert.Equal(t, message.ChatPaused, got.State)
+	assert.Equal(t, string(message.AtDepthLimit), got.Why)
+}
+
+func TestDepth(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	c := r.chat(message.Limits{Rate: 1000}, "a", "b", "c")
+	depth := func(out []message.Delivery) int {
+		t.Helper()
+		require.NotEmpty(t, out)
+		return out[0].Message.Depth
+	}
+	first := r.say(s[0], "first")
+	assert.Equal(t, 1, depth(first), "a person's prompt lies before it")
+	assert.Equal(t, 1, depth(r.say(s[0], "on its own")), "the same cause goes on")
+	r.submit(first[0])
+	second := r.say(s[1], "second", first[0].ID)
+	assert.Equal(t, 2, depth(second))
+	assert.Equal(t, 2, depth(r.say(s[1], "goes on")))
+	r.submit(first[1], second[1])
+	assert.Equal(t, 3, depth(r.say(s[2], "third", first[1].ID, second[1].ID)), "the greatest of what was submitted")
+	last := r.out[len(r.out)-1] // to b, depth 3
+	r.submit(last)
+
+	// A single message in the middle of a turn is as deep as the turn will be.
+	r.must(Send{By: By{Session: s[1].ID}, To: "a", Message: message.Envelope{Body: "x", Depth: -3}})
+	assert.Equal(t, 4, r.out[len(r.out)-1].Message.Depth)
+
+	// A person's own word begins anew.
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[1].ID, Words: "to a person", Person: true, Ended: r.now}})
+	assert.Equal(t, 1, r.out[len(r.out)-1].Message.Depth)
+	r.must(Say{Chat: string(c.ID), Body: "people"})
+	said := r.out[len(r.out)-3:]
+	assert.Zero(t, depth(said))
+	r.submit(said...)
+	assert.Equal(t, 1, depth(r.say(s[2], "answer", said[2].ID)))
+
+	// What may have been taken counts as a cause too.
+	deep := r.out[len(r.out)-1]
+	require.Equal(t, s[1].ID, deep.Target)
+	require.NoError(t, r.report(deep.ID, message.Typed, ""))
+	require.NoError(t, r.report(deep.ID, message.Uncertain, message.NotTaken))
+	assert.Equal(t, 2, depth(r.say(s[1], "x")))
+}
+
+// A person's word passes every brake; only a pause holds it.
+func TestSay_alwaysPasses(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	c := r.chat(message.Limits{Depth: 1, Rate: 1, Bytes: 20}, "a", "b")
+	for range 50 {
+		a := r.must(Say{Chat: string(c.ID), Body: "a person's word that is longer than the limit"})
+		assert.Len(t, a.Receipts, 2)
+		for _, one := range a.Receipts {
+			assert.Equal(t, message.Queued, one.State)
+		}
+	}
+	assert.Len(t, r.say(s[0], "x"), 1, "it used up nothing")
+	r.must(PauseChat{Chat: string(c.ID)})
+	assert.Equal(t, message.Paused, r.must(Say{Chat: string(c.ID), Body: "x"}).Receipts[0].Reason)
+	for _, q := range []Say{
+		{Chat: string(c.ID), Body: "x", By: By{Session: s[0].ID}}, {Chat: string(c.ID)}, {Chat: "none", Body: "x"},
+		{Chat: string(c.ID), Body: "x", To: []string{"nobody"}},
+	} {
+		_, err := r.ask(q)
+		assert.Error(t, err)
+	}
+}

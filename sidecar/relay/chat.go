@@ -1,0 +1,424 @@
+package relay
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
+)
+
+// Why a chat has ended, where no reason of a delivery says it.
+const (
+	whyRestarted = "sidecar restarted"
+	whyTurns     = "all turns were taken"
+)
+
+const latencies = 1024 // of the latest deliveries, from which percentiles are taken
+
+// chat is a chat with what was counted in it.
+type chat struct {
+	message.Chat
+	turnsLeft int // with limited: turns that are still relayed
+	limited   bool
+	turns     int
+	depth     int
+	counts    map[message.ReceiptState]int
+	waits     []time.Duration // a ring of the latest, from the end of a turn to submitted
+	nextWait  int
+}
+
+func (c *chat) copy() message.Chat {
+	out := c.Chat
+	out.Participants = slices.Clone(c.Participants)
+	return out
+}
+
+// there are the participants that have not left.
+func (c *chat) there() []message.ID {
+	var out []message.ID
+	for _, p := range c.Participants {
+		if !p.Left {
+			out = append(out, p.Session)
+		}
+	}
+	return out
+}
+
+// closing reports whether the chat waits for its last words to arrive, and takes no more.
+func (c *chat) closing() bool { return c.limited && c.turnsLeft <= 0 }
+
+func (c *chat) count(before, after message.ReceiptState) {
+	if before != "" {
+		c.counts[before]--
+	}
+	c.counts[after]++
+}
+
+func (c *chat) latency(d time.Duration) {
+	d = max(d, 0)
+	if len(c.waits) < latencies {
+		c.waits = append(c.waits, d)
+		return
+	}
+	c.waits[c.nextWait] = d
+	c.nextWait = (c.nextWait + 1) % latencies
+}
+
+// chat returns the chat of that id, open or not, or nil.
+func (s *State) chat(id message.ID) *chat {
+	if id == "" {
+		return nil
+	}
+	for _, c := range s.chats {
+		if c.ID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// chatOf returns the open chat in which the session is, or nil.
+func (s *State) chatOf(session message.ID) *chat {
+	for _, c := range s.chats {
+		if c.State != message.ChatOver && slices.Contains(c.there(), session) {
+			return c
+		}
+	}
+	return nil
+}
+
+// open are the chats that have not ended.
+func (s *State) open() []*chat {
+	var out []*chat
+	for _, c := range s.chats {
+		if c.State != message.ChatOver {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// findChat is registry.Snapshot.FindChat for an open chat itself.
+func (s *State) findChat(ref string) (*chat, error) {
+	found, err := s.Snapshot().FindChat(ref)
+	if err != nil {
+		return nil, err
+	}
+	c := s.chat(found.ID)
+	if c.State == message.ChatOver {
+		return nil, fmt.Errorf("chat %s: %w: %s", label(c.Chat), ErrEnded, c.Why)
+	}
+	return c, nil
+}
+
+func (w *work) startChat(r StartChat) (Answer, error) {
+	members, err := w.members(r)
+	if err != nil {
+		return Answer{}, fmt.Errorf("start chat: %w", err)
+	}
+	if err := w.checkStart(r, members); err != nil {
+		return Answer{}, fmt.Errorf("start chat: %w", err)
+	}
+	c := &chat{
+		Chat: message.Chat{
+			ID: w.ids.next(w.now), Name: r.Name, State: message.ChatOn, Started: w.now,
+			Limits: route.WithDefaults(r.Limits, w.limits),
+		},
+		limited:   r.Turns > 0,
+		turnsLeft: r.Turns,
+		counts:    make(map[message.ReceiptState]int),
+	}
+	for i, s := range members {
+		c.Participants = append(c.Participants, message.Participant{Session: s.ID, Name: s.Name, Number: i + 1, MaySpeak: true})
+		if r.By.Person() {
+			s.byPerson()
+		}
+		w.effect(Rebase{s.ID})
+	}
+	w.chats = append(w.chats, c)
+	w.altered(c)
+	if r.Say != "" {
+		e := w.personal(r.By, r.Say, c)
+		for _, s := range members[1:] {
+			e.To = append(e.To, address(s))
+		}
+		w.receive(&thought{message: e, chat: c})
+	}
+	return Answer{Chats: []message.Chat{c.copy()}}, nil
+}
+
+// members are the sessions that are to be in a chat.
+func (w *work) members(r StartChat) ([]*session, error) {
+	var out []*session
+	for _, ref := range r.Sessions {
+		s, err := w.find(ref)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(out, s) {
+			return nil, fmt.Errorf("%w: session %q is named twice", ErrRequest, s.Name)
+		}
+		out = append(out, s)
+	}
+	if len(out) < 2 {
+		return nil, fmt.Errorf("%w: it takes at least two sessions", ErrRequest)
+	}
+	return out, nil
+}
+
+// checkStart refuses what cannot be a chat, before anything is changed.
+func (w *work) checkStart(r StartChat, members []*session) error {
+	ids := make([]message.ID, len(members))
+	for i, s := range members {
+		ids[i] = s.ID
+	}
+	slices.Sort(ids)
+	for _, s := range members {
+		if c := w.chatOf(s.ID); c != nil {
+			have := c.there()
+			slices.Sort(have)
+			return &InChatError{Session: s.Name, Chat: c.copy(), Same: slices.Equal(ids, have)}
+		}
+	}
+	if w.stopped {
+		return ErrStopped
+	}
+	if !r.By.Person() && (len(members) != 2 || !slices.Contains(ids, r.By.Session) || r.Limits != (message.Limits{})) {
+		return fmt.Errorf("%w: an agent may connect itself with one other, at the usual limits", ErrPersonOnly)
+	}
+	if r.Turns < 0 || r.Limits.Depth < 0 || r.Limits.Rate < 0 || r.Limits.Bytes < 0 {
+		return fmt.Errorf("%w: a limit below zero", ErrRequest)
+	}
+	if h := r.Limits.Header; h != "" && h != route.HeaderAttribution && h != route.HeaderBoth {
+		return fmt.Errorf("%w: header %q: it is %q or %q", ErrRequest, h, route.HeaderAttribution, route.HeaderBoth)
+	}
+	if strings.ContainsFunc(r.Limits.LineBreak, unicode.IsControl) {
+		return fmt.Errorf("%w: line break %q holds a control character", ErrRequest, r.Limits.LineBreak)
+	}
+	if err := checkBody(r.Say); r.Say != "" && err != nil {
+		return err
+	}
+	if r.Name == "" {
+		return nil
+	}
+	if err := registry.CheckName(r.Name); err != nil {
+		return err
+	}
+	for _, c := range w.open() {
+		if strings.EqualFold(c.Name, r.Name) {
+			return fmt.Errorf("%w: chat %s bears that name", ErrRequest, label(c.Chat))
+		}
+	}
+	return nil
+}
+
+// chosen are the open chats that a request means.
+func (w *work) chosen(ref string) ([]*chat, error) {
+	if strings.EqualFold(ref, All) {
+		return w.open(), nil
+	}
+	c, err := w.findChat(ref)
+	if err != nil {
+		return nil, err
+	}
+	return []*chat{c}, nil
+}
+
+// mayTouch refuses an agent what is done to others: a chat in which it is not, and All.
+func (w *work) mayTouch(by By, ref string, chats []*chat) error {
+	if by.Person() {
+		return nil
+	}
+	if strings.EqualFold(ref, All) || !slices.Contains(chats[0].there(), by.Session) {
+		return ErrPersonOnly
+	}
+	return nil
+}
+
+func (w *work) stopChat(r StopChat) (Answer, error) {
+	chats, err := w.chosen(r.Chat)
+	if err == nil {
+		err = w.mayTouch(r.By, r.Chat, chats)
+	}
+	if err != nil {
+		return Answer{}, fmt.Errorf("stop chat: %w", err)
+	}
+	for _, c := range chats {
+		w.end(c, "stopped by "+w.who(r.By))
+	}
+	if strings.EqualFold(r.Chat, All) {
+		w.stopAll()
+	}
+	return w.answer(chats), nil
+}
+
+func (w *work) pauseChat(r PauseChat) (Answer, error) {
+	chats, err := w.chosen(r.Chat)
+	if err == nil {
+		err = w.mayTouch(r.By, r.Chat, chats)
+	}
+	if err != nil {
+		return Answer{}, fmt.Errorf("pause chat: %w", err)
+	}
+	why := r.Why
+	if why == "" {
+		why = "paused by " + w.who(r.By)
+	}
+	for _, c := range chats {
+		if c.State == message.ChatOn {
+			w.pause(c, why)
+		}
+	}
+	if strings.EqualFold(r.Chat, All) {
+		w.stopAll()
+	}
+	return w.answer(chats), nil
+}
+
+func (w *work) resumeChat(r ResumeChat) (Answer, error) {
+	if !r.By.Person() {
+		return Answer{}, fmt.Errorf("resume chat: %w", ErrPersonOnly)
+	}
+	chats, err := w.chosen(r.Chat)
+	if err != nil {
+		return Answer{}, fmt.Errorf("resume chat: %w", err)
+	}
+	all := strings.EqualFold(r.Chat, All)
+	if w.stopped && !all {
+		return Answer{}, fmt.Errorf("resume chat: %w", ErrStopped)
+	}
+	chats = slices.DeleteFunc(chats, func(c *chat) bool { return c.State != message.ChatPaused })
+	for _, c := range chats {
+		c.State, c.Why = message.ChatOn, ""
+		w.altered(c)
+		for _, id := range c.there() {
+			w.trust(w.present(id))
+		}
+	}
+	if all {
+		w.stopped = false
+		for _, s := range w.sessions {
+			if s.Ended == nil {
+				w.trust(s)
+			}
+		}
+	}
+	w.unhold(w.underway(func(d *delivery) bool {
+		c := w.chat(d.Chat)
+		return all && d.Chat == "" || c != nil && slices.Contains(chats, c)
+	}))
+	for _, c := range chats {
+		w.settle(c)
+	}
+	return w.answer(chats), nil
+}
+
+// trust begins a session's brakes anew: a person said that it may go on.
+func (w *work) trust(s *session) {
+	s.byPerson()
+	s.budget.Reset()
+	clear(s.sends)
+}
+
+// pause holds everything in a chat that is not submitted yet.
+func (w *work) pause(c *chat, why string) {
+	c.State, c.Why = message.ChatPaused, why
+	w.altered(c)
+	w.withhold(w.underway(func(d *delivery) bool { return d.Chat == c.ID }), holdPause, message.Paused)
+}
+
+// stopAll gives no leave to anything any more, single messages included.
+func (w *work) stopAll() {
+	w.stopped = true
+	w.withhold(w.underway(func(d *delivery) bool { return d.Chat == "" }), holdPause, message.Paused)
+	w.notice("", "everything is stopped: nothing is typed until a person resumes all")
+}
+
+// end ends a chat: what was not typed into a pane never will be, and of what was, the
+// panes report what became of it.
+func (w *work) end(c *chat, why string) {
+	at := w.now
+	c.State, c.Why, c.Ended = message.ChatOver, why, &at
+	w.altered(c)
+	var cancel []message.ID
+	for _, d := range w.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }) {
+		if d.atSink {
+			cancel = append(cancel, d.ID)
+		}
+		d.atSink = false
+		if !d.Typed {
+			w.receipt(d, message.Failed, message.ChatEnded)
+		} else if d.hold != holdNone {
+			// Its sink gave it up when it was withheld, and will not speak of it again.
+			w.receipt(d, message.Uncertain, message.ChatEnded)
+		}
+	}
+	if len(cancel) > 0 {
+		w.effect(Cancel{cancel, message.ChatEnded})
+	}
+	w.notice(c.ID, fmt.Sprintf("chat %s has ended: %s", label(c.Chat), why))
+	w.forgetPast()
+}
+
+// settle ends a chat whose turns were all taken, once the last words have arrived.
+func (w *work) settle(c *chat) {
+	if c.State != message.ChatOn || !c.closing() || len(w.flows[string(c.ID)]) > 0 {
+		return
+	}
+	for _, d := range w.under {
+		if d.Chat == c.ID && d.open() {
+			return
+		}
+	}
+	w.end(c, whyTurns)
+}
+
+func (w *work) stats(r Stats) (Answer, error) {
+	found, err := w.Snapshot().FindChat(r.Chat)
+	if err != nil {
+		return Answer{}, fmt.Errorf("stats: %w", err)
+	}
+	c := w.chat(found.ID)
+	out := message.Stats{Chat: c.ID, Turns: c.turns, Depth: c.depth, Deliveries: make(map[message.ReceiptState]int)}
+	for state, n := range c.counts {
+		if n > 0 {
+			out.Deliveries[state] = n
+		}
+	}
+	waits := slices.Sorted(slices.Values(c.waits))
+	out.LatencyP50, out.LatencyP99 = percentile(waits, 50), percentile(waits, 99)
+	return Answer{Stats: out}, nil
+}
+
+// percentile is the smallest of the sorted values that p per cent do not exceed.
+func percentile(sorted []time.Duration, p int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[(len(sorted)*p+99)/100-1]
+}
+
+// answer is an Answer that names chats as they are now.
+func (w *work) answer(chats []*chat) Answer {
+	var a Answer
+	for _, c := range chats {
+		a.Chats = append(a.Chats, c.copy())
+	}
+	return a
+}
+
+// who names the one who asked, for a reason that a person reads.
+func (w *work) who(by By) string {
+	if s := w.present(by.Session); s != nil {
+		return s.Name
+	}
+	if name := registry.NameFrom(by.Name); name != "" {
+		return name
+	}
+	return route.Person
+}

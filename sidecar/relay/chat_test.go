@@ -1,0 +1,261 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+)
+
+func TestChat_wordsGoToTheOthers(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c", "d")
+	c := r.chat(message.Limits{}, "a", "b", "c", "d")
+	assert.Len(t, r.rebased, 4, "what the panes show at the start is no turn")
+	for i, author := range s {
+		out := r.say(author, "hello")
+		require.Len(t, out, 3)
+		for _, d := range out {
+			assert.NotEqual(t, author.ID, d.Target)
+			assert.Equal(t, fmt.Sprintf("[%s] (%d):\n\nhello", author.Name, i+1), text(d))
+			assert.Equal(t, c.ID, d.Chat)
+			assert.Equal(t, []string{"queued"}, r.states(d.ID))
+		}
+	}
+}
+
+func TestChat_noOthersWords(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	assert.Empty(t, r.say(s[2], "in no chat"))
+	r.chat(message.Limits{}, "a", "b")
+	assert.Empty(t, r.say(s[2], "in no chat"))
+	assert.Empty(t, r.say(s[0], " \n"), "no words")
+	old := Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Words: "old", Ended: start.Add(-time.Second)}}
+	_, _ = r.step(old)
+	assert.Empty(t, r.out, "a turn that ended before the chat began is none of it")
+}
+
+func TestChat_errors(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c", "d")
+	ab := r.must(StartChat{Sessions: []string{"a", "b"}, Name: "pair"}).Chats[0]
+	_, _ = r.step(Gone{Session: s[3].ID, Reason: message.PaneMissing})
+	steps := len(r.commits)
+	for _, c := range []struct {
+		q    StartChat
+		is   error
+		text string
+	}{
+		{StartChat{Sessions: []string{"a", "b"}}, ErrActive, `start chat: chat "pair" (` + ab.ID.Short() + `) of these sessions is already active`},
+		{StartChat{Sessions: []string{"b", "A"}}, ErrActive, "already active"},
+		{StartChat{Sessions: []string{"b", "a"}}, ErrInChat, "already active"},
+		{StartChat{Sessions: []string{"a", "c"}}, ErrInChat, `session "a" is in chat "pair" (` + ab.ID.Short() + `)`},
+		{StartChat{Sessions: []string{"c", "a", "b"}}, ErrInChat, `session "a" is in chat "pair"`},
+		{StartChat{Sessions: []string{"c", "d"}}, registry.ErrEnded, `session "d" has ended: pane is gone`},
+		{StartChat{Sessions: []string{"c", "nobody"}}, registry.ErrUnknown, `no session "nobody"`},
+		{StartChat{Sessions: []string{"c"}}, ErrRequest, "at least two"},
+		{StartChat{Sessions: []string{"c", "c"}}, ErrRequest, "named twice"},
+	} {
+		_, err := r.ask(c.q)
+		require.ErrorIs(t, err, c.is)
+		assert.ErrorContains(t, err, c.text)
+	}
+	_, err := r.ask(StartChat{Sessions: []string{"a", "c"}})
+	assert.False(t, errors.Is(err, ErrActive), "another chat")
+	assert.Len(t, r.commits, steps, "nothing was changed")
+	assert.Len(t, r.say(s[0], "unharmed"), 1)
+	_, in := r.s.Snapshot().ChatOf(s[2].ID)
+	assert.False(t, in)
+
+	e := r.adopt("e")
+	for _, q := range []StartChat{
+		{Limits: message.Limits{Depth: -1}}, {Limits: message.Limits{Header: "none"}}, {Limits: message.Limits{LineBreak: "\n"}},
+		{Turns: -1}, {Say: " "}, {Say: "\xff"}, {Say: strings.Repeat("x", message.MaxBody+1)}, {Name: "PAIR"}, {Name: "a b"},
+		{By: By{Session: s[0].ID}}, {By: By{Session: s[2].ID}, Limits: message.Limits{Depth: 99}},
+	} {
+		q.Sessions = []string{"c", e[0].Name}
+		_, err := r.ask(q)
+		assert.Error(t, err, "%+v", q)
+	}
+	r.must(StartChat{By: By{Session: s[2].ID}, Sessions: []string{"c", "e"}})
+}
+
+func TestChat_firstWordGoesToAllButTheFirst(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	r.must(StartChat{By: By{Name: "Ada L."}, Sessions: []string{"a", "b", "c"}, Say: "begin"})
+	require.Len(t, r.out, 2)
+	for i, d := range r.out {
+		assert.Equal(t, s[i+1].ID, d.Target)
+		assert.Equal(t, "[Ada-L] (0):\n\nbegin", text(d))
+	}
+}
+
+func TestChat_pauseAndResume(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	c := r.chat(message.Limits{}, "a", "b")
+	waiting, typed, sent := r.say(s[0], "waiting")[0], r.say(s[0], "typed")[0], r.say(s[0], "sent")[0]
+	r.submit(sent)
+	require.NoError(t, r.report(typed.ID, message.Typed, ""))
+	require.NoError(t, r.report(waiting.ID, message.Held, message.AgentWorking))
+	got := r.must(PauseChat{Chat: c.ID.Short(), By: By{Name: "ada"}})
+	assert.Equal(t, message.ChatPaused, got.Chats[0].State)
+	assert.Equal(t, "paused by ada", got.Chats[0].Why)
+	assert.Equal(t, []Cancel{{[]message.ID{waiting.ID, typed.ID}, message.Paused}}, r.cancel)
+	assert.Equal(t, []string{"queued", "held: agent working", "held: chat paused"}, r.states(waiting.ID))
+	assert.Equal(t, []string{"queued", "typed"}, r.states(typed.ID))
+
+	assert.ErrorIs(t, r.report(waiting.ID, message.Typed, ""), ErrPaused, "before the first byte")
+	assert.ErrorIs(t, r.report(waiting.ID, message.Held, message.InComposer), ErrPaused, "not the sink's any more")
+	assert.ErrorIs(t, r.report(typed.ID, message.Typed, ""), ErrPaused, "before Enter")
+	require.NoError(t, r.report(typed.ID, message.Held, message.OursInComposer), "the truth is taken")
+	assert.Empty(t, r.say(s[0], "said meanwhile"), "held")
+	assert.Empty(t, r.say(s[1], "and from there"))
+
+	handed := len(r.out)
+	r.must(ResumeChat{Chat: c.ID.Short()})
+	out := r.out[handed:]
+	require.Len(t, out, 4)
+	assert.Equal(t, []message.ID{waiting.ID, typed.ID}, idsOf(out[:2]), "in the order of decision")
+	assert.Equal(t, []string{"said meanwhile", "and from there"}, []string{out[2].Message.Body, out[3].Message.Body})
+	for i, want := range []struct {
+		typed   bool
+		attempt int
+	}{{false, 2}, {true, 2}, {false, 1}, {false, 1}} {
+		assert.Equal(t, want.typed, out[i].Typed, i)
+		assert.Equal(t, want.attempt, out[i].Attempt, i)
+		assert.Zero(t, out[i].Message.Depth, "resumed by a person's word")
+	}
+	r.submit(out...)
+	assert.Equal(t, []string{"queued", "typed", "held: our text stands in the composer", "typed", "submitted"}, r.states(typed.ID))
+	_, err := r.ask(ResumeChat{Chat: c.ID.Short(), By: By{Session: s[0].ID}})
+	assert.ErrorIs(t, err, ErrPersonOnly)
+}
+
+func TestChat_stop(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	c := r.chat(message.Limits{}, "a", "b")
+	waiting, typed, sent := r.say(s[0], "waiting")[0], r.say(s[0], "typed")[0], r.say(s[0], "sent")[0]
+	r.submit(sent)
+	require.NoError(t, r.report(typed.ID, message.Typed, ""))
+	r.must(StopChat{Chat: string(c.ID)})
+	assert.Equal(t, []string{"queued", "failed: chat ended"}, r.states(waiting.ID))
+	assert.ErrorIs(t, r.report(waiting.ID, message.Typed, ""), ErrNotOurs)
+	assert.ErrorIs(t, r.report(typed.ID, message.Typed, ""), ErrEnded)
+	require.NoError(t, r.report(typed.ID, message.Uncertain, message.ChatEnded))
+	assert.Empty(t, r.say(s[0], "after the end"), "no stray delivery")
+	assert.Empty(t, r.say(s[1], "last answer", sent.ID))
+	assert.Equal(t, []string{"queued", "typed", "typed", "submitted", "answered"}, r.states(sent.ID), "what was said to it is known all the same")
+	assert.Empty(t, r.s.under)
+	for _, q := range []Request{StopChat{Chat: string(c.ID)}, PauseChat{Chat: string(c.ID)}, ResumeChat{Chat: string(c.ID)}, Say{Chat: string(c.ID), Body: "x"}} {
+		_, err := r.ask(q)
+		assert.ErrorIs(t, err, ErrEnded)
+	}
+	got := r.must(Stats{Chat: string(c.ID)}).Stats
+	assert.Equal(t, map[message.ReceiptState]int{message.Failed: 1, message.Uncertain: 1, message.Answered: 1}, got.Deliveries)
+	r.chat(message.Limits{}, "a", "b")
+	assert.Len(t, r.say(s[0], "anew"), 1)
+}
+
+func TestChat_stoppedWhilePaused(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	c := r.chat(message.Limits{}, "a", "b")
+	typed, waiting := r.say(s[0], "typed")[0], r.say(s[0], "waiting")[0]
+	require.NoError(t, r.report(typed.ID, message.Typed, ""))
+	r.must(PauseChat{Chat: string(c.ID)})
+	r.must(StopChat{Chat: string(c.ID)})
+	assert.Equal(t, []string{"queued", "typed", "uncertain: chat ended"}, r.states(typed.ID), "its sink gave it up")
+	assert.Equal(t, []string{"queued", "held: chat paused", "failed: chat ended"}, r.states(waiting.ID))
+	assert.Empty(t, r.s.under)
+}
+
+func TestAll_nothingIsTyped(t *testing.T) {
+	for name, stop := range map[string]Request{"pause": PauseChat{Chat: "all"}, "stop": StopChat{Chat: "ALL"}} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			s := r.adopt("a", "b", "c", "d", "e")
+			r.chat(message.Limits{}, "a", "b")
+			r.chat(message.Limits{}, "c", "d")
+			first, second := r.say(s[0], "one")[0], r.say(s[2], "two")[0]
+			r.must(Send{To: "e", Message: message.Envelope{Body: "single"}})
+			single := r.out[len(r.out)-1]
+			require.NoError(t, r.report(second.ID, message.Typed, ""))
+
+			r.must(stop)
+			handed := len(r.out)
+			for _, d := range []message.Delivery{first, second, single} {
+				assert.Error(t, r.report(d.ID, message.Typed, ""))
+			}
+			assert.ErrorIs(t, r.report(single.ID, message.Typed, ""), ErrStopped)
+			assert.Equal(t, []string{"queued", "held: chat paused"}, r.states(single.ID))
+			r.say(s[0], "three")
+			held := r.must(Send{To: "e", Message: message.Envelope{Body: "later"}})
+			assert.Equal(t, message.Held, held.Receipts[0].State)
+			_, err := r.ask(StartChat{Sessions: []string{"e", "a"}})
+			assert.Error(t, err)
+			if name == "pause" {
+				_, err = r.ask(ResumeChat{Chat: r.s.chats[0].ID.Short()})
+				assert.ErrorIs(t, err, ErrStopped)
+			}
+			_, err = r.ask(ResumeChat{Chat: "all", By: By{Session: s[0].ID}})
+			assert.ErrorIs(t, err, ErrPersonOnly)
+			assert.Len(t, r.out, handed, "nothing was handed out")
+
+			r.must(ResumeChat{Chat: "all"})
+			var bodies []string
+			for _, d := range r.out[handed:] {
+				bodies = append(bodies, d.Message.Body)
+			}
+			if name == "pause" {
+				assert.Equal(t, []string{"one", "two", "single", "three", "later"}, bodies)
+			} else {
+				assert.Equal(t, []string{"single", "later"}, bodies)
+				assert.ErrorIs(t, r.report(second.ID, message.Typed, ""), ErrEnded)
+			}
+		})
+	}
+}
+
+func TestChat_turns(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	c := r.must(StartChat{Sessions: []string{"a", "b"}, Turns: 2}).Chats[0]
+	first := r.say(s[0], "question")
+	r.submit(first...)
+	second := r.say(s[1], "answer", first[0].ID)
+	require.Len(t, second, 1, "the last turn is delivered still")
+	assert.Empty(t, r.say(s[0], "too much"))
+	got, _ := r.s.Snapshot().Chat(c.ID)
+	assert.Equal(t, message.ChatOn, got.State, "until the last word has arrived")
+	r.submit(second...)
+	got, _ = r.s.Snapshot().Chat(c.ID)
+	assert.Equal(t, message.ChatOver, got.State)
+	assert.Equal(t, whyTurns, got.Why)
+}
+
+func TestChat_stats(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	c := r.chat(message.Limits{Rate: 1000, Depth: 1000}, "a", "b")
+	for i := range 100 {
+		d := r.say(s[0], "x")[0]
+		r.now = r.now.Add(time.Duration(i+1) * time.Millisecond)
+		r.submit(d)
+	}
+	got := r.must(Stats{Chat: string(c.ID)}).Stats
+	assert.Equal(t, message.Stats{
+		Chat: c.ID, Turns: 100, Depth: 1, Deliveries: map[message.ReceiptState]int{message.Submitted: 100},
+		LatencyP50: 50 * time.Millisecond, LatencyP99: 99 * time.Millisecond,
+	}, got)
+}

@@ -1,0 +1,277 @@
+package relay
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// hold says by whose word a delivery is not with its sink.
+type hold int
+
+const (
+	holdNone   hold = iota
+	holdPause       // a person's, or a brake's on something said before it
+	holdBrake       // a brake's
+	holdPolicy      // the policy's
+)
+
+// delivery is a delivery under way: from the verdict until its last receipt.
+type delivery struct {
+	message.Delivery
+	seq    uint64 // deliveries go to a pane in this order
+	state  message.ReceiptState
+	reason message.Reason
+	hold   hold
+	atSink bool
+	handed bool      // a sink has had it at least once
+	said   time.Time // the end of the turn that it carries; zero if it carries none
+	size   int
+}
+
+// may reports whether the delivery may go on to state next. Beyond what is true of every
+// state, what was typed never waits in the queue again, and what was not can neither have
+// been taken nor be uncertain.
+func (d *delivery) may(next message.ReceiptState) bool {
+	if !d.state.May(next) {
+		return false
+	}
+	if d.Typed {
+		return next != message.Queued && next != message.Expired
+	}
+	return next != message.Submitted && next != message.Uncertain
+}
+
+// underway returns the deliveries that are so, in the order in which they were decided.
+func (s *State) underway(are func(*delivery) bool) []*delivery {
+	var out []*delivery
+	for _, d := range s.under {
+		if are(d) {
+			out = append(out, d)
+		}
+	}
+	slices.SortFunc(out, func(a, b *delivery) int { return cmp.Compare(a.seq, b.seq) })
+	return out
+}
+
+// open reports whether it is still to be typed or submitted.
+func (d *delivery) open() bool { return d.state != message.Submitted && !d.state.Final() }
+
+// create puts a planned delivery under way, queued. If it cannot be, it fails at once.
+func (w *work) create(planned message.Delivery, said time.Time) *delivery {
+	w.seq++
+	planned.ID = w.ids.next(w.now)
+	d := &delivery{Delivery: planned, seq: w.seq, said: said, size: size(planned)}
+	w.step.Deliveries = append(w.step.Deliveries, planned)
+	w.under[d.ID] = d
+	target := w.present(d.Target)
+	if target != nil {
+		target.waiting++
+		target.bytes += d.size
+	}
+	switch {
+	case target == nil && d.Chat == "":
+		w.receipt(d, message.Failed, message.AgentGone)
+	case target == nil:
+		w.receipt(d, message.Queued, "")
+		w.receipt(d, message.Held, message.AgentGone)
+		w.drop(d)
+	case target.waiting > maxWaiting || target.bytes > maxWaitingBytes:
+		w.receipt(d, message.Failed, QueueFull)
+	default:
+		w.receipt(d, message.Queued, "")
+	}
+	return d
+}
+
+// receipt writes down our own word on a delivery. A final one ends it.
+func (w *work) receipt(d *delivery, state message.ReceiptState, reason message.Reason) message.Receipt {
+	return w.note(d, message.Receipt{State: state, Reason: reason})
+}
+
+// note writes down a receipt, our own or a sink's.
+func (w *work) note(d *delivery, r message.Receipt) message.Receipt {
+	r.Delivery, r.Message, r.Target = d.ID, d.Message.ID, d.Target
+	if r.At.IsZero() {
+		r.At = w.now
+	}
+	if c := w.chat(d.Chat); c != nil {
+		c.count(d.state, r.State)
+	}
+	d.state, d.reason = r.State, r.Reason
+	w.step.Receipts = append(w.step.Receipts, r)
+	about := d.Delivery
+	about.Message.Body = ""
+	w.told = append(w.told, message.Event{At: r.At, Kind: "receipt", Chat: d.Chat, Delivery: &about, Receipt: &r})
+	if r.State.Final() {
+		w.drop(d)
+	}
+	return r
+}
+
+// drop forgets a delivery: the journal has it.
+func (w *work) drop(d *delivery) {
+	if _, ok := w.under[d.ID]; !ok {
+		return
+	}
+	delete(w.under, d.ID)
+	target := w.present(d.Target)
+	if target == nil {
+		return
+	}
+	if d.size > 0 {
+		target.waiting--
+		target.bytes -= d.size
+		d.size = 0
+	}
+	target.submitted = slices.DeleteFunc(target.submitted, func(one *delivery) bool { return one == d })
+}
+
+// hand gives a delivery to its sink.
+func (w *work) hand(d *delivery) {
+	if d.handed {
+		d.Attempt++
+	}
+	d.handed, d.atSink, d.hold = true, true, holdNone
+	w.effect(Deliver{d.Delivery})
+}
+
+// withhold keeps a delivery that is under way from its sink: what was not typed is held,
+// what was typed stays as it is, and its Enter is not given leave.
+func (w *work) withhold(list []*delivery, why hold, reason message.Reason) {
+	var cancel []message.ID
+	for _, d := range list {
+		if !d.open() || d.hold != holdNone {
+			continue
+		}
+		if d.atSink {
+			cancel = append(cancel, d.ID)
+		}
+		d.atSink, d.hold = false, why
+		if !d.Typed {
+			w.receipt(d, message.Held, reason)
+		}
+	}
+	if len(cancel) > 0 {
+		w.effect(Cancel{cancel, reason})
+	}
+}
+
+// unhold lets deliveries go on, in their order: a person said so, and so they count as a
+// person's word. What the policy holds stays held.
+func (w *work) unhold(list []*delivery) {
+	for _, d := range list {
+		if !d.open() || d.hold != holdPause && d.hold != holdBrake {
+			continue
+		}
+		d.Message.Depth = 0
+		if !d.Typed {
+			w.receipt(d, message.Queued, "")
+		}
+		w.hand(d)
+	}
+}
+
+// report takes in a sink's receipt. An error refuses it: nothing is written down, and
+// nothing may be typed.
+func (w *work) report(r message.Receipt) error {
+	d := w.under[r.Delivery]
+	if d == nil {
+		return fmt.Errorf("receipt %s of delivery %s: %w", r.State, r.Delivery, ErrNotOurs)
+	}
+	if r.Target != "" && r.Target != d.Target || r.Message != "" && r.Message != d.Message.ID {
+		return fmt.Errorf("receipt %s of delivery %s: %w: it names another message or target", r.State, d.ID, ErrImpossible)
+	}
+	// Leave is asked for by Typed. What was taken back before anything was typed is not
+	// the sink's to speak of, until it is handed to it again.
+	if r.State == message.Typed || !d.Typed && !d.atSink {
+		if err := w.refusal(d); err != nil {
+			return fmt.Errorf("receipt %s of delivery %s: %w", r.State, d.ID, err)
+		}
+	}
+	if !d.may(r.State) {
+		return fmt.Errorf("receipt %s of delivery %s: %w: it is %s", r.State, d.ID, ErrImpossible, d.state)
+	}
+	if r.State == message.Held && d.state == message.Held && r.Reason == d.reason {
+		return nil // nothing new
+	}
+	target := w.present(d.Target)
+	if target == nil {
+		return fmt.Errorf("receipt %s of delivery %s: %w", r.State, d.ID, ErrNotOurs)
+	}
+	w.note(d, r)
+	switch r.State {
+	case message.Typed:
+		d.Typed = true
+	case message.Submitted:
+		w.submitted(d, target, r.At)
+	case message.Uncertain:
+		// It may have been taken: whatever is said next may answer it.
+		target.caused(d.Message)
+	}
+	if c := w.chat(d.Chat); c != nil {
+		w.settle(c)
+	}
+	return nil
+}
+
+// refusal is why a delivery gets no leave now, or nil.
+func (w *work) refusal(d *delivery) error {
+	c := w.chat(d.Chat)
+	switch {
+	case w.stopped:
+		return ErrStopped
+	case d.Chat != "" && (c == nil || c.State == message.ChatOver):
+		return ErrEnded
+	case c != nil && c.State == message.ChatPaused:
+		return ErrPaused
+	case !d.atSink:
+		return ErrNotOurs
+	}
+	return nil
+}
+
+// submitted: the agent took it, so what it says next has it for a cause.
+func (w *work) submitted(d *delivery, target *session, at time.Time) {
+	if c := w.chat(d.Chat); c != nil && !d.said.IsZero() {
+		if at.IsZero() {
+			at = w.now
+		}
+		c.latency(at.Sub(d.said))
+	}
+	target.caused(d.Message)
+	target.waiting--
+	target.bytes -= d.size
+	d.size, d.Message.Body = 0, "" // nobody needs it here any more
+	target.submitted = append(target.submitted, d)
+	if len(target.submitted) > maxUnanswered {
+		w.drop(target.submitted[0])
+	}
+}
+
+// caused notes that a message was typed into the session's pane. A person's own word
+// starts again at 0.
+func (s *session) caused(by message.Envelope) {
+	if by.Origin == message.OriginHuman {
+		s.byPerson()
+		s.cause = 0
+		return
+	}
+	s.cause = max(s.cause, by.Depth)
+}
+
+// answered writes down which deliveries a turn answers.
+func (w *work) answered(t message.Turn) (to message.ID) {
+	for _, id := range t.Answers {
+		d := w.under[id]
+		if d == nil || d.Target != t.Session || d.state != message.Submitted {
+			continue
+		}
+		w.note(d, message.Receipt{State: message.Answered, Words: t.Words, At: t.Ended})
+		to = d.Message.ID
+	}
+	return to
+}

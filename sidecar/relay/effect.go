@@ -1,0 +1,62 @@
+package relay
+
+import (
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Effect is something to be done outside, in the order in which Step returns them. The
+// Commit of a step, if it has one, is the first: nothing else is done before it is on
+// disk, and nothing at all if it cannot be written.
+type Effect interface{ effect() }
+
+// Commit writes the step to the journal.
+type Commit struct{ Step message.Step }
+
+// Decide asks the policy about a message; its verdict comes back as Decided. Verdicts may
+// come in any order: those of one chat take effect in the order of its messages.
+type Decide struct{ Message message.Envelope }
+
+// Deliver hands a delivery to its sink. One that the sink knows already, by its id, takes
+// the place of the former.
+type Deliver struct{ Delivery message.Delivery }
+
+// Cancel takes deliveries back from their sinks. What was not typed is forgotten there.
+// Of what was typed, Enter is not pressed any more; if it was pressed already, the sink
+// goes on to watch, and reports.
+type Cancel struct {
+	IDs    []message.ID
+	Reason message.Reason
+}
+
+// Rebase has a pane begin anew: what it shows now is no turn.
+type Rebase struct{ Session message.ID }
+
+// Allow answers Reported: with nil the receipt is on disk and, if it was typed, leave is
+// given; an error means that nothing may be typed.
+type Allow struct {
+	Token Token
+	Err   error
+}
+
+// Reply answers Adopted and Asked.
+type Reply struct {
+	Token  Token
+	Answer Answer
+	Err    error
+}
+
+// Publish tells all who watch. The events have no Seq: their place is the journal's.
+type Publish struct{ Events []message.Event }
+
+// Forget ends a session's pane: it is neither read nor typed into any more.
+type Forget struct{ Session message.ID }
+
+func (Commit) effect()  {}
+func (Decide) effect()  {}
+func (Deliver) effect() {}
+func (Cancel) effect()  {}
+func (Rebase) effect()  {}
+func (Allow) effect()   {}
+func (Reply) effect()   {}
+func (Publish) effect() {}
+func (Forget) effect()  {}

@@ -1,0 +1,28 @@
+package relay
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// ids makes UUIDv7 from the time that it is given and a seeded source, so that a Step can
+// be replayed. Each is greater than the one before it, even when the clock goes back.
+type ids struct {
+	random *rand.ChaCha8
+	last   uint64 // milliseconds since 1970 in the upper 48 bits, parts of one in the lower 12
+}
+
+func (g *ids) next(now time.Time) message.ID {
+	ns := uint64(max(now.UnixNano(), 0))
+	stamp := ns/1e6<<12 | ns%1e6<<12/1e6
+	if stamp <= g.last {
+		stamp = g.last + 1
+	}
+	g.last = stamp
+	ms, part, r := stamp>>12, stamp&0xfff, g.random.Uint64()
+	return message.ID(fmt.Sprintf("%08x-%04x-%04x-%04x-%012x",
+		ms>>16&0xffffffff, ms&0xffff, 0x7000|part, 0x8000|r>>50, r&(1<<48-1)))
+}

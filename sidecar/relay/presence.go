@@ -1,0 +1,256 @@
+package relay
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
+)
+
+// session is a session with what the brakes know of it.
+type session struct {
+	message.Session
+	cause     int                          // greatest depth of what was submitted to it since its last turn; -1: nothing was
+	last      int                          // depth of its last turn
+	budget    *route.Budget                // of what goes to its pane
+	sends     map[message.ID]*route.Window // its own single messages in a minute, by target
+	hourly    route.Window                 // the same in an hour, to all, since a person's word
+	waiting   int                          // deliveries to it that are not submitted yet
+	bytes     int                          // in their bodies
+	submitted []*delivery                  // those that no turn has answered yet, oldest first
+}
+
+// depth is the depth of what the session says now: one more than what it answers, or, as
+// long as nothing new was typed, that of what it said before.
+func (s *session) depth() int {
+	if s.cause >= 0 {
+		return s.cause + 1
+	}
+	return s.last
+}
+
+// byPerson makes what the session says next an answer to a person.
+func (s *session) byPerson() {
+	s.cause, s.last = -1, 1
+	s.hourly.Reset()
+}
+
+// present returns the session of that id, or nil if it is unknown or has ended.
+func (s *State) present(id message.ID) *session {
+	for _, one := range s.sessions {
+		if one.ID == id && one.Ended == nil {
+			return one
+		}
+	}
+	return nil
+}
+
+// find is registry.Snapshot.Find for the session itself.
+func (s *State) find(ref string) (*session, error) {
+	found, err := s.Snapshot().Find(ref)
+	if err != nil {
+		return nil, err
+	}
+	return s.present(found.ID), nil
+}
+
+// adopt takes in a session, or brings one up to date.
+func (w *work) adopt(in message.Session) (message.Session, error) {
+	if in.Pane == "" {
+		return message.Session{}, fmt.Errorf("adopt: %w: no pane", ErrRequest)
+	}
+	if have, ok := w.Snapshot().InPane(in.Pane); ok && have.ID != in.ID {
+		return have, fmt.Errorf("adopt pane %q: %w as %q", in.Pane, ErrAdopted, have.Name)
+	}
+	if in.ID == "" {
+		in.ID = w.ids.next(w.now)
+	}
+	if in.Computer == "" {
+		in.Computer = message.LocalComputer
+	}
+	if in.Adopted.IsZero() {
+		in.Adopted = w.now
+	}
+	in.Ended, in.EndReason = nil, ""
+	if have := w.present(in.ID); have != nil {
+		in.Name, in.Adopted = have.Name, have.Adopted
+		have.Session = in
+		w.changed(have)
+		return in, nil
+	}
+	if w.Snapshot().CheckName(in.Name, in.ID) != nil {
+		base := ""
+		for _, from := range []string{in.Name, in.Title, in.Profile} {
+			if base = registry.NameFrom(from); base != "" {
+				break
+			}
+		}
+		in.Name = w.Snapshot().FreeName(base)
+	}
+	// An earlier stay under the same id is over and gives way to this one.
+	w.sessions = slices.DeleteFunc(w.sessions, func(s *session) bool { return s.ID == in.ID })
+	one := newSession(in)
+	w.sessions = append(w.sessions, one)
+	w.changed(one)
+	return in, nil
+}
+
+func newSession(s message.Session) *session {
+	return &session{
+		Session: s, cause: -1, last: 1, budget: route.NewBudget(),
+		sends: make(map[message.ID]*route.Window), hourly: route.NewWindow(hour),
+	}
+}
+
+// leave ends a session: in its chat, and for everything that is under way to it.
+func (w *work) leave(s *session, reason message.Reason) {
+	at := w.now
+	s.Ended, s.EndReason = &at, string(reason)
+	w.changed(s)
+
+	// A receipt says what matters to the sender, whichever way the agent went.
+	gone := message.AgentGone
+	if reason == message.ReleasedPane {
+		gone = message.ReleasedPane
+	}
+	for _, d := range w.underway(func(d *delivery) bool { return d.Target == s.ID }) {
+		switch {
+		case d.state == message.Submitted:
+			w.drop(d) // it was taken; nobody will answer it
+		case d.Typed:
+			w.receipt(d, message.Uncertain, gone)
+		case d.Chat != "" && gone == message.AgentGone:
+			w.receipt(d, message.Held, gone)
+			w.drop(d) // kept in the journal: there is no pane that could take it
+		default:
+			w.receipt(d, message.Failed, gone)
+		}
+	}
+	if c := w.chatOf(s.ID); c != nil {
+		for i := range c.Participants {
+			if c.Participants[i].Session == s.ID {
+				c.Participants[i].Left = true
+			}
+		}
+		w.altered(c)
+		if len(c.there()) < 2 {
+			w.end(c, string(gone))
+		} else {
+			w.notice(c.ID, fmt.Sprintf("%s left chat %s: %s", s.Name, label(c.Chat), reason))
+			w.settle(c)
+		}
+	}
+	w.effect(Forget{s.ID})
+	w.forgetPast()
+}
+
+// forgetPast drops the oldest sessions and chats that are over, beyond what is remembered.
+func (w *work) forgetPast() {
+	over := 0
+	for _, s := range w.sessions {
+		if s.Ended != nil {
+			over++
+		}
+	}
+	w.sessions = slices.DeleteFunc(w.sessions, func(s *session) bool {
+		if s.Ended == nil || over <= pastSessions {
+			return false
+		}
+		over--
+		return true
+	})
+	over = 0
+	for _, c := range w.chats {
+		if c.State == message.ChatOver {
+			over++
+		}
+	}
+	w.chats = slices.DeleteFunc(w.chats, func(c *chat) bool {
+		if c.State != message.ChatOver || over <= pastChats {
+			return false
+		}
+		over--
+		return true
+	})
+}
+
+// stateChanged is told to watchers, and not written down: it is gone with the pane.
+func (w *work) stateChanged(e StateChanged) {
+	s := w.present(e.Session)
+	if s == nil || s.State == e.State && s.StateWhy == e.Why {
+		return
+	}
+	s.State, s.StateWhy = e.State, e.Why
+	w.touch()
+	one := s.Session
+	w.told = append(w.told, message.Event{At: w.now, Kind: "session", Session: &one})
+}
+
+func (w *work) rename(r Rename) (Answer, error) {
+	s, err := w.find(r.Session)
+	if err != nil {
+		return Answer{}, fmt.Errorf("rename: %w", err)
+	}
+	if !r.By.Person() && r.By.Session != s.ID {
+		return Answer{}, fmt.Errorf("rename %q: %w", s.Name, ErrPersonOnly)
+	}
+	if err := w.Snapshot().CheckName(r.Name, s.ID); err != nil {
+		return Answer{}, fmt.Errorf("rename %q: %w", s.Name, err)
+	}
+	s.Name = r.Name
+	w.changed(s)
+	if c := w.chatOf(s.ID); c != nil {
+		for i := range c.Participants {
+			if c.Participants[i].Session == s.ID {
+				c.Participants[i].Name = r.Name
+			}
+		}
+		w.altered(c)
+	}
+	return Answer{Session: s.Session}, nil
+}
+
+func (w *work) release(r Release) (Answer, error) {
+	s, err := w.find(r.Session)
+	if err != nil {
+		return Answer{}, fmt.Errorf("release: %w", err)
+	}
+	if !r.By.Person() && r.By.Session != s.ID {
+		return Answer{}, fmt.Errorf("release %q: %w", s.Name, ErrPersonOnly)
+	}
+	w.leave(s, message.ReleasedPane)
+	return Answer{Session: s.Session}, nil
+}
+
+// restore takes over what an earlier run left: its chats are over, and nothing of it is
+// typed, since what that run typed last cannot be known.
+func (w *work) restore(e Restored) {
+	for _, one := range e.Sessions {
+		w.sessions = append(w.sessions, newSession(one))
+	}
+	for _, one := range e.Chats {
+		c := &chat{Chat: one, counts: make(map[message.ReceiptState]int)}
+		w.chats = append(w.chats, c)
+		if c.State != message.ChatOver {
+			at := w.now
+			c.State, c.Why, c.Ended = message.ChatOver, whyRestarted, &at
+			w.altered(c)
+			w.notice(c.ID, fmt.Sprintf("chat %s has ended: %s", label(c.Chat), whyRestarted))
+		}
+	}
+	for _, left := range e.Deliveries {
+		d := &delivery{Delivery: left.Delivery, state: left.State, reason: left.Reason}
+		switch {
+		case d.state.Final() || d.state == message.Submitted:
+		case d.Typed || d.state == message.Typed:
+			w.receipt(d, message.Uncertain, message.SidecarEnded)
+		case d.state == message.Held && d.reason == message.AgentGone:
+		default:
+			w.receipt(d, message.Failed, message.SidecarEnded)
+		}
+	}
+	w.touch()
+	w.forgetPast()
+}

@@ -1,0 +1,217 @@
+// Package relay is the loop: everything that happens comes to it as an Event, and
+// everything that is to be done leaves it as an Effect.
+//
+// The goroutine of Relay.Run owns the State: registry, chats, deliveries under way, depths,
+// budgets. Nobody else reads or writes it; other goroutines use the methods of Relay,
+// which put events into one bounded queue, and the registry.Snapshot that Run publishes
+// after each change. State itself has no goroutine, channel, lock or clock: the same seed,
+// times and events give the same effects.
+//
+//	adopt, chat, say, send ─► Asked ──┐            ┌─► Commit   journal; first, or nothing
+//	pane: a turn has ended ─► Spoke ──┤            ├─► Decide   policy ─► Decided, back in
+//	pane: gone, released ──► Gone ────┼─► Step ────┼─► Deliver, Cancel, Rebase, Forget   pane
+//	pane: may I type? ─► Reported ────┤  (now, e)  ├─► Allow, Reply   whoever waits
+//	time passes ──────────► Tick ─────┘            └─► Publish   whoever watches
+package relay
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
+)
+
+// How much the State remembers of what is over.
+const (
+	seenMessages = 4096 // ids; the journal knows the older ones
+	pastSessions = 64
+	pastChats    = 64
+)
+
+// State is all that the relay knows. Step is the only way to change it.
+type State struct {
+	ids      ids
+	limits   message.Limits // of chats that set none, and of single messages
+	stopped  bool           // all: no leave to type is given
+	sessions []*session     // in the order of adoption
+	chats    []*chat        // in the order of their start
+	under    map[message.ID]*delivery
+	seq      uint64                  // of the last delivery made
+	flows    map[string][]*thought   // undecided messages, those of one chat in their order
+	thoughts map[message.ID]*thought // the same by message
+	seen     route.Seen
+	snapshot registry.Snapshot
+	stale    bool   // snapshot must be made anew
+	changes  uint64 // how often it was
+}
+
+// NewState makes an empty State. The seed makes ids unlike those of any other run; limits
+// are those of chats that set none, zero fields meaning the built-in ones.
+func NewState(seed [32]byte, limits message.Limits) *State {
+	return &State{
+		ids:      ids{random: rand.NewChaCha8(seed)},
+		limits:   route.WithDefaults(limits, message.Limits{}),
+		under:    make(map[message.ID]*delivery),
+		flows:    make(map[string][]*thought),
+		thoughts: make(map[message.ID]*thought),
+	}
+}
+
+// Step takes in one event and returns what is to be done, in order. It never fails: an
+// event that makes no sense is answered with an error, or ignored where nobody waits.
+func (s *State) Step(now time.Time, event Event) []Effect {
+	w := &work{State: s, now: now}
+	switch e := event.(type) {
+	case Adopted:
+		session, err := w.adopt(e.Session)
+		w.reply(e.Token, Answer{Session: session}, err)
+	case Released:
+		if one := w.present(e.Session); one != nil {
+			w.leave(one, message.ReleasedPane)
+		}
+	case Gone:
+		if one := w.present(e.Session); one != nil {
+			w.leave(one, e.Reason)
+		}
+	case StateChanged:
+		w.stateChanged(e)
+	case Spoke:
+		w.spoke(e)
+	case Reported:
+		w.effect(Allow{e.Token, w.report(e.Receipt)})
+	case Decided:
+		w.decided(e.Verdict)
+	case Asked:
+		w.ask(e)
+	case Tick:
+		w.tick()
+	case Restored:
+		w.restore(e)
+	}
+	return w.effects()
+}
+
+// Snapshot is who is here now.
+func (s *State) Snapshot() registry.Snapshot {
+	if s.stale {
+		sessions := make([]message.Session, len(s.sessions))
+		for i, one := range s.sessions {
+			sessions[i] = one.Session
+		}
+		chats := make([]message.Chat, len(s.chats))
+		for i, one := range s.chats {
+			chats[i] = one.Chat
+		}
+		s.snapshot, s.stale = registry.New(sessions, chats), false
+	}
+	return s.snapshot
+}
+
+// ask answers a request.
+func (w *work) ask(e Asked) {
+	var answer Answer
+	var err error
+	switch r := e.Request.(type) {
+	case Say: // answered once it is decided
+		if err = w.say(e.Token, r); err == nil {
+			return
+		}
+	case Send: // likewise
+		if err = w.send(e.Token, r, e.Seen); err == nil {
+			return
+		}
+	case StartChat:
+		answer, err = w.startChat(r)
+	case StopChat:
+		answer, err = w.stopChat(r)
+	case PauseChat:
+		answer, err = w.pauseChat(r)
+	case ResumeChat:
+		answer, err = w.resumeChat(r)
+	case Rename:
+		answer, err = w.rename(r)
+	case Release:
+		answer, err = w.release(r)
+	case Stats:
+		answer, err = w.stats(r)
+	default:
+		err = ErrRequest
+	}
+	w.reply(e.Token, answer, err)
+}
+
+// work is one Step on its way: the State, the time, and what is to be done so far.
+type work struct {
+	*State
+	now     time.Time
+	step    message.Step
+	renewed []*session // to be written down as they are after the step
+	amended []*chat    // likewise
+	told    []message.Event
+	after   []Effect
+}
+
+// effect adds something to be done after the commit.
+func (w *work) effect(e Effect) { w.after = append(w.after, e) }
+
+// reply answers whoever waits; nobody waits for token 0.
+func (w *work) reply(token Token, a Answer, err error) {
+	if token != 0 {
+		w.effect(Reply{token, a, err})
+	}
+}
+
+// changed notes that a session is to be written down and told of as it is after the step.
+func (w *work) changed(s *session) {
+	w.touch()
+	if !slices.Contains(w.renewed, s) {
+		w.renewed = append(w.renewed, s)
+	}
+}
+
+// altered is changed for a chat.
+func (w *work) altered(c *chat) {
+	w.touch()
+	if !slices.Contains(w.amended, c) {
+		w.amended = append(w.amended, c)
+	}
+}
+
+// touch marks the snapshot as outdated.
+func (w *work) touch() {
+	w.stale = true
+	w.changes++
+}
+
+// notice tells a person.
+func (w *work) notice(chat message.ID, text string) {
+	w.step.Notices = append(w.step.Notices, text)
+	w.told = append(w.told, message.Event{At: w.now, Kind: "notice", Chat: chat, Notice: text})
+}
+
+// effects is what the step comes to: the commit first, what watchers are told last.
+func (w *work) effects() []Effect {
+	var ahead []message.Event // a change of a session or chat explains what follows
+	for _, s := range w.renewed {
+		one := s.Session
+		w.step.Sessions = append(w.step.Sessions, one)
+		ahead = append(ahead, message.Event{At: w.now, Kind: "session", Session: &one})
+	}
+	for _, c := range w.amended {
+		one := c.copy()
+		w.step.Chats = append(w.step.Chats, one)
+		ahead = append(ahead, message.Event{At: w.now, Kind: "chat", Chat: one.ID, Change: &one})
+	}
+	var out []Effect
+	if !w.step.Empty() {
+		out = append(out, Commit{w.step})
+	}
+	out = append(out, w.after...)
+	if told := append(ahead, w.told...); len(told) > 0 {
+		out = append(out, Publish{told})
+	}
+	return out
+}

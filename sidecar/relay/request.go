@@ -1,0 +1,165 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// All, in the place of a chat, means every chat and everything else besides.
+const All = "all"
+
+// By is who asks for something: a session, as its process proves, or a person.
+type By struct {
+	Session message.ID // of an agent; "" is a person
+	Name    string     // of a person, as attribution is to show it; "" is "person"
+}
+
+// Person reports whether it is a person who asks.
+func (b By) Person() bool { return b.Session == "" }
+
+// Request is what may be asked of the relay. Sessions and chats are named as in
+// registry.Snapshot.Find and FindChat.
+type Request interface{ request() }
+
+// Answer is what came of a request; each says which fields it sets.
+type Answer struct {
+	Session  message.Session
+	Chats    []message.Chat
+	Message  message.ID // of what was said or sent
+	Receipts []message.Receipt
+	Stats    message.Stats
+}
+
+// StartChat starts a chat of two or more sessions, numbered from 1 in the given order. A
+// person's word Say goes to all but the first. With Turns, the chat ends by itself once
+// that many turns were relayed. An agent may start a chat of itself and one other only.
+// Errors: those of Find; *InChatError. Answer: Chats, one.
+type StartChat struct {
+	By       By
+	Sessions []string
+	Name     string // a name as of sessions, free among open chats, or none
+	Say      string
+	Limits   message.Limits
+	Turns    int
+}
+
+// StopChat ends a chat, or All: what was not typed fails. After All nothing more is typed
+// at all, single messages included, until a person resumes All. Answer: Chats, those that
+// ended.
+type StopChat struct {
+	By   By
+	Chat string
+}
+
+// PauseChat holds everything in a chat, or All: then single messages too, and nothing at
+// all is typed until a person resumes All. Answer: Chats, those that are paused now.
+type PauseChat struct {
+	By   By
+	Chat string
+	Why  string // "" is "paused by …"
+}
+
+// ResumeChat is a person's word that a chat, or All, may go on: what was held goes out in
+// its order with depth 0, and rates begin anew. Errors: ErrPersonOnly; ErrStopped for a
+// single chat while everything is stopped. Answer: Chats, those that are on again.
+type ResumeChat struct {
+	By   By
+	Chat string
+}
+
+// Say is a person's word into a chat, to all its participants or to some. It always
+// passes the brakes; in a paused chat it is held. Answer, once it is decided: Message,
+// Receipts.
+type Say struct {
+	By   By
+	Chat string
+	To   []string // none: all
+	Body string
+}
+
+// Send is one message to one session. Of the envelope, id (made here if empty), type,
+// priority, subject, body, in_reply_to, requires_response, tags, thread and meta count; who it is
+// from, how that is known, how deep it lies and when it was made are ours to say. Answer,
+// once it is decided: Message, Receipts (failed "duplicate id" if the id was used before).
+type Send struct {
+	By      By
+	To      string
+	Message message.Envelope
+}
+
+// Rename gives a session another name. Answer: Session.
+type Rename struct {
+	By      By
+	Session string
+	Name    string
+}
+
+// Release takes a session's pane back from us: its session ends. Answer: Session.
+type Release struct {
+	By      By
+	Session string
+}
+
+// Stats asks what passed through a chat. Captures are the panes' to add. Answer: Stats.
+type Stats struct{ Chat string }
+
+func (StartChat) request()  {}
+func (StopChat) request()   {}
+func (PauseChat) request()  {}
+func (ResumeChat) request() {}
+func (Say) request()        {}
+func (Send) request()       {}
+func (Rename) request()     {}
+func (Release) request()    {}
+func (Stats) request()      {}
+
+// Why a leave is refused: with each of them nothing may be typed.
+var (
+	ErrPaused     = errors.New("the chat is paused")
+	ErrEnded      = errors.New("the chat has ended")
+	ErrStopped    = errors.New("everything is stopped until a person resumes all")
+	ErrNotOurs    = errors.New("no such delivery is under way")
+	ErrImpossible = errors.New("receipt out of order")
+)
+
+// Why a request is refused.
+var (
+	ErrInChat     = errors.New("in a chat")      // wrapped by *InChatError
+	ErrActive     = errors.New("already active") // wrapped by *InChatError: that very chat
+	ErrPersonOnly = errors.New("only a person may do that")
+	ErrAdopted    = errors.New("already adopted")
+	ErrRequest    = errors.New("not possible") // a request that makes no sense; the text says why
+)
+
+// ErrDown says that the relay does not run, or ended before it could answer.
+var ErrDown = errors.New("the relay does not run")
+
+// InChatError says that a chat cannot start since a session is in one. It is ErrInChat,
+// and ErrActive too if that one is a chat of the very same sessions.
+type InChatError struct {
+	Session string // its name
+	Chat    message.Chat
+	Same    bool
+}
+
+func (e *InChatError) Error() string {
+	if e.Same {
+		return fmt.Sprintf("chat %s of these sessions is already active", label(e.Chat))
+	}
+	return fmt.Sprintf("session %q is in chat %s", e.Session, label(e.Chat))
+}
+
+// Is makes an InChatError the sentinels that it stands for.
+func (e *InChatError) Is(target error) bool {
+	return target == ErrInChat || e.Same && target == ErrActive
+}
+
+// label is how a chat is called in a sentence.
+func label(c message.Chat) string {
+	if c.Name != "" {
+		return fmt.Sprintf("%q (%s)", c.Name, c.ID.Short())
+	}
+	return c.ID.Short()
+}

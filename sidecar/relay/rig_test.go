@@ -1,0 +1,178 @@
+package relay
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// rig steps a State and keeps what came of it: test helper.
+type rig struct {
+	t        require.TestingT
+	s        *State
+	now      time.Time
+	tokens   Token
+	ids      int
+	commits  []message.Step
+	out      []message.Delivery // handed to sinks
+	cancel   []Cancel
+	rebased  []message.ID
+	forgot   []message.ID
+	last     []Effect     // of the last event
+	pending  []message.ID // messages that await a verdict
+	receipts map[message.ID][]message.Receipt
+	made     map[message.ID]message.Delivery
+	notices  []string
+	async    bool // verdicts are given by hand
+}
+
+var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func newRig(t require.TestingT) *rig {
+	return &rig{
+		t: t, s: NewState([32]byte{1}, message.Limits{}), now: start,
+		receipts: make(map[message.ID][]message.Receipt), made: make(map[message.ID]message.Delivery),
+	}
+}
+
+// step has an event happen, and everything that the policy would answer.
+func (r *rig) step(e Event) (Answer, error) {
+	var answer Answer
+	var err error
+	r.last = nil
+	for events := []Event{e}; len(events) > 0; events = events[1:] {
+		effects := r.s.Step(r.now, events[0])
+		r.last = append(r.last, effects...)
+		for i, effect := range effects {
+			switch f := effect.(type) {
+			case Commit:
+				require.Zero(r.t, i, "a commit comes first, and once")
+				r.commit(f.Step)
+			case Decide:
+				if r.async {
+					r.pending = append(r.pending, f.Message.ID)
+				} else {
+					events = append(events, Decided{message.Verdict{Message: f.Message.ID, Verb: message.VerbDeliver}})
+				}
+			case Deliver:
+				r.out = append(r.out, f.Delivery)
+			case Cancel:
+				r.cancel = append(r.cancel, f)
+			case Rebase:
+				r.rebased = append(r.rebased, f.Session)
+			case Forget:
+				r.forgot = append(r.forgot, f.Session)
+			case Allow:
+				err = f.Err
+			case Reply:
+				answer, err = f.Answer, f.Err
+			}
+		}
+	}
+	return answer, err
+}
+
+func (r *rig) commit(s message.Step) {
+	r.commits = append(r.commits, s)
+	for _, d := range s.Deliveries {
+		r.made[d.ID] = d
+	}
+	for _, one := range s.Receipts {
+		r.receipts[one.Delivery] = append(r.receipts[one.Delivery], one)
+	}
+	r.notices = append(r.notices, s.Notices...)
+}
+
+func (r *rig) ask(q Request) (Answer, error) {
+	r.tokens++
+	return r.step(Asked{Token: r.tokens, Request: q})
+}
+
+// must is ask for what has to succeed.
+func (r *rig) must(q Request) Answer {
+	a, err := r.ask(q)
+	require.NoError(r.t, err)
+	return a
+}
+
+// id makes an id that is the same in every run.
+func (r *rig) id() message.ID {
+	r.ids++
+	return message.ID(fmt.Sprintf("0198b2c1-1111-7000-8000-%012x", r.ids))
+}
+
+// adopt takes in sessions of those names.
+func (r *rig) adopt(names ...string) []message.Session {
+	var out []message.Session
+	for _, name := range names {
+		r.tokens++
+		a, err := r.step(Adopted{Token: r.tokens, Session: message.Session{
+			ID: r.id(), Name: name, Pane: fmt.Sprintf("%%%d", r.ids), Profile: "line",
+		}})
+		require.NoError(r.t, err)
+		out = append(out, a.Session)
+	}
+	return out
+}
+
+// chat starts a chat of those names with those limits.
+func (r *rig) chat(l message.Limits, names ...string) message.Chat {
+	return r.must(StartChat{Sessions: names, Limits: l}).Chats[0]
+}
+
+// say has a session end a turn, and returns what was handed out because of it.
+func (r *rig) say(s message.Session, words string, answers ...message.ID) []message.Delivery {
+	r.now = r.now.Add(time.Second)
+	before := len(r.out)
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s.ID, Words: words, Answers: answers, Ended: r.now}})
+	return r.out[before:]
+}
+
+// report has a sink report.
+func (r *rig) report(d message.ID, state message.ReceiptState, reason message.Reason) error {
+	r.tokens++
+	_, err := r.step(Reported{Token: r.tokens, Receipt: message.Receipt{Delivery: d, State: state, Reason: reason}})
+	return err
+}
+
+// submit brings deliveries as far as submitted.
+func (r *rig) submit(list ...message.Delivery) {
+	for _, d := range list {
+		if !d.Typed {
+			require.NoError(r.t, r.report(d.ID, message.Typed, ""))
+		}
+		require.NoError(r.t, r.report(d.ID, message.Typed, ""))
+		require.NoError(r.t, r.report(d.ID, message.Submitted, ""))
+	}
+}
+
+// states are the states that a delivery went through.
+func (r *rig) states(d message.ID) (out []string) {
+	for _, one := range r.receipts[d] {
+		text := string(one.State)
+		if one.Reason != "" {
+			text += ": " + string(one.Reason)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func text(d message.Delivery) string { return d.Head + d.Separator + d.Message.Body }
+
+func idsOf(list []message.Delivery) (out []message.ID) {
+	for _, d := range list {
+		out = append(out, d.ID)
+	}
+	return out
+}
+
+// testing.T is a require.TestingT.
+var _ require.TestingT = (*testing.T)(nil)

@@ -1,0 +1,368 @@
+package relay
+
+import (
+	"context"
+	crand "crypto/rand"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+)
+
+// Journal is where a step is written down. Its methods are called by Run alone.
+type Journal interface {
+	// Commit writes all of a step in one transaction; it is on disk when it returns nil.
+	Commit(ctx context.Context, step message.Step) error
+	// Seen reports whether a message of that id was ever received.
+	Seen(ctx context.Context, id message.ID) (bool, error)
+}
+
+// Policy decides about messages. An error holds the message.
+type Policy interface {
+	Decide(ctx context.Context, e message.Envelope, s registry.Snapshot) (message.Verdict, error)
+}
+
+// Sink is the panes. Its methods must not block: Run calls them.
+type Sink interface {
+	Deliver(d message.Delivery)                     // as the effect Deliver
+	Cancel(ids []message.ID, reason message.Reason) // as the effect Cancel
+	Rebase(session message.ID)                      // as the effect Rebase
+	Forget(session message.ID)                      // as the effect Forget
+}
+
+const (
+	defaultQueue = 256
+	tickEvery    = time.Minute
+)
+
+// Relay runs a State. Its zero value with the required fields is ready; Run runs it, once.
+// All other methods may be called from any goroutine, before Run too: they wait for it.
+type Relay struct {
+	Journal  Journal               // required
+	Sink     Sink                  // required
+	Policy   Policy                // nil: deliver everything
+	Publish  func([]message.Event) // must not block; nil: nobody watches
+	Log      *slog.Logger          // nil: nothing is logged
+	Now      func() time.Time      // nil: time.Now
+	Limits   message.Limits        // of chats that set none; zero fields: the built-in ones
+	Restored *Restored             // what an earlier run left; nil: nothing
+	Queue    int                   // events that may wait before those who bring them do; 0: 256
+
+	once     sync.Once
+	queue    chan posted
+	urgent   chan posted // what must not wait behind the queue: pause and stop
+	done     chan struct{}
+	snapshot atomic.Pointer[registry.Snapshot]
+}
+
+// posted is an event in the queue, with the channel on which its outcome is awaited.
+type posted struct {
+	event Event
+	back  chan<- outcome // nil: nobody waits; else it has room for one
+}
+
+type outcome struct {
+	answer Answer
+	err    error
+}
+
+func (r *Relay) init() {
+	r.once.Do(func() {
+		size := r.Queue
+		if size <= 0 {
+			size = defaultQueue
+		}
+		r.queue = make(chan posted, size)
+		r.urgent = make(chan posted, size)
+		r.done = make(chan struct{})
+	})
+}
+
+// Run takes events from the queue, one at a time, until ctx ends; then it returns nil. It
+// returns an error as soon as the journal cannot be written or read: what is not on disk
+// is not done.
+func (r *Relay) Run(ctx context.Context) error {
+	r.init()
+	defer close(r.done)
+	l := loop{Relay: r, now: r.Now, log: r.Log, waiting: make(map[Token]chan<- outcome)}
+	if l.now == nil {
+		l.now = time.Now
+	}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	var seed [32]byte
+	_, _ = crand.Read(seed[:]) // never fails, as documented
+	l.state = NewState(seed, r.Limits)
+	if r.Restored != nil {
+		if err := l.take(ctx, posted{event: *r.Restored}); err != nil {
+			return err
+		}
+	}
+	ticker := time.NewTicker(tickEvery)
+	defer ticker.Stop()
+	for {
+		var next posted
+		select {
+		case next = <-r.urgent:
+		default:
+			select {
+			case <-ctx.Done():
+				return nil
+			case next = <-r.urgent:
+			case next = <-r.queue:
+			case <-ticker.C:
+				next = posted{event: Tick{}}
+			}
+		}
+		if err := l.take(ctx, next); err != nil {
+			return err
+		}
+	}
+}
+
+// loop is what the goroutine of Run owns.
+type loop struct {
+	*Relay
+	state   *State
+	now     func() time.Time
+	log     *slog.Logger
+	token   Token
+	waiting map[Token]chan<- outcome
+	stored  uint64 // State.changes at the time of the last stored snapshot
+}
+
+// take has an event happen, with all that follows from it at once.
+func (l *loop) take(ctx context.Context, p posted) error {
+	// A step that was begun is finished: a transaction cut short would leave the State
+	// ahead of the journal.
+	ctx = context.WithoutCancel(ctx)
+	event, err := l.prepare(ctx, p)
+	if err != nil {
+		return err
+	}
+	// A verdict comes back as an event of its own, as it would from a policy that answers
+	// later; the events of this list are few: a message makes one verdict.
+	for events := []Event{event}; len(events) > 0; events = events[1:] {
+		effects := l.state.Step(l.now(), events[0])
+		if len(effects) > 0 {
+			if commit, ok := effects[0].(Commit); ok {
+				if err := l.Journal.Commit(ctx, commit.Step); err != nil {
+					return fmt.Errorf("commit a step of the relay: %w", err)
+				}
+			}
+		}
+		l.store()
+		for _, effect := range effects {
+			if decide, ok := effect.(Decide); ok {
+				events = append(events, Decided{l.decide(ctx, decide.Message)})
+				continue
+			}
+			l.do(effect)
+		}
+	}
+	return nil
+}
+
+// prepare gives an event its token, and what Step cannot ask the journal itself.
+func (l *loop) prepare(ctx context.Context, p posted) (Event, error) {
+	var token Token
+	if p.back != nil {
+		l.token++
+		token = l.token
+		l.waiting[token] = p.back
+	}
+	seen := func(id message.ID) (bool, error) {
+		if id == "" {
+			return false, nil
+		}
+		if known, err := message.ParseID(string(id)); err == nil {
+			id = known
+		}
+		was, err := l.Journal.Seen(ctx, id)
+		if err != nil {
+			return false, fmt.Errorf("look for message %s in the journal: %w", id, err)
+		}
+		return was, nil
+	}
+	var err error
+	switch e := p.event.(type) {
+	case Adopted:
+		e.Token = token
+		return e, nil
+	case Reported:
+		e.Token = token
+		return e, nil
+	case Spoke:
+		e.Seen, err = seen(e.Turn.ID)
+		return e, err
+	case Asked:
+		e.Token = token
+		if send, ok := e.Request.(Send); ok {
+			e.Seen, err = seen(send.Message.ID)
+		}
+		return e, err
+	}
+	return p.event, nil
+}
+
+// store publishes the snapshot if it has changed.
+func (l *loop) store() {
+	if l.stored == l.state.changes {
+		return
+	}
+	l.stored = l.state.changes
+	s := l.state.Snapshot()
+	l.snapshot.Store(&s)
+}
+
+// do performs an effect that is neither Commit nor Decide.
+func (l *loop) do(effect Effect) {
+	switch e := effect.(type) {
+	case Deliver:
+		l.Sink.Deliver(e.Delivery)
+	case Cancel:
+		l.Sink.Cancel(e.IDs, e.Reason)
+	case Rebase:
+		l.Sink.Rebase(e.Session)
+	case Forget:
+		l.Sink.Forget(e.Session)
+	case Allow:
+		if e.Err != nil {
+			l.log.Warn("receipt refused", "err", e.Err)
+		}
+		l.answer(e.Token, outcome{err: e.Err})
+	case Reply:
+		l.answer(e.Token, outcome{answer: e.Answer, err: e.Err})
+	case Publish:
+		if l.Relay.Publish != nil {
+			l.Relay.Publish(e.Events)
+		}
+	}
+}
+
+// answer wakes whoever waits for the token.
+func (l *loop) answer(token Token, o outcome) {
+	if back, ok := l.waiting[token]; ok {
+		delete(l.waiting, token)
+		back <- o
+	}
+}
+
+// decide asks the policy. Doubt holds the message: nothing is lost, and nothing goes out
+// that the policy may have meant to keep.
+func (l *loop) decide(ctx context.Context, e message.Envelope) message.Verdict {
+	if l.Policy == nil {
+		return message.Verdict{Message: e.ID, Verb: message.VerbDeliver, By: "built in", At: l.now()}
+	}
+	v, err := l.Policy.Decide(ctx, e, l.state.Snapshot())
+	if err != nil {
+		l.log.Error("policy", "msg", e.ID, "err", err)
+		v = message.Verdict{Verb: message.VerbHold, Reason: "policy: " + err.Error(), By: "built in"}
+	}
+	v.Message = e.ID
+	if v.At.IsZero() {
+		v.At = l.now()
+	}
+	return v
+}
+
+// Snapshot is who is here, as of the last step that is on disk.
+func (r *Relay) Snapshot() registry.Snapshot {
+	if s := r.snapshot.Load(); s != nil {
+		return *s
+	}
+	return registry.Snapshot{}
+}
+
+// Do asks the relay for something and waits for what comes of it. Errors: those of the
+// request; ErrDown; those of ctx, and then the request may yet be carried out.
+func (r *Relay) Do(ctx context.Context, request Request) (Answer, error) {
+	return r.wait(ctx, Asked{Request: request})
+}
+
+// Adopt takes a session in and returns it with the name that it got.
+func (r *Relay) Adopt(ctx context.Context, s message.Session) (message.Session, error) {
+	a, err := r.wait(ctx, Adopted{Session: s})
+	return a.Session, err
+}
+
+// Report hands in a receipt and returns once it is on disk. It is how a sink asks for
+// leave too: with state typed before the first byte, and again before Enter. Any error
+// means that nothing may be typed: ErrPaused, ErrEnded, ErrStopped, ErrNotOurs,
+// ErrImpossible, ErrDown, or that of ctx; with the last, the receipt may yet be written.
+func (r *Relay) Report(ctx context.Context, receipt message.Receipt) error {
+	_, err := r.wait(ctx, Reported{Receipt: receipt})
+	return err
+}
+
+// Spoke tells of a turn that has ended.
+func (r *Relay) Spoke(ctx context.Context, t message.Turn) error {
+	return r.post(ctx, posted{event: Spoke{Turn: t}})
+}
+
+// StateChanged tells what the program in a pane does now.
+func (r *Relay) StateChanged(ctx context.Context, session message.ID, state message.PaneState, why string) error {
+	return r.post(ctx, posted{event: StateChanged{Session: session, State: state, Why: why}})
+}
+
+// Gone tells that a pane or its program has ended.
+func (r *Relay) Gone(ctx context.Context, session message.ID, reason message.Reason) error {
+	return r.post(ctx, posted{event: Gone{Session: session, Reason: reason}})
+}
+
+// Released tells that a person took a pane back.
+func (r *Relay) Released(ctx context.Context, session message.ID) error {
+	return r.post(ctx, posted{event: Released{Session: session}})
+}
+
+// post puts an event into the queue, and waits while that is full.
+func (r *Relay) post(ctx context.Context, p posted) error {
+	r.init()
+	select {
+	case <-r.done: // also where the queue still has room that nobody empties
+		return ErrDown
+	default:
+	}
+	queue := r.queue
+	if asked, ok := p.event.(Asked); ok {
+		switch asked.Request.(type) {
+		case PauseChat, StopChat:
+			queue = r.urgent
+		}
+	}
+	select {
+	case queue <- p:
+		return nil
+	case <-r.done:
+		return ErrDown
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// wait posts an event and waits for its outcome.
+func (r *Relay) wait(ctx context.Context, event Event) (Answer, error) {
+	back := make(chan outcome, 1)
+	if err := r.post(ctx, posted{event, back}); err != nil {
+		return Answer{}, err
+	}
+	select {
+	case o := <-back:
+		return o.answer, o.err
+	case <-ctx.Done():
+		return Answer{}, context.Cause(ctx)
+	case <-r.done:
+	}
+	// The last step may have answered before the loop ended.
+	select {
+	case o := <-back:
+		return o.answer, o.err
+	default:
+		return Answer{}, ErrDown
+	}
+}

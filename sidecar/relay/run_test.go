@@ -1,0 +1,315 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+)
+
+func TestRun_committedBeforeAnythingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, o, stop := running(t, nil)
+		a, b := o.adopt(t, r, "a"), o.adopt(t, r, "b")
+		answer, err := r.Do(t.Context(), StartChat{Sessions: []string{"a", "b"}})
+		require.NoError(t, err)
+		_, in := r.Snapshot().ChatOf(a.ID)
+		assert.True(t, in, "the snapshot is as new as the answer")
+		require.NoError(t, r.Spoke(t.Context(), message.Turn{Session: a.ID, Words: "hello", Ended: time.Now()}))
+		synctest.Wait()
+		require.Len(t, o.delivered, 1)
+		d := o.delivered[0]
+		assert.Equal(t, b.ID, d.Target)
+		assert.Equal(t, []string{
+			"commit chat", "rebase", "rebase", "publish", "commit received", "publish", "commit verdict delivery receipt", "deliver", "publish",
+		}, o.since("commit chat"))
+
+		// A receipt is on disk before its reporter goes on.
+		require.NoError(t, r.Report(t.Context(), message.Receipt{Delivery: d.ID, State: message.Typed}))
+		assert.Equal(t, message.Typed, o.last(d.ID))
+		_, err = r.Do(t.Context(), PauseChat{Chat: string(answer.Chats[0].ID)})
+		require.NoError(t, err)
+		require.ErrorIs(t, r.Report(t.Context(), message.Receipt{Delivery: d.ID, State: message.Typed}), ErrPaused)
+		require.NoError(t, r.Gone(t.Context(), b.ID, message.PaneMissing))
+		synctest.Wait()
+		assert.Equal(t, message.Uncertain, o.last(d.ID))
+		require.NoError(t, r.StateChanged(t.Context(), a.ID, message.Working, "why"))
+		require.NoError(t, r.Released(t.Context(), a.ID))
+		synctest.Wait()
+		assert.Empty(t, r.Snapshot().Sessions())
+		require.NoError(t, stop())
+		_, err = r.Do(t.Context(), Stats{})
+		assert.ErrorIs(t, err, ErrDown)
+	})
+}
+
+// What cannot be written down is not done, and nothing is done after it.
+func TestRun_journalFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, o, stop := running(t, nil)
+		a := o.adopt(t, r, "a")
+		o.adopt(t, r, "b")
+		_, err := r.Do(t.Context(), StartChat{Sessions: []string{"a", "b"}})
+		require.NoError(t, err)
+		o.broken = errors.New("disk full")
+		require.NoError(t, r.Spoke(t.Context(), message.Turn{Session: a.ID, Words: "hello", Ended: time.Now()}))
+		synctest.Wait()
+		assert.ErrorIs(t, stop(), o.broken)
+		assert.Empty(t, o.delivered)
+		_, err = r.Adopt(t.Context(), message.Session{Pane: "%9"})
+		assert.ErrorIs(t, err, ErrDown)
+		assert.ErrorIs(t, r.Spoke(t.Context(), message.Turn{}), ErrDown)
+		assert.ErrorIs(t, r.Report(t.Context(), message.Receipt{}), ErrDown)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		r, o, stop := running(t, nil)
+		o.adopt(t, r, "a")
+		o.broken = errors.New("disk full")
+		_, err := r.Do(t.Context(), Send{To: "a", Message: message.Envelope{ID: message.NewID(), Body: "x"}})
+		assert.ErrorIs(t, err, ErrDown, "whoever waits is told")
+		assert.ErrorIs(t, stop(), o.broken)
+	})
+}
+
+// Both start a chat with each other at once: there is one.
+func TestRun_bothStartAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, o, stop := running(t, nil)
+		o.adopt(t, r, "a")
+		o.adopt(t, r, "b")
+		errs := make([]error, 10)
+		var all sync.WaitGroup
+		for i := range errs {
+			all.Go(func() {
+				pair := [][]string{{"a", "b"}, {"b", "a"}}[i%2]
+				_, errs[i] = r.Do(t.Context(), StartChat{Sessions: pair})
+			})
+		}
+		all.Wait()
+		started := 0
+		for _, err := range errs {
+			if err == nil {
+				started++
+			} else {
+				assert.ErrorIs(t, err, ErrActive)
+			}
+		}
+		assert.Equal(t, 1, started)
+		assert.Len(t, r.Snapshot().Chats(), 1)
+		require.NoError(t, stop())
+	})
+}
+
+func TestRun_policy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		policy := rule(func(e message.Envelope) (message.Verdict, error) {
+			switch e.Body {
+			case "drop":
+				return message.Verdict{Verb: message.VerbDrop, By: "rule"}, nil
+			case "change":
+				body := "changed"
+				return message.Verdict{Verb: message.VerbDeliver, Body: &body, By: "rule"}, nil
+			}
+			return message.Verdict{}, errors.New("script failed")
+		})
+		r, o, stop := running(t, policy)
+		o.adopt(t, r, "a")
+		a, err := r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: "drop"}})
+		require.NoError(t, err)
+		assert.Empty(t, a.Receipts)
+		a, err = r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: "change"}})
+		require.NoError(t, err)
+		assert.Equal(t, message.Queued, a.Receipts[0].State)
+		a, err = r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: "doubt"}})
+		require.NoError(t, err)
+		assert.Equal(t, message.Held, a.Receipts[0].State, "doubt holds, and loses nothing")
+		assert.Equal(t, message.Reason("policy: script failed"), a.Receipts[0].Reason)
+		require.Len(t, o.delivered, 1)
+		assert.Equal(t, "changed", o.delivered[0].Message.Body)
+		assert.Equal(t, []string{"drop", "change", "doubt"}, o.bodies, "the journal keeps the original")
+		require.NoError(t, stop())
+	})
+}
+
+func TestRun_duplicateKnownToTheJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, o, stop := running(t, nil)
+		o.adopt(t, r, "a")
+		id := message.NewID()
+		o.seen = map[message.ID]bool{id: true}
+		a, err := r.Do(t.Context(), Send{To: "a", Message: message.Envelope{ID: id, Body: "x"}})
+		require.NoError(t, err)
+		assert.Equal(t, message.Duplicate, a.Receipts[0].Reason)
+		assert.Empty(t, o.delivered)
+		require.NoError(t, stop())
+	})
+}
+
+// The stop button does not wait behind a full queue.
+func TestRun_stopOvertakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, o, stop := running(t, nil)
+		a := o.adopt(t, r, "a")
+		o.adopt(t, r, "b")
+		_, err := r.Do(t.Context(), StartChat{Sessions: []string{"a", "b"}, Limits: message.Limits{Rate: 1 << 30}})
+		require.NoError(t, err)
+		o.slow = 10 * time.Millisecond // each commit
+		var all sync.WaitGroup
+		for i := range 200 {
+			all.Go(func() {
+				_ = r.Spoke(t.Context(), message.Turn{Session: a.ID, Words: fmt.Sprint(i), Ended: time.Now()})
+			})
+		}
+		synctest.Wait()
+		asked := time.Now()
+		_, err = r.Do(t.Context(), PauseChat{Chat: All})
+		require.NoError(t, err)
+		assert.Less(t, time.Since(asked), 50*time.Millisecond)
+		before := len(o.delivered)
+		all.Wait()
+		time.Sleep(10 * time.Second)
+		assert.Len(t, o.delivered, before)
+		require.NoError(t, stop())
+	})
+}
+
+func TestRun_callerGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &Relay{Queue: 1} // nobody runs it
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := r.Do(ctx, Stats{})
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.ErrorIs(t, r.Spoke(ctx, message.Turn{}), context.DeadlineExceeded, "a full queue makes its callers wait")
+		assert.Empty(t, r.Snapshot().Sessions())
+	})
+}
+
+func TestRun_restored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &outside{}
+		chat := message.Chat{ID: message.NewID(), State: message.ChatPaused}
+		r := &Relay{Journal: o, Sink: o, Restored: &Restored{Chats: []message.Chat{chat}}}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		synctest.Wait()
+		got, ok := r.Snapshot().Chat(chat.ID)
+		require.True(t, ok)
+		assert.Equal(t, "sidecar restarted", got.Why)
+		time.Sleep(3 * tickEvery)
+		cancel()
+		require.NoError(t, <-done)
+	})
+}
+
+// test helpers
+
+// outside is everything that a Relay talks to. Inside a bubble of synctest, it is read
+// while the loop waits.
+type outside struct {
+	mu        sync.Mutex
+	log       []string
+	delivered []message.Delivery
+	bodies    []string
+	state     map[message.ID]message.ReceiptState
+	seen      map[message.ID]bool
+	broken    error
+	slow      time.Duration
+}
+
+func (o *outside) note(what string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.log = append(o.log, what)
+}
+
+func (o *outside) Commit(_ context.Context, s message.Step) error {
+	time.Sleep(o.slow)
+	if o.broken != nil {
+		return o.broken
+	}
+	what := "commit"
+	for _, part := range []struct {
+		name string
+		n    int
+	}{
+		{" session", len(s.Sessions)}, {" chat", len(s.Chats)}, {" received", len(s.Received)}, {" verdict", len(s.Verdicts)},
+		{" delivery", len(s.Deliveries)}, {" receipt", len(s.Receipts)}, {" notice", len(s.Notices)},
+	} {
+		if part.n > 0 {
+			what += part.name
+		}
+	}
+	o.note(what)
+	for _, m := range s.Received {
+		o.bodies = append(o.bodies, m.Body)
+	}
+	for _, r := range s.Receipts {
+		if o.state == nil {
+			o.state = make(map[message.ID]message.ReceiptState)
+		}
+		o.state[r.Delivery] = r.State
+	}
+	return nil
+}
+
+func (o *outside) Seen(_ context.Context, id message.ID) (bool, error) { return o.seen[id], o.broken }
+
+func (o *outside) Deliver(d message.Delivery) {
+	o.note("deliver")
+	o.delivered = append(o.delivered, d)
+}
+func (o *outside) Cancel([]message.ID, message.Reason) { o.note("cancel") }
+func (o *outside) Rebase(message.ID)                   { o.note("rebase") }
+func (o *outside) Forget(message.ID)                   { o.note("forget") }
+
+func (o *outside) last(d message.ID) message.ReceiptState { return o.state[d] }
+
+// since is what was done from the first such entry on.
+func (o *outside) since(first string) []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, what := range o.log {
+		if what == first {
+			return append([]string(nil), o.log[i:]...)
+		}
+	}
+	return nil
+}
+
+func (o *outside) adopt(t *testing.T, r *Relay, name string) message.Session {
+	t.Helper()
+	s, err := r.Adopt(t.Context(), message.Session{Name: name, Pane: "%" + name})
+	require.NoError(t, err)
+	require.Equal(t, name, s.Name)
+	return s
+}
+
+type rule func(message.Envelope) (message.Verdict, error)
+
+func (f rule) Decide(_ context.Context, e message.Envelope, _ registry.Snapshot) (message.Verdict, error) {
+	return f(e)
+}
+
+// running starts a Relay; stop ends it and returns what Run did.
+func running(t *testing.T, policy Policy) (*Relay, *outside, func() error) {
+	o := &outside{}
+	r := &Relay{Journal: o, Sink: o, Policy: policy, Publish: func([]message.Event) { o.note("publish") }}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	return r, o, func() error {
+		cancel()
+		return <-done
+	}
+}

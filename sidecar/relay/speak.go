@@ -1,0 +1,309 @@
+package relay
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
+)
+
+// thought is a message that was received and is not decided yet.
+type thought struct {
+	message message.Envelope
+	chat    *chat // nil for a single message
+	token   Token // who waits for what becomes of it
+	said    time.Time
+	verdict *message.Verdict // came before those of earlier messages
+}
+
+// flow names the messages that must be decided in their order: those of one chat, and
+// the single ones of one sender.
+func (t *thought) flow() string {
+	if t.chat != nil {
+		return string(t.chat.ID)
+	}
+	return "sent by " + string(t.message.From.Session)
+}
+
+// spoke takes in a turn: what it answers, how deep it lies, and, in a chat, its words.
+func (w *work) spoke(e Spoke) {
+	t := e.Turn
+	s := w.present(t.Session)
+	if s == nil {
+		return
+	}
+	if t.ID == "" {
+		t.ID = w.ids.next(w.now)
+	}
+	if t.Ended.IsZero() {
+		t.Ended = w.now
+	}
+	twice := e.Seen || w.seen.Has(t.ID)
+	reply := w.answered(t)
+	if t.Person {
+		s.byPerson()
+	}
+	depth := s.depth()
+	c := w.chatOf(s.ID)
+	relayed := c != nil && !c.closing() && strings.TrimSpace(t.Words) != "" && !t.Ended.Before(c.Started)
+	if !twice {
+		s.cause, s.last = -1, depth
+		w.seen.Add(t.ID, seenMessages)
+	}
+	if !relayed {
+		return
+	}
+	body, cut := trim(t.Words)
+	m := message.Envelope{
+		ID: t.ID, Thread: c.ID, From: address(s), Type: message.KindTurn, Body: body, InReplyTo: reply,
+		Origin: message.OriginAgent, Trust: message.TrustVerified, Depth: depth, Created: t.Ended, Truncated: t.Truncated || cut,
+	}
+	for _, p := range c.Participants {
+		if p.Session == s.ID {
+			m.From.Number = p.Number
+		}
+	}
+	if twice {
+		w.twice(&thought{message: m, chat: c})
+		return
+	}
+	c.turns++
+	c.depth = max(c.depth, depth)
+	if c.limited {
+		c.turnsLeft--
+	}
+	w.receive(&thought{message: m, chat: c, said: t.Ended})
+}
+
+// say takes in a person's word into a chat.
+func (w *work) say(token Token, r Say) error {
+	if !r.By.Person() {
+		return fmt.Errorf("say: %w", ErrPersonOnly)
+	}
+	c, err := w.findChat(r.Chat)
+	if err != nil {
+		return fmt.Errorf("say: %w", err)
+	}
+	if err := checkBody(r.Body); err != nil {
+		return fmt.Errorf("say: %w", err)
+	}
+	m := w.personal(r.By, r.Body, c)
+	for _, ref := range r.To {
+		s, err := w.find(ref)
+		if err != nil {
+			return fmt.Errorf("say: %w", err)
+		}
+		if !slices.Contains(c.there(), s.ID) {
+			return fmt.Errorf("say: %w: session %q is not in chat %s", ErrRequest, s.Name, label(c.Chat))
+		}
+		m.To = append(m.To, address(s))
+	}
+	w.receive(&thought{message: m, chat: c, token: token})
+	return nil
+}
+
+// personal is a person's word into a chat.
+func (w *work) personal(by By, body string, c *chat) message.Envelope {
+	return message.Envelope{
+		ID: w.ids.next(w.now), Thread: c.ID, From: person(by), Type: message.KindSay, Body: body,
+		Origin: message.OriginHuman, Trust: message.TrustPerson, Created: w.now,
+	}
+}
+
+// send takes in a single message. Who says it, and how deep it lies, is never taken from
+// the message itself.
+func (w *work) send(token Token, r Send, seen bool) error {
+	to, err := w.find(r.To)
+	if err != nil {
+		return fmt.Errorf("send: %w", err)
+	}
+	if err := checkBody(r.Message.Body); err != nil {
+		return fmt.Errorf("send: %w", err)
+	}
+	m := message.Envelope{
+		ID: r.Message.ID, Thread: r.Message.Thread, To: []message.Address{address(to)}, Type: r.Message.Type,
+		Priority: r.Message.Priority, Subject: r.Message.Subject, Body: r.Message.Body, InReplyTo: r.Message.InReplyTo,
+		RequiresResponse: r.Message.RequiresResponse, Tags: slices.Clone(r.Message.Tags), Meta: maps.Clone(r.Message.Meta),
+		Created: w.now,
+	}
+	if m.Type == "" {
+		m.Type = message.KindMessage
+	}
+	if m.ID == "" {
+		m.ID = w.ids.next(w.now)
+	} else if m.ID, err = message.ParseID(string(m.ID)); err != nil {
+		return fmt.Errorf("send: %w: %w", ErrRequest, err)
+	}
+	if r.By.Person() {
+		m.From, m.Origin, m.Trust = person(r.By), message.OriginHuman, message.TrustPerson
+	} else {
+		from := w.present(r.By.Session)
+		switch {
+		case from == nil:
+			return fmt.Errorf("send: %w", &registry.LookupError{Kind: "session", Ref: string(r.By.Session), Err: registry.ErrUnknown})
+		case from == to:
+			return fmt.Errorf("send: %w: session %q would talk to itself", ErrRequest, to.Name)
+		}
+		m.From, m.Origin, m.Trust, m.Depth = address(from), message.OriginAgent, message.TrustVerified, from.depth()
+	}
+	t := &thought{message: m, token: token}
+	if seen || w.seen.Has(m.ID) {
+		w.twice(t)
+		return nil
+	}
+	w.seen.Add(m.ID, seenMessages)
+	w.receive(t)
+	return nil
+}
+
+// receive writes a message down and has it decided.
+func (w *work) receive(t *thought) {
+	w.step.Received = append(w.step.Received, t.message)
+	told := message.Event{At: w.now, Kind: "message", Message: &t.message}
+	if t.chat != nil {
+		told.Chat = t.chat.ID
+	}
+	w.told = append(w.told, told)
+	w.seen.Add(t.message.ID, seenMessages)
+	w.flows[t.flow()] = append(w.flows[t.flow()], t)
+	w.thoughts[t.message.ID] = t
+	w.effect(Decide{t.message})
+}
+
+// twice drops a message whose id was used before, with a receipt for each who would have
+// got it: the first one counts.
+func (w *work) twice(t *thought) {
+	var chat *message.Chat
+	if t.chat != nil {
+		chat = &t.chat.Chat
+	}
+	a := Answer{Message: t.message.ID}
+	deliver := message.Verdict{Message: t.message.ID, Verb: message.VerbDeliver}
+	for _, planned := range route.Plan(t.message, deliver, w.Snapshot(), chat) {
+		w.seq++
+		planned.ID = w.ids.next(w.now)
+		w.step.Deliveries = append(w.step.Deliveries, planned)
+		a.Receipts = append(a.Receipts, w.receipt(&delivery{Delivery: planned, seq: w.seq}, message.Failed, message.Duplicate))
+	}
+	w.reply(t.token, a, nil)
+}
+
+// decided takes in a verdict. It takes effect once those of all earlier messages of its
+// flow have come.
+func (w *work) decided(v message.Verdict) {
+	t := w.thoughts[v.Message]
+	if t == nil || t.verdict != nil {
+		return
+	}
+	t.verdict = &v
+	name := t.flow()
+	flow := w.flows[name]
+	for len(flow) > 0 && flow[0].verdict != nil {
+		first := flow[0]
+		flow = flow[1:]
+		if w.flows[name] = flow; len(flow) == 0 {
+			delete(w.flows, name)
+		}
+		delete(w.thoughts, first.message.ID)
+		w.carryOut(first)
+	}
+	if t.chat != nil {
+		w.settle(t.chat)
+	}
+}
+
+// carryOut makes the deliveries that a verdict asks for, and hands on those that may go.
+func (w *work) carryOut(t *thought) {
+	v := *t.verdict
+	if v.At.IsZero() {
+		v.At = w.now
+	}
+	w.step.Verdicts = append(w.step.Verdicts, v)
+	var chat *message.Chat
+	if t.chat != nil {
+		chat = &t.chat.Chat
+	}
+	planned := route.Plan(t.message, v, w.Snapshot(), chat)
+
+	var why hold
+	var reason message.Reason
+	switch over := t.chat != nil && t.chat.State == message.ChatOver; {
+	case over:
+	case v.Verb != message.VerbDeliver:
+		why, reason = holdPolicy, message.Reason(v.Reason)
+	case w.stopped || t.chat != nil && t.chat.State == message.ChatPaused:
+		why, reason = holdPause, message.Paused
+	default:
+		if reason = w.brake(t, planned); reason != "" {
+			why = holdBrake
+			w.braked(t, reason)
+		} else {
+			w.spend(t, planned)
+		}
+	}
+	a := Answer{Message: t.message.ID}
+	for _, p := range planned {
+		d := w.create(p, t.said)
+		_, under := w.under[d.ID]
+		switch {
+		case !under:
+		case t.chat != nil && t.chat.State == message.ChatOver:
+			w.receipt(d, message.Failed, message.ChatEnded)
+		case why != holdNone:
+			d.hold = why
+			w.receipt(d, message.Held, reason)
+		default:
+			w.hand(d)
+		}
+		a.Receipts = append(a.Receipts, message.Receipt{
+			Delivery: d.ID, Message: t.message.ID, Target: d.Target, State: d.state, Reason: d.reason, At: w.now,
+		})
+	}
+	w.reply(t.token, a, nil)
+}
+
+// address is how a session that is present goes by.
+func address(s *session) message.Address {
+	return message.Address{Computer: s.Computer, Session: s.ID, Name: s.Name}
+}
+
+// person is how a person goes by, whose number is 0.
+func person(by By) message.Address {
+	name := registry.NameFrom(by.Name)
+	if name == "" {
+		name = route.Person
+	}
+	return message.Address{Computer: message.LocalComputer, Name: name}
+}
+
+// checkBody refuses what cannot be the body of a message.
+func checkBody(body string) error {
+	switch {
+	case strings.TrimSpace(body) == "":
+		return fmt.Errorf("%w: the message is empty", ErrRequest)
+	case len(body) > message.MaxBody:
+		return fmt.Errorf("%w: the message has %d bytes, the most is %d", ErrRequest, len(body), message.MaxBody)
+	case !utf8.ValidString(body):
+		return fmt.Errorf("%w: the message is not valid UTF-8", ErrRequest)
+	}
+	return nil
+}
+
+// trim makes a body of an agent's words, and reports whether it had to cut them.
+func trim(words string) (string, bool) {
+	words = strings.ToValidUTF8(words, "\uFFFD")
+	if len(words) <= message.MaxBody {
+		return words, false
+	}
+	end := message.MaxBody
+	for !utf8.RuneStart(words[end]) {
+		end--
+	}
+	return words[:end], true
+}
