@@ -1,0 +1,367 @@
+package persona
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// line is the line program.
+type line struct {
+	agent
+	prompt, continuation      string
+	kernelEdits, bracketed    bool
+	banner                    int
+	flood                     time.Duration
+	decoder                   decoder
+	queue                     []key    // decoded, and not yet acted on: a busy program does not read
+	half                      []byte   // of a line that the kernel has not finished
+	composer                  string   // what was typed since the prompt
+	shown                     bool     // prompt and composer are on the screen, the cursor at their end
+	moved                     int      // columns that the cursor stands left of there, by :cursor move
+	busy                      int      // things that keep it from showing a prompt
+	alternate, hidden, secret bool     // alternate screen on; cursor hidden; reading a password
+	delayed                   []string // said while something else had the screen
+}
+
+// Line runs the line program; see the package comment for its flags. It returns its exit
+// code: 2 for wrong usage, 130 for ^C, 128+n for the signal n.
+func Line(ctx context.Context, opt Options) int {
+	l := &line{agent: agent{opt: opt}}
+	set := flag.NewFlagSet("persona line", flag.ContinueOnError)
+	set.StringVar(&l.prompt, "prompt", "> ", "prompt")
+	set.StringVar(&l.continuation, "continuation", "… ", "stands before further lines in the composer")
+	set.BoolVar(&l.kernelEdits, "cooked", false, "let the kernel edit and echo")
+	set.BoolVar(&l.bracketed, "bracketed", false, "switch bracketed paste on")
+	set.IntVar(&l.banner, "banner", 0, "lines before the first prompt")
+	set.DurationVar(&l.flood, "flood", 0, "flood before the first prompt")
+	if code, ok := l.parse(set); !ok {
+		return code
+	}
+	if l.kernelEdits && l.bracketed {
+		fmt.Fprintln(opt.Stderr, "persona: --bracketed needs an editor of its own, and --cooked has none")
+		return 2
+	}
+	l.prompt, l.continuation = unescape(l.prompt), unescape(l.continuation)
+	return l.serve(ctx, l)
+}
+
+func (l *line) begin() {
+	l.ownTerminal()
+	var b strings.Builder
+	for i := 1; i <= l.banner; i++ {
+		fmt.Fprintf(&b, "%s banner %d: %s\n", l.name, i, words(l.name, -i, 1))
+	}
+	l.term.write(b.String())
+	if l.flood > 0 {
+		l.pour(l.flood)
+		return
+	}
+	l.ready()
+}
+
+// ownTerminal sets the modes that the program reads in.
+func (l *line) ownTerminal() {
+	if l.kernelEdits {
+		l.term.cooked()
+	} else {
+		l.term.raw()
+	}
+	if l.bracketed {
+		l.term.write(pasteOn)
+	}
+}
+
+// away reports whether something else has the screen.
+func (l *line) away() bool { return l.alternate || l.child != nil }
+
+func (l *line) reading() bool {
+	return l.child == nil && (l.secret || l.alternate || l.shown && l.busy == 0)
+}
+
+// occupy takes prompt and composer off the screen until release.
+func (l *line) occupy() {
+	if l.shown {
+		l.term.write(l.erase())
+		l.shown = false
+	}
+	l.busy++
+}
+
+// release shows the prompt again when nothing keeps the program busy any more.
+func (l *line) release() {
+	if l.busy--; l.busy == 0 {
+		l.ready()
+	}
+}
+
+// ready shows prompt and composer and goes on with the keys that have come meanwhile.
+func (l *line) ready() {
+	if l.busy > 0 || l.away() || l.secret || l.shown {
+		return
+	}
+	out := ""
+	for _, text := range l.delayed {
+		out += text + "\n"
+	}
+	l.delayed = nil
+	l.shown = true
+	l.term.write(out + l.draw())
+	l.log.add(Record{Event: EventReady})
+	l.work()
+}
+
+func (l *line) input(data []byte) {
+	switch {
+	case l.alternate:
+		// A full-screen program would act on them; this one only tells of them.
+	case l.kernelEdits || l.secret:
+		l.half = append(l.half, data...)
+		l.work()
+	default:
+		l.queue = append(l.queue, l.decoder.feed(data)...)
+		if l.decoder.waiting() {
+			l.loop.after(50*time.Millisecond, func() {
+				l.queue = append(l.queue, l.decoder.flush()...)
+				l.work()
+			})
+		}
+		l.work()
+	}
+}
+
+// work acts on what was read for as long as the program would read.
+func (l *line) work() {
+	for l.reading() && !l.alternate && !l.loop.ended {
+		if l.kernelEdits || l.secret {
+			text, rest, whole := strings.Cut(string(l.half), "\n")
+			if !whole {
+				return
+			}
+			l.half = []byte(rest)
+			if l.secret {
+				l.learn(text)
+			} else {
+				l.shown = false
+				l.submit(text)
+			}
+			continue
+		}
+		if len(l.queue) == 0 {
+			return
+		}
+		k := l.queue[0]
+		l.queue = l.queue[1:]
+		l.press(k)
+	}
+}
+
+// press acts on one key at the prompt.
+func (l *line) press(k key) {
+	switch k.kind {
+	case keyText:
+		l.insert(k.text)
+	case keyPaste:
+		l.log.add(Record{Event: EventPaste, Text: k.text})
+		l.insert(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(k.text))
+	case keyErase:
+		if r := []rune(l.composer); len(r) > 0 {
+			l.replace(string(r[:len(r)-1]))
+		}
+	case keyKill:
+		l.replace("")
+	case keyEnter:
+		if !l.enters() {
+			return
+		}
+		text := l.composer
+		l.term.write(l.settle() + "\n")
+		l.composer, l.shown = "", false
+		l.submit(text)
+	case keyCancel:
+		l.loop.quit(130)
+	case keyEOF:
+		if l.composer == "" {
+			l.loop.quit(0)
+		}
+	default:
+		l.log.add(Record{Event: EventKey, Text: k.text})
+	}
+}
+
+// submit takes a message, or a command, and answers.
+func (l *line) submit(text string) {
+	if text == "" {
+		l.log.add(Record{Event: EventEmpty})
+		l.ready()
+		return
+	}
+	if l.commands && strings.HasPrefix(text, ":") {
+		l.log.add(Record{Event: EventCommand, Text: text})
+		if err := l.run(text); err != nil {
+			l.term.write(err.Error() + "\n")
+		}
+		if !l.loop.ended {
+			l.ready()
+		}
+		return
+	}
+	l.received++
+	n := l.received
+	l.log.add(Record{Event: EventReceived, N: n, Text: text})
+	l.busy++
+	l.loop.after(l.think, func() {
+		l.spin(l.spinner, func() {
+			if words, ok := l.reply.to(n, text); ok {
+				l.print(words)
+				l.log.add(Record{Event: EventSaid, N: n, Text: words})
+			} else {
+				l.log.add(Record{Event: EventSilent, N: n})
+			}
+			l.release()
+		})
+	})
+}
+
+// learn takes the line that was read without echo.
+func (l *line) learn(text string) {
+	l.secret = false
+	l.log.add(Record{Event: EventPassword, Text: text})
+	l.ownTerminal()
+	l.ready()
+}
+
+func (l *line) unasked(text string) { l.print(text) }
+
+// print prints text on lines of its own. Prompt and composer make way for it and come
+// back below it, all in one write.
+func (l *line) print(text string) {
+	switch {
+	case l.away():
+		l.delayed = append(l.delayed, text)
+	case l.shown:
+		l.term.write(l.erase() + text + "\n" + l.draw())
+	default:
+		l.term.write(text + "\n")
+	}
+}
+
+func (l *line) resized() {
+	if l.shown && !l.away() && !l.kernelEdits {
+		l.term.write(l.erase() + l.draw())
+	}
+}
+
+func (l *line) leave() {
+	out := ""
+	if l.shown {
+		out = l.settle() + "\n"
+	}
+	if l.alternate {
+		out += altOff
+	}
+	if l.hidden {
+		out += cursorOn
+	}
+	if l.bracketed {
+		out += pasteOff
+	}
+	l.term.write(out)
+}
+
+// insert adds text at the end of the composer; the terminal wraps it.
+func (l *line) insert(text string) {
+	l.composer += text
+	l.term.write(l.settle() + l.visible(text) + l.overhang())
+}
+
+// replace puts other text into the composer.
+func (l *line) replace(text string) {
+	out := l.erase()
+	l.composer = text
+	l.term.write(out + l.draw())
+}
+
+// visible is text as the composer shows it: further lines behind the continuation mark,
+// four blanks for a tab, nothing for what would move the cursor.
+func (l *line) visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n':
+			b.WriteString("\n" + l.continuation)
+		case r == '\t':
+			b.WriteString("    ")
+		case r < 0x20 || r >= 0x7f && r < 0xa0:
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// draw shows prompt and composer, from the beginning of a line.
+func (l *line) draw() string {
+	if l.kernelEdits {
+		return l.prompt
+	}
+	return l.prompt + l.visible(l.composer) + l.overhang()
+}
+
+// erase removes prompt and composer, however many rows they fill, and leaves the cursor
+// where they began. What the kernel holds of an unfinished line stays there, unseen: with
+// it the program knows no better than others that let the kernel edit.
+func (l *line) erase() string {
+	if l.kernelEdits {
+		return "\r" + clearLine
+	}
+	out := l.settle() + "\r"
+	_, height := l.term.size()
+	if rows, _ := l.extent(); rows > 0 {
+		out += fmt.Sprintf("\x1b[%dA", min(rows, height-1))
+	}
+	return out + clearBelow
+}
+
+// settle brings the cursor back from where :cursor move put it.
+func (l *line) settle() string {
+	if l.moved == 0 {
+		return ""
+	}
+	out := fmt.Sprintf("\x1b[%dC", l.moved)
+	l.moved = 0
+	return out
+}
+
+// overhang moves the cursor to the next row where text fills its last row to the edge:
+// there a terminal waits for one more character before it wraps.
+func (l *line) overhang() string {
+	if _, full := l.extent(); full {
+		return " \r"
+	}
+	return ""
+}
+
+// extent is the number of rows that prompt and composer take beyond the first, and
+// whether their last row is full to the edge.
+func (l *line) extent() (rows int, full bool) {
+	width, _ := l.term.size()
+	col := 0
+	for _, r := range plain(l.prompt) + l.visible(l.composer) {
+		if r == '\n' {
+			rows, col = rows+1, 0
+			continue
+		}
+		w := runeWidth(r)
+		if col+w > width {
+			rows, col = rows+1, 0
+		}
+		col += w
+	}
+	if col == width {
+		return rows + 1, true
+	}
+	return rows, false
+}
