@@ -1,0 +1,176 @@
+package pane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// Refusal says why a pane is not adopted, and what the person can do about it.
+type Refusal struct {
+	Pane string
+	Why  string
+	Hint string
+}
+
+// Error is the reason, with the pane.
+func (r *Refusal) Error() string { return fmt.Sprintf("adopt %s: %s", r.Pane, r.Why) }
+
+// Request is a person's word that a pane may be read and typed into.
+type Request struct {
+	Pane    string // %7
+	Profile string // line or line-paste
+	Prompt  string // a regular expression; "": learned from the screen
+}
+
+// adoptPatience is how long adoption waits for a pane to come to rest at its prompt.
+const adoptPatience = 3 * time.Second
+
+// Adopt examines a pane and describes the session that it would be: it changes nothing.
+// A *Refusal says why the pane cannot be adopted as it is.
+func (ps *Panes) Adopt(ctx context.Context, r Request) (message.Session, error) {
+	prof, ok := profile.ByName(r.Profile)
+	if !ok {
+		return message.Session{}, &Refusal{r.Pane, fmt.Sprintf("there is no profile %q", r.Profile), "profiles: line, line-paste"}
+	}
+	listed, err := ps.find(ctx, r.Pane)
+	if err != nil {
+		return message.Session{}, err
+	}
+	if listed.Dead {
+		return message.Session{}, &Refusal{r.Pane, "the pane is dead", "start its program again, or choose another pane"}
+	}
+	front, err := tmux.Front(listed.TTY, listed.PID)
+	frontOK := err == nil
+	if err != nil && !errors.Is(err, tmux.ErrUnsupported) {
+		return message.Session{}, fmt.Errorf("adopt %s: %w", r.Pane, err)
+	}
+	session := message.Session{
+		Computer: message.LocalComputer, Pane: r.Pane, TTY: listed.TTY, Profile: prof.Name, Title: listed.Title,
+		PaneProc: message.Process{PID: listed.PID}, Foreground: message.Process{PID: listed.PID}, State: message.Idle,
+	}
+	if frontOK {
+		session.Foreground = message.Process{PID: front.Leader.PID, Start: front.Leader.Start, Name: front.Leader.Name}
+		if session.PaneProc.Start, err = tmux.Start(listed.PID); err != nil {
+			return message.Session{}, fmt.Errorf("adopt %s: %w", r.Pane, err)
+		}
+		if refusal := refuse(r.Pane, front); refusal != nil && gate("refuse") {
+			return message.Session{}, refusal
+		}
+	}
+	look, err := ps.rest(ctx, r.Pane, prof)
+	if err != nil {
+		return message.Session{}, err
+	}
+	if refusal := refuseFacts(r.Pane, look.Facts); refusal != nil {
+		return message.Session{}, refusal
+	}
+	if session.Prompt, session.PromptIsRE, err = choosePrompt(r, prof, screenOf(look)); err != nil {
+		return message.Session{}, err
+	}
+	return session, nil
+}
+
+// find looks the pane up in the list of panes.
+func (ps *Panes) find(ctx context.Context, pane string) (tmux.Pane, error) {
+	panes, err := ps.Client.Panes(ctx)
+	if err != nil {
+		return tmux.Pane{}, fmt.Errorf("adopt %s: %w", pane, err)
+	}
+	for _, p := range panes {
+		if p.ID == pane {
+			return p, nil
+		}
+	}
+	return tmux.Pane{}, &Refusal{pane, "there is no such pane", "`tmux list-panes -a` shows the ids, such as %7"}
+}
+
+// refuse says why the programs in front of the pane are not agents.
+func refuse(pane string, front tmux.FrontGroup) *Refusal {
+	for _, m := range append([]tmux.Process{front.Leader}, front.Members...) {
+		if why, hint, refused := profile.Refuse(m.Name); refused {
+			return &Refusal{pane, fmt.Sprintf("%q is in front: %s", m.Name, why), hint}
+		}
+	}
+	if front.Canonical && !front.Echo {
+		return &Refusal{pane, "its terminal does not echo: a password prompt?", "answer it, then try again"}
+	}
+	return nil
+}
+
+// refuseFacts says why the pane, as tmux sees it, cannot be adopted now.
+func refuseFacts(pane string, f tmux.Facts) *Refusal {
+	switch {
+	case f.Dead:
+		return &Refusal{pane, "the pane is dead", "start its program again, or choose another pane"}
+	case f.InMode:
+		return &Refusal{pane, "the pane is in copy mode or another mode", "leave the mode (q), then try again"}
+	case f.Synchronised:
+		return &Refusal{pane, "its window is synchronised: what is typed into one pane goes to all", "tmux set-option -w synchronize-panes off"}
+	case f.InputOff:
+		return &Refusal{pane, "input of the pane is off", "tmux select-pane -e -t " + pane}
+	case f.Alternate && gate("refuse"):
+		return &Refusal{pane, "a full-screen program is shown", "only line programs can be adopted with --as; leave the program and try again"}
+	}
+	return nil
+}
+
+// rest waits until two looks, the quiet time apart, show the same.
+func (ps *Panes) rest(ctx context.Context, pane string, prof profile.Profile) (tmux.Look, error) {
+	ctx, cancel := context.WithTimeout(ctx, adoptPatience)
+	defer cancel()
+	last, err := ps.Client.Look(ctx, pane, 0)
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return last, &Refusal{pane, "its program keeps writing", "wait until it shows its prompt, then try again"}
+		case <-time.After(prof.Quiet):
+		}
+		var next tmux.Look
+		if next, err = ps.Client.Look(ctx, pane, 0); err == nil {
+			if next.Facts == last.Facts && sameRows(next.Rows, last.Rows) {
+				return next, nil
+			}
+			last = next
+		}
+	}
+	return last, fmt.Errorf("adopt %s: %w", pane, err)
+}
+
+func sameRows(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// choosePrompt takes the prompt that the person gave, which the screen must show, or
+// learns it from the screen.
+func choosePrompt(r Request, prof profile.Profile, s screen.Screen) (text string, isRE bool, err error) {
+	if r.Prompt == "" {
+		prompt, err := screen.Learn(s)
+		if err != nil {
+			return "", false, &Refusal{r.Pane, err.Error(), "bring the program to its empty prompt, or give it: --prompt 'REGEXP'"}
+		}
+		return prompt.String(), false, nil
+	}
+	prompt, err := screen.Pattern(r.Prompt)
+	if err != nil {
+		return "", false, &Refusal{r.Pane, err.Error(), "the syntax is RE2's: https://github.com/google/re2/wiki/Syntax"}
+	}
+	if reading := screen.Read(s, prompt.With(prof.Continuations)); !reading.MayType {
+		return "", false, &Refusal{r.Pane, fmt.Sprintf("its screen does not show the prompt %q, empty, under the cursor", r.Prompt), "bring the program to its empty prompt, then try again"}
+	}
+	return r.Prompt, true, nil
+}

@@ -1,0 +1,40 @@
+package pane
+
+import (
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
+)
+
+// canonicalMax is the longest line, its newline included, that a Linux terminal in
+// canonical mode hands to its reader; what is longer is lost in the terminal, Enter too.
+const canonicalMax = 4096
+
+// compose puts together the bytes of a delivery in the form that the program of prof
+// reads, and counts the characters that the sanitiser removed or changed. The first
+// characters are always the head's, which the sidecar made itself.
+func compose(d message.Delivery, prof profile.Profile) (text string, changed int, ok bool) {
+	body, changed := d.Message.Body, 0
+	if gate("sanitise") {
+		body, changed = sanitise.Text(body, sanitise.Options{Head: d.Head})
+	}
+	if strings.TrimSpace(body) == "" {
+		return "", changed, false
+	}
+	if prof.Reads == profile.Bracketed {
+		return d.Head + d.Separator + body, changed, true
+	}
+	mark := d.LineBreak
+	if mark == "" {
+		mark = prof.LineBreak
+	}
+	if gate("sanitise") {
+		// A reader of lines gets each byte as a key, and Tab is one that completes.
+		if n := strings.Count(body, "\t"); n > 0 {
+			body, changed = strings.ReplaceAll(body, "\t", "    "), changed+n
+		}
+	}
+	return d.Head + " " + sanitise.Line(body, mark), changed, true
+}

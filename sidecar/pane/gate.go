@@ -1,0 +1,114 @@
+package pane
+
+import (
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// sight is all that is known of a pane at one instant: what tmux says of it, who is in
+// the foreground of its terminal, and what its screen shows.
+type sight struct {
+	look    tmux.Look
+	front   tmux.FrontGroup
+	frontOK bool // the system told who is in front
+	alive   bool // the adopted process still runs: same pid, same start time
+	same    bool // the pane still runs the process that tmux had started in it at adoption
+	reading screen.Reading
+}
+
+// bar says why the terminal, whatever its program shows, must not be typed into now, or
+// "" where nothing stands against it. It looks at everything but the composer; the
+// second result says that the agent is gone for good.
+func bar(s sight, session message.Session) (why message.Reason, gone bool) {
+	f := s.look.Facts
+	switch {
+	case gate("dead") && f.Dead:
+		return message.PaneDead, true
+	case gate("pid") && (!s.same || f.PID != session.PaneProc.PID):
+		return message.PaneReplaced, true
+	case gate("process") && !s.alive:
+		return message.AgentGone, true
+	case gate("mode") && f.InMode:
+		return message.CopyMode, false
+	case gate("inputoff") && f.InputOff:
+		return message.InputOff, false
+	case gate("synchronised") && f.Synchronised:
+		return message.Synchronised, false
+	case gate("front") && s.frontOK && s.front.Leader.PID != session.Foreground.PID:
+		return message.NotInFront, false
+	case gate("members") && s.frontOK && stranger(s.front, session) != "":
+		return message.NotInFront, false
+	case gate("password") && s.frontOK && s.front.Canonical && !s.front.Echo:
+		return message.PasswordPrompt, false
+	case gate("alternate") && f.Alternate:
+		return message.AlternateScreen, false
+	}
+	return "", false
+}
+
+// stranger names a program in the foreground group, beside the agent itself, that takes
+// the keyboard for itself: a shell, an editor, a pager, a remote login.
+func stranger(front tmux.FrontGroup, session message.Session) string {
+	for _, m := range front.Members {
+		if m.PID == session.Foreground.PID {
+			continue
+		}
+		if _, _, refused := profile.Refuse(m.Name); refused {
+			return m.Name
+		}
+	}
+	return ""
+}
+
+// mayType says why text may not be typed into the pane now, or "" where the composer is
+// proven live and empty and nothing stands against it.
+func mayType(s sight, session message.Session) (why message.Reason, gone bool) {
+	if why, gone := bar(s, session); why != "" {
+		return why, gone
+	}
+	if !gate("composer") || s.reading.MayType {
+		return "", false
+	}
+	if s.reading.Why != "" {
+		return s.reading.Why, false
+	}
+	switch s.reading.State {
+	case message.Draft:
+		return message.InComposer, false
+	case message.Working:
+		return message.AgentWorking, false
+	}
+	return message.UnknownScreen, false
+}
+
+// tooLong says why a text of that many bytes, Enter included, cannot be typed into this
+// terminal at all, or "".
+func tooLong(bytes int, s sight, prof profile.Profile) message.Reason {
+	switch {
+	case gate("line") && s.frontOK && s.front.Canonical && bytes > canonicalMax:
+		return message.LineTooLong
+	case bytes > prof.InlineMax:
+		return message.BodyTooLong
+	}
+	return ""
+}
+
+// stateOf is what the pane's program is doing, with the reason for it, for people.
+func stateOf(s sight, session message.Session) (message.PaneState, string) {
+	why, gone := bar(s, session)
+	switch {
+	case why == message.PaneDead:
+		return message.Dead, string(why)
+	case gone && s.frontOK && s.front.Leader.PID != session.Foreground.PID:
+		return message.Shell, string(why)
+	case gone:
+		return message.Dead, string(why)
+	case why == message.CopyMode:
+		return message.History, string(why)
+	case why != "":
+		return message.Blocked, string(why)
+	}
+	return s.reading.State, string(s.reading.Why)
+}

@@ -1,0 +1,15 @@
+//go:build teeth
+
+package pane
+
+import (
+	"os"
+	"slices"
+	"strings"
+)
+
+// gate reports whether the named gate stands: INTERCOM_GATE_OFF names those that do not,
+// so that `make teeth` can show which row goes red without each of them.
+func gate(name string) bool {
+	return !slices.Contains(strings.Split(os.Getenv("INTERCOM_GATE_OFF"), ","), name)
+}

@@ -1,0 +1,383 @@
+// Package pane owns the panes that a person adopted: it reads what their programs say and
+// types what is delivered to them, one delivery at a time.
+//
+// Each adopted pane has one goroutine (Pane.run) that owns its tracker of new text, its
+// queue of deliveries and the delivery that is under way; nothing else touches them. It
+// talks to tmux and to the relay by calls that block, since it has nothing else to do
+// meanwhile; a frozen pane therefore holds up nobody but itself. One more goroutine
+// (Panes.Run) owns the set of panes, hands triggers on to them, and reads the list of
+// panes once a second, which is the truth about who exists.
+//
+// A delivery goes through few states, each looked at anew from the screen:
+//
+//	queued ──leave──► pasted ──seen──► seen ──leave──► entered ──left the composer──► submitted
+//	   │                 │               │                 │
+//	   └ held: reason    └ uncertain     └ held: reason    └ uncertain
+//
+// What can go wrong on the way: the pane changes between the look and the paste (tmux
+// refuses, nothing was typed, queued again); tmux does not answer (unknown: never
+// repeated, the screen decides); the text never shows (uncertain, and nothing more is
+// typed there until it is explained); something opens between paste and Enter (held, our
+// text stands, Enter follows when the composer again holds our text and nothing else);
+// the agent ends (uncertain, or not typed at all). Leave is asked of the relay before the
+// paste and before Enter; it is given only after the journal has written it down.
+package pane
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/delta"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// Relay is what a pane needs of the relay. All methods may block until the relay has
+// written down what it was told.
+type Relay interface {
+	// Report tells a step of a delivery. A receipt of state typed asks for leave to type:
+	// any error means that nothing may be typed (message.ErrPaused and its neighbours say
+	// what becomes of the delivery).
+	Report(ctx context.Context, r message.Receipt) error
+	// Spoke tells a turn of the pane's program.
+	Spoke(ctx context.Context, t message.Turn) error
+	// StateChanged tells what the pane's program is doing.
+	StateChanged(ctx context.Context, session message.ID, state message.PaneState, why string) error
+	// Gone tells that the session has ended.
+	Gone(ctx context.Context, session message.ID, why message.Reason) error
+}
+
+const (
+	coalesce   = 200 * time.Millisecond // between looks while a program keeps writing
+	heldPoll   = 250 * time.Millisecond // between looks while something waits for its moment
+	openPoll   = 2 * time.Second        // between looks at an open turn, for what no trigger told
+	firstPoll  = 2 * time.Millisecond   // after a paste or Enter, doubled up to slowPoll
+	slowPoll   = 64 * time.Millisecond
+	depthFirst = 60    // lines of history that an ordinary look brings along
+	depthBase  = 2_000 // that a baseline remembers
+)
+
+// Pane is one adopted pane.
+type Pane struct {
+	session message.Session
+	prof    profile.Profile
+	prompt  screen.Prompt
+	client  *tmux.Client
+	relay   Relay
+	log     *slog.Logger
+
+	mail  chan letter   // from Panes; never closed
+	edge  chan struct{} // capacity 1: something was written, or may have been
+	looks atomic.Int64  // for statistics, read by anybody
+
+	// All below belongs to run.
+	tracker   *delta.Tracker
+	queue     []message.Delivery
+	why       map[message.ID]message.Reason // reason last reported for each that is held
+	under     *attempt
+	clouded   bool         // text of ours may stand in the composer, unexplained
+	answers   []message.ID // submitted since the last turn
+	state     message.PaneState
+	stateWhy  string
+	lastEdge  time.Time // of the newest trigger that was noticed
+	firstEdge time.Time // of the oldest that no look has answered yet; zero if none
+	nextPoll  time.Time // a look is due then whatever the triggers say; zero if never
+	ended     bool
+}
+
+// letter is what Panes hands to a pane: exactly one field is set.
+type letter struct {
+	deliver *message.Delivery
+	cancel  []message.ID
+	rebase  chan error // a fresh baseline; answered when it stands
+	listed  *tmux.Pane // what the list of panes says of this pane
+	missing bool       // the list of panes no longer has it
+	forget  bool       // the session has ended for the relay
+}
+
+// run is the pane's goroutine. It returns when ctx is done, when the session has ended,
+// or when it was released.
+func (p *Pane) run(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for !p.ended && ctx.Err() == nil {
+		timer.Reset(p.wait(time.Now()))
+		select {
+		case <-ctx.Done():
+			return
+		case l := <-p.mail:
+			p.read(ctx, l)
+		case <-p.edge:
+			p.noticed(time.Now())
+			if p.under != nil {
+				p.turnTo(ctx) // what we wait for may be on the screen
+			}
+		case <-timer.C:
+			p.turnTo(ctx)
+		}
+	}
+}
+
+// noticed takes down that the program wrote something.
+func (p *Pane) noticed(now time.Time) {
+	p.lastEdge = now
+	if p.firstEdge.IsZero() {
+		p.firstEdge = now
+	}
+}
+
+// wait is how long to sleep before the next look is due.
+func (p *Pane) wait(now time.Time) time.Duration {
+	due := now.Add(time.Hour)
+	if !p.firstEdge.IsZero() {
+		due = earlier(p.lastEdge.Add(p.prof.Quiet), p.firstEdge.Add(coalesce))
+	}
+	if !p.nextPoll.IsZero() {
+		due = earlier(due, p.nextPoll)
+	}
+	return max(0, due.Sub(now))
+}
+
+// read takes in one letter.
+func (p *Pane) read(ctx context.Context, l letter) {
+	switch {
+	case l.deliver != nil:
+		p.accept(*l.deliver)
+		p.nextPoll = time.Now()
+	case l.cancel != nil:
+		p.forget(l.cancel)
+	case l.rebase != nil:
+		l.rebase <- p.rebase(ctx)
+	case l.missing:
+		p.gone(ctx, message.PaneMissing)
+	case l.listed != nil:
+		p.checkListed(ctx, *l.listed)
+	case l.forget:
+		p.ended = true
+		if a := p.under; a != nil {
+			p.finish(ctx, message.Uncertain, message.ReleasedPane, "")
+		}
+	}
+}
+
+// checkListed compares the truth of the pane list with what was adopted.
+func (p *Pane) checkListed(ctx context.Context, listed tmux.Pane) {
+	switch {
+	case listed.Dead:
+		p.gone(ctx, message.PaneDead)
+	case listed.PID != p.session.PaneProc.PID:
+		p.gone(ctx, message.PaneReplaced)
+	case !alive(p.session.Foreground):
+		p.gone(ctx, message.AgentGone)
+	case listed.InMode != (p.state == message.History):
+		p.nextPoll = time.Now() // the state that we told is no longer true
+	}
+}
+
+// turnTo looks at the pane once and does what follows from it.
+func (p *Pane) turnTo(ctx context.Context) {
+	started := time.Now()
+	s, err := p.see(ctx)
+	if err != nil {
+		p.unseen(ctx, err)
+		return
+	}
+	if p.ended {
+		return
+	}
+	settled := p.observe(ctx, s, started)
+	switch {
+	case p.under != nil:
+		p.advance(ctx, s)
+	case len(p.queue) > 0:
+		p.begin(ctx, s, settled)
+	}
+	p.schedule(s)
+}
+
+// see looks at the pane and at who is in the foreground of its terminal, and feeds what
+// is new on its screen to the tracker.
+func (p *Pane) see(ctx context.Context) (sight, error) {
+	depth := depthFirst
+	for {
+		look, err := p.client.Look(ctx, p.session.Pane, depth)
+		if err != nil {
+			return sight{}, err
+		}
+		p.looks.Add(1)
+		s := p.sightOf(look)
+		if look.Facts.Alternate || look.Facts.Dead {
+			return s, nil // what is shown there is not what the program says on its own screen
+		}
+		need := p.tracker.Feed(look.Lines, look.Complete)
+		if need <= depth {
+			return s, nil
+		}
+		depth = need
+	}
+}
+
+// sightOf adds to a look what the system tells of the processes, and reads the screen.
+func (p *Pane) sightOf(look tmux.Look) sight {
+	s := sight{look: look, alive: alive(p.session.Foreground), same: alive(p.session.PaneProc)}
+	front, err := tmux.Front(p.session.TTY, p.session.PaneProc.PID)
+	switch {
+	case err == nil:
+		s.front, s.frontOK = front, true
+	case errors.Is(err, tmux.ErrUnsupported):
+	default: // somebody is in front, and we cannot tell who: not the agent
+		s.frontOK = true
+	}
+	s.reading = screen.Read(screenOf(look), p.prompt)
+	return s
+}
+
+// unseen handles a look that failed: the pane has gone, or tmux does not answer.
+func (p *Pane) unseen(ctx context.Context, err error) {
+	if errors.Is(err, tmux.ErrNoPane) {
+		p.gone(ctx, message.PaneMissing)
+		return
+	}
+	if ctx.Err() == nil {
+		p.log.Warn("look", "pane", p.session.Pane, "err", err)
+	}
+	p.nextPoll = time.Now().Add(heldPoll)
+}
+
+// observe tells the relay what the pane's program is doing and what it said, and reports
+// whether it has settled: its prompt is back and nothing was written for the quiet time.
+func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
+	if why, gone := bar(s, p.session); gone {
+		p.gone(ctx, why)
+		return false
+	}
+	if state, why := stateOf(s, p.session); state != p.state || why != p.stateWhy {
+		p.state, p.stateWhy = state, why
+		if err := p.relay.StateChanged(ctx, p.session.ID, state, why); err != nil {
+			p.log.Warn("tell state", "pane", p.session.Pane, "err", err)
+		}
+	}
+	select {
+	case <-p.edge: // written while we looked
+		p.noticed(time.Now())
+	default:
+	}
+	quiet := started.Sub(p.lastEdge) >= p.prof.Quiet
+	switch {
+	case quiet:
+		p.firstEdge = time.Time{}
+	case !p.firstEdge.IsZero():
+		p.firstEdge = p.lastEdge // one more look when it has been quiet
+	}
+	if p.clouded && p.tracker.Pending() == 0 {
+		p.clouded = false // the text was taken after all
+	}
+	back := s.reading.State == message.Idle || s.reading.State == message.Draft
+	if !back || !quiet || s.look.Facts.Alternate {
+		return false
+	}
+	if p.under == nil {
+		p.speak(ctx)
+	}
+	return true
+}
+
+// speak ends the turn: what is new on the screen are its words.
+func (p *Pane) speak(ctx context.Context) {
+	t, ok := p.tracker.Turn(true)
+	if !ok && len(p.answers) == 0 {
+		return
+	}
+	ended := p.lastEdge
+	if ended.IsZero() {
+		ended = time.Now()
+	}
+	turn := message.Turn{
+		ID: message.NewID(), Session: p.session.ID, Words: t.Words, Answers: p.answers,
+		Person: t.Person, Source: "screen", Skipped: t.Skipped, Truncated: t.Truncated, Ended: ended,
+	}
+	p.answers = nil
+	if err := p.relay.Spoke(ctx, turn); err != nil {
+		p.log.Error("tell turn", "pane", p.session.Pane, "err", err)
+	}
+}
+
+// schedule sets when to look next if no trigger comes.
+func (p *Pane) schedule(s sight) {
+	now := time.Now()
+	switch {
+	case p.ended:
+	case p.under != nil:
+		p.nextPoll = now.Add(p.under.pause())
+	case len(p.queue) > 0:
+		p.nextPoll = now.Add(heldPoll)
+		if p.state == message.Idle && p.why[p.queue[0].ID] == "" {
+			p.nextPoll = now.Add(p.prof.Quiet)
+		}
+	case s.reading.State != message.Idle:
+		p.nextPoll = now.Add(openPoll)
+	case len(p.answers) > 0:
+		p.nextPoll = now.Add(p.prof.Quiet)
+	default:
+		p.nextPoll = time.Time{}
+	}
+}
+
+// rebase takes what the pane shows now as old: only what comes after it is a turn.
+func (p *Pane) rebase(ctx context.Context) error {
+	look, err := p.client.Look(ctx, p.session.Pane, depthBase)
+	if err != nil {
+		return err
+	}
+	p.looks.Add(1)
+	if !look.Facts.Alternate {
+		p.tracker.Baseline(look.Lines, look.Complete)
+	}
+	return nil
+}
+
+// gone ends the session: the relay decides what becomes of what was waiting.
+func (p *Pane) gone(ctx context.Context, why message.Reason) {
+	if p.ended {
+		return
+	}
+	p.ended = true
+	if a := p.under; a != nil {
+		p.under = nil
+		p.report(ctx, a.d, message.Uncertain, why, a.sanitised, "")
+	}
+	if err := p.relay.Gone(ctx, p.session.ID, why); err != nil {
+		p.log.Warn("tell end", "pane", p.session.Pane, "err", err)
+	}
+}
+
+// alive reports whether the process still runs under its pid: the start time tells it
+// from a later one of the same number.
+func alive(proc message.Process) bool {
+	start, err := tmux.Start(proc.PID)
+	if errors.Is(err, tmux.ErrUnsupported) {
+		return true // the pane list tells, as far as it can
+	}
+	return err == nil && start == proc.Start
+}
+
+// screenOf translates what tmux gave into what package screen reads.
+func screenOf(l tmux.Look) screen.Screen {
+	f := l.Facts
+	return screen.Screen{
+		Rows: l.Rows, Lines: l.Lines, CursorX: f.CursorX, CursorY: f.CursorY, Width: f.Width, Height: f.Height, HistorySize: f.HistorySize,
+		CursorVisible: f.CursorVisible, Alternate: f.Alternate, InMode: f.InMode,
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

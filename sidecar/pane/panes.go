@@ -1,0 +1,300 @@
+package pane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/delta"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// listEvery is how often the list of panes is read.
+const listEvery = time.Second
+
+// mailbox is how many letters may wait for one pane. Deliveries beyond it wait in the
+// goroutine that Panes keeps for the pane's overflow; the relay's limits keep it small.
+const mailbox = 64
+
+// Panes is the set of the adopted panes of one tmux server, and the relay's sink for them.
+// All methods may be called from any goroutine.
+type Panes struct {
+	Client *tmux.Client // required
+	Relay  Relay        // required
+	Log    *slog.Logger // required
+
+	once  sync.Once
+	calls chan func(*set) // to Run, which owns the set
+	done  chan struct{}   // closed when Run has ended
+}
+
+// errClosed says that Run has ended: there is no pane any more that could do anything.
+var errClosed = errors.New("the panes are no longer served")
+
+// set is what Run owns.
+type set struct {
+	ctx     context.Context
+	running sync.WaitGroup
+	byID    map[message.ID]*entry
+	byPane  map[string]*entry
+}
+
+// entry is one running pane, with the letters that did not fit its mailbox yet.
+type entry struct {
+	*Pane
+	done     chan struct{}
+	overflow []letter
+}
+
+func (ps *Panes) init() {
+	ps.once.Do(func() { ps.calls, ps.done = make(chan func(*set)), make(chan struct{}) })
+}
+
+// Run hands triggers on to the panes and reads the list of panes once a second. It
+// returns when ctx is done and every pane's goroutine has ended.
+func (ps *Panes) Run(ctx context.Context) error {
+	ps.init()
+	s := &set{ctx: ctx, byID: map[message.ID]*entry{}, byPane: map[string]*entry{}}
+	defer s.running.Wait()
+	defer close(ps.done)
+	tick := time.NewTicker(listEvery)
+	defer tick.Stop()
+	lists := make(chan []tmux.Pane, 1)
+	listing := false
+	list := func() {
+		if listing || len(s.byID) == 0 {
+			return
+		}
+		listing = true
+		s.running.Go(func() {
+			panes, err := ps.Client.Panes(ctx)
+			if err != nil && ctx.Err() == nil {
+				ps.Log.Warn("list panes", "err", err)
+			}
+			if err != nil {
+				panes = nil
+			}
+			lists <- panes
+		})
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case call := <-ps.calls:
+			call(s)
+		case e := <-ps.Client.Edges():
+			switch {
+			case e.Kind == tmux.Lost: // of one pane or of all: look everywhere
+				for _, en := range s.byID {
+					en.poke()
+				}
+				list()
+			default:
+				if en := s.byPane[e.Pane]; en != nil {
+					en.poke()
+				}
+				if e.Kind == tmux.Gone {
+					list()
+				}
+			}
+		case <-tick.C:
+			for _, en := range s.byID {
+				en.flush()
+			}
+			list()
+		case panes := <-lists:
+			listing = false
+			if panes != nil {
+				s.compare(panes)
+			}
+		}
+	}
+}
+
+// compare tells each pane what the list says of it.
+func (s *set) compare(panes []tmux.Pane) {
+	seen := make(map[string]tmux.Pane, len(panes))
+	for _, p := range panes {
+		seen[p.ID] = p
+	}
+	for id, en := range s.byPane {
+		if p, ok := seen[id]; ok {
+			en.offer(letter{listed: &p})
+		} else {
+			en.send(letter{missing: true})
+		}
+	}
+}
+
+// do runs a function in Run's goroutine and waits for it.
+func (ps *Panes) do(ctx context.Context, f func(*set)) error {
+	ps.init()
+	done := make(chan struct{})
+	select {
+	case ps.calls <- func(s *set) { f(s); close(done) }:
+	case <-ps.done:
+		return errClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	<-done
+	return nil
+}
+
+// Start begins to read and serve the pane of an adopted session. Its baseline is what the
+// pane shows by then.
+func (ps *Panes) Start(ctx context.Context, session message.Session) error {
+	prof, ok := profile.ByName(session.Profile)
+	if !ok {
+		return fmt.Errorf("start session %s: no profile %q", session.ID, session.Profile)
+	}
+	prompt, err := promptOf(session, prof)
+	if err != nil {
+		return fmt.Errorf("start session %s: %w", session.ID, err)
+	}
+	p := &Pane{
+		session: session, prof: prof, prompt: prompt, client: ps.Client, relay: ps.Relay,
+		log: ps.Log.With("session", session.Name), mail: make(chan letter, mailbox), edge: make(chan struct{}, 1),
+		tracker: delta.New(prompt, prof.Continuations...), why: map[message.ID]message.Reason{}, state: session.State,
+	}
+	if err := ps.Client.Watch(session.Pane, session.TTY); err != nil {
+		return fmt.Errorf("watch pane %s: %w", session.Pane, err)
+	}
+	if err := p.rebase(ctx); err != nil {
+		ps.Client.Forget(session.Pane)
+		return fmt.Errorf("look at pane %s: %w", session.Pane, err)
+	}
+	return ps.do(ctx, func(s *set) {
+		en := &entry{Pane: p, done: make(chan struct{})}
+		s.byID[session.ID], s.byPane[session.Pane] = en, en
+		s.running.Go(func() {
+			p.poke()
+			p.run(s.ctx)
+			close(en.done)
+			ps.Client.Forget(session.Pane)
+			_ = ps.do(s.ctx, func(s *set) {
+				if s.byPane[session.Pane] == en {
+					delete(s.byPane, session.Pane)
+				}
+				delete(s.byID, session.ID)
+			})
+		})
+	})
+}
+
+// Forget ends the reading and typing for a session.
+func (ps *Panes) Forget(ctx context.Context, session message.ID) error {
+	return ps.do(ctx, func(s *set) {
+		if en := s.byID[session]; en != nil {
+			en.send(letter{forget: true})
+		}
+	})
+}
+
+// Rebase takes what the session's pane shows now as old: nothing of it will be words. It
+// returns when the new baseline stands.
+func (ps *Panes) Rebase(ctx context.Context, session message.ID) error {
+	return ps.ask(ctx, session, func(answer chan error) letter { return letter{rebase: answer} })
+}
+
+// ask sends a letter that is answered, and waits for the answer. A session that is not
+// here, or ends meanwhile, has nothing to be asked.
+func (ps *Panes) ask(ctx context.Context, session message.ID, letterFor func(chan error) letter) error {
+	answer := make(chan error, 1)
+	var en *entry
+	err := ps.do(ctx, func(s *set) {
+		if en = s.byID[session]; en != nil {
+			en.send(letterFor(answer))
+		}
+	})
+	if err != nil || en == nil {
+		return err
+	}
+	select {
+	case err := <-answer:
+		return err
+	case <-en.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Deliver hands a delivery to its session's pane. A session that is no longer here is the
+// relay's to know: it was told so.
+func (ps *Panes) Deliver(ctx context.Context, d message.Delivery) error {
+	return ps.do(ctx, func(s *set) {
+		if en := s.byID[d.Target]; en != nil {
+			en.send(letter{deliver: &d})
+		}
+	})
+}
+
+// Cancel takes deliveries back that nothing was typed of yet.
+func (ps *Panes) Cancel(ctx context.Context, ids []message.ID) error {
+	return ps.do(ctx, func(s *set) {
+		for _, en := range s.byID {
+			en.send(letter{cancel: ids})
+		}
+	})
+}
+
+// Captures is how many looks were taken at the session's pane, 0 if it is not here.
+func (ps *Panes) Captures(ctx context.Context, session message.ID) (n int) {
+	_ = ps.do(ctx, func(s *set) {
+		if en := s.byID[session]; en != nil {
+			n = int(en.looks.Load())
+		}
+	})
+	return n
+}
+
+// poke tells the pane that something was written.
+func (p *Pane) poke() {
+	select {
+	case p.edge <- struct{}{}:
+	default: // it has not noticed the last one yet
+	}
+}
+
+// offer puts a letter into the mailbox if there is room; another like it follows soon.
+func (en *entry) offer(l letter) {
+	select {
+	case en.mail <- l:
+	default:
+	}
+}
+
+// send puts a letter into the mailbox, behind those that did not fit yet.
+func (en *entry) send(l letter) {
+	en.overflow = append(en.overflow, l)
+	en.flush()
+}
+
+// flush moves letters from the overflow into the mailbox while there is room.
+func (en *entry) flush() {
+	for len(en.overflow) > 0 {
+		select {
+		case en.mail <- en.overflow[0]:
+			en.overflow = en.overflow[1:]
+		default:
+			return
+		}
+	}
+}
+
+// promptOf is the session's prompt, with what its composer may show before further lines.
+func promptOf(session message.Session, prof profile.Profile) (screen.Prompt, error) {
+	prompt, err := screen.Literal(session.Prompt)
+	if session.PromptIsRE {
+		prompt, err = screen.Pattern(session.Prompt)
+	}
+	return prompt.With(prof.Continuations), err
+}
