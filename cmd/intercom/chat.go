@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+func (a *app) chat() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "chat",
+		Short: "Chats among panes: what one says, all others get",
+		Long: `Chats among panes: what one says is typed into all others, each under the name
+of who said it. CHAT is a chat's name, its id, or the end of its id as listed.`,
+		Example: `  intercom chat start %1 %2 --say 'Introduce yourselves.'
+  intercom chat stop --all`,
+		Args: a.onlyCommands,
+		RunE: showHelp,
+	}
+	cmd.AddCommand(a.chatStart(), a.chatList(), a.chatStop(), a.chatPause(), a.chatResume(), a.chatSay(), a.chatStats())
+	return cmd
+}
+
+func (a *app) showChats(chats []message.Chat) {
+	if len(chats) == 0 {
+		a.say("no chats")
+		return
+	}
+	rows := [][]string{{"CHAT", "NAME", "STATE", "STARTED", "PARTICIPANTS", "WHY"}}
+	for _, c := range chats {
+		rows = append(rows, []string{c.ID.Short(), c.Name, string(c.State), day(c.Started), participants(c), c.Why})
+	}
+	a.table(rows)
+}
+
+// participants are those of a chat, in the order of their numbers.
+func participants(c message.Chat) string {
+	all := make([]string, len(c.Participants))
+	for i, p := range c.Participants {
+		all[i] = fmt.Sprintf("%s (%d)", p.Name, p.Number)
+		if p.Left {
+			all[i] += " left"
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// chatName is how a chat is called in a sentence.
+func chatName(c message.Chat) string {
+	if c.Name == "" {
+		return c.ID.Short()
+	}
+	return plainLine(c.Name) + " " + c.ID.Short()
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+func (a *app) chatStop() *cobra.Command {
+	return a.changeChat((*api.Client).StopChat, "stopped", &cobra.Command{
+		Use:   "stop [CHAT|--all]",
+		Short: "End a chat",
+		Long: `End a chat, or all of them. What was not typed yet is not typed any more, and
+what is said later reaches nobody.`,
+		Example: `  intercom chat stop --all`,
+	})
+}
+
+func (a *app) chatPause() *cobra.Command {
+	return a.changeChat((*api.Client).PauseChat, "paused", &cobra.Command{
+		Use:   "pause [CHAT|--all]",
+		Short: "Hold what is said in a chat",
+		Long: `Hold what is said in a chat, or in all of them, until it is resumed: nothing is
+typed, nothing is lost.`,
+		Example: `  intercom chat pause --all`,
+	})
+}
+
+func (a *app) chatResume() *cobra.Command {
+	return a.changeChat((*api.Client).ResumeChat, "resumed", &cobra.Command{
+		Use:   "resume [CHAT|--all]",
+		Short: "Let a paused chat go on",
+		Long: `Let a chat that was paused, by you or at one of its limits, go on. It counts as
+a word of yours: the depth begins again at 0.`,
+		Example: `  intercom chat resume plans`,
+	})
+}
+
+// changeChat completes a command that does the same to one chat or to all.
+func (a *app) changeChat(
+	change func(*api.Client, context.Context, api.ChatRef) ([]message.Chat, error), done string, cmd *cobra.Command,
+) *cobra.Command {
+	var all bool
+	cmd.Args = between(0, 1, "a chat, or --all")
+	cmd.RunE = do(a, func(cmd *cobra.Command, args []string) ([]message.Chat, error) {
+		which := api.ChatRef{All: all}
+		if len(args) > 0 {
+			which.Chat = args[0]
+		}
+		if (which.Chat == "") == !all {
+			return nil, api.Errorf(api.CodeUsage, "name one chat, or all with --all").
+				WithHint("intercom chat list")
+		}
+		c, err := a.tmuxClient(cmd.Context())
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := within(cmd.Context())
+		defer cancel()
+		return change(c, ctx, which)
+	}, func(chats []message.Chat) {
+		if len(chats) == 0 {
+			a.say("no chats")
+		}
+		for _, c := range chats {
+			a.say("chat %s %s", chatName(c), done)
+		}
+	})
+	cmd.Flags().BoolVar(&all, "all", false, "all chats")
+	a.completes(cmd, chatWords)
+	return cmd
+}

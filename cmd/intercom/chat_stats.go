@@ -1,0 +1,46 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+func (a *app) chatStats() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "stats CHAT",
+		Short: "Count what passed through a chat",
+		Long: `Count what passed through a chat since it started. The latency is the time from
+the end of a turn until another's program took it.`,
+		Example: `  intercom chat stats plans`,
+		Args:    between(1, 1, "a chat"),
+		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Stats, error) {
+			c, err := a.tmuxClient(cmd.Context())
+			if err != nil {
+				return message.Stats{}, err
+			}
+			ctx, cancel := within(cmd.Context())
+			defer cancel()
+			return c.Stats(ctx, args[0])
+		}, func(s message.Stats) {
+			rows := [][]string{
+				{"chat", s.Chat.Short()},
+				{"turns", strconv.Itoa(s.Turns)},
+				{"depth", strconv.Itoa(s.Depth)},
+				{"captures", strconv.Itoa(s.Captures)},
+			}
+			for _, state := range slices.Sorted(maps.Keys(s.Deliveries)) {
+				rows = append(rows, []string{"deliveries " + string(state), strconv.Itoa(s.Deliveries[state])})
+			}
+			a.table(append(rows,
+				[]string{"latency p50", milliseconds(s.LatencyP50)},
+				[]string{"latency p99", milliseconds(s.LatencyP99)}))
+		}),
+	}
+	a.completes(cmd, chatWords)
+	return cmd
+}

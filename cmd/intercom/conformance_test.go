@@ -1,0 +1,315 @@
+package main_test
+
+import (
+	"bufio"
+	"cmp"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write docs/conformance/README.md anew")
+
+// TestConformance keeps docs/conformance honest: its page is what rows.txt and the names
+// of the tests say, and no test claims a row that is not written down.
+func TestConformance(t *testing.T) {
+	root := os.DirFS("../..")
+	sections := readRows(t, root)
+	proofs := findProofs(t, root)
+
+	known := map[string]bool{}
+	for _, s := range sections {
+		for _, r := range s.Rows {
+			known[r.ID] = true
+		}
+	}
+	for _, p := range proofs {
+		assert.True(t, known[p.Row], "%s: %s names the row %q, which docs/conformance/rows.txt does not have; write it there, or name the test otherwise", p.File, p.Name, p.Row)
+	}
+
+	const page = "../../docs/conformance/README.md"
+	want := conformancePage(sections, proofs)
+	if *update && !t.Failed() {
+		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
+	}
+	have, err := os.ReadFile(page)
+	require.NoError(t, err, "run `make conformance`")
+	if string(have) != want {
+		// A diff of the whole page would bury the one sentence that helps.
+		t.Error("docs/conformance/README.md is stale: run `make conformance` and commit what it changes")
+	}
+}
+
+func TestConformance_findProofs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	// The rows of this test are of a family that does not exist, so that nobody who looks
+	// for row ids in sources takes them for proofs.
+	writeFiles(t, map[string]string{
+		"a/a_test.go": `package a
+func TestZ9_Z16_NoEcho(t *testing.T) {
+	t.Run("Y4 a shell", nil)
+	t.Run("Y7, Y8: modes", nil)
+	t.Run("plain Z23", nil)
+	t.Run(name, nil)
+}
+func FuzzY10_Text(f *testing.F) {}
+func BenchmarkY9_flood(b *testing.B) {}
+func TestStep_late_Z1(t *testing.T) {}
+func TestPlain(t *testing.T) {}
+func TestUTF8_lower_z9(t *testing.T) {}
+func helperZ3_Z4() {}
+func (x T) TestZ6_method(t *testing.T) {}
+`,
+		"a/a.go":                           "package a\nfunc TestZ1_NotATest() {}\n",
+		"testdata/script/Z3_Z4_demo.txtar": "exec intercom demo\n",
+		"testdata/script/other.txtar":      "exec intercom version\n",
+		".hidden/h_test.go":                "package h\nfunc TestZ2_Hidden(t *testing.T) {}\n",
+	})
+	var got []string
+	for _, p := range findProofs(t, os.DirFS(".")) {
+		got = append(got, p.Row+" "+p.Name+" "+p.File)
+	}
+	assert.Equal(t, []string{
+		"Y4 TestZ9_Z16_NoEcho/Y4 a shell a/a_test.go",
+		"Y7 TestZ9_Z16_NoEcho/Y7, Y8: modes a/a_test.go",
+		"Y8 TestZ9_Z16_NoEcho/Y7, Y8: modes a/a_test.go",
+		"Y9 BenchmarkY9_flood a/a_test.go",
+		"Y10 FuzzY10_Text a/a_test.go",
+		"Z1 TestStep_late_Z1 a/a_test.go",
+		"Z3 Z3_Z4_demo.txtar testdata/script/Z3_Z4_demo.txtar",
+		"Z4 Z3_Z4_demo.txtar testdata/script/Z3_Z4_demo.txtar",
+		"Z9 TestZ9_Z16_NoEcho a/a_test.go",
+		"Z16 TestZ9_Z16_NoEcho a/a_test.go",
+	}, got)
+}
+
+func TestConformance_page(t *testing.T) {
+	sections := []section{{Title: "A · letters", Rows: []row{
+		{ID: "Z1", Demand: "One | two.", Check: "Look."},
+		{ID: "Z2", Demand: "Three.", Check: "Listen."},
+	}}}
+	page := conformancePage(sections, []proof{{Row: "Z1", Name: "TestZ1_x", File: "p/x_test.go"}, {Row: "Z1", Name: "TestZ1_y", File: "p/y_test.go"}})
+	assert.Contains(t, page, "1 of 2 rows")
+	assert.Contains(t, page, "| **Z1** | One \\| two. | Look. | `TestZ1_x` ([p/x_test.go](../../p/x_test.go))<br>`TestZ1_y` ([p/y_test.go](../../p/y_test.go)) |\n")
+	_, open, found := strings.Cut(page, "## Not yet proven\n")
+	require.True(t, found)
+	assert.Contains(t, open, "- **Z2** Three.")
+	assert.NotContains(t, open, "Z1")
+	assert.NotContains(t, conformancePage(sections[:0], nil), "## Not yet proven")
+}
+
+// Helpers of the tests.
+
+// row is one demand of docs/conformance/rows.txt, section one heading there with what
+// stands under it.
+type (
+	row     struct{ ID, Demand, Check string }
+	section struct {
+		Title string
+		Rows  []row
+	}
+)
+
+// proof is one test that claims, by its name, to prove a row.
+type proof struct{ Row, Name, File string }
+
+var (
+	rowStart = regexp.MustCompile(`^([A-Z][0-9]+)\s+(\S.*)$`)
+	rowID    = regexp.MustCompile(`^[A-Z][0-9]+$`)
+	subtest  = regexp.MustCompile(`^(?:[A-Z][0-9]+[ _,:]+)+`)
+)
+
+func readRows(t *testing.T, root fs.FS) []section {
+	t.Helper()
+	const name = "docs/conformance/rows.txt"
+	file, err := root.Open(name)
+	require.NoError(t, err)
+	defer file.Close()
+
+	var sections []section
+	var field *string // what an indented line goes on with
+	seen := map[string]bool{}
+	lines := bufio.NewScanner(file)
+	for n := 1; lines.Scan(); n++ {
+		line := lines.Text()
+		text := strings.TrimSpace(line)
+		start := rowStart.FindStringSubmatch(line)
+		switch {
+		case strings.HasPrefix(line, "## "):
+			sections = append(sections, section{Title: line[3:]})
+			field = nil
+		case text == "" || strings.HasPrefix(line, "#"):
+			field = nil
+		case start != nil:
+			require.NotEmpty(t, sections, "%s:%d: a row before the first heading", name, n)
+			require.False(t, seen[start[1]], "%s:%d: a second row %s", name, n, start[1])
+			seen[start[1]] = true
+			at := &sections[len(sections)-1]
+			at.Rows = append(at.Rows, row{ID: start[1], Demand: start[2]})
+			field = &at.Rows[len(at.Rows)-1].Demand
+		default:
+			require.True(t, field != nil && line != text, "%s:%d: %q belongs to no row", name, n, line)
+			if check, found := strings.CutPrefix(text, "Check: "); found {
+				at := sections[len(sections)-1].Rows
+				field, text = &at[len(at)-1].Check, check
+			}
+			*field = strings.TrimSpace(*field + " " + text)
+		}
+	}
+	require.NoError(t, lines.Err())
+	for _, s := range sections {
+		for _, r := range s.Rows {
+			require.NotEmpty(t, r.Check, "%s: %s says nothing of how it is checked", name, r.ID)
+		}
+	}
+	return sections
+}
+
+// findProofs reads the names of all tests, fuzz targets, benchmarks, subtests and scripts
+// below root, whatever build tags they stand under, and sorts them by row.
+func findProofs(t *testing.T, root fs.FS) []proof {
+	t.Helper()
+	var proofs []proof
+	claim := func(file, name string, words []string) {
+		for _, w := range words {
+			if rowID.MatchString(w) {
+				proofs = append(proofs, proof{Row: w, Name: name, File: file})
+			}
+		}
+	}
+	err := fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && file != "." && (strings.HasPrefix(d.Name(), ".") || file == "bin" || file == "dist"):
+			return fs.SkipDir
+		case strings.HasSuffix(file, ".txtar"):
+			claim(file, path.Base(file), strings.Split(strings.TrimSuffix(path.Base(file), ".txtar"), "_"))
+		case strings.HasSuffix(file, "_test.go"):
+			source, err := fs.ReadFile(root, file)
+			if err != nil {
+				return err
+			}
+			return eachTest(file, source, func(name string, words []string) { claim(file, name, words) })
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	slices.SortStableFunc(proofs, func(a, b proof) int {
+		return cmp.Or(compareRows(a.Row, b.Row), cmp.Compare(a.File, b.File), cmp.Compare(a.Name, b.Name))
+	})
+	return slices.Compact(proofs)
+}
+
+// eachTest calls found for every test function of a Go file, and for every subtest whose
+// name begins with rows, with the words of its name that may be rows.
+func eachTest(file string, source []byte, found func(name string, words []string)) error {
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	for _, decl := range parsed.Decls {
+		fn, ok := decl.(*ast.FuncDecl)
+		if !ok || fn.Recv != nil {
+			continue
+		}
+		name := fn.Name.Name
+		for _, prefix := range []string{"Test", "Fuzz", "Benchmark"} {
+			if rest, ok := strings.CutPrefix(name, prefix); ok {
+				found(name, strings.Split(rest, "_"))
+			}
+		}
+		if fn.Body == nil {
+			continue
+		}
+		ast.Inspect(fn.Body, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) == 0 {
+				return true
+			}
+			method, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || method.Sel.Name != "Run" {
+				return true
+			}
+			literal, ok := call.Args[0].(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				return true
+			}
+			if title, err := strconv.Unquote(literal.Value); err == nil {
+				found(name+"/"+title, strings.FieldsFunc(subtest.FindString(title), func(r rune) bool { return strings.ContainsRune(" _,:", r) }))
+			}
+			return true
+		})
+	}
+	return nil
+}
+
+func compareRows(a, b string) int {
+	if a[0] != b[0] {
+		return cmp.Compare(a[0], b[0])
+	}
+	x, _ := strconv.Atoi(a[1:])
+	y, _ := strconv.Atoi(b[1:])
+	return cmp.Compare(x, y)
+}
+
+// conformancePage is the text of docs/conformance/README.md.
+func conformancePage(sections []section, proofs []proof) string {
+	by := map[string][]proof{}
+	for _, p := range proofs {
+		by[p.Row] = append(by[p.Row], p)
+	}
+	all, proven := 0, 0
+	var tables, open strings.Builder
+	for _, s := range sections {
+		fmt.Fprintf(&tables, "\n## %s\n\n| row | what is demanded | how it is checked | proven by |\n|---|---|---|---|\n", s.Title)
+		for _, r := range s.Rows {
+			all++
+			var tests []string
+			for _, p := range by[r.ID] {
+				tests = append(tests, fmt.Sprintf("`%s` ([%s](../../%s))", p.Name, p.File, p.File))
+			}
+			if len(tests) > 0 {
+				proven++
+			} else {
+				tests = []string{"–"}
+				fmt.Fprintf(&open, "- **%s** %s\n", r.ID, r.Demand)
+			}
+			fmt.Fprintf(&tables, "| **%s** | %s | %s | %s |\n", r.ID, cell(r.Demand), cell(r.Check), cell(strings.Join(tests, "<br>")))
+		}
+	}
+	page := "# Conformance\n\n" +
+		"<!-- Written by `make conformance` from rows.txt and the names of the tests; a test fails when it is stale. -->\n\n" +
+		"What this project holds itself to, row by row. A test that proves a row carries its id in its name, so `TestR9_…` is\n" +
+		"explained under R9. A name is a claim: whether the test does what the row says is for the reader of the test.\n\n" +
+		fmt.Sprintf("%d of %d rows have a test named after them.\n", proven, all) + tables.String()
+	if open.Len() > 0 {
+		page += "\n## Not yet proven\n\nNo test is named after these, so nothing is claimed of them.\n\n" + open.String()
+	}
+	return page
+}
+
+// cell is text as it may stand in a cell of a table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
+func writeFiles(t *testing.T, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
+	}
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+const (
+	startTimeout = 5 * time.Second  // for a sidecar to answer after it was started
+	quickTimeout = 10 * time.Second // for an operation that waits for nobody
+)
+
+// tmuxServer is the socket of the tmux server that is meant, "" for none.
+func (a *app) tmuxServer() string {
+	if a.named {
+		return a.server
+	}
+	if s := a.Getenv("INTERCOM_SERVER"); s != "" {
+		return s
+	}
+	// $TMUX is PATH,PID,SESSION, and a path may have commas.
+	path := a.Getenv("TMUX")
+	for range 2 {
+		if i := strings.LastIndexByte(path, ','); i >= 0 {
+			path = path[:i]
+		}
+	}
+	return path
+}
+
+// running reaches the sidecar only if there is one. The client that it returns is for the
+// place where there could be one, too.
+func (a *app) running(ctx context.Context) (*api.Client, api.Paths, bool, error) {
+	p, err := api.Places(a.Getenv, a.tmuxServer())
+	if err != nil {
+		return nil, p, false, err
+	}
+	c := &api.Client{Socket: p.Socket}
+	err = c.Ping(ctx)
+	if err == nil || !absent(err) {
+		return c, p, err == nil, err
+	}
+	// Not every program that reaches the tmux server has the environment of the sidecar, and
+	// so computes the same place; the server itself knows where it listens.
+	if a.Published == nil || p.Server == "" {
+		return c, p, false, nil
+	}
+	socket, err := a.Published(ctx, p.Server)
+	if err != nil || socket == "" || socket == p.Socket {
+		return c, p, false, nil
+	}
+	elsewhere := &api.Client{Socket: socket}
+	err = elsewhere.Ping(ctx)
+	if err != nil && absent(err) {
+		return c, p, false, nil // it listened there once
+	}
+	p.Socket, p.Lock = socket, strings.TrimSuffix(socket, ".sock")+".lock"
+	return elsewhere, p, err == nil, err
+}
+
+// client reaches the sidecar, and starts it if there is none.
+func (a *app) client(ctx context.Context) (*api.Client, error) {
+	c, _, err := a.ensure(ctx)
+	return c, err
+}
+
+// ensure is client, and says whether the sidecar had to be started.
+func (a *app) ensure(ctx context.Context) (c *api.Client, started bool, err error) {
+	c, p, running, err := a.running(ctx)
+	if err != nil || running {
+		return c, false, err
+	}
+	return c, true, a.start(ctx, p)
+}
+
+// tmuxClient is client for a command that is about panes.
+func (a *app) tmuxClient(ctx context.Context) (*api.Client, error) {
+	if a.tmuxServer() == "" {
+		return nil, api.Errorf(api.CodeUsage, "no tmux server: this is not a pane of tmux, and none was named").
+			WithHint("run it inside tmux, or name the server's socket: --server /tmp/tmux-%d/default", os.Geteuid())
+	}
+	return a.client(ctx)
+}
+
+// absent reports whether nobody listens, as opposed to somebody whom we do not trust.
+func absent(err error) bool {
+	e, ok := errors.AsType[*api.Error](err)
+	return ok && e.Code == api.CodeNoSidecar && e.Hint == ""
+}
+
+// within bounds an operation that waits for nobody.
+func within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, quickTimeout)
+}

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+const (
+	demoTurns    = 6 // answers, of both together
+	demoPatience = 30 * time.Second
+	demoOpening  = "Hello! Please tell each other a few words."
+)
+
+// demoAgent is one of the two programs of the demo.
+type demoAgent struct {
+	name, log string
+	session   message.Session
+}
+
+// demoPlay is one run of the demo: everything that it makes lies below dir.
+type demoPlay struct {
+	*app
+	dir    string
+	tmux   *tmux.Client
+	client *api.Client
+	agents []*demoAgent
+}
+
+// demoResult is what `intercom demo --json` prints.
+type demoResult struct {
+	OK      bool           `json:"ok"`
+	Turns   int            `json:"turns"`
+	Heard   map[string]int `json:"heard"` // by name: how many messages of the other it received
+	Latency []float64      `json:"latency_ms"`
+	Attach  string         `json:"attach,omitempty"` // with --keep: how to look
+	End     string         `json:"end,omitempty"`    // with --keep: how to end it
+}
+
+// playDemo shows the main job: a private tmux server, two scripted agents in real panes, a
+// chat between them. It succeeds only if each of the two has received the other's words,
+// as their own logs say. It leaves nothing behind unless keep is set.
+func (a *app) playDemo(ctx context.Context, keep bool) (result demoResult, err error) {
+	ctx, cancel := context.WithTimeout(ctx, demoPatience)
+	defer cancel()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		return result, api.Errorf(api.CodeFailed, "tmux: %w", err).WithHint("install it, for example: apt-get install tmux")
+	}
+	d := &demoPlay{}
+	if d.dir, err = os.MkdirTemp("", "intercom-demo-"); err != nil {
+		return result, err
+	}
+	d.app = a.below(d.dir)
+	defer func() {
+		if keep && err == nil {
+			d.keepOpen(&result)
+			return
+		}
+		err = errors.Join(err, d.end())
+	}()
+	if err := d.open(ctx); err != nil {
+		return result, err
+	}
+	if err := d.converse(ctx, &result); err != nil {
+		return result, err
+	}
+	return result, d.judge(&result)
+}
+
+// below is the same program with all its places under dir, so that neither the user's
+// sidecar nor their files are touched.
+func (a *app) below(dir string) *app {
+	set := map[string]string{
+		"HOME": dir, "XDG_RUNTIME_DIR": filepath.Join(dir, "run"), "XDG_STATE_HOME": filepath.Join(dir, "state"),
+		"XDG_CONFIG_HOME": filepath.Join(dir, "config"), "TMUX_TMPDIR": dir, "TMUX": "", "INTERCOM_SERVER": "",
+	}
+	inner := *a
+	inner.server, inner.named = filepath.Join(dir, "tmux.sock"), true
+	inner.Published = nil
+	inner.Getenv = func(name string) string {
+		if v, ok := set[name]; ok {
+			return v
+		}
+		return a.Getenv(name)
+	}
+	inner.Environ = func() []string {
+		var all []string
+		if a.Environ != nil {
+			for _, pair := range a.Environ() {
+				name, _, _ := strings.Cut(pair, "=")
+				if _, ours := set[name]; !ours {
+					all = append(all, pair)
+				}
+			}
+		}
+		for name, v := range set {
+			if v != "" {
+				all = append(all, name+"="+v)
+			}
+		}
+		return all
+	}
+	return &inner
+}
+
+// open starts the tmux server with the two agents, and the sidecar, which adopts them.
+func (d *demoPlay) open(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(filepath.Join(d.dir, "run"), 0o700); err != nil {
+		return err
+	}
+	d.tell("A private tmux server with two scripted agents in real panes; what one says, the other hears.\n\n")
+	for i, name := range []string{"Ada", "Ben"} {
+		agent := &demoAgent{name: name, log: filepath.Join(d.dir, name+".jsonl")}
+		w := tmux.Window{
+			Session: "demo", Name: name, Dir: d.dir, Width: 100, Height: 30,
+			Command: []string{
+				self, "persona", "line", "--name", name, "--prompt", strings.ToLower(name) + "> ", "--think", "300ms", "--log", agent.log,
+			},
+		}
+		var pane string
+		if i == 0 {
+			d.tmux, pane, err = tmux.StartServer(ctx, tmux.Options{Socket: d.server}, w)
+		} else {
+			pane, err = d.tmux.NewWindow(ctx, w)
+		}
+		if err != nil {
+			return err
+		}
+		if d.client == nil {
+			if d.client, err = d.app.client(ctx); err != nil {
+				return err
+			}
+		}
+		if err := waitReady(ctx, agent.log); err != nil {
+			return fmt.Errorf("start %s: %w", name, err)
+		}
+		if agent.session, err = d.client.Adopt(ctx, api.AdoptRequest{Pane: pane, As: "line", Name: name}); err != nil {
+			return err
+		}
+		d.tell("  %-4s %s, a line program with the prompt %q\n", pane, name, agent.session.Prompt)
+		d.agents = append(d.agents, agent)
+	}
+	d.tell("\n")
+	return nil
+}
+
+// converse runs the chat and prints it as it happens.
+func (d *demoPlay) converse(ctx context.Context, result *demoResult) error {
+	chat, err := d.client.StartChat(ctx, api.StartChatRequest{
+		Panes: []string{d.agents[0].session.Pane, d.agents[1].session.Pane}, Name: "demo", Say: demoOpening, Turns: demoTurns,
+	})
+	if err != nil {
+		return err
+	}
+	said := map[message.ID]*message.Envelope{}
+	open := map[message.ID]bool{} // deliveries on their way
+	ended := false
+	for e, err := range d.client.Events(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		switch {
+		case e.Change != nil && e.Change.ID == chat.ID:
+			ended = e.Change.State == message.ChatOver
+		case e.Message != nil:
+			said[e.Message.ID] = e.Message
+			if e.Message.Type == message.KindTurn {
+				result.Turns++
+			}
+		case e.Receipt != nil && e.Delivery != nil:
+			r := e.Receipt
+			if r.State == message.Submitted {
+				d.show(said[r.Message], e, result)
+			}
+			if r.State == message.Submitted || r.State.Final() {
+				delete(open, r.Delivery)
+			} else {
+				open[r.Delivery] = true
+			}
+		}
+		if ended && len(open) == 0 {
+			return nil
+		}
+	}
+	return api.Errorf(api.CodeTimeout, "the conversation did not come to its end: %w", context.Cause(ctx))
+}
+
+// show prints one hop: who said what to whom, and how long it took from the last byte of
+// the words until the other had taken them.
+func (d *demoPlay) show(m *message.Envelope, e message.Event, result *demoResult) {
+	if m == nil {
+		return
+	}
+	to := "?"
+	for _, agent := range d.agents {
+		if agent.session.ID == e.Delivery.Target {
+			to = agent.name
+		}
+	}
+	hop := e.Receipt.At.Sub(m.Created)
+	result.Latency = append(result.Latency, float64(hop.Microseconds())/1000)
+	d.tell("%s → %s, %d ms\n", e.Delivery.Head, to, hop.Milliseconds())
+	for line := range strings.Lines(m.Body) {
+		d.tell("    %s\n", plainLine(strings.TrimRight(line, "\n")))
+	}
+}
+
+// judge asks the agents' own logs what they received.
+func (d *demoPlay) judge(result *demoResult) error {
+	result.Heard = map[string]int{}
+	for i, agent := range d.agents {
+		other := d.agents[1-i]
+		records, err := persona.ReadLog(agent.log)
+		if err != nil {
+			return err
+		}
+		result.Heard[agent.name] = 0
+		for _, r := range records {
+			if r.Event == persona.EventReceived && strings.HasPrefix(r.Text, "["+other.name+"] (") && strings.Contains(r.Text, ": "+other.name+"-") {
+				result.Heard[agent.name]++
+			}
+		}
+	}
+	a, b := d.agents[0].name, d.agents[1].name
+	result.OK = result.Heard[a] > 0 && result.Heard[b] > 0
+	d.tell("\nBy their own logs, %s received %d messages of %s, and %s received %d of %s.\n", a, result.Heard[a], b, b, result.Heard[b], a)
+	if !result.OK {
+		return api.Errorf(api.CodeFailed, "not both received the other's words")
+	}
+	return nil
+}
+
+// keepOpen leaves everything running and says how to look at it and how to end it.
+func (d *demoPlay) keepOpen(result *demoResult) {
+	result.Attach = "tmux -S " + d.server + " attach"
+	result.End = fmt.Sprintf("tmux -S %s kill-server; rm -r %s", d.server, d.dir)
+	d.tell("\nStill running. To look:    %s\n", result.Attach)
+	d.tell("               To end it:  %s\n", result.End)
+	_ = d.tmux.Close()
+}
+
+// end ends the sidecar and the server, and removes what they left.
+func (d *demoPlay) end() error {
+	ctx, cancel := context.WithTimeout(context.Background(), quickTimeout)
+	defer cancel()
+	var errs []error
+	if d.client != nil {
+		if err := d.client.Down(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("end the sidecar: %w", err))
+		} else if p, err := api.Places(d.Getenv, d.server); err == nil {
+			errs = append(errs, api.WaitReleased(ctx, p.Lock))
+		}
+	}
+	if d.tmux != nil {
+		errs = append(errs, d.tmux.KillServer(ctx), d.tmux.Close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(d.dir))...)
+}
+
+// tell prints for people, on the way; with --json only the result is printed.
+func (d *demoPlay) tell(format string, args ...any) {
+	if !d.json {
+		fmt.Fprintf(d.Stdout, format, args...)
+	}
+}
+
+// waitReady waits until the persona with that log reads keys.
+func waitReady(ctx context.Context, log string) error {
+	for {
+		records, err := persona.ReadLog(log)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		for _, r := range records {
+			if r.Event == persona.EventReady {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+// downReply is what `down --json` prints.
+type downReply struct {
+	Stopped bool `json:"stopped"` // false: none ran
+	PID     int  `json:"pid,omitempty"`
+}
+
+func (a *app) down() *cobra.Command {
+	return &cobra.Command{
+		Use:   "down",
+		Short: "End the sidecar of this tmux server",
+		Long: `End the sidecar of this tmux server, and with it its chats. Nothing is typed any
+more when this returns. It is no error if none runs.`,
+		Example: `  intercom down`,
+		Args:    between(0, 0, "no arguments"),
+		RunE: do(a, func(cmd *cobra.Command, _ []string) (downReply, error) {
+			ctx, cancel := within(cmd.Context())
+			defer cancel()
+			c, p, running, err := a.running(ctx)
+			if err != nil {
+				return downReply{}, err
+			}
+			if !running {
+				// One that has stopped listening may still be ending.
+				return downReply{}, ended(ctx, p)
+			}
+			status, err := c.Status(ctx)
+			if err != nil {
+				return downReply{}, err
+			}
+			if err := c.Down(ctx); err != nil {
+				return downReply{}, err
+			}
+			return downReply{true, status.PID}, ended(ctx, p)
+		}, func(r downReply) {
+			if !r.Stopped {
+				a.say("no sidecar ran")
+				return
+			}
+			a.say("sidecar ended: pid %d", r.PID)
+		}),
+	}
+}
+
+// ended waits until the sidecar at p has ended.
+func ended(ctx context.Context, p api.Paths) error {
+	if err := api.WaitReleased(ctx, p.Lock); err != nil {
+		return api.Errorf(api.CodeTimeout, "the sidecar does not end: %w", err).
+			WithHint("its log may say why: %s", p.Log)
+	}
+	return nil
+}

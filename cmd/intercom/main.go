@@ -1,0 +1,28 @@
+// Command intercom connects programs in tmux panes: what one says, the others hear. It is
+// the command line, the sidecar that does the work, and the personas of tests and demo.
+//
+// The command line owns no state and decides nothing: it parses, makes one request of
+// package api, and prints what came back. It starts a goroutine only to wait for a sidecar
+// that it has started.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal asks for an end in order; after it the second one ends at once.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, env{
+		Args:    os.Args[1:],
+		Stdin:   os.Stdin,
+		Stdout:  os.Stdout,
+		Stderr:  os.Stderr,
+		Getenv:  os.Getenv,
+		Environ: os.Environ,
+	}))
+}

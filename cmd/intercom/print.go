@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// What is printed for people never contains what could act on their terminal: bodies,
+// titles and names come from programs that we do not trust. Nothing is coloured, so that
+// NO_COLOR has nothing to switch off.
+
+// plain makes text safe to print: control characters other than the line break, and
+// invisible ones that change what is read (bidirectional, zero width), stand there as
+// escapes; bytes that are no UTF-8 too.
+func plain(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case r == '\n':
+			b.WriteByte('\n')
+		case r == '\t':
+			b.WriteString("    ")
+		case acts(r) && r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case acts(r) && r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		case acts(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// plainLine is plain for a place where one line is expected.
+func plainLine(text string) string {
+	return strings.ReplaceAll(plain(text), "\n", " ⏎ ")
+}
+
+// acts reports whether a terminal, or a reader's eye, takes r for something else than a
+// visible character.
+func acts(r rune) bool {
+	// U+200D joins emoji, and U+FE0F chooses their form.
+	return r != ' ' && r != '\u200d' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) ||
+		unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r))
+}
+
+// indent puts the same before each line of text.
+func indent(text, before string) string {
+	return before + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+before)
+}
+
+// printJSON prints one JSON value on one line. Characters that a terminal acts on are
+// escaped there too, which is the same value to whoever parses it.
+func (a *app) printJSON(value any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return fmt.Errorf("print as JSON: %w", err)
+	}
+	_, err := io.WriteString(a.Stdout, escapeJSON(b.String()))
+	return err
+}
+
+func escapeJSON(text string) string {
+	if strings.IndexFunc(text, acts) == len(text)-1 {
+		return text // the common case: nothing but the line break at its end
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n' || !acts(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// say prints a line for people.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintf(a.Stdout, format+"\n", args...)
+}
+
+// table prints rows in columns; the first row is the heading. Cells are made safe here.
+func (a *app) table(rows [][]string) {
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			// An empty cell at the end of a row would leave blanks behind it.
+			if i == len(row)-1 {
+				fmt.Fprintln(w, strings.TrimRight(plainLine(cell), " "))
+				break
+			}
+			fmt.Fprint(w, orDash(plainLine(cell)), "\t")
+		}
+	}
+	_ = w.Flush()
+}
+
+func orDash(cell string) string {
+	if cell == "" {
+		return "-"
+	}
+	return cell
+}
+
+func clock(t time.Time) string { return t.Local().Format("15:04:05.000") }
+
+func day(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+func milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+func (a *app) release() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "release PANE",
+		Short: "Neither read nor type into a pane any longer",
+		Long: `Neither read nor type into a pane any longer. The program in it goes on; a chat
+that it was in goes on without it, or ends if fewer than two are left. PANE is
+the id of the pane or the name of its session.`,
+		Example: `  intercom release %1`,
+		Args:    between(1, 1, "a pane"),
+		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Session, error) {
+			c, err := a.tmuxClient(cmd.Context())
+			if err != nil {
+				return message.Session{}, err
+			}
+			ctx, cancel := within(cmd.Context())
+			defer cancel()
+			return c.Release(ctx, api.ReleaseRequest{Pane: args[0]})
+		}, func(s message.Session) {
+			a.say("released %s (%s)", plainLine(s.Pane), plainLine(s.Name))
+		}),
+	}
+	a.completes(cmd, sessionWords)
+	return cmd
+}

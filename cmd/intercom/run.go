@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+// env is all that a command sees of the world around it, so that tests can run it inside
+// their own process.
+type env struct {
+	Args    []string            // required: without the program's name
+	Stdin   io.Reader           // required
+	Stdout  io.Writer           // required
+	Stderr  io.Writer           // required
+	Getenv  func(string) string // required
+	Environ func() []string     // what a sidecar that is started may inherit from; nil: nothing
+
+	// Published asks a tmux server where its sidecar listens, "" if it does not say. nil
+	// leaves it at the computed place.
+	Published func(ctx context.Context, server string) (string, error)
+	// Executable is the program that is started as the sidecar; "" is this one.
+	Executable string
+}
+
+// app is one run of the program: what the flags of all commands say.
+type app struct {
+	env
+	json   bool
+	server string // of --server
+	named  bool   // --server was given
+	ran    bool   // a command has begun: its errors are not those of wrong usage
+}
+
+// run runs the command that the arguments name and returns the exit code: 0 done, 1 failed
+// or expired, 2 wrong usage, 3 no sidecar and none could be started, 4 no answer in time or
+// a delivery uncertain, 5 held.
+func run(ctx context.Context, e env) int {
+	a := &app{env: e}
+	root := a.root()
+	root.SetArgs(e.Args)
+	root.SetIn(e.Stdin)
+	root.SetOut(e.Stdout)
+	root.SetErr(e.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	if code, ok := errors.AsType[exitCode](err); ok {
+		return int(code)
+	}
+	told := api.AsError(err)
+	if !a.ran && told.Code != api.CodeUsage {
+		told = &api.Error{Text: err.Error(), Code: api.CodeUsage}
+	}
+	complain(e.Stderr, told)
+	return told.Code.Exit()
+}
+
+// exitCode is the error of a command that has said already why it ends like that.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// complain prints an error as all commands do.
+func complain(w io.Writer, err *api.Error) {
+	fmt.Fprintf(w, "intercom: error: %s\n", plainLine(err.Text))
+	if err.Hint != "" {
+		fmt.Fprintf(w, "intercom: hint: %s\n", plainLine(err.Hint))
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "intercom",
+		Short: "Connect the programs in tmux panes: what one says, the others hear",
+		Long: `Connect the programs in tmux panes: what one says, the others hear.
+
+A sidecar, started by the first command that needs it, reads and types into the
+panes that you adopt, and into no others.
+
+Exit codes: 0 done, 1 failed or expired, 2 wrong usage, 3 no sidecar and none
+could be started, 4 no answer in time or a delivery uncertain, 5 held.`,
+		Example: `  intercom demo
+  intercom adopt %1 --as line
+  intercom adopt %2 --as line
+  intercom chat start %1 %2 --say 'Introduce yourselves.'`,
+		SilenceErrors:      true,
+		SilenceUsage:       true,
+		DisableSuggestions: true,
+		Args:               a.onlyCommands,
+		RunE:               showHelp,
+		PersistentPreRun:   func(cmd *cobra.Command, _ []string) { a.named = cmd.Flags().Changed("server") },
+	}
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON value and nothing else")
+	root.PersistentFlags().StringVar(&a.server, "server", "", "`SOCKET` of the tmux server; else $INTERCOM_SERVER, else that of $TMUX")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		hint := fmt.Sprintf("%s --help", cmd.CommandPath())
+		if cmd.Annotations[takesText] != "" {
+			hint = "text that begins with - goes after --, as the last argument; " + hint
+		}
+		return api.Errorf(api.CodeUsage, "%w", err).WithHint("%s", hint)
+	})
+	root.AddCommand(
+		a.up(), a.down(), a.status(), a.version(),
+		a.adopt(), a.release(), a.rename(),
+		a.chat(), a.send(), a.log(),
+		a.demo(), a.sidecar(), a.persona(),
+	)
+	return root
+}
+
+// takesText marks a command of which an argument is free text.
+const takesText = "takes-text"
+
+// showHelp is what a command does that only has others below it.
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+// onlyCommands refuses the name of a command that is not there.
+func (a *app) onlyCommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := api.Errorf(api.CodeUsage, "no command %q", strings.TrimPrefix(cmd.CommandPath()+" "+args[0], "intercom "))
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return err.WithHint("did you mean %s %s?", cmd.CommandPath(), near[0])
+	}
+	return err.WithHint("%s --help", cmd.CommandPath())
+}
+
+// do makes a command's function out of one that returns what to print: as JSON, or for
+// people by show. Both get the whole value.
+func do[T any](a *app, ask func(cmd *cobra.Command, args []string) (T, error), show func(T)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.ran = true
+		value, err := ask(cmd, args)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			return a.printJSON(value)
+		}
+		show(value)
+		return nil
+	}
+}
+
+// between checks the number of arguments; words says which they are.
+func between(least, most int, words string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && (most < 0 || len(args) <= most) {
+			return nil
+		}
+		err := api.Errorf(api.CodeUsage, "%s takes %s, and got %d arguments", cmd.CommandPath(), words, len(args))
+		if cmd.HasExample() {
+			first, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")
+			return err.WithHint("for example: %s", first)
+		}
+		return err.WithHint("%s --help", cmd.CommandPath())
+	}
+}

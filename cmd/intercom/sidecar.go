@@ -1,0 +1,39 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+// sidecarOptions are what the sidecar is started with.
+type sidecarOptions struct {
+	Paths   api.Paths
+	Version string // of this program
+}
+
+func (a *app) sidecar() *cobra.Command {
+	return &cobra.Command{
+		Use:    "sidecar",
+		Short:  "Be the sidecar of a tmux server (started by the other commands)",
+		Hidden: true,
+		Args:   between(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.ran = true
+			// Where it listens is computed here and never asked for: what a server publishes is
+			// what some sidecar wrote there.
+			p, err := api.Places(a.Getenv, a.tmuxServer())
+			if err != nil {
+				return err
+			}
+			err = runSidecar(cmd.Context(), a.env, sidecarOptions{Paths: p, Version: built().Version})
+			if errors.Is(err, api.ErrHeld) {
+				// Somebody else was faster, which is as good to whoever wanted one.
+				return nil
+			}
+			return err
+		},
+	}
+}

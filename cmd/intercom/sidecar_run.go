@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os/user"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// runSidecar is the sidecar, until ctx ends, somebody asks it to end, or its tmux server
+// does. An error that wraps api.ErrHeld says that another one serves that server.
+func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
+	if opts.Paths.Server == "" {
+		return api.Errorf(api.CodeUsage, "no tmux server to serve").WithHint("name its socket: --server SOCKET")
+	}
+	log, err := daemon.OpenLog(opts.Paths)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	err = daemon.Run(ctx, daemon.Config{
+		Paths: opts.Paths, Version: opts.Version, Person: person(e),
+		Transport: e.Getenv("INTERCOM_TRANSPORT"), Trigger: e.Getenv("INTERCOM_TRIGGER"),
+		Log: slog.New(slog.NewTextHandler(log, nil)),
+	})
+	if errors.Is(err, tmux.ErrNoServer) {
+		return api.Errorf(api.CodeFailed, "%w", err).WithHint("start tmux first, or name another server's socket: --server SOCKET")
+	}
+	return err
+}
+
+// person is the name with which the words of this user are signed.
+func person(e env) string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return e.Getenv("USER")
+}

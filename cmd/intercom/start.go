@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+const (
+	startPause   = 10 * time.Millisecond
+	maxComplaint = 64 << 10 // bytes of old complaints that are kept
+)
+
+// start starts the sidecar at p, and returns when it answers. A sidecar that somebody else
+// starts at the same time is as good: only one of them gets the lock, and the other ends.
+func (a *app) start(ctx context.Context, p api.Paths) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for {
+		ended, complaints, err := a.spawn(p)
+		if err != nil {
+			return notStarted(err)
+		}
+		again, err := awaitAnswer(ctx, p, ended)
+		told := complaints.read()
+		complaints.file.Close()
+		switch {
+		case err == nil:
+			return nil
+		case again:
+			// Another one had the lock, and has ended since.
+		case told != nil:
+			return told
+		default:
+			return notStarted(err)
+		}
+	}
+}
+
+// awaitAnswer waits until the sidecar at p answers, or until the one that was started has
+// ended and cannot have been refused the lock. again says that it makes sense to start
+// another.
+func awaitAnswer(ctx context.Context, p api.Paths, ended <-chan error) (again bool, err error) {
+	c := &api.Client{Socket: p.Socket}
+	for {
+		_, err := c.Status(ctx)
+		if err == nil {
+			return false, nil
+		}
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return false, ctx.Err()
+			}
+			return false, fmt.Errorf("it did not answer within %v; its log may say why: %q", startTimeout, p.Log)
+		case end := <-ended:
+			if end != nil {
+				return false, fmt.Errorf("it ended at once: %w", end)
+			}
+			// It found the lock taken. Whoever has it answers soon, or ends.
+			ended = nil
+		case <-time.After(startPause):
+			if ended == nil && free(p.Lock) {
+				return true, err
+			}
+		}
+	}
+}
+
+// free reports whether nobody has the lock now.
+func free(lock string) bool {
+	look, cancel := context.WithCancel(context.Background())
+	cancel() // a look that does not wait
+	return api.WaitReleased(look, lock) == nil
+}
+
+// spawn starts our own program as the sidecar, on its own: a session and process group of
+// its own, no terminal, no directory that it keeps busy, and nothing of ours open but the
+// file that gets its complaints. The channel gets how it ended.
+func (a *app) spawn(p api.Paths) (<-chan error, complaints, error) {
+	if err := api.Private(p.State); err != nil {
+		return nil, complaints{}, err
+	}
+	exe, name := a.Executable, filepath.Base(a.Executable)
+	if exe == "" {
+		var err error
+		if exe, err = os.Executable(); err != nil {
+			return nil, complaints{}, err
+		}
+		name = "intercom"
+	}
+	told, err := openComplaints(filepath.Join(p.State, "stderr.log"))
+	if err != nil {
+		return nil, complaints{}, err
+	}
+	inheritNothing()
+	cmd := &exec.Cmd{
+		Path:        exe,
+		Args:        []string{name, "sidecar", "--server=" + p.Server},
+		Env:         a.inherited(),
+		Dir:         "/",
+		Stderr:      told.file, // the other two are /dev/null
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	if err := cmd.Start(); err != nil {
+		told.file.Close()
+		return nil, complaints{}, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	return ended, told, nil
+}
+
+// inherited is what a sidecar knows of the environment of whoever happens to start it. That
+// may be an agent with keys in its environment, or a pane that will be gone tomorrow.
+func (a *app) inherited() []string {
+	names := []string{"HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "TMUX_TMPDIR", "GOCOVERDIR"}
+	prefixes := []string{"LC_", "XDG_", "INTERCOM_"}
+	kept := []string{}
+	if a.Environ == nil {
+		return kept
+	}
+	for _, pair := range a.Environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		keep := slices.Contains(names, name) || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+		if keep && name != "INTERCOM_SERVER" {
+			kept = append(kept, pair)
+		}
+	}
+	return kept
+}
+
+// inheritNothing marks every file that we were given ourselves, beyond the standard
+// streams, to be closed in what we start: a shell that holds a lock or a pipe open on
+// descriptor 9 must not wait for the sidecar's end.
+func inheritNothing() {
+	entries, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		if fd, err := strconv.Atoi(entry.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+}
+
+// complaints is the file that sidecars of one server complain into before they have a log,
+// and when they crash.
+type complaints struct {
+	file  *os.File
+	since int64 // where those of this start begin
+}
+
+func openComplaints(path string) (complaints, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return complaints{}, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return complaints{}, err
+	}
+	c := complaints{f, info.Size()}
+	if c.since > maxComplaint && f.Truncate(0) == nil {
+		c.since = 0
+	}
+	return c, nil
+}
+
+// read is the error that a sidecar told before it ended, nil if it told none.
+func (c complaints) read() error {
+	// Not by the file's own position: the sidecar's writes move that.
+	text, err := io.ReadAll(io.NewSectionReader(c.file, c.since, maxComplaint))
+	if err != nil {
+		return nil
+	}
+	var last, hint string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if h, ok := strings.CutPrefix(line, "intercom: hint: "); ok {
+			hint = h
+		} else if line != "" {
+			last = strings.TrimPrefix(line, "intercom: error: ")
+		}
+	}
+	if last == "" {
+		return nil
+	}
+	told := api.Errorf(api.CodeNoSidecar, "the sidecar could not be started: %s", last)
+	if hint != "" {
+		return told.WithHint("%s", hint)
+	}
+	return told
+}
+
+// notStarted gives an error of the start the exit code of a missing sidecar.
+func notStarted(err error) error {
+	told := api.Errorf(api.CodeNoSidecar, "the sidecar could not be started: %w", err)
+	if inner, ok := errors.AsType[*api.Error](err); ok && inner.Hint != "" {
+		return told.WithHint("%s", inner.Hint)
+	}
+	return told
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// statusReply is what `status --json` prints.
+type statusReply struct {
+	Running bool   `json:"running"`
+	Server  string `json:"server,omitempty"`
+	Socket  string `json:"socket"`
+	*api.Status
+}
+
+func (a *app) status() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show the sidecar, the adopted panes and the chats",
+		Long: `Show the sidecar of this tmux server, the adopted panes and the chats. It starts
+nothing: without a sidecar it says so and exits 3.`,
+		Example: `  intercom status`,
+		Args:    between(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var reply statusReply
+			err := do(a, func(cmd *cobra.Command, _ []string) (statusReply, error) {
+				ctx, cancel := within(cmd.Context())
+				defer cancel()
+				c, p, running, err := a.running(ctx)
+				reply = statusReply{Running: running, Server: p.Server, Socket: p.Socket}
+				if err != nil || !running {
+					return reply, err
+				}
+				status, err := c.Status(ctx)
+				reply.Status = &status
+				return reply, err
+			}, a.showStatus)(cmd, args)
+			if err == nil && !reply.Running {
+				return exitCode(api.CodeNoSidecar.Exit())
+			}
+			return err
+		},
+	}
+}
+
+func (a *app) showStatus(r statusReply) {
+	if !r.Running {
+		a.say("no sidecar runs for %s; intercom up starts it", serverName(r.Server))
+		return
+	}
+	s := r.Status
+	a.say("sidecar %s, pid %d, since %s", plainLine(s.Version), s.PID, day(s.Started))
+	if s.Server != "" {
+		a.say("tmux    %s, by %s, %s: %s", plainLine(s.Tmux), plainLine(s.Transport), plainLine(s.Trigger), plainLine(s.Server))
+	}
+	if s.Log != "" {
+		a.say("log     %s", plainLine(s.Log))
+	}
+	if s.Held > 0 {
+		a.say("held    %d deliveries", s.Held)
+	}
+	for _, d := range s.Degraded {
+		a.say("degraded: %s", plainLine(d))
+	}
+	a.say("")
+	a.showSessions(s.Sessions)
+	if len(s.Chats) > 0 {
+		a.say("")
+		a.showChats(s.Chats)
+	}
+}
+
+func (a *app) showSessions(sessions []message.Session) {
+	if len(sessions) == 0 {
+		a.say("no pane is adopted")
+		return
+	}
+	rows := [][]string{{"PANE", "NAME", "PROFILE", "STATE", "PROGRAM", "WHY"}}
+	for _, s := range sessions {
+		rows = append(rows, []string{s.Pane, s.Name, s.Profile, string(s.State), program(s.Foreground), s.StateWhy})
+	}
+	a.table(rows)
+}
+
+func program(p message.Process) string {
+	if p.PID == 0 {
+		return p.Name
+	}
+	return fmt.Sprintf("%s (%d)", p.Name, p.PID)
+}

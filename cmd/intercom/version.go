@@ -1,0 +1,55 @@
+package main
+
+import (
+	"cmp"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+// version is set by the linker for what is built by make; what go install builds knows
+// its version by itself.
+var version string
+
+// versionReply is what `version --json` prints.
+type versionReply struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"` // of the source, "+" where it was changed
+	Go       string `json:"go"`
+	System   string `json:"system"`
+	API      string `json:"api"` // of the interface between commands and sidecar
+}
+
+func (a *app) version() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Show the version of this program",
+		Example: `  intercom version --json`,
+		Args:    between(0, 0, "no arguments"),
+		RunE: do(a, func(*cobra.Command, []string) (versionReply, error) { return built(), nil }, func(v versionReply) {
+			a.say("intercom %s (%s, %s)", v.Version, v.Go, v.System)
+		}),
+	}
+}
+
+// built is what the Go toolchain wrote into the program.
+func built() versionReply {
+	v := versionReply{Version: "unknown", Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, API: api.Version}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	v.Version = cmp.Or(version, info.Main.Version, v.Version)
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			v.Revision = s.Value + v.Revision
+		case s.Key == "vcs.modified" && s.Value == "true":
+			v.Revision += "+"
+		}
+	}
+	return v
+}

@@ -1,0 +1,622 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+func TestMain(m *testing.M) {
+	if socket := os.Getenv("API_TEST_CALL"); socket != "" {
+		callAsAnotherUser(socket)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func TestClient_everyOperationReachesItsMethod(t *testing.T) {
+	chat := message.Chat{ID: message.NewID(), Name: "c", Participants: []message.Participant{}}
+	session := message.Session{ID: message.NewID(), Name: "alice", Pane: "%1"}
+	b := &backend{
+		status:   api.Status{PID: 7, API: api.Version, Sessions: []message.Session{session}, Chats: []message.Chat{chat}},
+		sessions: []message.Session{session},
+		chats:    []message.Chat{chat},
+		sent:     api.Sent{Message: message.NewID(), Receipt: message.Receipt{State: message.Held, Reason: message.Paused}},
+		said:     api.Said{Message: message.NewID(), Deliveries: []message.ID{message.NewID()}},
+		stats:    message.Stats{Chat: chat.ID, Turns: 3, LatencyP50: 5 * time.Millisecond},
+		log:      []message.Event{{Seq: 4, Kind: "notice", Notice: "n"}},
+	}
+	c := serve(t, b)
+	ctx := t.Context()
+
+	status, err := c.Status(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, b.status, status)
+
+	require.NoError(t, c.Down(ctx))
+	assert.Equal(t, "down", b.took().name)
+
+	adopt := api.AdoptRequest{Pane: "%1", As: "line", Name: "alice", Prompt: `^> $`}
+	got, err := c.Adopt(ctx, adopt)
+	require.NoError(t, err)
+	assert.Equal(t, session, got)
+	assert.Equal(t, call{"adopt", adopt, self()}, b.took())
+
+	_, err = c.Release(ctx, api.ReleaseRequest{Pane: "alice"})
+	require.NoError(t, err)
+	assert.Equal(t, call{"release", api.ReleaseRequest{Pane: "alice"}, self()}, b.took())
+
+	_, err = c.Rename(ctx, api.RenameRequest{Pane: "%1", Name: "bob"})
+	require.NoError(t, err)
+	assert.Equal(t, call{"rename", api.RenameRequest{Pane: "%1", Name: "bob"}, self()}, b.took())
+
+	sessions, err := c.Sessions(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, b.sessions, sessions)
+
+	start := api.StartChatRequest{Panes: []string{"%1", "%2"}, Say: "a <b>\n&\u2028", Turns: 4, Set: map[string]string{"depth": "9"}}
+	_, err = c.StartChat(ctx, start)
+	require.NoError(t, err)
+	assert.Equal(t, call{"start", start, self()}, b.took())
+
+	_, err = c.Chats(ctx, true)
+	require.NoError(t, err)
+	assert.Equal(t, call{"chats", true, self()}, b.took())
+	_, err = c.Chats(ctx, false)
+	require.NoError(t, err)
+	assert.Equal(t, call{"chats", false, self()}, b.took())
+
+	for name, change := range map[string]func(context.Context, api.ChatRef) ([]message.Chat, error){
+		"stop": c.StopChat, "pause": c.PauseChat, "resume": c.ResumeChat,
+	} {
+		changed, err := change(ctx, api.ChatRef{All: true})
+		require.NoError(t, err, name)
+		assert.Equal(t, b.chats, changed, name)
+		assert.Equal(t, call{name, api.ChatRef{All: true}, self()}, b.took())
+		_, err = change(ctx, api.ChatRef{})
+		assert.Equal(t, api.CodeUsage, code(err), name)
+		_, err = change(ctx, api.ChatRef{Chat: "x", All: true})
+		assert.Equal(t, api.CodeUsage, code(err), name)
+	}
+
+	said, err := c.Say(ctx, api.SayRequest{Chat: "c", Text: "hi"})
+	require.NoError(t, err)
+	assert.Equal(t, b.said, said)
+	assert.Equal(t, call{"say", api.SayRequest{Chat: "c", Text: "hi"}, self()}, b.took())
+
+	stats, err := c.Stats(ctx, "a&b=c")
+	require.NoError(t, err)
+	assert.Equal(t, b.stats, stats)
+	assert.Equal(t, call{"stats", "a&b=c", self()}, b.took())
+
+	send := api.SendRequest{ID: message.NewID(), To: "bob", Text: "x", Wait: api.WaitAnswered, Timeout: time.Minute}
+	sent, err := c.Send(ctx, send)
+	require.NoError(t, err)
+	assert.Equal(t, b.sent, sent)
+	assert.Equal(t, call{"send", send, self()}, b.took())
+
+	q := api.LogQuery{ID: "i", Chat: "c", Search: "a b&c", Since: 7, Limit: 3}
+	events, err := c.Log(ctx, q)
+	require.NoError(t, err)
+	assert.Equal(t, b.log, events)
+	assert.Equal(t, call{"log", q, self()}, b.took())
+}
+
+func TestClient_emptyListIsAList(t *testing.T) {
+	c := serve(t, &backend{})
+	sessions, err := c.Sessions(t.Context())
+	require.NoError(t, err)
+	assert.NotNil(t, sessions, "null is no list for those who read JSON")
+}
+
+func TestClient_errorsKeepTextHintAndCode(t *testing.T) {
+	b := &backend{}
+	c := serve(t, b)
+	for code, exit := range map[api.Code]int{
+		api.CodeUsage: 2, api.CodeFailed: 1, api.CodeNotFound: 1, api.CodeRefused: 1, api.CodeHeld: 5,
+		api.CodeUncertain: 4, api.CodeTimeout: 4, api.CodeNoSidecar: 3, api.CodeVersion: 1,
+	} {
+		b.fail(fmt.Errorf("adopt %q: %w", "%1", api.Errorf(code, "no").WithHint("try %s", "this")))
+		_, err := c.Adopt(t.Context(), api.AdoptRequest{})
+		got, ok := errors.AsType[*api.Error](err)
+		require.True(t, ok, "%s: %v", code, err)
+		assert.Equal(t, `adopt "%1": no`, got.Text)
+		assert.Equal(t, "try this", got.Hint)
+		assert.Equal(t, code, got.Code)
+		assert.Equal(t, exit, got.Code.Exit())
+	}
+	b.fail(errors.New("disk full"))
+	_, err := c.Adopt(t.Context(), api.AdoptRequest{})
+	assert.Equal(t, api.CodeFailed, code(err))
+	assert.EqualError(t, err, "disk full")
+}
+
+func TestServer_refusesWhatItCannotRead(t *testing.T) {
+	c := serve(t, &backend{})
+	for name, body := range map[string]string{
+		"not JSON":       `hello`,
+		"unknown field":  `{"pane":"%1","as":"line","force":true}`,
+		"two values":     `{"pane":"%1"}{"pane":"%2"}`,
+		"another type":   `{"pane":7}`,
+		"nothing":        ``,
+		"more than 2MiB": `{"pane":"` + strings.Repeat("x", api.MaxRequest) + `"}`,
+	} {
+		resp := request(t, c.Socket, "POST", "/v1/adopt", body, api.Version)
+		var got api.Error
+		require.NoError(t, json.NewDecoder(resp.Body).Decode(&got), name)
+		assert.Equal(t, http.StatusBadRequest, resp.StatusCode, name)
+		assert.Equal(t, api.CodeUsage, got.Code, name)
+	}
+	for path, status := range map[string]int{"/": 404, "/v1/nothing": 404, "/v1/events?since=x": 400, "/v1/log?limit=-1": 400} {
+		assert.Equal(t, status, request(t, c.Socket, "GET", path, "", api.Version).StatusCode, path)
+	}
+}
+
+func TestServer_longestBodyPasses(t *testing.T) {
+	b := &backend{}
+	c := serve(t, b)
+	text := strings.Repeat("\n", message.MaxBody)
+	_, err := c.Send(t.Context(), api.SendRequest{To: "bob", Text: text})
+	require.NoError(t, err)
+	assert.Equal(t, text, b.took().req.(api.SendRequest).Text)
+}
+
+func TestServer_panicOfTheBackendIsAnError(t *testing.T) {
+	b := &backend{}
+	c := serve(t, b)
+	b.mu.Lock()
+	b.panics = true
+	b.mu.Unlock()
+	_, err := c.Adopt(t.Context(), api.AdoptRequest{})
+	assert.Equal(t, api.CodeFailed, code(err))
+	_, err = c.Status(t.Context())
+	assert.NoError(t, err, "the server goes on")
+}
+
+func TestServer_anotherVersionIsTold(t *testing.T) {
+	c := serve(t, &backend{})
+	for _, theirs := range []string{"", "0", "2"} {
+		resp := request(t, c.Socket, "GET", "/v1/sessions", "", theirs)
+		assert.Equal(t, http.StatusUpgradeRequired, resp.StatusCode)
+		assert.Equal(t, api.Version, resp.Header.Get(api.VersionHeader))
+		var got api.Error
+		require.NoError(t, json.NewDecoder(resp.Body).Decode(&got))
+		assert.Equal(t, api.CodeVersion, got.Code)
+		assert.Contains(t, got.Hint, "intercom down")
+	}
+	assert.Equal(t, http.StatusOK, request(t, c.Socket, "POST", "/v1/down", "{}", "2").StatusCode, "an update must find its way out")
+	assert.Equal(t, http.StatusOK, request(t, c.Socket, "GET", "/v1/status", "", "2").StatusCode)
+}
+
+func TestClient_anotherVersionIsTold(t *testing.T) {
+	for _, theirs := range []string{"", "2"} {
+		socket := filepath.Join(t.TempDir(), "s")
+		ln, err := net.Listen("unix", socket)
+		require.NoError(t, err)
+		h := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set(api.VersionHeader, theirs)
+			_, _ = io.WriteString(w, "{}")
+		})}
+		var done sync.WaitGroup
+		done.Go(func() { _ = h.Serve(ln) })
+		c := &api.Client{Socket: socket}
+		_, err = c.Sessions(t.Context())
+		require.Equal(t, api.CodeVersion, code(err), "%v", err)
+		told, _ := errors.AsType[*api.Error](err)
+		assert.Contains(t, told.Hint, "intercom down")
+		assert.NoError(t, c.Down(t.Context()), "the old one can be ended")
+		require.NoError(t, h.Close())
+		done.Wait()
+	}
+}
+
+func TestServer_callOutlivesTheTimeoutForReading(t *testing.T) {
+	b := &backend{block: make(chan struct{})}
+	const timeout = 20 * time.Millisecond
+	c, _ := serveWith(t, &api.Server{Backend: b, ReadTimeout: timeout})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*timeout)
+	defer cancel()
+	_, err := c.Send(ctx, api.SendRequest{To: "bob"})
+	assert.Equal(t, api.CodeTimeout, code(err), "the client's own time ends the call, not the server's for reading: %v", err)
+}
+
+func TestServer_slowRequestIsCutOff(t *testing.T) {
+	c, _ := serveWith(t, &api.Server{Backend: &backend{}, ReadTimeout: 20 * time.Millisecond})
+	conn, err := net.Dial("unix", c.Socket)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "POST /v1/adopt HTTP/1.1\r\nHost: x\r\n")
+	require.NoError(t, err)
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
+	_, err = io.ReadAll(conn)
+	assert.NoError(t, err, "the server closes the connection")
+}
+
+func TestClient_thatGoesAwayEndsTheCall(t *testing.T) {
+	b := &backend{block: make(chan struct{})}
+	c := serve(t, b)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Send(ctx, api.SendRequest{To: "bob"})
+		done <- err
+	}()
+	<-b.block
+	cancel()
+	assert.Equal(t, api.CodeUncertain, code(<-done), "the request was sent: what became of it is not known")
+	require.Eventually(t, b.cancelled, 5*time.Second, time.Millisecond, "the backend learns that nobody waits")
+}
+
+func TestClient_deadlineIsNoAnswerInTime(t *testing.T) {
+	b := &backend{block: make(chan struct{})}
+	c := serve(t, b)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := c.Send(ctx, api.SendRequest{To: "bob"})
+	assert.Equal(t, api.CodeTimeout, code(err), "%v", err)
+	assert.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+func TestEvents_streamEndsWithTheServer(t *testing.T) {
+	b := &backend{events: make(chan message.Event)}
+	c, stop := serveUntil(t, b)
+	var seen []int64
+	for event, err := range c.Events(t.Context(), 3) {
+		require.NoError(t, err)
+		seen = append(seen, event.Seq)
+		switch len(seen) {
+		case 1:
+			go func() { b.events <- message.Event{Seq: 5, Kind: "notice"} }()
+		case 2:
+			stop()
+		}
+	}
+	assert.Equal(t, []int64{4, 5}, seen)
+}
+
+func TestEvents_readerThatStopsEndsTheBackend(t *testing.T) {
+	b := &backend{events: make(chan message.Event)}
+	c := serve(t, b)
+	for _, err := range c.Events(t.Context(), 0) {
+		require.NoError(t, err)
+		break
+	}
+	require.Eventually(t, b.cancelled, 5*time.Second, time.Millisecond)
+}
+
+func TestEvents_errorOfTheBackendIsTheLastElement(t *testing.T) {
+	b := &backend{}
+	b.fail(api.Errorf(api.CodeFailed, "journal gone"))
+	c := serve(t, b)
+	var errs []error
+	for _, err := range c.Events(t.Context(), 0) {
+		errs = append(errs, err)
+	}
+	require.Len(t, errs, 2)
+	assert.NoError(t, errs[0])
+	assert.EqualError(t, errs[1], "journal gone")
+}
+
+func TestEvents_streamThatBreaksOffIsAnError(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	ln, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	var done sync.WaitGroup
+	done.Go(func() {
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = conn.Read(make([]byte, 4096))
+		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\n%s: %s\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", api.VersionHeader, api.Version)
+	})
+	var errs []error
+	for _, err := range (&api.Client{Socket: socket}).Events(t.Context(), 0) {
+		errs = append(errs, err)
+	}
+	require.Len(t, errs, 1)
+	assert.ErrorContains(t, errs[0], "broke off")
+	require.NoError(t, ln.Close())
+	done.Wait()
+}
+
+func TestServer_refusesAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run a program as another user: run the tests as root to see this one")
+	}
+	// The socket must be reachable for the other user here, so that it is the peer check
+	// that refuses, and not the directory; and so must the test program.
+	dir, err := os.MkdirTemp("/tmp", "api")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755))
+	exe := filepath.Join(dir, "exe")
+	program, err := os.ReadFile("/proc/self/exe")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(exe, program, 0o755))
+	require.NoError(t, os.Chmod(exe, 0o755))
+	socket := filepath.Join(dir, "s")
+	ln, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(socket, 0o777))
+	b := &backend{}
+	serveOn(t, &api.Server{Backend: b}, ln)
+
+	call := func(uid uint32) string {
+		cmd := exec.CommandContext(t.Context(), exe)
+		cmd.Env = []string{"API_TEST_CALL=" + socket}
+		cmd.Dir = "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	assert.Equal(t, "403 refused", call(65534))
+	assert.Empty(t, b.took().name, "nothing reached the backend")
+	assert.Equal(t, "200 ", call(0))
+	assert.Equal(t, "down", b.took().name)
+
+	// The other way round: a client does not talk to another user's listener.
+	require.NoError(t, os.Chown(dir, 65534, 65534))
+	cmd := exec.CommandContext(t.Context(), exe)
+	cmd.Env = []string{"API_TEST_CALL=client:" + socket}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Equal(t, "no_sidecar", string(out))
+}
+
+// Helpers.
+
+// callAsAnotherUser is the body of the child process: it calls past the client, or with it.
+func callAsAnotherUser(socket string) {
+	if own, ok := strings.CutPrefix(socket, "client:"); ok {
+		fmt.Print(code((&api.Client{Socket: own}).Down(context.Background())))
+		return
+	}
+	h := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}}
+	resp, err := h.Post("http://x/v1/down", "application/json", strings.NewReader("{}"))
+	if err != nil {
+		fmt.Print(err)
+		return
+	}
+	var told api.Error
+	_ = json.NewDecoder(resp.Body).Decode(&told)
+	fmt.Print(resp.StatusCode, " ", told.Code)
+}
+
+func self() api.Caller { return api.Caller{PID: os.Getpid(), UID: os.Geteuid()} }
+
+func code(err error) api.Code {
+	if e, ok := errors.AsType[*api.Error](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+func serve(t *testing.T, b api.Backend) *api.Client {
+	t.Helper()
+	c, _ := serveUntil(t, b)
+	return c
+}
+
+func serveUntil(t *testing.T, b api.Backend) (*api.Client, func()) {
+	t.Helper()
+	return serveWith(t, &api.Server{Backend: b})
+}
+
+func serveWith(t *testing.T, s *api.Server) (*api.Client, func()) {
+	t.Helper()
+	ln, err := api.Listen(filepath.Join(t.TempDir(), "run"), "x")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, ln.Release()) })
+	stop := serveOn(t, s, ln)
+	return &api.Client{Socket: ln.Addr().String()}, stop
+}
+
+func serveOn(t *testing.T, s *api.Server, ln net.Listener) func() {
+	t.Helper()
+	s.Logger = slog.New(slog.DiscardHandler)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, ln) }()
+	t.Cleanup(func() {
+		cancel()
+		assert.NoError(t, <-done)
+	})
+	return cancel
+}
+
+func request(t *testing.T, socket, method, path, body, version string) *http.Response {
+	t.Helper()
+	tr := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://x"+path, strings.NewReader(body))
+	require.NoError(t, err)
+	r.Header.Set(api.VersionHeader, version)
+	resp, err := tr.RoundTrip(r)
+	require.NoError(t, err)
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+// call is what the backend was asked.
+type call struct {
+	name string
+	req  any
+	from api.Caller
+}
+
+// backend answers what it was told to answer, and keeps the last question.
+type backend struct {
+	status   api.Status
+	sessions []message.Session
+	chats    []message.Chat
+	sent     api.Sent
+	said     api.Said
+	stats    message.Stats
+	log      []message.Event
+	block    chan struct{}      // if set, Send says on it that it waits, and waits for its context
+	events   chan message.Event // if set, the stream stays open
+
+	mu     sync.Mutex // guards what follows
+	last   call
+	err    error
+	panics bool
+	ended  bool
+}
+
+func (b *backend) take(name string, req any, from api.Caller) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last = call{name, req, from}
+	if b.panics {
+		panic("defect")
+	}
+	return b.err
+}
+
+func (b *backend) took() call {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last
+}
+
+func (b *backend) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = err
+}
+
+func (b *backend) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended = true
+}
+
+func (b *backend) cancelled() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ended
+}
+
+func (b *backend) session() message.Session {
+	if len(b.sessions) == 0 {
+		return message.Session{}
+	}
+	return b.sessions[0]
+}
+
+func (b *backend) Status(context.Context, api.Caller) (api.Status, error) { return b.status, nil }
+
+func (b *backend) Down(_ context.Context, from api.Caller) error { return b.take("down", nil, from) }
+
+func (b *backend) Adopt(_ context.Context, from api.Caller, req api.AdoptRequest) (message.Session, error) {
+	return b.session(), b.take("adopt", req, from)
+}
+
+func (b *backend) Release(_ context.Context, from api.Caller, req api.ReleaseRequest) (message.Session, error) {
+	return b.session(), b.take("release", req, from)
+}
+
+func (b *backend) Rename(_ context.Context, from api.Caller, req api.RenameRequest) (message.Session, error) {
+	return b.session(), b.take("rename", req, from)
+}
+
+func (b *backend) Sessions(_ context.Context, from api.Caller) ([]message.Session, error) {
+	return b.sessions, b.take("sessions", nil, from)
+}
+
+func (b *backend) StartChat(_ context.Context, from api.Caller, req api.StartChatRequest) (message.Chat, error) {
+	return message.Chat{}, b.take("start", req, from)
+}
+
+func (b *backend) Chats(_ context.Context, from api.Caller, ended bool) ([]message.Chat, error) {
+	return b.chats, b.take("chats", ended, from)
+}
+
+func (b *backend) StopChat(_ context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
+	return b.chats, b.take("stop", which, from)
+}
+
+func (b *backend) PauseChat(_ context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
+	return b.chats, b.take("pause", which, from)
+}
+
+func (b *backend) ResumeChat(_ context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
+	return b.chats, b.take("resume", which, from)
+}
+
+func (b *backend) Say(_ context.Context, from api.Caller, req api.SayRequest) (api.Said, error) {
+	return b.said, b.take("say", req, from)
+}
+
+func (b *backend) Stats(_ context.Context, from api.Caller, chat string) (message.Stats, error) {
+	return b.stats, b.take("stats", chat, from)
+}
+
+func (b *backend) Send(ctx context.Context, from api.Caller, req api.SendRequest) (api.Sent, error) {
+	err := b.take("send", req, from)
+	if b.block != nil {
+		close(b.block)
+		<-ctx.Done()
+		b.end()
+		return api.Sent{}, ctx.Err()
+	}
+	return b.sent, err
+}
+
+func (b *backend) Log(_ context.Context, from api.Caller, q api.LogQuery) ([]message.Event, error) {
+	return b.log, b.take("log", q, from)
+}
+
+func (b *backend) Events(ctx context.Context, from api.Caller, since int64) iter.Seq2[message.Event, error] {
+	return func(yield func(message.Event, error) bool) {
+		defer b.end()
+		err := b.take("events", since, from)
+		if !yield(message.Event{Seq: since + 1, Kind: "notice"}, nil) {
+			return
+		}
+		if err != nil {
+			yield(message.Event{}, err)
+			return
+		}
+		for {
+			select {
+			case event := <-b.events:
+				if !yield(event, nil) {
+					return
+				}
+			case <-ctx.Done():
+				yield(message.Event{}, ctx.Err())
+				return
+			}
+		}
+	}
+}

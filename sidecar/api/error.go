@@ -1,0 +1,94 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// Code says what kind of error it is. The codes are part of the contract of the API; an
+// exit code follows from each.
+type Code string
+
+// The codes.
+const (
+	CodeUsage     Code = "usage"      // the request makes no sense, whatever the state of things
+	CodeFailed    Code = "failed"     // it was tried, and did not come about
+	CodeNotFound  Code = "not_found"  // nothing has that name
+	CodeRefused   Code = "refused"    // it may not be done, or not by this caller
+	CodeHeld      Code = "held"       // accepted, and waits for a person or for a safe moment
+	CodeUncertain Code = "uncertain"  // it may or may not have come about
+	CodeTimeout   Code = "timeout"    // no answer in time
+	CodeNoSidecar Code = "no_sidecar" // made by the client: nobody listens, or not one of ours
+	CodeVersion   Code = "version"    // client and sidecar do not speak the same version
+)
+
+// Exit is the exit code of a command that ends with the error.
+func (c Code) Exit() int {
+	switch c {
+	case CodeUsage:
+		return 2
+	case CodeNoSidecar:
+		return 3
+	case CodeUncertain, CodeTimeout:
+		return 4
+	case CodeHeld:
+		return 5
+	}
+	return 1
+}
+
+func (c Code) httpStatus() int {
+	switch c {
+	case CodeUsage:
+		return http.StatusBadRequest
+	case CodeNotFound:
+		return http.StatusNotFound
+	case CodeRefused:
+		return http.StatusForbidden
+	case CodeHeld, CodeUncertain, CodeFailed:
+		return http.StatusConflict
+	case CodeTimeout:
+		return http.StatusGatewayTimeout
+	case CodeVersion:
+		return http.StatusUpgradeRequired
+	}
+	return http.StatusInternalServerError
+}
+
+// Error is an error on the wire, the same on both sides.
+type Error struct {
+	Text string `json:"error"`
+	Hint string `json:"hint,omitempty"` // the next step, where there is one
+	Code Code   `json:"code"`
+
+	cause error // of the client only: what the system said
+}
+
+// Errorf makes an error with a code. A %w operand can be unwrapped on this side of the wire.
+func Errorf(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Text: err.Error(), Code: code, cause: errors.Unwrap(err)}
+}
+
+// WithHint returns the error with a next step added to it.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	hinted := *e
+	hinted.Hint = fmt.Sprintf(format, args...)
+	return &hinted
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// Unwrap returns what caused the error, on the side of the wire where it was made.
+func (e *Error) Unwrap() error { return e.cause }
+
+// AsError returns err as it goes over the wire: the *Error that it wraps, with the text
+// of err itself, or an error of the code CodeFailed.
+func AsError(err error) *Error {
+	inner, ok := errors.AsType[*Error](err)
+	if !ok {
+		return &Error{Text: err.Error(), Code: CodeFailed, cause: err}
+	}
+	return &Error{Text: err.Error(), Hint: inner.Hint, Code: inner.Code, cause: err}
+}

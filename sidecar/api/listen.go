@@ -1,0 +1,236 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// ErrHeld is wrapped by a HeldError.
+var ErrHeld = errors.New("another sidecar serves this server")
+
+// HeldError says that another process has the lock.
+type HeldError struct {
+	Lock string
+	PID  int // of the holder; 0 if it has not written it yet
+}
+
+func (e *HeldError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("lock %q: %v", e.Lock, ErrHeld)
+	}
+	return fmt.Sprintf("lock %q: %v (pid %d)", e.Lock, ErrHeld, e.PID)
+}
+
+// Unwrap makes errors.Is(err, ErrHeld) true.
+func (e *HeldError) Unwrap() error { return ErrHeld }
+
+// Listener is the socket of a sidecar together with the lock that makes it the only one.
+// Close stops listening and removes the socket; Release gives the lock back.
+type Listener struct {
+	net.Listener
+	lock   *os.File
+	socket string
+}
+
+// Listen makes this process the sidecar called name: it takes the lock dir/name.lock for
+// as long as the process lives, or returns a *HeldError, and only then replaces
+// dir/name.sock, which can be nobody's any more, and listens there. The directory must be
+// private (see Private); it is made if it does not exist. The kernel gives the lock back
+// however the process ends, and until then the caller keeps the Listener.
+func Listen(dir, name string) (*Listener, error) {
+	if err := Private(dir); err != nil {
+		return nil, err
+	}
+	lock, err := takeLock(filepath.Join(dir, name+".lock"))
+	if err != nil {
+		return nil, err
+	}
+	socket := filepath.Join(dir, name+".sock")
+	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		lock.Close()
+		return nil, fmt.Errorf("stale socket: %w", err)
+	}
+	inner, err := net.Listen("unix", socket)
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return &Listener{Listener: inner, lock: lock, socket: socket}, nil
+}
+
+// Release gives the lock back, after Close if the listener is still open. It is the last
+// thing that a sidecar does: closing the listener alone keeps the lock, so that no other
+// starts while this one still types or writes. The lock's file stays, since whoever
+// unlinked it could unlink one that another process has just taken.
+func (l *Listener) Release() error {
+	err := l.Close()
+	if errors.Is(err, net.ErrClosed) {
+		err = nil
+	}
+	return errors.Join(err, l.lock.Close())
+}
+
+// Intact reports what is wrong if the lock's file or the socket no longer stands where it
+// was: something that clears old files has taken it away, a second sidecar could start
+// beside this one, and this one has to end before both type.
+func (l *Listener) Intact() error {
+	if err := samePlace(l.lock); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(l.socket); err != nil {
+		return fmt.Errorf("socket: %w", err)
+	}
+	return nil
+}
+
+// WaitReleased waits until nobody has the lock, which is when the sidecar that had it has
+// ended, or until ctx ends. A sidecar that starts at the very moment of a look may find the
+// lock taken by the look; who starts one has to try again anyhow.
+func WaitReleased(ctx context.Context, lock string) error {
+	for {
+		f, err := os.Open(lock)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("lock: %w", err)
+		}
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+		pid := readPID(f)
+		f.Close()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(&HeldError{Lock: lock, PID: pid}, ctx.Err())
+		case <-time.After(dialPause):
+		}
+	}
+}
+
+// takeLock opens the file, made if need be, and locks it.
+func takeLock(path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("lock: %w", err)
+		}
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			held := &HeldError{Lock: path, PID: readPID(f)}
+			f.Close()
+			return nil, held
+		}
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("lock %q: %w", path, err)
+		}
+		if samePlace(f) != nil {
+			// Unlinked between the two calls: what is locked is a file that nobody else finds.
+			f.Close()
+			continue
+		}
+		if err := writePID(f); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("lock: %w", err)
+		}
+		return f, nil
+	}
+}
+
+// samePlace reports an error unless the name of f still leads to it.
+func samePlace(f *os.File) error {
+	mine, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("lock: %w", err)
+	}
+	there, err := os.Lstat(f.Name())
+	if err != nil {
+		return fmt.Errorf("lock: %w", err)
+	}
+	if !os.SameFile(mine, there) {
+		return fmt.Errorf("lock %q: another file stands there now", f.Name())
+	}
+	return nil
+}
+
+func writePID(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+func readPID(f *os.File) int {
+	text, err := io.ReadAll(io.LimitReader(f, 32))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// Private makes sure that dir is a real directory of this user that nobody else can look
+// into (0700), in a parent where nobody else can replace it, and makes both if they do not
+// exist. It changes nothing that exists: a directory that somebody opened to others may
+// have been used by them already. An error wraps an *Error with a hint.
+func Private(dir string) error {
+	parent := filepath.Dir(dir)
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return Errorf(CodeFailed, "directory %q: %w", dir, err).
+			WithHint("set XDG_RUNTIME_DIR and XDG_STATE_HOME to directories of your own")
+	}
+	info, err := os.Stat(parent)
+	if err != nil {
+		return Errorf(CodeFailed, "directory %q: %w", parent, err)
+	}
+	if uid := owner(info); uid != os.Geteuid() && uid != 0 {
+		return Errorf(CodeRefused, "directory %q belongs to user %d", parent, uid).
+			WithHint("set XDG_RUNTIME_DIR to a directory of your own")
+	}
+	if info.Mode()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0 {
+		return Errorf(CodeRefused, "directory %q may be written by others (%v)", parent, info.Mode()).
+			WithHint("chmod go-w %q", parent)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return Errorf(CodeFailed, "directory: %w", err)
+	}
+	info, err = os.Lstat(dir)
+	if err != nil {
+		return Errorf(CodeFailed, "directory: %w", err)
+	}
+	switch uid := owner(info); {
+	case !info.IsDir():
+		return Errorf(CodeRefused, "%q is not a directory (%v)", dir, info.Mode()).
+			WithHint("somebody else may have put it there; look at it, then remove it")
+	case uid != os.Geteuid():
+		return Errorf(CodeRefused, "directory %q belongs to user %d", dir, uid).
+			WithHint("set XDG_RUNTIME_DIR to a directory of your own")
+	case info.Mode().Perm() != 0o700:
+		return Errorf(CodeRefused, "directory %q is open to others (%v)", dir, info.Mode()).
+			WithHint("chmod 700 %q", dir)
+	}
+	return nil
+}
+
+func owner(info fs.FileInfo) int {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return -1
+}

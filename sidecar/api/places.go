@@ -1,0 +1,100 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	// maxSocketPath is the shortest of all systems' limits for the path of a unix socket,
+	// with its closing zero.
+	maxSocketPath = 104
+	// maxKeyName is how much of the name of a tmux socket goes into the key. What is cut
+	// off still counts, in the hash.
+	maxKeyName = 32
+)
+
+// Paths are the places of one sidecar.
+type Paths struct {
+	Server  string // socket of the tmux server, canonical; "" for headless
+	Key     string // what is different from server to server in the names below
+	Runtime string // directory of Socket and Lock, 0700
+	Socket  string // less than 104 bytes long
+	Lock    string // never unlinked
+	State   string // directory of the journal and Log, 0700
+	Log     string
+}
+
+// Places computes the places of the sidecar that serves the tmux server at the given
+// socket, or with "" of the one that serves none, from the environment that getenv tells.
+// Two paths that lead to the same socket have the same places: two sidecars for one server
+// would type twice. It makes nothing. An error wraps an *Error with a hint.
+func Places(getenv func(string) string, server string) (Paths, error) {
+	p := Paths{Key: "headless"}
+	if server != "" {
+		canonical, err := canonicalSocket(server)
+		if err != nil {
+			return Paths{}, Errorf(CodeUsage, "tmux socket %q: %w", server, err)
+		}
+		p.Server = canonical
+		p.Key = serverKey(canonical)
+	}
+	// The specification of these variables says that a relative path is to be ignored.
+	runtime := getenv("XDG_RUNTIME_DIR")
+	if !filepath.IsAbs(runtime) {
+		runtime = fmt.Sprintf("/tmp/intercom-%d", os.Geteuid())
+	}
+	state := getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		home := getenv("HOME")
+		if !filepath.IsAbs(home) {
+			return Paths{}, Errorf(CodeUsage, "no place for the journal: neither XDG_STATE_HOME nor HOME is an absolute path").
+				WithHint("set HOME")
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	p.Runtime = filepath.Join(runtime, "intercom")
+	p.Socket = filepath.Join(p.Runtime, p.Key+".sock")
+	p.Lock = filepath.Join(p.Runtime, p.Key+".lock")
+	p.State = filepath.Join(state, "intercom", p.Key)
+	p.Log = filepath.Join(p.State, "sidecar.log")
+	if len(p.Socket) >= maxSocketPath {
+		return Paths{}, Errorf(CodeUsage, "path of the socket %q has %d bytes, a socket's may have %d", p.Socket, len(p.Socket), maxSocketPath-1).
+			WithHint("set XDG_RUNTIME_DIR to a shorter path")
+	}
+	return p, nil
+}
+
+// canonicalSocket resolves the directory of a socket. The socket itself may be gone, and
+// so may the directory: then the path stands as it is.
+func canonicalSocket(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if whole, err := filepath.EvalSymlinks(path); err == nil {
+		return whole, nil
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path)), nil
+	}
+	return path, nil
+}
+
+// serverKey names a tmux server in the names of files: the name of its socket, for people,
+// and a hash of the whole path, since many servers are called "default".
+func serverKey(socket string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, filepath.Base(socket))
+	sum := sha256.Sum256([]byte(socket))
+	return name[:min(len(name), maxKeyName)] + "-" + hex.EncodeToString(sum[:4])
+}

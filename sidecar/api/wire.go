@@ -1,0 +1,174 @@
+// Package api is the boundary of the sidecar: the wire types, an HTTP server over a unix
+// socket that asks the kernel who calls, and the one client that every command uses.
+//
+// The server holds no state of its own. It starts one goroutine for each connection, by
+// net/http, and one that waits for the end of Serve's context; both have ended when Serve
+// returns. Whatever a request means is decided behind Backend, by whoever owns that state.
+// A Listener owns the socket and the lock for as long as its process lives. A Client owns
+// nothing between two calls.
+package api
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Version is the version of this interface. It goes with every request and every reply
+// in the header VersionHeader, and grows only when one side could misunderstand the
+// other; what is merely added leaves it as it is.
+const Version = "1"
+
+// VersionHeader is the header that carries Version.
+const VersionHeader = "Intercom-Version"
+
+// MaxRequest is the most bytes that a request may have: 2 MiB for a body of
+// message.MaxBody in which JSON writes every byte as two, and room for the rest.
+const MaxRequest = 2*message.MaxBody + 64<<10
+
+// Caller is who sent a request, as the kernel tells it.
+type Caller struct {
+	PID int // 0 where the system does not tell
+	UID int
+}
+
+// Backend is what the server serves. Its methods are called from many goroutines at once.
+// An *Error that they return reaches the client as it is; any other error reaches it with
+// the code CodeFailed.
+type Backend interface {
+	Status(ctx context.Context, from Caller) (Status, error)
+	// Down asks the sidecar to end. It returns at once; the reply is sent before the end.
+	Down(ctx context.Context, from Caller) error
+
+	Adopt(ctx context.Context, from Caller, req AdoptRequest) (message.Session, error)
+	Release(ctx context.Context, from Caller, req ReleaseRequest) (message.Session, error)
+	Rename(ctx context.Context, from Caller, req RenameRequest) (message.Session, error)
+	// Sessions lists the sessions that are present, oldest first.
+	Sessions(ctx context.Context, from Caller) ([]message.Session, error)
+
+	StartChat(ctx context.Context, from Caller, req StartChatRequest) (message.Chat, error)
+	// Chats lists the chats that go on, or with ended those that have ended, oldest first.
+	Chats(ctx context.Context, from Caller, ended bool) ([]message.Chat, error)
+	// StopChat, PauseChat and ResumeChat return the chats that they changed.
+	StopChat(ctx context.Context, from Caller, which ChatRef) ([]message.Chat, error)
+	PauseChat(ctx context.Context, from Caller, which ChatRef) ([]message.Chat, error)
+	ResumeChat(ctx context.Context, from Caller, which ChatRef) ([]message.Chat, error)
+	Say(ctx context.Context, from Caller, req SayRequest) (Said, error)
+	Stats(ctx context.Context, from Caller, chat string) (message.Stats, error)
+
+	// Send hands one message to one peer, and returns when the delivery has reached
+	// req.Wait or a final state, or when req.Timeout has passed: then with the receipt
+	// reached so far and no error. An error means that nothing was sent.
+	Send(ctx context.Context, from Caller, req SendRequest) (Sent, error)
+	// Log lists what happened, oldest first.
+	Log(ctx context.Context, from Caller, q LogQuery) ([]message.Event, error)
+	// Events yields what happened after the event number since and then what happens, as
+	// it happens, until ctx ends or the reader stops. A negative since means from now on.
+	// It yields an error only as its last element.
+	Events(ctx context.Context, from Caller, since int64) iter.Seq2[message.Event, error]
+}
+
+// Status is what a sidecar says of itself.
+type Status struct {
+	PID       int               `json:"pid"`
+	Version   string            `json:"version"`          // of the program
+	API       string            `json:"api"`              // Version
+	Server    string            `json:"server,omitempty"` // the tmux server's socket; "" for headless
+	Tmux      string            `json:"tmux,omitempty"`   // version of that server
+	TmuxPID   int               `json:"tmux_pid,omitempty"`
+	Transport string            `json:"transport,omitempty"` // process or control
+	Trigger   string            `json:"trigger,omitempty"`   // inotify, polling or output
+	Started   time.Time         `json:"started"`
+	Journal   string            `json:"journal,omitempty"` // path of the database
+	Log       string            `json:"log,omitempty"`     // path of the log
+	Sessions  []message.Session `json:"sessions"`
+	Chats     []message.Chat    `json:"chats"`
+	Held      int               `json:"held"`               // deliveries that wait for a person or a safe moment
+	Degraded  []string          `json:"degraded,omitempty"` // what does not work as it should, in words
+}
+
+// AdoptRequest names a pane that may be read and typed into from now on.
+type AdoptRequest struct {
+	Pane   string `json:"pane"`             // %7
+	As     string `json:"as"`               // the profile: line or line-paste
+	Name   string `json:"name,omitempty"`   // "" lets the sidecar make one from the program
+	Prompt string `json:"prompt,omitempty"` // RE2 of the prompt; "" learns it from the screen
+}
+
+// ReleaseRequest names a session, by pane, name or id, whose pane is neither read nor
+// typed into any longer.
+type ReleaseRequest struct {
+	Pane string `json:"pane"`
+}
+
+// RenameRequest gives a session, found by pane, name or id, another name.
+type RenameRequest struct {
+	Pane string `json:"pane"`
+	Name string `json:"name"` // [A-Za-z0-9._-]{1,64}
+}
+
+// StartChatRequest begins a chat among two or more sessions, each given by pane, name or
+// id, which are numbered in this order from 1.
+type StartChatRequest struct {
+	Panes []string          `json:"panes"`
+	Name  string            `json:"name,omitempty"`
+	Say   string            `json:"say,omitempty"`   // a person's first words, to all but the first
+	Turns int               `json:"turns,omitempty"` // the chat ends after so many turns; 0 is no end
+	Set   map[string]string `json:"set,omitempty"`   // see Settings
+}
+
+// ChatRef names one chat, by id, its short form or name, or all that go on.
+type ChatRef struct {
+	Chat string `json:"chat,omitempty"`
+	All  bool   `json:"all,omitempty"`
+}
+
+// SayRequest is a person's words into a chat.
+type SayRequest struct {
+	Chat string `json:"chat"`
+	Text string `json:"text"`
+}
+
+// Said is what became of a SayRequest.
+type Said struct {
+	Message    message.ID   `json:"message"`
+	Deliveries []message.ID `json:"deliveries"`
+}
+
+// Wait is the state that the sender of a message waits for.
+type Wait string
+
+// What may be waited for.
+const (
+	WaitSubmitted Wait = "submitted"
+	WaitAnswered  Wait = "answered"
+)
+
+// SendRequest is one message to one peer.
+type SendRequest struct {
+	ID   message.ID `json:"id,omitempty"` // makes a repetition harmless; "" lets the sidecar make one
+	To   string     `json:"to"`           // a session, by pane, name or id
+	Text string     `json:"text"`         // at most message.MaxBody bytes of valid UTF-8
+	// Wait is the state to wait for; "" is WaitSubmitted. What is held is waited for too: it
+	// may be let go in time.
+	Wait    Wait          `json:"wait,omitempty"`
+	Timeout time.Duration `json:"timeout_ns"` // how long to wait; 0 waits for nothing
+}
+
+// Sent is what became of a SendRequest.
+type Sent struct {
+	Message  message.ID      `json:"message"`
+	Delivery message.ID      `json:"delivery"`
+	Receipt  message.Receipt `json:"receipt"` // the last one
+}
+
+// LogQuery chooses among what happened. Each field that is set narrows the choice.
+type LogQuery struct {
+	ID     string // of a message, delivery or chat, also in its short form
+	Chat   string // by id, its short form or name
+	Search string // words that stand in a body
+	Since  int64  // only what has a greater number
+	Limit  int    // at most so many, the latest; 0 lets the sidecar choose
+}

@@ -1,0 +1,261 @@
+package daemon_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// TestMain makes the test program the persona too: a pane runs it with this variable set.
+func TestMain(m *testing.M) {
+	if os.Getenv("INTERCOM_TEST_PERSONA") != "" {
+		os.Exit(persona.Main(os.Args[1:]))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// rig is a whole sidecar in this process, serving a private tmux server with personas in
+// real panes.
+type rig struct {
+	*tmuxtest.Server
+	t      testing.TB
+	dir    string
+	cfg    daemon.Config
+	client *api.Client
+	end    func() error // ends the sidecar and tells how it ended
+	logs   *strings.Builder
+}
+
+// option changes how a rig is set up.
+type option func(*daemon.Config)
+
+// newRig starts a server of the newest version at hand that is the system's kind, and a
+// sidecar for it.
+func newRig(t testing.TB, opts ...option) *rig {
+	return newRigOn(t, tmuxtest.Versions(t)[0], opts...)
+}
+
+// newRigOn is newRig on a chosen version of tmux.
+func newRigOn(t testing.TB, v tmuxtest.Version, opts ...option) *rig {
+	r := &rig{Server: tmuxtest.NewServer(t, v), t: t}
+	var err error
+	r.dir, err = os.MkdirTemp("", "ic") // short: a socket's path is at most 104 bytes
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(r.dir) })
+	require.NoError(t, os.Mkdir(filepath.Join(r.dir, "run"), 0o700))
+	paths, err := api.Places(r.getenv, r.Socket)
+	require.NoError(t, err)
+	r.cfg = daemon.Config{
+		Paths: paths, Tmux: v.Bin, Version: "test", Person: "tester", Log: slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelInfo})),
+	}
+	for _, opt := range opts {
+		opt(&r.cfg)
+	}
+	r.client = &api.Client{Socket: paths.Socket}
+	r.start()
+	return r
+}
+
+// start runs the sidecar; its end comes with the test's, if not before.
+func (r *rig) start() {
+	r.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	cfg := r.cfg
+	cfg.Ready = func() { close(ready) }
+	go func() { ended <- daemon.Run(ctx, cfg) }()
+	select {
+	case <-ready:
+	case err := <-ended:
+		cancel()
+		require.NoError(r.t, err, "start the sidecar")
+	}
+	var told error
+	done := false
+	r.end = func() error {
+		if !done {
+			cancel()
+			told, done = <-ended, true
+		}
+		return told
+	}
+	end := r.end
+	r.t.Cleanup(func() { _ = end() })
+}
+
+func (r *rig) getenv(name string) string {
+	return map[string]string{
+		"HOME": r.dir, "XDG_RUNTIME_DIR": filepath.Join(r.dir, "run"), "XDG_STATE_HOME": filepath.Join(r.dir, "state"),
+	}[name]
+}
+
+// agent is a persona in a pane.
+type agent struct {
+	*rig
+	name, pane, log, control string
+	prompt                   string
+	session                  message.Session
+}
+
+// line starts a line persona in a pane of its own and waits until it reads keys. It is not
+// adopted yet.
+func (r *rig) line(name string, flags ...string) *agent {
+	r.t.Helper()
+	a := &agent{rig: r, name: name, log: filepath.Join(r.dir, name+".jsonl"), control: filepath.Join(r.dir, name+".ctl"), prompt: strings.ToLower(name) + "> "}
+	self, err := os.Executable()
+	require.NoError(r.t, err)
+	args := append([]string{
+		"INTERCOM_TEST_PERSONA=1", self, "line", "--name", name, "--prompt", a.prompt, "--log", a.log, "--control", a.control,
+	}, flags...)
+	a.pane = r.NewPane("env", args...)
+	tmuxtest.WaitFor(r.t, name+" reads keys", func() bool { return a.count(persona.EventReady) > 0 })
+	return a
+}
+
+// adopted is line, adopted.
+func (r *rig) adopted(name string, flags ...string) *agent {
+	r.t.Helper()
+	a := r.line(name, flags...)
+	as := "line"
+	if slices.Contains(flags, "--bracketed") {
+		as = "line-paste"
+	}
+	a.adopt(as)
+	return a
+}
+
+func (a *agent) adopt(as string) {
+	a.t.Helper()
+	var err error
+	a.session, err = a.client.Adopt(a.t.Context(), api.AdoptRequest{Pane: a.pane, As: as, Name: a.name})
+	require.NoError(a.t, err, "adopt %s", a.name)
+}
+
+// records is all that the persona logged.
+func (a *agent) records() []persona.Record {
+	records, err := persona.ReadLog(a.log)
+	if err != nil && !os.IsNotExist(err) {
+		a.t.Logf("log of %s: %v", a.name, err)
+	}
+	return records
+}
+
+// texts are the texts of the persona's records of one kind, in order.
+func (a *agent) texts(event string) (all []string) {
+	for _, r := range a.records() {
+		if r.Event == event {
+			all = append(all, r.Text)
+		}
+	}
+	return all
+}
+
+func (a *agent) received() []string { return a.texts(persona.EventReceived) }
+func (a *agent) said() []string     { return a.texts(persona.EventSaid) }
+func (a *agent) count(event string) (n int) {
+	for _, r := range a.records() {
+		if r.Event == event {
+			n++
+		}
+	}
+	return n
+}
+
+// bytes is everything that came to the persona from its terminal.
+func (a *agent) bytes() []byte {
+	var all []byte
+	for _, r := range a.records() {
+		if r.Event == persona.EventRead {
+			all = append(all, r.Bytes...)
+		}
+	}
+	return all
+}
+
+// do gives the persona a command behind its terminal's back.
+func (a *agent) do(format string, args ...any) {
+	a.t.Helper()
+	command := fmt.Sprintf(format, args...)
+	before := a.count(persona.EventCommand)
+	require.NoError(a.t, persona.Control(a.control, command))
+	tmuxtest.WaitFor(a.t, a.name+" took "+command, func() bool { return a.count(persona.EventCommand) > before })
+}
+
+// screen is what the pane shows.
+func (a *agent) screen() string { return a.Run("capture-pane", "-p", "-J", "-S", "-", "-t", a.pane) }
+
+// chat starts a chat among agents; set is a list of KEY=VALUE.
+func (r *rig) chat(agents []*agent, set ...string) message.Chat {
+	r.t.Helper()
+	req := api.StartChatRequest{Set: map[string]string{}}
+	for _, a := range agents {
+		req.Panes = append(req.Panes, a.pane)
+	}
+	for _, pair := range set {
+		key, value, _ := strings.Cut(pair, "=")
+		req.Set[key] = value
+	}
+	chat, err := r.client.StartChat(r.t.Context(), req)
+	require.NoError(r.t, err, "start chat")
+	return chat
+}
+
+// say puts a person's words into a chat.
+func (r *rig) say(chat message.Chat, text string) {
+	r.t.Helper()
+	_, err := r.client.Say(r.t.Context(), api.SayRequest{Chat: string(chat.ID), Text: text})
+	require.NoError(r.t, err, "say")
+}
+
+// send sends one message and waits for what becomes of it.
+func (r *rig) send(to *agent, text string, wait api.Wait, timeout time.Duration) message.Receipt {
+	r.t.Helper()
+	sent, err := r.client.Send(r.t.Context(), api.SendRequest{To: to.pane, Text: text, Wait: wait, Timeout: timeout})
+	require.NoError(r.t, err, "send")
+	return sent.Receipt
+}
+
+// receipts are all receipts of the sidecar so far, in order.
+func (r *rig) receipts() (all []message.Receipt) {
+	r.t.Helper()
+	since := int64(0)
+	for {
+		events, err := r.client.Log(r.t.Context(), api.LogQuery{Since: since, Limit: 1000})
+		require.NoError(r.t, err)
+		for _, e := range events {
+			if e.Receipt != nil {
+				all = append(all, *e.Receipt)
+			}
+		}
+		return all
+	}
+}
+
+// waitFor waits for a condition with the patience of the rig's tests.
+func (r *rig) waitFor(what string, cond func() bool) {
+	r.t.Helper()
+	tmuxtest.WaitFor(r.t, what, cond)
+}
+
+// testWriter writes a log into the test's own.
+type testWriter struct{ t testing.TB }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Log(strings.TrimRight(string(p), "\n"))
+	return len(p), nil
+}

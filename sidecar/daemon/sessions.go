@@ -1,0 +1,212 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// Options of a pane that say which session lives in it. They go with the pane, so that
+// they outlive the sidecar.
+const (
+	sessionOption = "@intercom-session"
+	nameOption    = "@intercom-name"
+	agentOption   = "@intercom-agent"
+)
+
+// Status says how the sidecar is.
+func (s *sidecar) Status(ctx context.Context, _ api.Caller) (api.Status, error) {
+	snap := s.relay.Snapshot()
+	info := s.client.Info()
+	st := api.Status{
+		PID: os.Getpid(), Version: s.cfg.Version, API: api.Version, Server: s.cfg.Paths.Server, Tmux: info.Version, TmuxPID: info.PID,
+		Transport: info.Transport, Trigger: s.client.Trigger(), Started: s.started, Journal: s.journal.Path(), Log: s.cfg.Paths.Log,
+		Sessions: snap.Sessions(), Chats: snap.Chats(),
+	}
+	if notice := s.journal.Notice(); notice != "" {
+		st.Degraded = append(st.Degraded, notice)
+	}
+	left, err := s.journal.Restore(ctx)
+	if err != nil {
+		return st, err
+	}
+	for _, p := range left.Pending {
+		if p.Last.State == message.Held {
+			st.Held++
+		}
+	}
+	return st, nil
+}
+
+// Down ends the sidecar.
+func (s *sidecar) Down(_ context.Context, from api.Caller) error {
+	if err := s.personOnly(from, "end the sidecar"); err != nil {
+		return err
+	}
+	s.log.Info("asked to end", "by", from.PID)
+	s.down()
+	return nil
+}
+
+// Adopt takes a pane on.
+func (s *sidecar) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequest) (message.Session, error) {
+	if err := s.personOnly(from, "adopt a pane"); err != nil {
+		return message.Session{}, err
+	}
+	if req.As == "" {
+		return message.Session{}, api.Errorf(api.CodeUsage, "say what kind of program it is").WithHint("--as line, or --as line-paste for one that has bracketed paste on")
+	}
+	if req.Name != "" {
+		if err := registry.CheckName(req.Name); err != nil {
+			return message.Session{}, api.Errorf(api.CodeUsage, "%w", err)
+		}
+	}
+	if old, err := s.relay.Snapshot().Find(req.Pane); err == nil && old.Pane == req.Pane {
+		return message.Session{}, api.Errorf(api.CodeRefused, "pane %s is adopted already, as %q", req.Pane, old.Name).
+			WithHint("intercom release %s", req.Pane)
+	}
+	session, err := s.panes.Adopt(ctx, pane.Request{Pane: req.Pane, Profile: req.As, Prompt: req.Prompt})
+	if err != nil {
+		return message.Session{}, refusal(err)
+	}
+	session.ID, session.Name, session.Adopted = message.NewID(), req.Name, s.now()
+	if session.Name == "" {
+		session.Name = session.Foreground.Name
+	}
+	if registry.CheckName(session.Name) != nil {
+		session.Name = ""
+	}
+	if session, err = s.relay.Adopt(ctx, session); err != nil {
+		return message.Session{}, wire(err)
+	}
+	if err := s.panes.Start(ctx, session); err != nil {
+		if gone := s.relay.Gone(ctx, session.ID, message.PaneMissing); gone != nil {
+			s.log.Warn("take the adoption back", "pane", session.Pane, "err", gone)
+		}
+		return message.Session{}, wire(err)
+	}
+	s.mark(ctx, session)
+	return session, nil
+}
+
+// mark writes who lives in the pane into the pane's own options.
+func (s *sidecar) mark(ctx context.Context, session message.Session) {
+	err := s.client.SetPaneOptions(ctx, session.Pane, map[string]string{
+		sessionOption: string(session.ID), nameOption: session.Name, agentOption: session.Profile,
+	})
+	if err != nil {
+		s.log.Warn("mark pane", "pane", session.Pane, "err", err)
+	}
+}
+
+// Release gives a pane back.
+func (s *sidecar) Release(ctx context.Context, from api.Caller, req api.ReleaseRequest) (message.Session, error) {
+	if err := s.personOnly(from, "release a pane"); err != nil {
+		return message.Session{}, err
+	}
+	session, err := s.relay.Snapshot().Find(req.Pane)
+	if err != nil {
+		return message.Session{}, wire(err)
+	}
+	answer, err := s.relay.Do(ctx, relay.Release{By: s.by(from), Session: string(session.ID)})
+	if err != nil {
+		return message.Session{}, wire(err)
+	}
+	if err := s.client.SetPaneOptions(ctx, session.Pane, map[string]string{sessionOption: "", nameOption: "", agentOption: ""}); err != nil && !errors.Is(err, tmux.ErrNoPane) {
+		s.log.Warn("unmark pane", "pane", session.Pane, "err", err)
+	}
+	return answer.Session, nil
+}
+
+// Rename gives a session another name.
+func (s *sidecar) Rename(ctx context.Context, from api.Caller, req api.RenameRequest) (message.Session, error) {
+	answer, err := s.relay.Do(ctx, relay.Rename{By: s.by(from), Session: req.Pane, Name: req.Name})
+	if err != nil {
+		return message.Session{}, wire(err)
+	}
+	s.mark(ctx, answer.Session)
+	return answer.Session, nil
+}
+
+// Sessions lists who is here.
+func (s *sidecar) Sessions(context.Context, api.Caller) ([]message.Session, error) {
+	return s.relay.Snapshot().Sessions(), nil
+}
+
+// by says who called: the session in whose pane the caller runs, or a person. It goes by
+// the caller's processes, never by what the caller says.
+func (s *sidecar) by(from api.Caller) relay.By {
+	if session, ok := s.callerSession(from); ok {
+		return relay.By{Session: session.ID}
+	}
+	return relay.By{Name: s.cfg.Person}
+}
+
+// callerSession finds the session below whose pane's process the caller runs. A caller of
+// whom the system tells nothing is not taken for a person.
+func (s *sidecar) callerSession(from api.Caller) (message.Session, bool) {
+	if from.PID == 0 {
+		return message.Session{}, false // the system never tells
+	}
+	line, err := tmux.Ancestors(from.PID)
+	if errors.Is(err, tmux.ErrUnsupported) {
+		return message.Session{}, false
+	}
+	if err != nil {
+		return message.Session{Name: "a process that has ended"}, true
+	}
+	sessions := s.relay.Snapshot().Sessions()
+	for _, proc := range append(line, tmux.Process{PID: from.PID}) {
+		for _, session := range sessions {
+			if proc.PID == session.PaneProc.PID || proc.PID == session.Foreground.PID {
+				return session, true
+			}
+		}
+	}
+	return message.Session{}, false
+}
+
+// personOnly refuses what only a person may do to a caller that an agent started.
+func (s *sidecar) personOnly(from api.Caller, what string) error {
+	session, agent := s.callerSession(from)
+	if !agent {
+		return nil
+	}
+	s.log.Warn("refused to an agent", "what", what, "session", session.Name, "pid", from.PID)
+	return api.Errorf(api.CodeRefused, "%s: only a person may, and this runs inside %q", what, session.Name).
+		WithHint("do it from a pane that is not adopted")
+}
+
+// refusal puts a pane's refusal on the wire, with its hint.
+func refusal(err error) error {
+	if r, ok := errors.AsType[*pane.Refusal](err); ok {
+		return api.Errorf(api.CodeRefused, "%w", r).WithHint("%s", r.Hint)
+	}
+	return wire(err)
+}
+
+// wire gives the errors of the relay and the registry their codes.
+func wire(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, registry.ErrUnknown), errors.Is(err, registry.ErrEnded):
+		return api.Errorf(api.CodeNotFound, "%w", err).WithHint("intercom status lists who is here")
+	case errors.Is(err, registry.ErrAmbiguous):
+		return api.Errorf(api.CodeUsage, "%w", err).WithHint("give the whole id")
+	case errors.Is(err, relay.ErrInChat):
+		return api.Errorf(api.CodeRefused, "%w", err).WithHint("intercom chat stop ends it")
+	case errors.Is(err, relay.ErrPersonOnly), errors.Is(err, relay.ErrStopped), errors.Is(err, relay.ErrAdopted):
+		return api.Errorf(api.CodeRefused, "%w", err)
+	case errors.Is(err, relay.ErrRequest):
+		return api.Errorf(api.CodeUsage, "%w", err)
+	}
+	return err
+}
