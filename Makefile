@@ -1,0 +1,76 @@
+# tmux-intercom; `make help` lists what it can do.
+#   make install PREFIX=/usr DESTDIR=/tmp/root
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+# How long `make fuzz` spends on each target, which benchmarks `make bench` runs, which tests `make long` runs.
+FUZZTIME ?= 30s
+BENCH    ?= .
+LONG     ?= .
+
+# A dependency that asks for a newer Go is refused, not served with a downloaded one.
+export GOTOOLCHAIN = local
+
+LDFLAGS   = -s -w -X main.version=$(VERSION)
+GO_BUILD  = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
+PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+
+.PHONY: build install demo test lint lab long bench fuzz teeth conformance pictures dist clean help ensure
+
+build: ## build bin/intercom
+	$(GO_BUILD) -o bin/intercom ./cmd/intercom
+
+install: build ## install intercom below $(DESTDIR)$(PREFIX)/bin
+	install -d '$(DESTDIR)$(PREFIX)/bin'
+	install -m 0755 bin/intercom '$(DESTDIR)$(PREFIX)/bin/intercom'
+
+demo: ensure build ## two programs in two panes of a private tmux server talk to each other
+	bin/intercom demo
+
+test: ensure ## all tests but the long ones, on real tmux servers of their own
+	$(GO) test -timeout 5m ./...
+
+lint: ## formatting, go vet, staticcheck, shellcheck, a tidy go.mod
+	GO='$(GO)' .ci/lint
+
+lab: ## the real agents (none of their tests is here yet)
+	@echo 'skipped: there is no lab yet; this version speaks with line programs only, and make test covers those'
+
+long: ensure ## every test at its full length (LONG=regexp picks some)
+	INTERCOM_LONG=1 $(GO) test -count=1 -timeout 60m -run '$(LONG)' ./...
+
+bench: ensure ## the benchmarks (BENCH=regexp picks some)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 30m ./...
+
+fuzz: ## each fuzz target for FUZZTIME
+	GO='$(GO)' .ci/fuzz '$(FUZZTIME)'
+
+teeth: ensure ## each safety gate switched off in turn: which test goes red
+	@$(GO) test -tags teeth -list '^TestTeeth' ./cmd/intercom | grep -q '^TestTeeth' || \
+		{ echo 'teeth: cmd/intercom has no TestTeeth, nothing was tried' >&2; exit 1; }
+	$(GO) test -tags teeth -run TestTeeth -v -count=1 -timeout 30m ./cmd/intercom
+
+conformance: ## write docs/conformance/README.md anew from the names of the tests
+	$(GO) test -count=1 -run '^TestConformance' ./cmd/intercom -update
+
+pictures: ## pictures for the documentation (none are made yet)
+	@echo 'pictures: nothing to draw yet: there is no face beside the command line, and the README shows its output as text' >&2; exit 1
+
+dist: ## cross-compiled binaries and their checksums, in dist/
+	rm -rf dist && mkdir dist
+	set -e; for p in $(PLATFORMS); do \
+		echo "dist/intercom-$(VERSION)-$${p%/*}-$${p#*/}"; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} $(GO_BUILD) -o "dist/intercom-$(VERSION)-$${p%/*}-$${p#*/}" ./cmd/intercom; \
+	done
+	cd dist && { sha256sum intercom-* 2>/dev/null || shasum -a 256 intercom-*; } > SHA256SUMS
+
+clean: ## remove bin/ and dist/
+	rm -rf bin dist
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+ensure:
+	@.ci/ensure
