@@ -7,12 +7,11 @@ import (
 )
 
 const (
-	commonMax  = 48 // a line that stands in the log more often tells little of a place
-	candidates = 24 // places looked at closely
-	placesMax  = 4_000
-	workMax    = 8 << 20 // lines compared to find a place, at most, where no line is rare
+	commonMax  = 48      // a line that stands in the log more often tells little of a place
+	candidates = 24      // places looked at closely
+	workMax    = 1 << 20 // lines compared to find a place, at most, where no line is rare
 	smallMax   = 50      // a capture this short has not outrun any history
-	weakInk    = 8       // text this short stands in two places by chance
+	weakInk    = 4       // text shorter than this stands in two places by chance
 )
 
 // fit is where a capture agrees with the log: its lines from `at` on follow the log's
@@ -28,14 +27,14 @@ type fit struct {
 // from the first line of one of them; lines of the log above a capture went with the
 // history or were not captured, lines of the log below it were erased.
 type place struct {
-	shift          int
-	same, other    int // lines with text that agree; lines that do not, or were erased
-	oldSame        int // the same of old lines alone
-	oldOther       int
-	oldInk         int // bytes of text in the old lines that agree
-	lastOld        int // the last old line that agrees, or -1
-	oldEndsSame    bool
-	overlapsOldOne bool
+	shift       int
+	once        int // lines with text that agree and stand nowhere else in either
+	same, other int // lines with text that agree; lines that do not, or were erased
+	oldSame     int // the same of old lines alone
+	oldOther    int
+	ink, oldInk int // bytes of text in what agrees, without lines that begin like the prompt
+	lastOld     int // the last old line that agrees, or -1
+	oldEndsSame bool
 }
 
 // align finds the place of a capture.
@@ -62,7 +61,8 @@ func (t *Tracker) align(c []string, complete bool) fit {
 	slices.SortFunc(good, func(p, q place) int {
 		return cmp.Or(cmp.Compare(q.same-q.other, p.same-p.other), cmp.Compare(p.shift, q.shift))
 	})
-	best, sure := good[0], true
+	best := good[0]
+	sure := best.once >= 3
 	for _, p := range good {
 		if p.shift != best.shift && 2*p.same >= best.same {
 			sure = false
@@ -78,26 +78,56 @@ type aligner struct {
 	lo   int // of the part of the log that is compared
 	old  int // number of old lines in it
 	logs []int
-	caps []int // equal numbers mean equal lines; 0 is a blank one
+	caps []int // equal numbers mean equal lines; those up to noText prove nothing
+	kind []kind
 }
 
+// kind is what is known of all lines that have the same number.
+type kind struct {
+	prompted   bool // they begin with the prompt
+	ink        int  // bytes of text, unless they do
+	logN, capN int  // how often they stand in log and capture
+}
+
+// Lines that stand anywhere: blank ones and empty composers.
+const (
+	blankLine = iota
+	bareLine
+	noText = bareLine
+)
+
 func (a *aligner) intern() {
-	ids := map[string]int{"": 0}
-	id := func(s string) int {
-		n, ok := ids[s]
-		if !ok {
-			n = len(ids)
-			ids[s] = n
-		}
-		return n
-	}
 	live := a.t.log[a.lo:]
 	a.logs, a.caps = make([]int, len(live)), make([]int, len(a.c))
+	ids := make(map[string]int, len(live)+len(a.c))
+	ids[""] = blankLine
+	a.kind = make([]kind, noText+1, len(live)+len(a.c)+noText+1)
+	a.kind[bareLine].prompted = true
+	id := func(s string) int {
+		if n, ok := ids[s]; ok {
+			return n
+		}
+		n := len(a.kind)
+		switch rest, prompted := a.t.prompt.Rest(s); {
+		case prompted && rest == "":
+			n = bareLine
+		case prompted:
+			a.kind = append(a.kind, kind{prompted: true})
+		default:
+			a.kind = append(a.kind, kind{ink: len(ink(s))})
+		}
+		ids[s] = n
+		return n
+	}
 	for i, l := range live {
-		a.logs[i] = id(l.text)
+		n := id(l.text)
+		a.logs[i] = n
+		a.kind[n].logN++
 	}
 	for i, s := range a.c {
-		a.caps[i] = id(s)
+		n := id(s)
+		a.caps[i] = n
+		a.kind[n].capN++
 	}
 }
 
@@ -107,7 +137,7 @@ func (a *aligner) equal(i, j int) bool {
 	if a.logs[i] == a.caps[j] {
 		return true
 	}
-	if i > 0 && j > 0 || a.logs[i] == 0 || a.caps[j] == 0 {
+	if i > 0 && j > 0 || a.logs[i] == blankLine || a.caps[j] == blankLine {
 		return false
 	}
 	log, c := a.t.log[a.lo+i].text, a.c[j]
@@ -125,7 +155,7 @@ func (a *aligner) fromTop() bool {
 		if !a.equal(i, i) {
 			return false
 		}
-		if a.logs[i] != 0 {
+		if a.logs[i] > noText {
 			text++
 		}
 	}
@@ -133,76 +163,87 @@ func (a *aligner) fromTop() bool {
 	case text > 0 || len(a.c) == a.old:
 		return true
 	case a.t.start < a.lo: // behind a gap nothing is old
-		return len(a.logs) > 0 && a.caps[0] != 0 && a.equal(0, 0)
+		return len(a.logs) > 0 && a.caps[0] > noText && a.equal(0, 0)
 	}
-	// The open line is the first there is. If it is gone, it was erased, or all was.
-	return a.prompted(a.old) || len(a.c) <= smallMax
+	// The open line is the first there is. It is still there; or it was erased to print
+	// something unasked, and drawn again further down; or all was cleared.
+	if len(a.logs) <= 1 || a.logs[0] == a.caps[0] {
+		return true
+	}
+	p := a.look(0)
+	return p.same > p.other || slices.Contains(a.c, a.t.log[a.lo].text)
+}
+
+// composer reports whether the log ends with one.
+func (a *aligner) composer() bool {
+	return len(a.logs) > 0 && a.kind[a.logs[len(a.logs)-1]].prompted
 }
 
 // prompted reports whether the line of the capture shows the prompt.
-func (a *aligner) prompted(j int) bool {
-	if j >= len(a.c) {
-		return false
-	}
-	_, ok := a.t.prompt.Rest(a.c[j])
-	return ok
-}
+func (a *aligner) prompted(j int) bool { return j < len(a.caps) && a.kind[a.caps[j]].prompted }
 
 // shifts lists the places worth a look: those for which most lines speak.
 func (a *aligner) shifts() []int {
-	where := make(map[int][]int, len(a.logs))
+	where := make([][]int, len(a.kind)) // of the lines that are not too many
 	for i, id := range a.logs {
-		if id != 0 {
+		if k := a.kind[id]; id > noText && k.capN > 0 && k.logN <= commonMax {
 			where[id] = append(where[id], i)
 		}
 	}
-	votes := map[int]int{}
+	votes := make([]int, len(a.logs)+len(a.caps)) // by shift, from -len(caps) on
+	var shifts []int
+	vote := func(shift, n int) {
+		i := shift + len(a.caps)
+		if i <= 0 || i >= len(votes) {
+			return
+		}
+		if votes[i] == 0 {
+			shifts = append(shifts, shift)
+		}
+		votes[i] += n
+	}
 	rare := 0
 	for j, id := range a.caps {
-		if is := where[id]; id != 0 && len(is) <= commonMax {
-			for _, i := range is {
-				votes[i-j]++
-			}
-			if len(is) > 0 {
-				rare++
-			}
+		for _, i := range where[id] {
+			vote(i-j, 2)
 		}
+		rare += min(1, len(where[id]))
 	}
-	if len(a.logs) > 0 { // a first line that was cut agrees with none as a whole
-		votes[0]++
-	}
+	vote(0, 1) // a first line that was cut agrees with none as a whole
 	if rare < 3 {
 		// Hardly anything but lines that come again and again: try all places, but in
 		// reason, beginning with those that leave least as new.
-		least := len(a.logs) - len(a.caps)
-		for n := 0; n < placesMax && n*min(len(a.logs), len(a.caps)) < workMax; n++ {
-			votes[least+n] += 0
-			votes[least-n] += 0
+		least, most := len(a.logs)-len(a.caps), workMax/(1+min(len(a.logs), len(a.caps)))
+		for n := range min(most, len(votes)) {
+			vote(least+n, 1)
+			vote(least-n, 1)
 		}
+		return shifts
 	}
-	shifts := make([]int, 0, len(votes))
-	for shift := range votes {
-		if -len(a.caps) < shift && shift < len(a.logs) {
-			shifts = append(shifts, shift)
-		}
-	}
-	slices.SortFunc(shifts, func(x, y int) int { return cmp.Or(cmp.Compare(votes[y], votes[x]), cmp.Compare(x, y)) })
-	if rare >= 3 && len(shifts) > candidates {
-		shifts = shifts[:candidates]
-	}
-	return shifts
+	slices.SortFunc(shifts, func(x, y int) int {
+		return cmp.Or(cmp.Compare(votes[y+len(a.caps)], votes[x+len(a.caps)]), cmp.Compare(x, y))
+	})
+	return shifts[:min(candidates, len(shifts))]
 }
 
 // look counts what agrees at one place.
 func (a *aligner) look(shift int) place {
 	p := place{shift: shift, lastOld: -1}
 	first, end := max(0, shift), min(len(a.logs), len(a.caps)+shift)
-	p.overlapsOldOne = first < a.old
 	for i := first; i < end; i++ {
 		same := a.equal(i, i-shift)
+		if i == len(a.logs)-1 && i >= a.old && a.composer() {
+			continue // it goes up and down with what is printed above it
+		}
+		text := a.logs[i] > noText && a.logs[i] == a.caps[i-shift] // the rest of a line proves little
 		switch {
-		case same && a.logs[i] != 0:
+		case same && text:
 			p.same++
+			k := &a.kind[a.logs[i]]
+			p.ink += k.ink
+			if k.logN == 1 && k.capN == 1 {
+				p.once++
+			}
 		case !same:
 			p.other++
 		}
@@ -210,9 +251,9 @@ func (a *aligner) look(shift int) place {
 			continue
 		}
 		switch {
-		case same && a.logs[i] != 0:
+		case same && text:
 			p.oldSame++
-			p.oldInk += len(ink(a.c[i-shift]))
+			p.oldInk += a.kind[a.logs[i]].ink
 			p.lastOld = i
 		case !same:
 			p.oldOther++
@@ -227,15 +268,18 @@ func (a *aligner) look(shift int) place {
 	return p
 }
 
-// agrees reports whether a place may be believed.
+// agrees reports whether a place may be believed: much agrees, or little, but then all
+// that could, or all old lines down to what may well be the open line.
 func (a *aligner) agrees(p place) bool {
 	switch {
-	case !p.overlapsOldOne:
-		return p.same >= 3 && p.same > p.other || p.same > 0 && p.other == 0
-	case p.oldOther == 0:
-		return p.oldSame >= 3 || p.oldSame > 0 && (a.prompted(a.old-p.shift) || p.oldInk >= weakInk)
+	case p.ink > 0 && p.other == 0:
+		return true
+	case p.oldOther > 0:
+		return p.oldSame >= 3 && p.oldSame > p.oldOther
+	case p.same >= 3 && p.same > p.other, p.oldSame >= 3, p.oldInk >= weakInk:
+		return true
 	}
-	return p.oldSame >= 3 && p.oldSame > p.oldOther
+	return p.oldInk > 0 && a.prompted(a.old-p.shift)
 }
 
 // fit translates a place into what splice needs.

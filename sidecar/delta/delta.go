@@ -61,7 +61,7 @@ type Tracker struct {
 	log   []line
 	start int    // of the open line in log
 	open  string // the open line as it stood when it became that
-	top   bool   // the first line behind the last gap was the top of the history
+	top   bool   // the first line behind the last gap was the top of a whole history
 	based bool
 	asked int // rows of history asked for and not yet seen to suffice
 
@@ -84,8 +84,8 @@ func New(prompt Prompt, continuations ...string) *Tracker {
 
 // Baseline takes what the pane shows now as old: only what comes after it is new. The
 // lines are history and visible screen, joined where they wrap, plain, trailing blanks
-// cut; complete says that they begin at the top of the history. Texts still expected stay
-// expected.
+// cut; complete says that they begin at the top of a history that has lost no line to its
+// limit. Texts still expected stay expected.
 func (t *Tracker) Baseline(lines []string, complete bool) {
 	c := captured(lines)
 	t.log = t.log[:0]
@@ -125,7 +125,7 @@ func (t *Tracker) Pending() int {
 	if len(t.expected) == 0 {
 		return 0
 	}
-	return len(t.expected) - t.read(t.log[min(t.start, len(t.log)):], inProgress).used
+	return len(t.expected) - t.read(t.log[min(t.start, len(t.log)):], inProgress, "").used
 }
 
 // Feed takes in a capture; lines and complete are as for Baseline. Where it agrees with

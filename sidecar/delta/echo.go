@@ -86,19 +86,19 @@ func (t *Tracker) continues(text string) bool {
 	return false
 }
 
-// echoEnd is the number of lines, from line i on, that are the end of the text: its
-// beginning went with the history.
-func echoEnd(lines []line, i int, text string) int {
-	const least, most = 8, 200
-	shown, found := "", 0
-	for n := 0; i+n < len(lines) && n < most && lines[i+n].gap == 0; n++ {
-		shown += ink(lines[i+n].text)
+// echoEnd is the number of lines, from line i on, that are the end of the text, and how
+// many bytes of ink they show: its beginning went with the history.
+func echoEnd(lines []line, i int, text string) (n, inked int) {
+	const most = 200
+	shown := ""
+	for k := 0; i+k < len(lines) && k < most && lines[i+k].gap == 0; k++ {
+		shown += ink(lines[i+k].text)
 		if len(shown) > len(text) {
 			break
 		}
-		if len(shown) >= least && strings.HasSuffix(text, shown) {
-			found = n + 1
+		if shown != "" && strings.HasSuffix(text, shown) {
+			n, inked = k+1, len(shown)
 		}
 	}
-	return found
+	return n, inked
 }

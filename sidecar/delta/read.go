@@ -11,8 +11,8 @@ import (
 
 // Turn ends a turn, if there is one. With promptBack, the composer must be the last thing
 // shown, empty or with a draft that stays where it is; what stands above it is the turn.
-// Without, no prompt will come back: all that is shown is the turn. ok is false, and
-// nothing changes, where the composer is not shown or nothing happened.
+// Without, no prompt will come back: all that is shown is the turn. ok is false where the
+// composer is not shown, or where there is nothing to tell.
 func (t *Tracker) Turn(promptBack bool) (turn Turn, ok bool) {
 	end := t.composer()
 	switch {
@@ -22,10 +22,12 @@ func (t *Tracker) Turn(promptBack bool) (turn Turn, ok bool) {
 	case end < 0:
 		end = len(t.log)
 	}
-	r := t.read(t.log[t.start:end], settled)
-	for _, text := range t.expected[:r.used] {
-		t.spent = append(t.spent, text)
+	standing := ""
+	if end < len(t.log) {
+		standing, _ = t.prompt.Rest(t.log[end].text)
 	}
+	r := t.read(t.log[t.start:end], settled, standing)
+	t.spent = append(t.spent, t.expected[:r.used]...)
 	t.expected = slices.Clone(t.expected[r.used:])
 	if n := len(t.spent) - spentMax; n > 0 {
 		t.spent = slices.Clone(t.spent[n:])
@@ -37,7 +39,7 @@ func (t *Tracker) Turn(promptBack bool) (turn Turn, ok bool) {
 	}
 	turn = t.words(r)
 	t.settle(min(end, len(t.log)-1))
-	return turn, turn.Words != "" || turn.Echoes > 0 || turn.Person || turn.Skipped
+	return turn, turn.Words != "" || turn.Echoes > 0 || turn.Person
 }
 
 // composer is the index of the line in which the composer begins that ends the log, or -1.
@@ -70,11 +72,12 @@ type said struct {
 	gaps   bool
 }
 
-// read takes apart the lines from the open line on.
-func (t *Tracker) read(lines []line, ext extent) said {
+// read takes apart the lines from the open line on. What stands in the composer below
+// them, if anything, tells a draft that was drawn again from one that was sent.
+func (t *Tracker) read(lines []line, ext extent, standing string) said {
 	var r said
-	i, afterGap := 0, false
-	for i < len(lines) {
+	draft, afterGap := "", false // what a person sent
+	for i := 0; i < len(lines); {
 		l := lines[i]
 		if l.gap != 0 {
 			r.lines = append(r.lines, l)
@@ -84,31 +87,33 @@ func (t *Tracker) read(lines []line, ext extent) said {
 			continue
 		}
 		rest, prompted := t.prompt.Rest(l.text)
-		switch {
-		case i == 0 && !prompted && !t.opensWithPrompt() && t.open != "" && strings.HasPrefix(l.text, t.open):
-			i++ // begun before the turn, and known then
-			continue
-		case !prompted:
-			r.lines = append(r.lines, l)
+		if !prompted {
+			known := i == 0 && t.open != "" && strings.HasPrefix(l.text, t.open) && !t.opensWithPrompt()
+			if !known { // begun before the turn, and told then
+				r.lines = append(r.lines, l)
+			}
 			i++
 			continue
 		}
-		if n := t.takeEcho(lines, i, ext, &r); n > 0 {
+		if n := t.takeEcho(lines, i, ext, afterGap, &r); n > 0 {
 			i += n
 			continue
 		}
 		switch {
 		case i == 0 && rest == "":
-		case rest != "" && t.halfDrawn(lines, i, r.used):
+		case rest != "" && t.halfDrawn(lines, i, standing):
+		case i == 0 && !t.redrawn(lines[1:], rest) && standing != "" && strings.HasPrefix(ink(standing), ink(rest)):
+			// A draft that still stands in the composer.
 		case i == 0:
-			r.person = true
+			r.person, draft = true, rest
 			if r.used < len(t.expected) && strings.Contains(ink(rest), t.expected[r.used]) {
 				r.used, r.echoes = r.used+1, r.echoes+1 // ours, and theirs with it
 			}
 			for i+1 < len(lines) && t.continues(lines[i+1].text) {
 				i++
 			}
-		case afterGap && slices.Contains(t.spent, ink(rest)):
+		case draft != "" && strings.HasPrefix(ink(rest), ink(draft)):
+			draft = rest // drawn again, further down, with more of it
 		default:
 			r.lines = append(r.lines, l)
 		}
@@ -117,40 +122,64 @@ func (t *Tracker) read(lines []line, ext extent) said {
 	return r
 }
 
-// takeEcho is the number of lines at i that show the next expected text. Expected texts
-// before it never showed, and are given up.
-func (t *Tracker) takeEcho(lines []line, i int, ext extent, r *said) int {
-	for k := r.used; k < len(t.expected); k++ {
+// takeEcho is the number of lines at i that show a text of ours, as the composer would:
+// the next one expected; one that was taken already; or a later one, and those before it
+// never showed and are given up.
+func (t *Tracker) takeEcho(lines []line, i int, ext extent, afterGap bool, r *said) int {
+	if n := t.nextEcho(lines, i, r.used, min(r.used+1, len(t.expected)), ext, r); n > 0 {
+		return n
+	}
+	if n := t.staleEcho(lines, i, afterGap, r.used); n > 0 {
+		return n
+	}
+	return t.nextEcho(lines, i, r.used+1, len(t.expected), ext, r)
+}
+
+// nextEcho looks for the expected texts from one number up to another.
+func (t *Tracker) nextEcho(lines []line, i, from, to int, ext extent, r *said) int {
+	for k := from; k < to; k++ {
 		n := t.echoAt(lines, i, t.expected[k])
 		if n == 0 {
 			continue
 		}
-		if ext == inProgress && i+n == len(lines) {
-			return n // it still stands in the composer
-		}
-		r.used, r.echoes = k+1, r.echoes+1
-		for i+n < len(lines) { // the same, drawn again below
-			again := t.echoAt(lines, i+n, t.expected[k])
-			if again == 0 || slices.Contains(t.expected[r.used:], t.expected[k]) {
-				break
-			}
-			n += again
+		if ext == settled || i+n < len(lines) { // else it still stands in the composer
+			r.used, r.echoes = k+1, r.echoes+1
 		}
 		return n
 	}
 	return 0
 }
 
+// staleEcho is the number of lines at i that show a text that was taken already: the
+// program drew it again to print something above it, and what it had drawn first was left
+// standing. Texts of earlier turns come back only where the place in the log was lost.
+func (t *Tracker) staleEcho(lines []line, i int, afterGap bool, used int) int {
+	stale := t.expected[:used]
+	if afterGap {
+		stale = slices.Concat(t.spent, stale)
+	}
+	for _, text := range stale {
+		if n := t.echoAt(lines, i, text); n > 0 {
+			return n
+		}
+	}
+	return 0
+}
+
 // halfDrawn reports whether line i shows the beginning of an expected text that is drawn
-// whole further down: the program had to print something while it was being typed.
-func (t *Tracker) halfDrawn(lines []line, i, used int) bool {
+// whole further down, or would be where lines are missing or in the composer: the program
+// had to print something while the text was being typed.
+func (t *Tracker) halfDrawn(lines []line, i int, standing string) bool {
 	rest, _ := t.prompt.Rest(lines[i].text)
-	for _, text := range t.expected[used:] {
+	for _, text := range t.expected {
 		if !strings.HasPrefix(text, ink(rest)) {
 			continue
 		}
+		if standing != "" && strings.HasPrefix(text, ink(standing)) {
+			return true
+		}
 		for j := i + 1; j < len(lines); j++ {
-			if lines[j].gap == 0 && t.echoAt(lines, j, text) > 0 {
+			if lines[j].gap != 0 || t.echoAt(lines, j, text) > 0 {
 				return true
 			}
 		}
@@ -158,17 +187,33 @@ func (t *Tracker) halfDrawn(lines []line, i, used int) bool {
 	return false
 }
 
+// redrawn reports whether a line further down shows a text that begins with rest.
+func (t *Tracker) redrawn(lines []line, rest string) bool {
+	return slices.ContainsFunc(lines, func(l line) bool {
+		more, ok := t.prompt.Rest(l.text)
+		return ok && l.gap == 0 && strings.HasPrefix(ink(more), ink(rest))
+	})
+}
+
+// provenEnd is the length, in bytes of ink, at which the end of a text proves that the
+// text was taken. What is shorter is still kept out of the words: a marker stands there
+// anyway.
+const provenEnd = 8
+
 // cutEcho is the number of lines, from i on, that are the end of a text of ours whose
 // beginning is missing.
 func (t *Tracker) cutEcho(lines []line, i int, r *said) int {
 	for k := r.used; k < len(t.expected); k++ {
-		if n := echoEnd(lines, i, t.expected[k]); n > 0 {
+		n, shown := echoEnd(lines, i, t.expected[k])
+		if n > 0 && shown >= provenEnd {
 			r.used, r.echoes = k+1, r.echoes+1
+		}
+		if n > 0 {
 			return n
 		}
 	}
-	for _, text := range t.spent {
-		if n := echoEnd(lines, i, text); n > 0 {
+	for _, text := range slices.Concat(t.spent, t.expected[:r.used]) {
+		if n, _ := echoEnd(lines, i, text); n > 0 {
 			return n
 		}
 	}
@@ -184,21 +229,15 @@ func (t *Tracker) opensWithPrompt() bool {
 // become markers, and all of it is at most message.MaxBody bytes.
 func (t *Tracker) words(r said) Turn {
 	turn := Turn{Person: r.person, Echoes: r.echoes, Skipped: r.gaps}
-	lines := r.lines
-	bare := func(l line) bool {
-		if l.gap != 0 {
-			return false
-		}
-		rest, ok := t.prompt.Rest(l.text)
-		return l.text == "" || ok && rest == ""
-	}
-	for len(lines) > 0 && bare(lines[0]) {
+	lines := t.withoutPrompts(r.lines)
+	blank := func(l line) bool { return l.gap == 0 && l.text == "" }
+	for len(lines) > 0 && blank(lines[0]) {
 		lines = lines[1:]
 	}
-	for len(lines) > 0 && bare(lines[len(lines)-1]) {
+	for len(lines) > 0 && blank(lines[len(lines)-1]) {
 		lines = lines[:len(lines)-1]
 	}
-	if !slices.ContainsFunc(lines, func(l line) bool { return l.gap == 0 && !bare(l) }) {
+	if !slices.ContainsFunc(lines, func(l line) bool { return l.gap == 0 && l.text != "" }) {
 		return turn
 	}
 	const room = 64 // for the marker
@@ -242,6 +281,33 @@ func (t *Tracker) words(r said) Turn {
 	}
 	turn.Words = b.String()
 	return turn
+}
+
+// withoutPrompts drops empty composers that were left standing, such as by a clear of the
+// screen. Between two lines that begin as the prompt does they belong to a quotation.
+func (t *Tracker) withoutPrompts(lines []line) []line {
+	var out []line
+	quoted := false // the last line kept begins like the prompt
+	for i, l := range lines {
+		rest, prompted := t.prompt.Rest(l.text)
+		if l.gap == 0 && prompted && rest == "" && !(quoted && t.quotes(lines[i+1:])) {
+			continue
+		}
+		quoted = l.gap == 0 && prompted
+		out = append(out, l)
+	}
+	return out
+}
+
+// quotes reports whether the first line that is more than the prompt begins like it.
+func (t *Tracker) quotes(lines []line) bool {
+	for _, l := range lines {
+		rest, prompted := t.prompt.Rest(l.text)
+		if l.gap != 0 || !prompted || rest != "" {
+			return l.gap == 0 && prompted
+		}
+	}
+	return false
 }
 
 // marker stands where lines are missing.

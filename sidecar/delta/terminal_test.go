@@ -72,14 +72,25 @@ func (t *terminal) push(r trow) {
 	t.history = append(t.history, r)
 }
 
-// eraseLine clears the logical line of the cursor and all below, and goes to its start.
+// eraseLine clears the logical line of the cursor and all below, and goes to its start:
+// CR, CUU, ED0. In the top row tmux takes that for a clear of the screen.
 func (t *terminal) eraseLine() {
 	for t.y > 0 && t.screen[t.y-1].wrapped {
 		t.y--
 	}
+	if t.y == 0 {
+		t.clear()
+		return
+	}
 	for i := t.y; i < t.height; i++ {
 		t.screen[i] = trow{}
 	}
+	t.x = 0
+}
+
+// wipe clears the row of the cursor: CR, EL.
+func (t *terminal) wipe() {
+	t.screen[t.y] = trow{}
 	t.x = 0
 }
 
@@ -141,7 +152,7 @@ func (t *terminal) resize(width, height int) {
 }
 
 // capture gives the last rows of the history, which may be more than there are, and the
-// screen, joined and trimmed.
+// screen, joined and trimmed, and whether that is all that was printed since a clear.
 func (t *terminal) capture(history int) (lines []string, complete bool) {
 	from := max(0, len(t.history)-history)
 	rows := append(append([]trow(nil), t.history[from:]...), t.screen...)
@@ -159,7 +170,7 @@ func (t *terminal) capture(history int) (lines []string, complete bool) {
 		lines = append(lines, strings.TrimRight(b.String(), " "))
 		b.Reset()
 	}
-	return lines, from == 0
+	return lines, from == 0 && len(t.history) < t.limit-max(1, t.limit/10)
 }
 
 // repl is a line program: a prompt, a line, output, the prompt again.
@@ -221,15 +232,10 @@ func (p plainPrompt) Rest(line string) (string, bool) {
 // look feeds a capture as the loop of a pane does, asking for more where it is needed.
 func look(t *Tracker, term *terminal, history int) {
 	for {
-		lines, complete := term.capture(history)
-		need := t.Feed(lines, complete)
-		if need <= history {
+		need := t.Feed(term.capture(history))
+		if need == 0 {
 			return
 		}
-		if history < 2_000 {
-			history = 2_000
-		} else {
-			history = max(need, len(term.history))
-		}
+		history = max(need, history)
 	}
 }

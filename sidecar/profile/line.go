@@ -28,6 +28,6 @@ func LinePaste() Profile {
 	p := Line()
 	p.Name = "line-paste"
 	p.Reads = Bracketed
-	p.Continuations = []string{"... ", "..> ", "> ", "| ", "│ ", "· ", "⋮ "}
+	p.Continuations = []string{"... ", "… ", "..> ", "> ", "| ", "│ ", "· ", "⋮ "}
 	return p
 }

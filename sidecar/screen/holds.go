@@ -20,7 +20,7 @@ func Holds(s Screen, p Prompt, text string, prof profile.Profile) bool {
 	}
 	rows := plain(s.Rows)
 	last := lastText(rows)
-	if last < 0 || !s.cursorEnds(rows, last, text) {
+	if last < 0 || !s.cursorEnds(rows, last, text, prof.Continuations) {
 		return false
 	}
 	lines := s.Lines
@@ -87,10 +87,20 @@ func pieces(line string, continuations []string) []string {
 }
 
 // cursorEnds reports whether the cursor stands right behind the last text shown, and
-// behind the blanks that our own text ends with.
-func (s Screen) cursorEnds(rows []string, last int, text string) bool {
+// behind the blanks and line breaks that our own text ends with, of which the last row may
+// show a continuation prompt with nothing behind it.
+func (s Screen) cursorEnds(rows []string, last int, text string, continuations []string) bool {
 	blanks := len(text) - len(strings.TrimRight(text, " "))
-	for _, width := range []int{ansi.StringWidth(rows[last]), ansi.StringWidthWc(rows[last])} {
+	for _, c := range continuations {
+		if trim(c) == rows[last] && strings.HasSuffix(text, "\n") {
+			blanks = len(c) - len(trim(c))
+		}
+	}
+	if breaks := len(text) - len(strings.TrimRight(text, "\n")); breaks > 0 && s.CursorY == last+breaks && s.CursorX == 0 {
+		return true // our own text ends in line breaks
+	}
+	least, most := widths(rows[last])
+	for width := least; width <= most; width++ {
 		want := width + blanks
 		switch {
 		case s.CursorY == last && s.CursorX == want:
@@ -103,4 +113,19 @@ func (s Screen) cursorEnds(rows []string, last int, text string) bool {
 		}
 	}
 	return false
+}
+
+// widths is the least and the most cells that a row may take: versions of tmux differ in
+// what they make of emoji that are put together of several characters, one by one.
+func widths(row string) (least, most int) {
+	for len(row) > 0 {
+		cluster, graphemes := ansi.FirstGraphemeCluster(row, ansi.GraphemeWidth)
+		if cluster == "" {
+			break
+		}
+		characters := ansi.StringWidthWc(cluster)
+		least, most = least+min(graphemes, characters), most+max(graphemes, characters)
+		row = row[len(cluster):]
+	}
+	return least, most
 }

@@ -110,8 +110,10 @@ func (p Prompt) Rest(line string) (rest string, ok bool) {
 	case trim(line) == trim(p.text):
 		return "", true
 	}
-	rest, ok = strings.CutPrefix(line, p.text)
-	return trim(rest), ok
+	if rest, ok = strings.CutPrefix(line, p.text); !ok {
+		return "", false
+	}
+	return trim(rest), true
 }
 
 // exactly reports whether the expression matches all of left.

@@ -88,14 +88,11 @@ func (s Screen) emptyPrompt(p Prompt, rows []string, last int) Reading {
 	switch {
 	case !s.CursorVisible:
 		return reading(message.Unknown, message.UnknownScreen, "the prompt is shown, but the cursor is hidden")
-	case len(s.Lines) == 0:
+	case lastText(s.Lines) < 0:
 		return reading(message.Unknown, message.NotEmpty, "the prompt is shown, but no joined lines that exclude a wrapped draft")
 	}
-	line := ""
 	i := lastText(s.Lines)
-	if i >= 0 {
-		line = trim(s.Lines[i])
-	}
+	line := trim(s.Lines[i])
 	switch {
 	case line != rows[last]:
 		r := reading(message.Draft, message.InComposer, fmt.Sprintf("the row of the prompt is the end of %q", clip(line)))
