@@ -183,14 +183,14 @@ func (c *Client) run(ctx context.Context, cmds ...command) ([]string, error) {
 	defer cancel()
 	if c.control != nil {
 		// Without the caller's cancellation: giving up a batch costs the connection.
-		own, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), c.deadline, errDeadline)
-		replies, err := c.control.run(own, cmds)
-		stop()
+		patient, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), c.deadline, errDeadline)
+		defer stop()
+		replies, err := transport(c.control).run(patient, cmds)
 		if err == nil || !errors.Is(err, errConnection) {
 			return replies, err
 		}
 	}
-	return c.short.run(ctx, cmds)
+	return transport(c.short).run(ctx, cmds)
 }
 
 // errDeadline is the cause of a command that was given up because tmux did not answer.

@@ -163,7 +163,7 @@ type connection struct {
 
 // connect starts a control client for a session ($id) and proves that it answers.
 func connect(ctx context.Context, s short, target, flags string, notify func([]byte)) (*connection, error) {
-	master, slave, err := pty.Open()
+	master, slave, err := openPty()
 	if err != nil {
 		return nil, fmt.Errorf("control mode: %w", err)
 	}
@@ -283,6 +283,26 @@ func (c *connection) close() {
 	}
 	_ = c.pty.Close()
 	c.ended.Wait()
+}
+
+// openPty opens a pty whose master takes part in Go's polling. pty.Open leaves it blocking,
+// and then closing it would not end a read or write that waits: a server that is stopped
+// would hold us up for ever.
+func openPty() (master, slave *os.File, err error) {
+	blocking, slave, err := pty.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = blocking.Close() }()
+	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		_ = slave.Close()
+		return nil, nil, fmt.Errorf("terminal %q: %w", slave.Name(), err)
+	}
+	return os.NewFile(uintptr(fd), blocking.Name()), slave, nil
 }
 
 // makeRaw switches off all that a terminal does to bytes on their way.

@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"context"
+	"os"
 	"time"
 )
 
@@ -9,53 +10,63 @@ import (
 // that ends waiters which a killed predecessor left behind.
 const goneChannel = "intercom-gone"
 
-// goneCheck is how often the server's process is looked for besides, for the case that the
-// waiter itself was stopped.
-const goneCheck = 2 * time.Second
+// goneCheck is how often the server's process and socket are looked for besides: the waiter
+// may have been stopped, or may have come to a server that was just leaving.
+const goneCheck = time.Second
+
+// goneSettle is the pause after the end of a waiter whose server still answers.
+const goneSettle = 200 * time.Millisecond
 
 // watchServer closes gone when the server has ended. A tmux process that waits for a
 // signal which never comes ends with the server, also if that is killed; since it may end
 // for other reasons too, its end is only the occasion to look.
 func (c *Client) watchServer() {
 	c.wakeWaiters()
-	for c.ctx.Err() == nil {
+	for first := true; c.ctx.Err() == nil; first = false {
 		waiting, stop := context.WithCancel(c.ctx)
 		ended := make(chan struct{})
 		c.wg.Go(func() {
 			defer close(ended)
 			_, _, _ = c.short.start(waiting, []string{"-N", "-S", c.short.socket}, []command{{"wait-for", goneChannel}}, nil)
 		})
-		started := time.Now()
 		c.waitForWaiter(ended)
 		stop()
 		<-ended
-		if c.ctx.Err() != nil {
-			return
+		gone := c.serverEnded()
+		if !gone && !first { // the first waiter takes the signal of our own that nobody waited for
+			// A server that leaves ends its waiters first and answers for a moment longer.
+			c.pause(goneSettle)
+			gone = c.serverEnded()
 		}
-		if c.serverEnded() {
+		if gone && c.ctx.Err() == nil {
 			close(c.gone)
 			return
 		}
-		if time.Since(started) < goneCheck {
-			c.pause(goneCheck / 4) // somebody signals the channel: no storm of processes
+		if _, err := os.Lstat(c.short.socket); err != nil {
+			c.pause(goneCheck) // its socket was removed: no storm of processes that cannot reach it
 		}
 	}
 }
 
-// waitForWaiter returns when the waiter has ended, the server's process is gone, or the
-// client is closed.
+// waitForWaiter returns when the waiter has ended, the server's process or socket is gone,
+// or the client is closed.
 func (c *Client) waitForWaiter(ended <-chan struct{}) {
 	tick := time.NewTicker(goneCheck)
 	defer tick.Stop()
-	for {
+	for fresh := true; ; fresh = false {
 		select {
 		case <-ended:
 			return
 		case <-c.ctx.Done():
 			return
 		case <-tick.C:
-			if !lives(c.info.PID, c.born) {
+			if _, err := os.Lstat(c.short.socket); err != nil || !lives(c.info.PID, c.born) {
 				return
+			}
+			if fresh {
+				// A waiter that came when the last session had just ended holds the server up
+				// until something stirs it. Anything does.
+				_, _ = c.identify(c.ctx)
 			}
 		}
 	}

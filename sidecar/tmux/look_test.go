@@ -21,8 +21,7 @@ import (
 func TestLook_factsAndScreenOfOneInstant(t *testing.T) {
 	eachTransport(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		r := s.NewRecorder(false)
-		s.Run("select-pane", "-t", r.Pane, "-T", "a | b,c} #{d} ü")
-		s.Print(r.Pane, "\r\n"+strings.Repeat("x", 100)+"\r\n\x1b[31mred\x1b[m\tT\t日本\tE   \r\n"+strings.Repeat("\n", 30)+"end")
+		s.Print(r.Pane, "\x1b]2;a | b,c} #{d} ü\a\r\n"+strings.Repeat("x", 100)+"\r\n\x1b[31mred\x1b[m\tT\t日本\tE   \r\n"+strings.Repeat("\n", 30)+"end")
 		s.WaitForText(r.Pane, "end")
 
 		l := look(t, c, r.Pane)
@@ -55,10 +54,12 @@ func TestLook_pairsAreAtomicInAFlood(t *testing.T) {
 	eachTransport(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		pane := s.NewPane("sh", "-c", `i=0; while :; do i=$((i+1)); printf '\r\n%d' $i; done`)
 		s.WaitForText(pane, "100")
-		for range 30 {
+		for range 15 {
 			l := look(t, c, pane)
 			row := l.Rows[l.Facts.CursorY]
-			assert.Len(t, row, l.Facts.CursorX, "the cursor stands behind the number of its row: %q", row)
+			if l.Facts.CursorX > 0 { // 0 is between CR and LF
+				assert.Len(t, row, l.Facts.CursorX, "the cursor stands behind the number of its row: %q", row)
+			}
 			require.NotEmpty(t, l.Lines)
 			assert.Equal(t, row, l.Lines[len(l.Lines)-1])
 		}
@@ -98,6 +99,7 @@ func TestW8_linesThatLookLikeTheProtocol(t *testing.T) {
 }
 
 func TestLook_sharesBatchesAndAVanishedPaneHarmsNobody(t *testing.T) {
+	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		s := tmuxtest.NewServer(t, v)
@@ -105,15 +107,22 @@ func TestLook_sharesBatchesAndAVanishedPaneHarmsNobody(t *testing.T) {
 		bin := filepath.Join(s.Dir, "tmux")
 		script := fmt.Sprintf("#!/bin/sh\necho >>%s\nexec %s \"$@\"\n", count, v.Bin)
 		require.NoError(t, os.WriteFile(bin, []byte(script), 0o700))
-		c, err := tmux.Open(t.Context(), tmux.Options{Bin: bin, Socket: s.Socket, Transport: "process"})
-		require.NoError(t, err)
+		var c *tmux.Client
+		tmuxtest.WaitFor(t, "client", func() bool { // a fork beside us may hold the script open for a moment
+			var err error
+			c, err = tmux.Open(t.Context(), tmux.Options{Bin: bin, Socket: s.Socket, Transport: "process"})
+			return err == nil
+		})
 		defer func() { require.NoError(t, c.Close()) }()
 		processes := func() int {
 			data, err := os.ReadFile(count)
 			require.NoError(t, err)
 			return len(data)
 		}
-		tmuxtest.WaitFor(t, "client at rest", func() bool { return processes() == 3 }) // identity, signal, waiter
+		// Identity, signal, the waiter that takes it, identity, waiter; one without the
+		// signal if the waiter was there first.
+		const opening = 5
+		tmuxtest.WaitFor(t, "client at rest", func() bool { return processes() >= opening })
 
 		panes := []string{s.Base, s.NewPane("cat"), "%999", s.NewPane("cat"), "%998"}
 		var wg sync.WaitGroup
@@ -127,13 +136,13 @@ func TestLook_sharesBatchesAndAVanishedPaneHarmsNobody(t *testing.T) {
 				}
 				if assert.NoError(t, err) {
 					assert.Len(t, l.Rows, 24)
-					assert.Equal(t, "cat", s.Fact(pane, "#{pane_current_command}"))
+					assert.Equal(t, s.Fact(pane, "#{pane_tty}"), l.Facts.TTY, "the look is of that pane")
 				}
 			})
 		}
 		wg.Wait()
 		// 80 vanished ones cost a process each; the 120 others share.
-		assert.Less(t, processes()-3, 80+25)
+		assert.Less(t, processes()-opening, 80+25)
 
 		before := processes()
 		for range 200 {
@@ -148,6 +157,7 @@ func TestLook_sharesBatchesAndAVanishedPaneHarmsNobody(t *testing.T) {
 }
 
 func TestLook_stoppedServerIsGivenUpAndComesBack(t *testing.T) {
+	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
 		for _, transport := range []string{"process", "control"} {
 			t.Run(transport, func(t *testing.T) {
@@ -179,6 +189,7 @@ func TestLook_stoppedServerIsGivenUpAndComesBack(t *testing.T) {
 }
 
 func TestControl_attachesAgain(t *testing.T) {
+	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		s := tmuxtest.NewServer(t, v)

@@ -1,6 +1,7 @@
 package tmux_test
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,12 +11,20 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// These tests wait for other processes far more than they work.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // eachTransport runs test on every version over both transports, on servers of its own:
 // control mode on an old version is only ever used here.
 func eachTransport(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *tmux.Client)) {
 	t.Helper()
+	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
 		for _, transport := range []string{"process", "control"} {
 			t.Run(transport, func(t *testing.T) {
@@ -30,6 +39,7 @@ func eachTransport(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *
 // eachVersion runs test on every version with a client as it is by default.
 func eachVersion(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *tmux.Client)) {
 	t.Helper()
+	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		s := tmuxtest.NewServer(t, v)
@@ -53,8 +63,7 @@ func open(t *testing.T, s *tmuxtest.Server, o tmux.Options) *tmux.Client {
 
 func attached(t *testing.T, c *tmux.Client) bool {
 	t.Helper()
-	clients, err := c.Clients(t.Context())
-	require.NoError(t, err)
+	clients, _ := c.Clients(t.Context()) // an error is "not yet"
 	for _, a := range clients {
 		if a.Ours {
 			return true

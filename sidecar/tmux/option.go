@@ -27,9 +27,9 @@ func (c *Client) SetPaneOptions(ctx context.Context, pane string, options map[st
 		switch value := options[name]; {
 		case value == have[name]:
 		case value == "":
-			cmds = append(cmds, command{"set-option", "-pqu", "-t", pane, name})
+			cmds = append(cmds, command{"set-option", "-pu", "-t", pane, name})
 		default:
-			cmds = append(cmds, command{"set-option", "-pq", "-t", pane, name, value})
+			cmds = append(cmds, command{"set-option", "-p", "-t", pane, name, value})
 		}
 	}
 	if len(cmds) == 0 {
@@ -45,6 +45,15 @@ func (c *Client) SetPaneOptions(ctx context.Context, pane string, options map[st
 func (c *Client) PaneOptions(ctx context.Context, pane string, names ...string) (map[string]string, error) {
 	if err := checkPane(pane); err != nil {
 		return nil, err
+	}
+	// show-options needs -q to keep silent about what is not set, and then keeps silent
+	// about a pane that is not there too.
+	there, err := c.run(ctx, command{"display-message", "-p", "-t", pane, "#{pane_id}"})
+	if err == nil && strings.TrimSpace(there[0]) != pane {
+		err = ErrNoPane
+	}
+	if err != nil {
+		return nil, fmt.Errorf("options of pane %q: %w", pane, err)
 	}
 	values, err := c.options(ctx, names, "-pqv", "-t", pane)
 	if err != nil {
@@ -63,9 +72,9 @@ func (c *Client) SetServerOption(ctx context.Context, name, value string) error 
 	if err != nil || have == value {
 		return err
 	}
-	set := command{"set-option", "-sq", name, value}
+	set := command{"set-option", "-s", name, value}
 	if value == "" {
-		set = command{"set-option", "-squ", name}
+		set = command{"set-option", "-su", name}
 	}
 	if _, err := c.run(ctx, set); err != nil {
 		return fmt.Errorf("set server option %q: %w", name, err)

@@ -104,7 +104,8 @@ func (c *Client) list(ctx context.Context, cmd command, fields []string) ([][]st
 }
 
 // Tell shows text for a moment in the status line of a client. Nothing in text is
-// expanded or run; line breaks become blanks.
+// expanded or run; line breaks become blanks. A client that is not there (any more) is no
+// error, and nobody else is told.
 func (c *Client) Tell(ctx context.Context, client, text string) error {
 	if _, err := c.run(ctx, command{"display-message", "-c", client, "--", literal(text)}); err != nil {
 		return fmt.Errorf("tell client %q: %w", client, err)

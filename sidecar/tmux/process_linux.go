@@ -73,6 +73,9 @@ func parseStat(data []byte) (stat, error) {
 // process for good. A process that has ended is ErrNoProcess.
 func Start(pid int) (uint64, error) {
 	s, err := readStat(pid)
+	if err == nil && (s.state == 'Z' || s.state == 'X') {
+		return 0, fmt.Errorf("process %d: %w: its parent has not taken note yet", pid, ErrNoProcess)
+	}
 	return s.Start, err
 }
 

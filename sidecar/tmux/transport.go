@@ -40,8 +40,10 @@ func (s short) run(ctx context.Context, cmds []command) ([]string, error) {
 	switch exit := (*exec.ExitError)(nil); {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("tmux %s: %w", cmds[0][0], context.Cause(ctx))
-	case errors.As(err, &exit) && exit.Exited() || err == nil:
+	case errors.As(err, &exit) && exit.Exited() && stderr != "":
 		return replies, &commandError{index: len(replies), text: strings.TrimSpace(stderr)}
+	case err == nil: // no command was refused, and yet replies are missing
+		return nil, fmt.Errorf("tmux %s: %w", cmds[0][0], errNoAnswer)
 	default:
 		return nil, fmt.Errorf("tmux %s: %w", cmds[0][0], err)
 	}
@@ -60,7 +62,9 @@ func (s short) start(ctx context.Context, options []string, cmds []command, stdi
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	cmd.Env = environment()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.WaitDelay = 200 * time.Millisecond
+	// How long after its end its output may take to be read. It is never that long, but on a
+	// busy machine; and a shorter time would cut the output without a word.
+	cmd.WaitDelay = 5 * time.Second
 	err = cmd.Run()
 	return out.Bytes(), complaint.String(), err
 }

@@ -53,8 +53,8 @@ func (o Outcome) String() string {
 	}
 }
 
-// errNoAnswer says that tmux ended without telling whether it typed.
-var errNoAnswer = errors.New("tmux did not say whether it typed")
+// errNoAnswer says that tmux ended without telling what became of a command.
+var errNoAnswer = errors.New("tmux ended without an answer")
 
 // Type writes text to a pane if and only if the pane is still as in t.Facts: same process,
 // not dead, same mode, input, synchronisation, screen, cursor, history and width, and with

@@ -50,7 +50,7 @@ var changes = []struct {
 	{fact: "inputoff", change: []string{"select-pane", "-d"}, mend: []string{"select-pane", "-e"}},
 	{fact: "synchronised", change: []string{"set-option", "-w", "synchronize-panes", "on"}, mend: []string{"set-option", "-w", "synchronize-panes", "off"}},
 	{fact: "pid", change: []string{"respawn-pane", "-k"}},
-	{fact: "alternate", print: "\x1b[?1049h", unseen: "#{alternate_on}=1"},
+	{fact: "alternate", print: "\x1b[?1049h\x1b[Hready", unseen: "#{alternate_on}=1"},
 	{fact: "cursorflag", print: "\x1b[?25l", unseen: "#{cursor_flag}=0"},
 	{fact: "cursor", print: "\x1b[1C", unseen: "#{cursor_x}=6"},
 	{fact: "cursor", print: "\x1b[1B", unseen: "#{cursor_y}=1"},
@@ -238,6 +238,7 @@ func TestS9_S21_movedPaneIsTheSameRespawnedIsNot(t *testing.T) {
 }
 
 func TestType_stoppedServerIsUnknownAndNeverHalf(t *testing.T) {
+	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		s := tmuxtest.NewServer(t, v)
@@ -276,14 +277,14 @@ func TestType_killedHelpersTypeAllOrNothing(t *testing.T) {
 		r := s.NewRecorder(false)
 		unknown, typed := 0, 0
 		for i := range 30 {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i*150)*time.Microsecond)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i*400)*time.Microsecond)
 			out, err := c.Type(ctx, tmux.Typing{Pane: r.Pane, Facts: look(t, c, r.Pane).Facts, Text: fmt.Appendf(nil, "<%02d>", i)})
 			cancel()
 			switch out {
 			case tmux.Typed:
 				typed++
 				assert.NoError(t, err)
-				assert.Contains(t, string(r.WaitForBytes(4*typed)), fmt.Sprintf("<%02d>", i))
+				tmuxtest.WaitFor(t, "what was typed", func() bool { return bytes.Contains(r.Bytes(), fmt.Appendf(nil, "<%02d>", i)) })
 			case tmux.Unknown:
 				unknown++
 				assert.Error(t, err)

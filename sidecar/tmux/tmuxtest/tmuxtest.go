@@ -156,7 +156,7 @@ func (s *Server) Command(args ...string) *exec.Cmd {
 	s.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, s.Version.Bin, append([]string{"-u", "-S", s.Socket}, args...)...)
 	cmd.Env = append(os.Environ(), "HOME="+s.Dir, "TMUX_TMPDIR="+s.Dir, "TMUX=", "TMUX_PANE=", "ENV=", "PS1=$ ")
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = Patience
 	return cmd
 }
 

@@ -1,0 +1,35 @@
+package tmux
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Ask reads options (@name) of a running server by one short process: those that its user
+// set for all sessions (-g), else those of the server itself (-s). Options that are set in
+// neither place are missing. It is for whoever needs no Client otherwise, or not yet.
+func Ask(ctx context.Context, o Options, names ...string) (map[string]string, error) {
+	s := short{bin: o.Bin, socket: o.Socket}
+	if s.bin == "" {
+		s.bin = "tmux"
+	}
+	var cmds []command
+	for _, name := range names {
+		if err := checkOption(name, ""); err != nil {
+			return nil, err
+		}
+		cmds = append(cmds, command{"show-options", "-sqv", name}, command{"show-options", "-gqv", name})
+	}
+	replies, err := s.run(ctx, cmds)
+	if err != nil {
+		return nil, fmt.Errorf("options of tmux server %q: %w", o.Socket, err)
+	}
+	values := make(map[string]string, len(names))
+	for i, reply := range replies {
+		if value := strings.TrimSuffix(reply, "\n"); value != "" {
+			values[names[i/2]] = value
+		}
+	}
+	return values, nil
+}

@@ -1,0 +1,70 @@
+package tmux_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+func TestFront_whoReadsAndHow(t *testing.T) {
+	v := tmuxtest.Versions(t)[0]
+	s := tmuxtest.NewServer(t, v)
+	c := open(t, s, tmux.Options{})
+	front := func(pane string) tmux.FrontGroup {
+		facts := look(t, c, pane).Facts
+		f, err := tmux.Front(facts.TTY, facts.PID)
+		require.NoError(t, err)
+		return f
+	}
+
+	raw := s.NewRecorder(false)
+	f := front(raw.Pane)
+	assert.Equal(t, look(t, c, raw.Pane).Facts.PID, f.Leader.PID)
+	assert.False(t, f.Canonical || f.Echo)
+	start, err := tmux.Start(f.Leader.PID)
+	require.NoError(t, err)
+	assert.Equal(t, start, f.Leader.Start)
+	assert.NotZero(t, start)
+	tmuxtest.WaitFor(t, "cat", func() bool { return front(raw.Pane).Leader.Name == "cat" })
+
+	lines := s.NewPane("cat")
+	tmuxtest.WaitFor(t, "cat", func() bool { return front(lines).Leader.Name == "cat" })
+	assert.True(t, front(lines).Canonical)
+	assert.True(t, front(lines).Echo)
+
+	secret := s.NewPane("sh", "-c", "stty -echo; printf 'Password: '; read -r x")
+	s.WaitForText(secret, "Password:")
+	assert.True(t, front(secret).Canonical)
+	assert.False(t, front(secret).Echo)
+
+	// A shell with job control puts what it starts in front, a group of its own.
+	shell := s.NewPane("sh", "-i")
+	s.WaitForText(shell, "$")
+	assert.Equal(t, "sh", front(shell).Leader.Name)
+	require.Equal(t, tmux.Typed, typeText(t, c, shell, "sleep 1000 | cat\n"))
+	tmuxtest.WaitFor(t, "the pipeline", func() bool {
+		f := front(shell)
+		return len(f.Members) == 2 && f.Leader.Name == "sleep" && f.Members[1].Name == "cat"
+	})
+	f = front(shell)
+	assert.NotEqual(t, look(t, c, shell).Facts.PID, f.Leader.PID)
+	ancestors, err := tmux.Ancestors(f.Leader.PID)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(ancestors), 2)
+	assert.Equal(t, look(t, c, shell).Facts.PID, ancestors[0].PID)
+	assert.Equal(t, s.PID, ancestors[1].PID)
+
+	_, err = tmux.Front(look(t, c, lines).Facts.TTY, look(t, c, raw.Pane).Facts.PID)
+	assert.ErrorIs(t, err, tmux.ErrOtherTerminal)
+	_, err = tmux.Front("/dev/null", look(t, c, raw.Pane).Facts.PID)
+	assert.ErrorIs(t, err, tmux.ErrOtherTerminal)
+	_, err = tmux.Start(1 << 29)
+	assert.ErrorIs(t, err, tmux.ErrNoProcess)
+	_, err = tmux.Ancestors(os.Getpid())
+	assert.NoError(t, err)
+}
