@@ -281,8 +281,6 @@ func TestMessage_shortID(t *testing.T) {
 // under them at last.
 func TestJournal_readersBesideTheWriter(t *testing.T) {
 	j := mustOpen(t, private(t))
-	ctx, stop := context.WithTimeout(t.Context(), 700*time.Millisecond)
-	defer stop()
 	var all sync.WaitGroup
 	reads := make([]int, 4)
 	for n := range reads {
@@ -309,15 +307,16 @@ func TestJournal_readersBesideTheWriter(t *testing.T) {
 			}
 		})
 	}
-	written := 0
-	for ctx.Err() == nil {
+	const written = 200
+	for range written {
 		mustCommit(t, j, wholeStep(message.NewID()))
-		written++
 	}
 	require.NoError(t, j.Close())
 	all.Wait()
 	t.Logf("%d steps written, %v times read beside it", written, reads)
-	assert.Greater(t, written, 20)
+	for _, n := range reads {
+		assert.Positive(t, n)
+	}
 }
 
 func BenchmarkCommit(b *testing.B) {

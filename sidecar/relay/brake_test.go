@@ -51,6 +51,24 @@ func TestBrake_depth(t *testing.T) {
 	assert.Equal(t, 1, next[0].Message.Depth)
 }
 
+// An agent may act on a message before its sink has seen that it was taken: what it sends
+// then lies deeper all the same.
+func TestBrake_depth_countsFromEnter(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	r.chat(message.Limits{}, "a", "b")
+	out := r.say(s[0], "one")
+	r.submit(out...)
+	out = r.say(s[1], "two", out[0].ID)
+	r.submit(out...)
+	out = r.say(s[0], "three", out[0].ID)
+	require.Equal(t, 3, out[0].Message.Depth)
+	require.NoError(t, r.report(out[0].ID, message.Typed, ""), "leave for the paste")
+	require.NoError(t, r.report(out[0].ID, message.Typed, ""), "leave for Enter")
+	r.must(Send{By: By{Session: s[1].ID}, To: "c", Message: message.Envelope{Body: "at once"}})
+	assert.Equal(t, 4, r.out[len(r.out)-1].Message.Depth)
+}
+
 func TestBrake_rateAndBytes(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits message.Limits
@@ -184,7 +202,12 @@ func TestDepth(t *testing.T) {
 	assert.Equal(t, 2, depth(r.say(s[1], "goes on")))
 	r.submit(first[1], second[1])
 	assert.Equal(t, 3, depth(r.say(s[2], "third", first[1].ID, second[1].ID)), "the greatest of what was submitted")
-	last := r.out[len(r.out)-1] // to b, depth 3
+	r.must(Send{By: By{Session: s[0].ID}, To: "c", Message: message.Envelope{Body: "x"}})
+	r.submit(r.out[len(r.out)-1]) // of depth 1
+	assert.Equal(t, 2, depth(r.say(s[2], "fourth")), "what came before its last turn counts no more")
+	last := r.out[len(r.out)-4] // the third turn, to b
+	require.Equal(t, 3, last.Message.Depth)
+	require.Equal(t, s[1].ID, last.Target)
 	r.submit(last)
 
 	// A single message in the middle of a turn is as deep as the turn will be.
@@ -224,7 +247,9 @@ func TestSay_alwaysPasses(t *testing.T) {
 	r.must(PauseChat{Chat: string(c.ID)})
 	assert.Equal(t, message.Paused, r.must(Say{Chat: string(c.ID), Body: "x"}).Receipts[0].Reason)
 	for _, q := range []Say{
-		{Chat: string(c.ID), Body: "x", By: By{Session: s[0].ID}}, {Chat: string(c.ID)}, {Chat: "none", Body: "x"},
+		{Chat: string(c.ID), Body: "x", By: By{Session: s[0].ID}},
+		{Chat: string(c.ID)},
+		{Chat: "none", Body: "x"},
 		{Chat: string(c.ID), Body: "x", To: []string{"nobody"}},
 	} {
 		_, err := r.ask(q)

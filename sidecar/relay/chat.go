@@ -347,14 +347,16 @@ func (w *work) end(c *chat, why string) {
 	w.altered(c)
 	var cancel []message.ID
 	for _, d := range w.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }) {
-		if d.atSink {
+		if d.atSink || d.Typed {
 			cancel = append(cancel, d.ID)
 		}
 		d.atSink = false
-		if !d.Typed {
+		switch {
+		case !d.Typed:
 			w.receipt(d, message.Failed, message.ChatEnded)
-		} else if d.hold != holdNone {
-			// Its sink gave it up when it was withheld, and will not speak of it again.
+		case d.hold != holdNone && !d.enter:
+			// Its sink was refused Enter when it was withheld, and asks no more.
+			w.present(d.Target).caused(d.Message)
 			w.receipt(d, message.Uncertain, message.ChatEnded)
 		}
 	}

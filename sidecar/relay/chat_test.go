@@ -77,9 +77,17 @@ func TestChat_errors(t *testing.T) {
 
 	e := r.adopt("e")
 	for _, q := range []StartChat{
-		{Limits: message.Limits{Depth: -1}}, {Limits: message.Limits{Header: "none"}}, {Limits: message.Limits{LineBreak: "\n"}},
-		{Turns: -1}, {Say: " "}, {Say: "\xff"}, {Say: strings.Repeat("x", message.MaxBody+1)}, {Name: "PAIR"}, {Name: "a b"},
-		{By: By{Session: s[0].ID}}, {By: By{Session: s[2].ID}, Limits: message.Limits{Depth: 99}},
+		{Limits: message.Limits{Depth: -1}},
+		{Limits: message.Limits{Header: "none"}},
+		{Limits: message.Limits{LineBreak: "\n"}},
+		{Turns: -1},
+		{Say: " "},
+		{Say: "\xff"},
+		{Say: strings.Repeat("x", message.MaxBody+1)},
+		{Name: "PAIR"},
+		{Name: "a b"},
+		{By: By{Session: s[0].ID}},
+		{By: By{Session: s[2].ID}, Limits: message.Limits{Depth: 99}},
 	} {
 		q.Sessions = []string{"c", e[0].Name}
 		_, err := r.ask(q)
@@ -171,12 +179,18 @@ func TestChat_stoppedWhilePaused(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
 	c := r.chat(message.Limits{}, "a", "b")
-	typed, waiting := r.say(s[0], "typed")[0], r.say(s[0], "waiting")[0]
+	entered, typed, waiting := r.say(s[0], "entered")[0], r.say(s[0], "typed")[0], r.say(s[0], "waiting")[0]
+	require.NoError(t, r.report(entered.ID, message.Typed, ""))
+	require.NoError(t, r.report(entered.ID, message.Typed, ""))
 	require.NoError(t, r.report(typed.ID, message.Typed, ""))
 	r.must(PauseChat{Chat: string(c.ID)})
 	r.must(StopChat{Chat: string(c.ID)})
-	assert.Equal(t, []string{"queued", "typed", "uncertain: chat ended"}, r.states(typed.ID), "its sink gave it up")
+	assert.Equal(t, []string{"queued", "typed", "uncertain: chat ended"}, r.states(typed.ID), "Enter was refused, nobody asks again")
 	assert.Equal(t, []string{"queued", "held: chat paused", "failed: chat ended"}, r.states(waiting.ID))
+	require.NoError(t, r.report(entered.ID, message.Submitted, ""), "Enter was pressed before the pause")
+	assert.Equal(t, []message.ID{entered.ID, typed.ID}, r.cancel[len(r.cancel)-1].IDs)
+	r.say(s[1], "answer", entered.ID)
+	assert.Equal(t, message.Answered, r.receipts[entered.ID][4].State)
 	assert.Empty(t, r.s.under)
 }
 
@@ -258,4 +272,54 @@ func TestChat_stats(t *testing.T) {
 		Chat: c.ID, Turns: 100, Depth: 1, Deliveries: map[message.ReceiptState]int{message.Submitted: 100},
 		LatencyP50: 50 * time.Millisecond, LatencyP99: 99 * time.Millisecond,
 	}, got)
+}
+
+func TestChat_agentsTouchOnlyTheirOwn(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	c := r.chat(message.Limits{}, "a", "b")
+	for _, q := range []Request{
+		PauseChat{Chat: string(c.ID), By: By{Session: s[2].ID}},
+		StopChat{Chat: string(c.ID), By: By{Session: s[2].ID}},
+		PauseChat{Chat: All, By: By{Session: s[0].ID}},
+		StopChat{Chat: All, By: By{Session: s[0].ID}},
+	} {
+		_, err := r.ask(q)
+		assert.ErrorIs(t, err, ErrPersonOnly)
+	}
+	got := r.must(PauseChat{Chat: string(c.ID), By: By{Session: s[1].ID}})
+	assert.Equal(t, "paused by b", got.Chats[0].Why)
+	assert.Zero(t, r.must(Stats{Chat: string(c.ID)}).Stats.LatencyP99)
+	got = r.must(StopChat{Chat: string(c.ID), By: By{}})
+	assert.Equal(t, "stopped by person", got.Chats[0].Why)
+	_, err := r.ask(Stats{Chat: "none"})
+	assert.ErrorIs(t, err, registry.ErrUnknown)
+}
+
+func TestSpoke_longAndBrokenWords(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	r.chat(message.Limits{Bytes: 1 << 30}, "a", "b")
+	long := r.say(s[0], strings.Repeat("é", message.MaxBody))[0].Message
+	assert.NoError(t, long.Validate())
+	assert.True(t, long.Truncated)
+	assert.Len(t, long.Body, message.MaxBody)
+	odd := r.say(s[0], "x"+strings.Repeat("é", message.MaxBody))[0].Message
+	assert.NoError(t, odd.Validate(), "never cut within a character")
+	broken := r.say(s[0], "a\xffb")[0].Message
+	assert.Equal(t, "a\uFFFDb", broken.Body)
+	assert.False(t, broken.Truncated)
+}
+
+func TestStateChanged_isToldAndNotWritten(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a")[0]
+	steps := len(r.commits)
+	for range 2 {
+		_, _ = r.step(StateChanged{Session: s.ID, State: message.Working, Why: "no prompt"})
+	}
+	assert.Empty(t, r.last, "told once")
+	assert.Len(t, r.commits, steps)
+	got, _ := r.s.Snapshot().Session(s.ID)
+	assert.Equal(t, message.Working, got.State)
 }

@@ -28,6 +28,7 @@ type delivery struct {
 	hold   hold
 	atSink bool
 	handed bool      // a sink has had it at least once
+	enter  bool      // leave to press Enter was given: its sink watches what becomes of it
 	said   time.Time // the end of the turn that it carries; zero if it carries none
 	size   int
 }
@@ -205,7 +206,15 @@ func (w *work) report(r message.Receipt) error {
 	w.note(d, r)
 	switch r.State {
 	case message.Typed:
-		d.Typed = true
+		d.Typed, d.enter = true, d.Typed
+		if d.enter && d.Message.Origin != message.OriginHuman {
+			// The agent may act on it sooner than its sink can see that it was taken.
+			target.caused(d.Message)
+		}
+	case message.Held:
+		if r.Reason == message.TmuxRefused {
+			d.Typed, d.enter = false, false // no byte was typed: it is as if leave had not been given
+		}
 	case message.Submitted:
 		w.submitted(d, target, r.At)
 	case message.Uncertain:

@@ -389,3 +389,35 @@ func TestIDs(t *testing.T) {
 	fresh := message.NewID()
 	assert.Less(t, last, fresh[:8]+"-"+fresh[9:], "made of the same time as others")
 }
+
+// A paste that tmux refused typed nothing: the delivery is again one that waits.
+func TestReport_refusedPasteIsNotTyped(t *testing.T) {
+	r := newRig(t)
+	a := r.adopt("a", "b")
+	chat := r.chat(message.Limits{}, "a", "b")
+	d := r.say(a[0], "x")[0]
+	require.NoError(t, r.report(d.ID, message.Typed, ""))
+	require.NoError(t, r.report(d.ID, message.Held, message.TmuxRefused))
+
+	before := len(r.out)
+	r.must(PauseChat{Chat: string(chat.ID)})
+	r.must(ResumeChat{Chat: string(chat.ID)})
+	require.Len(t, r.out, before+1)
+	assert.False(t, r.out[before].Typed, "it may be pasted")
+
+	require.NoError(t, r.report(d.ID, message.Typed, ""))
+	require.NoError(t, r.report(d.ID, message.Held, message.InComposer))
+	r.must(PauseChat{Chat: string(chat.ID)})
+	r.must(ResumeChat{Chat: string(chat.ID)})
+	require.Len(t, r.out, before+2)
+	assert.True(t, r.out[before+1].Typed, "our text stands: only Enter is missing")
+
+	// Without it, the end of the agent is a failure and nothing worse.
+	single := r.must(Send{To: "b", Message: message.Envelope{Body: "y"}})
+	sent := single.Receipts[0].Delivery
+	require.NoError(t, r.report(sent, message.Typed, ""))
+	require.NoError(t, r.report(sent, message.Held, message.TmuxRefused))
+	_, _ = r.step(Gone{Session: a[1].ID, Reason: message.AgentGone})
+	states := r.states(sent)
+	assert.Equal(t, "failed: agent gone", states[len(states)-1])
+}

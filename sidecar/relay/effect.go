@@ -17,12 +17,16 @@ type Commit struct{ Step message.Step }
 type Decide struct{ Message message.Envelope }
 
 // Deliver hands a delivery to its sink. One that the sink knows already, by its id, takes
-// the place of the former.
+// the place of the former. The sink pastes a delivery at most once: not if Typed is set,
+// and not if it was given leave for an earlier attempt of the same id, which Typed need
+// not say yet when both cross each other.
 type Deliver struct{ Delivery message.Delivery }
 
 // Cancel takes deliveries back from their sinks. What was not typed is forgotten there.
 // Of what was typed, Enter is not pressed any more; if it was pressed already, the sink
-// goes on to watch, and reports.
+// goes on to watch, and reports. When the reason is that the chat has ended, the sink
+// reports what was typed as uncertain, unless it learns better; after a pause, it gets it
+// again, with Typed set.
 type Cancel struct {
 	IDs    []message.ID
 	Reason message.Reason

@@ -243,8 +243,13 @@ func (o *outside) Commit(_ context.Context, s message.Step) error {
 		name string
 		n    int
 	}{
-		{" session", len(s.Sessions)}, {" chat", len(s.Chats)}, {" received", len(s.Received)}, {" verdict", len(s.Verdicts)},
-		{" delivery", len(s.Deliveries)}, {" receipt", len(s.Receipts)}, {" notice", len(s.Notices)},
+		{" session", len(s.Sessions)},
+		{" chat", len(s.Chats)},
+		{" received", len(s.Received)},
+		{" verdict", len(s.Verdicts)},
+		{" delivery", len(s.Deliveries)},
+		{" receipt", len(s.Receipts)},
+		{" notice", len(s.Notices)},
 	} {
 		if part.n > 0 {
 			what += part.name

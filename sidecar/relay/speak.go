@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -236,7 +237,7 @@ func (w *work) carryOut(t *thought) {
 	switch over := t.chat != nil && t.chat.State == message.ChatOver; {
 	case over:
 	case v.Verb != message.VerbDeliver:
-		why, reason = holdPolicy, message.Reason(v.Reason)
+		why, reason = holdPolicy, message.Reason(cmp.Or(v.Reason, "held by policy"))
 	case w.stopped || t.chat != nil && t.chat.State == message.ChatPaused:
 		why, reason = holdPause, message.Paused
 	default:
