@@ -317,12 +317,11 @@ func (l *line) erase() string {
 	if l.kernelEdits {
 		return "\r" + clearLine
 	}
-	out := l.settle() + "\r"
 	_, height := l.term.size()
-	if rows, _ := l.extent(); rows > 0 {
-		out += fmt.Sprintf("\x1b[%dA", min(rows, height-1))
-	}
-	return out + clearBelow
+	rows, _ := l.extent()
+	// Row by row: "clear to the end of the screen", from its first row, makes tmux keep what
+	// is cleared in the history.
+	return l.settle() + "\r" + wipeLine + strings.Repeat("\x1b[A"+wipeLine, min(rows, height-1))
 }
 
 // settle brings the cursor back from where :cursor move put it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,9 +24,9 @@ func TestLine_echoesAndAnswers(t *testing.T) {
 			p.shows("A banner 1: "+words("A", -1, 1), "> hello there", "A got hello there", ">")
 			p.keys("日本x", "BSpace", "Enter")
 			p.contains("A got 日本")
-			p.keys("oops", "C-u", "end", "Enter")
-			p.contains("A got end")
-			assert.Equal(t, []string{"hello there", "日本", "end"}, p.texts(EventReceived))
+			p.keys("oops", "C-u", "last", "Enter")
+			p.contains("A got last")
+			assert.Equal(t, []string{"hello there", "日本", "last"}, p.texts(EventReceived))
 		})
 	}
 }
@@ -56,15 +57,23 @@ func TestLine_unaskedOutputKeepsThePendingInput(t *testing.T) {
 }
 
 func TestLine_resizeKeepsThePendingInput(t *testing.T) {
-	p := startInTmux(t, 60, 24, "line", "--prompt", `\x1b[1;32mname>\x1b[0m `)
+	// Where the screen is not full, tmux moves the top of what it reflows into the history,
+	// out of the reach of any program.
+	p := startInTmux(t, 60, 24, "line", "--prompt", `\x1b[1;32mname>\x1b[0m `, "--banner", "30")
+	banner := p.screen()[:30]
 	pending := strings.Repeat("pending words ", 8) + "end"
 	p.paste(pending)
-	for _, width := range []string{"33", "100", "24", "125", "50"} {
-		p.tmux("resize-window", "-x", width)
-		p.obey(":say width " + width)
-		p.contains("width " + width)
+	p.contains(pending)
+	for _, width := range []int{33, 100, 24, 125, 50} {
+		p.tmux("resize-window", "-x", strconv.Itoa(width))
+		// tmux reflows at once and tells the program up to a quarter of a second later.
+		eventually(t, "it knows its size", func() bool {
+			return slices.ContainsFunc(mustReadLog(t, p.log), func(r Record) bool { return r.Event == EventResize && r.N == width })
+		})
+		p.obey(fmt.Sprint(":say width ", width))
+		p.contains(fmt.Sprint("width ", width))
 	}
-	p.shows("width 33", "width 100", "width 24", "width 125", "width 50", "name> "+pending)
+	p.shows(append(banner, "width 33", "width 100", "width 24", "width 125", "width 50", "name> "+pending)...)
 }
 
 func TestLine_bracketedPasteIsOneEdit(t *testing.T) {
@@ -124,7 +133,7 @@ func TestLine_logIsComplete(t *testing.T) {
 }
 
 func TestLine_spinnerLeavesNothing(t *testing.T) {
-	p := startInTmux(t, 40, 24, "line", "--name", "A", "--spinner", "300ms")
+	p := startInTmux(t, 40, 24, "line", "--name", "A", "--spinner", "700ms")
 	p.keys("go", "Enter")
 	p.contains("working, 0s")
 	p.shows("> go", "A-1: "+words("A", 1, 1), ">")
@@ -189,11 +198,11 @@ func TestLine_busyCommandsKeepThePendingInput(t *testing.T) {
 	p := startInTmux(t, 60, 10, "line", "--name", "A")
 	p.keys("-l", "pending")
 	p.contains("> pending")
-	p.obey(":sleep 200ms")
+	p.obey(":sleep 600ms")
 	p.shows()
 	p.keys("-l", " typed ahead")
 	p.shows("> pending typed ahead")
-	p.obey(":spin 200ms")
+	p.obey(":spin 600ms")
 	p.contains("working, 0s")
 	p.shows("> pending typed ahead")
 	p.obey(":flood 50ms")

@@ -30,9 +30,8 @@ type loop struct {
 
 // timer is one thing to be done later.
 type timer struct {
-	at   time.Time
-	do   func()
-	gone bool
+	at time.Time
+	do func()
 }
 
 // source is a descriptor that is waited on while wanted says so.
@@ -72,7 +71,7 @@ func (l *loop) post(f func()) {
 }
 
 // after has f run d from now.
-func (l *loop) after(d time.Duration, f func()) *timer {
+func (l *loop) after(d time.Duration, f func()) {
 	t := &timer{at: time.Now().Add(d), do: f}
 	i, _ := slices.BinarySearchFunc(l.timers, t, func(a, b *timer) int {
 		if a.at.After(b.at) {
@@ -81,14 +80,6 @@ func (l *loop) after(d time.Duration, f func()) *timer {
 		return -1 // what is due at the same time keeps its order
 	})
 	l.timers = slices.Insert(l.timers, i, t)
-	return t
-}
-
-// stop takes a timer back; a nil timer is fine.
-func (t *timer) stop() {
-	if t != nil {
-		t.gone = true
-	}
 }
 
 // watch has ready called whenever fd can be read and wanted is true.
@@ -152,17 +143,12 @@ func (l *loop) due() {
 	for len(l.timers) > 0 && !l.timers[0].at.After(now) && !l.ended {
 		t := l.timers[0]
 		l.timers = l.timers[1:]
-		if !t.gone {
-			t.do()
-		}
+		t.do()
 	}
 }
 
 // patience is how long poll may wait, in milliseconds, rounded up; -1 is for ever.
 func (l *loop) patience() int {
-	for len(l.timers) > 0 && l.timers[0].gone {
-		l.timers = l.timers[1:]
-	}
 	if len(l.timers) == 0 {
 		return -1
 	}

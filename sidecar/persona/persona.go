@@ -245,6 +245,8 @@ func (a *agent) signal(s os.Signal) {
 	switch s {
 	case syscall.SIGWINCH:
 		a.resized()
+		width, _ := a.term.size()
+		a.log.add(Record{Event: EventResize, N: width})
 	case syscall.SIGINT:
 		if a.child == nil { // with one, it is the child's
 			a.log.add(Record{Event: EventSignal, Text: s.String()})
@@ -283,7 +285,7 @@ func (a *agent) readable() {
 func (a *agent) changes(what string) {
 	do := func() {
 		for _, c := range a.change(what) {
-			if err := a.command(c); err != nil {
+			if err := a.run(c); err != nil {
 				a.log.add(Record{Event: EventChange, Text: err.Error()})
 				return
 			}

@@ -65,7 +65,9 @@ func TestRun_contextEndsItAndRestoresTheTerminal(t *testing.T) {
 				code <- Run(ctx, append(args, "--log", log, "--control", filepath.Join(filepath.Dir(log), "c")),
 					Options{Stdin: program, Stdout: program})
 			}()
-			eventually(t, "it has begun", func() bool { return strings.Contains(terminal.String(), "persona") || strings.Contains(terminal.String(), "> ") })
+			eventually(t, "it has begun", func() bool {
+				return strings.Contains(terminal.String(), "persona") || strings.Contains(terminal.String(), "> ")
+			})
 			cancel()
 			assert.Equal(t, 0, <-code)
 
@@ -75,9 +77,11 @@ func TestRun_contextEndsItAndRestoresTheTerminal(t *testing.T) {
 			records := mustReadLog(t, log)
 			assert.Equal(t, EventEnd, records[len(records)-1].Event)
 			assert.NoFileExists(t, filepath.Join(filepath.Dir(log), "c"))
-			shown := terminal.String()
 			for on, off := range map[string]string{pasteOn: pasteOff, altOn: altOff, cursorOff: cursorOn} {
-				assert.LessOrEqual(t, strings.LastIndex(shown, on), strings.LastIndex(shown, off))
+				eventually(t, fmt.Sprintf("%q is taken back", on), func() bool {
+					shown := terminal.String()
+					return strings.LastIndex(shown, on) <= strings.LastIndex(shown, off)
+				})
 			}
 		})
 	}
@@ -290,7 +294,10 @@ func (p *tmuxPane) pipe(input string, args ...string) string {
 	return strings.TrimSuffix(string(out), "\n")
 }
 
-func (p *tmuxPane) keys(keys ...string) { p.t.Helper(); p.tmux(append([]string{"send-keys"}, keys...)...) }
+func (p *tmuxPane) keys(keys ...string) {
+	p.t.Helper()
+	p.tmux(append([]string{"send-keys"}, keys...)...)
+}
 
 // paste pastes text, with marks if the program asked for them.
 func (p *tmuxPane) paste(text string) {
@@ -325,7 +332,7 @@ func (p *tmuxPane) shows(want ...string) {
 	p.t.Helper()
 	var got []string
 	if !becomes(func() bool { got = p.screen(); return slices.Equal(want, got) }) {
-		assert.Equal(p.t, want, got)
+		require.Equal(p.t, want, got)
 	}
 }
 

@@ -31,6 +31,7 @@ const (
 	EventAnswer   = "answer"   // the dialog was answered with choice N
 	EventApproved = "approved" // the dialog's command was run and ended with code N
 	EventFlood    = "flood"    // a flood ended after N lines
+	EventResize   = "resize"   // the terminal is N columns wide now, and was drawn anew
 	EventSignal   = "signal"   // Text names it
 	EventEnd      = "end"      // N is the exit code
 )

@@ -12,16 +12,16 @@ import (
 
 // What the programs write to change the terminal's modes.
 const (
-	pasteOn    = "\x1b[?2004h"
-	pasteOff   = "\x1b[?2004l"
-	altOn      = "\x1b[?1049h"
-	altOff     = "\x1b[?1049l"
-	cursorOn   = "\x1b[?25h"
-	cursorOff  = "\x1b[?25l"
-	clearBelow = "\x1b[J"
-	clearLine  = "\x1b[K"
-	clearAll   = "\x1b[H\x1b[2J"
-	clearPast  = "\x1b[3J"
+	pasteOn   = "\x1b[?2004h"
+	pasteOff  = "\x1b[?2004l"
+	altOn     = "\x1b[?1049h"
+	altOff    = "\x1b[?1049l"
+	cursorOn  = "\x1b[?25h"
+	cursorOff = "\x1b[?25l"
+	clearLine = "\x1b[K"
+	wipeLine  = "\x1b[2K"
+	clearAll  = "\x1b[H\x1b[2J"
+	clearPast = "\x1b[3J"
 )
 
 // terminal is what a persona reads and writes, with the settings that it found. Standard

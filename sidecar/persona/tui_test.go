@@ -12,7 +12,7 @@ import (
 func TestTUI_answers(t *testing.T) {
 	for _, screen := range []string{"--alt", "--alt=false"} {
 		t.Run(screen, func(t *testing.T) {
-			p := startInTmux(t, 60, 16, "tui", screen, "--name", "A", "--spinner", "300ms", "--lines", "2")
+			p := startInTmux(t, 60, 16, "tui", screen, "--name", "A", "--spinner", "700ms", "--lines", "2")
 			assert.Equal(t, map[string]string{"--alt": "1", "--alt=false": "0"}[screen], p.format("#{alternate_on}"))
 			p.paste("two lines\nof 日本語")
 			p.contains("│ ❯ two lines  ")
