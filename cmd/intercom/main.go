@@ -24,5 +24,7 @@ func main() {
 		Stderr:  os.Stderr,
 		Getenv:  os.Getenv,
 		Environ: os.Environ,
+
+		Published: published,
 	}))
 }

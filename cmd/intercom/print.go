@@ -102,18 +102,23 @@ func (a *app) say(format string, args ...any) {
 
 // table prints rows in columns; the first row is the heading. Cells are made safe here.
 func (a *app) table(rows [][]string) {
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		for i, cell := range row {
-			// An empty cell at the end of a row would leave blanks behind it.
-			if i == len(row)-1 {
-				fmt.Fprintln(w, strings.TrimRight(plainLine(cell), " "))
-				break
+			if i < len(row)-1 {
+				cell = orDash(plainLine(cell)) + "\t"
+			} else {
+				cell = plainLine(cell) + "\n"
 			}
-			fmt.Fprint(w, orDash(plainLine(cell)), "\t")
+			_, _ = io.WriteString(w, cell)
 		}
 	}
 	_ = w.Flush()
+	// An empty cell at the end of a row leaves blanks behind the one before it.
+	for line := range strings.Lines(b.String()) {
+		a.say("%s", strings.TrimRight(line, " \n"))
+	}
 }
 
 func orDash(cell string) string {

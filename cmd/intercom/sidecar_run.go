@@ -33,6 +33,12 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 	return err
 }
 
+// published asks a tmux server where its sidecar listens.
+func published(ctx context.Context, server string) (string, error) {
+	options, err := tmux.Ask(ctx, tmux.Options{Socket: server}, daemon.SocketOption)
+	return options[daemon.SocketOption], err
+}
+
 // person is the name with which the words of this user are signed.
 func person(e env) string {
 	if u, err := user.Current(); err == nil && u.Username != "" {

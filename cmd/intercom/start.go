@@ -30,13 +30,13 @@ func (a *app) start(ctx context.Context, p api.Paths) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
-		ended, complaints, err := a.spawn(p)
+		child, err := a.spawn(p)
 		if err != nil {
 			return notStarted(err)
 		}
-		again, err := awaitAnswer(ctx, p, ended)
-		told := complaints.read()
-		complaints.file.Close()
+		again, err := awaitAnswer(ctx, p, child)
+		told := child.told.read()
+		child.told.file.Close()
 		switch {
 		case err == nil:
 			return nil
@@ -50,24 +50,28 @@ func (a *app) start(ctx context.Context, p api.Paths) error {
 	}
 }
 
-// awaitAnswer waits until the sidecar at p answers, or until the one that was started has
-// ended and cannot have been refused the lock. again says that it makes sense to start
-// another.
-func awaitAnswer(ctx context.Context, p api.Paths, ended <-chan error) (again bool, err error) {
+// awaitAnswer waits until a sidecar at p answers and child is it or has ended: one that is
+// only slow would otherwise take the place of the sidecar that somebody has just ended.
+// again says that it makes sense to start another.
+func awaitAnswer(ctx context.Context, p api.Paths, child *child) (again bool, err error) {
 	c := &api.Client{Socket: p.Socket}
+	ended := child.ended
 	for {
-		_, err := c.Status(ctx)
-		if err == nil {
+		status, err := c.Status(ctx)
+		if err == nil && (ended == nil || status.PID == child.pid) {
 			return false, nil
 		}
 		select {
 		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.Canceled) {
+			switch {
+			case err == nil:
+				return false, nil
+			case errors.Is(ctx.Err(), context.Canceled):
 				return false, ctx.Err()
 			}
 			return false, fmt.Errorf("it did not answer within %v; its log may say why: %q", startTimeout, p.Log)
 		case end := <-ended:
-			if end != nil {
+			if end != nil && err != nil {
 				return false, fmt.Errorf("it ended at once: %w", end)
 			}
 			// It found the lock taken. Whoever has it answers soon, or ends.
@@ -87,24 +91,31 @@ func free(lock string) bool {
 	return api.WaitReleased(look, lock) == nil
 }
 
+// child is a sidecar that we have started.
+type child struct {
+	pid   int
+	ended <-chan error // gets once how it ended
+	told  complaints
+}
+
 // spawn starts our own program as the sidecar, on its own: a session and process group of
 // its own, no terminal, no directory that it keeps busy, and nothing of ours open but the
-// file that gets its complaints. The channel gets how it ended.
-func (a *app) spawn(p api.Paths) (<-chan error, complaints, error) {
+// file that gets its complaints.
+func (a *app) spawn(p api.Paths) (*child, error) {
 	if err := api.Private(p.State); err != nil {
-		return nil, complaints{}, err
+		return nil, err
 	}
 	exe, name := a.Executable, filepath.Base(a.Executable)
 	if exe == "" {
 		var err error
 		if exe, err = os.Executable(); err != nil {
-			return nil, complaints{}, err
+			return nil, err
 		}
 		name = "intercom"
 	}
 	told, err := openComplaints(filepath.Join(p.State, "stderr.log"))
 	if err != nil {
-		return nil, complaints{}, err
+		return nil, err
 	}
 	inheritNothing()
 	cmd := &exec.Cmd{
@@ -117,11 +128,11 @@ func (a *app) spawn(p api.Paths) (<-chan error, complaints, error) {
 	}
 	if err := cmd.Start(); err != nil {
 		told.file.Close()
-		return nil, complaints{}, err
+		return nil, err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	return ended, told, nil
+	return &child{cmd.Process.Pid, ended, told}, nil
 }
 
 // inherited is what a sidecar knows of the environment of whoever happens to start it. That

@@ -61,7 +61,7 @@ func (a *app) showStatus(r statusReply) {
 		a.say("log     %s", plainLine(s.Log))
 	}
 	if s.Held > 0 {
-		a.say("held    %d deliveries", s.Held)
+		a.say("held    %d", s.Held)
 	}
 	for _, d := range s.Degraded {
 		a.say("degraded: %s", plainLine(d))

@@ -121,7 +121,8 @@ func WaitReleased(ctx context.Context, lock string) error {
 
 // takeLock opens the file, made if need be, and locks it.
 func takeLock(path string) (*os.File, error) {
-	for {
+	const attempts = 10
+	for range attempts {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("lock: %w", err)
@@ -147,6 +148,7 @@ func takeLock(path string) (*os.File, error) {
 		}
 		return f, nil
 	}
+	return nil, fmt.Errorf("lock %q: another file stands there each time it is opened", path)
 }
 
 // samePlace reports an error unless the name of f still leads to it.

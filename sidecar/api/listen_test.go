@@ -76,6 +76,11 @@ func TestListen_lockThatIsALinkIsRefused(t *testing.T) {
 	kept, err := os.ReadFile(victim)
 	require.NoError(t, err)
 	assert.Equal(t, "keep", string(kept))
+
+	require.NoError(t, os.Remove(victim))
+	_, err = api.Listen(dir, "x")
+	require.Error(t, err)
+	assert.NoFileExists(t, victim, "nothing is made at the other end of a link")
 }
 
 func TestListener_noticesThatItsPlaceWasCleared(t *testing.T) {

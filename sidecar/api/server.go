@@ -32,7 +32,8 @@ const (
 type Server struct {
 	Backend Backend      // required
 	Logger  *slog.Logger // required
-	// ReadTimeout is how long a client may take to send its request; 0 is ten seconds.
+	// ReadTimeout is how long a client may take to send its request; 0 is ten seconds. What
+	// it then waits for may last as long as it likes.
 	ReadTimeout time.Duration
 }
 
@@ -173,7 +174,6 @@ func (s *Server) admit(next http.Handler) http.Handler {
 // get serves an operation whose request stands in its query.
 func get[T any](s *Server, mux *http.ServeMux, path string, op func(*http.Request, Caller) (T, error)) {
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-		stopReadTimeout(w)
 		reply, err := op(r, callerOf(r))
 		s.reply(w, reply, err)
 	})
@@ -187,7 +187,6 @@ func post[Q, T any](s *Server, mux *http.ServeMux, path string, op func(context.
 			s.fail(w, err)
 			return
 		}
-		stopReadTimeout(w)
 		reply, err := op(r.Context(), callerOf(r), req)
 		s.reply(w, reply, err)
 	})
@@ -196,12 +195,6 @@ func post[Q, T any](s *Server, mux *http.ServeMux, path string, op func(context.
 func callerOf(r *http.Request) Caller {
 	seen, _ := r.Context().Value(callerKey{}).(callerOrError)
 	return seen.caller
-}
-
-// stopReadTimeout ends the deadline for reading once the request is here: an operation may
-// wait for minutes, and a deadline that passes meanwhile would end its context.
-func stopReadTimeout(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
 // decode reads exactly one JSON value. A field that is not known is an error: a client
@@ -271,7 +264,6 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, err)
 		return
 	}
-	stopReadTimeout(w)
 	control := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	e := json.NewEncoder(w)

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// fakeSidecar is a program that does nothing but answer, to see how commands start it. It
+// tells in its status what it has inherited.
+func fakeSidecar() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	inherited := []string{"env"}
+	for _, pair := range os.Environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		inherited = append(inherited, name)
+	}
+	fds := []string{"fds"}
+	for fd := 3; fd < 64; fd++ {
+		// Nothing of ours is open yet. The runtime's own, for its poller and the limits of its
+		// control group, are not what a shell hands on.
+		target, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+		if err == nil && !strings.HasPrefix(target, "anon_inode:") && !strings.HasPrefix(target, "/sys/") {
+			fds = append(fds, target)
+		}
+	}
+	stdin, _ := os.Readlink("/proc/self/fd/0")
+	stdout, _ := os.Readlink("/proc/self/fd/1")
+	dir, _ := os.Getwd()
+	session, _, _ := syscall.Syscall(syscall.SYS_GETSID, 0, 0, 0)
+	p, err := api.Places(os.Getenv, strings.TrimPrefix(os.Args[2], "--server="))
+	if err == nil && os.Getenv("INTERCOM_FAKE") == "fail" {
+		err = fmt.Errorf("something is wrong\nintercom: hint: mend it")
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "warning: of no interest\nintercom: error: %v\n", err)
+		os.Exit(1)
+	}
+	ln, err := api.Listen(p.Runtime, p.Key)
+	if err != nil {
+		os.Exit(0) // held
+	}
+	b := &fakeBackend{down: stop, status: api.Status{
+		PID: os.Getpid(), Server: p.Server, API: api.Version, Sessions: []message.Session{}, Chats: []message.Chat{},
+		Degraded: []string{
+			strings.Join(inherited, " "), strings.Join(fds, " "),
+			fmt.Sprint("stdio ", stdin, " ", stdout), "dir " + dir, fmt.Sprint("own session ", int(session) == os.Getpid()),
+		},
+	}}
+	s := api.Server{Backend: b, Logger: slog.New(slog.DiscardHandler)}
+	if err := s.Serve(ctx, ln); err != nil {
+		os.Exit(1)
+	}
+	_ = ln.Release()
+}
+
+// fakeBackend answers with what it was given. What it was not given to answer is a defect
+// of the test.
+type fakeBackend struct {
+	api.Backend
+	down     func()
+	status   api.Status
+	sessions []message.Session
+	chats    []message.Chat
+	log      []message.Event
+	receipt  message.Receipt
+
+	mu   sync.Mutex // guards what follows
+	last any        // the last request
+}
+
+func (b *fakeBackend) take(req any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last = req
+}
+
+func (b *fakeBackend) took() any {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last
+}
+
+func (b *fakeBackend) Status(context.Context, api.Caller) (api.Status, error) { return b.status, nil }
+
+func (b *fakeBackend) Down(context.Context, api.Caller) error {
+	b.down()
+	return nil
+}
+
+func (b *fakeBackend) Adopt(_ context.Context, _ api.Caller, req api.AdoptRequest) (message.Session, error) {
+	b.take(req)
+	return message.Session{Pane: req.Pane, Name: req.Name, Profile: req.As, Prompt: "> "}, nil
+}
+
+func (b *fakeBackend) Release(_ context.Context, _ api.Caller, req api.ReleaseRequest) (message.Session, error) {
+	b.take(req)
+	return message.Session{Pane: req.Pane}, nil
+}
+
+func (b *fakeBackend) Rename(_ context.Context, _ api.Caller, req api.RenameRequest) (message.Session, error) {
+	b.take(req)
+	return message.Session{Pane: req.Pane, Name: req.Name}, nil
+}
+
+func (b *fakeBackend) Sessions(context.Context, api.Caller) ([]message.Session, error) {
+	return b.sessions, nil
+}
+
+func (b *fakeBackend) StartChat(_ context.Context, _ api.Caller, req api.StartChatRequest) (message.Chat, error) {
+	b.take(req)
+	return message.Chat{ID: message.NewID(), Name: req.Name, State: message.ChatOn, Participants: []message.Participant{}}, nil
+}
+
+func (b *fakeBackend) Chats(_ context.Context, _ api.Caller, ended bool) ([]message.Chat, error) {
+	return slices.DeleteFunc(slices.Clone(b.chats), func(c message.Chat) bool { return (c.State == message.ChatOver) != ended }), nil
+}
+
+func (b *fakeBackend) change(which api.ChatRef) ([]message.Chat, error) {
+	b.take(which)
+	return b.chats, nil
+}
+
+func (b *fakeBackend) StopChat(_ context.Context, _ api.Caller, w api.ChatRef) ([]message.Chat, error) {
+	return b.change(w)
+}
+
+func (b *fakeBackend) PauseChat(_ context.Context, _ api.Caller, w api.ChatRef) ([]message.Chat, error) {
+	return b.change(w)
+}
+
+func (b *fakeBackend) ResumeChat(_ context.Context, _ api.Caller, w api.ChatRef) ([]message.Chat, error) {
+	return b.change(w)
+}
+
+func (b *fakeBackend) Say(_ context.Context, _ api.Caller, req api.SayRequest) (api.Said, error) {
+	b.take(req)
+	return api.Said{Message: message.NewID(), Deliveries: []message.ID{message.NewID()}}, nil
+}
+
+func (b *fakeBackend) Stats(_ context.Context, _ api.Caller, chat string) (message.Stats, error) {
+	b.take(chat)
+	return message.Stats{Chat: message.NewID(), Deliveries: map[message.ReceiptState]int{message.Submitted: 3}, LatencyP50: 12 * time.Millisecond}, nil
+}
+
+func (b *fakeBackend) Send(_ context.Context, _ api.Caller, req api.SendRequest) (api.Sent, error) {
+	b.take(req)
+	return api.Sent{Message: req.ID, Receipt: b.receipt}, nil
+}
+
+func (b *fakeBackend) Log(_ context.Context, _ api.Caller, q api.LogQuery) ([]message.Event, error) {
+	b.take(q)
+	return b.log, nil
+}
+
+func (b *fakeBackend) Events(_ context.Context, _ api.Caller, since int64) iter.Seq2[message.Event, error] {
+	return func(yield func(message.Event, error) bool) {
+		for _, e := range b.log {
+			e.Seq += since
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// stateFile is where a sidecar of the world complains.
+func (w *world) stateFile(server string) string {
+	p, err := api.Places(w.getenv, server)
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(p.State, "stderr.log")
+}

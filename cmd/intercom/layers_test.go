@@ -1,0 +1,179 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/tmux-intercom/tmux-intercom/"
+
+// layers says which packages of ours each package may import. Imports go downwards only;
+// within a row only where it is said here.
+var layers = map[string][]string{
+	"sidecar/message": {},
+
+	"sidecar/profile":  {"sidecar/message"},
+	"sidecar/delta":    {"sidecar/message"},
+	"sidecar/screen":   {"sidecar/message", "sidecar/profile"},
+	"sidecar/sanitise": {"sidecar/message"},
+	"sidecar/registry": {"sidecar/message"},
+	"sidecar/route":    {"sidecar/message", "sidecar/registry"},
+
+	"sidecar/relay": {"sidecar/message", "sidecar/registry", "sidecar/route"},
+
+	"sidecar/tmux":          {},
+	"sidecar/tmux/tmuxtest": {}, // for tests: nothing that is linked imports it
+	"sidecar/persona":       {},
+	"sidecar/naivetest":     {}, // for tests and benchmarks, as tmuxtest is
+	"sidecar/journal":       {"sidecar/message", "sidecar/registry"},
+	"sidecar/pane": {
+		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/tmux",
+	},
+
+	"sidecar/api": {"sidecar/message", "sidecar/registry"},
+
+	"sidecar/daemon": {
+		"sidecar/message", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/registry", "sidecar/route",
+		"sidecar/relay", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api",
+	},
+
+	"cmd/intercom": {"sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry"},
+
+	"sidecar": {}, // a comment
+}
+
+// onlyIn says who may import what is not ours: every module from outside, and what of the
+// standard library opens a door that has one keeper.
+var onlyIn = map[string][]string{
+	"github.com/charmbracelet/x/ansi": {"sidecar/delta", "sidecar/screen"},
+	"github.com/creack/pty":           {"sidecar/tmux"},
+	"github.com/fsnotify/fsnotify":    {"sidecar/tmux"},
+	"github.com/google/uuid":          {"sidecar/message"},
+	"github.com/spf13/cobra":          {"cmd/intercom"},
+	"golang.org/x/sys/unix":           {"sidecar/tmux", "sidecar/persona", "sidecar/api", "cmd/intercom"},
+	"modernc.org/sqlite":              {"sidecar/journal"},
+
+	"database/sql":        {"sidecar/journal"},
+	"database/sql/driver": {"sidecar/journal"},
+	"net":                 {"sidecar/api", "sidecar/persona"},
+	"net/http":            {"sidecar/api"},
+	"os/exec":             {"sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/naivetest", "cmd/intercom"},
+	"testing":             {"sidecar/tmux/tmuxtest"},
+	// Calling methods by name keeps the linker from leaving out the methods that nobody calls.
+	"text/template": {},
+	"html/template": {},
+}
+
+// pure are the packages that know neither files nor other programs nor time.
+var pure = []string{
+	"sidecar/message", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/registry", "sidecar/route",
+}
+
+func TestLayers_importsGoDownwards(t *testing.T) {
+	seen := map[string]bool{}
+	// A file that only some systems or builds have may import too.
+	for _, build := range [][]string{{"GOOS=linux"}, {"GOOS=darwin"}, {"GOOS=freebsd"}, {"GOFLAGS=-tags=teeth"}} {
+		for _, p := range listed(t, build, "-json=ImportPath,Imports", "./...") {
+			name := strings.TrimPrefix(p.ImportPath, module)
+			seen[name] = true
+			allowed, known := layers[name]
+			if !assert.True(t, known, "package %s stands in no layer: add it to the table in this file", name) {
+				continue
+			}
+			for _, path := range p.Imports {
+				if own, ok := strings.CutPrefix(path, module); ok {
+					assert.Contains(t, allowed, own, "%s (%s): %s may not import it", name, build, name)
+					continue
+				}
+				keepers, restricted := onlyIn[path]
+				outside, _, _ := strings.Cut(path, "/")
+				if restricted || strings.Contains(outside, ".") {
+					assert.Contains(t, keepers, name, "%s (%s) imports %s, which is not its to use", name, build, path)
+				}
+				if slices.Contains(pure, name) {
+					first, _, _ := strings.Cut(path, "/")
+					assert.NotContains(t, []string{"os", "net", "log", "sync", "syscall"}, first, "%s is pure and imports %s", name, path)
+				}
+			}
+		}
+	}
+	for name := range layers {
+		assert.True(t, seen[name], "the table has package %s, which is not there", name)
+	}
+}
+
+func TestLayers_pureCodeReadsNoClock(t *testing.T) {
+	clock := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
+	for _, name := range pure {
+		files, err := filepath.Glob(filepath.Join("..", "..", name, "*.go"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files, name)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			ast.Inspect(parsed, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok {
+					if of, ok := s.X.(*ast.Ident); ok && of.Name == "time" {
+						assert.NotContains(t, clock, s.Sel.Name, "%s calls time.%s: time is passed in", file, s.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+	}
+}
+
+func TestLayers_linked(t *testing.T) {
+	for _, p := range listed(t, nil, "-deps", "-json=ImportPath", "./cmd/intercom") {
+		for _, unwanted := range []string{"github.com/nats-io/nats-server", "github.com/stretchr/testify", "testing"} {
+			assert.False(t, p.ImportPath == unwanted || strings.HasPrefix(p.ImportPath, unwanted+"/"), "intercom links %s", p.ImportPath)
+		}
+	}
+}
+
+// Helpers.
+
+// goPackage is what of go list's answer is used.
+type goPackage struct {
+	ImportPath, Name, Dir, Doc string
+	Imports                    []string
+}
+
+// listed asks go list, at the top of the repository.
+func listed(t *testing.T, environ []string, args ...string) []goPackage {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...)
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Env = append(os.Environ(), environ...)
+	out, err := cmd.Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		require.NoError(t, err, "%s", failed.Stderr)
+	}
+	require.NoError(t, err)
+	var packages []goPackage
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		err := d.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return packages
+		}
+		require.NoError(t, err)
+		packages = append(packages, p)
+	}
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"intercom":    main,
+		"fakesidecar": fakeSidecar,
+	})
+}
+
+// TestScript runs the scripts of testdata/script. Each has a home, a runtime directory and
+// a place for tmux servers of its own.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("..", "..", "testdata", "script"),
+		Setup:               setUp,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+	})
+}
+
+// Helpers.
+
+func setUp(e *testscript.Env) error {
+	// Not below the work directory: the path of a socket has to be short.
+	run, err := os.MkdirTemp("/tmp", "ic")
+	if err != nil {
+		return err
+	}
+	e.Defer(func() { os.RemoveAll(run) })
+	e.Defer(func() { endSidecars(e, run) })
+	home := filepath.Join(e.WorkDir, "home")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		return err
+	}
+	for key, value := range map[string]string{
+		"HOME": home, "XDG_RUNTIME_DIR": run, "TMUX_TMPDIR": run,
+		"TMUX": "", "TMUX_PANE": "", "INTERCOM_SERVER": "", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "",
+	} {
+		e.Setenv(key, value)
+	}
+	return nil
+}
+
+// endSidecars ends the sidecars that a script has left, which are those that hold a lock in
+// its own runtime directory.
+func endSidecars(e *testscript.Env, run string) {
+	locks, _ := filepath.Glob(filepath.Join(run, "intercom", "*.lock"))
+	for _, lock := range locks {
+		look, cancel := context.WithCancel(context.Background())
+		cancel()
+		held, ok := errors.AsType[*api.HeldError](api.WaitReleased(look, lock))
+		if !ok || held.PID == 0 {
+			continue
+		}
+		_ = syscall.Kill(held.PID, syscall.SIGTERM)
+		wait, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		if err := api.WaitReleased(wait, lock); err != nil {
+			_ = syscall.Kill(held.PID, syscall.SIGKILL)
+			e.T().Log(fmt.Sprintf("a sidecar did not end by itself: %v", err))
+		}
+		cancel()
+	}
+}
+
+// exits runs a program and checks its exit code: exits CODE PROGRAM ARGUMENTS…
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARGUMENTS…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		failed, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%s: %v", args[1], err)
+		}
+		got = failed.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("%s exited with %d, not %d", strings.Join(args[1:], " "), got, want)
+	}
+}

@@ -1,0 +1,157 @@
+//go:build teeth
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// teeth lists the gates in front of a pane, and the test that misses each of them. The
+// gates of package pane are looked at before tmux is asked to type; those of package tmux
+// are facts that the server compares when it types. Where several stand in front of the
+// same harm, none of them is missed alone: then they are switched off together.
+var teeth = []struct {
+	gates string // as INTERCOM_GATE_OFF has them
+	test  string
+}{
+	{"pane:composer", "TestS5_DraftIsLeftAlone"},
+	{"pane:half", "TestS5_DraftThatThePromptHides"},
+	{"pane:process,pane:listed", "TestS4_NothingIsTypedIntoTheShellBelow/found_gone"},
+	{"pane:process,pane:listed,pane:front,pane:members,pane:again", "TestS4_NothingIsTypedIntoTheShellBelow/killed_before_the_paste"},
+	{"pane:pid,pane:process,pane:listed", "TestS9_TheSameProcessOrNone"},
+	{"pane:dead,pane:pid,pane:process,pane:listed", "TestS8_PasteMeetsADeadPane"},
+	{"pane:mode", "TestS7_ModesHoldAndSynchronisedFails"},
+	{"pane:mode,mode", "TestS7_ModesHoldAndSynchronisedFails"},
+	{"pane:synchronised", "TestS7_ModesHoldAndSynchronisedFails"},
+	{"pane:inputoff", "TestS21_EachFactChangedInTheGap/.*/.*/inputoff"},
+	{"pane:front", "TestS19_StoppedAgentIsNotTypedTo"},
+	{"pane:front", "TestS19_AgentThatBecomesAShell"},
+	{"pane:members", "TestS19_OnlyTheAgentInFront/shell$"},
+	{"pane:front,pane:members", "TestS19_OnlyTheAgentInFront/shell_with_jobs"},
+	{"pane:again", "TestS19_S20_WhatTmuxCannotSeeChangesInTheGap"},
+	{"pane:alternate,pane:composer", "TestS21_EachFactChangedInTheGap/.*/.*/alternate"},
+	{"pane:password", "TestS20_PasswordPromptGetsNothing"},
+	{"pane:line", "TestS20_LineLimitOfTheTerminal"},
+	{"pane:cooked", "TestV3_PasteThatIsNoLongerTaken"},
+	{"pane:refuse", "TestS7_S19_S20_AdoptionIsRefused"},
+	{"pane:sanitise", "TestS10_BodiesPressNoKeys"},
+	{"pane:sanitise", "TestS13_H33_ForgedHeadersAreQuoted"},
+	{"pane:seen", "TestEnterIsWithheldFromWhatOpensOnThePaste"},
+	{"pane:lost", "TestV4_DeafProgram"},
+	{"pane:leave", "TestR14_EnterNeedsLeave"},
+	{"mode", "TestS21_EachFactChangedInTheGap/.*/.*/mode"},
+	{"inputoff", "TestS21_EachFactChangedInTheGap/.*/.*/inputoff"},
+	{"synchronised", "TestS21_EachFactChangedInTheGap/.*/.*/synchronised"},
+	{"alternate", "TestS21_EachFactChangedInTheGap/.*/.*/alternate"},
+	{"cursorflag", "TestS21_EachFactChangedInTheGap/.*/.*/cursorflag"},
+	{"cursor", "TestS21_EachFactChangedInTheGap/.*/.*/cursor$"},
+	{"history", "TestS21_EachFactChangedInTheGap/.*/.*/history"},
+	{"width", "TestS21_EachFactChangedInTheGap/.*/.*/width"},
+	{"tail", "TestS21_EachFactChangedInTheGap/.*/.*/tail"},
+	{"pid", "TestS21_EachFactChangedInTheGap/.*/.*/pid"},
+	{"dead", "TestS8_PasteMeetsADeadPane"},
+}
+
+// teethAtOnce is how many tests run beside each other: a test that goes red mostly waits
+// for what will not happen.
+const teethAtOnce = 5
+
+// TestTeeth switches each gate off in turn, and wants the test that proves it to fail.
+func TestTeeth(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "daemon.test")
+	build := exec.Command("go", "test", "-c", "-tags", "teeth", "-o", program, "../../sidecar/daemon")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	// First, with all gates on, all of them pass.
+	green := map[string]bool{}
+	for _, tooth := range teeth {
+		green[tooth.test] = true
+	}
+	each(len(green), func() func(int) {
+		tests := make([]string, 0, len(green))
+		for test := range green {
+			tests = append(tests, test)
+		}
+		slices.Sort(tests)
+		return func(i int) {
+			if red, out := bites(t, program, "", tests[i]); red {
+				t.Errorf("%s fails with all gates on:\n%s", tests[i], out)
+			}
+		}
+	}())
+	if t.Failed() {
+		return
+	}
+	rows := make([]string, len(teeth))
+	each(len(teeth), func(i int) {
+		tooth := teeth[i]
+		red, out := bites(t, program, tooth.gates, tooth.test)
+		rows[i] = fmt.Sprintf("%-62s %-68s red", tooth.gates, tooth.test)
+		if !red {
+			rows[i] = strings.TrimSuffix(rows[i], "red") + "GREEN: nothing misses this gate"
+			t.Errorf("%s: %s passes without it\n%s", tooth.gates, tooth.test, out)
+		}
+	})
+	fmt.Printf("%-62s %-68s\n%s\n", "gates switched off", "test that misses them", strings.Join(rows, "\n"))
+}
+
+// each calls do for the numbers below n, several at a time.
+func each(n int, do func(int)) {
+	var all sync.WaitGroup
+	room := make(chan struct{}, teethAtOnce)
+	for i := range n {
+		room <- struct{}{}
+		all.Go(func() {
+			do(i)
+			<-room
+		})
+	}
+	all.Wait()
+}
+
+// bites runs a test of the sidecar without some gates, and reports whether it failed. It
+// is an error if it could not be run at all.
+func bites(t *testing.T, program, gates, test string) (red bool, out string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	levels := strings.Split(test, "/")
+	for i := range levels {
+		levels[i] = "^" + strings.TrimSuffix(levels[i], "$") + "$"
+	}
+	cmd := exec.CommandContext(ctx, program, "-test.v", "-test.failfast", "-test.timeout=2m", "-test.run", strings.Join(levels, "/"))
+	cmd.Dir = "../../sidecar/daemon"
+	cmd.Env = append(os.Environ(), "INTERCOM_GATE_OFF="+gates, "INTERCOM_LONG=")
+	if _, err := exec.LookPath("tmux"); err == nil {
+		cmd.Env = append(cmd.Env, "INTERCOM_TMUXES="+t.TempDir()) // one version is enough
+	}
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	err := cmd.Run()
+	text := output.String()
+	name, _, _ := strings.Cut(test, "/")
+	switch {
+	case strings.Contains(text, "--- SKIP: "+name) && !strings.Contains(text, "--- FAIL"):
+		t.Logf("%s is skipped here", test)
+		return gates != "", text
+	case err == nil && strings.Contains(text, "--- PASS: "+name):
+		return false, text
+	case err != nil && (strings.Contains(text, "--- FAIL: "+name) || strings.Contains(text, "panic: test timed out")):
+		return true, text
+	}
+	t.Errorf("%s without %q could not be tried: %v\n%s", test, gates, err, text)
+	return false, text
+}
