@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -22,33 +23,30 @@ import (
 // gates of package pane are looked at before tmux is asked to type; those of package tmux
 // are facts that the server compares when it types. Where several stand in front of the
 // same harm, none of them is missed alone: then they are switched off together.
-var teeth = []struct {
-	gates string // as INTERCOM_GATE_OFF has them
-	test  string
-}{
-	{"pane:composer", "TestS5_DraftIsLeftAlone"},
-	{"pane:half", "TestS5_DraftThatThePromptHides"},
+var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has them
+	{"pane:composer", "TestDraftIsLeftAlone"},
+	{"pane:half", "TestDraftThatThePromptHides"},
 	{"pane:process,pane:listed", "TestS4_NothingIsTypedIntoTheShellBelow/found_gone"},
 	{"pane:process,pane:listed,pane:front,pane:members,pane:again", "TestS4_NothingIsTypedIntoTheShellBelow/killed_before_the_paste"},
 	{"pane:pid,pane:process,pane:listed", "TestS9_TheSameProcessOrNone"},
 	{"pane:dead,pane:pid,pane:process,pane:listed", "TestS8_PasteMeetsADeadPane"},
-	{"pane:mode", "TestS7_ModesHoldAndSynchronisedFails"},
-	{"pane:mode,mode", "TestS7_ModesHoldAndSynchronisedFails"},
+	{"pane:mode,pane:composer", "TestS7_ModesHoldAndSynchronisedFails"},
+	{"pane:mode,pane:composer,mode", "TestS7_ModesHoldAndSynchronisedFails"},
 	{"pane:synchronised", "TestS7_ModesHoldAndSynchronisedFails"},
 	{"pane:inputoff", "TestS21_EachFactChangedInTheGap/.*/.*/inputoff"},
 	{"pane:front", "TestS19_StoppedAgentIsNotTypedTo"},
 	{"pane:front", "TestS19_AgentThatBecomesAShell"},
 	{"pane:members", "TestS19_OnlyTheAgentInFront/shell$"},
 	{"pane:front,pane:members", "TestS19_OnlyTheAgentInFront/shell_with_jobs"},
-	{"pane:again", "TestS19_S20_WhatTmuxCannotSeeChangesInTheGap"},
+	{"pane:again", "TestS20_WhatTmuxCannotSeeChangesInTheGap"},
 	{"pane:alternate,pane:composer", "TestS21_EachFactChangedInTheGap/.*/.*/alternate"},
 	{"pane:password", "TestS20_PasswordPromptGetsNothing"},
 	{"pane:line", "TestS20_LineLimitOfTheTerminal"},
 	{"pane:cooked", "TestV3_PasteThatIsNoLongerTaken"},
-	{"pane:refuse", "TestS7_S19_S20_AdoptionIsRefused"},
+	{"pane:refuse", "TestAdoptionIsRefused"},
 	{"pane:sanitise", "TestS10_BodiesPressNoKeys"},
 	{"pane:sanitise", "TestS13_H33_ForgedHeadersAreQuoted"},
-	{"pane:seen", "TestEnterIsWithheldFromWhatOpensOnThePaste"},
+	{"pane:seen", "TestS21_EnterIsWithheldFromWhatOpensOnThePaste"},
 	{"pane:lost", "TestV4_DeafProgram"},
 	{"pane:leave", "TestR14_EnterNeedsLeave"},
 	{"mode", "TestS21_EachFactChangedInTheGap/.*/.*/mode"},
@@ -61,15 +59,21 @@ var teeth = []struct {
 	{"width", "TestS21_EachFactChangedInTheGap/.*/.*/width"},
 	{"tail", "TestS21_EachFactChangedInTheGap/.*/.*/tail"},
 	{"pid", "TestS21_EachFactChangedInTheGap/.*/.*/pid"},
-	{"dead", "TestS8_PasteMeetsADeadPane"},
+	{"dead,cursor,cursorflag,history", "TestS8_PasteMeetsADeadPane"},
 }
 
 // teethAtOnce is how many tests run beside each other: a test that goes red mostly waits
 // for what will not happen.
 const teethAtOnce = 5
 
-// TestTeeth switches each gate off in turn, and wants the test that proves it to fail.
-func TestTeeth(t *testing.T) {
+// TestTeeth_S22_EachGateIsMissed switches each gate off in turn, and wants the test that
+// proves it to fail.
+func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
+	for _, gate := range gates(t) {
+		require.True(t, slices.ContainsFunc(teeth, func(tooth struct{ gates, test string }) bool {
+			return slices.Contains(strings.Split(tooth.gates, ","), gate)
+		}), "no test is named for gate %q", gate)
+	}
 	program := filepath.Join(t.TempDir(), "daemon.test")
 	build := exec.Command("go", "test", "-c", "-tags", "teeth", "-o", program, "../../sidecar/daemon")
 	out, err := build.CombinedOutput()
@@ -106,6 +110,25 @@ func TestTeeth(t *testing.T) {
 		}
 	})
 	fmt.Printf("%-62s %-68s\n%s\n", "gates switched off", "test that misses them", strings.Join(rows, "\n"))
+}
+
+// gates are all that stand in the sources.
+func gates(t *testing.T) (all []string) {
+	t.Helper()
+	name := regexp.MustCompile(`gate(?:\(|: )"(\w+)"`)
+	for prefix, pattern := range map[string]string{"pane:": "../../sidecar/pane/*.go", "": "../../sidecar/tmux/*.go"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, file := range files {
+			source, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for _, found := range name.FindAllSubmatch(source, -1) {
+				all = append(all, prefix+string(found[1]))
+			}
+		}
+	}
+	require.Greater(t, len(all), 25)
+	return all
 }
 
 // each calls do for the numbers below n, several at a time.

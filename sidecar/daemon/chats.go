@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
@@ -49,22 +51,45 @@ func (s *sidecar) Chats(ctx context.Context, _ api.Caller, ended bool) ([]messag
 	if ended {
 		return s.journal.Chats(ctx, true)
 	}
-	return s.relay.Snapshot().Chats(), nil
+	return open(s.relay.Snapshot()), nil
+}
+
+// open are the chats that go on, paused ones included.
+func open(snap registry.Snapshot) []message.Chat {
+	return slices.DeleteFunc(snap.Chats(), func(c message.Chat) bool { return c.State == message.ChatOver })
 }
 
 // StopChat ends chats.
 func (s *sidecar) StopChat(ctx context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
-	return s.change(ctx, relay.StopChat{By: s.by(from), Chat: chatOf(which)})
+	return s.halt(ctx, relay.StopChat{By: s.by(from), Chat: chatOf(which)})
 }
 
 // PauseChat holds chats.
 func (s *sidecar) PauseChat(ctx context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
-	return s.change(ctx, relay.PauseChat{By: s.by(from), Chat: chatOf(which)})
+	return s.halt(ctx, relay.PauseChat{By: s.by(from), Chat: chatOf(which)})
 }
 
 // ResumeChat lets chats go on.
 func (s *sidecar) ResumeChat(ctx context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
 	return s.change(ctx, relay.ResumeChat{By: s.by(from), Chat: chatOf(which)})
+}
+
+// stillWithin is how long the answer to a stop or a pause waits for a typing that was given
+// leave just before; a tmux server that answers at all takes a few milliseconds.
+const stillWithin = 2 * time.Second
+
+// halt is change for what takes leave away: no byte is typed after its answer.
+func (s *sidecar) halt(ctx context.Context, r relay.Request) ([]message.Chat, error) {
+	chats, err := s.change(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	within, cancel := context.WithTimeout(ctx, stillWithin)
+	defer cancel()
+	if err := s.panes.Still(within); err != nil {
+		s.log.Warn("wait until nothing is being typed", "err", err)
+	}
+	return chats, nil
 }
 
 func (s *sidecar) change(ctx context.Context, r relay.Request) ([]message.Chat, error) {

@@ -33,11 +33,18 @@ type Config struct {
 	Log       *slog.Logger
 	// Ready is called once the sidecar serves. It may be nil.
 	Ready func()
+	// Gap is called between a look at a pane and the typing into it; see pane.Panes. nil but
+	// in tests.
+	Gap func(pane string, enter, checked bool)
 }
 
-// socketOption is the server option that tells where the sidecar's socket is, to clients
-// whose environment differs from the tmux server's.
-const socketOption = "@intercom-socket"
+const (
+	// SocketOption is the tmux option that tells where the sidecar's socket is, to programs
+	// whose environment differs from the sidecar's.
+	SocketOption = "@intercom-socket"
+	// transportOption is how the person chooses a transport: auto, process or control.
+	transportOption = "@intercom-transport"
+)
 
 // sidecar is the running whole: what the operations of the API work on.
 type sidecar struct {
@@ -50,6 +57,7 @@ type sidecar struct {
 	started time.Time
 	down    context.CancelFunc
 	log     *slog.Logger
+	settled bool // it was made sure once, after the start, that the server names this sidecar
 }
 
 // Run serves one tmux server until ctx is done, somebody asks it to end, or the server
@@ -67,6 +75,9 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("start sidecar: %w", err)
 	}
 	defer listener.Release()
+	if err := cfg.consult(ctx); err != nil {
+		return fmt.Errorf("start sidecar: %w", err)
+	}
 	client, err := tmux.Open(ctx, tmux.Options{
 		Socket: cfg.Paths.Server, Bin: cfg.Tmux, Transport: cfg.Transport, Trigger: cfg.Trigger, Logger: cfg.Log,
 	})
@@ -85,15 +96,39 @@ func Run(ctx context.Context, cfg Config) error {
 	s := &sidecar{
 		cfg: cfg, client: client, journal: book, bell: newBell(), started: time.Now(), down: down, log: cfg.Log,
 	}
-	s.panes = &pane.Panes{Client: client, Log: cfg.Log.With("part", "pane")}
+	s.panes = &pane.Panes{Client: client, Log: cfg.Log.With("part", "pane"), Gap: cfg.Gap}
 	s.relay = &relay.Relay{
 		Journal: book, Sink: sink{s}, Publish: func([]message.Event) { s.bell.ring() }, Log: cfg.Log.With("part", "relay"),
 	}
-	s.panes.Relay = desk{s.relay}
+	s.panes.Relay = s.relay
+	if err := client.SetServerOption(ctx, SocketOption, cfg.Paths.Socket); err != nil {
+		return fmt.Errorf("start sidecar: publish its socket: %w", err)
+	}
 	if s.relay.Restored, err = s.restored(ctx); err != nil {
 		return fmt.Errorf("start sidecar: %w", err)
 	}
 	return s.serve(ctx, listener)
+}
+
+// consult asks the tmux server what its options say: which transport the person wants, and
+// whether a sidecar that was started in another environment, with other places and so
+// another lock, serves it already. Two would type twice.
+func (cfg *Config) consult(ctx context.Context) error {
+	options, err := tmux.Ask(ctx, tmux.Options{Socket: cfg.Paths.Server, Bin: cfg.Tmux}, SocketOption, transportOption)
+	if err != nil {
+		return err
+	}
+	if cfg.Transport == "" {
+		cfg.Transport = options[transportOption]
+	}
+	other := options[SocketOption]
+	if other == "" || other == cfg.Paths.Socket {
+		return nil
+	}
+	if err := (&api.Client{Socket: other}).Ping(ctx); err == nil {
+		return &api.HeldError{Lock: other}
+	}
+	return nil
 }
 
 // serve runs the parts until one of them ends or ctx is done, then ends the others: first
@@ -112,10 +147,8 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	defer stop()
 	server := &api.Server{Backend: s, Logger: s.log.With("part", "api")}
 	parts.Go(func() { ends <- s.panes.Run(inner) })
+	s.takeUp(ctx)
 	parts.Go(func() { ends <- server.Serve(inner, listener) })
-	if err := s.client.SetServerOption(ctx, socketOption, s.cfg.Paths.Socket); err != nil {
-		s.log.Warn("publish the socket", "err", err)
-	}
 	s.log.Info("serving", "server", s.cfg.Paths.Server, "pid", os.Getpid(), "transport", s.client.Info().Transport, "trigger", s.client.Trigger())
 	if s.cfg.Ready != nil {
 		s.cfg.Ready()
@@ -136,9 +169,8 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 			relayEnd <- err
 			running = false
 		case <-guard.C:
-			if lost := listener.Intact(); lost != nil {
-				// Without its lock's file a second sidecar could start beside this one.
-				err, running = fmt.Errorf("place taken away: %w", lost), false
+			if lost := s.alone(ctx, listener); lost != nil {
+				err, running = lost, false
 			}
 		}
 	}
@@ -158,6 +190,20 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	return err
 }
 
+// alone reports what is wrong if this may no longer be the only sidecar of its server:
+// without its lock's file a second one could start beside it, and one that started in the
+// same instant in another environment has written its own socket over this one's.
+func (s *sidecar) alone(ctx context.Context, listener *api.Listener) error {
+	if err := listener.Intact(); err != nil {
+		return fmt.Errorf("place taken away: %w", err)
+	}
+	if s.settled {
+		return nil
+	}
+	s.settled = true
+	return s.cfg.consult(ctx)
+}
+
 // guardEvery is how often a sidecar makes sure that it still is the only one.
 const guardEvery = 2 * time.Second
 
@@ -174,6 +220,22 @@ func (s *sidecar) restored(ctx context.Context) (*relay.Restored, error) {
 	return r, nil
 }
 
+// takeUp serves the panes again whose sessions an earlier run left: a person's word that a
+// pane may be read and typed into outlives the sidecar. What cannot be served has ended;
+// whether the same program still runs there is looked at before each keystroke anyway.
+func (s *sidecar) takeUp(ctx context.Context) {
+	for _, session := range s.relay.Restored.Sessions {
+		err := s.panes.Start(ctx, session)
+		if err == nil {
+			continue
+		}
+		s.log.Info("session not taken up again", "session", session.Name, "pane", session.Pane, "err", err)
+		if err := s.relay.Gone(ctx, session.ID, message.PaneMissing); err != nil {
+			s.log.Warn("end session", "session", session.Name, "err", err)
+		}
+	}
+}
+
 // unpublish takes back what the sidecar had set in the server's options, if it still
 // answers.
 func (s *sidecar) unpublish() {
@@ -184,7 +246,7 @@ func (s *sidecar) unpublish() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if err := s.client.SetServerOption(ctx, socketOption, ""); err != nil {
+	if err := s.client.SetServerOption(ctx, SocketOption, ""); err != nil {
 		s.log.Debug("unpublish the socket", "err", err)
 	}
 }
@@ -224,24 +286,4 @@ func (s sink) Forget(id message.ID) {
 	if err := s.panes.Forget(context.Background(), id); err != nil {
 		s.log.Debug("forget", "session", id, "err", err)
 	}
-}
-
-// desk is how the panes reach the relay: it says in the vocabulary's words why leave was
-// refused.
-type desk struct{ *relay.Relay }
-
-// Report tells a step of a delivery, and asks for leave.
-func (d desk) Report(ctx context.Context, r message.Receipt) error {
-	err := d.Relay.Report(ctx, r)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, relay.ErrPaused), errors.Is(err, relay.ErrStopped):
-		return fmt.Errorf("%w: %w", message.ErrPaused, err)
-	case errors.Is(err, relay.ErrEnded):
-		return fmt.Errorf("%w: %w", message.ErrEnded, err)
-	case errors.Is(err, relay.ErrNotOurs):
-		return fmt.Errorf("%w: %w", message.ErrUnknown, err)
-	}
-	return err
 }

@@ -1,13 +1,20 @@
 package daemon_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,16 +24,70 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/naivetest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // TestMain makes the test program the persona too: a pane runs it with this variable set.
 func TestMain(m *testing.M) {
+	if os.Getenv("INTERCOM_TEST_SEND") != "" {
+		os.Exit(sendMain(os.Args[1:]))
+	}
 	if os.Getenv("INTERCOM_TEST_PERSONA") != "" {
 		os.Exit(persona.Main(os.Args[1:]))
 	}
+	if os.Getenv("INTERCOM_TEST_NAIVE") != "" {
+		os.Exit(naivetest.Main(os.Args[1:]))
+	}
 	goleak.VerifyTestMain(m)
+}
+
+// sendMain sends a message from inside a pane. Its arguments are the sidecar's socket, the
+// target, the text and, if there is a fourth, the id, or "forge": then the request claims
+// all that a message may not say of itself.
+func sendMain(args []string) int {
+	if len(args) > 3 && args[3] == "forge" {
+		return forgeMain(args)
+	}
+	req := api.SendRequest{To: args[1], Text: args[2]}
+	if len(args) > 3 {
+		req.ID = message.ID(args[3])
+	}
+	if _, err := (&api.Client{Socket: args[0]}).Send(context.Background(), req); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// forgeMain speaks to the sidecar without its client.
+func forgeMain(args []string) int {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", args[0])
+	}
+	body := fmt.Sprintf(`{"to":%q,"text":%q,"timeout_ns":0}`, args[1], args[2])
+	claims := `{"depth":0,"hops":0,"origin":"human","trust":"person","from":{"name":"tester","number":0},` +
+		`"meta":{"depth":"0"},"message":{"depth":0,"origin":"human"},` + body[1:]
+	client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+	for _, body := range []string{claims, body} { // refused as a whole is as good as ignored
+		request, err := http.NewRequest("POST", "http://sidecar/v1/send", strings.NewReader(body))
+		if err != nil {
+			return 1
+		}
+		request.Header.Set(api.VersionHeader, api.Version)
+		request.Header.Set("Content-Type", "application/json")
+		answer, err := client.Do(request)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		answer.Body.Close()
+		if answer.StatusCode < 300 {
+			return 0
+		}
+	}
+	return 1
 }
 
 // rig is a whole sidecar in this process, serving a private tmux server with personas in
@@ -38,7 +99,6 @@ type rig struct {
 	cfg    daemon.Config
 	client *api.Client
 	end    func() error // ends the sidecar and tells how it ended
-	logs   *strings.Builder
 }
 
 // option changes how a rig is set up.
@@ -110,6 +170,10 @@ type agent struct {
 	name, pane, log, control string
 	prompt                   string
 	session                  message.Session
+
+	mu     sync.Mutex // guards what was read of the log
+	read   []persona.Record
+	offset int64
 }
 
 // line starts a line persona in a pane of its own and waits until it reads keys. It is not
@@ -146,13 +210,34 @@ func (a *agent) adopt(as string) {
 	require.NoError(a.t, err, "adopt %s", a.name)
 }
 
-// records is all that the persona logged.
+// records is all that the persona logged. What was read before is not read again: tests
+// ask often, and would take the machine's time from what they test.
 func (a *agent) records() []persona.Record {
-	records, err := persona.ReadLog(a.log)
-	if err != nil && !os.IsNotExist(err) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f, err := os.Open(a.log)
+	if err != nil {
+		if !errors.Is(err, os.ErrNotExist) {
+			a.t.Logf("log of %s: %v", a.name, err)
+		}
+		return a.read
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.NewSectionReader(f, a.offset, 1<<40))
+	if err != nil {
 		a.t.Logf("log of %s: %v", a.name, err)
 	}
-	return records
+	for line := range bytes.Lines(data) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break
+		}
+		var r persona.Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			a.t.Logf("log of %s: %v", a.name, err)
+		}
+		a.read, a.offset = append(a.read, r), a.offset+int64(len(line))
+	}
+	return slices.Clip(a.read)
 }
 
 // texts are the texts of the persona's records of one kind, in order.
@@ -233,17 +318,14 @@ func (r *rig) send(to *agent, text string, wait api.Wait, timeout time.Duration)
 // receipts are all receipts of the sidecar so far, in order.
 func (r *rig) receipts() (all []message.Receipt) {
 	r.t.Helper()
-	since := int64(0)
-	for {
-		events, err := r.client.Log(r.t.Context(), api.LogQuery{Since: since, Limit: 1000})
-		require.NoError(r.t, err)
-		for _, e := range events {
-			if e.Receipt != nil {
-				all = append(all, *e.Receipt)
-			}
+	events, err := r.client.Log(r.t.Context(), api.LogQuery{Limit: 100_000})
+	require.NoError(r.t, err)
+	for _, e := range events {
+		if e.Receipt != nil {
+			all = append(all, *e.Receipt)
 		}
-		return all
 	}
+	return all
 }
 
 // waitFor waits for a condition with the patience of the rig's tests.
@@ -258,4 +340,12 @@ type testWriter struct{ t testing.TB }
 func (w testWriter) Write(p []byte) (int, error) {
 	w.t.Log(strings.TrimRight(string(p), "\n"))
 	return len(p), nil
+}
+
+// runUntilEnd runs a sidecar that is expected to end by itself.
+func runUntilEnd(t testing.TB, cfg daemon.Config) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), tmuxtest.Patience)
+	defer cancel()
+	return daemon.Run(ctx, cfg)
 }

@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
+	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -28,7 +30,7 @@ func (s *sidecar) Status(ctx context.Context, _ api.Caller) (api.Status, error) 
 	st := api.Status{
 		PID: os.Getpid(), Version: s.cfg.Version, API: api.Version, Server: s.cfg.Paths.Server, Tmux: info.Version, TmuxPID: info.PID,
 		Transport: info.Transport, Trigger: s.client.Trigger(), Started: s.started, Journal: s.journal.Path(), Log: s.cfg.Paths.Log,
-		Sessions: snap.Sessions(), Chats: snap.Chats(),
+		Sessions: snap.Sessions(), Chats: open(snap),
 	}
 	if notice := s.journal.Notice(); notice != "" {
 		st.Degraded = append(st.Degraded, notice)
@@ -78,10 +80,7 @@ func (s *sidecar) Adopt(ctx context.Context, from api.Caller, req api.AdoptReque
 	}
 	session.ID, session.Name, session.Adopted = message.NewID(), req.Name, s.now()
 	if session.Name == "" {
-		session.Name = session.Foreground.Name
-	}
-	if registry.CheckName(session.Name) != nil {
-		session.Name = ""
+		session.Name = cmp.Or(registry.NameFrom(ownTitle(session.Title)), registry.NameFrom(session.Foreground.Name))
 	}
 	if session, err = s.relay.Adopt(ctx, session); err != nil {
 		return message.Session{}, wire(err)
@@ -94,6 +93,16 @@ func (s *sidecar) Adopt(ctx context.Context, from api.Caller, req api.AdoptReque
 	}
 	s.mark(ctx, session)
 	return session, nil
+}
+
+// ownTitle is a title that somebody gave the pane: what tmux gives it by itself is the
+// name of the computer.
+func ownTitle(title string) string {
+	host, err := os.Hostname()
+	if short, _, _ := strings.Cut(host, "."); err == nil && (title == host || title == short) {
+		return ""
+	}
+	return title
 }
 
 // mark writes who lives in the pane into the pane's own options.

@@ -46,27 +46,23 @@ func (ps *Panes) Adopt(ctx context.Context, r Request) (message.Session, error) 
 	if listed.Dead {
 		return message.Session{}, &Refusal{r.Pane, "the pane is dead", "start its program again, or choose another pane"}
 	}
-	front, err := tmux.Front(listed.TTY, listed.PID)
-	frontOK := err == nil
-	if err != nil && !errors.Is(err, tmux.ErrUnsupported) {
-		return message.Session{}, fmt.Errorf("adopt %s: %w", r.Pane, err)
-	}
 	session := message.Session{
 		Computer: message.LocalComputer, Pane: r.Pane, TTY: listed.TTY, Profile: prof.Name, Title: listed.Title,
 		PaneProc: message.Process{PID: listed.PID}, Foreground: message.Process{PID: listed.PID}, State: message.Idle,
 	}
-	if frontOK {
-		session.Foreground = message.Process{PID: front.Leader.PID, Start: front.Leader.Start, Name: front.Leader.Name}
-		if session.PaneProc.Start, err = tmux.Start(listed.PID); err != nil {
-			return message.Session{}, fmt.Errorf("adopt %s: %w", r.Pane, err)
-		}
-		if refusal := refuse(r.Pane, front); refusal != nil && gate("refuse") {
-			return message.Session{}, refusal
-		}
+	if err := who(&session, prof); err != nil {
+		return message.Session{}, err
 	}
 	look, err := ps.rest(ctx, r.Pane, prof)
 	if err != nil {
 		return message.Session{}, err
+	}
+	before := session.Foreground
+	if err := who(&session, prof); err != nil { // it may have been about to start another
+		return message.Session{}, err
+	}
+	if session.Foreground != before || look.Facts.PID != session.PaneProc.PID {
+		return message.Session{}, &Refusal{r.Pane, "the program in front has just changed", "wait until it shows its prompt, then try again"}
 	}
 	if refusal := refuseFacts(r.Pane, look.Facts); refusal != nil {
 		return message.Session{}, refusal
@@ -75,6 +71,27 @@ func (ps *Panes) Adopt(ctx context.Context, r Request) (message.Session, error) 
 		return message.Session{}, err
 	}
 	return session, nil
+}
+
+// who fills in which processes a session is bound to, and refuses those that are no agents.
+func who(session *message.Session, prof profile.Profile) error {
+	front, err := tmux.Front(session.TTY, session.PaneProc.PID)
+	switch {
+	case errors.Is(err, tmux.ErrUnsupported):
+		return nil
+	case errors.Is(err, tmux.ErrOtherTerminal), errors.Is(err, tmux.ErrNoProcess):
+		return &Refusal{session.Pane, "who is in front of its terminal cannot be told", "wait until its program shows its prompt, then try again"}
+	case err != nil:
+		return fmt.Errorf("adopt %s: %w", session.Pane, err)
+	}
+	if session.PaneProc.Start, err = tmux.Start(session.PaneProc.PID); err != nil {
+		return fmt.Errorf("adopt %s: %w", session.Pane, err)
+	}
+	session.Foreground = message.Process{PID: front.Leader.PID, Start: front.Leader.Start, Name: front.Leader.Name}
+	if refusal := refuse(session.Pane, front, prof); refusal != nil && gate("refuse") {
+		return refusal
+	}
+	return nil
 }
 
 // find looks the pane up in the list of panes.
@@ -92,14 +109,19 @@ func (ps *Panes) find(ctx context.Context, pane string) (tmux.Pane, error) {
 }
 
 // refuse says why the programs in front of the pane are not agents.
-func refuse(pane string, front tmux.FrontGroup) *Refusal {
+func refuse(pane string, front tmux.FrontGroup, prof profile.Profile) *Refusal {
 	for _, m := range append([]tmux.Process{front.Leader}, front.Members...) {
 		if why, hint, refused := profile.Refuse(m.Name); refused {
 			return &Refusal{pane, fmt.Sprintf("%q is in front: %s", m.Name, why), hint}
 		}
 	}
-	if front.Canonical && !front.Echo {
+	switch {
+	case front.Leader.Start == 0:
+		return &Refusal{pane, "the program that was started in front has ended, and left others behind", "start the agent by itself, then adopt the pane"}
+	case front.Canonical && !front.Echo:
 		return &Refusal{pane, "its terminal does not echo: a password prompt?", "answer it, then try again"}
+	case front.Canonical && prof.Reads == profile.Bracketed:
+		return &Refusal{pane, "its terminal gathers lines by itself, so its program has no bracketed paste on", "adopt it --as line"}
 	}
 	return nil
 }

@@ -12,6 +12,9 @@ import (
 // canonical mode hands to its reader; what is longer is lost in the terminal, Enter too.
 const canonicalMax = 4096
 
+// canonicalLeast is the same on the systems with the shortest of them.
+const canonicalLeast = 1024
+
 // compose puts together the bytes of a delivery in the form that the program of prof
 // reads, and counts the characters that the sanitiser removed or changed. The first
 // characters are always the head's, which the sidecar made itself.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
@@ -33,11 +35,32 @@ type attempt struct {
 	why       message.Reason // last reported reason of a hold
 	polls     int
 	cleared   time.Time // when the composer was first seen without our text after Enter
+	again     backoff   // of Enter, after tmux refused it
 }
+
+// backoff spaces out what tmux refuses again and again, so that a screen that never holds
+// still fills no journal.
+type backoff struct {
+	n  int
+	at time.Time // not before
+}
+
+// longestBackoff is reached after seven refusals in a row.
+const longestBackoff = 4 * time.Second
+
+func (b *backoff) refused(now time.Time, first time.Duration) {
+	b.at = now.Add(min(first<<min(b.n, 10), longestBackoff))
+	b.n++
+}
+
+func (b *backoff) waits(now time.Time) bool { return now.Before(b.at) }
+
+// heldUp reports whether the attempt waits for what no write of the program alone will end.
+func (a *attempt) heldUp() bool { return a.parked || a.why != "" }
 
 // pause is how long to wait for a trigger before the next look.
 func (a *attempt) pause() time.Duration {
-	if a.parked || a.why != "" {
+	if a.heldUp() {
 		return heldPoll
 	}
 	a.polls++
@@ -86,7 +109,7 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 		p.report(ctx, d, message.Failed, why, changed, "")
 		return
 	}
-	switch why, _ := mayType(s, p.session); {
+	switch why, _ := mayType(s, p.session, p.prof); {
 	case why == message.Synchronised:
 		p.pop()
 		p.report(ctx, d, message.Failed, why, changed, "")
@@ -94,42 +117,73 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	case why != "":
 		p.hold(ctx, d, why)
 		return
-	case p.clouded:
+	case p.lost != "" && gate("lost"):
 		p.hold(ctx, d, message.OursInComposer)
 		return
-	case !settled:
+	case !settled || p.again.waits(time.Now()):
 		return // its words come first; a look follows when it has been quiet
+	case p.half.begun && gate("half"):
+		p.hold(ctx, d, message.NotEmpty)
+		return
 	}
-	if err := p.report(ctx, d, message.Typed, "", changed, "composer live and empty"); err != nil {
+	defer p.reach()()
+	if err := p.report(ctx, d, message.Typed, "", changed, "composer live and empty"); err != nil && gate("leave") {
 		p.pop() // the relay has it, and hands it out again if it is to be typed
 		return
 	}
 	p.tracker.Expect(text)
-	out, err := p.client.Type(ctx, tmux.Typing{
-		Pane: p.session.Pane, Facts: s.look.Facts, Text: []byte(text), Bracketed: p.prof.Reads == profile.Bracketed,
-	})
+	out, err := p.strike(ctx, s, tmux.Typing{Text: []byte(text), Bracketed: p.prof.Reads == profile.Bracketed}, false)
 	switch out {
 	case tmux.Refused:
 		p.tracker.Unexpect(text)
 		delete(p.why, d.ID)
 		p.hold(ctx, d, message.TmuxRefused)
 		delete(p.why, d.ID)
-		p.noticed(time.Now())
+		now := time.Now()
+		p.again.refused(now, p.prof.Quiet)
+		p.noticed(now)
 		return
 	case tmux.Unknown:
 		p.log.Warn("type", "pane", p.session.Pane, "msg", d.Message.ID, "err", err)
 	}
+	p.again = backoff{}
 	p.pop()
 	p.under = &attempt{d: d, text: text, sanitised: changed}
 	p.under.enter(pasted)
+}
+
+// reach takes the pane's hands, from before leave is asked for until the typing is over;
+// what it returns lets go of them. Panes.Still waits for that.
+func (p *Pane) reach() func() {
+	p.hands <- struct{}{}
+	return func() { <-p.hands }
+}
+
+// strike types what was judged at sight s. Leave takes as long as the journal does, and
+// tmux compares only what it knows itself, so the processes and the terminal's modes are
+// looked at once more just before.
+func (p *Pane) strike(ctx context.Context, s sight, t tmux.Typing, enter bool) (tmux.Outcome, error) {
+	if p.gap != nil {
+		p.gap(p.session.Pane, enter, false)
+	}
+	if why, _ := bar(p.sightOf(s.look), p.session, p.prof); why != "" && gate("again") {
+		return tmux.Refused, nil // the next look tells why
+	}
+	if p.gap != nil {
+		p.gap(p.session.Pane, enter, true)
+	}
+	t.Pane, t.Facts = p.session.Pane, s.look.Facts
+	return p.client.Type(ctx, t)
 }
 
 // advance does what the newest look allows for the delivery that is under way.
 func (p *Pane) advance(ctx context.Context, s sight) {
 	a := p.under
 	now := time.Now()
-	why, _ := bar(s, p.session)
-	holds := !s.look.Facts.Alternate && screen.Holds(screenOf(s.look), p.prompt, a.text, p.prof)
+	why, _ := bar(s, p.session, p.prof)
+	holds := !s.look.Facts.Alternate && screen.Holds(screenOf(s.look), p.prompt, a.text, p.prof) || !gate("seen")
+	mixed := !holds && within(s, a.text)
+	taken := !holds && !mixed && p.tracker.Pending() == 0
 	switch a.stage {
 	case pasted:
 		switch {
@@ -139,6 +193,10 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 			p.press(ctx, s, why)
 		case why != "":
 			p.stand(ctx, why)
+		case mixed: // somebody typed beside it
+			a.rendered = true
+			a.enter(seen)
+			p.stand(ctx, message.InComposer)
 		case now.Sub(a.since) > p.prof.SeenWithin:
 			p.finish(ctx, message.Uncertain, message.NotSeen, "")
 		}
@@ -148,7 +206,7 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 			p.press(ctx, s, why)
 		case why != "":
 			p.stand(ctx, why)
-		case p.tracker.Pending() == 0: // a person pressed Enter on our text
+		case taken: // a person pressed Enter on our text
 			p.finish(ctx, message.Submitted, "", "echo: the text was taken")
 		case s.reading.State == message.Draft:
 			p.stand(ctx, message.InComposer)
@@ -157,8 +215,10 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 		}
 	case entered:
 		switch {
-		case p.tracker.Pending() == 0:
+		case taken:
 			p.finish(ctx, message.Submitted, "", "echo: the text was taken")
+		case why != "": // what covers the composer proves nothing of it
+			a.since, a.cleared = now, time.Time{}
 		case holds:
 			a.cleared = time.Time{}
 			if now.Sub(a.since) > p.prof.TakenWithin {
@@ -174,6 +234,21 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 	}
 }
 
+// within reports whether our text stands in the composer, among whatever else.
+func within(s sight, text string) bool {
+	return s.reading.State == message.Draft && strings.Contains(unspaced(s.reading.Composer.Text), unspaced(text))
+}
+
+// unspaced is text without its blanks, which come and go where it wraps.
+func unspaced(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
 // press asks for leave and types Enter, if nothing stands against it.
 func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 	a := p.under
@@ -181,11 +256,13 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 		p.stand(ctx, why)
 		return
 	}
-	if a.parked {
+	if a.parked || a.again.waits(time.Now()) {
 		return
 	}
+	defer p.reach()()
 	err := p.report(ctx, a.d, message.Typed, "", a.sanitised, "rendered: the composer shows our text and only it")
 	switch {
+	case !gate("leave"):
 	case errors.Is(err, message.ErrPaused):
 		a.parked = true
 		return
@@ -193,16 +270,38 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 		p.finish(ctx, message.Uncertain, message.ChatEnded, "")
 		return
 	}
-	out, err := p.client.Type(ctx, tmux.Typing{
-		Pane: p.session.Pane, Facts: s.look.Facts, Text: []byte("\n"), Tail: screen.Tail(screenOf(s.look)),
-	})
+	out, err := p.strike(ctx, s, tmux.Typing{Text: []byte("\n"), Tail: p.tail(s.look)}, true)
 	switch out {
 	case tmux.Refused:
+		a.again.refused(time.Now(), firstPoll)
+		p.log.Debug("Enter refused", "pane", p.session.Pane, "msg", a.d.Message.ID, "err", err)
 		return // the next look decides anew
 	case tmux.Unknown:
 		p.log.Warn("press Enter", "pane", p.session.Pane, "msg", a.d.Message.ID, "err", err)
 	}
 	a.enter(entered)
+}
+
+// tailEnough is how long a piece of our text is to be, in bytes, so that hardly anything
+// else on a screen looks like it.
+const tailEnough = 6
+
+// tail is a piece of our own text that must still be on the screen when Enter comes: from
+// the row of the cursor, or, where that has too little that tmux can look for, from those
+// above it, up to the prompt. Our text begins with a head that has letters or digits.
+func (p *Pane) tail(l tmux.Look) (best string) {
+	s := screenOf(l)
+	for s.CursorY = min(s.CursorY, len(s.Rows)-1); s.CursorY >= 0 && len(best) < tailEnough; s.CursorY-- {
+		piece := screen.Tail(s)
+		if len(piece) > len(best) && strings.ContainsFunc(piece, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+			best = piece
+		}
+		if _, first := p.prompt.Rest(screen.Plain(s.Rows[s.CursorY])); first {
+			break
+		}
+		s.CursorX = s.Width
+	}
+	return best
 }
 
 // stand keeps Enter away while something is in the way; the deadline waits with it.
@@ -216,8 +315,9 @@ func (p *Pane) stand(ctx context.Context, why message.Reason) {
 	p.report(ctx, a.d, message.Held, why, a.sanitised, "our text stands in the composer")
 }
 
-// finish ends the attempt with what is known of it. While text of ours may still stand in
-// the composer, nothing more is typed there.
+// finish ends the attempt with what is known of it. Text that was seen keeps others away
+// by itself for as long as it stands in the composer. Text that was never seen may still
+// be on its way to a program that does not read: nothing more is typed until it shows.
 func (p *Pane) finish(ctx context.Context, state message.ReceiptState, why message.Reason, evidence string) {
 	a := p.under
 	p.under = nil
@@ -225,17 +325,24 @@ func (p *Pane) finish(ctx context.Context, state message.ReceiptState, why messa
 	case message.Submitted:
 		p.answers = append(p.answers, a.d.ID)
 	case message.Uncertain:
-		p.clouded = gate("clouded")
+		if !a.rendered {
+			p.lost = a.text
+		}
 	}
 	p.report(ctx, a.d, state, why, a.sanitised, evidence)
 }
 
+// reasonEvery is how often the reason of a hold may change for those who read receipts: a
+// screen that flickers between two of them floods nobody.
+const reasonEvery = time.Second
+
 // hold reports why a delivery waits, once for each reason.
 func (p *Pane) hold(ctx context.Context, d message.Delivery, why message.Reason) {
-	if p.why[d.ID] == why {
+	now := time.Now()
+	if p.why[d.ID] == why || now.Sub(p.toldWhy) < reasonEvery && p.why[d.ID] != "" {
 		return
 	}
-	p.why[d.ID] = why
+	p.why[d.ID], p.toldWhy = why, now
 	if err := p.report(ctx, d, message.Held, why, 0, ""); err != nil {
 		p.forget([]message.ID{d.ID})
 	}

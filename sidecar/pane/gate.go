@@ -21,7 +21,7 @@ type sight struct {
 // bar says why the terminal, whatever its program shows, must not be typed into now, or
 // "" where nothing stands against it. It looks at everything but the composer; the
 // second result says that the agent is gone for good.
-func bar(s sight, session message.Session) (why message.Reason, gone bool) {
+func bar(s sight, session message.Session, prof profile.Profile) (why message.Reason, gone bool) {
 	f := s.look.Facts
 	switch {
 	case gate("dead") && f.Dead:
@@ -36,16 +36,30 @@ func bar(s sight, session message.Session) (why message.Reason, gone bool) {
 		return message.InputOff, false
 	case gate("synchronised") && f.Synchronised:
 		return message.Synchronised, false
-	case gate("front") && s.frontOK && s.front.Leader.PID != session.Foreground.PID:
+	case gate("front") && s.frontOK && !inFront(s.front, session):
 		return message.NotInFront, false
 	case gate("members") && s.frontOK && stranger(s.front, session) != "":
 		return message.NotInFront, false
 	case gate("password") && s.frontOK && s.front.Canonical && !s.front.Echo:
 		return message.PasswordPrompt, false
+	case gate("cooked") && s.frontOK && s.front.Canonical && prof.Reads == profile.Bracketed:
+		// The system gathers its lines: bracketed paste is off, and each line break submits.
+		return message.UnknownScreen, false
 	case gate("alternate") && f.Alternate:
 		return message.AlternateScreen, false
 	}
 	return "", false
+}
+
+// inFront reports whether the adopted process leads the foreground group, and has not
+// become a shell or its like in the meantime: a process that runs another program in its
+// own place (exec) keeps its number and its start time.
+func inFront(front tmux.FrontGroup, session message.Session) bool {
+	if front.Leader.PID != session.Foreground.PID || front.Leader.Start != session.Foreground.Start {
+		return false
+	}
+	_, _, refused := profile.Refuse(front.Leader.Name)
+	return !refused || front.Leader.Name == session.Foreground.Name
 }
 
 // stranger names a program in the foreground group, beside the agent itself, that takes
@@ -64,8 +78,8 @@ func stranger(front tmux.FrontGroup, session message.Session) string {
 
 // mayType says why text may not be typed into the pane now, or "" where the composer is
 // proven live and empty and nothing stands against it.
-func mayType(s sight, session message.Session) (why message.Reason, gone bool) {
-	if why, gone := bar(s, session); why != "" {
+func mayType(s sight, session message.Session, prof profile.Profile) (why message.Reason, gone bool) {
+	if why, gone := bar(s, session, prof); why != "" {
 		return why, gone
 	}
 	if !gate("composer") || s.reading.MayType {
@@ -89,6 +103,8 @@ func tooLong(bytes int, s sight, prof profile.Profile) message.Reason {
 	switch {
 	case gate("line") && s.frontOK && s.front.Canonical && bytes > canonicalMax:
 		return message.LineTooLong
+	case gate("line") && !s.frontOK && bytes > canonicalLeast: // it may be one
+		return message.LineTooLong
 	case bytes > prof.InlineMax:
 		return message.BodyTooLong
 	}
@@ -96,8 +112,8 @@ func tooLong(bytes int, s sight, prof profile.Profile) message.Reason {
 }
 
 // stateOf is what the pane's program is doing, with the reason for it, for people.
-func stateOf(s sight, session message.Session) (message.PaneState, string) {
-	why, gone := bar(s, session)
+func stateOf(s sight, session message.Session, prof profile.Profile) (message.PaneState, string) {
+	why, gone := bar(s, session, prof)
 	switch {
 	case why == message.PaneDead:
 		return message.Dead, string(why)
@@ -111,4 +127,26 @@ func stateOf(s sight, session message.Session) (message.PaneState, string) {
 		return message.Blocked, string(why)
 	}
 	return s.reading.State, string(s.reading.Why)
+}
+
+// half is a line that somebody began on a terminal that gathers lines itself. Its program
+// may print and show its prompt again, as if nothing had been typed, while the system
+// still holds the line and would put ours behind it.
+type half struct {
+	begun bool
+	row   int // counted from the top of the history
+}
+
+// see takes in what a look shows: a line that was begun, or one that was taken back where
+// it stood. That it was sent shows in the turn that follows.
+func (h *half) see(s sight) {
+	row := s.look.Facts.HistorySize + s.look.Facts.CursorY
+	switch {
+	case !s.frontOK || !s.front.Canonical:
+		*h = half{} // the program itself holds what was typed, and shows it
+	case s.reading.State == message.Draft:
+		*h = half{true, row}
+	case s.reading.State == message.Idle && row <= h.row:
+		*h = half{}
+	}
 }

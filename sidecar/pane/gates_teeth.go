@@ -9,7 +9,8 @@ import (
 )
 
 // gate reports whether the named gate stands: INTERCOM_GATE_OFF names those that do not,
-// so that `make teeth` can show which row goes red without each of them.
+// separated by commas, as "pane:front", so that `make teeth` can show which row goes red
+// without each of them. (Those of package tmux go by their bare names.)
 func gate(name string) bool {
-	return !slices.Contains(strings.Split(os.Getenv("INTERCOM_GATE_OFF"), ","), name)
+	return !slices.Contains(strings.Split(os.Getenv("INTERCOM_GATE_OFF"), ","), "pane:"+name)
 }

@@ -15,10 +15,11 @@
 //	   └ held: reason    └ uncertain     └ held: reason    └ uncertain
 //
 // What can go wrong on the way: the pane changes between the look and the paste (tmux
-// refuses, nothing was typed, queued again); tmux does not answer (unknown: never
-// repeated, the screen decides); the text never shows (uncertain, and nothing more is
-// typed there until it is explained); something opens between paste and Enter (held, our
-// text stands, Enter follows when the composer again holds our text and nothing else);
+// refuses, or a last look at the processes does: nothing was typed, tried again, ever more
+// seldom); tmux does not answer (unknown: never repeated, the screen decides); the text
+// never shows (uncertain, and nothing more is typed there until it does, for it may wait in
+// the terminal); something opens between paste and Enter, or a person types there (held,
+// our text stands, Enter follows when the composer again holds our text and nothing else);
 // the agent ends (uncertain, or not typed at all). Leave is asked of the relay before the
 // paste and before Enter; it is given only after the journal has written it down.
 package pane
@@ -54,8 +55,12 @@ type Relay interface {
 
 const (
 	coalesce   = 200 * time.Millisecond // between looks while a program keeps writing
+	deepPause  = time.Second            // the same, after a look for which 2,000 lines were not enough
+	dullAfter  = 5                      // looks in a row that found the program at work, until they are spaced out …
+	dullPause  = 480 * time.Millisecond // … up to this: a spinner is worth no more
 	heldPoll   = 250 * time.Millisecond // between looks while something waits for its moment
 	openPoll   = 2 * time.Second        // between looks at an open turn, for what no trigger told
+	restPoll   = time.Minute            // the same, at a program that rests at its prompt
 	firstPoll  = 2 * time.Millisecond   // after a paste or Enter, doubled up to slowPoll
 	slowPoll   = 64 * time.Millisecond
 	depthFirst = 60    // lines of history that an ordinary look brings along
@@ -73,20 +78,30 @@ type Pane struct {
 
 	mail  chan letter   // from Panes; never closed
 	edge  chan struct{} // capacity 1: something was written, or may have been
+	hands chan struct{} // holds one value while the pane is typing, or about to; see reach
 	looks atomic.Int64  // for statistics, read by anybody
+	gap   func(pane string, enter, checked bool)
 
 	// All below belongs to run.
 	tracker   *delta.Tracker
 	queue     []message.Delivery
 	why       map[message.ID]message.Reason // reason last reported for each that is held
+	toldWhy   time.Time                     // when the last of those was reported
+	again     backoff                       // of pastes, after tmux refused one
 	under     *attempt
-	clouded   bool         // text of ours may stand in the composer, unexplained
+	lost      string // text of ours that was typed and never seen: it may still come
+	half      half
 	answers   []message.ID // submitted since the last turn
 	state     message.PaneState
 	stateWhy  string
 	lastEdge  time.Time // of the newest trigger that was noticed
 	firstEdge time.Time // of the oldest that no look has answered yet; zero if none
-	nextPoll  time.Time // a look is due then whatever the triggers say; zero if never
+	nextPoll  time.Time // a look is due then whatever the triggers say
+	looked    time.Time // when the last look began
+	shown     tmux.Look // facts and rows of it
+	deep      bool      // it had to go far back
+	dull      int       // looks in a row that found the program at work
+	stale     bool      // a baseline was asked for while the program's own screen could not be seen
 	ended     bool
 }
 
@@ -114,7 +129,7 @@ func (p *Pane) run(ctx context.Context) {
 			p.read(ctx, l)
 		case <-p.edge:
 			p.noticed(time.Now())
-			if p.under != nil {
+			if p.under != nil && !p.under.heldUp() {
 				p.turnTo(ctx) // what we wait for may be on the screen
 			}
 		case <-timer.C:
@@ -135,7 +150,16 @@ func (p *Pane) noticed(now time.Time) {
 func (p *Pane) wait(now time.Time) time.Duration {
 	due := now.Add(time.Hour)
 	if !p.firstEdge.IsZero() {
-		due = earlier(p.lastEdge.Add(p.prof.Quiet), p.firstEdge.Add(coalesce))
+		pause := coalesce
+		if p.deep {
+			pause = deepPause
+		}
+		due = earlier(p.lastEdge.Add(p.prof.Quiet), p.firstEdge.Add(pause))
+		if n := p.dull - dullAfter; n > 0 {
+			if spaced := p.looked.Add(min(p.prof.Quiet<<min(n, 10), dullPause)); spaced.After(due) {
+				due = spaced
+			}
+		}
 	}
 	if !p.nextPoll.IsZero() {
 		due = earlier(due, p.nextPoll)
@@ -168,6 +192,7 @@ func (p *Pane) read(ctx context.Context, l letter) {
 // checkListed compares the truth of the pane list with what was adopted.
 func (p *Pane) checkListed(ctx context.Context, listed tmux.Pane) {
 	switch {
+	case !gate("listed"):
 	case listed.Dead:
 		p.gone(ctx, message.PaneDead)
 	case listed.PID != p.session.PaneProc.PID:
@@ -190,20 +215,40 @@ func (p *Pane) turnTo(ctx context.Context) {
 	if p.ended {
 		return
 	}
+	p.compare(s.look, started)
 	settled := p.observe(ctx, s, started)
+	busy := p.under != nil
 	switch {
-	case p.under != nil:
+	case p.ended:
+	case busy:
 		p.advance(ctx, s)
 	case len(p.queue) > 0:
 		p.begin(ctx, s, settled)
 	}
 	p.schedule(s)
+	if busy && p.under == nil {
+		p.nextPoll = time.Now().Add(p.prof.Quiet) // what was said meanwhile is not told yet
+	}
+}
+
+// compare takes a change that no trigger told of, such as what a terminal echoes by itself,
+// for something written now: a turn must not end while such changes go on, nor be dated
+// back to the last trigger.
+func (p *Pane) compare(look tmux.Look, started time.Time) {
+	told := p.lastEdge.After(p.looked)
+	if !told && !p.looked.IsZero() && (look.Facts != p.shown.Facts || !sameRows(look.Rows, p.shown.Rows)) {
+		p.noticed(started)
+	}
+	p.looked, p.shown = started, tmux.Look{Facts: look.Facts, Rows: look.Rows}
 }
 
 // see looks at the pane and at who is in the foreground of its terminal, and feeds what
 // is new on its screen to the tracker.
 func (p *Pane) see(ctx context.Context) (sight, error) {
 	depth := depthFirst
+	if p.stale {
+		depth = depthBase
+	}
 	for {
 		look, err := p.client.Look(ctx, p.session.Pane, depth)
 		if err != nil {
@@ -214,12 +259,26 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 		if look.Facts.Alternate || look.Facts.Dead {
 			return s, nil // what is shown there is not what the program says on its own screen
 		}
-		need := p.tracker.Feed(look.Lines, look.Complete)
+		if p.stale {
+			p.tracker.Baseline(look.Lines, whole(look))
+			p.stale = false
+			return s, nil
+		}
+		need := p.tracker.Feed(look.Lines, whole(look))
 		if need <= depth {
+			p.deep = depth > depthBase
 			return s, nil
 		}
 		depth = need
 	}
+}
+
+// whole reports whether the lines of a look are all that was ever printed and not erased:
+// they begin at the top of a history that has lost nothing yet. At its limit tmux drops a
+// tenth of a history at a time.
+func whole(look tmux.Look) bool {
+	f := look.Facts
+	return look.Complete && f.HistorySize < f.HistoryLimit-f.HistoryLimit/10-1
 }
 
 // sightOf adds to a look what the system tells of the processes, and reads the screen.
@@ -246,17 +305,17 @@ func (p *Pane) unseen(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		p.log.Warn("look", "pane", p.session.Pane, "err", err)
 	}
-	p.nextPoll = time.Now().Add(heldPoll)
+	p.firstEdge, p.nextPoll = time.Time{}, time.Now().Add(heldPoll) // that look will do for all edges until then
 }
 
 // observe tells the relay what the pane's program is doing and what it said, and reports
 // whether it has settled: its prompt is back and nothing was written for the quiet time.
 func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
-	if why, gone := bar(s, p.session); gone {
+	if why, gone := bar(s, p.session, p.prof); gone {
 		p.gone(ctx, why)
 		return false
 	}
-	if state, why := stateOf(s, p.session); state != p.state || why != p.stateWhy {
+	if state, why := stateOf(s, p.session, p.prof); state != p.state || why != p.stateWhy {
 		p.state, p.stateWhy = state, why
 		if err := p.relay.StateChanged(ctx, p.session.ID, state, why); err != nil {
 			p.log.Warn("tell state", "pane", p.session.Pane, "err", err)
@@ -274,10 +333,14 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 	case !p.firstEdge.IsZero():
 		p.firstEdge = p.lastEdge // one more look when it has been quiet
 	}
-	if p.clouded && p.tracker.Pending() == 0 {
-		p.clouded = false // the text was taken after all
+	p.half.see(s)
+	if p.lost != "" && (p.tracker.Pending() == 0 || screen.Holds(screenOf(s.look), p.prompt, p.lost, p.prof)) {
+		p.lost = "" // it was taken after all, or stands there for all to see
 	}
 	back := s.reading.State == message.Idle || s.reading.State == message.Draft
+	if p.dull++; back || p.under != nil {
+		p.dull = 0
+	}
 	if !back || !quiet || s.look.Facts.Alternate {
 		return false
 	}
@@ -290,6 +353,9 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 // speak ends the turn: what is new on the screen are its words.
 func (p *Pane) speak(ctx context.Context) {
 	t, ok := p.tracker.Turn(true)
+	if t.Person || t.Echoes > 0 || t.Skipped {
+		p.half = half{} // a line was sent, or nothing can be told any more
+	}
 	if !ok && len(p.answers) == 0 {
 		return
 	}
@@ -316,7 +382,10 @@ func (p *Pane) schedule(s sight) {
 		p.nextPoll = now.Add(p.under.pause())
 	case len(p.queue) > 0:
 		p.nextPoll = now.Add(heldPoll)
-		if p.state == message.Idle && p.why[p.queue[0].ID] == "" {
+		switch {
+		case p.state == message.Working: // its next write will tell
+			p.nextPoll = now.Add(openPoll)
+		case p.state == message.Idle && p.why[p.queue[0].ID] == "":
 			p.nextPoll = now.Add(p.prof.Quiet)
 		}
 	case s.reading.State != message.Idle:
@@ -324,7 +393,7 @@ func (p *Pane) schedule(s sight) {
 	case len(p.answers) > 0:
 		p.nextPoll = now.Add(p.prof.Quiet)
 	default:
-		p.nextPoll = time.Time{}
+		p.nextPoll = now.Add(restPoll)
 	}
 }
 
@@ -335,8 +404,8 @@ func (p *Pane) rebase(ctx context.Context) error {
 		return err
 	}
 	p.looks.Add(1)
-	if !look.Facts.Alternate {
-		p.tracker.Baseline(look.Lines, look.Complete)
+	if p.stale = look.Facts.Alternate; !p.stale {
+		p.tracker.Baseline(look.Lines, whole(look))
 	}
 	return nil
 }
@@ -349,7 +418,7 @@ func (p *Pane) gone(ctx context.Context, why message.Reason) {
 	p.ended = true
 	if a := p.under; a != nil {
 		p.under = nil
-		p.report(ctx, a.d, message.Uncertain, why, a.sanitised, "")
+		p.report(ctx, a.d, message.Uncertain, message.AgentGone, a.sanitised, string(why))
 	}
 	if err := p.relay.Gone(ctx, p.session.ID, why); err != nil {
 		p.log.Warn("tell end", "pane", p.session.Pane, "err", err)

@@ -29,6 +29,10 @@ type Panes struct {
 	Relay  Relay        // required
 	Log    *slog.Logger // required
 
+	// Gap is called when a pane is about to type, between the look and the typing: before
+	// the processes are checked again, and (checked) after that. nil but in tests.
+	Gap func(pane string, enter, checked bool)
+
 	once  sync.Once
 	calls chan func(*set) // to Run, which owns the set
 	done  chan struct{}   // closed when Run has ended
@@ -161,8 +165,11 @@ func (ps *Panes) Start(ctx context.Context, session message.Session) error {
 	}
 	p := &Pane{
 		session: session, prof: prof, prompt: prompt, client: ps.Client, relay: ps.Relay,
-		log: ps.Log.With("session", session.Name), mail: make(chan letter, mailbox), edge: make(chan struct{}, 1),
+		log: ps.Log.With("session", session.Name), gap: ps.Gap, mail: make(chan letter, mailbox), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
 		tracker: delta.New(prompt, prof.Continuations...), why: map[message.ID]message.Reason{}, state: session.State,
+	}
+	if err := ps.vacate(ctx, session.Pane); err != nil {
+		return fmt.Errorf("start session %s: %w", session.ID, err)
 	}
 	if err := ps.Client.Watch(session.Pane, session.TTY); err != nil {
 		return fmt.Errorf("watch pane %s: %w", session.Pane, err)
@@ -177,16 +184,31 @@ func (ps *Panes) Start(ctx context.Context, session message.Session) error {
 		s.running.Go(func() {
 			p.poke()
 			p.run(s.ctx)
-			close(en.done)
-			ps.Client.Forget(session.Pane)
+			defer close(en.done) // when nothing of it is left that a later session could trip over
 			_ = ps.do(s.ctx, func(s *set) {
-				if s.byPane[session.Pane] == en {
+				if s.byPane[session.Pane] == en { // and not that of a new session in the same pane
+					ps.Client.Forget(session.Pane)
 					delete(s.byPane, session.Pane)
 				}
 				delete(s.byID, session.ID)
 			})
 		})
 	})
+}
+
+// vacate waits until an earlier session in the same pane, which has ended for the relay,
+// has let go of it: its end would take the new one's watch along.
+func (ps *Panes) vacate(ctx context.Context, pane string) error {
+	var en *entry
+	if err := ps.do(ctx, func(s *set) { en = s.byPane[pane] }); err != nil || en == nil {
+		return err
+	}
+	select {
+	case <-en.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Forget ends the reading and typing for a session.
@@ -244,6 +266,29 @@ func (ps *Panes) Cancel(ctx context.Context, ids []message.ID) error {
 			en.send(letter{cancel: ids})
 		}
 	})
+}
+
+// Still waits until no pane is between the leave that it got and the end of that typing.
+// Whoever has taken leave away knows from then on that nothing more is typed.
+func (ps *Panes) Still(ctx context.Context) error {
+	var all []*entry
+	err := ps.do(ctx, func(s *set) {
+		for _, en := range s.byID {
+			all = append(all, en)
+		}
+	})
+	for _, en := range all {
+		select {
+		case en.hands <- struct{}{}:
+			<-en.hands
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if errors.Is(err, errClosed) {
+		return nil
+	}
+	return err
 }
 
 // Captures is how many looks were taken at the session's pane, 0 if it is not here.

@@ -46,9 +46,7 @@ func modelRun(t *rapid.T) {
 		},
 		"speak": func(t *rapid.T) {
 			turn := message.Turn{ID: w.id(), Session: w.session(t), Words: fmt.Sprint("words ", w.ids), Ended: w.now, Person: rapid.IntRange(0, 9).Draw(t, "person") == 0}
-			for _, d := range w.some(t, func(d message.ID) bool { return w.state[d] == message.Submitted }) {
-				turn.Answers = append(turn.Answers, d)
-			}
+			turn.Answers = append(turn.Answers, w.some(t, func(d message.ID) bool { return w.state[d] == message.Submitted })...)
 			if rapid.IntRange(0, 9).Draw(t, "again") == 0 && len(w.received) > 0 {
 				turn.ID = w.order[rapid.IntRange(0, len(w.order)-1).Draw(t, "which")]
 			}

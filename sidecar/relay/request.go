@@ -117,10 +117,10 @@ func (Stats) request()      {}
 
 // Why a leave is refused: with each of them nothing may be typed.
 var (
-	ErrPaused     = errors.New("the chat is paused")
-	ErrEnded      = errors.New("the chat has ended")
-	ErrStopped    = errors.New("everything is stopped until a person resumes all")
-	ErrNotOurs    = errors.New("no such delivery is under way")
+	ErrPaused     = message.ErrPaused
+	ErrEnded      = message.ErrEnded
+	ErrStopped    = message.ErrStopped
+	ErrNotOurs    = message.ErrNotOurs
 	ErrImpossible = errors.New("receipt out of order")
 )
 

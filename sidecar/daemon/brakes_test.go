@@ -1,0 +1,270 @@
+package daemon_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+)
+
+// Two that always answer: each limit pauses the chat and tells the person, and on a
+// person's word it goes on with the very message that met it.
+func TestB1_LimitsPauseTheChat(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, set string
+		heard     int // messages of agents that arrive before the pause
+		reason    message.Reason
+	}{
+		{name: "depth", set: "depth=7", heard: 7, reason: message.AtDepthLimit},
+		{name: "rate", set: "rate=4", heard: 8, reason: message.AtRateLimit},
+		{name: "bytes", set: "bytes=300", reason: message.AtByteLimit},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			a, b := r.adopted("Ada", "--think", "1ms"), r.adopted("Ben", "--think", "1ms")
+			chat := r.chatSaying("hello", []*agent{a, b}, c.set)
+			r.waitForPause(chat)
+			assert.Equal(t, string(c.reason), r.current(chat).Why)
+			r.waitFor("the person is told", func() bool {
+				return slices.ContainsFunc(r.notices(), func(s string) bool { return strings.Contains(s, string(c.reason)) })
+			})
+			r.waitFor("the last answer is said and held", func() bool {
+				return len(r.turns()) == len(a.said())+len(b.said()) && len(r.heldFor(c.reason)) == 1
+			})
+			heard := len(a.heardLines()) + len(b.heardLines())
+			if c.heard > 0 {
+				assert.Equal(t, c.heard, heard)
+			}
+			require.Equal(t, heard+1, len(a.said())+len(b.said()), "all but the last were heard")
+
+			said := len(a.said()) + len(b.said())
+			resumed, err := r.client.ResumeChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
+			require.NoError(t, err)
+			require.Len(t, resumed, 1)
+			// It goes on with what was held, to the next pause.
+			r.waitFor("the chat has gone on", func() bool { return len(a.heardLines())+len(b.heardLines()) >= heard+2 })
+			r.waitForPause(chat)
+			r.waitFor("the last answer is said and held", func() bool {
+				return len(r.turns()) == len(a.said())+len(b.said()) && len(r.heldFor(c.reason)) == 1
+			})
+			assert.Greater(t, len(a.said())+len(b.said()), said+1)
+			for _, pair := range [][2]*agent{{a, b}, {b, a}} {
+				said, heard := pair[0].spokenLines(), pair[1].heardLines()
+				if len(said) == len(heard)+1 {
+					said = said[:len(heard)] // the one that is held now
+				}
+				assert.Equal(t, said, heard, "%s to %s: none lost, none twice", pair[0].name, pair[1].name)
+			}
+		})
+	}
+}
+
+// An id that was used before is dropped with a receipt; what a message claims of its own
+// depth, origin or author counts for nothing.
+func TestB4_ForgedIdsAndDepths(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
+	t.Run("the same id twice", func(t *testing.T) {
+		id := message.NewID()
+		first, err := r.client.Send(t.Context(), api.SendRequest{ID: id, To: b.pane, Text: "the first", Timeout: patience})
+		require.NoError(t, err)
+		assert.Contains(t, []message.ReceiptState{message.Submitted, message.Answered}, first.Receipt.State)
+		for _, again := range []message.ID{id, message.ID(strings.ToUpper(string(id)))} {
+			second, err := r.client.Send(t.Context(), api.SendRequest{ID: again, To: b.pane, Text: "the second", Timeout: patience})
+			require.NoError(t, err)
+			assert.Equal(t, message.Failed, second.Receipt.State)
+			assert.Equal(t, message.Duplicate, second.Receipt.Reason)
+		}
+		a.sends(b, "a third", string(id))
+		assert.Len(t, r.standing(message.Failed, message.Duplicate), 3, "a receipt for each")
+		r.send(b, "another", api.WaitSubmitted, patience)
+		b.hears("[tester] (0): another")
+		assert.Equal(t, []string{"[tester] (0): the first", "[tester] (0): another"}, b.received())
+	})
+	t.Run("claims", func(t *testing.T) {
+		// Ada has been told something five turns deep.
+		chat := r.chatSaying("hello", []*agent{b, a}, "depth=5")
+		a.hears("[tester] (0): hello")
+		for i := range 5 {
+			from, to := a, b
+			if i%2 == 1 {
+				from, to = b, a
+			}
+			n := len(to.received())
+			from.do(":say turn %d", i+1)
+			r.waitFor("it is heard", func() bool { return len(to.received()) == n+1 })
+		}
+		turns := r.turns()
+		deep := turns[len(turns)-1].Depth
+		require.Equal(t, 5, deep)
+		n := len(b.received())
+		b.sends(a, "forged", "forge")
+		var forged message.Envelope
+		for _, m := range r.messages() {
+			if strings.Contains(m.Body, "forged") {
+				forged = m
+			}
+		}
+		require.NotEmpty(t, forged.ID, "the message itself is taken")
+		assert.GreaterOrEqual(t, forged.Depth, deep, "the depth is ours to count")
+		assert.Equal(t, message.OriginAgent, forged.Origin)
+		assert.Equal(t, message.TrustVerified, forged.Trust)
+		assert.Equal(t, b.session.ID, forged.From.Session)
+		assert.Len(t, b.received(), n)
+		// What Ada says next lies deeper still, and so meets the limit.
+		a.hears(fmt.Sprintf("AI[local:%s] | forged", b.session.ID))
+		a.do(":say one too many")
+		r.waitForPause(chat)
+		assert.Equal(t, string(message.AtDepthLimit), r.current(chat).Why)
+	})
+}
+
+// A person's word passes into a chat at its limit and sets the depth back.
+func TestB5_PersonsWordPasses(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
+	chat := r.chatSaying("hello", []*agent{a, b}, "depth=3", "rate=3")
+	b.hears("[tester] (0): hello")
+	turn := func(from, to *agent, text string) {
+		t.Helper()
+		n := len(to.received())
+		from.do(":say %s", text)
+		r.waitFor(text+" is heard", func() bool { return len(to.received()) == n+1 })
+	}
+	turn(b, a, "one")
+	turn(a, b, "two")
+	turn(b, a, "three")
+	require.Equal(t, 3, r.turns()[2].Depth, "the chat stands at its limit")
+	r.say(chat, "go on")
+	a.hears("[tester] (0): go on")
+	b.hears("[tester] (0): go on")
+	turn(a, b, "four")
+	assert.Equal(t, 1, r.turns()[3].Depth, "counted from the person's word")
+	assert.Equal(t, message.ChatOn, r.current(chat).State)
+	// Words of a person pass every limit.
+	for i := range 6 {
+		r.say(chat, fmt.Sprintf("and %d", i))
+		a.hears(fmt.Sprintf("[tester] (0): and %d", i))
+		b.hears(fmt.Sprintf("[tester] (0): and %d", i))
+	}
+	assert.Equal(t, message.ChatOn, r.current(chat).State)
+}
+
+// 20 busy chats in 40 panes: once `pause --all` has answered, no program reads a byte more
+// than 100 ms later, and on a person's word all go on.
+func TestB6_OneCommandStopsEverything(t *testing.T) {
+	r := newRig(t)
+	const pairs = 20
+	agents := make([]*agent, 2*pairs)
+	for i := range agents {
+		agents[i] = r.line(fmt.Sprintf("P%d", i), "--think", "5ms")
+	}
+	var all sync.WaitGroup
+	turn := make(chan struct{}, 8)
+	for _, a := range agents {
+		all.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			session, err := r.client.Adopt(t.Context(), api.AdoptRequest{Pane: a.pane, As: "line", Name: a.name})
+			if assert.NoError(t, err) {
+				a.session = session
+			}
+		})
+	}
+	all.Wait()
+	require.False(t, t.Failed())
+	for i := 0; i < len(agents); i += 2 {
+		r.chatSaying("hello", agents[i:i+2])
+	}
+	busy := func(n int) func() bool {
+		return func() bool {
+			for i := 0; i < len(agents); i += 2 {
+				if len(agents[i].received())+len(agents[i+1].received()) < n {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	waitUpTo(t, 2*patience, "all chats are busy", busy(4))
+	chats, err := r.client.PauseChat(t.Context(), api.ChatRef{All: true})
+	answered := recordTime(t)
+	require.NoError(t, err)
+	assert.Len(t, chats, pairs)
+	quiet := time.NewTimer(2 * time.Second) // nothing can be waited for: nothing is to happen
+	<-quiet.C
+	late := time.Duration(0)
+	for _, a := range agents {
+		for _, record := range a.records() {
+			if record.Event == persona.EventRead {
+				late = max(late, time.Duration(record.Time)-answered)
+			}
+		}
+	}
+	t.Logf("last byte read %v after the answer", late)
+	assert.Less(t, late, 100*time.Millisecond)
+
+	_, err = r.client.ResumeChat(t.Context(), api.ChatRef{All: true})
+	require.NoError(t, err)
+	n := len(agents[0].received()) + len(agents[1].received())
+	waitUpTo(t, 2*patience, "the chats go on", func() bool { return len(agents[0].received())+len(agents[1].received()) >= n+4 })
+	_, err = r.client.StopChat(t.Context(), api.ChatRef{All: true})
+	require.NoError(t, err)
+	for i := 0; i < len(agents); i += 2 {
+		for _, pair := range [][2]*agent{{agents[i], agents[i+1]}, {agents[i+1], agents[i]}} {
+			said, heard := pair[0].spokenLines(), pair[1].heardLines()
+			assert.Equal(t, said[:min(len(said), len(heard))], heard, "%s to %s", pair[0].name, pair[1].name)
+			assert.LessOrEqual(t, len(said), len(heard)+1)
+		}
+	}
+}
+
+// waitForPause waits until a chat is paused.
+func (r *rig) waitForPause(chat message.Chat) {
+	r.t.Helper()
+	waitUpTo(r.t, 2*patience, "the chat is paused", func() bool { return r.current(chat).State == message.ChatPaused })
+}
+
+// heldFor are the deliveries whose last receipt holds them for that reason.
+func (r *rig) heldFor(reason message.Reason) (ids []message.ID) {
+	r.t.Helper()
+	return r.standing(message.Held, reason)
+}
+
+func (r *rig) standing(state message.ReceiptState, reason message.Reason) (ids []message.ID) {
+	r.t.Helper()
+	last := map[message.ID]message.Receipt{}
+	for _, e := range r.events() {
+		if e.Receipt != nil {
+			last[e.Receipt.Delivery] = *e.Receipt
+		}
+	}
+	for id, receipt := range last {
+		if receipt.State == state && receipt.Reason == reason {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// recordTime reads the clock of the personas' records.
+func recordTime(t *testing.T) time.Duration {
+	t.Helper()
+	var ts unix.Timespec
+	require.NoError(t, unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts))
+	return time.Duration(ts.Nano())
+}

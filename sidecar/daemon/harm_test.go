@@ -1,0 +1,305 @@
+package daemon_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// The person looks at another window while 100 messages are delivered.
+func TestS14_ThePersonsViewStaysAsItWas(t *testing.T) {
+	t.Parallel()
+	eachTransport(t, func(t *testing.T, r *rig) {
+		// No clock, and no timer of tmux's own, draws anything meanwhile.
+		r.Run("set-option", "-g", "status-right", "", ";", "set-option", "-g", "status-interval", "0", ";", "set-hook", "-g", "pane-exited", "display-message hooked")
+		r.Run("set-environment", "-g", "EDITOR", "theirs", ";", "set-option", "-g", "automatic-rename", "off")
+		a, b := r.adopted("Ada", "--think", "1ms"), r.adopted("Ben", "--think", "1ms")
+		p := r.person(r.Base)
+		view := func() string {
+			return r.Run("list-clients", "-F", "#{client_tty} #{client_width}x#{client_height} #{window_id} #{pane_id} #{client_key_table}", ";",
+				"list-windows", "-a", "-F", "#{window_id} #{window_active} #{window_width}x#{window_height} #{window_name} #{window_layout}", ";",
+				"list-panes", "-a", "-F", "#{pane_id} #{pane_active} #{pane_in_mode}", ";",
+				"show-environment", "-g", ";", "show-environment", "-t", "base", ";", "show-hooks", "-g", ";", "list-buffers")
+		}
+		chat := r.chat([]*agent{a, b}, "depth=100", "rate=100000")
+		drawn, before := p.drawn(), view()
+		r.say(chat, "hello")
+		for n := 25; n <= 100; n += 25 {
+			r.waitFor(fmt.Sprintf("%d deliveries", n), func() bool { return len(a.received())+len(b.received()) >= n })
+		}
+		assert.Equal(t, before, view())
+		assert.Equal(t, drawn, p.drawn(), "bytes that were drawn for the person: %q", p.last())
+		// What tmux counts as attached is the person, and our control client where there is one.
+		status, err := r.client.Status(t.Context())
+		require.NoError(t, err)
+		attached := r.Fact(r.Base, "#{session_attached}")
+		if status.Transport == "control" {
+			assert.Equal(t, "2", attached)
+			assert.Contains(t, r.Run("list-clients", "-F", "#{client_control_mode} #{client_pid} #{client_flags}"), "1 ")
+		} else {
+			assert.Equal(t, "1", attached)
+		}
+	})
+}
+
+// What is asked of tmux about a pane beside a busy chat that nobody adopted.
+func TestS15_PaneThatNobodyAdopted(t *testing.T) {
+	t.Parallel()
+	v := tmuxtest.Versions(t)[0]
+	dir := t.TempDir()
+	asked := filepath.Join(dir, "asked")
+	wrapper := filepath.Join(dir, "tmux")
+	script := fmt.Sprintf("#!/bin/sh\nprintf '%%s\\n' \"$*\" >> '%s'\nexec '%s' \"$@\"\n", asked, v.Bin)
+	require.NoError(t, os.WriteFile(wrapper, []byte(script), 0o700))
+	r := newRigOn(t, v, over("process"), func(c *daemon.Config) { c.Tmux = wrapper })
+	beside := r.line("Eve")
+	silent := r.NewRecorder(true)
+	a, b := r.adopted("Ada", "--think", "1ms"), r.adopted("Ben", "--think", "1ms")
+	r.Run("join-pane", "-d", "-s", beside.pane, "-t", a.pane)
+	chat := r.chat([]*agent{a, b}, "depth=20", "rate=100000")
+	r.say(chat, "hello to "+beside.pane+" and "+silent.Pane)
+	beside.do(":say look at me")
+	r.waitFor("20 turns", func() bool { return len(a.received())+len(b.received()) >= 20 })
+	assert.Empty(t, beside.bytes())
+	assert.Empty(t, silent.Bytes())
+	data, err := os.ReadFile(asked)
+	require.NoError(t, err)
+	assert.Contains(t, string(data), "capture-pane -p -e -t "+a.pane)
+	for _, pane := range []string{beside.pane, silent.Pane, r.Base} {
+		assert.NotRegexp(t, `-t '?"?`+pane+`\b`, string(data), "asked of %s", pane)
+	}
+	_, err = r.client.Send(t.Context(), api.SendRequest{To: beside.pane, Text: "hello"})
+	assert.Error(t, err, "and nothing can be sent there")
+
+	// Once released, a pane is nobody's again. (The chat stands at its brake by then, with
+	// nothing half typed.)
+	r.waitFor("the brake", func() bool {
+		chats, err := r.client.Chats(t.Context(), false)
+		require.NoError(t, err)
+		return len(chats) == 1 && chats[0].State == message.ChatPaused
+	})
+	_, err = r.client.Release(t.Context(), api.ReleaseRequest{Pane: b.pane})
+	require.NoError(t, err)
+	before := len(b.bytes())
+	a.do(":say after the release")
+	still := r.send(a, "still here?", api.WaitSubmitted, tmuxtest.Patience)
+	assert.Equal(t, message.Submitted, still.State, "%v\n%s", r.trail(still.Message), a.screen())
+	assert.Len(t, b.bytes(), before)
+}
+
+// What is known to crash one version or another, beside a sidecar at work as it is by
+// default.
+func TestS23_TheServerSurvivesItsOwnCrashes(t *testing.T) {
+	t.Parallel()
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		r := newRigOn(t, v)
+		a, b := r.adopted("Ada", "--think", "1ms"), r.adopted("Ben", "--think", "1ms")
+		chat := r.chat([]*agent{a, b}, "depth=100000", "rate=100000")
+		r.say(chat, "hello")
+		busy := func() {
+			n := len(a.received())
+			r.waitFor("a turn", func() bool { return len(a.received()) > n })
+			require.True(t, r.Alive())
+		}
+		busy()
+		for range 3 {
+			r.Run("new-session", "-d", "-s", "q", "exec cat", ";", "new-window", "-d", "-t", "q:", "exec cat")
+			r.Run("select-window", "-t", "q:1", ";", "kill-session", "-t", "q")
+			r.Run("new-session", "-d", "-s", "q", "exec cat", ";", "new-window", "-d", "-t", "q:", "exec cat")
+			r.Run("kill-window", "-t", "q:0", ";", "kill-session", "-t", "q")
+			busy()
+		}
+		for range 3 { // six windows whose programs end together
+			r.Run("new-session", "-d", "-s", "q", "exec cat")
+			for range 5 {
+				r.Run("new-window", "-t", "q:", "exec cat")
+			}
+			for pid := range strings.FieldsSeq(r.Run("list-panes", "-s", "-t", "q", "-F", "#{pane_pid}")) {
+				n, err := strconv.Atoi(pid)
+				require.NoError(t, err)
+				require.NoError(t, syscall.Kill(n, syscall.SIGTERM))
+			}
+			r.waitFor("the end of the session", func() bool { return !strings.Contains(r.Run("list-sessions", "-F", "#{session_name}"), "q") })
+			busy()
+		}
+		// An adopted pane that floods its screen, dies and is made anew, and a paste into the
+		// dead one.
+		f := r.adopted("Flo", "--reply", "none")
+		r.Run("set-option", "-w", "-t", f.pane, "remain-on-exit", "on")
+		for range 4 {
+			f.do(":flood 10s")
+			id := r.post(f, "hello")
+			f.kill()
+			r.WaitForFact(f.pane, "#{pane_dead}", "1")
+			r.Run("respawn-pane", "-k", "-t", f.pane)
+			r.waitFor("failed", func() bool { return r.last(id) == "failed: agent gone" })
+			busy()
+			f = r.again(f, fmt.Sprintf("Flo%d", rand.IntN(1<<30)))
+			f.do(":clear3") // the flood left half a line above the prompt
+			f.adopt("line")
+		}
+		r.Run("kill-pane", "-t", f.pane)
+		busy()
+	})
+}
+
+// A sidecar that is killed, stopped and left unread at any moment harms no server.
+func TestS23_TheServerSurvivesTheSidecarsEnd(t *testing.T) {
+	t.Parallel()
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		rounds := 4
+		if longTest() {
+			rounds = 60
+		}
+		r := newRigOn(t, v)
+		require.NoError(t, r.end()) // only its places are used: the sidecar is a process of its own
+		clients := r.Run("list-clients")
+		memory := 0
+		for round := range rounds {
+			c := r.child()
+			a, b := r.adopted(fmt.Sprintf("Ada%d", round), "--think", "1ms"), r.adopted(fmt.Sprintf("Ben%d", round), "--think", "1ms")
+			chat := r.chat([]*agent{a, b}, "depth=100000", "rate=100000")
+			r.say(chat, "hello")
+			n := 2 + rand.IntN(8)
+			r.waitFor("turns", func() bool { return len(a.received()) >= n })
+			time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond) // any moment of a delivery
+			if round%2 == 1 {
+				require.NoError(t, c.Process.Signal(syscall.SIGSTOP))
+				a.do(":lines 5000") // what it would have to read
+				b.do(":flood 300ms")
+				r.waitFor("the flood's end", func() bool { return b.count("flood") == 1 })
+				require.True(t, r.Alive(), "beside a stopped sidecar")
+			}
+			require.NoError(t, c.Process.Kill())
+			_ = c.Wait()
+			require.True(t, r.Alive())
+			// What the short processes of a killed sidecar were about to type comes whole or
+			// not at all, and each message once.
+			for _, one := range []*agent{a, b} {
+				seen := map[string]bool{}
+				for _, text := range one.received() {
+					assert.False(t, seen[text], "twice: %q", text)
+					seen[text] = true
+					assert.Regexp(t, `^\[`, text)
+				}
+				require.NoError(t, syscall.Kill(one.session.Foreground.PID, syscall.SIGKILL))
+			}
+			r.waitFor("its clients gone", func() bool { return r.Run("list-clients") == clients })
+			if round == 1 {
+				memory = resident(t, r.PID)
+			}
+		}
+		assert.Less(t, resident(t, r.PID)-memory, 4<<10, "KiB more than after the second round")
+		// A buffer may be left by a process that was killed between its two halves: the next
+		// sidecar is served all the same, and ends in order.
+		c := r.child()
+		a := r.adopted("Zoe")
+		assert.Equal(t, message.Submitted, r.send(a, "hello", api.WaitSubmitted, tmuxtest.Patience).State)
+		require.NoError(t, r.client.Down(t.Context()))
+		require.NoError(t, c.Wait())
+		assert.Equal(t, clients, r.Run("list-clients"))
+	})
+}
+
+// child runs the sidecar as a process of its own.
+func (r *rig) child() *exec.Cmd {
+	r.t.Helper()
+	self, err := os.Executable()
+	require.NoError(r.t, err)
+	cfg := r.cfg
+	cfg.Log, cfg.Ready, cfg.Gap = nil, nil, nil
+	cmd := exec.Command(self)
+	config, err := json.Marshal(childConfig{cfg.Paths, cfg.Tmux, cfg.Transport})
+	require.NoError(r.t, err)
+	cmd.Env = append(os.Environ(), "INTERCOM_TEST_PROGRAM=sidecar", "INTERCOM_TEST_CONFIG="+string(config), "TMUX=", "TMUX_PANE=")
+	out, err := cmd.StdoutPipe()
+	require.NoError(r.t, err)
+	require.NoError(r.t, cmd.Start())
+	r.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(r.t, err)
+	require.Equal(r.t, "ready\n", line)
+	return cmd
+}
+
+type childConfig struct {
+	Paths           api.Paths
+	Tmux, Transport string
+}
+
+// sidecarMain is the sidecar as a process of its own.
+func sidecarMain() int {
+	var c childConfig
+	if err := json.Unmarshal([]byte(os.Getenv("INTERCOM_TEST_CONFIG")), &c); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	err := daemon.Run(context.Background(), daemon.Config{
+		Paths: c.Paths, Tmux: c.Tmux, Transport: c.Transport, Version: "test", Person: "tester",
+		Log: slog.New(slog.DiscardHandler), Ready: func() { fmt.Println("ready") },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return 0
+}
+
+// execShell shows the prompt that its flags name, and at SIGUSR1 becomes a shell with the
+// same prompt.
+func execShell() int {
+	prompt := ""
+	for i, arg := range os.Args {
+		if arg == "--prompt" && i+1 < len(os.Args) {
+			prompt = os.Args[i+1]
+		}
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGUSR1)
+	fmt.Print(prompt)
+	<-signals
+	fmt.Print("bash\n")
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		return 1
+	}
+	_ = syscall.Exec(bash, []string{"bash", "--norc", "--noprofile", "-i"}, append(os.Environ(), "PS1="+prompt, "HISTFILE=", "INTERCOM_TEST_PROGRAM="))
+	return 1
+}
+
+// resident is the resident memory of a process in KiB.
+func resident(t *testing.T, pid int) int {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(data), "VmRSS:")
+	require.True(t, found)
+	n, err := strconv.Atoi(strings.Fields(rest)[0])
+	require.NoError(t, err)
+	return n
+}

@@ -1,0 +1,259 @@
+package daemon_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+func init() {
+	if mode := os.Getenv("INTERCOM_TEST_PROGRAM"); mode != "" {
+		os.Exit(testProgram(mode))
+	}
+}
+
+// testProgram is what the test program is besides a persona.
+func testProgram(mode string) int {
+	switch mode {
+	case "parent":
+		// A persona in a foreground group of its own, whose end nobody takes note of.
+		self, err := os.Executable()
+		if err != nil {
+			return 1
+		}
+		child := exec.Command(self, os.Args[1:]...)
+		child.Env = append(os.Environ(), "INTERCOM_TEST_PROGRAM=", "INTERCOM_TEST_PERSONA=1")
+		child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr
+		child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: true, Ctty: 0}
+		if err := child.Start(); err != nil {
+			return 1
+		}
+		time.Sleep(time.Hour)
+	case "execs":
+		return execShell()
+	case "sidecar":
+		return sidecarMain()
+	}
+	return 0
+}
+
+// inGap sets what happens between a look and the typing that rests on it.
+func inGap(do func(pane string, enter, checked bool)) option {
+	return func(c *daemon.Config) { c.Gap = do }
+}
+
+// over chooses the transport.
+func over(transport string) option {
+	return func(c *daemon.Config) { c.Transport = transport }
+}
+
+// eachServer runs test on every version at hand, in a rig of its own: over both transports
+// where INTERCOM_LONG is set, else over one after the other in turn. (Control mode on an old
+// version is used on servers of tests only.) What happens in the rig's gaps is planned by g.
+func eachServer(t *testing.T, test func(t *testing.T, r *rig, g *gaps)) {
+	t.Helper()
+	for i, v := range tmuxtest.Versions(t) {
+		for j, transport := range []string{"process", "control"} {
+			if !longTest() && i%2 != j {
+				continue
+			}
+			t.Run(v.Name+"/"+transport, func(t *testing.T) {
+				t.Parallel()
+				g := &gaps{}
+				test(t, newRigOn(t, v, over(transport), g.option()), g)
+			})
+		}
+	}
+}
+
+// eachTransport is eachServer on the oldest version at hand by short processes, and on the
+// newest in control mode.
+func eachTransport(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	all := tmuxtest.Versions(t)
+	for transport, v := range map[string]tmuxtest.Version{"process": all[0], "control": all[len(all)-1]} {
+		t.Run(v.Name+"/"+transport, func(t *testing.T) {
+			t.Parallel()
+			test(t, newRigOn(t, v, over(transport)))
+		})
+	}
+}
+
+// longTest reports whether tests are to take their full length.
+func longTest() bool { return os.Getenv("INTERCOM_LONG") != "" }
+
+// need skips a test whose program is not on this machine.
+func need(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skipf("no %s here: install the package %q", program, program)
+	}
+}
+
+// told is a receipt in short: its state, and the reason if there is one.
+func told(r message.Receipt) string {
+	if r.Reason == "" {
+		return string(r.State)
+	}
+	return string(r.State) + ": " + string(r.Reason)
+}
+
+// post sends a message and does not wait for anything.
+func (r *rig) post(to *agent, text string) message.ID {
+	r.t.Helper()
+	sent, err := r.client.Send(r.t.Context(), api.SendRequest{To: to.pane, Text: text})
+	require.NoError(r.t, err, "send")
+	return sent.Message
+}
+
+// trail is all that was told of a message, in order.
+func (r *rig) trail(id message.ID) (all []string) {
+	r.t.Helper()
+	for _, receipt := range r.receiptsOf(id) {
+		all = append(all, told(receipt))
+	}
+	return all
+}
+
+func (r *rig) receiptsOf(id message.ID) (all []message.Receipt) {
+	r.t.Helper()
+	events, err := r.client.Log(r.t.Context(), api.LogQuery{ID: string(id), Limit: 1000})
+	require.NoError(r.t, err)
+	for _, e := range events {
+		if e.Receipt != nil {
+			all = append(all, *e.Receipt)
+		}
+	}
+	return all
+}
+
+// last is what was told of a message last. That it was answered too says no less than
+// that it was submitted.
+func (r *rig) last(id message.ID) string {
+	r.t.Helper()
+	all := r.trail(id)
+	if len(all) == 0 {
+		return ""
+	}
+	return strings.Replace(all[len(all)-1], "answered", "submitted (answered)", 1)
+}
+
+// trails is what was told last of each delivery of a message, by its target.
+func (r *rig) trails(id message.ID) map[message.ID]string {
+	r.t.Helper()
+	last := map[message.ID]string{}
+	for _, receipt := range r.receiptsOf(id) {
+		last[receipt.Target] = told(receipt)
+	}
+	return last
+}
+
+// stays watches for a while that something which must not happen does not. It proves
+// little by itself, and is used beside an order of events that does.
+func (r *rig) stays(holds func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(600 * time.Millisecond); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
+		require.True(r.t, holds())
+	}
+}
+
+// shelled starts a line persona as a person does: from an interactive shell in a pane,
+// whose prompt is the persona's.
+func (r *rig) shelled(name, shell string, flags ...string) *agent {
+	r.t.Helper()
+	if _, err := exec.LookPath(shell); err != nil {
+		r.t.Skipf("no %s here: install the package %q", shell, shell)
+	}
+	a := r.agentOf(name)
+	inputrc := filepath.Join(r.dir, "inputrc") // so that a line break in what it reads submits
+	require.NoError(r.t, os.WriteFile(inputrc, []byte("set enable-bracketed-paste off\n"), 0o600))
+	a.pane = r.NewPane("env", "PS1="+a.prompt, "INPUTRC="+inputrc, "HISTFILE=", shell, "--norc", "--noprofile", "-i")
+	r.WaitForText(a.pane, strings.TrimSpace(a.prompt))
+	r.Run("send-keys", "-l", "-t", a.pane, a.script(flags...))
+	r.Run("send-keys", "-t", a.pane, "Enter")
+	r.waitFor(name+" reads keys", func() bool { return a.count(persona.EventReady) > 0 })
+	return a
+}
+
+// program starts this test program in another role, which shows the prompt of an agent.
+func (r *rig) program(name, mode string) *agent {
+	r.t.Helper()
+	a := r.agentOf(name)
+	a.pane = r.NewPane("env", append([]string{"INTERCOM_TEST_PROGRAM=" + mode}, a.command()...)...)
+	r.WaitForText(a.pane, strings.TrimSpace(a.prompt))
+	return a
+}
+
+// again puts another persona with the same prompt into an agent's pane.
+func (r *rig) again(was *agent, name string) *agent {
+	r.t.Helper()
+	a := r.agentOf(name)
+	a.prompt, a.pane = was.prompt, was.pane
+	words := append([]string{"respawn-pane", "-k", "-t", a.pane, "env", "INTERCOM_TEST_PERSONA=1"}, a.command()...)
+	r.Run(append(words, "--reply", "none")...)
+	r.waitFor(name+" reads keys", func() bool { return a.count(persona.EventReady) > 0 })
+	return a
+}
+
+func (r *rig) agentOf(name string) *agent {
+	return &agent{
+		rig: r, name: name, prompt: strings.ToLower(name) + "> ",
+		log: filepath.Join(r.dir, name+".jsonl"), control: filepath.Join(r.dir, name+".ctl"),
+	}
+}
+
+// command is the command line of the agent's persona.
+func (a *agent) command() []string {
+	a.t.Helper()
+	self, err := os.Executable()
+	require.NoError(a.t, err)
+	return []string{self, "line", "--name", a.name, "--prompt", a.prompt, "--log", a.log, "--control", a.control}
+}
+
+// script writes a program that starts the agent's persona, and returns its path.
+func (a *agent) script(flags ...string) string {
+	a.t.Helper()
+	path := filepath.Join(a.dir, a.name+".sh")
+	line := "#!/bin/sh\nexec env INTERCOM_TEST_PERSONA=1"
+	for _, word := range append(a.command(), flags...) {
+		line += " '" + word + "'"
+	}
+	require.NoError(a.t, os.WriteFile(path, []byte(line+"\n"), 0o700))
+	return path
+}
+
+// kill ends the agent at once.
+func (a *agent) kill() {
+	a.t.Helper()
+	require.NoError(a.t, syscall.Kill(a.session.Foreground.PID, syscall.SIGKILL))
+}
+
+// touch is a message that makes a file, if a shell reads it.
+func (a *agent) touch() string { return "please\ntouch " + a.dir + "/touched\nthank you" }
+
+// untouched checks that a shell in the pane was given nothing: no file, and behind its
+// prompt nothing but text.
+func (a *agent) untouched(text string) {
+	a.t.Helper()
+	a.stays(func() bool { return true })
+	assert.NoFileExists(a.t, a.dir+"/touched")
+	rows := strings.Split(strings.TrimRight(a.Run("capture-pane", "-p", "-t", a.pane), "\n"), "\n")
+	last := rows[len(rows)-1]
+	if text == "" {
+		assert.Equal(a.t, strings.TrimSpace(a.prompt), strings.TrimSpace(last))
+	}
+	assert.NotContains(a.t, strings.Join(rows, "\n"), "command not found")
+}

@@ -1,0 +1,459 @@
+package daemon_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// The agent has gone, and a shell whose prompt looks like the agent's is in its pane.
+func TestS4_NothingIsTypedIntoTheShellBelow(t *testing.T) {
+	t.Parallel()
+	t.Run("found gone", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		a := r.shelled("Ada", "bash", "--bracketed")
+		a.adopt("line-paste")
+		a.kill()
+		r.WaitForFact(a.pane, "#{pane_current_command}", "bash")
+		sent, err := r.client.Send(t.Context(), api.SendRequest{To: a.pane, Text: a.touch(), Timeout: tmuxtest.Patience})
+		if err == nil { // else the sidecar knew already, and said so
+			assert.Equal(t, "failed: agent gone", r.last(sent.Message))
+		}
+		a.untouched("")
+	})
+	t.Run("killed before the paste", func(t *testing.T) {
+		t.Parallel()
+		g := &gaps{}
+		r := newRig(t, g.option())
+		a := r.shelled("Ada", "bash", "--bracketed")
+		a.adopt("line-paste")
+		g.plan(a.pane, "paste unchecked", func() {
+			_ = syscall.Kill(a.session.Foreground.PID, syscall.SIGKILL)
+			a.WaitForFact(a.pane, "#{pane_current_command}", "bash")
+		})
+		receipt := r.send(a, a.touch(), "", tmuxtest.Patience)
+		r.waitFor("the end", func() bool { return r.last(receipt.Message) == "failed: agent gone" })
+		a.untouched("")
+	})
+	t.Run("killed before Enter", func(t *testing.T) {
+		t.Parallel()
+		g := &gaps{}
+		r := newRig(t, g.option())
+		a := r.shelled("Ada", "bash", "--bracketed")
+		a.adopt("line-paste")
+		g.plan(a.pane, "enter unchecked", func() {
+			_ = syscall.Kill(a.session.Foreground.PID, syscall.SIGKILL)
+			a.WaitForFact(a.pane, "#{pane_current_command}", "bash")
+		})
+		receipt := r.send(a, a.touch(), "", tmuxtest.Patience)
+		r.waitFor("the end", func() bool { return r.last(receipt.Message) == "uncertain: agent gone" })
+		assert.Empty(t, a.received(), "no Enter")
+		a.untouched("[tester]")
+	})
+	t.Run("in a chat", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		a, b := r.shelled("Ada", "bash", "--bracketed"), r.adopted("Ben", "--reply", "none")
+		a.adopt("line-paste")
+		chat := r.chat([]*agent{b, a})
+		a.do(":sleep 1h")
+		said, err := r.client.Say(t.Context(), api.SayRequest{Chat: string(chat.ID), Text: a.touch()})
+		require.NoError(t, err)
+		r.waitFor("held", func() bool { return r.trails(said.Message)[a.session.ID] == "held: agent working" })
+		a.kill()
+		r.waitFor("held for good", func() bool { return r.trails(said.Message)[a.session.ID] == "held: agent gone" })
+		r.waitFor("the end of the chat", func() bool {
+			chats, err := r.client.Chats(t.Context(), true)
+			require.NoError(t, err)
+			return len(chats) == 1 && chats[0].Why == "agent gone"
+		})
+		a.untouched("")
+	})
+}
+
+// A process that has ended, and of which its parent takes no note, is no agent.
+func TestS4_ProcessThatNobodyBuriesIsGone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.program("Ada", "parent")
+	a.adopt("line")
+	a.kill()
+	sent, err := r.client.Send(t.Context(), api.SendRequest{To: a.pane, Text: "hello", Timeout: tmuxtest.Patience})
+	if err == nil {
+		assert.Equal(t, "failed: agent gone", r.last(sent.Message))
+		assert.NotContains(t, r.trail(sent.Message), "typed")
+	}
+	assert.Empty(t, a.bytes())
+}
+
+// A person's half-typed draft.
+func TestDraftIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"", "--cooked", "--bracketed"} {
+		t.Run("line"+kind, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			a := r.adopted("Ada", append([]string{"--reply", "none"}, strings.Fields(kind)...)...)
+			p := r.person(a.pane)
+			open, end, enter := "", "", "\r"
+			switch kind {
+			case "--cooked":
+				enter = "\n"
+			case "--bracketed":
+				open, end = "\x1b[200~", "\x1b[201~"
+			}
+			separator := map[bool]string{true: "\n\n", false: " "}[kind == "--bracketed"]
+
+			p.keys("half a thou")
+			r.WaitForText(a.pane, "ada> half a thou")
+			cleared := r.post(a, "one")
+			r.waitFor("held", func() bool { return r.last(cleared) == "held: draft in the composer" })
+			r.WaitForText(a.pane, "ada> half a thou")
+			p.keys("\x15") // ^U
+			r.waitFor("delivered", func() bool { return strings.HasPrefix(r.last(cleared), "submitted") })
+
+			p.keys("my own words")
+			r.WaitForText(a.pane, "ada> my own words")
+			sent := r.post(a, "two")
+			r.waitFor("held", func() bool { return r.last(sent) == "held: draft in the composer" })
+			p.keys("\r")
+			r.waitFor("delivered", func() bool { return strings.HasPrefix(r.last(sent), "submitted") })
+
+			head := "[tester] (0):" + separator
+			want := "half a thou\x15" + open + head + "one" + end + enter + "my own words" + enter + open + head + "two" + end + enter
+			if kind == "--cooked" { // the kernel keeps what is taken back to itself
+				want = strings.TrimPrefix(want, "half a thou\x15")
+			}
+			r.waitFor("all keys", func() bool { return len(a.bytes()) >= len(want) })
+			assert.Equal(t, want, string(a.bytes()))
+			assert.Equal(t, []string{head + "one", "my own words", head + "two"}, a.received())
+		})
+	}
+}
+
+// The program of a cooked terminal prints over a draft, which the system still holds.
+func TestDraftThatThePromptHides(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.adopted("Ada", "--cooked", "--reply", "none")
+	p := r.person(a.pane)
+	p.keys("rm -rf ")
+	r.WaitForText(a.pane, "ada> rm -rf")
+	first := r.post(a, "one")
+	r.waitFor("held", func() bool { return r.last(first) == "held: draft in the composer" })
+	a.do(":say something of my own")
+	r.WaitForText(a.pane, "something of my own\nada>")
+	r.waitFor("held on", func() bool { return r.last(first) == "held: composer not provably empty" })
+	p.keys("nothing\r")
+	r.waitFor("delivered", func() bool { return strings.HasPrefix(r.last(first), "submitted") })
+	r.waitFor("received", func() bool { return len(a.received()) == 2 })
+	assert.Equal(t, []string{"rm -rf nothing", "[tester] (0): one"}, a.received())
+}
+
+// What tmux shows over a pane, and what it does with its keys.
+func TestS7_ModesHoldAndSynchronisedFails(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, r *rig, _ *gaps) {
+		a := r.adopted("Ada", "--reply", "none")
+		beside := r.NewRecorder(false)
+		r.Run("join-pane", "-d", "-s", beside.Pane, "-t", a.pane)
+		p := r.person(a.pane)
+		r.Run("select-pane", "-t", a.pane)
+		want := ""
+		modes := []struct {
+			name  string
+			enter func()
+			leave string
+		}{
+			{"copy mode", func() { r.Run("copy-mode", "-t", a.pane) }, "q"},
+			{"view mode", func() { r.Run("run-shell", "-b", "-t", a.pane, "echo to be viewed") }, "q"},
+			{"choose-tree", func() { r.Run("choose-tree", "-t", a.pane) }, "q"},
+		}
+		for i, mode := range modes {
+			mode.enter()
+			r.WaitForFact(a.pane, "#{pane_in_mode}", "1")
+			id := r.post(a, fmt.Sprintf("m%d", i))
+			r.waitFor("held in "+mode.name, func() bool { return r.last(id) == "held: pane in a mode" })
+			assert.Equal(t, want, string(a.bytes()), mode.name)
+			p.keys(mode.leave)
+			r.WaitForFact(a.pane, "#{pane_in_mode}", "0")
+			r.waitFor("delivered after "+mode.name, func() bool { return strings.HasPrefix(r.last(id), "submitted") })
+			want += fmt.Sprintf("[tester] (0): m%d\r", i)
+			assert.Equal(t, want, string(a.bytes()), "once, after %s", mode.name)
+		}
+
+		r.Run("resize-pane", "-Z", "-t", a.pane)
+		assert.Equal(t, message.Submitted, r.send(a, "zoomed", api.WaitSubmitted, tmuxtest.Patience).State)
+		r.Run("resize-pane", "-Z", "-t", a.pane)
+		want += "[tester] (0): zoomed\r"
+
+		r.Run("set-option", "-w", "-t", a.pane, "synchronize-panes", "on")
+		failed := r.send(a, "to all", "", tmuxtest.Patience)
+		assert.Equal(t, "failed: synchronised window", told(failed))
+		r.Run("set-option", "-w", "-t", a.pane, "synchronize-panes", "off")
+		assert.Equal(t, want, string(a.bytes()))
+		assert.Empty(t, beside.Bytes(), "the other pane of the window")
+		assert.True(t, r.Alive())
+	})
+}
+
+func TestS9_TheSameProcessOrNone(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, r *rig, _ *gaps) {
+		a, b := r.adopted("Ada", "--reply", "none"), r.adopted("Ben", "--reply", "none")
+		r.Run("new-session", "-d", "-s", "other", "-x", "80", "-y", "24", "exec cat")
+		r.Run("move-window", "-s", a.pane, "-t", "other:7")
+		r.Run("swap-window", "-d", "-s", "other:0", "-t", "other:7")
+		r.Run("rename-session", "-t", "other", "elsewhere")
+		r.Run("break-pane", "-d", "-s", b.pane, "-t", "elsewhere:9")
+		r.Run("move-window", "-r", "-t", "elsewhere:")
+		assert.Equal(t, message.Submitted, r.send(a, "for Ada", "", tmuxtest.Patience).State)
+		assert.Equal(t, message.Submitted, r.send(b, "for Ben", "", tmuxtest.Patience).State)
+		assert.Equal(t, []string{"[tester] (0): for Ada"}, a.received())
+		assert.Equal(t, []string{"[tester] (0): for Ben"}, b.received())
+
+		// The id stays, and so do the prompt and all that is seen: another process.
+		other := r.again(a, "Eve")
+		sent, err := r.client.Send(t.Context(), api.SendRequest{To: string(a.session.ID), Text: "for Ada", Timeout: tmuxtest.Patience})
+		if err == nil {
+			assert.Equal(t, "failed: agent gone", r.last(sent.Message))
+		}
+		// The same while a message waits.
+		b.do(":sleep 1h")
+		waiting := r.post(b, "for Ben")
+		r.waitFor("held", func() bool { return r.last(waiting) == "held: agent working" })
+		third := r.again(b, "Zoe")
+		r.waitFor("failed", func() bool { return r.last(waiting) == "failed: agent gone" })
+		for _, one := range []*agent{other, third} {
+			assert.Empty(t, one.bytes(), one.name)
+			one.adopt("line") // it can be adopted by itself
+			assert.Equal(t, message.Submitted, r.send(one, "hello", "", tmuxtest.Patience).State)
+		}
+	})
+}
+
+// Somebody else reads the pane's keys: whatever it is, and however much it looks like the
+// agent.
+func TestS19_OnlyTheAgentInFront(t *testing.T) {
+	t.Parallel()
+	alternate := "held: a full-screen program is shown"
+	other := "held: another program is in front"
+	tests := []struct {
+		name    string
+		needs   string // a program of the system
+		command string // DIR: a directory
+		shows   string
+		want    []string
+		leave   string // keys; "": by a signal
+	}{
+		// The loop shows the very prompt of the agent, and would keep what it reads.
+		{"shell", "sh", "sh DIR/loop", "ada>", []string{other}, ""},
+		{"shell with jobs", "bash", `env PS1='ada> ' HISTFILE= bash --norc --noprofile -i`, "ada>", []string{other}, "exit\r"},
+		{"editor", "vim", "vim -u NONE -N DIR/draft", "~", []string{other, alternate}, "\x1b:q!\r"},
+		{"pager", "less", "less /etc/services", "", []string{other, alternate}, "q"},
+		{"remote login", "ssh", "ssh -F DIR/ssh nowhere.invalid", "", []string{other}, ""},
+		{"nested tmux", "tmux", "env TMUX= tmux -S DIR/in -f /dev/null new-session exec\\ cat", "[0]", []string{other, alternate}, "\x02d"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			need(t, tt.needs)
+			r := newRig(t)
+			a := r.adopted("Ada", "--reply", "none")
+			command := strings.ReplaceAll(tt.command, "DIR", r.dir)
+			loop := `while printf "ada> "; IFS= read -r line; do printf "%s\n" "$line" >> ` + r.dir + `/got; done`
+			require.NoError(t, os.WriteFile(filepath.Join(r.dir, "loop"), []byte(loop), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(r.dir, "ssh"), []byte("ProxyCommand sleep 600\n"), 0o600))
+			require.NoError(t, persona.Control(a.control, ":exec "+command))
+			if tt.needs == "tmux" {
+				t.Cleanup(func() {
+					_ = exec.Command(r.Version.Bin, "-S", filepath.Join(r.dir, "in"), "kill-server").Run()
+				})
+			}
+			r.waitFor("the program", func() bool { return a.count(persona.EventChild) == 1 })
+			r.WaitForText(a.pane, tt.shows)
+			id := r.post(a, "touch "+r.dir+"/touched")
+			r.waitFor("held", func() bool {
+				last := r.last(id)
+				for _, want := range tt.want {
+					if last == want {
+						return true
+					}
+				}
+				return false
+			})
+			r.stays(func() bool {
+				return !strings.HasPrefix(r.last(id), "typed") && !strings.HasPrefix(r.last(id), "submitted")
+			})
+			assert.Empty(t, a.bytes())
+			assert.NoFileExists(t, r.dir+"/got")
+			assert.NotContains(t, r.Run("capture-pane", "-p", "-t", a.pane), "touched")
+
+			if tt.leave != "" {
+				r.Run("send-keys", "-l", "-t", a.pane, tt.leave)
+			}
+			for _, record := range a.records() {
+				if record.Event == persona.EventChild && tt.leave == "" {
+					require.NoError(t, syscall.Kill(record.N, syscall.SIGTERM))
+				}
+			}
+			r.waitFor("its end", func() bool { return a.count(persona.EventChildEnd) == 1 })
+			a.do(":say back") // whatever was left on its row, the prompt is shown anew
+			r.waitFor("delivered when the agent is back", func() bool { return strings.HasPrefix(r.last(id), "submitted") })
+			assert.Equal(t, "[tester] (0): touch "+r.dir+"/touched\r", string(a.bytes()))
+			assert.NoFileExists(t, r.dir+"/touched")
+		})
+	}
+}
+
+// The agent is stopped, and the shell below it has the terminal.
+func TestS19_StoppedAgentIsNotTypedTo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.shelled("Ada", "bash", "--cooked", "--reply", "none")
+	a.adopt("line")
+	p := r.person(a.pane)
+	p.keys("\x1a") // ^Z
+	r.WaitForText(a.pane, "Stopped")
+	r.WaitForFact(a.pane, "#{pane_current_command}", "bash")
+	id := r.post(a, "touch "+r.dir+"/touched")
+	r.waitFor("held", func() bool { return r.last(id) == "held: another program is in front" })
+	r.stays(func() bool { return r.last(id) == "held: another program is in front" })
+	// Another program, which is no shell, shows the same prompt.
+	b := r.agentOf("Eve")
+	b.prompt = a.prompt
+	p.keys(b.script("--cooked", "--reply", "none") + "\r")
+	r.waitFor("it reads keys", func() bool { return b.count(persona.EventReady) > 0 })
+	r.stays(func() bool { return r.last(id) == "held: another program is in front" })
+	assert.Empty(t, b.bytes())
+	assert.Empty(t, a.bytes())
+	require.NoError(t, persona.Control(b.control, ":exit"))
+	r.WaitForFact(a.pane, "#{pane_current_command}", "bash")
+	p.keys("fg\r")
+	r.WaitForFact(a.pane, "#{pane_current_command}", filepath.Base(os.Args[0])[:min(15, len(filepath.Base(os.Args[0])))])
+	a.do(":say back again") // it draws its prompt anew
+	r.waitFor("delivered", func() bool { return strings.HasPrefix(r.last(id), "submitted") })
+	assert.Equal(t, "[tester] (0): touch "+r.dir+"/touched\n", string(a.bytes()))
+	assert.NoFileExists(t, r.dir+"/touched")
+}
+
+// The agent runs a shell in its own place: same process, same start, same prompt.
+func TestS19_AgentThatBecomesAShell(t *testing.T) {
+	t.Parallel()
+	need(t, "bash")
+	r := newRig(t)
+	a := r.program("Ada", "execs")
+	a.adopt("line")
+	require.NoError(t, syscall.Kill(a.session.Foreground.PID, syscall.SIGUSR1))
+	r.WaitForFact(a.pane, "#{pane_current_command}", "bash")
+	r.WaitForText(a.pane, "bash\nada>")
+	id := r.post(a, "hello")
+	r.waitFor("held", func() bool { return r.last(id) == "held: another program is in front" })
+	r.stays(func() bool { return r.last(id) == "held: another program is in front" })
+	r.WaitForText(a.pane, "bash\nada>")
+	assert.NotContains(t, r.Run("capture-pane", "-p", "-t", a.pane), "hello")
+}
+
+// What a person asks for, and must not get.
+func TestAdoptionIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	refuse := func(t *testing.T, pane, as, why, hint string) {
+		t.Helper()
+		_, err := r.client.Adopt(t.Context(), api.AdoptRequest{Pane: pane, As: as})
+		told := &api.Error{}
+		require.ErrorAs(t, err, &told, "adopted")
+		assert.Equal(t, api.CodeRefused, told.Code)
+		assert.Contains(t, told.Text, why)
+		assert.Contains(t, told.Hint, hint)
+	}
+	execs := []struct{ name, program, command, shows, why, hint string }{
+		{"shell", "bash", "bash --norc --noprofile -i", "$", "it would run what is typed", "start the agent in the pane first"},
+		{"editor", "vim", "vim -u NONE -N " + r.dir + "/none", "~", "an editor", "close the editor"},
+		{"pager", "less", "less /etc/services", "services", "a pager", "leave the pager"},
+		{"remote login", "ssh", "ssh -F none -o ProxyCommand='sleep 600' nowhere.invalid", "", "a door to another program", "run intercom where that program runs"},
+		{"interpreter", "python3", "python3 -q -i", ">>>", "an interpreter", "an executable of its own name"},
+	}
+	for _, tt := range execs {
+		t.Run(tt.name, func(t *testing.T) {
+			need(t, tt.program)
+			pane := r.NewPane(tt.command)
+			r.WaitForText(pane, tt.shows)
+			if tt.shows == "" {
+				r.WaitForFact(pane, "#{pane_current_command}", tt.program)
+			}
+			refuse(t, pane, "line", tt.why, tt.hint)
+		})
+	}
+	t.Run("as the agent's child", func(t *testing.T) {
+		a := r.line("Kid")
+		require.NoError(t, persona.Control(a.control, `:exec sh -c 'printf "kid> "; read -r line'`))
+		r.waitFor("it", func() bool { return a.count(persona.EventChild) == 1 })
+		refuse(t, a.pane, "line", "it would run what is typed", "start the agent in the pane first")
+	})
+	t.Run("full screen", func(t *testing.T) {
+		a := r.line("Full")
+		a.do(":alt on")
+		refuse(t, a.pane, "line", "full-screen", "leave the program")
+	})
+	t.Run("copy mode", func(t *testing.T) {
+		a := r.line("Copy")
+		r.Run("copy-mode", "-t", a.pane)
+		refuse(t, a.pane, "line", "copy mode", "leave the mode")
+	})
+	t.Run("synchronised", func(t *testing.T) {
+		a := r.line("Sync")
+		r.Run("set-option", "-w", "-t", a.pane, "synchronize-panes", "on")
+		refuse(t, a.pane, "line", "synchronised", "synchronize-panes off")
+	})
+	t.Run("input off", func(t *testing.T) {
+		a := r.line("Off")
+		r.Run("select-pane", "-d", "-t", a.pane)
+		refuse(t, a.pane, "line", "input of the pane is off", "select-pane -e")
+	})
+	t.Run("dead", func(t *testing.T) {
+		a := r.line("Dead")
+		r.Run("set-option", "-w", "-t", a.pane, "remain-on-exit", "on")
+		require.NoError(t, persona.Control(a.control, ":exit"))
+		r.WaitForFact(a.pane, "#{pane_dead}", "1")
+		refuse(t, a.pane, "line", "dead", "start its program again")
+	})
+	t.Run("password", func(t *testing.T) {
+		a := r.line("Pass")
+		a.do(":password")
+		refuse(t, a.pane, "line", "does not echo", "answer it")
+	})
+	t.Run("no prompt", func(t *testing.T) {
+		a := r.line("Busy")
+		a.do(":sleep 1h")
+		refuse(t, a.pane, "line", "prompt", "--prompt")
+	})
+	t.Run("draft", func(t *testing.T) {
+		a := r.line("Draft")
+		a.do(":draft some words")
+		refuse(t, a.pane, "line", "may hold a draft: empty the composer", "empty prompt")
+	})
+	t.Run("paste without bracketed paste", func(t *testing.T) {
+		a := r.line("Cook", "--cooked")
+		refuse(t, a.pane, "line-paste", "no bracketed paste", "--as line")
+	})
+	t.Run("no such pane", func(t *testing.T) { refuse(t, "%999", "line", "no such pane", "list-panes") })
+	t.Run("no such profile", func(t *testing.T) { refuse(t, r.Base, "tui", "no profile", "line-paste") })
+	t.Run("a name", func(t *testing.T) { refuse(t, "base:", "line", "no such pane", "list-panes") })
+	sessions, err := r.client.Sessions(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, sessions)
+}

@@ -1,0 +1,60 @@
+package pane
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+)
+
+func TestCompose_joined_and_bracketed(t *testing.T) {
+	d := message.Delivery{Head: "[Ada] (1):", Separator: "\n\n", Message: message.Envelope{Body: "one\ntwo\n"}}
+	text, changed, ok := compose(d, profile.Line())
+	assert.True(t, ok)
+	assert.Zero(t, changed)
+	assert.Equal(t, "[Ada] (1): one ⏎ two", text)
+
+	d.LineBreak = " / "
+	text, _, _ = compose(d, profile.Line())
+	assert.Equal(t, "[Ada] (1): one / two", text, "the line break is a setting")
+
+	text, changed, _ = compose(d, profile.LinePaste())
+	assert.Zero(t, changed)
+	assert.Equal(t, "[Ada] (1):\n\none\ntwo\n", text, "byte for byte")
+}
+
+func TestCompose_refuses_what_leaves_nothing(t *testing.T) {
+	for _, body := range []string{"", " \n ", "\x1b[31m\x1b[0m", "\u200b\u2060"} {
+		_, _, ok := compose(message.Delivery{Head: "[Ada] (1):", Separator: "\n\n", Message: message.Envelope{Body: body}}, profile.Line())
+		assert.False(t, ok, "%q", body)
+	}
+}
+
+// Whatever a body holds, what goes to the terminal begins with our own head and presses
+// no key: for a reader of lines not even Tab.
+func TestCompose_presses_no_key(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		body := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("a \n\t\r\x1b[201~\u009b\x03\x7f!/@#ÿ⏎")))).Draw(t, "body")
+		d := message.Delivery{Head: "[Ada] (1):", Separator: "\n\n", Message: message.Envelope{Body: body}}
+		for _, prof := range []profile.Profile{profile.Line(), profile.LinePaste()} {
+			text, _, ok := compose(d, prof)
+			if !ok {
+				continue
+			}
+			if !strings.HasPrefix(text, d.Head) || !utf8.ValidString(text) {
+				t.Fatalf("%s: %q", prof.Name, text)
+			}
+			for _, r := range text {
+				control := r < ' ' || r >= 0x7f && r < 0xa0
+				if control && (prof.Reads == profile.Joined || r != '\n' && r != '\t') {
+					t.Fatalf("%s: %q holds %q", prof.Name, text, r)
+				}
+			}
+		}
+	})
+}
