@@ -184,6 +184,9 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 		told = api.Errorf(api.CodeTimeout, "no answer in time").WithHint("intercom log %s shows it when it comes", s.Message)
 	case message.Held:
 		told = api.Errorf(api.CodeHeld, "held: %s", r.Reason).WithHint("it goes as soon as that has passed; intercom log %s", s.Message)
+		if r.Reason == message.Stopped {
+			told = told.WithHint("intercom chat resume --all")
+		}
 	case message.Failed, message.Expired:
 		told = api.Errorf(api.CodeFailed, "%s: %s", r.State, r.Reason)
 	case message.Uncertain:

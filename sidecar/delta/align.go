@@ -114,7 +114,7 @@ func (a *aligner) intern() {
 		case prompted:
 			a.kind = append(a.kind, kind{prompted: true})
 		default:
-			a.kind = append(a.kind, kind{ink: len(ink(s))})
+			a.kind = append(a.kind, kind{ink: inkLen(s)})
 		}
 		ids[s] = n
 		return n

@@ -27,6 +27,21 @@ func ink(text string) string {
 	}, text)
 }
 
+// inkLen is len(ink(text)), without making it: it is asked of every line of every capture.
+func inkLen(text string) int {
+	n := 0
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case c >= utf8.RuneSelf:
+			return n + len(ink(text[i:]))
+		case c > ' ' && c != 0x7f:
+			n++
+		}
+	}
+	return n
+}
+
 // echoAt is the number of lines, from line i on, that show the prompt and exactly the
 // expected text behind it, wrapped by the program or by its own line breaks; 0 if they do
 // not.

@@ -108,6 +108,7 @@ const (
 	BodyTooLong     Reason = "body too long" // failed
 	NotEmpty        Reason = "composer not provably empty"
 	Paused          Reason = "chat paused"
+	Stopped         Reason = "everything is stopped" // until `intercom chat resume --all`
 	AtDepthLimit    Reason = "depth limit reached"
 	AtRateLimit     Reason = "rate limit reached"
 	AtByteLimit     Reason = "byte limit reached"

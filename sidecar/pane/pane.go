@@ -284,7 +284,11 @@ func whole(look tmux.Look) bool {
 // sightOf adds to a look what the system tells of the processes, and reads the screen.
 func (p *Pane) sightOf(look tmux.Look) sight {
 	s := sight{look: look, alive: alive(p.session.Foreground), same: alive(p.session.PaneProc)}
-	front, err := tmux.Front(p.session.TTY, p.session.PaneProc.PID)
+	who := tmux.FrontLeader
+	if p.under != nil || len(p.queue) > 0 {
+		who = tmux.Front // there is something to type: all who read the keyboard count
+	}
+	front, err := who(p.session.TTY, p.session.PaneProc.PID)
 	switch {
 	case err == nil:
 		s.front, s.frontOK = front, true

@@ -335,7 +335,7 @@ func (w *work) pause(c *chat, why string) {
 // stopAll gives no leave to anything any more, single messages included.
 func (w *work) stopAll() {
 	w.stopped = true
-	w.withhold(w.underway(func(d *delivery) bool { return d.Chat == "" }), holdPause, message.Paused)
+	w.withhold(w.underway(func(d *delivery) bool { return d.Chat == "" }), holdPause, message.Stopped)
 	w.notice("", "everything is stopped: nothing is typed until a person resumes all")
 }
 

@@ -212,7 +212,7 @@ func TestAll_nothingIsTyped(t *testing.T) {
 				assert.Error(t, r.report(d.ID, message.Typed, ""))
 			}
 			assert.ErrorIs(t, r.report(single.ID, message.Typed, ""), ErrStopped)
-			assert.Equal(t, []string{"queued", "held: chat paused"}, r.states(single.ID))
+			assert.Equal(t, []string{"queued", "held: everything is stopped"}, r.states(single.ID))
 			r.say(s[0], "three")
 			held := r.must(Send{To: "e", Message: message.Envelope{Body: "later"}})
 			assert.Equal(t, message.Held, held.Receipts[0].State)

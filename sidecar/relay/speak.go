@@ -240,6 +240,9 @@ func (w *work) carryOut(t *thought) {
 		why, reason = holdPolicy, message.Reason(cmp.Or(v.Reason, "held by policy"))
 	case w.stopped || t.chat != nil && t.chat.State == message.ChatPaused:
 		why, reason = holdPause, message.Paused
+		if t.chat == nil {
+			reason = message.Stopped
+		}
 	default:
 		if reason = w.brake(t, planned); reason != "" {
 			why = holdBrake

@@ -137,7 +137,11 @@ func records(reply, sep string, n int) ([][]string, error) {
 		if parts[i] != "" && parts[i] != "\n" { // what stands between two records
 			return nil, fmt.Errorf("row %q: text outside its fields", parts[i])
 		}
-		all = append(all, parts[i+1:i+n+1])
+		record := parts[i+1 : i+n+1]
+		for j, field := range record {
+			record[j] = strings.Clone(field) // a field that is kept must not keep the whole reply
+		}
+		all = append(all, record)
 	}
 	return all, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,37 +99,99 @@ func Ancestors(pid int) ([]Process, error) {
 // what tmux started in the pane; its controlling terminal must be tty, or the error is
 // ErrOtherTerminal.
 func Front(tty string, panePID int) (FrontGroup, error) {
-	s, err := readStat(panePID)
+	front, of, err := frontLeader(tty, panePID)
+	if err != nil || of.ttyPgrp <= 0 {
+		return front, err
+	}
+	pids, err := inGroup(of.ttyPgrp)
 	if err != nil {
 		return FrontGroup{}, fmt.Errorf("foreground of %q: %w", tty, err)
 	}
-	front := FrontGroup{Leader: Process{PID: s.ttyPgrp}}
-	if err := front.readModes(tty, s); err != nil {
-		return FrontGroup{}, fmt.Errorf("foreground of %q: %w", tty, err)
-	}
-	if s.ttyPgrp <= 0 {
-		return front, nil // nobody: the session leader alone is left, or not even that
-	}
-	dirs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		return FrontGroup{}, fmt.Errorf("foreground of %q: %w", tty, err)
-	}
-	for _, dir := range dirs {
-		pid, err := strconv.Atoi(filepath.Base(dir))
-		if err != nil {
-			continue
-		}
+	front.Members = nil
+	for _, pid := range pids {
 		m, err := readStat(pid)
-		if err != nil || m.group != s.ttyPgrp || m.tty != s.tty || m.state == 'Z' {
+		if err != nil || m.group != of.ttyPgrp || m.tty != of.tty || m.state == 'Z' {
 			continue // ended meanwhile, or not of this group
 		}
 		front.Members = append(front.Members, m.Process)
-		if m.PID == s.ttyPgrp {
-			front.Leader = m.Process
-		}
 	}
 	slices.SortFunc(front.Members, func(a, b Process) int { return a.PID - b.PID })
 	return front, nil
+}
+
+// FrontLeader is Front without the members but for the leader: a few reads, where Front
+// goes through every process of the computer. It is enough to say what a pane is doing,
+// and too little to type on.
+func FrontLeader(tty string, panePID int) (FrontGroup, error) {
+	front, _, err := frontLeader(tty, panePID)
+	return front, err
+}
+
+func frontLeader(tty string, panePID int) (FrontGroup, stat, error) {
+	s, err := readStat(panePID)
+	if err != nil {
+		return FrontGroup{}, s, fmt.Errorf("foreground of %q: %w", tty, err)
+	}
+	front := FrontGroup{Leader: Process{PID: s.ttyPgrp}}
+	if err := front.readModes(tty, s); err != nil {
+		return FrontGroup{}, s, fmt.Errorf("foreground of %q: %w", tty, err)
+	}
+	if s.ttyPgrp <= 0 {
+		return front, s, nil // nobody: the session leader alone is left, or not even that
+	}
+	leader, err := readStat(s.ttyPgrp)
+	if err == nil && leader.group == s.ttyPgrp && leader.tty == s.tty && leader.state != 'Z' {
+		front.Leader, front.Members = leader.Process, []Process{leader.Process}
+	}
+	return front, s, nil
+}
+
+// inGroup lists the processes that were in a process group a moment ago. Every process of
+// the computer is asked, so no more is read and parsed of each than its group.
+func inGroup(group int) ([]int, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	buf := make([]byte, 256) // the group stands right behind the name, which has at most 64 bytes
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		fd, err := unix.Open("/proc/"+name+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		n, err := unix.Read(fd, buf)
+		_ = unix.Close(fd)
+		if err == nil && groupIn(buf[:n]) == group {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+// groupIn is the process group in the beginning of a /proc/PID/stat, -1 if it is not there.
+func groupIn(data []byte) int {
+	end := bytes.LastIndexByte(data, ')')
+	if end < 0 {
+		return -1
+	}
+	_, rest, _ := bytes.Cut(bytes.TrimLeft(data[end+1:], " "), []byte(" ")) // the state
+	_, rest, _ = bytes.Cut(rest, []byte(" "))                               // the parent
+	field, _, ok := bytes.Cut(rest, []byte(" "))
+	group, err := strconv.Atoi(string(field))
+	if !ok || err != nil {
+		return -1
+	}
+	return group
 }
 
 // readModes opens the terminal without becoming its owner or waiting for anything, proves

@@ -23,6 +23,9 @@ func Front(tty string, _ int) (FrontGroup, error) {
 	return FrontGroup{}, fmt.Errorf("foreground of %q: %w", tty, ErrUnsupported)
 }
 
+// FrontLeader is as Front: ErrUnsupported.
+func FrontLeader(tty string, panePID int) (FrontGroup, error) { return Front(tty, panePID) }
+
 // checkTerminal cannot prove anything here.
 func checkTerminal(string, int) error { return ErrUnsupported }
 
