@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,7 +34,9 @@ func TestScript(t *testing.T) {
 		Setup:               setUp,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "waitpane": waitPane, "waitlog": waitLog,
+		},
 	})
 }
 
@@ -47,6 +50,7 @@ func setUp(e *testscript.Env) error {
 	}
 	e.Defer(func() { os.RemoveAll(run) })
 	e.Defer(func() { endSidecars(e, run) })
+	e.Defer(func() { _ = exec.Command("tmux", "-S", filepath.Join(run, "s"), "kill-server").Run() })
 	home := filepath.Join(e.WorkDir, "home")
 	if err := os.Mkdir(home, 0o700); err != nil {
 		return err
@@ -58,6 +62,36 @@ func setUp(e *testscript.Env) error {
 		e.Setenv(key, value)
 	}
 	return nil
+}
+
+// waitPane waits until a line of a pane of the script's tmux server, which listens on
+// $TMUX_TMPDIR/s, matches: waitpane PANE REGEXP.
+func waitPane(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: waitpane PANE REGEXP")
+	}
+	waitOutput(ts, args[1], "tmux", "-S", filepath.Join(ts.Getenv("TMUX_TMPDIR"), "s"), "capture-pane", "-p", "-J", "-t", args[0])
+}
+
+// waitLog waits until a line of `intercom log` matches: waitlog REGEXP.
+func waitLog(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitlog REGEXP")
+	}
+	waitOutput(ts, args[0], "intercom", "log")
+}
+
+// waitOutput runs a program again and again until a line of what it prints matches.
+func waitOutput(ts *testscript.TestScript, expr, program string, args ...string) {
+	re, err := regexp.Compile("(?m)" + expr)
+	ts.Check(err)
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		err := ts.Exec(program, args...)
+		if err == nil && re.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+	}
+	ts.Fatalf("%s %s never printed a line that matches %q; at last:\n%s", program, strings.Join(args, " "), expr, ts.ReadFile("stdout"))
 }
 
 // endSidecars ends the sidecars that a script has left, which are those that hold a lock in
