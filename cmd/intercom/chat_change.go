@@ -14,7 +14,8 @@ func (a *app) chatStop() *cobra.Command {
 		Use:   "stop [CHAT|--all]",
 		Short: "End a chat",
 		Long: `End a chat, or all of them. What was not typed yet is not typed any more, and
-what is said later reaches nobody.`,
+what is said later reaches nobody. With --all nothing at all is typed any more,
+single messages included, until intercom chat resume --all.`,
 		Example: `  intercom chat stop --all`,
 	})
 }
@@ -24,7 +25,8 @@ func (a *app) chatPause() *cobra.Command {
 		Use:   "pause [CHAT|--all]",
 		Short: "Hold what is said in a chat",
 		Long: `Hold what is said in a chat, or in all of them, until it is resumed: nothing is
-typed, nothing is lost.`,
+typed, nothing is lost. With --all single messages are held too, until
+intercom chat resume --all.`,
 		Example: `  intercom chat pause --all`,
 	})
 }
@@ -62,11 +64,16 @@ func (a *app) changeChat(
 		defer cancel()
 		return change(c, ctx, which)
 	}, func(chats []message.Chat) {
-		if len(chats) == 0 {
-			a.say("no chats")
-		}
 		for _, c := range chats {
 			a.say("chat %s %s", chatName(c), done)
+		}
+		switch {
+		case all && done == "resumed":
+			a.say("messages are typed again")
+		case all:
+			a.say("nothing is typed any more until: intercom chat resume --all")
+		case len(chats) == 0:
+			a.say("no chats")
 		}
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "all chats")

@@ -11,7 +11,8 @@ func (a *app) chatSay() *cobra.Command {
 		Use:   "say CHAT TEXT",
 		Short: "Say something to all in a chat",
 		Long: `Say something to all in a chat, as yourself. Your words always pass the limits
-of the chat, and its depth begins again at 0. Text that begins with - goes after --.`,
+of the chat, and its depth begins again at 0. In a chat that is paused they wait
+until it is resumed. Text that begins with - goes after --.`,
 		Example:     `  intercom chat say plans 'Agree on one plan, then stop.'`,
 		Args:        between(2, 2, "a chat and a text"),
 		Annotations: map[string]string{takesText: "yes"},

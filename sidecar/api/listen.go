@@ -65,7 +65,24 @@ func Listen(dir, name string) (*Listener, error) {
 		lock.Close()
 		return nil, err
 	}
+	// Closing must not unlink what another process may have put there meanwhile; Close does,
+	// where the place is still ours.
+	inner.(*net.UnixListener).SetUnlinkOnClose(false)
 	return &Listener{Listener: inner, lock: lock, socket: socket}, nil
+}
+
+// Close stops listening, and removes the socket if the lock's file shows that the place is
+// still this process's own.
+func (l *Listener) Close() error {
+	mine := samePlace(l.lock) == nil
+	err := l.Listener.Close()
+	if err == nil && mine {
+		err = os.Remove(l.socket)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	return err
 }
 
 // Release gives the lock back, after Close if the listener is still open. It is the last

@@ -22,6 +22,7 @@ func (s *sidecar) StartChat(ctx context.Context, from api.Caller, req api.StartC
 		return message.Chat{}, err
 	}
 	snap := s.relay.Snapshot()
+	var members []message.Session
 	for _, ref := range req.Panes {
 		session, err := snap.Find(ref)
 		if err != nil {
@@ -33,6 +34,10 @@ func (s *sidecar) StartChat(ctx context.Context, from api.Caller, req api.StartC
 		if _, busy := snap.ChatOf(session.ID); busy {
 			continue // refused below; its baseline is its chat's
 		}
+		members = append(members, session)
+	}
+	// Only what can be a chat makes what was said so far old.
+	for _, session := range members {
 		if err := s.panes.Rebase(ctx, session.ID); err != nil {
 			return message.Chat{}, wire(err)
 		}
@@ -84,12 +89,19 @@ func (s *sidecar) halt(ctx context.Context, r relay.Request) ([]message.Chat, er
 	if err != nil {
 		return nil, err
 	}
+	return chats, s.still(ctx, "done")
+}
+
+// still waits until nothing is being typed that was given leave before; what says which
+// request was carried out all the same if tmux does not let it be known in time.
+func (s *sidecar) still(ctx context.Context, what string) error {
 	within, cancel := context.WithTimeout(ctx, stillWithin)
 	defer cancel()
 	if err := s.panes.Still(within); err != nil {
 		s.log.Warn("wait until nothing is being typed", "err", err)
+		return api.Errorf(api.CodeUncertain, "%s, but a keystroke that was under way may still arrive: %w", what, err)
 	}
-	return chats, nil
+	return nil
 }
 
 func (s *sidecar) change(ctx context.Context, r relay.Request) ([]message.Chat, error) {

@@ -57,7 +57,6 @@ type sidecar struct {
 	started time.Time
 	down    context.CancelFunc
 	log     *slog.Logger
-	settled bool // it was made sure once, after the start, that the server names this sidecar
 }
 
 // Run serves one tmux server until ctx is done, somebody asks it to end, or the server
@@ -197,10 +196,6 @@ func (s *sidecar) alone(ctx context.Context, listener *api.Listener) error {
 	if err := listener.Intact(); err != nil {
 		return fmt.Errorf("place taken away: %w", err)
 	}
-	if s.settled {
-		return nil
-	}
-	s.settled = true
 	return s.cfg.consult(ctx)
 }
 
@@ -229,6 +224,9 @@ func (s *sidecar) takeUp(ctx context.Context) {
 		if err == nil {
 			continue
 		}
+		if ctx.Err() != nil {
+			return // ending already: the next one takes them up
+		}
 		s.log.Info("session not taken up again", "session", session.Name, "pane", session.Pane, "err", err)
 		if err := s.relay.Gone(ctx, session.ID, message.PaneMissing); err != nil {
 			s.log.Warn("end session", "session", session.Name, "err", err)
@@ -237,7 +235,7 @@ func (s *sidecar) takeUp(ctx context.Context) {
 }
 
 // unpublish takes back what the sidecar had set in the server's options, if it still
-// answers.
+// answers and still names this sidecar.
 func (s *sidecar) unpublish() {
 	select {
 	case <-s.client.Gone():
@@ -246,6 +244,9 @@ func (s *sidecar) unpublish() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
+	if named, err := s.client.ServerOption(ctx, SocketOption); err != nil || named != s.cfg.Paths.Socket {
+		return
+	}
 	if err := s.client.SetServerOption(ctx, SocketOption, ""); err != nil {
 		s.log.Debug("unpublish the socket", "err", err)
 	}

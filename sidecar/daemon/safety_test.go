@@ -157,10 +157,29 @@ func TestDraftThatThePromptHides(t *testing.T) {
 	a.do(":say something of my own")
 	r.WaitForText(a.pane, "something of my own\nada>")
 	r.waitFor("held on", func() bool { return r.last(first) == "held: composer not provably empty" })
-	p.keys("nothing\r")
+	p.keys("nothing")
+	r.waitFor("seen as a draft", func() bool { return r.last(first) == "held: draft in the composer" })
+	p.keys("\r")
 	r.waitFor("delivered", func() bool { return strings.HasPrefix(r.last(first), "submitted") })
 	r.waitFor("received", func() bool { return len(a.received()) == 2 })
 	assert.Equal(t, []string{"rm -rf nothing", "[tester] (0): one"}, a.received())
+}
+
+// The same, and the program prints behind the draft instead of erasing it first: what then
+// stands there looks like a line that was sent, and is none.
+func TestDraftThatWordsRunInto(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.adopted("Ada", "--cooked", "--reply", "none")
+	p := r.person(a.pane)
+	p.keys("rm -rf ")
+	r.WaitForText(a.pane, "ada> rm -rf")
+	first := r.post(a, "one")
+	r.waitFor("held", func() bool { return r.last(first) == "held: draft in the composer" })
+	a.do("%s", `:raw news of its own\r\nada>\x20`)
+	r.WaitForText(a.pane, "rm -rf news of its own\nada>")
+	r.waitFor("held on", func() bool { return r.last(first) == "held: composer not provably empty" })
+	assert.Empty(t, a.received(), "nothing was sent, and nothing of ours was put behind it")
 }
 
 // What tmux shows over a pane, and what it does with its keys.

@@ -40,7 +40,7 @@ func (s *sidecar) Status(ctx context.Context, _ api.Caller) (api.Status, error) 
 		return st, err
 	}
 	for _, p := range left.Pending {
-		if p.Last.State == message.Held {
+		if p.Last.State == message.Held && p.Last.Reason != message.AgentGone {
 			st.Held++
 		}
 	}
@@ -86,7 +86,7 @@ func (s *sidecar) Adopt(ctx context.Context, from api.Caller, req api.AdoptReque
 		return message.Session{}, wire(err)
 	}
 	if err := s.panes.Start(ctx, session); err != nil {
-		if gone := s.relay.Gone(ctx, session.ID, message.PaneMissing); gone != nil {
+		if gone := s.relay.Gone(context.WithoutCancel(ctx), session.ID, message.PaneMissing); gone != nil {
 			s.log.Warn("take the adoption back", "pane", session.Pane, "err", gone)
 		}
 		return message.Session{}, wire(err)
@@ -127,6 +127,9 @@ func (s *sidecar) Release(ctx context.Context, from api.Caller, req api.ReleaseR
 	answer, err := s.relay.Do(ctx, relay.Release{By: s.by(from), Session: string(session.ID)})
 	if err != nil {
 		return message.Session{}, wire(err)
+	}
+	if err := s.still(ctx, "released"); err != nil {
+		return message.Session{}, err
 	}
 	if err := s.client.SetPaneOptions(ctx, session.Pane, map[string]string{sessionOption: "", nameOption: "", agentOption: ""}); err != nil && !errors.Is(err, tmux.ErrNoPane) {
 		s.log.Warn("unmark pane", "pane", session.Pane, "err", err)
@@ -169,7 +172,7 @@ func (s *sidecar) callerSession(from api.Caller) (message.Session, bool) {
 		return message.Session{}, false
 	}
 	if err != nil {
-		return message.Session{Name: "a process that has ended"}, true
+		return message.Session{ID: untraced, Name: "a process that has ended"}, true
 	}
 	sessions := s.relay.Snapshot().Sessions()
 	for _, proc := range append(line, tmux.Process{PID: from.PID}) {
@@ -179,8 +182,20 @@ func (s *sidecar) callerSession(from api.Caller) (message.Session, bool) {
 			}
 		}
 	}
+	// A job in the background loses its parents, but not its terminal, nor what it was
+	// started with. Both only ever tell an agent, never a person.
+	pane := tmux.PaneOf(from.PID)
+	for _, session := range sessions {
+		if pane == session.Pane || tmux.HasTerminal(from.PID, session.TTY) {
+			return session, true
+		}
+	}
 	return message.Session{}, false
 }
+
+// untraced stands for a caller of whom nothing is known any more: no session has that id,
+// so whatever a session may do is refused to it, and whatever a person may do too.
+const untraced message.ID = "untraced"
 
 // personOnly refuses what only a person may do to a caller that an agent started.
 func (s *sidecar) personOnly(from api.Caller, what string) error {
@@ -212,7 +227,9 @@ func wire(err error) error {
 		return api.Errorf(api.CodeUsage, "%w", err).WithHint("give the whole id")
 	case errors.Is(err, relay.ErrInChat):
 		return api.Errorf(api.CodeRefused, "%w", err).WithHint("intercom chat stop ends it")
-	case errors.Is(err, relay.ErrPersonOnly), errors.Is(err, relay.ErrStopped), errors.Is(err, relay.ErrAdopted):
+	case errors.Is(err, relay.ErrStopped):
+		return api.Errorf(api.CodeRefused, "%w", err).WithHint("intercom chat resume --all")
+	case errors.Is(err, relay.ErrPersonOnly), errors.Is(err, relay.ErrAdopted):
 		return api.Errorf(api.CodeRefused, "%w", err)
 	case errors.Is(err, relay.ErrRequest):
 		return api.Errorf(api.CodeUsage, "%w", err)

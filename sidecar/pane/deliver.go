@@ -206,8 +206,10 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 			p.press(ctx, s, why)
 		case why != "":
 			p.stand(ctx, why)
-		case taken: // a person pressed Enter on our text
-			p.finish(ctx, message.Submitted, "", "echo: the text was taken")
+		case taken && s.reading.State == message.Working: // a person pressed Enter on our text
+			p.finish(ctx, message.Submitted, "", "echo: the text was taken, and the program works")
+		case taken: // or threw it away: an editor may leave such a line above its prompt too
+			p.finish(ctx, message.Uncertain, message.NotTaken, "the text left the composer without our Enter")
 		case s.reading.State == message.Draft:
 			p.stand(ctx, message.InComposer)
 		case s.reading.MayType && now.Sub(a.since) > p.prof.TakenWithin:

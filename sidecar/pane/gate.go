@@ -133,20 +133,41 @@ func stateOf(s sight, session message.Session, prof profile.Profile) (message.Pa
 // may print and show its prompt again, as if nothing had been typed, while the system
 // still holds the line and would put ours behind it.
 type half struct {
-	begun bool
-	row   int // counted from the top of the history
+	begun   bool
+	row     int    // of the cursor, counted from the top of the history
+	history int    // rows of history by then: where it shrinks, rows cannot be counted any more
+	shown   string // what stood in that row
 }
 
 // see takes in what a look shows: a line that was begun, or one that was taken back where
 // it stood. That it was sent shows in the turn that follows.
 func (h *half) see(s sight) {
-	row := s.look.Facts.HistorySize + s.look.Facts.CursorY
+	f := s.look.Facts
+	row := f.HistorySize + f.CursorY
 	switch {
 	case !s.frontOK || !s.front.Canonical:
 		*h = half{} // the program itself holds what was typed, and shows it
 	case s.reading.State == message.Draft:
-		*h = half{true, row}
-	case s.reading.State == message.Idle && row <= h.row:
+		*h = half{true, row, f.HistorySize, shownIn(s.look, f.CursorY)}
+	case s.reading.State == message.Idle && row <= h.row && f.HistorySize >= h.history:
 		*h = half{}
 	}
+}
+
+// sent takes in that the turn ended and that somebody's line began it. The line was sent if
+// it stands where it stood, as it was last seen, above the prompt. If anything was printed
+// behind it, that may as well be the program's own, and the line may still wait.
+func (h *half) sent(look tmux.Look) {
+	at := h.row - look.Facts.HistorySize
+	if look.Facts.HistorySize >= h.history && at >= 0 && at < look.Facts.CursorY && shownIn(look, at) == h.shown {
+		*h = half{}
+	}
+}
+
+// shownIn is the text of a visible row.
+func shownIn(look tmux.Look, row int) string {
+	if row < 0 || row >= len(look.Rows) {
+		return ""
+	}
+	return screen.Plain(look.Rows[row])
 }

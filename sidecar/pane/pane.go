@@ -349,16 +349,19 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		return false
 	}
 	if p.under == nil {
-		p.speak(ctx)
+		p.speak(ctx, s.look)
 	}
 	return true
 }
 
 // speak ends the turn: what is new on the screen are its words.
-func (p *Pane) speak(ctx context.Context) {
+func (p *Pane) speak(ctx context.Context, look tmux.Look) {
 	t, ok := p.tracker.Turn(true)
-	if t.Person || t.Echoes > 0 || t.Skipped {
-		p.half = half{} // a line was sent, or nothing can be told any more
+	switch {
+	case t.Echoes > 0:
+		p.half = half{} // our own Enter sent whatever stood there
+	case t.Person && p.half.begun:
+		p.half.sent(look)
 	}
 	if !ok && len(p.answers) == 0 {
 		return
@@ -387,6 +390,8 @@ func (p *Pane) schedule(s sight) {
 	case len(p.queue) > 0:
 		p.nextPoll = now.Add(heldPoll)
 		switch {
+		case p.half.begun: // a line that is sent has to be seen as it was
+			p.nextPoll = now.Add(slowPoll)
 		case p.state == message.Working: // its next write will tell
 			p.nextPoll = now.Add(openPoll)
 		case p.state == message.Idle && p.why[p.queue[0].ID] == "":

@@ -47,12 +47,14 @@ type set struct {
 	running sync.WaitGroup
 	byID    map[message.ID]*entry
 	byPane  map[string]*entry
+	early   map[message.ID][]letter // for sessions that the relay knows and that start in a moment
 }
 
 // entry is one running pane, with the letters that did not fit its mailbox yet.
 type entry struct {
 	*Pane
 	done     chan struct{}
+	since    time.Time // a list of panes that was asked for earlier does not know it
 	overflow []letter
 }
 
@@ -64,18 +66,19 @@ func (ps *Panes) init() {
 // returns when ctx is done and every pane's goroutine has ended.
 func (ps *Panes) Run(ctx context.Context) error {
 	ps.init()
-	s := &set{ctx: ctx, byID: map[message.ID]*entry{}, byPane: map[string]*entry{}}
+	s := &set{ctx: ctx, byID: map[message.ID]*entry{}, byPane: map[string]*entry{}, early: map[message.ID][]letter{}}
 	defer s.running.Wait()
 	defer close(ps.done)
 	tick := time.NewTicker(listEvery)
 	defer tick.Stop()
-	lists := make(chan []tmux.Pane, 1)
-	listing := false
+	lists := make(chan listing, 1)
+	underway := false
 	list := func() {
-		if listing || len(s.byID) == 0 {
+		if underway || len(s.byID) == 0 {
 			return
 		}
-		listing = true
+		underway = true
+		asked := time.Now()
 		s.running.Go(func() {
 			panes, err := ps.Client.Panes(ctx)
 			if err != nil && ctx.Err() == nil {
@@ -84,7 +87,7 @@ func (ps *Panes) Run(ctx context.Context) error {
 			if err != nil {
 				panes = nil
 			}
-			lists <- panes
+			lists <- listing{asked, panes}
 		})
 	}
 	for {
@@ -113,22 +116,31 @@ func (ps *Panes) Run(ctx context.Context) error {
 				en.flush()
 			}
 			list()
-		case panes := <-lists:
-			listing = false
-			if panes != nil {
-				s.compare(panes)
+		case l := <-lists:
+			underway = false
+			if l.panes != nil {
+				s.compare(l)
 			}
 		}
 	}
 }
 
+// listing is a list of panes, nil if it could not be had, and when it was asked for.
+type listing struct {
+	asked time.Time
+	panes []tmux.Pane
+}
+
 // compare tells each pane what the list says of it.
-func (s *set) compare(panes []tmux.Pane) {
-	seen := make(map[string]tmux.Pane, len(panes))
-	for _, p := range panes {
+func (s *set) compare(l listing) {
+	seen := make(map[string]tmux.Pane, len(l.panes))
+	for _, p := range l.panes {
 		seen[p.ID] = p
 	}
 	for id, en := range s.byPane {
+		if en.since.After(l.asked) {
+			continue
+		}
 		if p, ok := seen[id]; ok {
 			en.offer(letter{listed: &p})
 		} else {
@@ -179,8 +191,12 @@ func (ps *Panes) Start(ctx context.Context, session message.Session) error {
 		return fmt.Errorf("look at pane %s: %w", session.Pane, err)
 	}
 	return ps.do(ctx, func(s *set) {
-		en := &entry{Pane: p, done: make(chan struct{})}
+		en := &entry{Pane: p, done: make(chan struct{}), since: time.Now()}
 		s.byID[session.ID], s.byPane[session.Pane] = en, en
+		for _, l := range s.early[session.ID] {
+			en.send(l)
+		}
+		delete(s.early, session.ID)
 		s.running.Go(func() {
 			p.poke()
 			p.run(s.ctx)
@@ -214,6 +230,7 @@ func (ps *Panes) vacate(ctx context.Context, pane string) error {
 // Forget ends the reading and typing for a session.
 func (ps *Panes) Forget(ctx context.Context, session message.ID) error {
 	return ps.do(ctx, func(s *set) {
+		delete(s.early, session)
 		if en := s.byID[session]; en != nil {
 			en.send(letter{forget: true})
 		}
@@ -255,6 +272,8 @@ func (ps *Panes) Deliver(ctx context.Context, d message.Delivery) error {
 	return ps.do(ctx, func(s *set) {
 		if en := s.byID[d.Target]; en != nil {
 			en.send(letter{deliver: &d})
+		} else {
+			s.early[d.Target] = append(s.early[d.Target], letter{deliver: &d})
 		}
 	})
 }

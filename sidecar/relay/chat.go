@@ -188,8 +188,8 @@ func (w *work) checkStart(r StartChat, members []*session) error {
 	if w.stopped {
 		return ErrStopped
 	}
-	if !r.By.Person() && (len(members) != 2 || !slices.Contains(ids, r.By.Session) || r.Limits != (message.Limits{})) {
-		return fmt.Errorf("%w: an agent may connect itself with one other, at the usual limits", ErrPersonOnly)
+	if !r.By.Person() && (r.Say != "" || len(members) != 2 || !slices.Contains(ids, r.By.Session) || r.Limits != (message.Limits{})) {
+		return fmt.Errorf("%w: an agent may connect itself with one other, at the usual limits and without a person's words", ErrPersonOnly)
 	}
 	if r.Turns < 0 || r.Limits.Depth < 0 || r.Limits.Rate < 0 || r.Limits.Bytes < 0 {
 		return fmt.Errorf("%w: a limit below zero", ErrRequest)
@@ -244,6 +244,9 @@ func (w *work) stopChat(r StopChat) (Answer, error) {
 	chats, err := w.chosen(r.Chat)
 	if err == nil {
 		err = w.mayTouch(r.By, r.Chat, chats)
+	}
+	if err == nil && !r.By.Person() && chats[0].State == message.ChatPaused {
+		err = ErrPersonOnly // to stop it and start it anew would be to resume it
 	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("stop chat: %w", err)

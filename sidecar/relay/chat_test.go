@@ -323,3 +323,32 @@ func TestStateChanged_isToldAndNotWritten(t *testing.T) {
 	got, _ := r.s.Snapshot().Session(s.ID)
 	assert.Equal(t, message.Working, got.State)
 }
+
+// An agent has no word of a person's, and cannot undo a person's pause by the back door.
+func TestChat_agentsStayAgents(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	by := By{Session: s[0].ID}
+	_, err := r.ask(StartChat{By: by, Sessions: []string{"a", "b"}, Say: "as if I were you"})
+	assert.ErrorIs(t, err, ErrPersonOnly)
+	r.must(StartChat{By: by, Sessions: []string{"a", "b"}, Name: "pair"})
+	r.must(PauseChat{Chat: "pair"})
+	_, err = r.ask(StopChat{By: by, Chat: "pair"})
+	assert.ErrorIs(t, err, ErrPersonOnly)
+	_, err = r.ask(ResumeChat{By: by, Chat: "pair"})
+	assert.ErrorIs(t, err, ErrPersonOnly)
+}
+
+// Leave, then stop, then a refusal by tmux: nothing was typed, and the delivery has an end.
+func TestChat_refusedAfterTheEndHasFailed(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	r.chat(message.Limits{}, "a", "b")
+	d := r.say(s[0], "one")[0]
+	require.NoError(t, r.report(d.ID, message.Typed, ""))
+	r.must(StopChat{Chat: "all"})
+	require.NoError(t, r.report(d.ID, message.Held, message.TmuxRefused))
+	states := r.states(d.ID)
+	assert.Equal(t, "failed: chat ended", states[len(states)-1])
+	assert.Empty(t, r.s.under)
+}

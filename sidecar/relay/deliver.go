@@ -214,6 +214,9 @@ func (w *work) report(r message.Receipt) error {
 	case message.Held:
 		if r.Reason == message.TmuxRefused {
 			d.Typed, d.enter = false, false // no byte was typed: it is as if leave had not been given
+			if c := w.chat(d.Chat); d.Chat != "" && (c == nil || c.State == message.ChatOver) {
+				w.receipt(d, message.Failed, message.ChatEnded)
+			}
 		}
 	case message.Submitted:
 		w.submitted(d, target, r.At)

@@ -112,12 +112,29 @@ func (r *Relay) Run(ctx context.Context) error {
 		default:
 			select {
 			case <-ctx.Done():
-				return nil
+				return l.drain(ctx)
 			case next = <-r.urgent:
 			case next = <-r.queue:
 			case <-ticker.C:
 				next = posted{event: Tick{}}
 			}
+		}
+		if err := l.take(ctx, next); err != nil {
+			return err
+		}
+	}
+}
+
+// drain takes in what was handed over before the end: whoever did so was told that it had
+// been taken.
+func (l *loop) drain(ctx context.Context) error {
+	for {
+		var next posted
+		select {
+		case next = <-l.urgent:
+		case next = <-l.queue:
+		default:
+			return nil
 		}
 		if err := l.take(ctx, next); err != nil {
 			return err

@@ -95,6 +95,32 @@ func Ancestors(pid int) ([]Process, error) {
 	return all, nil
 }
 
+// HasTerminal reports whether tty is the controlling terminal of a process.
+func HasTerminal(pid int, tty string) bool {
+	s, err := readStat(pid)
+	if err != nil || s.tty == 0 {
+		return false
+	}
+	var st unix.Stat_t
+	return unix.Stat(tty, &st) == nil && uint64(st.Rdev) == s.tty
+}
+
+// PaneOf is the pane in which a process was started, as its environment had it then: what
+// TMUX_PANE says. "" where it says nothing or cannot be read. A process may have been given
+// any value, so that it can tell against somebody and never for them.
+func PaneOf(pid int) string {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return ""
+	}
+	for _, pair := range bytes.Split(data, []byte{0}) {
+		if value, ok := bytes.CutPrefix(pair, []byte("TMUX_PANE=")); ok {
+			return string(value)
+		}
+	}
+	return ""
+}
+
 // Front tells who has the terminal of a pane in front, and the terminal's modes. panePID is
 // what tmux started in the pane; its controlling terminal must be tty, or the error is
 // ErrOtherTerminal.

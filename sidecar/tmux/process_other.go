@@ -23,6 +23,12 @@ func Front(tty string, _ int) (FrontGroup, error) {
 	return FrontGroup{}, fmt.Errorf("foreground of %q: %w", tty, ErrUnsupported)
 }
 
+// HasTerminal cannot tell here.
+func HasTerminal(int, string) bool { return false }
+
+// PaneOf cannot tell here.
+func PaneOf(int) string { return "" }
+
 // FrontLeader is as Front: ErrUnsupported.
 func FrontLeader(tty string, panePID int) (FrontGroup, error) { return Front(tty, panePID) }
 

@@ -1,0 +1,35 @@
+package daemon_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+)
+
+// A job in the background has lost its parents, and is no person for that: it keeps the
+// terminal, or at least what it was started with.
+func TestCaller_backgroundJobsAreTheAgents(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for _, way := range []string{"sh -c '(sleep 0.2; %s) &'", "sh -c 'setsid sh -c \"sleep 0.2; %s\" </dev/null >/dev/null 2>&1 &'"} {
+		before := len(b.received())
+		script := a.dir + "/job"
+		require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nINTERCOM_TEST_SEND=1 exec "+self+" "+a.cfg.Paths.Socket+" "+b.pane+" psst\n"), 0o700))
+		ended := a.count(persona.EventChildEnd)
+		a.do(":exec "+way, script)
+		r.waitFor("the parent ended", func() bool { return a.count(persona.EventChildEnd) > ended })
+		r.waitFor("Ben got it", func() bool { return len(b.received()) > before })
+		assert.Equal(t, "AI[local:"+string(a.session.ID)+"] | psst", b.received()[before], way)
+	}
+	for _, m := range r.messages() {
+		assert.Equal(t, message.OriginAgent, m.Origin)
+	}
+}
