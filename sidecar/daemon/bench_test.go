@@ -433,7 +433,7 @@ func memoryOf(b *testing.B, pid int) (now, most float64) {
 // needProc skips where the system does not tell of processes as Linux does.
 func needProc(b *testing.B) {
 	if _, err := readProc(os.Getpid()); err != nil {
-		b.Skip("no /proc here")
+		b.Skip("no /proc here: run it on Linux")
 	}
 }
 

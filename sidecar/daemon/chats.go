@@ -36,7 +36,8 @@ func (s *sidecar) StartChat(ctx context.Context, from api.Caller, req api.StartC
 		}
 		members = append(members, session)
 	}
-	// Only what can be a chat makes what was said so far old.
+	// The baselines stand before the relay hears of the chat, so that nothing which is said
+	// after `chat start` has returned is taken for old.
 	for _, session := range members {
 		if err := s.panes.Rebase(ctx, session.ID); err != nil {
 			return message.Chat{}, wire(err)

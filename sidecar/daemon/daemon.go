@@ -278,11 +278,7 @@ func (s sink) Cancel(ids []message.ID, _ message.Reason) {
 	}
 }
 
-// Rebase does nothing: a chat's baseline is taken before the relay hears of the chat, so
-// that nothing which is said after `chat start` returned is taken for old.
-func (s sink) Rebase(message.ID) {}
-
-// Forget ends the reading and typing for a session, and takes its marks off the pane.
+// Forget ends the reading and typing for a session.
 func (s sink) Forget(id message.ID) {
 	if err := s.panes.Forget(context.Background(), id); err != nil {
 		s.log.Debug("forget", "session", id, "err", err)

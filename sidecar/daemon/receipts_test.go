@@ -244,7 +244,10 @@ func TestRefusalsAreSpacedOut(t *testing.T) {
 	control.Store(&a.control)
 	id := r.post(a, "hello")
 	r.waitFor("a refusal", func() bool { return strings.Contains(r.last(id), "pane changed while we looked") })
-	time.Sleep(3 * time.Second)
+	began, first := time.Now(), n.Load()
+	r.waitFor("five more refusals", func() bool { return n.Load() >= first+5 })
+	// Each waits twice as long as the one before it, from the quiet time on.
+	assert.GreaterOrEqual(t, time.Since(began), time.Second)
 	trail := r.trail(id)
 	assert.Less(t, len(trail), 20, "%v", trail)
 	assert.Greater(t, len(trail), 6, "%v", trail)

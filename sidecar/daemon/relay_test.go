@@ -150,7 +150,7 @@ func TestR15_ReceiverNeedNotKnow(t *testing.T) {
 		for _, name := range []string{"environ", "cmdline"} {
 			data, err := os.ReadFile(fmt.Sprintf("/proc/%s/%s", r.Fact(b.pane, "#{pane_pid}"), name))
 			if os.IsNotExist(err) {
-				t.Skip("no /proc here")
+				t.Skip("no /proc here: run it on Linux")
 			}
 			require.NoError(t, err)
 			all = append(all, data...)
@@ -410,7 +410,7 @@ func parrot(n int) []string {
 
 // long is the size of a test: small, or with INTERCOM_LONG set the full one.
 func long(small, full int) int {
-	if os.Getenv("INTERCOM_LONG") != "" {
+	if longTest() {
 		return full
 	}
 	return small

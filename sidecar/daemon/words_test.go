@@ -443,7 +443,7 @@ func memory(t *testing.T, pid int) int {
 	}
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if os.IsNotExist(err) {
-		t.Skip("no /proc here")
+		t.Skip("no /proc here: run it on Linux")
 	}
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(data), "VmRSS:")

@@ -138,7 +138,6 @@ func (w *work) startChat(r StartChat) (Answer, error) {
 		if r.By.Person() {
 			s.byPerson()
 		}
-		w.effect(Rebase{s.ID})
 	}
 	w.chats = append(w.chats, c)
 	w.altered(c)

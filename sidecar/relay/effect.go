@@ -24,16 +24,12 @@ type Deliver struct{ Delivery message.Delivery }
 
 // Cancel takes deliveries back from their sinks. What was not typed is forgotten there.
 // Of what was typed, Enter is not pressed any more; if it was pressed already, the sink
-// goes on to watch, and reports. When the reason is that the chat has ended, the sink
-// reports what was typed as uncertain, unless it learns better; after a pause, it gets it
-// again, with Typed set.
+// goes on to watch, and reports. What was typed and waits for Enter gets no leave any more;
+// after a pause its sink is handed it again, with Typed set.
 type Cancel struct {
 	IDs    []message.ID
 	Reason message.Reason
 }
-
-// Rebase has a pane begin anew: what it shows now is no turn.
-type Rebase struct{ Session message.ID }
 
 // Allow answers Reported: with nil the receipt is on disk and, if it was typed, leave is
 // given; an error means that nothing may be typed.
@@ -59,7 +55,6 @@ func (Commit) effect()  {}
 func (Decide) effect()  {}
 func (Deliver) effect() {}
 func (Cancel) effect()  {}
-func (Rebase) effect()  {}
 func (Allow) effect()   {}
 func (Reply) effect()   {}
 func (Publish) effect() {}

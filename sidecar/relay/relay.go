@@ -9,7 +9,7 @@
 //
 //	adopt, chat, say, send ─► Asked ──┐            ┌─► Commit   journal; first, or nothing
 //	pane: a turn has ended ─► Spoke ──┤            ├─► Decide   policy ─► Decided, back in
-//	pane: gone, released ──► Gone ────┼─► Step ────┼─► Deliver, Cancel, Rebase, Forget   pane
+//	pane: gone, released ──► Gone ────┼─► Step ────┼─► Deliver, Cancel, Forget   pane
 //	pane: may I type? ─► Reported ────┤  (now, e)  ├─► Allow, Reply   whoever waits
 //	time passes ──────────► Tick ─────┘            └─► Publish   whoever watches
 package relay

@@ -23,7 +23,6 @@ type rig struct {
 	commits  []message.Step
 	out      []message.Delivery // handed to sinks
 	cancel   []Cancel
-	rebased  []message.ID
 	forgot   []message.ID
 	last     []Effect     // of the last event
 	pending  []message.ID // messages that await a verdict
@@ -65,8 +64,6 @@ func (r *rig) step(e Event) (Answer, error) {
 				r.out = append(r.out, f.Delivery)
 			case Cancel:
 				r.cancel = append(r.cancel, f)
-			case Rebase:
-				r.rebased = append(r.rebased, f.Session)
 			case Forget:
 				r.forgot = append(r.forgot, f.Session)
 			case Allow:

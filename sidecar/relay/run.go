@@ -30,7 +30,6 @@ type Policy interface {
 type Sink interface {
 	Deliver(d message.Delivery)                     // as the effect Deliver
 	Cancel(ids []message.ID, reason message.Reason) // as the effect Cancel
-	Rebase(session message.ID)                      // as the effect Rebase
 	Forget(session message.ID)                      // as the effect Forget
 }
 
@@ -244,8 +243,6 @@ func (l *loop) do(effect Effect) {
 		l.Sink.Deliver(e.Delivery)
 	case Cancel:
 		l.Sink.Cancel(e.IDs, e.Reason)
-	case Rebase:
-		l.Sink.Rebase(e.Session)
 	case Forget:
 		l.Sink.Forget(e.Session)
 	case Allow:

@@ -30,7 +30,7 @@ func TestRun_committedBeforeAnythingElse(t *testing.T) {
 		d := o.delivered[0]
 		assert.Equal(t, b.ID, d.Target)
 		assert.Equal(t, []string{
-			"commit chat", "rebase", "rebase", "publish", "commit received", "publish", "commit verdict delivery receipt", "deliver", "publish",
+			"commit chat", "publish", "commit received", "publish", "commit verdict delivery receipt", "deliver", "publish",
 		}, o.since("commit chat"))
 
 		// A receipt is on disk before its reporter goes on.
@@ -275,7 +275,6 @@ func (o *outside) Deliver(d message.Delivery) {
 	o.delivered = append(o.delivered, d)
 }
 func (o *outside) Cancel([]message.ID, message.Reason) { o.note("cancel") }
-func (o *outside) Rebase(message.ID)                   { o.note("rebase") }
 func (o *outside) Forget(message.ID)                   { o.note("forget") }
 
 func (o *outside) last(d message.ID) message.ReceiptState { return o.state[d] }
