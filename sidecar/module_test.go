@@ -20,6 +20,7 @@ var allowed = map[string]string{
 	"github.com/rogpeppe/go-internal": "scripts as tests",
 	"github.com/spf13/cobra":          "commands whose flags may follow their arguments",
 	"github.com/stretchr/testify":     "tests",
+	"github.com/thejerf/suture/v4":    "supervision: what panics begins anew",
 	"go.uber.org/goleak":              "tests: goroutines that outlive their owner",
 	"golang.org/x/sys":                "terminals and processes, beyond package syscall",
 	"modernc.org/sqlite":              "the journal",

@@ -40,12 +40,17 @@ you.`,
 		Args:    between(1, 1, "a pane"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Session, error) {
 			req.Pane = args[0]
-			if !regexp.MustCompile(`^%\d+$`).MatchString(req.Pane) {
+			if !paneID.MatchString(req.Pane) {
 				return message.Session{}, api.Errorf(api.CodeUsage, "pane %q: not the id of a pane, like %%7", req.Pane).
 					WithHint("tmux list-panes -a -F '#{pane_id} #{pane_current_command} #{pane_title}'")
 			}
 			if err := oneOf("--as", req.As, profiles); err != nil {
 				return message.Session{}, err
+			}
+			if req.Name != "" {
+				if err := checkName(req.Name); err != nil {
+					return message.Session{}, err
+				}
 			}
 			if _, err := regexp.Compile(req.Prompt); err != nil {
 				return message.Session{}, api.Errorf(api.CodeUsage, "--prompt: %w", err)
@@ -64,7 +69,7 @@ you.`,
 	cmd.Flags().StringVar(&req.As, "as", "", "`PROFILE` of the program: line or line-paste")
 	cmd.Flags().StringVar(&req.Name, "name", "", "`NAME` that the others see; else one made from the program's")
 	cmd.Flags().StringVar(&req.Prompt, "prompt", "", "the prompt, as a regular expression `RE2`; else learned from the screen")
-	a.completes(cmd, nil)
+	a.completes(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(profiles, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

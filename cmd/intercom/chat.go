@@ -20,7 +20,10 @@ of who said it. CHAT is a chat's name, its id, or the end of its id as listed.`,
 		Args: a.onlyCommands,
 		RunE: showHelp,
 	}
-	cmd.AddCommand(a.chatStart(), a.chatList(), a.chatStop(), a.chatPause(), a.chatResume(), a.chatSay(), a.chatStats())
+	cmd.AddCommand(
+		a.chatStart(), a.chatList(), a.chatShow(), a.chatStop(), a.chatPause(), a.chatResume(),
+		a.chatAdd(), a.chatRemove(), a.chatMute(), a.chatSay(), a.chatStats(),
+	)
 	return cmd
 }
 
@@ -41,8 +44,14 @@ func participants(c message.Chat) string {
 	all := make([]string, len(c.Participants))
 	for i, p := range c.Participants {
 		all[i] = fmt.Sprintf("%s (%d)", p.Name, p.Number)
-		if p.Left {
+		if p.Role != "" {
+			all[i] += " " + p.Role
+		}
+		switch {
+		case p.Left:
 			all[i] += " left"
+		case !p.MaySpeak:
+			all[i] += " muted"
 		}
 	}
 	return strings.Join(all, ", ")

@@ -62,7 +62,8 @@ func (a *app) changeChat(
 		}
 		ctx, cancel := within(cmd.Context())
 		defer cancel()
-		return change(c, ctx, which)
+		chats, err := change(c, ctx, which)
+		return chats, aboutChat(err)
 	}, func(chats []message.Chat) {
 		for _, c := range chats {
 			a.say("chat %s %s", chatName(c), done)

@@ -24,6 +24,6 @@ func (a *app) chatList() *cobra.Command {
 		}, a.showChats),
 	}
 	cmd.Flags().BoolVar(&ended, "ended", false, "list those that have ended instead")
-	a.completes(cmd, nil)
+	a.completes(cmd)
 	return cmd
 }

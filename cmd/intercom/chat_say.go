@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 func (a *app) chatSay() *cobra.Command {
@@ -12,24 +13,40 @@ func (a *app) chatSay() *cobra.Command {
 		Short: "Say something to all in a chat",
 		Long: `Say something to all in a chat, as yourself. Your words always pass the limits
 of the chat, and its depth begins again at 0. In a chat that is paused they wait
-until it is resumed. Text that begins with - goes after --.`,
+until it is resumed, and the exit code is 5. Text that begins with - goes after --.`,
 		Example:     `  intercom chat say plans 'Agree on one plan, then stop.'`,
 		Args:        between(2, 2, "a chat and a text"),
 		Annotations: map[string]string{takesText: "yes"},
-		RunE: do(a, func(cmd *cobra.Command, args []string) (api.Said, error) {
-			if err := checkText(args[1]); err != nil {
-				return api.Said{}, err
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var said api.Said
+			err := do(a, func(cmd *cobra.Command, args []string) (api.Said, error) {
+				if err := checkText(args[1]); err != nil {
+					return api.Said{}, err
+				}
+				c, err := a.tmuxClient(cmd.Context())
+				if err != nil {
+					return api.Said{}, err
+				}
+				ctx, cancel := within(cmd.Context())
+				defer cancel()
+				said, err = c.Say(ctx, api.SayRequest{Chat: args[0], Text: args[1]})
+				return said, aboutChat(err)
+			}, func(s api.Said) {
+				if s.Held != "" {
+					a.say("%s held for %d: %s", s.Message, len(s.Deliveries), plainLine(string(s.Held)))
+					return
+				}
+				a.say("%s queued for %d", s.Message, len(s.Deliveries))
+			})(cmd, args)
+			if err != nil || said.Held == "" {
+				return err
 			}
-			c, err := a.tmuxClient(cmd.Context())
-			if err != nil {
-				return api.Said{}, err
+			told := api.Errorf(api.CodeHeld, "held: %s", said.Held)
+			if said.Held == message.Stopped {
+				return told.WithHint("intercom chat resume --all")
 			}
-			ctx, cancel := within(cmd.Context())
-			defer cancel()
-			return c.Say(ctx, api.SayRequest{Chat: args[0], Text: args[1]})
-		}, func(s api.Said) {
-			a.say("%s queued for %d", s.Message, len(s.Deliveries))
-		}),
+			return told.WithHint("intercom chat resume %s", args[0])
+		},
 	}
 	a.completes(cmd, chatWords)
 	return cmd

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,32 +15,55 @@ import (
 
 func (a *app) chatStart() *cobra.Command {
 	var req api.StartChatRequest
-	var set []string
+	var set, roles []string
 	var settings strings.Builder
 	for _, s := range api.Settings {
 		fmt.Fprintf(&settings, "\n  %-11s %s", s.Key, s.Means)
 	}
 	cmd := &cobra.Command{
-		Use:   "start PANE PANE…",
+		Use:   "start PANE PANE… | start --again CHAT",
 		Short: "Start a chat among adopted panes",
 		Long: `Start a chat among two or more adopted panes, each given by its id or its name.
 From now on what one of them says is typed into all others, when their programs
 are ready for it. What they showed before stays theirs. A pane is in one chat at
 a time.
 
+--again takes up a chat that has ended, under its name, with its participants,
+roles and settings; PANEs, in the order of the participants, say where those are
+now, if not in their panes under their names.
+
 Settings for --set, with what holds without it:` + settings.String(),
 		Example: `  intercom chat start %1 %2 --say 'Introduce yourselves.'
-  intercom chat start alice bob carol --name plans --turns 12 --set depth=40`,
-		Args:        between(2, -1, "two or more panes"),
+  intercom chat start alice bob carol --name plans --turns 12 --set depth=40
+  intercom chat start alice bob --role alice=author --role bob=critic
+  intercom chat start --again plans`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("again") && len(args) == 0 {
+				return nil
+			}
+			return between(2, -1, "two or more panes")(cmd, args)
+		},
 		Annotations: map[string]string{takesMany: "yes"},
 		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Chat, error) {
 			req.Panes = args
 			if req.Turns < 0 {
-				return message.Chat{}, api.Errorf(api.CodeUsage, "--turns %d: less than none", req.Turns)
+				return message.Chat{}, api.Errorf(api.CodeUsage, "--turns %d: less than none", req.Turns).
+					WithHint("without --turns a chat has no such end; --turns 12 ends it after 12")
 			}
 			var err error
-			if req.Set, err = pairs(set); err != nil {
+			if req.Set, err = pairs("--set", "KEY=VALUE", set); err != nil {
 				return message.Chat{}, err
+			}
+			if req.Roles, err = pairs("--role", "PANE=ROLE", roles); err != nil {
+				return message.Chat{}, err
+			}
+			if err := checkRoles(req.Roles, args); err != nil {
+				return message.Chat{}, err
+			}
+			if req.Name != "" {
+				if err := checkName(req.Name); err != nil {
+					return message.Chat{}, err
+				}
 			}
 			if _, err := api.ParseSettings(req.Set); err != nil {
 				return message.Chat{}, err
@@ -52,7 +77,8 @@ Settings for --set, with what holds without it:` + settings.String(),
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			return c.StartChat(ctx, req)
+			chat, err := c.StartChat(ctx, req)
+			return chat, aboutChat(err)
 		}, func(c message.Chat) {
 			a.say("chat %s started: %s", chatName(c), plainLine(participants(c)))
 		}),
@@ -61,12 +87,32 @@ Settings for --set, with what holds without it:` + settings.String(),
 	cmd.Flags().StringVar(&req.Say, "say", "", "`TEXT` that all but the first get from you, to begin with")
 	cmd.Flags().IntVar(&req.Turns, "turns", 0, "end after `N` turns; 0 is no end")
 	cmd.Flags().StringArrayVar(&set, "set", nil, "`KEY=VALUE` of a setting; may be given often")
+	cmd.Flags().StringArrayVar(&roles, "role", nil, "`PANE=ROLE`: what one of them is in the chat; may be given often")
+	cmd.Flags().StringVar(&req.Again, "again", "", "take up this `CHAT`, which has ended")
 	a.completes(cmd, sessionWords)
+	a.completesFlag(cmd, "again", endedChatWords)
+	a.completesFlag(cmd, "role", roleWords)
+	_ = cmd.RegisterFlagCompletionFunc("set", completeSetting)
 	return cmd
 }
 
-// pairs splits KEY=VALUE. A key that is given twice is a mistake.
-func pairs(set []string) (map[string]string, error) {
+// checkRoles refuses a role for somebody who is none of the panes. Without panes they are
+// those of the chat that is taken up again, which the sidecar knows.
+func checkRoles(roles map[string]string, panes []string) error {
+	for _, pane := range slices.Sorted(maps.Keys(roles)) {
+		if len(panes) > 0 && !slices.Contains(panes, pane) {
+			return api.Errorf(api.CodeUsage, "--role %q: %q is none of the panes of this chat", pane+"="+roles[pane], pane).
+				WithHint("write it as it stands among the panes: %s", strings.Join(panes, " "))
+		}
+		if err := api.CheckRole(roles[pane]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pairs splits KEY=VALUE, the values of a flag. A key that is given twice is a mistake.
+func pairs(flag, form string, set []string) (map[string]string, error) {
 	if len(set) == 0 {
 		return nil, nil
 	}
@@ -74,10 +120,10 @@ func pairs(set []string) (map[string]string, error) {
 	for _, pair := range set {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return nil, api.Errorf(api.CodeUsage, "--set %q: not of the form KEY=VALUE", pair)
+			return nil, api.Errorf(api.CodeUsage, "%s %q: not of the form %s", flag, pair, form)
 		}
 		if _, twice := split[key]; twice {
-			return nil, api.Errorf(api.CodeUsage, "--set %q: %s is set twice", pair, key)
+			return nil, api.Errorf(api.CodeUsage, "%s %q: %s is set twice", flag, pair, key)
 		}
 		split[key] = value
 	}

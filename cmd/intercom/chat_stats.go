@@ -25,22 +25,25 @@ the end of a turn until another's program took it.`,
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			return c.Stats(ctx, args[0])
-		}, func(s message.Stats) {
-			rows := [][]string{
-				{"chat", s.Chat.Short()},
-				{"turns", strconv.Itoa(s.Turns)},
-				{"depth", strconv.Itoa(s.Depth)},
-				{"captures", strconv.Itoa(s.Captures)},
-			}
-			for _, state := range slices.Sorted(maps.Keys(s.Deliveries)) {
-				rows = append(rows, []string{"deliveries " + string(state), strconv.Itoa(s.Deliveries[state])})
-			}
-			a.table(append(rows,
-				[]string{"latency p50", milliseconds(s.LatencyP50)},
-				[]string{"latency p99", milliseconds(s.LatencyP99)}))
-		}),
+			stats, err := c.Stats(ctx, args[0])
+			return stats, aboutChat(err)
+		}, a.showStats),
 	}
 	a.completes(cmd, chatWords)
 	return cmd
+}
+
+func (a *app) showStats(s message.Stats) {
+	rows := [][]string{
+		{"chat", s.Chat.Short()},
+		{"turns", strconv.Itoa(s.Turns)},
+		{"depth", strconv.Itoa(s.Depth)},
+		{"captures", strconv.Itoa(s.Captures)},
+	}
+	for _, state := range slices.Sorted(maps.Keys(s.Deliveries)) {
+		rows = append(rows, []string{"deliveries " + string(state), strconv.Itoa(s.Deliveries[state])})
+	}
+	a.table(append(rows,
+		[]string{"latency p50", milliseconds(s.LatencyP50)},
+		[]string{"latency p99", milliseconds(s.LatencyP99)}))
 }

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // completionTimeout is what a person who presses Tab waits at most.
@@ -15,28 +17,48 @@ const completionTimeout = 500 * time.Millisecond
 // words asks the sidecar for what an argument may be.
 type words func(ctx context.Context, c *api.Client) ([]cobra.Completion, error)
 
-// completes lets the shell complete the arguments of cmd with words, or with nothing at
-// all: none of them is the name of a file. It starts no sidecar and complains of nothing.
-func (a *app) completes(cmd *cobra.Command, ask words) {
+// completes lets the shell complete the arguments of cmd, each with the words for its
+// place, and with nothing at all where there are none: none of them is the name of a file.
+// The last words go on for a command that takes any number of the same.
+func (a *app) completes(cmd *cobra.Command, asks ...words) {
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		const nothing = cobra.ShellCompDirectiveNoFileComp
-		// Of most commands only the first argument is one of ours; those that take more say so.
-		if ask == nil || (len(args) > 0 && cmd.Annotations[takesMany] == "") {
-			return nil, nothing
+		place := len(args)
+		if cmd.Annotations[takesMany] != "" {
+			place = min(place, len(asks)-1)
 		}
-		a.named = cmd.Flags().Changed("server")
-		ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
-		defer cancel()
-		c, _, running, err := a.running(ctx)
-		if err != nil || !running {
-			return nil, nothing
+		if place >= len(asks) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		found, err := ask(ctx, c)
-		if err != nil {
-			return nil, nothing
-		}
-		return found, nothing
+		return a.complete(cmd, asks[place]), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// completesFlag is completes for the value of a flag.
+func (a *app) completesFlag(cmd *cobra.Command, flag string, ask words) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		directive := cobra.ShellCompDirectiveNoFileComp
+		found := a.complete(cmd, ask)
+		if len(found) > 0 && strings.Contains(found[0], "=") {
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+		return found, directive
+	})
+}
+
+// complete asks the sidecar for words. It starts none and complains of nothing.
+func (a *app) complete(cmd *cobra.Command, ask words) []cobra.Completion {
+	a.named = cmd.Flags().Changed("server")
+	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
+	defer cancel()
+	c, _, running, err := a.running(ctx)
+	if err != nil || !running {
+		return nil
+	}
+	found, err := ask(ctx, c)
+	if err != nil {
+		return nil
+	}
+	return found
 }
 
 // takesMany marks a command that takes any number of the same.
@@ -54,9 +76,48 @@ func sessionWords(ctx context.Context, c *api.Client) ([]cobra.Completion, error
 	return found, err
 }
 
+// roleWords are the beginnings of a role: whose it is.
+func roleWords(ctx context.Context, c *api.Client) ([]cobra.Completion, error) {
+	sessions, err := c.Sessions(ctx)
+	found := []cobra.Completion{}
+	for _, s := range sessions {
+		found = append(found, cobra.CompletionWithDesc(plainLine(s.Name)+"=", plainLine(s.Pane)), plainLine(s.Pane)+"=")
+	}
+	return found, err
+}
+
+// completeSetting completes the keys of settings, and the values of those that have few.
+func completeSetting(_ *cobra.Command, _ []string, part string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const nothing = cobra.ShellCompDirectiveNoFileComp
+	found := []cobra.Completion{}
+	key, _, valued := strings.Cut(part, "=")
+	for _, s := range api.Settings {
+		switch {
+		case !valued:
+			found = append(found, cobra.CompletionWithDesc(s.Key+"=", s.Means))
+		case s.Key == key:
+			for _, v := range s.Values() {
+				found = append(found, key+"="+v)
+			}
+		}
+	}
+	if valued {
+		return found, nothing
+	}
+	return found, nothing | cobra.ShellCompDirectiveNoSpace
+}
+
 // chatWords are the names and short ids of the chats that go on.
 func chatWords(ctx context.Context, c *api.Client) ([]cobra.Completion, error) {
-	chats, err := c.Chats(ctx, false)
+	return wordsOf(c.Chats(ctx, false))
+}
+
+// endedChatWords are those of the chats that have ended.
+func endedChatWords(ctx context.Context, c *api.Client) ([]cobra.Completion, error) {
+	return wordsOf(c.Chats(ctx, true))
+}
+
+func wordsOf(chats []message.Chat, err error) ([]cobra.Completion, error) {
 	found := []cobra.Completion{}
 	for _, chat := range chats {
 		if chat.Name != "" {

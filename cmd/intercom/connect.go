@@ -63,7 +63,8 @@ func (a *app) running(ctx context.Context) (*api.Client, api.Paths, bool, error)
 	return elsewhere, p, err == nil, err
 }
 
-// client reaches the sidecar, and starts it if there is none.
+// client reaches the sidecar, and starts it if there is none, also if the one that there
+// was goes away before it has read a request.
 func (a *app) client(ctx context.Context) (*api.Client, error) {
 	c, _, err := a.ensure(ctx)
 	return c, err
@@ -72,8 +73,19 @@ func (a *app) client(ctx context.Context) (*api.Client, error) {
 // ensure is client, and says whether the sidecar had to be started.
 func (a *app) ensure(ctx context.Context) (c *api.Client, started bool, err error) {
 	c, p, running, err := a.running(ctx)
-	if err != nil || running {
+	if err != nil {
 		return c, false, err
+	}
+	c.Start = func(ctx context.Context) (string, error) {
+		// Not where it listened: that may have been the place of another environment.
+		p, err := api.Places(a.Getenv, a.tmuxServer())
+		if err != nil {
+			return "", err
+		}
+		return p.Socket, a.start(ctx, p)
+	}
+	if running {
+		return c, false, nil
 	}
 	return c, true, a.start(ctx, p)
 }

@@ -20,6 +20,6 @@ the other's words.`,
 		}, func(demoResult) {}),
 	}
 	cmd.Flags().BoolVar(&keep, "keep", false, "leave the server running, and print how to look at it")
-	a.completes(cmd, nil)
+	a.completes(cmd)
 	return cmd
 }

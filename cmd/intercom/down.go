@@ -18,8 +18,10 @@ func (a *app) down() *cobra.Command {
 	return &cobra.Command{
 		Use:   "down",
 		Short: "End the sidecar of this tmux server",
-		Long: `End the sidecar of this tmux server, and with it its chats. Nothing is typed any
-more when this returns. It is no error if none runs.`,
+		Long: `End the sidecar of this tmux server. Nothing is typed any more when this returns.
+Chats are not ended: they go on when a sidecar is started again, which the next
+command that needs one does. intercom chat stop --all ends them. It is no error
+if none runs.`,
 		Example: `  intercom down`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) (downReply, error) {
@@ -34,10 +36,13 @@ more when this returns. It is no error if none runs.`,
 				return downReply{}, ended(ctx, p)
 			}
 			status, err := c.Status(ctx)
+			if absent(err) {
+				return downReply{}, ended(ctx, p) // it was ending by itself
+			}
 			if err != nil {
 				return downReply{}, err
 			}
-			if err := c.Down(ctx); err != nil {
+			if err := c.Down(ctx); err != nil && !absent(err) {
 				return downReply{}, err
 			}
 			return downReply{true, status.PID}, ended(ctx, p)

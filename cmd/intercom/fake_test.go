@@ -53,8 +53,16 @@ func fakeSidecar() {
 	if err != nil {
 		os.Exit(0) // held
 	}
-	b := &fakeBackend{down: stop, status: api.Status{
-		PID: os.Getpid(), Server: p.Server, API: api.Version, Sessions: []message.Session{}, Chats: []message.Chat{},
+	version := built().Version
+	if v := os.Getenv("INTERCOM_FAKE_VERSION"); v != "" {
+		version = v
+	}
+	down := stop
+	if os.Getenv("INTERCOM_FAKE") == "stay" {
+		down = func() {}
+	}
+	b := &fakeBackend{down: down, receipt: message.Receipt{State: message.Submitted}, status: api.Status{
+		PID: os.Getpid(), Version: version, Server: p.Server, API: api.Version, Sessions: []message.Session{}, Chats: []message.Chat{},
 		Degraded: []string{
 			strings.Join(inherited, " "), strings.Join(fds, " "),
 			fmt.Sprint("stdio ", stdin, " ", stdout), "dir " + dir, fmt.Sprint("own session ", int(session) == os.Getpid()),
@@ -78,6 +86,11 @@ type fakeBackend struct {
 	log      []message.Event
 	receipt  message.Receipt
 
+	detail api.ChatDetail
+	said   api.Said
+	behind message.Reason
+	err    error // of what is about a chat or a pane
+
 	mu   sync.Mutex // guards what follows
 	last any        // the last request
 }
@@ -97,6 +110,9 @@ func (b *fakeBackend) took() any {
 func (b *fakeBackend) Status(context.Context, api.Caller) (api.Status, error) { return b.status, nil }
 
 func (b *fakeBackend) Down(context.Context, api.Caller) error {
+	if b.down == nil {
+		return api.Errorf(api.CodeRefused, "only a person may")
+	}
 	b.down()
 	return nil
 }
@@ -108,7 +124,7 @@ func (b *fakeBackend) Adopt(_ context.Context, _ api.Caller, req api.AdoptReques
 
 func (b *fakeBackend) Release(_ context.Context, _ api.Caller, req api.ReleaseRequest) (message.Session, error) {
 	b.take(req)
-	return message.Session{Pane: req.Pane}, nil
+	return message.Session{Pane: req.Pane}, b.err
 }
 
 func (b *fakeBackend) Rename(_ context.Context, _ api.Caller, req api.RenameRequest) (message.Session, error) {
@@ -146,9 +162,31 @@ func (b *fakeBackend) ResumeChat(_ context.Context, _ api.Caller, w api.ChatRef)
 	return b.change(w)
 }
 
+func (b *fakeBackend) ShowChat(_ context.Context, _ api.Caller, chat string) (api.ChatDetail, error) {
+	b.take(chat)
+	return b.detail, b.err
+}
+
+func (b *fakeBackend) member(req api.MemberRequest) (message.Chat, error) {
+	b.take(req)
+	return b.detail.Chat, b.err
+}
+
+func (b *fakeBackend) AddMember(_ context.Context, _ api.Caller, req api.MemberRequest) (message.Chat, error) {
+	return b.member(req)
+}
+
+func (b *fakeBackend) RemoveMember(_ context.Context, _ api.Caller, req api.MemberRequest) (message.Chat, error) {
+	return b.member(req)
+}
+
+func (b *fakeBackend) MuteMember(_ context.Context, _ api.Caller, req api.MemberRequest) (message.Chat, error) {
+	return b.member(req)
+}
+
 func (b *fakeBackend) Say(_ context.Context, _ api.Caller, req api.SayRequest) (api.Said, error) {
 	b.take(req)
-	return api.Said{Message: message.NewID(), Deliveries: []message.ID{message.NewID()}}, nil
+	return api.Said{Message: message.NewID(), Deliveries: []message.ID{message.NewID()}, Held: b.said.Held}, b.err
 }
 
 func (b *fakeBackend) Stats(_ context.Context, _ api.Caller, chat string) (message.Stats, error) {
@@ -158,7 +196,7 @@ func (b *fakeBackend) Stats(_ context.Context, _ api.Caller, chat string) (messa
 
 func (b *fakeBackend) Send(_ context.Context, _ api.Caller, req api.SendRequest) (api.Sent, error) {
 	b.take(req)
-	return api.Sent{Message: req.ID, Receipt: b.receipt}, nil
+	return api.Sent{Message: req.ID, Receipt: b.receipt, Behind: b.behind}, b.err
 }
 
 func (b *fakeBackend) Log(_ context.Context, _ api.Caller, q api.LogQuery) ([]message.Event, error) {

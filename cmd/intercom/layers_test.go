@@ -63,6 +63,7 @@ var onlyIn = map[string][]string{
 	"github.com/fsnotify/fsnotify":    {"sidecar/tmux"},
 	"github.com/google/uuid":          {"sidecar/message"},
 	"github.com/spf13/cobra":          {"cmd/intercom"},
+	"github.com/thejerf/suture/v4":    {"sidecar/daemon", "sidecar/pane"},
 	"golang.org/x/sys/unix":           {"sidecar/tmux", "sidecar/persona", "sidecar/api", "cmd/intercom"},
 	"modernc.org/sqlite":              {"sidecar/journal"},
 

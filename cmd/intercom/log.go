@@ -14,12 +14,14 @@ import (
 
 func (a *app) log() *cobra.Command {
 	var q api.LogQuery
-	var follow, markdown bool
+	var follow, markdown, verbose bool
 	cmd := &cobra.Command{
 		Use:   "log [ID]",
 		Short: "Show what happened and what was said",
-		Long: `Show what happened and what was said, oldest first: all of it, what belongs to
-one message, delivery or chat, or what was said with certain words in it.
+		Long: `Show what was said and what became of it, oldest first: all of it, what belongs to
+one message, delivery or chat, or what was said with certain words in it. With an
+ID every step of it is shown; -v shows every step of everything, with what it
+rests on. --json always has all.
 
 With -f it goes on until you or the sidecar end it; --json then prints one object
 a line, and without -f one array.`,
@@ -33,7 +35,7 @@ a line, and without -f one array.`,
 			}
 			switch {
 			case q.Limit < 0:
-				return api.Errorf(api.CodeUsage, "--limit %d: less than none", q.Limit)
+				return api.Errorf(api.CodeUsage, "--limit %d: less than none", q.Limit).WithHint("without --limit it is the latest thousand")
 			case follow && (q.ID != "" || q.Search != ""):
 				return api.Errorf(api.CodeUsage, "-f goes with --chat only, neither with an id nor with --search")
 			case markdown && a.json:
@@ -47,12 +49,19 @@ a line, and without -f one array.`,
 			defer cancel()
 			events, err := c.Log(ctx, q)
 			if err != nil {
-				return err
+				return aboutChat(err)
 			}
 			if a.json && !follow {
 				return a.printJSON(events)
 			}
-			show, err := a.shower(ctx, c, markdown)
+			detail := outcomes
+			switch {
+			case verbose:
+				detail = everything
+			case q.ID != "":
+				detail = steps
+			}
+			show, err := a.shower(ctx, c, markdown, detail)
 			if err != nil {
 				return err
 			}
@@ -71,14 +80,10 @@ a line, and without -f one array.`,
 	cmd.Flags().StringVar(&q.Search, "search", "", "only what was said with these `WORDS` in it")
 	cmd.Flags().IntVar(&q.Limit, "limit", 0, "only the latest `N`")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens now")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show every step, and what it rests on")
 	cmd.Flags().BoolVar(&markdown, "md", false, "print what was said, as Markdown")
-	a.completes(cmd, nil)
-	_ = cmd.RegisterFlagCompletionFunc("chat", func(cmd *cobra.Command, _ []string, part string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		probe := &cobra.Command{}
-		a.completes(probe, chatWords)
-		a.named = cmd.Flags().Changed("server")
-		return probe.ValidArgsFunction(cmd, nil, part)
-	})
+	a.completes(cmd)
+	a.completesFlag(cmd, "chat", chatWords)
 	return cmd
 }
 
@@ -130,8 +135,34 @@ func chatID(ctx context.Context, c *api.Client, word string) (message.ID, error)
 	return "", api.Errorf(api.CodeNotFound, "no chat %q", word).WithHint("intercom chat list")
 }
 
+// detail is how much of what happened is shown to people.
+type detail int
+
+const (
+	outcomes   detail = iota // words, and what became of them in the end
+	steps                    // and how they came there
+	everything               // and what each step rests on, and the states of the panes
+)
+
+// shows reports whether an event is shown.
+func (d detail) shows(e message.Event) bool {
+	switch {
+	case e.Session != nil:
+		return d == everything || e.Session.Ended != nil
+	case e.Receipt == nil || d >= steps:
+		return true
+	}
+	switch e.Receipt.State {
+	case message.Submitted, message.Failed, message.Expired, message.Uncertain:
+		return true
+	case message.Answered:
+		return e.Chat == "" // in a chat the answer is a message of its own
+	}
+	return false
+}
+
 // shower makes the function that prints an event.
-func (a *app) shower(ctx context.Context, c *api.Client, markdown bool) (func(message.Event) error, error) {
+func (a *app) shower(ctx context.Context, c *api.Client, markdown bool, detail detail) (func(message.Event) error, error) {
 	switch {
 	case a.json:
 		return func(e message.Event) error { return a.printJSON(e) }, nil
@@ -155,7 +186,10 @@ func (a *app) shower(ctx context.Context, c *api.Client, markdown bool) (func(me
 		if e.Session != nil {
 			names[e.Session.ID] = e.Session.Name
 		}
-		head, body := eventLine(e, names)
+		if !detail.shows(e) {
+			return nil
+		}
+		head, body := eventLine(e, names, detail)
 		a.say("%s %-7s %s", clock(e.At), plainLine(e.Kind), plainLine(head))
 		if body != "" {
 			a.say("%s", indent(plain(body), "    "))
@@ -165,7 +199,7 @@ func (a *app) shower(ctx context.Context, c *api.Client, markdown bool) (func(me
 }
 
 // eventLine says an event in one line, and what was said in it, if anything was.
-func eventLine(e message.Event, names map[message.ID]string) (head, body string) {
+func eventLine(e message.Event, names map[message.ID]string, detail detail) (head, body string) {
 	name := func(id message.ID) string {
 		if n := names[id]; n != "" {
 			return n
@@ -174,7 +208,11 @@ func eventLine(e message.Event, names map[message.ID]string) (head, body string)
 	}
 	switch {
 	case e.Message != nil:
-		return fmt.Sprintf("%s %s, %s, depth %d", e.Message.ID.Short(), author(*e.Message), e.Message.Type, e.Message.Depth), e.Message.Body
+		head = fmt.Sprintf("%s %s", e.Message.ID.Short(), author(*e.Message))
+		if detail == everything {
+			head += fmt.Sprintf(", %s, depth %d", e.Message.Type, e.Message.Depth)
+		}
+		return head, e.Message.Body
 	case e.Receipt != nil:
 		r := *e.Receipt
 		head = fmt.Sprintf("%s to %s: %s", r.Message.Short(), name(r.Target), r.State)
@@ -188,10 +226,10 @@ func eventLine(e message.Event, names map[message.ID]string) (head, body string)
 		for _, v := range r.Evidence {
 			seen = append(seen, fmt.Sprintf("%s: %s at %s", v.Source, v.Says, clock(v.At)))
 		}
-		if len(seen) > 0 {
+		if len(seen) > 0 && detail == everything {
 			head += " (" + strings.Join(seen, "; ") + ")"
 		}
-		return head, ""
+		return head, r.Words
 	case e.Change != nil:
 		head = fmt.Sprintf("%s %s", chatName(*e.Change), e.Change.State)
 		if e.Change.Why != "" {

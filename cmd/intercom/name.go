@@ -17,13 +17,17 @@ or its present name.`,
 		Example: `  intercom name %1 alice`,
 		Args:    between(2, 2, "a pane and a name"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Session, error) {
+			if err := checkName(args[1]); err != nil {
+				return message.Session{}, err
+			}
 			c, err := a.tmuxClient(cmd.Context())
 			if err != nil {
 				return message.Session{}, err
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			return c.Rename(ctx, api.RenameRequest{Pane: args[0], Name: args[1]})
+			s, err := c.Rename(ctx, api.RenameRequest{Pane: args[0], Name: args[1]})
+			return s, aboutPane(err, args[0])
 		}, func(s message.Session) {
 			a.say("%s is %s", plainLine(s.Pane), plainLine(s.Name))
 		}),

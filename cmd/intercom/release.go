@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -23,7 +25,11 @@ the id of the pane or the name of its session.`,
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			return c.Release(ctx, api.ReleaseRequest{Pane: args[0]})
+			s, err := c.Release(ctx, api.ReleaseRequest{Pane: args[0]})
+			if told, ok := errors.AsType[*api.Error](aboutPane(err, args[0])); ok && told.Code == api.CodeNotFound {
+				return s, told.WithHint("intercom status lists the adopted panes")
+			}
+			return s, err
 		}, func(s message.Session) {
 			a.say("released %s (%s)", plainLine(s.Pane), plainLine(s.Name))
 		}),

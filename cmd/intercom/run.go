@@ -108,7 +108,7 @@ could be started, 4 no answer in time or a delivery uncertain, 5 held.`,
 		return api.Errorf(api.CodeUsage, "%w", err).WithHint("%s", hint)
 	})
 	root.AddCommand(
-		a.up(), a.down(), a.status(), a.version(),
+		a.up(), a.down(), a.status(), a.doctor(), a.version(),
 		a.adopt(), a.release(), a.rename(),
 		a.chat(), a.send(), a.log(),
 		a.demo(), a.sidecar(), a.persona(),

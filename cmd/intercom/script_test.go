@@ -35,7 +35,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "waitpane": waitPane, "waitlog": waitLog,
+			"exits": exits, "waitpane": waitPane, "waitlog": waitLog, "killsidecar": killSidecar, "waitgone": waitGone,
 		},
 	})
 }
@@ -113,6 +113,39 @@ func endSidecars(e *testscript.Env, run string) {
 		}
 		cancel()
 	}
+}
+
+// killSidecar kills the one sidecar of the script, and waits for its end.
+func killSidecar(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: killsidecar")
+	}
+	look, cancel := context.WithCancel(context.Background())
+	cancel()
+	held, ok := errors.AsType[*api.HeldError](api.WaitReleased(look, onlyLock(ts)))
+	if !ok || held.PID == 0 {
+		ts.Fatalf("no sidecar runs")
+	}
+	ts.Check(syscall.Kill(held.PID, syscall.SIGKILL))
+	waitGone(ts, false, nil)
+}
+
+// waitGone waits for the end of the one sidecar of the script.
+func waitGone(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: waitgone")
+	}
+	wait, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	ts.Check(api.WaitReleased(wait, onlyLock(ts)))
+}
+
+func onlyLock(ts *testscript.TestScript) string {
+	locks, _ := filepath.Glob(filepath.Join(ts.Getenv("XDG_RUNTIME_DIR"), "intercom", "*.lock"))
+	if len(locks) != 1 {
+		ts.Fatalf("there are %d locks, not one", len(locks))
+	}
+	return locks[0]
 }
 
 // exits runs a program and checks its exit code: exits CODE PROGRAM ARGUMENTS…

@@ -35,7 +35,7 @@ program has taken it. Prints the id of the message and what is known of it then.
 
 Exit codes: 0 the program provably took it (with --wait answered: and answered),
 1 failed or expired, 4 uncertain or no proof in time, 5 held: it goes when the
-pane is free for it. The text is at most 1 MiB. Text that begins with - goes
+pane is free for it, as does one that is queued behind such. The text is at most 1 MiB. Text that begins with - goes
 after --, or into a file; --file - reads it from the standard input.`,
 		Example: `  intercom send bob 'How far are you?' --wait answered --timeout 5m
   intercom send bob -- '- a text that begins with a dash'`,
@@ -154,6 +154,7 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 	ctx, cancel := context.WithTimeout(ctx, req.Timeout+replyGrace)
 	defer cancel()
 	sent, err := c.Send(ctx, req)
+	err = aboutPane(err, req.To)
 	if told, ok := errors.AsType[*api.Error](err); ok && (told.Code == api.CodeUncertain || told.Code == api.CodeTimeout) {
 		return sent, told.WithHint("it may have been sent: intercom log %s", req.ID)
 	}
@@ -162,8 +163,11 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 
 func (a *app) showSent(s api.Sent) {
 	line := fmt.Sprintf("%s %s", s.Message, s.Receipt.State)
-	if s.Receipt.Reason != "" {
+	switch {
+	case s.Receipt.Reason != "":
 		line += ": " + string(s.Receipt.Reason)
+	case s.Behind != "":
+		line += " behind one that is held: " + string(s.Behind)
 	}
 	a.say("%s", plainLine(line))
 	if s.Receipt.State == message.Answered {
@@ -182,6 +186,12 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 			return nil
 		}
 		told = api.Errorf(api.CodeTimeout, "no answer in time").WithHint("intercom log %s shows it when it comes", s.Message)
+	case message.Queued:
+		if s.Behind == "" {
+			return api.Errorf(api.CodeTimeout, "not taken in time: still %s", r.State).WithHint("intercom log %s", s.Message)
+		}
+		told = api.Errorf(api.CodeHeld, "queued behind a message that is held: %s", s.Behind).
+			WithHint("it goes after that one; intercom log %s", s.Message)
 	case message.Held:
 		told = api.Errorf(api.CodeHeld, "held: %s", r.Reason).WithHint("it goes as soon as that has passed; intercom log %s", s.Message)
 		if r.Reason == message.Stopped {

@@ -28,7 +28,7 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 		Log: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	if errors.Is(err, tmux.ErrNoServer) {
-		return api.Errorf(api.CodeFailed, "%w", err).WithHint("start tmux first, or name another server's socket: --server SOCKET")
+		return noServer(opts.Paths)
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,6 +28,9 @@ const (
 // start starts the sidecar at p, and returns when it answers. A sidecar that somebody else
 // starts at the same time is as good: only one of them gets the lock, and the other ends.
 func (a *app) start(ctx context.Context, p api.Paths) error {
+	if err := serverThere(p); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
@@ -49,6 +53,34 @@ func (a *app) start(ctx context.Context, p api.Paths) error {
 		}
 	}
 }
+
+// serverThere refuses a place where no tmux server can be, before anything is made for it.
+func serverThere(p api.Paths) error {
+	if p.Server == "" {
+		return nil
+	}
+	info, err := os.Stat(p.Server)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return noServer(p)
+	case err == nil && info.Mode()&fs.ModeSocket == 0:
+		return api.Errorf(api.CodeNoSidecar, "%q is not the socket of a tmux server", p.Server).
+			WithHint("tmux display-message -p '#{socket_path}' prints it, in a pane of the server that is meant")
+	}
+	return nil
+}
+
+// noServer is the error of a command that needs a tmux server which is not there.
+func noServer(p api.Paths) *api.Error {
+	hint := "start tmux first, or name another server's socket: --server SOCKET"
+	if _, err := os.Stat(p.State); err == nil {
+		hint = fmt.Sprintf("what happened there is kept in %s, and shown when tmux runs there again; --server SOCKET names another server", p.State)
+	}
+	return api.Errorf(api.CodeNoSidecar, noServerText+"%q", p.Server).WithHint("%s", hint)
+}
+
+// noServerText is how that error begins, also where a sidecar complains of it.
+const noServerText = "no tmux server runs at "
 
 // awaitAnswer waits until a sidecar at p answers and child is it or has ended: one that is
 // only slow would otherwise take the place of the sidecar that somebody has just ended.
@@ -113,7 +145,10 @@ func (a *app) spawn(p api.Paths) (*child, error) {
 		}
 		name = "intercom"
 	}
-	told, err := openComplaints(filepath.Join(p.State, "stderr.log"))
+	if err := noteServer(p); err != nil {
+		return nil, err
+	}
+	told, err := openComplaints(filepath.Join(p.State, complaintsFile))
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +204,33 @@ func inheritNothing() {
 	}
 }
 
+const (
+	complaintsFile = "stderr.log"
+	serverFile     = "server"
+)
+
+// noteServer writes beside the journal which server it is of: the directory's own name
+// tells that to nobody.
+func noteServer(p api.Paths) error {
+	path := filepath.Join(p.State, serverFile)
+	if have, err := os.ReadFile(path); err == nil && string(have) == p.Server+"\n" {
+		return nil
+	}
+	// Beside it first, and put there whole: several may be starting.
+	f, err := os.CreateTemp(p.State, serverFile+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(p.Server + "\n")
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
 // complaints is the file that sidecars of one server complain into before they have a log,
 // and when they crash.
 type complaints struct {
@@ -212,7 +274,10 @@ func (c complaints) read() error {
 	if last == "" {
 		return nil
 	}
-	told := api.Errorf(api.CodeNoSidecar, "the sidecar could not be started: %s", last)
+	if !strings.HasPrefix(last, noServerText) { // which is all that there is to it
+		last = "the sidecar could not be started: " + last
+	}
+	told := api.Errorf(api.CodeNoSidecar, "%s", last)
 	if hint != "" {
 		return told.WithHint("%s", hint)
 	}

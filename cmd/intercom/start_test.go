@@ -2,16 +2,22 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
 func TestStart_oneSidecarHoweverManyAsk(t *testing.T) {
@@ -109,12 +115,122 @@ func TestStart_notByLooking(t *testing.T) {
 	assert.NoFileExists(t, w.stateFile(w.env["INTERCOM_SERVER"]))
 }
 
+// What a sidecar that is killed leaves in its backlog was never read: whoever comes first
+// after its death starts the next one, and is served, whatever they ask.
+func TestStart_firstCommandAfterAKill(t *testing.T) {
+	w := startingWorld(t)
+	for i, line := range []string{"adopt %1 --as line", "send bob hi", "chat list", "chat say plans hi", "log", "adopt %2 --as line"} {
+		require.Zero(t, w.run("up").code)
+		old := w.pid(t)
+		// Stopped first, so that it certainly reads nothing more of what comes.
+		require.NoError(t, syscall.Kill(old, syscall.SIGSTOP))
+		require.Eventually(t, func() bool { return stopped(old) }, 10*time.Second, time.Millisecond)
+		killed := make(chan error, 1)
+		go func() {
+			for range i * 2000 {
+				runtime.Gosched() // any moment of the command is a good one
+			}
+			killed <- syscall.Kill(old, syscall.SIGKILL)
+		}()
+		r := w.run(strings.Fields(line)...)
+		require.NoError(t, <-killed)
+		assert.Zero(t, r.code, "%s: %s", line, r.err)
+		assert.NotEqual(t, old, w.pid(t), line)
+	}
+}
+
+func TestUp_replacesAnotherVersion(t *testing.T) {
+	w := startingWorld(t)
+	w.env["INTERCOM_FAKE_VERSION"] = "0.0.1"
+	require.Zero(t, w.run("up").code)
+	old := w.pid(t)
+	delete(w.env, "INTERCOM_FAKE_VERSION")
+	assert.Zero(t, w.run("chat", "list").code)
+	assert.Equal(t, old, w.pid(t), "no other command replaces it")
+
+	r := w.run("up", "--json")
+	require.Zero(t, r.code, r.err)
+	assert.Empty(t, r.err)
+	var up upReply
+	oneValue(t, r.out, &up)
+	assert.Equal(t, "0.0.1", up.Replaced)
+	assert.True(t, up.StartedNow)
+	assert.Equal(t, built().Version, up.Version)
+	assert.NotEqual(t, old, up.PID)
+	assert.Equal(t, up.PID, w.pid(t))
+
+	r = w.run("up", "--json")
+	var again upReply
+	oneValue(t, r.out, &again)
+	assert.Empty(t, again.Replaced)
+	assert.Equal(t, up.PID, again.PID)
+}
+
+func TestUp_leavesWhatItMayNotOrCannotReplace(t *testing.T) {
+	w := startingWorld(t)
+	w.env["INTERCOM_FAKE_VERSION"], w.env["INTERCOM_FAKE"] = "0.0.1", "stay"
+	require.Zero(t, w.run("up").code)
+	old := w.pid(t)
+	t.Cleanup(func() { _ = syscall.Kill(old, syscall.SIGTERM) })
+	delete(w.env, "INTERCOM_FAKE_VERSION")
+	r := w.run("up", "--json")
+	assert.Zero(t, r.code)
+	assert.Contains(t, r.err, "intercom: warning: a sidecar of version 0.0.1 is left in place: it has not ended within 2s")
+	var up upReply
+	oneValue(t, r.out, &up)
+	assert.Equal(t, old, up.PID)
+	assert.Empty(t, up.Replaced)
+	assert.NotEmpty(t, up.Warning)
+	require.NoError(t, syscall.Kill(old, syscall.SIGTERM))
+	require.Eventually(t, func() bool { return free(w.places(t).Lock) }, 10*time.Second, 10*time.Millisecond)
+
+	agent := newWorld(t)
+	agent.serve(t, &fakeBackend{status: api.Status{PID: 7, Version: "0.0.1"}})
+	r = agent.run("up")
+	assert.Zero(t, r.code)
+	assert.Contains(t, r.err, "left in place: only a person may")
+	assert.Contains(t, r.out, "runs already: pid 7")
+}
+
+func TestStart_noTmuxServer(t *testing.T) {
+	w := newWorld(t)
+	for _, line := range []string{"log", "chat list", "chat show plans", "chat stats plans", "up", "send bob hi"} {
+		r := w.run(strings.Fields(line)...)
+		assert.Equal(t, 3, r.code, line)
+		assert.Empty(t, r.out)
+		assert.Contains(t, r.err, "intercom: error: no tmux server runs at ", line)
+		assert.Contains(t, r.err, "intercom: hint: start tmux first", line)
+	}
+	p := w.places(t)
+	assert.NoDirExists(t, p.State, "nothing is made for a server that is not there")
+	require.NoError(t, api.Private(p.State))
+	assert.Contains(t, w.run("log").err, "kept in "+p.State)
+
+	require.NoError(t, os.WriteFile(p.Server, nil, 0o600))
+	r := w.run("log")
+	assert.Equal(t, 3, r.code)
+	assert.Contains(t, r.err, "is not the socket of a tmux server")
+}
+
 // Helpers.
+
+// stopped reports whether no thread of a process runs any more.
+func stopped(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, thread := range threads {
+		text, err := os.ReadFile(thread)
+		if err != nil || !strings.Contains(string(text), ") T ") {
+			return false
+		}
+	}
+	return len(threads) > 0
+}
 
 // startingWorld is a world in which commands start the fake sidecar.
 func startingWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
+	abandoned(t, w.env["INTERCOM_SERVER"]) // nobody starts a sidecar where no server can be
 	exe, err := exec.LookPath("fakesidecar")
 	require.NoError(t, err)
 	w.executable = exe

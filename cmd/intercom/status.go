@@ -18,7 +18,7 @@ type statusReply struct {
 }
 
 func (a *app) status() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the sidecar, the adopted panes and the chats",
 		Long: `Show the sidecar of this tmux server, the adopted panes and the chats. It starts
@@ -36,6 +36,10 @@ nothing: without a sidecar it says so and exits 3.`,
 					return reply, err
 				}
 				status, err := c.Status(ctx)
+				if absent(err) {
+					reply.Running = false // it was ending as we asked
+					return reply, nil
+				}
 				reply.Status = &status
 				return reply, err
 			}, a.showStatus)(cmd, args)
@@ -45,6 +49,8 @@ nothing: without a sidecar it says so and exits 3.`,
 			return err
 		},
 	}
+	a.completes(cmd)
+	return cmd
 }
 
 func (a *app) showStatus(r statusReply) {
@@ -63,11 +69,20 @@ func (a *app) showStatus(r statusReply) {
 	if s.Held > 0 {
 		a.say("held    %d", s.Held)
 	}
+	if s.Stopped {
+		a.say("everything is stopped: intercom chat resume --all")
+	}
 	for _, d := range s.Degraded {
 		a.say("degraded: %s", plainLine(d))
 	}
 	a.say("")
 	a.showSessions(s.Sessions)
+	for _, session := range s.Sessions {
+		if session.Closed != "" {
+			a.say("nothing more is typed into %s (%s): %s; look at it, then: intercom release %s, and adopt it again",
+				plainLine(session.Pane), plainLine(session.Name), plainLine(string(session.Closed)), plainLine(session.Pane))
+		}
+	}
 	if len(s.Chats) > 0 {
 		a.say("")
 		a.showChats(s.Chats)
@@ -81,9 +96,17 @@ func (a *app) showSessions(sessions []message.Session) {
 	}
 	rows := [][]string{{"PANE", "NAME", "PROFILE", "STATE", "PROGRAM", "WHY"}}
 	for _, s := range sessions {
-		rows = append(rows, []string{s.Pane, s.Name, s.Profile, string(s.State), program(s.Foreground), s.StateWhy})
+		rows = append(rows, []string{s.Pane, s.Name, s.Profile, string(s.State), program(s.Foreground), sessionWhy(s)})
 	}
 	a.table(rows)
+}
+
+// sessionWhy is why a session is in its state, or why nothing is typed there at all.
+func sessionWhy(s message.Session) string {
+	if s.Closed != "" {
+		return "closed: " + string(s.Closed)
+	}
+	return s.StateWhy
 }
 
 func program(p message.Process) string {

@@ -49,6 +49,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:seen", "TestS21_EnterIsWithheldFromWhatOpensOnThePaste"},
 	{"pane:lost", "TestV4_DeafProgram"},
 	{"pane:leave", "TestR14_EnterNeedsLeave"},
+	{"pane:mark", "TestV8_KilledAtEachStep/entered/raw"},
 	{"mode", "TestS21_EachFactChangedInTheGap/.*/.*/mode"},
 	{"inputoff", "TestS21_EachFactChangedInTheGap/.*/.*/inputoff"},
 	{"synchronised", "TestS21_EachFactChangedInTheGap/.*/.*/synchronised"},

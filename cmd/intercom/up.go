@@ -1,23 +1,36 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// upReply is what `up --json` prints: the status, and whether there was one to start.
+// replaceTimeout is how long `up` waits for the end of a sidecar of another version.
+const replaceTimeout = 2 * time.Second
+
+// upReply is what `up --json` prints: the status, whether there was one to start, and the
+// version of a sidecar that made room for it.
 type upReply struct {
-	StartedNow bool `json:"started_now"`
+	StartedNow bool   `json:"started_now"`
+	Replaced   string `json:"replaced,omitempty"`
+	Warning    string `json:"warning,omitempty"` // why one of another version was left
 	api.Status
 }
 
 func (a *app) up() *cobra.Command {
 	return &cobra.Command{
 		Use:   "up",
-		Short: "Start the sidecar of this tmux server, if it does not run",
+		Short: "Start the sidecar of this tmux server, or put this version in its place",
 		Long: `Start the sidecar of this tmux server, if it does not run. Every command that
-needs it does the same, so this is for seeing that it works.`,
+needs it does the same, so this is for seeing that it works, and for updates: a
+sidecar of another version than this program is ended, and one of this version
+started in its place. Chats go on, and nothing is typed twice.`,
 		Example: `  intercom up`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) (upReply, error) {
@@ -26,18 +39,66 @@ needs it does the same, so this is for seeing that it works.`,
 			if err != nil {
 				return upReply{}, err
 			}
-			ctx, cancel := within(ctx)
-			defer cancel()
-			status, err := c.Status(ctx)
-			return upReply{started, status}, err
-		}, func(r upReply) {
-			word := "runs already"
-			if r.StartedNow {
-				word = "started"
+			status, err := quickStatus(ctx, c)
+			if err != nil || started || status.Version == built().Version {
+				return upReply{StartedNow: started, Status: status}, err
 			}
-			a.say("sidecar %s: pid %d, for %s", word, r.PID, serverName(r.Server))
+			reply, err := a.replace(ctx, c.Socket, status)
+			if reply.Warning != "" {
+				fmt.Fprintf(a.Stderr, "intercom: warning: %s\n", plainLine(reply.Warning))
+			}
+			return reply, err
+		}, func(r upReply) {
+			switch {
+			case r.Replaced != "":
+				a.say("sidecar %s replaced by %s: pid %d, for %s", plainLine(r.Replaced), plainLine(r.Version), r.PID, serverName(r.Server))
+			case r.StartedNow:
+				a.say("sidecar started: pid %d, for %s", r.PID, serverName(r.Server))
+			default:
+				a.say("sidecar runs already: pid %d, for %s", r.PID, serverName(r.Server))
+			}
 		}),
 	}
+}
+
+// replace ends the sidecar that listens on socket and starts one of this version in its
+// place. Where it may not, or cannot in time, it leaves the old one and warns.
+func (a *app) replace(ctx context.Context, socket string, old api.Status) (upReply, error) {
+	left := func(format string, args ...any) (upReply, error) {
+		why := fmt.Sprintf(format, args...)
+		return upReply{Status: old, Warning: fmt.Sprintf("a sidecar of version %s is left in place: %s", cmp.Or(old.Version, "unknown"), why)}, nil
+	}
+	p, err := api.Places(a.Getenv, a.tmuxServer())
+	if err != nil {
+		return upReply{Status: old}, err
+	}
+	if socket != p.Socket {
+		// Here it would get another journal, and its chats would not go on.
+		return left("it was started in another environment, with its socket at %q; run intercom up there", socket)
+	}
+	// A client that starts none: to end it would be to start it.
+	c := &api.Client{Socket: socket}
+	asking, cancel := within(ctx)
+	defer cancel()
+	if err := c.Down(asking); err != nil && !absent(err) {
+		return left("%v", err)
+	}
+	waiting, cancel := context.WithTimeout(ctx, replaceTimeout)
+	defer cancel()
+	if api.WaitReleased(waiting, p.Lock) != nil {
+		return left("it has not ended within %v; intercom up once more when it has", replaceTimeout)
+	}
+	if err := a.start(ctx, p); err != nil {
+		return upReply{Status: old}, err
+	}
+	status, err := quickStatus(ctx, c)
+	return upReply{StartedNow: true, Replaced: cmp.Or(old.Version, "unknown"), Status: status}, err
+}
+
+func quickStatus(ctx context.Context, c *api.Client) (api.Status, error) {
+	ctx, cancel := within(ctx)
+	defer cancel()
+	return c.Status(ctx)
 }
 
 func serverName(server string) string {

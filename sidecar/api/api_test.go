@@ -100,6 +100,36 @@ func TestClient_everyOperationReachesItsMethod(t *testing.T) {
 		assert.Equal(t, api.CodeUsage, code(err), name)
 	}
 
+	shown, err := c.ShowChat(ctx, "a&b=c")
+	require.NoError(t, err)
+	assert.Equal(t, api.ChatDetail{
+		Chat: chat, Sessions: []message.Session{session}, Waiting: []api.Waiting{},
+		Stats: message.Stats{Deliveries: map[message.ReceiptState]int{}},
+	}, shown, "no list is null")
+	assert.Equal(t, call{"show", "a&b=c", self()}, b.took())
+
+	for name, change := range map[string]func(context.Context, api.MemberRequest) (message.Chat, error){
+		"add": c.AddMember, "remove": c.RemoveMember, "mute": c.MuteMember,
+	} {
+		req := api.MemberRequest{Chat: "c", Pane: "%3", Role: "critic", Off: true}
+		changed, err := change(ctx, req)
+		require.NoError(t, err, name)
+		assert.Equal(t, chat, changed, name)
+		assert.Equal(t, call{name, req, self()}, b.took())
+		for _, bad := range []api.MemberRequest{{Chat: "c"}, {Pane: "%3"}, {Chat: "c", Pane: "%3", Role: "two\nlines"}} {
+			_, err = change(ctx, bad)
+			assert.Equal(t, api.CodeUsage, code(err), "%s %+v", name, bad)
+		}
+	}
+	for _, bad := range []api.StartChatRequest{
+		{Panes: []string{"%1"}},
+		{Panes: []string{"%1", "%2"}, Turns: -1},
+		{Panes: []string{"%1", "%2"}, Roles: map[string]string{"%1": strings.Repeat("x", api.MaxRole+1)}},
+	} {
+		_, err = c.StartChat(ctx, bad)
+		assert.Equal(t, api.CodeUsage, code(err), "%+v", bad)
+	}
+
 	said, err := c.Say(ctx, api.SayRequest{Chat: "c", Text: "hi"})
 	require.NoError(t, err)
 	assert.Equal(t, b.said, said)
@@ -123,11 +153,13 @@ func TestClient_everyOperationReachesItsMethod(t *testing.T) {
 	assert.Equal(t, call{"log", q, self()}, b.took())
 }
 
-func TestClient_emptyListIsAList(t *testing.T) {
-	c := serve(t, &backend{})
-	sessions, err := c.Sessions(t.Context())
-	require.NoError(t, err)
-	assert.NotNil(t, sessions, "null is no list for those who read JSON")
+func TestServer_noListIsNull(t *testing.T) {
+	c := serve(t, &backend{chats: []message.Chat{{}}, status: api.Status{Chats: []message.Chat{{}}}})
+	for _, path := range []string{"/v1/sessions", "/v1/chats", "/v1/status", "/v1/chats/show?chat=x", "/v1/log"} {
+		text, err := io.ReadAll(request(t, c.Socket, "GET", path, "", api.Version).Body)
+		require.NoError(t, err)
+		assert.NotContains(t, string(text), "null", "%s: null is no list for those who read JSON", path)
+	}
 }
 
 func TestClient_errorsKeepTextHintAndCode(t *testing.T) {
@@ -203,7 +235,7 @@ func TestServer_anotherVersionIsTold(t *testing.T) {
 		var got api.Error
 		require.NoError(t, json.NewDecoder(resp.Body).Decode(&got))
 		assert.Equal(t, api.CodeVersion, got.Code)
-		assert.Contains(t, got.Hint, "intercom down")
+		assert.Contains(t, got.Hint, "intercom up")
 	}
 	assert.Equal(t, http.StatusOK, request(t, c.Socket, "POST", "/v1/down", "{}", "2").StatusCode, "an update must find its way out")
 	assert.Equal(t, http.StatusOK, request(t, c.Socket, "GET", "/v1/status", "", "2").StatusCode)
@@ -224,7 +256,7 @@ func TestClient_anotherVersionIsTold(t *testing.T) {
 		_, err = c.Sessions(t.Context())
 		require.Equal(t, api.CodeVersion, code(err), "%v", err)
 		told, _ := errors.AsType[*api.Error](err)
-		assert.Contains(t, told.Hint, "intercom down")
+		assert.Contains(t, told.Hint, "intercom up")
 		assert.NoError(t, c.Down(t.Context()), "the old one can be ended")
 		require.NoError(t, h.Close())
 		done.Wait()
@@ -533,6 +565,13 @@ func (b *backend) session() message.Session {
 	return b.sessions[0]
 }
 
+func (b *backend) chat() message.Chat {
+	if len(b.chats) == 0 {
+		return message.Chat{}
+	}
+	return b.chats[0]
+}
+
 func (b *backend) Status(context.Context, api.Caller) (api.Status, error) { return b.status, nil }
 
 func (b *backend) Down(_ context.Context, from api.Caller) error { return b.take("down", nil, from) }
@@ -571,6 +610,22 @@ func (b *backend) PauseChat(_ context.Context, from api.Caller, which api.ChatRe
 
 func (b *backend) ResumeChat(_ context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
 	return b.chats, b.take("resume", which, from)
+}
+
+func (b *backend) ShowChat(_ context.Context, from api.Caller, chat string) (api.ChatDetail, error) {
+	return api.ChatDetail{Chat: b.chat(), Sessions: b.sessions}, b.take("show", chat, from)
+}
+
+func (b *backend) AddMember(_ context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
+	return b.chat(), b.take("add", req, from)
+}
+
+func (b *backend) RemoveMember(_ context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
+	return b.chat(), b.take("remove", req, from)
+}
+
+func (b *backend) MuteMember(_ context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
+	return b.chat(), b.take("mute", req, from)
 }
 
 func (b *backend) Say(_ context.Context, from api.Caller, req api.SayRequest) (api.Said, error) {

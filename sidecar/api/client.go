@@ -11,7 +11,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"runtime"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -28,11 +30,17 @@ const (
 // Client calls the sidecar that listens on Socket. It opens a connection for each call, so
 // that the sidecar sees the process that calls, and keeps none. Its methods may be called
 // from many goroutines at once. Every error that they return wraps an *Error.
+//
+// A call whose sidecar goes away under it is made once more where that can do no harm: what
+// only asks, what carries an id, and what the sidecar provably has not read.
 type Client struct {
 	Socket string // required
 	// Wait is how long a call goes on trying to connect while nobody listens, because the
 	// sidecar is starting: nothing has been sent then. 0 tries once.
 	Wait time.Duration
+	// Start is called, once in a call, when nobody listens: it starts a sidecar and returns
+	// where that listens. nil leaves it at an error.
+	Start func(ctx context.Context) (socket string, err error)
 	// Dial makes a connection to the sidecar in another way; nil dials Socket and refuses a
 	// listener of another user.
 	Dial func(ctx context.Context) (net.Conn, error)
@@ -103,6 +111,27 @@ func (c *Client) ResumeChat(ctx context.Context, which ChatRef) ([]message.Chat,
 	return call[[]message.Chat](ctx, c, http.MethodPost, "/v1/chats/resume", which)
 }
 
+// ShowChat describes one chat, on or ended.
+func (c *Client) ShowChat(ctx context.Context, chat string) (ChatDetail, error) {
+	return call[ChatDetail](ctx, c, http.MethodGet, "/v1/chats/show?"+url.Values{"chat": {chat}}.Encode(), nil)
+}
+
+// AddMember brings a session into a chat, and returns the chat as it is then.
+func (c *Client) AddMember(ctx context.Context, req MemberRequest) (message.Chat, error) {
+	return call[message.Chat](ctx, c, http.MethodPost, "/v1/chats/add", req)
+}
+
+// RemoveMember takes a session out of a chat, and returns the chat as it is then.
+func (c *Client) RemoveMember(ctx context.Context, req MemberRequest) (message.Chat, error) {
+	return call[message.Chat](ctx, c, http.MethodPost, "/v1/chats/remove", req)
+}
+
+// MuteMember keeps what a session says from the others of its chat, or lets it pass again,
+// and returns the chat as it is then.
+func (c *Client) MuteMember(ctx context.Context, req MemberRequest) (message.Chat, error) {
+	return call[message.Chat](ctx, c, http.MethodPost, "/v1/chats/mute", req)
+}
+
 // Say puts a person's words into a chat.
 func (c *Client) Say(ctx context.Context, req SayRequest) (Said, error) {
 	return call[Said](ctx, c, http.MethodPost, "/v1/chats/say", req)
@@ -115,8 +144,18 @@ func (c *Client) Stats(ctx context.Context, chat string) (message.Stats, error) 
 
 // Send hands one message to one peer; see Backend. The caller judges by the receipt: no
 // error means only that the message is in the sidecar's hands. An error of the code
-// CodeUncertain means that it may be.
+// CodeUncertain means that it may be. A message without an id gets one here, so that a
+// reply that was lost can be asked for again without a second delivery.
 func (c *Client) Send(ctx context.Context, req SendRequest) (Sent, error) {
+	if req.ID == "" {
+		req.ID = message.NewID()
+	}
+	begun := time.Now()
+	sent, err := call[Sent](ctx, c, http.MethodPost, "/v1/send", req)
+	if !isUncertain(err) || ctx.Err() != nil {
+		return sent, err
+	}
+	req.Timeout = max(0, req.Timeout-time.Since(begun))
 	return call[Sent](ctx, c, http.MethodPost, "/v1/send", req)
 }
 
@@ -135,6 +174,9 @@ func (c *Client) Log(ctx context.Context, q LogQuery) ([]message.Event, error) {
 func (c *Client) Events(ctx context.Context, since int64) iter.Seq2[message.Event, error] {
 	return func(yield func(message.Event, error) bool) {
 		body, err := c.do(ctx, http.MethodGet, "/v1/events?since="+strconv.FormatInt(since, 10), nil)
+		if isUncertain(err) && ctx.Err() == nil {
+			body, err = c.do(ctx, http.MethodGet, "/v1/events?since="+strconv.FormatInt(since, 10), nil)
+		}
 		if err != nil {
 			yield(message.Event{}, err)
 			return
@@ -159,8 +201,17 @@ func (c *Client) Events(ctx context.Context, since int64) iter.Seq2[message.Even
 	}
 }
 
-// call makes one request and decodes its reply.
+// call makes one request and decodes its reply, and does so once more if the sidecar went
+// away and that is harmless: the request changes nothing, or was not read.
 func call[T any](ctx context.Context, c *Client, method, path string, req any) (T, error) {
+	reply, err := callOnce[T](ctx, c, method, path, req)
+	if isUncertain(err) && ctx.Err() == nil && (method == http.MethodGet || isUnread(err)) {
+		return callOnce[T](ctx, c, method, path, req)
+	}
+	return reply, err
+}
+
+func callOnce[T any](ctx context.Context, c *Client, method, path string, req any) (T, error) {
 	var reply T
 	body, err := c.do(ctx, method, path, req)
 	if err != nil {
@@ -171,6 +222,48 @@ func call[T any](ctx context.Context, c *Client, method, path string, req any) (
 		return reply, lost(ctx, path, err)
 	}
 	return reply, nil
+}
+
+// isUncertain reports whether nobody knows what became of a request.
+func isUncertain(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == CodeUncertain
+}
+
+// isUnread reports whether the sidecar provably has not carried a request out.
+func isUnread(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.unread
+}
+
+// line is a connection that notices when what was written to it was never read. Linux
+// resets a connection whose other end was closed before it was accepted, or with bytes in
+// it that nobody had read; and a write that breaks off has left some out. In both cases no
+// handler has had the whole request. After a request that was read, the end of the
+// connection is an ordinary one.
+type line struct {
+	net.Conn
+	unread atomic.Bool
+}
+
+func (l *line) Read(b []byte) (int, error) {
+	n, err := l.Conn.Read(b)
+	l.note(err, syscall.ECONNRESET)
+	return n, err
+}
+
+func (l *line) Write(b []byte) (int, error) {
+	n, err := l.Conn.Write(b)
+	l.note(err, syscall.ECONNRESET, syscall.EPIPE)
+	return n, err
+}
+
+func (l *line) note(err error, tells ...syscall.Errno) {
+	for _, e := range tells {
+		if runtime.GOOS == "linux" && errors.Is(err, e) {
+			l.unread.Store(true)
+		}
+	}
 }
 
 // do makes one request and returns the body of a reply that is not an error.
@@ -184,11 +277,12 @@ func (c *Client) do(ctx context.Context, method, path string, req any) (io.ReadC
 		}
 	}
 	// Connecting comes first and by itself: until it is done nothing was sent, so that it may
-	// be tried again; after it nothing is.
-	conn, err := c.connect(ctx)
+	// be tried again whatever the request is.
+	dialled, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
+	conn := &line{Conn: dialled}
 	transport := &http.Transport{
 		DialContext:       func(context.Context, string, string) (net.Conn, error) { return conn, nil },
 		DisableKeepAlives: true,
@@ -205,7 +299,9 @@ func (c *Client) do(ctx context.Context, method, path string, req any) (io.ReadC
 	resp, err := transport.RoundTrip(r)
 	if err != nil {
 		conn.Close()
-		return nil, lost(ctx, path, err)
+		gone := lost(ctx, path, err)
+		gone.unread = conn.unread.Load()
+		return nil, gone
 	}
 	theirs := resp.Header.Get(VersionHeader)
 	if resp.StatusCode == http.StatusOK && (theirs == Version || path == "/v1/status" || path == "/v1/down") {
@@ -234,20 +330,24 @@ func lost(ctx context.Context, path string, err error) *Error {
 		WithHint("`intercom log` shows what became of it")
 }
 
-// connect dials until somebody listens or Wait is over.
+// connect dials until somebody listens or Wait is over, and starts a sidecar if it may.
 func (c *Client) connect(ctx context.Context) (net.Conn, error) {
-	dial := c.Dial
-	if dial == nil {
-		dial = c.dialSocket
-	}
+	socket, start := c.Socket, c.Start
 	deadline := time.Now().Add(c.Wait)
 	for {
-		conn, err := dial(ctx)
+		conn, err := c.dial(ctx, socket)
 		if err == nil {
 			return conn, nil
 		}
 		if _, ok := errors.AsType[*Error](err); ok {
 			return nil, err
+		}
+		if startingUp(err) && start != nil {
+			if socket, err = start(ctx); err != nil {
+				return nil, err
+			}
+			start = nil
+			continue
 		}
 		if !startingUp(err) || !time.Now().Add(dialPause).Before(deadline) {
 			return nil, Errorf(CodeNoSidecar, "no sidecar: %w", err)
@@ -260,21 +360,24 @@ func (c *Client) connect(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// dialSocket connects to Socket and makes sure that a program of this user listens there.
-func (c *Client) dialSocket(ctx context.Context) (net.Conn, error) {
+// dial connects to socket and makes sure that a program of this user listens there.
+func (c *Client) dial(ctx context.Context, socket string) (net.Conn, error) {
+	if c.Dial != nil {
+		return c.Dial(ctx)
+	}
 	d := net.Dialer{Timeout: dialTimeout}
-	conn, err := d.DialContext(ctx, "unix", c.Socket)
+	conn, err := d.DialContext(ctx, "unix", socket)
 	if err != nil {
 		return nil, err
 	}
 	other, err := peer(conn)
 	if err != nil {
 		conn.Close()
-		return nil, Errorf(CodeNoSidecar, "socket %q: %w", c.Socket, err)
+		return nil, Errorf(CodeNoSidecar, "socket %q: %w", socket, err)
 	}
 	if uid := os.Geteuid(); other.UID != uid {
 		conn.Close()
-		return nil, Errorf(CodeNoSidecar, "socket %q: user %d listens there, not user %d", c.Socket, other.UID, uid).
+		return nil, Errorf(CodeNoSidecar, "socket %q: user %d listens there, not user %d", socket, other.UID, uid).
 			WithHint("somebody else has put it there; remove it, or set XDG_RUNTIME_DIR to a directory of your own")
 	}
 	return conn, nil

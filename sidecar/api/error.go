@@ -62,7 +62,9 @@ type Error struct {
 	Hint string `json:"hint,omitempty"` // the next step, where there is one
 	Code Code   `json:"code"`
 
-	cause error // of the client only: what the system said
+	// Of the client only.
+	cause  error // what the system said
+	unread bool  // the sidecar provably has not carried the request out
 }
 
 // Errorf makes an error with a code. A %w operand can be unwrapped on this side of the wire.

@@ -136,10 +136,16 @@ func WaitReleased(ctx context.Context, lock string) error {
 	}
 }
 
+// passingOn is how long a lock may be held by nobody: a process that gave it back, or was
+// killed, while it started another leaves it to that one for the moment until that has
+// become a program of its own.
+const passingOn = time.Second
+
 // takeLock opens the file, made if need be, and locks it.
 func takeLock(path string) (*os.File, error) {
 	const attempts = 10
-	for range attempts {
+	patience := time.Now().Add(passingOn)
+	for n := 0; n < attempts; n++ {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("lock: %w", err)
@@ -148,6 +154,12 @@ func takeLock(path string) (*os.File, error) {
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			held := &HeldError{Lock: path, PID: readPID(f)}
 			f.Close()
+			nobody := held.PID == os.Getpid() || held.PID > 0 && errors.Is(syscall.Kill(held.PID, 0), syscall.ESRCH)
+			if nobody && time.Now().Before(patience) {
+				time.Sleep(dialPause)
+				n--
+				continue
+			}
 			return nil, held
 		}
 		if err != nil {
@@ -214,6 +226,26 @@ func Private(dir string) error {
 		return Errorf(CodeFailed, "directory %q: %w", dir, err).
 			WithHint("set XDG_RUNTIME_DIR and XDG_STATE_HOME to directories of your own")
 	}
+	if err := checkParent(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return Errorf(CodeFailed, "directory: %w", err)
+	}
+	return checkOwn(dir)
+}
+
+// CheckPrivate is Private for a directory that must be there already: it makes nothing. The
+// error of one that is not there wraps fs.ErrNotExist.
+func CheckPrivate(dir string) error {
+	if err := checkParent(filepath.Dir(dir)); err != nil {
+		return err
+	}
+	return checkOwn(dir)
+}
+
+// checkParent refuses a directory in which somebody else could replace what is there.
+func checkParent(parent string) error {
 	info, err := os.Stat(parent)
 	if err != nil {
 		return Errorf(CodeFailed, "directory %q: %w", parent, err)
@@ -226,10 +258,12 @@ func Private(dir string) error {
 		return Errorf(CodeRefused, "directory %q may be written by others (%v)", parent, info.Mode()).
 			WithHint("chmod go-w %q", parent)
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return Errorf(CodeFailed, "directory: %w", err)
-	}
-	info, err = os.Lstat(dir)
+	return nil
+}
+
+// checkOwn refuses what is not a real directory that only this user may enter.
+func checkOwn(dir string) error {
+	info, err := os.Lstat(dir)
 	if err != nil {
 		return Errorf(CodeFailed, "directory: %w", err)
 	}

@@ -177,30 +177,6 @@ func TestClient_waitsForASidecarThatStarts(t *testing.T) {
 	assert.NoError(t, <-got)
 }
 
-func TestClient_sendsNothingTwice(t *testing.T) {
-	socket := filepath.Join(t.TempDir(), "s")
-	ln, err := net.Listen("unix", socket)
-	require.NoError(t, err)
-	accepted := make(chan int, 1)
-	go func() {
-		count := 0
-		defer func() { accepted <- count }()
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			count++
-			_, _ = conn.Read(make([]byte, 4096))
-			conn.Close()
-		}
-	}()
-	_, err = (&api.Client{Socket: socket, Wait: time.Minute}).Send(t.Context(), api.SendRequest{To: "bob", Text: "x"})
-	assert.Equal(t, api.CodeUncertain, code(err), "%v", err)
-	require.NoError(t, ln.Close())
-	assert.Equal(t, 1, <-accepted)
-}
-
 func TestWaitReleased_waitsForTheEndOfTheHolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	lock := filepath.Join(dir, "x.lock")

@@ -35,6 +35,8 @@ type Server struct {
 	// ReadTimeout is how long a client may take to send its request; 0 is ten seconds. What
 	// it then waits for may last as long as it likes.
 	ReadTimeout time.Duration
+
+	presence presence
 }
 
 // Serve answers requests on listener until ctx ends; then it ends what still runs, by the
@@ -48,8 +50,10 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		MaxHeaderBytes: 16 << 10,
 		BaseContext:    func(net.Listener) context.Context { return ctx },
 		ConnContext:    withCaller,
+		ConnState:      s.count,
 		ErrorLog:       slog.NewLogLogger(s.Logger.Handler(), slog.LevelWarn),
 	}
+	s.begin()
 	served := make(chan error, 1)
 	go func() { served <- h.Serve(listener) }()
 	select {
@@ -87,7 +91,9 @@ func withCaller(ctx context.Context, c net.Conn) context.Context {
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	b := s.Backend
-	get(s, mux, "/v1/status", func(r *http.Request, from Caller) (Status, error) { return b.Status(r.Context(), from) })
+	get(s, mux, "/v1/status", func(r *http.Request, from Caller) (Status, error) {
+		return wholeStatus(b.Status(r.Context(), from))
+	})
 	post(s, mux, "/v1/down", func(ctx context.Context, from Caller, _ struct{}) (struct{}, error) {
 		return struct{}{}, b.Down(ctx, from)
 	})
@@ -97,19 +103,24 @@ func (s *Server) handler() http.Handler {
 	get(s, mux, "/v1/sessions", func(r *http.Request, from Caller) (any, error) {
 		return list(b.Sessions(r.Context(), from))
 	})
-	post(s, mux, "/v1/chats", b.StartChat)
+	post(s, mux, "/v1/chats", func(ctx context.Context, from Caller, req StartChatRequest) (message.Chat, error) {
+		if err := checkStart(req); err != nil {
+			return message.Chat{}, err
+		}
+		return wholeChat(b.StartChat(ctx, from, req))
+	})
 	get(s, mux, "/v1/chats", func(r *http.Request, from Caller) (any, error) {
-		return list(b.Chats(r.Context(), from, r.URL.Query().Get("ended") == "true"))
+		return wholeChats(b.Chats(r.Context(), from, r.URL.Query().Get("ended") == "true"))
 	})
 	for word, change := range map[string]func(context.Context, Caller, ChatRef) ([]message.Chat, error){
 		"stop": func(ctx context.Context, c Caller, w ChatRef) ([]message.Chat, error) {
-			return list(b.StopChat(ctx, c, w))
+			return wholeChats(b.StopChat(ctx, c, w))
 		},
 		"pause": func(ctx context.Context, c Caller, w ChatRef) ([]message.Chat, error) {
-			return list(b.PauseChat(ctx, c, w))
+			return wholeChats(b.PauseChat(ctx, c, w))
 		},
 		"resume": func(ctx context.Context, c Caller, w ChatRef) ([]message.Chat, error) {
-			return list(b.ResumeChat(ctx, c, w))
+			return wholeChats(b.ResumeChat(ctx, c, w))
 		},
 	} {
 		post(s, mux, "/v1/chats/"+word, func(ctx context.Context, from Caller, which ChatRef) ([]message.Chat, error) {
@@ -117,6 +128,19 @@ func (s *Server) handler() http.Handler {
 				return nil, Errorf(CodeUsage, "name one chat, or all of them")
 			}
 			return change(ctx, from, which)
+		})
+	}
+	get(s, mux, "/v1/chats/show", func(r *http.Request, from Caller) (ChatDetail, error) {
+		return wholeDetail(b.ShowChat(r.Context(), from, r.URL.Query().Get("chat")))
+	})
+	for word, change := range map[string]func(context.Context, Caller, MemberRequest) (message.Chat, error){
+		"add": b.AddMember, "remove": b.RemoveMember, "mute": b.MuteMember,
+	} {
+		post(s, mux, "/v1/chats/"+word, func(ctx context.Context, from Caller, req MemberRequest) (message.Chat, error) {
+			if err := checkMember(req); err != nil {
+				return message.Chat{}, err
+			}
+			return wholeChat(change(ctx, from, req))
 		})
 	}
 	post(s, mux, "/v1/chats/say", b.Say)
@@ -216,14 +240,6 @@ func decode(body io.Reader, into any) error {
 		return Errorf(CodeUsage, "request of more than %d bytes", big.Limit)
 	}
 	return Errorf(CodeUsage, "request: %w", err)
-}
-
-// list makes an empty list of none, since null is no list in JSON.
-func list[T any](items []T, err error) ([]T, error) {
-	if items == nil {
-		items = []T{}
-	}
-	return items, err
 }
 
 func (s *Server) reply(w http.ResponseWriter, reply any, err error) {
@@ -344,5 +360,5 @@ func mismatch(client, sidecar string) *Error {
 		sidecar = "none"
 	}
 	return Errorf(CodeVersion, "this program speaks version %s of the interface, the sidecar that runs speaks %s", client, sidecar).
-		WithHint("after an update, end the old sidecar with `intercom down`; the next command starts the new one")
+		WithHint("after an update, `intercom up` puts the new sidecar in the place of the old one; its chats go on")
 }

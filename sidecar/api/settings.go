@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -14,22 +15,57 @@ type Setting struct {
 	Key     string
 	Means   string // for people, with the default
 	apply   func(*message.Limits, string) bool
+	shows   func(message.Limits) string // "" where it is not set
+	usual   string                      // the default, as shows writes it
 	accepts string
+	values  []string // all that it may be, where they are few
 }
+
+// Of is the setting's value in limits, as it would be written; "" where the default holds.
+func (s Setting) Of(limits message.Limits) string {
+	if v := s.shows(limits); v != s.usual {
+		return v
+	}
+	return ""
+}
+
+// Values are all that the setting may be, where they are few enough to list; else none.
+func (s Setting) Values() []string { return s.values }
+
+// minDuration is the shortest time that a setting may be.
+const minDuration = time.Second
 
 // Settings are all that a chat knows, in the order in which help shows them.
 var Settings = []Setting{
+	count("depth", "20", "agent turns, by cause, between a person's words and the pause (20)",
+		func(l *message.Limits) *int { return &l.Depth }),
+	count("rate", "20", "deliveries a minute to one pane before the pause (20)",
+		func(l *message.Limits) *int { return &l.Rate }),
+	count("bytes", "4194304", "bytes an hour to one pane before the pause (4194304)",
+		func(l *message.Limits) *int { return &l.Bytes }),
 	{
-		Key: "depth", Means: "agent turns, by cause, between a person's words and the pause (20)",
-		apply: count(func(l *message.Limits) *int { return &l.Depth }), accepts: "a number of at least 1",
+		Key: "expire", Means: "how long a message may wait for a safe moment before it expires (1h)",
+		apply: func(l *message.Limits, v string) bool {
+			var ok bool
+			l.Expire, ok = parseDuration(v)
+			return ok
+		},
+		shows: func(l message.Limits) string { return showDuration(l.Expire) }, usual: "1h",
+		accepts: "a time of at least 1s, like 30m or 2h",
 	},
 	{
-		Key: "rate", Means: "deliveries a minute to one pane before the pause (20)",
-		apply: count(func(l *message.Limits) *int { return &l.Rate }), accepts: "a number of at least 1",
-	},
-	{
-		Key: "bytes", Means: "bytes an hour to one pane before the pause (4194304)",
-		apply: count(func(l *message.Limits) *int { return &l.Bytes }), accepts: "a number of at least 1",
+		Key: "away", Means: "pause when nobody has been at a terminal for so long, or off (off)",
+		apply: func(l *message.Limits, v string) bool {
+			if v == "off" {
+				l.Away = 0
+				return true
+			}
+			var ok bool
+			l.Away, ok = parseDuration(v)
+			return ok
+		},
+		shows:   func(l message.Limits) string { return showDuration(l.Away) },
+		accepts: "a time of at least 1s, like 30m or 2h, nor off",
 	},
 	{
 		Key: "line_break", Means: "what stands for a line break where a program reads lines (\" ⏎ \")",
@@ -37,19 +73,25 @@ var Settings = []Setting{
 			l.LineBreak = v
 			return v != "" && !strings.ContainsFunc(v, isControl)
 		},
+		shows: func(l message.Limits) string { return l.LineBreak }, usual: " ⏎ ",
 		accepts: "text without control characters",
 	},
 	{
 		Key: "header", Means: "attribution, or both to add the header of a single message (attribution)",
-		apply:   func(l *message.Limits, v string) bool { l.Header = v; return v == "attribution" || v == "both" },
-		accepts: "attribution or both",
+		apply: func(l *message.Limits, v string) bool { l.Header = v; return v == "attribution" || v == "both" },
+		shows: func(l message.Limits) string { return l.Header }, usual: "attribution",
+		accepts: "attribution or both", values: []string{"attribution", "both"},
 	},
 }
 
 // ParseSettings turns the settings of a request into limits. An error has the code
 // CodeUsage and names the key.
 func ParseSettings(set map[string]string) (message.Limits, error) {
-	var limits message.Limits
+	return ApplySettings(message.Limits{}, set)
+}
+
+// ApplySettings is ParseSettings for a chat that has limits already: what is not set stays.
+func ApplySettings(limits message.Limits, set map[string]string) (message.Limits, error) {
 	for _, key := range slices.Sorted(maps.Keys(set)) {
 		i := slices.IndexFunc(Settings, func(s Setting) bool { return s.Key == key })
 		if i < 0 {
@@ -70,13 +112,42 @@ func settingKeys() string {
 	return strings.Join(keys, ", ")
 }
 
-// count makes a setter of a field that counts something.
-func count(field func(*message.Limits) *int) func(*message.Limits, string) bool {
-	return func(l *message.Limits, v string) bool {
-		n, err := strconv.Atoi(v)
-		*field(l) = n
-		return err == nil && n >= 1
+// count is a setting that counts something.
+func count(key, usual, means string, field func(*message.Limits) *int) Setting {
+	return Setting{
+		Key: key, Means: means, usual: usual, accepts: "a number of at least 1",
+		apply: func(l *message.Limits, v string) bool {
+			n, err := strconv.Atoi(v)
+			*field(l) = n
+			return err == nil && n >= 1
+		},
+		shows: func(l message.Limits) string {
+			if n := *field(&l); n != 0 {
+				return strconv.Itoa(n)
+			}
+			return ""
+		},
 	}
+}
+
+func parseDuration(v string) (time.Duration, bool) {
+	d, err := time.ParseDuration(v)
+	return d, err == nil && d >= minDuration
+}
+
+// showDuration writes a time as a person would: 1h30m and not 1h30m0s.
+func showDuration(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }

@@ -55,6 +55,12 @@ type Backend interface {
 	StopChat(ctx context.Context, from Caller, which ChatRef) ([]message.Chat, error)
 	PauseChat(ctx context.Context, from Caller, which ChatRef) ([]message.Chat, error)
 	ResumeChat(ctx context.Context, from Caller, which ChatRef) ([]message.Chat, error)
+	// ShowChat describes one chat, on or ended.
+	ShowChat(ctx context.Context, from Caller, chat string) (ChatDetail, error)
+	// AddMember, RemoveMember and MuteMember return the chat as it is then.
+	AddMember(ctx context.Context, from Caller, req MemberRequest) (message.Chat, error)
+	RemoveMember(ctx context.Context, from Caller, req MemberRequest) (message.Chat, error)
+	MuteMember(ctx context.Context, from Caller, req MemberRequest) (message.Chat, error)
 	Say(ctx context.Context, from Caller, req SayRequest) (Said, error)
 	Stats(ctx context.Context, from Caller, chat string) (message.Stats, error)
 
@@ -79,12 +85,14 @@ type Status struct {
 	Tmux      string            `json:"tmux,omitempty"`   // version of that server
 	TmuxPID   int               `json:"tmux_pid,omitempty"`
 	Transport string            `json:"transport,omitempty"` // process or control
-	Trigger   string            `json:"trigger,omitempty"`   // inotify, polling or output
+	Why       string            `json:"transport_why,omitempty"`
+	Trigger   string            `json:"trigger,omitempty"` // inotify, polling or output
 	Started   time.Time         `json:"started"`
 	Journal   string            `json:"journal,omitempty"` // path of the database
 	Log       string            `json:"log,omitempty"`     // path of the log
 	Sessions  []message.Session `json:"sessions"`
 	Chats     []message.Chat    `json:"chats"`
+	Stopped   bool              `json:"stopped"`            // nothing is typed until `intercom chat resume --all`
 	Held      int               `json:"held"`               // deliveries that wait for a person or a safe moment
 	Degraded  []string          `json:"degraded,omitempty"` // what does not work as it should, in words
 }
@@ -112,11 +120,43 @@ type RenameRequest struct {
 // StartChatRequest begins a chat among two or more sessions, each given by pane, name or
 // id, which are numbered in this order from 1.
 type StartChatRequest struct {
-	Panes []string          `json:"panes"`
+	Panes []string          `json:"panes,omitempty"`
 	Name  string            `json:"name,omitempty"`
 	Say   string            `json:"say,omitempty"`   // a person's first words, to all but the first
 	Turns int               `json:"turns,omitempty"` // the chat ends after so many turns; 0 is no end
 	Set   map[string]string `json:"set,omitempty"`   // see Settings
+	Roles map[string]string `json:"roles,omitempty"` // by the words of Panes
+	// Again names an ended chat, by id, its short form or name, whose participants, roles,
+	// name and settings are taken; Panes, if given, are the panes of its participants in
+	// their order, else each is the session of that id or name. What else is set here holds.
+	Again string `json:"again,omitempty"`
+}
+
+// MemberRequest is about one participant of a chat.
+type MemberRequest struct {
+	Chat string `json:"chat"`           // by id, its short form or name
+	Pane string `json:"pane"`           // a session, by pane, name or id
+	Role string `json:"role,omitempty"` // of AddMember
+	Off  bool   `json:"off,omitempty"`  // of MuteMember: may speak again
+}
+
+// ChatDetail is all that there is to know of a chat.
+type ChatDetail struct {
+	message.Chat
+	Sessions []message.Session `json:"sessions"` // of its participants that are present
+	Stats    message.Stats     `json:"stats"`
+	Waiting  []Waiting         `json:"waiting"` // not typed yet, or typed and not taken yet, oldest first
+}
+
+// Waiting is a delivery that is under way.
+type Waiting struct {
+	Delivery message.ID           `json:"delivery"`
+	Message  message.ID           `json:"message"`
+	From     string               `json:"from"`
+	To       string               `json:"to"` // name of the session
+	State    message.ReceiptState `json:"state"`
+	Reason   message.Reason       `json:"reason,omitempty"`
+	Since    time.Time            `json:"since"` // of that state
 }
 
 // ChatRef names one chat, by id, its short form or name, or all that go on.
@@ -135,6 +175,9 @@ type SayRequest struct {
 type Said struct {
 	Message    message.ID   `json:"message"`
 	Deliveries []message.ID `json:"deliveries"`
+	// Held is why those wait that are not on their way yet: the chat is paused, or everything
+	// is stopped.
+	Held message.Reason `json:"held,omitempty"`
 }
 
 // Wait is the state that the sender of a message waits for.
@@ -148,9 +191,11 @@ const (
 
 // SendRequest is one message to one peer.
 type SendRequest struct {
-	ID   message.ID `json:"id,omitempty"` // makes a repetition harmless; "" lets the sidecar make one
-	To   string     `json:"to"`           // a session, by pane, name or id
-	Text string     `json:"text"`         // at most message.MaxBody bytes of valid UTF-8
+	// ID makes a repetition harmless: the second request of the same id is answered with what
+	// became of the first. A Client sets it where it is not.
+	ID   message.ID `json:"id,omitempty"`
+	To   string     `json:"to"`   // a session, by pane, name or id
+	Text string     `json:"text"` // at most message.MaxBody bytes of valid UTF-8
 	// Wait is the state to wait for; "" is WaitSubmitted. What is held is waited for too: it
 	// may be let go in time.
 	Wait    Wait          `json:"wait,omitempty"`
@@ -162,6 +207,9 @@ type Sent struct {
 	Message  message.ID      `json:"message"`
 	Delivery message.ID      `json:"delivery"`
 	Receipt  message.Receipt `json:"receipt"` // the last one
+	// Behind is set where the delivery is queued behind one to the same pane that is held:
+	// why that one is.
+	Behind message.Reason `json:"behind,omitempty"`
 }
 
 // LogQuery chooses among what happened. Each field that is set narrows the choice.

@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -150,10 +151,15 @@ func (p *breakdown) measure(b *testing.B, start func(...option) *rig) {
 	var mu sync.Mutex
 	marks := map[string][]gapMark{}
 	r := start(func(cfg *daemon.Config) {
-		cfg.Gap = func(pane string, enter, checked bool) {
+		cfg.Gap = func(pane, moment string) {
+			if moment == "pasted" || moment == "entered" {
+				return
+			}
 			mu.Lock()
 			defer mu.Unlock()
-			marks[pane] = append(marks[pane], gapMark{time.Now(), enter, checked})
+			marks[pane] = append(marks[pane], gapMark{
+				at: time.Now(), enter: strings.HasPrefix(moment, "enter"), checked: !strings.HasSuffix(moment, "unchecked"),
+			})
 		}
 	})
 	odd := 0

@@ -379,7 +379,7 @@ func readProc(pid int) (proc, error) {
 }
 
 // cpuOf is the processor time of a process and of all that it has started, dead or alive.
-func cpuOf(b *testing.B, pid int) time.Duration {
+func cpuOf(b testing.TB, pid int) time.Duration {
 	b.Helper()
 	p, err := readProc(pid)
 	require.NoError(b, err)

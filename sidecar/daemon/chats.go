@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -17,19 +16,16 @@ import (
 
 // StartChat begins a chat. What the panes show by then is old.
 func (s *sidecar) StartChat(ctx context.Context, from api.Caller, req api.StartChatRequest) (message.Chat, error) {
-	limits, err := api.ParseSettings(req.Set)
+	start, err := s.plan(ctx, from, req)
 	if err != nil {
 		return message.Chat{}, err
 	}
 	snap := s.relay.Snapshot()
 	var members []message.Session
-	for _, ref := range req.Panes {
-		session, err := snap.Find(ref)
+	for _, ref := range start.Sessions {
+		session, err := s.find(snap, ref)
 		if err != nil {
-			if strings.HasPrefix(ref, "%") {
-				return message.Chat{}, api.Errorf(api.CodeRefused, "pane %s is not adopted", ref).WithHint("intercom adopt %s --as line", ref)
-			}
-			return message.Chat{}, wire(err)
+			return message.Chat{}, err
 		}
 		if _, busy := snap.ChatOf(session.ID); busy {
 			continue // refused below; its baseline is its chat's
@@ -43,13 +39,94 @@ func (s *sidecar) StartChat(ctx context.Context, from api.Caller, req api.StartC
 			return message.Chat{}, wire(err)
 		}
 	}
-	answer, err := s.relay.Do(ctx, relay.StartChat{
-		By: s.by(from), Sessions: req.Panes, Name: req.Name, Say: req.Say, Limits: limits, Turns: req.Turns,
-	})
+	answer, err := s.relay.Do(ctx, start)
 	if err != nil {
 		return message.Chat{}, wire(err)
 	}
 	return answer.Chats[0], nil
+}
+
+// plan is what a request for a chat asks of the relay. One that takes up an ended chat has
+// its participants, their roles, its name and its settings, where it says nothing else.
+func (s *sidecar) plan(ctx context.Context, from api.Caller, req api.StartChatRequest) (relay.StartChat, error) {
+	limits, err := api.ParseSettings(req.Set)
+	if err != nil {
+		return relay.StartChat{}, err
+	}
+	start := relay.StartChat{By: s.by(from), Sessions: req.Panes, Name: req.Name, Say: req.Say, Limits: limits, Turns: req.Turns}
+	for _, ref := range req.Panes {
+		start.Roles = append(start.Roles, req.Roles[ref])
+	}
+	for ref := range req.Roles {
+		if !slices.Contains(req.Panes, ref) {
+			return start, api.Errorf(api.CodeUsage, "a role for %q, which is not among the panes of the chat", ref)
+		}
+	}
+	if req.Again == "" {
+		return start, nil
+	}
+	old, err := s.journal.Chat(ctx, req.Again)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return start, api.Errorf(api.CodeNotFound, "no chat %q", req.Again).WithHint("intercom chat list --ended")
+	case err != nil:
+		return start, api.Errorf(api.CodeUsage, "%w", err)
+	case old.State != message.ChatOver:
+		return start, api.Errorf(api.CodeRefused, "chat %s goes on", req.Again).WithHint("intercom chat show %s", req.Again)
+	}
+	if start.Limits, err = api.ApplySettings(old.Limits, req.Set); err != nil {
+		return start, err
+	}
+	return s.again(start, old)
+}
+
+// again completes a request by the ended chat that it takes up. The panes that it names
+// are those of the participants in their order; else each participant is the session that
+// it was, or that bears its name now.
+func (s *sidecar) again(start relay.StartChat, old message.Chat) (relay.StartChat, error) {
+	start.Again = old.ID
+	if start.Name == "" {
+		start.Name = old.Name
+	}
+	if start.Turns == 0 {
+		start.Turns = old.Turns
+	}
+	old.Participants = slices.DeleteFunc(slices.Clone(old.Participants), func(p message.Participant) bool { return p.Left })
+	if n := len(start.Sessions); n > 0 && n != len(old.Participants) {
+		return start, api.Errorf(api.CodeUsage, "chat %s had %d participants at its end, and %d panes are named", old.ID.Short(), len(old.Participants), n)
+	}
+	snap := s.relay.Snapshot()
+	named := len(start.Sessions) > 0
+	roles := start.Roles
+	start.Roles = nil
+	for i, p := range old.Participants {
+		role := p.Role
+		if i < len(roles) && roles[i] != "" {
+			role = roles[i]
+		}
+		if !named {
+			session, err := snap.Find(string(p.Session))
+			if err != nil {
+				session, err = snap.Find(p.Name)
+			}
+			if err != nil {
+				return start, api.Errorf(api.CodeNotFound, "%s, who was in that chat, is not here", p.Name).
+					WithHint("adopt its pane with --name %s, or name all panes: intercom chat start --again %s PANE…", p.Name, old.ID.Short())
+			}
+			start.Sessions = append(start.Sessions, string(session.ID))
+		}
+		start.Roles, start.Muted = append(start.Roles, role), append(start.Muted, !p.MaySpeak)
+	}
+	return start, nil
+}
+
+// find finds a session that is present.
+func (s *sidecar) find(snap registry.Snapshot, ref string) (message.Session, error) {
+	session, err := snap.Find(ref)
+	if err != nil && strings.HasPrefix(ref, "%") {
+		return session, api.Errorf(api.CodeRefused, "pane %s is not adopted", ref).WithHint("intercom adopt %s --as line", ref)
+	}
+	return session, wire(err)
 }
 
 // Chats lists chats.
@@ -96,6 +173,9 @@ func (s *sidecar) halt(ctx context.Context, r relay.Request) ([]message.Chat, er
 // still waits until nothing is being typed that was given leave before; what says which
 // request was carried out all the same if tmux does not let it be known in time.
 func (s *sidecar) still(ctx context.Context, what string) error {
+	if s.panes == nil {
+		return nil
+	}
 	within, cancel := context.WithTimeout(ctx, stillWithin)
 	defer cancel()
 	if err := s.panes.Still(within); err != nil {
@@ -126,176 +206,88 @@ func (s *sidecar) Say(ctx context.Context, from api.Caller, req api.SayRequest) 
 	said := api.Said{Message: answer.Message}
 	for _, r := range answer.Receipts {
 		said.Deliveries = append(said.Deliveries, r.Delivery)
+		if r.State == message.Held {
+			said.Held = r.Reason
+		}
 	}
 	return said, wire(err)
 }
 
-// Stats counts what passed through a chat.
+// Stats counts what passed through a chat, on or ended.
 func (s *sidecar) Stats(ctx context.Context, _ api.Caller, ref string) (message.Stats, error) {
-	answer, err := s.relay.Do(ctx, relay.Stats{Chat: ref})
+	chat, err := s.anyChat(ctx, ref)
 	if err != nil {
-		return message.Stats{}, wire(err)
+		return message.Stats{}, err
 	}
-	if chat, err := s.relay.Snapshot().FindChat(ref); err == nil {
+	return s.stats(ctx, chat)
+}
+
+// stats counts what passed through a chat. The looks are those of its panes that this life
+// of the sidecar took.
+func (s *sidecar) stats(ctx context.Context, chat message.Chat) (message.Stats, error) {
+	stats, err := s.journal.Stats(ctx, chat.ID)
+	if err != nil {
+		return message.Stats{}, err
+	}
+	if s.panes != nil {
 		for _, p := range chat.Participants {
-			answer.Stats.Captures += s.panes.Captures(ctx, p.Session)
+			stats.Captures += s.panes.Captures(ctx, p.Session)
 		}
 	}
-	return answer.Stats, nil
+	return stats, nil
 }
 
-// Send hands one message to one session and waits for the state that is asked for.
-func (s *sidecar) Send(ctx context.Context, from api.Caller, req api.SendRequest) (api.Sent, error) {
-	if strings.TrimSpace(req.Text) == "" {
-		return api.Sent{}, api.Errorf(api.CodeUsage, "nothing to send")
-	}
-	if req.ID != "" {
-		id, err := message.ParseID(string(req.ID))
-		if err != nil {
-			return api.Sent{}, api.Errorf(api.CodeUsage, "%w", err)
-		}
-		req.ID = id
-	}
-	answer, err := s.relay.Do(ctx, relay.Send{By: s.by(from), To: req.To, Message: message.Envelope{ID: req.ID, Type: message.KindMessage, Body: req.Text}})
+// ShowChat describes a chat, on or ended.
+func (s *sidecar) ShowChat(ctx context.Context, _ api.Caller, ref string) (api.ChatDetail, error) {
+	chat, err := s.anyChat(ctx, ref)
 	if err != nil {
-		return api.Sent{}, wire(err)
+		return api.ChatDetail{}, err
 	}
-	sent := api.Sent{Message: answer.Message}
-	if len(answer.Receipts) == 0 {
-		return sent, nil // decided otherwise: nothing is delivered
+	detail := api.ChatDetail{Chat: chat, Sessions: []message.Session{}, Waiting: []api.Waiting{}}
+	if detail.Stats, err = s.stats(ctx, chat); err != nil {
+		return detail, err
 	}
-	sent.Receipt = answer.Receipts[0]
-	sent.Delivery = sent.Receipt.Delivery
-	if sent.Receipt.State.Final() {
-		return sent, nil
-	}
-	return s.await(ctx, sent, req)
-}
-
-// await follows the receipts of a delivery until req's wait is over.
-func (s *sidecar) await(ctx context.Context, sent api.Sent, req api.SendRequest) (api.Sent, error) {
-	timeout := time.NewTimer(req.Timeout)
-	defer timeout.Stop()
-	for {
-		rung := s.bell.wait()
-		receipts, err := s.journal.Receipts(ctx, sent.Message)
-		if err != nil {
-			return sent, err
-		}
-		for _, r := range receipts {
-			if r.Delivery == sent.Delivery {
-				sent.Receipt = r
+	names := map[message.ID]string{}
+	for _, session := range s.relay.Snapshot().Sessions() {
+		for _, p := range chat.Participants {
+			if p.Session == session.ID {
+				detail.Sessions = append(detail.Sessions, session)
 			}
 		}
-		if reached(sent.Receipt.State, req.Wait) || req.Timeout <= 0 {
-			return sent, nil
-		}
-		select {
-		case <-rung:
-		case <-timeout.C:
-			return sent, nil
-		case <-ctx.Done():
-			return sent, ctx.Err()
-		}
 	}
+	for _, p := range chat.Participants {
+		names[p.Session] = p.Name
+	}
+	waiting, err := s.journal.Waiting(ctx, chat.ID)
+	if err != nil {
+		return detail, err
+	}
+	for _, p := range waiting {
+		detail.Waiting = append(detail.Waiting, api.Waiting{
+			Delivery: p.Delivery.ID, Message: p.Delivery.Message.ID, From: p.Delivery.Message.From.Name, To: names[p.Delivery.Target],
+			State: p.Last.State, Reason: p.Last.Reason, Since: p.Last.At,
+		})
+	}
+	return detail, nil
 }
 
-// reached reports whether no more waiting is wanted, or of use.
-func reached(state message.ReceiptState, wait api.Wait) bool {
-	switch {
-	case state.Final():
-		return true
-	case wait == api.WaitAnswered:
-		return false
-	case wait == api.WaitSubmitted:
-		return state == message.Submitted
-	}
-	return state == message.Submitted || state == message.Held
-}
-
-// Log lists what happened.
-func (s *sidecar) Log(ctx context.Context, _ api.Caller, q api.LogQuery) ([]message.Event, error) {
-	query := journal.Query{Since: q.Since, Limit: q.Limit, Search: q.Search, Newest: true}
-	if q.Chat != "" {
-		id, err := s.chatID(ctx, q.Chat)
-		if err != nil {
-			return nil, err
-		}
-		query.Chat = id
-	}
-	if q.ID != "" {
-		switch m, err := s.journal.Message(ctx, q.ID); {
-		case err == nil:
-			query.Message = m.ID
-		case errors.Is(err, journal.ErrNotFound):
-			id, err := s.chatID(ctx, q.ID)
-			if err != nil {
-				return nil, api.Errorf(api.CodeNotFound, "no message or chat %q", q.ID)
-			}
-			query.Chat = id
-		default:
-			return nil, api.Errorf(api.CodeUsage, "%w", err)
-		}
-	}
-	return s.journal.Events(ctx, query)
-}
-
-// chatID finds a chat, also one that has ended.
-func (s *sidecar) chatID(ctx context.Context, ref string) (message.ID, error) {
+// anyChat finds a chat that goes on, else one that has ended: the latest of that name.
+func (s *sidecar) anyChat(ctx context.Context, ref string) (message.Chat, error) {
 	chat, err := s.relay.Snapshot().FindChat(ref)
-	if err == nil {
-		return chat.ID, nil
+	if err == nil && chat.State != message.ChatOver {
+		return chat, nil
 	}
-	ended, listErr := s.journal.Chats(ctx, true)
-	if listErr != nil {
-		return "", listErr
+	if errors.Is(err, registry.ErrAmbiguous) {
+		return chat, wire(err)
 	}
-	for i := len(ended) - 1; i >= 0; i-- { // the latest of that name
-		if c := ended[i]; string(c.ID) == ref || c.ID.Short() == ref || c.Name != "" && strings.EqualFold(c.Name, ref) {
-			return c.ID, nil
-		}
+	chat, err = s.journal.Chat(ctx, ref)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return chat, api.Errorf(api.CodeNotFound, "no chat %q", ref).WithHint("intercom chat list, or intercom chat list --ended")
+	case errors.Is(err, journal.ErrAmbiguous):
+		return chat, api.Errorf(api.CodeUsage, "%w", err).WithHint("give the whole id")
 	}
-	return "", wire(err)
-}
-
-// Events yields what happens, from the journal itself, in its order.
-func (s *sidecar) Events(ctx context.Context, _ api.Caller, since int64) iter.Seq2[message.Event, error] {
-	return func(yield func(message.Event, error) bool) {
-		if since < 0 {
-			last, err := s.journal.Events(ctx, journal.Query{Limit: 1, Newest: true})
-			if err != nil {
-				yield(message.Event{}, err)
-				return
-			}
-			since = 0
-			if len(last) > 0 {
-				since = last[0].Seq
-			}
-		}
-		for ctx.Err() == nil {
-			rung := s.bell.wait()
-			events, err := s.journal.Events(ctx, journal.Query{Since: since})
-			if err != nil {
-				if ctx.Err() == nil {
-					yield(message.Event{}, err)
-				}
-				return
-			}
-			for _, e := range events {
-				if !yield(e, nil) {
-					return
-				}
-				since = e.Seq
-			}
-			if len(events) > 0 {
-				continue // there may be more than one reading gives
-			}
-			select {
-			case <-rung:
-			case <-ctx.Done():
-			}
-		}
-	}
+	return chat, err
 }
 
 func (s *sidecar) now() time.Time { return time.Now().Truncate(time.Millisecond) }

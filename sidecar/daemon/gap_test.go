@@ -35,8 +35,7 @@ func (g *gaps) plan(pane, moment string, do func()) {
 }
 
 func (g *gaps) option() option {
-	return inGap(func(pane string, enter, checked bool) {
-		moment := map[bool]string{false: "paste", true: "enter"}[enter] + map[bool]string{false: " unchecked", true: ""}[checked]
+	return inGap(func(pane, moment string) {
 		g.mu.Lock()
 		do := g.planned[pane+" "+moment]
 		delete(g.planned, pane+" "+moment)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -224,14 +225,27 @@ func TestS23_TheServerSurvivesTheSidecarsEnd(t *testing.T) {
 }
 
 // child runs the sidecar as a process of its own.
-func (r *rig) child() *exec.Cmd {
+func (r *rig) child() *exec.Cmd { return r.childKilled("") }
+
+// childKilled is child, which ends by SIGKILL when a pane first comes to that moment of a
+// typing.
+func (r *rig) childKilled(moment string) *exec.Cmd {
+	r.t.Helper()
+	cmd, line := r.childBy(nil, moment)
+	require.Equal(r.t, "ready\n", line)
+	return cmd
+}
+
+// childBy starts the sidecar by another program's words, if there are any, and returns the
+// first line that it prints.
+func (r *rig) childBy(words []string, moment string) (*exec.Cmd, string) {
 	r.t.Helper()
 	self, err := os.Executable()
 	require.NoError(r.t, err)
 	cfg := r.cfg
-	cfg.Log, cfg.Ready, cfg.Gap = nil, nil, nil
-	cmd := exec.Command(self)
-	config, err := json.Marshal(childConfig{cfg.Paths, cfg.Tmux, cfg.Transport})
+	words = append(words, self)
+	cmd := exec.Command(words[0], words[1:]...)
+	config, err := json.Marshal(childConfig{cfg.Paths, cfg.Tmux, cfg.Transport, moment})
 	require.NoError(r.t, err)
 	cmd.Env = append(os.Environ(), "INTERCOM_TEST_PROGRAM=sidecar", "INTERCOM_TEST_CONFIG="+string(config), "TMUX=", "TMUX_PANE=")
 	out, err := cmd.StdoutPipe()
@@ -242,14 +256,16 @@ func (r *rig) child() *exec.Cmd {
 		_ = cmd.Wait()
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(r.t, err)
-	require.Equal(r.t, "ready\n", line)
-	return cmd
+	if err != io.EOF { // it ended without a word
+		require.NoError(r.t, err)
+	}
+	return cmd, line
 }
 
 type childConfig struct {
 	Paths           api.Paths
 	Tmux, Transport string
+	Kill            string // the moment
 }
 
 // sidecarMain is the sidecar as a process of its own.
@@ -259,9 +275,16 @@ func sidecarMain() int {
 		fmt.Println(err)
 		return 1
 	}
-	err := daemon.Run(context.Background(), daemon.Config{
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	err := daemon.Run(ctx, daemon.Config{
 		Paths: c.Paths, Tmux: c.Tmux, Transport: c.Transport, Version: "test", Person: "tester",
 		Log: slog.New(slog.DiscardHandler), Ready: func() { fmt.Println("ready") },
+		Gap: func(_, moment string) {
+			if moment == c.Kill {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+		},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -235,8 +235,8 @@ func TestRefusalsAreSpacedOut(t *testing.T) {
 	t.Parallel()
 	var control atomic.Pointer[string]
 	var n atomic.Int64
-	r := newRig(t, inGap(func(_ string, enter, checked bool) {
-		if path := control.Load(); path != nil && checked && !enter {
+	r := newRig(t, inGap(func(_, moment string) {
+		if path := control.Load(); path != nil && moment == "paste" {
 			_ = persona.Control(*path, fmt.Sprintf(":say tick %d", n.Add(1)))
 		}
 	}))

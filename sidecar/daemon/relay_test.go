@@ -540,7 +540,11 @@ func (a *agent) unasked() []string { return a.texts(persona.EventUnasked) }
 func (a *agent) hearsAll(said func() []string, n int) {
 	a.t.Helper()
 	heard := func() (all []string) {
+		var texts []string
 		for _, text := range a.received() {
+			texts = append(texts, parts(text)...)
+		}
+		for _, text := range texts {
 			_, words, _ := strings.Cut(text, "):")
 			for line := range strings.SplitSeq(strings.ReplaceAll(words, " ⏎ ", "\n"), "\n") {
 				if line = strings.TrimSpace(line); line != "" {

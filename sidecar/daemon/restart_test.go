@@ -1,53 +1,119 @@
 package daemon_test
 
 import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// A sidecar that was ended and started again knows its sessions, lists its chats as ended,
-// and types nothing of its own accord; what is sent then arrives.
-func TestRestart_sessionsStayChatsEndNothingIsTyped(t *testing.T) {
+// A pane in which a text got lost stays closed after a restart, and says so, until the text
+// shows itself or a person gives the pane anew.
+func TestRestart_AClosedPaneStaysClosed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	a, b, c := r.adopted("Ada"), r.adopted("Ben"), r.adopted("Cyd")
-	chat := r.chat([]*agent{a, b}, "rate=1000")
-	r.say(chat, "hello")
-	r.waitFor("they talk", func() bool { return len(a.received()) > 2 })
+	a := r.adopted("Ada", silent...)
+	a.do(":deaf")
+	lost := r.send(a, "into the dark", api.WaitSubmitted, patience)
+	require.Equal(t, "uncertain: text was not seen in the composer", told(lost))
+	closed := func() message.Reason {
+		sessions, err := r.client.Sessions(t.Context())
+		require.NoError(t, err)
+		require.Len(t, sessions, 1)
+		return sessions[0].Closed
+	}
+	r.waitFor("it is closed", func() bool { return closed() == message.OursInComposer })
 	require.NoError(t, r.end())
-	heard := len(a.bytes()) + len(b.bytes())
-	c.do(":exit")
-	r.waitFor("Cyd has gone", func() bool { return c.count(persona.EventEnd) > 0 })
+	r.start()
+	assert.Equal(t, message.OursInComposer, closed())
+	next := r.post(a, "and another")
+	r.waitFor("held", func() bool { return r.last(next) == "held: our text stands in the composer" })
+	a.do(":hear") // now it reads what waited in its terminal
+	r.WaitForText(a.pane, "into the dark")
+	r.Run("send-keys", "-t", a.pane, "Enter")
+	a.hears("[tester] (0): into the dark")
+	a.hears("[tester] (0): and another")
+	r.waitFor("it is open", func() bool { return closed() == "" })
+	assert.Len(t, a.received(), 2)
+}
+
+// A tmux server that does not answer for a while is no reason to end, and what was to be
+// typed is typed when it answers again.
+func TestSlowServerIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	log := &logged{}
+	r := newRig(t, func(c *daemon.Config) { c.Log = slog.New(slog.NewTextHandler(log, nil)) })
+	a := r.adopted("Ada", silent...)
+	require.NoError(t, syscall.Kill(r.PID, syscall.SIGSTOP))
+	id := r.post(a, "patience")
+	for _, part := range []string{"msg=look", "list panes"} { // each gave up a command
+		r.waitFor(part, func() bool { return log.has(part) })
+	}
+	require.NoError(t, syscall.Kill(r.PID, syscall.SIGCONT))
+	a.hears("[tester] (0): patience")
+	r.waitFor("submitted", func() bool { return r.last(id) == "submitted" || r.last(id) == "submitted (answered)" })
+	assert.Len(t, a.received(), 1)
+}
+
+// A sidecar whose journal was damaged starts with a new one, says so, and types to nobody
+// whom it does not know any more.
+func TestD3_TheSidecarStartsWithADamagedJournal(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	require.NoError(t, r.end())
+	r.start()
+	a := r.adopted("Ada", silent...)
+	require.Equal(t, message.Submitted, r.send(a, "before", api.WaitSubmitted, patience).State)
+	require.NoError(t, r.end())
+	path := filepath.Join(r.cfg.Paths.State, "journal.db")
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for i := 100; i < len(data); i += 37 { // flipped bits all over it
+		data[i] ^= 0x55
+	}
+	require.NoError(t, os.WriteFile(path, data, 0o600))
 
 	r.start()
-	ended, err := r.client.Chats(t.Context(), true)
+	aside, err := filepath.Glob(path + ".damaged-*")
 	require.NoError(t, err)
-	require.Len(t, ended, 1)
-	assert.Equal(t, "sidecar restarted", ended[0].Why)
-	sessions, err := r.client.Sessions(t.Context())
+	require.NotEmpty(t, aside, "set aside, not deleted")
+	kept, err := os.ReadFile(aside[0])
 	require.NoError(t, err)
-	ids := map[message.ID]string{}
-	for _, s := range sessions {
-		ids[s.ID] = s.Name
-	}
-	assert.Equal(t, "Ada", ids[a.session.ID])
-	assert.Equal(t, "Ben", ids[b.session.ID])
-	r.waitFor("Cyd's session has ended", func() bool {
-		sessions, err := r.client.Sessions(t.Context())
-		return err == nil && len(sessions) == 2
-	})
-	assert.Equal(t, heard, len(a.bytes())+len(b.bytes()), "nothing is typed by itself")
+	assert.Equal(t, data, kept)
+	status, err := r.client.Status(t.Context())
+	require.NoError(t, err)
+	assert.Contains(t, strings.Join(status.Degraded, "\n"), filepath.Base(aside[0]))
+	assert.Empty(t, status.Sessions, "whom nobody remembers nobody types to")
+	a.adopt("line")
+	assert.Equal(t, message.Submitted, r.send(a, "after", api.WaitSubmitted, patience).State)
+}
 
-	receipt := r.send(a, "are you there?", api.WaitAnswered, tmuxtest.Patience)
-	assert.Equal(t, message.Answered, receipt.State)
-	assert.Contains(t, receipt.Words, "Ada-")
+// logged is a log that is kept.
+type logged struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func (l *logged) Write(record []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(record)
+}
+
+func (l *logged) has(part string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.text.String(), part)
 }
 
 // Two sidecars in two environments have two locks: the one that comes second finds the

@@ -51,7 +51,7 @@ func testProgram(mode string) int {
 }
 
 // inGap sets what happens between a look and the typing that rests on it.
-func inGap(do func(pane string, enter, checked bool)) option {
+func inGap(do func(pane, moment string)) option {
 	return func(c *daemon.Config) { c.Gap = do }
 }
 

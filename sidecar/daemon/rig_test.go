@@ -45,10 +45,17 @@ func TestMain(m *testing.M) {
 
 // sendMain sends a message from inside a pane. Its arguments are the sidecar's socket, the
 // target, the text and, if there is a fourth, the id, or "forge": then the request claims
-// all that a message may not say of itself.
+// all that a message may not say of itself. With "stop" for a target the text is a chat.
 func sendMain(args []string) int {
 	if len(args) > 3 && args[3] == "forge" {
 		return forgeMain(args)
+	}
+	if args[1] == "stop" {
+		if _, err := (&api.Client{Socket: args[0]}).StopChat(context.Background(), api.ChatRef{Chat: args[2]}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return 0
 	}
 	req := api.SendRequest{To: args[1], Text: args[2]}
 	if len(args) > 3 {
@@ -99,6 +106,7 @@ type rig struct {
 	cfg    daemon.Config
 	client *api.Client
 	end    func() error // ends the sidecar and tells how it ended
+	wait   func() error // waits until it has ended by itself
 }
 
 // option changes how a rig is set up.
@@ -145,14 +153,11 @@ func (r *rig) start() {
 		cancel()
 		require.NoError(r.t, err, "start the sidecar")
 	}
-	var told error
-	done := false
+	r.wait = sync.OnceValue(func() error { return <-ended })
+	wait := r.wait
 	r.end = func() error {
-		if !done {
-			cancel()
-			told, done = <-ended, true
-		}
-		return told
+		cancel()
+		return wait()
 	}
 	end := r.end
 	r.t.Cleanup(func() { _ = end() })
@@ -279,6 +284,12 @@ func (a *agent) do(format string, args ...any) {
 	before := a.count(persona.EventCommand)
 	require.NoError(a.t, persona.Control(a.control, command))
 	tmuxtest.WaitFor(a.t, a.name+" took "+command, func() bool { return a.count(persona.EventCommand) > before })
+}
+
+// drafts has a text stand in the persona's composer, as soon as it shows one.
+func (a *agent) drafts(text string) {
+	a.t.Helper()
+	a.waitFor(a.name+" drafts", func() bool { return persona.Control(a.control, ":draft "+text) == nil })
 }
 
 // screen is what the pane shows.

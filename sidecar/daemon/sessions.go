@@ -26,25 +26,20 @@ const (
 // Status says how the sidecar is.
 func (s *sidecar) Status(ctx context.Context, _ api.Caller) (api.Status, error) {
 	snap := s.relay.Snapshot()
-	info := s.client.Info()
 	st := api.Status{
-		PID: os.Getpid(), Version: s.cfg.Version, API: api.Version, Server: s.cfg.Paths.Server, Tmux: info.Version, TmuxPID: info.PID,
-		Transport: info.Transport, Trigger: s.client.Trigger(), Started: s.started, Journal: s.journal.Path(), Log: s.cfg.Paths.Log,
-		Sessions: snap.Sessions(), Chats: open(snap),
+		PID: os.Getpid(), Version: s.cfg.Version, API: api.Version, Server: s.cfg.Paths.Server, Started: s.started,
+		Journal: s.journal.Path(), Log: s.cfg.Paths.Log, Stopped: s.relay.Stopped(), Sessions: snap.Sessions(), Chats: open(snap),
+	}
+	if s.client != nil {
+		info := s.client.Info()
+		st.Tmux, st.TmuxPID, st.Transport, st.Why, st.Trigger = info.Version, info.PID, info.Transport, info.Why, s.client.Trigger()
 	}
 	if notice := s.journal.Notice(); notice != "" {
 		st.Degraded = append(st.Degraded, notice)
 	}
-	left, err := s.journal.Restore(ctx)
-	if err != nil {
-		return st, err
-	}
-	for _, p := range left.Pending {
-		if p.Last.State == message.Held && p.Last.Reason != message.AgentGone {
-			st.Held++
-		}
-	}
-	return st, nil
+	var err error
+	st.Held, err = s.journal.Held(ctx)
+	return st, err
 }
 
 // Down ends the sidecar.
@@ -62,6 +57,9 @@ func (s *sidecar) Adopt(ctx context.Context, from api.Caller, req api.AdoptReque
 	if err := s.personOnly(from, "adopt a pane"); err != nil {
 		return message.Session{}, err
 	}
+	if s.client == nil {
+		return message.Session{}, api.Errorf(api.CodeUsage, "no tmux server: this sidecar has no panes").WithHint("name the server's socket: --server SOCKET")
+	}
 	if req.As == "" {
 		return message.Session{}, api.Errorf(api.CodeUsage, "say what kind of program it is").WithHint("--as line, or --as line-paste for one that has bracketed paste on")
 	}
@@ -78,14 +76,14 @@ func (s *sidecar) Adopt(ctx context.Context, from api.Caller, req api.AdoptReque
 	if err != nil {
 		return message.Session{}, refusal(err)
 	}
-	session.ID, session.Name, session.Adopted = message.NewID(), req.Name, s.now()
+	session.ID, session.Name, session.Adopted, session.Server = message.NewID(), req.Name, s.now(), s.server()
 	if session.Name == "" {
 		session.Name = cmp.Or(registry.NameFrom(ownTitle(session.Title)), registry.NameFrom(session.Foreground.Name))
 	}
 	if session, err = s.relay.Adopt(ctx, session); err != nil {
 		return message.Session{}, wire(err)
 	}
-	if err := s.panes.Start(ctx, session); err != nil {
+	if err := s.panes.Start(ctx, session, pane.Past{}); err != nil {
 		if gone := s.relay.Gone(context.WithoutCancel(ctx), session.ID, message.PaneMissing); gone != nil {
 			s.log.Warn("take the adoption back", "pane", session.Pane, "err", gone)
 		}

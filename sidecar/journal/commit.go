@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -30,18 +31,26 @@ type writer struct {
 
 	newest       *sql.Stmt
 	addEvent     *sql.Stmt
+	setStopped   *sql.Stmt
 	setSession   *sql.Stmt
+	park         *sql.Stmt
 	setChat      *sql.Stmt
 	addMessage   *sql.Stmt
+	spoke        *sql.Stmt
+	countTurn    *sql.Stmt
 	addVerdict   *sql.Stmt
 	decide       *sql.Stmt
 	forgetWords  *sql.Stmt
 	addWords     *sql.Stmt
 	setDelivery  *sql.Stmt
-	noteReceipt  *sql.Stmt
+	findDelivery *sql.Stmt
 	findMessage  *sql.Stmt
 	addReceipt   *sql.Stmt
-	lastReceipt  *sql.Stmt
+	noteReceipt  *sql.Stmt
+	tally        *sql.Stmt
+	caused       *sql.Stmt
+	addWait      *sql.Stmt
+	countWait    *sql.Stmt
 	preparations []*sql.Stmt
 }
 
@@ -66,25 +75,38 @@ func newWriter(ctx context.Context, db *sql.DB, steps []string, check bool) (*wr
 	}{
 		{&w.newest, `SELECT coalesce(max(seq), 0) FROM events`},
 		{&w.addEvent, `INSERT INTO events (seq, at, kind, chat, doc) VALUES (?, ?, ?, nullif(?, ''), ?)`},
-		{&w.setSession, `INSERT INTO sessions (id, present, doc) VALUES (?, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET present = excluded.present, doc = excluded.doc WHERE doc <> excluded.doc`},
-		{&w.setChat, `INSERT INTO chats (id, ended, doc) VALUES (?, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET ended = excluded.ended, doc = excluded.doc WHERE doc <> excluded.doc`},
+		{&w.setStopped, `UPDATE latches SET stopped = ?`},
+		{&w.setSession, `INSERT INTO sessions (id, present, doc, changed) VALUES (?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET present = excluded.present, doc = excluded.doc, changed = excluded.changed
+			WHERE doc <> excluded.doc`},
+		{&w.park, `UPDATE deliveries INDEXED BY deliveries_under_way SET parked = 1 WHERE target = ?1 AND open AND NOT parked AND state = 'held'
+			AND (SELECT json_extract(r.doc, '$.reason') FROM receipts r WHERE r.seq = deliveries.last) IN (SELECT value FROM json_each(?2))`},
+		{&w.setChat, `INSERT INTO chats (id, ended, doc, name) VALUES (?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET ended = excluded.ended, doc = excluded.doc, name = excluded.name
+			WHERE doc <> excluded.doc`},
 		{&w.addMessage, `INSERT INTO messages (seq, id, doc, body) VALUES (?, ?, ?, ?)`},
+		{&w.spoke, `UPDATE sessions SET last = ?2, cause = -1 WHERE id = ?1`},
+		{&w.countTurn, `UPDATE chats SET turns = turns + ?2, depth = max(depth, ?3) WHERE id = ?1`},
 		{&w.addVerdict, `INSERT INTO verdicts (message, doc, body) VALUES (?, ?, ?)`},
 		{&w.decide, `UPDATE messages SET decided = 1, said = coalesce(?2, said), passed = passed OR ?3
 			WHERE id = ?1 RETURNING seq, coalesce(said, body), passed`},
 		{&w.forgetWords, `DELETE FROM words WHERE rowid = ?`},
 		{&w.addWords, `INSERT INTO words (rowid, body) VALUES (?, ?)`},
-		{&w.setDelivery, `INSERT INTO deliveries (id, message, chat, doc, envelope, body)
-			SELECT ?1, seq, nullif(?3, ''), ?4, nullif(?5, doc), nullif(?6, body) FROM messages WHERE id = ?2
-			ON CONFLICT (id) DO UPDATE SET chat = excluded.chat, doc = excluded.doc, envelope = excluded.envelope,
-				body = excluded.body WHERE message = excluded.message`},
-		{&w.noteReceipt, `UPDATE deliveries SET open = open AND NOT ?2, typed = typed OR ?3
-			WHERE id = ?1 RETURNING seq, message, coalesce(chat, '')`},
+		{&w.setDelivery, `INSERT INTO deliveries (id, message, chat, target, doc, envelope, body)
+			SELECT ?1, seq, nullif(?3, ''), ?4, ?5, nullif(?6, doc), nullif(?7, body) FROM messages WHERE id = ?2
+			ON CONFLICT (id) DO UPDATE SET chat = excluded.chat, target = excluded.target, doc = excluded.doc,
+				envelope = excluded.envelope, body = excluded.body WHERE message = excluded.message`},
+		{&w.findDelivery, `SELECT d.seq, d.message, coalesce(d.chat, ''), d.target, d.state, coalesce(d.envelope, m.doc)
+			FROM deliveries d JOIN messages m ON m.seq = d.message WHERE d.id = ?`},
 		{&w.findMessage, `SELECT seq FROM messages WHERE id = ?`},
-		{&w.addReceipt, `INSERT INTO receipts (seq, delivery, message, doc, words) VALUES (?, ?, ?, ?, ?)`},
-		{&w.lastReceipt, `UPDATE deliveries SET last = ?2 WHERE seq = ?1`},
+		{&w.addReceipt, `INSERT INTO receipts (seq, delivery, message, doc, words) VALUES (?, nullif(?, 0), ?, ?, ?)`},
+		{&w.noteReceipt, `UPDATE deliveries SET last = ?2, state = ?3, open = open AND NOT ?4, typed = typed OR ?5,
+			parked = ?6 AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = deliveries.target AND s.present) WHERE seq = ?1`},
+		{&w.tally, `INSERT INTO tallies (chat, state, n) VALUES (?, ?, ?) ON CONFLICT (chat, state) DO UPDATE SET n = n + excluded.n`},
+		{&w.caused, `UPDATE sessions SET cause = CASE WHEN ?3 THEN 0 ELSE max(cause, ?2) END WHERE id = ?1`},
+		{&w.addWait, `INSERT INTO waits (chat, slot, ns) SELECT id, waits % ?2, ?3 FROM chats WHERE id = ?1
+			ON CONFLICT (chat, slot) DO UPDATE SET ns = excluded.ns`},
+		{&w.countWait, `UPDATE chats SET waits = waits + 1 WHERE id = ?`},
 	} {
 		statement, err := db.PrepareContext(ctx, p.text)
 		if err != nil {
@@ -135,23 +157,30 @@ func (j *Journal) Commit(ctx context.Context, step message.Step) error {
 	if step.Empty() {
 		return nil
 	}
-	if err := j.take(ctx); err != nil {
+	err := j.writing(ctx, func(ctx context.Context, w *writer) error { return w.commit(ctx, step, time.Now()) })
+	if err != nil {
 		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}
+
+// writing takes the turn for the length of write, which ctx ends the wait for only.
+func (j *Journal) writing(ctx context.Context, write func(context.Context, *writer) error) error {
+	if err := j.take(ctx); err != nil {
+		return err
 	}
 	defer func() { j.turn <- struct{}{} }()
 	ctx = context.WithoutCancel(ctx)
 	if j.suspect != nil {
 		if err := j.mend(ctx); err != nil {
-			return fmt.Errorf("journal: %w", err)
+			return err
 		}
 	}
-	if err := j.writer.commit(ctx, step, time.Now()); err != nil {
-		if doubtful(err) {
-			j.suspect = err
-		}
-		return fmt.Errorf("journal: %w", err)
+	err := write(ctx, j.writer)
+	if doubtful(err) {
+		j.suspect = err
 	}
-	return nil
+	return err
 }
 
 func (w *writer) commit(ctx context.Context, step message.Step, now time.Time) error {
@@ -182,6 +211,11 @@ type stepper struct {
 func (s *stepper) write(step message.Step) error {
 	if err := s.row(s.w.newest).Scan(&s.seq); err != nil {
 		return fmt.Errorf("newest event: %w", err)
+	}
+	if step.Stopped != nil {
+		if _, err := s.exec(s.w.setStopped, *step.Stopped); err != nil {
+			return fmt.Errorf("stopped: %w", err)
+		}
 	}
 	for _, session := range step.Sessions {
 		if err := s.session(session); err != nil {
@@ -245,12 +279,21 @@ func (s *stepper) session(session message.Session) error {
 	if err != nil {
 		return err
 	}
-	changed, err := s.exec(s.w.setSession, string(session.ID), session.Ended == nil, doc)
+	changed, err := s.exec(s.w.setSession, string(session.ID), session.Ended == nil, doc, s.seq+1)
 	if err != nil || changed == 0 {
 		return err
 	}
-	_, err = s.event(kindSession, "", doc)
-	return err
+	if _, err := s.event(kindSession, "", doc); err != nil || session.Ended == nil {
+		return err
+	}
+	reasons, err := encode(goneReasons)
+	if err != nil {
+		return err
+	}
+	if _, err := s.exec(s.w.park, string(session.ID), reasons); err != nil {
+		return fmt.Errorf("what is held for it: %w", err)
+	}
+	return nil
 }
 
 func (s *stepper) chat(chat message.Chat) error {
@@ -258,7 +301,7 @@ func (s *stepper) chat(chat message.Chat) error {
 	if err != nil {
 		return err
 	}
-	changed, err := s.exec(s.w.setChat, string(chat.ID), chat.State == message.ChatOver, doc)
+	changed, err := s.exec(s.w.setChat, string(chat.ID), chat.State == message.ChatOver, doc, chat.Name)
 	if err != nil || changed == 0 {
 		return err
 	}
@@ -281,8 +324,20 @@ func (s *stepper) message(envelope message.Envelope) error {
 	_, err = s.exec(s.w.addMessage, seq, string(envelope.ID), doc, body)
 	if code(err) == codeUnique {
 		return ErrDuplicate
+	} else if err != nil {
+		return err
 	}
-	return err
+	if envelope.From.Session != "" {
+		if _, err := s.exec(s.w.spoke, string(envelope.From.Session), envelope.Depth); err != nil {
+			return fmt.Errorf("its author: %w", err)
+		}
+	}
+	if envelope.Thread != "" {
+		if _, err := s.exec(s.w.countTurn, string(envelope.Thread), envelope.Type == message.KindTurn, envelope.Depth); err != nil {
+			return fmt.Errorf("its chat: %w", err)
+		}
+	}
+	return nil
 }
 
 // verdict writes a verdict down. Only a text that a verdict let out can be found, and what
@@ -338,33 +393,19 @@ func (s *stepper) delivery(delivery message.Delivery) error {
 	if err != nil {
 		return err
 	}
-	changed, err := s.exec(s.w.setDelivery, string(delivery.ID), string(id), string(delivery.Chat), doc, envelope, body)
+	changed, err := s.exec(s.w.setDelivery, string(delivery.ID), string(id), string(delivery.Chat), string(delivery.Target), doc, envelope, body)
 	if err == nil && changed == 0 {
 		err = fmt.Errorf("its message %q: %w", id, ErrNotFound)
 	}
 	return err
 }
 
+// receipt appends a receipt, and keeps what follows from it: of its delivery, of the counts
+// of its chat, and of the session that it is for.
 func (s *stepper) receipt(receipt message.Receipt) error {
-	var (
-		delivery, about sql.NullInt64
-		chat            message.ID
-	)
-	if receipt.Delivery != "" {
-		typed := receipt.State == message.Typed || receipt.State == message.Submitted
-		err := s.row(s.w.noteReceipt, string(receipt.Delivery), receipt.State.Final(), typed).Scan(&delivery, &about, &chat)
-		if errors.Is(err, sql.ErrNoRows) {
-			return ErrNotFound
-		} else if err != nil {
-			return err
-		}
-	} else {
-		err := s.row(s.w.findMessage, string(receipt.Message)).Scan(&about)
-		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("its message %q: %w", receipt.Message, ErrNotFound)
-		} else if err != nil {
-			return err
-		}
+	d, err := s.find(receipt)
+	if err != nil {
+		return err
 	}
 	words := receipt.Words
 	receipt.Words = ""
@@ -372,17 +413,96 @@ func (s *stepper) receipt(receipt message.Receipt) error {
 	if err != nil {
 		return err
 	}
-	seq, err := s.event(kindReceipt, chat, nil)
+	seq, err := s.event(kindReceipt, d.chat, nil)
 	if err != nil {
 		return err
 	}
-	if _, err := s.exec(s.w.addReceipt, seq, delivery, about, doc, words); err != nil {
+	if _, err := s.exec(s.w.addReceipt, seq, d.seq, d.message, doc, words); err != nil || d.seq == 0 {
 		return err
 	}
-	if delivery.Valid {
-		_, err = s.exec(s.w.lastReceipt, delivery, seq)
+	var (
+		closes = receipt.State == message.Submitted || receipt.State.Final()
+		typed  = receipt.State == message.Typed || receipt.State == message.Submitted
+		parks  = receipt.State == message.Held && slices.Contains(goneReasons, receipt.Reason)
+	)
+	if _, err := s.exec(s.w.noteReceipt, d.seq, seq, string(receipt.State), closes, typed, parks); err != nil {
+		return err
 	}
+	if d.state != receipt.State {
+		if err := s.tally(d, receipt.State); err != nil {
+			return fmt.Errorf("counts: %w", err)
+		}
+	}
+	if typed || receipt.State == message.Uncertain {
+		if err := s.caused(d, receipt); err != nil {
+			return fmt.Errorf("what it causes: %w", err)
+		}
+	}
+	return nil
+}
+
+// about is what a receipt is about.
+type about struct {
+	seq, message int64 // seq is 0 if it is about the message only
+	chat, target message.ID
+	state        message.ReceiptState // before it
+	envelope     string
+}
+
+func (s *stepper) find(receipt message.Receipt) (d about, err error) {
+	if receipt.Delivery == "" {
+		err = s.row(s.w.findMessage, string(receipt.Message)).Scan(&d.message)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = fmt.Errorf("its message %q: %w", receipt.Message, ErrNotFound)
+		}
+		return d, err
+	}
+	err = s.row(s.w.findDelivery, string(receipt.Delivery)).Scan(&d.seq, &d.message, &d.chat, &d.target, &d.state, &d.envelope)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	return d, err
+}
+
+// tally counts a delivery in its new state and no longer in the one before.
+func (s *stepper) tally(d about, state message.ReceiptState) error {
+	if d.state != "" {
+		if _, err := s.exec(s.w.tally, string(d.chat), string(d.state), -1); err != nil {
+			return err
+		}
+	}
+	_, err := s.exec(s.w.tally, string(d.chat), string(state), 1)
 	return err
+}
+
+// caused notes that what the target says next may have this delivery for its cause. An
+// agent's words count from the first byte that may have reached the pane; a person's, which
+// begin the depth anew, not before they were taken or may have been. A turn that was taken
+// counts among its chat's latencies.
+func (s *stepper) caused(d about, receipt message.Receipt) error {
+	e, err := decode[message.Envelope](d.envelope)
+	if err != nil {
+		return err
+	}
+	person := e.Origin == message.OriginHuman
+	if !person || receipt.State != message.Typed {
+		if _, err := s.exec(s.w.caused, string(d.target), e.Depth, person); err != nil {
+			return err
+		}
+	}
+	if receipt.State != message.Submitted || e.Type != message.KindTurn || d.chat == "" {
+		return nil
+	}
+	if _, err := s.exec(s.w.addWait, string(d.chat), latencies, max(0, receipt.At.Sub(e.Created))); err != nil {
+		return err
+	}
+	_, err = s.exec(s.w.countWait, string(d.chat))
+	return err
+}
+
+// goneReasons are those of a delivery that is held for an agent that has gone.
+var goneReasons = []message.Reason{
+	message.AgentGone, message.PaneDead, message.PaneReplaced, message.PaneMissing, message.ServerEnded,
 }
 
 // encode is the JSON form of v, by which the vocabulary can gain fields without a new
@@ -401,8 +521,10 @@ func encodeEnvelope(envelope message.Envelope) (doc, body string, err error) {
 
 func decode[T any](doc string) (T, error) {
 	var v T
-	err := json.Unmarshal([]byte(doc), &v)
-	return v, err
+	if err := json.Unmarshal([]byte(doc), &v); err != nil {
+		return v, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return v, nil
 }
 
 func decodeEnvelope(doc, body string) (message.Envelope, error) {

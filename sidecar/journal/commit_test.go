@@ -207,6 +207,7 @@ func TestRestore(t *testing.T) {
 	typed.Typed = true // its last receipt does not say so any more
 	want := Restored{
 		Sessions: []message.Session{there}, Chats: []message.Chat{on, paused}, Undecided: []message.Envelope{undecided},
+		Depths: map[message.ID]Depth{"there": {Last: 1, Cause: 0}}, Taken: map[message.ID]int{"on": 0, "paused": 0},
 		Pending: []Pending{
 			{Delivery: fresh}, {Delivery: typed, Last: receipt(typed, message.Held)}, {Delivery: held, Last: receipt(held, message.Held)},
 		},

@@ -49,8 +49,13 @@ func (j *Journal) Events(ctx context.Context, q Query) ([]message.Event, error) 
 		args = append(args, string(q.Delivery))
 	}
 	match, contains := searchTerms(q.Search)
+	from, seq := "events e", "e.seq"
 	if match != "" {
-		where, args = append(where, "e.seq IN (SELECT rowid FROM words WHERE words MATCH ?)"), append(args, match)
+		// The index goes through its finds in the order that is asked for, and stops when
+		// there are enough: a word may stand in every message.
+		from, seq = "words w CROSS JOIN events e ON e.seq = w.rowid", "w.rowid"
+		where, args = append(where, "w.words MATCH ?"), append(args, match)
+		where[0] = "w.rowid > ?"
 	}
 	for _, part := range contains {
 		where, args = append(where, `m.passed AND coalesce(m.said, m.body) LIKE ? ESCAPE '\'`), append(args, part)
@@ -67,13 +72,13 @@ func (j *Journal) Events(ctx context.Context, q Query) ([]message.Event, error) 
 			SELECT e.seq AS seq, e.at, e.kind, coalesce(e.chat, ''), e.doc,
 				m.doc, m.body,
 				r.doc, r.words, d.doc, coalesce(d.envelope, dm.doc)
-			FROM events e
+			FROM `+from+`
 			LEFT JOIN messages m ON m.seq = e.seq
 			LEFT JOIN receipts r ON r.seq = e.seq
 			LEFT JOIN deliveries d ON d.seq = r.delivery
 			LEFT JOIN messages dm ON dm.seq = d.message
 			WHERE `+strings.Join(where, " AND ")+`
-			ORDER BY e.seq `+order+` LIMIT ?
+			ORDER BY `+seq+` `+order+` LIMIT ?
 		) ORDER BY seq`, append(args, limit)...)
 	if err != nil {
 		return nil, err

@@ -40,6 +40,12 @@ var (
 // readers is how many reads may go on at the same time.
 const readers = 4
 
+// busyTimeout is for how many milliseconds a lock of another program's is waited for.
+const busyTimeout = 5000
+
+// logLimit is how many bytes of the write-ahead log stay on disk when nobody needs them.
+const logLimit = 16 << 20
+
 // Journal is an open journal.
 type Journal struct {
 	path   string
@@ -78,14 +84,14 @@ func open(ctx context.Context, dir string, steps []string) (*Journal, error) {
 		return nil, err
 	}
 	j := &Journal{path: path, turn: make(chan struct{}, 1)}
-	err = j.connect(ctx, steps, unclean(path))
+	err = j.begin(ctx, steps, unclean(path))
 	if damaged(err) {
 		// A disk that fails to read for a moment looks like damage too: only what can be
 		// read from end to end and is found damaged a second time is set aside.
 		if err := readThrough(path); err != nil {
 			return nil, err
 		}
-		err = j.connect(ctx, steps, true)
+		err = j.begin(ctx, steps, true)
 	}
 	if damaged(err) {
 		aside, asideErr := setAside(path, time.Now())
@@ -96,13 +102,28 @@ func open(ctx context.Context, dir string, steps []string) (*Journal, error) {
 		if _, err := prepare(dir); err != nil {
 			return nil, err
 		}
-		err = j.connect(ctx, steps, false)
+		err = j.begin(ctx, steps, false)
 	}
 	if err != nil {
 		return nil, err
 	}
 	j.turn <- struct{}{}
 	return j, nil
+}
+
+// begin connects, and tries whether what a start needs can be read. SQLite looks at how the
+// pages hang together, not at what they say.
+func (j *Journal) begin(ctx context.Context, steps []string, check bool) error {
+	if err := errors.Join(checkHeader(j.path), checkLog(j.path)); err != nil {
+		return err
+	}
+	if err := j.connect(ctx, steps, check); err != nil {
+		return err
+	}
+	if _, err := j.Restore(ctx); err != nil {
+		return errors.Join(err, j.closeReaders(), j.closeWriter())
+	}
+	return nil
 }
 
 // Notice is what a person must know of how the journal was opened, in one sentence: that a
@@ -155,8 +176,12 @@ func (j *Journal) take(ctx context.Context) error {
 // that happened to the log, what comes after that place would be lost with it in a power
 // cut, however often it is synced.
 func (j *Journal) connect(ctx context.Context, steps []string, check bool) error {
-	db, err := openPool(ctx, j.path, 1, url.Values{"mode": {"rw"}, "_txlock": {"immediate"}},
-		"journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON")
+	pragmas := []string{"journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", fmt.Sprintf("journal_size_limit = %d", logLimit)}
+	if info, err := os.Stat(j.path); err == nil && info.Size() == 0 {
+		// The first page, which the next pragma writes, settles whether space can be given back.
+		pragmas = append([]string{givesBack}, pragmas...)
+	}
+	db, err := openPool(ctx, j.path, 1, url.Values{"mode": {"rw"}, "_txlock": {"immediate"}}, pragmas...)
 	if err != nil {
 		return err
 	}
@@ -166,6 +191,9 @@ func (j *Journal) connect(ctx context.Context, steps []string, check bool) error
 	}
 	// Without a fault before, it can wait for room and for another program's long look.
 	if err := w.bringHome(ctx); err != nil && (j.suspect != nil || !errors.Is(err, errBusy) && code(err)&0xff != codeFull) {
+		return errors.Join(err, w.close())
+	}
+	if err := w.makeShrinkable(ctx); err != nil && code(err)&0xff != codeFull && code(err)&0xff != codeBusy {
 		return errors.Join(err, w.close())
 	}
 	if err := j.connectReaders(ctx); err != nil {
@@ -228,7 +256,7 @@ func (j *Journal) mend(ctx context.Context) error {
 // Its mode does not create: a file that was removed under a running sidecar must not come
 // back empty.
 func openPool(ctx context.Context, path string, size int, params url.Values, pragmas ...string) (*sql.DB, error) {
-	params.Set("_busy_timeout", "5000")
+	params.Set("_busy_timeout", fmt.Sprint(busyTimeout))
 	params.Set("_defensive", "1") // ordinary statements cannot corrupt the file
 	params.Set("_dqs", "0")
 	params.Set("_error_rc", "1")

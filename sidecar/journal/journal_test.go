@@ -161,7 +161,7 @@ func TestOpen_migratesForward(t *testing.T) {
 	require.NoError(t, err)
 	_, err = Open(t.Context(), dir)
 	assert.ErrorIs(t, err, ErrNewer)
-	assert.ErrorContains(t, err, "its schema is 3, this program knows 1")
+	assert.ErrorContains(t, err, "its schema is 4, this program knows 2")
 	after, err := os.ReadFile(filepath.Join(dir, fileName))
 	require.NoError(t, err)
 	assert.Equal(t, before, after, "a newer journal was changed")

@@ -13,50 +13,12 @@ import (
 var (
 	// ErrNotFound says that the journal has nothing of that id.
 	ErrNotFound = errors.New("not in the journal")
-	// ErrAmbiguous says that a short id stands for more than one message.
-	ErrAmbiguous = errors.New("ambiguous short id")
+	// ErrAmbiguous says that a short id or a name stands for more than one thing.
+	ErrAmbiguous = errors.New("ambiguous")
 )
 
-// Restored is what a sidecar that starts must know of the time before.
-type Restored struct {
-	Sessions  []message.Session  // that have not ended, in the order of their adoption
-	Chats     []message.Chat     // that have not ended, in the order of their start
-	Undecided []message.Envelope // received, and no verdict was written down
-	Pending   []Pending          // deliveries without a final receipt, in the order of their making
-}
-
-// Pending is a delivery without a final receipt. Its Typed is set if any of its receipts
-// says that bytes may have reached the pane, whatever the last one says.
-type Pending struct {
-	Delivery message.Delivery
-	Last     message.Receipt // zero if there is none yet
-}
-
-// Restore reads what was under way when the journal was last written, all of one moment.
-func (j *Journal) Restore(ctx context.Context) (Restored, error) {
-	var r Restored
-	err := j.reading(ctx, func(tx *sql.Tx) (err error) {
-		if r.Sessions, err = collect(ctx, tx, scanDoc[message.Session], `SELECT doc FROM sessions WHERE present ORDER BY seq`); err != nil {
-			return err
-		}
-		if r.Chats, err = collect(ctx, tx, scanDoc[message.Chat], `SELECT doc FROM chats WHERE ended = 0 ORDER BY seq`); err != nil {
-			return err
-		}
-		if r.Undecided, err = collect(ctx, tx, scanEnvelope, `SELECT doc, body FROM messages WHERE NOT decided ORDER BY seq`); err != nil {
-			return err
-		}
-		r.Pending, err = collect(ctx, tx, scanPending, `SELECT `+deliveryColumns+`, d.typed, r.doc, r.words
-			FROM deliveries d JOIN messages m ON m.seq = d.message LEFT JOIN receipts r ON r.seq = d.last
-			WHERE d.open ORDER BY d.seq`)
-		return err
-	})
-	if err != nil {
-		return Restored{}, fmt.Errorf("journal: restore: %w", err)
-	}
-	return r, nil
-}
-
-// Seen reports whether a message with this id was ever received.
+// Seen reports whether a message with this id was received, ever or, where the journal is
+// pruned, in the last MinAge at least.
 func (j *Journal) Seen(ctx context.Context, id message.ID) (bool, error) {
 	var seen bool
 	err := j.reading(ctx, func(tx *sql.Tx) error {
@@ -155,6 +117,20 @@ func (j *Journal) Verdicts(ctx context.Context, id message.ID) ([]message.Verdic
 func (j *Journal) Deliveries(ctx context.Context, id message.ID) ([]message.Delivery, error) {
 	return list(ctx, j, fmt.Sprintf("deliveries of message %q", id), scanDelivery, `SELECT `+deliveryColumns+`
 		FROM deliveries d JOIN messages m ON m.seq = d.message WHERE m.id = ? ORDER BY d.seq`, string(id))
+}
+
+// Delivery finds a delivery by its id. Its Typed is set if any of its receipts says that
+// bytes may have reached the pane. The error is ErrNotFound.
+func (j *Journal) Delivery(ctx context.Context, id message.ID) (message.Delivery, error) {
+	found, err := list(ctx, j, fmt.Sprintf("delivery %q", id), scanPending,
+		`SELECT `+pendingColumns+` FROM deliveries d `+pendingJoins+` WHERE d.id = ?`, string(id))
+	switch {
+	case err != nil:
+		return message.Delivery{}, err
+	case len(found) == 0:
+		return message.Delivery{}, fmt.Errorf("delivery %q: %w", id, ErrNotFound)
+	}
+	return found[0].Delivery, nil
 }
 
 // Receipts are the receipts of all deliveries of a message, in their order.
@@ -288,25 +264,4 @@ func scanReceipt(row scanner) (message.Receipt, error) {
 		return message.Receipt{}, err
 	}
 	return decodeReceipt(doc, words)
-}
-
-func scanPending(row scanner) (Pending, error) {
-	var (
-		r          deliveryRow
-		typed      bool
-		doc, words sql.NullString
-	)
-	if err := row.Scan(append(r.into(), &typed, &doc, &words)...); err != nil {
-		return Pending{}, err
-	}
-	delivery, err := r.decode()
-	if err != nil {
-		return Pending{}, err
-	}
-	delivery.Typed = delivery.Typed || typed
-	pending := Pending{Delivery: delivery}
-	if doc.Valid {
-		pending.Last, err = decodeReceipt(doc.String, words.String)
-	}
-	return pending, err
 }

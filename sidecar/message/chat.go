@@ -21,6 +21,8 @@ type Chat struct {
 	Why          string        `json:"why,omitempty"` // of paused and ended
 	Participants []Participant `json:"participants"`
 	Limits       Limits        `json:"limits"`
+	Turns        int           `json:"turns,omitempty"` // the chat ends by itself after so many; 0 is no end
+	Again        ID            `json:"again,omitempty"` // the ended chat that this one takes up
 	Started      time.Time     `json:"started"`
 	Ended        *time.Time    `json:"ended,omitempty"`
 }
@@ -43,6 +45,10 @@ type Limits struct {
 	Bytes     int    `json:"bytes,omitempty"`      // bytes an hour to one pane; 4 MiB
 	LineBreak string `json:"line_break,omitempty"` // for readers of lines; " ⏎ "
 	Header    string `json:"header,omitempty"`     // "attribution" (default) or "both"
+
+	// Both are times during which the computer was awake.
+	Expire time.Duration `json:"expire_ns,omitempty"` // what waited so long for a safe moment expires; 1 h
+	Away   time.Duration `json:"away_ns,omitempty"`   // nobody at any terminal for so long pauses the chat; 0 is off
 }
 
 // Stats counts what passed through a chat since it started.

@@ -100,6 +100,7 @@ const (
 	PaneDead        Reason = "pane is dead"              // as agent gone
 	PaneReplaced    Reason = "pane runs another process" // as agent gone
 	PaneMissing     Reason = "pane is gone"              // as agent gone
+	ServerEnded     Reason = "tmux server ended"         // as agent gone
 	NotInFront      Reason = "another program is in front"
 	PasswordPrompt  Reason = "terminal does not echo (a password prompt?)"
 	AlternateScreen Reason = "a full-screen program is shown"

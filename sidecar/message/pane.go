@@ -40,6 +40,9 @@ type Session struct {
 	Foreground Process    `json:"foreground"`             // leader of the terminal's foreground group when adopted: the agent
 	State      PaneState  `json:"state,omitempty"`
 	StateWhy   string     `json:"state_why,omitempty"`
+	Server     Process    `json:"server"`           // the tmux server: a pane's id means nothing to another
+	Closed     Reason     `json:"closed,omitempty"` // why nothing more is typed here until a person says otherwise
+	Lost       ID         `json:"lost,omitempty"`   // with Closed: the delivery whose text was typed and never seen
 	Adopted    time.Time  `json:"adopted"`
 	Ended      *time.Time `json:"ended,omitempty"`
 	EndReason  string     `json:"end_reason,omitempty"`

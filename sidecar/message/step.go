@@ -50,9 +50,10 @@ type Step struct {
 	Deliveries []Delivery // made; together with their verdict
 	Receipts   []Receipt  // appended
 	Notices    []string   // what a person was told
+	Stopped    *bool      // everything was stopped, or may go on; nil: as it was
 }
 
 // Empty reports whether there is nothing to write.
 func (s Step) Empty() bool {
-	return len(s.Sessions)+len(s.Chats)+len(s.Received)+len(s.Verdicts)+len(s.Deliveries)+len(s.Receipts)+len(s.Notices) == 0
+	return len(s.Sessions)+len(s.Chats)+len(s.Received)+len(s.Verdicts)+len(s.Deliveries)+len(s.Receipts)+len(s.Notices) == 0 && s.Stopped == nil
 }

@@ -23,19 +23,41 @@ const (
 	entered              // Enter was typed; it has to leave the composer
 )
 
-// attempt is the delivery that is under way.
+// attempt is what is under way: one delivery, or several in one paste.
 type attempt struct {
+	parts    []part // in the order in which they stand in the text
+	text     string // of all of them
+	stage    stage
+	since    time.Time      // when the stage's deadline began to run
+	rendered bool           // our text, and only it, was seen in the composer
+	parked   bool           // leave for Enter was refused until the relay hands it out again
+	why      message.Reason // last reported reason of a hold
+	polls    int
+	cleared  time.Time // when the composer was first seen without our text after Enter
+	again    backoff   // of Enter, after tmux refused it
+	marked   string    // what the mark of an earlier life said, if it came from there
+}
+
+// part is one delivery with its text, which the attempt's text holds whole.
+type part struct {
 	d         message.Delivery
 	text      string
-	sanitised int
-	stage     stage
-	since     time.Time      // when the stage's deadline began to run
-	rendered  bool           // our text, and only it, was seen in the composer
-	parked    bool           // leave for Enter was refused until the relay hands it out again
-	why       message.Reason // last reported reason of a hold
-	polls     int
-	cleared   time.Time // when the composer was first seen without our text after Enter
-	again     backoff   // of Enter, after tmux refused it
+	sanitised int // characters that the sanitiser removed or changed
+}
+
+// most is how many deliveries go into one paste: their ids have to fit into its mark.
+const most = 64
+
+// between parts the deliveries of one paste.
+const between = "\n\n"
+
+// join is the text of several deliveries.
+func join(parts []part) string {
+	texts := make([]string, len(parts))
+	for i, one := range parts {
+		texts[i] = one.text
+	}
+	return strings.Join(texts, between)
 }
 
 // backoff spaces out what tmux refuses again and again, so that a screen that never holds
@@ -73,7 +95,7 @@ func (a *attempt) enter(s stage) { a.stage, a.since, a.polls, a.why = s, time.No
 // accept takes a delivery into the queue, or, if it is the one that is under way and was
 // parked, lets that go on.
 func (p *Pane) accept(d message.Delivery) {
-	if p.under != nil && p.under.d.ID == d.ID {
+	if p.under != nil && slices.ContainsFunc(p.under.parts, func(one part) bool { return one.d.ID == d.ID }) {
 		p.under.parked = false
 		return
 	}
@@ -82,74 +104,126 @@ func (p *Pane) accept(d message.Delivery) {
 	}
 }
 
-// forget drops deliveries that were taken back before anything of them was typed.
+// forget drops deliveries that were taken back before anything of them was typed. What an
+// earlier life may have typed is looked at all the same: leave for Enter is refused then.
 func (p *Pane) forget(ids []message.ID) {
-	p.queue = slices.DeleteFunc(p.queue, func(d message.Delivery) bool { return slices.Contains(ids, d.ID) })
+	p.queue = slices.DeleteFunc(p.queue, func(d message.Delivery) bool { return !d.Typed && slices.Contains(ids, d.ID) })
 	for _, id := range ids {
 		delete(p.why, id)
 	}
 }
 
-// begin types the first delivery of the queue if the composer is proven live and empty.
+// begin types what waits if the composer is proven live and empty.
 func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
-	d := p.queue[0]
-	if d.Typed { // typed before, by an attempt that is no longer known: never again
-		p.pop()
-		p.report(ctx, d, message.Uncertain, message.NotSeen, 0, "")
+	if p.resume(ctx, s) {
 		return
 	}
-	text, changed, ok := compose(d, p.prof)
-	if !ok {
-		p.pop()
-		p.report(ctx, d, message.Failed, message.NothingToType, changed, "")
+	parts := p.gather(ctx, s)
+	if len(parts) == 0 {
 		return
 	}
-	if why := tooLong(len(text)+1, s, p.prof); why != "" {
-		p.pop()
-		p.report(ctx, d, message.Failed, why, changed, "")
-		return
-	}
+	first := parts[0].d
 	switch why, _ := mayType(s, p.session, p.prof); {
 	case why == message.Synchronised:
-		p.pop()
-		p.report(ctx, d, message.Failed, why, changed, "")
+		for _, one := range parts {
+			p.pop(one.d.ID)
+			p.report(ctx, one, message.Failed, why, "")
+		}
 		return
 	case why != "":
-		p.hold(ctx, d, why)
+		p.hold(ctx, first, why)
 		return
 	case p.lost != "" && gate("lost"):
-		p.hold(ctx, d, message.OursInComposer)
+		p.hold(ctx, first, message.OursInComposer)
 		return
 	case !settled || p.again.waits(time.Now()):
 		return // its words come first; a look follows when it has been quiet
 	case p.half.begun && gate("half"):
-		p.hold(ctx, d, message.NotEmpty)
+		p.hold(ctx, first, message.NotEmpty)
+		return
+	case p.ending():
 		return
 	}
 	defer p.reach()()
-	if err := p.report(ctx, d, message.Typed, "", changed, "composer live and empty"); err != nil && gate("leave") {
-		p.pop() // the relay has it, and hands it out again if it is to be typed
+	granted := parts[:0]
+	for _, one := range parts {
+		if err := p.report(ctx, one, message.Typed, "", "composer live and empty"); err != nil && gate("leave") {
+			p.pop(one.d.ID) // the relay has it, and hands it out again if it is to be typed
+			continue
+		}
+		p.typed(one.d.ID, true) // should this goroutine break down before the end of this
+		granted = append(granted, one)
+	}
+	if len(granted) == 0 {
 		return
 	}
+	text := join(granted)
 	p.tracker.Expect(text)
-	out, err := p.strike(ctx, s, tmux.Typing{Text: []byte(text), Bracketed: p.prof.Reads == profile.Bracketed}, false)
+	out, err := p.strike(ctx, s, tmux.Typing{
+		Text: []byte(text), Bracketed: p.prof.Reads == profile.Bracketed, Mark: markOf(pasted, granted),
+	}, false)
 	switch out {
 	case tmux.Refused:
 		p.tracker.Unexpect(text)
-		delete(p.why, d.ID)
-		p.hold(ctx, d, message.TmuxRefused)
-		delete(p.why, d.ID)
+		for _, one := range granted {
+			p.typed(one.d.ID, false)
+			delete(p.why, one.d.ID)
+			p.hold(ctx, one.d, message.TmuxRefused)
+			delete(p.why, one.d.ID)
+		}
 		now := time.Now()
 		p.again.refused(now, p.prof.Quiet)
 		p.noticed(now)
 		return
 	case tmux.Unknown:
-		p.log.Warn("type", "pane", p.session.Pane, "msg", d.Message.ID, "err", err)
+		p.log.Warn("type", "pane", p.session.Pane, "msg", granted[0].d.Message.ID, "err", err)
 	}
 	p.again = backoff{}
-	p.pop()
-	p.under = &attempt{d: d, text: text, sanitised: changed}
+	for _, one := range granted {
+		p.pop(one.d.ID)
+	}
+	p.under = &attempt{parts: granted, text: text}
 	p.under.enter(pasted)
+}
+
+// typed notes in the queue that a delivery may have been typed, or that it was not.
+func (p *Pane) typed(id message.ID, may bool) {
+	for i := range p.queue {
+		if p.queue[i].ID == id {
+			p.queue[i].Typed = may
+		}
+	}
+}
+
+// gather is what goes into the next paste: the first delivery that waits, and, where the
+// program takes a paste as one entry, all behind it as far as they fit. What can never be
+// typed here ends at once.
+func (p *Pane) gather(ctx context.Context, s sight) (parts []part) {
+	size := 0
+	for _, d := range slices.Clone(p.queue) {
+		if d.Typed || len(parts) == most {
+			break
+		}
+		text, changed, ok := compose(d, p.prof)
+		one := part{d, text, changed}
+		why := tooLong(len(text)+1, s, p.prof)
+		if !ok {
+			why = message.NothingToType
+		}
+		if why != "" {
+			p.pop(d.ID)
+			p.report(ctx, one, message.Failed, why, "")
+			continue
+		}
+		if size += len(text) + len(between); len(parts) > 0 && tooLong(size, s, p.prof) != "" {
+			break
+		}
+		parts = append(parts, one)
+		if p.prof.Reads != profile.Bracketed {
+			break
+		}
+	}
+	return parts
 }
 
 // reach takes the pane's hands, from before leave is asked for until the typing is over;
@@ -163,17 +237,26 @@ func (p *Pane) reach() func() {
 // tmux compares only what it knows itself, so the processes and the terminal's modes are
 // looked at once more just before.
 func (p *Pane) strike(ctx context.Context, s sight, t tmux.Typing, enter bool) (tmux.Outcome, error) {
-	if p.gap != nil {
-		p.gap(p.session.Pane, enter, false)
+	before, after := "paste", "pasted"
+	if enter {
+		before, after = "enter", "entered"
 	}
+	p.moment(before + " unchecked")
 	if why, _ := bar(p.sightOf(s.look), p.session, p.prof); why != "" && gate("again") {
 		return tmux.Refused, nil // the next look tells why
 	}
-	if p.gap != nil {
-		p.gap(p.session.Pane, enter, true)
-	}
+	p.moment(before)
 	t.Pane, t.Facts = p.session.Pane, s.look.Facts
-	return p.client.Type(ctx, t)
+	out, err := p.client.Type(ctx, t)
+	p.moment(after)
+	return out, err
+}
+
+// moment lets a test do something here.
+func (p *Pane) moment(at string) {
+	if p.gap != nil {
+		p.gap(p.session.Pane, at)
+	}
 }
 
 // advance does what the newest look allows for the delivery that is under way.
@@ -258,28 +341,32 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 		p.stand(ctx, why)
 		return
 	}
-	if a.parked || a.again.waits(time.Now()) {
+	if a.parked || a.again.waits(time.Now()) || p.ending() {
 		return
 	}
 	defer p.reach()()
-	err := p.report(ctx, a.d, message.Typed, "", a.sanitised, "rendered: the composer shows our text and only it")
-	switch {
-	case !gate("leave"):
-	case errors.Is(err, message.ErrPaused):
-		a.parked = true
-		return
-	case err != nil:
-		p.finish(ctx, message.Uncertain, message.ChatEnded, "")
-		return
+	for _, one := range a.parts { // they share the line: all of them have leave, or none is entered
+		err := p.report(ctx, one, message.Typed, "", "rendered: the composer shows our text and only it")
+		switch {
+		case !gate("leave"):
+		case errors.Is(err, message.ErrPaused):
+			a.parked = true
+			return
+		case err != nil && p.ending():
+			return // the next life goes on here
+		case err != nil:
+			p.finish(ctx, message.Uncertain, message.ChatEnded, "")
+			return
+		}
 	}
-	out, err := p.strike(ctx, s, tmux.Typing{Text: []byte("\n"), Tail: p.tail(s.look)}, true)
+	out, err := p.strike(ctx, s, tmux.Typing{Text: []byte("\n"), Tail: p.tail(s.look), Mark: markOf(entered, a.parts)}, true)
 	switch out {
 	case tmux.Refused:
 		a.again.refused(time.Now(), firstPoll)
-		p.log.Debug("Enter refused", "pane", p.session.Pane, "msg", a.d.Message.ID, "err", err)
+		p.log.Debug("Enter refused", "pane", p.session.Pane, "msg", a.parts[0].d.Message.ID, "err", err)
 		return // the next look decides anew
 	case tmux.Unknown:
-		p.log.Warn("press Enter", "pane", p.session.Pane, "msg", a.d.Message.ID, "err", err)
+		p.log.Warn("press Enter", "pane", p.session.Pane, "msg", a.parts[0].d.Message.ID, "err", err)
 	}
 	a.enter(entered)
 }
@@ -314,7 +401,9 @@ func (p *Pane) stand(ctx context.Context, why message.Reason) {
 		return
 	}
 	a.why = why
-	p.report(ctx, a.d, message.Held, why, a.sanitised, "our text stands in the composer")
+	for _, one := range a.parts {
+		p.report(ctx, one, message.Held, why, "our text stands in the composer")
+	}
 }
 
 // finish ends the attempt with what is known of it. Text that was seen keeps others away
@@ -325,13 +414,21 @@ func (p *Pane) finish(ctx context.Context, state message.ReceiptState, why messa
 	p.under = nil
 	switch state {
 	case message.Submitted:
-		p.answers = append(p.answers, a.d.ID)
+		for _, one := range a.parts {
+			p.answers = append(p.answers, one.d.ID)
+		}
+		if a.marked != "" {
+			evidence = a.marked + "; " + evidence
+		}
 	case message.Uncertain:
 		if !a.rendered {
-			p.lost = a.text
+			p.lost, p.lostID = a.text, a.parts[0].d.ID
+			p.tellClosed(ctx) // before the receipt: a crash in between must not open the pane
 		}
 	}
-	p.report(ctx, a.d, state, why, a.sanitised, evidence)
+	for _, one := range a.parts {
+		p.report(ctx, one, state, why, evidence)
+	}
 }
 
 // reasonEvery is how often the reason of a hold may change for those who read receipts: a
@@ -345,22 +442,23 @@ func (p *Pane) hold(ctx context.Context, d message.Delivery, why message.Reason)
 		return
 	}
 	p.why[d.ID], p.toldWhy = why, now
-	if err := p.report(ctx, d, message.Held, why, 0, ""); err != nil {
+	if err := p.report(ctx, part{d: d}, message.Held, why, ""); err != nil {
 		p.forget([]message.ID{d.ID})
 	}
 }
 
-// pop takes the first delivery off the queue.
-func (p *Pane) pop() {
-	delete(p.why, p.queue[0].ID)
-	p.queue = slices.Delete(p.queue, 0, 1)
+// pop takes a delivery off the queue.
+func (p *Pane) pop(id message.ID) {
+	delete(p.why, id)
+	p.queue = slices.DeleteFunc(p.queue, func(d message.Delivery) bool { return d.ID == id })
 }
 
 // report tells the relay a step of a delivery and waits until it is written down.
-func (p *Pane) report(ctx context.Context, d message.Delivery, state message.ReceiptState, why message.Reason, changed int, evidence string) error {
+func (p *Pane) report(ctx context.Context, one part, state message.ReceiptState, why message.Reason, evidence string) error {
+	d := one.d
 	now := time.Now()
 	r := message.Receipt{
-		Delivery: d.ID, Message: d.Message.ID, Target: d.Target, State: state, Reason: why, Sanitised: changed, At: now,
+		Delivery: d.ID, Message: d.Message.ID, Target: d.Target, State: state, Reason: why, Sanitised: one.sanitised, At: now,
 	}
 	if evidence != "" {
 		r.Evidence = []message.Evidence{{Source: "screen", Says: evidence, Weight: "exact", At: now}}

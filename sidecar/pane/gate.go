@@ -134,6 +134,7 @@ func stateOf(s sight, session message.Session, prof profile.Profile) (message.Pa
 // still holds the line and would put ours behind it.
 type half struct {
 	begun   bool
+	hidden  bool   // and the screen shows nothing of it
 	row     int    // of the cursor, counted from the top of the history
 	history int    // rows of history by then: where it shrinks, rows cannot be counted any more
 	shown   string // what stood in that row
@@ -148,9 +149,11 @@ func (h *half) see(s sight) {
 	case !s.frontOK || !s.front.Canonical:
 		*h = half{} // the program itself holds what was typed, and shows it
 	case s.reading.State == message.Draft:
-		*h = half{true, row, f.HistorySize, shownIn(s.look, f.CursorY)}
+		*h = half{begun: true, row: row, history: f.HistorySize, shown: shownIn(s.look, f.CursorY)}
 	case s.reading.State == message.Idle && row <= h.row && f.HistorySize >= h.history:
 		*h = half{}
+	case s.reading.State == message.Idle:
+		h.hidden = h.begun
 	}
 }
 

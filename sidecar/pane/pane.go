@@ -1,10 +1,11 @@
 // Package pane owns the panes that a person adopted: it reads what their programs say and
 // types what is delivered to them, one delivery at a time.
 //
-// Each adopted pane has one goroutine (Pane.run) that owns its tracker of new text, its
+// Each adopted pane has one goroutine (Pane.Serve) that owns its tracker of new text, its
 // queue of deliveries and the delivery that is under way; nothing else touches them. It
 // talks to tmux and to the relay by calls that block, since it has nothing else to do
-// meanwhile; a frozen pane therefore holds up nobody but itself. One more goroutine
+// meanwhile; a frozen pane therefore holds up nobody but itself. It is supervised: a panic
+// in it is logged, and it begins anew like a sidecar that was started again. One more goroutine
 // (Panes.Run) owns the set of panes, hands triggers on to them, and reads the list of
 // panes once a second, which is the truth about who exists.
 //
@@ -31,6 +32,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/thejerf/suture/v4"
+
 	"github.com/tmux-intercom/tmux-intercom/sidecar/delta"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
@@ -49,6 +52,9 @@ type Relay interface {
 	Spoke(ctx context.Context, t message.Turn) error
 	// StateChanged tells what the pane's program is doing.
 	StateChanged(ctx context.Context, session message.ID, state message.PaneState, why string) error
+	// Closed tells why nothing more is typed into the pane, or, with no reason, that it may
+	// be again; lost is the delivery whose text was typed and never seen, if it is that.
+	Closed(ctx context.Context, session message.ID, why message.Reason, lost message.ID) error
 	// Gone tells that the session has ended.
 	Gone(ctx context.Context, session message.ID, why message.Reason) error
 }
@@ -56,8 +62,6 @@ type Relay interface {
 const (
 	coalesce   = 200 * time.Millisecond // between looks while a program keeps writing
 	deepPause  = time.Second            // the same, after a look for which 2,000 lines were not enough
-	dullAfter  = 5                      // looks in a row that found the program at work, until they are spaced out …
-	dullPause  = 480 * time.Millisecond // … up to this: a spinner is worth no more
 	heldPoll   = 250 * time.Millisecond // between looks while something waits for its moment
 	openPoll   = 2 * time.Second        // between looks at an open turn, for what no trigger told
 	restPoll   = time.Minute            // the same, at a program that rests at its prompt
@@ -76,20 +80,26 @@ type Pane struct {
 	relay   Relay
 	log     *slog.Logger
 
-	mail  chan letter   // from Panes; never closed
-	edge  chan struct{} // capacity 1: something was written, or may have been
-	hands chan struct{} // holds one value while the pane is typing, or about to; see reach
-	looks atomic.Int64  // for statistics, read by anybody
-	gap   func(pane string, enter, checked bool)
+	mail   chan letter   // from Panes; never closed
+	edge   chan struct{} // capacity 1: something was written, or may have been
+	hands  chan struct{} // holds one value while the pane is typing, or about to; see reach
+	looks  atomic.Int64  // for statistics, read by anybody
+	dozing atomic.Bool   // see doze; read by Panes
+	gap    func(pane, moment string)
 
-	// All below belongs to run.
+	life context.Context // of the run under way: once it is done, nothing new is begun
+
+	// All below belongs to Serve.
+	served    bool
 	tracker   *delta.Tracker
 	queue     []message.Delivery
 	why       map[message.ID]message.Reason // reason last reported for each that is held
 	toldWhy   time.Time                     // when the last of those was reported
 	again     backoff                       // of pastes, after tmux refused one
 	under     *attempt
-	lost      string // text of ours that was typed and never seen: it may still come
+	lost      string     // text of ours that was typed and never seen: it may still come
+	lostID    message.ID // of its delivery
+	awaited   string     // text of an earlier life that the tracker expects already
 	half      half
 	answers   []message.ID // submitted since the last turn
 	state     message.PaneState
@@ -100,6 +110,7 @@ type Pane struct {
 	looked    time.Time // when the last look began
 	shown     tmux.Look // facts and rows of it
 	deep      bool      // it had to go far back
+	moved     bool      // it showed more than a spinner's work since the one before
 	dull      int       // looks in a row that found the program at work
 	stale     bool      // a baseline was asked for while the program's own screen could not be seen
 	ended     bool
@@ -109,22 +120,29 @@ type Pane struct {
 type letter struct {
 	deliver *message.Delivery
 	cancel  []message.ID
-	rebase  chan error // a fresh baseline; answered when it stands
-	listed  *tmux.Pane // what the list of panes says of this pane
-	missing bool       // the list of panes no longer has it
-	forget  bool       // the session has ended for the relay
+	rebase  chan error  // a fresh baseline; answered when it stands
+	listed  *tmux.Facts // what the list of panes says of this pane
+	missing bool        // the list of panes no longer has it
+	forget  bool        // the session has ended for the relay
 }
 
-// run is the pane's goroutine. It returns when ctx is done, when the session has ended,
-// or when it was released.
-func (p *Pane) run(ctx context.Context) {
+// Serve is the pane's goroutine. It returns when ctx is done, or with
+// suture.ErrDoNotRestart when the session has ended or was released. What is under way when
+// ctx is done is brought to its end: a keystroke is not cut in half. After a panic it is
+// called again.
+func (p *Pane) Serve(ctx context.Context) error {
+	p.life = ctx
+	ctx = context.WithoutCancel(ctx)
+	if p.served {
+		p.revive(ctx)
+	}
+	p.served = true
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	for !p.ended && ctx.Err() == nil {
+	for !p.ended && !p.ending() {
 		timer.Reset(p.wait(time.Now()))
 		select {
-		case <-ctx.Done():
-			return
+		case <-p.life.Done():
 		case l := <-p.mail:
 			p.read(ctx, l)
 		case <-p.edge:
@@ -136,6 +154,34 @@ func (p *Pane) run(ctx context.Context) {
 			p.turnTo(ctx)
 		}
 	}
+	if p.ended {
+		return suture.ErrDoNotRestart
+	}
+	return p.life.Err()
+}
+
+// ending reports whether nothing new may be begun any more.
+func (p *Pane) ending() bool { return p.life != nil && p.life.Err() != nil }
+
+// revive begins anew after a panic, as after the end of the sidecar: what may have been
+// typed is looked at first.
+func (p *Pane) revive(ctx context.Context) {
+	if a := p.under; a != nil {
+		var again []message.Delivery
+		for _, one := range a.parts {
+			one.d.Typed = true
+			again = append(again, one.d)
+		}
+		p.queue, p.under = append(again, p.queue...), nil
+	}
+	p.tracker = delta.New(p.prompt, p.prof.Continuations...)
+	p.answers, p.firstEdge, p.nextPoll = nil, time.Time{}, time.Now()
+	look, err := p.rebase(ctx)
+	if err != nil {
+		p.log.Warn("look again", "pane", p.session.Pane, "err", err)
+		return
+	}
+	p.expect(look, p.queue)
 }
 
 // noticed takes down that the program wrote something.
@@ -155,11 +201,6 @@ func (p *Pane) wait(now time.Time) time.Duration {
 			pause = deepPause
 		}
 		due = earlier(p.lastEdge.Add(p.prof.Quiet), p.firstEdge.Add(pause))
-		if n := p.dull - dullAfter; n > 0 {
-			if spaced := p.looked.Add(min(p.prof.Quiet<<min(n, 10), dullPause)); spaced.After(due) {
-				due = spaced
-			}
-		}
 	}
 	if !p.nextPoll.IsZero() {
 		due = earlier(due, p.nextPoll)
@@ -176,7 +217,8 @@ func (p *Pane) read(ctx context.Context, l letter) {
 	case l.cancel != nil:
 		p.forget(l.cancel)
 	case l.rebase != nil:
-		l.rebase <- p.rebase(ctx)
+		_, err := p.rebase(ctx)
+		l.rebase <- err
 	case l.missing:
 		p.gone(ctx, message.PaneMissing)
 	case l.listed != nil:
@@ -190,7 +232,7 @@ func (p *Pane) read(ctx context.Context, l letter) {
 }
 
 // checkListed compares the truth of the pane list with what was adopted.
-func (p *Pane) checkListed(ctx context.Context, listed tmux.Pane) {
+func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 	switch {
 	case !gate("listed"):
 	case listed.Dead:
@@ -201,6 +243,8 @@ func (p *Pane) checkListed(ctx context.Context, listed tmux.Pane) {
 		p.gone(ctx, message.AgentGone)
 	case listed.InMode != (p.state == message.History):
 		p.nextPoll = time.Now() // the state that we told is no longer true
+	case p.dozing.Load() && p.rouses(listed, time.Now()):
+		p.nextPoll = time.Now()
 	}
 }
 
@@ -225,6 +269,9 @@ func (p *Pane) turnTo(ctx context.Context) {
 	case len(p.queue) > 0:
 		p.begin(ctx, s, settled)
 	}
+	if settled && !p.ended {
+		p.tellClosed(ctx)
+	}
 	p.schedule(s)
 	if busy && p.under == nil {
 		p.nextPoll = time.Now().Add(p.prof.Quiet) // what was said meanwhile is not told yet
@@ -239,6 +286,7 @@ func (p *Pane) compare(look tmux.Look, started time.Time) {
 	if !told && !p.looked.IsZero() && (look.Facts != p.shown.Facts || !sameRows(look.Rows, p.shown.Rows)) {
 		p.noticed(started)
 	}
+	p.moved = moved(p.shown.Facts, look.Facts)
 	p.looked, p.shown = started, tmux.Look{Facts: look.Facts, Rows: look.Rows}
 }
 
@@ -338,14 +386,14 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		p.firstEdge = p.lastEdge // one more look when it has been quiet
 	}
 	p.half.see(s)
-	if p.lost != "" && (p.tracker.Pending() == 0 || screen.Holds(screenOf(s.look), p.prompt, p.lost, p.prof)) {
-		p.lost = "" // it was taken after all, or stands there for all to see
+	if p.lost != "" && p.lost != unknownText && (p.tracker.Pending() == 0 || screen.Holds(screenOf(s.look), p.prompt, p.lost, p.prof)) {
+		p.lost, p.lostID = "", "" // it was taken after all, or stands there for all to see
 	}
 	back := s.reading.State == message.Idle || s.reading.State == message.Draft
 	if p.dull++; back || p.under != nil {
 		p.dull = 0
 	}
-	if !back || !quiet || s.look.Facts.Alternate {
+	if p.doze() || !back || !quiet || s.look.Facts.Alternate {
 		return false
 	}
 	if p.under == nil {
@@ -393,12 +441,12 @@ func (p *Pane) schedule(s sight) {
 		case p.half.begun: // a line that is sent has to be seen as it was
 			p.nextPoll = now.Add(slowPoll)
 		case p.state == message.Working: // its next write will tell
-			p.nextPoll = now.Add(openPoll)
+			p.nextPoll = now.Add(p.openPause())
 		case p.state == message.Idle && p.why[p.queue[0].ID] == "":
 			p.nextPoll = now.Add(p.prof.Quiet)
 		}
 	case s.reading.State != message.Idle:
-		p.nextPoll = now.Add(openPoll)
+		p.nextPoll = now.Add(p.openPause())
 	case len(p.answers) > 0:
 		p.nextPoll = now.Add(p.prof.Quiet)
 	default:
@@ -406,17 +454,25 @@ func (p *Pane) schedule(s sight) {
 	}
 }
 
+// openPause is the time between looks at an open turn, for what nobody told.
+func (p *Pane) openPause() time.Duration {
+	if p.dozing.Load() {
+		return dozePoll
+	}
+	return openPoll
+}
+
 // rebase takes what the pane shows now as old: only what comes after it is a turn.
-func (p *Pane) rebase(ctx context.Context) error {
+func (p *Pane) rebase(ctx context.Context) (tmux.Look, error) {
 	look, err := p.client.Look(ctx, p.session.Pane, depthBase)
 	if err != nil {
-		return err
+		return look, err
 	}
 	p.looks.Add(1)
 	if p.stale = look.Facts.Alternate; !p.stale {
 		p.tracker.Baseline(look.Lines, whole(look))
 	}
-	return nil
+	return look, nil
 }
 
 // gone ends the session: the relay decides what becomes of what was waiting.
@@ -427,7 +483,9 @@ func (p *Pane) gone(ctx context.Context, why message.Reason) {
 	p.ended = true
 	if a := p.under; a != nil {
 		p.under = nil
-		p.report(ctx, a.d, message.Uncertain, message.AgentGone, a.sanitised, string(why))
+		for _, one := range a.parts {
+			p.report(ctx, one, message.Uncertain, message.AgentGone, string(why))
+		}
 	}
 	if err := p.relay.Gone(ctx, p.session.ID, why); err != nil {
 		p.log.Warn("tell end", "pane", p.session.Pane, "err", err)

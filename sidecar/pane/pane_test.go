@@ -7,15 +7,18 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // When the next look is due: after the quiet time, at the latest after the coalescing time,
-// less often while nothing but a spinner comes, and never at once again and again.
+// and never at once again and again.
 func TestPane_wait(t *testing.T) {
 	quiet := profile.Line().Quiet
 	for _, c := range []struct {
@@ -28,15 +31,65 @@ func TestPane_wait(t *testing.T) {
 		{"written some time ago", &Pane{firstEdge: noon.Add(-time.Second), lastEdge: noon.Add(-time.Second)}, 0},
 		{"written again and again", &Pane{firstEdge: noon.Add(20*time.Millisecond - coalesce), lastEdge: noon}, 20 * time.Millisecond},
 		{"the same, far back", &Pane{firstEdge: noon.Add(20*time.Millisecond - deepPause), lastEdge: noon, deep: true}, 20 * time.Millisecond},
-		{"a program at work", &Pane{firstEdge: noon, lastEdge: noon, looked: noon, dull: dullAfter}, quiet},
-		{"a spinner", &Pane{firstEdge: noon, lastEdge: noon, looked: noon, dull: dullAfter + 100}, dullPause},
-		{"a spinner, looked at some time ago", &Pane{firstEdge: noon, lastEdge: noon, looked: noon.Add(-dullPause), dull: dullAfter + 100}, quiet},
-		{"a spinner, and a poll is due", &Pane{firstEdge: noon, lastEdge: noon, looked: noon, dull: dullAfter + 100, nextPoll: noon}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.p.prof = profile.Line()
 			assert.Equal(t, c.want, c.p.wait(noon))
 		})
+	}
+}
+
+// What a list of panes must tell of a pane that dozes, so that it is looked at.
+func TestPane_rouses(t *testing.T) {
+	spinner := tmux.Facts{PID: 7, CursorX: 13, CursorY: 5, HistorySize: 40, Width: 80, Height: 24}
+	with := func(change func(*tmux.Facts)) tmux.Facts { f := spinner; change(&f); return f }
+	seen := with(func(f *tmux.Facts) {
+		f.HistoryLimit, f.TTY, f.Title = 2000, "/dev/pts/7", "the list does not tell these"
+	})
+	for _, c := range []struct {
+		name   string
+		listed tmux.Facts
+		pane   func(*Pane)
+		want   bool
+	}{
+		{"the spinner alone", spinner, nil, false},
+		{"a wider spinner", with(func(f *tmux.Facts) { f.CursorX = 14 }), nil, false},
+		{"the cursor behind the prompt", with(func(f *tmux.Facts) { f.CursorX = 4 }), nil, true},
+		{"the same, the prompt is an expression", with(func(f *tmux.Facts) { f.CursorX = 14 }), func(p *Pane) { p.session.PromptIsRE = true }, true},
+		{"a line was printed", with(func(f *tmux.Facts) { f.CursorY = 6 }), nil, true},
+		{"a line was printed at the bottom", with(func(f *tmux.Facts) { f.HistorySize = 41 }), nil, true},
+		{"its history was cleared", with(func(f *tmux.Facts) { f.HistorySize = 0 }), nil, true},
+		{"the cursor shows", with(func(f *tmux.Facts) { f.CursorVisible = true }), nil, true},
+		{"a full-screen program", with(func(f *tmux.Facts) { f.Alternate = true }), nil, true},
+		{"narrower", with(func(f *tmux.Facts) { f.Width = 40 }), nil, true},
+		{"lower", with(func(f *tmux.Facts) { f.Height = 12 }), nil, true},
+		{"it had moved by the last look", spinner, func(p *Pane) { p.moved = true }, true},
+		{"a line was printed amid a flood", with(func(f *tmux.Facts) { f.HistorySize = 41 }), func(p *Pane) { p.deep = true }, false},
+		{"the same, some time after the last look", with(func(f *tmux.Facts) { f.HistorySize = 41 }), func(p *Pane) { p.deep, p.looked = true, noon.Add(-deepPause) }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := &Pane{session: message.Session{Prompt: "ai> "}, shown: tmux.Look{Facts: seen}, looked: noon}
+			var err error
+			p.prompt, err = screen.Literal(p.session.Prompt)
+			require.NoError(t, err)
+			if c.pane != nil {
+				c.pane(p)
+			}
+			assert.Equal(t, c.want, p.rouses(c.listed, noon))
+		})
+	}
+}
+
+// The column behind a prompt is counted in cells.
+func TestPane_mayBeBack(t *testing.T) {
+	for prompt, column := range map[string]int{"> ": 2, "$": 1, "λ ": 2, "你> ": 4} {
+		p := &Pane{session: message.Session{Prompt: prompt}}
+		var err error
+		p.prompt, err = screen.Literal(prompt)
+		require.NoError(t, err)
+		for x := range 10 {
+			assert.Equal(t, x == column, p.mayBeBack(x), "%q, column %d", prompt, x)
+		}
 	}
 }
 

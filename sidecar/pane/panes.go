@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/thejerf/suture/v4"
+
 	"github.com/tmux-intercom/tmux-intercom/sidecar/delta"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
@@ -15,8 +17,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// listEvery is how often the list of panes is read.
-const listEvery = time.Second
+// listEvery is how often the list of panes is read, and glanceEvery how often while a pane
+// dozes.
+const (
+	listEvery   = 2 * glanceEvery
+	glanceEvery = 500 * time.Millisecond
+)
 
 // mailbox is how many letters may wait for one pane. Deliveries beyond it wait in the
 // goroutine that Panes keeps for the pane's overflow; the relay's limits keep it small.
@@ -29,9 +35,10 @@ type Panes struct {
 	Relay  Relay        // required
 	Log    *slog.Logger // required
 
-	// Gap is called when a pane is about to type, between the look and the typing: before
-	// the processes are checked again, and (checked) after that. nil but in tests.
-	Gap func(pane string, enter, checked bool)
+	// Gap is called when a pane is about to type, between the look and the typing: before the
+	// processes are checked again ("paste unchecked", "enter unchecked"), after that ("paste",
+	// "enter"), and when tmux has answered ("pasted", "entered"). nil but in tests.
+	Gap func(pane, moment string)
 
 	once  sync.Once
 	calls chan func(*set) // to Run, which owns the set
@@ -45,6 +52,7 @@ var errClosed = errors.New("the panes are no longer served")
 type set struct {
 	ctx     context.Context
 	running sync.WaitGroup
+	panes   *suture.Supervisor
 	byID    map[message.ID]*entry
 	byPane  map[string]*entry
 	early   map[message.ID][]letter // for sessions that the relay knows and that start in a moment
@@ -66,12 +74,19 @@ func (ps *Panes) init() {
 // returns when ctx is done and every pane's goroutine has ended.
 func (ps *Panes) Run(ctx context.Context) error {
 	ps.init()
-	s := &set{ctx: ctx, byID: map[message.ID]*entry{}, byPane: map[string]*entry{}, early: map[message.ID][]letter{}}
+	s := &set{
+		ctx: ctx, panes: suture.New("panes", suture.Spec{
+			EventHook: ps.hear, FailureThreshold: crashes, FailureDecay: crashDecay.Seconds(), FailureBackoff: crashPause, Timeout: endPatience,
+		}),
+		byID: map[message.ID]*entry{}, byPane: map[string]*entry{}, early: map[message.ID][]letter{},
+	}
+	s.running.Go(func() { _ = s.panes.Serve(ctx) })
 	defer s.running.Wait()
 	defer close(ps.done)
-	tick := time.NewTicker(listEvery)
+	tick := time.NewTicker(glanceEvery)
 	defer tick.Stop()
 	lists := make(chan listing, 1)
+	var listed time.Time
 	underway := false
 	list := func() {
 		if underway || len(s.byID) == 0 {
@@ -80,7 +95,7 @@ func (ps *Panes) Run(ctx context.Context) error {
 		underway = true
 		asked := time.Now()
 		s.running.Go(func() {
-			panes, err := ps.Client.Panes(ctx)
+			panes, err := ps.Client.Glance(ctx)
 			if err != nil && ctx.Err() == nil {
 				ps.Log.Warn("list panes", "err", err)
 			}
@@ -111,7 +126,11 @@ func (ps *Panes) Run(ctx context.Context) error {
 					list()
 				}
 			}
-		case <-tick.C:
+		case now := <-tick.C:
+			if now.Sub(listed) < listEvery-glanceEvery/2 && !s.dozing() {
+				continue
+			}
+			listed = now
 			for _, en := range s.byID {
 				en.flush()
 			}
@@ -125,23 +144,49 @@ func (ps *Panes) Run(ctx context.Context) error {
 	}
 }
 
+// How a pane whose goroutine panics is begun anew: at once, but for one that does so again
+// and again.
+const (
+	crashes     = 5
+	crashDecay  = time.Minute
+	crashPause  = 15 * time.Second
+	endPatience = 15 * time.Second // longer than tmux may take for what is under way
+)
+
+// hear logs what the supervisor tells of panes.
+func (ps *Panes) hear(e suture.Event) {
+	switch e := e.(type) {
+	case suture.EventServicePanic:
+		ps.Log.Error("a pane's goroutine panicked and begins anew", "pane", e.ServiceName, "panic", e.PanicMsg, "stack", e.Stacktrace)
+	case suture.EventServiceTerminate: // the end of a session, or ours
+	default:
+		ps.Log.Warn("supervisor of panes", "event", e.String())
+	}
+}
+
 // listing is a list of panes, nil if it could not be had, and when it was asked for.
 type listing struct {
 	asked time.Time
-	panes []tmux.Pane
+	panes map[string]tmux.Facts
+}
+
+// dozing reports whether any pane is.
+func (s *set) dozing() bool {
+	for _, en := range s.byID {
+		if en.Pane.dozing.Load() {
+			return true
+		}
+	}
+	return false
 }
 
 // compare tells each pane what the list says of it.
 func (s *set) compare(l listing) {
-	seen := make(map[string]tmux.Pane, len(l.panes))
-	for _, p := range l.panes {
-		seen[p.ID] = p
-	}
 	for id, en := range s.byPane {
 		if en.since.After(l.asked) {
 			continue
 		}
-		if p, ok := seen[id]; ok {
+		if p, ok := l.panes[id]; ok {
 			en.offer(letter{listed: &p})
 		} else {
 			en.send(letter{missing: true})
@@ -164,9 +209,15 @@ func (ps *Panes) do(ctx context.Context, f func(*set)) error {
 	return nil
 }
 
+// Past is what an earlier life of ours left in a pane. Its zero value is nothing.
+type Past struct {
+	Lost  *message.Delivery  // that the session names as lost, if that is still known
+	Typed []message.Delivery // that it may have typed; Deliver hands them over, too
+}
+
 // Start begins to read and serve the pane of an adopted session. Its baseline is what the
-// pane shows by then.
-func (ps *Panes) Start(ctx context.Context, session message.Session) error {
+// pane shows by then, less what is ours in its composer.
+func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) error {
 	prof, ok := profile.ByName(session.Profile)
 	if !ok {
 		return fmt.Errorf("start session %s: no profile %q", session.ID, session.Profile)
@@ -186,10 +237,13 @@ func (ps *Panes) Start(ctx context.Context, session message.Session) error {
 	if err := ps.Client.Watch(session.Pane, session.TTY); err != nil {
 		return fmt.Errorf("watch pane %s: %w", session.Pane, err)
 	}
-	if err := p.rebase(ctx); err != nil {
+	look, err := p.rebase(ctx)
+	if err != nil {
 		ps.Client.Forget(session.Pane)
 		return fmt.Errorf("look at pane %s: %w", session.Pane, err)
 	}
+	p.reopen(past.Lost, look.Lines)
+	p.expect(look, past.Typed)
 	return ps.do(ctx, func(s *set) {
 		en := &entry{Pane: p, done: make(chan struct{}), since: time.Now()}
 		s.byID[session.ID], s.byPane[session.Pane] = en, en
@@ -197,18 +251,43 @@ func (ps *Panes) Start(ctx context.Context, session message.Session) error {
 			en.send(l)
 		}
 		delete(s.early, session.ID)
-		s.running.Go(func() {
-			p.poke()
-			p.run(s.ctx)
-			defer close(en.done) // when nothing of it is left that a later session could trip over
-			_ = ps.do(s.ctx, func(s *set) {
-				if s.byPane[session.Pane] == en { // and not that of a new session in the same pane
-					ps.Client.Forget(session.Pane)
-					delete(s.byPane, session.Pane)
-				}
-				delete(s.byID, session.ID)
-			})
-		})
+		p.poke()
+		s.panes.Add(service{en, func() { ps.ended(s, en) }})
+	})
+}
+
+// service is an entry as its supervisor sees it.
+type service struct {
+	*entry
+	after func() // once it has ended for good
+}
+
+// Serve is the pane's, and takes it out of the set when it has ended.
+func (s service) Serve(ctx context.Context) error {
+	err := s.Pane.Serve(ctx)
+	s.after()
+	return err
+}
+
+// String names it in the log.
+func (s service) String() string { return s.session.Pane }
+
+// ended takes a pane out of the set whose session has ended, or that is at its end with us.
+func (ps *Panes) ended(s *set, en *entry) {
+	defer close(en.done) // when nothing of it is left that a later session could trip over
+	if en.Pane.ended {
+		ctx, cancel := context.WithTimeout(s.ctx, time.Second)
+		defer cancel()
+		if err := ps.Client.Unmark(ctx, en.session.Pane); err != nil && ctx.Err() == nil {
+			ps.Log.Debug("unmark", "pane", en.session.Pane, "err", err)
+		}
+	}
+	_ = ps.do(s.ctx, func(s *set) {
+		if s.byPane[en.session.Pane] == en { // and not that of a new session in the same pane
+			ps.Client.Forget(en.session.Pane)
+			delete(s.byPane, en.session.Pane)
+		}
+		delete(s.byID, en.session.ID)
 	})
 }
 

@@ -93,8 +93,8 @@ func (w *work) braked(t *thought, reason message.Reason) {
 	w.notice(t.chat.ID, fmt.Sprintf("chat %s is paused: %s; what was said is held until a person resumes it", label(t.chat.Chat), reason))
 }
 
-// tick forgets what no brake needs any more.
-func (w *work) tick() {
+// forgetSends forgets what no brake needs any more.
+func (w *work) forgetSends() {
 	for _, s := range w.sessions {
 		for target, window := range s.sends {
 			if window.Sum(w.now) == 0 {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -13,23 +12,12 @@ import (
 )
 
 // Why a chat has ended, where no reason of a delivery says it.
-const (
-	whyRestarted = "sidecar restarted"
-	whyTurns     = "all turns were taken"
-)
-
-const latencies = 1024 // of the latest deliveries, from which percentiles are taken
+const whyTurns = "all turns were taken"
 
 // chat is a chat with what was counted in it.
 type chat struct {
 	message.Chat
-	turnsLeft int // with limited: turns that are still relayed
-	limited   bool
-	turns     int
-	depth     int
-	counts    map[message.ReceiptState]int
-	waits     []time.Duration // a ring of the latest, from the end of a turn to submitted
-	nextWait  int
+	taken int // turns that were relayed
 }
 
 func (c *chat) copy() message.Chat {
@@ -50,23 +38,24 @@ func (c *chat) there() []message.ID {
 }
 
 // closing reports whether the chat waits for its last words to arrive, and takes no more.
-func (c *chat) closing() bool { return c.limited && c.turnsLeft <= 0 }
+func (c *chat) closing() bool { return c.Turns > 0 && c.taken >= c.Turns }
 
-func (c *chat) count(before, after message.ReceiptState) {
-	if before != "" {
-		c.counts[before]--
+// over reports whether nothing of the chat is typed to that session any more: the chat has
+// ended, or the session was taken out of it. A chat that is nil is one that ended long ago.
+func (c *chat) over(target message.ID) bool {
+	if c == nil || c.State == message.ChatOver {
+		return true
 	}
-	c.counts[after]++
-}
-
-func (c *chat) latency(d time.Duration) {
-	d = max(d, 0)
-	if len(c.waits) < latencies {
-		c.waits = append(c.waits, d)
-		return
+	was := false
+	for _, p := range c.Participants {
+		if p.Session == target {
+			if !p.Left {
+				return false
+			}
+			was = true
+		}
 	}
-	c.waits[c.nextWait] = d
-	c.nextWait = (c.nextWait + 1) % latencies
+	return was
 }
 
 // chat returns the chat of that id, open or not, or nil.
@@ -127,14 +116,15 @@ func (w *work) startChat(r StartChat) (Answer, error) {
 	c := &chat{
 		Chat: message.Chat{
 			ID: w.ids.next(w.now), Name: r.Name, State: message.ChatOn, Started: w.now,
-			Limits: route.WithDefaults(r.Limits, w.limits),
+			Limits: route.WithDefaults(r.Limits, w.limits), Turns: r.Turns, Again: r.Again,
 		},
-		limited:   r.Turns > 0,
-		turnsLeft: r.Turns,
-		counts:    make(map[message.ReceiptState]int),
 	}
 	for i, s := range members {
-		c.Participants = append(c.Participants, message.Participant{Session: s.ID, Name: s.Name, Number: i + 1, MaySpeak: true})
+		p := message.Participant{Session: s.ID, Name: s.Name, Number: i + 1, MaySpeak: i >= len(r.Muted) || !r.Muted[i]}
+		if i < len(r.Roles) {
+			p.Role = r.Roles[i]
+		}
+		c.Participants = append(c.Participants, p)
 		if r.By.Person() {
 			s.byPerson()
 		}
@@ -187,11 +177,20 @@ func (w *work) checkStart(r StartChat, members []*session) error {
 	if w.stopped {
 		return ErrStopped
 	}
-	if !r.By.Person() && (r.Say != "" || len(members) != 2 || !slices.Contains(ids, r.By.Session) || r.Limits != (message.Limits{})) {
+	theirs := r.Say != "" || r.Limits != (message.Limits{}) || len(r.Roles) > 0 || len(r.Muted) > 0 || r.Again != ""
+	if !r.By.Person() && (theirs || len(members) != 2 || !slices.Contains(ids, r.By.Session)) {
 		return fmt.Errorf("%w: an agent may connect itself with one other, at the usual limits and without a person's words", ErrPersonOnly)
 	}
-	if r.Turns < 0 || r.Limits.Depth < 0 || r.Limits.Rate < 0 || r.Limits.Bytes < 0 {
+	if r.Turns < 0 || r.Limits.Depth < 0 || r.Limits.Rate < 0 || r.Limits.Bytes < 0 || r.Limits.Expire < 0 || r.Limits.Away < 0 {
 		return fmt.Errorf("%w: a limit below zero", ErrRequest)
+	}
+	if len(r.Roles) > len(members) || len(r.Muted) > len(members) {
+		return fmt.Errorf("%w: more roles, or words on who may speak, than sessions", ErrRequest)
+	}
+	for _, role := range r.Roles {
+		if err := checkRole(role); err != nil {
+			return err
+		}
 	}
 	if h := r.Limits.Header; h != "" && h != route.HeaderAttribution && h != route.HeaderBoth {
 		return fmt.Errorf("%w: header %q: it is %q or %q", ErrRequest, h, route.HeaderAttribution, route.HeaderBoth)
@@ -303,7 +302,7 @@ func (w *work) resumeChat(r ResumeChat) (Answer, error) {
 		}
 	}
 	if all {
-		w.stopped = false
+		w.latch(false)
 		for _, s := range w.sessions {
 			if s.Ended == nil {
 				w.trust(s)
@@ -336,9 +335,16 @@ func (w *work) pause(c *chat, why string) {
 
 // stopAll gives no leave to anything any more, single messages included.
 func (w *work) stopAll() {
-	w.stopped = true
+	w.latch(true)
 	w.withhold(w.underway(func(d *delivery) bool { return d.Chat == "" }), holdPause, message.Stopped)
 	w.notice("", "everything is stopped: nothing is typed until a person resumes all")
+}
+
+// latch notes whether everything is stopped, for the next run too.
+func (w *work) latch(stopped bool) {
+	if w.stopped != stopped {
+		w.stopped, w.step.Stopped = stopped, &stopped
+	}
 }
 
 // end ends a chat: what was not typed into a pane never will be, and of what was, the
@@ -347,24 +353,7 @@ func (w *work) end(c *chat, why string) {
 	at := w.now
 	c.State, c.Why, c.Ended = message.ChatOver, why, &at
 	w.altered(c)
-	var cancel []message.ID
-	for _, d := range w.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }) {
-		if d.atSink || d.Typed {
-			cancel = append(cancel, d.ID)
-		}
-		d.atSink = false
-		switch {
-		case !d.Typed:
-			w.receipt(d, message.Failed, message.ChatEnded)
-		case d.hold != holdNone && !d.enter:
-			// Its sink was refused Enter when it was withheld, and asks no more.
-			w.present(d.Target).caused(d.Message)
-			w.receipt(d, message.Uncertain, message.ChatEnded)
-		}
-	}
-	if len(cancel) > 0 {
-		w.effect(Cancel{cancel, message.ChatEnded})
-	}
+	w.revoke(w.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }))
 	w.notice(c.ID, fmt.Sprintf("chat %s has ended: %s", label(c.Chat), why))
 	w.forgetPast()
 }
@@ -380,31 +369,6 @@ func (w *work) settle(c *chat) {
 		}
 	}
 	w.end(c, whyTurns)
-}
-
-func (w *work) stats(r Stats) (Answer, error) {
-	found, err := w.Snapshot().FindChat(r.Chat)
-	if err != nil {
-		return Answer{}, fmt.Errorf("stats: %w", err)
-	}
-	c := w.chat(found.ID)
-	out := message.Stats{Chat: c.ID, Turns: c.turns, Depth: c.depth, Deliveries: make(map[message.ReceiptState]int)}
-	for state, n := range c.counts {
-		if n > 0 {
-			out.Deliveries[state] = n
-		}
-	}
-	waits := slices.Sorted(slices.Values(c.waits))
-	out.LatencyP50, out.LatencyP99 = percentile(waits, 50), percentile(waits, 99)
-	return Answer{Stats: out}, nil
-}
-
-// percentile is the smallest of the sorted values that p per cent do not exceed.
-func percentile(sorted []time.Duration, p int) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[(len(sorted)*p+99)/100-1]
 }
 
 // answer is an Answer that names chats as they are now.

@@ -132,7 +132,7 @@ func TestChat_pauseAndResume(t *testing.T) {
 	r.must(ResumeChat{Chat: c.ID.Short()})
 	out := r.out[handed:]
 	require.Len(t, out, 4)
-	assert.Equal(t, []message.ID{waiting.ID, typed.ID}, idsOf(out[:2]), "in the order of decision")
+	assert.Equal(t, []message.ID{waiting.ID, typed.ID}, handedIDs(out[:2]), "in the order of decision")
 	assert.Equal(t, []string{"said meanwhile", "and from there"}, []string{out[2].Message.Body, out[3].Message.Body})
 	for i, want := range []struct {
 		typed   bool
@@ -168,8 +168,6 @@ func TestChat_stop(t *testing.T) {
 		_, err := r.ask(q)
 		assert.ErrorIs(t, err, ErrEnded)
 	}
-	got := r.must(Stats{Chat: string(c.ID)}).Stats
-	assert.Equal(t, map[message.ReceiptState]int{message.Failed: 1, message.Uncertain: 1, message.Answered: 1}, got.Deliveries)
 	r.chat(message.Limits{}, "a", "b")
 	assert.Len(t, r.say(s[0], "anew"), 1)
 }
@@ -257,22 +255,6 @@ func TestChat_turns(t *testing.T) {
 	assert.Equal(t, whyTurns, got.Why)
 }
 
-func TestChat_stats(t *testing.T) {
-	r := newRig(t)
-	s := r.adopt("a", "b")
-	c := r.chat(message.Limits{Rate: 1000, Depth: 1000}, "a", "b")
-	for i := range 100 {
-		d := r.say(s[0], "x")[0]
-		r.now = r.now.Add(time.Duration(i+1) * time.Millisecond)
-		r.submit(d)
-	}
-	got := r.must(Stats{Chat: string(c.ID)}).Stats
-	assert.Equal(t, message.Stats{
-		Chat: c.ID, Turns: 100, Depth: 1, Deliveries: map[message.ReceiptState]int{message.Submitted: 100},
-		LatencyP50: 50 * time.Millisecond, LatencyP99: 99 * time.Millisecond,
-	}, got)
-}
-
 func TestChat_agentsTouchOnlyTheirOwn(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
@@ -288,10 +270,9 @@ func TestChat_agentsTouchOnlyTheirOwn(t *testing.T) {
 	}
 	got := r.must(PauseChat{Chat: string(c.ID), By: By{Session: s[1].ID}})
 	assert.Equal(t, "paused by b", got.Chats[0].Why)
-	assert.Zero(t, r.must(Stats{Chat: string(c.ID)}).Stats.LatencyP99)
 	got = r.must(StopChat{Chat: string(c.ID), By: By{}})
 	assert.Equal(t, "stopped by person", got.Chats[0].Why)
-	_, err := r.ask(Stats{Chat: "none"})
+	_, err := r.ask(PauseChat{Chat: "none"})
 	assert.ErrorIs(t, err, registry.ErrUnknown)
 }
 

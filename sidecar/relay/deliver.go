@@ -27,11 +27,19 @@ type delivery struct {
 	reason message.Reason
 	hold   hold
 	atSink bool
-	handed bool      // a sink has had it at least once
-	enter  bool      // leave to press Enter was given: its sink watches what becomes of it
-	said   time.Time // the end of the turn that it carries; zero if it carries none
+	handed bool // a sink has had it at least once
+	enter  bool // leave to press Enter was given: its sink watches what becomes of it
+	shut   bool // it gets no leave any more: its chat has ended, or goes on without its target
 	size   int
+
+	// Awake time, by which it expires at its sink.
+	since time.Duration // from when it counts; unset until the next Tick
+	lasts time.Duration
 }
+
+// unset is the time of a beginning that the next Tick sets: time is known as of the last
+// one only, and nothing is to expire too early.
+const unset time.Duration = -1
 
 // may reports whether the delivery may go on to state next. Beyond what is true of every
 // state, what was typed never waits in the queue again, and what was not can neither have
@@ -62,17 +70,11 @@ func (s *State) underway(are func(*delivery) bool) []*delivery {
 func (d *delivery) open() bool { return d.state != message.Submitted && !d.state.Final() }
 
 // create puts a planned delivery under way, queued. If it cannot be, it fails at once.
-func (w *work) create(planned message.Delivery, said time.Time) *delivery {
-	w.seq++
+func (w *work) create(planned message.Delivery) *delivery {
 	planned.ID = w.ids.next(w.now)
-	d := &delivery{Delivery: planned, seq: w.seq, said: said, size: size(planned)}
+	d := &delivery{Delivery: planned}
 	w.step.Deliveries = append(w.step.Deliveries, planned)
-	w.under[d.ID] = d
-	target := w.present(d.Target)
-	if target != nil {
-		target.waiting++
-		target.bytes += d.size
-	}
+	target := w.admit(d)
 	switch {
 	case target == nil && d.Chat == "":
 		w.receipt(d, message.Failed, message.AgentGone)
@@ -88,6 +90,20 @@ func (w *work) create(planned message.Delivery, said time.Time) *delivery {
 	return d
 }
 
+// admit puts a delivery under way behind all others, and returns the session that is to
+// receive it, nil if that is not present.
+func (w *work) admit(d *delivery) *session {
+	w.seq++
+	d.seq, d.size = w.seq, size(d.Delivery)
+	w.under[d.ID] = d
+	target := w.present(d.Target)
+	if target != nil {
+		target.waiting++
+		target.bytes += d.size
+	}
+	return target
+}
+
 // receipt writes down our own word on a delivery. A final one ends it.
 func (w *work) receipt(d *delivery, state message.ReceiptState, reason message.Reason) message.Receipt {
 	return w.note(d, message.Receipt{State: state, Reason: reason})
@@ -98,9 +114,6 @@ func (w *work) note(d *delivery, r message.Receipt) message.Receipt {
 	r.Delivery, r.Message, r.Target = d.ID, d.Message.ID, d.Target
 	if r.At.IsZero() {
 		r.At = w.now
-	}
-	if c := w.chat(d.Chat); c != nil {
-		c.count(d.state, r.State)
 	}
 	d.state, d.reason = r.State, r.Reason
 	w.step.Receipts = append(w.step.Receipts, r)
@@ -137,6 +150,11 @@ func (w *work) hand(d *delivery) {
 		d.Attempt++
 	}
 	d.handed, d.atSink, d.hold = true, true, holdNone
+	limits := w.limits
+	if c := w.chat(d.Chat); c != nil {
+		limits = c.Limits
+	}
+	d.since, d.lasts = unset, limits.Expire
 	w.effect(Deliver{d.Delivery})
 }
 
@@ -145,7 +163,7 @@ func (w *work) hand(d *delivery) {
 func (w *work) withhold(list []*delivery, why hold, reason message.Reason) {
 	var cancel []message.ID
 	for _, d := range list {
-		if !d.open() || d.hold != holdNone {
+		if !d.open() || d.hold != holdNone || d.shut {
 			continue
 		}
 		if d.atSink {
@@ -165,7 +183,7 @@ func (w *work) withhold(list []*delivery, why hold, reason message.Reason) {
 // person's word. What the policy holds stays held.
 func (w *work) unhold(list []*delivery) {
 	for _, d := range list {
-		if !d.open() || d.hold != holdPause && d.hold != holdBrake {
+		if !d.open() || d.shut || d.hold != holdPause && d.hold != holdBrake {
 			continue
 		}
 		d.Message.Depth = 0
@@ -173,6 +191,34 @@ func (w *work) unhold(list []*delivery) {
 			w.receipt(d, message.Queued, "")
 		}
 		w.hand(d)
+	}
+}
+
+// revoke takes deliveries back for good: what was not typed fails. What was typed gets no
+// leave any more; its sink reports what became of it.
+func (w *work) revoke(list []*delivery) {
+	var cancel []message.ID
+	for _, d := range list {
+		if d.shut {
+			continue
+		}
+		if d.atSink || d.Typed && d.handed {
+			cancel = append(cancel, d.ID)
+		}
+		d.atSink, d.shut = false, true
+		switch {
+		case !d.Typed:
+			w.receipt(d, message.Failed, message.ChatEnded)
+		case d.hold != holdNone && !d.enter:
+			// Its sink was refused Enter when it was withheld, and asks no more.
+			if target := w.present(d.Target); target != nil {
+				target.caused(d.Message)
+			}
+			w.receipt(d, message.Uncertain, message.ChatEnded)
+		}
+	}
+	if len(cancel) > 0 {
+		w.effect(Cancel{cancel, message.ChatEnded})
 	}
 }
 
@@ -196,14 +242,13 @@ func (w *work) report(r message.Receipt) error {
 	if !d.may(r.State) {
 		return fmt.Errorf("receipt %s of delivery %s: %w: it is %s", r.State, d.ID, ErrImpossible, d.state)
 	}
-	if r.State == message.Held && d.state == message.Held && r.Reason == d.reason {
-		return nil // nothing new
-	}
 	target := w.present(d.Target)
 	if target == nil {
 		return fmt.Errorf("receipt %s of delivery %s: %w", r.State, d.ID, ErrNotOurs)
 	}
-	w.note(d, r)
+	if r.State != message.Held || d.state != message.Held || r.Reason != d.reason { // else nothing new
+		w.note(d, r)
+	}
 	switch r.State {
 	case message.Typed:
 		d.Typed, d.enter = true, d.Typed
@@ -212,14 +257,11 @@ func (w *work) report(r message.Receipt) error {
 			target.caused(d.Message)
 		}
 	case message.Held:
-		if r.Reason == message.TmuxRefused {
-			d.Typed, d.enter = false, false // no byte was typed: it is as if leave had not been given
-			if c := w.chat(d.Chat); d.Chat != "" && (c == nil || c.State == message.ChatOver) {
-				w.receipt(d, message.Failed, message.ChatEnded)
-			}
+		if r.Reason == message.TmuxRefused && d.Typed {
+			w.untyped(d)
 		}
 	case message.Submitted:
-		w.submitted(d, target, r.At)
+		w.submitted(d, target)
 	case message.Uncertain:
 		// It may have been taken: whatever is said next may answer it.
 		target.caused(d.Message)
@@ -230,14 +272,35 @@ func (w *work) report(r message.Receipt) error {
 	return nil
 }
 
+// untyped: no byte of it was typed. It is as if leave had never been given.
+func (w *work) untyped(d *delivery) {
+	d.Typed, d.enter = false, false
+	switch {
+	case d.shut:
+		w.receipt(d, message.Failed, message.ChatEnded)
+	case d.hold != holdNone: // that it was typed had kept it with its sink
+		w.receipt(d, message.Held, w.pausedBy(d))
+		w.effect(Cancel{[]message.ID{d.ID}, d.reason})
+	}
+}
+
+// pausedBy is the reason for which a delivery is held while its chat, or everything, is.
+func (w *work) pausedBy(d *delivery) message.Reason {
+	if d.Chat == "" {
+		return message.Stopped
+	}
+	return message.Paused
+}
+
 // refusal is why a delivery gets no leave now, or nil.
 func (w *work) refusal(d *delivery) error {
 	c := w.chat(d.Chat)
 	switch {
+	case d.shut || d.Chat != "" && (c == nil || c.State == message.ChatOver):
+		// Before all else: that is for good, and nobody is to wait for a resume.
+		return ErrEnded
 	case w.stopped:
 		return ErrStopped
-	case d.Chat != "" && (c == nil || c.State == message.ChatOver):
-		return ErrEnded
 	case c != nil && c.State == message.ChatPaused:
 		return ErrPaused
 	case !d.atSink:
@@ -247,13 +310,7 @@ func (w *work) refusal(d *delivery) error {
 }
 
 // submitted: the agent took it, so what it says next has it for a cause.
-func (w *work) submitted(d *delivery, target *session, at time.Time) {
-	if c := w.chat(d.Chat); c != nil && !d.said.IsZero() {
-		if at.IsZero() {
-			at = w.now
-		}
-		c.latency(at.Sub(d.said))
-	}
+func (w *work) submitted(d *delivery, target *session) {
 	target.caused(d.Message)
 	target.waiting--
 	target.bytes -= d.size

@@ -313,33 +313,6 @@ func TestDecided_afterTheEnd(t *testing.T) {
 	}
 }
 
-func TestRestored(t *testing.T) {
-	r := newRig(t)
-	s := message.Session{ID: r.id(), Name: "a", Pane: "%1"}
-	left := func(state message.ReceiptState, typed bool, reason message.Reason) Left {
-		return Left{Delivery: message.Delivery{ID: r.id(), Target: s.ID, Typed: typed}, State: state, Reason: reason}
-	}
-	lefts := []Left{
-		left(message.Queued, false, ""), left(message.Held, false, message.Paused), left(message.Typed, true, ""),
-		left(message.Held, true, message.OursInComposer), left(message.Submitted, true, ""), left(message.Held, false, message.AgentGone),
-	}
-	open := message.Chat{ID: r.id(), State: message.ChatOn, Participants: []message.Participant{{Session: s.ID}, {Session: "x"}}}
-	_, _ = r.step(Restored{Sessions: []message.Session{s}, Chats: []message.Chat{open}, Deliveries: lefts})
-	for i, want := range []string{"failed: sidecar ended", "failed: sidecar ended", "uncertain: sidecar ended", "uncertain: sidecar ended", "", ""} {
-		assert.Equal(t, want, strings.Join(r.states(lefts[i].Delivery.ID), ","), i)
-	}
-	c, _ := r.s.Snapshot().Chat(open.ID)
-	assert.Equal(t, message.ChatOver, c.State)
-	assert.Equal(t, "sidecar restarted", c.Why)
-	assert.Empty(t, r.out)
-	assert.Empty(t, r.s.under)
-	_, err := r.step(Adopted{Token: 1, Session: s})
-	require.NoError(t, err, "its pane bears its id still")
-	r.adopt("b")
-	r.chat(message.Limits{}, "a", "b")
-	assert.Len(t, r.say(s, "goes on"), 1)
-}
-
 // What is over leaves the State.
 func TestState_isBounded(t *testing.T) {
 	r := newRig(t)

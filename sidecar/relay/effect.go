@@ -19,7 +19,8 @@ type Decide struct{ Message message.Envelope }
 // Deliver hands a delivery to its sink. One that the sink knows already, by its id, takes
 // the place of the former. The sink pastes a delivery at most once: not if Typed is set,
 // and not if it was given leave for an earlier attempt of the same id, which Typed need
-// not say yet when both cross each other.
+// not say yet when both cross each other. Typed in the first attempt is an earlier run's:
+// the sink looks first whether anything was typed at all.
 type Deliver struct{ Delivery message.Delivery }
 
 // Cancel takes deliveries back from their sinks. What was not typed is forgotten there.

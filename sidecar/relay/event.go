@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"time"
+
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -61,19 +63,58 @@ type Asked struct {
 	Seen    bool // the journal has a message of the id that the request carries
 }
 
-// Tick says only that time has passed.
-type Tick struct{}
+// Closed says that nothing more can be typed into a session's pane for a reason that only a
+// person, or what the pane shows later, can end; or, with no reason, that it can again.
+type Closed struct {
+	Session message.ID
+	Why     message.Reason
+	Lost    message.ID // the delivery whose text was typed and never seen, if it is that
+}
+
+// Tick says that time has passed: what waited too long expires, and chats that nobody may
+// be looking at pause. A wait begins to count at the first Tick after its begin, so that
+// nothing comes too early, whatever lay between two of them.
+type Tick struct {
+	Awake time.Duration // since the last Tick: how long the computer was not asleep; below 0 is 0
+}
+
+// Attended says that a person is at a terminal of the tmux server, or just came. The start
+// of a State says so too, and so do a person's requests, adoptions and releases.
+type Attended struct{}
 
 // Restored says what an earlier run left in the journal. It is the first event, if there
-// is one at all: what was open then ends, and nothing is typed.
+// is one at all. Chats go on, on or paused, unless one of their sessions was at another
+// tmux server: then they have ended, with its participants in them still. What was not
+// typed is handed out again in its order, unless something holds it. What may have been
+// typed is handed to its sink with Typed set, wherever its chat stands; the sink looks at
+// the pane before anything else, asks for leave as ever, and reports Held with TmuxRefused
+// if nothing was typed: then it is as if leave had never been given. What was submitted is
+// no part of it.
 type Restored struct {
-	Sessions   []message.Session
-	Chats      []message.Chat
-	Deliveries []Left // those without a final receipt
+	Server     message.Process    // that serves the panes now; its name does not count
+	Stopped    bool               // everything was stopped
+	Sessions   []Stay             // those that were present
+	Chats      []Going            // those that had not ended, and any in which something of Undecided was said
+	Undecided  []message.Envelope // received, without a verdict, in the order of receiving
+	Deliveries []Left             // those without a final receipt, in the order of their making
+}
+
+// Stay is a session that an earlier run left, with what its brake stood at.
+type Stay struct {
+	Session message.Session
+	Last    int // depth of the last turn; 1 where it said nothing yet
+	Cause   int // greatest depth of what was typed to it since; -1: nothing was
+}
+
+// Going is a chat that an earlier run left.
+type Going struct {
+	Chat  message.Chat
+	Taken int // turns that were relayed in it
 }
 
 // Left is a delivery that an earlier run left open. Its Typed says whether it ever had a
-// receipt typed.
+// receipt typed, whatever came after. One that is held "agent gone" stays as it is where
+// that agent is not there, or not in the chat any more: it need not be listed.
 type Left struct {
 	Delivery message.Delivery
 	State    message.ReceiptState // the last
@@ -88,5 +129,7 @@ func (Spoke) event()        {}
 func (Reported) event()     {}
 func (Decided) event()      {}
 func (Asked) event()        {}
+func (Closed) event()       {}
 func (Tick) event()         {}
+func (Attended) event()     {}
 func (Restored) event()     {}

@@ -13,12 +13,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Any events in any order: what the effects say, taken alone, keeps every promise.
+// Any events in any order, and another State at any moment, made of nothing but what was
+// written down: what the effects say, taken alone, keeps every promise.
 func TestStep_model(t *testing.T) { rapid.Check(t, modelRun) }
 
 func modelRun(t *rapid.T) {
 	w := &world{
-		t: t, s: NewState([32]byte{7}, message.Limits{Depth: 6, Rate: 12}), now: start,
+		t: t, s: modelState(0), now: start, book: newBook(), server: 1,
+		taken: make(map[message.ID]bool), members: make(map[message.ID][]message.ID),
 		state: make(map[message.ID]message.ReceiptState), typed: make(map[message.ID]bool), made: make(map[message.ID]message.Delivery),
 		index: make(map[message.ID]int), handed: make(map[string]int), pairs: make(map[string]bool),
 		chats: make(map[message.ID]message.Chat), received: make(map[message.ID]message.Envelope), verdicts: make(map[message.ID]bool),
@@ -29,18 +31,23 @@ func modelRun(t *rapid.T) {
 	}
 	t.Repeat(map[string]func(*rapid.T){
 		"adopt": func(t *rapid.T) {
-			if len(w.sessions) >= 7 {
+			if len(w.sessions)-len(w.gone) >= 7 || len(w.sessions) >= 20 {
 				t.Skip()
 			}
 			w.adopt()
 		},
 		"start": func(t *rapid.T) {
 			q := StartChat{Turns: rapid.SampledFrom([]int{0, 0, 0, 1, 3}).Draw(t, "turns")}
+			q.Limits.Expire = rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "expire")
+			q.Limits.Away = rapid.SampledFrom([]time.Duration{0, 0, 2 * time.Minute}).Draw(t, "away")
+			q.Muted = []bool{rapid.IntRange(0, 5).Draw(t, "muted") == 0}
 			if rapid.Bool().Draw(t, "say") {
 				q.Say = "begin"
 			}
 			for range rapid.IntRange(1, 4).Draw(t, "members") {
-				q.Sessions = append(q.Sessions, string(w.session(t)))
+				if s := string(w.session(t)); !slices.Contains(q.Sessions, s) || rapid.IntRange(0, 5).Draw(t, "twice") == 0 {
+					q.Sessions = append(q.Sessions, s)
+				}
 			}
 			w.ask(q)
 		},
@@ -50,7 +57,7 @@ func modelRun(t *rapid.T) {
 			if rapid.IntRange(0, 9).Draw(t, "again") == 0 && len(w.received) > 0 {
 				turn.ID = w.order[rapid.IntRange(0, len(w.order)-1).Draw(t, "which")]
 			}
-			w.step(Spoke{Turn: turn})
+			w.step(Spoke{Turn: turn, Seen: w.known(turn.ID)})
 		},
 		"send": func(t *rapid.T) {
 			q := Send{To: string(w.session(t)), Message: message.Envelope{Body: "single", Depth: -5}}
@@ -71,7 +78,8 @@ func modelRun(t *rapid.T) {
 			w.decide(i, rapid.SampledFrom([]message.Verb{message.VerbDeliver, message.VerbDeliver, message.VerbDeliver, message.VerbHold, message.VerbDrop}).Draw(t, "verb"))
 		},
 		"report": func(t *rapid.T) {
-			list := w.some(t, func(message.ID) bool { return true })
+			over := rapid.IntRange(0, 9).Draw(t, "over") == 0
+			list := w.some(t, func(d message.ID) bool { return over || !w.state[d].Final() && w.state[d] != message.Submitted })
 			if len(list) == 0 {
 				t.Skip()
 			}
@@ -81,6 +89,52 @@ func modelRun(t *rapid.T) {
 			}).Draw(t, "state")
 			for _, d := range list {
 				w.report(d, state)
+			}
+		},
+		"refuse": func(t *rapid.T) {
+			for _, d := range w.some(t, func(d message.ID) bool {
+				return w.book.typed[d] && !w.state[d].Final() && w.state[d] != message.Submitted
+			}) {
+				w.sinkSays(d, message.Held, message.TmuxRefused)
+			}
+		},
+		"member": func(t *rapid.T) {
+			q := AddMember{Chat: w.chat(t), Session: string(w.session(t))}
+			by := By{}
+			if rapid.IntRange(0, 3).Draw(t, "agent") == 0 {
+				by.Session = message.ID(q.Session)
+			}
+			switch rapid.IntRange(0, 3).Draw(t, "how") {
+			case 0:
+				w.ask(RemoveMember{By: by, Chat: q.Chat, Session: q.Session})
+			case 1:
+				w.ask(MuteMember{By: by, Chat: q.Chat, Session: q.Session, Off: rapid.Bool().Draw(t, "off")})
+			default:
+				w.ask(q)
+			}
+		},
+		"closed": func(t *rapid.T) {
+			why := rapid.SampledFrom([]message.Reason{"", message.OursInComposer}).Draw(t, "why")
+			w.step(Closed{Session: w.session(t), Why: why, Lost: "lost"})
+		},
+		"attended": func(*rapid.T) { w.step(Attended{}) },
+		"restart": func(t *rapid.T) {
+			for _, d := range w.restart(rapid.IntRange(0, 9).Draw(t, "server") == 0) {
+				switch rapid.IntRange(0, 5).Draw(t, "found") {
+				case 0:
+					w.sinkSays(d, message.Held, message.TmuxRefused)
+				case 1:
+					w.report(d, message.Submitted)
+				case 2:
+					w.report(d, message.Uncertain)
+				case 3:
+					w.report(d, message.Typed)
+				}
+			}
+		},
+		"paste": func(t *rapid.T) {
+			for _, d := range w.some(t, func(d message.ID) bool { return w.state[d] == message.Queued }) {
+				w.report(d, message.Typed)
 			}
 		},
 		"submit": func(t *rapid.T) {
@@ -109,8 +163,9 @@ func modelRun(t *rapid.T) {
 			}
 		},
 		"pass": func(t *rapid.T) {
-			w.now = w.now.Add(time.Duration(rapid.IntRange(0, 90).Draw(t, "seconds")) * time.Second)
-			w.step(Tick{})
+			passed := time.Duration(rapid.IntRange(0, 90).Draw(t, "seconds")) * time.Second
+			w.now = w.now.Add(passed)
+			w.step(Tick{Awake: rapid.SampledFrom([]time.Duration{passed, passed, 0}).Draw(t, "awake")})
 		},
 		"": func(t *rapid.T) { w.check() },
 	})
@@ -143,6 +198,59 @@ type world struct {
 	chatIDs   []message.ID
 	stopped   bool
 	history   []past
+	book      *book // what another run would be told
+	life      byte
+	older     int // so many messages were received by earlier lives
+	server    int
+	taken     map[message.ID]bool         // submitted before the last restart
+	members   map[message.ID][]message.ID // of its chat when a message was received
+}
+
+// modelState is the State of that life: its ids are unlike those of any other.
+func modelState(life byte) *State {
+	return NewState([32]byte{7, life}, message.Limits{Depth: 6, Rate: 12})
+}
+
+// restart throws the State away, and has another one made of what was written down, at the
+// same tmux server or at another one. It returns what the sinks are to look at.
+func (w *world) restart(elsewhere bool) (look []message.ID) {
+	if elsewhere {
+		w.server++
+		for _, s := range w.sessions {
+			w.gone[s] = true
+		}
+	}
+	for id, state := range w.state {
+		if state == message.Submitted {
+			w.taken[id] = true
+		}
+	}
+	w.life++
+	w.s = modelState(w.life)
+	w.undecided = nil
+	clear(w.handed)
+	w.older = len(w.order)
+	event := w.book.restored(message.Process{PID: w.server})
+	for _, e := range w.step(event) {
+		if d, ok := e.(Deliver); ok && d.Delivery.Typed {
+			look = append(look, d.Delivery.ID)
+		}
+	}
+	require.Len(w.t, w.undecided, len(event.Undecided), "all of them are decided now")
+	return look
+}
+
+// known reports whether the journal alone can know the message: another life received it.
+func (w *world) known(id message.ID) bool { return slices.Contains(w.order[:w.older], id) }
+
+// in reports whether the session is in the chat, by what was written down.
+func (w *world) in(chat, session message.ID) bool {
+	for _, p := range w.chats[chat].Participants {
+		if p.Session == session && !p.Left {
+			return true
+		}
+	}
+	return false
 }
 
 type past struct {
@@ -158,20 +266,40 @@ func (w *world) id() message.ID {
 
 func (w *world) adopt() {
 	w.token++
-	s := message.Session{ID: w.id(), Pane: fmt.Sprintf("%%%d", w.ids), Name: "a"}
+	s := message.Session{ID: w.id(), Pane: fmt.Sprintf("%%%d", w.ids), Name: "a", Server: message.Process{PID: w.server}}
 	w.step(Adopted{Token: w.token, Session: s})
 	w.sessions = append(w.sessions, s.ID)
 }
 
+// session is one that is present, as long as there is one, or now and then another.
 func (w *world) session(t *rapid.T) message.ID {
-	return rapid.SampledFrom(w.sessions).Draw(t, "session")
+	var present []message.ID
+	for _, s := range w.sessions {
+		if !w.gone[s] {
+			present = append(present, s)
+		}
+	}
+	if len(present) == 0 || rapid.IntRange(0, 9).Draw(t, "any") == 0 {
+		present = w.sessions
+	}
+	return rapid.SampledFrom(present).Draw(t, "session")
 }
 
+// chat is one that has not ended, as long as there is one, or now and then another.
 func (w *world) chat(t *rapid.T) string {
-	if len(w.chatIDs) == 0 {
+	var open []message.ID
+	for _, id := range w.chatIDs {
+		if w.chats[id].State != message.ChatOver {
+			open = append(open, id)
+		}
+	}
+	if len(open) == 0 || rapid.IntRange(0, 9).Draw(t, "any") == 0 {
+		open = w.chatIDs
+	}
+	if len(open) == 0 {
 		t.Skip()
 	}
-	return string(rapid.SampledFrom(w.chatIDs).Draw(t, "chat"))
+	return string(rapid.SampledFrom(open).Draw(t, "chat"))
 }
 
 func (w *world) chatOrAll(t *rapid.T) string {
@@ -189,7 +317,7 @@ func (w *world) some(t *rapid.T, holds func(message.ID) bool) []message.ID {
 			fit = append(fit, d)
 		}
 	}
-	for range min(len(fit), rapid.IntRange(0, 3).Draw(t, "some")) {
+	for range min(len(fit), rapid.IntRange(1, 3).Draw(t, "some")) {
 		out = append(out, fit[rapid.IntRange(0, len(fit)-1).Draw(t, "of")])
 	}
 	return out
@@ -197,7 +325,11 @@ func (w *world) some(t *rapid.T, holds func(message.ID) bool) []message.ID {
 
 func (w *world) ask(q Request) {
 	w.token++
-	effects := w.step(Asked{Token: w.token, Request: q})
+	asked := Asked{Token: w.token, Request: q}
+	if send, ok := q.(Send); ok {
+		asked.Seen = w.known(send.Message.ID)
+	}
+	effects := w.step(asked)
 	var err error
 	for _, e := range effects {
 		if reply, ok := e.(Reply); ok && reply.Token == w.token {
@@ -220,15 +352,18 @@ func (w *world) ask(q Request) {
 func (w *world) decide(i int, verb message.Verb) {
 	id := w.undecided[i]
 	w.undecided = slices.Delete(w.undecided, i, i+1)
-	w.verdicts[id] = verb == message.VerbDeliver
 	w.step(Decided{message.Verdict{Message: id, Verb: verb, Reason: "policy"}})
 }
 
-// report has a sink report, and checks the answer against what is known outside.
 func (w *world) report(d message.ID, state message.ReceiptState) {
+	w.sinkSays(d, state, message.AgentWorking)
+}
+
+// sinkSays has a sink report, and checks the answer against what is known outside.
+func (w *world) sinkSays(d message.ID, state message.ReceiptState, why message.Reason) {
 	w.token++
 	before, chat := w.state[d], w.chats[w.made[d].Chat]
-	effects := w.step(Reported{Token: w.token, Receipt: message.Receipt{Delivery: d, State: state, Reason: "sink"}})
+	effects := w.step(Reported{Token: w.token, Receipt: message.Receipt{Delivery: d, State: state, Reason: why}})
 	var allow *Allow
 	for _, e := range effects {
 		if a, ok := e.(Allow); ok {
@@ -249,6 +384,7 @@ func (w *world) report(d message.ID, state message.ReceiptState) {
 		require.False(w.t, w.stopped, "leave while everything is stopped")
 		if w.made[d].Chat != "" {
 			require.Equal(w.t, message.ChatOn, chat.State, "leave in a chat that is not on")
+			require.True(w.t, w.in(chat.ID, w.made[d].Target), "leave for one that is not in the chat")
 		}
 	}
 }
@@ -274,6 +410,7 @@ func (w *world) step(e Event) []Effect {
 }
 
 func (w *world) commit(s message.Step) {
+	w.book.commit(s)
 	for _, c := range s.Chats {
 		if _, known := w.chats[c.ID]; !known {
 			w.chatIDs = append(w.chatIDs, c.ID)
@@ -284,7 +421,21 @@ func (w *world) commit(s message.Step) {
 		require.NotContains(w.t, w.received, m.ID, "the same message twice")
 		require.NoError(w.t, m.Validate())
 		w.received[m.ID] = m
+		for _, p := range w.chats[m.Thread].Participants {
+			if !p.Left {
+				w.members[m.ID] = append(w.members[m.ID], p.Session)
+			}
+		}
 		w.order = append(w.order, m.ID)
+	}
+	for _, v := range s.Verdicts {
+		require.Contains(w.t, w.received, v.Message)
+		require.NotContains(w.t, w.verdicts, v.Message, "decided twice")
+		speaks := w.received[v.Message].Type != message.KindTurn
+		for _, p := range w.chats[w.received[v.Message].Thread].Participants {
+			speaks = speaks || p.Session == w.received[v.Message].From.Session && p.MaySpeak
+		}
+		w.verdicts[v.Message] = v.Verb == message.VerbDeliver && speaks
 	}
 	for _, d := range s.Deliveries {
 		require.NotContains(w.t, w.made, d.ID)
@@ -299,8 +450,13 @@ func (w *world) commit(s message.Step) {
 		if w.typed[r.Delivery] {
 			require.NotContains(w.t, []message.ReceiptState{message.Queued, message.Expired}, r.State)
 		}
+		if why := heldFor(w.reason[r.Delivery]); before == message.Held && r.State == message.Queued && why != holdNone {
+			require.NotEqual(w.t, holdPolicy, why, "let go though the policy holds it")
+			asked, _ := w.history[len(w.history)-1].event.(Asked)
+			require.IsType(w.t, ResumeChat{}, asked.Request, "let go without a person's word")
+		}
 		w.state[r.Delivery], w.reason[r.Delivery] = r.State, r.Reason
-		w.typed[r.Delivery] = w.typed[r.Delivery] || r.State == message.Typed
+		w.typed[r.Delivery] = r.State == message.Typed || w.typed[r.Delivery] && r.Reason != message.TmuxRefused
 		if before == "" && r.Reason != message.Duplicate {
 			pair := string(w.made[r.Delivery].Message.ID + w.made[r.Delivery].Target)
 			require.False(w.t, w.pairs[pair], "two deliveries of one message to one session")
@@ -311,9 +467,18 @@ func (w *world) commit(s message.Step) {
 
 func (w *world) deliver(d message.Delivery) {
 	require.Contains(w.t, w.made, d.ID, "on disk before it is handed out")
-	require.False(w.t, w.stopped && !w.resuming(), "handed out while everything is stopped")
 	require.False(w.t, w.gone[d.Target], "handed to a pane that has gone")
-	require.Equal(w.t, w.typed[d.ID], d.Typed, "the sink must know what may stand in the pane")
+	require.False(w.t, w.state[d.ID].Final() || w.state[d.ID] == message.Submitted, "handed out though it is over")
+	if w.typed[d.ID] {
+		require.True(w.t, d.Typed, "the sink must know what may stand in the pane")
+	}
+	if d.Typed {
+		require.True(w.t, w.book.typed[d.ID])
+		if _, restart := w.history[len(w.history)-1].event.(Restored); restart {
+			return // to be looked at, wherever its chat stands
+		}
+	}
+	require.False(w.t, w.stopped && !w.resuming(), "handed out while everything is stopped")
 	if !d.Typed {
 		require.Equal(w.t, message.Queued, w.state[d.ID])
 	}
@@ -321,6 +486,7 @@ func (w *world) deliver(d message.Delivery) {
 		return
 	}
 	require.Equal(w.t, message.ChatOn, w.chats[d.Chat].State)
+	require.True(w.t, w.in(d.Chat, d.Target), "handed to one that is not in the chat")
 	if d.Attempt == 1 {
 		lane := string(d.Chat + d.Target)
 		if last, ok := w.handed[lane]; ok {
@@ -342,6 +508,8 @@ func (w *world) resuming() bool {
 
 // check compares what the State keeps with what it said.
 func (w *world) check() {
+	require.Equal(w.t, w.stopped, w.s.stopped)
+	require.Equal(w.t, w.stopped, w.book.stopped, "the next run would not know")
 	waiting := make(map[message.ID]int)
 	for id, d := range w.s.under {
 		require.Equal(w.t, w.state[id], d.state)
@@ -360,6 +528,10 @@ func (w *world) check() {
 	for _, id := range w.all {
 		d := w.state[id]
 		if _, under := w.s.under[id]; !under && !d.Final() {
+			if w.taken[id] {
+				require.Equal(w.t, message.Submitted, d)
+				continue
+			}
 			require.True(w.t, w.gone[w.made[id].Target], "lost: %s %s", d, w.reason[id])
 			require.Contains(w.t, []message.ReceiptState{message.Held, message.Submitted}, d)
 		}
@@ -406,7 +578,7 @@ func (w *world) drain() {
 		case state.Final() || state == message.Submitted:
 		case state == message.Held && w.gone[w.made[id].Target]:
 		case state == message.Held && w.reason[id] == "policy":
-		case w.typed[id] && w.chats[w.made[id].Chat].State == message.ChatOver:
+		case w.s.under[id] != nil && w.s.under[id].shut:
 			w.report(id, message.Uncertain) // its pane gives it up
 			require.Equal(w.t, message.Uncertain, w.state[id])
 		default:
@@ -417,9 +589,13 @@ func (w *world) drain() {
 		if m.Type != message.KindTurn || !w.verdicts[id] {
 			continue
 		}
+		left := make(map[message.ID]bool)
 		for _, p := range w.chats[m.Thread].Participants {
-			if p.Session != m.From.Session && !p.Left {
-				require.True(w.t, w.pairs[string(id+p.Session)], "a turn that never set out for %s", p.Name)
+			left[p.Session] = left[p.Session] || p.Left
+		}
+		for _, p := range w.members[id] {
+			if p != m.From.Session && !left[p] {
+				require.True(w.t, w.pairs[string(id+p)], "a turn that never set out for %s", p)
 			}
 		}
 	}
@@ -427,8 +603,12 @@ func (w *world) drain() {
 
 // replay has the same events happen to another State.
 func (w *world) replay() {
-	again := NewState([32]byte{7}, message.Limits{Depth: 6, Rate: 12})
+	again, life := modelState(0), byte(0)
 	for i, p := range w.history {
+		if _, restart := p.event.(Restored); restart {
+			life++
+			again = modelState(life)
+		}
 		require.Equal(w.t, p.effects, fmt.Sprintf("%#v", flat(again.Step(p.now, p.event))), "event %d", i)
 	}
 }
@@ -443,9 +623,12 @@ func flat(effects []Effect) []any {
 				out = append(out, c.ID, c.State, c.Why, c.Participants, c.Ended == nil)
 			}
 			for _, s := range f.Step.Sessions {
-				out = append(out, s.ID, s.Name, s.EndReason, s.Ended == nil)
+				out = append(out, s.ID, s.Name, s.EndReason, s.Closed, s.Lost, s.Ended == nil)
 			}
 			out = append(out, f.Step.Received, f.Step.Verdicts, f.Step.Deliveries, f.Step.Receipts, f.Step.Notices)
+			if f.Step.Stopped != nil {
+				out = append(out, *f.Step.Stopped)
+			}
 		case Allow:
 			out = append(out, f.Token, text2(f.Err))
 		case Reply:

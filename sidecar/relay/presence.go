@@ -3,6 +3,7 @@ package relay
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
@@ -20,6 +21,7 @@ type session struct {
 	waiting   int                          // deliveries to it that are not submitted yet
 	bytes     int                          // in their bodies
 	submitted []*delivery                  // those that no turn has answered yet, oldest first
+	joined    time.Time                    // a chat that went on already: what it said before is none of it
 }
 
 // depth is the depth of what the session says now: one more than what it answers, or, as
@@ -76,6 +78,7 @@ func (w *work) adopt(in message.Session) (message.Session, error) {
 	in.Ended, in.EndReason = nil, ""
 	if have := w.present(in.ID); have != nil {
 		in.Name, in.Adopted = have.Name, have.Adopted
+		in.Closed, in.Lost = have.Closed, have.Lost // only Closed changes them
 		have.Session = in
 		w.changed(have)
 		return in, nil
@@ -89,6 +92,7 @@ func (w *work) adopt(in message.Session) (message.Session, error) {
 		}
 		in.Name = w.Snapshot().FreeName(base)
 	}
+	in.Closed, in.Lost = "", ""
 	// An earlier stay under the same id is over and gives way to this one.
 	w.sessions = slices.DeleteFunc(w.sessions, func(s *session) bool { return s.ID == in.ID })
 	one := newSession(in)
@@ -106,12 +110,28 @@ func newSession(s message.Session) *session {
 
 // leave ends a session: in its chat, and for everything that is under way to it.
 func (w *work) leave(s *session, reason message.Reason) {
-	at := w.now
-	s.Ended, s.EndReason = &at, string(reason)
-	w.changed(s)
+	gone := w.depart(s, reason)
+	if c := w.chatOf(s.ID); c != nil {
+		c.strike(s.ID)
+		w.altered(c)
+		if len(c.there()) < 2 {
+			w.end(c, string(gone))
+		} else {
+			w.notice(c.ID, fmt.Sprintf("%s left chat %s: %s", s.Name, label(c.Chat), reason))
+			w.settle(c)
+		}
+	}
+	w.effect(Forget{s.ID})
+	w.forgetPast()
+}
 
-	// A receipt says what matters to the sender, whichever way the agent went.
-	gone := message.AgentGone
+// depart ends a session and all that is under way to it, and returns the reason that its
+// senders are told: what matters to them, whichever way the agent went.
+func (w *work) depart(s *session, reason message.Reason) (gone message.Reason) {
+	at := w.now
+	s.Ended, s.EndReason, s.Closed, s.Lost = &at, string(reason), "", ""
+	w.changed(s)
+	gone = message.AgentGone
 	if reason == message.ReleasedPane {
 		gone = message.ReleasedPane
 	}
@@ -128,22 +148,7 @@ func (w *work) leave(s *session, reason message.Reason) {
 			w.receipt(d, message.Failed, gone)
 		}
 	}
-	if c := w.chatOf(s.ID); c != nil {
-		for i := range c.Participants {
-			if c.Participants[i].Session == s.ID {
-				c.Participants[i].Left = true
-			}
-		}
-		w.altered(c)
-		if len(c.there()) < 2 {
-			w.end(c, string(gone))
-		} else {
-			w.notice(c.ID, fmt.Sprintf("%s left chat %s: %s", s.Name, label(c.Chat), reason))
-			w.settle(c)
-		}
-	}
-	w.effect(Forget{s.ID})
-	w.forgetPast()
+	return gone
 }
 
 // forgetPast drops the oldest sessions and chats that are over, beyond what is remembered.
@@ -188,6 +193,19 @@ func (w *work) stateChanged(e StateChanged) {
 	w.told = append(w.told, message.Event{At: w.now, Kind: "session", Session: &one})
 }
 
+// closed notes why nothing more is typed into a session's pane, for people and the next run.
+func (w *work) closed(e Closed) {
+	if e.Why == "" {
+		e.Lost = ""
+	}
+	s := w.present(e.Session)
+	if s == nil || s.Closed == e.Why && s.Lost == e.Lost {
+		return
+	}
+	s.Closed, s.Lost = e.Why, e.Lost
+	w.changed(s)
+}
+
 func (w *work) rename(r Rename) (Answer, error) {
 	s, err := w.find(r.Session)
 	if err != nil {
@@ -222,35 +240,4 @@ func (w *work) release(r Release) (Answer, error) {
 	}
 	w.leave(s, message.ReleasedPane)
 	return Answer{Session: s.Session}, nil
-}
-
-// restore takes over what an earlier run left: its chats are over, and nothing of it is
-// typed, since what that run typed last cannot be known.
-func (w *work) restore(e Restored) {
-	for _, one := range e.Sessions {
-		w.sessions = append(w.sessions, newSession(one))
-	}
-	for _, one := range e.Chats {
-		c := &chat{Chat: one, counts: make(map[message.ReceiptState]int)}
-		w.chats = append(w.chats, c)
-		if c.State != message.ChatOver {
-			at := w.now
-			c.State, c.Why, c.Ended = message.ChatOver, whyRestarted, &at
-			w.altered(c)
-			w.notice(c.ID, fmt.Sprintf("chat %s has ended: %s", label(c.Chat), whyRestarted))
-		}
-	}
-	for _, left := range e.Deliveries {
-		d := &delivery{Delivery: left.Delivery, state: left.State, reason: left.Reason}
-		switch {
-		case d.state.Final() || d.state == message.Submitted:
-		case d.Typed || d.state == message.Typed:
-			w.receipt(d, message.Uncertain, message.SidecarEnded)
-		case d.state == message.Held && d.reason == message.AgentGone:
-		default:
-			w.receipt(d, message.Failed, message.SidecarEnded)
-		}
-	}
-	w.touch()
-	w.forgetPast()
 }

@@ -11,6 +11,8 @@
 //	pane: a turn has ended ─► Spoke ──┤            ├─► Decide   policy ─► Decided, back in
 //	pane: gone, released ──► Gone ────┼─► Step ────┼─► Deliver, Cancel, Forget   pane
 //	pane: may I type? ─► Reported ────┤  (now, e)  ├─► Allow, Reply   whoever waits
+//	pane: closed for now ► Closed ────┤            │
+//	a person is there ───► Attended ──┤            │
 //	time passes ──────────► Tick ─────┘            └─► Publish   whoever watches
 package relay
 
@@ -46,6 +48,10 @@ type State struct {
 	snapshot registry.Snapshot
 	stale    bool   // snapshot must be made anew
 	changes  uint64 // how often it was
+
+	// Awake time, as of the last Tick, and of the last one before which a person was there.
+	awake, attended time.Duration
+	here            bool // a person was, since the last Tick
 }
 
 // NewState makes an empty State. The seed makes ids unlike those of any other run; limits
@@ -57,6 +63,7 @@ func NewState(seed [32]byte, limits message.Limits) *State {
 		under:    make(map[message.ID]*delivery),
 		flows:    make(map[string][]*thought),
 		thoughts: make(map[message.ID]*thought),
+		here:     true, // somebody started us
 	}
 }
 
@@ -66,9 +73,11 @@ func (s *State) Step(now time.Time, event Event) []Effect {
 	w := &work{State: s, now: now}
 	switch e := event.(type) {
 	case Adopted:
+		w.here = true
 		session, err := w.adopt(e.Session)
 		w.reply(e.Token, Answer{Session: session}, err)
 	case Released:
+		w.here = true
 		if one := w.present(e.Session); one != nil {
 			w.leave(one, message.ReleasedPane)
 		}
@@ -87,7 +96,11 @@ func (s *State) Step(now time.Time, event Event) []Effect {
 	case Asked:
 		w.ask(e)
 	case Tick:
-		w.tick()
+		w.tick(e.Awake)
+	case Closed:
+		w.closed(e)
+	case Attended:
+		w.here = true
 	case Restored:
 		w.restore(e)
 	}
@@ -114,6 +127,9 @@ func (s *State) Snapshot() registry.Snapshot {
 func (w *work) ask(e Asked) {
 	var answer Answer
 	var err error
+	if e.Request != nil && e.Request.by().Person() {
+		w.here = true
+	}
 	switch r := e.Request.(type) {
 	case Say: // answered once it is decided
 		if err = w.say(e.Token, r); err == nil {
@@ -135,8 +151,12 @@ func (w *work) ask(e Asked) {
 		answer, err = w.rename(r)
 	case Release:
 		answer, err = w.release(r)
-	case Stats:
-		answer, err = w.stats(r)
+	case AddMember:
+		answer, err = w.addMember(r)
+	case RemoveMember:
+		answer, err = w.removeMember(r)
+	case MuteMember:
+		answer, err = w.muteMember(r)
 	default:
 		err = ErrRequest
 	}

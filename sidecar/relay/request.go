@@ -21,7 +21,7 @@ func (b By) Person() bool { return b.Session == "" }
 
 // Request is what may be asked of the relay. Sessions and chats are named as in
 // registry.Snapshot.Find and FindChat.
-type Request interface{ request() }
+type Request interface{ by() By }
 
 // Answer is what came of a request; each says which fields it sets.
 type Answer struct {
@@ -29,7 +29,6 @@ type Answer struct {
 	Chats    []message.Chat
 	Message  message.ID // of what was said or sent
 	Receipts []message.Receipt
-	Stats    message.Stats
 }
 
 // StartChat starts a chat of two or more sessions, numbered from 1 in the given order. A
@@ -43,6 +42,9 @@ type StartChat struct {
 	Say      string
 	Limits   message.Limits
 	Turns    int
+	Roles    []string   // of Sessions, in their order; missing ones are none
+	Muted    []bool     // likewise: those that may not speak
+	Again    message.ID // the ended chat that this one takes up; only noted
 }
 
 // StopChat ends a chat, or All: what was not typed fails. After All nothing more is typed
@@ -67,6 +69,36 @@ type PauseChat struct {
 type ResumeChat struct {
 	By   By
 	Chat string
+}
+
+// AddMember brings a session into a chat that is on or paused: it gets the next number, also
+// where it had been in that chat before, and hears and says what is said from then on. Only
+// a person may. Errors: as of StartChat; an *InChatError is never Same. Answer: Chats, one.
+type AddMember struct {
+	By      By
+	Chat    string
+	Session string
+	Role    string // plain text of at most 256 bytes, as those of StartChat
+}
+
+// RemoveMember takes a session out of a chat: what was not typed to it in that chat fails,
+// and what was gets no leave for Enter any more. What it said before is heard still. A chat
+// of fewer than two ends. An agent may remove itself, unless the chat is paused. Answer:
+// Chats, one.
+type RemoveMember struct {
+	By      By
+	Chat    string
+	Session string
+}
+
+// MuteMember keeps a session's turns in a chat from being relayed, or with Off lets them
+// pass again; it goes on hearing the others. Its turns are no messages meanwhile, and take
+// none of the chat's Turns. Only a person may. Answer: Chats, one.
+type MuteMember struct {
+	By      By
+	Chat    string
+	Session string
+	Off     bool
 }
 
 // Say is a person's word into a chat, to all its participants or to some. It always
@@ -102,18 +134,17 @@ type Release struct {
 	Session string
 }
 
-// Stats asks what passed through a chat. Captures are the panes' to add. Answer: Stats.
-type Stats struct{ Chat string }
-
-func (StartChat) request()  {}
-func (StopChat) request()   {}
-func (PauseChat) request()  {}
-func (ResumeChat) request() {}
-func (Say) request()        {}
-func (Send) request()       {}
-func (Rename) request()     {}
-func (Release) request()    {}
-func (Stats) request()      {}
+func (r StartChat) by() By    { return r.By }
+func (r StopChat) by() By     { return r.By }
+func (r PauseChat) by() By    { return r.By }
+func (r ResumeChat) by() By   { return r.By }
+func (r Say) by() By          { return r.By }
+func (r Send) by() By         { return r.By }
+func (r Rename) by() By       { return r.By }
+func (r Release) by() By      { return r.By }
+func (r AddMember) by() By    { return r.By }
+func (r RemoveMember) by() By { return r.By }
+func (r MuteMember) by() By   { return r.By }
 
 // Why a leave is refused: with each of them nothing may be typed.
 var (

@@ -30,13 +30,15 @@ type rig struct {
 	made     map[message.ID]message.Delivery
 	notices  []string
 	async    bool // verdicts are given by hand
+	book     *book
+	life     byte
 }
 
 var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func newRig(t require.TestingT) *rig {
 	return &rig{
-		t: t, s: NewState([32]byte{1}, message.Limits{}), now: start,
+		t: t, s: NewState([32]byte{1}, message.Limits{}), now: start, book: newBook(),
 		receipts: make(map[message.ID][]message.Receipt), made: make(map[message.ID]message.Delivery),
 	}
 }
@@ -78,6 +80,7 @@ func (r *rig) step(e Event) (Answer, error) {
 
 func (r *rig) commit(s message.Step) {
 	r.commits = append(r.commits, s)
+	r.book.commit(s)
 	for _, d := range s.Deliveries {
 		r.made[d.ID] = d
 	}
@@ -85,6 +88,32 @@ func (r *rig) commit(s message.Step) {
 		r.receipts[one.Delivery] = append(r.receipts[one.Delivery], one)
 	}
 	r.notices = append(r.notices, s.Notices...)
+}
+
+// restart throws the State away and makes another one from what was written down, at the
+// tmux server of that number.
+func (r *rig) restart(server int) Restored {
+	r.life++
+	r.s = NewState([32]byte{1, r.life}, message.Limits{})
+	r.out, r.cancel, r.pending = nil, nil, nil
+	restored := r.book.restored(message.Process{PID: server})
+	_, _ = r.step(restored)
+	return restored
+}
+
+// pass lets awake time pass, second by second.
+func (r *rig) pass(d time.Duration) {
+	for ; d > 0; d -= time.Second {
+		r.now = r.now.Add(time.Second)
+		_, _ = r.step(Tick{Awake: time.Second})
+	}
+}
+
+// shows is the chat as the State has it.
+func (r *rig) shows(id message.ID) message.Chat {
+	c, ok := r.s.Snapshot().Chat(id)
+	require.True(r.t, ok)
+	return c
 }
 
 func (r *rig) ask(q Request) (Answer, error) {
@@ -164,7 +193,7 @@ func (r *rig) states(d message.ID) (out []string) {
 
 func text(d message.Delivery) string { return d.Head + d.Separator + d.Message.Body }
 
-func idsOf(list []message.Delivery) (out []message.ID) {
+func handedIDs(list []message.Delivery) (out []message.ID) {
 	for _, d := range list {
 		out = append(out, d.ID)
 	}

@@ -35,7 +35,10 @@ type Sink interface {
 
 const (
 	defaultQueue = 256
-	tickEvery    = time.Minute
+
+	// How often time passes: while there is something to wait for, and else.
+	tickWaiting = time.Second
+	tickIdle    = time.Minute
 )
 
 // Relay runs a State. Its zero value with the required fields is ready; Run runs it, once.
@@ -47,15 +50,18 @@ type Relay struct {
 	Publish  func([]message.Event) // must not block; nil: nobody watches
 	Log      *slog.Logger          // nil: nothing is logged
 	Now      func() time.Time      // nil: time.Now
+	Awake    func() time.Duration  // how long the computer has been awake, since whenever; nil: by the monotonic clock
 	Limits   message.Limits        // of chats that set none; zero fields: the built-in ones
 	Restored *Restored             // what an earlier run left; nil: nothing
 	Queue    int                   // events that may wait before those who bring them do; 0: 256
 
 	once     sync.Once
 	queue    chan posted
-	urgent   chan posted // what must not wait behind the queue: pause and stop
+	urgent   chan posted   // what must not wait behind the queue: pause and stop
+	begun    chan struct{} // closed when what an earlier run left has been taken over
 	done     chan struct{}
 	snapshot atomic.Pointer[registry.Snapshot]
+	stopped  atomic.Bool
 }
 
 // posted is an event in the queue, with the channel on which its outcome is awaited.
@@ -77,7 +83,7 @@ func (r *Relay) init() {
 		}
 		r.queue = make(chan posted, size)
 		r.urgent = make(chan posted, size)
-		r.done = make(chan struct{})
+		r.begun, r.done = make(chan struct{}), make(chan struct{})
 	})
 }
 
@@ -102,9 +108,22 @@ func (r *Relay) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	ticker := time.NewTicker(tickEvery)
+	close(r.begun)
+	awake := r.Awake
+	if awake == nil {
+		// The monotonic clock of Go stands still on Linux and macOS while the computer
+		// sleeps (CLOCK_MONOTONIC, mach_absolute_time): it measures awake time by itself.
+		begun := time.Now()
+		awake = func() time.Duration { return time.Since(begun) }
+	}
+	pace, last := tickIdle, awake()
+	ticker := time.NewTicker(pace)
 	defer ticker.Stop()
 	for {
+		if want := l.pace(); want != pace {
+			pace = want
+			ticker.Reset(pace)
+		}
 		var next posted
 		select {
 		case next = <-r.urgent:
@@ -115,13 +134,23 @@ func (r *Relay) Run(ctx context.Context) error {
 			case next = <-r.urgent:
 			case next = <-r.queue:
 			case <-ticker.C:
-				next = posted{event: Tick{}}
+				now := awake()
+				next = posted{event: Tick{Awake: now - last}}
+				last = now
 			}
 		}
 		if err := l.take(ctx, next); err != nil {
 			return err
 		}
 	}
+}
+
+// pace is how often time passes now.
+func (l *loop) pace() time.Duration {
+	if l.state.waits() {
+		return tickWaiting
+	}
+	return tickIdle
 }
 
 // drain takes in what was handed over before the end: whoever did so was told that it had
@@ -226,8 +255,9 @@ func (l *loop) prepare(ctx context.Context, p posted) (Event, error) {
 	return p.event, nil
 }
 
-// store publishes the snapshot if it has changed.
+// store publishes whether all is stopped, and the snapshot if it has changed.
 func (l *loop) store() {
+	l.Relay.stopped.Store(l.state.stopped)
 	if l.stored == l.state.changes {
 		return
 	}
@@ -285,6 +315,20 @@ func (l *loop) decide(ctx context.Context, e message.Envelope) message.Verdict {
 	return v
 }
 
+// Begun waits until Run has taken over what an earlier run left: from then on Snapshot
+// knows of it. Errors: ErrDown, that of ctx.
+func (r *Relay) Begun(ctx context.Context) error {
+	r.init()
+	select {
+	case <-r.begun:
+		return nil
+	case <-r.done:
+		return ErrDown
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // Snapshot is who is here, as of the last step that is on disk.
 func (r *Relay) Snapshot() registry.Snapshot {
 	if s := r.snapshot.Load(); s != nil {
@@ -292,6 +336,10 @@ func (r *Relay) Snapshot() registry.Snapshot {
 	}
 	return registry.Snapshot{}
 }
+
+// Stopped reports whether everything is stopped until a person resumes all, as of the last
+// step that is on disk.
+func (r *Relay) Stopped() bool { return r.stopped.Load() }
 
 // Do asks the relay for something and waits for what comes of it. Errors: those of the
 // request; ErrDown; those of ctx, and then the request may yet be carried out.
@@ -332,6 +380,17 @@ func (r *Relay) Gone(ctx context.Context, session message.ID, reason message.Rea
 // Released tells that a person took a pane back.
 func (r *Relay) Released(ctx context.Context, session message.ID) error {
 	return r.post(ctx, posted{event: Released{Session: session}})
+}
+
+// Closed tells why nothing more can be typed into a session's pane, and which delivery's
+// text was lost there, if one was; or, with no reason, that the pane is open again.
+func (r *Relay) Closed(ctx context.Context, session message.ID, why message.Reason, lost message.ID) error {
+	return r.post(ctx, posted{event: Closed{Session: session, Why: why, Lost: lost}})
+}
+
+// Attended tells that a person is at a terminal, or just came.
+func (r *Relay) Attended(ctx context.Context) error {
+	return r.post(ctx, posted{event: Attended{}})
 }
 
 // post puts an event into the queue, and waits while that is full.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,7 +48,7 @@ func TestRun_committedBeforeAnythingElse(t *testing.T) {
 		synctest.Wait()
 		assert.Empty(t, r.Snapshot().Sessions())
 		require.NoError(t, stop())
-		_, err = r.Do(t.Context(), Stats{})
+		_, err = r.Do(t.Context(), PauseChat{})
 		assert.ErrorIs(t, err, ErrDown)
 	})
 }
@@ -187,28 +188,99 @@ func TestRun_callerGivesUp(t *testing.T) {
 		r := &Relay{Queue: 1} // nobody runs it
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := r.Do(ctx, Stats{})
+		_, err := r.Do(ctx, ResumeChat{})
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.ErrorIs(t, r.Spoke(ctx, message.Turn{}), context.DeadlineExceeded, "a full queue makes its callers wait")
 		assert.Empty(t, r.Snapshot().Sessions())
 	})
 }
 
+// A latch, a chat and what waits in it outlive the relay.
 func TestRun_restored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outside{}
-		chat := message.Chat{ID: message.NewID(), State: message.ChatPaused}
-		r := &Relay{Journal: o, Sink: o, Restored: &Restored{Chats: []message.Chat{chat}}}
+		a, b := message.Session{ID: message.NewID(), Name: "a", Pane: "%1"}, message.Session{ID: message.NewID(), Name: "b", Pane: "%2"}
+		chat := message.Chat{ID: message.NewID(), State: message.ChatPaused, Why: "by hand", Participants: []message.Participant{{Session: a.ID}, {Session: b.ID}}}
+		turn := message.Envelope{
+			ID: message.NewID(), Thread: chat.ID, From: message.Address{Session: a.ID}, Type: message.KindTurn, Body: "x", Origin: message.OriginAgent,
+		}
+		chat.Participants[0].MaySpeak = true
+		typed := message.Delivery{ID: message.NewID(), Message: turn, Target: b.ID, Chat: chat.ID, Head: "[a] (1):", Typed: true}
+		r := &Relay{Journal: o, Sink: o, Restored: &Restored{
+			Stopped: true, Sessions: []Stay{{Session: a}, {Session: b}}, Chats: []Going{{Chat: chat}},
+			Undecided: []message.Envelope{turn}, Deliveries: []Left{{Delivery: typed, State: message.Typed}},
+		}}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- r.Run(ctx) }()
 		synctest.Wait()
 		got, ok := r.Snapshot().Chat(chat.ID)
 		require.True(t, ok)
-		assert.Equal(t, "sidecar restarted", got.Why)
-		time.Sleep(3 * tickEvery)
+		assert.Equal(t, "by hand", got.Why)
+		assert.True(t, r.Stopped())
+		require.Len(t, o.delivered, 1)
+		assert.Equal(t, typed.ID, o.delivered[0].ID)
+		assert.Equal(t, []string{"deliver", "commit verdict delivery receipt"}, o.log, "decided now, and held")
+		_, err := r.Do(t.Context(), ResumeChat{Chat: All})
+		require.NoError(t, err)
+		assert.False(t, r.Stopped())
+		assert.Len(t, o.delivered, 3)
 		cancel()
 		require.NoError(t, <-done)
+	})
+}
+
+// What waits expires by the clock of awake time, looked at every second while anything
+// waits, and once a minute else.
+func TestRun_awake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &outside{}
+		var asked atomic.Int64
+		begun := time.Now()
+		r := &Relay{Journal: o, Sink: o, Limits: message.Limits{Expire: time.Hour}, Awake: func() time.Duration {
+			asked.Add(1)
+			return time.Since(begun) / 2 // half of the time, the computer sleeps
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		a := o.adopt(t, r, "a")
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		idle := asked.Load()
+		assert.LessOrEqual(t, idle, int64(62))
+		sent, err := r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: "x"}})
+		require.NoError(t, err)
+		d := sent.Receipts[0].Delivery
+		require.NoError(t, r.Closed(t.Context(), a.ID, message.NotEmpty, ""))
+		require.NoError(t, r.Attended(t.Context()))
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		assert.Equal(t, message.Queued, o.last(d))
+		assert.GreaterOrEqual(t, asked.Load()-idle, int64(7100))
+		got, _ := r.Snapshot().Find("a")
+		assert.Equal(t, message.NotEmpty, got.Closed)
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, message.Expired, o.last(d))
+		cancel()
+		require.NoError(t, <-done)
+		assert.ErrorIs(t, r.Closed(t.Context(), a.ID, "", ""), ErrDown)
+		assert.ErrorIs(t, r.Attended(t.Context()), ErrDown)
+	})
+}
+
+// Without a clock of the caller's, time passes all the same.
+func TestRun_ownClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, o, stop := running(t, nil)
+		o.adopt(t, r, "a")
+		sent, err := r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: "x"}})
+		require.NoError(t, err)
+		time.Sleep(time.Hour + 2*time.Second)
+		synctest.Wait()
+		assert.Equal(t, message.Expired, o.last(sent.Receipts[0].Delivery))
+		require.NoError(t, stop())
 	})
 }
 
@@ -259,6 +331,8 @@ func (o *outside) Commit(_ context.Context, s message.Step) error {
 	for _, m := range s.Received {
 		o.bodies = append(o.bodies, m.Body)
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for _, r := range s.Receipts {
 		if o.state == nil {
 			o.state = make(map[message.ID]message.ReceiptState)
@@ -277,7 +351,11 @@ func (o *outside) Deliver(d message.Delivery) {
 func (o *outside) Cancel([]message.ID, message.Reason) { o.note("cancel") }
 func (o *outside) Forget(message.ID)                   { o.note("forget") }
 
-func (o *outside) last(d message.ID) message.ReceiptState { return o.state[d] }
+func (o *outside) last(d message.ID) message.ReceiptState {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.state[d]
+}
 
 // since is what was done from the first such entry on.
 func (o *outside) since(first string) []string {

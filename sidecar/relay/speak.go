@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -17,9 +16,8 @@ import (
 // thought is a message that was received and is not decided yet.
 type thought struct {
 	message message.Envelope
-	chat    *chat // nil for a single message
-	token   Token // who waits for what becomes of it
-	said    time.Time
+	chat    *chat            // nil for a single message
+	token   Token            // who waits for what becomes of it
 	verdict *message.Verdict // came before those of earlier messages
 }
 
@@ -52,7 +50,8 @@ func (w *work) spoke(e Spoke) {
 	}
 	depth := s.depth()
 	c := w.chatOf(s.ID)
-	relayed := c != nil && !c.closing() && strings.TrimSpace(t.Words) != "" && !t.Ended.Before(c.Started)
+	relayed := c != nil && !c.closing() && c.maySpeak(s.ID) && strings.TrimSpace(t.Words) != "" &&
+		!t.Ended.Before(c.Started) && !t.Ended.Before(s.joined)
 	if !twice {
 		s.cause, s.last = -1, depth
 		w.seen.Add(t.ID, seenMessages)
@@ -74,12 +73,8 @@ func (w *work) spoke(e Spoke) {
 		w.twice(&thought{message: m, chat: c})
 		return
 	}
-	c.turns++
-	c.depth = max(c.depth, depth)
-	if c.limited {
-		c.turnsLeft--
-	}
-	w.receive(&thought{message: m, chat: c, said: t.Ended})
+	c.taken++
+	w.receive(&thought{message: m, chat: c})
 }
 
 // say takes in a person's word into a chat.
@@ -171,6 +166,11 @@ func (w *work) receive(t *thought) {
 		told.Chat = t.chat.ID
 	}
 	w.told = append(w.told, told)
+	w.consider(t)
+}
+
+// consider has a message decided that is written down.
+func (w *work) consider(t *thought) {
 	w.seen.Add(t.message.ID, seenMessages)
 	w.flows[t.flow()] = append(w.flows[t.flow()], t)
 	w.thoughts[t.message.ID] = t
@@ -238,6 +238,9 @@ func (w *work) carryOut(t *thought) {
 	case over:
 	case v.Verb != message.VerbDeliver:
 		why, reason = holdPolicy, message.Reason(cmp.Or(v.Reason, "held by policy"))
+		if heldFor(reason) != holdPolicy {
+			reason = "policy: " + reason // not to be taken for one of ours, after a restart
+		}
 	case w.stopped || t.chat != nil && t.chat.State == message.ChatPaused:
 		why, reason = holdPause, message.Paused
 		if t.chat == nil {
@@ -253,11 +256,11 @@ func (w *work) carryOut(t *thought) {
 	}
 	a := Answer{Message: t.message.ID}
 	for _, p := range planned {
-		d := w.create(p, t.said)
+		d := w.create(p)
 		_, under := w.under[d.ID]
 		switch {
 		case !under:
-		case t.chat != nil && t.chat.State == message.ChatOver:
+		case t.chat != nil && t.chat.over(d.Target):
 			w.receipt(d, message.Failed, message.ChatEnded)
 		case why != holdNone:
 			d.hold = why

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -8,31 +9,23 @@ import (
 
 // The limits of a chat that sets none of its own.
 const (
-	DefaultDepth = 20
-	DefaultRate  = 20      // deliveries a minute to one pane
-	DefaultBytes = 4 << 20 // bytes an hour to one pane
+	DefaultDepth  = 20
+	DefaultRate   = 20        // deliveries a minute to one pane
+	DefaultBytes  = 4 << 20   // bytes an hour to one pane
+	DefaultExpire = time.Hour // awake, until what waits for a safe moment expires
 )
 
 // WithDefaults returns the limits with the given ones in the place of each field that is
-// zero, and the built-in ones where those are zero too.
+// zero, and the built-in ones where those are zero too. Away has no built-in one: zero is
+// off.
 func WithDefaults(l, defaults message.Limits) message.Limits {
-	pick := func(values ...int) int {
-		for _, v := range values {
-			if v != 0 {
-				return v
-			}
-		}
-		return 0
-	}
-	l.Depth = pick(l.Depth, defaults.Depth, DefaultDepth)
-	l.Rate = pick(l.Rate, defaults.Rate, DefaultRate)
-	l.Bytes = pick(l.Bytes, defaults.Bytes, DefaultBytes)
-	if l.LineBreak == "" {
-		l.LineBreak = defaults.LineBreak
-	}
-	if l.Header == "" {
-		l.Header = defaults.Header
-	}
+	l.Depth = cmp.Or(l.Depth, defaults.Depth, DefaultDepth)
+	l.Rate = cmp.Or(l.Rate, defaults.Rate, DefaultRate)
+	l.Bytes = cmp.Or(l.Bytes, defaults.Bytes, DefaultBytes)
+	l.LineBreak = cmp.Or(l.LineBreak, defaults.LineBreak)
+	l.Header = cmp.Or(l.Header, defaults.Header)
+	l.Expire = cmp.Or(l.Expire, defaults.Expire, DefaultExpire)
+	l.Away = cmp.Or(l.Away, defaults.Away)
 	return l
 }
 

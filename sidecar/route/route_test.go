@@ -147,7 +147,7 @@ func TestTooDeep(t *testing.T) {
 
 func TestBudget(t *testing.T) {
 	limits := WithDefaults(message.Limits{Bytes: 1000}, message.Limits{})
-	assert.Equal(t, message.Limits{Depth: 20, Rate: 20, Bytes: 1000}, limits)
+	assert.Equal(t, message.Limits{Depth: 20, Rate: 20, Bytes: 1000, Expire: time.Hour}, limits)
 	now := time.Unix(1e9, 0)
 	b := NewBudget()
 	for range 20 {
@@ -162,6 +162,14 @@ func TestBudget(t *testing.T) {
 	assert.Empty(t, b.Over(now.Add(time.Hour), 981, limits))
 	b.Reset()
 	assert.Empty(t, b.Over(now, 1000, limits))
+}
+
+func TestWithDefaults(t *testing.T) {
+	ours := message.Limits{Rate: 1, LineBreak: "/", Header: HeaderBoth, Expire: time.Minute, Away: time.Second}
+	assert.Equal(t, message.Limits{Depth: 3, Rate: 1, Bytes: 4 << 20, LineBreak: "/", Header: HeaderBoth, Expire: time.Minute, Away: time.Second},
+		WithDefaults(message.Limits{Depth: 3}, ours))
+	assert.Equal(t, 2*time.Hour, WithDefaults(message.Limits{Expire: 2 * time.Hour}, ours).Expire)
+	assert.Zero(t, WithDefaults(message.Limits{}, message.Limits{}).Away, "off")
 }
 
 // A Window never forgets early, and at most a sixtieth of its span late.

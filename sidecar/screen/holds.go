@@ -15,28 +15,48 @@ import (
 // to its prompt. Text that exactly fills its last row looks the same when it has just
 // been submitted and nothing was printed yet.
 func Holds(s Screen, p Prompt, text string, prof profile.Profile) bool {
+	_, at := composed(s, p, text, prof)
+	return at >= 0
+}
+
+// Without returns the lines as they would be if text, which the composer must hold as for
+// Holds, had not been typed yet: all above the composer, and its prompt alone.
+func Without(s Screen, p Prompt, text string, prof profile.Profile) (lines []string, ok bool) {
+	lines, at := composed(s, p, text, prof)
+	if at < 0 {
+		return nil, false
+	}
+	rest, _ := p.Rest(lines[at])
+	above := append([]string(nil), lines[:at]...)
+	return append(above, trim(strings.TrimSuffix(trim(lines[at]), rest))), true
+}
+
+// composed finds the line at which the composer begins that shows exactly this text of
+// ours and nothing else, among the lines of the screen as far as they reach; -1 if it does
+// not.
+func composed(s Screen, p Prompt, text string, prof profile.Profile) (lines []string, at int) {
 	if s.InMode || s.Alternate || !s.sound() || p.IsZero() || ink(text) == "" {
-		return false
+		return nil, -1
 	}
 	rows := plain(s.Rows)
 	last := lastText(rows)
 	if last < 0 || !s.cursorEnds(rows, last, text, prof.Continuations) {
-		return false
+		return nil, -1
 	}
-	lines := s.Lines
+	lines = s.Lines
 	if len(lines) == 0 {
 		lines = rows
 	}
 	end := lastText(lines)
 	if end < 0 || !strings.HasSuffix(ink(lines[end]), ink(rows[last])) {
-		return false
+		return nil, -1
 	}
 	lines = lines[:end+1]
 	if prof.Reads == profile.Joined {
 		// One line; only a program that wraps by itself shows it as several.
 		rest, ok := p.Rest(lines[end])
 		if ok && ink(rest) == ink(text) {
-			return true
+			return lines, end
 		}
 	}
 	want := ink(text)
@@ -46,10 +66,10 @@ func Holds(s Screen, p Prompt, text string, prof profile.Profile) bool {
 			continue
 		}
 		if shows(lines[i+1:], want[len(ink(rest)):], prof.Continuations) {
-			return true
+			return lines, i
 		}
 	}
-	return false
+	return nil, -1
 }
 
 // shows reports whether the lines, each with or without a continuation prompt, make up

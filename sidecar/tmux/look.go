@@ -46,6 +46,8 @@ type Look struct {
 	// may be the rest of one that was wrapped.
 	Complete bool
 
+	Mark string // of the last Typing with one that was carried out; see Typing.Mark
+
 	At time.Time // when the answer came
 }
 

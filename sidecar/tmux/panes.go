@@ -54,6 +54,21 @@ func (c *Client) Panes(ctx context.Context) ([]Pane, error) {
 	return panes, nil
 }
 
+// Glance tells some facts of every pane of the server, by its id, in one cheap command:
+// Dead, InMode, Alternate, CursorVisible, PID, CursorX, CursorY, HistorySize, Width and
+// Height. Type takes none of these: they are of no Look.
+func (c *Client) Glance(ctx context.Context) (map[string]Facts, error) {
+	replies, err := c.run(ctx, command{"list-panes", "-a", "-F", glanceFormat})
+	if err != nil {
+		return nil, fmt.Errorf("glance at panes: %w", err)
+	}
+	panes, err := parseGlance(replies[0])
+	if err != nil {
+		return nil, fmt.Errorf("glance at panes: %w", err)
+	}
+	return panes, nil
+}
+
 // Attached is a client of the server: a person's terminal, or a program in control mode.
 type Attached struct {
 	Name          string // what Tell takes

@@ -68,8 +68,8 @@ func lines(reply string) []string {
 
 // parseLook reads the replies to lookCommands.
 func parseLook(pane string, history int, replies []string) (Look, error) {
-	fields := strings.SplitN(strings.TrimSuffix(replies[0], "\n"), "|", len(compared)+5)
-	if len(fields) != len(compared)+5 {
+	fields := strings.SplitN(strings.TrimSuffix(replies[0], "\n"), "|", len(compared)+toldFields)
+	if len(fields) != len(compared)+toldFields {
 		return Look{}, fmt.Errorf("facts %q: %d fields", replies[0], len(fields))
 	}
 	if fields[0] != pane {
@@ -92,11 +92,11 @@ func parseLook(pane string, history int, replies []string) (Look, error) {
 	}
 	rest := fields[len(compared):]
 	facts.HistoryLimit, facts.Height = n.number(rest[0]), n.number(rest[1])
-	facts.TTY, facts.Mode, facts.Title = rest[2], rest[3], rest[4]
+	facts.TTY, facts.Mode, facts.Title = rest[2], rest[3], rest[5]
 	if n.err != nil {
 		return Look{}, fmt.Errorf("facts %q: %w", replies[0], n.err)
 	}
-	look := Look{Facts: facts, Rows: lines(replies[1])}
+	look := Look{Facts: facts, Rows: lines(replies[1]), Mark: rest[4]}
 	for i, r := range look.Rows {
 		look.Rows[i] = expandTabs(r, 0)
 	}

@@ -123,23 +123,55 @@ var compared = []comparedFact{
 	{gate: "width", format: "#{pane_width}"},
 }
 
-// told follows the compared facts in a look. The title is free text, so it is the last.
-const told = "#{history_limit}|#{pane_height}|#{pane_tty}|#{pane_mode}|#{pane_title}"
+// told follows the compared facts in a look: so many fields, of which the title is free
+// text and so the last. The verb is the name of the pane's mark.
+const (
+	toldFields = 6
+	told       = "#{history_limit}|#{pane_height}|#{pane_tty}|#{pane_mode}|#{%s}|#{pane_title}"
+)
 
 // lookFormat is the format of a look: the compared facts, then those that are only told.
-func lookFormat() string {
+func lookFormat(pane string) string {
 	var b strings.Builder
 	for _, f := range compared {
 		b.WriteString(f.format)
 		b.WriteByte('|')
 	}
-	return b.String() + told
+	return b.String() + fmt.Sprintf(told, markName(pane))
+}
+
+// glanceFields are those of a line of glanceFormat; all but the id are numbers.
+const (
+	glanceFields = 11
+	glanceFormat = "#{pane_id}|#{pane_dead}|#{pane_in_mode}|#{alternate_on}|#{cursor_flag}|#{pane_pid}|" +
+		"#{cursor_x}|#{cursor_y}|#{history_size}|#{pane_width}|#{pane_height}"
+)
+
+// parseGlance reads lines of glanceFormat. A pane whose window is linked into several
+// sessions stands there several times.
+func parseGlance(reply string) (map[string]Facts, error) {
+	panes := map[string]Facts{}
+	for line := range strings.Lines(reply) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "|")
+		if len(f) != glanceFields {
+			return nil, fmt.Errorf("facts %q: %d fields", line, len(f))
+		}
+		var n numbers
+		panes[strings.Clone(f[0])] = Facts{
+			Dead: n.flag(f[1]), InMode: n.flag(f[2]), Alternate: n.flag(f[3]), CursorVisible: n.flag(f[4]), PID: n.number(f[5]),
+			CursorX: n.number(f[6]), CursorY: n.number(f[7]), HistorySize: n.number(f[8]), Width: n.number(f[9]), Height: n.number(f[10]),
+		}
+		if n.err != nil {
+			return nil, fmt.Errorf("facts %q: %w", line, n.err)
+		}
+	}
+	return panes, nil
 }
 
 // lookCommands asks for facts and screen, and with history ≥ 0 for the joined lines.
 func lookCommands(pane string, history int) []command {
 	cmds := []command{
-		{"display-message", "-p", "-t", pane, lookFormat()},
+		{"display-message", "-p", "-t", pane, lookFormat(pane)},
 		{"capture-pane", "-p", "-e", "-t", pane},
 	}
 	if history >= 0 {
@@ -207,16 +239,20 @@ func literalGlob(text string) (string, error) {
 // typeCommands is compare-and-type: the text from standard input, then the test and the
 // paste in one step of the server. The buffer is gone in every branch: a leftover would be
 // pasted by the person's own key on old versions.
-func typeCommands(pane, cond, nonce string, bracketed bool) []command {
-	paste := command{"paste-buffer", "-d", "-b", nonce, "-t", pane}
-	if bracketed {
-		paste = command{"paste-buffer", "-p", "-r", "-d", "-b", nonce, "-t", pane}
+func typeCommands(t Typing, cond, nonce string) []command {
+	pasted := []command{{"paste-buffer", "-d", "-b", nonce, "-t", t.Pane}}
+	if t.Bracketed {
+		pasted[0] = command{"paste-buffer", "-p", "-r", "-d", "-b", nonce, "-t", t.Pane}
 	}
+	if t.Mark != "" {
+		pasted = append(pasted, command{"set-environment", "-gh", markName(t.Pane), t.Mark})
+	}
+	pasted = append(pasted, command{"display-message", "-p", "TYPED-" + nonce})
 	return []command{
 		{"load-buffer", "-b", nonce, "-"},
 		{
-			"if-shell", "-F", "-t", pane, cond,
-			sequence([]command{paste, {"display-message", "-p", "TYPED-" + nonce}}),
+			"if-shell", "-F", "-t", t.Pane, cond,
+			sequence(pasted),
 			sequence([]command{{"delete-buffer", "-b", nonce}, {"display-message", "-p", "REFUSED-" + nonce}}),
 		},
 	}

@@ -29,6 +29,11 @@ type Typing struct {
 	// screen too. Characters that mean something to tmux match any one character. It must
 	// have a letter or a digit, and no more than fits in a row.
 	Tail string
+
+	// Mark, if not empty, is written down by the server in the same step that types, and
+	// read back as Look.Mark: after a crash of ours it tells what was typed last. Letters,
+	// digits and -_.:, only, at most 3,000 of them.
+	Mark string
 }
 
 // Outcome is what became of a Typing.
@@ -71,6 +76,9 @@ func (c *Client) Type(ctx context.Context, t Typing) (Outcome, error) {
 	if len(t.Text) == 0 { // tmux makes no empty buffer, so there would be nothing to paste
 		return Refused, fmt.Errorf("type into %q: no text", t.Pane)
 	}
+	if err := checkMark(t.Mark); err != nil {
+		return Refused, fmt.Errorf("type into %q: %w", t.Pane, err)
+	}
 	cond, err := condition(t.Facts.raw, t.Tail)
 	if err != nil {
 		return Refused, fmt.Errorf("type into %q: %w", t.Pane, err)
@@ -91,7 +99,7 @@ func (c *Client) compareAndType(ctx context.Context, t Typing, cond string) (Out
 	defer context.AfterFunc(c.ctx, cancel)()
 	nonce := newNonce()
 	out, stderr, err := c.short.start(ctx, []string{"-N", "-S", c.short.socket},
-		typeCommands(t.Pane, cond, nonce, t.Bracketed), t.Text)
+		typeCommands(t, cond, nonce), t.Text)
 	switch {
 	case bytes.Contains(out, []byte("TYPED-"+nonce+"\n")):
 		return Typed, nil

@@ -110,16 +110,28 @@ func NewServer(t testing.TB, v Version) *Server {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	// Killed also if the start is found to have failed half way.
 	t.Cleanup(s.kill)
+	s.start()
+	return s
+}
+
+// Restart starts another server in the place of one that has ended.
+func (s *Server) Restart() {
+	s.t.Helper()
+	WaitFor(s.t, "the end of the old server", func() bool { return errors.Is(syscall.Kill(s.PID, 0), syscall.ESRCH) })
+	s.start()
+}
+
+func (s *Server) start() {
+	s.t.Helper()
 	out := s.output([]string{
 		"-f", "/dev/null", "new-session", "-d", "-s", "base", "-x", "80", "-y", "24",
 		"-P", "-F", "#{pid} #{pane_id}", "exec cat",
 	}, true)
 	if _, err := fmt.Sscanf(out, "%d %s", &s.PID, &s.Base); err != nil {
-		t.Fatalf("new server: %q: %v", out, err)
+		s.t.Fatalf("new server: %q: %v", out, err)
 	}
 	// Where the user's shell or terminal would show through.
 	s.Run("set-option", "-g", "default-shell", "/bin/sh", ";", "set-option", "-g", "default-terminal", "screen")
-	return s
 }
 
 // Run runs one tmux command, or several separated by ";", and returns what it prints

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// lastWords is how many of the last messages `chat show` shows.
+const lastWords = 10
+
+func (a *app) chatShow() *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "show CHAT",
+		Short: "Show all that there is to know of a chat, and its last words",
+		Long: `Show all that there is to know of a chat, on or ended: its participants, the
+settings that are not the usual ones, what passed through it, what waits and
+why, and the last words.
+
+With -f it goes on with what is said, until the chat ends or you end it; --json
+then prints one event a line, and without -f one object.`,
+		Example: `  intercom chat show plans
+  intercom chat show plans -f`,
+		Args: between(1, 1, "a chat"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.ran = true
+			c, err := a.tmuxClient(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := within(cmd.Context())
+			defer cancel()
+			chat, err := c.ShowChat(ctx, args[0])
+			if err != nil {
+				return aboutChat(err)
+			}
+			if a.json && !follow {
+				return a.printJSON(chat)
+			}
+			words, since, err := lastOf(ctx, c, chat.Chat)
+			if err != nil {
+				return err
+			}
+			if !a.json {
+				a.showChat(chat)
+				if len(words) > 0 {
+					a.say("")
+				}
+			}
+			for _, e := range words {
+				if err := a.showWords(e); err != nil {
+					return err
+				}
+			}
+			if !follow || chat.State == message.ChatOver {
+				return nil
+			}
+			return a.followChat(cmd.Context(), c, chat.ID, since)
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is said now")
+	a.completes(cmd, chatWords)
+	return cmd
+}
+
+// lastOf are the last messages of a chat, and the number of the last event of it.
+func lastOf(ctx context.Context, c *api.Client, chat message.Chat) (words []message.Event, since int64, err error) {
+	// A message brings a handful of receipts for each who hears it.
+	most := max(200, lastWords*(2+6*len(chat.Participants)))
+	events, err := c.Log(ctx, api.LogQuery{Chat: string(chat.ID), Limit: most})
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, e := range events {
+		if e.Message != nil {
+			words = append(words, e)
+		}
+		since = max(since, e.Seq)
+	}
+	return words[max(0, len(words)-lastWords):], since, nil
+}
+
+// followChat shows what is said in a chat, and how it changes, until it ends.
+func (a *app) followChat(ctx context.Context, c *api.Client, id message.ID, since int64) error {
+	for e, err := range c.Events(ctx, since) {
+		if err != nil {
+			return err
+		}
+		if e.Chat != id || e.Message == nil && e.Change == nil {
+			continue
+		}
+		if err := a.showWords(e); err != nil {
+			return err
+		}
+		if e.Change != nil && e.Change.State == message.ChatOver {
+			return nil
+		}
+	}
+	return nil
+}
+
+// showWords shows what was said, or how a chat changed.
+func (a *app) showWords(e message.Event) error {
+	switch {
+	case a.json:
+		return a.printJSON(e)
+	case e.Message != nil:
+		a.say("%s %s", clock(e.At), plainLine(author(*e.Message)))
+		a.say("%s", indent(plain(e.Message.Body), "    "))
+	case e.Change != nil:
+		a.say("%s chat %s: %s", clock(e.At), stateOf(*e.Change), plainLine(participants(*e.Change)))
+	}
+	return nil
+}
+
+// stateOf says where a chat stands, and why.
+func stateOf(c message.Chat) string {
+	if c.Why == "" {
+		return plainLine(string(c.State))
+	}
+	return plainLine(string(c.State) + ": " + c.Why)
+}
+
+func (a *app) showChat(d api.ChatDetail) {
+	a.say("chat %s %s", chatName(d.Chat), stateOf(d.Chat))
+	line := "started " + day(d.Started)
+	if d.Ended != nil {
+		line += ", ended " + day(*d.Ended)
+	}
+	if d.Again != "" {
+		line += ", takes up " + d.Again.Short()
+	}
+	if d.Turns > 0 {
+		line += fmt.Sprintf(", ends after %d turns", d.Turns)
+	}
+	a.say("%s", plainLine(line))
+	var set []string
+	for _, s := range api.Settings {
+		if v := s.Of(d.Limits); v != "" {
+			set = append(set, s.Key+"="+v)
+		}
+	}
+	if len(set) > 0 {
+		a.say("settings %s", plainLine(strings.Join(set, " ")))
+	}
+	a.say("")
+	a.showParticipants(d)
+	a.say("")
+	a.say("%s", plainLine(counts(d.Stats)))
+	if len(d.Waiting) > 0 {
+		a.say("")
+		rows := [][]string{{"WAITING", "FROM", "TO", "STATE", "SINCE", "WHY"}}
+		for _, w := range d.Waiting {
+			rows = append(rows, []string{w.Message.Short(), w.From, w.To, string(w.State), day(w.Since), string(w.Reason)})
+		}
+		a.table(rows)
+	}
+}
+
+func (a *app) showParticipants(d api.ChatDetail) {
+	rows := [][]string{{"NUMBER", "NAME", "ROLE", "PANE", "STATE", "MAY SPEAK", "WHY"}}
+	for _, p := range d.Participants {
+		row := []string{strconv.Itoa(p.Number), p.Name, p.Role, "", "gone", "yes", ""}
+		if !p.MaySpeak {
+			row[5] = "muted"
+		}
+		for _, s := range d.Sessions {
+			if s.ID == p.Session {
+				row[3], row[4], row[6] = s.Pane, string(s.State), sessionWhy(s)
+			}
+		}
+		if p.Left {
+			row[4] = "left"
+		}
+		rows = append(rows, row)
+	}
+	a.table(rows)
+}
+
+// counts are the statistics of a chat in one line.
+func counts(s message.Stats) string {
+	line := fmt.Sprintf("turns %d, depth %d", s.Turns, s.Depth)
+	for _, state := range slices.Sorted(maps.Keys(s.Deliveries)) {
+		line += fmt.Sprintf(", %s %d", state, s.Deliveries[state])
+	}
+	if s.LatencyP50 > 0 {
+		line += fmt.Sprintf("; from one to the other in %d ms, 99 of 100 in %d ms",
+			s.LatencyP50.Round(time.Millisecond).Milliseconds(), s.LatencyP99.Round(time.Millisecond).Milliseconds())
+	}
+	return line
+}

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// detailed is a chat of which there is a lot to tell.
+func detailed() api.ChatDetail {
+	ada, ben := message.NewID(), message.NewID()
+	now := time.Now()
+	return api.ChatDetail{
+		Chat: message.Chat{
+			ID: message.NewID(), Name: "plans", State: message.ChatPaused, Why: "depth limit reached", Started: now, Turns: 12, Again: message.NewID(),
+			Limits: message.Limits{Depth: 40, Away: 30 * time.Minute},
+			Participants: []message.Participant{
+				{Session: ada, Name: "Ada", Number: 1, Role: "author", MaySpeak: true},
+				{Session: ben, Name: "Ben", Number: 2},
+				{Session: message.NewID(), Name: "Cyd", Number: 3, MaySpeak: true, Left: true},
+			},
+		},
+		Sessions: []message.Session{
+			{ID: ada, Name: "Ada", Pane: "%1", State: message.Idle},
+			{ID: ben, Name: "Ben", Pane: "%2", State: message.Draft, Closed: message.NotSeen},
+		},
+		Stats:   message.Stats{Turns: 7, Depth: 5, Deliveries: map[message.ReceiptState]int{message.Submitted: 6, message.Held: 1}, LatencyP50: 80 * time.Millisecond},
+		Waiting: []api.Waiting{{Message: message.NewID(), From: "Ada", To: "Ben", State: message.Held, Reason: message.InComposer, Since: now}},
+	}
+}
+
+func TestChatShow(t *testing.T) {
+	d := detailed()
+	said := func(seq int64, text string) message.Event {
+		return message.Event{Seq: seq, Kind: "message", Chat: d.ID, Message: &message.Envelope{ID: message.NewID(), From: message.Address{Name: "Ada", Number: 1}, Body: text}}
+	}
+	b := &fakeBackend{detail: d}
+	for i := range int64(12) {
+		b.log = append(b.log, said(2*i+1, "word "+string(rune('a'+i))), message.Event{Seq: 2*i + 2, Chat: d.ID, Receipt: &message.Receipt{State: message.Queued}})
+	}
+	w := newWorld(t)
+	w.serve(t, b)
+	r := w.run("chat", "show", "plans")
+	require.Zero(t, r.code, r.err)
+	for _, want := range []string{
+		"paused: depth limit reached", "takes up", "ends after 12 turns", "settings depth=40 away=30m",
+		"1       Ada   author  %1    idle", "muted", "closed: text was not seen in the composer", "left",
+		"turns 7, depth 5, held 1, submitted 6; from one to the other in 80 ms",
+		"draft in the composer", "word c", "word l",
+	} {
+		assert.Contains(t, r.out, want)
+	}
+	assert.NotContains(t, r.out, "word b", "the last ten")
+	assert.NotContains(t, r.out, "queued")
+
+	r = w.run("chat", "show", "plans", "--json")
+	var detail api.ChatDetail
+	oneValue(t, r.out, &detail)
+	assert.Equal(t, d.ID, detail.ID)
+	assert.Len(t, detail.Waiting, 1)
+
+	over := d.Chat
+	over.State, over.Why = message.ChatOver, "stopped"
+	b.log = []message.Event{
+		said(1, "mine"),
+		{Seq: 2, Chat: message.NewID(), Message: &message.Envelope{Body: "of others"}},
+		{Seq: 3, Chat: d.ID, Change: &over},
+		said(4, "too late"),
+	}
+	r = w.run("chat", "show", "plans", "-f")
+	require.Zero(t, r.code, r.err)
+	_, live, _ := strings.Cut(r.out, "of others") // the fake gives all of it, and then all of it once more
+	assert.Contains(t, live, "mine")
+	assert.Contains(t, live, "chat ended: stopped")
+	assert.NotContains(t, strings.Join(strings.Split(live, "mine")[1:], ""), "of others")
+	assert.Equal(t, 1, strings.Count(r.out, "chat ended: stopped"), "and there it ends")
+
+	r = w.run("chat", "show", "plans", "-f", "--json")
+	lines := strings.Split(strings.TrimSpace(r.out), "\n")
+	require.Greater(t, len(lines), 2)
+	for _, line := range lines {
+		var e message.Event
+		oneValue(t, line+"\n", &e)
+	}
+}
+
+func TestChatMembers(t *testing.T) {
+	b := &fakeBackend{detail: detailed()}
+	w := newWorld(t)
+	w.serve(t, b)
+	for line, want := range map[string]api.MemberRequest{
+		"chat add plans %3":                {Chat: "plans", Pane: "%3"},
+		"chat add plans carol --role both": {Chat: "plans", Pane: "carol", Role: "both"},
+		"chat remove plans %3":             {Chat: "plans", Pane: "%3"},
+		"chat mute plans %3":               {Chat: "plans", Pane: "%3"},
+		"chat mute plans %3 --off":         {Chat: "plans", Pane: "%3", Off: true},
+	} {
+		r := w.run(strings.Fields(line)...)
+		assert.Zero(t, r.code, "%s: %s", line, r.err)
+		assert.Equal(t, want, b.took(), line)
+		assert.Contains(t, r.out, "Ben (2) muted", line)
+	}
+}
+
+func TestChatStart_rolesAndAgain(t *testing.T) {
+	b := &fakeBackend{}
+	w := newWorld(t)
+	w.serve(t, b)
+	started := func(args ...string) api.StartChatRequest {
+		t.Helper()
+		r := w.run(append([]string{"chat", "start"}, args...)...)
+		require.Zero(t, r.code, r.err)
+		return b.took().(api.StartChatRequest)
+	}
+	assert.Equal(t, map[string]string{"%1": "author", "bob": "critic = judge"},
+		started("%1", "bob", "--role", "%1=author", "--role", "bob=critic = judge").Roles)
+	again := started("--again", "plans", "--set", "away=30m")
+	assert.Equal(t, "plans", again.Again)
+	assert.Empty(t, again.Panes)
+	assert.Equal(t, []string{"%3", "%4"}, started("--again", "plans", "%3", "%4").Panes)
+	for _, line := range []string{"%1", "--again x %1", "%1 %2 --role %3=x", "%1 %2 --role x", "%1 %2 --set away=never", "%1 %2 --turns -1", "%1 %2 --name a/b"} {
+		r := w.run(append([]string{"chat", "start"}, strings.Fields(line)...)...)
+		assert.Equal(t, 2, r.code, line)
+		assert.True(t, strings.Contains(r.err, "intercom: hint: ") || strings.Contains(line, "away") || strings.Contains(line, "--role x"), "%s: %s", line, r.err)
+	}
+}
+
+func TestChatSay_held(t *testing.T) {
+	b := &fakeBackend{}
+	w := newWorld(t)
+	w.serve(t, b)
+	assert.Zero(t, w.run("chat", "say", "plans", "hi").code)
+	for reason, hint := range map[message.Reason]string{message.Paused: "chat resume plans", message.Stopped: "chat resume --all"} {
+		b.said.Held = reason
+		r := w.run("chat", "say", "plans", "hi")
+		assert.Equal(t, 5, r.code)
+		assert.Contains(t, r.out, "held for 1: "+string(reason))
+		assert.Contains(t, r.err, "intercom: hint: intercom "+hint)
+		assert.Equal(t, 5, w.run("chat", "say", "plans", "hi", "--json").code)
+	}
+}
+
+func TestSend_behindOneThatIsHeld(t *testing.T) {
+	b := &fakeBackend{receipt: message.Receipt{State: message.Queued}, behind: message.CopyMode}
+	w := newWorld(t)
+	w.serve(t, b)
+	r := w.run("send", "bob", "hi")
+	assert.Equal(t, 5, r.code)
+	assert.Contains(t, r.out, "queued behind one that is held: pane in a mode")
+	assert.Contains(t, r.err, "pane in a mode")
+}
+
+func TestHints_leadOn(t *testing.T) {
+	b := &fakeBackend{}
+	w := newWorld(t)
+	w.serve(t, b)
+	for _, c := range []struct {
+		err  *api.Error
+		line string
+		want string
+	}{
+		{api.Errorf(api.CodeNotFound, `no session "%%9"`), "send %9 hi", "error: pane %9 is not adopted\nintercom: hint: intercom adopt %9 --as line"},
+		{api.Errorf(api.CodeNotFound, `no session "%%9"`), "release %9", "error: pane %9 is not adopted\nintercom: hint: intercom status"},
+		{api.Errorf(api.CodeNotFound, `session "%%9" has ended: agent gone`), "send %9 hi", "has ended: agent gone\nintercom: hint: intercom adopt %9"},
+		{api.Errorf(api.CodeNotFound, `no session "bop"; nearest: bob`), "send bop hi", "nearest: bob\nintercom: hint: intercom status"},
+		{api.Errorf(api.CodeNotFound, `no chat "plan"; nearest: plans`), "chat show plan", "nearest: plans\nintercom: hint: intercom chat list"},
+		{api.Errorf(api.CodeNotFound, `no chat "plan"`), "chat say plan hi", "hint: intercom chat list"},
+		{api.Errorf(api.CodeNotFound, `chat "plans" has ended: stopped`), "chat say plans hi", "hint: intercom chat list --ended; intercom chat start --again"},
+		{api.Errorf(api.CodeNotFound, `no session "%%9"`), "chat add plans %9", "hint: intercom adopt %9 --as line"},
+		{api.Errorf(api.CodeNotFound, `no chat "x"`), "chat mute x %9", "hint: intercom chat list"},
+	} {
+		b.err = c.err
+		r := w.run(strings.Fields(c.line)...)
+		assert.Equal(t, 1, r.code, c.line)
+		assert.Contains(t, r.err, c.want, c.line)
+	}
+	b.err = nil
+	for _, line := range []string{"name %1 a/b", "adopt %1 --as line --name [x]"} {
+		r := w.run(strings.Fields(line)...)
+		assert.Equal(t, 2, r.code, line)
+		assert.Contains(t, r.err, "hint: 1 to 64 of", line)
+	}
+}
+
+func TestStatus_tellsWhatStandsStill(t *testing.T) {
+	w := newWorld(t)
+	w.serve(t, &fakeBackend{status: api.Status{Stopped: true, Sessions: detailed().Sessions}})
+	r := w.run("status")
+	assert.Contains(t, r.out, "everything is stopped: intercom chat resume --all")
+	assert.Contains(t, r.out, "nothing more is typed into %2 (Ben): text was not seen in the composer; look at it, then: intercom release %2, and adopt it again")
+	assert.NotContains(t, r.out, "into %1")
+
+	bare := newWorld(t)
+	bare.serve(t, &fakeBackend{})
+	assert.NotContains(t, bare.run("status", "--json").out, "null")
+}
+
+func TestLog_detail(t *testing.T) {
+	id, chat := message.NewID(), message.NewID()
+	receipt := func(state message.ReceiptState, in message.ID) message.Event {
+		return message.Event{Kind: "receipt", Chat: in, Receipt: &message.Receipt{
+			Message: id, State: state, Words: "the answer"[:len("the answer")*len(in)/max(1, len(in))],
+			Evidence: []message.Evidence{{Source: "screen", Says: "emptied"}},
+		}}
+	}
+	now := time.Now()
+	b := &fakeBackend{log: []message.Event{
+		{Kind: "message", Chat: chat, Message: &message.Envelope{ID: id, Type: "turn", From: message.Address{Name: "Ada", Number: 1}, Body: "hello"}},
+		receipt(message.Queued, chat), receipt(message.Held, chat), receipt(message.Typed, chat), receipt(message.Submitted, chat), receipt(message.Answered, chat),
+		receipt(message.Uncertain, chat),
+		{Kind: "session", Session: &message.Session{Name: "Ada", Pane: "%1", State: message.Working}},
+		{Kind: "session", Session: &message.Session{Name: "Ben", Pane: "%2", Ended: &now, EndReason: "agent gone"}},
+		{Kind: "notice", Notice: "look here"},
+	}}
+	w := newWorld(t)
+	w.serve(t, b)
+	brief := w.run("log").out
+	for _, want := range []string{"Ada (1)\n    hello", "submitted", "uncertain", "agent gone", "look here"} {
+		assert.Contains(t, brief, want)
+	}
+	for _, noise := range []string{"queued", "held", "typed", "answered", "emptied", "working", "depth"} {
+		assert.NotContains(t, brief, noise)
+	}
+	one := w.run("log", id.Short()).out
+	assert.Contains(t, one, "queued")
+	assert.NotContains(t, one, "emptied")
+	all := w.run("log", "-v").out
+	for _, want := range []string{"queued", "held", "typed", "answered", "emptied", "working", "depth 0"} {
+		assert.Contains(t, all, want)
+	}
+
+	// A single message has no chat in which its answer would be said.
+	b.log = []message.Event{receipt(message.Answered, "")}
+	b.log[0].Receipt.Words = "forty-two"
+	assert.Contains(t, w.run("log").out, "answered\n    forty-two")
+}
+
+func TestComplete(t *testing.T) {
+	ended := message.Chat{ID: message.NewID(), Name: "old", State: message.ChatOver}
+	b := &fakeBackend{
+		sessions: []message.Session{{ID: message.NewID(), Name: "ada", Pane: "%1"}},
+		chats:    []message.Chat{{ID: message.NewID(), Name: "plans", State: message.ChatOn}, ended},
+	}
+	w := newWorld(t)
+	w.serve(t, b)
+	for line, want := range map[string]string{
+		"chat show ":                   "plans",
+		"chat add ":                    "plans",
+		"chat add plans ":              "ada\t%1,%1\tada",
+		"chat add plans ada ":          "",
+		"chat start ada ":              "ada\t%1,%1\tada",
+		"chat start --again ":          "old",
+		"chat start --role ":           "ada=\t%1,%1=",
+		"chat start a b --set header=": "header=attribution,header=both",
+		"chat start a b --set depth=":  "",
+		"chat start a b --set exp":     "depth=",
+		"release ":                     "ada\t%1,%1\tada",
+		"status ":                      "",
+		"log --chat ":                  "plans",
+	} {
+		args := strings.Split(line, " ")
+		r := w.run(append([]string{"__complete"}, args...)...)
+		assert.Zero(t, r.code, line)
+		got := strings.ReplaceAll(strings.TrimSpace(r.out[:strings.LastIndex(r.out, ":")]), "\n", ",")
+		if strings.HasSuffix(line, "exp") {
+			assert.Contains(t, got, "expire=")
+			assert.True(t, strings.HasPrefix(got, want), got)
+			continue
+		}
+		if want == "plans" || want == "old" {
+			got, _, _ = strings.Cut(got, "\t")
+		}
+		assert.Equal(t, want, got, line)
+	}
+}

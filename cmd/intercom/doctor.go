@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// answerTimeout is how long the doctor waits for one sidecar or one tmux server.
+const answerTimeout = 2 * time.Second
+
+// level says how much a finding matters.
+type level string
+
+const (
+	fine    level = "ok"
+	note    level = "note"    // good to know, nothing is broken
+	problem level = "problem" // something does not work, or is not safe
+)
+
+// finding is one thing that the doctor looked at. Text and hint are for people; id and
+// level are part of the contract of --json.
+type finding struct {
+	ID      string `json:"id"`
+	Level   level  `json:"level"`
+	Text    string `json:"text"`
+	Hint    string `json:"hint,omitempty"`
+	Fixable bool   `json:"fixable,omitempty"` // by --fix
+	Fixed   bool   `json:"fixed,omitempty"`
+
+	mend func(context.Context) error // set where Fixable
+}
+
+// doctorReply is what `doctor --json` prints.
+type doctorReply struct {
+	Findings []finding `json:"findings"`
+	OK       bool      `json:"ok"` // no problem is left
+}
+
+// patient is what all findings look at, asked for once.
+type patient struct {
+	*app
+	paths    api.Paths
+	pathsErr error       // then nothing else of the places is known
+	status   *api.Status // of the sidecar; nil where none answers
+	socket   string      // on which that one listens
+
+	program    string // version of the tmux program
+	programErr error
+	health     tmux.Health
+	healthErr  error // of the tmux server that is meant, if one is
+}
+
+// examinations are all that the doctor looks at, in the order in which it tells.
+var examinations = []func(context.Context, *patient) []finding{
+	tmuxProgram, tmuxServer, transport, controlClient, utf8Locale, utf8Clients,
+	socketPath, runtimeDirectory, stateDirectory, networkHome,
+	staleSockets, publishedSocket, orphans,
+	journalDamaged, journalNewer, leftovers, logSize,
+}
+
+func (a *app) doctor() *cobra.Command {
+	var fix bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what is wrong, and mend what is ours",
+		Long: `Look for what is wrong with tmux, the sidecar, its places and its journal. It
+starts nothing, and without --fix it changes nothing.
+
+--fix mends what is ours and safe to mend: the mode of our directories, sockets
+that nobody listens on, a socket that is published and gone, empty leftovers. A
+journal is never deleted, nor a lock that somebody holds.
+
+The exit code is 1 if a problem is left.`,
+		Example: `  intercom doctor
+  intercom doctor --fix`,
+		Args: between(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var reply doctorReply
+			err := do(a, func(cmd *cobra.Command, _ []string) (doctorReply, error) {
+				reply = a.examine(cmd.Context(), fix)
+				return reply, nil
+			}, a.showFindings)(cmd, args)
+			if err == nil && !reply.OK {
+				return exitCode(api.CodeFailed.Exit())
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&fix, "fix", false, "mend what is ours")
+	a.completes(cmd)
+	return cmd
+}
+
+func (a *app) examine(ctx context.Context, fix bool) doctorReply {
+	x := a.admit(ctx)
+	reply := doctorReply{Findings: []finding{}, OK: true}
+	for _, look := range examinations {
+		for _, f := range look(ctx, x) {
+			f.Fixable = f.mend != nil
+			if fix && f.Fixable {
+				if err := f.mend(ctx); err != nil {
+					f.Hint = "not mended: " + err.Error()
+				} else {
+					f.Fixed = true
+				}
+			}
+			reply.OK = reply.OK && (f.Level != problem || f.Fixed)
+			reply.Findings = append(reply.Findings, f)
+		}
+	}
+	return reply
+}
+
+// admit asks for what the findings have in common.
+func (a *app) admit(ctx context.Context) *patient {
+	x := &patient{app: a}
+	if x.paths, x.pathsErr = api.Places(a.Getenv, a.tmuxServer()); x.pathsErr == nil {
+		asking, cancel := context.WithTimeout(ctx, answerTimeout)
+		c, _, running, err := a.running(asking)
+		if err == nil && running {
+			if status, err := c.Status(asking); err == nil {
+				x.status, x.socket = &status, c.Socket
+			}
+		}
+		cancel()
+	}
+	asking, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	x.program, x.programErr = tmux.ProgramVersion(asking, "")
+	if server := a.tmuxServer(); server != "" && x.programErr == nil {
+		x.health, x.healthErr = tmux.Inspect(ctx, tmux.Options{Socket: server, Deadline: answerTimeout}, daemon.SocketOption, transportOption)
+	}
+	return x
+}
+
+// server reports whether a tmux server is meant and answers.
+func (x *patient) server() bool {
+	return x.tmuxServer() != "" && x.programErr == nil && x.healthErr == nil
+}
+
+func (a *app) showFindings(r doctorReply) {
+	problems := 0
+	for _, f := range r.Findings {
+		word := string(f.Level)
+		if f.Fixed {
+			word = "mended"
+		}
+		a.say("%-8s %s", word, plainLine(f.Text))
+		if f.Hint != "" && !f.Fixed {
+			a.say("         → %s", plainLine(f.Hint))
+		}
+		switch {
+		case f.Fixable && !f.Fixed:
+			a.say("         → intercom doctor --fix")
+		}
+		if f.Level == problem && !f.Fixed {
+			problems++
+		}
+	}
+	a.say("")
+	if problems == 0 {
+		a.say("nothing is wrong")
+		return
+	}
+	a.say("problems: %d", problems)
+}
+
+// hintOf is the hint that an error carries.
+func hintOf(err error) string {
+	if told, ok := errors.AsType[*api.Error](err); ok {
+		return told.Hint
+	}
+	return ""
+}

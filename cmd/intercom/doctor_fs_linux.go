@@ -1,0 +1,12 @@
+package main
+
+import "golang.org/x/sys/unix"
+
+// fileSystem is the kind of file system that dir lies on, if it is one of remote; else "".
+func fileSystem(dir string) string {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil {
+		return ""
+	}
+	return remote[uint32(st.Type)]
+}

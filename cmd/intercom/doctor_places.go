@@ -1,0 +1,383 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+const (
+	// journalFile is how the files of a journal begin, also of one that was set aside.
+	journalFile = "journal.db"
+	// muchLog is how many bytes of log are worth a word: rotation keeps it far below.
+	muchLog = 64 << 20
+)
+
+// socketPath looks whether the places can be computed at all; a socket's path has a limit.
+func socketPath(_ context.Context, x *patient) []finding {
+	const id = "socket_path"
+	if x.pathsErr != nil {
+		return []finding{{ID: id, Level: problem, Text: x.pathsErr.Error(), Hint: hintOf(x.pathsErr)}}
+	}
+	return []finding{{ID: id, Level: fine, Text: "the sidecar's socket is " + x.paths.Socket}}
+}
+
+func runtimeDirectory(_ context.Context, x *patient) []finding {
+	if x.pathsErr != nil {
+		return nil
+	}
+	return directory("runtime_dir", "the directory of sockets", x.paths.Runtime)
+}
+
+func stateDirectory(_ context.Context, x *patient) []finding {
+	if x.pathsErr != nil {
+		return nil
+	}
+	return directory("state_dir", "the directory of the journal", x.paths.State)
+}
+
+// directory looks whether a directory is ours alone, and can be written into.
+func directory(id, what, dir string) []finding {
+	err := api.CheckPrivate(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := writable(existing(dir)); err != nil {
+			return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("%s, %s, cannot be made: %v", what, dir, err), Hint: placesHint}}
+		}
+		return []finding{{ID: id, Level: fine, Text: fmt.Sprintf("%s, %s, is made when it is needed", what, dir)}}
+	case err != nil:
+		f := finding{ID: id, Level: problem, Text: fmt.Sprintf("%s is not safe: %v", what, err), Hint: hintOf(err)}
+		if onlyModeIsWrong(dir) {
+			f.mend = func(context.Context) error {
+				if err := os.Chmod(dir, 0o700); err != nil {
+					return err
+				}
+				return api.CheckPrivate(dir)
+			}
+		}
+		return []finding{f}
+	}
+	if err := writable(dir); err != nil {
+		return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("%s cannot be written into: %v", what, err), Hint: placesHint}}
+	}
+	return []finding{{ID: id, Level: fine, Text: fmt.Sprintf("%s, %s, is yours alone", what, dir)}}
+}
+
+const placesHint = "set XDG_RUNTIME_DIR and XDG_STATE_HOME to directories of your own"
+
+// onlyModeIsWrong reports whether dir is a real directory of this user: then its mode is
+// ours to change.
+func onlyModeIsWrong(dir string) bool {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() || info.Mode().Perm() == 0o700 {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
+}
+
+// existing is dir, or the nearest above it that exists.
+func existing(dir string) string {
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
+
+// writable tries to make something in dir, which is the only way to know: modes do not tell
+// of file systems that are full or read-only.
+func writable(dir string) error {
+	probe, err := os.MkdirTemp(dir, ".intercom-doctor-")
+	if err != nil {
+		return err
+	}
+	return os.Remove(probe)
+}
+
+// remote are the kinds of file systems that another computer or program keeps, by the
+// number that Linux gives each.
+var remote = map[uint32]string{
+	0x6969: "NFS", 0x517b: "SMB", 0xfe534d42: "SMB", 0xff534d42: "CIFS", 0x65735546: "FUSE",
+	0x01021997: "9P", 0x5346414f: "AFS", 0x00c36400: "Ceph",
+}
+
+// networkHome looks whether the journal lies on a file system of another computer.
+func networkHome(_ context.Context, x *patient) []finding {
+	if x.pathsErr != nil {
+		return nil
+	}
+	return onFileSystem(x.paths.State, fileSystem(existing(x.paths.State)))
+}
+
+// onFileSystem judges a place by the kind of its file system; "" is one that is not known
+// to be another computer's.
+func onFileSystem(dir, kind string) []finding {
+	if kind == "" {
+		return nil
+	}
+	return []finding{{
+		ID: "network_home", Level: note, Text: fmt.Sprintf("the journal in %s lies on %s: another computer, or a program, keeps it", dir, kind),
+		Hint: "databases and locks are not always safe there; set XDG_STATE_HOME to a directory on a local disk",
+	}}
+}
+
+// staleSockets looks for sockets in our directory that nobody listens on: what sidecars
+// leave that were killed. Whoever holds a lock is alive, and is left alone.
+func staleSockets(ctx context.Context, x *patient) []finding {
+	const id = "socket"
+	if x.pathsErr != nil {
+		return nil
+	}
+	var found []finding
+	for _, socket := range ours(x.paths.Runtime, ".sock") {
+		key := strings.TrimSuffix(filepath.Base(socket), ".sock")
+		if !free(filepath.Join(x.paths.Runtime, key+".lock")) {
+			continue
+		}
+		asking, cancel := context.WithTimeout(ctx, answerTimeout)
+		err := (&api.Client{Socket: socket}).Ping(asking)
+		cancel()
+		switch {
+		case err == nil:
+			found = append(found, finding{
+				ID: id, Level: problem, Text: fmt.Sprintf("somebody listens on %s without the lock that belongs to it", socket),
+				Hint: "its lock was removed; a sidecar notices that within seconds and ends",
+			})
+		case absent(err):
+			found = append(found, finding{
+				ID: id, Level: problem, Text: fmt.Sprintf("nobody listens on %s any more: its sidecar was killed", socket),
+				Hint: "the next command that needs a sidecar replaces it",
+				mend: func(context.Context) error {
+					// With the lock, so that no sidecar that starts now loses its own.
+					ln, err := api.Listen(x.paths.Runtime, key)
+					if err != nil {
+						return err
+					}
+					return ln.Release()
+				},
+			})
+		default:
+			found = append(found, finding{ID: id, Level: problem, Text: err.Error(), Hint: hintOf(err)})
+		}
+	}
+	return found
+}
+
+// ours are the files in our runtime directory with that ending, if it is safe to look there.
+func ours(dir, ending string) []string {
+	if api.CheckPrivate(dir) != nil {
+		return nil
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*"+ending))
+	return files
+}
+
+// orphans looks for sidecars that hold their lock and do not answer, and for such as have
+// outlived their tmux server.
+func orphans(ctx context.Context, x *patient) []finding {
+	const id = "sidecar"
+	if x.pathsErr != nil {
+		return nil
+	}
+	var found []finding
+	for _, lock := range ours(x.paths.Runtime, ".lock") {
+		look, cancel := context.WithCancel(ctx)
+		cancel() // a look that does not wait
+		held, ok := errors.AsType[*api.HeldError](api.WaitReleased(look, lock))
+		if !ok {
+			continue
+		}
+		asking, cancel := context.WithTimeout(ctx, answerTimeout)
+		status, err := (&api.Client{Socket: strings.TrimSuffix(lock, ".lock") + ".sock"}).Status(asking)
+		cancel()
+		if err != nil {
+			found = append(found, finding{
+				ID: id, Level: problem, Text: fmt.Sprintf("the sidecar of process %d holds %s and does not answer: %v", held.PID, lock, err),
+				Hint: fmt.Sprintf("kill %d ends it; what it had accepted is in its journal, and goes on with the next", held.PID),
+			})
+			continue
+		}
+		if status.Server != "" && goneServer(ctx, status.Server) {
+			found = append(found, finding{
+				ID: id, Level: problem, Text: fmt.Sprintf("the sidecar of process %d serves the tmux server at %q, which is gone", status.PID, status.Server),
+				Hint: fmt.Sprintf("a sidecar ends within a second of its server; if this one stays: kill %d", status.PID),
+			})
+		}
+	}
+	if x.status != nil {
+		return append([]finding{{ID: id, Level: fine, Text: fmt.Sprintf("the sidecar runs: version %s, process %d", x.status.Version, x.status.PID)}}, found...)
+	}
+	if len(found) == 0 {
+		return []finding{{ID: id, Level: fine, Text: "no sidecar runs; the first command that needs one starts it"}}
+	}
+	return found
+}
+
+// journalDamaged names the journals that were found damaged and set aside.
+func journalDamaged(_ context.Context, x *patient) []finding {
+	if x.pathsErr != nil {
+		return nil
+	}
+	var found []finding
+	files, _ := filepath.Glob(filepath.Join(x.paths.State, journalFile+".damaged-*"))
+	for _, file := range files {
+		if strings.HasSuffix(file, "-wal") || strings.HasSuffix(file, "-shm") || strings.HasSuffix(file, "-journal") {
+			continue // they belong to the one that is named
+		}
+		found = append(found, finding{
+			ID: "journal_damaged", Level: note, Text: "a damaged journal was set aside: " + file,
+			Hint: fmt.Sprintf("look at it with sqlite3 %s .recover; it is never deleted by us", file),
+		})
+	}
+	return found
+}
+
+// journalNewer tells why no sidecar could be started, if it was that.
+func journalNewer(_ context.Context, x *patient) []finding {
+	if x.pathsErr != nil || x.status != nil {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join(x.paths.State, complaintsFile))
+	if err != nil {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.HasPrefix(lines[i], "intercom: hint: ") {
+			continue
+		}
+		if strings.Contains(lines[i], "written by a newer version") {
+			return []finding{{
+				ID: "journal_newer", Level: problem, Text: strings.TrimPrefix(lines[i], "intercom: error: "),
+				Hint: fmt.Sprintf("use the newer program again, or move %s away: then a new journal is begun", filepath.Join(x.paths.State, journalFile)+"*"),
+			}}
+		}
+		break
+	}
+	return nil
+}
+
+// leftovers lists what sidecars of other tmux servers have left, which are gone.
+func leftovers(ctx context.Context, x *patient) []finding {
+	if x.pathsErr != nil {
+		return nil
+	}
+	var found []finding
+	entries, _ := os.ReadDir(filepath.Dir(x.paths.State))
+	for _, entry := range entries {
+		dir := filepath.Join(filepath.Dir(x.paths.State), entry.Name())
+		if !entry.IsDir() || dir == x.paths.State || api.CheckPrivate(dir) != nil {
+			continue
+		}
+		server, err := os.ReadFile(filepath.Join(dir, serverFile))
+		socket := strings.TrimSuffix(string(server), "\n")
+		if err != nil || socket == "" || !goneServer(ctx, socket) {
+			continue
+		}
+		f := finding{ID: "leftovers", Level: note}
+		size, journal, foreign := contents(dir)
+		if journal || foreign {
+			f.Text = fmt.Sprintf("the tmux server at %q is gone; its journal and log are kept in %s (%s)", socket, dir, bytesOf(size))
+			f.Hint = "they are taken up if a server runs there again; else remove the directory when you need them no more"
+		} else {
+			f.Text = fmt.Sprintf("the tmux server at %q is gone, and %s holds no journal", socket, dir)
+			f.mend = func(context.Context) error { return removeEmpty(dir) }
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// goneServer reports whether no tmux server answers on a socket.
+func goneServer(ctx context.Context, socket string) bool {
+	if _, err := os.Stat(socket); errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	_, err := tmux.Inspect(ctx, tmux.Options{Socket: socket, Deadline: answerTimeout})
+	return errors.Is(err, tmux.ErrNoServer)
+}
+
+// ownFiles are what lies in a state directory beside a journal.
+var ownFiles = []string{serverFile, complaintsFile, "sidecar.log"}
+
+// contents says how much a state directory holds, whether a journal is among it, and
+// whether anything is that we do not know.
+func contents(dir string) (size int64, journal, foreign bool) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, false, true
+	}
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil {
+			size += info.Size()
+		}
+		name := entry.Name()
+		journal = journal || strings.HasPrefix(name, journalFile)
+		foreign = foreign || !slices.ContainsFunc(ownFiles, func(own string) bool { return name == own || strings.HasPrefix(name, own+".") })
+	}
+	return size, journal, foreign
+}
+
+// removeEmpty removes a state directory that holds no journal, if it still holds none.
+func removeEmpty(dir string) error {
+	if _, journal, foreign := contents(dir); journal || foreign {
+		return fmt.Errorf("%q holds something by now", dir)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if err := os.Remove(filepath.Join(dir, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return os.Remove(dir) // and not RemoveAll: what was put there meanwhile stays
+}
+
+// logSize tells of logs that have grown beyond what rotation would let them.
+func logSize(_ context.Context, x *patient) []finding {
+	if x.pathsErr != nil {
+		return nil
+	}
+	files, _ := filepath.Glob(x.paths.Log + "*")
+	var size int64
+	for _, file := range files {
+		if info, err := os.Lstat(file); err == nil {
+			size += info.Size()
+		}
+	}
+	switch {
+	case len(files) == 0:
+		return nil
+	case size > muchLog:
+		return []finding{{
+			ID: "log", Level: note, Text: fmt.Sprintf("the log has %s: %s", bytesOf(size), x.paths.Log),
+			Hint: "something is told again and again; its last lines say what",
+		}}
+	}
+	return []finding{{ID: "log", Level: fine, Text: fmt.Sprintf("the log has %s: %s", bytesOf(size), x.paths.Log)}}
+}
+
+// bytesOf writes a size for people.
+func bytesOf(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// transportOption is where a person says how tmux is to be reached.
+const transportOption = "@intercom-transport"
+
+// tmuxProgram looks for the tmux program, and whether it is new enough.
+func tmuxProgram(_ context.Context, x *patient) []finding {
+	const id = "tmux_program"
+	switch {
+	case errors.Is(x.programErr, tmux.ErrNoProgram):
+		return []finding{{ID: id, Level: problem, Text: "no tmux program is in $PATH", Hint: "install tmux 3.2a or newer, for example: apt-get install tmux"}}
+	case x.programErr != nil:
+		return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("the tmux program does not say its version: %v", x.programErr)}}
+	case tmux.TooOld(x.program):
+		return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("tmux %s is too old", x.program), Hint: "install tmux 3.2a or newer"}}
+	}
+	return []finding{{ID: id, Level: fine, Text: "tmux " + x.program}}
+}
+
+// tmuxServer looks at the server that is meant: whether it is there, and its version, which
+// may be older than that of a program that was updated since.
+func tmuxServer(_ context.Context, x *patient) []finding {
+	const id = "tmux_server"
+	server := x.tmuxServer()
+	version := x.health.Info.Version
+	switch {
+	case server == "":
+		return []finding{{ID: id, Level: note, Text: "no tmux server is named, and this is no pane of one", Hint: "run it inside tmux, or name the server's socket: --server SOCKET"}}
+	case x.programErr != nil:
+		return nil
+	case errors.Is(x.healthErr, tmux.ErrNoServer):
+		return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("no tmux server runs at %q", server), Hint: hintOf(noServer(x.paths))}}
+	case x.healthErr != nil:
+		return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("the tmux server does not answer: %v", x.healthErr)}}
+	case tmux.TooOld(version):
+		return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("the tmux server at %q runs version %s, which is too old", server, version), Hint: "end it and start it with tmux 3.2a or newer"}}
+	case version != x.program:
+		return []finding{{
+			ID: id, Level: note, Text: fmt.Sprintf("the tmux server at %q runs version %s, the program is %s", server, version, x.program),
+			Hint: "what holds for the server is what its own version can do, until it is started anew",
+		}}
+	}
+	return []finding{{ID: id, Level: fine, Text: fmt.Sprintf("the tmux server at %q runs version %s, process %d", server, version, x.health.Info.PID)}}
+}
+
+// transport tells how tmux is reached and what says that a pane was written to, and why.
+func transport(_ context.Context, x *patient) []finding {
+	const id = "transport"
+	if s := x.status; s != nil && s.Transport != "" {
+		text := fmt.Sprintf("tmux is reached by %s", s.Transport)
+		if s.Why != "" {
+			text += " (" + s.Why + ")"
+		}
+		return []finding{triggered(finding{ID: id, Level: fine, Text: text + ", panes are watched by " + s.Trigger}, s.Trigger)}
+	}
+	if !x.server() {
+		return nil
+	}
+	asked := tmux.Options{Transport: cmp.Or(x.Getenv("INTERCOM_TRANSPORT"), x.health.Options[transportOption]), Trigger: x.Getenv("INTERCOM_TRIGGER")}
+	way, why, trigger, err := tmux.Choose(asked, x.health.Info.Version)
+	if err != nil {
+		return []finding{{ID: id, Level: problem, Text: err.Error(), Hint: "tmux set -g " + transportOption + " auto; INTERCOM_TRANSPORT, where it is set, goes before that"}}
+	}
+	return []finding{triggered(finding{
+		ID: id, Level: fine, Text: fmt.Sprintf("tmux would be reached by %s (%s), panes would be watched by %s", way, why, trigger),
+	}, trigger)}
+}
+
+// triggered says what polling costs.
+func triggered(f finding, trigger string) finding {
+	if trigger == "polling" {
+		f.Level, f.Hint = note, "changes are seen a little later, at the price of more work; Linux has inotify for that"
+	}
+	return f
+}
+
+// controlClient explains a client that a person sees in lists and did not attach.
+func controlClient(_ context.Context, x *patient) []finding {
+	if x.status == nil || x.status.Transport != "control" {
+		return nil
+	}
+	return []finding{{
+		ID: "control_client", Level: note, Text: "the sidecar is attached as a control client: one session shows one client more (session_attached), and tmux list-clients lists it",
+		Hint: "tmux set -g " + transportOption + " process, then intercom down and up, avoids that",
+	}}
+}
+
+// utf8Locale looks at the locale that programs which are started here get.
+func utf8Locale(_ context.Context, x *patient) []finding {
+	const id = "utf8_locale"
+	name, value := "LANG", ""
+	for _, n := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := x.Getenv(n); v != "" {
+			name, value = n, v
+			break
+		}
+	}
+	if isUTF8(value) {
+		return []finding{{ID: id, Level: fine, Text: "the locale is UTF-8 (" + name + "=" + value + ")"}}
+	}
+	text := "the locale is not UTF-8 (" + name + "=" + value + ")"
+	if value == "" {
+		text = "no locale is set (LC_ALL, LC_CTYPE, LANG)"
+	}
+	return []finding{{ID: id, Level: note, Text: text, Hint: "programs in the panes may take characters apart; export LANG=C.UTF-8, or another that locale -a lists"}}
+}
+
+func isUTF8(locale string) bool {
+	l := strings.ToLower(locale)
+	return strings.Contains(l, "utf-8") || strings.Contains(l, "utf8")
+}
+
+// utf8Clients looks for terminals that tmux takes for unable to show more than ASCII.
+func utf8Clients(_ context.Context, x *patient) []finding {
+	const id = "utf8_clients"
+	if !x.server() {
+		return nil
+	}
+	var poor []string
+	terminals := 0
+	for _, v := range x.health.Viewers {
+		if v.Control {
+			continue
+		}
+		terminals++
+		if !v.UTF8 {
+			poor = append(poor, v.Name)
+		}
+	}
+	switch {
+	case len(poor) > 0:
+		return []finding{{
+			ID: id, Level: problem, Text: "tmux shows no UTF-8 at " + strings.Join(poor, ", ") + ": what is not ASCII stands there as _",
+			Hint: "detach and attach with tmux -u, or in a UTF-8 locale",
+		}}
+	case terminals > 0:
+		return []finding{{ID: id, Level: fine, Text: fmt.Sprintf("terminals that are attached: %d, all of them with UTF-8", terminals)}}
+	}
+	return nil
+}
+
+// publishedSocket looks whether what the tmux server names as its sidecar's socket is true.
+func publishedSocket(ctx context.Context, x *patient) []finding {
+	const id = "published"
+	if !x.server() {
+		return nil
+	}
+	socket := x.health.Options[daemon.SocketOption]
+	asking, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	switch {
+	case socket == "" && x.status != nil && x.status.Server != "":
+		return []finding{{
+			ID: id, Level: note, Text: "the tmux server does not name its sidecar's socket (" + daemon.SocketOption + ")",
+			Hint: "programs with another environment do not find it; intercom down, then intercom up, names it again",
+		}}
+	case socket == "":
+		return nil
+	case (&api.Client{Socket: socket}).Ping(asking) == nil:
+		return []finding{{ID: id, Level: fine, Text: "the tmux server names its sidecar's socket: " + socket}}
+	}
+	return []finding{{
+		ID: id, Level: problem, Text: fmt.Sprintf("the tmux server names %q as its sidecar's socket, and nobody listens there", socket),
+		Hint: "tmux set -su " + daemon.SocketOption,
+		mend: func(ctx context.Context) error {
+			gone, err := tmux.Withdraw(ctx, tmux.Options{Socket: x.tmuxServer()}, daemon.SocketOption, socket)
+			if err == nil && !gone {
+				err = errors.New("it names another by now, or names it for sessions: tmux set -gu " + daemon.SocketOption)
+			}
+			return err
+		},
+	}}
+}

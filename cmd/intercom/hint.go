@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+)
+
+// The sidecar says what is wrong; what to type next is the command line's to say.
+
+// paneID is what tmux calls a pane.
+var paneID = regexp.MustCompile(`^%\d+$`)
+
+// aboutPane adds to an error about a session that is not there what to do about it. ref is
+// how the person called it.
+func aboutPane(err error, ref string) error {
+	told, ok := errors.AsType[*api.Error](err)
+	if !ok || told.Code != api.CodeNotFound {
+		return err
+	}
+	if !paneID.MatchString(ref) {
+		return told.WithHint("intercom status lists the adopted panes and their names")
+	}
+	if strings.Contains(told.Text, "no session ") {
+		told = api.Errorf(api.CodeNotFound, "pane %s is not adopted", ref)
+	}
+	return told.WithHint("intercom adopt %s --as line", ref)
+}
+
+// aboutChat is aboutPane for a chat.
+func aboutChat(err error) error {
+	told, ok := errors.AsType[*api.Error](err)
+	if !ok || told.Code != api.CodeNotFound || !strings.Contains(told.Text, `chat "`) {
+		return err
+	}
+	if strings.Contains(told.Text, " has ended") {
+		return told.WithHint("intercom chat list --ended; intercom chat start --again CHAT takes one up again")
+	}
+	return told.WithHint("intercom chat list, and with --ended those that have ended")
+}
+
+// aboutMember is both, for a command about a pane of a chat.
+func aboutMember(err error, pane string) error {
+	if told, ok := errors.AsType[*api.Error](err); ok && strings.Contains(told.Text, `chat "`) {
+		return aboutChat(err)
+	}
+	return aboutPane(err, pane)
+}
+
+// checkName refuses a name that the sidecar would refuse.
+func checkName(name string) error {
+	if err := registry.CheckName(name); err != nil {
+		return api.Errorf(api.CodeUsage, "%w", err).WithHint("1 to 64 of A-Z a-z 0-9 . _ - make a name: alice, or build-2")
+	}
+	return nil
+}

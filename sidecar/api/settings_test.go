@@ -1,0 +1,63 @@
+package api_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+func TestSettings_eachIsParsedAndShown(t *testing.T) {
+	for _, c := range []struct {
+		key, value string
+		want       message.Limits
+		shown      string
+	}{
+		{"depth", "9", message.Limits{Depth: 9}, "9"},
+		{"depth", "20", message.Limits{Depth: 20}, ""},
+		{"expire", "60m", message.Limits{Expire: time.Hour}, ""},
+		{"line_break", " ⏎ ", message.Limits{LineBreak: " ⏎ "}, ""},
+		{"rate", "9", message.Limits{Rate: 9}, "9"},
+		{"bytes", "9", message.Limits{Bytes: 9}, "9"},
+		{"expire", "90m", message.Limits{Expire: 90 * time.Minute}, "1h30m"},
+		{"expire", "1s", message.Limits{Expire: time.Second}, "1s"},
+		{"away", "2h", message.Limits{Away: 2 * time.Hour}, "2h"},
+		{"away", "30m", message.Limits{Away: 30 * time.Minute}, "30m"},
+		{"away", "off", message.Limits{}, ""},
+		{"line_break", " / ", message.Limits{LineBreak: " / "}, " / "},
+		{"header", "both", message.Limits{Header: "both"}, "both"},
+		{"header", "attribution", message.Limits{Header: "attribution"}, ""},
+	} {
+		got, err := api.ParseSettings(map[string]string{c.key: c.value})
+		require.NoError(t, err, c.key)
+		assert.Equal(t, c.want, got)
+		for _, s := range api.Settings {
+			want := ""
+			if s.Key == c.key {
+				want = c.shown
+			}
+			assert.Equal(t, want, s.Of(got), "%s of %s=%s", s.Key, c.key, c.value)
+		}
+	}
+	for key, values := range map[string][]string{
+		"depth": {"0", "-1", "many", ""}, "expire": {"0", "30", "999ms", "-1h", "soon", "off"}, "away": {"0s", "30", "never"},
+		"line_break": {"", "\n"}, "header": {"none"}, "colour": {"red"},
+	} {
+		for _, value := range values {
+			_, err := api.ParseSettings(map[string]string{key: value})
+			assert.Equal(t, api.CodeUsage, code(err), "%s=%s", key, value)
+			assert.ErrorContains(t, err, key)
+		}
+	}
+}
+
+func TestSettings_whatIsNotSetStays(t *testing.T) {
+	old := message.Limits{Depth: 9, Away: time.Hour}
+	got, err := api.ApplySettings(old, map[string]string{"away": "off", "rate": "3"})
+	require.NoError(t, err)
+	assert.Equal(t, message.Limits{Depth: 9, Rate: 3}, got)
+}

@@ -1,0 +1,83 @@
+package api
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// MaxRole is the most bytes that the role of a participant may have.
+const MaxRole = 64
+
+// CheckRole refuses a role that could not stand in one line beside a name. No role is one.
+func CheckRole(role string) error {
+	switch {
+	case len(role) > MaxRole:
+		return Errorf(CodeUsage, "role of %d bytes, the most is %d", len(role), MaxRole)
+	case !utf8.ValidString(role), strings.ContainsFunc(role, isControl):
+		return Errorf(CodeUsage, "role %q: not text without control characters", role)
+	}
+	return nil
+}
+
+func checkStart(req StartChatRequest) error {
+	switch {
+	case req.Turns < 0:
+		return Errorf(CodeUsage, "turns %d: less than none", req.Turns).WithHint("0 is no end")
+	case req.Again == "" && len(req.Panes) < 2:
+		return Errorf(CodeUsage, "a chat needs two panes or more, and this one has %d", len(req.Panes))
+	}
+	for _, role := range req.Roles {
+		if err := CheckRole(role); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkMember(req MemberRequest) error {
+	if req.Chat == "" || req.Pane == "" {
+		return Errorf(CodeUsage, "name a chat and a pane")
+	}
+	return CheckRole(req.Role)
+}
+
+// What goes out has empty lists where there is nothing: null is no list to those who read
+// JSON.
+
+func list[T any](items []T, err error) ([]T, error) {
+	if items == nil {
+		items = []T{}
+	}
+	return items, err
+}
+
+func wholeChat(c message.Chat, err error) (message.Chat, error) {
+	c.Participants, err = list(c.Participants, err)
+	return c, err
+}
+
+func wholeChats(chats []message.Chat, err error) ([]message.Chat, error) {
+	whole := make([]message.Chat, len(chats))
+	for i, c := range chats {
+		whole[i], _ = wholeChat(c, nil)
+	}
+	return whole, err
+}
+
+func wholeStatus(s Status, err error) (Status, error) {
+	s.Sessions, err = list(s.Sessions, err)
+	s.Chats, err = wholeChats(s.Chats, err)
+	return s, err
+}
+
+func wholeDetail(d ChatDetail, err error) (ChatDetail, error) {
+	d.Chat, err = wholeChat(d.Chat, err)
+	d.Sessions, err = list(d.Sessions, err)
+	d.Waiting, err = list(d.Waiting, err)
+	if d.Stats.Deliveries == nil {
+		d.Stats.Deliveries = map[message.ReceiptState]int{}
+	}
+	return d, err
+}

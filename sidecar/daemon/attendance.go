@@ -1,0 +1,74 @@
+package daemon
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// attendEvery is how often the clients of the tmux server are asked for, at most: a quarter
+// of the shortest time that a chat has set, if that is less.
+const attendEvery = 15 * time.Second
+
+// attend tells the relay when a person is at a terminal of the server, as long as a chat
+// wants to know. What counts is that something has changed since the last time: a client
+// came, or keys were pressed at one. So no clock is compared with another, and a computer
+// that slept for a night finds nobody more absent than before.
+func (s *sidecar) attend(ctx context.Context) error {
+	seen := map[string]int64{} // by client, the time of its last key
+	for {
+		pause := attendEvery
+		wanted := false
+		for _, chat := range s.relay.Snapshot().Chats() {
+			if chat.State == message.ChatOn && chat.Limits.Away > 0 {
+				wanted = true
+				pause = min(pause, max(chat.Limits.Away/4, 100*time.Millisecond))
+			}
+		}
+		if wanted {
+			if s.changed(ctx, seen) {
+				if err := s.relay.Attended(ctx); err != nil {
+					return nil // ending
+				}
+			}
+		} else {
+			clear(seen)
+			pause = time.Second // until one is started
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// changed reports whether a terminal is there that was not, or had a key pressed since.
+func (s *sidecar) changed(ctx context.Context, seen map[string]int64) bool {
+	clients, err := s.client.Clients(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.log.Warn("list clients", "err", err)
+		}
+		return false
+	}
+	changed := false
+	var here []string
+	for _, c := range clients {
+		if c.Control || c.Suspended {
+			continue
+		}
+		here = append(here, c.Name)
+		if last, known := seen[c.Name]; !known || c.Activity != last {
+			seen[c.Name], changed = c.Activity, true
+		}
+	}
+	for name := range seen {
+		if !slices.Contains(here, name) {
+			delete(seen, name)
+		}
+	}
+	return changed
+}

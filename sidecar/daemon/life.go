@@ -1,0 +1,274 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// sidecar is the running whole: what the operations of the API work on.
+type sidecar struct {
+	cfg     Config
+	client  *tmux.Client // nil: headless
+	journal *journal.Journal
+	relay   *relay.Relay
+	panes   *pane.Panes // nil: headless
+	bell    *bell
+	started time.Time
+	down    context.CancelFunc
+	log     *slog.Logger
+}
+
+// live is one life of the sidecar: from its lock to the end of all its parts.
+func live(ctx context.Context, cfg Config) error {
+	listener, err := api.Listen(cfg.Paths.Runtime, cfg.Paths.Key)
+	if err != nil {
+		return fmt.Errorf("start sidecar: %w", err)
+	}
+	defer listener.Release()
+	ctx, down := context.WithCancel(ctx)
+	defer down()
+	s := &sidecar{cfg: cfg, bell: newBell(), started: time.Now(), down: down, log: cfg.Log}
+	if cfg.Paths.Server != "" {
+		if err := cfg.consult(ctx); err != nil {
+			return fmt.Errorf("start sidecar: %w", err)
+		}
+		s.client, err = tmux.Open(ctx, tmux.Options{
+			Socket: cfg.Paths.Server, Bin: cfg.Tmux, Transport: s.cfg.Transport, Trigger: cfg.Trigger, Logger: cfg.Log,
+		})
+		if err != nil {
+			return fmt.Errorf("start sidecar: %w", err)
+		}
+		defer s.client.Close()
+	}
+	s.journal, err = journal.Open(ctx, cfg.Paths.State)
+	if err != nil {
+		return fmt.Errorf("start sidecar: %w", err)
+	}
+	defer s.journal.Close()
+	s.relay = &relay.Relay{
+		Journal: s.journal, Sink: sink{s}, Publish: func([]message.Event) { s.bell.ring() }, Log: cfg.Log.With("part", "relay"),
+	}
+	if s.client != nil {
+		s.panes = &pane.Panes{Client: s.client, Relay: s.relay, Log: cfg.Log.With("part", "pane"), Gap: cfg.Gap}
+		if err := s.client.SetServerOption(ctx, SocketOption, cfg.Paths.Socket); err != nil {
+			return fmt.Errorf("start sidecar: publish its socket: %w", err)
+		}
+	}
+	if s.relay.Restored, err = s.restored(ctx); err != nil {
+		return fmt.Errorf("start sidecar: %w", err)
+	}
+	return s.serve(ctx, listener)
+}
+
+// consult asks the tmux server what its options say: which transport the person wants, and
+// whether a sidecar that was started in another environment, with other places and so
+// another lock, serves it already. Two would type twice.
+func (cfg *Config) consult(ctx context.Context) error {
+	options, err := tmux.Ask(ctx, tmux.Options{Socket: cfg.Paths.Server, Bin: cfg.Tmux}, SocketOption, transportOption)
+	if err != nil {
+		return err
+	}
+	if cfg.Transport == "" {
+		cfg.Transport = options[transportOption]
+	}
+	other := options[SocketOption]
+	if other == "" || other == cfg.Paths.Socket {
+		return nil
+	}
+	if err := (&api.Client{Socket: other}).Ping(ctx); err == nil {
+		return &api.HeldError{Lock: other}
+	}
+	return nil
+}
+
+// serve runs the parts until one of them ends or ctx is done, then ends the others: first
+// the door for requests and the panes, which bring the keystroke that they are in to its
+// end and type nothing more, last the relay, which writes down what they still have to say.
+func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
+	relayCtx, endRelay := context.WithCancel(context.WithoutCancel(ctx))
+	defer endRelay()
+	inner, stop := context.WithCancel(ctx)
+	defer stop()
+	var (
+		relayEnd = make(chan error, 1)
+		parts    sync.WaitGroup
+		ends     = make(chan error, 8)
+	)
+	part := func(name string, run func(context.Context) error) {
+		parts.Go(func() { ends <- contain(name, func() error { return run(inner) }) })
+	}
+	go func() { relayEnd <- contain("relay", func() error { return s.relay.Run(relayCtx) }) }()
+	if s.client != nil {
+		part("panes", s.panes.Run)
+	}
+	if err := s.relay.Begun(ctx); err != nil {
+		s.log.Warn("take over what was left", "err", err) // the end is on its way
+	}
+	var serverGone <-chan struct{}
+	if s.client != nil {
+		serverGone = s.client.Gone()
+		s.takeUp(ctx)
+		part("guard", func(ctx context.Context) error { return s.guard(ctx, listener) })
+		part("attendance", s.attend)
+	}
+	server := &api.Server{Backend: s, Logger: s.log.With("part", "api")}
+	if s.client == nil {
+		part("linger", func(ctx context.Context) error { return s.linger(ctx, server) })
+	}
+	part("retention", s.retain)
+	part("api", func(ctx context.Context) error { return server.Serve(ctx, listener) })
+	s.announce()
+	var err error
+	select {
+	case <-ctx.Done():
+	case <-serverGone:
+		s.log.Info("the tmux server has ended")
+	case err = <-ends:
+	case err = <-relayEnd:
+		relayEnd <- err
+	}
+	s.bell.ring()
+	stop()
+	parts.Wait()
+	endRelay()
+	if relayErr := <-relayEnd; relayErr != nil && !errors.Is(err, relayErr) {
+		err = errors.Join(err, relayErr)
+	}
+	s.unpublish()
+	if errors.Is(err, errUnneeded) || errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	if err == nil {
+		s.log.Info("ended")
+	}
+	return err
+}
+
+// announce says that the sidecar serves.
+func (s *sidecar) announce() {
+	if s.client == nil {
+		s.log.Info("serving without tmux", "pid", os.Getpid())
+	} else {
+		info := s.client.Info()
+		s.log.Info("serving", "server", s.cfg.Paths.Server, "pid", os.Getpid(), "transport", info.Transport, "trigger", s.client.Trigger())
+	}
+	if s.cfg.Ready != nil {
+		s.cfg.Ready()
+	}
+}
+
+// guardEvery is how often a sidecar makes sure that it still is the only one.
+const guardEvery = 2 * time.Second
+
+// guard returns an error once this may no longer be the only sidecar of its server: without
+// its lock's file a second one could start beside it, and one that started in the same
+// instant in another environment has written its own socket over this one's. A tmux server
+// that does not answer says nothing about that.
+func (s *sidecar) guard(ctx context.Context, listener *api.Listener) error {
+	ticker := time.NewTicker(guardEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := listener.Intact(); err != nil {
+			return fmt.Errorf("place taken away: %w", err)
+		}
+		switch err := s.cfg.consult(ctx); {
+		case errors.Is(err, api.ErrHeld):
+			return err
+		case err != nil && ctx.Err() == nil:
+			s.log.Warn("ask tmux whether this is its only sidecar", "err", err)
+		}
+	}
+}
+
+// errUnneeded ends a headless sidecar that has nothing left to serve.
+var errUnneeded = errors.New("nothing left to serve")
+
+// linger returns once nobody has asked a headless sidecar for anything for a while.
+func (s *sidecar) linger(ctx context.Context, server *api.Server) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(max(s.cfg.Linger-server.Idle(), 10*time.Millisecond)):
+		}
+		if server.Idle() >= s.cfg.Linger {
+			s.log.Info("nothing left to serve")
+			return errUnneeded
+		}
+	}
+}
+
+// unpublish takes back what the sidecar had set in the server's options, if it still
+// answers and still names this sidecar.
+func (s *sidecar) unpublish() {
+	if s.client == nil {
+		return
+	}
+	select {
+	case <-s.client.Gone():
+		return
+	default:
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if named, err := s.client.ServerOption(ctx, SocketOption); err != nil || named != s.cfg.Paths.Socket {
+		return
+	}
+	if err := s.client.SetServerOption(ctx, SocketOption, ""); err != nil {
+		s.log.Debug("unpublish the socket", "err", err)
+	}
+}
+
+func stack() string { return string(debug.Stack()) }
+
+// sink is how the relay reaches the panes. A headless sidecar has none, and no session to
+// which anything could be delivered.
+type sink struct{ *sidecar }
+
+// Deliver hands a delivery to its pane.
+func (s sink) Deliver(d message.Delivery) {
+	if s.panes == nil {
+		return
+	}
+	if err := s.panes.Deliver(context.Background(), d); err != nil {
+		s.log.Warn("deliver", "msg", d.Message.ID, "err", err)
+	}
+}
+
+// Cancel takes deliveries back from their panes.
+func (s sink) Cancel(ids []message.ID, _ message.Reason) {
+	if s.panes == nil {
+		return
+	}
+	if err := s.panes.Cancel(context.Background(), ids); err != nil {
+		s.log.Warn("cancel", "err", err)
+	}
+}
+
+// Forget ends the reading and typing for a session.
+func (s sink) Forget(id message.ID) {
+	if s.panes == nil {
+		return
+	}
+	if err := s.panes.Forget(context.Background(), id); err != nil {
+		s.log.Debug("forget", "session", id, "err", err)
+	}
+}

@@ -1,0 +1,84 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Log lists what happened.
+func (s *sidecar) Log(ctx context.Context, _ api.Caller, q api.LogQuery) ([]message.Event, error) {
+	query := journal.Query{Since: q.Since, Limit: q.Limit, Search: q.Search, Newest: true}
+	if q.Chat != "" {
+		id, err := s.chatID(ctx, q.Chat)
+		if err != nil {
+			return nil, err
+		}
+		query.Chat = id
+	}
+	if q.ID != "" {
+		switch m, err := s.journal.Message(ctx, q.ID); {
+		case err == nil:
+			query.Message = m.ID
+		case errors.Is(err, journal.ErrNotFound):
+			id, err := s.chatID(ctx, q.ID)
+			if err != nil {
+				return nil, api.Errorf(api.CodeNotFound, "no message or chat %q", q.ID)
+			}
+			query.Chat = id
+		default:
+			return nil, api.Errorf(api.CodeUsage, "%w", err)
+		}
+	}
+	return s.journal.Events(ctx, query)
+}
+
+// chatID finds a chat, also one that has ended.
+func (s *sidecar) chatID(ctx context.Context, ref string) (message.ID, error) {
+	chat, err := s.anyChat(ctx, ref)
+	return chat.ID, err
+}
+
+// Events yields what happens, from the journal itself, in its order.
+func (s *sidecar) Events(ctx context.Context, _ api.Caller, since int64) iter.Seq2[message.Event, error] {
+	return func(yield func(message.Event, error) bool) {
+		if since < 0 {
+			last, err := s.journal.Events(ctx, journal.Query{Limit: 1, Newest: true})
+			if err != nil {
+				yield(message.Event{}, err)
+				return
+			}
+			since = 0
+			if len(last) > 0 {
+				since = last[0].Seq
+			}
+		}
+		for ctx.Err() == nil {
+			rung := s.bell.wait()
+			events, err := s.journal.Events(ctx, journal.Query{Since: since})
+			if err != nil {
+				if ctx.Err() == nil {
+					yield(message.Event{}, err)
+				}
+				return
+			}
+			for _, e := range events {
+				if !yield(e, nil) {
+					return
+				}
+				since = e.Seq
+			}
+			if len(events) > 0 {
+				continue // there may be more than one reading gives
+			}
+			select {
+			case <-rung:
+			case <-ctx.Done():
+			}
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// AddMember brings a session into a chat. What its pane shows by then is old.
+func (s *sidecar) AddMember(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
+	snap := s.relay.Snapshot()
+	session, err := s.find(snap, req.Pane)
+	if err != nil {
+		return message.Chat{}, err
+	}
+	if _, busy := snap.ChatOf(session.ID); !busy {
+		if err := s.panes.Rebase(ctx, session.ID); err != nil {
+			return message.Chat{}, wire(err)
+		}
+	}
+	return s.member(ctx, relay.AddMember{By: s.by(from), Chat: req.Chat, Session: string(session.ID), Role: req.Role})
+}
+
+// RemoveMember takes a session out of a chat: no byte of that chat is typed into its pane
+// after the answer.
+func (s *sidecar) RemoveMember(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
+	session, err := s.find(s.relay.Snapshot(), req.Pane)
+	if err != nil {
+		return message.Chat{}, err
+	}
+	chat, err := s.member(ctx, relay.RemoveMember{By: s.by(from), Chat: req.Chat, Session: string(session.ID)})
+	if err != nil {
+		return chat, err
+	}
+	return chat, s.still(ctx, "removed")
+}
+
+// MuteMember keeps a session's words out of a chat, or lets them pass again.
+func (s *sidecar) MuteMember(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
+	session, err := s.find(s.relay.Snapshot(), req.Pane)
+	if err != nil {
+		return message.Chat{}, err
+	}
+	return s.member(ctx, relay.MuteMember{By: s.by(from), Chat: req.Chat, Session: string(session.ID), Off: req.Off})
+}
+
+func (s *sidecar) member(ctx context.Context, r relay.Request) (message.Chat, error) {
+	answer, err := s.relay.Do(ctx, r)
+	if err != nil {
+		return message.Chat{}, wire(err)
+	}
+	return answer.Chats[0], nil
+}

@@ -1,0 +1,158 @@
+package daemon_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+)
+
+// Twenty adopted panes in a chat in which nobody speaks cost next to nothing: the sidecar
+// and the short processes that it starts together stay below a hundredth of one processor.
+func TestR38_IdleCost(t *testing.T) {
+	r := newRig(t) // not beside other tests: what they do wakes nobody here, but the clock is one
+	require.NoError(t, r.end())
+	c := r.child()
+	agents := r.silent(20)
+	r.chat(agents, unlimited...)
+	agents[0].do(":say hello")
+	agents[19].hears("[A] (1): hello")
+	r.waitFor("all at rest", func() bool { return r.open() == 0 })
+	length := 5 * time.Second
+	if longTest() {
+		length = time.Minute
+	}
+	var used time.Duration
+	r.waitFor("a stretch below a hundredth", func() bool { // noise only adds
+		before, began := cpuOf(t, c.Process.Pid), time.Now()
+		time.Sleep(length) // what is measured is a stretch of time
+		used = cpuOf(t, c.Process.Pid) - before
+		return used < time.Since(began)/100
+	})
+	t.Logf("%v of %v", used, length)
+}
+
+// One line from one program to the other takes far less than a second, there and back far
+// less than two.
+func TestR22_Latency(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a, b := r.adopted("Ada", silent...), r.adopted("Ben", "--reply", "back {n}", "--think", "1ms")
+	r.chat([]*agent{a, b}, unlimited...)
+	const n = 40
+	var oneWay, round []time.Duration
+	for i := range n {
+		text := fmt.Sprintf("word %d", i)
+		a.do(":say %s", text)
+		r.waitFor("the answer", func() bool { return len(a.received()) == i+1 })
+		said := a.find(persona.EventUnasked, text)
+		heard := b.find(persona.EventReceived, "[Ada] (1): "+text)
+		oneWay = append(oneWay, heard-said)
+		round = append(round, a.find(persona.EventReceived, a.received()[i])-said)
+	}
+	slices.Sort(oneWay)
+	slices.Sort(round)
+	t.Logf("one way: p50 %v, p95 %v; there and back: p95 %v", oneWay[n/2], oneWay[n*95/100], round[n*95/100])
+	assert.Less(t, oneWay[n*95/100], time.Second)
+	assert.Less(t, round[n*95/100], 2*time.Second)
+}
+
+// Either side, or a person, stops a chat; from then on nothing is typed.
+func TestR13_ChatStop(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for name, stop := range map[string]func(chat message.Chat, a, b *agent){
+		"a person": func(chat message.Chat, _, _ *agent) {
+			ended, err := r.client.StopChat(t.Context(), api.ChatRef{Chat: chat.ID.Short()})
+			require.NoError(t, err)
+			require.Len(t, ended, 1)
+		},
+		"the first":  func(chat message.Chat, a, _ *agent) { a.stops(chat) },
+		"the second": func(chat message.Chat, _, b *agent) { b.stops(chat) },
+	} {
+		a, b := r.adopted("Ada-"+name[len(name)-2:], silent...), r.adopted("Ben-"+name[len(name)-2:], silent...)
+		chat := r.chat([]*agent{a, b}, unlimited...)
+		a.do(":say hello")
+		r.waitFor("it works", func() bool { return len(b.received()) == 1 && r.open() == 0 && r.state(b) == message.Idle })
+		b.drafts("in the way")
+		a.do(":say too late")
+		r.waitFor("it waits", func() bool { return r.open() == 1 })
+		stop(chat, a, b)
+		r.waitFor(name+" stopped it", func() bool { return r.current(chat).State == message.ChatOver })
+		r.waitFor("what waited has failed", func() bool { return r.open() == 0 })
+		before := len(a.bytes()) + len(b.bytes())
+		r.Run("send-keys", "-t", b.pane, "C-u")
+		a.do(":say nobody listens")
+		r.stays(func() bool { return len(b.received()) == 1 })
+		assert.LessOrEqual(t, len(a.bytes())+len(b.bytes()), before+1, "C-u, and nothing of ours")
+		chats, err := r.client.Chats(t.Context(), false)
+		require.NoError(t, err)
+		assert.Empty(t, chats)
+	}
+}
+
+// Without tmux there is a sidecar too: it answers, and ends when nobody needs it any more.
+func TestHeadless(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "ic")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	paths, err := api.Places(func(name string) string {
+		return map[string]string{"HOME": dir, "XDG_RUNTIME_DIR": dir}[name]
+	}, "")
+	require.NoError(t, err)
+	require.Equal(t, "headless.sock", filepath.Base(paths.Socket))
+	ready := make(chan struct{})
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	go func() {
+		ended <- daemon.Run(ctx, daemon.Config{
+			Paths: paths, Version: "test", Linger: 500 * time.Millisecond, Ready: func() { close(ready) },
+			Log: slog.New(slog.NewTextHandler(testWriter{t}, nil)),
+		})
+	}()
+	<-ready
+	client := &api.Client{Socket: paths.Socket}
+	status, err := client.Status(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, status.Server)
+	_, err = client.Adopt(t.Context(), api.AdoptRequest{Pane: "%0", As: "line"})
+	assert.ErrorContains(t, err, "no tmux server")
+	_, err = client.Send(t.Context(), api.SendRequest{To: "Ada", Text: "hello"})
+	assert.ErrorContains(t, err, "no session")
+	chats, err := client.PauseChat(t.Context(), api.ChatRef{All: true})
+	require.NoError(t, err)
+	assert.Empty(t, chats)
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+		require.NoError(t, ctx.Err(), "by itself")
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+}
+
+// Helpers.
+
+// stops stops a chat from inside the agent's pane.
+func (a *agent) stops(chat message.Chat) {
+	a.t.Helper()
+	self, err := os.Executable()
+	require.NoError(a.t, err)
+	before := a.count(persona.EventChildEnd)
+	a.do(":exec INTERCOM_TEST_SEND=1 %s %s stop %s", self, a.cfg.Paths.Socket, chat.ID)
+	a.waitFor(a.name+" has asked", func() bool { return a.count(persona.EventChildEnd) > before })
+}

@@ -1,0 +1,97 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// server names the tmux server, beyond the reuse of its socket's path. The start is in
+// seconds since 1970, as tmux tells it.
+func (s *sidecar) server() message.Process {
+	if s.client == nil {
+		return message.Process{}
+	}
+	info := s.client.Info()
+	return message.Process{PID: info.PID, Start: uint64(info.Start)}
+}
+
+// restored is what an earlier life left in the journal.
+func (s *sidecar) restored(ctx context.Context) (*relay.Restored, error) {
+	left, err := s.journal.Restore(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
+	r := &relay.Restored{Server: s.server(), Stopped: left.Stopped, Undecided: left.Undecided}
+	for _, session := range left.Sessions {
+		depth := left.Depths[session.ID]
+		r.Sessions = append(r.Sessions, relay.Stay{Session: session, Last: depth.Last, Cause: depth.Cause})
+	}
+	for _, chat := range left.Chats {
+		r.Chats = append(r.Chats, relay.Going{Chat: chat, Taken: left.Taken[chat.ID]})
+	}
+	for _, m := range left.Undecided {
+		if slices.ContainsFunc(left.Chats, func(c message.Chat) bool { return c.ID == m.Thread }) {
+			continue
+		}
+		// Said into a chat that ended in the same instant: it reaches nobody, and that is told.
+		switch chat, err := s.journal.Chat(ctx, string(m.Thread)); {
+		case err == nil:
+			left.Chats = append(left.Chats, chat)
+			r.Chats = append(r.Chats, relay.Going{Chat: chat})
+		case !errors.Is(err, journal.ErrNotFound):
+			return nil, fmt.Errorf("read journal: %w", err)
+		}
+	}
+	for _, p := range left.Pending {
+		r.Deliveries = append(r.Deliveries, relay.Left{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason})
+	}
+	return r, nil
+}
+
+// takeUp serves the panes again whose sessions an earlier life left: a person's word that a
+// pane may be read and typed into outlives the sidecar, but not the tmux server. What
+// cannot be served has ended; whether the same program still runs there is looked at before
+// each keystroke anyway.
+func (s *sidecar) takeUp(ctx context.Context) {
+	var all sync.WaitGroup // at once: their looks share what tmux is asked
+	for _, stay := range s.relay.Restored.Sessions {
+		if stay.Session.Server != s.relay.Restored.Server {
+			continue // the relay ends it
+		}
+		all.Go(func() { s.takeUpOne(ctx, stay.Session) })
+	}
+	all.Wait()
+}
+
+func (s *sidecar) takeUpOne(ctx context.Context, session message.Session) {
+	var past pane.Past
+	for _, left := range s.relay.Restored.Deliveries {
+		if left.Delivery.Target == session.ID && left.Delivery.Typed {
+			past.Typed = append(past.Typed, left.Delivery)
+		}
+	}
+	if session.Lost != "" {
+		d, err := s.journal.Delivery(ctx, session.Lost)
+		if err == nil {
+			past.Lost = &d
+		} else {
+			s.log.Warn("what was lost in a pane", "pane", session.Pane, "delivery", session.Lost, "err", err)
+		}
+	}
+	err := s.panes.Start(ctx, session, past)
+	if err == nil || ctx.Err() != nil { // ending already: the next life takes it up
+		return
+	}
+	s.log.Info("session not taken up again", "session", session.Name, "pane", session.Pane, "err", err)
+	if err := s.relay.Gone(ctx, session.ID, message.PaneMissing); err != nil {
+		s.log.Warn("end session", "session", session.Name, "err", err)
+	}
+}

@@ -1,0 +1,520 @@
+package daemon_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+)
+
+// A sidecar that is killed in mid-chat is followed by one that knows the chat, relays what
+// is said next once, and nothing of what was there before.
+func TestR17_C1_AKilledSidecarsChatGoesOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	require.NoError(t, r.end())
+	c := r.child()
+	agents := r.silent(3)
+	a, b, d := agents[0], agents[1], agents[2]
+	chat := r.chat(agents, append(unlimited, "line_break= / ")...)
+	a.do(":say before the end")
+	b.hears("[A] (1): before the end")
+	d.hears("[A] (1): before the end")
+	waitSubmitted(r, 2)
+	kill(t, c)
+	a.do(":say while nobody listens")
+
+	r.start()
+	now := r.current(chat)
+	assert.Equal(t, message.ChatOn, now.State)
+	assert.Equal(t, chat.Participants, now.Participants)
+	assert.Equal(t, " / ", now.Limits.LineBreak, "its settings")
+	before := len(b.bytes())
+	r.stays(func() bool { return len(b.bytes()) == before })
+	a.do(`:say after\nthe start`)
+	b.hears("[A] (1): after / the start")
+	d.hears("[A] (1): after / the start")
+	b.do(":say and back")
+	a.hears("[B] (2): and back")
+	assert.Equal(t, []string{"[A] (1): before the end", "[A] (1): after / the start"}, b.received())
+	assert.Equal(t, []string{"[B] (2): and back"}, a.received())
+}
+
+// Beside chats a restart leaves all as it was: who is adopted and under which name, what is
+// held and why, what was said, and the word that everything stops.
+func TestR18_ARestartBreaksNothingElse(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	require.NoError(t, r.end())
+	c := r.child()
+	a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
+	require.NoError(t, rename(r, b, "Benedict"))
+	b.drafts("mine")
+	held := r.post(b, "for later")
+	r.waitFor("held", func() bool { return r.last(held) == "held: draft in the composer" })
+	gone := r.adopted("Cyd", silent...)
+	said := r.send(a, "hello", api.WaitSubmitted, patience)
+	require.Equal(t, message.Submitted, said.State)
+	kill(t, c)
+	gone.do(":exit")
+	r.waitFor("Cyd has ended", func() bool { return gone.count(persona.EventEnd) > 0 })
+
+	r.start()
+	names := map[message.ID]string{}
+	r.waitFor("the one that ended meanwhile is noticed", func() bool {
+		sessions, err := r.client.Sessions(t.Context())
+		require.NoError(t, err)
+		clear(names)
+		for _, s := range sessions {
+			names[s.ID] = s.Name
+		}
+		return len(sessions) == 2
+	})
+	assert.Equal(t, map[message.ID]string{a.session.ID: "Ada", b.session.ID: "Benedict"}, names)
+	r.waitFor("held again", func() bool { return r.last(held) == "held: draft in the composer" })
+	r.Run("send-keys", "-t", b.pane, "C-u")
+	b.hears("[tester] (0): for later")
+	assert.Len(t, b.received(), 1)
+	assert.Len(t, a.received(), 1)
+	events, err := r.client.Log(t.Context(), api.LogQuery{Search: "hello"})
+	require.NoError(t, err)
+	assert.Len(t, events, 1, "the log")
+
+	_, err = r.client.PauseChat(t.Context(), api.ChatRef{All: true})
+	require.NoError(t, err)
+	waiting := r.post(a, "not yet")
+	require.NoError(t, r.end())
+	r.start()
+	status, err := r.client.Status(t.Context())
+	require.NoError(t, err)
+	assert.True(t, status.Stopped)
+	r.stays(func() bool { return len(a.received()) == 1 })
+	assert.Equal(t, "held: everything is stopped", r.last(waiting))
+	_, err = r.client.ResumeChat(t.Context(), api.ChatRef{All: true})
+	require.NoError(t, err)
+	a.hears("[tester] (0): not yet")
+}
+
+// moments of a delivery at which the sidecar is killed.
+var moments = []string{"paste unchecked", "paste", "pasted", "enter unchecked", "enter", "entered"}
+
+// At whatever step the sidecar is killed, the next one delivers the message once.
+func TestV8_KilledAtEachStep(t *testing.T) {
+	t.Parallel()
+	rounds := 1 // of each of the two programs
+	if longTest() {
+		rounds = 25
+	}
+	for _, moment := range moments {
+		for _, kind := range []struct {
+			name  string
+			flags []string
+			text  func(n int) string
+		}{
+			{"raw", silent, func(n int) string { return fmt.Sprintf("[A] (1): over ⏎ and out %d", n) }},
+			{"cooked", append([]string{"--cooked"}, silent...), func(n int) string { return fmt.Sprintf("[A] (1): over ⏎ and out %d", n) }},
+			{"bracketed", append([]string{"--bracketed"}, silent...), func(n int) string { return fmt.Sprintf("[A] (1):\n\nover\nand out %d", n) }},
+		} {
+			t.Run(moment+"/"+kind.name, func(t *testing.T) {
+				t.Parallel()
+				r := newRig(t)
+				require.NoError(t, r.end())
+				a, b := r.line("A", silent...), r.line("B", kind.flags...)
+				for round := range rounds {
+					c := r.childKilled(moment)
+					if round == 0 {
+						a.adopt("line")
+						b.adopt(map[bool]string{false: "line", true: "line-paste"}[kind.name == "bracketed"])
+						r.chat([]*agent{a, b}, unlimited...)
+					}
+					a.do(`:say over\nand out %d`, round)
+					_ = c.Wait()
+					r.start()
+					b.hears(kind.text(round))
+					r.waitFor("submitted", func() bool { return r.open() == 0 })
+					a.do(`:say next %d`, round) // all is as before
+					r.waitFor("the next one", func() bool { return len(b.received()) == 2*round+2 })
+					r.waitFor("submitted", func() bool { return r.open() == 0 })
+					require.NoError(t, r.end())
+				}
+				assert.Len(t, b.received(), 2*rounds)
+				for _, receipt := range r.journalReceipts() {
+					assert.NotContains(t, []message.ReceiptState{message.Uncertain, message.Failed}, receipt.State, told(receipt))
+				}
+			})
+		}
+	}
+}
+
+// What a killed sidecar had pasted and a person then sent, changed or took away is reported
+// as what it is, and never typed again.
+func TestV8_WhatAPersonDidMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, keys, told string
+		heard            []string
+	}{
+		{"sent", "\n", "uncertain: text was not seen to leave the composer", []string{"[tester] (0): hello"}},
+		{"taken away", "\x15", "uncertain: text was not seen in the composer", nil},
+		{"added to", " and more", "held: draft in the composer", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			require.NoError(t, r.end())
+			child := r.childKilled("pasted")
+			a := r.adopted("Ada", silent...)
+			_, _ = r.client.Send(t.Context(), api.SendRequest{To: a.pane, Text: "hello"})
+			_ = child.Wait()
+			r.WaitForText(a.pane, "hello")
+			r.Run("send-keys", "-t", a.pane, "-l", c.keys)
+			r.WaitForFact(a.pane, "#{?#{C:hello*more},1,0}", map[bool]string{true: "1", false: "0"}[c.name == "added to"])
+			if c.name == "taken away" {
+				r.WaitForFact(a.pane, "#{?#{C:hello},1,0}", "0")
+			}
+			if c.name == "sent" {
+				r.waitFor("it was sent", func() bool { return len(a.received()) == 1 })
+			}
+			before := len(a.bytes())
+			r.start()
+			r.waitFor("reported", func() bool {
+				all := r.receipts()
+				return len(all) > 0 && told(all[len(all)-1]) == c.told
+			})
+			r.stays(func() bool { return len(a.bytes()) == before })
+			assert.Equal(t, c.heard, a.received())
+		})
+	}
+}
+
+// A sidecar that panics in a pane's own goroutine goes on, and so does the delivery.
+func TestPanicInAPaneBeginsItAnew(t *testing.T) {
+	t.Parallel()
+	for half := range slices.Chunk(moments, 3) {
+		t.Run(half[0], func(t *testing.T) {
+			t.Parallel()
+			g := &gaps{}
+			r := newRig(t, g.option())
+			a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
+			r.chat([]*agent{a, b}, unlimited...)
+			for i, moment := range half {
+				g.plan(b.pane, moment, func() { panic("on purpose: " + moment) })
+				a.do(":say word %d", i)
+				b.hears(fmt.Sprintf("[Ada] (1): word %d", i))
+				r.waitFor("submitted", func() bool { return r.open() == 0 })
+				a.do(":say more %d", i)
+				b.hears(fmt.Sprintf("[Ada] (1): more %d", i))
+			}
+			assert.Len(t, b.received(), 2*len(half))
+		})
+	}
+}
+
+// Killed at random moments, again and again, beneath a chat of eight that never rests: all
+// that was accepted arrives once at each of the others, or is reported as uncertain.
+func TestD1_V8_KilledAgainAndAgainBeneathAChatOfEight(t *testing.T) {
+	t.Parallel()
+	kills := 5
+	if longTest() {
+		kills = 50
+	}
+	r := newRig(t)
+	require.NoError(t, r.end())
+	clients := r.Run("list-clients")
+	c := r.child()
+	agents := r.silent(8)
+	chat := r.chat(agents, unlimited...)
+	words := 0
+	var accepted []string // what a person said and was told to be in our hands
+	for range kills {
+		for range 2 + rand.IntN(3) {
+			agents[rand.IntN(8)].do(":say word %d of many", words)
+			said := fmt.Sprintf("remark %d", words)
+			_, err := r.client.Say(t.Context(), api.SayRequest{Chat: string(chat.ID), Text: said})
+			if err == nil {
+				accepted = append(accepted, "[tester] (0): "+said)
+			}
+			words++
+		}
+		time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond) // any moment
+		kill(t, c)
+		c = r.child()
+	}
+	agents[0].do(":say the last word")
+	for _, a := range agents[1:] {
+		a.hears("[A] (1): the last word")
+	}
+	r.waitFor("nothing under way", func() bool { return r.open() == 0 })
+	require.NoError(t, r.client.Down(t.Context()))
+	require.NoError(t, c.Wait())
+	assert.Equal(t, clients, r.Run("list-clients"))
+
+	r.start()
+	events, err := r.client.Log(t.Context(), api.LogQuery{Limit: 100_000})
+	require.NoError(t, err)
+	last, lost, delivered := map[message.ID]message.Receipt{}, 0, 0
+	bodies, authors := map[message.ID]string{}, map[message.ID]int{}
+	targets := map[message.ID]int{}
+	for _, e := range events {
+		if e.Message != nil {
+			body := strings.ReplaceAll(e.Message.Body, "\n", " ⏎ ")
+			bodies[e.Message.ID] = fmt.Sprintf("[%s] (%d): %s", e.Message.From.Name, e.Message.From.Number, body)
+			authors[e.Message.ID] = e.Message.From.Number
+		}
+		if e.Receipt != nil {
+			last[e.Receipt.Delivery] = *e.Receipt
+		}
+	}
+	for _, receipt := range last {
+		targets[receipt.Message]++
+		i := slices.IndexFunc(agents, func(a *agent) bool { return a.session.ID == receipt.Target })
+		heard := 0
+		for _, text := range agents[i].received() {
+			if text == bodies[receipt.Message] {
+				heard++
+			}
+		}
+		switch receipt.State {
+		case message.Uncertain:
+			lost++
+			assert.LessOrEqual(t, heard, 1, "%s to %s", bodies[receipt.Message], agents[i].name)
+		default:
+			delivered++
+			assert.Equal(t, 1, heard, "%s to %s: %s", bodies[receipt.Message], agents[i].name, told(receipt))
+		}
+	}
+	for id, body := range bodies {
+		assert.Equal(t, map[bool]int{true: 8, false: 7}[authors[id] == 0], targets[id], "deliveries of %q", body)
+	}
+	for _, text := range accepted {
+		assert.True(t, slices.Contains(slices.Collect(maps.Values(bodies)), text), "accepted and not in the journal: %q", text)
+	}
+	t.Logf("%d kills, %d words and %d remarks said, %d messages accepted, %d deliveries made once, %d uncertain", kills, words+1, words, len(bodies), delivered, lost)
+	assert.LessOrEqual(t, lost, kills, "uncertain")
+}
+
+// Killed at each system call by which it takes its place (lock, socket, their directory, the
+// log of its start), a sidecar leaves nothing that keeps the next one from serving.
+func TestD1_KilledAtEachSyscallOfItsDoor(t *testing.T) {
+	t.Parallel()
+	need(t, "strace")
+	r := newRig(t)
+	require.NoError(t, r.end())
+	a := r.line("Ada", silent...)
+	calls := map[string]int{ // and how many of them a start makes at most, beside those of threads
+		"flock": 2, "unlinkat": 2, "?unlink": 1, "socket": 3, "bind": 1, "listen": 1, "ftruncate": 2, "mkdirat": 4, "fsync": 3, "pwrite64": 4,
+	}
+	if longTest() {
+		for name := range calls {
+			calls[name] *= 8
+		}
+	}
+	runs, killed := 0, 0
+	for name, n := range calls {
+		for when := 1; when <= n; when++ {
+			c, line := r.childBy([]string{
+				"strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + name,
+				"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", name, when),
+			}, "")
+			runs++
+			if line != "ready\n" {
+				killed++
+			}
+			r.killBelow(c.Process.Pid)
+			_ = c.Wait()
+			require.NoError(t, api.WaitReleased(t.Context(), r.cfg.Paths.Lock))
+			next := r.child()
+			if runs == 1 {
+				a.adopt("line")
+			}
+			status, err := r.client.Status(t.Context())
+			require.NoError(t, err, "after %s %d", name, when)
+			assert.Len(t, status.Sessions, 1)
+			kill(t, next)
+		}
+	}
+	t.Logf("%d starts, %d killed before they served", runs, killed)
+	assert.Positive(t, killed)
+	r.start()
+	assert.Equal(t, message.Submitted, r.send(a, "hello", api.WaitSubmitted, patience).State)
+}
+
+// The program is exchanged under a chat that goes on: nothing is typed twice, and what was
+// on its way arrives.
+func TestD4_UpgradeInPlace(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	agents := r.silent(3)
+	a, b, c := agents[0], agents[1], agents[2]
+	chat := r.chat(agents, unlimited...)
+	upgrades := 4
+	for i := range upgrades {
+		a.do(":say version %d", i)
+		r.waitFor("it is on its way", func() bool { return len(r.receipts()) > 0 })
+		require.NoError(t, r.client.Down(t.Context()))
+		require.NoError(t, r.end())
+		r.cfg.Version = fmt.Sprintf("test-%d", i+1)
+		r.start()
+		status, err := r.client.Status(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, r.cfg.Version, status.Version)
+		assert.Equal(t, message.ChatOn, r.current(chat).State)
+		b.do(":say answer %d", i)
+		c.hears(fmt.Sprintf("[B] (2): answer %d", i))
+		a.hears(fmt.Sprintf("[B] (2): answer %d", i))
+	}
+	r.waitFor("nothing under way", func() bool { return r.open() == 0 })
+	for _, one := range []*agent{b, c} {
+		heard := one.received()
+		for _, text := range heard {
+			assert.Equal(t, 1, count(heard, text), "%s: %q", one.name, text)
+		}
+	}
+	for _, receipt := range r.receipts() {
+		assert.False(t, receipt.State == message.Uncertain || receipt.State == message.Failed, told(receipt))
+	}
+}
+
+// The tmux server is killed, and the sidecar with it; a new one listens in the same place:
+// the old chat has ended and says why, nothing is typed by itself, and the chat is taken up
+// again on a person's word.
+func TestD4_NewTmuxServer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	agents := r.silent(2)
+	a, b := agents[0], agents[1]
+	chat := r.chat(agents, append(unlimited, "line_break= / ")...)
+	a.do(":say hello")
+	b.hears("[A] (1): hello")
+	b.drafts("in the way")
+	a.do(":say held for ever")
+	r.waitFor("held", func() bool {
+		all := r.receipts()
+		return len(all) > 0 && told(all[len(all)-1]) == "held: draft in the composer"
+	})
+	died := time.Now()
+	require.NoError(t, syscall.Kill(r.PID, syscall.SIGKILL))
+	ended := make(chan error, 1)
+	go func() { ended <- r.wait() }()
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+		assert.Less(t, time.Since(died), time.Second, "gone within a second")
+	case <-time.After(patience):
+		t.Fatal("the sidecar outlives its server")
+	}
+
+	r.Restart()
+	r.start()
+	ends, err := r.client.Chats(t.Context(), true)
+	require.NoError(t, err)
+	require.Len(t, ends, 1)
+	assert.Equal(t, "tmux server ended", ends[0].Why)
+	again := api.StartChatRequest{Again: chat.ID.Short()}
+	_, err = r.client.StartChat(t.Context(), again)
+	assert.ErrorContains(t, err, "A, who was in that chat, is not here")
+	for _, old := range agents { // new programs in the panes of the same numbers
+		require.NoError(t, os.Remove(old.log))
+	}
+	a, b = r.line("A", silent...), r.line("B", silent...)
+	require.Equal(t, agents[0].pane, a.pane, "the numbers of panes begin again")
+	before := len(a.bytes()) + len(b.bytes())
+	r.stays(func() bool { return len(a.bytes())+len(b.bytes()) == before })
+	a.adopt("line")
+	b.adopt("line")
+	r.stays(func() bool { return len(a.bytes())+len(b.bytes()) == before })
+	next, err := r.client.StartChat(t.Context(), again)
+	require.NoError(t, err)
+	assert.Equal(t, chat.ID, next.Again)
+	assert.Equal(t, chat.Limits, next.Limits)
+	a.do(`:say new\nworld`)
+	b.hears("[A] (1): new / world")
+	assert.Len(t, b.received(), 1, "nothing of before")
+}
+
+// Helpers.
+
+// kill ends a child by SIGKILL.
+func kill(t *testing.T, c *exec.Cmd) {
+	t.Helper()
+	require.NoError(t, c.Process.Kill())
+	_ = c.Wait()
+}
+
+// killBelow kills the children of a process that this test has started, then it itself.
+func (r *rig) killBelow(pid int) {
+	r.t.Helper()
+	out, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for _, word := range strings.Fields(string(out)) {
+		if child, err := strconv.Atoi(word); err == nil {
+			_ = syscall.Kill(child, syscall.SIGKILL)
+		}
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// open is how many deliveries are neither submitted nor final.
+func (r *rig) open() int {
+	r.t.Helper()
+	last := map[message.ID]message.ReceiptState{}
+	for _, receipt := range r.receipts() {
+		last[receipt.Delivery] = receipt.State
+	}
+	n := 0
+	for _, state := range last {
+		if state != message.Submitted && !state.Final() {
+			n++
+		}
+	}
+	return n
+}
+
+// waitSubmitted waits until n deliveries were submitted.
+func waitSubmitted(r *rig, n int) {
+	r.t.Helper()
+	r.waitFor("submitted", func() bool {
+		have := 0
+		for _, receipt := range r.receipts() {
+			if receipt.State == message.Submitted {
+				have++
+			}
+		}
+		return have >= n
+	})
+}
+
+// journalReceipts are all receipts, read by a sidecar that is started for it.
+func (r *rig) journalReceipts() []message.Receipt {
+	r.t.Helper()
+	r.start()
+	defer func() { _ = r.end() }()
+	return r.receipts()
+}
+
+func rename(r *rig, a *agent, name string) error {
+	_, err := r.client.Rename(r.t.Context(), api.RenameRequest{Pane: a.pane, Name: name})
+	return err
+}
+
+func count(all []string, one string) (n int) {
+	for _, text := range all {
+		if text == one {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,128 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// Send hands one message to one session and waits for the state that is asked for.
+func (s *sidecar) Send(ctx context.Context, from api.Caller, req api.SendRequest) (api.Sent, error) {
+	if strings.TrimSpace(req.Text) == "" {
+		return api.Sent{}, api.Errorf(api.CodeUsage, "nothing to send")
+	}
+	if req.ID != "" {
+		id, err := message.ParseID(string(req.ID))
+		if err != nil {
+			return api.Sent{}, api.Errorf(api.CodeUsage, "%w", err)
+		}
+		req.ID = id
+		if sent, again, err := s.sentBefore(ctx, req); again || err != nil {
+			return sent, err
+		}
+	}
+	answer, err := s.relay.Do(ctx, relay.Send{By: s.by(from), To: req.To, Message: message.Envelope{ID: req.ID, Type: message.KindMessage, Body: req.Text}})
+	if err != nil {
+		return api.Sent{}, wire(err)
+	}
+	sent := api.Sent{Message: answer.Message}
+	if len(answer.Receipts) == 0 {
+		return sent, nil // decided otherwise: nothing is delivered
+	}
+	sent.Receipt = answer.Receipts[0]
+	sent.Delivery = sent.Receipt.Delivery
+	if sent.Receipt.State.Final() {
+		return sent, nil
+	}
+	return s.await(ctx, sent, req)
+}
+
+// sentBefore reports whether this very request was carried out already, by its id, target
+// and text: a caller that lost the reply asks once more, and gets what became of the first.
+// The same id with anything else in it is a new request with a used id.
+func (s *sidecar) sentBefore(ctx context.Context, req api.SendRequest) (api.Sent, bool, error) {
+	first, err := s.journal.Message(ctx, string(req.ID))
+	if errors.Is(err, journal.ErrNotFound) {
+		return api.Sent{}, false, nil
+	}
+	if err != nil {
+		return api.Sent{}, false, err
+	}
+	deliveries, err := s.journal.Deliveries(ctx, first.ID)
+	if err != nil || len(deliveries) == 0 || first.Body != req.Text {
+		return api.Sent{}, false, err
+	}
+	if to, err := s.relay.Snapshot().Find(req.To); err == nil && to.ID != deliveries[0].Target {
+		return api.Sent{}, false, nil
+	}
+	sent, err := s.await(ctx, api.Sent{Message: first.ID, Delivery: deliveries[0].ID}, req)
+	return sent, true, err
+}
+
+// await follows the receipts of a delivery until req's wait is over.
+func (s *sidecar) await(ctx context.Context, sent api.Sent, req api.SendRequest) (api.Sent, error) {
+	timeout := time.NewTimer(req.Timeout)
+	defer timeout.Stop()
+	for {
+		rung := s.bell.wait()
+		receipts, err := s.journal.Receipts(ctx, sent.Message)
+		if err != nil {
+			return sent, err
+		}
+		for _, r := range receipts {
+			if r.Delivery == sent.Delivery {
+				sent.Receipt = r
+			}
+		}
+		if reached(sent.Receipt.State, req.Wait) || req.Timeout <= 0 {
+			return sent, nil
+		}
+		select {
+		case <-rung:
+		case <-timeout.C:
+			if sent.Receipt.State == message.Queued {
+				sent.Behind, err = s.behind(ctx, sent)
+			}
+			return sent, err
+		case <-ctx.Done():
+			return sent, ctx.Err()
+		}
+	}
+}
+
+// behind is why an earlier delivery to the same session is held, behind which this one
+// waits; "" if none is.
+func (s *sidecar) behind(ctx context.Context, sent api.Sent) (message.Reason, error) {
+	waiting, err := s.journal.Waiting(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	for _, p := range waiting {
+		switch {
+		case p.Delivery.ID == sent.Delivery:
+			return "", nil
+		case p.Delivery.Target == sent.Receipt.Target && p.Last.State == message.Held && p.Last.Reason != message.AgentGone:
+			return p.Last.Reason, nil
+		}
+	}
+	return "", nil
+}
+
+// reached reports whether no more waiting is wanted, or of use.
+func reached(state message.ReceiptState, wait api.Wait) bool {
+	switch {
+	case state.Final():
+		return true
+	case wait == api.WaitAnswered:
+		return false
+	case wait == api.WaitSubmitted:
+		return state == message.Submitted
+	}
+	return state == message.Submitted || state == message.Held
+}

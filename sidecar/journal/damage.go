@@ -1,0 +1,134 @@
+package journal
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Sizes in the write-ahead log, as https://sqlite.org/fileformat2.html#walformat has them.
+const (
+	logHeader   = 32
+	frameHeader = 24
+)
+
+// checkHeader looks at the one number at the beginning of the database that SQLite, where
+// it is wrong, does not call damage.
+func checkHeader(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // it was only read
+	format := make([]byte, 4)
+	if _, err := file.ReadAt(format, 44); err != nil {
+		return shorter(err)
+	}
+	if n := binary.BigEndian.Uint32(format); n > 4 {
+		return fmt.Errorf("%w: format %d of its schema", errDamaged, n)
+	}
+	return nil
+}
+
+// checkLog looks through a write-ahead log that an earlier run left. SQLite takes the first
+// frame whose checksum is wrong for the end of the log, as it is where the power failed in
+// the midst of a transaction, and forgets what comes after. But no transaction is begun
+// before the one before it is on disk: where two that follow each other were committed
+// behind the wrong frame, what is wrong in it was right once. Messages that were confirmed
+// would be lost without a word, and what was typed would look as if it never was. In the
+// last two transactions of a log, damage cannot be told from a power cut.
+func checkLog(path string) error {
+	file, err := os.Open(path + "-wal")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer file.Close() // it was only read
+	r := bufio.NewReaderSize(file, 1<<20)
+	header := make([]byte, logHeader)
+	if _, err := io.ReadFull(r, header); err != nil {
+		return shorter(err)
+	}
+	sum := logSum{order: binary.BigEndian}
+	if binary.BigEndian.Uint32(header)&1 == 0 {
+		sum.order = binary.LittleEndian
+	}
+	sum.add(header[:24])
+	size := int(binary.BigEndian.Uint32(header[8:]))
+	right := sum.is(header[24:])
+	sum.set(header[24:])
+	switch {
+	case right:
+	case string(header) == string(make([]byte, logHeader)):
+		return nil // it was never written
+	default:
+		size = 4096 // as we have it
+	}
+	var (
+		frame  = make([]byte, frameHeader+size)
+		salts  string
+		behind int // commits in a row of frames that fit together, behind the first wrong one
+	)
+	for n := 1; ; n++ {
+		if _, err := io.ReadFull(r, frame); err != nil {
+			return shorter(err)
+		}
+		switch {
+		case n > 1:
+		case right:
+			salts = string(header[16:24])
+		default:
+			salts = string(frame[8:16]) // those of the header may be what is wrong
+		}
+		sum.add(frame[:8])
+		sum.add(frame[frameHeader:])
+		fits := string(frame[8:16]) == salts && sum.is(frame[16:24])
+		// The sum of each frame goes on from the one before it, so that those behind a
+		// wrong one can be tried from what it says its sum is.
+		sum.set(frame[16:24])
+		switch right = right && fits; {
+		case right:
+		case !fits:
+			behind = 0
+		case binary.BigEndian.Uint32(frame[4:]) != 0:
+			behind++
+		}
+		if behind >= 2 {
+			return fmt.Errorf("%w: its log is, before frame %d", errDamaged, n)
+		}
+	}
+}
+
+// shorter takes it for no error that a file has ended.
+func shorter(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
+}
+
+// logSum is the running checksum of a log.
+type logSum struct {
+	order binary.ByteOrder
+	a, b  uint32
+}
+
+func (s *logSum) add(data []byte) {
+	for ; len(data) >= 8; data = data[8:] {
+		s.a += s.order.Uint32(data) + s.b
+		s.b += s.order.Uint32(data[4:]) + s.a
+	}
+}
+
+func (s *logSum) is(stored []byte) bool {
+	return s.a == binary.BigEndian.Uint32(stored) && s.b == binary.BigEndian.Uint32(stored[4:])
+}
+
+func (s *logSum) set(stored []byte) {
+	s.a, s.b = binary.BigEndian.Uint32(stored), binary.BigEndian.Uint32(stored[4:])
+}

@@ -1,0 +1,331 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// How much of the past is kept where nobody says otherwise.
+const (
+	DefaultAge         = 90 * 24 * time.Hour
+	DefaultBytes int64 = 1 << 30
+)
+
+// MinAge is how long everything is kept, whatever a Retention says: a message that comes a
+// second time within it is known to have been there.
+const MinAge = 7 * 24 * time.Hour
+
+// Retention says how much of the past is kept. The zero value of each field means its
+// default; below zero there is no such limit.
+type Retention struct {
+	Age   time.Duration // since the last thing that happened to a message
+	Bytes int64         // of the database, without the write-ahead log and what is free in it
+}
+
+// Pruned is what a Prune did.
+type Pruned struct {
+	Messages int   // with all that hung on them
+	Events   int   // theirs, and those of what has ended
+	Sessions int   // that had ended
+	Chats    int   // that had ended
+	Bytes    int64 // by which the database became smaller; below zero if it grew meanwhile
+	Size     int64 // of the database then, with what is free in it
+}
+
+// How much Prune does in one turn, so that a Commit waits for a few hundredths of a second
+// at the most, but for a seldom moment in which the index of words is put in order.
+const (
+	windowEvents   = 400
+	windowMessages = 50 // for each of which the index of words may rewrite some pages at once
+	mergePages     = 64
+	vacuumPages    = 256
+)
+
+// Prune deletes the oldest messages, and everything that hangs on them: events, verdicts,
+// deliveries, receipts, words, and the sessions and chats that have ended and of which
+// nothing is left. It deletes what is older than keep.Age and, as long as the database is
+// larger than keep.Bytes, what is younger, the oldest first. It never deletes what is
+// younger than MinAge, a message without a verdict, one with a delivery that is open or
+// that an agent who is present took and has not answered, or anything of a chat that goes
+// on: the journal may stay larger than keep asks for. What is counted of a chat stays
+// counted.
+//
+// It takes turns with Commit, in short transactions, and then gives the space back to the
+// file system. A journal that schema 1 began, and that was too large to be rewritten when
+// it was opened, only becomes smaller once little enough of it is in use. When ctx ends, so
+// does Prune, between two transactions, and returns what it did so far.
+func (j *Journal) Prune(ctx context.Context, keep Retention, now time.Time) (Pruned, error) {
+	p := pruning{j: j, now: now, most: keep.Bytes}
+	switch {
+	case keep.Age == 0:
+		keep.Age = DefaultAge
+	case keep.Age < 0:
+		keep.Age = now.Sub(time.Unix(0, 0))
+	}
+	if p.most == 0 {
+		p.most = DefaultBytes
+	}
+	p.youngest = now.Add(-MinAge).UnixNano()
+	p.aged = min(now.Add(-keep.Age).UnixNano(), p.youngest)
+	err := p.run(ctx)
+	if err != nil {
+		return p.done, fmt.Errorf("journal: prune: %w", err)
+	}
+	return p.done, nil
+}
+
+// pruning is a Prune under way. Times are in nanoseconds since 1970.
+type pruning struct {
+	j        *Journal
+	now      time.Time
+	aged     int64 // what is older goes
+	youngest int64 // what is older may go
+	most     int64 // bytes; below zero: any number
+	used     int64 // bytes, as they were last seen
+	cursor   int64 // seq of the last event that was looked at
+	done     Pruned
+}
+
+func (p *pruning) run(ctx context.Context) error {
+	var before space
+	err := p.turn(ctx, func(ctx context.Context, w *writer) (err error) {
+		before, err = w.space(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	p.used, p.done.Size = before.used(), before.file
+	defer func() { p.done.Bytes = before.file - p.done.Size }()
+	for more := true; more; {
+		if more, err = p.window(ctx); err != nil {
+			return err
+		}
+	}
+	if err := p.turn(ctx, p.past); err != nil {
+		return err
+	}
+	return p.giveBack(ctx)
+}
+
+// turn takes one turn to write, and gives it back.
+func (p *pruning) turn(ctx context.Context, write func(context.Context, *writer) error) error {
+	return p.j.writing(ctx, write)
+}
+
+// candidate is an event that may be deleted, with what hangs on it.
+type candidate struct {
+	seq       int64
+	at        int64 // when it was written down
+	last      int64 // when the last thing of it was written down
+	removable bool  // as far as it is not a matter of its age
+	message   bool
+}
+
+// candidates are the next events. The newest of all is never deleted, so that no number is
+// given twice.
+const candidates = `
+	SELECT e.seq, e.at, coalesce((SELECT l.at FROM events l WHERE l.seq = e.last), e.at), e.last < (SELECT max(seq) FROM events) AND
+		CASE e.kind
+		WHEN 'message' THEN
+			EXISTS (SELECT 1 FROM messages m WHERE m.seq = e.seq AND m.decided)
+			AND NOT EXISTS (SELECT 1 FROM chats c WHERE c.id = e.chat AND NOT c.ended)
+			AND NOT EXISTS (
+				SELECT 1 FROM deliveries d WHERE d.message = e.seq AND (
+					d.open
+					OR d.state = 'submitted' AND EXISTS (SELECT 1 FROM sessions s WHERE s.id = d.target AND s.present)
+					OR EXISTS (SELECT 1 FROM chats c WHERE c.id = d.chat AND NOT c.ended)))
+		WHEN 'chat' THEN NOT EXISTS (SELECT 1 FROM chats c WHERE c.id = e.chat AND NOT c.ended)
+		WHEN 'session' THEN NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = json_extract(e.doc, '$.id') AND s.present)
+		ELSE e.kind = 'notice' END,
+		e.kind = 'message'
+	FROM (
+		SELECT *, CASE kind WHEN 'message' THEN coalesce((SELECT max(r.seq) FROM receipts r WHERE r.message = events.seq), seq) ELSE seq END AS last
+		FROM events WHERE seq > ? ORDER BY seq LIMIT ?
+	) e ORDER BY e.seq`
+
+func scanCandidate(row scanner) (c candidate, err error) {
+	err = row.Scan(&c.seq, &c.at, &c.last, &c.removable, &c.message)
+	return c, err
+}
+
+// window deletes what may be deleted of the next events, and reports whether there may be
+// more after them. It looks without holding up anybody first: where everything has to stay,
+// no turn is taken.
+func (p *pruning) window(ctx context.Context) (more bool, err error) {
+	var next []candidate
+	err = p.j.reading(ctx, func(tx *sql.Tx) (err error) {
+		next, err = collect(ctx, tx, scanCandidate, candidates, p.cursor, windowEvents)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	events, _, end, more := p.choose(next)
+	if len(events) > 0 {
+		err := p.turn(ctx, func(ctx context.Context, w *writer) error { return p.delete(ctx, w) })
+		if err != nil {
+			return false, err
+		}
+	}
+	p.cursor = end
+	return more, nil
+}
+
+// choose picks from the next events, by their age, what is to be deleted, and says how far
+// it came and whether there may be more. The first event that is too young ends it: they
+// are in the order of their time. Where the clock stood wrong they are not; of what seems
+// to come from the future nothing follows for the rest.
+func (p *pruning) choose(next []candidate) (events, messages []int64, end int64, more bool) {
+	limit := p.aged
+	if p.most >= 0 && p.used > p.most {
+		limit = p.youngest
+	}
+	end = p.cursor
+	for _, c := range next {
+		if c.at > limit && c.at <= p.now.UnixNano() {
+			return events, messages, end, false
+		}
+		if c.removable && c.last <= limit {
+			events = append(events, c.seq)
+			if c.message {
+				messages = append(messages, c.seq)
+			}
+		}
+		if end = c.seq; len(messages) == windowMessages {
+			return events, messages, end, true
+		}
+	}
+	return events, messages, end, len(next) == windowEvents
+}
+
+// delete deletes what may be deleted of the events after the cursor, as they are now.
+func (p *pruning) delete(ctx context.Context, w *writer) error {
+	tx, err := w.db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }() // nothing after the commit
+	next, err := collect(ctx, tx, scanCandidate, candidates, p.cursor, windowEvents)
+	if err != nil {
+		return err
+	}
+	events, messages, _, _ := p.choose(next)
+	list, err := encode(messages)
+	if err != nil {
+		return err
+	}
+	receipts, err := collect(ctx, tx, scanSeq, `SELECT seq FROM receipts WHERE message IN (SELECT value FROM json_each(?))`, list)
+	if err != nil {
+		return err
+	}
+	events = append(events, receipts...)
+	all, err := encode(events)
+	if err != nil {
+		return err
+	}
+	for _, d := range []struct{ what, statement, which string }{
+		{"words", `DELETE FROM words WHERE rowid IN (SELECT m.seq FROM messages m, json_each(?) j WHERE m.seq = j.value AND m.passed)`, list},
+		{"receipts", `DELETE FROM receipts WHERE message IN (SELECT value FROM json_each(?))`, list},
+		{"deliveries", `DELETE FROM deliveries WHERE message IN (SELECT value FROM json_each(?))`, list},
+		{"verdicts", `DELETE FROM verdicts WHERE message IN (SELECT value FROM json_each(?))`, list},
+		{"messages", `DELETE FROM messages WHERE seq IN (SELECT value FROM json_each(?))`, list},
+		{"events", `DELETE FROM events WHERE seq IN (SELECT value FROM json_each(?))`, all},
+	} {
+		if _, err := tx.ExecContext(ctx, d.statement, d.which); err != nil {
+			return fmt.Errorf("%s: %w", d.what, err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	p.done.Messages += len(messages)
+	p.done.Events += len(events)
+	if _, err := w.mergeWords(ctx); err != nil {
+		return err
+	}
+	s, err := w.space(ctx)
+	p.used, p.done.Size = s.used(), s.file
+	return err
+}
+
+// past deletes the sessions and chats that have ended and of which nothing is left.
+func (p *pruning) past(ctx context.Context, w *writer) error {
+	tx, err := w.db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }() // nothing after the commit
+	chats, err := collect(ctx, tx, scanID, `DELETE FROM chats WHERE ended = 1
+		AND NOT EXISTS (SELECT 1 FROM events e WHERE e.chat = chats.id) RETURNING id`)
+	if err != nil {
+		return fmt.Errorf("chats: %w", err)
+	}
+	list, err := encode(chats)
+	if err != nil {
+		return err
+	}
+	for _, table := range []string{"tallies", "waits"} {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE chat IN (SELECT value FROM json_each(?))`, list); err != nil {
+			return fmt.Errorf("%s: %w", table, err)
+		}
+	}
+	sessions, err := collect(ctx, tx, scanID, `DELETE FROM sessions WHERE NOT present
+		AND NOT EXISTS (SELECT 1 FROM events e WHERE e.seq = sessions.changed)
+		AND id NOT IN (SELECT d.target FROM deliveries d INDEXED BY deliveries_open WHERE d.open) RETURNING id`)
+	if err != nil {
+		return fmt.Errorf("sessions: %w", err)
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	p.done.Chats, p.done.Sessions = len(chats), len(sessions)
+	return nil
+}
+
+// giveBack makes the database smaller by what is free in it.
+func (p *pruning) giveBack(ctx context.Context) error {
+	for more := true; more; {
+		err := p.turn(ctx, func(ctx context.Context, w *writer) (err error) {
+			more, err = w.mergeWords(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for more := true; more; {
+		err := p.turn(ctx, func(ctx context.Context, w *writer) (err error) {
+			more, err = w.vacuum(ctx, vacuumPages)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return p.turn(ctx, func(ctx context.Context, w *writer) error {
+		if err := w.makeShrinkable(ctx); err != nil {
+			return err
+		}
+		if err := w.bringHomeUnlessBusy(ctx); err != nil {
+			return err
+		}
+		s, err := w.space(ctx)
+		p.done.Size = s.file
+		return err
+	})
+}
+
+func scanSeq(row scanner) (seq int64, err error) {
+	err = row.Scan(&seq)
+	return seq, err
+}
+
+func scanID(row scanner) (id message.ID, err error) {
+	err = row.Scan(&id)
+	return id, err
+}

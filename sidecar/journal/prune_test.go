@@ -1,0 +1,355 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+const day = 24 * time.Hour
+
+// What is older than asked for goes, with all that hangs on it, and the files become
+// smaller; what is larger than asked for goes down to a week. Nothing that is open,
+// undecided, unanswered or of a chat that goes on is touched, and Commits go on beside it.
+func TestD8_retentionAndLimit(t *testing.T) {
+	dir := private(t)
+	j := mustOpen(t, dir)
+	now := testTime
+	old, middle, young := fill(t, j, 2000, now.Add(-200*day), now.Add(-95*day)), message.Chat{}, message.Chat{}
+	kept := protect(t, j, now.Add(-150*day))
+	middle = fill(t, j, 2000, now.Add(-80*day), now.Add(-8*day))
+	young = fill(t, j, 1000, now.Add(-6*day), now)
+	before := whatIsOpen(t, j)
+	size := fileSize(t, j.Path())
+	newestBefore := newest(t, j)
+	counts := func() string {
+		return scalar(t, j, `SELECT concat_ws(' ', (SELECT count(*) FROM messages), (SELECT count(*) FROM verdicts),
+			(SELECT count(*) FROM deliveries), (SELECT count(*) FROM receipts), (SELECT count(*) FROM words))`)
+	}
+	sound := func() {
+		t.Helper()
+		assert.Equal(t, "ok", fresh(t, j, "PRAGMA integrity_check"))
+		assert.Equal(t, "0", scalar(t, j, "SELECT count(*) FROM pragma_foreign_key_check"))
+		_, err := j.writer.db.Exec(`INSERT INTO words (words) VALUES ('integrity-check')`)
+		assert.NoError(t, err)
+		assert.Equal(t, before, whatIsOpen(t, j), "something that was open is not as it was")
+		for _, id := range kept {
+			seen, err := j.Seen(t.Context(), id)
+			require.NoError(t, err)
+			assert.True(t, seen, "%s was pruned", id)
+		}
+	}
+	require.Len(t, events(t, j, Query{Search: "word1999"}), 2)
+	require.Equal(t, "5007 5006 5006 20011 5006", counts())
+
+	// By age, beside Commits.
+	stop, committed := make(chan struct{}), make(chan []time.Duration)
+	go func() {
+		var waits []time.Duration
+		defer func() { committed <- waits }()
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			start := time.Now()
+			assert.NoError(t, j.Commit(context.Background(), message.Step{Notices: []string{"meanwhile"}}))
+			waits = append(waits, time.Since(start))
+		}
+	}()
+	pruned, err := j.Prune(t.Context(), Retention{}, now)
+	close(stop)
+	waits := <-committed
+	require.NoError(t, err)
+	t.Logf("by age: %+v, %d commits beside it, the slowest took %v", pruned, len(waits), slices.Max(waits))
+	assert.Greater(t, len(waits), 5, "Prune kept Commit from its work")
+	assert.Equal(t, 2000, pruned.Messages)
+	assert.Equal(t, 5*2000+9, pruned.Events)
+	assert.Equal(t, 1, pruned.Chats)
+	assert.Equal(t, 3, pruned.Sessions)
+	assert.Equal(t, "3007 3006 3006 12011 3006", counts())
+	assert.Less(t, fileSize(t, j.Path()), size*3/4, "the file is not smaller")
+	assert.Equal(t, fileSize(t, j.Path()), pruned.Size)
+	assert.LessOrEqual(t, fileSize(t, j.Path()+"-wal"), int64(logLimit))
+	assert.Len(t, events(t, j, Query{Search: "word1999"}), 1, "a word of what was pruned is found")
+	_, err = j.Stats(t.Context(), old.ID)
+	assert.ErrorIs(t, err, ErrNotFound)
+	_, err = j.Chat(t.Context(), string(old.ID))
+	assert.ErrorIs(t, err, ErrNotFound)
+	sound()
+
+	// By size: what is younger than a week stays, however large it is.
+	half := pruned.Size * 3 / 4
+	pruned, err = j.Prune(t.Context(), Retention{Bytes: half}, now)
+	require.NoError(t, err)
+	t.Logf("to %d bytes: %+v", half, pruned)
+	assert.LessOrEqual(t, pruned.Size, half)
+	assert.Greater(t, pruned.Size, half*3/4, "much more was pruned than had to be")
+	assert.Len(t, events(t, j, Query{Chat: middle.ID, Newest: true, Limit: 100}), 100, "the newest of it are there")
+	stats, err := j.Stats(t.Context(), middle.ID)
+	require.NoError(t, err)
+	assert.Equal(t, 2000, stats.Turns, "what was pruned stays counted")
+	sound()
+
+	pruned, err = j.Prune(t.Context(), Retention{Bytes: 1}, now)
+	require.NoError(t, err)
+	t.Logf("to as little as may be: %+v", pruned)
+	assert.Equal(t, "1007 1006 1006 4011 1006", counts())
+	assert.Greater(t, pruned.Size, int64(1))
+	assert.Len(t, events(t, j, Query{Chat: young.ID, Limit: 9999}), 5*1000+2)
+	sound()
+	again, err := j.Prune(t.Context(), Retention{Bytes: 1}, now)
+	require.NoError(t, err)
+	assert.Equal(t, Pruned{Size: pruned.Size}, again, "there was something left to prune")
+
+	// What follows has the next numbers, is found when it is sent again, and can be read
+	// after a restart.
+	require.Greater(t, newest(t, j), newestBefore)
+	last := newest(t, j)
+	mustCommit(t, j, wholeStep("next"))
+	assert.Equal(t, last+wholeEvents, newest(t, j))
+	assert.ErrorIs(t, j.Commit(t.Context(), message.Step{Received: []message.Envelope{envelope("unanswered")}}), ErrDuplicate)
+	mustCommit(t, j, message.Step{Receipts: []message.Receipt{{Delivery: "unanswered-d", Message: "unanswered", State: message.Answered}}})
+	require.NoError(t, j.Close())
+	j = mustOpen(t, dir)
+	sound()
+}
+
+// All may be gone but the newest event, which keeps the numbers from being given twice.
+func TestPrune_everythingIsOld(t *testing.T) {
+	j := mustOpen(t, private(t))
+	fill(t, j, 100, testTime.Add(-200*day), testTime.Add(-100*day))
+	last := newest(t, j)
+	pruned, err := j.Prune(t.Context(), Retention{}, testTime)
+	require.NoError(t, err)
+	assert.Equal(t, 100, pruned.Messages)
+	assert.Equal(t, last, newest(t, j))
+	assert.Len(t, events(t, j, Query{}), 1)
+	mustCommit(t, j, message.Step{Notices: []string{"next"}})
+	assert.Equal(t, last+1, newest(t, j))
+}
+
+// The last thing that happened to a message says how old it is, and an event whose time
+// lies in the future does not keep what comes after it from being pruned.
+func TestPrune_age(t *testing.T) {
+	j := mustOpen(t, private(t))
+	step := func(id message.ID) message.Step {
+		s := wholeStep(id)
+		s.Notices = nil
+		return s
+	}
+	late := step("late")
+	answer := late.Receipts
+	late.Receipts = nil
+	for i := range late.Deliveries {
+		late.Receipts = append(late.Receipts, message.Receipt{Delivery: late.Deliveries[i].ID, Message: "late", State: message.Submitted})
+	}
+	commitAt(t, j, testTime.Add(-100*day), late)
+	commitAt(t, j, testTime.Add(365*day), step("future"))
+	commitAt(t, j, testTime.Add(-100*day), step("old"))
+	commitAt(t, j, testTime.Add(-89*day), step("young"))
+	commitAt(t, j, testTime.Add(-30*day), message.Step{Receipts: answer})
+	commitAt(t, j, testTime, message.Step{Notices: []string{"the newest"}})
+	left := func() (found []message.ID) {
+		for _, e := range events(t, j, Query{}) {
+			if e.Message != nil {
+				found = append(found, e.Message.ID)
+			}
+		}
+		return found
+	}
+	for _, c := range []struct {
+		keep Retention
+		want []message.ID
+	}{
+		{Retention{Age: -1, Bytes: -1}, []message.ID{"late", "future", "old", "young"}},
+		{Retention{}, []message.ID{"late", "future", "young"}},
+		{Retention{Age: 50 * day}, []message.ID{"late", "future"}},
+		{Retention{Age: time.Hour}, []message.ID{"future"}},
+	} {
+		_, err := j.Prune(t.Context(), c.keep, testTime)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, left(), "%+v", c.keep)
+	}
+}
+
+func TestPrune_context(t *testing.T) {
+	j := mustOpen(t, private(t))
+	fill(t, j, 100, testTime.Add(-200*day), testTime.Add(-100*day))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := j.Prune(ctx, Retention{}, testTime)
+	assert.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, j.Close())
+	_, err = j.Prune(t.Context(), Retention{}, testTime)
+	assert.ErrorIs(t, err, ErrClosed)
+}
+
+// A journal of schema 1 that was too large to be rewritten at the start becomes smaller
+// when enough of it was pruned.
+func TestPrune_largeJournalOfSchema1(t *testing.T) {
+	dir := private(t)
+	golden, err := os.ReadFile(filepath.Join("testdata", "schema1.db"))
+	require.NoError(t, err)
+	path := filepath.Join(dir, fileName)
+	require.NoError(t, os.WriteFile(path, golden, 0o600))
+	db, err := openPool(t.Context(), path, 1, url.Values{"mode": {"rw"}}, "synchronous = OFF")
+	require.NoError(t, err)
+	old := testTime.Add(-100 * day).UnixNano()
+	_, err = db.Exec(`WITH RECURSIVE n (n) AS (SELECT 1000 UNION ALL SELECT n + 1 FROM n WHERE n < 1070)
+		INSERT INTO events (seq, at, kind) SELECT n, ?, 'message' FROM n`, old)
+	require.NoError(t, err)
+	_, err = db.Exec(`INSERT INTO messages (seq, id, doc, body, decided) SELECT seq, 'big' || seq, '{}', hex(zeroblob(500000)), 1 FROM events WHERE seq >= 1000`)
+	require.NoError(t, err)
+	_, err = db.Exec(`INSERT INTO events (seq, at, kind, doc) VALUES (2000, ?, 'notice', 'the newest')`, old)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+
+	j := mustOpen(t, dir)
+	assert.Equal(t, "0", scalar(t, j, "PRAGMA auto_vacuum"), "it was rewritten while a person waited")
+	require.Greater(t, fileSize(t, path), int64(smallEnough))
+	pruned, err := j.Prune(t.Context(), Retention{}, testTime)
+	require.NoError(t, err)
+	assert.Equal(t, 71, pruned.Messages)
+	assert.Equal(t, "2", fresh(t, j, "PRAGMA auto_vacuum"))
+	assert.Less(t, fileSize(t, path), int64(1<<20))
+	assert.LessOrEqual(t, fileSize(t, path+"-wal"), int64(logLimit))
+	assert.Equal(t, "ok", fresh(t, j, "PRAGMA integrity_check"))
+}
+
+// Helpers of the tests.
+
+// fill writes n messages of a chat that has ended, with all that a message goes through,
+// evenly over a time.
+func fill(t testing.TB, j *Journal, n int, from, to time.Time) message.Chat {
+	t.Helper()
+	const batch = 500
+	words := make([]string, 5000)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range words {
+		words[i] = fmt.Sprintf("w%x", random.Uint32()>>random.IntN(16))
+	}
+	body := func(n int) string {
+		var b strings.Builder
+		for b.Len() < 185 {
+			b.WriteString(words[int(float64(len(words))*random.Float64()*random.Float64())])
+			b.WriteByte(' ')
+		}
+		fmt.Fprintf(&b, "word%d common", n)
+		return b.String()
+	}
+	chat := message.Chat{ID: message.NewID(), Name: "long", State: message.ChatOn, Started: from}
+	ada, ben := message.Session{ID: message.NewID(), Name: "Ada", Adopted: from}, message.Session{ID: message.NewID(), Name: "Ben", Adopted: from}
+	commitAt(t, j, from, message.Step{Sessions: []message.Session{ada, ben}, Chats: []message.Chat{chat}})
+	for done := 0; done < n; {
+		at := from.Add(time.Duration(float64(to.Sub(from)) * float64(done) / float64(n)))
+		var step message.Step
+		for range min(batch, n-done) {
+			e := envelope(message.NewID())
+			e.Thread, e.From, e.Body, e.Created = chat.ID, message.Address{Session: ada.ID, Name: "Ada", Number: 1}, body(done), at
+			d := delivery(message.NewID(), e, ben.ID)
+			d.Chat = chat.ID
+			step.Received = append(step.Received, e)
+			step.Verdicts = append(step.Verdicts, message.Verdict{Message: e.ID, Verb: message.VerbDeliver, By: "built in", At: at})
+			step.Deliveries = append(step.Deliveries, d)
+			for i, state := range []message.ReceiptState{message.Queued, message.Typed, message.Submitted, message.Answered} {
+				step.Receipts = append(step.Receipts, message.Receipt{
+					Delivery: d.ID, Message: e.ID, Target: d.Target, State: state, At: at.Add(time.Duration(i) * 10 * time.Millisecond),
+				})
+			}
+			done++
+		}
+		commitAt(t, j, at, step)
+	}
+	chat.State, chat.Ended, ada.Ended, ben.Ended = message.ChatOver, &to, &to, &to
+	commitAt(t, j, to, message.Step{Sessions: []message.Session{ada, ben}, Chats: []message.Chat{chat}})
+	return chat
+}
+
+// protect writes what must never be pruned, and returns the ids of its messages.
+func protect(t testing.TB, j *Journal, at time.Time) []message.ID {
+	t.Helper()
+	here, gone, deaf := message.Session{ID: "here", Adopted: at}, message.Session{ID: "gone", Adopted: at, Ended: &at}, message.Session{ID: "deaf", Adopted: at, Ended: &at}
+	on := message.Chat{ID: "on", Name: "on", State: message.ChatPaused, Started: at}
+	over := message.Chat{ID: "over", Name: "over", State: message.ChatOver, Started: at}
+	step := message.Step{Sessions: []message.Session{here, gone, deaf}, Chats: []message.Chat{on, over}}
+	add := func(id message.ID, chat, target message.ID, why message.Reason, states ...message.ReceiptState) {
+		e := envelope(id)
+		e.Thread = chat
+		d := delivery(id+"-d", e, target)
+		d.Chat = chat
+		step.Received = append(step.Received, e)
+		step.Verdicts = append(step.Verdicts, message.Verdict{Message: id, Verb: message.VerbDeliver, At: at})
+		step.Deliveries = append(step.Deliveries, d)
+		for _, state := range states {
+			step.Receipts = append(step.Receipts, message.Receipt{Delivery: d.ID, Message: id, Target: target, State: state, Reason: why, At: at})
+		}
+	}
+	add("queued", "", "here", "", message.Queued)
+	add("held", "over", "here", message.AgentWorking, message.Queued, message.Held)
+	add("for one who is gone", "over", "gone", message.AgentGone, message.Queued, message.Held)
+	add("typed", "", "here", "", message.Queued, message.Typed)
+	add("of a chat that goes on", "on", "here", "", message.Queued, message.Failed)
+	add("unanswered", "", "here", "", message.Queued, message.Submitted)
+	step.Received = append(step.Received, envelope("undecided"))
+	commitAt(t, j, at, step)
+	var ids []message.ID
+	for _, e := range step.Received {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// whatIsOpen is all that a sidecar must not lose.
+func whatIsOpen(t testing.TB, j *Journal) string {
+	t.Helper()
+	r, err := j.Restore(context.Background())
+	require.NoError(t, err)
+	waiting, err := j.Waiting(context.Background(), "")
+	require.NoError(t, err)
+	held, err := j.Held(context.Background())
+	require.NoError(t, err)
+	stats, err := j.Stats(context.Background(), "on")
+	require.NoError(t, err)
+	require.Len(t, r.Pending, 3)
+	require.Len(t, waiting, 4)
+	require.Len(t, r.Undecided, 1)
+	return fmt.Sprintf("%+v\n%+v\n%d %+v", r, waiting, held, stats)
+}
+
+// fresh is the one value that a query has on a connection of its own. Those of the journal
+// remember, of its kind and of the index of words, what pragmas do not look up again.
+func fresh(t testing.TB, j *Journal, query string) (value string) {
+	t.Helper()
+	db, err := openPool(context.Background(), j.path, 1, url.Values{"mode": {"rw"}})
+	require.NoError(t, err)
+	require.NoError(t, db.QueryRow(query).Scan(&value))
+	require.NoError(t, db.Close())
+	return value
+}
+
+func fileSize(t testing.TB, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	return info.Size()
+}
+
+// commitAt is Commit at another time.
+func commitAt(t testing.TB, j *Journal, at time.Time, step message.Step) {
+	t.Helper()
+	require.NoError(t, j.writing(context.Background(), func(ctx context.Context, w *writer) error { return w.commit(ctx, step, at) }))
+}

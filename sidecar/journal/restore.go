@@ -1,0 +1,158 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Restored is what a sidecar that starts must know of the time before.
+type Restored struct {
+	Stopped   bool                 // everything was stopped, by the last Step that said so
+	Sessions  []message.Session    // that have not ended, in the order of their adoption
+	Depths    map[message.ID]Depth // of each of Sessions
+	Chats     []message.Chat       // that have not ended, in the order of their start
+	Taken     map[message.ID]int   // turns that were relayed in each of Chats
+	Undecided []message.Envelope   // received, and no verdict was written down
+	Pending   []Pending            // deliveries under way, in the order of their making
+}
+
+// Depth is what the brake of a session stood at.
+type Depth struct {
+	Last int // depth of its newest message; 1 if there is none
+
+	// Cause is the greatest depth of what was typed to it since that message; -1 if nothing
+	// was. A person's word that it took, or may have taken, begins again at 0.
+	Cause int
+}
+
+// Pending is a delivery without a final receipt that was not submitted either. Its Typed
+// is set if any of its receipts says that bytes may have reached the pane, whatever the
+// last one says.
+type Pending struct {
+	Delivery message.Delivery
+	Last     message.Receipt // zero if there is none yet
+}
+
+// Restore reads what was under way when the journal was last written, all of one moment.
+// How long it takes depends on what it returns, and not on how much the journal holds. What
+// is held for an agent that has gone is not under way: there is no pane that could take
+// it. Waiting has it.
+func (j *Journal) Restore(ctx context.Context) (Restored, error) {
+	r := Restored{Depths: make(map[message.ID]Depth), Taken: make(map[message.ID]int)}
+	err := j.reading(ctx, func(tx *sql.Tx) (err error) {
+		if err := tx.QueryRowContext(ctx, `SELECT stopped FROM latches`).Scan(&r.Stopped); err != nil {
+			return err
+		}
+		stays, err := collect(ctx, tx, scanStay, `SELECT doc, last, cause FROM sessions WHERE present ORDER BY seq`)
+		if err != nil {
+			return err
+		}
+		for _, s := range stays {
+			r.Sessions = append(r.Sessions, s.session)
+			r.Depths[s.session.ID] = s.depth
+		}
+		chats, err := collect(ctx, tx, scanGoing, `SELECT doc, turns FROM chats WHERE ended = 0 ORDER BY seq`)
+		if err != nil {
+			return err
+		}
+		for _, c := range chats {
+			r.Chats = append(r.Chats, c.chat)
+			r.Taken[c.chat.ID] = c.turns
+		}
+		if r.Undecided, err = collect(ctx, tx, scanEnvelope, `SELECT doc, body FROM messages INDEXED BY messages_undecided
+			WHERE NOT decided ORDER BY seq`); err != nil {
+			return err
+		}
+		r.Pending, err = collect(ctx, tx, scanPending, `SELECT `+pendingColumns+`
+			FROM deliveries d INDEXED BY deliveries_under_way `+pendingJoins+` WHERE d.open AND NOT d.parked ORDER BY d.seq`)
+		return err
+	})
+	if err != nil {
+		return Restored{}, fmt.Errorf("journal: restore: %w", err)
+	}
+	return r, nil
+}
+
+// Waiting are the deliveries without a final receipt that were not submitted either,
+// oldest first, of one chat or, with "", all: those of Restored.Pending, and those that are
+// held for an agent that has gone, of which there may be many.
+func (j *Journal) Waiting(ctx context.Context, chat message.ID) ([]Pending, error) {
+	where, args := "d.open", []any{}
+	if chat != "" {
+		where, args = "d.open AND d.chat = ?", []any{string(chat)}
+	}
+	return list(ctx, j, "waiting deliveries", scanPending, `SELECT `+pendingColumns+`
+		FROM deliveries d INDEXED BY deliveries_open `+pendingJoins+` WHERE `+where+` ORDER BY d.seq`, args...)
+}
+
+// Held counts the deliveries whose last state is held, for whatever reason.
+func (j *Journal) Held(ctx context.Context) (int, error) {
+	var n int
+	err := j.reading(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `SELECT coalesce(sum(n), 0) FROM tallies WHERE state = ?`, string(message.Held)).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("journal: held deliveries: %w", err)
+	}
+	return n, nil
+}
+
+// stay is a session with its depth, going a chat with its turns.
+type (
+	stay struct {
+		session message.Session
+		depth   Depth
+	}
+	going struct {
+		chat  message.Chat
+		turns int
+	}
+)
+
+func scanStay(row scanner) (s stay, err error) {
+	var doc string
+	if err := row.Scan(&doc, &s.depth.Last, &s.depth.Cause); err != nil {
+		return stay{}, err
+	}
+	s.session, err = decode[message.Session](doc)
+	return s, err
+}
+
+func scanGoing(row scanner) (g going, err error) {
+	var doc string
+	if err := row.Scan(&doc, &g.turns); err != nil {
+		return going{}, err
+	}
+	g.chat, err = decode[message.Chat](doc)
+	return g, err
+}
+
+// pendingColumns are what scanPending takes, of a delivery d and what pendingJoins add.
+const (
+	pendingColumns = deliveryColumns + `, d.typed, r.doc, r.words`
+	pendingJoins   = `JOIN messages m ON m.seq = d.message LEFT JOIN receipts r ON r.seq = d.last`
+)
+
+func scanPending(row scanner) (Pending, error) {
+	var (
+		r          deliveryRow
+		typed      bool
+		doc, words sql.NullString
+	)
+	if err := row.Scan(append(r.into(), &typed, &doc, &words)...); err != nil {
+		return Pending{}, err
+	}
+	delivery, err := r.decode()
+	if err != nil {
+		return Pending{}, err
+	}
+	delivery.Typed = delivery.Typed || typed
+	pending := Pending{Delivery: delivery}
+	if doc.Valid {
+		pending.Last, err = decodeReceipt(doc.String, words.String)
+	}
+	return pending, err
+}

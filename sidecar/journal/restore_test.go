@@ -1,0 +1,256 @@
+package journal
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+func TestRestore_stoppedIsKept(t *testing.T) {
+	dir := private(t)
+	yes, no := true, false
+	for _, c := range []struct {
+		step message.Step
+		want bool
+	}{
+		{message.Step{Notices: []string{"x"}}, false},
+		{message.Step{Stopped: &yes}, true},
+		{message.Step{Notices: []string{"x"}}, true},
+		{message.Step{Stopped: &no}, false},
+	} {
+		j := mustOpen(t, dir)
+		mustCommit(t, j, c.step)
+		require.NoError(t, j.Close())
+		r, err := mustOpen(t, dir).Restore(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, c.want, r.Stopped)
+	}
+}
+
+// The brake of a session stands where the relay had it: at what was typed since it last
+// said something, and a person's word begins anew.
+func TestRestore_depths(t *testing.T) {
+	turn := func(from message.ID, depth int) message.Step {
+		e := envelope(message.NewID())
+		e.From.Session, e.Thread, e.Depth = from, "c", depth
+		return message.Step{Received: []message.Envelope{e}}
+	}
+	to := func(origin message.Origin, depth int, states ...message.ReceiptState) message.Step {
+		e := envelope(message.NewID())
+		e.Origin, e.Depth = origin, depth
+		d := delivery(message.NewID(), e, "s")
+		step := message.Step{Received: []message.Envelope{e}, Deliveries: []message.Delivery{d}}
+		for _, state := range states {
+			step.Receipts = append(step.Receipts, message.Receipt{Delivery: d.ID, Message: e.ID, Target: "s", State: state})
+		}
+		return step
+	}
+	const agent, human = message.OriginAgent, message.OriginHuman
+	const queued, typed, submitted, uncertain = message.Queued, message.Typed, message.Submitted, message.Uncertain
+	for name, c := range map[string]struct {
+		steps []message.Step
+		want  Depth
+	}{
+		"nothing yet":                     {nil, Depth{1, -1}},
+		"nothing was typed":               {[]message.Step{to(agent, 7, queued)}, Depth{1, -1}},
+		"typed":                           {[]message.Step{to(agent, 7, queued, typed)}, Depth{1, 7}},
+		"may have been taken":             {[]message.Step{to(agent, 7, queued, typed, uncertain)}, Depth{1, 7}},
+		"greatest counts":                 {[]message.Step{to(agent, 7, queued, typed), to(agent, 3, queued, typed)}, Depth{1, 7}},
+		"spoke since":                     {[]message.Step{to(agent, 7, queued, typed, submitted), turn("s", 8)}, Depth{8, -1}},
+		"spoke, and was typed to":         {[]message.Step{turn("s", 8), to(agent, 9, queued, typed)}, Depth{8, 9}},
+		"another spoke":                   {[]message.Step{to(agent, 7, queued, typed), turn("other", 12)}, Depth{1, 7}},
+		"a person's word":                 {[]message.Step{turn("s", 8), to(agent, 9, queued, typed), to(human, 0, queued, typed, submitted)}, Depth{8, 0}},
+		"a person's word, not taken yet":  {[]message.Step{turn("s", 8), to(agent, 9, queued, typed), to(human, 0, queued, typed)}, Depth{8, 9}},
+		"an agent's after a person's":     {[]message.Step{to(agent, 9, queued, typed), to(human, 0, queued, typed, submitted), to(agent, 3, queued, typed)}, Depth{1, 3}},
+		"spoke after a person's, in turn": {[]message.Step{to(human, 0, queued, typed, submitted), turn("s", 1)}, Depth{1, -1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := mustOpen(t, private(t))
+			mustCommit(t, j, message.Step{Sessions: []message.Session{{ID: "s", Adopted: testTime}, {ID: "other", Adopted: testTime}}})
+			for _, step := range c.steps {
+				mustCommit(t, j, step)
+			}
+			r, err := j.Restore(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, c.want, r.Depths["s"])
+			assert.Len(t, r.Depths, 2)
+		})
+	}
+}
+
+// Submitted ends what a delivery waits for; answered can still come.
+func TestRestore_submittedIsNotUnderWay(t *testing.T) {
+	j := mustOpen(t, private(t))
+	e := envelope("m")
+	d := delivery("d", e, "s")
+	mustCommit(t, j, message.Step{
+		Sessions: []message.Session{{ID: "s"}}, Received: []message.Envelope{e}, Deliveries: []message.Delivery{d},
+		Verdicts: []message.Verdict{{Message: "m", Verb: message.VerbDeliver}},
+	})
+	for _, c := range []struct {
+		state message.ReceiptState
+		open  int
+	}{{message.Queued, 1}, {message.Held, 1}, {message.Typed, 1}, {message.Submitted, 0}, {message.Answered, 0}} {
+		mustCommit(t, j, message.Step{Receipts: []message.Receipt{{Delivery: "d", Message: "m", Target: "s", State: c.state}}})
+		r, err := j.Restore(t.Context())
+		require.NoError(t, err)
+		assert.Len(t, r.Pending, c.open, "%s", c.state)
+		waiting, err := j.Waiting(t.Context(), "")
+		require.NoError(t, err)
+		assert.Len(t, waiting, c.open, "%s", c.state)
+		held, err := j.Held(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, c.state == message.Held, held == 1, "%s", c.state)
+		got, err := j.Delivery(t.Context(), "d")
+		require.NoError(t, err)
+		assert.Equal(t, c.state == message.Typed || c.open == 0, got.Typed, "%s", c.state)
+	}
+	_, err := j.Delivery(t.Context(), "unknown")
+	assert.ErrorIs(t, err, ErrNotFound)
+}
+
+// What is held for an agent that has gone is kept and can be found, but does not pile up in
+// the way of a start. It does not matter which came first, the receipt or the end.
+func TestRestore_leavesOutWhatNobodyCanTake(t *testing.T) {
+	held := func(id message.ID, why message.Reason) message.Step {
+		return message.Step{Receipts: []message.Receipt{{Delivery: id, Message: id + "-m", Target: "s", State: message.Held, Reason: why}}}
+	}
+	gone := message.Step{Sessions: []message.Session{{ID: "s", Ended: &testTime}}}
+	whole := gone
+	whole.Receipts = append(held("d", message.AgentGone).Receipts, held("other", message.Paused).Receipts...)
+	for name, steps := range map[string][]message.Step{
+		"in one step":       {whole},
+		"the end first":     {gone, held("d", message.ServerEnded), held("other", message.Paused)},
+		"the receipt first": {held("d", message.PaneMissing), held("other", message.Paused), gone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := mustOpen(t, private(t))
+			mustCommit(t, j, message.Step{Sessions: []message.Session{{ID: "s"}, {ID: "there"}}, Chats: []message.Chat{{ID: "c", State: message.ChatOn}}})
+			for _, id := range []message.ID{"d", "other"} {
+				e := envelope(id + "-m")
+				d := delivery(id, e, "s")
+				d.Chat = "c"
+				mustCommit(t, j, message.Step{Received: []message.Envelope{e}, Deliveries: []message.Delivery{d}})
+			}
+			r, err := j.Restore(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, []message.ID{"d", "other"}, ids(r.Pending))
+			for _, step := range steps {
+				mustCommit(t, j, step)
+			}
+			r, err = j.Restore(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, []message.ID{"other"}, ids(r.Pending), "only an agent that has gone keeps it for ever")
+			for _, chat := range []message.ID{"", "c"} {
+				waiting, err := j.Waiting(t.Context(), chat)
+				require.NoError(t, err)
+				assert.Equal(t, []message.ID{"d", "other"}, ids(waiting))
+			}
+			waiting, err := j.Waiting(t.Context(), "elsewhere")
+			require.NoError(t, err)
+			assert.Empty(t, waiting)
+			n, err := j.Held(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, 2, n)
+
+			// Whoever queues it again has it under way again.
+			mustCommit(t, j, message.Step{Receipts: []message.Receipt{{Delivery: "d", Message: "d-m", Target: "s", State: message.Queued}}})
+			r, err = j.Restore(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, []message.ID{"d", "other"}, ids(r.Pending))
+		})
+	}
+}
+
+func TestStats(t *testing.T) {
+	dir := private(t)
+	j := mustOpen(t, dir)
+	chat := message.Chat{ID: "c", State: message.ChatOn}
+	mustCommit(t, j, message.Step{Chats: []message.Chat{chat, {ID: "empty", State: message.ChatOn}}})
+	_, err := j.Stats(t.Context(), "unknown")
+	assert.ErrorIs(t, err, ErrNotFound)
+	stats, err := j.Stats(t.Context(), "empty")
+	require.NoError(t, err)
+	assert.Equal(t, message.Stats{Chat: "empty", Deliveries: map[message.ReceiptState]int{}}, stats)
+
+	// Twice as many turns as latencies are kept, each taken after as many milliseconds.
+	const turns = 2 * latencies
+	var step message.Step
+	for n := range turns {
+		e := envelope(message.ID(fmt.Sprint("m", n)))
+		e.Thread, e.Depth = "c", n%9
+		d := delivery(message.ID(fmt.Sprint("d", n)), e, "s")
+		d.Chat = "c"
+		taken := e.Created.Add(time.Duration(n) * time.Millisecond)
+		step.Received, step.Deliveries = append(step.Received, e), append(step.Deliveries, d)
+		for _, state := range []message.ReceiptState{message.Queued, message.Held, message.Held, message.Typed, message.Submitted} {
+			step.Receipts = append(step.Receipts, message.Receipt{Delivery: d.ID, Message: e.ID, State: state, At: taken})
+		}
+		if n%2 == 0 {
+			step.Receipts = append(step.Receipts, message.Receipt{Delivery: d.ID, Message: e.ID, State: message.Answered, At: taken.Add(time.Hour)})
+		}
+	}
+	say := envelope("say") // a person's word is no turn, and its time no latency of one
+	say.Thread, say.Type, say.Origin = "c", message.KindSay, message.OriginHuman
+	word := delivery("word", say, "s")
+	word.Chat = "c"
+	step.Received, step.Deliveries = append(step.Received, say), append(step.Deliveries, word)
+	step.Receipts = append(step.Receipts, message.Receipt{Delivery: "word", Message: "say", State: message.Submitted, At: say.Created.Add(time.Hour)})
+	mustCommit(t, j, step)
+
+	want := message.Stats{
+		Chat: "c", Turns: turns, Depth: 8, LatencyP50: 1535 * time.Millisecond, LatencyP99: 2037 * time.Millisecond,
+		Deliveries: map[message.ReceiptState]int{message.Submitted: turns/2 + 1, message.Answered: turns / 2},
+	}
+	stats, err = j.Stats(t.Context(), "c")
+	require.NoError(t, err)
+	assert.Equal(t, want, stats)
+	chat.State, chat.Ended = message.ChatOver, &testTime
+	mustCommit(t, j, message.Step{Chats: []message.Chat{chat}})
+	require.NoError(t, j.Close())
+	j = mustOpen(t, dir)
+	stats, err = j.Stats(t.Context(), "c")
+	require.NoError(t, err)
+	assert.Equal(t, want, stats)
+	r, err := j.Restore(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, map[message.ID]int{"empty": 0}, r.Taken)
+}
+
+func TestChat_references(t *testing.T) {
+	j := mustOpen(t, private(t))
+	chat := func(id message.ID, name string, state message.ChatState) message.Chat {
+		return message.Chat{ID: id, Name: name, State: state}
+	}
+	const first, second, third, fourth message.ID = "01930000-0000-7000-8000-0000aaaaaaaa", "01930000-0000-7000-8000-0000bbbbbbbb",
+		"01930000-0000-7000-8000-1111cccccccc", "01930000-0000-7000-8000-2222cccccccc"
+	mustCommit(t, j, message.Step{Chats: []message.Chat{
+		chat(first, "Review", message.ChatOver), chat(second, "review", message.ChatOver), chat(third, "", message.ChatOver), chat(fourth, "aaaaaaaa", message.ChatOver),
+	}})
+	for ref, want := range map[string]message.ID{
+		string(first): first, "BBBBBBBB": second, "review": second, " REVIEW\n": second, string(third): third, string(fourth): fourth,
+	} {
+		got, err := j.Chat(t.Context(), ref)
+		require.NoError(t, err, ref)
+		assert.Equal(t, want, got.ID, ref)
+	}
+	for ref, want := range map[string]error{
+		"": ErrNotFound, "unknown": ErrNotFound, "0000aaaa": ErrNotFound,
+		"cccccccc": ErrAmbiguous, "aaaaaaaa": ErrAmbiguous, // a short id and a name
+	} {
+		_, err := j.Chat(t.Context(), ref)
+		assert.ErrorIs(t, err, want, ref)
+	}
+	// What goes on is meant before what has ended.
+	mustCommit(t, j, message.Step{Chats: []message.Chat{chat(fourth, "aaaaaaaa", message.ChatOn)}})
+	for _, ref := range []string{"aaaaaaaa", "cccccccc"} {
+		got, err := j.Chat(t.Context(), ref)
+		require.NoError(t, err)
+		assert.Equal(t, fourth, got.ID)
+	}
+}

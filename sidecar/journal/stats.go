@@ -1,0 +1,98 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// latencies is how many deliveries, the latest of a chat, the percentiles are taken from.
+const latencies = 1024
+
+// Stats counts what passed through a chat since it started, on or ended, also what was
+// pruned meanwhile. Captures is not the journal's to know. The latencies are those of the
+// latest 1024 deliveries of a turn that were submitted, from the end of the turn. A chat
+// that is not in the journal gives ErrNotFound.
+func (j *Journal) Stats(ctx context.Context, chat message.ID) (message.Stats, error) {
+	stats := message.Stats{Chat: chat, Deliveries: make(map[message.ReceiptState]int)}
+	err := j.reading(ctx, func(tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, `SELECT turns, depth FROM chats WHERE id = ?`, string(chat)).Scan(&stats.Turns, &stats.Depth)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNotFound
+		} else if err != nil {
+			return err
+		}
+		tallies, err := collect(ctx, tx, scanTally, `SELECT state, n FROM tallies WHERE chat = ? AND n > 0`, string(chat))
+		if err != nil {
+			return err
+		}
+		for _, t := range tallies {
+			stats.Deliveries[t.state] = t.n
+		}
+		waits, err := collect(ctx, tx, scanWait, `SELECT ns FROM waits WHERE chat = ? ORDER BY ns`, string(chat))
+		if err != nil {
+			return err
+		}
+		stats.LatencyP50, stats.LatencyP99 = percentile(waits, 50), percentile(waits, 99)
+		return nil
+	})
+	if err != nil {
+		return message.Stats{}, fmt.Errorf("journal: stats of chat %q: %w", chat, err)
+	}
+	return stats, nil
+}
+
+// Chat finds a chat, on or ended, by its id, the short form of it, or its name, in any
+// case. Of several that bore a name it is the latest. The error is ErrNotFound or, naming
+// all that it could be, ErrAmbiguous; a chat that goes on is meant before those that have
+// ended.
+func (j *Journal) Chat(ctx context.Context, ref string) (message.Chat, error) {
+	name := fold(ref)
+	found, err := list(ctx, j, fmt.Sprintf("chat %q", name), scanDoc[message.Chat], `SELECT doc FROM chats WHERE seq IN (
+			SELECT seq FROM chats WHERE id = ?1
+			UNION ALL SELECT seq FROM chats WHERE substr(id, -8) = ?1
+			UNION ALL SELECT * FROM (SELECT seq FROM chats WHERE name = ?1 AND name <> '' ORDER BY seq DESC LIMIT 1)
+		) ORDER BY id <> ?1, ended, seq DESC LIMIT ?2`, name, mostNamed)
+	if err != nil {
+		return message.Chat{}, err
+	}
+	if slices.IndexFunc(found, func(c message.Chat) bool { return c.State == message.ChatOver }) == 1 {
+		found = found[:1] // the only one that goes on
+	}
+	ids := make([]message.ID, len(found))
+	for i, c := range found {
+		ids[i] = c.ID
+	}
+	if err := only(name, ids); err != nil {
+		return message.Chat{}, fmt.Errorf("chat %q: %w", name, err)
+	}
+	return found[0], nil
+}
+
+// percentile is the smallest of the sorted values that p per cent do not exceed.
+func percentile(sorted []time.Duration, p int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[(len(sorted)*p+99)/100-1]
+}
+
+type tally struct {
+	state message.ReceiptState
+	n     int
+}
+
+func scanTally(row scanner) (t tally, err error) {
+	err = row.Scan(&t.state, &t.n)
+	return t, err
+}
+
+func scanWait(row scanner) (wait time.Duration, err error) {
+	err = row.Scan(&wait)
+	return wait, err
+}

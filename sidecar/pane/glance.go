@@ -1,0 +1,82 @@
+package pane
+
+import (
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// A pane whose program only turns a spinner is left to doze. It has two states:
+//
+//	awake ──more than dullAfter looks in a row found the program at work──► dozing
+//	  ▲                                                                       │
+//	  └───────────── a look finds the prompt, or something under way ─────────┘
+//
+// Awake, its terminal is watched, and what is written there calls for looks. Dozing, it is
+// not: twice a second one list of all panes, without their screens, tells whether a look
+// is worth while. It is if anything but a spinner seems to have been at work, if the prompt
+// may be back, and after a while in any case. Nothing is typed or said in a pane that dozes:
+// for either its prompt must have been seen, which wakes it.
+const (
+	dullAfter = 5                // looks in a row that found the program at work, until it dozes
+	dozePoll  = 10 * time.Second // between looks at a pane that dozes, whatever the list says
+)
+
+// doze lets the pane doze, or wakes it, as the last looks were, and reports whether it has
+// just been woken: then another look follows, for what was written before it was watched.
+func (p *Pane) doze() (woken bool) {
+	switch dozing := p.dozing.Load(); {
+	case !dozing && p.dull > dullAfter:
+		p.client.Forget(p.session.Pane)
+		p.dozing.Store(true)
+	case dozing && p.dull == 0:
+		if err := p.client.Watch(p.session.Pane, p.session.TTY); err != nil {
+			p.log.Warn("watch again", "pane", p.session.Pane, "err", err) // the list goes on telling
+			return false
+		}
+		p.dozing.Store(false)
+		p.noticed(time.Now())
+		return true
+	}
+	if p.dozing.Load() {
+		p.firstEdge = time.Time{}
+	}
+	return false
+}
+
+// rouses reports whether what the list of panes says of this one, which dozes, calls for a
+// look at it.
+func (p *Pane) rouses(listed tmux.Facts, now time.Time) bool {
+	if p.deep && now.Sub(p.looked) < deepPause {
+		return false
+	}
+	// One that had moved by the last look may have been in the middle of what it wrote.
+	return p.moved || moved(p.shown.Facts, listed) || p.mayBeBack(listed.CursorX)
+}
+
+// moved reports whether something was done to a pane that is more than what a spinner does,
+// which goes to and fro in its row: whatever else is printed scrolls, or comes to stand in
+// another row.
+func moved(before, now tmux.Facts) bool {
+	now.CursorX = before.CursorX
+	return facts(now) != facts(before)
+}
+
+// facts are those that the list of panes tells too.
+func facts(f tmux.Facts) tmux.Facts {
+	return tmux.Facts{
+		Dead: f.Dead, InMode: f.InMode, Alternate: f.Alternate, CursorVisible: f.CursorVisible, PID: f.PID,
+		CursorX: f.CursorX, CursorY: f.CursorY, HistorySize: f.HistorySize, Width: f.Width, Height: f.Height,
+	}
+}
+
+// mayBeBack reports whether the cursor stands in a column where the prompt, with nothing
+// behind it, would put it. Where a prompt that is an expression would, nobody can tell.
+func (p *Pane) mayBeBack(column int) bool {
+	if p.session.PromptIsRE {
+		return true
+	}
+	row := []string{p.session.Prompt}
+	return screen.Read(screen.Screen{Rows: row, Lines: row, CursorX: column, CursorVisible: true}, p.prompt).MayType
+}

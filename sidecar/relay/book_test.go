@@ -1,0 +1,125 @@
+package relay
+
+import (
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// book keeps what commits said, as the journal does, and tells what another run needs of
+// it: test helper.
+type book struct {
+	sessions   []message.Session
+	chats      []message.Chat
+	received   []message.Envelope
+	decided    map[message.ID]bool
+	deliveries []message.Delivery
+	last       map[message.ID]message.Receipt
+	typed      map[message.ID]bool // ever
+	taken      map[message.ID]bool // submitted, whatever came after
+	depth      map[message.ID]int  // of a session's newest message
+	cause      map[message.ID]int
+	stopped    bool
+}
+
+func newBook() *book {
+	return &book{
+		decided: make(map[message.ID]bool), last: make(map[message.ID]message.Receipt), typed: make(map[message.ID]bool),
+		taken: make(map[message.ID]bool), depth: make(map[message.ID]int), cause: make(map[message.ID]int),
+	}
+}
+
+func (b *book) commit(s message.Step) {
+	for _, one := range s.Sessions {
+		b.sessions = replace(b.sessions, one, func(s message.Session) message.ID { return s.ID })
+	}
+	for _, one := range s.Chats {
+		b.chats = replace(b.chats, one, func(c message.Chat) message.ID { return c.ID })
+	}
+	for _, m := range s.Received {
+		b.received = append(b.received, m)
+		b.depth[m.From.Session] = m.Depth
+		delete(b.cause, m.From.Session)
+	}
+	for _, v := range s.Verdicts {
+		b.decided[v.Message] = true
+	}
+	b.deliveries = append(b.deliveries, s.Deliveries...)
+	for _, r := range s.Receipts {
+		b.last[r.Delivery] = r
+		b.typed[r.Delivery] = b.typed[r.Delivery] || r.State == message.Typed
+		b.taken[r.Delivery] = b.taken[r.Delivery] || r.State == message.Submitted
+		if r.State != message.Typed {
+			continue
+		}
+		for _, d := range b.deliveries {
+			if d.ID == r.Delivery && d.Message.Origin == message.OriginHuman {
+				b.depth[d.Target], b.cause[d.Target] = 1, 0
+			} else if d.ID == r.Delivery {
+				b.cause[d.Target] = max(b.cause[d.Target], d.Message.Depth)
+			}
+		}
+	}
+	if s.Stopped != nil {
+		b.stopped = *s.Stopped
+	}
+}
+
+// replace puts one in the place of what bears its id, or behind all others.
+func replace[T any](list []T, one T, id func(T) message.ID) []T {
+	for i := range list {
+		if id(list[i]) == id(one) {
+			list[i] = one
+			return list
+		}
+	}
+	return append(list, one)
+}
+
+// restored is what another run, at that server, is told.
+func (b *book) restored(server message.Process) Restored {
+	r := Restored{Server: server, Stopped: b.stopped}
+	for _, s := range b.sessions {
+		if s.Ended != nil {
+			continue
+		}
+		stay := Stay{Session: s, Last: 1, Cause: -1}
+		if last, ok := b.depth[s.ID]; ok {
+			stay.Last = last
+		}
+		if cause, ok := b.cause[s.ID]; ok {
+			stay.Cause = cause
+		}
+		r.Sessions = append(r.Sessions, stay)
+	}
+	for _, c := range b.chats {
+		if c.State == message.ChatOver {
+			continue
+		}
+		going := Going{Chat: c}
+		for _, m := range b.received {
+			if m.Type == message.KindTurn && m.Thread == c.ID {
+				going.Taken++
+			}
+		}
+		r.Chats = append(r.Chats, going)
+	}
+	for _, m := range b.received {
+		if b.decided[m.ID] {
+			continue
+		}
+		r.Undecided = append(r.Undecided, m)
+		for _, c := range b.chats {
+			if c.ID == m.Thread && c.State == message.ChatOver {
+				r.Chats = append(r.Chats, Going{Chat: c})
+			}
+		}
+	}
+	for _, d := range b.deliveries {
+		last := b.last[d.ID]
+		if last.State.Final() || b.taken[d.ID] {
+			continue
+		}
+		d.Typed = b.typed[d.ID]
+		r.Deliveries = append(r.Deliveries, Left{Delivery: d, State: last.State, Reason: last.Reason})
+	}
+	return r
+}

@@ -1,0 +1,160 @@
+package relay
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+const maxRole = 256 // bytes
+
+// member is the session's place in the chat, or nil if it is not there, or not any more. A
+// session that left and came again has a place of each time.
+func (c *chat) member(session message.ID) *message.Participant {
+	for i := range c.Participants {
+		if p := &c.Participants[i]; p.Session == session && !p.Left {
+			return p
+		}
+	}
+	return nil
+}
+
+// maySpeak reports whether the session is there and its turns are messages.
+func (c *chat) maySpeak(session message.ID) bool {
+	p := c.member(session)
+	return p != nil && p.MaySpeak
+}
+
+// mute says whether the session may speak, at all its places: those that ask for one of
+// them must not find another answer there.
+func (c *chat) mute(session message.ID, muted bool) {
+	for i := range c.Participants {
+		if p := &c.Participants[i]; p.Session == session {
+			p.MaySpeak = !muted
+		}
+	}
+}
+
+// strike notes that the session left the chat.
+func (c *chat) strike(session message.ID) {
+	for p := c.member(session); p != nil; p = c.member(session) {
+		p.Left = true
+	}
+}
+
+func (w *work) addMember(r AddMember) (Answer, error) {
+	c, s, err := w.place(r.Chat, r.Session)
+	if err == nil {
+		err = w.checkAdd(r, s)
+	}
+	if err != nil {
+		return Answer{}, fmt.Errorf("add member: %w", err)
+	}
+	p := message.Participant{Session: s.ID, Name: s.Name, Number: 1, Role: r.Role, MaySpeak: true}
+	for _, have := range c.Participants {
+		p.Number = max(p.Number, have.Number+1)
+	}
+	c.Participants = append(c.Participants, p)
+	c.mute(s.ID, false)
+	s.joined = w.now
+	s.byPerson()
+	w.altered(c)
+	w.notice(c.ID, fmt.Sprintf("%s was added to chat %s by %s", s.Name, label(c.Chat), w.who(r.By)))
+	return Answer{Chats: []message.Chat{c.copy()}}, nil
+}
+
+// checkAdd refuses what cannot be, before anything is changed.
+func (w *work) checkAdd(r AddMember, s *session) error {
+	if !r.By.Person() {
+		return ErrPersonOnly
+	}
+	if in := w.chatOf(s.ID); in != nil {
+		return &InChatError{Session: s.Name, Chat: in.copy()}
+	}
+	if w.stopped {
+		return ErrStopped
+	}
+	return checkRole(r.Role)
+}
+
+func (w *work) removeMember(r RemoveMember) (Answer, error) {
+	c, s, err := w.place(r.Chat, r.Session)
+	switch {
+	case err != nil:
+	case !r.By.Person() && (r.By.Session != s.ID || c.State == message.ChatPaused):
+		err = ErrPersonOnly // who leaves a paused chat could talk on in another
+	case c.member(s.ID) == nil:
+		err = notThere(s, c)
+	}
+	if err != nil {
+		return Answer{}, fmt.Errorf("remove member: %w", err)
+	}
+	how := "was removed"
+	if !r.By.Person() {
+		how = "left"
+	}
+	c.strike(s.ID)
+	w.altered(c)
+	w.revoke(w.underway(func(d *delivery) bool { return d.Chat == c.ID && d.Target == s.ID && d.open() }))
+	if len(c.there()) < 2 {
+		w.end(c, s.Name+" "+how)
+	} else {
+		by := ""
+		if r.By.Person() {
+			by = " by " + w.who(r.By)
+		}
+		w.notice(c.ID, fmt.Sprintf("%s %s from chat %s%s", s.Name, how, label(c.Chat), by))
+		w.settle(c)
+	}
+	return Answer{Chats: []message.Chat{c.copy()}}, nil
+}
+
+func (w *work) muteMember(r MuteMember) (Answer, error) {
+	c, s, err := w.place(r.Chat, r.Session)
+	switch {
+	case err != nil:
+	case !r.By.Person():
+		err = ErrPersonOnly
+	case c.member(s.ID) == nil:
+		err = notThere(s, c)
+	}
+	if err != nil {
+		return Answer{}, fmt.Errorf("mute member: %w", err)
+	}
+	if c.maySpeak(s.ID) == !r.Off {
+		c.mute(s.ID, !r.Off)
+		w.altered(c)
+	}
+	return Answer{Chats: []message.Chat{c.copy()}}, nil
+}
+
+// place finds an open chat and a session that is present.
+func (w *work) place(chat, session string) (*chat, *session, error) {
+	c, err := w.findChat(chat)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := w.find(session)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, s, nil
+}
+
+func notThere(s *session, c *chat) error {
+	return fmt.Errorf("%w: session %q is not in chat %s", ErrRequest, s.Name, label(c.Chat))
+}
+
+// checkRole refuses what cannot be shown as a role. None is one.
+func checkRole(role string) error {
+	switch {
+	case len(role) > maxRole:
+		return fmt.Errorf("%w: a role of %d bytes, the most is %d", ErrRequest, len(role), maxRole)
+	case !utf8.ValidString(role) || strings.ContainsFunc(role, unicode.IsControl):
+		return fmt.Errorf("%w: role %q is not plain text", ErrRequest, role)
+	}
+	return nil
+}

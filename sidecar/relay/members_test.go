@@ -1,0 +1,237 @@
+package relay
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+)
+
+func TestMembers_start(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	c := r.must(StartChat{
+		Sessions: []string{"a", "b", "c"}, Roles: []string{"asks", "", "answers"}, Muted: []bool{false, true}, Turns: 5, Again: "before",
+	}).Chats[0]
+	assert.Equal(t, []message.Participant{
+		{Session: s[0].ID, Name: "a", Number: 1, Role: "asks", MaySpeak: true},
+		{Session: s[1].ID, Name: "b", Number: 2},
+		{Session: s[2].ID, Name: "c", Number: 3, Role: "answers", MaySpeak: true},
+	}, c.Participants)
+	assert.Equal(t, 5, c.Turns)
+	assert.Equal(t, message.ID("before"), c.Again)
+	assert.Empty(t, r.say(s[1], "muted"))
+	assert.Len(t, r.say(s[0], "heard by all"), 2)
+	assert.Equal(t, 1, r.s.chats[0].taken, "what was not relayed took no turn")
+	assert.Len(t, r.book.received, 1, "and is no message")
+
+	r.adopt("d", "e")
+	for _, q := range []StartChat{
+		{Roles: []string{"1", "2", "3"}},
+		{Muted: []bool{true, true, true}},
+		{Roles: []string{"a\x1b[2Jb"}},
+		{Roles: []string{"\xff"}},
+		{Roles: []string{strings.Repeat("x", maxRole+1)}},
+		{Limits: message.Limits{Expire: -1}},
+		{Limits: message.Limits{Away: -time.Second}},
+	} {
+		q.Sessions = []string{"d", "e"}
+		_, err := r.ask(q)
+		assert.ErrorIs(t, err, ErrRequest, "%+v", q)
+	}
+	d, _ := r.s.Snapshot().Find("d")
+	for _, q := range []StartChat{{Roles: []string{"boss"}}, {Muted: []bool{false, true}}, {Again: "x"}} {
+		q.Sessions, q.By = []string{"d", "e"}, By{Session: d.ID}
+		_, err := r.ask(q)
+		assert.ErrorIs(t, err, ErrPersonOnly, "%+v", q)
+	}
+}
+
+func TestMembers_add(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c", "d", "e")
+	c := r.chat(message.Limits{}, "a", "b")
+	ref := string(c.ID)
+	r.say(s[0], "before")
+	r.now = r.now.Add(time.Second)
+	before := r.now.Add(-time.Millisecond)
+	got := r.must(AddMember{Chat: ref, Session: "c", Role: "late"}).Chats[0]
+	assert.Equal(t, message.Participant{Session: s[2].ID, Name: "c", Number: 3, Role: "late", MaySpeak: true}, got.Participants[2])
+	assert.Equal(t, got, r.book.chats[0], "written down")
+	assert.Contains(t, r.notices[len(r.notices)-1], "c was added to chat")
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[2].ID, Words: "old", Ended: before}})
+	assert.Len(t, r.book.received, 1, "what it said before is none of the chat")
+	assert.Len(t, r.say(s[0], "now"), 2)
+	out := r.say(s[2], "hello")
+	require.Len(t, out, 2)
+	assert.Equal(t, "[c] (3):", out[0].Head)
+	for _, d := range r.out {
+		assert.False(t, d.Target == s[2].ID && d.Message.Body == "before", "it hears what is said from then on")
+	}
+
+	commits := len(r.commits)
+	r.must(StartChat{Sessions: []string{"d", "e"}, Name: "other"})
+	for _, one := range []struct {
+		q  AddMember
+		is error
+	}{
+		{AddMember{Chat: ref, Session: "c"}, ErrInChat},
+		{AddMember{Chat: ref, Session: "d"}, ErrInChat},
+		{AddMember{Chat: ref, Session: "d", By: By{Session: s[3].ID}}, ErrPersonOnly},
+		{AddMember{Chat: ref, Session: "nobody"}, registry.ErrUnknown},
+		{AddMember{Chat: "none", Session: "d"}, registry.ErrUnknown},
+	} {
+		_, err := r.ask(one.q)
+		assert.ErrorIs(t, err, one.is, "%+v", one.q)
+	}
+	r.must(StopChat{Chat: "other"})
+	_, err := r.ask(AddMember{Chat: ref, Session: "d", Role: "\n"})
+	assert.ErrorIs(t, err, ErrRequest)
+	_, err = r.ask(AddMember{Chat: "other", Session: "d"})
+	assert.ErrorIs(t, err, ErrEnded)
+	assert.Len(t, r.commits, commits+2, "nothing was changed")
+	r.must(PauseChat{Chat: "all"})
+	_, err = r.ask(AddMember{Chat: ref, Session: "d"})
+	assert.ErrorIs(t, err, ErrStopped)
+	r.must(ResumeChat{Chat: "all"})
+
+	// Numbers are never used again, not even by the one that had it.
+	r.must(RemoveMember{Chat: ref, Session: "c"})
+	assert.Equal(t, 4, r.must(AddMember{Chat: ref, Session: "d"}).Chats[0].Participants[3].Number)
+	got = r.must(AddMember{Chat: ref, Session: "c"}).Chats[0]
+	assert.Equal(t, 5, got.Participants[4].Number)
+	assert.True(t, got.Participants[2].Left)
+	assert.Equal(t, "[c] (5):", r.say(s[2], "again")[0].Head)
+	r.must(MuteMember{Chat: ref, Session: "c"})
+	assert.Empty(t, r.say(s[2], "hush"))
+	r.restart(0)
+	assert.Empty(t, r.say(s[2], "hush"), "still")
+	r.must(MuteMember{Chat: ref, Session: "c", Off: true})
+	assert.Len(t, r.say(s[2], "again"), 3)
+}
+
+func TestMembers_remove(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	c := r.chat(message.Limits{}, "a", "b", "c")
+	ref := string(c.ID)
+	waits, typed, entered, held := r.say(s[0], "waits")[0], r.say(s[0], "typed")[0], r.say(s[0], "entered")[0], r.say(s[0], "held")[0]
+	for _, d := range []message.Delivery{typed, entered, entered, held} {
+		require.NoError(t, r.report(d.ID, message.Typed, ""))
+	}
+	r.must(Send{To: "b", Message: message.Envelope{Body: "single"}})
+	single := r.out[len(r.out)-1]
+	r.must(PauseChat{Chat: ref})
+	r.must(ResumeChat{Chat: ref})
+	require.NoError(t, r.report(held.ID, message.Held, message.TmuxRefused))
+	before := len(r.out)
+
+	_, err := r.ask(RemoveMember{Chat: ref, Session: "b", By: By{Session: s[0].ID}})
+	assert.ErrorIs(t, err, ErrPersonOnly)
+	got := r.must(RemoveMember{Chat: ref, Session: "b"}).Chats[0]
+	assert.Equal(t, message.ChatOn, got.State)
+	assert.True(t, got.Participants[1].Left)
+	assert.Equal(t, []string{"b was removed from chat " + c.ID.Short() + " by person"}, r.notices)
+	assert.Equal(t, []message.ID{waits.ID, typed.ID, entered.ID, held.ID}, r.cancel[len(r.cancel)-1].IDs)
+	end := func(d message.Delivery) string { states := r.states(d.ID); return states[len(states)-1] }
+	assert.Equal(t, "failed: chat ended", end(waits))
+	assert.Equal(t, "failed: chat ended", end(held))
+	assert.ErrorIs(t, r.report(typed.ID, message.Typed, ""), ErrEnded, "no Enter")
+	require.NoError(t, r.report(entered.ID, message.Submitted, ""), "Enter came before")
+	assert.Equal(t, "queued", end(single), "a single message is none of the chat")
+	for _, q := range []Request{PauseChat{Chat: ref}, ResumeChat{Chat: ref}} {
+		r.must(q)
+	}
+	for _, d := range r.out[before:] {
+		assert.NotEqual(t, s[1].ID, d.Target, "nothing of the chat is handed to it again")
+	}
+	assert.ErrorIs(t, r.report(typed.ID, message.Typed, ""), ErrEnded)
+	require.NoError(t, r.report(typed.ID, message.Uncertain, message.ChatEnded))
+	assert.Empty(t, r.say(s[1], "after"))
+	assert.Len(t, r.say(s[0], "to the other"), 1)
+	_, err = r.ask(RemoveMember{Chat: ref, Session: "b"})
+	assert.ErrorIs(t, err, ErrRequest)
+	_, err = r.ask(MuteMember{Chat: ref, Session: "b"})
+	assert.ErrorIs(t, err, ErrRequest)
+
+	got = r.must(RemoveMember{Chat: ref, Session: "c"}).Chats[0]
+	assert.Equal(t, message.ChatOver, got.State)
+	assert.Equal(t, "c was removed", got.Why)
+	r.chat(message.Limits{}, "b", "c")
+}
+
+func TestMembers_removeWhilePausedOrUndecided(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	ref := string(r.chat(message.Limits{}, "a", "b", "c").ID)
+	typed := r.say(s[0], "typed")[0]
+	require.NoError(t, r.report(typed.ID, message.Typed, ""))
+	r.must(PauseChat{Chat: ref})
+	_, err := r.ask(RemoveMember{Chat: ref, Session: "b", By: By{Session: s[1].ID}})
+	assert.ErrorIs(t, err, ErrPersonOnly, "an agent does not get away from a pause")
+	r.must(RemoveMember{Chat: ref, Session: "b"})
+	states := r.states(typed.ID)
+	assert.Equal(t, "uncertain: chat ended", states[len(states)-1], "its sink asks no more")
+	r.must(ResumeChat{Chat: ref})
+
+	r.async = true
+	_, _ = r.ask(Say{Chat: ref, To: []string{"c"}, Body: "for c alone"})
+	r.say(s[2], "last words")
+	got := r.must(RemoveMember{Chat: ref, Session: "c", By: By{Session: s[2].ID}}).Chats[0]
+	assert.Equal(t, "c left", got.Why)
+	before := len(r.out)
+	for _, id := range r.pending {
+		_, _ = r.step(Decided{message.Verdict{Message: id, Verb: message.VerbDeliver}})
+	}
+	assert.Len(t, r.out, before, "the chat is over")
+}
+
+// What was meant for one that is not in the chat any more does not reach it.
+func TestMembers_removedBeforeTheVerdict(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	ref := string(r.chat(message.Limits{}, "a", "b", "c").ID)
+	r.async = true
+	_, _ = r.ask(Say{Chat: ref, To: []string{"c"}, Body: "for c alone"})
+	r.say(s[2], "last words")
+	r.must(RemoveMember{Chat: ref, Session: "c", By: By{Session: s[2].ID}})
+	for _, id := range r.pending {
+		_, _ = r.step(Decided{message.Verdict{Message: id, Verb: message.VerbDeliver}})
+	}
+	require.Len(t, r.out, 2, "what it said while it was there is heard")
+	for _, d := range r.out {
+		assert.Equal(t, "last words", d.Message.Body)
+	}
+	for id, d := range r.made {
+		if d.Target == s[2].ID {
+			assert.Equal(t, []string{"queued", "failed: chat ended"}, r.states(id))
+		}
+	}
+}
+
+func TestMembers_mute(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	ref := string(r.chat(message.Limits{}, "a", "b").ID)
+	_, err := r.ask(MuteMember{Chat: ref, Session: "a", By: By{Session: s[0].ID}})
+	assert.ErrorIs(t, err, ErrPersonOnly)
+	got := r.must(MuteMember{Chat: ref, Session: "a"}).Chats[0]
+	assert.False(t, got.Participants[0].MaySpeak)
+	assert.Equal(t, got, r.book.chats[0])
+	commits := len(r.commits)
+	r.must(MuteMember{Chat: ref, Session: "a"})
+	assert.Len(t, r.commits, commits, "it is muted already")
+	assert.Empty(t, r.say(s[0], "x"))
+	heard := r.say(s[1], "y")
+	require.Len(t, heard, 1, "it hears the others")
+	r.submit(heard...)
+	r.say(s[0], "answer", heard[0].ID)
+	assert.Equal(t, message.Answered, r.book.last[heard[0].ID].State, "its answer is known, if not relayed")
+	r.must(MuteMember{Chat: ref, Session: "a", Off: true})
+	assert.Len(t, r.say(s[0], "z"), 1)
+}

@@ -1,0 +1,218 @@
+package relay
+
+import (
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
+)
+
+// restore takes over what an earlier run left. The order matters: first all is known again
+// as it was, then what is over ends, and only then does anything go to a sink.
+func (w *work) restore(e Restored) {
+	w.stopped = e.Stopped
+	var strange []*session // of another tmux server: there is no such pane any more
+	for _, stay := range e.Sessions {
+		if s := w.known(stay); s != nil && s.Ended == nil && !sameProcess(s.Server, e.Server) {
+			strange = append(strange, s)
+		}
+	}
+	for _, one := range e.Chats {
+		if w.chat(one.Chat.ID) == nil {
+			c := &chat{Chat: one.Chat, taken: one.Taken}
+			c.Participants = c.copy().Participants // its own: they are changed here
+			c.Limits = route.WithDefaults(c.Limits, w.limits)
+			w.chats = append(w.chats, c)
+		}
+	}
+	w.touch()
+	var left []*delivery
+	for _, one := range e.Deliveries {
+		if d := w.left(one); d != nil {
+			left = append(left, d)
+		}
+	}
+	w.unserved(strange)
+	if w.stopped {
+		for _, c := range w.open() {
+			if c.State == message.ChatOn {
+				w.pause(c, string(message.Stopped))
+			}
+		}
+	}
+	for _, d := range left {
+		if w.under[d.ID] == d {
+			w.goOn(d)
+		}
+	}
+	for _, m := range e.Undecided {
+		if w.thoughts[m.ID] == nil {
+			t := &thought{message: m, chat: w.thread(m)}
+			w.remember(t)
+			w.consider(t)
+		}
+	}
+	for _, c := range w.open() {
+		w.settle(c)
+	}
+	w.forgetPast()
+}
+
+// known makes a session known again, or returns nil if it is already.
+func (w *work) known(stay Stay) *session {
+	for _, s := range w.sessions {
+		if s.ID == stay.Session.ID {
+			return nil
+		}
+	}
+	s := newSession(stay.Session)
+	s.last, s.cause = max(stay.Last, 1), max(stay.Cause, -1)
+	w.sessions = append(w.sessions, s)
+	return s
+}
+
+// left puts a delivery under way again, not with its sink yet. It returns nil for one that
+// is over, or is so now: whoever was to have it is gone, or nothing follows its state.
+func (w *work) left(one Left) *delivery {
+	d := &delivery{Delivery: one.Delivery, state: one.State, reason: one.Reason}
+	d.Typed = d.Typed || d.state == message.Typed
+	d.Attempt = max(d.Attempt, 1)
+	gone := d.state == message.Held && d.reason == message.AgentGone
+	switch {
+	case d.state.Final() || d.state == message.Submitted || w.under[d.ID] != nil:
+	case w.present(d.Target) != nil && (d.Typed || !gone || d.Chat == "" || !w.chat(d.Chat).over(d.Target)):
+		w.admit(d)
+		return d
+	case d.Typed:
+		w.receipt(d, message.Uncertain, message.AgentGone)
+	case gone && d.Chat != "": // kept in the journal as it is
+	case d.Chat != "":
+		w.receipt(d, message.Held, message.AgentGone)
+	default:
+		w.receipt(d, message.Failed, message.AgentGone)
+	}
+	return nil
+}
+
+// unserved ends the sessions whose panes were another tmux server's, and the chats in
+// which they are. Those have not left: whoever takes the chat up again finds them in it.
+func (w *work) unserved(strange []*session) {
+	for _, s := range strange {
+		w.depart(s, message.ServerEnded)
+	}
+	for _, c := range w.open() {
+		ended := false
+		for _, s := range strange {
+			ended = ended || c.member(s.ID) != nil
+		}
+		if ended {
+			w.end(c, string(message.ServerEnded))
+			continue
+		}
+		for _, id := range c.there() {
+			if w.present(id) == nil {
+				c.strike(id)
+				w.altered(c)
+			}
+		}
+		if len(c.there()) < 2 {
+			w.end(c, string(message.AgentGone))
+		}
+	}
+}
+
+// goOn has a delivery that is under way again go on from where it was. What may have been
+// typed goes to its sink at once, whatever holds it: to look is not to type, and leave is
+// refused as ever.
+func (w *work) goOn(d *delivery) {
+	c := w.chat(d.Chat)
+	over := d.Chat != "" && c.over(d.Target)
+	paused := w.stopped || c != nil && c.State == message.ChatPaused
+	why := holdNone
+	if d.state == message.Held {
+		why = heldFor(d.reason)
+	}
+	switch {
+	case d.Typed:
+		if d.state == "" || d.state == message.Queued {
+			w.receipt(d, message.Typed, "") // it had leave once, and that was never proven vain
+		}
+		d.shut = over
+		w.hand(d)
+		if paused && !over {
+			d.atSink, d.hold = false, holdPause // and once more when it may go on
+		}
+	case over:
+		d.shut = true
+		w.receipt(d, message.Failed, message.ChatEnded)
+	case why != holdNone:
+		d.hold = why
+	case paused:
+		d.hold = holdPause
+		w.receipt(d, message.Held, w.pausedBy(d))
+	default:
+		if d.state != message.Queued {
+			w.receipt(d, message.Queued, "")
+		}
+		w.hand(d)
+	}
+}
+
+// thread is the chat that an undecided message was said in, nil for a single message. A
+// chat that is not known any more has ended.
+func (w *work) thread(m message.Envelope) *chat {
+	turn := m.Type == message.KindTurn && m.Origin == message.OriginAgent && len(m.To) == 0 // single ones have a target
+	word := m.Type == message.KindSay && m.Origin == message.OriginHuman
+	if m.Thread == "" || !turn && !word {
+		return nil
+	}
+	if c := w.chat(m.Thread); c != nil {
+		return c
+	}
+	return &chat{Chat: message.Chat{ID: m.Thread, State: message.ChatOver, Why: string(message.ChatEnded)}}
+}
+
+// remember makes known, as past, those who were to have a message and are gone: what
+// becomes of it is told for each of them.
+func (w *work) remember(t *thought) {
+	gone := slices.Clone(t.message.To)
+	if t.chat != nil && t.chat.State == message.ChatOver {
+		for _, p := range t.chat.Participants {
+			if !p.Left {
+				gone = append(gone, message.Address{Session: p.Session, Name: p.Name})
+			}
+		}
+	}
+	for _, one := range gone {
+		if one.Session == "" {
+			continue
+		}
+		at := w.now
+		w.known(Stay{Session: message.Session{
+			ID: one.Session, Name: one.Name, Computer: message.LocalComputer, Adopted: at, Ended: &at, EndReason: string(message.AgentGone),
+		}})
+	}
+	w.touch()
+}
+
+// heldFor tells from the reason of a held delivery whose word holds it: nobody's, where it
+// is one of a pane's own.
+func heldFor(reason message.Reason) hold {
+	switch reason {
+	case message.Paused, message.Stopped:
+		return holdPause
+	case message.AtDepthLimit, message.AtRateLimit, message.AtByteLimit:
+		return holdBrake
+	case "",
+		message.AgentGone, message.AgentWorking, message.InComposer, message.OursInComposer, message.CopyMode,
+		message.Synchronised, message.InputOff, message.PaneDead, message.PaneReplaced, message.PaneMissing,
+		message.ServerEnded, message.NotInFront, message.PasswordPrompt, message.AlternateScreen, message.UnknownScreen,
+		message.NotEmpty, message.NotSeen, message.NotTaken, message.TmuxSilent, message.TmuxRefused,
+		message.SidecarEnded, message.TurnOverdue:
+		return holdNone
+	}
+	return holdPolicy
+}
+
+// sameProcess reports whether both are the same one: its name may change.
+func sameProcess(a, b message.Process) bool { return a.PID == b.PID && a.Start == b.Start }

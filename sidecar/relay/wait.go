@@ -1,0 +1,105 @@
+package relay
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// expired is the reason for which a sink is told to forget what expired.
+const expired = message.Reason(message.Expired)
+
+// tick takes in that time has passed. It comes every second while there is something to
+// wait for, and makes nothing unless something follows.
+func (w *work) tick(awake time.Duration) {
+	if awake = max(awake, 0); awake > math.MaxInt64-w.awake {
+		awake = math.MaxInt64 - w.awake
+	}
+	w.awake += awake
+	if w.here {
+		w.here, w.attended = false, w.awake
+	}
+	w.forgetSends()
+	w.expire()
+	w.leftAlone()
+}
+
+// waits reports whether anything may come of the time that passes: a delivery that may
+// expire, or a chat that may be left alone.
+func (s *State) waits() bool {
+	for _, one := range s.sessions {
+		if one.Ended == nil && one.waiting > 0 {
+			return true
+		}
+	}
+	for _, c := range s.chats {
+		if c.State == message.ChatOn && c.Limits.Away > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// expire ends what waited for a safe moment, at its sink, for too long. What is kept from
+// its sink waits for a person, however long that takes.
+func (w *work) expire() {
+	var late []*delivery
+	for _, d := range w.under {
+		switch {
+		case !d.atSink || !d.open():
+		case d.since == unset:
+			d.since = w.awake
+		case !d.Typed && w.awake-d.since >= d.lasts:
+			late = append(late, d)
+		}
+	}
+	if len(late) == 0 {
+		return
+	}
+	slices.SortFunc(late, func(a, b *delivery) int { return cmp.Compare(a.seq, b.seq) })
+	var chats []*chat
+	for _, d := range late {
+		to := string(d.Target)
+		if target := w.present(d.Target); target != nil {
+			to = target.Name
+		}
+		text := fmt.Sprintf("message %s of %s to %s expired after %s", d.Message.ID.Short(), d.Message.From.Name, to, d.lasts)
+		if d.reason != "" {
+			text += ": " + string(d.reason)
+		}
+		w.receipt(d, message.Expired, d.reason)
+		w.notice(d.Chat, text)
+		if c := w.chat(d.Chat); c != nil && !slices.Contains(chats, c) {
+			chats = append(chats, c)
+		}
+	}
+	w.effect(Cancel{idsOf(late), expired})
+	for _, c := range chats {
+		w.settle(c)
+	}
+}
+
+// leftAlone pauses the chats that are to go on only while somebody may be looking.
+func (w *work) leftAlone() {
+	for _, c := range w.chats {
+		if c.State != message.ChatOn || c.Limits.Away <= 0 || w.awake-w.attended <= c.Limits.Away {
+			continue
+		}
+		why := fmt.Sprintf("nobody has been at a terminal for %s", c.Limits.Away)
+		w.pause(c, why)
+		w.notice(c.ID, fmt.Sprintf("chat %s is paused: %s; what is said is held until a person resumes it", label(c.Chat), why))
+	}
+}
+
+// idsOf are the ids of deliveries.
+func idsOf(list []*delivery) []message.ID {
+	ids := make([]message.ID, len(list))
+	for i, d := range list {
+		ids[i] = d.ID
+	}
+	return ids
+}

@@ -1,0 +1,43 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+)
+
+// A mark is kept in the server as a hidden global environment variable, one for each pane
+// that was typed into. Of all that a server can keep, it alone is set in the same step as
+// the paste, redraws nobody (an option does), is handed to no program, and can be read in
+// the format of a look. The ids of panes are not used again, so a mark cannot be taken for
+// that of another pane.
+const markPrefix = "INTERCOM_TYPED_"
+
+// markName is the variable of a pane, whose id is known to be one.
+func markName(pane string) string { return markPrefix + pane[1:] }
+
+// longestMark keeps a typing below tmux's limit for one command line (16,300 bytes), of
+// which each byte may take four.
+const longestMark = 3_000
+
+var markText = regexp.MustCompile(`^[A-Za-z0-9_.:,-]*$`)
+
+func checkMark(mark string) error {
+	if len(mark) > longestMark || !markText.MatchString(mark) {
+		return fmt.Errorf("mark %q: at most %d letters, digits and -_.:,", mark, longestMark)
+	}
+	return nil
+}
+
+// Unmark removes the mark of a pane, which may be gone.
+func (c *Client) Unmark(ctx context.Context, pane string) error {
+	if err := checkPane(pane); err != nil {
+		return err
+	}
+	_, err := c.run(ctx, command{"set-environment", "-gu", markName(pane)})
+	if err != nil && !errors.Is(err, ErrNoServer) {
+		return fmt.Errorf("unmark pane %q: %w", pane, err)
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package tmux_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// The mark of a typing is there exactly if the text is, and nobody else sees it: no program
+// that is started then, no person's list of the environment, no screen.
+func TestType_marksWhatWasTyped(t *testing.T) {
+	eachTransport(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+		r := s.NewRecorder(false)
+		other := s.NewRecorder(false)
+		before := look(t, c, r.Pane)
+		assert.Empty(t, before.Mark)
+		mark := "pasted:01a2-b3,01a2-b4"
+		out, err := c.Type(t.Context(), tmux.Typing{Pane: r.Pane, Facts: before.Facts, Text: []byte("text"), Mark: mark})
+		require.NoError(t, err)
+		require.Equal(t, tmux.Typed, out)
+		r.WaitForBytes(len("text"))
+		assert.Equal(t, mark, look(t, c, r.Pane).Mark)
+		assert.Empty(t, look(t, c, other.Pane).Mark, "another pane has its own")
+
+		s.Print(r.Pane, "moved")
+		s.WaitForText(r.Pane, "moved")
+		out, err = c.Type(t.Context(), tmux.Typing{Pane: r.Pane, Facts: before.Facts, Text: []byte("more"), Mark: "entered:x"})
+		require.NoError(t, err)
+		require.Equal(t, tmux.Refused, out)
+		assert.Equal(t, mark, look(t, c, r.Pane).Mark, "what was refused leaves no mark")
+
+		assert.NotContains(t, s.Run("show-environment", "-g"), "INTERCOM")
+		child := s.NewPane("sh", "-c", "env | grep -c INTERCOM_TYPED; exec cat")
+		s.WaitForText(child, "0")
+
+		require.NoError(t, c.Unmark(t.Context(), r.Pane))
+		assert.Empty(t, look(t, c, r.Pane).Mark)
+		require.NoError(t, c.Unmark(t.Context(), r.Pane), "unmarked before")
+		_, err = c.Type(t.Context(), tmux.Typing{Pane: r.Pane, Facts: before.Facts, Text: []byte("x"), Mark: "a b"})
+		assert.ErrorContains(t, err, "mark")
+	})
+}
