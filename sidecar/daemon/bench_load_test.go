@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/naivetest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
@@ -35,6 +37,14 @@ const crowdPrompt = "crowd> "
 func newCrowd(b *testing.B, v tmuxtest.Version, n, sessions, lines int) *crowd {
 	b.Helper()
 	c := &crowd{rig: bare(b, v), bin: intercom(b)}
+	c.open(b, n, sessions, lines)
+	return c
+}
+
+// open starts the panes.
+func (c *crowd) open(b *testing.B, n, sessions, lines int) {
+	b.Helper()
+	c.panes, c.ttys = nil, nil
 	c.Run("set-option", "-g", "history-limit", "2000")
 	script := `i=0; while [ $i -lt ` + fmt.Sprint(lines) + ` ]; do i=$((i+1)); ` +
 		`echo "line $i of what this program wrote before anybody adopted it"; done; printf '%s' '` + crowdPrompt + `'; exec cat`
@@ -61,7 +71,6 @@ func newCrowd(b *testing.B, v tmuxtest.Version, n, sessions, lines int) *crowd {
 	c.waitFor("the prompts", func() bool {
 		return strings.Count(c.Run("list-panes", "-a", "-F", "#{pane_current_command}:#{cursor_x}:"), fmt.Sprintf("cat:%d:", len(crowdPrompt))) == n
 	})
-	return c
 }
 
 // serve starts the sidecar as a process of its own.
@@ -324,4 +333,69 @@ func BenchmarkStart(b *testing.B) {
 			b.ReportMetric(ratio, "ours/naive")
 		})
 	}
+}
+
+// BenchmarkQ10_ReattachAfterTmuxRestart kills the tmux server under a chat with something
+// said and something undelivered in it. From the moment that a new server answers and
+// somebody runs a command there, until that command has its answer: it starts a sidecar,
+// which ends what the old server had, and answers.
+func BenchmarkQ10_ReattachAfterTmuxRestart(b *testing.B) {
+	for _, v := range ends(b) {
+		b.Run("tmux="+v.Name, func(b *testing.B) {
+			var command, serves times
+			for b.Loop() {
+				c := newCrowd(b, v, 2, 1, 0)
+				const rounds = 20
+				for round := range rounds + 1 {
+					if round > 0 {
+						c.restart(b)
+					}
+					began := time.Now()
+					var ended []message.Chat
+					c.command(b, &ended, "chat", "list", "--ended", "--json")
+					all := time.Since(began)
+					require.Len(b, ended, round)
+					status, err := c.client.Status(b.Context())
+					require.NoError(b, err)
+					if round > 0 {
+						require.Equal(b, string(message.ServerEnded), ended[0].Why)
+						command, serves = append(command, all), append(serves, status.Started.Sub(began))
+					}
+					c.adopt(b, c.panes)
+					chat, err := c.client.StartChat(b.Context(), api.StartChatRequest{Panes: c.panes})
+					require.NoError(b, err)
+					_, err = c.client.Say(b.Context(), api.SayRequest{Chat: string(chat.ID), Text: fmt.Sprintf("round %d", round)})
+					require.NoError(b, err)
+				}
+			}
+			table(b, "a new server, "+v.Name,
+				[]string{"ms", "p50", "most", "restarts"},
+				[]string{"until the sidecar runs", ms(serves.at(0.5)), ms(serves.at(1)), fmt.Sprint(len(serves))},
+				[]string{"until the command is answered", ms(command.at(0.5)), ms(command.at(1)), fmt.Sprint(len(command))},
+			)
+			report(b, command.at(0.5), "reattach-p50")
+			report(b, command.at(1), "reattach-most")
+		})
+	}
+}
+
+// restart kills the server with all that runs in it, and its sidecar with that, and starts
+// another in its place.
+func (c *crowd) restart(b *testing.B) {
+	b.Helper()
+	n := len(c.panes)
+	require.NoError(b, syscall.Kill(c.PID, syscall.SIGKILL))
+	c.waitFor("the end of the sidecar", func() bool { return c.client.Ping(b.Context()) != nil })
+	c.Restart()
+	c.open(b, n, 1, 0)
+}
+
+// command runs the program as a person in one of the panes would, and reads its answer.
+func (c *crowd) command(b *testing.B, answer any, args ...string) {
+	b.Helper()
+	cmd := c.sidecar(b)
+	cmd.Args = append([]string{c.bin, "--server", c.Socket}, args...)
+	out, err := cmd.Output()
+	require.NoError(b, err, "%s", out)
+	require.NoError(b, json.Unmarshal(out, answer), "%s", out)
 }

@@ -58,6 +58,9 @@ func live(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("start sidecar: %w", err)
 	}
 	defer s.journal.Close()
+	if notice := s.journal.Notice(); notice != "" {
+		s.log.Warn("journal", "notice", notice)
+	}
 	s.relay = &relay.Relay{
 		Journal: s.journal, Sink: sink{s}, Publish: func([]message.Event) { s.bell.ring() }, Log: cfg.Log.With("part", "relay"),
 	}
@@ -121,13 +124,13 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	if s.client != nil {
 		serverGone = s.client.Gone()
 		s.takeUp(ctx)
-		part("guard", func(ctx context.Context) error { return s.guard(ctx, listener) })
 		part("attendance", s.attend)
 	}
 	server := &api.Server{Backend: s, Logger: s.log.With("part", "api")}
 	if s.client == nil {
 		part("linger", func(ctx context.Context) error { return s.linger(ctx, server) })
 	}
+	part("guard", func(ctx context.Context) error { return s.guard(ctx, listener) })
 	part("retention", s.retain)
 	part("api", func(ctx context.Context) error { return server.Serve(ctx, listener) })
 	s.announce()
@@ -189,6 +192,12 @@ func (s *sidecar) guard(ctx context.Context, listener *api.Listener) error {
 		if err := listener.Intact(); err != nil {
 			return fmt.Errorf("place taken away: %w", err)
 		}
+		if err := s.journal.Intact(); err != nil { // nothing would be on disk any more
+			return fmt.Errorf("journal taken away: %w", err)
+		}
+		if s.client == nil {
+			continue
+		}
 		switch err := s.cfg.consult(ctx); {
 		case errors.Is(err, api.ErrHeld):
 			return err
@@ -248,7 +257,9 @@ func (s sink) Deliver(d message.Delivery) {
 	if s.panes == nil {
 		return
 	}
-	if err := s.panes.Deliver(context.Background(), d); err != nil {
+	if err := s.panes.Deliver(context.Background(), d); errors.Is(err, pane.ErrClosed) {
+		return // ending: it is on disk, and the next life's
+	} else if err != nil {
 		s.log.Warn("deliver", "msg", d.Message.ID, "err", err)
 	}
 }

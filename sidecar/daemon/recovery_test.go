@@ -389,6 +389,32 @@ func TestD4_UpgradeInPlace(t *testing.T) {
 	}
 }
 
+// Two that talk without pause go on talking over each exchange: the answer that is on its
+// way is waited for.
+func TestD4_AnUpgradeCutsNoAnswerOff(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a, b := r.adopted("Ada", "--think", "120ms"), r.adopted("Ben", "--think", "80ms")
+	chat := r.chat([]*agent{a, b}, unlimited...)
+	r.say(chat, "hello")
+	for range 6 {
+		heard := len(a.received()) + len(b.received())
+		r.waitFor("they talk", func() bool { return len(a.received())+len(b.received()) > heard+3 })
+		time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond) // any moment
+		require.NoError(t, r.client.Down(t.Context()))
+		require.NoError(t, r.end())
+		r.start()
+	}
+	heard := len(a.received()) + len(b.received())
+	r.waitFor("they still talk", func() bool { return len(a.received())+len(b.received()) > heard+3 })
+	for _, one := range []*agent{a, b} {
+		all := one.received()
+		for _, text := range all {
+			assert.Equal(t, 1, count(all, text), "%s: %q", one.name, text)
+		}
+	}
+}
+
 // The tmux server is killed, and the sidecar with it; a new one listens in the same place:
 // the old chat has ended and says why, nothing is typed by itself, and the chat is taken up
 // again on a person's word.

@@ -15,6 +15,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -49,6 +50,7 @@ const logLimit = 16 << 20
 // Journal is an open journal.
 type Journal struct {
 	path   string
+	file   fs.FileInfo // of path, when it was opened
 	notice string
 
 	// turn holds one token. Who has it may write, and may replace the connections.
@@ -106,6 +108,9 @@ func open(ctx context.Context, dir string, steps []string) (*Journal, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if j.file, err = os.Lstat(path); err != nil {
+		return nil, errors.Join(err, j.closeReaders(), j.closeWriter())
 	}
 	j.turn <- struct{}{}
 	return j, nil

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"os"
 	"context"
 	"fmt"
 	"slices"
@@ -16,6 +17,9 @@ import (
 // answered, over 100 days: how large it is, how long each read takes, and what Prune does
 // to it, to its default limits, beside Commits.
 func BenchmarkD8_millionMessages(b *testing.B) {
+	if os.Getenv("INTERCOM_LONG") == "" {
+		b.Skip("nine minutes: INTERCOM_LONG=1 make bench BENCH=D8")
+	}
 	const messages, copies = 1_000_000, 50
 	for b.Loop() {
 		dir := private(b)

@@ -178,8 +178,8 @@ func TestStats(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, message.Stats{Chat: "empty", Deliveries: map[message.ReceiptState]int{}}, stats)
 
-	// Twice as many turns as latencies are kept, each taken after as many milliseconds.
-	const turns = 2 * latencies
+	// More turns than latencies are kept, the n-th taken after n milliseconds.
+	const turns = latencies + 200
 	var step message.Step
 	for n := range turns {
 		e := envelope(message.ID(fmt.Sprint("m", n)))
@@ -204,7 +204,7 @@ func TestStats(t *testing.T) {
 	mustCommit(t, j, step)
 
 	want := message.Stats{
-		Chat: "c", Turns: turns, Depth: 8, LatencyP50: 1535 * time.Millisecond, LatencyP99: 2037 * time.Millisecond,
+		Chat: "c", Turns: turns, Depth: 8, LatencyP50: 711 * time.Millisecond, LatencyP99: 1213 * time.Millisecond,
 		Deliveries: map[message.ReceiptState]int{message.Submitted: turns/2 + 1, message.Answered: turns / 2},
 	}
 	stats, err = j.Stats(t.Context(), "c")

@@ -14,10 +14,11 @@ import (
 //	  └───────────── a look finds the prompt, or something under way ─────────┘
 //
 // Awake, its terminal is watched, and what is written there calls for looks. Dozing, it is
-// not: twice a second one list of all panes, without their screens, tells whether a look
-// is worth while. It is if anything but a spinner seems to have been at work, if the prompt
-// may be back, and after a while in any case. Nothing is typed or said in a pane that dozes:
-// for either its prompt must have been seen, which wakes it.
+// not, and no trigger counts: a few times a second one list of all panes, without their
+// screens, tells whether a look is worth while. It is if anything but a spinner seems to
+// have been at work, if the prompt may be back, and after a while in any case. Nothing is
+// typed or said in a pane that dozes: for either its prompt must have been seen, and that
+// wakes it.
 const (
 	dullAfter = 5                // looks in a row that found the program at work, until it dozes
 	dozePoll  = 10 * time.Second // between looks at a pane that dozes, whatever the list says
@@ -26,14 +27,21 @@ const (
 // doze lets the pane doze, or wakes it, as the last looks were, and reports whether it has
 // just been woken: then another look follows, for what was written before it was watched.
 func (p *Pane) doze() (woken bool) {
+	// Where control clients tell the triggers, each of these would detach one and attach it
+	// again, which is not ours to do so often.
+	free := p.client.Trigger() != "output"
 	switch dozing := p.dozing.Load(); {
 	case !dozing && p.dull > dullAfter:
-		p.client.Forget(p.session.Pane)
+		if free {
+			p.client.Forget(p.session.Pane)
+		}
 		p.dozing.Store(true)
 	case dozing && p.dull == 0:
-		if err := p.client.Watch(p.session.Pane, p.session.TTY); err != nil {
-			p.log.Warn("watch again", "pane", p.session.Pane, "err", err) // the list goes on telling
-			return false
+		if free {
+			if err := p.client.Watch(p.session.Pane, p.session.TTY); err != nil {
+				p.log.Warn("watch again", "pane", p.session.Pane, "err", err) // the list goes on telling
+				return false
+			}
 		}
 		p.dozing.Store(false)
 		p.noticed(time.Now())

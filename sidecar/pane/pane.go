@@ -65,6 +65,8 @@ const (
 	heldPoll   = 250 * time.Millisecond // between looks while something waits for its moment
 	openPoll   = 2 * time.Second        // between looks at an open turn, for what no trigger told
 	restPoll   = time.Minute            // the same, at a program that rests at its prompt
+	drainFor   = time.Second            // how long, once the end was asked for, what is being said is waited for
+	drainPoll  = 50 * time.Millisecond  // between looks then
 	firstPoll  = 2 * time.Millisecond   // after a paste or Enter, doubled up to slowPoll
 	slowPoll   = 64 * time.Millisecond
 	depthFirst = 60    // lines of history that an ordinary look brings along
@@ -113,6 +115,7 @@ type Pane struct {
 	moved     bool      // it showed more than a spinner's work since the one before
 	dull      int       // looks in a row that found the program at work
 	stale     bool      // a baseline was asked for while the program's own screen could not be seen
+	blind     bool      // at the end there was no looking any more
 	ended     bool
 }
 
@@ -139,13 +142,23 @@ func (p *Pane) Serve(ctx context.Context) error {
 	p.served = true
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	for !p.ended && !p.ending() {
-		timer.Reset(p.wait(time.Now()))
+	asked := p.life.Done()
+	var latest time.Time // once the end was asked for: when it comes whatever is still said
+	for !p.ended && (asked != nil || p.talking() && time.Now().Before(latest)) {
+		pause := p.wait(time.Now())
+		if asked == nil {
+			pause = min(pause, drainPoll)
+		}
+		timer.Reset(pause)
 		select {
-		case <-p.life.Done():
+		case <-asked:
+			asked, latest = nil, time.Now().Add(drainFor)
 		case l := <-p.mail:
 			p.read(ctx, l)
 		case <-p.edge:
+			if p.dozing.Load() {
+				continue
+			}
 			p.noticed(time.Now())
 			if p.under != nil && !p.under.heldUp() {
 				p.turnTo(ctx) // what we wait for may be on the screen
@@ -162,6 +175,12 @@ func (p *Pane) Serve(ctx context.Context) error {
 
 // ending reports whether nothing new may be begun any more.
 func (p *Pane) ending() bool { return p.life != nil && p.life.Err() != nil }
+
+// talking reports whether something is about to be said that would be lost with us: an
+// answer to what was typed, output that was not read yet, a text that is being taken.
+func (p *Pane) talking() bool {
+	return !p.blind && (len(p.answers) > 0 || !p.firstEdge.IsZero() || p.under != nil && p.under.stage == entered)
+}
 
 // revive begins anew after a panic, as after the end of the sidecar: what may have been
 // typed is looked at first.
@@ -354,7 +373,9 @@ func (p *Pane) unseen(ctx context.Context, err error) {
 		p.gone(ctx, message.PaneMissing)
 		return
 	}
-	if ctx.Err() == nil {
+	if p.ending() {
+		p.blind = true
+	} else {
 		p.log.Warn("look", "pane", p.session.Pane, "err", err)
 	}
 	p.firstEdge, p.nextPoll = time.Time{}, time.Now().Add(heldPoll) // that look will do for all edges until then

@@ -20,8 +20,8 @@ import (
 // listEvery is how often the list of panes is read, and glanceEvery how often while a pane
 // dozes.
 const (
-	listEvery   = 2 * glanceEvery
-	glanceEvery = 500 * time.Millisecond
+	listEvery   = time.Second
+	glanceEvery = 400 * time.Millisecond
 )
 
 // mailbox is how many letters may wait for one pane. Deliveries beyond it wait in the
@@ -45,8 +45,8 @@ type Panes struct {
 	done  chan struct{}   // closed when Run has ended
 }
 
-// errClosed says that Run has ended: there is no pane any more that could do anything.
-var errClosed = errors.New("the panes are no longer served")
+// ErrClosed says that Run has ended: there is no pane any more that could do anything.
+var ErrClosed = errors.New("the panes are no longer served")
 
 // set is what Run owns.
 type set struct {
@@ -83,10 +83,10 @@ func (ps *Panes) Run(ctx context.Context) error {
 	s.running.Go(func() { _ = s.panes.Serve(ctx) })
 	defer s.running.Wait()
 	defer close(ps.done)
-	tick := time.NewTicker(glanceEvery)
+	tick, glance := time.NewTicker(listEvery), time.NewTicker(glanceEvery)
 	defer tick.Stop()
+	defer glance.Stop()
 	lists := make(chan listing, 1)
-	var listed time.Time
 	underway := false
 	list := func() {
 		if underway || len(s.byID) == 0 {
@@ -126,15 +126,17 @@ func (ps *Panes) Run(ctx context.Context) error {
 					list()
 				}
 			}
-		case now := <-tick.C:
-			if now.Sub(listed) < listEvery-glanceEvery/2 && !s.dozing() {
-				continue
-			}
-			listed = now
+		case <-tick.C:
 			for _, en := range s.byID {
 				en.flush()
 			}
-			list()
+			if !s.dozing() {
+				list()
+			}
+		case <-glance.C:
+			if s.dozing() {
+				list()
+			}
 		case l := <-lists:
 			underway = false
 			if l.panes != nil {
@@ -201,7 +203,7 @@ func (ps *Panes) do(ctx context.Context, f func(*set)) error {
 	select {
 	case ps.calls <- func(s *set) { f(s); close(done) }:
 	case <-ps.done:
-		return errClosed
+		return ErrClosed
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -383,7 +385,7 @@ func (ps *Panes) Still(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	if errors.Is(err, errClosed) {
+	if errors.Is(err, ErrClosed) {
 		return nil
 	}
 	return err

@@ -1,7 +1,9 @@
 package relay
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
@@ -53,9 +55,26 @@ func (w *work) restore(e Restored) {
 		}
 	}
 	for _, c := range w.open() {
+		w.unheard(c)
 		w.settle(c)
 	}
 	w.forgetPast()
+}
+
+// unheard tells a person who was given something in a chat and had not answered when the
+// earlier run ended. What they said meanwhile is old, and the chat may wait for it for ever.
+func (w *work) unheard(c *chat) {
+	var names []string
+	for _, id := range c.there() {
+		s := w.present(id)
+		given := slices.ContainsFunc(w.underway(func(d *delivery) bool { return d.Target == id }), func(d *delivery) bool { return d.Chat == c.ID })
+		if s != nil && s.cause >= 0 && !given {
+			names = append(names, s.Name)
+		}
+	}
+	if c.State == message.ChatOn && len(names) > 0 {
+		w.notice(c.ID, fmt.Sprintf("chat %s goes on; what %s said while no sidecar ran, if anything, was not relayed", label(c.Chat), strings.Join(names, ", ")))
+	}
 }
 
 // known makes a session known again, or returns nil if it is already.

@@ -1,0 +1,15 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+)
+
+// InspectJournal says what is wrong with the journal of a sidecar that does not run, and
+// changes nothing: that it is damaged, of a newer version, or no plain file of this user's.
+// It returns nil where it is sound, and where there is none.
+func InspectJournal(ctx context.Context, paths api.Paths) error {
+	return journal.Inspect(ctx, paths.State)
+}
