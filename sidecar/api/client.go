@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -189,7 +191,7 @@ func (c *Client) Events(ctx context.Context, since int64) iter.Seq2[message.Even
 			case errors.Is(err, io.EOF) || ctx.Err() != nil:
 				return
 			case err != nil:
-				yield(message.Event{}, Errorf(CodeFailed, "stream of events broke off: %w", err))
+				yield(message.Event{}, &Error{Text: "the stream of events broke off: the sidecar went away", Code: CodeFailed, cause: err})
 				return
 			case line.Error != nil:
 				yield(message.Event{}, line.Error)
@@ -219,7 +221,7 @@ func callOnce[T any](ctx context.Context, c *Client, method, path string, req an
 	}
 	defer body.Close()
 	if err := json.NewDecoder(io.LimitReader(body, maxReply)).Decode(&reply); err != nil {
-		return reply, lost(ctx, path, err)
+		return reply, c.lost(ctx, err)
 	}
 	return reply, nil
 }
@@ -299,7 +301,7 @@ func (c *Client) do(ctx context.Context, method, path string, req any) (io.ReadC
 	resp, err := transport.RoundTrip(r)
 	if err != nil {
 		conn.Close()
-		gone := lost(ctx, path, err)
+		gone := c.lost(ctx, err)
 		gone.unread = conn.unread.Load()
 		return nil, gone
 	}
@@ -318,16 +320,33 @@ func (c *Client) do(ctx context.Context, method, path string, req any) (io.ReadC
 	return nil, &told
 }
 
-// lost is the error of a request that was sent and whose reply did not come.
-func lost(ctx context.Context, path string, err error) *Error {
+// lost is the error of a request that was sent and whose reply did not come. It says so in
+// words; what the system said can be unwrapped.
+func (c *Client) lost(ctx context.Context, err error) *Error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return Errorf(CodeTimeout, "no answer to %q in time: %w", path, err)
+		return Silent(c.lock(), err)
 	case ctx.Err() != nil:
-		return Errorf(CodeUncertain, "request %q given up: %w", path, ctx.Err())
+		return &Error{Text: "given up before the sidecar answered", Code: CodeUncertain, cause: ctx.Err()}
 	}
-	return Errorf(CodeUncertain, "the sidecar went away during %q: %w", path, err).
-		WithHint("`intercom log` shows what became of it")
+	return &Error{
+		Text: "the sidecar went away before it answered", Hint: "`intercom log` shows what became of it",
+		Code: CodeUncertain, cause: err,
+	}
+}
+
+// lock is the lock that belongs to the client's socket.
+func (c *Client) lock() string { return strings.TrimSuffix(c.Socket, ".sock") + ".lock" }
+
+// Silent is the error of a sidecar that does not answer. It names the process that holds
+// the lock, if one does, and how to end it; cause can be unwrapped.
+func Silent(lock string, cause error) *Error {
+	told := &Error{Text: "the sidecar does not answer", Hint: "intercom doctor says more", Code: CodeTimeout, cause: cause}
+	if pid := Holder(lock); pid > 0 {
+		told.Text = fmt.Sprintf("the sidecar of process %d does not answer", pid)
+		told.Hint = fmt.Sprintf("kill %d ends it; intercom doctor says more", pid)
+	}
+	return told
 }
 
 // connect dials until somebody listens or Wait is over, and starts a sidecar if it may.
@@ -350,14 +369,31 @@ func (c *Client) connect(ctx context.Context) (net.Conn, error) {
 			continue
 		}
 		if !startingUp(err) || !time.Now().Add(dialPause).Before(deadline) {
-			return nil, Errorf(CodeNoSidecar, "no sidecar: %w", err)
+			return nil, c.unreached(socket, err)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, Errorf(CodeNoSidecar, "no sidecar: %w", errors.Join(err, ctx.Err()))
+			return nil, c.unreached(socket, errors.Join(err, ctx.Err()))
 		case <-time.After(dialPause):
 		}
 	}
+}
+
+// unreached is the error of a call that nobody took: nobody is there, or somebody who does
+// not even accept it.
+func (c *Client) unreached(socket string, err error) *Error {
+	told := &Error{Text: fmt.Sprintf("no sidecar listens at %q", socket), Code: CodeNoSidecar, cause: err}
+	if startingUp(err) {
+		return told
+	}
+	timeout, ok := errors.AsType[net.Error](err)
+	if busy := errors.Is(err, syscall.EAGAIN) || ok && timeout.Timeout(); busy && Holder(c.lock()) > 0 {
+		return Silent(c.lock(), err)
+	}
+	if why, ok := errors.AsType[syscall.Errno](err); ok {
+		told.Text = fmt.Sprintf("no sidecar can be reached at %q: %v", socket, why)
+	}
+	return told
 }
 
 // dial connects to socket and makes sure that a program of this user listens there.

@@ -136,6 +136,16 @@ func WaitReleased(ctx context.Context, lock string) error {
 	}
 }
 
+// Holder is the process that has the lock now; 0 if none has it, or it cannot be told.
+func Holder(lock string) int {
+	look, cancel := context.WithCancel(context.Background())
+	cancel() // a look that does not wait
+	if held, ok := errors.AsType[*HeldError](WaitReleased(look, lock)); ok {
+		return held.PID
+	}
+	return 0
+}
+
 // passingOn is how long a lock may be held by nobody: a process that gave it back, or was
 // killed, while it started another leaves it to that one for the moment until that has
 // become a program of its own.

@@ -332,7 +332,9 @@ func parseLogQuery(q url.Values) (LogQuery, error) {
 			return LogQuery{}, Errorf(CodeUsage, "limit %q: not a count", text)
 		}
 	}
-	return LogQuery{ID: q.Get("id"), Chat: q.Get("chat"), Search: q.Get("search"), Since: since, Limit: limit}, nil
+	return LogQuery{
+		ID: q.Get("id"), Chat: q.Get("chat"), Search: q.Get("search"), Since: since, Limit: limit, Oldest: q.Get("oldest") == "true",
+	}, nil
 }
 
 func (q LogQuery) values() url.Values {
@@ -347,6 +349,9 @@ func (q LogQuery) values() url.Values {
 	}
 	if q.Limit != 0 {
 		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	if q.Oldest {
+		v.Set("oldest", "true")
 	}
 	return v
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -32,8 +33,14 @@ func (s Setting) Of(limits message.Limits) string {
 // Values are all that the setting may be, where they are few enough to list; else none.
 func (s Setting) Values() []string { return s.values }
 
-// minDuration is the shortest time that a setting may be.
-const minDuration = time.Second
+const (
+	// MaxCount is the most that anything which is counted may be set to.
+	MaxCount = 1_000_000_000
+	// MaxDuration is the longest time that may be waited for: more than a year.
+	MaxDuration = 10_000 * time.Hour
+	// minDuration is the shortest time that a setting may be.
+	minDuration = time.Second
+)
 
 // Settings are all that a chat knows, in the order in which help shows them.
 var Settings = []Setting{
@@ -51,7 +58,7 @@ var Settings = []Setting{
 			return ok
 		},
 		shows: func(l message.Limits) string { return showDuration(l.Expire) }, usual: "1h",
-		accepts: "a time of at least 1s, like 30m or 2h",
+		accepts: "a time of at least 1s, like 30m or 2h, and at most 10000h",
 	},
 	{
 		Key: "away", Means: "pause when nobody has been at a terminal for so long, or off (off)",
@@ -65,7 +72,7 @@ var Settings = []Setting{
 			return ok
 		},
 		shows:   func(l message.Limits) string { return showDuration(l.Away) },
-		accepts: "a time of at least 1s, like 30m or 2h, nor off",
+		accepts: "a time of at least 1s, like 30m or 2h, and at most 10000h, nor off",
 	},
 	{
 		Key: "line_break", Means: "what stands for a line break where a program reads lines (\" ⏎ \")",
@@ -115,11 +122,11 @@ func settingKeys() string {
 // count is a setting that counts something.
 func count(key, usual, means string, field func(*message.Limits) *int) Setting {
 	return Setting{
-		Key: key, Means: means, usual: usual, accepts: "a number of at least 1",
+		Key: key, Means: means, usual: usual, accepts: fmt.Sprintf("a number of at least 1 and at most %d", MaxCount),
 		apply: func(l *message.Limits, v string) bool {
 			n, err := strconv.Atoi(v)
 			*field(l) = n
-			return err == nil && n >= 1
+			return err == nil && n >= 1 && n <= MaxCount
 		},
 		shows: func(l message.Limits) string {
 			if n := *field(&l); n != 0 {
@@ -132,7 +139,7 @@ func count(key, usual, means string, field func(*message.Limits) *int) Setting {
 
 func parseDuration(v string) (time.Duration, bool) {
 	d, err := time.ParseDuration(v)
-	return d, err == nil && d >= minDuration
+	return d, err == nil && d >= minDuration && d <= MaxDuration
 }
 
 // showDuration writes a time as a person would: 1h30m and not 1h30m0s.

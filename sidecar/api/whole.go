@@ -25,6 +25,8 @@ func checkStart(req StartChatRequest) error {
 	switch {
 	case req.Turns < 0:
 		return Errorf(CodeUsage, "turns %d: less than none", req.Turns).WithHint("0 is no end")
+	case req.Turns > MaxCount:
+		return Errorf(CodeUsage, "turns %d: the most is %d", req.Turns, MaxCount)
 	case req.Again == "" && len(req.Panes) < 2:
 		return Errorf(CodeUsage, "a chat needs two panes or more, and this one has %d", len(req.Panes))
 	}
@@ -37,7 +39,7 @@ func checkStart(req StartChatRequest) error {
 }
 
 func checkMember(req MemberRequest) error {
-	if req.Chat == "" || req.Pane == "" {
+	if strings.TrimSpace(req.Chat) == "" || strings.TrimSpace(req.Pane) == "" {
 		return Errorf(CodeUsage, "name a chat and a pane")
 	}
 	return CheckRole(req.Role)

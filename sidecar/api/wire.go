@@ -218,5 +218,6 @@ type LogQuery struct {
 	Chat   string // by id, its short form or name
 	Search string // words that stand in a body
 	Since  int64  // only what has a greater number
-	Limit  int    // at most so many, the latest; 0 lets the sidecar choose
+	Limit  int    // at most so many, the latest; 0 lets the sidecar choose: 1000
+	Oldest bool   // of more than Limit, the first rather than the latest: with Since, page by page
 }

@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // StartChat begins a chat. What the panes show by then is old.
@@ -23,7 +26,7 @@ func (s *sidecar) StartChat(ctx context.Context, from api.Caller, req api.StartC
 	snap := s.relay.Snapshot()
 	var members []message.Session
 	for _, ref := range start.Sessions {
-		session, err := s.find(snap, ref)
+		session, err := s.find(ctx, snap, ref)
 		if err != nil {
 			return message.Chat{}, err
 		}
@@ -72,7 +75,7 @@ func (s *sidecar) plan(ctx context.Context, from api.Caller, req api.StartChatRe
 	case err != nil:
 		return start, api.Errorf(api.CodeUsage, "%w", err)
 	case old.State != message.ChatOver:
-		return start, api.Errorf(api.CodeRefused, "chat %s goes on", req.Again).WithHint("intercom chat show %s", req.Again)
+		return start, api.Errorf(api.CodeRefused, "chat %s goes on already", req.Again).WithHint("intercom chat show %s", req.Again)
 	}
 	if start.Limits, err = api.ApplySettings(old.Limits, req.Set); err != nil {
 		return start, err
@@ -99,6 +102,7 @@ func (s *sidecar) again(start relay.StartChat, old message.Chat) (relay.StartCha
 	named := len(start.Sessions) > 0
 	roles := start.Roles
 	start.Roles = nil
+	var missing []string
 	for i, p := range old.Participants {
 		role := p.Role
 		if i < len(roles) && roles[i] != "" {
@@ -110,24 +114,49 @@ func (s *sidecar) again(start relay.StartChat, old message.Chat) (relay.StartCha
 				session, err = snap.Find(p.Name)
 			}
 			if err != nil {
-				return start, api.Errorf(api.CodeNotFound, "%s, who was in that chat, is not here", p.Name).
-					WithHint("adopt its pane with --name %s, or name all panes: intercom chat start --again %s PANE…", p.Name, old.ID.Short())
+				missing = append(missing, p.Name)
 			}
 			start.Sessions = append(start.Sessions, string(session.ID))
 		}
 		start.Roles, start.Muted = append(start.Roles, role), append(start.Muted, !p.MaySpeak)
 	}
+	if len(missing) > 0 {
+		return start, api.Errorf(api.CodeNotFound, "of those who were in that chat are not here: %s", strings.Join(missing, ", ")).
+			WithHint("adopt each with --name, or name all panes in their order: intercom chat start --again %s PANE…", old.ID.Short())
+	}
 	return start, nil
 }
 
 // find finds a session that is present.
-func (s *sidecar) find(snap registry.Snapshot, ref string) (message.Session, error) {
+func (s *sidecar) find(ctx context.Context, snap registry.Snapshot, ref string) (message.Session, error) {
 	session, err := snap.Find(ref)
-	if err != nil && strings.HasPrefix(ref, "%") {
+	if err != nil && strings.HasPrefix(ref, "%") && !s.noPane(ctx, ref) {
 		return session, api.Errorf(api.CodeRefused, "pane %s is not adopted", ref).WithHint("intercom adopt %s --as line", ref)
 	}
-	return session, wire(err)
+	return session, s.notFound(ctx, err, ref)
 }
+
+// notFound is wire for an error about a session that was called ref: a pane that tmux does
+// not have is something else than one that is not adopted.
+func (s *sidecar) notFound(ctx context.Context, err error, ref string) error {
+	if (errors.Is(err, registry.ErrUnknown) || errors.Is(err, registry.ErrEnded)) && s.noPane(ctx, ref) {
+		return api.Errorf(api.CodeNotFound, "no pane %s", ref).WithHint("tmux list-panes -a")
+	}
+	return wire(err)
+}
+
+// noPane reports whether ref is the id of a pane that tmux certainly does not have.
+func (s *sidecar) noPane(ctx context.Context, ref string) bool {
+	digits, ok := strings.CutPrefix(ref, "%")
+	if _, err := strconv.ParseUint(digits, 10, 64); !ok || err != nil || s.client == nil {
+		return false
+	}
+	panes, err := s.client.Panes(ctx)
+	return err == nil && !slices.ContainsFunc(panes, func(p tmux.Pane) bool { return p.ID == ref })
+}
+
+// called is how a chat is called in a command.
+func called(c message.Chat) string { return cmp.Or(c.Name, c.ID.Short()) }
 
 // Chats lists chats.
 func (s *sidecar) Chats(ctx context.Context, _ api.Caller, ended bool) ([]message.Chat, error) {

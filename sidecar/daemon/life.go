@@ -123,7 +123,7 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	var serverGone <-chan struct{}
 	if s.client != nil {
 		serverGone = s.client.Gone()
-		s.takeUp(ctx)
+		s.takeUp(inner, parts.Go)
 		part("attendance", s.attend)
 	}
 	server := &api.Server{Backend: s, Logger: s.log.With("part", "api")}

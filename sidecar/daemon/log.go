@@ -12,7 +12,7 @@ import (
 
 // Log lists what happened.
 func (s *sidecar) Log(ctx context.Context, _ api.Caller, q api.LogQuery) ([]message.Event, error) {
-	query := journal.Query{Since: q.Since, Limit: q.Limit, Search: q.Search, Newest: true}
+	query := journal.Query{Since: q.Since, Limit: q.Limit, Search: q.Search, Newest: !q.Oldest}
 	if q.Chat != "" {
 		id, err := s.chatID(ctx, q.Chat)
 		if err != nil {
@@ -27,7 +27,7 @@ func (s *sidecar) Log(ctx context.Context, _ api.Caller, q api.LogQuery) ([]mess
 		case errors.Is(err, journal.ErrNotFound):
 			id, err := s.chatID(ctx, q.ID)
 			if err != nil {
-				return nil, api.Errorf(api.CodeNotFound, "no message or chat %q", q.ID)
+				return nil, api.Errorf(api.CodeNotFound, "no message or chat %q", q.ID).WithHint("intercom log lists the messages, intercom chat list the chats")
 			}
 			query.Chat = id
 		default:

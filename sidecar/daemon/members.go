@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -11,9 +12,15 @@ import (
 // AddMember brings a session into a chat. What its pane shows by then is old.
 func (s *sidecar) AddMember(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
 	snap := s.relay.Snapshot()
-	session, err := s.find(snap, req.Pane)
+	session, err := s.find(ctx, snap, req.Pane)
 	if err != nil {
 		return message.Chat{}, err
+	}
+	if in, busy := snap.ChatOf(session.ID); busy {
+		if wanted, err := snap.FindChat(req.Chat); err == nil && wanted.ID == in.ID {
+			return message.Chat{}, api.Errorf(api.CodeRefused, "%s is in chat %s already", session.Name, called(in)).
+				WithHint("intercom chat remove %s %s takes it out", called(in), session.Pane)
+		}
 	}
 	if _, busy := snap.ChatOf(session.ID); !busy {
 		if err := s.panes.Rebase(ctx, session.ID); err != nil {
@@ -26,7 +33,7 @@ func (s *sidecar) AddMember(ctx context.Context, from api.Caller, req api.Member
 // RemoveMember takes a session out of a chat: no byte of that chat is typed into its pane
 // after the answer.
 func (s *sidecar) RemoveMember(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
-	session, err := s.find(s.relay.Snapshot(), req.Pane)
+	session, err := s.find(ctx, s.relay.Snapshot(), req.Pane)
 	if err != nil {
 		return message.Chat{}, err
 	}
@@ -39,7 +46,7 @@ func (s *sidecar) RemoveMember(ctx context.Context, from api.Caller, req api.Mem
 
 // MuteMember keeps a session's words out of a chat, or lets them pass again.
 func (s *sidecar) MuteMember(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
-	session, err := s.find(s.relay.Snapshot(), req.Pane)
+	session, err := s.find(ctx, s.relay.Snapshot(), req.Pane)
 	if err != nil {
 		return message.Chat{}, err
 	}
@@ -48,6 +55,9 @@ func (s *sidecar) MuteMember(ctx context.Context, from api.Caller, req api.Membe
 
 func (s *sidecar) member(ctx context.Context, r relay.Request) (message.Chat, error) {
 	answer, err := s.relay.Do(ctx, r)
+	if told, ok := errors.AsType[*api.Error](wire(err)); ok && told.Hint == "" && errors.Is(err, relay.ErrRequest) {
+		return message.Chat{}, told.WithHint("intercom chat list says who is in which chat")
+	}
 	if err != nil {
 		return message.Chat{}, wire(err)
 	}

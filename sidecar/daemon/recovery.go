@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // server names the tmux server, beyond the reuse of its socket's path. The start is in
@@ -57,21 +59,42 @@ func (s *sidecar) restored(ctx context.Context) (*relay.Restored, error) {
 }
 
 // takeUp serves the panes again whose sessions an earlier life left: a person's word that a
-// pane may be read and typed into outlives the sidecar, but not the tmux server. What
-// cannot be served has ended; whether the same program still runs there is looked at before
-// each keystroke anyway.
-func (s *sidecar) takeUp(ctx context.Context) {
+// pane may be read and typed into outlives the sidecar, but not the tmux server. Whether
+// the same program still runs there is looked at before each keystroke anyway. A pane that
+// tmux does not let us look at now is tried again, by later, until it does.
+func (s *sidecar) takeUp(ctx context.Context, later func(func())) {
 	var all sync.WaitGroup // at once: their looks share what tmux is asked
 	for _, stay := range s.relay.Restored.Sessions {
 		if stay.Session.Server != s.relay.Restored.Server {
 			continue // the relay ends it
 		}
-		all.Go(func() { s.takeUpOne(ctx, stay.Session) })
+		all.Go(func() {
+			if !s.takeUpOne(ctx, stay.Session) {
+				later(func() { s.takeUpLater(ctx, stay.Session) })
+			}
+		})
 	}
 	all.Wait()
 }
 
-func (s *sidecar) takeUpOne(ctx context.Context, session message.Session) {
+// takeUpEvery is how often a pane is tried again that could not be looked at.
+const takeUpEvery = time.Second
+
+func (s *sidecar) takeUpLater(ctx context.Context, session message.Session) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(takeUpEvery):
+		}
+		if s.takeUpOne(ctx, session) {
+			return
+		}
+	}
+}
+
+// takeUpOne reports whether that is settled: the pane is served, or its session has ended.
+func (s *sidecar) takeUpOne(ctx context.Context, session message.Session) bool {
 	var past pane.Past
 	for _, left := range s.relay.Restored.Deliveries {
 		if left.Delivery.Target == session.ID && left.Delivery.Typed {
@@ -87,11 +110,19 @@ func (s *sidecar) takeUpOne(ctx context.Context, session message.Session) {
 		}
 	}
 	err := s.panes.Start(ctx, session, past)
-	if err == nil || ctx.Err() != nil { // ending already: the next life takes it up
-		return
+	switch {
+	case err == nil, ctx.Err() != nil: // ending already: the next life takes it up
+		return true
+	case !errors.Is(err, tmux.ErrNoPane) && !errors.Is(err, tmux.ErrOtherTerminal) && !errors.Is(err, pane.ErrProgram):
+		s.log.Warn("session not taken up yet", "session", session.Name, "pane", session.Pane, "err", err)
+		return false
 	}
 	s.log.Info("session not taken up again", "session", session.Name, "pane", session.Pane, "err", err)
+	if err := s.client.Unmark(ctx, session.Pane); err != nil {
+		s.log.Debug("unmark", "pane", session.Pane, "err", err)
+	}
 	if err := s.relay.Gone(ctx, session.ID, message.PaneMissing); err != nil {
 		s.log.Warn("end session", "session", session.Name, "err", err)
 	}
+	return true
 }

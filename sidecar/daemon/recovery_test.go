@@ -452,7 +452,7 @@ func TestD4_NewTmuxServer(t *testing.T) {
 	assert.Equal(t, "tmux server ended", ends[0].Why)
 	again := api.StartChatRequest{Again: chat.ID.Short()}
 	_, err = r.client.StartChat(t.Context(), again)
-	assert.ErrorContains(t, err, "A, who was in that chat, is not here")
+	assert.ErrorContains(t, err, "not here: A, B")
 	for _, old := range agents { // new programs in the panes of the same numbers
 		require.NoError(t, os.Remove(old.log))
 	}

@@ -29,7 +29,7 @@ func (s *sidecar) Send(ctx context.Context, from api.Caller, req api.SendRequest
 	}
 	answer, err := s.relay.Do(ctx, relay.Send{By: s.by(from), To: req.To, Message: message.Envelope{ID: req.ID, Type: message.KindMessage, Body: req.Text}})
 	if err != nil {
-		return api.Sent{}, wire(err)
+		return api.Sent{}, s.notFound(ctx, err, req.To)
 	}
 	sent := api.Sent{Message: answer.Message}
 	if len(answer.Receipts) == 0 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -67,10 +68,16 @@ func (s *sidecar) Adopt(ctx context.Context, from api.Caller, req api.AdoptReque
 		if err := registry.CheckName(req.Name); err != nil {
 			return message.Session{}, api.Errorf(api.CodeUsage, "%w", err)
 		}
+		if err := s.notAPerson(req.Name); err != nil {
+			return message.Session{}, err
+		}
 	}
 	if old, err := s.relay.Snapshot().Find(req.Pane); err == nil && old.Pane == req.Pane {
 		return message.Session{}, api.Errorf(api.CodeRefused, "pane %s is adopted already, as %q", req.Pane, old.Name).
 			WithHint("intercom release %s", req.Pane)
+	}
+	if err := s.notHere(ctx, from, req.Pane); err != nil {
+		return message.Session{}, err
 	}
 	session, err := s.panes.Adopt(ctx, pane.Request{Pane: req.Pane, Profile: req.As, Prompt: req.Prompt})
 	if err != nil {
@@ -79,6 +86,9 @@ func (s *sidecar) Adopt(ctx context.Context, from api.Caller, req api.AdoptReque
 	session.ID, session.Name, session.Adopted, session.Server = message.NewID(), req.Name, s.now(), s.server()
 	if session.Name == "" {
 		session.Name = cmp.Or(registry.NameFrom(ownTitle(session.Title)), registry.NameFrom(session.Foreground.Name))
+		if s.notAPerson(session.Name) != nil {
+			session.Name = s.relay.Snapshot().FreeName(session.Name, session.Name)
+		}
 	}
 	if session, err = s.relay.Adopt(ctx, session); err != nil {
 		return message.Session{}, wire(err)
@@ -91,6 +101,29 @@ func (s *sidecar) Adopt(ctx context.Context, from api.Caller, req api.AdoptReque
 	}
 	s.mark(ctx, session)
 	return session, nil
+}
+
+// notAPerson refuses the name with which a person's own words are signed.
+func (s *sidecar) notAPerson(name string) error {
+	if !strings.EqualFold(name, registry.NameFrom(s.cfg.Person)) {
+		return nil
+	}
+	return api.Errorf(api.CodeRefused, "name taken: %q is how your own words are signed", name).WithHint("choose another, for example %s-2", name)
+}
+
+// notHere refuses the pane in which the command itself runs: it waits for the answer there.
+func (s *sidecar) notHere(ctx context.Context, from api.Caller, pane string) error {
+	panes, err := s.client.Panes(ctx)
+	i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return p.ID == pane })
+	if err != nil || i < 0 || from.PID == 0 || !tmux.HasTerminal(from.PID, panes[i].TTY) {
+		return nil // what else is wrong is found later
+	}
+	below := ""
+	if line, err := tmux.Ancestors(from.PID); err == nil && len(line) > 0 && from.PID != panes[i].PID {
+		below = " (and below it " + line[0].Name + ")"
+	}
+	return api.Errorf(api.CodeRefused, "adopt %s: this pane runs intercom itself%s", pane, below).
+		WithHint("start a line program in another pane, and name that one; tmux list-panes -a lists them")
 }
 
 // ownTitle is a title that somebody gave the pane: what tmux gives it by itself is the
@@ -120,7 +153,7 @@ func (s *sidecar) Release(ctx context.Context, from api.Caller, req api.ReleaseR
 	}
 	session, err := s.relay.Snapshot().Find(req.Pane)
 	if err != nil {
-		return message.Session{}, wire(err)
+		return message.Session{}, s.notFound(ctx, err, req.Pane)
 	}
 	answer, err := s.relay.Do(ctx, relay.Release{By: s.by(from), Session: string(session.ID)})
 	if err != nil {
@@ -137,9 +170,12 @@ func (s *sidecar) Release(ctx context.Context, from api.Caller, req api.ReleaseR
 
 // Rename gives a session another name.
 func (s *sidecar) Rename(ctx context.Context, from api.Caller, req api.RenameRequest) (message.Session, error) {
+	if err := s.notAPerson(req.Name); err != nil {
+		return message.Session{}, err
+	}
 	answer, err := s.relay.Do(ctx, relay.Rename{By: s.by(from), Session: req.Pane, Name: req.Name})
 	if err != nil {
-		return message.Session{}, wire(err)
+		return message.Session{}, s.notFound(ctx, err, req.Pane)
 	}
 	s.mark(ctx, answer.Session)
 	return answer.Session, nil
@@ -224,13 +260,35 @@ func wire(err error) error {
 	case errors.Is(err, registry.ErrAmbiguous):
 		return api.Errorf(api.CodeUsage, "%w", err).WithHint("give the whole id")
 	case errors.Is(err, relay.ErrInChat):
-		return api.Errorf(api.CodeRefused, "%w", err).WithHint("intercom chat stop ends it")
+		return inChat(err)
 	case errors.Is(err, relay.ErrStopped):
-		return api.Errorf(api.CodeRefused, "%w", err).WithHint("intercom chat resume --all")
-	case errors.Is(err, relay.ErrPersonOnly), errors.Is(err, relay.ErrAdopted):
+		return api.Errorf(api.CodeRefused, "everything is stopped").WithHint("intercom chat resume --all")
+	case errors.Is(err, relay.ErrEnded):
+		return api.Errorf(api.CodeNotFound, "%w", err).WithHint("intercom chat list --ended")
+	case errors.Is(err, relay.ErrPersonOnly):
+		return api.Errorf(api.CodeRefused, "%w", err).WithHint("do it from a pane that is not adopted")
+	case errors.Is(err, relay.ErrAdopted):
 		return api.Errorf(api.CodeRefused, "%w", err)
+	case errors.Is(err, registry.ErrName):
+		if taken, ok := errors.AsType[*registry.TakenError](err); ok {
+			return api.Errorf(api.CodeRefused, "%w", taken).WithHint("choose another; intercom status lists the names")
+		}
+		return api.Errorf(api.CodeUsage, "%w", err)
 	case errors.Is(err, relay.ErrRequest):
 		return api.Errorf(api.CodeUsage, "%w", err)
 	}
 	return err
+}
+
+// inChat says in which chat a session is, and how it comes out of it.
+func inChat(err error) error {
+	in, ok := errors.AsType[*relay.InChatError](err)
+	switch {
+	case !ok:
+		return api.Errorf(api.CodeRefused, "%w", err).WithHint("intercom chat stop ends it")
+	case in.Same:
+		return api.Errorf(api.CodeRefused, "%w", err).WithHint("intercom chat stop %s ends it", called(in.Chat))
+	}
+	return api.Errorf(api.CodeRefused, "%w", err).
+		WithHint("intercom chat remove %s %s takes it out of there", called(in.Chat), in.Session)
 }

@@ -247,6 +247,11 @@ func (s *stepper) write(step message.Step) error {
 			return fmt.Errorf("receipt %q of delivery %q: %w", receipt.State, receipt.Delivery, err)
 		}
 	}
+	for _, id := range step.Freed {
+		if _, err := s.exec(s.w.spoke, string(id), 1); err != nil {
+			return fmt.Errorf("brake of session %q: %w", id, err)
+		}
+	}
 	for _, notice := range step.Notices {
 		if _, err := s.event(kindNotice, "", notice); err != nil {
 			return fmt.Errorf("notice: %w", err)

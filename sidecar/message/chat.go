@@ -57,7 +57,7 @@ type Stats struct {
 	Turns      int                  `json:"turns"`
 	Deliveries map[ReceiptState]int `json:"deliveries"`     // by the state that each is in now
 	Depth      int                  `json:"depth"`          // greatest depth so far
-	Captures   int                  `json:"captures"`       // looks taken at its panes
+	Captures   int                  `json:"captures"`       // looks taken at its panes by this run of the sidecar
 	LatencyP50 time.Duration        `json:"latency_p50_ns"` // from the end of a turn to submitted
 	LatencyP99 time.Duration        `json:"latency_p99_ns"`
 }

@@ -17,6 +17,7 @@ type Delivery struct {
 	Separator string   `json:"separator"`            // "\n\n" after an attribution, " " after a header
 	LineBreak string   `json:"line_break,omitempty"` // what stands for a line break in a reader of lines; "" is " ⏎ "
 	Attempt   int      `json:"attempt"`              // 1 for the first time that a sink is handed it
+	Revoked   bool     `json:"revoked,omitempty"`    // it gets no leave any more, whatever becomes of its chat
 	Typed     bool     `json:"typed,omitempty"`      // bytes may have reached the pane already: never paste it again
 }
 

@@ -43,9 +43,16 @@ type Session struct {
 	Server     Process    `json:"server"`           // the tmux server: a pane's id means nothing to another
 	Closed     Reason     `json:"closed,omitempty"` // why nothing more is typed here until a person says otherwise
 	Lost       ID         `json:"lost,omitempty"`   // with Closed: the delivery whose text was typed and never seen
+	Draft      *Place     `json:"draft,omitempty"`  // with Closed: where a person's line stands or stood
 	Adopted    time.Time  `json:"adopted"`
 	Ended      *time.Time `json:"ended,omitempty"`
 	EndReason  string     `json:"end_reason,omitempty"`
+}
+
+// Place is where something stands in a pane, also when it has scrolled away.
+type Place struct {
+	Row     int `json:"row"`     // counted from the top of the history
+	History int `json:"history"` // rows of history by then: where they get fewer, rows cannot be counted any more
 }
 
 // Turn is one uninterrupted stretch of an agent's own work, from its source of words.

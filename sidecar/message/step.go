@@ -47,13 +47,14 @@ type Step struct {
 	Chats      []Chat     // made or changed, whole
 	Received   []Envelope // before anything is decided about them
 	Verdicts   []Verdict
-	Deliveries []Delivery // made; together with their verdict
+	Deliveries []Delivery // made, together with their verdict; or what has changed in them
 	Receipts   []Receipt  // appended
 	Notices    []string   // what a person was told
+	Freed      []ID       // sessions whose next words answer a person
 	Stopped    *bool      // everything was stopped, or may go on; nil: as it was
 }
 
 // Empty reports whether there is nothing to write.
 func (s Step) Empty() bool {
-	return len(s.Sessions)+len(s.Chats)+len(s.Received)+len(s.Verdicts)+len(s.Deliveries)+len(s.Receipts)+len(s.Notices) == 0 && s.Stopped == nil
+	return len(s.Sessions)+len(s.Chats)+len(s.Received)+len(s.Verdicts)+len(s.Deliveries)+len(s.Receipts)+len(s.Notices) == 0 && len(s.Freed) == 0 && s.Stopped == nil
 }

@@ -36,6 +36,8 @@ type attempt struct {
 	cleared  time.Time // when the composer was first seen without our text after Enter
 	again    backoff   // of Enter, after tmux refused it
 	marked   string    // what the mark of an earlier life said, if it came from there
+
+	unanswered bool // nobody can tell what the program said to it
 }
 
 // part is one delivery with its text, which the attempt's text holds whole.
@@ -111,6 +113,9 @@ func (p *Pane) forget(ids []message.ID) {
 	for _, id := range ids {
 		delete(p.why, id)
 	}
+	if a := p.under; a != nil && slices.ContainsFunc(a.parts, func(one part) bool { return slices.Contains(ids, one.d.ID) }) {
+		a.parked = false // leave is asked for once more, and what becomes of all of them with it
+	}
 }
 
 // begin types what waits if the composer is proven live and empty.
@@ -160,7 +165,7 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	text := join(granted)
 	p.tracker.Expect(text)
 	out, err := p.strike(ctx, s, tmux.Typing{
-		Text: []byte(text), Bracketed: p.prof.Reads == profile.Bracketed, Mark: markOf(pasted, granted),
+		Text: []byte(text), Bracketed: p.prof.Reads == profile.Bracketed, Mark: markOf(pasted, granted, s.look.Facts),
 	}, false)
 	switch out {
 	case tmux.Refused:
@@ -292,7 +297,7 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 		case taken && s.reading.State == message.Working: // a person pressed Enter on our text
 			p.finish(ctx, message.Submitted, "", "echo: the text was taken, and the program works")
 		case taken: // or threw it away: an editor may leave such a line above its prompt too
-			p.finish(ctx, message.Uncertain, message.NotTaken, "the text left the composer without our Enter")
+			p.vanished(ctx)
 		case s.reading.State == message.Draft:
 			p.stand(ctx, message.InComposer)
 		case s.reading.MayType && now.Sub(a.since) > p.prof.TakenWithin:
@@ -321,7 +326,7 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 
 // within reports whether our text stands in the composer, among whatever else.
 func within(s sight, text string) bool {
-	return s.reading.State == message.Draft && strings.Contains(unspaced(s.reading.Composer.Text), unspaced(text))
+	return s.reading.State == message.Draft && contains([]string{s.reading.Composer.Text}, text)
 }
 
 // unspaced is text without its blanks, which come and go where it wraps.
@@ -359,7 +364,7 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 			return
 		}
 	}
-	out, err := p.strike(ctx, s, tmux.Typing{Text: []byte("\n"), Tail: p.tail(s.look), Mark: markOf(entered, a.parts)}, true)
+	out, err := p.strike(ctx, s, tmux.Typing{Text: []byte("\n"), Tail: p.tail(s.look), Mark: markOf(entered, a.parts, s.look.Facts)}, true)
 	switch out {
 	case tmux.Refused:
 		a.again.refused(time.Now(), firstPoll)
@@ -368,6 +373,7 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 	case tmux.Unknown:
 		p.log.Warn("press Enter", "pane", p.session.Pane, "msg", a.parts[0].d.Message.ID, "err", err)
 	}
+	p.pressed = true
 	a.enter(entered)
 }
 
@@ -415,7 +421,9 @@ func (p *Pane) finish(ctx context.Context, state message.ReceiptState, why messa
 	switch state {
 	case message.Submitted:
 		for _, one := range a.parts {
-			p.answers = append(p.answers, one.d.ID)
+			if !a.unanswered {
+				p.answers = append(p.answers, one.d.ID)
+			}
 		}
 		if a.marked != "" {
 			evidence = a.marked + "; " + evidence

@@ -140,6 +140,9 @@ type half struct {
 	shown   string // what stood in that row
 }
 
+// place is what must be known of it after a restart.
+func (h *half) place() *message.Place { return &message.Place{Row: h.row, History: h.history} }
+
 // see takes in what a look shows: a line that was begun, or one that was taken back where
 // it stood. That it was sent shows in the turn that follows.
 func (h *half) see(s sight) {

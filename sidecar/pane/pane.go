@@ -53,8 +53,9 @@ type Relay interface {
 	// StateChanged tells what the pane's program is doing.
 	StateChanged(ctx context.Context, session message.ID, state message.PaneState, why string) error
 	// Closed tells why nothing more is typed into the pane, or, with no reason, that it may
-	// be again; lost is the delivery whose text was typed and never seen, if it is that.
-	Closed(ctx context.Context, session message.ID, why message.Reason, lost message.ID) error
+	// be again. lost is the delivery whose text was typed and never seen, if it is that; draft
+	// is where a person's line stands, if it is that.
+	Closed(ctx context.Context, session message.ID, why message.Reason, lost message.ID, draft *message.Place) error
 	// Gone tells that the session has ended.
 	Gone(ctx context.Context, session message.ID, why message.Reason) error
 }
@@ -101,6 +102,7 @@ type Pane struct {
 	under     *attempt
 	lost      string     // text of ours that was typed and never seen: it may still come
 	lostID    message.ID // of its delivery
+	pressed   bool       // Enter of ours whose echo was not seen yet
 	awaited   string     // text of an earlier life that the tracker expects already
 	half      half
 	answers   []message.ID // submitted since the last turn
@@ -118,6 +120,9 @@ type Pane struct {
 	blind     bool      // at the end there was no looking any more
 	ended     bool
 }
+
+// errBroken answers for a goroutine that panicked meanwhile.
+var errBroken = errors.New("the pane's goroutine broke down")
 
 // letter is what Panes hands to a pane: exactly one field is set.
 type letter struct {
@@ -195,11 +200,13 @@ func (p *Pane) revive(ctx context.Context) {
 	}
 	p.tracker = delta.New(p.prompt, p.prof.Continuations...)
 	p.answers, p.firstEdge, p.nextPoll = nil, time.Time{}, time.Now()
+	p.awaited = ""
 	look, err := p.rebase(ctx)
 	if err != nil {
 		p.log.Warn("look again", "pane", p.session.Pane, "err", err)
 		return
 	}
+	p.tracker.Expect(p.lost)
 	p.expect(look, p.queue)
 }
 
@@ -236,8 +243,9 @@ func (p *Pane) read(ctx context.Context, l letter) {
 	case l.cancel != nil:
 		p.forget(l.cancel)
 	case l.rebase != nil:
-		_, err := p.rebase(ctx)
-		l.rebase <- err
+		err := errBroken
+		defer func() { l.rebase <- err }() // whatever happens, somebody waits
+		_, err = p.rebase(ctx)
 	case l.missing:
 		p.gone(ctx, message.PaneMissing)
 	case l.listed != nil:
@@ -264,6 +272,8 @@ func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 		p.nextPoll = time.Now() // the state that we told is no longer true
 	case p.dozing.Load() && p.rouses(listed, time.Now()):
 		p.nextPoll = time.Now()
+	case !p.dozing.Load() && !p.looked.IsZero() && facts(listed) != facts(p.shown.Facts):
+		p.nextPoll = time.Now() // no trigger tells what a terminal echoes by itself
 	}
 }
 
@@ -427,11 +437,12 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 func (p *Pane) speak(ctx context.Context, look tmux.Look) {
 	t, ok := p.tracker.Turn(true)
 	switch {
-	case t.Echoes > 0:
+	case t.Echoes > 0 && p.pressed:
 		p.half = half{} // our own Enter sent whatever stood there
 	case t.Person && p.half.begun:
 		p.half.sent(look)
 	}
+	p.pressed = p.pressed && t.Echoes == 0
 	if !ok && len(p.answers) == 0 {
 		return
 	}

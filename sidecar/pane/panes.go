@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,6 +48,9 @@ type Panes struct {
 
 // ErrClosed says that Run has ended: there is no pane any more that could do anything.
 var ErrClosed = errors.New("the panes are no longer served")
+
+// ErrProgram says that a session is of a kind of program that this version does not know.
+var ErrProgram = errors.New("unknown kind of program")
 
 // set is what Run owns.
 type set struct {
@@ -222,11 +226,11 @@ type Past struct {
 func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) error {
 	prof, ok := profile.ByName(session.Profile)
 	if !ok {
-		return fmt.Errorf("start session %s: no profile %q", session.ID, session.Profile)
+		return fmt.Errorf("start session %s: %w: no profile %q", session.ID, ErrProgram, session.Profile)
 	}
 	prompt, err := promptOf(session, prof)
 	if err != nil {
-		return fmt.Errorf("start session %s: %w", session.ID, err)
+		return fmt.Errorf("start session %s: %w: %w", session.ID, ErrProgram, err)
 	}
 	p := &Pane{
 		session: session, prof: prof, prompt: prompt, client: ps.Client, relay: ps.Relay,
@@ -244,7 +248,11 @@ func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) 
 		ps.Client.Forget(session.Pane)
 		return fmt.Errorf("look at pane %s: %w", session.Pane, err)
 	}
-	p.reopen(past.Lost, look.Lines)
+	// What was typed is looked at as a whole: before the letters that bring it one by one.
+	p.queue = append(p.queue, past.Typed...)
+	if !slices.ContainsFunc(past.Typed, func(d message.Delivery) bool { return d.ID == session.Lost }) {
+		p.reopen(past.Lost)
+	}
 	p.expect(look, past.Typed)
 	return ps.do(ctx, func(s *set) {
 		en := &entry{Pane: p, done: make(chan struct{}), since: time.Now()}

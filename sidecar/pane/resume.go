@@ -3,71 +3,83 @@ package pane
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // What an earlier life of ours may have typed is looked at before anything is done. The
-// server's mark says which deliveries it typed last, and whether Enter came too; since the
-// mark is set in the same step as the paste, there is no instant at which it is wrong:
+// server's mark says which deliveries it typed last, where, and whether Enter came too;
+// since the mark is set in the same step as the paste, there is no instant at which it is
+// wrong:
 //
-//	not in the mark                    nothing was typed: it waits as if leave had never been given
-//	pasted, the composer holds it      go on at Enter
-//	pasted, and it is gone             somebody sent it or took it away: uncertain
-//	pasted, and never seen             wait for it as after any paste
-//	entered, and it is gone            submitted
-//	entered, the composer holds it     wait for it as after any Enter
+//	not in the mark                   nothing was typed: it waits as if leave had never been given
+//	pasted, and stands                go on at Enter
+//	pasted, and shown, and stands     was taken, and is now a person's: uncertain
+//	pasted, and shown, and gone       somebody sent it, or it waits unseen: uncertain, closed
+//	pasted, and never seen            wait for it as after any paste
+//	entered, and gone                 submitted
+//	entered, and stands               wait for it as after any Enter
 //
 // A paste that the earlier life had asked for just before its end may still come. It
-// compares the same facts as ours does, so whichever comes second is refused.
+// compares the facts and the mark of its own look; ours does too, so that whichever comes
+// second is refused.
 
-// markOf is the mark of a typing of these deliveries.
-func markOf(s stage, parts []part) string {
+// spot is where a typing happened and what it was of.
+type spot struct {
+	stage stage
+	row   int // of the cursor, counted from the top of the history
+	ids   []message.ID
+}
+
+// markOf is the mark of a typing of these deliveries, judged by that look.
+func markOf(s stage, parts []part, f tmux.Facts) string {
 	word := "pasted"
 	if s == entered {
 		word = "entered"
 	}
-	ids := make([]string, len(parts))
-	for i, one := range parts {
-		ids[i] = string(one.d.ID)
+	words := []string{word, strconv.Itoa(f.HistorySize + f.CursorY)}
+	for _, one := range parts {
+		words = append(words, string(one.d.ID))
 	}
-	return word + ":" + strings.Join(ids, ",")
+	return strings.Join(words, ".")
 }
 
 // readMark is the reverse of markOf: nothing for a mark that is none of ours.
-func readMark(mark string) (s stage, ids []message.ID) {
-	word, list, ok := strings.Cut(mark, ":")
-	switch {
-	case ok && word == "pasted":
-		s = pasted
-	case ok && word == "entered":
-		s = entered
-	default:
-		return pasted, nil
+func readMark(mark string) (s spot) {
+	words := strings.Split(mark, ".")
+	if len(words) < 3 || words[0] != "pasted" && words[0] != "entered" {
+		return spot{}
 	}
-	for id := range strings.SplitSeq(list, ",") {
-		ids = append(ids, message.ID(id))
+	row, err := strconv.Atoi(words[1])
+	if err != nil {
+		return spot{}
 	}
-	return s, ids
+	if s.row = row; words[0] == "entered" {
+		s.stage = entered
+	}
+	for _, id := range words[2:] {
+		s.ids = append(s.ids, message.ID(id))
+	}
+	return s
 }
 
 // resume takes up what an earlier life typed or was about to type, and reports whether
 // there was such a thing: then nothing else is begun at this look.
 func (p *Pane) resume(ctx context.Context, s sight) bool {
-	stage, ids := readMark(s.look.Mark)
+	was := readMark(s.look.Facts.Mark)
 	if !gate("mark") {
-		ids = nil
+		was = spot{}
 	}
-	if !slices.ContainsFunc(p.queue, func(d message.Delivery) bool { return d.Typed || slices.Contains(ids, d.ID) }) {
+	if !slices.ContainsFunc(p.queue, func(d message.Delivery) bool { return d.Typed || slices.Contains(was.ids, d.ID) }) {
 		return false
 	}
-	parts := p.named(ids, p.queue)
+	parts := p.named(was.ids, p.queue)
 	for i, d := range p.queue {
-		if !d.Typed || slices.Contains(ids, d.ID) {
+		if !d.Typed || slices.Contains(was.ids, d.ID) {
 			continue
 		}
 		delete(p.why, d.ID)
@@ -84,12 +96,12 @@ func (p *Pane) resume(ctx context.Context, s sight) bool {
 		p.hold(ctx, parts[0].d, why) // what covers the composer proves nothing of it
 		return true
 	}
-	p.takeUp(ctx, s, stage, parts)
+	p.takeUp(ctx, s, was, parts)
 	return true
 }
 
 // takeUp makes an attempt again of what the mark names.
-func (p *Pane) takeUp(ctx context.Context, s sight, at stage, parts []part) {
+func (p *Pane) takeUp(ctx context.Context, s sight, was spot, parts []part) {
 	for i, one := range parts {
 		if one.d.Typed {
 			continue
@@ -105,24 +117,29 @@ func (p *Pane) takeUp(ctx context.Context, s sight, at stage, parts []part) {
 		p.pop(one.d.ID)
 	}
 	a := &attempt{parts: parts, text: join(parts), marked: "tmux: it was pasted"}
-	if at == entered {
+	if was.stage == entered {
 		a.marked, a.rendered = "tmux: it was pasted and Enter typed", true
 	}
 	p.under = a
-	a.enter(at)
-	sc := screenOf(s.look)
-	above, holds := screen.Without(sc, p.prompt, a.text, p.prof)
+	a.enter(was.stage)
 	known := p.awaited == a.text
 	p.awaited = ""
+	above, holds := p.stands(s.look, a.text, was)
+	_, elsewhere := screen.Without(screenOf(s.look), p.prompt, a.text, p.prof)
 	switch {
 	case holds && known:
 	case holds: // an order of the earlier life that came after our baseline
 		p.tracker.Baseline(above, whole(s.look))
 		p.tracker.Expect(a.text)
-	case at == entered: // what follows was said before we came: it has been taken
-	case shownAbove(s, a.text):
-		a.rendered = true
-		p.finish(ctx, message.Uncertain, message.NotTaken, "the text left the composer without our Enter")
+	case was.stage == entered:
+		// Nobody can tell what was said to it before we came: whatever follows is no answer.
+		a.unanswered = true
+	case elsewhere:
+		a.rendered = true // as a draft it keeps others away by itself
+		p.finish(ctx, message.Uncertain, message.NotTaken, "the text was taken, and stands in the composer once more")
+		return
+	case p.shownSince(s.look, a.text, was):
+		p.vanished(ctx)
 		return
 	case !known:
 		p.tracker.Expect(a.text)
@@ -144,74 +161,124 @@ func (p *Pane) named(ids []message.ID, all []message.Delivery) (parts []part) {
 // expect prepares the tracker, whose baseline the look is, for what an earlier life typed:
 // if it stands in the composer it is not old, and will be echoed.
 func (p *Pane) expect(look tmux.Look, typed []message.Delivery) {
-	at, ids := readMark(look.Mark)
-	parts := p.named(ids, typed)
+	was := readMark(look.Facts.Mark)
+	parts := p.named(was.ids, typed)
 	if len(parts) == 0 || look.Facts.Alternate || !gate("mark") {
 		return
 	}
 	text := join(parts)
-	switch above, holds := screen.Without(screenOf(look), p.prompt, text, p.prof); {
+	switch above, holds := p.stands(look, text, was); {
 	case holds:
 		p.tracker.Baseline(above, whole(look))
-	case at == entered || strings.Contains(unspaced(strings.Join(look.Lines, "")), unspaced(text)):
+	case was.stage == entered || p.shownSince(look, text, was):
 		return // it is old
 	}
 	p.tracker.Expect(text)
 	p.awaited = text
 }
 
-// shownAbove reports whether the text stands on the pane's screen or in its history, but
-// not in its composer.
-func shownAbove(s sight, text string) bool {
-	return !within(s, text) && strings.Contains(unspaced(strings.Join(s.look.Lines, "")), unspaced(text))
+// stands reports whether the composer holds exactly the text and it is the one that was
+// typed there, and what the pane shows above it. A program that prints something draws its
+// composer anew further down, and the text with it. If the text was shown in between, it
+// was taken, and what stands there now is a person's.
+func (p *Pane) stands(look tmux.Look, text string, was spot) (above []string, ok bool) {
+	sc := screenOf(look)
+	if above, ok = screen.Without(sc, p.prompt, text, p.prof); !ok {
+		return nil, false
+	}
+	between := above[:len(above)-1]
+	if row, found := screen.ComposerRow(sc, p.prompt, text, p.prof); found {
+		// Each line has one row at least. Where rows got fewer, none of them can be counted.
+		if n := look.Facts.HistorySize + row - was.row; n >= 0 {
+			between = between[max(0, len(between)-n):]
+		}
+	}
+	return above, !contains(between, text)
+}
+
+// shownSince reports whether the text was shown at the place where it was typed, or below,
+// and no longer stands in the composer. Where the place has left the screen, its lines are
+// counted from below: each has one row at least.
+func (p *Pane) shownSince(look tmux.Look, text string, was spot) bool {
+	f := look.Facts
+	reading := screen.Read(screenOf(look), p.prompt)
+	if reading.State == message.Draft && contains([]string{reading.Composer.Text}, text) {
+		return false
+	}
+	var lines []string
+	switch at := was.row - f.HistorySize; {
+	case at >= 0:
+		for _, row := range look.Rows[min(at, len(look.Rows)):] {
+			lines = append(lines, screen.Plain(row))
+		}
+	default:
+		lines = look.Lines[max(0, len(look.Lines)-(f.Height-at)):]
+	}
+	return contains(lines, text)
+}
+
+// contains reports whether the lines, joined, show the text.
+func contains(lines []string, text string) bool {
+	return strings.Contains(unspaced(strings.Join(lines, "")), unspaced(text))
 }
 
 // closure is why nothing more is typed into the pane until something proves that it may,
 // as far as it must be known after a restart.
-func (p *Pane) closure() (why message.Reason, lost message.ID) {
+func (p *Pane) closure() (why message.Reason, lost message.ID, draft *message.Place) {
 	switch {
 	case p.lost != "":
-		return message.OursInComposer, p.lostID
+		return message.OursInComposer, p.lostID, nil
 	case p.half.hidden:
-		return message.NotEmpty, ""
+		return message.NotEmpty, "", p.half.place()
+	case p.half.begun:
+		return message.InComposer, "", p.half.place()
 	}
-	return "", ""
+	return "", "", nil
 }
 
 // tellClosed tells the relay when that has changed.
 func (p *Pane) tellClosed(ctx context.Context) {
-	why, lost := p.closure()
+	why, lost, draft := p.closure()
 	if why == p.session.Closed && lost == p.session.Lost {
 		return
 	}
-	if err := p.relay.Closed(ctx, p.session.ID, why, lost); err != nil {
+	if err := p.relay.Closed(ctx, p.session.ID, why, lost, draft); err != nil {
 		p.log.Warn("tell that the pane is closed", "pane", p.session.Pane, "err", err)
 		return
 	}
-	p.session.Closed, p.session.Lost = why, lost
+	p.session.Closed, p.session.Lost, p.session.Draft = why, lost, draft
 }
 
-// reopen restores what an earlier life knew of why the pane is closed. The text that it
-// lost, if it did, may have shown itself meanwhile.
-func (p *Pane) reopen(lost *message.Delivery, lines []string) {
+// reopen restores what an earlier life knew of why the pane is closed.
+func (p *Pane) reopen(lost *message.Delivery) {
 	switch {
-	case p.session.Closed == message.NotEmpty:
+	case p.session.Closed == "":
+	case p.session.Lost == "":
 		p.half = half{begun: true, hidden: true, row: -1}
-	case p.session.Closed != "":
+		if d := p.session.Draft; d != nil {
+			p.half.row, p.half.history = d.Row, d.History
+		}
+	case lost == nil:
+		p.lost, p.lostID = unknownText, p.session.Lost
+	default:
+		p.lost, _, _ = compose(*lost, p.prof)
 		p.lostID = p.session.Lost
-		if lost == nil {
-			p.lost = unknownText
-			return
-		}
-		text, _, _ := compose(*lost, p.prof)
-		p.lost = text
-		if p.prof.Reads == profile.Joined && strings.Contains(unspaced(strings.Join(lines, "")), unspaced(text)) {
-			p.lost, p.lostID = "", "" // it was taken, or stands where a look finds it
-			return
-		}
-		p.tracker.Expect(text)
+		p.tracker.Expect(p.lost)
 	}
 }
 
-// unknownText stands for a lost text that nobody can tell any more: it never shows.
+// unknownText stands for a lost text that may wait unseen, or that nobody can tell any
+// more: it never shows.
 const unknownText = "\x00"
+
+// vanished ends an attempt whose text was shown and is gone without an Enter of ours. A
+// person may have sent it. Or the program has begun a new line and shows its prompt again,
+// with the text still in what it reads, behind which ours would go next: so the pane is
+// closed until a person gives it anew.
+func (p *Pane) vanished(ctx context.Context) {
+	a := p.under
+	p.lost, p.lostID = unknownText, a.parts[0].d.ID
+	p.tellClosed(ctx)
+	a.rendered = true
+	p.finish(ctx, message.Uncertain, message.NotTaken, "the text left the composer without our Enter")
+}

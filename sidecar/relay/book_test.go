@@ -42,7 +42,13 @@ func (b *book) commit(s message.Step) {
 	for _, v := range s.Verdicts {
 		b.decided[v.Message] = true
 	}
-	b.deliveries = append(b.deliveries, s.Deliveries...)
+	for _, d := range s.Deliveries {
+		b.deliveries = replace(b.deliveries, d, func(d message.Delivery) message.ID { return d.ID })
+	}
+	for _, id := range s.Freed {
+		b.depth[id] = 1
+		delete(b.cause, id)
+	}
 	for _, r := range s.Receipts {
 		b.last[r.Delivery] = r
 		b.typed[r.Delivery] = b.typed[r.Delivery] || r.State == message.Typed

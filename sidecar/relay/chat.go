@@ -126,7 +126,7 @@ func (w *work) startChat(r StartChat) (Answer, error) {
 		}
 		c.Participants = append(c.Participants, p)
 		if r.By.Person() {
-			s.byPerson()
+			w.freed(s)
 		}
 	}
 	w.chats = append(w.chats, c)
@@ -321,7 +321,7 @@ func (w *work) resumeChat(r ResumeChat) (Answer, error) {
 
 // trust begins a session's brakes anew: a person said that it may go on.
 func (w *work) trust(s *session) {
-	s.byPerson()
+	w.freed(s)
 	s.budget.Reset()
 	clear(s.sends)
 }

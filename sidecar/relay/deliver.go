@@ -186,7 +186,10 @@ func (w *work) unhold(list []*delivery) {
 		if !d.open() || d.shut || d.hold != holdPause && d.hold != holdBrake {
 			continue
 		}
-		d.Message.Depth = 0
+		if d.Message.Depth != 0 {
+			d.Message.Depth = 0
+			w.step.Deliveries = append(w.step.Deliveries, d.Delivery)
+		}
 		if !d.Typed {
 			w.receipt(d, message.Queued, "")
 		}
@@ -206,6 +209,10 @@ func (w *work) revoke(list []*delivery) {
 			cancel = append(cancel, d.ID)
 		}
 		d.atSink, d.shut = false, true
+		if d.Typed && d.open() && !d.Revoked {
+			d.Revoked = true
+			w.step.Deliveries = append(w.step.Deliveries, d.Delivery)
+		}
 		switch {
 		case !d.Typed:
 			w.receipt(d, message.Failed, message.ChatEnded)

@@ -68,7 +68,8 @@ type Asked struct {
 type Closed struct {
 	Session message.ID
 	Why     message.Reason
-	Lost    message.ID // the delivery whose text was typed and never seen, if it is that
+	Lost    message.ID     // the delivery whose text was typed and never seen, if it is that
+	Draft   *message.Place // where a person's line stands, if it is that
 }
 
 // Tick says that time has passed: what waited too long expires, and chats that nobody may

@@ -39,6 +39,12 @@ func (s *session) byPerson() {
 	s.hourly.Reset()
 }
 
+// freed is byPerson, on disk too: a person's word counts after a restart.
+func (w *work) freed(s *session) {
+	s.byPerson()
+	w.step.Freed = append(w.step.Freed, s.ID)
+}
+
 // present returns the session of that id, or nil if it is unknown or has ended.
 func (s *State) present(id message.ID) *session {
 	for _, one := range s.sessions {
@@ -78,7 +84,7 @@ func (w *work) adopt(in message.Session) (message.Session, error) {
 	in.Ended, in.EndReason = nil, ""
 	if have := w.present(in.ID); have != nil {
 		in.Name, in.Adopted = have.Name, have.Adopted
-		in.Closed, in.Lost = have.Closed, have.Lost // only Closed changes them
+		in.Closed, in.Lost, in.Draft = have.Closed, have.Lost, have.Draft // only Closed changes them
 		have.Session = in
 		w.changed(have)
 		return in, nil
@@ -92,7 +98,7 @@ func (w *work) adopt(in message.Session) (message.Session, error) {
 		}
 		in.Name = w.Snapshot().FreeName(base)
 	}
-	in.Closed, in.Lost = "", ""
+	in.Closed, in.Lost, in.Draft = "", "", nil
 	// An earlier stay under the same id is over and gives way to this one.
 	w.sessions = slices.DeleteFunc(w.sessions, func(s *session) bool { return s.ID == in.ID })
 	one := newSession(in)
@@ -129,7 +135,7 @@ func (w *work) leave(s *session, reason message.Reason) {
 // senders are told: what matters to them, whichever way the agent went.
 func (w *work) depart(s *session, reason message.Reason) (gone message.Reason) {
 	at := w.now
-	s.Ended, s.EndReason, s.Closed, s.Lost = &at, string(reason), "", ""
+	s.Ended, s.EndReason, s.Closed, s.Lost, s.Draft = &at, string(reason), "", "", nil
 	w.changed(s)
 	gone = message.AgentGone
 	if reason == message.ReleasedPane {
@@ -196,13 +202,13 @@ func (w *work) stateChanged(e StateChanged) {
 // closed notes why nothing more is typed into a session's pane, for people and the next run.
 func (w *work) closed(e Closed) {
 	if e.Why == "" {
-		e.Lost = ""
+		e.Lost, e.Draft = "", nil
 	}
 	s := w.present(e.Session)
 	if s == nil || s.Closed == e.Why && s.Lost == e.Lost {
 		return
 	}
-	s.Closed, s.Lost = e.Why, e.Lost
+	s.Closed, s.Lost, s.Draft = e.Why, e.Lost, e.Draft
 	w.changed(s)
 }
 

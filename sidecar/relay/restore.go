@@ -156,9 +156,9 @@ func (w *work) goOn(d *delivery) {
 		if d.state == "" || d.state == message.Queued {
 			w.receipt(d, message.Typed, "") // it had leave once, and that was never proven vain
 		}
-		d.shut = over
+		d.shut = over || d.Revoked
 		w.hand(d)
-		if paused && !over {
+		if paused && !d.shut {
 			d.atSink, d.hold = false, holdPause // and once more when it may go on
 		}
 	case over:

@@ -384,8 +384,8 @@ func (r *Relay) Released(ctx context.Context, session message.ID) error {
 
 // Closed tells why nothing more can be typed into a session's pane, and which delivery's
 // text was lost there, if one was; or, with no reason, that the pane is open again.
-func (r *Relay) Closed(ctx context.Context, session message.ID, why message.Reason, lost message.ID) error {
-	return r.post(ctx, posted{event: Closed{Session: session, Why: why, Lost: lost}})
+func (r *Relay) Closed(ctx context.Context, session message.ID, why message.Reason, lost message.ID, draft *message.Place) error {
+	return r.post(ctx, posted{event: Closed{Session: session, Why: why, Lost: lost, Draft: draft}})
 }
 
 // Attended tells that a person is at a terminal, or just came.

@@ -252,7 +252,7 @@ func TestRun_awake(t *testing.T) {
 		sent, err := r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: "x"}})
 		require.NoError(t, err)
 		d := sent.Receipts[0].Delivery
-		require.NoError(t, r.Closed(t.Context(), a.ID, message.NotEmpty, ""))
+		require.NoError(t, r.Closed(t.Context(), a.ID, message.NotEmpty, "", nil))
 		require.NoError(t, r.Attended(t.Context()))
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
@@ -265,7 +265,7 @@ func TestRun_awake(t *testing.T) {
 		assert.Equal(t, message.Expired, o.last(d))
 		cancel()
 		require.NoError(t, <-done)
-		assert.ErrorIs(t, r.Closed(t.Context(), a.ID, "", ""), ErrDown)
+		assert.ErrorIs(t, r.Closed(t.Context(), a.ID, "", "", nil), ErrDown)
 		assert.ErrorIs(t, r.Attended(t.Context()), ErrDown)
 	})
 }

@@ -31,6 +31,24 @@ func Without(s Screen, p Prompt, text string, prof profile.Profile) (lines []str
 	return append(above, trim(strings.TrimSuffix(trim(lines[at]), rest))), true
 }
 
+// ComposerRow is the visible row in which the composer begins that holds exactly this text,
+// as Holds has it. It is not found where that row has left the screen.
+func ComposerRow(s Screen, p Prompt, text string, prof profile.Profile) (row int, ok bool) {
+	rows := plain(s.Rows)
+	last := lastText(rows)
+	want := ink(text)
+	for row := last; row >= 0; row-- {
+		rest, begins := p.Rest(rows[row])
+		if !begins || rest == "" || !strings.HasPrefix(want, ink(rest)) {
+			continue
+		}
+		if shows(rows[row+1:last+1], want[len(ink(rest)):], prof.Continuations) {
+			return row, true
+		}
+	}
+	return 0, false
+}
+
 // composed finds the line at which the composer begins that shows exactly this text of
 // ours and nothing else, among the lines of the screen as far as they reach; -1 if it does
 // not.

@@ -25,6 +25,7 @@ type Facts struct {
 	TTY           string // stale in a dead pane
 	Mode          string // name of the mode, such as copy-mode
 	Title         string // set by the program: any text
+	Mark          string // of the last Typing with one that was carried out; see Typing.Mark
 
 	raw string // the compared facts, as tmux wrote them
 }
@@ -45,8 +46,6 @@ type Look struct {
 	// Complete says that Lines begin at the top of the history; otherwise the first line
 	// may be the rest of one that was wrapped.
 	Complete bool
-
-	Mark string // of the last Typing with one that was carried out; see Typing.Mark
 
 	At time.Time // when the answer came
 }

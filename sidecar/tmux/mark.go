@@ -21,11 +21,12 @@ func markName(pane string) string { return markPrefix + pane[1:] }
 // which each byte may take four.
 const longestMark = 3_000
 
-var markText = regexp.MustCompile(`^[A-Za-z0-9_.:,-]*$`)
+// Nothing in a mark may mean anything in a format, in which it is compared.
+var markText = regexp.MustCompile(`^[A-Za-z0-9.-]*$`)
 
 func checkMark(mark string) error {
 	if len(mark) > longestMark || !markText.MatchString(mark) {
-		return fmt.Errorf("mark %q: at most %d letters, digits and -_.:,", mark, longestMark)
+		return fmt.Errorf("mark %q: at most %d letters, digits, - and .", mark, longestMark)
 	}
 	return nil
 }

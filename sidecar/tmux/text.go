@@ -183,10 +183,13 @@ func lookCommands(pane string, history int) []command {
 // condition is the test of compare-and-type: one comparison of all facts, since && with
 // more than two parts and ! are broken on old versions, and the tail of our own text if
 // there is one. A gate that the tests switched off is left out.
-func condition(facts string, tail string) (string, error) {
-	values := strings.Split(facts, "|")
+func condition(pane string, f Facts, tail string) (string, error) {
+	values := strings.Split(f.raw, "|")
 	if len(values) != len(compared) {
-		return "", fmt.Errorf("facts %q: not from a look", facts)
+		return "", fmt.Errorf("facts %q: not from a look", f.raw)
+	}
+	if err := checkMark(f.Mark); err != nil {
+		return "", err // somebody else's: nothing that we know was typed last
 	}
 	var format, want []string
 	for i, f := range compared {
@@ -202,6 +205,7 @@ func condition(facts string, tail string) (string, error) {
 			format, want = append(format, f.format), append(want, values[i])
 		}
 	}
+	format, want = append(format, "#{"+markName(pane)+"}"), append(want, f.Mark)
 	cond := "#{==:" + strings.Join(format, "|") + "," + strings.Join(want, "|") + "}"
 	if tail == "" || !gate("tail") {
 		return cond, nil

@@ -31,8 +31,9 @@ type Typing struct {
 	Tail string
 
 	// Mark, if not empty, is written down by the server in the same step that types, and
-	// read back as Look.Mark: after a crash of ours it tells what was typed last. Letters,
-	// digits and -_.:, only, at most 3,000 of them.
+	// read back as Facts.Mark: after a crash of ours it tells what was typed last. It is
+	// compared like the other facts, so that an order that comes late, after another one, is
+	// refused. Letters, digits, - and . only, at most 3,000 of them.
 	Mark string
 }
 
@@ -62,8 +63,8 @@ func (o Outcome) String() string {
 var errNoAnswer = errors.New("tmux ended without an answer")
 
 // Type writes text to a pane if and only if the pane is still as in t.Facts: same process,
-// not dead, same mode, input, synchronisation, screen, cursor, history and width, and with
-// t.Tail on the screen. A pane that is dead, in a mode, synchronised or has its input off is
+// not dead, same mode, input, synchronisation, screen, cursor, history, width and mark, and
+// with t.Tail on the screen. A pane that is dead, in a mode, synchronised or has its input off is
 // refused even if the look saw it so. The server tests and types in one step, in which no program's
 // output is read; what it cannot see are bytes that the program has not written yet.
 //
@@ -79,7 +80,7 @@ func (c *Client) Type(ctx context.Context, t Typing) (Outcome, error) {
 	if err := checkMark(t.Mark); err != nil {
 		return Refused, fmt.Errorf("type into %q: %w", t.Pane, err)
 	}
-	cond, err := condition(t.Facts.raw, t.Tail)
+	cond, err := condition(t.Pane, t.Facts, t.Tail)
 	if err != nil {
 		return Refused, fmt.Errorf("type into %q: %w", t.Pane, err)
 	}

@@ -1,0 +1,336 @@
+package daemon_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Each of these was once a hole: somebody's keystroke was doubled, glued to, or claimed.
+
+// Several messages in one paste, and the sidecar killed at each moment of it: each arrives
+// once.
+func TestV8_V11_ABatchIsKilled(t *testing.T) {
+	t.Parallel()
+	for _, moment := range moments {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			require.NoError(t, r.end())
+			c := r.childKilled(moment)
+			b := r.adopted("Ben", bracketed...)
+			b.do(":sleep 800ms")
+			for i := range 4 {
+				r.post(b, fmt.Sprintf("word %d", i))
+			}
+			_ = c.Wait()
+			r.start()
+			r.waitFor("all are submitted", func() bool { return r.open() == 0 })
+			whole := strings.Join(b.received(), "\n")
+			for i := range 4 {
+				assert.Equal(t, 1, strings.Count(whole, fmt.Sprintf("word %d", i)), whole)
+			}
+		})
+	}
+}
+
+// What a killed sidecar had pasted, a person sent, and then has in the composer once more,
+// as recalled from a history, is theirs: Enter is not pressed.
+func TestV8_WhatAPersonRecalls(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	require.NoError(t, r.end())
+	c := r.childKilled("pasted")
+	b := r.adopted("Ben", silent...)
+	_, _ = r.client.Send(t.Context(), api.SendRequest{To: b.pane, Text: "hello"})
+	_ = c.Wait()
+	r.WaitForText(b.pane, "hello")
+	r.Run("send-keys", "-t", b.pane, "Enter")
+	r.waitFor("taken", func() bool { return len(b.received()) == 1 })
+	r.Run("send-keys", "-t", b.pane, "-l", "[tester] (0): hello")
+	r.waitFor("recalled", func() bool { return strings.Count(b.screen(), "hello") == 2 })
+	r.start()
+	r.waitFor("reported", func() bool { return r.open() == 0 })
+	r.stays(func() bool { return len(b.received()) == 1 })
+	all := r.receipts()
+	assert.Equal(t, message.Uncertain, all[len(all)-1].State)
+}
+
+// The order of a dead sidecar comes seconds late, and what its screen showed is there again:
+// it is refused, since something was typed in between.
+func TestV8_ALateOrderOfADeadSidecar(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, over("process"))
+	require.NoError(t, r.end())
+	r.wrapped(`case "$*" in *load-buffer*) if [ -e $D/late ]; then rm $D/late; touch $D/orphan; while [ ! -e $D/now ]; do sleep 0.05; done; touch $D/gone; fi;; esac`)
+	c := r.child()
+	b := r.adopted("Ben", silent...)
+	b.do(":clear3")
+	r.waitFor("at rest", func() bool { return r.state(b) == message.Idle })
+	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "late"), nil, 0o600))
+	id := r.post(b, "hello")
+	r.waitForFile("orphan")
+	kill(t, c)
+	r.start()
+	r.waitFor("submitted", func() bool { return strings.HasPrefix(r.last(id), "submitted") })
+	b.do(":clear3")
+	r.waitFor("cleared", func() bool { return !strings.Contains(b.screen(), "hello") })
+	before := len(b.bytes())
+	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "now"), nil, 0o600))
+	r.waitForFile("gone")
+	r.stays(func() bool { return len(b.bytes()) == before })
+	assert.Len(t, b.received(), 1)
+}
+
+// A person's line on a terminal that gathers lines, begun while nothing waited for the pane
+// and then hidden by what the program printed, keeps us out, also over a restart.
+func TestDraftThatNoTriggerTold(t *testing.T) {
+	t.Parallel()
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprintf("restart %t", restart), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			b := r.adopted("Ben", "--reply", "none", "--cooked")
+			r.Run("send-keys", "-t", b.pane, "-l", "rm -rf ")
+			r.waitFor("it is seen", func() bool { return r.state(b) == message.Draft })
+			r.waitFor("it is noted", func() bool { return r.sessionOf(b).Closed != "" })
+			if restart {
+				require.NoError(t, r.end())
+			}
+			b.do(":say something unasked")
+			if restart {
+				r.start()
+			}
+			id := r.post(b, "hello")
+			r.waitFor("held", func() bool { return r.last(id) == "held: composer not provably empty" })
+			r.stays(func() bool { return len(b.received()) == 0 })
+		})
+	}
+}
+
+// Our own text lost its Enter, and the program printed below it and prompts again without
+// drawing it anew: it may still wait in what the program reads, so nothing is typed behind it.
+func TestOurTextThatThePromptHides(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"cooked", "raw"} {
+		for _, restart := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s restart %t", kind, restart), func(t *testing.T) {
+				t.Parallel()
+				g := &gaps{}
+				r := newRig(t, g.option())
+				flags := silent
+				if kind == "cooked" {
+					flags = append([]string{"--cooked"}, silent...)
+				}
+				b := r.adopted("Ben", flags...)
+				g.plan(b.pane, "enter", func() { r.Run("copy-mode", "-t", b.pane) })
+				id := r.post(b, "hello")
+				r.waitFor("held", func() bool { return strings.Contains(r.last(id), "mode") })
+				if restart {
+					require.NoError(t, r.end())
+				}
+				b.do(`:raw \r\nunasked\r\nben>\x20`)
+				r.Run("send-keys", "-X", "-t", b.pane, "cancel")
+				if restart {
+					r.start()
+				}
+				r.waitFor("uncertain", func() bool { return strings.HasPrefix(r.last(id), "uncertain") })
+				next := r.post(b, "next")
+				r.waitFor("held", func() bool { return strings.HasPrefix(r.last(next), "held") })
+				before := len(b.bytes())
+				r.stays(func() bool { return len(b.bytes()) == before })
+			})
+		}
+	}
+}
+
+// A text got lost in a pane that had been given the same text before: it stays closed over a
+// restart, and over a panic of its goroutine.
+func TestLostTextThatWasSaidBefore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	b := r.adopted("Ben", silent...)
+	require.Equal(t, message.Submitted, r.send(b, "hello", api.WaitSubmitted, patience).State)
+	b.do(":deaf")
+	lost := r.post(b, "hello")
+	r.waitFor("lost", func() bool { return strings.HasPrefix(r.last(lost), "uncertain") })
+	next := r.post(b, "next")
+	r.waitFor("held", func() bool { return strings.HasPrefix(r.last(next), "held") })
+	before := r.Fact(b.pane, "#{INTERCOM_TYPED_"+b.pane[1:]+"}")
+	require.NoError(t, r.end())
+	r.start()
+	r.waitFor("held again", func() bool { return strings.HasPrefix(r.last(next), "held: our text") })
+	r.stays(func() bool { return r.Fact(b.pane, "#{INTERCOM_TYPED_"+b.pane[1:]+"}") == before })
+}
+
+// One part of a paste belongs to a chat that is paused and then stopped before Enter: all of
+// it ends, and nothing hangs.
+func TestV11_OneChatOfABatchEnds(t *testing.T) {
+	t.Parallel()
+	g := &gaps{}
+	r := newRig(t, g.option())
+	b, a := r.adopted("Ben", bracketed...), r.adopted("Ada", silent...)
+	chat := r.chat([]*agent{b, a}, unlimited...)
+	b.do(":sleep 800ms")
+	single := r.post(b, "a single one")
+	a.do(":say in the chat")
+	r.waitFor("two", func() bool { return len(r.bodies()) == 2 })
+	paused := make(chan error, 1)
+	g.plan(b.pane, "pasted", func() {
+		go func() {
+			_, err := r.client.PauseChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
+			paused <- err
+		}()
+		for r.current(chat).State != message.ChatPaused {
+			time.Sleep(time.Millisecond)
+		}
+	})
+	require.NoError(t, <-paused)
+	_, err := r.client.StopChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
+	require.NoError(t, err)
+	r.waitFor("all have ended", func() bool { return r.open() == 0 })
+	assert.Equal(t, "uncertain: chat ended", r.last(single))
+	assert.Empty(t, b.received())
+}
+
+// A tmux that is slow for a moment while the panes are taken up ends nothing.
+func TestRestart_SlowTmuxEndsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, over("process"))
+	b, a := r.adopted("Ben", silent...), r.adopted("Ada", silent...)
+	chat := r.chat([]*agent{b, a}, unlimited...)
+	b.drafts("x")
+	id := r.post(b, "hello")
+	r.waitFor("held", func() bool { return strings.Contains(r.last(id), "draft") })
+	require.NoError(t, r.end())
+	r.wrapped(`case "$*" in *capture-pane*) if [ -e $D/slow ]; then sleep 6; fi;; esac`)
+	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "slow"), nil, 0o600))
+	r.start()
+	require.NoError(t, os.Remove(filepath.Join(r.dir, "slow")))
+	assert.Equal(t, message.ChatOn, r.current(chat).State)
+	r.Run("send-keys", "-t", b.pane, "C-u")
+	b.hears("[tester] (0): hello")
+	a.do(":say still here")
+	b.hears("[Ada] (2): still here")
+}
+
+// What a program said to a message while nobody listened is no answer that anybody knows.
+func TestV8_AnsweredWhileNobodyListened(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	require.NoError(t, r.end())
+	c := r.childKilled("entered")
+	b := r.adopted("Ben", "--think", "1ms")
+	id := message.NewID()
+	_, _ = r.client.Send(t.Context(), api.SendRequest{To: b.pane, Text: "hello", ID: id})
+	_ = c.Wait()
+	r.waitFor("said", func() bool { return len(b.said()) == 1 })
+	r.start()
+	sent, err := r.client.Send(t.Context(), api.SendRequest{To: b.pane, Text: "hello", ID: id, Wait: api.WaitAnswered, Timeout: time.Second})
+	require.NoError(t, err)
+	assert.Equal(t, message.Submitted, sent.Receipt.State)
+	assert.Len(t, b.received(), 1)
+}
+
+// Taken out of a chat and in again while a text of it stood in the composer: that text is
+// not entered, also over a restart.
+func TestRestart_WhatWasTakenBackStaysSo(t *testing.T) {
+	t.Parallel()
+	g := &gaps{}
+	r := newRig(t, g.option())
+	all := r.silent(3)
+	a, b := all[0], all[1]
+	chat := r.chat(all, unlimited...)
+	g.plan(b.pane, "enter", func() { r.Run("copy-mode", "-t", b.pane) })
+	a.do(":say not for B")
+	r.waitFor("held", func() bool {
+		for _, receipt := range r.receipts() {
+			if receipt.Target == b.session.ID && strings.Contains(told(receipt), "mode") {
+				return true
+			}
+		}
+		return false
+	})
+	req := api.MemberRequest{Chat: string(chat.ID), Pane: b.pane}
+	_, err := r.client.RemoveMember(t.Context(), req)
+	require.NoError(t, err)
+	_, err = r.client.AddMember(t.Context(), req)
+	require.NoError(t, err)
+	require.NoError(t, r.end())
+	r.start()
+	r.Run("send-keys", "-X", "-t", b.pane, "cancel")
+	r.waitFor("it has ended", func() bool { return r.open() == 0 })
+	assert.Empty(t, b.received())
+}
+
+// A person's resume counts after a restart too.
+func TestRestart_APersonsResumeCounts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a, b := r.adopted("Ada", "--think", "1ms"), r.adopted("Ben", "--think", "1ms")
+	chat := r.chat([]*agent{a, b}, "depth=4", "rate=100000")
+	a.do(":say begin")
+	r.waitFor("paused", func() bool { return r.current(chat).State == message.ChatPaused })
+	r.waitFor("at rest", func() bool { return r.state(a) == message.Idle && r.state(b) == message.Idle })
+	n := len(r.bodies())
+	a.do(":sleep 1s")
+	b.do(":sleep 1s")
+	_, err := r.client.ResumeChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
+	require.NoError(t, err)
+	require.NoError(t, r.end())
+	r.start()
+	r.waitFor("paused again", func() bool { return r.current(chat).State == message.ChatPaused })
+	assert.GreaterOrEqual(t, len(r.bodies())-n, 4, "turns after the person's word")
+}
+
+// A pane that went while no sidecar ran leaves no mark in the server.
+func TestRestart_NoMarkIsLeft(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	b := r.adopted("Ben", silent...)
+	r.adopted("Ada", silent...)
+	require.Equal(t, message.Submitted, r.send(b, "hello", api.WaitSubmitted, patience).State)
+	require.Contains(t, r.Run("show-environment", "-gh"), "INTERCOM_TYPED")
+	require.NoError(t, r.end())
+	r.Run("kill-pane", "-t", b.pane)
+	r.start()
+	r.waitFor("no mark", func() bool { return !strings.Contains(r.Run("show-environment", "-gh"), "INTERCOM_TYPED") })
+}
+
+// Helpers.
+
+// wrapped has the sidecar use a tmux that does body first; $D is the rig's directory.
+func (r *rig) wrapped(body string) {
+	r.t.Helper()
+	path := filepath.Join(r.dir, "tmux")
+	script := fmt.Sprintf("#!/bin/sh\nD='%s'\n%s\nexec '%s' \"$@\"\n", r.dir, body, r.cfg.Tmux)
+	require.NoError(r.t, os.WriteFile(path, []byte(script), 0o700))
+	r.cfg.Tmux = path
+}
+
+func (r *rig) waitForFile(name string) {
+	r.t.Helper()
+	r.waitFor(name, func() bool { _, err := os.Stat(filepath.Join(r.dir, name)); return err == nil })
+}
+
+// sessionOf is what the sidecar knows of an agent.
+func (r *rig) sessionOf(a *agent) message.Session {
+	r.t.Helper()
+	sessions, err := r.client.Sessions(r.t.Context())
+	require.NoError(r.t, err)
+	for _, s := range sessions {
+		if s.ID == a.session.ID {
+			return s
+		}
+	}
+	return message.Session{}
+}
