@@ -53,7 +53,8 @@ you.`,
 				}
 			}
 			if _, err := regexp.Compile(req.Prompt); err != nil {
-				return message.Session{}, api.Errorf(api.CodeUsage, "--prompt: %w", err)
+				return message.Session{}, api.Errorf(api.CodeUsage, "--prompt: %w", err).
+					WithHint("what is special in regular expressions takes a \\ before it: --prompt '\\$ '")
 			}
 			c, err := a.tmuxClient(cmd.Context())
 			if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -37,6 +38,19 @@ func (a *app) showChats(chats []message.Chat) {
 		rows = append(rows, []string{c.ID.Short(), c.Name, string(c.State), day(c.Started), participants(c), c.Why})
 	}
 	a.table(rows)
+	for _, c := range chats {
+		if way := wayOn(c); way != "" {
+			a.say("chat %s is paused → %s", chatName(c), plainLine(way))
+		}
+	}
+}
+
+// wayOn is how a paused chat goes on; "" for any other.
+func wayOn(c message.Chat) string {
+	if c.State != message.ChatPaused {
+		return ""
+	}
+	return "intercom chat resume " + cmp.Or(c.Name, c.ID.Short())
 }
 
 // participants are those of a chat, in the order of their numbers.

@@ -36,7 +36,8 @@ func (a *app) chatResume() *cobra.Command {
 		Use:   "resume [CHAT|--all]",
 		Short: "Let a paused chat go on",
 		Long: `Let a chat that was paused, by you or at one of its limits, go on. It counts as
-a word of yours: the depth begins again at 0.`,
+a word of yours: the depth begins again at 0, and so do the minute of the rate
+and the hour of the bytes.`,
 		Example: `  intercom chat resume plans`,
 	})
 }
@@ -46,11 +47,12 @@ func (a *app) changeChat(
 	change func(*api.Client, context.Context, api.ChatRef) ([]message.Chat, error), done string, cmd *cobra.Command,
 ) *cobra.Command {
 	var all bool
+	var asked string
 	cmd.Args = between(0, 1, "a chat, or --all")
 	cmd.RunE = do(a, func(cmd *cobra.Command, args []string) ([]message.Chat, error) {
 		which := api.ChatRef{All: all}
 		if len(args) > 0 {
-			which.Chat = args[0]
+			which.Chat, asked = args[0], args[0]
 		}
 		if (which.Chat == "") == !all {
 			return nil, api.Errorf(api.CodeUsage, "name one chat, or all with --all").
@@ -63,7 +65,7 @@ func (a *app) changeChat(
 		ctx, cancel := within(cmd.Context())
 		defer cancel()
 		chats, err := change(c, ctx, which)
-		return chats, aboutChat(err)
+		return chats, aboutChat(err, which.Chat)
 	}, func(chats []message.Chat) {
 		for _, c := range chats {
 			a.say("chat %s %s", chatName(c), done)
@@ -73,6 +75,8 @@ func (a *app) changeChat(
 			a.say("messages are typed again")
 		case all:
 			a.say("nothing is typed any more until: intercom chat resume --all")
+		case len(chats) == 0 && done == "resumed":
+			a.say("chat %s goes on already", plainLine(asked))
 		case len(chats) == 0:
 			a.say("no chats")
 		}

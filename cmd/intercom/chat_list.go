@@ -3,11 +3,18 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+const (
+	manyChats  = 20 // those of which the list tells more than their state
+	lastEvents = 10 // of a chat, among which its last receipt is
 )
 
 func (a *app) chatList() *cobra.Command {
 	var ended bool
+	var expired []string
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the chats that go on",
@@ -20,8 +27,25 @@ func (a *app) chatList() *cobra.Command {
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			return c.Chats(ctx, ended)
-		}, a.showChats),
+			if status, err := c.Status(ctx); err == nil {
+				a.noteVersion(status.Version)
+			}
+			chats, err := c.Chats(ctx, ended)
+			if err == nil && !a.json && !ended {
+				for _, chat := range chats[:min(len(chats), manyChats)] {
+					events, err := c.Log(ctx, api.LogQuery{Chat: string(chat.ID), Limit: lastEvents})
+					if told := lastExpiry(events); err == nil && told != "" {
+						expired = append(expired, chatName(chat)+": "+told)
+					}
+				}
+			}
+			return chats, err
+		}, func(chats []message.Chat) {
+			a.showChats(chats)
+			for _, line := range expired {
+				a.say("%s", plainLine(line))
+			}
+		}),
 	}
 	cmd.Flags().BoolVar(&ended, "ended", false, "list those that have ended instead")
 	a.completes(cmd)

@@ -14,8 +14,8 @@ func (a *app) chatAdd() *cobra.Command {
 	cmd := a.changeMember((*api.Client).AddMember, &req, "with", &cobra.Command{
 		Use:   "add CHAT PANE",
 		Short: "Bring an adopted pane into a chat that goes on",
-		Long: `Bring an adopted pane into a chat that goes on. It gets the next number, and hears
-what is said from then on; what it showed before stays its own.`,
+		Long: `Bring an adopted pane into a chat that goes on. It gets the next number, and
+hears what is said from then on; what it showed before stays its own.`,
 		Example: `  intercom chat add plans carol --role critic`,
 	})
 	cmd.Flags().StringVar(&req.Role, "role", "", "`ROLE` of it in the chat, in a word or a few")
@@ -27,8 +27,8 @@ func (a *app) chatRemove() *cobra.Command {
 	return a.changeMember((*api.Client).RemoveMember, &req, "without", &cobra.Command{
 		Use:   "remove CHAT PANE",
 		Short: "Take a pane out of a chat",
-		Long: `Take a pane out of a chat. It stays adopted; what was not typed into it yet is not
-typed any more. A chat of which fewer than two are left ends.`,
+		Long: `Take a pane out of a chat. It stays adopted; what was not typed into it yet is
+not typed any more. A chat of which fewer than two are left ends.`,
 		Example: `  intercom chat remove plans carol`,
 	})
 }
@@ -38,8 +38,8 @@ func (a *app) chatMute() *cobra.Command {
 	cmd := a.changeMember((*api.Client).MuteMember, &req, "", &cobra.Command{
 		Use:   "mute CHAT PANE",
 		Short: "Keep what a pane says from the others",
-		Long: `Keep what a pane says from the others in its chat, until --off. It goes on hearing
-them; what it says meanwhile is not said later.`,
+		Long: `Keep what a pane says from the others in its chat, until --off. It goes on
+hearing them; what it says meanwhile is not said later.`,
 		Example: `  intercom chat mute plans carol
   intercom chat mute plans carol --off`,
 	})
@@ -64,13 +64,17 @@ func (a *app) changeMember(
 		ctx, cancel := within(cmd.Context())
 		defer cancel()
 		chat, err := change(c, ctx, *req)
-		return chat, aboutMember(err, req.Pane)
+		return chat, aboutMember(err, req.Chat, req.Pane)
 	}, func(c message.Chat) {
 		if word != "" {
 			word = ", " + word + " " + plainLine(req.Pane)
 		}
 		a.say("chat %s %s%s: %s", chatName(c), stateOf(c), word, plainLine(participants(c)))
 	})
-	a.completes(cmd, chatWords, sessionWords)
+	who := sessionWords
+	if cmd.Name() != "add" {
+		who = memberWords
+	}
+	a.completes(cmd, chatWords, who)
 	return cmd
 }

@@ -13,7 +13,8 @@ func (a *app) chatSay() *cobra.Command {
 		Short: "Say something to all in a chat",
 		Long: `Say something to all in a chat, as yourself. Your words always pass the limits
 of the chat, and its depth begins again at 0. In a chat that is paused they wait
-until it is resumed, and the exit code is 5. Text that begins with - goes after --.`,
+until it is resumed, and the exit code is 5. Text that begins with - goes after
+--, as the last argument.`,
 		Example:     `  intercom chat say plans 'Agree on one plan, then stop.'`,
 		Args:        between(2, 2, "a chat and a text"),
 		Annotations: map[string]string{takesText: "yes"},
@@ -30,7 +31,7 @@ until it is resumed, and the exit code is 5. Text that begins with - goes after 
 				ctx, cancel := within(cmd.Context())
 				defer cancel()
 				said, err = c.Say(ctx, api.SayRequest{Chat: args[0], Text: args[1]})
-				return said, aboutChat(err)
+				return said, aboutChat(err, args[0])
 			}, func(s api.Said) {
 				if s.Held != "" {
 					a.say("%s held for %d: %s", s.Message, len(s.Deliveries), plainLine(string(s.Held)))

@@ -42,17 +42,20 @@ then prints one event a line, and without -f one object.`,
 			defer cancel()
 			chat, err := c.ShowChat(ctx, args[0])
 			if err != nil {
-				return aboutChat(err)
+				return aboutChat(err, args[0])
 			}
 			if a.json && !follow {
 				return a.printJSON(chat)
 			}
-			words, since, err := lastOf(ctx, c, chat.Chat)
+			words, expired, since, err := lastOf(ctx, c, chat.Chat)
 			if err != nil {
 				return err
 			}
 			if !a.json {
 				a.showChat(chat)
+				if expired != "" {
+					a.say("%s", plainLine(expired))
+				}
 				if len(words) > 0 {
 					a.say("")
 				}
@@ -65,7 +68,7 @@ then prints one event a line, and without -f one object.`,
 			if !follow || chat.State == message.ChatOver {
 				return nil
 			}
-			return a.followChat(cmd.Context(), c, chat.ID, since)
+			return a.followChat(cmd.Context(), c, chat.Chat, since)
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is said now")
@@ -73,13 +76,14 @@ then prints one event a line, and without -f one object.`,
 	return cmd
 }
 
-// lastOf are the last messages of a chat, and the number of the last event of it.
-func lastOf(ctx context.Context, c *api.Client, chat message.Chat) (words []message.Event, since int64, err error) {
+// lastOf are the last messages of a chat, whether it was an expiry that came last, and the
+// number of the last event of it.
+func lastOf(ctx context.Context, c *api.Client, chat message.Chat) (words []message.Event, expired string, since int64, err error) {
 	// A message brings a handful of receipts for each who hears it.
 	most := max(200, lastWords*(2+6*len(chat.Participants)))
 	events, err := c.Log(ctx, api.LogQuery{Chat: string(chat.ID), Limit: most})
 	if err != nil {
-		return nil, 0, err
+		return nil, "", 0, err
 	}
 	for _, e := range events {
 		if e.Message != nil {
@@ -87,17 +91,28 @@ func lastOf(ctx context.Context, c *api.Client, chat message.Chat) (words []mess
 		}
 		since = max(since, e.Seq)
 	}
-	return words[max(0, len(words)-lastWords):], since, nil
+	return words[max(0, len(words)-lastWords):], lastExpiry(events), since, nil
 }
 
 // followChat shows what is said in a chat, and how it changes, until it ends.
-func (a *app) followChat(ctx context.Context, c *api.Client, id message.ID, since int64) error {
-	for e, err := range c.Events(ctx, since) {
+func (a *app) followChat(ctx context.Context, c *api.Client, chat message.Chat, since int64) error {
+	var seen changes
+	seen.take(chat)
+	for e, err := range a.events(ctx, c, since) {
 		if err != nil {
 			return err
 		}
-		if e.Chat != id || e.Message == nil && e.Change == nil {
+		if e.Chat != chat.ID || e.Message == nil && e.Change == nil {
 			continue
+		}
+		if e.Change != nil && !a.json {
+			news, renamed := seen.take(*e.Change)
+			for _, line := range renamed {
+				a.say("%s %s", clock(e.At), plainLine(line))
+			}
+			if !news {
+				continue
+			}
 		}
 		if err := a.showWords(e); err != nil {
 			return err
@@ -116,9 +131,13 @@ func (a *app) showWords(e message.Event) error {
 		return a.printJSON(e)
 	case e.Message != nil:
 		a.say("%s %s", clock(e.At), plainLine(author(*e.Message)))
-		a.say("%s", indent(plain(e.Message.Body), "    "))
+		a.say("%s", indent(plain(cutBody(e.Message.Body, e.Message.ID)), "    "))
 	case e.Change != nil:
-		a.say("%s chat %s: %s", clock(e.At), stateOf(*e.Change), plainLine(participants(*e.Change)))
+		line := stateOf(*e.Change) + ": " + plainLine(participants(*e.Change))
+		if way := wayOn(*e.Change); way != "" {
+			line += " → " + plainLine(way)
+		}
+		a.say("%s chat %s", clock(e.At), line)
 	}
 	return nil
 }
@@ -133,6 +152,9 @@ func stateOf(c message.Chat) string {
 
 func (a *app) showChat(d api.ChatDetail) {
 	a.say("chat %s %s", chatName(d.Chat), stateOf(d.Chat))
+	if way := wayOn(d.Chat); way != "" {
+		a.say("→ %s", plainLine(way))
+	}
 	line := "started " + day(d.Started)
 	if d.Ended != nil {
 		line += ", ended " + day(*d.Ended)
@@ -141,12 +163,15 @@ func (a *app) showChat(d api.ChatDetail) {
 		line += ", takes up " + d.Again.Short()
 	}
 	if d.Turns > 0 {
-		line += fmt.Sprintf(", ends after %d turns", d.Turns)
+		line += ", ends after " + several(d.Turns, "turn")
 	}
 	a.say("%s", plainLine(line))
 	var set []string
 	for _, s := range api.Settings {
 		if v := s.Of(d.Limits); v != "" {
+			if strings.ContainsFunc(v, func(r rune) bool { return r == ' ' || r == '"' || r == '\'' || r == '\\' }) {
+				v = strconv.Quote(v)
+			}
 			set = append(set, s.Key+"="+v)
 		}
 	}
@@ -180,7 +205,7 @@ func (a *app) showParticipants(d api.ChatDetail) {
 			}
 		}
 		if p.Left {
-			row[4] = "left"
+			row[3], row[4], row[5], row[6] = "", "left", "", ""
 		}
 		rows = append(rows, row)
 	}

@@ -18,7 +18,7 @@ func (a *app) chatStart() *cobra.Command {
 	var set, roles []string
 	var settings strings.Builder
 	for _, s := range api.Settings {
-		fmt.Fprintf(&settings, "\n  %-11s %s", s.Key, s.Means)
+		fmt.Fprintf(&settings, "\n  %-11s%s", s.Key, strings.ReplaceAll(wrapped(" "+s.Means, helpWidth-14), "\n", "\n"+strings.Repeat(" ", 13)))
 	}
 	cmd := &cobra.Command{
 		Use:   "start PANE PANE… | start --again CHAT",
@@ -46,6 +46,14 @@ Settings for --set, with what holds without it:` + settings.String(),
 		Annotations: map[string]string{takesMany: "yes"},
 		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Chat, error) {
 			req.Panes = args
+			for _, flag := range []string{"again", "say"} {
+				if err := checkWord(cmd, flag); err != nil {
+					return message.Chat{}, err
+				}
+			}
+			if req.Turns > api.MaxCount {
+				return message.Chat{}, api.Errorf(api.CodeUsage, "--turns %d: too large", req.Turns).WithHint("without --turns a chat has no such end")
+			}
 			if req.Turns < 0 {
 				return message.Chat{}, api.Errorf(api.CodeUsage, "--turns %d: less than none", req.Turns).
 					WithHint("without --turns a chat has no such end; --turns 12 ends it after 12")
@@ -78,7 +86,7 @@ Settings for --set, with what holds without it:` + settings.String(),
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
 			chat, err := c.StartChat(ctx, req)
-			return chat, aboutChat(err)
+			return chat, aboutChat(err, req.Again)
 		}, func(c message.Chat) {
 			a.say("chat %s started: %s", chatName(c), plainLine(participants(c)))
 		}),

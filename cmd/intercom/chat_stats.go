@@ -15,7 +15,8 @@ func (a *app) chatStats() *cobra.Command {
 		Use:   "stats CHAT",
 		Short: "Count what passed through a chat",
 		Long: `Count what passed through a chat since it started. The latency is the time from
-the end of a turn until another's program took it.`,
+the end of a turn until another's program took it; the captures are the looks
+taken at its panes by this run of the sidecar.`,
 		Example: `  intercom chat stats plans`,
 		Args:    between(1, 1, "a chat"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Stats, error) {
@@ -26,7 +27,7 @@ the end of a turn until another's program took it.`,
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
 			stats, err := c.Stats(ctx, args[0])
-			return stats, aboutChat(err)
+			return stats, aboutChat(err, args[0])
 		}, a.showStats),
 	}
 	a.completes(cmd, chatWords)

@@ -171,7 +171,9 @@ func TestHints_leadOn(t *testing.T) {
 		{api.Errorf(api.CodeNotFound, `no session "bop"; nearest: bob`), "send bop hi", "nearest: bob\nintercom: hint: intercom status"},
 		{api.Errorf(api.CodeNotFound, `no chat "plan"; nearest: plans`), "chat show plan", "nearest: plans\nintercom: hint: intercom chat list"},
 		{api.Errorf(api.CodeNotFound, `no chat "plan"`), "chat say plan hi", "hint: intercom chat list"},
-		{api.Errorf(api.CodeNotFound, `chat "plans" has ended: stopped`), "chat say plans hi", "hint: intercom chat list --ended; intercom chat start --again"},
+		{api.Errorf(api.CodeNotFound, `chat "plans" has ended: stopped`), "chat say plans hi", "hint: intercom chat start --again plans takes it up again"},
+		{api.Errorf(api.CodeNotFound, `say: chat 1234abcd: the chat has ended: stopped`), "chat say 1234abcd hi", "hint: intercom chat start --again 1234abcd"},
+		{api.Errorf(api.CodeNotFound, `no pane %%9`).WithHint("tmux list-panes -a"), "send %9 hi", "error: no pane %9\nintercom: hint: tmux list-panes -a"},
 		{api.Errorf(api.CodeNotFound, `no session "%%9"`), "chat add plans %9", "hint: intercom adopt %9 --as line"},
 		{api.Errorf(api.CodeNotFound, `no chat "x"`), "chat mute x %9", "hint: intercom chat list"},
 	} {
@@ -212,7 +214,7 @@ func TestLog_detail(t *testing.T) {
 	now := time.Now()
 	b := &fakeBackend{log: []message.Event{
 		{Kind: "message", Chat: chat, Message: &message.Envelope{ID: id, Type: "turn", From: message.Address{Name: "Ada", Number: 1}, Body: "hello"}},
-		receipt(message.Queued, chat), receipt(message.Held, chat), receipt(message.Typed, chat), receipt(message.Submitted, chat), receipt(message.Answered, chat),
+		receipt(message.Queued, chat), receipt(message.Held, chat), receipt(message.Held, chat), receipt(message.Typed, chat), receipt(message.Submitted, chat), receipt(message.Answered, chat),
 		receipt(message.Uncertain, chat),
 		{Kind: "session", Session: &message.Session{Name: "Ada", Pane: "%1", State: message.Working}},
 		{Kind: "session", Session: &message.Session{Name: "Ben", Pane: "%2", Ended: &now, EndReason: "agent gone"}},
@@ -221,10 +223,11 @@ func TestLog_detail(t *testing.T) {
 	w := newWorld(t)
 	w.serve(t, b)
 	brief := w.run("log").out
-	for _, want := range []string{"Ada (1)\n    hello", "submitted", "uncertain", "agent gone", "look here"} {
+	for _, want := range []string{"Ada (1)\n    hello", "held", "submitted", "uncertain", "agent gone", "look here"} {
 		assert.Contains(t, brief, want)
 	}
-	for _, noise := range []string{"queued", "held", "typed", "answered", "emptied", "working", "depth"} {
+	assert.Equal(t, 1, strings.Count(brief, "held"), "the first hold of each delivery")
+	for _, noise := range []string{"queued", "typed", "answered", "emptied", "working", "depth"} {
 		assert.NotContains(t, brief, noise)
 	}
 	one := w.run("log", id.Short()).out
@@ -246,6 +249,9 @@ func TestComplete(t *testing.T) {
 	b := &fakeBackend{
 		sessions: []message.Session{{ID: message.NewID(), Name: "ada", Pane: "%1"}},
 		chats:    []message.Chat{{ID: message.NewID(), Name: "plans", State: message.ChatOn}, ended},
+		detail: api.ChatDetail{Chat: message.Chat{Participants: []message.Participant{
+			{Name: "ada", Number: 1, Role: "author"}, {Name: "ben", Number: 2, Left: true},
+		}}},
 	}
 	w := newWorld(t)
 	w.serve(t, b)
@@ -262,7 +268,9 @@ func TestComplete(t *testing.T) {
 		"chat start a b --set exp":     "depth=",
 		"release ":                     "ada\t%1,%1\tada",
 		"status ":                      "",
-		"log --chat ":                  "plans",
+		"log --chat ":                  "plans,old",
+		"chat remove plans ":           "ada\t(1) author",
+		"chat mute plans ":             "ada\t(1) author",
 	} {
 		args := strings.Split(line, " ")
 		r := w.run(append([]string{"__complete"}, args...)...)

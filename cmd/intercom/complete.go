@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -14,8 +16,8 @@ import (
 // completionTimeout is what a person who presses Tab waits at most.
 const completionTimeout = 500 * time.Millisecond
 
-// words asks the sidecar for what an argument may be.
-type words func(ctx context.Context, c *api.Client) ([]cobra.Completion, error)
+// words asks the sidecar for what an argument may be, after those that are there already.
+type words func(ctx context.Context, c *api.Client, before []string) ([]cobra.Completion, error)
 
 // completes lets the shell complete the arguments of cmd, each with the words for its
 // place, and with nothing at all where there are none: none of them is the name of a file.
@@ -29,15 +31,15 @@ func (a *app) completes(cmd *cobra.Command, asks ...words) {
 		if place >= len(asks) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.complete(cmd, asks[place]), cobra.ShellCompDirectiveNoFileComp
+		return a.complete(cmd, asks[place], args), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 // completesFlag is completes for the value of a flag.
 func (a *app) completesFlag(cmd *cobra.Command, flag string, ask words) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		directive := cobra.ShellCompDirectiveNoFileComp
-		found := a.complete(cmd, ask)
+		found := a.complete(cmd, ask, args)
 		if len(found) > 0 && strings.Contains(found[0], "=") {
 			directive |= cobra.ShellCompDirectiveNoSpace
 		}
@@ -46,7 +48,7 @@ func (a *app) completesFlag(cmd *cobra.Command, flag string, ask words) {
 }
 
 // complete asks the sidecar for words. It starts none and complains of nothing.
-func (a *app) complete(cmd *cobra.Command, ask words) []cobra.Completion {
+func (a *app) complete(cmd *cobra.Command, ask words, before []string) []cobra.Completion {
 	a.named = cmd.Flags().Changed("server")
 	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
 	defer cancel()
@@ -54,7 +56,7 @@ func (a *app) complete(cmd *cobra.Command, ask words) []cobra.Completion {
 	if err != nil || !running {
 		return nil
 	}
-	found, err := ask(ctx, c)
+	found, err := ask(ctx, c, before)
 	if err != nil {
 		return nil
 	}
@@ -65,7 +67,7 @@ func (a *app) complete(cmd *cobra.Command, ask words) []cobra.Completion {
 const takesMany = "takes-many"
 
 // sessionWords are the names and panes of the sessions.
-func sessionWords(ctx context.Context, c *api.Client) ([]cobra.Completion, error) {
+func sessionWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
 	sessions, err := c.Sessions(ctx)
 	found := []cobra.Completion{}
 	for _, s := range sessions {
@@ -76,8 +78,20 @@ func sessionWords(ctx context.Context, c *api.Client) ([]cobra.Completion, error
 	return found, err
 }
 
+// memberWords are the names of those who are in the chat that was named before.
+func memberWords(ctx context.Context, c *api.Client, before []string) ([]cobra.Completion, error) {
+	chat, err := c.ShowChat(ctx, before[0])
+	found := []cobra.Completion{}
+	for _, p := range chat.Participants {
+		if !p.Left {
+			found = append(found, cobra.CompletionWithDesc(plainLine(p.Name), plainLine(fmt.Sprintf("(%d) %s", p.Number, p.Role))))
+		}
+	}
+	return found, err
+}
+
 // roleWords are the beginnings of a role: whose it is.
-func roleWords(ctx context.Context, c *api.Client) ([]cobra.Completion, error) {
+func roleWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
 	sessions, err := c.Sessions(ctx)
 	found := []cobra.Completion{}
 	for _, s := range sessions {
@@ -108,23 +122,33 @@ func completeSetting(_ *cobra.Command, _ []string, part string) ([]cobra.Complet
 }
 
 // chatWords are the names and short ids of the chats that go on.
-func chatWords(ctx context.Context, c *api.Client) ([]cobra.Completion, error) {
+func chatWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
 	return wordsOf(c.Chats(ctx, false))
 }
 
 // endedChatWords are those of the chats that have ended.
-func endedChatWords(ctx context.Context, c *api.Client) ([]cobra.Completion, error) {
+func endedChatWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
 	return wordsOf(c.Chats(ctx, true))
+}
+
+// anyChatWords are those of all chats, the ended ones last.
+func anyChatWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
+	on, err := wordsOf(c.Chats(ctx, false))
+	if err != nil {
+		return on, err
+	}
+	ended, err := wordsOf(c.Chats(ctx, true))
+	return append(on, ended...), err
 }
 
 func wordsOf(chats []message.Chat, err error) ([]cobra.Completion, error) {
 	found := []cobra.Completion{}
 	for _, chat := range chats {
-		if chat.Name != "" {
-			found = append(found, cobra.CompletionWithDesc(plainLine(chat.Name), plainLine(participants(chat))))
-			continue
+		about := participants(chat)
+		if chat.Ended != nil {
+			about = "ended " + day(*chat.Ended) + ", " + about
 		}
-		found = append(found, cobra.CompletionWithDesc(chat.ID.Short(), plainLine(participants(chat))))
+		found = append(found, cobra.CompletionWithDesc(plainLine(cmp.Or(chat.Name, chat.ID.Short())), plainLine(about)))
 	}
 	return found, err
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	startTimeout = 5 * time.Second  // for a sidecar to answer after it was started
-	quickTimeout = 10 * time.Second // for an operation that waits for nobody
+	startTimeout = 5 * time.Second // for a sidecar to answer after it was started
+	quickTimeout = 5 * time.Second // for an operation that waits for nobody
 )
 
 // tmuxServer is the socket of the tmux server that is meant, "" for none.

@@ -54,7 +54,7 @@ func (a *app) playDemo(ctx context.Context, keep bool) (result demoResult, err e
 	ctx, cancel := context.WithTimeout(ctx, demoPatience)
 	defer cancel()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		return result, api.Errorf(api.CodeFailed, "tmux: %w", err).WithHint("install it, for example: apt-get install tmux")
+		return result, noTmux(api.CodeFailed)
 	}
 	d := &demoPlay{}
 	if d.dir, err = os.MkdirTemp("", "intercom-demo-"); err != nil {
@@ -237,7 +237,7 @@ func (d *demoPlay) judge(result *demoResult) error {
 	}
 	a, b := d.agents[0].name, d.agents[1].name
 	result.OK = result.Heard[a] > 0 && result.Heard[b] > 0
-	d.tell("\nBy their own logs, %s received %d messages of %s, and %s received %d of %s.\n", a, result.Heard[a], b, b, result.Heard[b], a)
+	d.tell("\nBy their own logs, %s received %s of %s, and %s received %d of %s.\n", a, several(result.Heard[a], "message"), b, b, result.Heard[b], a)
 	if !result.OK {
 		return api.Errorf(api.CodeFailed, "not both received the other's words")
 	}

@@ -55,14 +55,15 @@ type patient struct {
 	programErr error
 	health     tmux.Health
 	healthErr  error // of the tmux server that is meant, if one is
+	journalErr error // of a journal that nobody has open
 }
 
 // examinations are all that the doctor looks at, in the order in which it tells.
 var examinations = []func(context.Context, *patient) []finding{
 	tmuxProgram, tmuxServer, transport, controlClient, utf8Locale, utf8Clients,
 	socketPath, runtimeDirectory, stateDirectory, networkHome,
-	staleSockets, publishedSocket, orphans,
-	journalDamaged, journalNewer, leftovers, logSize,
+	staleSockets, publishedSocket, orphans, degraded,
+	journalSound, journalDamaged, journalNewer, leftovers, logSize, earlierComplaints,
 }
 
 func (a *app) doctor() *cobra.Command {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -56,12 +57,25 @@ func directory(id, what, dir string) []finding {
 		return []finding{{ID: id, Level: fine, Text: fmt.Sprintf("%s, %s, is made when it is needed", what, dir)}}
 	case err != nil:
 		f := finding{ID: id, Level: problem, Text: fmt.Sprintf("%s is not safe: %v", what, err), Hint: hintOf(err)}
+		var ours []string // directories of which the mode is ours to change
+		if parent := filepath.Dir(dir); filepath.Base(parent) == fmt.Sprintf("intercom-%d", os.Geteuid()) && onlyModeIsWrong(parent) {
+			ours = append(ours, parent) // nobody else gives a directory that name
+		}
 		if onlyModeIsWrong(dir) {
+			ours = append(ours, dir)
+		}
+		if len(ours) > 0 {
 			f.mend = func(context.Context) error {
-				if err := os.Chmod(dir, 0o700); err != nil {
-					return err
+				for _, dir := range ours {
+					if err := os.Chmod(dir, 0o700); err != nil {
+						return err
+					}
 				}
-				return api.CheckPrivate(dir)
+				err := api.CheckPrivate(dir)
+				if errors.Is(err, fs.ErrNotExist) {
+					return nil // it is made when it is needed
+				}
+				return err
 			}
 		}
 		return []finding{f}
@@ -143,7 +157,8 @@ func staleSockets(ctx context.Context, x *patient) []finding {
 	var found []finding
 	for _, socket := range ours(x.paths.Runtime, ".sock") {
 		key := strings.TrimSuffix(filepath.Base(socket), ".sock")
-		if !free(filepath.Join(x.paths.Runtime, key+".lock")) {
+		lock := filepath.Join(x.paths.Runtime, key+".lock")
+		if !free(lock) {
 			continue
 		}
 		asking, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -161,11 +176,19 @@ func staleSockets(ctx context.Context, x *patient) []finding {
 				Hint: "the next command that needs a sidecar replaces it",
 				mend: func(context.Context) error {
 					// With the lock, so that no sidecar that starts now loses its own.
+					_, err := os.Lstat(lock)
+					made := errors.Is(err, fs.ErrNotExist)
 					ln, err := api.Listen(x.paths.Runtime, key)
 					if err != nil {
 						return err
 					}
-					return ln.Release()
+					err = ln.Close()
+					if made {
+						// While it is held, and after the socket: whoever waits for it looks whether it
+						// is still the file that stands there.
+						err = errors.Join(err, os.Remove(lock))
+					}
+					return errors.Join(err, ln.Release())
 				},
 			})
 		default:
@@ -204,7 +227,7 @@ func orphans(ctx context.Context, x *patient) []finding {
 		cancel()
 		if err != nil {
 			found = append(found, finding{
-				ID: id, Level: problem, Text: fmt.Sprintf("the sidecar of process %d holds %s and does not answer: %v", held.PID, lock, err),
+				ID: id, Level: problem, Text: fmt.Sprintf("the sidecar of process %d holds %s and does not answer", held.PID, lock),
 				Hint: fmt.Sprintf("kill %d ends it; what it had accepted is in its journal, and goes on with the next", held.PID),
 			})
 			continue
@@ -223,6 +246,58 @@ func orphans(ctx context.Context, x *patient) []finding {
 		return []finding{{ID: id, Level: fine, Text: "no sidecar runs; the first command that needs one starts it"}}
 	}
 	return found
+}
+
+// degraded tells what a sidecar says of itself that does not work as it should.
+func degraded(_ context.Context, x *patient) []finding {
+	if x.status == nil {
+		return nil
+	}
+	var found []finding
+	for _, d := range x.status.Degraded {
+		found = append(found, finding{ID: "degraded", Level: problem, Text: "the sidecar says: " + d, Hint: "it is told as long as this sidecar runs; intercom down, then intercom up, starts another"})
+	}
+	return found
+}
+
+// journalSound looks at a journal that nobody has open.
+func journalSound(ctx context.Context, x *patient) []finding {
+	if x.pathsErr != nil || x.status != nil || !free(x.paths.Lock) {
+		return nil
+	}
+	if x.journalErr = daemon.InspectJournal(ctx, x.paths); x.journalErr == nil {
+		return nil
+	}
+	if text := x.journalErr.Error(); strings.Contains(text, newerJournal) {
+		return []finding{{ID: "journal_newer", Level: problem, Text: text, Hint: newerHint(x)}}
+	}
+	return []finding{{
+		ID: "journal", Level: problem, Text: x.journalErr.Error(),
+		Hint: "the next sidecar sets a damaged one aside, deletes nothing, and begins a new one",
+	}}
+}
+
+// newerJournal stands in what a sidecar says of a journal that it is too old for.
+const newerJournal = "written by a newer version"
+
+func newerHint(x *patient) string {
+	return fmt.Sprintf("use the newer program again, or move %s away: then a new journal is begun", filepath.Join(x.paths.State, journalFile)+"*")
+}
+
+// earlierComplaints names the file into which sidecars complain before they have a log.
+func earlierComplaints(_ context.Context, x *patient) []finding {
+	if x.pathsErr != nil {
+		return nil
+	}
+	file := filepath.Join(x.paths.State, complaintsFile)
+	info, err := os.Lstat(file)
+	if err != nil || info.Size() == 0 {
+		return nil
+	}
+	return []finding{{
+		ID: "complaints", Level: note, Text: fmt.Sprintf("sidecars have complained as they started, or crashed, at last %s: %s", day(info.ModTime()), file),
+		Hint: "what stands there may be old; remove the file when you have read it",
+	}}
 }
 
 // journalDamaged names the journals that were found damaged and set aside.
@@ -246,7 +321,7 @@ func journalDamaged(_ context.Context, x *patient) []finding {
 
 // journalNewer tells why no sidecar could be started, if it was that.
 func journalNewer(_ context.Context, x *patient) []finding {
-	if x.pathsErr != nil || x.status != nil {
+	if x.pathsErr != nil || x.status != nil || x.journalErr != nil {
 		return nil
 	}
 	text, err := os.ReadFile(filepath.Join(x.paths.State, complaintsFile))
@@ -258,10 +333,10 @@ func journalNewer(_ context.Context, x *patient) []finding {
 		if strings.HasPrefix(lines[i], "intercom: hint: ") {
 			continue
 		}
-		if strings.Contains(lines[i], "written by a newer version") {
+		if strings.Contains(lines[i], newerJournal) {
 			return []finding{{
 				ID: "journal_newer", Level: problem, Text: strings.TrimPrefix(lines[i], "intercom: error: "),
-				Hint: fmt.Sprintf("use the newer program again, or move %s away: then a new journal is begun", filepath.Join(x.paths.State, journalFile)+"*"),
+				Hint: newerHint(x),
 			}}
 		}
 		break

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -220,6 +221,71 @@ func TestU9_directories(t *testing.T) {
 	}
 }
 
+func TestDoctor_mendsTheParentThatIsOurs(t *testing.T) {
+	for name, ours := range map[string]bool{fmt.Sprintf("intercom-%d", os.Geteuid()): true, "others": false} {
+		w, _ := onTmux(t)
+		parent := filepath.Join(w.env["XDG_RUNTIME_DIR"], name)
+		require.NoError(t, os.Mkdir(parent, 0o700))
+		require.NoError(t, os.Chmod(parent, 0o777))
+		w.env["XDG_RUNTIME_DIR"] = parent
+		f, _ := w.examined(t, "runtime_dir")
+		assert.Equal(t, problem, f.Level, name)
+		assert.Equal(t, ours, f.Fixable, name)
+		f, _ = w.examined(t, "runtime_dir", "--fix")
+		assert.Equal(t, ours, f.Fixed, "%+v", f)
+		info, err := os.Stat(parent)
+		require.NoError(t, err)
+		assert.Equal(t, map[bool]os.FileMode{true: 0o700, false: 0o777}[ours], info.Mode().Perm())
+	}
+}
+
+func TestDoctor_degraded(t *testing.T) {
+	w := newWorld(t)
+	assert.Empty(t, w.allOf(t, "degraded"))
+	w.serve(t, &fakeBackend{status: api.Status{Degraded: []string{"the journal was damaged"}}})
+	f, r := w.examined(t, "degraded")
+	assert.Equal(t, problem, f.Level)
+	assert.Contains(t, f.Text, "the journal was damaged")
+	assert.Equal(t, 1, r.code)
+	r = w.run("up")
+	assert.Zero(t, r.code)
+	assert.Equal(t, "intercom: warning: the journal was damaged\n", r.err)
+}
+
+func TestDoctor_journalThatNobodyHasOpen(t *testing.T) {
+	w := newWorld(t)
+	p := w.places(t)
+	require.NoError(t, api.Private(p.State))
+	assert.Empty(t, w.allOf(t, "journal"))
+	path := filepath.Join(p.State, journalFile)
+	broken := []byte(strings.Repeat("this is no database ", 500))
+	require.NoError(t, os.WriteFile(path, broken, 0o600))
+	f, r := w.examined(t, "journal", "--fix")
+	assert.Equal(t, problem, f.Level)
+	assert.False(t, f.Fixable)
+	assert.Equal(t, 1, r.code)
+	left, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, broken, left, "nothing was touched")
+}
+
+func TestDoctor_complaintsOfEarlierStarts(t *testing.T) {
+	w := newWorld(t)
+	p := w.places(t)
+	require.NoError(t, api.Private(p.State))
+	file := filepath.Join(p.State, complaintsFile)
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	assert.Empty(t, w.allOf(t, "complaints"))
+	w.serve(t, &fakeBackend{status: api.Status{Log: p.Log}})
+	assert.NotContains(t, w.run("status").out, complaintsFile)
+
+	require.NoError(t, os.WriteFile(file, []byte("panic: no\n"), 0o600))
+	f, _ := w.examined(t, "complaints")
+	assert.Equal(t, note, f.Level)
+	assert.Contains(t, f.Text, file)
+	assert.Contains(t, w.run("status").out, file)
+}
+
 func TestU9_notWritable(t *testing.T) {
 	w, _ := onTmux(t)
 	w.env["XDG_STATE_HOME"] = "/proc/self"
@@ -268,6 +334,7 @@ func TestU9_staleSocket(t *testing.T) {
 	assert.NoFileExists(t, p.Socket)
 	assert.NoFileExists(t, other)
 	assert.FileExists(t, p.Lock, "a lock's file stays")
+	assert.NoFileExists(t, strings.TrimSuffix(other, ".sock")+".lock", "and none is left that was not there")
 	assert.Empty(t, w.allOf(t, "socket"))
 }
 
@@ -298,6 +365,21 @@ func TestU9_publishedSocket(t *testing.T) {
 	assert.Zero(t, r.code)
 	assert.Empty(t, strings.TrimSpace(s.Run("show-options", "-sqv", daemon.SocketOption)))
 
+	// The socket's file is gone, and its sidecar is not: that one mends it, or ends.
+	ln, err := api.Listen(w.places(t).Runtime, "elsewhere")
+	require.NoError(t, err)
+	lost := filepath.Join(w.places(t).Runtime, "elsewhere.sock")
+	require.NoError(t, os.Remove(lost))
+	s.Run("set-option", "-s", daemon.SocketOption, lost)
+	f, _ = w.examined(t, "published", "--fix")
+	assert.Equal(t, problem, f.Level)
+	assert.False(t, f.Fixable)
+	assert.Contains(t, f.Hint, "within 2 s")
+	assert.Contains(t, s.Run("show-options", "-sqv", daemon.SocketOption), lost)
+	require.NoError(t, ln.Release())
+	f, _ = w.examined(t, "published", "--fix")
+	assert.True(t, f.Fixed)
+
 	w.serve(t, &fakeBackend{status: api.Status{Server: s.Socket}})
 	f, _ = w.examined(t, "published")
 	assert.Equal(t, note, f.Level, "a sidecar runs and is not named")
@@ -321,6 +403,7 @@ func TestU9_orphan(t *testing.T) {
 	assert.Equal(t, fine, f.Level)
 
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	require.Eventually(t, func() bool { return stopped(pid) }, 10*time.Second, time.Millisecond)
 	found := w.allOf(t, "sidecar", "--fix")
 	require.Len(t, found, 1)
 	assert.Equal(t, problem, found[0].Level)

@@ -20,7 +20,7 @@ func tmuxProgram(_ context.Context, x *patient) []finding {
 	const id = "tmux_program"
 	switch {
 	case errors.Is(x.programErr, tmux.ErrNoProgram):
-		return []finding{{ID: id, Level: problem, Text: "no tmux program is in $PATH", Hint: "install tmux 3.2a or newer, for example: apt-get install tmux"}}
+		return []finding{{ID: id, Level: problem, Text: "no tmux program is in $PATH", Hint: installTmux}}
 	case x.programErr != nil:
 		return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("the tmux program does not say its version: %v", x.programErr)}}
 	case tmux.TooOld(x.program):
@@ -171,8 +171,13 @@ func publishedSocket(ctx context.Context, x *patient) []finding {
 	case (&api.Client{Socket: socket}).Ping(asking) == nil:
 		return []finding{{ID: id, Level: fine, Text: "the tmux server names its sidecar's socket: " + socket}}
 	}
+	text := fmt.Sprintf("the tmux server names %q as its sidecar's socket, and nobody listens there", socket)
+	if !free(strings.TrimSuffix(socket, ".sock") + ".lock") {
+		// Its sidecar lives, and another would be started beside it if it were found nowhere.
+		return []finding{{ID: id, Level: problem, Text: text, Hint: "its sidecar runs, and mends that or ends by itself within 2 s; look once more then"}}
+	}
 	return []finding{{
-		ID: id, Level: problem, Text: fmt.Sprintf("the tmux server names %q as its sidecar's socket, and nobody listens there", socket),
+		ID: id, Level: problem, Text: text,
 		Hint: "tmux set -su " + daemon.SocketOption,
 		mend: func(ctx context.Context) error {
 			gone, err := tmux.Withdraw(ctx, tmux.Options{Socket: x.tmuxServer()}, daemon.SocketOption, socket)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -18,10 +19,10 @@ func (a *app) down() *cobra.Command {
 	return &cobra.Command{
 		Use:   "down",
 		Short: "End the sidecar of this tmux server",
-		Long: `End the sidecar of this tmux server. Nothing is typed any more when this returns.
-Chats are not ended: they go on when a sidecar is started again, which the next
-command that needs one does. intercom chat stop --all ends them. It is no error
-if none runs.`,
+		Long: `End the sidecar of this tmux server. Nothing is typed any more when this
+returns. Chats are not ended: they go on when a sidecar is started again, which
+the next command that needs one does. intercom chat stop --all ends them. It is
+no error if none runs.`,
 		Example: `  intercom down`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) (downReply, error) {
@@ -59,8 +60,11 @@ if none runs.`,
 // ended waits until the sidecar at p has ended.
 func ended(ctx context.Context, p api.Paths) error {
 	if err := api.WaitReleased(ctx, p.Lock); err != nil {
-		return api.Errorf(api.CodeTimeout, "the sidecar does not end: %w", err).
-			WithHint("its log may say why: %s", p.Log)
+		if held, ok := errors.AsType[*api.HeldError](err); ok && held.PID > 0 {
+			return api.Errorf(api.CodeTimeout, "the sidecar of process %d does not end", held.PID).
+				WithHint("kill %d ends it; intercom doctor says more, and its log may: %s", held.PID, p.Log)
+		}
+		return api.Errorf(api.CodeTimeout, "the sidecar does not end").WithHint("its log may say why: %s", p.Log)
 	}
 	return nil
 }

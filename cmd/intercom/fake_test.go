@@ -89,10 +89,13 @@ type fakeBackend struct {
 	detail api.ChatDetail
 	said   api.Said
 	behind message.Reason
-	err    error // of what is about a chat or a pane
+	later  *message.Receipt // of a message that is asked about once more
 
-	mu   sync.Mutex // guards what follows
-	last any        // the last request
+	err error // of what is about a chat or a pane
+
+	mu       sync.Mutex // guards what follows, and what streamed changes
+	last     any        // the last request
+	streamed func()     // called once, when a stream of events has ended; may be nil
 }
 
 func (b *fakeBackend) take(req any) {
@@ -107,7 +110,11 @@ func (b *fakeBackend) took() any {
 	return b.last
 }
 
-func (b *fakeBackend) Status(context.Context, api.Caller) (api.Status, error) { return b.status, nil }
+func (b *fakeBackend) Status(context.Context, api.Caller) (api.Status, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.status, nil
+}
 
 func (b *fakeBackend) Down(context.Context, api.Caller) error {
 	if b.down == nil {
@@ -195,22 +202,45 @@ func (b *fakeBackend) Stats(_ context.Context, _ api.Caller, chat string) (messa
 }
 
 func (b *fakeBackend) Send(_ context.Context, _ api.Caller, req api.SendRequest) (api.Sent, error) {
+	before, again := b.took().(api.SendRequest)
 	b.take(req)
+	if again && before.ID == req.ID && b.later != nil {
+		return api.Sent{Message: req.ID, Receipt: *b.later}, b.err
+	}
 	return api.Sent{Message: req.ID, Receipt: b.receipt, Behind: b.behind}, b.err
 }
 
 func (b *fakeBackend) Log(_ context.Context, _ api.Caller, q api.LogQuery) ([]message.Event, error) {
 	b.take(q)
-	return b.log, nil
+	log := b.log
+	if q.Since > 0 { // what has no number is always there
+		log = slices.DeleteFunc(slices.Clone(log), func(e message.Event) bool { return e.Seq <= q.Since })
+	}
+	if over := len(log) - q.Limit; q.Limit > 0 && over > 0 {
+		if q.Oldest {
+			return log[:q.Limit], nil
+		}
+		return log[over:], nil
+	}
+	return log, nil
 }
 
 func (b *fakeBackend) Events(_ context.Context, _ api.Caller, since int64) iter.Seq2[message.Event, error] {
 	return func(yield func(message.Event, error) bool) {
-		for _, e := range b.log {
+		b.mu.Lock()
+		log := b.log
+		b.mu.Unlock()
+		for _, e := range log {
 			e.Seq += since
 			if !yield(e, nil) {
 				return
 			}
+		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.streamed != nil {
+			b.streamed()
+			b.streamed = nil
 		}
 	}
 }

@@ -21,6 +21,9 @@ func aboutPane(err error, ref string) error {
 	if !ok || told.Code != api.CodeNotFound {
 		return err
 	}
+	if strings.HasPrefix(told.Text, "no pane ") {
+		return told // there is nothing to adopt
+	}
 	if !paneID.MatchString(ref) {
 		return told.WithHint("intercom status lists the adopted panes and their names")
 	}
@@ -31,21 +34,26 @@ func aboutPane(err error, ref string) error {
 }
 
 // aboutChat is aboutPane for a chat.
-func aboutChat(err error) error {
+func aboutChat(err error, ref string) error {
 	told, ok := errors.AsType[*api.Error](err)
-	if !ok || told.Code != api.CodeNotFound || !strings.Contains(told.Text, `chat "`) {
+	if !ok || told.Code != api.CodeNotFound || !isChat(told) {
 		return err
 	}
 	if strings.Contains(told.Text, " has ended") {
-		return told.WithHint("intercom chat list --ended; intercom chat start --again CHAT takes one up again")
+		return told.WithHint("intercom chat start --again %s takes it up again; intercom chat list --ended lists all", ref)
 	}
 	return told.WithHint("intercom chat list, and with --ended those that have ended")
 }
 
+// isChat reports whether an error is about a chat, by its name or the end of its id.
+func isChat(told *api.Error) bool {
+	return strings.Contains(told.Text, `chat "`) || strings.Contains(told.Text, ": chat ")
+}
+
 // aboutMember is both, for a command about a pane of a chat.
-func aboutMember(err error, pane string) error {
-	if told, ok := errors.AsType[*api.Error](err); ok && strings.Contains(told.Text, `chat "`) {
-		return aboutChat(err)
+func aboutMember(err error, chat, pane string) error {
+	if told, ok := errors.AsType[*api.Error](err); ok && isChat(told) {
+		return aboutChat(err, chat)
 	}
 	return aboutPane(err, pane)
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +29,9 @@ type env struct {
 	Published func(ctx context.Context, server string) (string, error)
 	// Executable is the program that is started as the sidecar; "" is this one.
 	Executable string
+	// Succession is how long those who follow events wait for the sidecar after the one that
+	// ended; 0 is three seconds.
+	Succession time.Duration
 }
 
 // app is one run of the program: what the flags of all commands say.
@@ -38,9 +43,9 @@ type app struct {
 	ran    bool   // a command has begun: its errors are not those of wrong usage
 }
 
-// run runs the command that the arguments name and returns the exit code: 0 done, 1 failed
-// or expired, 2 wrong usage, 3 no sidecar and none could be started, 4 no answer in time or
-// a delivery uncertain, 5 held.
+// run runs the command that the arguments name and returns the exit code: 0 done, 1 failed,
+// refused, not found or expired, 2 wrong usage, 3 no sidecar and none could be started, 4 no
+// answer in time or a delivery uncertain, 5 held.
 func run(ctx context.Context, e env) int {
 	a := &app{env: e}
 	root := a.root()
@@ -85,8 +90,9 @@ func (a *app) root() *cobra.Command {
 A sidecar, started by the first command that needs it, reads and types into the
 panes that you adopt, and into no others.
 
-Exit codes: 0 done, 1 failed or expired, 2 wrong usage, 3 no sidecar and none
-could be started, 4 no answer in time or a delivery uncertain, 5 held.`,
+Exit codes: 0 done, 1 failed, refused, not found or expired, 2 wrong usage, 3 no
+sidecar and none could be started, 4 no answer in time or a delivery uncertain,
+5 held.`,
 		Example: `  intercom demo
   intercom adopt %1 --as line
   intercom adopt %2 --as line
@@ -100,13 +106,8 @@ could be started, 4 no answer in time or a delivery uncertain, 5 held.`,
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON value and nothing else")
 	root.PersistentFlags().StringVar(&a.server, "server", "", "`SOCKET` of the tmux server; else $INTERCOM_SERVER, else that of $TMUX")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		hint := fmt.Sprintf("%s --help", cmd.CommandPath())
-		if cmd.Annotations[takesText] != "" {
-			hint = "text that begins with - goes after --, as the last argument; " + hint
-		}
-		return api.Errorf(api.CodeUsage, "%w", err).WithHint("%s", hint)
-	})
+	root.SetFlagErrorFunc(flagError)
+	root.SetUsageFunc(usage)
 	root.AddCommand(
 		a.up(), a.down(), a.status(), a.doctor(), a.version(),
 		a.adopt(), a.release(), a.rename(),
@@ -128,9 +129,8 @@ func (a *app) onlyCommands(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	err := api.Errorf(api.CodeUsage, "no command %q", strings.TrimPrefix(cmd.CommandPath()+" "+args[0], "intercom "))
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return err.WithHint("did you mean %s %s?", cmd.CommandPath(), near[0])
+	if near := nearCommand(cmd, args[0]); near != "" {
+		return err.WithHint("did you mean %s %s?", cmd.CommandPath(), near)
 	}
 	return err.WithHint("%s --help", cmd.CommandPath())
 }
@@ -152,13 +152,28 @@ func do[T any](a *app, ask func(cmd *cobra.Command, args []string) (T, error), s
 	}
 }
 
-// between checks the number of arguments; words says which they are.
+// note tells a person something beside what a command prints.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.Stderr, "intercom: note: %s\n", plainLine(fmt.Sprintf(format, args...)))
+}
+
+// warn tells a person of something that does not work as it should.
+func (a *app) warn(text string) {
+	fmt.Fprintf(a.Stderr, "intercom: warning: %s\n", plainLine(text))
+}
+
+// between checks the number of arguments, and that each says something; words says which
+// they are.
 func between(least, most int, words string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
+		err := api.Errorf(api.CodeUsage, "%s takes %s, and got %s", cmd.CommandPath(), words, several(len(args), "argument"))
 		if len(args) >= least && (most < 0 || len(args) <= most) {
-			return nil
+			empty := slices.IndexFunc(args, func(arg string) bool { return strings.TrimSpace(arg) == "" })
+			if empty < 0 {
+				return nil
+			}
+			err = api.Errorf(api.CodeUsage, "%s: argument %d is empty", cmd.CommandPath(), empty+1)
 		}
-		err := api.Errorf(api.CodeUsage, "%s takes %s, and got %d arguments", cmd.CommandPath(), words, len(args))
 		if cmd.HasExample() {
 			first, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")
 			return err.WithHint("for example: %s", first)

@@ -53,7 +53,8 @@ func TestSend_exitCodeTellsTheTruth(t *testing.T) {
 			r := w.run(args...)
 			assert.Equal(t, code, r.code, "%v: %s", args, c.state)
 			assert.Contains(t, r.out, string(c.state))
-			assert.Equal(t, code != 0, strings.HasPrefix(r.err, "intercom: error: "), "%v: %q", args, r.err)
+			assert.Equal(t, code != 0, strings.Contains(r.err, "intercom: error: "), "%v: %q", args, r.err)
+			assert.Equal(t, c.state == message.Held, strings.HasPrefix(r.err, "intercom: note: it waits: agent working\n"), "%v: %q", args, r.err)
 
 			r = w.run(append(args, "--json")...)
 			assert.Equal(t, code, r.code)
@@ -62,6 +63,28 @@ func TestSend_exitCodeTellsTheTruth(t *testing.T) {
 			assert.Equal(t, c.state, sent.Receipt.State)
 		}
 	}
+}
+
+func TestSend_whatFailedSaysWhatToDo(t *testing.T) {
+	b := &fakeBackend{}
+	w := newWorld(t)
+	w.serve(t, b)
+	for reason, want := range map[message.Reason]string{
+		message.BodyTooLong: "error: failed: body too long\nintercom: hint: at most 64 KiB",
+		message.LineTooLong: "error: failed: line too long\nintercom: hint: the terminal there takes lines of at most 4095 bytes",
+		message.Duplicate:   "error: that id was used for another message\nintercom: hint: without --id",
+		message.AgentGone:   "error: failed: agent gone\nintercom: hint: intercom log ",
+	} {
+		b.receipt = message.Receipt{State: message.Failed, Reason: reason}
+		r := w.run("send", "bob", "hi")
+		assert.Equal(t, 1, r.code)
+		assert.Contains(t, r.err, want)
+	}
+
+	b.receipt = message.Receipt{State: message.Answered}
+	r := w.run("send", "bob", "hi", "--wait", "answered")
+	assert.Zero(t, r.code)
+	assert.Regexp(t, `^\S+ answered, without a word\n$`, r.out)
 }
 
 func TestSend_request(t *testing.T) {
@@ -76,13 +99,17 @@ func TestSend_request(t *testing.T) {
 	}
 	got := sent("bob", "hi")
 	assert.NotEmpty(t, got.ID)
-	assert.Equal(t, api.SendRequest{ID: got.ID, To: "bob", Text: "hi", Wait: "submitted", Timeout: 10 * time.Second}, got)
+	assert.Equal(t, api.SendRequest{ID: got.ID, To: "bob", Text: "hi", Wait: "submitted", Timeout: time.Second}, got)
 
 	id := message.NewID()
 	assert.Equal(t, api.SendRequest{ID: id, To: "bob", Text: "- x", Wait: "submitted", Timeout: time.Second},
 		sent("--timeout", "1s", "bob", "--id", strings.ToUpper(string(id)), "--", "- x"), "flags anywhere, and text that looks like one")
 
-	assert.Equal(t, time.Hour, sent("bob", "hi", "--wait", "submitted").Timeout)
+	// What is not taken at once is asked about once more, for the time that is left.
+	b.receipt.State, b.later = message.Held, &message.Receipt{State: message.Submitted}
+	assert.InDelta(t, 10, sent("bob", "hi").Timeout.Seconds(), 5)
+	assert.InDelta(t, 3600, sent("bob", "hi", "--wait", "submitted").Timeout.Seconds(), 60)
+	b.receipt.State, b.later = message.Submitted, nil
 
 	file := filepath.Join(t.TempDir(), "text")
 	require.NoError(t, os.WriteFile(file, []byte("a\nb\x1b\n"), 0o600))
@@ -259,6 +286,7 @@ type world struct {
 	env        map[string]string
 	stdin      string
 	executable string
+	succession time.Duration // how long another sidecar is waited for
 	published  func(context.Context, string) (string, error)
 }
 
@@ -284,7 +312,7 @@ func (w *world) run(args ...string) result {
 	var out, complaints bytes.Buffer
 	code := run(context.Background(), env{
 		Args: args, Stdin: strings.NewReader(w.stdin), Stdout: &out, Stderr: &complaints,
-		Getenv: w.getenv, Published: w.published, Executable: w.executable,
+		Getenv: w.getenv, Published: w.published, Executable: w.executable, Succession: cmp.Or(w.succession, time.Millisecond),
 		Environ: func() []string {
 			var pairs []string
 			for name, value := range w.env {

@@ -19,6 +19,7 @@ const (
 	sendTimeout = 10 * time.Second // without --wait
 	waitTimeout = time.Hour        // with it: as long as a message that is held lives
 	replyGrace  = 5 * time.Second  // for a sidecar to say that the time is over
+	tellAfter   = time.Second      // what is held so long is told why
 )
 
 func (a *app) send() *cobra.Command {
@@ -35,7 +36,11 @@ program has taken it. Prints the id of the message and what is known of it then.
 
 Exit codes: 0 the program provably took it (with --wait answered: and answered),
 1 failed or expired, 4 uncertain or no proof in time, 5 held: it goes when the
-pane is free for it, as does one that is queued behind such. The text is at most 1 MiB. Text that begins with - goes
+pane is free for it, as does one that is queued behind such.
+
+At most 64 KiB of text, what stands before it included, are typed into one pane,
+and a line of at most 4095 bytes where its terminal gathers lines (cooked mode);
+what is longer fails, and nothing of it is typed. Text that begins with - goes
 after --, or into a file; --file - reads it from the standard input.`,
 		Example: `  intercom send bob 'How far are you?' --wait answered --timeout 5m
   intercom send bob -- '- a text that begins with a dash'`,
@@ -47,6 +52,9 @@ after --, or into a file; --file - reads it from the standard input.`,
 			err := do(a, func(cmd *cobra.Command, args []string) (api.Sent, error) {
 				req := api.SendRequest{To: args[0], Wait: wants, Timeout: timeout}
 				var err error
+				if err := checkWord(cmd, "id"); err != nil {
+					return api.Sent{}, err
+				}
 				if req.ID, err = messageID(id); err != nil {
 					return api.Sent{}, err
 				}
@@ -64,8 +72,11 @@ after --, or into a file; --file - reads it from the standard input.`,
 						req.Timeout = waitTimeout
 					}
 				}
-				if req.Timeout < 0 {
-					return api.Sent{}, api.Errorf(api.CodeUsage, "--timeout %v: less than none", timeout)
+				switch {
+				case req.Timeout < 0:
+					return api.Sent{}, api.Errorf(api.CodeUsage, "--timeout %v: less than none", timeout).WithHint("--timeout 0 waits for nothing")
+				case req.Timeout > api.MaxDuration:
+					return api.Sent{}, api.Errorf(api.CodeUsage, "--timeout %v: too large", timeout).WithHint("a message that is held expires after an hour")
 				}
 				if req.Text, err = a.textOf(args[1:], file); err != nil {
 					return api.Sent{}, err
@@ -151,11 +162,35 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 	if err != nil {
 		return api.Sent{}, err
 	}
+	begun, whole := time.Now(), req.Timeout
+	req.Timeout = min(whole, tellAfter)
+	sent, err := sendWithin(ctx, c, req)
+	s := sent.Receipt.State
+	if err != nil || whole <= tellAfter || s == "" || s.Final() || s == message.Submitted && req.Wait != api.WaitAnswered {
+		return sent, err
+	}
+	switch {
+	case s == message.Held:
+		a.note("it waits: %s", sent.Receipt.Reason)
+	case sent.Behind != "":
+		a.note("it waits behind a message that is held: %s", sent.Behind)
+	}
+	// The same id: it is the same message, and this asks what became of it.
+	req.Timeout = max(0, whole-time.Since(begun))
+	return sendWithin(ctx, c, req)
+}
+
+// sendWithin is one request, which ends in time even if nobody answers.
+func sendWithin(ctx context.Context, c *api.Client, req api.SendRequest) (api.Sent, error) {
 	ctx, cancel := context.WithTimeout(ctx, req.Timeout+replyGrace)
 	defer cancel()
 	sent, err := c.Send(ctx, req)
 	err = aboutPane(err, req.To)
-	if told, ok := errors.AsType[*api.Error](err); ok && (told.Code == api.CodeUncertain || told.Code == api.CodeTimeout) {
+	told, ok := errors.AsType[*api.Error](err)
+	switch {
+	case ok && told.Code == api.CodeTimeout:
+		return sent, told.WithHint("%s; it may have been sent: intercom log %s", told.Hint, req.ID)
+	case ok && told.Code == api.CodeUncertain:
 		return sent, told.WithHint("it may have been sent: intercom log %s", req.ID)
 	}
 	return sent, err
@@ -163,14 +198,17 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 
 func (a *app) showSent(s api.Sent) {
 	line := fmt.Sprintf("%s %s", s.Message, s.Receipt.State)
+	wordless := s.Receipt.State == message.Answered && strings.TrimSpace(s.Receipt.Words) == ""
 	switch {
+	case wordless:
+		line += ", without a word"
 	case s.Receipt.Reason != "":
 		line += ": " + string(s.Receipt.Reason)
 	case s.Behind != "":
 		line += " behind one that is held: " + string(s.Behind)
 	}
 	a.say("%s", plainLine(line))
-	if s.Receipt.State == message.Answered {
+	if s.Receipt.State == message.Answered && !wordless {
 		a.say("%s", plain(s.Receipt.Words))
 	}
 }
@@ -198,11 +236,32 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 			told = told.WithHint("intercom chat resume --all")
 		}
 	case message.Failed, message.Expired:
-		told = api.Errorf(api.CodeFailed, "%s: %s", r.State, r.Reason)
+		told = failed(r).WithHint("%s", failedHint(s))
 	case message.Uncertain:
 		told = api.Errorf(api.CodeUncertain, "uncertain: %s", r.Reason).WithHint("look at the pane: it may have the text. It is not typed again")
 	default:
 		told = api.Errorf(api.CodeTimeout, "not taken in time: still %s", r.State).WithHint("intercom log %s", s.Message)
 	}
 	return told
+}
+
+// failed says of a delivery that it failed, and why.
+func failed(r message.Receipt) *api.Error {
+	if r.Reason == message.Duplicate {
+		return api.Errorf(api.CodeFailed, "that id was used for another message")
+	}
+	return api.Errorf(api.CodeFailed, "%s: %s", r.State, r.Reason)
+}
+
+// failedHint is what a person can do about that.
+func failedHint(s api.Sent) string {
+	switch s.Receipt.Reason {
+	case message.Duplicate:
+		return "without --id it gets one of its own"
+	case message.BodyTooLong:
+		return "at most 64 KiB are typed into one pane: send it in parts, or the name of a file that has it"
+	case message.LineTooLong:
+		return "the terminal there takes lines of at most 4095 bytes: send it in parts, or the name of a file that has it"
+	}
+	return fmt.Sprintf("intercom log %s shows each step", s.Message)
 }

@@ -27,11 +27,22 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 		Transport: e.Getenv("INTERCOM_TRANSPORT"), Trigger: e.Getenv("INTERCOM_TRIGGER"),
 		Log: slog.New(slog.NewTextHandler(log, nil)),
 	})
-	if errors.Is(err, tmux.ErrNoServer) {
+	switch {
+	case errors.Is(err, tmux.ErrNoServer):
 		return noServer(opts.Paths)
+	case errors.Is(err, tmux.ErrNoProgram):
+		return noTmux(api.CodeNoSidecar)
 	}
 	return err
 }
+
+// noTmux is the error of a tmux program that is not there.
+func noTmux(code api.Code) *api.Error {
+	return api.Errorf(code, "no tmux program is in $PATH").WithHint("%s", installTmux)
+}
+
+// installTmux is what to do about that.
+const installTmux = "install tmux 3.2a or newer, for example: apt-get install tmux"
 
 // published asks a tmux server where its sidecar listens.
 func published(ctx context.Context, server string) (string, error) {

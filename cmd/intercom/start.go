@@ -48,10 +48,18 @@ func (a *app) start(ctx context.Context, p api.Paths) error {
 			// Another one had the lock, and has ended since.
 		case told != nil:
 			return told
+		case silent(err):
+			return err // there is one
 		default:
 			return notStarted(err)
 		}
 	}
+}
+
+// silent reports whether somebody is there and does not answer.
+func silent(err error) bool {
+	e, ok := errors.AsType[*api.Error](err)
+	return ok && e.Code == api.CodeTimeout
 }
 
 // serverThere refuses a place where no tmux server can be, before anything is made for it.
@@ -100,6 +108,9 @@ func awaitAnswer(ctx context.Context, p api.Paths, child *child) (again bool, er
 				return false, nil
 			case errors.Is(ctx.Err(), context.Canceled):
 				return false, ctx.Err()
+			}
+			if pid := api.Holder(p.Lock); pid > 0 && pid != child.pid {
+				return false, api.Silent(p.Lock, err)
 			}
 			return false, fmt.Errorf("it did not answer within %v; its log may say why: %q", startTimeout, p.Log)
 		case end := <-ended:

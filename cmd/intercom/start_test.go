@@ -115,6 +115,28 @@ func TestStart_notByLooking(t *testing.T) {
 	assert.NoFileExists(t, w.stateFile(w.env["INTERCOM_SERVER"]))
 }
 
+// A sidecar that hangs is named by its process, soon, and in words.
+func TestStart_sidecarThatHangs(t *testing.T) {
+	t.Parallel()
+	w := startingWorld(t)
+	require.Zero(t, w.run("up").code)
+	pid := w.pid(t)
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	require.Eventually(t, func() bool { return stopped(pid) }, 10*time.Second, time.Millisecond)
+	var asked sync.WaitGroup
+	for _, line := range []string{"status", "down", "up", "chat list", "log", "send bob hi"} {
+		asked.Go(func() {
+			r := w.run(strings.Fields(line)...)
+			assert.Equal(t, 4, r.code, line)
+			assert.Empty(t, r.out, line)
+			assert.Contains(t, r.err, fmt.Sprintf(
+				"intercom: error: the sidecar of process %d does not answer\nintercom: hint: kill %d ends it; intercom doctor says more", pid, pid), line)
+		})
+	}
+	asked.Wait()
+}
+
 // What a sidecar that is killed leaves in its backlog was never read: whoever comes first
 // after its death starts the next one, and is served, whatever they ask.
 func TestStart_firstCommandAfterAKill(t *testing.T) {
@@ -145,12 +167,18 @@ func TestUp_replacesAnotherVersion(t *testing.T) {
 	require.Zero(t, w.run("up").code)
 	old := w.pid(t)
 	delete(w.env, "INTERCOM_FAKE_VERSION")
-	assert.Zero(t, w.run("chat", "list").code)
+	for _, line := range []string{"chat list", "status"} {
+		r := w.run(strings.Fields(line)...)
+		assert.Zero(t, r.code)
+		assert.Contains(t, r.err, "intercom: note: the sidecar is of version 0.0.1, ", line)
+		assert.Contains(t, r.err, ": intercom up puts this one in its place\n", line)
+	}
 	assert.Equal(t, old, w.pid(t), "no other command replaces it")
 
 	r := w.run("up", "--json")
 	require.Zero(t, r.code, r.err)
-	assert.Empty(t, r.err)
+	assert.NotContains(t, r.err, "left in place")
+	assert.Contains(t, r.err, "intercom: warning: dir /\n", "what a sidecar says of itself that does not work")
 	var up upReply
 	oneValue(t, r.out, &up)
 	assert.Equal(t, "0.0.1", up.Replaced)

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +43,9 @@ nothing: without a sidecar it says so and exits 3.`,
 					reply.Running = false // it was ending as we asked
 					return reply, nil
 				}
+				if err == nil {
+					a.noteVersion(status.Version)
+				}
 				reply.Status = &status
 				return reply, err
 			}, a.showStatus)(cmd, args)
@@ -65,6 +71,10 @@ func (a *app) showStatus(r statusReply) {
 	}
 	if s.Log != "" {
 		a.say("log     %s", plainLine(s.Log))
+		told := filepath.Join(filepath.Dir(s.Log), complaintsFile)
+		if info, err := os.Stat(told); err == nil && info.Size() > 0 {
+			a.say("earlier starts complained, at last %s: %s", day(info.ModTime()), plainLine(told))
+		}
 	}
 	if s.Held > 0 {
 		a.say("held    %d", s.Held)
@@ -86,6 +96,13 @@ func (a *app) showStatus(r statusReply) {
 	if len(s.Chats) > 0 {
 		a.say("")
 		a.showChats(s.Chats)
+	}
+}
+
+// noteVersion says that a sidecar is of another version than this program.
+func (a *app) noteVersion(theirs string) {
+	if ours := built().Version; theirs != ours {
+		a.note("the sidecar is of version %s, this program of %s: intercom up puts this one in its place", cmp.Or(theirs, "unknown"), ours)
 	}
 }
 

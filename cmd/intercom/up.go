@@ -26,11 +26,14 @@ type upReply struct {
 func (a *app) up() *cobra.Command {
 	return &cobra.Command{
 		Use:   "up",
-		Short: "Start the sidecar of this tmux server, or put this version in its place",
+		Short: "Start the sidecar of this tmux server, or replace another version",
 		Long: `Start the sidecar of this tmux server, if it does not run. Every command that
 needs it does the same, so this is for seeing that it works, and for updates: a
-sidecar of another version than this program is ended, and one of this version
-started in its place. Chats go on, and nothing is typed twice.`,
+sidecar of another version than this program, older or newer, is ended, and one
+of this version started in its place. Chats go on, and nothing is typed twice.
+
+What does not work as it should is told as a warning, for example a journal that
+was found damaged.`,
 		Example: `  intercom up`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) (upReply, error) {
@@ -40,12 +43,15 @@ started in its place. Chats go on, and nothing is typed twice.`,
 				return upReply{}, err
 			}
 			status, err := quickStatus(ctx, c)
-			if err != nil || started || status.Version == built().Version {
-				return upReply{StartedNow: started, Status: status}, err
+			reply := upReply{StartedNow: started, Status: status}
+			if err == nil && !started && status.Version != built().Version {
+				reply, err = a.replace(ctx, c.Socket, status)
 			}
-			reply, err := a.replace(ctx, c.Socket, status)
 			if reply.Warning != "" {
-				fmt.Fprintf(a.Stderr, "intercom: warning: %s\n", plainLine(reply.Warning))
+				a.warn(reply.Warning)
+			}
+			for _, d := range reply.Degraded {
+				a.warn(d)
 			}
 			return reply, err
 		}, func(r upReply) {

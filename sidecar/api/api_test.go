@@ -146,7 +146,7 @@ func TestClient_everyOperationReachesItsMethod(t *testing.T) {
 	assert.Equal(t, b.sent, sent)
 	assert.Equal(t, call{"send", send, self()}, b.took())
 
-	q := api.LogQuery{ID: "i", Chat: "c", Search: "a b&c", Since: 7, Limit: 3}
+	q := api.LogQuery{ID: "i", Chat: "c", Search: "a b&c", Since: 7, Limit: 3, Oldest: true}
 	events, err := c.Log(ctx, q)
 	require.NoError(t, err)
 	assert.Equal(t, b.log, events)

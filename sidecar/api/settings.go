@@ -44,7 +44,7 @@ const (
 
 // Settings are all that a chat knows, in the order in which help shows them.
 var Settings = []Setting{
-	count("depth", "20", "agent turns, by cause, between a person's words and the pause (20)",
+	count("depth", "20", "agent turns, by cause, from a person's words to the pause (20)",
 		func(l *message.Limits) *int { return &l.Depth }),
 	count("rate", "20", "deliveries a minute to one pane before the pause (20)",
 		func(l *message.Limits) *int { return &l.Rate }),

@@ -250,6 +250,8 @@ func (r *rig) childBy(words []string, moment string) (*exec.Cmd, string) {
 	cmd.Env = append(os.Environ(), "INTERCOM_TEST_PROGRAM=sidecar", "INTERCOM_TEST_CONFIG="+string(config), "TMUX=", "TMUX_PANE=")
 	out, err := cmd.StdoutPipe()
 	require.NoError(r.t, err)
+	// What another test of this process starts may hold the last one's lock for a moment.
+	require.NoError(r.t, api.WaitReleased(r.t.Context(), r.cfg.Paths.Lock))
 	require.NoError(r.t, cmd.Start())
 	r.t.Cleanup(func() {
 		_ = cmd.Process.Kill()

@@ -132,7 +132,7 @@ func TestH36_NamesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a, b := r.adopted("Ada"), r.line("Ben")
-	for _, name := range []string{"Alice] | x", "../../x", strings.Repeat("n", 300), "🙂", "", "ADA", "Аda" /* Cyrillic */, "a b", "a\nb", "a\x1b[201~", "#(touch x)"} {
+	for _, name := range []string{"Alice] | x", "../../x", strings.Repeat("n", 300), "🙂", "", "ADA", "Аda" /* Cyrillic */, "a b", "a\nb", "a\x1b[201~", "#(touch x)", "Tester" /* the person */} {
 		_, err := r.client.Rename(t.Context(), api.RenameRequest{Pane: a.pane, Name: name})
 		if name != "ADA" { // its own, in another case
 			assert.Error(t, err, "%q", name)

@@ -426,11 +426,11 @@ func TestD4_NewTmuxServer(t *testing.T) {
 	chat := r.chat(agents, append(unlimited, "line_break= / ")...)
 	a.do(":say hello")
 	b.hears("[A] (1): hello")
+	r.waitFor("at rest", func() bool { return r.open() == 0 && r.state(b) == message.Idle })
 	b.drafts("in the way")
 	a.do(":say held for ever")
 	r.waitFor("held", func() bool {
-		all := r.receipts()
-		return len(all) > 0 && told(all[len(all)-1]) == "held: draft in the composer"
+		return slices.ContainsFunc(r.receipts(), func(one message.Receipt) bool { return told(one) == "held: draft in the composer" })
 	})
 	died := time.Now()
 	require.NoError(t, syscall.Kill(r.PID, syscall.SIGKILL))

@@ -1,9 +1,9 @@
 package journal
 
 import (
-	"os"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"time"

@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,19 @@ const MaxName = 64
 
 // ErrName is wrapped by every refusal of a name.
 var ErrName = errors.New("not a name")
+
+// TakenError says that another session has the name. It is an ErrName too.
+type TakenError struct {
+	Name string
+	Pane string // of the session that has it
+}
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("name taken: %q is the name of pane %s", e.Name, e.Pane)
+}
+
+// Unwrap returns ErrName.
+func (e *TakenError) Unwrap() error { return ErrName }
 
 // reserved names stand in headers, addresses and commands for something else.
 var reserved = []string{"ai", "local", "relay", "notice", "system", "person", "all"}
@@ -46,15 +60,15 @@ func CheckName(name string) error {
 }
 
 // CheckName refuses a name that is none, as the function does, or that another session
-// has that is present, in whichever case of letters. The session that is to bear it may
-// have it already.
+// has that is present, in whichever case of letters: that is a *TakenError. The session
+// that is to bear it may have it already.
 func (s Snapshot) CheckName(name string, bearer message.ID) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
 	for _, one := range s.sessions {
 		if one.Ended == nil && one.ID != bearer && strings.EqualFold(one.Name, name) {
-			return fmt.Errorf("%w: %q is taken by the session in pane %s", ErrName, name, one.Pane)
+			return &TakenError{Name: name, Pane: one.Pane}
 		}
 	}
 	return nil
@@ -62,14 +76,17 @@ func (s Snapshot) CheckName(name string, bearer message.ID) error {
 
 // FreeName makes a name from base that no session has that is present: base itself, as
 // NameFrom leaves it, else base-2, base-3 and so on. Where nothing is left of base, it is
-// "agent".
-func (s Snapshot) FreeName(base string) string {
+// "agent". It is none of besides, in whichever case of letters.
+func (s Snapshot) FreeName(base string, besides ...string) string {
 	base = NameFrom(base)
 	if base == "" {
 		base = "agent"
 	}
 	name := base
-	for n := 2; s.CheckName(name, "") != nil; n++ {
+	taken := func() bool {
+		return s.CheckName(name, "") != nil || slices.ContainsFunc(besides, func(b string) bool { return strings.EqualFold(b, name) })
+	}
+	for n := 2; taken(); n++ {
 		end := "-" + strconv.Itoa(n)
 		name = base[:min(len(base), MaxName-len(end))] + end
 	}

@@ -62,6 +62,13 @@ func TestFreeName(t *testing.T) {
 	assert.Equal(t, "local-2", s.FreeName("local"))
 	assert.Equal(t, "agent-2", s.FreeName("日本"))
 	assert.Equal(t, strings.Repeat("x", 62)+"-2", s.FreeName(strings.Repeat("x", 200)))
+	assert.Equal(t, "root-2", s.FreeName("root", "Root"), "a name that is somebody else's")
+
+	err := s.CheckName("CLAUDE", "")
+	assert.ErrorIs(t, err, ErrName)
+	var taken *TakenError
+	require.ErrorAs(t, err, &taken)
+	assert.Equal(t, `name taken: "CLAUDE" is the name of pane %1`, err.Error())
 }
 
 // Whatever a title is, the name made from it is one.

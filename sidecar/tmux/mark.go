@@ -26,7 +26,7 @@ var markText = regexp.MustCompile(`^[A-Za-z0-9.-]*$`)
 
 func checkMark(mark string) error {
 	if len(mark) > longestMark || !markText.MatchString(mark) {
-		return fmt.Errorf("mark %q: at most %d letters, digits, - and .", mark, longestMark)
+		return fmt.Errorf("mark %q: more than %d bytes, or other than letters, digits, dashes and dots", mark, longestMark)
 	}
 	return nil
 }

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+const (
+	succession = 3 * time.Second        // for another sidecar to take the place of one that ended
+	askAgain   = 100 * time.Millisecond // whether it has
+)
+
+// events yields what happens after the event number since. Where another sidecar takes the
+// place of the one that answers, as `up` has it, it goes on with that one, whose journal is
+// the same; else it says that the sidecar has ended.
+func (a *app) events(ctx context.Context, c *api.Client, since int64) iter.Seq2[message.Event, error] {
+	return func(yield func(message.Event, error) bool) {
+		for {
+			c = &api.Client{Socket: c.Socket} // one that starts none
+			was, _ := quickStatus(ctx, c)
+			var broken error
+			for e, err := range c.Events(ctx, since) {
+				if err != nil {
+					broken = err
+					break
+				}
+				since = max(since, e.Seq)
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			next := a.successor(ctx, was)
+			switch {
+			case next != nil:
+				c = next
+			case broken != nil && ctx.Err() == nil:
+				yield(message.Event{}, broken)
+				return
+			default:
+				if ctx.Err() == nil {
+					a.note("the sidecar has ended; intercom up starts one")
+				}
+				return
+			}
+		}
+	}
+}
+
+// successor waits for a sidecar that is another one than that which said was of itself; nil
+// if none comes.
+func (a *app) successor(ctx context.Context, was api.Status) *api.Client {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(a.Succession, succession))
+	defer cancel()
+	for {
+		if c, _, running, err := a.running(ctx); err == nil && running {
+			is, err := c.Status(ctx)
+			if err == nil && (is.PID != was.PID || !is.Started.Equal(was.Started)) {
+				return c
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(askAgain):
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+// helpWidth is how many columns the help may have: what every terminal shows.
+const helpWidth = 80
+
+// usage prints how a command is used, as cobra does by itself, but no line too wide.
+func usage(cmd *cobra.Command) error {
+	var b strings.Builder
+	b.WriteString("Usage:")
+	if cmd.Runnable() && !cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n  %s", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n  %s [command]", cmd.CommandPath())
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(&b, "\n\nExamples:\n%s", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\n\nAvailable Commands:")
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() || sub.Name() == "help" {
+				fmt.Fprintf(&b, "\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
+			}
+		}
+	}
+	if cmd.HasAvailableLocalFlags() {
+		fmt.Fprintf(&b, "\n\nFlags:\n%s", strings.TrimRight(cmd.LocalFlags().FlagUsagesWrapped(helpWidth), " \n"))
+	}
+	if cmd.HasAvailableInheritedFlags() {
+		fmt.Fprintf(&b, "\n\nGlobal Flags:\n%s", strings.TrimRight(cmd.InheritedFlags().FlagUsagesWrapped(helpWidth), " \n"))
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n\n%s COMMAND --help says more of one command.", cmd.CommandPath())
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStderr(), b.String())
+	return err
+}
+
+// wrapped breaks text into lines of at most so many columns, at spaces.
+func wrapped(text string, columns int) string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns {
+			lines, line = append(lines, line), ""
+		}
+		line += " " + word
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
+// badValue is what cobra says of a flag's value that is none of its kind.
+var badValue = regexp.MustCompile(`^invalid argument (".*") for "(?:-., )?--([a-z-]+)" flag: `)
+
+// kinds are what a flag's value has to be, by cobra's word for it.
+var kinds = map[string]string{"int": "a whole number", "duration": "a time, like 90s or 5m", "bool": "true or false"}
+
+// flagError says what is wrong with a flag in words that need no Go.
+func flagError(cmd *cobra.Command, err error) error {
+	text, help := err.Error(), cmd.CommandPath()+" --help"
+	if bad := badValue.FindStringSubmatch(text); bad != nil {
+		flag := cmd.Flags().Lookup(bad[2])
+		switch {
+		case strings.Contains(text, "value out of range"):
+			return api.Errorf(api.CodeUsage, "--%s %s: too large", bad[2], bad[1]).WithHint("%s", help)
+		case flag != nil && kinds[flag.Value.Type()] != "":
+			return api.Errorf(api.CodeUsage, "--%s %s: not %s", bad[2], bad[1], kinds[flag.Value.Type()]).WithHint("%s", help)
+		}
+	}
+	if cmd.Annotations[takesText] != "" && strings.HasPrefix(text, "unknown ") {
+		help = "text that begins with - goes after --, as the last argument; " + help
+	}
+	return api.Errorf(api.CodeUsage, "%w", err).WithHint("%s", help)
+}
+
+// nearCommand is the command below cmd that a person may have meant by word, or "": one
+// that begins so, or differs in a letter, or in two where that leaves half of it.
+func nearCommand(cmd *cobra.Command, word string) string {
+	cmd.SuggestionsMinimumDistance = 1
+	if len(word) >= 4 {
+		cmd.SuggestionsMinimumDistance = 2
+	}
+	for _, near := range cmd.SuggestionsFor(word) {
+		if len(word) > 1 && near[0] == word[0] {
+			return near
+		}
+	}
+	return ""
+}
+
+// checkWord refuses the value of a flag that was given and says nothing.
+func checkWord(cmd *cobra.Command, flag string) error {
+	if f := cmd.Flags().Lookup(flag); f != nil && f.Changed && strings.TrimSpace(f.Value.String()) == "" {
+		return api.Errorf(api.CodeUsage, "--%s is empty", flag).WithHint("%s --help", cmd.CommandPath())
+	}
+	return nil
+}
+
+// several is a number with what it counts.
+func several(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// longBody is how many characters of a body the short form shows.
+const longBody = 2000
+
+// detail is how much of what happened is shown to people.
+type detail int
+
+const (
+	outcomes   detail = iota // words, and what became of them in the end
+	steps                    // and how they came there
+	everything               // and what each step rests on, and the states of the panes
+)
+
+// teller says events for people, in the order in which they happened.
+type teller struct {
+	*app
+	detail detail
+	names  map[message.ID]string // of sessions
+	held   map[message.ID]bool   // deliveries that were said to be held
+	seen   changes
+}
+
+// shower makes the function that prints an event. Before are the events that are known
+// already: they tell the names of sessions that have ended.
+func (a *app) shower(ctx context.Context, c *api.Client, markdown bool, detail detail, before []message.Event) (func(message.Event) error, error) {
+	switch {
+	case a.json:
+		return func(e message.Event) error { return a.printJSON(e) }, nil
+	case markdown:
+		return func(e message.Event) error {
+			if e.Message != nil {
+				a.say("**%s** · %s\n\n%s\n", plainLine(author(*e.Message)), day(e.At), indent(plain(e.Message.Body), "> "))
+			}
+			return nil
+		}, nil
+	}
+	sessions, err := c.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := &teller{app: a, detail: detail, names: map[message.ID]string{}, held: map[message.ID]bool{}}
+	for _, e := range before {
+		t.learn(e)
+	}
+	for _, s := range sessions {
+		t.names[s.ID] = s.Name
+	}
+	return t.show, nil
+}
+
+// learn takes the names of sessions from an event.
+func (t *teller) learn(e message.Event) {
+	switch {
+	case e.Session != nil:
+		t.names[e.Session.ID] = e.Session.Name
+	case e.Change != nil:
+		for _, p := range e.Change.Participants {
+			t.names[p.Session] = p.Name
+		}
+	}
+}
+
+func (t *teller) show(e message.Event) error {
+	t.learn(e)
+	shown, renamed := t.shows(e)
+	head, body := t.line(e)
+	if len(renamed) > 0 {
+		shown, head = true, strings.Join(renamed, ", ")
+	}
+	if !shown {
+		return nil
+	}
+	t.say("%s %-7s %s", clock(e.At), plainLine(e.Kind), plainLine(head))
+	if body != "" {
+		t.say("%s", indent(plain(body), "    "))
+	}
+	return nil
+}
+
+// shows reports whether an event is shown, and which sessions got other names if that is all
+// there is to it.
+func (t *teller) shows(e message.Event) (shown bool, renamed []string) {
+	switch {
+	case e.Change != nil:
+		shown, renamed = t.seen.take(*e.Change)
+		if t.detail == everything {
+			return true, nil
+		}
+		return shown, renamed
+	case e.Session != nil:
+		renamed = t.seen.name(e.Session.ID, e.Session.Name)
+		if t.detail == everything || e.Session.Ended != nil {
+			return true, nil
+		}
+		return false, renamed
+	case e.Receipt == nil || t.detail >= steps:
+		return true, nil
+	}
+	switch r := e.Receipt; r.State {
+	case message.Submitted, message.Failed, message.Expired, message.Uncertain:
+		return true, nil
+	case message.Answered:
+		return e.Chat == "", nil // in a chat the answer is a message of its own
+	case message.Held:
+		first := !t.held[r.Delivery]
+		t.held[r.Delivery] = true
+		return first, nil
+	}
+	return false, nil
+}
+
+// line says an event in one line, and what was said in it, if anything was.
+func (t *teller) line(e message.Event) (head, body string) {
+	switch {
+	case e.Message != nil:
+		head = fmt.Sprintf("%s %s", e.Message.ID.Short(), author(*e.Message))
+		if t.detail == everything {
+			head += fmt.Sprintf(", %s, depth %d", e.Message.Type, e.Message.Depth)
+		}
+		return head, t.cut(e.Message.Body, e.Message.ID)
+	case e.Receipt != nil:
+		r := *e.Receipt
+		to := t.names[r.Target]
+		if to == "" {
+			to = r.Target.Short()
+		}
+		head = fmt.Sprintf("%s to %s: %s", r.Message.Short(), to, r.State)
+		if r.Reason != "" {
+			head += ": " + string(r.Reason)
+		}
+		if r.Sanitised > 0 {
+			head += fmt.Sprintf(", %s removed or changed", several(r.Sanitised, "character"))
+		}
+		var seen []string
+		for _, v := range r.Evidence {
+			seen = append(seen, fmt.Sprintf("%s: %s at %s", v.Source, v.Says, clock(v.At)))
+		}
+		if len(seen) > 0 && t.detail == everything {
+			head += " (" + strings.Join(seen, "; ") + ")"
+		}
+		return head, t.cut(r.Words, r.Message)
+	case e.Change != nil:
+		head = fmt.Sprintf("%s %s", chatName(*e.Change), e.Change.State)
+		if e.Change.Why != "" {
+			head += ": " + e.Change.Why
+		}
+		head += ", " + participants(*e.Change)
+		if way := wayOn(*e.Change); way != "" {
+			head += " → " + way
+		}
+		return head, ""
+	case e.Session != nil:
+		head = fmt.Sprintf("%s %s (%s) %s", e.Session.Pane, e.Session.Name, e.Session.Profile, e.Session.State)
+		if e.Session.Ended != nil {
+			head += " ended: " + e.Session.EndReason
+		}
+		return head, ""
+	}
+	return e.Notice, ""
+}
+
+// cut is what the short form shows of a body.
+func (t *teller) cut(body string, id message.ID) string {
+	if t.detail != outcomes {
+		return body
+	}
+	return cutBody(body, id)
+}
+
+func cutBody(body string, id message.ID) string {
+	more := utf8.RuneCountInString(body) - longBody
+	if more <= 0 {
+		return body
+	}
+	end := 0
+	for range longBody {
+		_, size := utf8.DecodeRuneInString(body[end:])
+		end += size
+	}
+	return fmt.Sprintf("%s… (%d more; intercom log %s shows all)", body[:end], more, id.Short())
+}
+
+// changes knows how chats stood when they were last told of, and how sessions were called.
+type changes struct {
+	stood map[message.ID]string
+	named map[message.ID]string
+}
+
+// take notes how a chat stands now. It reports whether that is worth a line: its state, the
+// reason or who takes part and is heard is another than before. Where only names are, it
+// returns those.
+func (c *changes) take(chat message.Chat) (news bool, renamed []string) {
+	if c.stood == nil {
+		c.stood = map[message.ID]string{}
+	}
+	stands := string(chat.State) + "\n" + chat.Why
+	for _, p := range chat.Participants {
+		stands += fmt.Sprintf("\n%s %d %s %t %t", p.Session, p.Number, p.Role, p.MaySpeak, p.Left)
+		renamed = append(renamed, c.name(p.Session, p.Name)...)
+	}
+	news = c.stood[chat.ID] != stands
+	c.stood[chat.ID] = stands
+	if news {
+		return true, nil
+	}
+	return false, renamed
+}
+
+// name notes what a session is called, and says so if it was called otherwise before.
+func (c *changes) name(session message.ID, name string) (renamed []string) {
+	if c.named == nil {
+		c.named = map[message.ID]string{}
+	}
+	if was := c.named[session]; was != "" && was != name {
+		renamed = []string{was + " is called " + name + " now"}
+	}
+	c.named[session] = name
+	return renamed
+}
+
+// author is who said a message.
+func author(m message.Envelope) string {
+	name := m.From.Name
+	if name == "" {
+		name = string(m.Origin)
+	}
+	if m.From.Number > 0 {
+		return fmt.Sprintf("%s (%d)", name, m.From.Number)
+	}
+	return name
+}
+
+// lastExpiry tells of a message that expired, if that is the last thing that became of any
+// in a chat.
+func lastExpiry(events []message.Event) string {
+	for i := len(events) - 1; i >= 0; i-- {
+		switch e := events[i]; {
+		case e.Message != nil:
+			return ""
+		case e.Receipt != nil && e.Receipt.State != message.Expired:
+			return ""
+		case e.Receipt != nil:
+			text := "message " + e.Receipt.Message.Short() + " expired before it could be typed"
+			if e.Receipt.Reason != "" {
+				text += ": " + string(e.Receipt.Reason)
+			}
+			return text + "; intercom log " + e.Receipt.Message.Short()
+		}
+	}
+	return ""
+}

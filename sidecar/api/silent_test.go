@@ -1,0 +1,42 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+func TestClient_sidecarThatDoesNotAnswer(t *testing.T) {
+	dir, err := os.MkdirTemp("/tmp", "api") // the path of a socket has to be short
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	ln, err := api.Listen(filepath.Join(dir, "intercom"), "x")
+	require.NoError(t, err)
+	c := &api.Client{Socket: filepath.Join(dir, "intercom", "x.sock")}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = c.Status(ctx)
+	told, ok := errors.AsType[*api.Error](err)
+	require.True(t, ok, "%v", err)
+	assert.Equal(t, api.CodeTimeout, told.Code)
+	assert.Equal(t, fmt.Sprintf("the sidecar of process %d does not answer", os.Getpid()), told.Text)
+	assert.Equal(t, fmt.Sprintf("kill %d ends it; intercom doctor says more", os.Getpid()), told.Hint)
+	assert.Error(t, told.Unwrap(), "what the system said is kept")
+
+	require.NoError(t, ln.Release())
+	_, err = c.Status(t.Context())
+	told, ok = errors.AsType[*api.Error](err)
+	require.True(t, ok, "%v", err)
+	assert.Equal(t, api.CodeNoSidecar, told.Code)
+	assert.Equal(t, fmt.Sprintf("no sidecar listens at %q", c.Socket), told.Text)
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
