@@ -5,16 +5,20 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-# How long `make fuzz` spends on each target, which benchmarks `make bench` runs, which tests `make long` runs.
+# How long `make fuzz` spends on each target, which benchmarks `make bench` runs, which tests `make long`
+# and `make lab` run.
 FUZZTIME ?= 30s
 BENCH    ?= .
 LONG     ?= .
+LAB      ?= ^TestLab
 
 # A dependency that asks for a newer Go is refused, not served with a downloaded one.
 export GOTOOLCHAIN = local
 
 LDFLAGS   = -s -w -X main.version=$(VERSION)
 GO_BUILD  = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
+# The packages that have tests for the lab; the others would only be compiled.
+LABS      = $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestLab' sidecar cmd))))
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .PHONY: build install demo test lint lab long bench fuzz teeth conformance pictures dist clean help ensure
@@ -35,8 +39,9 @@ test: ensure ## all tests but the long ones, on real tmux servers of their own
 lint: ## formatting, go vet, staticcheck, shellcheck, a tidy go.mod
 	GO='$(GO)' .ci/lint
 
-lab: ## the real agents (none of their tests is here yet)
-	@echo 'skipped: there is no lab yet; this version speaks with line programs only, and make test covers those'
+lab: ensure ## tests with real agents, answered by mock models; installs them from npm (LAB=regexp picks some)
+	@.ci/agents
+	INTERCOM_LAB=1 $(GO) test -count=1 -timeout 20m -p 1 -v -run '$(LAB)' $(LABS)
 
 long: ensure ## every test at its full length (LONG=regexp picks some)
 	INTERCOM_LONG=1 $(GO) test -count=1 -timeout 60m -run '$(LONG)' ./...

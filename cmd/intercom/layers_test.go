@@ -38,6 +38,8 @@ var layers = map[string][]string{
 	"sidecar/tmux/tmuxtest": {}, // for tests: nothing that is linked imports it
 	"sidecar/persona":       {},
 	"sidecar/naivetest":     {}, // for tests and benchmarks, as tmuxtest is
+	"sidecar/labtest":       {"sidecar/tmux/tmuxtest"},
+	"sidecar/agent":         {"sidecar/message", "sidecar/profile"},
 	"sidecar/journal":       {"sidecar/message", "sidecar/registry"},
 	"sidecar/pane": {
 		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/tmux",
@@ -60,19 +62,19 @@ var layers = map[string][]string{
 var onlyIn = map[string][]string{
 	"github.com/charmbracelet/x/ansi": {"sidecar/delta", "sidecar/screen"},
 	"github.com/creack/pty":           {"sidecar/tmux"},
-	"github.com/fsnotify/fsnotify":    {"sidecar/tmux"},
+	"github.com/fsnotify/fsnotify":    {"sidecar/tmux", "sidecar/agent"},
 	"github.com/google/uuid":          {"sidecar/message"},
 	"github.com/spf13/cobra":          {"cmd/intercom"},
 	"github.com/thejerf/suture/v4":    {"sidecar/daemon", "sidecar/pane"},
-	"golang.org/x/sys/unix":           {"sidecar/tmux", "sidecar/persona", "sidecar/api", "cmd/intercom"},
+	"golang.org/x/sys/unix":           {"sidecar/tmux", "sidecar/persona", "sidecar/api", "sidecar/labtest", "cmd/intercom"},
 	"modernc.org/sqlite":              {"sidecar/journal"},
 
 	"database/sql":        {"sidecar/journal"},
 	"database/sql/driver": {"sidecar/journal"},
-	"net":                 {"sidecar/api", "sidecar/persona"},
-	"net/http":            {"sidecar/api"},
-	"os/exec":             {"sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/naivetest", "cmd/intercom"},
-	"testing":             {"sidecar/tmux/tmuxtest"},
+	"net":                 {"sidecar/api", "sidecar/persona", "sidecar/labtest"},
+	"net/http":            {"sidecar/api", "sidecar/labtest"},
+	"os/exec":             {"sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/naivetest", "sidecar/labtest", "cmd/intercom"},
+	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest"},
 	// Calling methods by name keeps the linker from leaving out the methods that nobody calls.
 	"text/template": {},
 	"html/template": {},

@@ -1,0 +1,240 @@
+package labtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// An Agent is a real agent in a pane.
+type Agent struct {
+	Kind Kind
+	Name string
+	Pane string // %3
+	PID  int    // of what the pane runs, the leader of its session
+	Dir  string // of all that is the agent's
+	Home string
+	Work string // where it works
+	URL  string // of its model
+
+	tmp     string
+	started string // when PID was, as processes tell it
+	lab     *Lab
+	server  *tmuxtest.Server
+}
+
+// run starts the program in a pane, or in a shell in a pane. The environment is the agent's
+// own and nothing else, but for what tmux says of the pane.
+func (a *Agent) run(program, environ []string, s start) {
+	a.lab.t.Helper()
+	var script strings.Builder
+	fmt.Fprintf(&script, "#!/bin/sh\ncd %s || exit 1\nexec", quote(a.Work))
+	for _, word := range a.lab.network.enter {
+		script.WriteString(" " + quote(word))
+	}
+	script.WriteString(` env -i TERM="$TERM" TMUX="$TMUX" TMUX_PANE="$TMUX_PANE"`)
+	environ = append([]string{
+		"HOME=" + a.Home, "TMPDIR=" + a.tmp, "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "SHELL=/bin/sh", "USER=lab",
+	}, environ...)
+	for _, word := range append(environ, program...) {
+		script.WriteString(" \\\n\t" + quote(word))
+	}
+	script.WriteString("\n")
+	file := filepath.Join(a.Dir, "start")
+	if err := os.WriteFile(file, []byte(script.String()), 0o700); err != nil {
+		a.lab.t.Fatalf("start of %s: %v", a.Name, err)
+	}
+	command := quote(file)
+	if s.shell {
+		command = "sh"
+	}
+	out := a.server.Run(
+		"set-option", "-t", "base:", "default-size", fmt.Sprintf("%dx%d", s.width, s.height), ";",
+		"new-window", "-d", "-P", "-F", "#{pane_id} #{pane_pid}", "-n", a.Name, "-t", "base:", "exec "+command,
+	)
+	if _, err := fmt.Sscanf(out, "%s %d", &a.Pane, &a.PID); err != nil {
+		a.lab.t.Fatalf("pane of %s: %q: %v", a.Name, out, err)
+	}
+	for _, p := range processes("") {
+		if p.pid == a.PID {
+			a.started = p.started
+		}
+	}
+	a.lab.t.Cleanup(a.finish)
+	if s.shell {
+		a.WaitForText("$")
+		a.server.Run("send-keys", "-t", a.Pane, "-l", quote(file), ";", "send-keys", "-t", a.Pane, "Enter")
+	}
+}
+
+// quote makes a word of a shell's command line.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// finish ends the agent at the end of its test; of one that failed it tells the end first.
+func (a *Agent) finish() {
+	if a.lab.t.Failed() {
+		if s, err := a.capture(); err == nil {
+			a.lab.t.Logf("%s at the end:\n%s", a.Name, s)
+		}
+		for _, x := range a.lab.Model.Exchanges(a.Name) {
+			a.lab.t.Logf("%s, model %d: side %q user %q results %d answer %q call %v status %d held %t cut %t over %t",
+				a.Name, x.N, x.Side, x.User, len(x.Results), clip(x.Answer, 200), x.Call != nil, x.Status, x.Held, x.Cut, x.Over)
+		}
+	}
+	a.Stop()
+}
+
+// Stop ends the agent and everything that it has started, by pid: some agents outlive
+// their terminal, and some leave servers behind.
+func (a *Agent) Stop() {
+	a.lab.t.Helper()
+	for _, how := range []struct {
+		signal   syscall.Signal
+		patience time.Duration
+	}{{syscall.SIGTERM, time.Second}, {syscall.SIGKILL, tmuxtest.Patience}} {
+		for _, pid := range a.Processes() {
+			_ = syscall.Kill(pid, how.signal)
+		}
+		for deadline := time.Now().Add(how.patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			left := a.Processes()
+			if len(left) == 0 {
+				return
+			}
+			if how.signal == syscall.SIGKILL { // what was started in the meantime too
+				for _, pid := range left {
+					_ = syscall.Kill(pid, how.signal)
+				}
+			}
+		}
+	}
+	a.lab.t.Errorf("%s: its processes %v do not end", a.Name, a.Processes())
+}
+
+// Paste pastes a text into the pane, as tmux does for a person, and returns when tmux has
+// done so. Nothing is submitted.
+func (a *Agent) Paste(text string) {
+	a.lab.t.Helper()
+	file := filepath.Join(a.Dir, "paste")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		a.lab.t.Fatalf("paste for %s: %v", a.Name, err)
+	}
+	a.server.Run("load-buffer", "-b", "lab", file, ";", "paste-buffer", "-d", "-p", "-r", "-b", "lab", "-t", a.Pane)
+}
+
+// Keys presses keys, by the names that tmux has for them: "Enter", "Escape", "C-c".
+func (a *Agent) Keys(keys ...string) {
+	a.lab.t.Helper()
+	a.server.Run(append([]string{"send-keys", "-t", a.Pane}, keys...)...)
+}
+
+// Enter waits until the screen keeps still, since a client may take an Enter that comes
+// right behind a paste for a part of it, and presses Enter.
+func (a *Agent) Enter() {
+	a.lab.t.Helper()
+	a.WaitForStill(Stillness)
+	a.Keys("Enter")
+}
+
+// Prompt pastes a text, presses Enter, and waits until the model has received what the user
+// said. It does not wait for a composer: what is there gets the text.
+func (a *Agent) Prompt(text string) {
+	a.lab.t.Helper()
+	before, empty := len(a.Received()), strings.Join(a.lab.Capture(a).Plain, "\n")
+	a.Paste(text)
+	a.WaitFor("what was pasted", func(s Screen) bool { return strings.Join(s.Plain, "\n") != empty })
+	a.Enter()
+	a.WaitFor("its model to hear the prompt", func(Screen) bool { return len(a.Received()) > before })
+}
+
+// Received are the texts that the agent's model has received from its user; see
+// Model.Received.
+func (a *Agent) Received() []string { return a.lab.Model.Received(a.Name) }
+
+// Answers are what its model has said; see Model.Answers.
+func (a *Agent) Answers() []string { return a.lab.Model.Answers(a.Name) }
+
+// Exchanges are the calls of its model; see Model.Exchanges.
+func (a *Agent) Exchanges() []Exchange { return a.lab.Model.Exchanges(a.Name) }
+
+// Conversation are those of them that are the conversation with the user.
+func (a *Agent) Conversation() []Exchange {
+	return slices.DeleteFunc(a.Exchanges(), func(x Exchange) bool { return x.Side != "" })
+}
+
+// Patience is how long an agent may take to start, to answer and to end: some need ten
+// seconds to start, and far more on a busy machine.
+const Patience = 50 * time.Second
+
+// Stillness is how long a screen has to keep still before a key that decides something:
+// there are clients that take an Enter right behind a paste for a part of it, and dialogs
+// that do not hear a key at first.
+const Stillness = 200 * time.Millisecond
+
+// WaitFor waits until the agent's screen satisfies cond, which is called what. It fails the
+// test at the end of its Patience, or of the agent.
+func (a *Agent) WaitFor(what string, cond func(Screen) bool) {
+	a.lab.t.Helper()
+	for deadline := time.Now().Add(Patience); ; time.Sleep(30 * time.Millisecond) {
+		s, err := a.capture()
+		switch {
+		case err == nil && cond(s):
+			return
+		case err != nil && len(a.Processes()) == 0:
+			a.lab.t.Fatalf("%s: waited for %s, and it has ended: %v", a.Name, what, err)
+		case time.Now().After(deadline):
+			a.lab.t.Fatalf("%s: waited %v for %s", a.Name, Patience, what)
+		}
+	}
+}
+
+// WaitForText waits until a text stands on the screen, in one row.
+func (a *Agent) WaitForText(text string) {
+	a.lab.t.Helper()
+	a.WaitFor(strconv.Quote(text), func(s Screen) bool { return s.Contains(text) })
+}
+
+// WaitForAnswer waits until a text stands on the screen, in one row, and the agent waits for
+// its user again.
+func (a *Agent) WaitForAnswer(text string) {
+	a.lab.t.Helper()
+	a.WaitFor(strconv.Quote(text)+" and its composer", func(s Screen) bool { return s.Contains(text) && a.kind().ready(s) })
+}
+
+// Idle reports whether the agent shows an empty composer and has nothing under way.
+func (a *Agent) Idle() bool {
+	a.lab.t.Helper()
+	return a.kind().ready(a.lab.Capture(a))
+}
+
+// WaitForIdle waits until the agent waits for its user.
+func (a *Agent) WaitForIdle() {
+	a.lab.t.Helper()
+	a.WaitFor("its composer", a.kind().ready)
+}
+
+// WaitForDialog waits until the agent asks its user for a decision.
+func (a *Agent) WaitForDialog() {
+	a.lab.t.Helper()
+	a.WaitFor("a dialog", a.kind().asks)
+}
+
+// WaitForStill waits until nothing on the screen has changed for that long.
+func (a *Agent) WaitForStill(still time.Duration) {
+	a.lab.t.Helper()
+	var last string
+	var since time.Time
+	a.WaitFor("a screen that keeps still", func(s Screen) bool {
+		now := time.Now()
+		if all := s.String(); all != last || since.IsZero() {
+			last, since = all, now
+		}
+		return now.Sub(since) >= still
+	})
+}

@@ -1,0 +1,69 @@
+package labtest
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed versions.txt
+var versionsFile string
+
+// Version is the version of an agent that the lab is made for: that of versions.txt.
+func (k Kind) Version() string {
+	version, _ := k.pin()
+	return version
+}
+
+func (k Kind) pin() (version, npm string) {
+	for line := range strings.Lines(versionsFile) {
+		words := strings.Fields(line)
+		if len(words) == 3 && words[0] == string(k) {
+			return words[1], words[2]
+		}
+	}
+	return "", ""
+}
+
+// Installed is the directory in which .ci/agents has installed the agent; an error names
+// what is missing.
+func (k Kind) Installed() (string, error) {
+	version, _ := k.pin()
+	if version == "" {
+		return "", fmt.Errorf("%q is no agent of the lab", k)
+	}
+	root := os.Getenv("INTERCOM_AGENTS")
+	if root == "" {
+		cache := os.Getenv("XDG_CACHE_HOME")
+		if cache == "" {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return "", fmt.Errorf("cache: %w", err)
+			}
+			cache = filepath.Join(home, ".cache")
+		}
+		root = filepath.Join(cache, "tmux-intercom", "agents")
+	}
+	dir := filepath.Join(root, string(k)+"-"+version)
+	if _, err := os.Stat(dir); err != nil {
+		return "", fmt.Errorf("%s %s is not installed in %s: .ci/agents %s does that, with node and npm", k, version, root, k)
+	}
+	return dir, nil
+}
+
+// one is the file of an install that matches a pattern.
+func one(install string, pattern ...string) (string, error) {
+	joined := filepath.Join(append([]string{install, "node_modules"}, pattern...)...)
+	files, err := filepath.Glob(joined)
+	if err != nil {
+		return "", fmt.Errorf("program: %w", err)
+	}
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("program: nothing is %q", joined)
+}

@@ -1,0 +1,143 @@
+package labtest_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// What a person does with tmux alone: paste, Enter, read the answer, and decide whether a
+// command may run.
+func TestLab_agentsAnswer(t *testing.T) {
+	eachAgent(t, labtest.Kinds, func(t *testing.T, lab *labtest.Lab, agent *labtest.Agent) {
+		prompt := "one `x` é 日本\nsecond line [[say The answer is **forty-two**.]]"
+		agent.Prompt(prompt)
+		agent.WaitForAnswer("forty-two")
+		assert.Equal(t, []string{prompt}, agent.Received())
+		assert.Equal(t, []string{"The answer is **forty-two**."}, agent.Answers())
+		for _, x := range agent.Exchanges() {
+			assert.NotContains(t, []string{"no tools"}, x.Side, "a side thread that is not known: %q", x.User)
+		}
+
+		proof := filepath.Join(agent.Work, "proof")
+		agent.Prompt("please [[bash touch proof]]")
+		agent.WaitForDialog()
+		assert.NoFileExists(t, proof, "it runs when it is approved")
+		require.Len(t, agent.Received(), 2)
+		agent.Enter()
+		agent.WaitForAnswer("the tools have answered")
+		assert.FileExists(t, proof)
+		assert.Len(t, agent.Received(), 2, "a decision is not a prompt")
+
+		if devices, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/dev", agent.PID)); err == nil && lab.Open == "" {
+			assert.Equal(t, 3, strings.Count(string(devices), "\n"), "two lines of head and the loopback interface:\n%s", devices)
+		}
+	})
+}
+
+// The dialogs that can be asked for, and a decision against each of them.
+func TestLab_dialogs(t *testing.T) {
+	eachAgent(t, []labtest.Kind{labtest.Claude, labtest.Codex}, func(t *testing.T, _ *labtest.Lab, agent *labtest.Agent) {
+		outside := filepath.Join(agent.Dir, "outside.txt")
+		deny := func(want string) {
+			agent.WaitForDialog()
+			agent.WaitForText(want)
+			agent.WaitForStill(labtest.Stillness)
+			agent.Keys("Escape")
+			agent.WaitForIdle()
+		}
+		agent.Prompt("please [[write " + outside + " some words]]")
+		deny("outside.txt")
+		assert.NoFileExists(t, outside)
+
+		agent.Paste("/plan") // both know it
+		agent.Enter()
+		agent.WaitForText("lan mode")
+		agent.WaitForIdle()
+		agent.Prompt("please [[ask Which colour? | red | blue]]")
+		deny("Which colour?")
+		agent.Prompt("please [[plan First this. Then that.]]")
+		deny("First this. Then that.")
+	})
+}
+
+// A turn that is under way, the model silent in the middle of it, and Escape.
+func TestLab_interrupted(t *testing.T) {
+	eachAgent(t, []labtest.Kind{labtest.Claude, labtest.Codex}, func(t *testing.T, lab *labtest.Lab, agent *labtest.Agent) {
+		agent.Prompt("[[hold]] [[say one two three four]]")
+		agent.WaitForText("one two")
+		assert.False(t, agent.Idle())
+		lab.Model.Release(agent.Name)
+		agent.WaitForAnswer("one two three four")
+
+		agent.Prompt("[[hold]] [[say five six seven eight]]")
+		agent.WaitForText("five six")
+		agent.Keys("Escape")
+		agent.WaitForIdle()
+		tmuxtest.WaitFor(t, "the end of the answer", func() bool { return agent.Conversation()[1].Over })
+		last := agent.Conversation()[1]
+		assert.True(t, last.Cut)
+		assert.Equal(t, "five six ", last.Answer)
+
+		agent.Prompt("[[say still here]]")
+		agent.WaitForAnswer("still here")
+		assert.Len(t, agent.Received(), 3)
+	})
+}
+
+// Two of a kind by hand in one directory, of one server, whose models converse.
+func TestLab_pairInOneDirectory(t *testing.T) {
+	for _, kind := range []labtest.Kind{labtest.Claude, labtest.Codex} {
+		t.Run(string(kind), func(t *testing.T) {
+			lab := labtest.New(t, kind)
+			lab.Model.Converse("seed")
+			server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
+			first := lab.Start(server, kind, labtest.InShell())
+			second := lab.Start(server, kind, labtest.InShell(), labtest.Work(first.Work), labtest.Size(90, 30))
+			require.Equal(t, string(kind)+"-2", second.Name)
+			for n := 1; n <= 2; n++ {
+				for _, a := range []*labtest.Agent{first, second} {
+					a.Prompt(fmt.Sprintf("hello, %s, for time %d", a.Name, n))
+					a.WaitForAnswer(fmt.Sprintf("%s-%d: ", a.Name, n))
+				}
+			}
+			for _, a := range []*labtest.Agent{first, second} {
+				assert.Equal(t, []string{"hello, " + a.Name + ", for time 1", "hello, " + a.Name + ", for time 2"}, a.Received())
+				assert.Equal(t, []string{labtest.Talk("seed", a.Name, 1), labtest.Talk("seed", a.Name, 2)}, a.Answers())
+				s := lab.Capture(a)
+				assert.Equal(t, string(kind), s.Command)
+			}
+			assert.Equal(t, 90, lab.Capture(second).Width)
+
+			second.Stop()
+			assert.Empty(t, second.Processes())
+			assert.NotEmpty(t, first.Processes(), "the other one is left alone")
+		})
+	}
+}
+
+// Helpers.
+
+// eachAgent runs test once for each kind that is installed.
+func eachAgent(t *testing.T, kinds []labtest.Kind, test func(t *testing.T, lab *labtest.Lab, agent *labtest.Agent)) {
+	t.Helper()
+	for _, kind := range slices.Clone(kinds) {
+		t.Run(string(kind), func(t *testing.T) {
+			lab := labtest.New(t, kind)
+			server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
+			test(t, lab, lab.Start(server, kind))
+		})
+	}
+}

@@ -1,0 +1,253 @@
+// Package labtest starts real agents for tests: Claude Code, Codex, opencode and Gemini
+// CLI, each in a pane of a private tmux server, with a HOME of its own, without an account,
+// and without a network but loopback. Their models are played by a mock that answers by
+// directives in the user's text, or converses (Talk), or follows a script (Model.Script),
+// and writes down word for word what every agent's model received and answered: the oracle
+// of a test.
+//
+//	lab := labtest.New(t, labtest.Claude)
+//	server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
+//	claude := lab.Start(server, labtest.Claude)
+//	claude.Prompt("[[say hello]]")
+//	claude.WaitForAnswer("hello")
+//	assert.Equal(t, []string{"[[say hello]]"}, claude.Received())
+//
+// The lab is off unless INTERCOM_LAB is set, and its agents are installed by .ci/agents, in
+// the versions of versions.txt; what is missing is named by the skipped test. `make lab`
+// does both. INTERCOM_LAB_DIR=DIR keeps everything, homes, transcripts and logs, below DIR.
+//
+// Nothing here knows anything of the rest of the project but tmuxtest. The Model can be
+// used alone, with agents that somebody else starts.
+//
+// # Directives
+//
+// Directives stand in the user's text, [[name arguments]], anywhere and several of them;
+// what is around them is ignored:
+//
+//	[[say TEXT]]               the words are TEXT
+//	[[lines N]]                the words are N numbered lines, each a paragraph of its own
+//	[[bash COMMAND]]           asks for the agent's shell: a permission dialog
+//	[[write FILE TEXT]]        asks for a file to be written: another permission dialog
+//	[[ask QUESTION | A | B]]   asks the user a question with answers to choose from; Codex
+//	                           does that in its mode for plans only (/plan)
+//	[[plan TEXT]]              shows a plan that the user has to approve, in the agent's
+//	                           mode for plans
+//	[[tool NAME JSON]]         asks for any other tool
+//	[[before TEXT]]            the words before the first tool call
+//	[[slow SECONDS]]           the words take that long; 2.5 and 1m are durations too
+//	[[hold]]                   half of the words, then nothing until Release
+//	[[stall]]                  nothing until Release
+//	[[error STATUS]]           an error instead, however often the client asks
+//	[[error STATUS TIMES]]     an error that often
+//
+// The calls are made one after the other; the words (of say or lines, or a sentence of the
+// mock's own) come when all of them are answered, so a text with one call gives
+// text–tool–text.
+//
+// # Goroutines
+//
+// The Model's server has one for each connection; what they share is under Model's mutex.
+// Everything else happens in the goroutine of the test. All of it ends with the test: every
+// process that an agent has left is killed by its pid.
+package labtest
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// Lab is the agents of one test, and their models.
+type Lab struct {
+	Model *Model
+	Dir   string // of everything; Model's log is in it
+	// Open says why the agents are in the network of this machine, where only their
+	// settings keep them from calling home; empty if they have one of their own.
+	Open string
+
+	t       testing.TB
+	network network
+	agents  map[string]*Agent
+}
+
+// New is a lab for the agents of those kinds, if it is on and they are installed;
+// otherwise the test is skipped.
+func New(t testing.TB, kinds ...Kind) *Lab {
+	t.Helper()
+	if os.Getenv("INTERCOM_LAB") == "" {
+		t.Skip("the lab is off: make lab, or INTERCOM_LAB=1")
+	}
+	for _, k := range kinds {
+		if err := k.check(); err != nil {
+			t.Skip(err)
+		}
+	}
+	l := &Lab{t: t, agents: map[string]*Agent{}}
+	l.makeDir()
+	n, err := newNetwork()
+	if err != nil {
+		t.Fatalf("network of the lab: %v", err)
+	}
+	l.network, l.Open = n, n.open
+	if l.Open != "" {
+		t.Logf("the agents are in the network of this machine: %s", l.Open)
+	}
+	t.Cleanup(n.close)
+	l.Model, err = NewModel(n.listener, l.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Model.Close(); err != nil {
+			t.Errorf("model: %v", err)
+		}
+	})
+	return l
+}
+
+// makeDir makes a directory with a short name: agents make sockets in it.
+func (l *Lab) makeDir() {
+	if keep := os.Getenv("INTERCOM_LAB_DIR"); keep != "" {
+		l.Dir = filepath.Join(keep, strings.ReplaceAll(l.t.Name(), "/", "_"))
+		if err := os.RemoveAll(l.Dir); err != nil {
+			l.t.Fatalf("directory: %v", err)
+		}
+		if err := os.MkdirAll(l.Dir, 0o700); err != nil {
+			l.t.Fatalf("directory: %v", err)
+		}
+		return
+	}
+	dir, err := os.MkdirTemp("", "il")
+	if err != nil {
+		l.t.Fatalf("directory: %v", err)
+	}
+	// Resolved, as the agents name it.
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved
+	}
+	l.Dir = dir
+	l.t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			l.t.Errorf("directory: %v", err)
+		}
+	})
+}
+
+// An Option changes how an agent is started.
+type Option func(*start)
+
+type start struct {
+	name          string
+	width, height int
+	work          string
+	arguments     []string
+	environ       []string
+	shell         bool
+	change        []func(*Agent)
+}
+
+// Name gives an agent a name: the model's log has it, and what Talk says begins with it.
+// Without one it is the kind, and for a further one the kind and a number, claude-2.
+func Name(name string) Option { return func(s *start) { s.name = name } }
+
+// Size is the size of the pane's window, 120×40 without it.
+func Size(width, height int) Option {
+	return func(s *start) { s.width, s.height = width, height }
+}
+
+// Work is the directory in which the agent works, such as that of another agent; without
+// it the agent has an empty one for itself. It must be there.
+func Work(dir string) Option { return func(s *start) { s.work = dir } }
+
+// Arguments are added to the command line.
+func Arguments(arguments ...string) Option {
+	return func(s *start) { s.arguments = append(s.arguments, arguments...) }
+}
+
+// Environ adds variables, NAME=value.
+func Environ(variables ...string) Option {
+	return func(s *start) { s.environ = append(s.environ, variables...) }
+}
+
+// InShell starts the agent by hand: typed into an interactive shell, to which it returns.
+func InShell() Option { return func(s *start) { s.shell = true } }
+
+// Configured calls f when the agent's home is written and before it starts, to add to it or
+// to change it: hooks, MCP servers, a status line. Pane and PID are not known yet.
+func Configured(f func(a *Agent)) Option {
+	return func(s *start) { s.change = append(s.change, f) }
+}
+
+// Start starts an agent in a new window of the server's session "base" and returns when its
+// composer is there. The agent ends with the test.
+func (l *Lab) Start(server *tmuxtest.Server, kind Kind, options ...Option) *Agent {
+	l.t.Helper()
+	a := l.Launch(server, kind, options...)
+	a.WaitForIdle()
+	return a
+}
+
+// Launch is Start without the waiting, for a test of what an agent shows before it is
+// ready.
+func (l *Lab) Launch(server *tmuxtest.Server, kind Kind, options ...Option) *Agent {
+	l.t.Helper()
+	if err := kind.check(); err != nil {
+		l.t.Skip(err)
+	}
+	s := start{width: 120, height: 40}
+	for _, o := range options {
+		o(&s)
+	}
+	a := &Agent{Kind: kind, Name: l.free(cmp.Or(s.name, string(kind))), lab: l, server: server}
+	a.Dir = filepath.Join(l.Dir, a.Name)
+	a.Home, a.Work, a.tmp = filepath.Join(a.Dir, "home"), cmp.Or(s.work, filepath.Join(a.Dir, "work")), filepath.Join(a.Dir, "tmp")
+	a.URL = l.Model.URL(a.Name)
+	for _, dir := range []string{a.Home, a.Work, a.tmp} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			l.t.Fatalf("directory of %s: %v", a.Name, err)
+		}
+	}
+	install, err := kind.Installed()
+	if err != nil {
+		l.t.Skip(err)
+	}
+	program, err := a.kind().program(install)
+	if err != nil {
+		l.t.Fatalf("%s: %v", a.Name, err)
+	}
+	environ, err := a.kind().configure(a)
+	if err != nil {
+		l.t.Fatalf("home of %s: %v", a.Name, err)
+	}
+	for _, f := range s.change {
+		f(a)
+	}
+	l.agents[a.Name] = a
+	a.run(append(program, s.arguments...), append(environ, s.environ...), s)
+	return a
+}
+
+// free is the name itself, or the first with a number that no agent has.
+func (l *Lab) free(name string) string {
+	for n, tried := 2, name; ; n++ {
+		if l.agents[tried] == nil {
+			return tried
+		}
+		tried = fmt.Sprintf("%s-%d", name, n)
+	}
+}
+
+// Capture is what an agent shows now.
+func (l *Lab) Capture(a *Agent) Screen {
+	l.t.Helper()
+	s, err := a.capture()
+	if err != nil {
+		l.t.Fatalf("capture of %s: %v", a.Name, err)
+	}
+	return s
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package labtest
+
+func newNetwork() (network, error) {
+	return openNetwork("only Linux has network namespaces")
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package labtest
+
+// processes lists all that run. Here nobody's environment can be read.
+func processes(string) []process { return listedProcesses() }

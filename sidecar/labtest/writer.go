@@ -1,0 +1,114 @@
+package labtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// A writer sends one answer, at the pace that its reply asks for, and notes what was sent.
+// It belongs to the goroutine of its request.
+type writer struct {
+	w     http.ResponseWriter
+	ctx   context.Context
+	m     *Model
+	x     *Exchange
+	reply Reply
+
+	status int
+	sent   strings.Builder // words
+	called bool            // the tool call was sent
+	gone   bool            // the client was
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+// json sends an answer in one piece.
+func (w *writer) json(status int, v any) {
+	w.status = status
+	writeJSON(w.w, status, v)
+}
+
+// event sends one server-sent event. An empty name leaves its line out.
+func (w *writer) event(name string, v any) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+		w.w.Header().Set("Content-Type", "text/event-stream")
+		w.w.Header().Set("Cache-Control", "no-cache")
+		w.w.WriteHeader(http.StatusOK)
+	}
+	if w.gone = w.gone || w.ctx.Err() != nil; w.gone {
+		return
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // none of our own values is without a JSON form
+	}
+	if name != "" {
+		name = "event: " + name + "\n"
+	}
+	_, err = fmt.Fprintf(w.w, "%sdata: %s\n\n", name, data)
+	w.gone = w.gone || err != nil
+	_ = http.NewResponseController(w.w).Flush()
+}
+
+// words calls send for each word of the reply's text, together with the space behind it, at
+// the reply's pace. It ends early if the client goes away.
+func (w *writer) words(send func(word string)) {
+	words := strings.SplitAfter(w.reply.Text, " ")
+	began := time.Now()
+	for i, word := range words {
+		if w.reply.Hold && i == len(words)/2 {
+			w.hold()
+		}
+		due := began.Add(w.reply.Over / time.Duration(len(words)) * time.Duration(i+1))
+		if ahead := time.Until(due); ahead > time.Millisecond {
+			select {
+			case <-time.After(ahead):
+			case <-w.ctx.Done():
+			}
+		}
+		if word == "" {
+			continue
+		}
+		send(word)
+		if w.gone {
+			return
+		}
+		w.sent.WriteString(word)
+	}
+}
+
+// whole is the reply's text at once, for an answer that is not streamed; it takes as long.
+func (w *writer) whole() string {
+	w.words(func(string) { w.gone = w.gone || w.ctx.Err() != nil })
+	return w.sent.String()
+}
+
+// hold waits until the test releases the answer.
+func (w *writer) hold() {
+	gate := w.m.gate(w.x.Agent)
+	w.m.mu.Lock()
+	w.x.Held = true
+	w.m.mu.Unlock()
+	select {
+	case <-gate:
+	case <-w.ctx.Done():
+		w.gone = true
+	}
+}
+
+// clip cuts a text that nobody needs whole.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
