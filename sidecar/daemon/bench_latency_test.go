@@ -17,9 +17,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-// BenchmarkRelayLatency measures the time from the last byte that one line program writes
+// BenchmarkQ1_RelayLatency measures the time from the last byte that one line program writes
 // to the submission of the text in another (Q1), by the clock of the personas' own logs.
-func BenchmarkRelayLatency(b *testing.B) {
+func BenchmarkQ1_RelayLatency(b *testing.B) {
 	for _, v := range ends(b) {
 		b.Run("tmux="+v.Name, func(b *testing.B) {
 			var ours, naive times
@@ -241,9 +241,9 @@ func (p *breakdown) report(b *testing.B, version string) {
 	}
 }
 
-// BenchmarkFanOut has one persona speak to 1, 7 and 31 others (Q5): how long until the
+// BenchmarkQ5_FanOut has one persona speak to 1, 7 and 31 others (Q5): how long until the
 // first of them has it, and until the last.
-func BenchmarkFanOut(b *testing.B) {
+func BenchmarkQ5_FanOut(b *testing.B) {
 	v := ends(b)[0]
 	for _, others := range []int{1, 7, 31} {
 		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {

@@ -250,9 +250,9 @@ func paneLoad(b *testing.B, v tmuxtest.Version) {
 	b.ReportMetric(turning, "spin-naive/ours")
 }
 
-// BenchmarkPaneMemory measures the memory of the sidecar with 10, 100 and 500 adopted
+// BenchmarkQ4_PaneMemory measures the memory of the sidecar with 10, 100 and 500 adopted
 // panes in 50 sessions (Q4), and with 100 whose history is full.
-func BenchmarkPaneMemory(b *testing.B) {
+func BenchmarkQ4_PaneMemory(b *testing.B) {
 	needProc(b)
 	v := ends(b)[0]
 	rows := [][]string{{"MB resident", "panes", "now", "at most", "more a pane, kB"}}
@@ -299,9 +299,9 @@ func settled(b *testing.B, p *process) (now, most float64) {
 	return memoryOf(b, p.Process.Pid)
 }
 
-// BenchmarkStart measures the time from the start of the sidecar's process until it
+// BenchmarkQ10_Start measures the time from the start of the sidecar's process until it
 // answers (Q10), and of the reference's until it watches; both for two panes at hand.
-func BenchmarkStart(b *testing.B) {
+func BenchmarkQ10_Start(b *testing.B) {
 	for _, v := range ends(b) {
 		b.Run("tmux="+v.Name, func(b *testing.B) {
 			c := newCrowd(b, v, 2, 1, 0)

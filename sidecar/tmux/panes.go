@@ -3,6 +3,7 @@ package tmux
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -110,12 +111,20 @@ func (c *Client) Clients(ctx context.Context) ([]Attached, error) {
 
 // list runs a list command with a format of fields and returns its records.
 func (c *Client) list(ctx context.Context, cmd command, fields []string) ([][]string, error) {
-	sep := newNonce()
-	replies, err := c.run(ctx, append(cmd, "-F", row(sep, fields)))
-	if err != nil {
-		return nil, err
+	// From 3.7 on a format that is not expanded within 100 ms is cut short, as on a machine
+	// that stood still for a moment.
+	const attempts = 3
+	for n := 1; ; n++ {
+		sep := newNonce()
+		replies, err := c.run(ctx, append(slices.Clone(cmd), "-F", row(sep, fields)))
+		if err != nil {
+			return nil, err
+		}
+		all, err := records(replies[0], sep, len(fields))
+		if err == nil || n == attempts {
+			return all, err
+		}
 	}
-	return records(replies[0], sep, len(fields))
 }
 
 // Tell shows text for a moment in the status line of a client. Nothing in text is

@@ -44,7 +44,11 @@ func TestW8_recordedStreams(t *testing.T) {
 			require.True(t, ok)
 			assert.Empty(t, refusal)
 			require.Len(t, replies, 3)
-			l, err := parseLook(strings.SplitN(replies[0], "|", 2)[0], 100, replies)
+			// They were recorded before a look asked for the mark, which stands before the title.
+			facts := strings.SplitN(replies[0], "|", len(compared)+toldFields-1)
+			title := len(facts) - 1
+			replies[0] = strings.Join(append(facts[:title:title], "", facts[title]), "|")
+			l, err := parseLook(facts[0], 100, replies)
 			require.NoError(t, err)
 			assert.Equal(t, []string{"%begin 1 1 1", "%end 1 1 1", "%error 1 1 1", "%exit", "%output %0 x", "日本 é"}, l.Rows[:6])
 			assert.Equal(t, l.Rows[:6], l.Lines[1:7], "below the line that was cleared into the history")

@@ -208,7 +208,10 @@ func condition(pane string, f Facts, tail string) (string, error) {
 	format, want = append(format, "#{"+markName(pane)+"}"), append(want, f.Mark)
 	cond := "#{==:" + strings.Join(format, "|") + "," + strings.Join(want, "|") + "}"
 	if tail == "" || !gate("tail") {
-		return cond, nil
+		// tmux 3.7 gives up a format that takes it longer than 100 ms, because the machine or
+		// the server stood still, and what it had left to expand is empty then: also both sides
+		// of a comparison. Something that is never empty must have been expanded with them.
+		return "#{&&:" + cond + ",#{pid}}", nil
 	}
 	glob, err := literalGlob(tail)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 )
 
 func TestCondition_comparesEverythingOnce(t *testing.T) {
-	cond, err := condition("%7", Facts{raw: "%7|0|1|0|0|42|0|1|3|4|100|80"}, "")
+	cond, err := condition("%7", Facts{raw: "%7|0|1|0|0|42|0|1|3|4|100|80", Mark: "pasted.1.a-b"}, "")
 	require.NoError(t, err)
-	assert.True(t, strings.HasSuffix(cond, ",%7|0|0|0|0|42|0|1|3|4|100|80|pasted.1.a-b}"), "in a mode is never typed into: %s", cond)
+	assert.True(t, strings.HasSuffix(cond, ",%7|0|0|0|0|42|0|1|3|4|100|80|pasted.1.a-b},#{pid}}"), "in a mode is never typed into: %s", cond)
 	for _, f := range compared {
 		assert.Equal(t, 1, strings.Count(cond, f.format))
 	}

@@ -1,0 +1,260 @@
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// claudeTypes are the types of records that are known to say nothing about what was said.
+var claudeTypes = map[string]bool{
+	"mode": true, "permission-mode": true, "atis-latch": true, "file-history-snapshot": true, "last-prompt": true,
+	"tools-used": true, "api-request": true, "api-request-shape": true, "api-request-blob": true, "cost-state": true,
+	"summary": true, "ai-title": true, "custom-title": true, "agent-name": true, "progress": true,
+}
+
+type claudeLine struct {
+	Type         string `json:"type"`
+	Subtype      string `json:"subtype"`
+	Timestamp    string `json:"timestamp"`
+	SessionID    string `json:"sessionId"`
+	Version      string `json:"version"`
+	Cwd          string `json:"cwd"`
+	UUID         string `json:"uuid"`
+	PromptSource string `json:"promptSource"`
+	Sidechain    bool   `json:"isSidechain"`
+	Meta         bool   `json:"isMeta"`
+	Summary      bool   `json:"isCompactSummary"`
+	APIError     bool   `json:"isApiErrorMessage"`
+	Interrupted  string `json:"interruptedMessageId"`
+	DenialKind   string `json:"toolDenialKind"`
+	Operation    string `json:"operation"`
+	Origin       struct {
+		Kind string `json:"kind"`
+	} `json:"origin"`
+	Content json.RawMessage `json:"content"` // of queue operations and the program's own lines
+	Message struct {
+		Content json.RawMessage `json:"content"`
+	} `json:"message"`
+	Attachment struct {
+		Type   string          `json:"type"`
+		Prompt json.RawMessage `json:"prompt"`
+		Mode   string          `json:"commandMode"`
+		Origin struct {
+			Kind string `json:"kind"`
+		} `json:"origin"`
+	} `json:"attachment"`
+}
+
+type claudeBlock struct {
+	Type      string `json:"type"`
+	Text      string `json:"text"`
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	ToolUseID string `json:"tool_use_id"`
+}
+
+// claudeRecord reads one record of a transcript of Claude Code.
+func claudeRecord(line []byte, r *Reader) []Event {
+	var l claudeLine
+	if !r.decode(line, &l) {
+		return nil
+	}
+	if l.SessionID != "" {
+		r.health.Thread = l.SessionID
+	}
+	if l.Version != "" {
+		r.health.Version = l.Version
+	}
+	if r.health.Dir == "" {
+		r.health.Dir = l.Cwd
+	}
+	at := timeOf(l.Timestamp)
+	switch {
+	case l.Type == "user" || l.Type == "assistant" || l.Type == "system" || l.Type == "attachment" || l.Type == "queue-operation":
+		r.health.Known++
+	case claudeTypes[l.Type]:
+		r.health.Known++
+		return nil
+	default:
+		r.unknown(l.Type)
+		return nil
+	}
+	if l.Sidechain {
+		return nil
+	}
+	switch l.Type {
+	case "user":
+		return l.user(at, r)
+	case "assistant":
+		return l.assistant(at, r)
+	case "attachment":
+		return l.attached(at)
+	case "queue-operation":
+		if text, _ := textOf(l.Content); l.Operation == "enqueue" && text != "" && !strings.HasPrefix(text, "<task-notification>") {
+			return []Event{{Kind: Queued, At: at, Text: unwrapPasted(text)}}
+		}
+	case "system":
+		switch l.Subtype {
+		case "turn_duration":
+			return []Event{{Kind: TurnEnded, At: at}}
+		case "compact_boundary":
+			return []Event{{Kind: Compacted, At: at}}
+		case "local_command":
+			if text, _ := textOf(l.Content); strings.HasPrefix(text, "<command-name>") {
+				return []Event{{Kind: Commanded, At: at, Text: commandLine(text)}}
+			}
+		}
+	}
+	return nil
+}
+
+// user reads what goes to the model under the user's name: prompts, but also results of
+// tools and remarks of the program.
+func (l *claudeLine) user(at time.Time, r *Reader) []Event {
+	var events []Event
+	for _, b := range blocksOf(l.Message.Content) {
+		if b.Type == "tool_result" {
+			events = append(events, Event{
+				Kind: ToolEnded, At: at, Tool: Tool{ID: b.ToolUseID}, Denied: l.DenialKind == "user-rejected",
+			})
+		}
+	}
+	text, plain := textOf(l.Message.Content)
+	if len(events) > 0 || l.Meta || l.Summary {
+		return events
+	}
+	if text == "" {
+		if !plain && blocksOf(l.Message.Content) == nil {
+			r.health.Bad++
+		}
+		return nil
+	}
+	byHand := l.Origin.Kind == "human" || l.PromptSource == "typed" || l.PromptSource == "queued"
+	if !byHand && (l.Interrupted != "" || !plain && strings.HasPrefix(text, "[Request interrupted by user")) {
+		return []Event{{Kind: Interrupted, At: at}}
+	}
+	if !byHand {
+		for _, tag := range []string{"<command-name>", "<command-message>", "<bash-input>"} {
+			if strings.HasPrefix(text, tag) {
+				return []Event{{Kind: Commanded, At: at, Text: commandLine(text)}}
+			}
+		}
+		for _, tag := range []string{"<local-command-", "<bash-stdout>", "<bash-stderr>", "<system-reminder>"} {
+			if strings.HasPrefix(text, tag) {
+				return nil
+			}
+		}
+	}
+	// The record's own id: that of the prompt is the same for all of a conversation that was forked.
+	return []Event{{Kind: Prompted, At: at, Turn: l.UUID, Text: unwrapPasted(text), By: l.source()}}
+}
+
+func (l *claudeLine) source() Source {
+	switch {
+	case l.PromptSource == "system", l.Origin.Kind != "" && l.Origin.Kind != "human":
+		return BySystem
+	case l.PromptSource == "queued":
+		return ByQueue
+	case l.PromptSource == "typed":
+		return ByKeys
+	}
+	return ByUnknown
+}
+
+// assistant reads what the model said and did, and errors, which stand there as if the
+// model had said them.
+func (l *claudeLine) assistant(at time.Time, r *Reader) []Event {
+	if l.APIError {
+		text, _ := textOf(l.Message.Content)
+		return []Event{{Kind: Failed, At: at, Text: text}}
+	}
+	blocks := blocksOf(l.Message.Content)
+	if blocks == nil {
+		r.health.Bad++
+	}
+	var events []Event
+	for _, b := range blocks {
+		switch {
+		case b.Type == "text" && b.Text != "":
+			events = append(events, Event{Kind: Spoke, At: at, Text: b.Text})
+		case b.Type == "tool_use":
+			events = append(events, Event{Kind: ToolBegan, At: at, Tool: Tool{ID: b.ID, Name: b.Name, Began: at}})
+		}
+	}
+	return events
+}
+
+// attached reads what the program adds by itself: of interest is only a prompt that was
+// typed while the agent worked and is given to it in the middle of its turn.
+func (l *claudeLine) attached(at time.Time) []Event {
+	a := l.Attachment
+	if a.Type != "queued_command" {
+		return nil
+	}
+	text, _ := textOf(a.Prompt)
+	if text == "" {
+		return nil
+	}
+	by := BySteer
+	if a.Mode != "" && a.Mode != "prompt" || a.Origin.Kind != "" && a.Origin.Kind != "human" {
+		by = BySystem
+	}
+	return []Event{{Kind: Prompted, At: at, Text: unwrapPasted(text), By: by}}
+}
+
+// blocksOf reads a list of blocks, nil if it is none. A block of another shape is empty.
+func blocksOf(content json.RawMessage) []claudeBlock {
+	var raw []json.RawMessage
+	if json.Unmarshal(content, &raw) != nil {
+		return nil
+	}
+	blocks := make([]claudeBlock, len(raw))
+	for i := range raw {
+		_ = json.Unmarshal(raw[i], &blocks[i]) // what does not fit stays empty and means nothing
+	}
+	return blocks
+}
+
+// unwrapPasted takes the marks off that Claude Code puts around a long paste before it
+// gives it to the model. Each mark has an id of its own, so that a text cannot end it.
+func unwrapPasted(text string) string {
+	const open = "<pasted_content id=\""
+	var out strings.Builder
+	for {
+		i := strings.Index(text, open)
+		if i < 0 {
+			break
+		}
+		name, rest, ok := strings.Cut(text[i+len(open):], "\">")
+		if !ok || strings.ContainsAny(name, "<>\"\n") {
+			break
+		}
+		body, after, ok := strings.Cut(rest, "</pasted_content id=\""+name+"\">")
+		if !ok {
+			break
+		}
+		out.WriteString(strings.TrimSuffix(text[:i], "\n\n"))
+		out.WriteString(strings.TrimSuffix(strings.TrimPrefix(body, "\n"), "\n"))
+		text = strings.TrimPrefix(after, "\n")
+	}
+	out.WriteString(text)
+	return out.String()
+}
+
+// commandLine is what a person gave as a command, as it was typed.
+func commandLine(text string) string {
+	if line := inTag(text, "bash-input"); line != "" {
+		return "!" + line
+	}
+	return strings.TrimSpace(inTag(text, "command-name") + " " + inTag(text, "command-args"))
+}
+
+func inTag(text, tag string) string {
+	_, rest, _ := strings.Cut(text, "<"+tag+">")
+	inside, _, ok := strings.Cut(rest, "</"+tag+">")
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(inside)
+}

@@ -1,0 +1,58 @@
+package agent
+
+import "time"
+
+// EventKind says what happened.
+type EventKind string
+
+// The events of a conversation. The fields of Event that each has stand behind it.
+const (
+	Prompted    EventKind = "prompt"      // the agent took a prompt: Text, By
+	Queued      EventKind = "queued"      // it keeps a prompt for later: Text
+	Commanded   EventKind = "command"     // a person's command to the program, which is no prompt: Text
+	Spoke       EventKind = "words"       // it said something: Text
+	ToolBegan   EventKind = "tool began"  // Tool
+	ToolEnded   EventKind = "tool ended"  // Tool, without its name; Denied
+	TurnBegan   EventKind = "turn began"  // only Codex writes it down
+	TurnEnded   EventKind = "turn ended"  // Text: the last words, where the agent repeats them
+	Interrupted EventKind = "interrupted" // by a person: Text is the reason, if it has one
+	Failed      EventKind = "failed"      // the service of the model gave an error: Text
+	Compacted   EventKind = "compacted"   // the conversation was summed up and goes on
+	Left        EventKind = "left"        // the agent turned to another conversation
+	Fresh       EventKind = "fresh"       // the process began after all that stands before this
+)
+
+// Source says how a prompt came to the agent.
+type Source string
+
+// The sources of a prompt.
+const (
+	ByKeys    Source = "keys"    // typed or pasted into the composer, by whomever
+	ByQueue   Source = "queue"   // the same, while the agent worked; taken when it was done
+	BySteer   Source = "steer"   // the same, taken in the middle of a turn
+	ByCommand Source = "command" // a person's command that the agent answers, such as a shell line
+	BySystem  Source = "system"  // the program itself: a background task has ended, a time has come
+	ByUnknown Source = ""        // the transcript does not tell
+)
+
+// Tool names one call of a tool.
+type Tool struct {
+	ID    string
+	Name  string
+	Began time.Time
+}
+
+// Event is one thing that a transcript tells.
+type Event struct {
+	Kind   EventKind
+	At     time.Time // as the agent dated it; zero if it did not
+	Turn   string    // the agent's own id of the turn, "" if it gives none
+	Text   string    // byte for byte, but for invalid UTF-8; see Kind
+	By     Source
+	Tool   Tool
+	Denied bool // of ToolEnded: a person refused the call
+
+	Thread string // the conversation that it belongs to
+	End    int64  // where the record ends in its file, in bytes
+	Past   bool   // it stood there before the Follower began, or before the agent turned to this file
+}

@@ -1,0 +1,274 @@
+package agent
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// newestFiles is how many transcripts, the newest first, are searched for a typed text.
+	newestFiles = 24
+	// searchWindow is how much of the end of each is read for that, in bytes.
+	searchWindow = 4 << 20
+	// clockSlack is how much earlier than we typed it a prompt may be dated.
+	clockSlack = 2 * time.Second
+)
+
+func ownEnvironment(names []string) map[string]string {
+	env := map[string]string{}
+	for _, name := range names {
+		env[name] = os.Getenv(name)
+	}
+	return env
+}
+
+// Find is the transcript that the agent writes to now, by its process: whatever else goes
+// on in the same directory cannot be taken for it. It is ErrNoTranscript while there is
+// none (Codex makes it at the first prompt) or where processes do not tell (Codex with its
+// background daemon): see FindText. The path of Claude Code may not exist yet.
+func (a Agent) Find() (Transcript, error) {
+	if a.Kind == Claude {
+		s, err := a.Status()
+		if err != nil {
+			return Transcript{}, err
+		}
+		return Transcript{Path: a.claudePath(s), Thread: s.Thread, Version: s.Version, How: ByStatusFile}, nil
+	}
+	return a.findOpen(map[string]codexMeta{})
+}
+
+// Status reads the agent's own status file. Only Claude Code has one: it is ErrNoTranscript
+// for others, if there is none, and if it was written by an earlier process of that number.
+func (a Agent) Status() (Status, error) {
+	if a.Kind != Claude {
+		return Status{}, fmt.Errorf("status of %s: %w", a.Kind, ErrNoTranscript)
+	}
+	for _, pid := range a.Tried {
+		path := filepath.Join(a.Home, "sessions", strconv.Itoa(pid)+".json")
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return Status{}, fmt.Errorf("status of %s: %w", a.Kind, err)
+		}
+		s, of, start, err := parseStatus(data)
+		if err != nil {
+			return Status{}, fmt.Errorf("%q: %w: %w", path, ErrNoTranscript, err)
+		}
+		now, err := started(pid)
+		if err != nil {
+			return Status{}, err
+		}
+		if of != pid || now != 0 && start != strconv.FormatUint(now, 10) {
+			return Status{}, fmt.Errorf("%q is of an earlier process: %w", path, ErrNoTranscript)
+		}
+		if !plainName(s.Thread) {
+			return Status{}, fmt.Errorf("%q names the session %q: %w", path, s.Thread, ErrNoTranscript)
+		}
+		return s, nil
+	}
+	return Status{}, fmt.Errorf("status of %s process %d below %q: %w", a.Kind, a.Process.PID, a.Home, ErrNoTranscript)
+}
+
+// claudePath is where a session is written down. Its directory is named after the directory
+// in which it began, which it may have left since.
+func (a Agent) claudePath(s Status) string {
+	name := s.Thread + ".jsonl"
+	path := filepath.Join(a.Home, "projects", projectName(s.Dir), name)
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	others, _ := filepath.Glob(filepath.Join(quoteGlob(a.Home), "projects", "*", name))
+	if len(others) == 1 {
+		return others[0]
+	}
+	return path
+}
+
+// projectName is the name that Claude Code gives to the directory of a project's sessions.
+func projectName(dir string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, dir)
+}
+
+// plainName reports whether an id can be the name of a file and nothing more.
+func plainName(id string) bool {
+	return id != "" && id == filepath.Base(id) && !strings.ContainsAny(id, "*?[\\") && id[0] != '.'
+}
+
+func quoteGlob(path string) string {
+	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(path)
+}
+
+// findOpen is the newest of the rollouts that the processes of a Codex have open, those of
+// its sub-agents apart. Newest is the one written to last: /new begins another file and
+// /resume takes up an old one, and those before stay open.
+func (a Agent) findOpen(known map[string]codexMeta) (Transcript, error) {
+	var best Transcript
+	var newest time.Time
+	for _, pid := range a.Tried {
+		for _, path := range openFiles(pid, a.isRollout) {
+			info, err := os.Stat(path)
+			if err != nil {
+				continue // removed while it was open
+			}
+			meta, ok := known[path]
+			if !ok {
+				if meta, ok = rolloutMeta(path); !ok {
+					continue // its first line is not written yet
+				}
+				known[path] = meta
+			}
+			later := info.ModTime().Compare(newest)
+			if meta.side() || later < 0 || later == 0 && path < best.Path {
+				continue
+			}
+			newest = info.ModTime()
+			best = Transcript{Path: path, Thread: meta.ID, Version: meta.Version, How: ByOpenFile}
+		}
+	}
+	if best.Path == "" {
+		return Transcript{}, fmt.Errorf("%s process %d has no rollout open: %w", a.Kind, a.Process.PID, ErrNoTranscript)
+	}
+	return best, nil
+}
+
+func (a Agent) isRollout(path string) bool {
+	name := filepath.Base(path)
+	return strings.HasPrefix(path, filepath.Join(a.Home, "sessions")+"/") &&
+		strings.HasPrefix(name, "rollout-") && strings.HasSuffix(name, ".jsonl")
+}
+
+// rolloutMeta reads the first line of a rollout.
+func rolloutMeta(path string) (codexMeta, bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return codexMeta{}, false
+	}
+	defer f.Close()
+	line, err := bufio.NewReader(io.LimitReader(f, maxRecord)).ReadBytes('\n')
+	if err != nil {
+		return codexMeta{}, false
+	}
+	var l codexLine
+	var m codexMeta
+	r := NewReader(Codex, 0)
+	if !r.decode(line, &l) || l.Type != "session_meta" || !r.decode(l.Payload, &m) {
+		return codexMeta{}, false
+	}
+	return m, true
+}
+
+// FindText is the transcript in which a text stands as a prompt that was taken at that
+// time or later. not says which paths belong to other agents. It is ErrAmbiguous if there
+// are two: one text may have been typed into two agents of one directory.
+func (a Agent) FindText(text string, at time.Time, not func(path string) bool) (Transcript, error) {
+	var found []Transcript
+	for _, path := range a.recent(at.Add(-clockSlack)) {
+		if not != nil && not(path) {
+			continue
+		}
+		r, ok := a.tookPrompt(path, text, at.Add(-clockSlack))
+		if !ok || r.health.Side || a.Dir != "" && r.health.Dir != "" && r.health.Dir != a.Dir {
+			continue
+		}
+		found = append(found, Transcript{Path: path, Thread: r.health.Thread, Version: r.health.Version, How: ByTypedText})
+	}
+	switch len(found) {
+	case 0:
+		return Transcript{}, fmt.Errorf("what was typed stands in no transcript below %q: %w", a.Home, ErrNoTranscript)
+	case 1:
+		return found[0], nil
+	}
+	return Transcript{}, fmt.Errorf("what was typed stands in %q and %q: %w", found[0].Path, found[1].Path, ErrAmbiguous)
+}
+
+// recent lists the newest transcripts that were written to since then.
+func (a Agent) recent(since time.Time) []string {
+	pattern := filepath.Join(quoteGlob(a.Home), "projects", "*", "*.jsonl")
+	if a.Kind == Codex {
+		pattern = filepath.Join(quoteGlob(a.Home), "sessions", "*", "*", "*", "rollout-*.jsonl")
+	}
+	paths, _ := filepath.Glob(pattern)
+	type file struct {
+		path string
+		mod  time.Time
+	}
+	var files []file
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && !info.ModTime().Before(since) {
+			files = append(files, file{path, info.ModTime()})
+		}
+	}
+	slices.SortFunc(files, func(a, b file) int { return cmp.Or(b.mod.Compare(a.mod), strings.Compare(a.path, b.path)) })
+	paths = paths[:0]
+	for _, f := range files[:min(len(files), newestFiles)] {
+		paths = append(paths, f.path)
+	}
+	return paths
+}
+
+// tookPrompt reads the end of a transcript and looks for the text among its prompts.
+func (a Agent) tookPrompt(path, text string, since time.Time) (*Reader, bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close()
+	r := NewReader(a.Kind, 0)
+	if a.Kind == Codex {
+		meta, ok := rolloutMeta(path)
+		if !ok {
+			return nil, false
+		}
+		r.about(meta)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, false
+	}
+	if _, err := seekRecord(f, info.Size()-searchWindow); err != nil {
+		return nil, false
+	}
+	data, err := io.ReadAll(io.LimitReader(f, 2*searchWindow))
+	if err != nil {
+		return nil, false
+	}
+	for _, e := range r.Feed(data) {
+		if e.Kind == Prompted && !e.At.Before(since) && (Same(text, e.Text) || holds(e.Text, text)) {
+			return r, true
+		}
+	}
+	return r, false
+}
+
+// seekRecord goes to the first record that begins at a place in a file or behind it, and
+// tells where that is.
+func seekRecord(f *os.File, at int64) (int64, error) {
+	if at <= 0 {
+		return 0, nil
+	}
+	if _, err := f.Seek(at-1, io.SeekStart); err != nil {
+		return 0, err
+	}
+	skipped, err := bufio.NewReader(io.LimitReader(f, maxRecord)).ReadBytes('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	return f.Seek(at-1+int64(len(skipped)), io.SeekStart)
+}

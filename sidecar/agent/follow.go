@@ -1,0 +1,370 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+const (
+	// rescan is how often a Follower looks without being woken.
+	rescan = time.Second
+	// pastWindow is how much of what stands in a transcript already is read, in bytes: enough to
+	// know whether a turn is open and what was said last.
+	pastWindow = 8 << 20
+	// seekEvery is how often a typed text is looked for, seekAgain how long it must have stood
+	// in one transcript only, and seekFor how long it is looked for at all.
+	seekEvery = 250 * time.Millisecond
+	seekAgain = 700 * time.Millisecond
+	seekFor   = time.Minute
+)
+
+// Update is one thing that a Follower tells. Exactly one field is set.
+type Update struct {
+	Event  *Event      // for the Machine, in order
+	Bound  *Transcript // from here on events come from this transcript; what stood there before has been told
+	Status *Status     // it changed; only Claude Code has one
+	Err    error       // ErrNoTranscript, ErrAmbiguous, *UnreadableError: the next source of words serves until Bound
+}
+
+// Mark is a place in a transcript.
+type Mark struct {
+	Path   string
+	Offset int64 // see Event.End
+}
+
+// Follower follows what one agent writes down. Its fields are set before Serve.
+type Follower struct {
+	Agent Agent
+	Bell  *Bell                  // nil: it looks once a second
+	From  Mark                   // what stands behind this place is not of the past; the zero value is the end of the file
+	Taken func(path string) bool // whether a transcript is another agent's, so that it is never bound by a text; may be nil
+
+	updates chan Update
+	seeks   chan seek
+	ear     chan struct{}
+
+	// All below belongs to Serve.
+	bound     Transcript
+	tail      *tail
+	heard     map[string]bool  // directories of which the Bell tells
+	offsets   map[string]int64 // where reading stopped in transcripts that the agent has left
+	metas     map[string]codexMeta
+	seeking   *seek
+	status    *Status   // read, and not told yet
+	told      Status    // the last that was told
+	arriving  bool      // the past of bound is being told, and how it ends has not been
+	staying   bool      // of arriving: it is the first transcript, so that a turn in it may be open
+	searched  bool      // there was no transcript at first
+	confirmed time.Time // when the agent was last known to write to bound, or to nothing yet
+	bindErr   string    // last told
+	sick      bool      // it was told that bound cannot be read
+}
+
+type seek struct {
+	text    string
+	at      time.Time
+	found   string // the only transcript in which it stood, and since when
+	foundAt time.Time
+}
+
+// NewFollower follows an agent from now on.
+func NewFollower(a Agent, bell *Bell) *Follower {
+	return &Follower{
+		Agent: a, Bell: bell,
+		updates: make(chan Update, 64), seeks: make(chan seek, 1), ear: make(chan struct{}, 1),
+		heard: map[string]bool{}, offsets: map[string]int64{}, metas: map[string]codexMeta{},
+	}
+}
+
+// Updates is where everything is told. Whoever takes from it slowly holds up this Follower
+// and nobody else; nothing is lost, since it stands in a file. It is never closed.
+func (f *Follower) Updates() <-chan Update { return f.updates }
+
+// Seek asks for the transcript in which a text stands that was typed into the agent at that
+// time. It is for agents that cannot be bound by their process, and does nothing for one
+// that can. It does not block; a later text replaces an earlier one.
+func (f *Follower) Seek(text string, at time.Time) {
+	for {
+		select {
+		case f.seeks <- seek{text: text, at: at}:
+			return
+		case <-f.seeks:
+		}
+	}
+}
+
+// Serve is the Follower's goroutine. It returns when ctx is done, or with ErrGone when the
+// process has ended and all that it wrote has been told.
+func (f *Follower) Serve(ctx context.Context) error {
+	defer f.Bell.forget(f.ear)
+	defer f.leave()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	full := true
+	for {
+		news, err := f.look(ctx, full)
+		if err != nil {
+			return err
+		}
+		if !news && !full { // something else has changed in that directory: perhaps another conversation began
+			if _, err = f.look(ctx, true); err != nil {
+				return err
+			}
+		}
+		pause := rescan
+		if f.seeking != nil {
+			pause = seekEvery
+		}
+		timer.Reset(pause)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-f.ear:
+			full = false
+		case s := <-f.seeks:
+			f.seeking, full = &s, true
+		case <-timer.C:
+			full = true
+		}
+	}
+}
+
+// look reads all that is new, and with full set finds out first where the agent writes to.
+func (f *Follower) look(ctx context.Context, full bool) (news bool, err error) {
+	alive := lives(f.Agent.Process.PID, f.Agent.Process.Start)
+	if alive && (full || f.Agent.Kind == Claude) {
+		if err := f.find(ctx); err != nil {
+			return false, err
+		}
+	}
+	news, err = f.read(ctx)
+	if err != nil {
+		return news, err
+	}
+	if s := f.status; s != nil { // not before what it may be the later word on
+		f.status = nil
+		if *s != f.told {
+			f.told = *s
+			if err := f.tell(ctx, Update{Status: s}); err != nil {
+				return news, err
+			}
+		}
+	}
+	if !alive {
+		return news, fmt.Errorf("%s process %d: %w", f.Agent.Kind, f.Agent.Process.PID, ErrGone)
+	}
+	return news, nil
+}
+
+// find asks where the agent writes to, and turns there.
+func (f *Follower) find(ctx context.Context) error {
+	now := time.Now()
+	f.listen(now)
+	t, err := f.ask()
+	if err != nil && f.seeking != nil {
+		t, err = f.sought(now, err)
+	}
+	switch {
+	case err == nil && t.Path == f.bound.Path:
+		f.confirmed = now
+	case err == nil:
+		f.seeking = nil
+		err = f.turnTo(ctx, t, now)
+	case f.bound.Path == "" || errors.Is(err, ErrAmbiguous):
+		if f.bound.Path == "" {
+			f.searched, f.confirmed = true, now // what is written from here on is news
+		}
+		return f.tellBindErr(ctx, err)
+	default:
+		return nil // it was bound, and nothing says that it has moved
+	}
+	f.bindErr = ""
+	return err
+}
+
+// listen has the Follower woken by what happens where its transcript is, or will be: agents
+// make a directory when they first need it.
+func (f *Follower) listen(now time.Time) {
+	top, dir := filepath.Join(f.Agent.Home, "projects"), filepath.Dir(f.bound.Path)
+	if f.Agent.Kind == Codex {
+		top = filepath.Join(f.Agent.Home, "sessions")
+		if f.bound.Path == "" {
+			dir = filepath.Join(top, now.Format("2006"), now.Format("01"), now.Format("02"))
+		}
+	} else {
+		f.hear(filepath.Join(f.Agent.Home, "sessions"))
+	}
+	for !f.hear(dir) && len(dir) > len(top) {
+		dir = filepath.Dir(dir)
+	}
+}
+
+func (f *Follower) hear(dir string) bool {
+	if !f.heard[dir] {
+		f.heard[dir] = f.Bell.listen(dir, f.ear)
+	}
+	return f.heard[dir]
+}
+
+// ask finds the transcript by the process.
+func (f *Follower) ask() (Transcript, error) {
+	if f.Agent.Kind != Claude {
+		return f.Agent.findOpen(f.metas)
+	}
+	s, err := f.Agent.Status()
+	if err != nil {
+		return Transcript{}, err
+	}
+	f.status = &s
+	if s.Thread == f.bound.Thread && f.bound.How == ByStatusFile && f.tail != nil {
+		return f.bound, nil
+	}
+	return Transcript{Path: f.Agent.claudePath(s), Thread: s.Thread, Version: s.Version, How: ByStatusFile}, nil
+}
+
+// sought finds it by the text that was typed: only if that stands in one transcript alone,
+// and still does a moment later.
+func (f *Follower) sought(now time.Time, why error) (Transcript, error) {
+	s := f.seeking
+	if now.Sub(s.at) > seekFor {
+		f.seeking = nil
+		return Transcript{}, why
+	}
+	if f.bound.Path != "" {
+		if _, ok := f.Agent.tookPrompt(f.bound.Path, s.text, s.at.Add(-clockSlack)); ok {
+			f.seeking = nil
+			return f.bound, nil // it has not moved, wherever else the text may stand
+		}
+	}
+	t, err := f.Agent.FindText(s.text, s.at, f.Taken)
+	switch {
+	case err != nil:
+		s.found = ""
+		return Transcript{}, err
+	case t.Path != s.found:
+		s.found, s.foundAt = t.Path, now
+		return Transcript{}, why
+	case now.Sub(s.foundAt) < seekAgain:
+		return Transcript{}, why
+	}
+	f.seeking, f.confirmed = nil, s.at
+	return t, nil
+}
+
+// turnTo leaves the transcript that was followed and takes up another one.
+func (f *Follower) turnTo(ctx context.Context, t Transcript, now time.Time) error {
+	first := f.bound.Path == "" && !f.searched
+	if f.bound.Path != "" {
+		if _, err := f.read(ctx); err != nil {
+			return err
+		}
+		// A turn that is still open there will not end any more.
+		if err := f.tell(ctx, Update{Event: &Event{Kind: Left, At: now, Thread: f.bound.Thread}}); err != nil {
+			return err
+		}
+	}
+	f.leave()
+	// A record is written a little after the time that it bears, and nobody leaves a
+	// conversation and comes back to a copy of it as fast as that.
+	since := f.confirmed.Add(-clockSlack)
+	f.bound, f.confirmed, f.sick = t, now, false
+	f.tail = &tail{kind: f.Agent.Kind, path: t.Path, thread: t.Thread}
+	switch known, ok := f.offsets[t.Path]; {
+	case ok:
+		f.tail.pastTo = known
+		f.tail.from = known
+	case f.From.Path == t.Path && f.From.Path != "":
+		f.tail.pastTo = f.From.Offset
+	case first:
+		f.tail.pastTo = toEnd
+	default:
+		f.tail.since = since
+	}
+	f.listen(now)
+	f.arriving, f.staying = true, first
+	if _, err := f.read(ctx); err != nil {
+		return err
+	}
+	f.tail.settle()
+	if err := f.arrived(ctx); err != nil {
+		return err
+	}
+	if v := f.tail.version(); v != "" {
+		f.bound.Version = v
+	}
+	bound := f.bound
+	return f.tell(ctx, Update{Bound: &bound})
+}
+
+// arrived ends the past of a transcript. A turn that is open there is only really open if
+// this process is at it: not if it has just come from elsewhere, nor if it began later.
+func (f *Follower) arrived(ctx context.Context) error {
+	if !f.arriving {
+		return nil
+	}
+	f.arriving = false
+	began := startedAt(f.Agent.Process.Start)
+	outlived := !began.IsZero() && !f.tail.before.IsZero() && f.tail.before.Before(began.Add(-clockSlack))
+	if f.staying && !outlived {
+		return nil
+	}
+	return f.tell(ctx, Update{Event: &Event{Kind: Fresh, Thread: f.bound.Thread, Past: true}})
+}
+
+func (f *Follower) leave() {
+	if f.tail != nil {
+		f.offsets[f.bound.Path] = f.tail.offset()
+		f.tail.close()
+	}
+}
+
+// read tells what is new in the transcript.
+func (f *Follower) read(ctx context.Context) (news bool, err error) {
+	if f.tail == nil {
+		return false, nil
+	}
+	for {
+		events, more := f.tail.next()
+		for i := range events {
+			news = true
+			if !events[i].Past {
+				if err := f.arrived(ctx); err != nil {
+					return news, err
+				}
+			}
+			if err := f.tell(ctx, Update{Event: &events[i]}); err != nil {
+				return news, err
+			}
+		}
+		if !more {
+			break
+		}
+		news = true
+	}
+	if why := f.tail.unreadable(); why != "" && !f.sick {
+		f.sick = true
+		err := &UnreadableError{Kind: f.Agent.Kind, Version: f.tail.version(), Path: f.bound.Path, Why: why}
+		return news, f.tell(ctx, Update{Err: err})
+	}
+	return news, nil
+}
+
+func (f *Follower) tellBindErr(ctx context.Context, err error) error {
+	if f.bindErr == err.Error() {
+		return nil
+	}
+	f.bindErr = err.Error()
+	return f.tell(ctx, Update{Err: err})
+}
+
+func (f *Follower) tell(ctx context.Context, u Update) error {
+	select {
+	case f.updates <- u:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,559 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// What stood there before is past; what comes is told as it is written, whole records only.
+func TestFollower_tellsWhatIsWrittenFromNowOn(t *testing.T) {
+	for _, bell := range []bool{true, false} {
+		t.Run(fmt.Sprintf("bell %v", bell), func(t *testing.T) {
+			l := newLife(t, Claude)
+			l.status("s1", StatusIdle)
+			l.write("s1", l.turn("old", "old words"))
+			l.follow(t, bell)
+			l.until(t, "bound s1", "status idle")
+			assert.Equal(t, []string{"past prompt old", "past words old words", "past turn ended", "bound s1", "status idle"}, l.seen)
+
+			l.seen = nil
+			all := l.turn("new", "new words")
+			l.write("s1", all[:40])
+			l.write("s1", all[40:])
+			l.until(t, "turn ended")
+			assert.Equal(t, []string{"prompt new", "words new words", "turn ended"}, l.seen)
+			require.Len(t, l.ended, 1)
+			assert.Equal(t, "new words", l.ended[0].Words)
+			assert.Equal(t, "s1", l.ended[0].Thread)
+		})
+	}
+}
+
+// An agent may be adopted while it works: the turn is open, and its end is told.
+func TestFollower_aTurnThatIsOpenAtTheBeginning(t *testing.T) {
+	l := newLife(t, Claude)
+	l.status("s1", StatusBusy)
+	l.write("s1", l.prompt("begun before"))
+	l.follow(t, true)
+	l.until(t, "bound s1", "status busy")
+	turn, open := l.machine.Turn()
+	require.True(t, open)
+	assert.True(t, turn.Past)
+	l.write("s1", l.words("said now")+l.end())
+	l.until(t, "turn ended")
+	require.Len(t, l.ended, 1)
+	assert.Equal(t, "said now", l.ended[0].Words)
+}
+
+// One that was open when its process died is not open for the next process.
+func TestFollower_aTurnOfADeadProcessIsNotOpen(t *testing.T) {
+	l := newLife(t, Claude)
+	l.status("s1", StatusIdle)
+	l.now, l.fixed = time.Now().Add(-48*time.Hour), true
+	l.write("s1", l.prompt("and then it was killed"))
+	l.follow(t, true)
+	l.until(t, "bound s1")
+	assert.Contains(t, l.seen, "past fresh")
+	_, open := l.machine.Turn()
+	assert.False(t, open)
+}
+
+// /clear, /new, /resume: what was said in the other conversation before is not told.
+func TestFollower_theFileChangesInMidChat(t *testing.T) {
+	l := newLife(t, Claude)
+	l.status("s1", StatusIdle)
+	l.follow(t, true)
+	l.until(t, "bound s1")
+	l.write("s1", l.turn("one", "first"))
+	l.until(t, "turn ended")
+
+	l.status("s2", StatusIdle) // /clear: the file is there at once, or a little later
+	l.write("s2", l.turn("two", "second"))
+	l.until(t, "bound s2", "turn ended")
+
+	l.fixed, l.now = true, time.Now().Add(-time.Hour)
+	l.write("s3", l.turn("of another day", "old"))
+	l.fixed = false
+	l.status("s3", StatusIdle) // /resume
+	l.until(t, "bound s3")
+	assert.Contains(t, l.seen, "past words old")
+	l.write("s3", l.turn("three", "third"))
+	l.until(t, "turn ended")
+
+	l.seen = nil
+	l.status("s1", StatusIdle) // and back: nothing of it is told again
+	l.until(t, "bound s1")
+	l.write("s1", l.turn("four", "fourth"))
+	l.until(t, "turn ended")
+	l.seen = slices.DeleteFunc(l.seen, func(line string) bool { return strings.HasPrefix(line, "status") }) // it comes when it comes
+	assert.Equal(t, []string{"left", "past fresh", "bound s1", "prompt four", "words fourth", "turn ended"}, l.seen)
+
+	var words []string
+	for _, turn := range l.ended {
+		words = append(words, turn.Words)
+	}
+	assert.Equal(t, []string{"first", "second", "third", "fourth"}, words)
+}
+
+// A turn that is left open by it will not end any more.
+func TestFollower_aConversationLeftInTheMiddleOfATurn(t *testing.T) {
+	l := newLife(t, Claude)
+	l.status("s1", StatusIdle)
+	l.follow(t, true)
+	l.until(t, "bound s1")
+	l.machine.Expect("ours")
+	l.write("s1", l.prompt("ours"))
+	l.until(t, "prompt ours")
+	l.status("s2", StatusIdle)
+	l.until(t, "bound s2")
+	require.Len(t, l.ended, 1)
+	assert.True(t, l.ended[0].Interrupted)
+	assert.True(t, l.ended[0].Prompts[0].Ours)
+}
+
+// The status comes after all that had been written before it, and the turn that was taken
+// back without a trace ends by it.
+func TestFollower_theStatusFileEndsATurnThatLeftNoTrace(t *testing.T) {
+	l := newLife(t, Claude)
+	l.status("s1", StatusIdle)
+	l.follow(t, true)
+	l.until(t, "bound s1")
+	l.write("s1", l.prompt("and then Esc"))
+	l.status("s1", StatusBusy)
+	l.until(t, "prompt and then Esc", "status busy")
+	time.Sleep(2 * time.Millisecond) // the file counts milliseconds
+	l.status("s1", StatusIdle)
+	l.until(t, "status idle")
+	due, ok := l.machine.Due()
+	require.True(t, ok)
+	ended := l.machine.Tick(due).Ended
+	require.Len(t, ended, 1)
+	assert.True(t, ended[0].Interrupted)
+}
+
+func TestFollower_codexMakesItsFileAtTheFirstPrompt(t *testing.T) {
+	l := newLife(t, Codex)
+	l.follow(t, true)
+	l.until(t, "error "+ErrNoTranscript.Error())
+	l.open(t, "t1", l.turn("one", "first"))
+	l.until(t, "bound t1", "turn ended")
+	l.open(t, "t2", l.turn("two", "second")) // /new: both stay open
+	l.until(t, "bound t2", "turn ended")
+	tick()
+	l.write("t1", l.turn("three", "third")) // /resume
+	l.until(t, "bound t1", "turn ended")
+	var words []string
+	for _, turn := range l.ended {
+		words = append(words, turn.Words)
+	}
+	assert.Equal(t, []string{"first", "second", "third"}, words)
+}
+
+// With a background daemon no process of the pane has the file open: what was typed tells.
+func TestFollower_followsTheFileInWhichTheTypedTextStands(t *testing.T) {
+	l := newLife(t, Codex)
+	l.agent = recognised(t, Codex, "CODEX_HOME="+l.home)
+	l.agent.Dir = "/home/ada/work"
+	l.write("t1", l.turn("of another agent", "no"))
+	l.follow(t, true)
+	l.until(t, "error "+ErrNoTranscript.Error())
+	l.machine.Expect("ours")
+	typed := time.Now()
+	l.follower.Seek("ours", typed)
+	l.write("t2", l.turn("ours", "the answer"))
+	l.until(t, "turn ended", "bound t2")
+	require.Len(t, l.ended, 1)
+	assert.True(t, l.ended[0].Prompts[0].Ours)
+	assert.Equal(t, "the answer", l.ended[0].Words)
+	assert.Equal(t, ByTypedText, l.bound.How)
+
+	l.follower.Seek("ours too", time.Now()) // the same text in two of them binds neither
+	l.write("t3", l.turn("ours too", "?"))
+	l.write("t4", l.turn("ours too", "?"))
+	l.until(t, "error "+ErrAmbiguous.Error())
+	assert.Len(t, l.ended, 1)
+}
+
+// One text may be typed into two agents at once, and one of them be quicker to write it down:
+// what is found must still be the only one a moment later.
+func TestFollower_waitsForAnotherFileWithTheSameText(t *testing.T) {
+	l := newLife(t, Codex)
+	f := NewFollower(l.agent, nil)
+	now := time.Now()
+	look := func(after time.Duration) error {
+		if f.seeking == nil {
+			f.seeking = &seek{text: "to both", at: now}
+		}
+		_, err := f.sought(now.Add(after), ErrNoTranscript)
+		return err
+	}
+	require.ErrorIs(t, look(0), ErrNoTranscript)
+	l.write("t1", l.turn("to both", "?"))
+	require.ErrorIs(t, look(100*time.Millisecond), ErrNoTranscript)
+	require.ErrorIs(t, look(100*time.Millisecond+seekAgain-1), ErrNoTranscript)
+	l.write("t2", l.turn("to both", "?"))
+	require.ErrorIs(t, look(100*time.Millisecond+seekAgain), ErrAmbiguous)
+	require.NoError(t, os.Remove(l.path("t2")))
+	require.ErrorIs(t, look(time.Second), ErrNoTranscript, "the wait begins anew")
+	require.NoError(t, look(time.Second+seekAgain))
+	assert.Nil(t, f.seeking)
+	require.ErrorIs(t, look(seekFor+1), ErrNoTranscript)
+	assert.Nil(t, f.seeking, "given up")
+
+	f.bound = Transcript{Path: l.path("t1")}
+	l.write("t2", l.turn("to both", "?"))
+	require.NoError(t, look(time.Second), "of two, it is the one that is bound already")
+	assert.Nil(t, f.seeking)
+}
+
+func TestFollower_survivesTruncationRotationAndRemoval(t *testing.T) {
+	l := newLife(t, Claude)
+	l.status("s1", StatusIdle)
+	l.write("s1", l.turn("old", "old"))
+	l.follow(t, true)
+	l.until(t, "bound s1")
+	path := l.path("s1")
+	l.write("s1", l.turn("one", "first"))
+	l.until(t, "turn ended")
+
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	tick()
+	next := l.turn("two", "second")
+	require.NoError(t, os.WriteFile(path, []byte(next), 0o600)) // shorter than it was
+	l.until(t, "words second", "turn ended")
+
+	tick()
+	fresh := append(whole, []byte(next+l.turn("three", "third"))...)
+	require.NoError(t, os.WriteFile(path+".new", fresh, 0o600))
+	require.NoError(t, os.Rename(path+".new", path)) // replaced, with all that it had
+	l.until(t, "words third", "turn ended")
+
+	require.NoError(t, os.Remove(path))
+	tick()
+	l.write("s1", l.turn("four", "fourth"))
+	l.until(t, "words fourth", "turn ended")
+
+	var words []string
+	for _, turn := range l.ended {
+		words = append(words, turn.Words)
+	}
+	assert.Equal(t, []string{"first", "second", "third", "fourth"}, words)
+}
+
+func TestFollower_goesOnFromAMark(t *testing.T) {
+	l := newLife(t, Claude)
+	l.status("s1", StatusIdle)
+	l.write("s1", l.turn("one", "first"))
+	info, err := os.Stat(l.path("s1"))
+	require.NoError(t, err)
+	l.write("s1", l.turn("two", "second"))
+	l.from = Mark{Path: l.path("s1"), Offset: info.Size()}
+	l.follow(t, true)
+	l.until(t, "bound s1")
+	require.Len(t, l.ended, 1)
+	assert.Equal(t, "second", l.ended[0].Words)
+}
+
+// A format that cannot be read is said once, with the agent and its version.
+func TestFollower_saysThatAVersionCannotBeRead(t *testing.T) {
+	l := newLife(t, Claude)
+	l.status("s1", StatusIdle)
+	l.follow(t, true)
+	l.until(t, "bound s1")
+	l.write("s1", strings.Repeat(`{"kind":"said","text":"x","version":"9.0.0"}`+"\n", 10))
+	l.until(t, "error")
+	var unreadable *UnreadableError
+	require.ErrorAs(t, l.err, &unreadable)
+	assert.Equal(t, Claude, unreadable.Kind)
+	assert.Equal(t, "9.0.0", unreadable.Version)
+	assert.Contains(t, unreadable.Error(), "claude 9.0.0 cannot be read")
+	assert.Contains(t, unreadable.Error(), "2.1.329")
+}
+
+// When the process ends, all that it wrote is told, and then that it is gone.
+func TestFollower_theProcessEnds(t *testing.T) {
+	home := t.TempDir()
+	a := recognised(t, Claude, "CLAUDE_CONFIG_DIR="+home)
+	writeStatus(t, a, "s1", StatusIdle, time.Now())
+	l := newLife(t, Claude)
+	l.agent, l.home = a, home
+	l.follow(t, true)
+	l.until(t, "bound s1")
+	l.write("s1", l.turn("last", "last words"))
+	p, err := os.FindProcess(a.Process.PID)
+	require.NoError(t, err)
+	require.NoError(t, p.Kill())
+	l.until(t, "turn ended")
+	select {
+	case err := <-l.served:
+		assert.ErrorIs(t, err, ErrGone)
+	case <-time.After(10 * time.Second):
+		t.Fatal("it still follows")
+	}
+}
+
+// However the file grows and whenever it is read: the same turns, each once.
+func TestFollower_anyWrites(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		l := newLife(t, Claude)
+		l.status("s1", StatusIdle)
+		var want []string
+		var all strings.Builder
+		for i := range rapid.IntRange(1, 6).Draw(r, "turns") {
+			text := fmt.Sprintf("answer %d %s", i, strings.Repeat("é", rapid.IntRange(0, 3000).Draw(r, "length")))
+			want = append(want, text)
+			all.WriteString(l.turn(fmt.Sprint("question ", i), text))
+		}
+		l.write("s1", "")
+		stop := l.follow(t, true)
+		l.until(t, "bound s1")
+		for rest := all.String(); rest != ""; {
+			n := min(len(rest), rapid.IntRange(1, 4000).Draw(r, "n"))
+			l.write("s1", rest[:n])
+			rest = rest[n:]
+		}
+		for range want {
+			l.until(t, "turn ended")
+		}
+		stop()
+		var got []string
+		for _, turn := range l.ended {
+			got = append(got, turn.Words)
+		}
+		assert.Equal(r, want, got)
+	})
+}
+
+func TestBell_withoutDirectoryOrBell(t *testing.T) {
+	var none *Bell
+	ear := make(chan struct{}, 1)
+	assert.False(t, none.listen(t.TempDir(), ear))
+	none.forget(ear)
+	b := newBell(t)
+	assert.False(t, b.listen(filepath.Join(t.TempDir(), "missing"), ear))
+	b.ring("") // nobody
+	dir := t.TempDir()
+	assert.True(t, b.listen(dir, ear))
+	b.ring("")
+	b.ring("")
+	<-ear
+	b.forget(ear)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "x"), nil, 0o600))
+	select {
+	case <-ear:
+		t.Error("it was forgotten")
+	case <-time.After(20 * time.Millisecond):
+	}
+}
+
+// life is an agent that is this test itself: it writes what an agent would write.
+type life struct {
+	kind     Kind
+	agent    Agent
+	home     string
+	now      time.Time
+	fixed    bool // now is not the time of day
+	from     Mark
+	follower *Follower
+	machine  Machine
+	bound    Transcript
+	seen     []string
+	ended    []Turn
+	err      error
+	served   chan error
+	files    map[string]string
+}
+
+func newLife(t *testing.T, kind Kind) *life {
+	t.Helper()
+	l := &life{kind: kind, home: t.TempDir(), now: time.Now(), served: make(chan error, 1), files: map[string]string{}}
+	start, err := started(os.Getpid())
+	require.NoError(t, err)
+	l.agent = Agent{
+		Kind: kind, Home: l.home, Dir: "/home/ada/work", Tried: []int{os.Getpid()},
+		Process: message.Process{PID: os.Getpid(), Start: start},
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(l.home, "sessions", "2026", "11", "21"), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(l.home, "projects", projectName(l.agent.Dir)), 0o700))
+	return l
+}
+
+func (l *life) follow(t *testing.T, bell bool) (stop func()) {
+	t.Helper()
+	var b *Bell
+	if bell {
+		b = newBell(t)
+	}
+	l.follower = NewFollower(l.agent, b)
+	l.follower.From = l.from
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.served <- l.follower.Serve(ctx)
+	}()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return stop
+}
+
+func newBell(t *testing.T) *Bell {
+	t.Helper()
+	b, err := NewBell()
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = b.Serve(ctx)
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return b
+}
+
+// until takes updates until each of those has been told.
+func (l *life) until(t *testing.T, want ...string) {
+	t.Helper()
+	missing := map[string]bool{}
+	for _, w := range want {
+		missing[w] = true
+	}
+	deadline := time.After(10 * time.Second)
+	for len(missing) > 0 {
+		select {
+		case u := <-l.follower.Updates():
+			line := l.take(u)
+			l.seen = append(l.seen, line)
+			delete(missing, line)
+			for w := range missing {
+				if strings.HasPrefix(w, "error") && strings.HasPrefix(line, "error") && strings.Contains(line, strings.TrimSpace(strings.TrimPrefix(w, "error"))) {
+					delete(missing, w)
+				}
+			}
+		case <-deadline:
+			require.FailNow(t, "not told", "%v after\n%s", missing, strings.Join(l.seen, "\n"))
+		}
+	}
+}
+
+func (l *life) take(u Update) string {
+	switch {
+	case u.Event != nil:
+		l.ended = append(l.ended, l.machine.Feed(*u.Event).Ended...)
+		line := strings.TrimSpace(string(u.Event.Kind) + " " + u.Event.Text)
+		if u.Event.Kind == Interrupted || u.Event.Kind == TurnEnded {
+			line = string(u.Event.Kind)
+		}
+		if u.Event.Past {
+			line = "past " + line
+		}
+		return line
+	case u.Bound != nil:
+		l.bound = *u.Bound
+		return "bound " + u.Bound.Thread
+	case u.Status != nil:
+		l.ended = append(l.ended, l.machine.Status(*u.Status, time.Time{}).Ended...)
+		return "status " + u.Status.State
+	}
+	l.err = u.Err
+	return "error " + u.Err.Error()
+}
+
+func (l *life) path(thread string) string {
+	if l.kind == Codex {
+		return filepath.Join(l.home, "sessions", "2026", "11", "21", "rollout-2026-11-21T16-00-00-"+thread+".jsonl")
+	}
+	return filepath.Join(l.home, "projects", projectName(l.agent.Dir), thread+".jsonl")
+}
+
+// write adds to the transcript of a conversation.
+func (l *life) write(thread, text string) {
+	path := l.path(thread)
+	if _, err := os.Stat(path); err != nil && l.kind == Codex {
+		text = fmt.Sprintf(`{"type":"session_meta","payload":{"id":%q,"cwd":%q,"cli_version":"0.169.0","source":"cli","thread_source":"user"}}`+"\n", thread, l.agent.Dir) + text
+	}
+	_ = os.MkdirAll(filepath.Dir(path), 0o700)
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		panic(err)
+	}
+}
+
+// open writes to a transcript and keeps it open, as Codex does.
+func (l *life) open(t *testing.T, thread, text string) {
+	t.Helper()
+	tick() // the other file is older, also by the clock of the file system
+	l.write(thread, text)
+	f, err := os.Open(l.path(thread))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+}
+
+func (l *life) status(thread, state string) {
+	path := filepath.Join(l.home, "sessions", fmt.Sprintf("%d.json", os.Getpid()))
+	text := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"cwd":%q,"procStart":"%d","version":"2.1.329","status":%q,"statusUpdatedAt":%d}`,
+		os.Getpid(), thread, l.agent.Dir, l.agent.Process.Start, state, time.Now().UnixMilli())
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		panic(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		panic(err)
+	}
+}
+
+func (l *life) turn(prompt, words string) string { return l.prompt(prompt) + l.words(words) + l.end() }
+
+// stamp moves on with every record, as a clock does.
+func (l *life) stamp() string {
+	l.now = l.now.Add(time.Microsecond)
+	if now := time.Now(); !l.fixed && now.After(l.now) {
+		l.now = now
+	}
+	return l.now.UTC().Format(time.RFC3339Nano)
+}
+
+func (l *life) prompt(text string) string {
+	if l.kind == Codex {
+		return fmt.Sprintf(`{"timestamp":%q,"type":"event_msg","payload":{"type":"task_started","turn_id":"x"}}`+"\n", l.stamp()) +
+			fmt.Sprintf(`{"timestamp":%q,"type":"event_msg","payload":{"type":"item_completed","turn_id":"x","item":{"type":"UserMessage","content":[{"type":"text","text":%q}]}}}`+"\n", l.stamp(), text)
+	}
+	return fmt.Sprintf(`{"type":"user","timestamp":%q,"origin":{"kind":"human"},"promptSource":"typed","message":{"content":%q}}`+"\n", l.stamp(), text)
+}
+
+func (l *life) words(text string) string {
+	if l.kind == Codex {
+		return fmt.Sprintf(`{"timestamp":%q,"type":"event_msg","payload":{"type":"item_completed","turn_id":"x","item":{"type":"AgentMessage","content":[{"type":"Text","text":%q}]}}}`+"\n", l.stamp(), text)
+	}
+	return fmt.Sprintf(`{"type":"assistant","timestamp":%q,"message":{"content":[{"type":"text","text":%q}]}}`+"\n", l.stamp(), text)
+}
+
+func (l *life) end() string {
+	if l.kind == Codex {
+		return fmt.Sprintf(`{"timestamp":%q,"type":"event_msg","payload":{"type":"task_complete","turn_id":"x"}}`+"\n", l.stamp())
+	}
+	return fmt.Sprintf(`{"type":"system","subtype":"turn_duration","timestamp":%q}`+"\n", l.stamp())
+}
+
+// tick lets the clock of the file system move on, which is coarser than that of the program.
+func tick() {
+	for before := time.Now(); time.Since(before) < 15*time.Millisecond; {
+		time.Sleep(time.Millisecond)
+	}
+}

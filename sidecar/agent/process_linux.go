@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ticks of a second, in which /proc counts: the kernel fixes it for programs.
+const ticks = 100
+
+// started is the start time of a process in clock ticks since boot.
+func started(pid int) (uint64, error) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, fmt.Errorf("process %d: %w", pid, ErrGone)
+	}
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+		return 0, fmt.Errorf("process %d: %w", pid, ErrGone)
+	}
+	return strconv.ParseUint(fields[19], 10, 64)
+}
+
+// startedAt is the same as a time of day, exact to about a second; zero if it is not known.
+func startedAt(start uint64) time.Time {
+	data, err := os.ReadFile("/proc/stat")
+	if err != nil || start == 0 {
+		return time.Time{}
+	}
+	for line := range strings.Lines(string(data)) {
+		if boot, ok := strings.CutPrefix(line, "btime "); ok {
+			sec, err := strconv.ParseInt(strings.TrimSpace(boot), 10, 64)
+			if err != nil {
+				return time.Time{}
+			}
+			return time.Unix(sec, 0).Add(time.Duration(start) * time.Second / ticks)
+		}
+	}
+	return time.Time{}
+}
+
+// lives reports whether a process is there and the one that started then.
+func lives(pid int, start uint64) bool {
+	s, err := started(pid)
+	return err == nil && (start == 0 || s == start)
+}
+
+// arguments are those of a process, nil if they cannot be read.
+func arguments(pid int) []string {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil || len(data) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
+}
+
+// environment reads a few named variables of a process as they were when it started, and
+// nothing else: secrets stand beside them. What cannot be read is taken from our own.
+func environment(pid int, names ...string) map[string]string {
+	env := map[string]string{}
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil || len(data) == 0 {
+		return ownEnvironment(names)
+	}
+	for pair := range bytes.SplitSeq(data, []byte{0}) {
+		name, value, ok := bytes.Cut(pair, []byte{'='})
+		if ok && slices.Contains(names, string(name)) {
+			env[string(name)] = string(value)
+		}
+	}
+	return env
+}
+
+// workingDir is the directory in which a process works, "" if it cannot be read.
+func workingDir(pid int) string {
+	dir, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd")
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// openFiles are the paths that a process has open and that a function wants.
+func openFiles(pid int, want func(path string) bool) []string {
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var paths []string
+	for _, e := range entries {
+		path, err := os.Readlink(filepath.Join(dir, e.Name()))
+		if err == nil && want(path) && !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}

@@ -1,0 +1,204 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// maxRecord is the longest record that is read: pictures stand in transcripts, too. A longer
+// one is skipped and counted.
+const maxRecord = 32 << 20
+
+// Reader makes events of the bytes of one transcript, in pieces of any size. It never
+// panics and has no error: what it does not understand is counted.
+type Reader struct {
+	Kind Kind
+
+	health Health
+	parse  func(line []byte, r *Reader) []Event
+	torn   []byte // a line of which the end is still to come
+	skip   bool   // that line is too long: its rest is thrown away
+	at     int64  // where torn begins in the file
+}
+
+// Health is what a Reader met so far.
+type Health struct {
+	Records int            // lines
+	Known   int            // of these: of a type that is known, whether it means anything to us or not
+	Bad     int            // no JSON, too long, or of a known type and another shape
+	Unknown map[string]int // by type; at most 32 types are told apart, the rest is ""
+	Version string         // of the agent, as it says last
+	Thread  string         // the conversation
+	Dir     string         // the working directory that it names first
+	Side    bool           // the whole transcript is that of a sub-agent
+	Prompts int
+	Words   int
+	Ends    int // turns that ended well
+}
+
+// NewReader reads a transcript of an agent of that kind from a place in its file at which a
+// record begins, the beginning (0) first of all.
+func NewReader(kind Kind, offset int64) *Reader {
+	r := &Reader{Kind: kind, at: offset}
+	r.health.Unknown = map[string]int{}
+	if kind == Codex {
+		r.parse = codexRecord
+	} else {
+		r.parse = claudeRecord
+	}
+	return r
+}
+
+// Health is what was met so far.
+func (r *Reader) Health() Health {
+	h := r.health
+	h.Unknown = make(map[string]int, len(r.health.Unknown))
+	for k, v := range r.health.Unknown {
+		h.Unknown[k] = v
+	}
+	return h
+}
+
+// Offset is the end of the last whole record: what follows it was torn, or is not there yet.
+func (r *Reader) Offset() int64 { return r.at }
+
+// Feed takes the next bytes and returns what they complete.
+func (r *Reader) Feed(data []byte) []Event {
+	var events []Event
+	for len(data) > 0 {
+		end := bytes.IndexByte(data, '\n')
+		if end < 0 {
+			r.keep(data)
+			break
+		}
+		line, size := data[:end], int64(end+1)
+		data = data[end+1:]
+		if r.skip {
+			r.at += size
+			r.skip = false
+			r.health.Records++
+			r.health.Bad++
+			continue
+		}
+		if len(r.torn) > 0 {
+			size += int64(len(r.torn))
+			line = append(r.torn, line...)
+			r.torn = nil
+		}
+		r.at += size
+		events = append(events, r.record(line)...)
+	}
+	return events
+}
+
+func (r *Reader) keep(data []byte) {
+	switch {
+	case r.skip:
+		r.at += int64(len(data))
+	case len(r.torn)+len(data) > maxRecord:
+		r.at += int64(len(r.torn) + len(data))
+		r.torn, r.skip = nil, true
+	default:
+		r.torn = append(r.torn, data...)
+	}
+}
+
+func (r *Reader) record(line []byte) []Event {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return nil
+	}
+	r.health.Records++
+	events := r.parse(line, r)
+	for i := range events {
+		e := &events[i]
+		e.End, e.Thread = r.at, r.health.Thread
+		switch e.Kind {
+		case Prompted:
+			r.health.Prompts++
+		case Spoke:
+			r.health.Words++
+		case TurnEnded:
+			r.health.Ends++
+		}
+	}
+	return events
+}
+
+// decode fills a record. A field of another shape than we know is left out and the record
+// counted as bad; only what is no JSON at all is refused.
+func (r *Reader) decode(line []byte, into any) bool {
+	err := json.Unmarshal(line, into)
+	var shape *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return true
+	case errors.As(err, &shape):
+		r.health.Bad++
+		return true
+	}
+	r.health.Bad++
+	return false
+}
+
+func (r *Reader) unknown(kind string) {
+	if _, ok := r.health.Unknown[kind]; !ok && len(r.health.Unknown) >= 32 {
+		kind = ""
+	}
+	r.health.Unknown[kind]++
+}
+
+// Unreadable says why the transcript cannot be relied upon, "" if it can.
+func (h Health) Unreadable() string {
+	switch {
+	case h.Records >= 8 && h.Known == 0:
+		return fmt.Sprintf("none of its %d records is of a known type", h.Records)
+	case h.Bad >= 8 && 2*h.Bad > h.Records:
+		return fmt.Sprintf("%d of its %d records have another shape", h.Bad, h.Records)
+	case h.Ends >= 2 && h.Prompts == 0 && h.Words == 0:
+		return fmt.Sprintf("%d turns ended in it and neither a prompt nor words were found", h.Ends)
+	}
+	return ""
+}
+
+// timeOf reads the time of a record; what cannot be read is no time.
+func timeOf(s string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// textOf reads a content that is either a text or a list of blocks of which some are text.
+// plain reports the former.
+func textOf(content json.RawMessage) (text string, plain bool) {
+	if json.Unmarshal(content, &text) == nil {
+		return text, true
+	}
+	var blocks []json.RawMessage
+	if json.Unmarshal(content, &blocks) != nil {
+		return "", false
+	}
+	first := true
+	for _, raw := range blocks {
+		var b struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		}
+		if json.Unmarshal(raw, &b) != nil {
+			continue
+		}
+		switch b.Type {
+		case "text", "Text", "input_text", "output_text":
+			if !first {
+				text += "\n"
+			}
+			text, first = text+b.Text, false
+		}
+	}
+	return text, false
+}

@@ -1,0 +1,206 @@
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// A file is read as it grows: in whatever pieces it comes, the events are the same.
+func TestReader_anyPiecesGiveTheSameEvents(t *testing.T) {
+	paths := recordings(t)
+	rapid.Check(t, func(t *rapid.T) {
+		path := rapid.SampledFrom(paths).Draw(t, "path")
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		want := NewReader(kindOfRecording(path), 0).Feed(data)
+
+		r := NewReader(kindOfRecording(path), 0)
+		var got []Event
+		for len(data) > 0 {
+			n := min(len(data), rapid.OneOf(rapid.IntRange(1, 20), rapid.IntRange(1, 20_000)).Draw(t, "n"))
+			got = append(got, r.Feed(data[:n])...)
+			data = data[n:]
+		}
+		assert.Equal(t, want, got)
+	})
+}
+
+// Records that a later version may add, blank lines and garbage change nothing but the
+// count of them, and the places of what follows.
+func TestReader_unknownRecordsChangeNothing(t *testing.T) {
+	paths := recordings(t)
+	strange := []string{
+		"", " ", "{}", `{"type":"new-thing","content":"x","message":{"content":[{"type":"text","text":"x"}]}}`, "null", "[]", "7", "not JSON",
+		`{"type":"system","subtype":"new","content":{"a":[1,2]}}`, `{"type":"event_msg","payload":{"type":"new","turn_id":"x"}}`,
+		`{"type":"response_item","payload":{"type":"new","content":7}}`, `{"type":7}`, `{"type":"user","message":null,"isMeta":true}`,
+		`{"type":"attachment","attachment":{"type":"queued_command"}}`, "{\"type\":\"\xff\"}",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		path := rapid.SampledFrom(paths).Draw(t, "path")
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		want := withoutPlaces(NewReader(kindOfRecording(path), 0).Feed(data))
+
+		r := NewReader(kindOfRecording(path), 0)
+		var mixed bytes.Buffer
+		for line := range bytes.Lines(data) {
+			mixed.Write(line)
+			for range rapid.IntRange(0, 2).Draw(t, "strangers") {
+				mixed.WriteString(rapid.SampledFrom(strange).Draw(t, "stranger") + "\n")
+			}
+		}
+		assert.Equal(t, want, withoutPlaces(r.Feed(mixed.Bytes())))
+		assert.Equal(t, int64(mixed.Len()), r.Offset())
+	})
+}
+
+// New fields may come anywhere, and known ones may change their shape.
+func TestReader_changedFieldsAreLeftOut(t *testing.T) {
+	r := NewReader(Claude, 0)
+	events := r.Feed([]byte(`{"type":"user","origin":"human","new":{"a":1},"isSidechain":"no","message":{"content":"hello","new":[]},"promptSource":"typed"}` + "\n"))
+	require.Len(t, events, 1)
+	assert.Equal(t, Event{Kind: Prompted, Text: "hello", By: ByKeys, End: r.Offset()}, events[0])
+	assert.Equal(t, 1, r.Health().Bad, "two fields of one record")
+
+	r = NewReader(Codex, 0)
+	events = r.Feed([]byte(`{"type":"event_msg","timestamp":7,"payload":{"type":"item_completed","turn_id":"t","item":{"type":"UserMessage","content":"hello"}}}` + "\n"))
+	require.Len(t, events, 1)
+	assert.Equal(t, "hello", events[0].Text)
+}
+
+// A torn last line waits for its rest and is not lost, nor told early.
+func TestReader_tornLine(t *testing.T) {
+	line := `{"type":"system","subtype":"turn_duration"}`
+	r := NewReader(Claude, 100)
+	assert.Empty(t, r.Feed([]byte(line[:10])))
+	assert.Equal(t, int64(100), r.Offset())
+	assert.Empty(t, r.Feed([]byte(line[10:])))
+	assert.Zero(t, r.Health().Records)
+	events := r.Feed([]byte("\n"))
+	require.Len(t, events, 1)
+	assert.Equal(t, int64(100+len(line)+1), events[0].End)
+	assert.Equal(t, events[0].End, r.Offset())
+}
+
+func TestReader_tooLongALineIsSkipped(t *testing.T) {
+	r := NewReader(Claude, 0)
+	piece := bytes.Repeat([]byte("x"), 1<<20)
+	for range maxRecord>>20 + 2 {
+		assert.Empty(t, r.Feed(piece))
+	}
+	assert.LessOrEqual(t, len(r.torn), maxRecord)
+	events := r.Feed([]byte("x\n" + `{"type":"system","subtype":"turn_duration"}` + "\n"))
+	require.Len(t, events, 1)
+	assert.Equal(t, 1, r.Health().Bad)
+	assert.Equal(t, r.Offset(), events[0].End)
+	assert.Equal(t, int64((maxRecord>>20+2)<<20)+2+44, r.Offset())
+}
+
+// A format that has changed is said, and one that has grown is not.
+func TestHealth_Unreadable(t *testing.T) {
+	for _, tt := range []struct {
+		name, line string
+		kind       Kind
+		times      int
+		why        string
+	}{
+		{"other types", `{"kind":"prompt","text":"x"}`, Claude, 8, "none of its 8 records"},
+		{"too few to say", `{"kind":"prompt","text":"x"}`, Claude, 7, ""},
+		{"no JSON", `x`, Codex, 20, "none of its 20 records"},
+		{"other shapes", `{"type":"user","message":{"content":{"v2":"x"}}}`, Claude, 9, "9 of its 9 records have another shape"},
+		{"turns without words", `{"type":"event_msg","payload":{"type":"task_complete"}}`, Codex, 2, "2 turns ended"},
+		{"known and silent", `{"type":"turn_context","payload":{}}`, Codex, 50, ""},
+	} {
+		r := NewReader(tt.kind, 0)
+		r.Feed([]byte(strings.Repeat(tt.line+"\n", tt.times)))
+		why := r.Health().Unreadable()
+		if tt.why == "" {
+			assert.Empty(t, why, tt.name)
+		} else {
+			assert.Contains(t, why, tt.why, tt.name)
+		}
+	}
+	for _, path := range recordings(t) {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		r := NewReader(kindOfRecording(path), 0)
+		r.Feed(data)
+		h := r.Health()
+		assert.Empty(t, h.Unreadable(), path)
+		assert.Equal(t, h.Records, h.Known, "%s: %v", path, h.Unknown)
+		assert.Zero(t, h.Bad, path)
+		assert.NotEmpty(t, h.Version, path)
+		assert.Equal(t, "/home/ada/work", h.Dir, path)
+	}
+}
+
+func TestHealth_countsUnknownTypes(t *testing.T) {
+	r := NewReader(Claude, 0)
+	for i := range 50 {
+		r.Feed(fmt.Appendf(nil, "{\"type\":\"new-%d\"}\n{\"type\":\"new-0\"}\n", i))
+	}
+	h := r.Health()
+	assert.Equal(t, 51, h.Unknown["new-0"])
+	assert.Len(t, h.Unknown, 33)
+	assert.Equal(t, 50-32, h.Unknown[""])
+	h.Unknown["mine"] = 1
+	assert.NotContains(t, r.Health().Unknown, "mine")
+}
+
+// What a peer or a person writes cannot pose as a record of the program.
+func TestReader_aPromptIsAPromptWhateverItSays(t *testing.T) {
+	for _, text := range []string{"[Request interrupted by user]", "<command-name>/clear</command-name>", "<local-command-stdout>", "<bash-input>ls</bash-input>", "<task-notification>"} {
+		for _, content := range []string{`%q`, `[{"type":"text","text":%q}]`} {
+			r := NewReader(Claude, 0)
+			line := `{"type":"user","origin":{"kind":"human"},"promptSource":"typed","message":{"content":` + content + "}}\n"
+			events := r.Feed(fmt.Appendf(nil, line, text))
+			require.Len(t, events, 1, text)
+			assert.Equal(t, Prompted, events[0].Kind, text)
+			assert.Equal(t, text, events[0].Text)
+		}
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	for _, from := range []string{claude + "commands/transcript.jsonl", codex + "commands/transcript.jsonl", claude + "queue-tool/transcript.jsonl"} {
+		data, err := os.ReadFile("testdata/" + from)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			f.Add(line, uint16(7))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte, cut uint16) {
+		for _, kind := range []Kind{Claude, Codex} {
+			whole, parts := NewReader(kind, 0), NewReader(kind, 0)
+			want := whole.Feed(data)
+			at := min(int(cut), len(data))
+			got := append(parts.Feed(data[:at]), parts.Feed(data[at:])...)
+			assert.Equal(t, want, got)
+			assert.Equal(t, whole.Offset(), parts.Offset())
+			assert.Equal(t, whole.Health(), parts.Health())
+			assert.LessOrEqual(t, whole.Offset(), int64(len(data)))
+			var m Machine
+			for _, e := range got {
+				m.Feed(e)
+			}
+			_ = whole.Health().Unreadable()
+		}
+		_, _, _, _ = parseStatus(data)
+	})
+}
+
+func withoutPlaces(events []Event) []Event {
+	for i := range events {
+		events[i].End = 0
+	}
+	return events
+}
