@@ -88,7 +88,7 @@ func (a *app) showStatus(r statusReply) {
 	a.say("")
 	a.showSessions(s.Sessions)
 	for _, session := range s.Sessions {
-		if session.Closed != "" {
+		if shut(session) {
 			a.say("nothing more is typed into %s (%s): %s; look at it, then: intercom release %s, and adopt it again",
 				plainLine(session.Pane), plainLine(session.Name), plainLine(string(session.Closed)), plainLine(session.Pane))
 		}
@@ -118,9 +118,13 @@ func (a *app) showSessions(sessions []message.Session) {
 	a.table(rows)
 }
 
+// shut reports whether only a person can open the pane again. A draft that somebody is
+// writing ends by itself.
+func shut(s message.Session) bool { return s.Closed != "" && s.Closed != message.InComposer }
+
 // sessionWhy is why a session is in its state, or why nothing is typed there at all.
 func sessionWhy(s message.Session) string {
-	if s.Closed != "" {
+	if shut(s) {
 		return "closed: " + string(s.Closed)
 	}
 	return s.StateWhy
