@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -351,6 +352,33 @@ func TestD1_KilledAtEachSyscallOfItsDoor(t *testing.T) {
 	assert.Positive(t, killed)
 	r.start()
 	assert.Equal(t, message.Submitted, r.send(a, "hello", api.WaitSubmitted, patience).State)
+}
+
+// A sidecar that is killed leaves no process behind: neither a client of tmux nor one that
+// waits for its end.
+func TestKilledSidecarLeavesNoProcess(t *testing.T) {
+	t.Parallel()
+	eachTransport(t, func(t *testing.T, r *rig) {
+		require.NoError(t, r.end())
+		left := func() (all []string) {
+			lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+			require.NoError(t, err)
+			for _, line := range lines {
+				words, err := os.ReadFile(line)
+				if text := strings.ReplaceAll(string(words), "\x00", " "); err == nil &&
+					strings.Contains(text, r.Socket+" ") && !strings.Contains(text, "new-session") {
+					all = append(all, text)
+				}
+			}
+			return all
+		}
+		for range 3 {
+			c := r.child()
+			r.waitFor("it waits for the server's end", func() bool { return len(left()) > 0 })
+			kill(t, c)
+			r.waitFor("nothing is left", func() bool { return len(left()) == 0 })
+		}
+	})
 }
 
 // The program is exchanged under a chat that goes on: nothing is typed twice, and what was

@@ -27,7 +27,9 @@ func (c *Client) watchServer() {
 		ended := make(chan struct{})
 		c.wg.Go(func() {
 			defer close(ended)
-			_, _, _ = c.short.start(waiting, []string{"-N", "-S", c.short.socket}, []command{{"wait-for", goneChannel}}, nil)
+			waiter := c.short
+			waiter.lasting = true
+			_, _, _ = waiter.start(waiting, []string{"-N", "-S", c.short.socket}, []command{{"wait-for", goneChannel}}, nil)
 		})
 		c.waitForWaiter(ended)
 		stop()

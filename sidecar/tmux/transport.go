@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -27,6 +28,7 @@ var errConnection = errors.New("connection to tmux lost")
 // leaves none in the server.
 type short struct {
 	bin, socket string
+	lasting     bool // its processes may last, and must not outlive ours; see bindToUs
 }
 
 // run implements transport.
@@ -62,6 +64,12 @@ func (s short) start(ctx context.Context, options []string, cmds []command, stdi
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	cmd.Env = environment()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if s.lasting {
+		// The system ends the process with the thread that started it: so that one stays.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		bindToUs(cmd.SysProcAttr)
+	}
 	// How long after its end its output may take to be read. It is never that long, but on a
 	// busy machine; and a shorter time would cut the output without a word.
 	cmd.WaitDelay = 5 * time.Second
