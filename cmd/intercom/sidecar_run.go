@@ -14,9 +14,6 @@ import (
 // runSidecar is the sidecar, until ctx ends, somebody asks it to end, or its tmux server
 // does. An error that wraps api.ErrHeld says that another one serves that server.
 func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
-	if opts.Paths.Server == "" {
-		return api.Errorf(api.CodeUsage, "no tmux server to serve").WithHint("name its socket: --server SOCKET")
-	}
 	log, err := daemon.OpenLog(opts.Paths)
 	if err != nil {
 		return err
