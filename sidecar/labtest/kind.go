@@ -161,9 +161,10 @@ var opencodeTUI = client{
 		return []string{file}, err
 	},
 	configure: func(a *Agent) ([]string, error) {
-		return []string{
+		environ := []string{
 			"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
-		}, a.WriteJSON(filepath.Join(a.Home, ".config", "opencode", "opencode.json"), object{
+		}
+		return environ, a.WriteJSON(filepath.Join(a.Home, ".config", "opencode", "opencode.json"), object{
 			"autoupdate": false, "share": "disabled", "model": "lab/" + modelName, "small_model": "lab/" + modelName,
 			"permission": object{"bash": "ask", "edit": "ask", "webfetch": "deny"},
 			"provider": object{"lab": object{
