@@ -46,8 +46,7 @@ func TestR38_IdleCost(t *testing.T) {
 
 // One line from one program to the other takes far less than a second, there and back far
 // less than two.
-func TestR22_Latency(t *testing.T) {
-	t.Parallel()
+func TestR22_Latency(t *testing.T) { // its times are not those of other tests
 	r := newRig(t)
 	a, b := r.adopted("Ada", silent...), r.adopted("Ben", "--reply", "back {n}", "--think", "1ms")
 	r.chat([]*agent{a, b}, unlimited...)

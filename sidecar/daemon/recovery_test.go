@@ -446,8 +446,7 @@ func TestD4_AnUpgradeCutsNoAnswerOff(t *testing.T) {
 // The tmux server is killed, and the sidecar with it; a new one listens in the same place:
 // the old chat has ended and says why, nothing is typed by itself, and the chat is taken up
 // again on a person's word.
-func TestD4_NewTmuxServer(t *testing.T) {
-	t.Parallel()
+func TestD4_NewTmuxServer(t *testing.T) { // its times are not those of other tests
 	r := newRig(t)
 	agents := r.silent(2)
 	a, b := agents[0], agents[1]

@@ -208,15 +208,20 @@ func TestS14_thePersonsViewIsLeftAlone(t *testing.T) {
 		require.NoError(t, err)
 		var reader sync.WaitGroup
 		reader.Go(func() {
-			buf := make([]byte, 4096)
+			buf, all := make([]byte, 4096), ""
 			for {
 				n, err := tty.Read(buf)
 				if err != nil {
 					return
 				}
-				if received.Add(int64(n)) == int64(n) {
-					// Its answer to "what are you". Without one tmux draws anew after 5 s.
-					_, _ = tty.WriteString("\x1b[?62;c")
+				all += string(buf[:n])
+				received.Add(int64(n))
+				// Its answers to "what are you". Without them tmux draws anew after 5 s.
+				for query, answer := range map[string]string{"\x1b[c": "\x1b[?62;22c", "\x1b[>c": "\x1b[>1;10;0c", "\x1b[>q": "\x1bP>|plain(1)\x1b\\"} {
+					if strings.Contains(all, query) {
+						all = strings.ReplaceAll(all, query, "")
+						_, _ = tty.WriteString(answer)
+					}
 				}
 			}
 		})
