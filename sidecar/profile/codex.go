@@ -1,0 +1,32 @@
+package profile
+
+// Codex is Codex. Its composer has blank rows around it; it shows the cursor there and hides
+// it in dialogs; the glyph is bold and bright in the composer alone, and an empty composer
+// always shows the same dim words.
+func Codex() Agent {
+	return Agent{
+		Profile: Profile{
+			Name: "codex", Reads: Bracketed, Quiet: agentQuiet,
+			SeenWithin: agentDeadline, TakenWithin: agentDeadline, InlineMax: agentInline,
+		},
+		Verified:  "0.169.0",
+		Processes: []string{"codex"},
+		Composer: Composer{
+			Glyph:  "›",
+			Gap:    " ",
+			Modes:  []string{"!"},
+			Text:   2,
+			Cursor: true,
+			Ghosts: []string{"Ask Codex to do anything"},
+		},
+		Marks: Marks{
+			Live:     []string{"? for shortcuts", "← for agents", "esc again to edit previous message"},
+			Working:  []string{"esc to interrupt"},
+			Modal:    []string{"esc back", "esc close", "esc to", "enter/esc", "enter submit", "enter select", "reverse-i-search", "Browsing transcript", "tab to queue"},
+			Scrolled: []string{"↓ Back to bottom"},
+			Insert:   []string{"Vim: Insert"},
+			Normal:   []string{"Vim: Normal", "Vim: Visual", "Vim: Replace", "Vim: Operator"},
+			Dialog:   []string{"esc to", "esc back", "esc close", "enter to", "enter submit", "enter select", "Press enter", "esc dismiss", "esc cancel", "esc save"},
+		},
+	}
+}

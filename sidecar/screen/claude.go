@@ -1,0 +1,147 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// claude judges a screen of Claude Code:
+//
+//	· Pondering… (3s · ↓ 2 tokens)            while a turn is under way
+//	                      ◐ medium · /effort
+//	──────────────────────────────────────    a rule as wide as the pane
+//	❯ text, or dim words                      ❯ and a no-break space; dim while a turn is under way
+//	──────────────────────────────────────
+//	  ⏸ manual mode on · ? for shortcuts      the mode, and hints; a status line may stand above
+//
+// Its dialogs stand where the composer stood, and the cursor stands on their glyph.
+func (p picture) claude() Verdict {
+	top, bottom, ok := p.frame()
+	if !ok {
+		return p.noComposer("no composer: no two rules with the cursor and its glyph between them")
+	}
+	first, last := top+1, bottom-1
+	glyph, mode, _ := p.glyph(first)
+	c := Composer{Live: true, Text: p.text(first, last)}
+	place := from(p.row(first), p.a.Composer.Text)
+	if first == last && (len(place) == 0 || ghost(place)) {
+		c.Empty, c.Text = true, ""
+	}
+	foot := fmt.Sprintf("below the composer stands %%q")
+
+	// A turn that is under way.
+	spinner, spins := p.spinner(top)
+	if !spins {
+		spinner, spins = p.waits(top)
+	}
+	switch {
+	case glyph.faint():
+		return composing(message.Working, message.AgentWorking, "the composer's glyph is dim", c)
+	case spins:
+		return composing(message.Working, message.AgentWorking, fmt.Sprintf("above the composer stands %q", clip(spinner)), c)
+	}
+	if mark, ok := p.marked(bottom+1, p.Height-1, p.a.Marks.Working); ok {
+		return composing(message.Working, message.AgentWorking, fmt.Sprintf(foot, clip(mark)), c)
+	}
+
+	// What a person has typed.
+	switch {
+	case mode:
+		c.Empty = false
+		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer takes a command, its glyph is %q", glyph.text), c)
+	case !c.Empty:
+		return composing(message.Draft, message.InComposer, fmt.Sprintf("in the composer stands %q", clip(c.Text)), c)
+	case p.CursorX > p.a.Composer.Text:
+		c.Empty = false
+		return composing(message.Draft, message.InComposer, "the cursor stands behind the beginning of the composer", c)
+	case p.CursorX < p.a.Composer.Text:
+		return verdict(message.Unknown, message.UnknownScreen, "the cursor stands before the composer's text")
+	}
+
+	// What takes the keys away from it.
+	if mark, ok := p.marked(top-2, top-1, p.a.Marks.Scrolled); ok {
+		return composing(message.History, ScrolledUp, fmt.Sprintf("above the composer stands %q", clip(mark)), c)
+	}
+	if mark, ok := p.marked(bottom+1, p.Height-1, p.a.Marks.Modal); ok {
+		return composing(message.Blocked, DialogOpen, fmt.Sprintf(foot, clip(mark)), c)
+	}
+	mark, insert := p.marked(bottom+1, p.Height-1, p.a.Marks.Insert)
+	if normal, ok := p.marked(bottom+1, p.Height-1, p.a.Marks.Normal); ok || p.Vim && !insert {
+		v := composing(message.Blocked, VimNormal, "vim keys, and not in INSERT mode", c)
+		v.Vim = true
+		if ok {
+			v = v.with("screen", fmt.Sprintf(foot, clip(normal)))
+		}
+		return v
+	}
+	if !insert {
+		if mark, ok = p.marked(bottom+1, p.Height-1, p.a.Marks.Live); !ok {
+			c.Empty = false
+			return composing(message.Unknown, message.NotEmpty, "below the composer stands nothing that is known", c)
+		}
+	}
+	v := composing(message.Idle, "", fmt.Sprintf("a framed composer, bright, the cursor at its beginning, and below it %q", clip(mark)), c)
+	if len(place) > 0 {
+		v = v.with("screen", fmt.Sprintf("the words in it are a suggestion: %q", clip(words(place))))
+	}
+	v.MayType, v.Vim = true, insert
+	return v
+}
+
+// frame finds the rules of the composer in which the cursor stands.
+func (p picture) frame() (top, bottom int, ok bool) {
+	for top = p.CursorY - 1; top >= 0 && !p.rule(top); top-- {
+	}
+	for bottom = p.CursorY + 1; bottom < p.Height && !p.rule(bottom); bottom++ {
+	}
+	if top < 0 || bottom >= p.Height || p.rule(p.CursorY) {
+		return 0, 0, false
+	}
+	if _, _, ok := p.glyph(top + 1); !ok {
+		return 0, 0, false
+	}
+	for y := top + 2; y < bottom; y++ {
+		// Further rows of a draft stand below the text of the first.
+		for _, c := range p.row(y) {
+			if c.column < p.a.Composer.Text && !c.blank() {
+				return 0, 0, false
+			}
+		}
+	}
+	return top, bottom, true
+}
+
+// spinners turn in column 0 before a word and an ellipsis; answers are indented.
+const spinners = "·✢✳✶✻✽*"
+
+func (p picture) spinner(top int) (string, bool) {
+	for y := top - 1; y >= 0; y-- {
+		row := p.plain(y)
+		for _, r := range row {
+			if strings.ContainsRune(spinners, r) && strings.HasPrefix(row, string(r)+" ") {
+				word, rest, ok := strings.Cut(row, "…")
+				if ok && len(strings.Fields(word)) >= 2 && (rest == "" || strings.HasPrefix(rest, " (")) {
+					return row, true
+				}
+			}
+			break
+		}
+	}
+	return "", false
+}
+
+// waits finds the line that stands at the end of the conversation while agents that Claude
+// Code has sent off are at work: it goes on by itself when they have finished.
+func (p picture) waits(top int) (string, bool) {
+	for y := top - 1; y >= 0; y-- {
+		row := p.plain(y)
+		if row == "" || strings.HasPrefix(row, "          ") { // hints at the right edge
+			continue
+		}
+		first, rest, _ := strings.Cut(row, " ")
+		return row, strings.Contains(spinners, first) && first != "" && strings.HasPrefix(rest, "Waiting for ") && strings.Contains(rest, " to finish")
+	}
+	return "", false
+}

@@ -1,0 +1,173 @@
+package screen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// codex judges a screen of Codex:
+//
+//   - Working (3s • esc to interrupt)      not always, while a turn is under way
+//     Worked for 3s • 17:36                at its end
+//
+//     › text, or dim words                   the glyph bold and not dim, the cursor visible
+//
+//     GPT-6.1-Sol default · /work          status line, one row or more, or none yet
+//     ← for agents · ? for shortcuts       hints, shown for an empty composer only
+//
+// Its dialogs stand where the composer stood and hide the cursor, but for those with a field
+// to write in: there the glyph is not bold, or not in column 0, and the words are others.
+func (p picture) codex() Verdict {
+	v := p.codexScreen()
+	// The title tells of what is under way where the screen does not; it never says idle.
+	switch first, _, _ := strings.Cut(p.Title, " "); {
+	case v.State == message.Blocked || v.State == message.History:
+	case strings.Contains(p.Title, "Action Required"):
+		v.State, v.Why, v.MayType = message.Blocked, DialogOpen, false
+		v = v.with("title", fmt.Sprintf("the title is %q", clip(p.Title)))
+	case first != "" && strings.Trim(first, wheels) == "":
+		v.State, v.Why, v.MayType = message.Working, message.AgentWorking, false
+		v = v.with("title", fmt.Sprintf("a wheel turns in the title, %q", clip(p.Title)))
+	}
+	return v
+}
+
+// wheels are the turning wheel in the title of Codex.
+const wheels = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+func (p picture) codexScreen() Verdict {
+	if !p.CursorVisible {
+		return p.noComposer("the cursor is hidden, which a composer never does")
+	}
+	first := p.codexComposer()
+	if first < 0 {
+		return p.noComposer("no composer: no bright glyph with the cursor in its text")
+	}
+	end := first // the last row of the text
+	for y := first + 1; y < p.Height && (p.plain(y) != "" || y <= p.CursorY); y++ {
+		end = y
+	}
+	glyph, mode, _ := p.glyph(first)
+	place := from(p.row(first), p.a.Composer.Text)
+	c := Composer{Live: true, Text: p.text(first, end)}
+	if first == end && ghost(place) && slices.Contains(p.a.Composer.Ghosts, strings.TrimSpace(words(place))) {
+		c.Empty, c.Text = true, ""
+	}
+	foot := fmt.Sprintf("below the composer stands %%q")
+
+	if mark, ok := p.marked(first-2, first-1, p.a.Marks.Scrolled); ok {
+		return composing(message.History, ScrolledUp, fmt.Sprintf("above the composer stands %q", clip(mark)), c)
+	}
+	if row, ok := p.openTurn(first); ok {
+		return composing(message.Working, message.AgentWorking, fmt.Sprintf("the last turn has no end: %q", clip(row)), c)
+	}
+	if row, ok := p.openQuestion(first); ok {
+		return composing(message.Blocked, DialogOpen, fmt.Sprintf("the agent has asked %q", clip(row)), c)
+	}
+	switch {
+	case mode:
+		c.Empty = false
+		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer takes a command, its glyph is %q", glyph.text), c)
+	case ghost(place) && !c.Empty:
+		return composing(message.Blocked, DialogOpen, fmt.Sprintf("the field is for something else: %q", clip(words(place))), Composer{})
+	}
+	if mark, ok := p.marked(end+1, p.Height-1, p.a.Marks.Modal); ok {
+		return composing(message.Blocked, DialogOpen, fmt.Sprintf(foot, clip(mark)), c)
+	}
+	switch {
+	case !c.Empty && c.Text == "":
+		return composing(message.Draft, message.InComposer, "blanks stand in the composer, or it would show its own words", c)
+	case !c.Empty:
+		return composing(message.Draft, message.InComposer, fmt.Sprintf("in the composer stands %q", clip(c.Text)), c)
+	case p.CursorX != p.a.Composer.Text || p.CursorY != first:
+		return verdict(message.Unknown, message.UnknownScreen, "the cursor does not stand at the beginning of the composer")
+	}
+	_, insert := p.marked(end+1, p.Height-1, p.a.Marks.Insert)
+	if normal, ok := p.marked(end+1, p.Height-1, p.a.Marks.Normal); ok {
+		v := composing(message.Blocked, VimNormal, "vim keys, and not in INSERT mode", c).with("screen", fmt.Sprintf(foot, clip(normal)))
+		v.Vim = true
+		return v
+	}
+	last := p.lastText()
+	mark, ok := p.marked(max(end+1, last), last, p.a.Marks.Live)
+	if !ok {
+		c.Empty = false
+		return composing(message.Unknown, message.NotEmpty, "the last row is not the hints for an empty composer", c)
+	}
+	if p.plain(first+1) != "" || first > 0 && p.plain(first-1) != "" {
+		return verdict(message.Unknown, message.UnknownScreen, "the rows above and below the composer are not blank")
+	}
+	v := composing(message.Idle, "", fmt.Sprintf("a bright composer, the cursor at its beginning, its own words in it, and below it %q", clip(mark)), c)
+	v.MayType, v.Vim = true, insert
+	return v
+}
+
+// codexComposer finds the row where the composer begins in which the cursor stands, or -1.
+func (p picture) codexComposer() int {
+	if p.CursorX < p.a.Composer.Text {
+		return -1
+	}
+	for y := p.CursorY; y >= 0; y-- {
+		if c, _, ok := p.glyph(y); ok {
+			if c.bold && !c.faint() {
+				return y
+			}
+			return -1
+		}
+		for _, c := range p.row(y) {
+			if c.column < p.a.Composer.Text && !c.blank() {
+				return -1
+			}
+		}
+	}
+	return -1
+}
+
+// openTurn finds a person's last prompt, above the composer, if nothing below it tells the
+// end of its turn.
+func (p picture) openTurn(first int) (string, bool) {
+	for y := first - 1; y >= 0; y-- {
+		row := p.plain(y)
+		switch c, _ := at(p.row(y), 0); {
+		case tellsOfWork(row):
+			return row, true
+		case c.text == "■", strings.HasPrefix(row, "  Worked for ") && dimmed(p.row(y)):
+			return "", false
+		case c.text == p.a.Composer.Glyph && c.faint():
+			return row, true
+		}
+	}
+	return "", false
+}
+
+// openQuestion finds a question that Codex has asked beside its composer since a person's last
+// prompt: what is typed now would be the answer.
+func (p picture) openQuestion(first int) (string, bool) {
+	for y := first - 1; y >= 0; y-- {
+		switch c, _ := at(p.row(y), 0); {
+		case c.text == p.a.Composer.Glyph && c.faint():
+			return "", false
+		case strings.HasPrefix(p.plain(y), "? "):
+			return p.plain(y), true
+		}
+	}
+	return "", false
+}
+
+// tellsOfWork reports whether a row tells of a turn under way: in column 0, where no
+// answer stands.
+func tellsOfWork(row string) bool {
+	return (strings.HasPrefix(row, "• ") || strings.HasPrefix(row, "◦ ")) && strings.Contains(row, "s • esc to interrupt)")
+}
+
+func dimmed(row []cell) bool {
+	for _, c := range row {
+		if !c.blank() && !c.faint() {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,308 @@
+package screen_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+)
+
+// recording is one screen of a real agent. Its label is the one word that a person would have
+// for it who sees the screen and knows what was done before: idle (a composer waits, and
+// nothing is in it), draft, working, blocked (a dialog, a picker, a panel, a question, letters
+// that are commands), history (not the end is shown), shell. TestLab_record… makes them:
+// INTERCOM_LAB=1 go test -run TestLab_record -update.
+type recording struct {
+	Agent   string `json:"agent"`
+	Version string `json:"version"`
+	Label   string `json:"label"` // idle, draft, working, blocked, history, shell
+	What    string `json:"what"`
+
+	Width         int      `json:"width"`
+	Height        int      `json:"height"`
+	CursorX       int      `json:"cursor_x"`
+	CursorY       int      `json:"cursor_y"`
+	CursorVisible bool     `json:"cursor_visible"`
+	Alternate     bool     `json:"alternate"`
+	InMode        bool     `json:"in_mode"`
+	History       int      `json:"history"`
+	Command       string   `json:"command"`
+	Title         string   `json:"title"`
+	Rows          []string `json:"rows"` // with escapes
+}
+
+// newRecording is what an agent of the lab shows.
+func newRecording(kind labtest.Kind, label, what string, s labtest.Screen) recording {
+	return recording{
+		Agent: string(kind), Version: kind.Version(), Label: label, What: what,
+		Width: s.Width, Height: s.Height, CursorX: s.CursorX, CursorY: s.CursorY, CursorVisible: s.CursorVisible,
+		Alternate: s.Alternate, InMode: s.InMode, History: s.History, Command: s.Command, Title: s.Title, Rows: s.Rows,
+	}
+}
+
+func (r recording) String() string {
+	return fmt.Sprintf("%s-%s/%s-%s", r.Agent, r.Version, r.Label, r.What)
+}
+
+func (r recording) file() string { return filepath.Join("testdata", r.String()+".json") }
+
+// write replaces the recording of that name.
+func (r recording) write(t testing.TB) {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	require.NoError(t, e.Encode(r))
+	require.NoError(t, os.MkdirAll(filepath.Dir(r.file()), 0o755))
+	require.NoError(t, os.WriteFile(r.file(), b.Bytes(), 0o644))
+}
+
+func read(t testing.TB, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return string(data)
+}
+
+// corpus is every recording there is.
+func corpus(t testing.TB) []recording {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "*", "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	all := make([]recording, len(files))
+	for i, file := range files {
+		require.NoError(t, json.Unmarshal([]byte(read(t, file)), &all[i]), file)
+		require.Equal(t, file, all[i].file())
+		require.Len(t, all[i].Rows, all[i].Height, file)
+	}
+	return all
+}
+
+// view is the recording as Judge takes it. Whether there are vim keys the settings tell.
+func (r recording) view() screen.View {
+	return screen.View{
+		Screen: screen.Screen{
+			Rows: r.Rows, CursorX: r.CursorX, CursorY: r.CursorY, Width: r.Width, Height: r.Height,
+			HistorySize: r.History, CursorVisible: r.CursorVisible, Alternate: r.Alternate, InMode: r.InMode,
+		},
+		Title: r.Title,
+		Vim:   strings.HasPrefix(r.What, "vim-"),
+	}
+}
+
+func (r recording) judge(t testing.TB) screen.Verdict {
+	t.Helper()
+	a, ok := profile.AgentByName(r.Agent)
+	require.True(t, ok, r.Agent)
+	return screen.Judge(r.view(), a)
+}
+
+func says(v screen.Verdict) string {
+	var all []string
+	for _, e := range v.Evidence {
+		all = append(all, e.Says)
+	}
+	return strings.Join(all, "; ")
+}
+
+// unrecognised is the share of idle screens that may be taken for something else.
+const unrecognised = 0.05
+
+// The table of all recordings: what a person would call them, and what we do.
+func TestS1_verdictsOverTheCorpus(t *testing.T) {
+	idle, missed, unsafe, other := 0, 0, 0, 0
+	all := corpus(t)
+	var table strings.Builder
+	for _, r := range all {
+		v := r.judge(t)
+		note := ""
+		assert.Equal(t, v.State == message.Idle, v.MayType, r)
+		assert.NotEmpty(t, v.Evidence, r)
+		assert.Equal(t, v.MayType, v.Why == "", r)
+		switch {
+		case r.Label == "idle" && !v.MayType:
+			missed++
+			note = "  <- NOT RECOGNISED"
+		case r.Label != "idle" && v.MayType:
+			unsafe++
+			note = "  <- FALSE-SAFE"
+			t.Errorf("%s may be typed into: %s", r, says(v))
+		case string(v.State) != r.Label:
+			other++
+			note = "  (other word)"
+		}
+		if r.Label == "idle" {
+			idle++
+		}
+		fmt.Fprintf(&table, "%-8s -> %-8s %-5t %-75s %s%s\n", r.Label, v.State, v.MayType, r, says(v), note)
+	}
+	t.Logf("\n%s%d screens: %d false-safe; of %d idle %d not recognised; %d under another word", table.String(), len(all), unsafe, idle, missed, other)
+	assert.Zero(t, unsafe)
+	assert.LessOrEqual(t, float64(missed), unrecognised*float64(idle))
+}
+
+// self is the rows with the whole state of the pen at the beginning of each, so that they
+// can be put together anew.
+func self(rows []string) []string {
+	out := make([]string, len(rows))
+	var pen []string
+	for i, row := range rows {
+		out[i] = "\x1b[0m" + strings.Join(pen, "") + row
+		for _, sequence := range sgr.FindAllString(row, -1) {
+			if parameters := sequence[2 : len(sequence)-1]; parameters == "" || parameters == "0" || strings.HasPrefix(parameters, "0;") {
+				pen = nil
+			}
+			pen = append(pen, sequence)
+		}
+	}
+	return out
+}
+
+var sgr = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
+
+// spliced is a screen that is made of two: the lower rows of one below the upper rows of
+// another. Both need rows that say all of themselves.
+func spliced(upper, lower recording, lowerRows int) recording {
+	s := lower
+	s.What = fmt.Sprintf("%s: its last %d rows under %s", lower.What, lowerRows, upper)
+	below := lower.Rows[lower.Height-lowerRows:]
+	above := upper.Rows
+	if n := lower.Height - lowerRows; n <= len(above) {
+		above = above[:n]
+	} else {
+		above = append(make([]string, n-len(above)), above...)
+	}
+	s.Rows = append(slices.Clone(above), below...)
+	return s
+}
+
+// Screens made from two recordings of an agent: the lower part of each that is not idle,
+// under each idle one. The title and the cursor are those of the lower one; where the cursor
+// is parked elsewhere, it is left there.
+func TestS1_splicesAreNeverSafe(t *testing.T) {
+	all := corpus(t)
+	for i := range all {
+		all[i].Rows = self(all[i].Rows)
+	}
+	made := 0
+	for _, lower := range all {
+		if lower.Label == "idle" || lower.Label == "history" {
+			continue
+		}
+		least := lower.least()
+		for _, upper := range all {
+			if upper.Label != "idle" || upper.Agent != lower.Agent || upper.Width != lower.Width {
+				continue
+			}
+			for rows := least; rows < lower.Height; rows += step(lower.Height) {
+				r := spliced(upper, lower, rows)
+				made++
+				if v := r.judge(t); v.MayType {
+					t.Errorf("%s may be typed into: %s", r, says(v))
+				}
+			}
+		}
+	}
+	t.Logf("%d splices", made)
+	assert.NotZero(t, made)
+}
+
+// least is how many of the last rows of a recording are needed to see that it is not idle.
+func (r recording) least() int {
+	for what, row := range map[string]string{ // a composer that is live, and one row above it that tells
+		"question-beside-composer": "? Which colour?",
+		"sub-agent":                "✻ Waiting for 1 background agent to finish",
+		"no-title-streaming":       "› [[hold]] [[say one two three four]]",
+		"scrolled-up":              " bottom ",
+	} {
+		if at := slices.IndexFunc(r.Rows, func(s string) bool { return strings.Contains(screen.Plain(s)+" ", row) }); r.What == what && at >= 0 {
+			return r.Height - at
+		}
+	}
+	if r.Label != "blocked" { // what is below the composer is much the same for all of them
+		return r.Height - r.CursorY
+	}
+	return 1
+}
+
+// step is the distance between the places at which screens are cut.
+func step(height int) int {
+	if os.Getenv("INTERCOM_LONG") != "" {
+		return 1
+	}
+	return max(1, height/4)
+}
+
+// A screen half drawn: the first rows of it are blank yet, or have scrolled away, or only
+// the first rows are there.
+func TestS1_cropsAreNeverSafe(t *testing.T) {
+	made := 0
+	for _, r := range corpus(t) {
+		if r.Label == "idle" {
+			continue
+		}
+		rows := self(r.Rows)
+		for n := 1; n < r.Height; n += step(r.Height) {
+			blank := make([]string, n)
+			for name, c := range map[string]struct {
+				rows []string
+				y    int
+			}{
+				"its first rows blank":     {append(slices.Clone(blank), rows[n:]...), r.CursorY},
+				"its last rows blank":      {append(slices.Clone(rows[:r.Height-n]), blank...), r.CursorY},
+				"scrolled up":              {append(slices.Clone(rows[n:]), blank...), max(0, r.CursorY-n)},
+				"scrolled down":            {append(slices.Clone(blank), rows[:r.Height-n]...), min(r.Height-1, r.CursorY+n)},
+				"cut at the top":           {rows[n:], max(0, r.CursorY-n)},
+				"cut at the bottom":        {rows[:r.Height-n], min(r.Height-n-1, r.CursorY)},
+				"scrolled, cursor at home": {append(slices.Clone(rows[n:]), blank...), 0},
+			} {
+				if n > r.Height-r.least() {
+					continue // nothing that tells is left
+				}
+				crop := r
+				crop.Rows, crop.CursorY, crop.Height = c.rows, c.y, len(c.rows)
+				made++
+				if v := crop.judge(t); v.MayType {
+					t.Errorf("%s, %d rows, %s, may be typed into: %s", r, n, name, says(v))
+				}
+			}
+		}
+	}
+	t.Logf("%d crops", made)
+}
+
+// Wherever the cursor stands, and shown or hidden: one place alone is safe, on an idle screen.
+func TestS1_aCursorElsewhereIsNeverSafe(t *testing.T) {
+	for _, r := range corpus(t) {
+		for y := r.CursorY % step(r.Height); y < r.Height; y += step(r.Height) {
+			for _, x := range []int{0, 1, 2, 3, r.Width} {
+				for _, visible := range []bool{false, true} {
+					moved := r
+					moved.CursorX, moved.CursorY, moved.CursorVisible = x, y, visible
+					here := x == r.CursorX && y == r.CursorY && (visible == r.CursorVisible || r.Agent == "claude")
+					if v := moved.judge(t); v.MayType && (r.Label != "idle" || !here) && !elsewhereIsIdle[r.What] {
+						t.Errorf("%s with the cursor at %d,%d, visible %t, may be typed into: %s", r, x, y, visible, says(v))
+					}
+				}
+			}
+		}
+	}
+}
+
+// elsewhereIsIdle are recordings in which the cursor alone tells that they are not idle.
+var elsewhereIsIdle = map[string]bool{"blanks": true}

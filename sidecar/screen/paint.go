@@ -1,0 +1,223 @@
+package screen
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// cell is one character of a row and how it is painted.
+type cell struct {
+	pen
+	text   string // one grapheme
+	column int    // of its first cell
+}
+
+// faint reports whether a character is less bright than plain text.
+func (c cell) faint() bool { return c.dim || c.grey }
+
+func (c cell) blank() bool { return strings.TrimSpace(c.text) == "" }
+
+// pen is how a character is painted.
+type pen struct {
+	dim, bold, reverse bool
+	grey               bool // a grey foreground: dim, where there are colours enough
+}
+
+// canvas is rows with their attributes. An attribute holds until it is changed, also beyond
+// the end of its row: tmux writes the changes alone.
+type canvas struct {
+	raw    []string
+	pens   []pen // with which each row begins
+	cells  [][]cell
+	done   []bool // rows are read when they are asked for: most never are
+	plains []*string
+}
+
+func newCanvas(rows []string) *canvas {
+	c := &canvas{raw: rows, pens: make([]pen, len(rows)), cells: make([][]cell, len(rows)), done: make([]bool, len(rows)), plains: make([]*string, len(rows))}
+	var now pen
+	for i, row := range rows {
+		c.pens[i] = now
+		for {
+			at := strings.IndexByte(row, 0x1b)
+			if at < 0 {
+				break
+			}
+			seq, _, n, _ := ansi.DecodeSequence(row[at:], 0, nil)
+			if n <= 0 {
+				break
+			}
+			now.take(seq)
+			row = row[at+n:]
+		}
+	}
+	return c
+}
+
+// plain is what a person reads in a row.
+func (c *canvas) plain(y int) string {
+	if c.plains[y] == nil {
+		row := Plain(c.raw[y])
+		c.plains[y] = &row
+	}
+	return *c.plains[y]
+}
+
+// lastText is the last row that is not blank, or -1.
+func (c *canvas) lastText() int {
+	for y := len(c.raw) - 1; y >= 0; y-- {
+		if c.plain(y) != "" {
+			return y
+		}
+	}
+	return -1
+}
+
+// row is what stands in a row.
+func (c *canvas) row(y int) []cell {
+	if c.done[y] {
+		return c.cells[y]
+	}
+	c.done[y] = true
+	row, now, column := strings.ToValidUTF8(c.raw[y], "\uFFFD"), c.pens[y], 0
+	var state byte
+	for len(row) > 0 {
+		seq, width, n, next := ansi.DecodeSequence(row, state, nil)
+		if n <= 0 {
+			break
+		}
+		if width > 0 {
+			c.cells[y] = append(c.cells[y], cell{text: seq, column: column, pen: now})
+			column += width
+		} else {
+			now.take(seq)
+		}
+		row, state = row[n:], next
+	}
+	return c.cells[y]
+}
+
+// take changes the pen, if the sequence is one that does. Extended colours are taken as a
+// whole: a 2 or a 7 in them means a colour.
+func (now *pen) take(seq string) {
+	body, ok := strings.CutPrefix(seq, "\x1b[")
+	if !ok {
+		return
+	}
+	if body, ok = strings.CutSuffix(body, "m"); !ok || strings.Trim(body, "0123456789;:") != "" {
+		return
+	}
+	var params []int
+	for field := range strings.SplitSeq(body, ";") {
+		n, err := strconv.Atoi(field)
+		switch {
+		case field == "":
+			n = 0
+		case strings.Contains(field, ":"):
+			n = styled // an underline's style, a colour: all of it is in this field
+		case err != nil:
+			n = styled
+		}
+		params = append(params, n)
+	}
+	for i := 0; i < len(params); i++ {
+		switch n := params[i]; {
+		case n == 0:
+			*now = pen{}
+		case n == 1:
+			now.bold = true
+		case n == 2:
+			now.dim = true
+		case n == 7:
+			now.reverse = true
+		case n == 22:
+			now.bold, now.dim = false, false
+		case n == 27:
+			now.reverse = false
+		case n >= 30 && n <= 37, n == 39, n > 90 && n <= 97:
+			now.grey = false
+		case n == 90: // bright black
+			now.grey = true
+		case n == 38 || n == 48 || n == 58:
+			used, grey := extended(params[i+1:])
+			i += used
+			if n == 38 {
+				now.grey = grey
+			}
+		}
+	}
+}
+
+// styled stands for a parameter that means nothing here.
+const styled = -1
+
+// extended reads what follows the 38 of a colour: how many parameters belong to it, and
+// whether it is a grey between black and white.
+func extended(params []int) (used int, grey bool) {
+	switch {
+	case len(params) >= 2 && params[0] == 5:
+		n := params[1]
+		return 2, n == 8 || n >= 236 && n <= 251 || n == 59 || n == 102 || n == 145
+	case len(params) >= 4 && params[0] == 2:
+		rgb := params[1:4]
+		low, high := min(rgb[0], rgb[1], rgb[2]), max(rgb[0], rgb[1], rgb[2])
+		return 4, high-low <= 24 && low >= 48 && high <= 200
+	}
+	return len(params), false
+}
+
+// at is the character that stands in that column, and whether there is one.
+func at(row []cell, column int) (cell, bool) {
+	for _, c := range row {
+		if c.column == column {
+			return c, true
+		}
+	}
+	return cell{}, false
+}
+
+// from are the characters from that column on, without blanks at the end.
+func from(row []cell, column int) []cell {
+	for len(row) > 0 && row[0].column < column {
+		row = row[1:]
+	}
+	for len(row) > 0 && row[len(row)-1].blank() {
+		row = row[:len(row)-1]
+	}
+	return row
+}
+
+// words is what characters say.
+func words(row []cell) string {
+	var b strings.Builder
+	for _, c := range row {
+		b.WriteString(c.text)
+	}
+	return b.String()
+}
+
+// ghost reports whether characters are a placeholder or a suggestion: all dim, but for the
+// first, on which an agent may paint its cursor.
+func ghost(row []cell) bool {
+	if len(row) == 0 {
+		return false
+	}
+	if row[0].reverse && !row[0].faint() {
+		if row = row[1:]; len(row) == 0 {
+			return false // one letter below the cursor may be a draft
+		}
+	}
+	dim := false
+	for _, c := range row {
+		if c.blank() {
+			continue
+		}
+		if !c.faint() {
+			return false
+		}
+		dim = true
+	}
+	return dim
+}
