@@ -26,6 +26,9 @@ type studio struct {
 
 func open(t *testing.T, kind labtest.Kind, options ...labtest.Option) *studio {
 	t.Helper()
+	if !*update {
+		t.Skip("recordings are made anew by: INTERCOM_LAB=1 go test -run TestLab_record -update ./sidecar/screen")
+	}
 	s := launch(t, kind, options...)
 	s.WaitForIdle()
 	return s
