@@ -26,9 +26,6 @@ type studio struct {
 
 func open(t *testing.T, kind labtest.Kind, options ...labtest.Option) *studio {
 	t.Helper()
-	if !*update {
-		t.Skip("recordings are made anew by: INTERCOM_LAB=1 go test -run TestLab_record -update ./sidecar/screen")
-	}
 	s := launch(t, kind, options...)
 	s.WaitForIdle()
 	return s
@@ -36,6 +33,9 @@ func open(t *testing.T, kind labtest.Kind, options ...labtest.Option) *studio {
 
 func launch(t *testing.T, kind labtest.Kind, options ...labtest.Option) *studio {
 	t.Helper()
+	if !*update {
+		t.Skip("recordings are made anew by: INTERCOM_LAB=1 go test -run TestLab_record -update ./sidecar/screen")
+	}
 	lab := labtest.New(t, kind)
 	server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
 	server.Run("set-option", "-s", "default-terminal", "tmux-256color") // as most people have it
