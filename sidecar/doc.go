@@ -43,7 +43,7 @@
 //     Its Step is a pure function of state, time and event, so that a journal can be
 //     played back and a test can put any events in any order.
 //   - pane: one goroutine for each adopted pane owns what was seen there, what we typed
-//     there, and the one delivery that is under way. It asks the relay for leave before the
+//     there, and the one paste that is under way. It asks the relay for leave before the
 //     first byte and again before Enter, and types nothing without it.
 //   - tmux: the connection, the batch of looks under way, the watches. No other package
 //     runs programs, and text enters a pane by compare-and-type alone: the server compares
@@ -51,7 +51,15 @@
 //   - journal: the database, which nobody else opens.
 //   - api: the socket and the lock of this server's sidecar, held for the life of the
 //     process; the client by which every command reaches it.
-//   - daemon: puts all of it together from struct literals, and ends it in order.
+//   - daemon: puts all of it together from struct literals, ends it in order, and begins it
+//     anew when a part breaks down.
+//
+// # After an end
+//
+// Whatever ended the sidecar, the next one goes on where it was. The journal says what was
+// accepted, and to whom what had been typed; the tmux server itself says what of it was
+// truly typed, by a mark that is set in the same step (tmux, Typing.Mark; pane, resume.go).
+// What the panes show by then is old.
 //
 // # Layers
 //
@@ -59,13 +67,14 @@
 //
 //	5  daemon                                                          puts it together
 //	4  api                                                             the boundary
-//	3  pane  tmux  journal  persona                                    adapters, which do I/O
+//	3  pane  tmux  agent  journal  persona                             adapters, which do I/O
 //	2  relay                                                           the loop
-//	1  profile  delta  screen  sanitise  handshake  registry  route    pure
+//	1  profile  delta  screen  sanitise  registry  route               pure
 //	0  message                                                         the words of it all
 //
 // Layers 0 and 1 import neither os nor net, nor a logger, a lock or a clock: time is
 // passed in. Nothing in layer 3 imports layer 2; pane and journal fit the interfaces that
 // their users declare. persona holds the scripted programs of the tests and the demo, and
-// imports nothing from here.
+// imports nothing from here. agent, and what screen and profile know of Claude Code and
+// Codex, are not used by the sidecar yet; labtest and naivetest are for tests alone.
 package sidecar

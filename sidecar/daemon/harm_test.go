@@ -209,10 +209,10 @@ func TestS23_TheServerSurvivesTheSidecarsEnd(t *testing.T) {
 			}
 			r.waitFor("its clients gone", func() bool { return r.Run("list-clients") == clients })
 			if round == 1 {
-				memory = resident(t, r.PID)
+				memory = tmuxtest.Resident(t, r.PID)
 			}
 		}
-		assert.Less(t, resident(t, r.PID)-memory, 4<<10, "KiB more than after the second round")
+		assert.Less(t, tmuxtest.Resident(t, r.PID)-memory, 4<<10, "KiB more than after the second round")
 		// A buffer may be left by a process that was killed between its two halves: the next
 		// sidecar is served all the same, and ends in order.
 		c := r.child()
@@ -315,16 +315,4 @@ func execShell() int {
 	}
 	_ = syscall.Exec(bash, []string{"bash", "--norc", "--noprofile", "-i"}, append(os.Environ(), "PS1="+prompt, "HISTFILE=", "INTERCOM_TEST_PROGRAM="))
 	return 1
-}
-
-// resident is the resident memory of a process in KiB.
-func resident(t *testing.T, pid int) int {
-	t.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(data), "VmRSS:")
-	require.True(t, found)
-	n, err := strconv.Atoi(strings.Fields(rest)[0])
-	require.NoError(t, err)
-	return n
 }

@@ -10,14 +10,9 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
-)
 
-// queries are what tmux asks a terminal about itself, and what a simple one answers.
-var queries = []struct{ query, answer string }{
-	{"\x1b[c", "\x1b[?62;22c"},
-	{"\x1b[>c", "\x1b[>1;10;0c"},
-	{"\x1b[>q", "\x1bP>|plain(1)\x1b\\"},
-}
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
 
 // person is a person at a terminal of their own.
 type person struct {
@@ -43,9 +38,9 @@ func (r *rig) person(pane string) *person {
 			n, err := tty.Read(buf)
 			p.mu.Lock()
 			p.received = append(p.received, buf[:n]...)
-			for _, asked := range queries { // or tmux draws all anew when it is tired of waiting
-				if strings.Contains(string(buf[:n]), asked.query) {
-					_, _ = tty.WriteString(asked.answer)
+			for _, asked := range tmuxtest.Queries { // or tmux draws all anew when it is tired of waiting
+				if strings.Contains(string(buf[:n]), asked.Query) {
+					_, _ = tty.WriteString(asked.Answer)
 				}
 			}
 			p.mu.Unlock()

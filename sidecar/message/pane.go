@@ -41,7 +41,7 @@ type Session struct {
 	State      PaneState  `json:"state,omitempty"`
 	StateWhy   string     `json:"state_why,omitempty"`
 	Server     Process    `json:"server"`           // the tmux server: a pane's id means nothing to another
-	Closed     Reason     `json:"closed,omitempty"` // why nothing more is typed here until a person says otherwise
+	Closed     Reason     `json:"closed,omitempty"` // why nothing more is typed here until the pane, or a person, shows otherwise
 	Lost       ID         `json:"lost,omitempty"`   // with Closed: the delivery whose text was typed and never seen
 	Draft      *Place     `json:"draft,omitempty"`  // with Closed: where a person's line stands or stood
 	Adopted    time.Time  `json:"adopted"`

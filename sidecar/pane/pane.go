@@ -1,13 +1,13 @@
 // Package pane owns the panes that a person adopted: it reads what their programs say and
-// types what is delivered to them, one delivery at a time.
+// types what is delivered to them, one paste at a time.
 //
 // Each adopted pane has one goroutine (Pane.Serve) that owns its tracker of new text, its
-// queue of deliveries and the delivery that is under way; nothing else touches them. It
-// talks to tmux and to the relay by calls that block, since it has nothing else to do
-// meanwhile; a frozen pane therefore holds up nobody but itself. It is supervised: a panic
-// in it is logged, and it begins anew like a sidecar that was started again. One more goroutine
-// (Panes.Run) owns the set of panes, hands triggers on to them, and reads the list of
-// panes once a second, which is the truth about who exists.
+// queue of deliveries and the paste that is under way; nothing else touches them. It talks
+// to tmux and to the relay by calls that block, since it has nothing else to do meanwhile;
+// a frozen pane therefore holds up nobody but itself. A supervisor runs these goroutines:
+// a panic in one is logged, and it begins anew like a sidecar that was started again. One
+// more goroutine (Panes.Run) owns the set of panes, hands triggers on to them, and reads the
+// list of panes once a second, which is the truth about who exists.
 //
 // A delivery goes through few states, each looked at anew from the screen:
 //
@@ -21,7 +21,8 @@
 // never shows (uncertain, and nothing more is typed there until it does, for it may wait in
 // the terminal); something opens between paste and Enter, or a person types there (held,
 // our text stands, Enter follows when the composer again holds our text and nothing else);
-// the agent ends (uncertain, or not typed at all). Leave is asked of the relay before the
+// our text is gone without our Enter (uncertain, and nothing more is typed there, for it may
+// wait unseen); the agent ends (uncertain, or not typed at all); we end (resume.go). Leave is asked of the relay before the
 // paste and before Enter; it is given only after the journal has written it down.
 package pane
 

@@ -3,7 +3,6 @@ package tmux_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -158,9 +157,9 @@ func TestS23_memoryStaysFlat(t *testing.T) {
 			}
 		}
 		round()
-		before := rss(t, s.PID)
+		before := tmuxtest.Resident(t, s.PID)
 		round()
-		assert.Less(t, rss(t, s.PID)-before, 1<<10, "KiB")
+		assert.Less(t, tmuxtest.Resident(t, s.PID)-before, 1<<10, "KiB")
 	})
 }
 
@@ -217,10 +216,10 @@ func TestS14_thePersonsViewIsLeftAlone(t *testing.T) {
 				all += string(buf[:n])
 				received.Add(int64(n))
 				// Its answers to "what are you". Without them tmux draws anew after 5 s.
-				for query, answer := range map[string]string{"\x1b[c": "\x1b[?62;22c", "\x1b[>c": "\x1b[>1;10;0c", "\x1b[>q": "\x1bP>|plain(1)\x1b\\"} {
-					if strings.Contains(all, query) {
-						all = strings.ReplaceAll(all, query, "")
-						_, _ = tty.WriteString(answer)
+				for _, asked := range tmuxtest.Queries {
+					if strings.Contains(all, asked.Query) {
+						all = strings.ReplaceAll(all, asked.Query, "")
+						_, _ = tty.WriteString(asked.Answer)
 					}
 				}
 			}
@@ -343,16 +342,4 @@ func helpers(t *testing.T, s *tmuxtest.Server) []int {
 		}
 	}
 	return pids
-}
-
-// rss is the resident memory of a process in KiB.
-func rss(t *testing.T, pid int) int {
-	t.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(data), "VmRSS:")
-	require.True(t, found)
-	n, err := strconv.Atoi(strings.Fields(rest)[0])
-	require.NoError(t, err)
-	return n
 }

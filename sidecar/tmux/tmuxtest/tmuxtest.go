@@ -315,3 +315,26 @@ func WaitFor(t testing.TB, what string, cond func() bool) {
 		time.Sleep(pause)
 	}
 }
+
+// Queries are what tmux asks a terminal about itself, and what a simple one answers. A
+// terminal that does not answer is drawn anew after some seconds.
+var Queries = []struct{ Query, Answer string }{
+	{"\x1b[c", "\x1b[?62;22c"},
+	{"\x1b[>c", "\x1b[>1;10;0c"},
+	{"\x1b[>q", "\x1bP>|plain(1)\x1b\\"},
+}
+
+// Resident is the resident memory of a process in KiB.
+func Resident(t testing.TB, pid int) int {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatalf("memory of process %d: %v", pid, err)
+	}
+	_, rest, _ := strings.Cut(string(data), "VmRSS:")
+	kib := 0
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		t.Fatalf("memory of process %d: %v", pid, err)
+	}
+	return kib
+}
