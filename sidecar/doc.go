@@ -14,10 +14,10 @@
 //	  │            │                                                        │
 //	  ▼            ▼                                                        │
 //	screen       delta                                                      │
-//	idle, with   what is new,                                               │
-//	evidence     less what                                                  │
-//	  │          we typed                                                   │
-//	  ▼            ▼                                                        │
+//	idle, with   what is new,   agent: its own transcript                   │
+//	evidence     less what      and status, its hooks                       │
+//	  │          we typed         │                                         │
+//	  ▼            ▼              ▼                                         │
 //	pane: may     pane: a turn ──Spoke──► relay ──Commit──► journal         │
 //	we type?                               │  ▲                             │
 //	  ▲                           Decide,  │  │ receipts                    │
@@ -29,6 +29,11 @@
 // An edge (a write to the pane's terminal, a notice from tmux, the clock) carries no
 // content: it only says that a look may be worth while. Content always comes from a look,
 // which takes the facts of a pane and its screen in one instant of the server.
+//
+// A line program's words are what is new on its screen. A coding agent's words, the ends of
+// its turns, and the proof that it took a text, come from what it writes down itself; its
+// screen says only whether it is safe to type, and is never believed against the agent's own
+// word (pane, account.go and fuse.go).
 //
 // Whatever enters is in the journal before anything is decided about it, and whatever
 // leaves is in the journal before it leaves: received, decided, verdict and deliveries
@@ -45,6 +50,8 @@
 //   - pane: one goroutine for each adopted pane owns what was seen there, what we typed
 //     there, and the one paste that is under way. It asks the relay for leave before the
 //     first byte and again before Enter, and types nothing without it.
+//   - agent: one goroutine for each adopted agent follows its transcript and tells what it
+//     reads; the pane's goroutine makes turns of it.
 //   - tmux: the connection, the batch of looks under way, the watches. No other package
 //     runs programs, and text enters a pane by compare-and-type alone: the server compares
 //     what was seen with what is, and pastes, in one step.
@@ -69,12 +76,11 @@
 //	4  api                                                             the boundary
 //	3  pane  tmux  agent  journal  persona                             adapters, which do I/O
 //	2  relay                                                           the loop
-//	1  profile  delta  screen  sanitise  registry  route               pure
+//	1  profile  delta  screen  sanitise  registry  route  hooks        pure
 //	0  message                                                         the words of it all
 //
 // Layers 0 and 1 import neither os nor net, nor a logger, a lock or a clock: time is
-// passed in. Nothing in layer 3 imports layer 2; pane and journal fit the interfaces that
-// their users declare. persona holds the scripted programs of the tests and the demo, and
-// imports nothing from here. agent, and what screen and profile know of Claude Code and
-// Codex, are not used by the sidecar yet; labtest and naivetest are for tests alone.
+// passed in. Nothing in layer 3 imports layer 2, and of its own layer only pane does: tmux
+// and agent. pane and journal fit the interfaces that their users declare. persona holds the scripted programs of the tests and the demo, and
+// imports nothing from here. labtest and naivetest are for tests alone.
 package sidecar

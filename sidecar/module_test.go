@@ -22,6 +22,7 @@ var allowed = map[string]string{
 	"github.com/stretchr/testify":     "tests",
 	"github.com/thejerf/suture/v4":    "supervision: what panics begins anew",
 	"go.uber.org/goleak":              "tests: goroutines that outlive their owner",
+	"golang.org/x/text":               "the same text in two compositions",
 	"golang.org/x/sys":                "terminals and processes, beyond package syscall",
 	"modernc.org/sqlite":              "the journal",
 	"pgregory.net/rapid":              "tests of properties",

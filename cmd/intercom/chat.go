@@ -53,7 +53,8 @@ func wayOn(c message.Chat) string {
 	return "intercom chat resume " + cmp.Or(c.Name, c.ID.Short())
 }
 
-// participants are those of a chat, in the order of their numbers.
+// participants are those of a chat, in the order of their numbers; in a one-way chat, of
+// whom the answers come to the first.
 func participants(c message.Chat) string {
 	all := make([]string, len(c.Participants))
 	for i, p := range c.Participants {
@@ -67,6 +68,9 @@ func participants(c message.Chat) string {
 		case !p.MaySpeak:
 			all[i] += " muted"
 		}
+	}
+	if c.OneWay && len(all) > 1 {
+		return all[0] + " ← " + strings.Join(all[1:], ", ")
 	}
 	return strings.Join(all, ", ")
 }

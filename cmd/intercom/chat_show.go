@@ -27,8 +27,9 @@ func (a *app) chatShow() *cobra.Command {
 settings that are not the usual ones, what passed through it, what waits and
 why, and the last words.
 
-With -f it goes on with what is said, until the chat ends or you end it; --json
-then prints one event a line, and without -f one object.`,
+With -f it goes on with what is said and what is to be known of it, as that an
+agent was interrupted, until the chat ends or you end it; --json then prints one
+event a line, and without -f one object.`,
 		Example: `  intercom chat show plans
   intercom chat show plans -f`,
 		Args: between(1, 1, "a chat"),
@@ -76,8 +77,8 @@ then prints one event a line, and without -f one object.`,
 	return cmd
 }
 
-// lastOf are the last messages of a chat, whether it was an expiry that came last, and the
-// number of the last event of it.
+// lastOf are the last messages of a chat and what a person was told beside them, whether it
+// was an expiry that came last, and the number of the last event of it.
 func lastOf(ctx context.Context, c *api.Client, chat message.Chat) (words []message.Event, expired string, since int64, err error) {
 	// A message brings a handful of receipts for each who hears it.
 	most := max(200, lastWords*(2+6*len(chat.Participants)))
@@ -85,8 +86,9 @@ func lastOf(ctx context.Context, c *api.Client, chat message.Chat) (words []mess
 	if err != nil {
 		return nil, "", 0, err
 	}
+	var n narrator
 	for _, e := range events {
-		if e.Message != nil {
+		if n.tells(e) && e.Change == nil {
 			words = append(words, e)
 		}
 		since = max(since, e.Seq)
@@ -94,15 +96,34 @@ func lastOf(ctx context.Context, c *api.Client, chat message.Chat) (words []mess
 	return words[max(0, len(words)-lastWords):], lastExpiry(events), since, nil
 }
 
+// narrator tells apart what people who look at a chat are shown: what was said in it, how it
+// changed, and what they must know beside that. A notice of the step in which the chat paused
+// or ended says the same once more.
+type narrator struct{ halted time.Time }
+
+func (n *narrator) tells(e message.Event) bool {
+	switch {
+	case e.Change != nil:
+		if e.Change.State != message.ChatOn {
+			n.halted = e.At
+		}
+		return true
+	case e.Notice != "":
+		return e.At.IsZero() || !e.At.Equal(n.halted)
+	}
+	return e.Message != nil
+}
+
 // followChat shows what is said in a chat, and how it changes, until it ends.
 func (a *app) followChat(ctx context.Context, c *api.Client, chat message.Chat, since int64) error {
 	var seen changes
+	var n narrator
 	seen.take(chat)
 	for e, err := range a.events(ctx, c, since) {
 		if err != nil {
 			return err
 		}
-		if e.Chat != chat.ID || e.Message == nil && e.Change == nil {
+		if e.Chat != chat.ID || !n.tells(e) && (!a.json || e.Notice == "") {
 			continue
 		}
 		if e.Change != nil && !a.json {
@@ -124,7 +145,7 @@ func (a *app) followChat(ctx context.Context, c *api.Client, chat message.Chat, 
 	return nil
 }
 
-// showWords shows what was said, or how a chat changed.
+// showWords shows what was said, how a chat changed, or what a person must know.
 func (a *app) showWords(e message.Event) error {
 	switch {
 	case a.json:
@@ -138,6 +159,8 @@ func (a *app) showWords(e message.Event) error {
 			line += " → " + plainLine(way)
 		}
 		a.say("%s chat %s", clock(e.At), line)
+	default:
+		a.say("%s notice %s", clock(e.At), plainLine(e.Notice))
 	}
 	return nil
 }
@@ -163,9 +186,12 @@ func (a *app) showChat(d api.ChatDetail) {
 		line += ", takes up " + d.Again.Short()
 	}
 	if d.Turns > 0 {
-		line += ", ends after " + several(d.Turns, "turn")
+		line += ", ends after " + several(d.Turns, map[bool]string{false: "turn", true: "answer"}[d.OneWay])
 	}
 	a.say("%s", plainLine(line))
+	if d.OneWay && len(d.Participants) > 0 {
+		a.say("one way: answers go to %s (1), and nothing further across", plainLine(d.Participants[0].Name))
+	}
 	var set []string
 	for _, s := range api.Settings {
 		if v := s.Of(d.Limits); v != "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,11 +23,18 @@ func (a *app) chatStart() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "start PANE PANE… | start --again CHAT",
-		Short: "Start a chat among adopted panes",
-		Long: `Start a chat among two or more adopted panes, each given by its id or its name.
-From now on what one of them says is typed into all others, when their programs
-are ready for it. What they showed before stays theirs. A pane is in one chat at
-a time.
+		Short: "Start a chat among panes",
+		Long: `Start a chat among two or more panes, each given by its id or its name. From now
+on what one of them says is typed into all others, when their programs are ready
+for it. What they showed before stays theirs. A pane is in one chat at a time.
+
+Panes with Claude Code or Codex need not be adopted first: they are recognised,
+and adopted by this. Any other program is adopted by intercom adopt.
+
+With --include-last the others get what the first pane said last, to begin with,
+before the TEXT of --say. With --one-way their answers come back to the first
+pane, and nothing further goes across: what it says itself stays where it is,
+and --turns counts the answers. intercom ask does all of that at once.
 
 --again takes up a chat that has ended, under its name, with its participants,
 roles and settings; PANEs, in the order of the participants, say where those are
@@ -36,6 +44,7 @@ Settings for --set, with what holds without it:` + settings.String(),
 		Example: `  intercom chat start %1 %2 --say 'Introduce yourselves.'
   intercom chat start alice bob carol --name plans --turns 12 --set depth=40
   intercom chat start alice bob --role alice=author --role bob=critic
+  intercom chat start alice bob --include-last --one-way --turns 1
   intercom chat start --again plans`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("again") && len(args) == 0 {
@@ -83,7 +92,7 @@ Settings for --set, with what holds without it:` + settings.String(),
 			if err != nil {
 				return message.Chat{}, err
 			}
-			ctx, cancel := within(cmd.Context())
+			ctx, cancel := context.WithTimeout(cmd.Context(), beginWithin)
 			defer cancel()
 			chat, err := c.StartChat(ctx, req)
 			return chat, aboutChat(err, req.Again)
@@ -94,6 +103,8 @@ Settings for --set, with what holds without it:` + settings.String(),
 	cmd.Flags().StringVar(&req.Name, "name", "", "`NAME` of the chat")
 	cmd.Flags().StringVar(&req.Say, "say", "", "`TEXT` that all but the first get from you, to begin with")
 	cmd.Flags().IntVar(&req.Turns, "turns", 0, "end after `N` turns; 0 is no end")
+	cmd.Flags().BoolVar(&req.IncludeLast, "include-last", false, "begin with what the first pane said last")
+	cmd.Flags().BoolVar(&req.OneWay, "one-way", false, "answers go to the first pane, and nothing further across")
 	cmd.Flags().StringArrayVar(&set, "set", nil, "`KEY=VALUE` of a setting; may be given often")
 	cmd.Flags().StringArrayVar(&roles, "role", nil, "`PANE=ROLE`: what one of them is in the chat; may be given often")
 	cmd.Flags().StringVar(&req.Again, "again", "", "take up this `CHAT`, which has ended")

@@ -90,6 +90,58 @@ func TestChatShow(t *testing.T) {
 	}
 }
 
+// What a person must know of a chat is told among what is said in it, once.
+func TestChatShow_notices(t *testing.T) {
+	d := detailed()
+	at := time.Now()
+	stopped := message.Event{Seq: 3, At: at.Add(time.Second), Kind: "notice", Chat: d.ID, Notice: "Ben was interrupted by its person; nothing was passed on"}
+	told := message.Event{Seq: 4, At: at.Add(time.Second), Kind: "message", Chat: d.ID, Message: &message.Envelope{
+		ID: message.NewID(), Type: message.KindNotice, Origin: message.OriginSystem, From: message.Address{Name: "Ben", Number: 2},
+		To: []message.Address{{Name: "Ada"}}, Body: `"Ben" stopped: interrupted by a person; what you said was not answered`,
+	}}
+	paused, over := d.Chat, d.Chat
+	paused.Participants = paused.Participants[:2]
+	over.State, over.Why = message.ChatOver, "stopped"
+	b := &fakeBackend{detail: d, log: []message.Event{
+		{Seq: 1, At: at, Kind: "notice", Notice: "of no chat"},
+		{Seq: 2, At: at, Kind: "notice", Chat: message.NewID(), Notice: "of another"},
+		stopped, told,
+		{Seq: 5, At: at.Add(2 * time.Second), Kind: "chat", Chat: d.ID, Change: &paused},
+		{Seq: 6, At: at.Add(2 * time.Second), Kind: "notice", Chat: d.ID, Notice: "chat plans is paused: depth limit reached"},
+		{Seq: 7, At: at.Add(3 * time.Second), Kind: "chat", Chat: d.ID, Change: &over},
+	}}
+	w := newWorld(t)
+	w.serve(t, b)
+	asked := len(w.run("chat", "show", "plans").out)
+	for _, line := range []string{"chat show plans -f", "log", "log -f"} {
+		r := w.run(strings.Fields(line)...)
+		require.Zero(t, r.code, r.err)
+		out := r.out
+		if strings.HasPrefix(line, "chat") {
+			out = out[asked:] // the fake gives all of it, and then all of it once more
+			assert.Equal(t, 1, strings.Count(out, "depth limit reached"), out)
+			assert.NotContains(t, out, "of no chat")
+			assert.NotContains(t, out, "of another")
+		}
+		assert.Regexp(t, `notice +Ben was interrupted by its person; nothing was passed on\n`, out, line)
+		assert.Contains(t, out, "notice to Ada\n    \"Ben\" stopped: interrupted by a person; what you said was not answered\n", line)
+	}
+	plain := w.run("chat", "show", "plans").out
+	assert.Contains(t, plain, "Ben was interrupted")
+	assert.Contains(t, plain, "notice to Ada")
+
+	var notices []string
+	for line := range strings.Lines(w.run("chat", "show", "plans", "-f", "--json").out) {
+		var e message.Event
+		oneValue(t, line, &e)
+		if e.Kind == "notice" && e.Chat == d.ID {
+			notices = append(notices, e.Notice)
+		}
+	}
+	assert.Contains(t, notices, stopped.Notice)
+	assert.Contains(t, notices, "chat plans is paused: depth limit reached", "all of them")
+}
+
 func TestChatMembers(t *testing.T) {
 	b := &fakeBackend{detail: detailed()}
 	w := newWorld(t)
@@ -165,7 +217,7 @@ func TestHints_leadOn(t *testing.T) {
 		line string
 		want string
 	}{
-		{api.Errorf(api.CodeNotFound, `no session "%%9"`), "send %9 hi", "error: pane %9 is not adopted\nintercom: hint: intercom adopt %9 --as line"},
+		{api.Errorf(api.CodeNotFound, `no session "%%9"`), "send %9 hi", "error: pane %9 is not adopted\nintercom: hint: intercom adopt %9, for a program that reads lines with --as line"},
 		{api.Errorf(api.CodeNotFound, `no session "%%9"`), "release %9", "error: pane %9 is not adopted\nintercom: hint: intercom status"},
 		{api.Errorf(api.CodeNotFound, `session "%%9" has ended: agent gone`), "send %9 hi", "has ended: agent gone\nintercom: hint: intercom adopt %9"},
 		{api.Errorf(api.CodeNotFound, `no session "bop"; nearest: bob`), "send bop hi", "nearest: bob\nintercom: hint: intercom status"},
@@ -174,7 +226,7 @@ func TestHints_leadOn(t *testing.T) {
 		{api.Errorf(api.CodeNotFound, `chat "plans" has ended: stopped`), "chat say plans hi", "hint: intercom chat start --again plans takes it up again"},
 		{api.Errorf(api.CodeNotFound, `say: chat 1234abcd: the chat has ended: stopped`), "chat say 1234abcd hi", "hint: intercom chat start --again 1234abcd"},
 		{api.Errorf(api.CodeNotFound, `no pane %%9`).WithHint("tmux list-panes -a"), "send %9 hi", "error: no pane %9\nintercom: hint: tmux list-panes -a"},
-		{api.Errorf(api.CodeNotFound, `no session "%%9"`), "chat add plans %9", "hint: intercom adopt %9 --as line"},
+		{api.Errorf(api.CodeNotFound, `no session "%%9"`), "chat add plans %9", "hint: intercom adopt %9, for a program that reads lines with --as line"},
 		{api.Errorf(api.CodeNotFound, `no chat "x"`), "chat mute x %9", "hint: intercom chat list"},
 	} {
 		b.err = c.err
@@ -264,6 +316,8 @@ func TestComplete(t *testing.T) {
 		"chat start --again ":          "old",
 		"chat start --role ":           "ada=\t%1,%1=",
 		"chat start a b --set header=": "header=attribution,header=both",
+		"chat start a b --set words=":  "words=last,words=all",
+		"chat start a b --set person=": "person=on,person=off",
 		"chat start a b --set depth=":  "",
 		"chat start a b --set exp":     "depth=",
 		"release ":                     "ada\t%1,%1\tada",

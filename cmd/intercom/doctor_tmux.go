@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -186,5 +187,64 @@ func publishedSocket(ctx context.Context, x *patient) []finding {
 			}
 			return err
 		},
+	}}
+}
+
+// pluginKeys looks for keys of the plugin that somebody else has.
+func pluginKeys(ctx context.Context, x *patient) []finding {
+	const id = "plugin_keys"
+	if !x.server() {
+		return nil
+	}
+	options, err := tmux.Ask(ctx, x.tmuxOptions(), rootOption, keysOption, takenOption)
+	if err != nil || options[rootOption] == "" {
+		return nil // the plugin is not loaded
+	}
+	var all []finding
+	for _, key := range strings.Fields(options[takenOption]) {
+		all = append(all, finding{
+			ID: id, Level: note, Text: fmt.Sprintf("prefix + %s is bound to something else already, and was left to it", key),
+			Hint: fmt.Sprintf("tmux list-keys -T prefix shows it; set -g %s KEY, or %s KEY, before the plugin is loaded takes another key, none takes none", menuKeyOption, chatKeyOption),
+		})
+	}
+	if len(all) == 0 && options[keysOption] != "" {
+		all = append(all, finding{ID: id, Level: fine, Text: "keys of the plugin: prefix + " + strings.Join(strings.Fields(options[keysOption]), ", ")})
+	}
+	return all
+}
+
+// pluginProgram tells why the plugin has no program of its own revision, Go that is missing
+// for example.
+func pluginProgram(ctx context.Context, x *patient) []finding {
+	const id = "plugin_program"
+	if !x.server() {
+		return nil
+	}
+	options, err := tmux.Ask(ctx, x.tmuxOptions(), rootOption, troubleOption, usedOption)
+	switch {
+	case err != nil || options[rootOption] == "":
+		return nil
+	case options[troubleOption] != "":
+		return []finding{{ID: id, Level: problem, Text: "the plugin has no program of its revision: " + options[troubleOption]}}
+	case options[usedOption] == "":
+		return []finding{{ID: id, Level: note, Text: "the plugin is still looking for its program"}}
+	}
+	return []finding{{ID: id, Level: fine, Text: "the plugin runs " + options[usedOption]}}
+}
+
+// platform says what a system other than Linux does not give us.
+func platform(context.Context, *patient) []finding { return degradedOn(runtime.GOOS) }
+
+func degradedOn(system string) []finding {
+	if system == "linux" {
+		return nil
+	}
+	missing := []string{"no inotify: panes and transcripts are looked at again and again", "processes tell less of themselves, so that agents are known by their names alone"}
+	if system == "openbsd" || system == "netbsd" || system == "dragonfly" {
+		missing = append(missing, "the system does not say who connects to a socket, so that nobody is let in")
+	}
+	return []finding{{
+		ID: "platform", Level: note, Text: "on " + system + " less is promised than on Linux: " + strings.Join(missing, "; "),
+		Hint: "Linux is what all of this is tested on",
 	}}
 }

@@ -86,6 +86,13 @@ type fakeBackend struct {
 	log      []message.Event
 	receipt  message.Receipt
 
+	adopted  *message.Session // nil: as it was asked for
+	recorded api.Recording
+
+	asked   api.Asked
+	inquire func(n int, q api.AskedQuery) (api.Asked, error) // instead of asked, for the n-th time
+	peers   []api.Peer
+
 	detail api.ChatDetail
 	said   api.Said
 	behind message.Reason
@@ -93,9 +100,12 @@ type fakeBackend struct {
 
 	err error // of what is about a chat or a pane
 
-	mu       sync.Mutex // guards what follows, and what streamed changes
-	last     any        // the last request
-	streamed func()     // called once, when a stream of events has ended; may be nil
+	mu       sync.Mutex       // guards what follows, and what streamed changes
+	last     any              // the last request
+	queries  []api.AskedQuery // about a question
+	hooks    []told           // what agents told, and who
+	silent   bool             // whoever tells gets no answer
+	streamed func()           // called once, when a stream of events has ended; may be nil
 }
 
 func (b *fakeBackend) take(req any) {
@@ -126,6 +136,9 @@ func (b *fakeBackend) Down(context.Context, api.Caller) error {
 
 func (b *fakeBackend) Adopt(_ context.Context, _ api.Caller, req api.AdoptRequest) (message.Session, error) {
 	b.take(req)
+	if b.adopted != nil {
+		return *b.adopted, nil
+	}
 	return message.Session{Pane: req.Pane, Name: req.Name, Profile: req.As, Prompt: "> "}, nil
 }
 
@@ -196,9 +209,68 @@ func (b *fakeBackend) Say(_ context.Context, _ api.Caller, req api.SayRequest) (
 	return api.Said{Message: message.NewID(), Deliveries: []message.ID{message.NewID()}, Held: b.said.Held}, b.err
 }
 
+func (b *fakeBackend) Ask(_ context.Context, _ api.Caller, req api.AskRequest) (message.Chat, error) {
+	b.take(req)
+	return b.asked.Chat, b.err
+}
+
+func (b *fakeBackend) Asked(_ context.Context, _ api.Caller, q api.AskedQuery) (api.Asked, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.queries = append(b.queries, q)
+	if b.inquire != nil {
+		return b.inquire(len(b.queries), q)
+	}
+	return b.asked, nil
+}
+
+func (b *fakeBackend) Peers(context.Context, api.Caller) ([]api.Peer, error) { return b.peers, b.err }
+
 func (b *fakeBackend) Stats(_ context.Context, _ api.Caller, chat string) (message.Stats, error) {
 	b.take(chat)
 	return message.Stats{Chat: message.NewID(), Deliveries: map[message.ReceiptState]int{message.Submitted: 3}, LatencyP50: 12 * time.Millisecond}, nil
+}
+
+func (b *fakeBackend) Explain(_ context.Context, _ api.Caller, req api.ExplainRequest) (message.Explanation, error) {
+	b.take(req)
+	return b.recorded.Explanation, b.err
+}
+
+func (b *fakeBackend) Record(_ context.Context, _ api.Caller, req api.ExplainRequest) (api.Recording, error) {
+	b.take(req)
+	return b.recorded, b.err
+}
+
+// told is one hook, and who called it.
+type told struct {
+	api.HookRequest
+	from api.Caller
+	at   time.Time
+}
+
+func (b *fakeBackend) Hook(ctx context.Context, from api.Caller, req api.HookRequest) error {
+	b.mu.Lock()
+	b.hooks = append(b.hooks, told{req, from, time.Now()})
+	silent := b.silent
+	b.mu.Unlock()
+	if silent {
+		<-ctx.Done()
+	}
+	return b.err
+}
+
+// setSilent lets whoever tells something wait for an answer that does not come, or ends that.
+func (b *fakeBackend) setSilent(silent bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.silent = silent
+}
+
+// told are the hooks that have come, in order.
+func (b *fakeBackend) told() []told {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.hooks)
 }
 
 func (b *fakeBackend) Send(_ context.Context, _ api.Caller, req api.SendRequest) (api.Sent, error) {

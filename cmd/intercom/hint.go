@@ -30,7 +30,7 @@ func aboutPane(err error, ref string) error {
 	if strings.Contains(told.Text, "no session ") {
 		told = api.Errorf(api.CodeNotFound, "pane %s is not adopted", ref)
 	}
-	return told.WithHint("intercom adopt %s --as line", ref)
+	return told.WithHint("intercom adopt %s, for a program that reads lines with --as line", ref)
 }
 
 // aboutChat is aboutPane for a chat.

@@ -30,6 +30,7 @@ var layers = map[string][]string{
 	"sidecar/screen":   {"sidecar/message", "sidecar/profile"},
 	"sidecar/sanitise": {"sidecar/message"},
 	"sidecar/registry": {"sidecar/message"},
+	"sidecar/hooks":    {},
 	"sidecar/route":    {"sidecar/message", "sidecar/registry"},
 
 	"sidecar/relay": {"sidecar/message", "sidecar/registry", "sidecar/route"},
@@ -42,7 +43,7 @@ var layers = map[string][]string{
 	"sidecar/agent":         {"sidecar/message", "sidecar/profile"},
 	"sidecar/journal":       {"sidecar/message", "sidecar/registry"},
 	"sidecar/pane": {
-		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/tmux",
+		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/tmux", "sidecar/agent",
 	},
 
 	"sidecar/api": {"sidecar/message", "sidecar/registry"},
@@ -52,7 +53,7 @@ var layers = map[string][]string{
 		"sidecar/relay", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api",
 	},
 
-	"cmd/intercom": {"sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry"},
+	"cmd/intercom": {"sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/hooks"},
 
 	"sidecar": {}, // a comment
 }
@@ -66,10 +67,11 @@ var onlyIn = map[string][]string{
 	"github.com/google/uuid":          {"sidecar/message"},
 	"github.com/spf13/cobra":          {"cmd/intercom"},
 	"github.com/thejerf/suture/v4":    {"sidecar/daemon", "sidecar/pane"},
+	"golang.org/x/text/unicode/norm":  {"sidecar/agent"},
 	"golang.org/x/sys/unix":           {"sidecar/tmux", "sidecar/persona", "sidecar/api", "sidecar/labtest", "cmd/intercom"},
-	"modernc.org/sqlite":              {"sidecar/journal"},
+	"modernc.org/sqlite":              {"sidecar/journal", "sidecar/agent"},
 
-	"database/sql":        {"sidecar/journal"},
+	"database/sql":        {"sidecar/journal", "sidecar/agent"},
 	"database/sql/driver": {"sidecar/journal"},
 	"net":                 {"sidecar/api", "sidecar/persona", "sidecar/labtest"},
 	"net/http":            {"sidecar/api", "sidecar/labtest"},
@@ -83,6 +85,7 @@ var onlyIn = map[string][]string{
 // pure are the packages that know neither files nor other programs nor time.
 var pure = []string{
 	"sidecar/message", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/registry", "sidecar/route",
+	"sidecar/hooks",
 }
 
 func TestLayers_importsGoDownwards(t *testing.T) {

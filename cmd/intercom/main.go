@@ -2,8 +2,8 @@
 // the command line, the sidecar that does the work, and the personas of tests and demo.
 //
 // The command line owns no state and decides nothing: it parses, makes one request of
-// package api, and prints what came back. It starts a goroutine only to wait for a sidecar
-// that it has started.
+// package api, and prints what came back. It starts goroutines only to wait for a sidecar
+// that it has started, and, in a hook, to give up in time.
 package main
 
 import (

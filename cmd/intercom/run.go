@@ -110,9 +110,10 @@ sidecar and none could be started, 4 no answer in time or a delivery uncertain,
 	root.SetUsageFunc(usage)
 	root.AddCommand(
 		a.up(), a.down(), a.status(), a.doctor(), a.version(),
-		a.adopt(), a.release(), a.rename(),
-		a.chat(), a.send(), a.log(),
-		a.demo(), a.sidecar(), a.persona(),
+		a.adopt(), a.release(), a.rename(), a.explain(),
+		a.chat(), a.askPane(), a.send(), a.peers(), a.log(),
+		a.hooks(), a.hook(), a.record(),
+		a.plugin(), a.uninstall(), a.demo(), a.sidecar(), a.persona(),
 	)
 	return root
 }

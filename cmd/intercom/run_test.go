@@ -127,17 +127,20 @@ func TestSend_request(t *testing.T) {
 func TestCommands_examplesWork(t *testing.T) {
 	chat := message.Chat{ID: message.NewID(), Name: "plans", State: message.ChatOn, Participants: []message.Participant{{Name: "alice", Number: 1}}}
 	b := &fakeBackend{chats: []message.Chat{chat}, receipt: message.Receipt{State: message.Answered}, down: func() {}}
+	b.asked = api.Asked{Chat: message.Chat{ID: message.NewID(), State: message.ChatOver, Turns: 1}, Answers: []message.Envelope{{Body: "yes"}}, Back: &message.Receipt{State: message.Submitted}}
 	w := newWorld(t)
 	w.serve(t, b)
 	every(t, func(cmd *cobra.Command) {
-		if cmd.Hidden {
-			return
+		for c := cmd; c != nil; c = c.Parent() {
+			if c.Hidden {
+				return
+			}
 		}
 		assert.NotEmpty(t, cmd.Short, cmd.CommandPath())
 		require.True(t, cmd.HasExample(), "%s --help has no example", cmd.CommandPath())
 		for line := range strings.Lines(strings.TrimSpace(cmd.Example)) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " > ")
-			if line == "intercom demo" || line == "intercom down" || cmd.Name() == "doctor" {
+			if line == "intercom demo" || line == "intercom down" || line == "intercom uninstall" || cmd.Name() == "doctor" {
 				continue // they have tests of their own
 			}
 			args := shellWords(t, line)
@@ -152,12 +155,14 @@ func TestCommands_jsonIsOneValue(t *testing.T) {
 	b := &fakeBackend{
 		chats: []message.Chat{chat}, receipt: message.Receipt{State: message.Answered},
 		sessions: []message.Session{{ID: message.NewID(), Name: "alice"}}, log: []message.Event{{Seq: 1, Kind: "notice"}},
+		asked: api.Asked{Chat: message.Chat{ID: message.NewID(), State: message.ChatOver, Turns: 1}, Answers: []message.Envelope{{Body: "yes"}}, Back: &message.Receipt{State: message.Submitted}},
 	}
 	w := newWorld(t)
 	w.serve(t, b)
 	for _, line := range []string{
 		"up", "status", "version", "adopt %1 --as line", "release %1", "name %1 bob", "chat start %1 %2", "chat list", "chat list --ended",
 		"chat stop --all", "chat pause plans", "chat resume plans", "chat say plans hi", "chat stats plans", "send bob hi", "log", "log x",
+		"adopt %1", "explain %1", "peers", "ask %1 --from %2", "hooks install claude", "hooks install codex --dry-run", "hooks uninstall claude",
 	} {
 		r := w.run(append(strings.Fields(line), "--json")...)
 		assert.Zero(t, r.code, "%s: %s", line, r.err)
@@ -178,9 +183,19 @@ func TestCommands_showNothingThatATerminalActsOn(t *testing.T) {
 	now := time.Now()
 	session.Ended, session.EndReason = &now, evil
 	b := &fakeBackend{
+		adopted: &session,
+		recorded: api.Recording{Explanation: message.Explanation{
+			Pane: evil, Session: evil, Agent: evil, Version: evil, Verified: evil, State: evil, Why: evil, WordsFrom: evil, Transcript: evil,
+			Found: evil, Trouble: evil, Evidence: []message.Ground{{Source: evil, Says: evil, Weight: evil}}, Composer: message.ComposerNow{Live: true, Text: evil},
+		}},
 		status:   api.Status{Version: evil, Tmux: evil, Server: evil, Log: evil, Degraded: []string{evil}, Sessions: []message.Session{session}, Chats: []message.Chat{chat}},
 		sessions: []message.Session{session}, chats: []message.Chat{chat},
 		receipt: message.Receipt{State: message.Answered, Words: evil, Reason: evil},
+		peers:   []api.Peer{{Name: name, Pane: evil, Session: evil, Agent: evil, State: evil, Why: evil, Window: evil, Computer: evil, Chat: evil, ChatName: evil, Evidence: []message.Ground{{Source: evil}}}},
+		asked: api.Asked{
+			Chat: chat, Receipt: message.Receipt{State: evil, Reason: evil}, Back: &message.Receipt{State: message.Failed, Reason: evil},
+			Answers: []message.Envelope{{From: message.Address{Name: evil}, Body: evil}, {Body: "two\n" + evil}},
+		},
 		log: []message.Event{
 			{Seq: 1, Kind: evil, Message: &message.Envelope{ID: evil, Type: evil, From: message.Address{Name: evil}, Body: "two\n" + evil}},
 			{Seq: 2, Receipt: &message.Receipt{Message: evil, Reason: evil, Evidence: []message.Evidence{{Source: evil, Says: evil}}}},
@@ -191,7 +206,7 @@ func TestCommands_showNothingThatATerminalActsOn(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.serve(t, b)
-	for _, line := range []string{"status", "chat list", "chat stop --all", "send bob hi", "log", "log --md", "log -f", "up", "__complete release"} {
+	for _, line := range []string{"status", "chat list", "chat stop --all", "send bob hi", "log", "log --md", "log -f", "up", "explain %1", "adopt %1", "peers", "ask %1 --from %2", "__complete release"} {
 		args := strings.Fields(line)
 		if args[0] == "__complete" {
 			args = append(args, "")

@@ -229,9 +229,17 @@ func (c *changes) name(session message.ID, name string) (renamed []string) {
 	return renamed
 }
 
-// author is who said a message.
+// author is who said a message. What the sidecar itself tells has none: to whom it was told
+// says more.
 func author(m message.Envelope) string {
 	name := m.From.Name
+	if m.Origin == message.OriginSystem {
+		names := make([]string, len(m.To))
+		for i, to := range m.To {
+			names[i] = to.Name
+		}
+		return m.Type + " to " + strings.Join(names, ", ")
+	}
 	if name == "" {
 		name = string(m.Origin)
 	}

@@ -1,19 +1,20 @@
 // Package agent reads what a coding agent writes down about itself: it tells which agent a
 // process is, finds the transcript of its conversation, follows it, and makes turns of it.
-// It knows Claude Code (JSON Lines below ~/.claude/projects, a status file for each process)
-// and Codex (rollouts below ~/.codex/sessions). It never writes anything.
+// It knows Claude Code (JSON Lines below ~/.claude/projects, a status file for each process),
+// Codex (rollouts below ~/.codex/sessions), Gemini CLI (JSON Lines below ~/.gemini/tmp) and
+// opencode (a SQLite database in ~/.local/share/opencode). It never writes anything.
 //
 // Three parts, of which only the last one touches the world:
 //
 //	bytes ──Reader──► Event ──Machine──► Turn          pure: no files, no clock, no goroutine
 //	Recognise ──► Agent ──Find──► Transcript           reads /proc and the agent's own files, on call
-//	Follower: Find, tail, Reader ──► Updates           one goroutine, Serve; owns all of its state
+//	Follower: Find, source, Reader ──► Updates         one goroutine, Serve; owns all of its state
 //
-// A Follower belongs to one process of one pane. Its goroutine owns the open file and the
-// Reader; whoever takes from Updates owns the Machine, feeds it every event, and so knows
-// whether a turn is open, without any lock. All Followers may share one Bell, which owns the
-// one inotify instance; without it they look once a second, which is also what the truth
-// rests on.
+// A Follower belongs to one process of one pane. Its goroutine owns the open file, or the
+// connection to the database, and the Reader; whoever takes from Updates owns the Machine,
+// feeds it every event, and so knows whether a turn is open, without any lock. All Followers
+// may share one Bell, which owns the one inotify instance; without it they look once a
+// second, which is also what the truth rests on.
 //
 // The states of a Machine:
 //
@@ -26,23 +27,50 @@
 //	 ├── Failed ─────────────────── failed ───────┤
 //	 ├── Prompt typed by hand, TurnBegan: the end was not written down ─┤
 //	 ├── the status file says idle for 3 s ───────┤   interrupted, unless it had said something
+//	 ├── another witness says that it waits (Rests) ─────────────────────┤
 //	 └── Fresh: a new process cannot be at the work of an old one ──────┘   not told at all
 //
-// What ends how: a turn that a person interrupts is written down as such by both agents, but
+// What ends how: a turn that a person interrupts is written down as such by all agents, but
 // for one case. Claude Code puts a prompt that is interrupted before the first word of the
 // answer back into its composer and writes nothing: only the status file tells. An error of
 // the model's service ends a turn of Claude Code by a record of its own and without the usual
-// end mark, and a turn of Codex by its usual end mark with an error in it.
+// end mark, a turn of Codex by its usual end mark with an error in it, and one of Gemini CLI
+// and opencode by a record of its own.
 //
-// The states of a Follower: searching (no transcript yet: Codex makes one at its first prompt)
-// → past (what stood there before; its events are marked Past) → live → at /clear, /new,
-// /resume again past and live, on another file. A file that shrinks, is replaced or removed is
-// read anew from its beginning, and nothing older than the last look is told twice.
+// Gemini CLI writes an answer down when it is complete, without saying whether calls of tools
+// follow it: these are written when all of them have a result. So nothing in its transcript
+// tells words before a call from the last ones, and no turn has an end mark. The next prompt
+// ends a turn, since prompts are queued while it works, and so does Machine.Rests, which must
+// be given what the screen and the title show in every look. What a person interrupts is
+// not written down as far as it was said. Control characters that are not seen, HTML comments
+// and blanks at both ends are not in its words.
+//
+// opencode writes down what happens as events, each with a number, beside the rows of its
+// messages; the events alone are read. A prompt that comes while it works is told as Queued,
+// and as Prompted when the model is given it: in the same turn between two calls of the
+// model, else in a turn of its own.
+//
+// How a process is bound to its transcript: Claude Code names it in its status file, and
+// Codex has it open. Gemini CLI and opencode tell neither. While no other of the kind works
+// in the same directory, it is the newest one there since the process began (ByBeingAlone).
+// Of several of Gemini CLI, each begins one as it starts (ByStartTime), if their starts are
+// apart; else, and for opencode, it is ErrAmbiguous until Seek finds a typed text in one of
+// them alone. Once bound it stays so while others are there: that it has moved on (/clear,
+// /new, /resume) is then known by the next text that is sought.
+//
+// The states of a Follower: searching (no transcript yet: Codex and opencode make one at the
+// first prompt) → past (what stood there before; its events are marked Past) → live → at
+// /clear, /new, /resume again past and live, on another one. A file that shrinks, is replaced
+// or removed is read anew from its beginning, and nothing older than the last look is told
+// twice.
 package agent
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -54,8 +82,10 @@ type Kind string
 
 // The kinds whose transcripts can be read.
 const (
-	Claude Kind = "claude"
-	Codex  Kind = "codex"
+	Claude   Kind = "claude"
+	Codex    Kind = "codex"
+	Gemini   Kind = "gemini"
+	OpenCode Kind = "opencode"
 )
 
 // Verified is the newest version of an agent whose transcripts this package was tried on.
@@ -66,6 +96,10 @@ func (k Kind) Verified() string {
 		return "2.1.329"
 	case Codex:
 		return "0.169.0"
+	case Gemini:
+		return "0.61.0"
+	case OpenCode:
+		return "1.18.33"
 	}
 	return ""
 }
@@ -74,21 +108,24 @@ func (k Kind) Verified() string {
 type Agent struct {
 	Kind    Kind
 	Process message.Process // the one that was recognised
-	Home    string          // where it keeps its files: ~/.claude, ~/.codex, or what its environment says
+	Home    string          // where it keeps its files: ~/.claude, ~/.codex, ~/.gemini, ~/.local/share/opencode, or what its environment says
 	Dir     string          // its working directory; "" where the system does not tell
 	Tried   []int           // all processes that may keep its files: an agent may start as a script that runs it
+	Version string          // as its program's package says; "" where nothing does but its transcript
 }
 
-// Transcript is the file in which an agent writes down one conversation.
+// Transcript is where an agent writes down one conversation: a file, or, for opencode, what
+// of its database is about it.
 type Transcript struct {
-	Path    string
+	Path    string // of opencode: that of the database, "#" and the conversation
 	Thread  string // the agent's own id of the conversation
 	Version string // of the agent that wrote it, "" if it has not said so yet
 	How     How
 }
 
-// How says how a transcript was bound to its agent. Each is proof but the last, which rests
-// on a text that was typed standing in no other file.
+// How says how a transcript was bound to its agent. A text proves it by standing in no other
+// transcript. ByStartTime and ByBeingAlone are proof as long as no process that has ended
+// meanwhile was at work in that directory; a typed text puts that right.
 type How string
 
 // The ways.
@@ -96,6 +133,9 @@ const (
 	ByStatusFile How = "status file" // Claude Code names its session by pid and start time
 	ByOpenFile   How = "open file"   // the process has it open
 	ByTypedText  How = "typed text"  // what was just typed stands in it
+	ByHook       How = "hook"        // the agent's own hook names the conversation
+	ByStartTime  How = "start time"  // Gemini CLI begins it as it starts, and no other started then
+	ByBeingAlone How = "being alone" // no other of its kind works in that directory: it is the newest one there
 )
 
 var (
@@ -145,9 +185,11 @@ func Recognise(procs ...message.Process) (Agent, error) {
 				a.Tried = append(a.Tried, other.PID)
 			}
 		}
-		env := environment(p.PID, "HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
 		a.Dir = workingDir(p.PID)
-		a.Home = homeOf(kind, env, a.Dir)
+		a.Home = homeOf(kind, environment(p.PID, homeVariables...), a.Dir)
+		if kind == Gemini {
+			a.Version = packageVersion(arguments(p.PID), a.Dir)
+		}
 		return a, nil
 	}
 	return Agent{}, ErrNoAgent
@@ -160,24 +202,39 @@ func kindOf(name string, args []string) (Kind, bool) {
 	if len(args) > 0 {
 		names = append(names, filepath.Base(args[0]))
 	}
-	if len(args) > 1 && interpreter(names[len(names)-1], name) {
-		names = append(names, filepath.Base(args[1]))
-		switch {
-		case strings.Contains(args[1], "@anthropic-ai/claude-code"):
-			return Claude, true
-		case strings.Contains(args[1], "@openai/codex"):
-			return Codex, true
+	if script := scriptOf(name, args); script != "" {
+		names = append(names, filepath.Base(script))
+		for kind, pkg := range map[Kind]string{
+			Claude: "@anthropic-ai/claude-code", Codex: "@openai/codex", Gemini: "@google/gemini-cli", OpenCode: "/opencode-ai/",
+		} {
+			if strings.Contains(script, pkg) {
+				return kind, true
+			}
 		}
 	}
 	for _, n := range names {
-		switch strings.TrimSuffix(n, ".js") {
-		case "claude":
-			return Claude, true
-		case "codex":
-			return Codex, true
+		switch k := Kind(strings.TrimPrefix(strings.TrimSuffix(n, ".js"), ".")); k {
+		case Claude, Codex, Gemini, OpenCode:
+			return k, true
 		}
 	}
 	return "", false
+}
+
+// scriptOf is the file that an interpreter runs, "" if the process is no interpreter.
+func scriptOf(name string, args []string) string {
+	if len(args) < 2 || !interpreter(filepath.Base(args[0]), name) {
+		return ""
+	}
+	for i := 1; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "-r" || a == "--require" || a == "--import" || a == "-C" || a == "--conditions":
+			i++ // its value
+		case !strings.HasPrefix(a, "-"):
+			return a
+		}
+	}
+	return ""
 }
 
 func interpreter(names ...string) bool {
@@ -190,15 +247,50 @@ func interpreter(names ...string) bool {
 	return false
 }
 
+// packageVersion is the version in the package.json of the script that a process runs, "" if
+// it cannot be told.
+func packageVersion(args []string, dir string) string {
+	script := scriptOf("", args)
+	if script == "" {
+		return ""
+	}
+	if !filepath.IsAbs(script) {
+		script = filepath.Join(dir, script)
+	}
+	if real, err := filepath.EvalSymlinks(script); err == nil {
+		script = real
+	}
+	for range 3 {
+		script = filepath.Dir(script)
+		data, err := os.ReadFile(filepath.Join(script, "package.json"))
+		if err != nil {
+			continue
+		}
+		var pkg struct {
+			Version string `json:"version"`
+		}
+		if json.Unmarshal(data, &pkg) == nil && pkg.Version != "" {
+			return pkg.Version
+		}
+	}
+	return ""
+}
+
+// homeVariables are what of an agent's environment says where it keeps its files.
+var homeVariables = []string{"HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME"}
+
 // homeOf says where an agent of that environment keeps its files.
 func homeOf(kind Kind, env map[string]string, dir string) string {
-	name, below := "CLAUDE_CONFIG_DIR", ".claude"
-	if kind == Codex {
-		name, below = "CODEX_HOME", ".codex"
-	}
-	home := env[name]
-	if home == "" {
-		home = filepath.Join(env["HOME"], below)
+	var home string
+	switch kind {
+	case Codex:
+		home = cmp.Or(env["CODEX_HOME"], filepath.Join(env["HOME"], ".codex"))
+	case Gemini:
+		home = filepath.Join(cmp.Or(env["GEMINI_CLI_HOME"], env["HOME"]), ".gemini")
+	case OpenCode:
+		home = filepath.Join(cmp.Or(env["XDG_DATA_HOME"], filepath.Join(env["HOME"], ".local", "share")), "opencode")
+	default:
+		home = cmp.Or(env["CLAUDE_CONFIG_DIR"], filepath.Join(env["HOME"], ".claude"))
 	}
 	if !filepath.IsAbs(home) && dir != "" {
 		home = filepath.Join(dir, home)

@@ -14,7 +14,7 @@ const (
 	ToolBegan   EventKind = "tool began"  // Tool
 	ToolEnded   EventKind = "tool ended"  // Tool, without its name; Denied
 	TurnBegan   EventKind = "turn began"  // only Codex writes it down
-	TurnEnded   EventKind = "turn ended"  // Text: the last words, where the agent repeats them
+	TurnEnded   EventKind = "turn ended"  // Text: the last words, where the agent repeats them; Gemini CLI does not write it down
 	Interrupted EventKind = "interrupted" // by a person: Text is the reason, if it has one
 	Failed      EventKind = "failed"      // the service of the model gave an error: Text
 	Compacted   EventKind = "compacted"   // the conversation was summed up and goes on
@@ -53,6 +53,6 @@ type Event struct {
 	Denied bool // of ToolEnded: a person refused the call
 
 	Thread string // the conversation that it belongs to
-	End    int64  // where the record ends in its file, in bytes
+	End    int64  // where the record ends in its file, in bytes; of opencode the number of the next event
 	Past   bool   // it stood there before the Follower began, or before the agent turned to this file
 }

@@ -34,17 +34,23 @@ func ownEnvironment(names []string) map[string]string {
 
 // Find is the transcript that the agent writes to now, by its process: whatever else goes
 // on in the same directory cannot be taken for it. It is ErrNoTranscript while there is
-// none (Codex makes it at the first prompt) or where processes do not tell (Codex with its
-// background daemon): see FindText. The path of Claude Code may not exist yet.
+// none (Codex and opencode begin it at the first prompt) or where processes do not tell
+// (Codex with its background daemon), and ErrAmbiguous where several of Gemini CLI or of
+// opencode work in one directory: see FindText. The path of Claude Code may not exist yet.
 func (a Agent) Find() (Transcript, error) {
-	if a.Kind == Claude {
-		s, err := a.Status()
-		if err != nil {
-			return Transcript{}, err
-		}
-		return Transcript{Path: a.claudePath(s), Thread: s.Thread, Version: s.Version, How: ByStatusFile}, nil
+	switch a.Kind {
+	case Codex:
+		return a.findOpen(map[string]codexMeta{})
+	case Gemini, OpenCode:
+		b := newBeside(a)
+		defer b.close()
+		return b.find(time.Now())
 	}
-	return a.findOpen(map[string]codexMeta{})
+	s, err := a.Status()
+	if err != nil {
+		return Transcript{}, err
+	}
+	return Transcript{Path: a.claudePath(s), Thread: s.Thread, Version: s.Version, How: ByStatusFile}, nil
 }
 
 // Status reads the agent's own status file. Only Claude Code has one: it is ErrNoTranscript
@@ -156,13 +162,8 @@ func (a Agent) isRollout(path string) bool {
 
 // rolloutMeta reads the first line of a rollout.
 func rolloutMeta(path string) (codexMeta, bool) {
-	f, err := os.Open(path)
-	if err != nil {
-		return codexMeta{}, false
-	}
-	defer f.Close()
-	line, err := bufio.NewReader(io.LimitReader(f, maxRecord)).ReadBytes('\n')
-	if err != nil {
+	line, ok := firstLine(path)
+	if !ok {
 		return codexMeta{}, false
 	}
 	var l codexLine
@@ -178,20 +179,28 @@ func rolloutMeta(path string) (codexMeta, bool) {
 // time or later. not says which paths belong to other agents. It is ErrAmbiguous if there
 // are two: one text may have been typed into two agents of one directory.
 func (a Agent) FindText(text string, at time.Time, not func(path string) bool) (Transcript, error) {
+	b := newBeside(a)
+	defer b.close()
+	return b.findText(text, at, not)
+}
+
+func (b *beside) findText(text string, at time.Time, not func(path string) bool) (Transcript, error) {
+	since := at.Add(-clockSlack)
+	all, err := b.recent(since)
+	if err != nil {
+		return Transcript{}, err
+	}
 	var found []Transcript
-	for _, path := range a.recent(at.Add(-clockSlack)) {
-		if not != nil && not(path) {
+	for _, t := range all {
+		if not != nil && not(t.Path) || !b.took(&t, text, since) {
 			continue
 		}
-		r, ok := a.tookPrompt(path, text, at.Add(-clockSlack))
-		if !ok || r.health.Side || a.Dir != "" && r.health.Dir != "" && r.health.Dir != a.Dir {
-			continue
-		}
-		found = append(found, Transcript{Path: path, Thread: r.health.Thread, Version: r.health.Version, How: ByTypedText})
+		t.How = ByTypedText
+		found = append(found, t)
 	}
 	switch len(found) {
 	case 0:
-		return Transcript{}, fmt.Errorf("what was typed stands in no transcript below %q: %w", a.Home, ErrNoTranscript)
+		return Transcript{}, fmt.Errorf("what was typed stands in no transcript below %q: %w", b.agent.Home, ErrNoTranscript)
 	case 1:
 		return found[0], nil
 	}
@@ -199,28 +208,82 @@ func (a Agent) FindText(text string, at time.Time, not func(path string) bool) (
 }
 
 // recent lists the newest transcripts that were written to since then.
-func (a Agent) recent(since time.Time) []string {
-	pattern := filepath.Join(quoteGlob(a.Home), "projects", "*", "*.jsonl")
-	if a.Kind == Codex {
-		pattern = filepath.Join(quoteGlob(a.Home), "sessions", "*", "*", "*", "rollout-*.jsonl")
-	}
-	paths, _ := filepath.Glob(pattern)
-	type file struct {
-		path string
-		mod  time.Time
-	}
-	var files []file
-	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil && !info.ModTime().Before(since) {
-			files = append(files, file{path, info.ModTime()})
+func (b *beside) recent(since time.Time) (all []Transcript, err error) {
+	if b.agent.Kind == OpenCode {
+		found, err := b.base.since(b.agent.Dir, since)
+		for _, c := range found {
+			all = append(all, c.Transcript)
 		}
+		return all, err
 	}
-	slices.SortFunc(files, func(a, b file) int { return cmp.Or(b.mod.Compare(a.mod), strings.Compare(a.path, b.path)) })
-	paths = paths[:0]
-	for _, f := range files[:min(len(files), newestFiles)] {
-		paths = append(paths, f.path)
+	paths, _ := filepath.Glob(b.agent.pattern("*"))
+	for _, path := range newestPaths(paths, since) {
+		all = append(all, Transcript{Path: path})
 	}
-	return paths
+	return all, nil
+}
+
+// took reports whether a text stands in a transcript as a prompt that was taken since then,
+// by this agent as far as its directory tells, and fills in what the transcript says of
+// itself.
+func (b *beside) took(t *Transcript, text string, since time.Time) bool {
+	if b.agent.Kind == OpenCode {
+		_, thread, _ := strings.Cut(t.Path, "#")
+		return b.base.tookPrompt(thread, text, since)
+	}
+	r, ok := b.agent.tookPrompt(t.Path, text, since)
+	if !ok || r.health.Side || b.agent.Dir != "" && r.health.Dir != "" && r.health.Dir != b.agent.Dir {
+		return false
+	}
+	t.Thread, t.Version = r.health.Thread, cmp.Or(r.health.Version, b.agent.Version)
+	return true
+}
+
+// FindThread is the transcript of the conversation of that name.
+func (a Agent) FindThread(thread string) (Transcript, error) {
+	b := newBeside(a)
+	defer b.close()
+	return b.findThread(thread)
+}
+
+func (b *beside) findThread(thread string) (Transcript, error) {
+	a := b.agent
+	if !plainName(thread) {
+		return Transcript{}, fmt.Errorf("conversation %q: %w", thread, ErrNoTranscript)
+	}
+	if a.Kind == OpenCode {
+		all, err := b.base.conversations("id = ?", thread)
+		if err != nil {
+			return Transcript{}, err
+		}
+		if len(all) != 1 {
+			return Transcript{}, fmt.Errorf("conversation %q is not one with a person: %w", thread, ErrNoTranscript)
+		}
+		all[0].How = ByHook
+		return all[0].Transcript, nil
+	}
+	paths, _ := filepath.Glob(a.pattern(thread))
+	switch len(paths) {
+	case 0:
+		return Transcript{}, fmt.Errorf("conversation %q below %q: %w", thread, a.Home, ErrNoTranscript)
+	case 1:
+	default:
+		return Transcript{}, fmt.Errorf("conversation %q: %q and %q: %w", thread, paths[0], paths[1], ErrAmbiguous)
+	}
+	t := Transcript{Path: paths[0], Thread: thread, Version: a.Version, How: ByHook}
+	own := true
+	switch a.Kind {
+	case Codex:
+		meta, ok := rolloutMeta(t.Path)
+		own, t.Version = ok && !meta.side() && meta.ID == thread, meta.Version
+	case Gemini:
+		head, ok := chatHead(t.Path)
+		own = ok && !head.side() && (head.Session == thread || head.Project == "" && strings.HasPrefix(thread, head.Session))
+	}
+	if !own {
+		return Transcript{}, fmt.Errorf("conversation %q is not one with a person: %w", thread, ErrNoTranscript)
+	}
+	return t, nil
 }
 
 // tookPrompt reads the end of a transcript and looks for the text among its prompts.
@@ -231,12 +294,8 @@ func (a Agent) tookPrompt(path, text string, since time.Time) (*Reader, bool) {
 	}
 	defer f.Close()
 	r := NewReader(a.Kind, 0)
-	if a.Kind == Codex {
-		meta, ok := rolloutMeta(path)
-		if !ok {
-			return nil, false
-		}
-		r.about(meta)
+	if !r.head(path) {
+		return nil, false
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -249,12 +308,13 @@ func (a Agent) tookPrompt(path, text string, since time.Time) (*Reader, bool) {
 	if err != nil {
 		return nil, false
 	}
-	for _, e := range r.Feed(data) {
-		if e.Kind == Prompted && !e.At.Before(since) && (Same(text, e.Text) || holds(e.Text, text)) {
-			return r, true
-		}
-	}
-	return r, false
+	return r, tookPrompt(r.Feed(data), text, since)
+}
+
+func tookPrompt(events []Event, text string, since time.Time) bool {
+	return slices.ContainsFunc(events, func(e Event) bool {
+		return (e.Kind == Prompted || e.Kind == Queued) && !e.At.Before(since) && (Same(text, e.Text) || Within(e.Text, text))
+	})
 }
 
 // seekRecord goes to the first record that begins at a place in a file or behind it, and

@@ -27,6 +27,12 @@ func TestRecognise(t *testing.T) {
 		{"node", []string{"node", "/usr/local/bin/codex"}, Codex},
 		{"MainThread", []string{"/usr/bin/node", "/x/node_modules/@anthropic-ai/claude-code/cli.js"}, Claude},
 		{"node", []string{"node", "/x/node_modules/@openai/codex/bin/codex.js"}, Codex},
+		{"node", []string{"/usr/bin/node", "--max-old-space-size=12052", "/x/node_modules/@google/gemini-cli/bundle/gemini.js"}, Gemini},
+		{"node", []string{"node", "-r", "hook.js", "/usr/local/bin/gemini", "--resume"}, Gemini},
+		{"node", []string{"node", "/x/node_modules/opencode-ai/bin/opencode"}, OpenCode},
+		{"opencode", []string{"/x/bin/.opencode"}, OpenCode},
+		{"node", []string{"node", "-e", "gemini()"}, ""},
+		{"node", []string{"node", "server.js", "gemini"}, ""},
 		{"node", []string{"node", "server.js", "codex"}, ""},
 		{"vim", []string{"vim", "claude"}, ""},
 		{"bash", []string{"-bash"}, ""},
@@ -53,6 +59,10 @@ func TestHomeOf(t *testing.T) {
 	assert.Equal(t, "/home/ada/.claude", homeOf(Claude, map[string]string{"HOME": "/home/ada", "CODEX_HOME": "/x"}, "/w"))
 	assert.Equal(t, "/home/ada/.codex", homeOf(Codex, map[string]string{"HOME": "/home/ada"}, "/w"))
 	assert.Equal(t, "/x", homeOf(Codex, map[string]string{"HOME": "/home/ada", "CODEX_HOME": "/x/"}, "/w"))
+	assert.Equal(t, "/home/ada/.gemini", homeOf(Gemini, map[string]string{"HOME": "/home/ada"}, "/w"))
+	assert.Equal(t, "/x/.gemini", homeOf(Gemini, map[string]string{"HOME": "/home/ada", "GEMINI_CLI_HOME": "/x"}, "/w"))
+	assert.Equal(t, "/home/ada/.local/share/opencode", homeOf(OpenCode, map[string]string{"HOME": "/home/ada"}, "/w"))
+	assert.Equal(t, "/x/opencode", homeOf(OpenCode, map[string]string{"HOME": "/home/ada", "XDG_DATA_HOME": "/x"}, "/w"))
 	assert.Equal(t, "/y", homeOf(Claude, map[string]string{"HOME": "/home/ada", "CLAUDE_CONFIG_DIR": "/y"}, "/w"))
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,8 +32,8 @@ type Update struct {
 
 // Mark is a place in a transcript.
 type Mark struct {
-	Path   string
-	Offset int64 // see Event.End
+	Path   string // of a Transcript
+	Offset int64  // see Event.End
 }
 
 // Follower follows what one agent writes down. Its fields are set before Serve.
@@ -44,15 +45,18 @@ type Follower struct {
 
 	updates chan Update
 	seeks   chan seek
+	names   chan string
 	ear     chan struct{}
 
 	// All below belongs to Serve.
 	bound     Transcript
-	tail      *tail
+	tail      source
 	heard     map[string]bool  // directories of which the Bell tells
 	offsets   map[string]int64 // where reading stopped in transcripts that the agent has left
 	metas     map[string]codexMeta
+	beside    *beside // what else goes on in the agent's directory
 	seeking   *seek
+	named     string    // the conversation that the agent itself has named
 	status    *Status   // read, and not told yet
 	told      Status    // the last that was told
 	arriving  bool      // the past of bound is being told, and how it ends has not been
@@ -74,8 +78,8 @@ type seek struct {
 func NewFollower(a Agent, bell *Bell) *Follower {
 	return &Follower{
 		Agent: a, Bell: bell,
-		updates: make(chan Update, 64), seeks: make(chan seek, 1), ear: make(chan struct{}, 1),
-		heard: map[string]bool{}, offsets: map[string]int64{}, metas: map[string]codexMeta{},
+		updates: make(chan Update, 64), seeks: make(chan seek, 1), names: make(chan string, 1), ear: make(chan struct{}, 1),
+		heard: map[string]bool{}, offsets: map[string]int64{}, metas: map[string]codexMeta{}, beside: newBeside(a),
 	}
 }
 
@@ -96,10 +100,24 @@ func (f *Follower) Seek(text string, at time.Time) {
 	}
 }
 
+// Name says which conversation the agent is in, as a hook of its own has told. It is for
+// agents that cannot be bound by their process, and does nothing for one that can. It does
+// not block.
+func (f *Follower) Name(thread string) {
+	for {
+		select {
+		case f.names <- thread:
+			return
+		case <-f.names:
+		}
+	}
+}
+
 // Serve is the Follower's goroutine. It returns when ctx is done, or with ErrGone when the
 // process has ended and all that it wrote has been told.
 func (f *Follower) Serve(ctx context.Context) error {
 	defer f.Bell.forget(f.ear)
+	defer f.beside.close()
 	defer f.leave()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -126,6 +144,8 @@ func (f *Follower) Serve(ctx context.Context) error {
 			full = false
 		case s := <-f.seeks:
 			f.seeking, full = &s, true
+		case f.named = <-f.names:
+			full = true
 		case <-timer.C:
 			full = true
 		}
@@ -164,12 +184,15 @@ func (f *Follower) find(ctx context.Context) error {
 	now := time.Now()
 	f.listen(now)
 	t, err := f.ask()
+	if err != nil && f.named != "" {
+		t, err = f.byName(err)
+	}
 	if err != nil && f.seeking != nil {
 		t, err = f.sought(now, err)
 	}
 	switch {
 	case err == nil && t.Path == f.bound.Path:
-		f.confirmed = now
+		f.confirmed, f.seeking = now, nil
 	case err == nil:
 		f.seeking = nil
 		err = f.turnTo(ctx, t, now)
@@ -189,12 +212,21 @@ func (f *Follower) find(ctx context.Context) error {
 // make a directory when they first need it.
 func (f *Follower) listen(now time.Time) {
 	top, dir := filepath.Join(f.Agent.Home, "projects"), filepath.Dir(f.bound.Path)
-	if f.Agent.Kind == Codex {
+	switch f.Agent.Kind {
+	case Codex:
 		top = filepath.Join(f.Agent.Home, "sessions")
 		if f.bound.Path == "" {
 			dir = filepath.Join(top, now.Format("2006"), now.Format("01"), now.Format("02"))
 		}
-	} else {
+	case Gemini:
+		top = f.Agent.Home
+		if f.bound.Path == "" {
+			dir = cmp.Or(f.Agent.chatsDir(), top)
+		}
+	case OpenCode:
+		top = f.Agent.Home
+		dir = top // the log of its database is in it
+	default:
 		f.hear(filepath.Join(f.Agent.Home, "sessions"))
 	}
 	for !f.hear(dir) && len(dir) > len(top) {
@@ -211,8 +243,11 @@ func (f *Follower) hear(dir string) bool {
 
 // ask finds the transcript by the process.
 func (f *Follower) ask() (Transcript, error) {
-	if f.Agent.Kind != Claude {
+	switch f.Agent.Kind {
+	case Codex:
 		return f.Agent.findOpen(f.metas)
+	case Gemini, OpenCode:
+		return f.besides()
 	}
 	s, err := f.Agent.Status()
 	if err != nil {
@@ -225,6 +260,32 @@ func (f *Follower) ask() (Transcript, error) {
 	return Transcript{Path: f.Agent.claudePath(s), Thread: s.Thread, Version: s.Version, How: ByStatusFile}, nil
 }
 
+// besides finds it where processes tell of a beginning at most. Once it is bound, only being
+// alone can tell that the agent has moved.
+func (f *Follower) besides() (Transcript, error) {
+	t, err := f.beside.find(time.Now())
+	switch {
+	case f.bound.Path == "":
+	case errors.Is(err, ErrAmbiguous), err == nil && t.How == ByStartTime && t.Path != f.bound.Path:
+		return Transcript{}, fmt.Errorf("others work beside it: %w", ErrNoTranscript)
+	case err == nil && t.Path == f.bound.Path:
+		return f.bound, nil
+	}
+	if err == nil && f.Taken != nil && f.Taken(t.Path) {
+		return Transcript{}, fmt.Errorf("%q is another agent's: %w", t.Path, ErrNoTranscript)
+	}
+	return t, err
+}
+
+// byName finds it by the name of the conversation.
+func (f *Follower) byName(why error) (Transcript, error) {
+	t, err := f.beside.findThread(f.named)
+	if err != nil || f.Taken != nil && f.Taken(t.Path) {
+		return Transcript{}, why
+	}
+	return t, nil
+}
+
 // sought finds it by the text that was typed: only if that stands in one transcript alone,
 // and still does a moment later.
 func (f *Follower) sought(now time.Time, why error) (Transcript, error) {
@@ -234,12 +295,12 @@ func (f *Follower) sought(now time.Time, why error) (Transcript, error) {
 		return Transcript{}, why
 	}
 	if f.bound.Path != "" {
-		if _, ok := f.Agent.tookPrompt(f.bound.Path, s.text, s.at.Add(-clockSlack)); ok {
+		if t := f.bound; f.beside.took(&t, s.text, s.at.Add(-clockSlack)) {
 			f.seeking = nil
 			return f.bound, nil // it has not moved, wherever else the text may stand
 		}
 	}
-	t, err := f.Agent.FindText(s.text, s.at, f.Taken)
+	t, err := f.beside.findText(s.text, s.at, f.Taken)
 	switch {
 	case err != nil:
 		s.found = ""
@@ -271,18 +332,18 @@ func (f *Follower) turnTo(ctx context.Context, t Transcript, now time.Time) erro
 	// conversation and comes back to a copy of it as fast as that.
 	since := f.confirmed.Add(-clockSlack)
 	f.bound, f.confirmed, f.sick = t, now, false
-	f.tail = &tail{kind: f.Agent.Kind, path: t.Path, thread: t.Thread}
+	at := place{}
 	switch known, ok := f.offsets[t.Path]; {
 	case ok:
-		f.tail.pastTo = known
-		f.tail.from = known
+		at.pastTo, at.from = known, known
 	case f.From.Path == t.Path && f.From.Path != "":
-		f.tail.pastTo = f.From.Offset
+		at.pastTo = f.From.Offset
 	case first:
-		f.tail.pastTo = toEnd
+		at.pastTo = toEnd
 	default:
-		f.tail.since = since
+		at.since = since
 	}
+	f.tail = f.beside.source(t, at)
 	f.listen(now)
 	f.arriving, f.staying = true, first
 	if _, err := f.read(ctx); err != nil {
@@ -307,7 +368,7 @@ func (f *Follower) arrived(ctx context.Context) error {
 	}
 	f.arriving = false
 	began := startedAt(f.Agent.Process.Start)
-	outlived := !began.IsZero() && !f.tail.before.IsZero() && f.tail.before.Before(began.Add(-clockSlack))
+	outlived := !began.IsZero() && !f.tail.before().IsZero() && f.tail.before().Before(began.Add(-clockSlack))
 	if f.staying && !outlived {
 		return nil
 	}
@@ -346,7 +407,7 @@ func (f *Follower) read(ctx context.Context) (news bool, err error) {
 	}
 	if why := f.tail.unreadable(); why != "" && !f.sick {
 		f.sick = true
-		err := &UnreadableError{Kind: f.Agent.Kind, Version: f.tail.version(), Path: f.bound.Path, Why: why}
+		err := &UnreadableError{Kind: f.Agent.Kind, Version: cmp.Or(f.tail.version(), f.bound.Version), Path: f.bound.Path, Why: why}
 		return news, f.tell(ctx, Update{Err: err})
 	}
 	return news, nil

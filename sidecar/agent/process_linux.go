@@ -86,6 +86,53 @@ func workingDir(pid int) string {
 	return dir
 }
 
+// neighboursOf are the processes of an agent's kind that work in its directory and with its
+// files, but for those of its own process group. Of a process and one that it has started,
+// both of that kind, both count.
+func neighboursOf(a Agent) neighbours {
+	entries, err := os.ReadDir("/proc")
+	if err != nil || a.Dir == "" {
+		return neighbours{}
+	}
+	near := neighbours{known: true}
+	own := group(a.Process.PID)
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || slices.Contains(a.Tried, pid) {
+			continue
+		}
+		dir := workingDir(pid)
+		if dir != a.Dir {
+			continue
+		}
+		comm, _ := os.ReadFile("/proc/" + e.Name() + "/comm")
+		kind, ok := kindOf(strings.TrimSpace(string(comm)), arguments(pid))
+		if !ok || kind != a.Kind || own != 0 && group(pid) == own || homeOf(kind, environment(pid, homeVariables...), dir) != a.Home {
+			continue
+		}
+		start, err := started(pid)
+		if err != nil {
+			continue // it has ended
+		}
+		near.starts = append(near.starts, startedAt(start))
+	}
+	return near
+}
+
+// group is the process group of a process, 0 if it cannot be told.
+func group(pid int) int {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(fields) < 3 {
+		return 0
+	}
+	n, _ := strconv.Atoi(fields[2])
+	return n
+}
+
 // openFiles are the paths that a process has open and that a function wants.
 func openFiles(pid int, want func(path string) bool) []string {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"

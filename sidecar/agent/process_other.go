@@ -32,3 +32,5 @@ func environment(_ int, names ...string) map[string]string { return ownEnvironme
 func workingDir(int) string { return "" }
 
 func openFiles(int, func(string) bool) []string { return nil }
+
+func neighboursOf(Agent) neighbours { return neighbours{} }

@@ -19,9 +19,11 @@ type Reader struct {
 
 	health Health
 	parse  func(line []byte, r *Reader) []Event
-	torn   []byte // a line of which the end is still to come
-	skip   bool   // that line is too long: its rest is thrown away
-	at     int64  // where torn begins in the file
+	chat   geminiChat    // what Gemini CLI has said so far
+	steps  opencodeSteps // and opencode
+	torn   []byte        // a line of which the end is still to come
+	skip   bool          // that line is too long: its rest is thrown away
+	at     int64         // where torn begins in the file
 }
 
 // Health is what a Reader met so far.
@@ -44,9 +46,14 @@ type Health struct {
 func NewReader(kind Kind, offset int64) *Reader {
 	r := &Reader{Kind: kind, at: offset}
 	r.health.Unknown = map[string]int{}
-	if kind == Codex {
+	switch kind {
+	case Codex:
 		r.parse = codexRecord
-	} else {
+	case Gemini:
+		r.parse = geminiRecord
+	case OpenCode:
+		r.parse = opencodeRecord
+	default:
 		r.parse = claudeRecord
 	}
 	return r
@@ -92,6 +99,12 @@ func (r *Reader) Feed(data []byte) []Event {
 		events = append(events, r.record(line)...)
 	}
 	return events
+}
+
+// row takes one event of a database.
+func (r *Reader) row(one row) []Event {
+	r.at = one.seq + 1
+	return r.record(one.line())
 }
 
 func (r *Reader) keep(data []byte) {

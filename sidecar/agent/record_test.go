@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Transcripts that real agents wrote are made into fixtures by
+// Transcripts that real agents wrote are made into fixtures by TestLab_record (Gemini CLI and
+// opencode, whose events are written as lines) and by
 //
 //	INTERCOM_TRANSCRIPTS=dir go test -run TestRecordings_strip ./sidecar/agent
 //
@@ -69,7 +70,8 @@ var (
 // strip rewrites one record with its keys in their order.
 func strip(line []byte) ([]byte, error) {
 	var head struct {
-		Type    string `json:"type"`
+		Type    string         `json:"type"`
+		Set     map[string]any `json:"$set"`
 		Payload struct {
 			Type string `json:"type"`
 			Role string `json:"role"`
@@ -85,6 +87,14 @@ func strip(line []byte) ([]byte, error) {
 	switch head.Type {
 	case "api-request", "api-request-shape", "api-request-blob", "session_meta", "world_state", "turn_context", "token_usage_record":
 		s.longest = 48
+	case "":
+		if head.Set["messages"] != nil {
+			s.longest = 48
+		}
+	case "user":
+		if bytes.Contains(line, []byte(`[{"text":"<session_context>`)) {
+			s.longest = 48
+		}
 	case "compacted":
 		s.longest = 200
 	case "attachment":
@@ -186,8 +196,11 @@ func (s *stripper) text(v, key string) error {
 	if len(v) > s.longest {
 		v = strings.ToValidUTF8(v[:s.longest], "") + "…"
 	}
-	if key == "pidDomain" {
+	switch key {
+	case "pidDomain":
 		v = "linux"
+	case "path", "projectHash":
+		v = "…"
 	}
 	return s.write(v)
 }

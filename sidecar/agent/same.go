@@ -1,32 +1,48 @@
 package agent
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Same reports whether what an agent took as a prompt is what was typed into it. Agents
-// trim blanks at both ends, make blanks of tabs, line feeds of other line ends, and drop
-// control and invisible characters; all else must be equal.
-func Same(typed, taken string) bool { return canonical(typed) == canonical(taken) }
-
-// holds reports whether what was typed stands in a longer prompt: together with a draft of
-// somebody else, or one prompt after another.
-func holds(taken, typed string) bool {
-	typed = canonical(typed)
-	return typed != "" && strings.Contains(canonical(taken), typed)
+// trim blanks at both ends, make blanks of tabs or drop them, line feeds of other line ends,
+// one character of a letter and its accent, and drop control and invisible characters; all else must be equal.
+func Same(typed, taken string) bool {
+	taken = canonical(taken)
+	return canonical(typed) == taken || canonical(withoutTabs(typed)) == taken
 }
+
+// Within reports whether what was typed stands in a longer prompt: together with a draft of
+// somebody else, or one prompt after another.
+func Within(taken, typed string) bool {
+	bare := canonical(withoutTabs(typed))
+	typed, taken = canonical(typed), canonical(taken)
+	return typed != "" && (strings.Contains(taken, typed) || bare != "" && strings.Contains(taken, bare))
+}
+
+func withoutTabs(s string) string { return strings.ReplaceAll(s, "\t", "") }
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\t", "    ")
 
+// pasteMarks are the marks that Claude Code puts around a long paste, as it writes them and as
+// it defuses those that stand in a text.
+var pasteMarks = regexp.MustCompile(`<\\?/?\\?pasted_content[^<>\n]*>`)
+
 func canonical(s string) string {
+	if strings.Contains(s, "pasted_content") {
+		s = pasteMarks.ReplaceAllString(s, "")
+	}
 	s = strings.Map(func(r rune) rune {
 		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Mn, r) && invisible(r)) {
 			return -1
 		}
 		return r
 	}, lineEnds.Replace(s))
-	return strings.TrimSpace(s)
+	return strings.TrimSpace(norm.NFC.String(s))
 }
 
 // invisible are the marks that change nothing but how a character is drawn.

@@ -6,30 +6,87 @@ import (
 	"time"
 )
 
-// toEnd stands for the end of a file when it is first opened.
+// toEnd stands for the end of a transcript when it is first opened.
 const toEnd = -1
 
-// tail reads one transcript as it grows. It survives that the file is not there yet, shrinks,
-// is replaced or removed: it is read anew then, and what is not newer than what was told
-// already counts as past.
+// A source is one transcript that is read as it grows. It survives that the transcript is
+// not there yet, shrinks, is replaced or removed: it is read anew then, and what is not newer
+// than what was told already counts as past.
+type source interface {
+	// next returns the events of the next piece, and whether there may be more.
+	next() (events []Event, more bool)
+	// settle says that a transcript that is not there yet has no past.
+	settle()
+	// offset is where reading goes on; see Event.End.
+	offset() int64
+	// before is the date of the newest event of the past.
+	before() time.Time
+	version() string
+	// unreadable says why the transcript cannot be relied upon, "" if it can.
+	unreadable() string
+	close()
+}
+
+// source reads a transcript of the agent from a place on.
+func (b *beside) source(t Transcript, p place) source {
+	if b.agent.Kind == OpenCode {
+		return &rows{place: p, thread: t.Thread, base: b.base}
+	}
+	return &tail{place: p, kind: b.agent.Kind, path: t.Path, thread: t.Thread}
+}
+
+// place is where reading begins and where the past ends, and how far it came.
+type place struct {
+	from   int64     // begin there: all before has been told; 0 is as far back as makes sense
+	pastTo int64     // what ends there or before is past; see toEnd
+	since  time.Time // what is dated then or earlier is past; zero for nothing
+
+	last   time.Time // date of the newest event
+	oldest time.Time // and of the newest one of the past
+	past   bool      // the last event was past: one without a date is like the one before
+}
+
+// date tells which events are of the past.
+func (p *place) date(events []Event, thread string) {
+	for i := range events {
+		e := &events[i]
+		if !e.At.IsZero() || p.since.IsZero() {
+			p.past = e.End <= p.pastTo || !p.since.IsZero() && !e.At.After(p.since)
+		}
+		e.Past = p.past
+		p.last = later(p.last, e.At)
+		if e.Past {
+			p.oldest = later(p.oldest, e.At)
+		}
+		if e.Thread == "" {
+			e.Thread = thread
+		}
+	}
+}
+
+func (p *place) before() time.Time { return p.oldest }
+
+// again prepares reading from the beginning without telling anything twice.
+func (p *place) again() { p.from, p.pastTo, p.since = 0, 0, later(p.since, p.last) }
+
+func (p *place) settle() {
+	if p.pastTo == toEnd {
+		p.pastTo = 0
+	}
+}
+
+// tail is the source of a file.
 type tail struct {
+	place
 	kind   Kind
 	path   string
 	thread string
 
-	from   int64     // begin there: all before has been told; 0 is as far back as pastWindow
-	pastTo int64     // what ends there or before is past; see toEnd
-	since  time.Time // what is dated then or earlier is past; zero for nothing
-
 	file   *os.File
 	reader *Reader
-	last   time.Time // date of the newest event, and of the newest one of the past
-	before time.Time
-	past   bool // the last event was past: one without a date is like the one before
 	buf    []byte
 }
 
-// next returns the events of the next piece of the file, and whether there may be more.
 func (t *tail) next() (events []Event, more bool) {
 	if t.file == nil && !t.open() {
 		return nil, false
@@ -44,20 +101,7 @@ func (t *tail) next() (events []Event, more bool) {
 		return nil, false
 	}
 	events = t.reader.Feed(t.buf[:n])
-	for i := range events {
-		e := &events[i]
-		if !e.At.IsZero() || t.since.IsZero() {
-			t.past = e.End <= t.pastTo || !t.since.IsZero() && !e.At.After(t.since)
-		}
-		e.Past = t.past
-		t.last = later(t.last, e.At)
-		if e.Past {
-			t.before = later(t.before, e.At)
-		}
-		if e.Thread == "" {
-			e.Thread = t.thread
-		}
-	}
+	t.date(events, t.thread)
 	return events, true
 }
 
@@ -91,10 +135,8 @@ func (t *tail) open() bool {
 		return false
 	}
 	r := NewReader(t.kind, at)
-	if t.kind == Codex && at > 0 {
-		if meta, ok := rolloutMeta(t.path); ok {
-			r.about(meta)
-		}
+	if at > 0 {
+		r.head(t.path)
 	}
 	t.file, t.reader = f, r
 	if t.buf == nil {
@@ -123,16 +165,6 @@ func (t *tail) moved() bool {
 	t.close()
 	t.again()
 	return true
-}
-
-// again prepares reading from the beginning without telling anything twice.
-func (t *tail) again() { t.from, t.pastTo, t.since = 0, 0, later(t.since, t.last) }
-
-// settle says that a file that is not there yet has no past.
-func (t *tail) settle() {
-	if t.pastTo == toEnd {
-		t.pastTo = 0
-	}
 }
 
 func (t *tail) offset() int64 {

@@ -10,6 +10,11 @@ const (
 	// idleGrace is how long a status file must have said idle, and a transcript nothing, before
 	// a turn without an end counts as ended: transcripts are written a little behind.
 	idleGrace = 3 * time.Second
+	// restGrace is the same for the word of another witness, when words have been written down
+	// and the witness has seen it at work: Gemini CLI shows that it waits after it has written.
+	restGrace = 400 * time.Millisecond
+	// doubtGrace is the same where neither is so: what looked like a prompt began no turn.
+	doubtGrace = 10 * time.Second
 	// maxTurn is how much text of one turn is kept, in bytes; the oldest is let go.
 	maxTurn = 4 << 20
 	// maxExpected is how many texts are remembered that were typed and not yet taken.
@@ -72,11 +77,13 @@ type Machine struct {
 	size     int       // bytes of its texts
 	since    int       // index of the first text after its last call of a tool
 	last     Turn      // the last that ended, past ones included
+	whole    Turn      // the last of them whose words may be passed on
 	worked   bool      // it said something or called a tool
 	live     bool      // something of it was told that is not of the past
 	command  *Prompt   // a person's command, if nothing has come since
 	expected []string
 	status   Status
+	rests    time.Time // since when another witness saw it wait for its user; zero: it does not
 }
 
 // Expect says that a text is about to be typed: a prompt equal to it is ours. It must be
@@ -103,10 +110,22 @@ func (m *Machine) Turn() (Turn, bool) {
 	return m.snapshot(), true
 }
 
+// Open tells since when a turn is open and which calls of tools have no result yet, without
+// what was said in it.
+func (m *Machine) Open() (began time.Time, calls []Tool, open bool) {
+	if m.open == nil {
+		return time.Time{}, nil, false
+	}
+	return m.open.Began, slices.Clone(m.open.OpenTools), true
+}
+
 // Last is the turn that ended last, also one of the past.
 func (m *Machine) Last() (Turn, bool) {
 	return m.last, !m.last.Ended.IsZero() || m.last.ID != "" || len(m.last.Texts) > 0
 }
+
+// LastWhole is the last turn that ended by itself and said something, also one of the past.
+func (m *Machine) LastWhole() (Turn, bool) { return m.whole, m.whole.Whole() }
 
 // Feed takes the next event.
 func (m *Machine) Feed(e Event) Outcome {
@@ -139,11 +158,12 @@ func (m *Machine) Feed(e Event) Outcome {
 	case ToolBegan:
 		m.begin(e)
 		m.since, m.worked = len(m.open.Texts), true
+		m.ended(e.Tool) // told once more, behind words that stand before it
 		m.open.OpenTools = append(m.open.OpenTools, e.Tool)
 	case ToolEnded:
 		if m.open != nil {
 			m.heard, m.live = later(m.heard, e.At), m.live || !e.Past
-			m.open.OpenTools = slices.DeleteFunc(m.open.OpenTools, func(t Tool) bool { return t.ID == e.Tool.ID })
+			m.ended(e.Tool)
 		}
 	case TurnEnded:
 		if m.open != nil {
@@ -172,6 +192,11 @@ func (m *Machine) Feed(e Event) Outcome {
 	return out
 }
 
+// ended takes a call out of those without a result.
+func (m *Machine) ended(call Tool) {
+	m.open.OpenTools = slices.DeleteFunc(m.open.OpenTools, func(t Tool) bool { return t.ID == call.ID })
+}
+
 // claim compares a prompt with what was expected.
 func (m *Machine) claim(e Event) Prompt {
 	p := Prompt{Text: e.Text, By: e.By, At: e.At}
@@ -180,7 +205,7 @@ func (m *Machine) claim(e Event) Prompt {
 	}
 	i := slices.IndexFunc(m.expected, func(text string) bool { return Same(text, e.Text) })
 	if i < 0 {
-		i = slices.IndexFunc(m.expected, func(text string) bool { return holds(e.Text, text) })
+		i = slices.IndexFunc(m.expected, func(text string) bool { return Within(e.Text, text) })
 		p.Mixed = i >= 0
 	}
 	if i >= 0 {
@@ -252,6 +277,9 @@ func (m *Machine) end(out *Outcome, e Event) {
 	t.Open = false
 	m.open = nil
 	m.last = t
+	if t.Whole() {
+		m.whole = t
+	}
 	empty := len(t.Prompts) == 0 && len(t.Texts) == 0 && !t.Failed
 	if !e.Past && !empty {
 		out.Ended = append(out.Ended, t)
@@ -272,15 +300,33 @@ func (m *Machine) Status(s Status, now time.Time) Outcome {
 	return m.Tick(now)
 }
 
-// Due is when Tick will have something to do, if nothing else happens before.
-func (m *Machine) Due() (time.Time, bool) {
-	if m.open == nil || m.marked || m.status.State != StatusIdle || m.status.Since.Before(m.open.Began) {
-		return time.Time{}, false
-	}
-	return later(m.status.Since, m.heard).Add(idleGrace), true
+// Rests takes the word of another witness on whether the agent waits for its user: since
+// when the screen, and the title, have shown that in every look, or zero if they do not. It
+// only ever ends a turn, and it is for agents that do not write down how one ends: Gemini
+// CLI alone.
+func (m *Machine) Rests(since, now time.Time) Outcome {
+	m.rests = since
+	return m.Tick(now)
 }
 
-// Tick ends an open turn of which the agent says that it is idle since.
+// Due is when Tick will have something to do, if nothing else happens before.
+func (m *Machine) Due() (time.Time, bool) {
+	switch {
+	case m.open == nil || m.marked:
+		return time.Time{}, false
+	case m.status.State == StatusIdle && !m.status.Since.Before(m.open.Began):
+		return later(m.status.Since, m.heard).Add(idleGrace), true
+	case m.rests.IsZero():
+		return time.Time{}, false
+	case m.rests.After(m.open.Began) && m.worked:
+		return later(m.rests, m.heard).Add(restGrace), true
+	case m.rests.After(m.open.Began) || m.worked: // it was too quick to be seen at work, or is slow to write
+		return later(m.rests, m.heard).Add(idleGrace), true
+	}
+	return later(m.rests, m.heard).Add(doubtGrace), true
+}
+
+// Tick ends an open turn of which the agent, or another witness, says that it is idle since.
 func (m *Machine) Tick(now time.Time) Outcome {
 	var out Outcome
 	if due, ok := m.Due(); ok && !now.Before(due) {

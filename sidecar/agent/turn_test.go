@@ -14,8 +14,10 @@ import (
 )
 
 const (
-	claude = "claude-2.1.329/"
-	codex  = "codex-0.169.0/"
+	claude   = "claude-2.1.329/"
+	codex    = "codex-0.169.0/"
+	gemini   = "gemini-0.61.0/"
+	opencode = "opencode-1.18.33/"
 )
 
 // What real agents wrote down, turn by turn: what was asked, what was said after the last
@@ -69,6 +71,39 @@ func TestMachine_recordedTurns(t *testing.T) {
 		{claude + "queue-tool/transcript", []string{"[[bash sleep 4]] tool + queued during tool → MOCK-ANSWER 37: I received 302 bytes: …"}},
 		{codex + "steer/transcript", []string{"[[slow 6]] [[lines 12]] one + typed while busy → MOCK-ANSWER 34: I received 16 bytes: typed while busy"}},
 
+		// Gemini CLI and opencode.
+		{gemini + "plain/transcript", []string{"plain question é 日本\nsecond `line` → Answer 1: 38 bytes have arrived."}},
+		{opencode + "plain/transcript", []string{"plain question é 日本\nsecond `line` → Answer 2: 38 bytes have arrived."}},
+		{gemini + "permission-denied/transcript", []string{
+			"before [[say all that was said before]] → all that was said before",
+			"please [[before I will do it.]] [[bash touch made]] [[say It is done.]] → interrupted",
+			"go on then [[say I went on]] → I went on", // all that was said stands there twice
+		}},
+		{opencode + "permission-denied/transcript", []string{
+			"before [[say all that was said before]] → all that was said before",
+			"please [[before I will do it.]] [[bash touch made]] [[say It is done.]] → interrupted",
+			"go on then [[say I went on]] → I went on",
+		}},
+		{gemini + "queue/transcript", []string{
+			"[[slow 5]] [[say a slow answer]] one → a slow answer",
+			"queued A [[say answer to A]] → answer to A",
+			"queued B [[say answer to B]] → answer to B",
+		}},
+		{opencode + "queue/transcript", []string{
+			"[[slow 5]] [[say a slow answer]] one → a slow answer",
+			"queued A [[say answer to A]]queued B [[say answer to B]] → answer to B", // two Enters, one prompt
+		}},
+		{gemini + "queue-tool/transcript", []string{
+			"[[bash sleep 4; echo slept]] [[say It has slept.]] tool → It has slept.",
+			"queued during tool [[say answer to the queued]] → answer to the queued",
+		}},
+		{opencode + "queue-tool/transcript", []string{
+			"[[bash sleep 4; echo slept]] [[say It has slept.]] tool → It has slept.",
+			"queued during tool [[say answer to the queued]] → answer to the queued",
+		}},
+		{gemini + "commands/transcript", []string{"after the commands [[say here I am]] → here I am"}},
+		{opencode + "commands/transcript", []string{"after the commands [[say here I am]] → here I am"}},
+
 		// Taken up again, in the same file and in a copy.
 		{claude + "resumed/transcript", []string{
 			"no hooks and no duration → MOCK-ANSWER 52: I received 26 bytes: no hooks and no duration",
@@ -111,6 +146,12 @@ func TestMachine_400Lines_areWholeAndExact(t *testing.T) {
 		assert.Equal(t, lines(400), turns[0].Words, from)
 		assert.True(t, turns[0].Whole())
 	}
+	for _, from := range []string{gemini, opencode} {
+		turns, _ := turnsOf(t, from+"lines-400/transcript.jsonl")
+		require.Len(t, turns, 1)
+		assert.Equal(t, counted(400), turns[0].Words, from)
+		assert.True(t, turns[0].Whole())
+	}
 }
 
 func TestMachine_wordsAreTheTextAfterTheLastToolCall(t *testing.T) {
@@ -122,6 +163,12 @@ func TestMachine_wordsAreTheTextAfterTheLastToolCall(t *testing.T) {
 		require.Len(t, turn.Texts, 2, "words=\"all\" has what was said before the call too")
 		assert.Contains(t, turn.Texts[0], "I will ")
 		assert.Equal(t, turn.Texts[0]+"\n\n"+turn.Words, turn.All())
+	}
+	for _, from := range []string{gemini, opencode} {
+		turns, _ := turnsOf(t, from+"text-tool-text/transcript.jsonl")
+		require.Len(t, turns, 1, from)
+		assert.Equal(t, "It is done.", turns[0].Words)
+		assert.Equal(t, []string{"I will do it.", "It is done."}, turns[0].Texts)
 	}
 }
 
@@ -159,6 +206,11 @@ func TestMachine_oneTurnIsOneMessage(t *testing.T) {
 		{[]string{codex + "new/before", codex + "new/after"}, []string{"first in file one", "first in file two"}},
 		{[]string{claude + "compact/transcript"}, []string{"before compaction", "more before compaction", "after compaction"}},
 		{[]string{codex + "compact/transcript"}, []string{"before compaction", "after compaction"}},
+		{[]string{opencode + "new/before", opencode + "new/after"}, []string{"first in file one [[say one]]", "first in file two [[say two]]"}},
+		{[]string{opencode + "compact/transcript"}, []string{
+			"before compaction 0 [[lines 300]]", "before compaction 1 [[lines 301]]", "before compaction 2 [[lines 302]]",
+			"after compaction [[say it goes on]]",
+		}},
 	} {
 		var m Machine
 		var prompts []string
@@ -180,6 +232,7 @@ func TestMachine_oneTurnIsOneMessage(t *testing.T) {
 func TestMachine_subAgents(t *testing.T) {
 	assert.Empty(t, eventsOf(t, claude+"sub-agent/side.jsonl"))
 	assert.Empty(t, eventsOf(t, codex+"sub-agent/side.jsonl"))
+	assert.Empty(t, eventsOf(t, opencode+"sub-agent/side.jsonl"))
 
 	turns, _ := turnsOf(t, claude+"sub-agent/transcript.jsonl")
 	require.Len(t, turns, 2)
@@ -209,6 +262,17 @@ func TestMachine_interruptedAndFailedTurnsAreMarked(t *testing.T) {
 		assert.True(t, turns[0].Failed, from)
 		assert.Contains(t, turns[0].Why, "529")
 		assert.Empty(t, turns[0].Words, "an error is not what the agent said")
+	}
+	for _, from := range []string{gemini, opencode} {
+		for _, how := range []string{"esc-in-answer", "esc-early", "error-400"} {
+			turns, open := turnsOf(t, from+how+"/transcript.jsonl")
+			assert.False(t, open)
+			require.Len(t, turns, 2, "%s %s", from, how)
+			assert.Equal(t, how == "error-400", turns[0].Failed)
+			assert.Equal(t, how != "error-400", turns[0].Interrupted)
+			assert.Empty(t, turns[0].Words)
+			assert.Equal(t, "the next answer", turns[1].Words)
+		}
 	}
 	turns, _ := turnsOf(t, "claude-2.1.197/esc-in-answer/transcript.jsonl")
 	require.Len(t, turns, 1)
@@ -293,6 +357,8 @@ func TestMachine_whatAPersonTypedIsToldFromOurs(t *testing.T) {
 	}{
 		{claude + "long-paste", long}, // comes wrapped, with blanks for the tab
 		{codex + "long-paste", strings.Replace(long, "line four\n", "", 1)},
+		{gemini + "long-paste", long}, // without the tab
+		{opencode + "long-paste", long},
 		{claude + "queue-tool", "queued during tool"},
 	} {
 		var m Machine
@@ -444,6 +510,8 @@ func TestSame(t *testing.T) {
 		{"a", "a", true},
 		{"a\n\nb  ", "a\n\nb", true},
 		{"a\tb", "a    b", true},
+		{"a\n\tb", "a\nb", true},
+		{"a\tb", "a b", false},
 		{"a\r\nb", "a\nb", true},
 		{"a\u200bb\u202e", "ab", true},
 		{"❤️ 👨‍👩‍👧", "❤ 👨👩👧", true},
@@ -484,11 +552,27 @@ func lines(n int) string {
 	return b.String()
 }
 
+// counted is what the model of the lab answers to "[[lines N]]".
+func counted(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("Line %d of %d, which the mock has counted.", i+1, n)
+	}
+	return strings.Join(all, "\n\n")
+}
+
 func turnsOf(t *testing.T, from string) (turns []Turn, open bool) {
 	t.Helper()
 	var m Machine
+	var last time.Time
 	for _, e := range eventsOf(t, from) {
 		turns = append(turns, m.Feed(e).Ended...)
+		last = later(last, e.At)
+	}
+	if kindOfRecording(from) == Gemini { // the screen tells when the last one is over
+		last = last.Add(10 * time.Millisecond)
+		assert.Empty(t, m.Rests(last, last).Ended)
+		turns = append(turns, m.Tick(last.Add(restGrace)).Ended...)
 	}
 	_, open = m.Turn()
 	return turns, open
@@ -507,8 +591,10 @@ func recording(t *testing.T, from string) []byte {
 }
 
 func kindOfRecording(from string) Kind {
-	if strings.Contains(from, "codex-") {
-		return Codex
+	for _, k := range []Kind{Codex, Gemini, OpenCode} {
+		if strings.Contains(from, string(k)+"-") {
+			return k
+		}
 	}
 	return Claude
 }

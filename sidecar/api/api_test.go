@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -44,8 +43,12 @@ func TestClient_everyOperationReachesItsMethod(t *testing.T) {
 		chats:    []message.Chat{chat},
 		sent:     api.Sent{Message: message.NewID(), Receipt: message.Receipt{State: message.Held, Reason: message.Paused}},
 		said:     api.Said{Message: message.NewID(), Deliveries: []message.ID{message.NewID()}},
+		peers:    []api.Peer{{Pane: "%1"}},
 		stats:    message.Stats{Chat: chat.ID, Turns: 3, LatencyP50: 5 * time.Millisecond},
-		log:      []message.Event{{Seq: 4, Kind: "notice", Notice: "n"}},
+		recorded: api.Recording{Pane: "%1", Rows: []string{"\x1b[7mx\x1b[m"}, Explanation: message.Explanation{
+			Pane: "%1", Agent: "claude", Evidence: []message.Ground{{Source: "screen", Says: "x", Weight: "approximate", AgeMS: 3}},
+		}},
+		log: []message.Event{{Seq: 4, Kind: "notice", Notice: "n"}},
 	}
 	c := serve(t, b)
 	ctx := t.Context()
@@ -130,6 +133,28 @@ func TestClient_everyOperationReachesItsMethod(t *testing.T) {
 		assert.Equal(t, api.CodeUsage, code(err), "%+v", bad)
 	}
 
+	ask := api.AskRequest{From: "%1", To: "bob", Say: "is it so?", Turns: 2, Set: map[string]string{"depth": "9"}}
+	question, err := c.Ask(ctx, ask)
+	require.NoError(t, err)
+	assert.Equal(t, chat, question)
+	assert.Equal(t, call{"ask", ask, self()}, b.took())
+	for _, bad := range []api.AskRequest{{From: "%1"}, {To: "bob", Turns: -1}} {
+		_, err = c.Ask(ctx, bad)
+		assert.Equal(t, api.CodeUsage, code(err), "%+v", bad)
+	}
+	wait := api.AskedQuery{Chat: "a&b=c", Wait: api.WaitEnded, Timeout: time.Minute}
+	asked, err := c.Asked(ctx, wait)
+	require.NoError(t, err)
+	assert.Equal(t, api.Asked{Chat: message.Chat{Participants: []message.Participant{}}, Answers: []message.Envelope{}}, asked, "no list is null")
+	assert.Equal(t, call{"asked", wait, self()}, b.took())
+	_, err = c.Asked(ctx, api.AskedQuery{})
+	assert.Equal(t, api.CodeUsage, code(err))
+
+	peers, err := c.Peers(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, []api.Peer{{Pane: "%1", Aliases: []string{}, Evidence: []message.Ground{}}}, peers, "no list is null")
+	assert.Equal(t, call{"peers", nil, self()}, b.took())
+
 	said, err := c.Say(ctx, api.SayRequest{Chat: "c", Text: "hi"})
 	require.NoError(t, err)
 	assert.Equal(t, b.said, said)
@@ -139,6 +164,21 @@ func TestClient_everyOperationReachesItsMethod(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, b.stats, stats)
 	assert.Equal(t, call{"stats", "a&b=c", self()}, b.took())
+
+	which := api.ExplainRequest{Pane: "alice", Agent: "claude"}
+	explained, err := c.Explain(ctx, which)
+	require.NoError(t, err)
+	assert.Equal(t, b.recorded.Explanation, explained)
+	assert.Equal(t, call{"explain", which, self()}, b.took())
+
+	recorded, err := c.Record(ctx, which)
+	require.NoError(t, err)
+	assert.Equal(t, b.recorded, recorded)
+	assert.Equal(t, call{"record", which, self()}, b.took())
+
+	hook := api.HookRequest{Hook: message.Hook{Agent: "codex", Event: "notify", Words: "done"}, Pane: "%1"}
+	require.NoError(t, c.Hook(ctx, hook))
+	assert.Equal(t, call{"hook", hook, self()}, b.took())
 
 	send := api.SendRequest{ID: message.NewID(), To: "bob", Text: "x", Wait: api.WaitAnswered, Timeout: time.Minute}
 	sent, err := c.Send(ctx, send)
@@ -200,7 +240,7 @@ func TestServer_refusesWhatItCannotRead(t *testing.T) {
 		assert.Equal(t, http.StatusBadRequest, resp.StatusCode, name)
 		assert.Equal(t, api.CodeUsage, got.Code, name)
 	}
-	for path, status := range map[string]int{"/": 404, "/v1/nothing": 404, "/v1/events?since=x": 400, "/v1/log?limit=-1": 400} {
+	for path, status := range map[string]int{"/": 404, "/v1/nothing": 404, "/v1/events?since=x": 400, "/v1/log?limit=-1": 400, "/v1/asked?chat=x&timeout_ns=-1": 400} {
 		assert.Equal(t, status, request(t, c.Socket, "GET", path, "", api.Version).StatusCode, path)
 	}
 }
@@ -496,182 +536,4 @@ func request(t *testing.T, socket, method, path, body, version string) *http.Res
 	require.NoError(t, err)
 	t.Cleanup(func() { resp.Body.Close() })
 	return resp
-}
-
-// call is what the backend was asked.
-type call struct {
-	name string
-	req  any
-	from api.Caller
-}
-
-// backend answers what it was told to answer, and keeps the last question.
-type backend struct {
-	status   api.Status
-	sessions []message.Session
-	chats    []message.Chat
-	sent     api.Sent
-	said     api.Said
-	stats    message.Stats
-	log      []message.Event
-	block    chan struct{}      // if set, Send says on it that it waits, and waits for its context
-	events   chan message.Event // if set, the stream stays open
-
-	mu     sync.Mutex // guards what follows
-	last   call
-	err    error
-	panics bool
-	ended  bool
-}
-
-func (b *backend) take(name string, req any, from api.Caller) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.last = call{name, req, from}
-	if b.panics {
-		panic("defect")
-	}
-	return b.err
-}
-
-func (b *backend) took() call {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.last
-}
-
-func (b *backend) fail(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.err = err
-}
-
-func (b *backend) end() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.ended = true
-}
-
-func (b *backend) cancelled() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.ended
-}
-
-func (b *backend) session() message.Session {
-	if len(b.sessions) == 0 {
-		return message.Session{}
-	}
-	return b.sessions[0]
-}
-
-func (b *backend) chat() message.Chat {
-	if len(b.chats) == 0 {
-		return message.Chat{}
-	}
-	return b.chats[0]
-}
-
-func (b *backend) Status(context.Context, api.Caller) (api.Status, error) { return b.status, nil }
-
-func (b *backend) Down(_ context.Context, from api.Caller) error { return b.take("down", nil, from) }
-
-func (b *backend) Adopt(_ context.Context, from api.Caller, req api.AdoptRequest) (message.Session, error) {
-	return b.session(), b.take("adopt", req, from)
-}
-
-func (b *backend) Release(_ context.Context, from api.Caller, req api.ReleaseRequest) (message.Session, error) {
-	return b.session(), b.take("release", req, from)
-}
-
-func (b *backend) Rename(_ context.Context, from api.Caller, req api.RenameRequest) (message.Session, error) {
-	return b.session(), b.take("rename", req, from)
-}
-
-func (b *backend) Sessions(_ context.Context, from api.Caller) ([]message.Session, error) {
-	return b.sessions, b.take("sessions", nil, from)
-}
-
-func (b *backend) StartChat(_ context.Context, from api.Caller, req api.StartChatRequest) (message.Chat, error) {
-	return message.Chat{}, b.take("start", req, from)
-}
-
-func (b *backend) Chats(_ context.Context, from api.Caller, ended bool) ([]message.Chat, error) {
-	return b.chats, b.take("chats", ended, from)
-}
-
-func (b *backend) StopChat(_ context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
-	return b.chats, b.take("stop", which, from)
-}
-
-func (b *backend) PauseChat(_ context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
-	return b.chats, b.take("pause", which, from)
-}
-
-func (b *backend) ResumeChat(_ context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
-	return b.chats, b.take("resume", which, from)
-}
-
-func (b *backend) ShowChat(_ context.Context, from api.Caller, chat string) (api.ChatDetail, error) {
-	return api.ChatDetail{Chat: b.chat(), Sessions: b.sessions}, b.take("show", chat, from)
-}
-
-func (b *backend) AddMember(_ context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
-	return b.chat(), b.take("add", req, from)
-}
-
-func (b *backend) RemoveMember(_ context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
-	return b.chat(), b.take("remove", req, from)
-}
-
-func (b *backend) MuteMember(_ context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
-	return b.chat(), b.take("mute", req, from)
-}
-
-func (b *backend) Say(_ context.Context, from api.Caller, req api.SayRequest) (api.Said, error) {
-	return b.said, b.take("say", req, from)
-}
-
-func (b *backend) Stats(_ context.Context, from api.Caller, chat string) (message.Stats, error) {
-	return b.stats, b.take("stats", chat, from)
-}
-
-func (b *backend) Send(ctx context.Context, from api.Caller, req api.SendRequest) (api.Sent, error) {
-	err := b.take("send", req, from)
-	if b.block != nil {
-		close(b.block)
-		<-ctx.Done()
-		b.end()
-		return api.Sent{}, ctx.Err()
-	}
-	return b.sent, err
-}
-
-func (b *backend) Log(_ context.Context, from api.Caller, q api.LogQuery) ([]message.Event, error) {
-	return b.log, b.take("log", q, from)
-}
-
-func (b *backend) Events(ctx context.Context, from api.Caller, since int64) iter.Seq2[message.Event, error] {
-	return func(yield func(message.Event, error) bool) {
-		defer b.end()
-		err := b.take("events", since, from)
-		if !yield(message.Event{Seq: since + 1, Kind: "notice"}, nil) {
-			return
-		}
-		if err != nil {
-			yield(message.Event{}, err)
-			return
-		}
-		for {
-			select {
-			case event := <-b.events:
-				if !yield(event, nil) {
-					return
-				}
-			case <-ctx.Done():
-				yield(message.Event{}, ctx.Err())
-				return
-			}
-		}
-	}
 }

@@ -139,9 +139,42 @@ func (c *Client) Say(ctx context.Context, req SayRequest) (Said, error) {
 	return call[Said](ctx, c, http.MethodPost, "/v1/chats/say", req)
 }
 
+// Ask starts a chat that is one question.
+func (c *Client) Ask(ctx context.Context, req AskRequest) (message.Chat, error) {
+	return call[message.Chat](ctx, c, http.MethodPost, "/v1/ask", req)
+}
+
+// Asked waits for what comes of a question; see Backend.
+func (c *Client) Asked(ctx context.Context, q AskedQuery) (Asked, error) {
+	return call[Asked](ctx, c, http.MethodGet, "/v1/asked?"+url.Values{
+		"chat": {string(q.Chat)}, "wait": {string(q.Wait)}, "timeout_ns": {strconv.FormatInt(int64(q.Timeout), 10)},
+	}.Encode(), nil)
+}
+
+// Peers lists whoever can be addressed.
+func (c *Client) Peers(ctx context.Context) ([]Peer, error) {
+	return call[[]Peer](ctx, c, http.MethodGet, "/v1/peers", nil)
+}
+
 // Stats counts what passed through a chat.
 func (c *Client) Stats(ctx context.Context, chat string) (message.Stats, error) {
 	return call[message.Stats](ctx, c, http.MethodGet, "/v1/chats/stats?"+url.Values{"chat": {chat}}.Encode(), nil)
+}
+
+// Explain says why the sidecar thinks what it thinks of a pane.
+func (c *Client) Explain(ctx context.Context, req ExplainRequest) (message.Explanation, error) {
+	return call[message.Explanation](ctx, c, http.MethodPost, "/v1/explain", req)
+}
+
+// Record takes all that can be seen of a pane at one instant.
+func (c *Client) Record(ctx context.Context, req ExplainRequest) (Recording, error) {
+	return call[Recording](ctx, c, http.MethodPost, "/v1/record", req)
+}
+
+// Hook hands on what an agent's own hook tells.
+func (c *Client) Hook(ctx context.Context, hook HookRequest) error {
+	_, err := call[struct{}](ctx, c, http.MethodPost, "/v1/hook", hook)
+	return err
 }
 
 // Send hands one message to one peer; see Backend. The caller judges by the receipt: no

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -147,6 +148,36 @@ func (s *Server) handler() http.Handler {
 	get(s, mux, "/v1/chats/stats", func(r *http.Request, from Caller) (any, error) {
 		return b.Stats(r.Context(), from, r.URL.Query().Get("chat"))
 	})
+	get(s, mux, "/v1/peers", func(r *http.Request, from Caller) ([]Peer, error) {
+		return wholePeers(b.Peers(r.Context(), from))
+	})
+	post(s, mux, "/v1/ask", func(ctx context.Context, from Caller, req AskRequest) (message.Chat, error) {
+		if err := checkAsk(req); err != nil {
+			return message.Chat{}, err
+		}
+		return wholeChat(b.Ask(ctx, from, req))
+	})
+	get(s, mux, "/v1/asked", func(r *http.Request, from Caller) (Asked, error) {
+		q, err := parseAsked(r.URL.Query())
+		if err != nil {
+			return Asked{}, err
+		}
+		return wholeAsked(b.Asked(r.Context(), from, q))
+	})
+	post(s, mux, "/v1/explain", func(ctx context.Context, from Caller, req ExplainRequest) (message.Explanation, error) {
+		e, err := b.Explain(ctx, from, req)
+		e.Evidence, err = list(e.Evidence, err)
+		return e, err
+	})
+	post(s, mux, "/v1/record", func(ctx context.Context, from Caller, req ExplainRequest) (Recording, error) {
+		r, err := b.Record(ctx, from, req)
+		r.Explanation.Evidence, err = list(r.Explanation.Evidence, err)
+		r.Rows, err = list(r.Rows, err)
+		return r, err
+	})
+	post(s, mux, "/v1/hook", func(ctx context.Context, from Caller, req HookRequest) (struct{}, error) {
+		return struct{}{}, b.Hook(ctx, from, req)
+	})
 	post(s, mux, "/v1/send", b.Send)
 	get(s, mux, "/v1/log", func(r *http.Request, from Caller) (any, error) {
 		q, err := parseLogQuery(r.URL.Query())
@@ -224,9 +255,15 @@ func callerOf(r *http.Request) Caller {
 // decode reads exactly one JSON value. A field that is not known is an error: a client
 // must not believe that something was heeded which was not understood.
 func decode(body io.Reader, into any) error {
-	d := json.NewDecoder(body)
+	data, err := io.ReadAll(body)
+	if err == nil && !sound(data) {
+		return Errorf(CodeUsage, "the request is not valid UTF-8")
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	err := d.Decode(into)
+	if err == nil {
+		err = d.Decode(into)
+	}
 	if err == nil {
 		_, err = d.Token()
 		if errors.Is(err, io.EOF) {
@@ -335,6 +372,21 @@ func parseLogQuery(q url.Values) (LogQuery, error) {
 	return LogQuery{
 		ID: q.Get("id"), Chat: q.Get("chat"), Search: q.Get("search"), Since: since, Limit: limit, Oldest: q.Get("oldest") == "true",
 	}, nil
+}
+
+func parseAsked(v url.Values) (AskedQuery, error) {
+	q := AskedQuery{Chat: message.ID(v.Get("chat")), Wait: Wait(v.Get("wait"))}
+	if q.Chat == "" {
+		return q, Errorf(CodeUsage, "name a chat")
+	}
+	if text := v.Get("timeout_ns"); text != "" {
+		ns, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || ns < 0 {
+			return q, Errorf(CodeUsage, "timeout %q: not a number of nanoseconds", text)
+		}
+		q.Timeout = time.Duration(ns)
+	}
+	return q, nil
 }
 
 func (q LogQuery) values() url.Values {

@@ -89,6 +89,23 @@ var Settings = []Setting{
 		shows: func(l message.Limits) string { return l.Header }, usual: "attribution",
 		accepts: "attribution or both", values: []string{"attribution", "both"},
 	},
+	{
+		Key: "words", Means: "last: what an agent says after its last call of a tool, or all: also between them (last)",
+		apply: func(l *message.Limits, v string) bool { l.Words = v; return v == "last" || v == "all" },
+		shows: func(l message.Limits) string { return l.Words }, usual: "last",
+		accepts: "last or all", values: []string{"last", "all"},
+	},
+	{
+		Key: "person", Means: "on: what a person types into a pane by hand goes to the others too (off)",
+		apply: func(l *message.Limits, v string) bool { l.Person = v == "on"; return v == "on" || v == "off" },
+		shows: func(l message.Limits) string {
+			if l.Person {
+				return "on"
+			}
+			return ""
+		},
+		accepts: "on or off", values: []string{"on", "off"},
+	},
 }
 
 // ParseSettings turns the settings of a request into limits. An error has the code

@@ -31,6 +31,10 @@ func TestSettings_eachIsParsedAndShown(t *testing.T) {
 		{"line_break", " / ", message.Limits{LineBreak: " / "}, " / "},
 		{"header", "both", message.Limits{Header: "both"}, "both"},
 		{"header", "attribution", message.Limits{Header: "attribution"}, ""},
+		{"words", "all", message.Limits{Words: "all"}, "all"},
+		{"words", "last", message.Limits{Words: "last"}, ""},
+		{"person", "on", message.Limits{Person: true}, "on"},
+		{"person", "off", message.Limits{}, ""},
 	} {
 		got, err := api.ParseSettings(map[string]string{c.key: c.value})
 		require.NoError(t, err, c.key)
@@ -45,7 +49,7 @@ func TestSettings_eachIsParsedAndShown(t *testing.T) {
 	}
 	for key, values := range map[string][]string{
 		"depth": {"0", "-1", "many", ""}, "expire": {"0", "30", "999ms", "-1h", "soon", "off"}, "away": {"0s", "30", "never"},
-		"line_break": {"", "\n"}, "header": {"none"}, "colour": {"red"},
+		"line_break": {"", "\n"}, "header": {"none"}, "words": {"", "none", "All"}, "person": {"", "yes", "true"}, "colour": {"red"},
 	} {
 		for _, value := range values {
 			_, err := api.ParseSettings(map[string]string{key: value})
@@ -56,8 +60,8 @@ func TestSettings_eachIsParsedAndShown(t *testing.T) {
 }
 
 func TestSettings_whatIsNotSetStays(t *testing.T) {
-	old := message.Limits{Depth: 9, Away: time.Hour}
-	got, err := api.ApplySettings(old, map[string]string{"away": "off", "rate": "3"})
+	old := message.Limits{Depth: 9, Away: time.Hour, Words: "all", Person: true}
+	got, err := api.ApplySettings(old, map[string]string{"away": "off", "rate": "3", "person": "off"})
 	require.NoError(t, err)
-	assert.Equal(t, message.Limits{Depth: 9, Rate: 3}, got)
+	assert.Equal(t, message.Limits{Depth: 9, Rate: 3, Words: "all"}, got)
 }

@@ -21,12 +21,28 @@ func CheckRole(role string) error {
 	return nil
 }
 
-func checkStart(req StartChatRequest) error {
+func checkTurns(turns int, none string) error {
 	switch {
-	case req.Turns < 0:
-		return Errorf(CodeUsage, "turns %d: less than none", req.Turns).WithHint("0 is no end")
-	case req.Turns > MaxCount:
-		return Errorf(CodeUsage, "turns %d: the most is %d", req.Turns, MaxCount)
+	case turns < 0:
+		return Errorf(CodeUsage, "turns %d: less than none", turns).WithHint("0 is %s", none)
+	case turns > MaxCount:
+		return Errorf(CodeUsage, "turns %d: the most is %d", turns, MaxCount)
+	}
+	return nil
+}
+
+func checkAsk(req AskRequest) error {
+	if strings.TrimSpace(req.To) == "" {
+		return Errorf(CodeUsage, "name the pane that is to answer")
+	}
+	return checkTurns(req.Turns, "one")
+}
+
+func checkStart(req StartChatRequest) error {
+	if err := checkTurns(req.Turns, "no end"); err != nil {
+		return err
+	}
+	switch {
 	case req.Again == "" && len(req.Panes) < 2:
 		return Errorf(CodeUsage, "a chat needs two panes or more, and this one has %d", len(req.Panes))
 	}
@@ -72,6 +88,22 @@ func wholeStatus(s Status, err error) (Status, error) {
 	s.Sessions, err = list(s.Sessions, err)
 	s.Chats, err = wholeChats(s.Chats, err)
 	return s, err
+}
+
+func wholeAsked(a Asked, err error) (Asked, error) {
+	a.Chat, err = wholeChat(a.Chat, err)
+	a.Answers, err = list(a.Answers, err)
+	return a, err
+}
+
+func wholePeers(peers []Peer, err error) ([]Peer, error) {
+	whole := make([]Peer, len(peers))
+	for i, p := range peers {
+		p.Aliases, _ = list(p.Aliases, nil)
+		p.Evidence, _ = list(p.Evidence, nil)
+		whole[i] = p
+	}
+	return whole, err
 }
 
 func wholeDetail(d ChatDetail, err error) (ChatDetail, error) {

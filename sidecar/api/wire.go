@@ -47,6 +47,9 @@ type Backend interface {
 	Rename(ctx context.Context, from Caller, req RenameRequest) (message.Session, error)
 	// Sessions lists the sessions that are present, oldest first.
 	Sessions(ctx context.Context, from Caller) ([]message.Session, error)
+	// Peers lists whoever can be addressed, the adopted ones first, and for a person the panes
+	// too in which an agent is recognised.
+	Peers(ctx context.Context, from Caller) ([]Peer, error)
 
 	StartChat(ctx context.Context, from Caller, req StartChatRequest) (message.Chat, error)
 	// Chats lists the chats that go on, or with ended those that have ended, oldest first.
@@ -62,7 +65,20 @@ type Backend interface {
 	RemoveMember(ctx context.Context, from Caller, req MemberRequest) (message.Chat, error)
 	MuteMember(ctx context.Context, from Caller, req MemberRequest) (message.Chat, error)
 	Say(ctx context.Context, from Caller, req SayRequest) (Said, error)
+	// Ask starts a chat that is one question, and ends by itself with its answers.
+	Ask(ctx context.Context, from Caller, req AskRequest) (message.Chat, error)
+	// Asked returns when a question has reached q.Wait, when that cannot be reached any more,
+	// or when q.Timeout has passed: with how far it has come, and no error.
+	Asked(ctx context.Context, from Caller, q AskedQuery) (Asked, error)
 	Stats(ctx context.Context, from Caller, chat string) (message.Stats, error)
+
+	// Explain says why the sidecar thinks what it thinks of a pane; it reads one that is not
+	// adopted too, since a person names it.
+	Explain(ctx context.Context, from Caller, req ExplainRequest) (message.Explanation, error)
+	// Record takes all that can be seen of a pane at one instant.
+	Record(ctx context.Context, from Caller, req ExplainRequest) (Recording, error)
+	// Hook takes in what an agent's own hook tells. It returns at once.
+	Hook(ctx context.Context, from Caller, hook HookRequest) error
 
 	// Send hands one message to one peer, and returns when the delivery has reached
 	// req.Wait or a final state, or when req.Timeout has passed: then with the receipt
@@ -100,7 +116,7 @@ type Status struct {
 // AdoptRequest names a pane that may be read and typed into from now on.
 type AdoptRequest struct {
 	Pane   string `json:"pane"`             // %7
-	As     string `json:"as"`               // the profile: line or line-paste
+	As     string `json:"as"`               // the profile: claude, codex, line or line-paste; "" recognises an agent
 	Name   string `json:"name,omitempty"`   // "" lets the sidecar make one from the program
 	Prompt string `json:"prompt,omitempty"` // RE2 of the prompt; "" learns it from the screen
 }
@@ -120,10 +136,16 @@ type RenameRequest struct {
 // StartChatRequest begins a chat among two or more sessions, each given by pane, name or
 // id, which are numbered in this order from 1.
 type StartChatRequest struct {
-	Panes []string          `json:"panes,omitempty"`
-	Name  string            `json:"name,omitempty"`
-	Say   string            `json:"say,omitempty"`   // a person's first words, to all but the first
-	Turns int               `json:"turns,omitempty"` // the chat ends after so many turns; 0 is no end
+	Panes []string `json:"panes,omitempty"`
+	Name  string   `json:"name,omitempty"`
+	Say   string   `json:"say,omitempty"`   // the first words of who asks for it, to all but the first
+	Turns int      `json:"turns,omitempty"` // the chat ends after so many turns; 0 is no end
+	// IncludeLast has what the first pane said last go to all others, before Say.
+	IncludeLast bool `json:"include_last,omitempty"`
+	// OneWay has what the others say go to the first pane alone, and what that says to nobody.
+	// Turns then counts what the others say.
+	OneWay bool `json:"one_way,omitempty"`
+
 	Set   map[string]string `json:"set,omitempty"`   // see Settings
 	Roles map[string]string `json:"roles,omitempty"` // by the words of Panes
 	// Again names an ended chat, by id, its short form or name, whose participants, roles,
@@ -180,6 +202,90 @@ type Said struct {
 	Held message.Reason `json:"held,omitempty"`
 }
 
+// AskRequest is a question: what one pane said last, and a line of one's own, to another one,
+// whose answers come back.
+type AskRequest struct {
+	From  string            `json:"from,omitempty"` // by pane, name or id; "": the session in whose pane the caller runs
+	To    string            `json:"to"`
+	Say   string            `json:"say,omitempty"`
+	Turns int               `json:"turns,omitempty"` // answers; 0 is one
+	Set   map[string]string `json:"set,omitempty"`   // see Settings
+}
+
+// AskedQuery asks how far a question has come.
+type AskedQuery struct {
+	Chat message.ID
+	// Wait is the state to wait for: taken by the one who is asked, answered as often as was
+	// asked for, or, with WaitEnded, answered and the answers taken by the one who asked.
+	Wait    Wait
+	Timeout time.Duration // 0 waits for nothing
+}
+
+// Asked is how far a question has come.
+type Asked struct {
+	Chat    message.Chat       `json:"chat"`             // as it is now
+	Own     bool               `json:"own,omitempty"`    // the caller is the one who asked: the answers come into its own pane
+	Receipt message.Receipt    `json:"receipt"`          // the last one of the question; of several parts, of the one that has come least far
+	Behind  message.Reason     `json:"behind,omitempty"` // as of Sent
+	Answers []message.Envelope `json:"answers"`          // so far, in their order
+	Back    *message.Receipt   `json:"back,omitempty"`   // the last one of the newest answer, on its way to the one who asked
+}
+
+// Peer is somebody who can be addressed, by any of Aliases.
+type Peer struct {
+	Name     string            `json:"name,omitempty"` // "" where the pane is not adopted
+	Pane     string            `json:"pane"`
+	Session  message.ID        `json:"session,omitempty"`
+	Aliases  []string          `json:"aliases"` // name, pane, and the id in its short form
+	Computer string            `json:"computer"`
+	Agent    string            `json:"agent"` // name of the profile
+	Adopted  bool              `json:"adopted"`
+	Program  message.Process   `json:"program"`
+	Title    string            `json:"title,omitempty"`  // of the pane
+	Window   string            `json:"window,omitempty"` // session:index and name, as tmux has them
+	State    message.PaneState `json:"state,omitempty"`  // "": nobody has looked
+	Why      string            `json:"why,omitempty"`    // what stands against typing there now
+	Evidence []message.Ground  `json:"evidence"`         // for the state, the weightiest first
+	Chat     message.ID        `json:"chat,omitempty"`   // that it is in
+	ChatName string            `json:"chat_name,omitempty"`
+	Number   int               `json:"number,omitempty"` // of its place there
+}
+
+// ExplainRequest names a pane to be explained or recorded.
+type ExplainRequest struct {
+	Pane  string `json:"pane"`            // a pane's id, or a session by name or id
+	Agent string `json:"agent,omitempty"` // judge it as this agent, whatever runs there
+}
+
+// Recording is one instant of a pane, whole, and what was made of it.
+type Recording struct {
+	At            time.Time           `json:"at"`
+	Pane          string              `json:"pane"`
+	Tmux          string              `json:"tmux"` // version of its server
+	Command       string              `json:"command"`
+	Title         string              `json:"title"`
+	Width         int                 `json:"width"`
+	Height        int                 `json:"height"`
+	CursorX       int                 `json:"cursor_x"`
+	CursorY       int                 `json:"cursor_y"`
+	CursorVisible bool                `json:"cursor_visible"`
+	Alternate     bool                `json:"alternate"`
+	InMode        bool                `json:"in_mode"`
+	Dead          bool                `json:"dead"`
+	InputOff      bool                `json:"input_off"`
+	Synchronised  bool                `json:"synchronised"`
+	History       int                 `json:"history"`
+	Rows          []string            `json:"rows"` // with escapes
+	Explanation   message.Explanation `json:"explanation"`
+}
+
+// HookRequest is a hook of an agent, and in which pane its environment says that it runs,
+// which only tells where the processes do not.
+type HookRequest struct {
+	Hook message.Hook `json:"hook"`
+	Pane string       `json:"pane,omitempty"` // %7
+}
+
 // Wait is the state that the sender of a message waits for.
 type Wait string
 
@@ -187,6 +293,7 @@ type Wait string
 const (
 	WaitSubmitted Wait = "submitted"
 	WaitAnswered  Wait = "answered"
+	WaitEnded     Wait = "ended" // of a question
 )
 
 // SendRequest is one message to one peer.

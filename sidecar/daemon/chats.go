@@ -18,11 +18,26 @@ import (
 )
 
 // StartChat begins a chat. What the panes show by then is old.
-func (s *sidecar) StartChat(ctx context.Context, from api.Caller, req api.StartChatRequest) (message.Chat, error) {
+func (s *sidecar) StartChat(ctx context.Context, from api.Caller, req api.StartChatRequest) (chat message.Chat, err error) {
 	start, err := s.plan(ctx, from, req)
 	if err != nil {
 		return message.Chat{}, err
 	}
+	adopted, err := s.recognised(ctx, from, start.Sessions)
+	defer func() {
+		if err != nil {
+			s.giveBack(ctx, from, adopted)
+		}
+	}()
+	if err != nil {
+		return message.Chat{}, err
+	}
+	chat, err = s.begin(ctx, start)
+	return chat, err
+}
+
+// begin begins a chat of sessions that are present.
+func (s *sidecar) begin(ctx context.Context, start relay.StartChat) (chat message.Chat, err error) {
 	snap := s.relay.Snapshot()
 	var members []message.Session
 	for _, ref := range start.Sessions {
@@ -34,6 +49,11 @@ func (s *sidecar) StartChat(ctx context.Context, from api.Caller, req api.StartC
 			continue // refused below; its baseline is its chat's
 		}
 		members = append(members, session)
+	}
+	if start.IncludeLast { // before what it shows is old
+		if start.Last, err = s.lastOf(ctx, snap, start.Sessions[0]); err != nil {
+			return message.Chat{}, err
+		}
 	}
 	// The baselines stand before the relay hears of the chat, so that nothing which is said
 	// after `chat start` has returned is taken for old.
@@ -49,6 +69,35 @@ func (s *sidecar) StartChat(ctx context.Context, from api.Caller, req api.StartC
 	return answer.Chats[0], nil
 }
 
+// recognised adopts those of the panes in which an agent is recognised and that nobody has
+// adopted yet: a person named them. It returns the new sessions, with an error those so far.
+func (s *sidecar) recognised(ctx context.Context, from api.Caller, refs []string) (adopted []message.Session, err error) {
+	for _, ref := range refs {
+		_, err := s.relay.Snapshot().Find(ref)
+		if err == nil || !strings.HasPrefix(ref, "%") || s.noPane(ctx, ref) {
+			continue // what is wrong with it is said where it is used
+		}
+		if err := s.personOnly(from, "adopt a pane"); err != nil {
+			return adopted, err
+		}
+		session, err := s.Adopt(ctx, from, api.AdoptRequest{Pane: ref})
+		if err != nil {
+			return adopted, err
+		}
+		adopted = append(adopted, session)
+	}
+	return adopted, nil
+}
+
+// giveBack releases sessions again that were adopted for what came to nothing.
+func (s *sidecar) giveBack(ctx context.Context, from api.Caller, adopted []message.Session) {
+	for _, session := range adopted {
+		if _, err := s.Release(context.WithoutCancel(ctx), from, api.ReleaseRequest{Pane: string(session.ID)}); err != nil {
+			s.log.Warn("give a pane back", "pane", session.Pane, "err", err)
+		}
+	}
+}
+
 // plan is what a request for a chat asks of the relay. One that takes up an ended chat has
 // its participants, their roles, its name and its settings, where it says nothing else.
 func (s *sidecar) plan(ctx context.Context, from api.Caller, req api.StartChatRequest) (relay.StartChat, error) {
@@ -57,8 +106,11 @@ func (s *sidecar) plan(ctx context.Context, from api.Caller, req api.StartChatRe
 		return relay.StartChat{}, err
 	}
 	start := relay.StartChat{By: s.by(from), Sessions: req.Panes, Name: req.Name, Say: req.Say, Limits: limits, Turns: req.Turns}
-	for _, ref := range req.Panes {
-		start.Roles = append(start.Roles, req.Roles[ref])
+	start.IncludeLast, start.OneWay = req.IncludeLast, req.OneWay
+	if len(req.Roles) > 0 {
+		for _, ref := range req.Panes {
+			start.Roles = append(start.Roles, req.Roles[ref])
+		}
 	}
 	for ref := range req.Roles {
 		if !slices.Contains(req.Panes, ref) {
@@ -94,6 +146,7 @@ func (s *sidecar) again(start relay.StartChat, old message.Chat) (relay.StartCha
 	if start.Turns == 0 {
 		start.Turns = old.Turns
 	}
+	start.OneWay = start.OneWay || old.OneWay
 	old.Participants = slices.DeleteFunc(slices.Clone(old.Participants), func(p message.Participant) bool { return p.Left })
 	if n := len(start.Sessions); n > 0 && n != len(old.Participants) {
 		return start, api.Errorf(api.CodeUsage, "chat %s had %d participants at its end, and %d panes are named", old.ID.Short(), len(old.Participants), n)
@@ -131,7 +184,7 @@ func (s *sidecar) again(start relay.StartChat, old message.Chat) (relay.StartCha
 func (s *sidecar) find(ctx context.Context, snap registry.Snapshot, ref string) (message.Session, error) {
 	session, err := snap.Find(ref)
 	if err != nil && strings.HasPrefix(ref, "%") && !s.noPane(ctx, ref) {
-		return session, api.Errorf(api.CodeRefused, "pane %s is not adopted", ref).WithHint("intercom adopt %s --as line", ref)
+		return session, api.Errorf(api.CodeRefused, "pane %s is not adopted", ref).WithHint("intercom adopt %s, for a program that reads lines with --as line", ref)
 	}
 	return session, s.notFound(ctx, err, ref)
 }

@@ -26,6 +26,7 @@ type sidecar struct {
 	relay   *relay.Relay
 	panes   *pane.Panes // nil: headless
 	bell    *bell
+	notices chan message.Notice // to be shown
 	started time.Time
 	down    context.CancelFunc
 	log     *slog.Logger
@@ -40,7 +41,7 @@ func live(ctx context.Context, cfg Config) error {
 	defer listener.Release()
 	ctx, down := context.WithCancel(ctx)
 	defer down()
-	s := &sidecar{cfg: cfg, bell: newBell(), started: time.Now(), down: down, log: cfg.Log}
+	s := &sidecar{cfg: cfg, bell: newBell(), notices: make(chan message.Notice, maxNotices), started: time.Now(), down: down, log: cfg.Log}
 	if cfg.Paths.Server != "" {
 		if err := cfg.consult(ctx); err != nil {
 			return fmt.Errorf("start sidecar: %w", err)
@@ -62,7 +63,8 @@ func live(ctx context.Context, cfg Config) error {
 		s.log.Warn("journal", "notice", notice)
 	}
 	s.relay = &relay.Relay{
-		Journal: s.journal, Sink: sink{s}, Publish: func([]message.Event) { s.bell.ring() }, Log: cfg.Log.With("part", "relay"),
+		Journal: s.journal, Sink: sink{s}, Publish: func(e []message.Event) { s.bell.ring(); s.hear(e) }, Log: cfg.Log.With("part", "relay"),
+		Person: cfg.Person,
 	}
 	if s.client != nil {
 		s.panes = &pane.Panes{Client: s.client, Relay: s.relay, Log: cfg.Log.With("part", "pane"), Gap: cfg.Gap}
@@ -125,6 +127,7 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 		serverGone = s.client.Gone()
 		s.takeUp(inner, parts.Go)
 		part("attendance", s.attend)
+		part("face", s.face)
 	}
 	server := &api.Server{Backend: s, Logger: s.log.With("part", "api")}
 	if s.client == nil {
@@ -252,15 +255,15 @@ func stack() string { return string(debug.Stack()) }
 // which anything could be delivered.
 type sink struct{ *sidecar }
 
-// Deliver hands a delivery to its pane.
-func (s sink) Deliver(d message.Delivery) {
+// Deliver hands deliveries to their panes.
+func (s sink) Deliver(ds ...message.Delivery) {
 	if s.panes == nil {
 		return
 	}
-	if err := s.panes.Deliver(context.Background(), d); errors.Is(err, pane.ErrClosed) {
-		return // ending: it is on disk, and the next life's
+	if err := s.panes.Deliver(context.Background(), ds...); errors.Is(err, pane.ErrClosed) {
+		return // ending: they are on disk, and the next life's
 	} else if err != nil {
-		s.log.Warn("deliver", "msg", d.Message.ID, "err", err)
+		s.log.Warn("deliver", "msg", ds[0].Message.ID, "err", err)
 	}
 }
 

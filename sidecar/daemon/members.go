@@ -11,6 +11,18 @@ import (
 
 // AddMember brings a session into a chat. What its pane shows by then is old.
 func (s *sidecar) AddMember(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
+	adopted, err := s.recognised(ctx, from, []string{req.Pane})
+	if err != nil {
+		return message.Chat{}, err
+	}
+	chat, err := s.addMember(ctx, from, req)
+	if err != nil {
+		s.giveBack(ctx, from, adopted)
+	}
+	return chat, err
+}
+
+func (s *sidecar) addMember(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
 	snap := s.relay.Snapshot()
 	session, err := s.find(ctx, snap, req.Pane)
 	if err != nil {

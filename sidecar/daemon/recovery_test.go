@@ -32,7 +32,7 @@ func TestR17_C1_AKilledSidecarsChatGoesOn(t *testing.T) {
 	c := r.child()
 	agents := r.silent(3)
 	a, b, d := agents[0], agents[1], agents[2]
-	chat := r.chat(agents, append(unlimited, "line_break= / ")...)
+	chat := r.chat(agents, append(unlimited, "line_break= / ", "words=all", "person=on")...)
 	a.do(":say before the end")
 	b.hears("[A] (1): before the end")
 	d.hears("[A] (1): before the end")
@@ -45,6 +45,8 @@ func TestR17_C1_AKilledSidecarsChatGoesOn(t *testing.T) {
 	assert.Equal(t, message.ChatOn, now.State)
 	assert.Equal(t, chat.Participants, now.Participants)
 	assert.Equal(t, " / ", now.Limits.LineBreak, "its settings")
+	assert.Equal(t, "all", now.Limits.Words)
+	assert.True(t, now.Limits.Person)
 	before := len(b.bytes())
 	r.stays(func() bool { return len(b.bytes()) == before })
 	a.do(`:say after\nthe start`)

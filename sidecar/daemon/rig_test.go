@@ -57,6 +57,9 @@ func sendMain(args []string) int {
 		}
 		return 0
 	}
+	if args[1] == "ask" || args[1] == "start" {
+		return beginMain(args)
+	}
 	req := api.SendRequest{To: args[1], Text: args[2]}
 	if len(args) > 3 {
 		req.ID = message.ID(args[3])

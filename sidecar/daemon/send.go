@@ -27,8 +27,13 @@ func (s *sidecar) Send(ctx context.Context, from api.Caller, req api.SendRequest
 			return sent, err
 		}
 	}
+	adopted, err := s.recognised(ctx, from, []string{req.To})
+	if _, agent := s.callerSession(from); err != nil && agent {
+		return api.Sent{}, err
+	} // else it is told below what that pane is to us
 	answer, err := s.relay.Do(ctx, relay.Send{By: s.by(from), To: req.To, Message: message.Envelope{ID: req.ID, Type: message.KindMessage, Body: req.Text}})
 	if err != nil {
+		s.giveBack(ctx, from, adopted)
 		return api.Sent{}, s.notFound(ctx, err, req.To)
 	}
 	sent := api.Sent{Message: answer.Message}
@@ -87,7 +92,7 @@ func (s *sidecar) await(ctx context.Context, sent api.Sent, req api.SendRequest)
 		case <-rung:
 		case <-timeout.C:
 			if sent.Receipt.State == message.Queued {
-				sent.Behind, err = s.behind(ctx, sent)
+				sent.Behind, err = s.behind(ctx, sent.Receipt)
 			}
 			return sent, err
 		case <-ctx.Done():
@@ -98,16 +103,16 @@ func (s *sidecar) await(ctx context.Context, sent api.Sent, req api.SendRequest)
 
 // behind is why an earlier delivery to the same session is held, behind which this one
 // waits; "" if none is.
-func (s *sidecar) behind(ctx context.Context, sent api.Sent) (message.Reason, error) {
+func (s *sidecar) behind(ctx context.Context, last message.Receipt) (message.Reason, error) {
 	waiting, err := s.journal.Waiting(ctx, "")
 	if err != nil {
 		return "", err
 	}
 	for _, p := range waiting {
 		switch {
-		case p.Delivery.ID == sent.Delivery:
+		case p.Delivery.ID == last.Delivery:
 			return "", nil
-		case p.Delivery.Target == sent.Receipt.Target && p.Last.State == message.Held && p.Last.Reason != message.AgentGone:
+		case p.Delivery.Target == last.Target && p.Last.State == message.Held && p.Last.Reason != message.AgentGone:
 			return p.Last.Reason, nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -61,9 +62,6 @@ func (s *sidecar) Adopt(ctx context.Context, from api.Caller, req api.AdoptReque
 	if s.client == nil {
 		return message.Session{}, api.Errorf(api.CodeUsage, "no tmux server: this sidecar has no panes").WithHint("name the server's socket: --server SOCKET")
 	}
-	if req.As == "" {
-		return message.Session{}, api.Errorf(api.CodeUsage, "say what kind of program it is").WithHint("--as line, or --as line-paste for one that has bracketed paste on")
-	}
 	if req.Name != "" {
 		if err := registry.CheckName(req.Name); err != nil {
 			return message.Session{}, api.Errorf(api.CodeUsage, "%w", err)
@@ -84,6 +82,9 @@ func (s *sidecar) Adopt(ctx context.Context, from api.Caller, req api.AdoptReque
 		return message.Session{}, refusal(err)
 	}
 	session.ID, session.Name, session.Adopted, session.Server = message.NewID(), req.Name, s.now(), s.server()
+	if _, agent := profile.AgentByName(session.Profile); agent && session.Name == "" {
+		session.Name = session.Profile // its title is the conversation's, and changes
+	}
 	if session.Name == "" {
 		session.Name = cmp.Or(registry.NameFrom(ownTitle(session.Title)), registry.NameFrom(session.Foreground.Name))
 		if s.notAPerson(session.Name) != nil {
@@ -267,6 +268,8 @@ func wire(err error) error {
 		return api.Errorf(api.CodeNotFound, "%w", err).WithHint("intercom chat list --ended")
 	case errors.Is(err, relay.ErrPersonOnly):
 		return api.Errorf(api.CodeRefused, "%w", err).WithHint("do it from a pane that is not adopted")
+	case errors.Is(err, relay.ErrNothingSaid):
+		return api.Errorf(api.CodeRefused, "%w", err).WithHint("let it answer something first; intercom send says something of your own")
 	case errors.Is(err, relay.ErrAdopted):
 		return api.Errorf(api.CodeRefused, "%w", err)
 	case errors.Is(err, registry.ErrName):

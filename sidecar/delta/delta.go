@@ -65,8 +65,9 @@ type Tracker struct {
 	based bool
 	asked int // rows of history asked for and not yet seen to suffice
 
-	expected []string // ink of what is typed, in order
-	spent    []string // ink of what was taken
+	expected []string       // ink of what is typed, in order
+	breaks   map[string]int // line breaks at the ends of those, where they have any
+	spent    []string       // ink of what was taken
 }
 
 // line is a line of the log, or, with gap set, a place where lines are missing: their
@@ -99,8 +100,15 @@ func (t *Tracker) Baseline(lines []string, complete bool) {
 // Expect says that text is about to be typed into the pane. Its echo is taken out of the
 // words once; echoes come in the order of the calls.
 func (t *Tracker) Expect(text string) {
+	breaks := len(text) - len(strings.TrimRight(text, "\n"))
 	if text = ink(text); text == "" {
 		return
+	}
+	if breaks > 0 {
+		if len(t.breaks) >= expectMax || t.breaks == nil {
+			t.breaks = map[string]int{}
+		}
+		t.breaks[text] = breaks
 	}
 	if len(t.expected) == expectMax {
 		t.expected = t.expected[1:]

@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -57,7 +58,7 @@ func (t *Tracker) echoAt(lines []line, i int, text string) int {
 	at := map[int]bool{len(first): true} // how much of text may have been shown so far
 	for n := 1; ; n++ {
 		if at[len(text)] {
-			return n
+			return n + t.empty(lines[i+n:], t.breaks[text])
 		}
 		if i+n == len(lines) || lines[i+n].gap != 0 {
 			return 0
@@ -75,6 +76,15 @@ func (t *Tracker) echoAt(lines []line, i int, text string) int {
 		}
 		at = next
 	}
+}
+
+// empty is the number of lines, at most as many, that show a continuation prompt and nothing
+// behind it: those of the line breaks at the end of a text.
+func (t *Tracker) empty(lines []line, most int) (n int) {
+	for n < min(most, len(lines)) && lines[n].gap == 0 && t.continues(lines[n].text) && slices.Contains(t.pieces(lines[n].text), "") {
+		n++
+	}
+	return n
 }
 
 // pieces are the ways to read a further line of a composer: as it is, or behind a

@@ -253,7 +253,7 @@ func (s *stepper) write(step message.Step) error {
 		}
 	}
 	for _, notice := range step.Notices {
-		if _, err := s.event(kindNotice, "", notice); err != nil {
+		if _, err := s.event(kindNotice, notice.Chat, notice.Text); err != nil {
 			return fmt.Errorf("notice: %w", err)
 		}
 	}

@@ -38,10 +38,10 @@ func TestJournal_roundTrip(t *testing.T) {
 		deliveries[1].Message.Body = drawBody(t)  // as a policy changed it
 		deliveries[2].Message.Subject += " (fwd)" // as a route changed it
 		receipts := []message.Receipt{drawReceipt(t, deliveries[0]), drawReceipt(t, deliveries[1]), drawReceipt(t, deliveries[0])}
-		notice := rapid.String().Draw(t, "notice")
+		notices := []message.Notice{{Text: rapid.String().Draw(t, "notice")}, {Chat: chat.ID, Text: "of the chat"}}
 		require.NoError(t, j.Commit(ctx, message.Step{
 			Sessions: []message.Session{session}, Chats: []message.Chat{chat}, Received: []message.Envelope{envelope},
-			Verdicts: []message.Verdict{verdict}, Deliveries: deliveries, Receipts: receipts, Notices: []string{notice},
+			Verdicts: []message.Verdict{verdict}, Deliveries: deliveries, Receipts: receipts, Notices: notices,
 		}))
 
 		seen, err := j.Seen(ctx, envelope.ID)
@@ -77,7 +77,8 @@ func TestJournal_roundTrip(t *testing.T) {
 			{Seq: since + 4, Kind: "receipt", Chat: chat.ID, Receipt: &receipts[0], Delivery: bare(deliveries[0])},
 			{Seq: since + 5, Kind: "receipt", Receipt: &receipts[1], Delivery: bare(deliveries[1])},
 			{Seq: since + 6, Kind: "receipt", Chat: chat.ID, Receipt: &receipts[2], Delivery: bare(deliveries[0])},
-			{Seq: since + 7, Kind: "notice", Notice: notice},
+			{Seq: since + 7, Kind: "notice", Notice: notices[0].Text},
+			{Seq: since + 8, Kind: "notice", Chat: chat.ID, Notice: notices[1].Text},
 		}, log)
 	})
 	require.NoError(t, j.Close())
@@ -385,7 +386,7 @@ func wholeStep(id message.ID) message.Step {
 			{Delivery: d1.ID, Message: id, Target: d1.Target, State: message.Answered, Words: "yes", At: testTime},
 			{Delivery: d2.ID, Message: id, Target: d2.Target, State: message.Failed, Reason: message.PaneDead, At: testTime},
 		},
-		Notices: []string{"notice " + string(id)},
+		Notices: []message.Notice{{Text: "notice " + string(id)}},
 	}
 }
 
@@ -526,7 +527,7 @@ func drawChat(t *rapid.T) message.Chat {
 	c := message.Chat{
 		ID: message.NewID(), Name: rapid.String().Draw(t, "name"), Why: rapid.String().Draw(t, "why"),
 		State:   rapid.SampledFrom([]message.ChatState{message.ChatOn, message.ChatPaused, message.ChatOver}).Draw(t, "state"),
-		Limits:  message.Limits{Depth: rapid.Int().Draw(t, "depth"), Rate: rapid.Int().Draw(t, "rate"), LineBreak: rapid.String().Draw(t, "line break")},
+		Limits:  message.Limits{Depth: rapid.Int().Draw(t, "depth"), Rate: rapid.Int().Draw(t, "rate"), LineBreak: rapid.String().Draw(t, "line break"), Words: rapid.SampledFrom([]string{"", "last", "all"}).Draw(t, "words"), Person: rapid.Bool().Draw(t, "person")},
 		Started: drawTime(t, "started"), Ended: drawOptionalTime(t, "ended"),
 	}
 	for n := range rapid.IntRange(0, 4).Draw(t, "participants") {

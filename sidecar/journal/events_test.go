@@ -47,7 +47,7 @@ func TestEvents_limit(t *testing.T) {
 	j := mustOpen(t, private(t))
 	step := message.Step{}
 	for range DefaultLimit + 5 {
-		step.Notices = append(step.Notices, "n")
+		step.Notices = append(step.Notices, message.Notice{Text: "n"})
 	}
 	mustCommit(t, j, step)
 	assert.Len(t, events(t, j, Query{}), DefaultLimit)

@@ -17,7 +17,7 @@ func TestInspect(t *testing.T) {
 	require.NoError(t, Inspect(t.Context(), dir), "there is none")
 	j, err := Open(t.Context(), dir)
 	require.NoError(t, err)
-	require.NoError(t, j.Commit(t.Context(), message.Step{Notices: []string{"hello"}}))
+	require.NoError(t, j.Commit(t.Context(), message.Step{Notices: []message.Notice{{Text: "hello"}}}))
 	require.NoError(t, j.Close())
 	path := filepath.Join(dir, fileName)
 	sound, err := os.ReadFile(path)

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 func TestOpen_makesEverythingPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state", "server")
 	j := mustOpen(t, dir)
-	mustCommit(t, j, message.Step{Notices: []string{"x"}})
+	mustCommit(t, j, message.Step{Notices: []message.Notice{{Text: "x"}}})
 
 	info, err := os.Lstat(dir)
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestOpen_anyName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), name)
 			j := mustOpen(t, dir)
-			mustCommit(t, j, message.Step{Notices: []string{"x"}})
+			mustCommit(t, j, message.Step{Notices: []message.Notice{{Text: "x"}}})
 			assert.FileExists(t, filepath.Join(dir, fileName))
 			assert.FileExists(t, filepath.Join(dir, fileName+"-wal"))
 		})
@@ -137,7 +137,7 @@ func TestOpen_migratesForward(t *testing.T) {
 	steps := migrations()
 	j, err := open(t.Context(), dir, steps)
 	require.NoError(t, err)
-	mustCommit(t, j, message.Step{Notices: []string{"of old"}})
+	mustCommit(t, j, message.Step{Notices: []message.Notice{{Text: "of old"}}})
 	require.NoError(t, j.Close())
 
 	// A step that fails half-way leaves the version before it.
@@ -232,7 +232,7 @@ func TestJournal_closed(t *testing.T) {
 	j := mustOpen(t, private(t))
 	require.NoError(t, j.Close())
 	require.NoError(t, j.Close())
-	assert.ErrorIs(t, j.Commit(t.Context(), message.Step{Notices: []string{"x"}}), ErrClosed)
+	assert.ErrorIs(t, j.Commit(t.Context(), message.Step{Notices: []message.Notice{{Text: "x"}}}), ErrClosed)
 	_, err := j.Seen(t.Context(), "x")
 	assert.ErrorIs(t, err, ErrClosed)
 	_, err = j.Restore(t.Context())

@@ -113,7 +113,7 @@ func replay(t *testing.T, dir string) *Journal {
 		case kindSession:
 			step.Sessions = []message.Session{*e.Session}
 		case kindNotice:
-			step.Notices = []string{e.Notice}
+			step.Notices = []message.Notice{{Chat: e.Chat, Text: e.Notice}}
 		}
 		mustCommit(t, fresh, step)
 	}

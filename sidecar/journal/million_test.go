@@ -134,7 +134,7 @@ func beside(b *testing.B, j *Journal, stop <-chan struct{}, done chan<- []time.D
 			return
 		case <-tick.C:
 			start := time.Now()
-			if err := j.Commit(context.Background(), message.Step{Notices: []string{"meanwhile"}}); err != nil {
+			if err := j.Commit(context.Background(), message.Step{Notices: []message.Notice{{Text: "meanwhile"}}}); err != nil {
 				b.Error(err)
 			}
 			waits = append(waits, time.Since(start))

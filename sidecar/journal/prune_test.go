@@ -73,7 +73,7 @@ func TestD8_retentionAndLimit(t *testing.T) {
 			default:
 			}
 			start := time.Now()
-			assert.NoError(t, j.Commit(context.Background(), message.Step{Notices: []string{"meanwhile"}}))
+			assert.NoError(t, j.Commit(context.Background(), message.Step{Notices: []message.Notice{{Text: "meanwhile"}}}))
 			waits = append(waits, time.Since(start))
 		}
 	}()
@@ -145,7 +145,7 @@ func TestPrune_everythingIsOld(t *testing.T) {
 	assert.Equal(t, 100, pruned.Messages)
 	assert.Equal(t, last, newest(t, j))
 	assert.Len(t, events(t, j, Query{}), 1)
-	mustCommit(t, j, message.Step{Notices: []string{"next"}})
+	mustCommit(t, j, message.Step{Notices: []message.Notice{{Text: "next"}}})
 	assert.Equal(t, last+1, newest(t, j))
 }
 
@@ -169,7 +169,7 @@ func TestPrune_age(t *testing.T) {
 	commitAt(t, j, testTime.Add(-100*day), step("old"))
 	commitAt(t, j, testTime.Add(-89*day), step("young"))
 	commitAt(t, j, testTime.Add(-30*day), message.Step{Receipts: answer})
-	commitAt(t, j, testTime, message.Step{Notices: []string{"the newest"}})
+	commitAt(t, j, testTime, message.Step{Notices: []message.Notice{{Text: "the newest"}}})
 	left := func() (found []message.ID) {
 		for _, e := range events(t, j, Query{}) {
 			if e.Message != nil {

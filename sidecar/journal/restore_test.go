@@ -18,9 +18,9 @@ func TestRestore_stoppedIsKept(t *testing.T) {
 		step message.Step
 		want bool
 	}{
-		{message.Step{Notices: []string{"x"}}, false},
+		{message.Step{Notices: []message.Notice{{Text: "x"}}}, false},
 		{message.Step{Stopped: &yes}, true},
-		{message.Step{Notices: []string{"x"}}, true},
+		{message.Step{Notices: []message.Notice{{Text: "x"}}}, true},
 		{message.Step{Stopped: &no}, false},
 	} {
 		j := mustOpen(t, dir)

@@ -25,6 +25,7 @@ type Agent struct {
 	URL  string // of its model
 
 	tmp     string
+	shared  bool   // others live in its home too
 	started string // when PID was, as processes tell it
 	lab     *Lab
 	server  *tmuxtest.Server

@@ -32,8 +32,14 @@ type client struct {
 	needs []string
 	// program is its command line, from the directory of its install.
 	program func(install string) ([]string, error)
+	// daemonless keeps it from using a background process, if it has one.
+	daemonless string
+	// at names its model on the command line, where its home does not because others live
+	// there too; nil where the environment does.
+	at func(url string) []string
 	// configure writes the agent's home and returns what its environment needs: no account,
-	// no question at the start, no call home, and its model at a.URL.
+	// no question at the start, no call home, and its model at a.URL. What others have
+	// written into a home that they share stays.
 	configure func(a *Agent) ([]string, error)
 	// ready reports whether an empty composer waits for the user, and nothing is under way.
 	ready func(s Screen) bool
@@ -71,20 +77,24 @@ var claudeCode = client{
 	configure: func(a *Agent) ([]string, error) {
 		// Without these it begins with its tour, asks whether the key may be used and
 		// whether the directory is trusted, and offers its automatic mode.
-		err := a.WriteJSON(filepath.Join(a.Home, ".claude.json"), object{
-			"hasCompletedOnboarding": true, "theme": "dark", "numStartups": 9,
-			"hasResetAutoModeOptInForDefaultOffer": true, "hasSeenAutoDefaultNotice": true, "hasSeenAutoDefaultNudge": true,
-			"customApiKeyResponses": object{"approved": []string{mockKey[len(mockKey)-20:]}, "rejected": []string{}},
-			"projects": object{a.Work: object{
-				"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "projectOnboardingSeenCount": 9,
-			}},
+		err := a.first(filepath.Join(a.Home, ".claude.json"), func(file string) error {
+			return a.WriteJSON(file, object{
+				"hasCompletedOnboarding": true, "theme": "dark", "numStartups": 9,
+				"hasResetAutoModeOptInForDefaultOffer": true, "hasSeenAutoDefaultNotice": true, "hasSeenAutoDefaultNudge": true,
+				"customApiKeyResponses": object{"approved": []string{mockKey[len(mockKey)-20:]}, "rejected": []string{}},
+				"projects": object{a.Work: object{
+					"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "projectOnboardingSeenCount": 9,
+				}},
+			})
 		})
 		if err != nil {
 			return nil, err
 		}
-		err = a.WriteJSON(filepath.Join(a.Home, ".claude", "settings.json"), object{
-			"permissions":                object{"defaultMode": "default"},
-			"enableAllProjectMcpServers": true,
+		err = a.first(filepath.Join(a.Home, ".claude", "settings.json"), func(file string) error {
+			return a.WriteJSON(file, object{
+				"permissions":                object{"defaultMode": "default"},
+				"enableAllProjectMcpServers": true,
+			})
 		})
 		return []string{
 			"ANTHROPIC_BASE_URL=" + a.URL, "ANTHROPIC_API_KEY=" + mockKey,
@@ -104,15 +114,20 @@ var claudeCode = client{
 var codexCLI = client{
 	program: func(install string) ([]string, error) {
 		file, err := one(install, "@openai", "codex-*", "vendor", "*", "bin", "codex")
-		// Its daemon would outlive the pane and serve the next agent with this one's home.
-		return []string{file, "--no-daemon"}, err
+		return []string{file}, err
+	},
+	// It would outlive the pane and serve the next agent with this one's home.
+	daemonless: "--no-daemon",
+	at: func(url string) []string {
+		return []string{"-c", fmt.Sprintf("model_providers.lab.base_url=%q", url+"/v1")}
 	},
 	configure: func(a *Agent) ([]string, error) {
 		// With a policy and a sandbox it does not ask whether the directory is trusted. What
 		// it may write is its directory alone, since all of the lab is below /tmp. The
 		// model is one that it knows, and gives its tools to as it does with a real account;
 		// with another (-m) they are others.
-		return []string{"LAB_KEY=" + mockKey}, a.WriteFile(filepath.Join(a.Home, ".codex", "config.toml"), fmt.Sprintf(`
+		return []string{"LAB_KEY=" + mockKey}, a.first(filepath.Join(a.Home, ".codex", "config.toml"), func(file string) error {
+			return a.WriteFile(file, fmt.Sprintf(`
 model = "gpt-6.1-sol"
 model_provider = "lab"
 approval_policy = "on-request"
@@ -140,6 +155,7 @@ enabled = false
 apps = false
 plugins = false
 `, a.URL+"/v1"))
+		})
 	},
 	ready: func(s Screen) bool {
 		return strings.HasPrefix(s.cursorRow(), "›") && s.CursorX == 2 && s.CursorVisible && !codexWorks(s)
@@ -209,6 +225,14 @@ var geminiCLI = client{
 		return s.Contains("Type your message") && strings.HasPrefix(s.Title, "◇") && !s.Contains("esc to cancel")
 	},
 	asks: func(s Screen) bool { return strings.HasPrefix(s.Title, "✋") },
+}
+
+// first writes a file of the agent's, unless it shares its home with one that has written it.
+func (a *Agent) first(file string, write func(file string) error) error {
+	if _, err := os.Stat(file); err == nil && a.shared {
+		return nil
+	}
+	return write(file)
 }
 
 // WriteFile writes a file of the agent's, and the directories above it.

@@ -97,15 +97,17 @@ func TestLab_interrupted(t *testing.T) {
 	})
 }
 
-// Two of a kind by hand in one directory, of one server, whose models converse.
+// Two of a kind by hand in one directory and one home, of one server, whose models converse.
 func TestLab_pairInOneDirectory(t *testing.T) {
 	for _, kind := range []labtest.Kind{labtest.Claude, labtest.Codex} {
 		t.Run(string(kind), func(t *testing.T) {
 			lab := labtest.New(t, kind)
 			lab.Model.Converse("seed")
 			server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
-			first := lab.Start(server, kind, labtest.InShell())
-			second := lab.Start(server, kind, labtest.InShell(), labtest.Work(first.Work), labtest.Size(90, 30))
+			home := labtest.Home(filepath.Join(lab.Dir, "home"))
+			first := lab.Start(server, kind, labtest.InShell(), home)
+			second := lab.Start(server, kind, labtest.InShell(), home, labtest.Work(first.Work), labtest.Size(90, 30))
+			require.Equal(t, first.Home, second.Home)
 			require.Equal(t, string(kind)+"-2", second.Name)
 			for n := 1; n <= 2; n++ {
 				for _, a := range []*labtest.Agent{first, second} {
@@ -126,6 +128,28 @@ func TestLab_pairInOneDirectory(t *testing.T) {
 			assert.NotEmpty(t, first.Processes(), "the other one is left alone")
 		})
 	}
+}
+
+// The background process of Codex, in which the conversation is then, ends with it.
+func TestLab_codexInTheBackground(t *testing.T) {
+	lab := labtest.New(t, labtest.Codex)
+	server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
+	agent := lab.Start(server, labtest.Codex, labtest.InShell(), labtest.Daemon())
+	daemon := 0
+	agent.WaitFor("its background process", func(labtest.Screen) bool {
+		for _, pid := range agent.Processes() {
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			if strings.Contains(string(line), "app-server") {
+				daemon = pid
+			}
+		}
+		return daemon != 0
+	})
+	agent.Prompt("[[say from behind]]")
+	agent.WaitForAnswer("from behind")
+	agent.Stop()
+	state, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", daemon))
+	assert.True(t, len(state) == 0 || strings.Contains(string(state), ") Z "), "it has ended: %s", state)
 }
 
 // Helpers.

@@ -144,7 +144,8 @@ type Option func(*start)
 type start struct {
 	name          string
 	width, height int
-	work          string
+	work, home    string
+	daemon        bool
 	arguments     []string
 	environ       []string
 	shell         bool
@@ -163,6 +164,15 @@ func Size(width, height int) Option {
 // Work is the directory in which the agent works, such as that of another agent; without
 // it the agent has an empty one for itself. It must be there.
 func Work(dir string) Option { return func(s *start) { s.work = dir } }
+
+// Home is the home in which the agent lives, such as that of another agent: as with two of
+// one person, what is written there already stays as it is. Without it the agent has one for
+// itself. All that live in a home have to be given it, the first one too.
+func Home(dir string) Option { return func(s *start) { s.home = dir } }
+
+// Daemon lets the agent use its background process, where it has one: Codex alone. Agents of
+// one process have one model, that of the first.
+func Daemon() Option { return func(s *start) { s.daemon = true } }
 
 // Arguments are added to the command line.
 func Arguments(arguments ...string) Option {
@@ -205,7 +215,8 @@ func (l *Lab) Launch(server *tmuxtest.Server, kind Kind, options ...Option) *Age
 	}
 	a := &Agent{Kind: kind, Name: l.free(cmp.Or(s.name, string(kind))), lab: l, server: server}
 	a.Dir = filepath.Join(l.Dir, a.Name)
-	a.Home, a.Work, a.tmp = filepath.Join(a.Dir, "home"), cmp.Or(s.work, filepath.Join(a.Dir, "work")), filepath.Join(a.Dir, "tmp")
+	a.Home, a.Work, a.tmp = cmp.Or(s.home, filepath.Join(a.Dir, "home")), cmp.Or(s.work, filepath.Join(a.Dir, "work")), filepath.Join(a.Dir, "tmp")
+	a.shared = s.home != ""
 	a.URL = l.Model.URL(a.Name)
 	for _, dir := range []string{a.Home, a.Work, a.tmp} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -226,6 +237,12 @@ func (l *Lab) Launch(server *tmuxtest.Server, kind Kind, options ...Option) *Age
 	}
 	for _, f := range s.change {
 		f(a)
+	}
+	if more := a.kind().daemonless; more != "" && !s.daemon {
+		program = append(program, more)
+	}
+	if more := a.kind().at; more != nil && a.shared && !s.daemon {
+		program = append(program, more(a.URL)...)
 	}
 	l.agents[a.Name] = a
 	a.run(append(program, s.arguments...), append(environ, s.environ...), s)

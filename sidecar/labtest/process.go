@@ -16,9 +16,14 @@ type process struct {
 }
 
 // Processes are the agent's processes that still run: those of its pane's session, those
-// below them, and those that have its home, whoever their parent is by now.
+// below them, and those that have its home, whoever their parent is by now. In a home that
+// others share, its directory for temporary files is what tells.
 func (a *Agent) Processes() []int {
-	all := processes("HOME=" + a.Home)
+	mark := "HOME=" + a.Home
+	if a.shared {
+		mark = "TMPDIR=" + a.tmp
+	}
+	all := processes(mark)
 	// A pid that has gone to somebody else is no longer the agent's, and neither is the
 	// session of that name.
 	session := a.PID

@@ -21,10 +21,20 @@ type Chat struct {
 	Why          string        `json:"why,omitempty"` // of paused and ended
 	Participants []Participant `json:"participants"`
 	Limits       Limits        `json:"limits"`
-	Turns        int           `json:"turns,omitempty"` // the chat ends by itself after so many; 0 is no end
-	Again        ID            `json:"again,omitempty"` // the ended chat that this one takes up
+	Turns        int           `json:"turns,omitempty"`   // the chat ends by itself after so many; 0 is no end
+	OneWay       bool          `json:"one_way,omitempty"` // what the others say goes to the first alone, what the first says to nobody
+	Again        ID            `json:"again,omitempty"`   // the ended chat that this one takes up
 	Started      time.Time     `json:"started"`
 	Ended        *time.Time    `json:"ended,omitempty"`
+}
+
+// Asker is the session to which all answers in a one-way chat go: its first participant.
+// It is "" for any other chat.
+func (c Chat) Asker() ID {
+	if !c.OneWay || len(c.Participants) == 0 {
+		return ""
+	}
+	return c.Participants[0].Session
 }
 
 // Participant is a session in a chat.
@@ -45,6 +55,8 @@ type Limits struct {
 	Bytes     int    `json:"bytes,omitempty"`      // bytes an hour to one pane; 4 MiB
 	LineBreak string `json:"line_break,omitempty"` // for readers of lines; " ⏎ "
 	Header    string `json:"header,omitempty"`     // "attribution" (default) or "both"
+	Words     string `json:"words,omitempty"`      // "last" (default): what is said after a turn's last call of a tool; "all": also between them
+	Person    bool   `json:"person,omitempty"`     // what a person types into a pane by hand goes to the others too
 
 	// Both are times during which the computer was awake.
 	Expire time.Duration `json:"expire_ns,omitempty"` // what waited so long for a safe moment expires; 1 h

@@ -123,5 +123,7 @@ const (
 	SidecarEnded    Reason = "sidecar ended"                           // uncertain once typed, else failed
 	Duplicate       Reason = "duplicate id"                            // failed: the first one counts
 	TurnOverdue     Reason = "no answer in time"
-	NothingToType   Reason = "nothing left to type" // failed: the sanitiser removed all of it
+	Interrupted     Reason = "interrupted by a person"         // failed: its turn was stopped
+	ServiceFailed   Reason = "the service of its model failed" // failed: its turn ended in an error
+	NothingToType   Reason = "nothing left to type"            // failed: the sanitiser removed all of it
 )

@@ -15,7 +15,9 @@ const MaxBody = 1 << 20
 const (
 	KindMessage = "message" // one discrete message, by `intercom send`
 	KindTurn    = "turn"    // what an agent said in a chat
-	KindSay     = "say"     // what a person said into a chat
+	KindSay     = "say"     // what a person said into a chat, or an agent that started it as its first word
+	KindLast    = "last"    // what an agent had said last before a chat began, as the first word of it
+	KindNotice  = "notice"  // what the sidecar itself tells one agent of another
 )
 
 // Origin says what kind of author a message has.

@@ -41,6 +41,12 @@ type Event struct {
 	Notice   string    `json:"notice,omitempty"` // something a person must know of
 }
 
+// Notice is something that a person must know of.
+type Notice struct {
+	Chat ID // that it is about, if it is about one
+	Text string
+}
+
 // Step is all that one step of the relay writes down: one transaction of the journal.
 type Step struct {
 	Sessions   []Session  // made or changed, whole
@@ -49,7 +55,7 @@ type Step struct {
 	Verdicts   []Verdict
 	Deliveries []Delivery // made, together with their verdict; or what has changed in them
 	Receipts   []Receipt  // appended
-	Notices    []string   // what a person was told
+	Notices    []Notice   // what a person was told
 	Freed      []ID       // sessions whose next words answer a person
 	Stopped    *bool      // everything was stopped, or may go on; nil: as it was
 }

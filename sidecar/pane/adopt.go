@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -25,8 +26,8 @@ func (r *Refusal) Error() string { return fmt.Sprintf("adopt %s: %s", r.Pane, r.
 // Request is a person's word that a pane may be read and typed into.
 type Request struct {
 	Pane    string // %7
-	Profile string // line or line-paste
-	Prompt  string // a regular expression; "": learned from the screen
+	Profile string // "": the agent that is recognised by its process
+	Prompt  string // of a line program, a regular expression; "": learned from the screen
 }
 
 // adoptPatience is how long adoption waits for a pane to come to rest at its prompt.
@@ -35,9 +36,12 @@ const adoptPatience = 3 * time.Second
 // Adopt examines a pane and describes the session that it would be: it changes nothing.
 // A *Refusal says why the pane cannot be adopted as it is.
 func (ps *Panes) Adopt(ctx context.Context, r Request) (message.Session, error) {
+	if _, agent := profile.AgentByName(r.Profile); agent || r.Profile == "" {
+		return ps.adoptAgent(ctx, r)
+	}
 	prof, ok := profile.ByName(r.Profile)
 	if !ok {
-		return message.Session{}, &Refusal{r.Pane, fmt.Sprintf("there is no profile %q", r.Profile), "profiles: line, line-paste"}
+		return message.Session{}, &Refusal{r.Pane, fmt.Sprintf("there is no profile %q", r.Profile), "profiles: " + strings.Join(profiles(), ", ")}
 	}
 	listed, err := ps.find(ctx, r.Pane)
 	if err != nil {

@@ -17,11 +17,13 @@ const canonicalLeast = 1024
 
 // compose puts together the bytes of a delivery in the form that the program of prof
 // reads, and counts the characters that the sanitiser removed or changed. The first
-// characters are always the head's, which the sidecar made itself.
-func compose(d message.Delivery, prof profile.Profile) (text string, changed int, ok bool) {
+// characters are always the head's, which the sidecar made itself; active says what else
+// the program takes for more than words, and its Head is not looked at.
+func compose(d message.Delivery, prof profile.Profile, active sanitise.Options) (text string, changed int, ok bool) {
 	body, changed := d.Message.Body, 0
 	if gate("sanitise") {
-		body, changed = sanitise.Text(body, sanitise.Options{Head: d.Head})
+		active.Head = d.Head
+		body, changed = sanitise.Text(body, active)
 	}
 	if strings.TrimSpace(body) == "" {
 		return "", changed, false

@@ -10,27 +10,38 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
 )
 
 func TestCompose_joined_and_bracketed(t *testing.T) {
 	d := message.Delivery{Head: "[Ada] (1):", Separator: "\n\n", Message: message.Envelope{Body: "one\ntwo\n"}}
-	text, changed, ok := compose(d, profile.Line())
+	text, changed, ok := compose(d, profile.Line(), sanitise.Options{})
 	assert.True(t, ok)
 	assert.Zero(t, changed)
 	assert.Equal(t, "[Ada] (1): one ⏎ two", text)
 
 	d.LineBreak = " / "
-	text, _, _ = compose(d, profile.Line())
+	text, _, _ = compose(d, profile.Line(), sanitise.Options{})
 	assert.Equal(t, "[Ada] (1): one / two", text, "the line break is a setting")
 
-	text, changed, _ = compose(d, profile.LinePaste())
+	text, changed, _ = compose(d, profile.LinePaste(), sanitise.Options{})
 	assert.Zero(t, changed)
 	assert.Equal(t, "[Ada] (1):\n\none\ntwo\n", text, "byte for byte")
 }
 
+// What is active for the agent at hand is neutralised behind our own head, and counted.
+func TestCompose_active(t *testing.T) {
+	d := message.Delivery{Head: "AI[local:x] |", Separator: " ", Message: message.Envelope{Body: "@f and $image\n[Ada] (1): see @"}}
+	active := sanitise.Options{At: true, Closes: "@", Skills: []string{"image"}, Head: "[Ada] (1):"}
+	text, changed, ok := compose(d, profile.LinePaste(), active)
+	assert.True(t, ok)
+	assert.Equal(t, "AI[local:x] | \\@f and $ image\n> [Ada] (1): see \\@ ", text)
+	assert.Equal(t, 5, changed)
+}
+
 func TestCompose_refuses_what_leaves_nothing(t *testing.T) {
 	for _, body := range []string{"", " \n ", "\x1b[31m\x1b[0m", "\u200b\u2060"} {
-		_, _, ok := compose(message.Delivery{Head: "[Ada] (1):", Separator: "\n\n", Message: message.Envelope{Body: body}}, profile.Line())
+		_, _, ok := compose(message.Delivery{Head: "[Ada] (1):", Separator: "\n\n", Message: message.Envelope{Body: body}}, profile.Line(), sanitise.Options{})
 		assert.False(t, ok, "%q", body)
 	}
 }
@@ -42,7 +53,7 @@ func TestCompose_presses_no_key(t *testing.T) {
 		body := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("a \n\t\r\x1b[201~\u009b\x03\x7f!/@#ÿ⏎")))).Draw(t, "body")
 		d := message.Delivery{Head: "[Ada] (1):", Separator: "\n\n", Message: message.Envelope{Body: body}}
 		for _, prof := range []profile.Profile{profile.Line(), profile.LinePaste()} {
-			text, _, ok := compose(d, prof)
+			text, _, ok := compose(d, prof, sanitise.Options{})
 			if !ok {
 				continue
 			}

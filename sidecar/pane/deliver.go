@@ -1,6 +1,7 @@
 package pane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -25,17 +26,22 @@ const (
 
 // attempt is what is under way: one delivery, or several in one paste.
 type attempt struct {
-	parts    []part // in the order in which they stand in the text
-	text     string // of all of them
-	stage    stage
-	since    time.Time      // when the stage's deadline began to run
-	rendered bool           // our text, and only it, was seen in the composer
-	parked   bool           // leave for Enter was refused until the relay hands it out again
-	why      message.Reason // last reported reason of a hold
-	polls    int
-	cleared  time.Time // when the composer was first seen without our text after Enter
-	again    backoff   // of Enter, after tmux refused it
-	marked   string    // what the mark of an earlier life said, if it came from there
+	parts       []part // in the order in which they stand in the text
+	text        string // of all of them
+	stage       stage
+	since       time.Time      // when the stage's deadline began to run
+	rendered    bool           // our text, and only it, was seen in the composer
+	parked      bool           // leave for Enter was refused until the relay hands it out again
+	why         message.Reason // last reported reason of a hold
+	polls       int
+	cleared     time.Time // when the composer was first seen without our text after Enter
+	again       backoff   // of Enter, after tmux refused it
+	marked      string    // what the mark of an earlier life said, if it came from there
+	typedAt     time.Time // when its paste was asked for
+	placeholder string    // that an agent showed instead of the text when it was first seen
+	disturbed   bool      // once it was seen, a look found it otherwise
+	witness     string    // who tells what became of it; "" is the screen
+	unclear     time.Time // since when every look found an agent's screen in no state to be sure of; zero: the last did not
 
 	unanswered bool // nobody can tell what the program said to it
 }
@@ -44,7 +50,8 @@ type attempt struct {
 type part struct {
 	d         message.Delivery
 	text      string
-	sanitised int // characters that the sanitiser removed or changed
+	sanitised int    // characters that the sanitiser removed or changed
+	witness   string // of evidence; "" is the screen
 }
 
 // most is how many deliveries go into one paste: their ids have to fit into its mark.
@@ -69,6 +76,9 @@ type backoff struct {
 	at time.Time // not before
 }
 
+// refusals is how often in a row Enter may be refused: for about a minute.
+const refusals = 24
+
 // longestBackoff is reached after seven refusals in a row.
 const longestBackoff = 4 * time.Second
 
@@ -78,6 +88,12 @@ func (b *backoff) refused(now time.Time, first time.Duration) {
 }
 
 func (b *backoff) waits(now time.Time) bool { return now.Before(b.at) }
+
+// tall is how many lines the text takes at most, each row of it in a line of its own.
+func (a *attempt) tall() int { return strings.Count(a.text, "\n") + 1 + len(a.text)/narrowest }
+
+// narrowest is the width of a pane below which long lines count for fewer than they are.
+const narrowest = 20
 
 // heldUp reports whether the attempt waits for what no write of the program alone will end.
 func (a *attempt) heldUp() bool { return a.parked || a.why != "" }
@@ -141,8 +157,14 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	case p.lost != "" && gate("lost"):
 		p.hold(ctx, first, message.OursInComposer)
 		return
+	case p.account != nil && !p.account.told:
+		p.hold(ctx, first, TranscriptUnread)
+		return
 	case !settled || p.again.waits(time.Now()):
 		return // its words come first; a look follows when it has been quiet
+	case !p.fits(s.look, join(parts)):
+		p.hold(ctx, first, PaneTooSmall)
+		return
 	case p.half.begun && gate("half"):
 		p.hold(ctx, first, message.NotEmpty)
 		return
@@ -162,20 +184,21 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	if len(granted) == 0 {
 		return
 	}
-	text := join(granted)
-	p.tracker.Expect(text)
+	text, _ := p.fitted(s.look, join(granted))
+	if p.drain(ctx); p.exactlyBusy() != "" && gate("exact") {
+		p.takeBack(ctx, granted, message.AgentWorking)
+		return
+	}
+	typedAt := time.Now()
+	p.noteTyped(text, typedAt)
+	p.expect(text)
 	out, err := p.strike(ctx, s, tmux.Typing{
 		Text: []byte(text), Bracketed: p.prof.Reads == profile.Bracketed, Mark: markOf(pasted, granted, s.look.Facts),
 	}, false)
 	switch out {
 	case tmux.Refused:
-		p.tracker.Unexpect(text)
-		for _, one := range granted {
-			p.typed(one.d.ID, false)
-			delete(p.why, one.d.ID)
-			p.hold(ctx, one.d, message.TmuxRefused)
-			delete(p.why, one.d.ID)
-		}
+		p.unexpect(text)
+		p.takeBack(ctx, granted, message.TmuxRefused)
 		now := time.Now()
 		p.again.refused(now, p.prof.Quiet)
 		p.noticed(now)
@@ -187,8 +210,21 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	for _, one := range granted {
 		p.pop(one.d.ID)
 	}
-	p.under = &attempt{parts: granted, text: text}
+	p.under = &attempt{parts: granted, text: text, typedAt: typedAt}
+	if p.account != nil {
+		p.account.sought = false
+	}
 	p.under.enter(pasted)
+}
+
+// takeBack reports that nothing of these was typed, for all that leave was given.
+func (p *Pane) takeBack(ctx context.Context, parts []part, _ message.Reason) {
+	for _, one := range parts {
+		p.typed(one.d.ID, false)
+		delete(p.why, one.d.ID)
+		p.hold(ctx, one.d, message.TmuxRefused)
+		delete(p.why, one.d.ID)
+	}
 }
 
 // typed notes in the queue that a delivery may have been typed, or that it was not.
@@ -209,8 +245,8 @@ func (p *Pane) gather(ctx context.Context, s sight) (parts []part) {
 		if d.Typed || len(parts) == most {
 			break
 		}
-		text, changed, ok := compose(d, p.prof)
-		one := part{d, text, changed}
+		text, changed, ok := compose(d, p.prof, p.active())
+		one := part{d: d, text: text, sanitised: changed}
 		why := tooLong(len(text)+1, s, p.prof)
 		if !ok {
 			why = message.NothingToType
@@ -269,9 +305,12 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 	a := p.under
 	now := time.Now()
 	why, _ := bar(s, p.session, p.prof)
-	holds := !s.look.Facts.Alternate && screen.Holds(screenOf(s.look), p.prompt, a.text, p.prof) || !gate("seen")
-	mixed := !holds && within(s, a.text)
-	taken := !holds && !mixed && p.tracker.Pending() == 0
+	holds := p.holds(s.look, a.text) || !gate("seen")
+	mixed := !holds && p.among(s, a.text)
+	taken := !holds && !mixed && p.echoed()
+	if why == "" && a.stage != entered {
+		why = p.obstacle(s, a, now, holds)
+	}
 	switch a.stage {
 	case pasted:
 		switch {
@@ -289,6 +328,7 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 			p.finish(ctx, message.Uncertain, message.NotSeen, "")
 		}
 	case seen:
+		a.disturbed = a.disturbed || mixed || !holds && s.reading.State == message.Idle // what covers it changes nothing in it
 		switch {
 		case holds:
 			p.press(ctx, s, why)
@@ -304,7 +344,11 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 			p.finish(ctx, message.Uncertain, message.NotTaken, "")
 		}
 	case entered:
+		p.seek(a, now)
 		switch {
+		case p.account != nil && p.account.tookBefore(a.text, a.since): // written down late, and so dated before we came
+			a.witness = "transcript"
+			p.finish(ctx, message.Submitted, "", "consumed: the agent took the text as a prompt")
 		case taken:
 			p.finish(ctx, message.Submitted, "", "echo: the text was taken")
 		case why != "": // what covers the composer proves nothing of it
@@ -316,8 +360,10 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 			}
 		case a.cleared.IsZero():
 			a.cleared = now
-		case now.Sub(a.cleared) >= p.prof.Quiet && s.reading.State != message.Draft:
+		case p.account == nil && now.Sub(a.cleared) >= p.prof.Quiet && s.reading.State != message.Draft:
 			p.finish(ctx, message.Submitted, "", "emptied: the composer no longer holds the text")
+		case p.took(s, a, now) != "":
+			p.finish(ctx, message.Submitted, "", p.took(s, a, now))
 		case now.Sub(a.since) > p.prof.TakenWithin:
 			p.finish(ctx, message.Uncertain, message.NotTaken, "")
 		}
@@ -364,16 +410,22 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 			return
 		}
 	}
-	out, err := p.strike(ctx, s, tmux.Typing{Text: []byte("\n"), Tail: p.tail(s.look), Mark: markOf(entered, a.parts, s.look.Facts)}, true)
+	if p.drain(ctx); p.under != a || p.exactlyBusy() != "" && gate("exact") {
+		return // a person has sent it meanwhile, or the agent is at work: the next look decides
+	}
+	out, err := p.strike(ctx, s, tmux.Typing{Text: []byte("\n"), Tail: p.piece(s.look), Mark: markOf(entered, a.parts, s.look.Facts)}, true)
 	switch out {
 	case tmux.Refused:
-		a.again.refused(time.Now(), firstPoll)
+		if a.again.refused(time.Now(), firstPoll); a.again.n > refusals {
+			p.finish(ctx, message.Uncertain, message.TmuxRefused, "our text stands in the composer, and tmux refuses Enter")
+			return
+		}
 		p.log.Debug("Enter refused", "pane", p.session.Pane, "msg", a.parts[0].d.Message.ID, "err", err)
 		return // the next look decides anew
 	case tmux.Unknown:
 		p.log.Warn("press Enter", "pane", p.session.Pane, "msg", a.parts[0].d.Message.ID, "err", err)
 	}
-	p.pressed = true
+	p.pressed, p.struckAt = true, time.Now()
 	a.enter(entered)
 }
 
@@ -421,9 +473,14 @@ func (p *Pane) finish(ctx context.Context, state message.ReceiptState, why messa
 	switch state {
 	case message.Submitted:
 		for _, one := range a.parts {
-			if !a.unanswered {
-				p.answers = append(p.answers, one.d.ID)
+			if a.unanswered {
+				continue
 			}
+			of := asked{id: one.d.ID, at: time.Now()}
+			if p.account != nil {
+				of.text = a.text
+			}
+			p.answers = append(p.answers, of)
 		}
 		if a.marked != "" {
 			evidence = a.marked + "; " + evidence
@@ -435,6 +492,7 @@ func (p *Pane) finish(ctx context.Context, state message.ReceiptState, why messa
 		}
 	}
 	for _, one := range a.parts {
+		one.witness = a.witness
 		p.report(ctx, one, state, why, evidence)
 	}
 }
@@ -469,7 +527,7 @@ func (p *Pane) report(ctx context.Context, one part, state message.ReceiptState,
 		Delivery: d.ID, Message: d.Message.ID, Target: d.Target, State: state, Reason: why, Sanitised: one.sanitised, At: now,
 	}
 	if evidence != "" {
-		r.Evidence = []message.Evidence{{Source: "screen", Says: evidence, Weight: "exact", At: now}}
+		r.Evidence = []message.Evidence{{Source: cmp.Or(one.witness, "screen"), Says: evidence, Weight: "exact", At: now}}
 	}
 	err := p.relay.Report(ctx, r)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, message.ErrPaused) && !errors.Is(err, message.ErrEnded) {

@@ -38,14 +38,14 @@ func bar(s sight, session message.Session, prof profile.Profile) (why message.Re
 		return message.Synchronised, false
 	case gate("front") && s.frontOK && !inFront(s.front, session):
 		return message.NotInFront, false
-	case gate("members") && s.frontOK && stranger(s.front, session) != "":
+	case gate("members") && s.frontOK && stranger(s.front, session, isAgent(prof)) != "":
 		return message.NotInFront, false
 	case gate("password") && s.frontOK && s.front.Canonical && !s.front.Echo:
 		return message.PasswordPrompt, false
 	case gate("cooked") && s.frontOK && s.front.Canonical && prof.Reads == profile.Bracketed:
 		// The system gathers its lines: bracketed paste is off, and each line break submits.
 		return message.UnknownScreen, false
-	case gate("alternate") && f.Alternate:
+	case gate("alternate") && f.Alternate && !isAgent(prof):
 		return message.AlternateScreen, false
 	}
 	return "", false
@@ -62,14 +62,21 @@ func inFront(front tmux.FrontGroup, session message.Session) bool {
 	return !refused || front.Leader.Name == session.Foreground.Name
 }
 
+// isAgent reports whether the profile is that of an agent with a screen of its own.
+func isAgent(prof profile.Profile) bool {
+	_, ok := profile.AgentByName(prof.Name)
+	return ok
+}
+
 // stranger names a program in the foreground group, beside the agent itself, that takes
-// the keyboard for itself: a shell, an editor, a pager, a remote login.
-func stranger(front tmux.FrontGroup, session message.Session) string {
+// the keyboard for itself: a shell, an editor, a pager, a remote login. An agent has servers
+// of its own there, some of which are interpreters: they count if they have its terminal.
+func stranger(front tmux.FrontGroup, session message.Session, servers bool) string {
 	for _, m := range front.Members {
 		if m.PID == session.Foreground.PID {
 			continue
 		}
-		if _, _, refused := profile.Refuse(m.Name); refused {
+		if _, _, refused := profile.Refuse(m.Name); refused && !(servers && !tmux.Reads(m.PID, session.TTY)) {
 			return m.Name
 		}
 	}

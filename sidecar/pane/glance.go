@@ -82,6 +82,9 @@ func facts(f tmux.Facts) tmux.Facts {
 // mayBeBack reports whether the cursor stands in a column where the prompt, with nothing
 // behind it, would put it. Where a prompt that is an expression would, nobody can tell.
 func (p *Pane) mayBeBack(column int) bool {
+	if p.account != nil {
+		return false // its transcript tells
+	}
 	if p.session.PromptIsRE {
 		return true
 	}

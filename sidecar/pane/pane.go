@@ -79,7 +79,7 @@ const (
 type Pane struct {
 	session message.Session
 	prof    profile.Profile
-	prompt  screen.Prompt
+	prompt  screen.Prompt // of a line program
 	client  *tmux.Client
 	relay   Relay
 	log     *slog.Logger
@@ -90,12 +90,14 @@ type Pane struct {
 	looks  atomic.Int64  // for statistics, read by anybody
 	dozing atomic.Bool   // see doze; read by Panes
 	gap    func(pane, moment string)
+	bind   func(transcript string) // tells Panes which one is this agent's
 
 	life context.Context // of the run under way: once it is done, nothing new is begun
 
 	// All below belongs to Serve.
 	served    bool
-	tracker   *delta.Tracker
+	account   *account       // what its agent tells of itself; nil: a line program
+	tracker   *delta.Tracker // of a line program
 	queue     []message.Delivery
 	why       map[message.ID]message.Reason // reason last reported for each that is held
 	toldWhy   time.Time                     // when the last of those was reported
@@ -106,7 +108,8 @@ type Pane struct {
 	pressed   bool       // Enter of ours whose echo was not seen yet
 	awaited   string     // text of an earlier life that the tracker expects already
 	half      half
-	answers   []message.ID // submitted since the last turn
+	answers   []asked   // submitted and not answered yet
+	struckAt  time.Time // of the last Enter of ours
 	state     message.PaneState
 	stateWhy  string
 	lastEdge  time.Time // of the newest trigger that was noticed
@@ -122,17 +125,29 @@ type Pane struct {
 	ended     bool
 }
 
+// asked is a delivery that was submitted and not answered yet, and the text that an agent
+// took with it; "" where the next turn answers it, whatever it says.
+type asked struct {
+	id   message.ID
+	text string
+	at   time.Time // when it was submitted
+}
+
 // errBroken answers for a goroutine that panicked meanwhile.
 var errBroken = errors.New("the pane's goroutine broke down")
 
 // letter is what Panes hands to a pane: exactly one field is set.
 type letter struct {
-	deliver *message.Delivery
+	deliver []message.Delivery
 	cancel  []message.ID
 	rebase  chan error  // a fresh baseline; answered when it stands
 	listed  *tmux.Facts // what the list of panes says of this pane
 	missing bool        // the list of panes no longer has it
 	forget  bool        // the session has ended for the relay
+	hook    *message.Hook
+	proven  bool                 // with hook: its processes lie below this pane
+	explain func(Instant, error) // how it stands now
+	last    func(last)           // what its agent said last
 }
 
 // Serve is the pane's goroutine. It returns when ctx is done, or with
@@ -169,6 +184,8 @@ func (p *Pane) Serve(ctx context.Context) error {
 			if p.under != nil && !p.under.heldUp() {
 				p.turnTo(ctx) // what we wait for may be on the screen
 			}
+		case u := <-p.updates():
+			p.hear(ctx, u)
 		case <-timer.C:
 			p.turnTo(ctx)
 		}
@@ -199,7 +216,9 @@ func (p *Pane) revive(ctx context.Context) {
 		}
 		p.queue, p.under = append(again, p.queue...), nil
 	}
-	p.tracker = delta.New(p.prompt, p.prof.Continuations...)
+	if p.account == nil {
+		p.tracker = delta.New(p.prompt, p.prof.Continuations...)
+	}
 	p.answers, p.firstEdge, p.nextPoll = nil, time.Time{}, time.Now()
 	p.awaited = ""
 	look, err := p.rebase(ctx)
@@ -207,8 +226,10 @@ func (p *Pane) revive(ctx context.Context) {
 		p.log.Warn("look again", "pane", p.session.Pane, "err", err)
 		return
 	}
-	p.tracker.Expect(p.lost)
-	p.expect(look, p.queue)
+	if p.lost != "" {
+		p.expect(p.lost)
+	}
+	p.recall(look, p.queue)
 }
 
 // noticed takes down that the program wrote something.
@@ -232,6 +253,11 @@ func (p *Pane) wait(now time.Time) time.Duration {
 	if !p.nextPoll.IsZero() {
 		due = earlier(due, p.nextPoll)
 	}
+	if p.account != nil {
+		if at, ok := p.account.due(); ok {
+			due = earlier(due, at)
+		}
+	}
 	return max(0, due.Sub(now))
 }
 
@@ -239,7 +265,9 @@ func (p *Pane) wait(now time.Time) time.Duration {
 func (p *Pane) read(ctx context.Context, l letter) {
 	switch {
 	case l.deliver != nil:
-		p.accept(*l.deliver)
+		for _, d := range l.deliver {
+			p.accept(d)
+		}
 		p.nextPoll = time.Now()
 	case l.cancel != nil:
 		p.forget(l.cancel)
@@ -247,6 +275,12 @@ func (p *Pane) read(ctx context.Context, l letter) {
 		err := errBroken
 		defer func() { l.rebase <- err }() // whatever happens, somebody waits
 		_, err = p.rebase(ctx)
+	case l.hook != nil:
+		p.hooked(ctx, *l.hook, l.proven)
+	case l.explain != nil:
+		p.tellHow(ctx, l.explain)
+	case l.last != nil:
+		l.last(p.lastTurn())
 	case l.missing:
 		p.gone(ctx, message.PaneMissing)
 	case l.listed != nil:
@@ -269,7 +303,7 @@ func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 		p.gone(ctx, message.PaneReplaced)
 	case !alive(p.session.Foreground):
 		p.gone(ctx, message.AgentGone)
-	case listed.InMode != (p.state == message.History):
+	case listed.InMode != (p.state == message.History && p.stateWhy == string(message.CopyMode)):
 		p.nextPoll = time.Now() // the state that we told is no longer true
 	case p.dozing.Load() && p.rouses(listed, time.Now()):
 		p.nextPoll = time.Now()
@@ -281,6 +315,7 @@ func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 // turnTo looks at the pane once and does what follows from it.
 func (p *Pane) turnTo(ctx context.Context) {
 	started := time.Now()
+	p.tick(ctx, started)
 	s, err := p.see(ctx)
 	if err != nil {
 		p.unseen(ctx, err)
@@ -323,7 +358,18 @@ func (p *Pane) compare(look tmux.Look, started time.Time) {
 // see looks at the pane and at who is in the foreground of its terminal, and feeds what
 // is new on its screen to the tracker.
 func (p *Pane) see(ctx context.Context) (sight, error) {
+	if p.account != nil {
+		look, err := p.client.Look(ctx, p.session.Pane, -1)
+		if err != nil {
+			return sight{}, err
+		}
+		p.looks.Add(1)
+		return p.sightOf(look), nil
+	}
 	depth := depthFirst
+	if a := p.under; a != nil {
+		depth = max(depth, a.tall()) // its composer may begin far above the screen
+	}
 	if p.stale {
 		depth = depthBase
 	}
@@ -374,7 +420,7 @@ func (p *Pane) sightOf(look tmux.Look) sight {
 	default: // somebody is in front, and we cannot tell who: not the agent
 		s.frontOK = true
 	}
-	s.reading = screen.Read(screenOf(look), p.prompt)
+	s.reading = p.judge(look)
 	return s
 }
 
@@ -417,6 +463,9 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 	case !p.firstEdge.IsZero():
 		p.firstEdge = p.lastEdge // one more look when it has been quiet
 	}
+	if p.account != nil {
+		return p.attend(s, started)
+	}
 	p.half.see(s)
 	if p.lost != "" && p.lost != unknownText && (p.tracker.Pending() == 0 || screen.Holds(screenOf(s.look), p.prompt, p.lost, p.prof)) {
 		p.lost, p.lostID = "", "" // it was taken after all, or stands there for all to see
@@ -432,6 +481,20 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		p.speak(ctx, s.look)
 	}
 	return true
+}
+
+// attend is the part of observe that is an agent's.
+func (p *Pane) attend(s sight, started time.Time) bool {
+	if p.lost != "" && p.lost != unknownText && p.holds(s.look, p.lost) {
+		p.lost, p.lostID = "", "" // it stands there for all to see
+	}
+	if p.dull++; s.reading.State != message.Working || p.under != nil || !p.account.signals().read {
+		p.dull = 0 // whose transcript is silent is known by its screen alone
+	}
+	p.doze()
+	ready := p.account.settled(s.reading.MayType, started, p.lastEdge, p.prof.Quiet)
+	p.overhear(s, ready, started)
+	return ready
 }
 
 // speak ends the turn: what is new on the screen are its words.
@@ -452,13 +515,18 @@ func (p *Pane) speak(ctx context.Context, look tmux.Look) {
 		ended = time.Now()
 	}
 	turn := message.Turn{
-		ID: message.NewID(), Session: p.session.ID, Words: t.Words, Answers: p.answers,
+		ID: message.NewID(), Session: p.session.ID, Words: t.Words, Answers: ids(p.answers),
 		Person: t.Person, Source: "screen", Skipped: t.Skipped, Truncated: t.Truncated, Ended: ended,
 	}
 	p.answers = nil
-	if err := p.relay.Spoke(ctx, turn); err != nil {
-		p.log.Error("tell turn", "pane", p.session.Pane, "err", err)
+	p.tell(ctx, turn)
+}
+
+func ids(all []asked) (out []message.ID) {
+	for _, one := range all {
+		out = append(out, one.id)
 	}
+	return out
 }
 
 // schedule sets when to look next if no trigger comes.
@@ -477,10 +545,13 @@ func (p *Pane) schedule(s sight) {
 			p.nextPoll = now.Add(p.openPause())
 		case p.state == message.Idle && p.why[p.queue[0].ID] == "":
 			p.nextPoll = now.Add(p.prof.Quiet)
+			if p.account != nil {
+				p.nextPoll = now.Add(steadyPoll)
+			}
 		}
 	case s.reading.State != message.Idle:
 		p.nextPoll = now.Add(p.openPause())
-	case len(p.answers) > 0:
+	case len(p.answers) > 0 && p.account == nil:
 		p.nextPoll = now.Add(p.prof.Quiet)
 	default:
 		p.nextPoll = now.Add(restPoll)
@@ -497,6 +568,9 @@ func (p *Pane) openPause() time.Duration {
 
 // rebase takes what the pane shows now as old: only what comes after it is a turn.
 func (p *Pane) rebase(ctx context.Context) (tmux.Look, error) {
+	if p.account != nil {
+		return p.client.Look(ctx, p.session.Pane, -1) // what is old, its transcript tells
+	}
 	look, err := p.client.Look(ctx, p.session.Pane, depthBase)
 	if err != nil {
 		return look, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/thejerf/suture/v4"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/delta"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
@@ -41,6 +42,9 @@ type Panes struct {
 	// "enter"), and when tmux has answered ("pasted", "entered"). nil but in tests.
 	Gap func(pane, moment string)
 
+	bell     *agent.Bell // nil: followers look once a second
+	bindings bindings
+
 	once  sync.Once
 	calls chan func(*set) // to Run, which owns the set
 	done  chan struct{}   // closed when Run has ended
@@ -66,12 +70,21 @@ type set struct {
 type entry struct {
 	*Pane
 	done     chan struct{}
-	since    time.Time // a list of panes that was asked for earlier does not know it
+	follower suture.ServiceToken // of an agent
+	since    time.Time           // a list of panes that was asked for earlier does not know it
 	overflow []letter
 }
 
 func (ps *Panes) init() {
-	ps.once.Do(func() { ps.calls, ps.done = make(chan func(*set)), make(chan struct{}) })
+	ps.once.Do(func() {
+		ps.calls, ps.done = make(chan func(*set)), make(chan struct{})
+		bell, err := agent.NewBell()
+		if err != nil {
+			ps.Log.Warn("transcripts are looked at once a second", "err", err)
+			return
+		}
+		ps.bell = bell
+	})
 }
 
 // Run hands triggers on to the panes and reads the list of panes once a second. It
@@ -86,6 +99,9 @@ func (ps *Panes) Run(ctx context.Context) error {
 	}
 	s.running.Go(func() { _ = s.panes.Serve(ctx) })
 	defer s.running.Wait()
+	if ps.bell != nil {
+		s.running.Go(func() { _ = ps.bell.Serve(ctx) })
+	}
 	defer close(ps.done)
 	tick, glance := time.NewTicker(listEvery), time.NewTicker(glanceEvery)
 	defer tick.Stop()
@@ -224,18 +240,13 @@ type Past struct {
 // Start begins to read and serve the pane of an adopted session. Its baseline is what the
 // pane shows by then, less what is ours in its composer.
 func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) error {
-	prof, ok := profile.ByName(session.Profile)
-	if !ok {
-		return fmt.Errorf("start session %s: %w: no profile %q", session.ID, ErrProgram, session.Profile)
-	}
-	prompt, err := promptOf(session, prof)
-	if err != nil {
-		return fmt.Errorf("start session %s: %w: %w", session.ID, ErrProgram, err)
-	}
 	p := &Pane{
-		session: session, prof: prof, prompt: prompt, client: ps.Client, relay: ps.Relay,
+		session: session, client: ps.Client, relay: ps.Relay,
 		log: ps.Log.With("session", session.Name), gap: ps.Gap, mail: make(chan letter, mailbox), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
-		tracker: delta.New(prompt, prof.Continuations...), why: map[message.ID]message.Reason{}, state: session.State,
+		why: map[message.ID]message.Reason{}, state: session.State,
+	}
+	if err := ps.furnish(p); err != nil {
+		return fmt.Errorf("start session %s: %w: %w", session.ID, ErrProgram, err)
 	}
 	if err := ps.vacate(ctx, session.Pane); err != nil {
 		return fmt.Errorf("start session %s: %w", session.ID, err)
@@ -253,7 +264,7 @@ func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) 
 	if !slices.ContainsFunc(past.Typed, func(d message.Delivery) bool { return d.ID == session.Lost }) {
 		p.reopen(past.Lost)
 	}
-	p.expect(look, past.Typed)
+	p.recall(look, past.Typed)
 	return ps.do(ctx, func(s *set) {
 		en := &entry{Pane: p, done: make(chan struct{}), since: time.Now()}
 		s.byID[session.ID], s.byPane[session.Pane] = en, en
@@ -262,8 +273,120 @@ func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) 
 		}
 		delete(s.early, session.ID)
 		p.poke()
+		if p.account != nil {
+			en.follower = s.panes.Add(following{p.account.follower, session.Pane})
+		}
 		s.panes.Add(service{en, func() { ps.ended(s, en) }})
 	})
+}
+
+// furnish gives a pane what its kind of program needs.
+func (ps *Panes) furnish(p *Pane) error {
+	if prof, ok := profile.AgentByName(p.session.Profile); ok {
+		ps.init()
+		id := p.session.ID
+		p.prof = prof.Profile
+		p.account = newAccount(prof, recognise(p.session), ps.bell, func(path string) bool { return ps.bindings.taken(id, path) })
+		p.bind = func(path string) { ps.bindings.bind(id, path) }
+		p.account.bindings, p.account.id = &ps.bindings, id
+		p.account.shared = func(path string) bool { return ps.bindings.taken(id, path) }
+		return nil
+	}
+	prof, ok := profile.ByName(p.session.Profile)
+	if !ok {
+		return fmt.Errorf("no profile %q", p.session.Profile)
+	}
+	prompt, err := promptOf(p.session, prof)
+	if err != nil {
+		return err
+	}
+	p.prof, p.prompt, p.tracker = prof, prompt, delta.New(prompt, prof.Continuations...)
+	return nil
+}
+
+// following is an agent's follower as its supervisor sees it.
+type following struct {
+	*agent.Follower
+	pane string
+}
+
+// Serve is the follower's; with the agent's process it ends for good.
+func (f following) Serve(ctx context.Context) error {
+	err := f.Follower.Serve(ctx)
+	if errors.Is(err, agent.ErrGone) {
+		return suture.ErrDoNotRestart
+	}
+	return err
+}
+
+// String names it in the log.
+func (f following) String() string { return "transcript of " + f.pane }
+
+// bindings says which transcript is which agent's, so that none is taken for two.
+type bindings struct {
+	mu    sync.Mutex
+	path  map[message.ID]string
+	typed map[message.ID]typedText
+}
+
+// typedText is what was typed into an agent last.
+type typedText struct {
+	text string
+	at   time.Time
+}
+
+// sameTextFor is how long a text that was typed into two agents tells nothing of either.
+const sameTextFor = time.Minute
+
+// noteTyped notes what is typed into an agent.
+func (b *bindings) noteTyped(id message.ID, text string, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.typed == nil {
+		b.typed = map[message.ID]typedText{}
+	}
+	b.typed[id] = typedText{text, at}
+}
+
+// tells reports whether a text that was typed into an agent was typed into no other one, so
+// that the transcript in which it stands is its own.
+func (b *bindings) tells(id message.ID, text string, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for other, last := range b.typed {
+		if other != id && last.text == text && now.Sub(last.at) < sameTextFor {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *bindings) bind(id message.ID, path string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.path == nil {
+		b.path = map[message.ID]string{}
+	}
+	b.path[id] = path
+}
+
+func (b *bindings) let(id message.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.path, id)
+	delete(b.typed, id)
+}
+
+// taken reports whether the transcript is another's.
+func (b *bindings) taken(id message.ID, path string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for other, theirs := range b.path {
+		if other != id && theirs == path {
+			return true
+		}
+	}
+	return false
 }
 
 // service is an entry as its supervisor sees it.
@@ -291,6 +414,10 @@ func (ps *Panes) ended(s *set, en *entry) {
 		if err := ps.Client.Unmark(ctx, en.session.Pane); err != nil && ctx.Err() == nil {
 			ps.Log.Debug("unmark", "pane", en.session.Pane, "err", err)
 		}
+	}
+	if en.account != nil {
+		_ = s.panes.Remove(en.follower)
+		ps.bindings.let(en.session.ID)
 	}
 	_ = ps.do(s.ctx, func(s *set) {
 		if s.byPane[en.session.Pane] == en { // and not that of a new session in the same pane
@@ -355,14 +482,37 @@ func (ps *Panes) ask(ctx context.Context, session message.ID, letterFor func(cha
 	}
 }
 
-// Deliver hands a delivery to its session's pane. A session that is no longer here is the
-// relay's to know: it was told so.
-func (ps *Panes) Deliver(ctx context.Context, d message.Delivery) error {
+// Hook hands on what an agent's hook tells, and does not wait. Where its processes do not say
+// whose it is (session is ""), those agents hear of it that are known to be in the
+// conversation that it names.
+func (ps *Panes) Hook(ctx context.Context, session message.ID, h message.Hook) error {
 	return ps.do(ctx, func(s *set) {
-		if en := s.byID[d.Target]; en != nil {
-			en.send(letter{deliver: &d})
-		} else {
-			s.early[d.Target] = append(s.early[d.Target], letter{deliver: &d})
+		for id, en := range s.byID {
+			if en.account != nil && (id == session || session == "") {
+				en.send(letter{hook: &h, proven: id == session})
+			}
+		}
+	})
+}
+
+// Deliver hands deliveries to their sessions' panes, those of one pane all at once. A session
+// that is no longer here is the relay's to know: it was told so.
+func (ps *Panes) Deliver(ctx context.Context, ds ...message.Delivery) error {
+	var targets []message.ID
+	letters := map[message.ID]letter{}
+	for _, d := range ds {
+		if _, ok := letters[d.Target]; !ok {
+			targets = append(targets, d.Target)
+		}
+		letters[d.Target] = letter{deliver: append(letters[d.Target].deliver, d)}
+	}
+	return ps.do(ctx, func(s *set) {
+		for _, target := range targets {
+			if en := s.byID[target]; en != nil {
+				en.send(letters[target])
+			} else {
+				s.early[target] = append(s.early[target], letters[target])
+			}
 		}
 	})
 }

@@ -92,7 +92,11 @@ func (p *Pane) resume(ctx context.Context, s sight) bool {
 	if len(parts) == 0 {
 		return true
 	}
-	if why, _ := bar(s, p.session, p.prof); why != "" {
+	why, _ := bar(s, p.session, p.prof)
+	if why == "" && p.account != nil && !p.account.told {
+		return true // what it took before we came is being read
+	}
+	if why != "" {
 		p.hold(ctx, parts[0].d, why) // what covers the composer proves nothing of it
 		return true
 	}
@@ -116,12 +120,17 @@ func (p *Pane) takeUp(ctx context.Context, s sight, was spot, parts []part) {
 	for _, one := range parts {
 		p.pop(one.d.ID)
 	}
-	a := &attempt{parts: parts, text: join(parts), marked: "tmux: it was pasted"}
+	text, _ := p.fitted(s.look, join(parts))
+	a := &attempt{parts: parts, text: text, marked: "tmux: it was pasted"}
 	if was.stage == entered {
 		a.marked, a.rendered = "tmux: it was pasted and Enter typed", true
 	}
 	p.under = a
 	a.enter(was.stage)
+	if p.account != nil {
+		p.takeUpAgent(ctx, s)
+		return
+	}
 	known := p.awaited == a.text
 	p.awaited = ""
 	above, holds := p.stands(s.look, a.text, was)
@@ -130,7 +139,7 @@ func (p *Pane) takeUp(ctx context.Context, s sight, was spot, parts []part) {
 	case holds && known:
 	case holds: // an order of the earlier life that came after our baseline
 		p.tracker.Baseline(above, whole(s.look))
-		p.tracker.Expect(a.text)
+		p.expect(a.text)
 	case was.stage == entered:
 		// Nobody can tell what was said to it before we came: whatever follows is no answer.
 		a.unanswered = true
@@ -142,8 +151,22 @@ func (p *Pane) takeUp(ctx context.Context, s sight, was spot, parts []part) {
 		p.vanished(ctx)
 		return
 	case !known:
-		p.tracker.Expect(a.text)
+		p.expect(a.text)
 	}
+	p.advance(ctx, s)
+}
+
+// takeUpAgent goes on with what an agent was typed: what it has taken since, its transcript
+// tells; what has not shown yet may still come, and is waited for as after any paste.
+func (p *Pane) takeUpAgent(ctx context.Context, s sight) {
+	a := p.under
+	stands := p.holds(s.look, a.text) || p.among(s, a.text)
+	if taken, open := p.recovered(a); taken && !stands {
+		a.unanswered, a.witness = !open, "transcript"
+		p.finish(ctx, message.Submitted, "", "consumed: the agent has taken the text as a prompt")
+		return
+	}
+	p.expect(a.text)
 	p.advance(ctx, s)
 }
 
@@ -151,19 +174,19 @@ func (p *Pane) takeUp(ctx context.Context, s sight, was spot, parts []part) {
 func (p *Pane) named(ids []message.ID, all []message.Delivery) (parts []part) {
 	for _, id := range ids {
 		if i := slices.IndexFunc(all, func(d message.Delivery) bool { return d.ID == id }); i >= 0 {
-			text, changed, _ := compose(all[i], p.prof)
-			parts = append(parts, part{all[i], text, changed})
+			text, changed, _ := compose(all[i], p.prof, p.active())
+			parts = append(parts, part{d: all[i], text: text, sanitised: changed})
 		}
 	}
 	return parts
 }
 
-// expect prepares the tracker, whose baseline the look is, for what an earlier life typed:
+// recall prepares the tracker, whose baseline the look is, for what an earlier life typed:
 // if it stands in the composer it is not old, and will be echoed.
-func (p *Pane) expect(look tmux.Look, typed []message.Delivery) {
+func (p *Pane) recall(look tmux.Look, typed []message.Delivery) {
 	was := readMark(look.Facts.Mark)
 	parts := p.named(was.ids, typed)
-	if len(parts) == 0 || look.Facts.Alternate || !gate("mark") {
+	if p.account != nil || len(parts) == 0 || look.Facts.Alternate || !gate("mark") {
 		return
 	}
 	text := join(parts)
@@ -173,7 +196,7 @@ func (p *Pane) expect(look tmux.Look, typed []message.Delivery) {
 	case was.stage == entered || p.shownSince(look, text, was):
 		return // it is old
 	}
-	p.tracker.Expect(text)
+	p.expect(text)
 	p.awaited = text
 }
 
@@ -261,9 +284,9 @@ func (p *Pane) reopen(lost *message.Delivery) {
 	case lost == nil:
 		p.lost, p.lostID = unknownText, p.session.Lost
 	default:
-		p.lost, _, _ = compose(*lost, p.prof)
+		p.lost, _, _ = compose(*lost, p.prof, p.active())
 		p.lostID = p.session.Lost
-		p.tracker.Expect(p.lost)
+		p.expect(p.lost)
 	}
 }
 

@@ -1,15 +1,15 @@
 // Package persona has the scripted agents that this project is tested and shown with: a
-// line program and a small full-screen program, run by the hidden commands `intercom
-// persona line` and `intercom persona tui` in real terminals. They behave like the
-// programs that people use, echo, redraw and wrap included, and misbehave on demand. A log
-// of everything that they read and said is the oracle of the tests: what a pane truly
-// received stands there, whatever anybody meant to send.
+// line program, a small full-screen program, and stand-ins for Claude Code and Codex, run by
+// the hidden commands `intercom persona line`, `tui`, `claude` and `codex` in real terminals.
+// They behave like the programs that people use, echo, redraw and wrap included, and
+// misbehave on demand. A log of everything that they read and said is the oracle of the
+// tests: what a pane truly received stands there, whatever anybody meant to send.
 //
 // One goroutine, that of Run, owns all state: it waits in poll(2) for keys, control lines
 // and timers and does one thing at a time. Two more only hand things to it: one for
 // signals, and one for the end of each child.
 //
-// # Flags of both
+// # Flags of all
 //
 //	--name NAME           how it calls itself; "persona"
 //	--log FILE            appends a Record a line, each by one write
@@ -47,6 +47,16 @@
 //	--dialog-on-paste     opens the dialog when the first bytes arrive
 //	--dialog-command CMD  what Enter on "Yes" runs, by sh
 //
+// # Flags of claude and codex
+//
+// They are painted as the real ones are, and keep the files that the real ones keep, below
+// $HOME. A process of theirs is known by its name: start this program under theirs.
+//
+//	--transcript on       or off, or garbage: as a version that nobody knows would write it
+//	--status auto         of claude: the status file tells what is the case; or none, or "STATE [FOR]"
+//	--lag D               time until what happens is written down; 20ms
+//	--ghost TEXT          of claude: a suggestion in the empty composer
+//
 // # Commands
 //
 // By control, or by input with --commands. Those with a duration keep the program busy,
@@ -63,6 +73,20 @@
 //	:stuck on|off         :swallow N                       :deaf  :hear         stops reading, begins again
 //	:bracketed on|off     bracketed paste                  :exit [CODE]         ends
 //	:dialog               opens the dialog (tui only; tui has no cooked, exec, password, flood, lines)
+//
+// Of claude and codex, beside say, reply, draft, stuck, swallow, deaf, raw, bracketed and exit:
+//
+//	:turn STEP | STEP…    what the next turn does: say TEXT, reply, work D, hold (until :go), stream TEXT (said
+//	                      at :go, and shown already), tool NAME, dialog COMMAND (for leave to run it),
+//	                      ask QUESTION, side TEXT (a sub-agent's), fail [TEXT]
+//	:go                   ends a hold
+//	:dialog [paste|enter] COMMAND  opens the dialog now, or when a paste or Enter comes
+//	:ask QUESTION         puts a question
+//	:lie WHAT | off       shows idle, working, dialog, question, blank or odd (an unknown composer), whatever is the case
+//	:flicker D D          shows idle and work in turn
+//	:transcript MODE  :status MODE  :ghost TEXT   as the flags
+//	:clear                begins another conversation
+//	:run CMD  :exec CMD   runs CMD below it, as it runs its hooks and servers; on its terminal, as an editor
 //
 // SIGTERM and SIGHUP end a persona with its terminal restored; a terminal that is gone
 // ends it too.
@@ -88,7 +112,7 @@ type Options struct {
 	Stderr io.Writer // for complaints about flags; nil: nowhere
 }
 
-// Main runs the persona that args names, "line" or "tui", with the flags that follow, on
+// Main runs the persona that args names, "line", "tui", "claude" or "codex", with the flags that follow, on
 // the standard streams, and returns its exit code: 2 for wrong usage.
 func Main(args []string) int {
 	return Run(context.Background(), args, Options{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
@@ -107,9 +131,13 @@ func Run(ctx context.Context, args []string, opt Options) int {
 			return Line(ctx, opt)
 		case "tui":
 			return TUI(ctx, opt)
+		case "claude":
+			return Claude(ctx, opt)
+		case "codex":
+			return Codex(ctx, opt)
 		}
 	}
-	fmt.Fprintln(opt.Stderr, "usage: persona line|tui [flags]")
+	fmt.Fprintln(opt.Stderr, "usage: persona line|tui|claude|codex [flags]")
 	return 2
 }
 
@@ -149,7 +177,7 @@ type agent struct {
 	child            *child
 }
 
-// flags are the flags that both personas have.
+// flags are the flags that all personas have.
 func (a *agent) flags(set *flag.FlagSet) {
 	set.StringVar(&a.name, "name", "persona", "how it calls itself")
 	set.StringVar(&a.logPath, "log", "", "file for the log")

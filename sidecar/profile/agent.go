@@ -20,6 +20,30 @@ type Agent struct {
 	Processes []string // names of its process, as the terminal's foreground group has them
 	Composer  Composer
 	Marks     Marks
+	Active    Active
+	Speech    Speech
+	Long      Long     // which paste its composer shows in one line
+	Pasted    []string // that line: a pattern with %d for each number
+}
+
+// Speech is how an agent draws what it says, in column 0 and below.
+type Speech struct {
+	Bullet string   // before the first row of what it says, and of a call of a tool
+	Result string   // what the rows of a call's result begin with
+	Cut    []string // what stands below a turn that was interrupted, or failed
+}
+
+// Active is what an agent takes for more than words in the middle of a prompt. The first
+// characters of a prompt are always ours, so what is live there alone is not listed.
+type Active struct {
+	At     bool   // `@name` reads that file
+	Closes string // characters which, in the last word, open a list of completions that takes Enter
+	Skills bool   // `$name` loads the skill of that name
+	// Pictures says that a line which is nothing but the path of a picture attaches that picture.
+	Pictures bool
+	// Keywords are words that, wherever they stand, change how a turn is run, with a hyphen where
+	// one takes that away from them.
+	Keywords []string
 }
 
 // Composer is how an agent's composer stands on the screen. Columns are cells from 0.
@@ -31,12 +55,24 @@ type Composer struct {
 	Cursor bool     // the terminal's cursor is shown in it; without, the agent hides it and paints one
 	Rule   string   // of what the rows right above and right below are made; empty: they are blank
 	Ghosts []string // what an empty composer shows, dim; empty: any dim text or none
+	Tab    int      // cells that a tab takes in what was pasted
+	Right  int      // cells left free at the right edge, at most
+	// The rows of its text that are shown are half of the pane's, less Less, and Least at
+	// least; there may be more.
+	Less, Least int
+}
+
+// Long is what makes a paste long: more characters than Chars, or more line breaks than
+// Breaks. Zero means that it does not count.
+type Long struct {
+	Chars, Breaks int
 }
 
 // Marks are the words by which a screen tells its state. All of them are parts of one row,
 // and which rows count for each of them, package screen says.
 type Marks struct {
 	Live     []string // below a composer that waits, one at least
+	Held     []string // below one that holds text, in their place
 	Working  []string // around a composer: a turn is under way
 	Modal    []string // below: keys do not go to the composer alone
 	Scrolled []string // above the composer: not the end of the conversation is shown

@@ -16,9 +16,16 @@ func Codex() Agent {
 			Gap:    " ",
 			Modes:  []string{"!"},
 			Text:   2,
+			Tab:    1,
 			Cursor: true,
 			Ghosts: []string{"Ask Codex to do anything"},
+			Right:  2,
+			Least:  3,
 		},
+		Speech: Speech{Bullet: "•", Result: "└", Cut: []string{"Conversation interrupted", "unexpected status"}},
+		Active: Active{Closes: "@$", Skills: true},
+		Long:   Long{Chars: 1000},
+		Pasted: []string{"[Pasted Content %d chars]"},
 		Marks: Marks{
 			Live:     []string{"? for shortcuts", "← for agents", "esc again to edit previous message"},
 			Working:  []string{"esc to interrupt"},
@@ -26,7 +33,7 @@ func Codex() Agent {
 			Scrolled: []string{"↓ Back to bottom"},
 			Insert:   []string{"Vim: Insert"},
 			Normal:   []string{"Vim: Normal", "Vim: Visual", "Vim: Replace", "Vim: Operator"},
-			Dialog:   []string{"esc to", "esc back", "esc close", "enter to", "enter submit", "enter select", "Press enter", "esc dismiss", "esc cancel", "esc save"},
+			Dialog:   []string{"esc to", "esc back", "esc close", "enter to", "enter submit", "enter select", "Press enter", "esc dismiss", "esc cancel", "esc save", "↑/↓", "q close"},
 		},
 	}
 }

@@ -29,7 +29,7 @@ const QueueFull message.Reason = "queue is full"
 // brake returns why a decided message must not go on now, or "": at a limit it still
 // goes, beyond it does not. A person's word always goes.
 func (w *work) brake(t *thought, planned []message.Delivery) message.Reason {
-	if t.message.Origin == message.OriginHuman {
+	if t.message.Origin == message.OriginHuman || t.chosen {
 		return ""
 	}
 	limits := w.limits
@@ -47,7 +47,7 @@ func (w *work) brake(t *thought, planned []message.Delivery) message.Reason {
 		if over := target.budget.Over(w.now, size(d), limits); over != "" {
 			return over
 		}
-		if author := w.present(t.message.From.Session); t.chat == nil && author != nil {
+		if author := w.sender(t); author != nil {
 			if author.hourly.Sum(w.now) >= sendsAnHour || author.minutely(d.Target).Sum(w.now) >= sendsAMinute {
 				return message.AtRateLimit
 			}
@@ -59,18 +59,27 @@ func (w *work) brake(t *thought, planned []message.Delivery) message.Reason {
 // spend counts a message that goes on. A person's words cost nothing: the limits keep
 // agents from running away.
 func (w *work) spend(t *thought, planned []message.Delivery) {
-	if t.message.Origin == message.OriginHuman {
+	if t.message.Origin == message.OriginHuman || t.chosen {
 		return
 	}
 	for _, d := range planned {
 		if target := w.present(d.Target); target != nil {
 			target.budget.Spend(w.now, size(d))
 		}
-		if author := w.present(t.message.From.Session); t.chat == nil && author != nil {
+		if author := w.sender(t); author != nil {
 			author.hourly.Add(w.now, 1)
 			author.minutely(d.Target).Add(w.now, 1)
 		}
 	}
+}
+
+// sender is the agent that sends a message of its own accord, or nil: a single one, or the
+// first of a chat that it starts.
+func (w *work) sender(t *thought) *session {
+	if t.chat != nil && t.message.Type == message.KindTurn || t.message.Origin != message.OriginAgent {
+		return nil
+	}
+	return w.present(t.message.From.Session)
 }
 
 // minutely counts what the session sent to target within a minute.

@@ -18,6 +18,8 @@ const whyTurns = "all turns were taken"
 type chat struct {
 	message.Chat
 	taken int // turns that were relayed
+
+	vain, doubt bool // see unmet
 }
 
 func (c *chat) copy() message.Chat {
@@ -116,7 +118,7 @@ func (w *work) startChat(r StartChat) (Answer, error) {
 	c := &chat{
 		Chat: message.Chat{
 			ID: w.ids.next(w.now), Name: r.Name, State: message.ChatOn, Started: w.now,
-			Limits: route.WithDefaults(r.Limits, w.limits), Turns: r.Turns, Again: r.Again,
+			Limits: route.WithDefaults(r.Limits, w.limits), Turns: r.Turns, OneWay: r.OneWay, Again: r.Again,
 		},
 	}
 	for i, s := range members {
@@ -125,18 +127,20 @@ func (w *work) startChat(r StartChat) (Answer, error) {
 			p.Role = r.Roles[i]
 		}
 		c.Participants = append(c.Participants, p)
+	}
+	opening, err := w.opening(r, c, members)
+	if err != nil {
+		return Answer{}, fmt.Errorf("start chat: %w", err)
+	}
+	w.chats = append(w.chats, c)
+	w.altered(c)
+	for _, s := range members {
 		if r.By.Person() {
 			w.freed(s)
 		}
 	}
-	w.chats = append(w.chats, c)
-	w.altered(c)
-	if r.Say != "" {
-		e := w.personal(r.By, r.Say, c)
-		for _, s := range members[1:] {
-			e.To = append(e.To, address(s))
-		}
-		w.receive(&thought{message: e, chat: c})
+	for _, t := range opening {
+		w.receive(t)
 	}
 	return Answer{Chats: []message.Chat{c.copy()}}, nil
 }
@@ -177,9 +181,12 @@ func (w *work) checkStart(r StartChat, members []*session) error {
 	if w.stopped {
 		return ErrStopped
 	}
-	theirs := r.Say != "" || r.Limits != (message.Limits{}) || len(r.Roles) > 0 || len(r.Muted) > 0 || r.Again != ""
+	theirs := r.Limits != (message.Limits{}) || len(r.Roles) > 0 || len(r.Muted) > 0 || r.Again != ""
 	if !r.By.Person() && (theirs || len(members) != 2 || !slices.Contains(ids, r.By.Session)) {
-		return fmt.Errorf("%w: an agent may connect itself with one other, at the usual limits and without a person's words", ErrPersonOnly)
+		return fmt.Errorf("%w: an agent may connect itself with one other, at the usual limits", ErrPersonOnly)
+	}
+	if speaks := r.Say != "" || r.IncludeLast || r.OneWay; !r.By.Person() && speaks && members[0].ID != r.By.Session {
+		return fmt.Errorf("%w: an agent may ask and say something for itself alone: it comes first", ErrPersonOnly)
 	}
 	if r.Turns < 0 || r.Limits.Depth < 0 || r.Limits.Rate < 0 || r.Limits.Bytes < 0 || r.Limits.Expire < 0 || r.Limits.Away < 0 {
 		return fmt.Errorf("%w: a limit below zero", ErrRequest)
@@ -194,6 +201,9 @@ func (w *work) checkStart(r StartChat, members []*session) error {
 	}
 	if h := r.Limits.Header; h != "" && h != route.HeaderAttribution && h != route.HeaderBoth {
 		return fmt.Errorf("%w: header %q: it is %q or %q", ErrRequest, h, route.HeaderAttribution, route.HeaderBoth)
+	}
+	if words := r.Limits.Words; words != "" && words != route.WordsLast && words != route.WordsAll {
+		return fmt.Errorf("%w: words %q: it is %q or %q", ErrRequest, words, route.WordsLast, route.WordsAll)
 	}
 	if strings.ContainsFunc(r.Limits.LineBreak, unicode.IsControl) {
 		return fmt.Errorf("%w: line break %q holds a control character", ErrRequest, r.Limits.LineBreak)
@@ -358,9 +368,16 @@ func (w *work) end(c *chat, why string) {
 	w.forgetPast()
 }
 
-// settle ends a chat whose turns were all taken, once the last words have arrived.
+// settle ends a chat whose turns were all taken, once the last words have arrived, and one
+// that was a question which nobody can answer any more.
 func (w *work) settle(c *chat) {
-	if c.State != message.ChatOn || !c.closing() || len(w.flows[string(c.ID)]) > 0 {
+	if c.State != message.ChatOn || len(w.flows[string(c.ID)]) > 0 {
+		return
+	}
+	if !c.closing() {
+		if w.askedInVain(c) {
+			w.end(c, whyUnanswered)
+		}
 		return
 	}
 	for _, d := range w.under {

@@ -27,9 +27,10 @@ type delivery struct {
 	reason message.Reason
 	hold   hold
 	atSink bool
-	handed bool // a sink has had it at least once
-	enter  bool // leave to press Enter was given: its sink watches what becomes of it
-	shut   bool // it gets no leave any more: its chat has ended, or goes on without its target
+	handed bool      // a sink has had it at least once
+	enter  bool      // leave to press Enter was given: its sink watches what becomes of it
+	shut   bool      // it gets no leave any more: its chat has ended, or goes on without its target
+	struck time.Time // when leave was first given, in this run
 	size   int
 
 	// Awake time, by which it expires at its sink.
@@ -121,6 +122,7 @@ func (w *work) note(d *delivery, r message.Receipt) message.Receipt {
 	about.Message.Body = ""
 	w.told = append(w.told, message.Event{At: r.At, Kind: "receipt", Chat: d.Chat, Delivery: &about, Receipt: &r})
 	if r.State.Final() {
+		w.unmet(d)
 		w.drop(d)
 	}
 	return r
@@ -258,6 +260,12 @@ func (w *work) report(r message.Receipt) error {
 	}
 	switch r.State {
 	case message.Typed:
+		if !d.Typed {
+			d.struck = w.now
+			if !r.At.IsZero() {
+				d.struck = r.At
+			}
+		}
 		d.Typed, d.enter = true, d.Typed
 		if d.enter && d.Message.Origin != message.OriginHuman {
 			// The agent may act on it sooner than its sink can see that it was taken.
@@ -339,15 +347,21 @@ func (s *session) caused(by message.Envelope) {
 	s.cause = max(s.cause, by.Depth)
 }
 
-// answered writes down which deliveries a turn answers.
-func (w *work) answered(t message.Turn) (to message.ID) {
+// answered writes down which deliveries a turn answers, and returns the last message of
+// them; or which stay unanswered since it was cut short.
+func (w *work) answered(t message.Turn) (to message.ID, unanswered []*delivery) {
 	for _, id := range t.Answers {
 		d := w.under[id]
 		if d == nil || d.Target != t.Session || d.state != message.Submitted {
 			continue
 		}
+		if t.Cut != "" {
+			w.note(d, message.Receipt{State: message.Failed, Reason: t.Cut, At: t.Ended})
+			unanswered = append(unanswered, d)
+			continue
+		}
 		w.note(d, message.Receipt{State: message.Answered, Words: t.Words, At: t.Ended})
 		to = d.Message.ID
 	}
-	return to
+	return to, unanswered
 }

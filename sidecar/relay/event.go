@@ -39,10 +39,13 @@ type StateChanged struct {
 }
 
 // Spoke says that a turn ended. Submitted deliveries that it answers become answered; in
-// a chat, its words go to the others.
+// a chat, its words go to the others. Of one that was cut short they fail for that reason,
+// its words go nowhere, and the agents that wait for an answer are told. A turn that is told
+// of twice counts once.
 type Spoke struct {
-	Turn message.Turn
-	Seen bool // the journal has a message of the turn's id
+	Turn     message.Turn
+	Seen     bool // the journal has a message of the turn's id
+	Prompted bool // the journal has one of its person's prompt
 }
 
 // Reported is a receipt from a sink. Typed asks for leave: before the first byte, and

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -25,4 +26,19 @@ func (g *ids) next(now time.Time) message.ID {
 	ms, part, r := stamp>>12, stamp&0xfff, g.random.Uint64()
 	return message.ID(fmt.Sprintf("%08x-%04x-%04x-%04x-%012x",
 		ms>>16&0xffffffff, ms&0xffff, 0x7000|part, 0x8000|r>>50, r&(1<<48-1)))
+}
+
+// promptID is the id under which the prompt of a turn is passed on: of the turn's own time,
+// and the same whenever it is told of.
+func promptID(turn message.ID) message.ID {
+	id, err := message.ParseID(string(turn))
+	if err != nil {
+		id = turn
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte("prompt of "+id)))
+	stamp := sum[:8] + "-" + sum[8:12] + "-7" + sum[12:15]
+	if err == nil {
+		stamp = string(id[:18])
+	}
+	return message.ID(stamp + "-8" + sum[16:19] + "-" + sum[20:32])
 }

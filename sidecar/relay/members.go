@@ -99,7 +99,7 @@ func (w *work) removeMember(r RemoveMember) (Answer, error) {
 	c.strike(s.ID)
 	w.altered(c)
 	w.revoke(w.underway(func(d *delivery) bool { return d.Chat == c.ID && d.Target == s.ID && d.open() }))
-	if len(c.there()) < 2 {
+	if c.lonely() {
 		w.end(c, s.Name+" "+how)
 	} else {
 		by := ""

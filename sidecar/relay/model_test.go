@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -25,6 +24,7 @@ func modelRun(t *rapid.T) {
 		index: make(map[message.ID]int), handed: make(map[string]int), pairs: make(map[string]bool),
 		chats: make(map[message.ID]message.Chat), received: make(map[message.ID]message.Envelope), verdicts: make(map[message.ID]bool),
 		reason: make(map[message.ID]message.Reason), gone: make(map[message.ID]bool),
+		told: make(map[message.ID]bool),
 	}
 	for range rapid.IntRange(2, 4).Draw(t, "sessions") {
 		w.adopt()
@@ -40,14 +40,24 @@ func modelRun(t *rapid.T) {
 			q := StartChat{Turns: rapid.SampledFrom([]int{0, 0, 0, 1, 3}).Draw(t, "turns")}
 			q.Limits.Expire = rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "expire")
 			q.Limits.Away = rapid.SampledFrom([]time.Duration{0, 0, 2 * time.Minute}).Draw(t, "away")
+			q.Limits.Words = rapid.SampledFrom([]string{"", "last", "all"}).Draw(t, "words")
+			q.Limits.Person = rapid.Bool().Draw(t, "person")
 			q.Muted = []bool{rapid.IntRange(0, 5).Draw(t, "muted") == 0}
 			if rapid.Bool().Draw(t, "say") {
 				q.Say = "begin"
+			}
+			q.OneWay = rapid.IntRange(0, 2).Draw(t, "one way") == 0
+			if q.IncludeLast = rapid.IntRange(0, 2).Draw(t, "last") == 0; q.IncludeLast && rapid.Bool().Draw(t, "told") {
+				q.Last = message.Turn{Words: "from its own account", Ended: w.now}
 			}
 			for range rapid.IntRange(1, 4).Draw(t, "members") {
 				if s := string(w.session(t)); !slices.Contains(q.Sessions, s) || rapid.IntRange(0, 5).Draw(t, "twice") == 0 {
 					q.Sessions = append(q.Sessions, s)
 				}
+			}
+			if rapid.IntRange(0, 3).Draw(t, "agent") == 0 {
+				q.By.Session = message.ID(rapid.SampledFrom(append([]string{string(w.session(t))}, q.Sessions...)).Draw(t, "whose"))
+				q.Limits, q.Muted = message.Limits{}, nil
 			}
 			w.ask(q)
 		},
@@ -57,7 +67,46 @@ func modelRun(t *rapid.T) {
 			if rapid.IntRange(0, 9).Draw(t, "again") == 0 && len(w.received) > 0 {
 				turn.ID = w.order[rapid.IntRange(0, len(w.order)-1).Draw(t, "which")]
 			}
-			w.step(Spoke{Turn: turn, Seen: w.known(turn.ID)})
+			if rapid.IntRange(0, 4).Draw(t, "silent") == 0 {
+				turn.Words = ""
+			}
+			if rapid.IntRange(0, 2).Draw(t, "more") == 0 {
+				turn.All = fmt.Sprint("all of it ", w.ids)
+			}
+			if rapid.IntRange(0, 3).Draw(t, "prompted") == 0 {
+				turn.Prompt, turn.Person = fmt.Sprint("prompt ", w.ids), true
+			}
+			turn.Cut = rapid.SampledFrom([]message.Reason{"", "", message.Interrupted, message.ServiceFailed}).Draw(t, "cut")
+			w.tell(turn)
+		},
+		"exchange": func(t *rapid.T) { // one says something, it is typed, and whoever has it is cut short
+			if s := w.session(t); rapid.Bool().Draw(t, "single") {
+				w.ask(Send{By: By{Session: s}, To: string(w.session(t)), Message: message.Envelope{Body: "single"}})
+			} else {
+				w.tell(message.Turn{ID: w.id(), Session: s, Words: fmt.Sprint("words ", w.ids), Ended: w.now})
+			}
+			for len(w.undecided) > 0 {
+				w.decide(0, message.VerbDeliver)
+			}
+			for _, d := range w.all {
+				if w.state[d] == message.Queued {
+					w.report(d, message.Typed)
+					w.report(d, message.Submitted)
+				}
+			}
+			turn := message.Turn{ID: w.id(), Session: w.session(t), Cut: message.Interrupted, Ended: w.now}
+			for _, d := range w.all {
+				if w.state[d] == message.Submitted && w.made[d].Target == turn.Session {
+					turn.Answers = append(turn.Answers, d)
+				}
+			}
+			w.tell(turn)
+		},
+		"tell again": func(t *rapid.T) {
+			if len(w.turns) == 0 {
+				t.Skip()
+			}
+			w.tell(rapid.SampledFrom(w.turns).Draw(t, "turn"))
 		},
 		"send": func(t *rapid.T) {
 			q := Send{To: string(w.session(t)), Message: message.Envelope{Body: "single", Depth: -5}}
@@ -204,11 +253,15 @@ type world struct {
 	server    int
 	taken     map[message.ID]bool         // submitted before the last restart
 	members   map[message.ID][]message.ID // of its chat when a message was received
+	turns     []message.Turn
+	told      map[message.ID]bool // turns that this life took in
 }
 
 // modelState is the State of that life: its ids are unlike those of any other.
 func modelState(life byte) *State {
-	return NewState([32]byte{7, life}, message.Limits{Depth: 6, Rate: 12})
+	s := NewState([32]byte{7, life}, message.Limits{Depth: 6, Rate: 12})
+	s.person = "ada"
+	return s
 }
 
 // restart throws the State away, and has another one made of what was written down, at the
@@ -229,6 +282,7 @@ func (w *world) restart(elsewhere bool) (look []message.ID) {
 	w.s = modelState(w.life)
 	w.undecided = nil
 	clear(w.handed)
+	clear(w.told)
 	w.older = len(w.order)
 	event := w.book.restored(message.Process{PID: w.server})
 	for _, e := range w.step(event) {
@@ -542,6 +596,20 @@ func (w *world) check() {
 			require.Contains(w.t, []message.ReceiptState{message.Held, message.Submitted}, d)
 		}
 	}
+	taken := make(map[message.ID]int)
+	for _, m := range w.received {
+		if m.Type == message.KindTurn {
+			taken[m.Thread]++
+		}
+	}
+	for _, m := range w.received {
+		require.False(w.t, m.Type == message.KindTurn && m.From.Session == w.chats[m.Thread].Asker(), "one who asks talks on")
+	}
+	for _, c := range w.s.open() {
+		require.True(w.t, !c.OneWay || c.maySpeak(c.Asker()) || w.in(c.ID, c.Asker()), "nobody to whom the answers go")
+		require.Equal(w.t, w.chats[c.ID].Limits, c.Limits, "the settings are those that were written down")
+		require.Equal(w.t, taken[c.ID], c.taken, "only turns count as such")
+	}
 	members := make(map[message.ID]bool)
 	for _, c := range w.chats {
 		if c.State == message.ChatOver {
@@ -592,72 +660,25 @@ func (w *world) drain() {
 		}
 	}
 	for id, m := range w.received {
-		if m.Type != message.KindTurn || !w.verdicts[id] {
+		if m.Type == message.KindNotice && w.verdicts[id] {
+			require.True(w.t, w.pairs[string(id+m.To[0].Session)], "a notice that never set out")
+		}
+		if m.Type != message.KindTurn && m.Type != message.KindLast || !w.verdicts[id] {
 			continue
 		}
+		asker := w.chats[m.Thread].Asker()
 		left := make(map[message.ID]bool)
 		for _, p := range w.chats[m.Thread].Participants {
 			left[p.Session] = left[p.Session] || p.Left
 		}
 		for _, p := range w.members[id] {
+			if asker != "" && m.From.Session != asker && p != asker {
+				require.False(w.t, w.pairs[string(id+p)], "an answer to one who did not ask")
+				continue
+			}
 			if p != m.From.Session && !left[p] {
 				require.True(w.t, w.pairs[string(id+p)], "a turn that never set out for %s", p)
 			}
 		}
 	}
-}
-
-// replay has the same events happen to another State.
-func (w *world) replay() {
-	again, life := modelState(0), byte(0)
-	for i, p := range w.history {
-		if _, restart := p.event.(Restored); restart {
-			life++
-			again = modelState(life)
-		}
-		require.Equal(w.t, p.effects, fmt.Sprintf("%#v", flat(again.Step(p.now, p.event))), "event %d", i)
-	}
-}
-
-// flat makes effects comparable as text: pointers and errors are followed.
-func flat(effects []Effect) []any {
-	var out []any
-	for _, e := range effects {
-		switch f := e.(type) {
-		case Commit:
-			for _, c := range f.Step.Chats {
-				out = append(out, c.ID, c.State, c.Why, c.Participants, c.Ended == nil)
-			}
-			for _, s := range f.Step.Sessions {
-				out = append(out, s.ID, s.Name, s.EndReason, s.Closed, s.Lost, s.Ended == nil)
-			}
-			out = append(out, f.Step.Received, f.Step.Verdicts, f.Step.Deliveries, f.Step.Receipts, f.Step.Notices)
-			if f.Step.Stopped != nil {
-				out = append(out, *f.Step.Stopped)
-			}
-		case Allow:
-			out = append(out, f.Token, text2(f.Err))
-		case Reply:
-			out = append(out, f.Token, f.Answer.Message, f.Answer.Receipts, text2(f.Err))
-		case Publish:
-			for _, one := range f.Events {
-				out = append(out, one.Kind, one.Chat, one.Notice)
-			}
-		default:
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-func text2(err error) string {
-	if err == nil {
-		return ""
-	}
-	for _, known := range []error{ErrPaused, ErrEnded, ErrStopped, ErrNotOurs, ErrImpossible} {
-		if errors.Is(err, known) {
-			return known.Error()
-		}
-	}
-	return err.Error()
 }

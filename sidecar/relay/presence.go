@@ -15,6 +15,7 @@ type session struct {
 	message.Session
 	cause     int                          // greatest depth of what was submitted to it since its last turn; -1: nothing was
 	last      int                          // depth of its last turn
+	said      message.Turn                 // the last that had words, in this run
 	budget    *route.Budget                // of what goes to its pane
 	sends     map[message.ID]*route.Window // its own single messages in a minute, by target
 	hourly    route.Window                 // the same in an hour, to all, since a person's word
@@ -120,7 +121,7 @@ func (w *work) leave(s *session, reason message.Reason) {
 	if c := w.chatOf(s.ID); c != nil {
 		c.strike(s.ID)
 		w.altered(c)
-		if len(c.there()) < 2 {
+		if c.lonely() {
 			w.end(c, string(gone))
 		} else {
 			w.notice(c.ID, fmt.Sprintf("%s left chat %s: %s", s.Name, label(c.Chat), reason))

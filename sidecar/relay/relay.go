@@ -44,7 +44,9 @@ type State struct {
 	seq      uint64                  // of the last delivery made
 	flows    map[string][]*thought   // undecided messages, those of one chat in their order
 	thoughts map[message.ID]*thought // the same by message
-	seen     route.Seen
+	seen     route.Seen              // messages
+	turns    route.Seen              // whether they were messages or not
+	person   string                  // how one goes by who types into a pane by hand
 	snapshot registry.Snapshot
 	stale    bool   // snapshot must be made anew
 	changes  uint64 // how often it was
@@ -147,6 +149,11 @@ func (w *work) ask(e Asked) {
 		answer, err = w.pauseChat(r)
 	case ResumeChat:
 		answer, err = w.resumeChat(r)
+	case Recall:
+		var s *session
+		if s, err = w.find(r.Session); err == nil {
+			answer.Turn = s.said
+		}
 	case Rename:
 		answer, err = w.rename(r)
 	case Release:
@@ -208,7 +215,7 @@ func (w *work) touch() {
 
 // notice tells a person.
 func (w *work) notice(chat message.ID, text string) {
-	w.step.Notices = append(w.step.Notices, text)
+	w.step.Notices = append(w.step.Notices, message.Notice{Chat: chat, Text: text})
 	w.told = append(w.told, message.Event{At: w.now, Kind: "notice", Chat: chat, Notice: text})
 }
 

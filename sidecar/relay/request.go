@@ -29,12 +29,16 @@ type Answer struct {
 	Chats    []message.Chat
 	Message  message.ID // of what was said or sent
 	Receipts []message.Receipt
+	Turn     message.Turn
 }
 
-// StartChat starts a chat of two or more sessions, numbered from 1 in the given order. A
-// person's word Say goes to all but the first. With Turns, the chat ends by itself once
-// that many turns were relayed. An agent may start a chat of itself and one other only.
-// Errors: those of Find; *InChatError. Answer: Chats, one.
+// StartChat starts a chat of two or more sessions, numbered from 1 in the given order. With
+// IncludeLast, what the first of them had said last goes to all others, then Say, a person's
+// word or that of the agent that asks. With Turns, the chat ends by itself once that many
+// turns were relayed. With OneWay, those are the answers of the others to the first, whose
+// own turns go nowhere. An agent may start a chat of itself and one other only, and only as
+// its first may it say something there. Errors: those of Find; *InChatError; ErrNothingSaid.
+// Answer: Chats, one.
 type StartChat struct {
 	By       By
 	Sessions []string
@@ -42,9 +46,17 @@ type StartChat struct {
 	Say      string
 	Limits   message.Limits
 	Turns    int
-	Roles    []string   // of Sessions, in their order; missing ones are none
-	Muted    []bool     // likewise: those that may not speak
-	Again    message.ID // the ended chat that this one takes up; only noted
+	OneWay   bool
+
+	// IncludeLast is for the later of Last, which is what the first session's own account
+	// tells, and the last that was heard of it here. Of Last, Words, All, Truncated and Ended
+	// count; a turn without words is none.
+	IncludeLast bool
+	Last        message.Turn
+
+	Roles []string   // of Sessions, in their order; missing ones are none
+	Muted []bool     // likewise: those that may not speak
+	Again message.ID // the ended chat that this one takes up; only noted
 }
 
 // StopChat ends a chat, or All: what was not typed fails. After All nothing more is typed
@@ -121,6 +133,13 @@ type Send struct {
 	Message message.Envelope
 }
 
+// Recall asks what was heard of a session last, in this run. It changes nothing. Answer:
+// Turn, of which Words, All, Truncated and Ended are set; without words, nothing was heard.
+type Recall struct {
+	By      By
+	Session string
+}
+
 // Rename gives a session another name. Answer: Session.
 type Rename struct {
 	By      By
@@ -140,6 +159,7 @@ func (r PauseChat) by() By    { return r.By }
 func (r ResumeChat) by() By   { return r.By }
 func (r Say) by() By          { return r.By }
 func (r Send) by() By         { return r.By }
+func (r Recall) by() By       { return r.By }
 func (r Rename) by() By       { return r.By }
 func (r Release) by() By      { return r.By }
 func (r AddMember) by() By    { return r.By }
@@ -162,6 +182,8 @@ var (
 	ErrPersonOnly = errors.New("only a person may do that")
 	ErrAdopted    = errors.New("already adopted")
 	ErrRequest    = errors.New("not possible") // a request that makes no sense; the text says why
+	// ErrNothingSaid is for a chat that is to begin with words of which nothing is known.
+	ErrNothingSaid = errors.New("nothing is known that it has said")
 )
 
 // ErrDown says that the relay does not run, or ended before it could answer.

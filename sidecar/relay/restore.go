@@ -134,7 +134,7 @@ func (w *work) unserved(strange []*session) {
 				w.altered(c)
 			}
 		}
-		if len(c.there()) < 2 {
+		if c.lonely() {
 			w.end(c, string(message.AgentGone))
 		}
 	}
@@ -181,8 +181,10 @@ func (w *work) goOn(d *delivery) {
 // chat that is not known any more has ended.
 func (w *work) thread(m message.Envelope) *chat {
 	turn := m.Type == message.KindTurn && m.Origin == message.OriginAgent && len(m.To) == 0 // single ones have a target
+	first := (m.Type == message.KindLast || m.Type == message.KindSay) && m.Origin == message.OriginAgent && len(m.To) == 0
 	word := m.Type == message.KindSay && m.Origin == message.OriginHuman
-	if m.Thread == "" || !turn && !word {
+	notice := m.Type == message.KindNotice && m.Origin == message.OriginSystem
+	if m.Thread == "" || !turn && !first && !word && !notice {
 		return nil
 	}
 	if c := w.chat(m.Thread); c != nil {

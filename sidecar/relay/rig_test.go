@@ -87,7 +87,9 @@ func (r *rig) commit(s message.Step) {
 	for _, one := range s.Receipts {
 		r.receipts[one.Delivery] = append(r.receipts[one.Delivery], one)
 	}
-	r.notices = append(r.notices, s.Notices...)
+	for _, n := range s.Notices {
+		r.notices = append(r.notices, n.Text)
+	}
 }
 
 // restart throws the State away and makes another one from what was written down, at the

@@ -28,7 +28,7 @@ type Policy interface {
 
 // Sink is the panes. Its methods must not block: Run calls them.
 type Sink interface {
-	Deliver(d message.Delivery)                     // as the effect Deliver
+	Deliver(ds ...message.Delivery)                 // as the effects Deliver; those that follow each other in a step come at once
 	Cancel(ids []message.ID, reason message.Reason) // as the effect Cancel
 	Forget(session message.ID)                      // as the effect Forget
 }
@@ -53,6 +53,7 @@ type Relay struct {
 	Awake    func() time.Duration  // how long the computer has been awake, since whenever; nil: by the monotonic clock
 	Limits   message.Limits        // of chats that set none; zero fields: the built-in ones
 	Restored *Restored             // what an earlier run left; nil: nothing
+	Person   string                // how one goes by who types into a pane by hand; "": "person"
 	Queue    int                   // events that may wait before those who bring them do; 0: 256
 
 	once     sync.Once
@@ -103,6 +104,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	var seed [32]byte
 	_, _ = crand.Read(seed[:]) // never fails, as documented
 	l.state = NewState(seed, r.Limits)
+	l.state.person = r.Person
 	if r.Restored != nil {
 		if err := l.take(ctx, posted{event: *r.Restored}); err != nil {
 			return err
@@ -202,12 +204,23 @@ func (l *loop) take(ctx context.Context, p posted) error {
 			}
 		}
 		l.store()
-		for _, effect := range effects {
-			if decide, ok := effect.(Decide); ok {
-				events = append(events, Decided{l.decide(ctx, decide.Message)})
-				continue
+		for i := 0; i < len(effects); i++ {
+			switch effect := effects[i].(type) {
+			case Decide:
+				events = append(events, Decided{l.decide(ctx, effect.Message)})
+			case Deliver:
+				all := []message.Delivery{effect.Delivery}
+				for i+1 < len(effects) {
+					next, ok := effects[i+1].(Deliver)
+					if !ok {
+						break
+					}
+					all, i = append(all, next.Delivery), i+1
+				}
+				l.Sink.Deliver(all...)
+			default:
+				l.do(effect)
 			}
-			l.do(effect)
 		}
 	}
 	return nil
@@ -243,7 +256,9 @@ func (l *loop) prepare(ctx context.Context, p posted) (Event, error) {
 		e.Token = token
 		return e, nil
 	case Spoke:
-		e.Seen, err = seen(e.Turn.ID)
+		if e.Seen, err = seen(e.Turn.ID); err == nil && e.Turn.ID != "" && e.Turn.Prompt != "" {
+			e.Prompted, err = seen(promptID(e.Turn.ID))
+		}
 		return e, err
 	case Asked:
 		e.Token = token
@@ -266,11 +281,9 @@ func (l *loop) store() {
 	l.snapshot.Store(&s)
 }
 
-// do performs an effect that is neither Commit nor Decide.
+// do performs an effect that is neither Commit nor Decide nor Deliver.
 func (l *loop) do(effect Effect) {
 	switch e := effect.(type) {
-	case Deliver:
-		l.Sink.Deliver(e.Delivery)
 	case Cancel:
 		l.Sink.Cancel(e.IDs, e.Reason)
 	case Forget:

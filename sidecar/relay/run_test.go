@@ -270,6 +270,36 @@ func TestRun_awake(t *testing.T) {
 	})
 }
 
+// A prompt that the journal has is not passed on once more, whatever became of its turn; it
+// goes under the name of the person whom the relay knows.
+func TestRun_promptOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &outside{}
+		r := &Relay{Journal: o, Sink: o, Person: "ada"}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		a := o.adopt(t, r, "a")
+		o.adopt(t, r, "b")
+		_, err := r.Do(t.Context(), StartChat{Sessions: []string{"a", "b"}, Limits: message.Limits{Person: true}})
+		require.NoError(t, err)
+		known := message.Turn{ID: message.NewID(), Session: a.ID, Prompt: "p", Words: "x", Ended: time.Now()}
+		o.seen = map[message.ID]bool{promptID(known.ID): true}
+		require.NoError(t, r.Spoke(t.Context(), known))
+		synctest.Wait()
+		assert.Empty(t, o.delivered)
+		fresh := known
+		fresh.ID = message.NewID()
+		require.NoError(t, r.Spoke(t.Context(), fresh))
+		synctest.Wait()
+		require.Len(t, o.delivered, 2)
+		assert.Equal(t, "[ada] (0):\n\np", text(o.delivered[0]))
+		assert.Equal(t, "[a] (1):\n\nx", text(o.delivered[1]))
+		cancel()
+		require.NoError(t, <-done)
+	})
+}
+
 // Without a clock of the caller's, time passes all the same.
 func TestRun_ownClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -344,9 +374,11 @@ func (o *outside) Commit(_ context.Context, s message.Step) error {
 
 func (o *outside) Seen(_ context.Context, id message.ID) (bool, error) { return o.seen[id], o.broken }
 
-func (o *outside) Deliver(d message.Delivery) {
-	o.note("deliver")
-	o.delivered = append(o.delivered, d)
+func (o *outside) Deliver(ds ...message.Delivery) {
+	for _, d := range ds {
+		o.note("deliver")
+		o.delivered = append(o.delivered, d)
+	}
 }
 func (o *outside) Cancel([]message.ID, message.Reason) { o.note("cancel") }
 func (o *outside) Forget(message.ID)                   { o.note("forget") }

@@ -18,6 +18,7 @@ type thought struct {
 	message message.Envelope
 	chat    *chat            // nil for a single message
 	token   Token            // who waits for what becomes of it
+	chosen  bool             // an agent's, and a person sends it: it passes the brakes and is their word
 	verdict *message.Verdict // came before those of earlier messages
 }
 
@@ -30,7 +31,8 @@ func (t *thought) flow() string {
 	return "sent by " + string(t.message.From.Session)
 }
 
-// spoke takes in a turn: what it answers, how deep it lies, and, in a chat, its words.
+// spoke takes in a turn: what it answers, how deep it lies, and, in a chat, its words,
+// behind the prompt of its person where the chat wants that too.
 func (w *work) spoke(e Spoke) {
 	t := e.Turn
 	s := w.present(t.Session)
@@ -43,32 +45,71 @@ func (w *work) spoke(e Spoke) {
 	if t.Ended.IsZero() {
 		t.Ended = w.now
 	}
-	twice := e.Seen || w.seen.Has(t.ID)
-	reply := w.answered(t)
-	if t.Person {
-		s.byPerson()
+	said := e.Seen || w.seen.Has(t.ID) // there is a message of it
+	twice := said || e.Prompted || w.turns.Has(t.ID)
+	c := w.chatOf(s.ID)
+	elsewhere := c != nil && w.answersElsewhere(t, c)
+	reply, unanswered := w.answered(t)
+	if t.Person && !twice {
+		w.freed(s)
 	}
 	depth := s.depth()
-	c := w.chatOf(s.ID)
-	relayed := c != nil && !c.closing() && c.maySpeak(s.ID) && strings.TrimSpace(t.Words) != "" &&
-		!t.Ended.Before(c.Started) && !t.Ended.Before(s.joined)
+	in := c
+	if c != nil && (elsewhere || !w.heard(t, s, c)) {
+		c = nil // nothing of it is heard there
+	}
+	prompted := false
 	if !twice {
 		s.cause, s.last = -1, depth
-		w.seen.Add(t.ID, seenMessages)
+		if t.Cut == "" && strings.TrimSpace(t.Words) != "" {
+			s.said = message.Turn{Words: t.Words, All: t.All, Truncated: t.Truncated, Ended: t.Ended}
+		}
+		w.turns.Add(t.ID, seenMessages)
+		prompted = c != nil && w.prompted(t, s, c)
 	}
-	if !relayed {
+	switch {
+	case t.Cut != "":
+		if !twice {
+			w.cut(t, s, c, depth, unanswered, prompted)
+		}
+	case c != nil && (said || !twice):
+		w.relay(t, s, c, depth, reply, said)
+	}
+	if in != nil {
+		w.settle(in)
+	}
+}
+
+// answersElsewhere reports whether all that a turn answers was said in other chats than this
+// one: in a chat that has ended, say, while the agent was at work on it.
+func (w *work) answersElsewhere(t message.Turn, c *chat) bool {
+	elsewhere := false
+	for _, id := range t.Answers {
+		d := w.under[id]
+		if d == nil || d.Target != t.Session {
+			continue
+		}
+		if d.Chat == "" || d.Chat == c.ID {
+			return false
+		}
+		elsewhere = true
+	}
+	return elsewhere
+}
+
+// relay has the others of a chat hear a turn's words, if it has any. Words that were a message
+// already are dropped, with a receipt for each who would have got them.
+func (w *work) relay(t message.Turn, s *session, c *chat, depth int, reply message.ID, twice bool) {
+	words := route.Words(t, c.Limits)
+	if strings.TrimSpace(words) == "" {
 		return
 	}
-	body, cut := trim(t.Words)
+	body, short := trim(words)
 	m := message.Envelope{
 		ID: t.ID, Thread: c.ID, From: address(s), Type: message.KindTurn, Body: body, InReplyTo: reply,
-		Origin: message.OriginAgent, Trust: message.TrustVerified, Depth: depth, Created: t.Ended, Truncated: t.Truncated || cut,
+		Origin: message.OriginAgent, Trust: message.TrustVerified, Depth: depth, Created: t.Ended, Truncated: t.Truncated || short,
 	}
-	for _, p := range c.Participants {
-		if p.Session == s.ID {
-			m.From.Number = p.Number
-		}
-	}
+	m.From.Number = c.member(s.ID).Number
 	if twice {
 		w.twice(&thought{message: m, chat: c})
 		return
@@ -205,7 +246,7 @@ func (w *work) decided(v message.Verdict) {
 	t.verdict = &v
 	name := t.flow()
 	flow := w.flows[name]
-	for len(flow) > 0 && flow[0].verdict != nil {
+	for len(flow) > 0 && flow[0].verdict != nil && !joined(flow) {
 		first := flow[0]
 		flow = flow[1:]
 		if w.flows[name] = flow; len(flow) == 0 {
@@ -256,6 +297,9 @@ func (w *work) carryOut(t *thought) {
 	}
 	a := Answer{Message: t.message.ID}
 	for _, p := range planned {
+		if t.chosen {
+			p.Message.Depth = 0
+		}
 		d := w.create(p)
 		_, under := w.under[d.ID]
 		switch {

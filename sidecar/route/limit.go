@@ -16,14 +16,16 @@ const (
 )
 
 // WithDefaults returns the limits with the given ones in the place of each field that is
-// zero, and the built-in ones where those are zero too. Away has no built-in one: zero is
-// off.
+// zero, and the built-in ones where those are zero too. Away and Person have no built-in
+// one: zero is off.
 func WithDefaults(l, defaults message.Limits) message.Limits {
 	l.Depth = cmp.Or(l.Depth, defaults.Depth, DefaultDepth)
 	l.Rate = cmp.Or(l.Rate, defaults.Rate, DefaultRate)
 	l.Bytes = cmp.Or(l.Bytes, defaults.Bytes, DefaultBytes)
 	l.LineBreak = cmp.Or(l.LineBreak, defaults.LineBreak)
 	l.Header = cmp.Or(l.Header, defaults.Header)
+	l.Words = cmp.Or(l.Words, defaults.Words)
+	l.Person = l.Person || defaults.Person
 	l.Expire = cmp.Or(l.Expire, defaults.Expire, DefaultExpire)
 	l.Away = cmp.Or(l.Away, defaults.Away)
 	return l

@@ -24,29 +24,32 @@ const Person = "person"
 
 // Plan returns the deliveries that a decided message makes, in the order of the
 // participants, without ids and as first attempts. Of a message in a chat (chat not nil)
-// all participants get one that have not left, or those of the verdict's or envelope's
-// addresses; of a single message, its addresses. An address may be that of a session that
+// all participants get one that have not left, in a one-way chat the first alone what others
+// say, or those of the verdict's or envelope's addresses; of a single message, its addresses. An address may be that of a session that
 // has ended meanwhile: what becomes of such a delivery is the caller's to say. The author
 // never gets one. An author who may not speak in the chat, and every verdict but deliver,
-// hold and ask, makes none.
+// hold and ask, makes none. A notice of the sidecar's own has the same head in a chat and
+// outside of one.
 func Plan(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *message.Chat) []message.Delivery {
 	switch v.Verb {
 	case message.VerbDeliver, message.VerbHold, message.VerbAsk:
 	default:
 		return nil
 	}
-	if chat != nil && e.Origin == message.OriginAgent && !maySpeak(*chat, e.From.Session) {
+	if chat != nil && silent(e, *chat) {
 		return nil
 	}
 	if v.Body != nil {
 		e.Body = *v.Body
 	}
 	template := message.Delivery{Attempt: 1}
-	if chat == nil {
+	if chat == nil || isNotice(e) {
 		template.Head, template.Separator = discreteHead(e)
 		e.Body = withoutOwnHeader(e.Body, template.Head+afterHeader)
 	} else {
 		template.Head, template.Separator = chatHead(e, *chat)
+	}
+	if chat != nil {
 		template.Chat = chat.ID
 		template.LineBreak = chat.Limits.LineBreak
 	}
@@ -91,12 +94,27 @@ func targets(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *m
 	if len(to) > 0 || chat == nil {
 		return out
 	}
+	asker := chat.Asker()
 	for _, p := range chat.Participants {
-		if !p.Left {
+		answers := asker != "" && e.Origin == message.OriginAgent && e.From.Session != asker
+		if !p.Left && (!answers || p.Session == asker) {
 			add(p.Session)
 		}
 	}
 	return out
+}
+
+// silent reports whether an agent's words go nowhere in a chat: it may not speak there, or it
+// is the one who asks in a one-way chat, and says more than what it began with. What a person
+// had it say at the beginning is said.
+func silent(e message.Envelope, chat message.Chat) bool {
+	switch {
+	case e.Origin != message.OriginAgent || e.Type == message.KindLast:
+		return false
+	case e.Type == message.KindTurn && e.From.Session == chat.Asker():
+		return true
+	}
+	return !maySpeak(chat, e.From.Session)
 }
 
 // maySpeak reports whether the session takes part in the chat, or did, and may speak there.
@@ -130,12 +148,24 @@ func chatHead(e message.Envelope, chat message.Chat) (head, separator string) {
 }
 
 // discreteHead is what stands in front of a single message: an agent's has the header, a
-// person's the attribution.
+// person's the attribution. A notice has the header of the agent that it is about, and the
+// mark by which the sidecar itself is known.
 func discreteHead(e message.Envelope) (head, separator string) {
-	if e.Origin == message.OriginHuman {
+	switch {
+	case e.Origin == message.OriginHuman:
 		return personHead(e), afterAttribution
+	case isNotice(e):
+		return Header(e.From) + " " + noticeMark, afterHeader
 	}
 	return Header(e.From), afterHeader
+}
+
+// noticeMark is what only the sidecar writes behind a header; sanitise quotes it in a body.
+const noticeMark = "[notice]"
+
+// isNotice reports whether the sidecar itself says e: nobody else has that origin.
+func isNotice(e message.Envelope) bool {
+	return e.Type == message.KindNotice && e.Origin == message.OriginSystem
 }
 
 // HeaderBoth is the setting of a chat that shows header and attribution.
@@ -143,6 +173,21 @@ const HeaderBoth = "both"
 
 // HeaderAttribution is the setting of a chat that shows the attribution alone.
 const HeaderAttribution = "attribution"
+
+// What a turn's words are, by the setting of a chat: what was said after its last call of a
+// tool, or that and what was said between the calls.
+const (
+	WordsLast = "last"
+	WordsAll  = "all"
+)
+
+// Words are what a turn says in a chat of those settings.
+func Words(t message.Turn, limits message.Limits) string {
+	if limits.Words == WordsAll && t.All != "" {
+		return t.All
+	}
+	return t.Words
+}
 
 // Header is the header of a message from an agent, `AI[computer:session] |`, without the
 // space that follows it. A computer without a name is the own one.

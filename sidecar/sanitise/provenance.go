@@ -36,15 +36,23 @@ func forged(line string) bool {
 	}, line))
 }
 
-// quote puts the mark before each line that is forged, and counts them.
-func quote(body string) (string, int) {
-	if !strings.ContainsAny(body, "[［") {
+// Headed reports whether a text begins as only the sidecar's own do: with a header, an
+// attribution, or the word by which it speaks itself.
+func Headed(text string) bool {
+	first, _, _ := strings.Cut(strings.TrimLeft(text, " \n"), "\n")
+	return forged(first)
+}
+
+// quote puts the mark before each line that is forged and, if it is to, before each that a
+// client would take for pictures; it counts them.
+func quote(body string, pictures bool) (string, int) {
+	if !pictures && !strings.ContainsAny(body, "[［") {
 		return body, 0
 	}
 	lines := strings.Split(body, "\n")
 	n := 0
 	for i, line := range lines {
-		if forged(line) {
+		if forged(line) || pictures && dropped(line) {
 			lines[i] = quoteMark + line
 			n++
 		}

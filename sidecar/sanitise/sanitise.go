@@ -12,9 +12,8 @@ import (
 )
 
 // Options say what else is known of the place that the text goes to. The zero value is
-// right for every pane; nothing in it can allow more than the zero value does. What only
-// one client takes for syntax (an `@path`, a `$skill`) belongs here too, as a field that
-// names what is to be neutralised for it.
+// right for every pane that runs no client of its own syntax; nothing in it can allow more
+// than the zero value does.
 type Options struct {
 	// Head is the header or attribution that the sink puts before the text, without what
 	// separates the two. A sender that has written exactly it at the very beginning of its
@@ -23,6 +22,28 @@ type Options struct {
 	// differs from it, it is a forgery like any other. A Head that is neither a header nor
 	// an attribution is not looked for.
 	Head string
+
+	// What the client at hand would take for more than words. The zero value neutralises
+	// nothing; profile.Active says which holds for whom.
+
+	// At puts a backslash before each `@` that none escapes: its client reads the file that is
+	// named behind one.
+	At bool
+	// Closes are the characters which, anywhere in the last word, make more of Enter, or of
+	// themselves, than the end of a text: they open a list that takes Enter, or make a line
+	// break of it. One blank is put behind such a text.
+	Closes string
+	// Skills are the names that a client loads where `$name` stands, whatever stands around it:
+	// the two are parted by a blank. If there are any, so are they where the text of a link is
+	// a `$name`, known or not: the link's target may be a skill.
+	Skills []string
+	// Keywords change how a client works wherever they stand, in any case of their letters.
+	// Each is given with the one hyphen that is put into it: `ultra-code` is what becomes of
+	// `ultracode`.
+	Keywords []string
+	// Pictures quotes each line that is nothing but an absolute path of a picture, or such paths
+	// among others: its client reads the files, and puts what it makes of them first of all.
+	Pictures bool
 }
 
 // Text makes body fit for a terminal whose program reads it as keys. It removes
@@ -38,17 +59,22 @@ type Options struct {
 //
 // makes \n of CR LF, CR, VT, FF, NEL, U+2028 and U+2029 and U+FFFD of every byte that is
 // not UTF-8, and puts "> " before each line that looks like a header or an attribution of
-// the sidecar's, the first line included.
+// the sidecar's, the first line included. What Options say of the client at hand is
+// neutralised after all of that is gone which could hide it, and visibly: by a character
+// more, never by one less.
 //
-// changed counts the characters removed or replaced and the lines quoted; 0 means that
-// clean is body, but for Options.Head. Text of its own result changes nothing.
+// changed counts the characters removed, replaced or put in for the client, and the lines
+// quoted; 0 means that clean is body, but for Options.Head. Text of its own result, with the
+// same Options, changes nothing.
 func Text(body string, opt Options) (clean string, changed int) {
 	if !harmless(body) {
 		body, changed = wash(body)
 	}
 	body = dropHead(body, opt.Head)
-	clean, quoted := quote(body)
-	return clean, changed + quoted
+	body, active := neutralise(body, opt)
+	body, quoted := quote(body, opt.Pictures)
+	clean, closed := closeLast(body, opt.Closes)
+	return clean, changed + active + quoted + closed
 }
 
 // harmless reports whether body is printable ASCII with line breaks and tabs, as nearly

@@ -178,15 +178,20 @@ func TestText_onePassIsEnough(t *testing.T) {
 }
 
 func FuzzText(f *testing.F) {
-	f.Add("hello \x1b[201~\r", "")
-	f.Add("\x1b[20\x1b[201~1~", "[Bob] (3):")
-	f.Add("\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\", "")
-	f.Add("می\u200cخواهم \U0001f468\u200d\U0001f469 1\ufe0f\u20e3", "")
-	f.Add("\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "")
-	f.Add("[Bob] (1): x\nAI[a:b] | y\u2028[relay] z", "AI[a:b] |")
-	f.Add("!touch x\n/clear\n@file\n#note", "")
-	f.Fuzz(func(t *testing.T, body, head string) {
-		checkText(t, body, Options{Head: head})
+	clients := []Options{{}, readsFiles, loadsSkills, everything}
+	f.Add("hello \x1b[201~\r", "", byte(0))
+	f.Add("\x1b[20\x1b[201~1~", "[Bob] (3):", byte(0))
+	f.Add("\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\", "", byte(0))
+	f.Add("می\u200cخواهم \U0001f468\u200d\U0001f469 1\ufe0f\u20e3", "", byte(0))
+	f.Add("\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "", byte(0))
+	f.Add("[Bob] (1): x\nAI[a:b] | y\u2028[relay] z", "AI[a:b] |", byte(0))
+	f.Add("!touch x\n/clear\n@file\n#note", "", byte(0))
+	f.Add("see @f \\\\@g $imagegen [$x](/y) ultracode\n/tmp/a.png", "", byte(3))
+	f.Add("'/a b.png' /c\n\\/d.gif\u200b\n$im\u2060age :sm", "[Bob] (3):", byte(3))
+	f.Fuzz(func(t *testing.T, body, head string, client byte) {
+		opt := clients[int(client)%len(clients)]
+		opt.Head = head
+		checkText(t, body, opt)
 	})
 }
 
@@ -215,6 +220,7 @@ func checkText(t require.TestingT, body string, opt Options) {
 		require.Equal(t, i == 0, genuine.MatchString(line), "line %d of %q", i, composed)
 	}
 	require.NotContains(t, "!/@#", composed[:1])
+	checkActive(t, body, clean, opt)
 
 	for _, mark := range []string{"", " ", " / ", "> "} {
 		joined := Line(clean, mark)

@@ -3,6 +3,9 @@ package screen
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -23,31 +26,23 @@ func (p picture) claude() Verdict {
 		return p.noComposer("no composer: no two rules with the cursor and its glyph between them")
 	}
 	first, last := top+1, bottom-1
-	glyph, mode, _ := p.glyph(first)
+	glyph, mode, shown := p.glyph(first)
 	c := Composer{Live: true, Text: p.text(first, last)}
 	place := from(p.row(first), p.a.Composer.Text)
-	if first == last && (len(place) == 0 || ghost(place)) {
+	if first == last && shown && (len(place) == 0 || ghost(place)) {
 		c.Empty, c.Text = true, ""
 	}
 	foot := fmt.Sprintf("below the composer stands %%q")
-
-	// A turn that is under way.
-	spinner, spins := p.spinner(top)
-	if !spins {
-		spinner, spins = p.waits(top)
-	}
-	switch {
-	case glyph.faint():
-		return composing(message.Working, message.AgentWorking, "the composer's glyph is dim", c)
-	case spins:
-		return composing(message.Working, message.AgentWorking, fmt.Sprintf("above the composer stands %q", clip(spinner)), c)
-	}
-	if mark, ok := p.marked(bottom+1, p.Height-1, p.a.Marks.Working); ok {
-		return composing(message.Working, message.AgentWorking, fmt.Sprintf(foot, clip(mark)), c)
+	if says, ok := p.claudeBusy(top, bottom); ok {
+		return composing(message.Working, message.AgentWorking, says, c)
 	}
 
 	// What a person has typed.
 	switch {
+	case !shown:
+		return composing(message.Draft, message.InComposer, fmt.Sprintf("in the composer stands more than it shows, %q", clip(c.Text)), c)
+	case !c.Empty && p.listed(top):
+		return composing(message.Blocked, DialogOpen, fmt.Sprintf("a list stands over the composer, %q", clip(strings.TrimSpace(p.plain(top-1)))), c)
 	case mode:
 		c.Empty = false
 		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer takes a command, its glyph is %q", glyph.text), c)
@@ -90,6 +85,61 @@ func (p picture) claude() Verdict {
 	return v
 }
 
+// claudeBusy tells of a turn that is under way.
+func (p picture) claudeBusy(top, bottom int) (says string, ok bool) {
+	if glyph, _, ok := p.glyph(top + 1); ok && glyph.faint() {
+		return "the composer's glyph is dim", true
+	}
+	row, ok := p.spinner(top)
+	if !ok {
+		row, ok = p.waits(top)
+	}
+	if ok {
+		return fmt.Sprintf("above the composer stands %q", clip(row)), true
+	}
+	row, ok = p.marked(bottom+1, p.Height-1, p.a.Marks.Working)
+	return fmt.Sprintf("below the composer stands %q", clip(row)), ok
+}
+
+// listed reports whether something stands right above the composer's rule that belongs to
+// it, a list of completions: otherwise that row is blank, or has a hint that ends at the
+// right edge. The items of a list are indented by four, or by two behind a mark.
+func (p picture) listed(top int) bool {
+	if top < 1 {
+		return false
+	}
+	return p.plain(top-1) != "" && (!p.hint(top-1) || p.goesOn(top-1))
+}
+
+// goesOn reports whether a row is the second one of a list's item: it begins below the words
+// that tell what the item is.
+func (p picture) goesOn(y int) bool {
+	row := p.row(y)
+	if y < 1 || len(row) == 0 {
+		return false
+	}
+	item, left := p.plain(y-1), 0
+	for left < len(row) && row[left].blank() {
+		left++
+	}
+	before, _ := at(p.row(y-1), left-2)
+	gap, _ := at(p.row(y-1), left-1)
+	word, ok := at(p.row(y-1), left)
+	return (strings.HasPrefix(item, "    ") || strings.HasPrefix(item, "  ❯ ")) && ok && !word.blank() && gap.blank() && before.blank()
+}
+
+// hint reports whether a row is a hint at the right edge.
+func (p picture) hint(y int) bool {
+	row := p.plain(y)
+	text := strings.TrimLeft(row, " ")
+	left := len(row) - len(text)
+	return text != "" && ansi.StringWidth(row) == p.Width-2 && (left >= hintIndent || left == 2 && text[0] >= 'A' && text[0] < utf8.RuneSelf)
+}
+
+// hintIndent is how far from the left edge a hint at the right edge begins, at least, unless
+// it fills the row.
+const hintIndent = 10
+
 // frame finds the rules of the composer in which the cursor stands.
 func (p picture) frame() (top, bottom int, ok bool) {
 	for top = p.CursorY - 1; top >= 0 && !p.rule(top); top-- {
@@ -99,10 +149,13 @@ func (p picture) frame() (top, bottom int, ok bool) {
 	if top < 0 || bottom >= p.Height || p.rule(p.CursorY) {
 		return 0, 0, false
 	}
-	if _, _, ok := p.glyph(top + 1); !ok {
+	further := top + 1
+	if _, _, ok := p.glyph(further); ok {
+		further++
+	} else if !strings.Contains(p.plain(top), " ↑ ") { // the rows above have left the composer
 		return 0, 0, false
 	}
-	for y := top + 2; y < bottom; y++ {
+	for y := further; y < bottom; y++ {
 		// Further rows of a draft stand below the text of the first.
 		for _, c := range p.row(y) {
 			if c.column < p.a.Composer.Text && !c.blank() {

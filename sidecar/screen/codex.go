@@ -23,16 +23,23 @@ import (
 func (p picture) codex() Verdict {
 	v := p.codexScreen()
 	// The title tells of what is under way where the screen does not; it never says idle.
-	switch first, _, _ := strings.Cut(p.Title, " "); {
+	switch {
 	case v.State == message.Blocked || v.State == message.History:
-	case strings.Contains(p.Title, "Action Required"):
+	case p.titleAsks():
 		v.State, v.Why, v.MayType = message.Blocked, DialogOpen, false
 		v = v.with("title", fmt.Sprintf("the title is %q", clip(p.Title)))
-	case first != "" && strings.Trim(first, wheels) == "":
+	case p.titleTurns():
 		v.State, v.Why, v.MayType = message.Working, message.AgentWorking, false
 		v = v.with("title", fmt.Sprintf("a wheel turns in the title, %q", clip(p.Title)))
 	}
 	return v
+}
+
+func (p picture) titleAsks() bool { return strings.Contains(p.Title, "Action Required") }
+
+func (p picture) titleTurns() bool {
+	first, _, _ := strings.Cut(p.Title, " ")
+	return first != "" && strings.Trim(first, wheels) == ""
 }
 
 // wheels are the turning wheel in the title of Codex.
@@ -46,12 +53,9 @@ func (p picture) codexScreen() Verdict {
 	if first < 0 {
 		return p.noComposer("no composer: no bright glyph with the cursor in its text")
 	}
-	end := first // the last row of the text
-	for y := first + 1; y < p.Height && (p.plain(y) != "" || y <= p.CursorY); y++ {
-		end = y
-	}
+	end := p.codexEnd(first)
 	glyph, mode, _ := p.glyph(first)
-	place := from(p.row(first), p.a.Composer.Text)
+	place := p.line(first)
 	c := Composer{Live: true, Text: p.text(first, end)}
 	if first == end && ghost(place) && slices.Contains(p.a.Composer.Ghosts, strings.TrimSpace(words(place))) {
 		c.Empty, c.Text = true, ""
@@ -68,6 +72,8 @@ func (p picture) codexScreen() Verdict {
 		return composing(message.Blocked, DialogOpen, fmt.Sprintf("the agent has asked %q", clip(row)), c)
 	}
 	switch {
+	case !c.Empty && p.codexListed(first):
+		return composing(message.Blocked, DialogOpen, "a list stands over the composer", c)
 	case mode:
 		c.Empty = false
 		return composing(message.Draft, message.InComposer, fmt.Sprintf("the composer takes a command, its glyph is %q", glyph.text), c)
@@ -124,6 +130,22 @@ func (p picture) codexComposer() int {
 		}
 	}
 	return -1
+}
+
+// codexEnd is the last row of the text in the composer that begins there: a blank one ends
+// it, behind the cursor.
+func (p picture) codexEnd(first int) int {
+	end := first
+	for y := first + 1; y < p.Height && (p.plain(y) != "" || y <= p.CursorY); y++ {
+		end = y
+	}
+	return end
+}
+
+// codexListed reports whether something stands over the composer that belongs to it, a list
+// of completions: otherwise two blank rows part it from the conversation.
+func (p picture) codexListed(first int) bool {
+	return first < 2 || p.plain(first-1) != "" || p.plain(first-2) != ""
 }
 
 // openTurn finds a person's last prompt, above the composer, if nothing below it tells the

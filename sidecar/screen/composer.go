@@ -50,10 +50,10 @@ func Judge(v View, a profile.Agent) Verdict {
 	switch {
 	case v.InMode:
 		return verdict(message.History, message.CopyMode, "the pane is in a mode")
-	case !v.sound() || v.Height != len(v.Rows) || v.Width <= 0 || v.CursorX > v.Width:
+	case !v.whole():
 		return verdict(message.Unknown, message.UnknownScreen, "the capture is not whole")
 	}
-	p := picture{View: v, a: a, canvas: newCanvas(v.Rows)}
+	p := newPicture(v, a)
 	switch a.Name {
 	case "claude":
 		return p.claude()
@@ -63,11 +63,20 @@ func Judge(v View, a profile.Agent) Verdict {
 	return verdict(message.Unknown, message.UnknownScreen, fmt.Sprintf("the screens of %q are not known", a.Name))
 }
 
+// whole reports whether the capture can be read at all.
+func (v View) whole() bool {
+	return v.sound() && v.Height == len(v.Rows) && v.Width > 0 && v.CursorX <= v.Width
+}
+
 // picture is a view taken apart.
 type picture struct {
 	View
 	a profile.Agent
 	*canvas
+}
+
+func newPicture(v View, a profile.Agent) picture {
+	return picture{View: v, a: a, canvas: newCanvas(v.Rows)}
 }
 
 // glyph finds the composer's glyph at the beginning of a row, or one of its modes.
@@ -107,9 +116,24 @@ func (p picture) rule(y int) bool {
 func (p picture) text(first, last int) string {
 	var lines []string
 	for y := first; y <= last; y++ {
-		lines = append(lines, words(from(p.row(y), p.a.Composer.Text)))
+		lines = append(lines, words(p.line(y)))
 	}
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
+}
+
+// line is what stands in a row of the composer, without the mark at its right edge.
+func (p picture) line(y int) []cell {
+	row := from(p.row(y), p.a.Composer.Text)
+	if n := len(row); n > 0 && p.scrolls(row[n-1]) {
+		row = from(row[:n-1], p.a.Composer.Text)
+	}
+	return row
+}
+
+// scrolls reports whether a character is the mark, at the right edge of a composer without
+// rules, for rows that have left it.
+func (p picture) scrolls(c cell) bool {
+	return p.a.Composer.Rule == "" && c.dim && c.column >= p.Width-3 && strings.Contains("↑↓↕", c.text)
 }
 
 // marked finds a row in [first, last] that has one of the marks.

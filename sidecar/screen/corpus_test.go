@@ -201,8 +201,8 @@ func TestS1_splicesAreNeverSafe(t *testing.T) {
 	}
 	made := 0
 	for _, lower := range all {
-		if lower.Label == "idle" || lower.Label == "history" {
-			continue
+		if lower.Label == "idle" || lower.Label == "history" || lower.Label == "draft" && strings.HasPrefix(lower.What, "own-") && lower.What != "own-line" {
+			continue // of many drafts one is enough
 		}
 		least := lower.least()
 		for _, upper := range all {

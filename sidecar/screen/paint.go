@@ -3,6 +3,7 @@ package screen
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -83,6 +84,9 @@ func (c *canvas) row(y int) []cell {
 	c.done[y] = true
 	row, now, column := strings.ToValidUTF8(c.raw[y], "\uFFFD"), c.pens[y], 0
 	var state byte
+	if row != "" {
+		c.cells[y] = make([]cell, 0, utf8.RuneCountInString(row))
+	}
 	for len(row) > 0 {
 		seq, width, n, next := ansi.DecodeSequence(row, state, nil)
 		if n <= 0 {

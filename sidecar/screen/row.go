@@ -66,6 +66,9 @@ func ink(line string) string {
 		return line
 	}
 	return strings.Map(func(r rune) rune {
+		if r > ' ' && r < 0x7f {
+			return r
+		}
 		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
 			return -1
 		}

@@ -244,9 +244,13 @@ func Tail(s Screen) string {
 	if !s.sound() {
 		return ""
 	}
-	left := trim(ansi.Truncate(Plain(s.Rows[s.CursorY]), s.CursorX, ""))
+	return tailOf(ansi.Truncate(Plain(s.Rows[s.CursorY]), s.CursorX, ""))
+}
+
+// tailOf is the longest run of a row that means nothing special.
+func tailOf(row string) string {
 	best := ""
-	for piece := range strings.FieldsFuncSeq(left, special) {
+	for piece := range strings.FieldsFuncSeq(row, special) {
 		piece = strings.TrimSpace(piece)
 		if w := ansi.StringWidth(piece); w > tailCells {
 			piece = strings.TrimSpace(ansi.TruncateLeft(piece, w-tailCells, ""))

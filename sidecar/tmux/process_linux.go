@@ -276,3 +276,23 @@ func lives(pid int, start uint64) bool {
 	}
 	return err != nil || s.state != 'Z' && s.state != 'X' && (start == 0 || s.Start == start)
 }
+
+// Reads reports whether a process has the terminal open in a way in which it could read what
+// is typed there: as its input, or opened by itself. Only its output there is not enough. One
+// of which the system does not tell counts as reading.
+func Reads(pid int, tty string) bool {
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	for _, e := range entries {
+		if e.Name() == "1" || e.Name() == "2" {
+			continue
+		}
+		if to, err := os.Readlink(dir + "/" + e.Name()); err == nil && (to == tty || to == "/dev/tty") {
+			return true
+		}
+	}
+	return false
+}

@@ -40,3 +40,7 @@ func lives(pid int, _ uint64) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
+
+// Reads reports whether a process could read what is typed into a terminal: here the system
+// does not tell, so that each could.
+func Reads(int, string) bool { return true }

@@ -306,7 +306,7 @@ var (
 	paneFields = []string{
 		"#{pane_id}", "#{session_id}", "#{session_name}", "#{window_id}", "#{window_index}", "#{window_name}",
 		"#{pane_index}", "#{pane_active}", "#{window_active}", "#{session_attached}", "#{pane_pid}", "#{pane_tty}",
-		"#{pane_dead}", "#{pane_in_mode}", "#{pane_width}", "#{pane_height}", "#{pane_title}",
+		"#{pane_dead}", "#{pane_in_mode}", "#{pane_width}", "#{pane_height}", "#{pane_title}", "#{pane_current_command}",
 	}
 	clientFields = []string{
 		"#{client_name}", "#{client_tty}", "#{client_pid}", "#{client_session}", "#{session_id}", "#{pane_id}",

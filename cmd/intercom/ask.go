@@ -1,0 +1,304 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// beginWithin is how long a chat may take to begin: what an agent said last may have to be
+// waited for, until it has written it down.
+const beginWithin = 10 * time.Second
+
+// backWithin is how long an answer that is here is waited for on its way into the pane that
+// asked; a pane that is free takes it in a second.
+const backWithin = 5 * time.Second
+
+func (a *app) askPane() *cobra.Command {
+	var req api.AskRequest
+	var wait string
+	var timeout time.Duration
+	var set []string
+	cmd := &cobra.Command{
+		Use:   "ask PANE",
+		Short: "Take a pane's last answer to another, and bring its answer back",
+		Long: `Send what this pane's agent said last to PANE, with a line of your own where you
+like, bring the answer back into this pane, and print it. Nothing further goes
+across: it is a chat that goes one way and ends by itself.
+
+This pane is the one in which the command runs, or which the popup belongs to in
+which it does; --from names another one. Agents that are recognised are adopted
+by this; any other program is adopted by intercom adopt.
+
+  --wait answered    wait until it was answered, an hour at most: this is usual
+  --wait submitted   only until PANE has taken it; the answer comes in any case,
+                     and for an agent that asks from its own pane this is usual
+
+Exit codes: 0 answered, and the answer was taken (--wait submitted: the question
+was), 1 failed or ended without an answer, 4 uncertain or no answer in time,
+5 held: it goes, or comes back, when a pane is free for it. With C-c the chat
+goes on.`,
+		Example: `  intercom ask %2 --say 'Is that right?'
+  intercom ask bob --from alice --wait submitted`,
+		Args: between(1, 1, "a pane"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q := question{app: a, wants: api.Wait(wait)}
+			var asked api.Asked
+			err := do(a, func(cmd *cobra.Command, args []string) (api.Asked, error) {
+				if err := q.check(cmd, &req, timeout); err != nil {
+					return api.Asked{}, err
+				}
+				var err error
+				if req.Set, err = pairs("--set", "KEY=VALUE", set); err != nil {
+					return api.Asked{}, err
+				}
+				if _, err := api.ParseSettings(req.Set); err != nil {
+					return api.Asked{}, err
+				}
+				req.To, q.until = args[0], time.Now().Add(timeout)
+				asked, err = q.ask(cmd.Context(), req)
+				return asked, err
+			}, a.showAsked)(cmd, args)
+			if err != nil {
+				return err
+			}
+			return q.judge(asked)
+		},
+	}
+	cmd.Flags().StringVar(&req.From, "from", "", "the `PANE` whose last answer it is, and that gets the answer; else this one")
+	cmd.Flags().StringVar(&req.Say, "say", "", "`TEXT` of your own, behind that answer")
+	cmd.Flags().IntVar(&req.Turns, "turns", 1, "end after `N` answers")
+	cmd.Flags().StringArrayVar(&set, "set", nil, "`KEY=VALUE` of a setting, as of chat start; may be given often")
+	cmd.Flags().StringVar(&wait, "wait", "", "wait for `STATE`: submitted or answered")
+	cmd.Flags().DurationVar(&timeout, "timeout", waitTimeout, "wait at most `D`, like 90s")
+	a.completes(cmd, sessionWords)
+	a.completesFlag(cmd, "from", sessionWords)
+	_ = cmd.RegisterFlagCompletionFunc("set", completeSetting)
+	_ = cmd.RegisterFlagCompletionFunc("wait",
+		cobra.FixedCompletions([]string{string(api.WaitSubmitted), string(api.WaitAnswered)}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// question is one that was asked, and what is waited for.
+type question struct {
+	*app
+	wants api.Wait // "": what is usual
+	until time.Time
+}
+
+// check refuses what cannot be asked.
+func (q *question) check(cmd *cobra.Command, req *api.AskRequest, timeout time.Duration) error {
+	for _, flag := range []string{"from", "say"} {
+		if err := checkWord(cmd, flag); err != nil {
+			return err
+		}
+	}
+	if cmd.Flags().Changed("wait") {
+		if err := oneOf("--wait", string(q.wants), []string{string(api.WaitSubmitted), string(api.WaitAnswered)}); err != nil {
+			return err
+		}
+	}
+	switch {
+	case req.Turns < 1:
+		return api.Errorf(api.CodeUsage, "--turns %d: less than one answer", req.Turns).WithHint("--turns 3 ends it after 3")
+	case req.Turns > api.MaxCount:
+		return api.Errorf(api.CodeUsage, "--turns %d: too large", req.Turns).WithHint("without --turns it ends after one answer")
+	case timeout < 0:
+		return api.Errorf(api.CodeUsage, "--timeout %v: less than none", timeout).WithHint("--timeout 0 waits for nothing")
+	case timeout > api.MaxDuration:
+		return api.Errorf(api.CodeUsage, "--timeout %v: too large", timeout).WithHint("a message that is held expires after an hour")
+	}
+	return checkText(req.Say)
+}
+
+// ask asks, and waits for what comes of it.
+func (q *question) ask(ctx context.Context, req api.AskRequest) (api.Asked, error) {
+	c, err := q.tmuxClient(ctx)
+	if err != nil {
+		return api.Asked{}, err
+	}
+	named := req.From
+	if named == "" {
+		req.From = q.ownPane(ctx)
+	}
+	asking, cancel := context.WithTimeout(ctx, beginWithin)
+	defer cancel()
+	chat, err := c.Ask(asking, req)
+	if err != nil {
+		return api.Asked{}, aboutAsk(err, req, named)
+	}
+	asked, err := q.follow(ctx, c, chat)
+	if ctx.Err() != nil {
+		return asked, api.Errorf(api.CodeTimeout, "given up before it was answered").WithHint("%s", goesOn(chat))
+	}
+	if told, ok := errors.AsType[*api.Error](err); ok {
+		return asked, told.WithHint("%s", strings.TrimPrefix(told.Hint+"; "+goesOn(chat), "; "))
+	}
+	return asked, err
+}
+
+// follow waits for what is wanted of a question.
+func (q *question) follow(ctx context.Context, c *api.Client, chat message.Chat) (api.Asked, error) {
+	asked, err := q.wait(ctx, c, chat, api.WaitAnswered, tellAfter)
+	if err != nil {
+		return asked, err
+	}
+	if q.wants == "" {
+		q.wants = api.WaitAnswered
+		if asked.Own {
+			q.wants = api.WaitSubmitted
+		}
+	}
+	switch {
+	case answeredAll(asked):
+	case asked.Receipt.State == message.Held:
+		q.note("it waits: %s", asked.Receipt.Reason)
+	case asked.Behind != "":
+		q.note("it waits behind a message that is held: %s", asked.Behind)
+	}
+	if !answeredAll(asked) && asked.Chat.State != message.ChatOver {
+		if asked, err = q.wait(ctx, c, chat, q.wants, waitTimeout); err != nil {
+			return asked, err
+		}
+	}
+	if q.wants == api.WaitAnswered && answeredAll(asked) && !asked.Own && asked.Chat.State != message.ChatOver {
+		return q.wait(ctx, c, chat, api.WaitEnded, backWithin)
+	}
+	return asked, nil
+}
+
+// wait asks how far the question has come, at most so long and never beyond the end of all.
+func (q *question) wait(ctx context.Context, c *api.Client, chat message.Chat, wait api.Wait, most time.Duration) (api.Asked, error) {
+	left := max(0, time.Until(q.until))
+	if most != waitTimeout {
+		left = min(left, most)
+	}
+	ctx, cancel := context.WithTimeout(ctx, left+replyGrace)
+	defer cancel()
+	return c.Asked(ctx, api.AskedQuery{Chat: chat.ID, Wait: wait, Timeout: left})
+}
+
+// ownPane is the pane that asks where none is named: the one in which this runs, or the one
+// from which the popup was opened in which it does. "" leaves it to the sidecar, which sees
+// whose process this is.
+func (a *app) ownPane(ctx context.Context) string {
+	if !strings.HasPrefix(a.Getenv("TMUX"), a.tmuxServer()+",") {
+		return ""
+	}
+	if pane := a.Getenv("TMUX_PANE"); pane != "" {
+		return pane
+	}
+	o, err := a.origin(ctx, "")
+	if err != nil {
+		return ""
+	}
+	return o.Pane
+}
+
+// answeredAll reports whether all answers are here.
+func answeredAll(q api.Asked) bool { return len(q.Answers) > 0 && len(q.Answers) >= q.Chat.Turns }
+
+// goesOn says what becomes of a question for which nobody waits any more.
+func goesOn(c message.Chat) string {
+	return fmt.Sprintf("chat %s goes on, and ends with the answer; intercom chat stop %s ends it now", c.ID.Short(), c.ID.Short())
+}
+
+// aboutAsk adds to an error about one of the two panes what to do about it.
+func aboutAsk(err error, req api.AskRequest, named string) error {
+	told, ok := errors.AsType[*api.Error](err)
+	switch {
+	case !ok:
+		return err
+	case named == "" && req.From != "" && strings.HasPrefix(told.Text, "adopt "+req.From+":"):
+		return api.Errorf(told.Code, "%s", told.Text).WithHint("whose last answer is it about? Name that pane: --from PANE")
+	case req.From != "" && strings.Contains(told.Text, fmt.Sprintf("%q", req.From)) && !strings.Contains(told.Text, fmt.Sprintf("%q", req.To)):
+		return aboutPane(err, req.From)
+	}
+	return aboutPane(err, req.To)
+}
+
+func (a *app) showAsked(q api.Asked) {
+	a.say("%s %s", q.Chat.ID, plainLine(cameTo(q)))
+	for _, m := range q.Answers {
+		if len(q.Answers) > 1 {
+			a.say("")
+			a.say("%s", plainLine(author(m)))
+		}
+		a.say("%s", plain(m.Body))
+	}
+}
+
+// cameTo says in a word how far a question has come.
+func cameTo(q api.Asked) string {
+	r := q.Receipt
+	switch {
+	case answeredAll(q):
+		return "answered"
+	case len(q.Answers) > 0:
+		return fmt.Sprintf("answered %d of %d times", len(q.Answers), q.Chat.Turns)
+	case r.State == message.Answered && q.Chat.State == message.ChatOver:
+		return "answered, without a word"
+	case r.Reason != "":
+		return string(r.State) + ": " + string(r.Reason)
+	case q.Behind != "":
+		return string(r.State) + " behind one that is held: " + string(q.Behind)
+	}
+	return string(r.State)
+}
+
+// judge says what came of a question to a script.
+func (q *question) judge(asked api.Asked) error {
+	r := asked.Receipt
+	over := asked.Chat.State == message.ChatOver
+	switch {
+	case answeredAll(asked) && q.wants == api.WaitAnswered && !asked.Own:
+		return q.judgeBack(asked)
+	case answeredAll(asked), over && r.State == message.Answered:
+		return nil
+	case q.wants != api.WaitAnswered && (r.State == message.Submitted || r.State == message.Answered):
+		return nil
+	case over && (r.State == message.Submitted || !r.State.Final()):
+		return api.Errorf(api.CodeFailed, "chat %s has ended without the answer: %s", asked.Chat.ID.Short(), asked.Chat.Why).
+			WithHint("intercom chat show %s", asked.Chat.ID.Short())
+	case r.State == message.Answered: // not as often as was asked for
+		return api.Errorf(api.CodeTimeout, "no further answer in time").WithHint("%s", goesOn(asked.Chat))
+	}
+	err := q.app.judge(api.Sent{Message: r.Message, Receipt: r, Behind: asked.Behind}, q.wants)
+	if told, ok := errors.AsType[*api.Error](err); ok && !over && (!r.State.Final() || r.State == message.Uncertain) {
+		return told.WithHint("%s", told.Hint+"; "+goesOn(asked.Chat))
+	}
+	return err
+}
+
+// judgeBack is judge for the way back of an answer that is here.
+func (q *question) judgeBack(asked api.Asked) error {
+	to := ""
+	if len(asked.Chat.Participants) > 0 {
+		to = asked.Chat.Participants[0].Name
+	}
+	state, reason := message.ReceiptState(""), message.Reason("")
+	if asked.Back != nil {
+		state, reason = asked.Back.State, asked.Back.Reason
+	}
+	look := "intercom log " + asked.Chat.ID.Short()
+	switch {
+	case state == message.Submitted, state == message.Answered:
+		return nil
+	case state == message.Uncertain:
+		return api.Errorf(api.CodeUncertain, "whether %s took the answer is uncertain: %s", to, reason).WithHint("look at the pane: it may have the text")
+	case state == message.Failed, state == message.Expired:
+		return api.Errorf(api.CodeFailed, "the answer did not reach %s: %s: %s", to, state, reason).WithHint("%s shows each step", look)
+	case asked.Chat.State == message.ChatOver:
+		return api.Errorf(api.CodeFailed, "the answer did not reach %s: %s", to, asked.Chat.Why).WithHint("%s shows each step", look)
+	case reason != "":
+		return api.Errorf(api.CodeHeld, "the answer waits for %s: %s", to, reason).WithHint("it goes as soon as that has passed; %s", look)
+	}
+	return api.Errorf(api.CodeHeld, "the answer waits for %s", to).WithHint("%s shows each step", look)
+}

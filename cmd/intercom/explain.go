@@ -1,0 +1,152 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// knownAgents are those that the sidecar recognises by their process.
+var knownAgents = []string{"claude", "codex"}
+
+func (a *app) explain() *cobra.Command {
+	var req api.ExplainRequest
+	cmd := &cobra.Command{
+		Use:   "explain PANE",
+		Short: "Say what a pane is taken for, and why",
+		Long: `Say what the sidecar takes a pane for and why: the agent in it, its state,
+whether anything would be typed there now and what stands against it, where its
+words come from, what stands in its composer, and each piece of evidence with
+its source and its age, the weightiest first.
+
+PANE is the id of a pane or the name of a session. It need not be adopted: it is
+looked at once, because you name it. --agent judges it as that agent, whatever
+runs there.`,
+		Example: `  intercom explain %7
+  intercom explain claude-2 --json`,
+		Args: between(1, 1, "a pane"),
+		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Explanation, error) {
+			req.Pane = args[0]
+			if cmd.Flags().Changed("agent") {
+				if err := oneOf("--agent", req.Agent, knownAgents); err != nil {
+					return message.Explanation{}, err
+				}
+			}
+			c, err := a.tmuxClient(cmd.Context())
+			if err != nil {
+				return message.Explanation{}, err
+			}
+			ctx, cancel := within(cmd.Context())
+			defer cancel()
+			e, err := c.Explain(ctx, req)
+			return whole(e), aboutPane(err, args[0])
+		}, a.showExplanation),
+	}
+	cmd.Flags().StringVar(&req.Agent, "agent", "", "judge it as this agent: `claude|codex`")
+	a.completes(cmd, sessionWords)
+	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(knownAgents, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// whole is an explanation that has a list where there is no evidence.
+func whole(e message.Explanation) message.Explanation {
+	if e.Evidence == nil {
+		e.Evidence = []message.Ground{}
+	}
+	return e
+}
+
+func (a *app) showExplanation(e message.Explanation) {
+	line := func(what, format string, args ...any) {
+		a.say("%-9s %s", what, plainLine(fmt.Sprintf(format, args...)))
+	}
+	line("pane", "%s, %s", e.Pane, cmp.Or(e.Session, "not adopted"))
+	line("agent", "%s", agentWords(e))
+	line("state", "%s", cmp.Or(e.State, message.Unknown))
+	line("screen", "%s", screenWords(e))
+	line("typing", "%s", typingWords(e))
+	line("words", "%s", sourceWords(e))
+	if e.Trouble != "" {
+		line("trouble", "%s", e.Trouble)
+	}
+	line("composer", "%s", composerWords(e.Composer))
+	if len(e.Evidence) == 0 {
+		return
+	}
+	a.say("")
+	rows := [][]string{{"SOURCE", "WEIGHT", "AGE", "SAYS"}}
+	for _, g := range e.Evidence {
+		rows = append(rows, []string{g.Source, g.Weight, age(g.AgeMS), g.Says})
+	}
+	a.table(rows)
+}
+
+// agentWords are the agent with its version, and the last one that was tried if it is
+// another.
+func agentWords(e message.Explanation) string {
+	if e.Agent == "" {
+		return "none that is known"
+	}
+	words := strings.TrimSpace(e.Agent + " " + e.Version)
+	switch {
+	case e.Verified == "" || e.Verified == e.Version:
+		return words
+	case e.Version == "":
+		return words + ", its version is not known; the last one that was tried is " + e.Verified
+	}
+	return words + "; the last one that was tried is " + e.Verified
+}
+
+func screenWords(e message.Explanation) string {
+	if e.MayType {
+		return "a composer, live and empty, and nothing over it"
+	}
+	return "no composer that could be typed into"
+}
+
+func typingWords(e message.Explanation) string {
+	if e.WouldType {
+		return "yes"
+	}
+	return "no: " + cmp.Or(string(e.Why), "not said why")
+}
+
+func sourceWords(e message.Explanation) string {
+	from := map[string]string{"": "are not read", "transcript": "from its transcript", "hook": "from its hooks", "screen": "from the screen"}[e.WordsFrom]
+	words := cmp.Or(from, "from "+e.WordsFrom)
+	if e.Transcript != "" {
+		words += ", " + e.Transcript
+	}
+	if e.Found != "" {
+		words += " (" + e.Found + ")"
+	}
+	return words
+}
+
+func composerWords(c message.ComposerNow) string {
+	switch {
+	case !c.Live:
+		return "none is live"
+	case c.Empty:
+		return "live, empty"
+	}
+	return "live: " + c.Text
+}
+
+// age is how long ago something was so.
+func age(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", ms)
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return d.Truncate(time.Second).String()
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+const (
+	// hookTimeout is what a hook may take, without the start and the end of the process: an
+	// agent waits for it.
+	hookTimeout = 80 * time.Millisecond
+	// hookPatience is how much of it the agent may take to write.
+	hookPatience = 40 * time.Millisecond
+
+	maxHookInput = 4 << 20
+	maxHookField = 4096 // bytes of what is no prompt and no words
+)
+
+// hook is called by an agent. Whatever goes wrong, the agent must not notice: what a hook
+// prints may be read by its model, and an exit code may stop it.
+func (a *app) hook() *cobra.Command {
+	return &cobra.Command{
+		Use:    "hook AGENT EVENT [JSON]",
+		Short:  "Tell the sidecar what an agent does (called by the agent itself)",
+		Hidden: true,
+		Long: `Tell the sidecar what an agent does: one event of it, with what the agent writes
+on stdin or gives as the last argument. Agents call it themselves, once
+intercom hooks install has told them to.
+
+It starts no sidecar, takes a tenth of a second at most, prints nothing, and
+ends with 0 whatever happens. Outside tmux it does nothing.`,
+		Example: `  echo '{"session_id":"x"}' | intercom hook claude Stop`,
+		// A flag that an agent may add one day is no error.
+		DisableFlagParsing: true,
+		Args:               cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.ran = true
+			if slices.Equal(args, []string{"--help"}) || slices.Equal(args, []string{"-h"}) {
+				return cmd.Help()
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), hookTimeout)
+			defer cancel()
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				defer func() { _ = recover() }() // the runtime would print, and exit with 2, which stops an agent
+				a.tellHook(ctx, args)
+			}()
+			select {
+			case <-done:
+			case <-ctx.Done(): // whatever it still waits for ends with the process
+			}
+			return nil
+		},
+	}
+}
+
+// tellHook tells the sidecar of the tmux server around us, if there is one.
+func (a *app) tellHook(ctx context.Context, args []string) {
+	server := a.tmuxServer()
+	if server == "" || len(args) < 2 || !slices.Contains(knownAgents, args[0]) {
+		return
+	}
+	req := api.HookRequest{Hook: message.Hook{Agent: args[0], Event: clip(args[1], maxHookField)}}
+	if pane := a.Getenv("TMUX_PANE"); paneID.MatchString(pane) {
+		req.Pane = pane
+	}
+	var input io.Reader = a.Stdin
+	if len(args) > 2 { // as Codex calls its notify
+		input = strings.NewReader(args[len(args)-1])
+	}
+	readHook(ctx, input, &req.Hook)
+	if encoded, err := json.Marshal(req); err == nil && len(encoded) > api.MaxRequest {
+		req.Hook.Prompt, req.Hook.Words = "", "" // that it came about is worth more than nothing
+	}
+
+	p, err := api.Places(a.Getenv, server)
+	if err == nil {
+		if err = (&api.Client{Socket: p.Socket}).Hook(ctx, req); err == nil {
+			return
+		}
+	}
+	// Agents do not hand on all of their environment, nor have the sidecar's: the server
+	// knows.
+	if told, ok := errors.AsType[*api.Error](err); !ok || told.Code != api.CodeNoSidecar && told.Code != api.CodeUsage || a.Published == nil {
+		return
+	}
+	socket, err := a.Published(ctx, cmp.Or(p.Server, server))
+	if err == nil && socket != "" && socket != p.Socket {
+		_ = (&api.Client{Socket: socket}).Hook(ctx, req)
+	}
+}
+
+// hookField is one member of what an agent tells.
+type hookField struct {
+	name  string
+	value json.RawMessage
+}
+
+// readHook reads what an agent tells into hook. Of what breaks off, comes too late or is too
+// long, the beginning counts.
+func readHook(ctx context.Context, r io.Reader, hook *message.Hook) {
+	ctx, cancel := context.WithTimeout(ctx, hookPatience)
+	defer cancel()
+	fields := make(chan hookField)
+	go func() {
+		defer close(fields)
+		d := json.NewDecoder(io.LimitReader(r, maxHookInput))
+		if open, err := d.Token(); err != nil || open != json.Delim('{') {
+			return
+		}
+		for d.More() {
+			name, err := d.Token()
+			if err != nil {
+				return
+			}
+			f := hookField{}
+			f.name, _ = name.(string)
+			if err := d.Decode(&f.value); err != nil {
+				return
+			}
+			select {
+			case fields <- f:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	details := map[string]string{}
+	for {
+		select {
+		case f, more := <-fields:
+			if !more {
+				hook.Detail = hookDetail(details)
+				return
+			}
+			f.take(hook, details)
+		case <-ctx.Done():
+			hook.Detail = hookDetail(details)
+			return
+		}
+	}
+}
+
+// take puts a member where it belongs. Claude Code, and the hooks of Codex, write
+// session_id; Codex's notify writes thread-id.
+func (f hookField) take(hook *message.Hook, details map[string]string) {
+	switch strings.ReplaceAll(f.name, "-", "_") {
+	case "session_id", "thread_id":
+		hook.Thread = f.text(maxHookField)
+	case "turn_id", "prompt_id":
+		hook.Turn = cmp.Or(f.text(maxHookField), hook.Turn)
+	case "transcript_path":
+		hook.Transcript = f.text(maxHookField)
+	case "prompt":
+		hook.Prompt = f.text(maxHookText)
+	case "input_messages":
+		// All that a person has said in this conversation, and not only what began the turn.
+		var all []string
+		if json.Unmarshal(f.value, &all) == nil && len(all) > 0 {
+			hook.Prompt = clip(all[len(all)-1], maxHookText)
+		}
+	case "last_assistant_message":
+		hook.Words = f.text(maxHookText)
+	default:
+		if slices.Contains(hookDetails, f.name) {
+			details[f.name] = f.text(maxHookField)
+		}
+	}
+}
+
+// maxHookText is a little more than a message may have, so that the sidecar sees what was
+// cut.
+const maxHookText = message.MaxBody + utf8.UTFMax
+
+// hookDetails are what tells one event of a kind from another: of a request for permission
+// the tool, of a notification its kind, of a beginning and an end why.
+var hookDetails = []string{"tool_name", "notification_type", "source", "reason", "type", "message"}
+
+func hookDetail(details map[string]string) string {
+	for _, name := range hookDetails {
+		if details[name] != "" {
+			return details[name]
+		}
+	}
+	return ""
+}
+
+// text is what a string says, "" for any other value.
+func (f hookField) text(most int) string {
+	var says string
+	if !bytes.HasPrefix(f.value, []byte(`"`)) || json.Unmarshal(f.value, &says) != nil {
+		return ""
+	}
+	return clip(says, most)
+}
+
+// clip is text, or the beginning of it that has no more bytes than most.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}

@@ -1,0 +1,369 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/hooks"
+)
+
+// hooksReply is what `hooks install` and `hooks uninstall` print with --json.
+type hooksReply struct {
+	Agent   string   `json:"agent"`
+	File    string   `json:"file"`    // as it is written: what a symbolic link leads to
+	Program string   `json:"program"` // that the agent calls
+	Events  []string `json:"events"`
+	Changed bool     `json:"changed"` // the file is another now, or would be
+	DryRun  bool     `json:"dry_run"`
+	Removed bool     `json:"removed"` // nothing was left in it
+	Diff    []string `json:"diff"`    // lines that go (-) and come (+), with the lines around them
+}
+
+func (a *app) hooks() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "hooks",
+		Short: "Let agents tell by themselves what they do",
+		Long: `Let agents tell by themselves when a turn begins, when it ends, what was said,
+and when they ask. Without it the sidecar reads their transcripts and their
+screens, which is enough; hooks tell it sooner.
+
+What is written into the configuration of an agent can be taken out again, and
+all else stays as it is, to the byte.`,
+		Example: `  intercom hooks install claude --dry-run`,
+		Args:    a.onlyCommands,
+		RunE:    showHelp,
+	}
+	cmd.AddCommand(
+		a.changeHooks("install", "Make an agent call intercom at its turns", `Make an agent call intercom at its turns. A second time changes nothing.
+
+  claude  hooks in settings.json in $CLAUDE_CONFIG_DIR, or ~/.claude: session
+          start and end, prompts, requests for permission, notifications, turn
+          ends. Other hooks stay.
+  codex   notify in config.toml in $CODEX_HOME, or ~/.codex: turn ends. If
+          another program is called there already, nothing is changed. Nothing
+          goes into hooks.json: Codex would ask at every start whether you trust
+          it, until you say so.
+
+Claude Code takes it up at once, Codex at its next start.`, hooks.Install),
+		a.changeHooks("uninstall", "Take out what hooks install has put in", `Take out of an agent's configuration what intercom hooks install has put in, and
+nothing else, whatever was changed there since. A file that was made for it goes
+too, if nothing else is in it.`, hooks.Uninstall),
+	)
+	return cmd
+}
+
+func (a *app) changeHooks(name, short, long string, change func(agent string, text []byte, program string) ([]byte, error)) *cobra.Command {
+	var dry bool
+	cmd := &cobra.Command{
+		Use:     name + " " + strings.Join(hooks.Agents(), "|"),
+		Short:   short,
+		Long:    long + "\n\n--dry-run shows what would change, and changes nothing.",
+		Example: "  intercom hooks " + name + " claude\n  intercom hooks " + name + " codex --dry-run",
+		Args:    between(1, 1, "an agent"),
+		RunE: do(a, func(_ *cobra.Command, args []string) (hooksReply, error) {
+			agent := args[0]
+			if err := oneOf("agent", agent, hooks.Agents()); err != nil {
+				return hooksReply{}, err
+			}
+			file, err := a.hooksFile(agent)
+			if err != nil {
+				return hooksReply{}, err
+			}
+			program, err := a.program()
+			if err != nil {
+				return hooksReply{}, err
+			}
+			r := hooksReply{Agent: agent, File: file, Program: program, Events: hooks.Events(agent), DryRun: dry}
+			was, now, err := changeFile(file, dry, func(text []byte) ([]byte, error) { return change(agent, text, program) })
+			if err != nil {
+				return r, aboutHooks(err, file, program)
+			}
+			r.Changed = !bytes.Equal(was, now) || (was == nil) != (now == nil)
+			r.Removed = was != nil && now == nil
+			r.Diff = diff(string(was), string(now))
+			return r, nil
+		}, a.showHooks(name)),
+	}
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would change, and change nothing")
+	cmd.ValidArgs = hooks.Agents()
+	return cmd
+}
+
+func (a *app) showHooks(name string) func(hooksReply) {
+	return func(r hooksReply) {
+		file := plainLine(r.File)
+		switch {
+		case r.DryRun && r.Changed:
+			a.say("%s would become:", file)
+			if r.Removed {
+				a.say("(no file)")
+			}
+			for _, line := range r.Diff {
+				a.say("%s", plainLine(line))
+			}
+		case name == "install" && r.Changed:
+			a.say("%s calls %s at %s: %s", r.Agent, plainLine(r.Program), strings.Join(r.Events, ", "), file)
+		case name == "install":
+			a.say("%s does so already, nothing to change: %s", r.Agent, file)
+		case r.Removed:
+			a.say("nothing else was in it, so it was removed: %s", file)
+		case r.Changed:
+			a.say("%s calls intercom no longer: %s", r.Agent, file)
+		default:
+			a.say("nothing of ours is in it, nothing to change: %s", file)
+		}
+	}
+}
+
+var (
+	errChanging = errors.New("somebody else is changing it")
+	errReadOnly = errors.New("it may not be written")
+)
+
+// aboutHooks is the error of a configuration that was left as it is.
+func aboutHooks(err error, file, program string) error {
+	told := api.Errorf(api.CodeRefused, "file %q: %w", file, err)
+	_, system := errors.AsType[*fs.PathError](err)
+	_, renamed := errors.AsType[*os.LinkError](err)
+	switch {
+	case errors.Is(err, hooks.ErrTaken):
+		return told.WithHint("nothing was changed; Codex calls one program: let yours call this one too, with the same last argument: %s hook codex notify", program)
+	case errors.Is(err, errChanging):
+		return told.WithHint("nothing was changed; try again")
+	case errors.Is(err, errReadOnly):
+		return told.WithHint("nothing was changed; chmod u+w lets it be, if nothing else makes that file")
+	case system || renamed:
+		return api.Errorf(api.CodeFailed, "%w", err)
+	}
+	return told.WithHint("nothing was changed; mend the file first")
+}
+
+// hooksFile is the configuration of an agent where its hooks go.
+func (a *app) hooksFile(agent string) (string, error) {
+	variable, dir, name := "CLAUDE_CONFIG_DIR", ".claude", "settings.json"
+	if agent == "codex" {
+		variable, dir, name = "CODEX_HOME", ".codex", "config.toml"
+	}
+	if own := a.Getenv(variable); own != "" {
+		path, err := filepath.Abs(filepath.Join(own, name))
+		if err != nil {
+			return "", err
+		}
+		return follow(path)
+	}
+	home := a.Getenv("HOME")
+	if !filepath.IsAbs(home) {
+		return "", api.Errorf(api.CodeUsage, "no place for the configuration of %s: neither %s nor HOME is an absolute path", agent, variable).WithHint("set HOME")
+	}
+	return follow(filepath.Join(home, dir, name))
+}
+
+// follow is what a path leads to, there or not: settings are often links into a repository.
+func follow(path string) (string, error) {
+	for range 40 {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // no link, or nothing
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	return "", api.Errorf(api.CodeFailed, "file %q: too many links", path)
+}
+
+// program is this program, by a path that outlives an update where there is one: what is
+// found as intercom, if that is it.
+func (a *app) program() (string, error) {
+	self := a.Executable
+	if self == "" {
+		var err error
+		if self, err = os.Executable(); err != nil {
+			return "", err
+		}
+	}
+	found, err := exec.LookPath("intercom")
+	if err != nil || !filepath.IsAbs(found) {
+		return self, nil
+	}
+	one, err := os.Stat(self)
+	if err != nil {
+		return self, nil
+	}
+	if other, err := os.Stat(found); err == nil && os.SameFile(one, other) {
+		return found, nil
+	}
+	return self, nil
+}
+
+// changeFile makes of a file what change makes of its text, nil being none; with dry it only
+// says what that is. Nobody ever sees half of it, and what others change in the meantime is
+// not lost.
+func changeFile(path string, dry bool, change func([]byte) ([]byte, error)) (was, now []byte, err error) {
+	for range 3 {
+		if was, err = readWhole(path); err != nil {
+			return nil, nil, err
+		}
+		if now, err = change(was); err != nil || dry || bytes.Equal(was, now) && (was == nil) == (now == nil) {
+			return was, now, err
+		}
+		done, err := replace(path, was, now)
+		if done || err != nil {
+			return was, now, err
+		}
+	}
+	return nil, nil, errChanging
+}
+
+// readWhole is a file's text, nil if there is none.
+func readWhole(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if text == nil && err == nil {
+		text = []byte{}
+	}
+	return text, err
+}
+
+// replace puts a file in the place of the one that was read, or takes that away; not done is
+// that it is another one by now.
+func replace(path string, was, now []byte) (done bool, err error) {
+	unchanged := func() bool {
+		text, err := readWhole(path)
+		return err == nil && bytes.Equal(text, was) && (text == nil) == (was == nil)
+	}
+	mode := fs.FileMode(0o600)
+	info, statErr := os.Stat(path)
+	if statErr == nil {
+		mode = info.Mode().Perm()
+	}
+	if mode&0o200 == 0 {
+		return false, errReadOnly
+	}
+	if now == nil {
+		if !unchanged() {
+			return false, nil
+		}
+		return true, os.Remove(path)
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return false, err
+	}
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if !done {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if statErr == nil {
+		if was, ok := info.Sys().(*syscall.Stat_t); ok {
+			_ = f.Chown(int(was.Uid), int(was.Gid)) // for root, who does it for somebody
+		}
+	}
+	_, err = f.Write(now)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return false, err
+	}
+	if !unchanged() {
+		return false, nil
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return false, err
+	}
+	return true, syncDir(dir)
+}
+
+// syncDir makes sure that a new name in a directory outlives a crash.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+const (
+	diffAround = 2       // lines that are shown around what changes
+	diffMost   = 4 << 20 // pairs of lines that are compared at most
+)
+
+// diff are the lines of was that go, with "- " before them, and those of now that come, with
+// "+ ", and a few around them.
+func diff(was, now string) []string {
+	old, young := slices.Collect(strings.Lines(was)), slices.Collect(strings.Lines(now))
+	before := 0
+	for before < len(old) && before < len(young) && old[before] == young[before] {
+		before++
+	}
+	after := 0
+	for after < min(len(old), len(young))-before && old[len(old)-1-after] == young[len(young)-1-after] {
+		after++
+	}
+	end := len(old) - after
+	lines := []string{}
+	if before == end && before == len(young)-after {
+		return lines
+	}
+	add := func(mark string, some ...string) {
+		for _, line := range some {
+			lines = append(lines, mark+strings.TrimRight(line, "\r\n"))
+		}
+	}
+	add("  ", old[max(0, before-diffAround):before]...)
+	apart(old[before:end], young[before:len(young)-after], add)
+	add("  ", old[end:min(len(old), end+diffAround)]...)
+	return lines
+}
+
+// apart tells add the lines of both, with the longest part that they have in common once.
+func apart(old, young []string, add func(mark string, lines ...string)) {
+	if len(old)*len(young) > diffMost {
+		add("- ", old...)
+		add("+ ", young...)
+		return
+	}
+	common := make([][]int, len(old)+1) // of what begins there
+	for i := range common {
+		common[i] = make([]int, len(young)+1)
+	}
+	for i := len(old) - 1; i >= 0; i-- {
+		for j := len(young) - 1; j >= 0; j-- {
+			common[i][j] = max(common[i+1][j], common[i][j+1])
+			if old[i] == young[j] {
+				common[i][j] = 1 + common[i+1][j+1]
+			}
+		}
+	}
+	i, j := 0, 0
+	for i < len(old) || j < len(young) {
+		switch {
+		case i < len(old) && j < len(young) && old[i] == young[j]:
+			add("  ", old[i])
+			i, j = i+1, j+1
+		case j == len(young) || i < len(old) && common[i+1][j] >= common[i][j+1]:
+			add("- ", old[i])
+			i++
+		default:
+			add("+ ", young[j])
+			j++
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+func (a *app) peers() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "peers",
+		Short: "List who can be addressed, by which names, and how each is",
+		Long: `List whoever can be addressed: the adopted panes, and those in which an agent is
+recognised that nobody has adopted yet: chat start, ask and send do that when
+they name one. Each is called by its name, its pane or its id.
+
+STATE is what its program does, FROM what that rests on: a transcript, hook or
+status file of its own, its process, its screen, or tmux. WHY is what keeps a
+message from being typed now; without one it would be. Of panes that are not
+adopted nothing is read. intercom explain PANE says more of one.`,
+		Example: `  intercom peers
+  intercom peers --json`,
+		Args: between(0, 0, "no arguments"),
+		RunE: do(a, func(cmd *cobra.Command, _ []string) ([]api.Peer, error) {
+			c, err := a.tmuxClient(cmd.Context())
+			if err != nil {
+				return nil, err
+			}
+			ctx, cancel := within(cmd.Context())
+			defer cancel()
+			return c.Peers(ctx)
+		}, a.showPeers),
+	}
+	a.completes(cmd)
+	return cmd
+}
+
+func (a *app) showPeers(peers []api.Peer) {
+	if len(peers) == 0 {
+		a.say("nobody: no pane is adopted, and no agent is recognised in any")
+		return
+	}
+	rows := [][]string{{"NAME", "PANE", "ID", "AGENT", "STATE", "FROM", "CHAT", "COMPUTER", "WINDOW", "WHY"}}
+	for _, p := range peers {
+		row := []string{p.Name, p.Pane, "", p.Agent, string(p.State), "", "", p.Computer, p.Window, p.Why}
+		if p.Session != "" {
+			row[2] = p.Session.Short()
+		}
+		if !p.Adopted {
+			row[4] = "not adopted"
+		}
+		if len(p.Evidence) > 0 {
+			row[5] = p.Evidence[0].Source
+		}
+		if p.Chat != "" {
+			row[6] = fmt.Sprintf("%s (%d)", cmp.Or(p.ChatName, p.Chat.Short()), p.Number)
+		}
+		rows = append(rows, row)
+	}
+	a.table(rows)
+}

@@ -1,0 +1,423 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// What the plugin and its bindings keep in the options of the tmux server. Those of the
+// first group are a person's to set.
+const (
+	menuKeyOption = "@intercom-menu-key"
+	chatKeyOption = "@intercom-chat-key"
+
+	originOption  = "@intercom-origin"   // client and pane of whoever pressed a key last
+	canOption     = "@intercom-can"      // the entries of the menu that this program has, with a blank around each
+	keysOption    = "@intercom-keys"     // that are bound
+	takenOption   = "@intercom-taken"    // that were not, since they are somebody else's
+	rootOption    = "@intercom-root"     // where the plugin is
+	usedOption    = "@intercom-bin-used" // the program that it runs
+	troubleOption = "@intercom-trouble"  // why it has none of its own revision
+)
+
+// How long what happened stays at a client, unless a key is pressed there, and how much of
+// that it has for itself before a second line takes its place.
+const (
+	goodNews = 5 * time.Second
+	badNews  = 8 * time.Second
+	lineNews = 3 * time.Second
+)
+
+// laterEntries are those entries of the menu that are shown only where the program has the
+// command of that name.
+var laterEntries = []string{"inbox"}
+
+// plugin are the commands that key bindings run. A person has no use for them.
+func (a *app) plugin() *cobra.Command {
+	cmd := &cobra.Command{Use: "plugin", Short: "What the keys of the tmux plugin do", Hidden: true, Args: a.onlyCommands, RunE: showHelp}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "check", Short: "Nothing: to see that this program has what the plugin needs", Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error { return nil },
+		},
+		a.pluginLoad(),
+		a.key("other", "Start a chat with the other pane of a window of two", a.chatWithOther),
+		a.key("pick", "Start a chat with a pane that is picked from a list", a.chatWithPicked),
+		a.key("with", "Start a chat with the pane that standard input names", func(ctx context.Context, o origin) (string, error) {
+			return a.startChat(ctx, o, a.handed())
+		}),
+		a.key("say", "Ask for a line to be said in the chat of a pane", a.askForLine),
+		a.key("said", "Say what stands on standard input in the chat of a pane", func(ctx context.Context, o origin) (string, error) {
+			return a.sayLine(ctx, o, a.handed())
+		}),
+		a.key("mute", "Mute a pane in its chat, or unmute it", a.muteHere),
+		a.key("stop", "End the chat of a pane", a.stopHere),
+		a.key("pause", "Pause everything", a.pauseAll),
+		a.key("resume", "Resume everything", a.resumeAll),
+		a.key("chats", "Show the chats, and that of a pane", func(ctx context.Context, o origin) (string, error) {
+			return "", a.page(ctx, "chats", func() string { return a.chatsPage(ctx, o) })
+		}),
+		a.key("inbox", "Show what is held", a.pageOf("inbox", "list")),
+		a.key("doctor", "Show what is wrong", a.pageOf("doctor")),
+	)
+	return cmd
+}
+
+// origin is who pressed a key, and in which pane.
+type origin struct {
+	Client string // as tmux names it
+	Pane   string // %7
+}
+
+// key makes the command of a key. What it says, or its error, is shown at the client where
+// the key was pressed; a second line of it is the next step.
+func (a *app) key(use, short string, act func(context.Context, origin) (string, error)) *cobra.Command {
+	var given string
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.ran = true
+			o, err := a.origin(cmd.Context(), given)
+			if err != nil {
+				return err
+			}
+			text, err := act(cmd.Context(), o)
+			// The person may have closed the popup: then the context has ended, and nothing else.
+			ctx := context.WithoutCancel(cmd.Context())
+			if err != nil {
+				told := api.AsError(err)
+				if shown := a.show(ctx, o.Client, "intercom: "+told.Text, told.Hint, badNews); shown == nil {
+					return exitCode(told.Code.Exit())
+				}
+				return err
+			}
+			if text == "" {
+				return nil
+			}
+			text, more, _ := strings.Cut(text, "\n")
+			return a.show(ctx, o.Client, text, more, goodNews)
+		},
+	}
+	cmd.Flags().StringVar(&given, "origin", "", "`CLIENT PANE` of who pressed the key; else what "+originOption+" says")
+	return cmd
+}
+
+var originText = regexp.MustCompile(`^(.+) (%\d{1,10})$`)
+
+// origin reads who pressed the key: where the binding could not say it, what it has written
+// down just before.
+func (a *app) origin(ctx context.Context, given string) (origin, error) {
+	if given == "" {
+		options, err := tmux.Ask(ctx, a.tmuxOptions(), originOption)
+		if err != nil {
+			return origin{}, err
+		}
+		given = options[originOption]
+	}
+	m := originText.FindStringSubmatch(given)
+	if m == nil {
+		return origin{}, api.Errorf(api.CodeUsage, "origin %q: not a client and a pane", given).
+			WithHint("this is run by the keys of the tmux plugin; intercom chat start does the same")
+	}
+	return origin{m[1], m[2]}, nil
+}
+
+func (a *app) tmuxOptions() tmux.Options { return tmux.Options{Socket: a.tmuxServer()} }
+
+// show shows a line at a client, and after it a second one where both do not fit.
+func (a *app) show(ctx context.Context, client, text, more string, d time.Duration) error {
+	terminals, err := tmux.Terminals(ctx, a.tmuxOptions())
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(terminals, func(t tmux.Terminal) bool { return t.Name == client })
+	if i < 0 {
+		return fmt.Errorf("show %q: client %q is gone", text, client)
+	}
+	lines := []string{plainLine(text)}
+	if more = plainLine(more); more != "" {
+		if both := lines[0] + " → " + more; utf8.RuneCountInString(both) <= terminals[i].Width {
+			lines = []string{both}
+		} else {
+			lines = append(lines, "→ "+more)
+		}
+	}
+	for n, line := range lines {
+		if !terminals[i].UTF8 {
+			line = inASCII.Replace(line)
+		}
+		if n > 0 {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(lineNews):
+			}
+		}
+		if err := tmux.Show(ctx, a.tmuxOptions(), client, line, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var inASCII = strings.NewReplacer("↔", "<->", "→", "->", "…", "...", "·", "-", "⏎", "/")
+
+// menuKey is how a person opens the menu, "" if no key does.
+func (a *app) menuKey(ctx context.Context) string {
+	options, err := tmux.Ask(ctx, a.tmuxOptions(), menuKeyOption, keysOption)
+	if err != nil {
+		return ""
+	}
+	for _, key := range strings.Fields(cmp.Or(options[menuKeyOption], "B")) {
+		if slices.Contains(strings.Fields(options[keysOption]), key) {
+			return "prefix + " + key
+		}
+	}
+	return ""
+}
+
+// sidecarOf is the sidecar and what it knows.
+func (a *app) sidecarOf(ctx context.Context) (*api.Client, api.Status, error) {
+	c, err := a.tmuxClient(ctx)
+	if err != nil {
+		return nil, api.Status{}, err
+	}
+	status, err := quickStatus(ctx, c)
+	return c, status, err
+}
+
+// chatOf is the chat that goes on in a pane, and who the pane is in it.
+func chatOf(s api.Status, pane string) (message.Chat, message.Participant, bool) {
+	for _, session := range s.Sessions {
+		if session.Pane != pane {
+			continue
+		}
+		for _, chat := range s.Chats {
+			for _, p := range chat.Participants {
+				if p.Session == session.ID && !p.Left {
+					return chat, p, true
+				}
+			}
+		}
+	}
+	return message.Chat{}, message.Participant{}, false
+}
+
+// noChat is the error of a key that is about the chat of a pane which is in none.
+func (a *app) noChat(ctx context.Context, o origin) error {
+	err := api.Errorf(api.CodeNotFound, "pane %s is in no chat", o.Pane)
+	if key := a.menuKey(ctx); key != "" {
+		return err.WithHint("%s, then c, starts one", key)
+	}
+	return err.WithHint("intercom chat start %s PANE", o.Pane)
+}
+
+// met is how a chat is told of at its start: who hears whom.
+func met(c message.Chat) string {
+	var all []string
+	for _, p := range c.Participants {
+		if !p.Left {
+			all = append(all, fmt.Sprintf("%s (%d)", p.Name, p.Number))
+		}
+	}
+	return strings.Join(all, " ↔ ")
+}
+
+// startChat starts a chat between the pane of the presser and another one.
+func (a *app) startChat(ctx context.Context, o origin, other string) (string, error) {
+	c, err := a.tmuxClient(ctx)
+	if err != nil {
+		return "", err
+	}
+	asking, cancel := within(ctx)
+	defer cancel()
+	chat, err := c.StartChat(asking, api.StartChatRequest{Panes: []string{o.Pane, other}})
+	if err != nil {
+		return "", a.aboutStart(ctx, err)
+	}
+	text := met(chat) + ": on; the next answer goes across"
+	if key := a.menuKey(ctx); key != "" {
+		text += "\n" + key + ", s says a line"
+	}
+	return text, nil
+}
+
+// aboutStart says by which key one comes out of a chat that is in the way.
+func (a *app) aboutStart(ctx context.Context, err error) error {
+	told := api.AsError(err)
+	if key := a.menuKey(ctx); key != "" && strings.Contains(told.Hint, "intercom chat stop") {
+		return told.WithHint("%s, then x, in a pane of that chat ends it", key)
+	}
+	return err
+}
+
+// chatWithOther starts a chat with the other pane of the window.
+func (a *app) chatWithOther(ctx context.Context, o origin) (string, error) {
+	panes, err := tmux.ListPanes(ctx, a.tmuxOptions())
+	if err != nil {
+		return "", err
+	}
+	var others []string
+	at := slices.IndexFunc(panes, func(p tmux.Pane) bool { return p.ID == o.Pane })
+	for _, p := range panes {
+		if at >= 0 && p.WindowID == panes[at].WindowID && p.ID != o.Pane {
+			others = append(others, p.ID)
+		}
+	}
+	if len(others) != 1 {
+		return "", api.Errorf(api.CodeRefused, "there is not exactly one other pane in this window any more").WithHint("press the key once more")
+	}
+	return a.startChat(ctx, o, others[0])
+}
+
+func (a *app) muteHere(ctx context.Context, o origin) (string, error) {
+	c, status, err := a.sidecarOf(ctx)
+	if err != nil {
+		return "", err
+	}
+	chat, me, ok := chatOf(status, o.Pane)
+	if !ok {
+		return "", a.noChat(ctx, o)
+	}
+	asking, cancel := within(ctx)
+	defer cancel()
+	if _, err := c.MuteMember(asking, api.MemberRequest{Chat: string(chat.ID), Pane: o.Pane, Off: !me.MaySpeak}); err != nil {
+		return "", err
+	}
+	if me.MaySpeak {
+		return fmt.Sprintf("%s (%d) is muted: it hears the others, and what it says stays here", me.Name, me.Number), nil
+	}
+	return fmt.Sprintf("%s (%d) is heard again", me.Name, me.Number), nil
+}
+
+func (a *app) stopHere(ctx context.Context, o origin) (string, error) {
+	c, status, err := a.sidecarOf(ctx)
+	if err != nil {
+		return "", err
+	}
+	chat, _, ok := chatOf(status, o.Pane)
+	if !ok {
+		return "", a.noChat(ctx, o)
+	}
+	asking, cancel := within(ctx)
+	defer cancel()
+	if _, err := c.StopChat(asking, api.ChatRef{Chat: string(chat.ID)}); err != nil {
+		return "", err
+	}
+	return met(chat) + ": ended; nothing goes across any more", nil
+}
+
+func (a *app) pauseAll(ctx context.Context, _ origin) (string, error) {
+	c, err := a.tmuxClient(ctx)
+	if err != nil {
+		return "", err
+	}
+	asking, cancel := within(ctx)
+	defer cancel()
+	if _, err := c.PauseChat(asking, api.ChatRef{All: true}); err != nil {
+		return "", err
+	}
+	text := "everything is paused: nothing is typed any more"
+	if key := a.menuKey(ctx); key != "" {
+		return text + "\n" + key + ", r resumes", nil
+	}
+	return text + "\nintercom chat resume --all", nil
+}
+
+func (a *app) resumeAll(ctx context.Context, _ origin) (string, error) {
+	c, err := a.tmuxClient(ctx)
+	if err != nil {
+		return "", err
+	}
+	asking, cancel := within(ctx)
+	defer cancel()
+	chats, err := c.ResumeChat(asking, api.ChatRef{All: true})
+	if err != nil {
+		return "", err
+	}
+	return "messages are typed again; chats resumed: " + fmt.Sprint(len(chats)), nil
+}
+
+// askForLine asks for a line in a popup, to be said in the chat of the pane.
+func (a *app) askForLine(ctx context.Context, o origin) (string, error) {
+	_, status, err := a.sidecarOf(ctx)
+	if err != nil {
+		return "", err
+	}
+	chat, _, ok := chatOf(status, o.Pane)
+	if !ok {
+		return "", a.noChat(ctx, o)
+	}
+	text, err := a.askLine(ctx, "to "+met(chat)+" (Enter sends; an empty line, or C-c, sends nothing):")
+	if err != nil || text == "" {
+		return "", err
+	}
+	return "", a.handOver(o, "said", text)
+}
+
+// sayLine says a line in the chat of the pane.
+func (a *app) sayLine(ctx context.Context, o origin, text string) (string, error) {
+	if err := checkText(text); err != nil {
+		return "", err
+	}
+	c, status, err := a.sidecarOf(ctx)
+	if err != nil {
+		return "", err
+	}
+	chat, _, ok := chatOf(status, o.Pane)
+	if !ok {
+		return "", a.noChat(ctx, o)
+	}
+	asking, cancel := within(ctx)
+	defer cancel()
+	said, err := c.Say(asking, api.SayRequest{Chat: string(chat.ID), Text: text})
+	switch {
+	case err != nil:
+		return "", err
+	case said.Held != "":
+		return "held: " + string(said.Held), nil
+	}
+	return "said to " + met(chat), nil
+}
+
+// chatsPage is the list of the chats, and below it all of that in which the pane is.
+func (a *app) chatsPage(ctx context.Context, o origin) string {
+	page := a.inside(ctx, "chat", "list")
+	if _, status, err := a.sidecarOf(ctx); err == nil {
+		if chat, _, ok := chatOf(status, o.Pane); ok {
+			page += "\n" + a.inside(ctx, "chat", "show", string(chat.ID))
+		}
+	}
+	return page
+}
+
+// pageOf shows what a command prints.
+func (a *app) pageOf(args ...string) func(context.Context, origin) (string, error) {
+	return func(ctx context.Context, _ origin) (string, error) {
+		return "", a.page(ctx, strings.Join(args, " "), func() string { return a.inside(ctx, args...) })
+	}
+}
+
+// inside runs another command of this program, and returns all that it prints.
+func (a *app) inside(ctx context.Context, args ...string) string {
+	var out strings.Builder
+	e := a.env
+	e.Args, e.Stdin, e.Stdout, e.Stderr = args, strings.NewReader(""), &out, &out
+	if a.named {
+		e.Args = append([]string{"--server=" + a.server}, args...)
+	}
+	run(ctx, e)
+	return out.String()
+}

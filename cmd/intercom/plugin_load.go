@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+func (a *app) pluginLoad() *cobra.Command {
+	return &cobra.Command{
+		Use: "load", Short: "Start the sidecar of this version, and tell the menu what there is", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.ran = true
+			ctx := cmd.Context()
+			err := a.load(ctx, cmd.Root())
+			if err == nil || tmux.NoServer(err) {
+				return err // a server that a plugin manager starts for a moment
+			}
+			told := api.AsError(err)
+			terminals, _ := tmux.Terminals(ctx, a.tmuxOptions())
+			for _, t := range terminals {
+				if err := a.show(ctx, t.Name, "intercom: "+told.Text, told.Hint, badNews); err != nil {
+					break
+				}
+			}
+			return err
+		},
+	}
+}
+
+func (a *app) load(ctx context.Context, root *cobra.Command) error {
+	can := []string{}
+	for _, entry := range laterEntries {
+		if cmd, _, err := root.Find([]string{entry}); err == nil && cmd != root {
+			can = append(can, entry)
+		}
+	}
+	text := ""
+	if len(can) > 0 {
+		text = " " + strings.Join(can, " ") + " "
+	}
+	if err := tmux.Set(ctx, a.tmuxOptions(), map[string]string{canOption: text}); err != nil {
+		return err
+	}
+	c, started, err := a.ensure(ctx)
+	if err != nil {
+		return err
+	}
+	status, err := quickStatus(ctx, c)
+	if err != nil || started || status.Version == built().Version {
+		return err
+	}
+	reply, err := a.replace(ctx, c.Socket, status)
+	if err == nil && reply.Warning != "" {
+		return api.Errorf(api.CodeFailed, "%s", reply.Warning).WithHint("intercom up says more")
+	}
+	return err
+}

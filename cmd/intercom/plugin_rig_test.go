@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// stage is a person's tmux with the plugin, in a world of its own, and people at its
+// terminals: each sits in a pane of another tmux server, so that what is typed there are
+// true key presses and what is seen there is what a person sees.
+type stage struct {
+	*tmuxtest.Server                  // the person's
+	outer            *tmuxtest.Server // has the terminals
+	root             string           // of the plugin
+	run              string           // the runtime directory
+	home             string
+	bin              string // first in PATH
+	chatKey          string // that opens a chat
+	env              map[string]string
+	t                *testing.T
+}
+
+// seat is one of the terminals.
+type seat struct {
+	*stage
+	pane   string // of the outer server
+	client string // how the person's tmux calls it
+}
+
+// newStage starts a server without the plugin.
+func newStage(t *testing.T, v tmuxtest.Version) *stage {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	dir, err := os.MkdirTemp("/tmp", "ic") // short: there are sockets below it
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	thisProgram()
+	st := &stage{t: t, root: root, run: filepath.Join(dir, "run"), bin: filepath.Join(dir, "bin"), home: filepath.Join(dir, "home"), chatKey: "@"}
+	if v.AtLeast(3, 8) {
+		st.chatKey = "V" // there tmux itself has @
+	}
+	for _, d := range []string{st.run, st.bin, st.home} {
+		require.NoError(t, os.Mkdir(d, 0o700))
+	}
+	require.NoError(t, os.Symlink(v.Bin, filepath.Join(st.bin, "tmux")))
+	st.env = map[string]string{
+		"PATH": st.bin + ":/usr/bin:/bin", "XDG_RUNTIME_DIR": st.run, "XDG_STATE_HOME": filepath.Join(dir, "state"),
+		"XDG_DATA_HOME": filepath.Join(dir, "data"), "XDG_CONFIG_HOME": filepath.Join(dir, "config"), "INTERCOM_SERVER": "",
+		"TMUX": "", "TMUX_PANE": "", "TERM": "xterm-256color", "LANG": "C.UTF-8", "LC_ALL": "",
+	}
+	t.Cleanup(st.awaitSidecars)
+	st.Server = tmuxtest.NewServer(t, v)
+	st.env["HOME"] = st.Dir
+	for _, name := range slices.Sorted(maps.Keys(st.env)) {
+		// What the server runs gets it; by the test's own environment stages could not be
+		// several at once.
+		if name != "TMUX" && name != "TMUX_PANE" {
+			st.Run("set-environment", "-g", name, st.env[name])
+		}
+	}
+	st.outer = tmuxtest.NewServer(t, v)
+	st.Run("set-option", "-g", "@intercom-bin", thisProgram(), ";", "set-option", "-g", "window-size", "latest")
+	if st.chatKey != "@" {
+		st.Run("set-option", "-g", chatKeyOption, st.chatKey)
+	}
+	return st
+}
+
+// environ is the environment of what the stage starts beside its server.
+func (st *stage) environ() (pairs []string) {
+	for name, value := range st.env {
+		pairs = append(pairs, name+"="+value)
+	}
+	return pairs
+}
+
+// thisProgram is the program under test, as tests run it. A stage changes PATH, so it is looked for once.
+var thisProgram = sync.OnceValue(func() string {
+	path, err := exec.LookPath("intercom")
+	if err != nil {
+		panic(err) // testscript has put it there
+	}
+	return path
+})
+
+// awaitSidecars waits at the end until those sidecars have ended whose servers have, and ends
+// what else there may be: a build goes on without its server.
+func (st *stage) awaitSidecars() {
+	defer func() {
+		for _, p := range st.processes() {
+			var pid int
+			if _, err := fmt.Sscan(p, &pid); err == nil {
+				_ = syscall.Kill(pid, syscall.SIGTERM)
+			}
+		}
+	}()
+	locks, _ := filepath.Glob(filepath.Join(st.run, "intercom", "*.lock"))
+	for _, lock := range locks {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		if err := api.WaitReleased(ctx, lock); err != nil {
+			st.t.Errorf("a sidecar outlives its server: %v", err)
+		}
+		cancel()
+	}
+}
+
+// load loads the plugin, as the configuration does, and waits until it is there.
+func (st *stage) load() {
+	st.t.Helper()
+	st.Run("set-option", "-gqu", canOption, ";", "set-option", "-gqu", usedOption)
+	st.Run("run-shell", "'"+st.root+"/intercom.tmux'")
+	tmuxtest.WaitFor(st.t, "the plugin and its sidecar", func() bool {
+		out, err := st.Try("show-options", "-gqv", usedOption, ";", "show-options", "-sqv", "@intercom-socket")
+		return err == nil && strings.Count(out, "\n") == 1 && !strings.Contains(out, "\n\n")
+	})
+	tmuxtest.WaitFor(st.t, "the end of the loading", func() bool {
+		return !slices.ContainsFunc(st.processes(), func(p string) bool { return strings.Contains(p, "tmux-plugin/") || strings.Contains(p, "plugin load") })
+	})
+}
+
+// sit attaches a person's terminal to a session of the server.
+func (st *stage) sit(session string) *seat {
+	st.t.Helper()
+	pane := st.outer.Run("new-session", "-d", "-P", "-F", "#{pane_id}", "-x", "140", "-y", "30", "sh", "-c", `TMUX= exec "$1" -u -S "$2" attach -t "$3"`, "sh", st.Version.Bin, st.Socket, session)
+	st.outer.WaitForText(pane, "["+session+"]")
+	tty := st.outer.Fact(pane, "#{pane_tty}")
+	var client string
+	tmuxtest.WaitFor(st.t, "the client", func() bool {
+		for line := range strings.Lines(st.Run("list-clients", "-F", "#{client_tty} #{client_name}")) {
+			if at, name, _ := strings.Cut(strings.TrimSpace(line), " "); at == tty {
+				client = name
+			}
+		}
+		return client != ""
+	})
+	return &seat{st, pane, client}
+}
+
+// press presses keys one after the other, as fast as a person can who knows them by heart.
+// Those that come at once, tmux takes for a paste.
+func (s *seat) press(keys ...string) {
+	s.t.Helper()
+	for _, key := range keys {
+		s.outer.Run("send-keys", "-t", s.pane, key)
+		time.Sleep(25 * time.Millisecond)
+	}
+}
+
+// menu opens the menu and takes an entry of it.
+func (s *seat) menu(key string) {
+	s.t.Helper()
+	s.press("C-b", "B")
+	s.sees("stop the chat")
+	s.press(key)
+}
+
+// screen is what the person sees.
+func (s *seat) screen() string {
+	s.t.Helper()
+	return s.outer.Run("capture-pane", "-p", "-t", s.pane)
+}
+
+// sees waits until the person sees text.
+func (s *seat) sees(text string) { s.t.Helper(); s.outer.WaitForText(s.pane, text) }
+
+// seesNot waits until the person does not see text any more, and no popup is open: what is
+// typed while one closes is lost in it.
+func (s *seat) seesNot(text string) {
+	s.t.Helper()
+	tmuxtest.WaitFor(s.t, "the end of "+text, func() bool {
+		popup := slices.ContainsFunc(s.processes(), func(p string) bool { return strings.Contains(p, " plugin ") })
+		return !popup && !strings.Contains(s.screen(), text)
+	})
+}
+
+// agent is a program that looks from outside like that agent, in a new window or, where
+// beside says so, in the window of that pane. It writes down every byte that it reads.
+func (st *stage) agent(name, beside string) *tmuxtest.Recorder {
+	st.t.Helper()
+	path := filepath.Join(st.home, name)
+	script := "#!/bin/sh\nstty raw -echo\nprintf '\\033[?2004hready'\ncat >>\"$1\"\n"
+	require.NoError(st.t, os.WriteFile(path, []byte(script), 0o700))
+	f, err := os.CreateTemp(st.home, "bytes")
+	require.NoError(st.t, err)
+	require.NoError(st.t, f.Close())
+	words := []string{"new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "base:"}
+	if beside != "" {
+		words = []string{"split-window", "-d", "-P", "-F", "#{pane_id}", "-t", beside}
+	}
+	pane := st.Run(append(words, path, f.Name())...)
+	st.WaitForText(pane, "ready")
+	return &tmuxtest.Recorder{Pane: pane, File: f.Name()}
+}
+
+// received is what the program of a recorder has read.
+func received(t testing.TB, r *tmuxtest.Recorder) string {
+	t.Helper()
+	data, err := os.ReadFile(r.File)
+	require.NoError(t, err)
+	return string(data)
+}
+
+// two is a window of two agents, which is the current one of the session.
+func (st *stage) two() (claude, codex *tmuxtest.Recorder) {
+	st.t.Helper()
+	claude = st.agent("claude", "")
+	codex = st.agent("codex", claude.Pane)
+	st.Run("select-window", "-t", claude.Pane, ";", "select-pane", "-t", claude.Pane)
+	return claude, codex
+}
+
+// intercom runs a command for this server, from outside of it.
+func (st *stage) intercom(args ...string) (string, int) {
+	st.t.Helper()
+	cmd := exec.Command(thisProgram(), append(args, "--server="+st.Socket)...)
+	cmd.Env = st.environ()
+	out, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		require.NoError(st.t, err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// status asks the sidecar how it is.
+func (st *stage) status() (s statusReply) {
+	st.t.Helper()
+	out, code := st.intercom("status", "--json")
+	require.Zero(st.t, code, out)
+	out = out[strings.Index(out, "{"):]
+	require.NoError(st.t, json.Unmarshal([]byte(out), &s), out)
+	return s
+}
+
+// traces is all that can be seen of us in a server and beside it.
+func (st *stage) traces() map[string]string {
+	st.t.Helper()
+	seen := map[string]string{}
+	for _, what := range []string{
+		"list-keys", "show-options -s", "show-options -g", "show-options -gw", "show-environment -g", "show-environment -gh", "show-hooks -g", "show-hooks -gw", "list-buffers",
+	} {
+		seen[what] = st.Run(strings.Fields(what)...)
+	}
+	for _, session := range strings.Fields(st.Run("list-sessions", "-F", "#{session_id}")) {
+		seen["session "+session] = st.Run("show-options", "-t", session, ";", "show-environment", "-t", session, ";", "show-hooks", "-t", session)
+	}
+	for _, pane := range strings.Fields(st.Run("list-panes", "-a", "-F", "#{pane_id}")) {
+		seen["pane "+pane] = st.Run("show-options", "-p", "-t", pane, ";", "show-options", "-w", "-t", pane)
+	}
+	sockets, err := filepath.Glob(filepath.Join(st.run, "intercom", "*.sock"))
+	require.NoError(st.t, err)
+	seen["sockets"] = strings.Join(sockets, "\n")
+	seen["processes"] = strings.Join(st.processes(), "\n")
+	return seen
+}
+
+// processes are those of this program that belong to the stage.
+func (st *stage) processes() (all []string) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		env, err := os.ReadFile(filepath.Join(dir, "environ"))
+		if err != nil || !strings.Contains(string(env), "XDG_RUNTIME_DIR="+st.run+"\x00") {
+			continue
+		}
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		words := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
+		ours := func(w string) bool { return strings.Contains(w, "/tmux-plugin/") }
+		if filepath.Base(words[0]) == "intercom" || slices.ContainsFunc(words, ours) {
+			all = append(all, fmt.Sprint(filepath.Base(dir), " ", strings.Join(words, " ")))
+		}
+	}
+	return all
+}

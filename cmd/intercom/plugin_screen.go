@@ -1,0 +1,318 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+// A popup's program reads keys one by one. One goroutine does nothing but that, and one looks
+// for what is to be shown first, so that a popup closes at once whatever it waits for. Both
+// end with the program; all else is done by whoever called.
+
+// keyboard is the terminal of a popup in raw mode.
+type keyboard struct {
+	fd     int
+	found  *unix.Termios
+	keys   chan string
+	resize chan os.Signal
+	out    io.Writer
+}
+
+// errNoTerminal is the error of what makes sense only in a popup.
+var errNoTerminal = api.Errorf(api.CodeUsage, "this needs a terminal").WithHint("it is run by the keys of the tmux plugin")
+
+// openKeyboard takes the terminal over. What was typed before is not lost: somebody who
+// knows the keys by heart is faster than a popup.
+func (a *app) openKeyboard() (*keyboard, error) {
+	in, ok := a.Stdin.(*os.File)
+	if !ok {
+		return nil, errNoTerminal
+	}
+	fd := int(in.Fd())
+	found, err := unix.IoctlGetTermios(fd, getTermios)
+	if err != nil {
+		return nil, errNoTerminal
+	}
+	raw := *found
+	raw.Iflag &^= unix.BRKINT | unix.ICRNL | unix.INLCR | unix.IGNCR | unix.ISTRIP | unix.IXON
+	raw.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.IEXTEN | unix.ISIG
+	raw.Cc[unix.VMIN], raw.Cc[unix.VTIME] = 1, 0
+	if err := unix.IoctlSetTermios(fd, setTermios, &raw); err != nil {
+		return nil, fmt.Errorf("terminal: %w", err)
+	}
+	k := &keyboard{fd: fd, found: found, keys: make(chan string), resize: make(chan os.Signal, 1), out: a.Stdout}
+	signal.Notify(k.resize, syscall.SIGWINCH)
+	_, _ = io.WriteString(k.out, "\x1b[?25l\x1b[?7l") // no cursor, and what is too wide is cut off
+	go k.read(in)
+	return k, nil
+}
+
+// read hands over the keys that were typed until the terminal is gone.
+func (k *keyboard) read(in io.Reader) {
+	defer close(k.keys)
+	buf := make([]byte, 256)
+	for {
+		n, err := in.Read(buf)
+		for _, key := range keysOf(buf[:n]) {
+			k.keys <- key
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// close gives the terminal back.
+func (k *keyboard) close() {
+	signal.Stop(k.resize)
+	_, _ = io.WriteString(k.out, "\x1b[?7h\x1b[?25h\x1b[0m")
+	_ = unix.IoctlSetTermios(k.fd, setTermios, k.found)
+}
+
+// size is that of the terminal, in cells.
+func (k *keyboard) size() (width, height int) {
+	ws, err := unix.IoctlGetWinsize(k.fd, unix.TIOCGWINSZ)
+	if err != nil || ws.Col == 0 || ws.Row == 0 {
+		return 80, 24
+	}
+	return int(ws.Col), int(ws.Row)
+}
+
+// draw shows lines, and nothing else.
+func (k *keyboard) draw(lines []string) {
+	_, _ = io.WriteString(k.out, "\x1b[H\x1b[0m"+strings.Join(lines, "\x1b[0m\x1b[K\r\n")+"\x1b[0m\x1b[K\x1b[J")
+}
+
+// next waits for a key or for another size: then it is "". It is errClosed at the end of
+// the terminal, or of ctx.
+func (k *keyboard) next(ctx context.Context) (string, error) {
+	select {
+	case <-ctx.Done():
+		return "", errClosed
+	case <-k.resize:
+		return "", nil
+	case key, ok := <-k.keys:
+		if !ok {
+			return "", errClosed
+		}
+		return key, nil
+	}
+}
+
+// meanwhile gathers the keys that are typed until done is closed. open is false if one of
+// them closes the popup, which does not wait for that.
+func (k *keyboard) meanwhile(ctx context.Context, done <-chan struct{}) (typed []string, open bool) {
+	for {
+		select {
+		case <-done:
+			return typed, true
+		case <-k.resize:
+		case <-ctx.Done():
+			return typed, false
+		case key, ok := <-k.keys:
+			if !ok || key == "q" || key == "escape" {
+				return typed, false
+			}
+			typed = append(typed, key)
+		}
+	}
+}
+
+var errClosed = errors.New("the popup was closed")
+
+// keyNames are the keys that are more than a character.
+var keyNames = map[string]string{
+	"\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down",
+	"\x1b[5~": "page-up", "\x1b[6~": "page-down", "\x1b[H": "home", "\x1b[F": "end", "\x1b[1~": "home", "\x1b[4~": "end",
+	"\r": "enter", "\n": "enter", "\x03": "escape", "\x04": "escape", "\x1b": "escape",
+}
+
+// keysOf takes what was read apart into keys. A sequence that nobody knows is no key.
+func keysOf(in []byte) (keys []string) {
+	for len(in) > 0 {
+		n := 1
+		switch {
+		case in[0] == 0x1b && len(in) > 2 && (in[1] == '[' || in[1] == 'O'):
+			for n = 3; n < len(in) && in[n-1] < 0x40; n++ {
+			}
+		case in[0] >= utf8.RuneSelf:
+			_, n = utf8.DecodeRune(in)
+		}
+		key := string(in[:n])
+		in = in[n:]
+		if name := keyNames[key]; name != "" {
+			keys = append(keys, name)
+		} else if key[0] >= ' ' && key[0] != 0x7f {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// cut shortens text to so many characters.
+func cut(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	if width < 1 {
+		return ""
+	}
+	return string([]rune(text)[:width-1]) + "…"
+}
+
+// page shows text that may be longer than the popup, until it is closed.
+func (a *app) page(ctx context.Context, title string, render func() string) error {
+	k, err := a.openKeyboard()
+	if err != nil {
+		return err
+	}
+	defer k.close()
+	k.draw([]string{"…"})
+	var text string
+	rendered := make(chan struct{})
+	go func() {
+		defer close(rendered)
+		text = render()
+	}()
+	typed, open := k.meanwhile(ctx, rendered)
+	if !open {
+		return nil
+	}
+	top := 0
+	for {
+		width, height := k.size()
+		lines := pageLines(text, width)
+		room := max(1, height-1)
+		last := max(0, len(lines)-room)
+		top = min(max(top, 0), last)
+		k.draw(pageFrame(lines, top, title, width, height))
+		key := ""
+		if len(typed) > 0 {
+			key, typed = typed[0], typed[1:]
+		} else if key, err = k.next(ctx); err != nil {
+			return nil //nolint:nilerr // closed, which is how it ends
+		}
+		switch key {
+		case "q", "escape", "enter":
+			return nil
+		case "up", "k":
+			top--
+		case "down", "j":
+			top++
+		case "page-up", "b":
+			top -= room
+		case "page-down", " ":
+			top += room
+		case "home", "g":
+			top = 0
+		case "end", "G":
+			top = last
+		case "r":
+			text = render()
+		}
+	}
+}
+
+// pageLines are the lines of text, those that are too wide continued on the next one.
+func pageLines(text string, width int) (lines []string) {
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		rest := []rune(plainLine(strings.ReplaceAll(line, "\t", "    ")))
+		for len(rest) > width && width > 0 {
+			lines = append(lines, string(rest[:width]))
+			rest = rest[width:]
+		}
+		lines = append(lines, string(rest))
+	}
+	return lines
+}
+
+// pageFrame is what a popup of that size shows of lines, from the line top on.
+func pageFrame(lines []string, top int, title string, width, height int) []string {
+	shown := make([]string, 0, height)
+	room := max(1, height-1)
+	for i := range room {
+		line := ""
+		if top+i < len(lines) {
+			line = cut(lines[top+i], width)
+		}
+		shown = append(shown, line)
+	}
+	keys := "q closes, r looks again"
+	if len(lines) > room {
+		keys = fmt.Sprintf("%d to %d of %d lines, space and b turn, %s", top+1, min(top+room, len(lines)), len(lines), keys)
+	}
+	return append(shown, "\x1b[7m"+cut(" intercom "+title+": "+keys+" ", width))
+}
+
+// askLine asks for a line, which the terminal itself lets a person edit. "" is none.
+func (a *app) askLine(ctx context.Context, prompt string) (string, error) {
+	a.say("%s\n", plainLine(prompt))
+	fmt.Fprint(a.Stdout, "> ")
+	line := make(chan string, 1)
+	go func() {
+		text, err := bufio.NewReader(a.Stdin).ReadString('\n')
+		if err != nil {
+			text = ""
+		}
+		line <- text
+	}()
+	select {
+	case <-ctx.Done():
+		return "", nil
+	case text := <-line:
+		return strings.TrimSpace(text), nil
+	}
+}
+
+// maxHanded is more than a line of a terminal has bytes.
+const maxHanded = 64 << 10
+
+// handOver has another key's command go on with what a popup was told, and lets the popup
+// close at once: as long as it is there it swallows what is typed, and where it goes in the
+// middle of that, the rest goes into the pane below. Text goes through a pipe, since anybody
+// may read a command line.
+func (a *app) handOver(o origin, use, text string) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("go on without the popup: %w", err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("go on without the popup: %w", err)
+	}
+	defer w.Close()
+	defer r.Close()
+	if _, err := io.WriteString(w, text[:min(len(text), maxHanded)]); err != nil { // a pipe holds so much
+		return fmt.Errorf("go on without the popup: %w", err)
+	}
+	cmd := &exec.Cmd{
+		Path: exe, Args: []string{"intercom", "plugin", use, "--server=" + a.tmuxServer(), "--origin", o.Client + " " + o.Pane},
+		Dir: "/", Stdin: r, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	if a.Environ != nil {
+		cmd.Env = a.Environ()
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("go on without the popup: %w", err)
+	}
+	return cmd.Process.Release()
+}
+
+// handed is what handOver has handed over.
+func (a *app) handed() string {
+	text, _ := io.ReadAll(io.LimitReader(a.Stdin, maxHanded))
+	return string(text)
+}

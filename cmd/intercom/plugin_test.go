@@ -1,0 +1,404 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+func TestU3_U9_keys(t *testing.T) {
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		st.Run("set-option", "-gu", chatKeyOption)
+		lines := func() []string { return strings.Split(st.Run("list-keys"), "\n") }
+		ours := func() (keys []string) {
+			for _, line := range lines() {
+				if strings.Contains(line, originOption) {
+					keys = append(keys, strings.Fields(line)[3])
+				}
+			}
+			return keys
+		}
+		before := lines()
+
+		st.load()
+		want := []string{"@", "B"}
+		if v.AtLeast(3, 8) {
+			want = []string{"B"} // tmux's own @ stays
+		}
+		assert.Equal(t, want, ours())
+		assert.Equal(t, before, slices.DeleteFunc(lines(), func(l string) bool { return strings.Contains(l, originOption) }), "bindings of others")
+		assert.Contains(t, st.Run("list-keys", "-N", "-T", "prefix"), "intercom: menu")
+		loaded := lines()
+		st.load()
+		assert.Equal(t, loaded, lines(), "a second load changes nothing")
+
+		// Other keys, several of them, and none.
+		st.Run("set-option", "-g", chatKeyOption, "V M-v", ";", "set-option", "-g", menuKeyOption, "")
+		st.load()
+		assert.Equal(t, []string{"V", "M-v"}, ours())
+		st.Run("set-option", "-g", chatKeyOption, "none")
+		st.load()
+		assert.Empty(t, ours())
+		assert.Equal(t, before, lines())
+
+		// Keys that are somebody else's.
+		st.Run("set-option", "-gu", menuKeyOption, ";", "set-option", "-g", chatKeyOption, "d")
+		st.Run("bind-key", "B", "display-message", "mine")
+		st.load()
+		assert.Empty(t, ours())
+		assert.Regexp(t, `-T prefix +B +display-message mine`, st.Run("list-keys"))
+		assert.Regexp(t, `-T prefix +d +detach-client`, st.Run("list-keys"))
+		out, _ := st.intercom("doctor")
+		assert.Contains(t, out, "prefix + B is bound to something else already")
+		assert.Contains(t, out, "prefix + d is bound to something else already")
+		assert.Contains(t, out, menuKeyOption+" KEY")
+		st.Run("unbind-key", "B")
+		st.load()
+		assert.Equal(t, []string{"B"}, ours())
+		out, _ = st.intercom("doctor")
+		assert.NotContains(t, out, "prefix + B is bound")
+	})
+}
+
+func TestU4_U14_pickAndChat(t *testing.T) {
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		claude, codex := st.two()
+		st.load()
+		me, other := st.sit("base"), st.sit("base")
+
+		// One key where there is one other pane.
+		me.press("C-b", st.chatKey)
+		me.sees("claude (1) ↔ codex (2): on; the next answer goes across → prefix + B, s says a line")
+		assert.NotContains(t, other.screen(), "↔", "the other terminal")
+		chats := st.status().Chats
+		require.Len(t, chats, 1)
+		assert.Equal(t, "claude (1), codex (2)", participants(chats[0]))
+		assert.Equal(t, me.client+" "+claude.Pane, st.Run("show-options", "-gqv", originOption))
+
+		// Once more is an error, with the next step; the hint has a line of its own where it must.
+		me.press("C-b", st.chatKey)
+		me.sees("intercom: ")
+		me.sees("prefix + B, then x, in a pane of that chat ends it")
+		assert.NotContains(t, other.screen(), "intercom:")
+		me.menu("x")
+		me.sees("claude (1) ↔ codex (2): ended; nothing goes across any more")
+		assert.Empty(t, st.status().Chats)
+
+		// More panes: a list, agents first, then those that would be refused, and why.
+		shell := st.Run("split-window", "-d", "-P", "-F", "#{pane_id}", "-t", codex.Pane, "exec sh")
+		far := st.agent("codex", "")
+		me.press("C-b", st.chatKey)
+		me.sees("chat claude (" + claude.Pane + ") with")
+		me.sees("q closes")
+		var rows []string
+		for line := range strings.Lines(me.screen()) {
+			if _, after, ok := strings.Cut(line, "│"); ok && strings.Contains(after, "%") {
+				rows = append(rows, strings.Join(strings.Fields(strings.Trim(after, "│ \n")), " "))
+			}
+		}
+		require.Len(t, rows, 5, me.screen()) // the first is the heading, the last the pane of cat
+		assert.Regexp(t, `^1 `+codex.Pane+` codex codex \w+ base:\d`, rows[1])
+		assert.Regexp(t, `^2 `+far.Pane+` - codex \w+ base:\d`, rows[2])
+		assert.Regexp(t, `^3 `+shell+` base:\d .*a shell: it would run what is typed into it`, rows[3])
+		assert.Regexp(t, `^4 `+st.Base+` base:0 .*which is no agent that is known`, rows[4])
+		assert.Contains(t, me.screen(), "These would be refused:")
+		me.press("j", "j", "Enter") // the shell
+		me.sees("intercom: adopt " + shell + ": no agent is recognised in it")
+		assert.Empty(t, st.status().Chats)
+
+		me.menu("c") // the same from the menu
+		me.sees("q closes")
+		me.press("q")
+		me.seesNot("q closes")
+		assert.Empty(t, st.status().Chats)
+		me.press("C-b", st.chatKey, "2") // by heart, before anything is to be seen
+		me.sees("claude (1) ↔ codex-2 (2): on")
+
+		// A line of one's own, muting, and what there is.
+		me.menu("s")
+		me.sees("to claude (1) ↔ codex-2 (2)")
+		me.press("hello", "Space", "both", "Enter")
+		me.sees("said to claude (1) ↔ codex-2 (2)")
+		me.menu("m")
+		me.sees("claude (1) is muted")
+		me.menu("m")
+		me.sees("claude (1) is heard again")
+		me.menu("l")
+		me.sees("hello both")
+		me.press("Enter")
+		me.seesNot("hello both")
+		me.menu("d")
+		me.sees("keys of the plugin: prefix + ")
+		me.press("q")
+		me.seesNot("keys of the plugin")
+		me.menu("p")
+		me.sees("everything is paused: nothing is typed any more → prefix + B, r resumes")
+		assert.True(t, st.status().Stopped)
+		me.menu("r")
+		me.sees("messages are typed again; chats resumed: 1")
+		assert.False(t, st.status().Stopped)
+
+		for _, r := range []*tmuxtest.Recorder{claude, codex, far} {
+			assert.Empty(t, received(t, r), "keys that were meant for us")
+		}
+	})
+}
+
+func TestPlugin_fastTypingLeaksNothing(t *testing.T) {
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		claude, codex := st.two()
+		st.agent("codex", "")
+		shell := st.NewPane("sh")
+		st.load()
+		me := st.sit("base")
+		for range 2 {
+			me.press("C-b", "B", "p")
+			me.sees("everything is paused")
+			me.press("C-b", "B", "r")
+			me.sees("messages are typed again")
+			me.press("C-b", "B", "c", "1")
+			me.sees("on; the next answer goes across")
+			me.press("C-b", "B", "x")
+			me.sees("nothing goes across any more")
+		}
+		st.Run("join-pane", "-d", "-s", shell, "-t", codex.Pane) // three: the key opens the list
+		for range 2 {
+			me.press("C-b", st.chatKey, "1")
+			me.sees("on; the next answer goes across")
+			me.press("C-b", "B", "x")
+			me.sees("nothing goes across any more")
+		}
+		assert.Empty(t, received(t, claude), "what was typed while a popup or menu was on its way")
+		assert.Empty(t, received(t, codex))
+		me.press("z") // and what is meant for the pane does go there
+		tmuxtest.WaitFor(t, "a key in the pane", func() bool { return received(t, claude) == "z" })
+	})
+}
+
+func TestU7_statusAndNotices(t *testing.T) {
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		claude, codex := st.two()
+		st.Run("new-session", "-d", "-s", "away", "exec cat")
+		st.load()
+		st.Run("set-option", "-g", "status-right", "<#{@intercom-status}>", ";", "set-option", "-g", "status-interval", "0")
+		near, far := st.sit("base"), st.sit("away")
+		near.sees("<>")
+
+		var all []time.Duration
+		timed := func(what, want string, act ...string) {
+			t.Helper()
+			out, code := st.intercom(act...)
+			require.Contains(t, []int{0, 5}, code, out)
+			begun := time.Now()
+			tmuxtest.WaitFor(t, want, func() bool { return st.Run("show-options", "-sqv", "@intercom-status") == want })
+			all = append(all, time.Since(begun))
+			t.Logf("tmux %s: the status says %s after %v", v.Name, what, all[len(all)-1].Round(time.Millisecond))
+		}
+		timed("started", "1 chat", "chat", "start", claude.Pane, codex.Pane, "--name", "plans")
+		near.sees("<1 chat>")
+		far.sees("<1 chat>")
+		timed("paused", "1 paused", "chat", "pause", "plans")
+		timed("said", "1 paused, 2 held", "chat", "say", "plans", "hello")
+		timed("stopped", "all paused, 1 paused, 2 held", "chat", "pause", "--all")
+		timed("resumed", "1 chat, 2 held", "chat", "resume", "--all") // by the screens, which are no agents'
+		near.sees("<1 chat, 2 held>")
+		slices.Sort(all)
+		assert.Less(t, all[len(all)/2], 200*time.Millisecond, "%v", all)
+
+		// What nobody has asked for is told once, where the chat is.
+		st.Run("kill-pane", "-t", codex.Pane)
+		near.sees(`intercom: chat "plans"`)
+		assert.NotContains(t, far.screen(), "intercom: ")
+		tmuxtest.WaitFor(t, "a status without a chat", func() bool { return !strings.Contains(st.Run("show-options", "-sqv", "@intercom-status"), "chat") })
+
+		out, code := st.intercom("down")
+		require.Zero(t, code, out)
+		assert.NotContains(t, st.Run("show-options", "-s"), "@intercom-")
+	})
+}
+
+func TestS16_nothingShownIsRun(t *testing.T) {
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		trap := filepath.Join(st.home, "TRAP")
+		evil := "#(touch " + trap + ")#[fg=red]#{pid}%H"
+		claude, codex := st.two()
+		st.Run("split-window", "-d", "-t", codex.Pane, "exec sh")
+		st.load()
+		st.Run("set-option", "-g", "set-titles", "off", ";", "set-option", "-g", "status-left", "", ";", "set-option", "-g", "status-right", "#{@intercom-status}")
+		st.Run("set-option", "-g", "window-status-format", "-", ";", "set-option", "-g", "window-status-current-format", "-")
+		st.outer.Run("set-option", "-s", "set-clipboard", "on")
+		me := st.sitUnnamed()
+		st.Run("set-option", "-w", "-t", codex.Pane, "allow-rename", "on")
+		st.Print(codex.Pane, "\x1bk"+evil+"\x1b\\") // by its program: rename-window would expand it
+		tmuxtest.WaitFor(t, "the name", func() bool { return strings.Contains(st.Fact(codex.Pane, "#{window_name}"), "touch") })
+		name := st.Fact(codex.Pane, "#{window_name}") // what tmux made of it: from 3.7 on it is tamer
+		t.Logf("tmux %s: the window is called %s", v.Name, name)
+		st.Print(codex.Pane, "\x1b]2;"+evil+"\x07")
+
+		me.press("C-b", st.chatKey)
+		me.sees("base:1 " + name[:strings.Index(name, "/")]) // in the list, as it is
+		me.press("q")
+		me.seesNot("q closes")
+
+		osc := "\x1b]52;c;" + "aGVsbG8=" + "\x07"
+		out, code := st.intercom("chat", "start", claude.Pane, codex.Pane, "--name", "plans")
+		require.Zero(t, code, out)
+		out, code = st.intercom("chat", "pause", "plans")
+		require.Zero(t, code, out)
+		out, code = st.intercom("chat", "say", "plans", "before "+evil+osc+" after")
+		require.Equal(t, 5, code, out) // held
+		me.menu("l")
+		me.sees("before " + evil)
+		me.press("q")
+
+		// Refusals, notices and the shell's own lines name things too.
+		st.Run("run-shell", st.root+"/tmux-plugin/notice.sh 'told "+strings.ReplaceAll(strings.ReplaceAll(evil, "#", "##"), "%", "%%")+"' "+me.client)
+		me.sees("told #(touch")
+		assert.NoFileExists(t, trap)
+		assert.Empty(t, st.outer.Run("list-buffers"), "OSC 52 reached a terminal")
+	})
+}
+
+// sitUnnamed is sit where the status line does not tell the session's name.
+func (st *stage) sitUnnamed() *seat {
+	st.t.Helper()
+	left := st.Run("show-options", "-gv", "status-left")
+	st.Run("set-option", "-g", "status-left", "[base]")
+	me := st.sit("base")
+	st.Run("set-option", "-g", "status-left", left)
+	return me
+}
+
+func TestU11_uninstall(t *testing.T) {
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		claude, codex := st.two()
+		me := st.sit("base")
+		mine := []string{"@intercom-bin", chatKeyOption, menuKeyOption}
+		bin := st.Run("show-options", "-gqv", mine[0])
+		for _, name := range mine {
+			st.Run("set-option", "-gqu", name)
+		}
+		before := st.traces()
+
+		st.Run("set-option", "-g", mine[0], bin, ";", "set-option", "-g", chatKeyOption, st.chatKey)
+		st.Run("set-hook", "-g", "session-created[3]", "display-message mine", ";", "set-option", "-g", "@mine", "@intercom-origin")
+		st.load()
+		me.press("C-b", st.chatKey)
+		me.sees("claude (1) ↔ codex (2): on")
+		out, code := st.intercom("hooks", "install", "claude")
+		require.Zero(t, code, out)
+		assert.FileExists(t, filepath.Join(st.Dir, ".claude", "settings.json"))
+
+		out, code = st.intercom("uninstall")
+		require.Zero(t, code, out)
+		assert.Contains(t, out, "panes released: claude, codex")
+		assert.Contains(t, out, "removed from the tmux server: 2 keys")
+		assert.Contains(t, out, "journals and logs of all tmux servers")
+		assert.Contains(t, out, "rm -r "+filepath.Join(st.env["XDG_STATE_HOME"], "intercom"))
+		assert.Equal(t, "@intercom-origin", st.Run("show-options", "-gqv", "@mine"), "what is not ours")
+		assert.Contains(t, st.Run("show-hooks", "-g"), "display-message mine")
+		st.Run("set-hook", "-gu", "session-created[3]", ";", "set-option", "-gu", "@mine")
+		me.press("C-c") // the message goes
+		assert.Equal(t, before, st.traces())
+		assert.DirExists(t, filepath.Join(st.env["XDG_STATE_HOME"], "intercom"))
+		assert.NoFileExists(t, filepath.Join(st.Dir, ".claude", "settings.json"))
+		assert.Equal(t, "\x03", received(t, claude))
+		assert.Empty(t, received(t, codex))
+
+		// A second time there is nothing to do, and without a server neither.
+		out, code = st.intercom("uninstall")
+		assert.Zero(t, code, out)
+		assert.Contains(t, out, "removed from the tmux server: 0 keys, 0 options")
+		assert.NotContains(t, out, "sidecar ended")
+	})
+}
+
+func TestPlugin_frames(t *testing.T) {
+	all := []candidate{
+		{Pane: "%1", Name: "claude", Agent: "claude", State: "idle", Window: "work:1 api"},
+		{Pane: "%12", Agent: "codex", State: "working", Chat: "plans", Window: "work:2 \x1b]0;x\x07 web"},
+		{Pane: "%3", Why: "sh is a shell: it would run what is typed into it", Window: "work:3 sh"},
+	}
+	plainly := func(lines []string) string {
+		text := strings.NewReplacer("\x1b[1m", "", "\x1b[2m", "", "\x1b[7m", ">").Replace(strings.Join(lines, "\n"))
+		var trimmed []string
+		for line := range strings.SplitSeq(text, "\n") {
+			trimmed = append(trimmed, strings.TrimRight(line, " "))
+		}
+		return strings.Join(trimmed, "\n")
+	}
+	assert.Equal(t, strings.TrimPrefix(`
+ chat codex (%0) with
+    PANE  NAME    AGENT   STATE                   WINDOW
+> 1  %1    claude  claude  idle                    work:1 api
+ 2  %12   -       codex   working, in chat plans  work:2 \x1b]0;x\x07 web
+
+ These would be refused:
+ 3  %3    work:3 sh: sh is a shell: it would run what is typed into it
+ a key of the first column, or arrows and Enter; q closes`, "\n"), plainly(pickFrame("chat codex (%0) with", all, 0, 80, 24)))
+
+	for _, size := range [][2]int{{80, 24}, {30, 6}, {10, 4}, {1, 1}} {
+		for at := range all {
+			for _, line := range strings.Split(plainly(pickFrame("chat with", all, at, size[0], size[1])), "\n") {
+				assert.LessOrEqual(t, len([]rune(strings.TrimPrefix(line, ">"))), size[0])
+			}
+			if size[1] >= 4 {
+				shown := pickFrame("chat with", all, at, size[0], size[1])
+				assert.LessOrEqual(t, len(shown), size[1])
+				assert.True(t, slices.ContainsFunc(shown, func(l string) bool { return strings.HasPrefix(l, "\x1b[7m") }), "the marked row at %v", size)
+			}
+		}
+	}
+	assert.Equal(t, []string{"aaaaa", "a", "", "bé   ", "  x"}, pageLines("aaaaaa\n\nbé\t x\n", 5))
+}
+
+func TestPlugin_keysOf(t *testing.T) {
+	for in, want := range map[string][]string{
+		"": nil, "q": {"q"}, "12": {"1", "2"}, "\r": {"enter"}, "\x1b": {"escape"}, "\x03": {"escape"},
+		"\x1b[A": {"up"}, "\x1bOB": {"down"}, "j\x1b[5~\x1b[6~k": {"j", "page-up", "page-down", "k"},
+		"\x1b[1;5C": nil, "é1": {"é", "1"}, "\x1b[200~1\x1b[201~": {"1"}, "\x00\x7f\x01": nil, "\x1b[": {"escape", "["},
+	} {
+		assert.Equal(t, want, keysOf([]byte(in)), "%q", in)
+	}
+}
+
+func FuzzPlugin_keysOf(f *testing.F) {
+	f.Add([]byte("\x1b[1;5C\xff\x1b"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		for _, key := range keysOf(in) {
+			assert.NotEmpty(t, key)
+			assert.NotContains(t, key, "\x1b", fmt.Sprintf("%q", in))
+		}
+	})
+}
+
+func TestPlugin_degradedOn(t *testing.T) {
+	assert.Empty(t, degradedOn("linux"))
+	for _, system := range []string{"darwin", "freebsd", "openbsd"} {
+		f := degradedOn(system)
+		require.Len(t, f, 1)
+		assert.Equal(t, note, f[0].Level)
+		assert.Contains(t, f[0].Text, "no inotify")
+		assert.NotEmpty(t, f[0].Hint)
+	}
+}

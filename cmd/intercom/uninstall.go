@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/hooks"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// leftover is what `uninstall` does not remove, since it may be wanted still.
+type leftover struct {
+	What   string `json:"what"`
+	Path   string `json:"path"`
+	Remove string `json:"remove"` // the command that removes it, or in brackets what does
+}
+
+// uninstallReply is what `uninstall --json` prints.
+type uninstallReply struct {
+	Server   string   `json:"server,omitempty"`
+	PID      int      `json:"pid,omitempty"`      // of the sidecar that was ended
+	Released []string `json:"released,omitempty"` // sessions, by name
+	tmux.Removed
+	Hooks []string   `json:"hooks"` // files of agents that call intercom no longer
+	Left  []leftover `json:"left"`
+}
+
+func (a *app) uninstall() *cobra.Command {
+	return &cobra.Command{
+		Use:   "uninstall",
+		Short: "Take everything of ours out of this tmux server",
+		Long: `Take everything of ours out of this tmux server and off this computer's agents:
+adopted panes are released, which ends their chats, the sidecar ends with its
+socket, and keys, options and marks of ours are removed from the tmux server,
+hooks of ours from the settings of agents. What others have put there stays.
+
+The journal and the program itself stay too; how to remove them is printed. The
+plugin comes back with the next load of tmux's configuration: take its line out
+of there first.`,
+		Example: `  intercom uninstall`,
+		Args:    between(0, 0, "no arguments"),
+		RunE: do(a, func(cmd *cobra.Command, _ []string) (uninstallReply, error) {
+			return a.takeOut(cmd.Context())
+		}, a.showUninstalled),
+	}
+}
+
+func (a *app) takeOut(ctx context.Context) (uninstallReply, error) {
+	r := uninstallReply{Removed: tmux.Removed{Keys: []string{}, Options: []string{}, Panes: []string{}}, Hooks: []string{}, Left: []leftover{}}
+	p, err := api.Places(a.Getenv, a.tmuxServer())
+	if err != nil {
+		return r, err
+	}
+	r.Server = p.Server
+	// First what only a person may ask for: nothing is half done where that is refused.
+	if err := a.endSidecar(ctx, &r); err != nil {
+		return r, err
+	}
+	root := ""
+	if p.Server != "" {
+		options, err := tmux.Ask(ctx, a.tmuxOptions(), rootOption)
+		if err == nil {
+			root = options[rootOption]
+			var removed tmux.Removed
+			if removed, err = tmux.Clear(ctx, a.tmuxOptions()); err == nil {
+				r.Keys = append(r.Keys, removed.Keys...)
+				r.Options = append(r.Options, removed.Options...)
+				r.Panes = append(r.Panes, removed.Panes...)
+			}
+		}
+		if err != nil && !tmux.NoServer(err) { // with a server that has ended all of it is gone
+			return r, err
+		}
+	}
+	if free(p.Lock) {
+		_ = os.Remove(p.Socket) // of a sidecar that was killed
+	}
+	if r.Hooks, err = a.unhook(ctx); err != nil {
+		return r, err
+	}
+	r.Left = a.leftovers(p, root)
+	return r, nil
+}
+
+// endSidecar gives all panes back and ends the sidecar, if one runs.
+func (a *app) endSidecar(ctx context.Context, r *uninstallReply) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*quickTimeout)
+	defer cancel()
+	c, p, running, err := a.running(ctx)
+	if err != nil || !running {
+		return err
+	}
+	status, err := c.Status(ctx)
+	if absent(err) {
+		return ended(ctx, p)
+	}
+	if err != nil {
+		return err
+	}
+	for _, session := range status.Sessions {
+		_, err := c.Release(ctx, api.ReleaseRequest{Pane: string(session.ID)})
+		if told, ok := errors.AsType[*api.Error](err); ok && told.Code == api.CodeNotFound {
+			continue // its pane has ended meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		r.Released = append(r.Released, session.Name)
+	}
+	if err := c.Down(ctx); err != nil && !absent(err) {
+		return err
+	}
+	r.PID = status.PID
+	return ended(ctx, p)
+}
+
+// unhook takes our hooks out of the settings of all agents.
+func (a *app) unhook(ctx context.Context) ([]string, error) {
+	files := []string{}
+	for _, agent := range hooks.Agents() {
+		var out, complaint bytes.Buffer
+		e := a.env
+		e.Args, e.Stdin, e.Stdout, e.Stderr = []string{"hooks", "uninstall", agent, "--json"}, strings.NewReader(""), &out, &complaint
+		if code := run(ctx, e); code != 0 {
+			return files, api.Errorf(api.CodeFailed, "hooks of %s: %s", agent, strings.TrimSpace(complaint.String())).
+				WithHint("intercom hooks uninstall %s; all else was removed", agent)
+		}
+		var reply hooksReply
+		if json.Unmarshal(out.Bytes(), &reply) == nil && reply.Changed {
+			files = append(files, reply.File)
+		}
+	}
+	return files, nil
+}
+
+// leftovers are what there still is, with the command that removes it.
+func (a *app) leftovers(p api.Paths, root string) []leftover {
+	left := []leftover{}
+	add := func(what, path string) {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) && path != "" {
+			left = append(left, leftover{what, path, "rm -r " + shellQuoted(path)})
+		}
+	}
+	add("journals and logs of all tmux servers: what was said", filepath.Dir(p.State))
+	add("locks", p.Runtime)
+	home := a.Getenv("HOME")
+	data, config := a.Getenv("XDG_DATA_HOME"), a.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(data) && home != "" {
+		data = filepath.Join(home, ".local", "share")
+	}
+	if !filepath.IsAbs(config) && home != "" {
+		config = filepath.Join(home, ".config")
+	}
+	if data != "" {
+		add("programs that the plugin has built", filepath.Join(data, "intercom"))
+	}
+	if config != "" {
+		add("your settings", filepath.Join(config, "intercom"))
+	}
+	if root != "" { // it may be somebody's work: no command that removes it
+		left = append(left, leftover{"the plugin itself, at " + root, root, "(its line in tmux.conf, then prefix + M-u of TPM)"})
+	}
+	return left
+}
+
+func shellQuoted(word string) string {
+	if strings.Trim(word, "/._-+abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+func (a *app) showUninstalled(r uninstallReply) {
+	if r.PID > 0 {
+		a.say("sidecar ended: pid %d; panes released: %s", r.PID, orDash(plainLine(strings.Join(r.Released, ", "))))
+	}
+	if r.Server != "" {
+		a.say("removed from the tmux server: %s, %s; marks in %s", several(len(r.Keys), "key"), several(len(r.Options), "option"), several(len(r.Panes), "pane"))
+	}
+	for _, file := range r.Hooks {
+		a.say("calls intercom no longer: %s", plainLine(file))
+	}
+	if len(r.Left) == 0 {
+		return
+	}
+	a.say("")
+	a.say("left, to be removed by you:")
+	rows := make([][]string, 0, len(r.Left))
+	for _, l := range r.Left {
+		rows = append(rows, []string{fmt.Sprintf("  %s", l.Remove), l.What})
+	}
+	a.table(rows)
+}

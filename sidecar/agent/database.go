@@ -1,0 +1,305 @@
+package agent
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+const (
+	// busyWait is how long a query waits for a lock of the agent's, in milliseconds. Readers
+	// of a write-ahead log hardly ever need one.
+	busyWait = 250
+	// queryTime is how long a query may take altogether.
+	queryTime = 2 * time.Second
+	// pieceOfRows is how many events are read at once, pastRows how many of the past.
+	pieceOfRows = 256
+	pastRows    = 4000
+)
+
+// database reads the database of opencode, in which the agent writes at the same time. Its
+// connection reads only, holds no transaction between two queries, and is only opened while
+// the agent's own log of it is there: so nothing is created, recovered or put away by us.
+// The file itself is never opened in any other way, since closing it would end SQLite's
+// locks. The zero value with a path is ready.
+type database struct {
+	path string
+
+	db     *sql.DB
+	conn   *sql.Conn
+	file   os.FileInfo // as it was when it was opened
+	opened int         // how often
+}
+
+// row is one of the events of what happened in a conversation.
+type row struct {
+	seq  int64
+	kind string
+	data []byte
+}
+
+// databasePath is the database that the agent has open, or the one that it has by default.
+func (a Agent) databasePath() string {
+	for _, pid := range a.Tried {
+		for _, path := range openFiles(pid, func(path string) bool {
+			name := filepath.Base(path)
+			return filepath.Dir(path) == a.Home && strings.HasPrefix(name, "opencode") && strings.HasSuffix(name, ".db")
+		}) {
+			return path
+		}
+	}
+	return filepath.Join(a.Home, "opencode.db")
+}
+
+// use opens the database, or opens it again after it was replaced.
+func (d *database) use(ctx context.Context) error {
+	info, err := os.Stat(d.path)
+	if err != nil {
+		d.close()
+		return fmt.Errorf("database: %w: %w", ErrNoTranscript, err)
+	}
+	if d.conn != nil && os.SameFile(info, d.file) {
+		return nil
+	}
+	d.close()
+	for _, beside := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(d.path + beside); err != nil {
+			return fmt.Errorf("database: %w: %w", ErrNoTranscript, err)
+		}
+	}
+	params := url.Values{"mode": {"ro"}, "_busy_timeout": {fmt.Sprint(busyWait)}, "_pragma": {"query_only(1)", "temp_store(2)"}}
+	name := url.URL{Scheme: "file", Path: d.path, OmitHost: true, RawQuery: params.Encode()}
+	connector, err := sqlite.NewConnector(name.String())
+	if err != nil {
+		return d.fault(err)
+	}
+	d.db = sql.OpenDB(connector)
+	d.db.SetMaxOpenConns(1)
+	if d.conn, err = d.db.Conn(ctx); err == nil {
+		err = d.conn.Raw(func(conn any) error {
+			_, err := conn.(sqlite.FileControl).FileControlPersistWAL("main", 1) // whoever is the last to close it
+			return err
+		})
+	}
+	if err != nil {
+		d.close()
+		return d.fault(err)
+	}
+	d.file = info
+	d.opened++
+	return nil
+}
+
+func (d *database) close() {
+	if d == nil || d.db == nil {
+		return
+	}
+	if d.conn != nil {
+		_ = d.conn.Close()
+	}
+	_ = d.db.Close()
+	d.db, d.conn = nil, nil
+}
+
+// fault tells a database of another make, which is an *UnreadableError, from one that cannot
+// be read just now, which is ErrNoTranscript.
+func (d *database) fault(err error) error {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch e.Code() & 0xff {
+		case 1, 11, 26: // no such table or column; damaged; no database
+			return &UnreadableError{Kind: OpenCode, Path: d.path, Why: err.Error()}
+		}
+	}
+	return fmt.Errorf("database %q: %w: %w", d.path, ErrNoTranscript, err)
+}
+
+// query reads rows with a function.
+func (d *database) query(each func(*sql.Rows) error, statement string, args ...any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), queryTime)
+	defer cancel()
+	if err := d.use(ctx); err != nil {
+		return err
+	}
+	rows, err := d.conn.QueryContext(ctx, statement, args...)
+	if err != nil {
+		return d.fault(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return d.fault(err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return d.fault(err)
+	}
+	return nil
+}
+
+// conversations are those with a person that satisfy a condition, the newest first.
+func (d *database) conversations(where string, args ...any) (all []conversation, err error) {
+	err = d.query(func(rows *sql.Rows) error {
+		var c conversation
+		var began, wrote int64
+		if err := rows.Scan(&c.Thread, &c.Version, &began, &wrote); err != nil {
+			return err
+		}
+		c.Path = d.path + "#" + c.Thread
+		c.began, c.wrote = milliseconds(began), milliseconds(wrote)
+		all = append(all, c)
+		return nil
+	}, `SELECT id, version, time_created, time_updated FROM session
+		WHERE parent_id IS NULL AND `+where+` ORDER BY time_updated DESC, id LIMIT `+fmt.Sprint(newestFiles), args...)
+	return all, err
+}
+
+// since are the conversations of a directory that were written to since a time.
+func (d *database) since(dir string, since time.Time) ([]conversation, error) {
+	return d.conversations("directory = ? AND time_updated >= ?", dir, since.UnixMilli())
+}
+
+// end is where the next event of a conversation will stand.
+func (d *database) end(thread string) (end int64, err error) {
+	err = d.query(func(rows *sql.Rows) error { return rows.Scan(&end) },
+		`SELECT coalesce(max(seq) + 1, 0) FROM event WHERE aggregate_id = ?`, thread)
+	return end, err
+}
+
+// events are the next of a conversation. Those that are too long come empty.
+func (d *database) events(thread string, from int64) (all []row, err error) {
+	err = d.query(func(rows *sql.Rows) error {
+		var one row
+		if err := rows.Scan(&one.seq, &one.kind, &one.data); err != nil {
+			return err
+		}
+		all = append(all, one)
+		return nil
+	}, `SELECT seq, type, CASE WHEN length(data) <= ? THEN data ELSE 'null' END FROM event
+		WHERE aggregate_id = ? AND seq >= ? ORDER BY seq LIMIT ?`, maxRecord, thread, from, pieceOfRows)
+	return all, err
+}
+
+// line is a row as a record for a Reader.
+func (r row) line() []byte {
+	kind, err := json.Marshal(r.kind)
+	if err != nil {
+		kind = []byte(`""`)
+	}
+	return fmt.Appendf(nil, `{"seq":%d,"type":%s,"data":%s}`, r.seq, kind, r.data)
+}
+
+// rows is the source of a conversation in a database.
+type rows struct {
+	place
+	thread string
+	base   *database // shared with whoever looks for conversations
+
+	reader *Reader
+	opened int    // the base's, when reading began
+	why    string // it cannot be read
+}
+
+func (s *rows) next() (events []Event, more bool) {
+	if s.reader != nil && s.opened != s.base.opened {
+		s.reader = nil // another file
+		s.again()
+	}
+	if s.reader == nil && !s.open() {
+		return nil, false
+	}
+	all, err := s.base.events(s.thread, s.reader.Offset())
+	if err != nil {
+		s.fault(err)
+		return nil, false
+	}
+	for _, one := range all {
+		events = append(events, s.reader.row(one)...)
+	}
+	s.date(events, s.thread)
+	return events, len(all) == pieceOfRows
+}
+
+func (s *rows) open() bool {
+	end, err := s.base.end(s.thread)
+	if err != nil {
+		s.fault(err)
+		return false
+	}
+	if s.pastTo == toEnd || s.pastTo > end {
+		s.pastTo = end
+	}
+	begin := s.from
+	if begin == 0 {
+		begin = max(0, end-pastRows)
+		if s.pastTo > 0 {
+			begin = max(0, s.pastTo-pastRows)
+		}
+	}
+	if begin > end {
+		begin = 0
+	}
+	s.reader, s.opened, s.why = NewReader(OpenCode, begin), s.base.opened, ""
+	return true
+}
+
+func (s *rows) fault(err error) {
+	if e, ok := errors.AsType[*UnreadableError](err); ok {
+		s.why = e.Why
+	}
+}
+
+func (s *rows) offset() int64 {
+	if s.reader == nil {
+		return s.from
+	}
+	return s.reader.Offset()
+}
+
+func (s *rows) version() string {
+	if s.reader == nil {
+		return ""
+	}
+	return s.reader.health.Version
+}
+
+func (s *rows) unreadable() string {
+	if s.why != "" || s.reader == nil {
+		return s.why
+	}
+	return s.reader.health.Unreadable()
+}
+
+func (s *rows) close() {
+	if s.reader != nil {
+		s.from = s.reader.Offset()
+	}
+}
+
+// tookPrompt reads the end of a conversation and looks for the text among its prompts.
+func (d *database) tookPrompt(thread, text string, since time.Time) bool {
+	end, err := d.end(thread)
+	if err != nil {
+		return false
+	}
+	r := NewReader(OpenCode, max(0, end-pastRows))
+	for {
+		all, err := d.events(thread, r.Offset())
+		if err != nil || len(all) == 0 {
+			return false
+		}
+		for _, one := range all {
+			if tookPrompt(r.row(one), text, since) {
+				return true
+			}
+		}
+	}
+}

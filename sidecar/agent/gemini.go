@@ -1,0 +1,182 @@
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// geminiChat is what of a chat of Gemini CLI has to be remembered between its records.
+type geminiChat struct {
+	said    string          // id of the answer that was told last: it is written again with its tools, and with its tokens
+	called  map[string]bool // the calls of it that were told
+	replays bool            // the program writes down anew what was said before
+}
+
+type geminiLine struct {
+	ID        string          `json:"id"`
+	Timestamp string          `json:"timestamp"`
+	Type      string          `json:"type"`
+	Model     string          `json:"model"`
+	Content   json.RawMessage `json:"content"` // a text, or parts
+	Shown     json.RawMessage `json:"displayContent"`
+	Calls     []geminiCall    `json:"toolCalls"`
+
+	Session string `json:"sessionId"` // of the first line
+	Project string `json:"projectHash"`
+	Kind    string `json:"kind"`
+	Began   string `json:"startTime"`
+
+	Set *struct {
+		Session  string          `json:"sessionId"`
+		Messages json.RawMessage `json:"messages"`
+	} `json:"$set"`
+	Rewind string `json:"$rewindTo"`
+}
+
+type geminiCall struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Status    string `json:"status"`
+	Timestamp string `json:"timestamp"`
+}
+
+// geminiCancelled is what Gemini CLI notes when a person has interrupted it.
+const geminiCancelled = "Request cancelled."
+
+// geminiRecord reads one record of a chat of Gemini CLI. An answer of the model is written
+// when it is complete, and once more with the calls of tools that were in it when all of
+// them have a result: until then nothing tells that there are any.
+//
+// The end of a turn is not written down. What proves it is the next prompt, since prompts
+// are queued while it works; Machine.Rests takes another witness's word.
+func geminiRecord(line []byte, r *Reader) []Event {
+	var l geminiLine
+	if !r.decode(line, &l) {
+		return nil
+	}
+	at := timeOf(l.Timestamp)
+	switch {
+	case l.Set != nil:
+		r.health.Known++
+		if l.Set.Messages != nil {
+			r.chat.replays = false // it ends with a list of all
+		}
+		return nil
+	case l.Rewind != "":
+		r.health.Known++
+		return nil
+	case l.Session != "" && l.Project != "":
+		r.health.Known++
+		r.health.Thread, r.health.Side = l.Session, l.side()
+		return nil
+	case l.Type == "user" || l.Type == "gemini" || l.Type == "info" || l.Type == "error" || l.Type == "warning":
+		r.health.Known++
+	default:
+		r.unknown(l.Type)
+		return nil
+	}
+	if r.health.Side {
+		return nil
+	}
+	switch l.Type {
+	case "user":
+		return l.user(at, r)
+	case "gemini":
+		return l.answer(at, r)
+	case "info":
+		if text, _ := geminiText(l.Content); text == geminiCancelled {
+			return []Event{{Kind: Interrupted, At: at}}
+		}
+	case "error":
+		if text, _ := geminiText(l.Content); strings.HasPrefix(text, "[API Error: ") {
+			return []Event{{Kind: Failed, At: at, Text: strings.TrimSuffix(strings.TrimPrefix(text, "[API Error: "), "]")}}
+		}
+	}
+	return nil
+}
+
+// side reports whether the chat is a sub-agent's.
+func (l geminiLine) side() bool { return l.Kind != "" && l.Kind != "main" }
+
+// user reads what goes to the model under the user's name: prompts, but also results of
+// tools, and what the program itself tells it.
+func (l *geminiLine) user(at time.Time, r *Reader) []Event {
+	text, ok := geminiText(l.Content)
+	switch {
+	case !ok:
+		r.health.Bad++
+		return nil
+	case strings.HasPrefix(text, "<session_context>"):
+		r.chat.replays = true // all of the conversation may follow, as if it were said now
+		return nil
+	case r.chat.replays || text == "" || strings.HasPrefix(text, "<hook_context>"):
+		return nil
+	}
+	if line, ok := strings.CutPrefix(text, "I ran the following shell command:\n```sh\n"); ok {
+		line, _, _ = strings.Cut(line, "\n```")
+		return []Event{{Kind: Commanded, At: at, Text: "!" + line}}
+	}
+	if shown, ok := geminiText(l.Shown); ok && shown != "" {
+		text = shown // without the files that its @ have read
+	}
+	return []Event{{Kind: Prompted, At: at, Turn: l.ID, Text: text, By: ByKeys}}
+}
+
+// answer reads what the model said and did. What the program itself writes under its name
+// names no model.
+func (l *geminiLine) answer(at time.Time, r *Reader) []Event {
+	text, ok := geminiText(l.Content)
+	if !ok && l.Content != nil {
+		r.health.Bad++
+	}
+	if l.Model == "" {
+		return nil
+	}
+	r.chat.replays = false
+	var events []Event
+	if l.ID != r.chat.said || l.ID == "" {
+		r.chat.said, r.chat.called = l.ID, map[string]bool{}
+		if text != "" {
+			events = append(events, Event{Kind: Spoke, At: at, Text: text})
+		}
+	}
+	for _, c := range l.Calls {
+		if r.chat.called[c.ID] {
+			continue
+		}
+		r.chat.called[c.ID] = true
+		done := later(at, timeOf(c.Timestamp))
+		events = append(events,
+			Event{Kind: ToolBegan, At: at, Tool: Tool{ID: c.ID, Name: c.Name, Began: at}},
+			Event{Kind: ToolEnded, At: done, Tool: Tool{ID: c.ID}, Denied: c.Status == "cancelled"},
+		)
+	}
+	return events
+}
+
+// geminiText reads a content that is either a text or a list of parts, of which those that
+// are text follow each other without anything between.
+func geminiText(content json.RawMessage) (text string, ok bool) {
+	if json.Unmarshal(content, &text) == nil {
+		return text, true
+	}
+	var parts []json.RawMessage
+	if json.Unmarshal(content, &parts) != nil {
+		return "", false
+	}
+	var out strings.Builder
+	for _, raw := range parts {
+		var p struct {
+			Text    string `json:"text"`
+			Thought bool   `json:"thought"`
+		}
+		if json.Unmarshal(raw, &p.Text) != nil { // a part may be a mere text
+			_ = json.Unmarshal(raw, &p) // what does not fit stays empty
+		}
+		if !p.Thought {
+			out.WriteString(p.Text)
+		}
+	}
+	return out.String(), true
+}

@@ -1,0 +1,217 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	// skillDepth is how far below a directory of skills Codex looks for them.
+	skillDepth = 6
+	// mostSkillDirs, mostSkills and mostSkillHead bound what is looked at: directories, names,
+	// and bytes of each file.
+	mostSkillDirs = 2000
+	mostSkills    = 1000
+	mostSkillHead = 16 << 10
+	// longestSkill is longer than the name of any skill that Codex takes.
+	longestSkill = 256
+)
+
+// Skills are the names that load a skill of the agent's where `$name` stands in a prompt, in
+// order and each once: only Codex has such. They are those of all places in which Codex
+// looks, and a few more: above its directory it stops at the project's root, and this does
+// not. What is switched off by its settings is named too. What cannot be read is left out,
+// and of very many skills some are.
+func (a Agent) Skills() []string {
+	if a.Kind != Codex {
+		return nil
+	}
+	s := skillSearch{seen: map[string]bool{}}
+	if a.Home != "" {
+		s.look(filepath.Join(a.Home, "skills"))
+		s.look(filepath.Join(a.Home, "skills", ".system"))
+		s.look(filepath.Join(a.Home, "plugins"))
+		s.look(filepath.Join(filepath.Dir(a.Home), ".agents", "skills")) // as a rule the same as below
+	}
+	if home := environment(a.Process.PID, "HOME")["HOME"]; home != "" {
+		s.look(filepath.Join(home, ".agents", "skills"))
+	}
+	s.look("/etc/codex/skills")
+	for _, dir := range a.projects() {
+		for {
+			s.look(filepath.Join(dir, ".agents", "skills"))
+			s.look(filepath.Join(dir, ".codex", "skills"))
+			if dir == filepath.Dir(dir) {
+				break
+			}
+			dir = filepath.Dir(dir)
+		}
+	}
+	slices.Sort(s.names)
+	return slices.Compact(s.names)
+}
+
+// projects are the directories in which the agent works: its own, and that of its command
+// line.
+func (a Agent) projects() (dirs []string) {
+	if a.Dir != "" {
+		dirs = append(dirs, a.Dir)
+	}
+	words := arguments(a.Process.PID)
+	for i, word := range words {
+		dir, ok := strings.CutPrefix(word, "--cd=")
+		if !ok && (word == "-C" || word == "--cd") && i+1 < len(words) {
+			dir = words[i+1]
+		}
+		if dir == "" {
+			continue
+		}
+		if !filepath.IsAbs(dir) {
+			if a.Dir == "" {
+				continue
+			}
+			dir = filepath.Join(a.Dir, dir)
+		}
+		dirs = append(dirs, filepath.Clean(dir))
+	}
+	return dirs
+}
+
+// skillSearch is one look for skills.
+type skillSearch struct {
+	names []string
+	seen  map[string]bool // directories, resolved
+}
+
+// look finds the skills below a directory, itself included, breadth first. Links are
+// followed; what is hidden is not looked into.
+func (s *skillSearch) look(root string) {
+	type place struct {
+		dir   string
+		depth int
+	}
+	queue := []place{{root, 0}}
+	for len(queue) > 0 && len(s.seen) < mostSkillDirs && len(s.names) < mostSkills {
+		at := queue[0]
+		queue = queue[1:]
+		dir, err := filepath.EvalSymlinks(at.dir)
+		if err != nil || s.seen[dir] {
+			continue
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		s.seen[dir] = true
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
+			switch {
+			case e.Name() == "SKILL.md":
+				s.add(path)
+			case strings.HasPrefix(e.Name(), ".") || at.depth == skillDepth:
+			case e.IsDir() || e.Type()&os.ModeSymlink != 0:
+				queue = append(queue, place{path, at.depth + 1})
+			}
+		}
+	}
+}
+
+// add adds the names of the skill of that file: its own, and with its plugin's before it.
+func (s *skillSearch) add(path string) {
+	text, ok := head(path)
+	if !ok {
+		return
+	}
+	name := cmp.Or(frontName(text), strings.Join(strings.Fields(filepath.Base(filepath.Dir(path))), " "))
+	if name == "" || len(name) > longestSkill {
+		return
+	}
+	s.names = append(s.names, name)
+	if plugin := pluginOf(filepath.Dir(path)); plugin != "" {
+		s.names = append(s.names, plugin+":"+name)
+	}
+}
+
+// head is the beginning of a file, if it is one.
+func head(path string) (string, bool) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, mostSkillHead))
+	return string(data), err == nil
+}
+
+// frontName is the name in the front matter of a SKILL.md, or "": a scalar of YAML, plain,
+// quoted, or on the lines below.
+func frontName(text string) string {
+	text = strings.TrimPrefix(text, "\ufeff")
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	if strings.TrimSpace(lines[0]) != "---" {
+		return ""
+	}
+	for i, line := range lines[1:] {
+		if strings.TrimSpace(line) == "---" {
+			return ""
+		}
+		key, value, ok := strings.Cut(line, ":")
+		if !ok || strings.Trim(strings.TrimRight(key, " \t"), `"'`) != "name" {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if value == "" || value[0] == '>' || value[0] == '|' {
+			value = ""
+			for _, more := range lines[i+2:] {
+				if more != "" && more[0] != ' ' && more[0] != '\t' {
+					break
+				}
+				value += " " + more
+			}
+			value = strings.TrimSpace(value)
+		}
+		return strings.Join(strings.Fields(scalar(value)), " ")
+	}
+	return ""
+}
+
+// scalar is a value of YAML without its quotes, or its comment.
+func scalar(value string) string {
+	switch {
+	case strings.HasPrefix(value, `"`):
+		for end := len(value); end > 1; end-- {
+			if s, err := strconv.Unquote(value[:end]); err == nil {
+				return s
+			}
+		}
+	case strings.HasPrefix(value, "'"):
+		inner, _, _ := strings.Cut(strings.ReplaceAll(value[1:], "''", "\x00"), "'")
+		return strings.ReplaceAll(inner, "\x00", "'")
+	}
+	value, _, _ = strings.Cut(value, " #")
+	return value
+}
+
+// pluginOf is the name of the plugin to which a directory belongs, or "".
+func pluginOf(dir string) string {
+	for range skillDepth {
+		for _, kind := range []string{".codex-plugin", ".claude-plugin"} {
+			text, ok := head(filepath.Join(dir, kind, "plugin.json"))
+			var plugin struct{ Name string }
+			if ok && json.Unmarshal([]byte(text), &plugin) == nil && plugin.Name != "" {
+				return plugin.Name
+			}
+		}
+		dir = filepath.Dir(dir)
+	}
+	return ""
+}

@@ -1,0 +1,268 @@
+package daemon_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+)
+
+func init() {
+	if file := os.Getenv("INTERCOM_TEST_HOOK"); file != "" {
+		os.Exit(hookMain(file, os.Args[1]))
+	}
+}
+
+// hookMain is what an agent runs as its hook: it hands the request in a file to the sidecar.
+func hookMain(file, socket string) int {
+	var req api.HookRequest
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &req)
+	}
+	if err == nil {
+		err = (&api.Client{Socket: socket}).Hook(context.Background(), req)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// coders are the coding agents that have a stand-in.
+var coders = []string{"claude", "codex"}
+
+// eachCoder runs test once for the stand-in of each agent, adopted, in a rig of its own.
+func eachCoder(t *testing.T, test func(t *testing.T, r *rig, a *agent), flags ...string) {
+	t.Helper()
+	for _, kind := range coders {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			a := r.coder(kind, "Ada", flags...)
+			a.adopt("")
+			test(t, r, a)
+		})
+	}
+}
+
+// coder starts a stand-in for an agent in a pane of its own, as a program of that agent's
+// name, and waits until it reads keys. It is not adopted yet.
+func (r *rig) coder(kind, name string, flags ...string) *agent {
+	r.t.Helper()
+	a := r.agentOf(name)
+	a.pane = r.NewPane("sh", a.coderScript(kind, flags...))
+	r.waitFor(name+" reads keys", func() bool { return a.count(persona.EventReady) > 0 })
+	return a
+}
+
+// coderInShell is coder, started by hand in an interactive shell, which is there when the
+// agent has ended.
+func (r *rig) coderInShell(kind, name string, flags ...string) *agent {
+	r.t.Helper()
+	a := r.agentOf(name)
+	a.prompt = "$ "
+	a.pane = r.NewPane("env", "PS1="+a.prompt, "HISTFILE=", "ENV=", "sh", "-i")
+	r.WaitForText(a.pane, strings.TrimSpace(a.prompt))
+	a.startsInShell(kind, flags...)
+	return a
+}
+
+// startsInShell types the agent's command line into the shell of its pane.
+func (a *agent) startsInShell(kind string, flags ...string) {
+	a.t.Helper()
+	ready := a.count(persona.EventReady)
+	a.Run("send-keys", "-l", "-t", a.pane, a.coderScript(kind, flags...))
+	a.Run("send-keys", "-t", a.pane, "Enter")
+	a.waitFor(a.name+" reads keys", func() bool { return a.count(persona.EventReady) > ready })
+}
+
+// coderScript writes a program that becomes the stand-in, and returns its path. All of a rig
+// have one home and one directory.
+func (a *agent) coderScript(kind string, flags ...string) string {
+	a.t.Helper()
+	self, err := os.Executable()
+	require.NoError(a.t, err)
+	bin, work := filepath.Join(a.dir, "bin"), filepath.Join(a.dir, "work")
+	for _, dir := range []string{bin, work, a.home()} {
+		require.NoError(a.t, os.MkdirAll(dir, 0o700))
+	}
+	program := filepath.Join(bin, kind)
+	if err := os.Symlink(self, program); err != nil {
+		require.ErrorIs(a.t, err, os.ErrExist)
+	}
+	line := fmt.Sprintf("#!/bin/sh\ncd %s && exec env INTERCOM_TEST_PERSONA=1 HOME=%s", work, a.home())
+	for _, word := range append([]string{program, kind, "--name", a.name, "--log", a.log, "--control", a.control, "--think", "20ms"}, flags...) {
+		line += " '" + word + "'"
+	}
+	path := filepath.Join(a.dir, a.name+".sh")
+	require.NoError(a.t, os.WriteFile(path, []byte(line+"\n"), 0o700))
+	return path
+}
+
+// home is where the stand-ins keep their files.
+func (r *rig) home() string { return filepath.Join(r.dir, "home") }
+
+// transcripts are the files in which the stand-ins of a kind wrote down their conversations.
+func (r *rig) transcripts(kind string) []string {
+	r.t.Helper()
+	pattern := filepath.Join(r.home(), ".claude", "projects", "*", "*.jsonl")
+	if kind == "codex" {
+		pattern = filepath.Join(r.home(), ".codex", "sessions", "*", "*", "*", "*.jsonl")
+	}
+	paths, err := filepath.Glob(pattern)
+	require.NoError(r.t, err)
+	return paths
+}
+
+// explain is why the sidecar thinks what it thinks of an agent.
+func (a *agent) explain() message.Explanation {
+	a.t.Helper()
+	e, err := a.client.Explain(a.t.Context(), api.ExplainRequest{Pane: a.pane})
+	require.NoError(a.t, err, "explain %s", a.name)
+	return e
+}
+
+// relayed are the words that were taken from the agent's turns, in order.
+func (a *agent) relayed() (all []string) {
+	a.t.Helper()
+	for _, m := range a.messages() {
+		if m.From.Session == a.session.ID && m.Type == message.KindTurn {
+			all = append(all, m.Body)
+		}
+	}
+	return all
+}
+
+// partsOf are the messages that an agent received, one by one also where several came in
+// one paste.
+func partsOf(a *agent) (all []string) {
+	for _, text := range a.received() {
+		all = append(all, parts(text)...)
+	}
+	return all
+}
+
+// gets waits until the agent received text as a message of its own, or as a part of one.
+func (a *agent) gets(text string) {
+	a.t.Helper()
+	defer func() {
+		if a.t.Failed() {
+			a.t.Logf("%s received %q; its screen:\n%s", a.name, a.received(), a.screen())
+		}
+	}()
+	a.waitFor(fmt.Sprintf("%s gets %q", a.name, text), func() bool { return slices.Contains(partsOf(a), text) })
+}
+
+// relays waits until those words were taken from the agent's turns, and asserts that they
+// are all.
+func (a *agent) relays(words ...string) {
+	a.t.Helper()
+	a.waitFor(fmt.Sprintf("%s is heard %d times", a.name, len(words)), func() bool { return len(a.relayed()) >= len(words) })
+	require.Equal(a.t, words, a.relayed(), a.name)
+}
+
+// looked watches, for as long as it takes to look once more at what is held, that something
+// which must not happen does not.
+func (r *rig) looked(holds func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(350 * time.Millisecond); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
+		require.True(r.t, holds())
+	}
+}
+
+// told waits until what is known of a message begins so.
+func (r *rig) told(id message.ID, want string) {
+	r.t.Helper()
+	defer func() {
+		if r.t.Failed() {
+			r.t.Logf("%v", r.trail(id))
+		}
+	}()
+	r.waitFor(want, func() bool { return strings.HasPrefix(r.last(id), want) })
+}
+
+// evidenceOf is what the last receipt of a message in that state rests on.
+func (r *rig) evidenceOf(id message.ID, state message.ReceiptState) (e message.Evidence) {
+	r.t.Helper()
+	for _, receipt := range r.receiptsOf(id) {
+		if receipt.State == state && len(receipt.Evidence) > 0 {
+			e = receipt.Evidence[0]
+		}
+	}
+	return e
+}
+
+// enters is how many Enters the agent has read.
+func (a *agent) enters() int { return strings.Count(string(a.bytes()), "\r") }
+
+// types has a person's keys come to the agent's pane.
+func (a *agent) types(text string, keys ...string) {
+	a.t.Helper()
+	if text != "" {
+		a.Run("send-keys", "-l", "-t", a.pane, text)
+	}
+	for _, key := range keys {
+		a.Run("send-keys", "-t", a.pane, key)
+	}
+}
+
+// ready waits until the sidecar would type into the agent's composer.
+func (a *agent) ready() {
+	a.t.Helper()
+	a.waitFor(a.name+" is ready", func() bool { return a.explain().WouldType })
+}
+
+// inChat adopts a line program too and starts a chat of the agent and it; the line program
+// takes pastes and never answers.
+func (a *agent) inChat(set ...string) (message.Chat, *agent) {
+	a.t.Helper()
+	ben := a.adopted("Ben", bracketed...)
+	return a.chat([]*agent{a, ben}, append(slices.Clone(unlimited), set...)...), ben
+}
+
+// hook has the agent call a hook of its own, as a process below it.
+func (a *agent) hook(h message.Hook) {
+	a.t.Helper()
+	h.Agent = a.session.Profile
+	before := a.count(persona.EventChildEnd)
+	file := filepath.Join(a.dir, fmt.Sprintf("%s.hook%d", a.name, before))
+	data, err := json.Marshal(api.HookRequest{Hook: h, Pane: a.pane})
+	require.NoError(a.t, err)
+	require.NoError(a.t, os.WriteFile(file, data, 0o600))
+	self, err := os.Executable()
+	require.NoError(a.t, err)
+	a.do(":run INTERCOM_TEST_HOOK=%s %s %s", file, self, a.cfg.Paths.Socket)
+	a.waitFor("the hook", func() bool { return a.count(persona.EventChildEnd) > before })
+	records := a.records()
+	i := slices.IndexFunc(records, func(r persona.Record) bool { return r.Event == persona.EventChildEnd })
+	require.Zero(a.t, records[i].N, "exit code of the hook")
+}
+
+// stopOf is the name of the hook that an agent calls at the end of a turn.
+func stopOf(a *agent) string {
+	if a.session.Profile == "codex" {
+		return "notify"
+	}
+	return "Stop"
+}
+
+// thread is the agent's own id of its conversation.
+func (a *agent) thread() string {
+	a.t.Helper()
+	name := strings.TrimSuffix(filepath.Base(a.explain().Transcript), ".jsonl")
+	require.GreaterOrEqual(a.t, len(name), 36, "no transcript is bound")
+	return name[len(name)-36:]
+}

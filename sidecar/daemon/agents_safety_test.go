@@ -1,0 +1,293 @@
+package daemon_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+)
+
+const (
+	dialogHeld = "held: a dialog or a panel is open"
+	draftHeld  = "held: draft in the composer"
+)
+
+// hello is what an agent receives of a person's "hello".
+const hello = "[tester] (0):\n\nhello"
+
+// texts are one that an agent shows in its composer, and one that it shows by a mark alone.
+var texts = []string{"hello", "hello" + strings.Repeat("\nand more of it", 80)}
+
+// eachCoderGap is eachCoder with gaps that a test can plan.
+func eachCoderGap(t *testing.T, test func(t *testing.T, r *rig, g *gaps, a *agent), flags ...string) {
+	t.Helper()
+	for _, kind := range coders {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			g := &gaps{}
+			r := newRig(t, g.option())
+			a := r.coder(kind, "Ada", append([]string{"--reply", "none"}, flags...)...)
+			a.adopt("")
+			test(t, r, g, a)
+		})
+	}
+}
+
+// decides has a person send the long one of the texts by hand, where its mark stands in the
+// composer once more after something else: Codex does not number its marks, so it may be that
+// of another paste. Until then it is held.
+func (a *agent) decides(id message.ID, n int) {
+	a.t.Helper()
+	if a.session.Profile != "codex" || n == 0 {
+		return
+	}
+	a.rig.told(id, draftHeld)
+	a.looked(func() bool { return a.enters() == n })
+	a.types("", "Enter")
+}
+
+// A dialog that opens when our text has arrived, before our look or behind it: Enter is
+// withheld, and comes once the dialog is gone. Its command was not run.
+func TestS3_H2_DialogBetweenPasteAndEnter(t *testing.T) {
+	t.Parallel()
+	eachCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
+		proof := r.dir + "/proof"
+		for n, opens := range []func(){
+			func() { a.do(":dialog paste touch %s", proof) },
+			func() {
+				g.plan(a.pane, "enter", func() {
+					assert.NoError(t, persona.Control(a.control, ":dialog touch "+proof))
+					a.waitFor("the dialog", func() bool { return r.Fact(a.pane, "#{?#{C:proof},1,0}") == "1" })
+				})
+			},
+		} {
+			opens()
+			id := r.post(a, texts[n])
+			r.told(id, dialogHeld)
+			r.looked(func() bool { return a.enters() == n })
+			assert.Len(t, a.received(), n)
+			assert.Equal(t, n+1, a.count(persona.EventDialog))
+			assert.Equal(t, n, a.count(persona.EventAnswer))
+			a.types("", "Escape")
+			r.told(id, "submitted")
+			assert.Equal(t, n+1, a.enters())
+			require.Len(t, a.received(), n+1)
+			assert.Equal(t, "[tester] (0):\n\n"+texts[n], a.received()[n])
+		}
+		assert.NoFileExists(t, proof)
+		assert.Zero(t, a.count(persona.EventApproved))
+	})
+}
+
+// The same where the screen alone tells of the dialog: what the agent says of itself is that
+// it is idle.
+func TestS3_DialogThatOnlyTheScreenTells(t *testing.T) {
+	t.Parallel()
+	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+		proof := r.dir + "/proof"
+		a.do(":dialog touch %s", proof)
+		before := r.post(a, "hello")
+		r.told(before, dialogHeld)
+		a.do(":dialog paste touch %s", proof)
+		r.looked(func() bool { return len(a.bytes()) == 0 })
+		a.types("", "Escape")
+		r.told(before, dialogHeld) // the next one, behind the paste
+		r.waitFor("the second dialog", func() bool { return a.count(persona.EventDialog) == 2 })
+		r.looked(func() bool { return a.enters() == 0 })
+		a.types("", "Escape")
+		r.told(before, "submitted")
+		assert.Equal(t, []string{hello}, a.received())
+		assert.NoFileExists(t, proof)
+	}, "--reply", "none", "--status", "idle")
+}
+
+// One that shows our text and never takes it, or not at the first Enter, or that opens a
+// dialog just then: what became of it is uncertain, Enter is not pressed again, and what
+// stands there keeps others away.
+func TestEnterThatIsNotTaken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ids := map[*agent]message.ID{}
+	proof := r.dir + "/proof"
+	for i, how := range []string{":stuck on", ":swallow 1", ":dialog enter touch " + proof} {
+		for _, kind := range coders {
+			a := r.coder(kind, fmt.Sprint(kind, i), silent...)
+			a.adopt("")
+			a.do("%s", how)
+			ids[a] = r.post(a, "hello")
+		}
+	}
+	next := map[*agent]message.ID{}
+	for a, id := range ids {
+		r.told(id, "uncertain: text was not seen to leave the composer")
+		assert.Equal(t, 1, a.enters(), a.name)
+		assert.Empty(t, a.received(), a.name)
+		if a.count(persona.EventDialog) > 0 {
+			a.types("", "Escape")
+		}
+		next[a] = r.post(a, "and more")
+	}
+	for a := range ids {
+		r.told(next[a], draftHeld)
+		a.do(":stuck off")
+		a.types("", "C-u")
+	}
+	for a, id := range ids {
+		r.told(next[a], "submitted")
+		assert.Equal(t, []string{"[tester] (0):\n\nand more"}, a.received(), a.name)
+		assert.Equal(t, "uncertain: text was not seen to leave the composer", r.last(id))
+	}
+	assert.NoFileExists(t, proof)
+}
+
+// A person's half-typed line is not touched, and what waits is typed when it is gone.
+func TestS5_H23_DraftOfAPerson(t *testing.T) {
+	t.Parallel()
+	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+		a.types("rm -rf not-ready ")
+		id := r.post(a, "hello")
+		r.told(id, draftHeld)
+		r.looked(func() bool { return string(a.bytes()) == "rm -rf not-ready " })
+		assert.Equal(t, "rm -rf not-ready", strings.TrimSpace(a.explain().Composer.Text))
+		a.types("", "C-u")
+		r.told(id, "submitted")
+		assert.Equal(t, []string{hello}, a.received())
+
+		a.types("my own words")
+		last := r.post(a, "hello")
+		r.told(last, draftHeld)
+		a.types("", "Enter")
+		r.told(last, "submitted")
+		assert.Equal(t, []string{hello, "my own words", hello}, a.received())
+	}, silent...)
+}
+
+// A suggestion of the agent's own is no draft.
+func TestS6_SuggestionIsNoDraft(t *testing.T) {
+	t.Parallel()
+	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+		r.told(r.post(a, "hello"), "submitted")
+		assert.Equal(t, []string{hello}, a.received())
+	}, "--reply", "none", "--ghost", "Try \"explain this\"")
+}
+
+// A person types beside our text, before our look at it or behind that look: no Enter until
+// their words are gone, and then one.
+func TestPersonTypesBesideOurText(t *testing.T) {
+	t.Parallel()
+	eachCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
+		for n, moment := range []string{"pasted", "enter"} {
+			g.plan(a.pane, moment, func() {
+				if moment == "pasted" {
+					a.waitFor("our text", func() bool { return a.count(persona.EventPaste) == n+1 })
+				}
+				at := r.Fact(a.pane, "#{cursor_x}")
+				a.types("wait")
+				a.waitFor("the keys", func() bool { return r.Fact(a.pane, "#{cursor_x}") != at })
+			})
+			id := r.post(a, texts[n])
+			r.told(id, draftHeld)
+			assert.True(t, g.came(a.pane, moment))
+			r.looked(func() bool { return a.enters() == n })
+			a.types("", "BSpace", "BSpace", "BSpace", "BSpace")
+			a.decides(id, n)
+			r.told(id, "submitted")
+			assert.Equal(t, n+1, a.enters())
+			assert.Equal(t, n+1, a.count(persona.EventPaste), "not pasted again")
+			require.Len(t, a.received(), n+1)
+			assert.Equal(t, "[tester] (0):\n\n"+texts[n], a.received()[n])
+		}
+	})
+}
+
+// A person sends our text themselves, as it is or with words of their own: it was taken,
+// and is not entered again.
+func TestPersonSendsOurText(t *testing.T) {
+	t.Parallel()
+	eachCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
+		g.plan(a.pane, "enter", func() {
+			a.types("", "Enter")
+			a.waitFor("it was sent", func() bool { return len(a.received()) == 1 })
+		})
+		first := r.post(a, texts[0])
+		r.told(first, "submitted")
+		assert.True(t, g.came(a.pane, "enter"))
+		g.plan(a.pane, "pasted", func() {
+			a.waitFor("our text", func() bool { return a.count(persona.EventPaste) == 2 })
+			a.types(" and mine")
+		})
+		second := r.post(a, texts[1])
+		r.told(second, draftHeld)
+		a.types("", "Enter")
+		r.told(second, "submitted")
+		r.looked(func() bool { return a.enters() == 2 })
+		for i, also := range []string{"", " and mine"} {
+			assert.Equal(t, "[tester] (0):\n\n"+texts[i]+also, a.received()[i])
+		}
+		for _, id := range []message.ID{first, second} {
+			e := r.evidenceOf(id, message.Submitted)
+			assert.Equal(t, "transcript", e.Source, "%+v", e)
+			assert.Contains(t, e.Says, "consumed")
+		}
+	})
+}
+
+// What is open in an agent's pane when a message comes holds it, and nothing is typed; what
+// the person answers is theirs.
+func TestOpenDialogsHold(t *testing.T) {
+	t.Parallel()
+	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+		proof := r.dir + "/proof"
+		for n, asks := range []struct{ turn, answer string }{
+			{"dialog touch " + proof, "Escape"}, {"ask Which colour?", "Enter"}, {"dialog touch " + proof, "Enter"},
+		} {
+			a.do(":turn %s | say thanks", asks.turn)
+			a.types(fmt.Sprintf("task %d", n), "Enter")
+			r.waitFor("it asks", func() bool { return a.count(persona.EventDialog) == n+1 })
+			before := len(a.bytes())
+			id := r.post(a, "hello")
+			r.told(id, dialogHeld)
+			if n == 0 {
+				r.looked(func() bool { return len(a.bytes()) == before })
+			}
+			assert.Len(t, a.bytes(), before)
+			assert.Equal(t, n, a.count(persona.EventAnswer))
+			assert.NoFileExists(t, proof)
+			a.types("", asks.answer)
+			r.told(id, "submitted")
+		}
+		assert.Equal(t, []string{"task 0", hello, "task 1", hello, "task 2", hello}, a.received())
+		assert.FileExists(t, proof, "the person's yes, the last time")
+		assert.Equal(t, 1, a.count(persona.EventApproved))
+	}, silent...)
+}
+
+// Programs that an agent has started take nothing away, though one of them be a shell, unless
+// they have its terminal: then they are in front, as an editor is.
+func TestProgramsOfAnAgent(t *testing.T) {
+	t.Parallel()
+	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+		over := r.dir + "/over"
+		wait := "while ! test -e " + over + "; do sleep 0.05; done"
+		a.do(":run %s", wait)
+		r.told(r.post(a, "hello"), "submitted")
+		require.NoError(t, os.WriteFile(over, nil, 0o600))
+		r.waitFor("its end", func() bool { return a.count(persona.EventChildEnd) == 1 })
+		require.NoError(t, os.Remove(over))
+
+		a.do(":exec %s", wait)
+		before := len(a.bytes())
+		id := r.post(a, "hello")
+		r.told(id, "held: another program is in front")
+		assert.Len(t, a.bytes(), before)
+		require.NoError(t, os.WriteFile(over, nil, 0o600))
+		r.told(id, "submitted")
+		assert.Equal(t, []string{hello, hello}, a.received())
+	}, silent...)
+}

@@ -1,0 +1,93 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+)
+
+// peersWithin is how long the panes have to say how they are; one that is in the middle of
+// something is told of as it was last known.
+const peersWithin = time.Second
+
+// Peers lists the sessions, and for a person the panes in which an agent is recognised that
+// nobody has adopted. Of those, what tmux and the processes say is told, and nothing is read.
+func (s *sidecar) Peers(ctx context.Context, from api.Caller) ([]api.Peer, error) {
+	snap := s.relay.Snapshot()
+	sessions := snap.Sessions()
+	peers := make([]api.Peer, len(sessions))
+	var adopted []string
+	for i, session := range sessions {
+		adopted = append(adopted, session.Pane)
+		peers[i] = api.Peer{
+			Name: session.Name, Pane: session.Pane, Session: session.ID, Computer: session.Computer, Agent: session.Profile, Adopted: true,
+			Aliases: []string{session.Name, session.Pane, session.ID.Short()},
+			Program: session.Foreground, Title: session.Title, State: session.State, Why: session.StateWhy,
+		}
+		if session.Closed != "" {
+			peers[i].Why = string(session.Closed)
+		}
+		if chat, ok := snap.ChatOf(session.ID); ok {
+			peers[i].Chat, peers[i].ChatName = chat.ID, chat.Name
+			for _, p := range chat.Participants {
+				if p.Session == session.ID && !p.Left {
+					peers[i].Number = p.Number
+				}
+			}
+		}
+	}
+	if s.panes == nil {
+		return peers, nil
+	}
+	s.look(ctx, peers)
+	listed, err := s.panes.List(ctx, adopted)
+	if err != nil {
+		return nil, fmt.Errorf("list peers: %w", err)
+	}
+	_, agent := s.callerSession(from)
+	for _, p := range listed {
+		i := slices.IndexFunc(peers, func(one api.Peer) bool { return one.Pane == p.ID })
+		switch {
+		case i >= 0:
+			peers[i].Title, peers[i].Window = p.Title, window(p)
+		case p.Agent != "" && !agent:
+			peers = append(peers, api.Peer{
+				Pane: p.ID, Aliases: []string{p.ID}, Computer: message.LocalComputer, Agent: p.Agent, Program: p.Program,
+				Title: p.Title, Window: window(p), Why: string(pane.NotAdopted),
+				Evidence: []message.Ground{{Source: "process", Says: fmt.Sprintf("%s is in front", p.Agent), Weight: "exact"}},
+			})
+		}
+	}
+	return peers, nil
+}
+
+// window is where a pane is, as a person finds it.
+func window(p pane.Listed) string { return fmt.Sprintf("%s:%d %s", p.Session, p.Window, p.WindowName) }
+
+// look has each adopted pane say how it is, and what that rests on.
+func (s *sidecar) look(ctx context.Context, peers []api.Peer) {
+	ctx, cancel := context.WithTimeout(ctx, peersWithin)
+	defer cancel()
+	var all sync.WaitGroup
+	for i := range peers {
+		all.Go(func() {
+			p := &peers[i]
+			seen, err := s.panes.Explain(ctx, p.Session, p.Pane, "")
+			if err != nil || seen.Explanation.Session == "" {
+				return
+			}
+			e := seen.Explanation
+			p.State, p.Evidence = e.State, e.Evidence
+			if p.Why = string(e.Why); e.WouldType {
+				p.Why = ""
+			}
+		})
+	}
+	all.Wait()
+}

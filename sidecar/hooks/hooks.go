@@ -1,0 +1,153 @@
+// Package hooks writes into the configuration files of agents that they shall call
+// `intercom hook`, and takes exactly that out again. It is text in, text out: whoever calls
+// it reads and writes the files. It has no state and starts no goroutine.
+//
+// What stands in a file is never written anew. It is parsed for places only, and there our
+// text is put in or taken out, so that every other byte stays: comments, order, line ends, a
+// missing last line break. What is ours is known by what it says, wherever somebody has moved
+// it since: a call of intercom with the words hook, the agent and the event.
+//
+// One thing cannot be seen afterwards: whether a list that has nothing but our call in it was
+// there before, empty, or was made for it. So a call says so in a comment where the list was
+// there, and without one what is left empty goes too; the whole file, if it was made for us.
+package hooks
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// ErrTaken is the error of a file in which another program has the one place that there is.
+var ErrTaken = errors.New("notify is taken: another program is called")
+
+// agent is what is known of an agent's configuration. Both functions get the text of the
+// file, nil for none, and the program to call; what they return is the file's text from then
+// on, nil for none, and may be what they got.
+type agent struct {
+	name      string
+	events    []string
+	install   func(text []byte, program string) ([]byte, error)
+	uninstall func(text []byte, program string) ([]byte, error)
+}
+
+var agents = []agent{
+	{name: "claude", events: claudeEvents, install: installClaude, uninstall: uninstallClaude},
+	{name: "codex", events: []string{notifyKey}, install: installCodex, uninstall: uninstallCodex},
+}
+
+// Agents are the names of the agents that can be told to call us.
+func Agents() []string {
+	var names []string
+	for _, a := range agents {
+		names = append(names, a.name)
+	}
+	return names
+}
+
+// Events are the events of which an agent tells us, by its own names for them.
+func Events(name string) []string {
+	a, err := find(name)
+	if err != nil {
+		return nil
+	}
+	return slices.Clone(a.events)
+}
+
+// Install makes the agent call program, an absolute path, at each of its events. text is what
+// stands in its configuration file, nil if there is none. The result is nil too only with an
+// error: of a file that is not valid, or that has something else where our calls belong;
+// ErrTaken if only one program can be called, and another one is. What is installed already is
+// left as it is, but for the program's path.
+func Install(name string, text []byte, program string) ([]byte, error) {
+	a, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	return a.install(text, program)
+}
+
+// Uninstall takes out what Install has put in, whatever else was changed since. A result of
+// nil means that nothing is left of a file which Install has made.
+func Uninstall(name string, text []byte, program string) ([]byte, error) {
+	a, err := find(name)
+	if err != nil || text == nil {
+		return nil, err
+	}
+	return a.uninstall(text, program)
+}
+
+func find(name string) (agent, error) {
+	i := slices.IndexFunc(agents, func(a agent) bool { return a.name == name })
+	if i < 0 {
+		return agent{}, fmt.Errorf("agent %q: not known", name)
+	}
+	return agents[i], nil
+}
+
+// What was there before, and empty, where a call was put in.
+const (
+	wasNothing  = ""
+	wasFile     = "file"
+	wasSettings = "settings"
+	wasHooks    = "hooks"
+	wasList     = "list"
+)
+
+// before is the comment that says so.
+const before = "there before, empty: "
+
+var beforeComment = regexp.MustCompile(`\s*#\s*` + before + `([a-z]+)\s*$`)
+
+// comment is the comment for what was there, "" for none.
+func comment(was string) string {
+	if was == wasNothing {
+		return ""
+	}
+	return " # " + before + was
+}
+
+// commented splits such a comment off the end of text.
+func commented(text string) (rest, was string) {
+	if found := beforeComment.FindStringSubmatchIndex(text); found != nil {
+		return text[:found[0]], text[found[2]:found[3]]
+	}
+	return text, wasNothing
+}
+
+// isOurs reports whether a program that is called is intercom: the one at hand, or one that
+// was installed elsewhere before.
+func isOurs(called, program string) bool {
+	return called == program || strings.HasPrefix(path.Base(called), "intercom")
+}
+
+var byteOrderMark = []byte("\ufeff")
+
+// lineBreak is how the lines of text end.
+func lineBreak(text []byte) string {
+	if strings.Contains(string(text), "\r\n") {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// edit replaces a part of a text.
+type edit struct {
+	from, to int
+	text     string
+}
+
+// edited is text with all edits made, which do not overlap.
+func edited(text []byte, edits []edit) []byte {
+	slices.SortStableFunc(edits, func(a, b edit) int { return a.from - b.from })
+	out := make([]byte, 0, len(text))
+	at := 0
+	for _, e := range edits {
+		out = append(append(out, text[at:e.from]...), e.text...)
+		at = e.to
+	}
+	return append(out, text[at:]...)
+}

@@ -1,0 +1,442 @@
+package hooks
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+var update = flag.Bool("update", false, "write what is installed into the fixtures anew")
+
+const program = "/usr/local/bin/intercom"
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// The fixtures are files as people have them. What is put into each stands beside it.
+func TestU10_fixturesComeBackByteForByte(t *testing.T) {
+	for _, f := range fixtures(t) {
+		installed, err := Install(f.agent, f.text, program)
+		require.NoError(t, err, f.path)
+		golden(t, f.path+".installed", installed)
+		for _, event := range Events(f.agent) {
+			assert.Contains(t, string(installed), event, f.path)
+		}
+		assert.Contains(t, string(installed), program, f.path)
+
+		again, err := Install(f.agent, installed, program)
+		require.NoError(t, err, f.path)
+		assert.Equal(t, string(installed), string(again), "%s: a second time changes nothing", f.path)
+
+		back, err := Uninstall(f.agent, installed, program)
+		require.NoError(t, err, f.path)
+		require.NotNil(t, back, "%s: it was there", f.path)
+		assert.Equal(t, string(f.text), string(back), f.path)
+
+		same, err := Uninstall(f.agent, f.text, program)
+		require.NoError(t, err, f.path)
+		assert.Equal(t, string(f.text), string(same), "%s: nothing of ours is in it", f.path)
+	}
+}
+
+func TestU10_fileThatWasNotThereGoes(t *testing.T) {
+	for _, agent := range Agents() {
+		installed, err := Install(agent, nil, program)
+		require.NoError(t, err)
+		golden(t, filepath.Join("testdata", agent, "new.installed"), installed)
+		again, err := Install(agent, installed, program)
+		require.NoError(t, err)
+		assert.Equal(t, string(installed), string(again))
+		back, err := Uninstall(agent, installed, program)
+		require.NoError(t, err)
+		assert.Nil(t, back, "%s: %q", agent, back)
+		none, err := Uninstall(agent, nil, program)
+		require.NoError(t, err)
+		assert.Nil(t, none)
+	}
+}
+
+// Somebody adds to a file and changes it between the two.
+func TestU10_whatWasChangedSinceStays(t *testing.T) {
+	for name, c := range map[string]struct {
+		agent  string
+		text   string            // "-": there is no file
+		change map[string]string // in what is installed
+		want   string
+	}{
+		"a key behind ours": {
+			agent: "claude", text: "{\n  \"a\": 1\n}\n",
+			change: map[string]string{"\n}\n": ",\n  \"b\": 2\n}\n"}, want: "{\n  \"a\": 1,\n  \"b\": 2\n}\n",
+		},
+		"a key in a file that we have made": {
+			agent: "claude", text: "-",
+			change: map[string]string{"{\n  \"hooks\"": "{\n  \"b\": 2,\n  \"hooks\""}, want: "{\n  \"b\": 2\n}\n",
+		},
+		"a key behind ours in a file that we have made": {
+			agent: "claude", text: "-",
+			change: map[string]string{"\n}\n": ",\n  \"b\": 2\n}\n"}, want: "{\n  \"b\": 2\n}\n",
+		},
+		"a hook of another event": {
+			agent: "claude", text: `{}`,
+			change: map[string]string{`"Stop":`: `"PreToolUse": [{"hooks": []}], "Stop":`}, want: `{"hooks": {"PreToolUse": [{"hooks": []}]}}`,
+		},
+		"a hook in our group": {
+			agent: "claude", text: `{}`,
+			change: map[string]string{
+				`{"type": "command", "command": "/usr/local/bin/intercom hook claude Stop # there before, empty: settings"}`: `{"type": "command", "command": "/usr/local/bin/intercom hook claude Stop"}, {"type": "command", "command": "beep"}`,
+			},
+			want: `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "beep"}]}]}}`,
+		},
+		"their hook of that event goes": {
+			agent: "claude", text: "{\n  \"x\": 1,\n  \"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"beep\"}]}]}\n}\n",
+			change: map[string]string{`{"hooks": [{"type": "command", "command": "beep"}]}, `: ""}, want: "{\n  \"x\": 1\n}\n",
+		},
+		"a list that was there before, empty, has more in it": {
+			agent: "claude", text: `{"hooks": {"Stop": []}}`,
+			change: map[string]string{`"Stop": [`: `"Stop": [{"hooks": []}, `}, want: `{"hooks": {"Stop": [{"hooks": []}]}}`,
+		},
+		"one of our hooks is gone already": {
+			agent: "claude", text: `{"a": {}}`,
+			change: map[string]string{`"Stop": [{"hooks": [{"type": "command", "command": "/usr/local/bin/intercom hook claude Stop"}]}], `: ``}, want: `{"a": {}}`,
+		},
+		"a setting of Codex": {
+			agent: "codex", text: "-",
+			change: map[string]string{"\n": "\nmodel = \"x\"\n"}, want: "model = \"x\"\n",
+		},
+		"Codex moves it": {
+			agent: "codex", text: "model = \"x\"\n[tui]\n",
+			change: map[string]string{
+				"notify = [\"/usr/local/bin/intercom\", \"hook\", \"codex\", \"notify\"]\nmodel = \"x\"\n": "model = \"x\"\nnotify=[ '/usr/local/bin/intercom',\n 'hook', 'codex', 'notify'  ]   # a\n",
+			},
+			want: "model = \"x\"\n[tui]\n",
+		},
+	} {
+		var text []byte
+		if c.text != "-" {
+			text = []byte(c.text)
+		}
+		installed, err := Install(c.agent, text, program)
+		require.NoError(t, err, name)
+		changed := string(installed)
+		for from, to := range c.change {
+			require.Contains(t, changed, from, name)
+			changed = strings.Replace(changed, from, to, 1)
+		}
+		back, err := Uninstall(c.agent, []byte(changed), program)
+		require.NoError(t, err, name)
+		assert.Equal(t, c.want, string(back), name)
+	}
+}
+
+// Claude Code writes its settings anew when a person changes one of them.
+func TestUninstall_settingsWrittenAnew(t *testing.T) {
+	for _, text := range []string{"{}", `{"hooks": {}}`, `{"hooks":{"Stop":[]}}`, `{"a":1,"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]}}`} {
+		installed, err := Install("claude", []byte(text), program)
+		require.NoError(t, err)
+		var all map[string]any
+		require.NoError(t, json.Unmarshal(installed, &all))
+		anew, err := json.MarshalIndent(all, "", "  ")
+		require.NoError(t, err)
+		back, err := Uninstall("claude", anew, program)
+		require.NoError(t, err)
+		assert.JSONEq(t, text, string(back))
+	}
+}
+
+func TestInstall_refusesWhatItCannotRead(t *testing.T) {
+	for _, c := range []struct{ agent, text, want string }{
+		{"claude", "{\n  \"a\": 1,\n}", "no valid JSON, line 3"},
+		{"claude", "// a comment\n{}", "no valid JSON, line 1"},
+		{"claude", "{} {}", "no valid JSON"},
+		{"claude", "{\"a\": 1", "no valid JSON"},
+		{"claude", "[]", "the settings are no JSON object"},
+		{"claude", `{"hooks": []}`, `"hooks" is no JSON object`},
+		{"claude", `{"hooks": null}`, `"hooks" is no JSON object`},
+		{"claude", `{"hooks": {"Stop": {}}}`, `"hooks": "Stop" is no list`},
+		{"claude", `{"hooks": {}, "hooks": {}}`, `"hooks" stands there twice`},
+		{"claude", `{"hooks": {"Stop": [], "St\u006fp": []}}`, `"Stop" stands there twice`},
+		{"codex", "model = \n", "no valid TOML, line 1"},
+		{"codex", "a = 1\nmodel = \"x\nb = 1\n", "no valid TOML, line 2"},
+		{"codex", "a = 1\na = 2\n", "no valid TOML, line 2: \"a\" stands there twice"},
+		{"codex", "[t]\na = 1\n[t]\n", "no valid TOML, line 3: \"t\" stands there twice"},
+		{"codex", "a = 1 b = 2\n", "no valid TOML, line 1: 'b'"},
+		{"codex", "a = [1, 2\n", "no valid TOML"},
+		{"codex", "a = \"\\q\"\n", "no valid TOML"},
+		{"codex", "a = 01\n", "no valid TOML"},
+		{"codex", "a = nope\n", "no valid TOML"},
+		{"codex", "<<<<<<< HEAD\n", "no valid TOML"},
+		{"codex", "a = \"\xff\"\n", "not UTF-8"},
+		{"codex", "a = 1\rb = 2\n", "no valid TOML"},
+		{"codex", "[a\n", "no valid TOML"},
+		{"codex", "= 1\n", "no valid TOML"},
+		{"nobody", "", `agent "nobody"`},
+	} {
+		for name, do := range map[string]func(string, []byte, string) ([]byte, error){"install": Install, "uninstall": Uninstall} {
+			got, err := do(c.agent, []byte(c.text), program)
+			if assert.Error(t, err, "%s %q", name, c.text) {
+				assert.Contains(t, err.Error(), c.want, "%s %q", name, c.text)
+			}
+			assert.Nil(t, got, "%s %q", name, c.text)
+		}
+	}
+}
+
+func TestInstall_anotherNotifyIsTaken(t *testing.T) {
+	for _, text := range []string{
+		"notify = [\"terminal-notifier\"]\n",
+		"model = \"x\"\n\"notify\" = [\n  'wrapper', 'intercom', 'hook', 'codex', 'notify'\n]\n",
+		"'notify' = []\n",
+		"notify = \"intercom\"\n",
+		"notify = [\"intercom\", \"hook\", \"codex\", \"notify\", 1]\n",
+		"notify.x = 1\n",
+	} {
+		_, err := Install("codex", []byte(text), program)
+		assert.ErrorIs(t, err, ErrTaken, text)
+		same, err := Uninstall("codex", []byte(text), program)
+		require.NoError(t, err, text)
+		assert.Equal(t, text, string(same))
+	}
+}
+
+// The program moves: an update, another package.
+func TestInstall_anotherPathIsPutInItsPlace(t *testing.T) {
+	for _, f := range fixtures(t) {
+		for _, old := range []string{"/opt/intercom-1.0/bin/intercom", "intercom", "/home/o'brien/my bin/intercom", "/tmp/x/\"odd\" \\/intercom é"} {
+			before, err := Install(f.agent, f.text, old)
+			require.NoError(t, err, f.path)
+			moved, err := Install(f.agent, before, program)
+			require.NoError(t, err, f.path)
+			straight, err := Install(f.agent, f.text, program)
+			require.NoError(t, err, f.path)
+			assert.Equal(t, string(straight), string(moved), "%s %q", f.path, old)
+			back, err := Uninstall(f.agent, before, program)
+			require.NoError(t, err, f.path)
+			assert.Equal(t, string(f.text), string(back), "%s %q", f.path, old)
+		}
+		// One that is called otherwise is known to itself alone.
+		odd, err := Install(f.agent, f.text, "/usr/bin/ic")
+		require.NoError(t, err)
+		back, err := Uninstall(f.agent, odd, "/usr/bin/ic")
+		require.NoError(t, err)
+		assert.Equal(t, string(f.text), string(back))
+		same, err := Uninstall(f.agent, odd, program)
+		require.NoError(t, err)
+		assert.Equal(t, string(odd), string(same))
+	}
+}
+
+// Hooks that are like ours and are somebody else's.
+func TestUninstall_leavesTheHooksOfOthers(t *testing.T) {
+	for _, command := range []string{
+		"hcom hook claude Stop", "intercom hook claude Start", "intercom hook codex Stop", "intercom hook claude Stop --more",
+		"beep; intercom hook claude Stop", "X=1 intercom hook claude Stop", "my intercom hook claude Stop", "'intercom hook claude Stop", "",
+	} {
+		quotedCommand, err := json.Marshal(command)
+		require.NoError(t, err)
+		text := fmt.Sprintf(`{"hooks": {"Stop": [{"hooks": [{"command": %s}, 1, {}]}, {"hooks": 1}, []]}}`, quotedCommand)
+		same, err := Uninstall("claude", []byte(text), program)
+		require.NoError(t, err, command)
+		assert.Equal(t, text, string(same), command)
+	}
+}
+
+// Any settings there can be, however they are written.
+func TestU10_installAndUninstallAreNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		doc := document(t)
+		installed, err := Install("claude", []byte(doc), program)
+		require.NoError(t, err, doc)
+		require.True(t, json.Valid(bytes.TrimPrefix(installed, byteOrderMark)), "%s", installed)
+		for _, event := range Events("claude") {
+			require.Equal(t, 1, strings.Count(string(installed), program+" hook claude "+event), "%s", installed)
+		}
+		again, err := Install("claude", installed, program)
+		require.NoError(t, err)
+		require.Equal(t, string(installed), string(again))
+		back, err := Uninstall("claude", installed, program)
+		require.NoError(t, err)
+		require.Equal(t, doc, string(back))
+
+		// A key before all others, and one behind them, in both.
+		from := strings.IndexByte(doc, '{')
+		if from < 0 || !strings.Contains(doc, ":") {
+			return
+		}
+		both := func(text string) string {
+			first := strings.IndexByte(text, '{')
+			last := len(strings.TrimRight(strings.TrimRight(text, " \t\r\n")[:len(strings.TrimRight(text, " \t\r\n"))-1], " \t\r\n"))
+			return text[:first+1] + `"first":1,` + text[first+1:last] + `,"last" : 2` + text[last:]
+		}
+		back, err = Uninstall("claude", []byte(both(string(installed))), program)
+		require.NoError(t, err)
+		require.Equal(t, both(doc), string(back))
+	})
+}
+
+func TestU10_anyCodexConfiguration(t *testing.T) {
+	lines := []string{"", " ", "# c", "#:schema x", "a = 1", "b.c = \"x\"", "l = [\n 1,\n]", "s = '''\nnotify = 1\n'''", "[t]", "[[u]]", "[v]\nnotify = 1"}
+	rapid.Check(t, func(t *rapid.T) {
+		end := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "end")
+		chosen := rapid.SliceOfDistinct(rapid.SampledFrom(lines), rapid.ID).Draw(t, "lines")
+		doc := strings.ReplaceAll(strings.Join(chosen, "\n"), "\n", end)
+		if rapid.Bool().Draw(t, "last line ends") {
+			doc += end
+		}
+		installed, err := Install("codex", []byte(doc), program)
+		require.NoError(t, err, "%q", doc)
+		there, err := readNotify(installed)
+		require.NoError(t, err, "%q", installed)
+		require.True(t, there.oursIs(program), "%q", installed)
+		again, err := Install("codex", installed, program)
+		require.NoError(t, err)
+		require.Equal(t, string(installed), string(again))
+		back, err := Uninstall("codex", installed, program)
+		require.NoError(t, err)
+		require.Equal(t, doc, string(back))
+	})
+}
+
+func FuzzInstall(f *testing.F) {
+	for _, fixture := range fixtures(f) {
+		f.Add(fixture.agent == "codex", fixture.text)
+	}
+	f.Fuzz(func(t *testing.T, codex bool, text []byte) {
+		agent := "claude"
+		if codex {
+			agent = "codex"
+		}
+		if strings.Contains(string(text), "intercom") || strings.Contains(string(text), `\u`) {
+			return // it may have our own in it
+		}
+		installed, err := Install(agent, text, program)
+		if err != nil {
+			return
+		}
+		again, err := Install(agent, installed, program)
+		require.NoError(t, err, "%q", installed)
+		require.Equal(t, string(installed), string(again))
+		back, err := Uninstall(agent, installed, program)
+		require.NoError(t, err, "%q", installed)
+		require.NotNil(t, back)
+		require.Equal(t, string(text), string(back), "%q", installed)
+	})
+}
+
+// Helpers.
+
+type fixture struct {
+	agent, path string
+	text        []byte
+}
+
+func fixtures(t testing.TB) []fixture {
+	t.Helper()
+	var all []fixture
+	for agent, ext := range map[string]string{"claude": "json", "codex": "toml"} {
+		files, err := filepath.Glob(filepath.Join("testdata", agent, "*."+ext))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			all = append(all, fixture{agent, file, text})
+		}
+	}
+	return all
+}
+
+// golden compares with the file of that name.
+func golden(t *testing.T, file string, have []byte) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(file, have, 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(have), file)
+}
+
+// document is an object, with blanks wherever there may be any.
+func document(t *rapid.T) string {
+	blanks := rapid.SampledFrom([]string{"", "", " ", "\n", "\n  ", "\r\n\t", "  \n\n "})
+	list := func(open, end string, items []string) string {
+		var b strings.Builder
+		b.WriteString(open + blanks.Draw(t, "blanks"))
+		for i, item := range items {
+			if i > 0 {
+				b.WriteString("," + blanks.Draw(t, "blanks"))
+			}
+			b.WriteString(item + blanks.Draw(t, "blanks"))
+		}
+		return b.String() + end
+	}
+	key := func(name string) string {
+		quotedName, _ := json.Marshal(name)
+		return string(quotedName) + blanks.Draw(t, "blanks") + ":" + blanks.Draw(t, "blanks")
+	}
+	var value func(depth int) string
+	value = func(depth int) string {
+		kinds := 3
+		if depth > 0 {
+			kinds = 5
+		}
+		switch rapid.IntRange(0, kinds-1).Draw(t, "kind") {
+		case 0:
+			text, _ := json.Marshal(rapid.StringN(0, 6, -1).Draw(t, "text"))
+			return string(text)
+		case 1:
+			return rapid.SampledFrom([]string{"0", "-1.5e+3", "true", "false", "null"}).Draw(t, "word")
+		case 2:
+			return rapid.SampledFrom([]string{`"{[\\\",:]}"`, `"é 日本 😀"`, `"// no comment"`}).Draw(t, "text")
+		case 3:
+			var items []string
+			for range rapid.IntRange(0, 3).Draw(t, "items") {
+				items = append(items, value(depth-1))
+			}
+			return list("[", "]", items)
+		}
+		var items []string
+		for _, name := range rapid.SliceOfNDistinct(rapid.StringN(0, 4, -1), 0, 3, rapid.ID).Draw(t, "names") {
+			items = append(items, key(name)+value(depth-1))
+		}
+		return list("{", "}", items)
+	}
+	group := func() string {
+		var hooks []string
+		for range rapid.IntRange(0, 2).Draw(t, "hooks of a group") {
+			hooks = append(hooks, list("{", "}", []string{key("type") + `"command"`, key("command") + value(0)}))
+		}
+		members := []string{key("hooks") + list("[", "]", hooks)}
+		if rapid.Bool().Draw(t, "matcher") {
+			members = slices.Insert(members, 0, key("matcher")+value(0))
+		}
+		return list("{", "}", members)
+	}
+	var members []string
+	for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-g]{1,3}|\{|"`), 0, 3, rapid.ID).Draw(t, "settings") {
+		members = append(members, key(name)+value(3))
+	}
+	if rapid.Bool().Draw(t, "hooks") {
+		var events []string
+		for _, event := range rapid.SliceOfNDistinct(rapid.SampledFrom(append(Events("claude"), "PreToolUse", "Odd")), 0, 4, rapid.ID).Draw(t, "events") {
+			var groups []string
+			for range rapid.IntRange(0, 2).Draw(t, "groups") {
+				groups = append(groups, group())
+			}
+			events = append(events, key(event)+list("[", "]", groups))
+		}
+		at := rapid.IntRange(0, len(members)).Draw(t, "place")
+		members = slices.Insert(members, at, key("hooks")+list("{", "}", events))
+	}
+	return rapid.SampledFrom([]string{"", "\ufeff", "\n"}).Draw(t, "before") + list("{", "}", members) + blanks.Draw(t, "blanks")
+}

@@ -1,0 +1,501 @@
+package pane
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// account is what an agent itself tells of what it does: its transcript, its status file,
+// its hooks. It belongs to the pane's goroutine; the follower that feeds it has its own.
+//
+// Where it is known whether a turn is open, the composer must have been live and empty for
+// the quiet time, since what is written down is a little behind the screen; else, in every
+// look over unsure.
+type account struct {
+	prof     profile.Agent
+	who      agent.Agent
+	follower *agent.Follower
+	bindings *bindings // of all agents; nil: it is alone
+	id       message.ID
+	shared   func(transcript string) bool // another adopted agent writes into it too; may be nil
+	active   sanitise.Options
+	skilled  time.Time // when its skills were last asked for
+
+	machine  agent.Machine
+	told     bool              // the follower has said what it found
+	bound    *agent.Transcript // nil: none is read
+	trouble  error             // why not
+	status   agent.Status
+	hook     hooked
+	vim      bool         // its composer has vim keys
+	settings time.Time    // when its settings were read
+	idle     time.Time    // since when every look found it ready; zero: the last did not
+	last     []took       // what it took before we came, the latest last
+	spoken   []secondhand // turns that its transcript has not told
+	worked   bool         // its screen has shown work since its last words
+	sought   bool         // the text under way is looked for in transcripts
+}
+
+// took is a prompt of the past.
+type took struct {
+	text string
+	at   time.Time
+}
+
+// secondhand is a turn of which only a hook, or the screen, has told yet.
+type secondhand struct {
+	turn message.Turn
+	due  time.Time // it is told then, if the transcript does not
+	told bool
+}
+
+const (
+	// unsure is how long a composer must have been ready where the agent itself tells nothing.
+	unsure = 500 * time.Millisecond
+	// steadyPoll is the time between looks while that is found out.
+	steadyPoll = 100 * time.Millisecond
+	// transcriptGrace is how long the transcript may be behind a hook that tells of the same turn.
+	transcriptGrace = 2 * time.Second
+	// seekAfter is how long after Enter a text that no followed transcript shows is looked for
+	// in others.
+	seekAfter = time.Second
+	// shaken is how long a screen may be unknown while our text is on its way before that is a
+	// reason to hold it.
+	shaken = 500 * time.Millisecond
+	// skillsEvery is how often the agent's skills are asked for while there is something to type.
+	skillsEvery = 10 * time.Second
+	// clockGrain is how much earlier than we typed it a prompt may be dated.
+	clockGrain = 50 * time.Millisecond
+	// hookGrace is how long a hook's word holds beyond what the agent has written down.
+	hookGrace = 5 * time.Second
+	// settingsEvery is how often an agent's settings are read, and settingsMax how large they may be.
+	settingsEvery = 2 * time.Second
+	settingsMax   = 4 << 20
+	// unanswered is how long an agent that was not seen at work is given to begin.
+	unanswered = 3 * time.Second
+	// pastKept is how many prompts of the past are remembered.
+	pastKept = 64
+)
+
+// newAccount begins to follow an agent.
+func newAccount(prof profile.Agent, who agent.Agent, bell *agent.Bell, taken func(string) bool) *account {
+	a := &account{prof: prof, who: who, follower: agent.NewFollower(who, bell)}
+	a.follower.Taken = taken
+	a.active = sanitise.Options{
+		At: prof.Active.At, Closes: prof.Active.Closes, Pictures: prof.Active.Pictures, Keywords: prof.Active.Keywords,
+	}
+	return a
+}
+
+// live is what the agent would take for more than words. Skills come and go.
+func (a *account) live(now time.Time) sanitise.Options {
+	if a.prof.Active.Skills && now.Sub(a.skilled) > skillsEvery {
+		a.active.Skills, a.skilled = a.who.Skills(), now
+	}
+	return a.active
+}
+
+// updates are the follower's, none for a line program.
+func (p *Pane) updates() <-chan agent.Update {
+	if p.account == nil {
+		return nil
+	}
+	return p.account.follower.Updates()
+}
+
+// signals are the account as it stands.
+func (a *account) signals() signals {
+	s := signals{read: a.told && a.bound != nil && a.trouble == nil, status: a.status, hook: a.hook, now: time.Now()}
+	if a.trouble != nil {
+		s.trouble = a.trouble.Error()
+	}
+	if a.bound != nil && a.shared != nil && a.shared(a.bound.Path) {
+		s.read, s.trouble = false, "another agent that is adopted writes into the same conversation"
+	}
+	if began, calls, open := a.machine.Open(); open && s.read {
+		s.turn = &agent.Turn{Open: true, Began: began, OpenTools: calls}
+	}
+	if t, ok := a.machine.Last(); ok {
+		s.ended = t.Ended
+	}
+	return s
+}
+
+// judge reads the screen of an agent.
+func (a *account) judge(look tmux.Look) screen.Reading {
+	v := screen.Judge(a.view(look), a.prof)
+	a.vim = a.vim || v.Vim
+	return fuse(v, a.signals())
+}
+
+func (a *account) view(look tmux.Look) screen.View {
+	a.readSettings(time.Now())
+	return screen.View{Screen: screenOf(look), Title: look.Facts.Title, Vim: a.vim}
+}
+
+// readSettings finds out, once in a while, whether the composer has vim keys. Where no file
+// says so, what the screen has shown once stays true.
+func (a *account) readSettings(now time.Time) {
+	paths := a.prof.Settings()
+	if len(paths) == 0 || now.Sub(a.settings) < settingsEvery {
+		return
+	}
+	a.settings = now
+	var files [][]byte
+	said := false
+	for _, path := range paths {
+		switch rest, home := strings.CutPrefix(path, "~/.claude/"); {
+		case home:
+			path = filepath.Join(a.who.Home, rest)
+		case strings.HasPrefix(path, "~/"):
+			path = filepath.Join(filepath.Dir(a.who.Home), path[2:])
+		case !filepath.IsAbs(path) && a.who.Dir == "":
+			continue
+		case !filepath.IsAbs(path):
+			path = filepath.Join(a.who.Dir, path)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil || len(data) > settingsMax {
+			continue
+		}
+		files, said = append(files, data), said || bytes.Contains(data, []byte(`"editorMode"`))
+	}
+	if said {
+		a.vim = profile.Vim(files...)
+	}
+}
+
+// settled takes in what a look found, and reports whether the agent has been ready for long
+// enough to be typed into. wrote is when something was written to its terminal last: where
+// the agent itself tells nothing, whatever was drawn between two looks counts as not ready.
+func (a *account) settled(ready bool, at, wrote time.Time, quiet time.Duration) bool {
+	if !ready || !a.told {
+		a.idle = time.Time{}
+		return false
+	}
+	if a.idle.IsZero() {
+		a.idle = at
+	}
+	if state, _ := a.signals().exact(); state == message.Idle {
+		return at.Sub(a.idle) >= quiet || !gate("steady")
+	}
+	if wrote.After(a.idle) {
+		a.idle = wrote
+	}
+	return at.Sub(a.idle) >= unsure || !gate("steady")
+}
+
+// hear takes in what the follower tells.
+func (p *Pane) hear(ctx context.Context, u agent.Update) {
+	now := time.Now()
+	out := p.account.take(u, now)
+	switch {
+	case u.Bound != nil:
+		p.bind(u.Bound.Path)
+	case u.Err != nil && !errors.Is(u.Err, agent.ErrNoTranscript) && !errors.Is(u.Err, agent.ErrAmbiguous):
+		p.log.Warn("transcript", "pane", p.session.Pane, "err", u.Err)
+	}
+	if a := p.account; a.bound != nil && a.shared != nil && a.shared(a.bound.Path) {
+		out = agent.Outcome{} // nobody can tell who said it
+	}
+	p.outcome(ctx, out)
+	p.stir(now)
+}
+
+// take takes in one update.
+func (a *account) take(u agent.Update, now time.Time) (out agent.Outcome) {
+	switch {
+	case u.Event != nil:
+		if e := u.Event; e.Past && e.Kind == agent.Prompted {
+			a.last = append(a.last, took{e.Text, e.At})
+			a.last = a.last[max(0, len(a.last)-pastKept):]
+		}
+		out = a.machine.Feed(*u.Event)
+	case u.Bound != nil:
+		if sick, ok := errors.AsType[*agent.UnreadableError](a.trouble); !ok || sick.Path != u.Bound.Path {
+			a.trouble = nil // else it was read already, and could not be
+		}
+		a.bound, a.told = u.Bound, true
+	case u.Status != nil:
+		a.status = *u.Status
+		out = a.machine.Status(*u.Status, now)
+	case u.Err != nil:
+		a.told, a.trouble = true, u.Err
+	}
+	return out
+}
+
+// stir has the pane looked at soon, since what the agent tells has changed.
+func (p *Pane) stir(now time.Time) {
+	p.dull = 0
+	if soon := now.Add(firstPoll); p.nextPoll.IsZero() || soon.Before(p.nextPoll) {
+		p.nextPoll = soon
+	}
+}
+
+// outcome does what follows from the agent's own account.
+func (p *Pane) outcome(ctx context.Context, out agent.Outcome) {
+	for _, t := range out.Ended {
+		p.tellTurn(ctx, t)
+	}
+	if out.Prompt != nil {
+		p.prompted(ctx, *out.Prompt, "transcript")
+	}
+}
+
+// prompted takes in that the agent took a prompt.
+func (p *Pane) prompted(ctx context.Context, taken agent.Prompt, source string) {
+	if taken.By != agent.BySystem {
+		// It reads what is typed in order: whatever of ours had not been seen has been read by
+		// now, or was never there.
+		p.lost, p.lostID = "", ""
+	}
+	a := p.under
+	switch {
+	case a == nil:
+		return
+	case !taken.At.IsZero() && taken.At.Before(a.typedAt.Add(-clockGrain)):
+		return // an earlier one, written down late
+	case !agent.Same(a.text, taken.Text) && !agent.Within(taken.Text, a.text):
+		return
+	}
+	says := "consumed: the agent took the text as a prompt"
+	if !agent.Same(a.text, taken.Text) {
+		says = "consumed: the agent took the text, and more with it"
+	}
+	a.witness = source
+	p.finish(ctx, message.Submitted, "", says)
+}
+
+// tellTurn tells the relay a turn that ended.
+func (p *Pane) tellTurn(ctx context.Context, t agent.Turn) {
+	turn := message.Turn{
+		ID: message.NewID(), Session: p.session.ID, Words: t.Words, Source: "transcript",
+		Truncated: t.Truncated, Ended: t.Ended,
+	}
+	if all := t.All(); all != t.Words {
+		turn.All = all
+	}
+	for _, one := range t.Prompts {
+		if t.Past || !byHand(one) {
+			continue
+		}
+		turn.Person = true
+		if !one.Mixed && one.By != agent.ByCommand {
+			turn.Prompt = strings.TrimSpace(turn.Prompt + "\n\n" + one.Text)
+		}
+	}
+	switch {
+	case t.Interrupted:
+		turn.Cut = message.Interrupted
+	case t.Failed:
+		turn.Cut = message.ServiceFailed
+	}
+	if turn.Ended.IsZero() {
+		turn.Ended = time.Now()
+	}
+	if p.account.heardBefore(turn) {
+		return
+	}
+	var left []asked
+	for _, one := range p.answers {
+		switch {
+		case one.text == "", len(t.Prompts) == 0, answers(t, one.text):
+			turn.Answers = append(turn.Answers, one.id)
+		case !t.Began.After(one.at.Add(transcriptGrace)):
+			left = append(left, one) // else a later turn has come, and does not answer it
+		}
+	}
+	p.answers = left
+	p.tell(ctx, turn)
+}
+
+// byHand reports whether a person typed a prompt, or a part of it. One that begins as ours do
+// is ours, or a forgery; a person gains nothing by it.
+func byHand(p agent.Prompt) bool { return p.ByHand() && (p.Mixed || !sanitise.Headed(p.Text)) }
+
+// answers reports whether a text is among the prompts that a turn answers.
+func answers(t agent.Turn, text string) bool {
+	for _, one := range t.Prompts {
+		if agent.Same(text, one.Text) || agent.Within(one.Text, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// tell hands a turn to the relay.
+func (p *Pane) tell(ctx context.Context, turn message.Turn) {
+	if err := p.relay.Spoke(ctx, turn); err != nil {
+		p.log.Error("tell turn", "pane", p.session.Pane, "err", err)
+	}
+}
+
+// hooked takes in what the agent's own hook tells. It is a second witness: of words only
+// where the transcript is silent, of the state at once.
+func (p *Pane) hooked(ctx context.Context, h message.Hook, proven bool) {
+	a := p.account
+	if a == nil || h.Agent != a.prof.Name {
+		return
+	}
+	known := a.bound != nil && h.Thread == a.bound.Thread
+	if a.bound != nil && h.Thread != "" && !known || !proven && !known {
+		return // another conversation: a sub-agent's, one that makes titles, or another agent's
+	}
+	if h.Thread != "" && a.bound == nil {
+		a.follower.Name(h.Thread)
+	}
+	if !proven {
+		p.stir(time.Now()) // whoever has called it knows the name of the conversation, no more
+		return
+	}
+	state := hookState(h)
+	if state != "" {
+		a.hook = hooked{state: state, event: h.Event, at: h.At}
+	}
+	if h.Prompt != "" && state == message.Working && !a.signals().read {
+		p.prompted(ctx, agent.Prompt{Text: h.Prompt, By: agent.ByKeys, At: h.At}, "hook")
+	}
+	if state == message.Idle && h.Words != "" && !a.signals().read {
+		turn := message.Turn{ID: message.NewID(), Session: p.session.ID, Words: h.Words, Source: "hook", Ended: h.At}
+		turn.Person = len(p.answers) == 0
+		a.spoken = append(a.spoken, secondhand{turn: turn, due: h.At.Add(transcriptGrace)})
+	}
+	p.stir(time.Now())
+}
+
+// hookState is what a hook says of the state of its agent; "" for those that say nothing.
+func hookState(h message.Hook) message.PaneState {
+	switch h.Event {
+	case "UserPromptSubmit":
+		return message.Working
+	case "PermissionRequest":
+		return message.Blocked
+	case "Notification":
+		if strings.Contains(h.Detail, "permission") {
+			return message.Blocked
+		}
+		return ""
+	case "Stop", "SessionStart", "notify", "Interrupt":
+		return message.Idle
+	}
+	return ""
+}
+
+// overhear takes an agent's words from its screen, where nothing else tells them.
+func (p *Pane) overhear(s sight, ready bool, now time.Time) {
+	a := p.account
+	switch {
+	case !a.told || a.signals().read || a.hook.state != "":
+		a.worked = false
+	case ready && p.under == nil && !a.worked && now.Sub(p.struckAt) < unanswered:
+		// It may have shown the text before it begins to work on it.
+	case s.reading.State == message.Working:
+		a.worked = true
+	case ready && p.under == nil && (a.worked || len(p.answers) > 0 && len(a.untold()) == 0):
+		a.worked = false
+		talk, ok := screen.Converse(a.view(s.look), a.prof)
+		if !ok {
+			return
+		}
+		turn := message.Turn{ID: message.NewID(), Session: p.session.ID, Words: talk.Words, Source: "screen", Ended: now}
+		turn.Person = len(p.answers) == 0
+		if !talk.Whole && talk.Words != "" {
+			turn.Words, turn.Skipped = notCaptured+talk.Words, true
+		}
+		if talk.Cut {
+			turn.Cut = message.Interrupted
+		}
+		due := now.Add(transcriptGrace)
+		if unreadable, ok := errors.AsType[*agent.UnreadableError](a.trouble); ok && unreadable != nil {
+			due = now
+		}
+		a.spoken = append(a.spoken, secondhand{turn: turn, due: due})
+	}
+}
+
+// notCaptured stands for what has left an agent's own screen, whose rows nobody can count.
+const notCaptured = "[… lines above not captured]\n"
+
+// untold are the turns that wait for the transcript to tell them.
+func (a *account) untold() (out []secondhand) {
+	for _, one := range a.spoken {
+		if !one.told {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// heardBefore reports whether the turn was told already, by a hook or from the screen. The
+// screen's words differ from what was said: its time decides.
+func (a *account) heardBefore(t message.Turn) bool {
+	for i, one := range a.spoken {
+		same := strings.TrimSpace(one.turn.Words) == strings.TrimSpace(t.Words) && !t.Ended.After(one.turn.Ended.Add(transcriptGrace))
+		if same || one.turn.Source == "screen" && !t.Ended.After(one.turn.Ended) {
+			a.spoken = append(a.spoken[:i:i], a.spoken[i+1:]...)
+			return one.told
+		}
+	}
+	return false
+}
+
+// overdue tells the turns of which only a hook has told and that no transcript will.
+func (p *Pane) overdue(ctx context.Context, now time.Time) {
+	a := p.account
+	for i := range a.spoken {
+		one := &a.spoken[i]
+		if one.told || now.Before(one.due) || a.signals().read {
+			continue
+		}
+		one.told = true
+		for _, d := range p.answers {
+			one.turn.Answers = append(one.turn.Answers, d.id)
+		}
+		p.answers = nil
+		p.tell(ctx, one.turn)
+	}
+	a.spoken = a.spoken[max(0, len(a.spoken)-4):]
+}
+
+// tick does what time alone brings about.
+func (p *Pane) tick(ctx context.Context, now time.Time) {
+	if p.account == nil {
+		return
+	}
+	p.outcome(ctx, p.account.machine.Tick(now))
+	p.overdue(ctx, now)
+}
+
+// due is when tick has something to do, if nothing happens before.
+func (a *account) due() (time.Time, bool) {
+	at, ok := a.machine.Due()
+	for _, one := range a.spoken {
+		if !one.told && (!ok || one.due.Before(at)) {
+			at, ok = one.due, true
+		}
+	}
+	return at, ok
+}
+
+// tookBefore reports whether the agent took a text before we came, but not before since.
+func (a *account) tookBefore(text string, since time.Time) bool {
+	for _, one := range a.last {
+		if !one.at.Before(since.Add(-clockGrain)) && agent.Same(text, one.text) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,103 @@
+package pane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// profiles are the names that a person may give, agents first.
+func profiles() (names []string) {
+	for _, a := range profile.Agents() {
+		names = append(names, a.Name)
+	}
+	return append(names, profile.Names()...)
+}
+
+// adoptAgent describes the session of a coding agent, whatever its screen shows now: what
+// goes there waits until its composer is ready.
+func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Session, error) {
+	listed, err := ps.find(ctx, r.Pane)
+	if err != nil {
+		return message.Session{}, err
+	}
+	if listed.Dead {
+		return message.Session{}, &Refusal{r.Pane, "the pane is dead", "start its agent again, or choose another pane"}
+	}
+	if r.Prompt != "" {
+		return message.Session{}, &Refusal{r.Pane, "a prompt is for line programs", "adopt it --as line, or without a prompt"}
+	}
+	session := message.Session{
+		Computer: message.LocalComputer, Pane: r.Pane, TTY: listed.TTY, Profile: r.Profile, Title: listed.Title,
+		PaneProc: message.Process{PID: listed.PID}, Foreground: message.Process{PID: listed.PID}, State: message.Unknown,
+	}
+	who, err := ps.inPane(&session, listed)
+	switch {
+	case errors.Is(err, agent.ErrNoAgent):
+		return message.Session{}, &Refusal{
+			r.Pane, fmt.Sprintf("no agent is recognised in it: %q is in front", session.Foreground.Name),
+			"agents that are known: claude, codex; a program that reads lines is adopted by `intercom adopt " + r.Pane + " --as line`",
+		}
+	case errors.Is(err, tmux.ErrOtherTerminal), errors.Is(err, tmux.ErrNoProcess):
+		return message.Session{}, &Refusal{r.Pane, "who is in front of its terminal cannot be told", "wait until its agent has started, then try again"}
+	case err != nil:
+		return message.Session{}, fmt.Errorf("adopt %s: %w", r.Pane, err)
+	case r.Profile != "" && r.Profile != string(who.Kind):
+		return message.Session{}, &Refusal{r.Pane, fmt.Sprintf("its agent is %s, not %s", who.Kind, r.Profile), "leave --as away"}
+	}
+	if _, known := profile.AgentByName(string(who.Kind)); !known {
+		return message.Session{}, &Refusal{r.Pane, fmt.Sprintf("its agent is %s, whose screens are not known", who.Kind), "agents that are known: claude, codex"}
+	}
+	session.Profile = string(who.Kind)
+	return session, nil
+}
+
+// inPane fills in which processes a session is bound to, and recognises the agent among them.
+func (ps *Panes) inPane(session *message.Session, listed tmux.Pane) (agent.Agent, error) {
+	front, err := tmux.Front(session.TTY, session.PaneProc.PID)
+	if errors.Is(err, tmux.ErrUnsupported) {
+		session.Foreground.Name = listed.Command
+		return agent.Recognise(session.Foreground)
+	}
+	if err != nil {
+		return agent.Agent{}, err
+	}
+	if session.PaneProc.Start, err = tmux.Start(session.PaneProc.PID); err != nil {
+		return agent.Agent{}, err
+	}
+	session.Foreground = message.Process{PID: front.Leader.PID, Start: front.Leader.Start, Name: front.Leader.Name}
+	if front.Leader.Start == 0 {
+		return agent.Agent{}, agent.ErrNoAgent // it has ended, and left others behind
+	}
+	return agent.Recognise(inGroup(front)...)
+}
+
+// inGroup are the processes of a foreground group, its leader first.
+func inGroup(front tmux.FrontGroup) []message.Process {
+	all := []message.Process{{PID: front.Leader.PID, Start: front.Leader.Start, Name: front.Leader.Name}}
+	for _, m := range front.Members {
+		if m.PID != front.Leader.PID {
+			all = append(all, message.Process{PID: m.PID, Start: m.Start, Name: m.Name})
+		}
+	}
+	return all
+}
+
+// recognise finds the agent of an adopted session. One that has ended meanwhile is known by
+// what was written down of it: the first look at its pane tells that it is gone.
+func recognise(session message.Session) agent.Agent {
+	procs := []message.Process{session.Foreground}
+	if front, err := tmux.Front(session.TTY, session.PaneProc.PID); err == nil && front.Leader.PID == session.Foreground.PID {
+		procs = inGroup(front)
+	}
+	who, err := agent.Recognise(procs...)
+	if err != nil {
+		return agent.Agent{Kind: agent.Kind(session.Profile), Process: session.Foreground, Tried: []int{session.Foreground.PID}}
+	}
+	return who
+}

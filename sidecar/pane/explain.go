@@ -1,0 +1,216 @@
+package pane
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// NotAdopted is why nothing is typed into a pane that nobody gave to us.
+const NotAdopted message.Reason = "pane is not adopted"
+
+// readFor is how long an agent's own account is waited for, of a pane that is not adopted.
+const readFor = 2 * time.Second
+
+// Instant is one look at a pane, with what was made of it.
+type Instant struct {
+	Look        tmux.Look
+	Command     string // name of the process in front
+	Explanation message.Explanation
+}
+
+// Explain says what is known of a pane and what would be done there now. One that is adopted
+// answers for itself; another one is looked at for this once, by a person's word. With a
+// profile named, the screen is judged as that agent's, whatever runs there.
+func (ps *Panes) Explain(ctx context.Context, session message.ID, pane, as string) (Instant, error) {
+	if as == "" && session != "" {
+		answer := make(chan Instant, 1)
+		if err := ps.ask(ctx, session, func(done chan error) letter {
+			return letter{explain: func(i Instant, err error) { answer <- i; done <- err }}
+		}); err != nil {
+			return Instant{}, err
+		}
+		select {
+		case i := <-answer:
+			return i, nil
+		default: // it has ended meanwhile
+		}
+	}
+	return ps.explain(ctx, pane, as)
+}
+
+// explain looks at a pane that is not adopted, or as one that it is not adopted as.
+func (ps *Panes) explain(ctx context.Context, pane, as string) (Instant, error) {
+	listed, err := ps.find(ctx, pane)
+	if err != nil {
+		return Instant{}, err
+	}
+	if as != "" {
+		if _, ok := profile.AgentByName(as); !ok {
+			return Instant{}, &Refusal{pane, fmt.Sprintf("no agent %q is known", as), "agents that are known: claude, codex"}
+		}
+	}
+	look, err := ps.Client.Look(ctx, pane, -1)
+	if err != nil {
+		return Instant{}, fmt.Errorf("look at %s: %w", pane, err)
+	}
+	session := message.Session{
+		Pane: pane, TTY: listed.TTY, Profile: as,
+		PaneProc: message.Process{PID: listed.PID}, Foreground: message.Process{PID: listed.PID, Name: listed.Command},
+	}
+	who, err := ps.inPane(&session, listed)
+	if as == "" && err == nil {
+		session.Profile = string(who.Kind)
+	}
+	p := &Pane{session: session, client: ps.Client, log: ps.Log, bind: func(string) {}}
+	prof, known := profile.AgentByName(session.Profile)
+	if !known {
+		return p.stranger(look), nil
+	}
+	p.prof = prof.Profile
+	p.account = newAccount(prof, who, nil, nil)
+	if err == nil && string(who.Kind) == prof.Name {
+		ps.consult(ctx, p)
+		if look, err = ps.Client.Look(ctx, pane, -1); err != nil {
+			return Instant{}, fmt.Errorf("look at %s: %w", pane, err)
+		}
+	} else {
+		p.account.trouble = agent.ErrNoAgent
+	}
+	s := p.sightOf(look)
+	i := p.instant(s, time.Now())
+	why, _ := mayType(s, p.session, p.prof)
+	if p.account.trouble == agent.ErrNoAgent { // a screen alone: whoever has painted it
+		e := &i.Explanation
+		e.State, e.WordsFrom, why = s.reading.State, "", s.reading.Why
+		e.Evidence = grounds(s.reading.Evidence, time.Now(), look.At)
+	}
+	i.Explanation.WouldType, i.Explanation.Why = false, cmp.Or(why, NotAdopted)
+	return i, nil
+}
+
+// consult reads what the agent in a pane that is not adopted tells of itself.
+func (ps *Panes) consult(ctx context.Context, p *Pane) {
+	ctx, cancel := context.WithTimeout(ctx, readFor)
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = p.account.follower.Serve(ctx)
+	}()
+	for !p.account.told {
+		select {
+		case u := <-p.account.follower.Updates():
+			p.account.take(u, time.Now())
+		case <-ctx.Done():
+			p.account.told = true
+			p.account.trouble = errors.New("its transcript takes long to read")
+		}
+	}
+	cancel()
+	<-ended
+}
+
+// stranger explains a pane in which no agent is known.
+func (p *Pane) stranger(look tmux.Look) Instant {
+	i := Instant{Look: look, Command: p.session.Foreground.Name}
+	e := &i.Explanation
+	e.Pane, e.State, e.Why, e.Evidence = p.session.Pane, message.Unknown, NotAdopted, []message.Ground{}
+	says := fmt.Sprintf("%q is in front, which is no agent that is known", p.session.Foreground.Name)
+	if why, _, refused := profile.Refuse(p.session.Foreground.Name); refused {
+		says = why
+	}
+	if look.Facts.Dead {
+		e.State, says = message.Dead, "what ran in it has ended"
+	}
+	e.Evidence = append(e.Evidence, message.Ground{Source: "process", Says: says, Weight: "exact"})
+	return i
+}
+
+// tellHow answers a question about this pane.
+func (p *Pane) tellHow(ctx context.Context, answer func(Instant, error)) {
+	s, err := p.see(ctx)
+	if err != nil {
+		answer(Instant{}, fmt.Errorf("look at %s: %w", p.session.Pane, err))
+		return
+	}
+	i := p.instant(s, time.Now())
+	e := &i.Explanation
+	e.Session = p.session.Name
+	why, _ := mayType(s, p.session, p.prof)
+	switch {
+	case why != "":
+		e.Why = why
+	case p.lost != "" || p.under != nil:
+		e.Why = message.OursInComposer
+	case p.half.begun:
+		e.Why = message.NotEmpty
+	default:
+		e.WouldType = true
+	}
+	answer(i, nil)
+}
+
+// instant is what is known of a pane at a look.
+func (p *Pane) instant(s sight, now time.Time) Instant {
+	i := Instant{Look: s.look, Command: p.session.Foreground.Name}
+	if s.frontOK && s.front.Leader.Name != "" {
+		i.Command = s.front.Leader.Name
+	}
+	state, why := stateOf(s, p.session, p.prof)
+	e := message.Explanation{Pane: p.session.Pane, Agent: p.prof.Name, State: state, Why: message.Reason(why), Evidence: []message.Ground{}}
+	e.Composer = message.ComposerNow{Live: s.reading.Composer.Live, Empty: s.reading.Composer.Empty, Text: s.reading.Composer.Text}
+	if reason, _ := bar(s, p.session, p.prof); reason != "" {
+		e.Evidence = append(e.Evidence, message.Ground{Source: "tmux", Says: string(reason), Weight: "exact"})
+	}
+	if a := p.account; a != nil {
+		p.ownAccount(&e, s, now)
+		e.Verified = a.prof.Verified
+	} else {
+		e.MayType, e.WordsFrom = s.reading.MayType, "screen"
+		e.Evidence = append(e.Evidence, grounds(s.reading.Evidence, now, s.look.At)...)
+	}
+	i.Explanation = e
+	return i
+}
+
+// ownAccount adds to an explanation what the agent tells of itself, and what its screen does.
+func (p *Pane) ownAccount(e *message.Explanation, s sight, now time.Time) {
+	a := p.account
+	v := screen.Judge(a.view(s.look), a.prof)
+	e.MayType = v.MayType
+	sig := a.signals()
+	e.Trouble = sig.trouble
+	switch {
+	case sig.read:
+		e.WordsFrom = "transcript"
+	case a.hook.state != "":
+		e.WordsFrom = "hook"
+	default:
+		e.WordsFrom = "screen"
+	}
+	if a.bound != nil {
+		e.Transcript, e.Found, e.Version = a.bound.Path, string(a.bound.How), a.bound.Version
+	}
+	if e.Version == "" {
+		e.Version = a.status.Version
+	}
+	e.Evidence = append(e.Evidence, sig.grounds(now)...)
+	e.Evidence = append(e.Evidence, grounds(v.Evidence, now, s.look.At)...)
+}
+
+// grounds puts evidence of a look into the form of an explanation.
+func grounds(all []message.Evidence, now, looked time.Time) (out []message.Ground) {
+	for _, one := range all {
+		out = append(out, message.Ground{Source: one.Source, Says: one.Says, Weight: one.Weight, AgeMS: max(0, now.Sub(looked).Milliseconds())})
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package pane
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+)
+
+// signals is what an agent tells of itself beside its screen. All of it is exact: the agent
+// wrote it down, or called a hook.
+type signals struct {
+	read    bool         // its transcript is found and read to its end
+	trouble string       // why not
+	turn    *agent.Turn  // the open one, nil if none is
+	ended   time.Time    // of the last turn
+	status  agent.Status // zero: it has no status file
+	hook    hooked
+	now     time.Time
+}
+
+// hooked is what the agent's hooks told last.
+type hooked struct {
+	state message.PaneState // Working, Blocked or Idle; "" where none was called
+	event string
+	at    time.Time
+}
+
+// live reports whether a hook's word still holds: nothing later says otherwise. A turn that
+// a person interrupts calls no hook at its end.
+func (s signals) live(h hooked) bool {
+	switch {
+	case h.state == "":
+		return false
+	case s.read && s.turn == nil && s.ended.After(h.at):
+		return false
+	case (s.read || s.status.State != "") && s.now.Sub(h.at) > hookGrace:
+		return false // what it told of has been written down by now, or never happened
+	case s.status.State == agent.StatusIdle && s.status.Since.After(h.at):
+		return false
+	}
+	return true
+}
+
+// exact is the state that the agent's own signals give, "" where they say nothing. The first
+// that speaks against idle counts.
+func (s signals) exact() (state message.PaneState, says message.Evidence) {
+	waits := s.status.State == agent.StatusWaiting
+	switch {
+	case s.turn != nil && waits:
+		return message.Blocked, exactly("status", fmt.Sprintf("a turn is open, and it waits for %q", s.status.For))
+	case s.turn != nil:
+		return message.Working, exactly("transcript", "a turn is open"+tools(s.turn))
+	case waits:
+		return message.Blocked, exactly("status", fmt.Sprintf("it waits for %q", s.status.For))
+	case s.status.State != "" && s.status.PaneState() != message.Idle:
+		return message.Working, exactly("status", fmt.Sprintf("it says %q", s.status.State))
+	case s.live(s.hook) && s.hook.state != message.Idle:
+		return s.hook.state, exactly("hook", s.hook.event)
+	case s.read:
+		return message.Idle, exactly("transcript", "no turn is open")
+	case s.status.State != "":
+		return message.Idle, exactly("status", fmt.Sprintf("it says %q", s.status.State))
+	case s.live(s.hook):
+		return message.Idle, exactly("hook", s.hook.event)
+	}
+	return "", message.Evidence{}
+}
+
+// tools names the calls that have no result yet.
+func tools(t *agent.Turn) string {
+	var names []string
+	for _, one := range t.OpenTools {
+		names = append(names, one.Name)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", without a result of " + strings.Join(names, ", ")
+}
+
+func exactly(source, says string) message.Evidence {
+	return message.Evidence{Source: source, Says: says, Weight: "exact"}
+}
+
+// fuse makes one state of what the screen shows and what the agent tells of itself. The
+// screen never raises the state above what the agent tells; it may always lower it.
+func fuse(v screen.Verdict, s signals) screen.Reading {
+	r := screen.Reading{State: v.State, MayType: v.MayType, Why: v.Why, Composer: v.Composer, Evidence: v.Evidence}
+	state, says := s.exact()
+	if state == "" {
+		return r
+	}
+	r.Evidence = append([]message.Evidence{says}, r.Evidence...)
+	if state == message.Idle || !gate("exact") || v.State == message.History || v.State == message.Blocked {
+		return r
+	}
+	r.State, r.MayType, r.Why = state, false, message.AgentWorking
+	if state == message.Blocked {
+		r.Why = screen.DialogOpen
+	}
+	return r
+}
+
+// grounds are the signals as `explain` prints them, the weightiest first.
+func (s signals) grounds(now time.Time) (all []message.Ground) {
+	add := func(source, says string, since time.Time) {
+		g := message.Ground{Source: source, Says: says, Weight: "exact"}
+		if !since.IsZero() {
+			g.AgeMS = max(0, now.Sub(since).Milliseconds())
+		}
+		all = append(all, g)
+	}
+	switch {
+	case !s.read:
+	case s.turn != nil:
+		add("transcript", "a turn is open"+tools(s.turn), s.turn.Began)
+	default:
+		add("transcript", "no turn is open", s.ended)
+	}
+	if s.status.State != "" {
+		says := fmt.Sprintf("it says %q", s.status.State)
+		if s.status.For != "" {
+			says += fmt.Sprintf(", for %q", s.status.For)
+		}
+		add("status", says, s.status.Since)
+	}
+	if s.hook.state != "" {
+		says := fmt.Sprintf("%s: %s", s.hook.event, s.hook.state)
+		if !s.live(s.hook) {
+			says += " (there is later word)"
+		}
+		add("hook", says, s.hook.at)
+	}
+	return all
+}

@@ -1,0 +1,70 @@
+package pane
+
+import (
+	"context"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+const (
+	// lastPoll is the time between two questions to an agent of which nothing is known yet.
+	lastPoll = 25 * time.Millisecond
+	// lastFor is how long it is asked at most: what an agent writes down may be a little behind,
+	// and that a turn without a mark at its end is over takes three seconds to be sure of.
+	lastFor = 3500 * time.Millisecond
+)
+
+// last is what a pane knows of the last turn of its agent.
+type last struct {
+	turn  message.Turn // without words: nothing is known
+	ready bool         // nothing later is expected
+}
+
+// Last is the last turn of the session's agent that it ended by itself, as its own account
+// tells, also from before it was adopted. Without words, nothing is known: of a line program,
+// of an agent whose account cannot be read, or of one that has said nothing yet. The relay
+// has been told by then of what a line program wrote before.
+func (ps *Panes) Last(ctx context.Context, session message.ID) (message.Turn, error) {
+	deadline := time.Now().Add(lastFor)
+	for {
+		answer := make(chan last, 1)
+		if err := ps.ask(ctx, session, func(done chan error) letter {
+			return letter{last: func(l last) { answer <- l; done <- nil }}
+		}); err != nil {
+			return message.Turn{}, err
+		}
+		var l last
+		select {
+		case l = <-answer:
+		default: // it has ended meanwhile
+			return message.Turn{}, nil
+		}
+		if l.ready || time.Now().After(deadline) {
+			return l.turn, nil
+		}
+		select {
+		case <-ctx.Done():
+			return message.Turn{}, ctx.Err()
+		case <-time.After(lastPoll):
+		}
+	}
+}
+
+// lastTurn is the last turn that this pane's agent has told.
+func (p *Pane) lastTurn() last {
+	a := p.account
+	if a == nil {
+		return last{ready: p.firstEdge.IsZero()}
+	}
+	t, ok := a.machine.LastWhole()
+	if !ok {
+		return last{}
+	}
+	turn := message.Turn{Session: p.session.ID, Words: t.Words, Source: "transcript", Truncated: t.Truncated, Ended: t.Ended}
+	if all := t.All(); all != t.Words {
+		turn.All = all
+	}
+	_, ending := a.machine.Due()
+	return last{turn: turn, ready: a.told && !ending}
+}

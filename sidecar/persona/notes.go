@@ -1,0 +1,107 @@
+package persona
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// How a stand-in writes down what it does.
+const (
+	notesOn      = "on"
+	notesOff     = "off"
+	notesGarbage = "garbage" // as a version would that nobody knows
+)
+
+// notes are the files of a stand-in. What is noted is written a little later, in order, as
+// by the real agents.
+type notes struct {
+	loop    *loop
+	mode    string
+	status  string // auto, none, or what the status file says whatever is the case
+	lag     time.Duration
+	pending []func()
+}
+
+// later has f write something when its time has come.
+func (n *notes) later(f func()) {
+	n.pending = append(n.pending, f)
+	if n.lag <= 0 {
+		n.flush()
+		return
+	}
+	n.loop.after(n.lag, func() {
+		if len(n.pending) > 0 {
+			f := n.pending[0]
+			n.pending = n.pending[1:]
+			f()
+		}
+	})
+}
+
+// flush writes what is pending.
+func (n *notes) flush() {
+	for len(n.pending) > 0 {
+		f := n.pending[0]
+		n.pending = n.pending[1:]
+		f()
+	}
+}
+
+// record is one line of a transcript: %s in its form stands for a value, as JSON.
+func record(format string, values ...any) string {
+	texts := make([]any, len(values))
+	for i, v := range values {
+		texts[i] = quoted(v)
+	}
+	return fmt.Sprintf(format, texts...)
+}
+
+// quoted is a value as JSON.
+func quoted(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		return "null"
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// appendTo opens a file to which records are added.
+func appendTo(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+}
+
+// newID is a random UUID.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// stamp is a time as the agents write it.
+func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// startTicks is when this process began, in clock ticks since boot; 0 where the system does
+// not tell.
+func startTicks() string {
+	data, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return "0"
+	}
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(fields) < 20 {
+		return "0"
+	}
+	return fields[19]
+}

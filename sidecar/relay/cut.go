@@ -1,0 +1,77 @@
+package relay
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// cut takes in that a turn was cut short: what it said goes to nobody, a person is told, and
+// each agent whose message stays unanswered hears of it once. c is the chat in which the
+// session is heard, nil if there is none; prompted says that its person's prompt went there.
+func (w *work) cut(t message.Turn, s *session, c *chat, depth int, unanswered []*delivery, prompted bool) {
+	if c != nil {
+		passed := "nothing was passed on"
+		if prompted {
+			passed = "only the prompt was passed on"
+		}
+		w.notice(c.ID, fmt.Sprintf("%s; %s", cutShort(s.Name, t.Cut), passed))
+	}
+	var told []message.ID
+	// The latest first: that is the one to which the notice is a reply.
+	for _, d := range slices.Backward(unanswered) {
+		author := w.present(d.Message.From.Session)
+		switch {
+		case author == nil || slices.Contains(told, author.ID):
+			continue
+		case d.Message.Origin != message.OriginAgent:
+			continue // a person sees it, and a notice asks for no answer
+		case d.Chat != "" && (c == nil || c.ID != d.Chat || !c.maySpeak(author.ID)):
+			continue
+		}
+		told = append(told, author.ID)
+		m := message.Envelope{
+			ID: w.ids.next(w.now), From: address(s), To: []message.Address{address(author)}, Type: message.KindNotice,
+			Body: fmt.Sprintf("%q stopped: %s; what you said was not answered", s.Name, t.Cut), InReplyTo: d.Message.ID,
+			Origin: message.OriginSystem, Trust: message.TrustVerified, Depth: depth, Created: t.Ended,
+		}
+		in := c
+		if d.Chat == "" {
+			in = nil
+		} else {
+			m.Thread, m.From.Number = c.ID, c.member(s.ID).Number
+		}
+		w.receive(&thought{message: m, chat: in})
+	}
+}
+
+// cutShort says who stopped, and why, in a sentence for people.
+func cutShort(name string, why message.Reason) string {
+	switch why {
+	case message.Interrupted:
+		return name + " was interrupted by its person"
+	case message.ServiceFailed:
+		return "the service of " + name + "'s model failed"
+	}
+	return fmt.Sprintf("%s stopped: %s", name, why)
+}
+
+// prompted has the others hear what a person typed by hand into the session's pane, where
+// the chat wants that. It reports whether they do.
+func (w *work) prompted(t message.Turn, s *session, c *chat) bool {
+	if !c.Limits.Person || strings.TrimSpace(t.Prompt) == "" {
+		return false
+	}
+	body, short := trim(t.Prompt)
+	m := w.personal(By{Name: w.person}, body, c)
+	m.ID, m.Created, m.Truncated = promptID(t.ID), t.Ended, short
+	for _, id := range c.there() {
+		if other := w.present(id); other != nil && id != s.ID && (!c.OneWay || id == c.Asker()) {
+			m.To = append(m.To, address(other))
+		}
+	}
+	w.receive(&thought{message: m, chat: c})
+	return true
+}

@@ -1,0 +1,98 @@
+package relay
+
+import (
+	"slices"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// tell has a turn end, whether for the first time or not.
+func (w *world) tell(turn message.Turn) {
+	twice := w.told[turn.ID] || w.received[turn.ID].ID != "" || w.known(promptID(turn.ID))
+	if !w.gone[turn.Session] && !twice {
+		w.told[turn.ID] = true
+		w.turns = append(w.turns, turn)
+	}
+	for _, e := range w.step(Spoke{Turn: turn, Seen: w.known(turn.ID), Prompted: w.known(promptID(turn.ID))}) {
+		commit, ok := e.(Commit)
+		if !ok {
+			continue
+		}
+		if twice {
+			require.Empty(w.t, commit.Step.Received, "said twice")
+			require.Empty(w.t, commit.Step.Notices, "a person was told twice")
+			require.Empty(w.t, commit.Step.Freed)
+		}
+		w.brought(turn, commit.Step, twice)
+	}
+}
+
+// brought checks what a turn made, when it was told of for the first time.
+func (w *world) brought(turn message.Turn, s message.Step, twice bool) {
+	failed := make(map[message.ID]message.ID) // the agent that waits for an answer → its last message
+	for _, r := range s.Receipts {
+		if r.Reason == message.Duplicate {
+			continue
+		}
+		require.Contains(w.t, turn.Answers, r.Delivery)
+		m := w.made[r.Delivery].Message
+		if turn.Cut == "" {
+			require.Equal(w.t, message.Answered, r.State)
+			continue
+		}
+		require.Equal(w.t, message.Failed, r.State)
+		require.Equal(w.t, turn.Cut, r.Reason)
+		require.Empty(w.t, r.Words)
+		if m.Origin == message.OriginAgent {
+			failed[m.From.Session] = m.ID
+		}
+	}
+	may := func(chat, session message.ID) bool {
+		return slices.ContainsFunc(w.chats[chat].Participants, func(p message.Participant) bool {
+			return p.Session == session && !p.Left && p.MaySpeak
+		})
+	}
+	for i, m := range s.Received {
+		limits := w.chats[m.Thread].Limits
+		if m.Thread != "" {
+			require.True(w.t, may(m.Thread, turn.Session), "of one who is not heard there")
+		}
+		switch m.Type {
+		case message.KindSay:
+			require.Zero(w.t, i, "the prompt goes first")
+			require.True(w.t, limits.Person)
+			require.Equal(w.t, turn.Prompt, m.Body)
+			require.Equal(w.t, message.OriginHuman, m.Origin)
+			require.Equal(w.t, message.Address{Computer: message.LocalComputer, Name: "ada"}, m.From)
+			require.Zero(w.t, m.Depth)
+			require.NotEmpty(w.t, m.To)
+			for _, to := range m.To {
+				require.NotEqual(w.t, turn.Session, to.Session)
+			}
+		case message.KindTurn:
+			require.Empty(w.t, turn.Cut)
+			want := turn.Words
+			if limits.Words == "all" && turn.All != "" {
+				want = turn.All
+			}
+			require.Equal(w.t, want, m.Body)
+		case message.KindNotice:
+			require.NotEmpty(w.t, turn.Cut)
+			require.Equal(w.t, message.OriginSystem, m.Origin)
+			require.Equal(w.t, turn.Session, m.From.Session)
+			require.Len(w.t, m.To, 1)
+			require.Contains(w.t, failed, m.To[0].Session, "nobody there waits for an answer, or one was told twice")
+			delete(failed, m.To[0].Session)
+			if m.Thread != "" {
+				require.True(w.t, may(m.Thread, m.To[0].Session))
+			}
+		default:
+			require.Fail(w.t, "a turn made "+m.Type)
+		}
+	}
+	for author, id := range failed { // of those in a chat, who is told depends on who is heard
+		require.False(w.t, !twice && w.received[id].Thread == "" && !w.gone[author], "an agent waits and was not told")
+	}
+}

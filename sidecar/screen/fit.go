@@ -1,0 +1,59 @@
+package screen
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+)
+
+// Fitted is the text as it is to be typed into the composer of the agent of that view, so that
+// JudgeOwn can find it Whole. A text that is taller than the composer is scrolled, and nobody
+// sees what else stands in it; one that is long enough is shown in one line, whatever the size
+// of the pane. What is put behind the text for that, blanks or line breaks, the agent drops
+// before its model sees it. It is false where nothing can make the text fit.
+func Fitted(v View, a profile.Agent, text string) (fitted string, ok bool) {
+	c := a.Composer
+	width := v.Width - c.Text - c.Right
+	if v.Width <= 0 || v.Height <= 0 || width < leastWidth {
+		return text, false
+	}
+	most := max(c.Least, v.Height/2-c.Less)
+	if rowsOf(text, width) <= most || a.Long.Breaks > 0 && strings.Count(text, "\n") > a.Long.Breaks {
+		return text, true
+	}
+	switch have := utf8.RuneCountInString(text); {
+	case a.Long.Breaks > 0:
+		return text + strings.Repeat("\n", a.Long.Breaks+1-strings.Count(text, "\n")), true
+	case a.Long.Chars > 0:
+		return text + strings.Repeat(" ", max(0, a.Long.Chars+1-have)), true
+	}
+	return text, false
+}
+
+// leastWidth is the width of a composer in which the line for a long text has room.
+const leastWidth = 34
+
+// rowsOf is how many rows of that width a text takes at most, wrapped between words.
+func rowsOf(text string, width int) (rows int) {
+	for line := range strings.SplitSeq(text, "\n") {
+		rows++
+		used := 0
+		for word := range strings.SplitAfterSeq(line, " ") {
+			w := ansi.StringWidth(word) + (tabStop-1)*strings.Count(word, "\t")
+			if used+w > width && used > 0 {
+				rows, used = rows+1, 0
+			}
+			for ; w > width; w -= width - 1 { // a wide character may leave the last cell
+				rows++
+			}
+			used += w
+		}
+		if used == width {
+			rows++ // for the cursor
+		}
+	}
+	return rows
+}

@@ -1,0 +1,244 @@
+package screen_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// files puts files into the directory of an agent, for its lists to find.
+var files = labtest.Configured(func(a *labtest.Agent) {
+	for _, name := range []string{"file1.txt", "figure.md"} {
+		if err := a.WriteFile(filepath.Join(a.Work, name), "words\n"); err != nil {
+			panic(err)
+		}
+	}
+})
+
+// own takes the composer with a text of ours in it, and clears it.
+func (s *studio) own(label, name string) {
+	s.t.Helper()
+	s.put(ownTexts[name])
+	s.take(label, "own-"+name)
+	s.clear()
+}
+
+// put pastes a text and waits until it is seen.
+func (s *studio) put(text string) {
+	s.t.Helper()
+	before, a := strings.Join(s.lab.Capture(s.Agent).Plain, "\n"), agentOf(s.t, s.Kind)
+	s.Paste(text)
+	s.WaitFor("the paste", func(c labtest.Screen) bool {
+		return strings.Join(c.Plain, "\n") != before && screen.JudgeOwn(newRecording(s.Kind, "", "", c).view(), a, text) != screen.Absent
+	})
+}
+
+func TestLab_recordOwn(t *testing.T) {
+	for _, kind := range []labtest.Kind{labtest.Claude, labtest.Codex} {
+		for suffix, size := range map[string][2]int{"": {120, 40}, "-60": {60, 20}, "-80": {80, 24}, "-200": {200, 50}, "-12": {120, 12}} {
+			t.Run(string(kind)+suffix, func(t *testing.T) {
+				s := open(t, kind, labtest.Size(size[0], size[1]), files)
+				s.suffix = suffix
+				for name := range ownTexts {
+					fits := suffix == "" || ownEverywhere[name]
+					if suffix == "-12" {
+						fits = name == "line" || name == "p500"
+					}
+					if fits {
+						s.own("draft", name)
+					}
+				}
+				if suffix == "" || suffix == "-60" {
+					for name := range ownLists {
+						label := "draft"
+						if opensList(kind, name) {
+							label = "blocked"
+						}
+						s.put(ownLists[name])
+						s.take(label, "own-list-"+name)
+						s.clear()
+					}
+				}
+				view := newRecording(kind, "", "", s.lab.Capture(s.Agent)).view()
+				for _, name := range []string{"p500", "lines10"} {
+					fitted, ok := screen.Fitted(view, agentOf(t, kind), ownTexts[name])
+					require.True(t, ok)
+					s.put(fitted)
+					s.take("draft", "own-fitted-"+name)
+					s.clear()
+				}
+				if suffix == "" || suffix == "-60" {
+					s.Prompt("[[lines 60]]")
+					s.WaitForAnswer("Line 60 of 60")
+					s.own("draft", "below-answer")
+				}
+			})
+		}
+	}
+}
+
+func agentOf(t testing.TB, kind labtest.Kind) profile.Agent {
+	t.Helper()
+	a, ok := profile.AgentByName(string(kind))
+	require.True(t, ok)
+	return a
+}
+
+func TestLab_recordOwnStates(t *testing.T) {
+	for _, kind := range []labtest.Kind{labtest.Claude, labtest.Codex} {
+		t.Run(string(kind), func(t *testing.T) {
+			s := open(t, kind)
+			s.Prompt("[[hold]] [[say one two three four]]")
+			s.WaitForText("one two")
+			s.put(ownTexts["line"])
+			time.Sleep(500 * time.Millisecond)
+			s.now("working", "own-streaming")
+			s.Keys("C-u", "C-u", "C-u", "C-u")
+			s.lab.Model.Release(s.Name)
+			s.WaitForIdle()
+			s.Prompt("please [[stall]] [[bash touch proof]]")
+			time.Sleep(time.Second)
+			s.put(ownTexts["line"])
+			time.Sleep(500 * time.Millisecond)
+			s.now("working", "own-working")
+			s.lab.Model.Release(s.Name)
+			s.WaitForDialog()
+			time.Sleep(labtest.Stillness)
+			s.now("blocked", "own-under-dialog")
+			s.Keys("Escape")
+			s.WaitFor("its own text", func(c labtest.Screen) bool { return c.Contains("hello there") })
+			time.Sleep(time.Second)
+			s.now("draft", "own-after-dialog")
+			s.clear()
+			s.put(ownTexts["line"])
+			s.Keys("C-a")
+			s.take("draft", "own-elsewhere-cursor-at-start")
+			s.Keys("C-e")
+			s.Keys("-l", "!")
+			s.take("draft", "own-elsewhere-and-a-letter")
+			s.clear()
+			s.Keys("-l", "mine ")
+			s.put(ownTexts["line"])
+			s.take("draft", "own-elsewhere-behind-a-draft")
+			s.clear()
+			s.put(ownTexts["p2k"])
+			s.put(ownTexts["p2k"])
+			s.take("draft", "own-elsewhere-twice")
+			s.clear()
+			s.put(ownTexts["p2k"])
+			s.Keys("-l", "x")
+			s.take("draft", "own-elsewhere-placeholder-and-a-letter")
+			s.clear()
+		})
+	}
+	t.Run("vim", func(t *testing.T) {
+		s := open(t, labtest.Claude, vimKeys)
+		s.put(ownTexts["line"])
+		s.take("draft", "vim-own-insert")
+		s.Keys("Escape")
+		s.take("draft", "vim-own-normal")
+		c := open(t, labtest.Codex)
+		c.command("/vim")()
+		c.Keys("-l", "i")
+		c.put(ownTexts["line"])
+		c.take("draft", "vim-own-insert")
+		c.Keys("Escape")
+		c.take("draft", "vim-own-normal")
+	})
+	t.Run("status line", func(t *testing.T) {
+		s := open(t, labtest.Claude, statusLine)
+		s.WaitForText("second row")
+		s.suffix = "-status-line"
+		s.own("draft", "line")
+	})
+	t.Run("main screen", func(t *testing.T) {
+		s := open(t, labtest.Claude, files, labtest.Environ("CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN=1", "CLAUDE_CODE_NO_FLICKER=0"))
+		s.suffix = "-main-screen"
+		s.own("draft", "line")
+		s.own("draft", "lines10")
+		s.put(ownLists["at-fi"])
+		s.take("blocked", "own-list-at-fi")
+		s.clear()
+		c := open(t, labtest.Codex, files, labtest.Arguments("--no-alt-screen"))
+		c.suffix = "-main-screen"
+		c.own("draft", "line")
+		c.own("draft", "lines10")
+		c.put(ownLists["at-fi"])
+		c.take("blocked", "own-list-at-fi")
+		c.clear()
+	})
+}
+
+// What we type, as it is typed: pasted, and Enter as soon as it is seen Whole. The model gets
+// every text once and as it was, whatever the size of the pane.
+func TestLab_ownTextIsProvenBeforeEnter(t *testing.T) {
+	for _, kind := range []labtest.Kind{labtest.Claude, labtest.Codex} {
+		for _, size := range [][2]int{{120, 40}, {60, 20}, {120, 12}} {
+			t.Run(string(kind)+"-"+strings.Join([]string{itoa(size[0]), itoa(size[1])}, "x"), func(t *testing.T) {
+				lab := labtest.New(t, kind)
+				agent := lab.Start(tmuxtest.NewServer(t, tmuxtest.Versions(t)[0]), kind, labtest.Size(size[0], size[1]), files)
+				a := agentOf(t, kind)
+				look := func() screen.View { return newRecording(kind, "", "", lab.Capture(agent)).view() }
+				for _, name := range []string{"line", "long-line", "p500", "lines10", "p2k", "l64k", "cjk", "emoji", "code", "blank-end"} {
+					agent.WaitFor("a composer to type into", func(labtest.Screen) bool { return screen.Judge(look(), a).MayType })
+					text, ok := screen.Fitted(look(), a, ownTexts[name])
+					require.True(t, ok, name)
+					assert.Equal(t, screen.Absent, screen.JudgeOwn(look(), a, text), name)
+					agent.Paste(text)
+					agent.WaitFor("its own text "+name, func(labtest.Screen) bool { return screen.JudgeOwn(look(), a, text) == screen.Whole })
+					assert.NotEmpty(t, screen.OwnTail(look(), a), name)
+					heard := len(agent.Received())
+					agent.Keys("Enter")
+					agent.WaitFor("its model", func(labtest.Screen) bool { return len(agent.Received()) > heard })
+					got := agent.Received()
+					require.Len(t, got, heard+1, name)
+					want := strings.TrimSpace(ownTexts[name])
+					if kind == labtest.Claude { // it makes blanks of tabs, and may compose what can be
+						alike := strings.NewReplacer("\t", "    ", "e\u0301", "é")
+						want, got[heard] = alike.Replace(want), alike.Replace(got[heard])
+					}
+					assert.Contains(t, got[heard], want, name)
+				}
+			})
+		}
+	}
+}
+
+// vimKeys and statusLine change the settings of Claude Code.
+var vimKeys = claudeSettings(func(c map[string]any) { c["editorMode"] = "vim" })
+
+var statusLine = claudeSettings(func(c map[string]any) {
+	c["statusLine"] = map[string]any{"type": "command", "command": `printf '\033[32m❯ main\033[0m · 3 files · $0.12\n1. second row ─────'`}
+})
+
+func claudeSettings(change func(c map[string]any)) labtest.Option {
+	return labtest.Configured(func(a *labtest.Agent) {
+		if err := a.EditJSON(filepath.Join(a.Home, ".claude", "settings.json"), change); err != nil {
+			panic(err)
+		}
+	})
+}
+
+// codexSettings changes the settings of Codex.
+func codexSettings(replace ...string) labtest.Option {
+	return labtest.Configured(func(a *labtest.Agent) {
+		file := filepath.Join(a.Home, ".codex", "config.toml")
+		text, err := os.ReadFile(file)
+		if err == nil {
+			err = a.WriteFile(file, strings.NewReplacer(replace...).Replace(string(text)))
+		}
+		if err != nil {
+			panic(err)
+		}
+	})
+}

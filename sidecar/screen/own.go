@@ -1,0 +1,437 @@
+package screen
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+)
+
+// Own is how a text that we typed stands in an agent's composer.
+type Own int
+
+// The ways. Only with Whole may Enter be pressed.
+const (
+	Absent Own = iota // it is not there, or cannot be told
+	Among             // it is there, with more than it, with less, or with something over it
+	Whole             // it, or what the agent shows instead of a long paste, and nothing else; the cursor is behind it
+)
+
+// JudgeOwn tells how text stands in the composer of the agent of that view. Blanks and line
+// breaks are looked through: agents wrap, trim and indent. A composer that shows a part of
+// its text only is never Whole, since a person's words may stand where it is not seen (see
+// Fitted); nor is one while a turn is under way, with a list, a dialog or a panel over it,
+// or where letters are commands.
+func JudgeOwn(v View, a profile.Agent, text string) Own {
+	f, ok := fieldOf(v, a)
+	if !ok {
+		return Absent
+	}
+	shown := f.text(f.first, f.last)
+	lines, others := pasted(shown, a, text)
+	instead := lines == 1 && others == ""
+	whole := instead || same(text, shown)
+	switch {
+	case whole && !f.partly() && f.endsAt(text, instead) && f.clear():
+		return Whole
+	case whole || lines > 0 || hasPart(text, shown):
+		return Among
+	}
+	return Absent
+}
+
+// Placeholder is what the agent of that view shows in its composer instead of a long paste,
+// whoever has pasted it, "" if it shows nothing of the kind.
+func Placeholder(v View, a profile.Agent) string {
+	f, ok := fieldOf(v, a)
+	if !ok {
+		return ""
+	}
+	text := f.text(f.first, f.last)
+	for _, pattern := range a.Pasted {
+		for at := range text {
+			if _, size, ok := match(pattern, text[at:]); ok {
+				return text[at : at+size]
+			}
+		}
+	}
+	return ""
+}
+
+// OwnTail is a piece of what the composer of the agent of that view shows left of the cursor
+// and above it, by the rules of Tail, with a letter or a digit in it: what must still be on
+// the screen when Enter comes. It is empty where no composer is live or it shows nothing of
+// that kind.
+func OwnTail(v View, a profile.Agent) string {
+	f, ok := fieldOf(v, a)
+	if !ok {
+		return ""
+	}
+	best := ""
+	for y := min(f.CursorY, f.last); y >= f.first && ansi.StringWidth(best) < tailEnough; y-- {
+		to := f.Width
+		if y == f.CursorY {
+			to = f.CursorX
+		}
+		row := f.line(y)
+		for i, c := range row {
+			if c.column >= to {
+				row = row[:i]
+				break
+			}
+		}
+		if piece := tailOf(words(row)); ansi.StringWidth(piece) > ansi.StringWidth(best) && strings.ContainsFunc(piece, alphanumeric) {
+			best = piece
+		}
+	}
+	return best
+}
+
+// tailEnough is the width of a piece that hardly anything else on a screen looks like.
+const tailEnough = 6
+
+func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// field is a composer with the cursor in it, as an agent shows it.
+type field struct {
+	picture
+	first, last int // the rows of its text
+	foot        int // the first row below it
+}
+
+func fieldOf(v View, a profile.Agent) (field, bool) {
+	if v.InMode || !v.whole() {
+		return field{}, false
+	}
+	f := field{picture: newPicture(v, a)}
+	switch a.Name {
+	case "claude":
+		top, bottom, ok := f.frame()
+		f.first, f.last, f.foot = top+1, bottom-1, bottom+1
+		return f, ok
+	case "codex":
+		f.first = f.codexComposer()
+		if f.first < 0 || !v.CursorVisible {
+			return field{}, false
+		}
+		f.last = f.codexEnd(f.first)
+		f.foot = f.last + 1
+		return f, true
+	}
+	return field{}, false
+}
+
+// partly reports whether rows of its text have left the composer.
+func (f field) partly() bool {
+	if f.a.Composer.Rule != "" {
+		_, _, ok := f.glyph(f.first)
+		return !ok
+	}
+	for y := f.first; y <= f.last; y++ {
+		if row := from(f.row(y), f.a.Composer.Text); len(row) > 0 && f.scrolls(row[len(row)-1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasPart reports whether the composer shows something of the text: all of it beside other
+// words, the beginning, or a row of it.
+func hasPart(text, shown string) bool {
+	want, have := ink(text), ink(shown)
+	first, _, _ := strings.Cut(text, "\n")
+	if have == "" || want == "" {
+		return false
+	}
+	if strings.HasPrefix(want, have) || strings.Contains(have, want) || strings.Contains(have, ink(first)) || len(have) >= rowEnough && strings.Contains(want, have) {
+		return true
+	}
+	for row := range strings.SplitSeq(shown, "\n") {
+		if row = ink(row); len(row) >= rowEnough && strings.Contains(want, row) {
+			return true
+		}
+	}
+	return false
+}
+
+// rowEnough is how much of a row is to be ours, in bytes, so that it is hardly somebody
+// else's.
+const rowEnough = 12
+
+// same reports whether the composer shows the text. Agents write what is put together of
+// several characters as one where there is one, and terminals leave off what does not fit
+// into a cell.
+func same(text, shown string) bool {
+	want, have := ink(text), ink(shown)
+	if want == have {
+		return want != ""
+	}
+	if isASCII(text) {
+		return false
+	}
+	for len(text) > 0 {
+		cluster, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+		if cluster == "" {
+			return false
+		}
+		text = text[len(cluster):]
+		piece := ink(cluster)
+		if rest, ok := strings.CutPrefix(have, piece); ok {
+			have = rest
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(have)
+		first, own := utf8.DecodeRuneInString(cluster)
+		switch {
+		case size == 0, !unicode.Is(recomposed, first) && (size < 2 || own == len(cluster)):
+			return false
+		case r != first:
+			have = have[size:]
+		default: // of an emoji of many parts, the first ones
+			for piece != "" && strings.HasPrefix(have, string(r)) {
+				have, piece = have[size:], piece[size:]
+				r, size = utf8.DecodeRuneInString(piece)
+			}
+		}
+	}
+	return have == ""
+}
+
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// recomposed are the characters for which others stand in composed text.
+var recomposed = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0x0340, 0x0343, 1},
+		{0x0374, 0x0387, 1},
+		{0x0958, 0x095f, 1},
+		{0x09dc, 0x09df, 1},
+		{0x0a33, 0x0a5e, 1},
+		{0x0b5c, 0x0b5d, 1},
+		{0x0f43, 0x0fb9, 1},
+		{0x1f71, 0x1ffd, 1},
+		{0x2126, 0x212b, 1},
+		{0x2adc, 0x2adc, 1},
+		{0xf900, 0xfaff, 1},
+		{0xfb1d, 0xfb4e, 1},
+	},
+	R32: []unicode.Range32{{0x1d15e, 0x1d1c0, 1}, {0x2f800, 0x2fa1d, 1}},
+}
+
+// pasted counts the lines that the agent may have put there instead of the text, and tells
+// what else stands there.
+func pasted(shown string, a profile.Agent, text string) (lines int, others string) {
+	var rest strings.Builder
+	for at := 0; at < len(shown); {
+		size := 0
+		for _, pattern := range a.Pasted {
+			if pattern[0] != shown[at] {
+				continue
+			}
+			if numbers, n, ok := match(pattern, shown[at:]); ok && counts(a, text, numbers) {
+				lines++
+				size = n
+				break
+			}
+		}
+		if size == 0 {
+			size = 1
+			rest.WriteByte(shown[at])
+		}
+		at += size
+	}
+	return lines, strings.TrimSpace(rest.String())
+}
+
+// match reads a pattern, with a %d for each number, at the beginning of text.
+func match(pattern, text string) (numbers []int, size int, ok bool) {
+	whole := len(text)
+	for {
+		before, after, more := strings.Cut(pattern, "%d")
+		if !strings.HasPrefix(text, before) {
+			return nil, 0, false
+		}
+		text = text[len(before):]
+		if !more {
+			return numbers, whole - len(text), true
+		}
+		digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
+		if digits == 0 || digits > 9 {
+			return nil, 0, false
+		}
+		n := 0
+		for _, d := range text[:digits] {
+			n = 10*n + int(d-'0')
+		}
+		numbers, text, pattern = append(numbers, n), text[digits:], after
+	}
+}
+
+// counts reports whether the numbers shown are those of the text.
+func counts(a profile.Agent, text string, numbers []int) bool {
+	switch a.Name {
+	case "claude": // the number of the paste, and of its line breaks if there are any
+		n := strings.Count(text, "\n")
+		return len(numbers) == 1 && n == 0 || len(numbers) == 2 && numbers[1] == n
+	case "codex": // its characters
+		return len(numbers) == 1 && numbers[0] == utf8.RuneCountInString(text)
+	}
+	return false
+}
+
+// endsAt reports whether the cursor stands right behind the text, and nothing behind it. The
+// blanks and line breaks at the text's end are where they can be: in its row, or below.
+func (f field) endsAt(text string, instead bool) bool {
+	y := f.last
+	for y >= f.first && len(f.line(y)) == 0 {
+		y--
+	}
+	if y < f.first {
+		return false
+	}
+	blanks := ""
+	if !instead {
+		blanks = text[len(strings.TrimRightFunc(text, unicode.IsSpace)):]
+	}
+	begin := f.a.Composer.Text
+	least, most := spread(words(f.line(y)))
+	for x := begin + least; x <= begin+most; x++ {
+		if f.CursorY == y+1 && !strings.Contains(blanks, "\n") && x+len(blanks) >= f.Width-edge && f.CursorX >= begin && f.CursorX <= begin+len(blanks) {
+			return true
+		}
+		toY, toX := y, x
+		for _, r := range blanks {
+			if toX += f.blank(r); r == '\n' {
+				toY, toX = toY+1, begin
+			}
+		}
+		if f.CursorY == toY && f.CursorX == toX {
+			return true
+		}
+	}
+	return false
+}
+
+// spread is the least and the most cells that a row may take: besides versions of tmux, the
+// agents differ. Some join two letters of Arabic into one cell, as printers do, and a symbol
+// made into an emoji may be as narrow as the symbol.
+func spread(row string) (least, most int) {
+	_, most = widths(row)
+	for _, joined := range []string{"لا", "لأ", "لإ", "لآ"} {
+		least -= strings.Count(row, joined)
+	}
+	for len(row) > 0 {
+		cluster, width := ansi.FirstGraphemeCluster(row, ansi.GraphemeWidth)
+		if cluster == "" {
+			break
+		}
+		first, _ := utf8.DecodeRuneInString(cluster)
+		least += min(width, ansi.StringWidthWc(cluster), ansi.StringWidthWc(string(first)))
+		row = row[len(cluster):]
+	}
+	return least, most
+}
+
+// blank is the width of a blank at the end of a text, as the agent draws it.
+func (f field) blank(r rune) int {
+	if r == '\t' {
+		return f.a.Composer.Tab
+	}
+	return ansi.StringWidth(string(r))
+}
+
+// edge is how many cells at the right agents leave free, at most.
+const edge = 4
+
+// clear reports whether nothing keeps Enter from submitting what stands in the composer.
+func (f field) clear() bool {
+	if glyph, mode, ok := f.glyph(f.first); !ok || mode || glyph.faint() {
+		return false
+	}
+	marks := f.a.Marks
+	for _, area := range []struct {
+		first, last int
+		marks       []string
+	}{
+		{f.first - 2, f.first - 1, marks.Scrolled},
+		{f.foot, f.Height - 1, marks.Working},
+		{f.foot, f.Height - 1, marks.Modal},
+		{f.foot, f.Height - 1, marks.Normal},
+	} {
+		if _, found := f.marked(area.first, area.last, area.marks); found {
+			return false
+		}
+	}
+	if f.a.Name == "codex" {
+		_, working := f.openTurn(f.first)
+		_, asks := f.openQuestion(f.first)
+		return !working && !asks && !f.titleTurns() && !f.titleAsks() && !f.codexListed(f.first) && f.codexFooted()
+	}
+	_, working := f.claudeBusy(f.first-1, f.foot-1)
+	return !working && !f.listed(f.first-1) && f.claudeFooted()
+}
+
+// claudeFooted reports whether the last row below the composer is what stands below one that
+// takes text: the mode, which a hint at the right edge may follow.
+func (f field) claudeFooted() bool {
+	if f.foot == f.Height {
+		return f.Alternate && f.Height < footless && f.last-f.first+1 >= f.a.Composer.Least && !f.Vim
+	}
+	last := f.lastText()
+	if last > f.foot && f.hint(last) {
+		last--
+	}
+	for y := f.foot; y < last; y++ {
+		if f.rule(y) { // another composer, or a dialog
+			return false
+		}
+	}
+	if last < f.foot {
+		return false
+	}
+	row := strings.TrimLeft(f.plain(last), " ")
+	begins := func(mark string) bool { return strings.HasPrefix(row, mark) }
+	return slices.ContainsFunc(f.a.Marks.Insert, begins) ||
+		!f.Vim && (slices.ContainsFunc(f.a.Marks.Live, begins) || slices.ContainsFunc(f.a.Marks.Held, begins))
+}
+
+// codexFooted reports whether below the composer stands nothing but a blank row and then, if
+// anything, the status line and a row of hints, as they are below one that takes text.
+func (f field) codexFooted() bool {
+	y := f.foot
+	if y < f.Height && f.plain(y) != "" {
+		return false
+	}
+	y++
+	begin := y
+	for y < f.Height && f.plain(y) != "" {
+		y++
+	}
+	for below := y; below < f.Height; below++ {
+		if f.plain(below) != "" {
+			return false
+		}
+	}
+	_, dialog := f.marked(begin, y-1, f.a.Marks.Dialog)
+	_, insert := f.marked(begin, y-1, f.a.Marks.Insert)
+	return !dialog && y-begin <= footMost && (begin < y || !f.Vim || insert)
+}
+
+// footMost is how many rows the foot of Codex takes at most: a status line of several rows,
+// and the hints.
+const footMost = 4
+
+// footless is the height of panes in which a composer of several rows may leave no row for
+// what stands below it.
+const footless = 15

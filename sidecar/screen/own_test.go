@@ -1,0 +1,484 @@
+package screen_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+)
+
+// head is what every text of ours begins with.
+const head = "[claude-2] (2):\n\n"
+
+// ownTexts are what was typed for the recordings that are named after them.
+var ownTexts = map[string]string{
+	"line":         head + "hello there",
+	"below-answer": head + "and so it goes on",
+	"long-line":    head + "The quick brown fox jumps over the lazy dog and then goes on to tell of it at some length, so that the row is full twice over, even on a wide screen of two hundred cells or so, which takes many words.",
+	"lines5":       head + "a\nb\nc",
+	"lines10":      head + numbered(10),
+	"p500":         head + paragraph(500),
+	"p800":         head + paragraph(783),
+	"p900":         head + paragraph(900),
+	"p2k":          head + paragraph(2<<10),
+	"l10k":         head + numbered(250),
+	"l64k":         head + numbered(1600),
+	"cjk":          head + "日本語の文章です。" + strings.Repeat("漢字と仮名を混ぜて書く", 12) + "終わり",
+	"emoji":        head + "🚀 one 👨‍👩‍👧 two ❤️ three 🏴\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F four é e\u0301 👩🏽‍❤️‍💋‍👨🏽 five " + strings.Repeat("😀", 60) + " سلام end",
+	"code":         head + "Look:\n```go\nfunc main() {\n\tfmt.Println(\"hi\")\n\n\tif x {\n\t\treturn\n\t}\n}\n```\nand `this` **bold** _it_",
+	"blank-end":    head + `see \@x `,
+	"breaks-end":   head + "ends in breaks\n\n",
+	"blanks":       head + "two  blanks   three    " + strings.Repeat("a    ", 60) + "end",
+	"no-blanks":    head + strings.Repeat("abcdefghij", 45),
+	"full-row":     head + strings.Repeat("x", 116),
+	"fuller-row":   head + strings.Repeat("x", 117),
+	"empty-lines":  head + "one\n\n\ntwo\n\n\n\nthree",
+	"marks":        head + "- one\n  - two\n> three\n# four\n/clear\n!ls\n1. five",
+	"composer":     head + strings.Repeat("─", 60) + "\n❯ not mine\n" + strings.Repeat("─", 60) + "\n  ? for shortcuts",
+	"placeholders": head + "see [Pasted text #1 +11 lines] and [Pasted Content 1017 chars]",
+}
+
+// ownEverywhere are those that are recorded in panes of all sizes.
+var ownEverywhere = map[string]bool{
+	"line": true, "long-line": true, "lines10": true, "p500": true, "p800": true, "p2k": true, "l64k": true, "cjk": true, "blank-end": true, "no-blanks": true,
+}
+
+// ownLists are texts that end in what may open a list, as the sanitiser never leaves them.
+var ownLists = map[string]string{
+	"at": head + "see @", "at-fi": head + "see @fi", "at-file": head + "see @file1.txt", "at-nothing": head + "see @zzzz",
+	"dollar": head + "cost $", "dollar-imag": head + "cost $imag", "dollar-nothing": head + "cost $imag.",
+	"slash": head + "see /mo", "emoji": head + "see :smi", "escaped": head + `see \@fi`, "closed": head + "see @fi ",
+}
+
+// opensList tells which of them do.
+func opensList[K ~string](agent K, name string) bool {
+	switch name {
+	case "at", "at-fi", "at-file":
+		return true
+	case "at-nothing", "dollar", "dollar-imag", "dollar-nothing":
+		return agent == "codex"
+	case "slash", "emoji":
+		return agent == "claude"
+	}
+	return false
+}
+
+func numbered(n int) string {
+	lines := make([]string, n)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("Line %d of the answer, with some words.", i+1)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func paragraph(size int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "word%d is followed by the next, ", i)
+	}
+	return b.String()[:size-1] + "."
+}
+
+// own is the text that was typed before a recording was made, if one was.
+func (r recording) own(t testing.TB) (text string, ok bool) {
+	t.Helper()
+	_, name, ok := strings.Cut("-"+r.What, "-own-")
+	if !ok || strings.HasPrefix(name, "words") { // a person's own, in a dialog
+		return "", false
+	}
+	fitted, list := false, false
+	if rest, cut := strings.CutPrefix(name, "fitted-"); cut {
+		name, fitted = rest, true
+	}
+	if rest, cut := strings.CutPrefix(name, "list-"); cut {
+		name, list = rest, true
+	}
+	found := ""
+	for known := range ownTexts {
+		if !list && (name == known || strings.HasPrefix(name, known+"-")) && len(known) > len(found) {
+			found, text = known, ownTexts[known]
+		}
+	}
+	for known := range ownLists {
+		if list && (name == known || strings.HasPrefix(name, known+"-")) && len(known) > len(found) {
+			found, text = known, ownLists[known]
+		}
+	}
+	switch {
+	case found == "" && (strings.Contains(name, "twice") || strings.Contains(name, "placeholder")):
+		return ownTexts["p2k"], true
+	case found == "":
+		return ownTexts["line"], true
+	case fitted:
+		a, known := profile.AgentByName(r.Agent)
+		require.True(t, known)
+		text, ok = screen.Fitted(r.view(), a, text)
+		require.True(t, ok, r)
+	}
+	return text, true
+}
+
+// shown is how the text stands in a recording of it.
+func (r recording) shown() screen.Own {
+	switch {
+	case r.Label == "blocked" && strings.Contains(r.What, "under-dialog"):
+		return screen.Absent
+	case r.Label != "draft", strings.Contains(r.What, "own-elsewhere"), strings.HasPrefix(r.What, "vim-own-normal"):
+		return screen.Among
+	}
+	if r.scrolled() {
+		return screen.Among
+	}
+	return screen.Whole
+}
+
+// scrolled reports whether the composer shows a part of its text, which it says.
+func (r recording) scrolled() bool {
+	return slices.ContainsFunc(plainRows(r.Rows), func(row string) bool {
+		return strings.HasPrefix(row, "─── ↑ ") || strings.HasPrefix(row, "› ") && strings.HasSuffix(row, "  ↑")
+	})
+}
+
+func (r recording) judgeOwn(t testing.TB, text string) screen.Own {
+	t.Helper()
+	a, ok := profile.AgentByName(r.Agent)
+	require.True(t, ok, r.Agent)
+	return screen.JudgeOwn(r.view(), a, text)
+}
+
+// The gate before Enter, over all recordings: our text is found where it is, and nowhere else.
+func TestJudgeOwn_overTheCorpus(t *testing.T) {
+	var table strings.Builder
+	recorded, scrolled := map[screen.Own]int{}, map[string]int{}
+	for _, r := range corpus(t) {
+		text, ours := r.own(t)
+		if !ours {
+			for name, text := range ownTexts {
+				assert.NotEqual(t, screen.Whole, r.judgeOwn(t, text), "%s, %s", r, name)
+			}
+			continue
+		}
+		got := r.judgeOwn(t, text)
+		recorded[got]++
+		if r.scrolled() {
+			scrolled[r.Agent]++
+		}
+		fmt.Fprintf(&table, "%d %-60s %q\n", got, r, clip(text))
+		assert.Equal(t, r.shown(), got, r)
+		a, _ := profile.AgentByName(r.Agent)
+		if tail := screen.OwnTail(r.view(), a); got == screen.Whole {
+			assert.NotEmpty(t, tail, r)
+			assert.Contains(t, strings.Join(plainRows(r.Rows), "\n"), tail, r)
+		}
+		// What is one character more or less, or another, is another text; so it is if our own
+		// is longer and only a part of it has come.
+		others := []string{text + "\n" + text, text + "\nx", head + "\n" + text}
+		if !strings.Contains(r.Rows[r.CursorY], "[Pasted text #") { // which counts line breaks alone
+			others = append(others, text+"x", "x"+text, strings.Replace(text, "]", "]]", 1), strings.TrimSpace(text)[:len(strings.TrimSpace(text))-1])
+		}
+		for _, other := range others {
+			assert.NotEqual(t, screen.Whole, r.judgeOwn(t, other), "%s: %q", r, clip(other))
+		}
+	}
+	t.Logf("\n%s%v, scrolled %v", table.String(), recorded, scrolled)
+	assert.Len(t, scrolled, 2)
+	assert.Greater(t, recorded[screen.Whole], 80)
+	assert.Greater(t, recorded[screen.Among], 30)
+}
+
+func clip(text string) string { return string([]rune(text)[:min(40, len([]rune(text)))]) }
+
+func plainRows(rows []string) []string {
+	out := make([]string, len(rows))
+	for i, row := range rows {
+		out[i] = screen.Plain(row)
+	}
+	return out
+}
+
+// Two screens put together: the lower part of each that is blocked, below our own text, where
+// the cursor is that of the one or of the other.
+func TestJudgeOwn_underSomethingElse(t *testing.T) {
+	all := corpus(t)
+	for i := range all {
+		all[i].Rows = self(all[i].Rows)
+	}
+	made := 0
+	for _, upper := range all {
+		text, ours := upper.own(t)
+		if !ours || upper.shown() != screen.Whole || !slices.Contains([]string{"line", "p500", "lines10", "below-answer", "list-closed"}, strings.TrimRight(strings.TrimPrefix(upper.What, "own-"), "-0123456789")) && !strings.Contains(upper.What, "own-line") {
+			continue
+		}
+		for _, lower := range all {
+			if lower.Agent != upper.Agent || lower.Width != upper.Width || lower.Label != "blocked" || strings.HasPrefix(lower.What, "vim-") {
+				continue
+			}
+			for rows := lower.tells(); rows < min(lower.Height, upper.Height)-1; rows += step(lower.Height) {
+				below := lower.Rows[lower.Height-rows:]
+				for name, r := range map[string]recording{
+					"covered": {Rows: append(slices.Clone(upper.Rows[:upper.Height-rows]), below...)},
+					"pushed":  {Rows: append(slices.Clone(upper.Rows[rows:]), below...)},
+				} {
+					for cursor, from := range map[string]recording{"lower": lower, "upper": upper} {
+						s := upper
+						s.Title, s.Rows, s.CursorVisible = lower.Title, r.Rows, from.CursorVisible
+						s.CursorX, s.CursorY = from.CursorX, from.CursorY
+						if cursor == "lower" {
+							s.CursorY += upper.Height - lower.Height
+						} else if name == "pushed" {
+							s.CursorY -= rows
+						}
+						made++
+						if got := s.judgeOwn(t, text); got == screen.Whole && !untouched(upper, s) {
+							t.Errorf("%s, %s by the last %d rows of %s, the cursor of the %s: is Whole", upper, name, rows, lower, cursor)
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d screens", made)
+	assert.NotZero(t, made)
+}
+
+// tells is how many of the last rows of a blocked recording are needed to see that it is:
+// what is below a list is a composer.
+func (r recording) tells() int {
+	if strings.Contains(r.What, "menu") || strings.Contains(r.What, "own-list") || strings.Contains(r.What, "rename-typed") {
+		return r.Height - r.CursorY + 6
+	}
+	blank := 0
+	for blank < r.Height-1 && screen.Plain(r.Rows[r.Height-1-blank]) == "" {
+		blank++
+	}
+	return max(r.least(), blank+1)
+}
+
+// untouched reports whether what the agent shows from right above its composer on is as it
+// was, but for a hint above Claude Code's, and the foot of Codex, which it has not at first.
+func untouched(was, is recording) bool {
+	top := was.CursorY
+	for top > 0 && !strings.HasPrefix(screen.Plain(was.Rows[top]), "❯") && !strings.HasPrefix(screen.Plain(was.Rows[top]), "›") {
+		top--
+	}
+	shift := is.CursorY - was.CursorY
+	for y := max(0, top-2); y < max(was.Height, is.Height-shift); y++ {
+		before, now := "", ""
+		if y < was.Height {
+			before = screen.Plain(was.Rows[y])
+		}
+		if y+shift >= 0 && y+shift < is.Height {
+			now = screen.Plain(is.Rows[y+shift])
+		}
+		gone := now == "" && (was.Agent == "codex" && y > was.CursorY || was.Agent == "claude" && y == top-2)
+		if now != before && !gone {
+			return false
+		}
+	}
+	return true
+}
+
+// A screen half drawn: as long as anything is missing from the composer on, it is not Whole.
+func TestJudgeOwn_cropped(t *testing.T) {
+	made, whole := 0, 0
+	for _, r := range corpus(t) {
+		text, ours := r.own(t)
+		if !ours || r.shown() != screen.Whole || strings.Contains(r.What, "64k") {
+			continue
+		}
+		rows := self(r.Rows)
+		for n := 1; n < r.Height; n++ {
+			blank := make([]string, n)
+			for name, c := range map[string]struct {
+				rows []string
+				y    int
+			}{
+				"its first rows blank": {append(slices.Clone(blank), rows[n:]...), r.CursorY},
+				"its last rows blank":  {append(slices.Clone(rows[:r.Height-n]), blank...), r.CursorY},
+				"scrolled up":          {append(slices.Clone(rows[n:]), blank...), r.CursorY - n},
+				"scrolled down":        {append(slices.Clone(blank), rows[:r.Height-n]...), r.CursorY + n},
+				"cut at the top":       {rows[n:], r.CursorY - n},
+				"cut at the bottom":    {rows[:r.Height-n], r.CursorY},
+			} {
+				if c.y < 0 || c.y >= len(c.rows) {
+					continue
+				}
+				crop := r
+				crop.Rows, crop.CursorY, crop.Height = c.rows, c.y, len(c.rows)
+				made++
+				if crop.judgeOwn(t, text) != screen.Whole {
+					continue
+				}
+				whole++
+				if !untouched(r, crop) {
+					t.Errorf("%s, %d rows, %s: is Whole", r, n, name)
+				}
+			}
+		}
+	}
+	t.Logf("%d crops, %d of them with all that counts", made, whole)
+}
+
+// Our text in a composer that is drawn here: whatever is changed in it, around it or over it,
+// it is not Whole any more.
+func TestJudgeOwn_anyChange(t *testing.T) {
+	claude := profile.Claude()
+	rapid.Check(t, func(t *rapid.T) {
+		width := rapid.IntRange(30, 90).Draw(t, "width")
+		body := rapid.StringOfN(rapid.SampledFrom([]rune("abc  de\\@/x.日漢éß")), 1, 300, -1).Draw(t, "body")
+		text := head + strings.TrimSpace("w "+body)
+		draw := func(text string) (rows []string, x, y int) {
+			rule := strings.Repeat("─", width)
+			rows = []string{"", rule}
+			for i, line := range wrap(text, width-4) {
+				lead := "  "
+				if i == 0 {
+					lead = "❯\u00a0"
+				}
+				rows = append(rows, lead+line)
+				x, y = 2+cells(line), len(rows)-1
+			}
+			return append(rows, rule, "  ⏸ manual mode on"), x, y
+		}
+		view := func(rows []string, x, y int) screen.View {
+			return screen.View{Screen: screen.Screen{Rows: rows, Width: width, Height: len(rows), CursorX: x, CursorY: y}}
+		}
+		rows, x, y := draw(text)
+		require.Equal(t, screen.Whole, screen.JudgeOwn(view(rows, x, y), claude, text), "%q", rows)
+
+		runes := []rune(text)
+		at := rapid.IntRange(0, len(runes)-1).Draw(t, "at")
+		other := string(runes[:at]) + "Z" + string(runes[at:])
+		changed, cx, cy := draw(other)
+		assert.NotEqual(t, screen.Whole, screen.JudgeOwn(view(changed, cx, cy), claude, text), "%q", changed)
+		for name, change := range map[string]func(v *screen.View){
+			"a list":            func(v *screen.View) { v.Rows[0] = "    + file1.txt" },
+			"a list, selected":  func(v *screen.View) { v.Rows[0] = "  ❯ /model" },
+			"a panel":           func(v *screen.View) { v.Rows[len(v.Rows)-1] = "  Esc to cancel" },
+			"nothing below":     func(v *screen.View) { v.Rows[len(v.Rows)-1] = "" },
+			"a dim glyph":       func(v *screen.View) { v.Rows[2] = "\x1b[2m" + v.Rows[2] + "\x1b[0m" },
+			"a mode":            func(v *screen.View) { v.Rows[2] = strings.Replace(v.Rows[2], "❯", "!", 1) },
+			"a plain blank":     func(v *screen.View) { v.Rows[2] = strings.Replace(v.Rows[2], "\u00a0", " ", 1) },
+			"no rule":           func(v *screen.View) { v.Rows[1] = "" },
+			"the cursor before": func(v *screen.View) { v.CursorX -= 2 },
+			"the cursor behind": func(v *screen.View) { v.CursorX += 2 },
+			"the cursor above":  func(v *screen.View) { v.CursorY-- },
+			"copy mode":         func(v *screen.View) { v.InMode = true },
+			"vim keys":          func(v *screen.View) { v.Vim = true },
+			"a spinner": func(v *screen.View) {
+				v.Rows = slices.Insert(v.Rows, 0, "✻ Doing the work… (3s)")
+				v.Height++
+				v.CursorY++
+			},
+			"half of a capture": func(v *screen.View) { v.Rows = v.Rows[1:] },
+		} {
+			v := view(slices.Clone(rows), x, y)
+			change(&v)
+			assert.NotEqual(t, screen.Whole, screen.JudgeOwn(v, claude, text), "%s: %q", name, v.Rows)
+		}
+	})
+}
+
+// wrap breaks a text into rows, as a composer may.
+func wrap(text string, width int) (rows []string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		row := ""
+		for _, r := range line {
+			if cells(row+string(r)) > width {
+				rows, row = append(rows, row), ""
+			}
+			row += string(r)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func cells(row string) (n int) {
+	for _, r := range row {
+		n++
+		if r > 0x2e00 {
+			n++
+		}
+	}
+	return n
+}
+
+// What is too tall for the composer is made long enough for one line, and nothing else of it
+// is changed.
+func TestFitted(t *testing.T) {
+	view := func(width, height int) screen.View {
+		return screen.View{Screen: screen.Screen{Width: width, Height: height}}
+	}
+	for _, a := range profile.Agents() {
+		for name, text := range ownTexts {
+			for _, size := range [][2]int{{120, 40}, {60, 20}, {120, 12}, {40, 10}} {
+				fitted, ok := screen.Fitted(view(size[0], size[1]), a, text)
+				require.True(t, ok)
+				assert.True(t, strings.HasPrefix(fitted, text), "%s %s", a.Name, name)
+				assert.Equal(t, strings.TrimSpace(text), strings.TrimSpace(fitted), "%s %s", a.Name, name)
+			}
+		}
+		fitted, ok := screen.Fitted(view(120, 40), a, ownTexts["p500"])
+		assert.True(t, ok)
+		assert.Equal(t, ownTexts["p500"], fitted, "it has room")
+		fitted, ok = screen.Fitted(view(60, 20), a, ownTexts["p500"])
+		assert.True(t, ok)
+		assert.NotEqual(t, ownTexts["p500"], fitted, "it has none")
+		_, ok = screen.Fitted(view(20, 20), a, ownTexts["line"])
+		assert.False(t, ok, "not even the line for a long paste has room")
+		_, ok = screen.Fitted(view(0, 0), a, ownTexts["line"])
+		assert.False(t, ok)
+	}
+}
+
+// Whatever stands on a screen, the judges come back, and Whole is a draft.
+func FuzzJudgeOwn(f *testing.F) {
+	for _, r := range corpus(f) {
+		if text, ours := r.own(f); ours && len(text) < 2000 && r.Width <= 80 {
+			f.Add(strings.Join(r.Rows, "\n"), r.CursorX, r.CursorY, r.CursorVisible, r.Width, r.Title, text)
+		}
+	}
+	f.Fuzz(func(t *testing.T, rows string, x, y int, visible bool, width int, title, text string) {
+		split := strings.Split(rows, "\n")
+		v := screen.View{
+			Screen: screen.Screen{Rows: split, CursorX: x, CursorY: y, CursorVisible: visible, Width: width, Height: len(split)}, Title: title,
+		}
+		for _, a := range profile.Agents() {
+			own, verdict := screen.JudgeOwn(v, a, text), screen.Judge(v, a)
+			_ = screen.OwnTail(v, a)
+			_, _ = screen.Fitted(v, a, text)
+			if own == screen.Whole && (verdict.MayType || verdict.State != "draft") {
+				t.Errorf("%s: Whole, and %s: %s", a.Name, verdict.State, says(verdict))
+			}
+		}
+	})
+}
+
+// What it costs to look at a screen of 120×40, once as before typing and once as before Enter.
+func BenchmarkJudgeOwn(b *testing.B) {
+	for _, r := range corpus(b) {
+		text, ours := r.own(b)
+		if !ours || r.Width != 120 || !strings.Contains(r.What, "own-below-answer") && !strings.Contains(r.What, "own-l64k") && !strings.Contains(r.What, "own-p800") {
+			continue
+		}
+		a, _ := profile.AgentByName(r.Agent)
+		v := r.view()
+		b.Run(r.Agent+"-"+r.What, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				screen.Judge(v, a)
+				if screen.JudgeOwn(v, a, text) != screen.Whole {
+					b.Fatal("not Whole")
+				}
+			}
+		})
+	}
+}

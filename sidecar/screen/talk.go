@@ -1,0 +1,119 @@
+package screen
+
+import (
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+)
+
+// Talk is what a screen shows of an agent's last turn: approximate, since an agent draws its
+// words as Markdown and wraps them by itself.
+type Talk struct {
+	Prompt string // what it was told, as far as it is shown
+	Words  string // what it said after its last call of a tool, rows as they are
+	Whole  bool   // the words begin on the screen; else rows above them have left it
+	Cut    bool   // a person interrupted it, or its service failed
+}
+
+// Converse reads the last turn above the composer of an agent, where one is live:
+//
+//	❯ text        a prompt, its glyph followed by a plain blank
+//	● text        words, indented by two; or a call, with rows that begin with ⎿ below it
+//	✻ Cooked …    whatever else stands in column 0 ends them
+//
+// What an agent says never stands in column 0, whatever it quotes.
+func Converse(v View, a profile.Agent) (t Talk, ok bool) {
+	if v.InMode || !v.sound() || v.Height != len(v.Rows) || v.Width <= 0 {
+		return Talk{}, false
+	}
+	p := picture{View: v, a: a, canvas: newCanvas(v.Rows)}
+	top := p.codexComposer()
+	if a.Composer.Rule != "" {
+		var framed bool
+		if top, _, framed = p.frame(); !framed {
+			return Talk{}, false
+		}
+	}
+	if top < 0 {
+		return Talk{}, false
+	}
+	begin := top - 1
+	for begin >= 0 && !p.prompts(begin) {
+		begin--
+	}
+	said := talk{Talk: Talk{Whole: true}}
+	if begin <= 0 { // its prompt has left the screen, or stands at its top to remind of it
+		said.in, said.Whole = true, false
+	}
+	if begin >= 0 {
+		said.prompt = append(said.prompt, words(from(p.row(begin), a.Composer.Text)))
+	}
+	for y := begin + 1; y < top; y++ {
+		said.row(p, y)
+	}
+	return said.end(), true
+}
+
+// prompts reports whether a row is the first of a prompt that was taken.
+func (p picture) prompts(y int) bool {
+	c, ok := at(p.row(y), 0)
+	gap, found := at(p.row(y), 1)
+	return ok && c.text == p.a.Composer.Glyph && (!found || gap.text == " ")
+}
+
+// talk gathers the words of a turn, row by row.
+type talk struct {
+	Talk
+	prompt, text []string
+	in           bool // the rows belong to words
+	began        bool // a first row of the answer was seen
+}
+
+func (t *talk) row(p picture, y int) {
+	row, plain := p.row(y), p.plain(y)
+	first, _ := at(row, 0)
+	inner := strings.TrimSpace(plain)
+	switch {
+	case first.text == p.a.Speech.Bullet && !first.bold:
+		t.in, t.began = true, true
+		if p.called(y) {
+			t.in, t.text, t.Whole = false, nil, true
+			return
+		}
+		t.text = append(t.text, words(from(row, p.a.Composer.Text)))
+	case first.text != "" && !first.blank():
+		t.Cut = t.Cut || profile.Has(plain, p.a.Speech.Cut)
+		t.in, t.began = false, true
+		if first.bold && first.text == p.a.Speech.Bullet {
+			t.text, t.Whole = nil, true
+		}
+	case profile.Has(inner, p.a.Speech.Cut) && dimmed(row):
+		t.in, t.Cut = false, true
+	case strings.HasPrefix(inner, p.a.Speech.Result):
+		t.in, t.text, t.Whole = false, nil, true
+	case inner != "" && dimmed(row): // remarks of the program, not words
+		t.in = false
+	case t.in:
+		t.text = append(t.text, words(from(row, p.a.Composer.Text)))
+	case !t.began:
+		t.prompt = append(t.prompt, words(from(row, p.a.Composer.Text)))
+	}
+}
+
+// called reports whether the row names a call of a tool: its result stands right below.
+func (p picture) called(y int) bool {
+	return y+1 < p.Height && strings.HasPrefix(strings.TrimSpace(p.plain(y+1)), p.a.Speech.Result)
+}
+
+func (t *talk) end() Talk {
+	t.Prompt = strings.TrimSpace(strings.Join(t.prompt, "\n"))
+	t.Words = strings.Trim(strings.Join(t.text, "\n"), "\n")
+	return t.Talk
+}
+
+// Took reports whether the last prompt that is shown is this text, as a whole or as what the
+// agent shows instead of it.
+func (t Talk) Took(text string) bool {
+	shown := ink(t.Prompt)
+	return shown != "" && (shown == ink(text) || strings.HasPrefix(t.Prompt, "[Pasted ") && strings.HasSuffix(t.Prompt, "]"))
+}

@@ -1,0 +1,197 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What follows serves programs that a key starts, and that are gone a moment later: each
+// call is one or two short processes, and needs no Client.
+
+// Terminal is what is to know of a person's terminal before something is shown there.
+type Terminal struct {
+	Name          string
+	Width, Height int
+	UTF8          bool // it shows more than ASCII
+}
+
+// Terminals lists the clients of a server that are terminals, not programs.
+func Terminals(ctx context.Context, o Options) ([]Terminal, error) {
+	rows, err := brief(o).list(ctx, command{"list-clients"}, terminalFields)
+	if err != nil {
+		return nil, fmt.Errorf("list clients: %w", err)
+	}
+	var n numbers
+	var all []Terminal
+	for _, f := range rows {
+		t := Terminal{Name: f[0], Width: n.number(f[1]), Height: n.number(f[2]), UTF8: n.flag(f[3])}
+		if !n.flag(f[4]) {
+			all = append(all, t)
+		}
+	}
+	return all, n.err
+}
+
+// ListPanes is Client.Panes.
+func ListPanes(ctx context.Context, o Options) ([]Pane, error) { return brief(o).Panes(ctx) }
+
+// Show shows text for that long in the status line of a client, or until a key is pressed
+// there. Nothing in text is expanded or run; line breaks become blanks.
+func Show(ctx context.Context, o Options, client, text string, d time.Duration) error {
+	_, err := brief(o).run(ctx, command{
+		"display-message", "-d", strconv.FormatInt(d.Milliseconds(), 10), "-c", client, "--", literal(text),
+	})
+	if err != nil {
+		return fmt.Errorf("show at client %q: %w", client, err)
+	}
+	return nil
+}
+
+// Set sets user options (@name) for all sessions; the value "" removes one. Options that
+// have their value already are not written, since each write redraws every client.
+func Set(ctx context.Context, o Options, options map[string]string) error {
+	c := brief(o)
+	var names []string
+	for name, value := range options {
+		if err := checkOption(name, value); err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	have, err := c.options(ctx, names, "-gqv")
+	if err != nil {
+		return fmt.Errorf("options: %w", err)
+	}
+	var cmds []command
+	for _, name := range names {
+		switch value := options[name]; {
+		case value == have[name]:
+		case value == "":
+			cmds = append(cmds, command{"set-option", "-gqu", name})
+		default:
+			cmds = append(cmds, command{"set-option", "-g", name, value})
+		}
+	}
+	if len(cmds) == 0 {
+		return nil
+	}
+	if _, err := c.run(ctx, cmds...); err != nil {
+		return fmt.Errorf("set options: %w", err)
+	}
+	return nil
+}
+
+// ours is how everything begins that we keep in a server.
+const (
+	ours = "@intercom-"
+	// originOption is set by every binding of ours, and named by no other.
+	originOption = ours + "origin"
+)
+
+// Removed is what Clear took out of a server.
+type Removed struct {
+	Keys    []string `json:"keys"`    // of the prefix table, as tmux writes them
+	Options []string `json:"options"` // of the server and of all sessions
+	Panes   []string `json:"panes"`   // that had options or marks of ours
+}
+
+// Clear takes out of a running server all that is ours: key bindings, options of the
+// server, of all sessions and of the panes, and the marks of typing. What is not ours stays
+// as it is. Nobody may be using it: a sidecar would put its own back.
+func Clear(ctx context.Context, o Options) (Removed, error) {
+	var r Removed
+	c := brief(o)
+	replies, err := c.run(ctx,
+		command{"list-keys", "-T", "prefix"},
+		command{"show-options", "-s"},
+		command{"show-options", "-g"},
+		command{"list-panes", "-a", "-F", "#{pane_id} #{@intercom-session} #{@intercom-name} #{@intercom-agent}"},
+		command{"show-environment", "-gh"},
+	)
+	if err != nil {
+		return r, fmt.Errorf("tmux server %q: %w", o.Socket, err)
+	}
+	var cmds []command
+	for line := range strings.Lines(replies[0]) {
+		// bind-key [-r] -T prefix KEY COMMAND…
+		words := strings.Fields(line)
+		at := slices.Index(words, "prefix")
+		if at < 0 || at+1 >= len(words) || !strings.Contains(line, originOption) {
+			continue
+		}
+		key := unescapeKey(words[at+1])
+		r.Keys = append(r.Keys, key)
+		cmds = append(cmds, command{"unbind-key", "-T", "prefix", key})
+	}
+	for i, flag := range []string{"-squ", "-gqu"} {
+		for line := range strings.Lines(replies[1+i]) {
+			name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if strings.HasPrefix(name, ours) && checkOption(name, "") == nil {
+				r.Options = append(r.Options, name)
+				cmds = append(cmds, command{"set-option", flag, name})
+			}
+		}
+	}
+	for line := range strings.Lines(replies[3]) {
+		words := strings.Fields(line)
+		if len(words) < 2 || checkPane(words[0]) != nil {
+			continue
+		}
+		r.Panes = append(r.Panes, words[0])
+		for _, name := range []string{"session", "name", "agent"} {
+			cmds = append(cmds, command{"set-option", "-pqu", "-t", words[0], ours + name})
+		}
+	}
+	for line := range strings.Lines(replies[4]) {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if pane, ok := strings.CutPrefix(name, markPrefix); ok && checkPane("%"+pane) == nil {
+			r.Panes = append(r.Panes, "%"+pane)
+			cmds = append(cmds, command{"set-environment", "-gu", name})
+		}
+	}
+	slices.Sort(r.Panes)
+	r.Panes = slices.Compact(r.Panes)
+	slices.Sort(r.Options)
+	r.Options = slices.Compact(r.Options)
+	if len(cmds) == 0 {
+		return r, nil
+	}
+	if _, err := c.run(ctx, cmds...); err != nil {
+		return r, fmt.Errorf("tmux server %q: %w", o.Socket, err)
+	}
+	return r, nil
+}
+
+// unescapeKey undoes what list-keys does to a key that its own parser would take for more.
+func unescapeKey(key string) string {
+	if bare, ok := strings.CutPrefix(key, `\`); ok && bare != "" {
+		return bare
+	}
+	if bare, ok := strings.CutPrefix(key, `"`); ok && len(bare) > 1 {
+		return strings.TrimSuffix(bare, `"`)
+	}
+	return key
+}
+
+// brief is a client for one or two short processes. It has no goroutines, and is not closed.
+func brief(o Options) *Client {
+	c := &Client{short: short{bin: o.Bin, socket: o.Socket}, deadline: o.Deadline}
+	if c.short.bin == "" {
+		c.short.bin = "tmux"
+	}
+	if c.deadline <= 0 {
+		c.deadline = defaultInspection
+	}
+	return c
+}
+
+// NoServer reports whether an error says that there is no such tmux server (any more).
+func NoServer(err error) bool { return errors.Is(err, ErrNoServer) }
+
+var terminalFields = []string{"#{client_name}", "#{client_width}", "#{client_height}", "#{client_utf8}", "#{client_control_mode}"}

@@ -1,0 +1,145 @@
+#!/bin/sh
+# build.sh ROOT: prints the path of the program of this revision, which it builds first where that was not done yet. What
+# begins, ends and fails is told at the clients of the tmux server.
+set -u
+root=$1
+here=$root/tmux-plugin
+
+tmux() { command tmux -N "$@"; }
+tell() { "$here/notice.sh" "intercom: $1" >/dev/null 2>&1 & }
+
+# fail WHY NEXT: there is no program.
+fail() {
+	tmux set-option -g @intercom-trouble "$1; $2" 2>/dev/null
+	"$here/notice.sh" "intercom: $1; $2" '' 12
+	exit 1
+}
+again="then: tmux run-shell $root/intercom.tmux"
+
+given=$(tmux show-options -gqv @intercom-bin)
+case $given in
+\~/*) given=$HOME/${given#\~/} ;;
+esac
+if [ -n "$given" ]; then
+	"$given" plugin check >/dev/null 2>&1 || fail "@intercom-bin, $given, is no program that this plugin can use" "set it to another, or not at all, $again"
+	printf '%s\n' "$given"
+	exit 0
+fi
+
+cd "$root" || exit 1
+sum() {
+	find . \( -name .git -o -name testdata -o -path ./bin -o -path ./dist -o -path ./docs \) -prune -o -type f ! -name '*_test.go' -exec cksum {} + |
+		LC_ALL=C sort | cksum | tr -d ' '
+}
+rev=''
+[ ! -e .git ] || rev=$(git rev-parse --short=12 HEAD 2>/dev/null)
+if [ -z "$rev" ]; then # no git here, or a checkout that it does not trust
+	key=source-$(sum)
+	version=$key
+elif [ -z "$(git status --porcelain 2>/dev/null)" ]; then
+	key=$rev
+	version=$(git describe --tags --always 2>/dev/null)
+else
+	key=$rev-$(sum)
+	version=$(git describe --tags --always 2>/dev/null)-${key#"$rev"-}
+fi
+
+data=${XDG_DATA_HOME:-}
+case $data in
+/*) ;;
+*) data=${HOME:-}/.local/share ;;
+esac
+store=$data/intercom/bin
+bin=$store/$key/intercom
+if [ -x "$bin" ]; then
+	touch "$store/$key" 2>/dev/null
+	printf '%s\n' "$bin"
+	exit 0
+fi
+
+# A program that the person has installed is taken if it is of this very revision.
+installed=$(command -v intercom 2>/dev/null)
+theirs=''
+[ -z "$installed" ] || theirs=$("$installed" version 2>/dev/null | sed -n 's/^intercom \([^ ]*\) .*/\1/p')
+case $theirs in
+'') ;;
+"$version" | *-"$key")
+	printf '%s\n' "$installed"
+	exit 0
+	;;
+esac
+
+# A server that was started by a desktop or by ssh may have hardly any PATH.
+go=$(command -v go 2>/dev/null)
+for dir in /usr/local/go/bin /opt/homebrew/bin /usr/local/bin /opt/local/bin /snap/bin "${HOME:-}/go/bin" "${HOME:-}/.local/go/bin" \
+	"${HOME:-}"/sdk/go*/bin "${HOME:-}/.asdf/shims" "${HOME:-}/.local/share/mise/shims" /run/current-system/sw/bin "${HOME:-}/.nix-profile/bin"; do
+	[ -z "$go" ] || break
+	[ ! -x "$dir/go" ] || go=$dir/go
+done
+wanted=$(sed -n 's/^go \([0-9.]*\)$/\1/p' go.mod)
+why=''
+if [ -z "$go" ]; then
+	why="Go $wanted or newer is needed to build it, and there is none"
+else
+	# Asked elsewhere: an old Go refuses to say anything inside a module that needs a newer.
+	have=$(cd / && GOTOOLCHAIN=local "$go" env GOVERSION 2>/dev/null)
+	have=${have#go}
+	newest=$(printf '%s\n%s\n' "$wanted" "$have" | awk -F . '
+		NR == 1 { major = $1; minor = $2 + 0 }
+		NR == 2 { print ($1 > major || $1 == major && $2 + 0 >= minor) ? "ok" : "" }')
+	[ -n "$newest" ] || why="Go $have is too old to build it, $wanted or newer is needed"
+fi
+if [ -n "$why" ]; then
+	if [ -n "$theirs" ] && "$installed" plugin check >/dev/null 2>&1; then
+		tell "$why; $installed $theirs is used, which is of another revision than the plugin"
+		printf '%s\n' "$installed"
+		exit 0
+	fi
+	how='https://go.dev/dl'
+	if command -v brew >/dev/null 2>&1; then
+		how='brew install go'
+	elif command -v pacman >/dev/null 2>&1; then
+		how='sudo pacman -S go'
+	elif command -v dnf >/dev/null 2>&1; then
+		how='sudo dnf install golang'
+	fi
+	fail "$why" "install it ($how), $again"
+fi
+
+log=$store/build.log
+lock=$store/$key.lock
+mkdir -p "$store" 2>/dev/null || fail "$store cannot be written" "make it writable, $again"
+
+# One builds, and others wait for it: a second tmux server, or a second load of this one.
+waited=0
+until mkdir "$lock" 2>/dev/null; do
+	holder=$(cat "$lock/pid" 2>/dev/null)
+	if [ "$waited" -ge 600 ] || { [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; }; then
+		mv "$lock" "$lock.$$" 2>/dev/null && rm -rf "$lock.$$"
+		continue
+	fi
+	sleep 1
+	waited=$((waited + 1))
+done
+echo $$ >"$lock/pid"
+trap 'rm -rf "$lock" "$store/$key.$$"' EXIT
+trap 'exit 1' HUP INT TERM
+if [ -x "$bin" ]; then
+	printf '%s\n' "$bin"
+	exit 0
+fi
+
+tmux set-option -g @intercom-trouble "it is being built, which takes about a minute the first time; log: $log" 2>/dev/null
+tell 'it is being built in the background, which takes about a minute the first time'
+built() {
+	mkdir "$store/$key.$$" &&
+		CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=readonly nice "$go" build -trimpath -buildvcs=false \
+			-ldflags "-s -w -X main.version=$version" -o "$store/$key.$$/intercom" ./cmd/intercom >"$log" 2>&1 &&
+		"$store/$key.$$/intercom" plugin check >>"$log" 2>&1
+}
+built || fail "the build failed: $(tail -n 1 "$log")" "mend that (log: $log), $again"
+rm -rf "${store:?}/$key"
+mv "$store/$key.$$" "$store/$key" || fail "$store cannot be written" "make it writable, $again"
+find "$store" -mindepth 1 -maxdepth 1 -type d -mtime +90 ! -name "$key" -exec rm -rf {} + 2>/dev/null
+tell 'it is built; prefix + ? lists its keys'
+printf '%s\n' "$bin"

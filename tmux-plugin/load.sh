@@ -1,0 +1,116 @@
+#!/bin/sh
+# load.sh ROOT: binds the keys, gets the program of this revision and starts the sidecar. Runs in the background, at every
+# load of tmux's configuration, often twice; a second run changes nothing.
+set -u
+root=$1
+here=$root/tmux-plugin
+
+# A server that has ended meanwhile is not started again, as some commands would.
+tmux() { command tmux -N "$@"; }
+
+# option NAME DEFAULT: what a person has set, also if that is nothing.
+option() {
+	if [ -n "$(tmux show-options -gq "$1")" ]; then
+		tmux show-options -gqv "$1"
+	else
+		printf '%s\n' "$2"
+	fi
+}
+
+# The server's own version counts: the program may have been updated since it was started.
+version=$(command tmux display-message -p '#{version}' 2>/dev/null) || exit 0
+case $version in
+[0-2].* | next-[0-2].* | 3.[01] | 3.[01][!0-9]* | next-3.[01]) old=yes ;;
+*) old='' ;;
+esac
+if [ -n "$old" ]; then
+	"$here/notice.sh" "intercom needs tmux 3.2a or newer, and this server is $version: nothing is bound"
+	exit 0
+fi
+
+# The path is written into bindings, which tmux and a shell read.
+case $root in
+*[\'\"\\\$\#\`%]* | *'
+'*)
+	"$here/notice.sh" "intercom: nothing is bound: move the plugin to a path without quotes, \\, \$, # and %: $root"
+	exit 0
+	;;
+esac
+
+# What is bound by us is bound anew, what is bound by others stays theirs.
+commands="set-option -g @intercom-root '$root'
+"
+set -f
+# owner KEY: what the key, written as list-keys writes it, does after the prefix. tmux 3.7 does not tell it of one key alone.
+owner() {
+	tmux list-keys -T prefix | KEY=$1 awk '{
+		for (i = 2; i < NF && $i != "prefix"; i++);
+		key = $(i + 1)
+		if (length(key) > 1) sub(/^\\/, "", key)
+		if (key == ENVIRON["KEY"]) print
+	}'
+}
+
+for key in $(tmux show-options -gqv @intercom-keys); do
+	case $(owner "$key") in
+	*@intercom-origin*) tmux unbind-key -T prefix "$key" ;;
+	esac
+done
+bound=''
+taken=''
+
+# bind KEYS NOTE COMMANDS: a key of the prefix table for each of KEYS, none and nothing for no key at all.
+bind() {
+	[ "$1" != none ] || return
+	for key in $1; do
+		case $(owner "$key") in
+		'' | *@intercom-origin*) ;; # or another load has just bound it
+		*)
+			taken="$taken $key"
+			continue
+			;;
+		esac
+		quoted="'$key'"
+		[ "$key" != "'" ] || quoted="\"'\""
+		bound="$bound $key"
+		commands="${commands}bind-key -T prefix -N 'intercom: $2' $quoted set-option -gF @intercom-origin '#{client_name} #{pane_id}' \\; $3
+"
+	done
+}
+
+# What a shell runs, and what a menu runs, is expanded first; the command of a popup that a key opens is not, which
+# therefore asks for @intercom-origin.
+picker="display-popup -E -w 90% -h 90% '$here/intercom-cli' plugin pick"
+origin="--origin '#{client_name} #{pane_id}'"
+bind "$(option @intercom-chat-key @)" 'chat with another pane' \
+	"if-shell -F '#{==:#{window_panes},2}' { run-shell -b \"'$here/intercom-cli' plugin other $origin >/dev/null 2>&1 || :\" } { $picker }"
+
+# item NAME KEY COMMAND: an entry that runs a command of the program and tells what came of it.
+item() { printf " '%s' %s { run-shell -b \"'$here/intercom-cli' plugin %s $origin >/dev/null 2>&1 || :\" }" "$1" "$2" "$3"; }
+# popup NAME KEY COMMAND: an entry that shows something.
+popup() { printf " '%s' %s { display-popup -E -w 90%% -h 90%% '$here/intercom-cli' plugin %s $origin }" "$1" "$2" "$3"; }
+# where COMMAND NAME: the name of an entry that is there only if the program has the command.
+where() { printf '#{?#{m:* %s *,#{@intercom-can}},%s,}' "$1" "$2"; }
+
+menu=$(
+	popup 'chat with…' c pick
+	popup 'say something in the chat…' s say
+	popup "$(where ask 'ask another pane…')" a ask
+	item 'mute this pane, or unmute it' m mute
+	item 'stop the chat' x stop
+	popup 'chats' l chats
+	popup "$(where inbox inbox)" i inbox
+	item 'pause everything' p pause
+	item 'resume everything' r resume
+	popup 'doctor' d doctor
+)
+bind "$(option @intercom-menu-key B)" 'menu' \
+	"if-shell -F '#{e|<:#{client_height},14}' { display-message 'intercom: this terminal has too few rows for the menu' } \\; display-menu -T '#[align=centre] intercom ' -x C -y C$menu"
+set +f
+
+printf '%sset-option -g @intercom-keys "%s"\nset-option -g @intercom-taken "%s"\n' "$commands" "${bound# }" "${taken# }" |
+	tmux source-file - || exit 0
+
+bin=$("$here/build.sh" "$root") || exit 0
+tmux set-option -g @intercom-bin-used "$bin" \; set-option -gqu @intercom-trouble || exit 0
+TMUX_PANE='' exec "$bin" plugin load

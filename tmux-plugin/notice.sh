@@ -1,0 +1,24 @@
+#!/bin/sh
+# notice.sh TEXT [CLIENT [SECONDS]]: shows one line at one client of the tmux server, or at all of them. Where none is
+# attached yet, as while tmux starts, it waits for the first. Nothing in TEXT is expanded or run.
+set -u
+text=$(printf '%s' "$1" | tr '\000-\037\177' ' ' | sed -e 's/#/##/g' -e 's/%/%%/g')
+client=${2:-}
+seconds=${3:-6}
+
+show() { tmux display-message -d "${seconds}000" -c "$1" -- "$text" 2>/dev/null; }
+
+if [ -n "$client" ]; then
+	show "$client"
+	exit 0
+fi
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	clients=$(tmux list-clients -F '#{?client_control_mode,,#{client_name}}' 2>/dev/null) || exit 0
+	if [ -n "$clients" ]; then
+		printf '%s\n' "$clients" | while IFS= read -r client; do
+			[ -z "$client" ] || show "$client"
+		done
+		exit 0
+	fi
+	sleep 1
+done
