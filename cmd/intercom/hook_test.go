@@ -207,14 +207,19 @@ func TestHook_harmless(t *testing.T) {
 	require.Len(t, b.told(), 2)
 	b.setSilent(false)
 
-	r, unfinished := io.Pipe()
-	defer unfinished.Close()
-	go func() { _, _ = io.WriteString(unfinished, `{"session_id":"a","prompt":"never en`) }()
-	var out, complaints bytes.Buffer
-	begun = time.Now()
-	code := run(t.Context(), env{Args: []string{"hook", "claude", "Stop"}, Stdin: r, Stdout: &out, Stderr: &complaints, Getenv: w.getenv})
-	assert.Less(t, time.Since(begun), time.Second)
-	quiet(t, result{code, out.String(), complaints.String()})
+	for range 20 { // on a busy machine its time may be over before it has told anything
+		r, unfinished := io.Pipe()
+		defer unfinished.Close()
+		go func() { _, _ = io.WriteString(unfinished, `{"session_id":"a","prompt":"never en`) }()
+		var out, complaints bytes.Buffer
+		begun = time.Now()
+		code := run(t.Context(), env{Args: []string{"hook", "claude", "Stop"}, Stdin: r, Stdout: &out, Stderr: &complaints, Getenv: w.getenv})
+		assert.Less(t, time.Since(begun), time.Second)
+		quiet(t, result{code, out.String(), complaints.String()})
+		if len(b.told()) > 2 {
+			break
+		}
+	}
 	require.Len(t, b.told(), 3, "the event itself is worth telling")
 	assert.Equal(t, "a", b.told()[2].Hook.Thread)
 

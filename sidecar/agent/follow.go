@@ -41,6 +41,7 @@ type Follower struct {
 	Agent Agent
 	Bell  *Bell                  // nil: it looks once a second
 	From  Mark                   // what stands behind this place is not of the past; the zero value is the end of the file
+	Own   func(text string) bool // whether a text was typed into no other agent, so that where it stands is this one's; may be nil
 	Taken func(path string) bool // whether a transcript is another agent's, so that it is never bound by a text; may be nil
 
 	updates chan Update
@@ -290,7 +291,7 @@ func (f *Follower) byName(why error) (Transcript, error) {
 // and still does a moment later.
 func (f *Follower) sought(now time.Time, why error) (Transcript, error) {
 	s := f.seeking
-	if now.Sub(s.at) > seekFor {
+	if now.Sub(s.at) > seekFor || f.Own != nil && !f.Own(s.text) {
 		f.seeking = nil
 		return Transcript{}, why
 	}

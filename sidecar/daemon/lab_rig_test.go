@@ -387,7 +387,7 @@ func (a *labAgent) keeps(was labtest.Screen, why ...any) {
 	for end := time.Now().Add(600 * time.Millisecond); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		now := a.screen()
 		for y := range was.Rows {
-			if strings.ContainsAny(was.Rows[y], "█▛▜▝") { // the mark of Claude Code moves
+			if strings.ContainsAny(was.Rows[y]+now.Rows[y], "█▛▜▝") { // the mark of Claude Code moves
 				continue
 			}
 			still := strings.NewReplacer("●", " ") // and this blinks while a tool waits

@@ -207,9 +207,6 @@ func (p *Pane) hear(ctx context.Context, u agent.Update) {
 	case u.Err != nil && !errors.Is(u.Err, agent.ErrNoTranscript) && !errors.Is(u.Err, agent.ErrAmbiguous):
 		p.log.Warn("transcript", "pane", p.session.Pane, "err", u.Err)
 	}
-	if a := p.account; a.bound != nil && a.shared != nil && a.shared(a.bound.Path) {
-		out = agent.Outcome{} // nobody can tell who said it
-	}
 	p.outcome(ctx, out)
 	p.stir(now)
 }
@@ -247,6 +244,9 @@ func (p *Pane) stir(now time.Time) {
 
 // outcome does what follows from the agent's own account.
 func (p *Pane) outcome(ctx context.Context, out agent.Outcome) {
+	if a := p.account; a.bound != nil && a.shared != nil && a.shared(a.bound.Path) {
+		return // nobody can tell who said it, or heard it
+	}
 	for _, t := range out.Ended {
 		p.tellTurn(ctx, t)
 	}

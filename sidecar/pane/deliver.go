@@ -321,7 +321,7 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 		case why != "":
 			p.stand(ctx, why)
 		case mixed: // somebody typed beside it
-			a.rendered = true
+			a.rendered, a.disturbed = true, true
 			a.enter(seen)
 			p.stand(ctx, message.InComposer)
 		case now.Sub(a.since) > p.prof.SeenWithin:

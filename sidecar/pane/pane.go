@@ -553,6 +553,8 @@ func (p *Pane) schedule(s sight) {
 		p.nextPoll = now.Add(p.openPause())
 	case len(p.answers) > 0 && p.account == nil:
 		p.nextPoll = now.Add(p.prof.Quiet)
+	case p.account != nil && (p.account.worked || len(p.answers) > 0 && !p.account.signals().read):
+		p.nextPoll = now.Add(steadyPoll) // its words are on the screen alone
 	default:
 		p.nextPoll = now.Add(restPoll)
 	}

@@ -289,6 +289,7 @@ func (ps *Panes) furnish(p *Pane) error {
 		p.account = newAccount(prof, recognise(p.session), ps.bell, func(path string) bool { return ps.bindings.taken(id, path) })
 		p.bind = func(path string) { ps.bindings.bind(id, path) }
 		p.account.bindings, p.account.id = &ps.bindings, id
+		p.account.follower.Own = func(text string) bool { return ps.bindings.tells(id, text, time.Now()) }
 		p.account.shared = func(path string) bool { return ps.bindings.taken(id, path) }
 		return nil
 	}
@@ -326,7 +327,7 @@ func (f following) String() string { return "transcript of " + f.pane }
 type bindings struct {
 	mu    sync.Mutex
 	path  map[message.ID]string
-	typed map[message.ID]typedText
+	typed map[message.ID][]typedText
 }
 
 // typedText is what was typed into an agent last.
@@ -343,9 +344,9 @@ func (b *bindings) noteTyped(id message.ID, text string, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.typed == nil {
-		b.typed = map[message.ID]typedText{}
+		b.typed = map[message.ID][]typedText{}
 	}
-	b.typed[id] = typedText{text, at}
+	b.typed[id] = slices.DeleteFunc(append(b.typed[id], typedText{text, at}), func(one typedText) bool { return at.Sub(one.at) > sameTextFor })
 }
 
 // tells reports whether a text that was typed into an agent was typed into no other one, so
@@ -353,8 +354,8 @@ func (b *bindings) noteTyped(id message.ID, text string, at time.Time) {
 func (b *bindings) tells(id message.ID, text string, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for other, last := range b.typed {
-		if other != id && last.text == text && now.Sub(last.at) < sameTextFor {
+	for other, all := range b.typed {
+		if other != id && slices.ContainsFunc(all, func(one typedText) bool { return one.text == text && now.Sub(one.at) < sameTextFor }) {
 			return false
 		}
 	}

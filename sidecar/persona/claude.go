@@ -289,11 +289,14 @@ func (l *claude) prompted(text string, pieces []piece, how string) {
 		parent, own, stamp(time.Now())) + l.tail())
 }
 
+// defused are the marks of a paste, as they are written where they stand in a text.
+var defused = strings.NewReplacer("<pasted_content", `<\pasted_content`, "</pasted_content", `<\/pasted_content`)
+
 // content is a prompt as it goes to the model: what was pasted and is long is marked.
 func (l *claude) content(pieces []piece) string {
 	var text strings.Builder
 	for _, p := range pieces {
-		words := strings.ReplaceAll(p.text, "\t", "    ")
+		words := defused.Replace(strings.ReplaceAll(p.text, "\t", "    "))
 		if p.shown == "" {
 			text.WriteString(words)
 			continue

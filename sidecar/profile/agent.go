@@ -7,9 +7,10 @@ import (
 )
 
 const (
-	agentQuiet    = 150 * time.Millisecond
-	agentDeadline = 5 * time.Second
-	agentInline   = 64 << 10
+	agentQuiet  = 150 * time.Millisecond
+	agentSeen   = 8 * time.Second
+	agentTaken  = 12 * time.Second // the first prompt after a start may take half of that on a busy machine
+	agentInline = 64 << 10
 )
 
 // Agent is what is known of a coding agent's screen: values alone, each of them seen in

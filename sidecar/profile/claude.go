@@ -7,7 +7,7 @@ func Claude() Agent {
 	return Agent{
 		Profile: Profile{
 			Name: "claude", Reads: Bracketed, Quiet: agentQuiet,
-			SeenWithin: agentDeadline, TakenWithin: agentDeadline, InlineMax: agentInline,
+			SeenWithin: agentSeen, TakenWithin: agentTaken, InlineMax: agentInline,
 		},
 		Verified:  "2.1.329",
 		Processes: []string{"claude"},

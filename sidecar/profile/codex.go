@@ -7,7 +7,7 @@ func Codex() Agent {
 	return Agent{
 		Profile: Profile{
 			Name: "codex", Reads: Bracketed, Quiet: agentQuiet,
-			SeenWithin: agentDeadline, TakenWithin: agentDeadline, InlineMax: agentInline,
+			SeenWithin: agentSeen, TakenWithin: agentTaken, InlineMax: agentInline,
 		},
 		Verified:  "0.169.0",
 		Processes: []string{"codex"},

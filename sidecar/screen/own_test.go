@@ -206,6 +206,7 @@ func plainRows(rows []string) []string {
 // Two screens put together: the lower part of each that is blocked, below our own text, where
 // the cursor is that of the one or of the other.
 func TestJudgeOwn_underSomethingElse(t *testing.T) {
+	t.Parallel()
 	all := corpus(t)
 	for i := range all {
 		all[i].Rows = self(all[i].Rows)
@@ -287,6 +288,7 @@ func untouched(was, is recording) bool {
 
 // A screen half drawn: as long as anything is missing from the composer on, it is not Whole.
 func TestJudgeOwn_cropped(t *testing.T) {
+	t.Parallel()
 	made, whole := 0, 0
 	for _, r := range corpus(t) {
 		text, ours := r.own(t)

@@ -92,10 +92,13 @@ func (c *canvas) row(y int) []cell {
 		if n <= 0 {
 			break
 		}
-		if width > 0 {
+		switch last := len(c.cells[y]) - 1; {
+		case width > 0:
 			c.cells[y] = append(c.cells[y], cell{text: seq, column: column, pen: now})
 			column += width
-		} else {
+		case seq[0] >= utf8.RuneSelf && last >= 0: // a mark on the character before it
+			c.cells[y][last].text += seq
+		default:
 			now.take(seq)
 		}
 		row, state = row[n:], next

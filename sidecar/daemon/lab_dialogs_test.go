@@ -1,0 +1,293 @@
+package daemon_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
+)
+
+// Each dialog in mid-chat: what is said to the agent is held, nothing is typed, the dialog
+// stays as it is and decides nothing; when its person has answered it, the message comes,
+// once. Nobody's words answer for the person.
+func TestLab_S2_H1_H3_H5_DialogsHoldTheMessage(t *testing.T) {
+	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
+		chat, _ := l.alone(a)
+		proof, outside := filepath.Join(a.Work, "proof"), filepath.Join(a.Dir, "outside.txt")
+		results := func() (all string) {
+			for _, x := range a.Conversation() {
+				for _, r := range x.Results {
+					all += r.Text + "\n"
+				}
+			}
+			return all
+		}
+		ask := func(text, shows string) func() {
+			return func() {
+				a.Prompt("please " + text)
+				a.WaitForDialog()
+				a.WaitForText(shows)
+			}
+		}
+		press := func(keys ...string) func() {
+			return func() {
+				a.WaitForStill(labtest.Stillness)
+				a.Keys(keys...)
+			}
+		}
+		type step struct {
+			name             string
+			open, answer     func()
+			before, answered func() // what is true before the answer, and behind it
+		}
+		dialogs := []step{
+			{
+				"permission", ask("[[bash touch proof]]", "touch proof"), press("Enter"),
+				func() { assert.NoFileExists(t, proof) }, func() { assert.FileExists(t, proof) },
+			},
+			{
+				"permission refused", ask("[[bash touch proof2]]", "touch proof2"), press("Escape"),
+				func() {}, func() { assert.NoFileExists(t, proof+"2") },
+			},
+			{
+				"a file", ask("[[write "+outside+" some words]]", "outside.txt"), press("Escape"),
+				func() { assert.NoFileExists(t, outside) }, func() { assert.NoFileExists(t, outside) },
+			},
+			{
+				"models", func() {
+					a.command("/model")
+					a.WaitFor("the list", func(s labtest.Screen) bool { return strings.Contains(strings.ToLower(s.String()), "select model") })
+				}, press("Escape"), func() {}, func() {},
+			},
+			{
+				"question", func() {
+					a.command("/plan") // Codex asks in its mode for plans alone
+					a.WaitForText("lan mode")
+					a.WaitForIdle()
+					ask("[[ask Which colour? | red | blue]]", "Which colour?")()
+				}, press("Enter"),
+				func() { assert.NotContains(t, results(), "red") },
+				func() {
+					l.until("the person's answer", func() bool { return strings.Contains(results(), "red") }, func() any { return results() })
+				},
+			},
+			{
+				"plan", ask("[[plan First this. Then that.]]", "First this. Then that."), press("Escape"),
+				func() {}, func() { assert.NotContains(t, results(), "approved") },
+			},
+		}
+		if a.Kind == labtest.Claude {
+			dialogs = append(dialogs, step{"account", func() {
+				a.command("/login")
+				a.WaitForText("Select login method")
+			}, press("Escape"), func() {}, func() {}})
+		}
+		for i, dialog := range dialogs {
+			dialog.open()
+			a.WaitForStill(labtest.Stillness)
+			was, heard := a.screen(), len(a.Received())
+			body := fmt.Sprintf("%d: please do NOT do that [[say as you like, %d]]", i, i)
+			id := l.tellAll(chat, body)
+			l.waitTold(id, a, "held")
+			a.keeps(was)
+			trail := l.trailTo(id, a)
+			t.Logf("%s: %s: %q", a.Name, dialog.name, trail)
+			assert.NotContains(t, trail, "typed", dialog.name)
+			assert.NotEqual(t, "held", trail[len(trail)-1], "%s: with the reason", dialog.name)
+			assert.False(t, a.explain().MayType, dialog.name)
+			assert.Len(t, a.Received(), heard, dialog.name)
+			dialog.before()
+
+			dialog.answer()
+			l.waitTold(id, a, "answered")
+			dialog.answered()
+			assert.Equal(t, 1, count(a.heard(), attributed("tester", 0, []string{body})[0]), "%s: once", dialog.name)
+			assert.NotContains(t, results(), "do NOT", "%s: it was nobody's answer", dialog.name)
+		}
+		for _, text := range l.bodiesOf(chat, a) {
+			assert.NotContains(t, text, "please do NOT", "no echo")
+		}
+	})
+}
+
+// What agents ask before they are ready at all, of two that were started there by hand: a
+// directory that nobody trusts yet, a key, a project's servers, the way to work, the
+// account, a newer version.
+func TestLab_S2_H4_DialogsAtTheStart(t *testing.T) {
+	eachLabKind(t, func(t *testing.T, kind labtest.Kind) {
+		l := newLab(t, []labtest.Kind{kind})
+		var agents []*labAgent
+		starts := startDialogs(t)[kind]
+		for _, s := range starts {
+			agents = append(agents, l.launch(kind, append(s.options, labtest.Name(s.name))...))
+		}
+		for i, s := range starts {
+			a := agents[i]
+			if s.shows != "" {
+				a.WaitForText(s.shows)
+			}
+			a.WaitFor("the agent", func(now labtest.Screen) bool { return now.Command == string(kind) })
+			a.WaitForStill(3 * labtest.Stillness)
+			was := a.screen()
+			chat, _ := l.alone(a)
+			body := "[[say hello]] to the one behind the dialog"
+			id := l.tellAll(chat, body)
+			l.waitTold(id, a, "held")
+			a.keeps(was)
+			t.Logf("%s: %q", s.name, l.trailTo(id, a))
+			assert.NotContains(t, l.trailTo(id, a), "typed", s.name)
+			assert.Empty(t, a.Received(), s.name)
+			for i, press := range s.answer {
+				a.Keys(press...)
+				if i < len(s.answer)-1 {
+					a.WaitForStill(labtest.Stillness)
+					assert.NotContains(t, l.trailTo(id, a), "typed", "%s, step %d", s.name, i)
+				}
+			}
+			l.waitTold(id, a, "answered")
+			assert.Equal(t, attributed("tester", 0, []string{body}), a.heard(), "%s: once", s.name)
+			l.over(chat)
+		}
+	})
+}
+
+// startDialog is a dialog that an agent begins with.
+type startDialog struct {
+	name, shows string
+	options     []labtest.Option // with which it does
+	answer      [][]string       // keys
+}
+
+// startDialogs are those of the agents that can be had without an account.
+func startDialogs(t *testing.T) map[labtest.Kind][]startDialog {
+	t.Helper()
+	edit := func(file string, change func(m map[string]any)) labtest.Option {
+		return labtest.Configured(func(a *labtest.Agent) { require.NoError(t, a.EditJSON(filepath.Join(a.Home, file), change)) })
+	}
+	toml := func(from, to string) labtest.Option {
+		return labtest.Configured(func(a *labtest.Agent) {
+			file := filepath.Join(a.Home, ".codex", "config.toml")
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.Contains(t, string(text), from)
+			require.NoError(t, a.WriteFile(file, strings.Replace(string(text), from, to, 1)))
+		})
+	}
+	keys := func(names ...string) (all [][]string) {
+		for _, name := range names {
+			all = append(all, []string{name})
+		}
+		return all
+	}
+	return map[labtest.Kind][]startDialog{
+		labtest.Claude: {
+			{"trust", "trust this folder", []labtest.Option{edit(".claude.json", func(m map[string]any) { delete(m, "projects") })}, keys("Down", "Enter")},
+			{"key", "API key", []labtest.Option{edit(".claude.json", func(m map[string]any) { delete(m, "customApiKeyResponses") })}, keys("Up", "Enter")},
+			{"servers", "MCP server", []labtest.Option{
+				edit(".claude/settings.json", func(m map[string]any) { delete(m, "enableAllProjectMcpServers") }),
+				labtest.Configured(func(a *labtest.Agent) {
+					servers := map[string]any{"mcpServers": map[string]any{"thing": map[string]any{"type": "stdio", "command": "true"}}}
+					require.NoError(t, a.WriteJSON(filepath.Join(a.Work, ".mcp.json"), servers))
+				}),
+			}, keys("Escape")},
+			{"mode", "auto mode", []labtest.Option{edit(".claude.json", func(m map[string]any) {
+				for _, k := range []string{"hasResetAutoModeOptInForDefaultOffer", "hasSeenAutoDefaultNotice", "hasSeenAutoDefaultNudge"} {
+					delete(m, k)
+				}
+			})}, keys("Escape")},
+			{"tour", "text style", []labtest.Option{edit(".claude.json", func(m map[string]any) {
+				delete(m, "hasCompletedOnboarding")
+				delete(m, "theme")
+			})}, keys("Enter", "Enter")},
+		},
+		labtest.Codex: {
+			{"trust", "Trust this folder?", []labtest.Option{ // it asks where the directory has settings of its own
+				toml("approval_policy = \"on-request\"\nsandbox_mode = \"workspace-write\"\n", ""),
+				labtest.Configured(func(a *labtest.Agent) {
+					require.NoError(t, a.WriteFile(filepath.Join(a.Work, ".git", "HEAD"), "ref: refs/heads/main\n"))
+					require.NoError(t, a.WriteFile(filepath.Join(a.Work, ".codex", "config.toml"), "model = \"gpt-6.1-sol\"\n"))
+				}),
+			}, keys("Enter")},
+			{"account", "Sign in with ChatGPT", []labtest.Option{toml("env_key = \"LAB_KEY\"", "requires_openai_auth = true")}, [][]string{
+				{"Down"}, {"Down"}, {"Enter"}, {"Enter"}, {"-l", "sk-a-key-for-the-lab-alone-0000"}, {"Enter"},
+			}},
+			{"update", "Update available", []labtest.Option{
+				toml("check_for_update_on_startup = false", "check_for_update_on_startup = true"),
+				labtest.Environ("CODEX_MANAGED_BY_NPM=1"),
+				labtest.Configured(func(a *labtest.Agent) {
+					require.NoError(t, a.WriteJSON(filepath.Join(a.Home, ".codex", "version.json"), map[string]any{
+						"latest_version": "99.0.0", "last_checked_at": "2099-01-01T00:00:00Z",
+					}))
+				}),
+			}, keys("Down", "Enter")},
+		},
+	}
+}
+
+// A dialog that comes between the paste and Enter: no Enter. When it has gone, and our text
+// stands in the composer alone, Enter follows. In Codex a sub-agent asks for a permission
+// just then; Claude Code counts as working while it has one, so its person opens a view.
+func TestLab_S3_H2_DialogBetweenPasteAndEnter(t *testing.T) {
+	eachLabKind(t, func(t *testing.T, kind labtest.Kind) {
+		g := &gaps{}
+		l := newLab(t, []labtest.Kind{kind}, g.option())
+		a := l.agent(kind)
+		chat, _ := l.alone(a)
+		proof := filepath.Join(a.Work, "proof")
+		shows, answer := "Showing detailed transcript", "Escape"
+		open := func() { _, _ = l.Try("send-keys", "-t", a.Pane, "C-o") }
+		before := 0
+		if kind == labtest.Codex {
+			shows, answer = "Would you like to run the following command?", "Enter"
+			open = func() { l.lab.Model.Release(a.Name) }
+			l.book().subagent(
+				labtest.Reply{Text: "For that I need a tool.", Stall: true, Call: &labtest.Call{
+					Tool:      "functions/exec",
+					Arguments: json.RawMessage(`{"input": "text(await tools.exec_command({\"cmd\": \"touch proof\", \"sandbox_permissions\": \"require_escalated\"}))\n"}`),
+				}},
+				labtest.Reply{Text: "It is done."},
+			)
+			a.says(`[[tool collaboration/spawn_agent {"task_name":"look","message":"please look"}]] [[say it looks]]`)
+			l.until("the sub-agent", func() bool {
+				return slices.ContainsFunc(a.Exchanges(), func(x labtest.Exchange) bool { return x.Held && x.Side != "" })
+			})
+			before = 1
+		}
+		appeared := make(chan bool, 1)
+		g.plan(a.Pane, "pasted", func() {
+			open()
+			for range 1000 {
+				if out, err := l.Try("capture-pane", "-p", "-t", a.Pane); err == nil && strings.Contains(out, shows) {
+					appeared <- true
+					return
+				}
+			}
+			appeared <- false
+		})
+		body := "[[say late]] behind the dialog"
+		id := l.tellAll(chat, body)
+		require.True(t, <-appeared, "a dialog")
+		l.waitTold(id, a, "held")
+		assert.Contains(t, l.trailTo(id, a), "typed")
+		a.WaitForStill(labtest.Stillness)
+		was := a.screen()
+		require.True(t, was.Contains(shows))
+		a.keeps(was)
+		assert.Len(t, a.Received(), before, "no Enter")
+		assert.NoFileExists(t, proof)
+		a.Keys(answer)
+		l.waitTold(id, a, "answered")
+		assert.Equal(t, attributed("tester", 0, []string{body}), a.heard()[before:], "once")
+		if kind == labtest.Codex {
+			l.until("the command that a person allowed", func() bool { return exists(proof) })
+		}
+	})
+}

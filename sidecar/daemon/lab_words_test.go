@@ -1,0 +1,466 @@
+package daemon_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Words of every form, of one line and of many more than a screen has, in a narrow and in a
+// wide pane: what is relayed is what the model said, byte for byte, and the other's model
+// receives it.
+func TestLab_W3_W4_WordsAreThoseOfTheModel(t *testing.T) {
+	l := newLab(t, labKinds)
+	book := l.book()
+	agents := [2]*labAgent{l.launch(labtest.Claude), l.launch(labtest.Codex)}
+	for _, a := range agents {
+		a.WaitForIdle()
+	}
+	chat := l.begin("", []string{agents[0].Pane, agents[1].Pane})
+	for i, a := range agents {
+		l.stage.Run(a.Name, func(t *testing.T) {
+			b := agents[1-i]
+			l.mute(chat, b.Pane)
+			defer l.unmute(chat, b.Pane)
+			var said []string
+			before := len(b.heard())
+			for _, width := range []int{60, 160} {
+				for _, one := range agents {
+					l.rig.Run("resize-window", "-t", one.Pane, "-x", fmt.Sprint(width), "-y", "40")
+					l.WaitForFact(one.Pane, "#{pane_width}", fmt.Sprint(width))
+				}
+				for _, text := range []struct{ name, words string }{
+					{"one line", "One line, and `code` in it, and **bold**: 100 % of it."},
+					{"40 lines", manyForms},
+					{"400 lines", numberedLines(400)},
+					{"wide characters", wideForms},
+				} {
+					words := fmt.Sprintf("In %d columns. %s", width, text.words)
+					said = append(said, words)
+					a.says(book.ask(words))
+					assert.Equal(t, words, a.relays(len(said)), "%s in %d columns", text.name, width)
+					b.hears(before + len(said))
+					b.WaitForIdle()
+				}
+			}
+			var want []string
+			for _, text := range attributed(a.session().Name, i+1, said) {
+				want = append(want, b.typed(text))
+			}
+			assert.Equal(t, want, b.heard()[before:], "each once, and nothing else")
+		})
+	}
+}
+
+// What befalls a pane in the middle of a turn: its size, its history, its screen, copy mode.
+// In their main screen agents have a history, which is short here.
+func TestLab_W4_W5_R23_R24_WhateverBefallsThePane(t *testing.T) {
+	main := map[labtest.Kind]labtest.Option{
+		labtest.Claude: labtest.Environ("CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN=1", "CLAUDE_CODE_NO_FLICKER=0"),
+		labtest.Codex:  labtest.Arguments("--no-alt-screen"),
+	}
+	eachLabKind(t, func(t *testing.T, kind labtest.Kind) {
+		l := newLab(t, []labtest.Kind{kind})
+		book := l.book()
+		l.rig.Run("set-option", "-g", "history-limit", "100")
+		usual, inMain := l.launch(kind), l.launch(kind, main[kind], labtest.Name(string(kind)+"-main"))
+		l.rig.Run("set-option", "-g", "history-limit", "5000")
+		for _, a := range []*labAgent{usual, inMain} {
+			a.WaitForIdle()
+			require.Equal(t, a == usual, a.screen().Alternate)
+			require.Equal(t, "100", l.Fact(a.Pane, "#{history_limit}"))
+			chat, _ := l.alone(a)
+			words := numberedLines(400)
+			a.Prompt(book.hold(words))
+			a.WaitForText("Line 199 of 400")
+			away := "\x1b[?1049l\x1b[?1049h" // to the other screen and back
+			if a == inMain {
+				away = "\x1b[?1049h\x1b[?1049l"
+			}
+			for _, befalls := range []func(){
+				func() { l.rig.Run("resize-window", "-t", a.Pane, "-x", "70", "-y", "20") },
+				func() { l.rig.Run("clear-history", "-t", a.Pane) },
+				func() { l.Print(a.Pane, "\x1b[2J\x1b[H") },
+				func() { l.Print(a.Pane, away) },
+				func() { l.rig.Run("resize-window", "-t", a.Pane, "-x", "130", "-y", "50") },
+				func() { l.rig.Run("copy-mode", "-t", a.Pane) },
+			} {
+				befalls()
+				assert.NotEqual(t, message.Idle, a.explain().State) // and it was seen so
+			}
+			assert.Empty(t, a.relayed(), "its turn is not over")
+			l.lab.Model.Release(a.Name)
+			assert.Equal(t, words, a.relays(1), "each line once")
+
+			// What waits for copy mode to be left comes then, and the next turn is whole.
+			id := l.tellAll(chat, book.ask("after all that"))
+			l.waitTold(id, a, "held: pane in a mode")
+			l.rig.Run("send-keys", "-t", a.Pane, "-X", "cancel")
+			l.waitTold(id, a, "submitted")
+			assert.Equal(t, "after all that", a.relays(2))
+			l.over(chat)
+		}
+	})
+}
+
+// A turn that calls a tool: what is said after the last call, or with words=all, all of it.
+func TestLab_W10_WordsAroundATool(t *testing.T) {
+	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
+		for _, words := range []string{"last", "all"} {
+			chat, ben := l.alone(a, "words="+words)
+			a.Prompt("[[before I shall look at it first.]] [[bash touch proof]] [[say It is done.]]")
+			a.WaitForDialog()
+			assert.Empty(t, l.bodiesOf(chat, a), "the turn is not over")
+			a.Enter()
+			a.WaitForAnswer("It is done.")
+			want := map[string]string{"last": "It is done.", "all": "I shall look at it first.\n\nIt is done."}[words]
+			ben.hears(attributed(a.session().Name, 1, []string{want})[0])
+			assert.Equal(t, []string{want}, l.bodiesOf(chat, a), "one message, words=%s", words)
+			l.over(chat)
+		}
+	})
+}
+
+// Another file, a summary, the words of a sub-agent: a turn is one message, and nothing else
+// is.
+func TestLab_W11_OneTurnIsOneMessage(t *testing.T) {
+	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
+		chat, ben := l.alone(a)
+		want := []string{}
+		turn := func(words, prompt string) {
+			t.Helper()
+			a.says(prompt)
+			want = append(want, words)
+			assert.Equal(t, words, a.relays(len(want)))
+		}
+		turn("first", "[[say first]]")
+		first := a.explain().Transcript
+
+		a.command("/clear")
+		a.WaitFor("an empty screen", func(s labtest.Screen) bool { return !s.Contains("first") })
+		a.WaitForIdle()
+		turn("after the clear", "[[say after the clear]]")
+		second := a.explain().Transcript
+		assert.NotEqual(t, first, second, "the conversation has another file")
+
+		n := len(a.Exchanges())
+		a.command("/compact")
+		a.WaitFor("the summary", func(labtest.Screen) bool { return len(a.Exchanges()) > n && a.Exchanges()[n].Over })
+		a.WaitForStill(2 * labtest.Stillness)
+		a.home()
+		turn("after the summary", "[[say after the summary]]")
+
+		l.resume(a)
+		turn("taken up again", "[[say taken up again]]")
+		assert.Equal(t, first, a.explain().Transcript, "the first file again")
+
+		book := l.book()
+		book.subagent(labtest.Reply{Text: "words of the sub-agent"})
+		spawn := map[labtest.Kind]string{
+			labtest.Claude: `[[tool Agent {"description":"look","prompt":"please look","subagent_type":"general-purpose","run_in_background":false}]]`,
+			labtest.Codex:  `[[tool collaboration/spawn_agent {"task_name":"look","message":"please look"}]]`,
+		}[a.Kind]
+		before := len(a.Conversation())
+		a.Prompt(spawn + " [[say what the sub-agent found]]")
+		l.until("the end of the sub-agent", func() bool {
+			for _, x := range a.Exchanges() {
+				if x.Side != "" && strings.Contains(x.Answer, "words of the sub-agent") && x.Over {
+					return true
+				}
+			}
+			return false
+		})
+		a.WaitForStill(5 * labtest.Stillness)
+		a.WaitForIdle()
+		for _, x := range a.Conversation()[before:] {
+			if x.Call == nil { // Claude Code has its model speak once more when a sub-agent has ended
+				want = append(want, x.Answer)
+			}
+		}
+		a.relays(len(want))
+		turn("after the sub-agent", "[[say after the sub-agent]]")
+
+		// By a word of the chat too: the text that is typed then is what ties a new file.
+		a.command("/clear")
+		a.WaitFor("an empty screen", func(s labtest.Screen) bool { return !s.Contains("after the sub-agent") })
+		a.WaitForIdle()
+		id := l.tellAll(chat, "[[say to the chat, in a new file]]")
+		l.waitTold(id, a, "answered")
+		want = append(want, "to the chat, in a new file")
+		assert.Equal(t, want, l.bodiesOf(chat, a))
+		ben.hears(attributed(a.session().Name, 1, want[len(want)-1:])[0])
+		heard := ben.received()
+		assert.Equal(t, 1, count(heard, "[tester] (0):\n\n[[say to the chat, in a new file]]"))
+		assert.Len(t, heard, len(want)+1)
+	})
+}
+
+// A turn that a person stops, and one that the model's service ends: nothing of them is
+// words, the chat says what happened, and the peer hears that it gets no answer.
+func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
+	quick := labtest.Environ("CLAUDE_CODE_MAX_RETRIES=1")
+	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
+		chat, ben := l.alone(a)
+		name := a.session().Name
+		cut := func(says, notice, reason string, then func()) {
+			t.Helper()
+			heard, notices := len(ben.received()), len(l.notices())
+			ben.do(":say %s", says)
+			var asked message.ID
+			l.until("the peer's message", func() bool {
+				for _, m := range l.turns() {
+					if m.Body == says {
+						asked = m.ID
+					}
+				}
+				return asked != ""
+			})
+			l.waitTold(asked, a, "submitted")
+			then()
+			l.waitTold(asked, a, "failed: "+reason)
+			l.until("the peer is told", func() bool { return len(ben.received()) > heard })
+			assert.Contains(t, ben.received()[heard], reason)
+			assert.NotContains(t, strings.Join(ben.received()[heard:], "\n"), "five six", "no words of a turn that was cut")
+			l.until("the chat says it", func() bool {
+				return strings.Contains(strings.Join(l.notices()[notices:], "\n"), notice)
+			}, func() any { return l.notices() })
+			assert.Empty(t, l.bodiesOf(chat, a), "no words")
+			a.home()
+		}
+		cut("one [[hold]] [[say five six seven eight]]", name+" was interrupted", string(message.Interrupted), func() {
+			a.WaitForText("five six")
+			a.Keys("Escape")
+			a.WaitForIdle()
+		})
+		cut("two [[stall]] [[say five six]]", name+" was interrupted", string(message.Interrupted), func() {
+			a.WaitFor("its work", func(labtest.Screen) bool {
+				all := a.Conversation()
+				return all[len(all)-1].Held
+			})
+			a.WaitForText("two [[stall]]")
+			a.Keys("Escape")
+		})
+		cut("three [[error 400]]", "the service of "+name, string(message.ServiceFailed), func() {})
+		cut("four [[error 529]]", "the service of "+name, string(message.ServiceFailed), func() {})
+
+		// By hand: nobody waits, the chat is told, and no peer.
+		heard, notices := len(ben.received()), len(l.notices())
+		a.Prompt("[[hold]] [[say five six seven eight]]")
+		a.WaitForText("five six")
+		a.Keys("Escape")
+		a.WaitForIdle()
+		l.until("the chat says it", func() bool { return len(l.notices()) > notices })
+		id := l.tellAll(chat, "[[say and it goes on]]")
+		l.waitTold(id, a, "answered")
+		assert.Equal(t, []string{"and it goes on"}, l.bodiesOf(chat, a))
+		ben.hears(attributed(name, 1, []string{"and it goes on"})[0])
+		assert.Len(t, ben.received(), heard+2, "the person's word and the answer to it")
+	}, quick)
+}
+
+// What a person types by hand is theirs: it is not relayed, the answer to it is, and the
+// depth begins again; with person=on it is relayed in their name.
+func TestLab_W13_APersonTypesByHand(t *testing.T) {
+	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
+		depth := func(words string) int {
+			t.Helper()
+			for _, m := range l.turns() {
+				if m.Body == words {
+					return m.Depth
+				}
+			}
+			require.Failf(t, "not relayed", "%q", words)
+			return 0
+		}
+		for _, person := range []string{"off", "on"} {
+			chat, ben := l.alone(a, "person="+person)
+			name := a.session().Name
+			heard := func(text string) {
+				t.Helper()
+				l.until(fmt.Sprintf("%q at the peer", text), func() bool { return slices.Contains(allParts(ben.received()), text) })
+			}
+			// A chain of causes, which no person begins: its depth grows.
+			for n := range 2 {
+				words := fmt.Sprintf("%s, chain %d", person, n)
+				ben.do(":say please [[say %s]]", words)
+				heard(attributed(name, 1, []string{words})[0])
+			}
+			assert.Greater(t, depth(person+", chain 1"), depth(person+", chain 0"))
+			require.Greater(t, depth(person+", chain 1"), 2)
+			before := len(allParts(ben.received()))
+			prompt := "what do you think? [[say " + person + ", by hand]]"
+			a.says(prompt)
+			heard(attributed(name, 1, []string{person + ", by hand"})[0])
+			assert.Equal(t, 1, depth(person+", by hand"), "one turn from a person's word")
+			want := attributed(name, 1, []string{person + ", by hand"})
+			if person == "on" {
+				want = append(attributed("tester", 0, []string{prompt}), want...)
+			}
+			assert.Equal(t, want, allParts(ben.received())[before:])
+
+			// Muted, while its person talks with it alone. That the chat's next word was answered
+			// tells that the turn before it was taken note of.
+			l.mute(chat, a.Pane)
+			a.says("between us [[say " + person + ", in private]]")
+			l.waitTold(l.tellAll(chat, "[[say nothing]]"), a, "answered")
+			l.unmute(chat, a.Pane)
+			a.says("again [[say " + person + ", in public]]")
+			heard(attributed(name, 1, []string{person + ", in public"})[0])
+			assert.NotContains(t, strings.Join(ben.received(), "\n"), "in private")
+			assert.NotContains(t, strings.Join(ben.received(), "\n"), "between us")
+			l.over(chat)
+		}
+	})
+}
+
+// allParts are the messages of all pastes.
+func allParts(pastes []string) (all []string) {
+	for _, paste := range pastes {
+		all = append(all, parts(paste)...)
+	}
+	return all
+}
+
+// book has the model say what a test has written down: text that has no room in a prompt.
+type book struct {
+	mu    sync.Mutex
+	pages []labtest.Reply
+	aside []labtest.Reply // of sub-agents, the last one again and again
+}
+
+// book opens one for all models of the lab.
+func (l *labRig) book() *book {
+	b := &book{}
+	l.lab.Model.Script(func(x labtest.Exchange) (labtest.Reply, bool) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if strings.Contains(x.Side, "agent") && len(b.aside) > 0 {
+			reply := b.aside[0]
+			if len(b.aside) > 1 {
+				b.aside = b.aside[1:]
+			}
+			return reply, true
+		}
+		if x.Side != "" || len(x.User) == 0 {
+			return labtest.Reply{}, false
+		}
+		var page int
+		asked := x.User[len(x.User)-1]
+		if at := strings.Index(asked, "page "); at < 0 {
+			return labtest.Reply{}, false
+		} else if _, err := fmt.Sscanf(asked[at:], "page %d", &page); err != nil || page >= len(b.pages) {
+			return labtest.Reply{}, false
+		}
+		return b.pages[page], true
+	})
+	return b
+}
+
+// ask is a prompt that is answered by those words; to hold it is answered by half of them
+// until Release.
+func (b *book) ask(words string) string  { return b.write(labtest.Reply{Text: words}) }
+func (b *book) hold(words string) string { return b.write(labtest.Reply{Text: words, Hold: true}) }
+
+// subagent is what the models of sub-agents answer, one after the other.
+func (b *book) subagent(replies ...labtest.Reply) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.aside = replies
+}
+
+func (b *book) write(page labtest.Reply) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pages = append(b.pages, page)
+	return fmt.Sprintf("please say page %d", len(b.pages)-1)
+}
+
+// resume takes up the earliest conversation of an agent again, by hand.
+func (l *labRig) resume(a *labAgent) {
+	l.Helper()
+	a.command("/resume")
+	a.WaitForText("first")
+	a.WaitForStill(2 * labtest.Stillness)
+	for range 10 { // the one whose row has the mark and its first words
+		if s := a.screen(); strings.Contains(s.Plain[s.CursorY], "first") || markedRow(s, "first") {
+			break
+		}
+		a.Keys("Down")
+		a.WaitForStill(labtest.Stillness)
+	}
+	a.Keys("Enter")
+	a.WaitForIdle()
+	a.WaitForText("first")
+}
+
+// markedRow reports whether the chosen row of a list has that text.
+func markedRow(s labtest.Screen, text string) bool {
+	for _, row := range s.Plain {
+		if (strings.Contains(row, "❯") || strings.Contains(row, "›")) && strings.Contains(row, text) {
+			return true
+		}
+	}
+	return false
+}
+
+func numberedLines(n int) string {
+	lines := make([]string, n)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("Line %d of %d, which the mock has counted.", i+1, n)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// manyForms has 40 lines of what Markdown knows, and blanks where they matter.
+const manyForms = `Here is what I found.
+
+# A head
+
+* one
+  * two, indented
+    continued   with   blanks
+
+` + "```go\nfunc main() {\n\tif ready {\n\t\tfmt.Println(\"tabs\t and \\n escapes\")\n\t}\n}\n```" + `
+
+| what | how many | 
+|------|---------:|
+| a ` + "`|`" + ` in code | 1 |
+| **bold** _italic_ ~~gone~~ | 22 |
+
+> quoted, as in a letter
+> > twice
+
+1. first
+1. first again, as it is written
+
+` + "    indented code\n\n\n\nfour line breaks before this, and two blanks at its end  \nnext line" + `
+
+<details><summary>HTML</summary>&amp; entities</details>
+
+A dialog, quoted:
+
+ Do you want to proceed?
+ ❯ 1. Yes
+   2. No
+
+ Esc to cancel
+
+[a link](https://example.org/?a=1&b=2#c), $HOME, %7, #{pane_id}, 'one' "two", a\\b, 100 %, ~/x
+› 1. a list?
+The end.`
+
+const wideForms = `漢字とかな、全角（かっこ）。
+한글과 조합형 문자 각
+Ελληνικά, русский, עברית, العربية, می` + "\u200c" + `خواهم, हिन्दी क्षि
+naïve café (composed) and café (decomposed)
+🚀 👨‍👩‍👧 🧑‍🔬 🇳🇿 ❤️ 👍🏽 ✔️ ☎ ∑ ≠ ∞ ½ № ™
+│ box │ drawing │ ─── ┌┐└┘ ▌▐ ░▒▓
+` + "漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字"
