@@ -43,7 +43,7 @@ func TestU2_configurationLoadsAsFast(t *testing.T) {
 		}
 		// The fastest of several, since whatever else runs here only ever adds.
 		var without, with time.Duration
-		for round := range 12 {
+		for round := range 40 {
 			a, b := start(empty), start(st.root+"/intercom.tmux")
 			if round == 0 || a < without {
 				without = a

@@ -89,7 +89,12 @@ func TestLab_S5_H23_DraftIsLeftAlone(t *testing.T) {
 		}{
 			{"cleared", "rm -rf my-draft-not-ready", func(text string) { a.Keys("-l", text) }, false},
 			{"sent", "half a thought [[say of your own]]", func(text string) { a.Keys("-l", text) }, true},
-			{"with its cursor at the start", "half a line", func(text string) { a.Keys("-l", text); a.WaitForText(text); a.Keys("C-a") }, false},
+			{"with its cursor at the start", "half a line", func(text string) {
+				a.Keys("-l", text)
+				a.WaitForText(text)
+				a.Keys("C-a")
+				a.WaitFor("its cursor", func(s labtest.Screen) bool { return s.CursorX == 2 })
+			}, false},
 			{"of two lines", "one [[say two lines]]\ntwo", a.Paste, true},
 			{"of many", long, a.Paste, false},
 		} {
