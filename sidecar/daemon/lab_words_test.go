@@ -236,17 +236,11 @@ func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 			a.home()
 		}
 		cut("one [[hold]] [[say five six seven eight]]", name+" was interrupted", string(message.Interrupted), func() {
-			a.WaitForText("five six")
-			a.Keys("Escape")
-			a.WaitForIdle()
+			stop(a, "five six")
 		})
 		cut("two [[stall]] [[say five six]]", name+" was interrupted", string(message.Interrupted), func() {
-			a.WaitFor("its work", func(labtest.Screen) bool {
-				all := a.Conversation()
-				return all[len(all)-1].Held
-			})
 			a.WaitForText("two [[stall]]")
-			a.Keys("Escape")
+			stop(a, "")
 		})
 		cut("three [[error 400]]", "the service of "+name, string(message.ServiceFailed), func() {})
 		cut("four [[error 529]]", "the service of "+name, string(message.ServiceFailed), func() {})
@@ -254,9 +248,7 @@ func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 		// By hand: nobody waits, the chat is told, and no peer.
 		heard, notices := len(ben.received()), len(l.notices())
 		a.Prompt("[[hold]] [[say five six seven eight]]")
-		a.WaitForText("five six")
-		a.Keys("Escape")
-		a.WaitForIdle()
+		stop(a, "five six")
 		l.until("the chat says it", func() bool { return len(l.notices()) > notices })
 		id := l.tellAll(chat, "[[say and it goes on]]")
 		l.waitTold(id, a, "answered")
@@ -264,6 +256,21 @@ func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 		ben.hears(attributed(name, 1, []string{"and it goes on"})[0])
 		assert.Len(t, ben.received(), heard+2, "the person's word and the answer to it")
 	}, quick)
+}
+
+// stop stops a turn by hand, once its model waits in the middle of the answer, which the agent
+// shows as far as it has come: before that it takes the key for something else.
+func stop(a *labAgent, shows string) {
+	a.l.Helper()
+	held := func() bool {
+		all := a.Conversation()
+		return len(all) > 0 && all[len(all)-1].Held && !all[len(all)-1].Over
+	}
+	a.WaitFor(fmt.Sprintf("its work, and %q", shows), func(s labtest.Screen) bool {
+		return held() && !a.Idle() && (shows == "" || s.Contains("● "+shows) || s.Contains("• "+shows))
+	})
+	a.Keys("Escape")
+	a.l.until("the end of the answer", func() bool { return !held() })
 }
 
 // What a person types by hand is theirs: it is not relayed, the answer to it is, and the
