@@ -59,7 +59,7 @@ func (s *sidecar) Peers(ctx context.Context, from api.Caller) ([]api.Peer, error
 		case p.Agent != "" && !agent:
 			peers = append(peers, api.Peer{
 				Pane: p.ID, Aliases: []string{p.ID}, Computer: message.LocalComputer, Agent: p.Agent, Program: p.Program,
-				Title: p.Title, Window: window(p), Why: string(pane.NotAdopted),
+				Title: p.Title, Window: window(p), Why: string(message.NotAdopted),
 				Evidence: []message.Ground{{Source: "process", Says: fmt.Sprintf("%s is in front", p.Agent), Weight: "exact"}},
 			})
 		}

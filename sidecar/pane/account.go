@@ -27,9 +27,8 @@ type account struct {
 	prof     profile.Agent
 	who      agent.Agent
 	follower *agent.Follower
-	bindings *bindings // of all agents; nil: it is alone
+	bindings *bindings // of all agents
 	id       message.ID
-	shared   func(transcript string) bool // another adopted agent writes into it too; may be nil
 	active   sanitise.Options
 	skilled  time.Time // when its skills were last asked for
 
@@ -52,13 +51,6 @@ type account struct {
 type took struct {
 	text string
 	at   time.Time
-}
-
-// secondhand is a turn of which only a hook, or the screen, has told yet.
-type secondhand struct {
-	turn message.Turn
-	due  time.Time // it is told then, if the transcript does not
-	told bool
 }
 
 const (
@@ -90,9 +82,10 @@ const (
 )
 
 // newAccount begins to follow an agent.
-func newAccount(prof profile.Agent, who agent.Agent, bell *agent.Bell, taken func(string) bool) *account {
-	a := &account{prof: prof, who: who, follower: agent.NewFollower(who, bell)}
-	a.follower.Taken = taken
+func newAccount(prof profile.Agent, who agent.Agent, bell *agent.Bell, id message.ID, all *bindings) *account {
+	a := &account{prof: prof, who: who, follower: agent.NewFollower(who, bell), id: id, bindings: all}
+	a.follower.Taken = func(path string) bool { return all.taken(id, path) }
+	a.follower.Own = func(text string) bool { return all.tells(id, text, time.Now()) }
 	a.active = sanitise.Options{
 		At: prof.Active.At, Closes: prof.Active.Closes, Pictures: prof.Active.Pictures, Keywords: prof.Active.Keywords,
 	}
@@ -121,7 +114,7 @@ func (a *account) signals() signals {
 	if a.trouble != nil {
 		s.trouble = a.trouble.Error()
 	}
-	if a.bound != nil && a.shared != nil && a.shared(a.bound.Path) {
+	if a.contested() {
 		s.read, s.trouble = false, "another agent that is adopted writes into the same conversation"
 	}
 	if began, calls, open := a.machine.Open(); open && s.read {
@@ -132,6 +125,9 @@ func (a *account) signals() signals {
 	}
 	return s
 }
+
+// contested reports whether another adopted agent writes into the same conversation.
+func (a *account) contested() bool { return a.bound != nil && a.bindings.taken(a.id, a.bound.Path) }
 
 // judge reads the screen of an agent.
 func (a *account) judge(look tmux.Look) screen.Reading {
@@ -203,7 +199,7 @@ func (p *Pane) hear(ctx context.Context, u agent.Update) {
 	out := p.account.take(u, now)
 	switch {
 	case u.Bound != nil:
-		p.bind(u.Bound.Path)
+		p.account.bindings.bind(p.session.ID, u.Bound.Path)
 	case u.Err != nil && !errors.Is(u.Err, agent.ErrNoTranscript) && !errors.Is(u.Err, agent.ErrAmbiguous):
 		p.log.Warn("transcript", "pane", p.session.Pane, "err", u.Err)
 	}
@@ -244,7 +240,7 @@ func (p *Pane) stir(now time.Time) {
 
 // outcome does what follows from the agent's own account.
 func (p *Pane) outcome(ctx context.Context, out agent.Outcome) {
-	if a := p.account; a.bound != nil && a.shared != nil && a.shared(a.bound.Path) {
+	if p.account.contested() {
 		return // nobody can tell who said it, or heard it
 	}
 	for _, t := range out.Ended {
@@ -341,133 +337,6 @@ func (p *Pane) tell(ctx context.Context, turn message.Turn) {
 	if err := p.relay.Spoke(ctx, turn); err != nil {
 		p.log.Error("tell turn", "pane", p.session.Pane, "err", err)
 	}
-}
-
-// hooked takes in what the agent's own hook tells. It is a second witness: of words only
-// where the transcript is silent, of the state at once.
-func (p *Pane) hooked(ctx context.Context, h message.Hook, proven bool) {
-	a := p.account
-	if a == nil || h.Agent != a.prof.Name {
-		return
-	}
-	known := a.bound != nil && h.Thread == a.bound.Thread
-	if a.bound != nil && h.Thread != "" && !known || !proven && !known {
-		return // another conversation: a sub-agent's, one that makes titles, or another agent's
-	}
-	if h.Thread != "" && a.bound == nil {
-		a.follower.Name(h.Thread)
-	}
-	if !proven {
-		p.stir(time.Now()) // whoever has called it knows the name of the conversation, no more
-		return
-	}
-	state := hookState(h)
-	if state != "" {
-		a.hook = hooked{state: state, event: h.Event, at: h.At}
-	}
-	if h.Prompt != "" && state == message.Working && !a.signals().read {
-		p.prompted(ctx, agent.Prompt{Text: h.Prompt, By: agent.ByKeys, At: h.At}, "hook")
-	}
-	if state == message.Idle && h.Words != "" && !a.signals().read {
-		turn := message.Turn{ID: message.NewID(), Session: p.session.ID, Words: h.Words, Source: "hook", Ended: h.At}
-		turn.Person = len(p.answers) == 0
-		a.spoken = append(a.spoken, secondhand{turn: turn, due: h.At.Add(transcriptGrace)})
-	}
-	p.stir(time.Now())
-}
-
-// hookState is what a hook says of the state of its agent; "" for those that say nothing.
-func hookState(h message.Hook) message.PaneState {
-	switch h.Event {
-	case "UserPromptSubmit":
-		return message.Working
-	case "PermissionRequest":
-		return message.Blocked
-	case "Notification":
-		if strings.Contains(h.Detail, "permission") {
-			return message.Blocked
-		}
-		return ""
-	case "Stop", "SessionStart", "notify", "Interrupt":
-		return message.Idle
-	}
-	return ""
-}
-
-// overhear takes an agent's words from its screen, where nothing else tells them.
-func (p *Pane) overhear(s sight, ready bool, now time.Time) {
-	a := p.account
-	switch {
-	case !a.told || a.signals().read || a.hook.state != "":
-		a.worked = false
-	case ready && p.under == nil && !a.worked && now.Sub(p.struckAt) < unanswered:
-		// It may have shown the text before it begins to work on it.
-	case s.reading.State == message.Working:
-		a.worked = true
-	case ready && p.under == nil && (a.worked || len(p.answers) > 0 && len(a.untold()) == 0):
-		a.worked = false
-		talk, ok := screen.Converse(a.view(s.look), a.prof)
-		if !ok {
-			return
-		}
-		turn := message.Turn{ID: message.NewID(), Session: p.session.ID, Words: talk.Words, Source: "screen", Ended: now}
-		turn.Person = len(p.answers) == 0
-		if !talk.Whole && talk.Words != "" {
-			turn.Words, turn.Skipped = notCaptured+talk.Words, true
-		}
-		if talk.Cut {
-			turn.Cut = message.Interrupted
-		}
-		due := now.Add(transcriptGrace)
-		if unreadable, ok := errors.AsType[*agent.UnreadableError](a.trouble); ok && unreadable != nil {
-			due = now
-		}
-		a.spoken = append(a.spoken, secondhand{turn: turn, due: due})
-	}
-}
-
-// notCaptured stands for what has left an agent's own screen, whose rows nobody can count.
-const notCaptured = "[… lines above not captured]\n"
-
-// untold are the turns that wait for the transcript to tell them.
-func (a *account) untold() (out []secondhand) {
-	for _, one := range a.spoken {
-		if !one.told {
-			out = append(out, one)
-		}
-	}
-	return out
-}
-
-// heardBefore reports whether the turn was told already, by a hook or from the screen. The
-// screen's words differ from what was said: its time decides.
-func (a *account) heardBefore(t message.Turn) bool {
-	for i, one := range a.spoken {
-		same := strings.TrimSpace(one.turn.Words) == strings.TrimSpace(t.Words) && !t.Ended.After(one.turn.Ended.Add(transcriptGrace))
-		if same || one.turn.Source == "screen" && !t.Ended.After(one.turn.Ended) {
-			a.spoken = append(a.spoken[:i:i], a.spoken[i+1:]...)
-			return one.told
-		}
-	}
-	return false
-}
-
-// overdue tells the turns of which only a hook has told and that no transcript will.
-func (p *Pane) overdue(ctx context.Context, now time.Time) {
-	a := p.account
-	for i := range a.spoken {
-		one := &a.spoken[i]
-		if one.told || now.Before(one.due) || a.signals().read {
-			continue
-		}
-		one.told = true
-		for _, d := range p.answers {
-			one.turn.Answers = append(one.turn.Answers, d.id)
-		}
-		p.answers = nil
-		p.tell(ctx, one.turn)
-	}
-	a.spoken = a.spoken[max(0, len(a.spoken)-4):]
 }
 
 // tick does what time alone brings about.

@@ -158,12 +158,12 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 		p.hold(ctx, first, message.OursInComposer)
 		return
 	case p.account != nil && !p.account.told:
-		p.hold(ctx, first, TranscriptUnread)
+		p.hold(ctx, first, message.TranscriptUnread)
 		return
 	case !settled || p.again.waits(time.Now()):
 		return // its words come first; a look follows when it has been quiet
 	case !p.fits(s.look, join(parts)):
-		p.hold(ctx, first, PaneTooSmall)
+		p.hold(ctx, first, message.PaneTooSmall)
 		return
 	case p.half.begun && gate("half"):
 		p.hold(ctx, first, message.NotEmpty)
@@ -186,19 +186,19 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	}
 	text, _ := p.fitted(s.look, join(granted))
 	if p.drain(ctx); p.exactlyBusy() != "" && gate("exact") {
-		p.takeBack(ctx, granted, message.AgentWorking)
+		p.takeBack(ctx, granted)
 		return
 	}
 	typedAt := time.Now()
 	p.noteTyped(text, typedAt)
 	p.expect(text)
 	out, err := p.strike(ctx, s, tmux.Typing{
-		Text: []byte(text), Bracketed: p.prof.Reads == profile.Bracketed, Mark: markOf(pasted, granted, s.look.Facts),
+		Text: []byte(text), Bracketed: p.prof.Reads == profile.Bracketed, Mark: markOf(pasted, granted, s.look.Facts, typedAt),
 	}, false)
 	switch out {
 	case tmux.Refused:
 		p.unexpect(text)
-		p.takeBack(ctx, granted, message.TmuxRefused)
+		p.takeBack(ctx, granted)
 		now := time.Now()
 		p.again.refused(now, p.prof.Quiet)
 		p.noticed(now)
@@ -218,7 +218,7 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 }
 
 // takeBack reports that nothing of these was typed, for all that leave was given.
-func (p *Pane) takeBack(ctx context.Context, parts []part, _ message.Reason) {
+func (p *Pane) takeBack(ctx context.Context, parts []part) {
 	for _, one := range parts {
 		p.typed(one.d.ID, false)
 		delete(p.why, one.d.ID)
@@ -413,7 +413,7 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 	if p.drain(ctx); p.under != a || p.exactlyBusy() != "" && gate("exact") {
 		return // a person has sent it meanwhile, or the agent is at work: the next look decides
 	}
-	out, err := p.strike(ctx, s, tmux.Typing{Text: []byte("\n"), Tail: p.piece(s.look), Mark: markOf(entered, a.parts, s.look.Facts)}, true)
+	out, err := p.strike(ctx, s, tmux.Typing{Text: []byte("\n"), Tail: p.piece(s.look), Mark: markOf(entered, a.parts, s.look.Facts, time.Now())}, true)
 	switch out {
 	case tmux.Refused:
 		if a.again.refused(time.Now(), firstPoll); a.again.n > refusals {

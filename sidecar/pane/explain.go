@@ -14,9 +14,6 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// NotAdopted is why nothing is typed into a pane that nobody gave to us.
-const NotAdopted message.Reason = "pane is not adopted"
-
 // readFor is how long an agent's own account is waited for, of a pane that is not adopted.
 const readFor = 2 * time.Second
 
@@ -70,13 +67,13 @@ func (ps *Panes) explain(ctx context.Context, pane, as string) (Instant, error) 
 	if as == "" && err == nil {
 		session.Profile = string(who.Kind)
 	}
-	p := &Pane{session: session, client: ps.Client, log: ps.Log, bind: func(string) {}}
+	p := &Pane{session: session, client: ps.Client, log: ps.Log}
 	prof, known := profile.AgentByName(session.Profile)
 	if !known {
 		return p.stranger(look), nil
 	}
 	p.prof = prof.Profile
-	p.account = newAccount(prof, who, nil, nil)
+	p.account = newAccount(prof, who, nil, "", &bindings{})
 	if err == nil && string(who.Kind) == prof.Name {
 		ps.consult(ctx, p)
 		if look, err = ps.Client.Look(ctx, pane, -1); err != nil {
@@ -88,12 +85,12 @@ func (ps *Panes) explain(ctx context.Context, pane, as string) (Instant, error) 
 	s := p.sightOf(look)
 	i := p.instant(s, time.Now())
 	why, _ := mayType(s, p.session, p.prof)
-	if p.account.trouble == agent.ErrNoAgent { // a screen alone: whoever has painted it
+	if errors.Is(p.account.trouble, agent.ErrNoAgent) { // a screen alone: whoever has painted it
 		e := &i.Explanation
 		e.State, e.WordsFrom, why = s.reading.State, "", s.reading.Why
 		e.Evidence = grounds(s.reading.Evidence, time.Now(), look.At)
 	}
-	i.Explanation.WouldType, i.Explanation.Why = false, cmp.Or(why, NotAdopted)
+	i.Explanation.WouldType, i.Explanation.Why = false, cmp.Or(why, message.NotAdopted)
 	return i, nil
 }
 
@@ -123,7 +120,7 @@ func (ps *Panes) consult(ctx context.Context, p *Pane) {
 func (p *Pane) stranger(look tmux.Look) Instant {
 	i := Instant{Look: look, Command: p.session.Foreground.Name}
 	e := &i.Explanation
-	e.Pane, e.State, e.Why, e.Evidence = p.session.Pane, message.Unknown, NotAdopted, []message.Ground{}
+	e.Pane, e.State, e.Why, e.Evidence = p.session.Pane, message.Unknown, message.NotAdopted, []message.Ground{}
 	says := fmt.Sprintf("%q is in front, which is no agent that is known", p.session.Foreground.Name)
 	if why, _, refused := profile.Refuse(p.session.Foreground.Name); refused {
 		says = why

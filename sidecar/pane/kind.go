@@ -100,18 +100,12 @@ func (p *Pane) active() sanitise.Options {
 	return sanitise.Options{}
 }
 
-// TranscriptUnread is why something waits while it is not known yet what the agent is at.
-const TranscriptUnread message.Reason = "its transcript is being read"
-
 // noteTyped notes what is typed into an agent, by which a transcript may be found.
 func (p *Pane) noteTyped(text string, at time.Time) {
-	if p.account != nil && p.account.bindings != nil {
+	if p.account != nil {
 		p.account.bindings.noteTyped(p.account.id, text, at)
 	}
 }
-
-// PaneTooSmall is why a text waits whose composer could not be seen whole.
-const PaneTooSmall message.Reason = "pane too small to see the text"
 
 // fitted is a text in the form in which its whole composer will be seen, and whether there is
 // one: an agent shows a long paste in one line.
@@ -188,9 +182,7 @@ func (p *Pane) seek(a *attempt, now time.Time) {
 		return
 	}
 	p.account.sought = true
-	if b := p.account.bindings; b == nil || b.tells(p.account.id, a.text, now) {
-		p.account.follower.Seek(a.text, a.since)
-	}
+	p.account.follower.Seek(a.text, a.since) // which asks whether the text tells
 }
 
 // took is how an agent's screen shows that it took what was entered; "" if it does not. Its
@@ -217,7 +209,10 @@ func (p *Pane) recovered(a *attempt) (taken, open bool) {
 	if p.account == nil {
 		return false, false
 	}
-	since := a.parts[0].d.Message.Created
+	since := a.typedAt
+	if since.IsZero() { // an older version did not say when
+		since = a.parts[0].d.Message.Created
+	}
 	if !p.account.tookBefore(a.text, since) {
 		return false, false
 	}

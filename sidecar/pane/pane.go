@@ -90,7 +90,6 @@ type Pane struct {
 	looks  atomic.Int64  // for statistics, read by anybody
 	dozing atomic.Bool   // see doze; read by Panes
 	gap    func(pane, moment string)
-	bind   func(transcript string) // tells Panes which one is this agent's
 
 	life context.Context // of the run under way: once it is done, nothing new is begun
 
@@ -590,6 +589,9 @@ func (p *Pane) gone(ctx context.Context, why message.Reason) {
 		return
 	}
 	p.ended = true
+	if p.account != nil {
+		p.drain(ctx) // it may have taken our text, and answered, before it ended
+	}
 	if a := p.under; a != nil {
 		p.under = nil
 		for _, one := range a.parts {

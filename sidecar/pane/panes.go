@@ -284,13 +284,8 @@ func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) 
 func (ps *Panes) furnish(p *Pane) error {
 	if prof, ok := profile.AgentByName(p.session.Profile); ok {
 		ps.init()
-		id := p.session.ID
 		p.prof = prof.Profile
-		p.account = newAccount(prof, recognise(p.session), ps.bell, func(path string) bool { return ps.bindings.taken(id, path) })
-		p.bind = func(path string) { ps.bindings.bind(id, path) }
-		p.account.bindings, p.account.id = &ps.bindings, id
-		p.account.follower.Own = func(text string) bool { return ps.bindings.tells(id, text, time.Now()) }
-		p.account.shared = func(path string) bool { return ps.bindings.taken(id, path) }
+		p.account = newAccount(prof, recognise(p.session), ps.bell, p.session.ID, &ps.bindings)
 		return nil
 	}
 	prof, ok := profile.ByName(p.session.Profile)
@@ -322,73 +317,6 @@ func (f following) Serve(ctx context.Context) error {
 
 // String names it in the log.
 func (f following) String() string { return "transcript of " + f.pane }
-
-// bindings says which transcript is which agent's, so that none is taken for two.
-type bindings struct {
-	mu    sync.Mutex
-	path  map[message.ID]string
-	typed map[message.ID][]typedText
-}
-
-// typedText is what was typed into an agent last.
-type typedText struct {
-	text string
-	at   time.Time
-}
-
-// sameTextFor is how long a text that was typed into two agents tells nothing of either.
-const sameTextFor = time.Minute
-
-// noteTyped notes what is typed into an agent.
-func (b *bindings) noteTyped(id message.ID, text string, at time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.typed == nil {
-		b.typed = map[message.ID][]typedText{}
-	}
-	b.typed[id] = slices.DeleteFunc(append(b.typed[id], typedText{text, at}), func(one typedText) bool { return at.Sub(one.at) > sameTextFor })
-}
-
-// tells reports whether a text that was typed into an agent was typed into no other one, so
-// that the transcript in which it stands is its own.
-func (b *bindings) tells(id message.ID, text string, now time.Time) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for other, all := range b.typed {
-		if other != id && slices.ContainsFunc(all, func(one typedText) bool { return one.text == text && now.Sub(one.at) < sameTextFor }) {
-			return false
-		}
-	}
-	return true
-}
-
-func (b *bindings) bind(id message.ID, path string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.path == nil {
-		b.path = map[message.ID]string{}
-	}
-	b.path[id] = path
-}
-
-func (b *bindings) let(id message.ID) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.path, id)
-	delete(b.typed, id)
-}
-
-// taken reports whether the transcript is another's.
-func (b *bindings) taken(id message.ID, path string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for other, theirs := range b.path {
-		if other != id && theirs == path {
-			return true
-		}
-	}
-	return false
-}
 
 // service is an entry as its supervisor sees it.
 type service struct {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
@@ -31,17 +32,18 @@ import (
 // spot is where a typing happened and what it was of.
 type spot struct {
 	stage stage
-	row   int // of the cursor, counted from the top of the history
+	row   int       // of the cursor, counted from the top of the history
+	at    time.Time // to the millisecond; zero in a mark of an older version
 	ids   []message.ID
 }
 
 // markOf is the mark of a typing of these deliveries, judged by that look.
-func markOf(s stage, parts []part, f tmux.Facts) string {
+func markOf(s stage, parts []part, f tmux.Facts, at time.Time) string {
 	word := "pasted"
 	if s == entered {
 		word = "entered"
 	}
-	words := []string{word, strconv.Itoa(f.HistorySize + f.CursorY)}
+	words := []string{word, strconv.Itoa(f.HistorySize + f.CursorY), strconv.FormatInt(at.UnixMilli(), 10)}
 	for _, one := range parts {
 		words = append(words, string(one.d.ID))
 	}
@@ -61,7 +63,11 @@ func readMark(mark string) (s spot) {
 	if s.row = row; words[0] == "entered" {
 		s.stage = entered
 	}
-	for _, id := range words[2:] {
+	ids := words[2:]
+	if ms, err := strconv.ParseInt(ids[0], 10, 64); err == nil {
+		s.at, ids = time.UnixMilli(ms), ids[1:]
+	}
+	for _, id := range ids {
 		s.ids = append(s.ids, message.ID(id))
 	}
 	return s
@@ -121,7 +127,7 @@ func (p *Pane) takeUp(ctx context.Context, s sight, was spot, parts []part) {
 		p.pop(one.d.ID)
 	}
 	text, _ := p.fitted(s.look, join(parts))
-	a := &attempt{parts: parts, text: text, marked: "tmux: it was pasted"}
+	a := &attempt{parts: parts, text: text, typedAt: was.at, marked: "tmux: it was pasted"}
 	if was.stage == entered {
 		a.marked, a.rendered = "tmux: it was pasted and Enter typed", true
 	}

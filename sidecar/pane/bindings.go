@@ -1,0 +1,80 @@
+package pane
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// bindings says which transcript is which agent's, so that none is taken for two, and what
+// was typed into each of late, by which a transcript may be found. All agents share one;
+// panes and followers ask it from their own goroutines.
+type bindings struct {
+	mu    sync.Mutex
+	path  map[message.ID]string
+	typed map[message.ID][]typedText
+}
+
+// typedText is what was typed into an agent last.
+type typedText struct {
+	text string
+	at   time.Time
+}
+
+// sameTextFor is how long a text that was typed into two agents tells nothing of either.
+const sameTextFor = time.Minute
+
+// noteTyped notes what is typed into an agent.
+func (b *bindings) noteTyped(id message.ID, text string, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.typed == nil {
+		b.typed = map[message.ID][]typedText{}
+	}
+	b.typed[id] = slices.DeleteFunc(append(b.typed[id], typedText{text, at}), func(one typedText) bool { return at.Sub(one.at) > sameTextFor })
+}
+
+// tells reports whether a text that was typed into an agent was typed into no other one, so
+// that the transcript in which it stands is its own.
+func (b *bindings) tells(id message.ID, text string, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for other, all := range b.typed {
+		if other != id && slices.ContainsFunc(all, func(one typedText) bool { return one.text == text && now.Sub(one.at) < sameTextFor }) {
+			return false
+		}
+	}
+	return true
+}
+
+// bind notes that an agent writes into a transcript.
+func (b *bindings) bind(id message.ID, path string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.path == nil {
+		b.path = map[message.ID]string{}
+	}
+	b.path[id] = path
+}
+
+// let forgets an agent.
+func (b *bindings) let(id message.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.path, id)
+	delete(b.typed, id)
+}
+
+// taken reports whether the transcript is another's.
+func (b *bindings) taken(id message.ID, path string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for other, theirs := range b.path {
+		if other != id && theirs == path {
+			return true
+		}
+	}
+	return false
+}

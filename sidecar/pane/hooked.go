@@ -1,0 +1,61 @@
+package pane
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// hooked takes in what the agent's own hook tells. It is a second witness: of words only
+// where the transcript is silent, of the state at once.
+func (p *Pane) hooked(ctx context.Context, h message.Hook, proven bool) {
+	a := p.account
+	if a == nil || h.Agent != a.prof.Name {
+		return
+	}
+	known := a.bound != nil && h.Thread == a.bound.Thread
+	if a.bound != nil && h.Thread != "" && !known || !proven && !known {
+		return // another conversation: a sub-agent's, one that makes titles, or another agent's
+	}
+	if h.Thread != "" && a.bound == nil {
+		a.follower.Name(h.Thread)
+	}
+	if !proven {
+		p.stir(time.Now()) // whoever has called it knows the name of the conversation, no more
+		return
+	}
+	state := hookState(h)
+	if state != "" {
+		a.hook = hooked{state: state, event: h.Event, at: h.At}
+	}
+	if h.Prompt != "" && state == message.Working && !a.signals().read {
+		p.prompted(ctx, agent.Prompt{Text: h.Prompt, By: agent.ByKeys, At: h.At}, "hook")
+	}
+	if state == message.Idle && h.Words != "" && !a.signals().read {
+		turn := message.Turn{ID: message.NewID(), Session: p.session.ID, Words: h.Words, Source: "hook", Ended: h.At}
+		turn.Person = len(p.answers) == 0
+		a.spoken = append(a.spoken, secondhand{turn: turn, due: h.At.Add(transcriptGrace)})
+	}
+	p.stir(time.Now())
+}
+
+// hookState is what a hook says of the state of its agent; "" for those that say nothing.
+func hookState(h message.Hook) message.PaneState {
+	switch h.Event {
+	case "UserPromptSubmit":
+		return message.Working
+	case "PermissionRequest":
+		return message.Blocked
+	case "Notification":
+		if strings.Contains(h.Detail, "permission") {
+			return message.Blocked
+		}
+		return ""
+	case "Stop", "SessionStart", "notify", "Interrupt":
+		return message.Idle
+	}
+	return ""
+}

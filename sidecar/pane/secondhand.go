@@ -1,0 +1,95 @@
+package pane
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+)
+
+// secondhand is a turn of which only a hook, or the screen, has told yet.
+type secondhand struct {
+	turn message.Turn
+	due  time.Time // it is told then, if the transcript does not
+	told bool
+}
+
+// overhear takes an agent's words from its screen, where nothing else tells them.
+func (p *Pane) overhear(s sight, ready bool, now time.Time) {
+	a := p.account
+	switch {
+	case !a.told || a.signals().read || a.hook.state != "":
+		a.worked = false
+	case ready && p.under == nil && !a.worked && now.Sub(p.struckAt) < unanswered:
+		// It may have shown the text before it begins to work on it.
+	case s.reading.State == message.Working:
+		a.worked = true
+	case ready && p.under == nil && (a.worked || len(p.answers) > 0 && len(a.untold()) == 0):
+		a.worked = false
+		talk, ok := screen.Converse(a.view(s.look), a.prof)
+		if !ok {
+			return
+		}
+		turn := message.Turn{ID: message.NewID(), Session: p.session.ID, Words: talk.Words, Source: "screen", Ended: now}
+		turn.Person = len(p.answers) == 0
+		if !talk.Whole && talk.Words != "" {
+			turn.Words, turn.Skipped = notCaptured+talk.Words, true
+		}
+		if talk.Cut {
+			turn.Cut = message.Interrupted
+		}
+		due := now.Add(transcriptGrace)
+		if unreadable, ok := errors.AsType[*agent.UnreadableError](a.trouble); ok && unreadable != nil {
+			due = now
+		}
+		a.spoken = append(a.spoken, secondhand{turn: turn, due: due})
+	}
+}
+
+// notCaptured stands for what has left an agent's own screen, whose rows nobody can count.
+const notCaptured = "[… lines above not captured]\n"
+
+// untold are the turns that wait for the transcript to tell them.
+func (a *account) untold() (out []secondhand) {
+	for _, one := range a.spoken {
+		if !one.told {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// heardBefore reports whether the turn was told already, by a hook or from the screen. The
+// screen's words differ from what was said: its time decides.
+func (a *account) heardBefore(t message.Turn) bool {
+	for i, one := range a.spoken {
+		same := strings.TrimSpace(one.turn.Words) == strings.TrimSpace(t.Words) && !t.Ended.After(one.turn.Ended.Add(transcriptGrace))
+		if same || one.turn.Source == "screen" && !t.Ended.After(one.turn.Ended) {
+			a.spoken = append(a.spoken[:i:i], a.spoken[i+1:]...)
+			return one.told
+		}
+	}
+	return false
+}
+
+// overdue tells the turns of which only a hook has told and that no transcript will.
+func (p *Pane) overdue(ctx context.Context, now time.Time) {
+	a := p.account
+	for i := range a.spoken {
+		one := &a.spoken[i]
+		if one.told || now.Before(one.due) || a.signals().read {
+			continue
+		}
+		one.told = true
+		for _, d := range p.answers {
+			one.turn.Answers = append(one.turn.Answers, d.id)
+		}
+		p.answers = nil
+		p.tell(ctx, one.turn)
+	}
+	a.spoken = a.spoken[max(0, len(a.spoken)-4):]
+}
