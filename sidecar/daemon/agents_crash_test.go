@@ -36,7 +36,7 @@ func TestV8_KilledAtEachStepOfAnAgent(t *testing.T) {
 				b.ready()
 				a.do(":say %s", strings.ReplaceAll(text, "\n", `\n`))
 				// The first typing is the one into B: at A nothing is said yet.
-				_ = c.Wait()
+				r.dies(c)
 				r.start()
 				b.gets("[A] (1):\n\n" + text)
 				a.do(":say next")
@@ -83,7 +83,7 @@ func TestV8_TakenWhileNoSidecarRan(t *testing.T) {
 				a := r.coder(kind, "Ada", silent...)
 				a.adopt("")
 				_, _ = r.client.Send(t.Context(), api.SendRequest{To: a.pane, Text: "hello"})
-				_ = child.Wait()
+				r.dies(child)
 				r.waitFor("our text", func() bool { return a.count(persona.EventPaste) == 1 })
 				a.types("", c.key)
 				r.waitFor("the keys", func() bool { return strings.Contains(string(a.bytes()), "\x1b[201~") && len(a.received()) == c.heard })
@@ -169,7 +169,7 @@ func TestV8_KilledWhileOurTextStands(t *testing.T) {
 				a.adopt("")
 				a.do("%s", c.before)
 				_, _ = r.client.Send(t.Context(), api.SendRequest{To: a.pane, Text: "hello"})
-				_ = child.Wait()
+				r.dies(child)
 				r.waitFor("our text", func() bool { return a.count(persona.EventPaste) == 1 })
 				entered := 0
 				if moment == "entered" {

@@ -57,6 +57,7 @@ func (s *sidecar) begin(ctx context.Context, start relay.StartChat) (chat messag
 	}
 	// The baselines stand before the relay hears of the chat, so that nothing which is said
 	// after `chat start` has returned is taken for old.
+	start.Since = time.Now()
 	for _, session := range members {
 		if err := s.panes.Rebase(ctx, session.ID); err != nil {
 			return message.Chat{}, wire(err)

@@ -236,6 +236,22 @@ func (r *rig) childKilled(moment string) *exec.Cmd {
 	return cmd
 }
 
+// dies waits until a child has come to the moment at which it ends, and says what it waits
+// for if it does not.
+func (r *rig) dies(c *exec.Cmd) {
+	r.t.Helper()
+	ended := make(chan struct{})
+	go func() { _ = c.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(tmuxtest.Patience):
+		r.confess()
+		_ = c.Process.Kill()
+		<-ended
+		require.FailNow(r.t, "the child did not come to the moment of its end")
+	}
+}
+
 // childBy starts the sidecar by another program's words, if there are any, and returns the
 // first line that it prints.
 func (r *rig) childBy(words []string, moment string) (*exec.Cmd, string) {
@@ -252,10 +268,17 @@ func (r *rig) childBy(words []string, moment string) (*exec.Cmd, string) {
 	require.NoError(r.t, err)
 	// What another test of this process starts may hold the last one's lock for a moment.
 	require.NoError(r.t, api.WaitReleased(r.t.Context(), r.cfg.Paths.Lock))
+	log, err := os.CreateTemp(r.t.TempDir(), "log")
+	require.NoError(r.t, err)
+	cmd.Stderr = log
 	require.NoError(r.t, cmd.Start())
 	r.t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
+		if written, _ := os.ReadFile(log.Name()); r.t.Failed() {
+			r.t.Logf("log of the child %d:\n%s", cmd.Process.Pid, written)
+		}
+		_ = log.Close()
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != io.EOF { // it ended without a word
@@ -281,7 +304,7 @@ func sidecarMain() int {
 	defer stop()
 	err := daemon.Run(ctx, daemon.Config{
 		Paths: c.Paths, Tmux: c.Tmux, Transport: c.Transport, Version: "test", Person: "tester",
-		Log: slog.New(slog.DiscardHandler), Ready: func() { fmt.Println("ready") },
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})), Ready: func() { fmt.Println("ready") },
 		Gap: func(_, moment string) {
 			if moment == c.Kill {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)

@@ -32,7 +32,7 @@ func TestV8_V11_ABatchIsKilled(t *testing.T) {
 			for i := range 4 {
 				r.post(b, fmt.Sprintf("word %d", i))
 			}
-			_ = c.Wait()
+			r.dies(c)
 			r.start()
 			r.waitFor("all are submitted", func() bool { return r.open() == 0 })
 			whole := strings.Join(b.received(), "\n")
@@ -52,7 +52,7 @@ func TestV8_WhatAPersonRecalls(t *testing.T) {
 	c := r.childKilled("pasted")
 	b := r.adopted("Ben", silent...)
 	_, _ = r.client.Send(t.Context(), api.SendRequest{To: b.pane, Text: "hello"})
-	_ = c.Wait()
+	r.dies(c)
 	r.WaitForText(b.pane, "hello")
 	r.Run("send-keys", "-t", b.pane, "Enter")
 	r.waitFor("taken", func() bool { return len(b.received()) == 1 })
@@ -232,7 +232,7 @@ func TestV8_AnsweredWhileNobodyListened(t *testing.T) {
 	b := r.adopted("Ben", "--think", "1ms")
 	id := message.NewID()
 	_, _ = r.client.Send(t.Context(), api.SendRequest{To: b.pane, Text: "hello", ID: id})
-	_ = c.Wait()
+	r.dies(c)
 	r.waitFor("said", func() bool { return len(b.said()) == 1 })
 	r.start()
 	sent, err := r.client.Send(t.Context(), api.SendRequest{To: b.pane, Text: "hello", ID: id, Wait: api.WaitAnswered, Timeout: time.Second})

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -34,12 +35,13 @@ func (s *sidecar) addMember(ctx context.Context, from api.Caller, req api.Member
 				WithHint("intercom chat remove %s %s takes it out", called(in), session.Pane)
 		}
 	}
+	since := time.Now()
 	if _, busy := snap.ChatOf(session.ID); !busy {
 		if err := s.panes.Rebase(ctx, session.ID); err != nil {
 			return message.Chat{}, wire(err)
 		}
 	}
-	return s.member(ctx, relay.AddMember{By: s.by(from), Chat: req.Chat, Session: string(session.ID), Role: req.Role})
+	return s.member(ctx, relay.AddMember{By: s.by(from), Chat: req.Chat, Session: string(session.ID), Role: req.Role, Since: since})
 }
 
 // RemoveMember takes a session out of a chat: no byte of that chat is typed into its pane

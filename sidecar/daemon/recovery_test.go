@@ -147,7 +147,7 @@ func TestV8_KilledAtEachStep(t *testing.T) {
 						r.chat([]*agent{a, b}, unlimited...)
 					}
 					a.do(`:say over\nand out %d`, round)
-					_ = c.Wait()
+					r.dies(c)
 					r.start()
 					b.hears(kind.text(round))
 					r.waitFor("submitted", func() bool { return r.open() == 0 })
@@ -187,7 +187,7 @@ func TestV8_WhatAPersonDidMeanwhile(t *testing.T) {
 			child := r.childKilled("pasted")
 			a := r.adopted("Ada", silent...)
 			_, _ = r.client.Send(t.Context(), api.SendRequest{To: a.pane, Text: "hello"})
-			_ = child.Wait()
+			r.dies(child)
 			r.WaitForText(a.pane, "hello")
 			r.Run("send-keys", "-t", a.pane, "-l", c.keys)
 			r.WaitForFact(a.pane, "#{?#{C:hello*more},1,0}", map[bool]string{true: "1", false: "0"}[c.name == "added to"])

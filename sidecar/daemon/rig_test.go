@@ -139,7 +139,37 @@ func newRigOn(t testing.TB, v tmuxtest.Version, opts ...option) *rig {
 	}
 	r.client = &api.Client{Socket: paths.Socket}
 	r.start()
+	t.Cleanup(func() {
+		if t.Failed() {
+			r.confess()
+		}
+	})
 	return r
+}
+
+// confess logs what a failed test leaves behind: every pane, as the sidecar judges it and as
+// it is, and the last receipts.
+func (r *rig) confess() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	panes, _ := r.Try("list-panes", "-a", "-F", "#{pane_id}")
+	for _, pane := range strings.Fields(panes) {
+		e, err := r.client.Explain(ctx, api.ExplainRequest{Pane: pane})
+		shown, _ := r.Try("capture-pane", "-p", "-S", "-200", "-t", pane)
+		r.t.Logf("%s: %+v %v\n%s", pane, e, err, strings.TrimRight(shown, "\n"))
+	}
+	events, err := r.client.Log(ctx, api.LogQuery{Limit: 200})
+	for _, e := range events[max(0, len(events)-40):] {
+		if m := e.Message; m != nil {
+			r.t.Logf("%s message %s depth %d: %.80q", e.At.Format(time.TimeOnly+".000"), m.ID, m.Depth, m.Body)
+		}
+		if e.Receipt != nil {
+			r.t.Logf("%s receipt %s: %s %+v", e.At.Format(time.TimeOnly+".000"), e.Receipt.Message, told(*e.Receipt), e.Receipt.Evidence)
+		}
+	}
+	if err != nil {
+		r.t.Log(err)
+	}
 }
 
 // start runs the sidecar; its end comes with the test's, if not before.

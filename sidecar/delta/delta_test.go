@@ -32,6 +32,9 @@ func TestTracker_captures(t *testing.T) {
 		{"unasked while our text stands in the composer", []string{"a/>", "+hello", "a/> hello", "a/tick/> hello", "a/tick/> hello/hi/>", "=e tick/hi"}},
 		{"unasked while our text is drawn, half of it left", []string{"a/>", "+hello", "a/> hel", "a/> hel/tick/> hello", "a/> hel/tick/> hello/hi/>", "=e tick/hi"}},
 		{"unasked above a draft", []string{"a/>", "a/> dra", "a/tick/> dra", "= tick", "a/tick/> draft/ok/>", "=p ok"}},
+		{"unasked, part of our long text out of reach", []string{
+			"a/>", "+one\ntwo\nthree", "a/> one/... two/... three", "a/> one/... two/tick/> one/... two/... three", "a/> one/... two/tick/> one/... two/... three/>", "=e tick",
+		}},
 		{"a person", []string{"a/>", "a/> by hand/ok/>", "=p ok"}},
 		{"a person who sends an empty line", []string{"a/>", "a/>/>", "= none"}},
 		{"a person adds to our text", []string{"a/>", "+hello", "a/> hello there/ok/>", "=ep ok"}},

@@ -47,21 +47,28 @@ func inkLen(text string) int {
 // expected text behind it, wrapped by the program or by its own line breaks; 0 if they do
 // not.
 func (t *Tracker) echoAt(lines []line, i int, text string) int {
+	n, whole := t.drawn(lines, i, text)
+	if !whole {
+		return 0
+	}
+	return n + t.empty(lines[i+n:], t.breaks[text])
+}
+
+// drawn is the number of lines, from line i on, that show the prompt and behind it the
+// beginning of a text, and whether they show all of it.
+func (t *Tracker) drawn(lines []line, i int, text string) (n int, whole bool) {
 	rest, ok := t.prompt.Rest(lines[i].text)
 	if !ok || rest == "" {
-		return 0
+		return 0, false
 	}
 	first := ink(rest)
 	if !strings.HasPrefix(text, first) {
-		return 0
+		return 0, false
 	}
 	at := map[int]bool{len(first): true} // how much of text may have been shown so far
-	for n := 1; ; n++ {
-		if at[len(text)] {
-			return n + t.empty(lines[i+n:], t.breaks[text])
-		}
+	for n = 1; !at[len(text)]; n++ {
 		if i+n == len(lines) || lines[i+n].gap != 0 {
-			return 0
+			return n, false
 		}
 		next := map[int]bool{}
 		for _, piece := range t.pieces(lines[i+n].text) {
@@ -72,10 +79,11 @@ func (t *Tracker) echoAt(lines []line, i int, text string) int {
 			}
 		}
 		if len(next) == 0 {
-			return 0
+			return n, false
 		}
 		at = next
 	}
+	return n, true
 }
 
 // empty is the number of lines, at most as many, that show a continuation prompt and nothing

@@ -99,9 +99,12 @@ func (t *Tracker) read(lines []line, ext extent, standing string) said {
 			i += n
 			continue
 		}
+		if n := t.halfDrawn(lines, i, standing); n > 0 {
+			i += n
+			continue
+		}
 		switch {
 		case i == 0 && rest == "":
-		case rest != "" && t.halfDrawn(lines, i, standing):
 		case i == 0 && !t.redrawn(lines[1:], rest) && standing != "" && strings.HasPrefix(ink(standing), ink(rest)):
 			// A draft that still stands in the composer.
 		case i == 0:
@@ -166,25 +169,26 @@ func (t *Tracker) staleEcho(lines []line, i int, afterGap bool, used int) int {
 	return 0
 }
 
-// halfDrawn reports whether line i shows the beginning of an expected text that is drawn
-// whole further down, or would be where lines are missing or in the composer: the program
-// had to print something while the text was being typed.
-func (t *Tracker) halfDrawn(lines []line, i int, standing string) bool {
-	rest, _ := t.prompt.Rest(lines[i].text)
+// halfDrawn is the number of lines at i that show the beginning of an expected text that
+// is drawn whole further down, or would be where lines are missing or in the composer: the
+// program had to print something while the text was being typed, or could not reach what
+// had left its screen.
+func (t *Tracker) halfDrawn(lines []line, i int, standing string) int {
 	for _, text := range t.expected {
-		if !strings.HasPrefix(text, ink(rest)) {
+		n, _ := t.drawn(lines, i, text)
+		if n == 0 {
 			continue
 		}
 		if standing != "" && strings.HasPrefix(text, ink(standing)) {
-			return true
+			return n
 		}
 		for j := i + 1; j < len(lines); j++ {
 			if lines[j].gap != 0 || t.echoAt(lines, j, text) > 0 {
-				return true
+				return n
 			}
 		}
 	}
-	return false
+	return 0
 }
 
 // redrawn reports whether a line further down shows a text that begins with rest.

@@ -112,6 +112,7 @@ type Pane struct {
 	state     message.PaneState
 	stateWhy  string
 	lastEdge  time.Time // of the newest trigger that was noticed
+	based     time.Time // when the last baseline stood
 	firstEdge time.Time // of the oldest that no look has answered yet; zero if none
 	nextPoll  time.Time // a look is due then whatever the triggers say
 	looked    time.Time // when the last look began
@@ -383,7 +384,7 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 			return s, nil // what is shown there is not what the program says on its own screen
 		}
 		if p.stale {
-			p.tracker.Baseline(look.Lines, whole(look))
+			p.asOld(look.Lines, look)
 			p.stale = false
 			return s, nil
 		}
@@ -509,16 +510,21 @@ func (p *Pane) speak(ctx context.Context, look tmux.Look) {
 	if !ok && len(p.answers) == 0 {
 		return
 	}
-	ended := p.lastEdge
-	if ended.IsZero() {
-		ended = time.Now()
-	}
 	turn := message.Turn{
 		ID: message.NewID(), Session: p.session.ID, Words: t.Words, Answers: ids(p.answers),
-		Person: t.Person, Source: "screen", Skipped: t.Skipped, Truncated: t.Truncated, Ended: ended,
+		Person: t.Person, Source: "screen", Skipped: t.Skipped, Truncated: t.Truncated, Ended: p.wrote(),
 	}
 	p.answers = nil
 	p.tell(ctx, turn)
+}
+
+// wrote is when what is new on the screen was written. A trigger from before the baseline
+// is one of something older: that of the words is late.
+func (p *Pane) wrote() time.Time {
+	if p.lastEdge.Before(p.based) {
+		return p.based
+	}
+	return p.lastEdge
 }
 
 func ids(all []asked) (out []message.ID) {
@@ -578,9 +584,15 @@ func (p *Pane) rebase(ctx context.Context) (tmux.Look, error) {
 	}
 	p.looks.Add(1)
 	if p.stale = look.Facts.Alternate; !p.stale {
-		p.tracker.Baseline(look.Lines, whole(look))
+		p.asOld(look.Lines, look)
 	}
 	return look, nil
+}
+
+// asOld takes lines of a look as old.
+func (p *Pane) asOld(lines []string, look tmux.Look) {
+	p.tracker.Baseline(lines, whole(look))
+	p.based = time.Now()
 }
 
 // gone ends the session: the relay decides what becomes of what was waiting.

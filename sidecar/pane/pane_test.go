@@ -138,3 +138,12 @@ func TestWhole(t *testing.T) {
 		assert.Equal(t, c.want, whole(look), "%d of %d", c.size, c.limit)
 	}
 }
+
+// Words are never dated back behind the baseline that does not hold them: what was said
+// after a chat had begun would be taken for older than the chat.
+func TestPane_wordsAreAsOldAsTheirTrigger(t *testing.T) {
+	p := &Pane{based: noon, lastEdge: noon.Add(-time.Second)}
+	assert.Equal(t, noon, p.wrote(), "its trigger is late")
+	p.noticed(noon.Add(time.Second))
+	assert.Equal(t, noon.Add(time.Second), p.wrote())
+}

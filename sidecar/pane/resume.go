@@ -144,7 +144,7 @@ func (p *Pane) takeUp(ctx context.Context, s sight, was spot, parts []part) {
 	switch {
 	case holds && known:
 	case holds: // an order of the earlier life that came after our baseline
-		p.tracker.Baseline(above, whole(s.look))
+		p.asOld(above, s.look)
 		p.expect(a.text)
 	case was.stage == entered:
 		// Nobody can tell what was said to it before we came: whatever follows is no answer.
@@ -198,7 +198,7 @@ func (p *Pane) recall(look tmux.Look, typed []message.Delivery) {
 	text := join(parts)
 	switch above, holds := p.stands(look, text, was); {
 	case holds:
-		p.tracker.Baseline(above, whole(look))
+		p.asOld(above, look)
 	case was.stage == entered || p.shownSince(look, text, was):
 		return // it is old
 	}

@@ -82,8 +82,12 @@ func joined(flow []*thought) bool {
 // chat its first participant talks to nobody, and what another one said before all of the
 // question reached it is no answer: some turns are told of late.
 func (w *work) heard(t message.Turn, s *session, c *chat) bool {
+	since := s.joined
+	if since.IsZero() { // an earlier run's
+		since = c.Started
+	}
 	switch {
-	case c.closing(), !c.maySpeak(s.ID), t.Ended.Before(c.Started), t.Ended.Before(s.joined):
+	case c.closing(), !c.maySpeak(s.ID), t.Ended.Before(since):
 		return false
 	case !c.OneWay:
 		return true

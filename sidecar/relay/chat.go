@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -135,6 +136,7 @@ func (w *work) startChat(r StartChat) (Answer, error) {
 	w.chats = append(w.chats, c)
 	w.altered(c)
 	for _, s := range members {
+		s.joined = w.since(r.Since)
 		if r.By.Person() {
 			w.freed(s)
 		}
@@ -143,6 +145,15 @@ func (w *work) startChat(r StartChat) (Answer, error) {
 		w.receive(t)
 	}
 	return Answer{Chats: []message.Chat{c.copy()}}, nil
+}
+
+// since is from when on what is said is said into a chat: what a baseline does not hold, and
+// was said before the relay heard of the chat, must not be lost.
+func (w *work) since(baseline time.Time) time.Time {
+	if baseline.IsZero() {
+		return w.now
+	}
+	return baseline
 }
 
 // members are the sessions that are to be in a chat.

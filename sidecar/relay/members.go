@@ -59,7 +59,7 @@ func (w *work) addMember(r AddMember) (Answer, error) {
 	}
 	c.Participants = append(c.Participants, p)
 	c.mute(s.ID, false)
-	s.joined = w.now
+	s.joined = w.since(r.Since)
 	w.freed(s)
 	w.altered(c)
 	w.notice(c.ID, fmt.Sprintf("%s was added to chat %s by %s", s.Name, label(c.Chat), w.who(r.By)))

@@ -235,3 +235,23 @@ func TestMembers_mute(t *testing.T) {
 	r.must(MuteMember{Chat: ref, Session: "a", Off: true})
 	assert.Len(t, r.say(s[0], "z"), 1)
 }
+
+// A chat hears what was said since the baselines of its sessions were about to be taken: what
+// they do not hold, and was said before the relay heard of the chat, is not lost.
+func TestMembers_heardSinceTheirBaseline(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	baseline := r.now
+	r.now = r.now.Add(time.Second)
+	between := r.now.Add(-time.Millisecond)
+	c := r.must(StartChat{Sessions: []string{"a", "b"}, Since: baseline}).Chats[0]
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Words: "old", Ended: baseline.Add(-time.Millisecond)}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Words: "new", Ended: between}})
+	r.must(AddMember{Chat: string(c.ID), Session: "c", Since: baseline})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[2].ID, Words: "newer", Ended: between}})
+	var heard []string
+	for _, m := range r.book.received {
+		heard = append(heard, m.Body)
+	}
+	assert.Equal(t, []string{"new", "newer"}, heard)
+}

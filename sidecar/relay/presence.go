@@ -22,7 +22,7 @@ type session struct {
 	waiting   int                          // deliveries to it that are not submitted yet
 	bytes     int                          // in their bodies
 	submitted []*delivery                  // those that no turn has answered yet, oldest first
-	joined    time.Time                    // a chat that went on already: what it said before is none of it
+	joined    time.Time                    // its chat, in this run: what it said before is none of it
 }
 
 // depth is the depth of what the session says now: one more than what it answers, or, as

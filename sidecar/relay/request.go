@@ -3,6 +3,7 @@ package relay
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -57,6 +58,8 @@ type StartChat struct {
 	Roles []string   // of Sessions, in their order; missing ones are none
 	Muted []bool     // likewise: those that may not speak
 	Again message.ID // the ended chat that this one takes up; only noted
+
+	Since time.Time // when its sessions' baselines were about to be taken; zero: now
 }
 
 // StopChat ends a chat, or All: what was not typed fails. After All nothing more is typed
@@ -90,7 +93,8 @@ type AddMember struct {
 	By      By
 	Chat    string
 	Session string
-	Role    string // plain text of at most 256 bytes, as those of StartChat
+	Role    string    // plain text of at most 256 bytes, as those of StartChat
+	Since   time.Time // as that of StartChat
 }
 
 // RemoveMember takes a session out of a chat: what was not typed to it in that chat fails,
