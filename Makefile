@@ -34,7 +34,7 @@ demo: ensure build ## two programs in two panes of a private tmux server talk to
 	bin/intercom demo
 
 test: ensure ## all tests but the long ones, on real tmux servers of their own
-	$(GO) test -parallel 4 -timeout 10m ./...
+	$(GO) test -parallel 8 -timeout 10m ./...
 
 lint: ## formatting, go vet, staticcheck, shellcheck, a tidy go.mod
 	GO='$(GO)' .ci/lint

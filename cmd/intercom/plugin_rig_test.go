@@ -153,13 +153,17 @@ func (st *stage) sit(session string) *seat {
 	return &seat{st, pane, client}
 }
 
-// press presses keys one after the other, as fast as a person can who knows them by heart.
-// Those that come at once, tmux takes for a paste.
+// press presses keys one after the other, each as soon as the server has read the one before:
+// those that it reads at once, it takes for a paste, and a key that it reads together with
+// the one that opens a menu goes past that menu.
 func (s *seat) press(keys ...string) {
 	s.t.Helper()
 	for _, key := range keys {
 		s.outer.Run("send-keys", "-t", s.pane, key)
-		time.Sleep(25 * time.Millisecond)
+		for range 2 { // a server answers after it has read what came before
+			s.outer.Run("display-message", "-p", "")
+			s.Run("display-message", "-p", "")
+		}
 	}
 }
 

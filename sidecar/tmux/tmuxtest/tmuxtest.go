@@ -253,8 +253,17 @@ func (s *Server) Fact(pane, format string) string {
 // WaitForText waits until text stands on a pane's visible screen.
 func (s *Server) WaitForText(pane, text string) {
 	s.t.Helper()
+	shown := ""
+	s.t.Cleanup(func() {
+		if s.t.Failed() && !strings.Contains(shown, text) {
+			s.t.Logf("pane %s showed, instead of %q:\n%s", pane, text, shown)
+		}
+	})
 	WaitFor(s.t, fmt.Sprintf("%q in pane %s", text, pane), func() bool {
 		out, err := s.Try("capture-pane", "-p", "-J", "-t", pane)
+		if shown = out; err != nil {
+			shown = err.Error()
+		}
 		return err == nil && strings.Contains(out, text)
 	})
 }
