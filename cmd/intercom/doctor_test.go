@@ -41,7 +41,7 @@ func TestU9_tmuxProgram(t *testing.T) {
 		"1.8": problem, "2.9a": problem, "3.1c": problem, "next-3.1": problem,
 		"3.2": fine, "3.2a": fine, "3.10": fine, "10.0": fine, "next-3.8": fine, "master": fine,
 	} {
-		require.NoError(t, os.WriteFile(filepath.Join(bin, "tmux"), []byte("#!/bin/sh\necho tmux "+version+"\n"), 0o700))
+		tmuxtest.Program(t, filepath.Join(bin, "tmux"), "#!/bin/sh\necho tmux "+version+"\n")
 		f, _ = w.examined(t, "tmux_program")
 		assert.Equal(t, want, f.Level, "tmux %s", version)
 		assert.Contains(t, f.Text, version)
@@ -71,7 +71,7 @@ func TestU9_tmuxServer(t *testing.T) {
 	require.NoError(t, err)
 	bin := t.TempDir()
 	script := "#!/bin/sh\n[ \"$2\" = -V ] && echo tmux 9.9 && exit\nexec " + real + " \"$@\"\n"
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "tmux"), []byte(script), 0o700))
+	tmuxtest.Program(t, filepath.Join(bin, "tmux"), script)
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	f, _ = w.examined(t, "tmux_server")
 	assert.Equal(t, note, f.Level)

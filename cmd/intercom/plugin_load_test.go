@@ -23,7 +23,7 @@ func TestU2_configurationLoadsAsFast(t *testing.T) {
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
 		st := newStage(t, v)
 		empty := filepath.Join(st.home, "empty.tmux")
-		require.NoError(t, os.WriteFile(empty, []byte("#!/bin/sh\n"), 0o700))
+		tmuxtest.Program(t, empty, "#!/bin/sh\n")
 		rounds := 0
 		start := func(plugin string) time.Duration {
 			rounds++
@@ -82,12 +82,12 @@ func newBuild(t *testing.T, v tmuxtest.Version, version, script string) *checkou
 		// No other compiler than that of the test.
 		text := strings.NewReplacer("for dir in /usr/local/go/bin ", "for dir in ", " /usr/local/bin ", " ", " /snap/bin ", " ").Replace(string(data))
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700))
-		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o700))
+		tmuxtest.Program(t, filepath.Join(root, name), text)
 	}
 	st.root = root
 	if version != "" {
 		script = "#!/bin/sh\n[ \"$1\" = env ] && { echo " + version + "; exit; }\necho run >>'" + b.runs + "'\n" + script
-		require.NoError(t, os.WriteFile(filepath.Join(st.bin, "go"), []byte(script), 0o700))
+		tmuxtest.Program(t, filepath.Join(st.bin, "go"), script)
 	}
 	return b
 }
@@ -108,7 +108,7 @@ func TestU2_theBuildIsTold(t *testing.T) {
 		copyIt := "while [ ! -e '" + b.gate + "' ]; do sleep 0.05; done\nfor last; do [ \"$before\" != -o ] || out=$last; before=$last; done\ncp '" + thisProgram() + "' \"$out\"\n"
 		data, err := os.ReadFile(filepath.Join(b.bin, "go"))
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(b.bin, "go"), append(data, copyIt...), 0o700))
+		tmuxtest.Program(t, filepath.Join(b.bin, "go"), string(append(data, copyIt...)))
 		b.two()
 		me := b.sit("base")
 
@@ -192,7 +192,7 @@ func TestU2_oldTmux(t *testing.T) {
 		calls := filepath.Join(bin, "calls")
 		script := "#!/bin/sh\nprintf '%s\\n' \"$*\" >>" + calls + "\ncase $* in\n'display-message -p #{version}') echo " + version +
 			" ;;\nlist-clients*) echo me ;;\n*source-file*) exit 1 ;;\nesac\n"
-		require.NoError(t, os.WriteFile(filepath.Join(bin, "tmux"), []byte(script), 0o700))
+		tmuxtest.Program(t, filepath.Join(bin, "tmux"), script)
 		cmd := exec.Command(filepath.Join(root, "tmux-plugin/load.sh"), root)
 		cmd.Env = []string{"PATH=" + bin + ":/usr/bin:/bin", "HOME=" + bin}
 		out, err := cmd.CombinedOutput()

@@ -200,7 +200,7 @@ func (st *stage) agent(name, beside string) *tmuxtest.Recorder {
 	st.t.Helper()
 	path := filepath.Join(st.home, name)
 	script := "#!/bin/sh\nstty raw -echo\nprintf '\\033[?2004hready'\ncat >>\"$1\"\n"
-	require.NoError(st.t, os.WriteFile(path, []byte(script), 0o700))
+	tmuxtest.Program(st.t, path, script)
 	f, err := os.CreateTemp(st.home, "bytes")
 	require.NoError(st.t, err)
 	require.NoError(st.t, f.Close())

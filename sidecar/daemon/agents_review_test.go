@@ -15,6 +15,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // Words of a peer that hold the marks which Claude Code puts around a long paste are known as
@@ -113,7 +114,7 @@ func (a *agent) alsoInConversation(name string) *agent {
 		text, err := os.ReadFile(script)
 		require.NoError(a.t, err)
 		opens := fmt.Sprintf("#!/bin/sh\nexec 9>>'%s'\n", a.explain().Transcript)
-		require.NoError(a.t, os.WriteFile(script, []byte(strings.Replace(string(text), "#!/bin/sh\n", opens, 1)), 0o700))
+		tmuxtest.Program(a.t, script, strings.Replace(string(text), "#!/bin/sh\n", opens, 1))
 		b.pane = a.NewPane("sh", script)
 		a.waitFor(name+" reads keys", func() bool { return b.count(persona.EventReady) > 0 })
 		return b

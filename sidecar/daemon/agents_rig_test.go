@@ -16,6 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 func init() {
@@ -108,7 +109,7 @@ func (a *agent) coderScript(kind string, flags ...string) string {
 		line += " '" + word + "'"
 	}
 	path := filepath.Join(a.dir, a.name+".sh")
-	require.NoError(a.t, os.WriteFile(path, []byte(line+"\n"), 0o700))
+	tmuxtest.Program(a.t, path, line+"\n")
 	return path
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // A job in the background has lost its parents, and is no person for that: it keeps the
@@ -22,7 +23,7 @@ func TestCaller_backgroundJobsAreTheAgents(t *testing.T) {
 	for _, way := range []string{"sh -c '(sleep 0.2; %s) &'", "sh -c 'setsid sh -c \"sleep 0.2; %s\" </dev/null >/dev/null 2>&1 &'"} {
 		before := len(b.received())
 		script := a.dir + "/job"
-		require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nINTERCOM_TEST_SEND=1 exec "+self+" "+a.cfg.Paths.Socket+" "+b.pane+" psst\n"), 0o700))
+		tmuxtest.Program(t, script, "#!/bin/sh\nINTERCOM_TEST_SEND=1 exec "+self+" "+a.cfg.Paths.Socket+" "+b.pane+" psst\n")
 		ended := a.count(persona.EventChildEnd)
 		a.do(":exec "+way, script)
 		r.waitFor("the parent ended", func() bool { return a.count(persona.EventChildEnd) > ended })

@@ -71,7 +71,7 @@ func TestS15_PaneThatNobodyAdopted(t *testing.T) {
 	asked := filepath.Join(dir, "asked")
 	wrapper := filepath.Join(dir, "tmux")
 	script := fmt.Sprintf("#!/bin/sh\nprintf '%%s\\n' \"$*\" >> '%s'\nexec '%s' \"$@\"\n", asked, v.Bin)
-	require.NoError(t, os.WriteFile(wrapper, []byte(script), 0o700))
+	tmuxtest.Program(t, wrapper, script)
 	r := newRigOn(t, v, over("process"), func(c *daemon.Config) { c.Tmux = wrapper })
 	beside := r.line("Eve")
 	silent := r.NewRecorder(true)

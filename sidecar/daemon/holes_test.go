@@ -13,6 +13,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // Each of these was once a hole: somebody's keystroke was doubled, glued to, or claimed.
@@ -313,7 +314,7 @@ func (r *rig) wrapped(body string) {
 	r.t.Helper()
 	path := filepath.Join(r.dir, "tmux")
 	script := fmt.Sprintf("#!/bin/sh\nD='%s'\n%s\nexec '%s' \"$@\"\n", r.dir, body, r.cfg.Tmux)
-	require.NoError(r.t, os.WriteFile(path, []byte(script), 0o700))
+	tmuxtest.Program(r.t, path, script)
 	r.cfg.Tmux = path
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // hostile is a text that somebody sends to an agent, and what may be typed of it: for both
@@ -129,8 +130,8 @@ func (s *siege) fromBen(body string) message.ID {
 	text, script := filepath.Join(s.l.dir, "body"), filepath.Join(s.l.dir, "send")
 	// A command line ends at a NUL, and takes no text that ends in line breaks as it is.
 	require.NoError(s.l, os.WriteFile(text, []byte(strings.ReplaceAll(body, "\x00", "")+"."), 0o600))
-	require.NoError(s.l, os.WriteFile(script, []byte(fmt.Sprintf("#!/bin/sh\nb=$(cat %s)\nINTERCOM_TEST_SEND=1 exec %s %s '%s' \"${b%%.}\" %s\n",
-		text, self, s.l.cfg.Paths.Socket, s.Pane, id)), 0o700))
+	tmuxtest.Program(s.l, script, fmt.Sprintf("#!/bin/sh\nb=$(cat %s)\nINTERCOM_TEST_SEND=1 exec %s %s '%s' \"${b%%.}\" %s\n",
+		text, self, s.l.cfg.Paths.Socket, s.Pane, id))
 	before := s.ben.count(persona.EventChildEnd)
 	s.ben.do(":exec %s", script)
 	s.l.until("Ben has sent", func() bool { return s.ben.count(persona.EventChildEnd) > before })

@@ -231,7 +231,7 @@ func (a *agent) script(flags ...string) string {
 	for _, word := range append(a.command(), flags...) {
 		line += " '" + word + "'"
 	}
-	require.NoError(a.t, os.WriteFile(path, []byte(line+"\n"), 0o700))
+	tmuxtest.Program(a.t, path, line+"\n")
 	return path
 }
 

@@ -106,7 +106,7 @@ func TestLook_sharesBatchesAndAVanishedPaneHarmsNobody(t *testing.T) {
 		count := filepath.Join(s.Dir, "count")
 		bin := filepath.Join(s.Dir, "tmux")
 		script := fmt.Sprintf("#!/bin/sh\necho >>%s\nexec %s \"$@\"\n", count, v.Bin)
-		require.NoError(t, os.WriteFile(bin, []byte(script), 0o700))
+		tmuxtest.Program(t, bin, script)
 		var c *tmux.Client
 		tmuxtest.WaitFor(t, "client", func() bool { // a fork beside us may hold the script open for a moment
 			var err error
