@@ -62,7 +62,7 @@ type patient struct {
 var examinations = []func(context.Context, *patient) []finding{
 	tmuxProgram, tmuxServer, transport, controlClient, utf8Locale, utf8Clients, pluginKeys, pluginProgram, platform,
 	socketPath, runtimeDirectory, stateDirectory, networkHome,
-	staleSockets, publishedSocket, orphans, degraded,
+	staleSockets, publishedSocket, orphans, degraded, agentVersions,
 	journalSound, journalDamaged, journalNewer, leftovers, logSize, earlierComplaints,
 }
 

@@ -92,6 +92,7 @@ type fakeBackend struct {
 	asked   api.Asked
 	inquire func(n int, q api.AskedQuery) (api.Asked, error) // instead of asked, for the n-th time
 	peers   []api.Peer
+	held    []api.Held
 
 	detail api.ChatDetail
 	said   api.Said
@@ -222,6 +223,12 @@ func (b *fakeBackend) Asked(_ context.Context, _ api.Caller, q api.AskedQuery) (
 		return b.inquire(len(b.queries), q)
 	}
 	return b.asked, nil
+}
+
+func (b *fakeBackend) Inbox(context.Context, api.Caller) ([]api.Held, error) { return b.held, b.err }
+
+func (b *fakeBackend) Vouch(_ context.Context, _ api.Caller, req api.VouchRequest) (api.Held, error) {
+	return api.Held{Waiting: api.Waiting{Delivery: message.ID(req.ID)}}, b.err
 }
 
 func (b *fakeBackend) Peers(context.Context, api.Caller) ([]api.Peer, error) { return b.peers, b.err }

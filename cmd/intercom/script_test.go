@@ -20,6 +20,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv("INTERCOM_TEST_MAIN") != "" { // under another name
+		main()
+	}
 	testscript.Main(m, map[string]func(){
 		"intercom":    main,
 		"fakesidecar": fakeSidecar,

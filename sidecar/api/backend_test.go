@@ -156,6 +156,14 @@ func (b *backend) Asked(_ context.Context, from api.Caller, q api.AskedQuery) (a
 	return b.asked, b.take("asked", q, from)
 }
 
+func (b *backend) Inbox(_ context.Context, from api.Caller) ([]api.Held, error) {
+	return nil, b.take("inbox", nil, from)
+}
+
+func (b *backend) Vouch(_ context.Context, from api.Caller, req api.VouchRequest) (api.Held, error) {
+	return api.Held{}, b.take("vouch", req, from)
+}
+
 func (b *backend) Peers(_ context.Context, from api.Caller) ([]api.Peer, error) {
 	return b.peers, b.take("peers", nil, from)
 }

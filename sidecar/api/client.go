@@ -156,6 +156,16 @@ func (c *Client) Peers(ctx context.Context) ([]Peer, error) {
 	return call[[]Peer](ctx, c, http.MethodGet, "/v1/peers", nil)
 }
 
+// Inbox lists what waits to be taken.
+func (c *Client) Inbox(ctx context.Context) ([]Held, error) {
+	return call[[]Held](ctx, c, http.MethodGet, "/v1/inbox", nil)
+}
+
+// Vouch gives a person's word for the screen at which a delivery waits.
+func (c *Client) Vouch(ctx context.Context, req VouchRequest) (Held, error) {
+	return call[Held](ctx, c, http.MethodPost, "/v1/inbox/vouch", req)
+}
+
 // Stats counts what passed through a chat.
 func (c *Client) Stats(ctx context.Context, chat string) (message.Stats, error) {
 	return call[message.Stats](ctx, c, http.MethodGet, "/v1/chats/stats?"+url.Values{"chat": {chat}}.Encode(), nil)

@@ -151,6 +151,10 @@ func (s *Server) handler() http.Handler {
 	get(s, mux, "/v1/peers", func(r *http.Request, from Caller) ([]Peer, error) {
 		return wholePeers(b.Peers(r.Context(), from))
 	})
+	get(s, mux, "/v1/inbox", func(r *http.Request, from Caller) ([]Held, error) {
+		return list(b.Inbox(r.Context(), from))
+	})
+	post(s, mux, "/v1/inbox/vouch", b.Vouch)
 	post(s, mux, "/v1/ask", func(ctx context.Context, from Caller, req AskRequest) (message.Chat, error) {
 		if err := checkAsk(req); err != nil {
 			return message.Chat{}, err

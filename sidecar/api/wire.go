@@ -72,6 +72,12 @@ type Backend interface {
 	Asked(ctx context.Context, from Caller, q AskedQuery) (Asked, error)
 	Stats(ctx context.Context, from Caller, chat string) (message.Stats, error)
 
+	// Inbox lists what is under way and not taken yet, oldest first.
+	Inbox(ctx context.Context, from Caller) ([]Held, error)
+	// Vouch takes a person's word for the screen at which a delivery waits since it is not
+	// recognised: it is typed. Only a person at a terminal may.
+	Vouch(ctx context.Context, from Caller, req VouchRequest) (Held, error)
+
 	// Explain says why the sidecar thinks what it thinks of a pane; it reads one that is not
 	// adopted too, since a person names it.
 	Explain(ctx context.Context, from Caller, req ExplainRequest) (message.Explanation, error)
@@ -179,6 +185,22 @@ type Waiting struct {
 	State    message.ReceiptState `json:"state"`
 	Reason   message.Reason       `json:"reason,omitempty"`
 	Since    time.Time            `json:"since"` // of that state
+}
+
+// Held is a delivery that waits, with all that it says.
+type Held struct {
+	Waiting
+	Chat     message.ID       `json:"chat,omitempty"`
+	ChatName string           `json:"chat_name,omitempty"`
+	Pane     string           `json:"pane,omitempty"` // of the session; "": it has gone
+	Envelope message.Envelope `json:"envelope"`
+}
+
+// VouchRequest names a delivery, or a message of one delivery, by its id or the end of it.
+type VouchRequest struct {
+	ID string `json:"id"`
+	// Sure is the word itself; without, it is only told whether it would count.
+	Sure bool `json:"sure,omitempty"`
 }
 
 // ChatRef names one chat, by id, its short form or name, or all that go on.

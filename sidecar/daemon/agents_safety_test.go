@@ -179,7 +179,7 @@ func TestS6_SuggestionIsNoDraft(t *testing.T) {
 
 // A person types beside our text, before our look at it or behind that look: no Enter until
 // their words are gone, and then one.
-func TestPersonTypesBesideOurText(t *testing.T) {
+func TestS17_PersonTypesBesideOurText(t *testing.T) {
 	t.Parallel()
 	eachCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
 		for n, moment := range []string{"pasted", "enter"} {
@@ -194,6 +194,8 @@ func TestPersonTypesBesideOurText(t *testing.T) {
 			id := r.post(a, texts[n])
 			r.told(id, draftHeld)
 			assert.True(t, g.came(a.pane, moment))
+			r.waitFor("they are told", func() bool { return len(r.notices()) == n+1 })
+			assert.Contains(t, r.notices()[n], "stands in its composer beside what you type")
 			r.looked(func() bool { return a.enters() == n })
 			a.types("", "BSpace", "BSpace", "BSpace", "BSpace")
 			a.decides(id, n)

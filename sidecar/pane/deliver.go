@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,8 @@ type attempt struct {
 	witness     string    // who tells what became of it; "" is the screen
 	unclear     time.Time // since when every look found an agent's screen in no state to be sure of; zero: the last did not
 
+	warned     bool // a person was told that it stands beside their words
+	vouched    bool // its screen is not recognised, and a person gave their word
 	unanswered bool // nobody can tell what the program said to it
 }
 
@@ -144,6 +147,10 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 		return
 	}
 	first := parts[0].d
+	vouched := p.onTheirWord(s, first.ID, parts[0].text, time.Now())
+	if vouched {
+		parts = parts[:1]
+	}
 	switch why, _ := mayType(s, p.session, p.prof); {
 	case why == message.Synchronised:
 		for _, one := range parts {
@@ -151,7 +158,7 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 			p.report(ctx, one, message.Failed, why, "")
 		}
 		return
-	case why != "":
+	case why != "" && !vouched:
 		p.hold(ctx, first, why)
 		return
 	case p.lost != "" && gate("lost"):
@@ -160,9 +167,9 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	case p.account != nil && !p.account.told:
 		p.hold(ctx, first, message.TranscriptUnread)
 		return
-	case !settled || p.again.waits(time.Now()):
+	case !settled && !vouched || p.again.waits(time.Now()):
 		return // its words come first; a look follows when it has been quiet
-	case !p.fits(s.look, join(parts)):
+	case !vouched && !p.fits(s.look, join(parts)):
 		p.hold(ctx, first, message.PaneTooSmall)
 		return
 	case p.half.begun && gate("half"):
@@ -174,7 +181,11 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	defer p.reach()()
 	granted := parts[:0]
 	for _, one := range parts {
-		if err := p.report(ctx, one, message.Typed, "", "composer live and empty"); err != nil && gate("leave") {
+		evidence := "composer live and empty"
+		if vouched {
+			evidence = "a person vouched for a screen that is not recognised"
+		}
+		if err := p.report(ctx, one, message.Typed, "", evidence); err != nil && gate("leave") {
 			p.pop(one.d.ID) // the relay has it, and hands it out again if it is to be typed
 			continue
 		}
@@ -184,7 +195,10 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	if len(granted) == 0 {
 		return
 	}
-	text, _ := p.fitted(s.look, join(granted))
+	text := join(granted)
+	if !vouched {
+		text, _ = p.fitted(s.look, text)
+	}
 	if p.drain(ctx); p.exactlyBusy() != "" && gate("exact") {
 		p.takeBack(ctx, granted)
 		return
@@ -210,7 +224,8 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	for _, one := range granted {
 		p.pop(one.d.ID)
 	}
-	p.under = &attempt{parts: granted, text: text, typedAt: typedAt}
+	p.under = &attempt{parts: granted, text: text, typedAt: typedAt, vouched: vouched}
+	p.vouched = ""
 	if p.account != nil {
 		p.account.sought = false
 	}
@@ -340,7 +355,7 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 			p.vanished(ctx)
 		case s.reading.State == message.Draft:
 			p.stand(ctx, message.InComposer)
-		case s.reading.MayType && now.Sub(a.since) > p.prof.TakenWithin:
+		case (s.reading.MayType || a.vouched) && now.Sub(a.since) > p.prof.TakenWithin:
 			p.finish(ctx, message.Uncertain, message.NotTaken, "")
 		}
 	case entered:
@@ -392,7 +407,8 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 		p.stand(ctx, why)
 		return
 	}
-	if a.parked || a.again.waits(time.Now()) || p.ending() {
+	settles := a.stage == seen && time.Since(a.since) < p.prof.Settle
+	if a.parked || settles || a.again.waits(time.Now()) || p.ending() {
 		return
 	}
 	defer p.reach()()
@@ -461,6 +477,17 @@ func (p *Pane) stand(ctx context.Context, why message.Reason) {
 	a.why = why
 	for _, one := range a.parts {
 		p.report(ctx, one, message.Held, why, "our text stands in the composer")
+	}
+	if why == message.InComposer && !a.warned {
+		a.warned = true
+		p.notify(ctx, fmt.Sprintf("a message for %s (%s) stands in its composer beside what you type: it is sent once your words are gone", p.session.Name, p.session.Pane))
+	}
+}
+
+// notify tells a person something about the session.
+func (p *Pane) notify(ctx context.Context, text string) {
+	if err := p.relay.Notify(ctx, p.session.ID, text); err != nil {
+		p.log.Warn("notify", "pane", p.session.Pane, "err", err)
 	}
 }
 

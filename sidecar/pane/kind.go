@@ -49,7 +49,10 @@ func (p *Pane) echoed() bool { return p.account == nil && p.tracker.Pending() ==
 
 // holds reports whether the composer holds exactly the text.
 func (p *Pane) holds(look tmux.Look, text string) bool {
-	if p.account != nil {
+	switch {
+	case p.under.bare(look):
+		return true
+	case p.account != nil:
 		return screen.JudgeOwn(p.account.view(look), p.account.prof, text) == screen.Whole && p.ours(look)
 	}
 	return !look.Facts.Alternate && screen.Holds(screenOf(look), p.prompt, text, p.prof)
@@ -86,7 +89,10 @@ func (p *Pane) among(s sight, text string) bool {
 
 // piece is a piece of our text that must be on the screen when Enter comes.
 func (p *Pane) piece(look tmux.Look) string {
-	if p.account != nil {
+	switch {
+	case p.under.bare(look):
+		return screen.Tail(screenOf(look))
+	case p.account != nil:
 		return screen.OwnTail(p.account.view(look), p.account.prof)
 	}
 	return p.tail(look)
@@ -137,6 +143,9 @@ func (p *Pane) obstacle(s sight, a *attempt, now time.Time, holds bool) message.
 	case message.Blocked, message.History:
 		return s.reading.Why
 	case message.Unknown, message.Working:
+		if a.vouched {
+			return ""
+		}
 		if a.unclear.IsZero() {
 			a.unclear = now
 		}

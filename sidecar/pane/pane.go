@@ -57,6 +57,8 @@ type Relay interface {
 	// be again. lost is the delivery whose text was typed and never seen, if it is that; draft
 	// is where a person's line stands, if it is that.
 	Closed(ctx context.Context, session message.ID, why message.Reason, lost message.ID, draft *message.Place) error
+	// Notify tells a person something about the session, once.
+	Notify(ctx context.Context, session message.ID, text string) error
 	// Gone tells that the session has ended.
 	Gone(ctx context.Context, session message.ID, why message.Reason) error
 }
@@ -111,17 +113,19 @@ type Pane struct {
 	struckAt  time.Time // of the last Enter of ours
 	state     message.PaneState
 	stateWhy  string
-	lastEdge  time.Time // of the newest trigger that was noticed
-	based     time.Time // when the last baseline stood
-	firstEdge time.Time // of the oldest that no look has answered yet; zero if none
-	nextPoll  time.Time // a look is due then whatever the triggers say
-	looked    time.Time // when the last look began
-	shown     tmux.Look // facts and rows of it
-	deep      bool      // it had to go far back
-	moved     bool      // it showed more than a spinner's work since the one before
-	dull      int       // looks in a row that found the program at work
-	stale     bool      // a baseline was asked for while the program's own screen could not be seen
-	blind     bool      // at the end there was no looking any more
+	lastEdge  time.Time  // of the newest trigger that was noticed
+	based     time.Time  // when the last baseline stood
+	firstEdge time.Time  // of the oldest that no look has answered yet; zero if none
+	nextPoll  time.Time  // a look is due then whatever the triggers say
+	looked    time.Time  // when the last look began
+	shown     tmux.Look  // facts and rows of it
+	deep      bool       // it had to go far back
+	moved     bool       // it showed more than a spinner's work since the one before
+	dull      int        // looks in a row that found the program at work
+	vouched   message.ID // the delivery that is typed on a person's word, if its screen is not recognised
+	strange   strange
+	stale     bool // a baseline was asked for while the program's own screen could not be seen
+	blind     bool // at the end there was no looking any more
 	ended     bool
 }
 
@@ -148,6 +152,9 @@ type letter struct {
 	proven  bool                 // with hook: its processes lie below this pane
 	explain func(Instant, error) // how it stands now
 	last    func(last)           // what its agent said last
+	vouch   message.ID           // a delivery that a person vouches for
+	sure    bool                 // with vouch: it is their word, and no question
+	vouched chan error           // with vouch: whether that counts
 }
 
 // Serve is the pane's goroutine. It returns when ctx is done, or with
@@ -281,6 +288,8 @@ func (p *Pane) read(ctx context.Context, l letter) {
 		p.tellHow(ctx, l.explain)
 	case l.last != nil:
 		l.last(p.lastTurn())
+	case l.vouch != "":
+		l.vouched <- p.vouch(l.vouch, l.sure)
 	case l.missing:
 		p.gone(ctx, message.PaneMissing)
 	case l.listed != nil:
@@ -337,6 +346,7 @@ func (p *Pane) turnTo(ctx context.Context) {
 	if settled && !p.ended {
 		p.tellClosed(ctx)
 	}
+	p.wonder(ctx, s, started)
 	p.schedule(s)
 	if busy && p.under == nil {
 		p.nextPoll = time.Now().Add(p.prof.Quiet) // what was said meanwhile is not told yet

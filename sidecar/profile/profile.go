@@ -20,6 +20,7 @@ type Profile struct {
 	Reads         Reads
 	LineBreak     string        // stands for a line break where Reads is Joined
 	Quiet         time.Duration // silence, after the prompt came back, that ends a turn
+	Settle        time.Duration // from our text being seen in the composer until Enter is safe
 	SeenWithin    time.Duration // from the paste until our text must stand in the composer
 	TakenWithin   time.Duration // from Enter until our text must have left the composer
 	InlineMax     int           // the longest text, in bytes, that is typed at all

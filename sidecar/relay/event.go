@@ -75,6 +75,12 @@ type Closed struct {
 	Draft   *message.Place // where a person's line stands, if it is that
 }
 
+// Noted is something about a session that a person must know of.
+type Noted struct {
+	Session message.ID
+	Text    string
+}
+
 // Tick says that time has passed: what waited too long expires, and chats that nobody may
 // be looking at pause. A wait begins to count at the first Tick after its begin, so that
 // nothing comes too early, whatever lay between two of them.
@@ -134,6 +140,7 @@ func (Reported) event()     {}
 func (Decided) event()      {}
 func (Asked) event()        {}
 func (Closed) event()       {}
+func (Noted) event()        {}
 func (Tick) event()         {}
 func (Attended) event()     {}
 func (Restored) event()     {}

@@ -213,6 +213,19 @@ func (w *work) closed(e Closed) {
 	w.changed(s)
 }
 
+// noted tells a person what a session's pane found, in its chat if it is in one.
+func (w *work) noted(e Noted) {
+	s := w.present(e.Session)
+	if s == nil {
+		return
+	}
+	var in message.ID
+	if c := w.chatOf(s.ID); c != nil {
+		in = c.ID
+	}
+	w.notice(in, e.Text)
+}
+
 func (w *work) rename(r Rename) (Answer, error) {
 	s, err := w.find(r.Session)
 	if err != nil {

@@ -101,6 +101,8 @@ func (s *State) Step(now time.Time, event Event) []Effect {
 		w.tick(e.Awake)
 	case Closed:
 		w.closed(e)
+	case Noted:
+		w.noted(e)
 	case Attended:
 		w.here = true
 	case Restored:

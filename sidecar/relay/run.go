@@ -401,6 +401,11 @@ func (r *Relay) Closed(ctx context.Context, session message.ID, why message.Reas
 	return r.post(ctx, posted{event: Closed{Session: session, Why: why, Lost: lost, Draft: draft}})
 }
 
+// Notify tells a person something about a session.
+func (r *Relay) Notify(ctx context.Context, session message.ID, text string) error {
+	return r.post(ctx, posted{event: Noted{Session: session, Text: text}})
+}
+
 // Attended tells that a person is at a terminal, or just came.
 func (r *Relay) Attended(ctx context.Context) error {
 	return r.post(ctx, posted{event: Attended{}})

@@ -105,6 +105,12 @@ func HasTerminal(pid int, tty string) bool {
 	return unix.Stat(tty, &st) == nil && uint64(st.Rdev) == s.tty
 }
 
+// AtTerminal reports whether a process has a controlling terminal at all.
+func AtTerminal(pid int) bool {
+	s, err := readStat(pid)
+	return err == nil && s.tty != 0
+}
+
 // PaneOf is the pane in which a process was started, as its environment had it then: what
 // TMUX_PANE says. "" where it says nothing or cannot be read. A process may have been given
 // any value, so that it can tell against somebody and never for them.

@@ -26,6 +26,9 @@ func Front(tty string, _ int) (FrontGroup, error) {
 // HasTerminal cannot tell here.
 func HasTerminal(int, string) bool { return false }
 
+// AtTerminal cannot tell here, and refuses nobody.
+func AtTerminal(int) bool { return true }
+
 // PaneOf cannot tell here.
 func PaneOf(int) string { return "" }
 

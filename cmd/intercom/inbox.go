@@ -1,0 +1,189 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+func (a *app) inbox() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "inbox",
+		Short: "See what waits, and why; have it typed on your word",
+		Long: `See the messages that were not taken yet, and what each of them waits for: most
+go on by themselves when that has passed.`,
+		Example: `  intercom inbox list
+  intercom inbox show 4d0c8ed2`,
+		Args: a.onlyCommands, RunE: showHelp,
+	}
+	cmd.AddCommand(a.inboxList(), a.inboxShow(), a.inboxRelease())
+	return cmd
+}
+
+func (a *app) inboxList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List what waits, oldest first",
+		Long: `List the messages that are on their way and were not taken yet, oldest first,
+each with what it waits for. Most of that passes by itself: an agent ends its
+turn, you send or clear your draft, a dialog is answered. A paused chat goes on
+with intercom chat resume.`,
+		Example: `  intercom inbox list --json`,
+		Args:    between(0, 0, "no arguments"),
+		RunE: do(a, func(cmd *cobra.Command, _ []string) ([]api.Held, error) {
+			return a.held(cmd.Context())
+		}, a.showInbox),
+	}
+	a.completes(cmd)
+	return cmd
+}
+
+// held asks for what waits.
+func (a *app) held(ctx context.Context) ([]api.Held, error) {
+	c, err := a.tmuxClient(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := within(ctx)
+	defer cancel()
+	return c.Inbox(ctx)
+}
+
+func (a *app) showInbox(all []api.Held) {
+	if len(all) == 0 {
+		a.say("nothing waits")
+		return
+	}
+	rows := [][]string{{"ID", "FROM", "TO", "PANE", "CHAT", "STATE", "SINCE", "WHY", "WORDS"}}
+	for _, h := range all {
+		words, _, _ := strings.Cut(h.Envelope.Body, "\n")
+		rows = append(rows, []string{
+			h.Delivery.Short(), h.From, h.To, h.Pane, cmp.Or(h.ChatName, h.Chat.Short()), string(h.State), day(h.Since), string(h.Reason), clipped(words, 40),
+		})
+	}
+	a.table(rows)
+}
+
+// clipped is the beginning of a text that is longer.
+func clipped(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}
+
+func (a *app) inboxShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one of them whole",
+		Long: `Show a message that waits, whole, with what it waits for. ID is that of the
+delivery or of the message, or its end, as intercom inbox list shows it. What
+became of it so far is in intercom log ID.`,
+		Example: `  intercom inbox show 4d0c8ed2`,
+		Args:    between(1, 1, "an id"),
+		RunE: do(a, func(cmd *cobra.Command, args []string) ([]api.Held, error) {
+			all, err := a.held(cmd.Context())
+			if err != nil {
+				return nil, err
+			}
+			var found []api.Held
+			for _, h := range all {
+				if names(h.Delivery, args[0]) || names(h.Message, args[0]) {
+					found = append(found, h)
+				}
+			}
+			if len(found) == 0 {
+				return nil, api.Errorf(api.CodeNotFound, "nothing of the id %q waits", args[0]).WithHint("intercom inbox list, or intercom log %s for what became of it", args[0])
+			}
+			return found, nil
+		}, func(found []api.Held) {
+			for i, h := range found {
+				if i > 0 {
+					a.say("")
+				}
+				a.showHeld(h)
+			}
+		}),
+	}
+	a.completes(cmd, heldWords)
+	return cmd
+}
+
+// names reports whether a word is an id or its short form.
+func names(id message.ID, word string) bool { return string(id) == word || id.Short() == word }
+
+func (a *app) showHeld(h api.Held) {
+	a.say("delivery %s of message %s", h.Delivery, h.Message)
+	to := h.To
+	if h.Pane != "" {
+		to = fmt.Sprintf("%s (%s)", h.To, h.Pane)
+	}
+	a.say("from     %s", plainLine(h.From))
+	a.say("to       %s", plainLine(to))
+	if h.Chat != "" {
+		a.say("chat     %s", plainLine(cmp.Or(h.ChatName, h.Chat.Short())))
+	}
+	state := string(h.State)
+	if h.Reason != "" {
+		state += ": " + string(h.Reason)
+	}
+	a.say("state    %s, since %s", plainLine(state), day(h.Since))
+	a.say("")
+	a.say("%s", plain(h.Envelope.Body))
+}
+
+func (a *app) inboxRelease() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "release ID",
+		Short: "Have one typed on your word into a screen that is not recognised",
+		Long: `Have a message typed although the screen of its agent is not recognised, as
+after an update of the agent. Look at the pane first: you vouch for it that its
+composer is empty and waits. It asks, and only y at your terminal is a yes.
+
+All else that keeps a message away still does: a turn that is open, another
+program in front, copy mode. Enter is pressed only if the text is seen right
+before the cursor; else it stays there for you to send.`,
+		Example: `  intercom inbox release 4d0c8ed2`,
+		Args:    between(1, 1, "an id"),
+		RunE: do(a, func(cmd *cobra.Command, args []string) (api.Held, error) {
+			c, err := a.tmuxClient(cmd.Context())
+			if err != nil {
+				return api.Held{}, err
+			}
+			vouch := func(sure bool) (api.Held, error) {
+				ctx, cancel := within(cmd.Context())
+				defer cancel()
+				return c.Vouch(ctx, api.VouchRequest{ID: args[0], Sure: sure})
+			}
+			h, err := vouch(false)
+			if err != nil {
+				return h, err
+			}
+			question := fmt.Sprintf("%s (%s) shows a screen that is not recognised. Type the message from %s there, on your word that its composer is empty?", h.To, h.Pane, h.From)
+			if err := a.confirm(cmd.Context(), plainLine(question)); err != nil {
+				return h, err
+			}
+			return vouch(true)
+		}, func(h api.Held) {
+			a.say("released: %s to %s", h.Delivery.Short(), plainLine(cmp.Or(h.To, h.Pane)))
+		}),
+	}
+	a.completes(cmd, heldWords)
+	return cmd
+}
+
+// heldWords are the ids of what waits.
+func heldWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
+	all, err := c.Inbox(ctx)
+	found := []cobra.Completion{}
+	for _, h := range all {
+		found = append(found, cobra.CompletionWithDesc(h.Delivery.Short(), plainLine(h.From+" to "+h.To)))
+	}
+	return found, err
+}

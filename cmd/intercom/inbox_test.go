@@ -1,0 +1,238 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// An agent rests, and shows a composer that nobody knows, as after an update: nothing is
+// typed, and after a minute a person is told once what of it is not recognised. On a
+// person's word it is typed, and on nobody else's: not from inside its own pane, by a
+// grandchild, without a terminal, by run-shell, nor by a new window in which nobody presses y.
+func TestS12_S18_OnAPersonsWordAlone(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	claude := st.coder("claude")
+	out, code := st.intercom("adopt", claude.pane)
+	require.Zero(t, code, out)
+	claude.do(":lie odd")
+	shell := st.NewPane("env", "PS1=$ ", "ENV=", "sh", "-i")
+	st.WaitForText(shell, "$")
+
+	out, code = st.intercom("send", claude.pane, "hello there", "--timeout", "1s")
+	require.Equal(t, 5, code, out)
+	var held api.Held
+	tmuxtest.WaitFor(t, "it is held", func() bool {
+		all := st.held()
+		if len(all) == 1 {
+			held = all[0]
+		}
+		return held.Reason == message.UnknownScreen || held.Reason == message.NotEmpty
+	})
+	id := held.Delivery.Short()
+	assert.Equal(t, "hello there", held.Envelope.Body)
+	out, code = st.intercom("inbox", "show", id)
+	assert.Zero(t, code, out)
+	assert.Contains(t, out, "hello there")
+	out, _ = st.intercom("doctor")
+	assert.Contains(t, out, "claude in "+claude.pane)
+	assert.Contains(t, out, "which was tried")
+
+	untouched := func(way string) {
+		t.Helper()
+		assert.Empty(t, claude.keys(), way)
+		require.Len(t, st.held(), 1, way)
+	}
+	program := fmt.Sprintf("%s inbox release %s --server=%s", thisProgram(), id, st.Socket)
+	n := 0
+	result := func() (path string) {
+		n++
+		return filepath.Join(st.home, fmt.Sprintf("result%d", n))
+	}
+	refused := func(way, path, says string) {
+		t.Helper()
+		var told string
+		tmuxtest.WaitFor(t, way, func() bool {
+			data, _ := os.ReadFile(path)
+			told = string(data)
+			return strings.Contains(told, "exit ")
+		})
+		assert.Contains(t, told, "exit 1", way)
+		assert.Contains(t, told, says, way)
+		untouched(way)
+	}
+	script := func() (script, path string) {
+		path = result()
+		script = path + ".sh"
+		tmuxtest.Program(t, script, "#!/bin/sh\n"+program+" >"+path+" 2>&1\necho exit $? >>"+path+"\n")
+		return script, path
+	}
+	one, path := script()
+	claude.do(":exec " + one)
+	refused("from inside its pane", path, "only a person may")
+	one, path = script()
+	claude.do(":exec sh -c '(" + one + ") &'")
+	refused("by a grandchild", path, "only a person may")
+	one, path = script()
+	claude.do(":exec setsid -f " + one)
+	refused("after setsid", path, "only a person")
+	one, path = script()
+	st.Run("run-shell", "-b", one)
+	refused("by run-shell", path, "only a person at a terminal may")
+	one, path = script()
+	window := st.NewPane(one)
+	st.WaitForText(window, "[y/N]")
+	untouched("in a window where nobody presses y")
+	st.Run("send-keys", "-t", window, "n")
+	refused("in a window where n is pressed", path, "y was not pressed")
+	one, path = script()
+	tmuxtest.Program(t, one, "#!/bin/sh\necho y | "+program+" >"+path+" 2>&1 </dev/null\necho exit $? >>"+path+"\n")
+	window = st.NewPane(one)
+	st.WaitForText(window, "[y/N]")
+	st.Run("send-keys", "-t", window, "Enter")
+	refused("by a pipe", path, "y was not pressed")
+
+	var notices []string
+	waitLong(t, "a person is told", func() bool {
+		notices = st.notices()
+		return len(notices) > 0
+	})
+	require.Len(t, notices, 1)
+	assert.Contains(t, notices[0], "its screen is not recognised: ")
+	assert.Contains(t, notices[0], "intercom inbox release "+id)
+	untouched("before the word")
+
+	st.Run("send-keys", "-t", shell, "-l", program+"; echo exit $?")
+	st.Run("send-keys", "-t", shell, "Enter")
+	st.WaitForText(shell, "[y/N]")
+	st.Run("send-keys", "-t", shell, "y")
+	st.WaitForText(shell, "exit 0")
+	tmuxtest.WaitFor(t, "it was taken", func() bool { return len(claude.received()) == 1 })
+	assert.Contains(t, claude.received()[0], "hello there")
+	assert.Equal(t, 1, strings.Count(claude.keys(), "\r"))
+	tmuxtest.WaitFor(t, "nothing waits", func() bool { return len(st.held()) == 0 })
+	out, _ = st.intercom("log", string(held.Message), "-v")
+	assert.Contains(t, out, "a person vouched for a screen that is not recognised")
+	assert.Contains(t, out, "submitted")
+}
+
+// What waits for something else does not listen to a person's word: a draft is a draft.
+func TestInbox_releaseChangesNothingElse(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	claude := st.coder("claude")
+	out, code := st.intercom("adopt", claude.pane)
+	require.Zero(t, code, out)
+	out, code = st.intercom("inbox", "list")
+	assert.Zero(t, code)
+	assert.Equal(t, "nothing waits\n", out)
+	claude.do(":draft half a line")
+	out, code = st.intercom("send", claude.pane, "hello", "--timeout", "1s")
+	require.Equal(t, 5, code, out)
+	tmuxtest.WaitFor(t, "it is held", func() bool { return len(st.held()) == 1 && st.held()[0].Reason == message.InComposer })
+	shell := st.NewPane("env", "PS1=$ ", "ENV=", "sh", "-i")
+	st.WaitForText(shell, "$")
+	st.Run("send-keys", "-t", shell, "-l", fmt.Sprintf("%s inbox release %s --server=%s; echo exit $?", thisProgram(), st.held()[0].Delivery.Short(), st.Socket))
+	st.Run("send-keys", "-t", shell, "Enter")
+	st.WaitForText(shell, "exit 1")
+	assert.Contains(t, st.Run("capture-pane", "-p", "-J", "-t", shell), "a person's word does not change what it waits for: draft in the composer")
+	out, _ = st.intercom("inbox", "list")
+	assert.Contains(t, out, "draft in the composer")
+	assert.Empty(t, claude.keys())
+}
+
+// Helpers.
+
+// coder is a stand-in for an agent in a pane, as a program of its name.
+type coder struct {
+	st                 *stage
+	pane, log, control string
+}
+
+// coder starts one in a window of its own.
+func (st *stage) coder(kind string) *coder {
+	st.t.Helper()
+	program := filepath.Join(st.home, kind)
+	require.NoError(st.t, os.Symlink(thisProgram(), program))
+	a := &coder{st: st, log: program + ".jsonl", control: program + ".ctl"}
+	a.pane = st.NewPane("env", "HOME="+st.home, "INTERCOM_TEST_MAIN=1", program, "persona", kind, "--name", kind, "--log", a.log, "--control", a.control, "--think", "20ms")
+	tmuxtest.WaitFor(st.t, kind+" reads keys", func() bool { return len(a.records(persona.EventReady)) > 0 })
+	return a
+}
+
+func (a *coder) do(command string) {
+	a.st.t.Helper()
+	before := len(a.records(persona.EventCommand))
+	require.NoError(a.st.t, persona.Control(a.control, command))
+	tmuxtest.WaitFor(a.st.t, command, func() bool { return len(a.records(persona.EventCommand)) > before })
+}
+
+// records are what it has written down of one kind.
+func (a *coder) records(event string) (all []persona.Record) {
+	data, _ := os.ReadFile(a.log)
+	for line := range strings.Lines(string(data)) {
+		var r persona.Record
+		if json.Unmarshal([]byte(line), &r) == nil && r.Event == event {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func (a *coder) received() (all []string) {
+	for _, r := range a.records(persona.EventReceived) {
+		all = append(all, r.Text)
+	}
+	return all
+}
+
+// keys is everything that came to it from its terminal.
+func (a *coder) keys() string {
+	var all []byte
+	for _, r := range a.records(persona.EventRead) {
+		all = append(all, r.Bytes...)
+	}
+	return string(all)
+}
+
+// held is the inbox.
+func (st *stage) held() (all []api.Held) {
+	st.t.Helper()
+	out, code := st.intercom("inbox", "list", "--json")
+	require.Zero(st.t, code, out)
+	require.NoError(st.t, json.Unmarshal([]byte(out[strings.Index(out, "["):]), &all))
+	return all
+}
+
+// notices are what people were told.
+func (st *stage) notices() (all []string) {
+	st.t.Helper()
+	out, code := st.intercom("log", "--json")
+	require.Zero(st.t, code, out)
+	var events []message.Event
+	require.NoError(st.t, json.Unmarshal([]byte(out[strings.Index(out, "["):]), &events))
+	for _, e := range events {
+		if e.Notice != "" {
+			all = append(all, e.Notice)
+		}
+	}
+	return all
+}
+
+// waitLong waits for what takes minutes by itself.
+func waitLong(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	require.Eventually(t, cond, 3*tmuxtest.Patience+tmuxtest.Patience, tmuxtest.Patience/40, what)
+}

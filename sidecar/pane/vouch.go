@@ -1,0 +1,119 @@
+package pane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// An agent that was updated may draw a screen that nobody knows. It may rest there for ever,
+// by its own account, and nothing is typed. A person is told so once, and may vouch for that
+// screen: then one message is typed on their word. All else that keeps typing away still
+// does, the agent's own account first. Enter is pressed only if the text stands right before
+// the cursor, where it did not stand before, and that it was taken must be told by the
+// agent.
+
+// Why a person's word changes nothing.
+var (
+	ErrNotHeld  = errors.New("it does not wait at its pane")
+	ErrOwnTerms = errors.New("a person's word does not change what it waits for")
+)
+
+// strangeFor is how long an agent must rest behind a screen that is not recognised before a
+// person is told.
+const strangeFor = time.Minute
+
+// strange is a screen that is not recognised although its agent rests.
+type strange struct {
+	since time.Time // in every look; zero: the last one was recognised
+	told  bool
+}
+
+// Vouch takes a person's word for the screen of a session's pane: a delivery that waits
+// because that screen is not recognised is typed. Unless they are sure, it is only told whether their
+// word would count. Errors: ErrNotHeld, ErrOwnTerms.
+func (ps *Panes) Vouch(ctx context.Context, session, delivery message.ID, sure bool) error {
+	err := ErrNotHeld // where there is no such pane
+	answered := ps.ask(ctx, session, func(answer chan error) letter {
+		err = nil
+		return letter{vouch: delivery, sure: sure, vouched: answer}
+	})
+	if err == nil {
+		err = answered
+	}
+	return err
+}
+
+// vouch takes in a person's word.
+func (p *Pane) vouch(id message.ID, sure bool) error {
+	why, held := p.why[id]
+	switch {
+	case !held || !slices.ContainsFunc(p.queue, func(d message.Delivery) bool { return d.ID == id }):
+		return ErrNotHeld
+	case p.account == nil || why != message.UnknownScreen && why != message.NotEmpty:
+		return fmt.Errorf("%w: %s", ErrOwnTerms, why)
+	case p.queue[0].ID != id:
+		return fmt.Errorf("%w: another message is before it", ErrOwnTerms)
+	}
+	if sure {
+		p.vouched, p.nextPoll = id, time.Now()
+	}
+	return nil
+}
+
+// rests reports whether an agent says itself that it is idle, and nothing stands against
+// typing but a screen that is not recognised.
+func (p *Pane) rests(s sight) bool {
+	if p.account == nil || s.reading.State != message.Unknown {
+		return false
+	}
+	if why, _ := bar(s, p.session, p.prof); why != "" {
+		return false
+	}
+	state, _ := p.account.signals().exact()
+	return state == message.Idle
+}
+
+// onTheirWord reports whether a delivery may be typed now since a person vouched for the
+// screen: the agent rests, nothing is being drawn, and what is to be typed does not stand
+// there already.
+func (p *Pane) onTheirWord(s sight, id message.ID, text string, now time.Time) bool {
+	return p.vouched == id && p.rests(s) && now.Sub(p.lastEdge) >= unsure && !screen.Before(screenOf(s.look), text)
+}
+
+// wonder tells a person once that something waits at an agent that rests behind a screen
+// which is not recognised, and what of it is not.
+func (p *Pane) wonder(ctx context.Context, s sight, now time.Time) {
+	switch {
+	case len(p.queue) == 0 || p.under != nil || !p.rests(s):
+		p.strange.since = time.Time{}
+		if s.reading.MayType {
+			p.strange.told = false
+		}
+		return
+	case p.strange.since.IsZero():
+		p.strange.since = now
+	}
+	if p.strange.told || now.Sub(p.strange.since) < strangeFor {
+		return
+	}
+	p.strange.told = true
+	fact := string(s.reading.Why)
+	if n := len(s.reading.Evidence); n > 0 {
+		fact = s.reading.Evidence[n-1].Says
+	}
+	p.notify(ctx, fmt.Sprintf("%s (%s) rests, but its screen is not recognised: %s; intercom inbox release %s types on your word, intercom explain %s says more",
+		p.session.Name, p.session.Pane, fact, p.queue[0].ID.Short(), p.session.Pane))
+}
+
+// bare reports whether the text that is typed on a person's word stands right before the
+// cursor.
+func (a *attempt) bare(look tmux.Look) bool {
+	return a != nil && a.vouched && screen.Before(screenOf(look), a.text)
+}

@@ -1,0 +1,31 @@
+package screen
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Before reports whether the text stands right before the cursor, whatever frames it and
+// wherever its rows wrap: the visible rows down to the cursor end with it, blanks and drawn
+// lines aside. It is for screens of which nothing else is known.
+func Before(s Screen, text string) bool {
+	if text = bareInk(text); text == "" || !s.sound() {
+		return false
+	}
+	shown := bareInk(ansi.Truncate(Plain(s.Rows[s.CursorY]), s.CursorX, ""))
+	for y := s.CursorY - 1; y >= 0 && len(shown) < len(text); y-- {
+		shown = bareInk(Plain(s.Rows[y])) + shown
+	}
+	return strings.HasSuffix(shown, text)
+}
+
+// bareInk is ink without the characters that draw boxes and blocks.
+func bareInk(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 0x2500 && r <= 0x259f {
+			return -1
+		}
+		return r
+	}, ink(text))
+}
