@@ -42,7 +42,7 @@ const (
 
 // laterEntries are those entries of the menu that are shown only where the program has the
 // command of that name.
-var laterEntries = []string{"inbox"}
+var laterEntries = []string{"ask", "inbox"}
 
 // plugin are the commands that key bindings run. A person has no use for them.
 func (a *app) plugin() *cobra.Command {
@@ -57,6 +57,10 @@ func (a *app) plugin() *cobra.Command {
 		a.key("pick", "Start a chat with a pane that is picked from a list", a.chatWithPicked),
 		a.key("with", "Start a chat with the pane that standard input names", func(ctx context.Context, o origin) (string, error) {
 			return a.startChat(ctx, o, a.handed())
+		}),
+		a.key("ask", "Ask for a line and a pane, and take the last answer there", a.askOther),
+		a.key("asked", "Take the last answer to the pane that standard input names, with the line below it", func(ctx context.Context, o origin) (string, error) {
+			return a.takeThere(ctx, o, a.handed())
 		}),
 		a.key("say", "Ask for a line to be said in the chat of a pane", a.askForLine),
 		a.key("said", "Say what stands on standard input in the chat of a pane", func(ctx context.Context, o origin) (string, error) {
@@ -280,6 +284,43 @@ func (a *app) chatWithOther(ctx context.Context, o origin) (string, error) {
 		return "", api.Errorf(api.CodeRefused, "there is not exactly one other pane in this window any more").WithHint("press the key once more")
 	}
 	return a.startChat(ctx, o, others[0])
+}
+
+// askOther asks for a line of the person's own, and for a pane: what this one said last goes
+// there with it, and the answer comes back.
+func (a *app) askOther(ctx context.Context, o origin) (string, error) {
+	line, err := a.askLine(ctx, "the last answer here goes to another pane, and its answer comes back; a line of your own (or none), and Enter:")
+	if err != nil {
+		return "", err
+	}
+	picked, err := a.pick(ctx, o, "for %s, ask")
+	if err != nil || picked == "" {
+		return "", err
+	}
+	return "", a.handOver(o, "asked", picked+"\n"+line)
+}
+
+// takeThere begins the question.
+func (a *app) takeThere(ctx context.Context, o origin, handed string) (string, error) {
+	to, line, _ := strings.Cut(handed, "\n")
+	if err := checkText(line); err != nil {
+		return "", err
+	}
+	c, err := a.tmuxClient(ctx)
+	if err != nil {
+		return "", err
+	}
+	asking, cancel := context.WithTimeout(ctx, beginWithin)
+	defer cancel()
+	chat, err := c.Ask(asking, api.AskRequest{From: o.Pane, To: to, Say: line})
+	if err != nil {
+		return "", a.aboutStart(ctx, err)
+	}
+	text := met(chat) + ": asked; the answer comes back here"
+	if key := a.menuKey(ctx); key != "" {
+		text += "\n" + key + ", l shows how far it is"
+	}
+	return text, nil
 }
 
 func (a *app) muteHere(ctx context.Context, o origin) (string, error) {

@@ -32,14 +32,15 @@ const lookFor = 1500 * time.Millisecond
 
 // chatWithPicked lets the person pick a pane from a list, and starts a chat with it.
 func (a *app) chatWithPicked(ctx context.Context, o origin) (string, error) {
-	picked, err := a.pick(ctx, o, "chat")
+	picked, err := a.pick(ctx, o, "chat %s with")
 	if err != nil || picked == "" {
 		return "", err
 	}
 	return "", a.handOver(o, "with", picked)
 }
 
-// pick shows the panes and returns the one that was picked, "" for none.
+// pick shows the panes and returns the one that was picked, "" for none. What they are picked
+// for says how %s, the presser's pane, is called.
 func (a *app) pick(ctx context.Context, o origin, what string) (string, error) {
 	k, err := a.openKeyboard()
 	if err != nil {
@@ -69,7 +70,7 @@ func (a *app) pick(ctx context.Context, o origin, what string) (string, error) {
 	at := 0
 	for {
 		width, height := k.size()
-		k.draw(pickFrame(what+" "+title+" with", all, at, width, height))
+		k.draw(pickFrame(fmt.Sprintf(what, title), all, at, width, height))
 		key := ""
 		if len(typed) > 0 {
 			key, typed = typed[0], typed[1:]
