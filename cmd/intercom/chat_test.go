@@ -284,7 +284,8 @@ func TestLog_detail(t *testing.T) {
 	}
 	one := w.run("log", id.Short()).out
 	assert.Contains(t, one, "queued")
-	assert.NotContains(t, one, "emptied")
+	assert.Contains(t, one, "queued (screen: emptied at ")
+	assert.NotContains(t, one, "working")
 	all := w.run("log", "-v").out
 	for _, want := range []string{"queued", "held", "typed", "answered", "emptied", "working", "depth 0"} {
 		assert.Contains(t, all, want)

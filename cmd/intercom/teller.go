@@ -18,8 +18,8 @@ type detail int
 
 const (
 	outcomes   detail = iota // words, and what became of them in the end
-	steps                    // and how they came there
-	everything               // and what each step rests on, and the states of the panes
+	steps                    // and how they came there, and what each step rests on
+	everything               // and the states of the panes
 )
 
 // teller says events for people, in the order in which they happened.
@@ -146,7 +146,7 @@ func (t *teller) line(e message.Event) (head, body string) {
 		for _, v := range r.Evidence {
 			seen = append(seen, fmt.Sprintf("%s: %s at %s", v.Source, v.Says, clock(v.At)))
 		}
-		if len(seen) > 0 && t.detail == everything {
+		if len(seen) > 0 && t.detail >= steps {
 			head += " (" + strings.Join(seen, "; ") + ")"
 		}
 		return head, t.cut(r.Words, r.Message)
