@@ -238,7 +238,7 @@ func TestU7_statusAndNotices(t *testing.T) {
 	})
 }
 
-func TestS16_nothingShownIsRun(t *testing.T) {
+func TestS16_H31_nothingShownIsRun(t *testing.T) {
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)

@@ -266,7 +266,7 @@ func TestS9_TheSameProcessOrNone(t *testing.T) {
 
 // Somebody else reads the pane's keys: whatever it is, and however much it looks like the
 // agent.
-func TestS19_OnlyTheAgentInFront(t *testing.T) {
+func TestS19_H28_OnlyTheAgentInFront(t *testing.T) {
 	t.Parallel()
 	alternate := "held: a full-screen program is shown"
 	other := "held: another program is in front"
