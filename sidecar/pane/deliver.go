@@ -225,7 +225,7 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 		p.pop(one.d.ID)
 	}
 	p.under = &attempt{parts: granted, text: text, typedAt: typedAt, vouched: vouched}
-	p.vouched = ""
+	p.word = word{}
 	if p.account != nil {
 		p.account.sought = false
 	}

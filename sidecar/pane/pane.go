@@ -113,16 +113,16 @@ type Pane struct {
 	struckAt  time.Time // of the last Enter of ours
 	state     message.PaneState
 	stateWhy  string
-	lastEdge  time.Time  // of the newest trigger that was noticed
-	based     time.Time  // when the last baseline stood
-	firstEdge time.Time  // of the oldest that no look has answered yet; zero if none
-	nextPoll  time.Time  // a look is due then whatever the triggers say
-	looked    time.Time  // when the last look began
-	shown     tmux.Look  // facts and rows of it
-	deep      bool       // it had to go far back
-	moved     bool       // it showed more than a spinner's work since the one before
-	dull      int        // looks in a row that found the program at work
-	vouched   message.ID // the delivery that is typed on a person's word, if its screen is not recognised
+	lastEdge  time.Time // of the newest trigger that was noticed
+	based     time.Time // when the last baseline stood
+	firstEdge time.Time // of the oldest that no look has answered yet; zero if none
+	nextPoll  time.Time // a look is due then whatever the triggers say
+	looked    time.Time // when the last look began
+	shown     tmux.Look // facts and rows of it
+	deep      bool      // it had to go far back
+	moved     bool      // it showed more than a spinner's work since the one before
+	dull      int       // looks in a row that found the program at work
+	word      word      // of a person, for a screen that is not recognised
 	strange   strange
 	stale     bool // a baseline was asked for while the program's own screen could not be seen
 	blind     bool // at the end there was no looking any more

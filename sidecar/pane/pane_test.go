@@ -147,3 +147,12 @@ func TestPane_wordsAreAsOldAsTheirTrigger(t *testing.T) {
 	p.noticed(noon.Add(time.Second))
 	assert.Equal(t, noon.Add(time.Second), p.wrote())
 }
+
+// A person's word is for one delivery, and for the screen that they have just seen.
+func TestPane_wordStandsForAMoment(t *testing.T) {
+	w := word{delivery: "one", given: noon}
+	assert.True(t, w.counts("one", noon.Add(wordFor-time.Millisecond)))
+	assert.False(t, w.counts("one", noon.Add(wordFor)))
+	assert.False(t, w.counts("two", noon))
+	assert.False(t, word{given: noon}.counts("", noon), "none was given")
+}

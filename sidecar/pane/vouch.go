@@ -29,6 +29,20 @@ var (
 // person is told.
 const strangeFor = time.Minute
 
+// wordFor is how long a person's word stands: what the screen shows later they have not seen.
+const wordFor = 10 * time.Second
+
+// word is a person's word that a delivery may be typed.
+type word struct {
+	delivery message.ID
+	given    time.Time
+}
+
+// counts reports whether the word is for that delivery, and was given just now.
+func (w word) counts(id message.ID, now time.Time) bool {
+	return w.delivery == id && id != "" && now.Sub(w.given) < wordFor
+}
+
 // strange is a screen that is not recognised although its agent rests.
 type strange struct {
 	since time.Time // in every look; zero: the last one was recognised
@@ -62,7 +76,7 @@ func (p *Pane) vouch(id message.ID, sure bool) error {
 		return fmt.Errorf("%w: another message is before it", ErrOwnTerms)
 	}
 	if sure {
-		p.vouched, p.nextPoll = id, time.Now()
+		p.word, p.nextPoll = word{id, time.Now()}, time.Now()
 	}
 	return nil
 }
@@ -76,15 +90,17 @@ func (p *Pane) rests(s sight) bool {
 	if why, _ := bar(s, p.session, p.prof); why != "" {
 		return false
 	}
-	state, _ := p.account.signals().exact()
-	return state == message.Idle
+	told := p.account.signals()
+	state, _ := told.exact()
+	// A hook that was called once does not know of a dialog that opened since.
+	return state == message.Idle && (told.read || told.status.State != "")
 }
 
 // onTheirWord reports whether a delivery may be typed now since a person vouched for the
 // screen: the agent rests, nothing is being drawn, and what is to be typed does not stand
 // there already.
 func (p *Pane) onTheirWord(s sight, id message.ID, text string, now time.Time) bool {
-	return p.vouched == id && p.rests(s) && now.Sub(p.lastEdge) >= unsure && !screen.Before(screenOf(s.look), text)
+	return p.word.counts(id, now) && p.rests(s) && now.Sub(p.lastEdge) >= unsure && !screen.Before(screenOf(s.look), text)
 }
 
 // wonder tells a person once that something waits at an agent that rests behind a screen

@@ -21,7 +21,7 @@ import (
 )
 
 // Patience is how long WaitFor waits: far longer than anything takes on a busy machine.
-const Patience = 20 * time.Second
+const Patience = 40 * time.Second
 
 // Version is one tmux program.
 type Version struct {
