@@ -203,6 +203,44 @@ func TestLab_W11_OneTurnIsOneMessage(t *testing.T) {
 	})
 }
 
+// What comes in the middle of an answer waits for its end and cuts nothing off; then it is
+// delivered, each once and in order.
+func TestLab_V5_NoAnswerIsCutOff(t *testing.T) {
+	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
+		chat, ben := l.alone(a)
+		a.Prompt("[[hold]] [[lines 8]]")
+		a.WaitForText("Line 2 of 8")
+		before := len(a.heard())
+		var ids []message.ID
+		for _, says := range []string{"one", "two", "three"} {
+			ids = append(ids, l.tellAll(chat, "[["+"say and "+says+"]]"))
+		}
+		l.waitTold(ids[0], a, "held: agent working")
+		l.looked(func() bool { return len(a.heard()) == before && a.explain().State == message.Working })
+		for _, id := range ids {
+			assert.NotContains(t, strings.Join(l.trailTo(id, a), "; "), "typed")
+		}
+		l.lab.Model.Release(a.Name)
+		for _, id := range ids {
+			l.waitTold(id, a, "submitted")
+		}
+		assert.Equal(t, 8, strings.Count(a.relays(1), " of 8"), "the answer is whole")
+		a.hears(before + 1)
+		heard := strings.Join(a.heard()[before:], "\n")
+		at := -1
+		for _, says := range []string{"one", "two", "three"} {
+			i := strings.Index(heard, "[[say and "+says+"]]")
+			assert.Greater(t, i, at, "in order: %q", heard)
+			assert.Equal(t, 1, strings.Count(heard, "[[say and "+says+"]]"), "each once")
+			at = i
+		}
+		for _, turn := range a.Conversation() {
+			assert.False(t, turn.Cut, "%+v", turn)
+		}
+		l.until("the peer has heard them", func() bool { return len(ben.received()) >= 2 })
+	})
+}
+
 // A turn that a person stops, and one that the model's service ends: nothing of them is
 // words, the chat says what happened, and the peer hears that it gets no answer.
 func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
