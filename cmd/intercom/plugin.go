@@ -323,14 +323,23 @@ func (a *app) takeThere(ctx context.Context, o origin, handed string) (string, e
 	return text, nil
 }
 
-func (a *app) muteHere(ctx context.Context, o origin) (string, error) {
+// here is the chat in which the presser's pane is, and its part in it.
+func (a *app) here(ctx context.Context, o origin) (c *api.Client, chat message.Chat, me message.Participant, err error) {
 	c, status, err := a.sidecarOf(ctx)
 	if err != nil {
-		return "", err
+		return nil, chat, me, err
 	}
-	chat, me, ok := chatOf(status, o.Pane)
-	if !ok {
-		return "", a.noChat(ctx, o)
+	chat, me, in := chatOf(status, o.Pane)
+	if !in {
+		return nil, chat, me, a.noChat(ctx, o)
+	}
+	return c, chat, me, nil
+}
+
+func (a *app) muteHere(ctx context.Context, o origin) (string, error) {
+	c, chat, me, err := a.here(ctx, o)
+	if err != nil {
+		return "", err
 	}
 	asking, cancel := within(ctx)
 	defer cancel()
@@ -344,13 +353,9 @@ func (a *app) muteHere(ctx context.Context, o origin) (string, error) {
 }
 
 func (a *app) stopHere(ctx context.Context, o origin) (string, error) {
-	c, status, err := a.sidecarOf(ctx)
+	c, chat, _, err := a.here(ctx, o)
 	if err != nil {
 		return "", err
-	}
-	chat, _, ok := chatOf(status, o.Pane)
-	if !ok {
-		return "", a.noChat(ctx, o)
 	}
 	asking, cancel := within(ctx)
 	defer cancel()
@@ -393,13 +398,9 @@ func (a *app) resumeAll(ctx context.Context, _ origin) (string, error) {
 
 // askForLine asks for a line in a popup, to be said in the chat of the pane.
 func (a *app) askForLine(ctx context.Context, o origin) (string, error) {
-	_, status, err := a.sidecarOf(ctx)
+	_, chat, _, err := a.here(ctx, o)
 	if err != nil {
 		return "", err
-	}
-	chat, _, ok := chatOf(status, o.Pane)
-	if !ok {
-		return "", a.noChat(ctx, o)
 	}
 	text, err := a.askLine(ctx, "to "+met(chat)+" (Enter sends; an empty line, or C-c, sends nothing):")
 	if err != nil || text == "" {
@@ -413,13 +414,9 @@ func (a *app) sayLine(ctx context.Context, o origin, text string) (string, error
 	if err := checkText(text); err != nil {
 		return "", err
 	}
-	c, status, err := a.sidecarOf(ctx)
+	c, chat, _, err := a.here(ctx, o)
 	if err != nil {
 		return "", err
-	}
-	chat, _, ok := chatOf(status, o.Pane)
-	if !ok {
-		return "", a.noChat(ctx, o)
 	}
 	asking, cancel := within(ctx)
 	defer cancel()

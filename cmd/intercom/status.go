@@ -77,7 +77,7 @@ func (a *app) showStatus(r statusReply) {
 		}
 	}
 	if s.Held > 0 {
-		a.say("held    %d", s.Held)
+		a.say("held    %d: intercom inbox list", s.Held)
 	}
 	if s.Stopped {
 		a.say("everything is stopped: intercom chat resume --all")
