@@ -25,12 +25,15 @@ func (a *app) adopt() *cobra.Command {
 released. The pane is named by its id, %7; tmux display-message -p '#{pane_id}'
 prints that of the pane it runs in.
 
-Agents are recognised by their process: Claude Code and Codex. Those that are
-recognised are adopted by intercom chat start itself. --as says what it is where
-that is not seen, and always for a program that reads lines:
+Agents are recognised by their process: Claude Code, Codex, opencode and Gemini
+CLI. Those that are recognised are adopted by intercom chat start itself. --as
+says what it is where that is not seen, and always for a program that reads
+lines:
 
   --as claude       Claude Code
   --as codex        Codex
+  --as opencode     opencode
+  --as gemini       Gemini CLI
   --as line         what is said arrives as one line, line breaks as " ⏎ "
   --as line-paste   what is said is pasted as it is: for programs with bracketed
                     paste, which take a text of several lines as one
@@ -75,7 +78,7 @@ this one is up to you.`,
 			return c.Adopt(ctx, req)
 		}, a.showAdopted),
 	}
-	cmd.Flags().StringVar(&req.As, "as", "", "`PROFILE` of the program: claude, codex, line or line-paste; else recognised")
+	cmd.Flags().StringVar(&req.As, "as", "", "`PROFILE` of the program: an agent's name, line or line-paste; else recognised")
 	cmd.Flags().StringVar(&req.Name, "name", "", "`NAME` that the others see; else one made from the program's")
 	cmd.Flags().StringVar(&req.Prompt, "prompt", "", "the prompt of a line program, as a regular expression `RE2`; else learned from the screen")
 	a.completes(cmd)

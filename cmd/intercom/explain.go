@@ -10,10 +10,16 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
 // knownAgents are those that the sidecar recognises by their process.
-var knownAgents = []string{"claude", "codex"}
+var knownAgents = func() (names []string) {
+	for _, a := range profile.Agents() {
+		names = append(names, a.Name)
+	}
+	return names
+}()
 
 func (a *app) explain() *cobra.Command {
 	var req api.ExplainRequest
@@ -48,7 +54,7 @@ runs there.`,
 			return whole(e), aboutPane(err, args[0])
 		}, a.showExplanation),
 	}
-	cmd.Flags().StringVar(&req.Agent, "agent", "", "judge it as this agent: `claude|codex`")
+	cmd.Flags().StringVar(&req.Agent, "agent", "", "judge it as this agent: `"+strings.Join(knownAgents, "|")+"`")
 	a.completes(cmd, sessionWords)
 	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(knownAgents, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

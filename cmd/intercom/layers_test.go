@@ -53,7 +53,7 @@ var layers = map[string][]string{
 		"sidecar/relay", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api",
 	},
 
-	"cmd/intercom": {"sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/hooks"},
+	"cmd/intercom": {"sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks"},
 
 	"sidecar": {}, // a comment
 }

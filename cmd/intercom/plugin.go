@@ -59,7 +59,7 @@ func (a *app) plugin() *cobra.Command {
 			return a.startChat(ctx, o, a.handed())
 		}),
 		a.key("ask", "Ask for a line and a pane, and take the last answer there", a.askOther),
-		a.key("asked", "Take the last answer to the pane that standard input names, with the line below it", func(ctx context.Context, o origin) (string, error) {
+		a.key("asked", "Take the last answer to the pane that standard input names, with a line", func(ctx context.Context, o origin) (string, error) {
 			return a.takeThere(ctx, o, a.handed())
 		}),
 		a.key("say", "Ask for a line to be said in the chat of a pane", a.askForLine),

@@ -170,7 +170,7 @@ func (c *conversation) check(t *testing.T) {
 
 	said := func(a *labAgent) (words []string) {
 		for n := range c.turns {
-			words = append(words, labtest.Talk("seed", a.Name, n+1))
+			words = append(words, a.noted(labtest.Talk("seed", a.Name, n+1)))
 		}
 		return words
 	}

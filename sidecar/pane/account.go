@@ -41,6 +41,8 @@ type account struct {
 	vim      bool         // its composer has vim keys
 	settings time.Time    // when its settings were read
 	idle     time.Time    // since when every look found it ready; zero: the last did not
+	rests    time.Time    // since when every look showed no work of it, where it does not write down that a turn ends
+	rested   []agent.Turn // turns that ended so, not told yet
 	last     []took       // what it took before we came, the latest last
 	spoken   []secondhand // turns that its transcript has not told
 	worked   bool         // its screen has shown work since its last words
@@ -133,7 +135,23 @@ func (a *account) contested() bool { return a.bound != nil && a.bindings.taken(a
 func (a *account) judge(look tmux.Look) screen.Reading {
 	v := screen.Judge(a.view(look), a.prof)
 	a.vim = a.vim || v.Vim
+	a.rest(v.State, time.Now())
 	return fuse(v, a.signals())
+}
+
+// rest has a screen without work on it end a turn of an agent that does not write down how
+// one ends. What stands in its composer meanwhile is somebody else's.
+func (a *account) rest(state message.PaneState, now time.Time) {
+	if a.who.Kind != agent.Gemini {
+		return
+	}
+	switch {
+	case state != message.Idle && state != message.Draft:
+		a.rests = time.Time{}
+	case a.rests.IsZero():
+		a.rests = now
+	}
+	a.rested = append(a.rested, a.machine.Rests(a.rests, now).Ended...)
 }
 
 func (a *account) view(look tmux.Look) screen.View {
@@ -191,6 +209,15 @@ func (a *account) settled(ready bool, at, wrote time.Time, quiet time.Duration) 
 		a.idle = wrote
 	}
 	return at.Sub(a.idle) >= unsure || !gate("steady")
+}
+
+// unsettled is how long it takes at least until settled may say otherwise. Where the agent
+// tells nothing, the screen is to be looked at again and again meanwhile.
+func (a *account) unsettled(now time.Time, quiet time.Duration) time.Duration {
+	if state, _ := a.signals().exact(); state != message.Idle || a.idle.IsZero() {
+		return steadyPoll
+	}
+	return max(0, a.idle.Add(quiet).Sub(now))
 }
 
 // hear takes in what the follower tells.
@@ -344,12 +371,18 @@ func (p *Pane) tick(ctx context.Context, now time.Time) {
 	if p.account == nil {
 		return
 	}
-	p.outcome(ctx, p.account.machine.Tick(now))
+	out := p.account.machine.Tick(now)
+	out.Ended = append(p.account.rested, out.Ended...)
+	p.account.rested = nil
+	p.outcome(ctx, out)
 	p.overdue(ctx, now)
 }
 
 // due is when tick has something to do, if nothing happens before.
 func (a *account) due() (time.Time, bool) {
+	if len(a.rested) > 0 {
+		return time.Now(), true
+	}
 	at, ok := a.machine.Due()
 	for _, one := range a.spoken {
 		if !one.told && (!ok || one.due.Before(at)) {

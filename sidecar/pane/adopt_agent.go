@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -41,7 +42,7 @@ func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Session, er
 	case errors.Is(err, agent.ErrNoAgent):
 		return message.Session{}, &Refusal{
 			r.Pane, fmt.Sprintf("no agent is recognised in it: %q is in front", session.Foreground.Name),
-			"agents that are known: claude, codex; a program that reads lines is adopted by `intercom adopt " + r.Pane + " --as line`",
+			knownAgents() + "; a program that reads lines is adopted by `intercom adopt " + r.Pane + " --as line`",
 		}
 	case errors.Is(err, tmux.ErrOtherTerminal), errors.Is(err, tmux.ErrNoProcess):
 		return message.Session{}, &Refusal{r.Pane, "who is in front of its terminal cannot be told", "wait until its agent has started, then try again"}
@@ -51,7 +52,7 @@ func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Session, er
 		return message.Session{}, &Refusal{r.Pane, fmt.Sprintf("its agent is %s, not %s", who.Kind, r.Profile), "leave --as away"}
 	}
 	if _, known := profile.AgentByName(string(who.Kind)); !known {
-		return message.Session{}, &Refusal{r.Pane, fmt.Sprintf("its agent is %s, whose screens are not known", who.Kind), "agents that are known: claude, codex"}
+		return message.Session{}, &Refusal{r.Pane, fmt.Sprintf("its agent is %s, whose screens are not known", who.Kind), knownAgents()}
 	}
 	session.Profile = string(who.Kind)
 	return session, nil
@@ -100,4 +101,13 @@ func recognise(session message.Session) agent.Agent {
 		return agent.Agent{Kind: agent.Kind(session.Profile), Process: session.Foreground, Tried: []int{session.Foreground.PID}}
 	}
 	return who
+}
+
+// knownAgents names those whose screens are known.
+func knownAgents() string {
+	var names []string
+	for _, a := range profile.Agents() {
+		names = append(names, a.Name)
+	}
+	return "agents that are known: " + strings.Join(names, ", ")
 }

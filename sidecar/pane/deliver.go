@@ -44,6 +44,7 @@ type attempt struct {
 	witness     string    // who tells what became of it; "" is the screen
 	unclear     time.Time // since when every look found an agent's screen in no state to be sure of; zero: the last did not
 
+	enters     int  // how often Enter was pressed
 	warned     bool // a person was told that it stands beside their words
 	vouched    bool // its screen is not recognised, and a person gave their word
 	unanswered bool // nobody can tell what the program said to it
@@ -56,6 +57,10 @@ type part struct {
 	sanitised int    // characters that the sanitiser removed or changed
 	witness   string // of evidence; "" is the screen
 }
+
+// enters is how often Enter is pressed at most: once more only where it is seen that the one
+// before was used up, and for what.
+const enters = 3
 
 // most is how many deliveries go into one paste: their ids have to fit into its mark.
 const most = 64
@@ -368,6 +373,8 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 			p.finish(ctx, message.Submitted, "", "echo: the text was taken")
 		case why != "": // what covers the composer proves nothing of it
 			a.since, a.cleared = now, time.Time{}
+		case holds && a.enters < enters && p.refused(s.look, a.text):
+			a.enter(seen)
 		case holds:
 			a.cleared = time.Time{}
 			if now.Sub(a.since) > p.prof.TakenWithin {
@@ -442,6 +449,7 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 		p.log.Warn("press Enter", "pane", p.session.Pane, "msg", a.parts[0].d.Message.ID, "err", err)
 	}
 	p.pressed, p.struckAt = true, time.Now()
+	a.enters++
 	a.enter(entered)
 }
 

@@ -52,7 +52,7 @@ func (ps *Panes) explain(ctx context.Context, pane, as string) (Instant, error) 
 	}
 	if as != "" {
 		if _, ok := profile.AgentByName(as); !ok {
-			return Instant{}, &Refusal{pane, fmt.Sprintf("no agent %q is known", as), "agents that are known: claude, codex"}
+			return Instant{}, &Refusal{pane, fmt.Sprintf("no agent %q is known", as), knownAgents()}
 		}
 	}
 	look, err := ps.Client.Look(ctx, pane, -1)

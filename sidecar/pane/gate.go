@@ -76,7 +76,7 @@ func stranger(front tmux.FrontGroup, session message.Session, servers bool) stri
 		if m.PID == session.Foreground.PID {
 			continue
 		}
-		if _, _, refused := profile.Refuse(m.Name); refused && !(servers && !tmux.Reads(m.PID, session.TTY)) {
+		if _, _, refused := profile.Refuse(m.Name); refused && !(servers && (!tmux.Reads(m.PID, session.TTY) || itself(m, session))) {
 			return m.Name
 		}
 	}

@@ -26,6 +26,16 @@ func (p *Pane) judge(look tmux.Look) screen.Reading {
 	return screen.Read(screenOf(look), p.prompt)
 }
 
+// itself reports whether a process beside the adopted one, with its name, is the same agent:
+// Gemini CLI starts itself once more, and that one reads the keys.
+func itself(m tmux.Process, session message.Session) bool {
+	if m.Name != session.Foreground.Name {
+		return false
+	}
+	who, err := agent.Recognise(message.Process{PID: m.PID, Start: m.Start, Name: m.Name})
+	return err == nil && string(who.Kind) == session.Profile
+}
+
 // expect says that a text is about to be typed, unexpect that it was not.
 func (p *Pane) expect(text string) {
 	if p.account != nil {
@@ -85,6 +95,12 @@ func (p *Pane) among(s sight, text string) bool {
 		return own == screen.Among || own == screen.Whole && !ours
 	}
 	return within(s, text)
+}
+
+// refused reports whether the agent took our Enter for a line break of the text, which stands
+// in its composer still: that Enter is used up, and none is on its way.
+func (p *Pane) refused(look tmux.Look, text string) bool {
+	return p.account != nil && screen.Refused(p.account.view(look), p.account.prof, text)
 }
 
 // piece is a piece of our text that must be on the screen when Enter comes.

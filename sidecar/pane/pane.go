@@ -561,7 +561,7 @@ func (p *Pane) schedule(s sight) {
 		case p.state == message.Idle && p.why[p.queue[0].ID] == "":
 			p.nextPoll = now.Add(p.prof.Quiet)
 			if p.account != nil {
-				p.nextPoll = now.Add(steadyPoll)
+				p.nextPoll = now.Add(p.account.unsettled(now, p.prof.Quiet))
 			}
 		}
 	case s.reading.State != message.Idle:

@@ -61,12 +61,18 @@ type Composer struct {
 	// The rows of its text that are shown are half of the pane's, less Less, and Least at
 	// least; there may be more.
 	Less, Least int
+	// Most is how many rows of its text are shown at most, in a pane that has Less rows besides;
+	// zero: as above.
+	Most int
 }
 
 // Long is what makes a paste long: more characters than Chars, or more line breaks than
 // Breaks. Zero means that it does not count.
 type Long struct {
 	Chars, Breaks int
+	// Trimmed says that blanks and line breaks at the ends of a paste are dropped before they
+	// are counted.
+	Trimmed bool
 }
 
 // Marks are the words by which a screen tells its state. All of them are parts of one row,
@@ -83,7 +89,7 @@ type Marks struct {
 }
 
 // Agents are the agents whose screens can be judged, in the order in which help shows them.
-func Agents() []Agent { return []Agent{Claude(), Codex()} }
+func Agents() []Agent { return []Agent{Claude(), Codex(), Opencode(), Gemini()} }
 
 // AgentByName finds an agent by the name of its profile. Names are exact.
 func AgentByName(name string) (Agent, bool) {

@@ -59,6 +59,10 @@ func Judge(v View, a profile.Agent) Verdict {
 		return p.claude()
 	case "codex":
 		return p.codex()
+	case "gemini":
+		return p.gemini()
+	case "opencode":
+		return p.opencode()
 	}
 	return verdict(message.Unknown, message.UnknownScreen, fmt.Sprintf("the screens of %q are not known", a.Name))
 }

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -17,20 +18,39 @@ import (
 func Fitted(v View, a profile.Agent, text string) (fitted string, ok bool) {
 	c := a.Composer
 	width := v.Width - c.Text - c.Right
+	if f, ok := fieldOf(v, a); ok {
+		width = f.Width - c.Text - c.Right
+	}
 	if v.Width <= 0 || v.Height <= 0 || width < leastWidth {
 		return text, false
 	}
 	most := max(c.Least, v.Height/2-c.Less)
-	if rowsOf(text, width) <= most || a.Long.Breaks > 0 && strings.Count(text, "\n") > a.Long.Breaks {
+	if c.Most > 0 {
+		most = max(c.Least, min(c.Most, v.Height-c.Less))
+	}
+	if rowsOf(text, width) <= most || isLong(a, text) {
 		return text, true
 	}
 	switch have := utf8.RuneCountInString(text); {
+	case a.Long.Trimmed: // nothing that is put behind it counts
+		return text, false
 	case a.Long.Breaks > 0:
 		return text + strings.Repeat("\n", a.Long.Breaks+1-strings.Count(text, "\n")), true
 	case a.Long.Chars > 0:
 		return text + strings.Repeat(" ", max(0, a.Long.Chars+1-have)), true
 	}
 	return text, false
+}
+
+// isLong reports whether the agent is sure to show a paste of that text in one line.
+func isLong(a profile.Agent, text string) bool {
+	if a.Long.Trimmed { // its characters are those of JavaScript
+		text = strings.TrimSpace(text)
+		if len(utf16.Encode([]rune(text))) > a.Long.Chars {
+			return true
+		}
+	}
+	return a.Long.Breaks > 0 && strings.Count(text, "\n") > a.Long.Breaks
 }
 
 // leastWidth is the width of a composer in which the line for a long text has room.

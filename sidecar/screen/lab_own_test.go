@@ -89,9 +89,7 @@ func TestLab_recordOwn(t *testing.T) {
 
 func agentOf(t testing.TB, kind labtest.Kind) profile.Agent {
 	t.Helper()
-	a, ok := profile.AgentByName(string(kind))
-	require.True(t, ok)
-	return a
+	return agentNamed(t, string(kind))
 }
 
 func TestLab_recordOwnStates(t *testing.T) {
@@ -241,4 +239,12 @@ func codexSettings(replace ...string) labtest.Option {
 			panic(err)
 		}
 	})
+}
+
+// sizes are those of the panes in which a text is proven: the first alone, where time is short.
+func sizes(all ...[2]int) [][2]int {
+	if os.Getenv("INTERCOM_LONG") == "" {
+		return all[:1]
+	}
+	return all
 }

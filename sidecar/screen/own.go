@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -99,8 +100,9 @@ func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r
 // field is a composer with the cursor in it, as an agent shows it.
 type field struct {
 	picture
-	first, last int // the rows of its text
-	foot        int // the first row below it
+	first, last int    // the rows of its text
+	foot        int    // the first row below it
+	block       *block // of opencode
 }
 
 func fieldOf(v View, a profile.Agent) (field, bool) {
@@ -121,15 +123,28 @@ func fieldOf(v View, a profile.Agent) (field, bool) {
 		f.last = f.codexEnd(f.first)
 		f.foot = f.last + 1
 		return f, true
+	case "gemini":
+		box, ok := f.geminiBox()
+		f.first, f.last, f.foot = box.first, box.last, box.foot
+		f.CursorX, f.CursorY = box.x, box.y
+		return f, ok
+	case "opencode":
+		return f.opencodeField()
 	}
 	return field{}, false
 }
 
 // partly reports whether rows of its text have left the composer.
 func (f field) partly() bool {
+	if f.a.Composer.Most > 0 { // nothing tells of more
+		return f.last-f.first+1 > f.a.Composer.Most
+	}
 	if f.a.Composer.Rule != "" {
 		_, _, ok := f.glyph(f.first)
 		return !ok
+	}
+	if f.a.Name == "opencode" { // which does not say so
+		return f.last-f.first >= f.a.Composer.Least
 	}
 	for y := f.first; y <= f.last; y++ {
 		if row := from(f.row(y), f.a.Composer.Text); len(row) > 0 && f.scrolls(row[len(row)-1]) {
@@ -286,6 +301,14 @@ func counts(a profile.Agent, text string, numbers []int) bool {
 		return len(numbers) == 1 && n == 0 || len(numbers) == 2 && numbers[1] == n
 	case "codex": // its characters
 		return len(numbers) == 1 && numbers[0] == utf8.RuneCountInString(text)
+	case "gemini": // its lines if they are many, else its characters, which are those of JavaScript
+		n := strings.Count(text, "\n") + 1
+		if n <= a.Long.Breaks+1 {
+			n = len(utf16.Encode([]rune(text)))
+		}
+		return numbers[0] == n
+	case "opencode": // its lines
+		return len(numbers) == 1 && isLong(a, text) && numbers[0] == 1+strings.Count(strings.TrimSpace(text), "\n")
 	}
 	return false
 }
@@ -301,10 +324,16 @@ func (f field) endsAt(text string, instead bool) bool {
 		return false
 	}
 	blanks := ""
-	if !instead {
+	switch {
+	case instead && f.a.Name == "opencode": // which puts one there itself
+		blanks = " "
+	case !instead:
 		blanks = text[len(strings.TrimRightFunc(text, unicode.IsSpace)):]
 	}
 	begin := f.a.Composer.Text
+	if f.a.Name == "gemini" && f.CursorY > y && f.CursorX == begin {
+		return true // behind a line break that Enter has left there; it is dropped like blanks
+	}
 	least, most := spread(words(f.line(y)))
 	for x := begin + least; x <= begin+most; x++ {
 		if f.CursorY == y+1 && !strings.Contains(blanks, "\n") && x+len(blanks) >= f.Width-edge && f.CursorX >= begin && f.CursorX <= begin+len(blanks) {
@@ -356,6 +385,9 @@ const edge = 4
 
 // clear reports whether nothing keeps Enter from submitting what stands in the composer.
 func (f field) clear() bool {
+	if f.a.Name == "gemini" {
+		return f.geminiClear()
+	}
 	if glyph, mode, ok := f.glyph(f.first); !ok || mode || glyph.faint() {
 		return false
 	}
@@ -373,7 +405,10 @@ func (f field) clear() bool {
 			return false
 		}
 	}
-	if f.a.Name == "codex" {
+	switch f.a.Name {
+	case "opencode":
+		return f.block.clear()
+	case "codex":
 		_, working := f.openTurn(f.first)
 		_, asks := f.openQuestion(f.first)
 		return !working && !asks && !f.titleTurns() && !f.titleAsks() && !f.codexListed(f.first) && f.codexFooted()

@@ -24,6 +24,7 @@ func (c cell) blank() bool { return strings.TrimSpace(c.text) == "" }
 type pen struct {
 	dim, bold, reverse bool
 	grey               bool // a grey foreground: dim, where there are colours enough
+	colour             int  // the foreground, by which colours can be compared; 0 is the usual one
 }
 
 // canvas is rows with their attributes. An attribute holds until it is changed, also beyond
@@ -143,15 +144,20 @@ func (now *pen) take(seq string) {
 			now.bold, now.dim = false, false
 		case n == 27:
 			now.reverse = false
-		case n >= 30 && n <= 37, n == 39, n > 90 && n <= 97:
-			now.grey = false
+		case n == 39:
+			now.grey, now.colour = false, 0
+		case n >= 30 && n <= 37, n > 90 && n <= 97:
+			now.grey, now.colour = false, n
 		case n == 90: // bright black
-			now.grey = true
+			now.grey, now.colour = true, n
 		case n == 38 || n == 48 || n == 58:
 			used, grey := extended(params[i+1:])
 			i += used
 			if n == 38 {
-				now.grey = grey
+				now.grey, now.colour = grey, 1
+				for _, p := range params[i-used+1 : i+1] {
+					now.colour = now.colour<<8 | p&0xff
+				}
 			}
 		}
 	}

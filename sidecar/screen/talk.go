@@ -27,6 +27,12 @@ func Converse(v View, a profile.Agent) (t Talk, ok bool) {
 		return Talk{}, false
 	}
 	p := picture{View: v, a: a, canvas: newCanvas(v.Rows)}
+	if a.Name == "gemini" {
+		return p.geminiTalk()
+	}
+	if a.Name == "opencode" {
+		return p.opencodeTalk()
+	}
 	top := p.codexComposer()
 	if a.Composer.Rule != "" {
 		var framed bool

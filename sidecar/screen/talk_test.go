@@ -19,6 +19,9 @@ func TestConverse(t *testing.T) {
 	}{
 		{"claude-2.1.329/idle-after-turn", screen.Talk{Prompt: "[[hold]] [[say one two three four]]", Words: "one two three four", Whole: true}},
 		{"codex-0.169.0/idle-after-turn", screen.Talk{Prompt: "[[hold]] [[say one two three four]]", Words: "one two three four", Whole: true}},
+		{"opencode-1.18.33/idle-after-turn", screen.Talk{Prompt: "[[hold]] [[say one two three four]]", Words: "one two three four", Whole: true}},
+		{"opencode-1.18.33/idle-interrupted", screen.Talk{Prompt: "[[hold]] [[say five six seven eight]]", Words: "five six", Whole: true, Cut: true}},
+		{"opencode-1.18.33/idle-after-refusal", screen.Talk{Prompt: "please [[bash touch proof]]", Whole: true}},
 		{"claude-2.1.329/idle-interrupted", screen.Talk{Prompt: "[[hold]] [[say five six seven eight]]", Whole: true, Cut: true}},
 		{"codex-0.169.0/idle-interrupted", screen.Talk{Prompt: "[[hold]] [[say five six seven eight]]", Words: "five six", Whole: true, Cut: true}},
 	} {

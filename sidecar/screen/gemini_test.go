@@ -1,0 +1,46 @@
+package screen_test
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+)
+
+// geminiGlyph is the row in which the composer of a recording of Gemini CLI begins, or -1.
+func (r recording) geminiGlyph() int {
+	for y := len(r.Rows) - 1; y >= 0; y-- {
+		row := screen.Plain(r.Rows[y]) + "   "
+		if slices.Contains([]string{" > ", " ! ", " * ", " (r"}, row[:3]) {
+			return y
+		}
+	}
+	return -1
+}
+
+// geminiLeast is how many of the last rows of a recording of Gemini CLI are needed to see
+// that it is not idle: what stands at the top of the screen may have nothing below it.
+func (r recording) geminiLeast() int {
+	glyph := r.geminiGlyph()
+	switch {
+	case r.Label == "working": // the row that tells of work stands above the composer
+		for y, row := range r.Rows {
+			if strings.Contains(screen.Plain(row), "esc to cancel") || strings.Contains(screen.Plain(row), "Thinking") {
+				return r.Height - y
+			}
+		}
+	case r.Label == "draft", strings.Contains(r.What, "menu"), strings.Contains(r.What, "own-list"), strings.Contains(r.What, "history-search"):
+		return r.Height - max(0, glyph)
+	case r.What == "shortcuts", r.What == "console", strings.Contains(r.What, "its-copy-mode"), strings.Contains(r.What, "with-composer"):
+		return r.Height - max(0, glyph-14)
+	}
+	blank := 0
+	for blank < r.Height-1 && screen.Plain(r.Rows[r.Height-1-blank]) == "" {
+		blank++
+	}
+	return blank + 1
+}
+
+// geminiHalf are recordings of our text of which Gemini CLI shows a part alone: rows have left
+// the composer, or tmux has no room in a cell for an emoji of so many parts.
+var geminiHalf = map[string]bool{"own-no-blanks-60": true, "own-emoji": true, "own-empty-lines": true}
