@@ -19,7 +19,7 @@ import (
 // beside it the floor, which pastes, sees the text and presses Enter with no gate at all, and
 // the usual way, which pastes, waits for a second, and presses Enter. Each came whole and
 // once. The figures are printed; they are no test.
-func TestLab_Q11_HowLongAMessageTakes(t *testing.T) {
+func TestLab_howLongAMessageTakes(t *testing.T) {
 	const times = 10
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		a.WaitForIdle()
