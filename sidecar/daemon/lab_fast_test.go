@@ -20,7 +20,7 @@ import (
 // the usual way, which pastes, waits for a second, and presses Enter. Each came whole and
 // once. The figures are printed; they are no test.
 func TestLab_howLongAMessageTakes(t *testing.T) {
-	const times = 10
+	times := long(3, 10)
 	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		a.WaitForIdle()
 		a.Prompt("Good morning.")

@@ -15,6 +15,7 @@ import (
 // Gemini CLI and Claude Code talk in a chat, five turns each way: each hears what the other
 // said, whole, once and in order.
 func TestLab_gemini_chat(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Gemini, labtest.Claude})
 	first, second := l.launch(labtest.Gemini), l.launch(labtest.Claude)
 	first.WaitForIdle()
@@ -36,6 +37,7 @@ func (a *labAgent) noted(text string) string {
 // nothing is typed, and what is shown stays as it is; when its person has left it, the message
 // comes, once.
 func TestLab_S2_S5_H1_H3_H23_GeminiHoldsTheMessage(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Gemini})
 	a := l.agent(labtest.Gemini)
 	chat, _ := l.alone(a)
@@ -99,6 +101,7 @@ func TestLab_S2_S5_H1_H3_H23_GeminiHoldsTheMessage(t *testing.T) {
 // No form of `@name` has Gemini CLI read a file, and none at the end keeps Enter from it; each
 // text is submitted exactly once, though Enter right behind a paste is lost there.
 func TestLab_S11_H22_H73_H75_GeminiReadsNoFile(t *testing.T) {
+	t.Parallel()
 	const secret = "hidden-words-of-the-file"
 	l := newLab(t, []labtest.Kind{labtest.Gemini})
 	a := l.agent(labtest.Gemini)
@@ -130,6 +133,7 @@ func TestLab_S11_H22_H73_H75_GeminiReadsNoFile(t *testing.T) {
 // Messages of every size that is typed into Gemini CLI reach its model once each, intact and
 // in order, several lines or one; what is longer fails, and nothing of it is typed.
 func TestLab_gemini_sizes(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Gemini})
 	a := l.agent(labtest.Gemini)
 	chat, _ := l.alone(a)

@@ -16,6 +16,7 @@ import (
 // opencode and Codex, started by hand, talk five turns each way: each model receives what the
 // other one said, whole, once and in order, and nothing else.
 func TestLab_opencode_chat(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Opencode, labtest.Codex})
 	a, b := l.agent(labtest.Opencode), l.agent(labtest.Codex)
 	l.lab.Model.Converse("seed")
@@ -26,6 +27,7 @@ func TestLab_opencode_chat(t *testing.T) {
 // held, nothing is typed, and what is shown stays as it is; when its person has left it, the
 // message comes, once.
 func TestLab_S2_H1_H3_OpencodeHoldsTheMessage(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Opencode})
 	a := l.agent(labtest.Opencode)
 	chat, _ := l.alone(a)
@@ -91,6 +93,7 @@ func TestLab_S2_H1_H3_OpencodeHoldsTheMessage(t *testing.T) {
 // What stands at the end of a text opens no list, and what stands at its beginning is no
 // command: each is submitted by the first Enter, once, and attaches no file.
 func TestLab_S11_H73_OpencodeTakesLastWordsAsText(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Opencode})
 	a := l.agent(labtest.Opencode)
 	const secret = "hidden-words-of-the-file"

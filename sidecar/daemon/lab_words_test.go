@@ -224,7 +224,7 @@ func TestLab_V5_NoAnswerIsCutOff(t *testing.T) {
 		for _, id := range ids {
 			l.waitTold(id, a, "submitted")
 		}
-		assert.Equal(t, 8, strings.Count(a.relays(1), " of 8"), "the answer is whole")
+		assert.Equal(t, 8, strings.Count(a.relayed()[0], " of 8"), "the answer is whole")
 		a.hears(before + 1)
 		heard := strings.Join(a.heard()[before:], "\n")
 		at := -1
@@ -261,7 +261,7 @@ func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 				}
 				return asked != ""
 			})
-			l.waitTold(asked, a, "submitted")
+			l.until("it was submitted", func() bool { return slices.Contains(l.trailTo(asked, a), "submitted") }, func() any { return l.trailTo(asked, a) })
 			then()
 			l.waitTold(asked, a, "failed: "+reason)
 			l.until("the peer is told", func() bool { return len(ben.received()) > heard })

@@ -620,6 +620,7 @@ func TestLab_recordGeminiOwnStates(t *testing.T) {
 // What we type, as it is typed: pasted, seen Whole, and Enter when it has settled. The model
 // gets every text once and as it was, whatever the size of the pane.
 func TestLab_geminiOwnTextIsProvenBeforeEnter(t *testing.T) {
+	t.Parallel()
 	for _, size := range sizes([2]int{120, 40}, [2]int{60, 24}) {
 		t.Run(itoa(size[0])+"x"+itoa(size[1]), func(t *testing.T) {
 			lab, a := labtest.New(t, labtest.Gemini), agentNamed(t, "gemini")

@@ -501,6 +501,7 @@ func TestLab_recordOpencodeOwnStates(t *testing.T) {
 
 // What we type, as it is typed: pasted, and Enter as soon as it is seen Whole.
 func TestLab_opencodeOwnTextIsProvenBeforeEnter(t *testing.T) {
+	t.Parallel()
 	for _, size := range sizes([2]int{120, 40}, [2]int{60, 20}, [2]int{120, 12}) {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			lab := labtest.New(t, labtest.Opencode)
