@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 func (a *app) inbox() *cobra.Command {
@@ -94,7 +93,7 @@ became of it so far is in intercom log ID.`,
 			}
 			var found []api.Held
 			for _, h := range all {
-				if names(h.Delivery, args[0]) || names(h.Message, args[0]) {
+				if h.Delivery.Is(args[0]) || h.Message.Is(args[0]) {
 					found = append(found, h)
 				}
 			}
@@ -114,9 +113,6 @@ became of it so far is in intercom log ID.`,
 	a.completes(cmd, heldWords)
 	return cmd
 }
-
-// names reports whether a word is an id or its short form.
-func names(id message.ID, word string) bool { return string(id) == word || id.Short() == word }
 
 func (a *app) showHeld(h api.Held) {
 	a.say("delivery %s of message %s", h.Delivery, h.Message)

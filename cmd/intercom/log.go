@@ -172,7 +172,7 @@ func chatID(ctx context.Context, c *api.Client, word string) (message.ID, error)
 		return "", err
 	}
 	for _, chat := range slices.Backward(append(ended, on...)) {
-		if string(chat.ID) == word || chat.ID.Short() == word || chat.Name == word {
+		if chat.ID.Is(word) || chat.Name == word {
 			return chat.ID, nil
 		}
 	}

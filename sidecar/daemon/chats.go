@@ -346,12 +346,17 @@ func (s *sidecar) ShowChat(ctx context.Context, _ api.Caller, ref string) (api.C
 		return detail, err
 	}
 	for _, p := range waiting {
-		detail.Waiting = append(detail.Waiting, api.Waiting{
-			Delivery: p.Delivery.ID, Message: p.Delivery.Message.ID, From: p.Delivery.Message.From.Name, To: names[p.Delivery.Target],
-			State: p.Last.State, Reason: p.Last.Reason, Since: p.Last.At,
-		})
+		detail.Waiting = append(detail.Waiting, waitingFor(p, names[p.Delivery.Target]))
 	}
 	return detail, nil
+}
+
+// waitingFor is what is told of a delivery that is on its way to somebody.
+func waitingFor(p journal.Pending, to string) api.Waiting {
+	return api.Waiting{
+		Delivery: p.Delivery.ID, Message: p.Delivery.Message.ID, From: p.Delivery.Message.From.Name, To: to,
+		State: p.Last.State, Reason: p.Last.Reason, Since: p.Last.At,
+	}
 }
 
 // anyChat finds a chat that goes on, else one that has ended: the latest of that name.

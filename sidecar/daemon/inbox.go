@@ -25,11 +25,7 @@ func (s *sidecar) Inbox(ctx context.Context, _ api.Caller) ([]api.Held, error) {
 	for i, p := range waiting {
 		d := p.Delivery
 		one := api.Held{
-			Waiting: api.Waiting{
-				Delivery: d.ID, Message: d.Message.ID, From: d.Message.From.Name,
-				State: p.Last.State, Reason: p.Last.Reason, Since: p.Last.At,
-			},
-			Chat: d.Chat, ChatName: chats[d.Chat].Name, Envelope: d.Message,
+			Waiting: waitingFor(p, ""), Chat: d.Chat, ChatName: chats[d.Chat].Name, Envelope: d.Message,
 		}
 		for _, to := range chats[d.Chat].Participants {
 			if to.Session == d.Target {
@@ -61,7 +57,7 @@ func (s *sidecar) Vouch(ctx context.Context, from api.Caller, req api.VouchReque
 	}
 	var found []api.Held
 	for _, one := range all {
-		if is(one.Delivery, req.ID) || is(one.Message, req.ID) {
+		if one.Delivery.Is(req.ID) || one.Message.Is(req.ID) {
 			found = append(found, one)
 		}
 	}
@@ -97,6 +93,3 @@ func (s *sidecar) target(one api.Held) (message.Session, error) {
 	session, err := s.relay.Snapshot().Find(one.Pane)
 	return session, wire(err)
 }
-
-// is reports whether a word is an id, or the short form of it.
-func is(id message.ID, word string) bool { return string(id) == word || id.Short() == word }

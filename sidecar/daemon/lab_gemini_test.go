@@ -42,60 +42,17 @@ func TestLab_S2_S5_H1_H3_H23_GeminiHoldsTheMessage(t *testing.T) {
 	a := l.agent(labtest.Gemini)
 	chat, _ := l.alone(a)
 	proof, inside := filepath.Join(a.Work, "proof"), filepath.Join(a.Work, "inside.txt")
-	none := func() {}
-	ask := func(text, shows string) func() {
-		return func() {
-			a.Prompt("please " + text)
-			a.WaitForDialog()
-			a.WaitForText(shows)
-		}
-	}
-	press := func(shows string, keys ...string) func() {
-		return func() {
-			a.WaitForStill(labtest.Stillness)
-			a.Keys(keys...)
-			if shows != "" {
-				a.WaitForText(shows)
-			}
-		}
-	}
-	for i, c := range []struct {
-		name             string
-		open, answer     func()
-		before, answered func() // what is true before the answer, and behind it
-	}{
-		{"permission", ask("[[bash touch proof]]", "touch proof"), press("", "Enter"), func() { assert.NoFileExists(t, proof) }, func() { assert.FileExists(t, proof) }},
-		{"permission refused", ask("[[bash rm proof]]", "rm proof"), press("", "Escape"), none, func() { assert.FileExists(t, proof) }},
-		{"a file", ask("[[write "+inside+" some words]]", "inside.txt"), press("", "Escape"), func() { assert.NoFileExists(t, inside) }, func() { assert.NoFileExists(t, inside) }},
-		{"question", ask("[[ask Which colour? | red | blue]]", "Which colour?"), press("", "Escape"), none, none},
-		{"models", func() { a.command("/model"); a.WaitForText("Select Model") }, press("", "Escape"), none, none},
-		{"a list", press("Clear the screen", "-l", "/"), press("", "BSpace"), none, none},
-		{"shell mode", press("shell mode enabled", "-l", "!"), press("", "Escape"), none, none},
-		{"shortcuts", press("See /help for more", "-l", "?"), press("", "Escape"), none, none},
-		{"a draft", press("half a thought", "-l", "half a thought"), press("", "C-u"), none, none},
-	} {
-		c.open()
-		a.WaitForStill(labtest.Stillness)
-		was, heard := a.screen(), len(a.Received())
-		body := fmt.Sprintf("%d: please do NOT do that [[say as you like, %d]]", i, i)
-		id := l.tellAll(chat, body)
-		l.waitTold(id, a, "held")
-		a.keeps(was, c.name)
-		trail := l.trailTo(id, a)
-		t.Logf("%s: %q", c.name, trail)
-		assert.NotContains(t, trail, "typed", c.name)
-		assert.False(t, a.explain().MayType, c.name)
-		assert.Len(t, a.Received(), heard, c.name)
-		c.before()
-
-		c.answer()
-		l.waitTold(id, a, "answered")
-		c.answered()
-		assert.Equal(t, 1, count(a.heard(), attributed("tester", 0, []string{body})[0]), "%s: once", c.name)
-	}
-	for _, text := range a.heard() {
-		assert.NotContains(t, text, "half a thought", "nobody sent the draft")
-	}
+	l.waitsBehind(a, chat, "half a thought", []obstacle{
+		{"permission", a.asks("[[bash touch proof]]", "touch proof"), a.pressed("", "Enter"), func() { assert.NoFileExists(t, proof) }, func() { assert.FileExists(t, proof) }},
+		{"permission refused", a.asks("[[bash rm proof]]", "rm proof"), a.pressed("", "Escape"), nil, func() { assert.FileExists(t, proof) }},
+		{"a file", a.asks("[[write "+inside+" some words]]", "inside.txt"), a.pressed("", "Escape"), func() { assert.NoFileExists(t, inside) }, func() { assert.NoFileExists(t, inside) }},
+		{"question", a.asks("[[ask Which colour? | red | blue]]", "Which colour?"), a.pressed("", "Escape"), nil, nil},
+		{"models", func() { a.command("/model"); a.WaitForText("Select Model") }, a.pressed("", "Escape"), nil, nil},
+		{"a list", a.pressed("Clear the screen", "-l", "/"), a.pressed("", "BSpace"), nil, nil},
+		{"shell mode", a.pressed("shell mode enabled", "-l", "!"), a.pressed("", "Escape"), nil, nil},
+		{"shortcuts", a.pressed("See /help for more", "-l", "?"), a.pressed("", "Escape"), nil, nil},
+		{"a draft", a.pressed("half a thought", "-l", "half a thought"), a.pressed("", "C-u"), nil, nil},
+	})
 }
 
 // No form of `@name` has Gemini CLI read a file, and none at the end keeps Enter from it; each

@@ -1,11 +1,9 @@
 package daemon_test
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -32,62 +30,17 @@ func TestLab_S2_H1_H3_OpencodeHoldsTheMessage(t *testing.T) {
 	a := l.agent(labtest.Opencode)
 	chat, _ := l.alone(a)
 	proof, outside := filepath.Join(a.Work, "proof"), filepath.Join(a.Dir, "outside.txt")
-	none := func() {}
-	ask := func(text, shows string) func() {
-		return func() {
-			a.Prompt("please " + text)
-			a.WaitForDialog()
-			a.WaitForText(shows)
-		}
-	}
-	press := func(shows string, keys ...string) func() {
-		return func() {
-			a.WaitForStill(labtest.Stillness)
-			a.Keys(keys...)
-			if shows != "" {
-				a.WaitForText(shows)
-			}
-		}
-	}
-	for i, c := range []struct {
-		name             string
-		open, answer     func()
-		before, answered func() // what is true before the answer, and behind it
-	}{
-		{"permission", ask("[[bash touch proof]]", "touch proof"), press("", "Enter"), func() { assert.NoFileExists(t, proof) }, func() { assert.FileExists(t, proof) }},
-		{"permission refused", ask("[[bash rm proof]]", "rm proof"), press("", "Escape"), none, func() { assert.FileExists(t, proof) }},
-		{"always", func() { ask("[[bash rm proof]]", "rm proof")(); press("Always allow", "Right", "Enter")() }, func() { press("Permission required", "Escape")(); press("", "Escape")() }, none, func() { assert.FileExists(t, proof) }},
-		{"a file", ask("[[write "+outside+" some words]]", "outside.txt"), press("", "Escape"), func() { assert.NoFileExists(t, outside) }, func() { assert.NoFileExists(t, outside) }},
-		{"question", ask("[[ask Which colour? | red | blue]]", "Which colour?"), press("", "Escape"), none, none},
-		{"commands", press("Commands", "C-p"), press("", "Escape"), none, none},
-		{"a list", press("/agents", "/"), press("", "Escape"), none, none},
-		{"shell mode", press("exit shell mode", "-l", "!"), press("", "Escape"), none, none},
-		{"a draft", press("half a thought", "-l", "half a thought"), press("", "C-u"), none, none},
-	} {
-		c.open()
-		a.WaitForStill(labtest.Stillness)
-		was, heard := a.screen(), len(a.Received())
-		body := fmt.Sprintf("%d: please do NOT do that [[say as you like, %d]]", i, i)
-		id := l.tellAll(chat, body)
-		l.waitTold(id, a, "held")
-		a.keeps(was, c.name)
-		trail := l.trailTo(id, a)
-		t.Logf("%s: %q", c.name, trail)
-		assert.NotContains(t, trail, "typed", c.name)
-		assert.False(t, a.explain().MayType, c.name)
-		assert.Len(t, a.Received(), heard, c.name)
-		c.before()
-
-		c.answer()
-		l.waitTold(id, a, "answered")
-		c.answered()
-		assert.Equal(t, 1, count(a.heard(), attributed("tester", 0, []string{body})[0]), "%s: once", c.name)
-	}
-	for _, text := range a.heard() {
-		assert.False(t, strings.Contains(text, "half a thought"), "nobody sent the draft")
-	}
-	time.Sleep(labtest.Stillness)
-	assert.True(t, a.Idle())
+	l.waitsBehind(a, chat, "half a thought", []obstacle{
+		{"permission", a.asks("[[bash touch proof]]", "touch proof"), a.pressed("", "Enter"), func() { assert.NoFileExists(t, proof) }, func() { assert.FileExists(t, proof) }},
+		{"permission refused", a.asks("[[bash rm proof]]", "rm proof"), a.pressed("", "Escape"), nil, func() { assert.FileExists(t, proof) }},
+		{"always", func() { a.asks("[[bash rm proof]]", "rm proof")(); a.pressed("Always allow", "Right", "Enter")() }, func() { a.pressed("Permission required", "Escape")(); a.pressed("", "Escape")() }, nil, func() { assert.FileExists(t, proof) }},
+		{"a file", a.asks("[[write "+outside+" some words]]", "outside.txt"), a.pressed("", "Escape"), func() { assert.NoFileExists(t, outside) }, func() { assert.NoFileExists(t, outside) }},
+		{"question", a.asks("[[ask Which colour? | red | blue]]", "Which colour?"), a.pressed("", "Escape"), nil, nil},
+		{"commands", a.pressed("Commands", "C-p"), a.pressed("", "Escape"), nil, nil},
+		{"a list", a.pressed("/agents", "/"), a.pressed("", "Escape"), nil, nil},
+		{"shell mode", a.pressed("exit shell mode", "-l", "!"), a.pressed("", "Escape"), nil, nil},
+		{"a draft", a.pressed("half a thought", "-l", "half a thought"), a.pressed("", "C-u"), nil, nil},
+	})
 }
 
 // What stands at the end of a text opens no list, and what stands at its beginning is no

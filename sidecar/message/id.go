@@ -33,3 +33,6 @@ func (i ID) Short() string {
 	}
 	return string(i[len(i)-8:])
 }
+
+// Is reports whether a word that a person gave is the id, or its short form.
+func (i ID) Is(word string) bool { return i != "" && (string(i) == word || i.Short() == word) }

@@ -135,17 +135,17 @@ func (a *account) contested() bool { return a.bound != nil && a.bindings.taken(a
 func (a *account) judge(look tmux.Look) screen.Reading {
 	v := screen.Judge(a.view(look), a.prof)
 	a.vim = a.vim || v.Vim
-	a.rest(v.State, time.Now())
 	return fuse(v, a.signals())
 }
 
-// rest has a screen without work on it end a turn of an agent that does not write down how
-// one ends. What stands in its composer meanwhile is somebody else's.
-func (a *account) rest(state message.PaneState, now time.Time) {
+// rest has a look that shows no work end a turn of an agent that does not write down how one
+// ends. The screen alone counts: with its transcript it works for as long as nobody says
+// otherwise. What stands in its composer meanwhile is somebody else's.
+func (a *account) rest(look tmux.Look, now time.Time) {
 	if a.who.Kind != agent.Gemini {
 		return
 	}
-	switch {
+	switch state := screen.Judge(a.view(look), a.prof).State; {
 	case state != message.Idle && state != message.Draft:
 		a.rests = time.Time{}
 	case a.rests.IsZero():

@@ -152,14 +152,14 @@ func (p *Pane) obstacle(s sight, a *attempt, now time.Time, holds bool) message.
 	if why := p.exactlyBusy(); why != "" && gate("exact") {
 		return why
 	}
-	if holds {
+	if holds && !a.vouched { // whose text stands before the cursor, wherever that is
 		return ""
 	}
 	switch s.reading.State {
 	case message.Blocked, message.History:
 		return s.reading.Why
 	case message.Unknown, message.Working:
-		if a.vouched {
+		if a.vouched && s.reading.State == message.Unknown {
 			return ""
 		}
 		if a.unclear.IsZero() {

@@ -498,6 +498,7 @@ func (p *Pane) attend(s sight, started time.Time) bool {
 	if p.lost != "" && p.lost != unknownText && p.holds(s.look, p.lost) {
 		p.lost, p.lostID = "", "" // it stands there for all to see
 	}
+	p.account.rest(s.look, started)
 	if p.dull++; s.reading.State != message.Working || p.under != nil || !p.account.signals().read {
 		p.dull = 0 // whose transcript is silent is known by its screen alone
 	}

@@ -50,8 +50,8 @@ type strange struct {
 }
 
 // Vouch takes a person's word for the screen of a session's pane: a delivery that waits
-// because that screen is not recognised is typed. Unless they are sure, it is only told whether their
-// word would count. Errors: ErrNotHeld, ErrOwnTerms.
+// because that screen is not recognised is typed. Unless they are sure, it is only told
+// whether their word would count. Errors: ErrNotHeld, ErrOwnTerms.
 func (ps *Panes) Vouch(ctx context.Context, session, delivery message.ID, sure bool) error {
 	err := ErrNotHeld // where there is no such pane
 	answered := ps.ask(ctx, session, func(answer chan error) letter {
@@ -70,7 +70,9 @@ func (p *Pane) vouch(id message.ID, sure bool) error {
 	switch {
 	case !held || !slices.ContainsFunc(p.queue, func(d message.Delivery) bool { return d.ID == id }):
 		return ErrNotHeld
-	case p.account == nil || why != message.UnknownScreen && why != message.NotEmpty:
+	case p.account == nil:
+		return fmt.Errorf("%w: %s, and %s is no agent that tells what it takes", ErrOwnTerms, why, p.session.Name)
+	case why != message.UnknownScreen && why != message.NotEmpty:
 		return fmt.Errorf("%w: %s", ErrOwnTerms, why)
 	case p.queue[0].ID != id:
 		return fmt.Errorf("%w: another message is before it", ErrOwnTerms)

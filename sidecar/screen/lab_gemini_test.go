@@ -496,7 +496,7 @@ func TestLab_recordGeminiColours(t *testing.T) {
 	} {
 		t.Run(c.suffix, func(t *testing.T) {
 			if !*update {
-				t.Skip("no recording unless asked")
+				t.Skip("recordings are made anew by: INTERCOM_LAB=1 go test -run TestLab_record -update ./sidecar/screen")
 			}
 			lab := labtest.New(t, labtest.Gemini)
 			server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])

@@ -537,7 +537,7 @@ func TestLab_recordOpencodeColours(t *testing.T) {
 	} {
 		t.Run("opencode"+c.suffix, func(t *testing.T) {
 			if !*update {
-				t.Skip("recordings are made anew with -update")
+				t.Skip("recordings are made anew by: INTERCOM_LAB=1 go test -run TestLab_record -update ./sidecar/screen")
 			}
 			lab := labtest.New(t, labtest.Opencode)
 			server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
