@@ -11,6 +11,8 @@ FUZZTIME ?= 30s
 BENCH    ?= .
 LONG     ?= .
 LAB      ?= ^TestLab
+# Which other versions of the agents `make versions` tries: 'claude@2.1.300 gemini@0.58.0'.
+VERSIONS ?=
 
 # A dependency that asks for a newer Go is refused, not served with a downloaded one.
 export GOTOOLCHAIN = local
@@ -21,7 +23,7 @@ GO_BUILD  = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFL
 LABS      = $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestLab' sidecar cmd))))
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
-.PHONY: build install demo test lint lab long bench fuzz teeth conformance pictures dist clean help ensure
+.PHONY: build install demo test lint lab versions long bench fuzz teeth conformance pictures dist clean help ensure
 
 build: ## build bin/intercom
 	$(GO_BUILD) -o bin/intercom ./cmd/intercom
@@ -41,7 +43,12 @@ lint: ## formatting, go vet, staticcheck, shellcheck, a tidy go.mod
 
 lab: ensure ## tests with real agents, answered by mock models; installs them from npm (LAB=regexp picks some)
 	@.ci/agents
-	INTERCOM_LAB=1 $(GO) test -count=1 -timeout 20m -p 1 -v -run '$(LAB)' $(LABS)
+	INTERCOM_LAB=1 $(GO) test -count=1 -timeout 20m -p 1 -parallel 4 -v -run '$(LAB)' $(LABS)
+
+versions: ensure ## other versions of the agents than the lab's (VERSIONS='claude@2.1.300 gemini@0.58.0')
+	@test -n '$(VERSIONS)' || { echo "versions: which? make versions VERSIONS='claude@2.1.300 gemini@0.58.0'" >&2; exit 2; }
+	@.ci/agents $(VERSIONS)
+	INTERCOM_LAB=1 INTERCOM_VERSIONS='$(subst @,=,$(VERSIONS))' $(GO) test -count=1 -timeout 30m -v -run '^TestLab_.*OtherVersions' ./sidecar/daemon
 
 long: ensure ## every test at its full length (LONG=regexp picks some)
 	INTERCOM_LONG=1 $(GO) test -count=1 -timeout 60m -run '$(LONG)' ./...

@@ -92,11 +92,15 @@ popup() { printf " '%s' %s { display-popup -E -w 90%% -h 90%% '$here/intercom-cl
 # where COMMAND NAME: the name of an entry that is there only if the program has the command.
 where() { printf '#{?#{m:* %s *,#{@intercom-can}},%s,}' "$1" "$2"; }
 
+# While an agent that ended is back, the panes that are in no chat have an entry for that in the place of one that is about
+# the chat they are in: there is no room for both.
+again='#{&&:#{!=:#{@intercom-back},},#{?#{m:* #{pane_id} *,#{@intercom-back}},0,1}}'
 menu=$(
 	popup 'chat with…' c pick
 	popup 'say something in the chat…' s say
 	popup "$(where ask 'ask another pane…')" a ask
-	item 'mute this pane, or unmute it' m mute
+	item "#{?$again,,mute this pane#, or unmute it}" m mute
+	item "#{?$again,take the chat up again,}" g again
 	item 'stop the chat' x stop
 	popup 'chats' l chats
 	popup "$(where inbox inbox)" i inbox

@@ -11,10 +11,13 @@ import (
 )
 
 // lineProfiles are those of programs that read lines.
-var lineProfiles = []string{"line", "line-paste"}
+var lineProfiles = []string{"line", "line-paste", "aider"}
+
+// fullScreen is the profile of a program that nobody knows.
+const fullScreen = "tui"
 
 // profiles are those that a person may name.
-var profiles = slices.Concat(knownAgents, lineProfiles)
+var profiles = slices.Concat(knownAgents, lineProfiles, []string{fullScreen})
 
 func (a *app) adopt() *cobra.Command {
 	var req api.AdoptRequest
@@ -37,11 +40,18 @@ lines:
   --as line         what is said arrives as one line, line breaks as " ⏎ "
   --as line-paste   what is said is pasted as it is: for programs with bracketed
                     paste, which take a text of several lines as one
+  --as aider        aider, which is such a program
+  --as tui          any other program with a composer; see below
 
 A program that reads lines shows a prompt, reads a line, works, prints, and
 shows the prompt again. It must stand at its prompt, quiet, with nothing typed:
 that is how the prompt is learned. --prompt gives it as a regular expression
 (RE2) instead, for one that changes.
+
+A program of which nothing is known but that it has a composer, on a screen of
+its own or not, is adopted --as tui while that is empty: what stands around the
+cursor then, and nothing else, counts as an empty composer from then on. Its
+words are what is new above it, and approximate.
 
 Do not adopt a program that executes what it reads, a shell or an interpreter:
 whatever the others say would be run. Shells, editors and full-screen programs
@@ -78,7 +88,7 @@ this one is up to you.`,
 			return c.Adopt(ctx, req)
 		}, a.showAdopted),
 	}
-	cmd.Flags().StringVar(&req.As, "as", "", "`PROFILE` of the program: an agent's name, line or line-paste; else recognised")
+	cmd.Flags().StringVar(&req.As, "as", "", "`PROFILE` of the program: an agent's name, line, line-paste, aider or tui; else recognised")
 	cmd.Flags().StringVar(&req.Name, "name", "", "`NAME` that the others see; else one made from the program's")
 	cmd.Flags().StringVar(&req.Prompt, "prompt", "", "the prompt of a line program, as a regular expression `RE2`; else learned from the screen")
 	a.completes(cmd)

@@ -162,6 +162,8 @@ func (q *question) follow(ctx context.Context, c *api.Client, chat message.Chat)
 		q.note("it waits: %s", asked.Receipt.Reason)
 	case asked.Behind != "":
 		q.note("it waits behind a message that is held: %s", asked.Behind)
+	case asked.Chat.State != message.ChatOver:
+		q.progress("the question is %s; waiting for the answer, %v at most; with C-c it comes all the same", cameTo(asked), q.left().Round(time.Second))
 	}
 	if !answeredAll(asked) && asked.Chat.State != message.ChatOver {
 		if asked, err = q.wait(ctx, c, chat, q.wants, waitTimeout); err != nil {
@@ -176,7 +178,7 @@ func (q *question) follow(ctx context.Context, c *api.Client, chat message.Chat)
 
 // wait asks how far the question has come, at most so long and never beyond the end of all.
 func (q *question) wait(ctx context.Context, c *api.Client, chat message.Chat, wait api.Wait, most time.Duration) (api.Asked, error) {
-	left := max(0, time.Until(q.until))
+	left := q.left()
 	if most != waitTimeout {
 		left = min(left, most)
 	}
@@ -184,6 +186,9 @@ func (q *question) wait(ctx context.Context, c *api.Client, chat message.Chat, w
 	defer cancel()
 	return c.Asked(ctx, api.AskedQuery{Chat: chat.ID, Wait: wait, Timeout: left})
 }
+
+// left is how long what was asked may still be waited for.
+func (q *question) left() time.Duration { return max(0, time.Until(q.until)) }
 
 // ownPane is the pane that asks where none is named: the one in which this runs, or the one
 // from which the popup was opened in which it does. "" leaves it to the sidecar, which sees

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -45,6 +46,18 @@ func (a *app) showChats(chats []message.Chat) {
 	}
 }
 
+// showReturned tells which agents are back, and how their chats are taken up.
+func (a *app) showReturned(all []api.Returned) {
+	for _, r := range all {
+		var who []string
+		for _, one := range r.Agents {
+			who = append(who, fmt.Sprintf("%s in %s", one.Name, one.Pane))
+		}
+		chat := message.Chat{ID: r.Chat, Name: r.Name}
+		a.say("back: %s, of chat %s → intercom chat start --again %s", plainLine(strings.Join(who, ", ")), chatName(chat), plainLine(cmp.Or(r.Name, r.Chat.Short())))
+	}
+}
+
 // wayOn is how a paused chat goes on; "" for any other.
 func wayOn(c message.Chat) string {
 	if c.State != message.ChatPaused {
@@ -63,6 +76,8 @@ func participants(c message.Chat) string {
 			all[i] += " " + p.Role
 		}
 		switch {
+		case p.Gone:
+			all[i] += " gone"
 		case p.Left:
 			all[i] += " left"
 		case !p.MaySpeak:

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -15,6 +17,7 @@ const (
 func (a *app) chatList() *cobra.Command {
 	var ended bool
 	var expired []string
+	var back []api.Returned
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the chats that go on",
@@ -29,6 +32,7 @@ func (a *app) chatList() *cobra.Command {
 			defer cancel()
 			if status, err := c.Status(ctx); err == nil {
 				a.noteVersion(status.Version)
+				back = slices.DeleteFunc(status.Returned, func(r api.Returned) bool { return (r.State == message.ChatOver) != ended })
 			}
 			chats, err := c.Chats(ctx, ended)
 			if err == nil && !a.json && !ended {
@@ -42,6 +46,7 @@ func (a *app) chatList() *cobra.Command {
 			return chats, err
 		}, func(chats []message.Chat) {
 			a.showChats(chats)
+			a.showReturned(back)
 			for _, line := range expired {
 				a.say("%s", plainLine(line))
 			}

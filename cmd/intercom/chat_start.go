@@ -38,7 +38,9 @@ and --turns counts the answers. intercom ask does all of that at once.
 
 --again takes up a chat that has ended, under its name, with its participants,
 roles and settings; PANEs, in the order of the participants, say where those are
-now, if not in their panes under their names.
+now, if not in their panes or under their names. An agent that was started anew
+in its pane takes the place there, and gets what was held for the one that had
+gone. A chat that goes on without an agent lets it in again.
 
 Settings for --set, with what holds without it:` + settings.String(),
 		Example: `  intercom chat start %1 %2 --say 'Introduce yourselves.'
@@ -97,7 +99,11 @@ Settings for --set, with what holds without it:` + settings.String(),
 			chat, err := c.StartChat(ctx, req)
 			return chat, aboutChat(err, req.Again)
 		}, func(c message.Chat) {
-			a.say("chat %s started: %s", chatName(c), plainLine(participants(c)))
+			became := "started"
+			if req.Again != "" && c.Again == "" {
+				became = "goes on"
+			}
+			a.say("chat %s %s: %s", chatName(c), became, plainLine(participants(c)))
 		}),
 	}
 	cmd.Flags().StringVar(&req.Name, "name", "", "`NAME` of the chat")
@@ -154,9 +160,9 @@ func pairs(flag, form string, set []string) (map[string]string, error) {
 func checkText(text string) error {
 	switch {
 	case len(text) > message.MaxBody:
-		return api.Errorf(api.CodeUsage, "text of %d bytes, the most is %d", len(text), message.MaxBody)
+		return api.Errorf(api.CodeUsage, "text of %d bytes, the most is %d", len(text), message.MaxBody).WithHint("send it in parts, or the name of a file that has it")
 	case !utf8.ValidString(text):
-		return api.Errorf(api.CodeUsage, "text is not valid UTF-8")
+		return api.Errorf(api.CodeUsage, "text is not valid UTF-8").WithHint("iconv -f latin1 -t utf-8 makes it so, where it is that")
 	}
 	return nil
 }

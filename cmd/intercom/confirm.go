@@ -49,7 +49,7 @@ func (a *app) confirm(ctx context.Context, question string) error {
 	case key := <-pressed:
 		if key != 'y' && key != 'Y' {
 			fmt.Fprintln(tty, "no")
-			return api.Errorf(api.CodeRefused, "nothing was done: y was not pressed")
+			return api.Errorf(api.CodeRefused, "nothing was done: y was not pressed").WithHint("run it once more, and press y")
 		}
 		fmt.Fprintln(tty, "yes")
 		return nil

@@ -239,9 +239,9 @@ func degradedOn(system string) []finding {
 	if system == "linux" {
 		return nil
 	}
-	missing := []string{"no inotify: panes and transcripts are looked at again and again", "processes tell less of themselves, so that agents are known by their names alone"}
+	missing := []string{"no inotify: panes and transcripts are looked at again and again", "processes tell less of themselves, so that agents are known by their names alone, and what an agent starts is taken for a person's"}
 	if system == "openbsd" || system == "netbsd" || system == "dragonfly" {
-		missing = append(missing, "the system does not say who connects to a socket, so that nobody is let in")
+		missing = append(missing, "the system does not say who connects to a socket, whose private directory alone keeps others out")
 	}
 	return []finding{{
 		ID: "platform", Level: note, Text: "on " + system + " less is promised than on Linux: " + strings.Join(missing, "; "),

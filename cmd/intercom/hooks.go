@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/hooks"
 )
 
@@ -287,17 +288,7 @@ func replace(path string, was, now []byte) (done bool, err error) {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return false, err
 	}
-	return true, syncDir(dir)
-}
-
-// syncDir makes sure that a new name in a directory outlives a crash.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
+	return true, atomicfile.SyncDir(dir)
 }
 
 const (

@@ -239,11 +239,11 @@ func serveAt(t *testing.T, b *fakeBackend) (socket string) {
 	return filepath.Join(run, "lab.sock")
 }
 
-// build builds this program.
-func build(t *testing.T) string {
+// build builds this program, as it is installed.
+func build(t testing.TB) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "intercom")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return binary
 }

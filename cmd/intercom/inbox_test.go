@@ -157,19 +157,35 @@ func TestInbox_releaseChangesNothingElse(t *testing.T) {
 
 // coder is a stand-in for an agent in a pane, as a program of its name.
 type coder struct {
-	st                 *stage
-	pane, log, control string
+	st                       *stage
+	kind, pane, log, control string
 }
 
 // coder starts one in a window of its own.
 func (st *stage) coder(kind string) *coder {
 	st.t.Helper()
-	program := filepath.Join(st.home, kind)
-	require.NoError(st.t, os.Symlink(thisProgram(), program))
-	a := &coder{st: st, log: program + ".jsonl", control: program + ".ctl"}
-	a.pane = st.NewPane("env", "HOME="+st.home, "INTERCOM_TEST_MAIN=1", program, "persona", kind, "--name", kind, "--log", a.log, "--control", a.control, "--think", "20ms")
+	a := st.coderOf(kind)
+	command := a.command()
+	a.pane = st.NewPane(command[0], command[1:]...)
 	tmuxtest.WaitFor(st.t, kind+" reads keys", func() bool { return len(a.records(persona.EventReady)) > 0 })
 	return a
+}
+
+// coderOf is one that runs nowhere yet.
+func (st *stage) coderOf(kind string) *coder {
+	st.t.Helper()
+	program := filepath.Join(st.home, kind)
+	require.NoError(st.t, os.Symlink(thisProgram(), program))
+	return &coder{st: st, kind: kind, log: program + ".jsonl", control: program + ".ctl"}
+}
+
+// command is what starts it.
+func (a *coder) command(flags ...string) []string {
+	program := filepath.Join(a.st.home, a.kind)
+	return append([]string{
+		"env", "HOME=" + a.st.home, "INTERCOM_TEST_MAIN=1", program, "persona", a.kind,
+		"--name", a.kind, "--log", a.log, "--control", a.control, "--think", "20ms",
+	}, flags...)
 }
 
 func (a *coder) do(command string) {

@@ -35,6 +35,7 @@ var layers = map[string][]string{
 
 	"sidecar/relay": {"sidecar/message", "sidecar/registry", "sidecar/route"},
 
+	"sidecar/atomicfile":    {},
 	"sidecar/tmux":          {},
 	"sidecar/tmux/tmuxtest": {}, // for tests: nothing that is linked imports it
 	"sidecar/persona":       {},
@@ -44,6 +45,7 @@ var layers = map[string][]string{
 	"sidecar/journal":       {"sidecar/message", "sidecar/registry"},
 	"sidecar/pane": {
 		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/tmux", "sidecar/agent",
+		"sidecar/atomicfile",
 	},
 
 	"sidecar/api": {"sidecar/message", "sidecar/registry"},
@@ -53,7 +55,7 @@ var layers = map[string][]string{
 		"sidecar/relay", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api",
 	},
 
-	"cmd/intercom": {"sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks"},
+	"cmd/intercom": {"sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile"},
 
 	"sidecar": {}, // a comment
 }

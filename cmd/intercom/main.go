@@ -3,7 +3,7 @@
 //
 // The command line owns no state and decides nothing: it parses, makes one request of
 // package api, and prints what came back. It starts goroutines only to wait for a sidecar
-// that it has started, and, in a hook, to give up in time.
+// that it has started, to say that it still works, and, in a hook, to give up in time.
 package main
 
 import (

@@ -20,7 +20,7 @@ func (a *app) persona() *cobra.Command {
 			a.ran = true
 			terminal, ok := a.Stdin.(*os.File)
 			if !ok {
-				return api.Errorf(api.CodeUsage, "a persona needs a terminal")
+				return api.Errorf(api.CodeUsage, "a persona needs a terminal").WithHint("intercom demo shows two of them at work")
 			}
 			code := persona.Run(cmd.Context(), args, persona.Options{Stdin: terminal, Stdout: a.Stdout, Stderr: a.Stderr})
 			if code != 0 {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
@@ -20,12 +20,12 @@ import (
 // What the plugin and its bindings keep in the options of the tmux server. Those of the
 // first group are a person's to set.
 const (
-	menuKeyOption = "@intercom-menu-key"
+	menuKeyOption = daemon.MenuKeyOption
 	chatKeyOption = "@intercom-chat-key"
 
 	originOption  = "@intercom-origin"   // client and pane of whoever pressed a key last
 	canOption     = "@intercom-can"      // the entries of the menu that this program has, with a blank around each
-	keysOption    = "@intercom-keys"     // that are bound
+	keysOption    = daemon.KeysOption    // that are bound
 	takenOption   = "@intercom-taken"    // that were not, since they are somebody else's
 	rootOption    = "@intercom-root"     // where the plugin is
 	usedOption    = "@intercom-bin-used" // the program that it runs
@@ -49,7 +49,7 @@ func (a *app) plugin() *cobra.Command {
 	cmd := &cobra.Command{Use: "plugin", Short: "What the keys of the tmux plugin do", Hidden: true, Args: a.onlyCommands, RunE: showHelp}
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "check", Short: "Nothing: to see that this program has what the plugin needs", Args: cobra.NoArgs,
+			Use: "check", Short: "Nothing: to see that this program has what the plugin needs", Args: between(0, 0, "no arguments"),
 			RunE: func(*cobra.Command, []string) error { return nil },
 		},
 		a.pluginLoad(),
@@ -68,6 +68,7 @@ func (a *app) plugin() *cobra.Command {
 		}),
 		a.key("mute", "Mute a pane in its chat, or unmute it", a.muteHere),
 		a.key("stop", "End the chat of a pane", a.stopHere),
+		a.key("again", "Take up the chat of a pane whose agent ended and is back", a.takeUp),
 		a.key("pause", "Pause everything", a.pauseAll),
 		a.key("resume", "Resume everything", a.resumeAll),
 		a.key("chats", "Show the chats, and that of a pane", func(ctx context.Context, o origin) (string, error) {
@@ -90,7 +91,7 @@ type origin struct {
 func (a *app) key(use, short string, act func(context.Context, origin) (string, error)) *cobra.Command {
 	var given string
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: cobra.NoArgs,
+		Use: use, Short: short, Args: between(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.ran = true
 			o, err := a.origin(cmd.Context(), given)
@@ -179,18 +180,7 @@ func (a *app) show(ctx context.Context, client, text, more string, d time.Durati
 var inASCII = strings.NewReplacer("↔", "<->", "→", "->", "…", "...", "·", "-", "⏎", "/")
 
 // menuKey is how a person opens the menu, "" if no key does.
-func (a *app) menuKey(ctx context.Context) string {
-	options, err := tmux.Ask(ctx, a.tmuxOptions(), menuKeyOption, keysOption)
-	if err != nil {
-		return ""
-	}
-	for _, key := range strings.Fields(cmp.Or(options[menuKeyOption], "B")) {
-		if slices.Contains(strings.Fields(options[keysOption]), key) {
-			return "prefix + " + key
-		}
-	}
-	return ""
-}
+func (a *app) menuKey(ctx context.Context) string { return daemon.MenuKey(ctx, a.tmuxOptions()) }
 
 // sidecarOf is the sidecar and what it knows.
 func (a *app) sidecarOf(ctx context.Context) (*api.Client, api.Status, error) {

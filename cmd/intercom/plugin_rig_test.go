@@ -33,7 +33,7 @@ type stage struct {
 	bin              string // first in PATH
 	chatKey          string // that opens a chat
 	env              map[string]string
-	t                *testing.T
+	t                testing.TB
 }
 
 // seat is one of the terminals.
@@ -44,7 +44,7 @@ type seat struct {
 }
 
 // newStage starts a server without the plugin.
-func newStage(t *testing.T, v tmuxtest.Version) *stage {
+func newStage(t testing.TB, v tmuxtest.Version) *stage {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -164,6 +164,17 @@ func (s *seat) press(keys ...string) {
 			s.outer.Run("display-message", "-p", "")
 			s.Run("display-message", "-p", "")
 		}
+	}
+}
+
+// types presses the keys of a line, a word at a time.
+func (s *seat) types(line string) {
+	s.t.Helper()
+	for i, word := range strings.Fields(line) {
+		if i > 0 {
+			s.press("Space")
+		}
+		s.press(word)
 	}
 }
 

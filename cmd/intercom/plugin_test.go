@@ -126,35 +126,6 @@ func TestU4_U14_pickAndChat(t *testing.T) {
 		me.press("C-b", st.chatKey, "2") // by heart, before anything is to be seen
 		me.sees("claude (1) ↔ codex-2 (2): on")
 
-		// A line of one's own, muting, and what there is.
-		me.menu("s")
-		me.sees("to claude (1) ↔ codex-2 (2)")
-		me.press("hello", "Space", "both", "Enter")
-		me.sees("said to claude (1) ↔ codex-2 (2)")
-		me.menu("m")
-		me.sees("claude (1) is muted")
-		me.menu("m")
-		me.sees("claude (1) is heard again")
-		me.menu("l")
-		me.sees("hello both")
-		me.press("Enter")
-		me.seesNot("hello both")
-		me.menu("i")
-		me.sees("both")
-		me.sees("intercom inbox list: ")
-		me.press("q")
-		me.seesNot("intercom inbox list: ")
-		me.menu("d")
-		me.sees("keys of the plugin: prefix + ")
-		me.press("q")
-		me.seesNot("keys of the plugin")
-		me.menu("p")
-		me.sees("everything is paused: nothing is typed any more → prefix + B, r resumes")
-		assert.True(t, st.status().Stopped)
-		me.menu("r")
-		me.sees("messages are typed again; chats resumed: 1")
-		assert.False(t, st.status().Stopped)
-
 		for _, r := range []*tmuxtest.Recorder{claude, codex, far} {
 			assert.Empty(t, received(t, r), "keys that were meant for us")
 		}
@@ -395,15 +366,4 @@ func FuzzPlugin_keysOf(f *testing.F) {
 			assert.NotContains(t, key, "\x1b", fmt.Sprintf("%q", in))
 		}
 	})
-}
-
-func TestPlugin_degradedOn(t *testing.T) {
-	assert.Empty(t, degradedOn("linux"))
-	for _, system := range []string{"darwin", "freebsd", "openbsd"} {
-		f := degradedOn(system)
-		require.Len(t, f, 1)
-		assert.Equal(t, note, f[0].Level)
-		assert.Contains(t, f[0].Text, "no inotify")
-		assert.NotEmpty(t, f[0].Hint)
-	}
 }

@@ -97,6 +97,7 @@ func escapeJSON(text string) string {
 
 // say prints a line for people.
 func (a *app) say(format string, args ...any) {
+	a.told()
 	fmt.Fprintf(a.Stdout, format+"\n", args...)
 }
 

@@ -158,7 +158,7 @@ func keep(r api.Recording, dir, label, what string) (recorded, error) {
 	base := filepath.Join(dir, kept.Label+"-"+kept.What)
 	kept.Recording, kept.Explanation = base+".json", base+".explain.json"
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return kept, err
+		return kept, api.Errorf(api.CodeFailed, "%w", err).WithHint("name a directory that is there, or that can be made")
 	}
 	for _, file := range []string{kept.Recording, kept.Explanation, base + ".jsonl"} {
 		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {

@@ -41,6 +41,8 @@ type app struct {
 	server string // of --server
 	named  bool   // --server was given
 	ran    bool   // a command has begun: its errors are not those of wrong usage
+
+	silence *time.Timer // of a command that works; nil: nobody looks
 }
 
 // run runs the command that the arguments name and returns the exit code: 0 done, 1 failed,
@@ -50,10 +52,7 @@ func run(ctx context.Context, e env) int {
 	a := &app{env: e}
 	root := a.root()
 	root.SetArgs(e.Args)
-	root.SetIn(e.Stdin)
-	root.SetOut(e.Stdout)
-	root.SetErr(e.Stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
@@ -64,8 +63,19 @@ func run(ctx context.Context, e env) int {
 	if !a.ran && told.Code != api.CodeUsage {
 		told = &api.Error{Text: err.Error(), Code: api.CodeUsage}
 	}
+	if told.Hint == "" {
+		told = told.WithHint("%s", nextStep(cmd, told.Code))
+	}
 	complain(e.Stderr, told)
 	return told.Code.Exit()
+}
+
+// nextStep is what to do about an error that says nothing of that itself.
+func nextStep(cmd *cobra.Command, code api.Code) string {
+	if code == api.CodeUsage {
+		return cmd.CommandPath() + " --help"
+	}
+	return "intercom doctor looks for what is wrong"
 }
 
 // exitCode is the error of a command that has said already why it ends like that.
@@ -115,7 +125,41 @@ sidecar and none could be started, 4 no answer in time or a delivery uncertain,
 		a.hooks(), a.hook(), a.record(),
 		a.plugin(), a.uninstall(), a.demo(), a.sidecar(), a.persona(),
 	)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	a.helpers(root)
 	return root
+}
+
+// completionFiles are where each shell looks for the script that completes our words.
+var completionFiles = map[string]string{
+	"bash":       "~/.local/share/bash-completion/completions/intercom",
+	"zsh":        "\"${fpath[1]}/_intercom\"",
+	"fish":       "~/.config/fish/completions/intercom.fish",
+	"powershell": "intercom.ps1",
+}
+
+// helpers are the commands that every program of this kind has.
+func (a *app) helpers(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.Args, cmd.RunE, cmd.Example = a.onlyCommands, showHelp, "  intercom completion bash > "+completionFiles["bash"]
+			for _, shell := range cmd.Commands() {
+				shell.Args, shell.Example = between(0, 0, "no arguments"), "  "+shell.CommandPath()+" > "+completionFiles[shell.Name()]
+				shell.Long = "Print the script with which " + shell.Name() + " completes commands, flags, and the names\nof panes and chats."
+			}
+		case "help":
+			cmd.Example = "  intercom help chat start"
+			cmd.Args = func(_ *cobra.Command, words []string) error {
+				found, unknown, _ := root.Find(words)
+				return a.onlyCommands(found, unknown)
+			}
+		}
+	}
 }
 
 // takesText marks a command of which an argument is free text.
@@ -141,6 +185,7 @@ func (a *app) onlyCommands(cmd *cobra.Command, args []string) error {
 func do[T any](a *app, ask func(cmd *cobra.Command, args []string) (T, error), show func(T)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.ran = true
+		defer a.still(cmd.CommandPath())()
 		value, err := ask(cmd, args)
 		if err != nil {
 			return err
@@ -155,6 +200,7 @@ func do[T any](a *app, ask func(cmd *cobra.Command, args []string) (T, error), s
 
 // note tells a person something beside what a command prints.
 func (a *app) note(format string, args ...any) {
+	a.told()
 	fmt.Fprintf(a.Stderr, "intercom: note: %s\n", plainLine(fmt.Sprintf(format, args...)))
 }
 

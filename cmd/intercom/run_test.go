@@ -70,7 +70,7 @@ func TestSend_whatFailedSaysWhatToDo(t *testing.T) {
 	w := newWorld(t)
 	w.serve(t, b)
 	for reason, want := range map[message.Reason]string{
-		message.BodyTooLong: "error: failed: body too long\nintercom: hint: at most 64 KiB",
+		message.BodyTooLong: "error: failed: body too long\nintercom: hint: at most 64 KiB are typed into a line program",
 		message.LineTooLong: "error: failed: line too long\nintercom: hint: the terminal there takes lines of at most 4095 bytes",
 		message.Duplicate:   "error: that id was used for another message\nintercom: hint: without --id",
 		message.AgentGone:   "error: failed: agent gone\nintercom: hint: intercom log ",
@@ -387,7 +387,7 @@ func oneValue(t *testing.T, text string, into any) {
 }
 
 // harmless checks that text holds nothing that a terminal acts on.
-func harmless(t *testing.T, what, text string) {
+func harmless(t testing.TB, what, text string) {
 	t.Helper()
 	for _, r := range text {
 		bad := r < ' ' && r != '\n' && !(r == '\t' && strings.HasPrefix(what, "__complete")) || r >= 0x7f && r < 0xa0 ||

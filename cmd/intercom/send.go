@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,10 +39,12 @@ Exit codes: 0 the program provably took it (with --wait answered: and answered),
 1 failed or expired, 4 uncertain or no proof in time, 5 held: it goes when the
 pane is free for it, as does one that is queued behind such.
 
-At most 64 KiB of text, what stands before it included, are typed into one pane,
-and a line of at most 4095 bytes where its terminal gathers lines (cooked mode);
-what is longer fails, and nothing of it is typed. Text that begins with - goes
-after --, or into a file; --file - reads it from the standard input.`,
+At most 64 KiB of text, what stands before it included, are typed. An agent gets
+what is longer in a file, which stands until it has answered, and one line that
+names it. A program of another kind gets nothing of it, and a line of at most
+4095 bytes where its terminal gathers lines (cooked mode): what is longer fails.
+Text that begins with - goes after --, or into a file; --file - reads it from
+the standard input.`,
 		Example: `  intercom send bob 'How far are you?' --wait answered --timeout 5m
   intercom send bob -- '- a text that begins with a dash'`,
 		Args:        between(1, 2, "a peer and a text"),
@@ -109,7 +112,7 @@ func messageID(given string) (message.ID, error) {
 	}
 	id, err := message.ParseID(given)
 	if err != nil {
-		return "", api.Errorf(api.CodeUsage, "--id: %w", err)
+		return "", api.Errorf(api.CodeUsage, "--id: %w", err).WithHint("without --id it gets one of its own")
 	}
 	return id, nil
 }
@@ -142,17 +145,17 @@ func (a *app) read(file string) (string, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return "", api.Errorf(api.CodeUsage, "--file: %w", err)
+			return "", api.Errorf(api.CodeUsage, "--file: %w", err).WithHint("name a file that can be read; --file - reads the standard input")
 		}
 		defer f.Close()
 		from = f
 	}
 	text, err := io.ReadAll(io.LimitReader(from, message.MaxBody+1))
 	if err != nil {
-		return "", fmt.Errorf("--file %q: %w", file, err)
+		return "", api.Errorf(api.CodeFailed, "--file %q: %w", file, err).WithHint("name a file that can be read; --file - reads the standard input")
 	}
 	if len(text) > message.MaxBody {
-		return "", api.Errorf(api.CodeUsage, "--file %q: more than %d bytes, the most that a message may have", file, message.MaxBody)
+		return "", api.Errorf(api.CodeUsage, "--file %q: more than %d bytes, the most that a message may have", file, message.MaxBody).WithHint("send it in parts, or the name of the file")
 	}
 	return string(text), nil
 }
@@ -174,6 +177,8 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 		a.note("it waits: %s", sent.Receipt.Reason)
 	case sent.Behind != "":
 		a.note("it waits behind a message that is held: %s", sent.Behind)
+	default:
+		a.progress("it is %s; waiting until it is %s, %v at most; with C-c it goes on", s, cmp.Or(req.Wait, api.WaitSubmitted), whole)
 	}
 	// The same id: it is the same message, and this asks what became of it.
 	req.Timeout = max(0, whole-time.Since(begun))
@@ -262,7 +267,7 @@ func failedHint(s api.Sent) string {
 	case message.Duplicate:
 		return "without --id it gets one of its own"
 	case message.BodyTooLong:
-		return "at most 64 KiB are typed into one pane: send it in parts, or the name of a file that has it"
+		return "at most 64 KiB are typed into a line program: send it in parts, or the name of a file that has it"
 	case message.LineTooLong:
 		return "the terminal there takes lines of at most 4095 bytes: send it in parts, or the name of a file that has it"
 	}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 )
 
 const (
@@ -227,19 +228,8 @@ func noteServer(p api.Paths) error {
 	if have, err := os.ReadFile(path); err == nil && string(have) == p.Server+"\n" {
 		return nil
 	}
-	// Beside it first, and put there whole: several may be starting.
-	f, err := os.CreateTemp(p.State, serverFile+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(p.Server + "\n")
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	// Whole, since several may be starting.
+	return atomicfile.Write(path, []byte(p.Server+"\n"), 0o600)
 }
 
 // complaints is the file that sidecars of one server complain into before they have a log,

@@ -97,6 +97,10 @@ func (a *app) showStatus(r statusReply) {
 		a.say("")
 		a.showChats(s.Chats)
 	}
+	if len(s.Returned) > 0 {
+		a.say("")
+		a.showReturned(s.Returned)
+	}
 }
 
 // noteVersion says that a sidecar is of another version than this program.

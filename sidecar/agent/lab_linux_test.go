@@ -316,8 +316,10 @@ func write(t *testing.T, dir, name string, data []byte) {
 
 // What is followed of the real agents is what their models said, word for word.
 func TestLab_followed(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []labtest.Kind{labtest.Gemini, labtest.Opencode} {
 		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
 			lab := labtest.New(t, kind)
 			server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
 			s := &stage{Agent: lab.Start(server, kind), lab: lab, server: server}
@@ -379,8 +381,10 @@ func TestLab_followed(t *testing.T) {
 
 // Two of a kind in one directory, of one home: each one's words are its own.
 func TestLab_twoInOneDirectory(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []labtest.Kind{labtest.Gemini, labtest.Opencode} {
 		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
 			lab := labtest.New(t, kind)
 			server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
 			work, home := filepath.Join(lab.Dir, "work"), filepath.Join(lab.Dir, "home")

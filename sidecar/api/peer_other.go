@@ -3,11 +3,10 @@
 package api
 
 import (
-	"errors"
 	"net"
+	"os"
 )
 
-// peer has no way to ask here, and who cannot be known is not let in.
-func peer(net.Conn) (Caller, error) {
-	return Caller{}, errors.New("this system does not tell who is at the other end of a socket")
-}
+// peer has no way to ask here. That nobody but this user and root comes to the socket is the
+// doing of its directory, which Listen has found to be this user's and closed to others.
+func peer(net.Conn) (Caller, error) { return Caller{UID: os.Geteuid()}, nil }

@@ -117,6 +117,25 @@ type Status struct {
 	Stopped   bool              `json:"stopped"`            // nothing is typed until `intercom chat resume --all`
 	Held      int               `json:"held"`               // deliveries that wait for a person or a safe moment
 	Degraded  []string          `json:"degraded,omitempty"` // what does not work as it should, in words
+	Returned  []Returned        `json:"returned,omitempty"` // what StartChatRequest.Again would take up by now, the latest last
+}
+
+// Returned is a chat that lost agents which ended, and in whose panes new ones of the same
+// kind are. Nobody has adopted those, or they are in no chat.
+type Returned struct {
+	Chat   message.ID        `json:"chat"`
+	Name   string            `json:"name,omitempty"`
+	State  message.ChatState `json:"state"` // ended, or it goes on without them
+	Agents []ReturnedAgent   `json:"agents"`
+	Panes  []string          `json:"panes"` // of all who are in it, or were at its end
+	Since  time.Time         `json:"since"` // when the last of them ended
+}
+
+// ReturnedAgent is one of them.
+type ReturnedAgent struct {
+	Name  string `json:"name"`  // of the one that ended
+	Agent string `json:"agent"` // name of the profile
+	Pane  string `json:"pane"`
 }
 
 // AdoptRequest names a pane that may be read and typed into from now on.
@@ -156,7 +175,10 @@ type StartChatRequest struct {
 	Roles map[string]string `json:"roles,omitempty"` // by the words of Panes
 	// Again names an ended chat, by id, its short form or name, whose participants, roles,
 	// name and settings are taken; Panes, if given, are the panes of its participants in
-	// their order, else each is the session of that id or name. What else is set here holds.
+	// their order, else each is the session of that id, the agent of its kind that came back
+	// into its pane, or the session of that name. What else is set here holds. What was held
+	// for an agent that had gone goes to the one that takes its place. A chat that goes on takes
+	// in those agents again that are back in their panes; nothing else may be set then.
 	Again string `json:"again,omitempty"`
 }
 

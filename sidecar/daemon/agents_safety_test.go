@@ -107,16 +107,19 @@ func TestS3_DialogThatOnlyTheScreenTells(t *testing.T) {
 	}, "--reply", "none", "--status", "idle")
 }
 
-// One that shows our text and never takes it, or not at the first Enter, or that opens a
-// dialog just then: what became of it is uncertain, Enter is not pressed again, and what
-// stands there keeps others away.
+// One that opens a dialog as Enter comes, or that has never told what it takes and shows our
+// text for ever: what became of it is uncertain, Enter is not pressed again, and what stands
+// there keeps others away.
 func TestEnterThatIsNotTaken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ids := map[*agent]message.ID{}
 	proof := r.dir + "/proof"
-	for i, how := range []string{":stuck on", ":swallow 1", ":dialog enter touch " + proof} {
+	for i, how := range []string{":stuck on", ":dialog enter touch " + proof} {
 		for _, kind := range coders {
+			if i == 0 && kind == "claude" {
+				continue // whose status file tells at once
+			}
 			a := r.coder(kind, fmt.Sprint(kind, i), silent...)
 			a.adopt("")
 			a.do("%s", how)

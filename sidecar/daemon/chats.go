@@ -19,11 +19,14 @@ import (
 
 // StartChat begins a chat. What the panes show by then is old.
 func (s *sidecar) StartChat(ctx context.Context, from api.Caller, req api.StartChatRequest) (chat message.Chat, err error) {
-	start, err := s.plan(ctx, from, req)
+	if on, ok := s.goesOn(req.Again); ok {
+		return s.rejoin(ctx, from, req, on)
+	}
+	start, names, err := s.plan(ctx, from, req)
 	if err != nil {
 		return message.Chat{}, err
 	}
-	adopted, err := s.recognised(ctx, from, start.Sessions)
+	adopted, err := s.recognised(ctx, from, start.Sessions, names)
 	defer func() {
 		if err != nil {
 			s.giveBack(ctx, from, adopted)
@@ -71,8 +74,9 @@ func (s *sidecar) begin(ctx context.Context, start relay.StartChat) (chat messag
 }
 
 // recognised adopts those of the panes in which an agent is recognised and that nobody has
-// adopted yet: a person named them. It returns the new sessions, with an error those so far.
-func (s *sidecar) recognised(ctx context.Context, from api.Caller, refs []string) (adopted []message.Session, err error) {
+// adopted yet: a person named them. names are those that they get, by pane, where they need
+// not be called after their program. It returns the new sessions, with an error those so far.
+func (s *sidecar) recognised(ctx context.Context, from api.Caller, refs []string, names map[string]string) (adopted []message.Session, err error) {
 	for _, ref := range refs {
 		_, err := s.relay.Snapshot().Find(ref)
 		if err == nil || !strings.HasPrefix(ref, "%") || s.noPane(ctx, ref) {
@@ -81,7 +85,7 @@ func (s *sidecar) recognised(ctx context.Context, from api.Caller, refs []string
 		if err := s.personOnly(from, "adopt a pane"); err != nil {
 			return adopted, err
 		}
-		session, err := s.Adopt(ctx, from, api.AdoptRequest{Pane: ref})
+		session, err := s.Adopt(ctx, from, api.AdoptRequest{Pane: ref, Name: names[ref]})
 		if err != nil {
 			return adopted, err
 		}
@@ -100,11 +104,12 @@ func (s *sidecar) giveBack(ctx context.Context, from api.Caller, adopted []messa
 }
 
 // plan is what a request for a chat asks of the relay. One that takes up an ended chat has
-// its participants, their roles, its name and its settings, where it says nothing else.
-func (s *sidecar) plan(ctx context.Context, from api.Caller, req api.StartChatRequest) (relay.StartChat, error) {
+// its participants, their roles, its name and its settings, where it says nothing else; names
+// are those of agents that came back, by pane.
+func (s *sidecar) plan(ctx context.Context, from api.Caller, req api.StartChatRequest) (_ relay.StartChat, names map[string]string, err error) {
 	limits, err := api.ParseSettings(req.Set)
 	if err != nil {
-		return relay.StartChat{}, err
+		return relay.StartChat{}, nil, err
 	}
 	start := relay.StartChat{By: s.by(from), Sessions: req.Panes, Name: req.Name, Say: req.Say, Limits: limits, Turns: req.Turns}
 	start.IncludeLast, start.OneWay = req.IncludeLast, req.OneWay
@@ -115,70 +120,23 @@ func (s *sidecar) plan(ctx context.Context, from api.Caller, req api.StartChatRe
 	}
 	for ref := range req.Roles {
 		if !slices.Contains(req.Panes, ref) {
-			return start, api.Errorf(api.CodeUsage, "a role for %q, which is not among the panes of the chat", ref)
+			return start, nil, api.Errorf(api.CodeUsage, "a role for %q, which is not among the panes of the chat", ref)
 		}
 	}
 	if req.Again == "" {
-		return start, nil
+		return start, nil, nil
 	}
 	old, err := s.journal.Chat(ctx, req.Again)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
-		return start, api.Errorf(api.CodeNotFound, "no chat %q", req.Again).WithHint("intercom chat list --ended")
+		return start, nil, api.Errorf(api.CodeNotFound, "no chat %q", req.Again).WithHint("intercom chat list --ended")
 	case err != nil:
-		return start, api.Errorf(api.CodeUsage, "%w", err)
-	case old.State != message.ChatOver:
-		return start, api.Errorf(api.CodeRefused, "chat %s goes on already", req.Again).WithHint("intercom chat show %s", req.Again)
+		return start, nil, api.Errorf(api.CodeUsage, "%w", err)
 	}
 	if start.Limits, err = api.ApplySettings(old.Limits, req.Set); err != nil {
-		return start, err
+		return start, nil, err
 	}
-	return s.again(start, old)
-}
-
-// again completes a request by the ended chat that it takes up. The panes that it names
-// are those of the participants in their order; else each participant is the session that
-// it was, or that bears its name now.
-func (s *sidecar) again(start relay.StartChat, old message.Chat) (relay.StartChat, error) {
-	start.Again = old.ID
-	if start.Name == "" {
-		start.Name = old.Name
-	}
-	if start.Turns == 0 {
-		start.Turns = old.Turns
-	}
-	start.OneWay = start.OneWay || old.OneWay
-	old.Participants = slices.DeleteFunc(slices.Clone(old.Participants), func(p message.Participant) bool { return p.Left })
-	if n := len(start.Sessions); n > 0 && n != len(old.Participants) {
-		return start, api.Errorf(api.CodeUsage, "chat %s had %d participants at its end, and %d panes are named", old.ID.Short(), len(old.Participants), n)
-	}
-	snap := s.relay.Snapshot()
-	named := len(start.Sessions) > 0
-	roles := start.Roles
-	start.Roles = nil
-	var missing []string
-	for i, p := range old.Participants {
-		role := p.Role
-		if i < len(roles) && roles[i] != "" {
-			role = roles[i]
-		}
-		if !named {
-			session, err := snap.Find(string(p.Session))
-			if err != nil {
-				session, err = snap.Find(p.Name)
-			}
-			if err != nil {
-				missing = append(missing, p.Name)
-			}
-			start.Sessions = append(start.Sessions, string(session.ID))
-		}
-		start.Roles, start.Muted = append(start.Roles, role), append(start.Muted, !p.MaySpeak)
-	}
-	if len(missing) > 0 {
-		return start, api.Errorf(api.CodeNotFound, "of those who were in that chat are not here: %s", strings.Join(missing, ", ")).
-			WithHint("adopt each with --name, or name all panes in their order: intercom chat start --again %s PANE…", old.ID.Short())
-	}
-	return start, nil
+	return s.again(ctx, start, old)
 }
 
 // find finds a session that is present.

@@ -2,7 +2,7 @@
 // it in order. It owns the process's lifetime: Run supervises one life of the sidecar after
 // the other, each of which starts one goroutine for each part and is over when all of them
 // have ended. Beyond that it owns nothing but the bell that wakes those who watch the
-// journal.
+// journal, and what it has told of agents that came back into their panes.
 package daemon
 
 import (

@@ -32,8 +32,11 @@ func (s *sidecar) Inbox(ctx context.Context, _ api.Caller) ([]api.Held, error) {
 				one.To = to.Name
 			}
 		}
-		if session, ok := snap.Session(d.Target); ok {
-			one.To, one.Pane = session.Name, session.Pane
+		if session, ok := s.sessionOf(snap, d.Target); ok {
+			one.To = session.Name
+			if session.Ended == nil {
+				one.Pane = session.Pane
+			}
 		}
 		held[i] = one
 	}

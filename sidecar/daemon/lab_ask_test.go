@@ -14,6 +14,7 @@ import (
 // What a real agent said last, before anybody followed it, goes to another one with a line of
 // the person's, as one prompt; its answer comes back, and nothing further goes across.
 func TestLab_Ask(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Claude, labtest.Codex})
 	claude, codex := l.agent(labtest.Claude), l.agent(labtest.Codex)
 	claude.says("[[say It is **done**:\n\n- one é 日本\n- two]]")

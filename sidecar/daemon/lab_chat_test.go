@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,64 +16,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Two of each, and one pair across, started by hand by one person in one directory: one
-// home, so that their transcripts lie beside each other. Each pair talks in a chat with the
-// usual limits, all at once, and each hears what its own other one said. Beside them are two
-// whose models think for a minute.
-func TestLab_W1_W2_W6_R31_PairsInOneDirectory(t *testing.T) {
-	l := newLab(t, labKinds)
-	begun := time.Now()
-	where := l.shared()
-	var all []*labAgent
-	for _, kind := range []labtest.Kind{
-		labtest.Claude, labtest.Codex, labtest.Claude, labtest.Claude, labtest.Codex, labtest.Codex, labtest.Claude, labtest.Codex,
-	} {
-		all = append(all, l.launch(kind, where...))
-	}
-	for _, a := range all {
-		a.WaitForIdle()
-	}
-	l.lab.Model.Converse("seed")
-
-	for _, a := range all[6:] {
-		chat, _ := l.alone(a)
-		l.tellAll(chat, "[[stall]] [[say after a long thought]]")
-	}
-	var talks []*conversation
-	for i := 0; i < 6; i += 2 {
-		talks = append(talks, l.converse(all[i], all[i+1], 10))
-	}
-	for _, c := range talks {
-		c.check(t)
-	}
-	names := map[string]bool{}
-	for _, a := range all[:6] {
-		names[a.session().Name] = true
-		assert.Empty(t, a.session().StateWhy)
-		for _, text := range a.heard() {
-			assert.NotContains(t, text, "long thought")
-		}
-	}
-	assert.Len(t, names, 6, "each has a name of its own: %v", names)
-
-	// The same minute: nothing that spun was taken for words.
-	for _, a := range all[6:] {
-		assert.Empty(t, a.relayed(), "%s thinks", a.Name)
-	}
-	for time.Since(begun) < time.Minute {
-		time.Sleep(time.Second)
-	}
-	for _, a := range all[6:] {
-		assert.Empty(t, a.relayed(), "%s still thinks", a.Name)
-		assert.Equal(t, message.Working, a.session().State, a.Name)
-		l.lab.Model.Release(a.Name)
-		assert.Equal(t, "after a long thought", a.relays(1))
-	}
-}
-
 // Codex with the background process that it starts where nobody forbids it: both of a pair
 // are in that one process, which has both transcripts open.
 func TestLab_W1_CodexInOneBackgroundProcess(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, []labtest.Kind{labtest.Codex})
 	where := append(l.shared(), labtest.Daemon())
 	a, b := l.agent(labtest.Codex, where...), l.agent(labtest.Codex, where...)
@@ -86,7 +31,7 @@ func TestLab_W1_CodexInOneBackgroundProcess(t *testing.T) {
 		})
 	})
 
-	const turns = 10
+	turns := long(5, 10)
 	line := "Let us talk, you two."
 	chat, err := l.client.StartChat(l.Context(), api.StartChatRequest{Panes: []string{a.Pane, b.Pane}, Say: line, Turns: 2 * turns})
 	require.NoError(t, err)
@@ -129,71 +74,6 @@ func holders(file string) (pids []string) {
 		}
 	}
 	return slices.Compact(pids)
-}
-
-// conversation is a chat of two agents whose models talk.
-type conversation struct {
-	l             *labRig
-	chat          message.Chat
-	first, second *labAgent
-	line, person  string // who said it
-	turns         int    // of each
-	names         [2]string
-}
-
-// converse starts a chat of so many turns each way, with the usual limits and a person's
-// first line.
-func (l *labRig) converse(first, second *labAgent, turns int) *conversation {
-	l.Helper()
-	c := &conversation{l: l, first: first, second: second, line: "Let us talk, " + first.Name + " and " + second.Name + ".", person: "tester", turns: turns}
-	var err error
-	c.chat, err = l.client.StartChat(l.Context(), api.StartChatRequest{Panes: []string{first.Pane, second.Pane}, Say: c.line, Turns: 2 * turns})
-	require.NoError(l, err, "start chat")
-	c.names = [2]string{c.chat.Participants[0].Name, c.chat.Participants[1].Name}
-	return c
-}
-
-// check waits for the end of a conversation and asserts that each model received what the
-// other said, whole, once and in order, behind the attribution, and nothing else.
-func (c *conversation) check(t *testing.T) {
-	t.Helper()
-	seen := func() any {
-		return fmt.Sprintf("%s: %q, %s: %q", c.first.Name, c.first.heard(), c.second.Name, c.second.heard())
-	}
-	waitUpTo(t, labtest.Patience+time.Duration(c.turns)*5*time.Second, "the end of the chat of "+c.line, func() bool {
-		return c.l.current(c.chat).State == message.ChatOver || t.Failed()
-	})
-	c.l.until("the last words to arrive", func() bool {
-		return len(c.second.Received()) == c.turns+1 && len(c.first.Received()) == c.turns
-	}, seen)
-	c.second.WaitForIdle()
-
-	said := func(a *labAgent) (words []string) {
-		for n := range c.turns {
-			words = append(words, a.noted(labtest.Talk("seed", a.Name, n+1)))
-		}
-		return words
-	}
-	want := func(to *labAgent, all []string) (typed []string) {
-		for _, text := range all {
-			typed = append(typed, to.typed(text))
-		}
-		return typed
-	}
-	ofFirst := append(attributed(c.person, 0, []string{c.line}), attributed(c.names[0], 1, said(c.first))...)
-	assert.Equal(t, want(c.second, ofFirst), c.second.heard(), "what %s heard", c.second.Name)
-	assert.Equal(t, want(c.first, attributed(c.names[1], 2, said(c.second))), c.first.heard(), "what %s heard", c.first.Name)
-	for _, a := range []*labAgent{c.first, c.second} {
-		assert.Equal(t, said(a), c.l.bodiesOf(c.chat, a), "what was relayed of %s, byte for byte", a.Name)
-	}
-	last := map[message.ID]message.Receipt{}
-	for _, r := range c.l.receiptsIn(c.chat) {
-		last[r.Delivery] = r
-	}
-	assert.Len(t, last, 2*c.turns+1)
-	for _, r := range last {
-		assert.Contains(t, []message.ReceiptState{message.Submitted, message.Answered}, r.State, told(r))
-	}
 }
 
 // bodiesOf are the turns of an agent that became messages of a chat.

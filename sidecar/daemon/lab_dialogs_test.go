@@ -19,7 +19,9 @@ import (
 // stays as it is and decides nothing; when its person has answered it, the message comes,
 // once. Nobody's words answer for the person.
 func TestLab_S2_H1_H3_H5_DialogsHoldTheMessage(t *testing.T) {
-	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
+	eachOf(t, []labtest.Kind{labtest.Claude, labtest.Codex}, func(t *testing.T, kind labtest.Kind) {
+		l := newLab(t, []labtest.Kind{kind})
+		a := l.agent(kind)
 		chat, _ := l.alone(a)
 		proof, outside := filepath.Join(a.Work, "proof"), filepath.Join(a.Dir, "outside.txt")
 		results := func() (all string) {
@@ -120,12 +122,12 @@ func TestLab_S2_H1_H3_H5_DialogsHoldTheMessage(t *testing.T) {
 
 // What agents ask before they are ready at all, of two that were started there by hand: a
 // directory that nobody trusts yet, a key, a project's servers, the way to work, the
-// account, a newer version.
+// account, a newer version. opencode begins with none of them.
 func TestLab_S2_H4_DialogsAtTheStart(t *testing.T) {
-	eachLabKind(t, func(t *testing.T, kind labtest.Kind) {
+	eachOf(t, []labtest.Kind{labtest.Claude, labtest.Codex, labtest.Gemini}, func(t *testing.T, kind labtest.Kind) {
+		starts := startDialogs(t)[kind]
 		l := newLab(t, []labtest.Kind{kind})
 		var agents []*labAgent
-		starts := startDialogs(t)[kind]
 		for _, s := range starts {
 			agents = append(agents, l.launch(kind, append(s.options, labtest.Name(s.name))...))
 		}
@@ -134,7 +136,7 @@ func TestLab_S2_H4_DialogsAtTheStart(t *testing.T) {
 			if s.shows != "" {
 				a.WaitForText(s.shows)
 			}
-			a.WaitFor("the agent", func(now labtest.Screen) bool { return now.Command == string(kind) })
+			a.WaitFor("the agent", func(now labtest.Screen) bool { return now.Command == string(kind) || now.Command == "node" })
 			a.WaitForStill(3 * labtest.Stillness)
 			was := a.screen()
 			chat, _ := l.alone(a)
@@ -208,6 +210,14 @@ func startDialogs(t *testing.T) map[labtest.Kind][]startDialog {
 				delete(m, "theme")
 			})}, keys("Enter", "Enter")},
 		},
+		labtest.Gemini: {
+			{"trust", "trust the files", []labtest.Option{edit(".gemini/settings.json", func(m map[string]any) {
+				m["security"].(map[string]any)["folderTrust"] = map[string]any{"enabled": true}
+			})}, keys("Enter")},
+			{"account", "authenticate", []labtest.Option{edit(".gemini/settings.json", func(m map[string]any) {
+				delete(m["security"].(map[string]any), "auth")
+			})}, keys("Enter", "Enter")},
+		},
 		labtest.Codex: {
 			{"trust", "Trust this folder?", []labtest.Option{ // it asks where the directory has settings of its own
 				toml("approval_policy = \"on-request\"\nsandbox_mode = \"workspace-write\"\n", ""),
@@ -234,7 +244,7 @@ func startDialogs(t *testing.T) map[labtest.Kind][]startDialog {
 
 // A dialog that comes between the paste and Enter: no Enter. When it has gone, and our text
 // stands in the composer alone, Enter follows. In Codex a sub-agent asks for a permission
-// just then; Claude Code counts as working while it has one, so its person opens a view.
+// just then; the others count as working while they have one, so their person opens a view.
 func TestLab_S3_H2_DialogBetweenPasteAndEnter(t *testing.T) {
 	eachLabKind(t, func(t *testing.T, kind labtest.Kind) {
 		g := &gaps{}
@@ -242,8 +252,13 @@ func TestLab_S3_H2_DialogBetweenPasteAndEnter(t *testing.T) {
 		a := l.agent(kind)
 		chat, _ := l.alone(a)
 		proof := filepath.Join(a.Work, "proof")
-		shows, answer := "Showing detailed transcript", "Escape"
-		open := func() { _, _ = l.Try("send-keys", "-t", a.Pane, "C-o") }
+		view := map[labtest.Kind]struct{ opens, shows, leaves string }{
+			labtest.Claude:   {"C-o", "Showing detailed transcript", "Escape"},
+			labtest.Gemini:   {"F12", "Debug Console", "F12"},
+			labtest.Opencode: {"C-p", "Commands", "Escape"},
+		}[kind]
+		shows, answer := view.shows, view.leaves
+		open := func() { _, _ = l.Try("send-keys", "-t", a.Pane, view.opens) }
 		before := 0
 		if kind == labtest.Codex {
 			shows, answer = "Would you like to run the following command?", "Enter"
@@ -277,7 +292,7 @@ func TestLab_S3_H2_DialogBetweenPasteAndEnter(t *testing.T) {
 		require.True(t, <-appeared, "a dialog")
 		l.waitTold(id, a, "held")
 		assert.Contains(t, l.trailTo(id, a), "typed")
-		a.WaitForStill(labtest.Stillness)
+		a.WaitForStill(5 * labtest.Stillness)
 		was := a.screen()
 		require.True(t, was.Contains(shows))
 		a.keeps(was)

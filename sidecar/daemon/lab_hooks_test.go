@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/user"
@@ -22,6 +23,8 @@ import (
 // sidecar that `chat start` starts. What hooks and transcripts both tell of a turn is one
 // message.
 func TestLab_W1_W10_W11_ChatWithHooksByTheProgram(t *testing.T) {
+	t.Parallel()
+	turns := long(5, 10)
 	l, intercom := newProgramLab(t)
 	where := l.shared()
 	hooked := func(kind labtest.Kind) *labAgent {
@@ -46,8 +49,9 @@ func TestLab_W1_W10_W11_ChatWithHooksByTheProgram(t *testing.T) {
 	l.lab.Model.Converse("seed")
 	var talks []*conversation
 	for _, pair := range pairs {
-		c := &conversation{l: l, first: pair[0], second: pair[1], line: "Let us talk, " + pair[0].Name + ".", person: person.Username, turns: 10}
-		intercom.run(t, &c.chat, "chat", "start", pair[0].Pane, pair[1].Pane, "--say", c.line, "--turns", "20")
+		c := &conversation{l: l, first: pair[0], second: pair[1], line: "Let us talk, " + pair[0].Name + ".", person: person.Username, turns: turns}
+		c.begins()
+		intercom.run(t, &c.chat, "chat", "start", pair[0].Pane, pair[1].Pane, "--say", c.line, "--turns", fmt.Sprint(2*turns))
 		c.names = [2]string{c.chat.Participants[0].Name, c.chat.Participants[1].Name}
 		talks = append(talks, c)
 	}
@@ -105,7 +109,7 @@ func newProgramLab(t *testing.T) (*labRig, *program) {
 	t.Helper()
 	l := &labRig{stage: &stage{T: t}}
 	l.failed = l.tell
-	l.lab = labtest.New(l.stage, labKinds...)
+	l.lab = labtest.New(l.stage, labtest.Claude, labtest.Codex)
 	l.rig = &rig{Server: tmuxtest.NewServer(l.stage, tmuxtest.Versions(t)[0]), t: l.stage}
 	var err error
 	l.rig.dir, err = os.MkdirTemp("", "ic")

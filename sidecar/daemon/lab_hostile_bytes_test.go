@@ -22,49 +22,46 @@ import (
 // typed of the text, the end of the paste, and one Enter. The agent is then known by its
 // screen and by what it writes down alone, as its process is not the pane's.
 func TestLab_S10_H9_H10_H11_H12_H13_H14_H15_H16_H18_BytesOfTheAgent(t *testing.T) {
-	for _, kind := range labKinds {
-		t.Run(string(kind), func(t *testing.T) {
-			written := wired(t, kind)
-			l := newLab(t, []labtest.Kind{kind})
-			s := l.surround(l.agent(kind), true)
-			touched := filepath.Join(s.Work, "touched")
-			bodies := append(
-				keyBodies(touched),
-				hostile{body: "\u200b!x\u202ey\U000e0069z", want: "!xyz"},
-				hostile{body: "see @f and $imagegen", claude: "see \\@f and $imagegen", codex: "see @f and $ imagegen"},
-				hostile{body: "see @\n", claude: "see \\@\n", codex: "see @\n"},
-				hostile{body: "see @f", claude: "see \\@f ", codex: "see @f "},
-			)
-			var every []byte
-			for b := range 256 {
-				every = append(every, byte(b))
+	eachLabKind(t, func(t *testing.T, kind labtest.Kind) {
+		l := newLab(t, []labtest.Kind{kind})
+		wire, written := wired(t)
+		s := l.surround(l.agent(kind, wire), true)
+		touched := filepath.Join(s.Work, "touched")
+		bodies := append(
+			keyBodies(touched),
+			hostile{body: "\u200b!x\u202ey\U000e0069z", want: "!xyz"},
+			at("see @f here", `see \@f here`), only(labtest.Codex, "use $imagegen .", "use $ imagegen ."),
+			at("see @\n", "see \\@\n"), at("see @f", `see \@f `).without("see @f "),
+		)
+		var every []byte
+		for b := range 256 {
+			every = append(every, byte(b))
+		}
+		bodies = append(bodies, hostile{body: "all " + strings.ToValidUTF8(string(every), "\ufffd") + " of them"})
+		for _, h := range bodies {
+			before := len(written())
+			s.WaitForIdle()
+			id := l.tellAll(s.chat, h.body)
+			l.waitTold(id, s.labAgent, "answered")
+			s.n++
+			got := string(written()[before:])
+			text, ok := strings.CutPrefix(got, "\x1b[200~[tester] (0):\n\n")
+			text, whole := strings.CutSuffix(text, "\x1b[201~\r")
+			if !assert.True(t, ok && whole, "%q: %q", h.body, got) {
+				continue
 			}
-			bodies = append(bodies, hostile{body: "all " + strings.ToValidUTF8(string(every), "\ufffd") + " of them"})
-			for _, h := range bodies {
-				before := len(written())
-				s.WaitForIdle()
-				id := l.tellAll(s.chat, h.body)
-				l.waitTold(id, s.labAgent, "answered")
-				s.n++
-				got := string(written()[before:])
-				text, ok := strings.CutPrefix(got, "\x1b[200~[tester] (0):\n\n")
-				text, whole := strings.CutSuffix(text, "\x1b[201~\r")
-				if !assert.True(t, ok && whole, "%q: %q", h.body, got) {
-					continue
-				}
-				for _, r := range text {
-					if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f {
-						t.Errorf("%q: %q holds %q", h.body, text, r)
-					}
-				}
-				if want := h.wanted(kind); want != "" {
-					assert.Equal(t, want, text, "%q", h.body)
+			for _, r := range text {
+				if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f {
+					t.Errorf("%q: %q holds %q", h.body, text, r)
 				}
 			}
-			s.unharmed()
-			assert.NoFileExists(t, touched)
-		})
-	}
+			if want := h.wanted(kind); want != "" {
+				assert.Equal(t, want, text, "%q", h.body)
+			}
+		}
+		s.unharmed()
+		assert.NoFileExists(t, touched)
+	})
 }
 
 // init makes the test program a wire, if it is called by a name beside which there is a file
@@ -75,37 +72,22 @@ func init() {
 	}
 }
 
-// wired has agents of a kind started behind a wire from now on, and returns what tells all
-// bytes that went to them.
-func wired(t *testing.T, kind labtest.Kind) (written func() []byte) {
+// wired has an agent started behind a wire, and returns what tells all bytes that went to it.
+func wired(t *testing.T) (option labtest.Option, written func() []byte) {
 	t.Helper()
-	if err := os.Getenv("INTERCOM_LAB"); err == "" {
-		t.Skip("the lab is off: make lab, or INTERCOM_LAB=1")
-	}
-	install, err := kind.Installed()
-	if err != nil {
-		t.Skip(err)
-	}
-	below := map[labtest.Kind][2]string{
-		labtest.Claude: {"@anthropic-ai/claude-code-*/claude", "@anthropic-ai/claude-code-wire/claude"},
-		labtest.Codex:  {"@openai/codex-*/vendor/*/bin/codex", "@openai/codex-wire/vendor/wire/bin/codex"},
-	}[kind]
-	found, err := filepath.Glob(filepath.Join(install, "node_modules", below[0]))
-	require.NoError(t, err)
-	require.NotEmpty(t, found)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	root := t.TempDir()
-	wire := filepath.Join(root, filepath.Base(install), "node_modules", below[1])
-	require.NoError(t, os.MkdirAll(filepath.Dir(wire), 0o755))
-	require.NoError(t, os.Symlink(self, wire))
-	require.NoError(t, os.WriteFile(wire+".real", []byte(found[0]), 0o600))
-	t.Setenv("INTERCOM_AGENTS", root)
-	return func() []byte {
-		data, err := os.ReadFile(wire + ".bytes")
-		require.NoError(t, err)
-		return data
-	}
+	wire := ""
+	return labtest.Wrapped(func(program string) string {
+			wire = filepath.Join(t.TempDir(), filepath.Base(program))
+			require.NoError(t, os.Symlink(self, wire))
+			require.NoError(t, os.WriteFile(wire+".real", []byte(program), 0o600))
+			return wire
+		}), func() []byte {
+			data, err := os.ReadFile(wire + ".bytes")
+			require.NoError(t, err)
+			return data
+		}
 }
 
 // wireMain runs a program on a terminal of its own, hands on what comes and goes, and writes

@@ -2,12 +2,64 @@ package daemon_test
 
 import (
 	"fmt"
+	"path/filepath"
+	"testing"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
+
+// Whatever Gemini CLI shows instead of a composer that waits, what is said to it is held,
+// nothing is typed, and what is shown stays as it is; when its person has left it, the message
+// comes, once.
+func TestLab_S2_S5_H1_H3_H5_H23_GeminiHoldsTheMessage(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, []labtest.Kind{labtest.Gemini})
+	a := l.agent(labtest.Gemini)
+	chat, _ := l.alone(a)
+	proof, inside := filepath.Join(a.Work, "proof"), filepath.Join(a.Work, "inside.txt")
+	l.waitsBehind(a, chat, "half a thought", []obstacle{
+		{"permission", a.asks("[[bash touch proof]]", "touch proof"), a.pressed("", "Enter"), func() { assert.NoFileExists(t, proof) }, func() { assert.FileExists(t, proof) }},
+		{"permission refused", a.asks("[[bash rm proof]]", "rm proof"), a.pressed("", "Escape"), nil, func() { assert.FileExists(t, proof) }},
+		{"a file", a.asks("[[write "+inside+" some words]]", "inside.txt"), a.pressed("", "Escape"), func() { assert.NoFileExists(t, inside) }, func() { assert.NoFileExists(t, inside) }},
+		{"question", a.asks("[[ask Which colour? | red | blue]]", "Which colour?"), a.pressed("", "Escape"), nil, nil},
+		{"models", func() { a.command("/model"); a.WaitForText("Select Model") }, a.pressed("", "Escape"), nil, nil},
+		{"a list", a.pressed("Clear the screen", "-l", "/"), a.pressed("", "BSpace"), nil, nil},
+		{"shell mode", a.pressed("shell mode enabled", "-l", "!"), a.pressed("", "Escape"), nil, nil},
+		{"shortcuts", a.pressed("See /help for more", "-l", "?"), a.pressed("", "Escape"), nil, nil},
+		{"plan", func() {
+			a.command("/plan")
+			a.WaitForText("plan")
+			a.WaitForIdle()
+			a.asks("[[plan First this. Then that.]]", "First this. Then that.")()
+		}, a.pressed("", "Escape"), nil, nil},
+		{"a draft", a.pressed("half a thought", "-l", "half a thought"), a.pressed("", "C-u"), nil, nil},
+	})
+}
+
+// Whatever opencode shows in mid-chat instead of a composer that waits, what is said to it is
+// held, nothing is typed, and what is shown stays as it is; when its person has left it, the
+// message comes, once.
+func TestLab_S2_H1_H3_OpencodeHoldsTheMessage(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, []labtest.Kind{labtest.Opencode})
+	a := l.agent(labtest.Opencode)
+	chat, _ := l.alone(a)
+	proof, outside := filepath.Join(a.Work, "proof"), filepath.Join(a.Dir, "outside.txt")
+	l.waitsBehind(a, chat, "half a thought", []obstacle{
+		{"permission", a.asks("[[bash touch proof]]", "touch proof"), a.pressed("", "Enter"), func() { assert.NoFileExists(t, proof) }, func() { assert.FileExists(t, proof) }},
+		{"permission refused", a.asks("[[bash rm proof]]", "rm proof"), a.pressed("", "Escape"), nil, func() { assert.FileExists(t, proof) }},
+		{"always", func() { a.asks("[[bash rm proof]]", "rm proof")(); a.pressed("Always allow", "Right", "Enter")() }, func() { a.pressed("Permission required", "Escape")(); a.pressed("", "Escape")() }, nil, func() { assert.FileExists(t, proof) }},
+		{"a file", a.asks("[[write "+outside+" some words]]", "outside.txt"), a.pressed("", "Escape"), func() { assert.NoFileExists(t, outside) }, func() { assert.NoFileExists(t, outside) }},
+		{"question", a.asks("[[ask Which colour? | red | blue]]", "Which colour?"), a.pressed("", "Escape"), nil, nil},
+		{"commands", a.pressed("Commands", "C-p"), a.pressed("", "Escape"), nil, nil},
+		{"a list", a.pressed("/agents", "/"), a.pressed("", "Escape"), nil, nil},
+		{"shell mode", a.pressed("exit shell mode", "-l", "!"), a.pressed("", "Escape"), nil, nil},
+		{"a draft", a.pressed("half a thought", "-l", "half a thought"), a.pressed("", "C-u"), nil, nil},
+	})
+}
 
 // obstacle is what an agent shows instead of a composer that waits.
 type obstacle struct {

@@ -21,9 +21,6 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// labKinds are the agents that the sidecar knows.
-var labKinds = []labtest.Kind{labtest.Claude, labtest.Codex}
-
 // stage is the test that is under way: that of a lab, or one of its subtests, all of which
 // share the agents that were started before them.
 type stage struct {
@@ -68,11 +65,18 @@ func newLab(t *testing.T, kinds []labtest.Kind, opts ...option) *labRig {
 	return l
 }
 
-// eachLabKind runs test once for each agent that the sidecar knows, all at once: most of the
-// time they wait.
+// eachLabKind runs test once for each agent that the sidecar knows, beside each other and
+// beside other tests: most of the time they wait.
 func eachLabKind(t *testing.T, test func(t *testing.T, kind labtest.Kind)) {
 	t.Helper()
-	for _, kind := range labKinds {
+	eachOf(t, labtest.Kinds, test)
+}
+
+// eachOf is eachLabKind for some of them.
+func eachOf(t *testing.T, kinds []labtest.Kind, test func(t *testing.T, kind labtest.Kind)) {
+	t.Helper()
+	t.Parallel()
+	for _, kind := range kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			test(t, kind)
@@ -268,10 +272,16 @@ func (a *labAgent) says(prompt string) {
 	a.WaitForIdle()
 }
 
-// command types a command of the agent's own by hand.
+// command types a command of the agent's own by hand; to opencode, what is pasted is none.
 func (a *labAgent) command(text string) {
 	a.l.Helper()
-	a.Paste(text)
+	if a.Kind == labtest.Opencode {
+		a.Keys("-l", text)
+		a.WaitForText(text)
+		a.WaitForStill(2 * labtest.Stillness)
+	} else {
+		a.Paste(text)
+	}
 	a.Enter()
 }
 
@@ -289,13 +299,22 @@ func (a *labAgent) home() {
 	a.WaitForIdle()
 }
 
-// typed is what Claude Code's model receives of a text, and Codex's: Claude makes blanks of
-// tabs and marks what was pasted, and both cut blanks at the ends.
+// typed is what an agent's model receives of a text: Claude makes blanks of tabs and marks
+// what was pasted, and all cut blanks at the ends.
 func (a *labAgent) typed(text string) string {
 	if a.Kind == labtest.Claude {
 		text = strings.ReplaceAll(text, "\t", "    ")
 	}
 	return strings.TrimSpace(text)
+}
+
+// noted is what an agent writes down of what its model has said: Gemini CLI drops the joiners
+// of emoji.
+func (a *labAgent) noted(text string) string {
+	if a.Kind == labtest.Gemini {
+		text = strings.ReplaceAll(text, "\u200d", "")
+	}
+	return text
 }
 
 // heard are the texts that its model received, without the marks in which Claude Code
@@ -387,8 +406,8 @@ func (a *labAgent) keeps(was labtest.Screen, why ...any) {
 	for end := time.Now().Add(600 * time.Millisecond); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		now := a.screen()
 		for y := range was.Rows {
-			if strings.ContainsAny(was.Rows[y]+now.Rows[y], "█▛▜▝") { // the mark of Claude Code moves
-				continue
+			if both := was.Rows[y] + now.Rows[y]; strings.ContainsAny(both, "█▛▜▝") || strings.Contains(both, "/effort") {
+				continue // the mark of Claude Code moves, and a row of hints changes
 			}
 			still := strings.NewReplacer("●", " ") // and this blinks while a tool waits
 			require.Equal(a.l, still.Replace(was.Rows[y]), still.Replace(now.Rows[y]), "row %d of %s: %s", y, a.Name, fmt.Sprint(why...))

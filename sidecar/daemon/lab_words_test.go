@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,44 +19,70 @@ import (
 // wide pane: what is relayed is what the model said, byte for byte, and the other's model
 // receives it.
 func TestLab_W3_W4_WordsAreThoseOfTheModel(t *testing.T) {
-	l := newLab(t, labKinds)
-	book := l.book()
-	agents := [2]*labAgent{l.launch(labtest.Claude), l.launch(labtest.Codex)}
-	for _, a := range agents {
-		a.WaitForIdle()
-	}
-	chat := l.begin("", []string{agents[0].Pane, agents[1].Pane})
-	for i, a := range agents {
-		l.stage.Run(a.Name, func(t *testing.T) {
-			b := agents[1-i]
-			l.mute(chat, b.Pane)
-			defer l.unmute(chat, b.Pane)
-			var said []string
-			before := len(b.heard())
-			for _, width := range []int{60, 160} {
-				for _, one := range agents {
-					l.rig.Run("resize-window", "-t", one.Pane, "-x", fmt.Sprint(width), "-y", "40")
-					l.WaitForFact(one.Pane, "#{pane_width}", fmt.Sprint(width))
+	t.Parallel()
+	for _, pair := range [][2]labtest.Kind{{labtest.Claude, labtest.Gemini}, {labtest.Codex, labtest.Opencode}} {
+		t.Run(string(pair[0]+"-"+pair[1]), func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, pair[:])
+			book := l.book()
+			files := &shelf{files: map[string]string{}}
+			l.lab.Model.Script(func(x labtest.Exchange) (labtest.Reply, bool) {
+				if reply, ok := files.reply(x); ok {
+					return reply, true
 				}
-				for _, text := range []struct{ name, words string }{
-					{"one line", "One line, and `code` in it, and **bold**: 100 % of it."},
-					{"40 lines", manyForms},
-					{"400 lines", numberedLines(400)},
-					{"wide characters", wideForms},
-				} {
-					words := fmt.Sprintf("In %d columns. %s", width, text.words)
-					said = append(said, words)
-					a.says(book.ask(words))
-					assert.Equal(t, words, a.relays(len(said)), "%s in %d columns", text.name, width)
-					b.hears(before + len(said))
-					b.WaitForIdle()
-				}
+				return book.reply(x)
+			})
+			patient := geminiSetting("model", "disableLoopDetection", true) // which 400 lines of a kind look like
+			narrow := labtest.Size(60, 40)                                  // a pane that becomes narrower keeps pieces of what Gemini CLI has drawn
+			agents := [2]*labAgent{l.launch(pair[0], patient, narrow), l.launch(pair[1], patient, narrow)}
+			for _, a := range agents {
+				a.WaitForIdle()
 			}
-			var want []string
-			for _, text := range attributed(a.session().Name, i+1, said) {
-				want = append(want, b.typed(text))
+			chat := l.begin("", []string{agents[0].Pane, agents[1].Pane})
+			for i, a := range agents {
+				l.stage.Run(a.Name, func(t *testing.T) {
+					b := agents[1-i]
+					l.mute(chat, b.Pane)
+					defer l.unmute(chat, b.Pane)
+					var said []string
+					before := len(b.heard())
+					for _, width := range []int{60, 160} {
+						l.rig.Run("resize-window", "-t", a.Pane, "-x", fmt.Sprint(width), "-y", "40")
+						l.WaitForFact(a.Pane, "#{pane_width}", fmt.Sprint(width))
+						for _, text := range []struct{ name, words string }{
+							{"one line", "One line, and `code` in it, and **bold**: 100 % of it."},
+							{"40 lines", manyForms},
+							{"400 lines", numberedLines(400)},
+							{"wide characters", wideForms},
+						} {
+							words := fmt.Sprintf("In %d columns. %s", width, text.words)
+							said = append(said, a.noted(words))
+							a.says(book.ask(words))
+							assert.Equal(t, a.noted(words), a.relays(len(said)), "%s in %d columns", text.name, width)
+							b.hears(before + len(said))
+							b.WaitForIdle()
+						}
+					}
+					var want, heard []string
+					for _, text := range attributed(a.session().Name, i+1, said) {
+						want = append(want, b.typed(text))
+					}
+					for _, text := range b.heard()[before:] {
+						text, _ = files.whole(text)
+						heard = append(heard, b.typed(text))
+					}
+					assert.Equal(t, want, heard, "each once, and nothing else")
+					l.until("the end of its answers", func() bool { // the last of them would be relayed later
+						n := 0
+						for _, r := range l.receiptsIn(chat) {
+							if r.Target == b.session().ID && r.State == message.Answered {
+								n++
+							}
+						}
+						return n >= len(said)
+					})
+				})
 			}
-			assert.Equal(t, want, b.heard()[before:], "each once, and nothing else")
 		})
 	}
 }
@@ -63,26 +90,31 @@ func TestLab_W3_W4_WordsAreThoseOfTheModel(t *testing.T) {
 // What befalls a pane in the middle of a turn: its size, its history, its screen, copy mode.
 // In their main screen agents have a history, which is short here.
 func TestLab_W4_W5_R23_R24_WhateverBefallsThePane(t *testing.T) {
-	main := map[labtest.Kind]labtest.Option{
-		labtest.Claude: labtest.Environ("CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN=1", "CLAUDE_CODE_NO_FLICKER=0"),
-		labtest.Codex:  labtest.Arguments("--no-alt-screen"),
+	screens := map[labtest.Kind]map[bool]labtest.Option{ // by whether it is the alternate one
+		labtest.Claude:   {true: labtest.Environ(), false: labtest.Environ("CLAUDE_CODE_DISABLE_ALTERNATE_SCREEN=1", "CLAUDE_CODE_NO_FLICKER=0")},
+		labtest.Codex:    {true: labtest.Environ(), false: labtest.Arguments("--no-alt-screen")},
+		labtest.Gemini:   {false: labtest.Environ(), true: geminiSetting("ui", "useAlternateBuffer", true)},
+		labtest.Opencode: {true: labtest.Environ()},
 	}
 	eachLabKind(t, func(t *testing.T, kind labtest.Kind) {
 		l := newLab(t, []labtest.Kind{kind})
 		book := l.book()
 		l.rig.Run("set-option", "-g", "history-limit", "100")
-		usual, inMain := l.launch(kind), l.launch(kind, main[kind], labtest.Name(string(kind)+"-main"))
+		agents := map[*labAgent]bool{}
+		for alternate, option := range screens[kind] {
+			agents[l.launch(kind, option)] = alternate
+		}
 		l.rig.Run("set-option", "-g", "history-limit", "5000")
-		for _, a := range []*labAgent{usual, inMain} {
+		for a, alternate := range agents {
 			a.WaitForIdle()
-			require.Equal(t, a == usual, a.screen().Alternate)
+			require.Equal(t, alternate, a.screen().Alternate)
 			require.Equal(t, "100", l.Fact(a.Pane, "#{history_limit}"))
 			chat, _ := l.alone(a)
 			words := numberedLines(400)
 			a.Prompt(book.hold(words))
 			a.WaitForText("Line 199 of 400")
 			away := "\x1b[?1049l\x1b[?1049h" // to the other screen and back
-			if a == inMain {
+			if !alternate {
 				away = "\x1b[?1049h\x1b[?1049l"
 			}
 			for _, befalls := range []func(){
@@ -98,6 +130,14 @@ func TestLab_W4_W5_R23_R24_WhateverBefallsThePane(t *testing.T) {
 			}
 			assert.Empty(t, a.relayed(), "its turn is not over")
 			l.lab.Model.Release(a.Name)
+			if kind == labtest.Gemini { // only its screen tells that a turn has ended
+				l.rig.Run("send-keys", "-t", a.Pane, "-X", "cancel")
+				a.relays(1)
+				a.Keys("C-l") // what befell its main screen has left rows below it
+				a.WaitForStill(2 * labtest.Stillness)
+				a.WaitForIdle()
+				l.rig.Run("copy-mode", "-t", a.Pane)
+			}
 			assert.Equal(t, words, a.relays(1), "each line once")
 
 			// What waits for copy mode to be left comes then, and the next turn is whole.
@@ -141,18 +181,36 @@ func TestLab_W11_OneTurnIsOneMessage(t *testing.T) {
 			want = append(want, words)
 			assert.Equal(t, words, a.relays(len(want)))
 		}
+		clear, compact := "/clear", "/compact"
+		switch a.Kind {
+		case labtest.Gemini:
+			compact = "/compress"
+		case labtest.Opencode:
+			clear = "/new"
+		}
+		emptied := func(of string) {
+			t.Helper()
+			a.command(clear)
+			a.WaitFor("an empty screen", func(s labtest.Screen) bool { return !s.Contains(of) })
+			a.WaitForIdle()
+		}
 		turn("first", "[[say first]]")
 		first := a.explain().Transcript
 
-		a.command("/clear")
-		a.WaitFor("an empty screen", func(s labtest.Screen) bool { return !s.Contains("first") })
-		a.WaitForIdle()
+		emptied("first")
 		turn("after the clear", "[[say after the clear]]")
 		second := a.explain().Transcript
 		assert.NotEqual(t, first, second, "the conversation has another file")
 
+		if a.Kind == labtest.Gemini { // it does so only where it is worth the while
+			long := l.book()
+			for i := range 3 {
+				words := numberedLines(300 + i)
+				turn(words, long.ask(words))
+			}
+		}
 		n := len(a.Exchanges())
-		a.command("/compact")
+		a.command(compact)
 		a.WaitFor("the summary", func(labtest.Screen) bool { return len(a.Exchanges()) > n && a.Exchanges()[n].Over })
 		a.WaitForStill(2 * labtest.Stillness)
 		a.home()
@@ -162,36 +220,36 @@ func TestLab_W11_OneTurnIsOneMessage(t *testing.T) {
 		turn("taken up again", "[[say taken up again]]")
 		assert.Equal(t, first, a.explain().Transcript, "the first file again")
 
-		book := l.book()
-		book.subagent(labtest.Reply{Text: "words of the sub-agent"})
-		spawn := map[labtest.Kind]string{
-			labtest.Claude: `[[tool Agent {"description":"look","prompt":"please look","subagent_type":"general-purpose","run_in_background":false}]]`,
-			labtest.Codex:  `[[tool collaboration/spawn_agent {"task_name":"look","message":"please look"}]]`,
+		spawn := map[labtest.Kind]string{ // Gemini CLI starts none without settings of its person
+			labtest.Claude:   `[[tool Agent {"description":"look","prompt":"please look","subagent_type":"general-purpose","run_in_background":false}]]`,
+			labtest.Codex:    `[[tool collaboration/spawn_agent {"task_name":"look","message":"please look"}]]`,
+			labtest.Opencode: `[[tool task {"description":"look","prompt":"[[say words of the sub-agent]]","subagent_type":"general"}]]`,
 		}[a.Kind]
-		before := len(a.Conversation())
-		a.Prompt(spawn + " [[say what the sub-agent found]]")
-		l.until("the end of the sub-agent", func() bool {
-			for _, x := range a.Exchanges() {
-				if x.Side != "" && strings.Contains(x.Answer, "words of the sub-agent") && x.Over {
-					return true
+		if spawn != "" {
+			l.book().subagent(labtest.Reply{Text: "words of the sub-agent"})
+			before := len(a.Conversation())
+			a.Prompt(spawn + " [[say what the sub-agent found]]")
+			l.until("the end of the sub-agent", func() bool {
+				for _, x := range a.Exchanges() {
+					if strings.Contains(x.Answer, "words of the sub-agent") && x.Over {
+						return true
+					}
+				}
+				return false
+			})
+			a.WaitForStill(5 * labtest.Stillness)
+			a.WaitForIdle()
+			for _, x := range a.Conversation()[before:] {
+				if x.Call == nil && x.Answer != "words of the sub-agent" { // Claude Code has its model speak once more when a sub-agent has ended
+					want = append(want, x.Answer)
 				}
 			}
-			return false
-		})
-		a.WaitForStill(5 * labtest.Stillness)
-		a.WaitForIdle()
-		for _, x := range a.Conversation()[before:] {
-			if x.Call == nil { // Claude Code has its model speak once more when a sub-agent has ended
-				want = append(want, x.Answer)
-			}
+			a.relays(len(want))
 		}
-		a.relays(len(want))
-		turn("after the sub-agent", "[[say after the sub-agent]]")
+		turn("the last of the file", "[[say the last of the file]]")
 
 		// By a word of the chat too: the text that is typed then is what ties a new file.
-		a.command("/clear")
-		a.WaitFor("an empty screen", func(s labtest.Screen) bool { return !s.Contains("after the sub-agent") })
-		a.WaitForIdle()
+		emptied("the last of the file")
 		id := l.tellAll(chat, "[[say to the chat, in a new file]]")
 		l.waitTold(id, a, "answered")
 		want = append(want, "to the chat, in a new file")
@@ -281,7 +339,19 @@ func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 			stop(a, "")
 		})
 		cut("three [[error 400]]", "the service of "+name, string(message.ServiceFailed), func() {})
-		cut("four [[error 529]]", "the service of "+name, string(message.ServiceFailed), func() {})
+		switch a.Kind {
+		case labtest.Claude, labtest.Codex:
+			cut("four [[error 529]]", "the service of "+name, string(message.ServiceFailed), func() {})
+		case labtest.Gemini: // it tries again and again, until its person stops it
+			cut("four [[error 529]]", name+" was interrupted", string(message.Interrupted), func() {
+				l.until("a second try", func() bool {
+					all := a.Conversation()
+					return len(all) > 1 && all[len(all)-1].Status == 529 && all[len(all)-2].Status == 529
+				})
+				interrupt(a)
+			})
+		case labtest.Opencode: // so does it, and stopped between two tries it writes nothing down
+		}
 
 		// By hand: nobody waits, the chat is told, and no peer.
 		heard, notices := len(ben.received()), len(l.notices())
@@ -307,8 +377,31 @@ func stop(a *labAgent, shows string) {
 	a.WaitFor(fmt.Sprintf("its work, and %q", shows), func(s labtest.Screen) bool {
 		return held() && !a.Idle() && s.Contains(shows)
 	})
-	a.Keys("Escape")
+	interrupt(a)
 	a.l.until("the end of the answer", func() bool { return !held() })
+}
+
+// interrupt presses Escape in a turn, as often as the agent wants it.
+func interrupt(a *labAgent) {
+	a.l.Helper()
+	a.Keys("Escape")
+	if a.Kind == labtest.Opencode {
+		a.WaitForText("again to interrupt")
+		a.Keys("Escape")
+	}
+}
+
+// geminiSetting is a setting of Gemini CLI.
+func geminiSetting(section, name string, value any) labtest.Option {
+	return labtest.Configured(func(a *labtest.Agent) {
+		if a.Kind != labtest.Gemini {
+			return
+		}
+		err := a.EditJSON(filepath.Join(a.Home, ".gemini", "settings.json"), func(m map[string]any) { m[section].(map[string]any)[name] = value })
+		if err != nil {
+			panic(err)
+		}
+	})
 }
 
 // What a person types by hand is theirs: it is not relayed, the answer to it is, and the
@@ -384,29 +477,32 @@ type book struct {
 // book opens one for all models of the lab.
 func (l *labRig) book() *book {
 	b := &book{}
-	l.lab.Model.Script(func(x labtest.Exchange) (labtest.Reply, bool) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if strings.Contains(x.Side, "agent") && len(b.aside) > 0 {
-			reply := b.aside[0]
-			if len(b.aside) > 1 {
-				b.aside = b.aside[1:]
-			}
-			return reply, true
-		}
-		if x.Side != "" || len(x.User) == 0 {
-			return labtest.Reply{}, false
-		}
-		var page int
-		asked := x.User[len(x.User)-1]
-		if at := strings.Index(asked, "page "); at < 0 {
-			return labtest.Reply{}, false
-		} else if _, err := fmt.Sscanf(asked[at:], "page %d", &page); err != nil || page >= len(b.pages) {
-			return labtest.Reply{}, false
-		}
-		return b.pages[page], true
-	})
+	l.lab.Model.Script(b.reply)
 	return b
+}
+
+// reply is what a model says that is asked for a page.
+func (b *book) reply(x labtest.Exchange) (labtest.Reply, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if strings.Contains(x.Side, "agent") && len(b.aside) > 0 {
+		reply := b.aside[0]
+		if len(b.aside) > 1 {
+			b.aside = b.aside[1:]
+		}
+		return reply, true
+	}
+	if x.Side != "" || len(x.User) == 0 {
+		return labtest.Reply{}, false
+	}
+	var page int
+	asked := x.User[len(x.User)-1]
+	if at := strings.Index(asked, "page "); at < 0 {
+		return labtest.Reply{}, false
+	} else if _, err := fmt.Sscanf(asked[at:], "page %d", &page); err != nil || page >= len(b.pages) {
+		return labtest.Reply{}, false
+	}
+	return b.pages[page], true
 }
 
 // ask is a prompt that is answered by those words; to hold it is answered by half of them
@@ -431,6 +527,17 @@ func (b *book) write(page labtest.Reply) string {
 // resume takes up the earliest conversation of an agent again, by hand.
 func (l *labRig) resume(a *labAgent) {
 	l.Helper()
+	if a.Kind == labtest.Opencode { // which names each like all others
+		a.command("/sessions")
+		a.WaitForText("Search")
+		a.WaitForStill(2 * labtest.Stillness)
+		a.Keys("Down")
+		a.WaitForStill(2 * labtest.Stillness)
+		a.Keys("Enter")
+		a.WaitForText("first")
+		a.WaitForIdle()
+		return
+	}
 	a.command("/resume")
 	a.WaitForText("first")
 	a.WaitForStill(2 * labtest.Stillness)

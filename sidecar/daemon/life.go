@@ -27,6 +27,7 @@ type sidecar struct {
 	panes   *pane.Panes // nil: headless
 	bell    *bell
 	notices chan message.Notice // to be shown
+	earlier earlier
 	started time.Time
 	down    context.CancelFunc
 	log     *slog.Logger
@@ -73,6 +74,9 @@ func live(ctx context.Context, cfg Config) error {
 		}
 	}
 	if s.relay.Restored, err = s.restored(ctx); err != nil {
+		return fmt.Errorf("start sidecar: %w", err)
+	}
+	if s.earlier, err = s.recollect(ctx); err != nil {
 		return fmt.Errorf("start sidecar: %w", err)
 	}
 	return s.serve(ctx, listener)
@@ -128,6 +132,7 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 		s.takeUp(inner, parts.Go)
 		part("attendance", s.attend)
 		part("face", s.face)
+		part("returns", s.awaitReturns)
 	}
 	server := &api.Server{Backend: s, Logger: s.log.With("part", "api")}
 	if s.client == nil {

@@ -12,36 +12,38 @@ import (
 
 // AddMember brings a session into a chat. What its pane shows by then is old.
 func (s *sidecar) AddMember(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
-	adopted, err := s.recognised(ctx, from, []string{req.Pane})
+	return s.addMember(ctx, from, relay.AddMember{Chat: req.Chat, Session: req.Pane, Role: req.Role}, nil)
+}
+
+// addMember is AddMember with all that there is to say; names are as of recognised.
+func (s *sidecar) addMember(ctx context.Context, from api.Caller, add relay.AddMember, names map[string]string) (chat message.Chat, err error) {
+	adopted, err := s.recognised(ctx, from, []string{add.Session}, names)
+	defer func() {
+		if err != nil {
+			s.giveBack(ctx, from, adopted)
+		}
+	}()
 	if err != nil {
 		return message.Chat{}, err
 	}
-	chat, err := s.addMember(ctx, from, req)
-	if err != nil {
-		s.giveBack(ctx, from, adopted)
-	}
-	return chat, err
-}
-
-func (s *sidecar) addMember(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
 	snap := s.relay.Snapshot()
-	session, err := s.find(ctx, snap, req.Pane)
+	session, err := s.find(ctx, snap, add.Session)
 	if err != nil {
 		return message.Chat{}, err
 	}
 	if in, busy := snap.ChatOf(session.ID); busy {
-		if wanted, err := snap.FindChat(req.Chat); err == nil && wanted.ID == in.ID {
+		if wanted, err := snap.FindChat(add.Chat); err == nil && wanted.ID == in.ID {
 			return message.Chat{}, api.Errorf(api.CodeRefused, "%s is in chat %s already", session.Name, called(in)).
 				WithHint("intercom chat remove %s %s takes it out", called(in), session.Pane)
 		}
 	}
-	since := time.Now()
+	add.By, add.Since = s.by(from), time.Now()
 	if _, busy := snap.ChatOf(session.ID); !busy {
 		if err := s.panes.Rebase(ctx, session.ID); err != nil {
 			return message.Chat{}, wire(err)
 		}
 	}
-	return s.member(ctx, relay.AddMember{By: s.by(from), Chat: req.Chat, Session: string(session.ID), Role: req.Role, Since: since})
+	return s.member(ctx, add)
 }
 
 // RemoveMember takes a session out of a chat: no byte of that chat is typed into its pane

@@ -470,7 +470,7 @@ func TestAdoptionIsRefused(t *testing.T) {
 		refuse(t, a.pane, "line-paste", "no bracketed paste", "--as line")
 	})
 	t.Run("no such pane", func(t *testing.T) { refuse(t, "%999", "line", "no such pane", "list-panes") })
-	t.Run("no such profile", func(t *testing.T) { refuse(t, r.Base, "tui", "no profile", "line-paste") })
+	t.Run("no such profile", func(t *testing.T) { refuse(t, r.Base, "vim", "no profile", "line-paste") })
 	t.Run("a name", func(t *testing.T) { refuse(t, "base:", "line", "no such pane", "list-panes") })
 	sessions, err := r.client.Sessions(t.Context())
 	require.NoError(t, err)

@@ -27,7 +27,7 @@ func (s *sidecar) Send(ctx context.Context, from api.Caller, req api.SendRequest
 			return sent, err
 		}
 	}
-	adopted, err := s.recognised(ctx, from, []string{req.To})
+	adopted, err := s.recognised(ctx, from, []string{req.To}, nil)
 	if _, agent := s.callerSession(from); err != nil && agent {
 		return api.Sent{}, err
 	} // else it is told below what that pane is to us

@@ -40,6 +40,9 @@ func (s *sidecar) Status(ctx context.Context, _ api.Caller) (api.Status, error) 
 		st.Degraded = append(st.Degraded, notice)
 	}
 	var err error
+	if st.Returned, err = s.returnedNow(ctx); err != nil {
+		s.log.Warn("look for agents that are back", "err", err)
+	}
 	st.Held, err = s.journal.Held(ctx)
 	return st, err
 }

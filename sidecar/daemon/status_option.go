@@ -49,18 +49,7 @@ func (s *sidecar) theirOwn(notice string) bool {
 // sight. It owns what was written last.
 func (s *sidecar) face(ctx context.Context) error {
 	shown := ""
-	defer func() {
-		select {
-		case <-s.client.Gone():
-			return
-		default:
-		}
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		if err := s.client.SetServerOption(ending, StatusOption, ""); err != nil {
-			s.log.Debug("take the status back", "err", err)
-		}
-	}()
+	defer s.unset(ctx, StatusOption)
 	for {
 		changed, began := s.bell.wait(), time.Now()
 		if text, err := s.statusText(ctx); err == nil && text != shown {
@@ -82,6 +71,20 @@ func (s *sidecar) face(ctx context.Context) error {
 			case <-time.After(settle - time.Since(began)):
 			}
 		}
+	}
+}
+
+// unset takes an option of the server back at our end, if the server is there still.
+func (s *sidecar) unset(ctx context.Context, name string) {
+	select {
+	case <-s.client.Gone():
+		return
+	default:
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err := s.client.SetServerOption(ending, name, ""); err != nil {
+		s.log.Debug("take an option back", "name", name, "err", err)
 	}
 }
 
@@ -165,7 +168,7 @@ func (s *sidecar) rooms(ctx context.Context, chat message.ID) (rooms []string) {
 			continue
 		}
 		for _, p := range c.Participants {
-			if session, err := snap.Find(string(p.Session)); err == nil {
+			if session, ok := snap.Session(p.Session); ok {
 				members[session.Pane] = true
 			}
 		}

@@ -36,6 +36,11 @@ func (j *Journal) Chats(ctx context.Context, ended bool) ([]message.Chat, error)
 	return list(ctx, j, "chats", scanDoc[message.Chat], `SELECT doc FROM chats WHERE ended = ? ORDER BY seq`, ended)
 }
 
+// EndedChats lists chats that have ended, at most so many and those of the latest start.
+func (j *Journal) EndedChats(ctx context.Context, most int) ([]message.Chat, error) {
+	return list(ctx, j, "ended chats", scanDoc[message.Chat], `SELECT doc FROM chats WHERE ended = 1 ORDER BY seq DESC LIMIT ?`, most)
+}
+
 // Message finds a message by its id or by the short form of it, and returns it as it was
 // received. The error is ErrNotFound or, naming all that it could be, ErrAmbiguous.
 func (j *Journal) Message(ctx context.Context, idOrShort string) (message.Envelope, error) {
@@ -131,6 +136,18 @@ func (j *Journal) Delivery(ctx context.Context, id message.ID) (message.Delivery
 		return message.Delivery{}, fmt.Errorf("delivery %q: %w", id, ErrNotFound)
 	}
 	return found[0].Delivery, nil
+}
+
+// Session finds a session by its id, present or ended. The error is ErrNotFound.
+func (j *Journal) Session(ctx context.Context, id message.ID) (message.Session, error) {
+	found, err := list(ctx, j, fmt.Sprintf("session %q", id), scanDoc[message.Session], `SELECT doc FROM sessions WHERE id = ?`, string(id))
+	switch {
+	case err != nil:
+		return message.Session{}, err
+	case len(found) == 0:
+		return message.Session{}, fmt.Errorf("session %q: %w", id, ErrNotFound)
+	}
+	return found[0], nil
 }
 
 // Receipts are the receipts of all deliveries of a message, in their order.

@@ -222,6 +222,29 @@ func TestStats(t *testing.T) {
 	assert.Equal(t, map[message.ID]int{"empty": 0}, r.Taken)
 }
 
+// Who has ended, and which chats, can be asked for.
+func TestEndedOnes(t *testing.T) {
+	j := mustOpen(t, private(t))
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	chat := func(id message.ID, state message.ChatState) message.Chat {
+		return message.Chat{ID: id, State: state, Started: now}
+	}
+	gone := message.Session{ID: "s", Name: "Ada", Pane: "%1", Adopted: now, Ended: &now, EndReason: "agent gone"}
+	mustCommit(t, j, message.Step{Sessions: []message.Session{gone}, Chats: []message.Chat{
+		chat("a", message.ChatOver), chat("b", message.ChatOn), chat("c", message.ChatOver), chat("d", message.ChatOver),
+	}})
+	found, err := j.Session(t.Context(), "s")
+	require.NoError(t, err)
+	assert.Equal(t, gone, found)
+	_, err = j.Session(t.Context(), "none")
+	assert.ErrorIs(t, err, ErrNotFound)
+	ended, err := j.EndedChats(t.Context(), 2)
+	require.NoError(t, err)
+	require.Len(t, ended, 2)
+	assert.Equal(t, message.ID("d"), ended[0].ID)
+	assert.Equal(t, message.ID("c"), ended[1].ID)
+}
+
 func TestChat_references(t *testing.T) {
 	j := mustOpen(t, private(t))
 	chat := func(id message.ID, name string, state message.ChatState) message.Chat {

@@ -1,12 +1,14 @@
 package labtest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -72,6 +74,37 @@ func (a *Agent) run(program, environ []string, s start) {
 	if s.shell {
 		a.WaitForText("$")
 		a.server.Run("send-keys", "-t", a.Pane, "-l", quote(file), ";", "send-keys", "-t", a.Pane, "Enter")
+	}
+}
+
+// starting holds the agents that start: to do so is most of what they need of a machine.
+var starting = make(chan struct{}, 2)
+
+// startsWithin is how long an agent that starts has others wait, at most: some begin with a
+// dialog.
+const startsWithin = 10 * time.Second
+
+// awaitTurn waits until few others start. What it returns is called when the agent has been
+// started, and lets others do so once its composer or a dialog is there.
+func (a *Agent) awaitTurn() (started func()) {
+	starting <- struct{}{}
+	release := sync.OnceFunc(func() { <-starting })
+	ctx, cancel := context.WithTimeout(context.Background(), startsWithin)
+	var watch sync.WaitGroup
+	a.lab.t.Cleanup(func() { cancel(); watch.Wait(); release() })
+	return func() {
+		watch.Go(func() {
+			defer release()
+			for ctx.Err() == nil {
+				if s, err := a.capture(); err == nil && (a.kind().ready(s) || a.kind().asks(s)) {
+					return
+				}
+				select {
+				case <-ctx.Done():
+				case <-time.After(300 * time.Millisecond):
+				}
+			}
+		})
 	}
 }
 
@@ -150,8 +183,18 @@ func (a *Agent) Prompt(text string) {
 	before, empty := len(a.Received()), strings.Join(a.lab.Capture(a).Plain, "\n")
 	a.Paste(text)
 	a.WaitFor("what was pasted", func(s Screen) bool { return strings.Join(s.Plain, "\n") != empty })
+	if a.Kind == Gemini { // on a busy machine it takes Enter for a part of the paste for longer
+		a.WaitForStill(3 * Stillness)
+	}
 	a.Enter()
-	a.WaitFor("its model to hear the prompt", func(Screen) bool { return len(a.Received()) > before })
+	again := time.Now().Add(Patience / 5)
+	a.WaitFor("its model to hear the prompt", func(Screen) bool {
+		if a.Kind == Gemini && time.Now().After(again) && len(a.Received()) == before {
+			again = time.Now().Add(Patience)
+			a.Keys("Enter")
+		}
+		return len(a.Received()) > before
+	})
 }
 
 // Received are the texts that the agent's model has received from its user; see
@@ -182,7 +225,7 @@ const Stillness = 200 * time.Millisecond
 // test at the end of its Patience, or of the agent.
 func (a *Agent) WaitFor(what string, cond func(Screen) bool) {
 	a.lab.t.Helper()
-	for deadline := time.Now().Add(Patience); ; time.Sleep(30 * time.Millisecond) {
+	for deadline := time.Now().Add(Patience); ; time.Sleep(50 * time.Millisecond) {
 		s, err := a.capture()
 		switch {
 		case err == nil && cond(s):

@@ -29,9 +29,11 @@ func (k Kind) pin() (version, npm string) {
 
 // Installed is the directory in which .ci/agents has installed the agent; an error names
 // what is missing.
-func (k Kind) Installed() (string, error) {
-	version, _ := k.pin()
-	if version == "" {
+func (k Kind) Installed() (string, error) { return k.InstalledAt(k.Version()) }
+
+// InstalledAt is Installed for another version of the agent.
+func (k Kind) InstalledAt(version string) (string, error) {
+	if k.Version() == "" {
 		return "", fmt.Errorf("%q is no agent of the lab", k)
 	}
 	root := os.Getenv("INTERCOM_AGENTS")
@@ -48,7 +50,7 @@ func (k Kind) Installed() (string, error) {
 	}
 	dir := filepath.Join(root, string(k)+"-"+version)
 	if _, err := os.Stat(dir); err != nil {
-		return "", fmt.Errorf("%s %s is not installed in %s: .ci/agents %s does that, with node and npm", k, version, root, k)
+		return "", fmt.Errorf("%s %s is not installed in %s: .ci/agents %s@%s does that, with node and npm", k, version, root, k, version)
 	}
 	return dir, nil
 }

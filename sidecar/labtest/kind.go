@@ -51,9 +51,9 @@ var clients = map[Kind]client{Claude: claudeCode, Codex: codexCLI, Opencode: ope
 
 func (a *Agent) kind() client { return clients[a.Kind] }
 
-// check says what is missing for a kind of agent.
-func (k Kind) check() error {
-	if _, err := k.Installed(); err != nil {
+// check says what is missing for a version of an agent.
+func (k Kind) check(version string) error {
+	if _, err := k.InstalledAt(version); err != nil {
 		return err
 	}
 	for _, program := range clients[k].needs {
@@ -222,7 +222,13 @@ var geminiCLI = client{
 			})
 	},
 	ready: func(s Screen) bool {
-		return s.Contains("Type your message") && strings.HasPrefix(s.Title, "◇") && !s.Contains("esc to cancel")
+		// What it no longer shows may stand above, where its pane was resized.
+		for y := len(s.Plain) - 1; y >= 0; y-- {
+			if strings.Contains(s.Plain[y], "Type your message") {
+				return strings.HasPrefix(s.Title, "◇") && !strings.Contains(strings.Join(s.Plain[max(0, y-8):], "\n"), "esc to cancel")
+			}
+		}
+		return false
 	},
 	asks: func(s Screen) bool { return strings.HasPrefix(s.Title, "✋") },
 }

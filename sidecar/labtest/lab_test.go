@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -99,8 +98,10 @@ func TestLab_interrupted(t *testing.T) {
 
 // Two of a kind by hand in one directory and one home, of one server, whose models converse.
 func TestLab_pairInOneDirectory(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []labtest.Kind{labtest.Claude, labtest.Codex} {
 		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
 			lab := labtest.New(t, kind)
 			lab.Model.Converse("seed")
 			server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
@@ -132,6 +133,7 @@ func TestLab_pairInOneDirectory(t *testing.T) {
 
 // The background process of Codex, in which the conversation is then, ends with it.
 func TestLab_codexInTheBackground(t *testing.T) {
+	t.Parallel()
 	lab := labtest.New(t, labtest.Codex)
 	server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
 	agent := lab.Start(server, labtest.Codex, labtest.InShell(), labtest.Daemon())
@@ -154,11 +156,13 @@ func TestLab_codexInTheBackground(t *testing.T) {
 
 // Helpers.
 
-// eachAgent runs test once for each kind that is installed.
+// eachAgent runs test once for each kind that is installed, beside others.
 func eachAgent(t *testing.T, kinds []labtest.Kind, test func(t *testing.T, lab *labtest.Lab, agent *labtest.Agent)) {
 	t.Helper()
-	for _, kind := range slices.Clone(kinds) {
+	t.Parallel()
+	for _, kind := range kinds {
 		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
 			lab := labtest.New(t, kind)
 			server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
 			test(t, lab, lab.Start(server, kind))

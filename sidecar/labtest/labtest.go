@@ -27,6 +27,7 @@
 //	[[say TEXT]]               the words are TEXT
 //	[[lines N]]                the words are N numbered lines, each a paragraph of its own
 //	[[bash COMMAND]]           asks for the agent's shell: a permission dialog
+//	[[read FILE]]              has the agent read a file, by its own tool for that
 //	[[write FILE TEXT]]        asks for a file to be written: another permission dialog
 //	[[ask QUESTION | A | B]]   asks the user a question with answers to choose from; Codex
 //	                           does that in its mode for plans only (/plan)
@@ -47,8 +48,9 @@
 // # Goroutines
 //
 // The Model's server has one for each connection; what they share is under Model's mutex.
-// Everything else happens in the goroutine of the test. All of it ends with the test: every
-// process that an agent has left is killed by its pid.
+// An agent that starts is watched by one of its own, since few may start at a time. Everything
+// else happens in the goroutine of the test. All of it ends with the test: every process that
+// an agent has left is killed by its pid.
 package labtest
 
 import (
@@ -83,7 +85,7 @@ func New(t testing.TB, kinds ...Kind) *Lab {
 		t.Skip("the lab is off: make lab, or INTERCOM_LAB=1")
 	}
 	for _, k := range kinds {
-		if err := k.check(); err != nil {
+		if err := k.check(k.Version()); err != nil {
 			t.Skip(err)
 		}
 	}
@@ -142,19 +144,24 @@ func (l *Lab) makeDir() {
 type Option func(*start)
 
 type start struct {
-	name          string
+	name, version string
 	width, height int
 	work, home    string
 	daemon        bool
 	arguments     []string
 	environ       []string
 	shell         bool
+	wrap          func(program string) string
 	change        []func(*Agent)
 }
 
 // Name gives an agent a name: the model's log has it, and what Talk says begins with it.
 // Without one it is the kind, and for a further one the kind and a number, claude-2.
 func Name(name string) Option { return func(s *start) { s.name = name } }
+
+// Version is another version of the agent than that of versions.txt; .ci/agents NAME@VERSION
+// installs it.
+func Version(version string) Option { return func(s *start) { s.version = version } }
 
 // Size is the size of the pane's window, 120×40 without it.
 func Size(width, height int) Option {
@@ -187,6 +194,10 @@ func Environ(variables ...string) Option {
 // InShell starts the agent by hand: typed into an interactive shell, to which it returns.
 func InShell() Option { return func(s *start) { s.shell = true } }
 
+// Wrapped starts another program in the place of the agent's own, with the same arguments: that
+// at the path which f returns for the agent's.
+func Wrapped(f func(program string) string) Option { return func(s *start) { s.wrap = f } }
+
 // Configured calls f when the agent's home is written and before it starts, to add to it or
 // to change it: hooks, MCP servers, a status line. Pane and PID are not known yet.
 func Configured(f func(a *Agent)) Option {
@@ -206,12 +217,12 @@ func (l *Lab) Start(server *tmuxtest.Server, kind Kind, options ...Option) *Agen
 // ready.
 func (l *Lab) Launch(server *tmuxtest.Server, kind Kind, options ...Option) *Agent {
 	l.t.Helper()
-	if err := kind.check(); err != nil {
-		l.t.Skip(err)
-	}
-	s := start{width: 120, height: 40}
+	s := start{version: kind.Version(), width: 120, height: 40}
 	for _, o := range options {
 		o(&s)
+	}
+	if err := kind.check(s.version); err != nil {
+		l.t.Skip(err)
 	}
 	a := &Agent{Kind: kind, Name: l.free(cmp.Or(s.name, string(kind))), lab: l, server: server}
 	a.Dir = filepath.Join(l.Dir, a.Name)
@@ -223,13 +234,16 @@ func (l *Lab) Launch(server *tmuxtest.Server, kind Kind, options ...Option) *Age
 			l.t.Fatalf("directory of %s: %v", a.Name, err)
 		}
 	}
-	install, err := kind.Installed()
+	install, err := kind.InstalledAt(s.version)
 	if err != nil {
 		l.t.Skip(err)
 	}
 	program, err := a.kind().program(install)
 	if err != nil {
 		l.t.Fatalf("%s: %v", a.Name, err)
+	}
+	if s.wrap != nil {
+		program[0] = s.wrap(program[0])
 	}
 	environ, err := a.kind().configure(a)
 	if err != nil {
@@ -245,7 +259,9 @@ func (l *Lab) Launch(server *tmuxtest.Server, kind Kind, options ...Option) *Age
 		program = append(program, more(a.URL)...)
 	}
 	l.agents[a.Name] = a
+	started := a.awaitTurn()
 	a.run(append(program, s.arguments...), append(environ, s.environ...), s)
+	started()
 	return a
 }
 

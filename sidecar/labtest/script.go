@@ -14,6 +14,7 @@ import (
 type Reply struct {
 	Text   string
 	Call   *Call
+	Read   string        // of Script: a file that the agent reads first, by its own tool for that
 	Status int           // an error of the service, by its HTTP status, instead of an answer
 	Over   time.Duration // how long the words take
 	Hold   bool          // after half of the words the model waits for Release
@@ -103,6 +104,8 @@ func (d *directives) add(name, arguments string) {
 		d.times, _ = strconv.Atoi(others)
 	case "bash":
 		d.wishes = append(d.wishes, wish{kind: wantShell, text: arguments})
+	case "read":
+		d.wishes = append(d.wishes, wish{kind: wantRead, file: arguments})
 	case "write":
 		d.wishes = append(d.wishes, wish{kind: wantWrite, file: first, text: others})
 	case "ask":
@@ -142,6 +145,9 @@ func numbered(n int) string {
 func (m *Model) decideLocked(x *Exchange) Reply {
 	if m.script != nil {
 		if reply, ok := m.script(*x); ok {
+			if calls := x.resolve(wish{kind: wantRead, file: reply.Read}); reply.Read != "" && len(calls) > 0 {
+				reply.Call = &calls[0]
+			}
 			return reply
 		}
 	}

@@ -22,6 +22,7 @@ type wishKind int
 const (
 	wantTool wishKind = iota
 	wantShell
+	wantRead
 	wantWrite
 	wantAnswer
 	wantPlan
@@ -65,6 +66,12 @@ func (r Request) resolve(w wish) []Call {
 		{wantShell, "functions/exec", object{"input": script("exec_command", object{"cmd": w.text, "sandbox_permissions": "require_escalated", "justification": why})}},
 		{wantShell, "bash", object{"command": w.text, "description": why}},
 		{wantShell, "run_shell_command", object{"command": w.text, "description": why}},
+
+		{wantRead, "Read", object{"file_path": w.file}},
+		{wantRead, "exec_command", object{"cmd": "cat '" + w.file + "'"}},
+		{wantRead, "functions/exec", object{"input": script("exec_command", object{"cmd": "cat '" + w.file + "'"})}},
+		{wantRead, "read", object{"filePath": w.file}},
+		{wantRead, "read_file", object{"file_path": w.file}},
 
 		{wantWrite, "Write", object{"file_path": w.file, "content": w.text}},
 		{wantWrite, "apply_patch", object{"input": patch(w.file, w.text)}},

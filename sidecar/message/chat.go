@@ -45,6 +45,7 @@ type Participant struct {
 	Role     string `json:"role,omitempty"`
 	MaySpeak bool   `json:"may_speak"` // true by default; policies set it
 	Left     bool   `json:"left,omitempty"`
+	Gone     bool   `json:"gone,omitempty"` // left since its agent had gone, and the chat went on
 }
 
 // Limits are the settings of a chat that keep it from running away, and how its words

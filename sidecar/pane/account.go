@@ -257,9 +257,18 @@ func (a *account) take(u agent.Update, now time.Time) (out agent.Outcome) {
 	return out
 }
 
+// atWork reports whether the agent itself tells that it works, and so will tell when it does
+// not any more.
+func (a *account) atWork() bool {
+	s := a.signals()
+	state, _ := s.exact()
+	return s.read && state == message.Working
+}
+
 // stir has the pane looked at soon, since what the agent tells has changed.
 func (p *Pane) stir(now time.Time) {
 	p.dull = 0
+	p.doze() // awake: the screen may be a little behind
 	if soon := now.Add(firstPoll); p.nextPoll.IsZero() || soon.Before(p.nextPoll) {
 		p.nextPoll = soon
 	}

@@ -68,8 +68,11 @@ func (ps *Panes) Adopt(ctx context.Context, r Request) (message.Session, error) 
 	if session.Foreground != before || look.Facts.PID != session.PaneProc.PID {
 		return message.Session{}, &Refusal{r.Pane, "the program in front has just changed", "wait until it shows its prompt, then try again"}
 	}
-	if refusal := refuseFacts(r.Pane, look.Facts); refusal != nil {
+	if refusal := refuseFacts(r.Pane, look.Facts, prof); refusal != nil {
 		return message.Session{}, refusal
+	}
+	if isTUI(prof) {
+		return adoptTUI(session, look)
 	}
 	if session.Prompt, session.PromptIsRE, err = choosePrompt(r, prof, screenOf(look)); err != nil {
 		return message.Session{}, err
@@ -124,14 +127,14 @@ func refuse(pane string, front tmux.FrontGroup, prof profile.Profile) *Refusal {
 		return &Refusal{pane, "the program that was started in front has ended, and left others behind", "start the agent by itself, then adopt the pane"}
 	case front.Canonical && !front.Echo:
 		return &Refusal{pane, "its terminal does not echo: a password prompt?", "answer it, then try again"}
-	case front.Canonical && prof.Reads == profile.Bracketed:
+	case front.Canonical && prof.Reads != profile.Joined:
 		return &Refusal{pane, "its terminal gathers lines by itself, so its program has no bracketed paste on", "adopt it --as line"}
 	}
 	return nil
 }
 
 // refuseFacts says why the pane, as tmux sees it, cannot be adopted now.
-func refuseFacts(pane string, f tmux.Facts) *Refusal {
+func refuseFacts(pane string, f tmux.Facts, prof profile.Profile) *Refusal {
 	switch {
 	case f.Dead:
 		return &Refusal{pane, "the pane is dead", "start its program again, or choose another pane"}
@@ -141,8 +144,8 @@ func refuseFacts(pane string, f tmux.Facts) *Refusal {
 		return &Refusal{pane, "its window is synchronised: what is typed into one pane goes to all", "tmux set-option -w synchronize-panes off"}
 	case f.InputOff:
 		return &Refusal{pane, "input of the pane is off", "tmux select-pane -e -t " + pane}
-	case f.Alternate && gate("refuse"):
-		return &Refusal{pane, "a full-screen program is shown", "only line programs can be adopted with --as; leave the program and try again"}
+	case f.Alternate && !isTUI(prof) && gate("refuse"):
+		return &Refusal{pane, "a full-screen program is shown", "leave the program and try again, or adopt it --as tui, if it has a composer that is empty now"}
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func compose(d message.Delivery, prof profile.Profile, active sanitise.Options) 
 		return "", changed, false
 	}
 	if prof.Reads == profile.Bracketed {
-		return d.Head + d.Separator + body, changed, true
+		return d.Head + d.Separator + body + prof.End, changed, true
 	}
 	mark := d.LineBreak
 	if mark == "" {
@@ -41,5 +41,5 @@ func compose(d message.Delivery, prof profile.Profile, active sanitise.Options) 
 			body, changed = strings.ReplaceAll(body, "\t", "    "), changed+n
 		}
 	}
-	return d.Head + " " + sanitise.Line(body, mark), changed, true
+	return d.Head + " " + sanitise.Line(body, mark) + prof.End, changed, true
 }

@@ -45,6 +45,9 @@ type attempt struct {
 	unclear     time.Time // since when every look found an agent's screen in no state to be sure of; zero: the last did not
 
 	enters     int  // how often Enter was pressed
+	breaks     int  // of them, when the last was pressed, were seen to have become line breaks
+	left       bool // after Enter a look did not show it, alone, in the composer
+	repeated   bool // Enter was pressed again, since it had done nothing
 	warned     bool // a person was told that it stands beside their words
 	vouched    bool // its screen is not recognised, and a person gave their word
 	unanswered bool // nobody can tell what the program said to it
@@ -56,6 +59,7 @@ type part struct {
 	text      string
 	sanitised int    // characters that the sanitiser removed or changed
 	witness   string // of evidence; "" is the screen
+	file      attachment
 }
 
 // enters is how often Enter is pressed at most: once more only where it is seen that the one
@@ -172,6 +176,9 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	case p.account != nil && !p.account.told:
 		p.hold(ctx, first, message.TranscriptUnread)
 		return
+	case p.restless(settled, time.Now()):
+		p.hold(ctx, first, message.AgentWorking)
+		return
 	case !settled && !vouched || p.again.waits(time.Now()):
 		return // its words come first; a look follows when it has been quiet
 	case !vouched && !p.fits(s.look, join(parts)):
@@ -183,12 +190,29 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	case p.ending():
 		return
 	}
+	keys, why := p.typist(ctx, time.Now())
+	if why != "" {
+		p.hold(ctx, first, why)
+		return
+	}
 	defer p.reach()()
+	parts, err := p.lay(parts)
+	if err != nil {
+		p.log.Warn("write file", "pane", p.session.Pane, "err", err)
+	}
+	if len(parts) == 0 {
+		p.again.refused(time.Now(), p.prof.Quiet)
+		p.hold(ctx, first, message.FileUnwritten)
+		return
+	}
 	granted := parts[:0]
 	for _, one := range parts {
 		evidence := "composer live and empty"
 		if vouched {
 			evidence = "a person vouched for a screen that is not recognised"
+		}
+		if one.file.path != "" {
+			evidence += "; the text is in " + one.file.path
 		}
 		if err := p.report(ctx, one, message.Typed, "", evidence); err != nil && gate("leave") {
 			p.pop(one.d.ID) // the relay has it, and hands it out again if it is to be typed
@@ -210,9 +234,11 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	}
 	typedAt := time.Now()
 	p.noteTyped(text, typedAt)
+	p.remember(s.look)
 	p.expect(text)
 	out, err := p.strike(ctx, s, tmux.Typing{
-		Text: []byte(text), Bracketed: p.prof.Reads == profile.Bracketed, Mark: markOf(pasted, granted, s.look.Facts, typedAt),
+		Text: []byte(text), Bracketed: p.prof.Reads != profile.Joined, Keys: keys,
+		Mark: markOf(pasted, granted, s.look.Facts, typedAt),
 	}, false)
 	switch out {
 	case tmux.Refused:
@@ -265,9 +291,8 @@ func (p *Pane) gather(ctx context.Context, s sight) (parts []part) {
 		if d.Typed || len(parts) == most {
 			break
 		}
-		text, changed, ok := compose(d, p.prof, p.active())
-		one := part{d: d, text: text, sanitised: changed}
-		why := tooLong(len(text)+1, s, p.prof)
+		one, ok := p.compose(d)
+		why := tooLong(len(one.text)+1, s, p.prof)
 		if !ok {
 			why = message.NothingToType
 		}
@@ -276,7 +301,7 @@ func (p *Pane) gather(ctx context.Context, s sight) (parts []part) {
 			p.report(ctx, one, message.Failed, why, "")
 			continue
 		}
-		if size += len(text) + len(between); len(parts) > 0 && tooLong(size, s, p.prof) != "" {
+		if size += len(one.text) + len(between); len(parts) > 0 && tooLong(size, s, p.prof) != "" {
 			break
 		}
 		parts = append(parts, one)
@@ -364,6 +389,7 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 			p.finish(ctx, message.Uncertain, message.NotTaken, "")
 		}
 	case entered:
+		a.left = a.left || !holds
 		p.seek(a, now)
 		switch {
 		case p.account != nil && p.account.tookBefore(a.text, a.since): // written down late, and so dated before we came
@@ -371,9 +397,12 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 			p.finish(ctx, message.Submitted, "", "consumed: the agent took the text as a prompt")
 		case taken:
 			p.finish(ctx, message.Submitted, "", "echo: the text was taken")
-		case why != "": // what covers the composer proves nothing of it
+		case why != "" || p.unseenComposer(s): // what covers the composer proves nothing of it
 			a.since, a.cleared = now, time.Time{}
-		case holds && a.enters < enters && p.refused(s.look, a.text):
+		case holds && a.enters < enters && p.breaks(s.look, a.text) > a.breaks:
+			a.enter(seen)
+		case holds && p.stranded(s, a, now):
+			a.repeated = true
 			a.enter(seen)
 		case holds:
 			a.cleared = time.Time{}
@@ -382,7 +411,7 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 			}
 		case a.cleared.IsZero():
 			a.cleared = now
-		case p.account == nil && now.Sub(a.cleared) >= p.prof.Quiet && s.reading.State != message.Draft:
+		case now.Sub(a.cleared) >= p.prof.Quiet && p.emptied(s):
 			p.finish(ctx, message.Submitted, "", "emptied: the composer no longer holds the text")
 		case p.took(s, a, now) != "":
 			p.finish(ctx, message.Submitted, "", p.took(s, a, now))
@@ -418,9 +447,18 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 	if a.parked || settles || a.again.waits(time.Now()) || p.ending() {
 		return
 	}
+	keys, why := p.typist(ctx, time.Now())
+	if why != "" {
+		p.stand(ctx, why)
+		return
+	}
 	defer p.reach()()
+	says := "rendered: the composer shows our text and only it"
+	if a.repeated {
+		says += "; Enter was read, and has done nothing"
+	}
 	for _, one := range a.parts { // they share the line: all of them have leave, or none is entered
-		err := p.report(ctx, one, message.Typed, "", "rendered: the composer shows our text and only it")
+		err := p.report(ctx, one, message.Typed, "", says)
 		switch {
 		case !gate("leave"):
 		case errors.Is(err, message.ErrPaused):
@@ -436,7 +474,9 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 	if p.drain(ctx); p.under != a || p.exactlyBusy() != "" && gate("exact") {
 		return // a person has sent it meanwhile, or the agent is at work: the next look decides
 	}
-	out, err := p.strike(ctx, s, tmux.Typing{Text: []byte("\n"), Tail: p.piece(s.look), Mark: markOf(entered, a.parts, s.look.Facts, time.Now())}, true)
+	out, err := p.strike(ctx, s, tmux.Typing{
+		Text: []byte("\n"), Tail: p.piece(s.look), Keys: keys, Mark: markOf(entered, a.parts, s.look.Facts, time.Now()),
+	}, true)
 	switch out {
 	case tmux.Refused:
 		if a.again.refused(time.Now(), firstPoll); a.again.n > refusals {
@@ -449,7 +489,7 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 		p.log.Warn("press Enter", "pane", p.session.Pane, "msg", a.parts[0].d.Message.ID, "err", err)
 	}
 	p.pressed, p.struckAt = true, time.Now()
-	a.enters++
+	a.enters, a.breaks = a.enters+1, p.breaks(s.look, a.text)
 	a.enter(entered)
 }
 
@@ -507,6 +547,7 @@ func (p *Pane) finish(ctx context.Context, state message.ReceiptState, why messa
 	p.under = nil
 	switch state {
 	case message.Submitted:
+		p.submitted(a.text)
 		for _, one := range a.parts {
 			if a.unanswered {
 				continue

@@ -42,10 +42,10 @@ func bar(s sight, session message.Session, prof profile.Profile) (why message.Re
 		return message.NotInFront, false
 	case gate("password") && s.frontOK && s.front.Canonical && !s.front.Echo:
 		return message.PasswordPrompt, false
-	case gate("cooked") && s.frontOK && s.front.Canonical && prof.Reads == profile.Bracketed:
+	case gate("cooked") && s.frontOK && s.front.Canonical && prof.Reads != profile.Joined:
 		// The system gathers its lines: bracketed paste is off, and each line break submits.
 		return message.UnknownScreen, false
-	case gate("alternate") && f.Alternate && !isAgent(prof):
+	case gate("alternate") && f.Alternate && !isAgent(prof) && !isTUI(prof):
 		return message.AlternateScreen, false
 	}
 	return "", false

@@ -85,6 +85,9 @@ func (p *Pane) mayBeBack(column int) bool {
 	if p.account != nil {
 		return false // its transcript tells
 	}
+	if p.generic != nil {
+		return column == p.generic.frame.Column()
+	}
 	if p.session.PromptIsRE {
 		return true
 	}

@@ -13,15 +13,18 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// There are two kinds of programs. A line program has a prompt, and what is new on its
-// screen are its words. An agent has a composer somewhere on a screen of its own, and gives
-// an account of what it says and takes. All that differs between them when something is
-// typed stands here.
+// There are two kinds of programs, and one that is looked at as if it were the first
+// (generic.go). A line program has a prompt, and what is new on its screen are its words. An
+// agent has a composer somewhere on a screen of its own, and gives an account of what it says
+// and takes. All that differs between them when something is typed stands here.
 
 // judge tells what the screen of a look shows.
 func (p *Pane) judge(look tmux.Look) screen.Reading {
 	if p.account != nil {
 		return p.account.judge(look)
+	}
+	if p.generic != nil {
+		return p.generic.frame.View(screenOf(look)).Reading
 	}
 	return screen.Read(screenOf(look), p.prompt)
 }
@@ -42,7 +45,9 @@ func (p *Pane) expect(text string) {
 		p.account.machine.Expect(text)
 		return
 	}
-	p.tracker.Expect(text)
+	if p.generic == nil {
+		p.tracker.Expect(text)
+	}
 }
 
 func (p *Pane) unexpect(text string) {
@@ -50,12 +55,16 @@ func (p *Pane) unexpect(text string) {
 		p.account.machine.Unexpect(text)
 		return
 	}
-	p.tracker.Unexpect(text)
+	if p.generic == nil {
+		p.tracker.Unexpect(text)
+	}
 }
 
 // echoed reports whether a line program has echoed all that was expected. An agent does not
 // echo: it takes a prompt, and says so.
-func (p *Pane) echoed() bool { return p.account == nil && p.tracker.Pending() == 0 }
+func (p *Pane) echoed() bool {
+	return p.account == nil && p.generic == nil && p.tracker.Pending() == 0
+}
 
 // holds reports whether the composer holds exactly the text.
 func (p *Pane) holds(look tmux.Look, text string) bool {
@@ -65,7 +74,7 @@ func (p *Pane) holds(look tmux.Look, text string) bool {
 	case p.account != nil:
 		return screen.JudgeOwn(p.account.view(look), p.account.prof, text) == screen.Whole && p.ours(look)
 	}
-	return !look.Facts.Alternate && screen.Holds(screenOf(look), p.prompt, text, p.prof)
+	return screen.Holds(p.screen(look), p.prompt, text, p.prof)
 }
 
 // ours reports whether what an agent shows instead of a long paste is our paste. Claude Code
@@ -97,10 +106,13 @@ func (p *Pane) among(s sight, text string) bool {
 	return within(s, text)
 }
 
-// refused reports whether the agent took our Enter for a line break of the text, which stands
-// in its composer still: that Enter is used up, and none is on its way.
-func (p *Pane) refused(look tmux.Look, text string) bool {
-	return p.account != nil && screen.Refused(p.account.view(look), p.account.prof, text)
+// breaks counts the Enters of ours that the agent took for line breaks of the text, which
+// stands in its composer still: those are used up.
+func (p *Pane) breaks(look tmux.Look, text string) int {
+	if p.account == nil {
+		return 0
+	}
+	return screen.Breaks(p.account.view(look), p.account.prof, text)
 }
 
 // piece is a piece of our text that must be on the screen when Enter comes.
@@ -133,7 +145,7 @@ func (p *Pane) noteTyped(text string, at time.Time) {
 // one: an agent shows a long paste in one line.
 func (p *Pane) fitted(look tmux.Look, text string) (string, bool) {
 	if p.account == nil {
-		return text, true
+		return text, p.generic == nil || p.generic.room(look.Facts, text)
 	}
 	return screen.Fitted(p.account.view(look), p.account.prof, text)
 }
@@ -146,10 +158,13 @@ func (p *Pane) fits(look tmux.Look, text string) bool {
 // obstacle is what an agent's screen shows that keeps Enter from a text that is on its way.
 // What is not known may be a screen that is just being drawn, and counts when it lasts.
 func (p *Pane) obstacle(s sight, a *attempt, now time.Time, holds bool) message.Reason {
-	if p.account == nil {
+	if p.account == nil && p.generic == nil {
 		return ""
 	}
 	if why := p.exactlyBusy(); why != "" && gate("exact") {
+		return why
+	}
+	if why := p.covered(s); why != "" && holds {
 		return why
 	}
 	if holds && !a.vouched { // whose text stands before the cursor, wherever that is

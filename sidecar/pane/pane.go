@@ -99,6 +99,7 @@ type Pane struct {
 	served    bool
 	account   *account       // what its agent tells of itself; nil: a line program
 	tracker   *delta.Tracker // of a line program
+	generic   *generic       // of a full-screen program that nobody knows, besides
 	queue     []message.Delivery
 	why       map[message.ID]message.Reason // reason last reported for each that is held
 	toldWhy   time.Time                     // when the last of those was reported
@@ -126,6 +127,7 @@ type Pane struct {
 	strange   strange
 	stale     bool // a baseline was asked for while the program's own screen could not be seen
 	blind     bool // at the end there was no looking any more
+	littered  bool // there may be files of its session
 	ended     bool
 }
 
@@ -345,6 +347,7 @@ func (p *Pane) turnTo(ctx context.Context) {
 	}
 	if settled && !p.ended {
 		p.tellClosed(ctx)
+		p.clear(s)
 	}
 	p.wonder(ctx, s, started)
 	p.schedule(s)
@@ -390,7 +393,7 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 		}
 		p.looks.Add(1)
 		s := p.sightOf(look)
-		if look.Facts.Alternate || look.Facts.Dead {
+		if p.generic != nil || look.Facts.Alternate || look.Facts.Dead {
 			return s, nil // what is shown there is not what the program says on its own screen
 		}
 		if p.stale {
@@ -477,17 +480,21 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		return p.attend(s, started)
 	}
 	p.half.see(s)
-	if p.lost != "" && p.lost != unknownText && (p.tracker.Pending() == 0 || screen.Holds(screenOf(s.look), p.prompt, p.lost, p.prof)) {
+	if p.lost != "" && p.lost != unknownText && (p.echoed() || p.holds(s.look, p.lost)) {
 		p.lost, p.lostID = "", "" // it was taken after all, or stands there for all to see
 	}
 	back := s.reading.State == message.Idle || s.reading.State == message.Draft
 	if p.dull++; back || p.under != nil {
 		p.dull = 0
 	}
-	if p.doze() || !back || !quiet || s.look.Facts.Alternate {
+	if p.doze() || !back || !quiet || s.look.Facts.Alternate && p.generic == nil {
 		return false
 	}
-	if p.under == nil {
+	switch {
+	case p.under != nil:
+	case p.generic != nil:
+		p.reply(ctx, s.look)
+	default:
 		p.speak(ctx, s.look)
 	}
 	return true
@@ -499,8 +506,8 @@ func (p *Pane) attend(s sight, started time.Time) bool {
 		p.lost, p.lostID = "", "" // it stands there for all to see
 	}
 	p.account.rest(s.look, started)
-	if p.dull++; s.reading.State != message.Working || p.under != nil || !p.account.signals().read {
-		p.dull = 0 // whose transcript is silent is known by its screen alone
+	if p.dull++; s.reading.State != message.Working || p.under != nil || !p.account.atWork() {
+		p.dull = 0 // nobody but its screen tells when it is ready
 	}
 	p.doze()
 	ready := p.account.settled(s.reading.MayType, started, p.lastEdge, p.prof.Quiet)
@@ -522,7 +529,7 @@ func (p *Pane) speak(ctx context.Context, look tmux.Look) {
 		return
 	}
 	turn := message.Turn{
-		ID: message.NewID(), Session: p.session.ID, Words: t.Words, Answers: ids(p.answers),
+		ID: message.NewID(), Session: p.session.ID, Words: chromeless(t.Words, p.prof.Chrome), Answers: ids(p.answers),
 		Person: t.Person, Source: "screen", Skipped: t.Skipped, Truncated: t.Truncated, Ended: p.wrote(),
 	}
 	p.answers = nil
@@ -552,6 +559,9 @@ func (p *Pane) schedule(s sight) {
 	case p.ended:
 	case p.under != nil:
 		p.nextPoll = now.Add(p.under.pause())
+		if due := p.under.since.Add(p.prof.Settle); p.under.stage == seen && due.After(now) {
+			p.nextPoll = earlier(p.nextPoll, due)
+		}
 	case len(p.queue) > 0:
 		p.nextPoll = now.Add(heldPoll)
 		switch {
@@ -571,6 +581,8 @@ func (p *Pane) schedule(s sight) {
 		p.nextPoll = now.Add(p.prof.Quiet)
 	case p.account != nil && (p.account.worked || len(p.answers) > 0 && !p.account.signals().read):
 		p.nextPoll = now.Add(steadyPoll) // its words are on the screen alone
+	case p.littered:
+		p.nextPoll = now.Add(openPoll) // until nobody wants the files
 	default:
 		p.nextPoll = now.Add(restPoll)
 	}
@@ -586,8 +598,8 @@ func (p *Pane) openPause() time.Duration {
 
 // rebase takes what the pane shows now as old: only what comes after it is a turn.
 func (p *Pane) rebase(ctx context.Context) (tmux.Look, error) {
-	if p.account != nil {
-		return p.client.Look(ctx, p.session.Pane, -1) // what is old, its transcript tells
+	if p.account != nil || p.generic != nil {
+		return p.client.Look(ctx, p.session.Pane, -1) // what is old is known otherwise
 	}
 	look, err := p.client.Look(ctx, p.session.Pane, depthBase)
 	if err != nil {
@@ -614,6 +626,7 @@ func (p *Pane) gone(ctx context.Context, why message.Reason) {
 	p.ended = true
 	if p.account != nil {
 		p.drain(ctx) // it may have taken our text, and answered, before it ended
+		p.sweep()
 	}
 	if a := p.under; a != nil {
 		p.under = nil

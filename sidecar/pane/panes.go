@@ -286,6 +286,7 @@ func (ps *Panes) furnish(p *Pane) error {
 		ps.init()
 		p.prof = prof.Profile
 		p.account = newAccount(prof, recognise(p.session), ps.bell, p.session.ID, &ps.bindings)
+		p.littered = true // an earlier life may have ended meanwhile
 		return nil
 	}
 	prof, ok := profile.ByName(p.session.Profile)
@@ -293,6 +294,9 @@ func (ps *Panes) furnish(p *Pane) error {
 		return fmt.Errorf("no profile %q", p.session.Profile)
 	}
 	prompt, err := promptOf(p.session, prof)
+	if isTUI(prof) {
+		p.generic, prompt, err = newGeneric(p.session)
+	}
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,41 @@ type Listed struct {
 	Program message.Process // in front
 }
 
+// Agents tells which agents are in front of some panes by now, by their processes alone, and
+// which process that is. A pane in which none is recognised is missing, and so is one whose
+// terminal gathers lines: there an agent's program does something else than talk.
+func (ps *Panes) Agents(ctx context.Context, panes []string) (map[string]Listed, error) {
+	listed, err := ps.Client.Panes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list panes: %w", err)
+	}
+	found := map[string]Listed{}
+	for _, p := range listed {
+		if p.Dead || !slices.Contains(panes, p.ID) {
+			continue
+		}
+		if front, err := tmux.Front(p.TTY, p.PID); err == nil && front.Canonical {
+			continue
+		}
+		if one := ps.listedOf(p); one.Agent != "" {
+			found[p.ID] = one
+		}
+	}
+	return found, nil
+}
+
+// listedOf recognises the agent in a pane that nobody has adopted.
+func (ps *Panes) listedOf(p tmux.Pane) Listed {
+	one := Listed{Pane: p, Program: message.Process{PID: p.PID, Name: p.Command}}
+	session := message.Session{
+		Pane: p.ID, TTY: p.TTY, PaneProc: message.Process{PID: p.PID}, Foreground: message.Process{PID: p.PID, Name: p.Command},
+	}
+	if who, err := ps.inPane(&session, p); err == nil {
+		one.Agent, one.Program = string(who.Kind), session.Foreground
+	}
+	return one
+}
+
 // List tells of all panes of the server what tmux says of each, and which agent runs in those
 // that are not among adopted.
 func (ps *Panes) List(ctx context.Context, adopted []string) ([]Listed, error) {
@@ -26,15 +61,10 @@ func (ps *Panes) List(ctx context.Context, adopted []string) ([]Listed, error) {
 	}
 	all := make([]Listed, len(panes))
 	for i, p := range panes {
-		all[i] = Listed{Pane: p, Program: message.Process{PID: p.PID, Name: p.Command}}
 		if p.Dead || slices.Contains(adopted, p.ID) {
-			continue
-		}
-		session := message.Session{
-			Pane: p.ID, TTY: p.TTY, PaneProc: message.Process{PID: p.PID}, Foreground: message.Process{PID: p.PID, Name: p.Command},
-		}
-		if who, err := ps.inPane(&session, p); err == nil {
-			all[i].Agent, all[i].Program = string(who.Kind), session.Foreground
+			all[i] = Listed{Pane: p, Program: message.Process{PID: p.PID, Name: p.Command}}
+		} else {
+			all[i] = ps.listedOf(p)
 		}
 	}
 	return all, nil

@@ -130,11 +130,16 @@ func (p *Pane) takeUp(ctx context.Context, s sight, was spot, parts []part) {
 	a := &attempt{parts: parts, text: text, typedAt: was.at, marked: "tmux: it was pasted"}
 	if was.stage == entered {
 		a.marked, a.rendered = "tmux: it was pasted and Enter typed", true
+		a.enters, a.breaks = 1, p.breaks(s.look, text)
 	}
 	p.under = a
 	a.enter(was.stage)
 	if p.account != nil {
 		p.takeUpAgent(ctx, s)
+		return
+	}
+	if p.generic != nil {
+		p.takeUpGeneric(ctx, s)
 		return
 	}
 	known := p.awaited == a.text
@@ -176,12 +181,26 @@ func (p *Pane) takeUpAgent(ctx context.Context, s sight) {
 	p.advance(ctx, s)
 }
 
+// takeUpGeneric goes on with what a program that nobody knows was typed. What stands above its
+// composer too was taken, and what stands in it is a person's.
+func (p *Pane) takeUpGeneric(ctx context.Context, s sight) {
+	a := p.under
+	a.unanswered = true // nobody can tell what it said before we came
+	if contains(p.generic.lines(s.look), a.text) && p.holds(s.look, a.text) {
+		a.rendered = true
+		p.finish(ctx, message.Uncertain, message.NotTaken, "the text was taken, and stands in the composer once more")
+		return
+	}
+	p.remember(s.look)
+	p.advance(ctx, s)
+}
+
 // named are those of the deliveries that the mark names, in its order.
 func (p *Pane) named(ids []message.ID, all []message.Delivery) (parts []part) {
 	for _, id := range ids {
 		if i := slices.IndexFunc(all, func(d message.Delivery) bool { return d.ID == id }); i >= 0 {
-			text, changed, _ := compose(all[i], p.prof, p.active())
-			parts = append(parts, part{d: all[i], text: text, sanitised: changed})
+			one, _ := p.compose(all[i])
+			parts = append(parts, one)
 		}
 	}
 	return parts
@@ -192,7 +211,7 @@ func (p *Pane) named(ids []message.ID, all []message.Delivery) (parts []part) {
 func (p *Pane) recall(look tmux.Look, typed []message.Delivery) {
 	was := readMark(look.Facts.Mark)
 	parts := p.named(was.ids, typed)
-	if p.account != nil || len(parts) == 0 || look.Facts.Alternate || !gate("mark") {
+	if p.account != nil || p.generic != nil || len(parts) == 0 || look.Facts.Alternate || !gate("mark") {
 		return
 	}
 	text := join(parts)
@@ -290,7 +309,8 @@ func (p *Pane) reopen(lost *message.Delivery) {
 	case lost == nil:
 		p.lost, p.lostID = unknownText, p.session.Lost
 	default:
-		p.lost, _, _ = compose(*lost, p.prof, p.active())
+		one, _ := p.compose(*lost)
+		p.lost = one.text
 		p.lostID = p.session.Lost
 		p.expect(p.lost)
 	}

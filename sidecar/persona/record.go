@@ -69,7 +69,7 @@ func ReadLog(path string) ([]Record, error) {
 // now reads the clock of Record.Time.
 func now() int64 {
 	var ts unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
+	if unix.ClockGettime(monotonic, &ts) != nil {
 		return 0
 	}
 	return ts.Nano()

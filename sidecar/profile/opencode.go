@@ -19,7 +19,7 @@ func Opencode() Agent {
 			Text:   3,
 			Tab:    2,
 			Cursor: true,
-			Ghosts: []string{"Ask anything… \""},
+			Ghosts: []string{"Ask anything… \"", "Ask anything... \""}, // the second until 1.18.20, or later
 			Right:  2,
 			Less:   1 << 10, // a third of the pane's rows, and never fewer than Least
 			Least:  5,

@@ -12,19 +12,22 @@ type Reads string
 const (
 	Joined    Reads = "joined"    // one line at a time: line breaks are shown by a mark
 	Bracketed Reads = "bracketed" // a bracketed paste, byte for byte, line breaks and all
+	Pasted    Reads = "pasted"    // a bracketed paste of one line: line breaks are shown by a mark
 )
 
 // Profile is what is known of one kind of program.
 type Profile struct {
 	Name          string
 	Reads         Reads
-	LineBreak     string        // stands for a line break where Reads is Joined
+	LineBreak     string        // stands for a line break where Reads is not Bracketed
 	Quiet         time.Duration // silence, after the prompt came back, that ends a turn
 	Settle        time.Duration // from our text being seen in the composer until Enter is safe
 	SeenWithin    time.Duration // from the paste until our text must stand in the composer
 	TakenWithin   time.Duration // from Enter until our text must have left the composer
 	InlineMax     int           // the longest text, in bytes, that is typed at all
 	Continuations []string      // what a composer of several lines may show before each line but the first
+	Chrome        []string      // what lines begin with that it draws around its words
+	End           string        // stands behind each text, so that its last word opens no list of completions
 }
 
 // ByName finds the profile that a person names at adoption. Names are exact.
@@ -46,10 +49,11 @@ func Names() []string {
 	return names
 }
 
-var all = []Profile{Line(), LinePaste()}
+var all = []Profile{Line(), LinePaste(), Aider(), TUI()}
 
 // clone keeps the table from being changed through a caller's copy.
 func (p Profile) clone() Profile {
 	p.Continuations = append([]string(nil), p.Continuations...)
+	p.Chrome = append([]string(nil), p.Chrome...)
 	return p
 }

@@ -24,7 +24,7 @@ func TestByName_line(t *testing.T) {
 
 	_, ok = ByName("Line")
 	assert.False(t, ok)
-	assert.Equal(t, []string{"line", "line-paste"}, Names())
+	assert.Equal(t, []string{"line", "line-paste", "aider", "tui"}, Names())
 }
 
 func TestByName_copies(t *testing.T) {

@@ -133,6 +133,10 @@ func (w *work) startChat(r StartChat) (Answer, error) {
 	if err != nil {
 		return Answer{}, fmt.Errorf("start chat: %w", err)
 	}
+	kept, err := w.keptFor(r.Kept, members)
+	if err != nil {
+		return Answer{}, fmt.Errorf("start chat: %w", err)
+	}
 	w.chats = append(w.chats, c)
 	w.altered(c)
 	for _, s := range members {
@@ -141,6 +145,7 @@ func (w *work) startChat(r StartChat) (Answer, error) {
 			w.freed(s)
 		}
 	}
+	w.handOn(kept, c)
 	for _, t := range opening {
 		w.receive(t)
 	}
@@ -192,7 +197,7 @@ func (w *work) checkStart(r StartChat, members []*session) error {
 	if w.stopped {
 		return ErrStopped
 	}
-	theirs := r.Limits != (message.Limits{}) || len(r.Roles) > 0 || len(r.Muted) > 0 || r.Again != ""
+	theirs := r.Limits != (message.Limits{}) || len(r.Roles) > 0 || len(r.Muted) > 0 || r.Again != "" || len(r.Kept) > 0
 	if !r.By.Person() && (theirs || len(members) != 2 || !slices.Contains(ids, r.By.Session)) {
 		return fmt.Errorf("%w: an agent may connect itself with one other, at the usual limits", ErrPersonOnly)
 	}

@@ -75,9 +75,11 @@ type Closed struct {
 	Draft   *message.Place // where a person's line stands, if it is that
 }
 
-// Noted is something about a session that a person must know of.
+// Noted is something that a person must know of, about a session or about a chat, which may
+// have ended.
 type Noted struct {
 	Session message.ID
+	Chat    message.ID // "": that of Session
 	Text    string
 }
 

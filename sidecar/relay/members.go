@@ -50,19 +50,24 @@ func (w *work) addMember(r AddMember) (Answer, error) {
 	if err == nil {
 		err = w.checkAdd(r, s)
 	}
+	var kept []Kept
+	if err == nil {
+		kept, err = w.keptFor(r.Kept, []*session{s})
+	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("add member: %w", err)
 	}
-	p := message.Participant{Session: s.ID, Name: s.Name, Number: 1, Role: r.Role, MaySpeak: true}
+	p := message.Participant{Session: s.ID, Name: s.Name, Number: 1, Role: r.Role}
 	for _, have := range c.Participants {
 		p.Number = max(p.Number, have.Number+1)
 	}
 	c.Participants = append(c.Participants, p)
-	c.mute(s.ID, false)
+	c.mute(s.ID, r.Muted)
 	s.joined = w.since(r.Since)
 	w.freed(s)
 	w.altered(c)
 	w.notice(c.ID, fmt.Sprintf("%s was added to chat %s by %s", s.Name, label(c.Chat), w.who(r.By)))
+	w.handOn(kept, c)
 	return Answer{Chats: []message.Chat{c.copy()}}, nil
 }
 

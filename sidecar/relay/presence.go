@@ -115,15 +115,21 @@ func newSession(s message.Session) *session {
 	}
 }
 
-// leave ends a session: in its chat, and for everything that is under way to it.
+// leave ends a session: in its chat, and for everything that is under way to it. In a chat
+// that ends since its agent has gone it has not left: whoever takes that up again finds it.
 func (w *work) leave(s *session, reason message.Reason) {
 	gone := w.depart(s, reason)
 	if c := w.chatOf(s.ID); c != nil {
+		whole, place := c.copy().Participants, c.member(s.ID)
 		c.strike(s.ID)
 		w.altered(c)
 		if c.lonely() {
+			if gone == message.AgentGone {
+				c.Participants = whole
+			}
 			w.end(c, string(gone))
 		} else {
+			place.Gone = gone == message.AgentGone
 			w.notice(c.ID, fmt.Sprintf("%s left chat %s: %s", s.Name, label(c.Chat), reason))
 			w.settle(c)
 		}
@@ -213,8 +219,13 @@ func (w *work) closed(e Closed) {
 	w.changed(s)
 }
 
-// noted tells a person what a session's pane found, in its chat if it is in one.
+// noted tells a person what a session's pane found, in its chat if it is in one, or what is
+// to know of a chat.
 func (w *work) noted(e Noted) {
+	if e.Chat != "" {
+		w.notice(e.Chat, e.Text)
+		return
+	}
 	s := w.present(e.Session)
 	if s == nil {
 		return

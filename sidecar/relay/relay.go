@@ -46,6 +46,7 @@ type State struct {
 	thoughts map[message.ID]*thought // the same by message
 	seen     route.Seen              // messages
 	turns    route.Seen              // whether they were messages or not
+	handed   route.Seen              // deliveries that were kept, and handed on
 	person   string                  // how one goes by who types into a pane by hand
 	snapshot registry.Snapshot
 	stale    bool   // snapshot must be made anew

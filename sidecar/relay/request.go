@@ -58,8 +58,18 @@ type StartChat struct {
 	Roles []string   // of Sessions, in their order; missing ones are none
 	Muted []bool     // likewise: those that may not speak
 	Again message.ID // the ended chat that this one takes up; only noted
+	Kept  []Kept     // what its agents' forerunners did not get any more
 
 	Since time.Time // when its sessions' baselines were about to be taken; zero: now
+}
+
+// Kept is a delivery that is held in the journal for an agent that has gone, and that a
+// person now gives to the session which takes its place: it fails there as HandedOn, and a
+// delivery of the same message, with depth 0, goes to that session, before all that is said
+// from then on. Each is handed on once.
+type Kept struct {
+	Delivery message.Delivery
+	To       string
 }
 
 // StopChat ends a chat, or All: what was not typed fails. After All nothing more is typed
@@ -94,6 +104,8 @@ type AddMember struct {
 	Chat    string
 	Session string
 	Role    string    // plain text of at most 256 bytes, as those of StartChat
+	Muted   bool      // it may not speak
+	Kept    []Kept    // as that of StartChat, all of it to Session
 	Since   time.Time // as that of StartChat
 }
 

@@ -406,6 +406,11 @@ func (r *Relay) Notify(ctx context.Context, session message.ID, text string) err
 	return r.post(ctx, posted{event: Noted{Session: session, Text: text}})
 }
 
+// NotifyOf tells a person something about a chat.
+func (r *Relay) NotifyOf(ctx context.Context, chat message.ID, text string) error {
+	return r.post(ctx, posted{event: Noted{Chat: chat, Text: text}})
+}
+
 // Attended tells that a person is at a terminal, or just came.
 func (r *Relay) Attended(ctx context.Context) error {
 	return r.post(ctx, posted{event: Attended{}})

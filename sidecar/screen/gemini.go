@@ -308,8 +308,10 @@ func (p picture) geminiFooted(box geminiBox) bool {
 			return false
 		}
 	}
+	// What it has drawn before may stand below, the same once more.
+	foot := []string{"", p.plain(box.foot), p.plain(box.foot + 1)}
 	for y := box.foot + 2; y < p.Height; y++ {
-		if p.plain(y) != "" {
+		if !slices.Contains(foot, p.plain(y)) {
 			return false
 		}
 	}
@@ -402,13 +404,20 @@ func fieldsOf(row []cell) (all [][2]int) {
 	return all
 }
 
-// Refused reports whether an Enter behind our text was taken for a line break of it: the text
-// is Whole, as JudgeOwn has it, and the cursor stands in a row of its own below it. Then that
-// Enter is used up, and another one may be typed.
-func Refused(v View, a profile.Agent, text string) bool {
+// Breaks counts the Enters behind our text that were taken for line breaks of it: the text is
+// Whole, as JudgeOwn has it, and the cursor stands that many rows below its end. An Enter by
+// which they become more is used up, and another one may be typed; where they are as many as
+// before it, nobody can tell.
+func Breaks(v View, a profile.Agent, text string) (n int) {
 	if a.Name != "gemini" || strings.HasSuffix(text, "\n") || JudgeOwn(v, a, text) != Whole {
-		return false
+		return 0
 	}
 	f, _ := fieldOf(v, a)
-	return f.last > f.first && f.CursorY == f.last && f.CursorX == a.Composer.Text && len(f.line(f.last)) == 0
+	if f.CursorY != f.last || f.CursorX != a.Composer.Text {
+		return 0
+	}
+	for y := f.last; y > f.first && len(f.line(y)) == 0; y-- {
+		n++
+	}
+	return n
 }

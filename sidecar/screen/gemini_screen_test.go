@@ -90,9 +90,17 @@ func TestJudge_geminiAnyChange(t *testing.T) {
 		"other dim words":       {func(v *screen.View) { set(v, "Type your", " > \x1b[7m \x1b[0m\x1b[38;5;248m Say something") }, message.Draft},
 		"blanks":                {func(v *screen.View) { set(v, "Type your", " >  \x1b[7m \x1b[0m\x1b[39m ") }, message.Draft},
 		"a list below":          {func(v *screen.View) { set(v, "workspace", " /help  shows help") }, message.Unknown},
-		"a shell below":         {func(v *screen.View) { v.Rows[len(v.Rows)-1] = "$ " }, message.Unknown},
-		"a rule is too short":   {func(v *screen.View) { v.Width++ }, message.Unknown},
-		"copy mode":             {func(v *screen.View) { v.InMode = true }, message.History},
+		"its foot once more": {func(v *screen.View) {
+			v.Rows = append(v.Rows, "", v.Rows[len(v.Rows)-3], v.Rows[len(v.Rows)-2])
+			v.Height = len(v.Rows)
+		}, message.Idle},
+		"another foot": {func(v *screen.View) {
+			v.Rows = append(v.Rows, "", v.Rows[len(v.Rows)-3], " /elsewhere                  flash")
+			v.Height = len(v.Rows)
+		}, message.Unknown},
+		"a shell below":       {func(v *screen.View) { v.Rows[len(v.Rows)-1] = "$ " }, message.Unknown},
+		"a rule is too short": {func(v *screen.View) { v.Width++ }, message.Unknown},
+		"copy mode":           {func(v *screen.View) { v.InMode = true }, message.History},
 	} {
 		v := geminiDrawn(80, []string{geminiEmpty}, geminiHint)
 		c.change(&v)
@@ -123,8 +131,8 @@ func TestJudgeOwn_geminiAnyChange(t *testing.T) {
 		refused.Rows = slices.Insert(refused.Rows, at-1, "   \x1b[7m \x1b[0m\x1b[39m\x1b[48;5;240m")
 		refused.Height++
 		assert.Equal(t, screen.Whole, screen.JudgeOwn(refused, gemini, text), "Enter was taken for a line break")
-		assert.True(t, screen.Refused(refused, gemini, text))
-		assert.False(t, screen.Refused(draw(text, end), gemini, text))
+		assert.Equal(t, 1, screen.Breaks(refused, gemini, text))
+		assert.Zero(t, screen.Breaks(draw(text, end), gemini, text))
 
 		runes := []rune(text)
 		i := rapid.IntRange(0, len(runes)-1).Draw(t, "at")

@@ -180,9 +180,11 @@ func TestLab_recordOwnStates(t *testing.T) {
 // What we type, as it is typed: pasted, and Enter as soon as it is seen Whole. The model gets
 // every text once and as it was, whatever the size of the pane.
 func TestLab_ownTextIsProvenBeforeEnter(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []labtest.Kind{labtest.Claude, labtest.Codex} {
 		for _, size := range [][2]int{{120, 40}, {60, 20}, {120, 12}} {
 			t.Run(string(kind)+"-"+strings.Join([]string{itoa(size[0]), itoa(size[1])}, "x"), func(t *testing.T) {
+				t.Parallel()
 				lab := labtest.New(t, kind)
 				agent := lab.Start(tmuxtest.NewServer(t, tmuxtest.Versions(t)[0]), kind, labtest.Size(size[0], size[1]), files)
 				a := agentOf(t, kind)

@@ -15,6 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "replace the recordings by what the lab shows now")
 
+const anew = "recordings are made anew by: INTERCOM_LAB=1 go test -run TestLab_record -update ./sidecar/screen"
+
 // studio is one agent of the lab that has its screens taken.
 type studio struct {
 	*labtest.Agent
@@ -34,7 +36,7 @@ func open(t *testing.T, kind labtest.Kind, options ...labtest.Option) *studio {
 func launch(t *testing.T, kind labtest.Kind, options ...labtest.Option) *studio {
 	t.Helper()
 	if !*update {
-		t.Skip("recordings are made anew by: INTERCOM_LAB=1 go test -run TestLab_record -update ./sidecar/screen")
+		t.Skip(anew)
 	}
 	lab := labtest.New(t, kind)
 	server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
@@ -574,6 +576,9 @@ func TestLab_recordClaudeAgents(t *testing.T) {
 
 // Terminals of few and of many colours, and a light theme.
 func TestLab_recordColours(t *testing.T) {
+	if !*update {
+		t.Skip(anew)
+	}
 	for _, kind := range []labtest.Kind{labtest.Claude, labtest.Codex} {
 		for _, c := range []struct {
 			suffix, terminal, variable, theme string

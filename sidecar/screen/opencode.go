@@ -60,7 +60,8 @@ func (p picture) opencode() Verdict {
 		c.Empty = false
 		return composing(message.Unknown, message.NotEmpty, "below the composer stands nothing that is known", c)
 	case !c.Empty && c.Text == "":
-		return composing(message.Draft, message.InComposer, "blanks or line breaks stand in the composer", c)
+		// Or it is an empty one of another version: 1.17.11 has a row more.
+		return composing(message.Unknown, message.NotEmpty, "blanks or line breaks stand in the composer", c)
 	case !c.Empty:
 		return composing(message.Draft, message.InComposer, fmt.Sprintf("in the composer stands %q", clip(c.Text)), c)
 	case b.CursorX > p.a.Composer.Text:

@@ -111,7 +111,7 @@ func Clear(ctx context.Context, o Options) (Removed, error) {
 		command{"list-keys", "-T", "prefix"},
 		command{"show-options", "-s"},
 		command{"show-options", "-g"},
-		command{"list-panes", "-a", "-F", "#{pane_id} #{@intercom-session} #{@intercom-name} #{@intercom-agent}"},
+		command{"list-panes", "-a", "-F", "#{pane_id} #{@intercom-session} #{@intercom-name} #{@intercom-agent} #{@intercom-offered}"},
 		command{"show-environment", "-gh"},
 	)
 	if err != nil {
@@ -144,7 +144,7 @@ func Clear(ctx context.Context, o Options) (Removed, error) {
 			continue
 		}
 		r.Panes = append(r.Panes, words[0])
-		for _, name := range []string{"session", "name", "agent"} {
+		for _, name := range []string{"session", "name", "agent", "offered"} {
 			cmds = append(cmds, command{"set-option", "-pqu", "-t", words[0], ours + name})
 		}
 	}

@@ -16,6 +16,8 @@ type FrontGroup struct {
 	Members   []Process // those alive, the leader among them, by pid
 	Canonical bool      // the terminal gathers lines itself, of at most 4,096 bytes on Linux
 	Echo      bool      // the terminal shows what is typed; canonical without echo is a password prompt
+	Asleep    bool      // of Front alone: at this instant no member runs, or waits for a processor
+	Unread    int       // bytes that were typed and wait to be read; of a canonical one, whole lines alone
 }
 
 var (

@@ -139,13 +139,14 @@ func Front(tty string, panePID int) (FrontGroup, error) {
 	if err != nil {
 		return FrontGroup{}, fmt.Errorf("foreground of %q: %w", tty, err)
 	}
-	front.Members = nil
+	front.Members, front.Asleep = nil, true
 	for _, pid := range pids {
 		m, err := readStat(pid)
 		if err != nil || m.group != of.ttyPgrp || m.tty != of.tty || m.state == 'Z' {
 			continue // ended meanwhile, or not of this group
 		}
 		front.Members = append(front.Members, m.Process)
+		front.Asleep = front.Asleep && m.state == 'S'
 	}
 	slices.SortFunc(front.Members, func(a, b Process) int { return a.PID - b.PID })
 	return front, nil
@@ -244,6 +245,9 @@ func (f *FrontGroup) readModes(tty string, s stat) error {
 	modes, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 	if err != nil {
 		return fmt.Errorf("modes: %w", err)
+	}
+	if f.Unread, err = unix.IoctlGetInt(fd, unix.TIOCINQ); err != nil {
+		return fmt.Errorf("unread: %w", err)
 	}
 	f.Canonical, f.Echo = modes.Lflag&unix.ICANON != 0, modes.Lflag&unix.ECHO != 0
 	return nil

@@ -42,6 +42,19 @@ func TestFront_whoReadsAndHow(t *testing.T) {
 	assert.True(t, front(secret).Canonical)
 	assert.False(t, front(secret).Echo)
 
+	// What nobody reads waits, and is counted; who does not read may be asleep, or busy.
+	deaf := s.NewPane("sh", "-c", "stty raw -echo; echo deaf; exec sleep 1000")
+	s.WaitForText(deaf, "deaf")
+	tmuxtest.WaitFor(t, "sleep", func() bool { return front(deaf).Leader.Name == "sleep" })
+	assert.Zero(t, front(deaf).Unread)
+	require.Equal(t, tmux.Typed, typeText(t, c, deaf, "abc\n"))
+	tmuxtest.WaitFor(t, "four bytes that wait", func() bool { return front(deaf).Unread == 4 })
+	tmuxtest.WaitFor(t, "sleep", func() bool { return front(deaf).Asleep })
+	busy := s.NewPane("sh", "-c", "stty raw -echo; echo busy; while :; do :; done")
+	s.WaitForText(busy, "busy")
+	assert.False(t, front(busy).Asleep)
+	s.Run("kill-pane", "-t", busy)
+
 	// A shell with job control puts what it starts in front, a group of its own.
 	shell := s.NewPane("sh", "-i")
 	s.WaitForText(shell, "$")

@@ -183,7 +183,7 @@ func lookCommands(pane string, history int) []command {
 // condition is the test of compare-and-type: one comparison of all facts, since && with
 // more than two parts and ! are broken on old versions, and the tail of our own text if
 // there is one. A gate that the tests switched off is left out.
-func condition(pane string, f Facts, tail string) (string, error) {
+func condition(pane string, f Facts, tail string, keys Keys) (string, error) {
 	values := strings.Split(f.raw, "|")
 	if len(values) != len(compared) {
 		return "", fmt.Errorf("facts %q: not from a look", f.raw)
@@ -204,6 +204,9 @@ func condition(pane string, f Facts, tail string) (string, error) {
 			}
 			format, want = append(format, f.format), append(want, values[i])
 		}
+	}
+	if keys.session != "" && gate("keys") {
+		format, want = append(format, "#{session_activity}"), append(want, keys.session)
 	}
 	format, want = append(format, "#{"+markName(pane)+"}"), append(want, f.Mark)
 	cond := "#{==:" + strings.Join(format, "|") + "," + strings.Join(want, "|") + "}"

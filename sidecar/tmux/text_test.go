@@ -10,14 +10,14 @@ import (
 )
 
 func TestCondition_comparesEverythingOnce(t *testing.T) {
-	cond, err := condition("%7", Facts{raw: "%7|0|1|0|0|42|0|1|3|4|100|80", Mark: "pasted.1.a-b"}, "")
+	cond, err := condition("%7", Facts{raw: "%7|0|1|0|0|42|0|1|3|4|100|80", Mark: "pasted.1.a-b"}, "", Keys{})
 	require.NoError(t, err)
 	assert.True(t, strings.HasSuffix(cond, ",%7|0|0|0|0|42|0|1|3|4|100|80|pasted.1.a-b},#{pid}}"), "in a mode is never typed into: %s", cond)
 	for _, f := range compared {
 		assert.Equal(t, 1, strings.Count(cond, f.format))
 	}
 	for _, facts := range []string{"", "%7", "%7|0|0|0|0|42|0|1|3|4|100|80|", "%7|0|0|0|0|42}|0|1|3|4|100|80", "%7|0|0|0|0|4,2|0|1|3|4|100|80", "|0|0|0|0|42|0|1|3|4|100|80"} {
-		_, err := condition("%7", Facts{raw: facts}, "")
+		_, err := condition("%7", Facts{raw: facts}, "", Keys{})
 		assert.Error(t, err, facts)
 	}
 }

@@ -30,6 +30,10 @@ type Typing struct {
 	// have a letter or a digit, and no more than fits in a row.
 	Tail string
 
+	// Keys, if it is not zero, has the server refuse to type once a person has pressed a key in
+	// the pane's session since it was asked for.
+	Keys Keys
+
 	// Mark, if not empty, is written down by the server in the same step that types, and
 	// read back as Facts.Mark: after a crash of ours it tells what was typed last. It is
 	// compared like the other facts, so that an order that comes late, after another one, is
@@ -80,7 +84,7 @@ func (c *Client) Type(ctx context.Context, t Typing) (Outcome, error) {
 	if err := checkMark(t.Mark); err != nil {
 		return Refused, fmt.Errorf("type into %q: %w", t.Pane, err)
 	}
-	cond, err := condition(t.Pane, t.Facts, t.Tail)
+	cond, err := condition(t.Pane, t.Facts, t.Tail, t.Keys)
 	if err != nil {
 		return Refused, fmt.Errorf("type into %q: %w", t.Pane, err)
 	}

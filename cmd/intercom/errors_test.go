@@ -1,0 +1,400 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/creack/pty"
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// wrong is a command line that ends with an error: what it says, and what it says to do.
+type wrong struct {
+	line      string // behind intercom; blanks separate words, _ is an empty one
+	code      int
+	err, hint string // regular expressions
+}
+
+// errorsOf are the errors of each command, on the world of TestU13: ada and ben are in the
+// chat plans, cyd is in none, all three read lines; in %3 is a shell.
+var errorsOf = map[string][]wrong{
+	"intercom":         {{"frob", 2, `no command "frob"`, `intercom --help`}, {"chta", 2, `no command "chta"`, `intercom chat\?`}, {"--bogus", 2, `unknown flag: --bogus`, `intercom --help`}},
+	"intercom up":      {{"up now", 2, `takes no arguments`, `intercom up`}, {"up --server /nowhere", 3, `no tmux server runs at "/nowhere"`, `--server SOCKET`}},
+	"intercom down":    {{"down now", 2, `takes no arguments`, `intercom down`}},
+	"intercom status":  {{"status now", 2, `takes no arguments`, `intercom status`}},
+	"intercom doctor":  {{"doctor --fix=perhaps", 2, `--fix "perhaps": not true or false`, `intercom doctor --help`}},
+	"intercom version": {{"version x", 2, `takes no arguments`, `intercom version`}},
+	"intercom adopt": {
+		{"adopt", 2, `takes a pane`, `intercom adopt %1`},
+		{"adopt 1", 2, `not the id of a pane`, `tmux list-panes`},
+		{"adopt %99", 1, `there is no such pane`, `tmux list-panes`},
+		{"adopt %3", 1, `no agent is recognised`, `--as line`},
+		{"adopt %3 --as line", 1, `it would run what is typed`, `start the agent in the pane first`},
+		{"adopt %0 --as line", 1, `adopted already, as "ada"`, `intercom release %0`},
+		{"adopt %3 --as vim", 2, `not claude or`, `intercom adopt --help`},
+		{"adopt %3 --as line --prompt (", 2, `--prompt: `, `regular expressions`},
+	},
+	"intercom release": {
+		{"release", 2, `takes a pane`, `intercom release %1`},
+		{"release %99", 1, `no pane %99`, `intercom status`},
+		{"release nobody", 1, `no session "nobody"`, `intercom status`},
+		{"release %3", 1, `not adopted`, `intercom status`},
+	},
+	"intercom name": {
+		{"name ada", 2, `got 1 argument`, `intercom name`},
+		{"name ada ben", 1, `name taken`, `choose another`},
+		{"name ada a/b", 2, `not a name`, `1 to 64`},
+		{"name %99 x", 1, `no pane %99`, `tmux list-panes`},
+		{"name nobody x", 1, `no session "nobody"`, `intercom status`},
+	},
+	"intercom explain": {
+		{"explain", 2, `takes a pane`, `intercom explain`},
+		{"explain %99", 1, `no pane %99`, `tmux list-panes`},
+		{"explain nobody", 1, `no session "nobody"`, `intercom status`},
+		{"explain %3 --agent vim", 2, `--agent "vim"`, `intercom explain --help`},
+	},
+	"intercom chat": {{"chat strat", 2, `no command "chat strat"`, `intercom chat start\?`}},
+	"intercom chat start": {
+		{"chat start ada", 2, `two or more panes`, `intercom chat start`},
+		{"chat start cyd %99", 1, `no pane %99`, `tmux list-panes`},
+		{"chat start cyd nobody", 1, `no session "nobody"`, `intercom status`},
+		{"chat start cyd %3", 1, `no agent is recognised`, `--as line`},
+		{"chat start ada cyd", 1, `is in chat "plans"`, `intercom chat remove plans ada`},
+		{"chat start cyd cyd", 2, `named twice`, `intercom chat start --help`},
+		{"chat start --again nosuch", 1, `no chat "nosuch"`, `intercom chat list`},
+		{"chat start cyd %3 --set depth=x", 2, `depth`, `.`},
+		{"chat start cyd %3 --turns many", 2, `not a whole number`, `--help`},
+		{"chat start cyd %3 --say _", 2, `--say is empty`, `--help`},
+	},
+	"intercom chat list":   {{"chat list x", 2, `takes no arguments`, `intercom chat list`}},
+	"intercom chat show":   {{"chat show", 2, `takes a chat`, `intercom chat show`}, {"chat show nosuch", 1, `no chat "nosuch"`, `intercom chat list`}},
+	"intercom chat stop":   {{"chat stop", 2, `name one chat, or all`, `intercom chat list`}, {"chat stop nosuch", 1, `no chat "nosuch"`, `intercom chat list`}},
+	"intercom chat pause":  {{"chat pause plans --all", 2, `name one chat, or all`, `intercom chat list`}, {"chat pause nosuch", 1, `no chat "nosuch"`, `intercom chat list`}},
+	"intercom chat resume": {{"chat resume", 2, `name one chat, or all`, `intercom chat list`}, {"chat resume nosuch", 1, `no chat "nosuch"`, `intercom chat list`}},
+	"intercom chat add": {
+		{"chat add plans", 2, `a chat and a pane`, `intercom chat add`},
+		{"chat add nosuch cyd", 1, `no chat "nosuch"`, `intercom chat list`},
+		{"chat add plans nobody", 1, `no session "nobody"`, `intercom status`},
+		{"chat add plans ada", 1, `in chat plans already`, `intercom chat remove`},
+	},
+	"intercom chat remove": {
+		{"chat remove plans", 2, `a chat and a pane`, `intercom chat remove`},
+		{"chat remove plans cyd", 2, `is not in chat`, `intercom chat list`},
+		{"chat remove nosuch ada", 1, `no chat "nosuch"`, `intercom chat list`},
+		{"chat remove plans %99", 1, `no pane %99`, `tmux list-panes`},
+	},
+	"intercom chat mute": {
+		{"chat mute plans", 2, `a chat and a pane`, `intercom chat mute`},
+		{"chat mute plans cyd", 2, `is not in chat`, `intercom chat list`},
+		{"chat mute plans nobody", 1, `no session "nobody"`, `intercom status`},
+	},
+	"intercom chat say": {
+		{"chat say plans", 2, `a chat and a text`, `intercom chat say`},
+		{"chat say plans _", 2, `argument 2 is empty`, `intercom chat say`},
+		{"chat say nosuch hi", 1, `no chat "nosuch"`, `intercom chat list`},
+	},
+	"intercom chat stats": {{"chat stats", 2, `takes a chat`, `intercom chat stats`}, {"chat stats nosuch", 1, `no chat "nosuch"`, `intercom chat list`}},
+	"intercom ask": {
+		{"ask", 2, `takes a pane`, `intercom ask`},
+		{"ask ben", 2, `whose last answer`, `--from PANE`},
+		{"ask ben --from ada", 1, `nothing is known that it has said`, `intercom send`},
+		{"ask %99 --from ada", 1, `no pane %99`, `tmux list-panes`},
+		{"ask ben --from nobody", 1, `no session "nobody"`, `intercom status`},
+		{"ask ben --from ada --turns 0", 2, `less than one answer`, `--turns 3`},
+		{"ask ben --from ada --timeout soon", 2, `not a time`, `intercom ask --help`},
+		{"ask ben --from ada --wait typed", 2, `--wait "typed"`, `intercom ask --help`},
+	},
+	"intercom send": {
+		{"send cyd", 2, `no text`, `--file`},
+		{"send nobody hi", 1, `no session "nobody"`, `intercom status`},
+		{"send %99 hi", 1, `no pane %99`, `tmux list-panes`},
+		{"send %3 hi", 1, `not adopted`, `intercom adopt %3`},
+		{"send cyd --file /nowhere", 2, `no such file`, `name a file`},
+		{"send cyd --file /", 1, `is a directory`, `name a file`},
+		{"send cyd hi --file x", 2, `only one can be sent`, `intercom send --help`},
+		{"send cyd hi --timeout soon", 2, `not a time`, `intercom send --help`},
+		{"send cyd hi --timeout -1s", 2, `less than none`, `--timeout 0`},
+		{"send cyd hi --wait typed", 2, `--wait "typed"`, `intercom send --help`},
+		{"send cyd hi --id 7", 2, `--id: `, `without --id`},
+		{"send cyd -x", 2, `unknown shorthand flag`, `goes after --`},
+		{"send cyd \xff", 2, `not valid UTF-8`, `iconv`},
+		{"send gil hi --timeout 1s", 5, `queued|held`, `intercom `},
+	},
+	"intercom peers":         {{"peers x", 2, `takes no arguments`, `intercom peers`}},
+	"intercom inbox":         {{"inbox frob", 2, `no command "inbox frob"`, `intercom inbox --help`}},
+	"intercom inbox list":    {{"inbox list x", 2, `takes no arguments`, `intercom inbox list`}},
+	"intercom inbox show":    {{"inbox show", 2, `takes an id`, `intercom inbox show`}, {"inbox show 4d0c8ed2", 1, `nothing of the id`, `intercom inbox list`}},
+	"intercom inbox release": {{"inbox release", 2, `takes an id`, `intercom inbox release`}, {"inbox release 4d0c8ed2", 1, `only a person at a terminal`, `in a pane that is not adopted`}},
+	"intercom log": {
+		{"log nosuch", 1, `no message or chat`, `intercom chat list`},
+		{"log --chat nosuch", 1, `no chat "nosuch"`, `intercom chat list`},
+		{"log --limit ten", 2, `not a whole number`, `intercom log --help`},
+		{"log x -f", 2, `-f goes with --chat only`, `intercom log -f`},
+	},
+	"intercom hooks":           {{"hooks frob", 2, `no command "hooks frob"`, `intercom hooks --help`}},
+	"intercom hooks install":   {{"hooks install", 2, `takes an agent`, `intercom hooks install`}, {"hooks install vim", 2, `not claude`, `intercom hooks install --help`}},
+	"intercom hooks uninstall": {{"hooks uninstall vim", 2, `not claude`, `intercom hooks uninstall --help`}},
+	"intercom record": {
+		{"record %0", 2, `a pane and a directory`, `intercom record`},
+		{"record %99 /tmp", 1, `no pane %99`, `tmux list-panes`},
+		{"record %0 /proc/nowhere", 1, `/proc/nowhere`, `name a directory`},
+		{"record %0 /tmp --what a/b", 2, `not the name of a file`, `make one`},
+	},
+	"intercom uninstall": {{"uninstall x", 2, `takes no arguments`, `intercom uninstall`}},
+	"intercom demo":      {{"demo x", 2, `takes no arguments`, `intercom demo`}},
+
+	"intercom help":                  {{"help frob", 2, `no command "frob"`, `intercom --help`}, {"help chat strat", 2, `no command "chat strat"`, `intercom chat start\?`}},
+	"intercom completion":            {{"completion csh", 2, `no command "completion csh"`, `intercom completion --help`}},
+	"intercom completion bash":       {{"completion bash x", 2, `takes no arguments`, `intercom completion bash`}},
+	"intercom completion zsh":        {{"completion zsh x", 2, `takes no arguments`, `intercom completion zsh`}},
+	"intercom completion fish":       {{"completion fish x", 2, `takes no arguments`, `intercom completion fish`}},
+	"intercom completion powershell": {{"completion powershell x", 2, `takes no arguments`, `intercom completion powershell`}},
+
+	// What no person calls.
+	"intercom sidecar": {{"sidecar x", 2, `takes no arguments`, `intercom sidecar --help`}, {"sidecar --server /nowhere", 3, `no tmux server runs`, `--server SOCKET`}},
+	"intercom plugin":  {{"plugin frob", 2, `no command "plugin frob"`, `intercom plugin --help`}},
+}
+
+// silentOnes have no errors of their own: an agent's hook must never have one, a persona
+// is a program for tests with a usage of its own, and what a key runs is told at a client.
+var silentOnes = []string{"intercom hook", "intercom persona"}
+
+// Whatever is wrong is told on standard error, in a line that says what, and one that says
+// what to do next; nothing stands on standard output, and nothing is coloured.
+func TestU13_errorsNameTheNextStep(t *testing.T) {
+	t.Parallel()
+	st := newErrorStage(t)
+	every(t, func(cmd *cobra.Command) {
+		path := cmd.CommandPath()
+		switch {
+		case slices.Contains(silentOnes, path):
+		case slices.Contains([]string{"check", "load"}, cmd.Name()) && cmd.Parent().Name() == "plugin":
+			st.errs(append(strings.Fields(path)[1:], "x"), wrong{path, 2, `takes no arguments`, `--help`})
+		case strings.HasPrefix(path, "intercom plugin "):
+			st.errs(strings.Fields(path)[1:], wrong{path, 2, `not a client and a pane`, `intercom chat start`})
+		default:
+			assert.NotEmpty(t, errorsOf[path], "%s has no errors here", path)
+		}
+	})
+	for _, words := range []string{"hook", "hook vim x", "hook claude Stop {", "hook --bogus"} {
+		out, told, code := st.apart(strings.Fields(words)...)
+		assert.Zero(t, code, words)
+		assert.Empty(t, out+told, words)
+	}
+	for _, path := range slices.Sorted(maps.Keys(errorsOf)) {
+		first := errorsOf[path][0]
+		assert.Regexp(t, `(?s)^intercom: error: .*\nintercom: hint: .*\n$`, st.atTerminal(strings.Fields(first.line)...), "%s at a terminal", first.line)
+		for _, c := range errorsOf[path] {
+			for _, json := range []bool{false, true} {
+				words := strings.Fields(c.line)
+				for i, word := range words {
+					if word == "_" {
+						words[i] = ""
+					}
+				}
+				if json {
+					words = append([]string{"--json"}, words...)
+				}
+				st.errs(words, c)
+			}
+		}
+	}
+}
+
+// Every command that needs a tmux server says so where none runs, and how to name another.
+func TestU13_withoutAServer(t *testing.T) {
+	t.Parallel()
+	st := newErrorStage(t)
+	needNone := []string{
+		"intercom version", "intercom doctor", "intercom demo", "intercom down", "intercom uninstall", "intercom status",
+		"intercom hooks install", "intercom hooks uninstall", "intercom help",
+	}
+	tried := 0
+	every(t, func(cmd *cobra.Command) {
+		path := cmd.CommandPath()
+		hidden := false
+		for c := cmd; c != nil; c = c.Parent() {
+			hidden = hidden || c.Hidden
+		}
+		if hidden || cmd.HasSubCommands() || slices.Contains(needNone, path) || strings.HasPrefix(path, "intercom completion") {
+			return
+		}
+		tried++
+		line, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")
+		line, _, _ = strings.Cut(line, " > ")
+		words := append(shellWords(t, line)[1:], "--server=/nowhere")
+		if i := slices.Index(words, "--"); i >= 0 {
+			words = slices.Insert(words[:len(words)-1], i, words[len(words)-1])
+		}
+		st.errs(words, wrong{line, 3, `no tmux server runs at "/nowhere"`, `--server SOCKET`})
+	})
+	assert.Greater(t, tried, 20)
+}
+
+// A command that takes long says at a terminal that it does, and elsewhere nothing of that.
+func TestU13_longWorkShowsProgress(t *testing.T) {
+	t.Parallel()
+	st := newErrorStage(t)
+	assert.Contains(t, st.atTerminal("send", "hal", "how far are you?", "--wait", "answered", "--timeout", "3s"), "intercom: note: it is submitted; waiting until it is answered, 3s at most")
+	_, told, code := st.apart("send", "hal", "and now?", "--timeout", "2s")
+	assert.Equal(t, 5, code, told)
+	assert.NotContains(t, told, "waiting until")
+
+	// What an agent asks, it asks for a long time.
+	tmuxtest.WaitFor(t, "something to ask about", func() bool {
+		out, code := st.intercom("send", "cyd", "say something", "--wait", "answered", "--timeout", "20s")
+		return code == 0 && strings.Contains(out, "answered")
+	})
+	assert.Contains(t, st.atTerminal("ask", "fay", "--from", "cyd", "--timeout", "3s"), "intercom: note: the question is submitted; waiting for the answer, ")
+
+	// And where nobody answers, somebody still says what goes on.
+	pid := st.status().PID
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	assert.Contains(t, st.atTerminal("peers"), "intercom: note: intercom peers is still at work; C-c ends it")
+	_, told, code = st.apart("peers")
+	assert.Equal(t, api.CodeTimeout.Exit(), code, told)
+	assert.NotContains(t, told, "still at work")
+	assert.Contains(t, told, "intercom: hint: ")
+}
+
+// What opens a popup or a menu is a key that a person presses, and nothing else: no code of
+// ours knows how, and of the plugin's only what is bound.
+func TestU13_noPopupUnasked(t *testing.T) {
+	unasked := regexp.MustCompile(`display-(popup|menu|panes)|\b(popup|menu) -|choose-(tree|client|buffer)|command-prompt|confirm-before|customize-mode`)
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	for _, dir := range []string{"cmd", "sidecar", "tmux-plugin", "intercom.tmux"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, dir), func(path string, e os.DirEntry, err error) error {
+			if err != nil || e.IsDir() || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/testdata/") || filepath.Base(path) == "load.sh" {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			for line := range strings.Lines(string(data)) {
+				code, _, _ := strings.Cut(line, "//")
+				assert.NotRegexp(t, unasked, code, path)
+			}
+			return err
+		}))
+	}
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		before, hooks := st.Run("list-keys"), st.Run("show-hooks", "-g")
+		st.load()
+		bound := 0
+		for line := range strings.Lines(st.Run("list-keys")) {
+			if unasked.MatchString(line) && !strings.Contains(before, line) {
+				bound++
+				assert.Regexp(t, `bind-key\s+-T prefix\s+`, line)
+			}
+		}
+		assert.Equal(t, 2, bound, "the keys of menu and chat")
+		assert.Equal(t, hooks, st.Run("show-hooks", "-g"))
+		me := st.sit("base")
+		claude := st.coder("claude")
+		_, code := st.intercom("adopt", claude.pane)
+		require.Zero(t, code)
+		claude.do(":draft half a line")
+		_, code = st.intercom("send", claude.pane, "hello", "--timeout", "1s")
+		require.Equal(t, 5, code)
+		tmuxtest.WaitFor(t, "it is held", func() bool { return len(st.held()) == 1 })
+		me.press("x") // what is typed goes where it did
+		tmuxtest.WaitFor(t, "a key in the pane", func() bool { return strings.Contains(st.Run("capture-pane", "-p", "-t", st.Base), "x") })
+	})
+}
+
+// Helpers.
+
+// errorStage is a tmux server with what the errors are about.
+type errorStage struct{ *stage }
+
+func newErrorStage(t *testing.T) *errorStage {
+	t.Helper()
+	st := &errorStage{newStage(t, tmuxtest.Versions(t)[0])}
+	st.Run("respawn-pane", "-k", "-t", st.Base, st.persona("ada"))
+	for _, command := range []string{
+		st.persona("ben"), st.persona("cyd"), "exec env PS1='$ ' ENV= sh -i", st.persona("fay", "--think", "8s"), st.persona("gil", "--think", "1h"), st.persona("hal", "--think", "8s"),
+	} {
+		st.Run("new-window", "-d", command)
+	}
+	for pane, shows := range []string{"ada>", "ben>", "cyd>", "$", "fay>", "gil>", "hal>"} {
+		id := "%" + string(rune('0'+pane))
+		st.WaitForText(id, shows)
+		if name, ok := strings.CutSuffix(shows, ">"); ok {
+			out, code := st.intercom("adopt", id, "--as", "line", "--name", name)
+			require.Zero(t, code, out)
+		}
+	}
+	out, code := st.intercom("chat", "start", "ada", "ben", "--name", "plans")
+	require.Zero(t, code, out)
+	out, code = st.intercom("send", "gil", "think of something")
+	require.Zero(t, code, out)
+	return st
+}
+
+// persona is the command of a program that reads lines.
+func (st *errorStage) persona(name string, flags ...string) string {
+	return strings.Join(append([]string{"exec", thisProgram(), "persona line --prompt '" + name + "> '"}, flags...), " ")
+}
+
+// apart runs a command outside of any terminal.
+func (st *errorStage) apart(words ...string) (out, told string, code int) {
+	st.t.Helper()
+	if !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--server") }) {
+		words = append([]string{"--server=" + st.Socket}, words...)
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := &exec.Cmd{Path: thisProgram(), Args: append([]string{"intercom"}, words...), Env: st.environ(), Dir: st.home, Stdout: &stdout, Stderr: &stderr}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		require.NoError(st.t, err)
+	}
+	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+}
+
+// errs checks a command that ends with an error, and has no terminal.
+func (st *errorStage) errs(words []string, c wrong) {
+	st.t.Helper()
+	what := strings.Join(words, " ")
+	out, told, code := st.apart(words...)
+	assert.Equal(st.t, c.code, code, "%s: %s", what, told)
+	lines := strings.Split(strings.TrimSuffix(told, "\n"), "\n")
+	if code != 5 { // what is held has an id, and says at once why
+		assert.Empty(st.t, out, what)
+		assert.Len(st.t, lines, 2, "%s: %s", what, told)
+	}
+	if assert.GreaterOrEqual(st.t, len(lines), 2, "%s: %s", what, told) {
+		assert.Regexp(st.t, `^intercom: error: .*(`+c.err+`)`, lines[len(lines)-2], what)
+		assert.Regexp(st.t, `^intercom: hint: .*(`+c.hint+`)`, lines[len(lines)-1], what)
+	}
+	harmless(st.t, what, told+out)
+}
+
+// atTerminal runs a command at a terminal, with NO_COLOR, and returns all that it shows.
+func (st *errorStage) atTerminal(words ...string) string {
+	st.t.Helper()
+	cmd := &exec.Cmd{Path: thisProgram(), Args: append([]string{"intercom", "--server=" + st.Socket}, words...), Env: append(st.environ(), "NO_COLOR=1"), Dir: st.home}
+	terminal, err := pty.Start(cmd)
+	require.NoError(st.t, err)
+	defer terminal.Close()
+	shown, _ := io.ReadAll(terminal) // ends with an error when the program does
+	_ = cmd.Wait()
+	text := strings.ReplaceAll(string(shown), "\r\n", "\n")
+	harmless(st.t, strings.Join(words, " "), text)
+	return text
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// Each entry of the menu does what it says, by its letter and by the arrows, and no key of
+// that comes to an agent. The entry that edits the policies joins this list with them;
+// TestU5_askAnotherPane has the one that asks.
+func TestU5_menuByTheKeyboardAlone(t *testing.T) {
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		claude, codex := st.coder("claude"), st.coder("codex")
+		st.load()
+		st.colourMarked()
+		st.Run("select-window", "-t", claude.pane)
+		me := st.sit("base")
+		words := 0
+		says := func(text string) {
+			t.Helper()
+			words++
+			claude.do(":turn say " + text)
+			me.press("g", "o", "Enter")
+			tmuxtest.WaitFor(t, "it has said "+text, func() bool { return len(claude.records(persona.EventSaid)) >= words })
+		}
+		heard := func(text string) {
+			t.Helper()
+			tmuxtest.WaitFor(t, "the other to hear "+text, func() bool { return strings.Contains(strings.Join(codex.received(), "\n"), text) })
+		}
+		page := func(key, entry, title string, shows ...string) {
+			t.Helper()
+			for _, open := range []func(){func() { me.menu(key) }, func() { me.choose(entry) }} {
+				open()
+				for _, text := range append(shows, title) {
+					me.sees(text)
+				}
+				me.press("q")
+				me.seesNot(title)
+			}
+		}
+
+		// A menu that does not fit is not shown at all: this one fits a small terminal.
+		st.outer.Run("resize-window", "-t", me.pane, "-x", "40", "-y", "14")
+		tmuxtest.WaitFor(t, "a small terminal", func() bool {
+			return st.Run("display-message", "-p", "-c", me.client, "#{client_width}x#{client_height}") == "40x14"
+		})
+		me.press("C-b", "B")
+		me.sees("doctor")
+		me.sees("chat with")
+		me.press("q")
+		st.outer.Run("resize-window", "-t", me.pane, "-x", "140", "-y", "30")
+		tmuxtest.WaitFor(t, "a large terminal", func() bool {
+			return st.Run("display-message", "-p", "-c", me.client, "#{client_width}x#{client_height}") == "140x30"
+		})
+
+		// Start a chat, and end it, either way.
+		me.menu("c")
+		me.sees("q closes")
+		me.press("1")
+		me.sees("claude (1) ↔ codex (2): on")
+		require.Len(t, st.status().Chats, 1)
+		me.choose("stop the chat")
+		me.sees("claude (1) ↔ codex (2): ended")
+		require.Empty(t, st.status().Chats)
+		me.choose("chat with")
+		me.sees("q closes")
+		me.press("Enter")
+		me.sees("claude (1) ↔ codex (2): on")
+		me.menu("x")
+		me.sees("claude (1) ↔ codex (2): ended")
+		require.Empty(t, st.status().Chats)
+		me.menu("x") // nothing is there to be ended, and the next step is told
+		me.sees("intercom: pane " + claude.pane + " is in no chat → prefix + B, then c, starts one")
+		me.menu("c")
+		me.sees("q closes")
+		me.press("1")
+		me.sees("claude (1) ↔ codex (2): on")
+
+		// What a muted pane says stays there.
+		me.menu("m")
+		me.sees("claude (1) is muted")
+		chat := st.status().Chats[0]
+		assert.False(t, chat.Participants[0].MaySpeak)
+		assert.True(t, chat.Participants[1].MaySpeak)
+		says("between us")
+		me.choose("mute this pane")
+		me.sees("claude (1) is heard again")
+		assert.True(t, st.status().Chats[0].Participants[0].MaySpeak)
+		says("for everybody")
+		heard("for everybody")
+		assert.NotContains(t, strings.Join(codex.received(), "\n"), "between us")
+		me.menu("m") // or they talk on
+		me.sees("claude (1) is muted")
+
+		// Pausing everything holds what is said then, and the inbox has it.
+		me.menu("p")
+		me.sees("everything is paused: nothing is typed any more")
+		assert.True(t, st.status().Stopped)
+		me.menu("s")
+		me.sees("to claude (1) ↔ codex (2)")
+		me.types("a line of mine")
+		me.press("Enter")
+		me.sees("held: ")
+		tmuxtest.WaitFor(t, "it waits for both", func() bool { return len(st.held()) >= 2 })
+		page("i", "inbox", "intercom inbox list: ", "a line of mine", string(message.Paused))
+		assert.NotContains(t, strings.Join(codex.received(), "\n"), "a line of mine")
+		me.choose("resume everything")
+		me.sees("messages are typed again; chats resumed: 1")
+		assert.False(t, st.status().Stopped)
+		heard("a line of mine")
+		me.choose("pause everything")
+		me.sees("everything is paused: nothing is typed any more")
+		assert.True(t, st.status().Stopped)
+		me.menu("r")
+		me.sees("messages are typed again")
+		assert.False(t, st.status().Stopped)
+		me.choose("say something")
+		me.sees("to claude (1) ↔ codex (2)")
+		me.types("one more")
+		me.press("Enter")
+		me.sees("said to claude (1) ↔ codex (2)")
+		heard("one more")
+
+		// What there is, and what is wrong.
+		page("l", "chats", "intercom chats: ", chat.ID.Short(), "MAY SPEAK")
+		page("d", "doctor", "intercom doctor: ", "keys of the plugin: prefix + ")
+
+		assert.Equal(t, strings.Repeat("go\r", words), besidesPastes(claude.keys()), "and no key that was meant for us")
+		assert.Empty(t, besidesPastes(codex.keys()))
+	})
+}
+
+// One entry of the menu takes this pane's last answer, with a line of one's own, to a picked
+// pane and brings the one answer back; then nothing goes across any more.
+func TestU5_askAnotherPane(t *testing.T) {
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		claude, codex := st.coder("claude"), st.coder("codex")
+		st.load()
+		st.colourMarked()
+		st.Run("select-window", "-t", claude.pane)
+		me := st.sit("base")
+
+		me.choose("ask another pane") // nothing was said yet
+		me.sees("a line of your own")
+		me.press("Enter", "1")
+		me.sees("nothing is known that it has said")
+		assert.Empty(t, codex.keys())
+
+		claude.do(":turn say the plan has three steps")
+		me.press("g", "o", "Enter")
+		tmuxtest.WaitFor(t, "it has said so", func() bool { return len(claude.records(persona.EventSaid)) == 1 })
+		codex.do(":turn say four would be better")
+		claude.do(":turn say then four it is")
+		me.menu("a")
+		me.sees("a line of your own")
+		me.types("is it?")
+		me.press("Enter")
+		me.sees("for " + claude.pane + ", ask")
+		me.press("1")
+		me.sees("claude (1) ↔ codex (2): asked; the answer comes back here → prefix + B, l shows how far it is")
+		tmuxtest.WaitFor(t, "the answer is back", func() bool { return len(claude.received()) == 2 })
+		require.Len(t, codex.received(), 1)
+		assert.Contains(t, codex.received()[0], "the plan has three steps")
+		assert.Contains(t, codex.received()[0], "is it?")
+		assert.Contains(t, claude.received()[1], "four would be better")
+		tmuxtest.WaitFor(t, "the question is over", func() bool { return len(st.status().Chats) == 0 })
+		tmuxtest.WaitFor(t, "it has said that", func() bool { return len(claude.records(persona.EventSaid)) == 2 })
+		assert.Len(t, codex.received(), 1, "nothing further goes across")
+		assert.Equal(t, 1, strings.Count(codex.keys(), "\r"))
+	})
+}
+
+// Helpers.
+
+// marked is the background of the marked entry of a menu.
+const marked = "colour201"
+
+// colourMarked has the marked entry of a menu drawn alike by every tmux.
+func (st *stage) colourMarked() {
+	st.Run("set-option", "-gw", "mode-style", "bg="+marked)
+	_, _ = st.Try("set-option", "-gw", "menu-selected-style", "bg="+marked) // since 3.4
+}
+
+var rendition = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
+
+// choose opens the menu and goes to an entry with the arrows.
+func (s *seat) choose(entry string) {
+	s.t.Helper()
+	s.press("C-b", "B")
+	s.sees("stop the chat")
+	for range 12 {
+		at := s.atEntry()
+		if strings.HasPrefix(at, entry) {
+			s.press("Enter")
+			return
+		}
+		s.press("Down")
+		tmuxtest.WaitFor(s.t, "the next entry", func() bool { return s.atEntry() != at })
+	}
+	require.Fail(s.t, "no arrow leads to it", "%q in\n%s", entry, s.screen())
+}
+
+// atEntry is the marked entry of the menu, as two looks at a row see it that may be drawn anew
+// just then.
+func (s *seat) atEntry() (entry string) {
+	s.t.Helper()
+	look := func() string {
+		for row := range strings.Lines(s.outer.Run("capture-pane", "-e", "-p", "-t", s.pane)) {
+			if _, row, found := strings.Cut(row, "48;5;"+strings.TrimPrefix(marked, "colour")); found {
+				return strings.TrimSpace(rendition.ReplaceAllString("\x1b[0"+row, ""))
+			}
+		}
+		return ""
+	}
+	tmuxtest.WaitFor(s.t, "the marked entry", func() bool {
+		entry = look()
+		return entry != "" && entry == look()
+	})
+	return entry
+}
+
+var paste = regexp.MustCompile(`(?s)\x1b\[200~.*?\x1b\[201~\r?`)
+
+// besidesPastes is what of a program's input was not pasted, and submitted with it.
+func besidesPastes(keys string) string { return paste.ReplaceAllString(keys, "") }

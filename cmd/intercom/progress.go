@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Whoever looks at a terminal is told that work goes on, and at what. Elsewhere nobody reads
+// that: there standard error has what went wrong, and what waits for a person.
+
+// stillAfter is how long a command may work without a word.
+const stillAfter = 2 * tellAfter
+
+// attended reports whether what is told goes to a terminal.
+func (a *app) attended() bool {
+	f, ok := a.Stderr.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
+	return err == nil
+}
+
+// progress tells a person at a terminal what is waited for.
+func (a *app) progress(format string, args ...any) {
+	if a.attended() {
+		a.note(format, args...)
+	}
+}
+
+// still tells a person at a terminal that the work goes on, once, where nothing else was told
+// before. The function that it returns ends that.
+func (a *app) still(what string) (done func()) {
+	if !a.attended() {
+		return func() {}
+	}
+	a.silence = time.AfterFunc(stillAfter, func() { fmt.Fprintf(a.Stderr, "intercom: note: %s is still at work; C-c ends it\n", what) })
+	return a.told
+}
+
+// told ends the silence that still would break.
+func (a *app) told() {
+	if a.silence != nil {
+		a.silence.Stop()
+	}
+}

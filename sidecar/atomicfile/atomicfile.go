@@ -1,0 +1,47 @@
+// Package atomicfile writes files that are there whole or not at all, and stay so when the
+// machine stops. It has no goroutine and no state.
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Write makes data the content of the file at path, with that mode, in place of whatever
+// stood there; its directory has to exist. Nobody ever sees a part of it. It is on disk, and
+// its name too, when Write returns nil. After an error the old file stands.
+func Write(path string, data []byte, mode os.FileMode) (err error) {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write %q: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("write %q: %w", path, err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("write %q: %w", path, err)
+	}
+	return SyncDir(dir)
+}
+
+// SyncDir makes sure that the names in a directory outlive a crash.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync %q: %w", dir, err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("sync %q: %w", dir, err)
+	}
+	return nil
+}

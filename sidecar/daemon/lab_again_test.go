@@ -1,0 +1,56 @@
+package daemon_test
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// An agent that was killed and is started anew in its pane: it is offered, nothing is typed
+// into it by itself, and on a person's word its model gets what was kept, once, and is heard.
+func TestLab_V12_StartedAnewInItsPane(t *testing.T) {
+	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
+		chat, ben := l.alone(a)
+		a.says("begin [[say the first]]")
+		ben.gets("[" + a.session().Name + "] (1):\n\nthe first")
+		first := a.session()
+		a.Prompt("please [[bash touch proof]]")
+		a.WaitForDialog()
+		id := l.tellAll(chat, "kept for you [[say the second]]")
+		l.waitTold(id, a, "held")
+		require.NoError(t, syscall.Kill(-first.Foreground.PID, syscall.SIGKILL)) // some are two processes
+		l.until("the end of the chat", func() bool { return l.current(chat).State == message.ChatOver })
+		gone := time.Now()
+		before := len(a.Received())
+
+		// Not in the same moment: what opencode wrote last would count for the new one, whose
+		// turn would be open then, and all would be held. Nor in the terminal as it was left.
+		l.until("some time to pass", func() bool { return time.Since(gone) > 3*time.Second })
+		l.rig.Run("respawn-pane", "-k", "-t", a.Pane, "exec '"+filepath.Join(a.Dir, "start")+"'")
+		a.WaitForIdle()
+		l.until("the offer", func() bool { return len(l.offers()) == 1 })
+		require.Len(t, l.returned(), 1)
+		assert.Equal(t, []api.ReturnedAgent{{Name: first.Name, Agent: string(a.Kind), Pane: a.Pane}}, l.returned()[0].Agents)
+		l.stays(func() bool { return len(a.Received()) == before && a.session().ID == "" })
+
+		_, err := l.client.StartChat(l.Context(), api.StartChatRequest{Again: string(chat.ID)})
+		require.NoError(t, err)
+		assert.Equal(t, first.Name, a.session().Name)
+		assert.NotEqual(t, first.ID, a.session().ID)
+		ben.gets("[" + first.Name + "] (1):\n\nthe second")
+		kept := 0
+		for _, text := range a.heard() {
+			kept += strings.Count(text, "kept for you")
+		}
+		assert.Equal(t, 1, kept, "%q", a.heard())
+		assert.Len(t, l.offers(), 1)
+	})
+}

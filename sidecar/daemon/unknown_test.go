@@ -1,0 +1,267 @@
+package daemon_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// fullScreen starts a full-screen persona in a pane of its own and waits for its composer. It
+// is not adopted yet.
+func (r *rig) fullScreen(name string, flags ...string) *agent {
+	r.t.Helper()
+	a := &agent{rig: r, name: name, log: r.dir + "/" + name + ".jsonl", control: r.dir + "/" + name + ".ctl"}
+	self, err := os.Executable()
+	require.NoError(r.t, err)
+	a.pane = r.NewPane("env", append([]string{"INTERCOM_TEST_PERSONA=1", self, "tui", "--name", name, "--log", a.log, "--control", a.control}, flags...)...)
+	tmuxtest.WaitFor(r.t, name+" shows its composer", func() bool { return a.count(persona.EventReady) > 0 })
+	return a
+}
+
+// unknown is fullScreen, adopted as a program that nobody knows.
+func (r *rig) unknown(name string, flags ...string) *agent {
+	r.t.Helper()
+	a := r.fullScreen(name, flags...)
+	a.adopt("tui")
+	return a
+}
+
+// oneLine is what a program that nobody knows is typed of a person's words.
+func oneLine(text string) string {
+	return "[tester] (0): " + strings.ReplaceAll(text, "\n", " ⏎ ") + " "
+}
+
+// settled waits until what was told last of a message is that.
+func (r *rig) settled(id message.ID, want string) {
+	r.t.Helper()
+	r.waitFor(want, func() bool {
+		all := r.trail(id)
+		return len(all) > 0 && all[len(all)-1] == want
+	})
+}
+
+// A full-screen program that nobody knows hears what is said in a chat, whole, once, in one line
+// and in one paste, and what it answers is relayed without what it was told.
+func TestUnknown_hearsAndIsHeard(t *testing.T) {
+	for name, flags := range map[string][]string{"its own screen": {"--alt"}, "the main screen": nil, "a short glyph": {"--alt", "--prompt", "> "}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			tia := r.unknown("Tia", append(flags, "--lines", "3", "--spinner", "3s")...)
+			ben := r.adopted("Ben", "--bracketed", "--reply", "none")
+			chat := r.chat([]*agent{tia, ben}, unlimited...)
+			long := strings.TrimSpace(strings.Repeat("some words of a longer text, ", 15))
+			for i, text := range []string{"hello", "two lines\nof it é 日本", "see @file", "!touch proof\n/quit", long} {
+				said, err := r.client.Say(t.Context(), api.SayRequest{Chat: string(chat.ID), Text: text})
+				require.NoError(t, err)
+				r.waitFor("an answer", func() bool { return strings.HasSuffix(r.trails(said.Message)[tia.session.ID], "answered") })
+				require.Len(t, tia.received(), i+1)
+				assert.Equal(t, oneLine(text), tia.received()[i])
+				assert.Equal(t, oneLine(text), tia.texts(persona.EventPaste)[i], "one paste")
+			}
+			r.waitFor("its words", func() bool { return len(tia.relayed()) == len(tia.said()) })
+			for i, words := range tia.said() {
+				assert.Equal(t, unbroken("● "+words), unbroken(tia.relayed()[i]))
+			}
+			assert.Zero(t, tia.count(persona.EventEmpty), "no Enter too many")
+			e := tia.explain()
+			assert.Equal(t, "screen", e.WordsFrom)
+			assert.Equal(t, "approximate", e.Evidence[0].Weight)
+		})
+	}
+}
+
+// unbroken is text without its blanks and line breaks.
+func unbroken(text string) string { return strings.Join(strings.Fields(text), "") }
+
+// Whatever such a program shows instead of what it showed when it was adopted, what is said to it
+// is held with a reason, and nothing is typed; once it has passed, it comes, once.
+func TestUnknown_anythingElseHolds(t *testing.T) {
+	for name, c := range map[string]struct {
+		open, close string
+		keys        []string // in place of close
+		why         string   // empty: nothing holds it
+		passes      bool     // by itself
+		stays       bool     // there is no way back
+	}{
+		"a dialog":          {open: ":dialog", keys: []string{"Escape"}, why: "held: a dialog or a panel is open"},
+		"a draft":           {open: ":draft half a thought", keys: []string{"C-u"}, why: "held: draft in the composer"},
+		"work":              {open: ":spin 3s", why: "held: agent working", passes: true},
+		"a hidden cursor":   {open: ":cursor hide", close: ":cursor show", why: "held: screen not recognised"},
+		"a moved cursor":    {open: ":cursor move", why: "held: draft in the composer", stays: true},
+		"another glyph":     {open: ":prompt ! ", close: ":prompt ❯ ", why: "held: screen not recognised"},
+		"the other screen":  {open: ":alt off", close: ":alt on", why: "held: screen not recognised"},
+		"a question above":  {open: ":say Remove everything? [y/N]", close: ":clear", why: "held: a dialog or a panel is open"},
+		"the same as it is": {open: ":say a line of its own", why: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			tia := r.unknown("Tia", "--alt")
+			tia.do("%s", c.open)
+			id := r.post(tia, "hello")
+			if c.why != "" {
+				r.settled(id, c.why)
+			}
+			if c.why != "" && !c.passes {
+				r.stays(func() bool { return len(tia.bytes()) == 0 })
+				assert.Zero(t, tia.count(persona.EventAnswer))
+			}
+			switch {
+			case c.stays:
+				return
+			case c.close != "":
+				tia.do("%s", c.close)
+			case c.keys != nil:
+				r.Run(append([]string{"send-keys", "-t", tia.pane}, c.keys...)...)
+			}
+			r.settled(id, "answered")
+			assert.Equal(t, []string{oneLine("hello")}, tia.received())
+			assert.Zero(t, tia.count(persona.EventEmpty), "no Enter too many")
+			assert.Zero(t, tia.count(persona.EventApproved))
+		})
+	}
+}
+
+// A dialog that opens as the paste comes is not answered by our Enter: that waits until the
+// dialog has gone and the text stands in the composer alone, as it did.
+func TestUnknown_dialogBetweenPasteAndEnter(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	tia := r.unknown("Tia", "--alt", "--dialog-on-paste")
+	id := r.post(tia, "hello")
+	r.waitFor("the dialog", func() bool { return tia.count(persona.EventDialog) == 1 })
+	r.settled(id, "held: a dialog or a panel is open")
+	r.stays(func() bool { return tia.count(persona.EventAnswer) == 0 })
+	r.Run("send-keys", "-t", tia.pane, "Escape")
+	r.settled(id, "answered")
+	assert.Equal(t, []string{oneLine("hello")}, tia.received())
+	assert.Zero(t, tia.count(persona.EventApproved))
+}
+
+// A person types beside our text, something opens above it, or it is never taken: no Enter, or
+// no claim.
+func TestUnknown_beforeEnter(t *testing.T) {
+	for change, want := range map[string]string{
+		"draft": "held: draft in the composer", "line": "held: a dialog or a panel is open", "hide": "held: screen not recognised",
+	} {
+		t.Run(change, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			tia := r.unknown("Tia", "--alt", "--change-on-paste", change)
+			id := r.post(tia, "hello")
+			r.settled(id, want)
+			r.stays(func() bool { return !strings.Contains(string(tia.bytes()), "\r") })
+			assert.Empty(t, tia.received())
+		})
+	}
+	t.Run("stuck", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t)
+		tia := r.unknown("Tia", "--alt", "--stuck")
+		id := r.post(tia, "hello")
+		r.waitFor("Enter", func() bool { return strings.Contains(string(tia.bytes()), "\r") })
+		for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			require.NotContains(t, r.trail(id), "submitted")
+		}
+		assert.Equal(t, 1, strings.Count(string(tia.bytes()), "\r"))
+	})
+}
+
+// No byte of a text is a key.
+func TestUnknown_hostileBytes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	tia := r.unknown("Tia", "--alt")
+	bodies := []string{"x\x1b[201~\rtouch proof\r", "a\x1b[Z\x1b[201~\tb", "c\u009b201~d\x03\x04\x7f", "e\u202ef\u200bg", "h\r\n:exit\r\ni", "\x1b[200~j"}
+	for i, body := range bodies {
+		id := r.post(tia, body)
+		r.settled(id, "answered")
+		require.Len(t, tia.received(), i+1, "%q", body)
+		assert.NotContains(t, strings.Trim(tia.texts(persona.EventPaste)[i], " "), "\x1b")
+	}
+	assert.Equal(t, len(bodies), strings.Count(string(tia.bytes()), "\r"), "one Enter each")
+	assert.Zero(t, tia.count(persona.EventKey))
+}
+
+// A sidecar that is started again knows the frame still, and what was typed is not typed again.
+func TestUnknown_afterARestart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	tia := r.unknown("Tia", "--alt")
+	r.settled(r.post(tia, "one"), "answered")
+	require.NoError(t, r.end())
+	r.start()
+	r.settled(r.post(tia, "two"), "answered")
+	assert.Equal(t, []string{oneLine("one"), oneLine("two")}, tia.received())
+}
+
+// A sidecar that is killed at any moment of a delivery types nothing twice, and the next one says
+// what became of it.
+func TestUnknown_sidecarIsKilled(t *testing.T) {
+	t.Parallel()
+	for _, moment := range moments {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			require.NoError(t, r.end())
+			c := r.childKilled(moment)
+			tia := r.unknown("Tia", "--alt", "--reply", "none")
+			_, _ = r.client.Send(t.Context(), api.SendRequest{To: tia.pane, Text: "hello"})
+			r.dies(c)
+			r.start()
+			r.waitFor("it is reported", func() bool { return r.open() == 0 })
+			all := r.receipts()
+			assert.Contains(t, []message.ReceiptState{message.Submitted, message.Answered}, all[len(all)-1].State)
+			assert.Equal(t, []string{oneLine("hello")}, tia.received())
+		})
+	}
+}
+
+// What shows no empty composer is not adopted, and neither is an agent that is known.
+func TestUnknown_adoptionIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for command, why := range map[string]string{":dialog": "cursor is hidden", ":draft some words": "may hold a draft", ":say [y/n]": "question", ":spin 1m": "keeps writing"} {
+		tia := r.fullScreen("Tia"+strings.Trim(strings.Fields(command)[0], ":"), "--alt")
+		tia.do("%s", command)
+		_, err := r.client.Adopt(t.Context(), api.AdoptRequest{Pane: tia.pane, As: "tui"})
+		require.ErrorContains(t, err, why, command)
+	}
+	_, err := r.client.Adopt(t.Context(), api.AdoptRequest{Pane: r.Base, As: "tui"})
+	require.Error(t, err, "a shell")
+}
+
+// aider takes a text of several lines as one, with nothing open at its end; a question of its own
+// keeps what is said away; and what it draws around its words is not relayed.
+func TestAider_hearsAndIsHeard(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ada := r.line("Ada", "--bracketed", "--continuation", ". ", "--prompt", "> ", "--reply", "words of {n}\n\nTokens: 2 sent, 3 received.\n\n────────────")
+	ada.adopt("aider")
+	ben := r.adopted("Ben", "--bracketed", "--reply", "none")
+	chat := r.chat([]*agent{ada, ben}, unlimited...)
+	r.say(chat, "two\nlines, and main")
+	r.waitFor("its words", func() bool { return len(ada.relayed()) == 1 })
+	assert.Equal(t, []string{"[tester] (0):\n\ntwo\nlines, and main "}, ada.received())
+	assert.Equal(t, []string{"words of 1"}, ada.relayed())
+
+	ada.do(":prompt %s", "Add file to the chat? (Y)es/(N)o [Yes]:\\x20")
+	id := r.post(ada, "please do not")
+	r.settled(id, "held: agent working")
+	before := len(ada.bytes())
+	r.stays(func() bool { return len(ada.bytes()) == before })
+	ada.do(":prompt %s", ">\\x20")
+	r.settled(id, "answered")
+	assert.Equal(t, "[tester] (0):\n\nplease do not ", ada.received()[1])
+	assert.Len(t, ada.received(), 2)
+}

@@ -1,0 +1,156 @@
+package pane
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
+)
+
+// What an agent is told goes into a file if it is too long to be typed, and one line that
+// names the file is typed in its place. The file stands where the agent reads without asking
+// its person, and is named after session and delivery, so that a later life of ours types,
+// and looks for, the same line:
+//
+//	composed ──► written ──leave──► typed ──► … ──► the turn is over: removed
+//	                │
+//	                └ held: the file could not be written
+//
+// What is in it is not kept in mind: whenever the pane rests, with nothing of ours under way
+// or unanswered, no file of its session is of use to anybody, and what still waits is
+// written anew. So what an earlier life left, or a typing that was refused, is removed in
+// the same way.
+
+const (
+	// attachmentKept is how long a file of a session that nobody serves any more is left.
+	attachmentKept = 7 * 24 * time.Hour
+	attachmentName = "intercom-"
+	attachmentEnd  = ".txt"
+)
+
+// attachment is the file of a part; the zero value is none.
+type attachment struct {
+	path string
+	text string
+}
+
+// write puts the file there.
+func (f attachment) write() error {
+	if f.path == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Write(f.path, []byte(f.text), 0o600)
+}
+
+// compose is the part that a delivery becomes; false where nothing is left to be typed.
+func (p *Pane) compose(d message.Delivery) (one part, ok bool) {
+	one = part{d: d}
+	one.text, one.sanitised, ok = compose(d, p.prof, p.active())
+	if ok && p.account != nil && max(len(d.Message.Body), len(one.text)+1) > p.prof.InlineMax {
+		p.attach(&one)
+	}
+	return one, ok
+}
+
+// attach has a part name a file in place of its text. It is left as it is where the agent has
+// no place for files, or would take the file's name for more than a name.
+func (p *Pane) attach(one *part) {
+	dir := p.account.who.Desk(p.account.bound)
+	if dir == "" {
+		return
+	}
+	f := attachment{path: filepath.Join(dir, p.attachmentsOf()+one.d.ID.Short()+attachmentEnd)}
+	var changed int
+	f.text, changed = sanitise.Text(one.d.Message.Body, sanitise.Options{Head: one.d.Head})
+	short := one.d
+	short.Message.Body = fmt.Sprintf("(This message has %d bytes, too many to be typed here. Until you have answered it stands in the file %q: read all of that first.)", len(f.text), f.path)
+	text, altered, ok := compose(short, p.prof, p.active())
+	if !ok || altered > 0 || !strings.Contains(short.Message.Body, `"`+f.path+`"`) {
+		return
+	}
+	one.text, one.sanitised, one.file = text, changed, f
+}
+
+// attachmentsOf is what the names of this session's files begin with.
+func (p *Pane) attachmentsOf() string { return attachmentName + p.session.ID.Short() + "-" }
+
+// lay writes the files of parts, and returns those that may be typed: all before the first
+// whose file cannot be written.
+func (p *Pane) lay(parts []part) ([]part, error) {
+	for i, one := range parts {
+		if one.file.path == "" {
+			continue
+		}
+		p.littered = true
+		if err := one.file.write(); err != nil {
+			return parts[:i], err
+		}
+	}
+	return parts, nil
+}
+
+// clear removes what files the session has left, if the pane rests: nothing of ours is under
+// way there, unseen or unanswered, and its agent waits for its person.
+func (p *Pane) clear(s sight) {
+	if !p.littered || p.account == nil || p.under != nil || p.lost != "" || len(p.answers) > 0 || !s.reading.MayType || p.exactlyBusy() != "" {
+		return
+	}
+	p.sweep()
+}
+
+// sweep removes what files the session has left, whoever may still want them.
+func (p *Pane) sweep() {
+	if !p.littered {
+		return
+	}
+	p.littered = false
+	if err := p.removeAttachments(time.Now()); err != nil {
+		p.log.Warn("remove files", "pane", p.session.Pane, "err", err)
+	}
+}
+
+// removeAttachments removes the session's files, and those of others that are old.
+func (p *Pane) removeAttachments(now time.Time) error {
+	dir := p.account.who.Desk(p.account.bound)
+	if dir == "" {
+		return nil
+	}
+	all, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	left := 0
+	for _, one := range all {
+		name := one.Name()
+		if !strings.HasPrefix(name, attachmentName) || !strings.HasSuffix(name, attachmentEnd) || !one.Type().IsRegular() {
+			left++
+			continue
+		}
+		info, statErr := one.Info()
+		if !strings.HasPrefix(name, p.attachmentsOf()) && (statErr != nil || now.Sub(info.ModTime()) < attachmentKept) {
+			left++
+			continue
+		}
+		if removeErr := os.Remove(filepath.Join(dir, name)); removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {
+			err = errors.Join(err, removeErr)
+		}
+	}
+	if left == 0 && agent.OwnDesk(dir) {
+		_ = os.Remove(dir) // unless somebody has put something there meanwhile
+	}
+	return err
+}

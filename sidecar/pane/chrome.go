@@ -1,0 +1,25 @@
+package pane
+
+import (
+	"slices"
+	"strings"
+)
+
+// chromeless is what a line program said without the lines that it draws around its words, and
+// without the blank ones beside them; each of those begins with one of the words given.
+func chromeless(said string, chrome []string) string {
+	if len(chrome) == 0 {
+		return said
+	}
+	drawn := func(line string) bool {
+		return strings.TrimSpace(line) == "" || slices.ContainsFunc(chrome, func(begin string) bool { return strings.HasPrefix(line, begin) })
+	}
+	lines := strings.Split(said, "\n")
+	for len(lines) > 0 && drawn(lines[0]) {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && drawn(lines[len(lines)-1]) {
+		lines = lines[:len(lines)-1]
+	}
+	return strings.Join(lines, "\n")
+}

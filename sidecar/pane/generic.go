@@ -1,0 +1,225 @@
+package pane
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// A full-screen program that nobody knows is looked at as a line program, once its frame has
+// made out its composer (screen.Frame): what stands above it are lines, and what stands in it is
+// what stands behind the prompt. Where it makes out none, there is nothing to read, and nothing
+// is typed. Its words are approximate: the rows that are new, as they were drawn.
+
+// generic is what is known of such a program.
+type generic struct {
+	frame screen.Frame
+	above []string // what stood above its composer when a text was pasted
+	typed []string // texts that were submitted since its last turn
+	asked bool     // a dialog was open since: what came of it stands above the composer too
+
+	restless time.Time // since when it writes beside a composer that waits; zero: it does not
+}
+
+const (
+	restlessFor = 5 * time.Second
+	silentFor   = time.Minute // until one that shows no words has none to say
+	aside       = 8           // cells of a row that frame and prompt may take
+)
+
+// newGeneric takes up what a session was adopted with.
+func newGeneric(session message.Session) (*generic, screen.Prompt, error) {
+	frame, err := screen.ParseFrame(session.Prompt)
+	if err != nil {
+		return nil, screen.Prompt{}, err
+	}
+	prompt, err := frame.Prompt()
+	return &generic{frame: frame}, prompt, err
+}
+
+// screen is a look as what the program's kind is read from.
+func (p *Pane) screen(look tmux.Look) screen.Screen {
+	if p.generic == nil {
+		return screenOf(look)
+	}
+	return p.generic.frame.View(screenOf(look)).Line
+}
+
+// covers reports whether anything new stands above the composer since the text was pasted, such
+// as a list that takes Enter for itself. The rows may have moved.
+func (g *generic) covers(look tmux.Look) bool {
+	return slices.ContainsFunc(g.frame.View(screenOf(look)).Above, func(row string) bool {
+		return row != "" && !slices.Contains(g.above, row)
+	})
+}
+
+// remember notes what stands above the composer before a text comes to stand in it.
+func (p *Pane) remember(look tmux.Look) {
+	if p.generic != nil {
+		p.generic.above, p.generic.asked, p.generic.restless = p.generic.lines(look), false, time.Time{}
+	}
+}
+
+// covered is what keeps Enter from a text that the composer holds.
+func (p *Pane) covered(s sight) message.Reason {
+	switch {
+	case p.generic == nil:
+		return ""
+	case s.reading.State == message.Blocked:
+		p.generic.asked = true
+	case s.reading.State == message.Working:
+		return message.AgentWorking
+	case !p.generic.asked && p.generic.covers(s.look):
+		return screen.DialogOpen
+	}
+	return ""
+}
+
+// restless reports whether a program has written for long beside a composer that waits.
+func (p *Pane) restless(settled bool, now time.Time) bool {
+	g := p.generic
+	switch {
+	case g == nil:
+		return false
+	case settled:
+		g.restless = time.Time{}
+		return false
+	case g.restless.IsZero():
+		g.restless = now
+	}
+	return now.Sub(g.restless) > restlessFor
+}
+
+// submitted notes a text that was.
+func (p *Pane) submitted(text string) {
+	if p.generic != nil {
+		p.generic.typed = append(p.generic.typed, text)
+	}
+}
+
+// room reports whether the text can be seen as a whole in the composer: at most half of the
+// pane's rows.
+func (g *generic) room(f tmux.Facts, text string) bool {
+	return len(text) <= (f.Width-aside)*f.Height/2
+}
+
+// unseenComposer reports whether a program that nobody knows shows no composer: it may work, or
+// ask.
+func (p *Pane) unseenComposer(s sight) bool { return p.generic != nil && !s.reading.Composer.Live }
+
+// emptied reports whether the composer of a program that tells nothing has let go of a text.
+func (p *Pane) emptied(s sight) bool {
+	switch {
+	case p.account != nil:
+		return false
+	case p.generic != nil:
+		return s.reading.Composer.Live && s.reading.Composer.Empty
+	}
+	return s.reading.State != message.Draft
+}
+
+// reply ends the turn in which a program that nobody knows answers: what is new above its
+// composer are its words. Unless it was given something, what changes there is its person's, or
+// nobody's.
+func (p *Pane) reply(ctx context.Context, look tmux.Look) {
+	if len(p.answers) == 0 {
+		return
+	}
+	words, whole := p.generic.said(look)
+	if words == "" && time.Since(p.answers[0].at) < silentFor {
+		return
+	}
+	turn := message.Turn{
+		ID: message.NewID(), Session: p.session.ID, Words: words, Answers: ids(p.answers), Source: "screen", Skipped: !whole, Ended: p.wrote(),
+	}
+	p.answers, p.generic.typed = nil, nil
+	p.tell(ctx, turn)
+}
+
+// said is what is new above the composer since the text was pasted, without that text itself,
+// and whether it is all that was said.
+func (g *generic) said(look tmux.Look) (words string, whole bool) {
+	lines, whole := newer(g.above, g.lines(look))
+	for _, text := range g.typed {
+		lines = without(lines, text)
+	}
+	words = strings.TrimRight(strings.Trim(strings.Join(lines, "\n"), "\n"), " \n")
+	if !whole && words != "" {
+		words = notCaptured + words
+	}
+	return words, whole
+}
+
+// lines are the lines above the composer, and those that have left the main screen.
+func (g *generic) lines(look tmux.Look) []string {
+	all := g.frame.View(screenOf(look)).Line.Lines
+	return trimmed(all[:max(0, len(all)-1)])
+}
+
+// trimmed cuts the blank lines at the end.
+func trimmed(lines []string) []string {
+	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+// newer are the lines that were not there before: below them all, which may have moved up under
+// a head that stays. Where none of them is left, some may be missing, and whole is false.
+func newer(before, now []string) (lines []string, whole bool) {
+	head := 0
+	for head < min(len(before), len(now)) && before[head] == now[head] {
+		head++
+	}
+	before, now = before[head:], now[head:]
+	if len(before) == 0 {
+		return now, true
+	}
+	for up := 1; up < len(before); up++ {
+		if left := before[up:]; len(left) <= len(now) && slices.Equal(left, now[:len(left)]) {
+			return now[len(left):], true
+		}
+	}
+	return now, false
+}
+
+// without takes out the fewest lines that, together, show the text.
+func without(lines []string, text string) []string {
+	text = unspaced(text)
+	for n := 1; n <= len(lines); n++ {
+		for i := 0; i+n <= len(lines); i++ {
+			var shown strings.Builder
+			for _, line := range lines[i : i+n] {
+				shown.WriteString(strings.TrimFunc(unspaced(line), func(r rune) bool { return r >= 0x2500 && r <= 0x259f || r == '|' }))
+			}
+			if strings.Contains(shown.String(), text) {
+				return slices.Concat(lines[:i], lines[i+n:])
+			}
+		}
+	}
+	return lines
+}
+
+// isTUI reports whether the profile is that of a full-screen program that nobody knows.
+func isTUI(prof profile.Profile) bool { return prof.Name == profile.TUI().Name }
+
+// adoptTUI learns what stands around the composer of a program that nobody knows.
+func adoptTUI(session message.Session, look tmux.Look) (message.Session, error) {
+	if known, err := agent.Recognise(session.Foreground); err == nil {
+		return message.Session{}, &Refusal{session.Pane, fmt.Sprintf("%s is in front, of which more is known", known.Kind), "intercom adopt " + session.Pane}
+	}
+	frame, err := screen.LearnFrame(screenOf(look))
+	if err != nil {
+		return message.Session{}, &Refusal{session.Pane, err.Error(), "bring the program to its empty composer, with nothing else open, then try again"}
+	}
+	session.Prompt = frame.String()
+	return session, nil
+}

@@ -1,0 +1,40 @@
+package pane
+
+import "time"
+
+const (
+	// strandedFor is how long our text must have stood there after Enter, unmoved, before
+	// Enter is pressed again. An agent that is busy draws, or does not read.
+	strandedFor = 2 * time.Second
+	// strandedEcho is how long after Enter the agent may have drawn something, as it does for
+	// any key.
+	strandedEcho = 300 * time.Millisecond
+)
+
+// stranded reports whether an agent has read our Enter and done nothing with it, so that it
+// is pressed again, once. All of this has to be the case:
+//
+//   - the composer has held our text, and nothing else, in every look since: once it was gone
+//     and is back, somebody took the prompt back, and it is theirs;
+//   - no byte waits in the terminal, and none of its processes is running or waiting for a
+//     processor: an Enter that is not dealt with yet would come first, and the second one
+//     might answer what the first one leads to;
+//   - the agent has drawn nothing since but what it draws for any key;
+//   - it tells what it takes, and has not taken this, nor begun to work.
+//
+// Of a program that does not tell what it takes, nobody can tell: it may be at work on it.
+func (p *Pane) stranded(s sight, a *attempt, now time.Time) bool {
+	switch {
+	case p.account == nil || a.repeated || now.Sub(a.since) < strandedFor:
+		return false
+	case gate("left") && a.left:
+		return false
+	case gate("unread") && (!s.frontOK || s.front.Unread > 0 || !s.front.Asleep):
+		return false
+	case gate("drawn") && p.lastEdge.After(a.since.Add(strandedEcho)):
+		return false
+	case gate("told") && !p.account.signals().read:
+		return false
+	}
+	return p.exactlyBusy() == ""
+}

@@ -1,0 +1,49 @@
+package relay
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// keptFor checks what is to be handed on to sessions, before anything is changed, and names
+// each of them by its id. What was handed on before is left out: two may have asked at once.
+func (w *work) keptFor(kept []Kept, members []*session) ([]Kept, error) {
+	var out []Kept
+	for _, one := range kept {
+		to, err := w.find(one.To)
+		if err != nil {
+			return nil, err
+		}
+		d := one.Delivery
+		if !slices.Contains(members, to) || d.Typed || w.under[d.ID] != nil || w.present(d.Target) != nil {
+			return nil, fmt.Errorf("%w: delivery %s is not kept for %q", ErrRequest, d.ID.Short(), to.Name)
+		}
+		if !w.handed.Has(d.ID) {
+			out = append(out, Kept{Delivery: d, To: string(to.ID)})
+		}
+	}
+	return out, nil
+}
+
+// handOn gives what was kept to those who take the place of agents that have gone: on a
+// person's word, and so it counts as that.
+func (w *work) handOn(kept []Kept, c *chat) {
+	for _, one := range kept {
+		w.handed.Add(one.Delivery.ID, seenMessages)
+		next := one.Delivery
+		next.Target, next.Chat, next.Attempt, next.Revoked = message.ID(one.To), c.ID, 1, false
+		next.Message.Depth = 0
+		d := w.create(next)
+		w.receipt(&delivery{Delivery: one.Delivery, state: message.Held, reason: message.AgentGone}, message.Failed, message.HandedOn)
+		switch _, under := w.under[d.ID]; {
+		case !under:
+		case c.State == message.ChatPaused:
+			d.hold = holdPause
+			w.receipt(d, message.Held, message.Paused)
+		default:
+			w.hand(d)
+		}
+	}
+}

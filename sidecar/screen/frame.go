@@ -1,0 +1,497 @@
+package screen
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Frame is what stood around the empty composer of a program that nobody knows, when a person
+// adopted it. Nothing else is ever taken for an empty composer of it:
+//
+//	⋮                                       what it says
+//	╭──────────────────────────────────╮    Above, if that is a rule
+//	│ ❯ ▏                              │    Left, the cursor, Right
+//	╰──────────────────────────────────╯    Below: all rows down to the end of the screen
+//	  ? for shortcuts
+//
+// Rows are compared without what a change of the pane's width, or a counter, does to them.
+type Frame struct {
+	Left      string   `json:"left"`            // of the cursor, blanks and all
+	Paint     string   `json:"paint,omitempty"` // how that is painted
+	Right     string   `json:"right,omitempty"` // a border, or the words that an empty composer shows
+	Above     string   `json:"above,omitempty"`
+	Below     []string `json:"below,omitempty"`
+	Alternate bool     `json:"alternate,omitempty"` // it stands on the alternate screen
+}
+
+// belowMost is how many rows may stand below a composer.
+const belowMost = 12
+
+// LearnFrame takes what stands around the cursor on an otherwise quiet screen for the frame of
+// an empty composer. It refuses a screen on which that would be a guess; its errors say what to
+// do.
+func LearnFrame(s Screen) (Frame, error) {
+	f, err := learnFrame(s)
+	if err != nil {
+		return Frame{}, fmt.Errorf("learn the composer: %w", err)
+	}
+	return f, nil
+}
+
+func learnFrame(s Screen) (Frame, error) {
+	switch {
+	case s.InMode:
+		return Frame{}, errors.New("the pane is in copy mode or another mode: leave it and try again")
+	case !s.CursorVisible:
+		return Frame{}, errors.New("the cursor is hidden, and nothing else tells where a program that is not known takes its text")
+	case !s.sound() || len(s.Rows) != s.Height:
+		return Frame{}, fmt.Errorf("the cursor at column %d, row %d is outside of the %d rows seen: try again", s.CursorX, s.CursorY, len(s.Rows))
+	}
+	c := newCanvas(s.Rows)
+	left, right, ok := cut(c.row(s.CursorY), s.CursorX)
+	words := strings.TrimSpace(bareLeft(left))
+	end, _ := utf8.DecodeLastRuneInString(words)
+	switch {
+	case !ok || words == "":
+		return Frame{}, errors.New("no sign stands left of the cursor by which its composer could be known again")
+	case ansi.StringWidth(left) > promptMax:
+		return Frame{}, fmt.Errorf("%q is too long for a prompt: empty the composer", trim(left))
+	case draftLike(words, end) || strings.Contains(words, " "):
+		return Frame{}, fmt.Errorf("%q may hold a draft: empty the composer", trim(left))
+	case slices.ContainsFunc(right, func(c cell) bool { return wordy(c) && !c.faint() }):
+		return Frame{}, errors.New("there is text right of the cursor: empty the composer")
+	}
+	f := Frame{Left: left, Paint: paint(c.row(s.CursorY), s.CursorX), Right: gist(wordsOf(right)), Alternate: s.Alternate}
+	if s.CursorY > 0 && rule(c.plain(s.CursorY-1)) {
+		f.Above = gist(c.plain(s.CursorY - 1))
+	}
+	for y := s.CursorY + 1; y <= c.lastText(); y++ {
+		if row := c.plain(y); has(row, asking) || has(row, askingNear) || has(row, workingNear) {
+			return Frame{}, fmt.Errorf("%q may belong to a question, or to work under way: wait until the composer is empty and nothing else is shown", strings.TrimSpace(row))
+		}
+		f.Below = append(f.Below, gist(c.plain(y)))
+	}
+	if len(f.Below) > belowMost {
+		return Frame{}, fmt.Errorf("%d rows stand below the cursor: nobody can tell the composer by them", len(f.Below))
+	}
+	if v := f.View(s); v.Reading.State != message.Idle {
+		return Frame{}, fmt.Errorf("%s", v.Reading.Evidence[0].Says)
+	}
+	return f, nil
+}
+
+// ParseFrame reads the text form of a frame.
+func ParseFrame(text string) (f Frame, err error) {
+	if err := json.Unmarshal([]byte(text), &f); err != nil {
+		return Frame{}, fmt.Errorf("frame %q: %w", clip(text), err)
+	}
+	if strings.TrimSpace(bareLeft(f.Left)) == "" {
+		return Frame{}, fmt.Errorf("frame %q has no sign left of the cursor", clip(text))
+	}
+	return f, nil
+}
+
+// String is the text form of the frame, which ParseFrame reads.
+func (f Frame) String() string {
+	text, _ := json.Marshal(f) // it has nothing that could not be
+	return string(text)
+}
+
+// Column is the column of an empty composer's cursor.
+func (f Frame) Column() int { return ansi.StringWidth(f.Left) }
+
+// Prompt is what begins the row of the composer in the Line of a FrameView.
+func (f Frame) Prompt() (Prompt, error) { return Literal(bareLeft(f.Left)) }
+
+// FrameView is a screen as its frame makes it out.
+type FrameView struct {
+	// Line is the screen as a line program would show it: what stands above the composer, and
+	// then the prompt and what stands in the composer as one row. Its Rows are plain. It is the
+	// screen of no composer, Alternate alone, where none is made out.
+	Line    Screen
+	Reading Reading
+	Above   []string // the rows above the composer, plain
+}
+
+// View makes out the composer on a screen. It is approximate, and strict: idle is nothing but
+// what the person adopted, with no word around it that a question or a list might show.
+func (f Frame) View(s Screen) FrameView {
+	none := func(state message.PaneState, why message.Reason, says string) FrameView {
+		return FrameView{Line: Screen{Alternate: true}, Reading: approximate(reading(state, why, says))}
+	}
+	switch {
+	case s.InMode:
+		return none(message.History, message.CopyMode, "the pane is in a mode")
+	case s.Alternate != f.Alternate:
+		return none(message.Blocked, message.UnknownScreen, "another screen is shown than when it was adopted")
+	case !s.sound() || len(s.Rows) != s.Height:
+		return none(message.Unknown, message.UnknownScreen, "the cursor is outside of the rows seen")
+	}
+	c := newCanvas(s.Rows)
+	place, ok := f.locate(s, c)
+	area := around{first: s.CursorY, foot: s.CursorY + 1}
+	if ok {
+		area = around{first: place.first, foot: place.last + 1}
+	}
+	if row, found := f.asks(c, area); found {
+		return none(message.Blocked, DialogOpen, fmt.Sprintf("what may be a question is shown: %q", clip(row)))
+	}
+	switch {
+	case !s.CursorVisible:
+		return none(message.Unknown, message.UnknownScreen, "the cursor is hidden")
+	case !ok:
+		return none(message.Unknown, message.UnknownScreen, "around the cursor stands something else than when it was adopted")
+	}
+	prompt, err := f.Prompt()
+	if err != nil {
+		return none(message.Unknown, message.UnknownScreen, err.Error())
+	}
+	v := FrameView{Above: place.above(c, f)}
+	v.Line = line(v.Above, prompt.text, place)
+	v.Line.Lines = history(s, c, len(v.Above), v.Line.Rows)
+	switch row, works := f.works(c, area); {
+	case works:
+		v.Reading = reading(message.Working, message.AgentWorking, fmt.Sprintf("beside the composer stands %q", clip(row)))
+		v.Reading.Composer = Composer{Live: true, Empty: place.empty, Text: place.text}
+	case place.empty:
+		v.Reading = Reading{
+			State: message.Idle, MayType: true, Composer: Composer{Live: true, Empty: true},
+			Evidence: []message.Evidence{{Source: "screen", Says: "the cursor, and all around it, is as when it was adopted", Weight: "exact"}},
+		}
+	default:
+		v.Reading = reading(message.Draft, message.InComposer, fmt.Sprintf("in the composer stands %q", clip(place.text)))
+		v.Reading.Composer = Composer{Live: true, Text: place.text}
+	}
+	v.Reading = approximate(v.Reading)
+	return v
+}
+
+// seat is where the composer stands on a screen.
+type seat struct {
+	first, last int // rows
+	empty       bool
+	text        string // in it, its rows joined by blanks
+	behind      int    // cells between the end of the text and the cursor; negative: it is not there
+}
+
+// locate finds the composer by the cursor: its first row begins as it did, what stands below it
+// stood there, and so does the rule above it. Below one that holds text, rows may be missing.
+func (f Frame) locate(s Screen, c *canvas) (p seat, ok bool) {
+	for p.first = s.CursorY; ; p.first-- {
+		if p.first < 0 {
+			return p, false
+		}
+		width := ansi.StringWidth(f.Left)
+		if left, _, whole := cut(c.row(p.first), width); whole && left == f.Left && paint(c.row(p.first), width) == f.Paint {
+			break
+		}
+		if border, _ := f.borders(); p.first < s.CursorY && !strings.HasPrefix(c.plain(p.first), border) {
+			return p, false
+		}
+	}
+	if f.Above != "" && (p.first == 0 || gist(c.plain(p.first-1)) != f.Above) {
+		return p, false
+	}
+	if p.last, ok = f.end(s, c); !ok {
+		return p, false
+	}
+	var rows []string
+	for y := p.first; y <= p.last; y++ {
+		row, fits := f.inner(c, y, y == p.first)
+		if !fits {
+			return p, false
+		}
+		rows = append(rows, row)
+	}
+	p.empty = p.first == p.last && s.CursorX == ansi.StringWidth(f.Left) && f.shown(c, p.first) == f.Right && f.bottom(c, p.last+1)
+	if p.empty {
+		return p, true
+	}
+	p.behind = f.gap(s, rows, p)
+	for i := range rows {
+		rows[i] = strings.TrimSpace(rows[i])
+	}
+	p.text = strings.TrimSpace(strings.Join(rows, " "))
+	return p, true
+}
+
+// end is the last row of the composer: above the rule that stood below it, or above all rows
+// that did.
+func (f Frame) end(s Screen, c *canvas) (last int, ok bool) {
+	if len(f.Below) == 0 {
+		last = max(c.lastText(), s.CursorY)
+		return last, true
+	}
+	for last = s.CursorY; last+1 < s.Height; last++ {
+		if gist(c.plain(last+1)) == f.Below[0] && (rule(c.plain(last+1)) || f.bottom(c, last+1)) {
+			return last, f.below(c, last+1)
+		}
+	}
+	return 0, false
+}
+
+// bottom reports whether all rows from y on are what stood below the composer.
+func (f Frame) bottom(c *canvas, y int) bool {
+	for i := range max(len(f.Below), c.lastText()-y+1) {
+		if i >= len(f.Below) || y+i >= len(c.raw) || gist(c.plain(y+i)) != f.Below[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// below reports whether nothing stands from row y on that did not stand below the composer.
+func (f Frame) below(c *canvas, y int) bool {
+	for ; y <= c.lastText(); y++ {
+		if row := gist(c.plain(y)); row != "" && !slices.Contains(f.Below, row) {
+			return false
+		}
+	}
+	return true
+}
+
+// borders are the lines that frame the rows of the composer at both sides, if any do.
+func (f Frame) borders() (left, right string) {
+	if i := strings.IndexFunc(f.Left, func(r rune) bool { return !drawn(r) }); i > 0 {
+		left = f.Left[:i]
+	}
+	if r, size := utf8.DecodeLastRuneInString(f.Right); drawn(r) {
+		right = f.Right[len(f.Right)-size:]
+	}
+	return left, right
+}
+
+// inner is what stands in a row of the composer, without its borders and, in the first, what
+// stands left of an empty one's cursor.
+func (f Frame) inner(c *canvas, y int, first bool) (row string, ok bool) {
+	left, right := f.borders()
+	row = c.plain(y)
+	if right != "" {
+		if row, ok = strings.CutSuffix(row, right); !ok {
+			return "", false
+		}
+	}
+	if first {
+		row, ok = strings.CutPrefix(row+strings.Repeat(" ", len(f.Left)), f.Left)
+	} else {
+		row, ok = strings.CutPrefix(row, left)
+	}
+	return trim(row), ok
+}
+
+// shown is the gist of what stands right of an empty composer's cursor.
+func (f Frame) shown(c *canvas, y int) string {
+	_, right, _ := cut(c.row(y), ansi.StringWidth(f.Left))
+	return gist(wordsOf(right))
+}
+
+// gap is the number of cells between the end of the text and the cursor, -1 where the cursor
+// does not stand behind it.
+func (f Frame) gap(s Screen, rows []string, p seat) int {
+	y := p.last
+	for y > p.first && strings.TrimSpace(rows[y-p.first]) == "" {
+		y-- // what exactly fills its row leaves the cursor in one of its own
+	}
+	width := ansi.StringWidth(f.Left)
+	switch {
+	case s.CursorY > y:
+		if s.CursorX <= width {
+			return 0
+		}
+		return -1
+	case s.CursorY < y:
+		return -1
+	}
+	row := rows[y-p.first]
+	if y > p.first {
+		left, _ := f.borders()
+		width = ansi.StringWidth(left)
+	}
+	return max(-1, s.CursorX-width-ansi.StringWidth(row))
+}
+
+// above are the rows above the composer and its rule.
+func (p seat) above(c *canvas, f Frame) (rows []string) {
+	end := p.first
+	if f.Above != "" {
+		end--
+	}
+	for y := range end {
+		rows = append(rows, c.plain(y))
+	}
+	return rows
+}
+
+// line is a screen of a line program: rows, and its prompt with the composer's text.
+func line(above []string, prompt string, p seat) Screen {
+	row := prompt + p.text
+	s := Screen{Rows: append(slices.Clone(above), row), CursorY: len(above), CursorX: ansi.StringWidth(prompt), CursorVisible: true}
+	if !p.empty {
+		s.CursorX = ansi.StringWidth(row) + p.behind
+		if p.behind < 0 {
+			s.CursorX = 0
+		}
+	}
+	s.Width, s.Height = 2*ansi.StringWidth(row)+edge, len(s.Rows)
+	return s
+}
+
+// history is the lines of a Line: its rows, and before them those that have left the screen,
+// where the screen's own lines are the same as its rows.
+func history(s Screen, c *canvas, above int, rows []string) []string {
+	n := lastText(s.Lines) - c.lastText()
+	if s.Alternate || n <= 0 {
+		return rows
+	}
+	for y := range above {
+		if trim(s.Lines[n+y]) != c.plain(y) {
+			return rows
+		}
+	}
+	return append(slices.Clone(s.Lines[:n]), rows...)
+}
+
+// around is the composer's place, by which words are near it: rows [first, foot) are its own.
+type around struct{ first, foot int }
+
+func (a around) own(y int) bool { return y >= a.first && y < a.foot }
+
+// nearRows is how many rows above the composer may tell what the program is doing.
+const nearRows = 6
+
+// What a program shows that waits for a decision: wherever it stands, and near the composer
+// alone, since an answer may have such words too. Keys that are named below a composer may be
+// those of its own.
+var (
+	keys   = []string{"Esc to", "esc to", "ESC to", "Enter to", "enter to", "ENTER to"}
+	asking = []string{
+		"↑/↓", "↑↓", "[y/n]", "[Y/n]", "[y/N]", "(y/n)", "(Y/n)", "(y/N)", "y/n/", "(Y)es", "[Y]es", "[yes/no]", "(yes/no)", "Press any key", "press any key",
+		"to navigate", "to select", "to confirm",
+	}
+	askingNear = []string{
+		"Do you want", "Allow ", "Approve", "Proceed?", "proceed?", "Continue?", "continue?", "Are you sure", "Password", "password:", "❯ 1.", "› 1.", "> 1.",
+	}
+	workingNear = []string{"to interrupt", "interrupt)", "Ctrl+C to", "ctrl+c to", "to stop)", "QUEUED"}
+)
+
+// has reports whether one of the words stands in the row.
+func has(row string, words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(row, word) })
+}
+
+// asks finds a row that a question, a list or a dialog may show.
+func (f Frame) asks(c *canvas, a around) (row string, found bool) {
+	for y := range c.raw {
+		row := c.plain(y)
+		near := y >= a.first-nearRows
+		if a.own(y) || near && has(row, workingNear) || y >= a.foot && slices.Contains(f.Below, gist(row)) {
+			continue
+		}
+		if has(row, keys) || has(row, asking) || near && has(row, askingNear) {
+			return row, true
+		}
+	}
+	return "", false
+}
+
+// works finds a row near the composer that tells of work under way.
+func (f Frame) works(c *canvas, a around) (row string, found bool) {
+	for y := max(0, a.first-nearRows); y < len(c.raw); y++ {
+		if row := c.plain(y); !a.own(y) && has(row, workingNear) && !(y >= a.foot && slices.Contains(f.Below, gist(row))) {
+			return row, true
+		}
+	}
+	return "", false
+}
+
+// approximate marks a reading as one of a program that nobody knows.
+func approximate(r Reading) Reading {
+	for i := range r.Evidence {
+		r.Evidence[i].Weight = "approximate"
+	}
+	return r
+}
+
+// cut parts a row at a column; ok is false where a character stands on both sides of it.
+func cut(row []cell, column int) (left string, right []cell, ok bool) {
+	at := 0
+	var b strings.Builder
+	for i, c := range row {
+		if c.column >= column {
+			right = row[i:]
+			break
+		}
+		b.WriteString(strings.Repeat(" ", c.column-at) + c.text)
+		at = c.column + max(1, ansi.StringWidth(c.text))
+	}
+	if at > column {
+		return "", nil, false
+	}
+	return b.String() + strings.Repeat(" ", column-at), right, true
+}
+
+// paint is how what stands left of a column is painted.
+func paint(row []cell, column int) (all string) {
+	for _, c := range row {
+		if c.column < column && !c.blank() {
+			all += fmt.Sprintf("%+v", c.pen)
+		}
+	}
+	return all
+}
+
+func wordsOf(row []cell) string {
+	var b strings.Builder
+	for _, c := range row {
+		b.WriteString(c.text)
+	}
+	return b.String()
+}
+
+// wordy reports whether a character belongs to words, and not to a frame.
+func wordy(c cell) bool {
+	return strings.ContainsFunc(c.text, func(r rune) bool { return !unicode.IsSpace(r) && !drawn(r) })
+}
+
+// bareLeft is what stands left of the cursor without the border before it.
+func bareLeft(left string) string {
+	return strings.TrimLeftFunc(left, func(r rune) bool { return r == ' ' || drawn(r) })
+}
+
+// drawn reports whether a character draws boxes or blocks.
+func drawn(r rune) bool { return r >= 0x2500 && r <= 0x259f || r == '|' }
+
+// rule reports whether a row is nothing but a line.
+func rule(row string) bool {
+	row = strings.TrimSpace(row)
+	return utf8.RuneCountInString(row) >= 3 && strings.TrimFunc(row, func(r rune) bool { return drawn(r) || strings.ContainsRune("-=_", r) }) == ""
+}
+
+// gist is a row without what the width of the pane, or a counter in it, makes of it.
+func gist(row string) string {
+	var b strings.Builder
+	var last rune
+	for _, r := range strings.TrimSpace(row) {
+		switch {
+		case unicode.IsSpace(r):
+			r = ' '
+		case unicode.IsDigit(r):
+			r = '0'
+		}
+		if r == last && (r == ' ' || r == '0' || drawn(r) || strings.ContainsRune("-=_", r)) {
+			continue
+		}
+		b.WriteRune(r)
+		last = r
+	}
+	return b.String()
+}
