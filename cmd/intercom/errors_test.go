@@ -291,7 +291,7 @@ func TestU13_noPopupUnasked(t *testing.T) {
 			return err
 		}))
 	}
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	ends(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		before, hooks := st.Run("list-keys"), st.Run("show-hooks", "-g")

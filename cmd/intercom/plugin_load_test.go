@@ -92,11 +92,14 @@ func newBuild(t *testing.T, v tmuxtest.Version, version, script string) *checkou
 	return b
 }
 
-// ends are the oldest and the newest tmux at hand.
+// ends are the oldest and the newest tmux at hand; in a long run all of them.
 func ends(t *testing.T, test func(t *testing.T, v tmuxtest.Version)) {
 	t.Helper()
 	all := tmuxtest.Versions(t)
-	for _, v := range slices.Compact([]tmuxtest.Version{all[0], all[len(all)-1]}) {
+	if os.Getenv("INTERCOM_LONG") == "" {
+		all = slices.Compact([]tmuxtest.Version{all[0], all[len(all)-1]})
+	}
+	for _, v := range all {
 		t.Run(v.Name, func(t *testing.T) { test(t, v) })
 	}
 }

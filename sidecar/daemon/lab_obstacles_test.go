@@ -95,7 +95,7 @@ func (l *labRig) waitsBehind(a *labAgent, chat message.Chat, draft string, all [
 	l.Helper()
 	for i, c := range all {
 		c.open()
-		a.WaitForStill(labtest.Stillness)
+		a.WaitForStill(3 * labtest.Stillness) // some draw the words before a dialog behind it
 		was, heard := a.screen(), len(a.Received())
 		body := fmt.Sprintf("%d: please do NOT do that [[say as you like, %d]]", i, i)
 		id := l.tellAll(chat, body)

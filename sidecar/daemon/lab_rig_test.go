@@ -309,10 +309,10 @@ func (a *labAgent) typed(text string) string {
 }
 
 // noted is what an agent writes down of what its model has said: Gemini CLI drops the joiners
-// of emoji.
+// of emoji and of letters.
 func (a *labAgent) noted(text string) string {
 	if a.Kind == labtest.Gemini {
-		text = strings.ReplaceAll(text, "\u200d", "")
+		text = strings.NewReplacer("\u200d", "", "\u200c", "").Replace(text)
 	}
 	return text
 }

@@ -29,7 +29,7 @@ func TestV11_WhatWaitsGoesInOnePaste(t *testing.T) {
 			b := r.adopted("Ben", flags...)
 			others := []*agent{r.adopted("Ada", silent...), r.adopted("Cyd", silent...)}
 			r.chat([]*agent{b, others[0], others[1]}, unlimited...)
-			b.do(":sleep 2s")
+			b.do(":sleep 5s")
 			var ids []message.ID
 			var want []string
 			for i := range 4 {
