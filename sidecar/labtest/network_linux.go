@@ -137,7 +137,10 @@ func receive(from *os.File) (net.Listener, error) {
 		return nil, fmt.Errorf("keeper: %w", err)
 	}
 	rights := make([]byte, unix.CmsgSpace(4))
-	n, size, _, _, err := unix.Recvmsg(int(from.Fd()), make([]byte, 1), rights, unix.MSG_CMSG_CLOEXEC)
+	n, size, err := 0, 0, error(unix.EINTR)
+	for errors.Is(err, unix.EINTR) { // with a deadline on it, no call goes on by itself behind a signal
+		n, size, _, _, err = unix.Recvmsg(int(from.Fd()), make([]byte, 1), rights, unix.MSG_CMSG_CLOEXEC)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("keeper: %w", err)
 	}

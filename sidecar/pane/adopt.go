@@ -155,7 +155,7 @@ func (ps *Panes) rest(ctx context.Context, pane string, prof profile.Profile) (t
 	ctx, cancel := context.WithTimeout(ctx, adoptPatience)
 	defer cancel()
 	last, err := ps.Client.Look(ctx, pane, 0)
-	for err == nil {
+	for seen := err == nil; err == nil || seen && ctx.Err() != nil; {
 		select {
 		case <-ctx.Done():
 			return last, &Refusal{pane, "its program keeps writing", "wait until it shows its prompt, then try again"}

@@ -232,7 +232,7 @@ func TestJudgeOwn_underSomethingElse(t *testing.T) {
 			continue
 		}
 		for j, lower := range all {
-			if leftOut(upper, i, j) || lower.Agent != upper.Agent || lower.Width != upper.Width || lower.Label != "blocked" || strings.HasPrefix(lower.What, "vim-") {
+			if leftOut(i, j) || lower.Agent != upper.Agent || lower.Width != upper.Width || lower.Label != "blocked" || strings.HasPrefix(lower.What, "vim-") {
 				continue
 			}
 			for rows := lower.tells(); rows < min(lower.Height, upper.Height)-1; rows += step(lower.Height) {
@@ -327,7 +327,7 @@ func TestJudgeOwn_cropped(t *testing.T) {
 		}
 		rows := self(r.Rows)
 		every := 1
-		if leftOut(r, 0, 1) { // it has many
+		if leftOut(0, 1) {
 			every = 3
 		}
 		for n := 1; n < r.Height; n += every {
