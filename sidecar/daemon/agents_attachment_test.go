@@ -65,7 +65,7 @@ func TestV7_H21_LongTextGoesIntoAFile(t *testing.T) {
 			info, err := os.Stat(m[2])
 			require.NoError(t, err)
 			assert.Equal(t, os.FileMode(0o600), info.Mode())
-			assert.Contains(t, r.evidenceOf(id, message.Typed).Says+r.evidences(id), m[2], "the log says where it was")
+			assert.Contains(t, r.evidences(id), m[2], "the log says where it was")
 			assert.Equal(t, n, a.enters(), name)
 
 			a.do(":go")
@@ -97,6 +97,16 @@ func TestV7_FileThatCannotBeWritten(t *testing.T) {
 	id := r.post(a, longTexts["20 lines of 4,000"])
 	r.told(id, "held: the file for its text cannot be written")
 	r.looked(func() bool { return len(a.bytes()) == 0 })
+	told, err := r.client.Log(t.Context(), api.LogQuery{Limit: 1000})
+	require.NoError(t, err)
+	notices := 0
+	for _, e := range told {
+		if strings.Contains(e.Notice, "cannot be put into a file") {
+			notices++
+			assert.Contains(t, e.Notice, desk, "and which")
+		}
+	}
+	assert.Equal(t, 1, notices, "a person is told, once")
 	require.NoError(t, os.Remove(desk))
 	r.told(id, "submitted")
 	assert.Len(t, a.received(), 1)

@@ -68,8 +68,10 @@ func TestLab_W1_W2_W6_R31_AllPairsInOneDirectory(t *testing.T) {
 		l.tellAll(chat, "[[stall]] [[say after a long thought]]")
 		l.until("its work", func() bool { return a.session().State == message.Working })
 	}
-	for time.Since(begun) < time.Minute {
-		time.Sleep(time.Second)
+	for ; time.Since(begun) < time.Minute; time.Sleep(time.Second) { // all that time, and not only at its end
+		for a, n := range before {
+			require.Len(t, a.relayed(), n, "%s thinks", a.Name)
+		}
 	}
 	for a, n := range before {
 		assert.Len(t, a.relayed(), n, "%s thinks", a.Name)

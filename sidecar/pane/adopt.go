@@ -155,21 +155,25 @@ func (ps *Panes) rest(ctx context.Context, pane string, prof profile.Profile) (t
 	ctx, cancel := context.WithTimeout(ctx, adoptPatience)
 	defer cancel()
 	last, err := ps.Client.Look(ctx, pane, 0)
-	for seen := err == nil; err == nil || seen && ctx.Err() != nil; {
+	if err != nil {
+		return last, fmt.Errorf("adopt %s: %w", pane, err)
+	}
+	for {
 		select {
 		case <-ctx.Done():
-			return last, &Refusal{pane, "its program keeps writing", "wait until it shows its prompt, then try again"}
 		case <-time.After(prof.Quiet):
 		}
-		var next tmux.Look
-		if next, err = ps.Client.Look(ctx, pane, 0); err == nil {
-			if next.Facts == last.Facts && sameRows(next.Rows, last.Rows) {
-				return next, nil
-			}
-			last = next
+		next, err := ps.Client.Look(ctx, pane, 0)
+		switch {
+		case ctx.Err() != nil: // before the look or in it
+			return last, &Refusal{pane, "its program keeps writing", "wait until it shows its prompt, then try again"}
+		case err != nil:
+			return last, fmt.Errorf("adopt %s: %w", pane, err)
+		case next.Facts == last.Facts && sameRows(next.Rows, last.Rows):
+			return next, nil
 		}
+		last = next
 	}
-	return last, fmt.Errorf("adopt %s: %w", pane, err)
 }
 
 func sameRows(a, b []string) bool {

@@ -62,8 +62,8 @@ type part struct {
 	file      attachment
 }
 
-// enters is how often Enter is pressed at most: once more only where it is seen that the one
-// before was used up, and for what.
+// enters is how often Enter is pressed at most: once more only where it is known that the one
+// before was used up: for a line break, or for nothing (stranded).
 const enters = 3
 
 // most is how many deliveries go into one paste: their ids have to fit into its mark.
@@ -201,6 +201,9 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 		p.log.Warn("write file", "pane", p.session.Pane, "err", err)
 	}
 	if len(parts) == 0 {
+		if p.why[first.ID] != message.FileUnwritten {
+			p.notify(ctx, fmt.Sprintf("a long message for %s (%s) waits, since it cannot be put into a file: %v", p.session.Name, p.session.Pane, err))
+		}
 		p.again.refused(time.Now(), p.prof.Quiet)
 		p.hold(ctx, first, message.FileUnwritten)
 		return

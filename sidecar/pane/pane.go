@@ -19,7 +19,9 @@
 // refuses, or a last look at the processes does: nothing was typed, tried again, ever more
 // seldom); tmux does not answer (unknown: never repeated, the screen decides); the text
 // never shows (uncertain, and nothing more is typed there until it does, for it may wait in
-// the terminal); something opens between paste and Enter, or a person types there (held,
+// the terminal); somebody presses keys there, which their program draws late (held for a
+// moment, typist.go); the file for a long text cannot be written (held, attachment.go);
+// something opens between paste and Enter, or a person types there (held,
 // our text stands, Enter follows when the composer again holds our text and nothing else);
 // our text is gone without our Enter (uncertain, and nothing more is typed there, for it may
 // wait unseen); the agent ends (uncertain, or not typed at all); we end (resume.go). Leave is asked of the relay before the

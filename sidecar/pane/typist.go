@@ -23,8 +23,15 @@ func (p *Pane) typist(ctx context.Context, now time.Time) (tmux.Keys, message.Re
 	case err != nil:
 		p.log.Warn("ask who types", "pane", p.session.Pane, "err", err)
 		return keys, message.TmuxRefused
-	case now.Unix()-keys.Last.Unix() < int64(typing/time.Second):
+	case types(keys.Last, now):
 		return keys, message.SomebodyTypes
 	}
 	return keys, ""
+}
+
+// types reports whether somebody whose last key came then, in whole seconds, may be typing
+// now. A key of the future says that the clock was set back since, and nothing of now.
+func types(last, now time.Time) bool {
+	age := now.Unix() - last.Unix()
+	return max(age, -age) < int64(typing/time.Second)
 }
