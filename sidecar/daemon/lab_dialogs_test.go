@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -279,7 +280,7 @@ func TestLab_S3_H2_DialogBetweenPasteAndEnter(t *testing.T) {
 		appeared := make(chan bool, 1)
 		g.plan(a.Pane, "pasted", func() {
 			open()
-			for range 1000 {
+			for began := time.Now(); time.Since(began) < labtest.Patience; time.Sleep(20 * time.Millisecond) { // which it needs its processor for
 				if out, err := l.Try("capture-pane", "-p", "-t", a.Pane); err == nil && strings.Contains(out, shows) {
 					appeared <- true
 					return

@@ -214,7 +214,7 @@ func (a *Agent) Conversation() []Exchange {
 
 // Patience is how long an agent may take to start, to answer and to end: some need ten
 // seconds to start, and far more on a busy machine.
-const Patience = 90 * time.Second
+const Patience = 3 * time.Minute
 
 // Stillness is how long a screen has to keep still before a key that decides something:
 // there are clients that take an Enter right behind a paste for a part of it, and dialogs

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -59,10 +60,18 @@ func (w *writer) event(name string, v any) {
 	_ = http.NewResponseController(w.w).Flush()
 }
 
+// pieces is how many pieces an answer without a pace comes in at most. opencode reads the whole
+// answer anew at each, and takes half a minute for 400 lines in single words.
+const pieces = 120
+
 // words calls send for each word of the reply's text, together with the space behind it, at
-// the reply's pace. It ends early if the client goes away.
-func (w *writer) words(send func(word string)) {
+// the reply's pace; without one for several words at once where there are many. It ends early
+// if the client goes away.
+func (w *writer) words(send func(words string)) {
 	words := strings.SplitAfter(w.reply.Text, " ")
+	if w.reply.Over == 0 {
+		words = joined(words, 1+len(words)/pieces)
+	}
 	began := time.Now()
 	for i, word := range words {
 		if w.reply.Hold && i == len(words)/2 {
@@ -84,6 +93,14 @@ func (w *writer) words(send func(word string)) {
 		}
 		w.sent.WriteString(word)
 	}
+}
+
+// joined is the same text in pieces of n words.
+func joined(words []string, n int) (all []string) {
+	for some := range slices.Chunk(words, n) {
+		all = append(all, strings.Join(some, ""))
+	}
+	return all
 }
 
 // whole is the reply's text at once, for an answer that is not streamed; it takes as long.

@@ -190,7 +190,7 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	case p.ending():
 		return
 	}
-	keys, why := p.typist(ctx, time.Now())
+	keys, why := typist(s.look, time.Now())
 	if why != "" {
 		p.hold(ctx, first, why)
 		return
@@ -450,7 +450,7 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 	if a.parked || settles || a.again.waits(time.Now()) || p.ending() {
 		return
 	}
-	keys, why := p.typist(ctx, time.Now())
+	keys, why := typist(s.look, time.Now())
 	if why != "" {
 		p.stand(ctx, why)
 		return

@@ -1,7 +1,6 @@
 package pane
 
 import (
-	"context"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -14,19 +13,15 @@ import (
 const typing = 2 * time.Second
 
 // typist says why a person's keys speak against typing now, or "" where they do not. What
-// it returns besides has tmux refuse to type once another key is pressed.
-func (p *Pane) typist(ctx context.Context, now time.Time) (tmux.Keys, message.Reason) {
-	keys, err := p.client.Keys(ctx, p.session.Pane)
+// it returns besides has tmux refuse to type once a key was pressed behind that look.
+func typist(l tmux.Look, now time.Time) (tmux.Keys, message.Reason) {
 	switch {
 	case !gate("typist"):
 		return tmux.Keys{}, ""
-	case err != nil:
-		p.log.Warn("ask who types", "pane", p.session.Pane, "err", err)
-		return keys, message.TmuxRefused
-	case types(keys.Last, now):
-		return keys, message.SomebodyTypes
+	case types(l.Keys.Last, now):
+		return l.Keys, message.SomebodyTypes
 	}
-	return keys, ""
+	return l.Keys, ""
 }
 
 // types reports whether somebody whose last key came then, in whole seconds, may be typing

@@ -1,14 +1,13 @@
 package tmux
 
 import (
-	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 )
 
-// Keys is when people pressed keys, as far as it is about one pane.
+// Keys is when people pressed keys, as far as it is about one pane. A program draws what was
+// typed a moment later, so for that moment its screen says nothing of it.
 type Keys struct {
 	// Last is when a key was pressed last at a terminal whose keys go to the pane: it is the
 	// active one there. Whole seconds, rounded down; zero where there is no such terminal.
@@ -17,37 +16,35 @@ type Keys struct {
 	session string // the same of the pane's session, whichever of its panes the keys went to
 }
 
-// Keys asks when people pressed keys that went to a pane. A program draws what was typed a
-// moment later, so for that moment its screen says nothing of it.
-func (c *Client) Keys(ctx context.Context, pane string) (Keys, error) {
-	if err := checkPane(pane); err != nil {
-		return Keys{}, err
-	}
-	sep := newNonce()
-	replies, err := c.run(
-		ctx, command{"list-clients", "-F", row(sep, []string{"#{pane_id}", "#{client_control_mode}", "#{client_activity}"})},
-		command{"display-message", "-p", "-t", pane, "#{session_activity}"},
-	)
+// keysCommand asks when a key was pressed last at each terminal; sep tells its fields apart.
+func keysCommand(sep string) command {
+	return command{"list-clients", "-F", row(sep, []string{"#{pane_id}", "#{client_control_mode}", "#{client_activity}"})}
+}
+
+// parseKeys reads the reply to keysCommand: the newest key by pane. A control client has none.
+func parseKeys(reply, sep string) (map[string]time.Time, error) {
+	all, err := records(reply, sep, 3)
 	if err != nil {
-		return Keys{}, fmt.Errorf("keys of %q: %w", pane, err)
+		return nil, fmt.Errorf("keys: %w", err)
 	}
-	all, err := records(replies[0], sep, 3)
-	if err != nil {
-		return Keys{}, fmt.Errorf("keys of %q: %w", pane, err)
-	}
-	k := Keys{session: strings.TrimSpace(replies[1])}
-	if _, err := strconv.ParseInt(k.session, 10, 64); err != nil {
-		return Keys{}, fmt.Errorf("keys of %q: activity %q is not a number", pane, k.session)
-	}
+	last := map[string]time.Time{}
 	for _, f := range all {
 		var n numbers
 		control, at := n.flag(f[1]), time.Unix(int64(n.number(f[2])), 0)
 		if n.err != nil {
-			return Keys{}, fmt.Errorf("keys of %q: %w", pane, n.err)
+			return nil, fmt.Errorf("keys: %w", n.err)
 		}
-		if f[0] == pane && !control && at.After(k.Last) {
-			k.Last = at
+		if !control && at.After(last[f[0]]) {
+			last[f[0]] = at
 		}
 	}
-	return k, nil
+	return last, nil
+}
+
+// checkActivity admits what a comparison of keys may hold.
+func checkActivity(activity string) error {
+	if _, err := strconv.ParseUint(activity, 10, 63); err != nil {
+		return fmt.Errorf("activity %q: not a number", activity)
+	}
+	return nil
 }

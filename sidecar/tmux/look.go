@@ -1,6 +1,7 @@
 package tmux
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +48,8 @@ type Look struct {
 	// may be the rest of one that was wrapped.
 	Complete bool
 
-	At time.Time // when the answer came
+	Keys Keys      // when people pressed keys that went to the pane
+	At   time.Time // when the answer came
 }
 
 // maxBatch and maxBytes keep a batch below the limit of tmux for one command line (16,300
@@ -150,21 +152,27 @@ func (c *Client) lookBatch(requests []lookRequest) {
 		}
 	}
 	for len(keys) > 0 {
-		n, cmds, ends := fill(keys)
+		sep := newNonce()
+		n, cmds, ends := fill(keys, keysCommand(sep))
 		replies, err := c.run(c.ctx, cmds...)
 		at := time.Now()
-		start, answered := 0, 0
+		var pressed map[string]time.Time
+		var unread error
+		if len(replies) > 0 {
+			pressed, unread = parseKeys(replies[0], sep)
+		}
+		start, answered := 1, 0
 		for answered < n && ends[answered] <= len(replies) {
 			k := keys[answered]
 			look, err := parseLook(k.pane, k.history, replies[start:ends[answered]])
-			look.At = at
-			answer(k, lookReply{look, err})
+			look.Keys.Last, look.At = pressed[k.pane], at
+			answer(k, lookReply{look, cmp.Or(err, unread)})
 			start = ends[answered]
 			answered++
 		}
 		switch refused := (*commandError)(nil); {
 		case answered == n:
-		case errors.As(err, &refused) && !errors.Is(err, ErrNoServer):
+		case errors.As(err, &refused) && !errors.Is(err, ErrNoServer) && len(replies) > 0:
 			// That pane alone is to blame. Those behind it were not read: again, without it.
 			answer(keys[answered], lookReply{err: err})
 			answered++
@@ -177,18 +185,14 @@ func (c *Client) lookBatch(requests []lookRequest) {
 	}
 }
 
-// fill takes as many of keys as fit into one batch: how many, their commands, and where in
-// the replies those of each end.
-func fill(keys []lookKey) (n int, cmds []command, ends []int) {
-	size := 0
+// fill takes as many of keys as fit into one batch behind its first command: how many, all
+// commands, and where in the replies those of each end.
+func fill(keys []lookKey, first command) (n int, cmds []command, ends []int) {
+	cmds = []command{first}
+	size := length(cmds)
 	for n < len(keys) && n < maxBatch {
 		more := lookCommands(keys[n].pane, keys[n].history)
-		for _, c := range more {
-			size += 60 // its mark
-			for _, word := range c {
-				size += len(word) + 1
-			}
-		}
+		size += length(more)
 		if n > 0 && size > maxBytes {
 			break
 		}
@@ -197,4 +201,15 @@ func fill(keys []lookKey) (n int, cmds []command, ends []int) {
 		n++
 	}
 	return n, cmds, ends
+}
+
+// length is what commands and their marks take of a command line, in bytes.
+func length(cmds []command) (size int) {
+	for _, c := range cmds {
+		size += 60 // its mark
+		for _, word := range c {
+			size += len(word) + 1
+		}
+	}
+	return size
 }

@@ -92,11 +92,14 @@ func parseLook(pane string, history int, replies []string) (Look, error) {
 	}
 	rest := fields[len(compared):]
 	facts.HistoryLimit, facts.Height = n.number(rest[0]), n.number(rest[1])
-	facts.TTY, facts.Mode, facts.Mark, facts.Title = rest[2], rest[3], rest[4], rest[5]
+	facts.TTY, facts.Mode, facts.Mark, facts.Title = rest[3], rest[4], rest[5], rest[6]
+	if n.err == nil {
+		n.err = checkActivity(rest[2])
+	}
 	if n.err != nil {
 		return Look{}, fmt.Errorf("facts %q: %w", replies[0], n.err)
 	}
-	look := Look{Facts: facts, Rows: lines(replies[1])}
+	look := Look{Facts: facts, Rows: lines(replies[1]), Keys: Keys{session: strings.Clone(rest[2])}}
 	for i, r := range look.Rows {
 		look.Rows[i] = expandTabs(r, 0)
 	}

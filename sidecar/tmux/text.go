@@ -126,8 +126,8 @@ var compared = []comparedFact{
 // told follows the compared facts in a look: so many fields, of which the title is free
 // text and so the last. The verb is the name of the pane's mark.
 const (
-	toldFields = 6
-	told       = "#{history_limit}|#{pane_height}|#{pane_tty}|#{pane_mode}|#{%s}|#{pane_title}"
+	toldFields = 7
+	told       = "#{history_limit}|#{pane_height}|#{session_activity}|#{pane_tty}|#{pane_mode}|#{%s}|#{pane_title}"
 )
 
 // lookFormat is the format of a look: the compared facts, then those that are only told.

@@ -31,7 +31,7 @@ type Typing struct {
 	Tail string
 
 	// Keys, if it is not zero, has the server refuse to type once a person has pressed a key in
-	// the pane's session since it was asked for.
+	// the pane's session since that Look.
 	Keys Keys
 
 	// Mark, if not empty, is written down by the server in the same step that types, and
