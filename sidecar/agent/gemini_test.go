@@ -116,6 +116,24 @@ func TestMachine_anotherWitnessEndsATurn(t *testing.T) {
 		require.Len(t, ended, 1)
 		assert.True(t, ended[0].Interrupted)
 	})
+	t.Run("one that was abandoned is nobody's words", func(t *testing.T) {
+		var m Machine
+		feed(&m, Prompted, "ours")
+		feed(&m, Spoke, "words")
+		assert.Empty(t, m.Abandons(time.Time{}, at.Add(time.Hour)).Ended, "it works")
+		rests := at.Add(time.Second)
+		assert.Empty(t, m.Abandons(rests, rests).Ended)
+		assert.Empty(t, m.Abandons(time.Time{}, at.Add(time.Hour)).Ended, "it works again")
+		assert.Empty(t, m.Abandons(rests, rests).Ended)
+		due, ok := m.Due()
+		require.True(t, ok)
+		assert.Equal(t, rests.Add(abandonedGrace), due)
+		assert.Empty(t, m.Tick(due.Add(-1)).Ended)
+		ended := m.Tick(due).Ended
+		require.Len(t, ended, 1)
+		assert.True(t, ended[0].Interrupted)
+		assert.False(t, ended[0].Whole())
+	})
 	t.Run("words before a call are not the end", func(t *testing.T) {
 		var m Machine
 		m.Rests(at, at)

@@ -15,6 +15,10 @@ const (
 	restGrace = 400 * time.Millisecond
 	// doubtGrace is the same where neither is so: what looked like a prompt began no turn.
 	doubtGrace = 10 * time.Second
+	// abandonedGrace is how long an agent that does write down how a turn ends must have waited
+	// for its user before one without an end counts as abandoned. While opencode works it draws
+	// ten times a second.
+	abandonedGrace = 15 * time.Second
 	// maxTurn is how much text of one turn is kept, in bytes; the oldest is let go.
 	maxTurn = 4 << 20
 	// maxExpected is how many texts are remembered that were typed and not yet taken.
@@ -84,6 +88,7 @@ type Machine struct {
 	expected []string
 	status   Status
 	rests    time.Time // since when another witness saw it wait for its user; zero: it does not
+	writes   bool      // it writes down how a turn ends, so one that it rests in was abandoned
 }
 
 // Expect says that a text is about to be typed: a prompt equal to it is ours. It must be
@@ -134,7 +139,7 @@ func (m *Machine) Feed(e Event) Outcome {
 	case Prompted:
 		p := m.claim(e)
 		if m.open != nil && m.superseded(e.By) {
-			m.unmarked(&out, e.Past || !m.live)
+			m.unmarked(&out, e.Past || !m.live, false)
 		}
 		m.begin(e)
 		if m.marked && len(m.open.Prompts) > 0 && p.By == ByKeys {
@@ -148,7 +153,7 @@ func (m *Machine) Feed(e Event) Outcome {
 		m.command = &Prompt{Text: e.Text, By: ByCommand, At: e.At}
 	case TurnBegan:
 		if m.open != nil {
-			m.unmarked(&out, e.Past || !m.live)
+			m.unmarked(&out, e.Past || !m.live, false)
 		}
 		m.begin(e)
 		m.marked = true
@@ -263,10 +268,10 @@ func (m *Machine) say(text string) {
 
 // unmarked ends a turn whose end was not written down. One that said something has been
 // interrupted as far as we know, if a tool was still at work; one that said nothing was
-// taken back by the person who wrote its prompt.
-func (m *Machine) unmarked(out *Outcome, past bool) {
+// taken back by the person who wrote its prompt. cut says that it was, whatever stands in it.
+func (m *Machine) unmarked(out *Outcome, past, cut bool) {
 	m.open.Unmarked = true
-	m.open.Interrupted = m.marked || len(m.open.OpenTools) > 0 || len(m.open.Texts) == m.since
+	m.open.Interrupted = cut || m.marked || len(m.open.OpenTools) > 0 || len(m.open.Texts) == m.since
 	m.end(out, Event{At: m.heard, Past: past})
 }
 
@@ -309,6 +314,14 @@ func (m *Machine) Rests(since, now time.Time) Outcome {
 	return m.Tick(now)
 }
 
+// Abandons is Rests for an agent that does write down how a turn ends, and did not: opencode,
+// stopped between two tries of a service that fails, or ended in the middle of a turn and
+// started again. What became of such a turn nobody knows, so it counts as interrupted.
+func (m *Machine) Abandons(since, now time.Time) Outcome {
+	m.rests, m.writes = since, true
+	return m.Tick(now)
+}
+
 // Due is when Tick will have something to do, if nothing else happens before.
 func (m *Machine) Due() (time.Time, bool) {
 	switch {
@@ -318,6 +331,8 @@ func (m *Machine) Due() (time.Time, bool) {
 		return later(m.status.Since, m.heard).Add(idleGrace), true
 	case m.rests.IsZero():
 		return time.Time{}, false
+	case m.writes:
+		return later(m.rests, m.heard).Add(abandonedGrace), true
 	case m.rests.After(m.open.Began) && m.worked:
 		return later(m.rests, m.heard).Add(restGrace), true
 	case m.rests.After(m.open.Began) || m.worked: // it was too quick to be seen at work, or is slow to write
@@ -330,7 +345,7 @@ func (m *Machine) Due() (time.Time, bool) {
 func (m *Machine) Tick(now time.Time) Outcome {
 	var out Outcome
 	if due, ok := m.Due(); ok && !now.Before(due) {
-		m.unmarked(&out, !m.live)
+		m.unmarked(&out, !m.live, m.writes)
 	}
 	return out
 }

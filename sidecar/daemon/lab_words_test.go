@@ -342,7 +342,7 @@ func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 		switch a.Kind {
 		case labtest.Claude, labtest.Codex:
 			cut("four [[error 529]]", "the service of "+name, string(message.ServiceFailed), func() {})
-		case labtest.Gemini: // it tries again and again, until its person stops it
+		default: // it tries again and again, until its person stops it; opencode does not write down that it was stopped
 			cut("four [[error 529]]", name+" was interrupted", string(message.Interrupted), func() {
 				l.until("a second try", func() bool {
 					all := a.Conversation()
@@ -350,7 +350,6 @@ func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 				})
 				interrupt(a)
 			})
-		case labtest.Opencode: // so does it, and stopped between two tries it writes nothing down
 		}
 
 		// By hand: nobody waits, the chat is told, and no peer.

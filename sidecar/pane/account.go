@@ -41,7 +41,7 @@ type account struct {
 	vim      bool         // its composer has vim keys
 	settings time.Time    // when its settings were read
 	idle     time.Time    // since when every look found it ready; zero: the last did not
-	rests    time.Time    // since when every look showed no work of it, where it does not write down that a turn ends
+	rests    time.Time    // since when every look showed no work of it, where it may not write down that a turn ends
 	rested   []agent.Turn // turns that ended so, not told yet
 	last     []took       // what it took before we came, the latest last
 	spoken   []secondhand // turns that its transcript has not told
@@ -138,11 +138,18 @@ func (a *account) judge(look tmux.Look) screen.Reading {
 	return fuse(v, a.signals())
 }
 
-// rest has a look that shows no work end a turn of an agent that does not write down how one
-// ends. The screen alone counts: with its transcript it works for as long as nobody says
-// otherwise. What stands in its composer meanwhile is somebody else's.
+// rest has looks that show no work end a turn whose end was not written down: Gemini CLI
+// writes none, opencode leaves some out. The screen alone counts: with its transcript it works
+// for as long as nobody says otherwise. What stands in its composer meanwhile is somebody
+// else's.
 func (a *account) rest(look tmux.Look, now time.Time) {
-	if a.who.Kind != agent.Gemini {
+	var witness func(since, now time.Time) agent.Outcome
+	switch a.who.Kind {
+	case agent.Gemini:
+		witness = a.machine.Rests
+	case agent.OpenCode:
+		witness = a.machine.Abandons
+	default:
 		return
 	}
 	switch state := screen.Judge(a.view(look), a.prof).State; {
@@ -151,7 +158,7 @@ func (a *account) rest(look tmux.Look, now time.Time) {
 	case a.rests.IsZero():
 		a.rests = now
 	}
-	a.rested = append(a.rested, a.machine.Rests(a.rests, now).Ended...)
+	a.rested = append(a.rested, witness(a.rests, now).Ended...)
 }
 
 func (a *account) view(look tmux.Look) screen.View {
