@@ -180,7 +180,12 @@ var opencodeTUI = client{
 		environ := []string{
 			"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
 		}
-		return environ, a.WriteJSON(filepath.Join(a.Home, ".config", "opencode", "opencode.json"), object{
+		file := filepath.Join(a.Home, ".config", "opencode", "opencode.json")
+		if a.shared { // it reads it seconds after its start, and would find the model of the next one there
+			file = filepath.Join(a.Dir, "opencode.json")
+			environ = append(environ, "OPENCODE_CONFIG="+file)
+		}
+		return environ, a.WriteJSON(file, object{
 			"autoupdate": false, "share": "disabled", "model": "lab/" + modelName, "small_model": "lab/" + modelName,
 			"permission": object{"bash": "ask", "edit": "ask", "webfetch": "deny"},
 			"provider": object{"lab": object{
