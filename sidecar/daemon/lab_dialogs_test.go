@@ -138,7 +138,7 @@ func TestLab_S2_H4_DialogsAtTheStart(t *testing.T) {
 				a.WaitForText(s.shows)
 			}
 			a.WaitFor("the agent", func(now labtest.Screen) bool { return now.Command == string(kind) || now.Command == "node" })
-			a.WaitForStill(3 * labtest.Stillness)
+			a.WaitForStill(6 * labtest.Stillness)
 			was := a.screen()
 			chat, _ := l.alone(a)
 			body := "[[say hello]] to the one behind the dialog"

@@ -80,6 +80,7 @@ func (l *labRig) surround(a *labAgent, wire bool) *siege {
 	s.chat, s.ben = l.alone(a)
 	l.mute(s.chat, s.ben.pane) // what it shows of what it is sent is no matter here
 	a.says("Good morning.")
+	a.WaitForAnswer("bytes have arrived.") // which some draw a good while after they have taken it
 	if !wire {
 		l.until("its transcript", func() bool { return a.explain().Transcript != "" })
 	}
@@ -87,25 +88,27 @@ func (l *labRig) surround(a *labAgent, wire bool) *siege {
 	return s
 }
 
-// takes sends each text to the agent in both ways, by the program beside it as a message, as
-// often as an agent may, and by a person in the chat, and asserts that its model received one
-// prompt for each: the head that is ours, then what may be typed of the text, and nothing
-// else.
+// takes sends each text to the agent, by the program beside it as a message, as often as an
+// agent may, or by a person in the chat, by turns (both, where there is time), and asserts that
+// its model received one prompt for each: the head that is ours, then what may be typed of the
+// text, and nothing else.
 func (s *siege) takes(all ...hostile) {
 	s.l.Helper()
-	for _, h := range all {
+	for i, h := range all {
 		want := h.wanted(s.Kind)
-		for _, way := range []struct {
+		for j, way := range []struct {
 			head string
 			send func(body string) message.ID
 		}{
 			{"AI[local:" + string(s.ben.session.ID) + "] | ", s.fromBen},
 			{"[tester] (0):\n\n", func(body string) message.ID { return s.l.tellAll(s.chat, body) }},
 		} {
-			if way.head[0] == 'A' {
-				if n := len(s.sent); n >= agentSends && time.Since(s.sent[n-agentSends]) < time.Minute {
-					continue
-				}
+			n := len(s.sent)
+			often := n >= agentSends && time.Since(s.sent[n-agentSends]) < time.Minute
+			switch byBen := j == 0; {
+			case byBen && often, !longTest() && !often && i%2 != j:
+				continue
+			case byBen:
 				s.sent = append(s.sent, time.Now())
 			}
 			id := way.send(h.body)
