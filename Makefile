@@ -21,6 +21,8 @@ LDFLAGS   = -s -w -X main.version=$(VERSION)
 GO_BUILD  = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 # The packages that have tests for the lab; the others would only be compiled.
 LABS      = $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestLab' sidecar cmd))))
+# The packages that take longest come first, so that nothing waits for them alone in the end.
+LONGEST   = ./sidecar/daemon ./cmd/intercom
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .PHONY: build install demo test lint lab versions long bench fuzz teeth conformance pictures dist clean help ensure
@@ -36,7 +38,7 @@ demo: ensure build ## two programs in two panes of a private tmux server talk to
 	bin/intercom demo
 
 test: ensure ## all tests but the long ones, on real tmux servers of their own
-	$(GO) test -parallel 8 -timeout 10m ./...
+	$(GO) test -parallel 8 -timeout 10m $(LONGEST) ./...
 
 lint: ## formatting, go vet, staticcheck, shellcheck, a tidy go.mod
 	GO='$(GO)' .ci/lint

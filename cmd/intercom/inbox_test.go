@@ -91,16 +91,29 @@ func TestS12_S18_OnAPersonsWordAlone(t *testing.T) {
 	one, path = script()
 	st.Run("run-shell", "-b", one)
 	refused("by run-shell", path, "only a person at a terminal may")
+	asked := func(one, path string) (window string) {
+		t.Helper()
+		tmuxtest.WaitFor(t, "nothing but its screen in the way", func() bool {
+			reason := st.held()[0].Reason // for a moment, what it ran was in front
+			return reason == message.UnknownScreen || reason == message.NotEmpty
+		})
+		window = st.NewPane(one)
+		tmuxtest.WaitFor(t, "the question", func() bool {
+			data, _ := os.ReadFile(path)
+			require.NotContains(t, string(data), "exit ", "it has ended")
+			shown, err := st.Try("capture-pane", "-p", "-t", window)
+			return err == nil && strings.Contains(shown, "[y/N]")
+		})
+		return window
+	}
 	one, path = script()
-	window := st.NewPane(one)
-	st.WaitForText(window, "[y/N]")
+	window := asked(one, path)
 	untouched("in a window where nobody presses y")
 	st.Run("send-keys", "-t", window, "n")
 	refused("in a window where n is pressed", path, "y was not pressed")
 	one, path = script()
 	tmuxtest.Program(t, one, "#!/bin/sh\necho y | "+program+" >"+path+" 2>&1 </dev/null\necho exit $? >>"+path+"\n")
-	window = st.NewPane(one)
-	st.WaitForText(window, "[y/N]")
+	window = asked(one, path)
 	st.Run("send-keys", "-t", window, "Enter")
 	refused("by a pipe", path, "y was not pressed")
 

@@ -29,7 +29,7 @@ func TestR9_W6_NoEcho(t *testing.T) {
 		name  string
 		turns int
 		flags []string
-	}{{"raw", 100, nil}, {"cooked", 50, []string{"--cooked"}}, {"bracketed", 50, []string{"--bracketed"}}} {
+	}{{"raw", 100, nil}, {"cooked", 20, []string{"--cooked"}}, {"bracketed", 20, []string{"--bracketed"}}} {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			turns := long(kind.turns, 1000)

@@ -561,6 +561,9 @@ func (p *Pane) schedule(s sight) {
 	case p.ended:
 	case p.under != nil:
 		p.nextPoll = now.Add(p.under.pause())
+		if p.under.stage == entered && p.unseenComposer(s) {
+			p.nextPoll = now.Add(heldPoll) // it is at work on it, for as long as that takes
+		}
 		if due := p.under.since.Add(p.prof.Settle); p.under.stage == seen && due.After(now) {
 			p.nextPoll = earlier(p.nextPoll, due)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,10 +45,11 @@ func TestW8_recordedStreams(t *testing.T) {
 			require.True(t, ok)
 			assert.Empty(t, refusal)
 			require.Len(t, replies, 3)
-			// They were recorded before a look asked for the mark, which stands before the title.
-			facts := strings.SplitN(replies[0], "|", len(compared)+toldFields-1)
-			title := len(facts) - 1
-			replies[0] = strings.Join(append(facts[:title:title], "", facts[title]), "|")
+			// They were recorded before a look asked when a key was pressed, and for the mark.
+			facts := strings.SplitN(replies[0], "|", len(compared)+toldFields-2)
+			facts = slices.Insert(facts, len(compared)+2, "1795269586")
+			facts = slices.Insert(facts, len(facts)-1, "")
+			replies[0] = strings.Join(facts, "|")
 			l, err := parseLook(facts[0], 100, replies)
 			require.NoError(t, err)
 			assert.Equal(t, []string{"%begin 1 1 1", "%end 1 1 1", "%error 1 1 1", "%exit", "%output %0 x", "日本 é"}, l.Rows[:6])
