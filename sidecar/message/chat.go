@@ -43,7 +43,8 @@ type Participant struct {
 	Name     string `json:"name"`
 	Number   int    `json:"number"` // from 1, in the order of joining; never used again in its chat
 	Role     string `json:"role,omitempty"`
-	MaySpeak bool   `json:"may_speak"` // true by default; policies set it
+	MaySpeak bool   `json:"may_speak"`         // true by default; policies set it
+	Approve  bool   `json:"approve,omitempty"` // what it says waits for a person's yes
 	Left     bool   `json:"left,omitempty"`
 	Gone     bool   `json:"gone,omitempty"` // left since its agent had gone, and the chat went on
 }
@@ -58,6 +59,10 @@ type Limits struct {
 	Header    string `json:"header,omitempty"`     // "attribution" (default) or "both"
 	Words     string `json:"words,omitempty"`      // "last" (default): what is said after a turn's last call of a tool; "all": also between them
 	Person    bool   `json:"person,omitempty"`     // what a person types into a pane by hand goes to the others too
+
+	// Approve says whose words wait for a person's yes: those of participants, by name with
+	// commas between, or "yes" for those of all agents.
+	Approve string `json:"approve,omitempty"`
 
 	// Both are times during which the computer was awake.
 	Expire time.Duration `json:"expire_ns,omitempty"` // what waited so long for a safe moment expires; 1 h

@@ -132,4 +132,9 @@ const (
 	Interrupted      Reason = "interrupted by a person"         // failed: its turn was stopped
 	ServiceFailed    Reason = "the service of its model failed" // failed: its turn ended in an error
 	NothingToType    Reason = "nothing left to type"            // failed: the sanitiser removed all of it
+	AwaitingApproval Reason = "waiting for approval"            // until a person says yes or no to it
+	Rejected         Reason = "rejected"                        // failed: a person said no
+	RepliedInstead   Reason = "answered by a person instead"    // failed
+	Bounced          Reason = "sent back by policy"             // failed: its author was told
+	Dropped          Reason = "dropped by policy"               // failed: nobody was told
 )

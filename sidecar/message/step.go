@@ -1,18 +1,21 @@
 package message
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
-// Verb is what a policy decides about a message.
+// Verb is what a policy, or a person after it, decides about a message.
 type Verb string
 
 // The verbs.
 const (
 	VerbDeliver Verb = "deliver"
 	VerbAck     Verb = "ack"
-	VerbAsk     Verb = "ask"
-	VerbHold    Verb = "hold"
-	VerbBounce  Verb = "bounce"
-	VerbDrop    Verb = "drop"
+	VerbAsk     Verb = "ask"    // it waits for a person's yes
+	VerbHold    Verb = "hold"   // it waits, for whatever reason; a person's yes lets it go too
+	VerbBounce  Verb = "bounce" // it goes to nobody, and its author is told
+	VerbDrop    Verb = "drop"   // it goes to nobody, and nobody is told; the journal keeps it
 )
 
 // Verdict is the decision about one message.
@@ -24,6 +27,37 @@ type Verdict struct {
 	To      []Address `json:"to,omitempty"`   // replaces the targets
 	By      string    `json:"by"`             // the policy, or "built in"
 	At      time.Time `json:"at"`
+
+	// Of ask and hold: after so much awake time without a person's word, Otherwise holds.
+	// Without both it waits for ever.
+	Expires   time.Duration `json:"expires_ns,omitempty"`
+	Otherwise Verb          `json:"otherwise,omitempty"` // deliver, bounce or drop
+
+	Notify bool   `json:"notify,omitempty"` // a person is told of it; of ask they always are
+	Person Person `json:"person,omitzero"`  // whose decision it is, if it is no policy's
+}
+
+// Person is who decided something by hand, as the kernel and tmux tell of their process.
+type Person struct {
+	Name     string `json:"name"` // as their own words are signed
+	UID      int    `json:"uid"`
+	PID      int    `json:"pid,omitempty"`
+	Terminal string `json:"terminal,omitempty"` // /dev/pts/3
+	Pane     string `json:"pane,omitempty"`     // %7, of the tmux server that is served; "": a popup, or a terminal outside of it
+	Client   string `json:"client,omitempty"`   // of that server, which shows the pane
+}
+
+func (p Person) String() string {
+	text := fmt.Sprintf("%s (uid %d", p.Name, p.UID)
+	if p.PID != 0 {
+		text += fmt.Sprintf(", pid %d", p.PID)
+	}
+	for _, part := range []struct{ name, value string }{{"", p.Terminal}, {"pane ", p.Pane}, {"client ", p.Client}} {
+		if part.value != "" {
+			text += ", " + part.name + part.value
+		}
+	}
+	return text + ")"
 }
 
 // Event is one thing that happened, for people and programs that watch: `intercom log`,

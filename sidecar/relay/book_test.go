@@ -10,7 +10,7 @@ type book struct {
 	sessions   []message.Session
 	chats      []message.Chat
 	received   []message.Envelope
-	decided    map[message.ID]bool
+	decided    map[message.ID]message.Verdict // the last on each message
 	deliveries []message.Delivery
 	last       map[message.ID]message.Receipt
 	typed      map[message.ID]bool // ever
@@ -22,7 +22,7 @@ type book struct {
 
 func newBook() *book {
 	return &book{
-		decided: make(map[message.ID]bool), last: make(map[message.ID]message.Receipt), typed: make(map[message.ID]bool),
+		decided: make(map[message.ID]message.Verdict), last: make(map[message.ID]message.Receipt), typed: make(map[message.ID]bool),
 		taken: make(map[message.ID]bool), depth: make(map[message.ID]int), cause: make(map[message.ID]int),
 	}
 }
@@ -40,7 +40,7 @@ func (b *book) commit(s message.Step) {
 		delete(b.cause, m.From.Session)
 	}
 	for _, v := range s.Verdicts {
-		b.decided[v.Message] = true
+		b.decided[v.Message] = v
 	}
 	for _, d := range s.Deliveries {
 		b.deliveries = replace(b.deliveries, d, func(d message.Delivery) message.ID { return d.ID })
@@ -109,7 +109,7 @@ func (b *book) restored(server message.Process) Restored {
 		r.Chats = append(r.Chats, going)
 	}
 	for _, m := range b.received {
-		if b.decided[m.ID] {
+		if _, ok := b.decided[m.ID]; ok {
 			continue
 		}
 		r.Undecided = append(r.Undecided, m)
@@ -125,7 +125,7 @@ func (b *book) restored(server message.Process) Restored {
 			continue
 		}
 		d.Typed = b.typed[d.ID]
-		r.Deliveries = append(r.Deliveries, Left{Delivery: d, State: last.State, Reason: last.Reason})
+		r.Deliveries = append(r.Deliveries, Left{Delivery: d, State: last.State, Reason: last.Reason, Verdict: b.decided[d.Message.ID]})
 	}
 	return r
 }

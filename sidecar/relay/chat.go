@@ -61,6 +61,10 @@ func (c *chat) over(target message.ID) bool {
 	return was
 }
 
+// bound reports whether only a person takes anybody out of the chat: it is paused, or what is
+// said there waits for a person's yes, and would not wait in another one.
+func (c *chat) bound() bool { return c.State == message.ChatPaused || c.Limits.Approve != "" }
+
 // chat returns the chat of that id, open or not, or nil.
 func (s *State) chat(id message.ID) *chat {
 	if id == "" {
@@ -122,13 +126,19 @@ func (w *work) startChat(r StartChat) (Answer, error) {
 			Limits: route.WithDefaults(r.Limits, w.limits), Turns: r.Turns, OneWay: r.OneWay, Again: r.Again,
 		},
 	}
+	ask, err := w.asked(r.Limits.Approve, members)
+	if err != nil {
+		return Answer{}, fmt.Errorf("start chat: %w", err)
+	}
 	for i, s := range members {
 		p := message.Participant{Session: s.ID, Name: s.Name, Number: i + 1, MaySpeak: i >= len(r.Muted) || !r.Muted[i]}
 		if i < len(r.Roles) {
 			p.Role = r.Roles[i]
 		}
+		p.Approve = ask[i] || i < len(r.Asked) && r.Asked[i]
 		c.Participants = append(c.Participants, p)
 	}
+	c.listApprove()
 	opening, err := w.opening(r, c, members)
 	if err != nil {
 		return Answer{}, fmt.Errorf("start chat: %w", err)
@@ -197,7 +207,7 @@ func (w *work) checkStart(r StartChat, members []*session) error {
 	if w.stopped {
 		return ErrStopped
 	}
-	theirs := r.Limits != (message.Limits{}) || len(r.Roles) > 0 || len(r.Muted) > 0 || r.Again != "" || len(r.Kept) > 0
+	theirs := r.Limits != (message.Limits{}) || len(r.Roles) > 0 || len(r.Muted) > 0 || len(r.Asked) > 0 || r.Again != "" || len(r.Kept) > 0
 	if !r.By.Person() && (theirs || len(members) != 2 || !slices.Contains(ids, r.By.Session)) {
 		return fmt.Errorf("%w: an agent may connect itself with one other, at the usual limits", ErrPersonOnly)
 	}
@@ -207,7 +217,7 @@ func (w *work) checkStart(r StartChat, members []*session) error {
 	if r.Turns < 0 || r.Limits.Depth < 0 || r.Limits.Rate < 0 || r.Limits.Bytes < 0 || r.Limits.Expire < 0 || r.Limits.Away < 0 {
 		return fmt.Errorf("%w: a limit below zero", ErrRequest)
 	}
-	if len(r.Roles) > len(members) || len(r.Muted) > len(members) {
+	if len(r.Roles) > len(members) || len(r.Muted) > len(members) || len(r.Asked) > len(members) {
 		return fmt.Errorf("%w: more roles, or words on who may speak, than sessions", ErrRequest)
 	}
 	for _, role := range r.Roles {
@@ -269,7 +279,7 @@ func (w *work) stopChat(r StopChat) (Answer, error) {
 	if err == nil {
 		err = w.mayTouch(r.By, r.Chat, chats)
 	}
-	if err == nil && !r.By.Person() && chats[0].State == message.ChatPaused {
+	if err == nil && !r.By.Person() && chats[0].bound() {
 		err = ErrPersonOnly // to stop it and start it anew would be to resume it
 	}
 	if err != nil {

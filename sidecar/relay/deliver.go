@@ -13,10 +13,11 @@ import (
 type hold int
 
 const (
-	holdNone   hold = iota
-	holdPause       // a person's, or a brake's on something said before it
-	holdBrake       // a brake's
-	holdPolicy      // the policy's
+	holdNone     hold = iota
+	holdPause         // a person's, or a brake's on something said before it
+	holdBrake         // a brake's
+	holdPolicy        // the policy's
+	holdApproval      // the policy's or its chat's: until a person says yes
 )
 
 // delivery is a delivery under way: from the verdict until its last receipt.
@@ -33,9 +34,10 @@ type delivery struct {
 	struck time.Time // when leave was first given, in this run
 	size   int
 
-	// Awake time, by which it expires at its sink.
-	since time.Duration // from when it counts; unset until the next Tick
-	lasts time.Duration
+	// Awake time, by which it expires at its sink, or waits for a person's decision.
+	since     time.Duration // from when it counts; unset until the next Tick
+	lasts     time.Duration
+	otherwise message.Verb // what follows if nobody decides in time; "": nothing
 }
 
 // unset is the time of a beginning that the next Tick sets: time is known as of the last

@@ -131,6 +131,7 @@ type Left struct {
 	Delivery message.Delivery
 	State    message.ReceiptState // the last
 	Reason   message.Reason       // of the last
+	Verdict  message.Verdict      // the last on its message
 }
 
 func (Adopted) event()      {}

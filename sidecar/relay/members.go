@@ -57,12 +57,13 @@ func (w *work) addMember(r AddMember) (Answer, error) {
 	if err != nil {
 		return Answer{}, fmt.Errorf("add member: %w", err)
 	}
-	p := message.Participant{Session: s.ID, Name: s.Name, Number: 1, Role: r.Role}
+	p := message.Participant{Session: s.ID, Name: s.Name, Number: 1, Role: r.Role, Approve: r.Asked}
 	for _, have := range c.Participants {
 		p.Number = max(p.Number, have.Number+1)
 	}
 	c.Participants = append(c.Participants, p)
 	c.mute(s.ID, r.Muted)
+	c.listApprove()
 	s.joined = w.since(r.Since)
 	w.freed(s)
 	w.altered(c)
@@ -89,8 +90,8 @@ func (w *work) removeMember(r RemoveMember) (Answer, error) {
 	c, s, err := w.place(r.Chat, r.Session)
 	switch {
 	case err != nil:
-	case !r.By.Person() && (r.By.Session != s.ID || c.State == message.ChatPaused):
-		err = ErrPersonOnly // who leaves a paused chat could talk on in another
+	case !r.By.Person() && (r.By.Session != s.ID || c.bound()):
+		err = ErrPersonOnly // who leaves it could talk on in another
 	case c.member(s.ID) == nil:
 		err = notThere(s, c)
 	}

@@ -24,7 +24,7 @@ func modelRun(t *rapid.T) {
 		index: make(map[message.ID]int), handed: make(map[string]int), pairs: make(map[string]bool),
 		chats: make(map[message.ID]message.Chat), received: make(map[message.ID]message.Envelope), verdicts: make(map[message.ID]bool),
 		reason: make(map[message.ID]message.Reason), gone: make(map[message.ID]bool),
-		told: make(map[message.ID]bool),
+		told: make(map[message.ID]bool), judged: make(map[message.ID]bool),
 	}
 	for range rapid.IntRange(2, 4).Draw(t, "sessions") {
 		w.adopt()
@@ -42,6 +42,7 @@ func modelRun(t *rapid.T) {
 			q.Limits.Away = rapid.SampledFrom([]time.Duration{0, 0, 2 * time.Minute}).Draw(t, "away")
 			q.Limits.Words = rapid.SampledFrom([]string{"", "last", "all"}).Draw(t, "words")
 			q.Limits.Person = rapid.Bool().Draw(t, "person")
+			q.Limits.Approve = rapid.SampledFrom([]string{"", "", "", ApproveAll, string(w.session(t))}).Draw(t, "approve")
 			q.Muted = []bool{rapid.IntRange(0, 5).Draw(t, "muted") == 0}
 			if rapid.Bool().Draw(t, "say") {
 				q.Say = "begin"
@@ -124,7 +125,24 @@ func modelRun(t *rapid.T) {
 				t.Skip()
 			}
 			i := rapid.IntRange(0, len(w.undecided)-1).Draw(t, "which")
-			w.decide(i, rapid.SampledFrom([]message.Verb{message.VerbDeliver, message.VerbDeliver, message.VerbDeliver, message.VerbHold, message.VerbDrop}).Draw(t, "verb"))
+			w.decide(i, rapid.SampledFrom([]message.Verb{message.VerbDeliver, message.VerbDeliver, message.VerbDeliver, message.VerbHold, message.VerbAsk, message.VerbBounce, message.VerbDrop}).Draw(t, "verb"))
+		},
+		"judge": func(t *rapid.T) { // one that waits, mostly
+			any := rapid.IntRange(0, 9).Draw(t, "any") == 0
+			list := w.some(t, func(d message.ID) bool { return any || w.state[d] == message.Held && w.awaited(d) })
+			if len(list) == 0 {
+				t.Skip()
+			}
+			q := Judge{Who: message.Person{Name: "ada"}, Message: w.made[list[0]].Message.ID, Verb: rapid.SampledFrom([]message.Verb{message.VerbDeliver, message.VerbDrop, message.VerbBounce}).Draw(t, "verb")}
+			if q.Verb != message.VerbDeliver && rapid.Bool().Draw(t, "say") {
+				q.Say = "not that"
+			} else if edited := "edited"; rapid.Bool().Draw(t, "edit") {
+				q.Body = &edited
+			}
+			if rapid.IntRange(0, 9).Draw(t, "agent") == 0 {
+				q.By.Session = w.session(t)
+			}
+			w.ask(q)
 		},
 		"report": func(t *rapid.T) {
 			over := rapid.IntRange(0, 9).Draw(t, "over") == 0
@@ -255,6 +273,18 @@ type world struct {
 	members   map[message.ID][]message.ID // of its chat when a message was received
 	turns     []message.Turn
 	told      map[message.ID]bool // turns that this life took in
+	judged    map[message.ID]bool // deliveries that a person let go, or that nobody said no to in time
+}
+
+// lapses reports whether a delivery goes on if nobody decides in time.
+func (w *world) lapses(d message.ID) bool {
+	return w.book.decided[w.made[d].Message.ID].Otherwise == message.VerbDeliver || w.book.decided[w.made[d].Message.ID].Reason == "nobody decided in time"
+}
+
+// awaited reports whether a person's decision is what a delivery that is held waits for.
+func (w *world) awaited(d message.ID) bool {
+	why := heldFor(w.reason[d])
+	return why == holdPolicy || why == holdApproval
 }
 
 // modelState is the State of that life: its ids are unlike those of any other.
@@ -406,7 +436,11 @@ func (w *world) ask(q Request) {
 func (w *world) decide(i int, verb message.Verb) {
 	id := w.undecided[i]
 	w.undecided = slices.Delete(w.undecided, i, i+1)
-	w.step(Decided{message.Verdict{Message: id, Verb: verb, Reason: "policy"}})
+	v := message.Verdict{Message: id, Verb: verb, Reason: "policy"}
+	if w.order[len(w.order)-1] == id { // now and then it is not for ever
+		v.Expires, v.Otherwise = time.Minute, []message.Verb{message.VerbDeliver, message.VerbBounce, message.VerbDrop}[len(w.order)%3]
+	}
+	w.step(Decided{v})
 }
 
 func (w *world) report(d message.ID, state message.ReceiptState) {
@@ -484,6 +518,10 @@ func (w *world) commit(s message.Step) {
 	}
 	for _, v := range s.Verdicts {
 		require.Contains(w.t, w.received, v.Message)
+		if v.Person.Name != "" || v.Reason == "nobody decided in time" {
+			require.Contains(w.t, w.verdicts, v.Message)
+			continue
+		}
 		require.NotContains(w.t, w.verdicts, v.Message, "decided twice")
 		speaks := w.received[v.Message].Type != message.KindTurn
 		for _, p := range w.chats[w.received[v.Message].Thread].Participants {
@@ -511,9 +549,18 @@ func (w *world) commit(s message.Step) {
 			require.NotContains(w.t, []message.ReceiptState{message.Queued, message.Expired}, r.State)
 		}
 		if why := heldFor(w.reason[r.Delivery]); before == message.Held && r.State == message.Queued && why != holdNone {
-			require.NotEqual(w.t, holdPolicy, why, "let go though the policy holds it")
-			asked, _ := w.history[len(w.history)-1].event.(Asked)
-			require.IsType(w.t, ResumeChat{}, asked.Request, "let go without a person's word")
+			now := w.history[len(w.history)-1].event
+			asked, _ := now.(Asked)
+			if _, tick := now.(Tick); tick || w.awaited(r.Delivery) {
+				require.True(w.t, w.awaited(r.Delivery), "nobody said that it may go on")
+				require.True(w.t, tick && w.lapses(r.Delivery) || asked.Request != nil && asked.Request.by().Person())
+				w.judged[r.Delivery] = true
+			}
+			if !w.judged[r.Delivery] || !w.awaited(r.Delivery) {
+				require.IsType(w.t, ResumeChat{}, asked.Request, "let go without a person's word")
+			} else if !w.lapses(r.Delivery) {
+				require.IsType(w.t, Judge{}, asked.Request, "let go without a person's yes")
+			}
 		}
 		w.state[r.Delivery], w.reason[r.Delivery] = r.State, r.Reason
 		w.typed[r.Delivery] = r.State == message.Typed || w.typed[r.Delivery] && r.Reason != message.TmuxRefused
@@ -547,7 +594,7 @@ func (w *world) deliver(d message.Delivery) {
 	}
 	require.Equal(w.t, message.ChatOn, w.chats[d.Chat].State)
 	require.True(w.t, w.in(d.Chat, d.Target), "handed to one that is not in the chat")
-	if d.Attempt == 1 {
+	if d.Attempt == 1 && !w.judged[d.ID] {
 		lane := string(d.Chat + d.Target)
 		if last, ok := w.handed[lane]; ok {
 			require.Greater(w.t, w.index[d.ID], last, "handed out of order")
@@ -651,7 +698,7 @@ func (w *world) drain() {
 		switch state := w.state[id]; {
 		case state.Final() || state == message.Submitted:
 		case state == message.Held && w.gone[w.made[id].Target]:
-		case state == message.Held && w.reason[id] == "policy":
+		case state == message.Held && w.awaited(id):
 		case w.s.under[id] != nil && w.s.under[id].shut:
 			w.report(id, message.Uncertain) // its pane gives it up
 			require.Equal(w.t, message.Uncertain, w.state[id])

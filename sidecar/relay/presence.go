@@ -256,6 +256,7 @@ func (w *work) rename(r Rename) (Answer, error) {
 				c.Participants[i].Name = r.Name
 			}
 		}
+		c.listApprove()
 		w.altered(c)
 	}
 	return Answer{Session: s.Session}, nil

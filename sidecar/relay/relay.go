@@ -167,6 +167,8 @@ func (w *work) ask(e Asked) {
 		answer, err = w.removeMember(r)
 	case MuteMember:
 		answer, err = w.muteMember(r)
+	case Judge:
+		answer, err = w.judge(r)
 	default:
 		err = ErrRequest
 	}

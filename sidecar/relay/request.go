@@ -57,6 +57,7 @@ type StartChat struct {
 
 	Roles []string   // of Sessions, in their order; missing ones are none
 	Muted []bool     // likewise: those that may not speak
+	Asked []bool     // likewise: those whose words wait for a person's yes, beside those that Limits.Approve names
 	Again message.ID // the ended chat that this one takes up; only noted
 	Kept  []Kept     // what its agents' forerunners did not get any more
 
@@ -72,7 +73,8 @@ type Kept struct {
 	To       string
 }
 
-// StopChat ends a chat, or All: what was not typed fails. After All nothing more is typed
+// StopChat ends a chat, or All, which an agent may do with one of its own that neither is
+// paused nor asks for a person's yes: what was not typed fails. After All nothing more is typed
 // at all, single messages included, until a person resumes All. Answer: Chats, those that
 // ended.
 type StopChat struct {
@@ -105,13 +107,14 @@ type AddMember struct {
 	Session string
 	Role    string    // plain text of at most 256 bytes, as those of StartChat
 	Muted   bool      // it may not speak
+	Asked   bool      // what it says waits for a person's yes
 	Kept    []Kept    // as that of StartChat, all of it to Session
 	Since   time.Time // as that of StartChat
 }
 
 // RemoveMember takes a session out of a chat: what was not typed to it in that chat fails,
 // and what was gets no leave for Enter any more. What it said before is heard still. A chat
-// of fewer than two ends. An agent may remove itself, unless the chat is paused. Answer:
+// of fewer than two ends. An agent may remove itself, unless the chat is paused or asks for a person's yes. Answer:
 // Chats, one.
 type RemoveMember struct {
 	By      By
@@ -197,7 +200,9 @@ var (
 	ErrActive     = errors.New("already active") // wrapped by *InChatError: that very chat
 	ErrPersonOnly = errors.New("only a person may do that")
 	ErrAdopted    = errors.New("already adopted")
-	ErrRequest    = errors.New("not possible") // a request that makes no sense; the text says why
+	// ErrDecided is for a decision about a message of which nothing waits for one (any more).
+	ErrDecided = errors.New("it does not wait for a decision")
+	ErrRequest = errors.New("not possible") // a request that makes no sense; the text says why
 	// ErrNothingSaid is for a chat that is to begin with words of which nothing is known.
 	ErrNothingSaid = errors.New("nothing is known that it has said")
 )

@@ -94,6 +94,7 @@ func (w *work) known(stay Stay) *session {
 // is over, or is so now: whoever was to have it is gone, or nothing follows its state.
 func (w *work) left(one Left) *delivery {
 	d := &delivery{Delivery: one.Delivery, state: one.State, reason: one.Reason}
+	d.ponder(one.Verdict)
 	d.Typed = d.Typed || d.state == message.Typed
 	d.Attempt = max(d.Attempt, 1)
 	gone := d.state == message.Held && d.reason == message.AgentGone
@@ -222,6 +223,8 @@ func heldFor(reason message.Reason) hold {
 	switch reason {
 	case message.Paused, message.Stopped:
 		return holdPause
+	case message.AwaitingApproval:
+		return holdApproval
 	case message.AtDepthLimit, message.AtRateLimit, message.AtByteLimit:
 		return holdBrake
 	case "",

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	crand "crypto/rand"
 	"fmt"
@@ -19,11 +20,6 @@ type Journal interface {
 	Commit(ctx context.Context, step message.Step) error
 	// Seen reports whether a message of that id was ever received.
 	Seen(ctx context.Context, id message.ID) (bool, error)
-}
-
-// Policy decides about messages. An error holds the message.
-type Policy interface {
-	Decide(ctx context.Context, e message.Envelope, s registry.Snapshot) (message.Verdict, error)
 }
 
 // Sink is the panes. Its methods must not block: Run calls them.
@@ -47,6 +43,7 @@ type Relay struct {
 	Journal  Journal               // required
 	Sink     Sink                  // required
 	Policy   Policy                // nil: deliver everything
+	Patience time.Duration         // how long the policy may think about a message; 0: five seconds
 	Publish  func([]message.Event) // must not block; nil: nobody watches
 	Log      *slog.Logger          // nil: nothing is logged
 	Now      func() time.Time      // nil: time.Now
@@ -111,6 +108,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		}
 	}
 	close(r.begun)
+	defer l.consult(ctx)()
 	awake := r.Awake
 	if awake == nil {
 		// The monotonic clock of Go stands still on Linux and macOS while the computer
@@ -130,11 +128,17 @@ func (r *Relay) Run(ctx context.Context) error {
 		select {
 		case next = <-r.urgent:
 		default:
+			open, question := l.ahead()
 			select {
 			case <-ctx.Done():
 				return l.drain(ctx)
 			case next = <-r.urgent:
 			case next = <-r.queue:
+			case open <- question:
+				l.open = l.open[1:]
+				continue
+			case v := <-l.verdicts:
+				next = posted{event: Decided{v}}
 			case <-ticker.C:
 				now := awake()
 				next = posted{event: Tick{Awake: now - last}}
@@ -181,6 +185,39 @@ type loop struct {
 	token   Token
 	waiting map[Token]chan<- outcome
 	stored  uint64 // State.changes at the time of the last stored snapshot
+
+	open      []message.ID // messages about which the policy is to be asked yet
+	questions chan<- Question
+	verdicts  <-chan message.Verdict // nil without a policy
+}
+
+// consult begins to ask the policy, if there is one, and returns what ends that.
+func (l *loop) consult(ctx context.Context) (end func()) {
+	if l.Policy == nil {
+		return func() {}
+	}
+	questions, verdicts := make(chan Question), make(chan message.Verdict)
+	l.questions, l.verdicts = questions, verdicts
+	d := decider{
+		policy: l.Policy, patience: cmp.Or(l.Patience, defaultPatience), log: l.log, now: l.now, questions: questions, verdicts: verdicts,
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() { d.run(ctx) })
+	return func() {
+		cancel()
+		done.Wait()
+	}
+}
+
+// ahead is the next question for the policy, and where it goes: nowhere if there is none.
+func (l *loop) ahead() (chan<- Question, Question) {
+	for ; len(l.open) > 0; l.open = l.open[1:] {
+		if q := l.state.question(l.open[0]); q != nil {
+			return l.questions, *q
+		}
+	}
+	return nil, Question{}
 }
 
 // take has an event happen, with all that follows from it at once.
@@ -192,8 +229,8 @@ func (l *loop) take(ctx context.Context, p posted) error {
 	if err != nil {
 		return err
 	}
-	// A verdict comes back as an event of its own, as it would from a policy that answers
-	// later; the events of this list are few: a message makes one verdict.
+	// Without a policy, a verdict comes back as an event of its own, as it does from one that
+	// answers later; the events of this list are few: a message makes one verdict.
 	for events := []Event{event}; len(events) > 0; events = events[1:] {
 		effects := l.state.Step(l.now(), events[0])
 		if len(effects) > 0 {
@@ -207,7 +244,12 @@ func (l *loop) take(ctx context.Context, p posted) error {
 		for i := 0; i < len(effects); i++ {
 			switch effect := effects[i].(type) {
 			case Decide:
-				events = append(events, Decided{l.decide(ctx, effect.Message)})
+				if l.Policy == nil {
+					v := message.Verdict{Message: effect.Message.ID, Verb: message.VerbDeliver, By: "built in", At: l.now()}
+					events = append(events, Decided{v})
+				} else {
+					l.open = append(l.open, effect.Message.ID)
+				}
 			case Deliver:
 				all := []message.Delivery{effect.Delivery}
 				for i+1 < len(effects) {
@@ -308,24 +350,6 @@ func (l *loop) answer(token Token, o outcome) {
 		delete(l.waiting, token)
 		back <- o
 	}
-}
-
-// decide asks the policy. Doubt holds the message: nothing is lost, and nothing goes out
-// that the policy may have meant to keep.
-func (l *loop) decide(ctx context.Context, e message.Envelope) message.Verdict {
-	if l.Policy == nil {
-		return message.Verdict{Message: e.ID, Verb: message.VerbDeliver, By: "built in", At: l.now()}
-	}
-	v, err := l.Policy.Decide(ctx, e, l.state.Snapshot())
-	if err != nil {
-		l.log.Error("policy", "msg", e.ID, "err", err)
-		v = message.Verdict{Verb: message.VerbHold, Reason: "policy: " + err.Error(), By: "built in"}
-	}
-	v.Message = e.ID
-	if v.At.IsZero() {
-		v.At = l.now()
-	}
-	return v
 }
 
 // Begun waits until Run has taken over what an earlier run left: from then on Snapshot

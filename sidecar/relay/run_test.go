@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
 func TestRun_committedBeforeAnythingElse(t *testing.T) {
@@ -126,7 +125,8 @@ func TestRun_policy(t *testing.T) {
 		o.adopt(t, r, "a")
 		a, err := r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: "drop"}})
 		require.NoError(t, err)
-		assert.Empty(t, a.Receipts)
+		assert.Equal(t, message.Failed, a.Receipts[0].State)
+		assert.Equal(t, message.Dropped, a.Receipts[0].Reason)
 		a, err = r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: "change"}})
 		require.NoError(t, err)
 		assert.Equal(t, message.Queued, a.Receipts[0].State)
@@ -411,9 +411,7 @@ func (o *outside) adopt(t *testing.T, r *Relay, name string) message.Session {
 
 type rule func(message.Envelope) (message.Verdict, error)
 
-func (f rule) Decide(_ context.Context, e message.Envelope, _ registry.Snapshot) (message.Verdict, error) {
-	return f(e)
-}
+func (f rule) Decide(_ context.Context, q Question) (message.Verdict, error) { return f(q.Message) }
 
 // running starts a Relay; stop ends it and returns what Run did.
 func running(t *testing.T, policy Policy) (*Relay, *outside, func() error) {

@@ -221,6 +221,11 @@ func (w *work) consider(t *thought) {
 // twice drops a message whose id was used before, with a receipt for each who would have
 // got it: the first one counts.
 func (w *work) twice(t *thought) {
+	w.reply(t.token, w.fail(t, message.Duplicate), nil)
+}
+
+// fail writes down for each who would have got a message that it failed.
+func (w *work) fail(t *thought, reason message.Reason) Answer {
 	var chat *message.Chat
 	if t.chat != nil {
 		chat = &t.chat.Chat
@@ -231,9 +236,9 @@ func (w *work) twice(t *thought) {
 		w.seq++
 		planned.ID = w.ids.next(w.now)
 		w.step.Deliveries = append(w.step.Deliveries, planned)
-		a.Receipts = append(a.Receipts, w.receipt(&delivery{Delivery: planned, seq: w.seq}, message.Failed, message.Duplicate))
+		a.Receipts = append(a.Receipts, w.receipt(&delivery{Delivery: planned, seq: w.seq}, message.Failed, reason))
 	}
-	w.reply(t.token, a, nil)
+	return a
 }
 
 // decided takes in a verdict. It takes effect once those of all earlier messages of its
@@ -266,17 +271,25 @@ func (w *work) carryOut(t *thought) {
 	if v.At.IsZero() {
 		v.At = w.now
 	}
-	w.step.Verdicts = append(w.step.Verdicts, v)
 	var chat *message.Chat
 	if t.chat != nil {
 		chat = &t.chat.Chat
 	}
 	planned := route.Plan(t.message, v, w.Snapshot(), chat)
+	v = w.gated(t, v, planned)
+	w.step.Verdicts = append(w.step.Verdicts, v)
+	w.tell(t, v, planned)
+	if v.Verb == message.VerbBounce || v.Verb == message.VerbDrop {
+		w.refuse(t, v)
+		return
+	}
 
 	var why hold
 	var reason message.Reason
 	switch over := t.chat != nil && t.chat.State == message.ChatOver; {
 	case over:
+	case v.Verb == message.VerbAsk:
+		why, reason = holdApproval, message.AwaitingApproval
 	case v.Verb != message.VerbDeliver:
 		why, reason = holdPolicy, message.Reason(cmp.Or(v.Reason, "held by policy"))
 		if heldFor(reason) != holdPolicy {
@@ -308,6 +321,7 @@ func (w *work) carryOut(t *thought) {
 			w.receipt(d, message.Failed, message.ChatEnded)
 		case why != holdNone:
 			d.hold = why
+			d.ponder(v)
 			w.receipt(d, message.Held, reason)
 		default:
 			w.hand(d)

@@ -25,6 +25,7 @@ func (w *work) tick(awake time.Duration) {
 	}
 	w.forgetSends()
 	w.expire()
+	w.lapse()
 	w.leftAlone()
 }
 

@@ -64,7 +64,7 @@ func TestExpire_notWhatWaitsForAPerson(t *testing.T) {
 	r.pass(2 * time.Hour)
 	assert.Equal(t, []string{"queued", "held: chat paused"}, r.states(paused.ID))
 	assert.Equal(t, []string{"queued", "held: rate limit reached"}, r.states(braked.ID))
-	assert.Equal(t, []string{"queued", "held: held by policy"}, r.states(asked.ID))
+	assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(asked.ID))
 	r.must(ResumeChat{Chat: "pair"})
 	r.pass(time.Minute)
 	assert.Equal(t, message.Queued, r.book.last[paused.ID].State)

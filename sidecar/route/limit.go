@@ -16,7 +16,7 @@ const (
 )
 
 // WithDefaults returns the limits with the given ones in the place of each field that is
-// zero, and the built-in ones where those are zero too. Away and Person have no built-in
+// zero, and the built-in ones where those are zero too. Away, Person and Approve have no built-in
 // one: zero is off.
 func WithDefaults(l, defaults message.Limits) message.Limits {
 	l.Depth = cmp.Or(l.Depth, defaults.Depth, DefaultDepth)
@@ -26,6 +26,7 @@ func WithDefaults(l, defaults message.Limits) message.Limits {
 	l.Header = cmp.Or(l.Header, defaults.Header)
 	l.Words = cmp.Or(l.Words, defaults.Words)
 	l.Person = l.Person || defaults.Person
+	l.Approve = cmp.Or(l.Approve, defaults.Approve)
 	l.Expire = cmp.Or(l.Expire, defaults.Expire, DefaultExpire)
 	l.Away = cmp.Or(l.Away, defaults.Away)
 	return l

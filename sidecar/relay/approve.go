@@ -1,0 +1,353 @@
+package relay
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// ApproveAll is the setting of a chat in which whatever an agent says waits for a person.
+const ApproveAll = "yes"
+
+// Judge is a person's decision about a message that waits for one: because a policy or a
+// setting of its chat asks for a person's yes, or because a policy holds it. The first one
+// counts for all deliveries of the message that wait; those that come later are ErrDecided.
+// Answer: Message, Receipts of what was decided.
+type Judge struct {
+	By      By
+	Message message.ID
+
+	// Verb is deliver, drop for a no, or bounce for an answer in the place of it.
+	Verb message.Verb
+	Body *string        // of deliver: what a person made of the text
+	Say  string         // of the others: a person's word to its author; needed with bounce
+	Who  message.Person // for the journal
+}
+
+func (r Judge) by() By { return r.By }
+
+// asks reports whether what the session says in the chat waits for a person's yes.
+func (c *chat) asks(session message.ID) bool {
+	if c.Limits.Approve == "" {
+		return false
+	}
+	return c.Limits.Approve == ApproveAll || slices.ContainsFunc(c.Participants, func(p message.Participant) bool {
+		return p.Session == session && p.Approve
+	})
+}
+
+// listApprove writes down who it is whose words wait, by the names that they bear now.
+func (c *chat) listApprove() {
+	if c.Limits.Approve == ApproveAll {
+		return
+	}
+	var names []string
+	for _, p := range c.Participants {
+		if p.Approve && !p.Left {
+			names = append(names, p.Name)
+		}
+	}
+	c.Limits.Approve = strings.Join(names, ",")
+}
+
+// asked are those among the members of a chat-to-be whose words are to wait for a yes, as
+// its setting names them.
+func (w *work) asked(setting string, members []*session) (ask []bool, err error) {
+	ask = make([]bool, len(members))
+	if setting == "" || setting == ApproveAll {
+		return ask, nil
+	}
+	for ref := range strings.SplitSeq(setting, ",") {
+		s, err := w.find(strings.TrimSpace(ref))
+		if err != nil {
+			return nil, fmt.Errorf("setting approve: %w", err)
+		}
+		i := slices.Index(members, s)
+		if i < 0 {
+			return nil, fmt.Errorf("setting approve: %w: session %q is not in the chat", ErrRequest, s.Name)
+		}
+		ask[i] = true
+	}
+	return ask, nil
+}
+
+// gated makes of a verdict what the settings of a chat ask for, which is only ever stricter:
+// what an agent says there waits for a person's yes, and what it says to others of that chat
+// beside it too.
+func (w *work) gated(t *thought, v message.Verdict, planned []message.Delivery) message.Verdict {
+	if v.Verb != message.VerbDeliver || t.chosen || t.message.Origin == message.OriginHuman || t.message.Origin == message.OriginSystem {
+		return v
+	}
+	c := t.chat
+	if c == nil {
+		c = w.chatOf(t.message.From.Session)
+		if c == nil || !slices.ContainsFunc(planned, func(d message.Delivery) bool { return c.member(d.Target) != nil }) {
+			return v
+		}
+	}
+	if c.asks(t.message.From.Session) {
+		v.Verb, v.Reason, v.By = message.VerbAsk, "the chat is set to approve="+c.Limits.Approve, "built in"
+	}
+	return v
+}
+
+// awaits reports whether a person's decision is what a delivery waits for.
+func (d *delivery) awaits() bool {
+	return d.open() && !d.shut && (d.hold == holdApproval || d.hold == holdPolicy)
+}
+
+// ponder has a delivery wait for a person's decision, for as long as the verdict says.
+func (d *delivery) ponder(v message.Verdict) {
+	d.since, d.lasts, d.otherwise = unset, v.Expires, v.Otherwise
+}
+
+// tell tells a person of a verdict that wants that, and of each that asks for their yes.
+func (w *work) tell(t *thought, v message.Verdict, planned []message.Delivery) {
+	to, in, why := w.names(planned), message.ID(""), ""
+	if t.chat != nil {
+		in = t.chat.ID
+	}
+	if v.Reason != "" {
+		why = " (" + v.Reason + ")"
+	}
+	switch {
+	case t.chat != nil && t.chat.State == message.ChatOver:
+	case v.Verb == message.VerbAsk && to != "":
+		w.notice(in, fmt.Sprintf("what %s said to %s waits for your yes%s: intercom inbox approve %s", t.message.From.Name, to, why, t.message.ID.Short()))
+	case v.Notify:
+		w.notice(in, fmt.Sprintf("%s of %s: %s%s", t.message.ID.Short(), t.message.From.Name, v.Verb, why))
+	}
+}
+
+// names are those of the sessions that are to get deliveries.
+func (w *work) names(planned []message.Delivery) string {
+	var names []string
+	for _, d := range planned {
+		name := string(d.Target)
+		if s := w.present(d.Target); s != nil {
+			name = s.Name
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// refuse ends a message that a policy lets go to nobody, with a receipt for each who would
+// have got it.
+func (w *work) refuse(t *thought, v message.Verdict) {
+	reason := message.Dropped
+	if v.Verb == message.VerbBounce {
+		reason = message.Bounced
+	}
+	a := w.fail(t, reason)
+	if v.Verb == message.VerbBounce {
+		w.sendBack(t.message, t.chat, cmp.Or(v.Reason, "a policy sent it back"), a.Receipts)
+	}
+	w.reply(t.token, a, nil)
+}
+
+// sendBack tells an agent why what it said went to nobody. What the sidecar itself says is
+// not sent back, nor what a person says: they see its receipt.
+func (w *work) sendBack(m message.Envelope, c *chat, why string, receipts []message.Receipt) {
+	author := w.present(m.From.Session)
+	if author == nil || m.Origin != message.OriginAgent || len(receipts) == 0 {
+		return
+	}
+	var to message.Address
+	if s := w.present(receipts[0].Target); s != nil {
+		to = address(s)
+	} else {
+		to = message.Address{Computer: message.LocalComputer, Session: receipts[0].Target}
+	}
+	notice := message.Envelope{
+		ID: w.ids.next(w.now), From: to, To: []message.Address{address(author)}, Type: message.KindNotice,
+		Body: "what you said was not passed on: " + why, InReplyTo: m.ID,
+		Origin: message.OriginSystem, Trust: message.TrustVerified, Depth: m.Depth, Created: w.now,
+	}
+	if c != nil && c.State != message.ChatOver && c.member(author.ID) != nil {
+		notice.Thread = c.ID
+		if p := c.member(to.Session); p != nil {
+			notice.From.Number = p.Number
+		}
+	} else {
+		c = nil
+	}
+	w.receive(&thought{message: notice, chat: c})
+}
+
+// judge takes in a person's decision.
+func (w *work) judge(r Judge) (Answer, error) {
+	list, err := w.checkJudge(r)
+	if err != nil {
+		return Answer{}, fmt.Errorf("decide about message %s: %w", r.Message.Short(), err)
+	}
+	m := list[0].Message
+	c := w.chat(list[0].Chat)
+	if r.Say != "" {
+		if err := w.checkSay(m, r.Say); err != nil {
+			return Answer{}, fmt.Errorf("decide about message %s: %w", r.Message.Short(), err)
+		}
+	}
+	w.step.Verdicts = append(w.step.Verdicts, message.Verdict{
+		Message: r.Message, Verb: r.Verb, Body: r.Body, By: w.who(r.By), Person: r.Who, At: w.now,
+	})
+	a := Answer{Message: r.Message}
+	for _, d := range list {
+		if r.Verb == message.VerbDeliver {
+			w.approve(d, r)
+		} else {
+			reason, says := message.Rejected, "rejected by "
+			if r.Verb == message.VerbBounce {
+				reason, says = message.RepliedInstead, "answered by "
+			}
+			w.note(d, message.Receipt{State: message.Failed, Reason: reason, Evidence: w.word(says, r.Who)})
+		}
+		a.Receipts = append(a.Receipts, message.Receipt{
+			Delivery: d.ID, Message: r.Message, Target: d.Target, State: d.state, Reason: d.reason, At: w.now,
+		})
+	}
+	if r.Say != "" {
+		w.sayTo(r.By, m, c, r.Say)
+	}
+	if c != nil {
+		w.settle(c)
+	}
+	return a, nil
+}
+
+// checkJudge finds what a decision is about, and refuses what cannot be one.
+func (w *work) checkJudge(r Judge) ([]*delivery, error) {
+	switch {
+	case !r.By.Person():
+		return nil, ErrPersonOnly
+	case r.Verb != message.VerbDeliver && r.Verb != message.VerbDrop && r.Verb != message.VerbBounce:
+		return nil, fmt.Errorf("%w: %q is no decision", ErrRequest, r.Verb)
+	case r.Body != nil && r.Verb != message.VerbDeliver, r.Say != "" && r.Verb == message.VerbDeliver:
+		return nil, fmt.Errorf("%w: words that do not go with %q", ErrRequest, r.Verb)
+	case r.Verb == message.VerbBounce && r.Say == "":
+		return nil, fmt.Errorf("%w: an answer without words", ErrRequest)
+	}
+	if r.Body != nil {
+		if err := checkBody(*r.Body); err != nil {
+			return nil, err
+		}
+	}
+	list := w.underway(func(d *delivery) bool { return d.Message.ID == r.Message && d.awaits() })
+	if len(list) == 0 {
+		return nil, ErrDecided
+	}
+	return list, nil
+}
+
+// checkSay refuses words to an author whom they cannot reach.
+func (w *work) checkSay(m message.Envelope, say string) error {
+	if w.present(m.From.Session) == nil {
+		return fmt.Errorf("%w: %s has gone, and cannot be told anything", ErrRequest, m.From.Name)
+	}
+	return checkBody(say)
+}
+
+// approve lets a delivery go: a person has read it, and so it counts as a person's word. In
+// a chat that is paused it waits on, for that to be resumed.
+func (w *work) approve(d *delivery, r Judge) {
+	says := "approved by "
+	if r.Body != nil {
+		says = "edited and approved by "
+		d.Message.Body = *r.Body
+		if target := w.present(d.Target); target != nil {
+			target.bytes += size(d.Delivery) - d.size
+			d.size = size(d.Delivery)
+		}
+	}
+	if r.Body != nil || d.Message.Depth != 0 {
+		d.Message.Depth = 0
+		w.step.Deliveries = append(w.step.Deliveries, d.Delivery)
+	}
+	w.note(d, message.Receipt{State: message.Queued, Evidence: w.word(says, r.Who)})
+	w.letGo(d)
+}
+
+// letGo hands out a delivery that nothing holds any more but, maybe, a pause.
+func (w *work) letGo(d *delivery) {
+	if c := w.chat(d.Chat); w.stopped || c != nil && c.State == message.ChatPaused {
+		d.hold = holdPause
+		w.receipt(d, message.Held, w.pausedBy(d))
+		return
+	}
+	w.hand(d)
+}
+
+// word is what a receipt rests on that a person decided.
+func (w *work) word(says string, who message.Person) []message.Evidence {
+	return []message.Evidence{{Source: "person", Says: says + who.String(), Weight: "exact", At: w.now}}
+}
+
+// sayTo says something to the author of a message, in its chat if both are in it still.
+func (w *work) sayTo(by By, m message.Envelope, c *chat, say string) {
+	author := w.present(m.From.Session)
+	word := message.Envelope{
+		ID: w.ids.next(w.now), From: person(by), Type: message.KindMessage, Body: say,
+		Origin: message.OriginHuman, Trust: message.TrustPerson, Created: w.now,
+	}
+	if c != nil && c.State != message.ChatOver && c.member(author.ID) != nil {
+		word = w.personal(by, say, c)
+	} else {
+		c = nil
+	}
+	word.To, word.InReplyTo = []message.Address{address(author)}, m.ID
+	w.receive(&thought{message: word, chat: c})
+}
+
+// lapse has what waited too long for a person's decision go the way that its verdict has for
+// that case.
+func (w *work) lapse() {
+	for _, d := range w.underway((*delivery).awaits) {
+		switch {
+		case !d.awaits(): // what became of another one has ended it
+			continue
+		case d.lasts <= 0 || d.otherwise == "" || d.otherwise == message.VerbHold || d.otherwise == message.VerbAsk:
+			continue
+		case d.since == unset:
+			d.since = w.awake
+			continue
+		case w.awake-d.since < d.lasts:
+			continue
+		}
+		c := w.chat(d.Chat)
+		if d.otherwise != message.VerbDeliver {
+			w.notice(d.Chat, fmt.Sprintf("message %s of %s expired after %s: %s", d.Message.ID.Short(), d.Message.From.Name, d.lasts, d.reason))
+			r := w.receipt(d, message.Expired, d.reason)
+			if d.otherwise == message.VerbBounce {
+				w.sendBack(d.Message, c, "nobody said yes to it in time", []message.Receipt{r})
+			}
+		} else {
+			w.overdue(d, c)
+		}
+		if c != nil {
+			w.settle(c)
+		}
+	}
+}
+
+// overdue lets a delivery go to which nobody said no in time. No person has read it: the
+// brakes hold for it.
+func (w *work) overdue(d *delivery, c *chat) {
+	w.note(d, message.Receipt{State: message.Queued, Evidence: []message.Evidence{{
+		Source: "policy", Says: fmt.Sprintf("nobody decided within %s", d.lasts), Weight: "exact", At: w.now,
+	}}})
+	w.step.Verdicts = append(w.step.Verdicts, message.Verdict{
+		Message: d.Message.ID, Verb: message.VerbDeliver, Reason: "nobody decided in time", By: "built in", At: w.now,
+	})
+	t := &thought{message: d.Message, chat: c}
+	if reason := w.brake(t, []message.Delivery{d.Delivery}); reason != "" {
+		w.braked(t, reason)
+		d.hold = holdBrake
+		w.receipt(d, message.Held, reason)
+		return
+	}
+	w.spend(t, []message.Delivery{d.Delivery})
+	w.letGo(d)
+}

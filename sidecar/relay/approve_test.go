@@ -1,0 +1,262 @@
+package relay
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// What the agents say whom the setting names waits for a person's yes, beside their chat
+// too; what others say goes by, and so does what a person says or sends across.
+func TestApprove_gate(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	_, err := r.ask(StartChat{Sessions: []string{"a", "b"}, Limits: message.Limits{Approve: "c"}})
+	require.ErrorIs(t, err, ErrRequest, "c is not in it")
+	_, err = r.ask(StartChat{By: By{Session: s[0].ID}, Sessions: []string{"a", "b"}, Limits: message.Limits{Approve: "b"}})
+	require.ErrorIs(t, err, ErrPersonOnly)
+	c := r.chat(message.Limits{Approve: "a"}, "a", "b")
+	assert.Empty(t, r.say(s[0], "rm -rf /"))
+	d := r.only("rm -rf /")
+	assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(d.ID))
+	require.Len(t, r.notices, 1)
+	assert.Contains(t, r.notices[0], "what a said to b waits for your yes (the chat is set to approve=a): intercom inbox approve "+d.Message.ID.Short())
+	require.Len(t, r.say(s[1], "what?"), 1, "b need not be asked about")
+	r.must(Say{Chat: string(c.ID), Body: "a person's"})
+	assert.Equal(t, []string{"queued"}, r.states(r.all("a person's")[1].ID))
+
+	sent := r.must(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "past it"}})
+	assert.Equal(t, message.AwaitingApproval, sent.Receipts[0].Reason, "not around it either")
+	sent = r.must(Send{By: By{Session: s[0].ID}, To: "c", Message: message.Envelope{Body: "to another"}})
+	assert.Equal(t, message.Queued, sent.Receipts[0].State)
+
+	r.must(Rename{By: By{Session: s[0].ID}, Session: "a", Name: "innocent"})
+	assert.Equal(t, "innocent", r.shows(c.ID).Limits.Approve)
+	assert.Empty(t, r.say(s[0], "under another name"))
+	for _, q := range []Request{
+		StopChat{By: By{Session: s[0].ID}, Chat: string(c.ID)},
+		StopChat{By: By{Session: s[1].ID}, Chat: string(c.ID)},
+		RemoveMember{By: By{Session: s[0].ID}, Chat: string(c.ID), Session: "innocent"},
+	} {
+		_, err := r.ask(q)
+		assert.ErrorIs(t, err, ErrPersonOnly, "nor out of it")
+	}
+
+	r.must(StopChat{Chat: string(c.ID)})
+	assert.Equal(t, "failed: chat ended", r.states(d.ID)[2])
+	c = r.must(StartChat{Sessions: []string{"b", "innocent"}, Limits: message.Limits{Approve: ApproveAll}, IncludeLast: true}).Chats[0]
+	require.NotEmpty(t, r.out)
+	assert.Equal(t, "what?", r.out[len(r.out)-1].Message.Body, "a person sends it across")
+	r.must(AddMember{Chat: string(c.ID), Session: "c"})
+	assert.Empty(t, r.say(s[2], "who joins is asked about too"))
+}
+
+// A person's yes lets it go as it stands, once, behind all that went before it, and as their
+// own word; it goes to a chat that is paused only when that is resumed.
+func TestApprove_yes(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	c := r.chat(message.Limits{Approve: ApproveAll}, "a", "b", "c")
+	r.say(s[0], "one")
+	r.say(s[0], "two")
+	one, two := r.all("one"), r.all("two")
+	require.Len(t, one, 2)
+	r.pass(3 * time.Hour)
+	who := message.Person{Name: "ada", UID: 1000, PID: 7, Terminal: "/dev/pts/3", Pane: "%5"}
+	a := r.must(Judge{Message: two[0].Message.ID, Verb: message.VerbDeliver, Who: who})
+	assert.Len(t, a.Receipts, 2, "to all whom it is for")
+	require.Equal(t, []message.ID{two[0].ID, two[1].ID}, handedIDs(r.out))
+	assert.Equal(t, "[a] (1):\n\ntwo", text(r.out[0]))
+	assert.Zero(t, r.out[0].Message.Depth)
+	last := r.receipts[two[0].ID][2]
+	require.Len(t, last.Evidence, 1)
+	assert.Equal(t, "approved by ada (uid 1000, pid 7, /dev/pts/3, pane %5)", last.Evidence[0].Says)
+	assert.Equal(t, who, r.book.decided[two[0].Message.ID].Person)
+
+	for _, verb := range []message.Verb{message.VerbDeliver, message.VerbDrop} {
+		_, err := r.ask(Judge{Message: two[0].Message.ID, Verb: verb})
+		require.ErrorIs(t, err, ErrDecided)
+	}
+	_, err := r.ask(Judge{By: By{Session: s[1].ID}, Message: one[0].Message.ID, Verb: message.VerbDeliver})
+	require.ErrorIs(t, err, ErrPersonOnly)
+	r.must(PauseChat{Chat: string(c.ID)})
+	assert.Equal(t, "waiting for approval", string(r.book.last[one[0].ID].Reason), "a pause does not decide it")
+	r.must(ResumeChat{Chat: string(c.ID)})
+	assert.Equal(t, "waiting for approval", string(r.book.last[one[0].ID].Reason), "nor does its end")
+	r.must(PauseChat{Chat: string(c.ID)})
+	before := len(r.out)
+	r.must(Judge{Message: one[0].Message.ID, Verb: message.VerbDeliver})
+	assert.Equal(t, message.Paused, r.book.last[one[0].ID].Reason)
+	require.Len(t, r.out, before)
+	r.must(ResumeChat{Chat: string(c.ID)})
+	assert.Subset(t, handedIDs(r.out[before:]), []message.ID{one[0].ID, one[1].ID})
+}
+
+// What a person made of it goes, under the name of who said it, and the log knows; who said
+// it and at what cost stays as it was.
+func TestApprove_edited(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	r.chat(message.Limits{Approve: ApproveAll}, "a", "b")
+	r.say(s[0], "rm -rf /")
+	d := r.only("rm -rf /")
+	for _, bad := range []string{" ", string([]byte{0xff})} {
+		_, err := r.ask(Judge{Message: d.Message.ID, Verb: message.VerbDeliver, Body: &bad})
+		require.ErrorIs(t, err, ErrRequest)
+	}
+	edited := "ls, and nothing else"
+	r.must(Judge{Message: d.Message.ID, Verb: message.VerbDeliver, Body: &edited, Who: message.Person{Name: "ada"}})
+	require.Len(t, r.out, 1)
+	assert.Equal(t, "[a] (1):\n\nls, and nothing else", text(r.out[0]))
+	assert.Equal(t, edited, r.made[d.ID].Message.Body, "on disk before it goes")
+	assert.Contains(t, r.receipts[d.ID][2].Evidence[0].Says, "edited and approved by ada")
+	assert.Equal(t, size(r.out[0]), r.s.present(s[1].ID).bytes)
+	r.submit(r.out[0])
+	assert.Zero(t, r.s.present(s[1].ID).bytes)
+}
+
+// A no ends it, with a receipt; with words, or with an answer in the place of it, its author
+// hears of it.
+func TestApprove_no(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	r.chat(message.Limits{Approve: "a"}, "a", "b")
+	decide := func(words string, q Judge) message.Delivery {
+		r.say(s[0], words)
+		d := r.only(words)
+		q.Message, q.Who.Name = d.Message.ID, "ada"
+		r.must(q)
+		return d
+	}
+	d := decide("one", Judge{Verb: message.VerbDrop})
+	assert.Equal(t, []string{"queued", "held: waiting for approval", "failed: rejected"}, r.states(d.ID))
+	assert.Empty(t, r.out)
+	decide("two", Judge{Verb: message.VerbDrop, Say: "not now"})
+	require.Len(t, r.out, 1)
+	assert.Equal(t, "[person] (0):\n\nnot now", text(r.out[0]))
+	assert.Equal(t, s[0].ID, r.out[0].Target)
+	d = decide("three", Judge{Verb: message.VerbBounce, Say: "it is 42"})
+	assert.Equal(t, "failed: answered by a person instead", r.states(d.ID)[2])
+	require.Len(t, r.out, 2)
+	assert.Equal(t, d.Message.ID, r.out[1].Message.InReplyTo)
+
+	sent := r.must(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "beside it"}})
+	r.must(Judge{Message: sent.Message, Verb: message.VerbBounce, Say: "to you alone"})
+	require.Len(t, r.out, 3)
+	assert.Empty(t, r.out[2].Chat)
+	assert.Equal(t, s[0].ID, r.out[2].Target)
+
+	r.say(s[0], "four")
+	d = r.only("four")
+	for _, q := range []Judge{
+		{Verb: message.VerbAsk},
+		{Verb: message.VerbBounce},
+		{Verb: message.VerbDeliver, Say: "x"},
+	} {
+		q.Message = d.Message.ID
+		_, err := r.ask(q)
+		require.ErrorIs(t, err, ErrRequest)
+	}
+	_, _ = r.step(Gone{Session: s[0].ID, Reason: message.PaneMissing})
+	_, err := r.ask(Judge{Message: d.Message.ID, Verb: message.VerbDrop, Say: "x"})
+	require.Error(t, err, "its author has gone, and with it the chat")
+}
+
+// Another run knows what waits for a person, and lets nothing of it go by itself; what was
+// received and not decided is decided there.
+func TestApprove_afterARestart(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	r.chat(message.Limits{Approve: "a"}, "a", "b")
+	r.say(s[0], "one")
+	r.async = true
+	r.say(s[0], "two")
+	one := r.only("one")
+	r.restart(0)
+	require.Len(t, r.pending, 1, "asked about again")
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbDeliver}})
+	assert.Empty(t, r.out)
+	r.pass(3 * time.Hour)
+	assert.Equal(t, message.AwaitingApproval, r.book.last[one.ID].Reason)
+	assert.Equal(t, message.AwaitingApproval, r.book.last[r.only("two").ID].Reason, "the chat is as it was set")
+	r.must(Judge{Message: one.Message.ID, Verb: message.VerbDeliver})
+	require.Len(t, r.out, 1)
+	assert.Equal(t, one.ID, r.out[0].ID)
+	r.restart(0)
+	require.Len(t, r.out, 1, "approved stays approved")
+}
+
+// A policy may say for how long a person is waited for, in awake time, and what then.
+func TestApprove_notForEver(t *testing.T) {
+	for otherwise, want := range map[message.Verb]string{
+		"":                  "held: waiting for approval",
+		message.VerbHold:    "held: waiting for approval",
+		message.VerbDeliver: "queued",
+		message.VerbDrop:    "expired: waiting for approval",
+		message.VerbBounce:  "expired: waiting for approval",
+	} {
+		r := newRig(t)
+		r.async = true
+		s := r.adopt("a", "b")
+		sent, _ := r.ask(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
+		assert.Empty(t, sent.Receipts)
+		v := message.Verdict{Message: r.pending[0], Verb: message.VerbAsk, Expires: time.Minute, Otherwise: otherwise}
+		_, _ = r.step(Decided{v})
+		d := r.only("x")
+		r.pass(40 * time.Second)
+		assert.Len(t, r.states(d.ID), 2)
+		r.restart(0)
+		r.pass(59 * time.Second)
+		assert.Len(t, r.states(d.ID), 2, "it begins anew with another run")
+		r.pending = nil
+		r.pass(5 * time.Second)
+		states := r.states(d.ID)
+		assert.Equal(t, want, states[len(states)-1], otherwise)
+		assert.Equal(t, otherwise == message.VerbDeliver, len(r.out) == 1)
+		assert.Equal(t, otherwise == message.VerbBounce, len(r.pending) == 1, "its author is told")
+	}
+}
+
+// What a policy lets go to nobody has its receipts; a bounce is told to who said it.
+func TestDecided_toNobody(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c")
+	r.chat(message.Limits{}, "a", "b", "c")
+	r.say(s[0], "one")
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbDrop, Reason: "empty", Notify: true}})
+	for _, d := range r.all("one") {
+		assert.Equal(t, []string{"failed: dropped by policy"}, r.states(d.ID))
+	}
+	require.Len(t, r.notices, 1)
+	assert.Contains(t, r.notices[0], "a: drop (empty)")
+	r.say(s[0], "two")
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[1], Verb: message.VerbBounce, Reason: "not your turn"}})
+	require.Len(t, r.pending, 3)
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[2], Verb: message.VerbDeliver}})
+	require.Len(t, r.out, 1)
+	assert.Equal(t, s[0].ID, r.out[0].Target)
+	assert.Equal(t, "AI[local:"+string(s[1].ID)+"] | [notice] what you said was not passed on: not your turn", text(r.out[0]))
+}
+
+// Helpers.
+
+// all are the deliveries of what says that.
+func (r *rig) all(body string) (all []message.Delivery) {
+	for _, d := range r.book.deliveries {
+		if d.Message.Body == body {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+func (r *rig) only(body string) message.Delivery {
+	all := r.all(body)
+	require.Len(r.t, all, 1)
+	return all[0]
+}

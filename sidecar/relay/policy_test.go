@@ -1,0 +1,110 @@
+package relay
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// asking is a policy that is a function.
+type asking func(context.Context, Question) (message.Verdict, error)
+
+func (f asking) Decide(ctx context.Context, q Question) (message.Verdict, error) { return f(ctx, q) }
+
+// A policy that is slow, or never answers, or breaks, holds what it was asked about. While it
+// thinks all else goes on, and what it says when it was given up counts no more.
+func TestPolicy_keepsNobodyWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, never := []string{}, make(chan struct{})
+		r, o, stop := running(t, asking(func(ctx context.Context, q Question) (message.Verdict, error) {
+			asked = append(asked, q.Message.Body)
+			switch q.Message.Body {
+			case "slow":
+				time.Sleep(time.Second)
+			case "obedient":
+				<-ctx.Done()
+				return message.Verdict{}, ctx.Err()
+			case "never":
+				<-never
+			case "panic":
+				panic("script")
+			case "nonsense":
+				return message.Verdict{Verb: "perhaps"}, nil
+			}
+			return message.Verdict{Verb: message.VerbDeliver, By: "test"}, nil
+		}))
+		o.adopt(t, r, "a")
+		send := func(body string) (back chan Answer) {
+			back = make(chan Answer, 1)
+			go func() {
+				a, _ := r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: body}})
+				back <- a
+			}()
+			return back
+		}
+		began := time.Now()
+		slow := send("slow")
+		synctest.Wait()
+		_, err := r.Do(t.Context(), PauseChat{Chat: All})
+		require.NoError(t, err)
+		assert.Zero(t, time.Since(began), "a pause waits for no policy")
+		assert.Equal(t, message.Stopped, (<-slow).Receipts[0].Reason, "and holds for what is decided after it")
+		_, err = r.Do(t.Context(), ResumeChat{Chat: All})
+		require.NoError(t, err)
+
+		for body, why := range map[string]message.Reason{
+			"panic": "policy: panic: script", "nonsense": `policy: it said "perhaps"`, "obedient": "policy: no answer in time",
+		} {
+			a := <-send(body)
+			assert.Equal(t, message.Held, a.Receipts[0].State, body)
+			assert.Equal(t, why, a.Receipts[0].Reason, body)
+		}
+		began = time.Now()
+		first := send("never")
+		synctest.Wait()
+		second := send("behind it")
+		assert.Equal(t, message.Reason("policy: no answer in time"), (<-first).Receipts[0].Reason)
+		assert.Equal(t, message.Reason("policy: still busy with an earlier message"), (<-second).Receipts[0].Reason)
+		assert.Equal(t, defaultPatience, time.Since(began))
+		close(never)
+		synctest.Wait()
+		assert.Equal(t, message.Queued, (<-send("again")).Receipts[0].State)
+		assert.NotContains(t, asked, "behind it")
+		require.NoError(t, stop())
+	})
+}
+
+// A question says who would get it; what was not decided when the run ended has no verdict.
+func TestPolicy_question(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got Question
+		r, o, stop := running(t, asking(func(ctx context.Context, q Question) (message.Verdict, error) {
+			got = q
+			<-ctx.Done()
+			return message.Verdict{Verb: message.VerbDeliver}, nil
+		}))
+		r.Patience = time.Hour
+		a := o.adopt(t, r, "a")
+		o.adopt(t, r, "b")
+		o.adopt(t, r, "c")
+		answer, err := r.Do(t.Context(), StartChat{Sessions: []string{"a", "b", "c"}})
+		require.NoError(t, err)
+		require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Session: a.ID, Words: "x", Ended: time.Now().Add(time.Second)}))
+		synctest.Wait()
+		assert.Equal(t, "x", got.Message.Body)
+		require.NotNil(t, got.Chat)
+		assert.Equal(t, answer.Chats[0].ID, got.Chat.ID)
+		require.Len(t, got.Targets, 2)
+		assert.Equal(t, "b", got.Targets[0].Name)
+		assert.Equal(t, "c", got.Targets[1].Name)
+		require.NoError(t, stop())
+		assert.NotContains(t, o.log, "commit verdict delivery receipt", "nothing was decided")
+		assert.Equal(t, []string{"x"}, o.bodies, "and it is on disk")
+	})
+}
