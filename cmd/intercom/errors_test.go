@@ -139,6 +139,13 @@ var errorsOf = map[string][]wrong{
 	"intercom inbox list":    {{"inbox list x", 2, `takes no arguments`, `intercom inbox list`}},
 	"intercom inbox show":    {{"inbox show", 2, `takes an id`, `intercom inbox show`}, {"inbox show 4d0c8ed2", 1, `nothing of the id`, `intercom inbox list`}},
 	"intercom inbox release": {{"inbox release", 2, `takes an id`, `intercom inbox release`}, {"inbox release 4d0c8ed2", 1, `only a person at a terminal`, `in a pane that is not adopted`}},
+	"intercom inbox approve": {{"inbox approve", 2, `takes an id`, `intercom inbox approve`}, {"inbox approve 4d0c8ed2", 1, `only a person at a terminal`, `in a pane that is not adopted`}},
+	"intercom inbox reject":  {{"inbox reject", 2, `takes an id`, `intercom inbox reject`}, {"inbox reject 4d0c8ed2", 1, `only a person at a terminal`, `in a pane that is not adopted`}},
+	"intercom inbox edit":    {{"inbox edit", 2, `takes an id`, `intercom inbox edit`}, {"inbox edit 4d0c8ed2", 1, `only a person at a terminal`, `in a pane that is not adopted`}},
+	"intercom inbox reply": {
+		{"inbox reply 4d0c8ed2", 2, `takes an id and a text`, `intercom inbox reply`},
+		{"inbox reply 4d0c8ed2 no", 1, `only a person at a terminal`, `in a pane that is not adopted`},
+	},
 	"intercom log": {
 		{"log nosuch", 1, `no message or chat`, `intercom chat list`},
 		{"log --chat nosuch", 1, `no chat "nosuch"`, `intercom chat list`},

@@ -231,6 +231,10 @@ func (b *fakeBackend) Vouch(_ context.Context, _ api.Caller, req api.VouchReques
 	return api.Held{Waiting: api.Waiting{Delivery: message.ID(req.ID)}}, b.err
 }
 
+func (b *fakeBackend) Decide(_ context.Context, _ api.Caller, req api.DecideRequest) (api.Decided, error) {
+	return api.Decided{Message: message.ID(req.ID), Choice: req.Choice}, b.err
+}
+
 func (b *fakeBackend) Peers(context.Context, api.Caller) ([]api.Peer, error) { return b.peers, b.err }
 
 func (b *fakeBackend) Stats(_ context.Context, _ api.Caller, chat string) (message.Stats, error) {

@@ -14,14 +14,17 @@ import (
 func (a *app) inbox() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox",
-		Short: "See what waits, and why; have it typed on your word",
+		Short: "See what waits, and why; say yes or no to what waits for that",
 		Long: `See the messages that were not taken yet, and what each of them waits for: most
-go on by themselves when that has passed.`,
+go on by themselves when that has passed. What waits for approval does not, and
+does not expire: approve, edit, reject or reply decides it. An agent cannot.`,
 		Example: `  intercom inbox list
   intercom inbox show 4d0c8ed2`,
 		Args: a.onlyCommands, RunE: showHelp,
 	}
-	cmd.AddCommand(a.inboxList(), a.inboxShow(), a.inboxRelease())
+	cmd.AddCommand(
+		a.inboxList(), a.inboxShow(), a.inboxApprove(), a.inboxReject(), a.inboxEdit(), a.inboxReply(), a.inboxRelease(),
+	)
 	return cmd
 }
 
@@ -32,7 +35,7 @@ func (a *app) inboxList() *cobra.Command {
 		Long: `List the messages that are on their way and were not taken yet, oldest first,
 each with what it waits for. Most of that passes by itself: an agent ends its
 turn, you send or clear your draft, a dialog is answered. A paused chat goes on
-with intercom chat resume.`,
+with intercom chat resume, and what waits for approval with your decision.`,
 		Example: `  intercom inbox list --json`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) ([]api.Held, error) {
@@ -130,6 +133,12 @@ func (a *app) showHeld(h api.Held) {
 		state += ": " + string(h.Reason)
 	}
 	a.say("state    %s, since %s", plainLine(state), day(h.Since))
+	if h.Decision && h.Asked != nil && h.Asked.Reason != "" {
+		a.say("because  %s", plainLine(h.Asked.Reason))
+	}
+	if h.Decision {
+		a.say("decide   intercom inbox approve, edit, reject or reply %s", h.Delivery.Short())
+	}
 	a.say("")
 	a.say("%s", plain(h.Envelope.Body))
 }

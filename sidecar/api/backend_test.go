@@ -164,6 +164,10 @@ func (b *backend) Vouch(_ context.Context, from api.Caller, req api.VouchRequest
 	return api.Held{}, b.take("vouch", req, from)
 }
 
+func (b *backend) Decide(_ context.Context, from api.Caller, req api.DecideRequest) (api.Decided, error) {
+	return api.Decided{}, b.take("decide", req, from)
+}
+
 func (b *backend) Peers(_ context.Context, from api.Caller) ([]api.Peer, error) {
 	return b.peers, b.take("peers", nil, from)
 }

@@ -166,6 +166,11 @@ func (c *Client) Vouch(ctx context.Context, req VouchRequest) (Held, error) {
 	return call[Held](ctx, c, http.MethodPost, "/v1/inbox/vouch", req)
 }
 
+// Decide gives a person's decision about a message that waits for one.
+func (c *Client) Decide(ctx context.Context, req DecideRequest) (Decided, error) {
+	return call[Decided](ctx, c, http.MethodPost, "/v1/inbox/decide", req)
+}
+
 // Stats counts what passed through a chat.
 func (c *Client) Stats(ctx context.Context, chat string) (message.Stats, error) {
 	return call[message.Stats](ctx, c, http.MethodGet, "/v1/chats/stats?"+url.Values{"chat": {chat}}.Encode(), nil)

@@ -155,6 +155,12 @@ func (s *Server) handler() http.Handler {
 		return list(b.Inbox(r.Context(), from))
 	})
 	post(s, mux, "/v1/inbox/vouch", b.Vouch)
+	post(s, mux, "/v1/inbox/decide", func(ctx context.Context, from Caller, req DecideRequest) (Decided, error) {
+		if err := checkDecide(req); err != nil {
+			return Decided{}, err
+		}
+		return wholeDecided(b.Decide(ctx, from, req))
+	})
 	post(s, mux, "/v1/ask", func(ctx context.Context, from Caller, req AskRequest) (message.Chat, error) {
 		if err := checkAsk(req); err != nil {
 			return message.Chat{}, err

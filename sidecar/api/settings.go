@@ -106,6 +106,20 @@ var Settings = []Setting{
 		},
 		accepts: "on or off", values: []string{"on", "off"},
 	},
+	{
+		Key: "approve", Means: "yes: what agents say waits in the inbox for your yes; or NAME,…: what these say does (no)",
+		apply: func(l *message.Limits, v string) bool {
+			l.Approve = v
+			if v == "no" {
+				l.Approve = ""
+			}
+			return !strings.ContainsFunc(v, isControl) && !slices.ContainsFunc(strings.Split(v, ","), func(name string) bool {
+				return strings.TrimSpace(name) == ""
+			})
+		},
+		shows:   func(l message.Limits) string { return l.Approve },
+		accepts: "yes, no, or names of participants with commas between them",
+	},
 }
 
 // ParseSettings turns the settings of a request into limits. An error has the code

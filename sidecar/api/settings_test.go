@@ -35,6 +35,9 @@ func TestSettings_eachIsParsedAndShown(t *testing.T) {
 		{"words", "last", message.Limits{Words: "last"}, ""},
 		{"person", "on", message.Limits{Person: true}, "on"},
 		{"person", "off", message.Limits{}, ""},
+		{"approve", "yes", message.Limits{Approve: "yes"}, "yes"},
+		{"approve", "no", message.Limits{}, ""},
+		{"approve", "claude,%7", message.Limits{Approve: "claude,%7"}, "claude,%7"},
 	} {
 		got, err := api.ParseSettings(map[string]string{c.key: c.value})
 		require.NoError(t, err, c.key)
@@ -50,6 +53,7 @@ func TestSettings_eachIsParsedAndShown(t *testing.T) {
 	for key, values := range map[string][]string{
 		"depth": {"0", "-1", "many", ""}, "expire": {"0", "30", "999ms", "-1h", "soon", "off"}, "away": {"0s", "30", "never"},
 		"line_break": {"", "\n"}, "header": {"none"}, "words": {"", "none", "All"}, "person": {"", "yes", "true"}, "colour": {"red"},
+		"approve": {"", "a,", "a\nb"},
 	} {
 		for _, value := range values {
 			_, err := api.ParseSettings(map[string]string{key: value})

@@ -77,6 +77,10 @@ type Backend interface {
 	// Vouch takes a person's word for the screen at which a delivery waits since it is not
 	// recognised: it is typed. Only a person at a terminal may.
 	Vouch(ctx context.Context, from Caller, req VouchRequest) (Held, error)
+	// Decide is a person's decision about a message that waits for one. The first one counts;
+	// it given once more changes nothing, and any other is refused. Only a person at a
+	// terminal may.
+	Decide(ctx context.Context, from Caller, req DecideRequest) (Decided, error)
 
 	// Explain says why the sidecar thinks what it thinks of a pane; it reads one that is not
 	// adopted too, since a person names it.
@@ -216,6 +220,10 @@ type Held struct {
 	ChatName string           `json:"chat_name,omitempty"`
 	Pane     string           `json:"pane,omitempty"` // of the session; "": it has gone
 	Envelope message.Envelope `json:"envelope"`
+	// Decision is set where what it waits for is a person's yes or no: intercom inbox approve
+	// and reject. Asked is the verdict that wants it.
+	Decision bool             `json:"decision,omitempty"`
+	Asked    *message.Verdict `json:"asked,omitempty"`
 }
 
 // VouchRequest names a delivery, or a message of one delivery, by its id or the end of it.

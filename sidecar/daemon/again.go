@@ -31,6 +31,12 @@ func (s *sidecar) again(ctx context.Context, start relay.StartChat, old message.
 	if n := len(start.Sessions); n > 0 && n != len(old.Participants) {
 		return start, nil, api.Errorf(api.CodeUsage, "chat %s had %d participants at its end, and %d panes are named", old.ID.Short(), len(old.Participants), n)
 	}
+	if start.Limits.Approve == old.Limits.Approve && old.Limits.Approve != relay.ApproveAll {
+		start.Limits.Approve = "" // those whom it names may bear other names now: they are told by their places
+		for _, p := range old.Participants {
+			start.Asked = append(start.Asked, p.Approve)
+		}
+	}
 	snap := s.relay.Snapshot()
 	named := len(start.Sessions) > 0
 	roles := start.Roles
@@ -130,7 +136,7 @@ func (s *sidecar) rejoin(ctx context.Context, from api.Caller, req api.StartChat
 	for _, one := range all {
 		for _, lost := range one.gone {
 			pane := lost.was.Pane
-			add := relay.AddMember{Chat: string(chat.ID), Session: pane, Role: lost.as.Role, Muted: !lost.as.MaySpeak}
+			add := relay.AddMember{Chat: string(chat.ID), Session: pane, Role: lost.as.Role, Muted: !lost.as.MaySpeak, Asked: lost.as.Approve}
 			if add.Kept, err = s.kept(ctx, chat.ID, map[message.ID]string{lost.was.ID: pane}); err != nil {
 				return message.Chat{}, err
 			}

@@ -23,7 +23,7 @@ func (s *sidecar) Inbox(ctx context.Context, _ api.Caller) ([]api.Held, error) {
 	}
 	held := make([]api.Held, len(waiting))
 	for i, p := range waiting {
-		d := p.Delivery
+		d, v := p.Delivery, p.Verdict
 		one := api.Held{
 			Waiting: waitingFor(p, ""), Chat: d.Chat, ChatName: chats[d.Chat].Name, Envelope: d.Message,
 		}
@@ -38,6 +38,9 @@ func (s *sidecar) Inbox(ctx context.Context, _ api.Caller) ([]api.Held, error) {
 				one.Pane = session.Pane
 			}
 		}
+		if p.Last.State == message.Held && p.Last.Reason != message.AgentGone && (v.Verb == message.VerbAsk || v.Verb == message.VerbHold) {
+			one.Decision, one.Asked = true, &v
+		}
 		held[i] = one
 	}
 	return held, nil
@@ -45,14 +48,8 @@ func (s *sidecar) Inbox(ctx context.Context, _ api.Caller) ([]api.Held, error) {
 
 // Vouch has a delivery typed on a person's word, whose screen is not recognised.
 func (s *sidecar) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest) (api.Held, error) {
-	const what = "release a held message"
-	if err := s.personOnly(from, what); err != nil {
+	if err := s.atTerminal(from, "release a held message", "release "+req.ID); err != nil {
 		return api.Held{}, err
-	}
-	if from.PID != 0 && !tmux.AtTerminal(from.PID) {
-		s.log.Warn("refused without a terminal", "what", what, "pid", from.PID)
-		return api.Held{}, api.Errorf(api.CodeRefused, "%s: only a person at a terminal may", what).
-			WithHint("intercom inbox release %s, in a pane that is not adopted", req.ID)
 	}
 	all, err := s.Inbox(ctx, from)
 	if err != nil {
@@ -86,6 +83,19 @@ func (s *sidecar) Vouch(ctx context.Context, from api.Caller, req api.VouchReque
 	}
 	s.log.Info("released on a person's word", "delivery", one.Delivery, "pane", target.Pane, "by", s.cfg.Person, "pid", from.PID)
 	return one, nil
+}
+
+// atTerminal refuses what only a person at a terminal may do; command is how it is done.
+func (s *sidecar) atTerminal(from api.Caller, what, command string) error {
+	if err := s.personOnly(from, what); err != nil {
+		return err
+	}
+	if from.PID != 0 && !tmux.AtTerminal(from.PID) {
+		s.log.Warn("refused without a terminal", "what", what, "pid", from.PID)
+		return api.Errorf(api.CodeRefused, "%s: only a person at a terminal may", what).
+			WithHint("intercom inbox %s, in a pane that is not adopted", command)
+	}
+	return nil
 }
 
 // target is the session that waits for a delivery.

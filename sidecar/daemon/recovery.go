@@ -53,7 +53,7 @@ func (s *sidecar) restored(ctx context.Context) (*relay.Restored, error) {
 		}
 	}
 	for _, p := range left.Pending {
-		r.Deliveries = append(r.Deliveries, relay.Left{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason})
+		r.Deliveries = append(r.Deliveries, relay.Left{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict})
 	}
 	return r, nil
 }

@@ -192,8 +192,10 @@ func TestRestore(t *testing.T) {
 	mustCommit(t, j, message.Step{
 		Sessions: []message.Session{there, gone}, Chats: []message.Chat{on, paused, over}, Received: []message.Envelope{decided, undecided},
 	})
+	first := message.Verdict{Message: decided.ID, Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbDrop, At: testTime}
+	last := message.Verdict{Message: decided.ID, Verb: message.VerbDeliver, Person: message.Person{Name: "ada", UID: 1000, Terminal: "/dev/pts/3"}, At: testTime}
 	mustCommit(t, j, message.Step{
-		Verdicts:   []message.Verdict{{Message: decided.ID, Verb: message.VerbDeliver}},
+		Verdicts:   []message.Verdict{first, last},
 		Deliveries: []message.Delivery{fresh, typed, held, final},
 		Receipts:   []message.Receipt{receipt(typed, message.Queued), receipt(held, message.Queued), receipt(final, message.Queued)},
 	})
@@ -210,7 +212,9 @@ func TestRestore(t *testing.T) {
 		Sessions: []message.Session{there}, Chats: []message.Chat{on, paused}, Undecided: []message.Envelope{undecided},
 		Depths: map[message.ID]Depth{"there": {Last: 1, Cause: 0}}, Taken: map[message.ID]int{"on": 0, "paused": 0},
 		Pending: []Pending{
-			{Delivery: fresh}, {Delivery: typed, Last: receipt(typed, message.Held)}, {Delivery: held, Last: receipt(held, message.Held)},
+			{Delivery: fresh, Verdict: last},
+			{Delivery: typed, Last: receipt(typed, message.Held), Verdict: last},
+			{Delivery: held, Last: receipt(held, message.Held), Verdict: last},
 		},
 	}
 	got, err := j.Restore(t.Context())

@@ -34,6 +34,7 @@ type Depth struct {
 type Pending struct {
 	Delivery message.Delivery
 	Last     message.Receipt // zero if there is none yet
+	Verdict  message.Verdict // the last on its message, without a body
 }
 
 // Restore reads what was under way when the journal was last written, all of one moment.
@@ -132,17 +133,18 @@ func scanGoing(row scanner) (g going, err error) {
 
 // pendingColumns are what scanPending takes, of a delivery d and what pendingJoins add.
 const (
-	pendingColumns = deliveryColumns + `, d.typed, r.doc, r.words`
-	pendingJoins   = `JOIN messages m ON m.seq = d.message LEFT JOIN receipts r ON r.seq = d.last`
+	pendingColumns = deliveryColumns + `, d.typed, r.doc, r.words,
+		(SELECT v.doc FROM verdicts v WHERE v.message = d.message ORDER BY v.seq DESC LIMIT 1)`
+	pendingJoins = `JOIN messages m ON m.seq = d.message LEFT JOIN receipts r ON r.seq = d.last`
 )
 
 func scanPending(row scanner) (Pending, error) {
 	var (
-		r          deliveryRow
-		typed      bool
-		doc, words sql.NullString
+		r                   deliveryRow
+		typed               bool
+		doc, words, verdict sql.NullString
 	)
-	if err := row.Scan(append(r.into(), &typed, &doc, &words)...); err != nil {
+	if err := row.Scan(append(r.into(), &typed, &doc, &words, &verdict)...); err != nil {
 		return Pending{}, err
 	}
 	delivery, err := r.decode()
@@ -152,7 +154,12 @@ func scanPending(row scanner) (Pending, error) {
 	delivery.Typed = delivery.Typed || typed
 	pending := Pending{Delivery: delivery}
 	if doc.Valid {
-		pending.Last, err = decodeReceipt(doc.String, words.String)
+		if pending.Last, err = decodeReceipt(doc.String, words.String); err != nil {
+			return Pending{}, err
+		}
+	}
+	if verdict.Valid {
+		pending.Verdict, err = decode[message.Verdict](verdict.String)
 	}
 	return pending, err
 }

@@ -111,6 +111,16 @@ func AtTerminal(pid int) bool {
 	return err == nil && s.tty != 0
 }
 
+// TerminalOf is the path of a process's controlling terminal, where it is one of those that
+// tmux and terminal programs make; else "".
+func TerminalOf(pid int) string {
+	s, err := readStat(pid)
+	if major := unix.Major(s.tty); err != nil || major < 136 || major > 143 {
+		return ""
+	}
+	return fmt.Sprintf("/dev/pts/%d", (unix.Major(s.tty)-136)<<8+unix.Minor(s.tty))
+}
+
 // PaneOf is the pane in which a process was started, as its environment had it then: what
 // TMUX_PANE says. "" where it says nothing or cannot be read. A process may have been given
 // any value, so that it can tell against somebody and never for them.

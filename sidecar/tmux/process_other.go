@@ -29,6 +29,9 @@ func HasTerminal(int, string) bool { return false }
 // AtTerminal cannot tell here, and refuses nobody.
 func AtTerminal(int) bool { return true }
 
+// TerminalOf cannot tell here.
+func TerminalOf(int) string { return "" }
+
 // PaneOf cannot tell here.
 func PaneOf(int) string { return "" }
 

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+// shownWhole is how many characters of a message a question about it shows.
+const shownWhole = 4000
+
+func (a *app) inboxApprove() *cobra.Command {
+	return a.decides(api.ChoiceApprove, func(context.Context, *api.DecideRequest, api.Decided) error { return nil }, &cobra.Command{
+		Use:   "approve ID",
+		Short: "Let a message go that waits for your yes, as it stands",
+		Long: `Let a message go that waits for your yes, to all whom it is for. It shows the
+message and asks, and only y at your terminal is a yes. What you approve counts
+as a word of yours: limits do not hold it, and the depth begins again at 0.
+
+The first decision counts. Approved once more it stays approved; after any
+other decision it is refused, with who decided.`,
+		Example: `  intercom inbox approve 4d0c8ed2`,
+		Args:    between(1, 1, "an id"),
+	})
+}
+
+func (a *app) inboxReject() *cobra.Command {
+	var say string
+	cmd := a.decides(api.ChoiceReject, func(_ context.Context, req *api.DecideRequest, _ api.Decided) error {
+		req.Say = say
+		return checkText(say)
+	}, &cobra.Command{
+		Use:   "reject ID",
+		Short: "Have a message go nowhere that waits for your yes",
+		Long: `Have a message go nowhere that waits for your yes. Its receipt says so, in
+intercom log ID; whoever sent it is told nothing but what you --say to it. It
+asks, and only y at your terminal is a yes to that.`,
+		Example: `  intercom inbox reject 4d0c8ed2 --say "not before the tests pass"`,
+		Args:    between(1, 1, "an id"),
+	})
+	cmd.Flags().StringVar(&say, "say", "", "`TEXT` to whoever sent it, as your own words")
+	return cmd
+}
+
+func (a *app) inboxReply() *cobra.Command {
+	cmd := a.decides(api.ChoiceReply, func(context.Context, *api.DecideRequest, api.Decided) error { return nil }, &cobra.Command{
+		Use:   "reply ID TEXT",
+		Short: "Answer a message yourself that waits for your yes",
+		Long: `Answer a message yourself that waits for your yes: it goes nowhere, and whoever
+sent it gets TEXT as your own words. It asks, and only y at your terminal is a
+yes to that.`,
+		Example: `  intercom inbox reply 4d0c8ed2 "use the second one"`,
+		Args:    between(2, 2, "an id and a text"),
+	})
+	return cmd
+}
+
+func (a *app) inboxEdit() *cobra.Command {
+	return a.decides(api.ChoiceApprove, func(ctx context.Context, req *api.DecideRequest, d api.Decided) error {
+		text, err := a.edited(ctx, d.Waiting[0].Envelope.Body)
+		req.Body = &text
+		return err
+	}, &cobra.Command{
+		Use:   "edit ID",
+		Short: "Change a message that waits for your yes, and let it go",
+		Long: `Open a message that waits for your yes in $VISUAL or $EDITOR, and let go what
+you make of it. It goes under the name of whoever said it; that a person edited
+it stands in intercom log ID, and what was said first in the journal. It asks,
+and only y at your terminal is a yes.`,
+		Example: `  intercom inbox edit 4d0c8ed2`,
+		Args:    between(1, 1, "an id"),
+	})
+}
+
+// decides completes a command by which a person decides about a message; complete adds what
+// belongs to the decision, once it is known that there is one to be made.
+func (a *app) decides(choice api.Choice, complete func(context.Context, *api.DecideRequest, api.Decided) error, cmd *cobra.Command) *cobra.Command {
+	cmd.RunE = do(a, func(cmd *cobra.Command, args []string) (d api.Decided, err error) {
+		c, err := a.tmuxClient(cmd.Context())
+		if err != nil {
+			return d, err
+		}
+		decide := func(req api.DecideRequest) (api.Decided, error) {
+			ctx, cancel := within(cmd.Context())
+			defer cancel()
+			return c.Decide(ctx, req)
+		}
+		req := api.DecideRequest{ID: args[0], Choice: choice}
+		if choice == api.ChoiceReply {
+			req.Say = args[1]
+			if err := checkText(req.Say); err != nil {
+				return d, err
+			}
+		}
+		if d, err = decide(req); err != nil || d.Already {
+			return d, err
+		}
+		if err := complete(cmd.Context(), &req, d); err != nil {
+			return d, err
+		}
+		req.ID = string(d.Message)
+		if err := a.confirm(cmd.Context(), decisionAsked(req, d)); err != nil {
+			return d, a.kept(req, err)
+		}
+		req.Sure = true
+		d, err = decide(req)
+		return d, a.kept(req, err)
+	}, a.showDecided)
+	a.completes(cmd, decisionWords)
+	return cmd
+}
+
+// decisionAsked is what a person is asked about a message, with its text or theirs.
+func decisionAsked(req api.DecideRequest, d api.Decided) string {
+	first := d.Waiting[0]
+	body := first.Envelope.Body
+	if req.Body != nil {
+		body = *req.Body
+	}
+	var to []string
+	for _, h := range d.Waiting {
+		to = append(to, h.To)
+	}
+	shown := clipped(body, shownWhole)
+	if shown != body {
+		shown += fmt.Sprintf("\n(it goes on: intercom inbox show %s)", d.Message.Short())
+	}
+	ask := map[api.Choice]string{
+		api.ChoiceApprove: "Let it go?", api.ChoiceReject: "Have it go nowhere?", api.ChoiceReply: "Have it go nowhere, and answer it with your own words?",
+	}[req.Choice]
+	if req.Say != "" {
+		ask = fmt.Sprintf("You say: %s\n%s", plainLine(clipped(req.Say, shownWhole)), ask)
+	}
+	return fmt.Sprintf("%s to %s%s:\n\n%s\n\n%s", plainLine(first.From), plainLine(strings.Join(to, ", ")), plainLine(inChat(first)), indent(plain(shown), "  "), ask)
+}
+
+func inChat(h api.Held) string {
+	if h.Chat == "" {
+		return ""
+	}
+	return " in chat " + cmp.Or(h.ChatName, h.Chat.Short())
+}
+
+func (a *app) showDecided(d api.Decided) {
+	done := map[api.Choice]string{api.ChoiceApprove: "approved", api.ChoiceReject: "rejected", api.ChoiceReply: "answered"}[d.Choice]
+	if d.Edited {
+		done = "edited and " + done
+	}
+	if d.Already {
+		a.say("message %s was already %s, by %s, %s", d.Message.Short(), done, plainLine(d.By.String()), day(d.At))
+		return
+	}
+	a.say("%s: message %s of %s", done, d.Message.Short(), plainLine(d.Waiting[0].From))
+	for _, r := range d.Deliveries {
+		state := string(r.State)
+		if r.Reason != "" {
+			state += ": " + string(r.Reason)
+		}
+		a.say("  %s  %s", r.Delivery.Short(), plainLine(state))
+	}
+}
+
+// decisionWords are the ids of what waits for a person's decision.
+func decisionWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
+	all, err := c.Inbox(ctx)
+	found := []cobra.Completion{}
+	for _, h := range all {
+		if h.Decision {
+			found = append(found, cobra.CompletionWithDesc(h.Delivery.Short(), plainLine(h.From+" to "+h.To)))
+		}
+	}
+	return found, err
+}
+
+// edited has the person's editor change a text, at the terminal, whatever standard input is.
+func (a *app) edited(ctx context.Context, text string) (string, error) {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return "", api.Errorf(api.CodeRefused, "only a person at a terminal may do that").WithHint("run it in a pane that is not adopted")
+	}
+	defer tty.Close()
+	dir, err := os.MkdirTemp("", "intercom-edit-") // mode 0700
+	if err != nil {
+		return "", fmt.Errorf("a file to edit: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "message.md")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return "", fmt.Errorf("a file to edit: %w", err)
+	}
+	editor := cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR"), "vi")
+	// As everywhere, the variable may hold words of a shell: "code --wait".
+	run := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", path)
+	run.Stdin, run.Stdout, run.Stderr = tty, tty, tty
+	if err := run.Run(); err != nil {
+		return "", api.Errorf(api.CodeFailed, "editor %q: %w; nothing was done", editor, err).WithHint("set $VISUAL or $EDITOR to an editor that waits")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("what was edited: %w", err)
+	}
+	changed := string(data)
+	if !strings.HasSuffix(text, "\n") {
+		changed = strings.TrimSuffix(changed, "\n") // editors end the last line
+	}
+	switch {
+	case changed == text:
+		return "", api.Errorf(api.CodeRefused, "nothing was changed, and nothing was done").WithHint("intercom inbox approve lets it go as it stands")
+	case strings.TrimSpace(changed) == "":
+		return "", api.Errorf(api.CodeRefused, "the text is empty, and nothing was done").WithHint("intercom inbox reject has it go nowhere")
+	}
+	return changed, checkText(changed)
+}
+
+// kept keeps a text that a person made, where it came to nothing, and says where.
+func (a *app) kept(req api.DecideRequest, err error) error {
+	if err == nil || req.Body == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	f, fileErr := os.CreateTemp("", "intercom-edited-*.md") // mode 0600
+	if fileErr == nil {
+		_, fileErr = f.WriteString(*req.Body)
+		fileErr = errors.Join(fileErr, f.Close())
+	}
+	if fileErr != nil {
+		return errors.Join(err, fileErr)
+	}
+	a.note("your text is kept in %s", f.Name())
+	return err
+}

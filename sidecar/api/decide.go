@@ -1,0 +1,67 @@
+package api
+
+import (
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Choice is what a person decides about a message.
+type Choice string
+
+// The choices.
+const (
+	ChoiceApprove Choice = "approve" // it goes as it stands, or as the person made it
+	ChoiceReject  Choice = "reject"  // it goes nowhere
+	ChoiceReply   Choice = "reply"   // it goes nowhere, and the person answers its author
+)
+
+// DecideRequest is a person's decision about a message, named by its id or by that of one of
+// its deliveries, or the end of either.
+type DecideRequest struct {
+	ID     string  `json:"id"`
+	Choice Choice  `json:"choice"`
+	Body   *string `json:"body,omitempty"` // of ChoiceApprove: what goes in the place of its text
+	Say    string  `json:"say,omitempty"`  // of the others: to its author; needed by ChoiceReply
+	// Sure is the word itself; without, it is only told whether it would count.
+	Sure bool `json:"sure,omitempty"`
+}
+
+// Decided is what was decided about a message.
+type Decided struct {
+	Message    message.ID        `json:"message"`
+	Choice     Choice            `json:"choice"`
+	Edited     bool              `json:"edited,omitempty"`
+	Already    bool              `json:"already,omitempty"` // it had been decided like that before
+	By         message.Person    `json:"by,omitzero"`       // who decided; nobody where Sure was not set
+	At         time.Time         `json:"at,omitzero"`
+	Waiting    []Held            `json:"waiting"`    // what waited, before the decision
+	Deliveries []message.Receipt `json:"deliveries"` // what became of it so far
+}
+
+func checkDecide(req DecideRequest) error {
+	switch req.Choice {
+	case ChoiceApprove, ChoiceReject, ChoiceReply:
+	default:
+		return Errorf(CodeUsage, "%q is no decision", req.Choice).WithHint("it is approve, reject or reply")
+	}
+	switch {
+	case strings.TrimSpace(req.ID) == "":
+		return Errorf(CodeUsage, "name a message")
+	case req.Choice == ChoiceReply && strings.TrimSpace(req.Say) == "":
+		return Errorf(CodeUsage, "nothing to reply")
+	case req.Choice == ChoiceApprove && req.Say != "", req.Choice != ChoiceApprove && req.Body != nil:
+		return Errorf(CodeUsage, "words that do not go with %s", req.Choice)
+	case req.Body != nil && strings.TrimSpace(*req.Body) == "":
+		return Errorf(CodeUsage, "the text is empty").WithHint("intercom inbox reject %s has it go nowhere", req.ID)
+	}
+	return nil
+}
+
+// wholeDecided has lists in the place of nothing, as every reply does.
+func wholeDecided(d Decided, err error) (Decided, error) {
+	d.Waiting, err = list(d.Waiting, err)
+	d.Deliveries, err = list(d.Deliveries, err)
+	return d, err
+}

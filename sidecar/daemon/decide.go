@@ -1,0 +1,163 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// verbs are what each choice of a person's is to the relay.
+var verbs = map[api.Choice]message.Verb{
+	api.ChoiceApprove: message.VerbDeliver, api.ChoiceReject: message.VerbDrop, api.ChoiceReply: message.VerbBounce,
+}
+
+// chosen are the same, as things of the past.
+var chosen = map[message.Verb]string{
+	message.VerbDeliver: "approved", message.VerbDrop: "rejected", message.VerbBounce: "answered",
+}
+
+// Decide takes a person's decision about a message that waits for one.
+func (s *sidecar) Decide(ctx context.Context, from api.Caller, req api.DecideRequest) (api.Decided, error) {
+	if err := s.atTerminal(from, string(req.Choice)+" a held message", string(req.Choice)+" "+req.ID); err != nil {
+		return api.Decided{}, err
+	}
+	all, err := s.Inbox(ctx, from)
+	if err != nil {
+		return api.Decided{}, err
+	}
+	d := api.Decided{Choice: req.Choice, Edited: req.Body != nil}
+	for _, one := range all {
+		if !one.Delivery.Is(req.ID) && !one.Message.Is(req.ID) {
+			continue
+		}
+		if d.Message != "" && d.Message != one.Message {
+			return d, api.Errorf(api.CodeUsage, "%q may be message %s or %s", req.ID, d.Message, one.Message).WithHint("give the whole id")
+		}
+		d.Message = one.Message
+	}
+	for _, one := range all {
+		if one.Message == d.Message && one.Decision {
+			d.Waiting = append(d.Waiting, one)
+		}
+	}
+	if len(d.Waiting) == 0 {
+		return s.decidedBefore(ctx, req, d)
+	}
+	if !req.Sure {
+		return d, nil
+	}
+	d.By = s.person(ctx, from)
+	answer, err := s.relay.Do(ctx, relay.Judge{
+		By: s.by(from), Message: d.Message, Verb: verbs[req.Choice], Body: req.Body, Say: req.Say, Who: d.By,
+	})
+	switch {
+	case errors.Is(err, relay.ErrDecided): // somebody else was faster
+		return s.decidedBefore(ctx, req, d)
+	case err != nil:
+		return d, wire(err)
+	}
+	d.At, d.Deliveries = s.now(), answer.Receipts
+	s.log.Info("decided by a person", "choice", req.Choice, "edited", d.Edited, "msg", d.Message, "by", d.By.String())
+	return d, nil
+}
+
+// decidedBefore is the answer to a decision about a message that does not wait for one: what
+// was decided before, if that is the same, or why it is none.
+func (s *sidecar) decidedBefore(ctx context.Context, req api.DecideRequest, d api.Decided) (api.Decided, error) {
+	d.Waiting, d.By = nil, message.Person{}
+	id, err := s.messageOf(ctx, req.ID)
+	if err != nil {
+		return d, err
+	}
+	d.Message = id
+	verdicts, err := s.journal.Verdicts(ctx, id)
+	if err != nil {
+		return d, err
+	}
+	for _, v := range verdicts {
+		if v.Person.Name == "" {
+			continue
+		}
+		d.By, d.At = v.Person, v.At
+		if same := v.Body == req.Body || v.Body != nil && req.Body != nil && *v.Body == *req.Body; v.Verb != verbs[req.Choice] || !same {
+			how := chosen[v.Verb]
+			if v.Body != nil {
+				how = "edited and " + how
+			}
+			return d, api.Errorf(api.CodeRefused, "message %s was already %s, by %s", id.Short(), how, v.Person).
+				WithHint("intercom log %s shows what became of it", id.Short())
+		}
+		d.Already = true
+		receipts, err := s.journal.Receipts(ctx, id)
+		last := map[message.ID]int{}
+		for _, r := range receipts {
+			if i, ok := last[r.Delivery]; ok {
+				d.Deliveries[i] = r
+				continue
+			}
+			last[r.Delivery], d.Deliveries = len(d.Deliveries), append(d.Deliveries, r)
+		}
+		return d, err
+	}
+	return d, api.Errorf(api.CodeRefused, "message %s does not wait for a decision", id.Short()).
+		WithHint("intercom inbox list says what waits for what, intercom log %s what became of this", id.Short())
+}
+
+// messageOf finds a message by its id or that of one of its deliveries, or the end of either.
+func (s *sidecar) messageOf(ctx context.Context, ref string) (message.ID, error) {
+	m, err := s.journal.Message(ctx, ref)
+	if err == nil {
+		return m.ID, nil
+	}
+	if errors.Is(err, journal.ErrNotFound) {
+		var q journal.Query
+		if q, err = s.journal.Find(ctx, ref); err == nil && q.Delivery != "" {
+			d, err := s.journal.Delivery(ctx, q.Delivery)
+			return d.Message.ID, err
+		}
+	}
+	switch {
+	case err == nil, errors.Is(err, journal.ErrNotFound):
+		return "", api.Errorf(api.CodeNotFound, "no message %q", ref).WithHint("intercom inbox list")
+	case errors.Is(err, journal.ErrAmbiguous):
+		return "", api.Errorf(api.CodeUsage, "%w", err).WithHint("give the whole id")
+	}
+	return "", fmt.Errorf("find message %q: %w", ref, err)
+}
+
+// person is who calls, as far as the kernel and tmux tell, for the log. What cannot be found
+// out is left out: the decision does not depend on it.
+func (s *sidecar) person(ctx context.Context, from api.Caller) message.Person {
+	who := message.Person{Name: s.cfg.Person, UID: from.UID, PID: from.PID}
+	if from.PID == 0 || s.client == nil {
+		return who
+	}
+	who.Terminal = tmux.TerminalOf(from.PID)
+	panes, err := s.client.Panes(ctx)
+	if err != nil {
+		s.log.Warn("list panes", "err", err)
+	}
+	session := ""
+	for _, p := range panes {
+		if p.TTY == who.Terminal && !p.Dead {
+			who.Pane, session = p.ID, p.SessionID
+		}
+	}
+	clients, err := s.client.Clients(ctx)
+	if err != nil {
+		s.log.Warn("list clients", "err", err)
+	}
+	for _, c := range clients {
+		if !c.Control && c.SessionID == session {
+			who.Client = c.Name
+			break
+		}
+	}
+	return who
+}
