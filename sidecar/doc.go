@@ -46,7 +46,8 @@
 //
 //   - relay: one goroutine owns sessions, chats, deliveries under way, depths and rates.
 //     Its Step is a pure function of state, time and event, so that a journal can be
-//     played back and a test can put any events in any order.
+//     played back and a test can put any events in any order. A second goroutine asks the
+//     policy, if there is one; its verdicts come back as events.
 //   - pane: one goroutine for each adopted pane owns what was seen there, what we typed
 //     there, and the one paste that is under way. It asks the relay for leave before the
 //     first byte and again before Enter, and types nothing without it.

@@ -224,6 +224,8 @@ func (a *app) showParticipants(d api.ChatDetail) {
 		row := []string{strconv.Itoa(p.Number), p.Name, p.Role, "", "gone", "yes", ""}
 		if !p.MaySpeak {
 			row[5] = "muted"
+		} else if p.Approve || d.Limits.Approve == "yes" {
+			row[5] = "with your yes"
 		}
 		for _, s := range d.Sessions {
 			if s.ID == p.Session {

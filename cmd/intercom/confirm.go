@@ -31,6 +31,7 @@ func (a *app) confirm(ctx context.Context, question string) error {
 		return fmt.Errorf("terminal: %w", err)
 	}
 	defer func() { _ = unix.IoctlSetTermios(fd, setTermios, found) }()
+	a.told()
 	if _, err := fmt.Fprintf(tty, "%s [y/N] ", question); err != nil {
 		return fmt.Errorf("terminal: %w", err)
 	}

@@ -232,7 +232,7 @@ func (b *fakeBackend) Vouch(_ context.Context, _ api.Caller, req api.VouchReques
 }
 
 func (b *fakeBackend) Decide(_ context.Context, _ api.Caller, req api.DecideRequest) (api.Decided, error) {
-	return api.Decided{Message: message.ID(req.ID), Choice: req.Choice}, b.err
+	return api.Decided{Message: message.ID(req.ID), Choice: req.Choice, Already: true}, b.err
 }
 
 func (b *fakeBackend) Peers(context.Context, api.Caller) ([]api.Peer, error) { return b.peers, b.err }

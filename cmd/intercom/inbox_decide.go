@@ -27,7 +27,8 @@ message and asks, and only y at your terminal is a yes. What you approve counts
 as a word of yours: limits do not hold it, and the depth begins again at 0.
 
 The first decision counts. Approved once more it stays approved; after any
-other decision it is refused, with who decided.`,
+other decision it is refused, with who decided. What a policy dropped or sent
+back can be approved too, as long as those are there whom it was for.`,
 		Example: `  intercom inbox approve 4d0c8ed2`,
 		Args:    between(1, 1, "an id"),
 	})
@@ -104,6 +105,9 @@ func (a *app) decides(choice api.Choice, complete func(context.Context, *api.Dec
 		if d, err = decide(req); err != nil || d.Already {
 			return d, err
 		}
+		if len(d.Waiting) == 0 {
+			return d, api.Errorf(api.CodeRefused, "message %s does not wait for a decision", d.Message.Short()).WithHint("intercom inbox list")
+		}
 		if err := complete(cmd.Context(), &req, d); err != nil {
 			return d, err
 		}
@@ -159,7 +163,11 @@ func (a *app) showDecided(d api.Decided) {
 		a.say("message %s was already %s, by %s, %s", d.Message.Short(), done, plainLine(d.By.String()), day(d.At))
 		return
 	}
-	a.say("%s: message %s of %s", done, d.Message.Short(), plainLine(d.Waiting[0].From))
+	from := ""
+	if len(d.Waiting) > 0 {
+		from = " of " + d.Waiting[0].From
+	}
+	a.say("%s: message %s%s", done, d.Message.Short(), plainLine(from))
 	for _, r := range d.Deliveries {
 		state := string(r.State)
 		if r.Reason != "" {
@@ -201,6 +209,7 @@ func (a *app) edited(ctx context.Context, text string) (string, error) {
 	// As everywhere, the variable may hold words of a shell: "code --wait".
 	run := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", path)
 	run.Stdin, run.Stdout, run.Stderr = tty, tty, tty
+	a.told()
 	if err := run.Run(); err != nil {
 		return "", api.Errorf(api.CodeFailed, "editor %q: %w; nothing was done", editor, err).WithHint("set $VISUAL or $EDITOR to an editor that waits")
 	}

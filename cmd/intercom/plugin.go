@@ -74,7 +74,7 @@ func (a *app) plugin() *cobra.Command {
 		a.key("chats", "Show the chats, and that of a pane", func(ctx context.Context, o origin) (string, error) {
 			return "", a.page(ctx, "chats", func() string { return a.chatsPage(ctx, o) })
 		}),
-		a.key("inbox", "Show what is held", a.pageOf("inbox", "list")),
+		a.key("inbox", "Show what is held, and decide about what waits for a yes", a.inboxPage),
 		a.key("doctor", "Show what is wrong", a.pageOf("doctor")),
 	)
 	return cmd

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -26,6 +27,7 @@ import (
 type keyboard struct {
 	fd     int
 	found  *unix.Termios
+	raw    *unix.Termios
 	keys   chan string
 	resize chan os.Signal
 	out    io.Writer
@@ -53,7 +55,7 @@ func (a *app) openKeyboard() (*keyboard, error) {
 	if err := unix.IoctlSetTermios(fd, setTermios, &raw); err != nil {
 		return nil, fmt.Errorf("terminal: %w", err)
 	}
-	k := &keyboard{fd: fd, found: found, keys: make(chan string), resize: make(chan os.Signal, 1), out: a.Stdout}
+	k := &keyboard{fd: fd, found: found, raw: &raw, keys: make(chan string), resize: make(chan os.Signal, 1), out: a.Stdout}
 	signal.Notify(k.resize, syscall.SIGWINCH)
 	_, _ = io.WriteString(k.out, "\x1b[?25l\x1b[?7l") // no cursor, and what is too wide is cut off
 	go k.read(in)
@@ -109,6 +111,21 @@ func (k *keyboard) next(ctx context.Context) (string, error) {
 			return "", errClosed
 		}
 		return key, nil
+	}
+}
+
+// forget drops what was typed before.
+func (k *keyboard) forget() {
+	for {
+		select {
+		case _, open := <-k.keys:
+			if !open {
+				return
+			}
+		default:
+			_ = unix.IoctlSetTermios(k.fd, setTermiosFlush, k.raw)
+			return
+		}
 	}
 }
 
@@ -180,6 +197,14 @@ func (a *app) page(ctx context.Context, title string, render func() string) erro
 		return err
 	}
 	defer k.close()
+	k.page(ctx, title, "q closes, r looks again", render)
+	return nil
+}
+
+// page is app.page of a popup that may show more than one. It returns which of other was
+// pressed, "" if it was closed; help says what the keys do. A key of other counts only once
+// the page is drawn.
+func (k *keyboard) page(ctx context.Context, title, help string, render func() string, other ...string) (pressed string) {
 	k.draw([]string{"…"})
 	var text string
 	rendered := make(chan struct{})
@@ -189,8 +214,9 @@ func (a *app) page(ctx context.Context, title string, render func() string) erro
 	}()
 	typed, open := k.meanwhile(ctx, rendered)
 	if !open {
-		return nil
+		return ""
 	}
+	typed = slices.DeleteFunc(typed, func(key string) bool { return slices.Contains(other, key) })
 	top := 0
 	for {
 		width, height := k.size()
@@ -198,16 +224,22 @@ func (a *app) page(ctx context.Context, title string, render func() string) erro
 		room := max(1, height-1)
 		last := max(0, len(lines)-room)
 		top = min(max(top, 0), last)
-		k.draw(pageFrame(lines, top, title, width, height))
+		k.draw(pageFrame(lines, top, title, help, width, height))
 		key := ""
 		if len(typed) > 0 {
 			key, typed = typed[0], typed[1:]
-		} else if key, err = k.next(ctx); err != nil {
-			return nil //nolint:nilerr // closed, which is how it ends
+		} else {
+			var err error
+			if key, err = k.next(ctx); err != nil {
+				return "" // closed
+			}
+		}
+		if slices.Contains(other, key) {
+			return key
 		}
 		switch key {
 		case "q", "escape", "enter":
-			return nil
+			return ""
 		case "up", "k":
 			top--
 		case "down", "j":
@@ -240,7 +272,7 @@ func pageLines(text string, width int) (lines []string) {
 }
 
 // pageFrame is what a popup of that size shows of lines, from the line top on.
-func pageFrame(lines []string, top int, title string, width, height int) []string {
+func pageFrame(lines []string, top int, title, help string, width, height int) []string {
 	shown := make([]string, 0, height)
 	room := max(1, height-1)
 	for i := range room {
@@ -250,11 +282,10 @@ func pageFrame(lines []string, top int, title string, width, height int) []strin
 		}
 		shown = append(shown, line)
 	}
-	keys := "q closes, r looks again"
 	if len(lines) > room {
-		keys = fmt.Sprintf("%d to %d of %d lines, space and b turn, %s", top+1, min(top+room, len(lines)), len(lines), keys)
+		help = fmt.Sprintf("%d to %d of %d lines, space and b turn, %s", top+1, min(top+room, len(lines)), len(lines), help)
 	}
-	return append(shown, "\x1b[7m"+cut(" intercom "+title+": "+keys+" ", width))
+	return append(shown, "\x1b[7m"+cut(" intercom "+title+": "+help+" ", width))
 }
 
 // askLine asks for a line, which the terminal itself lets a person edit. "" is none.

@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"intercom":    main,
 		"fakesidecar": fakeSidecar,
+		"plaincall":   plainCall,
 	})
 }
 

@@ -15,17 +15,19 @@ import (
 	"github.com/thejerf/suture/v4"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // Config says which server a sidecar is for, and where its things are.
 type Config struct {
-	Paths     api.Paths // required; from api.Places; without a Server the sidecar is headless
-	Tmux      string    // the tmux program; "" is tmux from PATH
-	Transport string    // auto (or ""), process, control
-	Trigger   string    // auto (or ""), inotify, polling, output
-	Version   string    // of this program
-	Person    string    // how a person's own words are signed; "" is "person"
+	Paths     api.Paths    // required; from api.Places; without a Server the sidecar is headless
+	Tmux      string       // the tmux program; "" is tmux from PATH
+	Transport string       // auto (or ""), process, control
+	Trigger   string       // auto (or ""), inotify, polling, output
+	Version   string       // of this program
+	Policy    relay.Policy // decides about messages; nil: they are delivered, as far as their chats' settings let them
+	Person    string       // how a person's own words are signed; "" is "person"
 	Log       *slog.Logger
 	// Linger is how long a headless sidecar waits for another request before it ends; 0 is
 	// half a minute.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
@@ -46,15 +47,22 @@ func (s *sidecar) Decide(ctx context.Context, from api.Caller, req api.DecideReq
 			d.Waiting = append(d.Waiting, one)
 		}
 	}
+	var trash []message.Delivery
+	if len(d.Waiting) == 0 && req.Choice == api.ChoiceApprove {
+		if trash, d.Waiting, err = s.trash(ctx, req.ID); err != nil {
+			return d, err
+		}
+	}
 	if len(d.Waiting) == 0 {
 		return s.decidedBefore(ctx, req, d)
 	}
+	d.Message = d.Waiting[0].Message
 	if !req.Sure {
 		return d, nil
 	}
 	d.By = s.person(ctx, from)
 	answer, err := s.relay.Do(ctx, relay.Judge{
-		By: s.by(from), Message: d.Message, Verb: verbs[req.Choice], Body: req.Body, Say: req.Say, Who: d.By,
+		By: s.by(from), Message: d.Message, Verb: verbs[req.Choice], Body: req.Body, Say: req.Say, Who: d.By, Trash: trash,
 	})
 	switch {
 	case errors.Is(err, relay.ErrDecided): // somebody else was faster
@@ -65,6 +73,39 @@ func (s *sidecar) Decide(ctx context.Context, from api.Caller, req api.DecideReq
 	d.At, d.Deliveries = s.now(), answer.Receipts
 	s.log.Info("decided by a person", "choice", req.Choice, "edited", d.Edited, "msg", d.Message, "by", d.By.String())
 	return d, nil
+}
+
+// trash is what a policy dropped or sent back of a message, about which nobody has decided.
+func (s *sidecar) trash(ctx context.Context, ref string) (trash []message.Delivery, shown []api.Held, err error) {
+	id, err := s.messageOf(ctx, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	verdicts, err := s.journal.Verdicts(ctx, id)
+	if n := len(verdicts); err != nil || n == 0 || verdicts[n-1].Verb != message.VerbDrop && verdicts[n-1].Verb != message.VerbBounce || verdicts[n-1].Person.Name != "" {
+		return nil, nil, err
+	}
+	deliveries, err := s.journal.Deliveries(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	receipts, err := s.journal.Receipts(ctx, id)
+	snap := s.relay.Snapshot()
+	for _, r := range receipts {
+		i := slices.IndexFunc(deliveries, func(d message.Delivery) bool { return d.ID == r.Delivery })
+		if i < 0 || r.Reason != message.Dropped && r.Reason != message.Bounced {
+			continue
+		}
+		d := deliveries[i]
+		one := api.Held{Chat: d.Chat, Envelope: d.Message, Waiting: api.Waiting{
+			Delivery: d.ID, Message: id, From: d.Message.From.Name, State: r.State, Reason: r.Reason, Since: r.At,
+		}}
+		if session, ok := s.sessionOf(snap, d.Target); ok {
+			one.To, one.Pane = session.Name, session.Pane
+		}
+		trash, shown = append(trash, d), append(shown, one)
+	}
+	return trash, shown, err
 }
 
 // decidedBefore is the answer to a decision about a message that does not wait for one: what

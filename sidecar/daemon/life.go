@@ -65,7 +65,7 @@ func live(ctx context.Context, cfg Config) error {
 	}
 	s.relay = &relay.Relay{
 		Journal: s.journal, Sink: sink{s}, Publish: func(e []message.Event) { s.bell.ring(); s.hear(e) }, Log: cfg.Log.With("part", "relay"),
-		Person: cfg.Person,
+		Person: cfg.Person, Policy: cfg.Policy,
 	}
 	if s.client != nil {
 		s.panes = &pane.Panes{Client: s.client, Relay: s.relay, Log: cfg.Log.With("part", "pane"), Gap: cfg.Gap}

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,11 @@ type Judge struct {
 	Body *string        // of deliver: what a person made of the text
 	Say  string         // of the others: a person's word to its author; needed with bounce
 	Who  message.Person // for the journal
+
+	// Trash is for a message of which nothing waits, with deliver: its deliveries that a
+	// policy had dropped or sent back, as the journal has them. Those whose target is still
+	// there are made anew.
+	Trash []message.Delivery
 }
 
 func (r Judge) by() By { return r.By }
@@ -181,6 +187,9 @@ func (w *work) sendBack(m message.Envelope, c *chat, why string, receipts []mess
 // judge takes in a person's decision.
 func (w *work) judge(r Judge) (Answer, error) {
 	list, err := w.checkJudge(r)
+	if errors.Is(err, ErrDecided) && len(r.Trash) > 0 && r.Verb == message.VerbDeliver {
+		list, err = w.takeOut(r.Trash)
+	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("decide about message %s: %w", r.Message.Short(), err)
 	}
@@ -196,9 +205,11 @@ func (w *work) judge(r Judge) (Answer, error) {
 	})
 	a := Answer{Message: r.Message}
 	for _, d := range list {
-		if r.Verb == message.VerbDeliver {
+		switch {
+		case d.state.Final(): // too much waits for its pane
+		case r.Verb == message.VerbDeliver:
 			w.approve(d, r)
-		} else {
+		default:
 			reason, says := message.Rejected, "rejected by "
 			if r.Verb == message.VerbBounce {
 				reason, says = message.RepliedInstead, "answered by "
@@ -238,6 +249,31 @@ func (w *work) checkJudge(r Judge) ([]*delivery, error) {
 	list := w.underway(func(d *delivery) bool { return d.Message.ID == r.Message && d.awaits() })
 	if len(list) == 0 {
 		return nil, ErrDecided
+	}
+	return list, nil
+}
+
+// takeOut makes deliveries anew that went to nobody, each once, for a person to decide.
+func (w *work) takeOut(trash []message.Delivery) (list []*delivery, err error) {
+	trash = slices.DeleteFunc(slices.Clone(trash), func(d message.Delivery) bool {
+		return w.present(d.Target) == nil || d.Chat != "" && w.chat(d.Chat).over(d.Target)
+	})
+	if len(trash) == 0 {
+		return nil, fmt.Errorf("%w: nobody is there any more whom it was for", ErrRequest)
+	}
+	for _, one := range trash {
+		if w.handed.Has(one.ID) {
+			return nil, ErrDecided
+		}
+	}
+	for _, one := range trash {
+		w.handed.Add(one.ID, seenMessages)
+		d := w.create(one)
+		if _, under := w.under[d.ID]; under {
+			d.hold = holdApproval
+			w.receipt(d, message.Held, message.AwaitingApproval)
+		}
+		list = append(list, d)
 	}
 	return list, nil
 }

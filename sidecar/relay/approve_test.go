@@ -191,7 +191,7 @@ func TestApprove_afterARestart(t *testing.T) {
 }
 
 // A policy may say for how long a person is waited for, in awake time, and what then.
-func TestApprove_notForEver(t *testing.T) {
+func TestV10_notForEverWhereAPolicySaysSo(t *testing.T) {
 	for otherwise, want := range map[message.Verb]string{
 		"":                  "held: waiting for approval",
 		message.VerbHold:    "held: waiting for approval",
@@ -241,6 +241,33 @@ func TestDecided_toNobody(t *testing.T) {
 	require.Len(t, r.out, 1)
 	assert.Equal(t, s[0].ID, r.out[0].Target)
 	assert.Equal(t, "AI[local:"+string(s[1].ID)+"] | [notice] what you said was not passed on: not your turn", text(r.out[0]))
+}
+
+// What a policy dropped is not lost: a person lets it go after all, once.
+func TestApprove_fromTheTrash(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c")
+	c := r.chat(message.Limits{}, "a", "b", "c")
+	r.say(s[0], "one")
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbDrop}})
+	trash := r.all("one")
+	_, err := r.ask(Judge{Message: r.pending[0], Verb: message.VerbDrop})
+	require.ErrorIs(t, err, ErrDecided)
+	r.must(RemoveMember{Chat: string(c.ID), Session: "c"})
+	judge := Judge{Message: r.pending[0], Verb: message.VerbDeliver, Trash: trash, Who: message.Person{Name: "ada"}}
+	a := r.must(judge)
+	require.Len(t, a.Receipts, 1, "to those who are there")
+	require.Len(t, r.out, 1)
+	assert.Equal(t, "[a] (1):\n\none", text(r.out[0]))
+	assert.Equal(t, s[1].ID, r.out[0].Target)
+	assert.Equal(t, []string{"queued", "held: waiting for approval", "queued"}, r.states(r.out[0].ID))
+	_, err = r.ask(judge)
+	require.ErrorIs(t, err, ErrDecided)
+	r.must(StopChat{Chat: string(c.ID)})
+	judge.Trash[0].ID = r.id()
+	_, err = r.ask(judge)
+	require.ErrorIs(t, err, ErrRequest)
 }
 
 // Helpers.

@@ -89,7 +89,6 @@ func TestPolicy_question(t *testing.T) {
 			<-ctx.Done()
 			return message.Verdict{Verb: message.VerbDeliver}, nil
 		}))
-		r.Patience = time.Hour
 		a := o.adopt(t, r, "a")
 		o.adopt(t, r, "b")
 		o.adopt(t, r, "c")

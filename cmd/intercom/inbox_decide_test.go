@@ -1,0 +1,306 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// What an agent says waits for a person. No way that the agent has lets it go: not its own
+// commands, in whatever disguise, not a word to the socket itself, not a window of its own in
+// which nobody presses y. Each is refused with exit 1 and stands in the log. A person's key
+// lets it go, once, whoever else is asked at the same time, and the log says who it was.
+func TestS12_NoAgentApproves(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	claude, codex := st.gated()
+	held := st.askedAbout(claude, "rm -rf everything")
+	id := held.Message.Short()
+	assert.True(t, held.Decision)
+	assert.Equal(t, "rm -rf everything", held.Envelope.Body)
+	assert.Contains(t, held.Asked.Reason, "approve="+held.From)
+	out, _ := st.intercom("inbox", "show", id)
+	assert.Contains(t, out, "held: waiting for approval")
+	assert.Contains(t, out, "rm -rf everything")
+
+	n := 0
+	script := func(lines string) (script, result string) {
+		n++
+		result = filepath.Join(st.home, fmt.Sprintf("result%d", n))
+		tmuxtest.Program(t, result+".sh", "#!/bin/sh\n( "+lines+" ) >"+result+" 2>&1\necho exit $? >>"+result+"\n")
+		return result + ".sh", result
+	}
+	refused := func(way, result string, says ...string) {
+		t.Helper()
+		told := ""
+		tmuxtest.WaitFor(t, way, func() bool {
+			data, _ := os.ReadFile(result)
+			told = string(data)
+			return strings.Contains(told, "exit ")
+		})
+		for _, text := range append(says, "exit 1") {
+			assert.Contains(t, told, text, way)
+		}
+		require.Len(t, st.held(), 1, way)
+		require.NotContains(t, strings.Join(codex.received(), "\n"), "rm -rf", way)
+	}
+	intercom := func(words string) string { return thisProgram() + " inbox " + words + " --server=" + st.Socket }
+	approve := intercom("approve " + id)
+	plain := fmt.Sprintf("env -u INTERCOM_TEST_MAIN %s %s %s", filepath.Join(filepath.Dir(thisProgram()), "plaincall"), st.sidecarSocket(), id)
+	bare := `env -i PATH="$PATH" HOME="$HOME" `
+	tries := 0
+	for _, c := range []struct{ way, run, inside, says string }{
+		{"from inside its pane", "%s", approve, "this runs inside"},
+		{"by a grandchild", "sh -c '(%s) &'", approve, "only a person may"},
+		{"after setsid", "setsid -f %s", approve, "only a person"},
+		{"after nohup", "nohup %s >/dev/null 2>&1", approve, "only a person"},
+		{"with another environment", "%s", bare + "TMUX=/nowhere,1,0 TMUX_PANE=%999 " + approve, "this runs inside"},
+		{"with none, and no parents", "setsid -f %s", bare + approve, "only a person at a terminal"},
+		{"with a yes on standard input", "%s", "echo y | " + approve, "this runs inside"},
+		{"by a word to the socket", "%s", plain, "this runs inside"},
+		{"by that, with no parents left", "setsid -f %s", plain, "only a person may"},
+		{"by that, with nothing left", "setsid -f %s", bare + plain, "only a person at a terminal"},
+		{"to reject", "%s", intercom("reject " + id), "this runs inside"},
+		{"to edit", "%s", "EDITOR=true " + intercom("edit "+id), "this runs inside"},
+		{"to reply", "%s", intercom("reply " + id + " hello"), "this runs inside"},
+	} {
+		one, result := script(c.inside)
+		claude.do(":exec " + fmt.Sprintf(c.run, one))
+		refused(c.way, result, c.says)
+		tries++
+	}
+	one, result := script(approve)
+	claude.do(":exec tmux -S " + st.Socket + " run-shell -b " + one)
+	refused("by run-shell", result, "only a person at a terminal may")
+	tries++
+	one, result = script(approve)
+	claude.do(":exec tmux -S " + st.Socket + " new-window -d -n window " + one)
+	st.WaitForText("window", "[y/N]")
+	require.Len(t, st.held(), 1, "in a window of its own, nobody presses y")
+	st.Run("send-keys", "-t", "window", "n")
+	refused("in a window of its own", result, "y was not pressed")
+	log, err := os.ReadFile(st.status().Log)
+	require.NoError(t, err)
+	logged := strings.Count(string(log), `msg="refused to an agent"`) + strings.Count(string(log), `msg="refused without a terminal"`)
+	assert.Equal(t, tries, logged, "each is in the log")
+
+	// Two people are asked, and both say yes; a third one says no to it.
+	me := st.sit("base")
+	shells := make([]string, 3)
+	for i, command := range []string{approve, approve, intercom("reject " + id)} {
+		shells[i] = st.shell()
+		st.Run("send-keys", "-t", shells[i], "-l", command+"; echo exit $?")
+		st.Run("send-keys", "-t", shells[i], "Enter")
+		st.WaitForText(shells[i], "[y/N]")
+		assert.Contains(t, st.Run("capture-pane", "-p", "-t", shells[i]), "rm -rf everything", "a person sees what it is")
+	}
+	for i, code := range []string{"exit 0", "exit 0", "exit 1"} {
+		st.Run("select-window", "-t", shells[i])
+		me.press("y")
+		st.WaitForText(shells[i], code)
+	}
+	says := func(shell string) string { return st.Run("capture-pane", "-p", "-J", "-t", shell) }
+	assert.Contains(t, says(shells[0]), "approved: message "+id)
+	assert.Contains(t, says(shells[1]), "message "+id+" was already approved, by ")
+	assert.Contains(t, says(shells[2]), "was already approved, by ")
+	tmuxtest.WaitFor(t, "it is heard", func() bool { return len(codex.received()) == 1 })
+	assert.Equal(t, "["+held.From+"] (1):\n\nrm -rf everything", codex.received()[0])
+	out, _ = st.intercom("log", id)
+	assert.Regexp(t, `queued \(person: approved by \S+ \(uid \d+, pid \d+, `+st.Fact(shells[0], "#{pane_tty}")+`, pane `+shells[0]+`, client \S+\)`, out)
+	assert.Equal(t, 1, strings.Count(out, "approved by"))
+}
+
+// A person edits what waits, and it goes as they made it, under the name of who said it; or
+// rejects it, and says why; or answers in the other's place. Each says what came of it.
+func TestInbox_editRejectReply(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	claude, codex := st.gated()
+	shell := st.shell()
+	editor := filepath.Join(st.home, "editor")
+	tmuxtest.Program(t, editor, "#!/bin/sh\nsed -i 's/rm -rf/ls -l/' \"$2\" && test \"$1\" = --wait\n")
+	decide := func(words, key, code string, want ...string) string {
+		t.Helper()
+		st.Run("send-keys", "-R", "-t", shell, ";", "clear-history", "-t", shell)
+		st.Run("send-keys", "-t", shell, "-l", fmt.Sprintf("EDITOR='%s --wait' %s inbox %s --server=%s; echo exit $?", editor, thisProgram(), words, st.Socket))
+		st.Run("send-keys", "-t", shell, "Enter")
+		if key != "" {
+			st.WaitForText(shell, "[y/N]")
+			st.Run("send-keys", "-t", shell, key)
+		}
+		st.WaitForText(shell, code)
+		shown := st.Run("capture-pane", "-p", "-J", "-t", shell)
+		for _, text := range want {
+			assert.Contains(t, shown, text, words)
+		}
+		return shown
+	}
+	held := st.askedAbout(claude, "rm -rf everything")
+	decide("edit "+held.Delivery.Short(), "n", "exit 1", "your text is kept in ")
+	require.Len(t, st.held(), 1)
+	decide("edit "+held.Delivery.Short(), "y", "exit 0", "ls -l everything", "edited and approved: message "+held.Message.Short())
+	tmuxtest.WaitFor(t, "it is heard", func() bool { return len(codex.received()) == 1 })
+	assert.Equal(t, "["+held.From+"] (1):\n\nls -l everything", codex.received()[0])
+	out, _ := st.intercom("log", held.Message.Short())
+	assert.Contains(t, out, "person: edited and approved by ")
+	assert.Contains(t, out, "rm -rf everything", "what was said")
+	out, _ = st.intercom("log", "--search", "ls everything")
+	assert.Contains(t, out, held.Message.Short(), "it is found by what went out")
+	decide("approve "+held.Message.Short(), "", "exit 1", "was already edited and approved, by ")
+
+	held = st.askedAbout(claude, "something silly")
+	decide("reject "+held.Message.Short()+` --say "not now"`, "y", "exit 0", "You say: not now", "rejected: message "+held.Message.Short(), "failed: rejected")
+	tmuxtest.WaitFor(t, "its author hears of it", func() bool {
+		return strings.HasSuffix(strings.Join(claude.received(), "\n"), "] (0):\n\nnot now")
+	})
+	held = st.toDecide()
+	shown := decide("reply "+held.Message.Short()+` "enough of it" --json`, "y", "exit 0", `"choice":"reply"`, `"reason":"answered by a person instead"`)
+	assert.Contains(t, shown, `"terminal":"`+st.Fact(shell, "#{pane_tty}")+`"`)
+	tmuxtest.WaitFor(t, "its author is answered", func() bool {
+		return strings.HasSuffix(strings.Join(claude.received(), "\n"), "] (0):\n\nenough of it")
+	})
+	assert.Len(t, codex.received(), 1)
+	decide("reject nosuch", "", "exit 1", `no message "nosuch"`)
+}
+
+// The popup of the menu shows what waits, and takes a person's yes for the oldest of it: y, once
+// it has shown the message.
+func TestS12_AYesInThePopup(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	st.load()
+	claude, codex := st.gated()
+	held := st.askedAbout(claude, "rm -rf everything")
+	me := st.sit("base")
+	me.menu("i")
+	me.sees("waiting for approval")
+	me.press("a")
+	me.sees("Let it go?")
+	me.sees("rm -rf everything")
+	me.press("q")
+	me.sees("intercom inbox list: ")
+	require.Len(t, st.held(), 1, "no is no")
+	require.Empty(t, codex.received())
+	me.press("a")
+	me.sees("Let it go?")
+	me.press("y")
+	tmuxtest.WaitFor(t, "it is heard", func() bool { return len(codex.received()) == 1 && len(st.held()) == 0 })
+	me.press("r")
+	me.sees("nothing waits")
+	me.press("q")
+	me.seesNot("nothing waits")
+	out, _ := st.intercom("log", held.Message.Short())
+	assert.Contains(t, out, "(person: approved by ")
+}
+
+// What waits for a person's yes does not expire when what waits for a moment does, and is
+// there, whole, after the sidecar was killed; the status line counts it.
+func TestV10_AYesIsWaitedForForEver(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	claude, codex := st.gated("--set", "expire=1s")
+	text := "as long as it takes " + strings.Repeat("and longer ", 500)
+	held := st.askedAbout(claude, text)
+	counted := func(text string) {
+		t.Helper()
+		tmuxtest.WaitFor(t, text, func() bool { return strings.Contains(st.Run("show-options", "-sqv", "@intercom-status"), text) })
+	}
+	counted("1 held")
+
+	codex.do(":draft half a line")
+	_, code := st.intercom("chat", "say", "pair", "for a moment")
+	assert.Contains(t, []int{0, 5}, code)
+	tmuxtest.WaitFor(t, "what waits for a moment expires", func() bool {
+		log, _ := st.intercom("log")
+		return strings.Contains(log, "expired: draft in the composer")
+	})
+	old := st.status().PID
+	require.NoError(t, syscall.Kill(old, syscall.SIGKILL))
+	out, code := st.intercom("up")
+	require.Zero(t, code, out)
+	require.NotEqual(t, old, st.status().PID)
+	counted("2 held") // the other is what was said to the person's word
+	all := st.held()
+	require.Len(t, all, 2)
+	assert.Equal(t, held.Delivery, all[0].Delivery)
+	assert.Equal(t, message.AwaitingApproval, all[0].Reason)
+	assert.Equal(t, held.Envelope, all[0].Envelope, "whole")
+	assert.Equal(t, held.Asked, all[0].Asked)
+	assert.Empty(t, codex.received())
+}
+
+// Helpers.
+
+// gated are two agents in a chat, of which the first says nothing without a person's yes, and
+// the second nothing at all.
+func (st *stage) gated(flags ...string) (claude, codex *coder) {
+	st.t.Helper()
+	claude, codex = st.coder("claude"), st.coder("codex")
+	out, code := st.intercom(append([]string{"chat", "start", claude.pane, codex.pane, "--name", "pair", "--set", "approve=" + claude.pane}, flags...)...)
+	require.Zero(st.t, code, out)
+	out, code = st.intercom("chat", "mute", "pair", codex.pane)
+	require.Zero(st.t, code, out)
+	return claude, codex
+}
+
+// askedAbout has an agent say something, and waits until a person is to decide about it.
+func (st *stage) askedAbout(a *coder, text string) (held api.Held) {
+	st.t.Helper()
+	a.do(":turn say " + text)
+	out, code := st.intercom("send", a.pane, "go", "--timeout", "1m")
+	require.Zero(st.t, code, out)
+	held = st.toDecide()
+	require.Equal(st.t, strings.TrimSpace(text), held.Envelope.Body)
+	return held
+}
+
+// toDecide waits until one message waits for a person's yes, and nothing else is under way.
+func (st *stage) toDecide() (held api.Held) {
+	st.t.Helper()
+	tmuxtest.WaitFor(st.t, "a person is to decide", func() bool {
+		all := st.held()
+		if len(all) == 1 {
+			held = all[0]
+		}
+		return held.Decision
+	})
+	require.Equal(st.t, message.AwaitingApproval, held.Reason)
+	return held
+}
+
+// shell is one in a pane of its own, that nobody adopted.
+func (st *stage) shell() (pane string) {
+	st.t.Helper()
+	pane = st.NewPane("env", "PS1=$ ", "ENV=", "sh", "-i")
+	st.WaitForText(pane, "$")
+	return pane
+}
+
+// sidecarSocket is where the sidecar listens.
+func (st *stage) sidecarSocket() string { return st.Run("show-options", "-sqv", "@intercom-socket") }
+
+// plainCall is a program that gives a person's yes to the sidecar at a socket, without asking
+// anybody: plaincall SOCKET ID.
+func plainCall() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	c := &api.Client{Socket: os.Args[1]}
+	d, err := c.Decide(ctx, api.DecideRequest{ID: os.Args[2], Choice: api.ChoiceApprove, Sure: true})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(d)
+}
