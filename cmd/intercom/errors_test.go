@@ -146,6 +146,12 @@ var errorsOf = map[string][]wrong{
 		{"inbox reply 4d0c8ed2", 2, `takes an id and a text`, `intercom inbox reply`},
 		{"inbox reply 4d0c8ed2 no", 1, `only a person at a terminal`, `in a pane that is not adopted`},
 	},
+	"intercom brakes":        {{"brakes frob", 2, `no command "brakes frob"`, `intercom brakes --help`}},
+	"intercom brakes try": {
+		{"brakes try", 2, `takes a file`, `intercom brakes try dialogue.jsonl`},
+		{"brakes try /nowhere", 2, `/nowhere: no such file`, `standard input`},
+		{"brakes try /", 1, `"/", line 1: `, `a file that can be read`},
+	},
 	"intercom log": {
 		{"log nosuch", 1, `no message or chat`, `intercom chat list`},
 		{"log --chat nosuch", 1, `no chat "nosuch"`, `intercom chat list`},
@@ -228,7 +234,7 @@ func TestU13_withoutAServer(t *testing.T) {
 	st := newErrorStage(t)
 	needNone := []string{
 		"intercom version", "intercom doctor", "intercom demo", "intercom down", "intercom uninstall", "intercom status",
-		"intercom hooks install", "intercom hooks uninstall", "intercom help",
+		"intercom hooks install", "intercom hooks uninstall", "intercom help", "intercom brakes try",
 	}
 	tried := 0
 	every(t, func(cmd *cobra.Command) {

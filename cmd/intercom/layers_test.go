@@ -31,9 +31,10 @@ var layers = map[string][]string{
 	"sidecar/sanitise": {"sidecar/message"},
 	"sidecar/registry": {"sidecar/message"},
 	"sidecar/hooks":    {},
+	"sidecar/brakes":   {},
 	"sidecar/route":    {"sidecar/message", "sidecar/registry"},
 
-	"sidecar/relay": {"sidecar/message", "sidecar/registry", "sidecar/route"},
+	"sidecar/relay": {"sidecar/message", "sidecar/registry", "sidecar/route", "sidecar/brakes"},
 
 	"sidecar/atomicfile":    {},
 	"sidecar/tmux":          {},
@@ -55,7 +56,7 @@ var layers = map[string][]string{
 		"sidecar/relay", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api",
 	},
 
-	"cmd/intercom": {"sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile"},
+	"cmd/intercom": {"sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/brakes"},
 
 	"sidecar": {}, // a comment
 }
@@ -87,7 +88,7 @@ var onlyIn = map[string][]string{
 // pure are the packages that know neither files nor other programs nor time.
 var pure = []string{
 	"sidecar/message", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/registry", "sidecar/route",
-	"sidecar/hooks",
+	"sidecar/hooks", "sidecar/brakes",
 }
 
 func TestLayers_importsGoDownwards(t *testing.T) {

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/brakes"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// maxLine is the most bytes that a line of a dialogue may have: a body of the largest size,
+// each of its bytes written as an escape.
+const maxLine = 6*message.MaxBody + 4096
+
+// judgement is what `brakes try --json` prints.
+type judgement struct {
+	StoppedAt *int   `json:"stopped_at"` // the message, from 1; null: the dialogue goes on
+	Why       string `json:"why"`
+}
+
+func (a *app) brakes() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "brakes",
+		Short:   "Try what would stop a conversation",
+		Long:    "Try what would stop a conversation.",
+		Example: "  intercom brakes try dialogue.jsonl",
+		Args:    a.onlyCommands,
+		RunE:    showHelp,
+	}
+	cmd.AddCommand(a.brakesTry())
+	return cmd
+}
+
+func (a *app) brakesTry() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "try FILE",
+		Short: "Say whether a dialogue would be stopped as empty, where and why",
+		Long: `Say at which message a dialogue would be stopped since nothing is said in it
+any more: only thanks, praise, agreement, goodbyes, waiting, or what was said
+before. Nothing but that is judged, neither how deep a message lies nor how
+often one comes, and no sidecar is needed.
+
+FILE has one JSON object a line, {"from": NAME, "body": TEXT}; - is the standard
+input.`,
+		Example: `  intercom brakes try dialogue.jsonl
+  intercom brakes try - --json < dialogue.jsonl`,
+		Args: between(1, 1, "a file"),
+		RunE: do(a, func(_ *cobra.Command, args []string) (judgement, error) { return a.tryDialogue(args[0]) }, func(j judgement) {
+			if j.StoppedAt == nil {
+				a.say("goes on: %s", j.Why)
+				return
+			}
+			a.say("stops at message %d: %s", *j.StoppedAt, j.Why)
+		}),
+	}
+	return cmd
+}
+
+// tryDialogue judges a whole file, and refuses one of which any line is no message.
+func (a *app) tryDialogue(file string) (judgement, error) {
+	from, name := a.Stdin, strconv.Quote(file)
+	if file == "-" {
+		name = "standard input"
+	} else {
+		f, err := os.Open(file)
+		if err != nil {
+			return judgement{}, api.Errorf(api.CodeUsage, "%w", err).WithHint("name a file that can be read; - reads the standard input")
+		}
+		defer f.Close()
+		from = f
+	}
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, maxLine)
+	out := judgement{Why: "it never became empty"}
+	var judge brakes.Judge
+	line, turn := 0, 0
+	for lines.Scan() {
+		line++
+		text := lines.Bytes()
+		if line == 1 {
+			text = bytes.TrimPrefix(text, []byte("\ufeff"))
+		}
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		body, err := bodyOf(text)
+		if err != nil {
+			return judgement{}, api.Errorf(api.CodeFailed, "%s, line %d: %w", name, line, err).WithHint(`each line is like {"from": "ada", "body": "done"}`)
+		}
+		turn++
+		if v := judge.Hear(body); v.Empty && out.StoppedAt == nil {
+			out = judgement{StoppedAt: new(turn), Why: v.Why}
+		}
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return judgement{}, api.Errorf(api.CodeFailed, "%s, line %d: more than %d bytes", name, line+1, maxLine).WithHint("a body may have %d bytes", message.MaxBody)
+	case err != nil:
+		return judgement{}, api.Errorf(api.CodeFailed, "%s, line %d: %w", name, line+1, err).WithHint("name a file that can be read; - reads the standard input")
+	}
+	return out, nil
+}
+
+// bodyOf is what is said in a line of a dialogue.
+func bodyOf(line []byte) (string, error) {
+	var m struct {
+		From string  `json:"from"`
+		Body *string `json:"body"`
+	}
+	if !utf8.Valid(line) {
+		return "", errors.New("not valid UTF-8")
+	}
+	switch err := json.Unmarshal(line, &m); {
+	case err != nil:
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			if wrong.Field == "" {
+				return "", errors.New("not an object")
+			}
+			return "", errors.New(wrong.Field + " is not text")
+		}
+		return "", errors.New("not JSON")
+	case m.Body == nil:
+		return "", errors.New("it has no body")
+	}
+	return *m.Body, nil
+}
