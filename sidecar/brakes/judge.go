@@ -52,6 +52,9 @@ const (
 	little  = 0.65
 )
 
+// step is the most words of a message that only says how far its author is.
+const step = 8
+
 // alike is how much of two texts must be the same for one to repeat the other.
 const alike = 0.55
 
@@ -138,7 +141,9 @@ func (j *Judge) weigh(r *reading) (float64, ground) {
 		return 0.5, bare
 	case same:
 		return 1, repeated
-	case n.artefacts+n.numbers == 0 && n.words <= 1+len(r.words)/16 && likest >= alike:
+	case r.roles[progress] > 0 && n.old+fresh > 0 && r.tokens <= step && share >= 0.15 && share < perhaps:
+		return 0.1, polite // "thanks, fixed the header": a step of work, said politely
+	case n.artefacts+n.numbers == 0 && n.words <= len(r.words)/16 && likest >= alike:
 		return 0.8, repeated
 	case share < plainly:
 		return 1, polite

@@ -23,6 +23,8 @@ const (
 )
 
 const functionWords = `
+وأنا أيضا جدا معك وأنت ولك لك بك يوم ol buyuk
+
 a an the this that these those there here it its itself i me my mine myself we us our ours ourselves you your yours
 yourself yourselves he him his she her hers they them their theirs one ones each other others another every everyone everything
 anyone anything anybody someone something somebody nothing nobody none all both either neither any some such same own much many
@@ -106,6 +108,8 @@ toi minh ban chung
 `
 
 const courtesyWords = `
+ederim dilerim mutlu yardimci* gercekten sag demek oyle uzere ne_demek
+جزيلا العفو كلمات* الجميل* لطف* سعيد* حقا أتمنى اتمنى يوما سعيدا السعادة أهلا
 mutual feeling_is_mutual modest* gifted gift gifts humbled touched moved inspir* charm* eloquen* poetic* elegan* favourite favorite credit applause grace grateful fond* cheer* laugh* haha hahaha hehe lol ha wow whoa aww aw
 serenity oneness kindred wondrous breathtaking unparalleled second_to_none top-notch first-rate world-class exquisite masterful* adept conscientious dependable patient patience supportive satisf* relief relieved comfort* reassur* loyal*
 up_to_you your_call after_you insist go_ahead go-ahead give_the_word say_the_word green_light convenience suit suits prefer* in_the_loop keep_you_posted keep_me_posted keep_in_touch stay_in_touch in_touch be_in_touch
@@ -183,6 +187,7 @@ cam_on* cam xin_chao tam_biet chuc* rat_vui vui tot tuyet_voi dong_y hieu_roi sa
 `
 
 const vagueWords = `
+calis* بالعمل العمل عمل*
 chance memory memories remind* proof sum parts difference progress product detail* ability abilities mark example raise* strength* asset role foundation impact influence momentum energy vibe* rhythm flow* pace circuits duet dance* melod* echo* woven weav* resonan* essence eternal bloom* flourish* blossom*
 ease easier fast quick* speed* professional* polish* style tone voice* listen* hear heard presence space room nothing_left left over moment_of turn* word notice notif* change* update* status state confirm* confirmation receive* received required remain* continu* discussed proceed* begin* onset
 trait* reussi* bon_travail idee* resultat* lavoro_fatto squadr* parol* cosa cose palavr* coisa* pessoa* dia_a_dia trabalh* trabaj* aprend* appris apprend* impar* lern* gelernt worte nachst* bis_zum zukunft* weiterhin
