@@ -146,7 +146,7 @@ var errorsOf = map[string][]wrong{
 		{"inbox reply 4d0c8ed2", 2, `takes an id and a text`, `intercom inbox reply`},
 		{"inbox reply 4d0c8ed2 no", 1, `only a person at a terminal`, `in a pane that is not adopted`},
 	},
-	"intercom brakes":        {{"brakes frob", 2, `no command "brakes frob"`, `intercom brakes --help`}},
+	"intercom brakes": {{"brakes frob", 2, `no command "brakes frob"`, `intercom brakes --help`}},
 	"intercom brakes try": {
 		{"brakes try", 2, `takes a file`, `intercom brakes try dialogue.jsonl`},
 		{"brakes try /nowhere", 2, `/nowhere: no such file`, `standard input`},

@@ -120,6 +120,15 @@ var Settings = []Setting{
 		shows:   func(l message.Limits) string { return l.Approve },
 		accepts: "yes, no, or names of participants with commas between them",
 	},
+	{
+		Key: "empty", Means: "pause once nothing is said any more: agents, in chats of agents alone; on; off (agents)",
+		apply: func(l *message.Limits, v string) bool {
+			l.Empty = v
+			return v == "agents" || v == "on" || v == "off"
+		},
+		shows: func(l message.Limits) string { return l.Empty }, usual: "agents",
+		accepts: "agents, on or off", values: []string{"agents", "on", "off"},
+	},
 }
 
 // ParseSettings turns the settings of a request into limits. An error has the code

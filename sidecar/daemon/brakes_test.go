@@ -71,6 +71,37 @@ func TestB1_LimitsPauseTheChat(t *testing.T) {
 	}
 }
 
+// Two that only thank each other: their chat pauses, the person is told once and why, and
+// nothing is lost when they resume it.
+func TestB3_H43_EmptyChatPauses(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
+	chat := r.chatSaying("hello", []*agent{a, b}, "empty=on")
+	b.hears("[tester] (0): hello")
+	thanks := []string{"Thank you so much!", "You're very welcome!", "It was a pleasure to work with you.", "The pleasure was all mine!", "Until next time!"}
+	for i, words := range thanks {
+		from, to := a, b
+		if i%2 == 1 {
+			from, to = b, a
+		}
+		n := len(to.received())
+		from.do(":say %s", words)
+		if i < len(thanks)-1 {
+			r.waitFor("it is heard", func() bool { return len(to.received()) == n+1 })
+		}
+	}
+	r.waitForPause(chat)
+	assert.Contains(t, r.current(chat).Why, "nothing new is said: 5 messages said nothing new")
+	r.waitFor("the last is held", func() bool { return len(r.heldFor(message.BecameEmpty)) == 1 })
+	told := slices.DeleteFunc(r.notices(), func(s string) bool { return !strings.Contains(s, string(message.BecameEmpty)) })
+	assert.Len(t, told, 1, "the person is told once")
+	_, err := r.client.ResumeChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
+	require.NoError(t, err)
+	b.hears("[Ada] (1): Until next time!")
+	assert.Equal(t, message.ChatOn, r.current(chat).State)
+}
+
 // An id that was used before is dropped with a receipt; what a message claims of its own
 // depth, origin or author counts for nothing.
 func TestB4_ForgedIdsAndDepths(t *testing.T) {

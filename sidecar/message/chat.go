@@ -59,6 +59,7 @@ type Limits struct {
 	Header    string `json:"header,omitempty"`     // "attribution" (default) or "both"
 	Words     string `json:"words,omitempty"`      // "last" (default): what is said after a turn's last call of a tool; "all": also between them
 	Person    bool   `json:"person,omitempty"`     // what a person types into a pane by hand goes to the others too
+	Empty     string `json:"empty,omitempty"`      // which chats pause once nothing is said any more: "agents" (default) those without a line program, "on" this one, "off" not this one
 
 	// Approve says whose words wait for a person's yes: those of participants, by name with
 	// commas between, or "yes" for those of all agents.

@@ -116,6 +116,8 @@ const (
 	AtDepthLimit     Reason = "depth limit reached"
 	AtRateLimit      Reason = "rate limit reached"
 	AtByteLimit      Reason = "byte limit reached"
+	AtFanOut         Reason = "too many targets at once"
+	BecameEmpty      Reason = "nothing new is said"                        // thanks, praise, agreement or repetitions, for some turns now
 	ChatEnded        Reason = "chat ended"                                 // failed; uncertain if our text stands in the composer
 	ReleasedPane     Reason = "pane was released"                          // failed
 	HandedOn         Reason = "handed on to the agent that took its place" // failed: there is another delivery of the message

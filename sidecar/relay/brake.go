@@ -14,6 +14,8 @@ const hour = time.Hour
 const (
 	sendsAMinute = 10 // to one peer
 	sendsAnHour  = 30 // to all, since a person's word
+	fanOut       = 5  // sessions that one of them may go to
+	maxHeld      = 20 // of them that wait for a person; more are refused
 )
 
 // What may wait for one pane. Beyond it a delivery fails at once, and says so.
@@ -30,6 +32,9 @@ const QueueFull message.Reason = "queue is full"
 // goes, beyond it does not. A person's word always goes.
 func (w *work) brake(t *thought, planned []message.Delivery) message.Reason {
 	if t.message.Origin == message.OriginHuman || t.chosen {
+		if t.chat != nil {
+			t.chat.judge.Reset()
+		}
 		return ""
 	}
 	limits := w.limits
@@ -39,6 +44,10 @@ func (w *work) brake(t *thought, planned []message.Delivery) message.Reason {
 	if route.TooDeep(t.message, limits.Depth) {
 		return message.AtDepthLimit
 	}
+	author := w.sender(t)
+	if author != nil && len(planned) > fanOut {
+		return message.AtFanOut
+	}
 	for _, d := range planned {
 		target := w.present(d.Target)
 		if target == nil {
@@ -47,11 +56,14 @@ func (w *work) brake(t *thought, planned []message.Delivery) message.Reason {
 		if over := target.budget.Over(w.now, size(d), limits); over != "" {
 			return over
 		}
-		if author := w.sender(t); author != nil {
+		if author != nil {
 			if author.hourly.Sum(w.now) >= sendsAnHour || author.minutely(d.Target).Sum(w.now) >= sendsAMinute {
 				return message.AtRateLimit
 			}
 		}
+	}
+	if w.emptied(t, planned) {
+		return message.BecameEmpty
 	}
 	return ""
 }
@@ -69,6 +81,7 @@ func (w *work) spend(t *thought, planned []message.Delivery) {
 		if author := w.sender(t); author != nil {
 			author.hourly.Add(w.now, 1)
 			author.minutely(d.Target).Add(w.now, 1)
+			author.warned = false
 		}
 	}
 }
@@ -91,15 +104,34 @@ func (s *session) minutely(target message.ID) *route.Window {
 	return s.sends[target]
 }
 
+// refuses reports whether so much of what its agent sent waits already that one more is
+// refused rather than held: nobody's pane is to be blocked by it.
+func (w *work) refuses(t *thought) bool {
+	author := w.sender(t)
+	return author != nil && t.chat == nil && len(w.underway(func(d *delivery) bool {
+		return d.hold == holdBrake && d.Chat == "" && d.Message.From.Session == author.ID
+	})) >= maxHeld
+}
+
 // braked tells the person that a message is held at a limit. In a chat, all of it pauses:
 // nothing may overtake what is held.
 func (w *work) braked(t *thought, reason message.Reason) {
 	if t.chat == nil {
+		if author := w.sender(t); author != nil {
+			if author.warned {
+				return
+			}
+			author.warned = true
+		}
 		w.notice("", fmt.Sprintf("a message of %s is held: %s", t.message.From.Name, reason))
 		return
 	}
-	w.pause(t.chat, string(reason))
-	w.notice(t.chat.ID, fmt.Sprintf("chat %s is paused: %s; what was said is held until a person resumes it", label(t.chat.Chat), reason))
+	why := string(reason)
+	if reason == message.BecameEmpty {
+		why += ": " + t.empty
+	}
+	w.pause(t.chat, why)
+	w.notice(t.chat.ID, fmt.Sprintf("chat %s is paused: %s; what was said is held until a person resumes it", label(t.chat.Chat), why))
 }
 
 // forgetSends forgets what no brake needs any more.

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/brakes"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
@@ -18,7 +19,8 @@ const whyTurns = "all turns were taken"
 // chat is a chat with what was counted in it.
 type chat struct {
 	message.Chat
-	taken int // turns that were relayed
+	taken int          // turns that were relayed
+	judge brakes.Judge // of what was said in it, in this run
 
 	vain, doubt bool // see unmet
 }
@@ -230,6 +232,9 @@ func (w *work) checkStart(r StartChat, members []*session) error {
 	}
 	if words := r.Limits.Words; words != "" && words != route.WordsLast && words != route.WordsAll {
 		return fmt.Errorf("%w: words %q: it is %q or %q", ErrRequest, words, route.WordsLast, route.WordsAll)
+	}
+	if empty := r.Limits.Empty; empty != "" && empty != EmptyAgents && empty != EmptyOn && empty != EmptyOff {
+		return fmt.Errorf("%w: empty %q: it is %q, %q or %q", ErrRequest, empty, EmptyAgents, EmptyOn, EmptyOff)
 	}
 	if strings.ContainsFunc(r.Limits.LineBreak, unicode.IsControl) {
 		return fmt.Errorf("%w: line break %q holds a control character", ErrRequest, r.Limits.LineBreak)

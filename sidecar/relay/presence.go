@@ -19,6 +19,7 @@ type session struct {
 	budget    *route.Budget                // of what goes to its pane
 	sends     map[message.ID]*route.Window // its own single messages in a minute, by target
 	hourly    route.Window                 // the same in an hour, to all, since a person's word
+	warned    bool                         // a person was told that a message of its own is held
 	waiting   int                          // deliveries to it that are not submitted yet
 	bytes     int                          // in their bodies
 	submitted []*delivery                  // those that no turn has answered yet, oldest first
@@ -38,11 +39,15 @@ func (s *session) depth() int {
 func (s *session) byPerson() {
 	s.cause, s.last = -1, 1
 	s.hourly.Reset()
+	s.warned = false
 }
 
 // freed is byPerson, on disk too: a person's word counts after a restart.
 func (w *work) freed(s *session) {
 	s.byPerson()
+	if c := w.chatOf(s.ID); c != nil {
+		c.judge.Reset()
+	}
 	w.step.Freed = append(w.step.Freed, s.ID)
 }
 

@@ -225,7 +225,7 @@ func heldFor(reason message.Reason) hold {
 		return holdPause
 	case message.AwaitingApproval:
 		return holdApproval
-	case message.AtDepthLimit, message.AtRateLimit, message.AtByteLimit:
+	case message.AtDepthLimit, message.AtRateLimit, message.AtByteLimit, message.AtFanOut, message.BecameEmpty:
 		return holdBrake
 	case "",
 		message.AgentGone, message.AgentWorking, message.InComposer, message.OursInComposer, message.CopyMode,

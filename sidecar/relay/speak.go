@@ -18,6 +18,7 @@ type thought struct {
 	message message.Envelope
 	chat    *chat            // nil for a single message
 	token   Token            // who waits for what becomes of it
+	empty   string           // why its chat is found empty with it
 	chosen  bool             // an agent's, and a person sends it: it passes the brakes and is their word
 	verdict *message.Verdict // came before those of earlier messages
 }
@@ -286,6 +287,7 @@ func (w *work) carryOut(t *thought) {
 
 	var why hold
 	var reason message.Reason
+	refused := false
 	switch over := t.chat != nil && t.chat.State == message.ChatOver; {
 	case over:
 	case v.Verb == message.VerbAsk:
@@ -302,7 +304,7 @@ func (w *work) carryOut(t *thought) {
 		}
 	default:
 		if reason = w.brake(t, planned); reason != "" {
-			why = holdBrake
+			why, refused = holdBrake, w.refuses(t)
 			w.braked(t, reason)
 		} else {
 			w.spend(t, planned)
@@ -319,6 +321,8 @@ func (w *work) carryOut(t *thought) {
 		case !under:
 		case t.chat != nil && t.chat.over(d.Target):
 			w.receipt(d, message.Failed, message.ChatEnded)
+		case refused:
+			w.receipt(d, message.Failed, reason)
 		case why != holdNone:
 			d.hold = why
 			d.ponder(v)

@@ -1,0 +1,42 @@
+package relay
+
+import (
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// The values of message.Limits.Empty.
+const (
+	EmptyAgents = "agents"
+	EmptyOn     = "on"
+	EmptyOff    = "off"
+)
+
+// emptied has a chat's judge hear what an agent said there, and reports whether the chat has
+// become empty with it. What a person's word lets go on after that is not heard again.
+func (w *work) emptied(t *thought, planned []message.Delivery) bool {
+	if t.chat == nil || t.message.Type != message.KindTurn || len(planned) == 0 || !w.judged(t.chat) {
+		return false
+	}
+	v := t.chat.judge.Hear(planned[0].Message.Body)
+	t.empty = v.Why
+	return v.Empty
+}
+
+// judged reports whether a chat is to pause once it is empty. Unless it is said of the chat,
+// one with a line program in it is not: what such a program prints may well repeat itself.
+func (w *work) judged(c *chat) bool {
+	switch c.Limits.Empty {
+	case EmptyOn:
+		return true
+	case EmptyOff:
+		return false
+	}
+	for _, id := range c.there() {
+		if s := w.present(id); s != nil && strings.HasPrefix(s.Profile, "line") {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,143 @@
+package relay
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Two that thank each other: the chat pauses after a few messages, the person is told once,
+// nothing is lost, and a person's word lets it go on and begins the judgement anew.
+func TestB3_H43_ThanksPauseTheChat(t *testing.T) {
+	r := newRig(t)
+	s := r.adoptAs("claude", "a", "b")
+	c := r.chat(message.Limits{}, "a", "b")
+	r.thanks(c, s)
+	assert.Len(t, r.out, 4)
+	got := r.shows(c.ID)
+	assert.Equal(t, "nothing new is said: 5 messages said nothing new: thanks, praise, agreement or waiting", got.Why)
+	require.Len(t, r.notices, 1)
+	assert.Contains(t, r.notices[0], "is paused: nothing new is said: 5 messages")
+	assert.Empty(t, r.say(s[1], "Thank you too!"), "what is said meanwhile waits")
+	assert.Len(t, r.notices, 1, "told once")
+
+	r.must(ResumeChat{Chat: string(c.ID)})
+	require.Len(t, r.out, 6, "what was held goes on, in its order")
+	assert.Equal(t, []string{"queued", "held: nothing new is said", "queued"}, r.states(r.out[4].ID))
+	assert.Equal(t, "Thank you too!", r.out[5].Message.Body)
+	r.submit(r.out[4:]...)
+	r.thanks(c, s)
+	assert.Len(t, r.out, 10, "counted anew")
+}
+
+// A person's word, into the chat or into a pane, begins the judgement anew.
+func TestB3_B5_PersonsWordBeginsAnew(t *testing.T) {
+	for name, word := range map[string]func(r *rig, c message.Chat, s message.Session){
+		"chat say": func(r *rig, c message.Chat, _ message.Session) { r.must(Say{Chat: string(c.ID), Body: "go on"}) },
+		"by hand": func(r *rig, _ message.Chat, s message.Session) {
+			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s.ID, Person: true, Ended: r.now}})
+		},
+	} {
+		r := newRig(t)
+		s := r.adoptAs("claude", "a", "b")
+		c := r.chat(message.Limits{}, "a", "b")
+		for i := range 12 {
+			assert.Len(t, r.say(s[i%2], courtesies[i%len(courtesies)]), 1, name)
+			if i%4 == 3 {
+				word(r, c, s[0])
+			}
+		}
+		assert.Equal(t, message.ChatOn, r.shows(c.ID).State, name)
+	}
+}
+
+// Which chats are judged is a setting; unless it is set, those with a line program are not.
+func TestB3_whichChats(t *testing.T) {
+	for _, one := range []struct {
+		setting string
+		second  string
+		pauses  bool
+	}{
+		{"", "codex", true},
+		{"", "line", false},
+		{EmptyAgents, "line-paste", false},
+		{EmptyAgents, "codex", true},
+		{EmptyOn, "line", true},
+		{EmptyOff, "codex", false},
+	} {
+		r := newRig(t)
+		s := slices.Concat(r.adoptAs("claude", "a"), r.adoptAs(one.second, "b"))
+		c := r.chat(message.Limits{Empty: one.setting}, "a", "b")
+		for i := range 8 {
+			r.say(s[i%2], courtesies[i%len(courtesies)])
+		}
+		assert.Equal(t, one.pauses, r.shows(c.ID).State == message.ChatPaused, "%+v", one)
+	}
+	r := newRig(t)
+	r.adoptAs("claude", "a", "b")
+	_, err := r.ask(StartChat{Sessions: []string{"a", "b"}, Limits: message.Limits{Empty: "perhaps"}})
+	assert.ErrorContains(t, err, `empty "perhaps"`)
+}
+
+// Work goes on, however short and polite.
+func TestB3_workGoesOn(t *testing.T) {
+	r := newRig(t)
+	s := r.adoptAs("claude", "a", "b")
+	c := r.chat(message.Limits{Depth: 1000, Rate: 1000}, "a", "b")
+	for i := range 60 {
+		require.Len(t, r.say(s[0], fmt.Sprintf("Done with file%d.go, thanks!", i)), 1)
+		require.Len(t, r.say(s[1], "Great, thank you! Next."), 1)
+	}
+	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
+}
+
+// After a restart a chat that paused as empty still is, and what it held waits for a person.
+func TestB3_restart(t *testing.T) {
+	r := newRig(t)
+	s := r.adoptAs("claude", "a", "b")
+	c := r.chat(message.Limits{}, "a", "b")
+	r.thanks(c, s)
+	held := len(r.made)
+	r.restart(0)
+	assert.Equal(t, message.ChatPaused, r.shows(c.ID).State)
+	for _, d := range r.out {
+		assert.NotEqual(t, courtesies[4], d.Message.Body)
+	}
+	r.must(ResumeChat{Chat: string(c.ID)})
+	assert.Equal(t, courtesies[4], r.out[len(r.out)-1].Message.Body)
+	assert.Len(t, r.made, held)
+}
+
+// Helpers.
+
+var courtesies = []string{
+	"Thank you so much!", "You're very welcome!", "It was a pleasure to work with you.", "The pleasure was all mine!", "Until next time, take care!",
+}
+
+// thanks has two agents thank each other until their chat pauses, with the fifth message.
+func (r *rig) thanks(c message.Chat, s []message.Session) {
+	for i, words := range courtesies {
+		require.Equal(r.t, message.ChatOn, r.shows(c.ID).State, words)
+		out := r.say(s[i%2], words)
+		require.Equal(r.t, i < 4, len(out) == 1, words)
+		r.submit(out...)
+	}
+	require.Equal(r.t, message.ChatPaused, r.shows(c.ID).State)
+}
+
+// adoptAs takes in sessions of those names, of programs of that profile.
+func (r *rig) adoptAs(profile string, names ...string) []message.Session {
+	var out []message.Session
+	for _, one := range r.adopt(names...) {
+		one.Profile = profile
+		a, err := r.step(Adopted{Token: 1, Session: one})
+		require.NoError(r.t, err)
+		out = append(out, a.Session)
+	}
+	return out
+}

@@ -1,0 +1,128 @@
+package relay
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// A ring of three parrots, by a chat, a forward and a single message, meets the limit
+// of one conversation: depth goes with the cause, whatever way it takes.
+func TestB2_H44_RingMeetsTheDepthLimit(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c")
+	r.chat(message.Limits{Rate: 1000}, "a", "b")
+	decide := func(to ...message.Address) {
+		for _, id := range r.pending {
+			_, _ = r.step(Decided{message.Verdict{Message: id, Verb: message.VerbDeliver, To: to}})
+		}
+		r.pending = nil
+	}
+	// a says it in the chat; what b says there is forwarded to c, which sends it to a.
+	r.say(s[0], "parrot")
+	decide()
+	for before := 0; len(r.out) > before; {
+		before = len(r.out)
+		d := r.out[before-1]
+		require.Equal(t, before, d.Message.Depth)
+		r.submit(d)
+		r.now = r.now.Add(10 * time.Minute) // rates are not what is tried
+		switch d.Target {
+		case s[0].ID:
+			r.say(s[0], "parrot", d.ID)
+			decide()
+		case s[1].ID:
+			r.say(s[1], "parrot", d.ID)
+			decide(message.Address{Session: s[2].ID})
+		case s[2].ID:
+			r.tokens++
+			_, _ = r.step(Asked{Token: r.tokens, Request: Send{By: By{Session: s[2].ID}, To: "a", Message: message.Envelope{Body: "parrot"}}})
+			decide()
+			r.say(s[2], "sent", d.ID)
+		}
+	}
+	assert.Len(t, r.out, 20, "twenty messages went round")
+	held := 0
+	for id := range r.made {
+		if states := r.states(id); states[len(states)-1] == "held: depth limit reached" {
+			held++
+		}
+	}
+	assert.Equal(t, 1, held, "the next one is held, not bounced and not lost")
+	require.Len(t, r.notices, 1)
+	assert.Contains(t, r.notices[0], "depth limit reached")
+}
+
+// An agent's own message to more sessions than five is held: a person alone may do that.
+func TestH46_FanOut(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c", "d", "e", "f", "g")
+	send := func(by By, n int) (Answer, int) {
+		before := len(r.out)
+		r.tokens++
+		_, _ = r.step(Asked{Token: r.tokens, Request: Send{By: by, To: "b", Message: message.Envelope{Body: "x"}}})
+		var to []message.Address
+		for _, one := range s[1 : 1+n] {
+			to = append(to, message.Address{Session: one.ID})
+		}
+		a, err := r.step(Decided{message.Verdict{Message: r.pending[len(r.pending)-1], Verb: message.VerbDeliver, To: to}})
+		require.NoError(t, err)
+		return a, len(r.out) - before
+	}
+	_, out := send(By{Session: s[0].ID}, 5)
+	assert.Equal(t, 5, out)
+	a, out := send(By{Session: s[0].ID}, 6)
+	assert.Zero(t, out)
+	require.Len(t, a.Receipts, 6)
+	for _, one := range a.Receipts {
+		assert.Equal(t, message.Held, one.State)
+		assert.Equal(t, message.AtFanOut, one.Reason)
+	}
+	assert.Len(t, r.notices, 1)
+	_, out = send(By{}, 6)
+	assert.Equal(t, 6, out, "a person's own")
+	before := len(r.out)
+	r.must(ResumeChat{Chat: All})
+	assert.Len(t, r.out, before+6, "released by a person")
+}
+
+// A thousand messages in a second from one agent: some go, some wait for a person, who is
+// told once, the rest is refused; others are served as ever, also by the same pane.
+func TestH47_H48_FloodOfOneAgent(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	count := map[message.ReceiptState]int{}
+	for range 1000 {
+		r.now = r.now.Add(time.Millisecond)
+		one := r.must(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0]
+		count[one.State]++
+		if one.State != message.Queued {
+			assert.Equal(t, message.AtRateLimit, one.Reason)
+		}
+	}
+	assert.Equal(t, map[message.ReceiptState]int{message.Queued: sendsAMinute, message.Held: maxHeld, message.Failed: 1000 - sendsAMinute - maxHeld}, count)
+	assert.Len(t, r.notices, 1, "the person is told once")
+	assert.Equal(t, message.Queued, r.must(Send{By: By{Session: s[2].ID}, To: "b", Message: message.Envelope{Body: "y"}}).Receipts[0].State)
+	assert.Equal(t, message.Queued, r.must(Send{To: "b", Message: message.Envelope{Body: "z"}}).Receipts[0].State)
+	r.now = r.now.Add(2 * time.Minute)
+	assert.Equal(t, message.Queued, r.must(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0].State, "the minute has passed")
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Person: true}})
+	before := len(r.out)
+	r.must(ResumeChat{Chat: All})
+	assert.Len(t, r.out, before+maxHeld, "what waited goes, in its order")
+}
+
+// A session that sends to itself is refused.
+func TestH45_ToItself(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	_, err := r.ask(Send{By: By{Session: s[0].ID}, To: "a", Message: message.Envelope{Body: "x"}})
+	assert.ErrorIs(t, err, ErrRequest)
+	assert.Empty(t, r.out)
+}
