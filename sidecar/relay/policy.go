@@ -16,6 +16,9 @@ import (
 // defaultPatience is how long a policy may think about one message.
 const defaultPatience = 5 * time.Second
 
+// grace is how long a Decide may take to return once its time is over.
+const grace = 100 * time.Millisecond
+
 // Policy decides about messages, each once, in the order in which they were received. It is
 // asked by one goroutine that is not Run's, one message at a time, after the message is on
 // disk: while it thinks, everything else goes on, and a message that was not decided when
@@ -138,7 +141,7 @@ func (d *decider) ask(ctx context.Context, q Question) (message.Verdict, error) 
 	case <-ctx.Done():
 		select {
 		case <-back:
-		default:
+		case <-time.After(grace): // one that heeds ctx is on its way
 			d.stuck = back
 			return message.Verdict{}, errNoAnswer
 		}

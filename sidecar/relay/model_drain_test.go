@@ -1,0 +1,68 @@
+package relay
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// drain lets everything go its way: then each delivery is final, submitted, or held for
+// the policy or for an agent that has gone; and each message reached all whom it had to.
+func (w *world) drain() {
+	for len(w.undecided) > 0 {
+		w.decide(0, message.VerbDeliver)
+	}
+	for range 50 {
+		w.ask(ResumeChat{Chat: All})
+		idle := true
+		for _, id := range w.all {
+			if d := w.s.under[id]; d != nil && d.atSink && d.open() {
+				idle = false
+				if !d.Typed {
+					w.report(id, message.Typed)
+				}
+				w.report(id, message.Submitted)
+			}
+		}
+		w.now = w.now.Add(2 * time.Hour)
+		if idle {
+			break
+		}
+	}
+	for _, id := range w.all {
+		switch state := w.state[id]; {
+		case state.Final() || state == message.Submitted:
+		case state == message.Held && w.gone[w.made[id].Target]:
+		case state == message.Held && w.awaited(id):
+		case w.s.under[id] != nil && w.s.under[id].shut:
+			w.report(id, message.Uncertain) // its pane gives it up
+			require.Equal(w.t, message.Uncertain, w.state[id])
+		default:
+			require.Fail(w.t, "neither done nor held", "%s %s", state, w.reason[id])
+		}
+	}
+	for id, m := range w.received {
+		if m.Type == message.KindNotice && w.verdicts[id] {
+			require.True(w.t, w.pairs[string(id+m.To[0].Session)], "a notice that never set out")
+		}
+		if m.Type != message.KindTurn && m.Type != message.KindLast || !w.verdicts[id] {
+			continue
+		}
+		asker := w.chats[m.Thread].Asker()
+		left := make(map[message.ID]bool)
+		for _, p := range w.chats[m.Thread].Participants {
+			left[p.Session] = left[p.Session] || p.Left
+		}
+		for _, p := range w.members[id] {
+			if asker != "" && m.From.Session != asker && p != asker {
+				require.False(w.t, w.pairs[string(id+p)], "an answer to one who did not ask")
+				continue
+			}
+			if p != m.From.Session && !left[p] {
+				require.True(w.t, w.pairs[string(id+p)], "a turn that never set out for %s", p)
+			}
+		}
+	}
+}
