@@ -51,7 +51,7 @@ often one comes, and no sidecar is needed.
 FILE has one JSON object a line, {"from": NAME, "body": TEXT}; - is the standard
 input.`,
 		Example: `  intercom brakes try dialogue.jsonl
-  intercom brakes try - --json < dialogue.jsonl`,
+  intercom brakes try dialogue.jsonl --json`,
 		Args: between(1, 1, "a file"),
 		RunE: do(a, func(_ *cobra.Command, args []string) (judgement, error) { return a.tryDialogue(args[0]) }, func(j judgement) {
 			if j.StoppedAt == nil {

@@ -125,6 +125,8 @@ func TestSend_request(t *testing.T) {
 }
 
 func TestCommands_examplesWork(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("dialogue.jsonl", []byte(`{"from":"Ada","body":"Thank you."}`+"\n"), 0o600))
 	chat := message.Chat{ID: message.NewID(), Name: "plans", State: message.ChatOn, Participants: []message.Participant{{Name: "alice", Number: 1}}}
 	b := &fakeBackend{chats: []message.Chat{chat}, receipt: message.Receipt{State: message.Answered}, down: func() {}}
 	b.asked = api.Asked{Chat: message.Chat{ID: message.NewID(), State: message.ChatOver, Turns: 1}, Answers: []message.Envelope{{Body: "yes"}}, Back: &message.Receipt{State: message.Submitted}}
