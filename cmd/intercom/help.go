@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -29,10 +30,15 @@ func usage(cmd *cobra.Command) error {
 	}
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("\n\nAvailable Commands:")
-		for _, sub := range cmd.Commands() {
-			if sub.IsAvailableCommand() || sub.Name() == "help" {
-				fmt.Fprintf(&b, "\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
-			}
+		shown := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(sub *cobra.Command) bool {
+			return !sub.IsAvailableCommand() && sub.Name() != "help"
+		})
+		widest := 0 // of those that are shown
+		for _, sub := range shown {
+			widest = max(widest, len(sub.Name()))
+		}
+		for _, sub := range shown {
+			fmt.Fprintf(&b, "\n  %-*s %s", max(widest, 11), sub.Name(), sub.Short)
 		}
 	}
 	if cmd.HasAvailableLocalFlags() {

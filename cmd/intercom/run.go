@@ -123,7 +123,7 @@ sidecar and none could be started, 4 no answer in time or a delivery uncertain,
 		a.adopt(), a.release(), a.rename(), a.explain(),
 		a.chat(), a.askPane(), a.send(), a.peers(), a.inbox(), a.log(), a.brakes(),
 		a.hooks(), a.hook(), a.record(),
-		a.plugin(), a.uninstall(), a.demo(), a.sidecar(), a.persona(),
+		a.plugin(), a.uninstall(), a.demo(), a.sidecar(), a.persona(), a.policyWorker(),
 	)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)

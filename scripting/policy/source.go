@@ -1,0 +1,101 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// The limits of a set.
+const (
+	MaxSource = 64 << 10 // bytes of one file
+	MaxFiles  = 64
+)
+
+// Source is one file of Lua.
+type Source struct {
+	Name string `json:"name"` // as it stands in messages: init.lua, policies/50-x.lua
+	Text string `json:"text"`
+	// GuardsOnly is a file whose author is not the person: it may tighten and nothing else. If
+	// it is broken, its guard counts as failed, and the set can be used.
+	GuardsOnly bool `json:"guards_only,omitempty"`
+	// Project is where the file was found; it is only asked about messages of that project
+	// (Input.Projects). "" is asked about all.
+	Project string `json:"project,omitempty"`
+	// Settings is the file that may call intercom.configure.
+	Settings bool `json:"settings,omitempty"`
+}
+
+// Files are the files of one set, in the order in which they are asked, with what
+// ctx.config is to them: values as JSON has them.
+type Files struct {
+	Sources []Source       `json:"sources"`
+	Config  map[string]any `json:"config,omitempty"`
+}
+
+// Generation is the name of this very set: equal if and only if all that scripts can see of
+// it is equal.
+func (f Files) Generation() string {
+	text, err := json.Marshal(f) // sorts the keys of maps
+	if err != nil {
+		text = fmt.Appendf(nil, "%#v", f.Sources)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// Validate checks what can be told of a set without reading its Lua.
+func (f Files) Validate() error {
+	if len(f.Sources) > MaxFiles {
+		return fmt.Errorf("%d files, the most is %d", len(f.Sources), MaxFiles)
+	}
+	seen := map[string]bool{}
+	for _, s := range f.Sources {
+		switch {
+		case s.Name == "" || len(s.Name) > 256 || strings.ContainsAny(s.Name, ":\n") || !utf8.ValidString(s.Name):
+			return fmt.Errorf("file %q: not a name for a script", s.Name)
+		case seen[s.Name]:
+			return fmt.Errorf("file %q: there are two of that name", s.Name)
+		case len(s.Text) > MaxSource:
+			return fmt.Errorf("file %q: %d bytes, the most is %d", s.Name, len(s.Text), MaxSource)
+		case !utf8.ValidString(s.Text):
+			return fmt.Errorf("file %q: not valid UTF-8", s.Name)
+		}
+		seen[s.Name] = true
+	}
+	if _, err := json.Marshal(f.Config); err != nil {
+		return errors.New("config: values that JSON does not have")
+	}
+	return nil
+}
+
+// Hash names the content of a file, for the list of what a person trusts.
+func (s Source) Hash() string {
+	sum := sha256.Sum256([]byte(s.Text))
+	return hex.EncodeToString(sum[:])
+}
+
+// Problem is something that is wrong with a file.
+type Problem struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"` // from 1; 0 is the whole file
+	Text    string `json:"text"`
+	Warning bool   `json:"warning,omitempty"` // the file can be used
+}
+
+func (p Problem) String() string {
+	if p.Line == 0 {
+		return p.File + ": " + p.Text
+	}
+	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text)
+}
+
+// Script is what is known of a file that was loaded.
+type Script struct {
+	Name  string         `json:"name"`
+	Hooks map[Hook][]int `json:"hooks"` // the lines at which functions and rules were registered
+}

@@ -1,0 +1,135 @@
+package policy
+
+import (
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Decision is what a script says about a message and a recipient.
+type Decision struct {
+	Verb      message.Verb  `json:"verb"`
+	Reason    string        `json:"reason,omitempty"`
+	Notify    string        `json:"notify,omitempty"`     // status, message, popup or bell; "" is no notice
+	After     time.Duration `json:"after_ns,omitempty"`   // not before so long from now
+	Expires   time.Duration `json:"expires_ns,omitempty"` // a decision that waits ends after so long, as Otherwise
+	Otherwise message.Verb  `json:"otherwise,omitempty"`  // with Expires; hold where a script does not say
+	Prompt    string        `json:"prompt,omitempty"`     // what the recipient is told to do with it
+	Text      string        `json:"text,omitempty"`       // of an acknowledgement or a bounce
+	Tags      []string      `json:"tags,omitempty"`       // beside those of the message
+	By        string        `json:"by"`                   // file:line of the decision, the name of a rule behind it, or "built in"
+}
+
+// BuiltIn is the By of a decision that no script took.
+const BuiltIn = "built in"
+
+// Tighten is the stricter of two decisions; the first where they are equally strict. What
+// follows when its time is over is no laxer than the first either.
+func Tighten(first, second Decision) Decision {
+	if Rank(second.Verb) <= Rank(first.Verb) {
+		return first
+	}
+	if second.Expires > 0 && Rank(second.Otherwise) < Rank(first.Verb) {
+		second.Otherwise = first.Verb
+	}
+	return second
+}
+
+// Outcome is what becomes of a message for one of its recipients.
+type Outcome struct {
+	To message.Address `json:"to"`
+	Decision
+	// Formatted is the text that a format hook made, attribution included; nil is the built-in
+	// format. It is there for what may be delivered yet: deliver, ask and hold.
+	Formatted *string `json:"-"`
+}
+
+// Verdict is all that an evaluation leaves behind. It is data: nothing of it has happened
+// yet, and it is committed as a whole or not at all.
+type Verdict struct {
+	Message    message.ID `json:"message"`
+	Generation string     `json:"generation,omitempty"` // of the set that was asked
+	// Outcomes has one for each recipient, in the order of Input.To, or of Route where the
+	// scripts sent it elsewhere. Without recipients it is empty.
+	Outcomes []Outcome `json:"outcomes"`
+	Route    []string  `json:"route,omitempty"` // the names that replace the recipients
+
+	// What filters changed; nil as it was.
+	Body    *string   `json:"-"`
+	Subject *string   `json:"subject,omitempty"`
+	Tags    *[]string `json:"tags,omitempty"`
+	// Unfiltered says that the text did not pass all filters: it must not leave, by a person's
+	// yes either, before it was evaluated anew.
+	Unfiltered bool `json:"unfiltered,omitempty"`
+
+	Floor    []string  `json:"floor,omitempty"` // who may speak from now on, "all" for everybody; nil as it was
+	Effects  []Effect  `json:"effects,omitempty"`
+	Log      []LogLine `json:"log,omitempty"`
+	Failures []Failure `json:"failures,omitempty"`
+
+	Instructions int           `json:"instructions,omitempty"` // of the Lua machine, in all
+	Took         time.Duration `json:"took_ns,omitempty"`      // as seen from outside the worker
+}
+
+// Effect is something that a script remembers, once its verdict is committed. Either Count is
+// set, or Value is what the key has from now on, nil for nothing.
+type Effect struct {
+	Script string        `json:"script"`
+	Key    string        `json:"key"`
+	Value  any           `json:"value,omitempty"` // string, float64 or bool
+	Count  bool          `json:"count,omitempty"`
+	Window time.Duration `json:"window_ns,omitempty"` // of Count
+	At     time.Time     `json:"at"`
+}
+
+// LogLine is what a script said with print or ctx.log.
+type LogLine struct {
+	Script string `json:"script"`
+	Line   int    `json:"line"`
+	Text   string `json:"text"`
+}
+
+// Kind says what kind of failure it was.
+type Kind string
+
+// The kinds of failure.
+const (
+	Raised       Kind = "error"        // a run-time error
+	Instructions Kind = "instructions" // more of them than a hook has
+	Overtime     Kind = "time"         // longer than a hook has
+	WrongAnswer  Kind = "answer"       // what was returned is nothing that the hook knows
+	Died         Kind = "died"         // the worker ended: memory, stack
+	Killed       Kind = "killed"       // the worker did not answer in time
+	Quarantined  Kind = "quarantined"  // the script is not asked, since the worker died of it
+	NoWorker     Kind = "no worker"    // no script can be asked
+)
+
+// Failure is one script that failed at one hook. Script is "" where it is not known which.
+type Failure struct {
+	Script string `json:"script,omitempty"`
+	Hook   Hook   `json:"hook,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Kind   Kind   `json:"kind"`
+	Text   string `json:"text"`
+}
+
+// Loosest is the laxest verb that a message may get that no script can be asked about,
+// where the scripts have these hooks.
+func Loosest(hooks []Hook) message.Verb {
+	verb := message.VerbAsk
+	for _, h := range hooks {
+		if f := h.Failure(); Rank(f) > Rank(verb) {
+			verb = f
+		}
+	}
+	return verb
+}
+
+// Undecided is the verdict about a message that no script can be asked about.
+func Undecided(in Input, generation string, hooks []Hook, why Failure) Verdict {
+	v := Verdict{Message: in.Message.ID, Generation: generation, Unfiltered: true, Failures: []Failure{why}}
+	for _, to := range in.To {
+		v.Outcomes = append(v.Outcomes, Outcome{To: to, Decision: Decision{Verb: Loosest(hooks), Reason: why.Text, By: BuiltIn}})
+	}
+	return v
+}

@@ -1,0 +1,155 @@
+package scripting
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
+)
+
+// process is one worker. One call at a time may use it.
+type process struct {
+	cmd   *exec.Cmd
+	in    *os.File
+	out   *os.File
+	lines *bufio.Reader
+	said  *beginning
+	ended chan struct{} // it has ended, and nothing of it is left
+}
+
+// start starts a worker, without descriptors but its pipes, and without an environment.
+func start(command []string) (*process, error) {
+	fromHere, in, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("starting the policy worker: %w", err)
+	}
+	defer fromHere.Close()
+	out, toHere, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return nil, fmt.Errorf("starting the policy worker: %w", err)
+	}
+	defer toHere.Close()
+	p := &process{in: in, out: out, lines: bufio.NewReader(out), said: &beginning{}, ended: make(chan struct{})}
+	p.cmd = exec.Command(command[0], command[1:]...)
+	p.cmd.Env = []string{} // nil would be ours
+	p.cmd.Dir = "/"
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = fromHere, toHere, p.said
+	p.cmd.WaitDelay = time.Second
+	p.cmd.SysProcAttr = dieWithUs()
+	if err := p.cmd.Start(); err != nil {
+		in.Close()
+		out.Close()
+		return nil, fmt.Errorf("starting the policy worker: %w", err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // why it ended is told by what it said and by its state
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// ask sends a request and waits for its reply. running is called for what the worker says in
+// between, and says until when it may take now. After an error the worker is gone.
+func (p *process) ask(q wire.Request, blobs [][]byte, until time.Time, running func(wire.Running) time.Time) (wire.Reply, [][]byte, *policy.Failure) {
+	_ = p.in.SetWriteDeadline(until)
+	if err := wire.Write(p.in, &q, blobs); err != nil {
+		return wire.Reply{}, nil, p.gone(err)
+	}
+	for {
+		_ = p.out.SetReadDeadline(until)
+		reply, texts, err := wire.ReadReply(p.lines)
+		switch {
+		case err != nil:
+			return wire.Reply{}, nil, p.gone(err)
+		case reply.Running != nil:
+			until = running(*reply.Running)
+		case reply.Error != "":
+			return wire.Reply{}, nil, p.gone(errors.New(reply.Error))
+		default:
+			return reply, texts, nil
+		}
+	}
+}
+
+// gone ends a worker that did not do what it should, and says what happened.
+func (p *process) gone(err error) *policy.Failure {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		p.kill()
+		return &policy.Failure{Kind: policy.Killed, Text: "the policy worker did not answer in time, and was killed"}
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed) || errors.Is(err, errPipe) {
+		select { // it may still be saying why
+		case <-p.ended:
+		case <-time.After(100 * time.Millisecond):
+		}
+		p.kill()
+		return &policy.Failure{Kind: policy.Died, Text: "the policy worker ended: " + p.why()}
+	}
+	p.kill()
+	return &policy.Failure{Kind: policy.Died, Text: "the policy worker answered nonsense: " + err.Error()}
+}
+
+// why is why a worker has ended, from the first words of the runtime, or its state.
+func (p *process) why() string {
+	said := p.said.String()
+	for line := range strings.Lines(said) {
+		if reason, ok := strings.CutPrefix(strings.TrimSpace(line), "fatal error: "); ok {
+			return reason
+		}
+	}
+	if first, _, _ := strings.Cut(strings.TrimSpace(said), "\n"); first != "" {
+		return first
+	}
+	if p.cmd.ProcessState == nil {
+		return "killed"
+	}
+	return p.cmd.ProcessState.String()
+}
+
+// kill ends the worker at once.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.ended
+	p.in.Close()
+	p.out.Close()
+}
+
+// close ends the worker in order, as far as it listens.
+func (p *process) close() {
+	p.in.Close()
+	select {
+	case <-p.ended:
+	case <-time.After(200 * time.Millisecond):
+	}
+	p.kill()
+}
+
+// beginning keeps the first words that are written to it.
+type beginning struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const maxBeginning = 8 << 10
+
+func (b *beginning) Write(text []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text = append(b.text, text[:min(len(text), maxBeginning-len(b.text))]...)
+	return len(text), nil
+}
+
+func (b *beginning) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return string(b.text)
+}

@@ -1,0 +1,94 @@
+package scripting
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/scripting/worker"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// The test binary is its own policy worker.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "policy-worker" {
+		if err := worker.Main(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// noon is the time of the messages.
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// rig is an engine with one set.
+type rig struct {
+	*testing.T
+	engine *Engine
+	set    *Set
+}
+
+// file is a policy with a number for a name.
+func file(n int, text string) policy.Source {
+	return policy.Source{Name: fmt.Sprintf("policies/%d.lua", n*10), Text: text}
+}
+
+func files(texts ...string) policy.Files {
+	var f policy.Files
+	for i, text := range texts {
+		f.Sources = append(f.Sources, file(i+1, text))
+	}
+	return f
+}
+
+// newRig compiles the texts, one a file, and uses them.
+func newRig(t *testing.T, texts ...string) *rig {
+	t.Helper()
+	return newRigOf(t, Options{}, files(texts...))
+}
+
+func newRigOf(t *testing.T, o Options, f policy.Files) *rig {
+	t.Helper()
+	r := &rig{T: t, engine: New(o)}
+	var err error
+	r.set, err = r.engine.Compile(t.Context(), f)
+	require.NoError(t, err)
+	r.engine.Use(r.set)
+	t.Cleanup(r.engine.Close)
+	return r
+}
+
+// said is a message from Ada to Ben.
+func said(body string) policy.Input {
+	return policy.Input{
+		Message: message.Envelope{
+			ID: message.NewID(), Thread: message.NewID(), From: message.Address{Name: "Ada", Number: 1}, Type: message.KindTurn,
+			Body: body, Origin: message.OriginAgent, Trust: message.TrustVerified, Depth: 3, Created: noon.Add(-2 * time.Second),
+		},
+		To:   []message.Address{{Name: "Ben", Number: 2, Session: "s2"}},
+		Now:  noon,
+		Chat: &policy.Chat{Name: "plans", Participants: []string{"Ada", "Ben"}},
+		Agents: []policy.Agent{
+			{Address: message.Address{Name: "Ada", Number: 1, Session: "s1"}, Agent: "claude", State: "idle", MaySpeak: true},
+			{Address: message.Address{Name: "Ben", Number: 2, Session: "s2"}, Agent: "line", State: "working", Role: "reviewer"},
+			{Address: message.Address{Name: "Cyd", Session: "s3"}, Agent: "codex", State: "idle", MaySpeak: true},
+		},
+	}
+}
+
+// decided evaluates a message about which nothing may go wrong.
+func (r *rig) decided(in policy.Input) policy.Verdict {
+	r.Helper()
+	v, err := r.engine.Evaluate(r.Context(), in)
+	require.NoError(r, err)
+	require.Empty(r, v.Failures)
+	return v
+}

@@ -1,0 +1,306 @@
+package scripting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// How long a worker is waited for.
+const (
+	messageTime = time.Second            // for one message, in all
+	firstTime   = 600 * time.Millisecond // of it, for the first try
+	leastTime   = 50 * time.Millisecond  // that another try is worth
+	loadTime    = 2 * time.Second        // to load one file
+	setTime     = 10 * time.Second       // to load all files
+)
+
+// When workers are not started any more.
+const (
+	deathsWithin = time.Minute
+	tooMany      = 5
+)
+
+// Set are compiled scripts. Its worker runs from Compile to Close.
+type Set struct {
+	Generation string           // equal for equal files
+	Scripts    []policy.Script  // in the order in which they are asked
+	Problems   []policy.Problem // warnings
+	Settings   policy.Settings  // of init.lua
+
+	command []string
+	files   policy.Files
+	now     func() time.Time
+
+	turn  chan struct{} // holds one token; whoever has taken it owns what follows
+	ended bool
+
+	worker     *process
+	sent       map[string]int // versions of the memories that the worker has
+	avoid      []string       // files that no worker survives to load
+	quarantine []string
+	suspects   map[string]int
+	deaths     []time.Time
+	safe       time.Time // until then no worker is started
+}
+
+// ProblemsError says why files cannot be used.
+type ProblemsError []policy.Problem
+
+func (p ProblemsError) Error() string {
+	texts := make([]string, len(p))
+	for i, problem := range p {
+		texts[i] = problem.String()
+	}
+	return strings.Join(texts, "\n")
+}
+
+// compile starts a worker that loads the files.
+func compile(ctx context.Context, command []string, files policy.Files, now func() time.Time) (*Set, error) {
+	if err := files.Validate(); err != nil {
+		return nil, fmt.Errorf("reading policies: %w", err)
+	}
+	s := &Set{
+		Generation: files.Generation(), command: command, files: files, now: now,
+		turn: make(chan struct{}, 1), suspects: map[string]int{},
+	}
+	for {
+		loaded, failure := s.load(ctx, now().Add(setTime))
+		if failure != nil {
+			i := slices.IndexFunc(files.Sources, func(f policy.Source) bool { return f.Name == failure.Script })
+			if i < 0 {
+				return nil, errors.New(failure.Text)
+			}
+			if !files.Sources[i].GuardsOnly {
+				return nil, ProblemsError{{File: failure.Script, Text: failure.Text}}
+			}
+			s.avoid = append(s.avoid, failure.Script)
+			continue
+		}
+		if slices.ContainsFunc(loaded.Problems, func(p policy.Problem) bool { return !p.Warning }) {
+			s.worker.close()
+			return nil, ProblemsError(loaded.Problems)
+		}
+		s.Scripts, s.Problems, s.Settings = loaded.Scripts, loaded.Problems, loaded.Settings
+		s.turn <- struct{}{}
+		return s, nil
+	}
+}
+
+// load starts a worker and gives it the files, until a point in time at the latest.
+func (s *Set) load(ctx context.Context, until time.Time) (wire.Loaded, *policy.Failure) {
+	if err := ctx.Err(); err != nil {
+		return wire.Loaded{}, &policy.Failure{Kind: policy.NoWorker, Text: err.Error()}
+	}
+	worker, err := start(s.command)
+	if err != nil {
+		return wire.Loaded{}, &policy.Failure{Kind: policy.NoWorker, Text: err.Error()}
+	}
+	file := ""
+	fileUntil := func() time.Time { return earliest(s.now().Add(loadTime), until) }
+	reply, _, failure := worker.ask(wire.Request{Load: &wire.Load{Files: s.files, Avoid: s.avoid}}, nil, fileUntil(), func(r wire.Running) time.Time {
+		file = r.Script
+		return fileUntil()
+	})
+	if failure == nil && reply.Loaded == nil {
+		failure = worker.gone(errors.New("no answer to load"))
+	}
+	if failure != nil {
+		failure.Script = file
+		return wire.Loaded{}, failure
+	}
+	s.worker, s.sent = worker, map[string]int{}
+	return *reply.Loaded, nil
+}
+
+// evaluate asks the scripts about a message. remembered are the memories that changed since
+// the versions that are given.
+func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(since map[string]int) (policy.Memories, map[string]int)) (policy.Verdict, error) {
+	begun := s.now()
+	var failures []policy.Failure
+	undecided := func(why policy.Failure) (policy.Verdict, error) {
+		v := policy.Undecided(in, s.Generation, s.hooks(), why)
+		v.Failures = append(failures, why)
+		v.Took = s.now().Sub(begun)
+		return v, fmt.Errorf("policies about message %s: %s", in.Message.ID, why.Text)
+	}
+	select {
+	case <-s.turn:
+		defer func() { s.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return undecided(policy.Failure{Kind: policy.NoWorker, Text: ctx.Err().Error()})
+	}
+	if s.ended {
+		return undecided(policy.Failure{Kind: policy.NoWorker, Text: "the set is not used any more"})
+	}
+	if s.now().Before(s.safe) {
+		return undecided(policy.Failure{Kind: policy.NoWorker, Text: "safe mode: the policy worker died too often"})
+	}
+	if s.worker == nil {
+		if _, failure := s.load(ctx, s.now().Add(setTime)); failure != nil {
+			s.died(*failure)
+			return undecided(*failure)
+		}
+	}
+	until := s.now().Add(messageTime)
+	for try := 1; ; try++ {
+		if s.worker == nil {
+			if _, failure := s.load(ctx, until); failure != nil {
+				s.died(*failure)
+				return undecided(*failure)
+			}
+		}
+		deadline := until
+		if try == 1 {
+			deadline = s.now().Add(firstTime)
+		}
+		v, failure := s.try(in, remembered, deadline, try > 1 || len(s.deaths) > 0)
+		if failure == nil {
+			v.Failures = append(failures, v.Failures...)
+			v.Took = s.now().Sub(begun)
+			s.deaths = s.recent()
+			return v, nil
+		}
+		s.died(*failure)
+		if failure.Script != "" {
+			if s.suspects[failure.Script]++; try > 1 || s.suspects[failure.Script] > 1 {
+				s.quarantine = append(s.quarantine, failure.Script)
+			}
+		}
+		if try == 3 || until.Sub(s.now()) < leastTime || ctx.Err() != nil {
+			return undecided(*failure)
+		}
+		failures = append(failures, *failure)
+	}
+}
+
+// try asks the worker once. After a failure there is no worker.
+func (s *Set) try(in policy.Input, remembered func(map[string]int) (policy.Memories, map[string]int), until time.Time, announce bool) (policy.Verdict, *policy.Failure) {
+	memories, versions := remembered(s.sent)
+	q := wire.Evaluate{Input: in, Memories: memories, Avoid: s.quarantine, Announce: announce}
+	q.Input.Message.Body = ""
+	var running wire.Running
+	reply, texts, failure := s.worker.ask(wire.Request{Evaluate: &q}, [][]byte{[]byte(in.Message.Body)}, until, func(r wire.Running) time.Time {
+		running = r
+		return until
+	})
+	var v policy.Verdict
+	if failure == nil {
+		var err error
+		if v, err = s.believe(in, reply, texts); err != nil {
+			failure = s.worker.gone(err)
+		}
+	}
+	if failure != nil {
+		s.worker = nil
+		failure.Script, failure.Hook = running.Script, running.Hook
+		if running.Script != "" {
+			failure.Text = fmt.Sprintf("%s: %s: %s", running.Script, running.Hook, failure.Text)
+		}
+		return policy.Verdict{}, failure
+	}
+	s.sent = versions
+	return v, nil
+}
+
+// believe takes a reply for a verdict if it can be one: a worker runs what others wrote.
+func (s *Set) believe(in policy.Input, reply wire.Reply, texts [][]byte) (policy.Verdict, error) {
+	if reply.Verdict == nil || reply.Texts == nil || len(reply.Texts.Formatted) != len(reply.Verdict.Outcomes) {
+		return policy.Verdict{}, errors.New("no verdict")
+	}
+	v := *reply.Verdict
+	if v.Message != in.Message.ID || v.Generation != s.Generation {
+		return policy.Verdict{}, errors.New("a verdict about something else")
+	}
+	text := func(i *int) (*string, error) {
+		if i == nil {
+			return nil, nil
+		}
+		if *i < 0 || *i >= len(texts) || !utf8.Valid(texts[*i]) {
+			return nil, errors.New("a text that is none")
+		}
+		t := string(texts[*i])
+		return &t, nil
+	}
+	var err error
+	if v.Body, err = text(reply.Texts.Body); err != nil {
+		return v, err
+	}
+	if v.Body != nil && len(*v.Body) > message.MaxBody {
+		return v, errors.New("a body that is too long")
+	}
+	switch {
+	case v.Route == nil && len(v.Outcomes) != len(in.To), v.Route != nil && len(v.Outcomes) != len(v.Route), v.Route != nil && len(v.Route) == 0:
+		return v, errors.New("a verdict that does not decide about all recipients")
+	}
+	for i := range v.Outcomes {
+		o := &v.Outcomes[i]
+		if v.Route == nil {
+			o.To = in.To[i]
+		}
+		if policy.Rank(o.Verb) < 0 || o.Otherwise != "" && policy.Rank(o.Otherwise) < 0 {
+			return v, fmt.Errorf("a verb %q", o.Verb)
+		}
+		if o.Formatted, err = text(reply.Texts.Formatted[i]); err != nil {
+			return v, err
+		}
+	}
+	return v, nil
+}
+
+// died writes down that a worker has ended.
+func (s *Set) died(f policy.Failure) {
+	s.worker = nil
+	if f.Kind == policy.NoWorker {
+		return
+	}
+	s.deaths = append(s.recent(), s.now())
+	if len(s.deaths) >= tooMany {
+		s.safe = s.now().Add(deathsWithin)
+		// After that minute the next death is one too many again.
+		s.deaths = slices.Repeat([]time.Time{s.safe}, tooMany-1)
+	}
+}
+
+// recent are the deaths that count.
+func (s *Set) recent() []time.Time {
+	return slices.DeleteFunc(s.deaths, func(at time.Time) bool { return s.now().Sub(at) > deathsWithin })
+}
+
+// hooks are all those that the scripts have.
+func (s *Set) hooks() []policy.Hook {
+	var hooks []policy.Hook
+	for _, h := range policy.Hooks {
+		if slices.ContainsFunc(s.Scripts, func(script policy.Script) bool { return len(script.Hooks[h]) > 0 }) {
+			hooks = append(hooks, h)
+		}
+	}
+	return hooks
+}
+
+// Close ends the worker, after the evaluation that is under way. The set cannot be used any
+// more.
+func (s *Set) Close() {
+	<-s.turn
+	if s.ended = true; s.worker != nil {
+		s.worker.close()
+		s.worker = nil
+	}
+	s.turn <- struct{}{}
+}
+
+// earliest is the first of two points in time.
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

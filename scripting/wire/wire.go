@@ -1,0 +1,162 @@
+// Package wire is what passes between a process and its policy worker: requests one way,
+// replies the other, over pipes. A frame is two lengths of four bytes, big end first, a
+// header in JSON, and raw bytes: bodies do not travel inside JSON, which would cost more
+// than all the rest.
+//
+// The worker runs what others wrote, so that nothing it sends is believed to be well
+// formed, or small.
+package wire
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+)
+
+// Limits of a frame, in bytes.
+const (
+	MaxHeader = 8 << 20 // a set of 64 files fits in, with what JSON makes of them
+	MaxBlobs  = 24 << 20
+	// MaxReplyHeader and MaxReplyBlobs are those of what a worker says.
+	MaxReplyHeader = 4 << 20
+	MaxReplyBlobs  = 8 << 20
+)
+
+// Request is what a worker is asked. Exactly one of Load and Evaluate is set.
+type Request struct {
+	Load     *Load     `json:"load,omitempty"`
+	Evaluate *Evaluate `json:"evaluate,omitempty"`
+	Blobs    []int     `json:"blobs,omitempty"` // lengths; set by Write
+}
+
+// Load gives a worker its set, once, as the first request.
+type Load struct {
+	Files policy.Files `json:"files"`
+	Avoid []string     `json:"avoid,omitempty"` // files that are not read: they count as broken
+}
+
+// Evaluate asks what becomes of a message. The blob is its body.
+type Evaluate struct {
+	Input policy.Input `json:"input"`
+	// Memories are those that changed since the last request.
+	Memories policy.Memories `json:"memories,omitempty"`
+	// Avoid are scripts that are not run: each of their hooks counts as failed.
+	Avoid []string `json:"avoid,omitempty"`
+	// Announce asks for a Running before each script and hook.
+	Announce bool `json:"announce,omitempty"`
+}
+
+// Reply is what a worker answers. Exactly one of Loaded, Running, Verdict and Error is set.
+type Reply struct {
+	Loaded  *Loaded         `json:"loaded,omitempty"`
+	Running *Running        `json:"running,omitempty"` // more follows
+	Verdict *policy.Verdict `json:"verdict,omitempty"`
+	Error   string          `json:"error,omitempty"` // of the request itself
+	Texts   *Texts          `json:"texts,omitempty"` // beside Verdict
+	Blobs   []int           `json:"blobs,omitempty"` // lengths; set by Write
+}
+
+// Loaded is what came of Load.
+type Loaded struct {
+	Scripts  []policy.Script  `json:"scripts"`
+	Problems []policy.Problem `json:"problems,omitempty"` // only warnings, or the set cannot be used
+	Settings policy.Settings  `json:"settings"`
+}
+
+// Running says what is about to be run; without a hook, which file is about to be loaded.
+type Running struct {
+	Script string      `json:"script"`
+	Hook   policy.Hook `json:"hook,omitempty"`
+}
+
+// Texts says which blobs are the texts of a verdict.
+type Texts struct {
+	Body      *int   `json:"body,omitempty"`
+	Formatted []*int `json:"formatted,omitempty"` // one for each outcome
+}
+
+// Write sends one frame.
+// It writes nothing of one that its reader would refuse.
+func Write(w io.Writer, header any, blobs [][]byte) error {
+	maxHeader, maxBlobs := MaxHeader, MaxBlobs
+	lengths := make([]int, len(blobs))
+	size := 0
+	for i, b := range blobs {
+		lengths[i] = len(b)
+		size += len(b)
+	}
+	switch h := header.(type) {
+	case *Request:
+		h.Blobs = lengths
+	case *Reply:
+		h.Blobs = lengths
+		maxHeader, maxBlobs = MaxReplyHeader, MaxReplyBlobs
+	}
+	text, err := json.Marshal(header)
+	if err != nil {
+		return fmt.Errorf("encoding a header: %w", err)
+	}
+	if len(text) > maxHeader || size > maxBlobs {
+		return fmt.Errorf("frame of %d and %d bytes is too large", len(text), size)
+	}
+	frame := make([]byte, 8, 8+len(text)+size)
+	binary.BigEndian.PutUint32(frame, uint32(len(text)))
+	binary.BigEndian.PutUint32(frame[4:], uint32(size))
+	frame = append(frame, text...)
+	for _, b := range blobs {
+		frame = append(frame, b...)
+	}
+	_, err = w.Write(frame)
+	return err
+}
+
+// ReadRequest reads one frame of whoever started this worker. io.EOF is the end.
+func ReadRequest(r io.Reader) (Request, [][]byte, error) {
+	var q Request
+	blobs, err := read(r, MaxHeader, MaxBlobs, &q, &q.Blobs)
+	return q, blobs, err
+}
+
+// ReadReply reads one frame of a worker. io.EOF is its end.
+func ReadReply(r io.Reader) (Reply, [][]byte, error) {
+	var a Reply
+	blobs, err := read(r, MaxReplyHeader, MaxReplyBlobs, &a, &a.Blobs)
+	return a, blobs, err
+}
+
+var errLengths = errors.New("frame whose lengths do not agree")
+
+func read(r io.Reader, maxHeader, maxBlobs uint32, header any, lengths *[]int) ([][]byte, error) {
+	var sizes [8]byte
+	if _, err := io.ReadFull(r, sizes[:]); err != nil {
+		return nil, err
+	}
+	text, size := binary.BigEndian.Uint32(sizes[:]), binary.BigEndian.Uint32(sizes[4:])
+	if text > maxHeader || size > maxBlobs {
+		return nil, fmt.Errorf("frame of %d and %d bytes is too large", text, size)
+	}
+	frame := make([]byte, int(text)+int(size))
+	if _, err := io.ReadFull(r, frame); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(frame[:text], header); err != nil {
+		return nil, fmt.Errorf("decoding a header: %w", err)
+	}
+	rest := frame[text:]
+	var blobs [][]byte
+	for _, n := range *lengths {
+		if n < 0 || n > len(rest) {
+			return nil, errLengths
+		}
+		blobs = append(blobs, rest[:n])
+		rest = rest[n:]
+	}
+	if len(rest) > 0 {
+		return nil, errLengths
+	}
+	return blobs, nil
+}

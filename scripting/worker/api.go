@@ -1,0 +1,110 @@
+package worker
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+)
+
+// answers are what each hook takes for an answer, as annotations have it.
+var answers = map[policy.Hook]string{
+	policy.Filter: "intercom.Patch|nil",
+	policy.Route:  "string|string[]|nil",
+	policy.Decide: "intercom.Decision|nil",
+	policy.Guard:  "intercom.Decision|nil",
+	policy.Format: "string|nil",
+}
+
+// patches are what a filter returns.
+var patches = &class{
+	name: "intercom.Patch", noun: "patch", doc: "What a filter changes of a message.", table: true,
+	members: []member{
+		{name: "body", typ: "string"},
+		{name: "subject", typ: "string"},
+		{name: "tags", typ: "string[]"},
+	},
+}
+
+// intercom is the one global of ours.
+var intercom = &class{
+	name: "intercom", noun: "intercom", doc: "What policies are made of.",
+	members: append([]member{
+		{
+			name: "on", params: []param{{"hook", "string"}, {"fn", "function"}}, doc: "Asks a function at a hook.", overloads: hookTypes(),
+			call: (*state).on,
+		},
+		{
+			name: "rule", params: []param{{"name", "string"}, {"match", "intercom.Match"}, {"decision", "intercom.Decision"}},
+			doc: "Decides about all messages that have certain values: decide, without a function.", call: (*state).addRule,
+		},
+		{
+			name: "re", params: []param{{"pattern", "string"}}, returns: "intercom.Re", doc: "Compiles a regular expression (RE2), at the top of the file.",
+			call: (*state).compile,
+		},
+		{
+			name: "configure", params: []param{{"settings", "intercom.Settings"}}, doc: "Configures the sidecar, in init.lua.", call: (*state).configure,
+		},
+	}, verbs()...),
+}
+
+// classes are all kinds of values that scripts can see or make.
+var classes = []*class{intercom, messages, contexts, chats, agents, expressions, decisions, options, matches, patches, settingsClass}
+
+func hookTypes() []string {
+	var types []string
+	for _, h := range policy.Hooks {
+		types = append(types, `fun(hook: "`+string(h)+`", fn: fun(msg: `+messageClass+`, ctx: `+contextClass+`): `+answers[h]+`)`)
+	}
+	return types
+}
+
+// install gives a machine the global of ours.
+func (s *state) install() {
+	s.machine.G.Global.RawSetString("intercom", s.object(intercom, 0))
+	s.message, s.context = s.object(messages, 0), s.object(contexts, 0)
+}
+
+// on is intercom.on(hook, fn).
+func (s *state) on(L *lua.LState) int {
+	s.register(L, "intercom.on")
+	name, fn := L.CheckString(1), L.CheckFunction(2)
+	var known []string
+	for _, h := range policy.Hooks {
+		known = append(known, string(h))
+	}
+	s.oneOf(L, "a hook", name, known)
+	s.add(L, policy.Hook(name), registered{fn: fn, line: s.where()})
+	return 0
+}
+
+// register refuses what belongs to the top of a file.
+func (s *state) register(L *lua.LState, what string) {
+	if !s.loading {
+		L.RaiseError("%s belongs to the top of the file", what)
+	}
+}
+
+// add keeps a function or a rule; what is not the file's to do is left out, and told.
+func (s *state) add(L *lua.LState, h policy.Hook, r registered) {
+	n := 0
+	for _, all := range s.hooks {
+		n += len(all)
+	}
+	if n >= maxHooks {
+		L.RaiseError("more than %d functions and rules in one file", maxHooks)
+	}
+	if s.script.source.GuardsOnly && h != policy.Guard {
+		s.script.ignored = append(s.script.ignored, policy.Problem{
+			File: s.script.source.Name, Line: r.line, Warning: true,
+			Text: string(h) + " is not asked until the file is trusted: it may only tighten",
+		})
+		return
+	}
+	s.hooks[h] = append(s.hooks[h], r)
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,178 @@
+package worker
+
+import (
+	"math"
+	"time"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// decisions are what the verbs return: a hook can only hand them on.
+var decisions = &class{name: "intercom.Decision", noun: "decision", doc: "What intercom.deliver and the other verbs return."}
+
+// notices are the ways in which a person may be told of a decision.
+var notices = []string{"status", "message", "popup", "bell"}
+
+const (
+	maxReason = 1 << 10
+	maxSaid   = 4 << 10 // prompt and text
+	maxTags   = 32
+	maxTag    = 64
+)
+
+// options are what a decision may have beside its verb.
+var options = &class{
+	name: "intercom.Options", noun: "decision", doc: "What a decision says beside its verb.", table: true,
+	members: []member{
+		{name: "reason", typ: "string", doc: "Why, for the person and the log. drop needs one."},
+		{name: "notify", typ: `"status"|"message"|"popup"|"bell"`, doc: "How the person is told of it at once; popup offers one."},
+		{name: "after", typ: "number", doc: "Not before so many seconds from now."},
+		{name: "expires", typ: "number", doc: "A decision that waits ends after so many seconds, as otherwise says."},
+		{name: "otherwise", typ: `"deliver"|"ack"|"ask"|"hold"|"bounce"|"drop"`, doc: "With expires; hold if it is not given."},
+		{name: "prompt", typ: "string", doc: "What the recipient is told to do with the message."},
+		{name: "text", typ: "string", doc: "Of an acknowledgement or a bounce."},
+		{name: "tags", typ: "string[]", doc: "Beside those of the message."},
+	},
+}
+
+// verbDocs say what becomes of a message.
+var verbDocs = map[message.Verb]string{
+	message.VerbDeliver: "Let it go to the recipient.",
+	message.VerbAck:     "Acknowledge it to its author, and do not type it.",
+	message.VerbAsk:     "Let it wait for a person's yes.",
+	message.VerbHold:    "Let it wait until a person releases it.",
+	message.VerbBounce:  "Send it back to its author, with a reason.",
+	message.VerbDrop:    "Put it into the trash, where it stays for seven days. Needs a reason.",
+}
+
+// verbs are one function for each verb.
+func verbs() []member {
+	var members []member
+	for _, verb := range policy.Verbs() {
+		members = append(members, member{
+			name: string(verb), params: []param{{"options?", options.name}}, returns: decisions.name, doc: verbDocs[verb],
+			call: func(s *state, L *lua.LState) int { return s.decide(L, verb) },
+		})
+	}
+	return members
+}
+
+// decide makes a decision out of a table of options.
+func (s *state) decide(L *lua.LState, verb message.Verb) int {
+	d := policy.Decision{Verb: verb, By: s.by()}
+	switch v := L.Get(1).(type) {
+	case *lua.LNilType:
+	case *lua.LTable:
+		s.eachField(L, v, options, func(name string, v lua.LValue) { s.option(L, &d, name, v) })
+	default:
+		L.ArgError(1, "a table of options expected")
+	}
+	if verb == message.VerbDrop && d.Reason == "" {
+		L.RaiseError("drop needs a reason: intercom.drop { reason = … }")
+	}
+	if d.Expires > 0 && d.Otherwise == "" {
+		d.Otherwise = message.VerbHold
+	}
+	if len(s.decisions) >= maxEffects {
+		L.RaiseError("more than %d decisions", maxEffects)
+	}
+	s.decisions = append(s.decisions, d)
+	L.Push(s.object(decisions, len(s.decisions)-1))
+	return 1
+}
+
+func (s *state) option(L *lua.LState, d *policy.Decision, name string, v lua.LValue) {
+	switch name {
+	case "reason":
+		d.Reason = s.said(L, name, v, maxReason)
+	case "notify":
+		d.Notify = s.said(L, name, v, maxReason)
+		s.oneOf(L, name, d.Notify, notices)
+	case "after":
+		d.After = s.duration(L, name, v)
+	case "expires":
+		d.Expires = s.duration(L, name, v)
+	case "otherwise":
+		d.Otherwise = message.Verb(s.said(L, name, v, maxReason))
+		var known []string
+		for _, verb := range policy.Verbs() {
+			known = append(known, string(verb))
+		}
+		s.oneOf(L, name, string(d.Otherwise), known)
+	case "prompt":
+		d.Prompt = s.said(L, name, v, maxSaid)
+	case "text":
+		d.Text = s.said(L, name, v, maxSaid)
+	case "tags":
+		d.Tags = s.tags(L, v)
+	}
+}
+
+// eachField goes over the fields of a table that may only have those of a class.
+func (s *state) eachField(L *lua.LState, t *lua.LTable, c *class, use func(name string, v lua.LValue)) {
+	t.ForEach(func(key, v lua.LValue) {
+		name, ok := key.(lua.LString)
+		if !ok || c.find(string(name)) == nil {
+			L.RaiseError("%s", c.unknown(key.String()))
+		}
+		use(string(name), v)
+	})
+}
+
+func (s *state) oneOf(L *lua.LState, name, value string, known []string) {
+	for _, k := range known {
+		if value == k {
+			return
+		}
+	}
+	L.RaiseError("%s is %s, not %q%s", name, quoted(known), clip(value, 64), meant(value, known))
+}
+
+// said is the value of an option that is a text.
+func (s *state) said(L *lua.LState, name string, v lua.LValue, most int) string {
+	t, ok := v.(lua.LString)
+	if !ok {
+		L.RaiseError("%s is a string, not a %s", name, v.Type())
+	}
+	if len(t) > most {
+		L.RaiseError("%s of %d bytes, the most is %d", name, len(t), most)
+	}
+	if clip(string(t), len(t)) != string(t) {
+		L.RaiseError("%s is not valid UTF-8", name)
+	}
+	return string(t)
+}
+
+func (s *state) duration(L *lua.LState, name string, v lua.LValue) time.Duration {
+	n, ok := v.(lua.LNumber)
+	if !ok || n <= 0 || math.IsNaN(float64(n)) || n > 366*86400 {
+		L.RaiseError("%s is a number of seconds, more than 0 and at most a year", name)
+	}
+	return time.Duration(float64(n) * float64(time.Second))
+}
+
+func (s *state) tags(L *lua.LState, v lua.LValue) []string {
+	t, ok := v.(*lua.LTable)
+	if !ok {
+		L.RaiseError("tags is a list of strings, not a %s", v.Type())
+	}
+	if t.Len() > maxTags {
+		L.RaiseError("%d tags, the most is %d", t.Len(), maxTags)
+	}
+	tags := []string{}
+	for i := 1; i <= t.Len(); i++ {
+		tags = append(tags, s.said(L, "each tag", t.RawGetInt(i), maxTag))
+	}
+	return tags
+}
+
+// decision is what a hook answered, where that is a decision.
+func (s *state) decision(v lua.LValue) (policy.Decision, bool) {
+	if !s.is(v, decisions) {
+		return policy.Decision{}, false
+	}
+	return s.decisions[held(v)], true
+}

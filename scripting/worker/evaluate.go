@@ -1,0 +1,385 @@
+package worker
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"unicode/utf8"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// What one evaluation may say.
+const (
+	maxLog        = 100 // lines
+	maxFailures   = 200
+	maxFormatted  = message.MaxBody + 64<<10 // bytes of one text
+	maxAllTexts   = 6 << 20                  // of all different ones
+	maxRecipients = 256                      // of a route
+)
+
+// evaluation is one message on its way through all hooks.
+type evaluation struct {
+	set      *set
+	in       policy.Input
+	avoid    []string
+	announce func(script string, hook policy.Hook)
+	states   map[*script]*state
+	verdict  policy.Verdict
+
+	recipients []message.Address
+	to         *message.Address // in decide, guard and format
+	hook       policy.Hook
+	least      policy.Decision // no recipient gets less: a filter or a route has failed
+
+	// As the scripts so far have left it.
+	subject, body string
+	tags          []string
+	effects       []policy.Effect
+	floor         []string
+}
+
+func newEvaluation(of *set, in policy.Input, avoid []string) *evaluation {
+	return &evaluation{
+		set: of, in: in, avoid: avoid, states: map[*script]*state{}, announce: func(string, policy.Hook) {},
+		recipients: in.To, subject: in.Message.Subject, body: in.Message.Body, tags: in.Message.Tags,
+		verdict: policy.Verdict{Message: in.Message.ID, Generation: of.name, Outcomes: []policy.Outcome{}},
+		least:   policy.Decision{Verb: message.VerbDeliver},
+	}
+}
+
+// run asks all scripts and returns what they decided. It always decides about each recipient.
+func (e *evaluation) run() policy.Verdict {
+	e.filter()
+	e.route()
+	texts := 0
+	have := map[string]bool{}
+	for i := range e.recipients {
+		e.to = &e.recipients[i]
+		o := policy.Outcome{To: *e.to, Decision: e.guard(policy.Tighten(e.decide(), e.least))}
+		if policy.Rank(o.Verb) <= policy.Rank(message.VerbHold) && o.Verb != message.VerbAck {
+			o.Formatted = e.format()
+			if o.Formatted != nil && !have[*o.Formatted] {
+				have[*o.Formatted] = true
+				if texts += len(*o.Formatted); texts > maxAllTexts {
+					o.Formatted = nil
+					e.fail(policy.Failure{Hook: policy.Format, Kind: policy.WrongAnswer, Text: fmt.Sprintf("more than %d bytes of texts in all", maxAllTexts)})
+				}
+			}
+		}
+		e.verdict.Outcomes = append(e.verdict.Outcomes, o)
+	}
+	e.to = nil
+	for _, s := range e.states {
+		if s != nil {
+			e.verdict.Instructions += s.meter.total
+		}
+	}
+	e.verdict.Floor, e.verdict.Effects = e.floor, e.effects
+	return e.verdict
+}
+
+// filter runs the pipeline. A filter that fails leaves the text to the others, and keeps it
+// here: nobody knows what it would have taken out.
+func (e *evaluation) filter() {
+	e.each(policy.Filter, func(s *state, r registered) *policy.Failure {
+		v, failure := e.call(s, r)
+		if failure != nil || v == lua.LNil {
+			return failure
+		}
+		return e.patch(s, r, v)
+	}, func(f policy.Failure) bool {
+		e.verdict.Unfiltered = true
+		e.least = policy.Tighten(e.least, failed(f))
+		return true
+	})
+}
+
+// patch takes over what a filter answered.
+func (e *evaluation) patch(s *state, r registered, v lua.LValue) *policy.Failure {
+	t, ok := v.(*lua.LTable)
+	if !ok {
+		return s.answered(r, "a table with body, subject or tags, or nil", v)
+	}
+	var body, subject *string
+	var tags *[]string
+	// What a script returns is read as its call was made: an error of ours is one of its own.
+	_, failure := s.call(hookInstructions, hookTime, s.machine.NewFunction(func(L *lua.LState) int {
+		s.eachField(L, t, patches, func(name string, v lua.LValue) {
+			switch name {
+			case "body":
+				text := s.said(L, name, v, message.MaxBody)
+				body = &text
+			case "subject":
+				text := s.said(L, name, v, maxSaid)
+				subject = &text
+			case "tags":
+				list := s.tags(L, v)
+				tags = &list
+			}
+		})
+		return 0
+	}))
+	if failure != nil {
+		failure.Kind, failure.Line = policy.WrongAnswer, r.line
+		return failure
+	}
+	if body != nil {
+		e.body, e.verdict.Body = *body, body
+	}
+	if subject != nil {
+		e.subject, e.verdict.Subject = *subject, subject
+	}
+	if tags != nil {
+		e.tags, e.verdict.Tags = *tags, tags
+	}
+	return nil
+}
+
+// route asks where the message goes, until somebody says.
+func (e *evaluation) route() {
+	e.each(policy.Route, func(s *state, r registered) *policy.Failure {
+		v, failure := e.call(s, r)
+		if failure != nil || v == lua.LNil {
+			return failure
+		}
+		names, ok := routed(v)
+		if !ok {
+			return s.answered(r, "a name, a list of names, or nil", v)
+		}
+		e.verdict.Route = names
+		e.recipients = nil
+		for _, name := range names {
+			to := message.Address{Name: name}
+			if a, ok := e.agent(name); ok {
+				to = a.Address
+			}
+			e.recipients = append(e.recipients, to)
+		}
+		return nil
+	}, func(f policy.Failure) bool {
+		e.least = policy.Tighten(e.least, failed(f))
+		return false
+	}, func() bool { return e.verdict.Route != nil })
+}
+
+// routed are the names that a route answered. An empty list is none: a message to nobody would
+// be lost.
+func routed(v lua.LValue) ([]string, bool) {
+	if name, ok := v.(lua.LString); ok {
+		return []string{string(name)}, isName(name)
+	}
+	t, ok := v.(*lua.LTable)
+	if !ok || t.Len() == 0 || t.Len() > maxRecipients {
+		return nil, false
+	}
+	var names []string
+	for i := 1; i <= t.Len(); i++ {
+		name, _ := t.RawGetInt(i).(lua.LString)
+		if !isName(name) {
+			return nil, false
+		}
+		if !slices.Contains(names, string(name)) {
+			names = append(names, string(name))
+		}
+	}
+	return names, true
+}
+
+func isName(name lua.LString) bool {
+	return name != "" && len(name) <= 256 && utf8.ValidString(string(name))
+}
+
+// decide asks about the recipient at hand, until somebody answers.
+func (e *evaluation) decide() policy.Decision {
+	d := policy.Decision{Verb: e.in.Otherwise, By: policy.BuiltIn}
+	if policy.Rank(d.Verb) < 0 {
+		d.Verb, d.Reason = message.VerbAsk, "no policy decided"
+	}
+	done := false
+	e.each(policy.Decide, func(s *state, r registered) *policy.Failure {
+		if r.rule != nil {
+			if done = r.rule.holds(e); done {
+				d = r.rule.decision
+			}
+			return nil
+		}
+		v, failure := e.call(s, r)
+		if failure != nil || v == lua.LNil {
+			return failure
+		}
+		if d, done = s.decision(v); !done {
+			return s.answered(r, "a decision (intercom.deliver, intercom.ask, …) or nil", v)
+		}
+		return nil
+	}, func(f policy.Failure) bool {
+		d, done = failed(f), true
+		return false
+	}, func() bool { return done })
+	return d
+}
+
+// guard lets all guards tighten a decision.
+func (e *evaluation) guard(d policy.Decision) policy.Decision {
+	e.each(policy.Guard, func(s *state, r registered) *policy.Failure {
+		v, failure := e.call(s, r)
+		if failure != nil || v == lua.LNil {
+			return failure
+		}
+		stricter, ok := s.decision(v)
+		if !ok {
+			return s.answered(r, "a decision (intercom.ask, intercom.hold, …) or nil", v)
+		}
+		d = policy.Tighten(d, stricter)
+		return nil
+	}, func(f policy.Failure) bool {
+		d = policy.Tighten(d, failed(f))
+		return true
+	})
+	return d
+}
+
+// format asks for the text, until somebody answers; nil is the built-in format.
+func (e *evaluation) format() *string {
+	var text *string
+	e.each(policy.Format, func(s *state, r registered) *policy.Failure {
+		v, failure := e.call(s, r)
+		if failure != nil || v == lua.LNil {
+			return failure
+		}
+		made, ok := v.(lua.LString)
+		if !ok || made == "" || len(made) > maxFormatted || !utf8.ValidString(string(made)) {
+			return s.answered(r, "a text that is not empty and not too long, or nil", v)
+		}
+		t := string(made)
+		text = &t
+		return nil
+	}, func(policy.Failure) bool { return false }, func() bool { return text != nil })
+	return text
+}
+
+// failed is the least that follows from a failure.
+func failed(f policy.Failure) policy.Decision {
+	by := policy.BuiltIn
+	if f.Script != "" {
+		by = f.Script
+		if f.Line > 0 {
+			by = fmt.Sprintf("%s:%d", f.Script, f.Line)
+		}
+	}
+	return policy.Decision{Verb: f.Hook.Failure(), Reason: by + ": " + string(f.Hook) + " failed: " + f.Text, By: policy.BuiltIn}
+}
+
+// each calls run for all functions and rules at a hook, in the order of the scripts, until
+// one of the ends says that it is enough. What a script fails at is written down, takes back
+// what it wanted to leave behind, and goes to fails, which says whether the others are still
+// asked.
+func (e *evaluation) each(h policy.Hook, run func(*state, registered) *policy.Failure, fails func(policy.Failure) bool, ends ...func() bool) {
+	e.hook = h
+	for _, script := range e.set.scripts {
+		if script.source.Project != "" && !slices.Contains(e.in.Projects, script.source.Project) {
+			continue
+		}
+		for n := range script.hooks[h] {
+			effects, floor := e.effects, e.floor
+			failure := e.one(script, h, n, run)
+			if failure != nil {
+				e.effects, e.floor = effects, floor
+				failure.Hook = h
+				e.fail(*failure)
+				if !fails(*failure) {
+					return
+				}
+			}
+			for _, end := range ends {
+				if end() {
+					return
+				}
+			}
+		}
+	}
+}
+
+// one runs the nth function or rule of a script at a hook.
+func (e *evaluation) one(script *script, h policy.Hook, n int, run func(*state, registered) *policy.Failure) *policy.Failure {
+	name := script.source.Name
+	if script.broken != nil {
+		f := *script.broken
+		return &f
+	}
+	if slices.Contains(e.avoid, name) {
+		return &policy.Failure{Script: name, Kind: policy.Quarantined, Text: "the policy worker died of it"}
+	}
+	e.announce(name, h)
+	s := e.state(script)
+	if s == nil || n >= len(s.hooks[h]) {
+		return &policy.Failure{Script: name, Kind: policy.Raised, Text: "the file does not do what it did when it was loaded"}
+	}
+	failure := run(s, s.hooks[h][n])
+	if failure != nil {
+		e.verdict.Instructions += s.meter.total
+		e.states[script] = nil // what failed may be in any state
+	}
+	return failure
+}
+
+// state is the machine of a script for this message.
+func (e *evaluation) state(script *script) *state {
+	s := e.states[script]
+	if s == nil {
+		if s, script.spare = script.spare, nil; s == nil {
+			if s = script.fresh(e.set); s == nil {
+				return nil
+			}
+		}
+		s.meter.total = 0 // what the file itself took was counted when it was loaded
+		s.now, s.chance = e, chance(e.in.Message.ID, script.source.Name)
+		e.states[script] = s
+	}
+	return s
+}
+
+// chance is the same for the same message in the same script.
+func chance(id message.ID, script string) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(string(id) + "\x00" + script))
+	return rand.New(rand.NewPCG(h.Sum64(), 0))
+}
+
+func (e *evaluation) call(s *state, r registered) (lua.LValue, *policy.Failure) {
+	return s.call(hookInstructions, hookTime, r.fn, s.message, s.context)
+}
+
+// answered is the failure of a hook that returned what it should not.
+func (s *state) answered(r registered, wanted string, v lua.LValue) *policy.Failure {
+	got := v.Type().String()
+	if got == "string" {
+		got = fmt.Sprintf("%q", clip(lua.LVAsString(v), 40))
+	}
+	return &policy.Failure{Script: s.script.source.Name, Line: r.line, Kind: policy.WrongAnswer, Text: printable("returned "+got+", not "+wanted, 500)}
+}
+
+func (e *evaluation) fail(f policy.Failure) {
+	if len(e.verdict.Failures) < maxFailures {
+		e.verdict.Failures = append(e.verdict.Failures, f)
+	}
+}
+
+func (e *evaluation) say(l policy.LogLine) {
+	if len(e.verdict.Log) < maxLog {
+		e.verdict.Log = append(e.verdict.Log, l)
+	}
+}
+
+// agent finds a peer by its name.
+func (e *evaluation) agent(name string) (policy.Agent, bool) {
+	i := slices.IndexFunc(e.in.Agents, func(a policy.Agent) bool { return named(a.Address) == name })
+	if i < 0 {
+		return policy.Agent{}, false
+	}
+	return e.in.Agents[i], true
+}

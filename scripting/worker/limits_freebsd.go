@@ -1,0 +1,5 @@
+package worker
+
+import "syscall"
+
+func rlimit(n uint64) syscall.Rlimit { return syscall.Rlimit{Cur: int64(n), Max: int64(n)} }

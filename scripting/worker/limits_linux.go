@@ -1,0 +1,69 @@
+package worker
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// What a worker may use.
+const (
+	maxMemory  = 384 << 20 // beyond what the program reserves when it starts
+	softMemory = 64 << 20  // from here on garbage is collected harder
+	maxStack   = 64 << 20
+	maxFiles   = 16
+)
+
+// confine gives up what a worker does not need. Beyond maxMemory the process ends.
+func confine() error {
+	confineRuntime()
+	size, err := addressSpace()
+	if err != nil {
+		return err
+	}
+	// Data alone lets the resident set overshoot, address space alone counts reservations that
+	// nobody uses: both are set.
+	for _, l := range []struct {
+		what  int
+		limit uint64
+	}{
+		{unix.RLIMIT_AS, size + maxMemory},
+		{unix.RLIMIT_DATA, maxMemory},
+		{unix.RLIMIT_NOFILE, maxFiles},
+		{unix.RLIMIT_CORE, 0},
+		{unix.RLIMIT_FSIZE, 0},
+	} {
+		if err := unix.Setrlimit(l.what, &unix.Rlimit{Cur: l.limit, Max: l.limit}); err != nil {
+			return fmt.Errorf("limit %d to %d: %w", l.what, l.limit, err)
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("giving up new privileges: %w", err)
+	}
+	return nil
+}
+
+func confineRuntime() {
+	runtime.GOMAXPROCS(1)
+	debug.SetMemoryLimit(softMemory)
+	debug.SetMaxStack(maxStack)
+}
+
+// addressSpace is what this process has reserved, in bytes.
+func addressSpace() (uint64, error) {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, err
+	}
+	pages, _, _ := bytes.Cut(text, []byte(" "))
+	n, err := strconv.ParseUint(string(pages), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("/proc/self/statm: %w", err)
+	}
+	return n * uint64(os.Getpagesize()), nil
+}

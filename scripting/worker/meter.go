@@ -1,0 +1,101 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+)
+
+// What a script may use. Instructions are counted, since a loaded machine makes every time
+// too short; the time is only there for what is slow in few instructions.
+const (
+	hookInstructions = 200_000
+	loadInstructions = 2_000_000
+	hookTime         = 250 * time.Millisecond
+	loadTime         = time.Second
+)
+
+// meter counts instructions. The machine asks its context before each instruction whether
+// it is done, which makes a context of ours a counter.
+type meter struct {
+	context.Context
+
+	machine *lua.LState
+	used    int
+	limit   int
+	total   int // of all calls before
+	call    int64
+	late    atomic.Int64 // the call that took too long
+	expired policy.Kind  // why it ended
+	line    int          // where
+}
+
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// begin starts the count of one call; the function that it returns ends it.
+func (m *meter) begin(limit int, within time.Duration) func() {
+	m.used, m.limit, m.expired, m.line = 0, limit, "", 0
+	m.call++
+	call := m.call
+	timer := time.AfterFunc(within, func() { m.late.Store(call) })
+	return func() {
+		timer.Stop()
+		m.total += m.used
+	}
+}
+
+// Done is asked before each instruction. A channel that is closed raises an error there,
+// again at each instruction that follows, so that no pcall outlives it.
+func (m *meter) Done() <-chan struct{} {
+	m.used++
+	if m.used <= m.limit && m.late.Load() != m.call {
+		return nil
+	}
+	if m.expired == "" {
+		m.expired = policy.Overtime
+		if m.used > m.limit {
+			m.expired = policy.Instructions
+		}
+		m.line = line(m.machine, 0)
+	}
+	return closed
+}
+
+// Err is the error that is raised.
+func (m *meter) Err() error { return fmt.Errorf("%s", m.text()) }
+
+func (m *meter) text() string {
+	if m.expired == policy.Instructions {
+		return fmt.Sprintf("more than %s instructions", grouped(m.limit))
+	}
+	return "took too long"
+}
+
+// grouped is a number with a comma at each thousand.
+func grouped(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
+}
+
+// line is the line that the function at a level of the stack is at, 0 if that is not known.
+func line(machine *lua.LState, level int) int {
+	frame, ok := machine.GetStack(level)
+	if !ok {
+		return 0
+	}
+	if _, err := machine.GetInfo("Sl", frame, lua.LNil); err != nil || frame.CurrentLine < 0 {
+		return 0
+	}
+	return frame.CurrentLine
+}

@@ -1,0 +1,126 @@
+package worker
+
+import (
+	"regexp"
+	"slices"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+)
+
+// rule is a decision about all messages that have certain values: data, which can be
+// compared with other rules and needs no function.
+type rule struct {
+	name     string
+	from, to []string
+	kinds    []string
+	priority []string
+	origin   []string
+	trust    []string
+	tag      []string
+	body     *regexp.Regexp
+	decision policy.Decision
+}
+
+// matches are what a rule can ask for.
+var matches = &class{
+	name: "intercom.Match", noun: "match", doc: "What a rule asks for. All of it must hold; of a list, any.", table: true,
+	members: []member{
+		{name: "from", typ: "string|string[]", doc: "The name of the author."},
+		{name: "to", typ: "string|string[]", doc: "The name of the recipient."},
+		{name: "type", typ: "string|string[]", doc: "The type of the message."},
+		{name: "priority", typ: "string|string[]", doc: "low, normal, high or urgent."},
+		{name: "origin", typ: "string|string[]", doc: "human, agent, system or remote."},
+		{name: "trust", typ: "string|string[]", doc: "How the author is known."},
+		{name: "tag", typ: "string|string[]", doc: "One of its tags."},
+		{name: "body", typ: "string|intercom.Re", doc: "A pattern (RE2) that matches anywhere in the body."},
+	},
+}
+
+// closedSets are the values that a field of a rule can have.
+var closedSets = map[string][]string{
+	"priority": {"low", "normal", "high", "urgent", "medium"},
+	"origin":   {"human", "agent", "system", "remote"},
+	"trust":    {"person", "session-verified", "registered-repository", "loopback-unverified", "remote"},
+}
+
+// addRule is intercom.rule(name, match, decision).
+func (s *state) addRule(L *lua.LState) int {
+	s.register(L, "intercom.rule")
+	r := &rule{name: s.said(L, "the name of a rule", L.Get(1), maxReason)}
+	s.eachField(L, L.CheckTable(2), matches, func(name string, v lua.LValue) {
+		if name == "body" {
+			r.body = s.bodyPattern(L, v)
+			return
+		}
+		values := s.texts(L, name, v)
+		for _, value := range values {
+			if known := closedSets[name]; known != nil {
+				s.oneOf(L, name, value, known)
+			}
+		}
+		switch name {
+		case "from":
+			r.from = values
+		case "to":
+			r.to = values
+		case "type":
+			r.kinds = values
+		case "priority":
+			for i := range values {
+				values[i] = priority(values[i])
+			}
+			r.priority = values
+		case "origin":
+			r.origin = values
+		case "trust":
+			r.trust = values
+		case "tag":
+			r.tag = values
+		}
+	})
+	d, ok := s.decision(L.Get(3))
+	if !ok {
+		L.ArgError(3, "a decision expected: intercom.deliver, intercom.ask, …")
+	}
+	r.decision = d
+	r.decision.By = s.by() + " " + r.name
+	s.add(L, policy.Decide, registered{rule: r, line: s.where()})
+	return 0
+}
+
+func (s *state) bodyPattern(L *lua.LState, v lua.LValue) *regexp.Regexp {
+	if s.is(v, expressions) {
+		return s.expressions[held(v)]
+	}
+	return s.expressions[s.pattern(L, s.said(L, "body", v, maxPattern))]
+}
+
+// texts is one text, or a list of them.
+func (s *state) texts(L *lua.LState, name string, v lua.LValue) []string {
+	t, ok := v.(*lua.LTable)
+	if !ok {
+		return []string{s.said(L, name, v, maxReason)}
+	}
+	var texts []string
+	for i := 1; i <= min(t.Len(), 1<<10); i++ {
+		texts = append(texts, s.said(L, "each "+name, t.RawGetInt(i), maxReason))
+	}
+	if len(texts) == 0 {
+		L.RaiseError("%s is an empty list: the rule would never hold", name)
+	}
+	return texts
+}
+
+// holds reports whether the rule is about the message and the recipient at hand.
+func (r *rule) holds(e *evaluation) bool {
+	m := e.in.Message
+	return in(r.from, named(m.From)) && in(r.to, named(*e.to)) && in(r.kinds, m.Type) && in(r.priority, priority(m.Priority)) &&
+		in(r.origin, string(m.Origin)) && in(r.trust, string(m.Trust)) &&
+		(r.tag == nil || slices.ContainsFunc(r.tag, func(tag string) bool { return slices.Contains(e.tags, tag) })) &&
+		(r.body == nil || r.body.MatchString(e.body))
+}
+
+// in reports whether a value is one of those that are asked for; nil asks for none.
+func in(wanted []string, value string) bool { return wanted == nil || slices.Contains(wanted, value) }

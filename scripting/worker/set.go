@@ -1,0 +1,108 @@
+package worker
+
+import (
+	"regexp"
+	"slices"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
+)
+
+// set are the scripts of one generation.
+type set struct {
+	scripts  []*script
+	config   map[string]any
+	memories policy.Memories // as they were committed
+	name     string
+}
+
+// script is one file.
+type script struct {
+	source   policy.Source
+	proto    *lua.FunctionProto
+	patterns map[string]*regexp.Regexp
+	hooks    map[policy.Hook][]int // lines
+	ignored  []policy.Problem
+	// broken is why the file cannot be run, where the set is used all the same.
+	broken *policy.Failure
+	spare  *state
+}
+
+// load compiles all files and runs each of them once. announce is called with the name of
+// each before it is read.
+func load(q wire.Load, memories policy.Memories, announce func(name string)) (*set, wire.Loaded) {
+	of := &set{config: q.Files.Config, memories: memories, name: q.Files.Generation()}
+	loaded := wire.Loaded{Scripts: []policy.Script{}}
+	for _, source := range q.Files.Sources {
+		s := &script{source: source, patterns: map[string]*regexp.Regexp{}, hooks: map[policy.Hook][]int{}}
+		of.scripts = append(of.scripts, s)
+		var problems []policy.Problem
+		if slices.Contains(q.Avoid, source.Name) {
+			problems = []policy.Problem{{File: source.Name, Text: "cannot be loaded: the policy worker died of it"}}
+		} else {
+			announce(source.Name)
+			problems = s.load(of)
+		}
+		if s.spare != nil && s.spare.settings != nil {
+			loaded.Settings = *s.spare.settings
+		}
+		if source.GuardsOnly {
+			s.excuse(problems)
+		}
+		loaded.Problems = append(loaded.Problems, problems...)
+		loaded.Scripts = append(loaded.Scripts, policy.Script{Name: source.Name, Hooks: s.hooks})
+	}
+	return of, loaded
+}
+
+// load compiles the file and runs it for the first time.
+func (s *script) load(of *set) []policy.Problem {
+	proto, problems := compileSource(s.source)
+	if proto == nil {
+		return problems
+	}
+	s.proto = proto
+	first, failure := newState(of, s)
+	problems = append(problems, s.ignored...)
+	if failure != nil {
+		return append(problems, policy.Problem{File: s.source.Name, Line: failure.Line, Text: failure.Text})
+	}
+	s.spare = first
+	for hook, all := range first.hooks {
+		for _, r := range all {
+			s.hooks[hook] = append(s.hooks[hook], r.line)
+		}
+	}
+	return problems
+}
+
+// excuse lets a set be used whose project file is broken: its guard counts as failed.
+func (s *script) excuse(problems []policy.Problem) {
+	for i, p := range problems {
+		if !p.Warning && s.broken == nil {
+			s.broken = &policy.Failure{Script: s.source.Name, Line: p.Line, Kind: policy.Raised, Text: p.Text}
+			s.hooks = map[policy.Hook][]int{policy.Guard: {p.Line}}
+		}
+		problems[i].Warning = true
+	}
+}
+
+// prepare makes the machines for the next message.
+func (of *set) prepare() {
+	for _, s := range of.scripts {
+		if s.spare == nil && s.proto != nil && s.broken == nil {
+			s.spare = s.fresh(of)
+		}
+	}
+}
+
+// fresh is a new machine; nil where the file fails now, which it did not when it was loaded.
+func (s *script) fresh(of *set) *state {
+	made, failure := newState(of, s)
+	if failure != nil {
+		return nil
+	}
+	return made
+}

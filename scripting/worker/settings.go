@@ -1,0 +1,108 @@
+package worker
+
+import (
+	"strconv"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+)
+
+// settingsClass is what intercom.configure takes.
+var settingsClass = &class{
+	name: "intercom.Settings", noun: "configure", doc: "What init.lua configures.", table: true,
+	members: []member{
+		{name: "computer", typ: "string", doc: "The name of this machine."},
+		{name: "attribution", typ: "string", doc: "What stands before a text, with {name} and {number}: \"[{name}] ({number}):\"."},
+		{name: "chats", typ: "table<string, string|number|boolean>", doc: "Settings of every new chat, as intercom chat start --set takes them."},
+		{name: "brakes", typ: "table<string, string|number|boolean>", doc: "Limits."},
+		{name: "profiles", typ: "table<string, table<string, any>>", doc: "Fields of profiles, by the profile."},
+	},
+}
+
+const (
+	maxSettings = 256 // of one table
+	maxSetting  = 1 << 10
+)
+
+// configure is intercom.configure(settings).
+func (s *state) configure(L *lua.LState) int {
+	s.register(L, "intercom.configure")
+	if !s.script.source.Settings {
+		L.RaiseError("intercom.configure belongs to init.lua")
+	}
+	if s.settings != nil {
+		L.RaiseError("intercom.configure was called before")
+	}
+	s.settings = &policy.Settings{}
+	s.eachField(L, L.CheckTable(1), settingsClass, func(name string, v lua.LValue) {
+		switch name {
+		case "computer":
+			s.settings.Computer = s.said(L, name, v, maxSetting)
+		case "attribution":
+			s.settings.Attribution = s.said(L, name, v, maxSetting)
+		case "chats":
+			s.settings.Chats = s.settingsOf(L, name, v)
+		case "brakes":
+			s.settings.Brakes = s.settingsOf(L, name, v)
+		case "profiles":
+			s.settings.Profiles = map[string]map[string]any{}
+			s.eachSetting(L, name, v, func(profile string, v lua.LValue) {
+				fields := map[string]any{}
+				s.eachSetting(L, name+"."+profile, v, func(field string, v lua.LValue) {
+					fields[field] = s.field(L, name+"."+profile+"."+field, v)
+				})
+				s.settings.Profiles[profile] = fields
+			})
+		}
+	})
+	return 0
+}
+
+// eachSetting goes over a table whose keys are names.
+func (s *state) eachSetting(L *lua.LState, name string, v lua.LValue, use func(key string, v lua.LValue)) {
+	t, ok := v.(*lua.LTable)
+	if !ok {
+		L.RaiseError("%s is a table, not a %s", name, v.Type())
+	}
+	n := 0
+	t.ForEach(func(key, v lua.LValue) {
+		if n++; n > maxSettings {
+			L.RaiseError("%s has more than %d fields", name, maxSettings)
+		}
+		use(s.said(L, "each key of "+name, key, maxTag), v)
+	})
+}
+
+// settingsOf is a table of settings, each in the words in which a person gives it to a flag.
+func (s *state) settingsOf(L *lua.LState, name string, v lua.LValue) map[string]string {
+	settings := map[string]string{}
+	s.eachSetting(L, name, v, func(key string, v lua.LValue) {
+		switch v := v.(type) {
+		case lua.LBool:
+			settings[key] = map[bool]string{true: "on", false: "off"}[bool(v)]
+		case lua.LNumber:
+			settings[key] = strconv.FormatFloat(float64(v), 'f', -1, 64)
+		default:
+			settings[key] = s.said(L, name+"."+key, v, maxSetting)
+		}
+	})
+	return settings
+}
+
+// field is the value of a field of a profile.
+func (s *state) field(L *lua.LState, name string, v lua.LValue) any {
+	switch v := v.(type) {
+	case lua.LBool:
+		return bool(v)
+	case lua.LNumber:
+		return float64(v)
+	case *lua.LTable:
+		list := []string{}
+		for i := 1; i <= min(v.Len(), maxSettings); i++ {
+			list = append(list, s.said(L, "each of "+name, v.RawGetInt(i), maxSetting))
+		}
+		return list
+	}
+	return s.said(L, name, v, maxSetting)
+}

@@ -1,0 +1,146 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+)
+
+// state is a machine in which one file was run. It serves one message and is thrown away,
+// so that nothing survives in the locals of a file; what fails in it is not used again.
+type state struct {
+	machine *lua.LState
+	meter   meter
+	script  *script
+	set     *set
+
+	// While the file runs.
+	loading bool
+
+	hooks       map[policy.Hook][]registered
+	settings    *policy.Settings
+	decisions   []policy.Decision
+	expressions []*regexp.Regexp
+	agents      []policy.Agent // that ctx.agent has found
+	objects     map[string]*lua.LTable
+	message     *lua.LUserData
+	context     *lua.LUserData
+	config      lua.LValue
+
+	// While a hook runs.
+	now    *evaluation
+	chance *rand.Rand
+}
+
+// registered is a function or a rule of a script.
+type registered struct {
+	fn   *lua.LFunction
+	rule *rule
+	line int
+}
+
+// The limits of one machine.
+const (
+	maxCalls   = 128 // one within the other
+	registry   = 1 << 10
+	maxStackOf = 32 << 10 // values on the stack of the machine
+	maxHooks   = 256      // that one file registers, of all kinds
+)
+
+// newState makes a machine, and runs the script's file in it.
+func newState(of *set, script *script) (*state, *policy.Failure) {
+	s := &state{
+		script: script, set: of, loading: true,
+		hooks: map[policy.Hook][]registered{}, objects: map[string]*lua.LTable{},
+		machine: lua.NewState(lua.Options{
+			SkipOpenLibs: true, CallStackSize: maxCalls, RegistrySize: registry, RegistryMaxSize: maxStackOf, RegistryGrowStep: registry,
+		}),
+	}
+	s.openLibraries()
+	s.install()
+	s.seal()
+	s.meter.Context, s.meter.machine = context.Background(), s.machine
+	s.machine.SetContext(&s.meter)
+	_, failure := s.call(loadInstructions, loadTime, s.machine.NewFunctionFromProto(script.proto))
+	s.loading = false
+	return s, failure
+}
+
+// seal makes every global that is not there an error.
+func (s *state) seal() {
+	globals := s.machine.G.Global
+	var names []string
+	globals.ForEach(func(key, _ lua.LValue) { names = append(names, key.String()) })
+	seal := s.machine.NewTable()
+	seal.RawSetString("__index", s.machine.NewFunction(func(L *lua.LState) int {
+		name := L.Get(2).String()
+		L.RaiseError("undefined global %q%s", clip(name, 64), meant(name, names))
+		return 0
+	}))
+	seal.RawSetString("__newindex", s.machine.NewFunction(func(L *lua.LState) int {
+		L.RaiseError("global %q cannot be set: say local %s", clip(L.Get(2).String(), 64), clip(L.Get(2).String(), 64))
+		return 0
+	}))
+	s.machine.SetMetatable(globals, seal)
+}
+
+// call runs a function within limits. After a failure the state must not be used again.
+func (s *state) call(limit int, within time.Duration, fn *lua.LFunction, args ...lua.LValue) (value lua.LValue, failure *policy.Failure) {
+	end := s.meter.begin(limit, within)
+	defer end()
+	// The interpreter's own handler of errors can panic.
+	defer func() {
+		if p := recover(); p != nil {
+			value, failure = lua.LNil, s.failed(fmt.Sprint(p))
+		}
+	}()
+	err := s.machine.CallByParam(lua.P{Fn: fn, NRet: 1, Protect: true}, args...)
+	if err != nil {
+		text := err.Error()
+		if raised, ok := err.(*lua.ApiError); ok { //nolint:errorlint // what PCall returns is never wrapped
+			text = "the error is a " + raised.Object.Type().String()
+			if lua.LVCanConvToString(raised.Object) {
+				text = lua.LVAsString(raised.Object)
+			}
+		}
+		return lua.LNil, s.failed(text)
+	}
+	// An error handler may have swallowed the last error of the meter, and returned.
+	if s.meter.expired != "" {
+		return lua.LNil, s.failed("")
+	}
+	value = s.machine.Get(-1)
+	s.machine.SetTop(0)
+	return value, nil
+}
+
+// failed says what went wrong, from the text of an error that may begin with file and line.
+func (s *state) failed(text string) *policy.Failure {
+	f := &policy.Failure{Script: s.script.source.Name, Kind: policy.Raised}
+	if s.meter.expired != "" {
+		f.Kind, f.Line, f.Text = s.meter.expired, s.meter.line, s.meter.text()
+		return f
+	}
+	if rest, ok := strings.CutPrefix(text, f.Script+":"); ok {
+		number, words, _ := strings.Cut(rest, ":")
+		if n, err := strconv.Atoi(number); err == nil {
+			f.Line, text = n, strings.TrimPrefix(words, " ")
+		}
+	}
+	f.Text = printable(text, 500)
+	return f
+}
+
+// where is the line of the script that called the function of ours which is running.
+func (s *state) where() int { return line(s.machine, 1) }
+
+// by names the place in the script from which a function of ours was called.
+func (s *state) by() string { return fmt.Sprintf("%s:%d", s.script.source.Name, s.where()) }

@@ -1,0 +1,124 @@
+// Package worker is the inside of the process in which policies run, and the only package
+// that knows Lua. It believes nothing of what it runs: a script gets a fresh machine for
+// each message, counts its instructions, sees values that it cannot change, and has no
+// function that reaches out of the machine. What all of that does not stop, the limits of
+// the process do, and the one who started it.
+//
+// A script is a pure function of the message, of what is known of the world, and of what it
+// was allowed to remember. What it wants to happen it returns, so that it may be killed at
+// any instruction.
+package worker
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
+)
+
+// Main is the whole life of a worker process: it gives up all that it does not need, then
+// answers requests until its input ends.
+func Main(in io.Reader, out io.Writer) error {
+	if err := confine(); err != nil {
+		return fmt.Errorf("confining the policy worker: %w", err)
+	}
+	return serve(in, out)
+}
+
+// maxArrayIndex keeps one assignment from filling the memory: what lies above it goes into
+// the hash part of a table.
+const maxArrayIndex = 1 << 16
+
+// server is one worker: it has one set for all its life.
+type server struct {
+	in       *bufio.Reader
+	out      io.Writer
+	set      *set
+	memories policy.Memories
+}
+
+func serve(in io.Reader, out io.Writer) error {
+	lua.MaxArrayIndex = maxArrayIndex
+	s := &server{in: bufio.NewReaderSize(in, 64<<10), out: out, memories: policy.Memories{}}
+	for {
+		q, blobs, err := wire.ReadRequest(s.in)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading a request: %w", err)
+		}
+		reply, texts := s.answer(q, blobs)
+		if err := wire.Write(s.out, &reply, texts); err != nil {
+			if errors.Is(err, os.ErrClosed) {
+				return nil
+			}
+			if err := wire.Write(s.out, &wire.Reply{Error: err.Error()}, nil); err != nil {
+				return fmt.Errorf("writing a reply: %w", err)
+			}
+		}
+		if s.set != nil {
+			s.set.prepare() // while nobody waits
+		}
+	}
+}
+
+func (s *server) answer(q wire.Request, blobs [][]byte) (wire.Reply, [][]byte) {
+	switch {
+	case q.Load != nil && s.set == nil:
+		return s.load(*q.Load), nil
+	case q.Evaluate != nil && s.set != nil && len(blobs) == 1:
+		return s.evaluate(*q.Evaluate, string(blobs[0]))
+	}
+	return wire.Reply{Error: "a request that does not fit"}, nil
+}
+
+func (s *server) load(q wire.Load) wire.Reply {
+	var loaded wire.Loaded
+	s.set, loaded = load(q, s.memories, func(name string) { s.announce(name, "") })
+	return wire.Reply{Loaded: &loaded}
+}
+
+// announce says what is about to be run. Whoever does not get it does not get the reply
+// either.
+func (s *server) announce(script string, hook policy.Hook) {
+	_ = wire.Write(s.out, &wire.Reply{Running: &wire.Running{Script: script, Hook: hook}}, nil)
+}
+
+func (s *server) evaluate(q wire.Evaluate, body string) (wire.Reply, [][]byte) {
+	for script, memory := range q.Memories {
+		s.memories[script] = memory
+	}
+	q.Input.Message.Body = body
+	e := newEvaluation(s.set, q.Input, q.Avoid)
+	if q.Announce {
+		e.announce = s.announce
+	}
+	v := e.run()
+	texts := &wire.Texts{Formatted: make([]*int, len(v.Outcomes))}
+	var blobs [][]byte
+	have := map[string]int{} // most recipients get the same text
+	blob := func(text *string) *int {
+		if text == nil {
+			return nil
+		}
+		i, ok := have[*text]
+		if !ok {
+			i = len(blobs)
+			have[*text] = i
+			blobs = append(blobs, []byte(*text))
+		}
+		return &i
+	}
+	texts.Body = blob(v.Body)
+	for i, o := range v.Outcomes {
+		texts.Formatted[i] = blob(o.Formatted)
+	}
+	return wire.Reply{Verdict: &v, Texts: texts}, blobs
+}
