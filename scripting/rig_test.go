@@ -23,6 +23,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) == 3 && os.Args[1] == "broken-worker" {
+		brokenWorker(os.Args[2])
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -91,4 +95,20 @@ func (r *rig) decided(in policy.Input) policy.Verdict {
 	require.NoError(r, err)
 	require.Empty(r, v.Failures)
 	return v
+}
+
+// evaluated evaluates a message about which something may have gone wrong on the way.
+func (r *rig) evaluated(in policy.Input) policy.Verdict {
+	r.Helper()
+	v, err := r.engine.Evaluate(r.Context(), in)
+	require.NoError(r, err)
+	return v
+}
+
+// program is this test binary.
+func program(t *testing.T) string {
+	t.Helper()
+	p, err := ourselves()
+	require.NoError(t, err)
+	return p
 }

@@ -60,7 +60,7 @@ func load(q wire.Load, memories policy.Memories, announce func(name string)) (*s
 // load compiles the file and runs it for the first time.
 func (s *script) load(of *set) []policy.Problem {
 	proto, problems := compileSource(s.source)
-	if proto == nil {
+	if proto == nil || slices.ContainsFunc(problems, func(p policy.Problem) bool { return !p.Warning }) {
 		return problems
 	}
 	s.proto = proto

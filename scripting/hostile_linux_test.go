@@ -1,0 +1,203 @@
+package scripting
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+const (
+	// allowed is how long whatever a script does may keep a message.
+	allowed = 1100 * time.Millisecond
+	// tries are how often it is tried where it took longer: a busy machine only adds to it.
+	tries = 3
+)
+
+func TestL7_hostileScripts(t *testing.T) {
+	table := newTable(t, "class", "script", "ended by", "verdict", "ms", "next ms", "worker MB", "here MB")
+	slow := map[string]bool{}
+	for _, h := range hostiles {
+		if os.Getenv("INTERCOM_LONG") == "" {
+			if h.slow && slow[h.class] || h.slow && h.class == "strings" {
+				continue
+			}
+			slow[h.class] = slow[h.class] || h.slow
+		}
+		for try := 1; ; try++ {
+			r := newRig(t, `intercom.on("decide", function(msg, ctx) `+h.body+` end)`, `intercom.on("decide", function() return intercom.deliver() end)`)
+			before := resident(t, "self")
+			worker := r.set.worker
+			begun := time.Now()
+			v, err := r.engine.Evaluate(t.Context(), said("hello"))
+			took := time.Since(begun)
+			grown := resident(t, "self") - before
+			require.Len(t, v.Outcomes, 1, h.name)
+			assert.Equal(t, message.VerbAsk, v.Outcomes[0].Verb, "%s: %v", h.name, v.Outcomes)
+			require.NotEmpty(t, v.Failures, h.name)
+			assert.Less(t, grown, 10<<20, h.name)
+			assert.NotContains(t, v.Failures[0].Text, "0x", "nothing of our own is printed")
+
+			begun = time.Now()
+			next, _ := r.engine.Evaluate(t.Context(), said("are you still there?"))
+			again := time.Since(begun)
+			require.Len(t, next.Outcomes, 1)
+			r.engine.Close()
+			if max(took, again) > allowed && try < tries {
+				continue
+			}
+			assert.LessOrEqual(t, took, allowed, h.name)
+			assert.LessOrEqual(t, again, allowed, h.name)
+			ended := v.Failures[len(v.Failures)-1]
+			if err == nil {
+				ended = v.Failures[0]
+			}
+			table.row(h.class, h.name, string(ended.Kind)+": "+clipped(ended.Text), v.Outcomes[0].Verb, took.Milliseconds(), again.Milliseconds(), peak(worker)>>20, grown>>20)
+			break
+		}
+	}
+}
+
+func TestL7_sourcesThatHurtTheCompiler(t *testing.T) {
+	table := newTable(t, "source", "bytes", "ended by", "ms", "here MB")
+	all := bombs()
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		if os.Getenv("INTERCOM_LONG") == "" && i%3 != 0 {
+			continue
+		}
+		for try := 1; ; try++ {
+			engine := New(Options{})
+			before := resident(t, "self")
+			begun := time.Now()
+			set, err := engine.Compile(t.Context(), files(all[name]))
+			took := time.Since(begun)
+			grown := resident(t, "self") - before
+			ended := "compiled"
+			if err != nil {
+				_, told := errors.AsType[ProblemsError](err)
+				assert.True(t, told, "%s: %v", name, err)
+				ended = clipped(err.Error())
+			} else {
+				set.Close()
+			}
+			if took > allowed && try < tries {
+				continue
+			}
+			assert.LessOrEqual(t, took, allowed, name)
+			assert.Less(t, grown, 10<<20, name)
+			table.row(name, len(all[name]), ended, took.Milliseconds(), grown>>20)
+			break
+		}
+	}
+}
+
+// What a worker is left with: no descriptors but its pipes, no environment, and limits.
+func TestL7_workerHasNothing(t *testing.T) {
+	r := newRig(t, ``)
+	pid := r.set.worker.cmd.Process.Pid
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	environ, err := os.ReadFile(dir + "environ")
+	require.NoError(t, err)
+	assert.Empty(t, environ)
+
+	fds, err := os.ReadDir(dir + "fd")
+	require.NoError(t, err)
+	for _, fd := range fds {
+		to, err := os.Readlink(dir + "fd/" + fd.Name())
+		require.NoError(t, err)
+		assert.Regexp(t, `^(pipe:|anon_inode:)`, to)
+	}
+	limits, err := os.ReadFile(dir + "limits")
+	require.NoError(t, err)
+	for _, want := range []string{`Max data size +402653184 +402653184`, `Max open files +16 +16`, `Max core file size +0 +0`, `Max file size +0 +0`, `Max address space +[0-9]+ +[0-9]+`} {
+		assert.Regexp(t, want, string(limits))
+	}
+	status, err := os.ReadFile(dir + "status")
+	require.NoError(t, err)
+	assert.Regexp(t, `NoNewPrivs:\s+1`, string(status))
+
+	// It ends when whoever asked it has gone.
+	r.set.worker.in.Close()
+	select {
+	case <-r.set.worker.ended:
+	case <-time.After(10 * time.Second):
+		assert.Fail(t, "the worker outlives its input")
+	}
+}
+
+// A worker that is killed at any time costs a message nothing.
+func TestL7_killedWhileItWorks(t *testing.T) {
+	r := newRig(t, `intercom.on("decide", function(msg) for i = 1, 20000 do end return intercom.deliver { reason = msg.body } end)`)
+	for i := range 4 {
+		pid := r.set.worker.cmd.Process.Pid
+		timer := time.AfterFunc(time.Duration(i*200)*time.Microsecond, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+		v := r.evaluated(said("hello"))
+		timer.Stop()
+		assert.Equal(t, message.VerbDeliver, v.Outcomes[0].Verb)
+		assert.Equal(t, "hello", v.Outcomes[0].Reason)
+		r.set.deaths = nil // this is not about safe mode
+	}
+}
+
+// Helpers.
+
+// resident is how much memory a process has.
+func resident(t *testing.T, pid string) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + pid + "/statm")
+	require.NoError(t, err)
+	pages, err := strconv.Atoi(strings.Fields(string(text))[1])
+	require.NoError(t, err)
+	return pages * os.Getpagesize()
+}
+
+// peak is the most memory that a worker which has ended had. It is at least what this process
+// has: that is what a child begins with.
+func peak(p *process) int64 {
+	<-p.ended
+	usage, _ := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return usage.Maxrss << 10
+}
+
+func clipped(text string) string {
+	if text, _, _ = strings.Cut(text, "\n"); len(text) > 70 {
+		return text[:70] + "…"
+	}
+	return text
+}
+
+// table is printed when the test ends.
+type table struct {
+	w *tabwriter.Writer
+}
+
+func newTable(t *testing.T, columns ...any) *table {
+	var b bytes.Buffer
+	tab := &table{w: tabwriter.NewWriter(&b, 0, 1, 2, ' ', 0)}
+	tab.row(columns...)
+	t.Cleanup(func() {
+		_ = tab.w.Flush()
+		t.Log("\n" + b.String())
+	})
+	return tab
+}
+
+func (t *table) row(cells ...any) {
+	for _, c := range cells {
+		fmt.Fprintf(t.w, "%v\t", c)
+	}
+	fmt.Fprintln(t.w)
+}

@@ -1,0 +1,229 @@
+package scripting
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// obedient is a file whose hooks fail, answer or are silent as the message says.
+func obedient(n int) string {
+	return strings.ReplaceAll(`
+local function act(hook, msg, answer)
+  local what = msg.meta["N:" .. hook]
+  if what == "error" then error("as told") end
+  if what == "object" then error({}) end
+  if what == "nil" then local x; x.y = 1 end
+  if what == "loop" then while true do end end
+  if what == "recursion" then local function f() return 1 + f() end f() end
+  if what == "caught" then pcall(function() while true do end end) return answer end
+  if what == "nonsense" then return function() end end
+  if what == "number" then return 42 end
+  if what == "message" then return msg end
+  if what == "binary" then return "\255\254" end
+  if what == "answer" then return answer end
+end
+intercom.on("filter", function(msg, ctx) ctx.count("f", 60) return act("filter", msg, { body = "N " .. msg.body }) end)
+intercom.on("route", function(msg) return act("route", msg, { "Cyd", "Ada" }) end)
+intercom.on("decide", function(msg, ctx) ctx.set("n", "N") return act("decide", msg, intercom.deliver()) end)
+intercom.on("guard", function(msg) return act("guard", msg, intercom.ask()) end)
+intercom.on("format", function(msg) return act("format", msg, "N: " .. msg.body) end)
+`, "N", fmt.Sprint(n))
+}
+
+var (
+	failures = []string{"error", "object", "nil", "loop", "recursion", "caught", "nonsense", "number", "message", "binary"}
+	scripts  = 3
+)
+
+// Whatever fails at whatever hook, each recipient's message is delivered, acknowledged, asked,
+// held, bounced or dropped, and what was not filtered goes nowhere.
+func TestL8_noFailureLosesAMessage(t *testing.T) {
+	r := newRig(t, obedient(1), obedient(2), obedient(3))
+	rapid.Check(t, func(t *rapid.T) {
+		in := said("hello")
+		in.Message.Meta = map[string]string{}
+		for len(in.To) < rapid.IntRange(1, 3).Draw(t, "recipients") {
+			in.To = append(in.To, message.Address{Name: fmt.Sprint("peer ", len(in.To))})
+		}
+		for n := 1; n <= scripts; n++ {
+			for _, h := range policy.Hooks {
+				what := rapid.SampledFrom(append([]string{"", "", "", "answer", "answer", "answer"}, failures...)).Draw(t, fmt.Sprint(n, h))
+				in.Message.Meta[fmt.Sprintf("%d:%s", n, h)] = what
+			}
+		}
+		v, err := r.engine.Evaluate(r.Context(), in)
+		require.NoError(t, err)
+		decided(t, in, v)
+		failed := func(h policy.Hook) bool {
+			return slices.ContainsFunc(v.Failures, func(f policy.Failure) bool { return f.Hook == h })
+		}
+		for n := 1; n <= scripts; n++ {
+			// These are always asked, so that their failures always show.
+			for _, h := range []policy.Hook{policy.Filter, policy.Guard} {
+				if slices.Contains(failures, in.Message.Meta[fmt.Sprintf("%d:%s", n, h)]) {
+					assert.True(t, failed(h), "%d %s", n, h)
+				}
+			}
+		}
+		assert.Equal(t, failed(policy.Filter), v.Unfiltered)
+		for _, o := range v.Outcomes {
+			for _, h := range []policy.Hook{policy.Filter, policy.Route, policy.Guard} {
+				if failed(h) {
+					assert.GreaterOrEqual(t, policy.Rank(o.Verb), policy.Rank(message.VerbHold), "%s failed", h)
+				}
+			}
+			if o.Verb == message.VerbDeliver {
+				assert.False(t, v.Unfiltered)
+			}
+		}
+		for _, e := range v.Effects {
+			assert.NotEqual(t, "error", in.Message.Meta[e.Script[9:10]+":"+map[bool]string{true: "filter", false: "decide"}[e.Count]])
+		}
+	})
+}
+
+// Whatever a worker says in place of an answer, the message is held: its text was not
+// filtered.
+func TestL8_noWorkerLosesAMessage(t *testing.T) {
+	for _, mode := range brokenModes {
+		if mode == "silent" && os.Getenv("INTERCOM_LONG") == "" {
+			continue
+		}
+		r := newRigOf(t, Options{Command: []string{program(t), "broken-worker", mode}}, files(obedient(1)))
+		v, err := r.engine.Evaluate(t.Context(), said("hello"))
+		require.Error(t, err, mode)
+		decided(t, said("hello"), v)
+		assert.Equal(t, message.VerbHold, v.Outcomes[0].Verb, mode)
+		assert.True(t, v.Unfiltered, mode)
+		require.NotEmpty(t, v.Failures, mode)
+		t.Log(mode, "→", v.Failures[0].Text)
+		r.engine.Close()
+	}
+}
+
+// A worker that dies again and again is left alone for a minute, then tried once.
+func TestL8_safeMode(t *testing.T) {
+	now := time.Now()
+	r := newRigOf(t, Options{Command: []string{program(t), "broken-worker", "exit"}, now: func() time.Time { return now }}, files(obedient(1)))
+	deaths := 0
+	for range 10 {
+		v, err := r.engine.Evaluate(t.Context(), said("hello"))
+		require.Error(t, err)
+		decided(t, said("hello"), v)
+		for _, f := range v.Failures {
+			if f.Kind != policy.NoWorker {
+				deaths++
+			}
+		}
+	}
+	assert.GreaterOrEqual(t, deaths, tooMany)
+	assert.LessOrEqual(t, deaths, tooMany+1)
+	assert.Equal(t, now.Add(time.Minute), r.engine.Status().Safe)
+
+	now = now.Add(61 * time.Second)
+	assert.Zero(t, r.engine.Status().Safe)
+	r.set.command = []string{program(t), "policy-worker"} // mended
+	assert.Equal(t, message.VerbAsk, r.decided(said("hello")).Outcomes[0].Verb)
+	assert.Equal(t, message.VerbAsk, r.decided(said("hello")).Outcomes[0].Verb)
+}
+
+// A script that no worker survives is left out, and each of its hooks counts as failed.
+func TestL8_quarantine(t *testing.T) {
+	r := newRig(t, `intercom.on("decide", function(msg) if msg.body == "bloat" then local s = ("x"):rep(1e6) while true do s = s .. s end end end)`,
+		`intercom.on("decide", function() return intercom.deliver() end)`)
+	assert.Equal(t, message.VerbDeliver, r.decided(said("hello")).Outcomes[0].Verb)
+	v, _ := r.engine.Evaluate(t.Context(), said("bloat"))
+	decided(t, said("bloat"), v)
+	assert.Equal(t, message.VerbAsk, v.Outcomes[0].Verb)
+	for range 4 { // the third try may not have fitted into the time
+		v, _ = r.engine.Evaluate(t.Context(), said("bloat"))
+		assert.Equal(t, message.VerbAsk, v.Outcomes[0].Verb)
+	}
+	assert.Equal(t, []string{"policies/10.lua"}, r.engine.Status().Quarantined)
+	v = r.evaluated(said("hello"))
+	require.NotEmpty(t, v.Failures)
+	assert.Equal(t, policy.Quarantined, v.Failures[0].Kind)
+}
+
+// Helpers.
+
+// decided checks that a verdict says what becomes of a message for each of its recipients.
+func decided(t require.TestingT, in policy.Input, v policy.Verdict) {
+	to := len(in.To)
+	if v.Route != nil {
+		to = len(v.Route)
+	}
+	require.Len(t, v.Outcomes, to)
+	require.Positive(t, to)
+	for _, o := range v.Outcomes {
+		require.GreaterOrEqual(t, policy.Rank(o.Verb), 0, "%q", o.Verb)
+	}
+}
+
+// brokenModes are what a worker can do in place of answering.
+var brokenModes = []string{"exit", "garbage", "half", "silent", "another", "nothing", "few", "verb", "text", "huge", "error", "loaded"}
+
+// brokenWorker loads a set and then does not do what it should.
+func brokenWorker(mode string) {
+	in := bufio.NewReader(os.Stdin)
+	q, _, err := wire.ReadRequest(in)
+	if err != nil {
+		return
+	}
+	loaded := wire.Loaded{Scripts: []policy.Script{{Name: "policies/10.lua", Hooks: map[policy.Hook][]int{policy.Filter: {1}}}}}
+	_ = wire.Write(os.Stdout, &wire.Reply{Loaded: &loaded}, nil)
+	generation := q.Load.Files.Generation()
+	if q, _, err = wire.ReadRequest(in); err != nil {
+		return
+	}
+	to := q.Evaluate.Input.To
+	v := policy.Verdict{Message: q.Evaluate.Input.Message.ID, Generation: generation, Outcomes: []policy.Outcome{{To: to[0], Decision: policy.Decision{Verb: message.VerbDeliver}}}}
+	texts := &wire.Texts{Formatted: make([]*int, 1)}
+	switch mode {
+	case "exit":
+		os.Exit(3)
+	case "garbage":
+		fmt.Print("fatal: this is no frame at all")
+		return
+	case "half":
+		_, _ = os.Stdout.Write([]byte{0, 0, 0, 9, 0, 0, 0, 0, '{'})
+		return
+	case "silent":
+		time.Sleep(time.Minute)
+	case "another":
+		v.Message = "another"
+	case "nothing":
+		_ = wire.Write(os.Stdout, &wire.Reply{}, nil)
+		return
+	case "few":
+		v.Outcomes, texts.Formatted = nil, nil
+	case "verb":
+		v.Outcomes[0].Verb = "shout"
+	case "text":
+		at := 7
+		texts.Formatted[0] = &at
+	case "huge":
+		_, _ = os.Stdout.Write([]byte{255, 255, 255, 255, 255, 255, 255, 255})
+	case "error":
+		_ = wire.Write(os.Stdout, &wire.Reply{Error: "no"}, nil)
+		return
+	case "loaded":
+		_ = wire.Write(os.Stdout, &wire.Reply{Loaded: &loaded}, nil)
+		return
+	}
+	_ = wire.Write(os.Stdout, &wire.Reply{Verdict: &v, Texts: texts}, nil)
+	_, _, _ = wire.ReadRequest(in)
+}

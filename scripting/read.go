@@ -1,0 +1,123 @@
+package scripting
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+)
+
+// Places are where the files of a set lie.
+type Places struct {
+	// Config is the person's own directory: init.lua, then policies/*.lua in the order of their
+	// names. None of them has to be there.
+	Config string
+	// Projects are directories that may have a file of their own, .intercom/policy.lua.
+	Projects []string
+	// Trusted says of a project's file, by its content (policy.Source.Hash), whether a person
+	// said that it may do what their own files may; nil is no. Until then it may only tighten.
+	Trusted func(hash string) bool
+	// Shipped come last: what they decide holds where nothing else does.
+	Shipped []policy.Source
+}
+
+// ProjectFile is where a project's own file lies in it.
+var ProjectFile = filepath.Join(".intercom", "policy.lua")
+
+// Read reads the files of a set. It does not look into them.
+func Read(p Places) (policy.Files, error) {
+	var all policy.Files
+	first, err := readSource(filepath.Join(p.Config, "init.lua"), "init.lua", 0)
+	switch {
+	case err == nil:
+		first.Settings = true
+		all.Sources = append(all.Sources, first)
+	case !errors.Is(err, fs.ErrNotExist):
+		return all, err
+	}
+	paths, err := filepath.Glob(filepath.Join(globbed(p.Config), "policies", "*.lua"))
+	if err != nil {
+		return all, fmt.Errorf("listing policies: %w", err)
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		if strings.HasPrefix(filepath.Base(path), ".") { // of an editor
+			continue
+		}
+		source, err := readSource(path, "policies/"+filepath.Base(path), 0)
+		if err != nil {
+			return all, err
+		}
+		all.Sources = append(all.Sources, source)
+	}
+	for _, project := range p.Projects {
+		path := filepath.Join(project, ProjectFile)
+		// Whoever wrote the project wrote this: it is no link to something of the person's.
+		source, err := readSource(path, sourceName(path), syscall.O_NOFOLLOW)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			// It counts as one that is broken, so that nothing passes that it might have stopped.
+			source = policy.Source{Name: sourceName(path), Text: "error(" + quoted(err) + ")"}
+		}
+		source.Project = project
+		source.GuardsOnly = err != nil || p.Trusted == nil || !p.Trusted(source.Hash())
+		all.Sources = append(all.Sources, source)
+	}
+	all.Sources = append(all.Sources, p.Shipped...)
+	return all, all.Validate()
+}
+
+// readSource reads one regular file.
+func readSource(path, name string, flags int) (policy.Source, error) {
+	// A pipe must not keep us waiting.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|flags, 0)
+	if err != nil {
+		return policy.Source{}, fmt.Errorf("reading a policy: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return policy.Source{}, fmt.Errorf("reading a policy: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return policy.Source{}, fmt.Errorf("reading a policy: %q is no file", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, policy.MaxSource+1))
+	if err != nil {
+		return policy.Source{}, fmt.Errorf("reading a policy: %q: %w", path, err)
+	}
+	return policy.Source{Name: name, Text: string(text)}, nil
+}
+
+// globbed is a path in which no character means more than itself.
+func globbed(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// sourceName makes a path that others have chosen into the name of a source.
+func sourceName(path string) string {
+	name := strings.Map(func(r rune) rune {
+		if r == ':' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, strings.ToValidUTF8(path, "_"))
+	if len(name) > 200 {
+		name = "…" + strings.ToValidUTF8(name[len(name)-200:], "")
+	}
+	return name
+}
+
+// quoted is an error as a string of Lua.
+func quoted(err error) string {
+	return "[[" + strings.ReplaceAll(strings.ToValidUTF8(err.Error(), "_"), "]]", "] ]") + "]]"
+}

@@ -1,0 +1,71 @@
+package worker
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Annotations are what a language server for Lua needs to know of policies, as the text of
+// intercom.d.lua. They are made from the table that installs the functions.
+func Annotations() string {
+	var b strings.Builder
+	b.WriteString("---@meta\n-- What policies of tmux-intercom see, for language servers (Lua 5.1). Made by intercom; changes are lost.\n")
+	for _, c := range classes {
+		fmt.Fprintf(&b, "\n---%s\n---@class (exact) %s\n", c.doc, c.name)
+		for _, m := range c.members {
+			if m.function() {
+				continue
+			}
+			name := m.name
+			if c.table {
+				name += "?"
+			}
+			fmt.Fprintf(&b, "%s\n", strings.TrimRight("---@field "+name+" "+m.typ+" "+m.doc, " "))
+		}
+		variable := c.name
+		if c != intercom {
+			variable = strings.ReplaceAll(strings.ToLower(c.name), ".", "_")
+		}
+		switch {
+		case c == intercom:
+			b.WriteString("intercom = {}\n")
+		case c.hasFunctions():
+			fmt.Fprintf(&b, "local %s = {}\n", variable)
+		}
+		for _, m := range c.members {
+			if m.function() {
+				annotateFunction(&b, variable, m)
+			}
+		}
+	}
+	return b.String()
+}
+
+func (c *class) hasFunctions() bool {
+	for _, m := range c.members {
+		if m.function() {
+			return true
+		}
+	}
+	return false
+}
+
+func annotateFunction(b *strings.Builder, variable string, m member) {
+	fmt.Fprintf(b, "\n---%s\n", m.doc)
+	names := make([]string, len(m.params))
+	for i, p := range m.params {
+		fmt.Fprintf(b, "---@param %s %s\n", p.name, p.typ)
+		names[i] = strings.TrimSuffix(p.name, "?")
+	}
+	if m.returns != "" {
+		fmt.Fprintf(b, "---@return %s\n", m.returns)
+	}
+	for _, o := range m.overloads {
+		fmt.Fprintf(b, "---@overload %s\n", o)
+	}
+	between := "."
+	if m.method {
+		between = ":"
+	}
+	fmt.Fprintf(b, "function %s%s%s(%s) end\n", variable, between, m.name, strings.Join(names, ", "))
+}

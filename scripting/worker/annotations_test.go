@@ -1,0 +1,78 @@
+package worker
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+)
+
+// annotated are the fields and functions of each class, as the annotations have them.
+func annotated(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	variables := map[string]string{}
+	class := ""
+	for _, line := range regexp.MustCompile(`(?m)^.*$`).FindAllString(Annotations(), -1) {
+		if m := regexp.MustCompile(`^---@class \(exact\) (\S+)$`).FindStringSubmatch(line); m != nil {
+			class = m[1]
+			found[class] = []string{}
+		}
+		if m := regexp.MustCompile(`^---@field (\w+)\??( \S+)`).FindStringSubmatch(line); m != nil {
+			found[class] = append(found[class], m[1])
+		}
+		if m := regexp.MustCompile(`^(?:local )?(\w+) = \{\}$`).FindStringSubmatch(line); m != nil {
+			variables[m[1]] = class
+		}
+		if m := regexp.MustCompile(`^function (\w+)[.:](\w+)\(`).FindStringSubmatch(line); m != nil {
+			require.Contains(t, variables, m[1])
+			found[variables[m[1]]] = append(found[variables[m[1]]], m[2])
+		}
+	}
+	return found
+}
+
+// What the annotations name is there in a machine, and what is there in a machine stands in
+// the annotations.
+func TestL13_annotationsAreWhatIsThere(t *testing.T) {
+	said := annotated(t)
+	s := testState(t, `local re = intercom.re "x" intercom.on("decide", function(msg, ctx) return re end)`)
+	e := newEvaluation(s.set, testInput(), nil)
+	s.now = e
+	e.to, e.recipients = &e.in.To[0], e.in.To
+	e.in.Chat = &policy.Chat{Participants: []string{"Ada"}}
+	s.agents = []policy.Agent{{}}
+	objects := map[string]*lua.LUserData{}
+	for _, c := range []*class{intercom, messages, contexts, chats, agents, expressions} {
+		objects[c.name] = s.object(c, 0)
+	}
+	for name, of := range objects {
+		require.NotEmpty(t, said[name], name)
+		for _, member := range said[name] {
+			assert.NotPanics(t, func() { s.machine.GetField(of, member) }, "%s.%s is annotated and is not there", name, member)
+		}
+	}
+	for _, c := range classes {
+		assert.ElementsMatch(t, c.names(), said[c.name], "%s is not annotated as it is", c.name)
+		for _, m := range c.members {
+			assert.True(t, (m.get != nil || m.call != nil) != c.table, "%s.%s", c.name, m.name)
+		}
+	}
+	// All that a machine has as a global is Lua's own, or annotated.
+	for name := range libraries() {
+		assert.True(t, name == intercom.name || slices.Contains(append(base, "print", "string", "table", "math"), name), "%s is a global and is not annotated", name)
+	}
+	for _, h := range policy.Hooks {
+		assert.Contains(t, Annotations(), `fun(hook: "`+string(h)+`"`)
+	}
+	// The options that a decision takes are those that are annotated: each other one is refused.
+	for _, option := range said[options.name] {
+		require.NotNil(t, options.find(option))
+	}
+	assert.Equal(t, Annotations(), Annotations())
+}

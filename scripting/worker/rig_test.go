@@ -1,0 +1,32 @@
+package worker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// testSet loads texts without a process around them: only what does no harm to this one.
+func testSet(t *testing.T, texts ...string) (*set, wire.Loaded) {
+	t.Helper()
+	var f policy.Files
+	for i, text := range texts {
+		f.Sources = append(f.Sources, policy.Source{Name: string(rune('a'+i)) + ".lua", Text: text})
+	}
+	return load(wire.Load{Files: f}, policy.Memories{}, func(string) {})
+}
+
+func testState(t *testing.T, text string) *state {
+	t.Helper()
+	of, loaded := testSet(t, text)
+	require.Empty(t, loaded.Problems)
+	return of.scripts[0].spare
+}
+
+func testInput() policy.Input {
+	return policy.Input{Message: message.Envelope{ID: "m1", Type: message.KindTurn, Body: "hello"}, To: []message.Address{{Name: "Ben"}}}
+}
