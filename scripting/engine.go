@@ -70,7 +70,9 @@ func (e *Engine) Use(set *Set) (previous *Set) {
 var errNoSet = errors.New("no policies are in use")
 
 // Evaluate asks the set in use what becomes of a message. The verdict is always whole: where
-// the scripts could not say, an error tells why, and the verdict asks a person or holds.
+// the scripts could not say, an error tells why, and the verdict asks a person or holds. It
+// takes a second at most for each message before it, and one for itself; the end of ctx is
+// heeded while it waits.
 func (e *Engine) Evaluate(ctx context.Context, in policy.Input) (policy.Verdict, error) {
 	e.mu.Lock()
 	set := e.set

@@ -7,7 +7,17 @@ type hostile struct {
 	class, name string
 	body        string // of a decide hook
 	slow        bool   // it needs the parent, or much memory: only one of them where time is short
+	ends        ending
 }
+
+// ending is how a script ends; most are stopped, or fail.
+type ending int
+
+const (
+	stopped  ending = iota
+	byItself        // it does no harm, and the next script is asked
+	refused         // it is not even loaded
+)
 
 // hostiles are the classes of what a deadline alone does not stop, and what people write who
 // mean no harm.
@@ -24,7 +34,7 @@ var hostiles = []hostile{
 
 	{class: "recursion", name: "plain", body: `local function f() return 1 + f() end f()`},
 	{class: "recursion", name: "tail calls", body: `local function f() return f() end f()`},
-	{class: "recursion", name: "through pcall", body: `local function f() pcall(f) end f()`},
+	{class: "recursion", name: "through pcall", body: `local function f() pcall(f) end f()`, ends: byItself},
 	{class: "recursion", name: "__index that asks itself", body: `local t = {} setmetatable(t, { __index = function(t, k) return t[k] end }) return t.x`},
 	{class: "recursion", name: "__newindex that sets itself", body: `local t = setmetatable({}, { __newindex = function(t, k, v) t[k] = v end }) t.x = 1`},
 	{class: "recursion", name: "__eq", body: `local m = {} m.__eq = function(a, b) return a == b end local a, b = setmetatable({}, m), setmetatable({}, m) return a == b`},
@@ -32,12 +42,12 @@ var hostiles = []hostile{
 	{class: "recursion", name: "__index chain", body: `local t = {} setmetatable(t, { __index = t }) return t.x`},
 	{class: "recursion", name: "error with an object that fails", body: `error(setmetatable({}, { __tostring = function(x) error(x) end }))`},
 	{class: "recursion", name: "gsub that calls itself", body: `local function f(s) return (s:gsub(".", f)) end f("aaaa")`},
-	{class: "recursion", name: "varargs that grow", body: `local function f(...) return f(1, ...) end f()`},
-	{class: "recursion", name: "varargs that grow, by select", body: `local function f(...) if select("#", ...) > 1e9 then return end return f(1, 2, 3, ...) end f()`},
+	{class: "recursion", name: "varargs that grow", body: `local function f(...) return f(1, ...) end f()`, slow: true},
+	{class: "recursion", name: "varargs that grow, by select", body: `local function f(...) if select("#", ...) > 1e9 then return end return f(1, 2, 3, ...) end f()`, slow: true},
 
-	{class: "coroutine", name: "nest", body: `local function f() return coroutine.wrap(f)() end f()`},
-	{class: "coroutine", name: "loop", body: `coroutine.wrap(function() while true do end end)()`},
-	{class: "coroutine", name: "leak", body: `for i = 1, 1e6 do coroutine.create(function() end) end`},
+	{class: "coroutine", name: "nest", body: `local function f() return coroutine.wrap(f)() end f()`, ends: refused},
+	{class: "coroutine", name: "loop", body: `coroutine.wrap(function() while true do end end)()`, ends: refused},
+	{class: "coroutine", name: "leak", body: `for i = 1, 1e6 do coroutine.create(function() end) end`, ends: refused},
 
 	{class: "strings", name: "rep 1e9", body: `local s = ("x"):rep(1e9) return #s`},
 	{class: "strings", name: "rep 1e12", body: `local s = ("x"):rep(1e12) return #s`},
@@ -48,51 +58,51 @@ var hostiles = []hostile{
 	{class: "strings", name: "garbage", body: `local s = ("x"):rep(1e6) while true do local t = s .. "y" end`, slow: true},
 	{class: "strings", name: "upper, again and again", body: `local s = ("x"):rep(1e6) while true do s = s:upper() end`, slow: true},
 	{class: "strings", name: "reverse as a key", body: `local s, t = ("x"):rep(1e6), {} for i = 1, 1e6 do s = s:reverse() t[s .. i] = i end`, slow: true},
-	{class: "strings", name: "long comparisons", body: `local a, b = ("x"):rep(1e6), ("x"):rep(1e6) while a == b do end`},
-	{class: "strings", name: "less than", body: `local a, b = ("x"):rep(1e6) .. "a", ("x"):rep(1e6) .. "b" while a < b do end`},
-	{class: "strings", name: "a long chain", body: `local s = "" for i = 1, 1e6 do s = s .. "0123456789" .. i end`},
-	{class: "strings", name: "tonumber of much", body: `local s = ("9"):rep(1e6) while true do tonumber(s) end`},
+	{class: "strings", name: "long comparisons", body: `local a, b = ("x"):rep(1e6), ("x"):rep(1e6) while a == b do end`, slow: true},
+	{class: "strings", name: "less than", body: `local a, b = ("x"):rep(1e6) .. "a", ("x"):rep(1e6) .. "b" while a < b do end`, slow: true},
+	{class: "strings", name: "a long chain", body: `local s = "" for i = 1, 1e6 do s = s .. "0123456789" .. i end`, slow: true},
+	{class: "strings", name: "tonumber of much", body: `local s = ("9"):rep(1e6) while true do tonumber(s) end`, slow: true},
 	{class: "strings", name: "all bytes", body: `local s = ("x"):rep(1e6) local t = { s:byte(1, -1) } return #t`},
 	{class: "strings", name: "a wide format", body: `return ("%999999999d"):format(1)`},
 	{class: "strings", name: "many formats", body: `local f = ("%99d"):rep(10000) while true do f:format(1) end`},
-	{class: "strings", name: "char of many", body: `while true do string.char(("x"):rep(7000):byte(1, -1)) end`},
+	{class: "strings", name: "char of many", body: `while true do string.char(("x"):rep(7000):byte(1, -1)) end`, slow: true},
 
 	{class: "patterns", name: "backtracking", body: `local s = ("a"):rep(40) return s:find(("a*"):rep(20) .. "b")`, slow: true},
 	{class: "patterns", name: "star upon star", body: `return (("a"):rep(3000) .. "c"):find(".-.-.-.-b")`, slow: true},
-	{class: "patterns", name: "deep, one megabyte", body: `return ("a"):rep(1e6):find(".*b")`},
-	{class: "patterns", name: "deep, lazily", body: `return ("a"):rep(1e6):find(".-b")`},
+	{class: "patterns", name: "deep, one megabyte", body: `return ("a"):rep(1e6):find(".*b")`, slow: true},
+	{class: "patterns", name: "deep, lazily", body: `return ("a"):rep(1e6):find(".-b")`, slow: true},
 	{class: "patterns", name: "gsub of each letter of a megabyte", body: `local n = 0 while n < 100 do ("a"):rep(1e6):gsub("a", "b") n = n + 1 end`, slow: true},
-	{class: "patterns", name: "gmatch of a megabyte", body: `for w in ("a "):rep(5e5):gmatch("%a") do end`},
-	{class: "patterns", name: "gmatch of nothing", body: `for w in ("a"):rep(1e6):gmatch("") do end`},
+	{class: "patterns", name: "gmatch of a megabyte", body: `for w in ("a "):rep(5e5):gmatch("%a") do end`, slow: true},
+	{class: "patterns", name: "gmatch of nothing", body: `for w in ("a"):rep(1e6):gmatch("") do end`, slow: true},
 	{class: "patterns", name: "many captures", body: `return ("a"):rep(1e4):find(("(a)"):rep(40))`},
-	{class: "patterns", name: "optional, a million times", body: `return ("a"):rep(1e5):find(("a?"):rep(1e5) .. ("a"):rep(1e5))`},
-	{class: "patterns", name: "balance", body: `return ("("):rep(1e6):find("%b()")`},
+	{class: "patterns", name: "optional, a million times", body: `return ("a"):rep(1e5):find(("a?"):rep(1e5) .. ("a"):rep(1e5))`, slow: true},
+	{class: "patterns", name: "balance", body: `return ("("):rep(1e6):find("%b()")`, slow: true},
 	{class: "patterns", name: "gsub whose function fails", body: `return (("abc"):gsub(".", function() error("x") end))`},
 
 	{class: "tables", name: "append", body: `local t = {} while true do t[#t + 1] = 1 end`},
 	{class: "tables", name: "a hole of 67 million", body: `local t = {} t[67108863] = 1 return #t`},
 	{class: "tables", name: "ten holes", body: `for i = 1, 10 do local t = {} t[67108863 - i] = 1 end while true do end`},
-	{class: "tables", name: "insert in front", body: `local t = {} for i = 1, 1e6 do table.insert(t, 1, i) end`},
+	{class: "tables", name: "insert in front", body: `local t = {} for i = 1, 1e6 do table.insert(t, 1, i) end`, slow: true},
 	{class: "tables", name: "sort", body: `local t = {} for i = 1, 60000 do t[i] = (i * 7919) % 60013 end while true do table.sort(t) table.sort(t, function(a, b) return a > b end) end`},
 	{class: "tables", name: "sort by a liar", body: `local t = {} for i = 1, 1000 do t[i] = i end table.sort(t, function() return true end) while true do end`},
 	{class: "tables", name: "unpack 1e9", body: `return unpack({}, 1, 1e9)`},
 	{class: "tables", name: "unpack below nothing", body: `return unpack({}, -1e9, 1e9)`},
 	{class: "tables", name: "nests", body: `local t = {} while true do t = { t, t } end`},
 	{class: "tables", name: "maxn of hashes", body: `local t = {} for i = 1, 10000 do t[i * 1.5] = i end while true do table.maxn(t) end`},
-	{class: "tables", name: "pairs while it grows", body: `local t = { 1 } for k in pairs(t) do t[k .. "x"] = 1 end`},
+	{class: "tables", name: "pairs while it grows", body: `local t = { 1 } for k in pairs(t) do t[k .. "x"] = 1 end`, slow: true},
 	{class: "tables", name: "many keys", body: `local t = {} for i = 1, 1e9 do t["k" .. i] = i end`},
 
-	{class: "reach", name: "os.execute", body: `os.execute("touch /tmp/intercom-was-here")`},
-	{class: "reach", name: "io.open", body: `io.open("/etc/passwd"):read("*a")`},
-	{class: "reach", name: "require", body: `require("os")`},
-	{class: "reach", name: "load", body: `load("while true do end")()`},
-	{class: "reach", name: "loadstring", body: `loadstring("while true do end")()`},
-	{class: "reach", name: "dofile", body: `dofile("/etc/passwd")`},
-	{class: "reach", name: "debug", body: `debug.getregistry()`},
-	{class: "reach", name: "package", body: `package.loadlib("libc.so.6", "system")`},
-	{class: "reach", name: "channel", body: `channel.make():receive()`},
-	{class: "reach", name: "setfenv", body: `setfenv(1, {})`},
-	{class: "reach", name: "rawset of a message", body: `rawset(msg, "body", "x")`},
+	{class: "reach", name: "os.execute", body: `os.execute("touch /tmp/intercom-was-here")`, ends: refused},
+	{class: "reach", name: "io.open", body: `io.open("/etc/passwd"):read("*a")`, ends: refused},
+	{class: "reach", name: "require", body: `require("os")`, ends: refused},
+	{class: "reach", name: "load", body: `load("while true do end")()`, ends: refused},
+	{class: "reach", name: "loadstring", body: `loadstring("while true do end")()`, ends: refused},
+	{class: "reach", name: "dofile", body: `dofile("/etc/passwd")`, ends: refused},
+	{class: "reach", name: "debug", body: `debug.getregistry()`, ends: refused},
+	{class: "reach", name: "package", body: `package.loadlib("libc.so.6", "system")`, ends: refused},
+	{class: "reach", name: "channel", body: `channel.make():receive()`, ends: refused},
+	{class: "reach", name: "setfenv", body: `setfenv(1, {})`, ends: refused},
+	{class: "reach", name: "rawset of a message", body: `rawset(msg, "body", "x")`, ends: refused},
 	{class: "reach", name: "a message that is changed", body: `msg.body = "x"`},
 	{class: "reach", name: "the metatable of a message", body: `getmetatable(msg).__index = function() return "x" end`},
 	{class: "reach", name: "setmetatable of a message", body: `setmetatable(msg, {})`},
@@ -102,7 +112,7 @@ var hostiles = []hostile{
 	{class: "reach", name: "the metatable of strings", body: `getmetatable("").__index = function() while true do end end return ("x"):upper()`},
 	{class: "reach", name: "ctx.set without end", body: `for i = 1, 1e6 do ctx.set("k" .. i, ("x"):rep(60000)) end`},
 	{class: "reach", name: "ctx.count without end", body: `for i = 1, 1e6 do ctx.count("k" .. i, 86400) end`},
-	{class: "reach", name: "print without end", body: `while true do print(("x"):rep(1e6)) end`},
+	{class: "reach", name: "print without end", body: `while true do print(("x"):rep(1e6)) end`, slow: true},
 	{class: "reach", name: "decisions without end", body: `while true do intercom.deliver { text = ("x"):rep(4000) } end`},
 	{class: "reach", name: "agents without end", body: `while true do ctx.agent("Ada") end`},
 }
