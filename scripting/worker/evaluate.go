@@ -314,6 +314,9 @@ func (e *evaluation) one(script *script, h policy.Hook, n int, run func(*state, 
 	if slices.Contains(e.avoid, name) {
 		return &policy.Failure{Script: name, Kind: policy.Quarantined, Text: "the policy worker died of it"}
 	}
+	if r := script.registered[h]; n < len(r) && r[n].rule != nil {
+		return run(nil, r[n])
+	}
 	e.announce(name, h)
 	s := e.state(script)
 	if s == nil || n >= len(s.hooks[h]) {
@@ -331,6 +334,7 @@ func (e *evaluation) one(script *script, h policy.Hook, n int, run func(*state, 
 func (e *evaluation) state(script *script) *state {
 	s := e.states[script]
 	if s == nil {
+		script.used = true
 		if s, script.spare = script.spare, nil; s == nil {
 			if s = script.fresh(e.set); s == nil {
 				return nil

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"regexp"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -21,7 +20,7 @@ var expressions = &class{
 		{
 			name: "test", method: true, params: []param{{"text", "string"}}, returns: "boolean", doc: "Whether it matches anywhere in the text.",
 			call: func(s *state, L *lua.LState) int {
-				L.Push(lua.LBool(s.expression(L).MatchString(L.CheckString(2))))
+				L.Push(lua.LBool(s.expression(L).holds(L.CheckString(2))))
 				return 1
 			},
 		},
@@ -29,7 +28,11 @@ var expressions = &class{
 			name: "match", method: true, params: []param{{"text", "string"}}, returns: "string|nil ...",
 			doc: "The groups of the first match, or all of it where there are no groups; nil where nothing matches.",
 			call: func(s *state, L *lua.LState) int {
-				found := s.expression(L).FindStringSubmatch(L.CheckString(2))
+				re, text := s.expression(L), L.CheckString(2)
+				var found []string
+				if re.possible(text) {
+					found = re.FindStringSubmatch(text)
+				}
 				if found == nil {
 					L.Push(lua.LNil)
 					return 1
@@ -57,7 +60,7 @@ var expressions = &class{
 }
 
 // expression is what a method was called on.
-func (s *state) expression(L *lua.LState) *regexp.Regexp { return s.expressions[held(L.Get(1))] }
+func (s *state) expression(L *lua.LState) *pattern { return s.expressions[held(L.Get(1))] }
 
 // compile is intercom.re: a pattern that does not compile is an error of the file.
 func (s *state) compile(L *lua.LState) int {
@@ -70,26 +73,29 @@ func (s *state) compile(L *lua.LState) int {
 }
 
 // pattern keeps an expression; those of one file are compiled once for all its states.
-func (s *state) pattern(L *lua.LState, pattern string) int {
-	if len(pattern) > maxPattern {
-		L.RaiseError("a pattern of %d bytes, the most is %d", len(pattern), maxPattern)
+func (s *state) pattern(L *lua.LState, text string) int {
+	if len(text) > maxPattern {
+		L.RaiseError("a pattern of %d bytes, the most is %d", len(text), maxPattern)
 	}
 	if len(s.expressions) >= maxExpressions {
 		L.RaiseError("more than %d patterns", maxExpressions)
 	}
-	re, ok := s.script.patterns[pattern]
+	re, ok := s.script.patterns[text]
 	if !ok {
 		var err error
-		if re, err = regexp.Compile(pattern); err != nil {
+		if re, err = newPattern(text); err != nil {
 			L.RaiseError("%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		}
-		s.script.patterns[pattern] = re
+		s.script.patterns[text] = re
 	}
 	s.expressions = append(s.expressions, re)
 	return len(s.expressions) - 1
 }
 
-func replace(L *lua.LState, re *regexp.Regexp, text, with string) (string, int) {
+func replace(L *lua.LState, re *pattern, text, with string) (string, int) {
+	if !re.possible(text) {
+		return text, 0
+	}
 	found := re.FindAllStringSubmatchIndex(text, maxMatches+1)
 	if len(found) > maxMatches {
 		L.RaiseError("more than %d matches", maxMatches)

@@ -13,11 +13,16 @@ import (
 // testSet loads texts without a process around them: only what does no harm to this one.
 func testSet(t *testing.T, texts ...string) (*set, wire.Loaded) {
 	t.Helper()
+	return load(loadOf(texts...), policy.Memories{}, func(string) {})
+}
+
+// loadOf asks for texts to be loaded, as a.lua, b.lua, …
+func loadOf(texts ...string) wire.Load {
 	var f policy.Files
 	for i, text := range texts {
 		f.Sources = append(f.Sources, policy.Source{Name: string(rune('a'+i)) + ".lua", Text: text})
 	}
-	return load(wire.Load{Files: f}, policy.Memories{}, func(string) {})
+	return wire.Load{Files: f}
 }
 
 func testState(t *testing.T, text string) *state {

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"regexp"
 	"slices"
 
 	lua "github.com/yuin/gopher-lua"
@@ -19,7 +18,7 @@ type rule struct {
 	origin   []string
 	trust    []string
 	tag      []string
-	body     *regexp.Regexp
+	body     *pattern
 	decision policy.Decision
 }
 
@@ -90,7 +89,7 @@ func (s *state) addRule(L *lua.LState) int {
 	return 0
 }
 
-func (s *state) bodyPattern(L *lua.LState, v lua.LValue) *regexp.Regexp {
+func (s *state) bodyPattern(L *lua.LState, v lua.LValue) *pattern {
 	if s.is(v, expressions) {
 		return s.expressions[held(v)]
 	}
@@ -119,7 +118,7 @@ func (r *rule) holds(e *evaluation) bool {
 	return in(r.from, named(m.From)) && in(r.to, named(*e.to)) && in(r.kinds, m.Type) && in(r.priority, priority(m.Priority)) &&
 		in(r.origin, string(m.Origin)) && in(r.trust, string(m.Trust)) &&
 		(r.tag == nil || slices.ContainsFunc(r.tag, func(tag string) bool { return slices.Contains(e.tags, tag) })) &&
-		(r.body == nil || r.body.MatchString(e.body))
+		(r.body == nil || r.body.holds(e.body))
 }
 
 // in reports whether a value is one of those that are asked for; nil asks for none.

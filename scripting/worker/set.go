@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"regexp"
 	"slices"
 
 	lua "github.com/yuin/gopher-lua"
@@ -22,12 +21,16 @@ type set struct {
 type script struct {
 	source   policy.Source
 	proto    *lua.FunctionProto
-	patterns map[string]*regexp.Regexp
+	patterns map[string]*pattern
 	hooks    map[policy.Hook][]int // lines
 	ignored  []policy.Problem
+	// registered is what the file registered when it was loaded. Its rules are data and serve
+	// all messages; its functions belong to their machine.
+	registered map[policy.Hook][]registered
 	// broken is why the file cannot be run, where the set is used all the same.
 	broken *policy.Failure
 	spare  *state
+	used   bool // a machine was needed for the last message
 }
 
 // load compiles all files and runs each of them once. announce is called with the name of
@@ -36,7 +39,7 @@ func load(q wire.Load, memories policy.Memories, announce func(name string)) (*s
 	of := &set{config: q.Files.Config, memories: memories, name: q.Files.Generation()}
 	loaded := wire.Loaded{Scripts: []policy.Script{}}
 	for _, source := range q.Files.Sources {
-		s := &script{source: source, patterns: map[string]*regexp.Regexp{}, hooks: map[policy.Hook][]int{}}
+		s := &script{source: source, patterns: map[string]*pattern{}, hooks: map[policy.Hook][]int{}}
 		of.scripts = append(of.scripts, s)
 		var problems []policy.Problem
 		if slices.Contains(q.Avoid, source.Name) {
@@ -69,7 +72,7 @@ func (s *script) load(of *set) []policy.Problem {
 	if failure != nil {
 		return append(problems, policy.Problem{File: s.source.Name, Line: failure.Line, Text: failure.Text})
 	}
-	s.spare = first
+	s.spare, s.registered = first, first.hooks
 	for hook, all := range first.hooks {
 		for _, r := range all {
 			s.hooks[hook] = append(s.hooks[hook], r.line)
@@ -92,7 +95,7 @@ func (s *script) excuse(problems []policy.Problem) {
 // prepare makes the machines for the next message.
 func (of *set) prepare() {
 	for _, s := range of.scripts {
-		if s.spare == nil && s.proto != nil && s.broken == nil {
+		if s.spare == nil && s.used {
 			s.spare = s.fresh(of)
 		}
 	}

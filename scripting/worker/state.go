@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -28,7 +27,7 @@ type state struct {
 	hooks       map[policy.Hook][]registered
 	settings    *policy.Settings
 	decisions   []policy.Decision
-	expressions []*regexp.Regexp
+	expressions []*pattern
 	agents      []policy.Agent // that ctx.agent has found
 	objects     map[string]*lua.LTable
 	message     *lua.LUserData
