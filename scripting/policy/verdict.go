@@ -40,7 +40,8 @@ type Outcome struct {
 	To message.Address `json:"to"`
 	Decision
 	// Formatted is the text that a format hook made, attribution included; nil is the built-in
-	// format. It is there for what may be delivered yet: deliver, ask and hold.
+	// format. It is there for what may be delivered yet: deliver, ask and hold. Like Body it is
+	// not part of the JSON form.
 	Formatted *string `json:"-"`
 }
 
