@@ -22,7 +22,7 @@ GO_BUILD  = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFL
 # The packages that have tests for the lab; the others would only be compiled.
 LABS      = $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestLab' sidecar cmd))))
 # The packages that take longest come first, so that nothing waits for them alone in the end.
-LONGEST   = ./sidecar/daemon ./cmd/intercom
+LONGEST   = ./sidecar/daemon ./cmd/intercom ./sidecar/tmux ./sidecar/screen
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .PHONY: build install demo test lint lab versions long bench fuzz teeth conformance pictures dist clean help ensure

@@ -148,7 +148,7 @@ func TestL8_quarantine(t *testing.T) {
 	v, _ := r.engine.Evaluate(t.Context(), said("bloat"))
 	decided(t, said("bloat"), v)
 	assert.Equal(t, message.VerbAsk, v.Outcomes[0].Verb)
-	for range 4 { // the third try may not have fitted into the time
+	for tries := 0; len(r.engine.Status().Quarantined) == 0 && tries < 30; tries++ { // the third one may not fit into the time
 		v, _ = r.engine.Evaluate(t.Context(), said("bloat"))
 		assert.Equal(t, message.VerbAsk, v.Outcomes[0].Verb)
 	}

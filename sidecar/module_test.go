@@ -21,6 +21,7 @@ var allowed = map[string]string{
 	"github.com/spf13/cobra":          "commands whose flags may follow their arguments",
 	"github.com/stretchr/testify":     "tests",
 	"github.com/thejerf/suture/v4":    "supervision: what panics begins anew",
+	"github.com/yuin/gopher-lua":      "policies",
 	"go.uber.org/goleak":              "tests: goroutines that outlive their owner",
 	"golang.org/x/text":               "the same text in two compositions",
 	"golang.org/x/sys":                "terminals and processes, beyond package syscall",

@@ -183,8 +183,9 @@ var errorsOf = map[string][]wrong{
 }
 
 // silentOnes have no errors of their own: an agent's hook must never have one, a persona
-// is a program for tests with a usage of its own, and what a key runs is told at a client.
-var silentOnes = []string{"intercom hook", "intercom persona"}
+// is a program for tests with a usage of its own, a policy worker speaks with the sidecar
+// alone, and what a key runs is told at a client.
+var silentOnes = []string{"intercom hook", "intercom persona", "intercom policy-worker"}
 
 // Whatever is wrong is told on standard error, in a line that says what, and one that says
 // what to do next; nothing stands on standard output, and nothing is coloured.

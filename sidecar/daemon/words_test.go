@@ -42,6 +42,8 @@ func TestR9_W6_NoEcho(t *testing.T) {
 				assert.Equal(t, turns, len(r.turns()), "one message a turn")
 			})
 			t.Run("both at once", func(t *testing.T) {
+				turns := long(min(turns, 40), turns)
+				flags := append(parrot(turns/2), kind.flags...)
 				r := newRig(t)
 				a, b := r.adopted("Ada", flags...), r.adopted("Ben", flags...)
 				chat := r.chat([]*agent{a, b}, unlimited...)

@@ -54,7 +54,7 @@ func TestLook_pairsAreAtomicInAFlood(t *testing.T) {
 	eachTransport(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		pane := s.NewPane("sh", "-c", `i=0; while :; do i=$((i+1)); printf '\r\n%d' $i; done`)
 		s.WaitForText(pane, "100")
-		for range 15 {
+		for range 8 {
 			l := look(t, c, pane)
 			row := l.Rows[l.Facts.CursorY]
 			if l.Facts.CursorX > 0 { // 0 is between CR and LF
