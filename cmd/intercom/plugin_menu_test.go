@@ -17,7 +17,7 @@ import (
 // that comes to an agent. The entry that edits the policies joins this list with them;
 // TestU5_askAnotherPane has the one that asks.
 func TestU5_menuByTheKeyboardAlone(t *testing.T) {
-	tmuxtest.EndVersions(t, func(t *testing.T, v tmuxtest.Version) {
+	ends(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		claude, codex := st.coder("claude"), st.coder("codex")

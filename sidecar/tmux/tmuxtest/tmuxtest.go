@@ -87,18 +87,6 @@ func EachVersion(t *testing.T, test func(t *testing.T, v Version)) {
 	}
 }
 
-// EndVersions is EachVersion with the oldest and the newest alone, unless INTERCOM_LONG asks
-// for all: for what takes long and was never seen to differ in between.
-func EndVersions(t *testing.T, test func(t *testing.T, v Version)) {
-	t.Helper()
-	all := Versions(t)
-	for i, v := range all {
-		if i == 0 || i == len(all)-1 || os.Getenv("INTERCOM_LONG") != "" {
-			t.Run(v.Name, func(t *testing.T) { test(t, v) })
-		}
-	}
-}
-
 // Server is a private tmux server with one session, "base", whose only pane runs cat. It
 // has no configuration file, and a HOME and TMUX_TMPDIR of its own.
 type Server struct {
