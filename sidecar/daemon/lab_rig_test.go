@@ -409,7 +409,7 @@ func (a *labAgent) keeps(was labtest.Screen, why ...any) {
 			if both := was.Rows[y] + now.Rows[y]; strings.ContainsAny(both, "█▛▜▝") || strings.Contains(both, "/effort") {
 				continue // the mark of Claude Code moves, and a row of hints changes
 			}
-			still := strings.NewReplacer("●", " ") // and this blinks while a tool waits
+			still := strings.NewReplacer("●", " ", " · ← for agents", "") // which blinks while a tool waits, and comes and goes
 			require.Equal(a.l, still.Replace(was.Rows[y]), still.Replace(now.Rows[y]), "row %d of %s: %s", y, a.Name, fmt.Sprint(why...))
 		}
 		require.Equal(a.l, [3]any{was.CursorX, was.CursorY, was.CursorVisible}, [3]any{now.CursorX, now.CursorY, now.CursorVisible}, "cursor of %s", a.Name)
