@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -348,7 +349,15 @@ func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 					all := a.Conversation()
 					return len(all) > 1 && all[len(all)-1].Status == 529 && all[len(all)-2].Status == 529
 				})
-				interrupt(a)
+				if a.Kind != labtest.Opencode {
+					interrupt(a)
+					return
+				}
+				l.until("it has stopped", func() bool { // two of them within some seconds, and it need not be drawn in between
+					a.Keys("Escape")
+					time.Sleep(400 * time.Millisecond)
+					return a.Idle()
+				})
 			})
 		}
 
