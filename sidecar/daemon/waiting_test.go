@@ -150,8 +150,13 @@ func TestB7_NobodyIsThere(t *testing.T) {
 	r.Run("detach-client", "-s", r.Fact(other.pane, "#{session_id}"))
 	r.waitFor("it pauses", func() bool { return r.current(chat).State == message.ChatPaused })
 	assert.Contains(t, r.current(chat).Why, "nobody")
-	r.waitFor("what was on its way to arrive", func() bool { return len(r.heldFor(message.Paused)) > 0 })
-	before := len(a.bytes()) + len(b.bytes())
+	before, since := 0, time.Now()
+	r.waitFor("what was on its way to arrive", func() bool {
+		if n := len(a.bytes()) + len(b.bytes()); n != before {
+			before, since = n, time.Now()
+		}
+		return time.Since(since) > 500*time.Millisecond
+	})
 	r.stays(func() bool { return len(a.bytes())+len(b.bytes()) == before })
 	_, err := r.client.ResumeChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
 	require.NoError(t, err)
