@@ -132,6 +132,7 @@ func TestMachine_anotherWitnessEndsATurn(t *testing.T) {
 		ended := m.Tick(due).Ended
 		require.Len(t, ended, 1)
 		assert.True(t, ended[0].Interrupted)
+		assert.True(t, ended[0].Abandoned)
 		assert.False(t, ended[0].Whole())
 	})
 	t.Run("words before a call are not the end", func(t *testing.T) {

@@ -53,6 +53,7 @@ type Turn struct {
 	Failed      bool   // the service of the model gave up: it may have said nothing
 	Why         string // of Interrupted and Failed, as the agent puts it
 	Unmarked    bool   // its end was not written down: the next prompt or the status file told
+	Abandoned   bool   // with Interrupted: its end was not, by an agent that writes it down, so nobody knows who stopped it
 	Past        bool   // it began before the Follower did
 	Truncated   bool   // older texts were let go
 }
@@ -139,7 +140,7 @@ func (m *Machine) Feed(e Event) Outcome {
 	case Prompted:
 		p := m.claim(e)
 		if m.open != nil && m.superseded(e.By) {
-			m.unmarked(&out, e.Past || !m.live, false)
+			m.unmarked(&out, e.Past || !m.live)
 		}
 		m.begin(e)
 		if m.marked && len(m.open.Prompts) > 0 && p.By == ByKeys {
@@ -153,7 +154,7 @@ func (m *Machine) Feed(e Event) Outcome {
 		m.command = &Prompt{Text: e.Text, By: ByCommand, At: e.At}
 	case TurnBegan:
 		if m.open != nil {
-			m.unmarked(&out, e.Past || !m.live, false)
+			m.unmarked(&out, e.Past || !m.live)
 		}
 		m.begin(e)
 		m.marked = true
@@ -268,10 +269,10 @@ func (m *Machine) say(text string) {
 
 // unmarked ends a turn whose end was not written down. One that said something has been
 // interrupted as far as we know, if a tool was still at work; one that said nothing was
-// taken back by the person who wrote its prompt. cut says that it was, whatever stands in it.
-func (m *Machine) unmarked(out *Outcome, past, cut bool) {
+// taken back by the person who wrote its prompt.
+func (m *Machine) unmarked(out *Outcome, past bool) {
 	m.open.Unmarked = true
-	m.open.Interrupted = cut || m.marked || len(m.open.OpenTools) > 0 || len(m.open.Texts) == m.since
+	m.open.Interrupted = m.open.Abandoned || m.marked || len(m.open.OpenTools) > 0 || len(m.open.Texts) == m.since
 	m.end(out, Event{At: m.heard, Past: past})
 }
 
@@ -316,7 +317,7 @@ func (m *Machine) Rests(since, now time.Time) Outcome {
 
 // Abandons is Rests for an agent that does write down how a turn ends, and did not: opencode,
 // stopped between two tries of a service that fails, or ended in the middle of a turn and
-// started again. What became of such a turn nobody knows, so it counts as interrupted.
+// started again. What became of such a turn nobody knows, so it is Abandoned.
 func (m *Machine) Abandons(since, now time.Time) Outcome {
 	m.rests, m.writes = since, true
 	return m.Tick(now)
@@ -345,7 +346,8 @@ func (m *Machine) Due() (time.Time, bool) {
 func (m *Machine) Tick(now time.Time) Outcome {
 	var out Outcome
 	if due, ok := m.Due(); ok && !now.Before(due) {
-		m.unmarked(&out, !m.live, m.writes)
+		m.open.Abandoned = m.writes
+		m.unmarked(&out, !m.live)
 	}
 	return out
 }

@@ -186,7 +186,7 @@ func (s *sidecar) person(ctx context.Context, from api.Caller) message.Person {
 	}
 	session := ""
 	for _, p := range panes {
-		if p.TTY == who.Terminal && !p.Dead {
+		if who.Terminal != "" && p.TTY == who.Terminal && !p.Dead {
 			who.Pane, session = p.ID, p.SessionID
 		}
 	}

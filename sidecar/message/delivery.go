@@ -133,6 +133,7 @@ const (
 	PaneTooSmall     Reason = "pane too small to see the text"
 	Interrupted      Reason = "interrupted by a person"         // failed: its turn was stopped
 	ServiceFailed    Reason = "the service of its model failed" // failed: its turn ended in an error
+	EndUnknown       Reason = "its turn was left unfinished"    // failed: it rests, and has not written down why
 	NothingToType    Reason = "nothing left to type"            // failed: the sanitiser removed all of it
 	AwaitingApproval Reason = "waiting for approval"            // until a person says yes or no to it
 	Rejected         Reason = "rejected"                        // failed: a person said no

@@ -65,7 +65,7 @@ type Turn struct {
 	Source    string    `json:"source"`              // screen, transcript, hook
 	All       string    `json:"all,omitempty"`       // Words and what it said before its last call of a tool, where there is more than Words
 	Prompt    string    `json:"prompt,omitempty"`    // what a person typed by hand to begin it, as far as its source tells
-	Cut       Reason    `json:"cut,omitempty"`       // Interrupted or ServiceFailed: what it said is not whole, and nobody's words
+	Cut       Reason    `json:"cut,omitempty"`       // Interrupted, ServiceFailed or EndUnknown: what it said is not whole, and nobody's words
 	Skipped   bool      `json:"skipped,omitempty"`   // lines are missing, and the words say where
 	Truncated bool      `json:"truncated,omitempty"` // words beyond MaxBody were cut
 	Ended     time.Time `json:"ended"`

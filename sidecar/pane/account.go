@@ -337,6 +337,8 @@ func (p *Pane) tellTurn(ctx context.Context, t agent.Turn) {
 		}
 	}
 	switch {
+	case t.Abandoned:
+		turn.Cut = message.EndUnknown
 	case t.Interrupted:
 		turn.Cut = message.Interrupted
 	case t.Failed:

@@ -37,9 +37,6 @@ func (r Judge) by() By { return r.By }
 
 // asks reports whether what the session says in the chat waits for a person's yes.
 func (c *chat) asks(session message.ID) bool {
-	if c.Limits.Approve == "" {
-		return false
-	}
 	return c.Limits.Approve == ApproveAll || slices.ContainsFunc(c.Participants, func(p message.Participant) bool {
 		return p.Session == session && p.Approve
 	})
@@ -57,6 +54,11 @@ func (c *chat) listApprove() {
 		}
 	}
 	c.Limits.Approve = strings.Join(names, ",")
+}
+
+// gates reports whether anybody's words wait for a yes, also of one who has left.
+func (c *chat) gates() bool {
+	return c.Limits.Approve == ApproveAll || slices.ContainsFunc(c.Participants, func(p message.Participant) bool { return p.Approve })
 }
 
 // asked are those among the members of a chat-to-be whose words are to wait for a yes, as
@@ -84,7 +86,7 @@ func (w *work) asked(setting string, members []*session) (ask []bool, err error)
 // what an agent says there waits for a person's yes, and what it says to others of that chat
 // beside it too.
 func (w *work) gated(t *thought, v message.Verdict, planned []message.Delivery) message.Verdict {
-	if v.Verb != message.VerbDeliver || t.chosen || t.message.Origin == message.OriginHuman || t.message.Origin == message.OriginSystem {
+	if v.Verb != message.VerbDeliver && v.Verb != message.VerbAsk && v.Verb != message.VerbHold || t.chosen || t.message.Origin == message.OriginHuman || t.message.Origin == message.OriginSystem {
 		return v
 	}
 	c := t.chat
@@ -95,7 +97,10 @@ func (w *work) gated(t *thought, v message.Verdict, planned []message.Delivery) 
 		}
 	}
 	if c.asks(t.message.From.Session) {
-		v.Verb, v.Reason, v.By = message.VerbAsk, "the chat is set to approve="+c.Limits.Approve, "built in"
+		if v.Verb == message.VerbDeliver {
+			v.Verb, v.Reason, v.By = message.VerbAsk, "the chat is set to approve="+c.Limits.Approve, "built in"
+		}
+		v.Expires, v.Otherwise = 0, "" // a person is waited for, however long a policy would wait
 	}
 	return v
 }
@@ -340,10 +345,10 @@ func (w *work) sayTo(by By, m message.Envelope, c *chat, say string) {
 // lapse has what waited too long for a person's decision go the way that its verdict has for
 // that case.
 func (w *work) lapse() {
+	due := map[message.ID][]*delivery{}
+	var order []message.ID
 	for _, d := range w.underway((*delivery).awaits) {
 		switch {
-		case !d.awaits(): // what became of another one has ended it
-			continue
 		case d.lasts <= 0 || d.otherwise == "" || d.otherwise == message.VerbHold || d.otherwise == message.VerbAsk:
 			continue
 		case d.since == unset:
@@ -352,15 +357,21 @@ func (w *work) lapse() {
 		case w.awake-d.since < d.lasts:
 			continue
 		}
-		c := w.chat(d.Chat)
-		if d.otherwise != message.VerbDeliver {
-			w.notice(d.Chat, fmt.Sprintf("message %s of %s expired after %s: %s", d.Message.ID.Short(), d.Message.From.Name, d.lasts, d.reason))
-			r := w.receipt(d, message.Expired, d.reason)
-			if d.otherwise == message.VerbBounce {
-				w.sendBack(d.Message, c, "nobody said yes to it in time", []message.Receipt{r})
-			}
+		if due[d.Message.ID] == nil {
+			order = append(order, d.Message.ID)
+		}
+		due[d.Message.ID] = append(due[d.Message.ID], d)
+	}
+	for _, id := range order {
+		list := slices.DeleteFunc(due[id], func(d *delivery) bool { return !d.awaits() }) // what became of another one may have ended it
+		if len(list) == 0 {
+			continue
+		}
+		c := w.chat(list[0].Chat)
+		if list[0].otherwise == message.VerbDeliver {
+			w.overdue(list, c)
 		} else {
-			w.overdue(d, c)
+			w.unanswered(list, c)
 		}
 		if c != nil {
 			w.settle(c)
@@ -368,22 +379,44 @@ func (w *work) lapse() {
 	}
 }
 
-// overdue lets a delivery go to which nobody said no in time. No person has read it: the
-// brakes hold for it.
-func (w *work) overdue(d *delivery, c *chat) {
-	w.note(d, message.Receipt{State: message.Queued, Evidence: []message.Evidence{{
-		Source: "policy", Says: fmt.Sprintf("nobody decided within %s", d.lasts), Weight: "exact", At: w.now,
-	}}})
+// unanswered ends the deliveries of a message to which nobody said yes in time.
+func (w *work) unanswered(list []*delivery, c *chat) {
+	d := list[0]
+	w.notice(d.Chat, fmt.Sprintf("message %s of %s expired after %s: %s", d.Message.ID.Short(), d.Message.From.Name, d.lasts, d.reason))
+	var receipts []message.Receipt
+	for _, one := range list {
+		receipts = append(receipts, w.receipt(one, message.Expired, one.reason))
+	}
+	if d.otherwise == message.VerbBounce {
+		w.sendBack(d.Message, c, "nobody said yes to it in time", receipts)
+	}
+}
+
+// overdue lets the deliveries of a message go to which nobody said no in time. No person has
+// read it: the brakes hold for it.
+func (w *work) overdue(list []*delivery, c *chat) {
+	var planned []message.Delivery
+	for _, d := range list {
+		w.note(d, message.Receipt{State: message.Queued, Evidence: []message.Evidence{{
+			Source: "policy", Says: fmt.Sprintf("nobody decided within %s", d.lasts), Weight: "exact", At: w.now,
+		}}})
+		planned = append(planned, d.Delivery)
+	}
+	m := list[0].Message
 	w.step.Verdicts = append(w.step.Verdicts, message.Verdict{
-		Message: d.Message.ID, Verb: message.VerbDeliver, Reason: "nobody decided in time", By: "built in", At: w.now,
+		Message: m.ID, Verb: message.VerbDeliver, Reason: "nobody decided in time", By: "built in", At: w.now,
 	})
-	t := &thought{message: d.Message, chat: c}
-	if reason := w.brake(t, []message.Delivery{d.Delivery}); reason != "" {
-		w.braked(t, reason)
-		d.hold = holdBrake
-		w.receipt(d, message.Held, reason)
+	t := &thought{message: m, chat: c}
+	if reason := w.brake(t, planned); reason != "" {
+		w.braked(t, reason, false)
+		for _, d := range list {
+			d.hold = holdBrake
+			w.receipt(d, message.Held, reason)
+		}
 		return
 	}
-	w.spend(t, []message.Delivery{d.Delivery})
-	w.letGo(d)
+	w.spend(t, planned)
+	for _, d := range list {
+		w.letGo(d)
+	}
 }

@@ -81,7 +81,6 @@ func (w *work) spend(t *thought, planned []message.Delivery) {
 		if author := w.sender(t); author != nil {
 			author.hourly.Add(w.now, 1)
 			author.minutely(d.Target).Add(w.now, 1)
-			author.warned = false
 		}
 	}
 }
@@ -113,9 +112,9 @@ func (w *work) refuses(t *thought) bool {
 	})) >= maxHeld
 }
 
-// braked tells the person that a message is held at a limit. In a chat, all of it pauses:
-// nothing may overtake what is held.
-func (w *work) braked(t *thought, reason message.Reason) {
+// braked tells the person that a message is held at a limit, or refused. In a chat, all of it
+// pauses: nothing may overtake what is held.
+func (w *work) braked(t *thought, reason message.Reason, refused bool) {
 	if t.chat == nil {
 		if author := w.sender(t); author != nil {
 			if author.warned {
@@ -123,7 +122,11 @@ func (w *work) braked(t *thought, reason message.Reason) {
 			}
 			author.warned = true
 		}
-		w.notice("", fmt.Sprintf("a message of %s is held: %s", t.message.From.Name, reason))
+		became := "held"
+		if refused {
+			became = "refused, since so many of its own wait already"
+		}
+		w.notice("", fmt.Sprintf("a message of %s is %s: %s", t.message.From.Name, became, reason))
 		return
 	}
 	why := string(reason)

@@ -65,7 +65,7 @@ func (c *chat) over(target message.ID) bool {
 
 // bound reports whether only a person takes anybody out of the chat: it is paused, or what is
 // said there waits for a person's yes, and would not wait in another one.
-func (c *chat) bound() bool { return c.State == message.ChatPaused || c.Limits.Approve != "" }
+func (c *chat) bound() bool { return c.State == message.ChatPaused || c.gates() }
 
 // chat returns the chat of that id, open or not, or nil.
 func (s *State) chat(id message.ID) *chat {
@@ -392,7 +392,7 @@ func (w *work) latch(stopped bool) {
 // panes report what became of it.
 func (w *work) end(c *chat, why string) {
 	at := w.now
-	c.State, c.Why, c.Ended = message.ChatOver, why, &at
+	c.State, c.Why, c.Ended, c.judge = message.ChatOver, why, &at, brakes.Judge{}
 	w.altered(c)
 	w.revoke(w.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }))
 	w.notice(c.ID, fmt.Sprintf("chat %s has ended: %s", label(c.Chat), why))

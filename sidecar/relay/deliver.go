@@ -362,7 +362,11 @@ func (w *work) answered(t message.Turn) (to message.ID, unanswered []*delivery) 
 			unanswered = append(unanswered, d)
 			continue
 		}
-		w.note(d, message.Receipt{State: message.Answered, Words: t.Words, At: t.Ended})
+		words := t.Words
+		if c := w.chatOf(t.Session); c != nil && c.asks(t.Session) && d.Message.Origin == message.OriginAgent && c.member(d.Message.From.Session) != nil {
+			words = "" // they come by the chat, once a person has said yes to them
+		}
+		w.note(d, message.Receipt{State: message.Answered, Words: words, At: t.Ended})
 		to = d.Message.ID
 	}
 	return to, unanswered

@@ -25,7 +25,8 @@ func (w *work) emptied(t *thought, planned []message.Delivery) bool {
 }
 
 // judged reports whether a chat is to pause once it is empty. Unless it is said of the chat,
-// one with a line program in it is not: what such a program prints may well repeat itself.
+// one with a line program in it, or a program that nobody knows, is not: what such a one prints
+// may well repeat itself.
 func (w *work) judged(c *chat) bool {
 	switch c.Limits.Empty {
 	case EmptyOn:
@@ -34,7 +35,7 @@ func (w *work) judged(c *chat) bool {
 		return false
 	}
 	for _, id := range c.there() {
-		if s := w.present(id); s != nil && strings.HasPrefix(s.Profile, "line") {
+		if s := w.present(id); s != nil && (strings.HasPrefix(s.Profile, "line") || s.Profile == "tui") {
 			return false
 		}
 	}

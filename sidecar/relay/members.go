@@ -60,6 +60,7 @@ func (w *work) addMember(r AddMember) (Answer, error) {
 	p := message.Participant{Session: s.ID, Name: s.Name, Number: 1, Role: r.Role, Approve: r.Asked}
 	for _, have := range c.Participants {
 		p.Number = max(p.Number, have.Number+1)
+		p.Approve = p.Approve || have.Left && have.Approve && have.Name == s.Name // it was named, and has come back
 	}
 	c.Participants = append(c.Participants, p)
 	c.mute(s.ID, r.Muted)

@@ -61,9 +61,9 @@ func (s *State) question(id message.ID) *Question {
 	return &q
 }
 
-// verbs are those that a policy may answer with.
+// verbs are those that a policy may answer with. (VerbAck is none yet: nobody acknowledges.)
 var verbs = []message.Verb{
-	message.VerbDeliver, message.VerbAck, message.VerbAsk, message.VerbHold, message.VerbBounce, message.VerbDrop,
+	message.VerbDeliver, message.VerbAsk, message.VerbHold, message.VerbBounce, message.VerbDrop,
 }
 
 // decider asks the policy. Its questions come from the loop of Run and its verdicts go back
@@ -151,6 +151,8 @@ func (d *decider) ask(ctx context.Context, q Question) (message.Verdict, error) 
 		return v, errNoAnswer
 	case err == nil && !slices.Contains(verbs, v.Verb):
 		return v, fmt.Errorf("it said %q", v.Verb)
+	case err == nil && v.Otherwise != "" && !slices.Contains(verbs, v.Otherwise):
+		return v, fmt.Errorf("it said %q, otherwise %q", v.Verb, v.Otherwise)
 	}
 	return v, err
 }

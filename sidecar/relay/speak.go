@@ -269,6 +269,7 @@ func (w *work) decided(v message.Verdict) {
 // carryOut makes the deliveries that a verdict asks for, and hands on those that may go.
 func (w *work) carryOut(t *thought) {
 	v := *t.verdict
+	v.Person = message.Person{} // whose decision it is, no policy says
 	if v.At.IsZero() {
 		v.At = w.now
 	}
@@ -279,8 +280,8 @@ func (w *work) carryOut(t *thought) {
 	planned := route.Plan(t.message, v, w.Snapshot(), chat)
 	v = w.gated(t, v, planned)
 	w.step.Verdicts = append(w.step.Verdicts, v)
-	w.tell(t, v, planned)
 	if v.Verb == message.VerbBounce || v.Verb == message.VerbDrop {
+		w.tell(t, v, planned)
 		w.refuse(t, v)
 		return
 	}
@@ -305,12 +306,13 @@ func (w *work) carryOut(t *thought) {
 	default:
 		if reason = w.brake(t, planned); reason != "" {
 			why, refused = holdBrake, w.refuses(t)
-			w.braked(t, reason)
+			w.braked(t, reason, refused)
 		} else {
 			w.spend(t, planned)
 		}
 	}
 	a := Answer{Message: t.message.ID}
+	var held []message.Delivery
 	for _, p := range planned {
 		if t.chosen {
 			p.Message.Depth = 0
@@ -327,6 +329,7 @@ func (w *work) carryOut(t *thought) {
 			d.hold = why
 			d.ponder(v)
 			w.receipt(d, message.Held, reason)
+			held = append(held, d.Delivery)
 		default:
 			w.hand(d)
 		}
@@ -334,6 +337,10 @@ func (w *work) carryOut(t *thought) {
 			Delivery: d.ID, Message: t.message.ID, Target: d.Target, State: d.state, Reason: d.reason, At: w.now,
 		})
 	}
+	if v.Verb == message.VerbAsk {
+		planned = held
+	}
+	w.tell(t, v, planned)
 	w.reply(t.token, a, nil)
 }
 
