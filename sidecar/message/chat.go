@@ -1,6 +1,9 @@
 package message
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // ChatState is where a chat stands.
 type ChatState string
@@ -24,6 +27,7 @@ type Chat struct {
 	Turns        int           `json:"turns,omitempty"`   // the chat ends by itself after so many; 0 is no end
 	OneWay       bool          `json:"one_way,omitempty"` // what the others say goes to the first alone, what the first says to nobody
 	Again        ID            `json:"again,omitempty"`   // the ended chat that this one takes up
+	Floor        []ID          `json:"floor,omitempty"`   // sessions that may speak, as far as MaySpeak lets them; empty: all. Policies set it
 	Started      time.Time     `json:"started"`
 	Ended        *time.Time    `json:"ended,omitempty"`
 }
@@ -37,13 +41,19 @@ func (c Chat) Asker() ID {
 	return c.Participants[0].Session
 }
 
+// HasFloor reports whether the session has the floor, as everybody has where nobody was given
+// it alone.
+func (c Chat) HasFloor(session ID) bool {
+	return len(c.Floor) == 0 || slices.Contains(c.Floor, session)
+}
+
 // Participant is a session in a chat.
 type Participant struct {
 	Session  ID     `json:"session"`
 	Name     string `json:"name"`
 	Number   int    `json:"number"` // from 1, in the order of joining; never used again in its chat
 	Role     string `json:"role,omitempty"`
-	MaySpeak bool   `json:"may_speak"`         // true by default; policies set it
+	MaySpeak bool   `json:"may_speak"`         // true by default; a person mutes it
 	Approve  bool   `json:"approve,omitempty"` // what it says waits for a person's yes
 	Left     bool   `json:"left,omitempty"`
 	Gone     bool   `json:"gone,omitempty"` // left since its agent had gone, and the chat went on

@@ -15,6 +15,7 @@ type Delivery struct {
 	Chat      ID       `json:"chat,omitempty"`       // the chat that it belongs to, if any
 	Head      string   `json:"head"`                 // attribution `[Name] (1):` or header `AI[local:…] |`
 	Separator string   `json:"separator"`            // "\n\n" after an attribution, " " after a header
+	Formatted bool     `json:"formatted,omitempty"`  // the head is a policy's: the sink washes it as it does the body
 	LineBreak string   `json:"line_break,omitempty"` // what stands for a line break in a reader of lines; "" is " ⏎ "
 	Attempt   int      `json:"attempt"`              // 1 for the first time that a sink is handed it
 	Revoked   bool     `json:"revoked,omitempty"`    // it gets no leave any more, whatever becomes of its chat
@@ -140,4 +141,7 @@ const (
 	RepliedInstead   Reason = "answered by a person instead"    // failed
 	Bounced          Reason = "sent back by policy"             // failed: its author was told
 	Dropped          Reason = "dropped by policy"               // failed: nobody was told
+	Acknowledged     Reason = "acknowledged by policy"          // failed: it was not passed on; its author was told if they wait for an answer
+	Unfiltered       Reason = "its filter failed"               // until policies have filtered it
+	DecidedAnew      Reason = "decided anew"                    // failed: policies have filtered it meanwhile, and there is another delivery of the message
 )

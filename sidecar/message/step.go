@@ -11,7 +11,7 @@ type Verb string
 // The verbs.
 const (
 	VerbDeliver Verb = "deliver"
-	VerbAck     Verb = "ack"
+	VerbAck     Verb = "ack"    // it goes to nobody; its author is told that it was taken note of, if they wait for an answer
 	VerbAsk     Verb = "ask"    // it waits for a person's yes
 	VerbHold    Verb = "hold"   // it waits, for whatever reason; a person's yes lets it go too
 	VerbBounce  Verb = "bounce" // it goes to nobody, and its author is told
@@ -35,6 +35,55 @@ type Verdict struct {
 
 	Notify bool   `json:"notify,omitempty"` // a person is told of it; of ask they always are
 	Person Person `json:"person,omitzero"`  // whose decision it is, if it is no policy's
+
+	// Outcomes are what is decided for single targets, in the place of what holds for all.
+	Outcomes []Outcome `json:"outcomes,omitempty"`
+	// Floor names who may speak in the chat from now on; empty leaves it as it is, Everybody
+	// gives it to all.
+	Floor []ID `json:"floor,omitempty"`
+	// Unfiltered says that a filter of the body failed: nobody knows what it would have taken
+	// out, and no yes lets the message go as it is.
+	Unfiltered bool   `json:"unfiltered,omitempty"`
+	Generation string `json:"generation,omitempty"` // of the policies that were asked
+	// Memory is what scripts remember from now on, by the names of their files: it is written
+	// down with the verdict.
+	Memory map[string][]byte `json:"-"`
+}
+
+// Everybody, in a Verdict's Floor, is every participant.
+const Everybody ID = "all"
+
+// Outcome is what is decided about a message for one of its targets. Its fields mean what
+// those of Verdict do.
+type Outcome struct {
+	Target    ID            `json:"target"` // a session
+	Verb      Verb          `json:"verb"`
+	Reason    string        `json:"reason,omitempty"`
+	By        string        `json:"by"`
+	Expires   time.Duration `json:"expires_ns,omitempty"`
+	Otherwise Verb          `json:"otherwise,omitempty"`
+	Notify    bool          `json:"notify,omitempty"`
+	// Text is for the author: of ack and bounce.
+	Text string `json:"text,omitempty"`
+
+	// Head, where it is not empty, stands in the place of attribution or header, and Separator
+	// between it and the body; Body, where it is set, in the place of the verdict's. The
+	// deliveries have them.
+	Head      string  `json:"-"`
+	Separator string  `json:"-"`
+	Body      *string `json:"-"`
+}
+
+// For is what the verdict says of a target.
+func (v Verdict) For(target ID) Outcome {
+	for _, o := range v.Outcomes {
+		if o.Target == target {
+			return o
+		}
+	}
+	return Outcome{
+		Target: target, Verb: v.Verb, Reason: v.Reason, By: v.By, Expires: v.Expires, Otherwise: v.Otherwise, Notify: v.Notify,
+	}
 }
 
 // Person is who decided something by hand, as the kernel and tmux tell of their process.

@@ -17,19 +17,25 @@ const canonicalLeast = 1024
 
 // compose puts together the bytes of a delivery in the form that the program of prof
 // reads, and counts the characters that the sanitiser removed or changed. The first
-// characters are always the head's, which the sidecar made itself; active says what else
+// characters are always the head's, which the sidecar made itself, or washed as it does the
+// body; active says what else
 // the program takes for more than words, and its Head is not looked at.
 func compose(d message.Delivery, prof profile.Profile, active sanitise.Options) (text string, changed int, ok bool) {
-	body, changed := d.Message.Body, 0
+	head, body, changed := d.Head, d.Message.Body, 0
 	if gate("sanitise") {
+		if d.Formatted {
+			head, changed = sanitise.Head(head, active)
+		}
 		active.Head = d.Head
-		body, changed = sanitise.Text(body, active)
+		n := 0
+		body, n = sanitise.Text(body, active)
+		changed += n
 	}
-	if strings.TrimSpace(body) == "" {
+	if strings.TrimSpace(body) == "" || d.Formatted && !sanitise.Leads(head) {
 		return "", changed, false
 	}
 	if prof.Reads == profile.Bracketed {
-		return d.Head + d.Separator + body + prof.End, changed, true
+		return head + d.Separator + body + prof.End, changed, true
 	}
 	mark := d.LineBreak
 	if mark == "" {
@@ -37,9 +43,14 @@ func compose(d message.Delivery, prof profile.Profile, active sanitise.Options) 
 	}
 	if gate("sanitise") {
 		// A reader of lines gets each byte as a key, and Tab is one that completes.
-		if n := strings.Count(body, "\t"); n > 0 {
-			body, changed = strings.ReplaceAll(body, "\t", "    "), changed+n
+		for _, text := range []*string{&head, &body} {
+			if n := strings.Count(*text, "\t"); n > 0 {
+				*text, changed = strings.ReplaceAll(*text, "\t", "    "), changed+n
+			}
 		}
 	}
-	return d.Head + " " + sanitise.Line(body, mark) + prof.End, changed, true
+	if d.Formatted {
+		head = strings.ReplaceAll(head, "\n", " ")
+	}
+	return head + " " + sanitise.Line(body, mark) + prof.End, changed, true
 }

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -37,6 +38,29 @@ func TestCompose_active(t *testing.T) {
 	assert.True(t, ok)
 	assert.Equal(t, "AI[local:x] | \\@f and $ image\n> [Ada] (1): see \\@ ", text)
 	assert.Equal(t, 5, changed)
+}
+
+// A head that a policy made is washed as a body is, and begins with nothing that a client takes
+// for a command.
+func TestCompose_formatted(t *testing.T) {
+	d := message.Delivery{Head: "<Ada>\x1b[31m @f,\ton\nthe third", Separator: "\n--\n", Formatted: true, Message: message.Envelope{Body: "one\ntwo"}}
+	text, changed, ok := compose(d, profile.LinePaste(), sanitise.Options{At: true})
+	require.True(t, ok)
+	assert.Equal(t, "<Ada> \\@f,\ton\nthe third\n--\none\ntwo", text)
+	assert.NotZero(t, changed)
+	text, _, ok = compose(d, profile.Line(), sanitise.Options{})
+	require.True(t, ok)
+	assert.Equal(t, "<Ada> @f,    on the third one ⏎ two", text)
+	for _, head := range []string{"[Ada] (7):", "AI[local:x] |"} {
+		d.Head = head
+		text, _, _ = compose(d, profile.LinePaste(), sanitise.Options{})
+		assert.Equal(t, head+"\n--\none\ntwo", text, "a person may have it look as ours does")
+	}
+	for _, head := range []string{"", " ", "/clear", "!ls", "#", "@Ada", "$x", "&", "?", ":", "1", "> x", "\x1b/clear", "\u200b!"} {
+		d.Head = head
+		_, _, ok := compose(d, profile.LinePaste(), sanitise.Options{})
+		assert.False(t, ok, "%q", head)
+	}
 }
 
 func TestCompose_refuses_what_leaves_nothing(t *testing.T) {

@@ -203,6 +203,6 @@ func goesBy(ref string, id message.ID, name string) bool {
 }
 
 func clone(c message.Chat) message.Chat {
-	c.Participants = slices.Clone(c.Participants)
+	c.Participants, c.Floor = slices.Clone(c.Participants), slices.Clone(c.Floor)
 	return c
 }

@@ -86,7 +86,7 @@ func (w *work) asked(setting string, members []*session) (ask []bool, err error)
 // what an agent says there waits for a person's yes, and what it says to others of that chat
 // beside it too.
 func (w *work) gated(t *thought, v message.Verdict, planned []message.Delivery) message.Verdict {
-	if v.Verb != message.VerbDeliver && v.Verb != message.VerbAsk && v.Verb != message.VerbHold || t.chosen || t.message.Origin == message.OriginHuman || t.message.Origin == message.OriginSystem {
+	if t.chosen || t.message.Origin == message.OriginHuman || t.message.Origin == message.OriginSystem {
 		return v
 	}
 	c := t.chat
@@ -96,41 +96,78 @@ func (w *work) gated(t *thought, v message.Verdict, planned []message.Delivery) 
 			return v
 		}
 	}
-	if c.asks(t.message.From.Session) {
-		if v.Verb == message.VerbDeliver {
-			v.Verb, v.Reason, v.By = message.VerbAsk, "the chat is set to approve="+c.Limits.Approve, "built in"
-		}
-		v.Expires, v.Otherwise = 0, "" // a person is waited for, however long a policy would wait
+	if !c.asks(t.message.From.Session) {
+		return v
+	}
+	all := c.gate(v.For(""))
+	v.Verb, v.Reason, v.By, v.Expires, v.Otherwise = all.Verb, all.Reason, all.By, all.Expires, all.Otherwise
+	v.Outcomes = slices.Clone(v.Outcomes)
+	for i, o := range v.Outcomes {
+		v.Outcomes[i] = c.gate(o)
 	}
 	return v
 }
 
+// gate has what would go, or wait for something else, wait for a person.
+func (c *chat) gate(o message.Outcome) message.Outcome {
+	switch o.Verb {
+	case message.VerbDeliver:
+		o.Verb, o.Reason, o.By = message.VerbAsk, "the chat is set to approve="+c.Limits.Approve, "built in"
+	case message.VerbAsk, message.VerbHold:
+	default:
+		return o
+	}
+	o.Expires, o.Otherwise = 0, "" // a person is waited for, however long a policy would wait
+	return o
+}
+
 // awaits reports whether a person's decision is what a delivery waits for.
 func (d *delivery) awaits() bool {
-	return d.open() && !d.shut && (d.hold == holdApproval || d.hold == holdPolicy)
+	return d.open() && !d.shut && (d.hold == holdApproval || d.hold == holdPolicy || d.hold == holdFilter)
 }
 
-// ponder has a delivery wait for a person's decision, for as long as the verdict says.
-func (d *delivery) ponder(v message.Verdict) {
-	d.since, d.lasts, d.otherwise = unset, v.Expires, v.Otherwise
+// ponder has a delivery wait for a person's decision, for as long as is decided.
+func (d *delivery) ponder(o message.Outcome) {
+	d.since, d.lasts, d.otherwise = unset, o.Expires, o.Otherwise
 }
 
-// tell tells a person of a verdict that wants that, and of each that asks for their yes.
+// tell tells a person of what is decided where that wants it, and of each that asks for their
+// yes: once for all targets of whom the same is decided.
 func (w *work) tell(t *thought, v message.Verdict, planned []message.Delivery) {
-	to, in, why := w.names(planned), message.ID(""), ""
+	if t.chat != nil && t.chat.State == message.ChatOver {
+		return
+	}
+	in := message.ID("")
 	if t.chat != nil {
 		in = t.chat.ID
 	}
-	if v.Reason != "" {
-		why = " (" + v.Reason + ")"
+	for len(planned) > 0 {
+		o := v.For(planned[0].Target)
+		var same []message.Delivery
+		same, planned = w.alike(v, o, planned)
+		why := ""
+		if o.Reason != "" {
+			why = " (" + o.Reason + ")"
+		}
+		switch {
+		case o.Verb == message.VerbAsk:
+			w.notice(in, fmt.Sprintf("what %s said to %s waits for your yes%s: intercom inbox approve %s", t.message.From.Name, w.names(same), why, t.message.ID.Short()))
+		case o.Notify:
+			w.notice(in, fmt.Sprintf("%s of %s: %s%s", t.message.ID.Short(), t.message.From.Name, o.Verb, why))
+		}
 	}
-	switch {
-	case t.chat != nil && t.chat.State == message.ChatOver:
-	case v.Verb == message.VerbAsk && to != "":
-		w.notice(in, fmt.Sprintf("what %s said to %s waits for your yes%s: intercom inbox approve %s", t.message.From.Name, to, why, t.message.ID.Short()))
-	case v.Notify:
-		w.notice(in, fmt.Sprintf("%s of %s: %s%s", t.message.ID.Short(), t.message.From.Name, v.Verb, why))
+}
+
+// alike parts the deliveries for whose targets the same is decided from the others.
+func (w *work) alike(v message.Verdict, as message.Outcome, planned []message.Delivery) (same, others []message.Delivery) {
+	for _, d := range planned {
+		if o := v.For(d.Target); o.Verb == as.Verb && o.Reason == as.Reason && o.Notify == as.Notify && o.Text == as.Text {
+			same = append(same, d)
+		} else {
+			others = append(others, d)
+		}
 	}
+	return same, others
 }
 
 // names are those of the sessions that are to get deliveries.
@@ -146,23 +183,39 @@ func (w *work) names(planned []message.Delivery) string {
 	return strings.Join(names, ", ")
 }
 
-// refuse ends a message that a policy lets go to nobody, with a receipt for each who would
-// have got it.
-func (w *work) refuse(t *thought, v message.Verdict) {
-	reason := message.Dropped
-	if v.Verb == message.VerbBounce {
-		reason = message.Bounced
-	}
-	a := w.fail(t, reason)
-	if v.Verb == message.VerbBounce {
-		w.sendBack(t.message, t.chat, cmp.Or(v.Reason, "a policy sent it back"), a.Receipts)
-	}
-	w.reply(t.token, a, nil)
+// refusals are the reasons with which a delivery fails that policies let go to nobody.
+var refusals = map[message.Verb]message.Reason{
+	message.VerbAck: message.Acknowledged, message.VerbBounce: message.Bounced, message.VerbDrop: message.Dropped,
 }
 
-// sendBack tells an agent why what it said went to nobody. What the sidecar itself says is
-// not sent back, nor what a person says: they see its receipt.
+// returned tells the author of what policies let go to nobody, once for all targets of whom
+// the same is decided.
+func (w *work) returned(t *thought, v message.Verdict, refused []message.Delivery, receipts map[message.ID]message.Receipt) {
+	for len(refused) > 0 {
+		o := v.For(refused[0].Target)
+		var same []message.Delivery
+		same, refused = w.alike(v, o, refused)
+		var told []message.Receipt
+		for _, d := range same {
+			told = append(told, receipts[d.Target])
+		}
+		switch {
+		case o.Verb == message.VerbBounce:
+			w.sendBack(t.message, t.chat, cmp.Or(o.Text, o.Reason, "a policy sent it back"), told)
+		case o.Verb == message.VerbAck && (o.Text != "" || t.message.RequiresResponse):
+			w.inform(t.message, t.chat, cmp.Or(o.Text, "what you said was taken note of"), told)
+		}
+	}
+}
+
+// sendBack tells an agent why what it said went to nobody.
 func (w *work) sendBack(m message.Envelope, c *chat, why string, receipts []message.Receipt) {
+	w.inform(m, c, "what you said was not passed on: "+why, receipts)
+}
+
+// inform tells an agent what became of what it said. What the sidecar itself says, nobody is
+// told of, nor what a person says: they see its receipt.
+func (w *work) inform(m message.Envelope, c *chat, body string, receipts []message.Receipt) {
 	author := w.present(m.From.Session)
 	if author == nil || m.Origin != message.OriginAgent || len(receipts) == 0 {
 		return
@@ -175,7 +228,7 @@ func (w *work) sendBack(m message.Envelope, c *chat, why string, receipts []mess
 	}
 	notice := message.Envelope{
 		ID: w.ids.next(w.now), From: to, To: []message.Address{address(author)}, Type: message.KindNotice,
-		Body: "what you said was not passed on: " + why, InReplyTo: m.ID,
+		Body: body, InReplyTo: m.ID,
 		Origin: message.OriginSystem, Trust: message.TrustVerified, Depth: m.Depth, Created: w.now,
 	}
 	if c != nil && c.State != message.ChatOver && c.member(author.ID) != nil {
@@ -252,8 +305,11 @@ func (w *work) checkJudge(r Judge) ([]*delivery, error) {
 		}
 	}
 	list := w.underway(func(d *delivery) bool { return d.Message.ID == r.Message && d.awaits() })
-	if len(list) == 0 {
+	switch unfiltered := slices.ContainsFunc(list, func(d *delivery) bool { return d.hold == holdFilter }); {
+	case len(list) == 0:
 		return nil, ErrDecided
+	case unfiltered && r.Verb == message.VerbDeliver && r.Body == nil:
+		return nil, ErrUnfiltered
 	}
 	return list, nil
 }
@@ -349,7 +405,7 @@ func (w *work) lapse() {
 	var order []message.ID
 	for _, d := range w.underway((*delivery).awaits) {
 		switch {
-		case d.lasts <= 0 || d.otherwise == "" || d.otherwise == message.VerbHold || d.otherwise == message.VerbAsk:
+		case d.hold == holdFilter || d.lasts <= 0 || d.otherwise == "" || d.otherwise == message.VerbHold || d.otherwise == message.VerbAsk:
 			continue
 		case d.since == unset:
 			d.since = w.awake

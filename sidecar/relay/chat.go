@@ -27,7 +27,7 @@ type chat struct {
 
 func (c *chat) copy() message.Chat {
 	out := c.Chat
-	out.Participants = slices.Clone(c.Participants)
+	out.Participants, out.Floor = slices.Clone(c.Participants), slices.Clone(c.Floor)
 	return out
 }
 

@@ -18,6 +18,8 @@ const (
 	holdBrake         // a brake's
 	holdPolicy        // the policy's
 	holdApproval      // the policy's or its chat's: until a person says yes
+	holdFilter        // a filter's that failed: until the policies are asked anew
+	holdOver          // its chat has ended: it goes nowhere
 )
 
 // delivery is a delivery under way: from the verdict until its last receipt.

@@ -59,6 +59,14 @@ type Reported struct {
 // Decided is the verdict for which an effect Decide asked.
 type Decided struct{ Verdict message.Verdict }
 
+// Reconsider has messages decided once more, as they were received, of which deliveries are
+// held since a filter had failed. Others are left alone.
+type Reconsider struct{ Messages []message.Envelope }
+
+// Limited says which limits hold from now on for single messages, and for chats that set none.
+// Chats that have begun keep theirs. Zero fields mean the built-in ones.
+type Limited struct{ Limits message.Limits }
+
 // Asked is a request of a person, an agent or a program. Answer: as the request says.
 type Asked struct {
 	Token   Token
@@ -141,6 +149,8 @@ func (StateChanged) event() {}
 func (Spoke) event()        {}
 func (Reported) event()     {}
 func (Decided) event()      {}
+func (Reconsider) event()   {}
+func (Limited) event()      {}
 func (Asked) event()        {}
 func (Closed) event()       {}
 func (Noted) event()        {}

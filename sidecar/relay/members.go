@@ -2,6 +2,7 @@ package relay
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -25,7 +26,26 @@ func (c *chat) member(session message.ID) *message.Participant {
 // maySpeak reports whether the session is there and its turns are messages.
 func (c *chat) maySpeak(session message.ID) bool {
 	p := c.member(session)
-	return p != nil && p.MaySpeak
+	return p != nil && p.MaySpeak && c.HasFloor(session)
+}
+
+// handFloor gives the floor to those of the named who are there.
+func (w *work) handFloor(c *chat, to []message.ID) {
+	var floor []message.ID
+	for _, id := range to {
+		if id == message.Everybody {
+			floor = nil
+			break
+		}
+		if c.member(id) != nil && !slices.Contains(floor, id) {
+			floor = append(floor, id)
+		}
+	}
+	if len(floor) == 0 && !slices.Contains(to, message.Everybody) || slices.Equal(floor, c.Floor) {
+		return // none of them is there any more, or nothing changes
+	}
+	c.Floor = floor
+	w.altered(c)
 }
 
 // mute says whether the session may speak, at all its places: those that ask for one of
@@ -43,6 +63,7 @@ func (c *chat) strike(session message.ID) {
 	for p := c.member(session); p != nil; p = c.member(session) {
 		p.Left = true
 	}
+	c.Floor = slices.DeleteFunc(c.Floor, func(id message.ID) bool { return id == session })
 }
 
 func (w *work) addMember(r AddMember) (Answer, error) {
@@ -131,7 +152,7 @@ func (w *work) muteMember(r MuteMember) (Answer, error) {
 	if err != nil {
 		return Answer{}, fmt.Errorf("mute member: %w", err)
 	}
-	if c.maySpeak(s.ID) == !r.Off {
+	if c.member(s.ID).MaySpeak == !r.Off {
 		c.mute(s.ID, !r.Off)
 		w.altered(c)
 	}

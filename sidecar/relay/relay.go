@@ -96,6 +96,10 @@ func (s *State) Step(now time.Time, event Event) []Effect {
 		w.effect(Allow{e.Token, w.report(e.Receipt)})
 	case Decided:
 		w.decided(e.Verdict)
+	case Reconsider:
+		w.reconsider(e)
+	case Limited:
+		w.limits = route.WithDefaults(e.Limits, message.Limits{})
 	case Asked:
 		w.ask(e)
 	case Tick:

@@ -94,7 +94,7 @@ func (w *work) known(stay Stay) *session {
 // is over, or is so now: whoever was to have it is gone, or nothing follows its state.
 func (w *work) left(one Left) *delivery {
 	d := &delivery{Delivery: one.Delivery, state: one.State, reason: one.Reason}
-	d.ponder(one.Verdict)
+	d.ponder(one.Verdict.For(one.Delivery.Target))
 	d.Typed = d.Typed || d.state == message.Typed
 	d.Attempt = max(d.Attempt, 1)
 	gone := d.state == message.Held && d.reason == message.AgentGone
@@ -225,6 +225,8 @@ func heldFor(reason message.Reason) hold {
 		return holdPause
 	case message.AwaitingApproval:
 		return holdApproval
+	case message.Unfiltered:
+		return holdFilter
 	case message.AtDepthLimit, message.AtRateLimit, message.AtByteLimit, message.AtFanOut, message.BecameEmpty:
 		return holdBrake
 	case "",

@@ -440,6 +440,17 @@ func (r *Relay) Attended(ctx context.Context) error {
 	return r.post(ctx, posted{event: Attended{}})
 }
 
+// Reconsider has messages decided once more of which deliveries are held since a filter had
+// failed: the policies are others now. They are given as they were received.
+func (r *Relay) Reconsider(ctx context.Context, messages []message.Envelope) error {
+	return r.post(ctx, posted{event: Reconsider{messages}})
+}
+
+// Limit sets the limits that hold where nothing else is said; see Limited.
+func (r *Relay) Limit(ctx context.Context, limits message.Limits) error {
+	return r.post(ctx, posted{event: Limited{limits}})
+}
+
 // post puts an event into the queue, and waits while that is full.
 func (r *Relay) post(ctx context.Context, p posted) error {
 	r.init()

@@ -20,6 +20,7 @@ type thought struct {
 	token   Token            // who waits for what becomes of it
 	empty   string           // why its chat is found empty with it
 	chosen  bool             // an agent's, and a person sends it: it passes the brakes and is their word
+	anew    bool             // it is held since a filter had failed
 	verdict *message.Verdict // came before those of earlier messages
 }
 
@@ -227,19 +228,19 @@ func (w *work) twice(t *thought) {
 
 // fail writes down for each who would have got a message that it failed.
 func (w *work) fail(t *thought, reason message.Reason) Answer {
-	var chat *message.Chat
-	if t.chat != nil {
-		chat = &t.chat.Chat
-	}
 	a := Answer{Message: t.message.ID}
-	deliver := message.Verdict{Message: t.message.ID, Verb: message.VerbDeliver}
-	for _, planned := range route.Plan(t.message, deliver, w.Snapshot(), chat) {
-		w.seq++
-		planned.ID = w.ids.next(w.now)
-		w.step.Deliveries = append(w.step.Deliveries, planned)
-		a.Receipts = append(a.Receipts, w.receipt(&delivery{Delivery: planned, seq: w.seq}, message.Failed, reason))
+	for _, planned := range w.planned(t, message.Verdict{Message: t.message.ID}) {
+		a.Receipts = append(a.Receipts, w.failed(planned, reason))
 	}
 	return a
+}
+
+// failed makes a planned delivery that fails at once.
+func (w *work) failed(planned message.Delivery, reason message.Reason) message.Receipt {
+	w.seq++
+	planned.ID = w.ids.next(w.now)
+	w.step.Deliveries = append(w.step.Deliveries, planned)
+	return w.receipt(&delivery{Delivery: planned, seq: w.seq}, message.Failed, reason)
 }
 
 // decided takes in a verdict. It takes effect once those of all earlier messages of its
@@ -273,75 +274,130 @@ func (w *work) carryOut(t *thought) {
 	if v.At.IsZero() {
 		v.At = w.now
 	}
-	var chat *message.Chat
-	if t.chat != nil {
-		chat = &t.chat.Chat
+	planned := w.planned(t, v)
+	if t.anew {
+		if planned = w.unheld(t, v, planned); len(planned) == 0 {
+			return
+		}
 	}
-	planned := route.Plan(t.message, v, w.Snapshot(), chat)
 	v = w.gated(t, v, planned)
 	w.step.Verdicts = append(w.step.Verdicts, v)
-	if v.Verb == message.VerbBounce || v.Verb == message.VerbDrop {
-		w.tell(t, v, planned)
-		w.refuse(t, v)
-		return
-	}
+	why, reason, refuses := w.withheld(t, v, planned)
 
-	var why hold
-	var reason message.Reason
-	refused := false
-	switch over := t.chat != nil && t.chat.State == message.ChatOver; {
-	case over:
-	case v.Verb == message.VerbAsk:
-		why, reason = holdApproval, message.AwaitingApproval
-	case v.Verb != message.VerbDeliver:
-		why, reason = holdPolicy, message.Reason(cmp.Or(v.Reason, "held by policy"))
-		if heldFor(reason) != holdPolicy {
-			reason = "policy: " + reason // not to be taken for one of ours, after a restart
-		}
-	case w.stopped || t.chat != nil && t.chat.State == message.ChatPaused:
-		why, reason = holdPause, message.Paused
-		if t.chat == nil {
-			reason = message.Stopped
-		}
-	default:
-		if reason = w.brake(t, planned); reason != "" {
-			why, refused = holdBrake, w.refuses(t)
-			w.braked(t, reason, refused)
-		} else {
-			w.spend(t, planned)
-		}
-	}
 	a := Answer{Message: t.message.ID}
-	var held []message.Delivery
+	receipts := map[message.ID]message.Receipt{}
+	var refused, told []message.Delivery
 	for _, p := range planned {
 		if t.chosen {
 			p.Message.Depth = 0
 		}
+		o := v.For(p.Target)
+		if refusal := refusals[o.Verb]; refusal != "" {
+			receipts[p.Target] = w.failed(p, refusal)
+			a.Receipts = append(a.Receipts, receipts[p.Target])
+			refused, told = append(refused, p), append(told, p)
+			continue
+		}
 		d := w.create(p)
 		_, under := w.under[d.ID]
+		why, reason := why, reason
+		if own, because := w.holdOf(t, v, o); own != holdNone && why != holdOver {
+			why, reason = own, because
+		}
 		switch {
 		case !under:
-		case t.chat != nil && t.chat.over(d.Target):
+		case t.chat != nil && d.Chat == t.chat.ID && t.chat.over(d.Target), why == holdOver:
 			w.receipt(d, message.Failed, message.ChatEnded)
-		case refused:
+		case why == holdBrake && refuses:
 			w.receipt(d, message.Failed, reason)
 		case why != holdNone:
 			d.hold = why
-			d.ponder(v)
+			d.ponder(o)
 			w.receipt(d, message.Held, reason)
-			held = append(held, d.Delivery)
+			told = append(told, d.Delivery)
 		default:
 			w.hand(d)
+			if o.Verb != message.VerbAsk {
+				told = append(told, d.Delivery)
+			}
 		}
 		a.Receipts = append(a.Receipts, message.Receipt{
 			Delivery: d.ID, Message: t.message.ID, Target: d.Target, State: d.state, Reason: d.reason, At: w.now,
 		})
 	}
-	if v.Verb == message.VerbAsk {
-		planned = held
+	w.tell(t, v, told)
+	w.returned(t, v, refused, receipts)
+	if t.chat != nil && len(v.Floor) > 0 {
+		w.handFloor(t.chat, v.Floor)
 	}
-	w.tell(t, v, planned)
 	w.reply(t.token, a, nil)
+}
+
+// planned are the deliveries to all who are to hear of a message, whatever is decided about
+// each of them.
+func (w *work) planned(t *thought, v message.Verdict) []message.Delivery {
+	var chat *message.Chat
+	if t.chat != nil {
+		chat = &t.chat.Chat
+	}
+	v.Verb = message.VerbDeliver
+	planned := route.Plan(t.message, v, w.Snapshot(), chat)
+	for i := range planned {
+		p, o := &planned[i], v.For(planned[i].Target)
+		if o.Head != "" {
+			p.Head, p.Separator, p.Formatted = o.Head, o.Separator, true
+		}
+		if o.Body != nil {
+			p.Message.Body = *o.Body
+		}
+	}
+	return planned
+}
+
+// withheld says what keeps all from going that may go by a verdict, if anything does, and
+// whether it is refused rather than held.
+func (w *work) withheld(t *thought, v message.Verdict, planned []message.Delivery) (why hold, reason message.Reason, refused bool) {
+	var going []message.Delivery
+	for _, d := range planned {
+		if v.For(d.Target).Verb == message.VerbDeliver {
+			going = append(going, d)
+		}
+	}
+	switch {
+	case t.chat != nil && t.chat.State == message.ChatOver:
+		return holdOver, message.ChatEnded, false
+	case len(going) == 0 && (len(planned) > 0 || v.Verb != message.VerbDeliver):
+		return holdNone, "", false
+	case w.stopped || t.chat != nil && t.chat.State == message.ChatPaused:
+		if t.chat == nil {
+			return holdPause, message.Stopped, false
+		}
+		return holdPause, message.Paused, false
+	}
+	if reason = w.brake(t, going); reason == "" {
+		w.spend(t, going)
+		return holdNone, "", false
+	}
+	refused = w.refuses(t)
+	w.braked(t, reason, refused)
+	return holdBrake, reason, refused
+}
+
+// holdOf says by whose word a delivery waits for which that is decided, and why.
+func (w *work) holdOf(t *thought, v message.Verdict, o message.Outcome) (hold, message.Reason) {
+	switch {
+	case v.Unfiltered:
+		return holdFilter, message.Unfiltered
+	case o.Verb == message.VerbAsk:
+		return holdApproval, message.AwaitingApproval
+	case o.Verb == message.VerbDeliver:
+		return holdNone, ""
+	}
+	reason := message.Reason(cmp.Or(o.Reason, "held by policy"))
+	if heldFor(reason) != holdPolicy {
+		reason = "policy: " + reason // not to be taken for one of ours, after a restart
+	}
+	return holdPolicy, reason
 }
 
 // address is how a session that is present goes by.

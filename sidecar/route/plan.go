@@ -7,6 +7,7 @@ package route
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -42,26 +43,39 @@ func Plan(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *mess
 	if v.Body != nil {
 		e.Body = *v.Body
 	}
-	template := message.Delivery{Attempt: 1}
-	if chat == nil || isNotice(e) {
-		template.Head, template.Separator = discreteHead(e)
-		e.Body = withoutOwnHeader(e.Body, template.Head+afterHeader)
-	} else {
-		template.Head, template.Separator = chatHead(e, *chat)
-	}
-	if chat != nil {
-		template.Chat = chat.ID
-		template.LineBreak = chat.Limits.LineBreak
-	}
-	template.Message = e
-
+	said := template(e, chat)
 	var out []message.Delivery
 	for _, target := range targets(e, v, s, chat) {
-		d := template
+		d := said
+		if chat != nil && !takesPart(*chat, target) {
+			d = template(e, nil) // sent on, to somebody to whom the chat is nothing
+		}
 		d.Target = target
 		out = append(out, d)
 	}
 	return out
+}
+
+// template is a delivery of e without its target.
+func template(e message.Envelope, chat *message.Chat) message.Delivery {
+	d := message.Delivery{Attempt: 1}
+	if chat == nil || isNotice(e) {
+		d.Head, d.Separator = discreteHead(e)
+		e.Body = withoutOwnHeader(e.Body, d.Head+afterHeader)
+	} else {
+		d.Head, d.Separator = chatHead(e, *chat)
+	}
+	if chat != nil {
+		d.Chat = chat.ID
+		d.LineBreak = chat.Limits.LineBreak
+	}
+	d.Message = e
+	return d
+}
+
+// takesPart reports whether the session is, or was, a participant of the chat.
+func takesPart(chat message.Chat, session message.ID) bool {
+	return slices.ContainsFunc(chat.Participants, func(p message.Participant) bool { return p.Session == session })
 }
 
 // targets are the sessions that are to hear e, each once, never its author.
@@ -121,7 +135,7 @@ func silent(e message.Envelope, chat message.Chat) bool {
 func maySpeak(chat message.Chat, session message.ID) bool {
 	for _, p := range chat.Participants {
 		if p.Session == session {
-			return p.MaySpeak
+			return p.MaySpeak && chat.HasFloor(session)
 		}
 	}
 	return false

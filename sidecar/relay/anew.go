@@ -1,0 +1,35 @@
+package relay
+
+import (
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// reconsider asks the policies anew about what a filter of theirs had failed at.
+func (w *work) reconsider(e Reconsider) {
+	for _, m := range e.Messages {
+		held := w.underway(func(d *delivery) bool { return d.Message.ID == m.ID && d.open() && d.hold == holdFilter })
+		if len(held) == 0 || w.thoughts[m.ID] != nil {
+			continue
+		}
+		w.consider(&thought{message: m, chat: w.chat(held[0].Chat), anew: true})
+	}
+}
+
+// unheld are those of the planned deliveries that take the place of others, which a failed
+// filter holds; those end. If it has failed again, all is left as it was.
+func (w *work) unheld(t *thought, v message.Verdict, planned []message.Delivery) []message.Delivery {
+	if v.Unfiltered {
+		return nil
+	}
+	return slices.DeleteFunc(planned, func(p message.Delivery) bool {
+		held := w.underway(func(d *delivery) bool {
+			return d.Message.ID == t.message.ID && d.Target == p.Target && d.open() && d.hold == holdFilter
+		})
+		for _, d := range held {
+			w.receipt(d, message.Failed, message.DecidedAnew)
+		}
+		return len(held) == 0
+	})
+}

@@ -1,0 +1,196 @@
+package relay
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// decide gives the verdict on the latest message that awaits one.
+func (r *rig) decide(v message.Verdict) {
+	v.Message = r.pending[len(r.pending)-1]
+	_, _ = r.step(Decided{v})
+}
+
+// Of one message, each target gets what is decided for it, and the author hears once of what
+// went to nobody.
+func TestOutcomes_eachTargetHasItsOwn(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c", "d", "e", "f")
+	r.chat(message.Limits{}, "a", "b", "c", "d", "e", "f")
+	r.say(s[0], "words")
+	whispered := "masked words"
+	r.decide(message.Verdict{Verb: message.VerbDeliver, Body: &whispered, Outcomes: []message.Outcome{
+		{Target: s[2].ID, Verb: message.VerbAsk, Reason: "c is shy"},
+		{Target: s[3].ID, Verb: message.VerbBounce, Reason: "d is away", Text: "d comes back at nine"},
+		{Target: s[4].ID, Verb: message.VerbDrop, Reason: "e knows"},
+		{Target: s[5].ID, Verb: message.VerbDeliver, Head: "<<a>>", Separator: "\n", Body: &[]string{"masked words\n\nno code, please"}[0]},
+	}})
+	require.Len(t, r.out, 2)
+	assert.Equal(t, "[a] (1):\n\nmasked words", text(r.out[0]))
+	assert.Equal(t, "<<a>>\nmasked words\n\nno code, please", text(r.out[1]))
+	assert.False(t, r.out[0].Formatted)
+	assert.True(t, r.out[1].Formatted, "it is washed as a body is")
+	assert.Equal(t, [][]string{
+		{"queued"}, {"queued", "held: waiting for approval"}, {"failed: sent back by policy"}, {"failed: dropped by policy"},
+	}, [][]string{
+		r.states(r.to(s[1], whispered).ID), r.states(r.to(s[2], whispered).ID), r.states(r.to(s[3], whispered).ID), r.states(r.to(s[4], whispered).ID),
+	})
+	require.Len(t, r.notices, 1)
+	assert.Contains(t, r.notices[0], "what a said to c waits for your yes (c is shy)")
+	r.decide(message.Verdict{Verb: message.VerbDeliver})
+	require.Len(t, r.out, 3, "the author is told")
+	assert.Contains(t, text(r.out[2]), "[notice] what you said was not passed on: d comes back at nine")
+	assert.Equal(t, s[0].ID, r.out[2].Target)
+
+	a := r.must(Judge{Message: r.to(s[2], whispered).Message.ID, Verb: message.VerbDeliver})
+	assert.Len(t, a.Receipts, 1, "only what waits is decided")
+	assert.Equal(t, "[a] (1):\n\nmasked words", text(r.out[3]))
+}
+
+// An acknowledged message goes to nobody, and its author hears of it if they wait for an
+// answer, or if there is one.
+func TestOutcomes_acknowledged(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b")
+	send := func(m message.Envelope, o message.Outcome) message.Delivery {
+		before := len(r.out)
+		_, _ = r.step(Asked{Request: Send{By: By{Session: s[0].ID}, To: "b", Message: m}})
+		o.Target, o.Verb = s[1].ID, message.VerbAck
+		r.decide(message.Verdict{Verb: message.VerbDeliver, Outcomes: []message.Outcome{o}})
+		if r.thinks() {
+			r.decide(message.Verdict{Verb: message.VerbDeliver})
+		}
+		assert.Equal(t, []string{"failed: acknowledged by policy"}, r.states(r.only(m.Body).ID))
+		if len(r.out) > before {
+			return r.out[before]
+		}
+		return message.Delivery{}
+	}
+	assert.Empty(t, send(message.Envelope{Body: "fyi"}, message.Outcome{}))
+	assert.Contains(t, text(send(message.Envelope{Body: "ok?", RequiresResponse: true}, message.Outcome{})), "what you said was taken note of")
+	assert.Contains(t, text(send(message.Envelope{Body: "done"}, message.Outcome{Text: "thank you"})), "thank you")
+}
+
+// thinks reports whether a verdict is awaited.
+func (r *rig) thinks() bool { return len(r.s.thoughts) > 0 }
+
+// to is the delivery of those words to a session.
+func (r *rig) to(s message.Session, body string) message.Delivery {
+	for _, d := range r.all(body) {
+		if d.Target == s.ID {
+			return d
+		}
+	}
+	return message.Delivery{}
+}
+
+// Whoever has the floor is heard alone, until it is handed on, or they leave.
+func TestFloor(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c")
+	c := r.chat(message.Limits{}, "a", "b", "c")
+	floor := func(who message.Session, words string, to ...message.ID) int {
+		before, asked := len(r.out), len(r.pending)
+		r.say(who, words)
+		if len(r.pending) > asked {
+			r.decide(message.Verdict{Verb: message.VerbDeliver, Floor: to})
+		}
+		return len(r.out) - before
+	}
+	assert.Equal(t, 2, floor(s[0], "b is next", s[1].ID))
+	assert.Equal(t, []message.ID{s[1].ID}, r.shows(c.ID).Floor)
+	assert.Zero(t, floor(s[2], "and I?"))
+	assert.Zero(t, floor(s[0], "I am not done"))
+	assert.Equal(t, 2, floor(s[1], "c and a, and one who is not there", s[2].ID, s[0].ID, "nobody"))
+	assert.Equal(t, 2, floor(s[2], "said"))
+	assert.Equal(t, 2, floor(s[0], "only c", s[2].ID))
+	r.must(MuteMember{Chat: string(c.ID), Session: "c"})
+	assert.Zero(t, floor(s[2], "a person has muted me"))
+	r.must(MuteMember{Chat: string(c.ID), Session: "c", Off: true})
+	assert.Equal(t, 2, floor(s[2], "unmuted"), "the floor was c's all the time")
+	r.restart(0)
+	r.out = nil
+	assert.Equal(t, []message.ID{s[2].ID}, r.shows(c.ID).Floor)
+	r.must(RemoveMember{Chat: string(c.ID), Session: "c"})
+	assert.Empty(t, r.shows(c.ID).Floor, "nobody is left who could hand it on")
+	assert.Equal(t, 1, floor(s[0], "to b", message.Everybody))
+}
+
+// What no filter has seen goes to nobody, by a person's yes either; once the policies are
+// others they are asked anew, also after a restart, and what they say then is done.
+func TestUnfiltered(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c")
+	r.chat(message.Limits{}, "a", "b", "c")
+	r.say(s[0], "the key is 123")
+	original := message.Envelope{}
+	for _, m := range r.commits[len(r.commits)-1].Received {
+		original = m
+	}
+	failed := message.Verdict{Verb: message.VerbDeliver, Unfiltered: true, Notify: true, Reason: "filter failed", Expires: time.Minute, Otherwise: message.VerbDeliver}
+	r.decide(failed)
+	d := r.to(s[1], "the key is 123")
+	assert.Equal(t, []string{"queued", "held: its filter failed"}, r.states(d.ID))
+	require.Len(t, r.notices, 1, "a person is told")
+	r.pass(2 * time.Hour)
+	assert.Empty(t, r.out, "nor by waiting")
+	_, err := r.ask(Judge{Message: d.Message.ID, Verb: message.VerbDeliver})
+	require.ErrorIs(t, err, ErrUnfiltered)
+
+	r.restart(0)
+	_, _ = r.step(Reconsider{[]message.Envelope{original, {ID: "another"}}})
+	require.Len(t, r.pending, 1)
+	r.decide(failed)
+	assert.Len(t, r.receipts[d.ID], 2, "it has failed again")
+	_, err = r.ask(Judge{Message: d.Message.ID, Verb: message.VerbDeliver})
+	require.ErrorIs(t, err, ErrUnfiltered)
+
+	_, _ = r.step(Reconsider{[]message.Envelope{original}})
+	masked := "the key is [redacted]"
+	r.decide(message.Verdict{Verb: message.VerbDeliver, Body: &masked, Outcomes: []message.Outcome{{Target: s[2].ID, Verb: message.VerbAsk}}})
+	require.Len(t, r.out, 1)
+	assert.Equal(t, "[a] (1):\n\nthe key is [redacted]", text(r.out[0]))
+	assert.Equal(t, "failed: decided anew", r.states(d.ID)[2])
+	assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(r.to(s[2], masked).ID))
+	_, _ = r.step(Reconsider{[]message.Envelope{original}})
+	assert.Len(t, r.pending, 2, "nothing of it is held any more")
+
+	r.say(s[1], "the other key is 456")
+	r.decide(failed)
+	d = r.to(s[0], "the other key is 456")
+	edited := "a key"
+	r.must(Judge{Message: d.Message.ID, Verb: message.VerbDeliver, Body: &edited})
+	assert.Equal(t, "[b] (2):\n\na key", text(r.out[1]), "what a person writes, they have read")
+}
+
+// Words that policies send elsewhere come there as a single message, outside of the chat.
+func TestOutcomes_sentOn(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c")
+	c := r.chat(message.Limits{}, "a", "b")
+	r.say(s[0], "for the archive")
+	r.decide(message.Verdict{Verb: message.VerbDeliver, To: []message.Address{{Session: s[2].ID}, {Session: s[1].ID}}})
+	require.Len(t, r.out, 2)
+	assert.Equal(t, []message.ID{"", c.ID}, []message.ID{r.out[0].Chat, r.out[1].Chat})
+	assert.Equal(t, "AI[local:"+string(s[0].ID)+"] | for the archive", text(r.out[0]))
+	assert.Equal(t, "[a] (1):\n\nfor the archive", text(r.out[1]))
+}
+
+func TestLimited(t *testing.T) {
+	r := newRig(t)
+	r.adopt("a", "b", "c", "d")
+	first := r.chat(message.Limits{}, "a", "b")
+	_, _ = r.step(Limited{message.Limits{Depth: 3}})
+	assert.Equal(t, 3, r.chat(message.Limits{}, "c", "d").Limits.Depth)
+	assert.Equal(t, 20, r.shows(first.ID).Limits.Depth)
+}
