@@ -39,6 +39,7 @@ type writer struct {
 	spoke        *sql.Stmt
 	countTurn    *sql.Stmt
 	addVerdict   *sql.Stmt
+	setMemory    *sql.Stmt
 	decide       *sql.Stmt
 	forgetWords  *sql.Stmt
 	addWords     *sql.Stmt
@@ -90,6 +91,7 @@ func newWriter(ctx context.Context, db *sql.DB, steps []string, check bool) (*wr
 		{&w.addVerdict, `INSERT INTO verdicts (message, doc, body) VALUES (?, ?, ?)`},
 		{&w.decide, `UPDATE messages SET decided = 1, said = coalesce(?2, said), passed = passed OR ?3
 			WHERE id = ?1 RETURNING seq, coalesce(said, body), passed`},
+		{&w.setMemory, `INSERT INTO memories (script, doc) VALUES (?, ?) ON CONFLICT (script) DO UPDATE SET doc = excluded.doc`},
 		{&w.forgetWords, `DELETE FROM words WHERE rowid = ?`},
 		{&w.addWords, `INSERT INTO words (rowid, body) VALUES (?, ?)`},
 		{&w.setDelivery, `INSERT INTO deliveries (id, message, chat, target, doc, envelope, body)
@@ -354,7 +356,8 @@ func (s *stepper) verdict(verdict message.Verdict) error {
 		body = *verdict.Body
 		verdict.Body = nil
 	}
-	passes := verdict.Verb == message.VerbDeliver || verdict.Verb == message.VerbAck
+	lets := func(verb message.Verb) bool { return verb == message.VerbDeliver || verb == message.VerbAck }
+	passes := !verdict.Unfiltered && (lets(verdict.Verb) || slices.ContainsFunc(verdict.Outcomes, func(o message.Outcome) bool { return lets(o.Verb) }))
 	var (
 		seq    int64
 		said   string
@@ -372,6 +375,11 @@ func (s *stepper) verdict(verdict message.Verdict) error {
 	}
 	if _, err := s.exec(s.w.addVerdict, seq, doc, body); err != nil {
 		return err
+	}
+	for script, memory := range verdict.Memory {
+		if _, err := s.exec(s.w.setMemory, script, memory); err != nil {
+			return fmt.Errorf("memory of %q: %w", script, err)
+		}
 	}
 	if !passed {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -136,6 +137,51 @@ func (j *Journal) Delivery(ctx context.Context, id message.ID) (message.Delivery
 		return message.Delivery{}, fmt.Errorf("delivery %q: %w", id, ErrNotFound)
 	}
 	return found[0].Delivery, nil
+}
+
+// Memories are what policies remember, by the names of their files.
+func (j *Journal) Memories(ctx context.Context) (map[string][]byte, error) {
+	type memory struct {
+		script string
+		doc    []byte
+	}
+	found, err := list(ctx, j, "memories", func(row scanner) (m memory, err error) {
+		return m, row.Scan(&m.script, &m.doc)
+	}, `SELECT script, doc FROM memories`)
+	all := map[string][]byte{}
+	for _, m := range found {
+		all[m.script] = m.doc
+	}
+	return all, err
+}
+
+// Decided is a message that was decided once, and whom it was for.
+type Decided struct {
+	Message message.Envelope // as it was received
+	Chat    message.ID       // that it was said in, if any
+	Targets []message.ID     // of its deliveries, each once
+}
+
+// Recent returns the newest messages that were decided and had anybody to go to, at most so
+// many, oldest first.
+func (j *Journal) Recent(ctx context.Context, most int) ([]Decided, error) {
+	recent, err := list(ctx, j, "recent messages", func(row scanner) (d Decided, err error) {
+		var doc, body, chat, targets string
+		if err := row.Scan(&doc, &body, &chat, &targets); err != nil {
+			return d, err
+		}
+		d.Message, err = decodeEnvelope(doc, body)
+		d.Chat = message.ID(chat)
+		for _, id := range strings.Split(targets, " ") {
+			if !slices.Contains(d.Targets, message.ID(id)) {
+				d.Targets = append(d.Targets, message.ID(id))
+			}
+		}
+		return d, err
+	}, `SELECT m.doc, m.body, coalesce(max(d.chat), ''), group_concat(d.target, ' ' ORDER BY d.seq)
+		FROM messages m JOIN deliveries d ON d.message = m.seq
+		WHERE m.seq IN (SELECT seq FROM messages WHERE decided ORDER BY seq DESC LIMIT ?) GROUP BY m.seq ORDER BY m.seq`, most)
+	return recent, err
 }
 
 // Session finds a session by its id, present or ended. The error is ErrNotFound.
