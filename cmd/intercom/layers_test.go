@@ -49,11 +49,16 @@ var layers = map[string][]string{
 		"sidecar/atomicfile",
 	},
 
-	"sidecar/api": {"sidecar/message", "sidecar/registry"},
+	"sidecar/policyset": {
+		"sidecar/message", "sidecar/registry", "sidecar/route", "sidecar/relay", "sidecar/sanitise", "sidecar/atomicfile", "scripting", "scripting/policy",
+	},
+
+	"sidecar/api": {"sidecar/message", "sidecar/registry", "scripting/policy"},
 
 	"sidecar/daemon": {
 		"sidecar/message", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/registry", "sidecar/route",
-		"sidecar/relay", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api",
+		"sidecar/relay", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/agent", "sidecar/policyset", "scripting",
+		"scripting/policy",
 	},
 
 	// The sidecar asks policies and never runs one: only the worker knows Lua.
@@ -72,7 +77,7 @@ var layers = map[string][]string{
 var onlyIn = map[string][]string{
 	"github.com/charmbracelet/x/ansi":  {"sidecar/delta", "sidecar/screen"},
 	"github.com/creack/pty":            {"sidecar/tmux"},
-	"github.com/fsnotify/fsnotify":     {"sidecar/tmux", "sidecar/agent"},
+	"github.com/fsnotify/fsnotify":     {"sidecar/tmux", "sidecar/agent", "sidecar/policyset"},
 	"github.com/google/uuid":           {"sidecar/message"},
 	"github.com/spf13/cobra":           {"cmd/intercom"},
 	"github.com/yuin/gopher-lua":       {"scripting/worker"},

@@ -22,7 +22,8 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 	err = daemon.Run(ctx, daemon.Config{
 		Paths: opts.Paths, Version: opts.Version, Person: person(e),
 		Transport: e.Getenv("INTERCOM_TRANSPORT"), Trigger: e.Getenv("INTERCOM_TRIGGER"),
-		Log: slog.New(slog.NewTextHandler(log, nil)),
+		Log:      slog.New(slog.NewTextHandler(log, nil)),
+		Policies: daemon.Policies{Lua: true},
 	})
 	switch {
 	case errors.Is(err, tmux.ErrNoServer):

@@ -185,7 +185,7 @@ func Recognise(procs ...message.Process) (Agent, error) {
 				a.Tried = append(a.Tried, other.PID)
 			}
 		}
-		a.Dir = workingDir(p.PID)
+		a.Dir = WorkingDir(p.PID)
 		a.Home = homeOf(kind, environment(p.PID, homeVariables...), a.Dir)
 		if kind == Gemini {
 			a.Version = packageVersion(arguments(p.PID), a.Dir)

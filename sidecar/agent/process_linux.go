@@ -77,8 +77,8 @@ func environment(pid int, names ...string) map[string]string {
 	return env
 }
 
-// workingDir is the directory in which a process works, "" if it cannot be read.
-func workingDir(pid int) string {
+// WorkingDir is the directory in which a process works, "" if it cannot be read.
+func WorkingDir(pid int) string {
 	dir, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd")
 	if err != nil {
 		return ""
@@ -101,7 +101,7 @@ func neighboursOf(a Agent) neighbours {
 		if err != nil || slices.Contains(a.Tried, pid) {
 			continue
 		}
-		dir := workingDir(pid)
+		dir := WorkingDir(pid)
 		if dir != a.Dir {
 			continue
 		}

@@ -29,7 +29,8 @@ func arguments(int) []string { return nil }
 
 func environment(_ int, names ...string) map[string]string { return ownEnvironment(names) }
 
-func workingDir(int) string { return "" }
+// WorkingDir is the directory in which a process works, "" if it cannot be read, as here.
+func WorkingDir(int) string { return "" }
 
 func openFiles(int, func(string) bool) []string { return nil }
 

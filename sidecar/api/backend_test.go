@@ -5,6 +5,7 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -166,6 +167,22 @@ func (b *backend) Vouch(_ context.Context, from api.Caller, req api.VouchRequest
 
 func (b *backend) Decide(_ context.Context, from api.Caller, req api.DecideRequest) (api.Decided, error) {
 	return api.Decided{}, b.take("decide", req, from)
+}
+
+func (b *backend) Policy(_ context.Context, from api.Caller) (policy.Status, error) {
+	return policy.Status{}, b.take("policy", nil, from)
+}
+
+func (b *backend) RollbackPolicy(_ context.Context, from api.Caller) (policy.Status, error) {
+	return policy.Status{}, b.take("rollback", nil, from)
+}
+
+func (b *backend) DiffPolicy(_ context.Context, from api.Caller, req api.DiffPolicyRequest) (policy.Trial, error) {
+	return policy.Trial{}, b.take("diff", req, from)
+}
+
+func (b *backend) ExplainPolicy(_ context.Context, from api.Caller, req api.ExplainPolicyRequest) (policy.Explained, error) {
+	return policy.Explained{}, b.take("explain policy", req, from)
 }
 
 func (b *backend) Peers(_ context.Context, from api.Caller) ([]api.Peer, error) {

@@ -27,6 +27,9 @@ type Paths struct {
 	Lock    string // never unlinked
 	State   string // directory of the journal and Log, 0700
 	Log     string
+
+	Config    string // directory of the person's init.lua and policies/; "" where the environment names none
+	PolicyLog string // what policies decided, in lines of JSON
 }
 
 // Places computes the places of the sidecar that serves the tmux server at the given
@@ -62,11 +65,24 @@ func Places(getenv func(string) string, server string) (Paths, error) {
 	p.Lock = filepath.Join(p.Runtime, p.Key+".lock")
 	p.State = filepath.Join(state, "intercom", p.Key)
 	p.Log = filepath.Join(p.State, "sidecar.log")
+	p.PolicyLog = filepath.Join(p.State, "policy.log")
+	p.Config = Config(getenv)
 	if len(p.Socket) >= maxSocketPath {
 		return Paths{}, Errorf(CodeUsage, "path of the socket %q has %d bytes, a socket's may have %d", p.Socket, len(p.Socket), maxSocketPath-1).
 			WithHint("set XDG_RUNTIME_DIR to a shorter path")
 	}
 	return p, nil
+}
+
+// Config is the directory of the person's own Lua, "" where the environment names none.
+func Config(getenv func(string) string) string {
+	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "intercom")
+	}
+	if home := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".config", "intercom")
+	}
+	return ""
 }
 
 // canonicalSocket resolves the directory of a socket. The socket itself may be gone, and

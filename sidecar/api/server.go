@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -161,6 +162,19 @@ func (s *Server) handler() http.Handler {
 		}
 		return wholeDecided(b.Decide(ctx, from, req))
 	})
+	get(s, mux, "/v1/policy", func(r *http.Request, from Caller) (policy.Status, error) {
+		return wholePolicy(b.Policy(r.Context(), from))
+	})
+	post(s, mux, "/v1/policy/rollback", func(ctx context.Context, from Caller, _ struct{}) (policy.Status, error) {
+		return wholePolicy(b.RollbackPolicy(ctx, from))
+	})
+	post(s, mux, "/v1/policy/diff", func(ctx context.Context, from Caller, req DiffPolicyRequest) (policy.Trial, error) {
+		if err := checkDiffPolicy(req); err != nil {
+			return policy.Trial{}, err
+		}
+		return b.DiffPolicy(ctx, from, req)
+	})
+	post(s, mux, "/v1/policy/explain", b.ExplainPolicy)
 	post(s, mux, "/v1/ask", func(ctx context.Context, from Caller, req AskRequest) (message.Chat, error) {
 		if err := checkAsk(req); err != nil {
 			return message.Chat{}, err

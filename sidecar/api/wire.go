@@ -13,6 +13,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -81,6 +82,16 @@ type Backend interface {
 	// it given once more changes nothing, and any other is refused. Only a person at a
 	// terminal may.
 	Decide(ctx context.Context, from Caller, req DecideRequest) (Decided, error)
+
+	// Policy says how the policies are.
+	Policy(ctx context.Context, from Caller) (policy.Status, error)
+	// RollbackPolicy goes back to the policies that were in use before, until the files are
+	// changed. Only a person may.
+	RollbackPolicy(ctx context.Context, from Caller) (policy.Status, error)
+	// DiffPolicy says what the files of a directory would change.
+	DiffPolicy(ctx context.Context, from Caller, req DiffPolicyRequest) (policy.Trial, error)
+	// ExplainPolicy says what policies decided about a message, and what they would decide now.
+	ExplainPolicy(ctx context.Context, from Caller, req ExplainPolicyRequest) (policy.Explained, error)
 
 	// Explain says why the sidecar thinks what it thinks of a pane; it reads one that is not
 	// adopted too, since a person names it.

@@ -26,6 +26,7 @@ type Config struct {
 	Transport string       // auto (or ""), process, control
 	Trigger   string       // auto (or ""), inotify, polling, output
 	Version   string       // of this program
+	Policies  Policies     // the person's own; without Lua, Policy decides
 	Policy    relay.Policy // decides about messages; nil: they are delivered, as far as their chats' settings let them
 	Person    string       // how a person's own words are signed; "" is "person"
 	Log       *slog.Logger

@@ -82,7 +82,7 @@ func (s *sidecar) trash(ctx context.Context, ref string) (trash []message.Delive
 		return nil, nil, err
 	}
 	verdicts, err := s.journal.Verdicts(ctx, id)
-	if n := len(verdicts); err != nil || n == 0 || verdicts[n-1].Verb != message.VerbDrop && verdicts[n-1].Verb != message.VerbBounce || verdicts[n-1].Person.Name != "" {
+	if n := len(verdicts); err != nil || n == 0 || verdicts[n-1].Person.Name != "" {
 		return nil, nil, err
 	}
 	deliveries, err := s.journal.Deliveries(ctx, id)

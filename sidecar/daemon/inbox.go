@@ -38,12 +38,18 @@ func (s *sidecar) Inbox(ctx context.Context, _ api.Caller) ([]api.Held, error) {
 				one.Pane = session.Pane
 			}
 		}
-		if p.Last.State == message.Held && p.Last.Reason != message.AgentGone && (v.Verb == message.VerbAsk || v.Verb == message.VerbHold) {
+		if p.Last.State == message.Held && p.Last.Reason != message.AgentGone && decides(v, d.Target, p.Last.Reason) {
 			one.Decision, one.Asked = true, &v
 		}
 		held[i] = one
 	}
 	return held, nil
+}
+
+// decides reports whether a person is to decide what a verdict holds for a target.
+func decides(v message.Verdict, target message.ID, reason message.Reason) bool {
+	verb := v.For(target).Verb
+	return verb == message.VerbAsk || verb == message.VerbHold || reason == message.Unfiltered
 }
 
 // Vouch has a delivery typed on a person's word, whose screen is not recognised.

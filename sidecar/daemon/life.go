@@ -14,6 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/policyset"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
@@ -28,9 +29,13 @@ type sidecar struct {
 	bell    *bell
 	notices chan message.Notice // to be shown
 	earlier earlier
-	started time.Time
-	down    context.CancelFunc
-	log     *slog.Logger
+
+	policies   *policyset.InUse // nil: cfg.Policy decides
+	configured chan struct{}    // other policies are in use
+	record     *LogFile         // of what they decide
+	started    time.Time
+	down       context.CancelFunc
+	log        *slog.Logger
 }
 
 // live is one life of the sidecar: from its lock to the end of all its parts.
@@ -67,6 +72,10 @@ func live(ctx context.Context, cfg Config) error {
 		Journal: s.journal, Sink: sink{s}, Publish: func(e []message.Event) { s.bell.ring(); s.hear(e) }, Log: cfg.Log.With("part", "relay"),
 		Person: cfg.Person, Policy: cfg.Policy,
 	}
+	if err := s.legislate(ctx); err != nil {
+		return fmt.Errorf("start sidecar: %w", err)
+	}
+	defer s.repeal()
 	if s.client != nil {
 		s.panes = &pane.Panes{Client: s.client, Relay: s.relay, Log: cfg.Log.With("part", "pane"), Gap: cfg.Gap}
 		if err := s.client.SetServerOption(ctx, SocketOption, cfg.Paths.Socket); err != nil {
@@ -114,7 +123,7 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	var (
 		relayEnd = make(chan error, 1)
 		parts    sync.WaitGroup
-		ends     = make(chan error, 8)
+		ends     = make(chan error, 10)
 	)
 	part := func(name string, run func(context.Context) error) {
 		parts.Go(func() { ends <- contain(name, func() error { return run(inner) }) })
@@ -140,6 +149,10 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	}
 	part("guard", func(ctx context.Context) error { return s.guard(ctx, listener) })
 	part("retention", s.retain)
+	if s.policies != nil {
+		part("policies", s.policies.Run)
+		part("configuration", s.configure)
+	}
 	part("api", func(ctx context.Context) error { return server.Serve(ctx, listener) })
 	s.announce()
 	var err error

@@ -33,11 +33,13 @@ type LogFile struct {
 
 // OpenLog opens the sidecar's log, for appending, in a directory that nobody else can
 // look into. The caller closes it.
-func OpenLog(paths api.Paths) (*LogFile, error) {
-	if err := api.Private(filepath.Dir(paths.Log)); err != nil {
+func OpenLog(paths api.Paths) (*LogFile, error) { return openLog(paths.Log) }
+
+func openLog(path string) (*LogFile, error) {
+	if err := api.Private(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}
-	l := &LogFile{path: paths.Log, size: logSize}
+	l := &LogFile{path: path, size: logSize}
 	if err := l.open(); err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/tmux-intercom/tmux-intercom/scripting/worker"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -33,6 +34,13 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv("INTERCOM_TEST_SEND") != "" {
 		os.Exit(sendMain(os.Args[1:]))
+	}
+	if len(os.Args) == 2 && os.Args[1] == "policy-worker" {
+		if err := worker.Main(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	if os.Getenv("INTERCOM_TEST_PERSONA") != "" {
 		os.Exit(persona.Main(os.Args[1:]))

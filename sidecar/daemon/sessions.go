@@ -273,6 +273,8 @@ func wire(err error) error {
 		return api.Errorf(api.CodeRefused, "%w", err).WithHint("do it from a pane that is not adopted")
 	case errors.Is(err, relay.ErrNothingSaid):
 		return api.Errorf(api.CodeRefused, "%w", err).WithHint("let it answer something first; intercom send says something of your own")
+	case errors.Is(err, relay.ErrUnfiltered):
+		return api.Errorf(api.CodeRefused, "%w", err).WithHint("intercom policy log shows what failed: once it is mended the message is decided anew; or send your own words by intercom inbox edit")
 	case errors.Is(err, relay.ErrAdopted):
 		return api.Errorf(api.CodeRefused, "%w", err)
 	case errors.Is(err, registry.ErrName):

@@ -125,10 +125,10 @@ func (w *work) startChat(r StartChat) (Answer, error) {
 	c := &chat{
 		Chat: message.Chat{
 			ID: w.ids.next(w.now), Name: r.Name, State: message.ChatOn, Started: w.now,
-			Limits: route.WithDefaults(r.Limits, w.limits), Turns: r.Turns, OneWay: r.OneWay, Again: r.Again,
+			Limits: route.WithDefaults(r.Limits, w.chatLimits), Turns: r.Turns, OneWay: r.OneWay, Again: r.Again,
 		},
 	}
-	ask, err := w.asked(r.Limits.Approve, members)
+	ask, err := w.asked(c.Limits.Approve, members)
 	if err != nil {
 		return Answer{}, fmt.Errorf("start chat: %w", err)
 	}

@@ -63,9 +63,10 @@ type Decided struct{ Verdict message.Verdict }
 // held since a filter had failed. Others are left alone.
 type Reconsider struct{ Messages []message.Envelope }
 
-// Limited says which limits hold from now on for single messages, and for chats that set none.
-// Chats that have begun keep theirs. Zero fields mean the built-in ones.
-type Limited struct{ Limits message.Limits }
+// Limited says which limits hold from now on for single messages, and for new chats where they
+// set none. Chats that have begun keep theirs. Zero fields mean the built-in ones, and in Chats
+// those for single messages.
+type Limited struct{ Limits, Chats message.Limits }
 
 // Asked is a request of a person, an agent or a program. Answer: as the request says.
 type Asked struct {

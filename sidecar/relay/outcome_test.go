@@ -190,7 +190,9 @@ func TestLimited(t *testing.T) {
 	r := newRig(t)
 	r.adopt("a", "b", "c", "d")
 	first := r.chat(message.Limits{}, "a", "b")
-	_, _ = r.step(Limited{message.Limits{Depth: 3}})
-	assert.Equal(t, 3, r.chat(message.Limits{}, "c", "d").Limits.Depth)
+	_, _ = r.step(Limited{Limits: message.Limits{Depth: 3, Rate: 5}, Chats: message.Limits{Rate: 7, Approve: ApproveAll}})
+	c := r.chat(message.Limits{}, "c", "d")
+	assert.Equal(t, []int{3, 7}, []int{c.Limits.Depth, c.Limits.Rate})
+	assert.Equal(t, ApproveAll, c.Limits.Approve)
 	assert.Equal(t, 20, r.shows(first.ID).Limits.Depth)
 }

@@ -35,11 +35,14 @@ const (
 
 // State is all that the relay knows. Step is the only way to change it.
 type State struct {
-	ids      ids
-	limits   message.Limits // of chats that set none, and of single messages
-	stopped  bool           // all: no leave to type is given
-	sessions []*session     // in the order of adoption
-	chats    []*chat        // in the order of their start
+	ids    ids
+	limits message.Limits // of single messages
+
+	chatLimits message.Limits // of chats that set none
+
+	stopped  bool       // all: no leave to type is given
+	sessions []*session // in the order of adoption
+	chats    []*chat    // in the order of their start
 	under    map[message.ID]*delivery
 	seq      uint64                  // of the last delivery made
 	flows    map[string][]*thought   // undecided messages, those of one chat in their order
@@ -61,8 +64,11 @@ type State struct {
 // are those of chats that set none, zero fields meaning the built-in ones.
 func NewState(seed [32]byte, limits message.Limits) *State {
 	return &State{
-		ids:      ids{random: rand.NewChaCha8(seed)},
-		limits:   route.WithDefaults(limits, message.Limits{}),
+		ids:    ids{random: rand.NewChaCha8(seed)},
+		limits: route.WithDefaults(limits, message.Limits{}),
+
+		chatLimits: route.WithDefaults(limits, message.Limits{}),
+
 		under:    make(map[message.ID]*delivery),
 		flows:    make(map[string][]*thought),
 		thoughts: make(map[message.ID]*thought),
@@ -100,6 +106,7 @@ func (s *State) Step(now time.Time, event Event) []Effect {
 		w.reconsider(e)
 	case Limited:
 		w.limits = route.WithDefaults(e.Limits, message.Limits{})
+		w.chatLimits = route.WithDefaults(e.Chats, w.limits)
 	case Asked:
 		w.ask(e)
 	case Tick:

@@ -23,7 +23,7 @@ func (w *work) restore(e Restored) {
 		if w.chat(one.Chat.ID) == nil {
 			c := &chat{Chat: one.Chat, taken: one.Taken}
 			c.Participants = c.copy().Participants // its own: they are changed here
-			c.Limits = route.WithDefaults(c.Limits, w.limits)
+			c.Limits = route.WithDefaults(c.Limits, w.chatLimits)
 			w.chats = append(w.chats, c)
 		}
 	}

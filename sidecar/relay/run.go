@@ -447,8 +447,8 @@ func (r *Relay) Reconsider(ctx context.Context, messages []message.Envelope) err
 }
 
 // Limit sets the limits that hold where nothing else is said; see Limited.
-func (r *Relay) Limit(ctx context.Context, limits message.Limits) error {
-	return r.post(ctx, posted{event: Limited{limits}})
+func (r *Relay) Limit(ctx context.Context, limits, chats message.Limits) error {
+	return r.post(ctx, posted{event: Limited{Limits: limits, Chats: chats}})
 }
 
 // post puts an event into the queue, and waits while that is full.

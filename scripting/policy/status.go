@@ -1,0 +1,56 @@
+package policy
+
+import (
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Status is how the policies are that are in use.
+type Status struct {
+	Generation  string    `json:"generation"` // "" while none can be asked
+	Since       time.Time `json:"since,omitzero"`
+	Files       []string  `json:"files"`           // in the order in which they are asked
+	Error       string    `json:"error,omitempty"` // why the files as they are are not in use: file:line and more
+	Warnings    []Problem `json:"warnings,omitempty"`
+	Loosened    []Change  `json:"loosened,omitempty"` // by this set, among the last messages
+	Quarantined []string  `json:"quarantined,omitempty"`
+	Safe        time.Time `json:"safe,omitzero"`         // no script is asked until then
+	RolledBack  string    `json:"rolled_back,omitempty"` // the generation that was left for this one
+	Kept        []Kept    `json:"kept"`                  // sets that were in use, newest first
+}
+
+// Kept is a set that was in use.
+type Kept struct {
+	Generation string    `json:"generation"` // of the person's own files, without what is shipped
+	At         time.Time `json:"at"`         // when it last came into use
+	Good       bool      `json:"good"`       // it has decided about a number of messages without a failure
+}
+
+// Change is a message about which two sets decide otherwise.
+type Change struct {
+	Message message.ID   `json:"message"`
+	From    string       `json:"from"`
+	To      string       `json:"to"`
+	Type    string       `json:"type"`
+	Was     message.Verb `json:"was"` // drop for whom it did not go to
+	Is      message.Verb `json:"is"`
+	By      string       `json:"by"` // file:line of the new decision
+}
+
+// Trial is what came of asking a set about messages that were decided before.
+type Trial struct {
+	Generation string    `json:"generation"` // of the set that was tried
+	Tried      int       `json:"tried"`      // messages
+	Problems   []Problem `json:"problems,omitempty"`
+	Failures   []string  `json:"failures,omitempty"` // each keeps the set out of use
+	Changed    []Change  `json:"changed,omitempty"`
+	Loosened   []Change  `json:"loosened,omitempty"` // of those: more goes than before
+}
+
+// Explained is what policies decided about a message, and what they would decide now.
+type Explained struct {
+	Message message.Envelope  `json:"message"`
+	Then    []message.Verdict `json:"then"` // in their order, a person's among them
+	Now     Verdict           `json:"now"`
+}

@@ -1,0 +1,10 @@
+package scripting
+
+import (
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+)
+
+// Sources are the files of the set.
+func (s *Set) Sources() []policy.Source { return slices.Clone(s.files.Sources) }

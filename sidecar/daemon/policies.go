@@ -1,0 +1,269 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting"
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/policyset"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// Policies says which policies decide, besides those in Paths.Config.
+type Policies struct {
+	Lua     bool                   // the person's Lua is asked
+	Worker  []string               // starts a policy worker; nil is this program, as `intercom policy-worker`
+	Shipped []policy.Source        // asked after the person's own
+	Trusted func(hash string) bool // of a project's own file, by its content; nil is no
+}
+
+const (
+	// PolicyErrorOption is the option of the tmux server in which stands why the policies as
+	// they were saved are not in use: file, line and reason. It can stand in a status line as
+	// it is.
+	PolicyErrorOption = "@intercom-policy-error"
+	// policyErrorWidth is how much of it is shown, in characters.
+	policyErrorWidth = 80
+)
+
+// legislate brings the person's policies into use, if there are to be any.
+func (s *sidecar) legislate(ctx context.Context) error {
+	if !s.cfg.Policies.Lua {
+		return nil
+	}
+	record, err := openLog(s.cfg.Paths.PolicyLog)
+	if err != nil {
+		return err
+	}
+	memories, err := s.journal.Memories(ctx)
+	if err != nil {
+		return errors.Join(err, record.Close())
+	}
+	s.configured, s.record = make(chan struct{}, 1), record
+	s.policies = policyset.New(policyset.Options{
+		Config: s.cfg.Paths.Config, State: s.cfg.Paths.State, Shipped: s.cfg.Policies.Shipped, Command: s.cfg.Policies.Worker,
+		Memories: memories, Trusted: s.cfg.Policies.Trusted, Rooms: s.workplaces, Check: checkSettings, Recent: s.recentQuestions,
+		Used: func(policy.Settings) {
+			select {
+			case s.configured <- struct{}{}:
+			default:
+			}
+		},
+		Shown: s.shown, Failed: s.policyFailed, Record: record, Log: s.log.With("part", "policies"), Now: s.now,
+	})
+	s.policies.Begin(ctx)
+	s.relay.Policy = s.policies
+	return nil
+}
+
+// repeal ends the policies.
+func (s *sidecar) repeal() {
+	if s.policies != nil {
+		s.policies.End()
+		_ = s.record.Close() // it is for reading only
+	}
+}
+
+// configure has the settings hold that came into use with a set of policies, and what a filter
+// failed at decided anew, until ctx ends.
+func (s *sidecar) configure(ctx context.Context) error {
+	defer s.unsetPolicyError(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.configured:
+		}
+		limits, chats, err := limitsOf(s.policies.Settings())
+		if err == nil {
+			err = s.relay.Limit(ctx, limits, chats)
+		}
+		if err == nil {
+			err = s.reconsider(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("settings of the policies", "err", err)
+		}
+	}
+}
+
+// reconsider has everything decided anew that a filter had failed at.
+func (s *sidecar) reconsider(ctx context.Context) error {
+	waiting, err := s.journal.Waiting(ctx, "")
+	if err != nil {
+		return err
+	}
+	var messages []message.Envelope
+	for _, one := range waiting {
+		id := one.Delivery.Message.ID
+		if one.Last.Reason != message.Unfiltered || slices.ContainsFunc(messages, func(m message.Envelope) bool { return m.ID == id }) {
+			continue
+		}
+		m, err := s.journal.Message(ctx, string(id)) // as it was received
+		if err != nil {
+			return err
+		}
+		messages = append(messages, m)
+	}
+	if len(messages) == 0 {
+		return nil
+	}
+	return s.relay.Reconsider(ctx, messages)
+}
+
+// checkSettings refuses what init.lua sets and what makes no sense.
+func checkSettings(settings policy.Settings) error {
+	_, chats, err := limitsOf(settings)
+	switch {
+	case err != nil:
+		return err
+	case chats.Approve != "" && chats.Approve != relay.ApproveAll:
+		return fmt.Errorf("chats: approve %q names participants, of whom other chats know nothing: it can only be %q here", chats.Approve, relay.ApproveAll)
+	case settings.Computer != "" && registry.CheckName(settings.Computer) != nil:
+		return fmt.Errorf("computer: %w", registry.CheckName(settings.Computer))
+	case len(settings.Profiles) > 0:
+		return errors.New("profiles: their fields cannot be set yet")
+	}
+	return nil
+}
+
+// limitsOf are the limits that settings ask for: of single messages, and of new chats.
+func limitsOf(settings policy.Settings) (limits, chats message.Limits, err error) {
+	for key := range settings.Brakes {
+		if !slices.Contains(brakeSettings, key) {
+			return limits, chats, fmt.Errorf("brakes: no limit is called %q: they are %s", key, strings.Join(brakeSettings, ", "))
+		}
+	}
+	if limits, err = api.ParseSettings(settings.Brakes); err != nil {
+		return limits, chats, fmt.Errorf("brakes: %w", err)
+	}
+	if chats, err = api.ParseSettings(settings.Chats); err != nil {
+		return limits, chats, fmt.Errorf("chats: %w", err)
+	}
+	return limits, chats, nil
+}
+
+// brakeSettings are those that hold outside of chats too.
+var brakeSettings = []string{"depth", "rate", "bytes", "expire"}
+
+// workplaces are the projects that sessions work in, "" for one whose directory has no
+// policies of its own.
+func (s *sidecar) workplaces() map[message.ID]string {
+	rooms := map[message.ID]string{}
+	for _, session := range s.relay.Snapshot().Sessions() {
+		rooms[session.ID] = projectOf(agent.WorkingDir(session.Foreground.PID))
+	}
+	return rooms
+}
+
+// projectOf is the nearest directory, from one upwards, that has policies of its own.
+func projectOf(dir string) string {
+	for filepath.IsAbs(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, scripting.ProjectFile)); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			break
+		}
+		dir = up
+	}
+	return ""
+}
+
+// recentQuestions are the newest messages that were decided, as policies would be asked about
+// them now.
+func (s *sidecar) recentQuestions(ctx context.Context, most int) ([]relay.Question, error) {
+	recent, err := s.journal.Recent(ctx, most)
+	if err != nil {
+		return nil, err
+	}
+	snap := s.relay.Snapshot()
+	var questions []relay.Question
+	for _, d := range recent {
+		q, err := s.questionOf(ctx, snap, d)
+		if err != nil {
+			return nil, err
+		}
+		questions = append(questions, q)
+	}
+	return questions, nil
+}
+
+func (s *sidecar) questionOf(ctx context.Context, snap registry.Snapshot, d journal.Decided) (relay.Question, error) {
+	q := relay.Question{Message: d.Message, Snapshot: snap}
+	if d.Chat != "" {
+		chat, ok := snap.Chat(d.Chat)
+		if !ok {
+			var err error
+			if chat, err = s.journal.Chat(ctx, string(d.Chat)); err != nil && !errors.Is(err, journal.ErrNotFound) {
+				return q, err
+			}
+		}
+		q.Chat = &chat
+	}
+	for _, id := range d.Targets {
+		target, ok := s.sessionOf(snap, id)
+		if !ok {
+			target = message.Session{ID: id}
+		}
+		q.Targets = append(q.Targets, target)
+	}
+	return q, nil
+}
+
+// shown tells a person something, at the terminals that are attached.
+func (s *sidecar) shown(text string) {
+	select {
+	case s.notices <- message.Notice{Text: shownSafely(text, 4*policyErrorWidth)}:
+	default:
+		s.log.Warn("a notice is not shown: too many at once", "notice", text)
+	}
+}
+
+// policyFailed shows why the policies as they were saved are not in use.
+func (s *sidecar) policyFailed(problem string) {
+	if s.client == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	text := strings.ReplaceAll(shownSafely(problem, policyErrorWidth), "#", "##")
+	if err := s.client.SetServerOption(ctx, PolicyErrorOption, text); err != nil {
+		s.log.Warn("write the policies' error", "err", err)
+	}
+}
+
+// unsetPolicyError takes the option back.
+func (s *sidecar) unsetPolicyError(ctx context.Context) {
+	if s.client != nil {
+		s.unset(ctx, PolicyErrorOption)
+	}
+}
+
+// shownSafely is a text without what a terminal might take for more, cut to a width.
+func shownSafely(text string, width int) string {
+	runes := []rune(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, strings.ToValidUTF8(text, "?")))
+	if len(runes) > width {
+		runes = append(runes[:width-1], '…')
+	}
+	return string(runes)
+}

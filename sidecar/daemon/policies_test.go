@@ -1,0 +1,216 @@
+package daemon_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// lua has a sidecar ask policies; the test program is their worker.
+func lua(cfg *daemon.Config) {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	if err := os.MkdirAll(cfg.Paths.Config, 0o700); err != nil {
+		panic(err)
+	}
+	cfg.Policies = daemon.Policies{Lua: true, Worker: []string{self, "policy-worker"}}
+}
+
+// files has a person's files written before the sidecar starts: pairs of name and text.
+func files(pairs ...string) option {
+	return func(cfg *daemon.Config) {
+		lua(cfg)
+		for i := 0; i < len(pairs); i += 2 {
+			writeLua(cfg.Paths.Config, pairs[i], pairs[i+1])
+		}
+	}
+}
+
+func writeLua(dir, name, text string) {
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		panic(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		panic(err)
+	}
+}
+
+// save writes one of the person's files as an editor does, and returns when it began.
+func (r *rig) save(name, text string) time.Time {
+	r.t.Helper()
+	began := time.Now()
+	writeLua(r.cfg.Paths.Config, name, text)
+	return began
+}
+
+// policies is how the policies are.
+func (r *rig) policies() policy.Status {
+	r.t.Helper()
+	s, err := r.client.Policy(r.t.Context())
+	require.NoError(r.t, err)
+	return s
+}
+
+// policyError is what the status line shows.
+func (r *rig) policyError() string {
+	return strings.TrimSuffix(r.Run("display-message", "-p", "#{"+daemon.PolicyErrorOption+"}"), "\n")
+}
+
+// record is one line of the policies' log.
+type record struct {
+	Event      string
+	Generation string
+	Message    message.ID
+	Verb       message.Verb
+	By         string
+	Loosened   []policy.Change
+	Failures   []policy.Failure
+}
+
+func (r *rig) policyLog() (all []record) {
+	r.t.Helper()
+	text, err := os.ReadFile(r.cfg.Paths.PolicyLog)
+	require.NoError(r.t, err)
+	for line := range strings.Lines(string(text)) {
+		var one record
+		require.NoError(r.t, json.Unmarshal([]byte(line), &one))
+		all = append(all, one)
+	}
+	return all
+}
+
+// Without a policy, words are attributed as ever, and number and name are the participant's;
+// three lines change that for the next message, in a chat that is under way, within 300 ms of
+// being saved. What is set for new chats holds for those.
+func TestL2_L3_AttributionAndSettings(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, lua)
+	a, b := r.adopted("Ada", "--bracketed", "--reply", "none"), r.adopted("Ben", "--bracketed", "--reply", "none")
+	chat := r.chat([]*agent{a, b})
+	speak := func(words string) string {
+		before := len(b.received())
+		a.do(":say %s", words)
+		r.waitFor("Ben hears "+words, func() bool { return len(b.received()) > before })
+		return b.received()[before]
+	}
+	assert.Equal(t, "[Ada] (1):\n\none", speak("one"))
+	r.say(chat, "hello")
+	r.waitFor("Ben hears a person", func() bool { return slices.Contains(b.received(), "[tester] (0):\n\nhello") })
+
+	old := r.policies().Generation
+	began := r.save("init.lua", "intercom.configure {\n  attribution = \"<{name}, no. {number}>\\n\",\n}\n")
+	r.waitFor("it is in use", func() bool { return r.policies().Generation != old })
+	took := r.policies().Since.Sub(began)
+	t.Log("saved to active: ", took)
+	assert.Less(t, took, 10*300*time.Millisecond, "300 ms on a machine that does nothing else")
+	assert.Equal(t, "<Ada, no. 1>\ntwo", speak("two"))
+
+	old = r.policies().Generation
+	r.save("init.lua", `intercom.configure {
+  computer = "tower",
+  attribution = "({name})",
+  chats = { depth = 7, line_break = " | ", expire = "30m" },
+  brakes = { rate = 50, bytes = 100000 },
+}
+`)
+	r.waitFor("it is in use", func() bool { return r.policies().Generation != old })
+	assert.Equal(t, "(Ada)\n\nthree", speak("three"))
+	c, d := r.adopted("Cyd"), r.adopted("Dan")
+	r.waitFor("its settings hold", func() bool {
+		fresh := r.chat([]*agent{c, d})
+		defer func() {
+			_, err := r.client.StopChat(t.Context(), api.ChatRef{Chat: string(fresh.ID)})
+			require.NoError(t, err)
+		}()
+		l := fresh.Limits
+		return l.Depth == 7 && l.LineBreak == " | " && l.Expire == 30*time.Minute && l.Rate == 50 && l.Bytes == 100000
+	})
+	shown, err := r.client.ShowChat(t.Context(), string(chat.ID))
+	require.NoError(t, err)
+	assert.Equal(t, 20, shown.Chat.Limits.Depth, "the chat that goes on keeps its own")
+}
+
+// A broken file leaves what was in use in use, and the status line says where it is broken;
+// so does one that is half written, gone, or fails at what was said before. What was in use
+// outlives the sidecar.
+func TestL9_BrokenFilesChangeNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files("policies/10-mark.lua", `intercom.on("format", function(msg) return "<" .. msg.from .. "> " .. msg.body end)`))
+	a, b := r.adopted("Ada", "--bracketed", "--reply", "none"), r.adopted("Ben", "--bracketed", "--reply", "none")
+	r.chat([]*agent{a, b})
+	speak := func(words string) string {
+		before := len(b.received())
+		a.do(":say %s", words)
+		r.waitFor("Ben hears "+words, func() bool { return len(b.received()) > before })
+		return b.received()[before]
+	}
+	require.Equal(t, "<Ada> one", speak("one"))
+	good := r.policies().Generation
+	for i, c := range []struct{ name, text, shown string }{
+		{"policies/10-mark.lua", "intercom.on(\"format\", function(msg)\n  return msg.form .. end)", "policies/10-mark.lua:2:"},
+		{"policies/10-mark.lua", `intercom.on("format", function(msg) return msg.form end)`, "did you mean"},
+		{"policies/20-new.lua", "error('#(touch x) \x1b[31m is ##not run')", "policies/20-new.lua:1: ##(touch x)"},
+		{"policies/20-new.lua", "intercom.on(\"guard\", function(msg)\n  error('at ' .. msg.body)\nend)", "policies/20-new.lua:2: guard: at "},
+		{"init.lua", `intercom.configure { attribution = "/clear {name}" }`, "must begin with"},
+		{"init.lua", `intercom.configure { brakes = { dpeth = 3 } }`, `no limit is called "dpeth"`},
+		{"init.lua", `intercom.configure { chats = { rate = "often" } }`, "rate"},
+	} {
+		r.save(c.name, c.text)
+		r.waitFor(c.shown, func() bool { return strings.Contains(r.policies().Error, strings.ReplaceAll(c.shown, "##", "#")) })
+		assert.Contains(t, r.Run("show-options", "-sv", daemon.PolicyErrorOption), c.shown[:min(len(c.shown), 40)])
+		assert.Equal(t, good, r.policies().Generation)
+		words := fmt.Sprint("again ", i)
+		assert.Equal(t, "<Ada> "+words, speak(words))
+		if strings.HasPrefix(c.name, "policies/10") {
+			r.save(c.name, `intercom.on("format", function(msg) return "<" .. msg.from .. "> " .. msg.body end)`)
+		} else {
+			require.NoError(t, os.Remove(filepath.Join(r.cfg.Paths.Config, c.name)))
+		}
+		r.waitFor("the error is gone", func() bool { return r.policyError() == "" })
+	}
+
+	r.save("init.lua", "intercom.configure {")
+	r.waitFor("it is refused", func() bool { return r.policyError() != "" })
+	require.NoError(t, r.end())
+	r.start()
+	assert.Equal(t, good, r.policies().Generation, "after a restart too")
+	assert.Contains(t, r.policies().Error, "init.lua:1:")
+	assert.Equal(t, "<Ada> after", speak("after"))
+	r.save("init.lua", "")
+	r.waitFor("it is mended", func() bool { return r.policyError() == "" })
+	require.NoError(t, os.RemoveAll(r.cfg.Paths.Config))
+	r.waitFor("a person has taken it all away", func() bool { return len(r.policies().Files) == 0 })
+	assert.Equal(t, "[Ada] (1):\n\nplain", speak("plain"))
+}
+
+// A person's broken files at the very first start: nothing of theirs can be asked, so that
+// they are, about everything.
+func TestL9_BrokenFromTheStart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files("init.lua", "intercom.configure {"))
+	a, b := r.adopted("Ada", "--bracketed", "--reply", "none"), r.adopted("Ben", "--bracketed", "--reply", "none")
+	r.chat([]*agent{a, b})
+	assert.Contains(t, r.policyError(), "init.lua:1:")
+	a.do(":say hello")
+	r.waitFor("it is asked about", func() bool { return len(r.heldFor(message.AwaitingApproval)) == 1 })
+	r.save("init.lua", "")
+	r.waitFor("it is mended", func() bool { return r.policyError() == "" })
+	a.do(":say again")
+	r.waitFor("what comes then goes", func() bool { return len(b.received()) == 1 })
+}

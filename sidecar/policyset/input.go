@@ -1,0 +1,71 @@
+package policyset
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// inputOf is what scripts see of a question. Where none of them decides, the message is
+// delivered: everything that asks here is between a person's own agents.
+func inputOf(q relay.Question, now time.Time, rooms map[message.ID]string) policy.Input {
+	in := policy.Input{Message: q.Message, Now: now, Otherwise: message.VerbDeliver, To: []message.Address{}}
+	for _, target := range q.Targets {
+		in.To = append(in.To, addressOf(target, q.Chat))
+	}
+	if q.Chat != nil {
+		in.Chat = &policy.Chat{Name: q.Chat.Name}
+		for _, p := range q.Chat.Participants {
+			if !p.Left {
+				in.Chat.Participants = append(in.Chat.Participants, p.Name)
+			}
+		}
+	}
+	in.Agents = agentsOf(q.Snapshot, q.Chat)
+	for _, id := range append([]message.ID{q.Message.From.Session}, targetsOf(q)...) {
+		if room := rooms[id]; room != "" && !slices.Contains(in.Projects, room) {
+			in.Projects = append(in.Projects, room)
+		}
+	}
+	return in
+}
+
+func targetsOf(q relay.Question) (ids []message.ID) {
+	for _, target := range q.Targets {
+		ids = append(ids, target.ID)
+	}
+	return ids
+}
+
+// addressOf is how a session goes by in a message.
+func addressOf(s message.Session, chat *message.Chat) message.Address {
+	a := message.Address{Computer: s.Computer, Session: s.ID, Name: s.Name}
+	if chat != nil {
+		for _, p := range chat.Participants {
+			if p.Session == s.ID {
+				a.Number = p.Number
+			}
+		}
+	}
+	return a
+}
+
+// agentsOf are all who are here.
+func agentsOf(snap registry.Snapshot, chat *message.Chat) (agents []policy.Agent) {
+	for _, s := range snap.Sessions() {
+		a := policy.Agent{Address: addressOf(s, chat), Agent: s.Profile, State: string(s.State), MaySpeak: true}
+		if chat != nil {
+			for _, p := range chat.Participants {
+				if p.Session == s.ID {
+					a.Role, a.MaySpeak = p.Role, p.MaySpeak && chat.HasFloor(s.ID)
+				}
+			}
+		}
+		agents = append(agents, a)
+	}
+	return agents
+}

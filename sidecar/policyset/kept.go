@@ -1,0 +1,104 @@
+package policyset
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+)
+
+// mostKept are the sets that are kept to go back to.
+const mostKept = 5
+
+// kept is the file of the sets that were in use. It holds what the person and their projects
+// wrote; what is shipped comes with the program.
+type kept struct {
+	Sets    []keptSet `json:"sets"`              // newest first
+	Refused string    `json:"refused,omitempty"` // generation of files that were left, until they are other ones
+}
+
+type keptSet struct {
+	policy.Kept
+	Files policy.Files `json:"files"`
+}
+
+const keptFile = "policies.json"
+
+// readKept reads what is kept in a directory. What cannot be read is none.
+func readKept(dir string, log *slog.Logger) (k kept) {
+	text, err := os.ReadFile(filepath.Join(dir, keptFile))
+	if err == nil {
+		err = json.Unmarshal(text, &k)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		log.Warn("earlier policies cannot be read", "err", err)
+		return kept{}
+	}
+	return k
+}
+
+// save writes what is kept. If it cannot, only going back is lost.
+func (p *InUse) save() {
+	text, err := json.Marshal(p.kept)
+	if err == nil {
+		err = atomicfile.Write(filepath.Join(p.State, keptFile), text, 0o600)
+	}
+	if err != nil {
+		p.Log.Warn("policies are not kept", "err", err)
+	}
+}
+
+// newest is the set that came into use last, nil for none.
+func (k *kept) newest() *keptSet {
+	if len(k.Sets) == 0 {
+		return nil
+	}
+	return &k.Sets[0]
+}
+
+// add keeps a set that comes into use.
+func (k *kept) add(files policy.Files, at time.Time) {
+	set := keptSet{Kept: policy.Kept{Generation: files.Generation(), At: at}, Files: files}
+	if i := k.find(set.Generation); i >= 0 {
+		set.Good = k.Sets[i].Good
+		k.Sets = slices.Delete(k.Sets, i, i+1)
+	}
+	k.Sets = slices.Insert(k.Sets, 0, set)
+	for len(k.Sets) > mostKept {
+		drop := len(k.Sets) - 1
+		if k.Sets[drop].Good && !slices.ContainsFunc(k.Sets[:drop], func(s keptSet) bool { return s.Good }) {
+			drop-- // the only one that is known to be good
+		}
+		k.Sets = slices.Delete(k.Sets, drop, drop+1)
+	}
+}
+
+func (k *kept) find(generation string) int {
+	return slices.IndexFunc(k.Sets, func(s keptSet) bool { return s.Generation == generation })
+}
+
+// before is the set to go back to from one: the newest other one, of the good ones if it must
+// be such.
+func (k *kept) before(generation string, good bool) *keptSet {
+	for i := range k.Sets {
+		if s := &k.Sets[i]; s.Generation != generation && (s.Good || !good) {
+			return s
+		}
+	}
+	return nil
+}
+
+func (k *kept) list() []policy.Kept {
+	out := make([]policy.Kept, len(k.Sets))
+	for i, s := range k.Sets {
+		out[i] = s.Kept
+	}
+	return out
+}

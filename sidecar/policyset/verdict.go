@@ -1,0 +1,149 @@
+package policyset
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// verdictOf makes what scripts decided into what the relay carries out. form is the person's
+// own form of attribution, "" for none.
+func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict {
+	out := message.Verdict{
+		Message: q.Message.ID, Verb: message.VerbDeliver, By: policy.BuiltIn, Body: v.Body,
+		Unfiltered: v.Unfiltered, Generation: v.Generation,
+	}
+	body := q.Message.Body
+	if v.Body != nil {
+		body = *v.Body
+	}
+	if v.Route != nil {
+		to, unknown := routed(q, v)
+		if unknown != "" {
+			out.Verb, out.Reason, out.Notify = message.VerbHold, fmt.Sprintf("a policy sends it to %q, and nobody is called so", unknown), true
+			return out
+		}
+		out.To = to
+	}
+	head, separator := attributed(form, q.Message, q.Chat)
+	var strictest policy.Decision
+	var outcomes []message.Outcome
+	for i, o := range v.Outcomes {
+		target := o.To.Session
+		if v.Route != nil {
+			target = out.To[i].Session
+		}
+		if i == 0 || policy.Rank(o.Verb) > policy.Rank(strictest.Verb) {
+			strictest = o.Decision
+		}
+		one := outcomeOf(target, o.Decision)
+		if takesPart(q, target) {
+			one.Head, one.Separator = head, separator
+		}
+		if o.Formatted != nil {
+			h, s, rest := formatted(*o.Formatted, body)
+			if h != "" {
+				one.Head, one.Separator = h, s
+			}
+			one.Body = &rest
+		}
+		if o.Prompt != "" {
+			with := prompted(cmp.Or(valueOf(one.Body), body), o.Decision)
+			one.Body = &with
+		}
+		outcomes = append(outcomes, one)
+	}
+	// Whoever comes to hear of it after we were asked gets it as the strictest of them.
+	if len(v.Outcomes) > 0 {
+		whole := outcomeOf("", strictest)
+		out.Verb, out.Reason, out.By, out.Expires, out.Otherwise, out.Notify = whole.Verb, whole.Reason, whole.By, whole.Expires, whole.Otherwise, whole.Notify
+	} else if v.Unfiltered {
+		out.Verb = message.VerbHold
+	}
+	out.Notify = out.Notify || v.Unfiltered
+	for _, o := range outcomes {
+		if o != out.For(o.Target) {
+			out.Outcomes = append(out.Outcomes, o)
+		}
+	}
+	out.Floor = floorOf(q, v.Floor)
+	return out
+}
+
+// takesPart reports whether the session is in the chat that a message was said in.
+func takesPart(q relay.Question, session message.ID) bool {
+	return q.Chat != nil && slices.ContainsFunc(q.Chat.Participants, func(p message.Participant) bool { return p.Session == session })
+}
+
+func valueOf(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// outcomeOf is a decision in the relay's words. What is to go later waits until then.
+func outcomeOf(target message.ID, d policy.Decision) message.Outcome {
+	o := message.Outcome{
+		Target: target, Verb: d.Verb, Reason: d.Reason, By: d.By, Expires: d.Expires, Otherwise: d.Otherwise, Notify: d.Notify != "",
+	}
+	switch d.Verb {
+	case message.VerbAck, message.VerbBounce:
+		o.Text = d.Text
+	case message.VerbDeliver:
+		if d.After > 0 {
+			o.Verb, o.Expires, o.Otherwise = message.VerbHold, d.After, message.VerbDeliver
+			o.Reason = cmp.Or(d.Reason, "to go in "+d.After.Round(time.Second).String())
+		}
+	}
+	return o
+}
+
+// routed are the sessions to which scripts send a message, or the first name that nobody has.
+func routed(q relay.Question, v policy.Verdict) (to []message.Address, unknown string) {
+	for _, name := range v.Route {
+		s, err := q.Snapshot.Find(name)
+		if err != nil || s.Ended != nil {
+			return nil, name
+		}
+		to = append(to, addressOf(s, q.Chat))
+	}
+	return to, ""
+}
+
+// floorOf are the participants to whom the floor is handed on.
+func floorOf(q relay.Question, names []string) (to []message.ID) {
+	if q.Chat == nil {
+		return nil
+	}
+	for _, name := range names {
+		if name == string(message.Everybody) {
+			return []message.ID{message.Everybody}
+		}
+		for _, p := range q.Chat.Participants {
+			if p.Name == name && !p.Left {
+				to = append(to, p.Session)
+			}
+		}
+	}
+	return to
+}
+
+// asked makes of a verdict one that waits for a person, where it would not.
+func asked(v message.Verdict, why string) message.Verdict {
+	v.Outcomes = append([]message.Outcome(nil), v.Outcomes...)
+	for i := range v.Outcomes {
+		if o := &v.Outcomes[i]; policy.Rank(o.Verb) < policy.Rank(message.VerbAsk) {
+			o.Verb, o.Reason, o.By = message.VerbAsk, why, policy.BuiltIn
+		}
+	}
+	if policy.Rank(v.Verb) < policy.Rank(message.VerbAsk) {
+		v.Verb, v.Reason, v.By = message.VerbAsk, why, policy.BuiltIn
+	}
+	return v
+}
