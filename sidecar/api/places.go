@@ -28,7 +28,7 @@ type Paths struct {
 	State   string // directory of the journal and Log, 0700
 	Log     string
 
-	Config    string // directory of the person's init.lua and policies/; "" where the environment names none
+	Config    string // directory of the person's init.lua and policies/; in State where the environment names none
 	PolicyLog string // what policies decided, in lines of JSON
 }
 
@@ -66,7 +66,9 @@ func Places(getenv func(string) string, server string) (Paths, error) {
 	p.State = filepath.Join(state, "intercom", p.Key)
 	p.Log = filepath.Join(p.State, "sidecar.log")
 	p.PolicyLog = filepath.Join(p.State, "policy.log")
-	p.Config = Config(getenv)
+	if p.Config = Config(getenv); p.Config == "" {
+		p.Config = filepath.Join(p.State, "config")
+	}
 	if len(p.Socket) >= maxSocketPath {
 		return Paths{}, Errorf(CodeUsage, "path of the socket %q has %d bytes, a socket's may have %d", p.Socket, len(p.Socket), maxSocketPath-1).
 			WithHint("set XDG_RUNTIME_DIR to a shorter path")

@@ -28,6 +28,9 @@ func TestPlaces_standWhereTheEnvironmentSays(t *testing.T) {
 		Lock:    "/run/user/1000/intercom/" + key + ".lock",
 		State:   "/home/ann/.local/state/intercom/" + key,
 		Log:     "/home/ann/.local/state/intercom/" + key + "/sidecar.log",
+
+		Config:    "/home/ann/.config/intercom",
+		PolicyLog: "/home/ann/.local/state/intercom/" + key + "/policy.log",
 	}, p)
 
 	p, err = api.Places(env("XDG_STATE_HOME=/s", "XDG_RUNTIME_DIR=relative"), "")

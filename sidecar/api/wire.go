@@ -124,6 +124,7 @@ type Status struct {
 	Transport string            `json:"transport,omitempty"` // process or control
 	Why       string            `json:"transport_why,omitempty"`
 	Trigger   string            `json:"trigger,omitempty"` // inotify, polling or output
+	Computer  string            `json:"computer"`          // how the person calls this machine; "local"
 	Started   time.Time         `json:"started"`
 	Journal   string            `json:"journal,omitempty"` // path of the database
 	Log       string            `json:"log,omitempty"`     // path of the log

@@ -77,7 +77,7 @@ func live(ctx context.Context, cfg Config) error {
 	}
 	defer s.repeal()
 	if s.client != nil {
-		s.panes = &pane.Panes{Client: s.client, Relay: s.relay, Log: cfg.Log.With("part", "pane"), Gap: cfg.Gap}
+		s.panes = &pane.Panes{Client: s.client, Relay: s.relay, Log: cfg.Log.With("part", "pane"), Gap: cfg.Gap, Amend: s.amended}
 		if err := s.client.SetServerOption(ctx, SocketOption, cfg.Paths.Socket); err != nil {
 			return fmt.Errorf("start sidecar: publish its socket: %w", err)
 		}

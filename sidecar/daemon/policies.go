@@ -18,6 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/policyset"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
@@ -134,10 +135,30 @@ func checkSettings(settings policy.Settings) error {
 		return fmt.Errorf("chats: approve %q names participants, of whom other chats know nothing: it can only be %q here", chats.Approve, relay.ApproveAll)
 	case settings.Computer != "" && registry.CheckName(settings.Computer) != nil:
 		return fmt.Errorf("computer: %w", registry.CheckName(settings.Computer))
-	case len(settings.Profiles) > 0:
-		return errors.New("profiles: their fields cannot be set yet")
+	}
+	for name, fields := range settings.Profiles {
+		p, ok := profile.Known(name)
+		if !ok {
+			return fmt.Errorf("profiles: none is called %q", name)
+		}
+		if _, err := p.With(fields); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// amended is a profile as the person's settings have it.
+func (s *sidecar) amended(p profile.Profile) profile.Profile {
+	if s.policies == nil {
+		return p
+	}
+	own, err := p.With(s.policies.Settings().Profiles[p.Name])
+	if err != nil {
+		s.log.Warn("profile", "err", err) // it was checked
+		return p
+	}
+	return own
 }
 
 // limitsOf are the limits that settings ask for: of single messages, and of new chats.

@@ -114,7 +114,7 @@ func TestL2_L3_AttributionAndSettings(t *testing.T) {
 	r.waitFor("Ben hears a person", func() bool { return slices.Contains(b.received(), "[tester] (0):\n\nhello") })
 
 	old := r.policies().Generation
-	began := r.save("init.lua", "intercom.configure {\n  attribution = \"<{name}, no. {number}>\\n\",\n}\n")
+	began := r.save("init.lua", readme(t))
 	r.waitFor("it is in use", func() bool { return r.policies().Generation != old })
 	took := r.policies().Since.Sub(began)
 	t.Log("saved to active: ", took)
@@ -124,14 +124,18 @@ func TestL2_L3_AttributionAndSettings(t *testing.T) {
 	old = r.policies().Generation
 	r.save("init.lua", `intercom.configure {
   computer = "tower",
+  profiles = { line = { quiet = "400ms", line_break = " / " } },
   attribution = "({name})",
-  chats = { depth = 7, line_break = " | ", expire = "30m" },
+  chats = { depth = 7, expire = "30m" },
   brakes = { rate = 50, bytes = 100000 },
 }
 `)
 	r.waitFor("it is in use", func() bool { return r.policies().Generation != old })
 	assert.Equal(t, "(Ada)\n\nthree", speak("three"))
-	c, d := r.adopted("Cyd"), r.adopted("Dan")
+	status, err := r.client.Status(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "tower", status.Computer)
+	c, d := r.adopted("Cyd", "--reply", "none"), r.adopted("Dan")
 	r.waitFor("its settings hold", func() bool {
 		fresh := r.chat([]*agent{c, d})
 		defer func() {
@@ -139,11 +143,24 @@ func TestL2_L3_AttributionAndSettings(t *testing.T) {
 			require.NoError(t, err)
 		}()
 		l := fresh.Limits
-		return l.Depth == 7 && l.LineBreak == " | " && l.Expire == 30*time.Minute && l.Rate == 50 && l.Bytes == 100000
+		return l.Depth == 7 && l.Expire == 30*time.Minute && l.Rate == 50 && l.Bytes == 100000
 	})
+	r.say(r.chat([]*agent{c, d}), "two\nlines")
+	r.waitFor("a field of its profile holds", func() bool { return slices.Contains(c.received(), "(tester) two / lines") })
 	shown, err := r.client.ShowChat(t.Context(), string(chat.ID))
 	require.NoError(t, err)
 	assert.Equal(t, 20, shown.Chat.Limits.Depth, "the chat that goes on keeps its own")
+}
+
+// readme is README's example.
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(text), "\n```lua\n")
+	example, _, whole := strings.Cut(rest, "```\n")
+	require.True(t, found && whole && !strings.Contains(rest, "```lua"), "one example")
+	return example
 }
 
 // A broken file leaves what was in use in use, and the status line says where it is broken;

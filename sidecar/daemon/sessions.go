@@ -30,11 +30,17 @@ func (s *sidecar) Status(ctx context.Context, _ api.Caller) (api.Status, error) 
 	snap := s.relay.Snapshot()
 	st := api.Status{
 		PID: os.Getpid(), Version: s.cfg.Version, API: api.Version, Server: s.cfg.Paths.Server, Started: s.started,
-		Journal: s.journal.Path(), Log: s.cfg.Paths.Log, Stopped: s.relay.Stopped(), Sessions: snap.Sessions(), Chats: open(snap),
+		Computer: message.LocalComputer, Journal: s.journal.Path(), Log: s.cfg.Paths.Log, Stopped: s.relay.Stopped(), Sessions: snap.Sessions(), Chats: open(snap),
 	}
 	if s.client != nil {
 		info := s.client.Info()
 		st.Tmux, st.TmuxPID, st.Transport, st.Why, st.Trigger = info.Version, info.PID, info.Transport, info.Why, s.client.Trigger()
+	}
+	if s.policies != nil {
+		st.Computer = cmp.Or(s.policies.Settings().Computer, st.Computer)
+		if problem := s.policies.Status().Error; problem != "" {
+			st.Degraded = append(st.Degraded, "policy: "+problem)
+		}
 	}
 	if notice := s.journal.Notice(); notice != "" {
 		st.Degraded = append(st.Degraded, notice)

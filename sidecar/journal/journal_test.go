@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -161,7 +162,7 @@ func TestOpen_migratesForward(t *testing.T) {
 	require.NoError(t, err)
 	_, err = Open(t.Context(), dir)
 	assert.ErrorIs(t, err, ErrNewer)
-	assert.ErrorContains(t, err, "its schema is 4, this program knows 2")
+	assert.ErrorContains(t, err, fmt.Sprintf("its schema is %d, this program knows %d", len(newer), len(steps)))
 	after, err := os.ReadFile(filepath.Join(dir, fileName))
 	require.NoError(t, err)
 	assert.Equal(t, before, after, "a newer journal was changed")

@@ -42,6 +42,10 @@ type Panes struct {
 	// "enter"), and when tmux has answered ("pasted", "entered"). nil but in tests.
 	Gap func(pane, moment string)
 
+	// Amend is what a person has set otherwise in a profile; nil is nothing. It is asked when a
+	// pane begins to be served.
+	Amend func(profile.Profile) profile.Profile
+
 	bell     *agent.Bell // nil: followers look once a second
 	bindings bindings
 
@@ -284,7 +288,7 @@ func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) 
 func (ps *Panes) furnish(p *Pane) error {
 	if prof, ok := profile.AgentByName(p.session.Profile); ok {
 		ps.init()
-		p.prof = prof.Profile
+		p.prof = ps.amended(prof.Profile)
 		p.account = newAccount(prof, recognise(p.session), ps.bell, p.session.ID, &ps.bindings)
 		p.littered = true // an earlier life may have ended meanwhile
 		return nil
@@ -293,6 +297,7 @@ func (ps *Panes) furnish(p *Pane) error {
 	if !ok {
 		return fmt.Errorf("no profile %q", p.session.Profile)
 	}
+	prof = ps.amended(prof)
 	prompt, err := promptOf(p.session, prof)
 	if isTUI(prof) {
 		p.generic, prompt, err = newGeneric(p.session)
@@ -302,6 +307,13 @@ func (ps *Panes) furnish(p *Pane) error {
 	}
 	p.prof, p.prompt, p.tracker = prof, prompt, delta.New(prompt, prof.Continuations...)
 	return nil
+}
+
+func (ps *Panes) amended(p profile.Profile) profile.Profile {
+	if ps.Amend == nil {
+		return p
+	}
+	return ps.Amend(p)
 }
 
 // following is an agent's follower as its supervisor sees it.
