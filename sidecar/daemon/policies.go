@@ -248,10 +248,10 @@ func (s *sidecar) questionOf(ctx context.Context, snap registry.Snapshot, d jour
 
 // shown tells a person something, at the terminals that are attached.
 func (s *sidecar) shown(text string) {
-	select {
-	case s.notices <- message.Notice{Text: shownSafely(text, 4*policyErrorWidth)}:
-	default:
-		s.log.Warn("a notice is not shown: too many at once", "notice", text)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := s.relay.NotifyOf(ctx, "", shownSafely(text, 4*policyErrorWidth)); err != nil {
+		s.log.Warn("a notice is not shown", "notice", text, "err", err)
 	}
 }
 

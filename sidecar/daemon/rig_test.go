@@ -226,12 +226,21 @@ type agent struct {
 // adopted yet.
 func (r *rig) line(name string, flags ...string) *agent {
 	r.t.Helper()
+	return r.lineIn("", name, flags...)
+}
+
+// lineIn is line in a directory, "" for tmux's own.
+func (r *rig) lineIn(dir, name string, flags ...string) *agent {
+	r.t.Helper()
 	a := &agent{rig: r, name: name, log: filepath.Join(r.dir, name+".jsonl"), control: filepath.Join(r.dir, name+".ctl"), prompt: strings.ToLower(name) + "> "}
 	self, err := os.Executable()
 	require.NoError(r.t, err)
 	args := append([]string{
 		"INTERCOM_TEST_PERSONA=1", self, "line", "--name", name, "--prompt", a.prompt, "--log", a.log, "--control", a.control,
 	}, flags...)
+	if dir != "" {
+		args = append([]string{"-C", dir}, args...)
+	}
 	a.pane = r.NewPane("env", args...)
 	tmuxtest.WaitFor(r.t, name+" reads keys", func() bool { return a.count(persona.EventReady) > 0 })
 	return a

@@ -64,7 +64,7 @@ func parted(text string) (head, separator string) {
 // formatted takes a text that a script made apart. What stands before the body is the head, if
 // there may be one such; of all else the body alone is the script's.
 func formatted(text, body string) (head, separator, rest string) {
-	i := strings.Index(text, body)
+	i := strings.LastIndex(text, body) // a short one may well stand in the head too
 	if i <= 0 || body == "" {
 		return "", "", text
 	}

@@ -227,7 +227,7 @@ func (w *work) closed(e Closed) {
 // noted tells a person what a session's pane found, in its chat if it is in one, or what is
 // to know of a chat.
 func (w *work) noted(e Noted) {
-	if e.Chat != "" {
+	if e.Chat != "" || e.Session == "" {
 		w.notice(e.Chat, e.Text)
 		return
 	}

@@ -430,7 +430,7 @@ func (r *Relay) Notify(ctx context.Context, session message.ID, text string) err
 	return r.post(ctx, posted{event: Noted{Session: session, Text: text}})
 }
 
-// NotifyOf tells a person something about a chat.
+// NotifyOf tells a person something about a chat, or with "" about none.
 func (r *Relay) NotifyOf(ctx context.Context, chat message.ID, text string) error {
 	return r.post(ctx, posted{event: Noted{Chat: chat, Text: text}})
 }

@@ -1,0 +1,182 @@
+package daemon_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// changes are those of the policies.
+func (r *rig) changes() (all []string) {
+	for _, e := range r.policyLog() {
+		if e.Event == "in use" || e.Event == "refused" || e.Event == "rolled back" {
+			all = append(all, e.Event)
+		}
+	}
+	return all
+}
+
+// A new set is asked about what was said before: one that fails there is refused, and what it
+// lets through that the old one did not is named, message by message.
+func TestL10_ReplayBeforeItIsUsed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files("policies/10-ask.lua", `intercom.rule("deploying", { body = "deploy" }, intercom.ask { reason = "a person decides" })`))
+	a, b := r.adopted("Ada", "--bracketed", "--reply", "none"), r.adopted("Ben", "--bracketed", "--reply", "none")
+	r.chat([]*agent{a, b})
+	for i, words := range []string{"hello", "please deploy", "bye", "deploy it all"} {
+		a.do(":say %s", words)
+		r.waitFor(words, func() bool {
+			return len(r.heldFor(message.AwaitingApproval)) == []int{0, 1, 1, 2}[i] && len(b.received()) == []int{1, 1, 2, 2}[i]
+		})
+	}
+	held, err := r.client.Inbox(t.Context())
+	require.NoError(t, err)
+	first := r.policies().Generation
+	diff := filepath.Join(r.dir, "other")
+	writeLua(diff, "policies/10-ask.lua", `intercom.rule("hello", { body = "hello" }, intercom.hold { reason = "later" })`)
+	tried, err := r.client.DiffPolicy(t.Context(), api.DiffPolicyRequest{Dir: diff})
+	require.NoError(t, err)
+	assert.Equal(t, 4, tried.Tried)
+	assert.Len(t, tried.Changed, 3)
+	assert.Len(t, tried.Loosened, 2)
+	assert.Equal(t, first, r.policies().Generation, "looking is not changing")
+
+	r.save("policies/10-ask.lua", `intercom.rule("deploying", { body = "deploy it" }, intercom.ask { reason = "a person decides" })`)
+	r.waitFor("the new set", func() bool { return r.policies().Generation != first })
+	loosened := r.policies().Loosened
+	require.Len(t, loosened, 1)
+	assert.Equal(t, message.VerbAsk, loosened[0].Was)
+	assert.Equal(t, message.VerbDeliver, loosened[0].Is)
+	assert.Equal(t, held[0].Message, loosened[0].Message)
+	r.waitFor("a person is told which", func() bool {
+		return slices.ContainsFunc(r.notices(), func(s string) bool { return strings.Contains(s, held[0].Message.Short()+" (ask to deliver)") })
+	})
+	assert.Len(t, r.heldFor(message.AwaitingApproval), 2, "what waits, waits")
+
+	second := r.policies().Generation
+	r.save("policies/20-fails.lua", `intercom.on("guard", function(msg) if msg.body == "bye" then error("no byes") end end)`)
+	r.waitFor("it is refused", func() bool { return strings.Contains(r.policies().Error, "policies/20-fails.lua:1: guard: no byes") })
+	assert.Contains(t, r.policies().Error, "it failed at 1 of the last 4 messages")
+	assert.Equal(t, second, r.policies().Generation)
+	assert.Equal(t, []string{"in use", "in use", "refused"}, r.changes())
+	e, err := r.client.ExplainPolicy(t.Context(), api.ExplainPolicyRequest{ID: held[0].Message.Short()})
+	require.NoError(t, err)
+	require.Len(t, e.Then, 1)
+	assert.Equal(t, message.VerbAsk, e.Then[0].For(b.session.ID).Verb)
+	assert.Equal(t, first, e.Then[0].Generation)
+	require.Len(t, e.Now.Outcomes, 1)
+	assert.Equal(t, message.VerbDeliver, e.Now.Outcomes[0].Verb)
+	assert.Equal(t, second, e.Now.Generation)
+}
+
+// A set that fails once it is used is left by itself for the one that was good; a person goes
+// back too, and the files count again once they are changed.
+func TestL9_L11_GoingBack(t *testing.T) {
+	t.Parallel()
+	good := `intercom.on("format", function(msg) return "<good> " .. msg.body end)`
+	r := newRig(t, files("policies/10-form.lua", good))
+	a, b := r.adopted("Ada", "--bracketed", "--reply", "none"), r.adopted("Ben", "--bracketed", "--reply", "none")
+	r.chat([]*agent{a, b}, "rate=1000")
+	speak := func(words string) {
+		before := len(b.received())
+		a.do(":say %s", words)
+		r.waitFor("Ben hears "+words, func() bool { return len(b.received()) > before })
+	}
+	last := func() string { return b.received()[len(b.received())-1] }
+	_, err := r.client.RollbackPolicy(t.Context())
+	assert.ErrorContains(t, err, "no earlier set")
+	for range 20 {
+		speak("word")
+	}
+	r.waitFor("it has proven good", func() bool { return r.policies().Kept[0].Good })
+	first := r.policies().Generation
+	r.save("policies/10-form.lua", `intercom.on("format", function(msg) if msg.body:find("new") then error("unforeseen") end return "<bad> " .. msg.body end)`)
+	r.waitFor("the new set", func() bool { return r.policies().Generation != first })
+	speak("word")
+	assert.Equal(t, "<bad> word", last())
+	for range 3 {
+		speak("something new")
+		assert.Equal(t, "[Ada] (1):\n\nsomething new", last(), "only its look is lost")
+	}
+	r.waitFor("it goes back", func() bool { return r.policies().Generation == first })
+	speak("something new")
+	assert.Equal(t, "<good> something new", last())
+	assert.Contains(t, r.policyError(), "failed too often")
+	require.NoError(t, r.end())
+	r.start()
+	assert.Equal(t, first, r.policies().Generation, "nor does a restart bring it back")
+
+	r.save("policies/10-form.lua", `intercom.on("format", function(msg) return "<third> " .. msg.body end)`)
+	r.waitFor("the mended set", func() bool { return r.policies().Generation != first && r.policyError() == "" })
+	speak("word")
+	assert.Equal(t, "<third> word", last())
+	status, err := r.client.RollbackPolicy(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, first, status.Generation)
+	speak("word")
+	assert.Equal(t, "<good> word", last())
+	assert.True(t, slices.Contains(r.changes(), "rolled back"))
+}
+
+// What a filter fails at is held, and no yes lets it out; once the filter is mended it is
+// decided anew, and goes as that leaves it.
+func TestL6_AFilterThatFails(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files("policies/10-mask.lua", `intercom.on("filter", function(msg)
+  if msg.body:find("secret") then error("cannot mask this") end
+end)`))
+	a, b := r.adopted("Ada", "--bracketed", "--reply", "none"), r.adopted("Ben", "--bracketed", "--reply", "none")
+	r.chat([]*agent{a, b})
+	a.do(":say the secret is 123")
+	r.waitFor("it is held", func() bool { return len(r.heldFor(message.Unfiltered)) == 1 })
+	a.do(":say nothing to hide")
+	r.waitFor("another one goes", func() bool { return len(b.received()) == 1 })
+	held, err := r.client.Inbox(t.Context())
+	require.NoError(t, err)
+	require.Len(t, held, 1)
+	assert.True(t, held[0].Decision)
+
+	require.NoError(t, r.end())
+	r.start()
+	r.save("policies/10-mask.lua", `local digits = intercom.re [[\d+]]
+intercom.on("filter", function(msg) return { body = (digits:replace(msg.body, "***")) } end)`)
+	r.waitFor("it goes, masked", func() bool { return slices.Contains(b.received(), "[Ada] (1):\n\nthe secret is ***") })
+	assert.NotContains(t, string(b.bytes()), "123")
+	held, err = r.client.Inbox(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, held)
+}
+
+// A project's own file may only make stricter what a person's own lets go, until its person
+// trusts it; who does not work there is not concerned.
+func TestL12_ProjectsOfSessions(t *testing.T) {
+	t.Parallel()
+	project, err := os.MkdirTemp("", "icp")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(project) })
+	writeLua(project, ".intercom/policy.lua", `intercom.on("decide", function(msg) return intercom.deliver {} end)
+intercom.on("format", function(msg) return "cloned: " .. msg.body end)
+intercom.on("guard", function(msg) if msg.body:find("push") then return intercom.ask { reason = "the project asks" } end end)`)
+	r := newRig(t, files("init.lua", `intercom.rule("careful", { body = "rm" }, intercom.ask { reason = "I ask" })`))
+	b, c := r.lineIn(project, "Ben", "--bracketed", "--reply", "none"), r.adopted("Cyd", "--bracketed", "--reply", "none")
+	b.adopt("line-paste")
+	for _, one := range []struct {
+		to    *agent
+		words string
+		held  bool
+	}{{b, "rm it", true}, {b, "push it", true}, {b, "read it", false}, {c, "push it", false}, {c, "rm it", true}} {
+		sent, err := r.client.Send(t.Context(), api.SendRequest{To: one.to.pane, Text: one.words})
+		require.NoError(t, err)
+		assert.Equal(t, one.held, sent.Receipt.State == message.Held, "%s to %s", one.words, one.to.name)
+	}
+	r.waitFor("the others arrive", func() bool { return len(b.received()) == 1 && len(c.received()) == 1 })
+	assert.Equal(t, "[tester] (0):\n\nread it", b.received()[0], "no word of the project's")
+}

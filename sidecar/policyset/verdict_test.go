@@ -1,0 +1,207 @@
+package policyset
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
+)
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// question is what Ada says in a chat to Ben and Cyd; Dan is here too.
+func question(body string) relay.Question {
+	var sessions []message.Session
+	for _, name := range []string{"Ada", "Ben", "Cyd", "Dan"} {
+		sessions = append(sessions, message.Session{ID: message.ID("id-" + name), Name: name, Computer: message.LocalComputer, Profile: "claude", State: message.Idle})
+	}
+	chat := message.Chat{ID: "chat", Name: "review", State: message.ChatOn}
+	for i, s := range sessions[:3] {
+		chat.Participants = append(chat.Participants, message.Participant{Session: s.ID, Name: s.Name, Number: i + 1, MaySpeak: true})
+	}
+	return relay.Question{
+		Message: message.Envelope{
+			ID: "m", Thread: "chat", Type: message.KindTurn, Body: body, Origin: message.OriginAgent,
+			From: message.Address{Session: "id-Ada", Name: "Ada", Number: 1},
+		},
+		Chat: &chat, Targets: sessions[1:3], Snapshot: registry.New(sessions, []message.Chat{chat}),
+	}
+}
+
+// decided is a verdict of policies about a question, with a decision for each target.
+func decided(q relay.Question, decisions ...policy.Decision) policy.Verdict {
+	v := policy.Verdict{Message: q.Message.ID, Generation: "g", Outcomes: []policy.Outcome{}}
+	for i, d := range decisions {
+		v.Outcomes = append(v.Outcomes, policy.Outcome{To: addressOf(q.Targets[i], q.Chat), Decision: d})
+	}
+	return v
+}
+
+var (
+	deliver = policy.Decision{Verb: message.VerbDeliver, By: policy.BuiltIn}
+	ask     = policy.Decision{Verb: message.VerbAsk, Reason: "why", By: "x.lua:1", Notify: "popup", Expires: time.Hour, Otherwise: message.VerbDrop}
+)
+
+func TestVerdictOf_whatHoldsForAll(t *testing.T) {
+	q := question("b")
+	v := verdictOf(q, decided(q, deliver, deliver), "")
+	assert.Equal(t, message.Verdict{Message: "m", Verb: message.VerbDeliver, By: policy.BuiltIn, Generation: "g"}, v, "nothing for single targets")
+	v = verdictOf(q, decided(q, ask, ask), "")
+	assert.Equal(t, message.Outcome{
+		Target: "id-Ben", Verb: message.VerbAsk, Reason: "why", By: "x.lua:1", Expires: time.Hour, Otherwise: message.VerbDrop, Notify: true,
+	}, v.For("id-Ben"))
+	assert.Empty(t, v.Outcomes)
+}
+
+// Whoever comes to hear of it between question and answer gets it as the strictest.
+func TestVerdictOf_strangersGetTheStrictest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := question("b")
+		verbs := rapid.SliceOfN(rapid.SampledFrom(policy.Verbs()), 2, 2).Draw(t, "verbs")
+		v := verdictOf(q, decided(q, policy.Decision{Verb: verbs[0]}, policy.Decision{Verb: verbs[1]}), "")
+		for i, target := range q.Targets {
+			require.Equal(t, verbs[i], v.For(target.ID).Verb)
+			require.GreaterOrEqual(t, policy.Rank(v.For("stranger").Verb), policy.Rank(verbs[i]))
+		}
+	})
+}
+
+func TestVerdictOf_later(t *testing.T) {
+	q := question("b")
+	v := verdictOf(q, decided(q, policy.Decision{Verb: message.VerbDeliver, After: time.Minute}, deliver), "")
+	o := v.For("id-Ben")
+	assert.Equal(t, []any{message.VerbHold, time.Minute, message.VerbDeliver, "to go in 1m0s"}, []any{o.Verb, o.Expires, o.Otherwise, o.Reason})
+	assert.Equal(t, message.VerbDeliver, v.For("id-Cyd").Verb)
+}
+
+func TestVerdictOf_texts(t *testing.T) {
+	q := question("the words")
+	masked := "the ***"
+	for name, c := range map[string]struct {
+		form      string // of attribution
+		header    string
+		formatted string
+		prompt    string
+		head, sep string
+		body      *string
+	}{
+		"nothing":                     {},
+		"own attribution":             {form: "<{name} {number}>", head: "<Ada 1>", sep: "\n\n"},
+		"own separator":               {form: "{name}: ", head: "Ada:", sep: " "},
+		"with the header":             {form: "<{name}>", header: route.HeaderBoth, head: "AI[local:id-Ada] | <Ada>", sep: "\n\n"},
+		"formatted":                   {formatted: "From Ada\n" + masked + "\n--", head: "From Ada", sep: "\n", body: text(masked + "\n--")},
+		"formatted wins":              {form: "<{name}>", formatted: "Ada: " + masked, head: "Ada:", sep: " ", body: text(masked)},
+		"a command":                   {formatted: "/clear " + masked, body: text("/clear " + masked)},
+		"the body at once":            {formatted: masked + " said Ada", body: text(masked + " said Ada")},
+		"without the body":            {formatted: "Ada said something", body: text("Ada said something")},
+		"prompt":                      {prompt: "No code.", body: text(masked + "\n\nNo code.")},
+		"formatted, and prompt":       {formatted: "Ada: " + masked, prompt: "No code.", head: "Ada:", sep: " ", body: text(masked + "\n\nNo code.")},
+		"blanks are no head":          {formatted: "  \n" + masked, body: text("  \n" + masked)},
+		"a head that is a lone digit": {formatted: "1 " + masked, body: text("1 " + masked)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q.Chat.Limits.Header = c.header
+			in := decided(q, deliver, deliver)
+			in.Body = &masked
+			in.Outcomes[0].Prompt = c.prompt
+			if c.formatted != "" {
+				in.Outcomes[0].Formatted = &c.formatted
+			}
+			v := verdictOf(q, in, c.form)
+			o := v.For("id-Ben")
+			assert.Equal(t, c.head, o.Head)
+			assert.Equal(t, c.sep, o.Separator)
+			assert.Equal(t, c.body, o.Body)
+			assert.Equal(t, &masked, v.Body)
+		})
+	}
+}
+
+func text(s string) *string { return &s }
+
+// What scripts say of people's names holds for those who are there.
+func TestVerdictOf_namesAndFloor(t *testing.T) {
+	q := question("b")
+	in := decided(q, deliver)
+	in.Outcomes[0].To, in.Route = message.Address{Name: "Dan"}, []string{"Dan"}
+	v := verdictOf(q, in, "<{name}>")
+	assert.Equal(t, []message.Address{{Computer: message.LocalComputer, Session: "id-Dan", Name: "Dan"}}, v.To)
+	assert.Empty(t, v.For("id-Dan").Head, "who is in no chat gets the header")
+	in.Route = []string{"Eve"}
+	v = verdictOf(q, in, "")
+	assert.Equal(t, message.VerbHold, v.Verb)
+	assert.Contains(t, v.Reason, `"Eve"`)
+	assert.True(t, v.Notify)
+
+	for want, floor := range map[message.ID][]string{"id-Ben": {"Ben"}, message.Everybody: {"Ben", "all"}, "": {"Dan", "nobody"}} {
+		in := decided(q, deliver, deliver)
+		in.Floor = floor
+		got := verdictOf(q, in, "").Floor
+		if want == "" {
+			assert.Empty(t, got, "%v", floor)
+		} else {
+			assert.Equal(t, []message.ID{want}, got)
+		}
+	}
+}
+
+func TestVerdictOf_unfiltered(t *testing.T) {
+	q := question("b")
+	q.Targets = nil
+	v := verdictOf(q, policy.Verdict{Unfiltered: true}, "")
+	assert.Equal(t, []any{message.VerbHold, true, true}, []any{v.Verb, v.Unfiltered, v.Notify})
+}
+
+func TestAsked(t *testing.T) {
+	q := question("b")
+	v := asked(verdictOf(q, decided(q, deliver, policy.Decision{Verb: message.VerbDrop, Reason: "r"}), ""), "files")
+	assert.Equal(t, []message.Verb{message.VerbAsk, message.VerbDrop}, []message.Verb{v.For("id-Ben").Verb, v.For("id-Cyd").Verb})
+	assert.Equal(t, message.VerbAsk, asked(verdictOf(q, decided(q, deliver, deliver), ""), "files").Verb)
+}
+
+// What scripts see of a question: who is there, in the numbers of the chat, and where those
+// work whom it concerns.
+func TestInputOf(t *testing.T) {
+	q := question("b")
+	q.Chat.Floor = []message.ID{"id-Ben"}
+	in := inputOf(q, noon, map[message.ID]string{"id-Ada": "/p", "id-Ben": "/p", "id-Cyd": "", "id-Dan": "/other"})
+	assert.Equal(t, []string{"/p"}, in.Projects)
+	assert.Equal(t, []string{"Ada", "Ben", "Cyd"}, in.Chat.Participants)
+	assert.Equal(t, []message.Address{
+		{Computer: message.LocalComputer, Session: "id-Ben", Name: "Ben", Number: 2}, {Computer: message.LocalComputer, Session: "id-Cyd", Name: "Cyd", Number: 3},
+	}, in.To)
+	require.Len(t, in.Agents, 4)
+	var may []bool
+	for _, a := range in.Agents {
+		may = append(may, a.MaySpeak)
+	}
+	assert.Equal(t, []bool{false, true, false, true}, may)
+	assert.Equal(t, message.VerbDeliver, in.Otherwise)
+}
+
+func TestKept(t *testing.T) {
+	var k kept
+	files := func(n string) policy.Files { return policy.Files{Sources: []policy.Source{{Name: "a", Text: n}}} }
+	for _, n := range []string{"1", "2", "3", "4", "5", "6"} {
+		k.add(files(n), noon)
+		if n == "1" {
+			k.Sets[0].Good = true
+		}
+	}
+	assert.Len(t, k.Sets, mostKept)
+	assert.Equal(t, files("6"), k.newest().Files)
+	assert.Equal(t, files("5"), k.before(files("6").Generation(), false).Files)
+	assert.Equal(t, files("1"), k.before(files("6").Generation(), true).Files, "the only good one stays")
+	k.add(files("1"), noon.Add(time.Hour))
+	assert.True(t, k.Sets[0].Good, "it is as good as it was")
+	assert.Len(t, k.Sets, mostKept)
+	assert.Nil(t, k.before(files("1").Generation(), true))
+}
