@@ -257,6 +257,7 @@ func (s *sidecar) shown(text string) {
 
 // policyFailed shows why the policies as they were saved are not in use.
 func (s *sidecar) policyFailed(problem string) {
+	defer s.bell.ring() // the status says so too
 	if s.client == nil {
 		return
 	}

@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -179,4 +181,49 @@ intercom.on("guard", function(msg) if msg.body:find("push") then return intercom
 	}
 	r.waitFor("the others arrive", func() bool { return len(b.received()) == 1 && len(c.received()) == 1 })
 	assert.Equal(t, "[tester] (0):\n\nread it", b.received()[0], "no word of the project's")
+}
+
+// A ring of a chat, of a policy that passes on what is said there, and of single messages: each
+// has its cause in the one before, so that it ends at the limit of depth like any other.
+func TestB2_H44_ARingThroughAPolicy(t *testing.T) {
+	t.Parallel()
+	const depth = 9
+	r := newRig(t, files("policies/10-forward.lua", `intercom.on("route", function(msg)
+  if msg.from == "Ben" then return "Cyd" end
+end)`))
+	a, b, c := r.adopted("Ada", parrot(100)...), r.adopted("Ben", parrot(100)...), r.adopted("Cyd", "--reply", "none")
+	chat := r.chatSaying("go round", []*agent{a, b}, fmt.Sprintf("depth=%d", depth))
+	rounds := 0
+	held := func() bool { return len(r.heldFor(message.AtDepthLimit)) > 0 }
+	for ; rounds < 2*depth && !held(); rounds++ {
+		r.waitFor("Cyd has it, or it is held", func() bool { return len(c.received()) > rounds || held() })
+		if held() {
+			break
+		}
+		c.sends(a, fmt.Sprint("round ", rounds)) // as its own call of a tool
+	}
+	require.True(t, held(), "it goes on for ever")
+	assert.Less(t, rounds, depth, "each round is three messages deep, or two")
+	assert.NotZero(t, rounds)
+	assert.Equal(t, message.ChatPaused, r.current(chat).State)
+	for _, e := range r.events() {
+		if e.Message != nil {
+			assert.LessOrEqual(t, e.Message.Depth, depth+1)
+		}
+	}
+}
+
+// The status line has a word for policies that are not in use.
+func TestU7_StatusSaysPolicyError(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files("init.lua", ""))
+	status := func() string {
+		return strings.TrimSuffix(r.Run("display-message", "-p", "#{"+daemon.StatusOption+"}"), "\n")
+	}
+	assert.Empty(t, status())
+	r.save("init.lua", "x")
+	r.waitFor("it says so", func() bool { return status() == "policy error" })
+	assert.True(t, slices.ContainsFunc(r.notices(), func(s string) bool { return strings.Contains(s, "policy: init.lua:1:") }))
+	r.save("init.lua", "")
+	r.waitFor("it is gone", func() bool { return status() == "" })
 }
