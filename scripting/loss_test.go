@@ -114,6 +114,37 @@ func TestL8_noWorkerLosesAMessage(t *testing.T) {
 	}
 }
 
+// A worker that is started anew and has lost a filter is not asked: what it lets through was
+// not filtered.
+func TestL8_aLaterWorkerAsksTheSameScripts(t *testing.T) {
+	broken := func(mode string) []string { return []string{program(t), "broken-worker", mode} }
+	r := newRig(t, obedient(1))
+	r.set.worker.kill()
+	r.set.command = broken("less")
+	v, err := r.engine.Evaluate(t.Context(), said("hello"))
+	require.Error(t, err)
+	decided(t, said("hello"), v)
+	assert.Equal(t, message.VerbHold, v.Outcomes[0].Verb)
+	assert.True(t, v.Unfiltered)
+	assert.Equal(t, "policies/10.lua", v.Failures[len(v.Failures)-1].Script)
+	r.set.command = []string{program(t), "policy-worker"}
+	assert.Equal(t, message.VerbAsk, r.decided(said("hello")).Outcomes[0].Verb)
+
+	_, err = New(Options{Command: broken("names")}).Compile(t.Context(), files(obedient(1)))
+	assert.ErrorContains(t, err, "other files")
+
+	// A project's file that is not what it was counts as broken, and breaks nothing else.
+	f := files(`intercom.on("decide", function() return intercom.deliver() end)`)
+	f.Sources = append(f.Sources, policy.Source{Name: "project.lua", GuardsOnly: true, Project: "/p", Text: `intercom.on("guard", function() end)`})
+	r = newRigOf(t, Options{}, f)
+	r.set.Scripts[1].Hooks[policy.Guard] = []int{1, 2}
+	r.set.worker.kill()
+	assert.Equal(t, message.VerbDeliver, r.evaluated(said("hello")).Outcomes[0].Verb)
+	in := said("hello")
+	in.Projects = []string{"/p"}
+	assert.Equal(t, message.VerbHold, r.evaluated(in).Outcomes[0].Verb)
+}
+
 // A worker that dies again and again is left alone for a minute, then tried once.
 func TestL8_safeMode(t *testing.T) {
 	now := time.Now()
@@ -183,7 +214,13 @@ func brokenWorker(mode string) {
 	if err != nil {
 		return
 	}
-	loaded := wire.Loaded{Scripts: []policy.Script{{Name: "policies/10.lua", Hooks: map[policy.Hook][]int{policy.Filter: {1}}}}}
+	if mode == "names" {
+		_ = wire.Write(os.Stdout, &wire.Reply{Loaded: &wire.Loaded{Scripts: []policy.Script{{Name: "another.lua"}}}}, nil)
+	}
+	loaded := claimed(q.Load.Files)
+	if mode == "less" {
+		delete(loaded.Scripts[0].Hooks, policy.Filter)
+	}
 	_ = wire.Write(os.Stdout, &wire.Reply{Loaded: &loaded}, nil)
 	generation := q.Load.Files.Generation()
 	if q, _, err = wire.ReadRequest(in); err != nil {
@@ -226,4 +263,20 @@ func brokenWorker(mode string) {
 	}
 	_ = wire.Write(os.Stdout, &wire.Reply{Verdict: &v, Texts: texts}, nil)
 	_, _, _ = wire.ReadRequest(in)
+}
+
+// claimed is what a worker says of files whose hooks are asked for at the beginning of a line.
+func claimed(f policy.Files) wire.Loaded {
+	var loaded wire.Loaded
+	for _, source := range f.Sources {
+		hooks := map[policy.Hook][]int{}
+		for i, line := range strings.Split(source.Text, "\n") {
+			if hook, ok := strings.CutPrefix(line, `intercom.on("`); ok {
+				hook, _, _ = strings.Cut(hook, `"`)
+				hooks[policy.Hook(hook)] = append(hooks[policy.Hook(hook)], i+1)
+			}
+		}
+		loaded.Scripts = append(loaded.Scripts, policy.Script{Name: source.Name, Hooks: hooks})
+	}
+	return loaded
 }

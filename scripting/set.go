@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -72,31 +73,37 @@ func compile(ctx context.Context, command []string, files policy.Files, now func
 		Generation: files.Generation(), command: command, files: files, now: now,
 		turn: make(chan struct{}, 1), suspects: map[string]int{},
 	}
+	loaded, failure := s.load(ctx, now().Add(setTime))
+	switch {
+	case failure != nil && failure.Script == "":
+		return nil, errors.New(failure.Text)
+	case failure != nil:
+		return nil, ProblemsError{{File: failure.Script, Text: failure.Text}}
+	case slices.ContainsFunc(loaded.Problems, func(p policy.Problem) bool { return !p.Warning }):
+		s.worker.close()
+		return nil, ProblemsError(loaded.Problems)
+	}
+	s.Scripts, s.Problems, s.Settings = loaded.Scripts, loaded.Problems, loaded.Settings
+	s.turn <- struct{}{}
+	return s, nil
+}
+
+// load starts a worker and gives it the files, until a point in time at the latest. A
+// project's file that no worker survives, or that is not what it was, is left out: its guard
+// counts as failed from then on.
+func (s *Set) load(ctx context.Context, until time.Time) (wire.Loaded, *policy.Failure) {
 	for {
-		loaded, failure := s.load(ctx, now().Add(setTime))
-		if failure != nil {
-			i := slices.IndexFunc(files.Sources, func(f policy.Source) bool { return f.Name == failure.Script })
-			if i < 0 {
-				return nil, errors.New(failure.Text)
-			}
-			if !files.Sources[i].GuardsOnly {
-				return nil, ProblemsError{{File: failure.Script, Text: failure.Text}}
-			}
-			s.avoid = append(s.avoid, failure.Script)
-			continue
+		loaded, failure := s.loadOnce(ctx, until)
+		if failure == nil || slices.Contains(s.avoid, failure.Script) || !slices.ContainsFunc(s.files.Sources, func(f policy.Source) bool {
+			return f.GuardsOnly && f.Name == failure.Script
+		}) {
+			return loaded, failure
 		}
-		if slices.ContainsFunc(loaded.Problems, func(p policy.Problem) bool { return !p.Warning }) {
-			s.worker.close()
-			return nil, ProblemsError(loaded.Problems)
-		}
-		s.Scripts, s.Problems, s.Settings = loaded.Scripts, loaded.Problems, loaded.Settings
-		s.turn <- struct{}{}
-		return s, nil
+		s.avoid = append(s.avoid, failure.Script)
 	}
 }
 
-// load starts a worker and gives it the files, until a point in time at the latest.
-func (s *Set) load(ctx context.Context, until time.Time) (wire.Loaded, *policy.Failure) {
+func (s *Set) loadOnce(ctx context.Context, until time.Time) (wire.Loaded, *policy.Failure) {
 	if err := ctx.Err(); err != nil {
 		return wire.Loaded{}, &policy.Failure{Kind: policy.NoWorker, Text: err.Error()}
 	}
@@ -113,12 +120,39 @@ func (s *Set) load(ctx context.Context, until time.Time) (wire.Loaded, *policy.F
 	if failure == nil && reply.Loaded == nil {
 		failure = worker.gone(errors.New("no answer to load"))
 	}
+	if failure == nil {
+		if failure = s.other(reply.Loaded.Scripts); failure != nil {
+			worker.kill()
+			return wire.Loaded{}, failure
+		}
+	}
 	if failure != nil {
 		failure.Script = file
 		return wire.Loaded{}, failure
 	}
 	s.worker, s.sent = worker, map[string]int{}
 	return *reply.Loaded, nil
+}
+
+// other is the failure of a worker that has loaded something else than it was given, or less
+// than the first worker did: without its filter a text would leave that must not.
+func (s *Set) other(loaded []policy.Script) *policy.Failure {
+	for i, source := range s.files.Sources {
+		if len(loaded) != len(s.files.Sources) || loaded[i].Name != source.Name {
+			return &policy.Failure{Kind: policy.Died, Text: "the policy worker answered nonsense: other files than it was given"}
+		}
+		want := map[policy.Hook][]int{policy.Guard: {0}}
+		if !slices.Contains(s.avoid, source.Name) {
+			if s.Scripts == nil {
+				continue
+			}
+			want = s.Scripts[i].Hooks
+		}
+		if !reflect.DeepEqual(loaded[i].Hooks, want) {
+			return &policy.Failure{Script: source.Name, Kind: policy.Died, Text: source.Name + ": the file does not do what it did when the set was compiled"}
+		}
+	}
+	return nil
 }
 
 // evaluate asks the scripts about a message. remembered are the memories that changed since
