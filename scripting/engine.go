@@ -78,7 +78,7 @@ func (e *Engine) Evaluate(ctx context.Context, in policy.Input) (policy.Verdict,
 	set := e.set
 	e.mu.Unlock()
 	if set == nil {
-		return policy.Undecided(in, "", nil, policy.Failure{Kind: policy.NoWorker, Text: errNoSet.Error()}), errNoSet
+		return policy.Undecided(in, "", policy.Hooks, policy.Failure{Kind: policy.NoWorker, Text: errNoSet.Error()}), errNoSet
 	}
 	return e.Try(ctx, set, in)
 }

@@ -54,6 +54,14 @@ func Rank(v message.Verb) int {
 	return -1
 }
 
+// stricter is the stricter of two verbs.
+func stricter(a, b message.Verb) message.Verb {
+	if Rank(b) > Rank(a) {
+		return b
+	}
+	return a
+}
+
 // Verbs lists the verbs from the laxest to the strictest.
 func Verbs() []message.Verb { return append([]message.Verb(nil), order...) }
 

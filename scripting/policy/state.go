@@ -35,7 +35,10 @@ func (m Memories) Apply(effects []Effect) {
 	for _, e := range effects {
 		s := m[e.Script]
 		if s.Values == nil {
-			s.Values, s.Counts = map[string]any{}, map[string]Window{}
+			s.Values = map[string]any{}
+		}
+		if s.Counts == nil {
+			s.Counts = map[string]Window{}
 		}
 		switch {
 		case e.Count:

@@ -6,6 +6,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
+// The limits of a verdict.
+const (
+	MaxFormatted  = message.MaxBody + 64<<10 // bytes of one formatted text
+	MaxRecipients = 256                      // names of a route
+	MaxEffects    = 1024                     // things that one message may leave behind
+)
+
 // Decision is what a script says about a message and a recipient.
 type Decision struct {
 	Verb      message.Verb  `json:"verb"`
@@ -23,16 +30,54 @@ type Decision struct {
 // BuiltIn is the By of a decision that no script took.
 const BuiltIn = "built in"
 
-// Tighten is the stricter of two decisions; the first where they are equally strict. What
-// follows when its time is over is no laxer than the first either.
+// waits reports whether the decision is one that can be followed by another.
+func (d Decision) waits() bool { return d.Verb == message.VerbAsk || d.Verb == message.VerbHold }
+
+// Ends reports whether time alone ends the decision, and as what. Only what waits can end.
+func (d Decision) Ends() (message.Verb, bool) {
+	if d.Expires <= 0 || !d.waits() {
+		return "", false
+	}
+	if d.Otherwise == "" {
+		return message.VerbHold, true
+	}
+	return d.Otherwise, true
+}
+
+// from is the strictest that the decision is after so long, or any later.
+func (d Decision) from(after time.Duration) message.Verb {
+	switch end, ends := d.Ends(); {
+	case !ends:
+		return d.Verb
+	case d.Expires <= after:
+		return end
+	default:
+		return stricter(d.Verb, end)
+	}
+}
+
+// Tighten is the stricter of two decisions; the first where they are equally strict. When its
+// time is over, or that of the other, what follows is no laxer than what either says by then.
 func Tighten(first, second Decision) Decision {
-	if Rank(second.Verb) <= Rank(first.Verb) {
-		return first
+	d, other := first, second
+	if Rank(second.Verb) > Rank(first.Verb) {
+		d, other = second, first
 	}
-	if second.Expires > 0 && Rank(second.Otherwise) < Rank(first.Verb) {
-		second.Otherwise = first.Verb
+	if !d.waits() {
+		return d
 	}
-	return second
+	end, ends := d.Ends()
+	if sooner, ok := other.Ends(); ok && Rank(sooner) > Rank(d.Verb) && (!ends || other.Expires < d.Expires) {
+		d.Expires, d.Otherwise = other.Expires, stricter(sooner, d.from(other.Expires))
+		return d
+	}
+	if ends {
+		d.Otherwise = stricter(end, other.from(d.Expires))
+	}
+	if d.Otherwise == d.Verb { // it ends as what it is
+		d.Expires, d.Otherwise = 0, ""
+	}
+	return d
 }
 
 // Outcome is what becomes of a message for one of its recipients.
@@ -114,23 +159,17 @@ type Failure struct {
 	Text   string `json:"text"`
 }
 
-// Loosest is the laxest verb that a message may get that no script can be asked about,
-// where the scripts have these hooks.
-func Loosest(hooks []Hook) message.Verb {
+// Undecided is the verdict about a message that no script can be asked about, where the
+// scripts have these hooks: it asks a person, or holds. What it holds has to be evaluated
+// anew, as what no filter has seen.
+func Undecided(in Input, generation string, hooks []Hook, why Failure) Verdict {
 	verb := message.VerbAsk
 	for _, h := range hooks {
-		if f := h.Failure(); Rank(f) > Rank(verb) {
-			verb = f
-		}
+		verb = stricter(verb, h.Failure())
 	}
-	return verb
-}
-
-// Undecided is the verdict about a message that no script can be asked about.
-func Undecided(in Input, generation string, hooks []Hook, why Failure) Verdict {
-	v := Verdict{Message: in.Message.ID, Generation: generation, Unfiltered: true, Failures: []Failure{why}}
+	v := Verdict{Message: in.Message.ID, Generation: generation, Unfiltered: verb == message.VerbHold, Failures: []Failure{why}}
 	for _, to := range in.To {
-		v.Outcomes = append(v.Outcomes, Outcome{To: to, Decision: Decision{Verb: Loosest(hooks), Reason: why.Text, By: BuiltIn}})
+		v.Outcomes = append(v.Outcomes, Outcome{To: to, Decision: Decision{Verb: verb, Reason: why.Text, By: BuiltIn}})
 	}
 	return v
 }

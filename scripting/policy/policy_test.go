@@ -1,0 +1,116 @@
+package policy
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// at is what a decision is after a time.
+func (d Decision) at(after time.Duration) message.Verb {
+	if !d.waits() || d.Expires == 0 || after < d.Expires {
+		return d.Verb
+	}
+	if d.Otherwise == "" {
+		return message.VerbHold
+	}
+	return d.Otherwise
+}
+
+func decisions() *rapid.Generator[Decision] {
+	return rapid.Custom(func(t *rapid.T) Decision {
+		d := Decision{Verb: rapid.SampledFrom(Verbs()).Draw(t, "verb"), Expires: time.Duration(rapid.IntRange(0, 4).Draw(t, "expires"))}
+		if d.Expires > 0 {
+			d.Otherwise = rapid.SampledFrom(append(Verbs(), "")).Draw(t, "otherwise")
+		}
+		return d
+	})
+}
+
+// Of two decisions together nothing is laxer than either, now or at any time.
+func TestTighten_neverRelaxes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first, second := decisions().Draw(t, "first"), decisions().Draw(t, "second")
+		for _, both := range []Decision{Tighten(first, second), Tighten(second, first)} {
+			assert.Equal(t, stricter(first.Verb, second.Verb), both.Verb)
+			for after := range time.Duration(6) {
+				assert.GreaterOrEqual(t, Rank(both.at(after)), Rank(first.at(after)), "%+v at %d", both, after)
+				assert.GreaterOrEqual(t, Rank(both.at(after)), Rank(second.at(after)), "%+v at %d", both, after)
+				if Rank(both.at(after)) > Rank(message.VerbHold) {
+					break // it is sent back, or in the trash: nothing follows
+				}
+			}
+		}
+	})
+}
+
+func TestTighten(t *testing.T) {
+	ask, hold, deliver := Decision{Verb: message.VerbAsk}, Decision{Verb: message.VerbHold}, Decision{Verb: message.VerbDeliver}
+	ends := func(d Decision, after time.Duration, as message.Verb) Decision {
+		d.Expires, d.Otherwise = after, as
+		return d
+	}
+	for name, c := range map[string]struct{ first, second, want Decision }{
+		"nothing ends":                       {ask, hold, hold},
+		"one that ends, one that does not":   {ends(ask, 9, message.VerbDeliver), ask, ask},
+		"a failed filter":                    {ends(hold, 9, message.VerbDeliver), hold, hold},
+		"both end, in their order":           {ends(hold, 9, message.VerbDeliver), ends(ask, 5, message.VerbDeliver), ends(hold, 9, message.VerbDeliver)},
+		"the laxer one still stands":         {ends(hold, 5, message.VerbDeliver), ends(ask, 9, message.VerbDeliver), ends(hold, 5, message.VerbAsk)},
+		"the laxer one ends stricter":        {hold, ends(ask, 5, message.VerbBounce), ends(hold, 5, message.VerbBounce)},
+		"what goes at once never ends":       {ends(deliver, 5, message.VerbDrop), ask, ask},
+		"one that says not as what it ends":  {ends(ask, 5, ""), deliver, ends(ask, 5, message.VerbHold)},
+		"both end, the later one stricter":   {ends(hold, 9, message.VerbDrop), ends(ask, 5, message.VerbBounce), ends(hold, 5, message.VerbDrop)},
+		"the laxer one ends later, stricter": {ends(hold, 5, message.VerbDeliver), ends(ask, 9, message.VerbBounce), ends(hold, 5, message.VerbBounce)},
+	} {
+		assert.Equal(t, c.want, Tighten(c.first, c.second), name)
+		assert.Equal(t, c.want, Tighten(c.second, c.first), name)
+	}
+	assert.Equal(t, "a", Tighten(Decision{Verb: message.VerbAsk, By: "a"}, Decision{Verb: message.VerbAsk, By: "b"}).By)
+}
+
+// What is held because nobody could be asked is evaluated anew; what is asked had nothing that
+// it could have missed.
+func TestUndecided(t *testing.T) {
+	in := Input{To: []message.Address{{Name: "Ben"}}}
+	for _, c := range []struct {
+		hooks      []Hook
+		verb       message.Verb
+		unfiltered bool
+	}{
+		{nil, message.VerbAsk, false},
+		{[]Hook{Decide, Format}, message.VerbAsk, false},
+		{[]Hook{Filter}, message.VerbHold, true},
+		{[]Hook{Guard}, message.VerbHold, true},
+		{Hooks, message.VerbHold, true},
+	} {
+		v := Undecided(in, "", c.hooks, Failure{Kind: NoWorker, Text: "x"})
+		require.Len(t, v.Outcomes, 1)
+		assert.Equal(t, c.verb, v.Outcomes[0].Verb, c.hooks)
+		assert.Equal(t, c.unfiltered, v.Unfiltered, c.hooks)
+	}
+}
+
+// What was remembered and kept as JSON goes on being remembered: values and counts apart.
+func TestMemories_afterJSON(t *testing.T) {
+	now := time.Unix(1, 0).UTC()
+	value := Effect{Script: "s", Key: "v", Value: "x"}
+	count := Effect{Script: "s", Key: "c", Count: true, Window: time.Hour, At: now}
+	for _, order := range [][]Effect{{value, count}, {count, value}} {
+		m := Memories{}
+		for _, e := range order {
+			m.Apply([]Effect{e})
+			text, err := json.Marshal(m)
+			require.NoError(t, err)
+			m = Memories{}
+			require.NoError(t, json.Unmarshal(text, &m))
+		}
+		assert.Equal(t, "x", m["s"].Values["v"])
+		assert.Equal(t, 1, m["s"].Counted("c", now, time.Hour))
+	}
+}
