@@ -222,7 +222,7 @@ func brokenWorker(mode string) {
 		delete(loaded.Scripts[0].Hooks, policy.Filter)
 	}
 	_ = wire.Write(os.Stdout, &wire.Reply{Loaded: &loaded}, nil)
-	generation := q.Load.Files.Generation()
+	generation := q.Load.Generation
 	if q, _, err = wire.ReadRequest(in); err != nil {
 		return
 	}

@@ -113,7 +113,7 @@ func (s *Set) loadOnce(ctx context.Context, until time.Time) (wire.Loaded, *poli
 	}
 	file := ""
 	fileUntil := func() time.Time { return earliest(s.now().Add(loadTime), until) }
-	reply, _, failure := worker.ask(wire.Request{Load: &wire.Load{Files: s.files, Avoid: s.avoid}}, nil, fileUntil(), func(r wire.Running) time.Time {
+	reply, _, failure := worker.ask(wire.Request{Load: &wire.Load{Files: s.files, Generation: s.Generation, Avoid: s.avoid}}, nil, fileUntil(), func(r wire.Running) time.Time {
 		file = r.Script
 		return fileUntil()
 	})

@@ -35,8 +35,9 @@ type Request struct {
 
 // Load gives a worker its set, once, as the first request.
 type Load struct {
-	Files policy.Files `json:"files"`
-	Avoid []string     `json:"avoid,omitempty"` // files that are not read: they count as broken
+	Files      policy.Files `json:"files"`
+	Generation string       `json:"generation"`      // what its verdicts name
+	Avoid      []string     `json:"avoid,omitempty"` // files that are not read: they count as broken
 }
 
 // Evaluate asks what becomes of a message. The blob is its body.

@@ -36,7 +36,7 @@ type script struct {
 // load compiles all files and runs each of them once. announce is called with the name of
 // each before it is read.
 func load(q wire.Load, memories policy.Memories, announce func(name string)) (*set, wire.Loaded) {
-	of := &set{config: q.Files.Config, memories: memories, name: q.Files.Generation()}
+	of := &set{config: q.Files.Config, memories: memories, name: q.Generation}
 	loaded := wire.Loaded{Scripts: []policy.Script{}}
 	for _, source := range q.Files.Sources {
 		s := &script{source: source, patterns: map[string]*pattern{}, hooks: map[policy.Hook][]int{}}
