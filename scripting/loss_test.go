@@ -112,6 +112,8 @@ func TestL8_noWorkerLosesAMessage(t *testing.T) {
 		t.Log(mode, "→", v.Failures[0].Text)
 		r.engine.Close()
 	}
+	r := newRigOf(t, Options{Command: []string{program(t), "broken-worker", "none of them"}}, files(obedient(1)))
+	assert.Equal(t, message.VerbDeliver, r.decided(said("hello")).Outcomes[0].Verb)
 }
 
 // A worker that is started anew and has lost a filter is not asked: what it lets through was
@@ -143,6 +145,36 @@ func TestL8_aLaterWorkerAsksTheSameScripts(t *testing.T) {
 	in := said("hello")
 	in.Projects = []string{"/p"}
 	assert.Equal(t, message.VerbHold, r.evaluated(in).Outcomes[0].Verb)
+}
+
+// A message that is too large for any worker is held, and no worker has died of it.
+func TestL8_whatCannotBeAskedIsNobodysFault(t *testing.T) {
+	r := newRig(t, `intercom.on("filter", function() end)`)
+	worker := r.set.worker
+	v, err := r.engine.Evaluate(t.Context(), said(strings.Repeat("x", wire.MaxBlobs+1)))
+	require.ErrorContains(t, err, "too large")
+	assert.Equal(t, message.VerbHold, v.Outcomes[0].Verb)
+	require.Len(t, v.Failures, 1)
+	assert.Equal(t, policy.NoWorker, v.Failures[0].Kind)
+	assert.Equal(t, message.VerbAsk, r.decided(said("hello")).Outcomes[0].Verb)
+	assert.Same(t, worker, r.set.worker)
+	assert.Empty(t, r.set.deaths)
+}
+
+// A script is not left out for what it did not do: the time had gone before it was run, or it
+// was long ago.
+func TestL8_innocentsAreNotQuarantined(t *testing.T) {
+	r := newRigOf(t, Options{Command: []string{program(t), "broken-worker", "stalls"}}, files(obedient(1)))
+	v, err := r.engine.Evaluate(t.Context(), said("hello"))
+	require.Error(t, err)
+	require.NotEmpty(t, v.Failures)
+	assert.Equal(t, policy.Killed, v.Failures[0].Kind)
+	assert.Empty(t, r.set.suspects)
+
+	r = newRig(t, obedient(1))
+	r.set.suspects["policies/10.lua"] = 1
+	r.decided(said("hello"))
+	assert.Empty(t, r.set.suspects)
 }
 
 // A worker that dies again and again is left alone for a minute, then tried once.
@@ -205,7 +237,7 @@ func decided(t require.TestingT, in policy.Input, v policy.Verdict) {
 }
 
 // brokenModes are what a worker can do in place of answering.
-var brokenModes = []string{"exit", "garbage", "half", "silent", "another", "nothing", "few", "verb", "text", "huge", "error", "loaded"}
+var brokenModes = []string{"exit", "garbage", "half", "silent", "another", "nothing", "few", "verb", "text", "huge", "error", "loaded", "unfiltered", "later", "stranger", "effect of another", "effect at another time", "effect without an end", "effect that is a list"}
 
 // brokenWorker loads a set and then does not do what it should.
 func brokenWorker(mode string) {
@@ -252,6 +284,25 @@ func brokenWorker(mode string) {
 	case "text":
 		at := 7
 		texts.Formatted[0] = &at
+	case "stalls": // and then says that a script is to be run
+		time.Sleep(firstTime - suspicious/2)
+		_ = wire.Write(os.Stdout, &wire.Reply{Running: &wire.Running{Script: "policies/10.lua", Hook: policy.Filter}}, nil)
+		time.Sleep(time.Minute)
+	case "unfiltered":
+		v.Unfiltered = true
+	case "later":
+		v.Unfiltered = true
+		v.Outcomes[0].Decision = policy.Decision{Verb: message.VerbHold, Expires: 1, Otherwise: message.VerbDeliver}
+	case "stranger":
+		v.Route, v.Outcomes[0].To = []string{"Ben"}, message.Address{Name: "Ben", Session: "s7"}
+	case "effect of another":
+		v.Effects = []policy.Effect{{Script: "policies/20.lua", Key: "k", Value: "v", At: q.Evaluate.Input.Now}}
+	case "effect at another time":
+		v.Effects = []policy.Effect{{Script: "policies/10.lua", Key: "k", Count: true, Window: time.Hour, At: q.Evaluate.Input.Now.Add(time.Hour)}}
+	case "effect without an end":
+		v.Effects = []policy.Effect{{Script: "policies/10.lua", Key: "k", Count: true, Window: policy.MaxWindow + 1, At: q.Evaluate.Input.Now}}
+	case "effect that is a list":
+		v.Effects = []policy.Effect{{Script: "policies/10.lua", Key: "k", Value: []any{"v"}, At: q.Evaluate.Input.Now}}
 	case "huge":
 		_, _ = os.Stdout.Write([]byte{255, 255, 255, 255, 255, 255, 255, 255})
 	case "error":

@@ -58,10 +58,14 @@ func start(command []string) (*process, error) {
 }
 
 // ask sends a request and waits for its reply. running is called for what the worker says in
-// between, and says until when it may take now. After an error the worker is gone.
+// between, and says until when it may take now. After a failure the worker is gone, but where
+// it was never asked: policy.NoWorker.
 func (p *process) ask(q wire.Request, blobs [][]byte, until time.Time, running func(wire.Running) time.Time) (wire.Reply, [][]byte, *policy.Failure) {
 	_ = p.in.SetWriteDeadline(until)
-	if err := wire.Write(p.in, &q, blobs); err != nil {
+	switch err := wire.Write(p.in, &q, blobs); {
+	case errors.Is(err, wire.ErrUnsent): // it is ours that is wrong
+		return wire.Reply{}, nil, &policy.Failure{Kind: policy.NoWorker, Text: "asking the policy worker: " + err.Error()}
+	case err != nil:
 		return wire.Reply{}, nil, p.gone(err)
 	}
 	for {

@@ -120,15 +120,17 @@ func TestCompile_settings(t *testing.T) {
 	}, r.set.Settings)
 
 	for text, want := range map[string]string{
-		`intercom.configure { computr = "x" }`:                     `init.lua:1: configure has no field "computr"; did you mean "computer"?`,
-		`intercom.configure { computer = 7 }`:                      `init.lua:1: computer is a string, not a number`,
-		`intercom.configure { chats = { depth = {} } }`:            `init.lua:1: chats.depth is a string, not a table`,
-		"intercom.configure {}\nintercom.configure {}":             `init.lua:2: intercom.configure was called before`,
-		`intercom.on("decid", function() end)`:                     `init.lua:1: a hook is "decide", "filter", "format", "guard" or "route", not "decid"; did you mean "decide"?`,
-		`intercom.rule("x", { origin = "robot" }, intercom.ask())`: `init.lua:1: origin is "agent", "human", "remote" or "system", not "robot"`,
-		"local re =\n intercom.re '(x'":                            "init.lua:2: missing closing ): `(x`",
-		"x = = 1":                                                  `init.lua:1: syntax error near "="`,
-		"\n\nif true then":                                         `init.lua:3: the file ends too early: syntax error`,
+		`intercom.configure { computr = "x" }`:                           `init.lua:1: configure has no field "computr"; did you mean "computer"?`,
+		`intercom.configure { computer = 7 }`:                            `init.lua:1: computer is a string, not a number`,
+		`intercom.configure { chats = { depth = {} } }`:                  `init.lua:1: chats.depth is a string, not a table`,
+		"intercom.configure {}\nintercom.configure {}":                   `init.lua:2: intercom.configure was called before`,
+		`intercom.configure { profiles = { claude = { quiet = 0/0 } } }`: `init.lua:1: profiles.claude.quiet is no finite number`,
+		`intercom.configure { chats = { depth = 1/0 } }`:                 `init.lua:1: chats.depth is no finite number`,
+		`intercom.on("decid", function() end)`:                           `init.lua:1: a hook is "decide", "filter", "format", "guard" or "route", not "decid"; did you mean "decide"?`,
+		`intercom.rule("x", { origin = "robot" }, intercom.ask())`:       `init.lua:1: origin is "agent", "human", "remote" or "system", not "robot"`,
+		"local re =\n intercom.re '(x'":                                  "init.lua:2: missing closing ): `(x`",
+		"x = = 1":                                                        `init.lua:1: syntax error near "="`,
+		"\n\nif true then":                                               `init.lua:3: the file ends too early: syntax error`,
 	} {
 		f.Sources[0].Text = text
 		_, err := r.engine.Compile(t.Context(), f)

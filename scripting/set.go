@@ -8,11 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // How long a worker is waited for.
@@ -20,6 +18,7 @@ const (
 	messageTime = time.Second            // for one message, in all
 	firstTime   = 600 * time.Millisecond // of it, for the first try
 	leastTime   = 50 * time.Millisecond  // that another try is worth
+	suspicious  = 300 * time.Millisecond // from here on a script is to blame that the worker took too long
 	loadTime    = 2 * time.Second        // to load one file
 	setTime     = 10 * time.Second       // to load all files
 )
@@ -127,6 +126,7 @@ func (s *Set) loadOnce(ctx context.Context, until time.Time) (wire.Loaded, *poli
 		}
 	}
 	if failure != nil {
+		worker.kill()
 		failure.Script = file
 		return wire.Loaded{}, failure
 	}
@@ -196,34 +196,32 @@ func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(sin
 		if try == 1 {
 			deadline = s.now().Add(firstTime)
 		}
-		v, failure := s.try(in, remembered, deadline, try > 1 || len(s.deaths) > 0)
+		v, failure := s.try(in, remembered, deadline, try > 1)
 		if failure == nil {
 			v.Failures = append(failures, v.Failures...)
 			v.Took = s.now().Sub(begun)
 			s.deaths = s.recent()
+			clear(s.suspects)
 			return v, nil
 		}
 		s.died(*failure)
-		if failure.Script != "" {
-			if s.suspects[failure.Script]++; try > 1 || s.suspects[failure.Script] > 1 {
-				s.quarantine = append(s.quarantine, failure.Script)
-			}
-		}
-		if try == 3 || until.Sub(s.now()) < leastTime || ctx.Err() != nil {
+		if failure.Kind == policy.NoWorker || try == 3 || until.Sub(s.now()) < leastTime || ctx.Err() != nil {
 			return undecided(*failure)
 		}
 		failures = append(failures, *failure)
 	}
 }
 
-// try asks the worker once. After a failure there is no worker.
-func (s *Set) try(in policy.Input, remembered func(map[string]int) (policy.Memories, map[string]int), until time.Time, announce bool) (policy.Verdict, *policy.Failure) {
+// try asks the worker once, again where it was asked about this message before. After a
+// failure there is no worker, but where the failure is that it was not asked.
+func (s *Set) try(in policy.Input, remembered func(map[string]int) (policy.Memories, map[string]int), until time.Time, again bool) (policy.Verdict, *policy.Failure) {
 	memories, versions := remembered(s.sent)
-	q := wire.Evaluate{Input: in, Memories: memories, Avoid: s.quarantine, Announce: announce}
+	q := wire.Evaluate{Input: in, Memories: memories, Avoid: s.quarantine, Announce: again || len(s.deaths) > 0}
 	q.Input.Message.Body = ""
 	var running wire.Running
+	var since time.Time
 	reply, texts, failure := s.worker.ask(wire.Request{Evaluate: &q}, [][]byte{[]byte(in.Message.Body)}, until, func(r wire.Running) time.Time {
-		running = r
+		running, since = r, s.now()
 		return until
 	})
 	var v policy.Verdict
@@ -233,69 +231,34 @@ func (s *Set) try(in policy.Input, remembered func(map[string]int) (policy.Memor
 			failure = s.worker.gone(err)
 		}
 	}
-	if failure != nil {
-		s.worker = nil
-		failure.Script, failure.Hook = running.Script, running.Hook
-		if running.Script != "" {
-			failure.Text = fmt.Sprintf("%s: %s: %s", running.Script, running.Hook, failure.Text)
-		}
-		return policy.Verdict{}, failure
+	if failure == nil {
+		s.sent = versions
+		return v, nil
 	}
-	s.sent = versions
-	return v, nil
+	if running.Script != "" {
+		failure.Script, failure.Hook = running.Script, running.Hook
+		failure.Text = fmt.Sprintf("%s: %s: %s", running.Script, running.Hook, failure.Text)
+		if failure.Kind != policy.Killed || s.now().Sub(since) > suspicious {
+			s.suspect(running.Script, again)
+		}
+	}
+	return policy.Verdict{}, failure
 }
 
-// believe takes a reply for a verdict if it can be one: a worker runs what others wrote.
-func (s *Set) believe(in policy.Input, reply wire.Reply, texts [][]byte) (policy.Verdict, error) {
-	if reply.Verdict == nil || reply.Texts == nil || len(reply.Texts.Formatted) != len(reply.Verdict.Outcomes) {
-		return policy.Verdict{}, errors.New("no verdict")
+// suspect counts the end of a worker against the script that was running. Where the message
+// has cost one before, or the script has, it is not run any more.
+func (s *Set) suspect(script string, again bool) {
+	if s.suspects[script]++; again || s.suspects[script] > 1 {
+		s.quarantine = append(s.quarantine, script)
 	}
-	v := *reply.Verdict
-	if v.Message != in.Message.ID || v.Generation != s.Generation {
-		return policy.Verdict{}, errors.New("a verdict about something else")
-	}
-	text := func(i *int) (*string, error) {
-		if i == nil {
-			return nil, nil
-		}
-		if *i < 0 || *i >= len(texts) || !utf8.Valid(texts[*i]) {
-			return nil, errors.New("a text that is none")
-		}
-		t := string(texts[*i])
-		return &t, nil
-	}
-	var err error
-	if v.Body, err = text(reply.Texts.Body); err != nil {
-		return v, err
-	}
-	if v.Body != nil && len(*v.Body) > message.MaxBody {
-		return v, errors.New("a body that is too long")
-	}
-	switch {
-	case v.Route == nil && len(v.Outcomes) != len(in.To), v.Route != nil && len(v.Outcomes) != len(v.Route), v.Route != nil && len(v.Route) == 0:
-		return v, errors.New("a verdict that does not decide about all recipients")
-	}
-	for i := range v.Outcomes {
-		o := &v.Outcomes[i]
-		if v.Route == nil {
-			o.To = in.To[i]
-		}
-		if policy.Rank(o.Verb) < 0 || o.Otherwise != "" && policy.Rank(o.Otherwise) < 0 {
-			return v, fmt.Errorf("a verb %q", o.Verb)
-		}
-		if o.Formatted, err = text(reply.Texts.Formatted[i]); err != nil {
-			return v, err
-		}
-	}
-	return v, nil
 }
 
 // died writes down that a worker has ended.
 func (s *Set) died(f policy.Failure) {
-	s.worker = nil
 	if f.Kind == policy.NoWorker {
 		return
 	}
+	s.worker = nil
 	s.deaths = append(s.recent(), s.now())
 	if len(s.deaths) >= tooMany {
 		s.safe = s.now().Add(deathsWithin)

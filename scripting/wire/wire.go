@@ -19,7 +19,7 @@ import (
 
 // Limits of a frame, in bytes.
 const (
-	MaxHeader = 8 << 20 // a set of 64 files fits in, with what JSON makes of them
+	MaxHeader = 48 << 20 // a set of 64 files fits in, with what JSON makes of them, or all that scripts remember
 	MaxBlobs  = 24 << 20
 	// MaxReplyHeader and MaxReplyBlobs are those of what a worker says.
 	MaxReplyHeader = 4 << 20
@@ -80,8 +80,11 @@ type Texts struct {
 	Formatted []*int `json:"formatted,omitempty"` // one for each outcome
 }
 
+// ErrUnsent is in the error about a frame of which nothing was written: JSON does not have
+// what is in it, or its reader would refuse its size.
+var ErrUnsent = errors.New("not sent")
+
 // Write sends one frame.
-// It writes nothing of one that its reader would refuse.
 func Write(w io.Writer, header any, blobs [][]byte) error {
 	maxHeader, maxBlobs := MaxHeader, MaxBlobs
 	lengths := make([]int, len(blobs))
@@ -99,10 +102,10 @@ func Write(w io.Writer, header any, blobs [][]byte) error {
 	}
 	text, err := json.Marshal(header)
 	if err != nil {
-		return fmt.Errorf("encoding a header: %w", err)
+		return fmt.Errorf("encoding a header: %w: %w", ErrUnsent, err)
 	}
 	if len(text) > maxHeader || size > maxBlobs {
-		return fmt.Errorf("frame of %d and %d bytes is too large", len(text), size)
+		return fmt.Errorf("frame of %d and %d bytes is too large: %w", len(text), size, ErrUnsent)
 	}
 	frame := make([]byte, 8, 8+len(text)+size)
 	binary.BigEndian.PutUint32(frame, uint32(len(text)))

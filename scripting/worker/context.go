@@ -141,14 +141,11 @@ var chats = &class{
 	},
 }
 
-// maxEffects is how many things one message may leave behind.
-const maxEffects = 1024
-
 // effect keeps what is to be committed with the decision.
 func (s *state) effect(L *lua.LState, e policy.Effect) {
 	e.Script, e.At = s.script.source.Name, s.now.in.Now
-	if f, ok := e.Value.(float64); ok && (f != f || f-f != 0) {
-		L.RaiseError("ctx.set: %v is no number to remember", f)
+	if f, ok := e.Value.(float64); ok {
+		s.finite(L, "the value of ctx.set", lua.LNumber(f))
 	}
 	if text, ok := e.Value.(string); ok && clip(text, len(text)) != text {
 		L.RaiseError("ctx.set: the text is not valid UTF-8")
@@ -164,8 +161,8 @@ func (s *state) effect(L *lua.LState, e policy.Effect) {
 			return !old.Count && old.Script == e.Script && old.Key == e.Key
 		})
 	}
-	if len(s.now.effects) >= maxEffects {
-		L.RaiseError("more than %d things to remember of one message", maxEffects)
+	if len(s.now.effects) >= policy.MaxEffects {
+		L.RaiseError("more than %d things to remember of one message", policy.MaxEffects)
 	}
 	s.now.effects = append(s.now.effects, e)
 }

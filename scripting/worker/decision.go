@@ -76,8 +76,8 @@ func (s *state) decide(L *lua.LState, verb message.Verb) int {
 	if d.Expires > 0 && d.Otherwise == "" {
 		d.Otherwise = message.VerbHold
 	}
-	if len(s.decisions) >= maxEffects {
-		L.RaiseError("more than %d decisions", maxEffects)
+	if len(s.decisions) >= policy.MaxEffects {
+		L.RaiseError("more than %d decisions", policy.MaxEffects)
 	}
 	s.decisions = append(s.decisions, d)
 	L.Push(s.object(decisions, len(s.decisions)-1))

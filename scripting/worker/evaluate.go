@@ -15,11 +15,9 @@ import (
 
 // What one evaluation may say.
 const (
-	maxLog        = 100 // lines
-	maxFailures   = 200
-	maxFormatted  = message.MaxBody + 64<<10 // bytes of one text
-	maxAllTexts   = 6 << 20                  // of all different ones
-	maxRecipients = 256                      // of a route
+	maxLog      = 100 // lines
+	maxFailures = 200
+	maxAllTexts = 6 << 20 // bytes of all different formatted ones
 )
 
 // evaluation is one message on its way through all hooks.
@@ -174,7 +172,7 @@ func routed(v lua.LValue) ([]string, bool) {
 		return []string{string(name)}, isName(name)
 	}
 	t, ok := v.(*lua.LTable)
-	if !ok || t.Len() == 0 || t.Len() > maxRecipients {
+	if !ok || t.Len() == 0 || t.Len() > policy.MaxRecipients {
 		return nil, false
 	}
 	var names []string
@@ -252,7 +250,7 @@ func (e *evaluation) format() *string {
 			return failure
 		}
 		made, ok := v.(lua.LString)
-		if !ok || made == "" || len(made) > maxFormatted || !utf8.ValidString(string(made)) {
+		if !ok || made == "" || len(made) > policy.MaxFormatted || !utf8.ValidString(string(made)) {
 			return s.answered(r, "a text that is not empty and not too long, or nil", v)
 		}
 		t := string(made)
@@ -314,10 +312,10 @@ func (e *evaluation) one(script *script, h policy.Hook, n int, run func(*state, 
 	if slices.Contains(e.avoid, name) {
 		return &policy.Failure{Script: name, Kind: policy.Quarantined, Text: "the policy worker died of it"}
 	}
+	e.announce(name, h)
 	if r := script.registered[h]; n < len(r) && r[n].rule != nil {
 		return run(nil, r[n])
 	}
-	e.announce(name, h)
 	s := e.state(script)
 	if s == nil || n >= len(s.hooks[h]) {
 		return &policy.Failure{Script: name, Kind: policy.Raised, Text: "the file does not do what it did when it was loaded"}

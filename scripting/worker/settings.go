@@ -82,12 +82,21 @@ func (s *state) settingsOf(L *lua.LState, name string, v lua.LValue) map[string]
 		case lua.LBool:
 			settings[key] = map[bool]string{true: "on", false: "off"}[bool(v)]
 		case lua.LNumber:
-			settings[key] = strconv.FormatFloat(float64(v), 'f', -1, 64)
+			settings[key] = strconv.FormatFloat(s.finite(L, name+"."+key, v), 'f', -1, 64)
 		default:
 			settings[key] = s.said(L, name+"."+key, v, maxSetting)
 		}
 	})
 	return settings
+}
+
+// finite is a number as JSON has them.
+func (s *state) finite(L *lua.LState, name string, v lua.LNumber) float64 {
+	if f := float64(v); f-f == 0 {
+		return f
+	}
+	L.RaiseError("%s is no finite number", name)
+	return 0
 }
 
 // field is the value of a field of a profile.
@@ -96,7 +105,7 @@ func (s *state) field(L *lua.LState, name string, v lua.LValue) any {
 	case lua.LBool:
 		return bool(v)
 	case lua.LNumber:
-		return float64(v)
+		return s.finite(L, name, v)
 	case *lua.LTable:
 		list := []string{}
 		for i := 1; i <= min(v.Len(), maxSettings); i++ {

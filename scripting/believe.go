@@ -1,0 +1,120 @@
+package scripting
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// believe takes a reply for a verdict if it can be one: a worker runs what others wrote.
+func (s *Set) believe(in policy.Input, reply wire.Reply, texts [][]byte) (policy.Verdict, error) {
+	if reply.Verdict == nil || reply.Texts == nil || len(reply.Texts.Formatted) != len(reply.Verdict.Outcomes) {
+		return policy.Verdict{}, errors.New("no verdict")
+	}
+	v := *reply.Verdict
+	if v.Message != in.Message.ID || v.Generation != s.Generation {
+		return policy.Verdict{}, errors.New("a verdict about something else")
+	}
+	text := func(i *int) (*string, error) {
+		if i == nil {
+			return nil, nil
+		}
+		if *i < 0 || *i >= len(texts) || !utf8.Valid(texts[*i]) {
+			return nil, errors.New("a text that is none")
+		}
+		t := string(texts[*i])
+		return &t, nil
+	}
+	var err error
+	if v.Body, err = text(reply.Texts.Body); err != nil {
+		return v, err
+	}
+	if v.Body != nil && len(*v.Body) > message.MaxBody {
+		return v, errors.New("a body that is too long")
+	}
+	for i := range v.Outcomes {
+		if v.Outcomes[i].Formatted, err = text(reply.Texts.Formatted[i]); err != nil {
+			return v, err
+		}
+	}
+	if err := addressed(in, v); err != nil {
+		return v, err
+	}
+	for _, o := range v.Outcomes {
+		if err := believable(o, v.Unfiltered); err != nil {
+			return v, err
+		}
+	}
+	return v, s.remembered(in, v.Effects)
+}
+
+// addressed checks that a verdict decides about each recipient, and puts in who they are
+// where the scripts left that as it was.
+func addressed(in policy.Input, v policy.Verdict) error {
+	if v.Route == nil {
+		if len(v.Outcomes) != len(in.To) {
+			return errors.New("a verdict that does not decide about all recipients")
+		}
+		for i := range v.Outcomes {
+			v.Outcomes[i].To = in.To[i]
+		}
+		return nil
+	}
+	if len(v.Route) == 0 || len(v.Route) > policy.MaxRecipients || len(v.Outcomes) != len(v.Route) {
+		return errors.New("a verdict that does not decide about all recipients")
+	}
+	for i, name := range v.Route {
+		to := v.Outcomes[i].To
+		if name == "" || to != (message.Address{Name: name}) && !slices.ContainsFunc(in.Agents, func(a policy.Agent) bool { return a.Address == to }) {
+			return fmt.Errorf("a recipient %q that nobody knows", name)
+		}
+	}
+	return nil
+}
+
+// believable checks what was decided about one recipient.
+func believable(o policy.Outcome, unfiltered bool) error {
+	least := 0
+	if unfiltered {
+		least = policy.Rank(message.VerbHold)
+	}
+	end, ends := o.Ends()
+	switch {
+	case policy.Rank(o.Verb) < least, ends && policy.Rank(end) < least, o.Otherwise != "" && policy.Rank(o.Otherwise) < 0:
+		return fmt.Errorf("a verb %q, or later %q", o.Verb, o.Otherwise)
+	case o.Expires < 0 || o.After < 0:
+		return errors.New("a time before now")
+	case o.Formatted != nil && (*o.Formatted == "" || len(*o.Formatted) > policy.MaxFormatted):
+		return errors.New("a formatted text that is empty or too long")
+	}
+	return nil
+}
+
+// remembered checks what scripts want to remember.
+func (s *Set) remembered(in policy.Input, effects []policy.Effect) error {
+	if len(effects) > policy.MaxEffects {
+		return fmt.Errorf("%d effects", len(effects))
+	}
+	for _, e := range effects {
+		ok := len(e.Key) <= policy.MaxKey && e.At.Equal(in.Now) && slices.ContainsFunc(s.Scripts, func(script policy.Script) bool { return script.Name == e.Script })
+		switch value := e.Value.(type) {
+		case nil:
+			ok = ok && (!e.Count || e.Window > 0 && e.Window <= policy.MaxWindow)
+		case string:
+			ok = ok && !e.Count && len(value) <= policy.MaxMemory
+		case float64, bool:
+			ok = ok && !e.Count
+		default:
+			ok = false
+		}
+		if !ok {
+			return fmt.Errorf("an effect of %q that no script can have", e.Script)
+		}
+	}
+	return nil
+}
