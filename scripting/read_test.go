@@ -3,6 +3,7 @@ package scripting
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -89,7 +90,12 @@ end)`
 	assert.Equal(t, message.VerbAsk, r.decided(there("hello")).Outcomes[0].Verb)
 
 	// A file that is broken, or no file, keeps what it might have stopped, and breaks nothing else.
-	for _, broken := range []string{"while", "error('x')", "os.exit()", strings.Repeat("x", policy.MaxSource), "local s = 'x' while true do s = s .. s end"} {
+	for _, broken := range []string{
+		"while", "error('x')", "os.exit()", strings.Repeat("x", policy.MaxSource), strings.Repeat(" ", policy.MaxSource+1), "-- \xff",
+		"for i = 1, 1e5 do local x = i + i end", // the person's own may take so long
+		"for i = 1, 1e4 do intercom.on('route', print) end",
+		"local s = 'x' while true do s = s .. s end",
+	} {
 		write(t, filepath.Join(cloned, ProjectFile), broken)
 		r = rigFor()
 		require.NotEmpty(t, r.set.Problems)
@@ -101,6 +107,39 @@ end)`
 	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(cloned, ProjectFile)))
 	r = rigFor()
 	assert.Equal(t, message.VerbHold, r.evaluated(there("hello")).Outcomes[0].Verb)
+}
+
+// However many projects there are, and whatever their places are called, the set can be used;
+// what does not fit counts as broken.
+func TestL12_projectsThatDoNotFit(t *testing.T) {
+	dir, long := t.TempDir(), strings.Repeat("x", 100)
+	places := Places{Config: t.TempDir(), Shipped: []policy.Source{{Name: "shipped.lua", Text: `intercom.on("decide", function() return intercom.deliver() end)`}}}
+	for _, name := range []string{"a:b", "a_b", "1/" + long + "/" + long, "2/" + long + "/" + long} {
+		places.Projects = append(places.Projects, filepath.Join(dir, name), filepath.Join(dir, name))
+	}
+	for i := range policy.MaxFiles {
+		places.Projects = append(places.Projects, filepath.Join(dir, strconv.Itoa(i)))
+	}
+	for _, project := range places.Projects {
+		write(t, filepath.Join(project, ProjectFile), `intercom.on("guard", function() end)`)
+	}
+	f, err := Read(places)
+	require.NoError(t, err)
+	require.Len(t, f.Sources, 4+policy.MaxFiles+1)
+	r := newRigOf(t, Options{}, f)
+	in := said("hello")
+	in.Projects = places.Projects[:8]
+	assert.Equal(t, message.VerbDeliver, r.decided(in).Outcomes[0].Verb)
+	in.Projects = places.Projects[len(places.Projects)-1:]
+	v := r.evaluated(in)
+	assert.Equal(t, message.VerbHold, v.Outcomes[0].Verb)
+	assert.Contains(t, v.Outcomes[0].Reason, "more than 64 files")
+
+	for i := range policy.MaxFiles {
+		write(t, filepath.Join(places.Config, "policies", strconv.Itoa(i)+".lua"), "")
+	}
+	_, err = Read(places)
+	assert.ErrorContains(t, err, "65 files", "the person's own are an error")
 }
 
 func TestCompile_settings(t *testing.T) {

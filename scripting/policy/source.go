@@ -13,7 +13,7 @@ import (
 // The limits of a set.
 const (
 	MaxSource = 64 << 10 // bytes of one file
-	MaxFiles  = 64
+	MaxFiles  = 64       // that could be read
 )
 
 // Source is one file of Lua.
@@ -26,6 +26,9 @@ type Source struct {
 	// Project is where the file was found; it is only asked about messages of that project
 	// (Input.Projects). "" is asked about all.
 	Project string `json:"project,omitempty"`
+	// Broken is why the file could not be read; its Text is then empty. Only a file that is
+	// GuardsOnly can be so.
+	Broken string `json:"broken,omitempty"`
 	// Settings is the file that may call intercom.configure.
 	Settings bool `json:"settings,omitempty"`
 }
@@ -50,25 +53,40 @@ func (f Files) Generation() string {
 
 // Validate checks what can be told of a set without reading its Lua.
 func (f Files) Validate() error {
-	if len(f.Sources) > MaxFiles {
-		return fmt.Errorf("%d files, the most is %d", len(f.Sources), MaxFiles)
-	}
 	seen := map[string]bool{}
+	read := 0
 	for _, s := range f.Sources {
-		switch {
-		case s.Name == "" || len(s.Name) > 256 || strings.ContainsAny(s.Name, ":\n") || !utf8.ValidString(s.Name):
-			return fmt.Errorf("file %q: not a name for a script", s.Name)
-		case seen[s.Name]:
+		if err := s.Validate(); err != nil {
+			return err
+		}
+		if seen[s.Name] {
 			return fmt.Errorf("file %q: there are two of that name", s.Name)
-		case len(s.Text) > MaxSource:
-			return fmt.Errorf("file %q: %d bytes, the most is %d", s.Name, len(s.Text), MaxSource)
-		case !utf8.ValidString(s.Text):
-			return fmt.Errorf("file %q: not valid UTF-8", s.Name)
 		}
 		seen[s.Name] = true
+		if s.Broken == "" {
+			read++
+		}
+	}
+	if read > MaxFiles {
+		return fmt.Errorf("%d files, the most is %d", read, MaxFiles)
 	}
 	if _, err := json.Marshal(f.Config); err != nil {
 		return errors.New("config: values that JSON does not have")
+	}
+	return nil
+}
+
+// Validate checks what can be told of one file without reading its Lua.
+func (s Source) Validate() error {
+	switch {
+	case s.Name == "" || len(s.Name) > 256 || strings.ContainsAny(s.Name, ":\n") || !utf8.ValidString(s.Name):
+		return fmt.Errorf("file %q: not a name for a script", s.Name)
+	case len(s.Text) > MaxSource:
+		return fmt.Errorf("file %q: more than %d bytes", s.Name, MaxSource)
+	case !utf8.ValidString(s.Text):
+		return fmt.Errorf("file %q: not valid UTF-8", s.Name)
+	case s.Broken != "" && (!s.GuardsOnly || s.Text != ""):
+		return fmt.Errorf("file %q: %s", s.Name, s.Broken)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (s *state) register(L *lua.LState, what string) {
 
 // add keeps a function or a rule; what is not the file's to do is left out, and told.
 func (s *state) add(L *lua.LState, h policy.Hook, r registered) {
-	n := 0
+	n := len(s.ignored)
 	for _, all := range s.hooks {
 		n += len(all)
 	}
@@ -98,7 +98,7 @@ func (s *state) add(L *lua.LState, h policy.Hook, r registered) {
 		L.RaiseError("more than %d functions and rules in one file", maxHooks)
 	}
 	if s.script.source.GuardsOnly && h != policy.Guard {
-		s.script.ignored = append(s.script.ignored, policy.Problem{
+		s.ignored = append(s.ignored, policy.Problem{
 			File: s.script.source.Name, Line: r.line, Warning: true,
 			Text: string(h) + " is not asked until the file is trusted: it may only tighten",
 		})

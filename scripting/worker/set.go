@@ -23,7 +23,6 @@ type script struct {
 	proto    *lua.FunctionProto
 	patterns map[string]*pattern
 	hooks    map[policy.Hook][]int // lines
-	ignored  []policy.Problem
 	// registered is what the file registered when it was loaded. Its rules are data and serve
 	// all messages; its functions belong to their machine.
 	registered map[policy.Hook][]registered
@@ -42,9 +41,12 @@ func load(q wire.Load, memories policy.Memories, announce func(name string)) (*s
 		s := &script{source: source, patterns: map[string]*pattern{}, hooks: map[policy.Hook][]int{}}
 		of.scripts = append(of.scripts, s)
 		var problems []policy.Problem
-		if slices.Contains(q.Avoid, source.Name) {
+		switch {
+		case slices.Contains(q.Avoid, source.Name):
 			problems = []policy.Problem{{File: source.Name, Text: "cannot be loaded: the policy worker died of it"}}
-		} else {
+		case source.Broken != "":
+			problems = []policy.Problem{{File: source.Name, Text: printable(source.Broken, 500)}}
+		default:
 			announce(source.Name)
 			problems = s.load(of)
 		}
@@ -68,7 +70,7 @@ func (s *script) load(of *set) []policy.Problem {
 	}
 	s.proto = proto
 	first, failure := newState(of, s)
-	problems = append(problems, s.ignored...)
+	problems = append(problems, first.ignored...)
 	if failure != nil {
 		return append(problems, policy.Problem{File: s.source.Name, Line: failure.Line, Text: failure.Text})
 	}

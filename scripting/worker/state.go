@@ -25,6 +25,7 @@ type state struct {
 	loading bool
 
 	hooks       map[policy.Hook][]registered
+	ignored     []policy.Problem // what it registered and may not
 	settings    *policy.Settings
 	decisions   []policy.Decision
 	expressions []*pattern
@@ -68,7 +69,13 @@ func newState(of *set, script *script) (*state, *policy.Failure) {
 	s.seal()
 	s.meter.Context, s.meter.machine = context.Background(), s.machine
 	s.machine.SetContext(&s.meter)
-	_, failure := s.call(loadInstructions, loadTime, s.machine.NewFunctionFromProto(script.proto))
+	limit, within := loadInstructions, loadTime
+	if script.source.GuardsOnly {
+		// Machines are made between messages, and the next one waits for them: what others wrote
+		// must not take longer than it may for a message.
+		limit, within = hookInstructions, hookTime
+	}
+	_, failure := s.call(limit, within, s.machine.NewFunctionFromProto(script.proto))
 	s.loading = false
 	return s, failure
 }
