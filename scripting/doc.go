@@ -27,14 +27,20 @@
 //
 // # What a script may use
 //
-//	200,000 instructions and 250 ms for each call of a function, 2,000,000 and 1 s to load a file
+//	200,000 instructions and 250 ms for each call of a function; 2,000,000 and 1 s to run a
+//	person's file, as much as for a call to run a project's that is not trusted
 //	64 KiB for a file, nested at most 200 deep; 64 files
-//	1 MiB for each text that a function of the library makes
+//	1 MiB for a text that string.rep, string.format or table.concat makes, 2 MiB for one of re:replace
 //	384 MiB for the worker, with all that it runs
-//	1 s for a message in all, a second try in a new worker included; 2 s to load a file
+//	1 s for a message, further tries in new workers included; before it, where the last worker
+//	has ended, 2 s for each file and 10 s for all files to load them into another
 //
-// A worker that ends or does not answer is replaced, and the message evaluated once more,
-// now with a note of what is being run. If that ends a worker again the script is
-// quarantined: until the set is compiled anew each of its hooks counts as failed. After five
-// deaths within a minute no worker is started for a minute (Status says so).
+// The times of a call are looked at between instructions. What is slow in a single one, such
+// as a pattern of Lua's own, is ended with the worker.
+//
+// A worker that ends or does not answer is replaced, and the message evaluated again, now with
+// a note of what is being run. If a script ends a worker then, or is found to have ended two
+// with no good evaluation in between, it is quarantined: until the set is compiled anew each
+// of its hooks counts as failed. After five deaths within a minute no worker is started for a
+// minute (Status says so).
 package scripting

@@ -71,8 +71,8 @@ var errNoSet = errors.New("no policies are in use")
 
 // Evaluate asks the set in use what becomes of a message. The verdict is always whole: where
 // the scripts could not say, an error tells why, and the verdict asks a person or holds. It
-// takes a second at most for each message before it, and one for itself; the end of ctx is
-// heeded while it waits.
+// takes a second, and up to ten more where a worker has to be started first, for itself and for
+// each message before it; the end of ctx is heeded while it waits.
 func (e *Engine) Evaluate(ctx context.Context, in policy.Input) (policy.Verdict, error) {
 	e.mu.Lock()
 	set := e.set

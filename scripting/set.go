@@ -29,7 +29,8 @@ const (
 	tooMany      = 5
 )
 
-// Set are compiled scripts. Its worker runs from Compile to Close.
+// Set are compiled scripts, with a worker that has loaded them; one that ended is replaced when
+// the next message comes.
 type Set struct {
 	Generation string           // equal for equal files
 	Scripts    []policy.Script  // in the order in which they are asked

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"testing"
@@ -70,9 +71,28 @@ func TestL13_annotationsAreWhatIsThere(t *testing.T) {
 	for _, h := range policy.Hooks {
 		assert.Contains(t, Annotations(), `fun(hook: "`+string(h)+`"`)
 	}
-	// The options that a decision takes are those that are annotated: each other one is refused.
-	for _, option := range said[options.name] {
-		require.NotNil(t, options.find(option))
+}
+
+// Each field that a table of ours may have is one that is read: none is taken and forgotten.
+func TestL13_annotatedFieldsAreRead(t *testing.T) {
+	values := map[string]string{
+		"notify": `"bell"`, "otherwise": `"ask"`, "after": "1", "expires": "1", "tags": `{"x"}`, "priority": `"high"`, "origin": `"agent"`,
+		"trust": `"remote"`, "chats": `{ depth = 1 }`, "brakes": `{ rate = 1 }`, "profiles": `{ claude = { quiet = 1 } }`,
 	}
-	assert.Equal(t, Annotations(), Annotations())
+	for table, use := range map[*class]string{
+		options: "intercom.on('decide', function() return intercom.ask { %s } end)", matches: "intercom.rule('x', { %s }, intercom.ask())",
+		patches: "intercom.on('filter', function() return { %s } end)", settingsClass: "intercom.configure { %s }",
+	} {
+		for _, m := range table.members {
+			value := values[m.name]
+			if value == "" {
+				value = `"x"`
+			}
+			q := loadOf(fmt.Sprintf(use, m.name+" = "+value))
+			q.Files.Sources[0].Settings = true
+			of, answer := load(q, policy.Memories{}, func(string) {})
+			assert.Empty(t, answer.Problems, m.name)
+			assert.Empty(t, newEvaluation(of, testInput(), nil).run().Failures, m.name)
+		}
+	}
 }

@@ -17,7 +17,10 @@ import (
 // what is known to be misunderstood. It follows the values of ours through locals; what it
 // cannot follow it leaves to the machine.
 func check(source policy.Source, chunk []ast.Stmt) []policy.Problem {
-	c := &checker{file: source.Name, globals: libraries()}
+	c := &checker{file: source.Name, globals: libraries(), assigned: map[string]bool{}}
+	for _, s := range chunk {
+		c.assignments(s)
+	}
 	c.block(chunk)
 	return c.problems
 }
@@ -29,8 +32,9 @@ type checker struct {
 	globals  map[string][]string // the names in each library; none for a function
 	problems []policy.Problem
 	scopes   []map[string]local
-	function int         // how many functions stand around
-	hook     policy.Hook // of the function at hand
+	assigned map[string]bool // names that are assigned to anywhere: what they are is not known
+	function int             // how many functions stand around
+	hook     policy.Hook     // of the function at hand
 }
 
 // local is what is known of a local.
@@ -61,7 +65,27 @@ func (c *checker) say(node ast.PositionHolder, warning bool, format string, args
 	}
 }
 
+// assignments finds the names that are assigned to.
+func (c *checker) assignments(node ast.PositionHolder) {
+	var to []ast.Expr
+	switch n := node.(type) {
+	case *ast.AssignStmt:
+		to = n.Lhs
+	case *ast.FuncDefStmt:
+		to = []ast.Expr{n.Name.Func}
+	}
+	for _, e := range to {
+		if name, ok := e.(*ast.IdentExpr); ok {
+			c.assigned[name.Value] = true
+		}
+	}
+	children(node, c.assignments)
+}
+
 func (c *checker) declare(name string, of *class) {
+	if c.assigned[name] {
+		of = nil
+	}
 	c.scopes[len(c.scopes)-1][name] = local{class: of, function: c.function}
 }
 

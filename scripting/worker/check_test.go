@@ -31,13 +31,15 @@ func TestCheck(t *testing.T) {
 		`local re = intercom.re 'x' re:tst('x')`:                                            {`a.lua:1: re has no field "tst"; did you mean "test"?`},
 		`local s = ("x"):find("%f[%a]x")`:                                                   {`a.lua:1: %f does not work here; intercom.re has \b`},
 		// Nothing is wrong with these.
-		`local msg = { any = 1 } return msg.any`:                                                          nil,
-		`intercom.on('guard', function(msg) msg = { any = 1 } return nil end)`:                            nil,
-		`local function f(n) if n > 0 then return f(n - 1) end end f(3)`:                                  nil,
-		`for i, v in ipairs { 1 } do local x = i + v end repeat local y = 1 until y`:                      nil,
-		`local t = {} function t.f() end function t:g() return self end t.f()`:                            nil,
-		`local function f(...) return select("#", ...) end f()`:                                           nil,
-		`intercom.on("decide", function(msg, ctx) local t = { reason = "x" } return intercom.ask(t) end)`: nil,
+		`local msg = { any = 1 } return msg.any`:                                                                                                 nil,
+		`intercom.on('guard', function(msg) msg = { any = 1 } return nil end)`:                                                                   nil,
+		"intercom.on('guard', function(msg)\n  if msg.depth > 1 then msg = { any = 1 } end\n  return msg.any\nend)":                              nil,
+		"intercom.on('guard', function(msg, ctx)\n  local c = ctx.chat\n  local f = function() return c.any end\n  c = { any = 1 }\n  f()\nend)": nil,
+		`local function f(n) if n > 0 then return f(n - 1) end end f(3)`:                                                                         nil,
+		`for i, v in ipairs { 1 } do local x = i + v end repeat local y = 1 until y`:                                                             nil,
+		`local t = {} function t.f() end function t:g() return self end t.f()`:                                                                   nil,
+		`local function f(...) return select("#", ...) end f()`:                                                                                  nil,
+		`intercom.on("decide", function(msg, ctx) local t = { reason = "x" } return intercom.ask(t) end)`:                                        nil,
 	} {
 		_, loaded := testSet(t, text)
 		var got []string

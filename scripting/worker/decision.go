@@ -108,6 +108,8 @@ func (s *state) option(L *lua.LState, d *policy.Decision, name string, v lua.LVa
 		d.Text = s.said(L, name, v, maxSaid)
 	case "tags":
 		d.Tags = s.tags(L, v)
+	default:
+		panic("option: " + name)
 	}
 }
 

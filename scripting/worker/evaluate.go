@@ -118,6 +118,8 @@ func (e *evaluation) patch(s *state, r registered, v lua.LValue) *policy.Failure
 			case "tags":
 				list := s.tags(L, v)
 				tags = &list
+			default:
+				panic("patch: " + name)
 			}
 		})
 		return 0

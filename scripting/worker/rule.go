@@ -77,6 +77,8 @@ func (s *state) addRule(L *lua.LState) int {
 			r.trust = values
 		case "tag":
 			r.tag = values
+		default:
+			panic("match: " + name)
 		}
 	})
 	d, ok := s.decision(L.Get(3))

@@ -29,7 +29,7 @@ type script struct {
 	// broken is why the file cannot be run, where the set is used all the same.
 	broken *policy.Failure
 	spare  *state
-	used   bool // a machine was needed for the last message
+	used   bool // a machine was needed for some message
 }
 
 // load compiles all files and runs each of them once. announce is called with the name of

@@ -54,6 +54,8 @@ func (s *state) configure(L *lua.LState) int {
 				})
 				s.settings.Profiles[profile] = fields
 			})
+		default:
+			panic("setting: " + name)
 		}
 	})
 	return 0
