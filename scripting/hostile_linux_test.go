@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +18,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
+
+// notRun stands in a table for what takes too long for every day.
+const notRun = "not run: INTERCOM_LONG is not set"
 
 // tries are how often it is tried where it took longer: a busy machine only adds to it.
 const tries = 3
@@ -38,6 +44,7 @@ func TestL7_hostileScripts(t *testing.T) {
 	for _, h := range hostiles {
 		if os.Getenv("INTERCOM_LONG") == "" {
 			if h.slow && slow[h.class] || h.slow && h.class == "strings" {
+				table.row(h.class, h.name, notRun, "-", "-", "-", "-", "-")
 				continue
 			}
 			slow[h.class] = slow[h.class] || h.slow
@@ -93,6 +100,7 @@ func TestL7_sourcesThatHurtTheCompiler(t *testing.T) {
 	all := bombs()
 	for i, name := range slices.Sorted(maps.Keys(all)) {
 		if os.Getenv("INTERCOM_LONG") == "" && i%3 != 0 {
+			table.row(name, len(all[name]), notRun, "-", "-")
 			continue
 		}
 		for try := 1; ; try++ {
@@ -159,15 +167,56 @@ func TestL7_workerHasNothing(t *testing.T) {
 // A worker that is killed at any time costs a message nothing.
 func TestL7_killedWhileItWorks(t *testing.T) {
 	r := newRig(t, `intercom.on("decide", function(msg) for i = 1, 20000 do end return intercom.deliver { reason = msg.body } end)`)
-	for i := range 4 {
-		pid := r.set.worker.cmd.Process.Pid
-		timer := time.AfterFunc(time.Duration(i*200)*time.Microsecond, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	killed := 0
+	for i := 0; i < 100 && killed < 4; i++ {
+		r.set.deaths = nil // this is not about safe mode
+		worker := r.set.worker
+		timer := time.AfterFunc(time.Duration(i%8)*100*time.Microsecond, func() { _ = worker.cmd.Process.Kill() })
 		v := r.evaluated(said("hello"))
 		timer.Stop()
 		assert.Equal(t, message.VerbDeliver, v.Outcomes[0].Verb)
 		assert.Equal(t, "hello", v.Outcomes[0].Reason)
-		r.set.deaths = nil // this is not about safe mode
+		if r.set.worker != worker {
+			killed++
+			require.Len(t, v.Failures, 1)
+			assert.Equal(t, policy.Died, v.Failures[0].Kind)
+		}
 	}
+	assert.Equal(t, 4, killed, "it was never killed at work")
+}
+
+// A worker ends with the process that started it, and not with one of its threads; no Ctrl-C
+// in the terminal of that process reaches it.
+func TestL7_workerIsApart(t *testing.T) {
+	command := []string{program(t), "policy-worker"}
+	var p *process
+	for thread := os.Getpid(); thread == os.Getpid(); { // the first thread is never ended
+		if p != nil {
+			p.kill()
+		}
+		begun := make(chan error)
+		go func() {
+			runtime.LockOSThread() // and never unlocked: the thread ends with this
+			thread = syscall.Gettid()
+			var err error
+			p, err = start(command)
+			begun <- err
+		}()
+		require.NoError(t, <-begun)
+		if thread != os.Getpid() {
+			require.Eventually(t, func() bool {
+				_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", thread))
+				return errors.Is(err, os.ErrNotExist)
+			}, 10*time.Second, time.Millisecond)
+		}
+	}
+	defer p.kill()
+	reply, _, failure := p.ask(wire.Request{Load: &wire.Load{}}, nil, time.Now().Add(10*time.Second), nil)
+	require.Nil(t, failure)
+	assert.NotNil(t, reply.Loaded)
+	group, err := syscall.Getpgid(p.cmd.Process.Pid)
+	require.NoError(t, err)
+	assert.Equal(t, p.cmd.Process.Pid, group)
 }
 
 // Helpers.

@@ -79,6 +79,18 @@ func TestL8_noFailureLosesAMessage(t *testing.T) {
 			}
 		}
 		assert.Equal(t, failed(policy.Filter), v.Unfiltered)
+		// Each filter that answered had its say about the text, whatever the others did.
+		body := "hello"
+		for n := 1; n <= scripts; n++ {
+			if in.Message.Meta[fmt.Sprint(n, ":", policy.Filter)] == "answer" {
+				body = fmt.Sprint(n, " ", body)
+			}
+		}
+		if body == "hello" {
+			assert.Nil(t, v.Body)
+		} else {
+			assert.Equal(t, body, value(v.Body))
+		}
 		for _, o := range v.Outcomes {
 			for _, h := range []policy.Hook{policy.Filter, policy.Route, policy.Guard} {
 				if failed(h) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -44,16 +45,24 @@ func start(command []string) (*process, error) {
 	p.cmd.Dir = "/"
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = fromHere, toHere, p.said
 	p.cmd.WaitDelay = time.Second
-	p.cmd.SysProcAttr = dieWithUs()
-	if err := p.cmd.Start(); err != nil {
+	p.cmd.SysProcAttr = apart()
+	started := make(chan error)
+	go func() {
+		// The system ends the worker with the thread that started it: so that one stays.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		if started <- err; err != nil {
+			return
+		}
+		_ = p.cmd.Wait() // why it ended is told by what it said and by its state
+		close(p.ended)
+	}()
+	if err := <-started; err != nil {
 		in.Close()
 		out.Close()
 		return nil, fmt.Errorf("starting the policy worker: %w", err)
 	}
-	go func() {
-		_ = p.cmd.Wait() // why it ended is told by what it said and by its state
-		close(p.ended)
-	}()
 	return p, nil
 }
 
