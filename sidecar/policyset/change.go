@@ -214,7 +214,7 @@ func (p *InUse) back(ctx context.Context, to keptSet, why string) error {
 	p.status.RolledBack, p.status.Error = from, text
 	p.mu.Unlock()
 	p.Failed(text)
-	p.record(entry{Event: "rolled back", Generation: set.Generation, Error: why})
+	p.record(policy.Entry{Event: "rolled back", Generation: set.Generation, Error: why})
 	return nil
 }
 

@@ -260,7 +260,7 @@ func (p *InUse) refused(err error) {
 		return
 	}
 	p.Log.Warn("policies", "refused", text)
-	p.record(entry{Event: "refused", Error: text})
+	p.record(policy.Entry{Event: "refused", Error: text})
 	p.Failed(firstLine(text))
 	p.Shown("policy: " + firstLine(text) + "; what was in use stays in use")
 }
@@ -271,7 +271,7 @@ func (p *InUse) succeeded(tried policy.Trial) {
 	generation := p.status.Generation
 	p.mu.Unlock()
 	p.Log.Info("policies", "in use", generation, "tried with", tried.Tried, "changed", len(tried.Changed), "loosened", len(tried.Loosened))
-	p.record(entry{Event: "in use", Generation: generation, Tried: tried.Tried, Changed: tried.Changed, Loosened: tried.Loosened})
+	p.record(policy.Entry{Event: "in use", Generation: generation, Tried: tried.Tried, Changed: tried.Changed, Loosened: tried.Loosened})
 	p.Failed("")
 	if n := len(tried.Loosened); n > 0 {
 		p.Shown(fmt.Sprintf("policy: the new set is in use; of the last %d messages it lets more through: %s", tried.Tried, list(tried.Loosened)))
