@@ -48,7 +48,7 @@ func Read(p Places) (policy.Files, error) {
 	}
 	slices.Sort(paths)
 	for _, path := range paths {
-		if strings.HasPrefix(filepath.Base(path), ".") { // of an editor
+		if strings.HasPrefix(filepath.Base(path), ".") || IsTests(path) { // of an editor, or beside a policy
 			continue
 		}
 		source, err := readSource(path, "policies/"+filepath.Base(path), 0)

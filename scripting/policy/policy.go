@@ -76,6 +76,8 @@ type Input struct {
 	Projects []string `json:"projects,omitempty"`
 	// Otherwise is what holds for a recipient where no script decides; "" is ask.
 	Otherwise message.Verb `json:"otherwise,omitempty"`
+	// Traced asks for Verdict.Answers.
+	Traced bool `json:"traced,omitempty"`
 }
 
 // Chat is what scripts see of the chat that a message belongs to.

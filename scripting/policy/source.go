@@ -29,6 +29,8 @@ type Source struct {
 	// Broken is why the file could not be read; its Text is then empty. Only a file that is
 	// GuardsOnly can be so.
 	Broken string `json:"broken,omitempty"`
+	// Shipped is a file of ours, which the person's own come before.
+	Shipped bool `json:"shipped,omitempty"`
 	// Settings is the file that may call intercom.configure.
 	Settings bool `json:"settings,omitempty"`
 }

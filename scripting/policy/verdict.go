@@ -112,6 +112,7 @@ type Verdict struct {
 	Effects  []Effect  `json:"effects,omitempty"`
 	Log      []LogLine `json:"log,omitempty"`
 	Failures []Failure `json:"failures,omitempty"`
+	Answers  []Answer  `json:"answers,omitempty"` // of a message that is Traced, in the order in which they came
 
 	Instructions int           `json:"instructions,omitempty"` // of the Lua machine, in all
 	Took         time.Duration `json:"took_ns,omitempty"`      // as seen from outside the worker

@@ -26,10 +26,11 @@ const (
 	MaxReplyBlobs  = 8 << 20
 )
 
-// Request is what a worker is asked. Exactly one of Load and Evaluate is set.
+// Request is what a worker is asked. Exactly one of Load, Evaluate and Test is set.
 type Request struct {
 	Load     *Load     `json:"load,omitempty"`
 	Evaluate *Evaluate `json:"evaluate,omitempty"`
+	Test     *Test     `json:"test,omitempty"`
 	Blobs    []int     `json:"blobs,omitempty"` // lengths; set by Write
 }
 
@@ -51,11 +52,22 @@ type Evaluate struct {
 	Announce bool `json:"announce,omitempty"`
 }
 
-// Reply is what a worker answers. Exactly one of Loaded, Running, Verdict and Error is set.
+// Test asks for the tests of the one file that was loaded. A Running comes before each case,
+// and before each message in it. No Evaluate follows.
+type Test struct {
+	File policy.Source `json:"file"` // of tests
+	// Ended are cases that are not run, by their numbers, since no worker has survived them:
+	// each with what happened then.
+	Ended map[int]string `json:"ended,omitempty"`
+}
+
+// Reply is what a worker answers. Exactly one of Loaded, Running, Verdict, Tested and Error is
+// set.
 type Reply struct {
 	Loaded  *Loaded         `json:"loaded,omitempty"`
 	Running *Running        `json:"running,omitempty"` // more follows
 	Verdict *policy.Verdict `json:"verdict,omitempty"`
+	Tested  *policy.Tested  `json:"tested,omitempty"`
 	Error   string          `json:"error,omitempty"` // of the request itself
 	Texts   *Texts          `json:"texts,omitempty"` // beside Verdict
 	Blobs   []int           `json:"blobs,omitempty"` // lengths; set by Write
@@ -72,6 +84,7 @@ type Loaded struct {
 type Running struct {
 	Script string      `json:"script"`
 	Hook   policy.Hook `json:"hook,omitempty"`
+	Case   int         `json:"case,omitempty"` // of a test, from 1
 }
 
 // Texts says which blobs are the texts of a verdict.

@@ -38,7 +38,17 @@ func Annotations() string {
 			}
 		}
 	}
+	annotateTests(&b)
 	return b.String()
+}
+
+// annotateTests describes what files of tests have beside what is described already.
+func annotateTests(b *strings.Builder) {
+	fmt.Fprintf(b, "\n---%s\n---@class (exact) %s\n---@operator call(%s): %s\n", fixtureObject.doc, fixtureObject.name, fixtures.name, fixtureObject.name)
+	fmt.Fprintf(b, "\n---%s In *_test.lua.\n---@class (exact) %s\n\n---@type %s\nnothing = nil\n", nothingObject.doc, nothingObject.name, nothingObject.name)
+	for _, m := range testGlobals {
+		annotateFunction(b, "", m)
+	}
 }
 
 func (c *class) hasFunctions() bool {
@@ -64,7 +74,10 @@ func annotateFunction(b *strings.Builder, variable string, m member) {
 		fmt.Fprintf(b, "---@overload %s\n", o)
 	}
 	between := "."
-	if m.method {
+	switch {
+	case variable == "":
+		between = ""
+	case m.method:
 		between = ":"
 	}
 	fmt.Fprintf(b, "function %s%s%s(%s) end\n", variable, between, m.name, strings.Join(names, ", "))

@@ -52,7 +52,10 @@ var intercom = &class{
 }
 
 // classes are all kinds of values that scripts can see or make.
-var classes = []*class{intercom, messages, contexts, chats, agents, expressions, decisions, options, matches, patches, settingsClass}
+var classes = []*class{
+	intercom, messages, contexts, chats, agents, expressions, decisions, options, matches, patches, settingsClass,
+	testObject, fixtures, fixtureChat, fixtureAgent, wantedDecision,
+}
 
 func hookTypes() []string {
 	var types []string

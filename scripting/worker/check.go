@@ -16,8 +16,8 @@ import (
 // check says what can be told of a file without running it: names that are not there, and
 // what is known to be misunderstood. It follows the values of ours through locals; what it
 // cannot follow it leaves to the machine.
-func check(source policy.Source, chunk []ast.Stmt) []policy.Problem {
-	c := &checker{file: source.Name, globals: libraries(), assigned: map[string]bool{}}
+func check(source policy.Source, chunk []ast.Stmt, globals map[string][]string) []policy.Problem {
+	c := &checker{file: source.Name, globals: globals, assigned: map[string]bool{}}
 	for _, s := range chunk {
 		c.assignments(s)
 	}
@@ -44,10 +44,14 @@ type local struct {
 }
 
 // libraries are the globals of a machine, as a machine has them.
-var libraries = sync.OnceValue(func() map[string][]string {
+var libraries = sync.OnceValue(func() map[string][]string { return globalsOf((*state).install) })
+
+// globalsOf are the globals of a machine in which something of ours was installed, with what
+// is in each library.
+func globalsOf(install func(*state)) map[string][]string {
 	s := &state{machine: lua.NewState(lua.Options{SkipOpenLibs: true}), objects: map[string]*lua.LTable{}}
 	s.openLibraries()
-	s.install()
+	install(s)
 	globals := map[string][]string{}
 	s.machine.G.Global.ForEach(func(key, v lua.LValue) {
 		names := []string{}
@@ -57,7 +61,7 @@ var libraries = sync.OnceValue(func() map[string][]string {
 		globals[key.String()] = names
 	})
 	return globals
-})
+}
 
 func (c *checker) say(node ast.PositionHolder, warning bool, format string, args ...any) {
 	if len(c.problems) < maxProblems {

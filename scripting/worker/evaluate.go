@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	lua "github.com/yuin/gopher-lua"
@@ -137,6 +138,7 @@ func (e *evaluation) patch(s *state, r registered, v lua.LValue) *policy.Failure
 	if tags != nil {
 		e.tags, e.verdict.Tags = *tags, tags
 	}
+	e.says(s, r, patched(body, subject, tags))
 	return nil
 }
 
@@ -152,6 +154,7 @@ func (e *evaluation) route() {
 			return s.answered(r, "a name, a list of names, or nil", v)
 		}
 		e.verdict.Route = names
+		e.says(s, r, strings.Join(names, ", "))
 		e.recipients = nil
 		for _, name := range names {
 			to := message.Address{Name: name}
@@ -205,6 +208,7 @@ func (e *evaluation) decide() policy.Decision {
 		if r.rule != nil {
 			if done = r.rule.holds(e); done {
 				d = r.rule.decision
+				e.decides(d)
 			}
 			return nil
 		}
@@ -215,6 +219,7 @@ func (e *evaluation) decide() policy.Decision {
 		if d, done = s.decision(v); !done {
 			return s.answered(r, "a decision (intercom.deliver, intercom.ask, …) or nil", v)
 		}
+		e.decides(d)
 		return nil
 	}, func(f policy.Failure) bool {
 		d, done = failed(f), true
@@ -234,6 +239,7 @@ func (e *evaluation) guard(d policy.Decision) policy.Decision {
 		if !ok {
 			return s.answered(r, "a decision (intercom.ask, intercom.hold, …) or nil", v)
 		}
+		e.decides(stricter)
 		d = policy.Tighten(d, stricter)
 		return nil
 	}, func(f policy.Failure) bool {
@@ -257,6 +263,7 @@ func (e *evaluation) format() *string {
 		}
 		t := string(made)
 		text = &t
+		e.says(s, r, fmt.Sprintf("a text of %d bytes", len(t)))
 		return nil
 	}, func(policy.Failure) bool { return false }, func() bool { return text != nil })
 	return text

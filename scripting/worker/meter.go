@@ -33,6 +33,7 @@ type meter struct {
 	late    atomic.Int64 // the call that took too long
 	expired policy.Kind  // why it ended
 	line    int          // where
+	visit   func(int)    // gets the line of each instruction; nil in earnest
 }
 
 var closed = func() chan struct{} {
@@ -58,6 +59,9 @@ func (m *meter) begin(limit int, within time.Duration) func() {
 func (m *meter) Done() <-chan struct{} {
 	m.used++
 	if m.used <= m.limit && m.late.Load() != m.call {
+		if m.visit != nil {
+			m.visit(line(m.machine, 0))
+		}
 		return nil
 	}
 	if m.expired == "" {

@@ -15,6 +15,7 @@ type set struct {
 	config   map[string]any
 	memories policy.Memories // as they were committed
 	name     string
+	visit    func(line int) // gets each line that is run, in tests; nil in earnest
 }
 
 // script is one file.
@@ -59,12 +60,13 @@ func load(q wire.Load, memories policy.Memories, announce func(name string)) (*s
 		loaded.Problems = append(loaded.Problems, problems...)
 		loaded.Scripts = append(loaded.Scripts, policy.Script{Name: source.Name, Hooks: s.hooks})
 	}
+	loaded.Problems = append(loaded.Problems, of.shadowed()...)
 	return of, loaded
 }
 
 // load compiles the file and runs it for the first time.
 func (s *script) load(of *set) []policy.Problem {
-	proto, problems := compileSource(s.source)
+	proto, problems := compileSource(s.source, libraries())
 	if proto == nil || slices.ContainsFunc(problems, func(p policy.Problem) bool { return !p.Warning }) {
 		return problems
 	}

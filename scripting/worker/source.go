@@ -16,8 +16,9 @@ import (
 // square of the depth, and cannot be interrupted.
 const maxDepth = 200
 
-// compileSource makes a file into what machines run, and says what is wrong with it.
-func compileSource(source policy.Source) (proto *lua.FunctionProto, problems []policy.Problem) {
+// compileSource makes a file into what machines run that have these globals, and says what is
+// wrong with it.
+func compileSource(source policy.Source, globals map[string][]string) (proto *lua.FunctionProto, problems []policy.Problem) {
 	defer func() {
 		if p := recover(); p != nil {
 			proto, problems = nil, []policy.Problem{{File: source.Name, Text: printable(fmt.Sprint(p), 500)}}
@@ -39,7 +40,7 @@ func compileSource(source policy.Source) (proto *lua.FunctionProto, problems []p
 	if line := tooDeep(chunk, maxDepth); line > 0 {
 		return wrong(line, fmt.Sprintf("nested more than %d deep", maxDepth))
 	}
-	problems = check(source, chunk)
+	problems = check(source, chunk, globals)
 	if proto, err = lua.Compile(chunk, source.Name); err != nil {
 		if failed, ok := errors.AsType[*lua.CompileError](err); ok {
 			return wrong(failed.Line, failed.Message)

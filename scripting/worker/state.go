@@ -38,6 +38,8 @@ type state struct {
 	// While a hook runs.
 	now    *evaluation
 	chance *rand.Rand
+
+	tests *testRun // of the machine of a file of tests
 }
 
 // registered is a function or a rule of a script.
@@ -57,6 +59,11 @@ const (
 
 // newState makes a machine, and runs the script's file in it.
 func newState(of *set, script *script) (*state, *policy.Failure) {
+	return newStateWith(of, script, (*state).install)
+}
+
+// newStateWith is newState with other globals of ours.
+func newStateWith(of *set, script *script, install func(*state)) (*state, *policy.Failure) {
 	s := &state{
 		script: script, set: of, loading: true,
 		hooks: map[policy.Hook][]registered{}, objects: map[string]*lua.LTable{},
@@ -65,9 +72,9 @@ func newState(of *set, script *script) (*state, *policy.Failure) {
 		}),
 	}
 	s.openLibraries()
-	s.install()
+	install(s)
 	s.seal()
-	s.meter.Context, s.meter.machine = context.Background(), s.machine
+	s.meter.Context, s.meter.machine, s.meter.visit = context.Background(), s.machine, of.visit
 	s.machine.SetContext(&s.meter)
 	limit, within := loadInstructions, loadTime
 	if script.source.GuardsOnly {

@@ -75,6 +75,11 @@ func (s *server) answer(q wire.Request, blobs [][]byte) (wire.Reply, [][]byte) {
 		return s.load(*q.Load), nil
 	case q.Evaluate != nil && s.set != nil && len(blobs) == 1:
 		return s.evaluate(*q.Evaluate, string(blobs[0]))
+	case q.Test != nil && s.set != nil && len(s.set.scripts) == 1:
+		tested := runTests(s.set, *q.Test, func(n int) {
+			_ = wire.Write(s.out, &wire.Reply{Running: &wire.Running{Script: q.Test.File.Name, Case: n}}, nil)
+		})
+		return wire.Reply{Tested: &tested}, nil
 	}
 	return wire.Reply{Error: "a request that does not fit"}, nil
 }

@@ -1,0 +1,124 @@
+package scripting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
+)
+
+// testsEnd is how the names of files end that have the tests of the policy beside them.
+const testsEnd = "_test.lua"
+
+// IsTests reports whether a file of that name has tests, and is no policy.
+func IsTests(name string) bool { return strings.HasSuffix(name, testsEnd) }
+
+// Beside is one policy with its tests.
+type Beside struct {
+	Policy, Tests policy.Source
+}
+
+// ReadTests reads the tests of a person's own policies, from the places where Read reads the
+// policies: beside init.lua is init_test.lua, beside policies/x.lua is policies/x_test.lua.
+// Tests of which there is no policy are an error.
+func ReadTests(config string) ([]Beside, error) {
+	names := []string{"init" + testsEnd}
+	paths, err := filepath.Glob(filepath.Join(globbed(config), "policies", "*"+testsEnd))
+	if err != nil {
+		return nil, fmt.Errorf("listing tests: %w", err)
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		if !strings.HasPrefix(filepath.Base(path), ".") {
+			names = append(names, "policies/"+filepath.Base(path))
+		}
+	}
+	var all []Beside
+	for i, name := range names {
+		b, err := ReadBeside(filepath.Join(config, name), name)
+		if i == 0 && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+// ReadBeside reads one file of tests and the policy beside it. The name is what messages call
+// the file.
+func ReadBeside(path, name string) (Beside, error) {
+	var b Beside
+	var err error
+	if b.Tests, err = readSource(path, name, 0); err != nil {
+		return b, err
+	}
+	of := func(tests string) string { return strings.TrimSuffix(tests, testsEnd) + ".lua" }
+	b.Policy, err = readSource(of(path), of(name), 0)
+	b.Policy.Settings = filepath.Base(of(path)) == "init.lua"
+	return b, err
+}
+
+// testsTime is how long all tests of one file may take.
+const testsTime = time.Minute
+
+// maxEnded is how many tests of one file may end a worker before the others are left.
+const maxEnded = 5
+
+// Test runs the tests of one policy, in a worker of their own, with the limits of a message
+// for each message in them. A test that ends the worker has failed; the others are run again.
+// What is wrong with the files stands in the result; an error says that nothing could be run.
+func (e *Engine) Test(ctx context.Context, b Beside, config map[string]any) (policy.Tested, error) {
+	tested := policy.Tested{File: b.Tests.Name, Of: b.Policy.Name, Cases: []policy.Case{}}
+	if err := (policy.Files{Sources: []policy.Source{b.Policy, b.Tests}}).Validate(); err != nil {
+		return tested, fmt.Errorf("reading tests: %w", err)
+	}
+	set, err := e.Compile(ctx, policy.Files{Sources: []policy.Source{b.Policy}, Config: config})
+	if problems, ok := errors.AsType[ProblemsError](err); ok {
+		tested.Problems = problems
+		return tested, nil
+	}
+	if err != nil {
+		return tested, err
+	}
+	defer set.Close()
+	until := e.now().Add(testsTime)
+	if end, ok := ctx.Deadline(); ok {
+		until = earliest(until, end)
+	}
+	ended := map[int]string{}
+	for {
+		if set.worker == nil {
+			if _, failure := set.load(ctx, until); failure != nil {
+				return tested, errors.New(failure.Text)
+			}
+		}
+		next := func() time.Time { return earliest(e.now().Add(messageTime), until) }
+		running := 0
+		reply, _, failure := set.worker.ask(wire.Request{Test: &wire.Test{File: b.Tests, Ended: ended}}, nil, next(), func(r wire.Running) time.Time {
+			running = r.Case
+			return next()
+		})
+		if failure == nil && reply.Tested == nil {
+			failure = set.worker.gone(errors.New("no answer to tests"))
+		}
+		if failure == nil {
+			return *reply.Tested, nil
+		}
+		set.worker = nil
+		if running == 0 || len(ended) == maxEnded || ctx.Err() != nil || !e.now().Before(until) {
+			tested.Problems = []policy.Problem{{File: b.Tests.Name, Text: failure.Text}}
+			return tested, nil
+		}
+		ended[running] = failure.Text
+	}
+}
