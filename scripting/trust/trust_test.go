@@ -1,0 +1,53 @@
+package trust_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
+)
+
+func TestList(t *testing.T) {
+	one, two, three := strings.Repeat("1a", 32), strings.Repeat("2b", 32), strings.Repeat("3c", 32)
+	l := trust.In(filepath.Join(t.TempDir(), "state", "intercom"))
+	assert.False(t, l.Trusted(one), "there is no list yet")
+	require.NoError(t, l.Add(one, "/p/a file"))
+	require.NoError(t, l.Add(two, "/q"))
+	assert.True(t, l.Trusted(one))
+	assert.True(t, l.Trusted(two))
+	assert.False(t, l.Trusted(three))
+	assert.False(t, l.Trusted(""))
+	info, err := os.Stat(l.Path())
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode())
+
+	require.NoError(t, l.Add(three, "/p/a file"))
+	assert.True(t, l.Trusted(three))
+	assert.False(t, l.Trusted(one), "what the file had before")
+	require.NoError(t, l.Add(three, "/another copy"))
+	require.NoError(t, l.Remove(three, "/p/a file"))
+	assert.False(t, l.Trusted(three), "in no file")
+	assert.True(t, l.Trusted(two))
+
+	assert.Error(t, l.Add("x", "/p"))
+	assert.Error(t, l.Add(one, "/p\n"+three+" /q"))
+
+	// A list that others can write, or that is none, trusts nothing and is not changed.
+	require.NoError(t, os.Chmod(l.Path(), 0o620))
+	assert.False(t, l.Trusted(two))
+	assert.ErrorContains(t, l.Add(one, "/p"), "only you can write")
+	require.NoError(t, os.Chmod(l.Path(), 0o600))
+	assert.True(t, l.Trusted(two))
+	moved := l.Path() + ".moved"
+	require.NoError(t, os.Rename(l.Path(), moved))
+	require.NoError(t, os.Symlink(moved, l.Path()))
+	assert.False(t, l.Trusted(two))
+	require.NoError(t, os.Remove(l.Path()))
+	require.NoError(t, os.WriteFile(l.Path(), []byte("nonsense\n\n"+two+"\n"), 0o600))
+	assert.True(t, l.Trusted(two))
+}
