@@ -152,6 +152,34 @@ var errorsOf = map[string][]wrong{
 		{"brakes try /nowhere", 2, `/nowhere: no such file`, `standard input`},
 		{"brakes try /", 1, `"/", line 1: `, `a file that can be read`},
 	},
+	"intercom policy": {{"policy chek", 2, `no command "policy chek"`, `intercom policy check\?`}},
+	"intercom policy check": {
+		{"policy check /nowhere", 2, `/nowhere: no such file`, `name a file`},
+		{"policy check /", 2, `"/" is no file`, `name a file`},
+		{"policy check /etc/passwd /etc/passwd", 2, `two of that name`, `name each file once`},
+	},
+	"intercom policy test": {
+		{"policy test /nowhere/x.lua", 2, `/nowhere/x_test.lua: no such file`, `x_test.lua beside it`},
+		{"policy test --run (", 2, `--run: `, `RE2`},
+	},
+	"intercom policy explain": {
+		{"policy explain", 2, `explain what`, `intercom policy explain --all`},
+		{"policy explain x", 2, `takes no arguments`, `intercom policy explain --all`},
+		{"policy explain --all --origin robot", 2, `--origin "robot": not agent`, `--help`},
+		{"policy explain --type x --priority medium", 2, `--priority "medium": not low`, `--help`},
+		{"policy explain --type _", 2, `--type is empty`, `--help`},
+		{"policy explain --all --priority low", 2, `\[all priority\]`, `--help`},
+	},
+	"intercom policy bench": {{"policy bench --count 0", 2, `--count 0: not 1 to 100000`, `--help`}, {"policy bench /nowhere", 2, `no such file`, `name a file`}},
+	"intercom policy trust": {
+		{"policy trust /nowhere", 2, `/nowhere: no such file`, `\.intercom/policy\.lua`},
+		{"policy trust / /", 2, `a directory, or nothing`, `intercom policy trust`},
+		{"policy trust /", 2, `policy\.lua: no such file`, `\.intercom/policy\.lua`},
+	},
+	"intercom policy edit": {
+		{"policy edit a/b", 2, `"a/b" is not the name of a policy`, `50-reviews`},
+		{"policy edit", 1, `only a person at a terminal`, `in a pane that is not adopted`},
+	},
 	"intercom log": {
 		{"log nosuch", 1, `no message or chat`, `intercom chat list`},
 		{"log --chat nosuch", 1, `no chat "nosuch"`, `intercom chat list`},
@@ -236,6 +264,7 @@ func TestU13_withoutAServer(t *testing.T) {
 	needNone := []string{
 		"intercom version", "intercom doctor", "intercom demo", "intercom down", "intercom uninstall", "intercom status",
 		"intercom hooks install", "intercom hooks uninstall", "intercom help", "intercom brakes try",
+		"intercom policy check", "intercom policy test", "intercom policy explain", "intercom policy bench", "intercom policy trust", "intercom policy edit",
 	}
 	tried := 0
 	every(t, func(cmd *cobra.Command) {

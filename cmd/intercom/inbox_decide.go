@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -189,13 +188,8 @@ func decisionWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Comp
 	return found, err
 }
 
-// edited has the person's editor change a text, at the terminal, whatever standard input is.
+// edited has the person's editor change a text.
 func (a *app) edited(ctx context.Context, text string) (string, error) {
-	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
-	if err != nil {
-		return "", api.Errorf(api.CodeRefused, "only a person at a terminal may do that").WithHint("run it in a pane that is not adopted")
-	}
-	defer tty.Close()
 	dir, err := os.MkdirTemp("", "intercom-edit-") // mode 0700
 	if err != nil {
 		return "", fmt.Errorf("a file to edit: %w", err)
@@ -205,13 +199,8 @@ func (a *app) edited(ctx context.Context, text string) (string, error) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return "", fmt.Errorf("a file to edit: %w", err)
 	}
-	editor := cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR"), "vi")
-	// As everywhere, the variable may hold words of a shell: "code --wait".
-	run := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", path)
-	run.Stdin, run.Stdout, run.Stderr = tty, tty, tty
-	a.told()
-	if err := run.Run(); err != nil {
-		return "", api.Errorf(api.CodeFailed, "editor %q: %w; nothing was done", editor, err).WithHint("set $VISUAL or $EDITOR to an editor that waits")
+	if err := a.edit(ctx, path); err != nil {
+		return "", err
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -143,7 +143,8 @@ func TestCommands_examplesWork(t *testing.T) {
 		require.True(t, cmd.HasExample(), "%s --help has no example", cmd.CommandPath())
 		for line := range strings.Lines(strings.TrimSpace(cmd.Example)) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " > ")
-			if line == "intercom demo" || line == "intercom down" || line == "intercom uninstall" || strings.HasPrefix(line, "intercom inbox release") || cmd.Name() == "doctor" {
+			if line == "intercom demo" || line == "intercom down" || line == "intercom uninstall" || strings.HasPrefix(line, "intercom inbox release") ||
+				strings.HasPrefix(line, "intercom policy trust") || strings.HasPrefix(line, "intercom policy edit") || cmd.Name() == "doctor" {
 				continue // they have tests of their own
 			}
 			args := shellWords(t, line)

@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("INTERCOM_TEST_MAIN") != "" { // under another name
+	if os.Getenv("INTERCOM_TEST_MAIN") != "" || len(os.Args) == 2 && os.Args[1] == "policy-worker" { // under another name
 		main()
 	}
 	testscript.Main(m, map[string]func(){
@@ -61,7 +61,7 @@ func setUp(e *testscript.Env) error {
 	}
 	for key, value := range map[string]string{
 		"HOME": home, "XDG_RUNTIME_DIR": run, "TMUX_TMPDIR": run,
-		"TMUX": "", "TMUX_PANE": "", "INTERCOM_SERVER": "", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "",
+		"TMUX": "", "TMUX_PANE": "", "INTERCOM_SERVER": "", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "", "XDG_DATA_HOME": "",
 	} {
 		e.Setenv(key, value)
 	}

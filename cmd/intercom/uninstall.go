@@ -153,19 +153,11 @@ func (a *app) leftovers(p api.Paths, root string) []leftover {
 	}
 	add("journals and logs of all tmux servers: what was said", filepath.Dir(p.State))
 	add("locks", p.Runtime)
-	home := a.Getenv("HOME")
-	data, config := a.Getenv("XDG_DATA_HOME"), a.Getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(data) && home != "" {
-		data = filepath.Join(home, ".local", "share")
+	if data, err := a.dataDir(); err == nil {
+		add("programs that the plugin has built, and what editors know of policies", data)
 	}
-	if !filepath.IsAbs(config) && home != "" {
-		config = filepath.Join(home, ".config")
-	}
-	if data != "" {
-		add("programs that the plugin has built", filepath.Join(data, "intercom"))
-	}
-	if config != "" {
-		add("your settings", filepath.Join(config, "intercom"))
+	if config, err := a.configDir(); err == nil {
+		add("your settings", config)
 	}
 	if root != "" { // it may be somebody's work: no command that removes it
 		left = append(left, leftover{"the plugin itself, at " + root, root, "(its line in tmux.conf, then prefix + M-u of TPM)"})

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"path/filepath"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+// configDir is where a person's own policies lie.
+func (a *app) configDir() (string, error) { return a.ours("XDG_CONFIG_HOME", ".config") }
+
+// dataDir is where we keep what can be made again.
+func (a *app) dataDir() (string, error) {
+	return a.ours("XDG_DATA_HOME", filepath.Join(".local", "share"))
+}
+
+// stateDir is where we keep what is remembered for all tmux servers.
+func (a *app) stateDir() (string, error) {
+	return a.ours("XDG_STATE_HOME", filepath.Join(".local", "state"))
+}
+
+// ours is our directory in the one that a variable names. A relative path in it is to be
+// ignored, as its specification says.
+func (a *app) ours(variable, otherwise string) (string, error) {
+	dir := a.Getenv(variable)
+	if !filepath.IsAbs(dir) {
+		home := a.Getenv("HOME")
+		if !filepath.IsAbs(home) {
+			return "", api.Errorf(api.CodeUsage, "neither %s nor HOME is an absolute path", variable).WithHint("set HOME")
+		}
+		dir = filepath.Join(home, otherwise)
+	}
+	return filepath.Join(dir, "intercom"), nil
+}

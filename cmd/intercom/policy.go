@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting"
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+// shipped are the policies that come with the program.
+var shipped []policy.Source
+
+func (a *app) policy() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Write policies in Lua: check, test, explain, edit",
+		Long: `Work with policies in Lua: what becomes of a message, and how it looks. Yours
+are init.lua and policies/*.lua in $XDG_CONFIG_HOME/intercom, or
+~/.config/intercom. They run in a process that is killed when it does not
+answer, here too.`,
+		Example: "  intercom policy check",
+		Args:    a.onlyCommands,
+		RunE:    showHelp,
+	}
+	cmd.AddCommand(a.policyCheck(), a.policyTest(), a.policyExplain(), a.policyBench(), a.policyTrust(), a.policyEdit())
+	return cmd
+}
+
+// policies reads a person's set, or only the files that are named.
+func (a *app) policies(named []string) (policy.Files, error) {
+	var files policy.Files
+	if len(named) > 0 {
+		for _, path := range named {
+			source, err := scripting.ReadNamed(filepath.Clean(path))
+			if err != nil {
+				return files, api.Errorf(api.CodeUsage, "%w", err).WithHint("name a file that can be read; without one, yours are taken")
+			}
+			files.Sources = append(files.Sources, source)
+		}
+		if err := files.Validate(); err != nil {
+			return files, api.Errorf(api.CodeUsage, "%w", err).WithHint("name each file once")
+		}
+		return files, nil
+	}
+	config, err := a.configDir()
+	if err != nil {
+		return files, err
+	}
+	trusted, err := a.trusted()
+	if err != nil {
+		return files, err
+	}
+	if files, err = scripting.Read(scripting.Places{Config: config, Trusted: trusted.Trusted, Shipped: shipped}); err != nil {
+		return files, api.Errorf(api.CodeFailed, "%w", err).WithHint("policies are files of Lua in %s", config)
+	}
+	return files, nil
+}
+
+// trusted is the list of projects' policies that the person trusts.
+func (a *app) trusted() (trust.List, error) {
+	dir, err := a.stateDir()
+	return trust.In(dir), err
+}
+
+// compiled is a person's set, ready to be asked, or the files that are named; the function
+// that it returns ends it. What is wrong with the files is an error.
+func (a *app) compiled(ctx context.Context, named []string) (*scripting.Engine, *scripting.Set, func(), error) {
+	files, err := a.policies(named)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	engine := scripting.New(scripting.Options{})
+	set, err := engine.Compile(ctx, files)
+	if problems, ok := errors.AsType[scripting.ProblemsError](err); ok {
+		return nil, nil, nil, api.Errorf(api.CodeFailed, "%s", firstError(problems)).WithHint("intercom policy check tells all that is wrong")
+	}
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("policies: %w", err)
+	}
+	return engine, set, set.Close, nil
+}
+
+func firstError(problems []policy.Problem) policy.Problem {
+	for _, p := range problems {
+		if !p.Warning {
+			return p
+		}
+	}
+	return problems[0]
+}
+
+// checkReply is what `policy check` prints with --json.
+type checkReply struct {
+	OK       bool             `json:"ok"` // no error
+	Files    []string         `json:"files"`
+	Errors   int              `json:"errors"`
+	Warnings int              `json:"warnings"`
+	Problems []policy.Problem `json:"problems"`
+}
+
+func (a *app) policyCheck() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check [FILE…]",
+		Short: "Say what is wrong with policies, without using them",
+		Long: `Say what is wrong with your policies, or with the FILEs that you name: syntax,
+names and fields that are not there, patterns that do not compile, rules that
+never decide since earlier ones cover them. Nothing is taken into use.
+
+The exit code is 1 if there is an error; a warning is none.`,
+		Example: `  intercom policy check
+  intercom policy check --json`,
+		Args: between(0, -1, "files"),
+		RunE: withCode(func(cmd *cobra.Command, args []string) (code int, err error) {
+			err = do(a, func(cmd *cobra.Command, args []string) (checkReply, error) {
+				r, err := a.check(cmd.Context(), args)
+				if err == nil && !r.OK {
+					code = api.CodeFailed.Exit()
+				}
+				return r, err
+			}, a.showCheck)(cmd, args)
+			return code, err
+		}),
+	}
+	return cmd
+}
+
+// withCode makes a command's function out of one that may end with another exit code than 0
+// though it has said all that there is to say.
+func withCode(run func(*cobra.Command, []string) (int, error)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		code, err := run(cmd, args)
+		if err == nil && code != 0 {
+			return exitCode(code)
+		}
+		return err
+	}
+}
+
+// check compiles policies aside.
+func (a *app) check(ctx context.Context, named []string) (checkReply, error) {
+	r := checkReply{OK: true, Files: []string{}, Problems: []policy.Problem{}}
+	files, err := a.policies(named)
+	if err != nil {
+		return r, err
+	}
+	for _, s := range files.Sources {
+		r.Files = append(r.Files, s.Name)
+	}
+	set, err := scripting.New(scripting.Options{}).Compile(ctx, files)
+	problems, wrong := errors.AsType[scripting.ProblemsError](err)
+	switch {
+	case wrong:
+		r.Problems = append(r.Problems, problems...)
+	case err != nil:
+		return r, fmt.Errorf("policies: %w", err)
+	default:
+		r.Problems = append(r.Problems, set.Problems...)
+		set.Close()
+	}
+	for _, p := range r.Problems {
+		if p.Warning {
+			r.Warnings++
+		} else {
+			r.Errors++
+		}
+	}
+	r.OK = r.Errors == 0
+	return r, nil
+}
+
+func (a *app) showCheck(r checkReply) {
+	for _, p := range r.Problems {
+		a.say("%s", plainLine(problemLine(p)))
+	}
+	switch {
+	case len(r.Files) == 0:
+		a.say("there are no policies yet; intercom policy edit makes init.lua")
+	case len(r.Problems) == 0:
+		a.say("%s, nothing wrong", several(len(r.Files), "file"))
+	default:
+		a.say("%s: %s, %s", several(len(r.Files), "file"), several(r.Errors, "error"), several(r.Warnings, "warning"))
+	}
+}
+
+// problemLine is a problem as editors and people read it.
+func problemLine(p policy.Problem) string {
+	if p.Warning {
+		p.Text = "warning: " + p.Text
+	}
+	return p.String()
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/worker"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+)
+
+// initTemplate is what init.lua begins with.
+//
+//go:embed init.lua
+var initTemplate string
+
+// editReply is what `policy edit` prints with --json.
+type editReply struct {
+	File        string     `json:"file"`
+	Annotations string     `json:"annotations"` // what editors know of policies
+	Luarc       string     `json:"luarc"`       // where a language server finds that
+	Check       checkReply `json:"check"`       // of all policies, after the last edit
+}
+
+// policyName is the name of a policy, without its ending.
+var policyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+func (a *app) policyEdit() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "edit [NAME]",
+		Short: "Open init.lua, or a policy, in your editor, and check it",
+		Long: `Open init.lua, or policies/NAME.lua, in $VISUAL or $EDITOR, and check all
+policies when the editor ends; if there is an error it asks whether you want to
+edit again.
+
+A file that is not there begins with a template. What is there for policies to
+use is written to $XDG_DATA_HOME/intercom/lua, or ~/.local/share/intercom/lua,
+and .luarc.json beside init.lua leads language servers there, unless you have
+one.`,
+		Example: `  intercom policy edit
+  intercom policy edit 50-reviews`,
+		Args: between(0, 1, "a name, or nothing"),
+		RunE: withCode(func(cmd *cobra.Command, args []string) (code int, err error) {
+			err = do(a, func(cmd *cobra.Command, args []string) (editReply, error) {
+				name := ""
+				if len(args) > 0 {
+					name = args[0]
+				}
+				r, err := a.editPolicy(cmd.Context(), name)
+				if err == nil && !r.Check.OK {
+					code = api.CodeFailed.Exit()
+				}
+				return r, err
+			}, func(r editReply) { a.showCheck(r.Check) })(cmd, args)
+			return code, err
+		}),
+	}
+	return cmd
+}
+
+// editPolicy has a person edit a policy until nothing is wrong with it, or they have enough.
+func (a *app) editPolicy(ctx context.Context, name string) (editReply, error) {
+	var r editReply
+	config, err := a.configDir()
+	if err != nil {
+		return r, err
+	}
+	r.File = filepath.Join(config, "init.lua")
+	template := initTemplate
+	if name = strings.TrimSuffix(strings.TrimPrefix(name, "policies/"), ".lua"); name != "" && name != "init" {
+		if !policyName.MatchString(name) {
+			return r, api.Errorf(api.CodeUsage, "%q is not the name of a policy", name).WithHint("1 to 64 of A-Z a-z 0-9 . _ - make one: 50-reviews")
+		}
+		r.File = filepath.Join(config, "policies", name+".lua")
+		template = "-- intercom policy test runs " + name + "_test.lua beside this; intercom policy explain --all shows what comes of it.\n"
+	}
+	tty, err := terminal()
+	if err != nil {
+		return r, err
+	}
+	tty.Close()
+	if err := a.notInside(ctx, "edit policies"); err != nil {
+		return r, err
+	}
+	if r.Annotations, r.Luarc, err = a.annotate(config); err != nil {
+		return r, err
+	}
+	if err := begun(r.File, template); err != nil {
+		return r, err
+	}
+	for {
+		if err := a.edit(ctx, r.File); err != nil {
+			return r, err
+		}
+		if r.Check, err = a.check(ctx, nil); err != nil || r.Check.OK {
+			return r, err
+		}
+		var wrong strings.Builder
+		for _, p := range r.Check.Problems {
+			fmt.Fprintln(&wrong, plainLine(problemLine(p)))
+		}
+		switch err := a.confirm(ctx, wrong.String()+"\nEdit again?"); {
+		case ctx.Err() != nil:
+			return r, ctx.Err()
+		case err != nil:
+			return r, nil // enough; what is wrong is told
+		}
+	}
+}
+
+// begun makes a file that is not there.
+func begun(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("a policy: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("a policy: %w", err)
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// annotate writes what editors need to know of policies, and where they find it.
+func (a *app) annotate(config string) (annotations, luarc string, err error) {
+	data, err := a.dataDir()
+	if err != nil {
+		return "", "", err
+	}
+	dir := filepath.Join(data, "lua")
+	annotations = filepath.Join(dir, "intercom.d.lua")
+	for _, d := range []string{dir, config} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return "", "", fmt.Errorf("annotations: %w", err)
+		}
+	}
+	if err := atomicfile.Write(annotations, []byte(worker.Annotations()), 0o600); err != nil {
+		return "", "", fmt.Errorf("annotations: %w", err)
+	}
+	luarc = filepath.Join(config, ".luarc.json")
+	text, err := json.MarshalIndent(map[string]any{
+		"runtime.version":           "Lua 5.1",
+		"runtime.builtin":           map[string]string{"coroutine": "disable", "debug": "disable", "io": "disable", "os": "disable", "package": "disable"},
+		"workspace.library":         []string{dir},
+		"workspace.checkThirdParty": false,
+	}, "", "  ")
+	if err != nil {
+		return "", "", fmt.Errorf("annotations: %w", err)
+	}
+	if err := begun(luarc, string(text)+"\n"); err != nil {
+		return "", "", err
+	}
+	return annotations, luarc, nil
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting"
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/scripting/worker"
+)
+
+// init.lua opens in the person's editor, from a template where there is none, with all that a
+// language server needs beside it; what is wrong afterwards is told, and edited again.
+func TestL11_L13_edit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	config := filepath.Join(dir, "config", "intercom")
+	opened := filepath.Join(dir, "opened")
+	// The editor keeps what it was given, and puts the next of some texts in its place.
+	editor := filepath.Join(dir, "editor")
+	require.NoError(t, os.WriteFile(editor, []byte(`#!/bin/sh
+cat "$2" >>"`+opened+`"
+echo "-- opened $2" >>"`+opened+`"
+test "$1" = --wait || exit 1
+next=$(ls "`+dir+`"/next.* 2>/dev/null | head -n 1)
+test -z "$next" || mv "$next" "$2"
+`), 0o700))
+	edit := func(answers string, texts []string, words ...string) (shown string, code int) {
+		t.Helper()
+		require.NoError(t, os.RemoveAll(opened))
+		for i, text := range texts {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "next."+string(rune('0'+i))), []byte(text), 0o600))
+		}
+		cmd := exec.Command(thisProgram(), append([]string{"policy", "edit"}, words...)...)
+		cmd.Env = []string{
+			"HOME=" + dir, "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"), "XDG_DATA_HOME=" + filepath.Join(dir, "data"),
+			"XDG_RUNTIME_DIR=" + dir, "EDITOR=" + editor + " --wait", "PATH=/usr/bin:/bin",
+		}
+		terminal, err := pty.Start(cmd)
+		require.NoError(t, err)
+		defer terminal.Close()
+		var seen strings.Builder
+		buffer := make([]byte, 4096)
+		_ = terminal.SetReadDeadline(time.Now().Add(20 * time.Second))
+		for {
+			n, err := terminal.Read(buffer)
+			seen.Write(buffer[:n])
+			if asked := strings.Count(seen.String(), "[y/N]"); asked > 0 && answers != "" && strings.HasSuffix(seen.String(), "[y/N] ") {
+				_, err := io.WriteString(terminal, answers[:1])
+				require.NoError(t, err)
+				answers = answers[1:]
+			}
+			if err != nil {
+				break
+			}
+		}
+		_ = cmd.Wait()
+		return strings.ReplaceAll(seen.String(), "\r\n", "\n"), cmd.ProcessState.ExitCode()
+	}
+	given := func() string {
+		data, err := os.ReadFile(opened)
+		require.NoError(t, err)
+		return string(data)
+	}
+
+	shown, code := edit("", nil)
+	require.Zero(t, code, shown)
+	assert.Contains(t, shown, "1 file, nothing wrong")
+	assert.Equal(t, initTemplate+"-- opened "+filepath.Join(config, "init.lua")+"\n", given())
+	annotations := filepath.Join(dir, "data", "intercom", "lua", "intercom.d.lua")
+	data, err := os.ReadFile(annotations)
+	require.NoError(t, err)
+	assert.Equal(t, worker.Annotations(), string(data))
+	var luarc struct {
+		Version string   `json:"runtime.version"`
+		Library []string `json:"workspace.library"`
+	}
+	data, err = os.ReadFile(filepath.Join(config, ".luarc.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &luarc))
+	assert.Equal(t, "Lua 5.1", luarc.Version)
+	assert.Equal(t, []string{filepath.Dir(annotations)}, luarc.Library)
+
+	// What is wrong is told, and may be edited at once; what is the person's own stays.
+	require.NoError(t, os.WriteFile(filepath.Join(config, ".luarc.json"), []byte("{}"), 0o600))
+	require.NoError(t, os.WriteFile(annotations, []byte("old"), 0o600))
+	shown, code = edit("y", []string{"x = 1", "-- fine"})
+	assert.Zero(t, code, shown)
+	assert.Contains(t, shown, `init.lua:1: global "x" cannot be set: say local x`)
+	assert.Contains(t, shown, "1 file, nothing wrong")
+	assert.Equal(t, 2, strings.Count(given(), "-- opened "))
+	data, err = os.ReadFile(filepath.Join(config, ".luarc.json"))
+	require.NoError(t, err)
+	assert.Equal(t, "{}", string(data))
+	data, err = os.ReadFile(annotations)
+	require.NoError(t, err)
+	assert.Equal(t, worker.Annotations(), string(data))
+
+	shown, code = edit("n", []string{"prnt(1)"}, "50-reviews")
+	assert.Equal(t, 1, code, shown)
+	assert.Contains(t, shown, `policies/50-reviews.lua:1: undefined global "prnt"; did you mean "print"?`)
+	assert.Contains(t, given(), "-- opened "+filepath.Join(config, "policies", "50-reviews.lua"))
+	shown, code = edit("", []string{"-- fine"}, "policies/50-reviews.lua", "--json")
+	assert.Zero(t, code, shown)
+	assert.Contains(t, shown, `"check":{"ok":true,"files":["init.lua","policies/50-reviews.lua"]`)
+}
+
+// The template says nothing, and what it shows works when the comments are taken away.
+func TestPolicyEdit_template(t *testing.T) {
+	engine := scripting.New(scripting.Options{})
+	var shown strings.Builder
+	for line := range strings.Lines(initTemplate) {
+		switch code, ok := strings.CutPrefix(line, "-- "); {
+		case strings.TrimSpace(line) == "":
+			shown.WriteString(line)
+		case !ok:
+			assert.Equal(t, "--", strings.TrimSpace(line)[:2])
+		case strings.ContainsAny(code, "{}()=") || strings.HasPrefix(code, " ") && !strings.HasPrefix(code, "  intercom policy") || strings.HasPrefix(code, "end"):
+			if !strings.HasPrefix(code, "init.lua:") {
+				shown.WriteString(code)
+			}
+		}
+	}
+	require.Contains(t, shown.String(), "intercom.configure {")
+	for _, text := range []string{initTemplate, shown.String()} {
+		set, err := engine.Compile(t.Context(), policy.Files{Sources: []policy.Source{{Name: "init.lua", Text: text, Settings: true}}})
+		require.NoError(t, err, text)
+		assert.Empty(t, set.Problems)
+		assert.Equal(t, text != initTemplate, len(set.Scripts[0].Hooks) > 0)
+		set.Close()
+	}
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// What the matrix goes over.
+var (
+	matrixTypes      = []string{"question", "update", "issue", "handoff", "request", "response", message.KindMessage, message.KindTurn}
+	matrixPriorities = []string{"low", "normal", "high", "urgent"}
+	matrixOrigins    = map[message.Origin]message.Trust{
+		message.OriginAgent: message.TrustVerified, message.OriginHuman: message.TrustPerson,
+		message.OriginSystem: message.TrustVerified, message.OriginRemote: message.TrustRemote,
+	}
+)
+
+// cell is one field of the matrix.
+type cell struct {
+	Type     string       `json:"type"`
+	Priority string       `json:"priority"`
+	Verb     message.Verb `json:"verb"` // what becomes of it; where nobody answered, what then holds
+	By       string       `json:"by"`   // file:line; "built in" where nobody answered
+	Reason   string       `json:"reason,omitempty"`
+	Notify   string       `json:"notify,omitempty"`
+	Answered bool         `json:"answered"` // a policy has said so
+}
+
+// matrix is what `policy explain --all` prints with --json.
+type matrix struct {
+	Origin     message.Origin `json:"origin"`
+	From       string         `json:"from"`
+	To         string         `json:"to"`
+	Generation string         `json:"generation"`
+	Cells      []cell         `json:"cells"`
+}
+
+// sampled is what a person says of the message about which policies are asked.
+type sampled struct{ kind, priority, origin, from, to, body string }
+
+func (a *app) policyExplain() *cobra.Command {
+	var all bool
+	var m sampled
+	cmd := &cobra.Command{
+		Use:   "explain",
+		Short: "Show what becomes of messages, and which line says so",
+		Long: `Show what your policies make of a message, answer by answer; with --all, of one
+of every type and priority: what becomes of it, and the file and line that say
+so. * is where no policy says anything; what holds there is built in.
+
+Nothing is sent. The message is one that an agent would send in a chat of two,
+as far as the flags do not say otherwise.`,
+		Example: `  intercom policy explain --all
+  intercom policy explain --all --origin human
+  intercom policy explain --type question --priority high`,
+		Args: between(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.ran = true
+			for _, flag := range []string{"type", "priority", "from", "to"} {
+				if err := checkWord(cmd, flag); err != nil {
+					return err
+				}
+			}
+			switch {
+			case matrixOrigins[message.Origin(m.origin)] == "":
+				return api.Errorf(api.CodeUsage, "--origin %q: not agent, human, remote or system", m.origin).WithHint("%s --help", cmd.CommandPath())
+			case m.priority != "" && !slices.Contains(matrixPriorities, m.priority):
+				return api.Errorf(api.CodeUsage, "--priority %q: not low, normal, high or urgent", m.priority).WithHint("%s --help", cmd.CommandPath())
+			case !all && m.kind == "":
+				return api.Errorf(api.CodeUsage, "explain what?").WithHint("intercom policy explain --all, or --type TYPE for one message")
+			case all:
+				return do(a, func(*cobra.Command, []string) (matrix, error) { return a.matrix(cmd.Context(), m) }, a.showMatrix)(cmd, args)
+			}
+			return do(a, func(*cobra.Command, []string) (policy.Verdict, error) { return a.verdict(cmd.Context(), m) }, a.showVerdict)(cmd, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&all, "all", false, "every type and priority")
+	flags.StringVar(&m.kind, "type", "", "`TYPE` of the message; with --all, one more beside those that are known")
+	flags.StringVar(&m.priority, "priority", "", "`low`, normal, high or urgent")
+	flags.StringVar(&m.origin, "origin", string(message.OriginAgent), "`agent`, human, remote or system")
+	flags.StringVar(&m.from, "from", "Ada", "`NAME` of the author")
+	flags.StringVar(&m.to, "to", "Ben", "`NAME` of the recipient")
+	flags.StringVar(&m.body, "body", "hello", "`TEXT` of the message")
+	cmd.MarkFlagsMutuallyExclusive("all", "priority")
+	a.completes(cmd)
+	return cmd
+}
+
+// input is the message, in a chat of the two.
+func (m sampled) input() policy.Input {
+	now := time.Now()
+	from, to := message.Address{Name: m.from, Number: 1}, message.Address{Name: m.to, Number: 2}
+	origin := message.Origin(m.origin)
+	return policy.Input{
+		Message: message.Envelope{
+			ID: message.NewID(), Thread: message.NewID(), From: from, Type: m.kind, Priority: m.priority, Body: m.body,
+			Origin: origin, Trust: matrixOrigins[origin], Depth: 1, Created: now,
+		},
+		To: []message.Address{to}, Now: now, Traced: true,
+		Chat:   &policy.Chat{Participants: []string{from.Name, to.Name}},
+		Agents: []policy.Agent{{Address: from, State: string(message.Idle), MaySpeak: true}, {Address: to, State: string(message.Idle), MaySpeak: true}},
+	}
+}
+
+// verdict asks about one message.
+func (a *app) verdict(ctx context.Context, m sampled) (policy.Verdict, error) {
+	engine, set, end, err := a.compiled(ctx, nil)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	defer end()
+	return engine.Try(ctx, set, m.input())
+}
+
+// matrix asks about one message for each field.
+func (a *app) matrix(ctx context.Context, of sampled) (matrix, error) {
+	engine, set, end, err := a.compiled(ctx, nil)
+	if err != nil {
+		return matrix{}, err
+	}
+	defer end()
+	m := matrix{Origin: message.Origin(of.origin), From: of.from, To: of.to, Generation: set.Generation, Cells: []cell{}}
+	kinds := slices.Clone(matrixTypes)
+	if of.kind != "" && !slices.Contains(kinds, of.kind) {
+		kinds = append(kinds, of.kind)
+	}
+	for _, of.kind = range kinds {
+		for _, of.priority = range matrixPriorities {
+			v, err := engine.Try(ctx, set, of.input())
+			if err != nil {
+				return m, err
+			}
+			o := v.Outcomes[0]
+			reason := o.Reason
+			if len(v.Failures) > 0 {
+				reason = cmp.Or(reason, v.Failures[0].Text)
+			}
+			m.Cells = append(m.Cells, cell{
+				Type: of.kind, Priority: of.priority, Verb: o.Verb, By: o.By, Reason: reason, Notify: o.Notify,
+				Answered: o.By != policy.BuiltIn || len(v.Failures) > 0,
+			})
+		}
+	}
+	return m, nil
+}
+
+func (a *app) showMatrix(m matrix) {
+	rows := [][]string{append([]string{"TYPE"}, upper(matrixPriorities)...)}
+	var by []string // each place once, in the order of the matrix
+	for i, c := range m.Cells {
+		if i%len(matrixPriorities) == 0 {
+			rows = append(rows, []string{c.Type})
+		}
+		text := string(c.Verb) + " *"
+		if c.Answered {
+			n := slices.Index(by, c.By)
+			if n < 0 {
+				n = len(by)
+				by = append(by, c.By)
+			}
+			text = fmt.Sprintf("%s (%d)", c.Verb, n+1)
+			if c.Notify != "" {
+				text = fmt.Sprintf("%s, %s (%d)", c.Verb, c.Notify, n+1)
+			}
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], text)
+	}
+	a.say("messages of origin %s, from %s to %s", m.Origin, plainLine(m.From), plainLine(m.To))
+	a.say("")
+	a.table(rows)
+	a.say("")
+	for i, place := range by {
+		a.say("(%d) %s", i+1, plainLine(place))
+	}
+	if slices.ContainsFunc(m.Cells, func(c cell) bool { return !c.Answered }) {
+		a.say("* no policy says anything")
+	}
+}
+
+func upper(words []string) []string {
+	var all []string
+	for _, word := range words {
+		all = append(all, strings.ToUpper(word))
+	}
+	return all
+}
+
+// showVerdict shows how a verdict came about: each answer, what failed, what becomes of the
+// message, and what it took. Answers are there for a message that was Traced.
+func (a *app) showVerdict(v policy.Verdict) {
+	for _, h := range policy.Hooks {
+		for _, answer := range v.Answers {
+			if answer.Hook != h {
+				continue
+			}
+			says := answer.Says
+			if answer.Decision != nil {
+				says = decisionLine(*answer.Decision)
+			}
+			to := ""
+			if answer.To != "" {
+				to = " for " + answer.To
+			}
+			a.say("%-7s %s%s: %s", h, plainLine(answer.By), plainLine(to), plainLine(says))
+		}
+		for _, f := range v.Failures {
+			if f.Hook == h {
+				a.say("%-7s %s failed: %s", h, plainLine(failedPlace(f)), plainLine(f.Text))
+			}
+		}
+	}
+	for _, f := range v.Failures {
+		if f.Hook == "" {
+			a.say("failed: %s", plainLine(f.Text))
+		}
+	}
+	for _, l := range v.Log {
+		a.say("printed %s:%d: %s", plainLine(l.Script), l.Line, plainLine(l.Text))
+	}
+	for _, o := range v.Outcomes {
+		a.say("→ %s: %s, by %s", plainLine(o.To.Name), plainLine(decisionLine(o.Decision)), plainLine(o.By))
+	}
+	if v.Unfiltered {
+		a.say("→ its text did not pass all filters: it does not leave before it has")
+	}
+	a.say("took %s and %s of the 200000 that each call of a function has", milliseconds(v.Took), several(v.Instructions, "instruction"))
+}
+
+// failedPlace names what has failed.
+func failedPlace(f policy.Failure) string {
+	if f.Line == 0 {
+		return cmp.Or(f.Script, "a policy")
+	}
+	return fmt.Sprintf("%s:%d", f.Script, f.Line)
+}
+
+// decisionLine is a decision in one line.
+func decisionLine(d policy.Decision) string {
+	text := string(d.Verb)
+	if d.Reason != "" {
+		text += " (" + d.Reason + ")"
+	}
+	if d.Notify != "" {
+		text += ", notice " + d.Notify
+	}
+	if d.After > 0 {
+		text += ", not before " + d.After.String() + " from then"
+	}
+	if d.Expires > 0 {
+		text += fmt.Sprintf(", %s after %s", d.Otherwise, d.Expires)
+	}
+	return text
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// What a project brings is trusted by a key that a person presses at a terminal, after they
+// have seen it, and by nothing that an agent does in its pane; and no longer once it changes,
+// or once they take it back.
+func TestL11_trust(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	project := filepath.Join(st.home, "project")
+	file := filepath.Join(project, ".intercom", "policy.lua")
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	text := `intercom.rule("everything", {}, intercom.deliver())` + "\n"
+	write := func(text string) (hash string) {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		return policy.Source{Text: text}.Hash()
+	}
+	hash := write(text)
+	list := trust.In(filepath.Join(st.env["XDG_STATE_HOME"], "intercom"))
+	command := fmt.Sprintf("%s policy trust %s --server=%s", thisProgram(), project, st.Socket)
+
+	claude := st.coder("claude")
+	_, code := st.intercom("adopt", claude.pane)
+	require.Zero(t, code)
+	for i, c := range []struct{ way, inside, says string }{
+		{"from inside its pane", command, "trust a project's policy: only a person may, and this runs inside"},
+		{"with a yes on standard input", "echo y | " + command, "this runs inside"},
+		{"with another environment", `env TMUX_PANE=%999 ` + command, "this runs inside"},
+		{"with no terminal", "setsid -w " + command, "only a person"},
+	} {
+		result := filepath.Join(st.home, fmt.Sprint("result", i))
+		tmuxtest.Program(t, result+".sh", "#!/bin/sh\n( "+c.inside+" ) >"+result+" 2>&1\necho exit $? >>"+result+"\n")
+		claude.do(":exec " + result + ".sh")
+		told := ""
+		tmuxtest.WaitFor(t, c.way, func() bool {
+			data, _ := os.ReadFile(result)
+			told = string(data)
+			return strings.Contains(told, "exit ")
+		})
+		assert.Contains(t, told, c.says, c.way)
+		assert.Contains(t, told, "exit 1", c.way)
+		assert.False(t, list.Trusted(hash), c.way)
+	}
+
+	shell := st.shell()
+	ask := func(words, key string, want ...string) {
+		t.Helper()
+		st.Run("send-keys", "-R", "-t", shell, ";", "clear-history", "-t", shell)
+		st.Run("send-keys", "-t", shell, "-l", command+words+"; echo exit $?")
+		st.Run("send-keys", "-t", shell, "Enter")
+		if key != "" {
+			st.WaitForText(shell, "[y/N]")
+			assert.Contains(t, st.Run("capture-pane", "-p", "-J", "-t", shell), `intercom.rule("everything", {}, intercom.deliver())`, "a person sees what it is")
+			st.Run("send-keys", "-t", shell, key)
+		}
+		for _, text := range want {
+			st.WaitForText(shell, text)
+		}
+	}
+	ask("", "n", "y was not pressed", "exit 1")
+	assert.False(t, list.Trusted(hash))
+	ask("", "y", "trusted as it stands: ", "exit 0")
+	assert.True(t, list.Trusted(hash))
+	ask("", "", "it is trusted already: ", "exit 0")
+
+	text += "-- more\n"
+	changed := write(text)
+	assert.False(t, list.Trusted(changed))
+	ask(" --json", "y", `"trusted":true,"changed":true`, "exit 0")
+	assert.True(t, list.Trusted(changed))
+	assert.False(t, list.Trusted(hash), "what it was before is trusted no longer")
+	ask(" --revoke", "y", "trusted no longer: ", "exit 0")
+	assert.False(t, list.Trusted(changed))
+	out, code := st.intercom("policy", "trust", "--revoke", "--json", project)
+	require.Zero(t, code, out)
+	var r trustReply
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	assert.Equal(t, trustReply{Project: project, File: file, Hash: changed}, r)
+}
