@@ -75,7 +75,7 @@
 //
 //	5  daemon                                                          puts it together
 //	4  api                                                             the boundary
-//	3  pane  tmux  agent  journal  persona                             adapters, which do I/O
+//	3  pane  tmux  agent  journal  persona  aea                        adapters, which do I/O
 //	2  relay                                                           the loop
 //	1  profile  delta  screen  sanitise  registry  route  hooks  brakes  pure
 //	0  message                                                         the words of it all

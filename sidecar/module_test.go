@@ -23,6 +23,7 @@ var allowed = map[string]string{
 	"github.com/thejerf/suture/v4":    "supervision: what panics begins anew",
 	"github.com/yuin/gopher-lua":      "policies",
 	"go.uber.org/goleak":              "tests: goroutines that outlive their owner",
+	"go.yaml.in/yaml/v3":              "the file in which a repository says what becomes of its messages",
 	"golang.org/x/text":               "the same text in two compositions",
 	"golang.org/x/sys":                "terminals and processes, beyond package syscall",
 	"modernc.org/sqlite":              "the journal",

@@ -36,6 +36,7 @@ var layers = map[string][]string{
 
 	"sidecar/relay": {"sidecar/message", "sidecar/registry", "sidecar/route", "sidecar/brakes"},
 
+	"sidecar/aea":           {},
 	"sidecar/atomicfile":    {},
 	"sidecar/tmux":          {},
 	"sidecar/tmux/tmuxtest": {}, // for tests: nothing that is linked imports it
@@ -85,6 +86,7 @@ var onlyIn = map[string][]string{
 	"github.com/yuin/gopher-lua/ast":   {"scripting/worker"},
 	"github.com/yuin/gopher-lua/parse": {"scripting/worker"},
 	"github.com/thejerf/suture/v4":     {"sidecar/daemon", "sidecar/pane"},
+	"go.yaml.in/yaml/v3":               {"sidecar/aea"},
 	"golang.org/x/text/unicode/norm":   {"sidecar/agent"},
 	"golang.org/x/sys/unix":            {"sidecar/tmux", "sidecar/persona", "sidecar/api", "sidecar/labtest", "scripting/worker", "cmd/intercom"},
 	"modernc.org/sqlite":               {"sidecar/journal", "sidecar/agent"},
@@ -103,7 +105,7 @@ var onlyIn = map[string][]string{
 // pure are the packages that know neither files nor other programs nor time.
 var pure = []string{
 	"sidecar/message", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/registry", "sidecar/route",
-	"sidecar/hooks", "sidecar/brakes", "scripting/policy",
+	"sidecar/hooks", "sidecar/brakes", "sidecar/aea", "scripting/policy",
 }
 
 func TestLayers_importsGoDownwards(t *testing.T) {

@@ -1,0 +1,183 @@
+package aea
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MaxConfig is the most bytes that an agent-config.yaml may have.
+const MaxConfig = 64 << 10
+
+// The words of the protocol.
+var (
+	types      = []string{"question", "update", "issue", "handoff", "request", "response"}
+	priorities = []string{"low", "normal", "high", "urgent"}
+)
+
+// Action is what becomes of a message by itself.
+type Action string
+
+// The actions.
+const (
+	Answer      Action = "answer"      // the agent answers: it reads and analyses, and changes nothing
+	Plan        Action = "plan"        // the agent answers with a plan, and carries nothing of it out
+	Summarise   Action = "summarise"   // the agent reads it and tells its person
+	Acknowledge Action = "acknowledge" // nobody reads it; its author is told so, if it asked for an answer
+	Ask         Action = "ask"         // a person says yes or no
+)
+
+// The ways in which a person is told of a message, beside what becomes of it. "" is none.
+const (
+	NotifyStatus = "status" // in the status line
+	NotifyPopup  = "popup"  // at once
+)
+
+// Config is what an agent-config.yaml says. The zero value says nothing.
+type Config struct {
+	// Agent is the agent's id, as it stands in the file; AgentID makes sense of it.
+	Agent string
+	// Rules are asked from the first to the last, and the first that is about a message holds.
+	Rules []Rule
+	// Approve are what a person is asked about, whatever a rule says.
+	Approve []Condition
+	// Notify are what a person is told of at once, whatever becomes of it.
+	Notify []Condition
+	// MaxAge is how old a message may be before it waits for a person; 0 is any age.
+	MaxAge time.Duration
+	// Forbidden and Allowed are the operations that the agent may not, and may, carry out
+	// without its person. Nobody but the agent can heed them: it is told.
+	Forbidden, Allowed []string
+}
+
+// Rule says what becomes of some messages.
+type Rule struct {
+	Type             string   // question, update, issue, handoff, request or response
+	Priorities       []string // low, normal, high or urgent; nil is any
+	RequiresResponse *bool    // nil is either
+	Action           Action
+	Notify           string
+	// Fallback is a rule that was written for another priority, and holds for want of one. It
+	// loosens nothing.
+	Fallback bool
+	Line     int // of the file
+}
+
+// Condition is about the messages of one type that have a priority or are about a topic.
+type Condition struct {
+	Type     string
+	Priority string // "" is any
+	Topic    string // the author's own word for it: metadata.topic, metadata.category or a tag; "" is any
+	Line     int
+}
+
+// priority is the one word for a priority or a severity, or "" for none that is known. The
+// documents use two scales: medium is normal, critical is urgent.
+func priority(word string) string {
+	switch word = strings.ToLower(word); word {
+	case "medium":
+		return "normal"
+	case "critical":
+		return "urgent"
+	}
+	if slices.Contains(priorities, word) {
+		return word
+	}
+	return ""
+}
+
+// AgentID is the id of the agent of a repository, whose directory has this name. The file
+// that the installer leaves has a command of the shell for an id, which nothing has ever run.
+func (c Config) AgentID(directory string) string {
+	id := strings.NewReplacer("$(basename $(pwd))", directory, `$(basename "$(pwd)")`, directory).Replace(c.Agent)
+	if id == "" || strings.Contains(id, "$(") {
+		return "claude-" + directory
+	}
+	return id
+}
+
+// Value is what policies see of the files of several repositories, as ctx.config.aea: values
+// as JSON has them, by the repository's path. "" is the file for all others.
+func Value(configs map[string]Config) map[string]any {
+	value := map[string]any{}
+	for repository, c := range configs {
+		value[repository] = c.value()
+	}
+	return value
+}
+
+func (c Config) value() map[string]any {
+	rules := []any{}
+	for _, r := range c.Rules {
+		rule := map[string]any{"type": r.Type, "action": string(r.Action), "line": float64(r.Line)}
+		if r.Priorities != nil {
+			rule["priorities"] = list(r.Priorities)
+		}
+		if r.RequiresResponse != nil {
+			rule["requires_response"] = *r.RequiresResponse
+		}
+		if r.Notify != "" {
+			rule["notify"] = r.Notify
+		}
+		if r.Fallback {
+			rule["fallback"] = true
+		}
+		rules = append(rules, rule)
+	}
+	value := map[string]any{
+		"rules": rules, "approve": conditions(c.Approve), "notify": conditions(c.Notify),
+		"forbidden": list(c.Forbidden), "allowed": list(c.Allowed),
+	}
+	if c.MaxAge > 0 {
+		value["max_age"] = c.MaxAge.Seconds()
+	}
+	return value
+}
+
+func conditions(all []Condition) []any {
+	value := []any{}
+	for _, c := range all {
+		one := map[string]any{"type": c.Type, "line": float64(c.Line)}
+		if c.Priority != "" {
+			one["priority"] = c.Priority
+		}
+		if c.Topic != "" {
+			one["topic"] = c.Topic
+		}
+		value = append(value, one)
+	}
+	return value
+}
+
+func list(texts []string) []any {
+	value := make([]any, len(texts))
+	for i, text := range texts {
+		value[i] = text
+	}
+	return value
+}
+
+// Level says how much a problem matters.
+type Level string
+
+// The levels.
+const (
+	Broken  Level = "error"   // what stands there is not read; what it would have decided asks a person, or the protocol's own table holds
+	Warning Level = "warning" // it means less than its author may think
+	Notice  Level = "notice"  // it is known, and nothing here heeds it
+)
+
+// Problem is something that the owner of a file should know of it.
+type Problem struct {
+	Line  int    `json:"line,omitempty"` // from 1; 0 is the whole file
+	Level Level  `json:"level"`
+	Text  string `json:"text"`
+}
+
+func (p Problem) String() string {
+	if p.Line == 0 {
+		return fmt.Sprintf("%s: %s", p.Level, p.Text)
+	}
+	return fmt.Sprintf("line %d: %s: %s", p.Line, p.Level, p.Text)
+}

@@ -1,0 +1,14 @@
+// Package aea speaks AEA, the protocol in which agents of different repositories leave each
+// other messages as files below .aea/.
+//
+// What is here is the reader of .aea/agent-config.yaml, in which the owner of a repository
+// says what becomes of messages for its agent. Two shapes of that file are in use, under the
+// same name: the one that AEA's installer writes (response_policy, by type and priority), and
+// the one of its own repository (monitoring.auto_process and response_policies). Both become
+// one Config: rules that are asked from the first to the last, and conditions that only
+// tighten. What neither says is not decided here: the shipped policy has the protocol's own
+// table for it.
+//
+// The reader opens no file and never fails: whatever is wrong with the text is a Problem with
+// its line, and what it cannot understand of a rule asks a person.
+package aea
