@@ -68,8 +68,9 @@ var layers = map[string][]string{
 	"scripting/worker": {"scripting/policy", "scripting/wire", "sidecar/message"},
 	"scripting":        {"scripting/policy", "scripting/wire", "sidecar/message"},
 	"scripting/trust":  {"sidecar/atomicfile"},
+	"policies":         {"scripting/policy"},
 
-	"cmd/intercom": {"scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/brakes"},
+	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/brakes"},
 
 	"sidecar": {}, // a comment
 }

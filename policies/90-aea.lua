@@ -1,0 +1,116 @@
+-- AEA: what becomes of a question, an update, an issue, a handoff, a request, by its priority.
+--
+-- A repository's own .aea/agent-config.yaml comes first (ctx.config.aea); where it says nothing,
+-- the protocol's own table holds, which stands below. Your own policies are asked before both,
+-- and the first answer holds. `intercom policy explain --all` shows what comes of it.
+--
+-- "Answer" is an agent's own answer: it reads and thinks. To change anything is for its person
+-- to allow, and nobody who carries messages can see to that: the agent is told, in a prompt.
+
+-- By type and priority: what happens, and how its person is told.
+local protocol = {
+  question = { low = "answer", normal = "answer", high = "answer", urgent = "answer" },
+  update   = { low = "acknowledge", normal = "acknowledge", high = "summarise status", urgent = "summarise popup" },
+  issue    = { low = "answer", normal = "answer", high = "ask popup", urgent = "ask popup" },
+  handoff  = { low = "ask popup", normal = "ask popup", high = "ask popup", urgent = "ask popup" },
+  request  = { low = "plan", normal = "plan", high = "plan", urgent = "plan" },
+  response = { low = "answer", normal = "answer", high = "answer", urgent = "answer" },
+}
+
+-- What an agent that answers is told to do with the message.
+local prompts = {
+  question = "Answer this question. Read and search as you need; change nothing.",
+  issue = "Analyse this issue and suggest a fix. Do not change code.",
+  request = "Answer with a plan. Carry out nothing of it: that needs your user's own approval.",
+  update = "Tell your user in a few sentences what this changes for them.",
+  handoff = "Read this handoff and say what you would do next. Change nothing.",
+}
+
+-- config is what the repository of the recipient says; nil where it says nothing.
+local function config(msg, ctx)
+  local all = ctx.config.aea
+  if not all then return end
+  local to = ctx.agent(msg.to)
+  return all[to and to.repository or msg.to] or all[""]
+end
+
+local function contains(list, value)
+  for _, one in ipairs(list) do
+    if one == value then return true end
+  end
+  return false
+end
+
+-- about reports whether a message is about a topic, in its author's own words.
+local function about(msg, topic)
+  if (msg.meta.topic or ""):lower() == topic or (msg.meta.category or ""):lower() == topic then return true end
+  for _, tag in ipairs(msg.tags) do
+    if tag:lower() == topic then return true end
+  end
+  return false
+end
+
+-- matches reports whether one of the conditions is about a message.
+local function matches(conditions, msg)
+  for _, c in ipairs(conditions) do
+    if c.type == msg.type and (not c.priority or c.priority == msg.priority) and (not c.topic or about(msg, c.topic)) then
+      return c
+    end
+  end
+end
+
+-- chosen is what happens to a message, how its person is told, and who says so.
+local function chosen(msg, of)
+  local action, notify = protocol[msg.type][msg.priority]:match("^(%S+) ?(%S*)$")
+  for _, rule in ipairs(of and of.rules or {}) do
+    if rule.type == msg.type and (not rule.priorities or contains(rule.priorities, msg.priority))
+      and (rule.requires_response == nil or rule.requires_response == msg.requires_response) then
+      -- A rule for another priority loosens nothing.
+      if not (rule.fallback and action == "ask") then
+        return rule.action, rule.notify or "", "agent-config.yaml, line " .. rule.line
+      end
+      break
+    end
+  end
+  return action, notify, "the protocol's table"
+end
+
+-- prompt is what the agent is told, with what its repository allows and forbids.
+local function prompt(msg, of)
+  local lines = { prompts[msg.type] }
+  if msg.type == "update" and msg.requires_response then table.insert(lines, "Its author waits for a word that you have read it.") end
+  if of and #of.forbidden > 0 then table.insert(lines, "Only with your user's approval: " .. table.concat(of.forbidden, ", ") .. ".") end
+  if of and #of.allowed > 0 then table.insert(lines, "Without asking: " .. table.concat(of.allowed, ", ") .. ".") end
+  if #lines > 0 then return table.concat(lines, " ") end
+end
+
+intercom.on("decide", function(msg, ctx)
+  if not protocol[msg.type] or not protocol[msg.type][msg.priority] or msg.origin == "human" then return end
+  local of = config(msg, ctx)
+  local action, notify, by = chosen(msg, of)
+  if of and matches(of.notify, msg) then notify = "popup" end
+  local options = { reason = msg.type .. ", " .. msg.priority .. ": " .. action .. " (" .. by .. ")" }
+  if notify ~= "" then options.notify = notify end
+
+  if action == "ask" then return intercom.ask(options) end
+  if action == "acknowledge" then
+    if msg.requires_response then options.text = "Received: " .. msg.type .. " " .. msg.id end
+    return intercom.ack(options)
+  end
+  options.prompt = prompt(msg, of)
+  return intercom.deliver(options)
+end)
+
+-- What the file wants a person to see goes to them whatever else was decided.
+intercom.on("guard", function(msg, ctx)
+  if not protocol[msg.type] or msg.origin == "human" then return end
+  local of = config(msg, ctx)
+  if not of then return end
+  if of.max_age and msg.age > of.max_age then
+    return intercom.hold { reason = "older than agent-config.yaml lets a message be", notify = "status" }
+  end
+  local condition = matches(of.approve, msg)
+  if condition then
+    return intercom.ask { reason = "agent-config.yaml, line " .. condition.line .. ": needs approval", notify = "popup" }
+  end
+end)

@@ -1,0 +1,177 @@
+package policies_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// The whole matrix, as the protocol has it and as the two shapes of agent-config.yaml make it.
+func TestL5_matrix(t *testing.T) {
+	for _, name := range []string{"none", "installed", "repository"} {
+		r := newRig(t, configured(t, name))
+		var b strings.Builder
+		for _, kind := range []string{"question", "update", "issue", "handoff", "request", "response"} {
+			for _, priority := range []string{"low", "normal", "high", "urgent"} {
+				for _, wanted := range []bool{false, true} {
+					o := r.decided(filed(kind, priority, wanted)).Outcomes[0]
+					row := fmt.Sprintf("%-8s  %-6s  %-13s  %-7s  %-6s", kind, priority, map[bool]string{true: "answer wanted"}[wanted], o.Verb, o.Notify)
+					if o.Text != "" {
+						row += "  and says so"
+					}
+					fmt.Fprintln(&b, strings.TrimSpace(row))
+				}
+			}
+		}
+		golden(t, "matrix."+name, b.String())
+	}
+}
+
+// What the protocol's document says of each type, with no file, and with each of the two.
+func TestL5_answersByItself(t *testing.T) {
+	for _, name := range []string{"none", "installed", "repository"} {
+		r := newRig(t, configured(t, name))
+		decided := func(kind, priority string, wanted bool) policy.Outcome {
+			return r.decided(filed(kind, priority, wanted)).Outcomes[0]
+		}
+		t.Run(name, func(t *testing.T) {
+			o := decided("question", "normal", true)
+			assert.Equal(t, message.VerbDeliver, o.Verb)
+			assert.Contains(t, o.Prompt, "Answer this question")
+
+			o = decided("update", "normal", false)
+			assert.Equal(t, message.VerbAck, o.Verb)
+			assert.Empty(t, o.Text, "nobody is written to who did not ask for it")
+			assert.NotEmpty(t, decided("update", "normal", true).Text)
+			assert.Equal(t, "status", decided("update", "high", false).Notify)
+			assert.Contains(t, decided("update", "urgent", false).Prompt, "Tell your user")
+
+			for _, priority := range []string{"high", "urgent"} {
+				o = decided("issue", priority, true)
+				assert.Equal(t, message.VerbAsk, o.Verb)
+				assert.Equal(t, "popup", o.Notify)
+			}
+			for _, priority := range []string{"low", "medium", "normal"} {
+				o = decided("issue", priority, true)
+				assert.Equal(t, message.VerbDeliver, o.Verb)
+				assert.Contains(t, o.Prompt, "suggest a fix. Do not change code")
+			}
+			for _, priority := range []string{"low", "normal", "high", "urgent"} {
+				assert.Equal(t, message.VerbAsk, decided("handoff", priority, true).Verb)
+				o = decided("request", priority, true)
+				assert.Equal(t, message.VerbDeliver, o.Verb)
+				assert.Contains(t, o.Prompt, "plan. Carry out nothing of it")
+			}
+		})
+	}
+}
+
+// A file tightens and loosens, but for what always goes to a person, and says which line did it.
+func TestAEA_fileHolds(t *testing.T) {
+	for text, cells := range map[string]map[string]string{
+		"response_policy: {request: {auto_respond: false}}":                  {"request normal": "ask", "request urgent": "ask", "question low": "deliver"},
+		"response_policy:\n  issue:\n    high: {auto_respond: true}":         {"issue high": "deliver", "issue urgent": "ask popup", "issue low": "deliver"},
+		"response_policy:\n  issue:\n    normal: {auto_respond: true}":       {"issue high": "ask popup", "issue low": "deliver"},
+		"response_policy:\n  update:\n    normal: {approval_required: true}": {"update low": "ask", "update high": "ask"},
+		"response_policy:\n  handoff: {auto_respond: true}":                  {"handoff low": "ask"},
+		"response_policy: {question: {auto_respond: maybe}}":                 {"question low": "ask"},
+		"nonsense: [": {"question low": "deliver", "issue high": "ask popup", "handoff low": "ask popup"},
+		"response_policies: {issues: {notify_immediately_when: [{severity: low}]}}": {"issue low": "deliver popup", "issue normal": "deliver"},
+	} {
+		c, _ := aea.ReadConfig([]byte(text))
+		r := newRig(t, map[string]any{"aea": aea.Value(map[string]aea.Config{"": c})})
+		for cell, want := range cells {
+			kind, priority, _ := strings.Cut(cell, " ")
+			o := r.decided(filed(kind, priority, false)).Outcomes[0]
+			assert.Equal(t, want, strings.TrimSpace(string(o.Verb)+" "+o.Notify), "%s: %s", text, cell)
+		}
+	}
+
+	r := newRig(t, configured(t, "installed"))
+	assert.Equal(t, "issue, high: ask (agent-config.yaml, line 37)", r.decided(filed("issue", "high", false)).Outcomes[0].Reason)
+	assert.Contains(t, r.decided(filed("question", "low", true)).Outcomes[0].Prompt,
+		"Only with your user's approval: modify_code, delete_files. Without asking: read_files, search_codebase.")
+}
+
+// What the file wants a person to see, they see, whatever their own policies say of it.
+func TestAEA_fileGuards(t *testing.T) {
+	r := newRig(t, configured(t, "repository"), policy.Source{Name: "policies/10.lua", Text: `intercom.rule("all", {}, intercom.deliver())`})
+	in := filed("question", "low", true)
+	assert.Equal(t, message.VerbDeliver, r.decided(in).Outcomes[0].Verb)
+	in.Message.Tags = []string{"Security-Concerns"}
+	o := r.decided(in).Outcomes[0]
+	assert.Equal(t, message.VerbAsk, o.Verb)
+	assert.Equal(t, "agent-config.yaml, line 38: needs approval", o.Reason)
+	in.Message.Tags, in.Message.Meta = nil, map[string]string{"topic": "architecture-changes"}
+	assert.Equal(t, message.VerbAsk, r.decided(in).Outcomes[0].Verb)
+	in.Message.Meta = map[string]string{"topic": "code-structure"}
+	assert.Equal(t, message.VerbDeliver, r.decided(in).Outcomes[0].Verb)
+
+	in.Now = noon.Add(24*time.Hour + time.Second)
+	assert.Equal(t, message.VerbHold, r.decided(in).Outcomes[0].Verb, "too old, and nothing is thrown away")
+	in.Message.Origin = message.OriginHuman
+	assert.Equal(t, message.VerbDeliver, r.decided(in).Outcomes[0].Verb, "a person's word is theirs")
+}
+
+// Each repository has a file of its own; what has none is decided by the protocol's table.
+func TestAEA_byRepository(t *testing.T) {
+	strict, _ := aea.ReadConfig([]byte("response_policy: {question: {auto_respond: false}}"))
+	r := newRig(t, map[string]any{"aea": aea.Value(map[string]aea.Config{"/src/shop": strict})})
+	in := filed("question", "low", true)
+	assert.Equal(t, message.VerbAsk, r.decided(in).Outcomes[0].Verb, "by the path")
+	in.To = []message.Address{{Name: "Ben"}}
+	assert.Equal(t, message.VerbDeliver, r.decided(in).Outcomes[0].Verb)
+	in.Agents = []policy.Agent{{Address: message.Address{Name: "Ben", Repository: "/src/shop"}}}
+	assert.Equal(t, message.VerbAsk, r.decided(in).Outcomes[0].Verb, "by the repository of the agent")
+}
+
+// Helpers.
+
+// configured is what ctx.config has with one of the samples, or none.
+func configured(t *testing.T, name string) map[string]any {
+	t.Helper()
+	if name == "none" {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join("..", "sidecar", "aea", "testdata", name+".yaml"))
+	require.NoError(t, err)
+	c, problems := aea.ReadConfig(text)
+	for _, p := range problems {
+		require.Equal(t, aea.Notice, p.Level, p)
+	}
+	return map[string]any{"aea": aea.Value(map[string]aea.Config{"": c})}
+}
+
+// filed is a message that one repository left another.
+func filed(kind, priority string, wanted bool) policy.Input {
+	return policy.Input{
+		Message: message.Envelope{
+			ID: message.NewID(), From: message.Address{Name: "claude-lib", Repository: "/src/lib"}, Type: kind, Priority: priority, Subject: "about it",
+			Body: "the words", RequiresResponse: wanted, Origin: message.OriginAgent, Trust: message.TrustRegister, Created: noon,
+		},
+		To: []message.Address{{Repository: "/src/shop"}}, Now: noon,
+	}
+}
+
+// golden compares a text with testdata/NAME.golden.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err, "run the test with -update")
+	assert.Equal(t, string(want), text, name)
+}

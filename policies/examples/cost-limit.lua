@@ -1,0 +1,22 @@
+-- What agents read of each other costs somebody money. Each agent may have so many messages,
+-- and so many bytes, read by others in a day; then a person is asked about each. A message to
+-- three is read three times.
+
+local messages = 200
+local bytes = 400 * 1000
+
+intercom.on("guard", function(msg, ctx)
+  if msg.origin == "human" or msg.origin == "system" then return end
+  local day = math.floor(ctx.now / 86400)
+  if ctx.get("day " .. msg.from) ~= day then
+    ctx.set("day " .. msg.from, day)
+    ctx.set("messages " .. msg.from, 0)
+    ctx.set("bytes " .. msg.from, 0)
+  end
+  local read = ctx.get("messages " .. msg.from) + 1
+  local size = ctx.get("bytes " .. msg.from) + #msg.body
+  ctx.set("messages " .. msg.from, read)
+  ctx.set("bytes " .. msg.from, size)
+  if read > messages then return intercom.ask { reason = msg.from .. " has had " .. messages .. " messages today", notify = "status" } end
+  if size > bytes then return intercom.ask { reason = msg.from .. " has had " .. bytes .. " bytes today", notify = "status" } end
+end)

@@ -1,0 +1,26 @@
+-- One participant of a chat is the hub: it hears everybody, and the others hear only the hub.
+-- "To Ben: …" in the hub's words goes to Ben alone; what else the hub says goes to all.
+--
+--   intercom chat start %1 %2 %3 --role %1=hub
+--
+-- Without a role the first participant is the hub. A person's words go where they were sent.
+
+local addressed = intercom.re [[^\s*To ([A-Za-z0-9._-]+):]]
+
+local function hub(ctx)
+  for _, name in ipairs(ctx.chat.participants) do
+    local agent = ctx.agent(name)
+    if agent and agent.role == "hub" then return name end
+  end
+  return ctx.chat.participants[1]
+end
+
+intercom.on("route", function(msg, ctx)
+  if not ctx.chat or msg.origin == "human" or msg.origin == "system" then return end
+  local center = hub(ctx)
+  if msg.from ~= center then return center end
+  local name = addressed:match(msg.body)
+  for _, participant in ipairs(ctx.chat.participants) do
+    if participant == name and name ~= center then return name end
+  end
+end)

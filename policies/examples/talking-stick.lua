@@ -1,0 +1,71 @@
+-- A gathering: one participant has the stick, and only its words are passed on. With them the
+-- stick goes to the next in the order of the numbers, or to whom it says: "I pass to Ben".
+--
+--   intercom chat start %1 %2 %3 %4 --role %4=harvester
+--
+-- Whoever has the role of harvester hears all that is passed on, and never has the stick: what
+-- it says goes to nobody. As long as nobody has the stick, the first who speaks has. A person
+-- may say what they like, and passes the stick with the same words.
+
+local passed = intercom.re [[(?i)\bI pass (?:the stick )?to ([A-Za-z0-9._-]*[A-Za-z0-9_-])]]
+
+local function harvester(ctx, name)
+  local agent = ctx.agent(name)
+  return agent ~= nil and agent.role == "harvester"
+end
+
+-- circle are those among whom the stick goes round.
+local function circle(ctx)
+  local names = {}
+  for _, name in ipairs(ctx.chat.participants) do
+    if not harvester(ctx, name) then table.insert(names, name) end
+  end
+  return names
+end
+
+-- named is who the words pass the stick to, if that is somebody in the circle.
+local function named(ctx, body)
+  local to = passed:match(body)
+  for _, name in ipairs(circle(ctx)) do
+    if to and name:lower() == to:lower() then return name end
+  end
+end
+
+-- after is who is next.
+local function after(ctx, from)
+  local names = circle(ctx)
+  for i, name in ipairs(names) do
+    if name == from then return names[i % #names + 1] end
+  end
+end
+
+local function has(ctx, name)
+  local agent = ctx.agent(name)
+  return agent ~= nil and agent.may_speak
+end
+
+-- holds reports whether somebody may speak now: who has the stick, or anybody where whoever
+-- had it has left.
+local function holds(ctx, who)
+  if harvester(ctx, who) then return false end
+  if has(ctx, who) then return true end
+  for _, name in ipairs(circle(ctx)) do
+    if has(ctx, name) then return false end
+  end
+  return true
+end
+
+intercom.on("decide", function(msg, ctx)
+  if not ctx.chat then return end
+  if msg.origin == "human" or msg.origin == "system" then
+    local to = named(ctx, msg.body)
+    if to then ctx.chat:floor(to) end
+    return
+  end
+  if holds(ctx, msg.from) then
+    local to = named(ctx, msg.body) or after(ctx, msg.from)
+    ctx.chat:floor(to)
+    return intercom.deliver { reason = "has the stick, and passes it to " .. to }
+  end
+  return intercom.drop { reason = harvester(ctx, msg.from) and "the harvester listens" or "does not have the stick" }
+end)

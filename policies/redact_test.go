@@ -1,0 +1,170 @@
+package policies_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/policies"
+	"github.com/tmux-intercom/tmux-intercom/scripting"
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// some is a text of n characters that no list of leaked keys has. The secrets of these tests
+// are put together when they run, so that nobody who looks for secrets finds them here.
+func some(n int) string { return strings.Repeat("Zq7Xw2Kv9Tb4", n/12+1)[:n] }
+
+func upper(n int) string { return strings.ToUpper(some(n)) }
+
+var pem = "-----BEGIN RSA PRIVATE" + " KEY-----\n" + strings.Repeat(some(64)+"\n", 4)
+
+// secrets are one of each shape, by how it is named.
+var secrets = map[string][]string{
+	"AWS key":            {"AKIA" + upper(16), "ASIA" + upper(16)},
+	"AWS secret key":     {"aws_secret_access_key = " + some(40), `AWS_SECRET_ACCESS_KEY="` + some(40)},
+	"GitHub token":       {"ghp_" + some(36), "gho_" + some(36), "ghu_" + some(36), "ghs_" + some(36), "ghr_" + some(36), "github_pat_" + some(22) + "_" + some(59)},
+	"GitLab token":       {"glpat-" + some(20)},
+	"Anthropic key":      {"sk-ant-api03-" + some(93) + "AA"},
+	"OpenAI key":         {"sk-proj-" + some(40) + "_" + some(20), "sk-svcacct-" + some(40)},
+	"API key":            {"sk-" + some(48), "sk-or-v1-" + some(64)},
+	"Google key":         {"AIza" + some(35)},
+	"Google secret":      {"GOCSPX-" + some(28)},
+	"Google token":       {"ya29." + some(60)},
+	"Slack token":        {"xoxb-" + "1234567890-" + some(24), "xapp-1-A0123-456-" + strings.Repeat("0a", 32)},
+	"Slack webhook":      {"hooks.slack.com/services/T0123/B0123/" + some(24)},
+	"Stripe key":         {"sk_live_" + some(24), "rk_live_" + some(24)},
+	"npm token":          {"npm_" + some(36)},
+	"PyPI token":         {"pypi-AgEIcHlwaS5vcmc" + some(120)},
+	"Hugging Face token": {"hf_" + strings.Repeat("qW", 17)},
+	"SendGrid key":       {"SG." + some(22) + "." + some(43)},
+	"age key":            {"AGE-SECRET-KEY-1" + upper(58)},
+	"JSON web token":     {"eyJ" + some(20) + ".eyJ" + some(40) + "." + some(43)},
+	"authorization":      {"Authorization: Bearer " + some(24), "authorization: token " + some(24)},
+	"private key": {
+		pem + "-----END RSA PRIVATE KEY-----", pem,
+		strings.ReplaceAll(pem, "\n", `\n`), strings.ReplaceAll(pem, "RSA ", "") + "-----END PRIVATE KEY-----",
+		"-----BEGIN PGP PRIVATE" + " KEY BLOCK-----\nComment: x, y\n\n" + pem[32:] + "=aBcD\n-----END PGP PRIVATE KEY BLOCK-----",
+	},
+}
+
+// harmless are texts that look a little like secrets, and are none.
+var harmless = []string{
+	"use scikit-learn (sk-learn), and the task-" + strings.Repeat("0a", 16), "AKIA is how such keys begin", "ghp_ and gho_ are prefixes",
+	"commit " + strings.Repeat("0a", 20), "018f3c5e-7c1a-7d2b-9e4f-0123456789ab", "data:image/png;base64,iVBORw0KGgo" + some(400),
+	"-----BEGIN CERTIFICATE-----\n" + some(64) + "\n-----END CERTIFICATE-----", "-----BEGIN PUBLIC KEY-----\n" + some(64),
+	"a -----BEGIN PRIVATE KEY----- line stands at the top of the file, then base64", "Authorization: Bearer $TOKEN", "the bearer of good news",
+	"eyJhbGciOiJIUzI1NiJ9 is a header", "sk_test_" + some(24), "npm_config_registry=https://registry.example", "password: hunter2", "",
+	"https://hooks.slack.com/services/ is where they are", "desk-" + some(40), "ssh-ed25519 AAAA" + some(60) + " ada@example",
+}
+
+// Secrets of well-known shapes do not leave; what stands around them does, and so does what
+// only looks a little like them.
+func TestL6_secretsAreMasked(t *testing.T) {
+	r := newRig(t, nil)
+	for name, all := range secrets {
+		for _, secret := range all {
+			mask := "[redacted: " + name + "]"
+			in := said("Here it is: '" + secret + "', and again\n" + secret + "\nuse it.")
+			in.Message.Subject = "the key " + secret
+			v := r.decided(in)
+			require.NotNil(t, v.Body, name)
+			assert.NotContains(t, *v.Body, secret[len(secret)-12:], name)
+			assert.True(t, strings.HasPrefix(*v.Body, "Here it is: '"+mask), "%s: %s", name, *v.Body)
+			assert.True(t, strings.HasSuffix(*v.Body, "\nuse it."), "%s: %s", name, *v.Body)
+			require.NotNil(t, v.Subject, name)
+			assert.Equal(t, "the key "+mask, strings.TrimSpace(strings.TrimSuffix(*v.Subject, `\n`)), name)
+			assert.False(t, v.Unfiltered)
+			for _, line := range v.Log {
+				assert.NotContains(t, line.Text, secret[:12], "the log has it")
+			}
+		}
+	}
+	for _, text := range harmless {
+		v := r.decided(said(text))
+		assert.Nil(t, v.Body, "%q", text)
+		assert.Nil(t, v.Subject)
+		assert.Empty(t, v.Log)
+	}
+}
+
+// A filter that fails keeps the message here, in a chat too, whatever is decided about it; so
+// does the shipped one, and a person's yes does not let it out as it is.
+func TestL6_failedFilterHolds(t *testing.T) {
+	broken := policy.Source{Name: "policies/10.lua", Text: `intercom.on("filter", function(msg) error("x") end)
+intercom.rule("all", {}, intercom.deliver())`}
+	r := newRig(t, nil, broken)
+	v, err := r.engine.Evaluate(t.Context(), said("a key: ghp_"+some(36)))
+	require.NoError(t, err)
+	assert.Equal(t, message.VerbHold, v.Outcomes[0].Verb)
+	assert.Contains(t, v.Outcomes[0].Reason, "filter failed")
+	assert.True(t, v.Unfiltered)
+	require.NotNil(t, v.Body, "the others still ran")
+	assert.NotContains(t, *v.Body, "ghp_")
+
+	// More secrets than can be counted.
+	r = newRig(t, nil)
+	v, err = r.engine.Evaluate(t.Context(), said(strings.Repeat("\nsk_live_"[1:]+some(16)+" ", 1<<20/25)))
+	require.NoError(t, err)
+	if len(v.Failures) > 0 {
+		assert.Equal(t, message.VerbHold, v.Outcomes[0].Verb)
+		assert.True(t, v.Unfiltered)
+	} else {
+		assert.NotContains(t, *v.Body, "sk_live_")
+	}
+}
+
+// The longest text that there is, made of nothing but beginnings of secrets, is looked through
+// in the time that a script has, and the script is asked about the next message too.
+func TestRedact_worstText(t *testing.T) {
+	r := newRig(t, nil)
+	for _, size := range []int{64 << 10, message.MaxBody} {
+		began := time.Now()
+		v, err := r.engine.Evaluate(t.Context(), said(marks(size)))
+		t.Logf("%d KiB of marks: %s, %d failures", size>>10, time.Since(began).Round(100*time.Microsecond), len(v.Failures))
+		require.NoError(t, err)
+		if len(v.Failures) > 0 { // a machine that is busy
+			assert.Equal(t, message.VerbHold, v.Outcomes[0].Verb)
+		} else {
+			assert.Equal(t, message.VerbDeliver, v.Outcomes[0].Verb)
+		}
+		assert.Empty(t, r.engine.Status().Quarantined)
+	}
+	assert.Equal(t, message.VerbDeliver, r.decided(said("hello")).Outcomes[0].Verb)
+}
+
+// marks is a text of beginnings of secrets, none of which is one.
+func marks(n int) string {
+	all := "AKIA aws_secret_access_key AWS_SECRET_ACCESS_KEY github_pat_ glpat- sk-ant- sk-proj- sk- AIza GOCSPX- ya29. xoxb- xapp-1- " +
+		"hooks.slack.com/services/T1/B1/ sk_live_ rk_live_ npm_ pypi-AgEIcHlwaS5vcmc hf_ SG. AGE-SECRET-KEY-1 eyJ.eyJ Authorization: Bearer " +
+		"-----BEGIN PRIVATE" + " KEY----- ghp_ gho_ ghu_ ghs_ ghr_ "
+	return strings.Repeat(all, n/len(all)+1)[:n]
+}
+
+// What redaction costs, through the worker: prose, code with one secret, and the worst.
+func BenchmarkRedact(b *testing.B) {
+	engine := scripting.New(scripting.Options{})
+	set, err := engine.Compile(b.Context(), policy.Files{Sources: policies.Shipped()})
+	require.NoError(b, err)
+	engine.Use(set)
+	defer engine.Close()
+	prose := strings.Repeat("All work and no play makes Jack a dull boy; the disk-usage of task_12 is fine. ", 1000)
+	for _, size := range []int{4 << 10, 64 << 10} {
+		for name, text := range map[string]string{
+			"prose": prose[:size], "one": prose[:size-60] + " ghp_" + some(36), "worst": marks(size),
+		} {
+			b.Run(fmt.Sprintf("%dKiB/%s", size>>10, name), func(b *testing.B) {
+				for b.Loop() {
+					v, err := engine.Evaluate(b.Context(), said(text))
+					if err != nil || len(v.Failures) > 0 {
+						b.Fatal(err, v.Failures)
+					}
+				}
+			})
+		}
+	}
+}
