@@ -22,9 +22,13 @@ func (a *app) stateDir() (string, error) {
 // ours is our directory in the one that a variable names. A relative path in it is to be
 // ignored, as its specification says.
 func (a *app) ours(variable, otherwise string) (string, error) {
-	dir := a.Getenv(variable)
+	return ourDir(a.Getenv, variable, otherwise)
+}
+
+func ourDir(getenv func(string) string, variable, otherwise string) (string, error) {
+	dir := getenv(variable)
 	if !filepath.IsAbs(dir) {
-		home := a.Getenv("HOME")
+		home := getenv("HOME")
 		if !filepath.IsAbs(home) {
 			return "", api.Errorf(api.CodeUsage, "neither %s nor HOME is an absolute path", variable).WithHint("set HOME")
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tmux-intercom/tmux-intercom/policies"
 	"github.com/tmux-intercom/tmux-intercom/scripting"
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
@@ -15,12 +16,12 @@ import (
 )
 
 // shipped are the policies that come with the program.
-var shipped []policy.Source
+var shipped = policies.Shipped()
 
 func (a *app) policy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "Write policies in Lua: check, test, explain, edit",
+		Short: "Write policies in Lua: check, test, explain, edit, and see what they do",
 		Long: `Work with policies in Lua: what becomes of a message, and how it looks. Yours
 are init.lua and policies/*.lua in $XDG_CONFIG_HOME/intercom, or
 ~/.config/intercom. They run in a process that is killed when it does not
@@ -29,7 +30,7 @@ answer, here too.`,
 		Args:    a.onlyCommands,
 		RunE:    showHelp,
 	}
-	cmd.AddCommand(a.policyCheck(), a.policyTest(), a.policyExplain(), a.policyBench(), a.policyTrust(), a.policyEdit())
+	cmd.AddCommand(a.policyCheck(), a.policyTest(), a.policyExplain(), a.policyDiff(), a.policyLog(), a.policyBench(), a.policyRollback(), a.policyTrust(), a.policyEdit())
 	return cmd
 }
 

@@ -52,20 +52,26 @@ func (a *app) policyExplain() *cobra.Command {
 	var all bool
 	var m sampled
 	cmd := &cobra.Command{
-		Use:   "explain",
+		Use:   "explain [ID]",
 		Short: "Show what becomes of messages, and which line says so",
-		Long: `Show what your policies make of a message, answer by answer; with --all, of one
-of every type and priority: what becomes of it, and the file and line that say
-so. * is where no policy says anything; what holds there is built in.
+		Long: `Show what your policies make of a message, answer by answer: of one that was
+said, by its ID, what was decided then and what would be now; of one that the
+flags describe; with --all, of one of every type and priority: what becomes of
+it, and the file and line that say so. * is where no policy says anything; what
+holds there is built in.
 
-Nothing is sent. The message is one that an agent would send in a chat of two,
-as far as the flags do not say otherwise.`,
-		Example: `  intercom policy explain --all
+Nothing is sent. A message that is described is one that an agent would send in
+a chat of two, as far as the flags do not say otherwise.`,
+		Example: `  intercom policy explain 3f0c2a91
+  intercom policy explain --all
   intercom policy explain --all --origin human
   intercom policy explain --type question --priority high`,
-		Args: between(0, 0, "no arguments"),
+		Args: between(0, 1, "at most the id of a message"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.ran = true
+			if len(args) > 0 {
+				return a.explainMessage(cmd, args, all || m.kind != "")
+			}
 			for _, flag := range []string{"type", "priority", "from", "to"} {
 				if err := checkWord(cmd, flag); err != nil {
 					return err
@@ -77,7 +83,7 @@ as far as the flags do not say otherwise.`,
 			case m.priority != "" && !slices.Contains(matrixPriorities, m.priority):
 				return api.Errorf(api.CodeUsage, "--priority %q: not low, normal, high or urgent", m.priority).WithHint("%s --help", cmd.CommandPath())
 			case !all && m.kind == "":
-				return api.Errorf(api.CodeUsage, "explain what?").WithHint("intercom policy explain --all, or --type TYPE for one message")
+				return api.Errorf(api.CodeUsage, "explain what?").WithHint("intercom policy explain ID, --all, or --type TYPE for one message")
 			case all:
 				return do(a, func(*cobra.Command, []string) (matrix, error) { return a.matrix(cmd.Context(), m) }, a.showMatrix)(cmd, args)
 			}

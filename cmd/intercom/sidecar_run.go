@@ -5,7 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"os/user"
+	"path/filepath"
 
+	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -19,11 +21,15 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 		return err
 	}
 	defer log.Close()
+	policies := daemon.Policies{Lua: true, Shipped: shipped}
+	if state, err := ourDir(e.Getenv, "XDG_STATE_HOME", filepath.Join(".local", "state")); err == nil {
+		policies.Trusted = trust.In(state).Trusted
+	}
 	err = daemon.Run(ctx, daemon.Config{
 		Paths: opts.Paths, Version: opts.Version, Person: person(e),
 		Transport: e.Getenv("INTERCOM_TRANSPORT"), Trigger: e.Getenv("INTERCOM_TRIGGER"),
 		Log:      slog.New(slog.NewTextHandler(log, nil)),
-		Policies: daemon.Policies{Lua: true},
+		Policies: policies,
 	})
 	switch {
 	case errors.Is(err, tmux.ErrNoServer):

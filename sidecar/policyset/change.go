@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -81,21 +80,10 @@ func (p *InUse) watch(watcher *fsnotify.Watcher) {
 	}
 }
 
-// stamp is different once a file is.
+// stamp is different once the files are, or whom of their authors a person trusts.
 func (p *InUse) stamp() string {
-	paths, _ := filepath.Glob(filepath.Join(p.Config, "policies", "*"))
-	p.mu.Lock()
-	for _, room := range p.rooms {
-		paths = append(paths, filepath.Join(room, scripting.ProjectFile))
-	}
-	p.mu.Unlock()
-	text := ""
-	for _, path := range append(paths, filepath.Join(p.Config, "init.lua")) {
-		if info, err := os.Stat(path); err == nil {
-			text += fmt.Sprintln(path, info.Size(), info.ModTime().UnixNano(), info.Mode())
-		}
-	}
-	return text
+	files, err := p.read()
+	return fmt.Sprint(files.Generation(), err)
 }
 
 // changed brings the files into use as they are now, once they hold still.
@@ -259,5 +247,7 @@ func (p *InUse) Explain(ctx context.Context, q relay.Question) (policy.Verdict, 
 	p.mu.Lock()
 	rooms := p.rooms
 	p.mu.Unlock()
-	return p.engine.Try(ctx, p.running, inputOf(q, p.Now(), rooms))
+	in := inputOf(q, p.Now(), rooms, p.otherwise())
+	in.Traced = true
+	return p.engine.Try(ctx, p.running, in)
 }

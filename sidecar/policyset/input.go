@@ -10,10 +10,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// inputOf is what scripts see of a question. Where none of them decides, the message is
-// delivered: everything that asks here is between a person's own agents.
-func inputOf(q relay.Question, now time.Time, rooms map[message.ID]string) policy.Input {
-	in := policy.Input{Message: q.Message, Now: now, Otherwise: message.VerbDeliver, To: []message.Address{}}
+// inputOf is what scripts see of a question. Where none of them decides, a person is asked,
+// unless otherwise says what holds then.
+func inputOf(q relay.Question, now time.Time, rooms map[message.ID]string, otherwise message.Verb) policy.Input {
+	in := policy.Input{Message: q.Message, Now: now, Otherwise: otherwise, To: []message.Address{}}
 	for _, target := range q.Targets {
 		in.To = append(in.To, addressOf(target, q.Chat))
 	}

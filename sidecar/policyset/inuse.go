@@ -310,7 +310,7 @@ func (p *InUse) Decide(ctx context.Context, q relay.Question) (message.Verdict, 
 		out = message.Verdict{Message: q.Message.ID, Verb: message.VerbDeliver, By: policy.BuiltIn}
 	} else {
 		var err error
-		v, err = p.engine.Evaluate(ctx, inputOf(q, p.Now(), rooms))
+		v, err = p.engine.Evaluate(ctx, inputOf(q, p.Now(), rooms, p.otherwise()))
 		if err != nil && ctx.Err() != nil {
 			return message.Verdict{}, ctx.Err()
 		}
@@ -326,6 +326,15 @@ func (p *InUse) Decide(ctx context.Context, q relay.Question) (message.Verdict, 
 	}
 	p.recordVerdict(v, out)
 	return out, nil
+}
+
+// otherwise is what holds where no script decides. The last word is a script that is shipped;
+// without it, everything that is asked about is between a person's own agents.
+func (p *InUse) otherwise() message.Verb {
+	if len(p.Shipped) == 0 {
+		return message.VerbDeliver
+	}
+	return message.VerbAsk
 }
 
 // remember has scripts remember what they want to, here and, with the verdict, on disk.

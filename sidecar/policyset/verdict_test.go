@@ -172,7 +172,7 @@ func TestAsked(t *testing.T) {
 func TestInputOf(t *testing.T) {
 	q := question("b")
 	q.Chat.Floor = []message.ID{"id-Ben"}
-	in := inputOf(q, noon, map[message.ID]string{"id-Ada": "/p", "id-Ben": "/p", "id-Cyd": "", "id-Dan": "/other"})
+	in := inputOf(q, noon, map[message.ID]string{"id-Ada": "/p", "id-Ben": "/p", "id-Cyd": "", "id-Dan": "/other"}, message.VerbAsk)
 	assert.Equal(t, []string{"/p"}, in.Projects)
 	assert.Equal(t, []string{"Ada", "Ben", "Cyd"}, in.Chat.Participants)
 	assert.Equal(t, []message.Address{
@@ -184,7 +184,7 @@ func TestInputOf(t *testing.T) {
 		may = append(may, a.MaySpeak)
 	}
 	assert.Equal(t, []bool{false, true, false, true}, may)
-	assert.Equal(t, message.VerbDeliver, in.Otherwise)
+	assert.Equal(t, message.VerbAsk, in.Otherwise)
 }
 
 func TestKept(t *testing.T) {

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+func (a *app) policyDiff() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "diff [DIR]",
+		Short: "Show about which of the last messages other policies decide otherwise",
+		Long: `Ask policies that are not in use about the last 200 messages, and show of which
+they decide otherwise than those in use do. They are your own files as they are
+now, which differ from those in use where those were refused, or the init.lua
+and policies/*.lua of DIR. Nothing is changed.
+
+! is a message that would go where it did not before, or less far than it does.`,
+		Example: `  intercom policy diff
+  intercom policy diff ~/dotfiles/intercom`,
+		Args: between(0, 1, "at most a directory"),
+		RunE: do(a, func(cmd *cobra.Command, args []string) (policy.Trial, error) {
+			dir, err := a.configDir()
+			if len(args) > 0 {
+				dir, err = filepath.Abs(args[0])
+			}
+			if err != nil {
+				return policy.Trial{}, err
+			}
+			if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+				return policy.Trial{}, api.Errorf(api.CodeUsage, "%q is no directory", dir).WithHint("name the one of an init.lua, or of a policies/")
+			}
+			c, err := a.client(cmd.Context())
+			if err != nil {
+				return policy.Trial{}, err
+			}
+			ctx, cancel := within(cmd.Context())
+			defer cancel()
+			return c.DiffPolicy(ctx, api.DiffPolicyRequest{Dir: dir})
+		}, a.showTrial),
+	}
+	a.completes(cmd)
+	return cmd
+}
+
+func (a *app) showTrial(t policy.Trial) {
+	for _, f := range t.Failures {
+		a.say("failed: %s", plainLine(f))
+	}
+	if len(t.Changed) > 0 {
+		a.table(changeRows(t.Changed, t.Loosened))
+	}
+	a.say("%s tried: %s, %s of them laxer", several(t.Tried, "message"), several(len(t.Changed), "change"), fmt.Sprint(len(t.Loosened)))
+}
+
+func changeRows(changed, loosened []policy.Change) [][]string {
+	rows := [][]string{{"", "MESSAGE", "FROM", "TO", "TYPE", "NOW", "THEN", "BY"}}
+	for _, c := range changed {
+		mark := ""
+		if slices.Contains(loosened, c) {
+			mark = "!"
+		}
+		rows = append(rows, []string{mark, c.Message.Short(), c.From, c.To, c.Type, string(c.Was), string(c.Is), c.By})
+	}
+	return rows
+}
+
+func (a *app) policyRollback() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rollback",
+		Short: "Use the policies again that were in use before",
+		Long: `Use the policies again that were in use before. Your files stay as they are, and
+out of use until you change them. Five sets are kept; once more goes back once
+more. The policies in use are left by themselves for those that were good, if
+they fail three times running.`,
+		Example: "  intercom policy rollback",
+		Args:    between(0, 0, "no arguments"),
+		RunE: do(a, func(cmd *cobra.Command, _ []string) (policy.Status, error) {
+			c, err := a.client(cmd.Context())
+			if err != nil {
+				return policy.Status{}, err
+			}
+			ctx, cancel := within(cmd.Context())
+			defer cancel()
+			return c.RollbackPolicy(ctx)
+		}, func(s policy.Status) {
+			a.say("in use: %s, with %s", s.Generation, several(len(s.Files), "file"))
+			a.say("your files are left alone until you change one")
+		}),
+	}
+	a.completes(cmd)
+	return cmd
+}
+
+func (a *app) policyLog() *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "log",
+		Short: "Show what policies decided, printed and failed at",
+		Long: `Show what policies decided about each message, and by which line, what they
+printed, what they failed at, and which came into use, oldest first. No words of
+any message stand in it: intercom log has those. It is a file of the sidecar's,
+and can be read while none runs.`,
+		Example: `  intercom policy log
+  intercom policy log --limit 5 --json`,
+		Args: between(0, 0, "no arguments"),
+		RunE: do(a, func(*cobra.Command, []string) ([]policy.Entry, error) {
+			if limit < 1 || limit > api.MaxCount {
+				return nil, api.Errorf(api.CodeUsage, "--limit %d: not 1 to %d", limit, api.MaxCount).WithHint("intercom policy log --help")
+			}
+			paths, err := api.Places(a.Getenv, a.tmuxServer())
+			if err != nil {
+				return nil, err
+			}
+			return readPolicyLog(paths.PolicyLog, limit)
+		}, a.showPolicyLog),
+	}
+	cmd.Flags().IntVar(&limit, "limit", 100, "only the latest `N` lines")
+	a.completes(cmd)
+	return cmd
+}
+
+// readPolicyLog reads the latest lines of the log and, if those are few, of the one before it.
+func readPolicyLog(path string, most int) ([]policy.Entry, error) {
+	all := []policy.Entry{}
+	for _, one := range []string{path + ".1", path} {
+		f, err := os.Open(one)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		lines, err := loggedIn(f)
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("policy log %q: %w", one, err)
+		}
+		all = append(all, lines...)
+	}
+	return all[max(0, len(all)-most):], nil
+}
+
+func loggedIn(r io.Reader) (all []policy.Entry, err error) {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return all, nil // what is behind the last line is being written
+		}
+		if err != nil {
+			return nil, err
+		}
+		var one policy.Entry
+		if json.Unmarshal(bytes.TrimSpace(line), &one) == nil {
+			all = append(all, one)
+		}
+	}
+}
+
+func (a *app) showPolicyLog(all []policy.Entry) {
+	if len(all) == 0 {
+		a.say("no policy has decided anything yet")
+		return
+	}
+	for _, one := range all {
+		at := clock(one.At)
+		switch one.Event {
+		case "decided":
+			a.say("%s message %s: %s", at, one.Message.Short(), plainLine(decidedLine(one)))
+		default:
+			a.say("%s %s", at, plainLine(eventLine(one)))
+		}
+		for _, f := range one.Failures {
+			a.say("    failed: %s: %s: %s", plainLine(failedPlace(f)), f.Hook, plainLine(f.Text))
+		}
+		for _, l := range one.Said {
+			a.say("    %s:%d printed: %s", plainLine(l.Script), l.Line, plainLine(l.Text))
+		}
+		for _, c := range one.Loosened {
+			a.say("    laxer: message %s of %s to %s: %s, now %s, by %s", c.Message.Short(), plainLine(c.From), plainLine(c.To), c.Was, c.Is, plainLine(c.By))
+		}
+	}
+}
+
+// decidedLine is a decision, of all targets or, where they differ, of each.
+func decidedLine(one policy.Entry) string {
+	line := outcomeLine(one.Verb, one.Reason, one.By)
+	for _, o := range one.Outcomes {
+		line += fmt.Sprintf("; for %s %s", o.Target.Short(), outcomeLine(o.Verb, o.Reason, o.By))
+	}
+	if one.Unfiltered {
+		line += "; it did not pass all filters"
+	}
+	return fmt.Sprintf("%s (%.1f ms, %s)", line, float64(one.Micros)/1000, several(one.Instructions, "instruction"))
+}
+
+func outcomeLine(verb message.Verb, reason, by string) string {
+	line := string(verb)
+	if by != "" {
+		line += " by " + by
+	}
+	if reason != "" {
+		line += ": " + reason
+	}
+	return line
+}
+
+func eventLine(one policy.Entry) string {
+	parts := []string{one.Event}
+	if one.Generation != "" {
+		parts = append(parts, one.Generation)
+	}
+	if one.Tried > 0 {
+		parts = append(parts, fmt.Sprintf("tried with %s, %s", several(one.Tried, "message"), several(len(one.Changed), "change")))
+	}
+	if one.Error != "" {
+		parts = append(parts, one.Error)
+	}
+	return strings.Join(parts, ": ")
+}
+
+// explainMessage shows what was decided about a message, and what would be now.
+func (a *app) explainMessage(cmd *cobra.Command, args []string, described bool) error {
+	if described {
+		return api.Errorf(api.CodeUsage, "an id, and a message that is described: only one of them").WithHint("%s --help", cmd.CommandPath())
+	}
+	return do(a, func(cmd *cobra.Command, args []string) (policy.Explained, error) {
+		c, err := a.client(cmd.Context())
+		if err != nil {
+			return policy.Explained{}, err
+		}
+		ctx, cancel := within(cmd.Context())
+		defer cancel()
+		return c.ExplainPolicy(ctx, api.ExplainPolicyRequest{ID: args[0]})
+	}, a.showExplained)(cmd, args)
+}
+
+func (a *app) showExplained(e policy.Explained) {
+	a.say("message %s of %s, type %s", e.Message.ID.Short(), plainLine(e.Message.From.Name), plainLine(e.Message.Type))
+	for _, v := range e.Then {
+		who := v.By
+		if v.Person.Name != "" {
+			who = v.Person.String()
+		}
+		a.say("%s %s", clock(v.At), plainLine(outcomeLine(v.Verb, v.Reason, who)))
+		for _, o := range v.Outcomes {
+			a.say("    for %s: %s", o.Target.Short(), plainLine(outcomeLine(o.Verb, o.Reason, o.By)))
+		}
+	}
+	a.say("now:")
+	a.showVerdict(e.Now)
+}
