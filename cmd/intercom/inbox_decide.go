@@ -14,7 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// shownWhole is how many characters of a message a question about it shows.
+// shownWhole is how many characters of a message a question about it shows where it cannot be
+// turned over.
 const shownWhole = 4000
 
 func (a *app) inboxApprove() *cobra.Command {
@@ -111,7 +112,7 @@ func (a *app) decides(choice api.Choice, complete func(context.Context, *api.Dec
 			return d, err
 		}
 		req.ID = string(d.Message)
-		if err := a.confirm(cmd.Context(), decisionAsked(req, d)); err != nil {
+		if err := a.confirm(cmd.Context(), decisionAsked(req, d, shownWhole)); err != nil {
 			return d, a.kept(req, err)
 		}
 		req.Sure = true
@@ -122,8 +123,9 @@ func (a *app) decides(choice api.Choice, complete func(context.Context, *api.Dec
 	return cmd
 }
 
-// decisionAsked is what a person is asked about a message, with its text or theirs.
-func decisionAsked(req api.DecideRequest, d api.Decided) string {
+// decisionAsked is what a person is asked about a message, with at most so many characters of
+// its text, or theirs.
+func decisionAsked(req api.DecideRequest, d api.Decided, most int) string {
 	first := d.Waiting[0]
 	body := first.Envelope.Body
 	if req.Body != nil {
@@ -133,7 +135,7 @@ func decisionAsked(req api.DecideRequest, d api.Decided) string {
 	for _, h := range d.Waiting {
 		to = append(to, h.To)
 	}
-	shown := clipped(body, shownWhole)
+	shown := clipped(body, most)
 	if shown != body {
 		shown += fmt.Sprintf("\n(it goes on: intercom inbox show %s)", d.Message.Short())
 	}

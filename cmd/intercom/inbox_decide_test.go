@@ -156,6 +156,7 @@ func TestInbox_editRejectReply(t *testing.T) {
 	out, _ := st.intercom("log", held.Message.Short())
 	assert.Contains(t, out, "person: edited and approved by ")
 	assert.Contains(t, out, "rm -rf everything", "what was said")
+	assert.Contains(t, out, ", with another text than was said:\n    ls -l everything\n")
 	out, _ = st.intercom("log", "--search", "ls everything")
 	assert.Contains(t, out, held.Message.Short(), "it is found by what went out")
 	decide("approve "+held.Message.Short(), "", "exit 1", "was already edited and approved, by ")
@@ -176,29 +177,37 @@ func TestInbox_editRejectReply(t *testing.T) {
 }
 
 // The popup of the menu shows what waits, and takes a person's yes for the oldest of it: y, once
-// it has shown the message.
+// it has shown the message to its end.
 func TestS12_AYesInThePopup(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
 	st.load()
 	claude, codex := st.gated()
-	held := st.askedAbout(claude, "rm -rf everything")
+	held := st.askedAbout(claude, "rm -rf everything"+strings.Repeat(" and more", shownWhole/8)+" of it")
 	me := st.sit("base")
 	me.menu("i")
 	me.sees("waiting for approval")
 	me.press("a")
+	me.sees("intercom approve: 1 to ")
+	me.press("y", "G") // what was not seen is not agreed to
 	me.sees("Let it go?")
-	me.sees("rm -rf everything")
+	require.Len(t, st.held(), 1)
 	me.press("q")
 	me.sees("intercom inbox list: ")
 	require.Len(t, st.held(), 1, "no is no")
 	require.Empty(t, codex.received())
 	me.press("a")
+	me.sees("intercom approve: 1 to ")
+	me.press("G")
 	me.sees("Let it go?")
 	me.press("y")
 	tmuxtest.WaitFor(t, "it is heard", func() bool { return len(codex.received()) == 1 && len(st.held()) == 0 })
 	me.press("r")
 	me.sees("nothing waits")
+	me.press("a")
+	me.sees("nothing waits for your yes")
+	me.press("q")
+	me.sees("intercom inbox list: ")
 	me.press("q")
 	me.seesNot("nothing waits")
 	out, _ := st.intercom("log", held.Message.Short())

@@ -78,7 +78,7 @@ var layers = map[string][]string{
 // onlyIn says who may import what is not ours: every module from outside, and what of the
 // standard library opens a door that has one keeper.
 var onlyIn = map[string][]string{
-	"github.com/charmbracelet/x/ansi":  {"sidecar/delta", "sidecar/screen"},
+	"github.com/charmbracelet/x/ansi":  {"sidecar/delta", "sidecar/screen", "cmd/intercom"},
 	"github.com/creack/pty":            {"sidecar/tmux"},
 	"github.com/fsnotify/fsnotify":     {"sidecar/tmux", "sidecar/agent", "sidecar/policyset"},
 	"github.com/google/uuid":           {"sidecar/message"},

@@ -58,6 +58,22 @@ func TestLog_longBodiesAreCut(t *testing.T) {
 	assert.NotContains(t, w.run("log").out, "more")
 }
 
+func TestLog_anotherTextThanWasSaid(t *testing.T) {
+	id := message.NewID()
+	d := message.Delivery{ID: message.NewID(), Message: message.Envelope{ID: id, Body: "ls -l"}}
+	typed := message.Event{Kind: "receipt", Delivery: &d, Receipt: &message.Receipt{Delivery: d.ID, Message: id, Target: "Ben", State: message.Typed}}
+	b := &fakeBackend{log: []message.Event{
+		{Kind: "message", Message: &message.Envelope{ID: id, From: message.Address{Name: "Ada"}, Body: "rm -rf"}}, typed, typed,
+	}}
+	w := newWorld(t)
+	w.serve(t, b)
+	out := w.run("log", id.Short()).out
+	assert.Contains(t, out, "\n    rm -rf\n")
+	assert.Contains(t, out, "to Ben: typed, with another text than was said:\n    ls -l\n")
+	assert.Equal(t, 1, strings.Count(out, "ls -l"), "leave is given twice, and the text is told once")
+	assert.NotContains(t, w.run("log").out, "ls -l")
+}
+
 func TestLog_namesOfThoseWhoHaveLeft(t *testing.T) {
 	gone, now := message.NewID(), time.Now()
 	chat := message.Chat{ID: message.NewID(), Name: "plans", State: message.ChatOn, Participants: []message.Participant{{Session: gone, Name: "Cyd", Number: 1, MaySpeak: true}}}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -16,8 +17,10 @@ func (a *app) inboxPage(ctx context.Context, _ origin) (string, error) {
 	}
 	defer k.close()
 	for {
-		help := "a approves, x rejects what waits for your yes, the oldest first, q closes, r looks again"
-		key := k.page(ctx, "inbox list", help, func() string { return a.inside(ctx, "inbox", "list") }, "a", "x")
+		key := k.page(ctx, sheet{
+			title: "inbox list", help: "a approves, x rejects what waits for your yes, the oldest first, q closes, r looks again",
+			render: func() string { return a.inside(ctx, "inbox", "list") }, keys: []string{"a", "x"},
+		})
 		choice, ok := map[string]api.Choice{"a": api.ChoiceApprove, "x": api.ChoiceReject}[key]
 		if !ok {
 			return "", nil
@@ -28,7 +31,7 @@ func (a *app) inboxPage(ctx context.Context, _ origin) (string, error) {
 	}
 }
 
-// decideHere asks for a person's yes in a popup: y, pressed when the message is seen.
+// decideHere asks for a person's yes in a popup: y, pressed when all of the message was seen.
 func (a *app) decideHere(ctx context.Context, k *keyboard, choice api.Choice) error {
 	c, err := a.tmuxClient(ctx)
 	if err != nil {
@@ -38,17 +41,24 @@ func (a *app) decideHere(ctx context.Context, k *keyboard, choice api.Choice) er
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(all, func(h api.Held) bool { return h.Decision })
-	if i < 0 {
+	var d api.Decided
+	req := api.DecideRequest{Choice: choice}
+	if i := slices.IndexFunc(all, func(h api.Held) bool { return h.Decision }); i >= 0 {
+		req.ID = string(all[i].Message)
+		if d, err = c.Decide(ctx, req); err != nil {
+			return err
+		}
+	}
+	if len(d.Waiting) == 0 { // or not any more
+		k.page(ctx, sheet{title: string(choice), help: "q: back", render: func() string { return "nothing waits for your yes" }})
 		return nil
 	}
-	req := api.DecideRequest{ID: string(all[i].Message), Choice: choice}
-	d, err := c.Decide(ctx, req)
-	if err != nil || d.Already || len(d.Waiting) == 0 {
-		return err
-	}
 	k.forget()
-	if k.page(ctx, string(choice), "y: yes, q: no", func() string { return decisionAsked(req, d) }, "y") != "y" {
+	asked := sheet{
+		title: string(choice), help: "y at its end: yes, q: no", render: func() string { return decisionAsked(req, d, math.MaxInt) },
+		keys: []string{"y"}, whole: true,
+	}
+	if k.page(ctx, asked) != "y" {
 		return nil
 	}
 	req.Sure = true

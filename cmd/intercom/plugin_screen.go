@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/sys/unix"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -197,34 +198,42 @@ func (a *app) page(ctx context.Context, title string, render func() string) erro
 		return err
 	}
 	defer k.close()
-	k.page(ctx, title, "q closes, r looks again", render)
+	k.page(ctx, sheet{title: title, help: "q closes, r looks again", render: render})
 	return nil
 }
 
-// page is app.page of a popup that may show more than one. It returns which of other was
-// pressed, "" if it was closed; help says what the keys do. A key of other counts only once
-// the page is drawn.
-func (k *keyboard) page(ctx context.Context, title, help string, render func() string, other ...string) (pressed string) {
+// sheet is a text that a popup shows, in pages where it is longer.
+type sheet struct {
+	title, help string
+	render      func() string
+	keys        []string // that close it besides, each once the text is drawn
+	whole       bool     // they count only once its end was drawn
+}
+
+// page is app.page of a popup that may show more than one. It returns which of its keys was
+// pressed, "" if it was closed.
+func (k *keyboard) page(ctx context.Context, s sheet) (pressed string) {
 	k.draw([]string{"…"})
 	var text string
 	rendered := make(chan struct{})
 	go func() {
 		defer close(rendered)
-		text = render()
+		text = s.render()
 	}()
 	typed, open := k.meanwhile(ctx, rendered)
 	if !open {
 		return ""
 	}
-	typed = slices.DeleteFunc(typed, func(key string) bool { return slices.Contains(other, key) })
-	top := 0
+	typed = slices.DeleteFunc(typed, func(key string) bool { return s.whole || slices.Contains(s.keys, key) })
+	top, seen := 0, !s.whole
 	for {
 		width, height := k.size()
 		lines := pageLines(text, width)
 		room := max(1, height-1)
 		last := max(0, len(lines)-room)
 		top = min(max(top, 0), last)
-		k.draw(pageFrame(lines, top, title, help, width, height))
+		k.draw(pageFrame(lines, top, s.title, s.help, width, height))
+		seen = seen || top == last
 		key := ""
 		if len(typed) > 0 {
 			key, typed = typed[0], typed[1:]
@@ -234,7 +243,7 @@ func (k *keyboard) page(ctx context.Context, title, help string, render func() s
 				return "" // closed
 			}
 		}
-		if slices.Contains(other, key) {
+		if seen && slices.Contains(s.keys, key) {
 			return key
 		}
 		switch key {
@@ -253,7 +262,7 @@ func (k *keyboard) page(ctx context.Context, title, help string, render func() s
 		case "end", "G":
 			top = last
 		case "r":
-			text = render()
+			text, seen = s.render(), !s.whole
 		}
 	}
 }
@@ -261,24 +270,42 @@ func (k *keyboard) page(ctx context.Context, title, help string, render func() s
 // pageLines are the lines of text, those that are too wide continued on the next one.
 func pageLines(text string, width int) (lines []string) {
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		rest := []rune(plainLine(strings.ReplaceAll(line, "\t", "    ")))
-		for len(rest) > width && width > 0 {
-			lines = append(lines, string(rest[:width]))
-			rest = rest[width:]
+		line = plainLine(strings.ReplaceAll(line, "\t", "    "))
+		begin, used := 0, 0
+		for i, r := range line {
+			n := cells(r)
+			if used+n > width && used > 0 {
+				lines = append(lines, line[begin:i])
+				begin, used = i, 0
+			}
+			used += n
 		}
-		lines = append(lines, string(rest))
+		lines = append(lines, line[begin:])
 	}
 	return lines
 }
 
-// pageFrame is what a popup of that size shows of lines, from the line top on.
+// cells is how many columns a terminal may need for r, where terminals differ the most of them:
+// what is too wide is not seen.
+func cells(r rune) int {
+	switch {
+	case r < 0x80:
+		return 1
+	case r == '\ufe0f': // which makes some characters wide, and stands for one where it has none
+		return 2
+	}
+	return ansi.StringWidthWc(string(r))
+}
+
+// pageFrame is what a popup of that size shows of lines, none of them too wide, from the line
+// top on.
 func pageFrame(lines []string, top int, title, help string, width, height int) []string {
 	shown := make([]string, 0, height)
 	room := max(1, height-1)
 	for i := range room {
 		line := ""
 		if top+i < len(lines) {
-			line = cut(lines[top+i], width)
+			line = lines[top+i]
 		}
 		shown = append(shown, line)
 	}

@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
@@ -345,7 +347,68 @@ func TestPlugin_frames(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A key that must wait for it counts once the end of a text was drawn, and not before.
+func TestPlugin_readToTheEnd(t *testing.T) {
+	for _, c := range []struct {
+		lines int
+		whole bool
+		keys  string
+		want  string
+	}{
+		{100, true, "y", ""},
+		{100, true, "space space y", ""},
+		{100, true, "space space space space y", "y"},
+		{100, true, "y end y", "y"},
+		{100, true, "end home y", "y"},
+		{100, true, "end q y", ""},
+		{100, false, "y", "y"},
+		{23, true, "y", "y"},
+		{24, true, "y", ""},
+		{24, true, "down y", "y"},
+	} {
+		hand := &typist{keys: strings.Fields(c.keys), to: make(chan string, 1)}
+		k := &keyboard{fd: -1, keys: hand.to, out: hand} // of 80 by 24
+		got := k.page(t.Context(), sheet{
+			title: "x", help: "y", keys: []string{"y"}, whole: c.whole, render: func() string { return strings.Repeat("line\n", c.lines) },
+		})
+		assert.Equal(t, c.want, got, "%+v", c)
+	}
+}
+
+// typist is a popup's screen, and presses the next key whenever that shows a page.
+type typist struct {
+	keys []string
+	to   chan string
+}
+
+func (p *typist) Write(drawn []byte) (int, error) {
+	switch {
+	case !strings.Contains(string(drawn), "\x1b[7m"): // not a page yet
+	case len(p.keys) == 0:
+		close(p.to)
+	default:
+		p.to <- strings.Replace(p.keys[0], "space", " ", 1)
+		p.keys = p.keys[1:]
+	}
+	return len(drawn), nil
+}
+
+// Nothing of a text is beyond the edge of a page.
+func TestPlugin_pageLines(t *testing.T) {
 	assert.Equal(t, []string{"aaaaa", "a", "", "bé   ", "  x"}, pageLines("aaaaaa\n\nbé\t x\n", 5))
+	assert.Equal(t, []string{"日本", "語x"}, pageLines("日本語x", 5))
+	assert.Equal(t, []string{"日", "本"}, pageLines("日本", 1))
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.SampledFrom([]rune("a 日❤\ufe0f👩\u200de\u0301ｱ가"))).Draw(t, "text")
+		width := rapid.IntRange(2, 9).Draw(t, "width")
+		lines := pageLines(text, width)
+		assert.Equal(t, text, strings.Join(lines, ""))
+		for _, line := range lines {
+			assert.LessOrEqual(t, ansi.StringWidth(line), width, "%q", line)
+		}
+	})
 }
 
 func TestPlugin_keysOf(t *testing.T) {

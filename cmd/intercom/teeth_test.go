@@ -21,7 +21,8 @@ import (
 
 // teeth lists the gates in front of a pane, and the test that misses each of them. The
 // gates of package pane are looked at before tmux is asked to type; those of package tmux
-// are facts that the server compares when it types. Where several stand in front of the
+// are facts that the server compares when it types; those of package relay, which its own
+// tests miss, let nothing go that waits for a person. Where several stand in front of the
 // same harm, none of them is missed alone: then they are switched off together.
 var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has them
 	{"pane:composer", "TestDraftIsLeftAlone"},
@@ -78,6 +79,9 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"tail", "TestS21_EachFactChangedInTheGap/.*/.*/tail"},
 	{"pid", "TestS21_EachFactChangedInTheGap/.*/.*/pid"},
 	{"dead,cursor,cursorflag,history", "TestS8_PasteMeetsADeadPane"},
+	{"relay:asks", "TestApprove_gate"},
+	{"relay:asks", "TestApprove_noPolicyOutwaitsTheChat"},
+	{"relay:person", "TestApprove_yes"},
 }
 
 // teethAtOnce is how many tests run beside each other: a test that goes red mostly waits
@@ -92,15 +96,17 @@ func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
 			return slices.Contains(strings.Split(tooth.gates, ","), gate)
 		}), "no test is named for gate %q", gate)
 	}
-	program := filepath.Join(t.TempDir(), "daemon.test")
-	build := exec.Command("go", "test", "-c", "-tags", "teeth", "-o", program, "../../sidecar/daemon")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	programs := t.TempDir()
+	for _, dir := range []string{"daemon", "relay"} {
+		build := exec.Command("go", "test", "-c", "-tags", "teeth", "-o", filepath.Join(programs, dir), "../../sidecar/"+dir)
+		out, err := build.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
 
 	// First, with all gates on, all of them pass.
-	green := map[string]bool{}
+	green := map[string]string{}
 	for _, tooth := range teeth {
-		green[tooth.test] = true
+		green[tooth.test] = missedIn(tooth.gates)
 	}
 	each(len(green), func() func(int) {
 		tests := make([]string, 0, len(green))
@@ -109,7 +115,7 @@ func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
 		}
 		slices.Sort(tests)
 		return func(i int) {
-			if red, out := bites(t, program, "", tests[i]); red {
+			if red, out := bites(t, filepath.Join(programs, green[tests[i]]), "", tests[i]); red {
 				t.Errorf("%s fails with all gates on:\n%s", tests[i], out)
 			}
 		}
@@ -120,7 +126,7 @@ func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
 	rows := make([]string, len(teeth))
 	each(len(teeth), func(i int) {
 		tooth := teeth[i]
-		red, out := bites(t, program, tooth.gates, tooth.test)
+		red, out := bites(t, filepath.Join(programs, missedIn(tooth.gates)), tooth.gates, tooth.test)
 		rows[i] = fmt.Sprintf("%-62s %-68s red", tooth.gates, tooth.test)
 		if !red {
 			rows[i] = strings.TrimSuffix(rows[i], "red") + "GREEN: nothing misses this gate"
@@ -134,7 +140,9 @@ func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
 func gates(t *testing.T) (all []string) {
 	t.Helper()
 	name := regexp.MustCompile(`gate(?:\(|: )"(\w+)"`)
-	for prefix, pattern := range map[string]string{"pane:": "../../sidecar/pane/*.go", "": "../../sidecar/tmux/*.go"} {
+	for prefix, pattern := range map[string]string{
+		"pane:": "../../sidecar/pane/*.go", "relay:": "../../sidecar/relay/*.go", "": "../../sidecar/tmux/*.go",
+	} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, file := range files {
@@ -147,6 +155,14 @@ func gates(t *testing.T) (all []string) {
 	}
 	require.Greater(t, len(all), 25)
 	return all
+}
+
+// missedIn is the package whose tests miss those gates.
+func missedIn(gates string) string {
+	if strings.HasPrefix(gates, "relay:") {
+		return "relay"
+	}
+	return "daemon"
 }
 
 // each calls do for the numbers below n, several at a time.
@@ -163,7 +179,7 @@ func each(n int, do func(int)) {
 	all.Wait()
 }
 
-// bites runs a test of the sidecar without some gates, and reports whether it failed. It
+// bites runs a test of the program without some gates, and reports whether it failed. It
 // is an error if it could not be run at all.
 func bites(t *testing.T, program, gates, test string) (red bool, out string) {
 	t.Helper()
@@ -174,7 +190,7 @@ func bites(t *testing.T, program, gates, test string) (red bool, out string) {
 		levels[i] = "^" + strings.TrimSuffix(levels[i], "$") + "$"
 	}
 	cmd := exec.CommandContext(ctx, program, "-test.v", "-test.failfast", "-test.timeout=2m", "-test.run", strings.Join(levels, "/"))
-	cmd.Dir = "../../sidecar/daemon"
+	cmd.Dir = "../../sidecar/" + filepath.Base(program)
 	cmd.Env = append(os.Environ(), "INTERCOM_GATE_OFF="+gates, "INTERCOM_LONG=")
 	if _, err := exec.LookPath("tmux"); err == nil {
 		cmd.Env = append(cmd.Env, "INTERCOM_TMUXES="+t.TempDir()) // one version is enough

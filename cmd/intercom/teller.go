@@ -28,6 +28,7 @@ type teller struct {
 	detail detail
 	names  map[message.ID]string // of sessions
 	held   map[message.ID]bool   // deliveries that were said to be held
+	typed  map[message.ID]bool   // deliveries whose own text was shown
 	seen   changes
 }
 
@@ -49,7 +50,7 @@ func (a *app) shower(ctx context.Context, c *api.Client, markdown bool, detail d
 	if err != nil {
 		return nil, err
 	}
-	t := &teller{app: a, detail: detail, names: map[message.ID]string{}, held: map[message.ID]bool{}}
+	t := &teller{app: a, detail: detail, names: map[message.ID]string{}, held: map[message.ID]bool{}, typed: map[message.ID]bool{}}
 	for _, e := range before {
 		t.learn(e)
 	}
@@ -149,7 +150,12 @@ func (t *teller) line(e message.Event) (head, body string) {
 		if len(seen) > 0 && t.detail >= steps {
 			head += " (" + strings.Join(seen, "; ") + ")"
 		}
-		return head, t.cut(r.Words, r.Message)
+		words := r.Words
+		if d := e.Delivery; d != nil && d.Message.Body != "" && !t.typed[d.ID] {
+			t.typed[d.ID] = true
+			head, words = head+", with another text than was said:", d.Message.Body
+		}
+		return head, t.cut(words, r.Message)
 	case e.Change != nil:
 		head = fmt.Sprintf("%s %s", chatName(*e.Change), e.Change.State)
 		if e.Change.Why != "" {

@@ -47,7 +47,7 @@ func TestB3_Dialogues(t *testing.T) {
 // with.
 func TestB3_MoreDialogues(t *testing.T) {
 	files := dialogues(t, filepath.Join("testdata", "more"))
-	require.NotEmpty(t, files)
+	require.Len(t, files, 63)
 	for _, file := range files {
 		name := filepath.Base(file)
 		at, why := stop(bodiesOf(t, file))

@@ -61,7 +61,7 @@ func (s *sidecar) Decide(ctx context.Context, from api.Caller, req api.DecideReq
 		return d, nil
 	}
 	d.By = s.person(ctx, from)
-	answer, err := s.relay.Do(ctx, relay.Judge{
+	answer, err := s.relay.Do(ctx, relay.DecideHeld{
 		By: s.by(from), Message: d.Message, Verb: verbs[req.Choice], Body: req.Body, Say: req.Say, Who: d.By, Trash: trash,
 	})
 	switch {

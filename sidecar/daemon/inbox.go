@@ -23,7 +23,7 @@ func (s *sidecar) Inbox(ctx context.Context, _ api.Caller) ([]api.Held, error) {
 	}
 	held := make([]api.Held, len(waiting))
 	for i, p := range waiting {
-		d, v := p.Delivery, p.Verdict
+		d := p.Delivery
 		one := api.Held{
 			Waiting: waitingFor(p, ""), Chat: d.Chat, ChatName: chats[d.Chat].Name, Envelope: d.Message,
 		}
@@ -38,18 +38,12 @@ func (s *sidecar) Inbox(ctx context.Context, _ api.Caller) ([]api.Held, error) {
 				one.Pane = session.Pane
 			}
 		}
-		if p.Last.State == message.Held && p.Last.Reason != message.AgentGone && decides(v, d.Target, p.Last.Reason) {
-			one.Decision, one.Asked = true, &v
+		if left(p).Awaits() {
+			one.Decision, one.Asked = true, &p.Verdict
 		}
 		held[i] = one
 	}
 	return held, nil
-}
-
-// decides reports whether a person is to decide what a verdict holds for a target.
-func decides(v message.Verdict, target message.ID, reason message.Reason) bool {
-	verb := v.For(target).Verb
-	return verb == message.VerbAsk || verb == message.VerbHold || reason == message.Unfiltered
 }
 
 // Vouch has a delivery typed on a person's word, whose screen is not recognised.

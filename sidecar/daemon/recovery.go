@@ -27,35 +27,40 @@ func (s *sidecar) server() message.Process {
 
 // restored is what an earlier life left in the journal.
 func (s *sidecar) restored(ctx context.Context) (*relay.Restored, error) {
-	left, err := s.journal.Restore(ctx)
+	was, err := s.journal.Restore(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
-	r := &relay.Restored{Server: s.server(), Stopped: left.Stopped, Undecided: left.Undecided}
-	for _, session := range left.Sessions {
-		depth := left.Depths[session.ID]
+	r := &relay.Restored{Server: s.server(), Stopped: was.Stopped, Undecided: was.Undecided}
+	for _, session := range was.Sessions {
+		depth := was.Depths[session.ID]
 		r.Sessions = append(r.Sessions, relay.Stay{Session: session, Last: depth.Last, Cause: depth.Cause})
 	}
-	for _, chat := range left.Chats {
-		r.Chats = append(r.Chats, relay.Going{Chat: chat, Taken: left.Taken[chat.ID]})
+	for _, chat := range was.Chats {
+		r.Chats = append(r.Chats, relay.Going{Chat: chat, Taken: was.Taken[chat.ID]})
 	}
-	for _, m := range left.Undecided {
-		if slices.ContainsFunc(left.Chats, func(c message.Chat) bool { return c.ID == m.Thread }) {
+	for _, m := range was.Undecided {
+		if slices.ContainsFunc(was.Chats, func(c message.Chat) bool { return c.ID == m.Thread }) {
 			continue
 		}
 		// Said into a chat that ended in the same instant: it reaches nobody, and that is told.
 		switch chat, err := s.journal.Chat(ctx, string(m.Thread)); {
 		case err == nil:
-			left.Chats = append(left.Chats, chat)
+			was.Chats = append(was.Chats, chat)
 			r.Chats = append(r.Chats, relay.Going{Chat: chat})
 		case !errors.Is(err, journal.ErrNotFound):
 			return nil, fmt.Errorf("read journal: %w", err)
 		}
 	}
-	for _, p := range left.Pending {
-		r.Deliveries = append(r.Deliveries, relay.Left{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict})
+	for _, p := range was.Pending {
+		r.Deliveries = append(r.Deliveries, left(p))
 	}
 	return r, nil
+}
+
+// left is what the journal has of a delivery, as the relay is told it.
+func left(p journal.Pending) relay.Left {
+	return relay.Left{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict}
 }
 
 // takeUp serves the panes again whose sessions an earlier life left: a person's word that a

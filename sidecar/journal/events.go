@@ -30,7 +30,8 @@ type Query struct {
 }
 
 // Events returns what happened, in the order of the journal. At is when it was written
-// down. A message is as it was received; the delivery beside a receipt has no body.
+// down. A message is as it was received; the delivery beside a receipt has no body, but what
+// was typed where that is another text, as of a message that a person edited.
 func (j *Journal) Events(ctx context.Context, q Query) ([]message.Event, error) {
 	var (
 		where = []string{"e.seq > ?"}
@@ -71,7 +72,7 @@ func (j *Journal) Events(ctx context.Context, q Query) ([]message.Event, error) 
 	events, err := list(ctx, j, "events", scanEvent, `SELECT * FROM (
 			SELECT e.seq AS seq, e.at, e.kind, coalesce(e.chat, ''), e.doc,
 				m.doc, m.body,
-				r.doc, r.words, d.doc, coalesce(d.envelope, dm.doc)
+				r.doc, r.words, d.doc, coalesce(d.envelope, dm.doc), coalesce(d.body, '')
 			FROM `+from+`
 			LEFT JOIN messages m ON m.seq = e.seq
 			LEFT JOIN receipts r ON r.seq = e.seq
@@ -122,8 +123,9 @@ func scanEvent(row scanner) (message.Event, error) {
 		at                                 int64
 		doc, envelope, body                sql.NullString
 		receipt, words, delivery, original sql.NullString
+		own                                string // text of the delivery
 	)
-	if err := row.Scan(&e.Seq, &at, &e.Kind, &e.Chat, &doc, &envelope, &body, &receipt, &words, &delivery, &original); err != nil {
+	if err := row.Scan(&e.Seq, &at, &e.Kind, &e.Chat, &doc, &envelope, &body, &receipt, &words, &delivery, &original, &own); err != nil {
 		return message.Event{}, err
 	}
 	e.At = time.Unix(0, at).UTC()
@@ -141,7 +143,10 @@ func scanEvent(row scanner) (message.Event, error) {
 		}
 		e.Receipt = &r
 		if delivery.Valid {
-			d, err := (&deliveryRow{doc: delivery.String, envelope: original.String}).decode()
+			if r.State != message.Typed {
+				own = "" // it is what became of the text in the end
+			}
+			d, err := (&deliveryRow{doc: delivery.String, envelope: original.String, body: own}).decode()
 			if err != nil {
 				return message.Event{}, fmt.Errorf("event %d: %w", e.Seq, err)
 			}

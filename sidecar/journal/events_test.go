@@ -43,6 +43,41 @@ func TestEvents_selection(t *testing.T) {
 	assert.Empty(t, seqs(Query{Chat: "nowhere"}))
 }
 
+// What was typed of a message that a person edited stands beside the receipts that say so.
+func TestEvents_whatWasTypedInTheEnd(t *testing.T) {
+	j := mustOpen(t, private(t))
+	e := envelope("m")
+	one, other := delivery("d1", e, "s1"), delivery("d2", e, "s2")
+	receipts := func(states ...message.ReceiptState) (all []message.Receipt) {
+		for _, state := range states {
+			all = append(all, message.Receipt{Delivery: "d1", Message: "m", State: state}, message.Receipt{Delivery: "d2", Message: "m", State: state})
+		}
+		return all
+	}
+	mustCommit(t, j, message.Step{
+		Received: []message.Envelope{e}, Verdicts: []message.Verdict{{Message: "m", Verb: message.VerbAsk}},
+		Deliveries: []message.Delivery{one, other}, Receipts: receipts(message.Queued, message.Held),
+	})
+	one.Message.Body = "as it was edited"
+	mustCommit(t, j, message.Step{
+		Verdicts:   []message.Verdict{{Message: "m", Verb: message.VerbDeliver, Body: &one.Message.Body}},
+		Deliveries: []message.Delivery{one}, Receipts: receipts(message.Queued, message.Typed, message.Submitted),
+	})
+	found := 0
+	for _, e := range events(t, j, Query{}) {
+		switch {
+		case e.Message != nil:
+			assert.Equal(t, "hello", e.Message.Body, "what was said")
+		case e.Receipt.State == message.Typed && e.Delivery.ID == "d1":
+			assert.Equal(t, "as it was edited", e.Delivery.Message.Body)
+			found++
+		default:
+			assert.Empty(t, e.Delivery.Message.Body, "%s %s", e.Delivery.ID, e.Receipt.State)
+		}
+	}
+	assert.Equal(t, 1, found)
+}
+
 func TestEvents_limit(t *testing.T) {
 	j := mustOpen(t, private(t))
 	step := message.Step{}

@@ -117,7 +117,7 @@ type Event struct {
 	Kind     string    `json:"kind"` // message, receipt, chat, session, notice
 	Chat     ID        `json:"chat,omitempty"`
 	Message  *Envelope `json:"message,omitempty"`
-	Delivery *Delivery `json:"delivery,omitempty"` // beside Receipt: what it is about, without its body
+	Delivery *Delivery `json:"delivery,omitempty"` // beside Receipt: what it is about, without its body unless that was typed and is not the message's own
 	Receipt  *Receipt  `json:"receipt,omitempty"`
 	Change   *Chat     `json:"change,omitempty"`
 	Session  *Session  `json:"session,omitempty"`

@@ -22,7 +22,7 @@ func TestCheckName(t *testing.T) {
 		"carol": true, // who bore it has ended
 		"":      false, "Alice] | x": false, "../../x": false, "/x": false, strings.Repeat("x", 65): false, strings.Repeat("y", 300): false,
 		"\U0001F600": false, "Alic\u0435": false /* Cyrillic */, "a b": false, "a\n": false, "a:b": false, "a|b": false, "%1": false, "#(x)": false, "\xff": false,
-		"AI": false, "ai": false, "local": false, "Relay": false, "notice": false, "system": false, "person": false, "ALL": false,
+		"AI": false, "ai": false, "local": false, "Relay": false, "notice": false, "system": false, "person": false, "ALL": false, "yes": false, "No": false,
 		".": false, "..": false, ".x": false, "-x": false, "--all": false,
 		"bob": false, "BOB": false, "Bob": false, // taken, in any case of letters
 		"deadbeef": false, "DEADBEEF": false, "12345678": false, "0198b2c1-0000-7000-8000-000000000001": false,

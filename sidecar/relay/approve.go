@@ -13,11 +13,11 @@ import (
 // ApproveAll is the setting of a chat in which whatever an agent says waits for a person.
 const ApproveAll = "yes"
 
-// Judge is a person's decision about a message that waits for one: because a policy or a
+// DecideHeld is a person's decision about a message that waits for one: because a policy or a
 // setting of its chat asks for a person's yes, or because a policy holds it. The first one
 // counts for all deliveries of the message that wait; those that come later are ErrDecided.
 // Answer: Message, Receipts of what was decided.
-type Judge struct {
+type DecideHeld struct {
 	By      By
 	Message message.ID
 
@@ -33,13 +33,12 @@ type Judge struct {
 	Trash []message.Delivery
 }
 
-func (r Judge) by() By { return r.By }
+func (r DecideHeld) by() By { return r.By }
 
 // asks reports whether what the session says in the chat waits for a person's yes.
 func (c *chat) asks(session message.ID) bool {
-	return c.Limits.Approve == ApproveAll || slices.ContainsFunc(c.Participants, func(p message.Participant) bool {
-		return p.Session == session && p.Approve
-	})
+	named := func(p message.Participant) bool { return p.Session == session && p.Approve }
+	return (c.Limits.Approve == ApproveAll || slices.ContainsFunc(c.Participants, named)) && gate("asks")
 }
 
 // listApprove writes down who it is whose words wait, by the names that they bear now.
@@ -220,31 +219,35 @@ func (w *work) inform(m message.Envelope, c *chat, body string, receipts []messa
 	if author == nil || m.Origin != message.OriginAgent || len(receipts) == 0 {
 		return
 	}
-	var to message.Address
-	if s := w.present(receipts[0].Target); s != nil {
-		to = address(s)
-	} else {
-		to = message.Address{Computer: message.LocalComputer, Session: receipts[0].Target}
+	from := message.Address{Computer: message.LocalComputer, Session: receipts[0].Target}
+	if s := w.present(from.Session); s != nil {
+		from = address(s)
 	}
+	if c != nil && (c.State == message.ChatOver || c.member(author.ID) == nil) {
+		c = nil
+	}
+	w.tellAuthor(m, author, from, c, body, m.Depth)
+}
+
+// tellAuthor has an agent told what became of a message of its own, as if by the one whom it
+// was for: in a chat that both are or were in, or, with nil, beside it.
+func (w *work) tellAuthor(m message.Envelope, author *session, from message.Address, c *chat, text string, depth int) {
 	notice := message.Envelope{
-		ID: w.ids.next(w.now), From: to, To: []message.Address{address(author)}, Type: message.KindNotice,
-		Body: body, InReplyTo: m.ID,
-		Origin: message.OriginSystem, Trust: message.TrustVerified, Depth: m.Depth, Created: w.now,
+		ID: w.ids.next(w.now), From: from, To: []message.Address{address(author)}, Type: message.KindNotice,
+		Body: text, InReplyTo: m.ID, Origin: message.OriginSystem, Trust: message.TrustVerified, Depth: depth, Created: w.now,
 	}
-	if c != nil && c.State != message.ChatOver && c.member(author.ID) != nil {
+	if c != nil {
 		notice.Thread = c.ID
-		if p := c.member(to.Session); p != nil {
+		if p := c.member(from.Session); p != nil {
 			notice.From.Number = p.Number
 		}
-	} else {
-		c = nil
 	}
 	w.receive(&thought{message: notice, chat: c})
 }
 
-// judge takes in a person's decision.
-func (w *work) judge(r Judge) (Answer, error) {
-	list, err := w.checkJudge(r)
+// decideHeld takes in a person's decision.
+func (w *work) decideHeld(r DecideHeld) (Answer, error) {
+	list, err := w.checkDecision(r)
 	if errors.Is(err, ErrDecided) && len(r.Trash) > 0 && r.Verb == message.VerbDeliver {
 		list, err = w.takeOut(r.Trash)
 	}
@@ -287,10 +290,10 @@ func (w *work) judge(r Judge) (Answer, error) {
 	return a, nil
 }
 
-// checkJudge finds what a decision is about, and refuses what cannot be one.
-func (w *work) checkJudge(r Judge) ([]*delivery, error) {
+// checkDecision finds what a decision is about, and refuses what cannot be one.
+func (w *work) checkDecision(r DecideHeld) ([]*delivery, error) {
 	switch {
-	case !r.By.Person():
+	case !r.By.Person() && gate("person"):
 		return nil, ErrPersonOnly
 	case r.Verb != message.VerbDeliver && r.Verb != message.VerbDrop && r.Verb != message.VerbBounce:
 		return nil, fmt.Errorf("%w: %q is no decision", ErrRequest, r.Verb)
@@ -349,7 +352,7 @@ func (w *work) checkSay(m message.Envelope, say string) error {
 
 // approve lets a delivery go: a person has read it, and so it counts as a person's word. In
 // a chat that is paused it waits on, for that to be resumed.
-func (w *work) approve(d *delivery, r Judge) {
+func (w *work) approve(d *delivery, r DecideHeld) {
 	says := "approved by "
 	if r.Body != nil {
 		says = "edited and approved by "
@@ -463,7 +466,7 @@ func (w *work) overdue(list []*delivery, c *chat) {
 		Message: m.ID, Verb: message.VerbDeliver, Reason: "nobody decided in time", By: "built in", At: w.now,
 	})
 	t := &thought{message: m, chat: c}
-	if reason := w.brake(t, planned); reason != "" {
+	if reason := w.pass(t, planned); reason != "" {
 		w.braked(t, reason, false)
 		for _, d := range list {
 			d.hold = holdBrake
@@ -471,7 +474,6 @@ func (w *work) overdue(list []*delivery, c *chat) {
 		}
 		return
 	}
-	w.spend(t, planned)
 	for _, d := range list {
 		w.letGo(d)
 	}

@@ -67,7 +67,7 @@ func TestApprove_yes(t *testing.T) {
 	require.Len(t, one, 2)
 	r.pass(3 * time.Hour)
 	who := message.Person{Name: "ada", UID: 1000, PID: 7, Terminal: "/dev/pts/3", Pane: "%5"}
-	a := r.must(Judge{Message: two[0].Message.ID, Verb: message.VerbDeliver, Who: who})
+	a := r.must(DecideHeld{Message: two[0].Message.ID, Verb: message.VerbDeliver, Who: who})
 	assert.Len(t, a.Receipts, 2, "to all whom it is for")
 	require.Equal(t, []message.ID{two[0].ID, two[1].ID}, handedIDs(r.out))
 	assert.Equal(t, "[a] (1):\n\ntwo", text(r.out[0]))
@@ -78,10 +78,10 @@ func TestApprove_yes(t *testing.T) {
 	assert.Equal(t, who, r.book.decided[two[0].Message.ID].Person)
 
 	for _, verb := range []message.Verb{message.VerbDeliver, message.VerbDrop} {
-		_, err := r.ask(Judge{Message: two[0].Message.ID, Verb: verb})
+		_, err := r.ask(DecideHeld{Message: two[0].Message.ID, Verb: verb})
 		require.ErrorIs(t, err, ErrDecided)
 	}
-	_, err := r.ask(Judge{By: By{Session: s[1].ID}, Message: one[0].Message.ID, Verb: message.VerbDeliver})
+	_, err := r.ask(DecideHeld{By: By{Session: s[1].ID}, Message: one[0].Message.ID, Verb: message.VerbDeliver})
 	require.ErrorIs(t, err, ErrPersonOnly)
 	r.must(PauseChat{Chat: string(c.ID)})
 	assert.Equal(t, "waiting for approval", string(r.book.last[one[0].ID].Reason), "a pause does not decide it")
@@ -89,7 +89,7 @@ func TestApprove_yes(t *testing.T) {
 	assert.Equal(t, "waiting for approval", string(r.book.last[one[0].ID].Reason), "nor does its end")
 	r.must(PauseChat{Chat: string(c.ID)})
 	before := len(r.out)
-	r.must(Judge{Message: one[0].Message.ID, Verb: message.VerbDeliver})
+	r.must(DecideHeld{Message: one[0].Message.ID, Verb: message.VerbDeliver})
 	assert.Equal(t, message.Paused, r.book.last[one[0].ID].Reason)
 	require.Len(t, r.out, before)
 	r.must(ResumeChat{Chat: string(c.ID)})
@@ -105,11 +105,11 @@ func TestApprove_edited(t *testing.T) {
 	r.say(s[0], "rm -rf /")
 	d := r.only("rm -rf /")
 	for _, bad := range []string{" ", string([]byte{0xff})} {
-		_, err := r.ask(Judge{Message: d.Message.ID, Verb: message.VerbDeliver, Body: &bad})
+		_, err := r.ask(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver, Body: &bad})
 		require.ErrorIs(t, err, ErrRequest)
 	}
 	edited := "ls, and nothing else"
-	r.must(Judge{Message: d.Message.ID, Verb: message.VerbDeliver, Body: &edited, Who: message.Person{Name: "ada"}})
+	r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver, Body: &edited, Who: message.Person{Name: "ada"}})
 	require.Len(t, r.out, 1)
 	assert.Equal(t, "[a] (1):\n\nls, and nothing else", text(r.out[0]))
 	assert.Equal(t, edited, r.made[d.ID].Message.Body, "on disk before it goes")
@@ -125,34 +125,34 @@ func TestApprove_no(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
 	r.chat(message.Limits{Approve: "a"}, "a", "b")
-	decide := func(words string, q Judge) message.Delivery {
+	decide := func(words string, q DecideHeld) message.Delivery {
 		r.say(s[0], words)
 		d := r.only(words)
 		q.Message, q.Who.Name = d.Message.ID, "ada"
 		r.must(q)
 		return d
 	}
-	d := decide("one", Judge{Verb: message.VerbDrop})
+	d := decide("one", DecideHeld{Verb: message.VerbDrop})
 	assert.Equal(t, []string{"queued", "held: waiting for approval", "failed: rejected"}, r.states(d.ID))
 	assert.Empty(t, r.out)
-	decide("two", Judge{Verb: message.VerbDrop, Say: "not now"})
+	decide("two", DecideHeld{Verb: message.VerbDrop, Say: "not now"})
 	require.Len(t, r.out, 1)
 	assert.Equal(t, "[person] (0):\n\nnot now", text(r.out[0]))
 	assert.Equal(t, s[0].ID, r.out[0].Target)
-	d = decide("three", Judge{Verb: message.VerbBounce, Say: "it is 42"})
+	d = decide("three", DecideHeld{Verb: message.VerbBounce, Say: "it is 42"})
 	assert.Equal(t, "failed: answered by a person instead", r.states(d.ID)[2])
 	require.Len(t, r.out, 2)
 	assert.Equal(t, d.Message.ID, r.out[1].Message.InReplyTo)
 
 	sent := r.must(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "beside it"}})
-	r.must(Judge{Message: sent.Message, Verb: message.VerbBounce, Say: "to you alone"})
+	r.must(DecideHeld{Message: sent.Message, Verb: message.VerbBounce, Say: "to you alone"})
 	require.Len(t, r.out, 3)
 	assert.Empty(t, r.out[2].Chat)
 	assert.Equal(t, s[0].ID, r.out[2].Target)
 
 	r.say(s[0], "four")
 	d = r.only("four")
-	for _, q := range []Judge{
+	for _, q := range []DecideHeld{
 		{Verb: message.VerbAsk},
 		{Verb: message.VerbBounce},
 		{Verb: message.VerbDeliver, Say: "x"},
@@ -162,7 +162,7 @@ func TestApprove_no(t *testing.T) {
 		require.ErrorIs(t, err, ErrRequest)
 	}
 	_, _ = r.step(Gone{Session: s[0].ID, Reason: message.PaneMissing})
-	_, err := r.ask(Judge{Message: d.Message.ID, Verb: message.VerbDrop, Say: "x"})
+	_, err := r.ask(DecideHeld{Message: d.Message.ID, Verb: message.VerbDrop, Say: "x"})
 	require.Error(t, err, "its author has gone, and with it the chat")
 }
 
@@ -183,7 +183,7 @@ func TestApprove_afterARestart(t *testing.T) {
 	r.pass(3 * time.Hour)
 	assert.Equal(t, message.AwaitingApproval, r.book.last[one.ID].Reason)
 	assert.Equal(t, message.AwaitingApproval, r.book.last[r.only("two").ID].Reason, "the chat is as it was set")
-	r.must(Judge{Message: one.Message.ID, Verb: message.VerbDeliver})
+	r.must(DecideHeld{Message: one.Message.ID, Verb: message.VerbDeliver})
 	require.Len(t, r.out, 1)
 	assert.Equal(t, one.ID, r.out[0].ID)
 	r.restart(0)
@@ -252,21 +252,21 @@ func TestApprove_fromTheTrash(t *testing.T) {
 	r.say(s[0], "one")
 	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbDrop}})
 	trash := r.all("one")
-	_, err := r.ask(Judge{Message: r.pending[0], Verb: message.VerbDrop})
+	_, err := r.ask(DecideHeld{Message: r.pending[0], Verb: message.VerbDrop})
 	require.ErrorIs(t, err, ErrDecided)
 	r.must(RemoveMember{Chat: string(c.ID), Session: "c"})
-	judge := Judge{Message: r.pending[0], Verb: message.VerbDeliver, Trash: trash, Who: message.Person{Name: "ada"}}
-	a := r.must(judge)
+	decide := DecideHeld{Message: r.pending[0], Verb: message.VerbDeliver, Trash: trash, Who: message.Person{Name: "ada"}}
+	a := r.must(decide)
 	require.Len(t, a.Receipts, 1, "to those who are there")
 	require.Len(t, r.out, 1)
 	assert.Equal(t, "[a] (1):\n\none", text(r.out[0]))
 	assert.Equal(t, s[1].ID, r.out[0].Target)
 	assert.Equal(t, []string{"queued", "held: waiting for approval", "queued"}, r.states(r.out[0].ID))
-	_, err = r.ask(judge)
+	_, err = r.ask(decide)
 	require.ErrorIs(t, err, ErrDecided)
 	r.must(StopChat{Chat: string(c.ID)})
-	judge.Trash[0].ID = r.id()
-	_, err = r.ask(judge)
+	decide.Trash[0].ID = r.id()
+	_, err = r.ask(decide)
 	require.ErrorIs(t, err, ErrRequest)
 }
 

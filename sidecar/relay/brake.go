@@ -18,7 +18,9 @@ const (
 	maxHeld      = 20 // of them that wait for a person; more are refused
 )
 
-// What may wait for one pane. Beyond it a delivery fails at once, and says so.
+// What may wait for one pane. Beyond it a delivery fails at once, and says so. What waits for a
+// person's yes counts too: what is kept is bounded however long nobody is there. That no agent
+// fills it alone, and keeps others from being heard, is what maxHeld is for.
 const (
 	maxWaiting      = 1000
 	maxWaitingBytes = 32 << 20
@@ -28,15 +30,36 @@ const (
 // QueueFull is the reason of a delivery that failed since too much waits for its pane.
 const QueueFull message.Reason = "queue is full"
 
-// brake returns why a decided message must not go on now, or "": at a limit it still
-// goes, beyond it does not. A person's word always goes.
-func (w *work) brake(t *thought, planned []message.Delivery) message.Reason {
+// pass has a decided message go by the brakes, which count it and hear what it says, or returns
+// why it must not go on now. What a person says always goes, costs nothing, and begins the
+// judgement of its chat anew: the limits keep agents from running away.
+func (w *work) pass(t *thought, planned []message.Delivery) message.Reason {
 	if t.message.Origin == message.OriginHuman || t.chosen {
 		if t.chat != nil {
 			t.chat.judge.Reset()
 		}
 		return ""
 	}
+	if reason := w.limit(t, planned); reason != "" {
+		return reason
+	}
+	if w.hear(t, planned) {
+		return message.BecameEmpty
+	}
+	for _, d := range planned {
+		if target := w.present(d.Target); target != nil {
+			target.budget.Spend(w.now, size(d))
+		}
+		if author := w.sender(t); author != nil {
+			author.hourly.Add(w.now, 1)
+			author.minutely(d.Target).Add(w.now, 1)
+		}
+	}
+	return ""
+}
+
+// limit returns which limit an agent's message is beyond, or "": at a limit it still goes.
+func (w *work) limit(t *thought, planned []message.Delivery) message.Reason {
 	limits := w.limits
 	if t.chat != nil {
 		limits = t.chat.Limits
@@ -62,27 +85,7 @@ func (w *work) brake(t *thought, planned []message.Delivery) message.Reason {
 			}
 		}
 	}
-	if w.emptied(t, planned) {
-		return message.BecameEmpty
-	}
 	return ""
-}
-
-// spend counts a message that goes on. A person's words cost nothing: the limits keep
-// agents from running away.
-func (w *work) spend(t *thought, planned []message.Delivery) {
-	if t.message.Origin == message.OriginHuman || t.chosen {
-		return
-	}
-	for _, d := range planned {
-		if target := w.present(d.Target); target != nil {
-			target.budget.Spend(w.now, size(d))
-		}
-		if author := w.sender(t); author != nil {
-			author.hourly.Add(w.now, 1)
-			author.minutely(d.Target).Add(w.now, 1)
-		}
-	}
 }
 
 // sender is the agent that sends a message of its own accord, or nil: a single one, or the
@@ -108,7 +111,7 @@ func (s *session) minutely(target message.ID) *route.Window {
 func (w *work) refuses(t *thought) bool {
 	author := w.sender(t)
 	return author != nil && t.chat == nil && len(w.underway(func(d *delivery) bool {
-		return d.hold == holdBrake && d.Chat == "" && d.Message.From.Session == author.ID
+		return (d.hold == holdBrake || d.awaits()) && d.Chat == "" && d.Message.From.Session == author.ID
 	})) >= maxHeld
 }
 

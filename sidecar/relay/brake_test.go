@@ -256,3 +256,27 @@ func TestSay_alwaysPasses(t *testing.T) {
 		assert.Error(t, err)
 	}
 }
+
+// What one agent sends waits for a yes up to a number; beyond it, it is refused, and others are
+// served as ever, by the same pane.
+func TestBrake_waitingForAYesIsBounded(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	r.chat(message.Limits{Approve: "a"}, "a", "b")
+	send := func(by By) message.Receipt {
+		return r.must(Send{By: by, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0]
+	}
+	first := send(By{Session: s[0].ID})
+	for range maxHeld - 1 {
+		require.Equal(t, message.AwaitingApproval, send(By{Session: s[0].ID}).Reason)
+	}
+	told := len(r.notices)
+	refused := send(By{Session: s[0].ID})
+	assert.Equal(t, message.Failed, refused.State)
+	assert.Equal(t, QueueFull, refused.Reason)
+	assert.Len(t, r.notices, told, "nobody is asked about it")
+	assert.Equal(t, message.Queued, send(By{Session: s[2].ID}).State)
+	assert.Equal(t, message.Queued, send(By{}).State)
+	r.must(DecideHeld{Message: first.Message, Verb: message.VerbDrop})
+	assert.Equal(t, message.AwaitingApproval, send(By{Session: s[0].ID}).Reason)
+}

@@ -32,18 +32,11 @@ func (w *work) cut(t message.Turn, s *session, c *chat, depth int, unanswered []
 			continue
 		}
 		told = append(told, author.ID)
-		m := message.Envelope{
-			ID: w.ids.next(w.now), From: address(s), To: []message.Address{address(author)}, Type: message.KindNotice,
-			Body: fmt.Sprintf("%q stopped: %s; what you said was not answered", s.Name, t.Cut), InReplyTo: d.Message.ID,
-			Origin: message.OriginSystem, Trust: message.TrustVerified, Depth: depth, Created: t.Ended,
-		}
 		in := c
 		if d.Chat == "" {
 			in = nil
-		} else {
-			m.Thread, m.From.Number = c.ID, c.member(s.ID).Number
 		}
-		w.receive(&thought{message: m, chat: in})
+		w.tellAuthor(d.Message, author, address(s), in, fmt.Sprintf("%q stopped: %s; what you said was not answered", s.Name, t.Cut), depth)
 	}
 }
 

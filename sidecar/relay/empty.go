@@ -13,9 +13,9 @@ const (
 	EmptyOff    = "off"
 )
 
-// emptied has a chat's judge hear what an agent said there, and reports whether the chat has
+// hear has a chat's judge hear what an agent said there, and reports whether the chat has
 // become empty with it. What a person's word lets go on after that is not heard again.
-func (w *work) emptied(t *thought, planned []message.Delivery) bool {
+func (w *work) hear(t *thought, planned []message.Delivery) bool {
 	if t.chat == nil || t.message.Type != message.KindTurn || len(planned) == 0 || !w.judged(t.chat) {
 		return false
 	}

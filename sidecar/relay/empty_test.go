@@ -102,15 +102,15 @@ func TestB3_restart(t *testing.T) {
 	s := r.adoptAs("claude", "a", "b")
 	c := r.chat(message.Limits{}, "a", "b")
 	r.thanks(c, s)
-	held := len(r.made)
+	made, held := len(r.made), r.only(courtesies[4])
 	r.restart(0)
 	assert.Equal(t, message.ChatPaused, r.shows(c.ID).State)
-	for _, d := range r.out {
-		assert.NotEqual(t, courtesies[4], d.Message.Body)
-	}
+	assert.Empty(t, r.out)
+	assert.Equal(t, []string{"queued", "held: nothing new is said"}, r.states(held.ID))
 	r.must(ResumeChat{Chat: string(c.ID)})
-	assert.Equal(t, courtesies[4], r.out[len(r.out)-1].Message.Body)
-	assert.Len(t, r.made, held)
+	require.Equal(t, []message.ID{held.ID}, handedIDs(r.out))
+	assert.Equal(t, courtesies[4], r.out[0].Message.Body)
+	assert.Len(t, r.made, made)
 }
 
 // Helpers.

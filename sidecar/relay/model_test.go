@@ -24,7 +24,7 @@ func modelRun(t *rapid.T) {
 		index: make(map[message.ID]int), handed: make(map[string]int), pairs: make(map[string]bool),
 		chats: make(map[message.ID]message.Chat), received: make(map[message.ID]message.Envelope), verdicts: make(map[message.ID]bool),
 		reason: make(map[message.ID]message.Reason), gone: make(map[message.ID]bool),
-		told: make(map[message.ID]bool), judged: make(map[message.ID]bool),
+		told: make(map[message.ID]bool), letGo: make(map[message.ID]bool), approved: make(map[message.ID]bool), waits: make(map[message.ID]bool),
 	}
 	for range rapid.IntRange(2, 4).Draw(t, "sessions") {
 		w.adopt()
@@ -127,13 +127,13 @@ func modelRun(t *rapid.T) {
 			i := rapid.IntRange(0, len(w.undecided)-1).Draw(t, "which")
 			w.decide(i, rapid.SampledFrom([]message.Verb{message.VerbDeliver, message.VerbDeliver, message.VerbDeliver, message.VerbHold, message.VerbAsk, message.VerbBounce, message.VerbDrop}).Draw(t, "verb"))
 		},
-		"judge": func(t *rapid.T) { // one that waits, mostly
+		"decide held": func(t *rapid.T) { // one that waits, mostly
 			any := rapid.IntRange(0, 9).Draw(t, "any") == 0
 			list := w.some(t, func(d message.ID) bool { return any || w.state[d] == message.Held && w.awaited(d) })
 			if len(list) == 0 {
 				t.Skip()
 			}
-			q := Judge{Who: message.Person{Name: "ada"}, Message: w.made[list[0]].Message.ID, Verb: rapid.SampledFrom([]message.Verb{message.VerbDeliver, message.VerbDrop, message.VerbBounce}).Draw(t, "verb")}
+			q := DecideHeld{Who: message.Person{Name: "ada"}, Message: w.made[list[0]].Message.ID, Verb: rapid.SampledFrom([]message.Verb{message.VerbDeliver, message.VerbDrop, message.VerbBounce}).Draw(t, "verb")}
 			if q.Verb != message.VerbDeliver && rapid.Bool().Draw(t, "say") {
 				q.Say = "not that"
 			} else if edited := "edited"; rapid.Bool().Draw(t, "edit") {
@@ -273,7 +273,9 @@ type world struct {
 	members   map[message.ID][]message.ID // of its chat when a message was received
 	turns     []message.Turn
 	told      map[message.ID]bool // turns that this life took in
-	judged    map[message.ID]bool // deliveries that a person let go, or that nobody said no to in time
+	letGo     map[message.ID]bool // deliveries that a person let go, or that nobody said no to in time
+	approved  map[message.ID]bool // deliveries that a person said yes to
+	waits     map[message.ID]bool // deliveries that wait for a person's decision
 }
 
 // lapses reports whether a delivery goes on if nobody decides in time.
@@ -282,10 +284,7 @@ func (w *world) lapses(d message.ID) bool {
 }
 
 // awaited reports whether a person's decision is what a delivery that is held waits for.
-func (w *world) awaited(d message.ID) bool {
-	why := heldFor(w.reason[d])
-	return why == holdPolicy || why == holdApproval
-}
+func (w *world) awaited(d message.ID) bool { return w.waits[d] }
 
 // modelState is the State of that life: its ids are unlike those of any other.
 func modelState(life byte) *State {
@@ -420,6 +419,9 @@ func (w *world) ask(q Request) {
 			err = reply.Err
 		}
 	}
+	if decision, ok := q.(DecideHeld); ok && !decision.By.Person() {
+		require.ErrorIs(w.t, err, ErrPersonOnly)
+	}
 	if err != nil {
 		return
 	}
@@ -444,7 +446,7 @@ func (w *world) decide(i int, verb message.Verb) {
 }
 
 func (w *world) report(d message.ID, state message.ReceiptState) {
-	w.sinkSays(d, state, message.AgentWorking)
+	w.sinkSays(d, state, "a reason of its own")
 }
 
 // sinkSays has a sink report, and checks the answer against what is known outside.
@@ -548,21 +550,25 @@ func (w *world) commit(s message.Step) {
 		if w.typed[r.Delivery] {
 			require.NotContains(w.t, []message.ReceiptState{message.Queued, message.Expired}, r.State)
 		}
-		if why := heldFor(w.reason[r.Delivery]); before == message.Held && r.State == message.Queued && why != holdNone {
+		why := heldFor(w.reason[r.Delivery])
+		if before == message.Held && r.State == message.Queued && (w.awaited(r.Delivery) || why == holdPause || why == holdBrake) {
 			now := w.history[len(w.history)-1].event
 			asked, _ := now.(Asked)
 			if _, tick := now.(Tick); tick || w.awaited(r.Delivery) {
 				require.True(w.t, w.awaited(r.Delivery), "nobody said that it may go on")
 				require.True(w.t, tick && w.lapses(r.Delivery) || asked.Request != nil && asked.Request.by().Person())
-				w.judged[r.Delivery] = true
+				w.letGo[r.Delivery] = true
+				decision, _ := asked.Request.(DecideHeld)
+				w.approved[r.Delivery] = decision.Verb == message.VerbDeliver
 			}
-			if !w.judged[r.Delivery] || !w.awaited(r.Delivery) {
+			if !w.letGo[r.Delivery] || !w.awaited(r.Delivery) {
 				require.IsType(w.t, ResumeChat{}, asked.Request, "let go without a person's word")
 			} else if !w.lapses(r.Delivery) {
-				require.IsType(w.t, Judge{}, asked.Request, "let go without a person's yes")
+				require.IsType(w.t, DecideHeld{}, asked.Request, "let go without a person's yes")
 			}
 		}
 		w.state[r.Delivery], w.reason[r.Delivery] = r.State, r.Reason
+		w.waits[r.Delivery] = Left{State: r.State, Reason: r.Reason, Verdict: w.book.decided[w.made[r.Delivery].Message.ID]}.Awaits()
 		w.typed[r.Delivery] = r.State == message.Typed || w.typed[r.Delivery] && r.Reason != message.TmuxRefused
 		if before == "" && r.Reason != message.Duplicate {
 			pair := string(w.made[r.Delivery].Message.ID + w.made[r.Delivery].Target)
@@ -594,7 +600,10 @@ func (w *world) deliver(d message.Delivery) {
 	}
 	require.Equal(w.t, message.ChatOn, w.chats[d.Chat].State)
 	require.True(w.t, w.in(d.Chat, d.Target), "handed to one that is not in the chat")
-	if d.Attempt == 1 && !w.judged[d.ID] {
+	if w.chats[d.Chat].Limits.Approve == ApproveAll && d.Message.Type == message.KindTurn {
+		require.True(w.t, w.approved[d.ID], "what an agent says goes on without a person's yes")
+	}
+	if d.Attempt == 1 && !w.letGo[d.ID] {
 		lane := string(d.Chat + d.Target)
 		if last, ok := w.handed[lane]; ok {
 			require.Greater(w.t, w.index[d.ID], last, "handed out of order")

@@ -48,7 +48,7 @@ func TestOutcomes_eachTargetHasItsOwn(t *testing.T) {
 	assert.Contains(t, text(r.out[2]), "[notice] what you said was not passed on: d comes back at nine")
 	assert.Equal(t, s[0].ID, r.out[2].Target)
 
-	a := r.must(Judge{Message: r.to(s[2], whispered).Message.ID, Verb: message.VerbDeliver})
+	a := r.must(DecideHeld{Message: r.to(s[2], whispered).Message.ID, Verb: message.VerbDeliver})
 	assert.Len(t, a.Receipts, 1, "only what waits is decided")
 	assert.Equal(t, "[a] (1):\n\nmasked words", text(r.out[3]))
 }
@@ -143,7 +143,7 @@ func TestUnfiltered(t *testing.T) {
 	require.Len(t, r.notices, 1, "a person is told")
 	r.pass(2 * time.Hour)
 	assert.Empty(t, r.out, "nor by waiting")
-	_, err := r.ask(Judge{Message: d.Message.ID, Verb: message.VerbDeliver})
+	_, err := r.ask(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver})
 	require.ErrorIs(t, err, ErrUnfiltered)
 
 	r.restart(0)
@@ -151,7 +151,7 @@ func TestUnfiltered(t *testing.T) {
 	require.Len(t, r.pending, 1)
 	r.decide(failed)
 	assert.Len(t, r.receipts[d.ID], 2, "it has failed again")
-	_, err = r.ask(Judge{Message: d.Message.ID, Verb: message.VerbDeliver})
+	_, err = r.ask(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver})
 	require.ErrorIs(t, err, ErrUnfiltered)
 
 	_, _ = r.step(Reconsider{[]message.Envelope{original}})
@@ -168,7 +168,7 @@ func TestUnfiltered(t *testing.T) {
 	r.decide(failed)
 	d = r.to(s[0], "the other key is 456")
 	edited := "a key"
-	r.must(Judge{Message: d.Message.ID, Verb: message.VerbDeliver, Body: &edited})
+	r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver, Body: &edited})
 	assert.Equal(t, "[b] (2):\n\na key", text(r.out[1]), "what a person writes, they have read")
 }
 

@@ -178,8 +178,8 @@ func (w *work) ask(e Asked) {
 		answer, err = w.removeMember(r)
 	case MuteMember:
 		answer, err = w.muteMember(r)
-	case Judge:
-		answer, err = w.judge(r)
+	case DecideHeld:
+		answer, err = w.decideHeld(r)
 	default:
 		err = ErrRequest
 	}

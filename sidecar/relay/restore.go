@@ -97,6 +97,9 @@ func (w *work) left(one Left) *delivery {
 	d.ponder(one.Verdict.For(one.Delivery.Target))
 	d.Typed = d.Typed || d.state == message.Typed
 	d.Attempt = max(d.Attempt, 1)
+	if !d.Typed {
+		d.hold = one.hold()
+	}
 	gone := d.state == message.Held && d.reason == message.AgentGone
 	switch {
 	case d.state.Final() || d.state == message.Submitted || w.under[d.ID] != nil:
@@ -148,10 +151,6 @@ func (w *work) goOn(d *delivery) {
 	c := w.chat(d.Chat)
 	over := d.Chat != "" && c.over(d.Target)
 	paused := w.stopped || c != nil && c.State == message.ChatPaused
-	why := holdNone
-	if d.state == message.Held {
-		why = heldFor(d.reason)
-	}
 	switch {
 	case d.Typed:
 		if d.state == "" || d.state == message.Queued {
@@ -165,8 +164,10 @@ func (w *work) goOn(d *delivery) {
 	case over:
 		d.shut = true
 		w.receipt(d, message.Failed, message.ChatEnded)
-	case why != holdNone:
-		d.hold = why
+	case d.hold != holdNone:
+		if d.reason == message.AgentGone { // it is back
+			w.receipt(d, message.Held, message.AwaitingApproval)
+		}
 	case paused:
 		d.hold = holdPause
 		w.receipt(d, message.Held, w.pausedBy(d))
@@ -217,8 +218,36 @@ func (w *work) remember(t *thought) {
 	w.touch()
 }
 
-// heldFor tells from the reason of a held delivery whose word holds it: nobody's, where it
-// is one of a pane's own.
+// Awaits reports whether a person's decision is what a delivery waits for. What its message was
+// decided to says so: in the reason stand a policy's own words, or a pane's.
+func (l Left) Awaits() bool {
+	return l.asked() && l.Reason != message.AgentGone
+}
+
+// asked reports whether nobody has let go yet what was to wait for a person, be it that the
+// agent has gone meanwhile.
+func (l Left) asked() bool {
+	verb := l.Verdict.For(l.Delivery.Target).Verb
+	return l.State == message.Held && (verb == message.VerbAsk || verb == message.VerbHold || l.Verdict.Unfiltered)
+}
+
+// hold tells by whose word an earlier run kept a delivery from its sink.
+func (l Left) hold() hold {
+	why := heldFor(l.Reason)
+	switch {
+	case l.asked() && l.Verdict.Unfiltered:
+		return holdFilter
+	case l.asked() && why == holdPolicy:
+		return holdPolicy
+	case l.asked():
+		return holdApproval
+	case l.State == message.Held && (why == holdPause || why == holdBrake):
+		return why
+	}
+	return holdNone
+}
+
+// heldFor tells from a reason whose word it may be: nobody's, where it is one of a pane's own.
 func heldFor(reason message.Reason) hold {
 	switch reason {
 	case message.Paused, message.Stopped:

@@ -164,21 +164,21 @@ func TestRestore_refusedWhileStopped(t *testing.T) {
 	assert.Empty(t, again.out)
 }
 
-// Whose word holds a delivery is known again from its reason.
+// Whether a person or a brake holds a delivery is known again from its reason.
 func TestRestore_held(t *testing.T) {
 	for reason, c := range map[message.Reason]struct {
 		state string // after the restart, "" if as before
 		goes  bool   // on resume
 	}{
-		message.AgentWorking:    {"queued", false},
-		message.InComposer:      {"queued", false},
-		message.TmuxSilent:      {"queued", false},
-		message.AgentGone:       {"queued", false},
-		message.AtDepthLimit:    {"", true},
-		message.AtRateLimit:     {"", true},
-		message.AtByteLimit:     {"", true},
-		message.Stopped:         {"", true},
-		"policy: script failed": {"", false},
+		message.AgentWorking:          {"queued", false},
+		message.InComposer:            {"queued", false},
+		message.TmuxSilent:            {"queued", false},
+		message.AgentGone:             {"queued", false},
+		"a dialog or a panel is open": {"queued", false},
+		message.AtDepthLimit:          {"", true},
+		message.AtRateLimit:           {"", true},
+		message.AtByteLimit:           {"", true},
+		message.Stopped:               {"", true},
 	} {
 		t.Run(string(reason), func(t *testing.T) {
 			r := newRig(t)
@@ -390,6 +390,31 @@ func TestRestore_anotherServer(t *testing.T) {
 	assert.Len(t, again.Deliveries, 6+1, "kept: what agents that have gone did not hear")
 	assert.Len(t, r.commits, commits, "and left as it is")
 	assert.Equal(t, []message.ID{other.ID}, handedIDs(r.out))
+}
+
+// A pane may hold for whatever reason, and a policy in whatever words: what was decided tells the
+// one from the other in the next run.
+func TestRestore_whoseReasonItIs(t *testing.T) {
+	for _, why := range []message.Reason{"a dialog or a panel is open", message.SomebodyTypes, message.Paused, message.AgentGone} {
+		r := newRig(t)
+		r.async = true
+		s := r.adopt("a", "b")
+		for range 2 {
+			_, _ = r.ask(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
+		}
+		r.verdict(message.Verdict{Verb: message.VerbDeliver})
+		r.verdict(message.Verdict{Verb: message.VerbHold, Reason: string(why)})
+		d := r.all("x")
+		if why != message.Paused && why != message.AgentGone { // those are ours to say
+			require.NoError(t, r.report(d[0].ID, message.Held, why))
+		}
+		r.restart(0)
+		assert.Equal(t, []message.ID{d[0].ID}, handedIDs(r.out), why)
+		r.must(ResumeChat{Chat: All})
+		assert.Len(t, r.out, 1, why)
+		r.must(DecideHeld{Message: d[1].Message.ID, Verb: message.VerbDeliver})
+		assert.Len(t, r.out, 2, why)
+	}
 }
 
 // A session that came back under its old id does not hear what its former stay missed.

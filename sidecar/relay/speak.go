@@ -284,6 +284,7 @@ func (w *work) carryOut(t *thought) {
 	w.step.Verdicts = append(w.step.Verdicts, v)
 	why, reason, refuses := w.withheld(t, v, planned)
 
+	full := w.refuses(t)
 	a := Answer{Message: t.message.ID}
 	receipts := map[message.ID]message.Receipt{}
 	var refused, told []message.Delivery
@@ -301,14 +302,17 @@ func (w *work) carryOut(t *thought) {
 		d := w.create(p)
 		_, under := w.under[d.ID]
 		why, reason := why, reason
+		refuses := refuses
 		if own, because := w.holdOf(t, v, o); own != holdNone && why != holdOver {
-			why, reason = own, because
+			if why, reason, refuses = own, because, full; full {
+				reason = QueueFull
+			}
 		}
 		switch {
 		case !under:
 		case t.chat != nil && d.Chat == t.chat.ID && t.chat.over(d.Target), why == holdOver:
 			w.receipt(d, message.Failed, message.ChatEnded)
-		case why == holdBrake && refuses:
+		case why != holdNone && refuses:
 			w.receipt(d, message.Failed, reason)
 		case why != holdNone:
 			d.hold = why
@@ -374,8 +378,7 @@ func (w *work) withheld(t *thought, v message.Verdict, planned []message.Deliver
 		}
 		return holdPause, message.Paused, false
 	}
-	if reason = w.brake(t, going); reason == "" {
-		w.spend(t, going)
+	if reason = w.pass(t, going); reason == "" {
 		return holdNone, "", false
 	}
 	refused = w.refuses(t)

@@ -1,0 +1,218 @@
+package relay
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Whose words wait is what the chat's participants say, also when the one has gone whom the
+// setting named, and a peer goes by that name: what it said before still waits, nobody leaves
+// the chat, and whoever comes back under its name is asked about again.
+func TestApprove_gateOutlivesTheOneItNames(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c")
+	c := r.chat(message.Limits{Approve: "a"}, "a", "b", "c")
+	r.say(s[0], "its last words")
+	_, _ = r.step(Gone{Session: s[0].ID, Reason: message.PaneMissing})
+	r.must(Rename{By: By{Session: s[1].ID}, Session: "b", Name: "a"})
+	assert.Empty(t, r.shows(c.ID).Limits.Approve, "nobody is there whom it names")
+	r.verdict(message.Verdict{Verb: message.VerbDeliver})
+	assert.Empty(t, r.out)
+	for _, d := range r.all("its last words") {
+		assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(d.ID))
+	}
+	for _, q := range []Request{
+		StopChat{By: By{Session: s[1].ID}, Chat: string(c.ID)},
+		RemoveMember{By: By{Session: s[1].ID}, Chat: string(c.ID), Session: "a"},
+	} {
+		_, err := r.ask(q)
+		assert.ErrorIs(t, err, ErrPersonOnly, "%T", q)
+	}
+	r.say(s[1], "its own")
+	r.verdict(message.Verdict{Verb: message.VerbDeliver})
+	assert.Len(t, r.out, 1, "the name does not make it the one that is asked about")
+
+	r.must(Rename{By: By{Session: s[1].ID}, Session: "a", Name: "b"})
+	back := r.adopt("a")[0]
+	r.must(AddMember{Chat: string(c.ID), Session: "a"})
+	assert.Equal(t, "a", r.shows(c.ID).Limits.Approve)
+	r.say(back, "here I am")
+	r.verdict(message.Verdict{Verb: message.VerbDeliver})
+	assert.Len(t, r.out, 1)
+	assert.Len(t, r.all("here I am"), 2)
+}
+
+// What waits for a yes does so still when the agent that it is for has gone and come back.
+func TestApprove_goneAndBack(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	c := r.chat(message.Limits{Approve: "a"}, "a", "b", "c")
+	r.say(s[0], "x")
+	d := r.all("x")[0]
+	require.Equal(t, s[1].ID, d.Target)
+	_, _ = r.step(Gone{Session: s[1].ID, Reason: message.AgentGone})
+	require.Equal(t, message.AgentGone, r.book.last[d.ID].Reason)
+	_, err := r.step(Adopted{Token: 1, Session: s[1]})
+	require.NoError(t, err)
+	r.must(AddMember{Chat: string(c.ID), Session: "b"})
+	r.restart(0)
+	assert.Empty(t, r.out)
+	assert.Equal(t, message.AwaitingApproval, r.book.last[d.ID].Reason)
+	r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver})
+	assert.Contains(t, handedIDs(r.out), d.ID)
+}
+
+// However long a policy would wait for a person: in a chat that asks for their yes it is waited
+// for, in the next run too. Elsewhere the policy's word holds.
+func TestApprove_noPolicyOutwaitsTheChat(t *testing.T) {
+	for _, verb := range []message.Verb{message.VerbAsk, message.VerbHold} {
+		for _, setting := range []string{"", "a", ApproveAll} {
+			r := newRig(t)
+			r.async = true
+			s := r.adopt("a", "b")
+			r.chat(message.Limits{Approve: setting}, "a", "b")
+			r.say(s[0], "x")
+			r.verdict(message.Verdict{Verb: verb, Reason: "it says so", Expires: time.Minute, Otherwise: message.VerbDeliver})
+			r.pass(2 * time.Minute)
+			assert.Equal(t, setting == "", len(r.out) == 1, "%s %q", verb, setting)
+			r.restart(0)
+			r.pass(2 * time.Minute)
+			assert.Equal(t, setting == "", len(r.out) == 1, "%s %q, another run", verb, setting)
+			if setting != "" {
+				assert.Equal(t, "it says so", r.book.decided[r.only("x").Message.ID].Reason, "the verdict is the policy's")
+			}
+		}
+	}
+}
+
+// A message for several lapses once: one notice, one word to its author, and a receipt for each.
+func TestApprove_lapsesOnce(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c", "d")
+	r.chat(message.Limits{}, "a", "b", "c", "d")
+	r.say(s[0], "x")
+	r.verdict(message.Verdict{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbBounce})
+	told := len(r.notices)
+	r.pass(2 * time.Minute)
+	require.Len(t, r.notices, told+1)
+	assert.Contains(t, r.notices[told], "of a expired after 1m0s")
+	require.Len(t, r.pending, 1, "its author is told, once")
+	require.Len(t, r.all("x"), 3)
+	for _, d := range r.all("x") {
+		assert.Equal(t, []string{"queued", "held: waiting for approval", "expired: waiting for approval"}, r.states(d.ID))
+	}
+}
+
+// One that goes on since nobody said no is one message for the brakes, whatever number it is for.
+func TestApprove_lapsesThroughTheBrakesOnce(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c", "d", "e", "f", "g")
+	lapse := func(n int) []message.Delivery {
+		before := len(r.out)
+		_, _ = r.ask(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
+		var to []message.Address
+		for _, one := range s[1 : 1+n] {
+			to = append(to, message.Address{Session: one.ID})
+		}
+		r.verdict(message.Verdict{Verb: message.VerbAsk, To: to, Expires: time.Minute, Otherwise: message.VerbDeliver})
+		r.pass(2 * time.Minute)
+		return r.out[before:]
+	}
+	assert.Len(t, lapse(fanOut), fanOut)
+	verdicts := 0
+	for _, commit := range r.commits {
+		verdicts += len(commit.Verdicts)
+	}
+	assert.Equal(t, 2, verdicts, "the policy's, and one on all of it when time was up")
+	told := len(r.notices)
+	assert.Empty(t, lapse(fanOut+1))
+	require.Len(t, r.notices, told+2, "that a yes is waited for, and that it is held")
+	assert.Contains(t, r.notices[told+1], "a message of a is held: "+string(message.AtFanOut))
+	for _, d := range r.all("x")[fanOut:] {
+		assert.Equal(t, message.AtFanOut, r.book.last[d.ID].Reason)
+	}
+}
+
+// What an agent answers stands in no receipt that a fellow in its chat could read before a
+// person said yes to it; in that of one who asks from outside, and in a person's, it does.
+func TestApprove_wordsOfAnAnswer(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	r.chat(message.Limits{Approve: "a"}, "a", "b")
+	answered := func(by By) message.Receipt {
+		sent := r.must(Send{By: by, To: "a", Message: message.Envelope{Body: "how?"}}).Receipts[0]
+		r.submit(r.out[len(r.out)-1])
+		r.say(s[0], "like this", sent.Delivery)
+		return r.book.last[sent.Delivery]
+	}
+	for who, want := range map[By]string{{Session: s[1].ID}: "", {Session: s[2].ID}: "like this", {}: "like this"} {
+		got := answered(who)
+		assert.Equal(t, message.Answered, got.State)
+		assert.Equal(t, want, got.Words, "%+v", who)
+	}
+	for _, d := range r.all("like this") {
+		assert.Equal(t, message.AwaitingApproval, r.book.last[d.ID].Reason)
+	}
+	said := r.say(s[1], "in the chat")
+	require.Len(t, said, 1)
+	r.submit(said...)
+	r.say(s[0], "an answer there", said[0].ID)
+	assert.Equal(t, message.Answered, r.book.last[said[0].ID].State)
+	assert.Empty(t, r.book.last[said[0].ID].Words)
+}
+
+// A person is told once until they say something to that agent, of what is held and then of what
+// is refused.
+func TestBrake_whatIsRefusedIsCalledThat(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	flood := func(n int) (last message.Receipt) {
+		for range n {
+			last = r.must(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0]
+		}
+		return last
+	}
+	require.Equal(t, message.Held, flood(sendsAMinute+maxHeld).State)
+	require.Equal(t, message.Failed, flood(1).State)
+	r.now = r.now.Add(2 * time.Minute)
+	require.Equal(t, message.Failed, flood(sendsAMinute+1).State)
+	require.Equal(t, []string{"a message of a is held: " + string(message.AtRateLimit)}, r.notices)
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Person: true}})
+	require.Equal(t, message.Failed, flood(2).State)
+	require.Len(t, r.notices, 2)
+	assert.Equal(t, "a message of a is refused, since so many of its own wait already: "+string(message.AtRateLimit), r.notices[1])
+}
+
+// Whose decision it is, no policy says; and a yes is asked for only where there is something left
+// that it would let go.
+func TestDecided_isThePolicysAlone(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c")
+	_, _ = r.ask(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
+	r.verdict(message.Verdict{Verb: message.VerbDeliver, Person: message.Person{Name: "ada"}})
+	assert.Zero(t, r.book.decided[r.only("x").Message.ID].Person)
+
+	_, _ = r.ask(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "y"}})
+	_, _ = r.step(Gone{Session: s[1].ID, Reason: message.PaneMissing})
+	r.verdict(message.Verdict{Verb: message.VerbAsk, To: []message.Address{{Session: s[1].ID}, {Session: s[2].ID}}})
+	require.Len(t, r.notices, 1)
+	assert.Contains(t, r.notices[0], "what a said to c waits for your yes")
+}
+
+// Helpers.
+
+// verdict decides the oldest message that is not decided yet.
+func (r *rig) verdict(v message.Verdict) {
+	require.NotEmpty(r.t, r.pending)
+	v.Message, r.pending = r.pending[0], r.pending[1:]
+	_, _ = r.step(Decided{v})
+}
