@@ -255,7 +255,11 @@ func degraded(_ context.Context, x *patient) []finding {
 	}
 	var found []finding
 	for _, d := range x.status.Degraded {
-		found = append(found, finding{ID: "degraded", Level: problem, Text: "the sidecar says: " + d, Hint: "it is told as long as this sidecar runs; intercom down, then intercom up, starts another"})
+		hint := "it is told as long as this sidecar runs; intercom down, then intercom up, starts another"
+		if strings.HasPrefix(d, "policy: ") {
+			hint = "intercom policy check tells all that is wrong; intercom policy log, what came of it"
+		}
+		found = append(found, finding{ID: "degraded", Level: problem, Text: "the sidecar says: " + d, Hint: hint})
 	}
 	return found
 }

@@ -237,6 +237,9 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 			WithHint("it goes after that one; intercom log %s", s.Message)
 	case message.Held:
 		told = api.Errorf(api.CodeHeld, "held: %s", r.Reason).WithHint("it goes as soon as that has passed; intercom log %s", s.Message)
+		if r.Reason == message.AwaitingApproval {
+			told = told.WithHint("intercom inbox approve %s", s.Message.Short())
+		}
 		if r.Reason == message.UnknownScreen {
 			told = told.WithHint("intercom explain says more; intercom inbox release %s types it on your word", s.Message.Short())
 		}
