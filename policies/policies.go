@@ -48,7 +48,7 @@ func read(dir, prefix string) []policy.Source {
 		if err != nil {
 			panic("policies: " + err.Error()) // it is part of the program
 		}
-		all = append(all, policy.Source{Name: prefix + path.Base(name), Text: string(text)})
+		all = append(all, policy.Source{Name: prefix + path.Base(name), Text: string(text), Shipped: prefix != ""})
 	}
 	return all
 }
