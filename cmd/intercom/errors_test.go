@@ -163,14 +163,18 @@ var errorsOf = map[string][]wrong{
 		{"policy test --run (", 2, `--run: `, `RE2`},
 	},
 	"intercom policy explain": {
-		{"policy explain", 2, `explain what`, `intercom policy explain --all`},
-		{"policy explain x", 2, `takes no arguments`, `intercom policy explain --all`},
+		{"policy explain", 2, `explain what`, `intercom policy explain ID, --all`},
+		{"policy explain nosuch", 1, `no message "nosuch"`, `intercom inbox list`},
+		{"policy explain x --all", 2, `only one of them`, `--help`},
 		{"policy explain --all --origin robot", 2, `--origin "robot": not agent`, `--help`},
 		{"policy explain --type x --priority medium", 2, `--priority "medium": not low`, `--help`},
 		{"policy explain --type _", 2, `--type is empty`, `--help`},
 		{"policy explain --all --priority low", 2, `\[all priority\]`, `--help`},
 	},
-	"intercom policy bench": {{"policy bench --count 0", 2, `--count 0: not 1 to 100000`, `--help`}, {"policy bench /nowhere", 2, `no such file`, `name a file`}},
+	"intercom policy bench":    {{"policy bench --count 0", 2, `--count 0: not 1 to 100000`, `--help`}, {"policy bench /nowhere", 2, `no such file`, `name a file`}},
+	"intercom policy diff":     {{"policy diff /nowhere", 2, `"/nowhere" is no directory`, `init\.lua`}},
+	"intercom policy log":      {{"policy log --limit 0", 2, `--limit 0: not 1 to`, `--help`}},
+	"intercom policy rollback": {{"policy rollback x", 2, `takes no arguments`, `intercom policy rollback`}},
 	"intercom policy trust": {
 		{"policy trust /nowhere", 2, `/nowhere: no such file`, `\.intercom/policy\.lua`},
 		{"policy trust / /", 2, `a directory, or nothing`, `intercom policy trust`},
@@ -264,7 +268,7 @@ func TestU13_withoutAServer(t *testing.T) {
 	needNone := []string{
 		"intercom version", "intercom doctor", "intercom demo", "intercom down", "intercom uninstall", "intercom status",
 		"intercom hooks install", "intercom hooks uninstall", "intercom help", "intercom brakes try",
-		"intercom policy check", "intercom policy test", "intercom policy explain", "intercom policy bench", "intercom policy trust", "intercom policy edit",
+		"intercom policy check", "intercom policy test", "intercom policy explain", "intercom policy bench", "intercom policy trust", "intercom policy edit", "intercom policy log",
 	}
 	tried := 0
 	every(t, func(cmd *cobra.Command) {

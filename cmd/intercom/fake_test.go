@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -133,6 +134,20 @@ func (b *fakeBackend) Down(context.Context, api.Caller) error {
 	}
 	b.down()
 	return nil
+}
+
+func (b *fakeBackend) RollbackPolicy(context.Context, api.Caller) (policy.Status, error) {
+	return policy.Status{}, nil
+}
+
+func (b *fakeBackend) DiffPolicy(_ context.Context, _ api.Caller, req api.DiffPolicyRequest) (policy.Trial, error) {
+	b.take(req)
+	return policy.Trial{}, nil
+}
+
+func (b *fakeBackend) ExplainPolicy(_ context.Context, _ api.Caller, req api.ExplainPolicyRequest) (policy.Explained, error) {
+	b.take(req)
+	return policy.Explained{}, nil
 }
 
 func (b *fakeBackend) Adopt(_ context.Context, _ api.Caller, req api.AdoptRequest) (message.Session, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,7 @@ var shipped = policies.Shipped()
 func (a *app) policy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "Write policies in Lua: check, test, explain, edit, and see what they do",
+		Short: "Write policies in Lua, and see what they do",
 		Long: `Work with policies in Lua: what becomes of a message, and how it looks. Yours
 are init.lua and policies/*.lua in $XDG_CONFIG_HOME/intercom, or
 ~/.config/intercom. They run in a process that is killed when it does not
@@ -152,7 +153,9 @@ func (a *app) check(ctx context.Context, named []string) (checkReply, error) {
 		return r, err
 	}
 	for _, s := range files.Sources {
-		r.Files = append(r.Files, s.Name)
+		if !strings.HasPrefix(s.Name, policies.ShippedPrefix) {
+			r.Files = append(r.Files, s.Name)
+		}
 	}
 	set, err := scripting.New(scripting.Options{}).Compile(ctx, files)
 	problems, wrong := errors.AsType[scripting.ProblemsError](err)

@@ -23,7 +23,7 @@ import (
 func (a *app) policyDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [DIR]",
-		Short: "Show about which of the last messages other policies decide otherwise",
+		Short: "Show of which messages other policies decide otherwise",
 		Long: `Ask policies that are not in use about the last 200 messages, and show of which
 they decide otherwise than those in use do. They are your own files as they are
 now, which differ from those in use where those were refused, or the init.lua
@@ -31,18 +31,17 @@ and policies/*.lua of DIR. Nothing is changed.
 
 ! is a message that would go where it did not before, or less far than it does.`,
 		Example: `  intercom policy diff
-  intercom policy diff ~/dotfiles/intercom`,
+  intercom policy diff .`,
 		Args: between(0, 1, "at most a directory"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (policy.Trial, error) {
 			dir, err := a.configDir()
 			if len(args) > 0 {
-				dir, err = filepath.Abs(args[0])
+				if dir, err = filepath.Abs(args[0]); err == nil && !isDir(dir) {
+					err = api.Errorf(api.CodeUsage, "%q is no directory", dir).WithHint("name the one of an init.lua, or of a policies/")
+				}
 			}
 			if err != nil {
 				return policy.Trial{}, err
-			}
-			if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-				return policy.Trial{}, api.Errorf(api.CodeUsage, "%q is no directory", dir).WithHint("name the one of an init.lua, or of a policies/")
 			}
 			c, err := a.client(cmd.Context())
 			if err != nil {
@@ -55,6 +54,11 @@ and policies/*.lua of DIR. Nothing is changed.
 	}
 	a.completes(cmd)
 	return cmd
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func (a *app) showTrial(t policy.Trial) {
