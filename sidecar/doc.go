@@ -56,6 +56,9 @@
 //   - tmux: the connection, the batch of looks under way, the watches. No other package
 //     runs programs, and text enters a pane by compare-and-type alone: the server compares
 //     what was seen with what is, and pastes, in one step.
+//   - policyset: the policies in use, which one goroutine exchanges for others; the relay's
+//     second goroutine asks them. The scripts run in a process of their own (package
+//     scripting), which a Lua that does not end, or takes all memory, cannot leave.
 //   - journal: the database, which nobody else opens.
 //   - api: the socket and the lock of this server's sidecar, held for the life of the
 //     process; the client by which every command reaches it.
@@ -74,6 +77,7 @@
 // Imports go downwards only, and a test holds this (cmd/intercom/layers_test.go):
 //
 //	5  daemon                                                          puts it together
+//	   policyset                                                       what the relay asks
 //	4  api                                                             the boundary
 //	3  pane  tmux  agent  journal  persona  aea                        adapters, which do I/O
 //	2  relay                                                           the loop

@@ -104,12 +104,13 @@ menu=$(
 	item 'stop the chat' x stop
 	popup 'chats' l chats
 	popup "$(where inbox inbox)" i inbox
+	popup "$(where policy 'edit the policies…')" e edit
 	item 'pause everything' p pause
 	item 'resume everything' r resume
 	popup 'doctor' d doctor
 )
 bind "$(option @intercom-menu-key B)" 'menu' \
-	"if-shell -F '#{e|<:#{client_height},14}' { display-message 'intercom: this terminal has too few rows for the menu' } \\; display-menu -T '#[align=centre] intercom ' -x C -y C$menu"
+	"if-shell -F '#{e|<:#{client_height},15}' { display-message 'intercom: this terminal has too few rows for the menu' } \\; display-menu -T '#[align=centre] intercom ' -x C -y C$menu"
 set +f
 
 printf '%sset-option -g @intercom-keys "%s"\nset-option -g @intercom-taken "%s"\n' "$commands" "${bound# }" "${taken# }" |

@@ -42,7 +42,7 @@ const (
 
 // laterEntries are those entries of the menu that are shown only where the program has the
 // command of that name.
-var laterEntries = []string{"ask", "inbox"}
+var laterEntries = []string{"ask", "inbox", "policy"}
 
 // plugin are the commands that key bindings run. A person has no use for them.
 func (a *app) plugin() *cobra.Command {
@@ -75,6 +75,7 @@ func (a *app) plugin() *cobra.Command {
 			return "", a.page(ctx, "chats", func() string { return a.chatsPage(ctx, o) })
 		}),
 		a.key("inbox", "Show what is held, and decide about what waits for a yes", a.inboxPage),
+		a.key("edit", "Edit init.lua in a popup, and check it", a.editHere),
 		a.key("doctor", "Show what is wrong", a.pageOf("doctor")),
 	)
 	return cmd

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -50,9 +52,9 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 		}
 
 		// A menu that does not fit is not shown at all: this one fits a small terminal.
-		st.outer.Run("resize-window", "-t", me.pane, "-x", "40", "-y", "14")
+		st.outer.Run("resize-window", "-t", me.pane, "-x", "40", "-y", "15")
 		tmuxtest.WaitFor(t, "a small terminal", func() bool {
-			return st.Run("display-message", "-p", "-c", me.client, "#{client_width}x#{client_height}") == "40x14"
+			return st.Run("display-message", "-p", "-c", me.client, "#{client_width}x#{client_height}") == "40x15"
 		})
 		me.press("C-b", "B")
 		me.sees("doctor")
@@ -179,6 +181,35 @@ func TestU5_askAnotherPane(t *testing.T) {
 		tmuxtest.WaitFor(t, "it has said that", func() bool { return len(claude.records(persona.EventSaid)) == 2 })
 		assert.Len(t, codex.received(), 1, "nothing further goes across")
 		assert.Equal(t, 1, strings.Count(codex.keys(), "\r"))
+	})
+}
+
+// The editor of the policies is a popup of the menu's; what is wrong is asked about there, and
+// told at the client.
+func TestU5_editThePolicies(t *testing.T) {
+	ends(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		editor := filepath.Join(st.home, "editor.sh")
+		require.NoError(t, os.WriteFile(editor, []byte("#!/bin/sh\nprintf '\\033[2J\\033[H'\nread -p 'what to write: ' text\nprintf '%s\\n' \"$text\" >\"$1\"\n"), 0o700))
+		st.Run("set-environment", "-g", "EDITOR", "sh "+editor)
+		st.Run("set-environment", "-gu", "VISUAL")
+		st.load()
+		me := st.sit("base")
+		me.menu("e")
+		me.sees("what to write:")
+		me.types("intercom.confgure {}")
+		me.press("Enter")
+		me.sees("Edit again?")
+		me.sees("did you mean")
+		me.press("y")
+		tmuxtest.WaitFor(t, "the editor again", func() bool {
+			return !strings.Contains(st.outer.Run("capture-pane", "-p", "-t", me.pane), "Edit again?")
+		})
+		me.sees("what to write:")
+		me.types("intercom.configure {}")
+		me.press("Enter")
+		me.sees("what is saved is in use")
 	})
 }
 

@@ -68,6 +68,18 @@ one.`,
 	return cmd
 }
 
+// editHere has a person edit init.lua in a popup, and says what came of it.
+func (a *app) editHere(ctx context.Context, _ origin) (string, error) {
+	r, err := a.editPolicy(ctx, "")
+	switch {
+	case err != nil:
+		return "", err
+	case !r.Check.OK:
+		return "", api.Errorf(api.CodeFailed, "%s", firstError(r.Check.Problems)).WithHint("what was in use stays in use")
+	}
+	return "the policies are as they should be; what is saved is in use", nil
+}
+
 // editPolicy has a person edit a policy until nothing is wrong with it, or they have enough.
 func (a *app) editPolicy(ctx context.Context, name string) (editReply, error) {
 	var r editReply

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// What a sidecar tells of its policies: what they decided, what they would decide now, what
+// others would change, and the way back.
+func TestL11_ofASidecar(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	config := filepath.Join(st.env["XDG_CONFIG_HOME"], "intercom")
+	write := func(dir, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, "policies"), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "policies", "50-careful.lua"), []byte(text), 0o600))
+	}
+	require.NoError(t, os.MkdirAll(config, 0o700))
+	pane := st.NewPane(thisProgram(), "persona", "line", "--name", "Ada", "--prompt", "ada> ", "--reply", "none")
+	run := func(args ...string) string {
+		t.Helper()
+		out, code := st.intercom(args...)
+		require.Zero(t, code, "%s: %s", args, out)
+		return out
+	}
+	tmuxtest.WaitFor(t, "it is adopted", func() bool {
+		_, code := st.intercom("adopt", pane, "--as", "line")
+		return code == 0
+	})
+	id := strings.Fields(run("send", pane, "please deploy", "--wait", "submitted"))[0]
+	var log []policy.Entry
+	require.NoError(t, json.Unmarshal([]byte(run("policy", "log", "--json")), &log))
+	require.NotEmpty(t, log)
+	last := log[len(log)-1]
+	assert.Equal(t, "decided", last.Event)
+	assert.True(t, last.Message.Is(id))
+	assert.Contains(t, last.By, "shipped/99-last-word.lua:")
+
+	other := t.TempDir()
+	write(other, `intercom.rule("deploying", { body = "deploy" }, intercom.hold { reason = "not today" })`)
+	assert.Contains(t, run("policy", "diff", other), "1 message tried: 1 change, 0 of them laxer")
+
+	write(config, `intercom.rule("deploying", { body = "deploy" }, intercom.ask { reason = "deploys" })`)
+	tmuxtest.WaitFor(t, "it is in use", func() bool {
+		return strings.Contains(run("policy", "explain", id), "ask (deploys), by policies/50-careful.lua:1")
+	})
+	told := run("policy", "explain", id)
+	assert.Contains(t, told, "deliver by shipped/99-last-word.lua:", "what was decided then")
+	assert.Contains(t, run("policy", "diff"), "1 message tried: 0 changes", "the files are in use as they are")
+
+	write(config, "x(")
+	tmuxtest.WaitFor(t, "it is refused", func() bool { return strings.Contains(run("policy", "log"), "refused: policies/50-careful.lua:1:") })
+	out, code := st.intercom("policy", "diff")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, "policies/50-careful.lua:1:")
+	assert.Contains(t, run("policy", "rollback"), "your files are left alone until you change one")
+	tmuxtest.WaitFor(t, "it is as before", func() bool { return !strings.Contains(run("policy", "explain", id), "50-careful.lua") })
+	assert.Contains(t, run("policy", "log"), "rolled back")
+	assert.Contains(t, run("status"), "policy:", "the status says that the files are not in use")
+}

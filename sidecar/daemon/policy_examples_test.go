@@ -1,0 +1,135 @@
+package daemon_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/policies"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// gathering is a chat of programs that say nothing of their own accord, under policies.
+type gathering struct {
+	*rig
+	chat   message.Chat
+	agents map[string]*agent
+	heard  map[string]int
+
+	barriers int
+}
+
+// gather starts a chat of those names under a shipped example; roles are NAME=ROLE.
+func gather(t *testing.T, example string, names []string, roles ...string) *gathering {
+	t.Helper()
+	source, ok := policies.Example(example)
+	require.True(t, ok)
+	r := newRig(t, files("policies/50-"+source.Name, source.Text), func(cfg *daemon.Config) { cfg.Policies.Shipped = policies.Shipped() })
+	require.Empty(t, r.policies().Error)
+	g := &gathering{rig: r, agents: map[string]*agent{}, heard: map[string]int{}}
+	req := api.StartChatRequest{Roles: map[string]string{}}
+	for _, name := range names {
+		g.agents[name] = r.adopted(name, "--bracketed", "--reply", "none")
+		req.Panes = append(req.Panes, g.agents[name].pane)
+	}
+	for _, pair := range roles {
+		name, role, _ := strings.Cut(pair, "=")
+		req.Roles[g.agents[name].pane] = role
+	}
+	var err error
+	g.chat, err = r.client.StartChat(t.Context(), req)
+	require.NoError(t, err)
+	return g
+}
+
+// says has one of them say something and waits until just those have heard it.
+func (g *gathering) says(from, words string, to ...string) {
+	g.t.Helper()
+	if from == "" {
+		g.rig.say(g.chat, words)
+	} else {
+		g.agents[from].do(":say %s", words)
+	}
+	if len(to) == 0 { // its words were taken before it hears the next ones
+		g.barriers++
+		g.says("", fmt.Sprint("noted ", g.barriers), slices.Collect(maps.Keys(g.agents))...)
+	}
+	for _, name := range to {
+		g.heard[name]++
+		g.waitFor(name+" hears "+words, func() bool {
+			received := g.agents[name].received()
+			return len(received) == g.heard[name] && strings.HasSuffix(received[len(received)-1], ":\n\n"+words)
+		})
+	}
+}
+
+// onlyThose makes sure that nobody has heard anything besides.
+func (g *gathering) onlyThose() {
+	g.t.Helper()
+	for name, a := range g.agents {
+		assert.Len(g.t, a.received(), g.heard[name], "what %s heard: %q", name, a.received())
+	}
+}
+
+// Names, numbers and roles, a gate in front of each one's words, and an order that a policy
+// keeps: only who has the stick is heard, words pass it on, and who gathers hears all and is
+// never heard.
+func TestR32_L4_TalkingStick(t *testing.T) {
+	t.Parallel()
+	g := gather(t, "talking-stick", []string{"Ada", "Ben", "Cyd", "Har"}, "Har=harvester")
+	floor := func(name string) {
+		g.waitFor(name+" has the floor", func() bool { return slices.Equal(g.current(g.chat).Floor, []message.ID{g.agents[name].session.ID}) })
+	}
+	g.says("Har", "I gather")
+	g.says("Ada", "one", "Ben", "Cyd", "Har")
+	floor("Ben")
+	g.says("Ada", "again")
+	g.says("Cyd", "may I")
+	g.says("Ben", "I pass to Ada", "Ada", "Cyd", "Har")
+	floor("Ada")
+	g.says("Ada", "to the next", "Ben", "Cyd", "Har")
+	floor("Ben")
+	g.says("Ben", "and on", "Ada", "Cyd", "Har")
+	floor("Cyd")
+	g.says("Cyd", "round", "Ada", "Ben", "Har")
+	floor("Ada")
+	g.says("", "I pass to Ben", "Ada", "Ben", "Cyd", "Har")
+	floor("Ben")
+	g.says("Ada", "no more")
+	_, err := g.client.RemoveMember(t.Context(), api.MemberRequest{Chat: string(g.chat.ID), Pane: g.agents["Ben"].pane})
+	require.NoError(t, err)
+	delete(g.agents, "Ben")
+	g.says("Cyd", "who has it", "Ada", "Har")
+	floor("Ada")
+	g.onlyThose()
+}
+
+func TestL4_HubAndSpoke(t *testing.T) {
+	t.Parallel()
+	g := gather(t, "hub-and-spoke", []string{"Ada", "Ben", "Cyd"}, "Ben=hub")
+	g.says("Ada", "for the hub", "Ben")
+	g.says("Cyd", "for it too", "Ben")
+	g.says("Ben", "for all", "Ada", "Cyd")
+	g.says("Ben", "To Cyd: for one", "Cyd")
+	g.says("", "hello", "Ada", "Ben", "Cyd")
+	g.onlyThose()
+}
+
+func TestL4_ReviewerGate(t *testing.T) {
+	t.Parallel()
+	g := gather(t, "reviewer-gate", []string{"Ada", "Ben", "Cyd"}, "Ben=reviewer")
+	g.says("Ada", "my plan", "Ben")
+	g.says("Ben", "APPROVED, go on", "Ada", "Cyd")
+	require.NoError(t, g.end()) // what it remembers is on disk
+	g.start()
+	g.says("Ada", "the plan", "Ben", "Cyd")
+	g.says("Ada", "another", "Ben")
+	g.onlyThose()
+}
