@@ -30,3 +30,24 @@ func TestSet_ignoredIsKeptOnce(t *testing.T) {
 	assert.Len(t, first.ignored, 1)
 	assert.Len(t, s.fresh(of).ignored, 1)
 }
+
+// What a script does to a library is gone with its machine, and was in no other.
+func TestL7_librariesAreOfOneMachine(t *testing.T) {
+	const text = `local s, m = string, math
+intercom.on("decide", function(msg)
+  local before = tostring(s.mark) .. tostring(m.mark) .. ("x"):upper()
+  s.mark, m.mark, s.upper = 1, 1, nil
+  return intercom.ask { reason = before }
+end)`
+	of, loaded := testSet(t, text, `intercom.on("guard", function() return intercom.hold { reason = ("x"):upper() } end)`)
+	require.Empty(t, loaded.Problems)
+	for range 2 {
+		v := newEvaluation(of, testInput(), nil).run()
+		require.Empty(t, v.Failures)
+		assert.Equal(t, "X", v.Outcomes[0].Reason)
+	}
+	of, _ = testSet(t, text)
+	for range 2 {
+		assert.Equal(t, "nilnilX", newEvaluation(of, testInput(), nil).run().Outcomes[0].Reason)
+	}
+}

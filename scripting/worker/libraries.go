@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -23,49 +24,79 @@ const (
 	maxUnpack = 8000    // values; the registry of the machine holds some more
 )
 
+// entry is one name of a library.
+type entry struct {
+	name  string
+	value lua.LValue
+}
+
+// opened are Lua's own libraries as scripts have them, "" for the globals, in the order in
+// which pairs goes over them. Their functions keep nothing, and serve all machines; making
+// them anew would be most of what a machine costs.
+var opened = sync.OnceValue(func() map[string][]entry {
+	L := lua.NewState(lua.Options{SkipOpenLibs: true})
+	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenString, lua.OpenTable, lua.OpenMath} {
+		L.Push(L.NewFunction(open))
+		L.Call(0, 0)
+	}
+	names := func(t *lua.LTable) []string {
+		var names []string
+		t.ForEach(func(key, v lua.LValue) {
+			if _, ok := v.(*lua.LTable); !ok {
+				names = append(names, key.String())
+			}
+		})
+		slices.Sort(names)
+		return names
+	}
+	all := map[string][]entry{}
+	for library, change := range map[string]struct {
+		gone []string
+		ours map[string]lua.LGFunction
+	}{
+		"":       {ours: map[string]lua.LGFunction{"unpack": unpack}},
+		"string": {gone: []string{"dump"}, ours: map[string]lua.LGFunction{"rep": rep, "format": format}},
+		"table":  {ours: map[string]lua.LGFunction{"concat": concat}},
+		"math":   {gone: []string{"randomseed"}},
+	} {
+		t := L.G.Global
+		if library != "" {
+			t = t.RawGetString(library).(*lua.LTable)
+		}
+		for _, name := range names(t) {
+			e := entry{name, t.RawGetString(name)}
+			if fn := change.ours[name]; fn != nil {
+				e.value = L.NewFunction(fn)
+			}
+			if !slices.Contains(change.gone, name) && (library != "" || slices.Contains(base, name)) {
+				all[library] = append(all[library], e)
+			}
+		}
+	}
+	return all
+})
+
 // openLibraries gives a machine what scripts have of Lua's own libraries.
 func (s *state) openLibraries() {
-	for _, open := range []struct {
-		name string
-		fn   lua.LGFunction
-	}{
-		{lua.BaseLibName, lua.OpenBase},
-		{lua.StringLibName, lua.OpenString},
-		{lua.TabLibName, lua.OpenTable},
-		{lua.MathLibName, lua.OpenMath},
-	} {
-		s.machine.Push(s.machine.NewFunction(open.fn))
-		s.machine.Push(lua.LString(open.name))
-		s.machine.Call(1, 0)
-	}
-	globals := s.machine.G.Global
-	var gone []lua.LString
-	globals.ForEach(func(key, _ lua.LValue) {
-		name, _ := key.(lua.LString)
-		if !slices.Contains(base, string(name)) && !slices.Contains([]string{"string", "table", "math"}, string(name)) {
-			gone = append(gone, name)
-		}
-	})
-	for _, name := range gone {
-		globals.RawSetString(string(name), lua.LNil)
-	}
-	set := func(library string, functions map[string]lua.LGFunction) {
-		t := globals
+	for library, entries := range opened() {
+		t := s.machine.G.Global
 		if library != "" {
-			t = globals.RawGetString(library).(*lua.LTable)
+			t = s.machine.CreateTable(0, len(entries)+1)
+			s.machine.G.Global.RawSetString(library, t)
 		}
-		for name, fn := range functions {
-			var v lua.LValue = lua.LNil
-			if fn != nil {
-				v = s.machine.NewFunction(fn)
-			}
-			t.RawSetString(name, v)
+		for _, e := range entries {
+			t.RawSetString(e.name, e.value)
+		}
+		switch library {
+		case "":
+			t.RawSetString("print", s.machine.NewFunction(s.print))
+		case "math":
+			t.RawSetString("random", s.machine.NewFunction(s.random))
+		case "string":
+			t.RawSetString("__index", t)
+			s.machine.SetMetatable(lua.LString(""), t)
 		}
 	}
-	set("", map[string]lua.LGFunction{"unpack": unpack, "print": s.print})
-	set("string", map[string]lua.LGFunction{"dump": nil, "rep": rep, "format": format})
-	set("table", map[string]lua.LGFunction{"concat": concat})
-	set("math", map[string]lua.LGFunction{"random": s.random, "randomseed": nil})
 }
 
 // print says something in the log of the policies.

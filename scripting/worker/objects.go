@@ -71,7 +71,7 @@ func (s *state) metatable(c *class) *lua.LTable {
 		return meta
 	}
 	L := s.machine
-	meta := L.NewTable()
+	meta := L.CreateTable(0, 4)
 	s.objects[c.name] = meta
 	functions := map[string]*lua.LFunction{}
 	meta.RawSetString("__metatable", lua.LString("locked"))

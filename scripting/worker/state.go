@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,8 +52,8 @@ type registered struct {
 
 // The limits of one machine.
 const (
-	maxCalls   = 128 // one within the other
-	registry   = 1 << 10
+	maxCalls   = 128      // one within the other
+	registry   = 1 << 8   // values, to begin with
 	maxStackOf = 32 << 10 // values on the stack of the machine
 	maxHooks   = 256      // that one file registers, of all kinds
 )
@@ -68,7 +69,7 @@ func newStateWith(of *set, script *script, install func(*state)) (*state, *polic
 		script: script, set: of, loading: true,
 		hooks: map[policy.Hook][]registered{}, objects: map[string]*lua.LTable{},
 		machine: lua.NewState(lua.Options{
-			SkipOpenLibs: true, CallStackSize: maxCalls, RegistrySize: registry, RegistryMaxSize: maxStackOf, RegistryGrowStep: registry,
+			SkipOpenLibs: true, CallStackSize: maxCalls, RegistrySize: registry, RegistryMaxSize: maxStackOf, RegistryGrowStep: 4 * registry,
 		}),
 	}
 	s.openLibraries()
@@ -90,11 +91,12 @@ func newStateWith(of *set, script *script, install func(*state)) (*state, *polic
 // seal makes every global that is not there an error.
 func (s *state) seal() {
 	globals := s.machine.G.Global
-	var names []string
-	globals.ForEach(func(key, _ lua.LValue) { names = append(names, key.String()) })
-	seal := s.machine.NewTable()
+	seal := s.machine.CreateTable(0, 2)
 	seal.RawSetString("__index", s.machine.NewFunction(func(L *lua.LState) int {
 		name := L.Get(2).String()
+		var names []string
+		globals.ForEach(func(key, _ lua.LValue) { names = append(names, key.String()) })
+		slices.Sort(names)
 		L.RaiseError("undefined global %q%s", clip(name, 64), meant(name, names))
 		return 0
 	}))
