@@ -71,6 +71,9 @@ func TestTighten(t *testing.T) {
 		assert.Equal(t, c.want, Tighten(c.first, c.second), name)
 		assert.Equal(t, c.want, Tighten(c.second, c.first), name)
 	}
+	now, later := Decision{Verb: message.VerbDeliver}, Decision{Verb: message.VerbDeliver, After: time.Hour}
+	assert.Equal(t, later, Tighten(now, later))
+	assert.Equal(t, later, Tighten(later, now))
 	assert.Equal(t, "a", Tighten(Decision{Verb: message.VerbAsk, By: "a"}, Decision{Verb: message.VerbAsk, By: "b"}).By)
 }
 

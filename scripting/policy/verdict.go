@@ -56,11 +56,13 @@ func (d Decision) from(after time.Duration) message.Verb {
 	}
 }
 
-// Tighten is the stricter of two decisions; the first where they are equally strict. When its
-// time is over, or that of the other, what follows is no laxer than what either says by then.
+// Tighten is the stricter of two decisions; the first where they are equally strict, but of
+// two that deliver the one that does so later. When its time is over, or that of the other,
+// what follows is no laxer than what either says by then.
 func Tighten(first, second Decision) Decision {
 	d, other := first, second
-	if Rank(second.Verb) > Rank(first.Verb) {
+	later := second.Verb == message.VerbDeliver && second.After > first.After
+	if Rank(second.Verb) > Rank(first.Verb) || second.Verb == first.Verb && later {
 		d, other = second, first
 	}
 	if !d.waits() {
