@@ -29,7 +29,8 @@ var layers = map[string][]string{
 	"sidecar/delta":    {"sidecar/message"},
 	"sidecar/screen":   {"sidecar/message", "sidecar/profile"},
 	"sidecar/sanitise": {"sidecar/message"},
-	"sidecar/registry": {"sidecar/message"},
+	"sidecar/registry": {"sidecar/message", "sidecar/spelling"},
+	"sidecar/spelling": {},
 	"sidecar/hooks":    {},
 	"sidecar/brakes":   {},
 	"sidecar/route":    {"sidecar/message", "sidecar/registry"},
@@ -65,7 +66,7 @@ var layers = map[string][]string{
 	// The sidecar asks policies and never runs one: only the worker knows Lua.
 	"scripting/policy": {"sidecar/message"},
 	"scripting/wire":   {"scripting/policy"},
-	"scripting/worker": {"scripting/policy", "scripting/wire", "sidecar/message"},
+	"scripting/worker": {"scripting/policy", "scripting/wire", "sidecar/message", "sidecar/spelling"},
 	"scripting":        {"scripting/policy", "scripting/wire", "sidecar/message"},
 	"scripting/trust":  {"sidecar/atomicfile"},
 	"policies":         {"scripting/policy"},
@@ -106,7 +107,7 @@ var onlyIn = map[string][]string{
 // pure are the packages that know neither files nor other programs nor time.
 var pure = []string{
 	"sidecar/message", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/registry", "sidecar/route",
-	"sidecar/hooks", "sidecar/brakes", "sidecar/aea", "scripting/policy",
+	"sidecar/hooks", "sidecar/brakes", "sidecar/aea", "sidecar/spelling", "scripting/policy",
 }
 
 func TestLayers_importsGoDownwards(t *testing.T) {

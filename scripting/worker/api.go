@@ -74,13 +74,9 @@ func (s *state) install() {
 // on is intercom.on(hook, fn).
 func (s *state) on(L *lua.LState) int {
 	s.register(L, "intercom.on")
-	name, fn := L.CheckString(1), L.CheckFunction(2)
-	var known []string
-	for _, h := range policy.Hooks {
-		known = append(known, string(h))
-	}
-	s.oneOf(L, "a hook", name, known)
-	s.add(L, policy.Hook(name), registered{fn: fn, line: s.where()})
+	hook, fn := policy.Hook(L.CheckString(1)), L.CheckFunction(2)
+	oneOf(L, "a hook", hook, policy.Hooks)
+	s.add(L, hook, registered{fn: fn, line: s.where()})
 	return 0
 }
 

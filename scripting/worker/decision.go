@@ -2,6 +2,7 @@ package worker
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
@@ -90,18 +91,14 @@ func (s *state) option(L *lua.LState, d *policy.Decision, name string, v lua.LVa
 		d.Reason = s.said(L, name, v, maxReason)
 	case "notify":
 		d.Notify = s.said(L, name, v, maxReason)
-		s.oneOf(L, name, d.Notify, notices)
+		oneOf(L, name, d.Notify, notices)
 	case "after":
 		d.After = s.duration(L, name, v)
 	case "expires":
 		d.Expires = s.duration(L, name, v)
 	case "otherwise":
 		d.Otherwise = message.Verb(s.said(L, name, v, maxReason))
-		var known []string
-		for _, verb := range policy.Verbs() {
-			known = append(known, string(verb))
-		}
-		s.oneOf(L, name, string(d.Otherwise), known)
+		oneOf(L, name, d.Otherwise, policy.Verbs())
 	case "prompt":
 		d.Prompt = s.said(L, name, v, maxSaid)
 	case "text":
@@ -124,13 +121,16 @@ func (s *state) eachField(L *lua.LState, t *lua.LTable, c *class, use func(name 
 	})
 }
 
-func (s *state) oneOf(L *lua.LState, name, value string, known []string) {
-	for _, k := range known {
-		if value == k {
-			return
-		}
+// oneOf refuses a value that is not known.
+func oneOf[T ~string](L *lua.LState, name string, value T, known []T) {
+	if slices.Contains(known, value) {
+		return
 	}
-	L.RaiseError("%s is %s, not %q%s", name, quoted(known), clip(value, 64), meant(value, known))
+	names := make([]string, len(known))
+	for i, k := range known {
+		names[i] = string(k)
+	}
+	L.RaiseError("%s is %s, not %q%s", name, quoted(names), clip(string(value), 64), meant(string(value), names))
 }
 
 // said is the value of an option that is a text.

@@ -6,6 +6,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // rule is a decision about all messages that have certain values: data, which can be
@@ -40,8 +41,10 @@ var matches = &class{
 // closedSets are the values that a field of a rule can have.
 var closedSets = map[string][]string{
 	"priority": {"low", "normal", "high", "urgent", "medium"},
-	"origin":   {"human", "agent", "system", "remote"},
-	"trust":    {"person", "session-verified", "registered-repository", "loopback-unverified", "remote"},
+	"origin":   {string(message.OriginHuman), string(message.OriginAgent), string(message.OriginSystem), string(message.OriginRemote)},
+	"trust": {
+		string(message.TrustPerson), string(message.TrustVerified), string(message.TrustRegister), string(message.TrustLoopback), string(message.TrustRemote),
+	},
 }
 
 // addRule is intercom.rule(name, match, decision).
@@ -56,7 +59,7 @@ func (s *state) addRule(L *lua.LState) int {
 		values := s.texts(L, name, v)
 		for _, value := range values {
 			if known := closedSets[name]; known != nil {
-				s.oneOf(L, name, value, known)
+				oneOf(L, name, value, known)
 			}
 		}
 		switch name {

@@ -10,6 +10,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // verdictHook is what tests call the decision in the end, guards included.
@@ -195,11 +196,7 @@ func (t *testRun) wanted(L *lua.LState, hook string, v lua.LValue) replied {
 			})
 		}
 		if verb, ok := fields["verb"].(string); ok {
-			var known []string
-			for _, v := range policy.Verbs() {
-				known = append(known, string(v))
-			}
-			s.oneOf(L, "verb", verb, known)
+			oneOf(L, "verb", message.Verb(verb), policy.Verbs())
 		}
 	}
 	if len(fields) == 0 {

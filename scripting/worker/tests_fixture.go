@@ -86,7 +86,7 @@ func (s *state) fixture(L *lua.LState, from policy.Input, fields *lua.LTable) *l
 		word := func() string { return s.said(L, name, v, maxSaid) }
 		known := func() string {
 			text := word()
-			s.oneOf(L, name, text, closedSets[name])
+			oneOf(L, name, text, closedSets[name])
 			return text
 		}
 		switch name {

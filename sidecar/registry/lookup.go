@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/spelling"
 )
 
 // What a lookup can end in; a LookupError wraps one of them.
@@ -60,7 +62,7 @@ func nearest(ref string, names []string) []string {
 		if low == "" {
 			continue
 		}
-		far := distance(ref, low)
+		far := spelling.Distance(ref, low)
 		if strings.HasPrefix(low, ref) {
 			far = 0
 		}
@@ -76,26 +78,4 @@ func nearest(ref string, names []string) []string {
 		out = append(out, c.name)
 	}
 	return out
-}
-
-// distance is the number of single-byte insertions, removals and changes between a and b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		left, diagonal := i+1, i
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j] = left
-			left = min(change, left+1, diagonal+1)
-		}
-		row[len(b)] = left
-	}
-	return row[len(b)]
 }
