@@ -291,7 +291,7 @@ func cells(r rune) int {
 	switch {
 	case r < 0x80:
 		return 1
-	case r == '\ufe0f': // which makes some characters wide, and stands for one where it has none
+	case r == '\ufe0f': // it makes what is before it wide, be it nothing
 		return 2
 	}
 	return ansi.StringWidthWc(string(r))
