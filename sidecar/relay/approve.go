@@ -255,7 +255,10 @@ func (w *work) decideHeld(r DecideHeld) (Answer, error) {
 		return Answer{}, fmt.Errorf("decide about message %s: %w", r.Message.Short(), err)
 	}
 	m := list[0].Message
-	c := w.chat(list[0].Chat)
+	var c *chat // those of it that were sent on are in none
+	for _, d := range list {
+		c = cmp.Or(c, w.chat(d.Chat))
+	}
 	if r.Say != "" {
 		if err := w.checkSay(m, r.Say); err != nil {
 			return Answer{}, fmt.Errorf("decide about message %s: %w", r.Message.Short(), err)
@@ -402,10 +405,14 @@ func (w *work) sayTo(by By, m message.Envelope, c *chat, say string) {
 }
 
 // lapse has what waited too long for a person's decision go the way that its verdict has for
-// that case.
+// that case: together what is of one message, in one place, and goes the same way.
 func (w *work) lapse() {
-	due := map[message.ID][]*delivery{}
-	var order []message.ID
+	type way struct {
+		message, chat message.ID
+		otherwise     message.Verb
+	}
+	due := map[way][]*delivery{}
+	var order []way
 	for _, d := range w.underway((*delivery).awaits) {
 		switch {
 		case d.hold == holdFilter || d.lasts <= 0 || d.otherwise == "" || d.otherwise == message.VerbHold || d.otherwise == message.VerbAsk:
@@ -416,18 +423,19 @@ func (w *work) lapse() {
 		case w.awake-d.since < d.lasts:
 			continue
 		}
-		if due[d.Message.ID] == nil {
-			order = append(order, d.Message.ID)
+		one := way{d.Message.ID, d.Chat, d.otherwise}
+		if due[one] == nil {
+			order = append(order, one)
 		}
-		due[d.Message.ID] = append(due[d.Message.ID], d)
+		due[one] = append(due[one], d)
 	}
-	for _, id := range order {
-		list := slices.DeleteFunc(due[id], func(d *delivery) bool { return !d.awaits() }) // what became of another one may have ended it
+	for _, one := range order {
+		list := slices.DeleteFunc(due[one], func(d *delivery) bool { return !d.awaits() }) // what became of another one may have ended it
 		if len(list) == 0 {
 			continue
 		}
-		c := w.chat(list[0].Chat)
-		if list[0].otherwise == message.VerbDeliver {
+		c := w.chat(one.chat)
+		if one.otherwise == message.VerbDeliver {
 			w.overdue(list, c)
 		} else {
 			w.unanswered(list, c)
@@ -463,7 +471,7 @@ func (w *work) overdue(list []*delivery, c *chat) {
 	}
 	m := list[0].Message
 	w.step.Verdicts = append(w.step.Verdicts, message.Verdict{
-		Message: m.ID, Verb: message.VerbDeliver, Reason: "nobody decided in time", By: "built in", At: w.now,
+		Message: m.ID, Verb: message.VerbDeliver, Reason: "nobody decided in time", By: "built in", At: w.now, Outcomes: w.undecided(m.ID, list),
 	})
 	t := &thought{message: m, chat: c}
 	if reason := w.pass(t, planned); reason != "" {
@@ -477,4 +485,17 @@ func (w *work) overdue(list []*delivery, c *chat) {
 	for _, d := range list {
 		w.letGo(d)
 	}
+}
+
+// undecided is what holds still for those deliveries of a message that wait on for a person's
+// decision, beside those that do not: the next run goes by the last verdict.
+func (w *work) undecided(id message.ID, beside []*delivery) (outcomes []message.Outcome) {
+	for _, d := range w.underway(func(d *delivery) bool { return d.Message.ID == id && d.awaits() && !slices.Contains(beside, d) }) {
+		o := message.Outcome{Target: d.Target, Verb: message.VerbHold, Reason: string(d.reason), By: "built in", Expires: d.lasts, Otherwise: d.otherwise}
+		if d.hold == holdApproval {
+			o.Verb = message.VerbAsk
+		}
+		outcomes = append(outcomes, o)
+	}
+	return outcomes
 }

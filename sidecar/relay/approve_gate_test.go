@@ -22,7 +22,7 @@ func TestApprove_gateOutlivesTheOneItNames(t *testing.T) {
 	_, _ = r.step(Gone{Session: s[0].ID, Reason: message.PaneMissing})
 	r.must(Rename{By: By{Session: s[1].ID}, Session: "b", Name: "a"})
 	assert.Empty(t, r.shows(c.ID).Limits.Approve, "nobody is there whom it names")
-	r.verdict(message.Verdict{Verb: message.VerbDeliver})
+	r.decide(message.Verdict{Verb: message.VerbDeliver})
 	assert.Empty(t, r.out)
 	for _, d := range r.all("its last words") {
 		assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(d.ID))
@@ -35,7 +35,7 @@ func TestApprove_gateOutlivesTheOneItNames(t *testing.T) {
 		assert.ErrorIs(t, err, ErrPersonOnly, "%T", q)
 	}
 	r.say(s[1], "its own")
-	r.verdict(message.Verdict{Verb: message.VerbDeliver})
+	r.decide(message.Verdict{Verb: message.VerbDeliver})
 	assert.Len(t, r.out, 1, "the name does not make it the one that is asked about")
 
 	r.must(Rename{By: By{Session: s[1].ID}, Session: "a", Name: "b"})
@@ -43,29 +43,34 @@ func TestApprove_gateOutlivesTheOneItNames(t *testing.T) {
 	r.must(AddMember{Chat: string(c.ID), Session: "a"})
 	assert.Equal(t, "a", r.shows(c.ID).Limits.Approve)
 	r.say(back, "here I am")
-	r.verdict(message.Verdict{Verb: message.VerbDeliver})
+	r.decide(message.Verdict{Verb: message.VerbDeliver})
 	assert.Len(t, r.out, 1)
 	assert.Len(t, r.all("here I am"), 2)
 }
 
-// What waits for a yes does so still when the agent that it is for has gone and come back.
+// What waits for a yes does so still when the agent that it is for has gone and come back, also
+// if a no was said meanwhile to those who were there.
 func TestApprove_goneAndBack(t *testing.T) {
-	r := newRig(t)
-	s := r.adopt("a", "b", "c")
-	c := r.chat(message.Limits{Approve: "a"}, "a", "b", "c")
-	r.say(s[0], "x")
-	d := r.all("x")[0]
-	require.Equal(t, s[1].ID, d.Target)
-	_, _ = r.step(Gone{Session: s[1].ID, Reason: message.AgentGone})
-	require.Equal(t, message.AgentGone, r.book.last[d.ID].Reason)
-	_, err := r.step(Adopted{Token: 1, Session: s[1]})
-	require.NoError(t, err)
-	r.must(AddMember{Chat: string(c.ID), Session: "b"})
-	r.restart(0)
-	assert.Empty(t, r.out)
-	assert.Equal(t, message.AwaitingApproval, r.book.last[d.ID].Reason)
-	r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver})
-	assert.Contains(t, handedIDs(r.out), d.ID)
+	for _, refused := range []bool{false, true} {
+		r := newRig(t)
+		s := r.adopt("a", "b", "c")
+		c := r.chat(message.Limits{Approve: "a"}, "a", "b", "c")
+		r.say(s[0], "x")
+		d := r.to(s[1], "x")
+		_, _ = r.step(Gone{Session: s[1].ID, Reason: message.AgentGone})
+		require.Equal(t, message.AgentGone, r.book.last[d.ID].Reason)
+		if refused {
+			r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDrop})
+		}
+		_, err := r.step(Adopted{Token: 1, Session: s[1]})
+		require.NoError(t, err)
+		r.must(AddMember{Chat: string(c.ID), Session: "b"})
+		r.restart(0)
+		assert.Empty(t, r.out)
+		assert.Equal(t, message.AwaitingApproval, r.book.last[d.ID].Reason)
+		r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver})
+		assert.Contains(t, handedIDs(r.out), d.ID)
+	}
 }
 
 // However long a policy would wait for a person: in a chat that asks for their yes it is waited
@@ -78,7 +83,7 @@ func TestApprove_noPolicyOutwaitsTheChat(t *testing.T) {
 			s := r.adopt("a", "b")
 			r.chat(message.Limits{Approve: setting}, "a", "b")
 			r.say(s[0], "x")
-			r.verdict(message.Verdict{Verb: verb, Reason: "it says so", Expires: time.Minute, Otherwise: message.VerbDeliver})
+			r.decide(message.Verdict{Verb: verb, Reason: "it says so", Expires: time.Minute, Otherwise: message.VerbDeliver})
 			r.pass(2 * time.Minute)
 			assert.Equal(t, setting == "", len(r.out) == 1, "%s %q", verb, setting)
 			r.restart(0)
@@ -98,12 +103,12 @@ func TestApprove_lapsesOnce(t *testing.T) {
 	s := r.adopt("a", "b", "c", "d")
 	r.chat(message.Limits{}, "a", "b", "c", "d")
 	r.say(s[0], "x")
-	r.verdict(message.Verdict{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbBounce})
+	r.decide(message.Verdict{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbBounce})
 	told := len(r.notices)
 	r.pass(2 * time.Minute)
 	require.Len(t, r.notices, told+1)
 	assert.Contains(t, r.notices[told], "of a expired after 1m0s")
-	require.Len(t, r.pending, 1, "its author is told, once")
+	require.Len(t, r.pending, 2, "its author is told, once")
 	require.Len(t, r.all("x"), 3)
 	for _, d := range r.all("x") {
 		assert.Equal(t, []string{"queued", "held: waiting for approval", "expired: waiting for approval"}, r.states(d.ID))
@@ -122,7 +127,7 @@ func TestApprove_lapsesThroughTheBrakesOnce(t *testing.T) {
 		for _, one := range s[1 : 1+n] {
 			to = append(to, message.Address{Session: one.ID})
 		}
-		r.verdict(message.Verdict{Verb: message.VerbAsk, To: to, Expires: time.Minute, Otherwise: message.VerbDeliver})
+		r.decide(message.Verdict{Verb: message.VerbAsk, To: to, Expires: time.Minute, Otherwise: message.VerbDeliver})
 		r.pass(2 * time.Minute)
 		return r.out[before:]
 	}
@@ -139,6 +144,36 @@ func TestApprove_lapsesThroughTheBrakesOnce(t *testing.T) {
 	for _, d := range r.all("x")[fanOut:] {
 		assert.Equal(t, message.AtFanOut, r.book.last[d.ID].Reason)
 	}
+}
+
+// Each target lapses as is decided for it, and those that wait on do so in the next run too.
+func TestApprove_lapsesEachItsWay(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c", "d", "e")
+	r.chat(message.Limits{}, "a", "b", "c", "d", "e")
+	r.say(s[0], "x")
+	r.decide(message.Verdict{Verb: message.VerbHold, Reason: "for ever", Outcomes: []message.Outcome{
+		{Target: s[1].ID, Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbDeliver},
+		{Target: s[2].ID, Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbDrop},
+		{Target: s[3].ID, Verb: message.VerbHold, Reason: "for longer", Expires: time.Hour, Otherwise: message.VerbDeliver},
+	}})
+	r.pass(2 * time.Minute)
+	last := func(n int) string {
+		states := r.states(r.to(s[n], "x").ID)
+		return states[len(states)-1]
+	}
+	now := func() []string { return []string{last(1), last(2), last(3), last(4)} }
+	assert.Equal(t, []string{"queued", "expired: waiting for approval", "held: for longer", "held: for ever"}, now())
+	require.Len(t, r.out, 1)
+	r.submit(r.out...)
+	r.restart(0)
+	assert.Empty(t, r.out)
+	assert.Equal(t, []string{"submitted", "expired: waiting for approval", "held: for longer", "held: for ever"}, now())
+	r.pass(2 * time.Hour)
+	assert.Equal(t, []string{"submitted", "expired: waiting for approval", "queued", "held: for ever"}, now())
+	r.must(DecideHeld{Message: r.to(s[4], "x").Message.ID, Verb: message.VerbDeliver})
+	assert.Equal(t, "queued", last(4))
 }
 
 // What an agent answers stands in no receipt that a fellow in its chat could read before a
@@ -198,21 +233,12 @@ func TestDecided_isThePolicysAlone(t *testing.T) {
 	r.async = true
 	s := r.adopt("a", "b", "c")
 	_, _ = r.ask(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
-	r.verdict(message.Verdict{Verb: message.VerbDeliver, Person: message.Person{Name: "ada"}})
+	r.decide(message.Verdict{Verb: message.VerbDeliver, Person: message.Person{Name: "ada"}})
 	assert.Zero(t, r.book.decided[r.only("x").Message.ID].Person)
 
 	_, _ = r.ask(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "y"}})
 	_, _ = r.step(Gone{Session: s[1].ID, Reason: message.PaneMissing})
-	r.verdict(message.Verdict{Verb: message.VerbAsk, To: []message.Address{{Session: s[1].ID}, {Session: s[2].ID}}})
+	r.decide(message.Verdict{Verb: message.VerbAsk, To: []message.Address{{Session: s[1].ID}, {Session: s[2].ID}}})
 	require.Len(t, r.notices, 1)
 	assert.Contains(t, r.notices[0], "what a said to c waits for your yes")
-}
-
-// Helpers.
-
-// verdict decides the oldest message that is not decided yet.
-func (r *rig) verdict(v message.Verdict) {
-	require.NotEmpty(r.t, r.pending)
-	v.Message, r.pending = r.pending[0], r.pending[1:]
-	_, _ = r.step(Decided{v})
 }

@@ -42,7 +42,6 @@ func modelRun(t *rapid.T) {
 			q.Limits.Away = rapid.SampledFrom([]time.Duration{0, 0, 2 * time.Minute}).Draw(t, "away")
 			q.Limits.Words = rapid.SampledFrom([]string{"", "last", "all"}).Draw(t, "words")
 			q.Limits.Person = rapid.Bool().Draw(t, "person")
-			q.Limits.Approve = rapid.SampledFrom([]string{"", "", "", ApproveAll, string(w.session(t))}).Draw(t, "approve")
 			q.Muted = []bool{rapid.IntRange(0, 5).Draw(t, "muted") == 0}
 			if rapid.Bool().Draw(t, "say") {
 				q.Say = "begin"
@@ -56,6 +55,7 @@ func modelRun(t *rapid.T) {
 					q.Sessions = append(q.Sessions, s)
 				}
 			}
+			q.Limits.Approve = rapid.SampledFrom(append([]string{"", "", ApproveAll, ApproveAll}, q.Sessions...)).Draw(t, "approve")
 			if rapid.IntRange(0, 3).Draw(t, "agent") == 0 {
 				q.By.Session = message.ID(rapid.SampledFrom(append([]string{string(w.session(t))}, q.Sessions...)).Draw(t, "whose"))
 				q.Limits, q.Muted = message.Limits{}, nil

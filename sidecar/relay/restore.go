@@ -165,7 +165,11 @@ func (w *work) goOn(d *delivery) {
 		d.shut = true
 		w.receipt(d, message.Failed, message.ChatEnded)
 	case d.hold != holdNone:
-		if d.reason == message.AgentGone { // it is back
+		switch { // of one that is back
+		case d.reason != message.AgentGone:
+		case d.hold == holdFilter:
+			w.receipt(d, message.Held, message.Unfiltered)
+		default:
 			w.receipt(d, message.Held, message.AwaitingApproval)
 		}
 	case paused:
@@ -225,20 +229,25 @@ func (l Left) Awaits() bool {
 }
 
 // asked reports whether nobody has let go yet what was to wait for a person, be it that the
-// agent has gone meanwhile.
+// agent has gone meanwhile, and that a no to others was said then.
 func (l Left) asked() bool {
+	if l.State != message.Held {
+		return false
+	}
+	if why := heldFor(l.Reason); why == holdApproval || why == holdFilter {
+		return true
+	}
 	verb := l.Verdict.For(l.Delivery.Target).Verb
-	return l.State == message.Held && (verb == message.VerbAsk || verb == message.VerbHold || l.Verdict.Unfiltered)
+	return verb != "" && verb != message.VerbDeliver || l.Verdict.Unfiltered
 }
 
 // hold tells by whose word an earlier run kept a delivery from its sink.
 func (l Left) hold() hold {
-	why := heldFor(l.Reason)
-	switch {
+	switch why := heldFor(l.Reason); {
+	case l.asked() && (why == holdPolicy || why == holdFilter):
+		return why
 	case l.asked() && l.Verdict.Unfiltered:
 		return holdFilter
-	case l.asked() && why == holdPolicy:
-		return holdPolicy
 	case l.asked():
 		return holdApproval
 	case l.State == message.Held && (why == holdPause || why == holdBrake):

@@ -399,11 +399,10 @@ func TestRestore_whoseReasonItIs(t *testing.T) {
 		r := newRig(t)
 		r.async = true
 		s := r.adopt("a", "b")
-		for range 2 {
+		for _, v := range []message.Verdict{{Verb: message.VerbDeliver}, {Verb: message.VerbHold, Reason: string(why)}} {
 			_, _ = r.ask(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
+			r.decide(v)
 		}
-		r.verdict(message.Verdict{Verb: message.VerbDeliver})
-		r.verdict(message.Verdict{Verb: message.VerbHold, Reason: string(why)})
 		d := r.all("x")
 		if why != message.Paused && why != message.AgentGone { // those are ours to say
 			require.NoError(t, r.report(d[0].ID, message.Held, why))
