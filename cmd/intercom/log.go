@@ -28,8 +28,9 @@ Each message and each step of its delivery is a step; the latest 1000 are shown,
 or as many as --limit says, and all of them with --limit 0. They are counted
 before the short form leaves some out: it shows what was said, cut after 2000
 characters, the first hold of each delivery, and what became of it in the end.
-With an ID every step of it is shown, with what it rests on, and all of its
-text; -v shows that of everything. --json always has all.
+With an ID every step of it is shown, with what it rests on, all of its text,
+and what was typed where a person edited it; -v shows that of everything.
+--json always has all.
 
 With -f it goes on until you or the sidecar end it, and over a sidecar that is
 replaced; --json then prints one object a line, and without -f one array.`,
