@@ -14,6 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/policies"
 	"github.com/tmux-intercom/tmux-intercom/scripting"
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
 // The tests beside the examples pass, and run every line of them.
@@ -43,17 +44,15 @@ func TestGuide_everyBlockRuns(t *testing.T) {
 			continue
 		}
 		if i+1 < len(blocks) && scripting.IsTests(blocks[i+1][1]+".lua") {
+			if source.Settings {
+				configures(t, source)
+			}
 			passes(t, scripting.Beside{Policy: source, Tests: policy.Source{Name: blocks[i+1][1] + ".lua", Text: blocks[i+1][2]}})
 			tested++
 			continue
 		}
-		// Settings are what there is to see of it.
 		require.True(t, source.Settings, "%s has no tests", source.Name)
-		set, err := scripting.New(scripting.Options{}).Compile(t.Context(), policy.Files{Sources: []policy.Source{source}})
-		require.NoError(t, err)
-		assert.Empty(t, set.Problems)
-		assert.Equal(t, "{name} ({number}) says:", set.Settings.Attribution)
-		set.Close()
+		assert.Equal(t, "{name} ({number}) says:", configures(t, source).Attribution)
 	}
 	assert.GreaterOrEqual(t, tested, 8)
 }
@@ -79,6 +78,20 @@ func TestGuide_matrix(t *testing.T) {
 }
 
 // Helpers.
+
+// configures is what an init.lua sets, which must be settings that there are.
+func configures(t *testing.T, source policy.Source) policy.Settings {
+	t.Helper()
+	set, err := scripting.New(scripting.Options{}).Compile(t.Context(), policy.Files{Sources: []policy.Source{source}})
+	require.NoError(t, err)
+	defer set.Close()
+	assert.Empty(t, set.Problems)
+	for _, settings := range []map[string]string{set.Settings.Chats, set.Settings.Brakes} {
+		_, err := api.ParseSettings(settings)
+		assert.NoError(t, err)
+	}
+	return set.Settings
+}
 
 // passes runs the tests of a policy.
 func passes(t *testing.T, b scripting.Beside) {

@@ -51,6 +51,8 @@ func TestL4_reviewerGate(t *testing.T) {
 // The stick goes round, or to whom its holder says; the harvester hears and is not heard.
 func TestL4_talkingStick(t *testing.T) {
 	c := newChat(t, "talking-stick", "Ada", "Ben", "Cyd", "Hal=harvester")
+	c.hears("Hal", "I begin.")
+	assert.Nil(t, c.floor)
 	c.hears("Ben", "I begin.", "Ada", "Cyd", "Hal")
 	assert.Equal(t, []string{"Cyd"}, c.floor, "the next in the order of the numbers")
 	c.hears("Ada", "But I …")

@@ -1,5 +1,5 @@
 local function circle(holder)
-  local agents = { { name = "Hal", role = "harvester", may_speak = false } }
+  local agents = { { name = "Hal", role = "harvester", may_speak = holder == "all" } }
   for _, name in ipairs { "Ada", "Ben", "Cyd" } do
     table.insert(agents, { name = name, may_speak = holder == "all" or holder == name })
   end

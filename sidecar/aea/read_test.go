@@ -113,6 +113,10 @@ func TestReadConfig_mistakes(t *testing.T) {
 		"monitoring: {auto_process: [{message_type: handoff, action: acknowledge}]}": {
 			[]string{"1 handoff → ask"}, []string{"line 1: warning: a handoff is always shown to a person; a policy of your own can say otherwise"},
 		},
+		"monitoring: {auto_process: [{action: auto_respond}]}": {
+			[]string{"1 question → ask", "1 update → ask", "1 issue → ask", "1 handoff → ask", "1 request → ask", "1 response → ask"},
+			[]string{"line 1: error: auto_process without a message_type; a person is asked about all types", "line 1: warning: a handoff is always shown to a person; a policy of your own can say otherwise"},
+		},
 		"response_policies: {updates: {auto_acknowledge: false}}": {rules: []string{"1 update → ask"}},
 		"safety: {max_message_age: soon}":                         {problems: []string{`line 1: error: max_message_age is a number of seconds, or a time such as "7 days"`}},
 		"safety: {require_approval_for: [\"rm -rf; $x\"]}":        {problems: []string{`line 1: warning: require_approval_for: "rm -rf; $x" is no name of an operation; the agent is not told`}},
