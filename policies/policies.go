@@ -18,11 +18,9 @@ import (
 //go:embed *.lua examples/*.lua
 var files embed.FS
 
-// ShippedPrefix is what the names of shipped policies begin with, and nobody else's.
-const ShippedPrefix = "shipped/"
-
-// Shipped are the shipped policies, in the order in which they are asked.
-func Shipped() []policy.Source { return read(".", ShippedPrefix) }
+// Shipped are the shipped policies, in the order in which they are asked. Their names begin
+// with shipped/, so that they are nobody else's.
+func Shipped() []policy.Source { return read(".", "shipped/") }
 
 // Examples are policies that do nothing until a person copies them, in the order of their
 // names, which are those of their files: quiet-hours.lua.

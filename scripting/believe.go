@@ -50,6 +50,9 @@ func (s *Set) believe(in policy.Input, reply wire.Reply, texts [][]byte) (policy
 			return v, err
 		}
 	}
+	if !in.Traced {
+		v.Answers = nil
+	}
 	return v, s.remembered(in, v.Effects)
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 )
 
 // shipped are the policies that come with the program.
@@ -100,8 +100,8 @@ func firstError(problems []policy.Problem) policy.Problem {
 
 // checkReply is what `policy check` prints with --json.
 type checkReply struct {
-	OK       bool             `json:"ok"` // no error
-	Files    []string         `json:"files"`
+	OK       bool             `json:"ok"`    // no error
+	Files    []string         `json:"files"` // without those that are shipped
 	Errors   int              `json:"errors"`
 	Warnings int              `json:"warnings"`
 	Problems []policy.Problem `json:"problems"`
@@ -153,7 +153,7 @@ func (a *app) check(ctx context.Context, named []string) (checkReply, error) {
 		return r, err
 	}
 	for _, s := range files.Sources {
-		if !strings.HasPrefix(s.Name, policies.ShippedPrefix) {
+		if !s.Shipped {
 			r.Files = append(r.Files, s.Name)
 		}
 	}
@@ -166,6 +166,9 @@ func (a *app) check(ctx context.Context, named []string) (checkReply, error) {
 		return r, fmt.Errorf("policies: %w", err)
 	default:
 		r.Problems = append(r.Problems, set.Problems...)
+		if err := daemon.CheckSettings(set.Settings); err != nil {
+			r.Problems = append(r.Problems, policy.Problem{File: "init.lua", Text: err.Error()})
+		}
 		set.Close()
 	}
 	for _, p := range r.Problems {
@@ -185,7 +188,7 @@ func (a *app) showCheck(r checkReply) {
 	}
 	switch {
 	case len(r.Files) == 0:
-		a.say("there are no policies yet; intercom policy edit makes init.lua")
+		a.say("you have no policies yet, and what is shipped holds; intercom policy edit makes init.lua")
 	case len(r.Problems) == 0:
 		a.say("%s, nothing wrong", several(len(r.Files), "file"))
 	default:

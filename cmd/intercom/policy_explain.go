@@ -46,7 +46,10 @@ type matrix struct {
 }
 
 // sampled is what a person says of the message about which policies are asked.
-type sampled struct{ kind, priority, origin, from, to, body string }
+type sampled struct {
+	kind, priority, origin, from, to, body string
+	chat                                   bool // it is said in a chat of the two
+}
 
 func (a *app) policyExplain() *cobra.Command {
 	var all bool
@@ -60,8 +63,8 @@ flags describe; with --all, of one of every type and priority: what becomes of
 it, and the file and line that say so. * is where no policy says anything; what
 holds there is built in.
 
-Nothing is sent. A message that is described is one that an agent would send in
-a chat of two, as far as the flags do not say otherwise.`,
+Nothing is sent. A message that is described is one that an agent sends to
+another one, outside of any chat, as far as the flags do not say otherwise.`,
 		Example: `  intercom policy explain 3f0c2a91
   intercom policy explain --all
   intercom policy explain --all --origin human
@@ -98,25 +101,29 @@ a chat of two, as far as the flags do not say otherwise.`,
 	flags.StringVar(&m.from, "from", "Ada", "`NAME` of the author")
 	flags.StringVar(&m.to, "to", "Ben", "`NAME` of the recipient")
 	flags.StringVar(&m.body, "body", "hello", "`TEXT` of the message")
+	flags.BoolVar(&m.chat, "chat", false, "said in a chat of the two")
 	cmd.MarkFlagsMutuallyExclusive("all", "priority")
 	a.completes(cmd)
 	return cmd
 }
 
-// input is the message, in a chat of the two.
+// input is the message.
 func (m sampled) input() policy.Input {
 	now := time.Now()
 	from, to := message.Address{Name: m.from, Number: 1}, message.Address{Name: m.to, Number: 2}
 	origin := message.Origin(m.origin)
-	return policy.Input{
+	in := policy.Input{
 		Message: message.Envelope{
 			ID: message.NewID(), Thread: message.NewID(), From: from, Type: m.kind, Priority: m.priority, Body: m.body,
 			Origin: origin, Trust: matrixOrigins[origin], Depth: 1, Created: now,
 		},
 		To: []message.Address{to}, Now: now, Traced: true,
-		Chat:   &policy.Chat{Participants: []string{from.Name, to.Name}},
 		Agents: []policy.Agent{{Address: from, State: string(message.Idle), MaySpeak: true}, {Address: to, State: string(message.Idle), MaySpeak: true}},
 	}
+	if m.chat {
+		in.Chat = &policy.Chat{Participants: []string{from.Name, to.Name}}
+	}
+	return in
 }
 
 // verdict asks about one message.

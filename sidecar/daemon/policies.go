@@ -125,6 +125,14 @@ func (s *sidecar) reconsider(ctx context.Context) error {
 	return s.relay.Reconsider(ctx, messages)
 }
 
+// CheckSettings says why a sidecar would not take what init.lua sets, nil if it would.
+func CheckSettings(settings policy.Settings) error {
+	if err := policyset.CheckAttribution(settings.Attribution); err != nil {
+		return err
+	}
+	return checkSettings(settings)
+}
+
 // checkSettings refuses what init.lua sets and what makes no sense.
 func checkSettings(settings policy.Settings) error {
 	_, chats, err := limitsOf(settings)

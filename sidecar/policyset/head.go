@@ -14,8 +14,8 @@ import (
 // afterHead stands between a person's own attribution and the body, where it does not say.
 const afterHead = "\n\n"
 
-// checkAttribution refuses a form of attribution that could be taken for a command.
-func checkAttribution(form string) error {
+// CheckAttribution refuses a form of attribution that could be taken for a command.
+func CheckAttribution(form string) error {
 	if form == "" {
 		return nil
 	}

@@ -214,7 +214,7 @@ func (p *InUse) apply(ctx context.Context, own policy.Files) error {
 
 // try checks a set's settings and asks it about the last messages.
 func (p *InUse) try(ctx context.Context, set *scripting.Set) (policy.Trial, error) {
-	if err := checkAttribution(set.Settings.Attribution); err != nil {
+	if err := CheckAttribution(set.Settings.Attribution); err != nil {
 		return policy.Trial{}, fmt.Errorf("init.lua: %w", err)
 	}
 	if p.Check != nil {
