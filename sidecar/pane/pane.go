@@ -118,7 +118,7 @@ type Pane struct {
 	stateWhy  string
 	lastEdge  time.Time // of the newest trigger that was noticed
 	based     time.Time // when the last baseline stood
-	firstEdge time.Time // of the oldest that no look has answered yet; zero if none
+	firstEdge time.Time // of the oldest that no look has answered yet, or of a look that came before it was quiet; zero if none
 	nextPoll  time.Time // a look is due then whatever the triggers say
 	looked    time.Time // when the last look began
 	shown     tmux.Look // facts and rows of it
@@ -471,13 +471,7 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		p.noticed(time.Now())
 	default:
 	}
-	quiet := started.Sub(p.lastEdge) >= p.prof.Quiet
-	switch {
-	case quiet:
-		p.firstEdge = time.Time{}
-	case !p.firstEdge.IsZero():
-		p.firstEdge = p.lastEdge // one more look when it has been quiet
-	}
+	quiet := p.answered(started)
 	if p.account != nil {
 		return p.attend(s, started)
 	}
@@ -500,6 +494,20 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		p.speak(ctx, s.look)
 	}
 	return true
+}
+
+// answered notes that a look which began then has answered the triggers before it, and
+// reports whether nothing was written for the quiet time by then. If something was, another
+// look is due when it has been quiet, and not sooner than looks are while a program writes.
+func (p *Pane) answered(started time.Time) bool {
+	quiet := started.Sub(p.lastEdge) >= p.prof.Quiet
+	switch {
+	case quiet:
+		p.firstEdge = time.Time{}
+	case !p.firstEdge.IsZero():
+		p.firstEdge = started
+	}
+	return quiet
 }
 
 // attend is the part of observe that is an agent's.

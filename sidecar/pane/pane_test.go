@@ -39,6 +39,21 @@ func TestPane_wait(t *testing.T) {
 	}
 }
 
+// A program whose quiet time is longer than the coalescing time is looked at every so often
+// until it has been quiet, not all the time.
+func TestPane_answered(t *testing.T) {
+	p := &Pane{prof: profile.TUI(), firstEdge: noon, lastEdge: noon}
+	require.Greater(t, p.prof.Quiet, 3*coalesce)
+	began := noon.Add(2 * coalesce)
+	assert.False(t, p.answered(began))
+	assert.Equal(t, coalesce, p.wait(began))
+	began = noon.Add(p.prof.Quiet - coalesce/2)
+	assert.False(t, p.answered(began))
+	assert.Equal(t, coalesce/2, p.wait(began), "when it has been quiet")
+	assert.True(t, p.answered(noon.Add(p.prof.Quiet)))
+	assert.Greater(t, p.wait(noon.Add(p.prof.Quiet)), time.Minute)
+}
+
 // What a list of panes must tell of a pane that dozes, so that it is looked at.
 func TestPane_rouses(t *testing.T) {
 	spinner := tmux.Facts{PID: 7, CursorX: 13, CursorY: 5, HistorySize: 40, Width: 80, Height: 24}
