@@ -189,8 +189,8 @@ func frontLeader(tty string, panePID int) (FrontGroup, stat, error) {
 	return front, s, nil
 }
 
-// inGroup lists the processes that were in a process group a moment ago. Every process of
-// the computer is asked, so no more is read and parsed of each than its group.
+// inGroup lists the processes that were in a process group a moment ago, and those that do not
+// tell. Every process of the computer is asked, so nothing is opened or read.
 func inGroup(group int) ([]int, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -202,39 +202,17 @@ func inGroup(group int) ([]int, error) {
 		return nil, err
 	}
 	var pids []int
-	buf := make([]byte, 256) // the group stands right behind the name, which has at most 64 bytes
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil {
 			continue
 		}
-		fd, err := unix.Open("/proc/"+name+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
+		if of, err := unix.Getpgid(pid); err == nil && of != group || errors.Is(err, unix.ESRCH) {
 			continue
 		}
-		n, err := unix.Read(fd, buf)
-		_ = unix.Close(fd)
-		if err == nil && groupIn(buf[:n]) == group {
-			pids = append(pids, pid)
-		}
+		pids = append(pids, pid)
 	}
 	return pids, nil
-}
-
-// groupIn is the process group in the beginning of a /proc/PID/stat, -1 if it is not there.
-func groupIn(data []byte) int {
-	end := bytes.LastIndexByte(data, ')')
-	if end < 0 {
-		return -1
-	}
-	_, rest, _ := bytes.Cut(bytes.TrimLeft(data[end+1:], " "), []byte(" ")) // the state
-	_, rest, _ = bytes.Cut(rest, []byte(" "))                               // the parent
-	field, _, ok := bytes.Cut(rest, []byte(" "))
-	group, err := strconv.Atoi(string(field))
-	if !ok || err != nil {
-		return -1
-	}
-	return group
 }
 
 // readModes opens the terminal without becoming its owner or waiting for anything, proves
