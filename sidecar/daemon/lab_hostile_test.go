@@ -599,6 +599,8 @@ func TestLab_S11_S13_H8_H9_H10_H33_H73_H74_AgentsWords(t *testing.T) {
 		}
 		assert.Equal(t, mode, to.mode())
 		assert.False(t, to.requested(secret))
+		all := l.turns() // its answer to the last of them is taken for what it is before it may speak again
+		l.waitTold(all[len(all)-1].ID, to, "answered")
 		l.unmute(chat, to.Pane)
 	}
 	assert.NoFileExists(t, touched)
