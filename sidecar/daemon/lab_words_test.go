@@ -341,10 +341,7 @@ func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 			stop(a, "")
 		})
 		cut("three [[error 400]]", "the service of "+name, string(message.ServiceFailed), func() {})
-		switch a.Kind {
-		case labtest.Claude, labtest.Codex:
-			cut("four [[error 529]]", "the service of "+name, string(message.ServiceFailed), func() {})
-		case labtest.Gemini: // it tries again and again, until its person stops it
+		if a.Kind == labtest.Gemini { // it tries again and again, until its person stops it
 			cut("four [[error 529]]", name+" was interrupted", string(message.Interrupted), func() {
 				l.until("a second try", func() bool {
 					all := a.Conversation()
@@ -352,7 +349,8 @@ func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 				})
 				interrupt(a)
 			})
-		case labtest.Opencode: // so does it, and does not always hear its person's Escape between two tries
+		} else { // these give up by themselves
+			cut("four [[error 529]]", "the service of "+name, string(message.ServiceFailed), func() {})
 		}
 
 		// By hand: nobody waits, the chat is told, and no peer.

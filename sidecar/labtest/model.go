@@ -232,6 +232,7 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case out.gone:
 	case reply.Status != 0:
+		w.Header().Set("Retry-After-Ms", retryAfter)
 		out.json(reply.Status, a.refuse(reply.Status, "the mock was asked for this error"))
 	default:
 		a.answer(out, req, reply)
@@ -256,6 +257,10 @@ func (m *Model) serveRest(w http.ResponseWriter, r *http.Request, agent, path st
 	}
 	writeJSON(w, http.StatusOK, answer)
 }
+
+// retryAfter is how long a client is told to wait before it asks again after an error, in
+// milliseconds. opencode heeds it: without it, its five tries take more than a minute.
+const retryAfter = "50"
 
 // modelName is the one model that there is.
 const modelName = "mock-model"
