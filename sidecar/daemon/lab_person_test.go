@@ -37,7 +37,7 @@ func TestLab_S5_V5_H23_APersonTypesAllTheTime(t *testing.T) {
 		l.rig.Run("select-window", "-t", a.Pane)
 		w := &scribe{labAgent: a, person: person}
 		chat, err := l.client.StartChat(l.Context(), api.StartChatRequest{
-			Panes: []string{a.Pane, b.Pane}, Say: line, Turns: long(20, 100), Set: map[string]string{"depth": "1000", "rate": "1000"},
+			Panes: []string{a.Pane, b.Pane}, Say: line, Turns: long(12, 100), Set: map[string]string{"depth": "1000", "rate": "1000"},
 		})
 		require.NoError(t, err)
 		names := []string{chat.Participants[0].Name, chat.Participants[1].Name}

@@ -24,7 +24,7 @@ func TestLab_V1_EachSizeArrivesWhole(t *testing.T) {
 		chat, _ := l.alone(a)
 		var want []string
 		for _, size := range []int{10, 1 << 10, prof.InlineMax - beside, 10 << 10, 100 << 10} {
-			for n := range long(10, 100) {
+			for n := range long(4, 100) {
 				body := sized(fmt.Sprintf("%d ", n), size, []string{" ", "\n"}[n%2])
 				id := l.tellAll(chat, body)
 				l.waitTold(id, a, "answered")

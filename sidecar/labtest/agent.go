@@ -122,33 +122,40 @@ func (a *Agent) finish() {
 				a.Name, x.N, x.Side, x.User, len(x.Results), clip(x.Answer, 200), x.Call != nil, x.Status, x.Held, x.Cut, x.Over)
 		}
 	}
-	a.Stop()
+	a.end(syscall.SIGKILL, tmuxtest.Patience) // nobody asks any more how it ends
 }
 
 // Stop ends the agent and everything that it has started, by pid: some agents outlive
 // their terminal, and some leave servers behind.
 func (a *Agent) Stop() {
 	a.lab.t.Helper()
-	for _, how := range []struct {
-		signal   syscall.Signal
-		patience time.Duration
-	}{{syscall.SIGTERM, time.Second}, {syscall.SIGKILL, tmuxtest.Patience}} {
-		for _, pid := range a.Processes() {
-			_ = syscall.Kill(pid, how.signal)
+	if !a.end(syscall.SIGTERM, time.Second) {
+		a.end(syscall.SIGKILL, tmuxtest.Patience)
+	}
+}
+
+// end sends a signal to all that the agent runs, and reports whether all of it has ended in
+// time. What SIGKILL leaves is an error of the test.
+func (a *Agent) end(signal syscall.Signal, patience time.Duration) bool {
+	a.lab.t.Helper()
+	for _, pid := range a.Processes() {
+		_ = syscall.Kill(pid, signal)
+	}
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		left := a.Processes()
+		if len(left) == 0 {
+			return true
 		}
-		for deadline := time.Now().Add(how.patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-			left := a.Processes()
-			if len(left) == 0 {
-				return
-			}
-			if how.signal == syscall.SIGKILL { // what was started in the meantime too
-				for _, pid := range left {
-					_ = syscall.Kill(pid, how.signal)
-				}
+		if signal == syscall.SIGKILL { // what was started in the meantime too
+			for _, pid := range left {
+				_ = syscall.Kill(pid, signal)
 			}
 		}
 	}
-	a.lab.t.Errorf("%s: its processes %v do not end", a.Name, a.Processes())
+	if signal == syscall.SIGKILL {
+		a.lab.t.Errorf("%s: its processes %v do not end", a.Name, a.Processes())
+	}
+	return false
 }
 
 // Paste pastes a text into the pane, as tmux does for a person, and returns when tmux has
@@ -225,7 +232,16 @@ const Stillness = 200 * time.Millisecond
 // test at the end of its Patience, or of the agent.
 func (a *Agent) WaitFor(what string, cond func(Screen) bool) {
 	a.lab.t.Helper()
-	for deadline := time.Now().Add(Patience); ; time.Sleep(50 * time.Millisecond) {
+	a.waitFor(what, 150*time.Millisecond, cond)
+}
+
+// waitFor is WaitFor with looks that are at most that far apart: each costs as much as a short
+// process does.
+func (a *Agent) waitFor(what string, apart time.Duration, cond func(Screen) bool) {
+	a.lab.t.Helper()
+	pause := 20 * time.Millisecond
+	for deadline := time.Now().Add(Patience); ; time.Sleep(pause) {
+		pause = min(pause*3/2, apart)
 		s, err := a.capture()
 		switch {
 		case err == nil && cond(s):
@@ -275,7 +291,7 @@ func (a *Agent) WaitForStill(still time.Duration) {
 	a.lab.t.Helper()
 	var last string
 	var since time.Time
-	a.WaitFor("a screen that keeps still", func(s Screen) bool {
+	a.waitFor("a screen that keeps still", 50*time.Millisecond, func(s Screen) bool {
 		now := time.Now()
 		if all := fmt.Sprint(s.Rows, s.CursorX, s.CursorY, s.CursorVisible); all != last || since.IsZero() {
 			last, since = all, now
