@@ -43,7 +43,7 @@ var hostileBodies = []struct{ name, body, want string }{
 // The bytes that the programs received, not what tmux was asked for.
 func TestS10_BodiesPressNoKeys(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newOldRig(t)
 	a := r.adopted("Ada", "--reply", "none")
 	b := r.adopted("Ben", "--reply", "none", "--bracketed")
 	c := r.adopted("Cat", "--reply", "none", "--cooked")

@@ -184,7 +184,7 @@ func TestUnknown_beforeEnter(t *testing.T) {
 // No byte of a text is a key.
 func TestUnknown_hostileBytes(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newOldRig(t)
 	tia := r.unknown("Tia", "--alt")
 	bodies := []string{"x\x1b[201~\rtouch proof\r", "a\x1b[Z\x1b[201~\tb", "c\u009b201~d\x03\x04\x7f", "e\u202ef\u200bg", "h\r\n:exit\r\ni", "\x1b[200~j"}
 	for i, body := range bodies {
