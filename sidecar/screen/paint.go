@@ -1,7 +1,6 @@
 package screen
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -114,21 +113,13 @@ func (now *pen) take(seq string) {
 	if !ok {
 		return
 	}
-	if body, ok = strings.CutSuffix(body, "m"); !ok || strings.Trim(body, "0123456789;:") != "" {
+	if body, ok = strings.CutSuffix(body, "m"); !ok {
 		return
 	}
-	var params []int
-	for field := range strings.SplitSeq(body, ";") {
-		n, err := strconv.Atoi(field)
-		switch {
-		case field == "":
-			n = 0
-		case strings.Contains(field, ":"):
-			n = styled // an underline's style, a colour: all of it is in this field
-		case err != nil:
-			n = styled
-		}
-		params = append(params, n)
+	var few [24]int // what all but a forger's sequences fit into
+	params, ok := parameters(few[:0], body)
+	if !ok {
+		return
 	}
 	for i := 0; i < len(params); i++ {
 		switch n := params[i]; {
@@ -163,8 +154,33 @@ func (now *pen) take(seq string) {
 	}
 }
 
-// styled stands for a parameter that means nothing here.
+// styled stands for a parameter that means nothing here: an underline's style or a colour, all
+// of which is in one field, or a number that is none.
 const styled = -1
+
+// parameters appends the numbers of a sequence: one that is left out is 0. It reports whether
+// there is nothing else.
+func parameters(params []int, body string) ([]int, bool) {
+	const most = 1 << 24
+	n, colon := 0, false
+	for i := 0; i <= len(body); i++ {
+		switch {
+		case i == len(body) || body[i] == ';':
+			if colon || n > most {
+				n = styled
+			}
+			params = append(params, n)
+			n, colon = 0, false
+		case body[i] == ':':
+			colon = true
+		case body[i] < '0' || body[i] > '9':
+			return nil, false
+		default:
+			n = min(10*n+int(body[i]-'0'), most+1)
+		}
+	}
+	return params, true
+}
 
 // extended reads what follows the 38 of a colour: how many parameters belong to it, and
 // whether it is a grey between black and white.
