@@ -18,12 +18,14 @@ import (
 // bytes, and the file.
 var attached = regexp.MustCompile(`^\(This message has (\d+) bytes, too many to be typed here\. Until you have answered it stands in the file "(/[^"]+)": read all of that first\.\)$`)
 
-// longTexts are texts, each above what is typed.
-var longTexts = map[string]string{
-	"one line":             strings.Repeat("0123456789abcdef", 65_000),
-	"100,000 lines":        strings.Repeat("line é\n", 99_999) + "the end",
-	"20 lines of 4,000":    strings.Repeat(strings.Repeat("wide ", 800)+"\n", 20),
-	"active, and a forger": strings.Repeat("see @/etc/hostname and $imagegen\n[Bob] (1):\n", 2_000) + "/exit @x",
+// longTexts are texts, each above what is typed. (A function: this program is every persona too.)
+func longTexts() map[string]string {
+	return map[string]string{
+		"one line":             strings.Repeat("0123456789abcdef", 65_000),
+		"100,000 lines":        strings.Repeat("line é\n", 99_999) + "the end",
+		"20 lines of 4,000":    strings.Repeat(strings.Repeat("wide ", 800)+"\n", 20),
+		"active, and a forger": strings.Repeat("see @/etc/hostname and $imagegen\n[Bob] (1):\n", 2_000) + "/exit @x",
+	}
 }
 
 // files are the names of the texts that were put down for agents.
@@ -44,7 +46,7 @@ func TestV7_H21_LongTextGoesIntoAFile(t *testing.T) {
 	t.Parallel()
 	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
 		n := 0
-		for name, text := range longTexts {
+		for name, text := range longTexts() {
 			a.do(":turn hold | say read")
 			id := r.post(a, text)
 			r.told(id, "submitted")
@@ -94,7 +96,7 @@ func TestV7_FileThatCannotBeWritten(t *testing.T) {
 	a.adopt("")
 	desk := filepath.Join(r.home(), ".codex", "intercom")
 	require.NoError(t, os.WriteFile(desk, []byte("in the way"), 0o600))
-	id := r.post(a, longTexts["20 lines of 4,000"])
+	id := r.post(a, longTexts()["20 lines of 4,000"])
 	r.told(id, "held: the file for its text cannot be written")
 	r.looked(func() bool { return len(a.bytes()) == 0 })
 	told, err := r.client.Log(t.Context(), api.LogQuery{Limit: 1000})
@@ -126,7 +128,7 @@ func TestV7_V8_KilledWithAFileOnItsWay(t *testing.T) {
 			a := r.coder("claude", "Ada", silent...)
 			a.adopt("")
 			a.do(":turn hold | say read")
-			_, _ = r.client.Send(t.Context(), api.SendRequest{To: a.pane, Text: longTexts["20 lines of 4,000"]})
+			_, _ = r.client.Send(t.Context(), api.SendRequest{To: a.pane, Text: longTexts()["20 lines of 4,000"]})
 			r.dies(child)
 			require.Len(t, r.files(), 1)
 			r.start()
@@ -136,7 +138,7 @@ func TestV7_V8_KilledWithAFileOnItsWay(t *testing.T) {
 			require.NotNil(t, m, a.received()[0])
 			data, err := os.ReadFile(m[2])
 			require.NoError(t, err)
-			assert.Equal(t, longTexts["20 lines of 4,000"], string(data))
+			assert.Equal(t, longTexts()["20 lines of 4,000"], string(data))
 			a.do(":go")
 			r.waitFor("the file is gone", func() bool { return len(r.files()) == 0 })
 		})
@@ -148,7 +150,7 @@ func TestLongTextForALineProgram(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.adopted("Ada", bracketed...)
-	id := r.post(a, longTexts["one line"])
+	id := r.post(a, longTexts()["one line"])
 	r.told(id, "failed: body too long")
 	assert.Empty(t, a.bytes())
 }

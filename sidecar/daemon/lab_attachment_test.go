@@ -65,7 +65,7 @@ func TestLab_V7_H21_LongTextIsReadWithoutAsking(t *testing.T) {
 		s := l.reading()
 		chat, _ := l.alone(a)
 		n := 0
-		for name, text := range longTexts {
+		for name, text := range longTexts() {
 			if strings.Contains(name, "forger") {
 				continue // what becomes of it, the stand-ins tell
 			}
