@@ -170,7 +170,7 @@ func TestS23_TheServerSurvivesTheSidecarsEnd(t *testing.T) {
 	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
-		rounds := 4
+		rounds := 3
 		if longTest() {
 			rounds = 60
 		}

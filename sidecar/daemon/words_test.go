@@ -29,7 +29,7 @@ func TestR9_W6_NoEcho(t *testing.T) {
 		name  string
 		turns int
 		flags []string
-	}{{"raw", 100, nil}, {"cooked", 20, []string{"--cooked"}}, {"bracketed", 20, []string{"--bracketed"}}} {
+	}{{"raw", 100, nil}, {"cooked", 10, []string{"--cooked"}}, {"bracketed", 10, []string{"--bracketed"}}} {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			turns := long(kind.turns, 1000)

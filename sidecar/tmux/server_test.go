@@ -152,7 +152,7 @@ func TestS23_memoryStaysFlat(t *testing.T) {
 	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		r := s.NewRecorder(false)
 		round := func() {
-			for range 80 {
+			for range 50 {
 				typeText(t, c, r.Pane, "x")
 			}
 		}
