@@ -22,6 +22,12 @@ func TestFront_whoReadsAndHow(t *testing.T) {
 		return f
 	}
 
+	leads := func(pane, name string) bool { // a pane's process has no terminal at first
+		facts := look(t, c, pane).Facts
+		f, err := tmux.Front(facts.TTY, facts.PID)
+		return err == nil && f.Leader.Name == name
+	}
+
 	raw := s.NewRecorder(false)
 	f := front(raw.Pane)
 	assert.Equal(t, look(t, c, raw.Pane).Facts.PID, f.Leader.PID)
@@ -30,10 +36,10 @@ func TestFront_whoReadsAndHow(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, start, f.Leader.Start)
 	assert.NotZero(t, start)
-	tmuxtest.WaitFor(t, "cat", func() bool { return front(raw.Pane).Leader.Name == "cat" })
+	tmuxtest.WaitFor(t, "cat", func() bool { return leads(raw.Pane, "cat") })
 
 	lines := s.NewPane("cat")
-	tmuxtest.WaitFor(t, "cat", func() bool { return front(lines).Leader.Name == "cat" })
+	tmuxtest.WaitFor(t, "cat", func() bool { return leads(lines, "cat") })
 	assert.True(t, front(lines).Canonical)
 	assert.True(t, front(lines).Echo)
 
