@@ -28,7 +28,7 @@ func TestV12_oneKeyTakesTheChatUpAgain(t *testing.T) {
 		me.press("C-b", "B")
 		me.sees("mute this pane, or unmute it")
 		high := menuRows(me.screen())
-		assert.LessOrEqual(t, high, 12)
+		assert.LessOrEqual(t, high, 13)
 		assert.NotContains(t, me.screen(), "take the chat up again")
 		me.press("x")
 		me.sees("ended")
