@@ -38,7 +38,7 @@ func allowed() time.Duration {
 	return 1100 * time.Millisecond
 }
 
-func TestL7_hostileScripts(t *testing.T) {
+func TestL7_H66_hostileScripts(t *testing.T) {
 	table := newTable(t, "class", "script", "ended by", "verdict", "ms", "next ms", "worker MB", "here MB")
 	slow := map[string]bool{}
 	for _, h := range hostiles {

@@ -53,7 +53,7 @@ func TestLab_W1_W2_W6_R31_AllPairsInOneDirectory(t *testing.T) {
 	for _, kind := range labtest.Kinds {
 		for _, a := range all[kind][:2] {
 			names[a.session().Name] = true
-			assert.Empty(t, a.session().StateWhy)
+			l.until(a.Name+" rests", func() bool { return a.session().StateWhy == "" })
 		}
 	}
 	assert.Len(t, names, 8, "each has a name of its own: %v", names)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 
@@ -201,7 +202,7 @@ func (s *sidecar) workplaces() map[message.ID]string {
 // projectOf is the nearest directory, from one upwards, that has policies of its own.
 func projectOf(dir string) string {
 	for filepath.IsAbs(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, scripting.ProjectFile)); err == nil {
+		if info, err := os.Lstat(filepath.Join(dir, scripting.ProjectFile)); err == nil && ours(info) {
 			return dir
 		}
 		up := filepath.Dir(dir)
@@ -211,6 +212,13 @@ func projectOf(dir string) string {
 		dir = up
 	}
 	return ""
+}
+
+// ours reports whether a file is the person's own. What somebody else puts above the directories
+// of theirs, as in /tmp, is nothing to them.
+func ours(info os.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
 }
 
 // recentQuestions are the newest messages that were decided, as policies would be asked about

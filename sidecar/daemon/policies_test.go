@@ -204,6 +204,18 @@ func TestL9_BrokenFilesChangeNothing(t *testing.T) {
 
 	r.save("init.lua", "intercom.configure {")
 	r.waitFor("it is refused", func() bool { return r.policyError() != "" })
+	require.NoError(t, os.Remove(filepath.Join(r.cfg.Paths.Config, "init.lua")))
+	r.waitFor("it is mended", func() bool { return r.policyError() == "" })
+	r.save("policies/10-mark_test.lua", `cases("the mark", "format", { { fixture { from = "Ada", body = "x" }, "Ada: x" } })`)
+	r.save("policies/10-mark.lua", `intercom.on("format", function(msg) return "<" .. msg.from .. ">: " .. msg.body end)`)
+	r.waitFor("its own test fails", func() bool { return strings.Contains(r.policies().Error, "policies/10-mark_test.lua:1: the mark") })
+	assert.Equal(t, good, r.policies().Generation)
+	require.NoError(t, os.Remove(filepath.Join(r.cfg.Paths.Config, "policies", "10-mark_test.lua")))
+	r.save("policies/10-mark.lua", `intercom.on("format", function(msg) return "<" .. msg.from .. "> " .. msg.body end)`)
+	r.waitFor("it is as it was", func() bool { return r.policyError() == "" })
+
+	r.save("init.lua", "intercom.configure {")
+	r.waitFor("it is refused", func() bool { return r.policyError() != "" })
 	require.NoError(t, r.end())
 	r.start()
 	assert.Equal(t, good, r.policies().Generation, "after a restart too")

@@ -125,6 +125,9 @@ func TestL9_L11_GoingBack(t *testing.T) {
 	assert.Equal(t, first, status.Generation)
 	speak("word")
 	assert.Equal(t, "<good> word", last())
+	require.NoError(t, r.end())
+	r.start()
+	assert.Equal(t, first, r.policies().Generation, "a person's word holds after a restart too")
 	assert.True(t, slices.Contains(r.changes(), "rolled back"))
 }
 
@@ -229,7 +232,9 @@ func TestU7_StatusSaysPolicyError(t *testing.T) {
 	assert.Empty(t, status())
 	r.save("init.lua", "x")
 	r.waitFor("it says so", func() bool { return status() == "policy error" })
-	assert.True(t, slices.ContainsFunc(r.notices(), func(s string) bool { return strings.Contains(s, "policy: init.lua:1:") }))
+	r.waitFor("a person is told", func() bool {
+		return slices.ContainsFunc(r.notices(), func(s string) bool { return strings.Contains(s, "policy: init.lua:1:") })
+	})
 	r.save("init.lua", "")
 	r.waitFor("it is gone", func() bool { return status() == "" })
 }

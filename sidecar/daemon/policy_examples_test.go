@@ -81,7 +81,7 @@ func (g *gathering) onlyThose() {
 // Names, numbers and roles, a gate in front of each one's words, and an order that a policy
 // keeps: only who has the stick is heard, words pass it on, and who gathers hears all and is
 // never heard.
-func TestR32_L4_TalkingStick(t *testing.T) {
+func TestR32_L4_C24_TalkingStick(t *testing.T) {
 	t.Parallel()
 	g := gather(t, "talking-stick", []string{"Ada", "Ben", "Cyd", "Har"}, "Har=harvester")
 	floor := func(name string) {

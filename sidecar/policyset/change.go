@@ -80,10 +80,16 @@ func (p *InUse) watch(watcher *fsnotify.Watcher) {
 	}
 }
 
-// stamp is different once the files are, or whom of their authors a person trusts.
+// stamp is different once the files are, or their tests, or whom of their authors a person
+// trusts.
 func (p *InUse) stamp() string {
 	files, err := p.read()
-	return fmt.Sprint(files.Generation(), err)
+	text := fmt.Sprint(files.Generation(), err)
+	tests, err := scripting.ReadTests(p.Config)
+	for _, t := range tests {
+		text += t.Tests.Hash()
+	}
+	return fmt.Sprint(text, err)
 }
 
 // changed brings the files into use as they are now, once they hold still.

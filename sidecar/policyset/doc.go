@@ -4,7 +4,7 @@
 //
 // A set comes into use like this; at every step, what was in use before goes on:
 //
-//	files ── read, twice alike ──► compiled in a worker of its own ──► settings checked
+//	files ── read, twice alike ──► compiled in a worker of its own ──► settings checked, tests run
 //	  ▲                                   │                                │
 //	  └──── saved anew                    └──────────► refused ◄───────────┤
 //	                                        (status, log, one notice)      ▼

@@ -112,7 +112,11 @@ func (p *InUse) Begin(ctx context.Context) {
 			p.Log.Warn("the last policies cannot be used any more", "generation", last.Generation, "err", err)
 		}
 	}
-	if err == nil && (p.running == nil || files.Generation() != p.own.Generation()) {
+	switch {
+	case err != nil:
+	case p.running != nil && files.Generation() == p.kept.Refused:
+		err = errLeft
+	case p.running == nil || files.Generation() != p.own.Generation():
 		err = p.apply(ctx, files)
 	}
 	if err == nil {
@@ -197,6 +201,9 @@ func (p *InUse) apply(ctx context.Context, own policy.Files) error {
 		return err
 	}
 	tried, err := p.try(ctx, set)
+	if err == nil {
+		err = p.tested(ctx)
+	}
 	if err == nil && len(tried.Failures) > 0 {
 		err = &RefusedError{Tried: tried.Tried, Failures: tried.Failures}
 	}
@@ -418,6 +425,9 @@ func (p *InUse) Settings() policy.Settings {
 	defer p.mu.Unlock()
 	return p.settings
 }
+
+// errLeft is why files are not in use that were left for earlier ones.
+var errLeft = errors.New("the files were left for those before them, and stay out of use until they are changed")
 
 var (
 	// ErrNoOther is for going back where there is nothing to go back to.

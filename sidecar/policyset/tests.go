@@ -1,0 +1,52 @@
+package policyset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting"
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+)
+
+// testsTime is how long the tests beside a set's files may take, all of them.
+const testsTime = 2 * time.Second
+
+// tested runs the tests that lie beside the person's policies. The error is what the first one
+// that failed says.
+func (p *InUse) tested(ctx context.Context) error {
+	all, err := scripting.ReadTests(p.Config)
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, testsTime)
+	defer cancel()
+	for _, beside := range all {
+		t, err := p.engine.Test(limited, beside, nil)
+		switch {
+		case err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil:
+			return fmt.Errorf("%s: the tests of all policies took more than %s", beside.Tests.Name, testsTime)
+		case err != nil:
+			return fmt.Errorf("%s: %w", beside.Tests.Name, err)
+		case !t.Passed():
+			return errors.New(firstFailed(t))
+		}
+	}
+	return nil
+}
+
+// firstFailed says which test failed first, and how.
+func firstFailed(t policy.Tested) string {
+	for _, problem := range t.Problems {
+		if !problem.Warning {
+			return problem.String()
+		}
+	}
+	for _, c := range t.Cases {
+		if f := c.Failed; f != nil {
+			return fmt.Sprintf("%s:%d: %s: %s", t.File, c.Line, c.Title, f.Text)
+		}
+	}
+	return t.File + ": a test failed"
+}
