@@ -36,6 +36,7 @@ type attempt struct {
 	why         message.Reason // last reported reason of a hold
 	polls       int
 	cleared     time.Time // when the composer was first seen without our text after Enter
+	absent      time.Time // since when, before Enter, each look at an empty composer found it without our text; whatever stood there in between
 	again       backoff   // of Enter, after tmux refused it
 	marked      string    // what the mark of an earlier life said, if it came from there
 	typedAt     time.Time // when its paste was asked for
@@ -376,6 +377,12 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 			p.finish(ctx, message.Uncertain, message.NotSeen, "")
 		}
 	case seen:
+		switch {
+		case holds || mixed:
+			a.absent = time.Time{}
+		case s.reading.MayType && a.absent.IsZero():
+			a.absent = now
+		}
 		a.disturbed = a.disturbed || mixed || !holds && s.reading.State == message.Idle // what covers it changes nothing in it
 		switch {
 		case holds:
@@ -388,7 +395,8 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 			p.vanished(ctx)
 		case s.reading.State == message.Draft:
 			p.stand(ctx, message.InComposer)
-		case (s.reading.MayType || a.vouched) && now.Sub(a.since) > p.prof.TakenWithin:
+		case (s.reading.MayType || a.vouched) && now.Sub(a.since) > p.prof.TakenWithin,
+			s.reading.MayType && !a.absent.IsZero() && now.Sub(a.absent) > p.prof.TakenWithin: // a person took it away, and writes on
 			p.finish(ctx, message.Uncertain, message.NotTaken, "")
 		}
 	case entered:
