@@ -224,9 +224,11 @@ func TestL8_quarantine(t *testing.T) {
 	decided(t, said("bloat"), v)
 	assert.Equal(t, message.VerbAsk, v.Outcomes[0].Verb)
 	for tries := 0; len(r.engine.Status().Quarantined) == 0 && tries < 30; tries++ { // the third one may not fit into the time
+		r.set.deaths, r.set.safe = nil, time.Time{} // a busy machine may need more of them than are let pass
 		v, _ = r.engine.Evaluate(t.Context(), said("bloat"))
 		assert.Equal(t, message.VerbAsk, v.Outcomes[0].Verb)
 	}
+	r.set.deaths, r.set.safe = nil, time.Time{}
 	assert.Equal(t, []string{"policies/10.lua"}, r.engine.Status().Quarantined)
 	v = r.evaluated(said("hello"))
 	require.NotEmpty(t, v.Failures)
