@@ -253,6 +253,9 @@ func decided(t require.TestingT, in policy.Input, v policy.Verdict) {
 // brokenModes are what a worker can do in place of answering.
 var brokenModes = []string{"exit", "garbage", "half", "silent", "another", "nothing", "few", "verb", "text", "huge", "error", "loaded", "unfiltered", "later", "stranger", "effect of another", "effect at another time", "effect without an end", "effect that is a list"}
 
+// hang does not come back: whoever waits for it has to kill it.
+func hang() { time.Sleep(time.Hour) }
+
 // brokenWorker loads a set and then does not do what it should.
 func brokenWorker(mode string) {
 	in := bufio.NewReader(os.Stdin)
@@ -285,7 +288,7 @@ func brokenWorker(mode string) {
 		_, _ = os.Stdout.Write([]byte{0, 0, 0, 9, 0, 0, 0, 0, '{'})
 		return
 	case "silent":
-		time.Sleep(time.Minute)
+		hang()
 	case "another":
 		v.Message = "another"
 	case "nothing":
@@ -301,7 +304,7 @@ func brokenWorker(mode string) {
 	case "stalls": // and then says that a script is to be run
 		time.Sleep(firstTime - suspicious/2)
 		_ = wire.Write(os.Stdout, &wire.Reply{Running: &wire.Running{Script: "policies/10.lua", Hook: policy.Filter}}, nil)
-		time.Sleep(time.Minute)
+		hang()
 	case "unfiltered":
 		v.Unfiltered = true
 	case "later":

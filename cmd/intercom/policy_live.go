@@ -68,7 +68,7 @@ func (a *app) showTrial(t policy.Trial) {
 	if len(t.Changed) > 0 {
 		a.table(changeRows(t.Changed, t.Loosened))
 	}
-	a.say("%s tried: %s, %s of them laxer", several(t.Tried, "message"), several(len(t.Changed), "change"), fmt.Sprint(len(t.Loosened)))
+	a.say("%s tried: %s, %d of them laxer", several(t.Tried, "message"), several(len(t.Changed), "change"), len(t.Loosened))
 }
 
 func changeRows(changed, loosened []policy.Change) [][]string {

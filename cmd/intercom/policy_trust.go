@@ -89,11 +89,7 @@ func (a *app) trust(ctx context.Context, dir string, revoke bool) (trustReply, e
 	if err := a.notInside(ctx, what); err != nil {
 		return r, err
 	}
-	shown := clipped(source.Text, shownWhole)
-	if shown != source.Text {
-		shown += "\n(it goes on)"
-	}
-	question = fmt.Sprintf("%s\nSHA-256 %s\n\n%s\n\n%s", plainLine(r.File), r.Hash, indent(plain(shown), "  "), question)
+	question = fmt.Sprintf("%s\nSHA-256 %s\n\n%s\n\n%s", plainLine(r.File), r.Hash, indent(plain(source.Text), "  "), question)
 	if err := a.confirm(ctx, question); err != nil {
 		return r, err
 	}

@@ -39,7 +39,8 @@ func (s *sidecar) Inbox(ctx context.Context, _ api.Caller) ([]api.Held, error) {
 			}
 		}
 		if left(p).Awaits() {
-			one.Decision, one.Asked = true, &p.Verdict
+			asked := p.Verdict.As(d.Target)
+			one.Decision, one.Asked = true, &asked
 		}
 		held[i] = one
 	}

@@ -3,11 +3,11 @@ package daemon
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/policyset"
 )
 
@@ -75,7 +75,9 @@ func (s *sidecar) ExplainPolicy(ctx context.Context, _ api.Caller, req api.Expla
 	}
 	for _, one := range deliveries {
 		d.Chat = one.Chat
-		d.Targets = appendOnce(d.Targets, one.Target)
+		if !slices.Contains(d.Targets, one.Target) {
+			d.Targets = append(d.Targets, one.Target)
+		}
 	}
 	q, err := s.questionOf(ctx, s.relay.Snapshot(), d)
 	if err != nil {
@@ -83,13 +85,4 @@ func (s *sidecar) ExplainPolicy(ctx context.Context, _ api.Caller, req api.Expla
 	}
 	e.Now, err = s.policies.Explain(ctx, q)
 	return e, err
-}
-
-func appendOnce(ids []message.ID, id message.ID) []message.ID {
-	for _, have := range ids {
-		if have == id {
-			return ids
-		}
-	}
-	return append(ids, id)
 }

@@ -128,6 +128,13 @@ func TestL9_L11_GoingBack(t *testing.T) {
 	require.NoError(t, r.end())
 	r.start()
 	assert.Equal(t, first, r.policies().Generation, "a person's word holds after a restart too")
+	status, err = r.client.RollbackPolicy(t.Context())
+	require.NoError(t, err)
+	assert.NotEqual(t, first, status.Generation, "once more goes back once more")
+	speak("word")
+	assert.Equal(t, "<bad> word", last())
+	_, err = r.client.RollbackPolicy(t.Context())
+	assert.ErrorContains(t, err, "no earlier set", "that was the oldest")
 	assert.True(t, slices.Contains(r.changes(), "rolled back"))
 }
 

@@ -73,6 +73,7 @@ func (g *gathering) says(from, words string, to ...string) {
 // onlyThose makes sure that nobody has heard anything besides.
 func (g *gathering) onlyThose() {
 	g.t.Helper()
+	g.says("", "that is all", slices.Collect(maps.Keys(g.agents))...) // behind whatever else is on its way
 	for name, a := range g.agents {
 		assert.Len(g.t, a.received(), g.heard[name], "what %s heard: %q", name, a.received())
 	}
@@ -132,4 +133,28 @@ func TestL4_ReviewerGate(t *testing.T) {
 	g.says("Ada", "the plan", "Ben", "Cyd")
 	g.says("Ada", "another", "Ben")
 	g.onlyThose()
+}
+
+// What a policy acknowledges goes to nobody, and its author is told, as of what it sends back;
+// of what it drops nobody is told.
+func TestL5_AnsweredByThePolicy(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files("policies/10-answers.lua", `intercom.rule("noted", { body = "fyi" }, intercom.ack { text = "thank you" })
+intercom.rule("not now", { body = "busy" }, intercom.bounce { text = "ask again at nine" })
+intercom.rule("noise", { body = "noise" }, intercom.drop { reason = "noise" })`))
+	a, b := r.adopted("Ada", "--bracketed", "--reply", "none"), r.adopted("Ben", "--bracketed", "--reply", "none")
+	for i, c := range []struct{ words, told string }{{"fyi: it is done", "thank you"}, {"are you busy", "ask again at nine"}} {
+		a.sends(b, c.words)
+		r.waitFor(c.told, func() bool { return len(a.received()) == i+1 })
+		assert.Contains(t, a.received()[i], "[notice] ")
+		assert.Contains(t, a.received()[i], c.told)
+	}
+	assert.Len(t, r.standing(message.Failed, message.Acknowledged), 1)
+	assert.Len(t, r.standing(message.Failed, message.Bounced), 1)
+	a.sends(b, "noise")
+	r.waitFor("it is dropped", func() bool { return len(r.standing(message.Failed, message.Dropped)) == 1 })
+	a.sends(b, "the rest")
+	r.waitFor("the rest arrives", func() bool { return len(b.received()) == 1 })
+	assert.True(t, strings.HasSuffix(b.received()[0], "| the rest"), b.received()[0])
+	assert.Len(t, a.received(), 2, "of what is dropped nobody is told")
 }

@@ -38,7 +38,7 @@ func (s *sidecar) Status(ctx context.Context, _ api.Caller) (api.Status, error) 
 	}
 	if s.policies != nil {
 		st.Computer = cmp.Or(s.policies.Settings().Computer, st.Computer)
-		if problem := s.policies.Status().Error; problem != "" {
+		if problem := s.policies.Problem(); problem != "" {
 			st.Degraded = append(st.Degraded, "policy: "+problem)
 		}
 	}

@@ -118,7 +118,7 @@ func (s *sidecar) statusText(ctx context.Context) (string, error) {
 	if held > 0 {
 		words = append(words, fmt.Sprintf("%d held", held))
 	}
-	if s.policies != nil && s.policies.Status().Error != "" {
+	if s.policies != nil && s.policies.Problem() != "" {
 		words = append(words, "policy error")
 	}
 	return strings.Join(words, ", "), nil

@@ -86,6 +86,14 @@ func (v Verdict) For(target ID) Outcome {
 	}
 }
 
+// As is the verdict as if it were about that target alone.
+func (v Verdict) As(target ID) Verdict {
+	o := v.For(target)
+	v.Verb, v.Reason, v.By, v.Expires, v.Otherwise, v.Notify = o.Verb, o.Reason, o.By, o.Expires, o.Otherwise, o.Notify
+	v.Outcomes = nil
+	return v
+}
+
 // Person is who decided something by hand, as the kernel and tmux tell of their process.
 type Person struct {
 	Name     string `json:"name"` // as their own words are signed

@@ -123,7 +123,13 @@ func (p *InUse) changed(ctx context.Context) {
 			return
 		}
 	}
-	p.refused(failed)
+	p.mu.Lock()
+	holds := oldStays
+	if p.unread != "" {
+		holds = allAsk
+	}
+	p.mu.Unlock()
+	p.refused(failed, holds)
 }
 
 // accepted notes that the files are those in use, which they may not have been for a while.
@@ -166,7 +172,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 func (p *InUse) leave(ctx context.Context) {
 	p.change.Lock()
 	defer p.change.Unlock()
-	to := p.kept.before(p.own.Generation(), true)
+	to := p.kept.before(true)
 	if to == nil {
 		p.Shown("policy: the policies fail; no earlier ones are known to be good: intercom policy log")
 		return
@@ -175,13 +181,15 @@ func (p *InUse) leave(ctx context.Context) {
 		p.Log.Warn("going back to earlier policies", "err", err)
 		return
 	}
+	p.kept.add(p.own, p.Now()) // it is the latest again, and what failed lies before it
+	p.save()
 	p.Shown("policy: the new policies failed too often; those before them are in use again: intercom policy log")
 }
 
 // Rollback goes back to the set that was in use before, until the files are changed.
 func (p *InUse) Rollback(ctx context.Context) (policy.Status, error) {
 	p.change.Lock()
-	to := p.kept.before(p.own.Generation(), false)
+	to := p.kept.before(false)
 	err := ErrNoOther
 	if to != nil {
 		err = p.back(ctx, *to, "a person went back")
@@ -201,7 +209,7 @@ func (p *InUse) back(ctx context.Context, to keptSet, why string) error {
 	if files, err := p.read(); err == nil {
 		p.kept.Refused = files.Generation()
 	}
-	p.kept.add(to.Files, p.Now())
+	p.kept.InUse = to.Generation
 	p.save()
 	text := fmt.Sprintf("%s, and the files stay out of use until they are changed", why)
 	p.mu.Lock()

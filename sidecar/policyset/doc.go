@@ -10,6 +10,7 @@
 //	                                        (status, log, one notice)      ▼
 //	in use ◄── its verdicts on the last messages are compared with those of the old one
 //
-// The goroutine of InUse.Run owns the change of sets. Decide runs in the relay's; what both
-// touch is behind one lock, which nobody holds while a script runs.
+// Sets are exchanged under one lock, by the goroutine of InUse.Run, by a person's request, and
+// by Decide where it meets a session of which it is not known yet where it works. What Decide
+// reads of the set in use is behind another, which nobody holds while a script runs.
 package policyset

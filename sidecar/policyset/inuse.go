@@ -25,13 +25,13 @@ const (
 	failsInARow = 3  // or within its first goodAfter: it is left for an earlier one that was good
 )
 
-// Options are where policies come from and whom they concern. Config, State, Command, Recent
-// and Used are required.
+// Options are where policies come from and whom they concern. Shipped, Command, Memories,
+// Trusted, Rooms, Check and Now may be missing.
 type Options struct {
 	Config   string          // directory of init.lua and policies/
 	State    string          // directory for the sets that were in use
 	Shipped  []policy.Source // asked after the person's own
-	Command  []string        // starts a policy worker
+	Command  []string        // starts a policy worker; nil is this program's own
 	Memories map[string][]byte
 	// Trusted says of a project's file, by the hash of its content, whether a person trusts it.
 	Trusted func(hash string) bool
@@ -71,9 +71,10 @@ type InUse struct {
 	settings policy.Settings
 	unread   string // why the person's own policies are not in use, and none of theirs is
 	rooms    map[message.ID]string
-	asked    int // since it came into use
-	bad      int // of those
-	row      int // that failed, one after the other
+	foreign  map[string]bool // scripts whose failures are not the set's: see foreign
+	asked    int             // since it came into use
+	bad      int             // of those
+	row      int             // that failed, one after the other
 }
 
 // New makes an InUse that decides nothing yet.
@@ -104,7 +105,7 @@ func (p *InUse) Begin(ctx context.Context) {
 	defer p.change.Unlock()
 	p.look()
 	files, err := p.read()
-	if last := p.kept.newest(); last != nil && (err != nil || last.Generation != files.Generation()) {
+	if last := p.kept.last(); last != nil && (err != nil || last.Generation != files.Generation()) {
 		// What was in use is what a change is measured by.
 		if set, err := p.engine.Compile(ctx, p.whole(last.Files)); err == nil {
 			p.use(set, last.Files, policy.Trial{})
@@ -119,21 +120,32 @@ func (p *InUse) Begin(ctx context.Context) {
 	case p.running == nil || files.Generation() != p.own.Generation():
 		err = p.apply(ctx, files)
 	}
-	if err == nil {
-		return
+	switch {
+	case err == nil:
+	case p.running != nil:
+		p.refused(err, oldStays)
+	default:
+		p.shippedAlone(ctx, firstLine(err.Error()))
+		p.refused(err, allAsk)
 	}
-	p.refused(err)
-	if p.running != nil {
-		return
-	}
-	set, shippedErr := p.engine.Compile(ctx, p.whole(policy.Files{}))
-	if shippedErr != nil {
-		p.Log.Error("no policy can be asked", "err", shippedErr)
+}
+
+// What holds while the files as they are cannot be used.
+const (
+	oldStays = "what was in use stays in use"
+	allAsk   = "until it is mended, what agents say waits for your yes"
+)
+
+// shippedAlone has what is shipped asked, and a person about whatever that lets go.
+func (p *InUse) shippedAlone(ctx context.Context, why string) {
+	set, err := p.engine.Compile(ctx, p.whole(policy.Files{}))
+	if err != nil {
+		p.Log.Error("no policy can be asked", "err", err)
 	} else {
 		p.use(set, policy.Files{}, policy.Trial{})
 	}
 	p.mu.Lock()
-	p.unread = "your policies are not in use: " + firstLine(err.Error())
+	p.unread = "your policies cannot be asked: " + why
 	p.mu.Unlock()
 }
 
@@ -184,16 +196,6 @@ func (p *InUse) strange(q relay.Question) bool {
 	return false
 }
 
-// RefusedError says why a set is not used that could be compiled.
-type RefusedError struct {
-	Tried    int
-	Failures []string // file:line: text, by message
-}
-
-func (e *RefusedError) Error() string {
-	return fmt.Sprintf("it failed at %d of the last %d messages: %s", len(e.Failures), e.Tried, e.Failures[0])
-}
-
 // apply brings files into use, if nothing speaks against that.
 func (p *InUse) apply(ctx context.Context, own policy.Files) error {
 	set, err := p.engine.Compile(ctx, p.whole(own))
@@ -205,7 +207,7 @@ func (p *InUse) apply(ctx context.Context, own policy.Files) error {
 		err = p.tested(ctx)
 	}
 	if err == nil && len(tried.Failures) > 0 {
-		err = &RefusedError{Tried: tried.Tried, Failures: tried.Failures}
+		err = fmt.Errorf("it failed at %d of the last %d messages: %s", len(tried.Failures), tried.Tried, tried.Failures[0])
 	}
 	if err != nil {
 		set.Close()
@@ -248,7 +250,7 @@ func (p *InUse) use(set *scripting.Set, own policy.Files, tried policy.Trial) {
 	p.status = policy.Status{
 		Generation: set.Generation, Since: p.Now(), Files: names, Warnings: set.Problems, Loosened: tried.Loosened,
 	}
-	p.settings, p.unread, p.asked, p.bad, p.row = set.Settings, "", 0, 0, 0
+	p.settings, p.foreign, p.unread, p.asked, p.bad, p.row = set.Settings, foreign(set), "", 0, 0, 0
 	p.mu.Unlock()
 	if previous != nil {
 		go previous.Close()
@@ -256,8 +258,8 @@ func (p *InUse) use(set *scripting.Set, own policy.Files, tried policy.Trial) {
 	p.Used(set.Settings)
 }
 
-// refused notes why the files as they are are not in use, and tells it once.
-func (p *InUse) refused(err error) {
+// refused notes why the files as they are are not in use, and tells it once, with what holds.
+func (p *InUse) refused(err error, holds string) {
 	text := err.Error()
 	p.mu.Lock()
 	known := p.status.Error == text
@@ -269,7 +271,7 @@ func (p *InUse) refused(err error) {
 	p.Log.Warn("policies", "refused", text)
 	p.record(policy.Entry{Event: "refused", Error: text})
 	p.Failed(firstLine(text))
-	p.Shown("policy: " + firstLine(text) + "; what was in use stays in use")
+	p.Shown("policy: " + firstLine(text) + "; " + holds)
 }
 
 // succeeded tells that other policies are in use.
@@ -353,9 +355,12 @@ func (p *InUse) remember(out *message.Verdict, v policy.Verdict) {
 	all := p.engine.Memories()
 	out.Memory = map[string][]byte{}
 	for _, e := range v.Effects {
-		if doc, err := json.Marshal(all[e.Script]); err == nil {
-			out.Memory[e.Script] = doc
+		doc, err := json.Marshal(all[e.Script])
+		if err != nil {
+			p.Log.Error("what a policy remembers is not kept", "script", e.Script, "err", err)
+			continue
 		}
+		out.Memory[e.Script] = doc
 	}
 }
 
@@ -363,11 +368,11 @@ func (p *InUse) remember(out *message.Verdict, v policy.Verdict) {
 func (p *InUse) count(v policy.Verdict) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if v.Generation != p.status.Generation || p.asked < 0 {
-		return
+	if v.Generation != p.status.Generation {
+		return // of the set before
 	}
 	p.asked++
-	if failedOf(v) == "" {
+	if !failedIn(v, p.foreign) {
 		p.row = 0
 		if p.asked-p.bad == goodAfter {
 			signal(p.ripe)
@@ -381,14 +386,11 @@ func (p *InUse) count(v policy.Verdict) {
 	}
 }
 
-// failedOf is the first failure of a verdict that its scripts are to blame for.
-func failedOf(v policy.Verdict) string {
-	for _, f := range v.Failures {
-		if f.Kind != policy.NoWorker && f.Script != "" {
-			return failureText(f)
-		}
-	}
-	return ""
+// failedIn reports whether scripts of the set's own are to blame for a failure.
+func failedIn(v policy.Verdict, foreign map[string]bool) bool {
+	return slices.ContainsFunc(v.Failures, func(f policy.Failure) bool {
+		return f.Kind != policy.NoWorker && f.Script != "" && !foreign[f.Script]
+	})
 }
 
 func failureText(f policy.Failure) string {
@@ -406,7 +408,8 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// Status is how the policies are now.
+// Status is how the policies are now. It waits for the message that scripts are asked about, and
+// for a change of sets.
 func (p *InUse) Status() policy.Status {
 	engine := p.engine.Status()
 	p.change.Lock()
@@ -417,6 +420,13 @@ func (p *InUse) Status() policy.Status {
 	s := p.status
 	s.Quarantined, s.Safe, s.Kept = engine.Quarantined, engine.Safe, kept
 	return s
+}
+
+// Problem is why the files as they are are not in use, "" if they are. It waits for nothing.
+func (p *InUse) Problem() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.status.Error
 }
 
 // Settings are those of the set in use.

@@ -21,7 +21,8 @@ const mostKept = 5
 // wrote; what is shipped comes with the program.
 type kept struct {
 	Sets    []keptSet `json:"sets"`              // newest first
-	Refused string    `json:"refused,omitempty"` // generation of files that were left, until they are other ones
+	InUse   string    `json:"in_use,omitempty"`  // generation of the one that is
+	Refused string    `json:"refused,omitempty"` // of files that were left, until they are other ones
 }
 
 type keptSet struct {
@@ -55,12 +56,12 @@ func (p *InUse) save() {
 	}
 }
 
-// newest is the set that came into use last, nil for none.
-func (k *kept) newest() *keptSet {
-	if len(k.Sets) == 0 {
-		return nil
+// last is the set that was in use last, nil for none.
+func (k *kept) last() *keptSet {
+	if i := k.find(k.InUse); i >= 0 {
+		return &k.Sets[i]
 	}
-	return &k.Sets[0]
+	return nil
 }
 
 // add keeps a set that comes into use.
@@ -70,7 +71,7 @@ func (k *kept) add(files policy.Files, at time.Time) {
 		set.Good = k.Sets[i].Good
 		k.Sets = slices.Delete(k.Sets, i, i+1)
 	}
-	k.Sets = slices.Insert(k.Sets, 0, set)
+	k.Sets, k.InUse = slices.Insert(k.Sets, 0, set), set.Generation
 	for len(k.Sets) > mostKept {
 		drop := len(k.Sets) - 1
 		if k.Sets[drop].Good && !slices.ContainsFunc(k.Sets[:drop], func(s keptSet) bool { return s.Good }) {
@@ -84,11 +85,11 @@ func (k *kept) find(generation string) int {
 	return slices.IndexFunc(k.Sets, func(s keptSet) bool { return s.Generation == generation })
 }
 
-// before is the set to go back to from one: the newest other one, of the good ones if it must
-// be such.
-func (k *kept) before(generation string, good bool) *keptSet {
-	for i := range k.Sets {
-		if s := &k.Sets[i]; s.Generation != generation && (s.Good || !good) {
+// before is the set that was in use before the one that is, or the latest good one of those; nil
+// for none.
+func (k *kept) before(good bool) *keptSet {
+	for i := k.find(k.InUse) + 1; i < len(k.Sets); i++ {
+		if s := &k.Sets[i]; s.Good || !good {
 			return s
 		}
 	}

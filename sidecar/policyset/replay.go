@@ -46,16 +46,17 @@ func (p *InUse) replay(ctx context.Context, old, fresh *scripting.Set) (policy.T
 	if err := ctx.Err(); err != nil {
 		return policy.Trial{}, err
 	}
+	strangers := foreign(fresh)
 	t := policy.Trial{Generation: fresh.Generation, Problems: fresh.Problems, Tried: len(inputs)}
 	for i, in := range inputs {
-		compare(&t, in, was[i], is[i], p.foreign(fresh))
+		compare(&t, in, was[i], is[i], strangers)
 	}
 	return t, nil
 }
 
-// foreign are the scripts whose failures are no reason to refuse a set: those that somebody
-// else wrote into a project. They count as failed guards.
-func (p *InUse) foreign(set *scripting.Set) map[string]bool {
+// foreign are the scripts whose failures are no reason to refuse a set, or to leave it: those
+// that somebody else wrote into a project. They count as failed guards.
+func foreign(set *scripting.Set) map[string]bool {
 	names := map[string]bool{}
 	for _, s := range set.Sources() {
 		names[s.Name] = s.GuardsOnly
@@ -64,9 +65,9 @@ func (p *InUse) foreign(set *scripting.Set) map[string]bool {
 }
 
 // compare takes in what both sets decide about one message.
-func compare(t *policy.Trial, in policy.Input, was, is policy.Verdict, foreign map[string]bool) {
+func compare(t *policy.Trial, in policy.Input, was, is policy.Verdict, strangers map[string]bool) {
 	for _, f := range is.Failures {
-		if !foreign[f.Script] {
+		if !strangers[f.Script] {
 			t.Failures = append(t.Failures, fmt.Sprintf("%s (message %s)", failureText(f), in.Message.ID.Short()))
 			break
 		}

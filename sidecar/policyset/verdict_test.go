@@ -197,11 +197,31 @@ func TestKept(t *testing.T) {
 		}
 	}
 	assert.Len(t, k.Sets, mostKept)
-	assert.Equal(t, files("6"), k.newest().Files)
-	assert.Equal(t, files("5"), k.before(files("6").Generation(), false).Files)
-	assert.Equal(t, files("1"), k.before(files("6").Generation(), true).Files, "the only good one stays")
+	assert.Equal(t, files("6"), k.last().Files)
+	assert.Equal(t, files("1"), k.before(true).Files, "the only good one stays")
+	for _, n := range []string{"5", "4", "3", "1"} {
+		to := k.before(false)
+		require.NotNil(t, to)
+		assert.Equal(t, files(n), to.Files, "once more goes back once more")
+		k.InUse = to.Generation
+	}
+	assert.Equal(t, files("1"), k.last().Files, "after a restart too")
+	assert.Nil(t, k.before(false))
 	k.add(files("1"), noon.Add(time.Hour))
 	assert.True(t, k.Sets[0].Good, "it is as good as it was")
 	assert.Len(t, k.Sets, mostKept)
-	assert.Nil(t, k.before(files("1").Generation(), true))
+	assert.Nil(t, k.before(true))
+}
+
+// What a project's own file fails at is no failure of the person's set.
+func TestFailedIn(t *testing.T) {
+	failed := func(script string, kind policy.Kind) policy.Verdict {
+		return policy.Verdict{Failures: []policy.Failure{{Script: script, Kind: kind}}}
+	}
+	strangers := map[string]bool{"/src/.intercom/policy.lua": true, "init.lua": false}
+	assert.True(t, failedIn(failed("init.lua", policy.Raised), strangers))
+	assert.True(t, failedIn(failed("init.lua", policy.Quarantined), strangers))
+	assert.False(t, failedIn(failed("/src/.intercom/policy.lua", policy.Raised), strangers))
+	assert.False(t, failedIn(failed("init.lua", policy.NoWorker), strangers))
+	assert.False(t, failedIn(failed("", policy.Died), strangers))
 }

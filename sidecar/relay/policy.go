@@ -61,9 +61,9 @@ func (s *State) question(id message.ID) *Question {
 	return &q
 }
 
-// verbs are those that a policy may answer with. (VerbAck is none yet: nobody acknowledges.)
+// verbs are those that a policy may answer with.
 var verbs = []message.Verb{
-	message.VerbDeliver, message.VerbAsk, message.VerbHold, message.VerbBounce, message.VerbDrop,
+	message.VerbDeliver, message.VerbAck, message.VerbAsk, message.VerbHold, message.VerbBounce, message.VerbDrop,
 }
 
 // decider asks the policy. Its questions come from the loop of Run and its verdicts go back
@@ -146,13 +146,24 @@ func (d *decider) ask(ctx context.Context, q Question) (message.Verdict, error) 
 			return message.Verdict{}, errNoAnswer
 		}
 	}
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return v, errNoAnswer
-	case err == nil && !slices.Contains(verbs, v.Verb):
-		return v, fmt.Errorf("it said %q", v.Verb)
-	case err == nil && v.Otherwise != "" && !slices.Contains(verbs, v.Otherwise):
-		return v, fmt.Errorf("it said %q, otherwise %q", v.Verb, v.Otherwise)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errNoAnswer
+	}
+	if err == nil {
+		err = checkVerdict(v)
 	}
 	return v, err
+}
+
+// checkVerdict refuses what no policy may say, of all targets or of one.
+func checkVerdict(v message.Verdict) error {
+	for _, o := range append([]message.Outcome{v.For("")}, v.Outcomes...) {
+		switch {
+		case !slices.Contains(verbs, o.Verb):
+			return fmt.Errorf("it said %q", o.Verb)
+		case o.Otherwise != "" && !slices.Contains(verbs, o.Otherwise):
+			return fmt.Errorf("it said %q, otherwise %q", o.Verb, o.Otherwise)
+		}
+	}
+	return nil
 }

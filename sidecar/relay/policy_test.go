@@ -36,8 +36,8 @@ func TestPolicy_keepsNobodyWaiting(t *testing.T) {
 				panic("script")
 			case "nonsense":
 				return message.Verdict{Verb: "perhaps"}, nil
-			case "ack":
-				return message.Verdict{Verb: message.VerbAck}, nil
+			case "outcome":
+				return message.Verdict{Verb: message.VerbDeliver, Outcomes: []message.Outcome{{Target: "x", Verb: "shout"}}}, nil
 			case "otherwise":
 				return message.Verdict{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: "perhaps"}, nil
 			}
@@ -64,7 +64,7 @@ func TestPolicy_keepsNobodyWaiting(t *testing.T) {
 
 		for body, why := range map[string]message.Reason{
 			"panic": "policy: panic: script", "nonsense": `policy: it said "perhaps"`, "obedient": "policy: no answer in time",
-			"ack": `policy: it said "ack"`, "otherwise": `policy: it said "ask", otherwise "perhaps"`,
+			"outcome": `policy: it said "shout"`, "otherwise": `policy: it said "ask", otherwise "perhaps"`,
 		} {
 			a := <-send(body)
 			assert.Equal(t, message.Held, a.Receipts[0].State, body)

@@ -321,9 +321,7 @@ func (w *work) carryOut(t *thought) {
 			told = append(told, d.Delivery)
 		default:
 			w.hand(d)
-			if o.Verb != message.VerbAsk {
-				told = append(told, d.Delivery)
-			}
+			told = append(told, d.Delivery)
 		}
 		a.Receipts = append(a.Receipts, message.Receipt{
 			Delivery: d.ID, Message: t.message.ID, Target: d.Target, State: d.state, Reason: d.reason, At: w.now,
