@@ -205,6 +205,9 @@ func (a *app) showPolicyLog(all []policy.Entry) {
 func decidedLine(one policy.Entry) string {
 	line := outcomeLine(one.Verb, one.Reason, one.By)
 	for _, o := range one.Outcomes {
+		if o.Verb == one.Verb && o.Reason == one.Reason && o.By == one.By {
+			continue // only its text is its own
+		}
 		line += fmt.Sprintf("; for %s %s", o.Target.Short(), outcomeLine(o.Verb, o.Reason, o.By))
 	}
 	if one.Unfiltered {
