@@ -68,8 +68,12 @@ func ReadBeside(path, name string) (Beside, error) {
 	return b, err
 }
 
-// testsTime is how long all tests of one file may take.
-const testsTime = time.Minute
+// How long tests may take. Nobody waits for the message of a test, so a busy machine is given
+// more time than in earnest; what a script is slow at, the worker counts itself.
+const (
+	testsTime       = time.Minute // all of one file
+	testMessageTime = 3 * messageTime
+)
 
 // maxEnded is how many tests of one file may end a worker before the others are left.
 const maxEnded = 5
@@ -102,7 +106,7 @@ func (e *Engine) Test(ctx context.Context, b Beside, config map[string]any) (pol
 				return tested, errors.New(failure.Text)
 			}
 		}
-		next := func() time.Time { return earliest(e.now().Add(messageTime), until) }
+		next := func() time.Time { return earliest(e.now().Add(testMessageTime), until) }
 		running := 0
 		reply, _, failure := set.worker.ask(wire.Request{Test: &wire.Test{File: b.Tests, Ended: ended}}, nil, next(), func(r wire.Running) time.Time {
 			running = r.Case

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
@@ -12,7 +13,8 @@ import (
 )
 
 // What a script may use. Instructions are counted, since a loaded machine makes every time
-// too short; the time is only there for what is slow in few instructions.
+// too short; the time is only there for what is slow in few instructions, and is over once both
+// a clock and our own processor time say so.
 const (
 	hookInstructions = 200_000
 	loadInstructions = 2_000_000
@@ -28,9 +30,8 @@ type meter struct {
 	machine *lua.LState
 	used    int
 	limit   int
-	total   int // of all calls before
-	call    int64
-	late    atomic.Int64 // the call that took too long
+	total   int          // of all calls before
+	late    *atomic.Bool // whether the call took too long
 	expired policy.Kind  // why it ended
 	line    int          // where
 	visit   func(int)    // gets the line of each instruction; nil in earnest
@@ -45,20 +46,39 @@ var closed = func() chan struct{} {
 // begin starts the count of one call; the function that it returns ends it.
 func (m *meter) begin(limit int, within time.Duration) func() {
 	m.used, m.limit, m.expired, m.line = 0, limit, "", 0
-	m.call++
-	call := m.call
-	timer := time.AfterFunc(within, func() { m.late.Store(call) })
+	late, over := new(atomic.Bool), new(atomic.Bool)
+	m.late = late
+	end := processorTime() + within
+	var look func()
+	look = func() {
+		switch left := end - processorTime(); {
+		case over.Load():
+		case left > 0:
+			time.AfterFunc(left, look)
+		default:
+			late.Store(true)
+		}
+	}
+	timer := time.AfterFunc(within, look)
 	return func() {
 		timer.Stop()
+		over.Store(true)
 		m.total += m.used
 	}
+}
+
+// processorTime is what this process has used of processors since it began.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for bad arguments only
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // Done is asked before each instruction. A channel that is closed raises an error there,
 // again at each instruction that follows, so that no pcall outlives it.
 func (m *meter) Done() <-chan struct{} {
 	m.used++
-	if m.used <= m.limit && m.late.Load() != m.call {
+	if m.used <= m.limit && !m.late.Load() {
 		if m.visit != nil {
 			m.visit(line(m.machine, 0))
 		}
