@@ -111,13 +111,13 @@ const narrowest = 20
 // heldUp reports whether the attempt waits for what no write of the program alone will end.
 func (a *attempt) heldUp() bool { return a.parked || a.why != "" }
 
-// pause is how long to wait for a trigger before the next look.
-func (a *attempt) pause() time.Duration {
+// pause is how long to wait for a trigger before the next look, first after the first one.
+func (a *attempt) pause(first time.Duration) time.Duration {
 	if a.heldUp() {
 		return heldPoll
 	}
 	a.polls++
-	return min(firstPoll<<min(a.polls-1, 10), slowPoll)
+	return min(first<<min(a.polls-1, 10), slowPoll)
 }
 
 // enter moves the attempt to a stage, whose deadline begins to run.

@@ -74,6 +74,7 @@ const (
 	drainFor   = time.Second            // how long, once the end was asked for, what is being said is waited for
 	drainPoll  = 50 * time.Millisecond  // between looks then
 	firstPoll  = 2 * time.Millisecond   // after a paste or Enter, doubled up to slowPoll
+	agentPoll  = 16 * time.Millisecond  // the same at an agent: what it draws is told, and looks would take the processor from it
 	slowPoll   = 64 * time.Millisecond
 	depthFirst = 60    // lines of history that an ordinary look brings along
 	depthBase  = 2_000 // that a baseline remembers
@@ -568,7 +569,11 @@ func (p *Pane) schedule(s sight) {
 	switch {
 	case p.ended:
 	case p.under != nil:
-		p.nextPoll = now.Add(p.under.pause())
+		first := firstPoll
+		if p.account != nil {
+			first = agentPoll
+		}
+		p.nextPoll = now.Add(p.under.pause(first))
 		if p.under.stage == entered && p.unseenComposer(s) {
 			p.nextPoll = now.Add(heldPoll) // it is at work on it, for as long as that takes
 		}
