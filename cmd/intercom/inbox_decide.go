@@ -14,10 +14,6 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
-// shownWhole is how many characters of a message a question about it shows where it cannot be
-// turned over.
-const shownWhole = 4000
-
 func (a *app) inboxApprove() *cobra.Command {
 	return a.decides(api.ChoiceApprove, func(context.Context, *api.DecideRequest, api.Decided) error { return nil }, &cobra.Command{
 		Use:   "approve ID",
@@ -112,7 +108,7 @@ func (a *app) decides(choice api.Choice, complete func(context.Context, *api.Dec
 			return d, err
 		}
 		req.ID = string(d.Message)
-		if err := a.confirm(cmd.Context(), decisionAsked(req, d, shownWhole)); err != nil {
+		if err := a.confirm(cmd.Context(), decisionAsked(req, d)); err != nil {
 			return d, a.kept(req, err)
 		}
 		req.Sure = true
@@ -123,9 +119,9 @@ func (a *app) decides(choice api.Choice, complete func(context.Context, *api.Dec
 	return cmd
 }
 
-// decisionAsked is what a person is asked about a message, with at most so many characters of
-// its text, or theirs.
-func decisionAsked(req api.DecideRequest, d api.Decided, most int) string {
+// decisionAsked is what a person is asked about a message, with all of its text, or theirs: a yes
+// is one to what was shown.
+func decisionAsked(req api.DecideRequest, d api.Decided) string {
 	first := d.Waiting[0]
 	body := first.Envelope.Body
 	if req.Body != nil {
@@ -135,17 +131,13 @@ func decisionAsked(req api.DecideRequest, d api.Decided, most int) string {
 	for _, h := range d.Waiting {
 		to = append(to, h.To)
 	}
-	shown := clipped(body, most)
-	if shown != body {
-		shown += fmt.Sprintf("\n(it goes on: intercom inbox show %s)", d.Message.Short())
-	}
 	ask := map[api.Choice]string{
 		api.ChoiceApprove: "Let it go?", api.ChoiceReject: "Have it go nowhere?", api.ChoiceReply: "Have it go nowhere, and answer it with your own words?",
 	}[req.Choice]
 	if req.Say != "" {
-		ask = fmt.Sprintf("You say: %s\n%s", plainLine(clipped(req.Say, shownWhole)), ask)
+		ask = fmt.Sprintf("You say: %s\n%s", plainLine(req.Say), ask)
 	}
-	return fmt.Sprintf("%s to %s%s:\n\n%s\n\n%s", plainLine(first.From), plainLine(strings.Join(to, ", ")), plainLine(inChat(first)), indent(plain(shown), "  "), ask)
+	return fmt.Sprintf("%s to %s%s:\n\n%s\n\n%s", plainLine(first.From), plainLine(strings.Join(to, ", ")), plainLine(inChat(first)), indent(plain(body), "  "), ask)
 }
 
 func inChat(h api.Held) string {

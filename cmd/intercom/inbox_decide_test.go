@@ -161,8 +161,8 @@ func TestInbox_editRejectReply(t *testing.T) {
 	assert.Contains(t, out, held.Message.Short(), "it is found by what went out")
 	decide("approve "+held.Message.Short(), "", "exit 1", "was already edited and approved, by ")
 
-	held = st.askedAbout(claude, "something silly")
-	decide("reject "+held.Message.Short()+` --say "not now"`, "y", "exit 0", "You say: not now", "rejected: message "+held.Message.Short(), "failed: rejected")
+	held = st.askedAbout(claude, "something silly"+strings.Repeat(", and more", 500))
+	decide("reject "+held.Message.Short()+` --say "not now"`, "y", "exit 0", "You say: not now", ", and more\n", "rejected: message "+held.Message.Short(), "failed: rejected")
 	tmuxtest.WaitFor(t, "its author hears of it", func() bool {
 		return strings.HasSuffix(strings.Join(claude.received(), "\n"), "] (0):\n\nnot now")
 	})
@@ -183,7 +183,7 @@ func TestS12_AYesInThePopup(t *testing.T) {
 	st := newStage(t, tmuxtest.Versions(t)[0])
 	st.load()
 	claude, codex := st.gated()
-	held := st.askedAbout(claude, "rm -rf everything"+strings.Repeat(" and more", shownWhole/8)+" of it")
+	held := st.askedAbout(claude, "rm -rf everything"+strings.Repeat(" and more", 500)+" of it")
 	me := st.sit("base")
 	me.menu("i")
 	me.sees("waiting for approval")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -55,7 +54,7 @@ func (a *app) decideHere(ctx context.Context, k *keyboard, choice api.Choice) er
 	}
 	k.forget()
 	asked := sheet{
-		title: string(choice), help: "y at its end: yes, q: no", render: func() string { return decisionAsked(req, d, math.MaxInt) },
+		title: string(choice), help: "y at its end: yes, q: no", render: func() string { return decisionAsked(req, d) },
 		keys: []string{"y"}, whole: true,
 	}
 	if k.page(ctx, asked) != "y" {
