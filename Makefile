@@ -5,10 +5,11 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-# How long `make fuzz` spends on each target, which benchmarks `make bench` runs, which tests `make long`
-# and `make lab` run.
+# How long `make fuzz` spends on each target, which benchmarks `make bench` runs, which tests `make test`
+# (all of them, where it is empty), `make long` and `make lab` run.
 FUZZTIME ?= 30s
 BENCH    ?= .
+TEST     ?=
 LONG     ?= .
 LAB      ?= ^TestLab
 # Which other versions of the agents `make versions` tries: 'claude@2.1.300 gemini@0.58.0'.
@@ -37,8 +38,8 @@ install: build ## install intercom below $(DESTDIR)$(PREFIX)/bin
 demo: ensure build ## two programs in two panes of a private tmux server talk to each other
 	bin/intercom demo
 
-test: ensure ## all tests but the long ones, on real tmux servers of their own
-	$(GO) test -parallel 8 -timeout 10m $(LONGEST) ./...
+test: ensure ## all tests but the long ones, on real tmux servers of their own (TEST=regexp picks some)
+	$(GO) test -parallel 8 -timeout 10m $(if $(TEST),-run '$(TEST)') $(LONGEST) ./...
 
 lint: ## formatting, go vet, staticcheck, shellcheck, a tidy go.mod
 	GO='$(GO)' .ci/lint
