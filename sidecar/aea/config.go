@@ -7,8 +7,11 @@ import (
 	"time"
 )
 
-// MaxConfig is the most bytes that an agent-config.yaml may have.
-const MaxConfig = 64 << 10
+// The limits of an agent-config.yaml.
+const (
+	MaxConfig = 64 << 10 // bytes
+	MaxRules  = 256      // rules and conditions: all of them go to the policies with each message
+)
 
 // The words of the protocol.
 var (

@@ -33,6 +33,9 @@ func ReadConfig(text []byte) (config Config, problems []Problem) {
 	for _, rules := range r.rules {
 		r.config.Rules = append(r.config.Rules, rules...)
 	}
+	if n := len(r.config.Rules) + len(r.config.Approve) + len(r.config.Notify); n > MaxRules {
+		return Config{}, []Problem{{Level: Broken, Text: fmt.Sprintf("%d rules and conditions, the most is %d", n, MaxRules)}}
+	}
 	slices.SortStableFunc(r.problems, func(a, b Problem) int { return a.Line - b.Line })
 	return r.config, r.problems
 }

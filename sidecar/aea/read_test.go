@@ -132,6 +132,10 @@ func TestReadConfig_mistakes(t *testing.T) {
 
 	_, problems = aea.ReadConfig([]byte(strings.Repeat("#", aea.MaxConfig+1)))
 	assert.Equal(t, []string{"error: 65537 bytes, the most is 65536"}, said(problems))
+
+	c, problems = aea.ReadConfig([]byte("monitoring: {auto_process: [" + strings.Repeat("{message_type: issue, action: acknowledge}, ", aea.MaxRules+1) + "]}"))
+	assert.Equal(t, aea.Config{}, c)
+	assert.Equal(t, []string{"error: 257 rules and conditions, the most is 256"}, said(problems))
 }
 
 func TestConfig_AgentID(t *testing.T) {
