@@ -74,6 +74,9 @@ type Input struct {
 	Agents  []Agent           `json:"agents,omitempty"` // who is known: what ctx.agent finds by name
 	// Projects are those that the author or a recipient works in: their own files are asked.
 	Projects []string `json:"projects,omitempty"`
+	// Config is what ctx.config has for this message, besides what it has for all: values as
+	// JSON has them. It holds before that of the set.
+	Config map[string]any `json:"config,omitempty"`
 	// Otherwise is what holds for a recipient where no script decides; "" is ask.
 	Otherwise message.Verb `json:"otherwise,omitempty"`
 	// Traced asks for Verdict.Answers.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -21,10 +22,13 @@ var contexts = &class{
 			get: func(s *state, _ int) lua.LValue { return lua.LString(s.now.in.Message.Thread) },
 		},
 		{
-			name: "config", typ: "table<string, any>", doc: "What the sidecar gives policies to read.",
+			name: "config", typ: "table<string, any>", doc: "What the sidecar gives policies to read: aea, for messages of AEA's types.",
 			get: func(s *state, _ int) lua.LValue {
 				if s.config == nil {
-					s.config = s.value(map[string]any(s.set.config))
+					all := map[string]any{}
+					maps.Copy(all, s.set.config)
+					maps.Copy(all, s.now.in.Config)
+					s.config = s.value(all)
 				}
 				return s.config
 			},
