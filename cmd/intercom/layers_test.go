@@ -38,6 +38,7 @@ var layers = map[string][]string{
 	"sidecar/relay": {"sidecar/message", "sidecar/registry", "sidecar/route", "sidecar/brakes"},
 
 	"sidecar/aea":           {},
+	"sidecar/repository":    {"sidecar/aea"},
 	"sidecar/atomicfile":    {},
 	"sidecar/tmux":          {},
 	"sidecar/tmux/tmuxtest": {}, // for tests: nothing that is linked imports it
@@ -52,15 +53,16 @@ var layers = map[string][]string{
 	},
 
 	"sidecar/policyset": {
-		"sidecar/message", "sidecar/registry", "sidecar/route", "sidecar/relay", "sidecar/sanitise", "sidecar/atomicfile", "scripting", "scripting/policy",
+		"sidecar/message", "sidecar/registry", "sidecar/route", "sidecar/relay", "sidecar/sanitise", "sidecar/atomicfile", "sidecar/aea", "sidecar/repository",
+		"scripting", "scripting/policy",
 	},
 
 	"sidecar/api": {"sidecar/message", "sidecar/registry", "scripting/policy"},
 
 	"sidecar/daemon": {
 		"sidecar/message", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/registry", "sidecar/route",
-		"sidecar/relay", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/agent", "sidecar/policyset", "scripting",
-		"scripting/policy",
+		"sidecar/relay", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/agent", "sidecar/policyset", "sidecar/aea", "sidecar/repository",
+		"scripting", "scripting/policy",
 	},
 
 	// The sidecar asks policies and never runs one: only the worker knows Lua.
@@ -71,7 +73,7 @@ var layers = map[string][]string{
 	"scripting/trust":  {"sidecar/atomicfile"},
 	"policies":         {"scripting/policy"},
 
-	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/brakes"},
+	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/brakes", "sidecar/aea", "sidecar/repository"},
 
 	"sidecar": {}, // a comment
 }

@@ -55,17 +55,13 @@ func (a *app) policies(named []string) (policy.Files, error) {
 	if err != nil {
 		return files, err
 	}
-	trusted, err := a.trusted()
-	if err != nil {
-		return files, err
-	}
-	if files, err = scripting.Read(scripting.Places{Config: config, Trusted: trusted.Trusted, Shipped: shipped}); err != nil {
+	if files, err = scripting.Read(scripting.Places{Config: config, Shipped: shipped}); err != nil {
 		return files, api.Errorf(api.CodeFailed, "%w", err).WithHint("policies are files of Lua in %s", config)
 	}
 	return files, nil
 }
 
-// trusted is the list of projects' policies that the person trusts.
+// trusted is the list of projects' files that the person trusts.
 func (a *app) trusted() (trust.List, error) {
 	dir, err := a.stateDir()
 	return trust.In(dir), err

@@ -4,19 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting"
+	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // trustReply is what `policy trust` prints with --json.
 type trustReply struct {
 	Project string `json:"project"`
+	trustedFile
+	More []trustedFile `json:"more,omitempty"` // the other file of a project that has two
+}
+
+// trustedFile is what became of one file.
+type trustedFile struct {
 	File    string `json:"file"`
 	Hash    string `json:"hash"`    // SHA-256 of what the file has now
 	Trusted bool   `json:"trusted"` // from now on
@@ -27,14 +37,17 @@ func (a *app) policyTrust() *cobra.Command {
 	var revoke bool
 	cmd := &cobra.Command{
 		Use:   "trust [DIR]",
-		Short: "Let the policy of a project do what your own may",
+		Short: "Let what a project brings do what your own policies may",
 		Long: `Let the policy of a project, .intercom/policy.lua in DIR, do what your own
-policies may: decide, change texts, choose recipients. Until then it may only
-make things stricter. DIR is this directory if you name none.
+policies may: decide, change texts, choose recipients. And let what it says to
+AEA, .aea/agent-config.yaml, loosen what its agent answers by itself. Until then
+either may only make things stricter. DIR is this directory if you name none;
+you can name one of the two files instead.
 
-It shows the file and asks, and only y at your terminal is a yes. What you trust
-is the file as it stands: when it changes, it is not trusted any more.`,
+It shows each file and asks, and only y at your terminal is a yes. What you
+trust is the file as it stands: when it changes, it is not trusted any more.`,
 		Example: `  intercom policy trust
+  intercom policy trust .aea/agent-config.yaml
   intercom policy trust --revoke ~/src/project`,
 		Args: between(0, 1, "a directory, or nothing"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (trustReply, error) {
@@ -44,15 +57,17 @@ is the file as it stands: when it changes, it is not trusted any more.`,
 			}
 			return a.trust(cmd.Context(), dir, revoke)
 		}, func(r trustReply) {
-			switch {
-			case r.Trusted && !r.Changed:
-				a.say("it is trusted already: %s", plainLine(r.File))
-			case r.Trusted:
-				a.say("trusted as it stands: %s", plainLine(r.File))
-			case !r.Changed:
-				a.say("it is not trusted: %s", plainLine(r.File))
-			default:
-				a.say("trusted no longer: %s", plainLine(r.File))
+			for _, f := range append([]trustedFile{r.trustedFile}, r.More...) {
+				switch {
+				case f.Trusted && !f.Changed:
+					a.say("it is trusted already: %s", plainLine(f.File))
+				case f.Trusted:
+					a.say("trusted as it stands: %s", plainLine(f.File))
+				case !f.Changed:
+					a.say("it is not trusted: %s", plainLine(f.File))
+				default:
+					a.say("trusted no longer: %s", plainLine(f.File))
+				}
 			}
 		}),
 	}
@@ -60,41 +75,104 @@ is the file as it stands: when it changes, it is not trusted any more.`,
 	return cmd
 }
 
-// trust lets a person trust the policy of a project, or not any more.
-func (a *app) trust(ctx context.Context, dir string, revoke bool) (trustReply, error) {
-	project, err := filepath.Abs(dir)
+// brought is a file that a project brings, and that a person may trust.
+type brought struct {
+	place      string // in the project
+	text, hash string
+	lets       []string // what it lets through, where that can be told
+	question   string
+}
+
+// trust lets a person trust what a project brings, or not any more.
+func (a *app) trust(ctx context.Context, named string, revoke bool) (trustReply, error) {
+	project, files, err := filesOf(named)
+	if err != nil {
+		return trustReply{}, err
+	}
+	list, err := a.trusted()
+	if err != nil {
+		return trustReply{}, err
+	}
+	r := trustReply{Project: project}
+	for i, f := range files {
+		one := trustedFile{File: filepath.Join(project, f.place), Hash: f.hash, Trusted: !revoke}
+		if list.Trusted(f.place, f.hash) != one.Trusted {
+			if err := a.trustOne(ctx, list, f, one); err != nil {
+				return r, err
+			}
+			one.Changed = true
+		}
+		if i == 0 {
+			r.trustedFile = one
+		} else {
+			r.More = append(r.More, one)
+		}
+	}
+	return r, nil
+}
+
+// trustOne has a person look at a file and say yes.
+func (a *app) trustOne(ctx context.Context, list trust.List, f brought, to trustedFile) error {
+	what, question, change := "trust a project's policy", f.question, list.Add
+	if !to.Trusted {
+		what, question, change = "revoke the trust in a project's policy", "Trust it no longer?", list.Remove
+	}
+	if err := a.notInside(ctx, what); err != nil {
+		return err
+	}
+	if to.Trusted && len(f.lets) > 0 {
+		question = strings.Join(f.lets, "\n") + "\n\n" + question
+	}
+	question = fmt.Sprintf("%s\nSHA-256 %s\n\n%s\n\n%s", plainLine(to.File), f.hash, indent(plain(f.text), "  "), question)
+	if err := a.confirm(ctx, question); err != nil {
+		return err
+	}
+	return change(f.hash, to.File)
+}
+
+// filesOf are what a project brings; or one such file, if it is that which was named.
+func filesOf(named string) (project string, files []brought, err error) {
+	hint := fmt.Sprintf("name the directory that has %s or %s", scripting.ProjectFile, repository.ConfigFile)
+	places := []string{scripting.ProjectFile, repository.ConfigFile}
+	project, err = filepath.Abs(named)
+	for _, place := range places {
+		if dir, found := strings.CutSuffix(project, string(filepath.Separator)+place); found {
+			project, places = dir, []string{place}
+		}
+	}
 	if err == nil {
 		project, err = filepath.EvalSymlinks(project)
 	}
 	if err != nil {
-		return trustReply{}, api.Errorf(api.CodeUsage, "project: %w", err).WithHint("name the directory that has %s", scripting.ProjectFile)
+		return project, nil, api.Errorf(api.CodeUsage, "project: %w", err).WithHint("%s", hint)
 	}
-	r := trustReply{Project: project, File: filepath.Join(project, scripting.ProjectFile), Trusted: !revoke}
-	source, err := scripting.ReadProject(project)
-	if err != nil {
-		return r, api.Errorf(api.CodeUsage, "%w", err).WithHint("name the directory that has %s", scripting.ProjectFile)
+	for _, place := range places {
+		f, err := broughtIn(project, place)
+		if errors.Is(err, fs.ErrNotExist) && len(places) > 1 {
+			continue
+		}
+		if err != nil {
+			return project, nil, api.Errorf(api.CodeUsage, "%w", err).WithHint("%s", hint)
+		}
+		files = append(files, f)
 	}
-	r.Hash = source.Hash()
-	list, err := a.trusted()
-	if err != nil {
-		return r, err
+	if files == nil {
+		return project, nil, api.Errorf(api.CodeUsage, "%q has neither %s nor %s", project, places[0], places[1]).WithHint("%s", hint)
 	}
-	if list.Trusted(r.Hash) == r.Trusted {
-		return r, nil
+	return project, files, nil
+}
+
+func broughtIn(project, place string) (brought, error) {
+	if place == scripting.ProjectFile {
+		source, err := scripting.ReadProject(project)
+		return brought{place: place, text: source.Text, hash: source.Hash(), question: "May it do what your own policies may?"}, err
 	}
-	what, question, change := "trust a project's policy", "May it do what your own policies may?", list.Add
-	if revoke {
-		what, question, change = "revoke the trust in a project's policy", "Trust it no longer?", list.Remove
+	c, err := repository.Read(project)
+	f := brought{place: place, text: c.Text, hash: c.Hash, question: "May it say what its agent answers by itself?"}
+	for _, p := range c.Said.Withheld() {
+		f.lets = append(f.lets, plainLine(p.String()))
 	}
-	if err := a.notInside(ctx, what); err != nil {
-		return r, err
-	}
-	question = fmt.Sprintf("%s\nSHA-256 %s\n\n%s\n\n%s", plainLine(r.File), r.Hash, indent(plain(source.Text), "  "), question)
-	if err := a.confirm(ctx, question); err != nil {
-		return r, err
-	}
-	r.Changed = true
-	return r, change(r.Hash, r.File)
+	return f, err
 }
 
 // notInside refuses what only a person may do to a command that was started inside a pane

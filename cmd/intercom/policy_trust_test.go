@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/scripting"
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
@@ -54,7 +55,7 @@ func TestL11_trust(t *testing.T) {
 		})
 		assert.Contains(t, told, c.says, c.way)
 		assert.Contains(t, told, "exit 1", c.way)
-		assert.False(t, list.Trusted(hash), c.way)
+		assert.False(t, list.Trusted(scripting.ProjectFile, hash), c.way)
 	}
 
 	shell := st.shell()
@@ -73,22 +74,22 @@ func TestL11_trust(t *testing.T) {
 		}
 	}
 	ask("", "n", "y was not pressed", "exit 1")
-	assert.False(t, list.Trusted(hash))
+	assert.False(t, list.Trusted(scripting.ProjectFile, hash))
 	ask("", "y", "trusted as it stands: ", "exit 0")
-	assert.True(t, list.Trusted(hash))
+	assert.True(t, list.Trusted(scripting.ProjectFile, hash))
 	ask("", "", "it is trusted already: ", "exit 0")
 
 	text += "-- more\n"
 	changed := write(text)
-	assert.False(t, list.Trusted(changed))
+	assert.False(t, list.Trusted(scripting.ProjectFile, changed))
 	ask(" --json", "y", `"trusted":true,"changed":true`, "exit 0")
-	assert.True(t, list.Trusted(changed))
-	assert.False(t, list.Trusted(hash), "what it was before is trusted no longer")
+	assert.True(t, list.Trusted(scripting.ProjectFile, changed))
+	assert.False(t, list.Trusted(scripting.ProjectFile, hash), "what it was before is trusted no longer")
 	ask(" --revoke", "y", "trusted no longer: ", "exit 0")
-	assert.False(t, list.Trusted(changed))
+	assert.False(t, list.Trusted(scripting.ProjectFile, changed))
 	out, code := st.intercom("policy", "trust", "--revoke", "--json", project)
 	require.Zero(t, code, out)
 	var r trustReply
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
-	assert.Equal(t, trustReply{Project: project, File: file, Hash: changed}, r)
+	assert.Equal(t, trustReply{Project: project, trustedFile: trustedFile{File: file, Hash: changed}}, r)
 }

@@ -9,7 +9,7 @@ import (
 // Entry is one line of `intercom policy log`. It has no words of any message.
 type Entry struct {
 	At           time.Time         `json:"at"`
-	Event        string            `json:"event"` // decided, in use, refused, rolled back
+	Event        string            `json:"event"` // decided, in use, refused, rolled back, agent-config
 	Generation   string            `json:"generation,omitempty"`
 	Message      message.ID        `json:"message,omitempty"`
 	Verb         message.Verb      `json:"verb,omitempty"`

@@ -1,5 +1,6 @@
-// Package trust keeps which policies of projects a person trusts: by the hash of their
-// content, so that a file that has changed is a file that nobody trusts.
+// Package trust keeps which files of projects a person trusts, their policies and what they
+// say of AEA's messages: by the hash of their content, so that a file that has changed is a
+// file that nobody trusts.
 //
 // They stand in one file for all tmux servers, a line each: the hash, a blank, and the file
 // that had it. Whoever can write that file is the person, as far as a computer can tell. A
@@ -37,11 +38,14 @@ func (l List) Path() string { return filepath.Join(l.dir, "trusted") }
 // entry is one line.
 type entry struct{ hash, file string }
 
-// Trusted reports whether a person trusts the content of that hash (policy.Source.Hash). A
-// list that cannot be read trusts nothing.
-func (l List) Trusted(hash string) bool {
+// Trusted reports whether a person trusts the content of that SHA-256 in a file of that place
+// in a project, as .intercom/policy.lua: what they have seen as the one kind of file is not to
+// be read as the other. A list that cannot be read trusts nothing.
+func (l List) Trusted(place, hash string) bool {
 	entries, err := l.read()
-	return err == nil && slices.ContainsFunc(entries, func(e entry) bool { return e.hash == hash })
+	return err == nil && slices.ContainsFunc(entries, func(e entry) bool {
+		return e.hash == hash && strings.HasSuffix(e.file, string(filepath.Separator)+place)
+	})
 }
 
 // Add trusts the content that a file has now, and no longer any other that it had.

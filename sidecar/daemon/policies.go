@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 	"unicode"
 
@@ -22,14 +19,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
 // Policies says which policies decide, besides those in Paths.Config.
 type Policies struct {
-	Lua     bool                   // the person's Lua is asked
-	Worker  []string               // starts a policy worker; nil is this program, as `intercom policy-worker`
-	Shipped []policy.Source        // asked after the person's own
-	Trusted func(hash string) bool // of a project's own file, by its content; nil is no
+	Lua     bool            // the person's Lua is asked
+	Worker  []string        // starts a policy worker; nil is this program, as `intercom policy-worker`
+	Shipped []policy.Source // asked after the person's own
+	// Trusted is about a project's own file, by its place in the project and its content; nil is no.
+	Trusted func(place, hash string) bool
 }
 
 const (
@@ -57,7 +56,7 @@ func (s *sidecar) legislate(ctx context.Context) error {
 	s.configured, s.record = make(chan struct{}, 1), record
 	s.policies = policyset.New(policyset.Options{
 		Config: s.cfg.Paths.Config, State: s.cfg.Paths.State, Shipped: s.cfg.Policies.Shipped, Command: s.cfg.Policies.Worker,
-		Memories: memories, Trusted: s.cfg.Policies.Trusted, Rooms: s.workplaces, Check: checkSettings, Recent: s.recentQuestions,
+		Memories: memories, Trusted: s.cfg.Policies.Trusted, Rooms: s.workplaces, Room: roomOf, Check: checkSettings, Recent: s.recentQuestions,
 		Used: func(policy.Settings) {
 			select {
 			case s.configured <- struct{}{}:
@@ -189,36 +188,19 @@ func limitsOf(settings policy.Settings) (limits, chats message.Limits, err error
 // brakeSettings are those that hold outside of chats too.
 var brakeSettings = []string{"depth", "rate", "bytes", "expire"}
 
-// workplaces are the projects that sessions work in, "" for one whose directory has no
-// policies of its own.
-func (s *sidecar) workplaces() map[message.ID]string {
-	rooms := map[message.ID]string{}
+// workplaces is where all sessions work.
+func (s *sidecar) workplaces() map[message.ID]policyset.Room {
+	rooms := map[message.ID]policyset.Room{}
 	for _, session := range s.relay.Snapshot().Sessions() {
-		rooms[session.ID] = projectOf(agent.WorkingDir(session.Foreground.PID))
+		rooms[session.ID] = roomOf(session)
 	}
 	return rooms
 }
 
-// projectOf is the nearest directory, from one upwards, that has policies of its own.
-func projectOf(dir string) string {
-	for filepath.IsAbs(dir) {
-		if info, err := os.Lstat(filepath.Join(dir, scripting.ProjectFile)); err == nil && ours(info) {
-			return dir
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			break
-		}
-		dir = up
-	}
-	return ""
-}
-
-// ours reports whether a file is the person's own. What somebody else puts above the directories
-// of theirs, as in /tmp, is nothing to them.
-func ours(info os.FileInfo) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Geteuid()
+// roomOf is where a session works: what its program calls its working directory belongs to.
+func roomOf(session message.Session) policyset.Room {
+	dir := agent.WorkingDir(session.Foreground.PID)
+	return policyset.Room{Project: repository.Nearest(dir, scripting.ProjectFile), Repository: repository.Of(dir)}
 }
 
 // recentQuestions are the newest messages that were decided, as policies would be asked about

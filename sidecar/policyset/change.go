@@ -50,6 +50,10 @@ func (p *InUse) Run(ctx context.Context) error {
 				p.changed(ctx)
 				seen = now
 			}
+			p.mu.Lock()
+			rooms := p.rooms
+			p.mu.Unlock()
+			p.agentConfigs(ctx, rooms) // so that what is wrong with them is told of without a message
 		case <-p.failed:
 			p.leave(ctx)
 		case <-p.ripe:
@@ -261,7 +265,7 @@ func (p *InUse) Explain(ctx context.Context, q relay.Question) (policy.Verdict, 
 	p.mu.Lock()
 	rooms := p.rooms
 	p.mu.Unlock()
-	in := inputOf(q, p.Now(), rooms, p.otherwise())
+	in := p.inputOf(ctx, q, rooms)
 	in.Traced = true
 	return p.engine.Try(ctx, p.running, in)
 }

@@ -1,6 +1,7 @@
 package policyset
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -10,9 +11,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// inputOf is what scripts see of a question. Where none of them decides, a person is asked,
-// unless otherwise says what holds then.
-func inputOf(q relay.Question, now time.Time, rooms map[message.ID]string, otherwise message.Verb) policy.Input {
+// inputOf is what scripts see of a question now.
+func (p *InUse) inputOf(ctx context.Context, q relay.Question, rooms map[message.ID]Room) policy.Input {
+	in := inputOf(q, p.Now(), rooms, p.otherwise())
+	in.Config = p.configOf(ctx, q.Message.Type, rooms)
+	return in
+}
+
+// inputOf is what scripts see of a question, but for ctx.config. Where none of them decides, a
+// person is asked, unless otherwise says what holds then.
+func inputOf(q relay.Question, now time.Time, rooms map[message.ID]Room, otherwise message.Verb) policy.Input {
 	in := policy.Input{Message: q.Message, Now: now, Otherwise: otherwise, To: []message.Address{}}
 	for _, target := range q.Targets {
 		in.To = append(in.To, addressOf(target, q.Chat))
@@ -25,9 +33,9 @@ func inputOf(q relay.Question, now time.Time, rooms map[message.ID]string, other
 			}
 		}
 	}
-	in.Agents = agentsOf(q.Snapshot, q.Chat)
+	in.Agents = agentsOf(q.Snapshot, q.Chat, rooms)
 	for _, id := range append([]message.ID{q.Message.From.Session}, targetsOf(q)...) {
-		if room := rooms[id]; room != "" && !slices.Contains(in.Projects, room) {
+		if room := rooms[id].Project; room != "" && !slices.Contains(in.Projects, room) {
 			in.Projects = append(in.Projects, room)
 		}
 	}
@@ -54,10 +62,11 @@ func addressOf(s message.Session, chat *message.Chat) message.Address {
 	return a
 }
 
-// agentsOf are all who are here.
-func agentsOf(snap registry.Snapshot, chat *message.Chat) (agents []policy.Agent) {
+// agentsOf are all who are here, with the repositories in which they work.
+func agentsOf(snap registry.Snapshot, chat *message.Chat, rooms map[message.ID]Room) (agents []policy.Agent) {
 	for _, s := range snap.Sessions() {
 		a := policy.Agent{Address: addressOf(s, chat), Agent: s.Profile, State: string(s.State), MaySpeak: true}
+		a.Address.Repository = rooms[s.ID].Repository
 		if chat != nil {
 			for _, p := range chat.Participants {
 				if p.Session == s.ID {

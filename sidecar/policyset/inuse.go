@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -26,18 +25,19 @@ const (
 )
 
 // Options are where policies come from and whom they concern. Shipped, Command, Memories,
-// Trusted, Rooms, Check and Now may be missing.
+// Trusted, Rooms with Room, Check and Now may be missing.
 type Options struct {
 	Config   string          // directory of init.lua and policies/
 	State    string          // directory for the sets that were in use
 	Shipped  []policy.Source // asked after the person's own
 	Command  []string        // starts a policy worker; nil is this program's own
 	Memories map[string][]byte
-	// Trusted says of a project's file, by the hash of its content, whether a person trusts it.
-	Trusted func(hash string) bool
-	// Rooms are the projects that sessions work in: directories that may have a file of their
-	// own, "" for a session whose has none.
-	Rooms func() map[message.ID]string
+	// Trusted says of a project's file, by its place in the project and the hash of its content,
+	// whether a person trusts it.
+	Trusted func(place, hash string) bool
+	// Rooms is where all sessions work now, and Room where one does.
+	Rooms func() map[message.ID]Room
+	Room  func(message.Session) Room
 	// Check refuses settings that make no sense.
 	Check func(policy.Settings) error
 	// Recent are the newest messages that were decided, with whom they were for, oldest first.
@@ -52,6 +52,12 @@ type Options struct {
 	Record io.Writer
 	Log    *slog.Logger
 	Now    func() time.Time
+}
+
+// Room is where a session works: directories, "" for none.
+type Room struct {
+	Project    string // has a policy of its own
+	Repository string // may have an agent-config.yaml
 }
 
 // InUse is the set in use. Its methods may be called from any goroutine.
@@ -70,11 +76,13 @@ type InUse struct {
 	status   policy.Status
 	settings policy.Settings
 	unread   string // why the person's own policies are not in use, and none of theirs is
-	rooms    map[message.ID]string
+	rooms    map[message.ID]Room
 	foreign  map[string]bool // scripts whose failures are not the set's: see foreign
 	asked    int             // since it came into use
 	bad      int             // of those
 	row      int             // that failed, one after the other
+
+	repositories repositories
 }
 
 // New makes an InUse that decides nothing yet.
@@ -159,41 +167,17 @@ func (p *InUse) End() {
 // read reads the person's own files, and those of projects.
 func (p *InUse) read() (policy.Files, error) {
 	p.mu.Lock()
-	rooms := slices.Compact(slices.Sorted(maps.Values(p.rooms)))
+	rooms := p.rooms
 	p.mu.Unlock()
-	rooms = slices.DeleteFunc(rooms, func(room string) bool { return room == "" })
-	return scripting.Read(scripting.Places{Config: p.Config, Projects: rooms, Trusted: p.Trusted})
+	return scripting.Read(scripting.Places{Config: p.Config, Projects: directories(rooms, Room.project), Trusted: func(hash string) bool {
+		return p.trusted(scripting.ProjectFile, hash)
+	}})
 }
 
 // whole are files with what is shipped behind them.
 func (p *InUse) whole(own policy.Files) policy.Files {
 	own.Sources = append(slices.Clone(own.Sources), p.Shipped...)
 	return own
-}
-
-// look notes where the sessions are, and reports whether that has changed.
-func (p *InUse) look() bool {
-	if p.Rooms == nil {
-		return false
-	}
-	rooms := p.Rooms()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	changed := !maps.Equal(rooms, p.rooms)
-	p.rooms = rooms
-	return changed
-}
-
-// strange reports whether it is not known where somebody works whom a message concerns.
-func (p *InUse) strange(q relay.Question) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, id := range append(targetsOf(q), q.Message.From.Session) {
-		if _, known := p.rooms[id]; id != "" && !known && p.Rooms != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // apply brings files into use, if nothing speaks against that.
@@ -319,7 +303,7 @@ func (p *InUse) Decide(ctx context.Context, q relay.Question) (message.Verdict, 
 		out = message.Verdict{Message: q.Message.ID, Verb: message.VerbDeliver, By: policy.BuiltIn}
 	} else {
 		var err error
-		v, err = p.engine.Evaluate(ctx, inputOf(q, p.Now(), rooms, p.otherwise()))
+		v, err = p.engine.Evaluate(ctx, p.inputOf(ctx, q, rooms))
 		if err != nil && ctx.Err() != nil {
 			return message.Verdict{}, ctx.Err()
 		}

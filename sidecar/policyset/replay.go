@@ -25,7 +25,7 @@ func (p *InUse) replay(ctx context.Context, old, fresh *scripting.Set) (policy.T
 	p.mu.Unlock()
 	inputs := make([]policy.Input, len(questions))
 	for i, q := range questions {
-		inputs[i] = inputOf(q, p.Now(), rooms, p.otherwise())
+		inputs[i] = p.inputOf(ctx, q, rooms)
 	}
 	ask := func(set *scripting.Set) []policy.Verdict {
 		verdicts := make([]policy.Verdict, 0, len(inputs))

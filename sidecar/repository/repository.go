@@ -1,0 +1,135 @@
+// Package repository finds out to which repository a directory belongs, and reads what the
+// repository says there of messages for its agent: .aea/agent-config.yaml. Whoever wrote the
+// repository wrote that file, so that it is read with care, and holds in full only where a
+// person trusts its content. The package has no state.
+package repository
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+)
+
+// ConfigFile is where the file lies in a repository.
+var ConfigFile = filepath.Join(".aea", "agent-config.yaml")
+
+// Of is the repository to which a directory belongs: the nearest one upwards that has .aea or
+// .git; "" for none.
+func Of(dir string) string { return Nearest(dir, ".aea", ".git") }
+
+// Nearest is the nearest directory, from one upwards, that has one of the marks and belongs to
+// us with it; "" for none. What somebody else puts above the directories of a person, as into
+// /tmp, is nothing to them. dir is an absolute path without links, or there is none.
+func Nearest(dir string, marks ...string) string {
+	for filepath.IsAbs(dir) {
+		for _, mark := range marks {
+			if info, err := os.Lstat(filepath.Join(dir, mark)); err == nil && ours(info) {
+				return dir
+			}
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			break
+		}
+		dir = up
+	}
+	return ""
+}
+
+func ours(info os.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
+}
+
+// Config is the agent-config.yaml of a repository, as it is now. The zero value is that of one
+// that has none.
+type Config struct {
+	Text string
+	Hash string // SHA-256 of Text, for the list of what a person trusts; "" where there is none
+	// Said is all that it says, and Problems what is wrong with it.
+	Said     aea.Config
+	Problems []aea.Problem
+}
+
+// Read reads the agent-config.yaml of a repository. It is a regular file that lies in the
+// repository, and has at most aea.MaxConfig bytes; a link that leads out is an error. Where
+// there is none, the error is one of fs.ErrNotExist.
+func Read(repository string) (Config, error) { return Config{}.Again(repository) }
+
+// Again is Read, and c itself where the file says the same as when c was read.
+func (c Config) Again(repository string) (Config, error) {
+	text, err := read(repository)
+	if err != nil {
+		return Config{}, fmt.Errorf("reading %q: %w", filepath.Join(repository, ConfigFile), err)
+	}
+	if c.Hash != "" && c.Text == string(text) {
+		return c, nil
+	}
+	sum := sha256.Sum256(text)
+	c = Config{Text: string(text), Hash: hex.EncodeToString(sum[:])}
+	c.Said, c.Problems = aea.ReadConfig(text)
+	return c, nil
+}
+
+func read(repository string) ([]byte, error) {
+	root, err := os.OpenRoot(repository)
+	if err != nil {
+		return nil, reason(err)
+	}
+	defer root.Close()
+	f, err := root.OpenFile(ConfigFile, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not keep us waiting
+	if err != nil {
+		return nil, reason(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, reason(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, aea.MaxConfig+1))
+	if err != nil {
+		return nil, reason(err)
+	}
+	if len(text) > aea.MaxConfig {
+		return nil, fmt.Errorf("more than %d bytes", aea.MaxConfig)
+	}
+	return text, nil
+}
+
+// reason is an error of a file without its name, which is said already.
+func reason(err error) error {
+	if of, ok := errors.AsType[*fs.PathError](err); ok {
+		return of.Err
+	}
+	return err
+}
+
+// Problem is the first thing for which the file is not used while there is an earlier one that
+// can be; false for none.
+func (c Config) Problem() (aea.Problem, bool) {
+	for _, p := range c.Problems {
+		if p.Level == aea.Broken {
+			return p, true
+		}
+	}
+	return aea.Problem{}, false
+}
+
+// Holds is what holds of it: all, where a person trusts it, and what tightens otherwise.
+func (c Config) Holds(trusted bool) aea.Config {
+	if trusted {
+		return c.Said
+	}
+	return c.Said.Tightening()
+}
