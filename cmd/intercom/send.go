@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -24,8 +25,9 @@ const (
 )
 
 func (a *app) send() *cobra.Command {
-	var file, wait, id string
+	var file, wait, id, kind, priority string
 	var timeout time.Duration
+	var answer bool
 	cmd := &cobra.Command{
 		Use:   "send PEER TEXT",
 		Short: "Send one message to one pane",
@@ -43,6 +45,9 @@ At most 64 KiB of text, what stands before it included, are typed. An agent gets
 what is longer in a file, which stands until it has answered, and one line that
 names it. A program of another kind gets nothing of it, and a line of at most
 4095 bytes where its terminal gathers lines (cooked mode): what is longer fails.
+--type and --priority are AEA's: policies decide by them what an agent is told
+to do with the message, and whether a person is asked first.
+
 Text that begins with - goes after --, or into a file; --file - reads it from
 the standard input.`,
 		Example: `  intercom send bob 'How far are you?' --wait answered --timeout 5m
@@ -53,10 +58,12 @@ the standard input.`,
 			var sent api.Sent
 			wants := api.Wait(wait)
 			err := do(a, func(cmd *cobra.Command, args []string) (api.Sent, error) {
-				req := api.SendRequest{To: args[0], Wait: wants, Timeout: timeout}
+				req := api.SendRequest{To: args[0], Type: kind, Priority: priority, RequiresResponse: answer, Wait: wants, Timeout: timeout}
 				var err error
-				if err := checkWord(cmd, "id"); err != nil {
-					return api.Sent{}, err
+				for _, flag := range []string{"id", "type", "priority"} {
+					if err := checkWord(cmd, flag); err != nil {
+						return api.Sent{}, err
+					}
 				}
 				if req.ID, err = messageID(id); err != nil {
 					return api.Sent{}, err
@@ -97,7 +104,12 @@ the standard input.`,
 	cmd.Flags().StringVar(&wait, "wait", "", "wait for `STATE`: submitted or answered")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "wait at most `D`, like 90s (10s without --wait, 1h with it)")
 	cmd.Flags().StringVar(&id, "id", "", "`UUID` of the message: sent twice with the same one, it goes once")
+	cmd.Flags().StringVar(&kind, "type", "", "`TYPE` of the message: "+strings.Join(aea.Types(), ", "))
+	cmd.Flags().StringVar(&priority, "priority", "", "`PRIORITY`: "+strings.Join(aea.Priorities(), ", "))
+	cmd.Flags().BoolVar(&answer, "requires-response", false, "its author waits for an answer")
 	a.completes(cmd, sessionWords)
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(aea.Types(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions(aea.Priorities(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagFilename("file")
 	_ = cmd.RegisterFlagCompletionFunc("wait",
 		cobra.FixedCompletions([]string{string(api.WaitSubmitted), string(api.WaitAnswered)}, cobra.ShellCompDirectiveNoFileComp))

@@ -5,6 +5,9 @@ import "slices"
 // Types are the types of the protocol's messages.
 func Types() []string { return slices.Clone(types) }
 
+// Priorities are those of the protocol's messages, from the least to the most pressing.
+func Priorities() []string { return slices.Clone(priorities) }
+
 // Choice is what becomes of a message, and who says so.
 type Choice struct {
 	Action Action

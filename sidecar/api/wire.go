@@ -367,6 +367,11 @@ type SendRequest struct {
 	ID   message.ID `json:"id,omitempty"`
 	To   string     `json:"to"`   // a session, by pane, name or id
 	Text string     `json:"text"` // at most message.MaxBody bytes of valid UTF-8
+	// Type is one of AEA's types, by which policies tell messages apart; "" is message.KindMessage.
+	// Priority is low, normal, high or urgent; "" is normal.
+	Type             string `json:"type,omitempty"`
+	Priority         string `json:"priority,omitempty"`
+	RequiresResponse bool   `json:"requires_response,omitempty"`
 	// Wait is the state to wait for; "" is WaitSubmitted. What is held is waited for too: it
 	// may be let go in time.
 	Wait    Wait          `json:"wait,omitempty"`

@@ -79,6 +79,7 @@ type record struct {
 	Message    message.ID
 	Verb       message.Verb
 	By         string
+	Error      string
 	Loosened   []policy.Change
 	Failures   []policy.Failure
 }

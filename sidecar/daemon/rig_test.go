@@ -52,8 +52,8 @@ func TestMain(m *testing.M) {
 }
 
 // sendMain sends a message from inside a pane. Its arguments are the sidecar's socket, the
-// target, the text and, if there is a fourth, the id, or "forge": then the request claims
-// all that a message may not say of itself. With "stop" for a target the text is a chat.
+// target, the text and, if there is a fourth, the id, TYPE:PRIORITY, or "forge": then the request
+// claims all that a message may not say of itself. With "stop" for a target the text is a chat.
 func sendMain(args []string) int {
 	if len(args) > 3 && args[3] == "forge" {
 		return forgeMain(args)
@@ -70,7 +70,10 @@ func sendMain(args []string) int {
 	}
 	req := api.SendRequest{To: args[1], Text: args[2]}
 	if len(args) > 3 {
-		req.ID = message.ID(args[3])
+		kind, priority, typed := strings.Cut(args[3], ":")
+		if req.Type, req.Priority = kind, priority; !typed {
+			req.ID, req.Type = message.ID(args[3]), ""
+		}
 	}
 	if _, err := (&api.Client{Socket: args[0]}).Send(context.Background(), req); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -3,9 +3,11 @@ package daemon
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -16,6 +18,16 @@ import (
 func (s *sidecar) Send(ctx context.Context, from api.Caller, req api.SendRequest) (api.Sent, error) {
 	if strings.TrimSpace(req.Text) == "" {
 		return api.Sent{}, api.Errorf(api.CodeUsage, "nothing to send")
+	}
+	if req.Type == "" {
+		req.Type = message.KindMessage
+	}
+	types := append(aea.Types(), message.KindMessage)
+	switch {
+	case !slices.Contains(types, req.Type):
+		return api.Sent{}, api.Errorf(api.CodeUsage, "no message has the type %q", req.Type).WithHint("they are %s", strings.Join(types, ", "))
+	case req.Priority != "" && !slices.Contains(aea.Priorities(), req.Priority):
+		return api.Sent{}, api.Errorf(api.CodeUsage, "no message has the priority %q", req.Priority).WithHint("they are %s", strings.Join(aea.Priorities(), ", "))
 	}
 	if req.ID != "" {
 		id, err := message.ParseID(string(req.ID))
@@ -31,7 +43,9 @@ func (s *sidecar) Send(ctx context.Context, from api.Caller, req api.SendRequest
 	if _, agent := s.callerSession(from); err != nil && agent {
 		return api.Sent{}, err
 	} // else it is told below what that pane is to us
-	answer, err := s.relay.Do(ctx, relay.Send{By: s.by(from), To: req.To, Message: message.Envelope{ID: req.ID, Type: message.KindMessage, Body: req.Text}})
+	answer, err := s.relay.Do(ctx, relay.Send{By: s.by(from), To: req.To, Message: message.Envelope{
+		ID: req.ID, Type: req.Type, Priority: req.Priority, RequiresResponse: req.RequiresResponse, Body: req.Text,
+	}})
 	if err != nil {
 		s.giveBack(ctx, from, adopted)
 		return api.Sent{}, s.notFound(ctx, err, req.To)
