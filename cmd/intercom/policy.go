@@ -109,7 +109,9 @@ func (a *app) policyCheck() *cobra.Command {
 		Short: "Say what is wrong with policies, without using them",
 		Long: `Say what is wrong with your policies, or with the FILEs that you name: syntax,
 names and fields that are not there, patterns that do not compile, rules that
-never decide since earlier ones cover them. Nothing is taken into use.
+never decide since earlier ones cover them. Nothing is taken into use. So with
+the .aea/agent-config.yaml of the repository that you are in; what of it does
+not hold since you do not trust it is a warning.
 
 The exit code is 1 if there is an error; a warning is none.`,
 		Example: `  intercom policy check
@@ -166,6 +168,15 @@ func (a *app) check(ctx context.Context, named []string) (checkReply, error) {
 			r.Problems = append(r.Problems, policy.Problem{File: "init.lua", Text: err.Error()})
 		}
 		set.Close()
+	}
+	if len(named) == 0 {
+		own, err := a.ownConfig()
+		if err != nil {
+			return r, err
+		}
+		if name, problems := own.problems(); name != "" {
+			r.Files, r.Problems = append(r.Files, name), append(r.Problems, problems...)
+		}
 	}
 	for _, p := range r.Problems {
 		if p.Warning {

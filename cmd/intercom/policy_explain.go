@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -41,6 +42,7 @@ type matrix struct {
 	Origin     message.Origin `json:"origin"`
 	From       string         `json:"from"`
 	To         string         `json:"to"`
+	Repository string         `json:"repository,omitempty"` // of the recipient, if it has an agent-config.yaml
 	Generation string         `json:"generation"`
 	Cells      []cell         `json:"cells"`
 }
@@ -48,7 +50,8 @@ type matrix struct {
 // sampled is what a person says of the message about which policies are asked.
 type sampled struct {
 	kind, priority, origin, from, to, body string
-	chat                                   bool // it is said in a chat of the two
+	chat                                   bool      // it is said in a chat of the two
+	own                                    ownConfig // of the recipient's repository
 }
 
 func (a *app) policyExplain() *cobra.Command {
@@ -64,7 +67,9 @@ it, and the file and line that say so. * is where no policy says anything; what
 holds there is built in.
 
 Nothing is sent. A message that is described is one that an agent sends to
-another one, outside of any chat, as far as the flags do not say otherwise.`,
+another one, outside of any chat, as far as the flags do not say otherwise. The
+other one works in this directory, whose repository may have an
+.aea/agent-config.yaml.`,
 		Example: `  intercom policy explain 3f0c2a91
   intercom policy explain --all
   intercom policy explain --all --origin human
@@ -120,6 +125,7 @@ func (m sampled) input() policy.Input {
 		To: []message.Address{to}, Now: now, Traced: true,
 		Agents: []policy.Agent{{Address: from, State: string(message.Idle), MaySpeak: true}, {Address: to, State: string(message.Idle), MaySpeak: true}},
 	}
+	in.Agents[1].Address.Repository, in.Config = m.own.repository, m.own.config()
 	if m.chat {
 		in.Chat = &policy.Chat{Participants: []string{from.Name, to.Name}}
 	}
@@ -133,6 +139,9 @@ func (a *app) verdict(ctx context.Context, m sampled) (policy.Verdict, error) {
 		return policy.Verdict{}, err
 	}
 	defer end()
+	if m.own, err = a.ownConfig(); err != nil {
+		return policy.Verdict{}, err
+	}
 	return engine.Try(ctx, set, m.input())
 }
 
@@ -143,7 +152,10 @@ func (a *app) matrix(ctx context.Context, of sampled) (matrix, error) {
 		return matrix{}, err
 	}
 	defer end()
-	m := matrix{Origin: message.Origin(of.origin), From: of.from, To: of.to, Generation: set.Generation, Cells: []cell{}}
+	if of.own, err = a.ownConfig(); err != nil {
+		return matrix{}, err
+	}
+	m := matrix{Origin: message.Origin(of.origin), From: of.from, To: of.to, Repository: of.own.repository, Generation: set.Generation, Cells: []cell{}}
 	kinds := slices.Clone(matrixTypes)
 	if of.kind != "" && !slices.Contains(kinds, of.kind) {
 		kinds = append(kinds, of.kind)
@@ -168,6 +180,9 @@ func (a *app) matrix(ctx context.Context, of sampled) (matrix, error) {
 	return m, nil
 }
 
+// ofConfig is what a reason says of a repository's file.
+var ofConfig = regexp.MustCompile(`agent-config\.yaml, line \d+`)
+
 func (a *app) showMatrix(m matrix) {
 	rows := [][]string{append([]string{"TYPE"}, upper(matrixPriorities)...)}
 	var by []string // each place once, in the order of the matrix
@@ -177,10 +192,14 @@ func (a *app) showMatrix(m matrix) {
 		}
 		text := string(c.Verb) + " *"
 		if c.Answered {
-			n := slices.Index(by, c.By)
+			place := c.By
+			if line := ofConfig.FindString(c.Reason); line != "" {
+				place += ", " + line
+			}
+			n := slices.Index(by, place)
 			if n < 0 {
 				n = len(by)
-				by = append(by, c.By)
+				by = append(by, place)
 			}
 			text = fmt.Sprintf("%s (%d)", c.Verb, n+1)
 			if c.Notify != "" {
@@ -190,6 +209,9 @@ func (a *app) showMatrix(m matrix) {
 		rows[len(rows)-1] = append(rows[len(rows)-1], text)
 	}
 	a.say("messages of origin %s, from %s to %s", m.Origin, plainLine(m.From), plainLine(m.To))
+	if m.Repository != "" {
+		a.say("who works in %s", plainLine(m.Repository))
+	}
 	a.say("")
 	a.table(rows)
 	a.say("")

@@ -14,6 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting"
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -32,6 +33,9 @@ func TestL11_trust(t *testing.T) {
 		return policy.Source{Text: text}.Hash()
 	}
 	hash := write(text)
+	answers := filepath.Join(project, repository.ConfigFile)
+	require.NoError(t, os.MkdirAll(filepath.Dir(answers), 0o700))
+	loose := "response_policy:\n  issue:\n    high: {auto_respond: true}\n"
 	list := trust.In(filepath.Join(st.env["XDG_STATE_HOME"], "intercom"))
 	command := fmt.Sprintf("%s policy trust %s --server=%s", thisProgram(), project, st.Socket)
 
@@ -43,6 +47,7 @@ func TestL11_trust(t *testing.T) {
 		{"with a yes on standard input", "echo y | " + command, "this runs inside"},
 		{"with another environment", `env TMUX_PANE=%999 ` + command, "this runs inside"},
 		{"with no terminal", "setsid -w " + command, "only a person"},
+		{"what its agent answers", "echo '" + loose + "' > " + answers + "; " + strings.Replace(command, project, answers, 1), "this runs inside"},
 	} {
 		result := filepath.Join(st.home, fmt.Sprint("result", i))
 		tmuxtest.Program(t, result+".sh", "#!/bin/sh\n( "+c.inside+" ) >"+result+" 2>&1\necho exit $? >>"+result+"\n")
@@ -57,6 +62,8 @@ func TestL11_trust(t *testing.T) {
 		assert.Contains(t, told, "exit 1", c.way)
 		assert.False(t, list.Trusted(scripting.ProjectFile, hash), c.way)
 	}
+
+	require.NoError(t, os.Remove(answers))
 
 	shell := st.shell()
 	ask := func(words, key string, want ...string) {
@@ -87,9 +94,27 @@ func TestL11_trust(t *testing.T) {
 	assert.False(t, list.Trusted(scripting.ProjectFile, hash), "what it was before is trusted no longer")
 	ask(" --revoke", "y", "trusted no longer: ", "exit 0")
 	assert.False(t, list.Trusted(scripting.ProjectFile, changed))
+	require.NoError(t, os.WriteFile(answers, []byte(loose), 0o600))
 	out, code := st.intercom("policy", "trust", "--revoke", "--json", project)
 	require.Zero(t, code, out)
 	var r trustReply
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
-	assert.Equal(t, trustReply{Project: project, trustedFile: trustedFile{File: file, Hash: changed}}, r)
+	require.Len(t, r.More, 1)
+	own := r.More[0].Hash
+	assert.Equal(t, trustReply{
+		Project: project, trustedFile: trustedFile{File: file, Hash: changed}, More: []trustedFile{{File: answers, Hash: own}},
+	}, r, "both of them")
+
+	// What its agent answers by itself is trusted in the same way, and not as a policy.
+	st.Run("send-keys", "-R", "-t", shell, ";", "clear-history", "-t", shell)
+	st.Run("send-keys", "-t", shell, "-l", strings.Replace(command, project, answers, 1)+"; echo exit $?")
+	st.Run("send-keys", "-t", shell, "Enter")
+	st.WaitForText(shell, "[y/N]")
+	shown := st.Run("capture-pane", "-p", "-J", "-t", shell)
+	assert.Contains(t, shown, "high: {auto_respond: true}")
+	assert.Contains(t, shown, "line 3: warning: issue high: answer: only once you trust this file")
+	st.Run("send-keys", "-t", shell, "y")
+	st.WaitForText(shell, "exit 0")
+	assert.True(t, list.Trusted(repository.ConfigFile, own))
+	assert.False(t, list.Trusted(scripting.ProjectFile, own))
 }
