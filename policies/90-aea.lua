@@ -1,13 +1,15 @@
 -- AEA: what becomes of a question, an update, an issue, a handoff, a request, by its priority.
 --
--- A repository's own .aea/agent-config.yaml comes first (ctx.config.aea); where it says nothing,
--- the protocol's own table holds, which stands below. Your own policies are asked before both,
+-- A repository's own .aea/agent-config.yaml comes first (ctx.config.aea: all of it once you trust
+-- the file, until then what makes answers stricter); where it says nothing, the protocol's own
+-- table holds, which stands below. Your own policies are asked before both,
 -- and the first answer holds. `intercom policy explain --all` shows what comes of it.
 --
 -- "Answer" is an agent's own answer: it reads and thinks. To change anything is for its person
 -- to allow, and nobody who carries messages can see to that: the agent is told, in a prompt.
 
--- By type and priority: what happens, and how its person is told.
+-- By type and priority: what happens, and how its person is told. What an untrusted file may do is
+-- measured by the same table in sidecar/aea; to change this one changes nothing there.
 local protocol = {
   question = { low = "answer", normal = "answer", high = "answer", urgent = "answer" },
   update   = { low = "acknowledge", normal = "acknowledge", high = "summarise status", urgent = "summarise popup" },
