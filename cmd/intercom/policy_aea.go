@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
@@ -59,7 +60,7 @@ func (c ownConfig) problems() (name string, all []policy.Problem) {
 	if c.unread != nil {
 		return name, []policy.Problem{{File: name, Text: c.unread.Error()}}
 	}
-	of := c.file.Problems
+	of := slices.Clone(c.file.Problems)
 	if _, broken := c.file.Problem(); !broken && !c.trusted {
 		of = append(of, c.file.Said.Withheld()...)
 	}

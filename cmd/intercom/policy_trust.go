@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting"
 	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -79,7 +81,7 @@ trust is the file as it stands: when it changes, it is not trusted any more.`,
 type brought struct {
 	place      string // in the project
 	text, hash string
-	lets       []string // what it lets through, where that can be told
+	lets       []string // what it lets through and what is wrong with it, where that can be told
 	question   string
 }
 
@@ -169,8 +171,10 @@ func broughtIn(project, place string) (brought, error) {
 	}
 	c, err := repository.Read(project)
 	f := brought{place: place, text: c.Text, hash: c.Hash, question: "May it say what its agent answers by itself?"}
-	for _, p := range c.Said.Withheld() {
-		f.lets = append(f.lets, plainLine(p.String()))
+	for _, p := range append(slices.Clone(c.Problems), c.Said.Withheld()...) {
+		if p.Level != aea.Notice {
+			f.lets = append(f.lets, plainLine(p.String()))
+		}
 	}
 	return f, err
 }

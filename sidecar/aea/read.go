@@ -64,10 +64,20 @@ const (
 type reader struct {
 	config   Config
 	rules    [tiers][]Rule
-	problems []Problem
+	problems []Problem // the first of them
+	broken   int       // how much could not be understood so far
 }
 
+// maxProblems are told of one file.
+const maxProblems = 100
+
 func (r *reader) say(n *yaml.Node, level Level, format string, args ...any) {
+	if level == Broken {
+		r.broken++
+	}
+	if len(r.problems) >= maxProblems && (level != Broken || r.broken > 1) { // that a file is broken is told in any case
+		return
+	}
 	text := fmt.Sprintf(format, args...)
 	if len(text) > maxText {
 		text = text[:maxText] + "…"
@@ -99,7 +109,7 @@ func (r *reader) fields(n *yaml.Node, of string, known map[string]field, others 
 		r.wrong(n, of, "a mapping")
 		return false
 	}
-	before := r.broken()
+	before := r.broken
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
@@ -114,18 +124,7 @@ func (r *reader) fields(n *yaml.Node, of string, known map[string]field, others 
 		}
 		seen[key.Value] = true
 	}
-	return r.broken() == before
-}
-
-// broken is how much could not be understood so far.
-func (r *reader) broken() int {
-	n := 0
-	for _, p := range r.problems {
-		if p.Level == Broken {
-			n++
-		}
-	}
-	return n
+	return r.broken == before
 }
 
 func empty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }

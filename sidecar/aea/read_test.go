@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +137,21 @@ func TestReadConfig_mistakes(t *testing.T) {
 	c, problems = aea.ReadConfig([]byte("monitoring: {auto_process: [" + strings.Repeat("{message_type: issue, action: acknowledge}, ", aea.MaxRules+1) + "]}"))
 	assert.Equal(t, aea.Config{}, c)
 	assert.Equal(t, []string{"error: 257 rules and conditions, the most is 256"}, said(problems))
+}
+
+// A text that is all mistakes is read in no time, and it is told that it is one.
+func TestReadConfig_manyProblems(t *testing.T) {
+	for _, text := range []string{
+		"monitoring: {auto_process: [" + strings.Repeat("{a},", 16000) + "]}",
+		"{" + strings.Repeat("a,", 300) + "response_policy: 1" + strings.Repeat(",b", 32000) + "}",
+		strings.Repeat("[", 65000), strings.Repeat("{a: ", 16000),
+	} {
+		began := time.Now()
+		_, problems := aea.ReadConfig([]byte(text))
+		assert.Less(t, time.Since(began), 5*time.Second)
+		assert.LessOrEqual(t, len(problems), 101)
+		assert.True(t, slices.ContainsFunc(problems, func(p aea.Problem) bool { return p.Level == aea.Broken }))
+	}
 }
 
 func TestConfig_AgentID(t *testing.T) {

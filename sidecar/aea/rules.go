@@ -218,9 +218,9 @@ func (r *reader) responsePolicies(_, n *yaml.Node) {
 		fields := map[string]field{
 			"auto_respond_when": automatic, "auto_analyze_when": automatic,
 			"require_approval_when": func(key, value *yaml.Node) {
-				before := r.broken()
+				before := r.broken
 				r.config.Approve = append(r.config.Approve, r.conditions(kind, key, value)...)
-				if r.broken() > before {
+				if r.broken > before {
 					r.config.Approve = append(r.config.Approve, Condition{Type: kind, Line: key.Line})
 				}
 			},

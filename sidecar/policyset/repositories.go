@@ -104,7 +104,7 @@ func (p *InUse) holds(dir string, c *agentConfig) (aea.Config, bool) {
 	}
 	trusted := p.trusted(repository.ConfigFile, used.Hash)
 	if !trusted && c.why == "" && !broken {
-		if withheld := used.Said.Withheld(); len(withheld) > 0 {
+		if withheld := used.Said.Withheld(); len(withheld) > 0 && withheld[0].Line > 0 { // of its rules
 			p.tellOf(c, place(file, withheld[0]), "intercom policy trust "+dir)
 		}
 	}

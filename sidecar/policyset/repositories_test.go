@@ -1,0 +1,91 @@
+package policyset
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
+)
+
+const strict = "response_policy:\n  response: {auto_respond: true}\n  question: {auto_respond: false}\n"
+
+// A file that is half written says nothing yet.
+func TestAgentConfigs_whileItIsSaved(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, repository.ConfigFile)
+	write := func(text string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	meanwhile := func() {}
+	var record bytes.Buffer
+	var shown []string
+	p := &InUse{Options: Options{Record: &record, Shown: func(text string) { shown = append(shown, text) }, Now: func() time.Time {
+		meanwhile()
+		return time.Now()
+	}}}
+	question := func() aea.Action {
+		c, ok := p.agentConfigs(t.Context(), map[message.ID]Room{"a": {Repository: dir}, "b": {}, "c": {Repository: dir}})[dir]
+		if !ok {
+			return ""
+		}
+		return c.Choose("question", "low", false).Action
+	}
+	assert.Empty(t, question(), "there is none")
+	write(strict)
+	assert.Equal(t, aea.Ask, question())
+
+	for _, half := range []string{"", strict[:30], "response_policy:\n  question: {auto"} {
+		write(half)
+		meanwhile = func() { write(strict) }
+		assert.Equal(t, aea.Ask, question(), "%q", half)
+		meanwhile = func() {}
+	}
+	require.NoError(t, os.Remove(file))
+	meanwhile = func() { write(strict) }
+	assert.Equal(t, aea.Ask, question(), "gone, for an instant")
+	meanwhile = func() {}
+	assert.Empty(t, shown)
+	assert.Empty(t, record.String())
+
+	write("")
+	assert.Equal(t, aea.Answer, question(), "it says nothing now")
+	require.NoError(t, os.Remove(file))
+	assert.Empty(t, question())
+	write("response_policy: [")
+	assert.Equal(t, aea.Answer, question(), "nothing can be read of it, and nothing stood there before")
+	assert.Len(t, shown, 1)
+}
+
+// Somebody who works elsewhere than when all were looked at is looked at anew.
+func TestStrange(t *testing.T) {
+	q := question("b")
+	now := map[message.ID]Room{"id-Ada": {Project: "/p"}, "id-Ben": {Repository: "/r"}}
+	p := &InUse{Options: Options{
+		Rooms: func() map[message.ID]Room { return now },
+		Room:  func(s message.Session) Room { return now[s.ID] },
+	}}
+	assert.True(t, p.strange(q))
+	assert.True(t, p.look(), "another project")
+	assert.False(t, p.strange(q))
+	now = map[message.ID]Room{"id-Ada": {Project: "/p"}, "id-Ben": {Repository: "/other"}}
+	assert.True(t, p.strange(q), "a target")
+	assert.False(t, p.look(), "the same projects: no file of a set is read for it")
+	assert.False(t, p.strange(q))
+	now = map[message.ID]Room{"id-Ada": {Project: "/q"}, "id-Ben": {Repository: "/other"}}
+	assert.True(t, p.strange(q), "the author")
+	assert.True(t, p.look())
+
+	in := inputOf(q, noon, p.rooms, message.VerbAsk)
+	assert.Equal(t, []string{"/q"}, in.Projects)
+	assert.Equal(t, "/other", in.Agents[1].Address.Repository)
+	assert.Empty(t, in.Agents[0].Address.Repository)
+}
