@@ -1,4 +1,5 @@
--- Takes secrets of well-known shapes out of every message, before anybody else sees it.
+-- Takes secrets of well-known shapes out of every message, its body and all that stands beside it,
+-- before anybody else sees it.
 --
 -- What is listed here looks like nothing else: keys that begin with their maker's mark, private
 -- keys, tokens. A password in a sentence is not found. Add patterns of your own in a policy of
@@ -61,12 +62,31 @@ local function masked(text)
 end
 
 intercom.on("filter", function(msg, ctx)
-  local body, inBody = masked(msg.body)
-  local subject, inSubject = masked(msg.subject)
-  if inBody + inSubject == 0 then return end
-  ctx.log("redacted: " .. inBody + inSubject)
-  local patch = {}
-  if inBody > 0 then patch.body = body end
-  if inSubject > 0 then patch.subject = subject end
+  local found = 0
+  -- clean is a text without secrets, nil where it has none.
+  local function clean(text)
+    if text == "" then return end
+    local without, n = masked(text)
+    found = found + n
+    if n > 0 then return without end
+  end
+  local patch = { body = clean(msg.body), subject = clean(msg.subject) }
+  local tags = msg.tags
+  for i, tag in ipairs(tags) do
+    local without = clean(tag)
+    if without then
+      tags[i] = without
+      patch.tags = tags
+    end
+  end
+  for key, value in pairs(msg.meta) do
+    local without = clean(value)
+    if without then
+      patch.meta = patch.meta or {}
+      patch.meta[key] = without
+    end
+  end
+  if found == 0 then return end
+  ctx.log("redacted: " .. found)
   return patch
 end)

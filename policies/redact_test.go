@@ -79,15 +79,32 @@ func TestL6_secretsAreMasked(t *testing.T) {
 			require.NotNil(t, v.Subject, name)
 			assert.Equal(t, "the key "+mask, strings.TrimSpace(strings.TrimSuffix(*v.Subject, `\n`)), name)
 			assert.False(t, v.Unfiltered)
+			in = said("harmless")
+			in.Message.Meta = map[string]string{"topic": "the key " + secret, "other": "none"}
+			if tag := "key:" + secret; len(tag) <= message.MaxTag {
+				in.Message.Tags = []string{"first", tag}
+			}
+			beside := r.decided(in)
+			assert.Nil(t, beside.Body)
+			require.Len(t, beside.Meta, 1, name)
+			assert.Equal(t, "the key "+mask, strings.TrimSpace(strings.TrimSuffix(beside.Meta["topic"], `\n`)), name)
+			if in.Message.Tags != nil {
+				require.NotNil(t, beside.Tags, name)
+				assert.Equal(t, "first", (*beside.Tags)[0])
+				assert.NotContains(t, (*beside.Tags)[1], secret[len(secret)-12:], name)
+			}
 			for _, line := range v.Log {
 				assert.NotContains(t, line.Text, secret[:12], "the log has it")
 			}
 		}
 	}
 	for _, text := range harmless {
-		v := r.decided(said(text))
+		in := said(text)
+		in.Message.Subject, in.Message.Meta = text, map[string]string{"a": text}
+		v := r.decided(in)
 		assert.Nil(t, v.Body, "%q", text)
 		assert.Nil(t, v.Subject)
+		assert.Nil(t, v.Meta)
 		assert.Empty(t, v.Log)
 	}
 }

@@ -37,6 +37,9 @@ func (s *Set) believe(in policy.Input, reply wire.Reply, texts [][]byte) (policy
 	if v.Body != nil && len(*v.Body) > message.MaxBody {
 		return v, errors.New("a body that is too long")
 	}
+	if err := patchable(in.Message, v); err != nil {
+		return v, err
+	}
 	for i := range v.Outcomes {
 		if v.Outcomes[i].Formatted, err = text(reply.Texts.Formatted[i]); err != nil {
 			return v, err
@@ -54,6 +57,19 @@ func (s *Set) believe(in policy.Input, reply wire.Reply, texts [][]byte) (policy
 		v.Answers = nil
 	}
 	return v, s.remembered(in, v.Effects)
+}
+
+// patchable checks what filters made of a message beside its body.
+func patchable(m message.Envelope, v policy.Verdict) error {
+	if v.Subject != nil && len(*v.Subject) > message.MaxSubject || v.Tags != nil && len(*v.Tags) > message.MaxTags {
+		return errors.New("a subject or tags that are too long")
+	}
+	for key, value := range v.Meta {
+		if _, ok := m.Meta[key]; !ok || len(value) > policy.MaxMeta {
+			return fmt.Errorf("meta %q that the message does not have", key)
+		}
+	}
+	return nil
 }
 
 // addressed checks that a verdict decides about each recipient, and puts in who they are

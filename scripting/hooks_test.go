@@ -119,6 +119,52 @@ end)`)
 	}
 }
 
+// What filters make of all that stands beside a body: those behind see it, and nothing else is
+// changed.
+func TestL1_filtersBesideTheBody(t *testing.T) {
+	in := said("hello")
+	in.Message.Subject, in.Message.Tags, in.Message.Meta = "plans", []string{"a"}, map[string]string{"k": "v", "l": "w"}
+	r := newRig(t, `intercom.on("filter", function(m) return { subject = m.subject .. "!", tags = { "b", m.tags[1] }, meta = { k = m.meta.k .. "1" } } end)`,
+		`intercom.on("filter", function(m) return { meta = { k = m.meta.k .. "2" } } end)
+intercom.on("decide", function(m) return intercom.deliver { reason = m.subject .. m.tags[1] .. m.meta.k .. m.meta.l } end)`)
+	v := r.decided(in)
+	assert.Nil(t, v.Body)
+	assert.Equal(t, "plans!", value(v.Subject))
+	assert.Equal(t, &[]string{"b", "a"}, v.Tags)
+	assert.Equal(t, map[string]string{"k": "v12"}, v.Meta)
+	assert.Equal(t, "plans!bv12w", v.Outcomes[0].Reason)
+
+	for patch, why := range map[string]string{
+		`meta = { kk = "x" }`:                                     `the message has no meta "kk"; did you mean "k"?`,
+		`meta = { k = 7 }`:                                        "meta.k is a string, not a number",
+		`meta = { k = ("x"):rep(300000) }`:                        "meta.k of 300000 bytes",
+		`meta = { k = ("x"):rep(200000), l = ("x"):rep(200000) }`: "meta of more than 262144 bytes",
+		`meta = "x"`:                                              "meta is a table, not a string",
+		`subject = ("x"):rep(5000)`:                               "subject of 5000 bytes, the most is 4096",
+	} {
+		r := newRig(t, `intercom.on("filter", function(m) return { `+patch+` } end)`)
+		v := r.evaluated(in)
+		assert.True(t, v.Unfiltered)
+		assert.Empty(t, v.Meta)
+		require.Len(t, v.Failures, 1)
+		assert.Contains(t, v.Failures[0].Text, why)
+	}
+}
+
+// A guard that tightens takes nothing from what the recipient and the person are told; one of a
+// project that is not trusted adds nothing to it.
+func TestL1_guardsKeepWhatIsSaid(t *testing.T) {
+	decide := `intercom.on("decide", function() return intercom.deliver { prompt = "Plan only.", tags = { "a" }, notify = "popup" } end)`
+	guard := policy.Source{Name: "policies/20.lua", Text: `intercom.on("guard", function() return intercom.ask { reason = "r", prompt = "Be brief.", tags = { "a", "b" } } end)`}
+	for foreign, want := range map[bool][]any{false: {"Plan only.\nBe brief.", []string{"a", "b"}}, true: {"Plan only.", []string{"a"}}} {
+		guard.GuardsOnly = foreign
+		r := newRigOf(t, Options{}, policy.Files{Sources: []policy.Source{file(1, decide), guard}})
+		o := r.decided(said("hello")).Outcomes[0]
+		assert.Equal(t, []any{message.VerbAsk, "r", "popup"}, []any{o.Verb, o.Reason, o.Notify})
+		assert.Equal(t, want, []any{o.Prompt, o.Tags})
+	}
+}
+
 // Decisions about each recipient, by themselves.
 func TestL1_recipients(t *testing.T) {
 	r := newRig(t, `

@@ -15,7 +15,7 @@ type Hook string
 
 // The hooks.
 const (
-	Filter Hook = "filter" // message → patch of body, subject and tags; a pipeline, in the order of the scripts
+	Filter Hook = "filter" // message → patch of body, subject, tags and meta; a pipeline, in the order of the scripts
 	Route  Hook = "route"  // message → names; the first answer holds
 	Decide Hook = "decide" // message → decision; the first answer holds
 	Guard  Hook = "guard"  // message → decision; all run, and may only tighten

@@ -71,6 +71,9 @@ func TestTighten(t *testing.T) {
 		assert.Equal(t, c.want, Tighten(c.first, c.second), name)
 		assert.Equal(t, c.want, Tighten(c.second, c.first), name)
 	}
+	told := Decision{Verb: message.VerbDeliver, Prompt: "p", Tags: []string{"a"}, Notify: "popup"}
+	assert.Equal(t, Decision{Verb: message.VerbAsk, Prompt: "p", Tags: []string{"a"}, Notify: "popup"}, Tighten(told, ask))
+	assert.Equal(t, ask, Tighten(ask, told), "what a laxer one says counts for nothing")
 	now, later := Decision{Verb: message.VerbDeliver}, Decision{Verb: message.VerbDeliver, After: time.Hour}
 	assert.Equal(t, later, Tighten(now, later))
 	assert.Equal(t, later, Tighten(later, now))

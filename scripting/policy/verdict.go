@@ -9,6 +9,7 @@ import (
 // The limits of a verdict.
 const (
 	MaxFormatted  = message.MaxBody + 64<<10 // bytes of one formatted text
+	MaxMeta       = 256 << 10                // bytes of all values of meta that filters changed
 	MaxRecipients = 256                      // names of a route
 	MaxEffects    = 1024                     // things that one message may leave behind
 )
@@ -58,12 +59,13 @@ func (d Decision) from(after time.Duration) message.Verb {
 
 // Tighten is the stricter of two decisions; the first where they are equally strict, but of
 // two that deliver the one that does so later. When its time is over, or that of the other,
-// what follows is no laxer than what either says by then.
+// what follows is no laxer than what either says by then. A second one that is the stricter
+// keeps what the first says to the recipient and to the person: it may be delivered yet.
 func Tighten(first, second Decision) Decision {
 	d, other := first, second
 	later := second.Verb == message.VerbDeliver && second.After > first.After
 	if Rank(second.Verb) > Rank(first.Verb) || second.Verb == first.Verb && later {
-		d, other = second, first
+		d, other = second.keeping(first), first
 	}
 	if !d.waits() {
 		return d
@@ -78,6 +80,21 @@ func Tighten(first, second Decision) Decision {
 	}
 	if d.Otherwise == d.Verb { // it ends as what it is
 		d.Expires, d.Otherwise = 0, ""
+	}
+	return d
+}
+
+// keeping is a decision with the prompt, the tags and the notice of one that it tightens.
+func (d Decision) keeping(first Decision) Decision {
+	switch {
+	case d.Prompt == "":
+		d.Prompt = first.Prompt
+	case first.Prompt != "" && first.Prompt != d.Prompt:
+		d.Prompt = first.Prompt + "\n" + d.Prompt
+	}
+	d.Tags = message.Tagged(first.Tags, d.Tags)
+	if d.Notify == "" {
+		d.Notify = first.Notify
 	}
 	return d
 }
@@ -103,9 +120,10 @@ type Verdict struct {
 	Route    []string  `json:"route,omitempty"` // the names that replace the recipients
 
 	// What filters changed; nil as it was.
-	Body    *string   `json:"-"`
-	Subject *string   `json:"subject,omitempty"`
-	Tags    *[]string `json:"tags,omitempty"`
+	Body    *string           `json:"-"`
+	Subject *string           `json:"subject,omitempty"`
+	Tags    *[]string         `json:"tags,omitempty"`
+	Meta    map[string]string `json:"meta,omitempty"` // the values that changed
 	// Unfiltered says that the text did not pass all filters: it must not leave, by a person's
 	// yes either, before it was evaluated anew.
 	Unfiltered bool `json:"unfiltered,omitempty"`

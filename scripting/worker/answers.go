@@ -34,9 +34,9 @@ func (e *evaluation) says(s *state, r registered, words string) {
 }
 
 // patched names what a filter has changed.
-func patched(body, subject *string, tags *[]string) string {
+func patched(body, subject *string, tags *[]string, meta map[string]string) string {
 	var names []string
-	for name, there := range map[string]bool{"body": body != nil, "subject": subject != nil, "tags": tags != nil} {
+	for name, there := range map[string]bool{"body": body != nil, "subject": subject != nil, "tags": tags != nil, "meta": meta != nil} {
 		if there {
 			names = append(names, name)
 		}

@@ -26,6 +26,7 @@ var patches = &class{
 		{name: "body", typ: "string"},
 		{name: "subject", typ: "string"},
 		{name: "tags", typ: "string[]"},
+		{name: "meta", typ: "table<string, string>", doc: "The values that change, of keys that the message has."},
 	},
 }
 

@@ -20,8 +20,6 @@ var notices = []string{"status", "message", "popup", "bell"}
 const (
 	maxReason = 1 << 10
 	maxSaid   = 4 << 10 // prompt and text
-	maxTags   = 32
-	maxTag    = 64
 )
 
 // options are what a decision may have beside its verb.
@@ -104,7 +102,7 @@ func (s *state) option(L *lua.LState, d *policy.Decision, name string, v lua.LVa
 	case "text":
 		d.Text = s.said(L, name, v, maxSaid)
 	case "tags":
-		d.Tags = s.tags(L, v)
+		d.Tags = s.tags(L, v, message.MaxTag)
 	default:
 		panic("option: " + name)
 	}
@@ -156,17 +154,18 @@ func (s *state) duration(L *lua.LState, name string, v lua.LValue) time.Duration
 	return time.Duration(float64(n) * float64(time.Second))
 }
 
-func (s *state) tags(L *lua.LState, v lua.LValue) []string {
+// tags is a list of tags, each of so many bytes at most.
+func (s *state) tags(L *lua.LState, v lua.LValue, most int) []string {
 	t, ok := v.(*lua.LTable)
 	if !ok {
 		L.RaiseError("tags is a list of strings, not a %s", v.Type())
 	}
-	if t.Len() > maxTags {
-		L.RaiseError("%d tags, the most is %d", t.Len(), maxTags)
+	if t.Len() > message.MaxTags {
+		L.RaiseError("%d tags, the most is %d", t.Len(), message.MaxTags)
 	}
 	tags := []string{}
 	for i := 1; i <= t.Len(); i++ {
-		tags = append(tags, s.said(L, "each tag", t.RawGetInt(i), maxTag))
+		tags = append(tags, s.said(L, "each tag", t.RawGetInt(i), most))
 	}
 	return tags
 }

@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ const (
 	maxLog      = 100 // lines
 	maxFailures = 200
 	maxAllTexts = 6 << 20 // bytes of all different formatted ones
+	maxMasked   = 256     // bytes of a tag that a filter made: a mask may be longer than what it hides
 )
 
 // evaluation is one message on its way through all hooks.
@@ -38,6 +40,7 @@ type evaluation struct {
 	// As the scripts so far have left it.
 	subject, body string
 	tags          []string
+	meta          map[string]string
 	effects       []policy.Effect
 	floor         []string
 }
@@ -45,7 +48,7 @@ type evaluation struct {
 func newEvaluation(of *set, in policy.Input, avoid []string) *evaluation {
 	return &evaluation{
 		set: of, in: in, avoid: avoid, states: map[*script]*state{}, announce: func(string, policy.Hook) {},
-		recipients: in.To, subject: in.Message.Subject, body: in.Message.Body, tags: in.Message.Tags,
+		recipients: in.To, subject: in.Message.Subject, body: in.Message.Body, tags: in.Message.Tags, meta: in.Message.Meta,
 		verdict: policy.Verdict{Message: in.Message.ID, Generation: of.name, Outcomes: []policy.Outcome{}},
 		least:   policy.Decision{Verb: message.VerbDeliver},
 	}
@@ -102,10 +105,11 @@ func (e *evaluation) filter() {
 func (e *evaluation) patch(s *state, r registered, v lua.LValue) *policy.Failure {
 	t, ok := v.(*lua.LTable)
 	if !ok {
-		return s.answered(r, "a table with body, subject or tags, or nil", v)
+		return s.answered(r, "a table with body, subject, tags or meta, or nil", v)
 	}
 	var body, subject *string
 	var tags *[]string
+	var meta map[string]string
 	// What a script returns is read as its call was made: an error of ours is one of its own.
 	_, failure := s.call(hookInstructions, hookTime, s.machine.NewFunction(func(L *lua.LState) int {
 		s.eachField(L, t, patches, func(name string, v lua.LValue) {
@@ -114,11 +118,13 @@ func (e *evaluation) patch(s *state, r registered, v lua.LValue) *policy.Failure
 				text := s.said(L, name, v, message.MaxBody)
 				body = &text
 			case "subject":
-				text := s.said(L, name, v, maxSaid)
+				text := s.said(L, name, v, message.MaxSubject)
 				subject = &text
 			case "tags":
-				list := s.tags(L, v)
+				list := s.tags(L, v, maxMasked)
 				tags = &list
+			case "meta":
+				meta = e.metaOf(s, L, v)
 			default:
 				panic("patch: " + name)
 			}
@@ -138,8 +144,36 @@ func (e *evaluation) patch(s *state, r registered, v lua.LValue) *policy.Failure
 	if tags != nil {
 		e.tags, e.verdict.Tags = *tags, tags
 	}
-	e.says(s, r, patched(body, subject, tags))
+	if meta != nil {
+		e.meta = maps.Clone(e.meta)
+		maps.Copy(e.meta, meta)
+		if e.verdict.Meta == nil {
+			e.verdict.Meta = map[string]string{}
+		}
+		maps.Copy(e.verdict.Meta, meta)
+	}
+	e.says(s, r, patched(body, subject, tags, meta))
 	return nil
+}
+
+// metaOf are the values that a filter changes. Keys are a protocol's own: none is added.
+func (e *evaluation) metaOf(s *state, L *lua.LState, v lua.LValue) map[string]string {
+	changed := map[string]string{}
+	size := 0
+	for key, value := range e.verdict.Meta {
+		size += len(key) + len(value)
+	}
+	s.tableOf(L, "meta", v).ForEach(func(k, v lua.LValue) {
+		key := k.String()
+		if _, ok := e.meta[key]; !ok {
+			L.RaiseError("the message has no meta %q%s", clip(key, 64), meant(key, sortedKeys(e.meta)))
+		}
+		changed[key] = s.said(L, "meta."+clip(key, 64), v, policy.MaxMeta)
+		if size += len(key) + len(changed[key]); size > policy.MaxMeta {
+			L.RaiseError("meta of more than %d bytes", policy.MaxMeta)
+		}
+	})
+	return changed
 }
 
 // route asks where the message goes, until somebody says.
@@ -238,6 +272,9 @@ func (e *evaluation) guard(d policy.Decision) policy.Decision {
 		stricter, ok := s.decision(v)
 		if !ok {
 			return s.answered(r, "a decision (intercom.ask, intercom.hold, …) or nil", v)
+		}
+		if s.script.source.GuardsOnly {
+			stricter.Prompt, stricter.Tags = "", nil // who may only tighten tells nobody what to do
 		}
 		e.decides(stricter)
 		d = policy.Tighten(d, stricter)

@@ -81,9 +81,9 @@ var messages = &class{
 		{
 			name: "meta", typ: "table<string, string>", doc: "What a protocol needs and nobody else reads. A copy.",
 			get: func(s *state, _ int) lua.LValue {
-				t := s.machine.CreateTable(0, len(s.now.in.Message.Meta))
-				for _, key := range sortedKeys(s.now.in.Message.Meta) {
-					t.RawSetString(key, lua.LString(s.now.in.Message.Meta[key]))
+				t := s.machine.CreateTable(0, len(s.now.meta))
+				for _, key := range sortedKeys(s.now.meta) {
+					t.RawSetString(key, lua.LString(s.now.meta[key]))
 				}
 				return t
 			},

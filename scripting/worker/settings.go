@@ -22,6 +22,7 @@ var settingsClass = &class{
 
 const (
 	maxSettings = 256 // of one table
+	maxField    = 64  // bytes of a name
 	maxSetting  = 1 << 10
 )
 
@@ -72,7 +73,7 @@ func (s *state) eachSetting(L *lua.LState, name string, v lua.LValue, use func(k
 		if n++; n > maxSettings {
 			L.RaiseError("%s has more than %d fields", name, maxSettings)
 		}
-		use(s.said(L, "each key of "+name, key, maxTag), v)
+		use(s.said(L, "each key of "+name, key, maxField), v)
 	})
 }
 

@@ -148,7 +148,7 @@ func (t *testRun) hookNamed(L *lua.LState, name string) string {
 // replied is what a policy answers, or has to: fields by their names.
 type replied struct {
 	nothing  bool
-	fields   map[string]any // string, float64 or []string
+	fields   map[string]any // string, float64, []string or map[string]string
 	by       string
 	decision policy.Decision
 	failure  string
@@ -170,11 +170,16 @@ func (t *testRun) wanted(L *lua.LState, hook string, v lua.LValue) replied {
 			break
 		}
 		s.eachField(L, table, patches, func(name string, v lua.LValue) {
-			if name == "tags" {
-				fields[name] = s.tags(L, v)
-				return
+			switch name {
+			case "tags":
+				fields[name] = s.tags(L, v, maxMasked)
+			case "meta":
+				values := map[string]string{}
+				s.eachSetting(L, name, v, func(key string, v lua.LValue) { values[key] = s.said(L, name+"."+key, v, policy.MaxMeta) })
+				fields[name] = values
+			default:
+				text(name, v)
 			}
-			text(name, v)
 		})
 	case string(policy.Route):
 		fields["names"] = s.texts(L, "names", v)
@@ -187,7 +192,7 @@ func (t *testRun) wanted(L *lua.LState, hook string, v lua.LValue) replied {
 			s.eachField(L, table, wantedDecision, func(name string, v lua.LValue) {
 				switch name {
 				case "tags":
-					fields[name] = s.tags(L, v)
+					fields[name] = s.tags(L, v, maxMasked)
 				case "after", "expires":
 					fields[name] = s.duration(L, name, v).Seconds()
 				default:
@@ -247,6 +252,9 @@ func (t *testRun) answered(hook string, v policy.Verdict) replied {
 		}
 		if v.Tags != nil {
 			r.fields["tags"] = *v.Tags
+		}
+		if v.Meta != nil {
+			r.fields["meta"] = v.Meta
 		}
 	case string(policy.Route):
 		r.fields["names"] = v.Route
@@ -319,6 +327,12 @@ func inWords(v any) string {
 		texts := make([]string, len(v))
 		for i, text := range v {
 			texts[i] = fmt.Sprintf("%q", text)
+		}
+		return "{" + strings.Join(texts, ", ") + "}"
+	case map[string]string:
+		texts := make([]string, 0, len(v))
+		for _, key := range sortedKeys(v) {
+			texts = append(texts, fmt.Sprintf("%s = %q", key, v[key]))
 		}
 		return "{" + strings.Join(texts, ", ") + "}"
 	case nil:

@@ -109,7 +109,7 @@ func (s *state) fixture(L *lua.LState, from policy.Input, fields *lua.LTable) *l
 		case "requires_response":
 			m.RequiresResponse = s.yes(L, name, v)
 		case "tags":
-			m.Tags = s.tags(L, v)
+			m.Tags = s.tags(L, v, message.MaxTag)
 		case "origin":
 			m.Origin = message.Origin(known())
 		case "trust":

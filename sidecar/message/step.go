@@ -28,6 +28,12 @@ type Verdict struct {
 	By      string    `json:"by"`             // the policy, or "built in"
 	At      time.Time `json:"at"`
 
+	// What filters made of the rest: as Body, each in the place of the message's own; of Meta
+	// only keys that the message has.
+	Subject *string           `json:"subject,omitempty"`
+	Tags    *[]string         `json:"tags,omitempty"`
+	Meta    map[string]string `json:"meta,omitempty"`
+
 	// Of ask and hold: after so much awake time without a person's word, Otherwise holds.
 	// Without both it waits for ever.
 	Expires   time.Duration `json:"expires_ns,omitempty"`
@@ -67,11 +73,12 @@ type Outcome struct {
 	Text string `json:"text,omitempty"`
 
 	// Head, where it is not empty, stands in the place of attribution or header, and Separator
-	// between it and the body; Body, where it is set, in the place of the verdict's. The
-	// deliveries have them.
-	Head      string  `json:"-"`
-	Separator string  `json:"-"`
-	Body      *string `json:"-"`
+	// between it and the body; Body, where it is set, in the place of the verdict's. Tags are
+	// beside those of the message. The deliveries have them.
+	Head      string   `json:"-"`
+	Separator string   `json:"-"`
+	Body      *string  `json:"-"`
+	Tags      []string `json:"-"`
 }
 
 // For is what the verdict says of a target.

@@ -3,25 +3,24 @@ package policyset
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
 // verdictOf makes what scripts decided into what the relay carries out. form is the person's
 // own form of attribution, "" for none.
 func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict {
 	out := message.Verdict{
-		Message: q.Message.ID, Verb: message.VerbDeliver, By: policy.BuiltIn, Body: v.Body,
+		Message: q.Message.ID, Verb: message.VerbDeliver, By: policy.BuiltIn, Body: v.Body, Subject: v.Subject, Tags: v.Tags, Meta: v.Meta,
 		Unfiltered: v.Unfiltered, Generation: v.Generation,
 	}
-	body := q.Message.Body
-	if v.Body != nil {
-		body = *v.Body
-	}
+	said := out.Patched(q.Message)
 	if v.Route != nil {
 		to, unknown := routed(q, v)
 		if unknown != "" {
@@ -46,14 +45,14 @@ func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict 
 			one.Head, one.Separator = head, separator
 		}
 		if o.Formatted != nil {
-			h, s, rest := formatted(*o.Formatted, body)
+			h, s, rest := formatted(*o.Formatted, said.Body)
 			if h != "" {
 				one.Head, one.Separator = h, s
 			}
 			one.Body = &rest
 		}
 		if o.Prompt != "" {
-			with := prompted(cmp.Or(valueOf(one.Body), body), o.Decision)
+			with := prompted(cmp.Or(valueOf(one.Body), route.Titled(said.Subject, said.Body)), o.Decision)
 			one.Body = &with
 		}
 		outcomes = append(outcomes, one)
@@ -67,7 +66,7 @@ func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict 
 	}
 	out.Notify = out.Notify || v.Unfiltered
 	for _, o := range outcomes {
-		if o != out.For(o.Target) {
+		if !reflect.DeepEqual(o, out.For(o.Target)) {
 			out.Outcomes = append(out.Outcomes, o)
 		}
 	}
@@ -91,6 +90,7 @@ func valueOf(text *string) string {
 func outcomeOf(target message.ID, d policy.Decision) message.Outcome {
 	o := message.Outcome{
 		Target: target, Verb: d.Verb, Reason: d.Reason, By: d.By, Expires: d.Expires, Otherwise: d.Otherwise, Notify: d.Notify != "",
+		Tags: d.Tags,
 	}
 	switch d.Verb {
 	case message.VerbAck, message.VerbBounce:

@@ -127,6 +127,29 @@ func TestVerdictOf_texts(t *testing.T) {
 
 func text(s string) *string { return &s }
 
+// What filters make of subject, tags and meta reaches the deliveries as the body does, with the
+// tags that a decision adds; what is to be done with it stands behind the subject too.
+func TestVerdictOf_besideTheBody(t *testing.T) {
+	q := question("words")
+	q.Message.Thread, q.Chat, q.Message.Subject, q.Message.Tags = "", nil, "the key 123", []string{"123"}
+	q.Message.To, q.Message.Meta = []message.Address{{Name: "Ben"}, {Name: "Cyd"}}, map[string]string{"k": "123", "l": "1"}
+	in := decided(q, policy.Decision{Verb: message.VerbAsk, Prompt: "No code.", Tags: []string{"asked"}}, deliver)
+	in.Subject, in.Tags, in.Meta = text("the key ***"), &[]string{"***"}, map[string]string{"k": "***"}
+	v := verdictOf(q, in, "")
+	v.Verb = message.VerbDeliver // that of a target is for the relay
+	planned := route.Plan(q.Message, v, q.Snapshot, nil)
+	require.Len(t, planned, 2)
+	for _, d := range planned {
+		m := d.Message
+		assert.Equal(t, []any{"the key ***", "Subject: the key ***\n\nwords", []string{"***"}}, []any{m.Subject, m.Body, m.Tags})
+		assert.Equal(t, map[string]string{"k": "***", "l": "1"}, m.Meta)
+	}
+	assert.Equal(t, map[string]string{"k": "123", "l": "1"}, q.Message.Meta, "it is not changed itself")
+	assert.Equal(t, text("Subject: the key ***\n\nwords\n\nNo code."), v.For("id-Ben").Body)
+	assert.Equal(t, []string{"asked"}, v.For("id-Ben").Tags)
+	assert.Empty(t, v.For("id-Cyd").Tags)
+}
+
 // What scripts say of people's names holds for those who are there.
 func TestVerdictOf_namesAndFloor(t *testing.T) {
 	q := question("b")

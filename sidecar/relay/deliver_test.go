@@ -94,10 +94,17 @@ func TestSend(t *testing.T) {
 	r.must(Send{By: By{Name: "ada"}, To: "%2", Message: message.Envelope{Body: "hello"}})
 	assert.Equal(t, "[ada] (0):\n\nhello", text(r.out[1]))
 
+	r.must(Send{By: By{Name: "ada"}, To: "b", Message: message.Envelope{Body: "hello", Subject: " a\n plan ", Tags: []string{"x"}}})
+	assert.Equal(t, "[ada] (0):\n\nSubject: a plan\n\nhello", text(r.out[2]))
+	assert.Equal(t, []string{"x"}, r.out[2].Message.Tags)
+
 	for _, c := range []struct {
 		q  Send
 		is error
 	}{
+		{Send{To: "a", Message: message.Envelope{Body: "x", Subject: strings.Repeat("x", message.MaxSubject+1)}}, ErrRequest},
+		{Send{To: "a", Message: message.Envelope{Body: "x", Tags: make([]string, message.MaxTags+1)}}, ErrRequest},
+		{Send{To: "a", Message: message.Envelope{Body: "x", Tags: []string{strings.Repeat("x", message.MaxTag+1)}}}, ErrRequest},
 		{Send{By: By{Session: s[0].ID}, To: "a", Message: message.Envelope{Body: "x"}}, ErrRequest},
 		{Send{By: By{Session: "stranger"}, To: "a", Message: message.Envelope{Body: "x"}}, registry.ErrUnknown},
 		{Send{To: "nobody", Message: message.Envelope{Body: "x"}}, registry.ErrUnknown},
@@ -109,7 +116,7 @@ func TestSend(t *testing.T) {
 		_, err := r.ask(c.q)
 		assert.ErrorIs(t, err, c.is)
 	}
-	assert.Len(t, r.out, 2)
+	assert.Len(t, r.out, 3)
 }
 
 // What a message says of its own author, trust and depth never counts.

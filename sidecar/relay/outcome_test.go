@@ -172,6 +172,32 @@ func TestUnfiltered(t *testing.T) {
 	assert.Equal(t, "[b] (2):\n\na key", text(r.out[1]), "what a person writes, they have read")
 }
 
+// What filters made of all that stands beside a body is what goes, and what is kept for a person's
+// yes; the journal has the message as it was received.
+func TestOutcomes_besideTheBody(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b")
+	said := message.Envelope{Body: "words", Subject: "the key 123", Tags: []string{"123"}, Meta: map[string]string{"k": "123", "l": "1"}}
+	_, _ = r.step(Asked{Request: Send{By: By{Session: s[0].ID}, To: "b", Message: said}})
+	masked := "the key ***"
+	r.decide(message.Verdict{Verb: message.VerbDeliver, Subject: &masked, Tags: &[]string{"***"}, Meta: map[string]string{"k": "***"}, Outcomes: []message.Outcome{
+		{Target: s[1].ID, Verb: message.VerbAsk, Tags: []string{"asked", "***"}},
+	}})
+	d := r.only("Subject: the key ***\n\nwords")
+	r.restart(0)
+	r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver})
+	require.Len(t, r.out, 1)
+	m := r.out[0].Message
+	assert.Equal(t, []any{masked, []string{"***", "asked"}, map[string]string{"k": "***", "l": "1"}}, []any{m.Subject, m.Tags, m.Meta})
+	assert.Equal(t, "AI[local:"+string(s[0].ID)+"] | Subject: the key ***\n\nwords", text(r.out[0]))
+	for _, step := range r.commits {
+		for _, m := range step.Received {
+			assert.Equal(t, []any{said.Subject, said.Tags, said.Meta}, []any{m.Subject, m.Tags, m.Meta})
+		}
+	}
+}
+
 // Words that policies send elsewhere come there as a single message, outside of the chat.
 func TestOutcomes_sentOn(t *testing.T) {
 	r := newRig(t)

@@ -165,6 +165,9 @@ func (w *work) send(token Token, r Send, seen bool) error {
 	if err := checkBody(r.Message.Body); err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
+	if err := checkRest(r.Message); err != nil {
+		return fmt.Errorf("send: %w", err)
+	}
 	m := message.Envelope{
 		ID: r.Message.ID, Thread: r.Message.Thread, To: []message.Address{address(to)}, Type: r.Message.Type,
 		Priority: r.Message.Priority, Subject: r.Message.Subject, Body: r.Message.Body, InReplyTo: r.Message.InReplyTo,
@@ -352,6 +355,7 @@ func (w *work) planned(t *thought, v message.Verdict) []message.Delivery {
 		if o.Body != nil {
 			p.Message.Body = *o.Body
 		}
+		p.Message.Tags = message.Tagged(p.Message.Tags, o.Tags)
 	}
 	return planned
 }
@@ -424,6 +428,20 @@ func checkBody(body string) error {
 		return fmt.Errorf("%w: the message has %d bytes, the most is %d", ErrRequest, len(body), message.MaxBody)
 	case !utf8.ValidString(body):
 		return fmt.Errorf("%w: the message is not valid UTF-8", ErrRequest)
+	}
+	return nil
+}
+
+// checkRest refuses what cannot stand beside the body of a message.
+func checkRest(m message.Envelope) error {
+	long := func(tag string) bool { return tag == "" || len(tag) > message.MaxTag || !utf8.ValidString(tag) }
+	switch {
+	case len(m.Subject) > message.MaxSubject || !utf8.ValidString(m.Subject):
+		return fmt.Errorf("%w: the subject has more than %d bytes, or is not valid UTF-8", ErrRequest, message.MaxSubject)
+	case len(m.Tags) > message.MaxTags:
+		return fmt.Errorf("%w: the message has %d tags, the most is %d", ErrRequest, len(m.Tags), message.MaxTags)
+	case slices.ContainsFunc(m.Tags, long):
+		return fmt.Errorf("%w: a tag is empty, has more than %d bytes, or is not valid UTF-8", ErrRequest, message.MaxTag)
 	}
 	return nil
 }

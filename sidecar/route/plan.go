@@ -24,7 +24,7 @@ const (
 const Person = "person"
 
 // Plan returns the deliveries that a decided message makes, in the order of the
-// participants, without ids and as first attempts. Of a message in a chat (chat not nil)
+// participants, without ids and as first attempts, with its subject above its body. Of a message in a chat (chat not nil)
 // all participants get one that have not left, in a one-way chat the first alone what others
 // say, or those of the verdict's or envelope's addresses; of a single message, its addresses. An address may be that of a session that
 // has ended meanwhile: what becomes of such a delivery is the caller's to say. The author
@@ -40,9 +40,7 @@ func Plan(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *mess
 	if chat != nil && silent(e, *chat) {
 		return nil
 	}
-	if v.Body != nil {
-		e.Body = *v.Body
-	}
+	e = v.Patched(e)
 	said := template(e, chat)
 	var out []message.Delivery
 	for _, target := range targets(e, v, s, chat) {
@@ -69,8 +67,17 @@ func template(e message.Envelope, chat *message.Chat) message.Delivery {
 		d.Chat = chat.ID
 		d.LineBreak = chat.Limits.LineBreak
 	}
+	e.Body = Titled(e.Subject, e.Body)
 	d.Message = e
 	return d
+}
+
+// Titled is a body below its subject, if it has one.
+func Titled(subject, body string) string {
+	if subject = strings.Join(strings.Fields(subject), " "); subject == "" {
+		return body
+	}
+	return "Subject: " + subject + "\n\n" + body
 }
 
 // takesPart reports whether the session is, or was, a participant of the chat.
