@@ -16,7 +16,7 @@ import (
 // How long a worker is waited for.
 const (
 	messageTime = time.Second            // for one message, in all
-	firstTime   = 600 * time.Millisecond // of it, for the first try
+	firstTime   = 600 * time.Millisecond // of it, for the first try; until then, that it can be asked at all
 	leastTime   = 50 * time.Millisecond  // that another try is worth
 	suspicious  = 300 * time.Millisecond // from here on a script is to blame that the worker took too long
 	loadTime    = 2 * time.Second        // to load one file
@@ -29,8 +29,8 @@ const (
 	tooMany      = 5
 )
 
-// Set are compiled scripts, with a worker that has loaded them; one that ended is replaced when
-// the next message comes.
+// Set are compiled scripts, with a worker that has loaded them; one that ended is replaced at
+// once.
 type Set struct {
 	Generation string           // equal for equal files
 	Scripts    []policy.Script  // in the order in which they are asked
@@ -41,10 +41,14 @@ type Set struct {
 	files   policy.Files
 	now     func() time.Time
 
+	life  context.Context // of workers that are started while nobody waits
+	close context.CancelFunc
+
 	turn  chan struct{} // holds one token; whoever has taken it owns what follows
 	ended bool
 
 	worker     *process
+	unstarted  policy.Failure // why the last one could not be started
 	sent       map[string]int // versions of the memories that the worker has
 	avoid      []string       // files that no worker survives to load
 	quarantine []string
@@ -73,6 +77,7 @@ func compile(ctx context.Context, command []string, files policy.Files, now func
 		Generation: files.Generation(), command: command, files: files, now: now,
 		turn: make(chan struct{}, 1), suspects: map[string]int{},
 	}
+	s.life, s.close = context.WithCancel(context.Background())
 	loaded, failure := s.load(ctx, now().Add(setTime))
 	switch {
 	case failure != nil && failure.Script == "":
@@ -111,6 +116,7 @@ func (s *Set) loadOnce(ctx context.Context, until time.Time) (wire.Loaded, *poli
 	if err != nil {
 		return wire.Loaded{}, &policy.Failure{Kind: policy.NoWorker, Text: err.Error()}
 	}
+	defer context.AfterFunc(ctx, func() { _ = worker.cmd.Process.Kill() })() // it may have ended
 	file := ""
 	fileUntil := func() time.Time { return earliest(s.now().Add(loadTime), until) }
 	reply, _, failure := worker.ask(wire.Request{Load: &wire.Load{Files: s.files, Generation: s.Generation, Avoid: s.avoid}}, nil, fileUntil(), func(r wire.Running) time.Time {
@@ -156,6 +162,59 @@ func (s *Set) other(loaded []policy.Script) *policy.Failure {
 	return nil
 }
 
+// ErrLater is in the error about a message that no script was asked about: a little later one
+// may be, and then it should be evaluated anew.
+var ErrLater = errors.New("not asked")
+
+// ready waits until there is a worker, which is the caller's then until done. Where there is none
+// one is started, once; it comes into being also after the caller has stopped waiting for it.
+func (s *Set) ready(ctx context.Context, until time.Time) *policy.Failure {
+	late := time.NewTimer(until.Sub(s.now()))
+	defer late.Stop()
+	for started := false; ; started = true {
+		why := policy.Failure{Kind: policy.NoWorker}
+		select {
+		case <-s.turn:
+		case <-ctx.Done():
+			why.Text = ctx.Err().Error()
+			return &why
+		case <-late.C:
+			why.Text = "the policy worker is busy, or is being started"
+			return &why
+		}
+		switch {
+		case s.ended:
+			why.Text = "the set is not used any more"
+		case s.worker != nil:
+			return nil
+		case s.now().Before(s.safe):
+			why.Text = "safe mode: the policy worker died too often"
+		case started:
+			why = s.unstarted
+		default:
+			s.done()
+			continue
+		}
+		s.done()
+		return &why
+	}
+}
+
+// done lets the next one have its turn, as soon as there is a worker, or none can be started.
+func (s *Set) done() {
+	if s.worker != nil || s.ended || s.now().Before(s.safe) {
+		s.turn <- struct{}{}
+		return
+	}
+	go func() {
+		if _, failure := s.load(s.life, s.now().Add(setTime)); failure != nil {
+			s.died(*failure)
+			s.unstarted = *failure
+		}
+		s.turn <- struct{}{}
+	}()
+}
+
 // evaluate asks the scripts about a message. remembered are the memories that changed since
 // the versions that are given.
 func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(since map[string]int) (policy.Memories, map[string]int)) (policy.Verdict, error) {
@@ -167,30 +226,20 @@ func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(sin
 		v.Took = s.now().Sub(begun)
 		return v, fmt.Errorf("policies about message %s: %s", in.Message.ID, why.Text)
 	}
-	select {
-	case <-s.turn:
-		defer func() { s.turn <- struct{}{} }()
-	case <-ctx.Done():
-		return undecided(policy.Failure{Kind: policy.NoWorker, Text: ctx.Err().Error()})
+	later := func(why policy.Failure) (policy.Verdict, error) {
+		v, err := undecided(why)
+		return v, fmt.Errorf("%w: %w", err, ErrLater)
 	}
-	if s.ended {
-		return undecided(policy.Failure{Kind: policy.NoWorker, Text: "the set is not used any more"})
+	until := begun.Add(messageTime)
+	if failure := s.ready(ctx, until.Add(-firstTime)); failure != nil {
+		return later(*failure)
 	}
-	if s.now().Before(s.safe) {
-		return undecided(policy.Failure{Kind: policy.NoWorker, Text: "safe mode: the policy worker died too often"})
-	}
-	if s.worker == nil {
-		if _, failure := s.load(ctx, s.now().Add(setTime)); failure != nil {
-			s.died(*failure)
-			return undecided(*failure)
-		}
-	}
-	until := s.now().Add(messageTime)
+	defer s.done()
 	for try := 1; ; try++ {
 		if s.worker == nil {
 			if _, failure := s.load(ctx, until); failure != nil {
 				s.died(*failure)
-				return undecided(*failure)
+				return later(*failure)
 			}
 		}
 		deadline := until
@@ -287,6 +336,7 @@ func (s *Set) hooks() []policy.Hook {
 // Close ends the worker, after the evaluation that is under way. The set cannot be used any
 // more.
 func (s *Set) Close() {
+	s.close()
 	<-s.turn
 	if s.ended = true; s.worker != nil {
 		s.worker.close()

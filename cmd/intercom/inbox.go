@@ -128,6 +128,9 @@ func (a *app) showHeld(h api.Held) {
 	if h.Chat != "" {
 		a.say("chat     %s", plainLine(cmp.Or(h.ChatName, h.Chat.Short())))
 	}
+	if len(h.Envelope.Tags) > 0 {
+		a.say("tags     %s", plainLine(strings.Join(h.Envelope.Tags, ", ")))
+	}
 	state := string(h.State)
 	if h.Reason != "" {
 		state += ": " + string(h.Reason)

@@ -105,6 +105,9 @@ func TestSend_request(t *testing.T) {
 	assert.Equal(t, api.SendRequest{ID: id, To: "bob", Text: "- x", Wait: "submitted", Timeout: time.Second},
 		sent("--timeout", "1s", "bob", "--id", strings.ToUpper(string(id)), "--", "- x"), "flags anywhere, and text that looks like one")
 
+	got = sent("bob", "hi", "--subject", "plans, and more", "--tag", "a,b", "--tag", "c")
+	assert.Equal(t, []any{"plans, and more", []string{"a,b", "c"}}, []any{got.Subject, got.Tags})
+
 	// What is not taken at once is asked about once more, for the time that is left.
 	b.receipt.State, b.later = message.Held, &message.Receipt{State: message.Submitted}
 	assert.InDelta(t, 10, sent("bob", "hi").Timeout.Seconds(), 5)

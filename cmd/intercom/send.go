@@ -25,7 +25,8 @@ const (
 )
 
 func (a *app) send() *cobra.Command {
-	var file, wait, id, kind, priority string
+	var file, wait, id, kind, priority, subject string
+	var tags []string
 	var timeout time.Duration
 	var answer bool
 	cmd := &cobra.Command{
@@ -58,7 +59,9 @@ the standard input.`,
 			var sent api.Sent
 			wants := api.Wait(wait)
 			err := do(a, func(cmd *cobra.Command, args []string) (api.Sent, error) {
-				req := api.SendRequest{To: args[0], Type: kind, Priority: priority, RequiresResponse: answer, Wait: wants, Timeout: timeout}
+				req := api.SendRequest{
+					To: args[0], Type: kind, Priority: priority, RequiresResponse: answer, Subject: subject, Tags: tags, Wait: wants, Timeout: timeout,
+				}
 				var err error
 				for _, flag := range []string{"id", "type", "priority"} {
 					if err := checkWord(cmd, flag); err != nil {
@@ -91,6 +94,9 @@ the standard input.`,
 				if req.Text, err = a.textOf(args[1:], file); err != nil {
 					return api.Sent{}, err
 				}
+				if err = checkText(strings.Join(append(tags, subject), "")); err != nil {
+					return api.Sent{}, err
+				}
 				sent, err = a.sendOne(cmd.Context(), req)
 				return sent, err
 			}, a.showSent)(cmd, args)
@@ -101,6 +107,8 @@ the standard input.`,
 		},
 	}
 	cmd.Flags().StringVar(&file, "file", "", "read the text from `FILE`, or from the standard input with -")
+	cmd.Flags().StringVar(&subject, "subject", "", "`TEXT` that stands above it, in a line of its own")
+	cmd.Flags().StringArrayVar(&tags, "tag", nil, "`TAG` for policies; may be given several times")
 	cmd.Flags().StringVar(&wait, "wait", "", "wait for `STATE`: submitted or answered")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "wait at most `D`, like 90s (10s without --wait, 1h with it)")
 	cmd.Flags().StringVar(&id, "id", "", "`UUID` of the message: sent twice with the same one, it goes once")

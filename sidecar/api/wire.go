@@ -372,6 +372,9 @@ type SendRequest struct {
 	Type             string `json:"type,omitempty"`
 	Priority         string `json:"priority,omitempty"`
 	RequiresResponse bool   `json:"requires_response,omitempty"`
+	// Subject stands above the text; Tags are for policies. Both are limited as in package message.
+	Subject string   `json:"subject,omitempty"`
+	Tags    []string `json:"tags,omitempty"`
 	// Wait is the state to wait for; "" is WaitSubmitted. What is held is waited for too: it
 	// may be let go in time.
 	Wait    Wait          `json:"wait,omitempty"`

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/policies"
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
@@ -245,4 +246,35 @@ func TestL9_BrokenFromTheStart(t *testing.T) {
 	r.waitFor("it is mended", func() bool { return r.policyError() == "" })
 	a.do(":say again")
 	r.waitFor("what comes then goes", func() bool { return len(b.received()) == 1 })
+}
+
+// A secret is taken out wherever it stands in a message before anybody sees it: the pane, or the
+// person who is asked.
+func TestL6_BesideTheBody(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files("policies/50-ask.lua", `intercom.rule("asked", { tag = "ask" }, intercom.ask { prompt = "No code.", tags = { "seen" } })`),
+		func(cfg *daemon.Config) { cfg.Policies.Shipped = policies.Shipped() })
+	a := r.adopted("Ada", "--bracketed", "--reply", "none")
+	secret, mask := "ghp_"+strings.Repeat("Zq7Xw2", 6), "[redacted: GitHub token]"
+	send := func(tags ...string) api.Sent {
+		sent, err := r.client.Send(t.Context(), api.SendRequest{To: a.pane, Subject: "the key " + secret, Text: "keep it", Tags: append(tags, secret), Timeout: 10 * time.Second})
+		require.NoError(t, err)
+		return sent
+	}
+	require.Equal(t, message.Submitted, send().Receipt.State)
+	r.waitFor("it has come", func() bool { return len(a.received()) == 1 })
+	assert.Equal(t, []string{"[tester] (0):\n\nSubject: the key " + mask + "\n\nkeep it"}, a.received())
+
+	id := message.NewID()
+	_, err := r.client.Send(t.Context(), api.SendRequest{ID: id, To: a.pane, Subject: "the key " + secret, Text: "keep it", Tags: []string{"ask", secret}})
+	require.NoError(t, err)
+	r.waitFor("it is asked about", func() bool { return len(r.heldFor(message.AwaitingApproval)) == 1 })
+	held, err := r.client.Inbox(t.Context())
+	require.NoError(t, err)
+	require.Len(t, held, 1)
+	assert.Equal(t, "Subject: the key "+mask+"\n\nkeep it\n\nNo code.", held[0].Envelope.Body)
+	assert.Equal(t, []any{"the key " + mask, []string{"ask", mask, "seen"}}, []any{held[0].Envelope.Subject, held[0].Envelope.Tags})
+	again, err := r.client.Send(t.Context(), api.SendRequest{ID: id, To: a.pane, Subject: "the key " + secret, Text: "keep it", Tags: []string{"ask", secret}})
+	require.NoError(t, err)
+	assert.Equal(t, message.Held, again.Receipt.State, "it is the same request, whatever became of it")
 }

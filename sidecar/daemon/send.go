@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -43,9 +44,7 @@ func (s *sidecar) Send(ctx context.Context, from api.Caller, req api.SendRequest
 	if _, agent := s.callerSession(from); err != nil && agent {
 		return api.Sent{}, err
 	} // else it is told below what that pane is to us
-	answer, err := s.relay.Do(ctx, relay.Send{By: s.by(from), To: req.To, Message: message.Envelope{
-		ID: req.ID, Type: req.Type, Priority: req.Priority, RequiresResponse: req.RequiresResponse, Body: req.Text,
-	}})
+	answer, err := s.relay.Do(ctx, relay.Send{By: s.by(from), To: req.To, Message: messageOf(req)})
 	if err != nil {
 		s.giveBack(ctx, from, adopted)
 		return api.Sent{}, s.notFound(ctx, err, req.To)
@@ -62,8 +61,20 @@ func (s *sidecar) Send(ctx context.Context, from api.Caller, req api.SendRequest
 	return s.await(ctx, sent, req)
 }
 
+// messageOf is the message of a request.
+func messageOf(req api.SendRequest) message.Envelope {
+	return message.Envelope{
+		ID: req.ID, Type: req.Type, Priority: req.Priority, RequiresResponse: req.RequiresResponse, Subject: req.Subject, Body: req.Text, Tags: req.Tags,
+	}
+}
+
+// wordsOf are all that its author said in a message.
+func wordsOf(m message.Envelope) []string {
+	return append([]string{m.Type, m.Priority, fmt.Sprint(m.RequiresResponse), m.Subject, m.Body}, m.Tags...)
+}
+
 // sentBefore reports whether this very request was carried out already, by its id, target
-// and text: a caller that lost the reply asks once more, and gets what became of the first.
+// and words: a caller that lost the reply asks once more, and gets what became of the first.
 // The same id with anything else in it is a new request with a used id.
 func (s *sidecar) sentBefore(ctx context.Context, req api.SendRequest) (api.Sent, bool, error) {
 	first, err := s.journal.Message(ctx, string(req.ID))
@@ -74,7 +85,7 @@ func (s *sidecar) sentBefore(ctx context.Context, req api.SendRequest) (api.Sent
 		return api.Sent{}, false, err
 	}
 	deliveries, err := s.journal.Deliveries(ctx, first.ID)
-	if err != nil || len(deliveries) == 0 || first.Body != req.Text {
+	if err != nil || len(deliveries) == 0 || !slices.Equal(wordsOf(first), wordsOf(messageOf(req))) {
 		return api.Sent{}, false, err
 	}
 	if to, err := s.relay.Snapshot().Find(req.To); err == nil && to.ID != deliveries[0].Target {
