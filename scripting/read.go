@@ -28,9 +28,6 @@ type Places struct {
 	Shipped []policy.Source
 }
 
-// ProjectFile is where a project's own file lies in it.
-var ProjectFile = filepath.Join(".intercom", "policy.lua")
-
 // Read reads the files of a set. It does not look into them.
 func Read(p Places) (policy.Files, error) {
 	var all policy.Files
@@ -57,52 +54,9 @@ func Read(p Places) (policy.Files, error) {
 		}
 		all.Sources = append(all.Sources, source)
 	}
-	own := len(all.Sources) + len(p.Shipped)
-	taken := map[string]int{}
-	for i, project := range p.Projects {
-		if slices.Contains(p.Projects[:i], project) {
-			continue
-		}
-		source, ok := readProject(project, p.Trusted)
-		if !ok {
-			continue
-		}
-		if own++; source.Broken == "" && own > policy.MaxFiles {
-			source = broken(source, fmt.Errorf("not read: more than %d files", policy.MaxFiles))
-		}
-		if taken[source.Name]++; taken[source.Name] > 1 {
-			source.Name = fmt.Sprintf("%s (%d)", source.Name, taken[source.Name])
-		}
-		all.Sources = append(all.Sources, source)
-	}
+	all.Sources = append(all.Sources, ReadProjects(p.Projects, p.Trusted, policy.MaxFiles-len(all.Sources)-len(p.Shipped))...)
 	all.Sources = append(all.Sources, p.Shipped...)
 	return all, all.Validate()
-}
-
-// readProject reads a project's own file, if it has one. Whoever wrote the project wrote it:
-// whatever is wrong with it concerns that project alone.
-func readProject(project string, trusted func(hash string) bool) (policy.Source, bool) {
-	path := filepath.Join(project, ProjectFile)
-	name := sourceName(path)
-	source, err := readSource(path, name, syscall.O_NOFOLLOW) // no link to something of the person's
-	if errors.Is(err, fs.ErrNotExist) {
-		return source, false
-	}
-	source.Name, source.Project = name, project
-	source.GuardsOnly = trusted == nil || !trusted(source.Hash())
-	if err == nil {
-		err = source.Validate()
-	}
-	if err != nil {
-		source = broken(source, err)
-	}
-	return source, true
-}
-
-// broken is a file that nobody can ask, so that nothing passes that it might have stopped.
-func broken(source policy.Source, err error) policy.Source {
-	source.Text, source.GuardsOnly, source.Broken = "", true, strings.ToValidUTF8(err.Error(), "_")
-	return source
 }
 
 // readSource reads one regular file.

@@ -78,7 +78,11 @@ func changeRows(changed, loosened []policy.Change) [][]string {
 		if slices.Contains(loosened, c) {
 			mark = "!"
 		}
-		rows = append(rows, []string{mark, c.Message.Short(), c.From, c.To, c.Type, string(c.Was), string(c.Is), c.By})
+		now := string(c.Is)
+		if c.Why != "" {
+			now += ", " + c.Why
+		}
+		rows = append(rows, []string{mark, c.Message.Short(), c.From, c.To, c.Type, string(c.Was), now, c.By})
 	}
 	return rows
 }
@@ -196,7 +200,7 @@ func (a *app) showPolicyLog(all []policy.Entry) {
 			a.say("    %s:%d printed: %s", plainLine(l.Script), l.Line, plainLine(l.Text))
 		}
 		for _, c := range one.Loosened {
-			a.say("    laxer: message %s of %s to %s: %s, now %s, by %s", c.Message.Short(), plainLine(c.From), plainLine(c.To), c.Was, c.Is, plainLine(c.By))
+			a.say("    laxer: message %s of %s to %s: %s, by %s", c.Message.Short(), plainLine(c.From), plainLine(c.To), c.Verbs(), plainLine(c.By))
 		}
 	}
 }

@@ -12,17 +12,6 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// at is what a decision is after a time.
-func (d Decision) at(after time.Duration) message.Verb {
-	if !d.waits() || d.Expires == 0 || after < d.Expires {
-		return d.Verb
-	}
-	if d.Otherwise == "" {
-		return message.VerbHold
-	}
-	return d.Otherwise
-}
-
 func decisions() *rapid.Generator[Decision] {
 	return rapid.Custom(func(t *rapid.T) Decision {
 		d := Decision{Verb: rapid.SampledFrom(Verbs()).Draw(t, "verb"), Expires: time.Duration(rapid.IntRange(0, 4).Draw(t, "expires"))}

@@ -93,6 +93,13 @@ func (s Source) Validate() error {
 	return nil
 }
 
+// Unusable is the file as one that nobody can ask, for a reason: its guard counts as failed, so
+// that nothing passes that it might have stopped.
+func (s Source) Unusable(why string) Source {
+	s.Text, s.GuardsOnly, s.Broken = "", true, strings.ToValidUTF8(why, "_")
+	return s
+}
+
 // Hash names the content of a file, for the list of what a person trusts.
 func (s Source) Hash() string {
 	sum := sha256.Sum256([]byte(s.Text))

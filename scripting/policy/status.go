@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -35,7 +36,17 @@ type Change struct {
 	Type    string       `json:"type"`
 	Was     message.Verb `json:"was"` // drop for whom it did not go to
 	Is      message.Verb `json:"is"`
-	By      string       `json:"by"` // file:line of the new decision
+	// Why is what has changed where the verb has not.
+	Why string `json:"why,omitempty"`
+	By  string `json:"by"` // file:line of the new decision
+}
+
+// Verbs are the verb of before and that of now, with what else has changed.
+func (c Change) Verbs() string {
+	if c.Why != "" {
+		return fmt.Sprintf("%s, %s", c.Is, c.Why)
+	}
+	return fmt.Sprintf("%s, now %s", c.Was, c.Is)
 }
 
 // Trial is what came of asking a set about messages that were decided before.

@@ -45,6 +45,25 @@ func (d Decision) Ends() (message.Verb, bool) {
 	return d.Otherwise, true
 }
 
+// at is what the decision is after so long.
+func (d Decision) at(after time.Duration) message.Verb {
+	if end, ends := d.Ends(); ends && d.Expires <= after {
+		return end
+	}
+	return d.Verb
+}
+
+// Laxer reports whether the decision lets through, now or once time has passed, what another
+// does not let through by then.
+func (d Decision) Laxer(than Decision) bool {
+	for _, after := range []time.Duration{0, d.Expires, than.Expires} {
+		if Rank(d.at(after)) < Rank(than.at(after)) {
+			return true
+		}
+	}
+	return d.Verb == message.VerbDeliver && than.Verb == message.VerbDeliver && d.After < than.After
+}
+
 // from is the strictest that the decision is after so long, or any later.
 func (d Decision) from(after time.Duration) message.Verb {
 	switch end, ends := d.Ends(); {

@@ -59,7 +59,7 @@ func TestL10_ReplayBeforeItIsUsed(t *testing.T) {
 	assert.Equal(t, message.VerbDeliver, loosened[0].Is)
 	assert.Equal(t, held[0].Message, loosened[0].Message)
 	r.waitFor("a person is told which", func() bool {
-		return slices.ContainsFunc(r.notices(), func(s string) bool { return strings.Contains(s, held[0].Message.Short()+" (ask to deliver)") })
+		return slices.ContainsFunc(r.notices(), func(s string) bool { return strings.Contains(s, held[0].Message.Short()+" (ask, now deliver)") })
 	})
 	assert.Len(t, r.heldFor(message.AwaitingApproval), 2, "what waits, waits")
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -40,15 +41,15 @@ func (p *InUse) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-watcher.Events:
+			drain(watcher.Events) // which tell of the same
+			seen = p.stamp()      // before it is tried: what is saved meanwhile is seen to differ
 			p.changed(ctx)
-			seen = p.stamp()
-			drain(watcher.Events) // which told of the same
 		case err := <-watcher.Errors:
 			p.Log.Warn("watching policies", "err", err)
 		case <-ticker.C:
-			if now := p.stamp(); p.look() || now != seen {
-				p.changed(ctx)
+			if now := p.stamp(); p.look() || now != seen || p.again.Load() {
 				seen = now
+				p.changed(ctx)
 			}
 			p.mu.Lock()
 			rooms := p.rooms
@@ -57,7 +58,7 @@ func (p *InUse) Run(ctx context.Context) error {
 		case <-p.failed:
 			p.leave(ctx)
 		case <-p.ripe:
-			p.proven()
+			p.proven(ctx)
 		}
 	}
 }
@@ -84,82 +85,84 @@ func (p *InUse) watch(watcher *fsnotify.Watcher) {
 	}
 }
 
-// stamp is different once the files are, or their tests, or whom of their authors a person
-// trusts.
-func (p *InUse) stamp() string {
-	files, err := p.read()
-	text := fmt.Sprint(files.Generation(), err)
-	tests, err := scripting.ReadTests(p.Config)
-	for _, t := range tests {
-		text += t.Tests.Hash()
-	}
-	return fmt.Sprint(text, err)
-}
-
 // changed brings the files into use as they are now, once they hold still.
 func (p *InUse) changed(ctx context.Context) {
-	p.change.Lock()
-	defer p.change.Unlock()
-	var failed error
+	if p.lock(ctx) != nil {
+		return
+	}
+	defer p.unlock()
 	for until := p.Now().Add(patience); ; {
-		files, err := p.still(ctx)
-		if ctx.Err() != nil {
-			return
-		}
+		now, err := p.still(ctx)
 		if err == nil {
-			switch files.Generation() {
-			case p.kept.Refused:
-				return
-			case p.own.Generation():
-				p.accepted()
-				return
-			}
-			err = p.apply(ctx, files)
+			err = p.take(ctx, now)
 		}
 		if err == nil || ctx.Err() != nil {
 			return
 		}
 		// An editor may be half way through.
-		if failed = err; !p.Now().Before(until) {
-			break
+		if !p.Now().Before(until) {
+			p.refused(err)
+			return
 		}
 		if !sleep(ctx, quiet) {
 			return
 		}
 	}
+}
+
+// take brings files into use. Where it cannot be the person's own, the error says why, and
+// those that are stay; what projects say holds either way.
+func (p *InUse) take(ctx context.Context, now files) error {
 	p.mu.Lock()
-	holds := oldStays
-	if p.unread != "" {
-		holds = allAsk
-	}
+	none := p.unread != "" || p.running == nil
 	p.mu.Unlock()
-	p.refused(failed, holds)
+	why := now.err
+	switch {
+	case why != nil:
+	case none || now.own.Generation() != p.files.own.Generation() && now.own.Generation() != p.kept.Refused:
+		if why = p.apply(ctx, now); why == nil {
+			p.again.Store(false)
+			return nil
+		}
+	case now.own.Generation() == p.files.own.Generation():
+		p.accepted()
+	}
+	if p.running == nil || !slices.Equal(now.projects, p.files.projects) || !slices.Equal(now.dirs, p.files.dirs) {
+		why = errors.Join(why, p.join(ctx, now))
+	}
+	_, passes := errors.AsType[passing](why)
+	p.again.Store(passes)
+	return why
+}
+
+// join brings the files of other projects into use, beside what is in use of the person's own.
+func (p *InUse) join(ctx context.Context, now files) error {
+	f := files{own: p.files.own, projects: now.projects, dirs: now.dirs}
+	set, err := p.compile(ctx, f)
+	if err != nil {
+		return err
+	}
+	var tried policy.Trial
+	if p.running != nil && slices.ContainsFunc(f.projects, func(s policy.Source) bool {
+		return !s.GuardsOnly && !slices.Contains(p.files.projects, s)
+	}) { // it may let more through
+		if tried, err = p.replay(ctx, p.running, set); err != nil {
+			p.Log.Warn("policies of a project", "err", err)
+		}
+	}
+	p.use(set, f, tried)
+	p.succeeded(tried)
+	return nil
 }
 
 // accepted notes that the files are those in use, which they may not have been for a while.
 func (p *InUse) accepted() {
-	p.mu.Lock()
-	was := p.status.Error
-	p.status.Error = ""
-	p.mu.Unlock()
-	if was != "" {
-		p.Failed("")
+	if p.kept.Refused != "" {
+		p.kept.Refused = ""
+		p.save()
 	}
-}
-
-// still reads the files until they are twice the same.
-func (p *InUse) still(ctx context.Context) (policy.Files, error) {
-	files, err := p.read()
-	for {
-		if !sleep(ctx, quiet) {
-			return files, ctx.Err()
-		}
-		again, errAgain := p.read()
-		same := fmt.Sprint(err) == fmt.Sprint(errAgain) && files.Generation() == again.Generation()
-		files, err = again, errAgain
-		if same {
-			return files, err
-		}
+	if p.Problem() != "" {
+		p.settled()
 	}
 }
 
@@ -174,8 +177,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // leave goes back to a set that was good from one that fails.
 func (p *InUse) leave(ctx context.Context) {
-	p.change.Lock()
-	defer p.change.Unlock()
+	if p.lock(ctx) != nil {
+		return
+	}
+	defer p.unlock()
 	to := p.kept.before(true)
 	if to == nil {
 		p.Shown("policy: the policies fail; no earlier ones are known to be good: intercom policy log")
@@ -185,39 +190,43 @@ func (p *InUse) leave(ctx context.Context) {
 		p.Log.Warn("going back to earlier policies", "err", err)
 		return
 	}
-	p.kept.add(p.own, p.Now()) // it is the latest again, and what failed lies before it
+	p.kept.add(p.files.own, p.Now()) // it is the latest again, and what failed lies before it
 	p.save()
 	p.Shown("policy: the new policies failed too often; those before them are in use again: intercom policy log")
 }
 
-// Rollback goes back to the set that was in use before, until the files are changed.
+// Rollback goes back to the person's files that were in use before, until theirs are changed.
 func (p *InUse) Rollback(ctx context.Context) (policy.Status, error) {
-	p.change.Lock()
+	if err := p.lock(ctx); err != nil {
+		return policy.Status{}, err
+	}
 	to := p.kept.before(false)
 	err := ErrNoOther
 	if to != nil {
 		err = p.back(ctx, *to, "a person went back")
 	}
-	p.change.Unlock()
+	p.unlock()
 	return p.Status(), err
 }
 
 // back brings an earlier set into use, and leaves the files as they are alone until they change.
 func (p *InUse) back(ctx context.Context, to keptSet, why string) error {
-	set, err := p.engine.Compile(ctx, p.whole(to.Files))
+	now := p.read()
+	f := files{own: to.Files, projects: now.projects, dirs: now.dirs}
+	set, err := p.compile(ctx, f)
 	if err != nil {
 		return fmt.Errorf("policies %s: %w", to.Generation, err)
 	}
-	from := p.own.Generation()
-	p.use(set, to.Files, policy.Trial{})
-	if files, err := p.read(); err == nil {
-		p.kept.Refused = files.Generation()
+	from := p.files.own.Generation()
+	p.use(set, f, policy.Trial{})
+	if now.err == nil {
+		p.kept.Refused = now.own.Generation()
 	}
 	p.kept.InUse = to.Generation
 	p.save()
 	text := fmt.Sprintf("%s, and the files stay out of use until they are changed", why)
 	p.mu.Lock()
-	p.status.RolledBack, p.status.Error = from, text
+	p.unread, p.status.RolledBack, p.status.Error = "", from, text
 	p.mu.Unlock()
 	p.Failed(text)
 	p.record(policy.Entry{Event: "rolled back", Generation: set.Generation, Error: why})
@@ -225,10 +234,12 @@ func (p *InUse) back(ctx context.Context, to keptSet, why string) error {
 }
 
 // proven notes that the set in use is good.
-func (p *InUse) proven() {
-	p.change.Lock()
-	defer p.change.Unlock()
-	if i := p.kept.find(p.own.Generation()); i >= 0 && !p.kept.Sets[i].Good {
+func (p *InUse) proven(ctx context.Context) {
+	if p.lock(ctx) != nil {
+		return
+	}
+	defer p.unlock()
+	if i := p.kept.find(p.files.own.Generation()); i >= 0 && !p.kept.Sets[i].Good {
 		p.kept.Sets[i].Good = true
 		p.save()
 	}
@@ -236,18 +247,15 @@ func (p *InUse) proven() {
 
 // Diff says what the files of another directory would change, as the person's own.
 func (p *InUse) Diff(ctx context.Context, dir string) (policy.Trial, error) {
-	p.change.Lock()
-	defer p.change.Unlock()
-	files, err := scripting.Read(scripting.Places{Config: dir})
+	if err := p.lock(ctx); err != nil {
+		return policy.Trial{}, err
+	}
+	defer p.unlock()
+	own, err := scripting.Read(scripting.Places{Config: dir})
 	if err != nil {
 		return policy.Trial{}, err
 	}
-	for _, s := range p.own.Sources { // those of projects stay
-		if s.Project != "" {
-			files.Sources = append(files.Sources, s)
-		}
-	}
-	set, err := p.engine.Compile(ctx, p.whole(files))
+	set, err := p.compile(ctx, files{own: own, projects: p.files.projects})
 	if err != nil {
 		return policy.Trial{}, err
 	}
@@ -257,8 +265,10 @@ func (p *InUse) Diff(ctx context.Context, dir string) (policy.Trial, error) {
 
 // Explain says what the set in use would decide about a message now. Nothing of it happens.
 func (p *InUse) Explain(ctx context.Context, q relay.Question) (policy.Verdict, error) {
-	p.change.Lock()
-	defer p.change.Unlock()
+	if err := p.lock(ctx); err != nil {
+		return policy.Verdict{}, err
+	}
+	defer p.unlock()
 	if p.running == nil {
 		return policy.Verdict{}, ErrNone
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting"
@@ -67,15 +68,19 @@ type InUse struct {
 	failed chan struct{} // the set in use has failed too often
 	ripe   chan struct{} // it has proven good
 
-	change  sync.Mutex // held while sets are exchanged; never while a message is decided
+	again atomic.Bool // files could not be used for no fault of theirs
+
+	change  chan struct{} // holds a token while sets are exchanged; its holder owns what follows
 	kept    kept
 	running *scripting.Set
-	own     policy.Files // of it, without what is shipped
+	files   files // of it
 
 	mu       sync.Mutex // guards what follows
 	status   policy.Status
 	settings policy.Settings
-	unread   string // why the person's own policies are not in use, and none of theirs is
+	listed   []policy.Kept
+	covered  []string // projects of which the set in use knows what they say
+	unread   string   // why the person's own policies are not in use, and none of theirs is
 	rooms    map[message.ID]Room
 	foreign  map[string]bool // scripts whose failures are not the set's: see foreign
 	asked    int             // since it came into use
@@ -99,42 +104,61 @@ func New(o Options) *InUse {
 		}
 		memories[script] = m
 	}
-	return &InUse{
+	p := &InUse{
 		Options: o, engine: scripting.New(scripting.Options{Command: o.Command, Memories: memories}),
-		failed: make(chan struct{}, 1), ripe: make(chan struct{}, 1), kept: readKept(o.State, o.Log),
+		failed: make(chan struct{}, 1), ripe: make(chan struct{}, 1), change: make(chan struct{}, 1), kept: readKept(o.State, o.Log),
+	}
+	p.listed = p.kept.list()
+	return p
+}
+
+// lock waits for the exchange of sets that is under way; the error is that of ctx.
+func (p *InUse) lock(ctx context.Context) error {
+	select {
+	case p.change <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
+
+func (p *InUse) unlock() { <-p.change }
 
 // Begin brings the person's policies into use: the files as they are or, where those cannot
 // be used, the last that were. Without either, what is shipped is asked, and everything
 // waits for a person's yes.
 func (p *InUse) Begin(ctx context.Context) {
-	p.change.Lock()
-	defer p.change.Unlock()
+	if p.lock(ctx) != nil {
+		return
+	}
+	defer p.unlock()
 	p.look()
-	files, err := p.read()
-	if last := p.kept.last(); last != nil && (err != nil || last.Generation != files.Generation()) {
+	now := p.read()
+	if last := p.kept.last(); last != nil && (now.err != nil || last.Generation != now.own.Generation()) {
 		// What was in use is what a change is measured by.
-		if set, err := p.engine.Compile(ctx, p.whole(last.Files)); err == nil {
-			p.use(set, last.Files, policy.Trial{})
+		f := files{own: last.Files, projects: now.projects, dirs: now.dirs}
+		set, err := p.compile(ctx, f)
+		if err == nil {
+			p.use(set, f, policy.Trial{})
 		} else {
 			p.Log.Warn("the last policies cannot be used any more", "generation", last.Generation, "err", err)
 		}
 	}
+	err := now.err
 	switch {
 	case err != nil:
-	case p.running != nil && files.Generation() == p.kept.Refused:
+	case p.running != nil && now.own.Generation() == p.kept.Refused:
 		err = errLeft
-	case p.running == nil || files.Generation() != p.own.Generation():
-		err = p.apply(ctx, files)
+	case p.running == nil || now.own.Generation() != p.files.own.Generation():
+		err = p.apply(ctx, now)
 	}
-	switch {
-	case err == nil:
-	case p.running != nil:
-		p.refused(err, oldStays)
-	default:
-		p.shippedAlone(ctx, firstLine(err.Error()))
-		p.refused(err, allAsk)
+	if err != nil && p.running == nil {
+		p.shippedAlone(ctx, now, firstLine(err.Error()))
+	}
+	if err != nil {
+		_, passes := errors.AsType[passing](err)
+		p.again.Store(passes || p.running == nil)
+		p.refused(err)
 	}
 }
 
@@ -145,12 +169,13 @@ const (
 )
 
 // shippedAlone has what is shipped asked, and a person about whatever that lets go.
-func (p *InUse) shippedAlone(ctx context.Context, why string) {
-	set, err := p.engine.Compile(ctx, p.whole(policy.Files{}))
+func (p *InUse) shippedAlone(ctx context.Context, now files, why string) {
+	f := files{projects: now.projects, dirs: now.dirs}
+	set, err := p.compile(ctx, f)
 	if err != nil {
 		p.Log.Error("no policy can be asked", "err", err)
 	} else {
-		p.use(set, policy.Files{}, policy.Trial{})
+		p.use(set, f, policy.Trial{})
 	}
 	p.mu.Lock()
 	p.unread = "your policies cannot be asked: " + why
@@ -159,30 +184,14 @@ func (p *InUse) shippedAlone(ctx context.Context, why string) {
 
 // End ends the worker.
 func (p *InUse) End() {
-	p.change.Lock()
-	defer p.change.Unlock()
+	p.change <- struct{}{}
+	defer p.unlock()
 	p.engine.Close()
 }
 
-// read reads the person's own files, and those of projects.
-func (p *InUse) read() (policy.Files, error) {
-	p.mu.Lock()
-	rooms := p.rooms
-	p.mu.Unlock()
-	return scripting.Read(scripting.Places{Config: p.Config, Projects: directories(rooms, Room.project), Trusted: func(hash string) bool {
-		return p.trusted(scripting.ProjectFile, hash)
-	}})
-}
-
-// whole are files with what is shipped behind them.
-func (p *InUse) whole(own policy.Files) policy.Files {
-	own.Sources = append(slices.Clone(own.Sources), p.Shipped...)
-	return own
-}
-
-// apply brings files into use, if nothing speaks against that.
-func (p *InUse) apply(ctx context.Context, own policy.Files) error {
-	set, err := p.engine.Compile(ctx, p.whole(own))
+// apply brings other files of the person's into use, if nothing speaks against that.
+func (p *InUse) apply(ctx context.Context, f files) error {
+	set, err := p.compile(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -197,12 +206,21 @@ func (p *InUse) apply(ctx context.Context, own policy.Files) error {
 		set.Close()
 		return err
 	}
-	p.use(set, own, tried)
-	p.kept.add(own, p.Now())
+	p.use(set, f, tried)
+	p.kept.add(f.own, p.Now())
 	p.kept.Refused = ""
 	p.save()
+	p.settled()
 	p.succeeded(tried)
 	return nil
+}
+
+// settled notes that the files as they are are in use.
+func (p *InUse) settled() {
+	p.mu.Lock()
+	p.unread, p.status.Error, p.status.RolledBack = "", "", ""
+	p.mu.Unlock()
+	p.Failed("")
 }
 
 // try checks a set's settings and asks it about the last messages.
@@ -223,18 +241,17 @@ func (p *InUse) try(ctx context.Context, set *scripting.Set) (policy.Trial, erro
 
 // use has a set decide from now on. Its worker is ended that did so before, once it is done
 // with what it is at.
-func (p *InUse) use(set *scripting.Set, own policy.Files, tried policy.Trial) {
+func (p *InUse) use(set *scripting.Set, f files, tried policy.Trial) {
 	previous := p.engine.Use(set)
-	p.running, p.own = set, own
+	p.running, p.files = set, f
 	p.mu.Lock()
 	names := make([]string, len(set.Scripts))
 	for i, s := range set.Scripts {
 		names[i] = s.Name
 	}
-	p.status = policy.Status{
-		Generation: set.Generation, Since: p.Now(), Files: names, Warnings: set.Problems, Loosened: tried.Loosened,
-	}
-	p.settings, p.foreign, p.unread, p.asked, p.bad, p.row = set.Settings, foreign(set), "", 0, 0, 0
+	p.status.Generation, p.status.Since, p.status.Files = set.Generation, p.Now(), names
+	p.status.Warnings, p.status.Loosened, p.covered = set.Problems, tried.Loosened, f.dirs
+	p.settings, p.foreign, p.asked, p.bad, p.row = set.Settings, foreign(set), 0, 0, 0
 	p.mu.Unlock()
 	if previous != nil {
 		go previous.Close()
@@ -243,11 +260,14 @@ func (p *InUse) use(set *scripting.Set, own policy.Files, tried policy.Trial) {
 }
 
 // refused notes why the files as they are are not in use, and tells it once, with what holds.
-func (p *InUse) refused(err error, holds string) {
-	text := err.Error()
+func (p *InUse) refused(err error) {
+	text, holds := err.Error(), oldStays
 	p.mu.Lock()
 	known := p.status.Error == text
 	p.status.Error = text
+	if p.unread != "" {
+		holds = allAsk
+	}
 	p.mu.Unlock()
 	if known {
 		return
@@ -265,7 +285,6 @@ func (p *InUse) succeeded(tried policy.Trial) {
 	p.mu.Unlock()
 	p.Log.Info("policies", "in use", generation, "tried with", tried.Tried, "changed", len(tried.Changed), "loosened", len(tried.Loosened))
 	p.record(policy.Entry{Event: "in use", Generation: generation, Tried: tried.Tried, Changed: tried.Changed, Loosened: tried.Loosened})
-	p.Failed("")
 	if n := len(tried.Loosened); n > 0 {
 		p.Shown(fmt.Sprintf("policy: the new set is in use; of the last %d messages it lets more through: %s", tried.Tried, list(tried.Loosened)))
 	}
@@ -279,7 +298,7 @@ func list(changes []policy.Change) string {
 			words = append(words, fmt.Sprintf("and %d more", len(changes)-i))
 			break
 		}
-		words = append(words, fmt.Sprintf("%s (%s to %s)", c.Message.Short(), c.Was, c.Is))
+		words = append(words, fmt.Sprintf("%s (%s)", c.Message.Short(), c.Verbs()))
 	}
 	return strings.Join(words, ", ")
 }
@@ -291,7 +310,10 @@ func firstLine(text string) string {
 
 // Decide has scripts decide about a message. It is called by one goroutine.
 func (p *InUse) Decide(ctx context.Context, q relay.Question) (message.Verdict, error) {
-	if p.strange(q) && p.look() {
+	if p.strange(q) {
+		p.look()
+	}
+	if p.uncovered(q) {
 		p.changed(ctx)
 	}
 	p.mu.Lock()
@@ -313,6 +335,9 @@ func (p *InUse) Decide(ctx context.Context, q relay.Question) (message.Verdict, 
 		out = verdictOf(q, v, form)
 		p.remember(&out, v)
 		p.count(v)
+	}
+	if unread == "" && p.uncovered(q) {
+		unread = "what its project says cannot be asked"
 	}
 	if unread != "" && q.Message.Origin != message.OriginHuman && q.Message.Origin != message.OriginSystem {
 		out = asked(out, unread)
@@ -392,17 +417,13 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// Status is how the policies are now. It waits for the message that scripts are asked about, and
-// for a change of sets.
+// Status is how the policies are now. It waits for the message that scripts are asked about.
 func (p *InUse) Status() policy.Status {
 	engine := p.engine.Status()
-	p.change.Lock()
-	kept := p.kept.list()
-	p.change.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.status
-	s.Quarantined, s.Safe, s.Kept = engine.Quarantined, engine.Safe, kept
+	s.Quarantined, s.Safe, s.Kept = engine.Quarantined, engine.Safe, p.listed
 	return s
 }
 

@@ -17,8 +17,8 @@ import (
 // mostKept are the sets that are kept to go back to.
 const mostKept = 5
 
-// kept is the file of the sets that were in use. It holds what the person and their projects
-// wrote; what is shipped comes with the program.
+// kept is the file of the sets that were in use. It holds what the person wrote: what is shipped
+// comes with the program, and of a project holds what it says now, as far as it is trusted now.
 type kept struct {
 	Sets    []keptSet `json:"sets"`              // newest first
 	InUse   string    `json:"in_use,omitempty"`  // generation of the one that is
@@ -47,6 +47,9 @@ func readKept(dir string, log *slog.Logger) (k kept) {
 
 // save writes what is kept. If it cannot, only going back is lost.
 func (p *InUse) save() {
+	p.mu.Lock()
+	p.listed = p.kept.list()
+	p.mu.Unlock()
 	text, err := json.Marshal(p.kept)
 	if err == nil {
 		err = atomicfile.Write(filepath.Join(p.State, keptFile), text, 0o600)

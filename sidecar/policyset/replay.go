@@ -4,17 +4,22 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting"
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// replayed are the messages with which a new set is tried.
-const replayed = 200
+// With how many messages a new set is tried, and for how long: a message that comes meanwhile
+// from somebody who is new here waits for the end of it.
+const (
+	replayed   = 200
+	replayTime = time.Second
+)
 
-// replay asks both sets about the last messages, with what scripts remember now. Nothing of
-// it happens.
+// replay asks both sets about the last messages, the newest first, with what scripts remember
+// now. Nothing of it happens.
 func (p *InUse) replay(ctx context.Context, old, fresh *scripting.Set) (policy.Trial, error) {
 	questions, err := p.Recent(ctx, replayed)
 	if err != nil {
@@ -25,14 +30,15 @@ func (p *InUse) replay(ctx context.Context, old, fresh *scripting.Set) (policy.T
 	p.mu.Unlock()
 	inputs := make([]policy.Input, len(questions))
 	for i, q := range questions {
-		inputs[i] = p.inputOf(ctx, q, rooms)
+		inputs[len(inputs)-1-i] = p.inputOf(ctx, q, rooms)
 	}
-	ask := func(set *scripting.Set) []policy.Verdict {
-		verdicts := make([]policy.Verdict, 0, len(inputs))
+	limited, cancel := context.WithTimeout(ctx, replayTime)
+	defer cancel()
+	ask := func(set *scripting.Set) (verdicts []policy.Verdict) {
 		for _, in := range inputs {
-			v, err := p.engine.Try(ctx, set, in)
-			if err != nil && ctx.Err() != nil {
-				break
+			v, err := p.engine.Try(limited, set, in)
+			if limited.Err() != nil && err != nil && !failedIn(v, nil) {
+				break // there was no time for it
 			}
 			verdicts = append(verdicts, v)
 		}
@@ -47,31 +53,44 @@ func (p *InUse) replay(ctx context.Context, old, fresh *scripting.Set) (policy.T
 		return policy.Trial{}, err
 	}
 	strangers := foreign(fresh)
-	t := policy.Trial{Generation: fresh.Generation, Problems: fresh.Problems, Tried: len(inputs)}
-	for i, in := range inputs {
-		compare(&t, in, was[i], is[i], strangers)
+	t := policy.Trial{Generation: fresh.Generation, Problems: fresh.Problems, Tried: len(is)}
+	for i := len(is) - 1; i >= 0; i-- {
+		var before policy.Verdict
+		if i < len(was) {
+			before = was[i]
+			compare(&t, inputs[i], before, is[i])
+		}
+		failures(&t, inputs[i], before, is[i], strangers)
 	}
 	return t, nil
 }
 
-// foreign are the scripts whose failures are no reason to refuse a set, or to leave it: those
-// that somebody else wrote into a project. They count as failed guards.
+// foreign are the scripts whose failures are no reason to refuse a person's files, or to leave
+// them: those of projects. They count as failed guards.
 func foreign(set *scripting.Set) map[string]bool {
 	names := map[string]bool{}
 	for _, s := range set.Sources() {
-		names[s.Name] = s.GuardsOnly
+		names[s.Name] = s.Project != ""
 	}
 	return names
 }
 
-// compare takes in what both sets decide about one message.
-func compare(t *policy.Trial, in policy.Input, was, is policy.Verdict, strangers map[string]bool) {
+// failures takes in what a set has failed at, where the one before had not.
+func failures(t *policy.Trial, in policy.Input, was, is policy.Verdict, strangers map[string]bool) {
+	if failedIn(was, strangers) {
+		return
+	}
 	for _, f := range is.Failures {
-		if !strangers[f.Script] {
+		if failedIn(policy.Verdict{Failures: []policy.Failure{f}}, strangers) {
 			t.Failures = append(t.Failures, fmt.Sprintf("%s (message %s)", failureText(f), in.Message.ID.Short()))
 			break
 		}
 	}
+}
+
+// compare takes in what both sets decide about one message.
+func compare(t *policy.Trial, in policy.Input, was, is policy.Verdict) {
+	masked := was.Body != nil
 	before := map[string]policy.Outcome{}
 	for _, o := range was.Outcomes {
 		before[named(o.To)] = o
@@ -81,12 +100,22 @@ func compare(t *policy.Trial, in policy.Input, was, is policy.Verdict, strangers
 		if !known {
 			old.Verb = message.VerbDrop // it went elsewhere
 		}
-		if old.Verb == o.Verb {
+		laxer := o.Laxer(old.Decision)
+		c := policy.Change{Message: in.Message.ID, From: in.Message.From.Name, To: named(o.To), Type: in.Message.Type, Was: old.Verb, Is: o.Verb, By: o.By}
+		switch {
+		case old.Verb != o.Verb:
+		case laxer && o.Verb == message.VerbDeliver:
+			c.Why = "sooner"
+		case laxer:
+			end, _ := o.Ends()
+			c.Why = fmt.Sprintf("and after %s %s", o.Expires, end)
+		case known && masked && is.Body == nil && policy.Rank(o.Verb) < policy.Rank(message.VerbBounce):
+			laxer, c.Why = true, "as it was said, which a filter had changed"
+		default:
 			continue
 		}
-		c := policy.Change{Message: in.Message.ID, From: in.Message.From.Name, To: named(o.To), Type: in.Message.Type, Was: old.Verb, Is: o.Verb, By: o.By}
 		t.Changed = append(t.Changed, c)
-		if policy.Rank(o.Verb) < policy.Rank(old.Verb) {
+		if laxer {
 			t.Loosened = append(t.Loosened, c)
 		}
 	}

@@ -39,14 +39,29 @@ func (p *InUse) strange(q relay.Question) bool {
 	if p.Room == nil {
 		return false
 	}
-	concerned := q.Targets
-	if author, ok := q.Snapshot.Session(q.Message.From.Session); ok {
-		concerned = append(slices.Clip(concerned), author)
-	}
 	p.mu.Lock()
 	rooms := p.rooms
 	p.mu.Unlock()
-	return slices.ContainsFunc(concerned, func(s message.Session) bool { return p.Room(s) != rooms[s.ID] })
+	return slices.ContainsFunc(concerned(q), func(s message.Session) bool { return p.Room(s) != rooms[s.ID] })
+}
+
+// concerned are those whom a message is for, and its author.
+func concerned(q relay.Question) []message.Session {
+	all := q.Targets
+	if author, ok := q.Snapshot.Session(q.Message.From.Session); ok {
+		all = append(slices.Clip(all), author)
+	}
+	return all
+}
+
+// uncovered reports whether a message concerns a project of which the set in use knows nothing.
+func (p *InUse) uncovered(q relay.Question) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(concerned(q), func(s message.Session) bool {
+		dir := p.rooms[s.ID].Project
+		return dir != "" && !slices.Contains(p.covered, dir)
+	})
 }
 
 // trusted reports whether a person trusts a project's file.

@@ -1,0 +1,276 @@
+package policyset
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting"
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// What is saved while the save before it is being tried is used too.
+func TestL9_SavedWhileASetIsTried(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.save("init.lua", letsGo)
+	r.begin()
+	saved := make(chan struct{})
+	r.recent = func() []relay.Question { // the set is being tried
+		select {
+		case <-saved:
+		default:
+			r.save("init.lua", asks)
+			close(saved)
+		}
+		return nil
+	}
+	r.runs()
+	r.save("init.lua", letsGo+"\n-- a comment")
+	<-saved
+	r.within(10*time.Second, "what was saved last is in use", func() bool { return r.decides().Verb == message.VerbAsk })
+	assert.Empty(t, r.Status().Error)
+}
+
+// A directory that is there and cannot be read is not one without policies.
+func TestL9_DirectoryThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	guard := `intercom.on("guard", function() return intercom.hold { reason = "careful" } end)`
+	for name, c := range map[string]struct{ file, link string }{
+		"policies": {"policies/10-guard.lua", "policies"},
+		"init.lua": {"init.lua", "init.lua"},
+		"all":      {"init.lua", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			elsewhere := filepath.Join(t.TempDir(), "dotfiles")
+			r.write(filepath.Join(elsewhere, c.file), guard)
+			link := filepath.Join(r.o.Config, c.link)
+			require.NoError(t, os.MkdirAll(filepath.Dir(link), 0o700))
+			require.NoError(t, os.Symlink(filepath.Join(elsewhere, c.link), link))
+			r.begin()
+			require.Equal(t, message.VerbHold, r.decides().Verb)
+			require.NoError(t, os.Rename(elsewhere, elsewhere+" unmounted"))
+			r.changed(r.Context())
+			assert.Equal(t, message.VerbHold, r.decides().Verb, "what was in use stays in use")
+			assert.NotEmpty(t, r.Problem(), "and a person is told")
+		})
+	}
+}
+
+// A worker that cannot be started, for a moment, is tried again.
+func TestL9_WorkerThatIsLate(t *testing.T) {
+	t.Parallel()
+	there := filepath.Join(t.TempDir(), "there")
+	r := newRig(t, "/bin/sh", "-c", `[ -e "$0" ] && exec "$1" policy-worker; exit 1`, there, os.Args[0])
+	r.begin()
+	require.Equal(t, message.VerbAsk, r.decides().Verb)
+	require.NotEmpty(t, r.Problem())
+	r.runs()
+	require.NoError(t, os.WriteFile(there, nil, 0o600))
+	r.within(20*time.Second, "it can be started now", func() bool { return r.decides().Verb == message.VerbDeliver })
+	assert.Empty(t, r.Problem())
+}
+
+// rolledBack is a set that asks, to which a person went back from one that lets all go.
+func rolledBack(t *testing.T, project string) *rig {
+	t.Helper()
+	r := newRig(t)
+	if project != "" {
+		r.write(filepath.Join(project, scripting.ProjectFile), `intercom.on("guard", function() end)`)
+		r.moves("id-Ada", project)
+	}
+	r.save("init.lua", asks)
+	r.begin()
+	r.save("init.lua", letsGo)
+	r.changed(r.Context())
+	require.Equal(t, message.VerbDeliver, r.decides().Verb)
+	_, err := r.Rollback(r.Context())
+	require.NoError(t, err)
+	require.Equal(t, message.VerbAsk, r.decides().Verb)
+	r.changed(r.Context())
+	require.Equal(t, message.VerbAsk, r.decides().Verb, "the files stay out of use until they are changed")
+	return r
+}
+
+// Until a person changes their own files, nothing undoes that they went back: no project, and no
+// start, where it is not known yet who works where.
+func TestL9_L12_NothingUndoesARollback(t *testing.T) {
+	t.Parallel()
+	for name, happens := range map[string]func(*rig){
+		"a project comes": func(r *rig) { r.moves("id-Ben", r.project("-- nothing at all")) },
+		"a project's file is changed": func(r *rig) {
+			r.write(filepath.Join(r.rooms["id-Ada"].Project, scripting.ProjectFile), `intercom.on("guard", function() end) -- !`)
+		},
+		"a project goes": func(r *rig) { r.moves("id-Ada", "") },
+		"a start": func(r *rig) {
+			r.End()
+			rooms := r.rooms
+			r.rooms = nil
+			r.begin()
+			r.rooms = rooms
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rolledBack(t, t.TempDir())
+			happens(r)
+			r.look()
+			r.changed(r.Context())
+			assert.Equal(t, message.VerbAsk, r.decides().Verb, "the person's files were not changed")
+			assert.NotEmpty(t, r.Problem())
+			r.save("init.lua", letsGo+" -- anew")
+			r.changed(r.Context())
+			assert.Equal(t, message.VerbDeliver, r.decides().Verb, "now they were")
+		})
+	}
+}
+
+// trusting is a set whose project was trusted, with an earlier one to go back to.
+func trusting(t *testing.T) *rig {
+	t.Helper()
+	r := newRig(t)
+	r.moves("id-Ada", r.project(letsGo))
+	r.trust[policy.Source{Text: letsGo}.Hash()] = true
+	r.save("init.lua", "-- first")
+	r.begin()
+	r.save("init.lua", "-- second")
+	r.changed(r.Context())
+	require.Equal(t, message.VerbDeliver, r.decides().Verb)
+	require.Contains(t, r.decides().By, scripting.ProjectFile, "it is the project's that decides")
+	return r
+}
+
+func (r *rig) revoke() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.trust)
+}
+
+// What a person took back stays taken back: after they went back to earlier policies, and after a
+// start with files that cannot be used.
+func TestL12_RevokedTrustStaysRevoked(t *testing.T) {
+	t.Parallel()
+	for name, happens := range map[string]func(*rig){
+		"back": func(r *rig) {
+			r.revoke()
+			r.changed(r.Context())
+			require.NotContains(r, r.decides().By, scripting.ProjectFile)
+			_, err := r.Rollback(r.Context())
+			require.NoError(r, err)
+		},
+		"start": func(r *rig) {
+			r.End()
+			r.revoke()
+			r.save("init.lua", "not Lua")
+			r.begin()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := trusting(t)
+			happens(r)
+			assert.Equal(t, policy.BuiltIn, r.decides().By, "whom nobody trusts decides nothing")
+		})
+	}
+}
+
+const holds = `intercom.on("guard", function() return intercom.hold { reason = "not out of this project" } end)`
+
+// What a project holds is held from the first message on that concerns it, also while the
+// person's own files are broken, or while a save is being tried.
+func TestL12_GuardOfAProjectThatComes(t *testing.T) {
+	t.Parallel()
+	for name, meanwhile := range map[string]func(*rig){
+		"nothing else": func(*rig) {},
+		"broken files": func(r *rig) {
+			r.save("init.lua", "not Lua")
+			r.changed(r.Context())
+			require.NotEmpty(r, r.Problem())
+		},
+		"a save is tried": func(r *rig) {
+			tried, over := make(chan struct{}), make(chan struct{})
+			r.recent = func() []relay.Question {
+				close(tried)
+				time.Sleep(300 * time.Millisecond) // as long as it takes
+				return nil
+			}
+			r.save("init.lua", letsGo+" -- anew")
+			go func() { defer close(over); r.changed(r.Context()) }()
+			<-tried
+			r.Cleanup(func() { <-over })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.save("init.lua", letsGo)
+			r.begin()
+			require.Equal(t, message.VerbDeliver, r.decides().Verb)
+			meanwhile(r)
+			r.moves("id-Ada", r.project(holds))
+			r.look()
+			assert.Equal(t, message.VerbHold, r.decides().Verb)
+		})
+	}
+}
+
+// A project whose file is written to all the time is asked about by nobody, and keeps nobody
+// from anything: its guard counts as failed.
+func TestL12_RestlessProject(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	project := r.project("-- 0")
+	r.moves("id-Ada", project)
+	var written atomic.Bool
+	n := 0
+	r.o.Trusted = func(string, string) bool { // between any two readings
+		if written.Load() {
+			n++
+			r.write(filepath.Join(project, scripting.ProjectFile), fmt.Sprint("-- ", n))
+		}
+		return false
+	}
+	r.save("init.lua", letsGo)
+	r.begin()
+	require.Equal(t, message.VerbDeliver, r.decides().Verb)
+	written.Store(true)
+	r.save("init.lua", letsGo+" -- an edit")
+	r.changed(r.Context())
+	assert.Contains(t, r.files.own.Sources[0].Text, "an edit")
+	assert.Equal(t, message.VerbAsk, r.decides().Verb, "its guard cannot be asked")
+	_, err := r.Rollback(r.Context())
+	require.NoError(t, err)
+	assert.NotContains(t, r.files.own.Sources[0].Text, "an edit")
+}
+
+// However large the last messages are, a new set is tried with as many as there is time for, and
+// who comes meanwhile does not wait.
+func TestL10_LargeMessages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	mask := `intercom.on("filter", function(msg) return { body = intercom.re("s+e+c+r+e+t"):gsub(msg.body, "x") } end)`
+	r.save("init.lua", mask)
+	r.begin()
+	body := string(make([]byte, message.MaxBody))
+	r.recent = func() (all []relay.Question) {
+		for range replayed {
+			all = append(all, question(body))
+		}
+		return all
+	}
+	r.save("init.lua", mask+" -- an edit")
+	began := time.Now()
+	r.changed(r.Context())
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	t.Logf("saved to active %v, %d MB", time.Since(began), mem.HeapInuse>>20)
+	assert.Contains(t, r.files.own.Sources[0].Text, "an edit", r.Problem())
+	assert.Less(t, time.Since(began), 4*time.Second, "the relay waits five")
+}

@@ -1,0 +1,120 @@
+package policyset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting"
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+)
+
+// files are what a set is made of, besides what is shipped.
+type files struct {
+	own policy.Files // the person's, which are kept, refused and gone back to
+	err error        // why those cannot be read
+	// projects are those of the projects in which somebody works, as they are now and as far as
+	// they are trusted now. What is wrong with one concerns it alone.
+	projects []policy.Source
+	dirs     []string // of those
+}
+
+// read reads the files as they are.
+func (p *InUse) read() (f files) {
+	p.mu.Lock()
+	rooms := p.rooms
+	p.mu.Unlock()
+	f.own, f.err = scripting.Read(scripting.Places{Config: p.Config})
+	f.dirs = directories(rooms, Room.project)
+	f.projects = scripting.ReadProjects(f.dirs, func(hash string) bool {
+		return p.trusted(scripting.ProjectFile, hash)
+	}, policy.MaxFiles)
+	return f
+}
+
+func (f files) same(as files) bool {
+	return f.own.Generation() == as.own.Generation() && fmt.Sprint(f.err) == fmt.Sprint(as.err) && slices.Equal(f.projects, as.projects) && slices.Equal(f.dirs, as.dirs)
+}
+
+// restless is how long files are waited for that are written to all the time.
+const restless = time.Second
+
+var errRestless = errors.New("the files are being written to all the time")
+
+// still reads the files until they are twice the same. Those that will not hold still cannot be
+// read, or, if they are a project's, not be asked.
+func (p *InUse) still(ctx context.Context) (files, error) {
+	for before, until := p.read(), p.Now().Add(restless); ; {
+		if !sleep(ctx, quiet) {
+			return before, ctx.Err()
+		}
+		now := p.read()
+		if now.same(before) {
+			return now, nil
+		}
+		if p.Now().After(until) {
+			if now.err == nil && now.own.Generation() != before.own.Generation() {
+				now.err = errRestless
+			}
+			for i, s := range now.projects {
+				if !slices.Contains(before.projects, s) {
+					now.projects[i] = s.Unusable(errRestless.Error())
+				}
+			}
+			return now, nil
+		}
+		before = now
+	}
+}
+
+// stamp is different once the files are, or their tests, or whom of their authors a person
+// trusts.
+func (p *InUse) stamp() string {
+	f := p.read()
+	text := fmt.Sprint(f.own.Generation(), f.err, policy.Files{Sources: f.projects}.Generation())
+	tests, err := scripting.ReadTests(p.Config)
+	for _, t := range tests {
+		text += t.Tests.Hash()
+	}
+	return fmt.Sprint(text, err)
+}
+
+// passing is an error for which the files are not to blame: another try may go better.
+type passing struct{ error }
+
+func (p passing) Unwrap() error { return p.error }
+
+// compile makes a set of files, with what is shipped behind them. A project's file that cannot
+// be used is none that can be asked.
+func (p *InUse) compile(ctx context.Context, f files) (*scripting.Set, error) {
+	f.projects = slices.Clone(f.projects)
+	for i := max(0, policy.MaxFiles-len(f.own.Sources)-len(p.Shipped)); i < len(f.projects); i++ {
+		f.projects[i] = f.projects[i].Unusable(fmt.Sprintf("not read: more than %d files", policy.MaxFiles))
+	}
+	for {
+		whole := f.own
+		whole.Sources = slices.Concat(f.own.Sources, f.projects, p.Shipped)
+		set, err := p.engine.Compile(ctx, whole)
+		problems, ofFiles := errors.AsType[scripting.ProblemsError](err)
+		switch {
+		case err != nil && !ofFiles:
+			return nil, passing{err}
+		case err == nil || !f.excuse(problems):
+			return set, err
+		}
+	}
+}
+
+// excuse leaves the files of projects out that have problems, and reports whether there were any.
+func (f files) excuse(problems []policy.Problem) (found bool) {
+	for _, problem := range problems {
+		for i, s := range f.projects {
+			if s.Name == problem.File && s.Broken == "" && !problem.Warning {
+				f.projects[i], found = s.Unusable(problem.String()), true
+			}
+		}
+	}
+	return found
+}
