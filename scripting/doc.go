@@ -32,14 +32,15 @@
 //	64 KiB for a file, nested at most 200 deep; 64 files
 //	1 MiB for a text that string.rep, string.format or table.concat makes, 2 MiB for one of re:replace
 //	384 MiB for the worker, with all that it runs
-//	1 s for a message, further tries in new workers included; before it, where the last worker
-//	has ended, 2 s for each file and 10 s for all files to load them into another
+//	1 s for a message, further tries in new workers included
+//	2 s for each file and 10 s for all files to load them into a worker
 //
 // The times of a call are looked at between instructions. What is slow in a single one, such
 // as a pattern of Lua's own, is ended with the worker.
 //
-// A worker that ends or does not answer is replaced, and the message evaluated again, now with
-// a note of what is being run. If a script ends a worker then, or is found to have ended two
+// A worker that ends or does not answer is replaced at once, and the message evaluated again, now
+// with a note of what is being run. A message for which there is no worker in time is undecided
+// with ErrLater: it is to be evaluated anew. If a script ends a worker then, or is found to have ended two
 // with no good evaluation in between, it is quarantined: until the set is compiled anew each
 // of its hooks counts as failed. After five deaths within a minute no worker is started for a
 // minute (Status says so).

@@ -70,9 +70,9 @@ func (e *Engine) Use(set *Set) (previous *Set) {
 var errNoSet = errors.New("no policies are in use")
 
 // Evaluate asks the set in use what becomes of a message. The verdict is always whole: where
-// the scripts could not say, an error tells why, and the verdict asks a person or holds. It
-// takes a second, and up to ten more where a worker has to be started first, for itself and for
-// each message before it; the end of ctx is heeded while it waits.
+// the scripts could not say, an error tells why, and the verdict asks a person or holds; with
+// ErrLater the scripts may be able to a little later. It takes a second at most. The end of ctx
+// is heeded while it waits.
 func (e *Engine) Evaluate(ctx context.Context, in policy.Input) (policy.Verdict, error) {
 	e.mu.Lock()
 	set := e.set

@@ -169,7 +169,7 @@ func TestL7_killedWhileItWorks(t *testing.T) {
 	r := newRig(t, `intercom.on("decide", function(msg) for i = 1, 20000 do end return intercom.deliver { reason = msg.body } end)`)
 	killed := 0
 	for i := 0; i < 100 && killed < 4; i++ {
-		r.set.deaths = nil // this is not about safe mode
+		r.own(func(s *Set) { s.deaths = nil }) // this is not about safe mode
 		worker := r.set.worker
 		timer := time.AfterFunc(time.Duration(i%8)*100*time.Microsecond, func() { _ = worker.cmd.Process.Kill() })
 		v := r.evaluated(said("hello"))

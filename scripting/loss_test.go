@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -141,7 +143,7 @@ func TestL8_aLaterWorkerAsksTheSameScripts(t *testing.T) {
 	assert.Equal(t, message.VerbHold, v.Outcomes[0].Verb)
 	assert.True(t, v.Unfiltered)
 	assert.Equal(t, "policies/10.lua", v.Failures[len(v.Failures)-1].Script)
-	r.set.command = []string{program(t), "policy-worker"}
+	r.own(func(s *Set) { s.command = []string{program(t), "policy-worker"} })
 	assert.Equal(t, message.VerbAsk, r.decided(said("hello")).Outcomes[0].Verb)
 
 	_, err = New(Options{Command: broken("names")}).Compile(t.Context(), files(obedient(1)))
@@ -224,18 +226,69 @@ func TestL8_quarantine(t *testing.T) {
 	decided(t, said("bloat"), v)
 	assert.Equal(t, message.VerbAsk, v.Outcomes[0].Verb)
 	for tries := 0; len(r.engine.Status().Quarantined) == 0 && tries < 30; tries++ { // the third one may not fit into the time
-		r.set.deaths, r.set.safe = nil, time.Time{} // a busy machine may need more of them than are let pass
+		r.own(forgive) // a busy machine may need more of them than are let pass
 		v, _ = r.engine.Evaluate(t.Context(), said("bloat"))
 		assert.Equal(t, message.VerbAsk, v.Outcomes[0].Verb)
 	}
-	r.set.deaths, r.set.safe = nil, time.Time{}
+	r.own(forgive)
 	assert.Equal(t, []string{"policies/10.lua"}, r.engine.Status().Quarantined)
 	v = r.evaluated(said("hello"))
 	require.NotEmpty(t, v.Failures)
 	assert.Equal(t, policy.Quarantined, v.Failures[0].Kind)
 }
 
+// While a worker is being started a message waits for it no longer than for an answer; it is
+// held, and said to be worth asking about anew. The worker comes all the same.
+func TestL7_noWorkerInTime(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	begins := filepath.Join(t.TempDir(), "begins")
+	require.NoError(t, syscall.Mkfifo(begins, 0o600))
+	r := newRig(t, obedient(1))
+	r.own(func(s *Set) {
+		s.worker.kill()
+		s.worker = nil
+		s.command = []string{"sh", "-c", `read _ <"$1"; exec "$2" policy-worker`, "sh", begins, self}
+	})
+	for range 2 {
+		begun := time.Now()
+		v, err := r.engine.Evaluate(t.Context(), said("hello"))
+		assert.Less(t, time.Since(begun), 2*messageTime)
+		require.ErrorIs(t, err, ErrLater)
+		decided(t, said("hello"), v)
+		assert.Equal(t, message.VerbHold, v.Outcomes[0].Verb)
+		assert.True(t, v.Unfiltered)
+		assert.Equal(t, policy.NoWorker, v.Failures[0].Kind)
+	}
+	require.NoError(t, os.WriteFile(begins, []byte("\n"), 0o600))
+	r.own(func(s *Set) { assert.NotNil(t, s.worker, "nobody had to come for it: %+v", s.unstarted) })
+	assert.Equal(t, message.VerbAsk, r.decided(said("hello")).Outcomes[0].Verb)
+
+	// One that has ended is replaced before the next message comes.
+	r.own(func(s *Set) { s.command = []string{program(t), "broken-worker", "exit"} })
+	r.own(func(s *Set) { s.worker.kill() })
+	_, err = r.engine.Evaluate(t.Context(), said("hello"))
+	require.Error(t, err)
+	require.NotErrorIs(t, err, ErrLater, "it was asked about")
+	r.own(func(s *Set) { assert.NotNil(t, s.worker) })
+
+	// A set that is closed waits for no worker.
+	r.own(func(s *Set) {
+		s.worker.kill()
+		s.worker, s.deaths = nil, nil
+		s.command = []string{"sh", "-c", `read _ <"$1"`, "sh", begins}
+	})
+	_, err = r.engine.Evaluate(t.Context(), said("hello"))
+	require.ErrorIs(t, err, ErrLater)
+	begun := time.Now()
+	r.engine.Close()
+	assert.Less(t, time.Since(begun), setTime/2)
+}
+
 // Helpers.
+
+// forgive has no deaths count.
+func forgive(s *Set) { s.deaths, s.safe = nil, time.Time{} }
 
 // decided checks that a verdict says what becomes of a message for each of its recipients.
 func decided(t require.TestingT, in policy.Input, v policy.Verdict) {

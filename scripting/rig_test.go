@@ -105,6 +105,13 @@ func (r *rig) evaluated(in policy.Input) policy.Verdict {
 	return v
 }
 
+// own does something to a set that nobody is using, after a worker that is being started.
+func (r *rig) own(do func(s *Set)) {
+	<-r.set.turn
+	do(r.set)
+	r.set.turn <- struct{}{}
+}
+
 // program is this test binary.
 func program(t *testing.T) string {
 	t.Helper()

@@ -41,8 +41,8 @@ type Set struct {
 	files   policy.Files
 	now     func() time.Time
 
-	life  context.Context // of workers that are started while nobody waits
-	close context.CancelFunc
+	life context.Context // of what is done while nobody waits
+	stop context.CancelFunc
 
 	turn  chan struct{} // holds one token; whoever has taken it owns what follows
 	ended bool
@@ -77,7 +77,7 @@ func compile(ctx context.Context, command []string, files policy.Files, now func
 		Generation: files.Generation(), command: command, files: files, now: now,
 		turn: make(chan struct{}, 1), suspects: map[string]int{},
 	}
-	s.life, s.close = context.WithCancel(context.Background())
+	s.life, s.stop = context.WithCancel(context.Background())
 	loaded, failure := s.load(ctx, now().Add(setTime))
 	switch {
 	case failure != nil && failure.Script == "":
@@ -195,7 +195,7 @@ func (s *Set) ready(ctx context.Context, until time.Time) *policy.Failure {
 			s.done()
 			continue
 		}
-		s.done()
+		s.turn <- struct{}{}
 		return &why
 	}
 }
@@ -336,7 +336,7 @@ func (s *Set) hooks() []policy.Hook {
 // Close ends the worker, after the evaluation that is under way. The set cannot be used any
 // more.
 func (s *Set) Close() {
-	s.close()
+	s.stop()
 	<-s.turn
 	if s.ended = true; s.worker != nil {
 		s.worker.close()

@@ -79,7 +79,7 @@ func (s *sidecar) repeal() {
 }
 
 // configure has the settings hold that came into use with a set of policies, and what a filter
-// failed at decided anew, until ctx ends.
+// failed at or could not be asked about decided anew, until ctx ends.
 func (s *sidecar) configure(ctx context.Context) error {
 	defer s.unsetPolicyError(ctx)
 	for {

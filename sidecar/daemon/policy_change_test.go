@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -244,4 +246,33 @@ func TestU7_StatusSaysPolicyError(t *testing.T) {
 	})
 	r.save("init.lua", "")
 	r.waitFor("it is gone", func() bool { return status() == "" })
+}
+
+// What comes while no worker runs is held, and goes by itself once there is one.
+func TestL7_HeldUntilThereIsAWorker(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pid, gate := filepath.Join(dir, "pid"), filepath.Join(dir, "gate")
+	r := newRig(t, files("policies/10.lua", `intercom.on("filter", function(msg) return { body = "(" .. msg.body .. ")" } end)`), func(cfg *daemon.Config) {
+		cfg.Policies.Worker = append([]string{"/bin/sh", "-c", `echo $$ >"$0"; [ -e "$1" ] && read -r _ <"$1"; shift; exec "$@"`, pid, gate}, cfg.Policies.Worker...)
+	})
+	a, b := r.adopted("Ada", "--bracketed", "--reply", "none"), r.adopted("Ben", "--bracketed", "--reply", "none")
+	r.chat([]*agent{a, b})
+	a.do(":say one")
+	r.waitFor("Ben hears it", func() bool { return len(b.received()) == 1 })
+	require.NoError(t, syscall.Mkfifo(gate, 0o600))
+	text, err := os.ReadFile(pid)
+	require.NoError(t, err)
+	worker, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(worker, syscall.SIGKILL))
+	a.do(":say two")
+	r.waitFor("it is held", func() bool { return len(r.heldFor(message.Unfiltered)) == 1 })
+	opened, err := os.OpenFile(gate, os.O_RDWR, 0) // whoever waits there, also later, is let through
+	require.NoError(t, err)
+	defer opened.Close()
+	_, err = opened.WriteString(strings.Repeat("\n", 100))
+	require.NoError(t, err)
+	r.waitFor("it goes", func() bool { return len(b.received()) == 2 })
+	assert.Equal(t, []string{"[Ada] (1):\n\n(one)", "[Ada] (1):\n\n(two)"}, b.received())
 }

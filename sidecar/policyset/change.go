@@ -55,6 +55,9 @@ func (p *InUse) Run(ctx context.Context) error {
 			rooms := p.rooms
 			p.mu.Unlock()
 			p.agentConfigs(ctx, rooms) // so that what is wrong with them is told of without a message
+			if p.due() {
+				p.Used(p.Settings())
+			}
 		case <-p.failed:
 			p.leave(ctx)
 		case <-p.ripe:

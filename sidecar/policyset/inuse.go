@@ -43,7 +43,8 @@ type Options struct {
 	Check func(policy.Settings) error
 	// Recent are the newest messages that were decided, with whom they were for, oldest first.
 	Recent func(ctx context.Context, most int) ([]relay.Question, error)
-	// Used is told when another set is in use. It must not wait for a Decide.
+	// Used is told when another set is in use, and when what no policy could be asked about may be
+	// decided anew. It must not wait for a Decide.
 	Used func(policy.Settings)
 	// Shown is told what a person must know: once for each thing.
 	Shown func(text string)
@@ -86,6 +87,8 @@ type InUse struct {
 	asked    int             // since it came into use
 	bad      int             // of those
 	row      int             // that failed, one after the other
+	anew     time.Time       // when what no policy could be asked about is decided anew; zero: there is none
+	pause    time.Duration   // until then, the longer the more often it was in vain
 
 	repositories repositories
 }
@@ -332,6 +335,7 @@ func (p *InUse) Decide(ctx context.Context, q relay.Question) (message.Verdict, 
 		if err != nil {
 			p.Log.Error("policies", "msg", q.Message.ID, "err", err)
 		}
+		p.later(errors.Is(err, scripting.ErrLater))
 		out = verdictOf(q, v, form)
 		p.remember(&out, v)
 		p.count(v)
@@ -344,6 +348,34 @@ func (p *InUse) Decide(ctx context.Context, q relay.Question) (message.Verdict, 
 	}
 	p.recordVerdict(v, out)
 	return out, nil
+}
+
+// How long after a message about which no policy could be asked all such are decided anew.
+const (
+	soon = time.Second // until then the message is held, and can be found
+	late = time.Minute
+)
+
+// later notes whether a message has to be decided anew.
+func (p *InUse) later(again bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !again {
+		p.pause = 0
+		return
+	}
+	p.anew = p.Now().Add(max(p.pause, soon))
+}
+
+// due reports whether it is time to have decided anew what no policy could be asked about.
+func (p *InUse) due() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.anew.IsZero() || p.Now().Before(p.anew) {
+		return false
+	}
+	p.anew, p.pause = time.Time{}, min(max(2*p.pause, 2*soon), late)
+	return true
 }
 
 // otherwise is what holds where no script decides. The last word is a script that is shipped;
