@@ -151,6 +151,16 @@ intercom.on("decide", function(m) return intercom.deliver { reason = m.subject .
 	}
 }
 
+func TestL1_notices(t *testing.T) {
+	r := newRig(t, `intercom.on("decide", function(m) return intercom.deliver { notify = m.body } end)`)
+	assert.Equal(t, policy.NoticePopup, r.decided(said("popup")).Outcomes[0].Notify)
+	for word, why := range map[string]string{"bell": `notify is "popup" or "status", not "bell"`, "pop-up": `did you mean "popup"?`} {
+		v := r.evaluated(said(word))
+		require.Len(t, v.Failures, 1)
+		assert.Contains(t, v.Failures[0].Text, why)
+	}
+}
+
 // A guard that tightens takes nothing from what the recipient and the person are told; one of a
 // project that is not trusted adds nothing to it.
 func TestL1_guardsKeepWhatIsSaid(t *testing.T) {

@@ -63,6 +63,9 @@ func TestTighten(t *testing.T) {
 	told := Decision{Verb: message.VerbDeliver, Prompt: "p", Tags: []string{"a"}, Notify: "popup"}
 	assert.Equal(t, Decision{Verb: message.VerbAsk, Prompt: "p", Tags: []string{"a"}, Notify: "popup"}, Tighten(told, ask))
 	assert.Equal(t, ask, Tighten(ask, told), "what a laxer one says counts for nothing")
+	quiet := Decision{Verb: message.VerbHold, Notify: NoticeStatus}
+	assert.Equal(t, NoticePopup, Tighten(told, quiet).Notify, "the louder one")
+	assert.Equal(t, NoticeStatus, Tighten(ask, quiet).Notify)
 	now, later := Decision{Verb: message.VerbDeliver}, Decision{Verb: message.VerbDeliver, After: time.Hour}
 	assert.Equal(t, later, Tighten(now, later))
 	assert.Equal(t, later, Tighten(later, now))

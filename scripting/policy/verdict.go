@@ -18,7 +18,7 @@ const (
 type Decision struct {
 	Verb      message.Verb  `json:"verb"`
 	Reason    string        `json:"reason,omitempty"`
-	Notify    string        `json:"notify,omitempty"`     // status, message, popup or bell; "" is no notice
+	Notify    string        `json:"notify,omitempty"`     // a notice; "" is none
 	After     time.Duration `json:"after_ns,omitempty"`   // not before so long from now
 	Expires   time.Duration `json:"expires_ns,omitempty"` // a decision that waits ends after so long, as Otherwise
 	Otherwise message.Verb  `json:"otherwise,omitempty"`  // with Expires; hold where a script does not say
@@ -27,6 +27,13 @@ type Decision struct {
 	Tags      []string      `json:"tags,omitempty"`       // beside those of the message
 	By        string        `json:"by"`                   // file:line of the decision, the name of a rule behind it, or "built in"
 }
+
+// The notices: how a person is told of a decision at once, at the terminals where its chat is.
+// Nothing opens by itself there, since somebody may be typing.
+const (
+	NoticeStatus = "status" // a line
+	NoticePopup  = "popup"  // a line that says how to open the message
+)
 
 // BuiltIn is the By of a decision that no script took.
 const BuiltIn = "built in"
@@ -112,7 +119,7 @@ func (d Decision) keeping(first Decision) Decision {
 		d.Prompt = first.Prompt + "\n" + d.Prompt
 	}
 	d.Tags = message.Tagged(first.Tags, d.Tags)
-	if d.Notify == "" {
+	if first.Notify == NoticePopup || d.Notify == "" {
 		d.Notify = first.Notify
 	}
 	return d

@@ -14,9 +14,6 @@ import (
 // decisions are what the verbs return: a hook can only hand them on.
 var decisions = &class{name: "intercom.Decision", noun: "decision", doc: "What intercom.deliver and the other verbs return."}
 
-// notices are the ways in which a person may be told of a decision.
-var notices = []string{"status", "message", "popup", "bell"}
-
 const (
 	maxReason = 1 << 10
 	maxSaid   = 4 << 10 // prompt and text
@@ -27,7 +24,7 @@ var options = &class{
 	name: "intercom.Options", noun: "decision", doc: "What a decision says beside its verb.", table: true,
 	members: []member{
 		{name: "reason", typ: "string", doc: "Why, for the person and the log. drop needs one."},
-		{name: "notify", typ: `"status"|"message"|"popup"|"bell"`, doc: "How the person is told of it at once; popup offers one."},
+		{name: "notify", typ: `"status"|"popup"`, doc: "The person is told of it at once, in a line; popup says how to open the message, and opens nothing."},
 		{name: "after", typ: "number", doc: "Not before so many seconds from now."},
 		{name: "expires", typ: "number", doc: "A decision that waits ends after so many seconds, as otherwise says."},
 		{name: "otherwise", typ: `"deliver"|"ack"|"ask"|"hold"|"bounce"|"drop"`, doc: "With expires; hold if it is not given."},
@@ -89,7 +86,7 @@ func (s *state) option(L *lua.LState, d *policy.Decision, name string, v lua.LVa
 		d.Reason = s.said(L, name, v, maxReason)
 	case "notify":
 		d.Notify = s.said(L, name, v, maxReason)
-		oneOf(L, name, d.Notify, notices)
+		oneOf(L, name, d.Notify, []string{policy.NoticeStatus, policy.NoticePopup})
 	case "after":
 		d.After = s.duration(L, name, v)
 	case "expires":

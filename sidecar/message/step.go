@@ -40,6 +40,7 @@ type Verdict struct {
 	Otherwise Verb          `json:"otherwise,omitempty"` // deliver, bounce or drop
 
 	Notify bool   `json:"notify,omitempty"` // a person is told of it; of ask they always are
+	Offer  bool   `json:"offer,omitempty"`  // and how to open it
 	Person Person `json:"person,omitzero"`  // whose decision it is, if it is no policy's
 
 	// Outcomes are what is decided for single targets, in the place of what holds for all.
@@ -69,6 +70,7 @@ type Outcome struct {
 	Expires   time.Duration `json:"expires_ns,omitempty"`
 	Otherwise Verb          `json:"otherwise,omitempty"`
 	Notify    bool          `json:"notify,omitempty"`
+	Offer     bool          `json:"offer,omitempty"`
 	// Text is for the author: of ack and bounce.
 	Text string `json:"text,omitempty"`
 
@@ -89,14 +91,15 @@ func (v Verdict) For(target ID) Outcome {
 		}
 	}
 	return Outcome{
-		Target: target, Verb: v.Verb, Reason: v.Reason, By: v.By, Expires: v.Expires, Otherwise: v.Otherwise, Notify: v.Notify,
+		Target: target, Verb: v.Verb, Reason: v.Reason, By: v.By, Expires: v.Expires, Otherwise: v.Otherwise,
+		Notify: v.Notify, Offer: v.Offer,
 	}
 }
 
 // As is the verdict as if it were about that target alone.
 func (v Verdict) As(target ID) Verdict {
 	o := v.For(target)
-	v.Verb, v.Reason, v.By, v.Expires, v.Otherwise, v.Notify = o.Verb, o.Reason, o.By, o.Expires, o.Otherwise, o.Notify
+	v.Verb, v.Reason, v.By, v.Expires, v.Otherwise, v.Notify, v.Offer = o.Verb, o.Reason, o.By, o.Expires, o.Otherwise, o.Notify, o.Offer
 	v.Outcomes = nil
 	return v
 }

@@ -60,7 +60,8 @@ func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict 
 	// Whoever comes to hear of it after we were asked gets it as the strictest of them.
 	if len(v.Outcomes) > 0 {
 		whole := outcomeOf("", strictest)
-		out.Verb, out.Reason, out.By, out.Expires, out.Otherwise, out.Notify = whole.Verb, whole.Reason, whole.By, whole.Expires, whole.Otherwise, whole.Notify
+		out.Verb, out.Reason, out.By, out.Expires, out.Otherwise = whole.Verb, whole.Reason, whole.By, whole.Expires, whole.Otherwise
+		out.Notify, out.Offer = whole.Notify, whole.Offer
 	} else if v.Unfiltered {
 		out.Verb = message.VerbHold
 	}
@@ -89,8 +90,8 @@ func valueOf(text *string) string {
 // outcomeOf is a decision in the relay's words. What is to go later waits until then.
 func outcomeOf(target message.ID, d policy.Decision) message.Outcome {
 	o := message.Outcome{
-		Target: target, Verb: d.Verb, Reason: d.Reason, By: d.By, Expires: d.Expires, Otherwise: d.Otherwise, Notify: d.Notify != "",
-		Tags: d.Tags,
+		Target: target, Verb: d.Verb, Reason: d.Reason, By: d.By, Expires: d.Expires, Otherwise: d.Otherwise,
+		Notify: d.Notify != "", Offer: d.Notify == policy.NoticePopup, Tags: d.Tags,
 	}
 	switch d.Verb {
 	case message.VerbAck, message.VerbBounce:

@@ -56,7 +56,7 @@ func TestVerdictOf_whatHoldsForAll(t *testing.T) {
 	assert.Equal(t, message.Verdict{Message: "m", Verb: message.VerbDeliver, By: policy.BuiltIn, Generation: "g"}, v, "nothing for single targets")
 	v = verdictOf(q, decided(q, ask, ask), "")
 	assert.Equal(t, message.Outcome{
-		Target: "id-Ben", Verb: message.VerbAsk, Reason: "why", By: "x.lua:1", Expires: time.Hour, Otherwise: message.VerbDrop, Notify: true,
+		Target: "id-Ben", Verb: message.VerbAsk, Reason: "why", By: "x.lua:1", Expires: time.Hour, Otherwise: message.VerbDrop, Notify: true, Offer: true,
 	}, v.For("id-Ben"))
 	assert.Empty(t, v.Outcomes)
 }

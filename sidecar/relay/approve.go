@@ -152,15 +152,27 @@ func (w *work) tell(t *thought, v message.Verdict, planned []message.Delivery) {
 		case o.Verb == message.VerbAsk:
 			w.notice(in, fmt.Sprintf("what %s said to %s waits for your yes%s: intercom inbox approve %s", t.message.From.Name, w.names(same), why, t.message.ID.Short()))
 		case o.Notify:
-			w.notice(in, fmt.Sprintf("%s of %s: %s%s", t.message.ID.Short(), t.message.From.Name, o.Verb, why))
+			how := ""
+			if o.Offer {
+				how = "; to read it: " + opens(o.Verb) + " " + t.message.ID.Short()
+			}
+			w.notice(in, fmt.Sprintf("%s of %s: %s%s%s", t.message.ID.Short(), t.message.From.Name, o.Verb, why, how))
 		}
 	}
+}
+
+// opens is the command that shows a message of which that was decided.
+func opens(verb message.Verb) string {
+	if verb == message.VerbHold {
+		return "intercom inbox show"
+	}
+	return "intercom log"
 }
 
 // alike parts the deliveries for whose targets the same is decided from the others.
 func (w *work) alike(v message.Verdict, as message.Outcome, planned []message.Delivery) (same, others []message.Delivery) {
 	for _, d := range planned {
-		if o := v.For(d.Target); o.Verb == as.Verb && o.Reason == as.Reason && o.Notify == as.Notify && o.Text == as.Text {
+		if o := v.For(d.Target); o.Verb == as.Verb && o.Reason == as.Reason && o.Notify == as.Notify && o.Offer == as.Offer && o.Text == as.Text {
 			same = append(same, d)
 		} else {
 			others = append(others, d)

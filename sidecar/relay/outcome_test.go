@@ -53,6 +53,23 @@ func TestOutcomes_eachTargetHasItsOwn(t *testing.T) {
 	assert.Equal(t, "[a] (1):\n\nmasked words", text(r.out[3]))
 }
 
+// A person is told in a line of what a policy wants them to see, and how to open it if it offers
+// that; nothing opens by itself.
+func TestOutcomes_told(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c", "d")
+	r.chat(message.Limits{}, "a", "b", "c", "d")
+	r.say(s[0], "words")
+	r.decide(message.Verdict{Verb: message.VerbDeliver, Reason: "why", Notify: true, Offer: true, Outcomes: []message.Outcome{
+		{Target: s[2].ID, Verb: message.VerbDeliver, Reason: "why", Notify: true}, {Target: s[3].ID, Verb: message.VerbHold, Notify: true, Offer: true},
+	}})
+	id := r.out[0].Message.ID.Short()
+	assert.Equal(t, []string{
+		id + " of a: deliver (why); to read it: intercom log " + id, id + " of a: deliver (why)", id + " of a: hold; to read it: intercom inbox show " + id,
+	}, r.notices)
+}
+
 // An acknowledged message goes to nobody, and its author hears of it if they wait for an
 // answer, or if there is one.
 func TestOutcomes_acknowledged(t *testing.T) {
