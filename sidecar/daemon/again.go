@@ -174,9 +174,6 @@ func (s *sidecar) kept(ctx context.Context, chat message.ID, heirs map[message.I
 			return nil, fmt.Errorf("what was kept: %w", err)
 		}
 		if n := len(verdicts); n > 0 && verdicts[n-1].Verb == message.VerbDeliver {
-			if v := verdicts[n-1]; v.Person.Name != "" && v.Body != nil {
-				d.Message.Body = *v.Body // what a person made of it is for all whom it was for
-			}
 			kept = append(kept, relay.Kept{Delivery: d, To: heir})
 		}
 	}

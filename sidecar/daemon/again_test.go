@@ -25,15 +25,17 @@ func TestAgain_theHeirGetsWhatAPersonMadeOfIt(t *testing.T) {
 	gone := message.Session{ID: message.NewID(), Name: "Ben", Pane: "%1", Ended: &now, EndReason: string(message.AgentGone)}
 	chat := message.Chat{ID: message.NewID(), State: message.ChatOver}
 	step := message.Step{Sessions: []message.Session{gone}, Chats: []message.Chat{chat}}
+	later := message.Step{} // what a person says when it is held
 	waits := func(body string, verdicts ...message.Verdict) {
 		e := message.Envelope{
 			ID: message.NewID(), Thread: chat.ID, Type: message.KindTurn, Body: body, Origin: message.OriginAgent, Trust: message.TrustVerified, Created: now,
 		}
 		d := message.Delivery{ID: message.NewID(), Message: e, Target: gone.ID, Chat: chat.ID, Attempt: 1}
 		step.Received, step.Deliveries = append(step.Received, e), append(step.Deliveries, d)
-		for _, v := range verdicts {
+		for i, v := range verdicts {
 			v.Message = e.ID
-			step.Verdicts = append(step.Verdicts, v)
+			of := []*message.Step{&step, &later}[i]
+			of.Verdicts = append(of.Verdicts, v)
 		}
 		for _, r := range []message.Receipt{{State: message.Queued}, {State: message.Held, Reason: message.AgentGone}} {
 			r.Delivery, r.Message, r.Target = d.ID, e.ID, d.Target
@@ -47,6 +49,7 @@ func TestAgain_theHeirGetsWhatAPersonMadeOfIt(t *testing.T) {
 	waits("[masked for it alone]", message.Verdict{Verb: message.VerbDeliver, Body: &masked})
 	waits("nobody said yes", asked)
 	require.NoError(t, j.Commit(t.Context(), step))
+	require.NoError(t, j.Commit(t.Context(), later))
 
 	kept, err := s.kept(t.Context(), chat.ID, map[message.ID]string{gone.ID: "%7"})
 	require.NoError(t, err)

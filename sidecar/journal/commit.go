@@ -41,6 +41,7 @@ type writer struct {
 	addVerdict   *sql.Stmt
 	setMemory    *sql.Stmt
 	decide       *sql.Stmt
+	edit         *sql.Stmt
 	forgetWords  *sql.Stmt
 	addWords     *sql.Stmt
 	setDelivery  *sql.Stmt
@@ -91,6 +92,7 @@ func newWriter(ctx context.Context, db *sql.DB, steps []string, check bool) (*wr
 		{&w.addVerdict, `INSERT INTO verdicts (message, doc, body) VALUES (?, ?, ?)`},
 		{&w.decide, `UPDATE messages SET decided = 1, said = coalesce(?2, said), passed = passed OR ?3
 			WHERE id = ?1 RETURNING seq, coalesce(said, body), passed`},
+		{&w.edit, `UPDATE deliveries SET body = ?2 WHERE message = ?1 AND open AND parked`},
 		{&w.setMemory, `INSERT INTO memories (script, doc) VALUES (?, ?) ON CONFLICT (script) DO UPDATE SET doc = excluded.doc`},
 		{&w.forgetWords, `DELETE FROM words WHERE rowid = ?`},
 		{&w.addWords, `INSERT INTO words (rowid, body) VALUES (?, ?)`},
@@ -349,7 +351,8 @@ func (s *stepper) message(envelope message.Envelope) error {
 
 // verdict writes a verdict down. Only a text that a verdict let out can be found, and what
 // a verdict once put in place of the original stays in its place: what a filter has masked
-// must not come back with a person's later yes.
+// must not come back with a person's later yes. What a person made of it takes the place also of
+// what is held for agents that have gone: whoever comes in their place gets that.
 func (s *stepper) verdict(verdict message.Verdict) error {
 	var body any
 	if verdict.Body != nil {
@@ -375,6 +378,11 @@ func (s *stepper) verdict(verdict message.Verdict) error {
 	}
 	if _, err := s.exec(s.w.addVerdict, seq, doc, body); err != nil {
 		return err
+	}
+	if body != nil && verdict.Person != (message.Person{}) {
+		if _, err := s.exec(s.w.edit, seq, body); err != nil {
+			return fmt.Errorf("what is held for who has gone: %w", err)
+		}
 	}
 	for script, memory := range verdict.Memory {
 		if _, err := s.exec(s.w.setMemory, script, memory); err != nil {

@@ -153,7 +153,7 @@ type Step struct {
 	Sessions   []Session  // made or changed, whole
 	Chats      []Chat     // made or changed, whole
 	Received   []Envelope // before anything is decided about them
-	Verdicts   []Verdict
+	Verdicts   []Verdict  // the text of a person's is that of what is held for agents that have gone, too
 	Deliveries []Delivery // made, together with their verdict; or what has changed in them
 	Receipts   []Receipt  // appended
 	Notices    []Notice   // what a person was told

@@ -96,6 +96,30 @@ func TestApprove_yes(t *testing.T) {
 	assert.Subset(t, handedIDs(r.out[before:]), []message.ID{one[0].ID, one[1].ID})
 }
 
+// So does it to an agent that had gone when a person edited it, and is back in the next run.
+func TestApprove_editedForWhoWasAway(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	c := r.chat(message.Limits{Approve: ApproveAll}, "a", "b", "c")
+	r.say(s[0], "rm -rf /")
+	d := r.to(s[1], "rm -rf /")
+	_, _ = r.step(Gone{Session: s[1].ID, Reason: message.PaneDead})
+	edited := "ls, and nothing else"
+	r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver, Body: &edited, Who: message.Person{Name: "ada"}})
+	require.Len(t, r.out, 1, "it goes to c")
+	r.tokens++
+	_, err := r.step(Adopted{Token: r.tokens, Session: s[1]})
+	require.NoError(t, err)
+	r.must(AddMember{Chat: string(c.ID), Session: "b"})
+	r.restart(0)
+	require.Len(t, r.out, 2)
+	for i, one := range r.out {
+		assert.Equal(t, []any{s[1+i].ID, edited}, []any{one.Target, one.Message.Body})
+	}
+	_, err = r.ask(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver})
+	require.ErrorIs(t, err, ErrDecided)
+}
+
 // What a person made of it goes, under the name of who said it, and the log knows; who said
 // it and at what cost stays as it was.
 func TestApprove_edited(t *testing.T) {

@@ -41,6 +41,11 @@ func (b *book) commit(s message.Step) {
 	}
 	for _, v := range s.Verdicts {
 		b.decided[v.Message] = v
+		for i, d := range b.deliveries {
+			if v.Body != nil && v.Person.Name != "" && d.Message.ID == v.Message && b.last[d.ID].Reason == message.AgentGone {
+				b.deliveries[i].Message.Body = *v.Body
+			}
+		}
 	}
 	for _, d := range s.Deliveries {
 		b.deliveries = replace(b.deliveries, d, func(d message.Delivery) message.ID { return d.ID })
