@@ -36,8 +36,13 @@ func TestGuide_everyBlockRuns(t *testing.T) {
 	blocks := named.FindAllStringSubmatch(string(text), -1)
 	require.Len(t, blocks, strings.Count(string(text), "```lua"), "a block does not begin with the name of its file")
 	tested := 0
+	var modules []policy.Source
 	for i, block := range blocks {
 		source := policy.Source{Name: block[1] + ".lua", Text: block[2], Settings: block[1] == "init"}
+		if strings.HasPrefix(source.Name, "policies/lib/") {
+			modules = append(modules, source)
+			continue
+		}
 		if scripting.IsTests(source.Name) {
 			require.Positive(t, i)
 			assert.Equal(t, blocks[i-1][1]+"_test", block[1], "tests stand below their policy")
@@ -47,7 +52,7 @@ func TestGuide_everyBlockRuns(t *testing.T) {
 			if source.Settings {
 				configures(t, source)
 			}
-			passes(t, scripting.Beside{Policy: source, Tests: policy.Source{Name: blocks[i+1][1] + ".lua", Text: blocks[i+1][2]}})
+			passes(t, scripting.Beside{Policy: source, Modules: modules, Tests: policy.Source{Name: blocks[i+1][1] + ".lua", Text: blocks[i+1][2]}})
 			tested++
 			continue
 		}

@@ -94,7 +94,7 @@ var hostiles = []hostile{
 
 	{class: "reach", name: "os.execute", body: `os.execute("touch /tmp/intercom-was-here")`, ends: refused},
 	{class: "reach", name: "io.open", body: `io.open("/etc/passwd"):read("*a")`, ends: refused},
-	{class: "reach", name: "require", body: `require("os")`, ends: refused},
+	{class: "reach", name: "require", body: `require("os")`},
 	{class: "reach", name: "load", body: `load("while true do end")()`, ends: refused},
 	{class: "reach", name: "loadstring", body: `loadstring("while true do end")()`, ends: refused},
 	{class: "reach", name: "dofile", body: `dofile("/etc/passwd")`, ends: refused},

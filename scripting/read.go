@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -17,7 +16,7 @@ import (
 // Places are where the files of a set lie.
 type Places struct {
 	// Config is the person's own directory: init.lua, then policies/*.lua in the order of their
-	// names. None of them has to be there.
+	// names, with the modules of policies/lib/*.lua. None of them has to be there.
 	Config string
 	// Projects are directories that may have a file of their own, .intercom/policy.lua.
 	Projects []string
@@ -39,24 +38,72 @@ func Read(p Places) (policy.Files, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return all, err
 	}
-	paths, err := filepath.Glob(filepath.Join(globbed(p.Config), "policies", "*.lua"))
+	if err := nothing(filepath.Join(p.Config, "init.lua")); err != nil {
+		return all, err
+	}
+	own, err := readAll(filepath.Join(p.Config, "policies"), "policies/")
 	if err != nil {
-		return all, fmt.Errorf("listing policies: %w", err)
+		return all, err
 	}
-	slices.Sort(paths)
-	for _, path := range paths {
-		if strings.HasPrefix(filepath.Base(path), ".") || IsTests(path) { // of an editor, or beside a policy
-			continue
-		}
-		source, err := readSource(path, "policies/"+filepath.Base(path), 0)
-		if err != nil {
-			return all, err
-		}
-		all.Sources = append(all.Sources, source)
+	all.Sources = append(all.Sources, own...)
+	if all.Modules, err = readAll(filepath.Join(p.Config, modulesOf("init.lua")), "policies/lib/"); err != nil {
+		return all, err
 	}
-	all.Sources = append(all.Sources, ReadProjects(p.Projects, p.Trusted, policy.MaxFiles-len(all.Sources)-len(p.Shipped))...)
+	all.Sources = append(all.Sources, ReadProjects(p.Projects, p.Trusted, policy.MaxFiles-len(all.Sources)-len(all.Modules)-len(p.Shipped))...)
 	all.Sources = append(all.Sources, p.Shipped...)
 	return all, all.Validate()
+}
+
+// readAll reads the files of Lua in a directory, in the order of their names.
+func readAll(dir, prefix string) (all []policy.Source, err error) {
+	entries, err := os.ReadDir(dir) // sorted
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nothing(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing policies: %w", err)
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if filepath.Ext(name) != ".lua" || strings.HasPrefix(name, ".") || IsTests(name) { // of an editor, or beside a policy
+			continue
+		}
+		source, err := readSource(filepath.Join(dir, name), prefix+name, 0)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, source)
+	}
+	return all, nil
+}
+
+// nothing reports as an error that what is not there may only be out of reach, behind a link that
+// leads nowhere: what a person has in a place that is not mounted is not nothing.
+func nothing(path string) error {
+	for ; ; path = filepath.Dir(path) {
+		if _, err := os.Lstat(path); err == nil || path == filepath.Dir(path) {
+			break
+		}
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("reading policies: %w", err)
+	}
+	return nil
+}
+
+// modulesOf is the directory of the modules of a policy.
+func modulesOf(path string) string {
+	dir := filepath.Dir(path)
+	if filepath.Base(path) == "init.lua" {
+		dir = filepath.Join(dir, "policies")
+	}
+	return filepath.Join(dir, "lib")
+}
+
+// ReadModules reads the modules that a policy may require, wherever it lies.
+func ReadModules(path string) ([]policy.Source, error) {
+	dir := modulesOf(path)
+	return readAll(dir, sourceName(dir)+"/")
 }
 
 // readSource reads one regular file.

@@ -23,6 +23,7 @@ func IsTests(name string) bool { return strings.HasSuffix(name, testsEnd) }
 // Beside is one policy with its tests.
 type Beside struct {
 	Policy, Tests policy.Source
+	Modules       []policy.Source // that the policy may require
 }
 
 // ReadTests reads the tests of a person's own policies, from the places where Read reads the
@@ -65,6 +66,9 @@ func ReadBeside(path, name string) (Beside, error) {
 	of := func(tests string) string { return strings.TrimSuffix(tests, testsEnd) + ".lua" }
 	b.Policy, err = readSource(of(path), of(name), 0)
 	b.Policy.Settings = filepath.Base(of(path)) == "init.lua"
+	if err == nil {
+		b.Modules, err = readAll(modulesOf(of(path)), modulesOf(of(name))+"/")
+	}
 	return b, err
 }
 
@@ -83,10 +87,10 @@ const maxEnded = 5
 // What is wrong with the files stands in the result; an error says that nothing could be run.
 func (e *Engine) Test(ctx context.Context, b Beside, config map[string]any) (policy.Tested, error) {
 	tested := policy.Tested{File: b.Tests.Name, Of: b.Policy.Name, Cases: []policy.Case{}}
-	if err := (policy.Files{Sources: []policy.Source{b.Policy, b.Tests}}).Validate(); err != nil {
+	if err := (policy.Files{Sources: []policy.Source{b.Policy, b.Tests}, Modules: b.Modules}).Validate(); err != nil {
 		return tested, fmt.Errorf("reading tests: %w", err)
 	}
-	set, err := e.Compile(ctx, policy.Files{Sources: []policy.Source{b.Policy}, Config: config})
+	set, err := e.Compile(ctx, policy.Files{Sources: []policy.Source{b.Policy}, Modules: b.Modules, Config: config})
 	if problems, ok := errors.AsType[ProblemsError](err); ok {
 		tested.Problems = problems
 		return tested, nil

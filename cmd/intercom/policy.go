@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +45,16 @@ func (a *app) policies(named []string) (policy.Files, error) {
 			if err != nil {
 				return files, api.Errorf(api.CodeUsage, "%w", err).WithHint("name a file that can be read; without one, yours are taken")
 			}
+			modules, err := scripting.ReadModules(filepath.Clean(path))
+			if err != nil {
+				return files, api.Errorf(api.CodeUsage, "%w", err).WithHint("modules lie in lib, beside the policy")
+			}
 			files.Sources = append(files.Sources, source)
+			for _, m := range modules { // several files may have them in common
+				if !slices.ContainsFunc(files.Modules, func(have policy.Source) bool { return have.Name == m.Name }) {
+					files.Modules = append(files.Modules, m)
+				}
+			}
 		}
 		if err := files.Validate(); err != nil {
 			return files, api.Errorf(api.CodeUsage, "%w", err).WithHint("name each file once")

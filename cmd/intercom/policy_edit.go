@@ -166,6 +166,7 @@ func (a *app) annotate(config string) (annotations, luarc string, err error) {
 	text, err := json.MarshalIndent(map[string]any{
 		"runtime.version":           "Lua 5.1",
 		"runtime.builtin":           map[string]string{"coroutine": "disable", "debug": "disable", "io": "disable", "os": "disable", "package": "disable"},
+		"runtime.path":              []string{"policies/lib/?.lua"},
 		"workspace.library":         []string{dir},
 		"workspace.checkThirdParty": false,
 	}, "", "  ")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,7 +14,7 @@ import (
 // The limits of a set.
 const (
 	MaxSource = 64 << 10 // bytes of one file
-	MaxFiles  = 64       // that could be read
+	MaxFiles  = 64       // that could be read, modules among them
 )
 
 // Source is one file of Lua.
@@ -39,6 +40,7 @@ type Source struct {
 // ctx.config is to them: values as JSON has them.
 type Files struct {
 	Sources []Source       `json:"sources"`
+	Modules []Source       `json:"modules,omitempty"` // what they may require; they are asked nothing themselves
 	Config  map[string]any `json:"config,omitempty"`
 }
 
@@ -56,7 +58,17 @@ func (f Files) Generation() string {
 // Validate checks what can be told of a set without reading its Lua.
 func (f Files) Validate() error {
 	seen := map[string]bool{}
-	read := 0
+	read := len(f.Modules)
+	for _, s := range f.Modules {
+		if err := s.Validate(); err != nil {
+			return err
+		}
+		if seen[s.Module()] {
+			return fmt.Errorf("module %q: there are two of that name", s.Module())
+		}
+		seen[s.Module()] = true
+	}
+	clear(seen)
 	for _, s := range f.Sources {
 		if err := s.Validate(); err != nil {
 			return err
@@ -99,6 +111,9 @@ func (s Source) Unusable(why string) Source {
 	s.Text, s.GuardsOnly, s.Broken = "", true, strings.ToValidUTF8(why, "_")
 	return s
 }
+
+// Module is the name by which a file is required.
+func (s Source) Module() string { return strings.TrimSuffix(path.Base(s.Name), ".lua") }
 
 // Hash names the content of a file, for the list of what a person trusts.
 func (s Source) Hash() string {

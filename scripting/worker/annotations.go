@@ -38,6 +38,9 @@ func Annotations() string {
 			}
 		}
 	}
+	for _, m := range policyGlobals {
+		annotateFunction(&b, "", m)
+	}
 	annotateTests(&b)
 	return b.String()
 }

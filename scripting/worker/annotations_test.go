@@ -66,8 +66,9 @@ func TestL13_annotationsAreWhatIsThere(t *testing.T) {
 	}
 	// All that a machine has as a global is Lua's own, or annotated.
 	for name := range libraries() {
-		assert.True(t, name == intercom.name || slices.Contains(append(base, "print", "string", "table", "math"), name), "%s is a global and is not annotated", name)
+		assert.True(t, name == intercom.name || slices.Contains(append(base, "print", "require", "string", "table", "math"), name), "%s is a global and is not annotated", name)
 	}
+	assert.Contains(t, Annotations(), "function require(name) end\n")
 	for _, h := range policy.Hooks {
 		assert.Contains(t, Annotations(), `fun(hook: "`+string(h)+`"`)
 	}

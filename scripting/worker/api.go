@@ -52,6 +52,14 @@ var intercom = &class{
 	}, verbs()...),
 }
 
+// policyGlobals are functions that are named as Lua names its own, and do something else.
+var policyGlobals = []member{
+	{
+		name: "require", params: []param{{"name", "string"}}, returns: "any", doc: "What the module policies/lib/name.lua returns, at the top of the file.",
+		call: (*state).require,
+	},
+}
+
 // classes are all kinds of values that scripts can see or make.
 var classes = []*class{
 	intercom, messages, contexts, chats, agents, expressions, decisions, options, matches, patches, settingsClass,
@@ -69,6 +77,9 @@ func hookTypes() []string {
 // install gives a machine the global of ours.
 func (s *state) install() {
 	s.machine.G.Global.RawSetString("intercom", s.object(intercom, 0))
+	for _, g := range policyGlobals {
+		s.machine.G.Global.RawSetString(g.name, s.machine.NewFunction(func(L *lua.LState) int { return g.call(s, L) }))
+	}
 	s.message, s.context = s.object(messages, 0), s.object(contexts, 0)
 }
 
@@ -85,6 +96,9 @@ func (s *state) on(L *lua.LState) int {
 func (s *state) register(L *lua.LState, what string) {
 	if !s.loading {
 		L.RaiseError("%s belongs to the top of the file", what)
+	}
+	if s.module != nil {
+		L.RaiseError("%s belongs to a policy; a module returns what policies have in common", what)
 	}
 }
 

@@ -54,7 +54,7 @@ func TestCheck(t *testing.T) {
 func TestL7_nothingReachesOut(t *testing.T) {
 	s := testState(t, ``)
 	for _, name := range []string{
-		"os", "io", "package", "debug", "coroutine", "channel", "load", "loadstring", "loadfile", "dofile", "require", "module", "getfenv", "setfenv",
+		"os", "io", "package", "debug", "coroutine", "channel", "load", "loadstring", "loadfile", "dofile", "module", "getfenv", "setfenv",
 		"rawget", "rawset", "rawequal", "collectgarbage", "newproxy", "_printregs", "_G", "_VERSION",
 	} {
 		fn, err := s.machine.LoadString("return " + name)
@@ -64,6 +64,8 @@ func TestL7_nothingReachesOut(t *testing.T) {
 		assert.Contains(t, failure.Text, "undefined global", name)
 	}
 	assert.Equal(t, lua.LNil, s.machine.G.Global.RawGetString("string").(*lua.LTable).RawGetString("dump"))
+	of, _ := testSet(t, `intercom.on("decide", function() require "os" end)`)
+	assert.Len(t, newEvaluation(of, testInput(), nil).run().Failures, 1)
 }
 
 // An instruction is counted once: this is what the interpreter does, and nothing that it

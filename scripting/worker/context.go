@@ -177,5 +177,5 @@ func (s *state) log(words string) {
 	if s.now == nil {
 		return
 	}
-	s.now.say(policy.LogLine{Script: s.script.source.Name, Line: s.where(), Text: printable(words, 1<<10)})
+	s.now.say(policy.LogLine{Script: s.chunk(1), Line: s.where(), Text: printable(words, 1<<10)})
 }

@@ -12,6 +12,7 @@ import (
 // set are the scripts of one generation.
 type set struct {
 	scripts  []*script
+	modules  map[string]*module
 	config   map[string]any
 	memories policy.Memories // as they were committed
 	name     string
@@ -37,7 +38,7 @@ type script struct {
 // each before it is read.
 func load(q wire.Load, memories policy.Memories, announce func(name string)) (*set, wire.Loaded) {
 	of := &set{config: q.Files.Config, memories: memories, name: q.Generation}
-	loaded := wire.Loaded{Scripts: []policy.Script{}}
+	loaded := wire.Loaded{Scripts: []policy.Script{}, Problems: of.loadModules(q.Files.Modules, announce)}
 	for _, source := range q.Files.Sources {
 		s := &script{source: source, patterns: map[string]*pattern{}, hooks: map[policy.Hook][]int{}}
 		of.scripts = append(of.scripts, s)

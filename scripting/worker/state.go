@@ -23,7 +23,9 @@ type state struct {
 	set     *set
 
 	// While the file runs.
-	loading bool
+	loading  bool
+	module   *module               // that is being run for it
+	required map[string]lua.LValue // by modules that were run; nil while one runs
 
 	hooks       map[policy.Hook][]registered
 	ignored     []policy.Problem // what it registered and may not
@@ -67,7 +69,7 @@ func newState(of *set, script *script) (*state, *policy.Failure) {
 func newStateWith(of *set, script *script, install func(*state)) (*state, *policy.Failure) {
 	s := &state{
 		script: script, set: of, loading: true,
-		hooks: map[policy.Hook][]registered{}, objects: map[string]*lua.LTable{},
+		hooks: map[policy.Hook][]registered{}, objects: map[string]*lua.LTable{}, required: map[string]lua.LValue{},
 		machine: lua.NewState(lua.Options{
 			SkipOpenLibs: true, CallStackSize: maxCalls, RegistrySize: registry, RegistryMaxSize: maxStackOf, RegistryGrowStep: 4 * registry,
 		}),
@@ -75,7 +77,14 @@ func newStateWith(of *set, script *script, install func(*state)) (*state, *polic
 	s.openLibraries()
 	install(s)
 	s.seal()
-	s.meter.Context, s.meter.machine, s.meter.visit = context.Background(), s.machine, of.visit
+	s.meter.Context, s.meter.machine = context.Background(), s.machine
+	if of.visit != nil {
+		s.meter.visit = func(line int) {
+			if s.chunk(0) == script.source.Name { // and no module's
+				of.visit(line)
+			}
+		}
+	}
 	s.machine.SetContext(&s.meter)
 	limit, within := loadInstructions, loadTime
 	if script.source.GuardsOnly {
@@ -157,5 +166,15 @@ func (s *state) failed(text string) *policy.Failure {
 // where is the line of the script that called the function of ours which is running.
 func (s *state) where() int { return line(s.machine, 1) }
 
+// chunk is the file of the function at a level of the stack: the script, or a module of its.
+func (s *state) chunk(level int) string {
+	if frame, ok := s.machine.GetStack(level); ok {
+		if _, err := s.machine.GetInfo("S", frame, lua.LNil); err == nil && frame.Source != "" {
+			return frame.Source
+		}
+	}
+	return s.script.source.Name
+}
+
 // by names the place in the script from which a function of ours was called.
-func (s *state) by() string { return fmt.Sprintf("%s:%d", s.script.source.Name, s.where()) }
+func (s *state) by() string { return fmt.Sprintf("%s:%d", s.chunk(1), s.where()) }

@@ -276,3 +276,31 @@ func TestL7_HeldUntilThereIsAWorker(t *testing.T) {
 	r.waitFor("it goes", func() bool { return len(b.received()) == 2 })
 	assert.Equal(t, []string{"[Ada] (1):\n\n(one)", "[Ada] (1):\n\n(two)"}, b.received())
 }
+
+// A module is part of each policy that requires it: what is saved of it is in use, or shown as
+// broken, and kept with the set over a restart.
+func TestModules_savedIsActive(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files("policies/lib/mark.lua", `return "<%s> %s"`, "policies/10.lua", `local mark = require "mark"
+intercom.on("format", function(msg) return mark:format(msg.from, msg.body) end)`))
+	a, b := r.adopted("Ada", "--bracketed", "--reply", "none"), r.adopted("Ben", "--bracketed", "--reply", "none")
+	r.chat([]*agent{a, b})
+	speak := func(words string) string {
+		before := len(b.received())
+		a.do(":say %s", words)
+		r.waitFor("Ben hears "+words, func() bool { return len(b.received()) > before })
+		return b.received()[before]
+	}
+	assert.Equal(t, "<Ada> one", speak("one"))
+	old := r.policies().Generation
+	r.save("policies/lib/mark.lua", `return "(%s) %s"`)
+	r.waitFor("it is in use", func() bool { return r.policies().Generation != old })
+	assert.Equal(t, "(Ada) two", speak("two"))
+	good := r.policies().Generation
+	r.save("policies/lib/mark.lua", "return\n}")
+	r.waitFor("it is refused", func() bool { return strings.Contains(r.policyError(), "policies/lib/mark.lua:2:") })
+	require.NoError(t, r.end())
+	r.start()
+	assert.Equal(t, good, r.policies().Generation)
+	assert.Equal(t, "(Ada) three", speak("three"))
+}

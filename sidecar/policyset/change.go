@@ -81,7 +81,7 @@ func (p *InUse) watch(watcher *fsnotify.Watcher) {
 	if watcher.Events == nil {
 		return
 	}
-	for _, dir := range []string{p.Config, filepath.Join(p.Config, "policies")} {
+	for _, dir := range []string{p.Config, filepath.Join(p.Config, "policies"), filepath.Join(p.Config, "policies", "lib")} {
 		if err := watcher.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			p.Log.Warn("watching policies", "err", err)
 		}

@@ -90,7 +90,7 @@ func (p passing) Unwrap() error { return p.error }
 // be used is none that can be asked.
 func (p *InUse) compile(ctx context.Context, f files) (*scripting.Set, error) {
 	f.projects = slices.Clone(f.projects)
-	for i := max(0, policy.MaxFiles-len(f.own.Sources)-len(p.Shipped)); i < len(f.projects); i++ {
+	for i := max(0, policy.MaxFiles-len(f.own.Sources)-len(f.own.Modules)-len(p.Shipped)); i < len(f.projects); i++ {
 		f.projects[i] = f.projects[i].Unusable(fmt.Sprintf("not read: more than %d files", policy.MaxFiles))
 	}
 	for {
