@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -38,6 +39,7 @@ var fixtures = &class{
 		{name: "thread", typ: "string", doc: "A UUID."},
 		{name: "truncated", typ: "boolean", doc: "false."},
 		{name: "meta", typ: "table<string, string>", doc: "Empty."},
+		{name: "config", typ: "table<string, any>", doc: "What ctx.config has: nothing."},
 		{name: "chat", typ: "intercom.FixtureChat", doc: "None."},
 		{name: "agents", typ: "intercom.FixtureAgent[]", doc: "None: what ctx.agent finds."},
 	},
@@ -127,6 +129,13 @@ func (s *state) fixture(L *lua.LState, from policy.Input, fields *lua.LTable) *l
 		case "meta":
 			m.Meta = map[string]string{}
 			s.eachSetting(L, name, v, func(key string, v lua.LValue) { m.Meta[key] = s.said(L, name+"."+key, v, maxSaid) })
+		case "config":
+			size := 0
+			config, ok := s.configOf(L, name, s.tableOf(L, name, v), 0, &size).(map[string]any)
+			if !ok {
+				L.RaiseError("config is a table whose keys are strings: config = { aea = … }")
+			}
+			in.Config = config
 		case "chat":
 			in.Chat = s.fixtureChat(L, v)
 		case "agents":
@@ -176,6 +185,43 @@ func (s *state) fixtureAgent(L *lua.LState, v lua.LValue) policy.Agent {
 		L.RaiseError("an agent has a name")
 	}
 	return a
+}
+
+// The limits of what a test says that policies can read.
+const (
+	maxConfig      = 10_000 // values
+	maxConfigDepth = 32
+)
+
+// configOf makes what Lua has into what JSON has: a list, or a table with texts for keys.
+func (s *state) configOf(L *lua.LState, name string, v lua.LValue, depth int, size *int) any {
+	if *size++; *size > maxConfig || depth > maxConfigDepth {
+		L.RaiseError("config has more than %d values, or is nested more than %d deep", maxConfig, maxConfigDepth)
+	}
+	switch v := v.(type) {
+	case lua.LBool:
+		return bool(v)
+	case lua.LNumber:
+		return s.finite(L, name, v)
+	case *lua.LTable:
+		list, all := []any{}, map[string]any{}
+		v.ForEach(func(key, of lua.LValue) {
+			if number, ok := key.(lua.LNumber); ok && float64(number) == float64(len(list)+1) && len(all) == 0 {
+				list = append(list, s.configOf(L, fmt.Sprintf("%s[%d]", name, len(list)+1), of, depth+1, size))
+				return
+			}
+			text, ok := key.(lua.LString)
+			if !ok || len(list) > 0 {
+				L.RaiseError("%s is neither a list nor a table whose keys are strings", name)
+			}
+			all[string(text)] = s.configOf(L, name+"."+clip(string(text), 64), of, depth+1, size)
+		})
+		if len(list) > 0 {
+			return list
+		}
+		return all // empty, it is the same to a policy
+	}
+	return s.said(L, name, v, policy.MaxSource)
 }
 
 func (s *state) tableOf(L *lua.LState, name string, v lua.LValue) *lua.LTable {

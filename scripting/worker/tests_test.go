@@ -145,6 +145,38 @@ cases("printed", "guard", { { msg { type = "turn" }, "ask" } })
 	assert.Equal(t, policy.Coverage{Lines: 18, Unrun: []int{6, 11, 12}, Unheld: []string{"a.lua:3 others may not"}}, r.Coverage)
 }
 
+// A message of a test has what policies are given to read.
+func TestTests_config(t *testing.T) {
+	reads := `intercom.on("decide", function(msg, ctx)
+  local aea = ctx.config.aea
+  if not aea then return end
+  local rule = aea["/src/shop"].rules[2]
+  return intercom.ask { reason = rule.type .. " " .. rule.line .. " " .. tostring(rule.fallback) .. " " .. #aea["/src/shop"].rules }
+end)`
+	r := tested(t, reads, `
+local msg = fixture { config = { aea = { ["/src/shop"] = { rules = { {}, { type = "issue", line = 4, fallback = true } } } } } }
+cases("config", "decide", {
+  { msg, { reason = "issue 4 true 2" } },
+  { msg { body = "other" }, { reason = "issue 4 true 2" } },
+  { msg { config = {} }, nothing },
+  { fixture {}, nothing },
+})`)
+	assert.True(t, r.Passed(), "%+v", r)
+	assert.Len(t, r.Cases, 4)
+	for config, want := range map[string]string{
+		`"x"`:                    "config is a table, not a string",
+		`{ "x" }`:                "config is a table whose keys are strings",
+		`{ a = { "x", k = 1 } }`: "config.a is neither a list nor a table whose keys are strings",
+		`{ a = print }`:          "config.a is a string, not a function",
+		`{ a = 0/0 }`:            "config.a is no finite number",
+		`(function() local t = {} t.t = t return t end)()`: "nested more than 32 deep",
+	} {
+		r := tested(t, reads, "fixture { config = "+config+" }")
+		require.Len(t, r.Problems, 1, config)
+		assert.Contains(t, r.Problems[0].Text, want)
+	}
+}
+
 // A policy that fails is a test that fails, and so is one that no worker survives.
 func TestTests_whatBreaks(t *testing.T) {
 	r := tested(t, "intercom.on('guard', function(msg)\n  return msg.body .. nil\nend)", `cases("x", "guard", { { fixture {}, nothing } })`)
