@@ -74,6 +74,21 @@ func TestLog_anotherTextThanWasSaid(t *testing.T) {
 	assert.NotContains(t, w.run("log").out, "ls -l")
 }
 
+// A subject stands above the words in the log as in the pane: that is no other text.
+func TestLog_subject(t *testing.T) {
+	m := message.Envelope{ID: message.NewID(), From: message.Address{Name: "Ada"}, Subject: "the plan", Body: "now"}
+	d := message.Delivery{ID: message.NewID(), Message: message.Envelope{ID: m.ID, Body: "Subject: the plan\n\nnow"}}
+	typed := message.Event{Kind: "receipt", Delivery: &d, Receipt: &message.Receipt{Delivery: d.ID, Message: m.ID, Target: "Ben", State: message.Typed}}
+	b := &fakeBackend{log: []message.Event{{Kind: "message", Message: &m}, typed}}
+	w := newWorld(t)
+	w.serve(t, b)
+	out := w.run("log", m.ID.Short()).out
+	assert.Contains(t, out, "\n    Subject: the plan\n")
+	assert.NotContains(t, out, "another text")
+	d.Message.Body = "Subject: the ***\n\nnow"
+	assert.Contains(t, w.run("log", m.ID.Short()).out, "with another text than was said:\n    Subject: the ***\n")
+}
+
 func TestLog_namesOfThoseWhoHaveLeft(t *testing.T) {
 	gone, now := message.NewID(), time.Now()
 	chat := message.Chat{ID: message.NewID(), Name: "plans", State: message.ChatOn, Participants: []message.Participant{{Session: gone, Name: "Cyd", Number: 1, MaySpeak: true}}}

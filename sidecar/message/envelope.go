@@ -3,6 +3,7 @@ package message
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -77,6 +78,15 @@ type Envelope struct {
 	Created          time.Time         `json:"created"`
 	Truncated        bool              `json:"truncated,omitempty"` // the body is not all that was said
 	Meta             map[string]string `json:"meta,omitempty"`
+}
+
+// Text is the body below the subject, if there is one: what a reader of the message is shown.
+func (e Envelope) Text() string {
+	subject := strings.Join(strings.Fields(e.Subject), " ")
+	if subject == "" {
+		return e.Body
+	}
+	return "Subject: " + subject + "\n\n" + e.Body
 }
 
 // Validate checks what every message must have, whatever protocol it came by: an id, a

@@ -10,7 +10,6 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
 // verdictOf makes what scripts decided into what the relay carries out. form is the person's
@@ -52,7 +51,7 @@ func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict 
 			one.Body = &rest
 		}
 		if o.Prompt != "" {
-			with := prompted(cmp.Or(valueOf(one.Body), route.Titled(said.Subject, said.Body)), o.Decision)
+			with := prompted(cmp.Or(valueOf(one.Body), said.Text()), o.Decision)
 			one.Body = &with
 		}
 		outcomes = append(outcomes, one)

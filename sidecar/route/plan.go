@@ -67,17 +67,9 @@ func template(e message.Envelope, chat *message.Chat) message.Delivery {
 		d.Chat = chat.ID
 		d.LineBreak = chat.Limits.LineBreak
 	}
-	e.Body = Titled(e.Subject, e.Body)
+	e.Body = e.Text()
 	d.Message = e
 	return d
-}
-
-// Titled is a body below its subject, if it has one.
-func Titled(subject, body string) string {
-	if subject = strings.Join(strings.Fields(subject), " "); subject == "" {
-		return body
-	}
-	return "Subject: " + subject + "\n\n" + body
 }
 
 // takesPart reports whether the session is, or was, a participant of the chat.
