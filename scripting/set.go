@@ -227,6 +227,9 @@ func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(sin
 		return v, fmt.Errorf("policies about message %s: %s", in.Message.ID, why.Text)
 	}
 	later := func(why policy.Failure) (policy.Verdict, error) {
+		if why.Kind == policy.Killed {
+			why.Kind = policy.NoWorker // that there was no time to load a file is not the file's fault
+		}
 		v, err := undecided(why)
 		return v, fmt.Errorf("%w: %w", err, ErrLater)
 	}
