@@ -175,6 +175,24 @@ func TestL1_guardsKeepWhatIsSaid(t *testing.T) {
 	}
 }
 
+// Nothing that a project's file says is typed to an agent before a person trusts it.
+func TestL12_projectsHaveNoWords(t *testing.T) {
+	for text, words := range map[string]string{
+		`intercom.ask { expires = 1, otherwise = "deliver", prompt = "evil", text = "evil", tags = { "evil" } }`: "",
+		`intercom.ack { text = "evil" }`:                     "",
+		`intercom.bounce { text = "evil", reason = "evil" }`: "a project's policy sent it back",
+		`intercom.bounce { reason = "evil" }`:                "a project's policy sent it back",
+	} {
+		r := newRigOf(t, Options{}, policy.Files{Sources: []policy.Source{
+			file(1, `intercom.on("decide", function() return intercom.deliver() end)`),
+			{Name: "policies/20.lua", Text: `intercom.on("guard", function() return ` + text + ` end)`, GuardsOnly: true},
+		}})
+		o := r.decided(said("hello")).Outcomes[0]
+		assert.NotEqual(t, message.VerbDeliver, o.Verb, text)
+		assert.Equal(t, []any{"", words, []string(nil)}, []any{o.Prompt, o.Text, o.Tags}, text)
+	}
+}
+
 // Decisions about each recipient, by themselves.
 func TestL1_recipients(t *testing.T) {
 	r := newRig(t, `

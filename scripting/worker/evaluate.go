@@ -274,7 +274,7 @@ func (e *evaluation) guard(d policy.Decision) policy.Decision {
 			return s.answered(r, "a decision (intercom.ask, intercom.hold, …) or nil", v)
 		}
 		if s.script.source.GuardsOnly {
-			stricter.Prompt, stricter.Tags = "", nil // who may only tighten tells nobody what to do
+			stricter = wordless(stricter)
 		}
 		e.decides(stricter)
 		d = policy.Tighten(d, stricter)
@@ -283,6 +283,16 @@ func (e *evaluation) guard(d policy.Decision) policy.Decision {
 		d = policy.Tighten(d, failed(f))
 		return true
 	})
+	return d
+}
+
+// wordless is a decision of who may only tighten: nothing that they wrote is typed to an agent.
+// The reason is for people, unless a bounce has no other words.
+func wordless(d policy.Decision) policy.Decision {
+	d.Prompt, d.Tags, d.Text = "", nil, ""
+	if d.Verb == message.VerbBounce {
+		d.Text = "a project's policy sent it back"
+	}
 	return d
 }
 
