@@ -56,7 +56,7 @@ func (s *sidecar) legislate(ctx context.Context) error {
 	s.configured, s.record = make(chan struct{}, 1), record
 	s.policies = policyset.New(policyset.Options{
 		Config: s.cfg.Paths.Config, State: s.cfg.Paths.State, Shipped: s.cfg.Policies.Shipped, Command: s.cfg.Policies.Worker,
-		Memories: memories, Trusted: s.cfg.Policies.Trusted, Rooms: s.workplaces, Room: roomOf, Check: checkSettings, Recent: s.recentQuestions,
+		Memories: memories, Trusted: s.cfg.Policies.Trusted, Rooms: s.workplaces, Dir: workingDir, Check: checkSettings, Recent: s.recentQuestions,
 		Used: func(policy.Settings) {
 			select {
 			case s.configured <- struct{}{}:
@@ -192,16 +192,14 @@ var brakeSettings = []string{"depth", "rate", "bytes", "expire"}
 func (s *sidecar) workplaces() map[message.ID]policyset.Room {
 	rooms := map[message.ID]policyset.Room{}
 	for _, session := range s.relay.Snapshot().Sessions() {
-		rooms[session.ID] = roomOf(session)
+		dir := workingDir(session)
+		rooms[session.ID] = policyset.Room{Dir: dir, Project: repository.Nearest(dir, scripting.ProjectFile), Repository: repository.Of(dir)}
 	}
 	return rooms
 }
 
-// roomOf is where a session works: what its program calls its working directory belongs to.
-func roomOf(session message.Session) policyset.Room {
-	dir := agent.WorkingDir(session.Foreground.PID)
-	return policyset.Room{Project: repository.Nearest(dir, scripting.ProjectFile), Repository: repository.Of(dir)}
-}
+// workingDir is where a session works: the working directory of its program.
+func workingDir(session message.Session) string { return agent.WorkingDir(session.Foreground.PID) }
 
 // recentQuestions are the newest messages that were decided, as policies would be asked about
 // them now.

@@ -26,7 +26,7 @@ const (
 )
 
 // Options are where policies come from and whom they concern. Shipped, Command, Memories,
-// Trusted, Rooms with Room, Check and Now may be missing.
+// Trusted, Rooms with Dir, Check and Now may be missing.
 type Options struct {
 	Config   string          // directory of init.lua and policies/
 	State    string          // directory for the sets that were in use
@@ -36,9 +36,9 @@ type Options struct {
 	// Trusted says of a project's file, by its place in the project and the hash of its content,
 	// whether a person trusts it.
 	Trusted func(place, hash string) bool
-	// Rooms is where all sessions work now, and Room where one does.
+	// Rooms is where all sessions work now, and Dir, which is less to do, where one does.
 	Rooms func() map[message.ID]Room
-	Room  func(message.Session) Room
+	Dir   func(message.Session) string
 	// Check refuses settings that make no sense.
 	Check func(policy.Settings) error
 	// Recent are the newest messages that were decided, with whom they were for, oldest first.
@@ -56,8 +56,9 @@ type Options struct {
 	Now    func() time.Time
 }
 
-// Room is where a session works: directories, "" for none.
+// Room is where a session works, and to which directories above that it belongs, "" for none.
 type Room struct {
+	Dir        string
 	Project    string // has a policy of its own
 	Repository string // may have an agent-config.yaml
 }

@@ -68,19 +68,19 @@ func TestAgentConfigs_whileItIsSaved(t *testing.T) {
 // Somebody who works elsewhere than when all were looked at is looked at anew.
 func TestStrange(t *testing.T) {
 	q := question("b")
-	now := map[message.ID]Room{"id-Ada": {Project: "/p"}, "id-Ben": {Repository: "/r"}}
+	now := map[message.ID]Room{"id-Ada": {"/p/a", "/p", ""}, "id-Ben": {"/r", "", "/r"}}
 	p := &InUse{Options: Options{
 		Rooms: func() map[message.ID]Room { return now },
-		Room:  func(s message.Session) Room { return now[s.ID] },
+		Dir:   func(s message.Session) string { return now[s.ID].Dir },
 	}}
 	assert.True(t, p.strange(q))
 	assert.True(t, p.look(), "another project")
 	assert.False(t, p.strange(q))
-	now = map[message.ID]Room{"id-Ada": {Project: "/p"}, "id-Ben": {Repository: "/other"}}
+	now = map[message.ID]Room{"id-Ada": {"/p/a", "/p", ""}, "id-Ben": {"/other", "", "/other"}}
 	assert.True(t, p.strange(q), "a target")
 	assert.False(t, p.look(), "the same projects: no file of a set is read for it")
 	assert.False(t, p.strange(q))
-	now = map[message.ID]Room{"id-Ada": {Project: "/q"}, "id-Ben": {Repository: "/other"}}
+	now = map[message.ID]Room{"id-Ada": {"/q", "/q", ""}, "id-Ben": {"/other", "", "/other"}}
 	assert.True(t, p.strange(q), "the author")
 	assert.True(t, p.look())
 

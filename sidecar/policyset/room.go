@@ -36,13 +36,13 @@ func (p *InUse) look() bool {
 
 // strange reports whether somebody whom a message concerns works elsewhere than is known.
 func (p *InUse) strange(q relay.Question) bool {
-	if p.Room == nil {
+	if p.Dir == nil {
 		return false
 	}
 	p.mu.Lock()
 	rooms := p.rooms
 	p.mu.Unlock()
-	return slices.ContainsFunc(concerned(q), func(s message.Session) bool { return p.Room(s) != rooms[s.ID] })
+	return slices.ContainsFunc(concerned(q), func(s message.Session) bool { return p.Dir(s) != rooms[s.ID].Dir })
 }
 
 // concerned are those whom a message is for, and its author.
