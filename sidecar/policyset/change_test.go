@@ -244,7 +244,7 @@ func TestL12_RestlessProject(t *testing.T) {
 	r.save("init.lua", letsGo+" -- an edit")
 	r.changed(r.Context())
 	assert.Contains(t, r.files.own.Sources[0].Text, "an edit")
-	assert.Equal(t, message.VerbAsk, r.decides().Verb, "its guard cannot be asked")
+	assert.Equal(t, message.VerbHold, r.decides().Verb, "its guard cannot be asked")
 	_, err := r.Rollback(r.Context())
 	require.NoError(t, err)
 	assert.NotContains(t, r.files.own.Sources[0].Text, "an edit")
