@@ -81,7 +81,7 @@ func TestLab_W1_W2_W6_R31_AllPairsInOneDirectory(t *testing.T) {
 	}
 }
 
-// conversation is a chat of two agents whose models talk.
+// conversation is a chat of two agents whose models talk. Its second one begins.
 type conversation struct {
 	l             *labRig
 	chat          message.Chat
@@ -89,7 +89,8 @@ type conversation struct {
 	line, person  string // who said it
 	turns         int    // of each
 	names         [2]string
-	heard, said   [2]int // before it
+	heard, said   [2]int                          // before it
+	words         func(a *labAgent, n int) string // the n-th of an agent, from 1
 }
 
 // converse starts a chat of so many turns each way, with the usual limits and a person's
@@ -97,6 +98,7 @@ type conversation struct {
 func (l *labRig) converse(first, second *labAgent, turns int) *conversation {
 	l.Helper()
 	c := &conversation{l: l, first: first, second: second, line: "Let us talk, " + first.Name + " and " + second.Name + ".", person: "tester", turns: turns}
+	c.words = func(a *labAgent, n int) string { return labtest.Talk("seed", a.Name, n) }
 	c.begins()
 	var err error
 	c.chat, err = l.client.StartChat(l.Context(), api.StartChatRequest{Panes: []string{first.Pane, second.Pane}, Say: c.line, Turns: 2 * turns})
@@ -134,7 +136,7 @@ func (c *conversation) check(t *testing.T) {
 	said := func(i int) (words []string) {
 		a := [2]*labAgent{c.first, c.second}[i]
 		for n := range c.turns {
-			words = append(words, a.noted(labtest.Talk("seed", a.Name, c.said[i]+n+1)))
+			words = append(words, a.noted(c.words(a, c.said[i]+n+1)))
 		}
 		return words
 	}
