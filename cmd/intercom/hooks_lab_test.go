@@ -29,8 +29,10 @@ const slow = 3 * time.Second
 // Real agents, told by the real command to call the real binary. Nobody has given them the
 // sidecar's environment: that it is found is what their tmux server tells.
 func TestLab_U10_agentsTellWhatTheyDo(t *testing.T) {
+	t.Parallel()
 	built := sync.OnceValue(func() string { return build(t) })
 	t.Run("claude", func(t *testing.T) {
+		t.Parallel()
 		s := newHookedAgent(t, labtest.Claude, built)
 		agent := s.agent
 		const first, second = "hello\nsecond line é 日本 [[say The **words** are these.]]", "please [[bash touch proof]]"
@@ -95,6 +97,7 @@ func TestLab_U10_agentsTellWhatTheyDo(t *testing.T) {
 		assert.Equal(t, s.before, s.uninstall(t))
 	})
 	t.Run("codex", func(t *testing.T) {
+		t.Parallel()
 		s := newHookedAgent(t, labtest.Codex, built)
 		agent := s.agent
 		const first, second = "hello\nsecond line é 日本 [[say The **words** are these.]]", "[[say still quick]]"
@@ -131,6 +134,7 @@ func TestLab_U10_agentsTellWhatTheyDo(t *testing.T) {
 // Why nothing is written into the hooks.json of Codex: it begins with a dialog then, until a
 // person has decided.
 func TestLab_codexAsksWhetherHooksAreTrusted(t *testing.T) {
+	t.Parallel()
 	lab := labtest.New(t, labtest.Codex)
 	server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
 	agent := lab.Launch(server, labtest.Codex, labtest.Configured(func(a *labtest.Agent) {

@@ -2,6 +2,9 @@ package main
 
 import (
 	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +24,11 @@ func TestLab_U15_askAnotherPaneByKeys(t *testing.T) {
 		claude.says("[[say I have not begun.]]")
 		const last = "The plan has **three** steps:\n\n- one é 日本\n- two\n- three"
 		claude.says("[[say " + last + "]]") // nobody follows it yet
+		st.until("it has written that down", func() bool {
+			files, err := filepath.Glob(filepath.Join(claude.Home, ".claude", "projects", "*", "*.jsonl"))
+			require.NoError(t, err)
+			return slices.ContainsFunc(files, func(file string) bool { return strings.Contains(read(t, file), `- three"`) })
+		})
 		st.Run("select-window", "-t", claude.Pane)
 		me, other := st.sit("base"), st.sit("base")
 		claude.WaitForIdle()
@@ -105,9 +113,10 @@ type labStage struct {
 }
 
 // eachLabStage runs test on the oldest and the newest tmux at hand, with the plugin loaded,
-// both at once: most of the time agents wait.
+// both at once and beside other tests: most of the time agents wait.
 func eachLabStage(t *testing.T, test func(t *testing.T, st *labStage)) {
 	t.Helper()
+	t.Parallel()
 	ends(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		lab := labtest.New(t, labtest.Claude, labtest.Codex)
