@@ -28,6 +28,46 @@ func TestTextTallerThanTheScreen(t *testing.T) {
 	assert.Len(t, ben.received(), 3)
 }
 
+// Long texts that differ in a line, to a program whose history is full of them: each is seen
+// to be echoed, and no piece of an echo is taken for the program's words.
+func TestR9_W6_LongTextsThatLookAlike(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ada, ben := r.adopted("Ada", silent...), r.adopted("Ben", bracketed...)
+	r.chat([]*agent{ada, ben}, unlimited...)
+	var want []string
+	for n := range 5 {
+		text := sized(fmt.Sprintf("%d ", n), 10<<10, "\n")
+		want = append(want, attributed("tester", 0, []string{text})...)
+		receipt := r.send(ben, text, api.WaitSubmitted, patience)
+		assert.Equal(t, message.Submitted, receipt.State, "%v", receipt)
+	}
+	r.waitFor("all is answered", func() bool { return r.open() == 0 })
+	assert.Equal(t, want, ben.received())
+	assert.Empty(t, r.turns(), "what was typed is not what was said")
+	for _, receipt := range r.receipts() {
+		assert.Empty(t, receipt.Words)
+	}
+}
+
+// The same long answer, again and again: each is heard, whole.
+func TestTheSameLongAnswerAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ada, ben := r.adopted("Ada", silent...), r.adopted("Ben", bracketed...)
+	r.chat([]*agent{ada, ben}, unlimited...)
+	const lines, times = 300, 4
+	for n := range times {
+		ada.do(":lines %d", lines)
+		r.waitFor("Ben hears it", func() bool { return len(ben.received()) == n+1 })
+	}
+	var want []string
+	for range times {
+		want = append(want, attributed("Ada", 1, ada.said()[:1])...)
+	}
+	assert.Equal(t, want, ben.received())
+}
+
 // The empty rows that a line editor shows for the line breaks at the end of a text are part
 // of that text, and not what the program says.
 func TestLineBreaksAtTheEndAreNoWords(t *testing.T) {

@@ -37,21 +37,28 @@ type place struct {
 	oldEndsSame bool
 }
 
-// align finds the place of a capture.
-func (t *Tracker) align(c []string, complete bool) fit {
+// align finds the place of a capture, of which c is kept.
+func (t *Tracker) align(c []string, shown Capture) fit {
 	lo := t.live()
 	if n := len(t.log) - max(anchorMax, len(c)+64); n > lo {
 		lo = n
 	}
-	a := aligner{t: t, c: c, lo: lo, old: max(t.start-lo, 0)}
+	a := aligner{t: t, c: c, lo: lo, old: max(t.start-lo, 0), on: standOf(shown, c), cut: shown.Cut}
 	a.intern()
-	if complete && t.top && lo == t.live() && a.fromTop() {
+	if shown.Complete && t.top && lo == t.live() && a.fromTop() {
 		return a.fit(a.look(0), true)
 	}
-	var good []place
-	for _, shift := range a.shifts() {
-		if p := a.look(shift); a.agrees(p) {
-			good = append(good, p)
+	good := a.good(a.shifts())
+	counted, moved := a.counts(), false // moved: each of them would move what was seen
+	if counted {
+		kept := slices.DeleteFunc(slices.Concat(good, a.good(a.kept())), func(p place) bool { return !a.keeps(p) })
+		switch {
+		case len(kept) > 0:
+			good = kept
+		case a.beyond():
+			return fit{}
+		default:
+			moved = true
 		}
 	}
 	if len(good) == 0 {
@@ -62,7 +69,7 @@ func (t *Tracker) align(c []string, complete bool) fit {
 		return cmp.Or(cmp.Compare(q.same-q.other, p.same-p.other), cmp.Compare(p.shift, q.shift))
 	})
 	best := good[0]
-	sure := best.once >= 3
+	sure := !moved && (best.once >= 3 || counted && a.exactly(best))
 	for _, p := range good {
 		if p.shift != best.shift && 2*p.same >= best.same {
 			sure = false
@@ -71,15 +78,29 @@ func (t *Tracker) align(c []string, complete bool) fit {
 	return a.fit(best, sure)
 }
 
+// good are those of the places that may be believed.
+func (a *aligner) good(shifts []int) (all []place) {
+	for _, shift := range shifts {
+		if p := a.look(shift); a.agrees(p) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
 // aligner compares one capture with the live part of one log.
 type aligner struct {
 	t    *Tracker
 	c    []string
-	lo   int // of the part of the log that is compared
-	old  int // number of old lines in it
+	on   stand // where the capture stands
+	cut  int   // rows that went at once from the top of the history, some times or not at all; 0: none
+	lo   int   // of the part of the log that is compared
+	old  int   // number of old lines in it
 	logs []int
 	caps []int // equal numbers mean equal lines; those up to noText prove nothing
 	kind []kind
+
+	logRows, capRows tally
 }
 
 // kind is what is known of all lines that have the same number.

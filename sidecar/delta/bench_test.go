@@ -27,13 +27,14 @@ func BenchmarkTracker_Feed(b *testing.B) {
 				}
 			}
 			tr := New(prompt)
-			tr.Baseline(all[:bb.lines], bb.complete)
+			rows := bb.lines
+			tr.Baseline(Capture{Lines: all[:bb.lines], Complete: bb.complete, Rows: rows, Width: 80})
 			for i := 0; b.Loop(); i++ {
 				c := all[i%64 : i%64+bb.lines]
 				if bb.complete {
 					c = all[:bb.lines+i%64]
 				}
-				tr.Feed(c, bb.complete)
+				tr.Feed(Capture{Lines: c, Complete: bb.complete, Rows: rows + i%64, Width: 80})
 			}
 		})
 	}

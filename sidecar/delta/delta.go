@@ -11,11 +11,12 @@
 //
 // The open line is the prompt as it stood when the last turn ended. It is the one line
 // that changes in place: input extends it, or the program erases it to print something
-// unasked. Each capture is laid over the log where their lines agree (align.go), and
-// replaces what it overlaps from the open line on, so that spinners and redraws leave
-// nothing behind. Where a capture agrees with nothing, a gap is noted between the two. At
-// the end of a turn the lines from the open line to the composer are read (read.go): what
-// we typed (echo.go) and what a person typed is taken out, the rest are words.
+// unasked. Each capture is laid over the log where their lines agree (align.go) and, as far
+// as tmux counts them, stand in the same rows (rows.go), and replaces what it overlaps from
+// the open line on, so that spinners and redraws leave nothing behind. Where a capture
+// agrees with nothing, a gap is noted between the two. At the end of a turn the lines from
+// the open line to the composer are read (read.go): what we typed (echo.go) and what a
+// person typed is taken out, the rest are words.
 package delta
 
 import (
@@ -53,6 +54,16 @@ type Turn struct {
 	Truncated bool   // words beyond message.MaxBody were cut
 }
 
+// Capture is what a pane shows: history and visible screen, joined where they wrap, plain,
+// blanks at their ends cut.
+type Capture struct {
+	Lines    []string
+	Complete bool // they begin at the top of a history that has lost no line to its limit
+	Rows     int  // of the history, and visible: all there are above the end of the lines
+	Width    int  // in cells; 0: neither this nor Rows is known
+	Cut      int  // rows that go at once where the history reaches its limit; 0: it has not
+}
+
 // Tracker follows one pane.
 type Tracker struct {
 	prompt Prompt
@@ -62,6 +73,7 @@ type Tracker struct {
 	start int    // of the open line in log
 	open  string // the open line as it stood when it became that
 	top   bool   // the first line behind the last gap was the top of a whole history
+	on    stand
 	based bool
 	asked int // rows of history asked for and not yet seen to suffice
 
@@ -83,17 +95,15 @@ func New(prompt Prompt, continuations ...string) *Tracker {
 	return &Tracker{prompt: prompt, more: continuations}
 }
 
-// Baseline takes what the pane shows now as old: only what comes after it is new. The
-// lines are history and visible screen, joined where they wrap, plain, trailing blanks
-// cut; complete says that they begin at the top of a history that has lost no line to its
-// limit. Texts still expected stay expected.
-func (t *Tracker) Baseline(lines []string, complete bool) {
-	c := captured(lines)
+// Baseline takes what the pane shows now as old: only what comes after it is new. Texts
+// still expected stay expected.
+func (t *Tracker) Baseline(shown Capture) {
+	c := captured(shown.Lines)
 	t.log = t.log[:0]
 	for _, text := range c {
 		t.log = append(t.log, line{text: text})
 	}
-	t.based, t.top, t.asked = true, complete, 0
+	t.based, t.top, t.asked, t.on = true, shown.Complete, 0, standOf(shown, c)
 	t.settle(len(t.log) - 1)
 }
 
@@ -136,21 +146,20 @@ func (t *Tracker) Pending() int {
 	return len(t.expected) - t.read(t.log[min(t.start, len(t.log)):], inProgress, "").used
 }
 
-// Feed takes in a capture; lines and complete are as for Baseline. Where it agrees with
-// nothing known, or with too much of it, and there is more history, nothing is taken in
-// and need says how many rows of history the caller should capture and feed at once;
-// otherwise need is 0. A caller that cannot capture that much feeds what it has: after
-// two requests the capture is taken as it is.
-func (t *Tracker) Feed(lines []string, complete bool) (need int) {
+// Feed takes in a capture. Where it agrees with nothing known, or with too much of it, and
+// there is more history, nothing is taken in and need says how many rows of history the
+// caller should capture and feed at once; otherwise need is 0. A caller that cannot capture
+// that much feeds what it has: after two requests the capture is taken as it is.
+func (t *Tracker) Feed(shown Capture) (need int) {
 	if !t.based {
-		t.Baseline(lines, complete)
+		t.Baseline(shown)
 		return 0
 	}
-	c := captured(lines)
+	c, complete := captured(shown.Lines), shown.Complete
 	if len(c) == 0 {
 		return 0 // nothing is shown: what comes next tells what that meant
 	}
-	fit := t.align(c, complete)
+	fit := t.align(c, shown)
 	switch {
 	case complete:
 	case !fit.found && t.asked < deepest:
@@ -160,7 +169,7 @@ func (t *Tracker) Feed(lines []string, complete bool) (need int) {
 		t.asked = deeper
 		return t.asked
 	}
-	t.asked = 0
+	t.asked, t.on = 0, standOf(shown, c)
 	if fit.found {
 		t.splice(c, fit, complete)
 	} else {

@@ -80,7 +80,7 @@ func TestTracker_captures(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tr := New(prompt, "... ")
-			tr.Baseline(paper(tt.steps[0]), true)
+			tr.Baseline(top(paper(tt.steps[0])))
 			for _, step := range tt.steps[1:] {
 				switch step[0] {
 				case '+':
@@ -100,7 +100,7 @@ func TestTracker_captures(t *testing.T) {
 					assert.Equal(t, strings.Contains(signs, "p"), turn.Person, "person")
 					assert.Equal(t, strings.Contains(words, "["), turn.Skipped, "skipped")
 				default:
-					assert.Zero(t, tr.Feed(paper(step), true))
+					assert.Zero(t, tr.Feed(top(paper(step))))
 				}
 			}
 		})
@@ -109,21 +109,21 @@ func TestTracker_captures(t *testing.T) {
 
 func TestTracker_Pending(t *testing.T) {
 	tr := New(prompt)
-	tr.Baseline(paper("a/>"), true)
+	tr.Baseline(top(paper("a/>")))
 	assert.Zero(t, tr.Pending())
 	tr.Expect("question")
 	assert.Equal(t, 1, tr.Pending())
-	tr.Feed(paper("a/> quest"), true)
+	tr.Feed(top(paper("a/> quest")))
 	assert.Equal(t, 1, tr.Pending(), "half drawn")
-	tr.Feed(paper("a/> question"), true)
+	tr.Feed(top(paper("a/> question")))
 	assert.Equal(t, 1, tr.Pending(), "it stands in the composer")
-	tr.Feed(paper("a/tick/> question"), true)
+	tr.Feed(top(paper("a/tick/> question")))
 	assert.Equal(t, 1, tr.Pending(), "it still does")
-	tr.Feed(paper("a/tick/> question/w"), true)
+	tr.Feed(top(paper("a/tick/> question/w")))
 	assert.Zero(t, tr.Pending(), "taken")
 	_, ok := tr.Turn(true)
 	assert.False(t, ok)
-	tr.Feed(paper("a/tick/> question/words/>"), true)
+	tr.Feed(top(paper("a/tick/> question/words/>")))
 	turn, ok := tr.Turn(true)
 	assert.True(t, ok)
 	assert.Equal(t, "tick\nwords", turn.Words)
@@ -132,15 +132,15 @@ func TestTracker_Pending(t *testing.T) {
 
 func TestTracker_Turn_withoutPrompt(t *testing.T) {
 	tr := New(prompt)
-	tr.Baseline(paper("a/>"), true)
+	tr.Baseline(top(paper("a/>")))
 	tr.Expect("q")
-	tr.Feed(paper("a/> q/last words"), true)
+	tr.Feed(top(paper("a/> q/last words")))
 	turn, ok := tr.Turn(false)
 	require.True(t, ok)
 	assert.Equal(t, Turn{Words: "last words", Echoes: 1}, turn)
 	_, ok = tr.Turn(false)
 	assert.False(t, ok, "said once")
-	tr.Feed(paper("a/> q/last words/Bye./$"), true)
+	tr.Feed(top(paper("a/> q/last words/Bye./$")))
 	turn, ok = tr.Turn(false)
 	require.True(t, ok)
 	assert.Equal(t, "Bye.\n$", turn.Words)
@@ -151,21 +151,21 @@ func TestTracker_Turn_withoutPrompt(t *testing.T) {
 func TestTracker_Feed_need(t *testing.T) {
 	old := numbered("old", 50)
 	tr := New(prompt)
-	tr.Baseline(append(old, ">"), true)
+	tr.Baseline(top(append(old, ">")))
 	tr.Expect("q")
 	tail := append(numbered("new", 40), ">")
-	assert.Equal(t, deeper, tr.Feed(tail, false))
+	assert.Equal(t, deeper, tr.Feed(Capture{Lines: tail}))
 	assert.Equal(t, 1, tr.Pending(), "nothing was taken in")
 	all := append(append(append([]string{}, old[20:]...), "> q"), tail...)
-	assert.Zero(t, tr.Feed(all, false), "deep enough")
+	assert.Zero(t, tr.Feed(Capture{Lines: all}), "deep enough")
 	turn, ok := tr.Turn(true)
 	require.True(t, ok)
 	assert.Equal(t, strings.Join(numbered("new", 40), "\n"), turn.Words)
 
 	again := append(numbered("other", 40), ">")
-	assert.Equal(t, deeper, tr.Feed(again, false))
-	assert.Equal(t, deepest, tr.Feed(again, false))
-	assert.Zero(t, tr.Feed(again, false), "that is all there is")
+	assert.Equal(t, deeper, tr.Feed(Capture{Lines: again}))
+	assert.Equal(t, deepest, tr.Feed(Capture{Lines: again}))
+	assert.Zero(t, tr.Feed(Capture{Lines: again}), "that is all there is")
 	turn, ok = tr.Turn(true)
 	require.True(t, ok)
 	assert.True(t, turn.Skipped)
@@ -192,7 +192,7 @@ func TestTracker_Feed_needWhereLinesRepeat(t *testing.T) {
 
 func TestTracker_Turn_truncated(t *testing.T) {
 	tr := New(prompt)
-	tr.Baseline(paper("a/b/c/>"), true)
+	tr.Baseline(top(paper("a/b/c/>")))
 	tr.Expect("q")
 	long := strings.Repeat("x", 1_000)
 	var all []string
@@ -200,8 +200,8 @@ func TestTracker_Turn_truncated(t *testing.T) {
 		all = append(all, fmt.Sprintf("%06d %s", i, long))
 	}
 	shown := append(paper("a/b/c/> q"), all...)
-	tr.Feed(shown, true)
-	tr.Feed(append(shown, ">"), true)
+	tr.Feed(top(shown))
+	tr.Feed(top(append(shown, ">")))
 	turn, ok := tr.Turn(true)
 	require.True(t, ok)
 	assert.True(t, turn.Truncated)
@@ -216,7 +216,7 @@ func TestTracker_Turn_truncated(t *testing.T) {
 // A turn without end: what is kept does not grow, and what is missing is counted.
 func TestTracker_bound(t *testing.T) {
 	tr := New(prompt)
-	tr.Baseline(paper("a/b/c/>"), true)
+	tr.Baseline(top(paper("a/b/c/>")))
 	line := strings.Repeat("x", 100)
 	n := 0
 	window := paper("a/b/c/> q")
@@ -226,10 +226,10 @@ func TestTracker_bound(t *testing.T) {
 			n++
 		}
 		window = window[max(0, len(window)-600):]
-		require.Zero(t, tr.Feed(window, false))
+		require.Zero(t, tr.Feed(Capture{Lines: window}))
 		require.Less(t, len(tr.log), 20_000)
 	}
-	require.Zero(t, tr.Feed(append(window, ">"), false))
+	require.Zero(t, tr.Feed(Capture{Lines: append(window, ">")}))
 	turn, ok := tr.Turn(true)
 	require.True(t, ok)
 	assert.True(t, turn.Truncated)
@@ -246,6 +246,9 @@ func numbered(name string, n int) []string {
 	}
 	return lines
 }
+
+// top is a capture of all that was ever printed.
+func top(lines []string) Capture { return Capture{Lines: lines, Complete: true} }
 
 // paper reads lines in the notation of the tables above.
 func paper(s string) []string {

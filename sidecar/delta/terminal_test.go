@@ -152,8 +152,8 @@ func (t *terminal) resize(width, height int) {
 }
 
 // capture gives the last rows of the history, which may be more than there are, and the
-// screen, joined and trimmed, and whether that is all that was printed since a clear.
-func (t *terminal) capture(history int) (lines []string, complete bool) {
+// screen, joined and trimmed.
+func (t *terminal) capture(history int) (c Capture) {
 	from := max(0, len(t.history)-history)
 	rows := append(append([]trow(nil), t.history[from:]...), t.screen...)
 	var b strings.Builder
@@ -167,10 +167,15 @@ func (t *terminal) capture(history int) (lines []string, complete bool) {
 		if r.wrapped && i < len(rows)-1 {
 			continue
 		}
-		lines = append(lines, strings.TrimRight(b.String(), " "))
+		c.Lines = append(c.Lines, strings.TrimRight(b.String(), " "))
 		b.Reset()
 	}
-	return lines, from == 0 && len(t.history) < t.limit-max(1, t.limit/10)
+	c.Rows, c.Width = len(t.history)+t.height, t.width
+	if cut := max(1, t.limit/10); len(t.history) >= t.limit-cut {
+		c.Cut = cut
+	}
+	c.Complete = from == 0 && c.Cut == 0
+	return c
 }
 
 // repl is a line program: a prompt, a line, output, the prompt again.

@@ -76,7 +76,7 @@ func TestTerminal_agreesWithTmux(t *testing.T) {
 					if resized && depth < 3_000 {
 						continue // the rows may stand differently
 					}
-					want, _ := term.capture(depth)
+					want := term.capture(depth).Lines
 					got := r.tmux("capture-pane", "-p", "-J", "-S", fmt.Sprint(-depth))
 					require.Equal(t, captured(want), captured(strings.Split(got, "\n")), at)
 				}

@@ -400,11 +400,11 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 			return s, nil // what is shown there is not what the program says on its own screen
 		}
 		if p.stale {
-			p.asOld(look.Lines, look)
+			p.asOld(captureOf(look))
 			p.stale = false
 			return s, nil
 		}
-		need := p.tracker.Feed(look.Lines, whole(look))
+		need := p.tracker.Feed(captureOf(look))
 		if need <= depth {
 			p.deep = depth > depthBase
 			return s, nil
@@ -413,12 +413,21 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 	}
 }
 
-// whole reports whether the lines of a look are all that was ever printed and not erased:
-// they begin at the top of a history that has lost nothing yet. At its limit tmux drops a
-// tenth of a history at a time.
-func whole(look tmux.Look) bool {
+// captureOf is a look as what is new is told from. At its limit tmux drops a tenth of a
+// history at a time.
+func captureOf(look tmux.Look) delta.Capture {
 	f := look.Facts
-	return look.Complete && f.HistorySize < f.HistoryLimit-f.HistoryLimit/10-1
+	c := delta.Capture{Lines: look.Lines, Rows: f.HistorySize + f.Height, Width: f.Width}
+	if tenth := f.HistoryLimit / 10; f.HistorySize >= f.HistoryLimit-tenth-1 {
+		c.Cut = max(1, tenth)
+	}
+	c.Complete = look.Complete && c.Cut == 0
+	return c
+}
+
+// before is a look as it would have been with these lines instead: nobody counted their rows.
+func before(look tmux.Look, lines []string) delta.Capture {
+	return delta.Capture{Lines: lines, Complete: captureOf(look).Complete}
 }
 
 // sightOf adds to a look what the system tells of the processes, and reads the screen.
@@ -625,14 +634,14 @@ func (p *Pane) rebase(ctx context.Context) (tmux.Look, error) {
 	}
 	p.looks.Add(1)
 	if p.stale = look.Facts.Alternate; !p.stale {
-		p.asOld(look.Lines, look)
+		p.asOld(captureOf(look))
 	}
 	return look, nil
 }
 
-// asOld takes lines of a look as old.
-func (p *Pane) asOld(lines []string, look tmux.Look) {
-	p.tracker.Baseline(lines, whole(look))
+// asOld takes what a look shows as old.
+func (p *Pane) asOld(shown delta.Capture) {
+	p.tracker.Baseline(shown)
 	p.based = time.Now()
 }
 

@@ -150,7 +150,7 @@ func TestWhole(t *testing.T) {
 		{false, 100, 2000, false},
 	} {
 		look := tmux.Look{Complete: c.complete, Facts: tmux.Facts{HistorySize: c.size, HistoryLimit: c.limit}}
-		assert.Equal(t, c.want, whole(look), "%d of %d", c.size, c.limit)
+		assert.Equal(t, c.want, captureOf(look).Complete, "%d of %d", c.size, c.limit)
 	}
 }
 

@@ -149,7 +149,7 @@ func (p *Pane) takeUp(ctx context.Context, s sight, was spot, parts []part) {
 	switch {
 	case holds && known:
 	case holds: // an order of the earlier life that came after our baseline
-		p.asOld(above, s.look)
+		p.asOld(before(s.look, above))
 		p.expect(a.text)
 	case was.stage == entered:
 		// Nobody can tell what was said to it before we came: whatever follows is no answer.
@@ -217,7 +217,7 @@ func (p *Pane) recall(look tmux.Look, typed []message.Delivery) {
 	text := join(parts)
 	switch above, holds := p.stands(look, text, was); {
 	case holds:
-		p.asOld(above, look)
+		p.asOld(before(look, above))
 	case was.stage == entered || p.shownSince(look, text, was):
 		return // it is old
 	}

@@ -1,0 +1,147 @@
+package delta
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// What a program prints may look like what it printed before, to the last line: the same
+// answer, the same long text typed twice. tmux tells which it is, since it counts the rows
+// that have gone by: from one capture to the next a line of the log keeps its row, counted
+// from the top of the history, unless the history was cut or cleared, or the width changed.
+
+// stand is where the lines of a log or a capture stand.
+type stand struct {
+	end   int // of the rows above the end of the last line, counted from the top of the history
+	width int // in cells; 0: nothing is known
+}
+
+// standOf is where the lines of a capture stand, of which those that are kept are c.
+func standOf(from Capture, c []string) stand {
+	return stand{end: from.Rows - (len(from.Lines) - len(c)), width: from.Width}
+}
+
+// span is a number of rows as far as it is known.
+type span struct{ least, most int }
+
+// rowsOf is how many rows a line takes. Programs of which nothing is known decide how wide
+// characters are drawn; blanks that were cut may have taken another row.
+func rowsOf(line string, width int) span {
+	least, most := 0, 0
+	for i := 0; i < len(line); {
+		if line[i] < utf8.RuneSelf {
+			least, most, i = least+1, most+1, i+1
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(line[i:])
+		i += n
+		switch {
+		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		case r >= 0x1f000: // may be a part of an emoji
+			most += 2
+		case r < 0x1100:
+			least, most = least+1, most+1
+		default:
+			least, most = least+1, most+2
+		}
+	}
+	if most == least {
+		return span{max(1, (least+width-1)/width), most/width + 1}
+	}
+	return span{max(1, (least+width-1)/width), most/(width-1) + 1}
+}
+
+// tally counts the rows of lines from their end up, as far as it is asked.
+type tally struct {
+	text  func(i int) string
+	lines int
+	width int
+	sums  []span // of the last lines: of none, of the last one, and so on
+}
+
+// from is how many rows the lines from i on take.
+func (y *tally) from(i int) span {
+	if y.sums == nil {
+		y.sums = []span{{}}
+	}
+	for n := len(y.sums); n <= y.lines-i; n++ {
+		rows, sum := rowsOf(y.text(y.lines-n), y.width), y.sums[n-1]
+		y.sums = append(y.sums, span{sum.least + rows.least, sum.most + rows.most})
+	}
+	return y.sums[y.lines-i]
+}
+
+// counts reports whether the rows of log and capture can be compared, and makes that ready.
+func (a *aligner) counts() bool {
+	if a.on.width < 2 || a.on.width != a.t.on.width {
+		return false
+	}
+	log := a.t.log[a.lo:]
+	a.logRows = tally{text: func(i int) string { return log[i].text }, lines: len(log), width: a.on.width}
+	a.capRows = tally{text: func(i int) string { return a.c[i] }, lines: len(a.c), width: a.on.width}
+	return true
+}
+
+// moved is by how many rows the line i of the log would have moved if it were line j of the
+// capture.
+func (a *aligner) moved(i, j int) span {
+	log, c, by := a.logRows.from(i), a.capRows.from(j), a.on.end-a.t.on.end
+	return span{by - c.most + log.least, by - c.least + log.most}
+}
+
+// move is by how many rows a place would move the lines of the log; ok is false where it has
+// none of them.
+func (a *aligner) move(p place) (by span, ok bool) {
+	i := min(len(a.logs), len(a.caps)+p.shift) - 1
+	if i < 0 || i-p.shift < 0 {
+		return span{}, false
+	}
+	if a.equal(i, i-p.shift) { // then its end tells as much, and more where it was cut
+		i++
+	}
+	return a.moved(i, i-p.shift), true
+}
+
+// keeps reports whether a place may leave the lines in their rows, or where they are if rows
+// were cut from the top of the history.
+func (a *aligner) keeps(p place) bool {
+	by, ok := a.move(p)
+	switch {
+	case !ok || by.least > 0:
+		return false
+	case by.most >= 0:
+		return true
+	case a.cut == 0:
+		return false
+	}
+	return by.most-(by.most%a.cut+a.cut)%a.cut >= by.least
+}
+
+// exactly reports whether a place leaves the lines in their rows, beyond doubt.
+func (a *aligner) exactly(p place) bool {
+	by, ok := a.move(p)
+	return ok && a.cut == 0 && by == span{}
+}
+
+// kept are the places that leave the end of the log in its row.
+func (a *aligner) kept() (shifts []int) {
+	if a.cut > 0 {
+		return nil
+	}
+	end := len(a.logs)
+	for j := len(a.caps); j >= 0 && len(shifts) < candidates; j-- {
+		by := a.moved(end, j)
+		if by.most < 0 {
+			break
+		}
+		if by.least <= 0 {
+			shifts = append(shifts, end-j)
+		}
+	}
+	return shifts
+}
+
+// beyond reports whether the end of the log stood above all that the capture shows.
+func (a *aligner) beyond() bool {
+	return a.cut == 0 && a.moved(len(a.logs), 0).least > 0
+}
