@@ -16,7 +16,7 @@ import (
 // of the program, and of its words none is missing.
 func TestR9_W6_LongTextsAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := newAlike(t)
+		a := newAlike(t, 400, 2_000, 50_000)
 		for range rapid.IntRange(2, 6).Draw(t, "texts") {
 			text := rapid.SampledFrom([]string{"[Ada] (1):\n\n", "[Bob] (2):\n\n"}).Draw(t, "head") +
 				strings.Join(numbered("word", a.size(t)), "\n")
@@ -51,6 +51,34 @@ func TestR9_W6_LongTextsAlike(t *testing.T) {
 	})
 }
 
+// A text that is taller than history and screen together, whose beginning is lost before it
+// stands there whole: what is left of it is no words of the program either.
+func TestR9_W6_TextTallerThanTheHistory(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := newAlike(t, 50, 100)
+		for i := range rapid.IntRange(1, 3).Draw(t, "texts") {
+			lines := numbered(fmt.Sprintf("word %d.", i), a.limit*rapid.IntRange(1, 5).Draw(t, "heights"))
+			text := "[Ada] (1):\n\n" + strings.Join(lines, "\n")
+			a.tracker.Expect(text)
+			a.draw(t, text, a.limit)
+			a.resize(t)
+			a.enter()
+			a.maybeLook(t, 60)
+			a.say("an answer", "of two lines")
+			a.done()
+			a.maybeLook(t, a.limit)
+			look(a.tracker, a.terminal, 60)
+			if a.tracker.Pending() != 0 {
+				t.Fatal("the echo was not seen")
+			}
+			turn, _ := a.tracker.Turn(true)
+			if said, ok := strings.CutSuffix(turn.Words, "an answer\nof two lines"); !ok || strings.Trim(strings.ReplaceAll(said, marker(unknown), ""), "\n") != "" {
+				t.Fatalf("%+v", turn)
+			}
+		}
+	})
+}
+
 // alike is a line program with bracketed paste whose history is soon full of like lines.
 type alike struct {
 	*repl
@@ -60,8 +88,8 @@ type alike struct {
 	resizes bool
 }
 
-func newAlike(t *rapid.T) *alike {
-	limit := rapid.SampledFrom([]int{400, 2_000, 50_000}).Draw(t, "limit")
+func newAlike(t *rapid.T, limits ...int) *alike {
+	limit := rapid.SampledFrom(limits).Draw(t, "limit")
 	a := &alike{
 		repl: newREPL(newTerminal(rapid.IntRange(20, 100).Draw(t, "width"), rapid.IntRange(5, 50).Draw(t, "height"), limit), "> "),
 		mark: rapid.SampledFrom([]string{"… ", "... ", ""}).Draw(t, "continuation"), most: min(limit/3, 400),

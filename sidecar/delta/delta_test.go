@@ -65,6 +65,12 @@ func TestTracker_captures(t *testing.T) {
 		{"all cleared, old text of ours", []string{"1/2/3/>", "+question", "1/2/3/> question/a/>", "=e a", "banner/> question/x/>", "= [… unknown number of lines skipped]/banner/x"}},
 		{"cleared in mid-turn, seen words stay", []string{"1/2/3/>", "+q", "1/2/3/> q/a/b/c", "x/y/z/>", "=e a/b/[… unknown number of lines skipped]/x/y/z"}},
 		{"the end of our text is all that is left of it", []string{"1/2/3/>", "+some very long question", "long question/a/b/>", "=e [… unknown number of lines skipped]/a/b"}},
+		{"the end of our text of several lines", []string{"1/2/3/>", "+one\ntwo\n\nthree of them\nfour", "... three of them/... four/a/b/>", "=e [… unknown number of lines skipped]/a/b"}},
+		{"its middle, and its end", []string{
+			"1/2/3/>", "+one\ntwo of them\nthree\nfour of them", "... two of them/... three", "... four of them/a/>",
+			"=e [… unknown number of lines skipped]/[… unknown number of lines skipped]/a",
+		}},
+		{"words like a middle of our text", []string{"1/2/3/>", "+one\ntwo\nthree", "two/a/>", "= [… unknown number of lines skipped]/two/a"}},
 		{"the screen pushed into history", []string{"1/2/>", "+q", "1/2/> q/a/>/b/>", "=e a/b"}},
 		{"a quotation with a blank line", []string{"1/>", "+q", "1/> q/a/> x/>/> y/>/b/>", "=e a/> x/>/> y/b"}},
 		{"a draft drawn again", []string{"1/>", "1/> dra/> draft/a/>", "=p a"}},

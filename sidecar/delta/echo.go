@@ -119,19 +119,58 @@ func (t *Tracker) continues(text string) bool {
 	return false
 }
 
-// echoEnd is the number of lines, from line i on, that are the end of the text, and how
-// many bytes of ink they show: its beginning went with the history.
-func echoEnd(lines []line, i int, text string) (n, inked int) {
-	const most = 200
-	shown := ""
-	for k := 0; i+k < len(lines) && k < most && lines[i+k].gap == 0; k++ {
-		shown += ink(lines[i+k].text)
-		if len(shown) > len(text) {
-			break
+// startsMax bounds the places in a text at which a stretch of it is looked for.
+const startsMax = 4_096
+
+// stretch is the number of lines, from line i on, that show a piece of a text whose
+// beginning is missing, and how many bytes of ink they show. The piece is the end of the
+// text, or goes on until lines are missing again.
+func (t *Tracker) stretch(lines []line, i int, text string) (n, inked int) {
+	var at map[int]int // how much was shown, by where in the text it ends
+	for k := i; k < len(lines) && lines[k].gap == 0; k++ {
+		ways, next := t.pieces(lines[k].text), map[int]int{}
+		for _, piece := range ways {
+			if at == nil {
+				starts(text, piece, next)
+			}
+			for end, shown := range at {
+				if strings.HasPrefix(text[end:], piece) {
+					end += len(piece)
+					next[end] = max(next[end], shown+len(piece))
+				}
+			}
 		}
-		if shown != "" && strings.HasSuffix(text, shown) {
-			n, inked = k+1, len(shown)
+		switch {
+		case len(next) > 0:
+			at = next
+		case at != nil || !slices.Contains(ways, ""):
+			return n, inked
+		}
+		if at[len(text)] > 0 {
+			n, inked = k+1-i, at[len(text)]
+		}
+		if k+1 < len(lines) && lines[k+1].gap != 0 {
+			for _, shown := range at {
+				if shown >= max(provenEnd, inked) {
+					n, inked = k+1-i, shown
+				}
+			}
 		}
 	}
 	return n, inked
+}
+
+// starts notes where in the text a piece ends, at the last places where it stands.
+func starts(text, piece string, ends map[int]int) {
+	if piece == "" {
+		return
+	}
+	for upTo := len(text); len(ends) < startsMax; {
+		from := strings.LastIndex(text[:upTo], piece)
+		if from < 0 {
+			return
+		}
+		ends[from+len(piece)] = max(ends[from+len(piece)], len(piece))
+		upTo = from + len(piece) - 1
+	}
 }

@@ -83,7 +83,7 @@ func (t *Tracker) read(lines []line, ext extent, standing string) said {
 			r.lines = append(r.lines, l)
 			r.gaps, afterGap = true, true
 			i++
-			i += t.cutEcho(lines, i, &r)
+			i += t.cutEcho(lines, i, ext, &r)
 			continue
 		}
 		rest, prompted := t.prompt.Rest(l.text)
@@ -204,20 +204,21 @@ func (t *Tracker) redrawn(lines []line, rest string) bool {
 // anyway.
 const provenEnd = 8
 
-// cutEcho is the number of lines, from i on, that are the end of a text of ours whose
+// cutEcho is the number of lines, from i on, that are a piece of a text of ours whose
 // beginning is missing.
-func (t *Tracker) cutEcho(lines []line, i int, r *said) int {
+func (t *Tracker) cutEcho(lines []line, i int, ext extent, r *said) int {
 	for k := r.used; k < len(t.expected); k++ {
-		n, shown := echoEnd(lines, i, t.expected[k])
-		if n > 0 && shown >= provenEnd {
+		n, shown := t.stretch(lines, i, t.expected[k])
+		if n == 0 {
+			continue
+		}
+		if taken := ext == settled || i+n < len(lines); taken && shown >= provenEnd {
 			r.used, r.echoes = k+1, r.echoes+1
 		}
-		if n > 0 {
-			return n
-		}
+		return n
 	}
 	for _, text := range slices.Concat(t.spent, t.expected[:r.used]) {
-		if n, _ := echoEnd(lines, i, text); n > 0 {
+		if n, _ := t.stretch(lines, i, text); n > 0 {
 			return n
 		}
 	}
