@@ -2,13 +2,16 @@ package daemon_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
 // A text of many lines is seen in its composer, whose prompt has left the screen, whatever
@@ -30,7 +33,7 @@ func TestTextTallerThanTheScreen(t *testing.T) {
 
 // Long texts that differ in a line, to a program whose history is full of them: each is seen
 // to be echoed, and no piece of an echo is taken for the program's words.
-func TestR9_W6_LongTextsThatLookAlike(t *testing.T) {
+func TestLongTextsThatLookAlike(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ada, ben := r.adopted("Ada", silent...), r.adopted("Ben", bracketed...)
@@ -48,6 +51,25 @@ func TestR9_W6_LongTextsThatLookAlike(t *testing.T) {
 	for _, receipt := range r.receipts() {
 		assert.Empty(t, receipt.Words)
 	}
+}
+
+// A program that draws its composer anew when Enter comes, row by row, is not done with the
+// text before all of it is there; and what comes late of it is not what it says.
+func TestEchoDrawnAnewInPieces(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ada, ben := r.adopted("Ada", silent...), r.adopted("Ben", append(slices.Clone(bracketed), "--stuck", "--banner", "1")...)
+	r.chat([]*agent{ada, ben}, unlimited...)
+	id := r.post(ben, "one\ntwo\nthree")
+	r.waitFor("Enter came", func() bool { return ben.count(persona.EventEnter) == 1 })
+	ben.writes("\r\x1b[4A\x1b[J" + ben.prompt + "[tester] (0):\r\n\r\none\r\ntw")
+	r.WaitForText(ben.pane, "\ntw\n")
+	r.stays(func() bool { return !strings.HasPrefix(r.last(id), "submitted") })
+	ben.writes("o\r\nthree\r\nwell\r\n" + ben.prompt)
+	r.told(id, "submitted (answered)")
+	assert.Contains(t, fmt.Sprint(r.evidenceOf(id, message.Submitted)), "echo: ")
+	require.Len(t, r.turns(), 1)
+	assert.Equal(t, "well", r.turns()[0].Body)
 }
 
 // The same long answer, again and again: each is heard, whole.

@@ -14,7 +14,7 @@ import (
 // Long texts that are like those before, to the last line, and answers that are like them
 // too: in whatever pieces an echo is drawn and whenever somebody looks, none of it is words
 // of the program, and of its words none is missing.
-func TestR9_W6_LongTextsAlike(t *testing.T) {
+func TestW6_LongTextsAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := newAlike(t, 400, 2_000, 50_000)
 		for range rapid.IntRange(2, 6).Draw(t, "texts") {
@@ -53,7 +53,7 @@ func TestR9_W6_LongTextsAlike(t *testing.T) {
 
 // A text that is taller than history and screen together, whose beginning is lost before it
 // stands there whole: what is left of it is no words of the program either.
-func TestR9_W6_TextTallerThanTheHistory(t *testing.T) {
+func TestW6_TextTallerThanTheHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := newAlike(t, 50, 100)
 		for i := range rapid.IntRange(1, 3).Draw(t, "texts") {

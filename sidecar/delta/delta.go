@@ -146,6 +146,23 @@ func (t *Tracker) Pending() int {
 	return len(t.expected) - t.read(t.log[min(t.start, len(t.log)):], inProgress, "").used
 }
 
+// Unfinished reports whether what is shown ends with the beginning of an expected text, and
+// not with all of it: its echo is being drawn.
+func (t *Tracker) Unfinished() bool {
+	lines := t.log[min(t.start, len(t.log)):]
+	for i := len(lines) - 1; i >= 0 && lines[i].gap == 0; i-- {
+		if _, prompted := t.prompt.Rest(lines[i].text); !prompted {
+			continue
+		}
+		for _, text := range t.expected {
+			if n, whole := t.drawn(lines, i, text); n > 0 && !whole && i+n == len(lines) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Feed takes in a capture. Where it agrees with nothing known, or with too much of it, and
 // there is more history, nothing is taken in and need says how many rows of history the
 // caller should capture and feed at once; otherwise need is 0. A caller that cannot capture

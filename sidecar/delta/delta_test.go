@@ -50,6 +50,11 @@ func TestTracker_captures(t *testing.T) {
 		{"unasked, a draft left standing", []string{"a/>", "a/> dra", "a/> dra/tick/> dra", "= tick", "a/> dra/tick/> draft/ok/>", "=p ok"}},
 		{"unasked, a draft left standing, then sent", []string{"a/>", "a/> dra", "a/> dra/tick/> draft/ok/>", "=p tick/ok"}},
 		{"our text drawn twice", []string{"a/>", "+q", "a/> q/> q/2/>", "=e 2"}},
+		{"our text drawn again, late", []string{
+			"a/>", "+one\ntwo\nthree", "a/> one/... two/... three", "a/> one/... two/... three/> one/... two", "=e", "= none",
+			"a/> one/... two/... three/> one/... two/... three/ok/>", "= ok",
+		}},
+		{"a person retypes our text", []string{"a/>", "+q", "a/> q/1/>", "=e 1", "a/> q/1/> q/2/>", "=p 2"}},
 		{"a spinner", []string{"a/>", "+q", "a/> q", "a/> q/| working", "a/> q// working", "a/> q/done/>", "=e done"}},
 		{"a spinner of several lines", []string{"a/b/c/>", "+q", "a/b/c/> q/1/2/3", "a/b/c/> q/4/5", "a/b/c/> q/x/>", "=e x"}},
 		{"a prompt in mid-turn is no end", []string{"a/>", "+q", "a/> q/one", "= none", "a/> q/one/>", "=e one"}},
@@ -134,6 +139,26 @@ func TestTracker_Pending(t *testing.T) {
 	assert.True(t, ok)
 	assert.Equal(t, "tick\nwords", turn.Words)
 	assert.Zero(t, tr.Pending())
+}
+
+func TestTracker_Unfinished(t *testing.T) {
+	for shown, want := range map[string]bool{
+		"a/>":                                false, // it does not echo, or not yet
+		"a/> one":                            true,
+		"a/> one/... tw":                     true,
+		"a/> one/tw":                         true,
+		"a/> one/... two/... three":          false,
+		"a/> one/... two/... three/words":    false,
+		"a/> one/... two/tick/> one/... two": true,
+		"a/> one/... two/tick":               false, // left standing
+		"a/> by hand":                        false,
+	} {
+		tr := New(prompt, "... ")
+		tr.Baseline(top(paper("a/>")))
+		tr.Expect("one\ntwo\nthree")
+		tr.Feed(top(paper(shown)))
+		assert.Equal(t, want, tr.Unfinished(), shown)
+	}
 }
 
 func TestTracker_Turn_withoutPrompt(t *testing.T) {

@@ -124,8 +124,8 @@ const startsMax = 4_096
 
 // stretch is the number of lines, from line i on, that show a piece of a text whose
 // beginning is missing, and how many bytes of ink they show. The piece is the end of the
-// text, or goes on until lines are missing again.
-func (t *Tracker) stretch(lines []line, i int, text string) (n, inked int) {
+// text, or goes on until lines are missing again, or is any if the text is drawn again below.
+func (t *Tracker) stretch(lines []line, i int, text string, again bool) (n, inked int) {
 	var at map[int]int // how much was shown, by where in the text it ends
 	for k := i; k < len(lines) && lines[k].gap == 0; k++ {
 		ways, next := t.pieces(lines[k].text), map[int]int{}
@@ -149,11 +149,10 @@ func (t *Tracker) stretch(lines []line, i int, text string) (n, inked int) {
 		if at[len(text)] > 0 {
 			n, inked = k+1-i, at[len(text)]
 		}
-		if k+1 < len(lines) && lines[k+1].gap != 0 {
-			for _, shown := range at {
-				if shown >= max(provenEnd, inked) {
-					n, inked = k+1-i, shown
-				}
+		cut := k+1 < len(lines) && lines[k+1].gap != 0
+		for _, shown := range at {
+			if again || cut && shown >= max(provenEnd, inked) {
+				n, inked = k+1-i, shown
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func (t *Tracker) read(lines []line, ext extent, standing string) said {
 			r.lines = append(r.lines, l)
 			r.gaps, afterGap = true, true
 			i++
-			i += t.cutEcho(lines, i, ext, &r)
+			i += t.cutEcho(lines, i, ext, standing, &r)
 			continue
 		}
 		rest, prompted := t.prompt.Rest(l.text)
@@ -132,7 +132,7 @@ func (t *Tracker) takeEcho(lines []line, i int, ext extent, afterGap bool, r *sa
 	if n := t.nextEcho(lines, i, r.used, min(r.used+1, len(t.expected)), ext, r); n > 0 {
 		return n
 	}
-	if n := t.staleEcho(lines, i, afterGap, r.used); n > 0 {
+	if n := t.staleEcho(lines, i, afterGap || i == 0 && t.opensWithOurs(), r.used); n > 0 {
 		return n
 	}
 	return t.nextEcho(lines, i, r.used+1, len(t.expected), ext, r)
@@ -155,10 +155,11 @@ func (t *Tracker) nextEcho(lines []line, i, from, to int, ext extent, r *said) i
 
 // staleEcho is the number of lines at i that show a text that was taken already: the
 // program drew it again to print something above it, and what it had drawn first was left
-// standing. Texts of earlier turns come back only where the place in the log was lost.
-func (t *Tracker) staleEcho(lines []line, i int, afterGap bool, used int) int {
+// standing. Texts of earlier turns come back only where the place in the log was lost, or
+// the program was drawing one when the turn ended.
+func (t *Tracker) staleEcho(lines []line, i int, earlier bool, used int) int {
 	stale := t.expected[:used]
-	if afterGap {
+	if earlier {
 		stale = slices.Concat(t.spent, stale)
 	}
 	for _, text := range stale {
@@ -176,19 +177,24 @@ func (t *Tracker) staleEcho(lines []line, i int, afterGap bool, used int) int {
 func (t *Tracker) halfDrawn(lines []line, i int, standing string) int {
 	for _, text := range t.expected {
 		n, _ := t.drawn(lines, i, text)
-		if n == 0 {
-			continue
-		}
-		if standing != "" && strings.HasPrefix(text, ink(standing)) {
+		if n > 0 && (t.drawnAgain(lines[i+1:], text, standing) || slices.ContainsFunc(lines[i+1:], func(l line) bool { return l.gap != 0 })) {
 			return n
-		}
-		for j := i + 1; j < len(lines); j++ {
-			if lines[j].gap != 0 || t.echoAt(lines, j, text) > 0 {
-				return n
-			}
 		}
 	}
 	return 0
+}
+
+// drawnAgain reports whether the lines, or the composer below them, show the text.
+func (t *Tracker) drawnAgain(lines []line, text, standing string) bool {
+	if standing != "" && strings.HasPrefix(text, ink(standing)) {
+		return true
+	}
+	for j := range lines {
+		if t.echoAt(lines, j, text) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // redrawn reports whether a line further down shows a text that begins with rest.
@@ -206,23 +212,31 @@ const provenEnd = 8
 
 // cutEcho is the number of lines, from i on, that are a piece of a text of ours whose
 // beginning is missing.
-func (t *Tracker) cutEcho(lines []line, i int, ext extent, r *said) int {
+func (t *Tracker) cutEcho(lines []line, i int, ext extent, standing string, r *said) int {
 	for k := r.used; k < len(t.expected); k++ {
-		n, shown := t.stretch(lines, i, t.expected[k])
+		again := t.drawnAgain(lines[i:], t.expected[k], standing)
+		n, shown := t.stretch(lines, i, t.expected[k], again)
 		if n == 0 {
 			continue
 		}
-		if taken := ext == settled || i+n < len(lines); taken && shown >= provenEnd {
+		if taken := ext == settled || i+n < len(lines); taken && !again && shown >= provenEnd {
 			r.used, r.echoes = k+1, r.echoes+1
 		}
 		return n
 	}
 	for _, text := range slices.Concat(t.spent, t.expected[:r.used]) {
-		if n, _ := t.stretch(lines, i, text); n > 0 {
+		if n, _ := t.stretch(lines, i, text, false); n > 0 {
 			return n
 		}
 	}
 	return 0
+}
+
+// opensWithOurs reports whether the beginning of a text that was taken stood in the composer
+// when the last turn ended.
+func (t *Tracker) opensWithOurs() bool {
+	rest, _ := t.prompt.Rest(t.open)
+	return rest != "" && slices.ContainsFunc(t.spent, func(text string) bool { return strings.HasPrefix(text, ink(rest)) })
 }
 
 func (t *Tracker) opensWithPrompt() bool {

@@ -116,6 +116,7 @@ func (g *generic) room(f tmux.Facts, text string) bool {
 func (p *Pane) unseenComposer(s sight) bool { return p.generic != nil && !s.reading.Composer.Live }
 
 // emptied reports whether the composer of a program that tells nothing has let go of a text.
+// One that is just drawing it, row by row, has not, though a row may not look like a composer.
 func (p *Pane) emptied(s sight) bool {
 	switch {
 	case p.account != nil:
@@ -123,7 +124,7 @@ func (p *Pane) emptied(s sight) bool {
 	case p.generic != nil:
 		return s.reading.Composer.Live && s.reading.Composer.Empty
 	}
-	return s.reading.State != message.Draft
+	return s.reading.State != message.Draft && !p.tracker.Unfinished()
 }
 
 // reply ends the turn in which a program that nobody knows answers: what is new above its
