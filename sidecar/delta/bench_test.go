@@ -27,14 +27,13 @@ func BenchmarkTracker_Feed(b *testing.B) {
 				}
 			}
 			tr := New(prompt)
-			rows := bb.lines
-			tr.Baseline(Capture{Lines: all[:bb.lines], Complete: bb.complete, Rows: rows, Width: 80})
+			tr.Baseline(Capture{Lines: all[:bb.lines], Complete: bb.complete, Rows: bb.lines, Width: 80})
 			for i := 0; b.Loop(); i++ {
 				c := all[i%64 : i%64+bb.lines]
 				if bb.complete {
 					c = all[:bb.lines+i%64]
 				}
-				tr.Feed(Capture{Lines: c, Complete: bb.complete, Rows: rows + i%64, Width: 80})
+				tr.Feed(Capture{Lines: c, Complete: bb.complete, Rows: bb.lines + i%64, Width: 80})
 			}
 		})
 	}

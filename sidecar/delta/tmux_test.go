@@ -85,6 +85,38 @@ func TestTerminal_agreesWithTmux(t *testing.T) {
 	}
 }
 
+// A real tmux gives each line as many rows as it is said to take, whatever it is made of.
+func TestRowsOf_agreesWithTmux(t *testing.T) {
+	bin, err := exec.LookPath("tmux")
+	if err != nil {
+		t.Skip("no tmux")
+	}
+	const width = 20
+	r := newRealPane(t, bin, newTerminal(width, 8, 500))
+	at := func() (row int) {
+		r.sync()
+		var history, y int
+		_, err := fmt.Sscan(r.tmux("display-message", "-p", "#{history_size} #{cursor_y}"), &history, &y)
+		require.NoError(t, err)
+		return history + y
+	}
+	rng := rand.New(rand.NewPCG(1, 7))
+	pieces := []string{"a", " ", "…", "é", "e\u0301", "漢", "한", "Ω", "👩", "👩\u200d🔬", "❤\ufe0f", "🇳🇿", "├", "क्षि", "ا"}
+	for n := range 60 {
+		var b strings.Builder
+		for range rng.IntN(3 * width) {
+			b.WriteString(pieces[rng.IntN(1+n%len(pieces))])
+		}
+		line := b.String()
+		from := at()
+		r.raw(line + "\n")
+		took, said := at()-from, rowsOf(trim(line), width)
+		require.GreaterOrEqual(t, took, said.least, "%q", line)
+		blank := (len(line) - len(trim(line))) / width // rows of blanks that a capture does not show
+		require.LessOrEqual(t, took, said.most+blank, "%q", line)
+	}
+}
+
 // realPane is a pane of a private server in which the same is printed as in a terminal of
 // ours.
 type realPane struct {
