@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,6 +71,30 @@ func TestEchoDrawnAnewInPieces(t *testing.T) {
 	assert.Contains(t, fmt.Sprint(r.evidenceOf(id, message.Submitted)), "echo: ")
 	require.Len(t, r.turns(), 1)
 	assert.Equal(t, "well", r.turns()[0].Body)
+}
+
+// A program that draws a text slowly is waited for, while there is more of it at each look.
+func TestSlowEchoIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	g := &gaps{}
+	r := newRig(t, g.option())
+	ben := r.adopted("Ben", append(slices.Clone(bracketed), "--deaf")...)
+	for _, moment := range []string{"pasted", "entered"} {
+		g.plan(ben.pane, moment, func() {})
+	}
+	id := r.post(ben, strings.Repeat("word ", 20)+"end")
+	r.waitFor("the paste", func() bool { return g.came(ben.pane, "pasted") })
+	ben.writes("[tester] (0):\r\n… \r\n… ")
+	began := time.Now()
+	for n := range 20 {
+		ben.writes("word ")
+		time.Sleep(time.Until(began.Add(time.Duration(n+1) * 200 * time.Millisecond))) // beyond the three seconds in which a text must show
+		require.Equal(t, "typed", r.last(id))
+	}
+	ben.writes("end")
+	r.waitFor("Enter", func() bool { return g.came(ben.pane, "entered") })
+	ben.writes("\r\nwell\r\n" + ben.prompt)
+	r.told(id, "submitted")
 }
 
 // The same long answer, again and again: each is heard, whole.

@@ -146,21 +146,22 @@ func (t *Tracker) Pending() int {
 	return len(t.expected) - t.read(t.log[min(t.start, len(t.log)):], inProgress, "").used
 }
 
-// Unfinished reports whether what is shown ends with the beginning of an expected text, and
-// not with all of it: its echo is being drawn.
-func (t *Tracker) Unfinished() bool {
+// Unfinished tells how much is shown, in bytes, of an expected text whose echo is just being
+// drawn: what is shown ends with its beginning, and not with all of it. 0: there is none.
+func (t *Tracker) Unfinished() (inked int) {
 	lines := t.log[min(t.start, len(t.log)):]
 	for i := len(lines) - 1; i >= 0 && lines[i].gap == 0; i-- {
+		inked += inkLen(lines[i].text)
 		if _, prompted := t.prompt.Rest(lines[i].text); !prompted {
 			continue
 		}
 		for _, text := range t.expected {
 			if n, whole := t.drawn(lines, i, text); n > 0 && !whole && i+n == len(lines) {
-				return true
+				return inked
 			}
 		}
 	}
-	return false
+	return 0
 }
 
 // Feed takes in a capture. Where it agrees with nothing known, or with too much of it, and

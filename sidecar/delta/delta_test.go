@@ -142,16 +142,17 @@ func TestTracker_Pending(t *testing.T) {
 }
 
 func TestTracker_Unfinished(t *testing.T) {
-	for shown, want := range map[string]bool{
-		"a/>":                                false, // it does not echo, or not yet
-		"a/> one":                            true,
-		"a/> one/... tw":                     true,
-		"a/> one/tw":                         true,
-		"a/> one/... two/... three":          false,
-		"a/> one/... two/... three/words":    false,
-		"a/> one/... two/tick/> one/... two": true,
-		"a/> one/... two/tick":               false, // left standing
-		"a/> by hand":                        false,
+	for shown, want := range map[string]int{
+		"a/>":                               0, // it does not echo, or not yet
+		"a/> on":                            len(">on"),
+		"a/> one":                           len(">one"),
+		"a/> one/... tw":                    len(">one...tw"),
+		"a/> one/tw":                        len(">onetw"),
+		"a/> one/... two/... three":         0,
+		"a/> one/... two/... three/words":   0,
+		"a/> one/... two/tick/> one/... tw": len(">one...tw"),
+		"a/> one/... two/tick":              0, // left standing
+		"a/> by hand":                       0,
 	} {
 		tr := New(prompt, "... ")
 		tr.Baseline(top(paper("a/>")))

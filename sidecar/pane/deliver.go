@@ -32,6 +32,7 @@ type attempt struct {
 	stage       stage
 	since       time.Time      // when the stage's deadline began to run
 	rendered    bool           // our text, and only it, was seen in the composer
+	drawn       int            // how much of it was seen there when it was not all yet
 	parked      bool           // leave for Enter was refused until the relay hands it out again
 	why         message.Reason // last reported reason of a hold
 	polls       int
@@ -362,6 +363,7 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 	}
 	switch a.stage {
 	case pasted:
+		p.slow(a, now)
 		switch {
 		case holds:
 			a.rendered = true
@@ -429,6 +431,20 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 		case now.Sub(a.since) > p.prof.TakenWithin:
 			p.finish(ctx, message.Uncertain, message.NotTaken, "")
 		}
+	}
+}
+
+// slowest is how long a program may take at most to draw a text that it was sent.
+const slowest = 30 * time.Second
+
+// slow lets the deadline wait for a program that draws the text slowly, for as long as each
+// look finds more of it.
+func (p *Pane) slow(a *attempt, now time.Time) {
+	if p.account != nil || p.generic != nil || now.Sub(a.typedAt) > slowest {
+		return
+	}
+	if n := p.tracker.Unfinished(); n > a.drawn {
+		a.drawn, a.since = n, now
 	}
 }
 

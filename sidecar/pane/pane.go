@@ -17,8 +17,9 @@
 //
 // What can go wrong on the way: the pane changes between the look and the paste (tmux
 // refuses, or a last look at the processes does: nothing was typed, tried again, ever more
-// seldom); tmux does not answer (unknown: never repeated, the screen decides); the text
-// never shows (uncertain, and nothing more is typed there until it does, for it may wait in
+// seldom); tmux does not answer (unknown: never repeated, the screen decides); the text is
+// drawn slowly (waited for while there is more of it at each look) or drawn anew after Enter
+// (not gone before it is whole, or another thing stands there); it never shows (uncertain, and nothing more is typed there until it does, for it may wait in
 // the terminal); somebody presses keys there, which their program draws late (held for a
 // moment, typist.go); the file for a long text cannot be written (held, attachment.go);
 // something opens between paste and Enter, or a person types there (held,
