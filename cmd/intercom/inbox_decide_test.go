@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -251,6 +252,36 @@ func TestV10_AYesIsWaitedForForEver(t *testing.T) {
 }
 
 // Helpers.
+
+// A filter fails at a message, and a guard drops it: a yes does not take it out of the trash as
+// it is.
+func TestL6_UnfilteredDoesNotLeaveByTheTrash(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	config := filepath.Join(st.env["XDG_CONFIG_HOME"], "intercom")
+	require.NoError(t, os.MkdirAll(config, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(config, "init.lua"), []byte(`intercom.on("filter", function() error("cannot mask this") end)
+intercom.on("guard", function() return intercom.drop { reason = "a chain letter" } end)`), 0o600))
+	pane := st.NewPane(thisProgram(), "persona", "line", "--name", "Ada", "--prompt", "ada> ", "--reply", "none")
+	tmuxtest.WaitFor(t, "it is adopted", func() bool {
+		_, code := st.intercom("adopt", pane, "--as", "line")
+		return code == 0
+	})
+	out, _ := st.intercom("send", pane, "the password is hunter2", "--json")
+	id := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`).FindString(out)
+	require.NotEmpty(t, id, out)
+	shell := st.shell()
+	shown := func(text string) {
+		tmuxtest.WaitFor(t, text, func() bool { return strings.Contains(st.Run("capture-pane", "-p", "-J", "-t", shell), text) })
+	}
+	st.Run("send-keys", "-t", shell, "-l", fmt.Sprintf("%s inbox approve %s --server=%s; echo exit $?", thisProgram(), id, st.Socket))
+	st.Run("send-keys", "-t", shell, "Enter")
+	shown("[y/N]")
+	st.Run("send-keys", "-t", shell, "y")
+	shown("exit 1")
+	out, _ = st.intercom("log", id)
+	assert.NotContains(t, out, "queued", "it is where it was")
+}
 
 // gated are two agents in a chat, of which the first says nothing without a person's yes, and
 // the second nothing at all.

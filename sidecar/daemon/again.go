@@ -160,7 +160,7 @@ func (s *sidecar) kept(ctx context.Context, chat message.ID, heirs map[message.I
 	for _, p := range waiting {
 		d := p.Delivery
 		heir, ok := heirs[d.Target]
-		if !ok || d.Typed || p.Last.State != message.Held || p.Last.Reason != message.AgentGone {
+		if !ok || d.Typed || d.Unfiltered || p.Last.State != message.Held || p.Last.Reason != message.AgentGone {
 			continue
 		}
 		switch was, err := s.anySession(ctx, snap, d.Target); {

@@ -20,6 +20,9 @@ type Delivery struct {
 	Attempt   int      `json:"attempt"`              // 1 for the first time that a sink is handed it
 	Revoked   bool     `json:"revoked,omitempty"`    // it gets no leave any more, whatever becomes of its chat
 	Typed     bool     `json:"typed,omitempty"`      // bytes may have reached the pane already: never paste it again
+
+	// Unfiltered says that no filter has seen its text: nobody lets it go as it is.
+	Unfiltered bool `json:"unfiltered,omitempty"`
 }
 
 // ReceiptState is what is known of a delivery.

@@ -261,7 +261,7 @@ func (w *work) tellAuthor(m message.Envelope, author *session, from message.Addr
 func (w *work) decideHeld(r DecideHeld) (Answer, error) {
 	list, err := w.checkDecision(r)
 	if errors.Is(err, ErrDecided) && len(r.Trash) > 0 && r.Verb == message.VerbDeliver {
-		list, err = w.takeOut(r.Trash)
+		list, err = w.takeOut(r)
 	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("decide about message %s: %w", r.Message.Short(), err)
@@ -333,16 +333,19 @@ func (w *work) checkDecision(r DecideHeld) ([]*delivery, error) {
 }
 
 // takeOut makes deliveries anew that went to nobody, each once, for a person to decide.
-func (w *work) takeOut(trash []message.Delivery) (list []*delivery, err error) {
-	trash = slices.DeleteFunc(slices.Clone(trash), func(d message.Delivery) bool {
+func (w *work) takeOut(r DecideHeld) (list []*delivery, err error) {
+	trash := slices.DeleteFunc(slices.Clone(r.Trash), func(d message.Delivery) bool {
 		return w.present(d.Target) == nil || d.Chat != "" && w.chat(d.Chat).over(d.Target)
 	})
 	if len(trash) == 0 {
 		return nil, fmt.Errorf("%w: nobody is there any more whom it was for", ErrRequest)
 	}
 	for _, one := range trash {
-		if w.handed.Has(one.ID) {
+		switch {
+		case w.handed.Has(one.ID):
 			return nil, ErrDecided
+		case one.Unfiltered && r.Body == nil:
+			return nil, ErrUnfiltered
 		}
 	}
 	for _, one := range trash {
@@ -371,7 +374,7 @@ func (w *work) approve(d *delivery, r DecideHeld) {
 	says := "approved by "
 	if r.Body != nil {
 		says = "edited and approved by "
-		d.Message.Body = *r.Body
+		d.Message.Body, d.Unfiltered = *r.Body, false
 		if target := w.present(d.Target); target != nil {
 			target.bytes += size(d.Delivery) - d.size
 			d.size = size(d.Delivery)

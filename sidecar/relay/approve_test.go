@@ -294,6 +294,31 @@ func TestApprove_fromTheTrash(t *testing.T) {
 	require.ErrorIs(t, err, ErrRequest)
 }
 
+// What no filter has seen goes from the trash only as a person wrote it.
+func TestL6_UnfilteredStaysInTheTrash(t *testing.T) {
+	for _, verb := range []message.Verb{message.VerbDrop, message.VerbBounce} {
+		r := newRig(t)
+		r.async = true
+		s := r.adopt("a", "b")
+		r.chat(message.Limits{}, "a", "b")
+		r.say(s[0], "the key is 123")
+		id := r.pending[0]
+		_, _ = r.step(Decided{message.Verdict{Message: id, Verb: verb, Unfiltered: true}})
+		yes := DecideHeld{Message: id, Verb: message.VerbDeliver, Trash: r.all("the key is 123")}
+		_, err := r.ask(yes)
+		require.ErrorIs(t, err, ErrUnfiltered)
+		r.restart(0)
+		_, err = r.ask(yes)
+		require.ErrorIs(t, err, ErrUnfiltered)
+		edited := "a key"
+		yes.Body = &edited
+		r.must(yes)
+		require.Len(t, r.out, 1)
+		assert.Equal(t, "[a] (1):\n\na key", text(r.out[0]))
+		assert.False(t, r.book.deliveries[len(r.book.deliveries)-1].Unfiltered)
+	}
+}
+
 // Helpers.
 
 // all are the deliveries of what says that.

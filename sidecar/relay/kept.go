@@ -17,7 +17,7 @@ func (w *work) keptFor(kept []Kept, members []*session) ([]Kept, error) {
 			return nil, err
 		}
 		d := one.Delivery
-		if !slices.Contains(members, to) || d.Typed || w.under[d.ID] != nil || w.present(d.Target) != nil {
+		if !slices.Contains(members, to) || d.Typed || d.Unfiltered || w.under[d.ID] != nil || w.present(d.Target) != nil {
 			return nil, fmt.Errorf("%w: delivery %s is not kept for %q", ErrRequest, d.ID.Short(), to.Name)
 		}
 		if !w.handed.Has(d.ID) {

@@ -189,6 +189,37 @@ func TestUnfiltered(t *testing.T) {
 	assert.Equal(t, "[b] (2):\n\na key", text(r.out[1]), "what a person writes, they have read")
 }
 
+// What no filter has seen stays where it is when its agent has gone: decided anew for others, it
+// neither goes to the agent that takes the place, nor to the one that comes back.
+func TestL6_UnfilteredIsNotHandedOn(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c")
+	c := r.chat(message.Limits{}, "a", "b", "c")
+	r.say(s[0], "the key is 123")
+	original := r.commits[len(r.commits)-1].Received[0]
+	r.decide(message.Verdict{Verb: message.VerbHold, Unfiltered: true})
+	kept := r.to(s[2], original.Body)
+	r.ends(s[2], message.PaneMissing)
+	masked := "the key is [redacted]"
+	_, _ = r.step(Reconsider{[]message.Envelope{original}})
+	r.decide(message.Verdict{Verb: message.VerbDeliver, Body: &masked})
+	require.Len(t, r.out, 1)
+	require.Equal(t, s[1].ID, r.out[0].Target)
+
+	heir := r.adopt("d")[0]
+	_, err := r.ask(AddMember{Chat: string(c.ID), Session: "d", Kept: []Kept{{Delivery: kept, To: "d"}}})
+	require.ErrorIs(t, err, ErrRequest)
+	_, err = r.step(Adopted{Token: 1, Session: s[2]})
+	require.NoError(t, err)
+	r.must(AddMember{Chat: string(c.ID), Session: "c"})
+	r.restart(0)
+	for _, d := range r.out {
+		assert.NotContains(t, []message.ID{s[2].ID, heir.ID}, d.Target)
+	}
+	assert.Equal(t, message.Unfiltered, r.book.last[kept.ID].Reason)
+}
+
 // What filters made of all that stands beside a body is what goes, and what is kept for a person's
 // yes; the journal has the message as it was received.
 func TestOutcomes_besideTheBody(t *testing.T) {

@@ -25,7 +25,8 @@ const grace = 100 * time.Millisecond
 // the sidecar ended is asked about again by the next one.
 //
 // The verdict is about the whole message, whoever gets it. An error, a panic, a verb that is
-// none, and no answer within Relay.Patience, when ctx ends, hold the message with the reason.
+// none, and no answer within Relay.Patience, when ctx ends, hold the message as one that no
+// filter has seen.
 // As long as a Decide that was given up has not returned, what comes after it is held too.
 //
 // What a chat's own settings and the brakes say comes after the verdict, and is only ever
@@ -93,7 +94,7 @@ func (d *decider) run(ctx context.Context) {
 		}
 		if err != nil {
 			d.log.Error("policy", "msg", q.Message.ID, "err", err)
-			v = message.Verdict{Verb: message.VerbHold, Reason: "policy: " + err.Error(), By: "built in", Notify: true}
+			v = message.Verdict{Verb: message.VerbHold, Reason: "policy: " + err.Error(), By: "built in", Notify: true, Unfiltered: true}
 		}
 		v.Message = q.Message.ID
 		if v.At.IsZero() {

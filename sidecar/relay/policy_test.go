@@ -62,25 +62,43 @@ func TestPolicy_keepsNobodyWaiting(t *testing.T) {
 		_, err = r.Do(t.Context(), ResumeChat{Chat: All})
 		require.NoError(t, err)
 
-		for body, why := range map[string]message.Reason{
+		for body, why := range map[string]string{
 			"panic": "policy: panic: script", "nonsense": `policy: it said "perhaps"`, "obedient": "policy: no answer in time",
 			"outcome": `policy: it said "shout"`, "otherwise": `policy: it said "ask", otherwise "perhaps"`,
 		} {
 			a := <-send(body)
-			assert.Equal(t, message.Held, a.Receipts[0].State, body)
-			assert.Equal(t, why, a.Receipts[0].Reason, body)
+			assert.Equal(t, message.Unfiltered, a.Receipts[0].Reason, body)
+			assert.Equal(t, why, o.whys[a.Message], body)
 		}
 		began = time.Now()
 		first := send("never")
 		synctest.Wait()
 		second := send("behind it")
-		assert.Equal(t, message.Reason("policy: no answer in time"), (<-first).Receipts[0].Reason)
-		assert.Equal(t, message.Reason("policy: still busy with an earlier message"), (<-second).Receipts[0].Reason)
+		assert.Equal(t, "policy: no answer in time", o.whys[(<-first).Message])
+		assert.Equal(t, "policy: still busy with an earlier message", o.whys[(<-second).Message])
 		assert.Equal(t, defaultPatience+grace, time.Since(began))
 		close(never)
 		synctest.Wait()
 		assert.Equal(t, message.Queued, (<-send("again")).Receipts[0].State)
 		assert.NotContains(t, asked, "behind it")
+		require.NoError(t, stop())
+	})
+}
+
+// What a policy gave no answer about no filter has seen: no yes lets it go as it is.
+func TestL6_NoAnswerIsUnfiltered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, o, stop := running(t, asking(func(ctx context.Context, _ Question) (message.Verdict, error) {
+			<-ctx.Done()
+			return message.Verdict{}, ctx.Err()
+		}))
+		o.adopt(t, r, "a")
+		b := o.adopt(t, r, "b")
+		a, err := r.Do(t.Context(), Send{By: By{Session: b.ID}, To: "a", Message: message.Envelope{Body: "AKIAIOSFODNN7EXAMPLE"}})
+		require.NoError(t, err)
+		require.Equal(t, message.Held, a.Receipts[0].State)
+		_, err = r.Do(t.Context(), DecideHeld{Message: a.Message, Verb: message.VerbDeliver})
+		assert.ErrorIs(t, err, ErrUnfiltered)
 		require.NoError(t, stop())
 	})
 }

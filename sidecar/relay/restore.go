@@ -238,7 +238,7 @@ func (l Left) asked() bool {
 		return true
 	}
 	verb := l.Verdict.For(l.Delivery.Target).Verb
-	return verb != "" && verb != message.VerbDeliver || l.Verdict.Unfiltered
+	return verb != "" && verb != message.VerbDeliver || l.Delivery.Unfiltered
 }
 
 // hold tells by whose word an earlier run kept a delivery from its sink.
@@ -246,7 +246,7 @@ func (l Left) hold() hold {
 	switch why := heldFor(l.Reason); {
 	case l.asked() && (why == holdPolicy || why == holdFilter):
 		return why
-	case l.asked() && l.Verdict.Unfiltered:
+	case l.Delivery.Unfiltered && l.asked():
 		return holdFilter
 	case l.asked():
 		return holdApproval

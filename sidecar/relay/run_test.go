@@ -133,7 +133,8 @@ func TestRun_policy(t *testing.T) {
 		a, err = r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: "doubt"}})
 		require.NoError(t, err)
 		assert.Equal(t, message.Held, a.Receipts[0].State, "doubt holds, and loses nothing")
-		assert.Equal(t, message.Reason("policy: script failed"), a.Receipts[0].Reason)
+		assert.Equal(t, message.Unfiltered, a.Receipts[0].Reason)
+		assert.Equal(t, "policy: script failed", o.whys[a.Message])
 		require.Len(t, o.delivered, 1)
 		assert.Equal(t, "changed", o.delivered[0].Message.Body)
 		assert.Equal(t, []string{"drop", "change", "doubt"}, o.bodies, "the journal keeps the original")
@@ -323,6 +324,7 @@ type outside struct {
 	log       []string
 	delivered []message.Delivery
 	bodies    []string
+	whys      map[message.ID]string // of verdicts
 	state     map[message.ID]message.ReceiptState
 	seen      map[message.ID]bool
 	broken    error
@@ -363,6 +365,12 @@ func (o *outside) Commit(_ context.Context, s message.Step) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	for _, v := range s.Verdicts {
+		if o.whys == nil {
+			o.whys = make(map[message.ID]string)
+		}
+		o.whys[v.Message] = v.Reason
+	}
 	for _, r := range s.Receipts {
 		if o.state == nil {
 			o.state = make(map[message.ID]message.ReceiptState)

@@ -349,6 +349,7 @@ func (w *work) planned(t *thought, v message.Verdict) []message.Delivery {
 	planned := route.Plan(t.message, v, w.Snapshot(), chat)
 	for i := range planned {
 		p, o := &planned[i], v.For(planned[i].Target)
+		p.Unfiltered = v.Unfiltered
 		if o.Head != "" {
 			p.Head, p.Separator, p.Formatted = o.Head, o.Separator, true
 		}
