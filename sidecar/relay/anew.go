@@ -6,14 +6,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// reconsider asks the policies anew about what a filter of theirs had failed at.
+// reconsider asks the policies anew about what a filter of theirs had failed at. What was sent on
+// out of a chat that has ended waits for a person: nobody can ask there any more.
 func (w *work) reconsider(e Reconsider) {
 	for _, m := range e.Messages {
 		held := w.underway(func(d *delivery) bool { return d.Message.ID == m.ID && d.open() && d.hold == holdFilter })
-		if len(held) == 0 || w.thoughts[m.ID] != nil {
+		c := w.thread(m)
+		if len(held) == 0 || w.thoughts[m.ID] != nil || c != nil && c.State == message.ChatOver {
 			continue
 		}
-		w.consider(&thought{message: m, chat: w.chat(held[0].Chat), anew: true})
+		w.consider(&thought{message: m, chat: c, anew: true})
 	}
 }
 

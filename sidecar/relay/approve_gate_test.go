@@ -96,6 +96,43 @@ func TestApprove_noPolicyOutwaitsTheChat(t *testing.T) {
 	}
 }
 
+// In a chat whose words wait for a yes, policies send some on to somebody outside of it, and a filter
+// fails. Decided anew they wait for that yes still, and once the chat has ended for a person.
+func TestS12_DecidedAnewWaitsForTheChatsYes(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "outsider")
+	c := r.chat(message.Limits{Approve: ApproveAll}, "a", "b")
+	r.say(s[0], "rm -rf /")
+	original := r.commits[len(r.commits)-1].Received[0]
+	to := []message.Address{{Session: s[2].ID}}
+	r.decide(message.Verdict{Verb: message.VerbHold, Unfiltered: true, To: to})
+	first := r.only("rm -rf /")
+	require.Equal(t, []string{"queued", "held: its filter failed"}, r.states(first.ID))
+	for range 2 {
+		_, _ = r.step(Reconsider{[]message.Envelope{original}})
+		q := r.s.question(original.ID)
+		require.NotNil(t, q)
+		require.NotNil(t, q.Chat, "policies see what it was said in")
+		r.restart(0)
+	}
+	_, _ = r.step(Reconsider{[]message.Envelope{original}})
+	r.decide(message.Verdict{Verb: message.VerbDeliver, To: to})
+	assert.Empty(t, r.out, "nobody has said yes")
+	all := r.all("rm -rf /")
+	require.Len(t, all, 2)
+	assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(all[1].ID))
+
+	r.say(s[1], "another")
+	original = r.commits[len(r.commits)-1].Received[0]
+	r.decide(message.Verdict{Verb: message.VerbHold, Unfiltered: true, To: to})
+	r.must(StopChat{Chat: string(c.ID)})
+	asked := len(r.pending)
+	_, _ = r.step(Reconsider{[]message.Envelope{original}})
+	assert.Len(t, r.pending, asked)
+	assert.Equal(t, message.Unfiltered, r.book.last[r.only("another").ID].Reason)
+}
+
 // A message for several lapses once: one notice, one word to its author, and a receipt for each.
 func TestApprove_lapsesOnce(t *testing.T) {
 	r := newRig(t)

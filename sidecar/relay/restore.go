@@ -183,7 +183,7 @@ func (w *work) goOn(d *delivery) {
 	}
 }
 
-// thread is the chat that an undecided message was said in, nil for a single message. A
+// thread is the chat that a message was said in, nil for a single message. A
 // chat that is not known any more has ended.
 func (w *work) thread(m message.Envelope) *chat {
 	turn := m.Type == message.KindTurn && m.Origin == message.OriginAgent && len(m.To) == 0 // single ones have a target
