@@ -173,7 +173,7 @@ func (s *sidecar) kept(ctx context.Context, chat message.ID, heirs map[message.I
 		if err != nil {
 			return nil, fmt.Errorf("what was kept: %w", err)
 		}
-		if n := len(verdicts); n > 0 && verdicts[n-1].Verb == message.VerbDeliver {
+		if n := len(verdicts); n > 0 && verdicts[n-1].For(d.Target).Verb == message.VerbDeliver {
 			kept = append(kept, relay.Kept{Delivery: d, To: heir})
 		}
 	}

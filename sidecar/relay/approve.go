@@ -277,7 +277,7 @@ func (w *work) decideHeld(r DecideHeld) (Answer, error) {
 		}
 	}
 	w.step.Verdicts = append(w.step.Verdicts, message.Verdict{
-		Message: r.Message, Verb: r.Verb, Body: r.Body, By: w.who(r.By), Person: r.Who, At: w.now,
+		Message: r.Message, Verb: r.Verb, Body: r.Body, By: w.who(r.By), Person: r.Who, At: w.now, Outcomes: w.beside(r.Message, list),
 	})
 	a := Answer{Message: r.Message}
 	for _, d := range list {
@@ -486,7 +486,7 @@ func (w *work) overdue(list []*delivery, c *chat) {
 	}
 	m := list[0].Message
 	w.step.Verdicts = append(w.step.Verdicts, message.Verdict{
-		Message: m.ID, Verb: message.VerbDeliver, Reason: "nobody decided in time", By: "built in", At: w.now, Outcomes: w.undecided(m.ID, list),
+		Message: m.ID, Verb: message.VerbDeliver, Reason: "nobody decided in time", By: "built in", At: w.now, Outcomes: w.beside(m.ID, list),
 	})
 	t := &thought{message: m, chat: c}
 	if reason := w.pass(t, planned); reason != "" {
@@ -502,13 +502,16 @@ func (w *work) overdue(list []*delivery, c *chat) {
 	}
 }
 
-// undecided is what holds still for those deliveries of a message that wait on for a person's
-// decision, beside those that do not: the next run goes by the last verdict.
-func (w *work) undecided(id message.ID, beside []*delivery) (outcomes []message.Outcome) {
-	for _, d := range w.underway(func(d *delivery) bool { return d.Message.ID == id && d.awaits() && !slices.Contains(beside, d) }) {
-		o := message.Outcome{Target: d.Target, Verb: message.VerbHold, Reason: string(d.reason), By: "built in", Expires: d.lasts, Otherwise: d.otherwise}
-		if d.hold == holdApproval {
-			o.Verb = message.VerbAsk
+// beside is what holds still for those deliveries of a message that a decision is not about: they
+// wait on for one, or were let go before. The next run goes by the last verdict.
+func (w *work) beside(id message.ID, decided []*delivery) (outcomes []message.Outcome) {
+	for _, d := range w.underway(func(d *delivery) bool { return d.Message.ID == id && d.open() && !slices.Contains(decided, d) }) {
+		o := message.Outcome{Target: d.Target, Verb: message.VerbDeliver, By: "built in"}
+		if d.awaits() {
+			o.Verb, o.Reason, o.Expires, o.Otherwise = message.VerbHold, string(d.reason), d.lasts, d.otherwise
+			if d.hold == holdApproval {
+				o.Verb = message.VerbAsk
+			}
 		}
 		outcomes = append(outcomes, o)
 	}

@@ -245,6 +245,26 @@ func TestV10_notForEverWhereAPolicySaysSo(t *testing.T) {
 	}
 }
 
+// A person's no is about what waits for it: what another target was to have goes on to that one, in
+// the next run too.
+func TestV10_ANoToOneTargetIsNoneToAnother(t *testing.T) {
+	for _, why := range []message.Reason{message.AgentWorking, "a reason of the pane's own"} {
+		r := newRig(t)
+		r.async = true
+		s := r.adopt("a", "b", "c")
+		r.chat(message.Limits{}, "a", "b", "c")
+		r.say(s[0], "x")
+		r.decide(message.Verdict{Verb: message.VerbDeliver, Outcomes: []message.Outcome{{Target: s[2].ID, Verb: message.VerbAsk}}})
+		require.Len(t, r.out, 1)
+		d := r.out[0]
+		require.NoError(t, r.report(d.ID, message.Held, why))
+		r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDrop, Who: message.Person{Name: "ada"}})
+		r.restart(0)
+		require.Len(t, r.out, 1, "it goes on to b")
+		assert.Equal(t, d.ID, r.out[0].ID)
+	}
+}
+
 // What a policy lets go to nobody has its receipts; a bounce is told to who said it.
 func TestDecided_toNobody(t *testing.T) {
 	r := newRig(t)
