@@ -141,6 +141,30 @@ func TestFloor(t *testing.T) {
 	assert.Equal(t, 1, floor(s[0], "to b", message.Everybody))
 }
 
+// What was received before a policy handed on the floor, or a person muted who said it, is decided
+// about like the rest.
+func TestL8_R32_ReceivedBeforeTheFloorMoved(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b")
+	c := r.chat(message.Limits{}, "a", "b")
+	r.say(s[0], "first")
+	r.say(s[0], "second")
+	require.Len(t, r.pending, 2)
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbDeliver, Floor: []message.ID{s[1].ID}}})
+	require.Len(t, r.s.question(r.pending[1]).Targets, 1, "policies see whom it is for")
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[1], Verb: message.VerbDeliver}})
+	require.Len(t, r.out, 2)
+	assert.Equal(t, "[a] (1):\n\nsecond", text(r.out[1]))
+	r.say(s[0], "third")
+	assert.Len(t, r.pending, 2, "it has not the floor")
+
+	r.say(s[1], "said")
+	r.must(MuteMember{Chat: string(c.ID), Session: "b"})
+	r.decide(message.Verdict{Verb: message.VerbAsk})
+	assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(r.only("said").ID))
+}
+
 // What no filter has seen goes to nobody, by a person's yes either; once the policies are
 // others they are asked anew, also after a restart, and what they say then is done.
 func TestUnfiltered(t *testing.T) {

@@ -28,16 +28,13 @@ const Person = "person"
 // all participants get one that have not left, in a one-way chat the first alone what others
 // say, or those of the verdict's or envelope's addresses; of a single message, its addresses. An address may be that of a session that
 // has ended meanwhile: what becomes of such a delivery is the caller's to say. The author
-// never gets one. An author who may not speak in the chat, and every verdict but deliver,
-// hold and ask, makes none. A notice of the sidecar's own has the same head in a chat and
-// outside of one.
+// never gets one; who may speak is asked before a message is received. Every verdict but deliver,
+// hold and ask makes none. A notice of the sidecar's own has the same head in a chat and outside of
+// one.
 func Plan(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *message.Chat) []message.Delivery {
 	switch v.Verb {
 	case message.VerbDeliver, message.VerbHold, message.VerbAsk:
 	default:
-		return nil
-	}
-	if chat != nil && silent(e, *chat) {
 		return nil
 	}
 	e = v.Patched(e)
@@ -115,29 +112,6 @@ func targets(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *m
 		}
 	}
 	return out
-}
-
-// silent reports whether an agent's words go nowhere in a chat: it may not speak there, or it
-// is the one who asks in a one-way chat, and says more than what it began with. What a person
-// had it say at the beginning is said.
-func silent(e message.Envelope, chat message.Chat) bool {
-	switch {
-	case e.Origin != message.OriginAgent || e.Type == message.KindLast:
-		return false
-	case e.Type == message.KindTurn && e.From.Session == chat.Asker():
-		return true
-	}
-	return !maySpeak(chat, e.From.Session)
-}
-
-// maySpeak reports whether the session takes part in the chat, or did, and may speak there.
-func maySpeak(chat message.Chat, session message.ID) bool {
-	for _, p := range chat.Participants {
-		if p.Session == session {
-			return p.MaySpeak && chat.HasFloor(session)
-		}
-	}
-	return false
 }
 
 // chatHead is what stands in front of words in a chat: `[Name] (n):` and a blank line,
