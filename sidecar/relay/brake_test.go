@@ -51,6 +51,41 @@ func TestBrake_depth(t *testing.T) {
 	assert.Equal(t, 1, next[0].Message.Depth)
 }
 
+// What a policy sends on out of a chat is held with it, goes on with it, and ends with it, in the
+// next run too.
+func TestB1_SentOnGoesOnWithItsChat(t *testing.T) {
+	for _, how := range []string{"pause", "brake"} {
+		for _, resumed := range []bool{true, false} {
+			r := newRig(t)
+			r.async = true
+			s := r.adopt("a", "b", "c")
+			c := r.chat(message.Limits{Rate: 1}, "a", "b")
+			to := []message.Address{{Session: s[2].ID}, {Session: s[1].ID}}
+			if how == "pause" {
+				r.must(PauseChat{Chat: string(c.ID)})
+			} else {
+				r.say(s[0], "one")
+				r.decide(message.Verdict{Verb: message.VerbDeliver, To: to})
+				require.Len(t, r.out, 2)
+				r.submit(r.out...)
+			}
+			r.say(s[0], "for both")
+			r.decide(message.Verdict{Verb: message.VerbDeliver, To: to})
+			r.restart(0)
+			require.Empty(t, r.out)
+			require.Len(t, r.all("for both"), 2)
+			if !resumed {
+				r.must(StopChat{Chat: string(c.ID)})
+				assert.Equal(t, message.ChatEnded, r.book.last[r.to(s[2], "for both").ID].Reason)
+				continue
+			}
+			r.must(ResumeChat{Chat: string(c.ID)})
+			require.Len(t, r.out, 2, how)
+			assert.Equal(t, []message.ID{s[2].ID, s[1].ID}, []message.ID{r.out[0].Target, r.out[1].Target})
+		}
+	}
+}
+
 // An agent may act on a message before its sink has seen that it was taken: what it sends
 // then lies deeper all the same.
 func TestBrake_depth_countsFromEnter(t *testing.T) {

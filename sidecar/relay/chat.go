@@ -351,13 +351,19 @@ func (w *work) resumeChat(r ResumeChat) (Answer, error) {
 		}
 	}
 	w.unhold(w.underway(func(d *delivery) bool {
-		c := w.chat(d.Chat)
-		return all && d.Chat == "" || c != nil && slices.Contains(chats, c)
+		return all && d.Chat == "" || slices.ContainsFunc(chats, func(c *chat) bool { return w.with(c, d) })
 	}))
 	for _, c := range chats {
 		w.settle(c)
 	}
 	return w.answer(chats), nil
+}
+
+// with reports whether a delivery goes on, or ends, with a chat: it is part of it, or was sent on out
+// of it and is held since that was.
+func (w *work) with(c *chat, d *delivery) bool {
+	sentOn := d.Chat == "" && !d.Typed && (d.hold == holdPause || d.hold == holdBrake)
+	return d.Chat == c.ID || sentOn && w.thread(d.Message) == c
 }
 
 // trust begins a session's brakes anew: a person said that it may go on.
@@ -394,7 +400,7 @@ func (w *work) end(c *chat, why string) {
 	at := w.now
 	c.State, c.Why, c.Ended, c.judge = message.ChatOver, why, &at, brakes.Judge{}
 	w.altered(c)
-	w.revoke(w.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }))
+	w.revoke(w.underway(func(d *delivery) bool { return w.with(c, d) && d.open() }))
 	w.notice(c.ID, fmt.Sprintf("chat %s has ended: %s", label(c.Chat), why))
 	w.forgetPast()
 }
