@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) chatStop() *cobra.Command {
-	return a.changeChat((*api.Client).StopChat, "stopped", &cobra.Command{
+	return a.changeChat(quickly((*api.Client).StopChat), "stopped", &cobra.Command{
 		Use:   "stop [CHAT|--all]",
 		Short: "End a chat",
 		Long: `End a chat, or all of them. What was not typed yet is not typed any more, and
@@ -21,7 +21,7 @@ single messages included, until intercom chat resume --all.`,
 }
 
 func (a *app) chatPause() *cobra.Command {
-	return a.changeChat((*api.Client).PauseChat, "paused", &cobra.Command{
+	return a.changeChat(quickly((*api.Client).PauseChat), "paused", &cobra.Command{
 		Use:   "pause [CHAT|--all]",
 		Short: "Hold what is said in a chat",
 		Long: `Hold what is said in a chat, or in all of them, until it is resumed: nothing is
@@ -32,20 +32,44 @@ intercom chat resume --all.`,
 }
 
 func (a *app) chatResume() *cobra.Command {
-	return a.changeChat((*api.Client).ResumeChat, "resumed", &cobra.Command{
+	return a.changeChat(a.resume, "resumed", &cobra.Command{
 		Use:   "resume [CHAT|--all]",
 		Short: "Let a paused chat go on",
-		Long: `Let a chat that was paused, by you or at one of its limits, go on. It counts as
-a word of yours: the depth begins again at 0, and so do the minute of the rate
-and the hour of the bytes.`,
+		Long: `Let a chat that was paused go on. At one of its limits it asks, and only y at
+your terminal is a yes. That counts as a word of yours: the depth begins again
+at 0, and so do the minute of the rate and the hour of the bytes.`,
 		Example: `  intercom chat resume plans`,
 	})
 }
 
+// resume lets chats go on, after a person's yes to what stands at a limit.
+func (a *app) resume(c *api.Client, ctx context.Context, which api.ChatRef) ([]message.Chat, error) {
+	try := quickly((*api.Client).ResumeChat)
+	chats, err := try(c, ctx, which)
+	if err == nil || api.AsError(err).Code != api.CodeUnsure {
+		return chats, err
+	}
+	if err := a.confirm(ctx, plain(api.AsError(err).Text)+"\n\nLet it go on?"); err != nil {
+		return nil, err
+	}
+	which.Sure = true
+	return try(c, ctx, which)
+}
+
+// changing does the same to one chat or to all.
+type changing func(*api.Client, context.Context, api.ChatRef) ([]message.Chat, error)
+
+// quickly gives it the time of an answer that comes at once.
+func quickly(change changing) changing {
+	return func(c *api.Client, ctx context.Context, which api.ChatRef) ([]message.Chat, error) {
+		ctx, cancel := within(ctx)
+		defer cancel()
+		return change(c, ctx, which)
+	}
+}
+
 // changeChat completes a command that does the same to one chat or to all.
-func (a *app) changeChat(
-	change func(*api.Client, context.Context, api.ChatRef) ([]message.Chat, error), done string, cmd *cobra.Command,
-) *cobra.Command {
+func (a *app) changeChat(change changing, done string, cmd *cobra.Command) *cobra.Command {
 	var all bool
 	var asked string
 	cmd.Args = between(0, 1, "a chat, or --all")
@@ -62,9 +86,7 @@ func (a *app) changeChat(
 		if err != nil {
 			return nil, err
 		}
-		ctx, cancel := within(cmd.Context())
-		defer cancel()
-		chats, err := change(c, ctx, which)
+		chats, err := change(c, cmd.Context(), which)
 		return chats, aboutChat(err, which.Chat)
 	}, func(chats []message.Chat) {
 		for _, c := range chats {

@@ -136,7 +136,7 @@ func (b *fakeBackend) Down(context.Context, api.Caller) error {
 	return nil
 }
 
-func (b *fakeBackend) RollbackPolicy(context.Context, api.Caller) (policy.Status, error) {
+func (b *fakeBackend) RollbackPolicy(context.Context, api.Caller, api.RollbackPolicyRequest) (policy.Status, error) {
 	return policy.Status{}, nil
 }
 

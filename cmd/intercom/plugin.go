@@ -378,9 +378,7 @@ func (a *app) resumeAll(ctx context.Context, _ origin) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	asking, cancel := within(ctx)
-	defer cancel()
-	chats, err := c.ResumeChat(asking, api.ChatRef{All: true})
+	chats, err := a.resume(c, ctx, api.ChatRef{All: true})
 	if err != nil {
 		return "", err
 	}

@@ -93,8 +93,8 @@ func (a *app) policyRollback() *cobra.Command {
 		Short: "Use the policies again that were in use before",
 		Long: `Use the policies again that were in use before. Your files stay as they are, and
 out of use until you change them. Five sets are kept; once more goes back once
-more. The policies in use are left by themselves for those that were good, if
-they fail three times running.`,
+more. It asks, and only y at your terminal is a yes. The policies in use are
+left by themselves for those that were good, if they fail three times running.`,
 		Example: "  intercom policy rollback",
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) (policy.Status, error) {
@@ -102,9 +102,20 @@ they fail three times running.`,
 			if err != nil {
 				return policy.Status{}, err
 			}
-			ctx, cancel := within(cmd.Context())
-			defer cancel()
-			return c.RollbackPolicy(ctx)
+			back := func(req api.RollbackPolicyRequest) (policy.Status, error) {
+				ctx, cancel := within(cmd.Context())
+				defer cancel()
+				return c.RollbackPolicy(ctx, req)
+			}
+			now, err := back(api.RollbackPolicyRequest{})
+			if err != nil {
+				return now, err
+			}
+			question := fmt.Sprintf("In use: policies %s, since %s. Go back to those before them?", now.Generation, day(now.Since))
+			if err := a.confirm(cmd.Context(), question); err != nil {
+				return now, err
+			}
+			return back(api.RollbackPolicyRequest{Sure: true})
 		}, func(s policy.Status) {
 			a.say("in use: %s, with %s", s.Generation, several(len(s.Files), "file"))
 			a.say("your files are left alone until you change one")

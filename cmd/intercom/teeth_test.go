@@ -82,6 +82,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"relay:asks", "TestApprove_gate"},
 	{"relay:asks", "TestApprove_noPolicyOutwaitsTheChat"},
 	{"relay:person", "TestApprove_yes"},
+	{"relay:resume", "TestS12_B1_OnlyAYesResumesWhatIsBraked"},
 }
 
 // teethAtOnce is how many tests run beside each other: a test that goes red mostly waits

@@ -173,7 +173,7 @@ func (b *backend) Policy(_ context.Context, from api.Caller) (policy.Status, err
 	return policy.Status{}, b.take("policy", nil, from)
 }
 
-func (b *backend) RollbackPolicy(_ context.Context, from api.Caller) (policy.Status, error) {
+func (b *backend) RollbackPolicy(_ context.Context, from api.Caller, _ api.RollbackPolicyRequest) (policy.Status, error) {
 	return policy.Status{}, b.take("rollback", nil, from)
 }
 

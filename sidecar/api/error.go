@@ -16,6 +16,7 @@ const (
 	CodeFailed    Code = "failed"     // it was tried, and did not come about
 	CodeNotFound  Code = "not_found"  // nothing has that name
 	CodeRefused   Code = "refused"    // it may not be done, or not by this caller
+	CodeUnsure    Code = "unsure"     // a person at a terminal has to say yes first; the text is what to
 	CodeHeld      Code = "held"       // accepted, and waits for a person or for a safe moment
 	CodeUncertain Code = "uncertain"  // it may or may not have come about
 	CodeTimeout   Code = "timeout"    // no answer in time
@@ -44,7 +45,7 @@ func (c Code) httpStatus() int {
 		return http.StatusBadRequest
 	case CodeNotFound:
 		return http.StatusNotFound
-	case CodeRefused:
+	case CodeRefused, CodeUnsure:
 		return http.StatusForbidden
 	case CodeHeld, CodeUncertain, CodeFailed:
 		return http.StatusConflict

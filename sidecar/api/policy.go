@@ -7,6 +7,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
+// RollbackPolicyRequest asks for the policies of before. One that is not Sure has no effect; its
+// answer is how the policies are.
+type RollbackPolicyRequest struct {
+	Sure bool `json:"sure,omitempty"` // a person at a terminal has said yes
+}
+
 // DiffPolicyRequest asks what other policies would change.
 type DiffPolicyRequest struct {
 	Dir string `json:"dir"` // absolute: of init.lua and policies/
@@ -41,8 +47,8 @@ func (c *Client) Policy(ctx context.Context) (policy.Status, error) {
 }
 
 // RollbackPolicy goes back to the policies that were in use before, until the files change.
-func (c *Client) RollbackPolicy(ctx context.Context) (policy.Status, error) {
-	return call[policy.Status](ctx, c, http.MethodPost, "/v1/policy/rollback", struct{}{})
+func (c *Client) RollbackPolicy(ctx context.Context, req RollbackPolicyRequest) (policy.Status, error) {
+	return call[policy.Status](ctx, c, http.MethodPost, "/v1/policy/rollback", req)
 }
 
 // DiffPolicy says what the files of a directory would change.

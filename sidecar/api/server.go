@@ -165,8 +165,8 @@ func (s *Server) handler() http.Handler {
 	get(s, mux, "/v1/policy", func(r *http.Request, from Caller) (policy.Status, error) {
 		return wholePolicy(b.Policy(r.Context(), from))
 	})
-	post(s, mux, "/v1/policy/rollback", func(ctx context.Context, from Caller, _ struct{}) (policy.Status, error) {
-		return wholePolicy(b.RollbackPolicy(ctx, from))
+	post(s, mux, "/v1/policy/rollback", func(ctx context.Context, from Caller, req RollbackPolicyRequest) (policy.Status, error) {
+		return wholePolicy(b.RollbackPolicy(ctx, from, req))
 	})
 	post(s, mux, "/v1/policy/diff", func(ctx context.Context, from Caller, req DiffPolicyRequest) (policy.Trial, error) {
 		if err := checkDiffPolicy(req); err != nil {

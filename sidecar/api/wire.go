@@ -87,7 +87,7 @@ type Backend interface {
 	Policy(ctx context.Context, from Caller) (policy.Status, error)
 	// RollbackPolicy goes back to the policies that were in use before, until the files are
 	// changed. Only a person may.
-	RollbackPolicy(ctx context.Context, from Caller) (policy.Status, error)
+	RollbackPolicy(ctx context.Context, from Caller, req RollbackPolicyRequest) (policy.Status, error)
 	// DiffPolicy says what the files of a directory would change.
 	DiffPolicy(ctx context.Context, from Caller, req DiffPolicyRequest) (policy.Trial, error)
 	// ExplainPolicy says what policies decided about a message, and what they would decide now.
@@ -249,6 +249,7 @@ type VouchRequest struct {
 type ChatRef struct {
 	Chat string `json:"chat,omitempty"`
 	All  bool   `json:"all,omitempty"`
+	Sure bool   `json:"sure,omitempty"` // of ResumeChat: a person has said yes to what stands at a limit
 }
 
 // SayRequest is a person's words into a chat.

@@ -50,9 +50,11 @@ func TestB1_LimitsPauseTheChat(t *testing.T) {
 			require.Equal(t, heard+1, len(a.said())+len(b.said()), "all but the last were heard")
 
 			said := len(a.said()) + len(b.said())
-			resumed, err := r.client.ResumeChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
-			require.NoError(t, err)
-			require.Len(t, resumed, 1)
+			for _, sure := range []bool{false, true} {
+				_, err := r.client.ResumeChat(t.Context(), api.ChatRef{Chat: string(chat.ID), Sure: sure})
+				require.Error(t, err, "without a person's yes")
+			}
+			require.NoError(t, r.yes("resume", string(chat.ID)))
 			// It goes on with what was held, to the next pause.
 			r.waitFor("the chat has gone on", func() bool { return len(a.heardLines())+len(b.heardLines()) >= heard+2 })
 			r.waitForPause(chat)
@@ -96,8 +98,7 @@ func TestB3_H43_EmptyChatPauses(t *testing.T) {
 	r.waitFor("the last is held", func() bool { return len(r.heldFor(message.BecameEmpty)) == 1 })
 	told := slices.DeleteFunc(r.notices(), func(s string) bool { return !strings.Contains(s, string(message.BecameEmpty)) })
 	assert.Len(t, told, 1, "the person is told once")
-	_, err := r.client.ResumeChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
-	require.NoError(t, err)
+	require.NoError(t, r.yes("resume", string(chat.ID)))
 	b.hears("[Ada] (1): Until next time!")
 	assert.Equal(t, message.ChatOn, r.current(chat).State)
 }

@@ -193,9 +193,18 @@ func (s *sidecar) PauseChat(ctx context.Context, from api.Caller, which api.Chat
 	return s.halt(ctx, relay.PauseChat{By: s.by(from), Chat: chatOf(which)})
 }
 
-// ResumeChat lets chats go on.
+// ResumeChat lets chats go on. What stands at a limit goes on at the word of a person alone.
 func (s *sidecar) ResumeChat(ctx context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
-	return s.change(ctx, relay.ResumeChat{By: s.by(from), Chat: chatOf(which)})
+	if which.Sure {
+		if err := s.atTerminal(from, "resume what is held at a limit", "chat resume "+cmp.Or(which.Chat, "--all")); err != nil {
+			return nil, err
+		}
+	}
+	chats, err := s.change(ctx, relay.ResumeChat{By: s.by(from), Chat: chatOf(which), Sure: which.Sure})
+	if err == nil && which.Sure {
+		s.log.Info("resumed by a person", "chats", len(chats), "by", s.person(ctx, from).String())
+	}
+	return chats, err
 }
 
 // stillWithin is how long the answer to a stop or a pause waits for a typing that was given

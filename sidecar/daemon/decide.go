@@ -25,7 +25,7 @@ var chosen = map[message.Verb]string{
 
 // Decide takes a person's decision about a message that waits for one.
 func (s *sidecar) Decide(ctx context.Context, from api.Caller, req api.DecideRequest) (api.Decided, error) {
-	if err := s.atTerminal(from, string(req.Choice)+" a held message", string(req.Choice)+" "+req.ID); err != nil {
+	if err := s.atTerminal(from, string(req.Choice)+" a held message", "inbox "+string(req.Choice)+" "+req.ID); err != nil {
 		return api.Decided{}, err
 	}
 	all, err := s.Inbox(ctx, from)

@@ -49,7 +49,7 @@ func (s *sidecar) Inbox(ctx context.Context, _ api.Caller) ([]api.Held, error) {
 
 // Vouch has a delivery typed on a person's word, whose screen is not recognised.
 func (s *sidecar) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest) (api.Held, error) {
-	if err := s.atTerminal(from, "release a held message", "release "+req.ID); err != nil {
+	if err := s.atTerminal(from, "release a held message", "inbox release "+req.ID); err != nil {
 		return api.Held{}, err
 	}
 	all, err := s.Inbox(ctx, from)
@@ -94,7 +94,7 @@ func (s *sidecar) atTerminal(from api.Caller, what, command string) error {
 	if from.PID != 0 && !tmux.AtTerminal(from.PID) {
 		s.log.Warn("refused without a terminal", "what", what, "pid", from.PID)
 		return api.Errorf(api.CodeRefused, "%s: only a person at a terminal may", what).
-			WithHint("intercom inbox %s, in a pane that is not adopted", command)
+			WithHint("intercom %s, in a pane that is not adopted", command)
 	}
 	return nil
 }

@@ -24,12 +24,15 @@ func errNoPolicies() *api.Error {
 }
 
 // RollbackPolicy goes back to earlier policies.
-func (s *sidecar) RollbackPolicy(ctx context.Context, from api.Caller) (policy.Status, error) {
-	if err := s.personOnly(from, "go back to earlier policies"); err != nil {
+func (s *sidecar) RollbackPolicy(ctx context.Context, from api.Caller, req api.RollbackPolicyRequest) (policy.Status, error) {
+	if err := s.atTerminal(from, "go back to earlier policies", "policy rollback"); err != nil {
 		return policy.Status{}, err
 	}
 	if s.policies == nil {
 		return policy.Status{}, errNoPolicies()
+	}
+	if !req.Sure {
+		return s.policies.Status(), nil
 	}
 	status, err := s.policies.Rollback(ctx)
 	if errors.Is(err, policyset.ErrNoOther) {

@@ -95,8 +95,7 @@ func TestL9_L11_GoingBack(t *testing.T) {
 		r.waitFor("Ben hears "+words, func() bool { return len(b.received()) > before })
 	}
 	last := func() string { return b.received()[len(b.received())-1] }
-	_, err := r.client.RollbackPolicy(t.Context())
-	assert.ErrorContains(t, err, "no earlier set")
+	assert.ErrorContains(t, r.yes("rollback"), "no earlier set")
 	for range 20 {
 		speak("word")
 	}
@@ -122,21 +121,20 @@ func TestL9_L11_GoingBack(t *testing.T) {
 	r.waitFor("the mended set", func() bool { return r.policies().Generation != first && r.policyError() == "" })
 	speak("word")
 	assert.Equal(t, "<third> word", last())
-	status, err := r.client.RollbackPolicy(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, first, status.Generation)
+	_, err := r.client.RollbackPolicy(t.Context(), api.RollbackPolicyRequest{Sure: true})
+	assert.ErrorContains(t, err, "only a person at a terminal may")
+	require.NoError(t, r.yes("rollback"))
+	assert.Equal(t, first, r.policies().Generation)
 	speak("word")
 	assert.Equal(t, "<good> word", last())
 	require.NoError(t, r.end())
 	r.start()
 	assert.Equal(t, first, r.policies().Generation, "a person's word holds after a restart too")
-	status, err = r.client.RollbackPolicy(t.Context())
-	require.NoError(t, err)
-	assert.NotEqual(t, first, status.Generation, "once more goes back once more")
+	require.NoError(t, r.yes("rollback"))
+	assert.NotEqual(t, first, r.policies().Generation, "once more goes back once more")
 	speak("word")
 	assert.Equal(t, "<bad> word", last())
-	_, err = r.client.RollbackPolicy(t.Context())
-	assert.ErrorContains(t, err, "no earlier set", "that was the oldest")
+	assert.ErrorContains(t, r.yes("rollback"), "no earlier set", "that was the oldest")
 	assert.True(t, slices.Contains(r.changes(), "rolled back"))
 }
 

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -51,10 +53,42 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// exited is the exit status of a request.
+func exited(_ any, err error) int {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// yes does at a terminal, of which it is the only process, what a person has said yes to.
+func (r *rig) yes(words ...string) error {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), os.Args[0], append([]string{r.client.Socket}, words...)...)
+	cmd.Env = append(os.Environ(), "INTERCOM_TEST_SEND=1")
+	tty, err := pty.Start(cmd)
+	require.NoError(r.t, err)
+	defer tty.Close()
+	said, _ := io.ReadAll(tty) // its end is an error
+	if cmd.Wait() != nil {
+		return errors.New(strings.TrimSpace(string(said)))
+	}
+	return nil
+}
+
 // sendMain sends a message from inside a pane. Its arguments are the sidecar's socket, the
 // target, the text and, if there is a fourth, the id, TYPE:PRIORITY, or "forge": then the request
-// claims all that a message may not say of itself. With "stop" for a target the text is a chat.
+// claims all that a message may not say of itself. With "stop" for a target the text is a chat, with
+// "resume" too, to which a person says yes; "rollback" is a person's yes to earlier policies.
 func sendMain(args []string) int {
+	c := &api.Client{Socket: args[0]}
+	switch args[1] {
+	case "resume":
+		return exited(c.ResumeChat(context.Background(), api.ChatRef{Chat: args[2], Sure: true}))
+	case "rollback":
+		return exited(c.RollbackPolicy(context.Background(), api.RollbackPolicyRequest{Sure: true}))
+	}
 	if len(args) > 3 && args[3] == "forge" {
 		return forgeMain(args)
 	}

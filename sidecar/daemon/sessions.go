@@ -275,6 +275,8 @@ func wire(err error) error {
 		return api.Errorf(api.CodeRefused, "everything is stopped").WithHint("intercom chat resume --all")
 	case errors.Is(err, relay.ErrEnded):
 		return api.Errorf(api.CodeNotFound, "%w", err).WithHint("intercom chat list --ended")
+	case isBraked(err):
+		return api.Errorf(api.CodeUnsure, "%w", err).WithHint("intercom chat resume, in a pane that is not adopted, and y there")
 	case errors.Is(err, relay.ErrPersonOnly):
 		return api.Errorf(api.CodeRefused, "%w", err).WithHint("do it from a pane that is not adopted")
 	case errors.Is(err, relay.ErrNothingSaid):
@@ -292,6 +294,11 @@ func wire(err error) error {
 		return api.Errorf(api.CodeUsage, "%w", err)
 	}
 	return err
+}
+
+func isBraked(err error) bool {
+	_, braked := errors.AsType[*relay.BrakedError](err)
+	return braked
 }
 
 // inChat says in which chat a session is, and how it comes out of it.

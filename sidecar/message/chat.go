@@ -21,7 +21,8 @@ type Chat struct {
 	ID           ID            `json:"id"`
 	Name         string        `json:"name,omitempty"`
 	State        ChatState     `json:"state"`
-	Why          string        `json:"why,omitempty"` // of paused and ended
+	Why          string        `json:"why,omitempty"`    // of paused and ended
+	Braked       bool          `json:"braked,omitempty"` // it is paused at one of its limits
 	Participants []Participant `json:"participants"`
 	Limits       Limits        `json:"limits"`
 	Turns        int           `json:"turns,omitempty"`   // the chat ends by itself after so many; 0 is no end

@@ -85,14 +85,14 @@ func TestApprove_yes(t *testing.T) {
 	require.ErrorIs(t, err, ErrPersonOnly)
 	r.must(PauseChat{Chat: string(c.ID)})
 	assert.Equal(t, "waiting for approval", string(r.book.last[one[0].ID].Reason), "a pause does not decide it")
-	r.must(ResumeChat{Chat: string(c.ID)})
+	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
 	assert.Equal(t, "waiting for approval", string(r.book.last[one[0].ID].Reason), "nor does its end")
 	r.must(PauseChat{Chat: string(c.ID)})
 	before := len(r.out)
 	r.must(DecideHeld{Message: one[0].Message.ID, Verb: message.VerbDeliver})
 	assert.Equal(t, message.Paused, r.book.last[one[0].ID].Reason)
 	require.Len(t, r.out, before)
-	r.must(ResumeChat{Chat: string(c.ID)})
+	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
 	assert.Subset(t, handedIDs(r.out[before:]), []message.ID{one[0].ID, one[1].ID})
 }
 

@@ -136,6 +136,7 @@ func (w *work) braked(t *thought, reason message.Reason, refused bool) {
 	if reason == message.BecameEmpty {
 		why += ": " + t.empty
 	}
+	t.chat.Braked = true
 	w.pause(t.chat, why)
 	w.notice(t.chat.ID, fmt.Sprintf("chat %s is paused: %s; what was said is held until a person resumes it", label(t.chat.Chat), why))
 }

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func TestBrake_depth(t *testing.T) {
 	assert.Contains(t, r.notices[0], "depth limit reached")
 	require.Len(t, r.made, 21)
 
-	r.must(ResumeChat{Chat: string(c.ID)})
+	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
 	require.Len(t, r.out, 21, "the one beyond it was held")
 	held := r.out[20]
 	assert.Equal(t, []string{"queued", "held: depth limit reached", "queued"}, r.states(held.ID))
@@ -79,7 +80,7 @@ func TestB1_SentOnGoesOnWithItsChat(t *testing.T) {
 				assert.Equal(t, message.ChatEnded, r.book.last[r.to(s[2], "for both").ID].Reason)
 				continue
 			}
-			r.must(ResumeChat{Chat: string(c.ID)})
+			r.must(ResumeChat{Chat: string(c.ID), Sure: true})
 			require.Len(t, r.out, 2, how)
 			assert.Equal(t, []message.ID{s[2].ID, s[1].ID}, []message.ID{r.out[0].Target, r.out[1].Target})
 		}
@@ -127,7 +128,7 @@ func TestBrake_rateAndBytes(t *testing.T) {
 		assert.Equal(t, message.ChatPaused, got.State)
 		assert.Equal(t, string(c.why), got.Why)
 		assert.Len(t, r.notices, 1)
-		r.must(ResumeChat{Chat: string(chat.ID)})
+		r.must(ResumeChat{Chat: string(chat.ID), Sure: true})
 		assert.Equal(t, 2*c.goes+2, len(r.out), "those that were held go out")
 		for range c.goes {
 			assert.Len(t, r.say(s[0], c.words), 2, "rates begin anew")
@@ -158,7 +159,7 @@ func TestBrake_single(t *testing.T) {
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Person: true}})
 	assert.Equal(t, message.Queued, send("e").State, "a person's word")
 	before := len(r.out)
-	r.must(ResumeChat{Chat: "all"})
+	r.must(ResumeChat{Chat: "all", Sure: true})
 	assert.Len(t, r.out, before+3, "released by a person")
 	_, _ = r.step(Tick{})
 	r.now = r.now.Add(2 * time.Minute)
@@ -314,4 +315,46 @@ func TestBrake_waitingForAYesIsBounded(t *testing.T) {
 	assert.Equal(t, message.Queued, send(By{}).State)
 	r.must(DecideHeld{Message: first.Message, Verb: message.VerbDrop})
 	assert.Equal(t, message.AwaitingApproval, send(By{Session: s[0].ID}).Reason)
+}
+
+// What stands at a limit goes on at a person's yes alone, and only that begins the depth anew:
+// to pause a chat and to resume it is no way around its limits.
+func TestS12_B1_OnlyAYesResumesWhatIsBraked(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	c := r.chat(message.Limits{Depth: 3}, "a", "b")
+	var out []message.Delivery
+	said := func(n int) {
+		for i := range n {
+			var answers []message.ID
+			if len(out) > 0 {
+				r.submit(out...)
+				answers = append(answers, out[0].ID)
+			}
+			out = r.say(s[i%2], "word", answers...)
+		}
+	}
+	said(2)
+	r.must(PauseChat{Chat: string(c.ID)})
+	r.must(ResumeChat{Chat: string(c.ID)})
+	said(4)
+	require.Empty(t, out, "the limit counts from before the pause")
+	for _, which := range []string{string(c.ID), All} {
+		_, err := r.ask(ResumeChat{Chat: which})
+		braked, ok := errors.AsType[*BrakedError](err)
+		require.True(t, ok, "%v", err)
+		assert.Contains(t, braked.Error(), "is paused: depth limit reached")
+	}
+	r.must(PauseChat{Chat: string(c.ID)}) // nor is it a person's pause now
+	_, err := r.ask(ResumeChat{Chat: string(c.ID)})
+	require.Error(t, err)
+	r.restart(0)
+	_, err = r.ask(ResumeChat{Chat: string(c.ID)})
+	require.Error(t, err, "nor in the next run")
+	before := len(r.out)
+	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
+	require.Len(t, r.out, before+1)
+	assert.Zero(t, r.out[before].Message.Depth)
+	_, err = r.ask(ResumeChat{Chat: string(c.ID)})
+	assert.NoError(t, err, "it goes on already")
 }

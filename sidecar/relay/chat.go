@@ -335,20 +335,18 @@ func (w *work) resumeChat(r ResumeChat) (Answer, error) {
 		return Answer{}, fmt.Errorf("resume chat: %w", ErrStopped)
 	}
 	chats = slices.DeleteFunc(chats, func(c *chat) bool { return c.State != message.ChatPaused })
+	if why := w.brakedOf(chats, all); len(why) > 0 && !r.Sure && gate("resume") {
+		return Answer{}, &BrakedError{why}
+	}
 	for _, c := range chats {
-		c.State, c.Why = message.ChatOn, ""
+		c.State, c.Why, c.Braked = message.ChatOn, "", false
 		w.altered(c)
-		for _, id := range c.there() {
-			w.trust(w.present(id))
-		}
 	}
 	if all {
 		w.latch(false)
-		for _, s := range w.sessions {
-			if s.Ended == nil {
-				w.trust(s)
-			}
-		}
+	}
+	if r.Sure {
+		w.trustAll(chats, all)
 	}
 	w.unhold(w.underway(func(d *delivery) bool {
 		return all && d.Chat == "" || slices.ContainsFunc(chats, func(c *chat) bool { return w.with(c, d) })
@@ -364,6 +362,33 @@ func (w *work) resumeChat(r ResumeChat) (Answer, error) {
 func (w *work) with(c *chat, d *delivery) bool {
 	sentOn := d.Chat == "" && !d.Typed && (d.hold == holdPause || d.hold == holdBrake)
 	return d.Chat == c.ID || sentOn && w.thread(d.Message) == c
+}
+
+// brakedOf says what is held at a limit of that which is to go on.
+func (w *work) brakedOf(chats []*chat, all bool) (why []string) {
+	for _, c := range chats {
+		if c.Braked {
+			why = append(why, fmt.Sprintf("chat %s is paused: %s", label(c.Chat), c.Why))
+		}
+	}
+	if n := len(w.underway(func(d *delivery) bool { return all && d.Chat == "" && d.hold == holdBrake })); n > 0 {
+		why = append(why, fmt.Sprintf("messages held at a limit, outside of chats: %d", n))
+	}
+	return why
+}
+
+// trustAll begins the brakes of all anew who take part in chats, or of everybody.
+func (w *work) trustAll(chats []*chat, all bool) {
+	for _, c := range chats {
+		for _, id := range c.there() {
+			w.trust(w.present(id))
+		}
+	}
+	for _, s := range w.sessions {
+		if all && s.Ended == nil {
+			w.trust(s)
+		}
+	}
 }
 
 // trust begins a session's brakes anew: a person said that it may go on.

@@ -129,7 +129,7 @@ func TestChat_pauseAndResume(t *testing.T) {
 	assert.Empty(t, r.say(s[1], "and from there"))
 
 	handed := len(r.out)
-	r.must(ResumeChat{Chat: c.ID.Short()})
+	r.must(ResumeChat{Chat: c.ID.Short(), Sure: true})
 	out := r.out[handed:]
 	require.Len(t, out, 4)
 	assert.Equal(t, []message.ID{waiting.ID, typed.ID}, handedIDs(out[:2]), "in the order of decision")
@@ -223,7 +223,7 @@ func TestAll_nothingIsTyped(t *testing.T) {
 			assert.ErrorIs(t, err, ErrPersonOnly)
 			assert.Len(t, r.out, handed, "nothing was handed out")
 
-			r.must(ResumeChat{Chat: "all"})
+			r.must(ResumeChat{Chat: "all", Sure: true})
 			var bodies []string
 			for _, d := range r.out[handed:] {
 				bodies = append(bodies, d.Message.Body)

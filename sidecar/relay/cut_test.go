@@ -100,7 +100,7 @@ func TestCut_whoIsNotTold(t *testing.T) {
 			var told []string
 			if name == "paused" {
 				assert.Len(t, r.out, before, "held like all else")
-				r.must(ResumeChat{Chat: string(chat.ID)})
+				r.must(ResumeChat{Chat: string(chat.ID), Sure: true})
 			}
 			for _, d := range r.out[before:] {
 				if d.Message.Type == message.KindNotice {

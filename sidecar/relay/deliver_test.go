@@ -299,7 +299,7 @@ func TestDecided_inOrder(t *testing.T) {
 	assert.Empty(t, r.s.flows)
 	assert.Empty(t, r.s.thoughts)
 	r.must(PauseChat{Chat: "all"})
-	r.must(ResumeChat{Chat: "all"})
+	r.must(ResumeChat{Chat: "all", Sure: true})
 	for _, d := range r.out {
 		assert.NotEqual(t, "1", d.Message.Body, "what the policy holds, a resumed chat does not let go")
 	}
@@ -381,14 +381,14 @@ func TestReport_refusedPasteIsNotTyped(t *testing.T) {
 
 	before := len(r.out)
 	r.must(PauseChat{Chat: string(chat.ID)})
-	r.must(ResumeChat{Chat: string(chat.ID)})
+	r.must(ResumeChat{Chat: string(chat.ID), Sure: true})
 	require.Len(t, r.out, before+1)
 	assert.False(t, r.out[before].Typed, "it may be pasted")
 
 	require.NoError(t, r.report(d.ID, message.Typed, ""))
 	require.NoError(t, r.report(d.ID, message.Held, message.InComposer))
 	r.must(PauseChat{Chat: string(chat.ID)})
-	r.must(ResumeChat{Chat: string(chat.ID)})
+	r.must(ResumeChat{Chat: string(chat.ID), Sure: true})
 	require.Len(t, r.out, before+2)
 	assert.True(t, r.out[before+1].Typed, "our text stands: only Enter is missing")
 

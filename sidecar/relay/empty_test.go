@@ -26,7 +26,7 @@ func TestB3_H43_ThanksPauseTheChat(t *testing.T) {
 	assert.Empty(t, r.say(s[1], "Thank you too!"), "what is said meanwhile waits")
 	assert.Len(t, r.notices, 1, "told once")
 
-	r.must(ResumeChat{Chat: string(c.ID)})
+	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
 	require.Len(t, r.out, 6, "what was held goes on, in its order")
 	assert.Equal(t, []string{"queued", "held: nothing new is said", "queued"}, r.states(r.out[4].ID))
 	assert.Equal(t, "Thank you too!", r.out[5].Message.Body)
@@ -107,7 +107,7 @@ func TestB3_restart(t *testing.T) {
 	assert.Equal(t, message.ChatPaused, r.shows(c.ID).State)
 	assert.Empty(t, r.out)
 	assert.Equal(t, []string{"queued", "held: nothing new is said"}, r.states(held.ID))
-	r.must(ResumeChat{Chat: string(c.ID)})
+	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
 	require.Equal(t, []message.ID{held.ID}, handedIDs(r.out))
 	assert.Equal(t, courtesies[4], r.out[0].Message.Body)
 	assert.Len(t, r.made, made)

@@ -98,7 +98,7 @@ func TestKept_ofAChatThatGoesOn(t *testing.T) {
 	assert.Equal(t, 4, now.Participants[3].Number)
 	assert.False(t, now.Participants[3].MaySpeak)
 	assert.Empty(t, r.out[before:])
-	r.must(ResumeChat{Chat: string(c.ID)})
+	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
 	var got []string
 	for _, d := range r.out[before:] {
 		if d.Target == now.Participants[3].Session {

@@ -98,7 +98,7 @@ func TestMembers_add(t *testing.T) {
 	r.must(PauseChat{Chat: "all"})
 	_, err = r.ask(AddMember{Chat: ref, Session: "d"})
 	assert.ErrorIs(t, err, ErrStopped)
-	r.must(ResumeChat{Chat: "all"})
+	r.must(ResumeChat{Chat: "all", Sure: true})
 
 	// Numbers are never used again, not even by the one that had it.
 	r.must(RemoveMember{Chat: ref, Session: "c"})
@@ -127,7 +127,7 @@ func TestMembers_remove(t *testing.T) {
 	r.must(Send{To: "b", Message: message.Envelope{Body: "single"}})
 	single := r.out[len(r.out)-1]
 	r.must(PauseChat{Chat: ref})
-	r.must(ResumeChat{Chat: ref})
+	r.must(ResumeChat{Chat: ref, Sure: true})
 	require.NoError(t, r.report(held.ID, message.Held, message.TmuxRefused))
 	before := len(r.out)
 
@@ -177,7 +177,7 @@ func TestMembers_removeWhilePausedOrUndecided(t *testing.T) {
 	r.must(RemoveMember{Chat: ref, Session: "b"})
 	states := r.states(typed.ID)
 	assert.Equal(t, "uncertain: chat ended", states[len(states)-1], "its sink asks no more")
-	r.must(ResumeChat{Chat: ref})
+	r.must(ResumeChat{Chat: ref, Sure: true})
 
 	r.async = true
 	_, _ = r.ask(Say{Chat: ref, To: []string{"c"}, Body: "for c alone"})

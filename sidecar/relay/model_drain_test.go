@@ -15,7 +15,7 @@ func (w *world) drain() {
 		w.decide(0, message.VerbDeliver)
 	}
 	for range 50 {
-		w.ask(ResumeChat{Chat: All})
+		w.ask(ResumeChat{Chat: All, Sure: true})
 		idle := true
 		for _, id := range w.all {
 			if d := w.s.under[id]; d != nil && d.atSink && d.open() {

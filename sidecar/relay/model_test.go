@@ -211,7 +211,7 @@ func modelRun(t *rapid.T) {
 			}
 		},
 		"pause":  func(t *rapid.T) { w.ask(PauseChat{Chat: w.chatOrAll(t)}) },
-		"resume": func(t *rapid.T) { w.ask(ResumeChat{Chat: w.chatOrAll(t)}) },
+		"resume": func(t *rapid.T) { w.ask(ResumeChat{Chat: w.chatOrAll(t), Sure: true}) },
 		"stop": func(t *rapid.T) {
 			if rapid.IntRange(0, 3).Draw(t, "really") == 0 {
 				w.ask(StopChat{Chat: w.chatOrAll(t)})

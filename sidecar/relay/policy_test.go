@@ -59,7 +59,7 @@ func TestPolicy_keepsNobodyWaiting(t *testing.T) {
 		require.NoError(t, err)
 		assert.Zero(t, time.Since(began), "a pause waits for no policy")
 		assert.Equal(t, message.Stopped, (<-slow).Receipts[0].Reason, "and holds for what is decided after it")
-		_, err = r.Do(t.Context(), ResumeChat{Chat: All})
+		_, err = r.Do(t.Context(), ResumeChat{Chat: All, Sure: true})
 		require.NoError(t, err)
 
 		for body, why := range map[string]string{

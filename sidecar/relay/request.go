@@ -3,6 +3,7 @@ package relay
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -91,12 +92,20 @@ type PauseChat struct {
 }
 
 // ResumeChat is a person's word that a chat, or All, may go on: what was held goes out in
-// its order with depth 0, and rates begin anew. Errors: ErrPersonOnly; ErrStopped for a
-// single chat while everything is stopped. Answer: Chats, those that are on again.
+// its order. A Sure one, to which they have said yes, is a word of theirs for every limit: depths
+// are 0 again, and rates begin anew. Errors: ErrPersonOnly; ErrStopped for a single chat while
+// everything is stopped; a *BrakedError where something is held at a limit, and it is not Sure.
+// Answer: Chats, those that are on again.
 type ResumeChat struct {
 	By   By
 	Chat string
+	Sure bool
 }
+
+// BrakedError says what is held at a limit, which only a person lets go.
+type BrakedError struct{ Why []string }
+
+func (e *BrakedError) Error() string { return strings.Join(e.Why, "\n") }
 
 // AddMember brings a session into a chat that is on or paused: it gets the next number, also
 // where it had been in that chat before, and hears and says what is said from then on. Only

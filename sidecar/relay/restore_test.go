@@ -98,7 +98,7 @@ func TestRestore_typed(t *testing.T) {
 				assert.NotContains(t, r.s.under, typed.ID)
 			default:
 				before := len(r.out)
-				r.must(ResumeChat{Chat: All})
+				r.must(ResumeChat{Chat: All, Sure: true})
 				var again []message.Delivery
 				for _, d := range r.out[before:] {
 					if d.Target == s[1].ID {
@@ -132,7 +132,7 @@ func TestRestore_refusedBefore(t *testing.T) {
 	assert.ErrorIs(t, r.report(d.ID, message.Submitted, ""), ErrImpossible, "nothing was typed")
 	r.restart(0)
 	r.must(PauseChat{Chat: All})
-	r.must(ResumeChat{Chat: All})
+	r.must(ResumeChat{Chat: All, Sure: true})
 	r.submit(r.out[len(r.out)-1])
 }
 
@@ -151,7 +151,7 @@ func TestRestore_refusedWhileStopped(t *testing.T) {
 	r.restart(0)
 	require.NoError(t, r.report(d.ID, message.Held, message.TmuxRefused))
 	assert.ErrorIs(t, r.report(d.ID, message.Typed, ""), ErrStopped)
-	r.must(ResumeChat{Chat: All})
+	r.must(ResumeChat{Chat: All, Sure: true})
 	require.Len(t, r.out, 2)
 	assert.False(t, r.out[1].Typed)
 	r.submit(r.out[1])
@@ -195,7 +195,7 @@ func TestRestore_held(t *testing.T) {
 			assert.Len(t, r.out, map[bool]int{true: 1, false: 0}[c.state != ""])
 			assert.Equal(t, 1, r.s.present(s.ID).waiting)
 			before := len(r.out)
-			r.must(ResumeChat{Chat: All})
+			r.must(ResumeChat{Chat: All, Sure: true})
 			assert.Equal(t, c.goes, len(r.out) > before)
 		})
 	}
@@ -209,7 +209,7 @@ func TestRestore_policyHoldsWhateverItSays(t *testing.T) {
 	_, _ = r.ask(Send{To: "a", Message: message.Envelope{Body: "x"}})
 	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbHold, Reason: string(message.AgentWorking)}})
 	r.restart(0)
-	r.must(ResumeChat{Chat: All})
+	r.must(ResumeChat{Chat: All, Sure: true})
 	assert.Empty(t, r.out)
 }
 
@@ -237,7 +237,7 @@ func TestRestore_pausedAndStopped(t *testing.T) {
 			assert.Equal(t, message.Stopped, r.must(Send{To: "c", Message: message.Envelope{Body: "y"}}).Receipts[0].Reason)
 		}
 		before := len(r.out)
-		r.must(ResumeChat{Chat: ref})
+		r.must(ResumeChat{Chat: ref, Sure: true})
 		var bodies []string
 		for _, d := range r.out[before:] {
 			bodies = append(bodies, d.Message.Body)
@@ -409,7 +409,7 @@ func TestRestore_whoseReasonItIs(t *testing.T) {
 		}
 		r.restart(0)
 		assert.Equal(t, []message.ID{d[0].ID}, handedIDs(r.out), why)
-		r.must(ResumeChat{Chat: All})
+		r.must(ResumeChat{Chat: All, Sure: true})
 		assert.Len(t, r.out, 1, why)
 		r.must(DecideHeld{Message: d[1].Message.ID, Verb: message.VerbDeliver})
 		assert.Len(t, r.out, 2, why)

@@ -222,7 +222,7 @@ func TestRun_restored(t *testing.T) {
 		require.Len(t, o.delivered, 1)
 		assert.Equal(t, typed.ID, o.delivered[0].ID)
 		assert.Equal(t, []string{"deliver", "commit verdict delivery receipt"}, o.log, "decided now, and held")
-		_, err := r.Do(t.Context(), ResumeChat{Chat: All})
+		_, err := r.Do(t.Context(), ResumeChat{Chat: All, Sure: true})
 		require.NoError(t, err)
 		assert.False(t, r.Stopped())
 		assert.Len(t, o.delivered, 3)

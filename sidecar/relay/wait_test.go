@@ -65,7 +65,7 @@ func TestExpire_notWhatWaitsForAPerson(t *testing.T) {
 	assert.Equal(t, []string{"queued", "held: chat paused"}, r.states(paused.ID))
 	assert.Equal(t, []string{"queued", "held: rate limit reached"}, r.states(braked.ID))
 	assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(asked.ID))
-	r.must(ResumeChat{Chat: "pair"})
+	r.must(ResumeChat{Chat: "pair", Sure: true})
 	r.pass(time.Minute)
 	assert.Equal(t, message.Queued, r.book.last[paused.ID].State)
 	r.pass(time.Second)
@@ -135,7 +135,7 @@ func TestAway(t *testing.T) {
 	r.pass(time.Hour)
 	_, err := r.ask(ResumeChat{Chat: string(c.ID), By: By{Session: s[0].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly)
-	r.must(ResumeChat{Chat: string(c.ID)})
+	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
 	assert.Equal(t, waits.ID, r.out[len(r.out)-1].ID)
 	r.pass(30 * time.Minute)
 	assert.Equal(t, message.ChatOn, r.shows(c.ID).State, "a person's request shows that somebody is there")
@@ -144,7 +144,7 @@ func TestAway(t *testing.T) {
 	assert.Equal(t, message.ChatPaused, r.shows(c.ID).State, "an agent's does not")
 
 	// So does the start of a sidecar.
-	r.must(ResumeChat{Chat: string(c.ID)})
+	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
 	r.pass(29 * time.Minute)
 	r.restart(0)
 	r.pass(30 * time.Minute)
