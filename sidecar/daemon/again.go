@@ -160,7 +160,7 @@ func (s *sidecar) kept(ctx context.Context, chat message.ID, heirs map[message.I
 	for _, p := range waiting {
 		d := p.Delivery
 		heir, ok := heirs[d.Target]
-		if !ok || d.Typed || d.Unfiltered || p.Last.State != message.Held || p.Last.Reason != message.AgentGone {
+		if !ok || d.Typed || p.Last.State != message.Held || p.Last.Reason != message.AgentGone {
 			continue
 		}
 		switch was, err := s.anySession(ctx, snap, d.Target); {
@@ -173,9 +173,21 @@ func (s *sidecar) kept(ctx context.Context, chat message.ID, heirs map[message.I
 		if err != nil {
 			return nil, fmt.Errorf("what was kept: %w", err)
 		}
-		if n := len(verdicts); n > 0 && verdicts[n-1].For(d.Target).Verb == message.VerbDeliver {
+		if n := len(verdicts); n > 0 && letGo(&d, verdicts[n-1]) {
 			kept = append(kept, relay.Kept{Delivery: d, To: heir})
 		}
 	}
 	return kept, nil
+}
+
+// letGo reports whether the last verdict on its message lets a delivery go that is kept. What a
+// person said yes to is for all whom it was for, and what they made of it needs no filter.
+func letGo(d *message.Delivery, last message.Verdict) bool {
+	if last.For(d.Target).Verb != message.VerbDeliver {
+		return false
+	}
+	if last.Person.Name != "" {
+		d.Asked, d.Unfiltered = false, d.Unfiltered && last.Body == nil
+	}
+	return !d.Asked && !d.Unfiltered
 }

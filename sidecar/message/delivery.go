@@ -23,6 +23,8 @@ type Delivery struct {
 
 	// Unfiltered says that no filter has seen its text: nobody lets it go as it is.
 	Unfiltered bool `json:"unfiltered,omitempty"`
+	// Asked says that its agent went before anybody had decided about it.
+	Asked bool `json:"asked,omitempty"`
 }
 
 // ReceiptState is what is known of a delivery.

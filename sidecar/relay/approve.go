@@ -380,8 +380,8 @@ func (w *work) approve(d *delivery, r DecideHeld) {
 			d.size = size(d.Delivery)
 		}
 	}
-	if r.Body != nil || d.Message.Depth != 0 {
-		d.Message.Depth = 0
+	if r.Body != nil || d.Message.Depth != 0 || d.Asked {
+		d.Message.Depth, d.Asked = 0, false
 		w.step.Deliveries = append(w.step.Deliveries, d.Delivery)
 	}
 	w.note(d, message.Receipt{State: message.Queued, Evidence: w.word(says, r.Who)})

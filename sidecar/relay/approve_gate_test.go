@@ -133,6 +133,35 @@ func TestS12_DecidedAnewWaitsForTheChatsYes(t *testing.T) {
 	assert.Equal(t, message.Unfiltered, r.book.last[r.only("another").ID].Reason)
 }
 
+// What waits for a yes, and for an agent that has gone, goes to nobody in its place since nobody said
+// no in time to what the others were to have; nor to the agent itself when it is back.
+func TestV10_NoYesIsNoneForAnHeir(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b", "c")
+	c := r.chat(message.Limits{}, "a", "b", "c")
+	r.say(s[0], "x")
+	r.decide(message.Verdict{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbDeliver, Outcomes: []message.Outcome{
+		{Target: s[2].ID, Verb: message.VerbAsk},
+	}})
+	r.ends(s[2], message.PaneMissing)
+	r.pass(2 * time.Minute)
+	require.Len(t, r.out, 1)
+	r.adopt("d")
+	d := r.to(s[2], "x")
+	_, err := r.ask(AddMember{Chat: string(c.ID), Session: "d", Kept: []Kept{{Delivery: d, To: "d"}}})
+	require.ErrorIs(t, err, ErrRequest)
+	_, err = r.step(Adopted{Token: 1, Session: s[2]})
+	require.NoError(t, err)
+	r.must(AddMember{Chat: string(c.ID), Session: "c"})
+	r.restart(0)
+	assert.NotContains(t, handedIDs(r.out), d.ID)
+	assert.Equal(t, message.AwaitingApproval, r.book.last[d.ID].Reason)
+	r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver})
+	assert.Contains(t, handedIDs(r.out), d.ID)
+	assert.False(t, r.made[d.ID].Asked)
+}
+
 // A message for several lapses once: one notice, one word to its author, and a receipt for each.
 func TestApprove_lapsesOnce(t *testing.T) {
 	r := newRig(t)

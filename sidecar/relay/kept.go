@@ -17,7 +17,7 @@ func (w *work) keptFor(kept []Kept, members []*session) ([]Kept, error) {
 			return nil, err
 		}
 		d := one.Delivery
-		if !slices.Contains(members, to) || d.Typed || d.Unfiltered || w.under[d.ID] != nil || w.present(d.Target) != nil {
+		if !slices.Contains(members, to) || d.Typed || d.Unfiltered || d.Asked || w.under[d.ID] != nil || w.present(d.Target) != nil {
 			return nil, fmt.Errorf("%w: delivery %s is not kept for %q", ErrRequest, d.ID.Short(), to.Name)
 		}
 		if !w.handed.Has(d.ID) {
@@ -25,6 +25,15 @@ func (w *work) keptFor(kept []Kept, members []*session) ([]Kept, error) {
 		}
 	}
 	return out, nil
+}
+
+// keep leaves a delivery in the journal: there is no pane that could take it.
+func (w *work) keep(d *delivery) {
+	if d.awaits() && !d.Asked {
+		d.Asked = true
+		w.step.Deliveries = append(w.step.Deliveries, d.Delivery)
+	}
+	w.receipt(d, message.Held, message.AgentGone)
 }
 
 // handOn gives what was kept to those who take the place of agents that have gone: on a

@@ -160,8 +160,8 @@ func (w *work) depart(s *session, reason message.Reason) (gone message.Reason) {
 		case d.Typed:
 			w.receipt(d, message.Uncertain, gone)
 		case d.Chat != "" && gone == message.AgentGone:
-			w.receipt(d, message.Held, gone)
-			w.drop(d) // kept in the journal: there is no pane that could take it
+			w.keep(d)
+			w.drop(d)
 		default:
 			w.receipt(d, message.Failed, gone)
 		}

@@ -110,7 +110,7 @@ func (w *work) left(one Left) *delivery {
 		w.receipt(d, message.Uncertain, message.AgentGone)
 	case gone && d.Chat != "": // kept in the journal as it is
 	case d.Chat != "":
-		w.receipt(d, message.Held, message.AgentGone)
+		w.keep(d)
 	default:
 		w.receipt(d, message.Failed, message.AgentGone)
 	}
@@ -238,7 +238,7 @@ func (l Left) asked() bool {
 		return true
 	}
 	verb := l.Verdict.For(l.Delivery.Target).Verb
-	return verb != "" && verb != message.VerbDeliver || l.Delivery.Unfiltered
+	return verb != "" && verb != message.VerbDeliver || l.Delivery.Unfiltered || l.Delivery.Asked && l.Verdict.Person.Name == ""
 }
 
 // hold tells by whose word an earlier run kept a delivery from its sink.

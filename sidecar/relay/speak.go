@@ -302,11 +302,13 @@ func (w *work) carryOut(t *thought) {
 			refused, told = append(refused, p), append(told, p)
 			continue
 		}
+		own, because := w.holdOf(t, v, o)
+		p.Asked = own != holdNone && w.present(p.Target) == nil
 		d := w.create(p)
 		_, under := w.under[d.ID]
 		why, reason := why, reason
 		refuses := refuses
-		if own, because := w.holdOf(t, v, o); own != holdNone && why != holdOver {
+		if own != holdNone && why != holdOver {
 			if why, reason, refuses = own, because, full; full {
 				reason = QueueFull
 			}
