@@ -211,9 +211,11 @@ func (w *work) returned(t *thought, v message.Verdict, refused []message.Deliver
 			told = append(told, receipts[d.Target])
 		}
 		switch {
+		case o.Verb == message.VerbDrop, o.Verb == message.VerbAck && o.Text == "" && !t.message.RequiresResponse:
+		case !w.mayBeTold(t, same):
 		case o.Verb == message.VerbBounce:
 			w.sendBack(t.message, t.chat, cmp.Or(o.Text, o.Reason, "a policy sent it back"), told)
-		case o.Verb == message.VerbAck && (o.Text != "" || t.message.RequiresResponse):
+		default:
 			w.inform(t.message, t.chat, cmp.Or(o.Text, "what you said was taken note of"), told)
 		}
 	}

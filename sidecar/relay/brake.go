@@ -51,11 +51,32 @@ func (w *work) pass(t *thought, planned []message.Delivery) message.Reason {
 			target.budget.Spend(w.now, size(d))
 		}
 		if author := w.sender(t); author != nil {
-			author.hourly.Add(w.now, 1)
-			author.minutely(d.Target).Add(w.now, 1)
+			author.sent(w.now, d.Target)
 		}
 	}
 	return ""
+}
+
+// mayBeTold reports whether an agent is told that policies let go to nobody what it sends of its own
+// accord. It costs what a message that goes does; beyond that a person is told, once.
+func (w *work) mayBeTold(t *thought, refused []message.Delivery) bool {
+	author := w.sender(t)
+	if author == nil {
+		return true
+	}
+	for _, d := range refused {
+		if author.sendsTooOften(w.now, d.Target) {
+			if !author.warned {
+				author.warned = true
+				w.notice("", fmt.Sprintf("%s is told no more of what policies send back: %s", t.message.From.Name, message.AtRateLimit))
+			}
+			return false
+		}
+	}
+	for _, d := range refused {
+		author.sent(w.now, d.Target)
+	}
+	return true
 }
 
 // limit returns which limit an agent's message is beyond, or "": at a limit it still goes.
@@ -79,10 +100,8 @@ func (w *work) limit(t *thought, planned []message.Delivery) message.Reason {
 		if over := target.budget.Over(w.now, size(d), limits); over != "" {
 			return over
 		}
-		if author != nil {
-			if author.hourly.Sum(w.now) >= sendsAnHour || author.minutely(d.Target).Sum(w.now) >= sendsAMinute {
-				return message.AtRateLimit
-			}
+		if author != nil && author.sendsTooOften(w.now, d.Target) {
+			return message.AtRateLimit
 		}
 	}
 	return ""
@@ -95,6 +114,17 @@ func (w *work) sender(t *thought) *session {
 		return nil
 	}
 	return w.present(t.message.From.Session)
+}
+
+// sent counts a message that the session sends of its own accord.
+func (s *session) sent(now time.Time, target message.ID) {
+	s.hourly.Add(now, 1)
+	s.minutely(target).Add(now, 1)
+}
+
+// sendsTooOften reports whether the session may send no more to target now.
+func (s *session) sendsTooOften(now time.Time, target message.ID) bool {
+	return s.hourly.Sum(now) >= sendsAnHour || s.minutely(target).Sum(now) >= sendsAMinute
 }
 
 // minutely counts what the session sent to target within a minute.
@@ -119,11 +149,15 @@ func (w *work) refuses(t *thought) bool {
 // pauses: nothing may overtake what is held.
 func (w *work) braked(t *thought, reason message.Reason, refused bool) {
 	if t.chat == nil {
-		if author := w.sender(t); author != nil {
-			if author.warned {
+		about := w.sender(t)
+		if t.message.Origin == message.OriginSystem {
+			about = w.present(t.message.To[0].Session) // a notice comes of what its reader said
+		}
+		if about != nil {
+			if about.warned {
 				return
 			}
-			author.warned = true
+			about.warned = true
 		}
 		became := "held"
 		if refused {

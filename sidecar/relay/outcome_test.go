@@ -95,6 +95,29 @@ func TestOutcomes_acknowledged(t *testing.T) {
 	assert.Contains(t, text(send(message.Envelope{Body: "done"}, message.Outcome{Text: "thank you"})), "thank you")
 }
 
+// What an agent sends, and policies send back or acknowledge, costs it what goes does: beyond its rate
+// it is told no more, and a person is, once.
+func TestB1_H47_WhatIsSentBackCounts(t *testing.T) {
+	for _, verb := range []message.Verb{message.VerbBounce, message.VerbAck} {
+		r := newRig(t)
+		r.async = true
+		s := r.adopt("a", "b", "c", "d", "e")
+		told := 0
+		for i := range 100 {
+			to := s[1+i%4]
+			_, _ = r.ask(Send{By: By{Session: s[0].ID}, To: to.Name, Message: message.Envelope{Body: "x", RequiresResponse: true}})
+			r.decide(message.Verdict{Verb: message.VerbDeliver, Outcomes: []message.Outcome{{Target: to.ID, Verb: verb, Text: "no"}}})
+			if r.thinks() {
+				told++
+				r.decide(message.Verdict{Verb: message.VerbDeliver})
+			}
+		}
+		assert.Equal(t, sendsAnHour, told, verb)
+		assert.Len(t, r.notices, 1, verb)
+		assert.Len(t, r.all("x"), 100, "each is in the trash, with its receipt")
+	}
+}
+
 // thinks reports whether a verdict is awaited.
 func (r *rig) thinks() bool { return len(r.s.thoughts) > 0 }
 
