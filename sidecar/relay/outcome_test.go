@@ -118,6 +118,44 @@ func TestB1_H47_WhatIsSentBackCounts(t *testing.T) {
 	}
 }
 
+// A policy that sends a message to its own author alone has a person asked about those for whom it
+// was; without them a person is told.
+func TestL8_RoutedToItsAuthorIsNotLost(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("lead", "b")
+	r.chat(message.Limits{}, "lead", "b")
+	for _, verb := range []message.Verb{message.VerbDeliver, message.VerbAsk, message.VerbHold, message.VerbDrop} {
+		r.say(s[0], string(verb))
+		r.decide(message.Verdict{Verb: verb, To: []message.Address{{Session: s[0].ID}}})
+		states := r.states(r.only(string(verb)).ID)
+		assert.Equal(t, map[message.Verb]string{
+			message.VerbDeliver: "held: waiting for approval", message.VerbAsk: "held: waiting for approval",
+			message.VerbHold: "held: held by policy", message.VerbDrop: "failed: dropped by policy",
+		}[verb], states[len(states)-1])
+	}
+	require.Len(t, r.notices, 2)
+	assert.Contains(t, r.notices[0], "what lead said to b waits for your yes (a policy sends it to nobody but its author)")
+	assert.Empty(t, r.out)
+}
+
+// A text of which filters leave nothing is sent back: its author hears of it, and it is in the trash.
+func TestL8_EmptiedIsSentBack(t *testing.T) {
+	for _, verb := range []message.Verb{message.VerbDeliver, message.VerbAsk, message.VerbHold} {
+		r := newRig(t)
+		r.async = true
+		s := r.adopt("a", "b")
+		r.chat(message.Limits{}, "a", "b")
+		r.say(s[0], "AKIAIOSFODNN7EXAMPLE")
+		nothing := " \n"
+		r.decide(message.Verdict{Verb: verb, Body: &nothing})
+		assert.Equal(t, []string{"failed: sent back by policy"}, r.states(r.only(nothing).ID))
+		r.decide(message.Verdict{Verb: message.VerbDeliver})
+		require.Len(t, r.out, 1)
+		assert.Contains(t, text(r.out[0]), "what you said was not passed on: filters left nothing of it")
+	}
+}
+
 // thinks reports whether a verdict is awaited.
 func (r *rig) thinks() bool { return len(r.s.thoughts) > 0 }
 

@@ -278,6 +278,13 @@ func (w *work) carryOut(t *thought) {
 		v.At = w.now
 	}
 	planned := w.planned(t, v)
+	if len(planned) == 0 && len(v.To) > 0 {
+		v = astray(v)
+		if planned = w.planned(t, v); len(planned) == 0 {
+			w.notice(t.message.Thread, fmt.Sprintf("%s of %s went to nobody: %s", t.message.ID.Short(), t.message.From.Name, v.Reason))
+		}
+	}
+	v = emptied(v, planned)
 	if t.anew {
 		if planned = w.unheld(t, v, planned); len(planned) == 0 {
 			return
@@ -338,6 +345,32 @@ func (w *work) carryOut(t *thought) {
 		w.handFloor(t.chat, v.Floor)
 	}
 	w.reply(t.token, a, nil)
+}
+
+// astray makes of a verdict that leaves nobody but the author one that asks a person about those
+// for whom the message was.
+func astray(v message.Verdict) message.Verdict {
+	v.To, v.Outcomes = nil, nil
+	if v.Verb == message.VerbDeliver || v.Verb == message.VerbAck {
+		v.Verb, v.Reason, v.By = message.VerbAsk, "a policy sends it to nobody but its author", "built in"
+	}
+	return v
+}
+
+// emptied has those deliveries sent back of whose text filters have left nothing: no pane takes them.
+func emptied(v message.Verdict, planned []message.Delivery) message.Verdict {
+	v.Outcomes = slices.Clone(v.Outcomes)
+	for _, p := range planned {
+		o := v.For(p.Target)
+		if strings.TrimSpace(p.Message.Body) != "" || refusals[o.Verb] != "" {
+			continue
+		}
+		v.Outcomes = slices.DeleteFunc(v.Outcomes, func(o message.Outcome) bool { return o.Target == p.Target })
+		v.Outcomes = append(v.Outcomes, message.Outcome{
+			Target: p.Target, Verb: message.VerbBounce, Reason: "filters left nothing of it", By: "built in", Notify: o.Notify,
+		})
+	}
+	return v
 }
 
 // planned are the deliveries to all who are to hear of a message, whatever is decided about
