@@ -330,13 +330,13 @@ func (p *InUse) Decide(ctx context.Context, q relay.Question) (message.Verdict, 
 	} else {
 		var err error
 		v, err = p.engine.Evaluate(ctx, p.inputOf(ctx, q, rooms))
+		p.later(ctx.Err() != nil || errors.Is(err, scripting.ErrLater)) // the relay holds what takes too long
 		if err != nil && ctx.Err() != nil {
 			return message.Verdict{}, ctx.Err()
 		}
 		if err != nil {
 			p.Log.Error("policies", "msg", q.Message.ID, "err", err)
 		}
-		p.later(errors.Is(err, scripting.ErrLater))
 		out = verdictOf(q, v, form)
 		p.remember(&out, v)
 		p.count(v)
