@@ -120,24 +120,31 @@ func (a *app) decides(choice api.Choice, complete func(context.Context, *api.Dec
 }
 
 // decisionAsked is what a person is asked about a message, with all of its text, or theirs: a yes
-// is one to what was shown.
+// is one to what was shown. Policies may have made a text of its own for each target.
 func decisionAsked(req api.DecideRequest, d api.Decided) string {
-	first := d.Waiting[0]
-	body := first.Envelope.Body
-	if req.Body != nil {
-		body = *req.Body
-	}
-	var to []string
+	var bodies []string
+	to := map[string][]string{}
 	for _, h := range d.Waiting {
-		to = append(to, h.To)
+		body := h.Envelope.Body
+		if req.Body != nil {
+			body = *req.Body
+		}
+		if to[body] == nil {
+			bodies = append(bodies, body)
+		}
+		to[body] = append(to[body], h.To)
 	}
-	ask := map[api.Choice]string{
+	var text strings.Builder
+	first := d.Waiting[0]
+	for _, body := range bodies {
+		fmt.Fprintf(&text, "%s to %s%s:\n\n%s\n\n", plainLine(first.From), plainLine(strings.Join(to[body], ", ")), plainLine(inChat(first)), indent(plain(body), "  "))
+	}
+	if req.Say != "" {
+		fmt.Fprintf(&text, "You say: %s\n", plainLine(req.Say))
+	}
+	return text.String() + map[api.Choice]string{
 		api.ChoiceApprove: "Let it go?", api.ChoiceReject: "Have it go nowhere?", api.ChoiceReply: "Have it go nowhere, and answer it with your own words?",
 	}[req.Choice]
-	if req.Say != "" {
-		ask = fmt.Sprintf("You say: %s\n%s", plainLine(req.Say), ask)
-	}
-	return fmt.Sprintf("%s to %s%s:\n\n%s\n\n%s", plainLine(first.From), plainLine(strings.Join(to, ", ")), plainLine(inChat(first)), indent(plain(body), "  "), ask)
 }
 
 func inChat(h api.Held) string {

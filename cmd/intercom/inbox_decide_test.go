@@ -283,6 +283,21 @@ intercom.on("guard", function() return intercom.drop { reason = "a chain letter"
 	assert.NotContains(t, out, "queued", "it is where it was")
 }
 
+// Where policies made a text of its own for each target, a person sees all of them before one yes
+// lets them go.
+func TestS12_AYesIsToWhatWasShown(t *testing.T) {
+	t.Parallel()
+	held := func(to, body string) api.Held {
+		return api.Held{Waiting: api.Waiting{From: "Ada", To: to}, Chat: "c", ChatName: "plans", Envelope: message.Envelope{Body: body}}
+	}
+	d := api.Decided{Waiting: []api.Held{held("Ben", "look\n\nAnswer with a plan."), held("Cyd", "look\n\nDo it now."), held("Dan", "look\n\nDo it now.")}}
+	asked := decisionAsked(api.DecideRequest{Choice: api.ChoiceApprove}, d)
+	assert.Equal(t, "Ada to Ben in chat plans:\n\n  look\n  \n  Answer with a plan.\n\n"+
+		"Ada to Cyd, Dan in chat plans:\n\n  look\n  \n  Do it now.\n\nLet it go?", asked)
+	edited := "wait"
+	assert.Equal(t, "Ada to Ben, Cyd, Dan in chat plans:\n\n  wait\n\nLet it go?", decisionAsked(api.DecideRequest{Choice: api.ChoiceApprove, Body: &edited}, d))
+}
+
 // gated are two agents in a chat, of which the first says nothing without a person's yes, and
 // the second nothing at all.
 func (st *stage) gated(flags ...string) (claude, codex *coder) {
