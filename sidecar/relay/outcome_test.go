@@ -114,7 +114,7 @@ func TestB1_H47_WhatIsSentBackCounts(t *testing.T) {
 		}
 		assert.Equal(t, sendsAnHour, told, verb)
 		assert.Len(t, r.notices, 1, verb)
-		assert.Len(t, r.all("x"), 100, "each is in the trash, with its receipt")
+		assert.Len(t, r.all("x"), 100, "each has its receipt")
 	}
 }
 
