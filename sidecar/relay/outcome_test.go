@@ -288,9 +288,10 @@ func TestL6_UnfilteredIsNotHandedOn(t *testing.T) {
 	r.ends(s[2], message.PaneMissing)
 	masked := "the key is [redacted]"
 	_, _ = r.step(Reconsider{[]message.Envelope{original}})
-	r.decide(message.Verdict{Verb: message.VerbDeliver, Body: &masked})
+	r.decide(message.Verdict{Verb: message.VerbAsk, Body: &masked})
+	r.must(DecideHeld{Message: original.ID, Verb: message.VerbDeliver, Who: message.Person{Name: "ada"}})
 	require.Len(t, r.out, 1)
-	require.Equal(t, s[1].ID, r.out[0].Target)
+	require.Equal(t, s[1].ID, r.out[0].Target, "a yes to what a filter has seen")
 
 	heir := r.adopt("d")[0]
 	_, err := r.ask(AddMember{Chat: string(c.ID), Session: "d", Kept: []Kept{{Delivery: kept, To: "d"}}})
