@@ -19,14 +19,15 @@
 // refuses, or a last look at the processes does: nothing was typed, tried again, ever more
 // seldom); tmux does not answer (unknown: never repeated, the screen decides); the text is
 // drawn slowly (waited for while there is more of it at each look) or drawn anew after Enter
-// (not gone before it is whole, or another thing stands there); it never shows (uncertain, and nothing more is typed there until it does, for it may wait in
-// the terminal); somebody presses keys there, which their program draws late (held for a
-// moment, typist.go); the file for a long text cannot be written (held, attachment.go);
-// something opens between paste and Enter, or a person types there (held,
-// our text stands, Enter follows when the composer again holds our text and nothing else);
-// our text is gone without our Enter (uncertain, and nothing more is typed there, for it may
-// wait unseen); the agent ends (uncertain, or not typed at all); we end (resume.go). Leave is asked of the relay before the
-// paste and before Enter; it is given only after the journal has written it down.
+// (not gone while it is); the text never shows (uncertain, and nothing more is typed there
+// until it does, for it may wait in the terminal); somebody presses keys there, which their
+// program draws late (held for a moment, typist.go); the file for a long text cannot be
+// written (held, attachment.go); something opens between paste and Enter, or a person types
+// there (held, our text stands, Enter follows when the composer again holds our text and
+// nothing else); our text is gone without our Enter (uncertain, and nothing more is typed
+// there, for it may wait unseen); the agent ends (uncertain, or not typed at all); we end
+// (resume.go). Leave is asked of the relay before the paste and before Enter; it is given only
+// after the journal has written it down.
 package pane
 
 import (
