@@ -94,6 +94,7 @@ func TestLab_S2_H1_H3_H5_DialogsHoldTheMessage(t *testing.T) {
 			}, press("Escape"), func() {}, func() {}})
 		}
 		for i, dialog := range dialogs {
+			a.drawn()
 			dialog.open()
 			a.WaitForStill(labtest.Stillness)
 			was, heard := a.screen(), len(a.Received())
@@ -149,8 +150,17 @@ func TestLab_S2_H4_DialogsAtTheStart(t *testing.T) {
 			assert.NotContains(t, l.trailTo(id, a), "typed", s.name)
 			assert.Empty(t, a.Received(), s.name)
 			for i, press := range s.answer {
+				step := a.screen().Plain
 				a.Keys(press...)
 				if i < len(s.answer)-1 {
+					again := time.Now().Add(labtest.Patience / 20)
+					a.WaitFor("the next step", func(now labtest.Screen) bool {
+						if time.Now().After(again) { // some do not hear a key at first
+							again = time.Now().Add(labtest.Patience)
+							a.Keys(press...)
+						}
+						return !slices.Equal(now.Plain, step)
+					})
 					a.WaitForStill(labtest.Stillness)
 					assert.NotContains(t, l.trailTo(id, a), "typed", "%s, step %d", s.name, i)
 				}

@@ -232,7 +232,7 @@ func TestLab_S11_H6_H7_H17_H20_H76_CommandsAreText(t *testing.T) {
 			hostile{body: "a\u2060b\ufeffc\u00add\u200be\ufe0ff\U000e0100g", want: "abcdefg"},
 		)
 		// What is no UTF-8 is refused where it comes in, with the reason, and nothing is typed.
-		s.WaitForIdle()
+		s.drawn()
 		was := a.screen()
 		for _, text := range []string{`a\ud800b`, "a\xffb", "a\x9b201~b", "a\xc0\xafb", "a\xed\xa0\x80b", `\udc00\ud800`} {
 			status, answer := l.raw("/v1/send", fmt.Sprintf(`{"to":%q,"text":"%s"}`, a.Pane, text))
@@ -502,16 +502,16 @@ func TestLab_H78_OverlaysHold(t *testing.T) {
 			},
 		}[a.Kind]...)
 		for i, o := range overlays {
-			s.WaitForIdle()
+			s.drawn()
 			text, enter := strings.CutSuffix(o.keys, "\r")
 			if strings.HasPrefix(text, "C-") {
 				s.Keys(text)
 			} else {
 				l.rig.Run("send-keys", "-l", "-t", a.Pane, text)
 			}
-			s.WaitForStill(labtest.Stillness)
 			if enter {
-				s.Keys("Enter")
+				s.WaitForText(text)
+				s.Enter()
 			}
 			s.WaitForText(o.shows)
 			s.WaitForStill(2 * labtest.Stillness)

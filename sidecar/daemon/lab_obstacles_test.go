@@ -94,6 +94,7 @@ func (a *labAgent) pressed(shows string, keys ...string) func() {
 func (l *labRig) waitsBehind(a *labAgent, chat message.Chat, draft string, all []obstacle) {
 	l.Helper()
 	for i, c := range all {
+		a.drawn()
 		c.open()
 		a.WaitForStill(3 * labtest.Stillness) // some draw the words before a dialog behind it
 		was, heard := a.screen(), len(a.Received())

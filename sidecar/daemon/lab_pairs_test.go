@@ -98,7 +98,6 @@ type conversation struct {
 func (l *labRig) converse(first, second *labAgent, turns int) *conversation {
 	l.Helper()
 	c := &conversation{l: l, first: first, second: second, line: "Let us talk, " + first.Name + " and " + second.Name + ".", person: "tester", turns: turns}
-	c.words = func(a *labAgent, n int) string { return labtest.Talk("seed", a.Name, n) }
 	c.begins()
 	var err error
 	c.chat, err = l.client.StartChat(l.Context(), api.StartChatRequest{Panes: []string{first.Pane, second.Pane}, Say: c.line, Turns: 2 * turns})
@@ -109,6 +108,7 @@ func (l *labRig) converse(first, second *labAgent, turns int) *conversation {
 
 // begins takes note of what was heard and said before.
 func (c *conversation) begins() {
+	c.words = func(a *labAgent, n int) string { return labtest.Talk("seed", a.Name, n) }
 	for i, a := range []*labAgent{c.first, c.second} {
 		c.heard[i] = len(a.Received())
 		for _, words := range a.Answers() {

@@ -42,7 +42,7 @@ func TestLab_S5_V5_H23_APersonTypesAllTheTime(t *testing.T) {
 		require.NoError(t, err)
 		names := []string{chat.Participants[0].Name, chat.Participants[1].Name}
 		session, other := a.session().ID, b.session().ID
-		for end := time.Now().Add(time.Duration(long(2, 8)) * time.Minute); l.current(chat).State != message.ChatOver; {
+		for end := time.Now().Add(time.Duration(long(4, 12)) * time.Minute); l.current(chat).State != message.ChatOver; {
 			require.True(t, time.Now().Before(end), "the end of the chat")
 			w.write()
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -272,15 +273,34 @@ func (a *labAgent) says(prompt string) {
 	a.WaitForIdle()
 }
 
+// drawn waits until the agent waits for its user and what its model said last is on the screen:
+// some show an empty composer before that.
+func (a *labAgent) drawn() {
+	a.l.Helper()
+	said := a.Answers()
+	if len(said) == 0 {
+		return
+	}
+	a.WaitFor("its last words", func(s labtest.Screen) bool {
+		return slices.ContainsFunc(s.Plain, func(row string) bool {
+			return strings.Contains(row, said[len(said)-1]) && !strings.Contains(row, "[[") // which stands in what it was asked
+		})
+	})
+	a.WaitForIdle()
+}
+
 // command types a command of the agent's own by hand; to opencode, what is pasted is none.
 func (a *labAgent) command(text string) {
 	a.l.Helper()
+	was := a.screen().Plain
 	if a.Kind == labtest.Opencode {
 		a.Keys("-l", text)
-		a.WaitForText(text)
-		a.WaitForStill(2 * labtest.Stillness)
 	} else {
 		a.Paste(text)
+	}
+	a.WaitFor(strconv.Quote(text), func(s labtest.Screen) bool { return s.Contains(text) && !slices.Equal(s.Plain, was) })
+	if a.Kind == labtest.Opencode || a.Kind == labtest.Gemini { // which take an Enter for a part of it for longer
+		a.WaitForStill(3 * labtest.Stillness)
 	}
 	a.Enter()
 }
