@@ -139,7 +139,7 @@ func TestLab_S2_H4_DialogsAtTheStart(t *testing.T) {
 				a.WaitForText(s.shows)
 			}
 			a.WaitFor("the agent", func(now labtest.Screen) bool { return now.Command == string(kind) || now.Command == "node" })
-			a.WaitForStill(6 * labtest.Stillness)
+			a.WaitForStill(15 * labtest.Stillness) // while others start, one that starts rests too
 			was := a.screen()
 			chat, _ := l.alone(a)
 			body := "[[say hello]] to the one behind the dialog"
