@@ -178,7 +178,7 @@ var errorsOf = map[string][]wrong{
 	"intercom policy trust": {
 		{"policy trust /nowhere", 2, `/nowhere: no such file`, `\.intercom/policy\.lua`},
 		{"policy trust / /", 2, `a directory, or nothing`, `intercom policy trust`},
-		{"policy trust /", 2, `policy\.lua: no such file`, `\.intercom/policy\.lua`},
+		{"policy trust /", 2, `has neither \.intercom/policy\.lua nor \.aea/agent-config\.yaml`, `\.intercom/policy\.lua`},
 	},
 	"intercom policy edit": {
 		{"policy edit a/b", 2, `"a/b" is not the name of a policy`, `50-reviews`},
