@@ -67,6 +67,7 @@ func TestS12_ABrakedChatAndThePolicies(t *testing.T) {
 	me.sees("Let it go on? [y/N]")
 	me.press("n")
 	me.sees("nothing was done: y was not pressed")
+	me.seesNot("[y/N]")
 	require.True(t, braked())
 	shell := st.shell()
 	for _, c := range []struct{ does, asks string }{{"chat resume pair", "Let it go on?"}, {"policy rollback", "Go back to those before them?"}} {

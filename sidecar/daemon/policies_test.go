@@ -212,8 +212,8 @@ func TestL9_BrokenFilesChangeNothing(t *testing.T) {
 	r.save("policies/10-mark.lua", `intercom.on("format", function(msg) return "<" .. msg.from .. ">: " .. msg.body end)`)
 	r.waitFor("its own test fails", func() bool { return strings.Contains(r.policies().Error, "policies/10-mark_test.lua:1: the mark") })
 	assert.Equal(t, good, r.policies().Generation)
-	require.NoError(t, os.Remove(filepath.Join(r.cfg.Paths.Config, "policies", "10-mark_test.lua")))
 	r.save("policies/10-mark.lua", `intercom.on("format", function(msg) return "<" .. msg.from .. "> " .. msg.body end)`)
+	require.NoError(t, os.Remove(filepath.Join(r.cfg.Paths.Config, "policies", "10-mark_test.lua")))
 	r.waitFor("it is as it was", func() bool { return r.policyError() == "" })
 
 	r.save("init.lua", "intercom.configure {")

@@ -41,13 +41,13 @@ func (p *InUse) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-watcher.Events:
-			drain(watcher.Events) // which tell of the same
-			seen = p.stamp()      // before it is tried: what is saved meanwhile is seen to differ
+			drain(watcher.Events)   // which tell of the same
+			seen = p.read().stamp() // before it is tried: what is saved meanwhile is seen to differ
 			p.changed(ctx)
 		case err := <-watcher.Errors:
 			p.Log.Warn("watching policies", "err", err)
 		case <-ticker.C:
-			if now := p.stamp(); p.look() || now != seen || p.again.Load() {
+			if now := p.read().stamp(); p.look() || now != seen || p.again.Load() {
 				seen = now
 				p.changed(ctx)
 			}

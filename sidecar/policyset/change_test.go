@@ -255,7 +255,8 @@ func TestL12_RestlessProject(t *testing.T) {
 func TestL10_LargeMessages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	mask := `intercom.on("filter", function(msg) return { body = (intercom.re("s+e+c+r+e+t"):replace(msg.body, "x")) } end)`
+	mask := `local secret = intercom.re("s+e+c+r+e+t")
+intercom.on("filter", function(msg) return { body = (secret:replace(msg.body, "x")) } end)`
 	r.save("init.lua", mask)
 	r.begin()
 	body := string(make([]byte, message.MaxBody))

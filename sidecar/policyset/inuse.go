@@ -201,7 +201,7 @@ func (p *InUse) apply(ctx context.Context, f files) error {
 	}
 	tried, err := p.try(ctx, set)
 	if err == nil {
-		err = p.tested(ctx)
+		err = p.tested(ctx, f)
 	}
 	if err == nil && len(tried.Failures) > 0 {
 		err = fmt.Errorf("it failed at %d of the last %d messages: %s", len(tried.Failures), tried.Tried, tried.Failures[0])

@@ -18,7 +18,9 @@ type files struct {
 	// projects are those of the projects in which somebody works, as they are now and as far as
 	// they are trusted now. What is wrong with one concerns it alone.
 	projects []policy.Source
-	dirs     []string // of those
+	dirs     []string           // of those
+	tests    []scripting.Beside // of the person's own
+	testsErr error              // why those cannot be read
 }
 
 // read reads the files as they are.
@@ -27,6 +29,7 @@ func (p *InUse) read() (f files) {
 	rooms := p.rooms
 	p.mu.Unlock()
 	f.own, f.err = scripting.Read(scripting.Places{Config: p.Config})
+	f.tests, f.testsErr = scripting.ReadTests(p.Config)
 	f.dirs = directories(rooms, Room.project)
 	f.projects = scripting.ReadProjects(f.dirs, func(hash string) bool {
 		return p.trusted(scripting.ProjectFile, hash)
@@ -34,8 +37,16 @@ func (p *InUse) read() (f files) {
 	return f
 }
 
-func (f files) same(as files) bool {
-	return f.own.Generation() == as.own.Generation() && fmt.Sprint(f.err) == fmt.Sprint(as.err) && slices.Equal(f.projects, as.projects) && slices.Equal(f.dirs, as.dirs)
+func (f files) same(as files) bool { return f.stamp() == as.stamp() }
+
+// stamp is different once the files are, or their tests, or whom of their authors a person
+// trusts.
+func (f files) stamp() string {
+	text := fmt.Sprint(f.own.Generation(), f.err, policy.Files{Sources: f.projects}.Generation(), f.dirs, f.testsErr)
+	for _, t := range f.tests {
+		text += t.Tests.Name + t.Tests.Hash()
+	}
+	return text
 }
 
 // restless is how long files are waited for that are written to all the time.
@@ -67,18 +78,6 @@ func (p *InUse) still(ctx context.Context) (files, error) {
 		}
 		before = now
 	}
-}
-
-// stamp is different once the files are, or their tests, or whom of their authors a person
-// trusts.
-func (p *InUse) stamp() string {
-	f := p.read()
-	text := fmt.Sprint(f.own.Generation(), f.err, policy.Files{Sources: f.projects}.Generation())
-	tests, err := scripting.ReadTests(p.Config)
-	for _, t := range tests {
-		text += t.Tests.Hash()
-	}
-	return fmt.Sprint(text, err)
 }
 
 // passing is an error for which the files are not to blame: another try may go better.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tmux-intercom/tmux-intercom/scripting"
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
@@ -15,14 +14,13 @@ const testsTime = 2 * time.Second
 
 // tested runs the tests that lie beside the person's policies. The error is what the first one
 // that failed says.
-func (p *InUse) tested(ctx context.Context) error {
-	all, err := scripting.ReadTests(p.Config)
-	if err != nil {
-		return err
+func (p *InUse) tested(ctx context.Context, f files) error {
+	if f.testsErr != nil {
+		return f.testsErr
 	}
 	limited, cancel := context.WithTimeout(ctx, testsTime)
 	defer cancel()
-	for _, beside := range all {
+	for _, beside := range f.tests {
 		t, err := p.engine.Test(limited, beside, nil)
 		switch {
 		case err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil:
