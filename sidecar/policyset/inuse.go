@@ -325,8 +325,10 @@ func (p *InUse) Decide(ctx context.Context, q relay.Question) (message.Verdict, 
 	p.mu.Unlock()
 	var v policy.Verdict
 	var out message.Verdict
-	if none { // what is built in does the same as what is shipped, but for what filters take out
-		out = message.Verdict{Message: q.Message.ID, Verb: message.VerbDeliver, By: policy.BuiltIn}
+	if none { // nor any filter
+		out = message.Verdict{
+			Message: q.Message.ID, Verb: message.VerbHold, Reason: unread, By: policy.BuiltIn, Unfiltered: true, Notify: true,
+		}
 	} else {
 		var err error
 		v, err = p.engine.Evaluate(ctx, p.inputOf(ctx, q, rooms))
