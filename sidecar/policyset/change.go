@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -32,9 +33,11 @@ func (p *InUse) Run(ctx context.Context) error {
 	} else {
 		defer watcher.Close()
 	}
-	ticker := time.NewTicker(every)
+	ticker := time.NewTicker(p.every)
 	defer ticker.Stop()
-	seen := ""
+	p.watch(watcher)
+	seen := p.read().stamp()
+	p.changed(ctx) // what was saved since Begin, of which nobody told
 	for {
 		p.watch(watcher)
 		select {
@@ -76,14 +79,24 @@ func drain(events <-chan fsnotify.Event) {
 	}
 }
 
-// watch has the directories watched that are there. To watch one twice is no more than once.
+// watch has the directories watched that are there, and the files to which links in them lead.
+// To watch one twice is no more than once.
 func (p *InUse) watch(watcher *fsnotify.Watcher) {
 	if watcher.Events == nil {
 		return
 	}
 	for _, dir := range []string{p.Config, filepath.Join(p.Config, "policies"), filepath.Join(p.Config, "policies", "lib")} {
-		if err := watcher.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			p.Log.Warn("watching policies", "err", err)
+		entries, _ := os.ReadDir(dir) // the reading tells of errors
+		paths := []string{dir}
+		for _, entry := range entries {
+			if path := filepath.Join(dir, entry.Name()); entry.Type()&fs.ModeSymlink != 0 && filepath.Ext(path) == ".lua" {
+				paths = append(paths, path)
+			}
+		}
+		for _, path := range paths {
+			if err := watcher.Add(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				p.Log.Warn("watching policies", "path", path, "err", err)
+			}
 		}
 	}
 }

@@ -67,6 +67,30 @@ func TestL9_DirectoryThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// A file that is a link, as of a directory of dotfiles, is in use as soon as it is saved there,
+// also by an editor that puts another file in its place.
+func TestL9_LinkedFile(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	dotfile := filepath.Join(t.TempDir(), "init.lua")
+	r.write(dotfile, letsGo)
+	require.NoError(t, os.MkdirAll(r.o.Config, 0o700))
+	require.NoError(t, os.Symlink(dotfile, filepath.Join(r.o.Config, "init.lua")))
+	r.begin()
+	r.every = time.Hour
+	r.runs()
+	for i, text := range []string{asks, letsGo, asks} {
+		r.write(dotfile+"~", text)
+		if i == 0 {
+			r.write(dotfile, text)
+		} else {
+			require.NoError(t, os.Rename(dotfile+"~", dotfile))
+		}
+		want := map[string]message.Verb{asks: message.VerbAsk, letsGo: message.VerbDeliver}[text]
+		r.within(10*time.Second, "it is in use", func() bool { return r.decides().Verb == want })
+	}
+}
+
 // A worker that cannot be started, for a moment, is tried again.
 func TestL9_WorkerThatIsLate(t *testing.T) {
 	t.Parallel()

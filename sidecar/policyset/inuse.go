@@ -67,6 +67,7 @@ type Room struct {
 type InUse struct {
 	Options
 	engine *scripting.Engine
+	every  time.Duration
 	failed chan struct{} // the set in use has failed too often
 	ripe   chan struct{} // it has proven good
 
@@ -109,7 +110,7 @@ func New(o Options) *InUse {
 		memories[script] = m
 	}
 	p := &InUse{
-		Options: o, engine: scripting.New(scripting.Options{Command: o.Command, Memories: memories}),
+		Options: o, every: every, engine: scripting.New(scripting.Options{Command: o.Command, Memories: memories}),
 		failed: make(chan struct{}, 1), ripe: make(chan struct{}, 1), change: make(chan struct{}, 1), kept: readKept(o.State, o.Log),
 	}
 	p.listed = p.kept.list()
