@@ -335,9 +335,17 @@ func TestS12_B1_OnlyAYesResumesWhatIsBraked(t *testing.T) {
 		}
 	}
 	said(2)
+	r.submit(out...)
 	r.must(PauseChat{Chat: string(c.ID)})
-	r.must(ResumeChat{Chat: string(c.ID)})
-	said(4)
+	before := len(r.out)
+	require.Empty(t, r.say(s[0], "word", out[0].ID))
+	_, err := r.ask(ResumeChat{Chat: string(c.ID)})
+	require.NoError(t, err)
+	out = r.out[before:]
+	require.Len(t, out, 1, "what was held goes")
+	assert.Equal(t, 3, out[0].Message.Depth, "as deep as it was")
+	r.submit(out...)
+	out = r.say(s[1], "word", out[0].ID)
 	require.Empty(t, out, "the limit counts from before the pause")
 	for _, which := range []string{string(c.ID), All} {
 		_, err := r.ask(ResumeChat{Chat: which})
@@ -346,12 +354,12 @@ func TestS12_B1_OnlyAYesResumesWhatIsBraked(t *testing.T) {
 		assert.Contains(t, braked.Error(), "is paused: depth limit reached")
 	}
 	r.must(PauseChat{Chat: string(c.ID)}) // nor is it a person's pause now
-	_, err := r.ask(ResumeChat{Chat: string(c.ID)})
+	_, err = r.ask(ResumeChat{Chat: string(c.ID)})
 	require.Error(t, err)
 	r.restart(0)
 	_, err = r.ask(ResumeChat{Chat: string(c.ID)})
 	require.Error(t, err, "nor in the next run")
-	before := len(r.out)
+	before = len(r.out)
 	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
 	require.Len(t, r.out, before+1)
 	assert.Zero(t, r.out[before].Message.Depth)

@@ -350,7 +350,7 @@ func (w *work) resumeChat(r ResumeChat) (Answer, error) {
 	}
 	w.unhold(w.underway(func(d *delivery) bool {
 		return all && d.Chat == "" || slices.ContainsFunc(chats, func(c *chat) bool { return w.with(c, d) })
-	}))
+	}), r.Sure)
 	for _, c := range chats {
 		w.settle(c)
 	}

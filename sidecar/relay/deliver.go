@@ -185,14 +185,14 @@ func (w *work) withhold(list []*delivery, why hold, reason message.Reason) {
 	}
 }
 
-// unhold lets deliveries go on, in their order: a person said so, and so they count as a
-// person's word. What the policy holds stays held.
-func (w *work) unhold(list []*delivery) {
+// unhold lets deliveries go on, in their order. Where a person was sure, they count as their
+// word. What the policy holds stays held.
+func (w *work) unhold(list []*delivery, sure bool) {
 	for _, d := range list {
 		if !d.open() || d.shut || d.hold != holdPause && d.hold != holdBrake {
 			continue
 		}
-		if d.Message.Depth != 0 {
+		if sure && d.Message.Depth != 0 {
 			d.Message.Depth = 0
 			w.step.Deliveries = append(w.step.Deliveries, d.Delivery)
 		}
