@@ -106,7 +106,7 @@ menu=$(
 	popup "$(where inbox inbox)" i inbox
 	popup "$(where policy 'edit the policies…')" e edit
 	item 'pause everything' p pause
-	item 'resume everything' r resume
+	popup 'resume everything' r resume
 	popup 'doctor' d doctor
 )
 bind "$(option @intercom-menu-key B)" 'menu' \

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -71,8 +70,7 @@ func (a *app) plugin() *cobra.Command {
 		a.key("stop", "End the chat of a pane", a.stopHere),
 		a.key("again", "Take up the chat of a pane whose agent ended and is back", a.takeUp),
 		a.key("pause", "Pause everything", a.pauseAll),
-		a.key("resume", "Resume everything; what stands at a limit in a popup, after a yes there", a.resumeAll),
-		a.key("braked", "Resume everything after a yes", a.resumeBraked),
+		a.key("resume", "Resume everything, after a yes to what stands at a limit", a.resumeAll),
 		a.key("told", "Tell what stands on standard input", func(context.Context, origin) (string, error) { return a.handed(), nil }),
 		a.key("chats", "Show the chats, and that of a pane", func(ctx context.Context, o origin) (string, error) {
 			return "", a.page(ctx, "chats", func() string { return a.chatsPage(ctx, o) })
@@ -376,38 +374,19 @@ func (a *app) pauseAll(ctx context.Context, _ origin) (string, error) {
 	return text + "\nintercom chat resume --all", nil
 }
 
+// resumeAll asks, if there is something to ask, in the popup that it runs in: one that opened
+// later would take a key for a yes that was meant for the pane.
 func (a *app) resumeAll(ctx context.Context, o origin) (string, error) {
 	c, err := a.tmuxClient(ctx)
 	if err != nil {
 		return "", err
 	}
-	chats, err := quickly((*api.Client).ResumeChat)(c, ctx, api.ChatRef{All: true})
-	if err != nil && api.AsError(err).Code == api.CodeUnsure {
-		exe, err := os.Executable()
-		if err != nil {
-			return "", fmt.Errorf("ask in a popup: %w", err)
-		}
-		return "", tmux.Popup(ctx, a.tmuxOptions(), o.Client, exe, "plugin", "braked", "--server="+a.tmuxServer(), "--origin", o.Client+" "+o.Pane)
-	}
-	return resumed(chats), err
-}
-
-// resumeBraked asks in the popup that it runs in.
-func (a *app) resumeBraked(ctx context.Context, o origin) (string, error) {
-	c, err := a.tmuxClient(ctx)
-	if err != nil {
-		return "", err
-	}
 	chats, err := a.resume(c, ctx, api.ChatRef{All: true})
-	text := resumed(chats)
+	text := "messages are typed again; chats resumed: " + fmt.Sprint(len(chats))
 	if err != nil {
 		text = "intercom: " + api.AsError(err).Text
 	}
 	return "", a.handOver(o, "told", text)
-}
-
-func resumed(chats []message.Chat) string {
-	return "messages are typed again; chats resumed: " + fmt.Sprint(len(chats))
 }
 
 // askForLine asks for a line in a popup, to be said in the chat of the pane.

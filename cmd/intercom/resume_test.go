@@ -82,6 +82,7 @@ func TestS12_ABrakedChatAndThePolicies(t *testing.T) {
 	tmuxtest.WaitFor(t, "it has gone on, to its limit", braked)
 	me.menu("r")
 	me.sees("Let it go on? [y/N]")
+	heard := len(claude.received()) + len(codex.received())
 	me.press("y")
-	me.sees("messages are typed again; chats resumed: 1")
+	tmuxtest.WaitFor(t, "they talk on", func() bool { return len(claude.received())+len(codex.received()) > heard })
 }

@@ -52,28 +52,6 @@ func Show(ctx context.Context, o Options, client, text string, d time.Duration) 
 	return nil
 }
 
-// Popup opens a popup at a client, in which a command of those words runs. It does not wait for
-// the popup: the server opens it by itself, so that nobody who waits can be taken from it.
-func Popup(ctx context.Context, o Options, client string, words ...string) error {
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		quoted[i] = shellWord(word)
-	}
-	var b strings.Builder
-	b.WriteString("display-popup -E -w ")
-	quote(&b, "90%")
-	b.WriteString(" -h ")
-	quote(&b, "90%")
-	b.WriteString(" -c ")
-	quote(&b, client)
-	b.WriteByte(' ')
-	quote(&b, strings.Join(quoted, " "))
-	if _, err := brief(o).run(ctx, command{"run-shell", "-b", "-C", b.String()}); err != nil {
-		return fmt.Errorf("open a popup at client %q: %w", client, err)
-	}
-	return nil
-}
-
 // Set sets user options (@name) for all sessions; the value "" removes one. Options that
 // have their value already are not written, since each write redraws every client.
 func Set(ctx context.Context, o Options, options map[string]string) error {
