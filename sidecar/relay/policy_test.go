@@ -68,14 +68,14 @@ func TestPolicy_keepsNobodyWaiting(t *testing.T) {
 		} {
 			a := <-send(body)
 			assert.Equal(t, message.Unfiltered, a.Receipts[0].Reason, body)
-			assert.Equal(t, why, o.whys[a.Message], body)
+			assert.Equal(t, why, o.why(a.Message), body)
 		}
 		began = time.Now()
 		first := send("never")
 		synctest.Wait()
 		second := send("behind it")
-		assert.Equal(t, "policy: no answer in time", o.whys[(<-first).Message])
-		assert.Equal(t, "policy: still busy with an earlier message", o.whys[(<-second).Message])
+		assert.Equal(t, "policy: no answer in time", o.why((<-first).Message))
+		assert.Equal(t, "policy: still busy with an earlier message", o.why((<-second).Message))
 		assert.Equal(t, defaultPatience+grace, time.Since(began))
 		close(never)
 		synctest.Wait()

@@ -134,7 +134,7 @@ func TestRun_policy(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, message.Held, a.Receipts[0].State, "doubt holds, and loses nothing")
 		assert.Equal(t, message.Unfiltered, a.Receipts[0].Reason)
-		assert.Equal(t, "policy: script failed", o.whys[a.Message])
+		assert.Equal(t, "policy: script failed", o.why(a.Message))
 		require.Len(t, o.delivered, 1)
 		assert.Equal(t, "changed", o.delivered[0].Message.Body)
 		assert.Equal(t, []string{"drop", "change", "doubt"}, o.bodies, "the journal keeps the original")
@@ -329,6 +329,13 @@ type outside struct {
 	seen      map[message.ID]bool
 	broken    error
 	slow      time.Duration
+}
+
+// why is what the verdict about a message says.
+func (o *outside) why(id message.ID) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.whys[id]
 }
 
 func (o *outside) note(what string) {
