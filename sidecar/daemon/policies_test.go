@@ -192,7 +192,7 @@ func TestL9_BrokenFilesChangeNothing(t *testing.T) {
 	} {
 		r.save(c.name, c.text)
 		r.waitFor(c.shown, func() bool { return strings.Contains(r.policies().Error, strings.ReplaceAll(c.shown, "##", "#")) })
-		assert.Contains(t, r.Run("show-options", "-sv", daemon.PolicyErrorOption), c.shown[:min(len(c.shown), 40)])
+		r.waitFor("it stands in the status line", func() bool { return strings.Contains(r.policyError(), c.shown[:min(len(c.shown), 40)]) })
 		assert.Equal(t, good, r.policies().Generation)
 		words := fmt.Sprint("again ", i)
 		assert.Equal(t, "<Ada> "+words, speak(words))
