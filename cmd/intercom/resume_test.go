@@ -34,8 +34,10 @@ func TestS12_ABrakedChatAndThePolicies(t *testing.T) {
 	run("chat", "start", claude.pane, codex.pane, "--name", "pair", "--set", "depth=1", "--say", "begin")
 	braked := func() bool { c := st.status().Chats[0]; return c.State == message.ChatPaused && c.Braked }
 	tmuxtest.WaitFor(t, "it stands at its limit", braked)
+	used := func() int { return strings.Count(run("policy", "log"), "in use") }
+	tmuxtest.WaitFor(t, "the first files are in use", func() bool { return used() == 2 }) // behind none
 	require.NoError(t, os.WriteFile(init, []byte("-- second"), 0o600))
-	tmuxtest.WaitFor(t, "they are in use", func() bool { return strings.Count(run("policy", "log"), "in use") >= 2 })
+	tmuxtest.WaitFor(t, "the second ones are", func() bool { return used() == 3 })
 	policies := run("policy", "log")
 
 	for i, c := range []struct{ run, does, says string }{
