@@ -306,7 +306,8 @@ func decided(t require.TestingT, in policy.Input, v policy.Verdict) {
 // brokenModes are what a worker can do in place of answering.
 var brokenModes = []string{"exit", "garbage", "half", "silent", "another", "nothing", "few", "verb", "text", "huge", "error", "loaded", "unfiltered", "later", "stranger", "effect of another", "effect at another time", "effect without an end", "effect that is a list"}
 
-// hang does not come back: whoever waits for it has to kill it.
+// hang does not come back: whoever waits for it has to kill it. It sleeps, since a process in which
+// nothing can ever go on is ended by its runtime.
 func hang() { time.Sleep(time.Hour) }
 
 // brokenWorker loads a set and then does not do what it should.

@@ -103,7 +103,7 @@ func TestModules_read(t *testing.T) {
 	write("policies/lib/.words.lua", "x")
 	policyAt := write("policies/10.lua", `local words = require "words"`+"\nintercom.on('decide', function(m)\n  if m.body == 'x' then return words.no() end\n  return\nend)\nreturn")
 	write("policies/10_test.lua", `cases("x", "decide", { { fixture { body = "x" }, "ask" } })`)
-	f, err := Read(Places{Config: config})
+	f, err := Read(config)
 	require.NoError(t, err)
 	require.Len(t, f.Sources, 1)
 	require.Len(t, f.Modules, 1)

@@ -14,10 +14,12 @@ import (
 // ProjectFile is where a project's own file lies in it.
 var ProjectFile = filepath.Join(".intercom", "policy.lua")
 
-// ReadProjects reads the files that projects have of their own, at most so many. Whoever wrote
-// a project wrote its file: whatever is wrong with it concerns that project alone, and one that
-// cannot be read is among them as one that nobody can ask. trusted is that of Places.
-func ReadProjects(projects []string, trusted func(hash string) bool, most int) []policy.Source {
+// ReadProjects reads the files that projects have of their own. Whoever wrote a project wrote its
+// file: whatever is wrong with it concerns that project alone, and one that cannot be read is
+// among them as one that nobody can ask. trusted says of a file, by its content
+// (policy.Source.Hash), whether a person said that it may do what their own files may; nil is no.
+// Until then it may only tighten.
+func ReadProjects(projects []string, trusted func(hash string) bool) []policy.Source {
 	var all []policy.Source
 	taken := map[string]int{}
 	for i, project := range projects {
@@ -27,9 +29,6 @@ func ReadProjects(projects []string, trusted func(hash string) bool, most int) [
 		source, ok := readProject(project, trusted)
 		if !ok {
 			continue
-		}
-		if source.Broken == "" && len(all) >= most {
-			source = source.Unusable(fmt.Sprintf("not read: more than %d files", policy.MaxFiles))
 		}
 		if taken[source.Name]++; taken[source.Name] > 1 {
 			source.Name = fmt.Sprintf("%s (%d)", source.Name, taken[source.Name])

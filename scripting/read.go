@@ -13,24 +13,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// Places are where the files of a set lie.
-type Places struct {
-	// Config is the person's own directory: init.lua, then policies/*.lua in the order of their
-	// names, with the modules of policies/lib/*.lua. None of them has to be there.
-	Config string
-	// Projects are directories that may have a file of their own, .intercom/policy.lua.
-	Projects []string
-	// Trusted says of a project's file, by its content (policy.Source.Hash), whether a person
-	// said that it may do what their own files may; nil is no. Until then it may only tighten.
-	Trusted func(hash string) bool
-	// Shipped come last: what they decide holds where nothing else does.
-	Shipped []policy.Source
-}
-
-// Read reads the files of a set. It does not look into them.
-func Read(p Places) (policy.Files, error) {
+// Read reads a person's own files: init.lua, then policies/*.lua in the order of their names, with
+// the modules of policies/lib/*.lua. None of them has to be there. It does not look into them.
+func Read(config string) (policy.Files, error) {
 	var all policy.Files
-	first, err := readSource(filepath.Join(p.Config, "init.lua"), "init.lua", 0)
+	first, err := readSource(filepath.Join(config, "init.lua"), "init.lua", 0)
 	switch {
 	case err == nil:
 		first.Settings = true
@@ -38,19 +25,17 @@ func Read(p Places) (policy.Files, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return all, err
 	}
-	if err := nothing(filepath.Join(p.Config, "init.lua")); err != nil {
+	if err := nothing(filepath.Join(config, "init.lua")); err != nil {
 		return all, err
 	}
-	own, err := readAll(filepath.Join(p.Config, "policies"), "policies/")
+	own, err := readAll(filepath.Join(config, "policies"), "policies/")
 	if err != nil {
 		return all, err
 	}
 	all.Sources = append(all.Sources, own...)
-	if all.Modules, err = readAll(filepath.Join(p.Config, modulesOf("init.lua")), "policies/lib/"); err != nil {
+	if all.Modules, err = readAll(filepath.Join(config, modulesOf("init.lua")), "policies/lib/"); err != nil {
 		return all, err
 	}
-	all.Sources = append(all.Sources, ReadProjects(p.Projects, p.Trusted, policy.MaxFiles-len(all.Sources)-len(all.Modules)-len(p.Shipped))...)
-	all.Sources = append(all.Sources, p.Shipped...)
 	return all, all.Validate()
 }
 

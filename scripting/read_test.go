@@ -20,8 +20,9 @@ func TestRead_order(t *testing.T) {
 	for _, name := range []string{"init.lua", "policies/50-b.lua", "policies/00-a.lua", "policies/.#x.lua", "policies/notes.txt"} {
 		write(t, filepath.Join(config, name), "-- "+name)
 	}
-	f, err := Read(Places{Config: config, Shipped: []policy.Source{{Name: "shipped/90.lua"}}})
+	f, err := Read(config)
 	require.NoError(t, err)
+	f = f.With(nil, []policy.Source{{Name: "shipped/90.lua"}})
 	var names []string
 	for _, s := range f.Sources {
 		names = append(names, s.Name)
@@ -29,12 +30,12 @@ func TestRead_order(t *testing.T) {
 	}
 	assert.Equal(t, []string{"init.lua", "policies/00-a.lua", "policies/50-b.lua", "shipped/90.lua"}, names)
 
-	f, err = Read(Places{Config: filepath.Join(dir, "nothing here")})
+	f, err = Read(filepath.Join(dir, "nothing here"))
 	require.NoError(t, err)
 	assert.Empty(t, f.Sources)
 
 	write(t, filepath.Join(config, "policies/60-large.lua"), strings.Repeat(" ", policy.MaxSource+1))
-	_, err = Read(Places{Config: config})
+	_, err = Read(config)
 	assert.ErrorContains(t, err, "60-large.lua")
 }
 
@@ -56,8 +57,7 @@ end)`
 	trusted := map[string]bool{}
 	own := policy.Source{Name: "own.lua", Text: `intercom.on("decide", function() return intercom.ask() end)`}
 	rigFor := func() *rig {
-		f, err := Read(Places{Config: t.TempDir(), Projects: []string{cloned, t.TempDir()}, Trusted: func(hash string) bool { return trusted[hash] }, Shipped: []policy.Source{own}})
-		require.NoError(t, err)
+		f := policy.Files{}.With(ReadProjects([]string{cloned, t.TempDir()}, func(hash string) bool { return trusted[hash] }), []policy.Source{own})
 		require.Len(t, f.Sources, 2)
 		return newRigOf(t, Options{}, f)
 	}
@@ -113,33 +113,35 @@ end)`
 // what does not fit counts as broken.
 func TestL12_projectsThatDoNotFit(t *testing.T) {
 	dir, long := t.TempDir(), strings.Repeat("x", 100)
-	places := Places{Config: t.TempDir(), Shipped: []policy.Source{{Name: "shipped.lua", Text: `intercom.on("decide", function() return intercom.deliver() end)`}}}
+	config, shipped := t.TempDir(), []policy.Source{{Name: "shipped.lua", Text: `intercom.on("decide", function() return intercom.deliver() end)`}}
+	var projects []string
 	for _, name := range []string{"a:b", "a_b", "1/" + long + "/" + long, "2/" + long + "/" + long} {
-		places.Projects = append(places.Projects, filepath.Join(dir, name), filepath.Join(dir, name))
+		projects = append(projects, filepath.Join(dir, name), filepath.Join(dir, name))
 	}
 	for i := range policy.MaxFiles {
-		places.Projects = append(places.Projects, filepath.Join(dir, strconv.Itoa(i)))
+		projects = append(projects, filepath.Join(dir, strconv.Itoa(i)))
 	}
-	for _, project := range places.Projects {
+	for _, project := range projects {
 		write(t, filepath.Join(project, ProjectFile), `intercom.on("guard", function() end)`)
 	}
-	f, err := Read(places)
-	require.NoError(t, err)
+	f := policy.Files{}.With(ReadProjects(projects, nil), shipped)
+	require.NoError(t, f.Validate())
 	require.Len(t, f.Sources, 4+policy.MaxFiles+1)
 	r := newRigOf(t, Options{}, f)
 	in := said("hello")
-	in.Projects = places.Projects[:8]
+	in.Projects = projects[:8]
 	assert.Equal(t, message.VerbDeliver, r.decided(in).Outcomes[0].Verb)
-	in.Projects = places.Projects[len(places.Projects)-1:]
+	in.Projects = projects[len(projects)-1:]
 	v := r.evaluated(in)
 	assert.Equal(t, message.VerbHold, v.Outcomes[0].Verb)
 	assert.Contains(t, v.Outcomes[0].Reason, "more than 64 files")
 
 	for i := range policy.MaxFiles {
-		write(t, filepath.Join(places.Config, "policies", strconv.Itoa(i)+".lua"), "")
+		write(t, filepath.Join(config, "policies", strconv.Itoa(i)+".lua"), "")
 	}
-	_, err = Read(places)
-	assert.ErrorContains(t, err, "65 files", "the person's own are an error")
+	f, err := Read(config)
+	require.NoError(t, err)
+	assert.ErrorContains(t, f.With(ReadProjects(projects, nil), shipped).Validate(), "65 files", "the person's own are an error")
 }
 
 func TestCompile_settings(t *testing.T) {

@@ -16,7 +16,7 @@ func TestReadTests(t *testing.T) {
 	for _, name := range []string{"init.lua", "policies/50-b.lua", "policies/50-b_test.lua", "policies/60-c.lua", "policies/.#x_test.lua"} {
 		write(t, filepath.Join(config, name), "-- "+name)
 	}
-	f, err := Read(Places{Config: config})
+	f, err := Read(config)
 	require.NoError(t, err)
 	var names []string
 	for _, s := range f.Sources {

@@ -384,7 +384,8 @@ func (a *app) resumeAll(ctx context.Context, o origin) (string, error) {
 	chats, err := a.resume(c, ctx, api.ChatRef{All: true})
 	text := "messages are typed again; chats resumed: " + fmt.Sprint(len(chats))
 	if err != nil {
-		text = "intercom: " + api.AsError(err).Text
+		told := api.AsError(err)
+		text = "intercom: " + told.Text + "\n" + told.Hint // the next step
 	}
 	return "", a.handOver(o, "told", text)
 }

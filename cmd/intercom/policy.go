@@ -65,7 +65,11 @@ func (a *app) policies(named []string) (policy.Files, error) {
 	if err != nil {
 		return files, err
 	}
-	if files, err = scripting.Read(scripting.Places{Config: config, Shipped: shipped}); err != nil {
+	if files, err = scripting.Read(config); err == nil {
+		files = files.With(nil, shipped)
+		err = files.Validate()
+	}
+	if err != nil {
 		return files, api.Errorf(api.CodeFailed, "%w", err).WithHint("policies are files of Lua in %s", config)
 	}
 	return files, nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -42,6 +43,17 @@ type Files struct {
 	Sources []Source       `json:"sources"`
 	Modules []Source       `json:"modules,omitempty"` // what they may require; they are asked nothing themselves
 	Config  map[string]any `json:"config,omitempty"`
+}
+
+// With is a person's own files with those of projects behind them, as far as there is room, and
+// behind those what is shipped: what it decides holds where nothing else does.
+func (f Files) With(projects, shipped []Source) Files {
+	projects = slices.Clone(projects)
+	for i := max(0, MaxFiles-len(f.Sources)-len(f.Modules)-len(shipped)); i < len(projects); i++ {
+		projects[i] = projects[i].Unusable(fmt.Sprintf("not read: more than %d files", MaxFiles))
+	}
+	f.Sources = slices.Concat(f.Sources, projects, shipped)
+	return f
 }
 
 // Generation is the name of this very set: equal if and only if all that scripts can see of

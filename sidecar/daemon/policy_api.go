@@ -31,10 +31,7 @@ func (s *sidecar) RollbackPolicy(ctx context.Context, from api.Caller, req api.R
 	if s.policies == nil {
 		return policy.Status{}, errNoPolicies()
 	}
-	if !req.Sure {
-		return s.policies.Status(), nil
-	}
-	status, err := s.policies.Rollback(ctx)
+	status, err := s.policies.Rollback(ctx, req.Sure)
 	if errors.Is(err, policyset.ErrNoOther) {
 		return status, api.Errorf(api.CodeNotFound, "%w", err).WithHint("intercom policy log shows which were in use")
 	}

@@ -86,11 +86,14 @@ func TestSlowEchoIsWaitedFor(t *testing.T) {
 	r.waitFor("the paste", func() bool { return g.came(ben.pane, "pasted") })
 	ben.writes("[tester] (0):\r\n… \r\n… ")
 	began := time.Now()
-	for n := range 20 {
-		ben.writes("word ")
-		time.Sleep(time.Until(began.Add(time.Duration(n+1) * 200 * time.Millisecond))) // beyond the three seconds in which a text must show
+	n := 0
+	r.waitFor("longer than the three seconds in which a text must show", func() bool {
+		for ; n < 20 && time.Since(began) >= time.Duration(n)*200*time.Millisecond; n++ {
+			ben.writes("word ")
+		}
 		require.Equal(t, "typed", r.last(id))
-	}
+		return n == 20
+	})
 	ben.writes("end")
 	r.waitFor("Enter", func() bool { return g.came(ben.pane, "entered") })
 	ben.writes("\r\nwell\r\n" + ben.prompt)

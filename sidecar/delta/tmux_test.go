@@ -18,7 +18,7 @@ import (
 func TestTerminal_agreesWithTmux(t *testing.T) {
 	bin, err := exec.LookPath("tmux")
 	if err != nil {
-		t.Skip("no tmux")
+		t.Skip("there is no tmux: make ensure installs it")
 	}
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestTerminal_agreesWithTmux(t *testing.T) {
 func TestRowsOf_agreesWithTmux(t *testing.T) {
 	bin, err := exec.LookPath("tmux")
 	if err != nil {
-		t.Skip("no tmux")
+		t.Skip("there is no tmux: make ensure installs it")
 	}
 	const width = 20
 	r := newRealPane(t, bin, newTerminal(width, 8, 500))

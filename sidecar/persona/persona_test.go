@@ -257,7 +257,7 @@ type tmuxPane struct {
 func startInTmux(t *testing.T, width, height int, args ...string) *tmuxPane {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("no tmux")
+		t.Skip("there is no tmux: make ensure installs it")
 	}
 	// Not t.TempDir: the names of sockets may not be long.
 	dir, err := os.MkdirTemp("", "persona")

@@ -54,10 +54,7 @@ func (p *InUse) Run(ctx context.Context) error {
 				seen = now
 				p.changed(ctx)
 			}
-			p.mu.Lock()
-			rooms := p.rooms
-			p.mu.Unlock()
-			p.agentConfigs(ctx, rooms) // so that what is wrong with them is told of without a message
+			p.agentConfigs(ctx, p.workplaces()) // so that what is wrong with them is told of without a message
 			if p.due() {
 				p.Used(p.Settings())
 			}
@@ -153,7 +150,7 @@ func (p *InUse) take(ctx context.Context, now files) error {
 
 // join brings the files of other projects into use, beside what is in use of the person's own.
 func (p *InUse) join(ctx context.Context, now files) error {
-	f := files{own: p.files.own, projects: now.projects, dirs: now.dirs}
+	f := now.beside(p.files.own)
 	set, err := p.compile(ctx, f)
 	if err != nil {
 		return err
@@ -211,14 +208,18 @@ func (p *InUse) leave(ctx context.Context) {
 	p.Shown("policy: the new policies failed too often; those before them are in use again: intercom policy log")
 }
 
-// Rollback goes back to the person's files that were in use before, until theirs are changed.
-func (p *InUse) Rollback(ctx context.Context) (policy.Status, error) {
+// Rollback goes back to the person's files that were in use before, until theirs are changed; or
+// says, where nobody is sure yet, whether that is possible. The error is ErrNoOther if not.
+func (p *InUse) Rollback(ctx context.Context, sure bool) (policy.Status, error) {
 	if err := p.lock(ctx); err != nil {
 		return policy.Status{}, err
 	}
 	to := p.kept.before(false)
-	err := ErrNoOther
-	if to != nil {
+	var err error
+	switch {
+	case to == nil:
+		err = ErrNoOther
+	case sure:
 		err = p.back(ctx, *to, "a person went back")
 	}
 	p.unlock()
@@ -228,7 +229,7 @@ func (p *InUse) Rollback(ctx context.Context) (policy.Status, error) {
 // back brings an earlier set into use, and leaves the files as they are alone until they change.
 func (p *InUse) back(ctx context.Context, to keptSet, why string) error {
 	now := p.read()
-	f := files{own: to.Files, projects: now.projects, dirs: now.dirs}
+	f := now.beside(to.Files)
 	set, err := p.compile(ctx, f)
 	if err != nil {
 		return fmt.Errorf("policies %s: %w", to.Generation, err)
@@ -267,11 +268,11 @@ func (p *InUse) Diff(ctx context.Context, dir string) (policy.Trial, error) {
 		return policy.Trial{}, err
 	}
 	defer p.unlock()
-	own, err := scripting.Read(scripting.Places{Config: dir})
+	own, err := scripting.Read(dir)
 	if err != nil {
 		return policy.Trial{}, err
 	}
-	set, err := p.compile(ctx, files{own: own, projects: p.files.projects})
+	set, err := p.compile(ctx, p.files.beside(own))
 	if err != nil {
 		return policy.Trial{}, err
 	}
@@ -288,10 +289,7 @@ func (p *InUse) Explain(ctx context.Context, q relay.Question) (policy.Verdict, 
 	if p.running == nil {
 		return policy.Verdict{}, ErrNone
 	}
-	p.mu.Lock()
-	rooms := p.rooms
-	p.mu.Unlock()
-	in := p.inputOf(ctx, q, rooms)
+	in := p.inputOf(ctx, q, p.workplaces())
 	in.Traced = true
 	return p.engine.Try(ctx, p.running, in)
 }

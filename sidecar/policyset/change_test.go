@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -118,10 +119,14 @@ func rolledBack(t *testing.T, project string) *rig {
 	}
 	r.save("init.lua", asks)
 	r.begin()
+	_, err := r.Rollback(r.Context(), false)
+	require.ErrorIs(t, err, ErrNoOther, "nobody is asked in vain")
 	r.save("init.lua", letsGo)
 	r.changed(r.Context())
-	require.Equal(t, message.VerbDeliver, r.decides().Verb)
-	_, err := r.Rollback(r.Context())
+	_, err = r.Rollback(r.Context(), false)
+	require.NoError(t, err)
+	require.Equal(t, message.VerbDeliver, r.decides().Verb, "nobody was sure")
+	_, err = r.Rollback(r.Context(), true)
 	require.NoError(t, err)
 	require.Equal(t, message.VerbAsk, r.decides().Verb)
 	r.changed(r.Context())
@@ -191,7 +196,7 @@ func TestL12_RevokedTrustStaysRevoked(t *testing.T) {
 			r.revoke()
 			r.changed(r.Context())
 			require.NotContains(r, r.decides().By, scripting.ProjectFile)
-			_, err := r.Rollback(r.Context())
+			_, err := r.Rollback(r.Context(), true)
 			require.NoError(r, err)
 		},
 		"start": func(r *rig) {
@@ -223,11 +228,16 @@ func TestL12_GuardOfAProjectThatComes(t *testing.T) {
 			require.NotEmpty(r, r.Problem())
 		},
 		"a save is tried": func(r *rig) {
-			tried, over := make(chan struct{}), make(chan struct{})
+			tried, asked, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
 			r.recent = func() []relay.Question {
 				close(tried)
-				time.Sleep(300 * time.Millisecond) // as long as it takes
+				<-asked
 				return nil
+			}
+			var once sync.Once
+			r.Dir = func(message.Session) string { // the first that Decide wants to know
+				once.Do(func() { close(asked) })
+				return ""
 			}
 			r.save("init.lua", letsGo+" -- anew")
 			go func() { defer close(over); r.changed(r.Context()) }()
@@ -272,7 +282,7 @@ func TestL12_RestlessProject(t *testing.T) {
 	r.changed(r.Context())
 	assert.Contains(t, r.files.own.Sources[0].Text, "an edit")
 	assert.Equal(t, message.VerbHold, r.decides().Verb, "its guard cannot be asked")
-	_, err := r.Rollback(r.Context())
+	_, err := r.Rollback(r.Context(), true)
 	require.NoError(t, err)
 	assert.NotContains(t, r.files.own.Sources[0].Text, "an edit")
 }

@@ -10,7 +10,10 @@
 //	                                        (status, log, one notice)      ▼
 //	in use ◄── its verdicts on the last messages are compared with those of the old one
 //
-// Sets are exchanged under one lock, by the goroutine of InUse.Run, by a person's request, and
-// by Decide where it meets a session of which it is not known yet where it works. What Decide
-// reads of the set in use is behind another, which nobody holds while a script runs.
+// What is kept, refused and gone back to are the person's own files. Those of projects are read
+// anew for each set, as far as they are trusted by then; what is wrong with one is its own matter.
+//
+// Sets are exchanged by whoever holds the one token for it: the goroutine of InUse.Run, a
+// person's request, or Decide where it meets a project of which the set in use knows nothing. What
+// Decide reads of that set is behind a lock which nobody holds while a script runs.
 package policyset

@@ -141,7 +141,7 @@ func (p *InUse) Begin(ctx context.Context) {
 	now := p.read()
 	if last := p.kept.last(); last != nil && (now.err != nil || last.Generation != now.own.Generation()) {
 		// What was in use is what a change is measured by.
-		f := files{own: last.Files, projects: now.projects, dirs: now.dirs}
+		f := now.beside(last.Files)
 		set, err := p.compile(ctx, f)
 		if err == nil {
 			p.use(set, f, policy.Trial{})
@@ -175,7 +175,7 @@ const (
 
 // shippedAlone has what is shipped asked, and a person about whatever that lets go.
 func (p *InUse) shippedAlone(ctx context.Context, now files, why string) {
-	f := files{projects: now.projects, dirs: now.dirs}
+	f := now.beside(policy.Files{})
 	set, err := p.compile(ctx, f)
 	if err != nil {
 		p.Log.Error("no policy can be asked", "err", err)

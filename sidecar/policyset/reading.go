@@ -25,16 +25,18 @@ type files struct {
 
 // read reads the files as they are.
 func (p *InUse) read() (f files) {
-	p.mu.Lock()
-	rooms := p.rooms
-	p.mu.Unlock()
-	f.own, f.err = scripting.Read(scripting.Places{Config: p.Config})
+	f.own, f.err = scripting.Read(p.Config)
 	f.tests, f.testsErr = scripting.ReadTests(p.Config)
-	f.dirs = directories(rooms, Room.project)
+	f.dirs = directories(p.workplaces(), Room.project)
 	f.projects = scripting.ReadProjects(f.dirs, func(hash string) bool {
 		return p.trusted(scripting.ProjectFile, hash)
-	}, policy.MaxFiles)
+	})
 	return f
+}
+
+// beside are others of the person's, beside what projects have now.
+func (f files) beside(own policy.Files) files {
+	return files{own: own, projects: f.projects, dirs: f.dirs}
 }
 
 func (f files) same(as files) bool { return f.stamp() == as.stamp() }
@@ -89,12 +91,11 @@ func (p passing) Unwrap() error { return p.error }
 // be used is none that can be asked.
 func (p *InUse) compile(ctx context.Context, f files) (*scripting.Set, error) {
 	f.projects = slices.Clone(f.projects)
-	for i := max(0, policy.MaxFiles-len(f.own.Sources)-len(f.own.Modules)-len(p.Shipped)); i < len(f.projects); i++ {
-		f.projects[i] = f.projects[i].Unusable(fmt.Sprintf("not read: more than %d files", policy.MaxFiles))
-	}
 	for {
-		whole := f.own
-		whole.Sources = slices.Concat(f.own.Sources, f.projects, p.Shipped)
+		whole := f.own.With(f.projects, p.Shipped)
+		if err := whole.Validate(); err != nil {
+			return nil, err
+		}
 		set, err := p.engine.Compile(ctx, whole)
 		problems, ofFiles := errors.AsType[scripting.ProblemsError](err)
 		switch {

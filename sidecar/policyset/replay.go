@@ -25,9 +25,7 @@ func (p *InUse) replay(ctx context.Context, old, fresh *scripting.Set) (policy.T
 	if err != nil {
 		return policy.Trial{}, fmt.Errorf("trying it with the last messages: %w", err)
 	}
-	p.mu.Lock()
-	rooms := p.rooms
-	p.mu.Unlock()
+	rooms := p.workplaces()
 	inputs := make([]policy.Input, len(questions))
 	for i, q := range questions {
 		inputs[len(inputs)-1-i] = p.inputOf(ctx, q, rooms)

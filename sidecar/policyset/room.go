@@ -34,14 +34,19 @@ func (p *InUse) look() bool {
 	return changed
 }
 
+// workplaces is where the sessions were when look noted it.
+func (p *InUse) workplaces() map[message.ID]Room {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.rooms
+}
+
 // strange reports whether somebody whom a message concerns works elsewhere than is known.
 func (p *InUse) strange(q relay.Question) bool {
 	if p.Dir == nil {
 		return false
 	}
-	p.mu.Lock()
-	rooms := p.rooms
-	p.mu.Unlock()
+	rooms := p.workplaces()
 	return slices.ContainsFunc(concerned(q), func(s message.Session) bool { return p.Dir(s) != rooms[s.ID].Dir })
 }
 
