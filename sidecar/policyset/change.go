@@ -45,6 +45,7 @@ func (p *InUse) Run(ctx context.Context) error {
 			return nil
 		case <-watcher.Events:
 			drain(watcher.Events)   // which tell of the same
+			p.watch(watcher)        // what an editor has put in the place of a file, before it is read
 			seen = p.read().stamp() // before it is tried: what is saved meanwhile is seen to differ
 			p.changed(ctx)
 		case err := <-watcher.Errors:
