@@ -43,13 +43,13 @@ func (a *app) brakesTry() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "try FILE",
 		Short: "Say whether a dialogue would be stopped as empty, where and why",
-		Long: `Say at which message a dialogue would be stopped since nothing is said in it
-any more: only thanks, praise, agreement, goodbyes, waiting, or what was said
-before. Nothing but that is judged, neither how deep a message lies nor how
-often one comes, and no sidecar is needed.
+		Long: `Say at which message a dialogue would pause because nobody does or says
+anything new any more: five messages in a row that only thank, praise,
+acknowledge or repeat. Depth and rate are not judged here, and no sidecar is
+needed.
 
-FILE has one JSON object a line, {"from": NAME, "body": TEXT}; - is the standard
-input.`,
+FILE has one JSON object a line, {"from": NAME, "body": TEXT}, with "acted": true
+where the author called a tool in that turn; - reads the standard input.`,
 		Example: `  intercom brakes try dialogue.jsonl
   intercom brakes try dialogue.jsonl --json`,
 		Args: between(1, 1, "a file"),
@@ -91,12 +91,12 @@ func (a *app) tryDialogue(file string) (judgement, error) {
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
-		body, err := bodyOf(text)
+		said, err := saidIn(text)
 		if err != nil {
 			return judgement{}, api.Errorf(api.CodeFailed, "%s, line %d: %w", name, line, err).WithHint(`each line is like {"from": "ada", "body": "done"}`)
 		}
 		turn++
-		if v := judge.Hear(body); v.Empty && out.StoppedAt == nil {
+		if v := judge.Hear(said); v.Empty && out.StoppedAt == nil {
 			out = judgement{StoppedAt: new(turn), Why: v.Why}
 		}
 	}
@@ -109,26 +109,31 @@ func (a *app) tryDialogue(file string) (judgement, error) {
 	return out, nil
 }
 
-// bodyOf is what is said in a line of a dialogue.
-func bodyOf(line []byte) (string, error) {
+// saidIn reads a line of a dialogue.
+func saidIn(line []byte) (brakes.Said, error) {
 	var m struct {
-		From string  `json:"from"`
-		Body *string `json:"body"`
+		From  string  `json:"from"`
+		Body  *string `json:"body"`
+		Acted bool    `json:"acted"`
 	}
 	if !utf8.Valid(line) {
-		return "", errors.New("not valid UTF-8")
+		return brakes.Said{}, errors.New("not valid UTF-8")
 	}
 	switch err := json.Unmarshal(line, &m); {
 	case err != nil:
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			if wrong.Field == "" {
-				return "", errors.New("not an object")
+				return brakes.Said{}, errors.New("not an object")
 			}
-			return "", errors.New(wrong.Field + " is not text")
+			kind := "text"
+			if wrong.Field == "acted" {
+				kind = "true or false"
+			}
+			return brakes.Said{}, errors.New(wrong.Field + " is not " + kind)
 		}
-		return "", errors.New("not JSON")
+		return brakes.Said{}, errors.New("not JSON")
 	case m.Body == nil:
-		return "", errors.New("it has no body")
+		return brakes.Said{}, errors.New("it has no body")
 	}
-	return *m.Body, nil
+	return brakes.Said{Body: *m.Body, Acted: m.Acted}, nil
 }

@@ -49,6 +49,7 @@ type Turn struct {
 
 	Open        bool
 	OpenTools   []Tool // called, and without a result: at work, or waiting for a person's leave
+	Acted       bool   // it called a tool
 	Interrupted bool   // a person stopped it: what it said is not whole
 	Failed      bool   // the service of the model gave up: it may have said nothing
 	Why         string // of Interrupted and Failed, as the agent puts it
@@ -165,7 +166,7 @@ func (m *Machine) Feed(e Event) Outcome {
 		m.begin(e)
 		m.since, m.worked = len(m.open.Texts), true
 		m.ended(e.Tool) // told once more, behind words that stand before it
-		m.open.OpenTools = append(m.open.OpenTools, e.Tool)
+		m.open.OpenTools, m.open.Acted = append(m.open.OpenTools, e.Tool), true
 	case ToolEnded:
 		if m.open != nil {
 			m.heard, m.live = later(m.heard, e.At), m.live || !e.Past

@@ -20,6 +20,18 @@ const (
 	opencode = "opencode-1.18.33/"
 )
 
+// A turn that called a tool did something; what is only said did not.
+func TestB3_Machine_Acted(t *testing.T) {
+	for name, acted := range map[string]bool{
+		claude + "plain/transcript": false, codex + "plain/transcript": false, gemini + "plain/transcript": false,
+		claude + "permission-granted/transcript": true, codex + "permission-granted/transcript": true,
+	} {
+		turns, _ := turnsOf(t, name+".jsonl")
+		require.NotEmpty(t, turns, name)
+		assert.Equal(t, acted, turns[0].Acted, name)
+	}
+}
+
 // What real agents wrote down, turn by turn: what was asked, what was said after the last
 // call of a tool, and how it ended.
 func TestMachine_recordedTurns(t *testing.T) {

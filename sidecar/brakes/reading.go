@@ -30,13 +30,14 @@ func keyOf(kind byte, text string) key {
 // reading is what one message consists of.
 type reading struct {
 	whole     key   // the folded text
-	words     []key // of content, in their order, repeated ones too
-	artefacts []key // code, paths, identifiers, addresses
-	numbers   []key // together with the word before each
-	pieces    []key // shingles of the folded text
-	roles     [progress + 1]int
-	tokens    int // words, numbers and artefacts
-	pictures  int // emoji and other symbols
+	content   []key // words that are neither grammar nor courtesy, sorted, repeated ones too
+	artefacts []key // code, paths, identifiers, quotations, numbers; sorted
+	pieces    []key // shingles of the folded text, sorted
+	words     int
+	courtesy  int
+	personal  int
+	work      bool // one of its words says that something is or was done
+	question  bool
 }
 
 // read takes a message apart.
@@ -44,24 +45,22 @@ func read(body string) *reading {
 	if len(body) > readBytes {
 		body = strings.ToValidUTF8(body[:readBytes], "")
 	}
-	r := &reading{}
+	r := &reading{question: strings.ContainsAny(body, "?？؟")}
 	fenced := false
 	for line := range strings.Lines(body) {
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+		switch code := strings.TrimSpace(line); {
+		case strings.HasPrefix(code, "```"):
 			fenced = !fenced
-			continue
+		case !fenced:
+			r.line(line)
+		case code != "":
+			r.artefact(code)
 		}
-		if fenced {
-			if code := strings.TrimSpace(line); code != "" {
-				r.artefact(code)
-			}
-			continue
-		}
-		r.line(line)
 	}
-	folded := fold(body)
-	r.whole = keyOf('=', strings.Join(strings.FieldsFunc(folded, isBreak), " "))
-	r.pieces = pieces(folded)
+	folded := strings.Join(strings.FieldsFunc(fold(body), isBreak), " ")
+	r.whole, r.pieces = keyOf('=', folded), pieces(folded)
+	slices.Sort(r.content)
+	slices.Sort(r.artefacts)
 	return r
 }
 
@@ -92,131 +91,57 @@ func (r *reading) line(line string) {
 var closing = map[rune]rune{'`': '`', '"': '"', '“': '”', '„': '“', '«': '»', '「': '」', '『': '』'}
 
 func (r *reading) prose(text string) {
-	var words []string
-	flush := func() {
-		r.sentence(words)
-		words = words[:0]
-	}
-	before := ""
-	for _, field := range strings.Fields(text) {
-		r.symbols(field)
+	for field := range strings.FieldsSeq(text) {
 		bare := strings.TrimFunc(field, isOutside)
-		if isArtefact(field, bare) {
-			flush()
+		switch {
+		case isRhetoric(strings.ToLower(bare)):
+		case isArtefact(field, bare), strings.ContainsFunc(bare, unicode.IsDigit), isAcronym(bare):
 			r.artefact(bare)
-			before = ""
-			continue
-		}
-		if isRhetoric(strings.ToLower(bare)) {
-			r.count(vague)
-			continue
-		}
-		for _, word := range strings.FieldsFunc(fold(bare), isBreak) {
-			word = strings.Trim(word, "'-.:/,")
-			switch {
-			case word == "":
-			case !strings.ContainsFunc(word, unicode.IsDigit):
-				words = append(words, word)
-				before = word
-			default:
-				r.tokens++
-				if len(r.numbers) < mostKeys {
-					r.numbers = append(r.numbers, keyOf('#', stemOf(before)+" "+word))
+		default:
+			for word := range strings.FieldsFuncSeq(fold(bare), isBreak) {
+				if word = strings.Trim(word, "'-"); word != "" {
+					r.word(word)
 				}
 			}
 		}
-		if last, _ := utf8.DecodeLastRuneInString(field); strings.ContainsRune(".!?;:", last) {
-			flush()
-		}
-	}
-	flush()
-}
-
-// sentence gives each word its role, those of phrases first.
-func (r *reading) sentence(words []string) {
-	for len(words) > 0 {
-		if role, n := known.phraseAt(words); n > 0 {
-			r.count(role)
-			words = words[n:]
-			continue
-		}
-		word := words[0]
-		words = words[1:]
-		if first, _ := utf8.DecodeRuneInString(word); isUnspaced(first) {
-			r.unspaced(word)
-			continue
-		}
-		r.word(word)
 	}
 }
 
 func (r *reading) word(word string) {
-	role := known.of(word)
-	if role == content && strings.Contains(word, "-") {
-		for _, part := range strings.Split(word, "-") {
-			r.word(part)
+	if first, _ := utf8.DecodeRuneInString(word); isUnspaced(first) {
+		// A script without spaces: two characters count for one word.
+		for pair := range slices.Chunk([]rune(word), 2) {
+			r.words++
+			r.say(string(pair))
 		}
 		return
 	}
-	r.count(role)
-	if role == content && len(r.words) < mostKeys {
-		r.words = append(r.words, keyOf('w', stemOf(word)))
+	r.words++
+	switch r.work = r.work || workWords[word]; {
+	case personalWords[word]:
+		r.personal++
+	case courtesyWords[word]:
+		r.courtesy++
+	case !functionWords[word]:
+		r.say(stemOf(word))
 	}
 }
 
-// unspaced reads a run of a script that puts no space between words: what the lexicon knows,
-// the longest first, and of the rest two characters count for one word.
-func (r *reading) unspaced(text string) {
-	runes := []rune(text)
-	var rest []rune
-	flush := func() {
-		for i := 0; i < len(rest); i += 2 {
-			r.count(content)
-			if len(r.words) < mostKeys {
-				r.words = append(r.words, keyOf('w', string(rest[i:min(i+2, len(rest))])))
-			}
-		}
-		rest = rest[:0]
+func (r *reading) say(word string) {
+	if len(r.content) < mostKeys {
+		r.content = append(r.content, keyOf('w', word))
 	}
-next:
-	for i := 0; i < len(runes); {
-		for n := min(known.widest, len(runes)-i); n > 0; n-- {
-			if role, ok := known.unspaced[string(runes[i:i+n])]; ok {
-				flush()
-				r.count(role)
-				i += n
-				continue next
-			}
-		}
-		if unicode.Is(unicode.Hiragana, runes[i]) {
-			flush() // endings and particles
-		} else if unicode.IsLetter(runes[i]) {
-			rest = append(rest, runes[i])
-		}
-		i++
-	}
-	flush()
-}
-
-func (r *reading) count(role role) {
-	r.roles[role]++
-	r.tokens++
 }
 
 func (r *reading) artefact(text string) {
-	r.tokens++
 	if len(r.artefacts) < mostKeys {
 		r.artefacts = append(r.artefacts, keyOf('a', text))
 	}
 }
 
-// symbols counts what is drawn rather than written.
-func (r *reading) symbols(field string) {
-	for _, c := range field {
-		if unicode.Is(unicode.So, c) {
-			r.pictures++
-		}
-	}
+// isAcronym reports whether a field is a name such as PDF.
+func isAcronym(s string) bool {
+	return len(s) > 1 && s != "OK" && s != "AI" && !strings.ContainsFunc(s, func(c rune) bool { return c < 'A' || c > 'Z' })
 }
 
 // isArtefact reports whether a field is no word of a language: a path, an identifier, a
@@ -320,7 +245,7 @@ func stemOf(word string) string {
 
 // pieces are the shingles of a folded text, sorted.
 func pieces(folded string) []key {
-	runes := []rune(strings.Join(strings.FieldsFunc(folded, isBreak), " "))
+	runes := []rune(folded)
 	var out []key
 	for i := 0; i+shingle <= len(runes) && len(out) < mostKeys; i++ {
 		out = append(out, keyOf('s', string(runes[i:i+shingle])))
@@ -329,48 +254,14 @@ func pieces(folded string) []key {
 	return slices.Compact(out)
 }
 
-// fold makes letters small and takes the accents off those of Latin script.
-func fold(s string) string {
-	return strings.Map(func(c rune) rune {
-		c = unicode.ToLower(c)
-		if c == '’' || c == '‘' || c == 'ʼ' {
-			return '\''
-		}
-		if c < 0xc0 || c > 0x24f && (c < 0x1e00 || c > 0x1eff) {
-			return c
-		}
-		return unaccented(c)
-	}, ligatures.Replace(s))
-}
+// fold makes letters small, and apostrophes of one kind.
+func fold(s string) string { return apostrophes.Replace(strings.ToLower(s)) }
 
-var ligatures = strings.NewReplacer("ß", "ss", "ẞ", "ss", "œ", "oe", "æ", "ae", "Æ", "ae", "Œ", "oe")
+var apostrophes = strings.NewReplacer("’", "'", "‘", "'", "ʼ", "'")
 
-// accents has, for each plain letter, its accented forms.
-var accents = func() map[rune]rune {
-	out := make(map[rune]rune)
-	for _, row := range []string{
-		"aàáâãäåāăąạảấầẩẫậắằẳẵặ", "cçćĉċč", "dďđð", "eèéêëēĕėęěẹẻẽếềểễệ", "gĝğġģ", "hĥħ", "iìíîïĩīĭįıỉị", "jĵ", "kķ", "lĺļľŀł", "nñńņň",
-		"oòóôõöøōŏőọỏốồổỗộớờởỡợơ", "rŕŗř", "sśŝşšș", "tţťŧț", "uùúûüũūŭůűųụủứừửữựư", "wŵ", "yýÿŷỳỵỷỹ", "zźżž",
-	} {
-		runes := []rune(row)
-		for _, c := range runes[1:] {
-			out[c] = runes[0]
-		}
-	}
-	return out
-}()
-
-func unaccented(c rune) rune {
-	if plain, ok := accents[c]; ok {
-		return plain
-	}
-	return c
-}
-
-// isBreak reports whether a character ends a word. Those that are parts of words, numbers
-// and times do not.
+// isBreak reports whether a character ends a word.
 func isBreak(c rune) bool {
-	return !isWordRune(c) && !strings.ContainsRune("'-.:%", c) && !unicode.Is(unicode.Mark, c)
+	return !isWordRune(c) && c != '\'' && c != '-' && !unicode.Is(unicode.Mark, c)
 }
 
 func isWordRune(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }

@@ -81,7 +81,7 @@ func TestB3_H43_EmptyChatPauses(t *testing.T) {
 	a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
 	chat := r.chatSaying("hello", []*agent{a, b}, "empty=on")
 	b.hears("[tester] (0): hello")
-	thanks := []string{"Thank you so much!", "You're very welcome!", "It was a pleasure to work with you.", "The pleasure was all mine!", "Until next time!"}
+	thanks := []string{"Thank you so much!", "You're very welcome!", "It was a pleasure to work with you.", "The pleasure was all mine!", "Until next time, take care!"}
 	for i, words := range thanks {
 		from, to := a, b
 		if i%2 == 1 {
@@ -99,7 +99,7 @@ func TestB3_H43_EmptyChatPauses(t *testing.T) {
 	told := slices.DeleteFunc(r.notices(), func(s string) bool { return !strings.Contains(s, string(message.BecameEmpty)) })
 	assert.Len(t, told, 1, "the person is told once")
 	require.NoError(t, r.yes("resume", string(chat.ID)))
-	b.hears("[Ada] (1): Until next time!")
+	b.hears("[Ada] (1): Until next time, take care!")
 	assert.Equal(t, message.ChatOn, r.current(chat).State)
 }
 

@@ -64,6 +64,7 @@ type Turn struct {
 	Person    bool      `json:"person,omitempty"`    // a person typed into the pane since the last turn
 	Source    string    `json:"source"`              // screen, transcript, hook
 	All       string    `json:"all,omitempty"`       // Words and what it said before its last call of a tool, where there is more than Words
+	Acted     bool      `json:"acted,omitempty"`     // it called a tool, as far as its source tells
 	Prompt    string    `json:"prompt,omitempty"`    // what a person typed by hand to begin it, as far as its source tells
 	Cut       Reason    `json:"cut,omitempty"`       // Interrupted, ServiceFailed or EndUnknown: what it said is not whole, and nobody's words
 	Skipped   bool      `json:"skipped,omitempty"`   // lines are missing, and the words say where

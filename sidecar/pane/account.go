@@ -322,7 +322,7 @@ func (p *Pane) prompted(ctx context.Context, taken agent.Prompt, source string) 
 func (p *Pane) tellTurn(ctx context.Context, t agent.Turn) {
 	turn := message.Turn{
 		ID: message.NewID(), Session: p.session.ID, Words: t.Words, Source: "transcript",
-		Truncated: t.Truncated, Ended: t.Ended,
+		Acted: t.Acted, Truncated: t.Truncated, Ended: t.Ended,
 	}
 	if all := t.All(); all != t.Words {
 		turn.All = all

@@ -3,6 +3,7 @@ package relay
 import (
 	"strings"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/brakes"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -19,7 +20,7 @@ func (w *work) hear(t *thought, planned []message.Delivery) bool {
 	if t.chat == nil || t.message.Type != message.KindTurn || len(planned) == 0 || !w.judged(t.chat) {
 		return false
 	}
-	v := t.chat.judge.Hear(planned[0].Message.Body)
+	v := t.chat.judge.Hear(brakes.Said{Body: planned[0].Message.Body, Acted: t.acted})
 	t.empty = v.Why
 	return v.Empty
 }

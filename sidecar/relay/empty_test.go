@@ -20,7 +20,7 @@ func TestB3_H43_ThanksPauseTheChat(t *testing.T) {
 	r.thanks(c, s)
 	assert.Len(t, r.out, 4)
 	got := r.shows(c.ID)
-	assert.Equal(t, "nothing new is said: 5 messages said nothing new: thanks, praise, agreement or waiting", got.Why)
+	assert.Equal(t, "nothing new is said: 5 messages said nothing new, and nobody did anything: thanks, praise or acknowledgements", got.Why)
 	require.Len(t, r.notices, 1)
 	assert.Contains(t, r.notices[0], "is paused: nothing new is said: 5 messages")
 	assert.Empty(t, r.say(s[1], "Thank you too!"), "what is said meanwhile waits")
@@ -92,6 +92,19 @@ func TestB3_workGoesOn(t *testing.T) {
 	for i := range 60 {
 		require.Len(t, r.say(s[0], fmt.Sprintf("Done with file%d.go, thanks!", i)), 1)
 		require.Len(t, r.say(s[1], "Great, thank you! Next."), 1)
+	}
+	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
+}
+
+// Thanks around work are left alone: a turn that called a tool begins the judgement again.
+func TestB3_WhoeverActsIsAtWork(t *testing.T) {
+	r := newRig(t)
+	s := r.adoptAs("claude", "a", "b")
+	c := r.chat(message.Limits{Depth: 1000, Rate: 1000}, "a", "b")
+	for i := range 24 {
+		turn := message.Turn{ID: r.id(), Session: s[i%2].ID, Words: courtesies[i%len(courtesies)], Acted: i%4 == 3, Ended: r.now}
+		_, err := r.step(Spoke{Turn: turn})
+		require.NoError(t, err)
 	}
 	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
 }

@@ -18,6 +18,7 @@ type thought struct {
 	message message.Envelope
 	chat    *chat            // nil for a single message
 	token   Token            // who waits for what becomes of it
+	acted   bool             // its author called a tool in this turn; unknown again after a restart
 	empty   string           // why its chat is found empty with it
 	chosen  bool             // an agent's, and a person sends it: it passes the brakes and is their word
 	anew    bool             // it is held since a filter had failed
@@ -117,7 +118,7 @@ func (w *work) relay(t message.Turn, s *session, c *chat, depth int, reply messa
 		return
 	}
 	c.taken++
-	w.receive(&thought{message: m, chat: c})
+	w.receive(&thought{message: m, chat: c, acted: t.Acted})
 }
 
 // say takes in a person's word into a chat.
