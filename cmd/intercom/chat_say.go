@@ -13,8 +13,9 @@ func (a *app) chatSay() *cobra.Command {
 		Short: "Say something to all in a chat",
 		Long: `Say something to all in a chat, as yourself. Your words always pass the limits
 of the chat, and its depth begins again at 0. In a chat that is paused they wait
-until it is resumed, and the exit code is 5. Text that begins with - goes after
---, as the last argument.`,
+until it is resumed, and the exit code is 5; one that stands at a limit asks at
+once whether to resume it, and your y sends both. Text that begins with - goes
+after --, as the last argument.`,
 		Example:     `  intercom chat say plans 'Agree on one plan, then stop.'`,
 		Args:        between(2, 2, "a chat and a text"),
 		Annotations: map[string]string{takesText: "yes"},
@@ -31,6 +32,12 @@ until it is resumed, and the exit code is 5. Text that begins with - goes after
 				ctx, cancel := within(cmd.Context())
 				defer cancel()
 				said, err = c.Say(ctx, api.SayRequest{Chat: args[0], Text: args[1]})
+				if err == nil && said.Braked && !a.json {
+					chats, err := a.resume(c, cmd.Context(), api.ChatRef{Chat: args[0]})
+					if err == nil && len(chats) > 0 {
+						said.Held, said.Braked = "", false
+					}
+				}
 				return said, aboutChat(err, args[0])
 			}, func(s api.Said) {
 				if s.Held != "" {

@@ -64,7 +64,7 @@ func (a *app) showInbox(all []api.Held) {
 	}
 	rows := [][]string{{"ID", "FROM", "TO", "PANE", "CHAT", "STATE", "SINCE", "WHY", "WORDS"}}
 	for _, h := range all {
-		words, _, _ := strings.Cut(h.Envelope.Body, "\n")
+		words, _, _ := strings.Cut(h.Envelope.Text(), "\n")
 		rows = append(rows, []string{
 			h.Delivery.Short(), h.From, h.To, h.Pane, cmp.Or(h.ChatName, h.Chat.Short()), string(h.State), day(h.Since), string(h.Reason), clipped(words, 40),
 		})
@@ -143,7 +143,7 @@ func (a *app) showHeld(h api.Held) {
 		a.say("decide   intercom inbox approve, edit, reject or reply %s", h.Delivery.Short())
 	}
 	a.say("")
-	a.say("%s", plain(h.Envelope.Body))
+	a.say("%s", plain(h.Envelope.Text()))
 }
 
 func (a *app) inboxRelease() *cobra.Command {

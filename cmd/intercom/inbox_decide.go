@@ -63,7 +63,7 @@ yes to that.`,
 
 func (a *app) inboxEdit() *cobra.Command {
 	return a.decides(api.ChoiceApprove, func(ctx context.Context, req *api.DecideRequest, d api.Decided) error {
-		text, err := a.edited(ctx, d.Waiting[0].Envelope.Body)
+		text, err := a.edited(ctx, d.Waiting[0].Envelope.Text())
 		req.Body = &text
 		return err
 	}, &cobra.Command{
@@ -125,7 +125,7 @@ func decisionAsked(req api.DecideRequest, d api.Decided) string {
 	var bodies []string
 	to := map[string][]string{}
 	for _, h := range d.Waiting {
-		body := h.Envelope.Body
+		body := h.Envelope.Text()
 		if req.Body != nil {
 			body = *req.Body
 		}

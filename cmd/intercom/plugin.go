@@ -392,13 +392,21 @@ func (a *app) resumeAll(ctx context.Context, o origin) (string, error) {
 
 // askForLine asks for a line in a popup, to be said in the chat of the pane.
 func (a *app) askForLine(ctx context.Context, o origin) (string, error) {
-	_, chat, _, err := a.here(ctx, o)
+	c, chat, _, err := a.here(ctx, o)
 	if err != nil {
 		return "", err
 	}
 	text, err := a.askLine(ctx, "to "+met(chat)+" (Enter sends; an empty line, or C-c, sends nothing):")
 	if err != nil || text == "" {
 		return "", err
+	}
+	if chat.Braked {
+		// The question belongs in this popup: one that opened later would take a key for a yes that
+		// was meant for the pane. Without a yes the line waits with the rest.
+		fmt.Fprintln(a.Stdout)
+		if _, err := a.resume(c, ctx, api.ChatRef{Chat: string(chat.ID)}); err != nil && api.AsError(err).Code != api.CodeRefused {
+			return "", err
+		}
 	}
 	return "", a.handOver(o, "said", text)
 }
@@ -419,7 +427,11 @@ func (a *app) sayLine(ctx context.Context, o origin, text string) (string, error
 	case err != nil:
 		return "", err
 	case said.Held != "":
-		return "held: " + string(said.Held), nil
+		text := "held: " + string(said.Held)
+		if key := a.menuKey(ctx); key != "" {
+			return text + "\n" + key + ", r resumes", nil
+		}
+		return text + "\nintercom chat resume " + chat.ID.Short(), nil
 	}
 	return "said to " + met(chat), nil
 }

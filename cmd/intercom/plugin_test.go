@@ -192,10 +192,10 @@ func TestU7_statusAndNotices(t *testing.T) {
 		near.sees("<1 chat>")
 		far.sees("<1 chat>")
 		timed("paused", "1 paused", "chat", "pause", "plans")
-		timed("said", "1 paused, 2 held", "chat", "say", "plans", "hello")
-		timed("stopped", "all paused, 1 paused, 2 held", "chat", "pause", "--all")
-		timed("resumed", "1 chat, 2 held", "chat", "resume", "--all") // by the screens, which are no agents'
-		near.sees("<1 chat, 2 held>")
+		timed("said", "1 paused", "chat", "say", "plans", "hello")
+		timed("stopped", "all paused, 1 paused", "chat", "pause", "--all")
+		timed("resumed", "1 chat, claude: unknown screen, codex: unknown screen", "chat", "resume", "--all") // by the screens, which are no agents'
+		near.sees("<1 chat, claude: unknown")
 		slices.Sort(all)
 		assert.Less(t, all[0], 200*time.Millisecond, "the quickest of %v: others of this machine may be in the way", all)
 

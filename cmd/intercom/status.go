@@ -76,8 +76,15 @@ func (a *app) showStatus(r statusReply) {
 			a.say("earlier starts complained, at last %s: %s", day(info.ModTime()), plainLine(told))
 		}
 	}
+	for _, need := range s.Needs {
+		if need.For == api.NeedApproval {
+			a.say("%d to approve: intercom inbox list", need.N)
+		} else {
+			a.say("%s (%s) needs you: %s", plainLine(need.Name), plainLine(need.Pane), plainLine(need.For))
+		}
+	}
 	if s.Held > 0 {
-		a.say("held    %d: intercom inbox list", s.Held)
+		a.say("held    %d: intercom inbox list says what each waits for", s.Held)
 	}
 	if s.Stopped {
 		a.say("everything is stopped: intercom chat resume --all")

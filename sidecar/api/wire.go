@@ -132,8 +132,20 @@ type Status struct {
 	Chats     []message.Chat    `json:"chats"`
 	Stopped   bool              `json:"stopped"`            // nothing is typed until `intercom chat resume --all`
 	Held      int               `json:"held"`               // deliveries that wait for a person or a safe moment
+	Needs     []Need            `json:"needs,omitempty"`    // what needs a person, and nobody else
 	Degraded  []string          `json:"degraded,omitempty"` // what does not work as it should, in words
 	Returned  []Returned        `json:"returned,omitempty"` // what StartChatRequest.Again would take up by now, the latest last
+}
+
+// NeedApproval is Need.For of messages that await a decision.
+const NeedApproval = "approval"
+
+// Need is something that only a person can do.
+type Need struct {
+	For  string `json:"for"`            // approval, or what a pane shows: dialog, your draft, copy mode, …
+	Name string `json:"name,omitempty"` // of the session that it is about; "" of an approval
+	Pane string `json:"pane,omitempty"`
+	N    int    `json:"n,omitempty"` // of approvals
 }
 
 // Returned is a chat that lost agents which ended, and in whose panes new ones of the same
@@ -265,6 +277,8 @@ type Said struct {
 	// Held is why those wait that are not on their way yet: the chat is paused, or everything
 	// is stopped.
 	Held message.Reason `json:"held,omitempty"`
+	// Braked says that the chat stands at a limit, and goes on at a person's yes alone.
+	Braked bool `json:"braked,omitempty"`
 }
 
 // AskRequest is a question: what one pane said last, and a line of one's own, to another one,

@@ -59,7 +59,7 @@ func TestAsk(t *testing.T) {
 			chat := r.askUntil(ada, ben, "Is it so?")
 			asked := r.asked(chat, api.WaitEnded)
 			assert.Equal(t, message.ChatOver, asked.Chat.State)
-			assert.Equal(t, "all turns were taken", asked.Chat.Why)
+			assert.Equal(t, "Ben answered", asked.Chat.Why)
 			require.Len(t, asked.Answers, 1)
 			assert.Equal(t, c.reply, asked.Answers[0].Body)
 			require.NotNil(t, asked.Back)

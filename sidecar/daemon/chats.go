@@ -260,6 +260,9 @@ func (s *sidecar) Say(ctx context.Context, from api.Caller, req api.SayRequest) 
 			said.Held = r.Reason
 		}
 	}
+	if chat, err := s.relay.Snapshot().FindChat(req.Chat); err == nil && said.Held != "" {
+		said.Braked = chat.Braked
+	}
 	return said, wire(err)
 }
 

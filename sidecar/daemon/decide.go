@@ -97,7 +97,7 @@ func (s *sidecar) trash(ctx context.Context, ref string) (trash []message.Delive
 			continue
 		}
 		d := deliveries[i]
-		one := api.Held{Chat: d.Chat, Envelope: d.Message, Waiting: api.Waiting{
+		one := api.Held{Chat: d.Chat, Envelope: d.Message.Unrendered(), Waiting: api.Waiting{
 			Delivery: d.ID, Message: id, From: d.Message.From.Name, State: r.State, Reason: r.Reason, Since: r.At,
 		}}
 		if session, ok := s.sessionOf(snap, d.Target); ok {

@@ -25,7 +25,7 @@ func (s *sidecar) Inbox(ctx context.Context, _ api.Caller) ([]api.Held, error) {
 	for i, p := range waiting {
 		d := p.Delivery
 		one := api.Held{
-			Waiting: waitingFor(p, ""), Chat: d.Chat, ChatName: chats[d.Chat].Name, Envelope: d.Message,
+			Waiting: waitingFor(p, ""), Chat: d.Chat, ChatName: chats[d.Chat].Name, Envelope: d.Message.Unrendered(),
 		}
 		for _, to := range chats[d.Chat].Participants {
 			if to.Session == d.Target {

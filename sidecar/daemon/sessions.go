@@ -49,7 +49,10 @@ func (s *sidecar) Status(ctx context.Context, _ api.Caller) (api.Status, error) 
 	if st.Returned, err = s.returnedNow(ctx); err != nil {
 		s.log.Warn("look for agents that are back", "err", err)
 	}
-	st.Held, err = s.journal.Held(ctx)
+	if st.Held, err = s.journal.Held(ctx); err != nil {
+		return st, err
+	}
+	st.Needs, err = s.needs(ctx)
 	return st, err
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
@@ -32,7 +34,7 @@ func (s *sidecar) hear(events []message.Event) {
 			continue
 		}
 		select {
-		case s.notices <- message.Notice{Chat: e.Chat, Text: e.Notice}:
+		case s.notices <- message.Notice{Chat: e.Chat, Text: e.Notice, Resumes: e.Resumes}:
 		default:
 			s.log.Warn("a notice is not shown: too many at once", "notice", e.Notice)
 		}
@@ -88,10 +90,11 @@ func (s *sidecar) unset(ctx context.Context, name string) {
 	}
 }
 
-// statusText is what the option says: nothing where nothing goes on. It has numbers and
-// words of ours only, so that nothing in it means anything to tmux.
+// statusText is what the option says: nothing where nothing goes on. It has numbers, words of
+// ours and names of sessions only, so that nothing in it means anything to tmux. What waits for
+// an agent is not counted: nobody has to do anything about it.
 func (s *sidecar) statusText(ctx context.Context) (string, error) {
-	held, err := s.journal.Held(ctx)
+	needs, err := s.needs(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -115,9 +118,7 @@ func (s *sidecar) statusText(ctx context.Context) (string, error) {
 	if paused > 0 {
 		words = append(words, fmt.Sprintf("%d paused", paused))
 	}
-	if held > 0 {
-		words = append(words, fmt.Sprintf("%d held", held))
-	}
+	words = append(words, needWords(needs)...)
 	if s.policies != nil && s.policies.Problem() != "" {
 		words = append(words, "policy error")
 	}
@@ -127,12 +128,28 @@ func (s *sidecar) statusText(ctx context.Context) (string, error) {
 // showNotice shows a notice at the terminals that are attached to where its chat is, or at
 // all of them if it is about none or nobody is there.
 func (s *sidecar) showNotice(ctx context.Context, n message.Notice) {
-	text := "intercom: " + n.Text
+	text := "intercom: " + s.noticeText(ctx, n)
 	for _, client := range s.watchers(ctx, n.Chat) {
 		if err := tmux.Show(ctx, tmux.Options{Socket: s.cfg.Paths.Server, Bin: s.cfg.Tmux}, client, text, noticeFor); err != nil && ctx.Err() == nil {
 			s.log.Warn("show a notice", "client", client, "err", err)
 		}
 	}
+}
+
+// noticeWidth is the columns of a notice that says what to press: it is seen at once, and whole,
+// at any terminal of 80 columns.
+const noticeWidth = 76
+
+// noticeText is a notice, with what to press where a person can do something about it.
+func (s *sidecar) noticeText(ctx context.Context, n message.Notice) string {
+	if !n.Resumes {
+		return n.Text
+	}
+	next := ": intercom chat resume " + n.Chat.Short()
+	if key := MenuKey(ctx, tmux.Options{Socket: s.cfg.Paths.Server, Bin: s.cfg.Tmux}); key != "" {
+		next = ": " + key + ", r"
+	}
+	return ansi.Truncate(n.Text, noticeWidth-len("intercom: ")-ansi.StringWidth(next), "…") + next
 }
 
 // watchers are the terminals at which what happens in a chat is shown.

@@ -140,12 +140,14 @@ type Event struct {
 	Change   *Chat     `json:"change,omitempty"`
 	Session  *Session  `json:"session,omitempty"`
 	Notice   string    `json:"notice,omitempty"` // something a person must know of
+	Resumes  bool      `json:"-"`                // with Notice: Chat goes on once a person resumes it
 }
 
 // Notice is something that a person must know of.
 type Notice struct {
-	Chat ID // that it is about, if it is about one
-	Text string
+	Chat    ID // that it is about, if it is about one
+	Text    string
+	Resumes bool // Chat goes on once a person resumes it
 }
 
 // Step is all that one step of the relay writes down: one transaction of the journal.

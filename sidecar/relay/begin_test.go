@@ -191,7 +191,7 @@ func TestOneWay_answersComeBack(t *testing.T) {
 	r.submit(back...)
 	r.submit(last...)
 	assert.Equal(t, message.ChatOver, r.shows(c.ID).State, "two answers")
-	assert.Equal(t, whyTurns, r.shows(c.ID).Why)
+	assert.Equal(t, "b and c answered", r.shows(c.ID).Why)
 }
 
 func TestOneWay_promptsAndNoticesToo(t *testing.T) {

@@ -172,7 +172,11 @@ func (w *work) braked(t *thought, reason message.Reason, refused bool) {
 	}
 	t.chat.Braked = true
 	w.pause(t.chat, why)
-	w.notice(t.chat.ID, fmt.Sprintf("chat %s is paused: %s; what was said is held until a person resumes it", label(t.chat.Chat), why))
+	how := ": " + string(reason)
+	if reason == message.AtDepthLimit {
+		how = fmt.Sprintf(" after %d turns", t.chat.Limits.Depth)
+	}
+	w.noticePause(t.chat, how)
 }
 
 // forgetSends forgets what no brake needs any more.

@@ -38,7 +38,7 @@ func TestBrake_depth(t *testing.T) {
 	assert.Equal(t, message.ChatPaused, got.State)
 	assert.Equal(t, "depth limit reached", got.Why)
 	require.Len(t, r.notices, 1)
-	assert.Contains(t, r.notices[0], "depth limit reached")
+	assert.Equal(t, "a ↔ b paused after 20 turns", r.notices[0])
 	require.Len(t, r.made, 21)
 
 	r.must(ResumeChat{Chat: string(c.ID), Sure: true})

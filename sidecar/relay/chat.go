@@ -14,7 +14,7 @@ import (
 )
 
 // Why a chat has ended, where no reason of a delivery says it.
-const whyTurns = "all turns were taken"
+const whyTurns = "all its turns were taken"
 
 // chat is a chat with what was counted in it.
 type chat struct {
@@ -447,7 +447,20 @@ func (w *work) settle(c *chat) {
 			return
 		}
 	}
-	w.end(c, whyTurns)
+	w.end(c, c.whyDone())
+}
+
+// whyDone is why a chat has ended all of whose turns were taken. In a question these are the
+// answers of the others.
+func (c *chat) whyDone() string {
+	if !c.OneWay || len(c.Participants) < 2 {
+		return whyTurns
+	}
+	var names []string
+	for _, p := range c.Participants[1:] {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, " and ") + " answered"
 }
 
 // answer is an Answer that names chats as they are now.

@@ -45,7 +45,7 @@ func TestChat_noOthersWords(t *testing.T) {
 func TestChat_errors(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c", "d")
-	ab := r.must(StartChat{Sessions: []string{"a", "b"}, Name: "pair"}).Chats[0]
+	_ = r.must(StartChat{Sessions: []string{"a", "b"}, Name: "pair"}).Chats[0]
 	_, _ = r.step(Gone{Session: s[3].ID, Reason: message.PaneMissing})
 	steps := len(r.commits)
 	for _, c := range []struct {
@@ -53,10 +53,10 @@ func TestChat_errors(t *testing.T) {
 		is   error
 		text string
 	}{
-		{StartChat{Sessions: []string{"a", "b"}}, ErrActive, `start chat: chat "pair" (` + ab.ID.Short() + `) of these sessions is already active`},
+		{StartChat{Sessions: []string{"a", "b"}}, ErrActive, `start chat: chat "pair" (a ↔ b) of these sessions is already active`},
 		{StartChat{Sessions: []string{"b", "A"}}, ErrActive, "already active"},
 		{StartChat{Sessions: []string{"b", "a"}}, ErrInChat, "already active"},
-		{StartChat{Sessions: []string{"a", "c"}}, ErrInChat, `session "a" is in chat "pair" (` + ab.ID.Short() + `)`},
+		{StartChat{Sessions: []string{"a", "c"}}, ErrInChat, `session "a" is in chat "pair" (a ↔ b)`},
 		{StartChat{Sessions: []string{"c", "a", "b"}}, ErrInChat, `session "a" is in chat "pair"`},
 		{StartChat{Sessions: []string{"c", "d"}}, registry.ErrEnded, `session "d" has ended: pane is gone`},
 		{StartChat{Sessions: []string{"c", "nobody"}}, registry.ErrUnknown, `no session "nobody"`},

@@ -22,7 +22,7 @@ func TestB3_H43_ThanksPauseTheChat(t *testing.T) {
 	got := r.shows(c.ID)
 	assert.Equal(t, "nothing new is said: 5 messages said nothing new, and nobody did anything: thanks, praise or acknowledgements", got.Why)
 	require.Len(t, r.notices, 1)
-	assert.Contains(t, r.notices[0], "is paused: nothing new is said: 5 messages")
+	assert.Equal(t, "a ↔ b paused: nothing new is said", r.notices[0])
 	assert.Empty(t, r.say(s[1], "Thank you too!"), "what is said meanwhile waits")
 	assert.Len(t, r.notices, 1, "told once")
 

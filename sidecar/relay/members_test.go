@@ -136,7 +136,7 @@ func TestMembers_remove(t *testing.T) {
 	got := r.must(RemoveMember{Chat: ref, Session: "b"}).Chats[0]
 	assert.Equal(t, message.ChatOn, got.State)
 	assert.True(t, got.Participants[1].Left)
-	assert.Equal(t, []string{"b was removed from chat " + c.ID.Short() + " by person"}, r.notices)
+	assert.Equal(t, []string{"b was removed from chat a ↔ c by person"}, r.notices)
 	assert.Equal(t, []message.ID{waits.ID, typed.ID, entered.ID, held.ID}, r.cancel[len(r.cancel)-1].IDs)
 	end := func(d message.Delivery) string { states := r.states(d.ID); return states[len(states)-1] }
 	assert.Equal(t, "failed: chat ended", end(waits))

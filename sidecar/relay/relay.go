@@ -235,6 +235,14 @@ func (w *work) notice(chat message.ID, text string) {
 	w.told = append(w.told, message.Event{At: w.now, Kind: "notice", Chat: chat, Notice: text})
 }
 
+// noticePause tells a person that a chat pauses, by itself, and how that came: "after 20 turns".
+// What is said meanwhile is held until a person resumes it.
+func (w *work) noticePause(c *chat, how string) {
+	text := between(c.Chat) + " paused" + how
+	w.step.Notices = append(w.step.Notices, message.Notice{Chat: c.ID, Text: text, Resumes: true})
+	w.told = append(w.told, message.Event{At: w.now, Kind: "notice", Chat: c.ID, Notice: text, Resumes: true})
+}
+
 // effects is what the step comes to: the commit first, what watchers are told last.
 func (w *work) effects() []Effect {
 	var ahead []message.Event // a change of a session or chat explains what follows

@@ -245,7 +245,22 @@ func (e *InChatError) Is(target error) bool {
 // label is how a chat is called in a sentence.
 func label(c message.Chat) string {
 	if c.Name != "" {
-		return fmt.Sprintf("%q (%s)", c.Name, c.ID.Short())
+		return fmt.Sprintf("%q (%s)", c.Name, between(c))
 	}
-	return c.ID.Short()
+	return between(c)
+}
+
+// between names a chat by its participants, those who left too where nobody is there any more.
+func between(c message.Chat) string {
+	var there, all []string
+	for _, p := range c.Participants {
+		all = append(all, p.Name)
+		if !p.Left {
+			there = append(there, p.Name)
+		}
+	}
+	if len(there) > 1 {
+		all = there
+	}
+	return strings.Join(all, " ↔ ")
 }

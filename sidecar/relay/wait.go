@@ -92,7 +92,7 @@ func (w *work) leftAlone() {
 		}
 		why := fmt.Sprintf("nobody has been at a terminal for %s", c.Limits.Away)
 		w.pause(c, why)
-		w.notice(c.ID, fmt.Sprintf("chat %s is paused: %s; what is said is held until a person resumes it", label(c.Chat), why))
+		w.noticePause(c, ": "+why)
 	}
 }
 

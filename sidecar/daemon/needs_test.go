@@ -1,0 +1,61 @@
+package daemon_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+)
+
+// statusLine is what the status line says now.
+func (r *rig) statusLine() string {
+	return strings.TrimSuffix(r.Run("display-message", "-p", "#{"+daemon.StatusOption+"}"), "\n")
+}
+
+// The status line names what a person must do, and nothing else: a dialog though no message
+// waits behind it, a draft that keeps one away, an approval.
+func TestU20_StatusLineNamesWhoNeedsYou(t *testing.T) {
+	t.Parallel()
+	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+		says := func(want string) {
+			t.Helper()
+			r.waitFor(fmt.Sprintf("the status line says %q", want), func() bool { return r.statusLine() == want })
+		}
+		a.do(":turn ask Which colour? | say thanks")
+		a.types("task", "Enter")
+		r.waitFor("it asks", func() bool { return a.count(persona.EventDialog) == 1 })
+		says(a.name + ": dialog")
+		status, err := r.client.Status(t.Context())
+		assert.NoError(t, err)
+		assert.Equal(t, []api.Need{{For: "dialog", Name: a.name, Pane: a.pane}}, status.Needs)
+		a.types("", "Enter")
+		says("")
+
+		a.types("half a line ")
+		id := r.post(a, "hello")
+		r.told(id, draftHeld)
+		says(a.name + ": your draft")
+		a.types("", "C-u")
+		r.told(id, "submitted")
+		says("")
+	}, silent...)
+}
+
+// What waits for an agent that works is nobody's to do, so a healthy chat shows no hold.
+func TestU20_HealthyChatShowsNoHold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a, b := r.adopted("Ada", silent...), r.adopted("Ben", "--reply", "done {n}", "--think", "1500ms")
+	r.chatSaying("begin", []*agent{a, b})
+	for range 3 {
+		id := r.post(b, "more")
+		r.told(id, "held: agent working")
+		assert.Equal(t, "1 chat", r.statusLine())
+		r.told(id, "submitted")
+	}
+}
