@@ -8,8 +8,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/spelling"
 )
 
 // helpWidth is how many columns the help may have: what every terminal shows.
@@ -85,6 +87,14 @@ func flagError(cmd *cobra.Command, err error) error {
 			return api.Errorf(api.CodeUsage, "--%s %s: not %s", bad[2], bad[1], kinds[flag.Value.Type()]).WithHint("%s", help)
 		}
 	}
+	if name, unknown := strings.CutPrefix(text, "unknown flag: --"); unknown {
+		if near := nearFlag(cmd, name); near != "" {
+			help = "did you mean --" + near + "? " + help
+		}
+	}
+	if strings.HasPrefix(text, "unknown shorthand flag: 't'") {
+		help = "a pane is named without -t: " + cmd.CommandPath() + " %7, work:0.1 or {right}"
+	}
 	if cmd.Annotations[takesText] != "" && strings.HasPrefix(text, "unknown ") {
 		help = "text that begins with - goes after --, as the last argument; " + help
 	}
@@ -104,6 +114,21 @@ func nearCommand(cmd *cobra.Command, word string) string {
 		}
 	}
 	return ""
+}
+
+// nearFlag is the flag of cmd that a person may have meant by name, or "".
+func nearFlag(cmd *cobra.Command, name string) (near string) {
+	least := 3
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		far := spelling.Distance(name, f.Name)
+		if len(name) > 2 && strings.HasPrefix(f.Name, name) {
+			far = 1
+		}
+		if !f.Hidden && far < least && far < len(f.Name)-1 {
+			near, least = f.Name, far
+		}
+	})
+	return near
 }
 
 // checkWord refuses the value of a flag that was given and says nothing.

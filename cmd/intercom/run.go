@@ -111,11 +111,17 @@ sidecar and none could be started, 4 no answer in time or a delivery uncertain,
 		SilenceUsage:       true,
 		DisableSuggestions: true,
 		Args:               a.onlyCommands,
-		RunE:               showHelp,
-		PersistentPreRun:   func(cmd *cobra.Command, _ []string) { a.named = cmd.Flags().Changed("server") },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if show, _ := cmd.Flags().GetBool("version"); show {
+				return a.version().RunE(cmd, args)
+			}
+			return cmd.Help()
+		},
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) { a.named = cmd.Flags().Changed("server") },
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON value and nothing else")
 	root.PersistentFlags().StringVar(&a.server, "server", "", "`SOCKET` of the tmux server; else $INTERCOM_SERVER, else that of $TMUX")
+	root.Flags().Bool("version", false, "show the version, as intercom version does")
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(usage)
 	root.AddCommand(

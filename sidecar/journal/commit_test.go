@@ -259,7 +259,7 @@ func TestMessage_shortID(t *testing.T) {
 	}
 	step.Deliveries = []message.Delivery{delivery("01930000-0000-7000-8000-0000dddddddd", step.Received[0], "s")}
 	mustCommit(t, j, step)
-	for _, name := range []string{"01930000-0000-7000-8000-0000aaaaaaaa", "aaaaaaaa", " AAAAAAAA\n"} {
+	for _, name := range []string{"01930000-0000-7000-8000-0000aaaaaaaa", "aaaaaaaa", " AAAAAAAA\n", "aaaa", "AaAaA", "01930000-0000-7000-8000-0000a"} {
 		got, err := j.Message(t.Context(), name)
 		require.NoError(t, err, name)
 		assert.Equal(t, step.Received[0], got)
@@ -267,7 +267,7 @@ func TestMessage_shortID(t *testing.T) {
 	_, err := j.Message(t.Context(), "bbbbbbbb")
 	assert.ErrorIs(t, err, ErrAmbiguous)
 	assert.ErrorContains(t, err, "01930000-0000-7000-8000-1111bbbbbbbb, 01930000-0000-7000-8000-2222bbbbbbbb")
-	for _, name := range []string{"", "aaaa", "dddddddd", "%", "0000aaaaaaaa"} {
+	for _, name := range []string{"", "aaa", "aaab", "dddddddd", "%", "%aaa", "0000aaaaaaaa"} {
 		_, err := j.Message(t.Context(), name)
 		assert.ErrorIs(t, err, ErrNotFound, name)
 	}

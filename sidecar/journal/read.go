@@ -47,7 +47,7 @@ func (j *Journal) EndedChats(ctx context.Context, most int) ([]message.Chat, err
 func (j *Journal) Message(ctx context.Context, idOrShort string) (message.Envelope, error) {
 	name := fold(idOrShort)
 	found, err := list(ctx, j, fmt.Sprintf("message %q", name), scanEnvelope,
-		`SELECT doc, body FROM messages WHERE id = ?1 OR substr(id, -8) = ?1 ORDER BY id <> ?1, seq LIMIT ?2`, name, mostNamed)
+		`SELECT doc, body FROM messages WHERE id BETWEEN ?1 AND ?3 OR substr(id, -8) BETWEEN ?1 AND ?3 ORDER BY id <> ?1, seq LIMIT ?2`, name, mostNamed, upTo(name))
 	if err != nil {
 		return message.Envelope{}, err
 	}
@@ -68,10 +68,10 @@ func (j *Journal) Find(ctx context.Context, idOrShort string) (Query, error) {
 	name := fold(idOrShort)
 	found, err := list(ctx, j, fmt.Sprintf("%q", name), scanBearer, `
 		SELECT id, what FROM (
-			SELECT id, 'message' AS what FROM messages WHERE id = ?1 OR substr(id, -8) = ?1
-			UNION ALL SELECT id, 'delivery' FROM deliveries WHERE id = ?1 OR substr(id, -8) = ?1
-			UNION ALL SELECT id, 'chat' FROM chats WHERE id = ?1 OR substr(id, -8) = ?1
-		) ORDER BY id <> ?1, id LIMIT ?2`, name, mostNamed)
+			SELECT id, 'message' AS what FROM messages WHERE id BETWEEN ?1 AND ?3 OR substr(id, -8) BETWEEN ?1 AND ?3
+			UNION ALL SELECT id, 'delivery' FROM deliveries WHERE id BETWEEN ?1 AND ?3 OR substr(id, -8) BETWEEN ?1 AND ?3
+			UNION ALL SELECT id, 'chat' FROM chats WHERE id BETWEEN ?1 AND ?3 OR substr(id, -8) BETWEEN ?1 AND ?3
+		) ORDER BY id <> ?1, id LIMIT ?2`, name, mostNamed, upTo(name))
 	if err != nil {
 		return Query{}, err
 	}
@@ -94,6 +94,15 @@ func (j *Journal) Find(ctx context.Context, idOrShort string) (Query, error) {
 
 // mostNamed is how many ids an error names.
 const mostNamed = 20
+
+// upTo ends the range of the ids that begin with what was given, and of it alone where that is too
+// little to mean anything else: what comes behind it is a digit, a letter up to f or a hyphen.
+func upTo(name string) string {
+	if len(name) < message.LeastPrefix {
+		return name
+	}
+	return name + "g"
+}
 
 func fold(idOrShort string) string { return strings.ToLower(strings.TrimSpace(idOrShort)) }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -54,12 +55,18 @@ func (j *Journal) Stats(ctx context.Context, chat message.ID) (message.Stats, er
 func (j *Journal) Chat(ctx context.Context, ref string) (message.Chat, error) {
 	name := fold(ref)
 	found, err := list(ctx, j, fmt.Sprintf("chat %q", name), scanDoc[message.Chat], `SELECT doc FROM chats WHERE seq IN (
-			SELECT seq FROM chats WHERE id = ?1
-			UNION ALL SELECT seq FROM chats WHERE substr(id, -8) = ?1
+			SELECT seq FROM chats WHERE id BETWEEN ?1 AND ?3
+			UNION ALL SELECT seq FROM chats WHERE substr(id, -8) BETWEEN ?1 AND ?3
 			UNION ALL SELECT * FROM (SELECT seq FROM chats WHERE name = ?1 AND name <> '' ORDER BY seq DESC LIMIT 1)
-		) ORDER BY id <> ?1, ended, seq DESC LIMIT ?2`, name, mostNamed)
+		) ORDER BY id <> ?1, ended, seq DESC LIMIT ?2`, name, mostNamed, upTo(name))
 	if err != nil {
 		return message.Chat{}, err
+	}
+	meant := func(c message.Chat) bool {
+		return string(c.ID) == name || c.ID.Short() == name || strings.EqualFold(c.Name, name)
+	}
+	if slices.ContainsFunc(found, meant) { // not only the beginning of an id
+		found = slices.DeleteFunc(found, func(c message.Chat) bool { return !meant(c) })
 	}
 	if slices.IndexFunc(found, func(c message.Chat) bool { return c.State == message.ChatOver }) == 1 {
 		found = found[:1] // the only one that goes on

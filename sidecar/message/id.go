@@ -5,6 +5,7 @@ package message
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 )
@@ -34,5 +35,15 @@ func (i ID) Short() string {
 	return string(i[len(i)-8:])
 }
 
-// Is reports whether a word that a person gave is the id, or its short form.
-func (i ID) Is(word string) bool { return i != "" && (string(i) == word || i.Short() == word) }
+// LeastPrefix is how many characters of an id a person must give at least.
+const LeastPrefix = 4
+
+// Is reports whether a word that a person gave is the id, its short form, or the beginning of
+// one of them, in any case.
+func (i ID) Is(word string) bool {
+	word = strings.ToLower(word)
+	if i == "" || len(word) < LeastPrefix {
+		return false
+	}
+	return strings.HasPrefix(strings.ToLower(string(i)), word) || strings.HasPrefix(strings.ToLower(i.Short()), word)
+}

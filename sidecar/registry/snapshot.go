@@ -6,6 +6,7 @@
 package registry
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -124,9 +125,19 @@ func (s Snapshot) InPane(pane string) (message.Session, bool) {
 // letters. The error is a *LookupError: it wraps ErrUnknown with the nearest names,
 // ErrAmbiguous with the candidates, or ErrEnded.
 func (s Snapshot) Find(ref string) (message.Session, error) {
+	if session, err := s.findBy(goesBy, ref); !errors.Is(err, ErrUnknown) {
+		return session, err
+	}
+	return s.findBy(beginsSo, ref)
+}
+
+// matcher reports whether what has that id and name is meant by ref.
+type matcher func(ref string, id message.ID, name string) bool
+
+func (s Snapshot) findBy(meant matcher, ref string) (message.Session, error) {
 	var present, past []message.Session
 	for _, one := range s.sessions {
-		if !goesBy(ref, one.ID, one.Name) && (ref == "" || one.Pane != ref) {
+		if !meant(ref, one.ID, one.Name) && (ref == "" || one.Pane != ref) {
 			continue
 		}
 		if one.Ended == nil {
@@ -161,9 +172,16 @@ func (s Snapshot) Find(ref string) (message.Session, error) {
 // name in any case of letters. An open chat comes before one that has ended. The error is
 // a *LookupError, as that of Find; a chat that has ended is found, and is no error.
 func (s Snapshot) FindChat(ref string) (message.Chat, error) {
+	if chat, err := s.findChatBy(goesBy, ref); !errors.Is(err, ErrUnknown) {
+		return chat, err
+	}
+	return s.findChatBy(beginsSo, ref)
+}
+
+func (s Snapshot) findChatBy(meant matcher, ref string) (message.Chat, error) {
 	var open, past []message.Chat
 	for _, one := range s.chats {
-		if !goesBy(ref, one.ID, one.Name) {
+		if !meant(ref, one.ID, one.Name) {
 			continue
 		}
 		if one.State != message.ChatOver {
@@ -201,6 +219,9 @@ func goesBy(ref string, id message.ID, name string) bool {
 	}
 	return strings.EqualFold(ref, string(id)) || strings.EqualFold(ref, name) || strings.EqualFold(ref, id.Short())
 }
+
+// beginsSo reports whether ref is the beginning of the id or of its short form.
+func beginsSo(ref string, id message.ID, _ string) bool { return id.Is(ref) }
 
 func clone(c message.Chat) message.Chat {
 	c.Participants, c.Floor = slices.Clone(c.Participants), slices.Clone(c.Floor)
