@@ -28,8 +28,8 @@ func (a *app) chatStart() *cobra.Command {
 on what one of them says is typed into all others, when their programs are ready
 for it. What they showed before stays theirs. A pane is in one chat at a time.
 
-Panes with Claude Code, Codex, opencode or Gemini CLI are recognised and adopted.
-Any other program is adopted by intercom adopt.
+Claude Code, Codex, opencode and Gemini CLI are recognised and adopted. Any
+other program is adopted by intercom adopt.
 
 With --include-last the others get what the first pane said last, to begin with,
 before the TEXT of --say. With --one-way their answers come back to the first
