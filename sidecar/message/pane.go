@@ -17,11 +17,13 @@ const (
 	Unknown PaneState = "unknown" // not recognised
 )
 
-// Process names a process beyond the reuse of its number: by pid and start time.
+// Process names a process beyond the reuse of its number, by pid and start time, and beyond
+// what it becomes when it runs another program in its own place.
 type Process struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // clock ticks since boot, from /proc/PID/stat; 0 where the system does not tell
 	Name  string `json:"name,omitempty"`
+	Exec  string `json:"exec,omitempty"` // another one after each exec; "" where the system, or an older version of ours, does not tell
 }
 
 // Session is one agent's stay in one pane. It lives from its adoption until the pane or
@@ -37,7 +39,7 @@ type Session struct {
 	Prompt     string     `json:"prompt,omitempty"`       // what the composer of a line program shows when it is empty
 	PromptIsRE bool       `json:"prompt_is_re,omitempty"` // Prompt is a regular expression (RE2) that a person gave
 	PaneProc   Process    `json:"pane_process"`           // what tmux started in the pane
-	Foreground Process    `json:"foreground"`             // leader of the terminal's foreground group when adopted: the agent
+	Foreground Process    `json:"foreground"`             // the agent: of a line program, the leader of the terminal's foreground group when adopted
 	State      PaneState  `json:"state,omitempty"`
 	StateWhy   string     `json:"state_why,omitempty"`
 	Server     Process    `json:"server"`           // the tmux server: a pane's id means nothing to another

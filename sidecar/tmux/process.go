@@ -4,10 +4,28 @@ import "errors"
 
 // Process is one process of this computer, named beyond the reuse of its number.
 type Process struct {
-	PID   int
-	Start uint64 // clock ticks since boot
-	Name  string // as the kernel keeps it: at most 15 bytes, and the process may change it
+	PID    int
+	Start  uint64 // clock ticks since boot
+	Name   string // as the kernel keeps it: at most 15 bytes, and the process may change it
+	Parent int    // by then
 }
+
+// Identity is who a process is by now. Its number and its start time stay when it runs
+// another program in its own place; Exec does not.
+type Identity struct {
+	Process
+	Group int // its process group
+
+	// Exec stands for the file that it executes and for the start of its stack: no two execs
+	// have the same, not even of one program. (Where the system does not place stacks at
+	// random, two of one file may.) It can be compared and says nothing else. Hidden: the
+	// process keeps it from us.
+	Exec string
+}
+
+// Hidden is the Exec of a process of another user, or of one that has made itself unreadable
+// for others. To run an ordinary program in its place makes it readable again.
+const Hidden = "hidden"
 
 // FrontGroup is who has a terminal in front: the process group that reads what is typed
 // there and gets its signals.

@@ -2,10 +2,13 @@ package tmux
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,8 +21,8 @@ import (
 type stat struct {
 	Process
 	state   byte
-	parent  int
 	group   int
+	stack   uint64 // where its stack begins, 0 where that is not for us to know
 	tty     uint64 // device number of the controlling terminal, 0 without one
 	ttyPgrp int    // foreground group of that terminal, -1 without one
 }
@@ -48,23 +51,22 @@ func parseStat(data []byte) (stat, error) {
 		return stat{}, fmt.Errorf("stat %q: no name", data)
 	}
 	fields := strings.Fields(string(data[end+1:])) // from field 3, the state, on
-	if len(fields) < 20 {
+	if len(fields) < 26 {
 		return stat{}, fmt.Errorf("stat %q: %d fields", data, len(fields))
 	}
 	var n numbers
-	s := stat{state: fields[0][0], parent: n.number(fields[1]), group: n.number(fields[2])}
+	s := stat{state: fields[0][0], group: n.number(fields[2])}
+	s.Parent = n.number(fields[1])
 	s.PID, s.Name = n.number(strings.TrimSpace(string(data[:open]))), string(data[open+1:end])
 	nr := uint32(n.number(fields[4]))
 	s.tty = unix.Mkdev(nr>>8&0xfff, nr&0xff|nr>>12&0xfff00)
 	s.ttyPgrp = n.number(fields[5])
 	start, err := strconv.ParseUint(fields[19], 10, 64)
-	if err == nil {
-		err = n.err
-	}
-	if err != nil {
+	stack, stackErr := strconv.ParseUint(fields[25], 10, 64)
+	if err := cmp.Or(err, stackErr, n.err); err != nil {
 		return stat{}, fmt.Errorf("stat %q: %w", data, err)
 	}
-	s.Start = start
+	s.Start, s.stack = start, stack
 	return s, nil
 }
 
@@ -78,6 +80,66 @@ func Start(pid int) (uint64, error) {
 	return s.Start, err
 }
 
+// Identify tells who a process is by now. One that has ended is ErrNoProcess.
+func Identify(pid int) (Identity, error) {
+	s, err := readStat(pid)
+	if err == nil && (s.state == 'Z' || s.state == 'X') {
+		err = fmt.Errorf("process %d: %w: its parent has not taken note yet", pid, ErrNoProcess)
+	}
+	if err != nil {
+		return Identity{}, err
+	}
+	id := Identity{Process: s.Process, Group: s.group, Exec: Hidden}
+	// Nothing is synchronised with whatever holds the file: a dead server of files must not
+	// stop us.
+	var file unix.Statx_t
+	err = unix.Statx(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid)+"/exe", unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &file)
+	if err == nil && s.stack != 0 {
+		what := fmt.Sprintf("%d:%d %d %d", file.Dev_major, file.Dev_minor, file.Ino, s.stack)
+		id.Exec = fmt.Sprintf("%x", sha256.Sum256([]byte(what)))[:16] // addresses are nobody's business
+	}
+	return id, nil
+}
+
+// Executable is the name of the file that a process executes, without its directory, ""
+// where the process keeps that from us.
+func Executable(pid int) string {
+	path, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(strings.TrimSuffix(path, " (deleted)"))
+}
+
+// Arguments are those of a process, its name first. It may have changed them. Nil where they
+// cannot be read.
+func Arguments(pid int) []string {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil || len(data) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
+}
+
+// Abroad reports whether a process numbers processes in another way than we do, being in a
+// pid namespace of its own, and whether it is another user's.
+func Abroad(pid int) (namespace, user bool) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return false, true
+	}
+	for line := range strings.Lines(string(data)) {
+		name, value, _ := strings.Cut(line, ":")
+		switch values := strings.Fields(value); name {
+		case "NSpid":
+			namespace = len(values) > 1
+		case "Uid": // real, effective, saved, of its files
+			user = slices.ContainsFunc(values, func(uid string) bool { return uid != strconv.Itoa(os.Geteuid()) })
+		}
+	}
+	return namespace, user
+}
+
 // Ancestors lists the parents of a process, the nearest first, up to the first process of
 // the system.
 func Ancestors(pid int) ([]Process, error) {
@@ -86,8 +148,8 @@ func Ancestors(pid int) ([]Process, error) {
 		return nil, err
 	}
 	var all []Process
-	for s.parent > 0 && len(all) < 1000 { // parents may change under us: no endless walk
-		if s, err = readStat(s.parent); err != nil {
+	for s.Parent > 0 && len(all) < 1000 { // parents may change under us: no endless walk
+		if s, err = readStat(s.Parent); err != nil {
 			return all, err
 		}
 		all = append(all, s.Process)

@@ -13,6 +13,21 @@ func Start(pid int) (uint64, error) {
 	return 0, fmt.Errorf("process %d: %w", pid, ErrUnsupported)
 }
 
+// Identify tells who a process is by now. Here it is ErrUnsupported: that a process has run
+// another program in its own place is not seen.
+func Identify(pid int) (Identity, error) {
+	return Identity{}, fmt.Errorf("process %d: %w", pid, ErrUnsupported)
+}
+
+// Executable cannot tell here.
+func Executable(int) string { return "" }
+
+// Arguments cannot tell here.
+func Arguments(int) []string { return nil }
+
+// Abroad cannot tell here, and takes nobody for a stranger.
+func Abroad(int) (namespace, user bool) { return false, false }
+
 // Ancestors lists the parents of a process. Here it is ErrUnsupported.
 func Ancestors(pid int) ([]Process, error) {
 	return nil, fmt.Errorf("process %d: %w", pid, ErrUnsupported)
