@@ -8,16 +8,82 @@ import "strings"
 // shell or a version ("-bash", "python3.12"); the system may have cut it at 15 bytes.
 // The hint is the next step for a person.
 func Refuse(name string) (why, hint string, refused bool) {
-	key := processName(name)
-	kind, ok := kindOf[key]
-	if !ok {
-		kind, ok = kindOf[strings.TrimRight(key, "0123456789.-")]
-	}
-	if !ok {
+	kind := kindNamed(name)
+	if kind == nil {
 		return "", "", false
 	}
-	return strings.TrimPrefix(name, "-") + " is " + kind.is, kind.hint, true
+	shown, _, _ := strings.Cut(strings.TrimPrefix(name, "-"), ":")
+	return shown + " is " + kind.is, kind.hint, true
 }
+
+// RefuseRun is Refuse for a process of that name that executes a file of that name. What it
+// executes counts beside what it is called: a process may call itself anything, and the
+// interpreter of Node 24 is called MainThread. A script that was started by its own name (#!)
+// is called so while its interpreter is executed, and counts as itself; args tell.
+func RefuseRun(name, executable string, args func() []string) (why, hint string, refused bool) {
+	if why, hint, refused = Refuse(name); refused || kindNamed(executable) == nil || isScript(name, args()) {
+		return why, hint, refused
+	}
+	return Refuse(executable)
+}
+
+// Starter says whether a process of that name, or that executes a file of that name, is of
+// those by which agents are started: shells and interpreters, which wait until it ends.
+func Starter(name, executable string) bool {
+	kind := kindNamed(name)
+	if kind == nil {
+		kind = kindNamed(executable)
+	}
+	return kind == nil || kind.starts
+}
+
+// isScript reports whether an interpreter that runs with these arguments is there for a
+// script alone, after which the process is called.
+func isScript(name string, args []string) bool {
+	for i := 1; i < len(args); i++ {
+		switch arg := args[i]; {
+		case !strings.HasPrefix(arg, "-"):
+			base := arg[strings.LastIndexByte(arg, '/')+1:]
+			return base != "" && base[:min(len(base), nameMax)] == name
+		case len(arg) <= 4 && strings.Contains(arg, "i"), arg == "--interactive":
+			return false // -i, -qi: it reads on behind the script's end
+		}
+	}
+	return false
+}
+
+// nameMax is how much of a name Linux keeps, in bytes.
+const nameMax = 15
+
+// kindNamed is the kind of a program of that name, nil for one that is not refused.
+func kindNamed(name string) *kind {
+	key := processName(name)
+	if key == "" {
+		return nil
+	}
+	for _, variant := range variants {
+		key = strings.TrimSuffix(key, variant)
+	}
+	if i := strings.LastIndexByte(key, '-'); i > 0 && crossed[key[i+1:]] {
+		key = key[i+1:] // x86_64-linux-gnu-gdb
+	}
+	if kind := kindOf[key]; kind != nil {
+		return kind
+	}
+	if threads, ok := strings.CutSuffix(key, "t"); ok && strings.TrimRight(threads, digits) != threads {
+		key = threads // python3.13t
+	}
+	return kindOf[strings.TrimRight(key, digits+".-_")]
+}
+
+const digits = "0123456789"
+
+// variants are what builds of one program add to its name, and crossed are programs that
+// have the name of a machine before theirs.
+var (
+	variants = []string{"-dbg", "-debug", "-multiarch", "-minimal", "-static", ".static", ".exe", "-intel64", "-arm64"}
+	crossed  = map[string]bool{"gdb": true, "lldb": true}
+)
 
 // processName reduces a name to the form in which the table has it.
 func processName(name string) string {
@@ -34,15 +100,16 @@ func processName(name string) string {
 // kind is a group of programs that are refused for the same reason.
 type kind struct {
 	is, hint string
+	starts   bool   // it starts programs, and waits for them
 	names    string // separated by blanks, lower case, no version
 }
 
 var kinds = []kind{
 	{
 		is:   "a shell: it would run what is typed into it",
-		hint: "start the agent in the pane first, then adopt the pane",
+		hint: "start the agent in the pane first, then adopt the pane", starts: true,
 		names: "sh bash rbash dash ash zsh fish ksh mksh pdksh oksh tcsh csh yash posh rc es osh ysh oil nu nushell " +
-			"elvish xonsh pwsh powershell busybox toybox murex ion slsh",
+			"elvish xonsh pwsh powershell busybox toybox murex ion slsh hush sash git-shell",
 	},
 	{
 		is:   "an editor: keys are commands to it",
@@ -70,13 +137,13 @@ var kinds = []kind{
 	},
 	{
 		is:   "an interpreter: it would execute what is typed into it",
-		hint: "if it only runs a program that reads lines, start that as an executable of its own name (a #! line, not as an argument)",
+		hint: "if it only runs a program that reads lines, start that as an executable of its own name (a #! line, not as an argument)", starts: true,
 		names: "python pythonw pypy ipython bpython ptpython jupyter-consol node nodejs deno bun ts-node ruby jruby irb pry perl raku php psysh " +
 			"lua luajit tclsh wish guile racket sbcl clisp ecl clojure clj bb lein chez scheme gosh " +
 			"ghc ghci stack cabal ocaml utop ocamlrun erl beam.smp iex elixir scala scala-cli jshell groovysh kotlin java " +
 			"julia r octave octave-cli maxima gp gnuplot swipl prolog gforth bc dc units qalc calc awk gawk mawk m4 " +
 			"psql mysql mariadb sqlite sqlite3 duckdb usql pgcli mycli litecli redis-cli valkey-cli mongo mongosh clickhouse clickhouse-cli " +
-			"cqlsh influx sqlplus sqlcmd gdb lldb dlv pdb rr jdb radare r2 gore gomacro evcxr cling root nix make debugfs fdisk parted gdisk",
+			"cqlsh influx sqlplus sqlcmd gdb lldb dlv pdb rr jdb radare r2 gore gomacro evcxr cling root nix make nslookup nft openssl bluetoothctl bpftrace micropython qjs dotnet debugfs fdisk parted gdisk",
 	},
 }
 
