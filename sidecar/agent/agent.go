@@ -199,7 +199,7 @@ func Recognise(procs ...message.Process) (Agent, error) {
 // nothing; the file that it runs does.
 func kindOf(name string, args []string) (Kind, bool) {
 	names := []string{name}
-	if len(args) > 0 {
+	if len(args) > 0 && !strings.HasPrefix(args[0], "npm ") { // it calls itself "npm exec @openai/codex", and only starts that
 		names = append(names, filepath.Base(args[0]))
 	}
 	if script := scriptOf(name, args); script != "" {

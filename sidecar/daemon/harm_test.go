@@ -317,25 +317,3 @@ func sidecarMain() int {
 	}
 	return 0
 }
-
-// execShell shows the prompt that its flags name, and at SIGUSR1 becomes a shell with the
-// same prompt.
-func execShell() int {
-	prompt := ""
-	for i, arg := range os.Args {
-		if arg == "--prompt" && i+1 < len(os.Args) {
-			prompt = os.Args[i+1]
-		}
-	}
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGUSR1)
-	fmt.Print(prompt)
-	<-signals
-	fmt.Print("bash\n")
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		return 1
-	}
-	_ = syscall.Exec(bash, []string{"bash", "--norc", "--noprofile", "-i"}, append(os.Environ(), "PS1="+prompt, "HISTFILE=", "INTERCOM_TEST_PROGRAM="))
-	return 1
-}

@@ -3,7 +3,6 @@ package daemon_test
 import (
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,8 +25,8 @@ func TestLab_V12_StartedAnewInItsPane(t *testing.T) {
 		a.WaitForDialog()
 		id := l.tellAll(chat, "kept for you [[say the second]]")
 		l.waitTold(id, a, "held")
-		ben.gets("[tester] (0):\n\nkept for you [[say the second]]")             // else the end of the chat leaves it in his composer
-		require.NoError(t, syscall.Kill(-first.Foreground.PID, syscall.SIGKILL)) // some are two processes
+		ben.gets("[tester] (0):\n\nkept for you [[say the second]]") // else the end of the chat leaves it in his composer
+		killGroup(t, first.Foreground.PID)
 		l.until("the end of the chat", func() bool { return l.current(chat).State == message.ChatOver })
 		gone := time.Now()
 		before := len(a.Received())

@@ -31,7 +31,7 @@ func TestLab_S4_H27_NothingIsTypedIntoTheShell(t *testing.T) {
 		id := l.tellAll(chat, body)
 		l.waitTold(id, a, "held")
 		session := a.session()
-		require.NoError(t, syscall.Kill(-session.Foreground.PID, syscall.SIGKILL)) // some are two processes
+		killGroup(t, session.Foreground.PID)
 		l.WaitForFact(a.Pane, "#{pane_current_command}", "sh")
 		a.WaitFor("the prompt", prompted)
 		l.until("the end of the session", func() bool { return a.session().ID == "" })
@@ -58,7 +58,7 @@ func TestLab_S4_H27_NothingIsTypedIntoTheShell(t *testing.T) {
 		// While it is sent: dead before the sidecar could know.
 		again := l.agent(a.Kind)
 		require.NotEmpty(t, l.begin("", []string{again.Pane, ben.pane}).ID)
-		require.NoError(t, syscall.Kill(-again.session().Foreground.PID, syscall.SIGKILL))
+		killGroup(t, again.session().Foreground.PID)
 		sent, err := l.client.Send(l.Context(), api.SendRequest{To: again.Pane, Text: body, Timeout: tmuxtest.Patience})
 		if err == nil {
 			assert.Equal(t, "failed: agent gone", l.last(sent.Message))

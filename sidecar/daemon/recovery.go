@@ -114,11 +114,21 @@ func (s *sidecar) takeUpOne(ctx context.Context, session message.Session) bool {
 			s.log.Warn("what was lost in a pane", "pane", session.Pane, "delivery", session.Lost, "err", err)
 		}
 	}
-	err := s.panes.Start(ctx, session, past)
+	whole, err := s.panes.Reverify(session)
+	if now, ok := s.relay.Snapshot().Session(session.ID); err == nil && whole != session && ok && now.Ended == nil {
+		session, err = s.relay.Adopt(ctx, whole) // brings it up to date
+	}
+	if err == nil {
+		err = s.panes.Start(ctx, session, past)
+	}
+	why := message.PaneMissing
+	if errors.Is(err, pane.ErrAnother) {
+		why = message.AgentGone
+	}
 	switch {
 	case err == nil, ctx.Err() != nil: // ending already: the next life takes it up
 		return true
-	case !errors.Is(err, tmux.ErrNoPane) && !errors.Is(err, tmux.ErrOtherTerminal) && !errors.Is(err, pane.ErrProgram):
+	case !errors.Is(err, tmux.ErrNoPane) && !errors.Is(err, tmux.ErrOtherTerminal) && !errors.Is(err, pane.ErrProgram) && !errors.Is(err, pane.ErrAnother):
 		s.log.Warn("session not taken up yet", "session", session.Name, "pane", session.Pane, "err", err)
 		return false
 	}
@@ -126,7 +136,7 @@ func (s *sidecar) takeUpOne(ctx context.Context, session message.Session) bool {
 	if err := s.client.Unmark(ctx, session.Pane); err != nil {
 		s.log.Debug("unmark", "pane", session.Pane, "err", err)
 	}
-	if err := s.relay.Gone(ctx, session.ID, message.PaneMissing); err != nil {
+	if err := s.relay.Gone(ctx, session.ID, why); err != nil {
 		s.log.Warn("end session", "session", session.Name, "err", err)
 	}
 	return true

@@ -42,8 +42,10 @@ func testProgram(mode string) int {
 			return 1
 		}
 		time.Sleep(time.Hour)
-	case "execs":
-		return execShell()
+	case "becomes":
+		return becomes()
+	case "runs":
+		return runs(os.Args[1])
 	case "sidecar":
 		return sidecarMain()
 	}

@@ -369,23 +369,6 @@ func TestS19_StoppedAgentIsNotTypedTo(t *testing.T) {
 	assert.NoFileExists(t, r.dir+"/touched")
 }
 
-// The agent runs a shell in its own place: same process, same start, same prompt.
-func TestS19_AgentThatBecomesAShell(t *testing.T) {
-	t.Parallel()
-	need(t, "bash")
-	r := newRig(t)
-	a := r.program("Ada", "execs")
-	a.adopt("line")
-	require.NoError(t, syscall.Kill(a.session.Foreground.PID, syscall.SIGUSR1))
-	r.WaitForFact(a.pane, "#{pane_current_command}", "bash")
-	r.WaitForText(a.pane, "bash\nada>")
-	id := r.post(a, "hello")
-	r.waitFor("held", func() bool { return r.last(id) == "held: another program is in front" })
-	r.stays(func() bool { return r.last(id) == "held: another program is in front" })
-	r.WaitForText(a.pane, "bash\nada>")
-	assert.NotContains(t, r.Run("capture-pane", "-p", "-t", a.pane), "hello")
-}
-
 // What a person asks for, and must not get.
 func TestAdoptionIsRefused(t *testing.T) {
 	t.Parallel()

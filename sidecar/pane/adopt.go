@@ -91,12 +91,23 @@ func who(session *message.Session, prof profile.Profile) error {
 	case err != nil:
 		return fmt.Errorf("adopt %s: %w", session.Pane, err)
 	}
+	self, err := tmux.Identify(front.Leader.PID)
+	if err != nil { // it has ended, and maybe left others behind: refused below
+		front.Leader.Start = 0
+		self.Process = front.Leader
+	}
 	if session.PaneProc.Start, err = tmux.Start(session.PaneProc.PID); err != nil {
 		return fmt.Errorf("adopt %s: %w", session.Pane, err)
 	}
-	session.Foreground = message.Process{PID: front.Leader.PID, Start: front.Leader.Start, Name: front.Leader.Name}
+	session.Foreground = asMessage(self)
 	if refusal := refuse(session.Pane, front, prof); refusal != nil && gate("refuse") {
 		return refusal
+	}
+	if self.Exec == tmux.Hidden {
+		return &Refusal{
+			session.Pane, fmt.Sprintf("%q keeps from others what it executes: whether it becomes a shell cannot be seen", self.Name),
+			"start a program that runs as you alone, and can be read by you",
+		}
 	}
 	return nil
 }
@@ -117,10 +128,8 @@ func (ps *Panes) find(ctx context.Context, pane string) (tmux.Pane, error) {
 
 // refuse says why the programs in front of the pane are not agents.
 func refuse(pane string, front tmux.FrontGroup, prof profile.Profile) *Refusal {
-	for _, m := range append([]tmux.Process{front.Leader}, front.Members...) {
-		if why, hint, refused := profile.Refuse(m.Name); refused {
-			return &Refusal{pane, fmt.Sprintf("%q is in front: %s", m.Name, why), hint}
-		}
+	if m, why, hint, found := refusedIn(front); found {
+		return &Refusal{pane, fmt.Sprintf("%q is in front: %s", m.Name, why), hint}
 	}
 	switch {
 	case front.Leader.Start == 0:

@@ -37,13 +37,10 @@ func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Session, er
 		Computer: message.LocalComputer, Pane: r.Pane, TTY: listed.TTY, Profile: r.Profile, Title: listed.Title,
 		PaneProc: message.Process{PID: listed.PID}, Foreground: message.Process{PID: listed.PID}, State: message.Unknown,
 	}
-	who, err := ps.inPane(&session, listed)
+	who, front, err := ps.inPane(&session, listed)
 	switch {
 	case errors.Is(err, agent.ErrNoAgent):
-		return message.Session{}, &Refusal{
-			r.Pane, fmt.Sprintf("no agent is recognised in it: %q is in front", session.Foreground.Name),
-			knownAgents() + "; a program that reads lines is adopted by `intercom adopt " + r.Pane + " --as line`",
-		}
+		return message.Session{}, noAgent(session, front)
 	case errors.Is(err, tmux.ErrOtherTerminal), errors.Is(err, tmux.ErrNoProcess):
 		return message.Session{}, &Refusal{r.Pane, "who is in front of its terminal cannot be told", "wait until its agent has started, then try again"}
 	case err != nil:
@@ -54,28 +51,55 @@ func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Session, er
 	if _, known := profile.AgentByName(string(who.Kind)); !known {
 		return message.Session{}, &Refusal{r.Pane, fmt.Sprintf("its agent is %s, whose screens are not known", who.Kind), knownAgents()}
 	}
+	if refusal := refuseAgent(session, front, who); refusal != nil && gate("refuse") {
+		return message.Session{}, refusal
+	}
 	session.Profile = string(who.Kind)
 	return session, nil
 }
 
-// inPane fills in which processes a session is bound to, and recognises the agent among them.
-func (ps *Panes) inPane(session *message.Session, listed tmux.Pane) (agent.Agent, error) {
+// noAgent refuses a pane in which no agent is recognised. One whose program would be refused
+// as any other, too, is told that at once.
+func noAgent(session message.Session, front tmux.FrontGroup) *Refusal {
+	if m, why, hint, found := refusedIn(front); found {
+		return &Refusal{session.Pane, fmt.Sprintf("no agent is recognised in it: %q is in front: %s", m.Name, why), hint}
+	}
+	return &Refusal{
+		session.Pane, fmt.Sprintf("no agent is recognised in it: %q is in front", session.Foreground.Name),
+		knownAgents() + "; a program that reads lines is adopted by `intercom adopt " + session.Pane + " --as line`",
+	}
+}
+
+// inPane fills in which processes a session is bound to, recognises the agent among them, and
+// tells who is in front.
+func (ps *Panes) inPane(session *message.Session, listed tmux.Pane) (agent.Agent, tmux.FrontGroup, error) {
 	front, err := tmux.Front(session.TTY, session.PaneProc.PID)
 	if errors.Is(err, tmux.ErrUnsupported) {
 		session.Foreground.Name = listed.Command
-		return agent.Recognise(session.Foreground)
+		who, err := agent.Recognise(session.Foreground)
+		return who, front, err
 	}
 	if err != nil {
-		return agent.Agent{}, err
+		return agent.Agent{}, front, err
 	}
 	if session.PaneProc.Start, err = tmux.Start(session.PaneProc.PID); err != nil {
-		return agent.Agent{}, err
+		return agent.Agent{}, front, err
 	}
 	session.Foreground = message.Process{PID: front.Leader.PID, Start: front.Leader.Start, Name: front.Leader.Name}
 	if front.Leader.Start == 0 {
-		return agent.Agent{}, agent.ErrNoAgent // it has ended, and left others behind
+		return agent.Agent{}, front, agent.ErrNoAgent // it has ended, and left others behind
 	}
-	return agent.Recognise(inGroup(front)...)
+	reads := front.Leader.PID
+	who, none := agent.Recognise(inGroup(front)...)
+	if none == nil {
+		reads = innermost(front, who, session.TTY)
+	}
+	self, err := tmux.Identify(reads)
+	if err != nil {
+		return who, front, err
+	}
+	session.Foreground = asMessage(self)
+	return who, front, none
 }
 
 // inGroup are the processes of a foreground group, its leader first.
@@ -93,8 +117,11 @@ func inGroup(front tmux.FrontGroup) []message.Process {
 // what was written down of it: the first look at its pane tells that it is gone.
 func recognise(session message.Session) agent.Agent {
 	procs := []message.Process{session.Foreground}
-	if front, err := tmux.Front(session.TTY, session.PaneProc.PID); err == nil && front.Leader.PID == session.Foreground.PID {
-		procs = inGroup(front)
+	self, err := tmux.Identify(session.Foreground.PID)
+	if err == nil {
+		if front, err := tmux.Front(session.TTY, session.PaneProc.PID); err == nil && front.Leader.PID == self.Group {
+			procs = inGroup(front)
+		}
 	}
 	who, err := agent.Recognise(procs...)
 	if err != nil {

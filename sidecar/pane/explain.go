@@ -63,7 +63,7 @@ func (ps *Panes) explain(ctx context.Context, pane, as string) (Instant, error) 
 		Pane: pane, TTY: listed.TTY, Profile: as,
 		PaneProc: message.Process{PID: listed.PID}, Foreground: message.Process{PID: listed.PID, Name: listed.Command},
 	}
-	who, err := ps.inPane(&session, listed)
+	who, _, err := ps.inPane(&session, listed)
 	if as == "" && err == nil {
 		session.Profile = string(who.Kind)
 	}
@@ -159,7 +159,7 @@ func (p *Pane) tellHow(ctx context.Context, answer func(Instant, error)) {
 // instant is what is known of a pane at a look.
 func (p *Pane) instant(s sight, now time.Time) Instant {
 	i := Instant{Look: s.look, Command: p.session.Foreground.Name}
-	if s.frontOK && s.front.Leader.Name != "" {
+	if s.frontOK && s.front.Leader.Name != "" && s.front.Leader.PID != s.self.Group { // not one that started it
 		i.Command = s.front.Leader.Name
 	}
 	state, why := stateOf(s, p.session, p.prof)

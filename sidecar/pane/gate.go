@@ -12,9 +12,10 @@ import (
 type sight struct {
 	look    tmux.Look
 	front   tmux.FrontGroup
-	frontOK bool // the system told who is in front
-	alive   bool // the adopted process still runs: same pid, same start time
-	same    bool // the pane still runs the process that tmux had started in it at adoption
+	frontOK bool          // the system told who is in front
+	self    tmux.Identity // the adopted process, as it is now
+	is      presence      // what has become of it
+	same    bool          // the pane still runs the process that tmux had started in it at adoption
 	reading screen.Reading
 }
 
@@ -28,7 +29,9 @@ func bar(s sight, session message.Session, prof profile.Profile) (why message.Re
 		return message.PaneDead, true
 	case gate("pid") && (!s.same || f.PID != session.PaneProc.PID):
 		return message.PaneReplaced, true
-	case gate("process") && !s.alive:
+	case gate("process") && s.is == ended:
+		return message.AgentGone, true
+	case s.is == became:
 		return message.AgentGone, true
 	case gate("mode") && f.InMode:
 		return message.CopyMode, false
@@ -36,7 +39,7 @@ func bar(s sight, session message.Session, prof profile.Profile) (why message.Re
 		return message.InputOff, false
 	case gate("synchronised") && f.Synchronised:
 		return message.Synchronised, false
-	case gate("front") && s.frontOK && !inFront(s.front, session):
+	case gate("front") && s.frontOK && !inFront(s, session):
 		return message.NotInFront, false
 	case gate("members") && s.frontOK && stranger(s.front, session, isAgent(prof)) != "":
 		return message.NotInFront, false
@@ -51,15 +54,14 @@ func bar(s sight, session message.Session, prof profile.Profile) (why message.Re
 	return "", false
 }
 
-// inFront reports whether the adopted process leads the foreground group, and has not
-// become a shell or its like in the meantime: a process that runs another program in its
-// own place (exec) keeps its number and its start time.
-func inFront(front tmux.FrontGroup, session message.Session) bool {
-	if front.Leader.PID != session.Foreground.PID || front.Leader.Start != session.Foreground.Start {
+// inFront reports whether the adopted process is in the foreground group, and is not called a
+// shell or its like meanwhile.
+func inFront(s sight, session message.Session) bool {
+	if s.front.Leader.PID != s.self.Group || s.self.Group == 0 {
 		return false
 	}
-	_, _, refused := profile.Refuse(front.Leader.Name)
-	return !refused || front.Leader.Name == session.Foreground.Name
+	_, _, refused := profile.Refuse(s.self.Name)
+	return !refused || s.self.Name == session.Foreground.Name
 }
 
 // isAgent reports whether the profile is that of an agent with a screen of its own.
@@ -70,13 +72,14 @@ func isAgent(prof profile.Profile) bool {
 
 // stranger names a program in the foreground group, beside the agent itself, that takes
 // the keyboard for itself: a shell, an editor, a pager, a remote login. An agent has servers
-// of its own there, some of which are interpreters: they count if they have its terminal.
-func stranger(front tmux.FrontGroup, session message.Session, servers bool) string {
+// of its own there, some of which are interpreters: they count if they have its terminal. Its
+// starters have that too, and wait.
+func stranger(front tmux.FrontGroup, session message.Session, isAgent bool) string {
 	for _, m := range front.Members {
 		if m.PID == session.Foreground.PID {
 			continue
 		}
-		if _, _, refused := profile.Refuse(m.Name); refused && !(servers && (!tmux.Reads(m.PID, session.TTY) || itself(m, session))) {
+		if _, _, refused := refused(m); refused && !(isAgent && (starts(m, session) || !tmux.Reads(m.PID, session.TTY) || itself(m, session))) {
 			return m.Name
 		}
 	}

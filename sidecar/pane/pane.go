@@ -317,7 +317,7 @@ func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 		p.gone(ctx, message.PaneDead)
 	case listed.PID != p.session.PaneProc.PID:
 		p.gone(ctx, message.PaneReplaced)
-	case !alive(p.session.Foreground):
+	case p.absent():
 		p.gone(ctx, message.AgentGone)
 	case listed.InMode != (p.state == message.History && p.stateWhy == string(message.CopyMode)):
 		p.nextPoll = time.Now() // the state that we told is no longer true
@@ -326,6 +326,12 @@ func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 	case !p.dozing.Load() && !p.looked.IsZero() && facts(listed) != facts(p.shown.Facts):
 		p.nextPoll = time.Now() // no trigger tells what a terminal echoes by itself
 	}
+}
+
+// absent reports whether the adopted process has ended, or has become another program.
+func (p *Pane) absent() bool {
+	_, is := presenceOf(p.session.Foreground)
+	return is != present
 }
 
 // turnTo looks at the pane once and does what follows from it.
@@ -434,7 +440,8 @@ func before(look tmux.Look, lines []string) delta.Capture {
 
 // sightOf adds to a look what the system tells of the processes, and reads the screen.
 func (p *Pane) sightOf(look tmux.Look) sight {
-	s := sight{look: look, alive: alive(p.session.Foreground), same: alive(p.session.PaneProc)}
+	s := sight{look: look, same: alive(p.session.PaneProc)}
+	s.self, s.is = presenceOf(p.session.Foreground)
 	who := tmux.FrontLeader
 	if p.under != nil || len(p.queue) > 0 {
 		who = tmux.Front // there is something to type: all who read the keyboard count

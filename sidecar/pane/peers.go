@@ -46,7 +46,7 @@ func (ps *Panes) listedOf(p tmux.Pane) Listed {
 	session := message.Session{
 		Pane: p.ID, TTY: p.TTY, PaneProc: message.Process{PID: p.PID}, Foreground: message.Process{PID: p.PID, Name: p.Command},
 	}
-	if who, err := ps.inPane(&session, p); err == nil {
+	if who, _, err := ps.inPane(&session, p); err == nil {
 		one.Agent, one.Program = string(who.Kind), session.Foreground
 	}
 	return one

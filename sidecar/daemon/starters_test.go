@@ -1,0 +1,163 @@
+package daemon_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+)
+
+// ways are how agents are started, but for straight from a shell: the words that a pane runs,
+// PROGRAM being the agent's and DIR a directory.
+var ways = []struct {
+	name, needs string
+	words       []string
+	after       bool // a shell goes on when the agent has ended
+}{
+	{"sh -c", "sh", []string{"sh", "-c", "PROGRAM; printf 'over$ '; while IFS= read -r line; do echo \"$line\" >>DIR/ran; done"}, true},
+	{"bash -c", "bash", []string{"sh", "-c", "bash -c 'PROGRAM; exec bash --norc --noprofile -i'; printf over"}, true},
+	{"nice", "nice", []string{"nice", "PROGRAM"}, false},
+	{"a wrapper", "sh", []string{"DIR/wrapper"}, true},
+	{"node", "node", []string{"node", "-e", "process.title = 'npm exec @openai/codex'; require('child_process').spawn('sh', ['-c', 'PROGRAM; true'], {stdio: 'inherit'})"}, false},
+	{"npx", "npx", []string{"env", "HOME=DIR", "npm_config_update_notifier=false", "npm_config_offline=true", "npx", "--no", "--prefix", "DIR", "KIND"}, false},
+}
+
+// start starts the stand-in of an agent in one of these ways.
+func (r *rig) startBy(kind string, words []string) *agent {
+	r.t.Helper()
+	a := r.agentOf("Ada")
+	script := a.coderScript(kind, silent...)
+	require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, "wrapper"), []byte("#!/bin/sh\nsh -c '"+script+"; true'\nexec sh -i\n"), 0o700))
+	bin := filepath.Join(r.dir, "node_modules", ".bin")
+	require.NoError(r.t, os.MkdirAll(bin, 0o700))
+	require.NoError(r.t, os.Symlink(script, filepath.Join(bin, kind)))
+	fill := strings.NewReplacer("PROGRAM", script, "DIR", r.dir, "KIND", kind)
+	var filled []string
+	for _, word := range words {
+		filled = append(filled, fill.Replace(word))
+	}
+	a.pane = r.NewPane(filled[0], filled[1:]...)
+	r.waitFor("it reads keys", func() bool { return a.count(persona.EventReady) > 0 })
+	return a
+}
+
+// An agent is itself whoever has started it: it is given what is for it, what it opens itself
+// is a stranger still, and nothing is typed to what goes on when it has ended.
+func TestS30_AgentBehindItsStarters(t *testing.T) {
+	t.Parallel()
+	for i, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			need(t, way.needs)
+			r := newRig(t)
+			a := r.startBy(coders[i%len(coders)], way.words)
+			a.adopt("")
+			assert.NotEmpty(t, a.session.Foreground.Exec)
+			r.told(r.post(a, "hello"), "submitted")
+			assert.Equal(t, []string{hello}, a.received())
+
+			over := r.dir + "/over"
+			a.do(":exec while ! test -e %s; do sleep 0.05; done", over)
+			before := len(a.bytes())
+			id := r.post(a, "hello")
+			r.told(id, "held: another program is in front")
+			r.looked(func() bool { return len(a.bytes()) == before })
+			require.NoError(t, os.WriteFile(over, nil, 0o600))
+			r.told(id, "submitted")
+
+			a.do(":draft words of a person")
+			id = r.post(a, "please | touch "+r.dir+"/touched")
+			r.told(id, "held: draft in the composer")
+			a.kill()
+			r.told(id, "failed: agent gone")
+			_, err := r.client.Send(t.Context(), api.SendRequest{To: a.pane, Text: "hello"})
+			require.Error(t, err)
+			assert.NoFileExists(t, r.dir+"/ran")
+			assert.NoFileExists(t, r.dir+"/touched")
+			if way.after {
+				assert.NotContains(t, r.Run("capture-pane", "-p", "-t", a.pane), "please")
+			}
+		})
+	}
+}
+
+// The agent ends, and the shell that started it goes on, in the very gap before the paste, and
+// before Enter.
+func TestS30_StarterGoesOnInTheGap(t *testing.T) {
+	t.Parallel()
+	for moment, want := range map[string]string{"paste unchecked": "failed: agent gone", "enter unchecked": "uncertain: agent gone"} {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			g := &gaps{}
+			r := newRig(t, g.option())
+			a := r.startBy("claude", ways[0].words)
+			a.adopt("")
+			g.plan(a.pane, moment, func() { a.kill(); r.WaitForText(a.pane, "over$") })
+			id := r.post(a, "hello")
+			r.told(id, want)
+			r.ends(a)
+			assert.NoFileExists(t, r.dir+"/ran")
+		})
+	}
+}
+
+// What cannot be given a message is not adopted, and told why.
+func TestS30_RefusedWithTheTrueReason(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, needs string
+		words       []string
+		as          []string
+		why, hint   string
+	}{
+		{"another pid namespace", "unshare", []string{"unshare", "-r", "-p", "-f", "--mount-proc", "PROGRAM"}, []string{"", "claude"}, "pid namespace of its own", "start it without one"},
+		{"an editor", "vim", []string{"vim", "-u", "NONE", "-N", "+!PROGRAM"}, []string{""}, "its claude was started by \"vim\"", "close the editor"},
+		{"script", "script", []string{"sh", "-c", "script -q -c PROGRAM /dev/null; true"}, []string{"", "line", "tui"}, "script is a multiplexer or recorder", "start the agent without it"},
+		{"nested tmux", "tmux", []string{"sh", "-c", "env TMUX= tmux -S DIR/in -f /dev/null new-session PROGRAM; true"}, []string{"", "line", "tui"}, "tmux is a multiplexer or recorder", "start the agent without it"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			need(t, tt.needs)
+			if tt.needs == "unshare" && exec.Command("unshare", "-r", "-p", "-f", "--mount-proc", "true").Run() != nil {
+				t.Skip("no namespaces here: allow unprivileged user namespaces, or run as root")
+			}
+			r := newRig(t)
+			if tt.needs == "tmux" {
+				t.Cleanup(func() { _ = exec.Command("tmux", "-S", filepath.Join(r.dir, "in"), "kill-server").Run() })
+			}
+			a := r.startBy("claude", tt.words)
+			for _, as := range tt.as {
+				_, err := r.client.Adopt(t.Context(), api.AdoptRequest{Pane: a.pane, As: as})
+				told := &api.Error{}
+				require.ErrorAs(t, err, &told, "adopted as %q", as)
+				assert.Contains(t, told.Text, tt.why)
+				assert.Contains(t, told.Hint, tt.hint)
+				assert.NotContains(t, told.Hint, "--as line")
+				assert.Empty(t, a.bytes())
+			}
+		})
+	}
+}
+
+// A shell alone is told by its name, with a next step that is not refused itself.
+func TestS30_ShellIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	pane := r.NewPane("sh", "-i")
+	r.WaitForText(pane, "$")
+	_, err := r.client.Adopt(t.Context(), api.AdoptRequest{Pane: pane})
+	var told *api.Error
+	require.True(t, errors.As(err, &told))
+	assert.Contains(t, told.Text, "no agent is recognised in it")
+	assert.Contains(t, told.Text, "a shell: it would run what is typed into it")
+	assert.NotContains(t, told.Hint, "--as line")
+}

@@ -1,0 +1,165 @@
+package pane
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// A person adopts one process. It keeps its number and its start time when it runs another
+// program in its own place (exec), so that neither says who reads there now. What does is what
+// was written down at adoption of what it executes:
+//
+//	present ──ends, or its number is another's──► ended   agent gone
+//	   └──────────────exec, of itself too───────► became  agent gone
+//
+// An agent may be started by others that wait for it in front of the same terminal: npx, a
+// shell with -c, a wrapper. Those are nobody to type to, and no strangers: the adopted process
+// is the agent itself, the one that reads the keys, whoever leads the group in front.
+
+// presence is what has become of an adopted process.
+type presence int
+
+const (
+	present presence = iota
+	ended
+	became
+)
+
+// presenceOf tells what has become of an adopted process, and who it is now.
+func presenceOf(proc message.Process) (tmux.Identity, presence) {
+	now, err := tmux.Identify(proc.PID)
+	switch {
+	case errors.Is(err, tmux.ErrUnsupported):
+		return tmux.Identity{}, present // the pane list tells, as far as it can
+	case err != nil || now.Start != proc.Start:
+		return now, ended
+	case now.Exec != proc.Exec && gate("exec"):
+		return now, became
+	}
+	return now, present
+}
+
+// asMessage is a process as it is written down.
+func asMessage(id tmux.Identity) message.Process {
+	return message.Process{PID: id.PID, Start: id.Start, Name: id.Name, Exec: id.Exec}
+}
+
+// ErrAnother says that a session's process is another program than the one that was adopted.
+var ErrAnother = errors.New("another program than the adopted one")
+
+// Reverify makes a session whole that an older version of ours adopted, which did not write
+// down what its process executes. It is ErrAnother if that cannot be what was adopted.
+func (ps *Panes) Reverify(session message.Session) (message.Session, error) {
+	if session.Foreground.Exec != "" {
+		return session, nil
+	}
+	now, err := tmux.Identify(session.Foreground.PID)
+	if errors.Is(err, tmux.ErrUnsupported) {
+		return session, nil
+	}
+	if err != nil || now.Start != session.Foreground.Start {
+		return session, nil // the first look tells that it is gone
+	}
+	if _, ok := profile.AgentByName(session.Profile); ok {
+		who, err := agent.Recognise(session.Foreground)
+		if err != nil || string(who.Kind) != session.Profile {
+			return session, fmt.Errorf("process %d is %q, which is not known for %s: %w", now.PID, now.Name, session.Profile, ErrAnother)
+		}
+	} else if _, _, refused := refused(now.Process); refused || now.Exec == tmux.Hidden || now.Name != session.Foreground.Name {
+		return session, fmt.Errorf("process %d is %q, and was %q: %w", now.PID, now.Name, session.Foreground.Name, ErrAnother)
+	}
+	session.Foreground = asMessage(now)
+	return session, nil
+}
+
+// refused is profile.RefuseRun of a process.
+func refused(m tmux.Process) (why, hint string, refused bool) {
+	return profile.RefuseRun(m.Name, tmux.Executable(m.PID), func() []string { return tmux.Arguments(m.PID) })
+}
+
+// refusedIn is that of the processes in front which is refused, and why: one that waits for
+// another of them comes last, since what it started is what reads.
+func refusedIn(front tmux.FrontGroup) (m tmux.Process, why, hint string, found bool) {
+	waits := map[int]bool{}
+	for _, m := range front.Members {
+		waits[m.Parent] = true
+	}
+	all := append([]tmux.Process{front.Leader}, front.Members...)
+	slices.SortStableFunc(all, func(a, b tmux.Process) int {
+		return cmp.Compare(rank(waits[a.PID]), rank(waits[b.PID]))
+	})
+	for _, m := range all {
+		if why, hint, found := refused(m); found {
+			return m, why, hint, true
+		}
+	}
+	return tmux.Process{}, "", "", false
+}
+
+func rank(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
+}
+
+// innermost is the process that reads the keys of an agent, of those in front: the agent
+// itself, or, where that is a script which only starts it, what it started.
+func innermost(front tmux.FrontGroup, who agent.Agent, tty string) int {
+	pid := who.Process.PID
+	for range front.Members {
+		if _, _, interpreter := profile.Refuse(tmux.Executable(pid)); !interpreter {
+			return pid
+		}
+		i := slices.IndexFunc(front.Members, func(m tmux.Process) bool {
+			if m.Parent != pid || !tmux.Reads(m.PID, tty) {
+				return false
+			}
+			inner, err := agent.Recognise(message.Process{PID: m.PID, Start: m.Start, Name: m.Name})
+			return err == nil && inner.Kind == who.Kind
+		})
+		if i < 0 {
+			return pid
+		}
+		pid = front.Members[i].PID
+	}
+	return pid
+}
+
+// starts reports whether m has started the adopted agent, maybe by others, and waits for it.
+func starts(m tmux.Process, session message.Session) bool {
+	if !profile.Starter(m.Name, tmux.Executable(m.PID)) {
+		return false
+	}
+	line, _ := tmux.Ancestors(session.Foreground.PID) // as far up as can be seen
+	return slices.ContainsFunc(line, func(a tmux.Process) bool { return a.PID == m.PID && a.Start == m.Start })
+}
+
+// refuseAgent says why an agent that was recognised can be given no message where it runs.
+func refuseAgent(session message.Session, front tmux.FrontGroup, who agent.Agent) *Refusal {
+	namespace, user := tmux.Abroad(session.Foreground.PID)
+	switch {
+	case namespace:
+		return &Refusal{
+			session.Pane, fmt.Sprintf("its %s runs in a pid namespace of its own (unshare, bwrap, a container): what it writes down cannot be told from another's here", who.Kind),
+			"start it without one, or run tmux and intercom in there",
+		}
+	case session.Foreground.Exec == tmux.Hidden && user:
+		return &Refusal{session.Pane, fmt.Sprintf("its %s runs as another user: what it executes and writes down cannot be seen", who.Kind), "run intercom as that user"}
+	}
+	line, _ := tmux.Ancestors(session.Foreground.PID) // as far up as can be seen
+	for _, m := range front.Members {
+		above := slices.ContainsFunc(line, func(a tmux.Process) bool { return a.PID == m.PID })
+		if why, hint, is := refused(m); above && is && !starts(m, session) {
+			return &Refusal{session.Pane, fmt.Sprintf("its %s was started by %q, which is in front with it: %s", who.Kind, m.Name, why), hint}
+		}
+	}
+	return nil
+}
