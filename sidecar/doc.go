@@ -53,8 +53,8 @@
 //     first byte and again before Enter, and types nothing without it.
 //   - agent: one goroutine for each adopted agent follows its transcript and tells what it
 //     reads; the pane's goroutine makes turns of it.
-//   - tmux: the connection, the batch of looks under way, the watches. No other package
-//     runs programs, and text enters a pane by compare-and-type alone: the server compares
+//   - tmux: the connection, the batch of looks under way, the watches. What it asks is made of
+//     a table in tmux/command, and of nothing else. No other package runs programs, and text enters a pane by compare-and-type alone: the server compares
 //     what was seen with what is, and pastes, in one step.
 //   - policyset: the policies in use, which one goroutine exchanges for others; the relay's
 //     second goroutine asks them. The scripts run in a process of their own (package

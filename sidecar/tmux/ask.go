@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // Ask reads options (@name) of a running server by one short process: those that its user
@@ -14,12 +16,12 @@ func Ask(ctx context.Context, o Options, names ...string) (map[string]string, er
 	if s.bin == "" {
 		s.bin = "tmux"
 	}
-	var cmds []command
+	var cmds []command.Command
 	for _, name := range names {
 		if err := checkOption(name, ""); err != nil {
 			return nil, err
 		}
-		cmds = append(cmds, command{"show-options", "-sqv", name}, command{"show-options", "-gqv", name})
+		cmds = append(cmds, command.ShowOption(command.Server, name), command.ShowOption(command.Everyone, name))
 	}
 	replies, err := s.run(ctx, cmds)
 	if err != nil {

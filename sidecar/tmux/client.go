@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // Options say which server a Client is for and how to reach it.
@@ -178,7 +180,7 @@ func controlIsSafe(version string) bool {
 // run has the server execute cmds in one step. It goes by the transport in use; when that
 // cannot carry them, by a short process, so cmds must bear being run twice. Typing is
 // never done by run.
-func (c *Client) run(ctx context.Context, cmds ...command) ([]string, error) {
+func (c *Client) run(ctx context.Context, cmds ...command.Command) ([]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
 	defer cancel()
 	if c.control != nil {
@@ -201,7 +203,7 @@ func (c *Client) identify(ctx context.Context) (Info, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
 	defer cancel()
 	sep := newNonce()
-	replies, err := c.short.run(ctx, []command{{"display-message", "-p", row(sep, serverFields)}})
+	replies, err := c.short.run(ctx, []command.Command{command.Expand("", command.Row(sep, serverFields))})
 	if err != nil {
 		return Info{}, err
 	}

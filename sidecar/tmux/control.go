@@ -17,6 +17,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // session is one that a control client could be attached to.
@@ -30,7 +32,7 @@ type session struct {
 // is down.
 func (c *Client) sessions(ctx context.Context) ([]session, error) {
 	sep := newNonce()
-	replies, err := c.short.run(ctx, []command{{"list-sessions", "-F", row(sep, sessionFields)}})
+	replies, err := c.short.run(ctx, []command.Command{command.Sessions(command.Row(sep, sessionFields))})
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +66,7 @@ func newControl(s short, sessions func(context.Context) ([]session, error), dead
 }
 
 // run implements transport.
-func (c *control) run(ctx context.Context, cmds []command) ([]string, error) {
+func (c *control) run(ctx context.Context, cmds []command.Command) ([]string, error) {
 	conn := c.current()
 	if conn == nil {
 		return nil, errConnection
@@ -185,7 +187,7 @@ func connect(ctx context.Context, s short, target, flags string, notify func([]b
 	}
 	conn := newConnection(master, notify)
 	conn.cmd = cmd
-	if _, err := conn.run(ctx, []command{{"display-message", "-p", "ready"}}); err != nil {
+	if _, err := conn.run(ctx, []command.Command{command.Print("ready")}); err != nil {
 		conn.close()
 		return nil, fmt.Errorf("attach to session %q: %w", target, err)
 	}
@@ -228,14 +230,14 @@ func (c *connection) read() {
 
 // run sends a batch and waits for its replies. A batch that is not answered before ctx ends
 // costs the connection: nobody could tell its late reply from the next one's.
-func (c *connection) run(ctx context.Context, cmds []command) ([]string, error) {
+func (c *connection) run(ctx context.Context, cmds []command.Command) ([]string, error) {
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
 	case <-c.closed:
 		return nil, errConnection
 	case <-ctx.Done():
-		return nil, fmt.Errorf("tmux %s: %w", cmds[0][0], context.Cause(ctx))
+		return nil, fmt.Errorf("tmux %s: %w", cmds[0].Name(), context.Cause(ctx))
 	}
 	nonce := newNonce()
 	result := make(chan [][]byte, 1)
@@ -246,22 +248,22 @@ func (c *connection) run(ctx context.Context, cmds []command) ([]string, error) 
 	defer context.AfterFunc(ctx, func() { _ = c.pty.Close() })() // also ends a write that waits
 	if _, err := io.WriteString(c.pty, controlLines(nonce, cmds)); err != nil {
 		_ = c.pty.Close()
-		return nil, fmt.Errorf("tmux %s: %w", cmds[0][0], errConnection)
+		return nil, fmt.Errorf("tmux %s: %w", cmds[0].Name(), errConnection)
 	}
 	select {
 	case batch := <-result:
 		return c.replies(batch, nonce, cmds)
 	case <-c.closed:
-		return nil, fmt.Errorf("tmux %s: %w", cmds[0][0], errConnection)
+		return nil, fmt.Errorf("tmux %s: %w", cmds[0].Name(), errConnection)
 	}
 }
 
 // replies takes an answered batch apart.
-func (c *connection) replies(batch [][]byte, nonce string, cmds []command) ([]string, error) {
+func (c *connection) replies(batch [][]byte, nonce string, cmds []command.Command) ([]string, error) {
 	replies, refusal, notifications, ok := unguard(batch, nonce, len(cmds))
 	if !ok {
 		_ = c.pty.Close()
-		return nil, fmt.Errorf("tmux %s: reply makes no sense: %w", cmds[0][0], errConnection)
+		return nil, fmt.Errorf("tmux %s: reply makes no sense: %w", cmds[0].Name(), errConnection)
 	}
 	if c.notify != nil {
 		for _, n := range notifications {

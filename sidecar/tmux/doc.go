@@ -17,5 +17,6 @@
 // reader goroutine that owns the parser, and a keeper that owns attaching again. Close
 // ends all of them and returns when they have ended.
 //
-// All text that goes to tmux and comes from it is made in text.go and read in parse.go.
+// What goes to tmux is made in package command and put together in text.go; what comes from
+// it is read in parse.go.
 package tmux

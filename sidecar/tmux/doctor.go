@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // Viewer is a client of a server, as far as its health is concerned.
@@ -77,7 +79,7 @@ func Inspect(ctx context.Context, o Options, names ...string) (Health, error) {
 	if h.Info, err = c.identify(ctx); err != nil {
 		return h, fmt.Errorf("tmux server %q: %w", o.Socket, err)
 	}
-	rows, err := c.list(ctx, command{"list-clients"}, viewerFields)
+	rows, err := c.list(ctx, command.Clients, viewerFields)
 	if err != nil {
 		return h, fmt.Errorf("clients of tmux server %q: %w", o.Socket, err)
 	}
@@ -131,9 +133,11 @@ func Withdraw(ctx context.Context, o Options, name, value string) (bool, error) 
 	if s.bin == "" {
 		s.bin = "tmux"
 	}
-	_, err := s.run(ctx, []command{{
-		"if-shell", "-F", "#{==:#{" + name + "}," + value + "}", sequence([]command{{"set-option", "-su", name}}),
-	}})
+	still, err := command.Equal([]command.Format{command.Option(name)}, []string{value})
+	if err != nil {
+		return false, fmt.Errorf("option %q: %w", name, err)
+	}
+	_, err = s.run(ctx, []command.Command{command.If("", still, []command.Command{command.UnsetOption(command.Server, name)}, nil)})
 	if err != nil {
 		return false, fmt.Errorf("withdraw option %q of tmux server %q: %w", name, o.Socket, err)
 	}
@@ -144,4 +148,4 @@ func Withdraw(ctx context.Context, o Options, name, value string) (bool, error) 
 // defaultInspection is how long Inspect asks altogether.
 const defaultInspection = 5 * time.Second
 
-var viewerFields = []string{"#{client_name}", "#{client_session}", "#{client_utf8}", "#{client_control_mode}"}
+var viewerFields = []command.Field{command.ClientName, command.ClientSession, command.ClientUTF8, command.ClientControl}

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // What follows serves programs that a key starts, and that are gone a moment later: each
@@ -22,7 +23,7 @@ type Terminal struct {
 
 // Terminals lists the clients of a server that are terminals, not programs.
 func Terminals(ctx context.Context, o Options) ([]Terminal, error) {
-	rows, err := brief(o).list(ctx, command{"list-clients"}, terminalFields)
+	rows, err := brief(o).list(ctx, command.Clients, terminalFields)
 	if err != nil {
 		return nil, fmt.Errorf("list clients: %w", err)
 	}
@@ -43,10 +44,7 @@ func ListPanes(ctx context.Context, o Options) ([]Pane, error) { return brief(o)
 // Show shows text for that long in the status line of a client, or until a key is pressed
 // there. Nothing in text is expanded or run; line breaks become blanks.
 func Show(ctx context.Context, o Options, client, text string, d time.Duration) error {
-	_, err := brief(o).run(ctx, command{
-		"display-message", "-d", strconv.FormatInt(d.Milliseconds(), 10), "-c", client, "--", literal(text),
-	})
-	if err != nil {
+	if err := brief(o).message(ctx, client, text, d); err != nil {
 		return fmt.Errorf("show at client %q: %w", client, err)
 	}
 	return nil
@@ -64,18 +62,18 @@ func Set(ctx context.Context, o Options, options map[string]string) error {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	have, err := c.options(ctx, names, "-gqv")
+	have, err := c.options(ctx, names, command.Everyone)
 	if err != nil {
 		return fmt.Errorf("options: %w", err)
 	}
-	var cmds []command
+	var cmds []command.Command
 	for _, name := range names {
 		switch value := options[name]; {
 		case value == have[name]:
 		case value == "":
-			cmds = append(cmds, command{"set-option", "-gqu", name})
+			cmds = append(cmds, command.DropOption(command.Everyone, name))
 		default:
-			cmds = append(cmds, command{"set-option", "-g", name, value})
+			cmds = append(cmds, command.SetOption(command.Everyone, name, value))
 		}
 	}
 	if len(cmds) == 0 {
@@ -94,6 +92,9 @@ const (
 	originOption = ours + "origin"
 )
 
+// paneOptions are what a pane has of ours.
+var paneOptions = []string{ours + "session", ours + "name", ours + "agent", ours + "offered"}
+
 // Removed is what Clear took out of a server.
 type Removed struct {
 	Keys    []string `json:"keys"`    // of the prefix table, as tmux writes them
@@ -107,17 +108,21 @@ type Removed struct {
 func Clear(ctx context.Context, o Options) (Removed, error) {
 	var r Removed
 	c := brief(o)
+	ofPanes := []command.Format{command.PaneID.Format()}
+	for _, name := range paneOptions {
+		ofPanes = append(ofPanes, command.Option(name))
+	}
 	replies, err := c.run(ctx,
-		command{"list-keys", "-T", "prefix"},
-		command{"show-options", "-s"},
-		command{"show-options", "-g"},
-		command{"list-panes", "-a", "-F", "#{pane_id} #{@intercom-session} #{@intercom-name} #{@intercom-agent} #{@intercom-offered}"},
-		command{"show-environment", "-gh"},
+		command.PrefixKeys(),
+		command.ShowOptions(command.Server),
+		command.ShowOptions(command.Everyone),
+		command.Panes(command.Join(" ", ofPanes...)),
+		command.ShowEnvironment(),
 	)
 	if err != nil {
 		return r, fmt.Errorf("tmux server %q: %w", o.Socket, err)
 	}
-	var cmds []command
+	var cmds []command.Command
 	for line := range strings.Lines(replies[0]) {
 		// bind-key [-r] -T prefix KEY COMMAND…
 		words := strings.Fields(line)
@@ -127,14 +132,14 @@ func Clear(ctx context.Context, o Options) (Removed, error) {
 		}
 		key := unescapeKey(words[at+1])
 		r.Keys = append(r.Keys, key)
-		cmds = append(cmds, command{"unbind-key", "-T", "prefix", key})
+		cmds = append(cmds, command.UnbindPrefixKey(key))
 	}
-	for i, flag := range []string{"-squ", "-gqu"} {
+	for i, scope := range []command.Scope{command.Server, command.Everyone} {
 		for line := range strings.Lines(replies[1+i]) {
 			name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 			if strings.HasPrefix(name, ours) && checkOption(name, "") == nil {
 				r.Options = append(r.Options, name)
-				cmds = append(cmds, command{"set-option", flag, name})
+				cmds = append(cmds, command.DropOption(scope, name))
 			}
 		}
 	}
@@ -144,15 +149,15 @@ func Clear(ctx context.Context, o Options) (Removed, error) {
 			continue
 		}
 		r.Panes = append(r.Panes, words[0])
-		for _, name := range []string{"session", "name", "agent", "offered"} {
-			cmds = append(cmds, command{"set-option", "-pqu", "-t", words[0], ours + name})
+		for _, name := range paneOptions {
+			cmds = append(cmds, command.DropOption(command.Pane(words[0]), name))
 		}
 	}
 	for line := range strings.Lines(replies[4]) {
 		name, _, _ := strings.Cut(strings.TrimSpace(line), "=")
 		if pane, ok := strings.CutPrefix(name, markPrefix); ok && checkPane("%"+pane) == nil {
 			r.Panes = append(r.Panes, "%"+pane)
-			cmds = append(cmds, command{"set-environment", "-gu", name})
+			cmds = append(cmds, command.UnsetEnvironment(name))
 		}
 	}
 	slices.Sort(r.Panes)
@@ -194,4 +199,4 @@ func brief(o Options) *Client {
 // NoServer reports whether an error says that there is no such tmux server (any more).
 func NoServer(err error) bool { return errors.Is(err, ErrNoServer) }
 
-var terminalFields = []string{"#{client_name}", "#{client_width}", "#{client_height}", "#{client_utf8}", "#{client_control_mode}"}
+var terminalFields = []command.Field{command.ClientName, command.ClientWidth, command.ClientHeight, command.ClientUTF8, command.ClientControl}

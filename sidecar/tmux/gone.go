@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // goneChannel is the wait-for channel that nobody else signals, except a client that opens:
@@ -29,7 +31,7 @@ func (c *Client) watchServer() {
 			defer close(ended)
 			waiter := c.short
 			waiter.lasting = true
-			_, _, _ = waiter.start(waiting, []string{"-N", "-S", c.short.socket}, []command{{"wait-for", goneChannel}}, nil)
+			_, _, _ = waiter.start(waiting, []string{"-N", "-S", c.short.socket}, []command.Command{command.WaitFor(goneChannel)}, nil)
 		})
 		c.waitForWaiter(ended)
 		stop()
@@ -101,5 +103,5 @@ func (c *Client) pause(d time.Duration) {
 func (c *Client) wakeWaiters() {
 	ctx, cancel := context.WithTimeout(c.ctx, c.deadline)
 	defer cancel()
-	_, _ = c.short.run(ctx, []command{{"wait-for", "-S", goneChannel}})
+	_, _ = c.short.run(ctx, []command.Command{command.Signal(goneChannel)})
 }

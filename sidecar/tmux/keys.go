@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // Keys is when people pressed keys, as far as it is about one pane. A program draws what was
@@ -17,8 +19,8 @@ type Keys struct {
 }
 
 // keysCommand asks when a key was pressed last at each terminal; sep tells its fields apart.
-func keysCommand(sep string) command {
-	return command{"list-clients", "-F", row(sep, []string{"#{pane_id}", "#{client_control_mode}", "#{client_activity}"})}
+func keysCommand(sep string) command.Command {
+	return command.Clients(command.Row(sep, []command.Field{command.PaneID, command.ClientControl, command.ClientActivity}))
 }
 
 // parseKeys reads the reply to keysCommand: the newest key by pane. A control client has none.

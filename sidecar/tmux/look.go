@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // Facts is what tmux knows of a pane besides its screen. Two Facts are equal if and only
@@ -187,8 +189,8 @@ func (c *Client) lookBatch(requests []lookRequest) {
 
 // fill takes as many of keys as fit into one batch behind its first command: how many, all
 // commands, and where in the replies those of each end.
-func fill(keys []lookKey, first command) (n int, cmds []command, ends []int) {
-	cmds = []command{first}
+func fill(keys []lookKey, first command.Command) (n int, cmds []command.Command, ends []int) {
+	cmds = []command.Command{first}
 	size := length(cmds)
 	for n < len(keys) && n < maxBatch {
 		more := lookCommands(keys[n].pane, keys[n].history)
@@ -204,12 +206,9 @@ func fill(keys []lookKey, first command) (n int, cmds []command, ends []int) {
 }
 
 // length is what commands and their marks take of a command line, in bytes.
-func length(cmds []command) (size int) {
+func length(cmds []command.Command) (size int) {
 	for _, c := range cmds {
-		size += 60 // its mark
-		for _, word := range c {
-			size += len(word) + 1
-		}
+		size += 60 + c.Size() // and its mark
 	}
 	return size
 }

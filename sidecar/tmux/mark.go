@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // A mark is kept in the server as a hidden global environment variable, one for each pane
@@ -36,7 +38,7 @@ func (c *Client) Unmark(ctx context.Context, pane string) error {
 	if err := checkPane(pane); err != nil {
 		return err
 	}
-	_, err := c.run(ctx, command{"set-environment", "-gu", markName(pane)})
+	_, err := c.run(ctx, command.UnsetEnvironment(markName(pane)))
 	if err != nil && !errors.Is(err, ErrNoServer) {
 		return fmt.Errorf("unmark pane %q: %w", pane, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // SetPaneOptions sets user options (@name) of a pane; the value "" removes one. Options
@@ -22,14 +24,14 @@ func (c *Client) SetPaneOptions(ctx context.Context, pane string, options map[st
 	if err != nil {
 		return err
 	}
-	var cmds []command
+	var cmds []command.Command
 	for _, name := range names {
 		switch value := options[name]; {
 		case value == have[name]:
 		case value == "":
-			cmds = append(cmds, command{"set-option", "-pu", "-t", pane, name})
+			cmds = append(cmds, command.UnsetOption(command.Pane(pane), name))
 		default:
-			cmds = append(cmds, command{"set-option", "-p", "-t", pane, name, value})
+			cmds = append(cmds, command.SetOption(command.Pane(pane), name, value))
 		}
 	}
 	if len(cmds) == 0 {
@@ -48,14 +50,14 @@ func (c *Client) PaneOptions(ctx context.Context, pane string, names ...string) 
 	}
 	// show-options needs -q to keep silent about what is not set, and then keeps silent
 	// about a pane that is not there too.
-	there, err := c.run(ctx, command{"display-message", "-p", "-t", pane, "#{pane_id}"})
+	there, err := c.run(ctx, command.Expand(pane, command.PaneID.Format()))
 	if err == nil && strings.TrimSpace(there[0]) != pane {
 		err = ErrNoPane
 	}
 	if err != nil {
 		return nil, fmt.Errorf("options of pane %q: %w", pane, err)
 	}
-	values, err := c.options(ctx, names, "-pqv", "-t", pane)
+	values, err := c.options(ctx, names, command.Pane(pane))
 	if err != nil {
 		return nil, fmt.Errorf("options of pane %q: %w", pane, err)
 	}
@@ -72,9 +74,9 @@ func (c *Client) SetServerOption(ctx context.Context, name, value string) error 
 	if err != nil || have == value {
 		return err
 	}
-	set := command{"set-option", "-s", name, value}
+	set := command.SetOption(command.Server, name, value)
 	if value == "" {
-		set = command{"set-option", "-su", name}
+		set = command.UnsetOption(command.Server, name)
 	}
 	if _, err := c.run(ctx, set); err != nil {
 		return fmt.Errorf("set server option %q: %w", name, err)
@@ -84,7 +86,7 @@ func (c *Client) SetServerOption(ctx context.Context, name, value string) error 
 
 // ServerOption reads one user option of the server, "" if it is not set.
 func (c *Client) ServerOption(ctx context.Context, name string) (string, error) {
-	values, err := c.options(ctx, []string{name}, "-sqv")
+	values, err := c.options(ctx, []string{name}, command.Server)
 	if err != nil {
 		return "", fmt.Errorf("server option %q: %w", name, err)
 	}
@@ -92,17 +94,17 @@ func (c *Client) ServerOption(ctx context.Context, name string) (string, error) 
 }
 
 // options reads options, a command each: the marks keep values with line breaks apart.
-func (c *Client) options(ctx context.Context, names []string, flags ...string) (map[string]string, error) {
+func (c *Client) options(ctx context.Context, names []string, scope command.Scope) (map[string]string, error) {
 	values := make(map[string]string, len(names))
 	if len(names) == 0 {
 		return values, nil
 	}
-	var cmds []command
+	var cmds []command.Command
 	for _, name := range names {
 		if err := checkOption(name, ""); err != nil {
 			return nil, err
 		}
-		cmds = append(cmds, append(append(command{"show-options"}, flags...), name))
+		cmds = append(cmds, command.ShowOption(scope, name))
 	}
 	replies, err := c.run(ctx, cmds...)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // output is the source that lets tmux tell of each write, by control clients that receive
@@ -173,7 +175,7 @@ func (o *output) resume(ctx context.Context) {
 			continue
 		}
 		ctx, cancel := context.WithTimeoutCause(ctx, o.client.deadline, errDeadline)
-		_, _ = conn.run(ctx, []command{{"refresh-client", "-A", p.pane + ":continue"}})
+		_, _ = conn.run(ctx, []command.Command{command.Continue(p.pane)})
 		cancel()
 	}
 }

@@ -3,8 +3,9 @@ package tmux
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // Pane is one line of the list of all panes: what is cheap to know of each.
@@ -31,7 +32,7 @@ type Pane struct {
 // Panes lists all panes of the server, each once: a pane whose window is linked into
 // several sessions stands under the first of them.
 func (c *Client) Panes(ctx context.Context) ([]Pane, error) {
-	rows, err := c.list(ctx, command{"list-panes", "-a"}, paneFields)
+	rows, err := c.list(ctx, command.Panes, paneFields)
 	if err != nil {
 		return nil, fmt.Errorf("list panes: %w", err)
 	}
@@ -60,7 +61,7 @@ func (c *Client) Panes(ctx context.Context) ([]Pane, error) {
 // Dead, InMode, Alternate, CursorVisible, PID, CursorX, CursorY, HistorySize, Width and
 // Height. Type takes none of these: they are of no Look.
 func (c *Client) Glance(ctx context.Context) (map[string]Facts, error) {
-	replies, err := c.run(ctx, command{"list-panes", "-a", "-F", glanceFormat})
+	replies, err := c.run(ctx, command.Panes(glanceFormat))
 	if err != nil {
 		return nil, fmt.Errorf("glance at panes: %w", err)
 	}
@@ -89,7 +90,7 @@ type Attached struct {
 
 // Clients lists the clients of the server, our own control client among them.
 func (c *Client) Clients(ctx context.Context) ([]Attached, error) {
-	rows, err := c.list(ctx, command{"list-clients"}, clientFields)
+	rows, err := c.list(ctx, command.Clients, clientFields)
 	if err != nil {
 		return nil, fmt.Errorf("list clients: %w", err)
 	}
@@ -111,13 +112,13 @@ func (c *Client) Clients(ctx context.Context) ([]Attached, error) {
 }
 
 // list runs a list command with a format of fields and returns its records.
-func (c *Client) list(ctx context.Context, cmd command, fields []string) ([][]string, error) {
+func (c *Client) list(ctx context.Context, list func(command.Format) command.Command, fields []command.Field) ([][]string, error) {
 	// From 3.7 on a format that is not expanded within 100 ms is cut short, as on a machine
 	// that stood still for a moment.
 	const attempts = 3
 	for n := 1; ; n++ {
 		sep := newNonce()
-		replies, err := c.run(ctx, append(slices.Clone(cmd), "-F", row(sep, fields)))
+		replies, err := c.run(ctx, list(command.Row(sep, fields)))
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +133,7 @@ func (c *Client) list(ctx context.Context, cmd command, fields []string) ([][]st
 // expanded or run; line breaks become blanks. A client that is not there (any more) is no
 // error, and nobody else is told.
 func (c *Client) Tell(ctx context.Context, client, text string) error {
-	if _, err := c.run(ctx, command{"display-message", "-c", client, "--", literal(text)}); err != nil {
+	if err := c.message(ctx, client, text, 0); err != nil {
 		return fmt.Errorf("tell client %q: %w", client, err)
 	}
 	return nil

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // Window is a program to be started in a window of its own.
@@ -39,11 +40,7 @@ func StartServer(ctx context.Context, o Options, w Window) (*Client, string, err
 		_ = probe.Close()
 		return nil, "", fmt.Errorf("start tmux server %q: one runs there", o.Socket)
 	}
-	create := command{
-		"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", w.Session,
-		"-x", strconv.Itoa(w.Width), "-y", strconv.Itoa(w.Height),
-	}
-	out, stderr, err := s.start(ctx, []string{"-S", o.Socket, "-f", "/dev/null"}, []command{append(create, w.words()...)}, nil)
+	out, stderr, err := s.start(ctx, []string{"-S", o.Socket, "-f", "/dev/null"}, []command.Command{command.NewSession(w.start())}, nil)
 	if err != nil {
 		return nil, "", fmt.Errorf("start tmux server %q: %w: %s", o.Socket, err, strings.TrimSpace(stderr))
 	}
@@ -61,11 +58,10 @@ func (c *Client) NewWindow(ctx context.Context, w Window) (string, error) {
 	if len(w.Command) == 0 {
 		return "", fmt.Errorf("window %q: no command", w.Name)
 	}
-	create := command{"new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "=" + w.Session + ":"}
 	// By a process: what is run twice must not be this.
 	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
 	defer cancel()
-	replies, err := c.short.run(ctx, []command{append(create, w.words()...)})
+	replies, err := c.short.run(ctx, []command.Command{command.NewWindow(w.start())})
 	if err != nil {
 		return "", fmt.Errorf("new window in session %q: %w", w.Session, err)
 	}
@@ -80,7 +76,7 @@ func (c *Client) KillServer(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
 	defer cancel()
-	_, stderr, err := c.short.start(ctx, []string{"-N", "-S", c.short.socket}, []command{{"kill-server"}}, nil)
+	_, stderr, err := c.short.start(ctx, []string{"-N", "-S", c.short.socket}, []command.Command{command.KillServer()}, nil)
 	if err != nil {
 		return fmt.Errorf("kill tmux server %q: %w: %s", c.info.Socket, err, strings.TrimSpace(stderr))
 	}
@@ -92,21 +88,6 @@ func (c *Client) KillServer(ctx context.Context) error {
 	}
 }
 
-// words are the arguments that new-session and new-window share.
-func (w Window) words() []string {
-	var words []string
-	if w.Name != "" {
-		words = append(words, "-n", w.Name)
-	}
-	if w.Dir != "" {
-		words = append(words, "-c", w.Dir)
-	}
-	for _, kv := range w.Env {
-		words = append(words, "-e", kv)
-	}
-	words = append(words, "--")
-	if len(w.Command) == 1 { // one word alone would be read by a shell
-		return append(words, "exec "+shellWord(w.Command[0]))
-	}
-	return append(words, w.Command...)
+func (w Window) start() command.Start {
+	return command.Start{Session: w.Session, Window: w.Name, Dir: w.Dir, Env: w.Env, Width: w.Width, Height: w.Height, Program: w.Command}
 }

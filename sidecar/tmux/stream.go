@@ -3,6 +3,8 @@ package tmux
 import (
 	"bytes"
 	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // endMark is the line by which a batch in control mode is known to be over, also when one
@@ -11,9 +13,9 @@ func endMark(nonce string) string { return nonce + ".end" }
 
 // controlLines are the two lines of one batch: the framed commands, and a command of its
 // own that prints the end mark whatever became of the first line.
-func controlLines(nonce string, cmds []command) string {
-	return sequence(framed(nonce, cmds)) + "\n" +
-		sequence([]command{{"display-message", "-p", endMark(nonce)}}) + "\n"
+func controlLines(nonce string, cmds []command.Command) string {
+	return command.Sequence(framed(nonce, cmds)) + "\n" +
+		command.Sequence([]command.Command{command.Print(endMark(nonce))}) + "\n"
 }
 
 // stream reads what a control client prints, line by line: guards (%begin, %end, %error

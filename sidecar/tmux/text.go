@@ -8,64 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
-
-// command is one tmux command in words, as the server is to see them.
-type command []string
-
-// argv turns commands into the arguments of a tmux process. A word that ends in a
-// semicolon would end its command, so that last semicolon is escaped.
-func argv(cmds []command) []string {
-	var args []string
-	for i, c := range cmds {
-		if i > 0 {
-			args = append(args, ";")
-		}
-		for _, word := range c {
-			if strings.HasSuffix(word, ";") {
-				word = word[:len(word)-1] + `\;`
-			}
-			args = append(args, word)
-		}
-	}
-	return args
-}
-
-// sequence turns commands into text for tmux's own parser: a line of control mode, or a
-// branch of if-shell. It never holds a line break.
-func sequence(cmds []command) string {
-	var b strings.Builder
-	for i, c := range cmds {
-		if i > 0 {
-			b.WriteString(" ; ")
-		}
-		for j, word := range c {
-			if j > 0 {
-				b.WriteByte(' ')
-			}
-			quote(&b, word)
-		}
-	}
-	return b.String()
-}
-
-// quote writes word for tmux's parser. Inside double quotes every byte but letters, digits
-// and a few harmless ones becomes an octal escape; that is exact for the bytes 1 to 255 on
-// every version, and 0xFF would otherwise end the token in the middle of quotes. A NUL
-// would end the string, and no caller has one: it is left out.
-func quote(b *strings.Builder, word string) {
-	b.WriteByte('"')
-	for i := range len(word) {
-		switch c := word[i]; {
-		case c == 0:
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == ' ', c == '-', c == '_', c == '.':
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(b, `\%03o`, c)
-		}
-	}
-	b.WriteByte('"')
-}
 
 // newNonce is a word that no pane can have guessed. It is safe in formats and in globs.
 func newNonce() string {
@@ -79,12 +24,12 @@ func newNonce() string {
 func mark(nonce string, i int) string { return nonce + "." + strconv.Itoa(i) }
 
 // framed puts a command that prints a mark before each command and after the last.
-func framed(nonce string, cmds []command) []command {
-	all := make([]command, 0, 2*len(cmds)+1)
+func framed(nonce string, cmds []command.Command) []command.Command {
+	all := make([]command.Command, 0, 2*len(cmds)+1)
 	for i, c := range cmds {
-		all = append(all, command{"display-message", "-p", mark(nonce, i)}, c)
+		all = append(all, command.Print(mark(nonce, i)), c)
 	}
-	return append(all, command{"display-message", "-p", mark(nonce, len(cmds))})
+	return append(all, command.Print(mark(nonce, len(cmds))))
 }
 
 var paneID = regexp.MustCompile(`^%[0-9]{1,10}$`)
@@ -100,52 +45,53 @@ func checkPane(pane string) error {
 
 // A compared fact is tested inside the server, in the same step that types.
 type comparedFact struct {
-	gate   string // its name in the list of gates
-	format string
-	never  bool // must be 0 whatever the look said: nothing may be typed otherwise
+	gate  string // its name in the list of gates
+	field command.Field
+	never bool // must be 0 whatever the look said: nothing may be typed otherwise
 }
 
 // compared lists what compare-and-type tests, in the order in which a look asks for it.
 // The id stands for "the target was found at all": without a target tmux expands formats
 // to nothing and goes on. It has no gate, since nothing works without it.
 var compared = []comparedFact{
-	{format: "#{pane_id}"},
-	{gate: "dead", format: "#{pane_dead}", never: true}, // a paste would crash the server up to 3.3a
-	{gate: "mode", format: "#{pane_in_mode}", never: true},
-	{gate: "inputoff", format: "#{pane_input_off}", never: true},
-	{gate: "synchronised", format: "#{pane_synchronized}", never: true},
-	{gate: "pid", format: "#{pane_pid}"},
-	{gate: "alternate", format: "#{alternate_on}"},
-	{gate: "cursorflag", format: "#{cursor_flag}"},
-	{gate: "cursor", format: "#{cursor_x}"},
-	{gate: "cursor", format: "#{cursor_y}"},
-	{gate: "history", format: "#{history_size}"},
-	{gate: "width", format: "#{pane_width}"},
+	{field: command.PaneID},
+	{gate: "dead", field: command.PaneDead, never: true}, // a paste would crash the server up to 3.3a
+	{gate: "mode", field: command.PaneInMode, never: true},
+	{gate: "inputoff", field: command.PaneInputOff, never: true},
+	{gate: "synchronised", field: command.PaneSynchronised, never: true},
+	{gate: "pid", field: command.PanePID},
+	{gate: "alternate", field: command.Alternate},
+	{gate: "cursorflag", field: command.CursorFlag},
+	{gate: "cursor", field: command.CursorX},
+	{gate: "cursor", field: command.CursorY},
+	{gate: "history", field: command.HistorySize},
+	{gate: "width", field: command.PaneWidth},
 }
 
 // told follows the compared facts in a look: so many fields, of which the title is free
-// text and so the last. The verb is the name of the pane's mark.
-const (
-	toldFields = 7
-	told       = "#{history_limit}|#{pane_height}|#{session_activity}|#{pane_tty}|#{pane_mode}|#{%s}|#{pane_title}"
-)
+// text and so the last.
+const toldFields = 7
+
+func told(pane string) command.Format {
+	return command.Join("|",
+		command.Fields("|", command.HistoryLimit, command.PaneHeight, command.SessionActivity, command.PaneTTY, command.PaneMode),
+		command.Environment(markName(pane)), command.PaneTitle.Format())
+}
 
 // lookFormat is the format of a look: the compared facts, then those that are only told.
-func lookFormat(pane string) string {
-	var b strings.Builder
+func lookFormat(pane string) command.Format {
+	all := make([]command.Format, 0, len(compared)+1)
 	for _, f := range compared {
-		b.WriteString(f.format)
-		b.WriteByte('|')
+		all = append(all, f.field.Format())
 	}
-	return b.String() + fmt.Sprintf(told, markName(pane))
+	return command.Join("|", append(all, told(pane))...)
 }
 
 // glanceFields are those of a line of glanceFormat; all but the id are numbers.
-const (
-	glanceFields = 11
-	glanceFormat = "#{pane_id}|#{pane_dead}|#{pane_in_mode}|#{alternate_on}|#{cursor_flag}|#{pane_pid}|" +
-		"#{cursor_x}|#{cursor_y}|#{history_size}|#{pane_width}|#{pane_height}"
-)
+const glanceFields = 11
+
+var glanceFormat = command.Fields("|", command.PaneID, command.PaneDead, command.PaneInMode, command.Alternate, command.CursorFlag,
+	command.PanePID, command.CursorX, command.CursorY, command.HistorySize, command.PaneWidth, command.PaneHeight)
 
 // parseGlance reads lines of glanceFormat. A pane whose window is linked into several
 // sessions stands there several times.
@@ -169,13 +115,10 @@ func parseGlance(reply string) (map[string]Facts, error) {
 }
 
 // lookCommands asks for facts and screen, and with history ≥ 0 for the joined lines.
-func lookCommands(pane string, history int) []command {
-	cmds := []command{
-		{"display-message", "-p", "-t", pane, lookFormat(pane)},
-		{"capture-pane", "-p", "-e", "-t", pane},
-	}
+func lookCommands(pane string, history int) []command.Command {
+	cmds := []command.Command{command.Expand(pane, lookFormat(pane)), command.Capture(pane)}
 	if history >= 0 {
-		cmds = append(cmds, command{"capture-pane", "-p", "-J", "-S", strconv.Itoa(-history), "-t", pane})
+		cmds = append(cmds, command.CaptureLines(pane, history))
 	}
 	return cmds
 }
@@ -183,107 +126,63 @@ func lookCommands(pane string, history int) []command {
 // condition is the test of compare-and-type: one comparison of all facts, since && with
 // more than two parts and ! are broken on old versions, and the tail of our own text if
 // there is one. A gate that the tests switched off is left out.
-func condition(pane string, f Facts, tail string, keys Keys) (string, error) {
+func condition(pane string, f Facts, tail string, keys Keys) (command.Format, error) {
 	values := strings.Split(f.raw, "|")
 	if len(values) != len(compared) {
-		return "", fmt.Errorf("facts %q: not from a look", f.raw)
+		return command.Format{}, fmt.Errorf("facts %q: not from a look", f.raw)
 	}
 	if err := checkMark(f.Mark); err != nil {
-		return "", err // somebody else's: nothing that we know was typed last
+		return command.Format{}, err // somebody else's: nothing that we know was typed last
 	}
-	var format, want []string
+	var facts []command.Format
+	var want []string
 	for i, f := range compared {
 		// Digits and the id's % only: anything else could end the comparison early.
 		// (3.8 leaves the pid of a dead pane empty, which is as good a value.)
 		if strings.Trim(values[i], "%0123456789") != "" || i == 0 && values[i] == "" {
-			return "", fmt.Errorf("fact %q: %q is not a number", f.gate, values[i])
+			return command.Format{}, fmt.Errorf("fact %q: %q is not a number", f.gate, values[i])
 		}
 		if f.gate == "" || gate(f.gate) {
 			if f.never {
 				values[i] = "0"
 			}
-			format, want = append(format, f.format), append(want, values[i])
+			facts, want = append(facts, f.field.Format()), append(want, values[i])
 		}
 	}
 	if keys.session != "" && gate("keys") {
-		format, want = append(format, "#{session_activity}"), append(want, keys.session)
+		facts, want = append(facts, command.SessionActivity.Format()), append(want, keys.session)
 	}
-	format, want = append(format, "#{"+markName(pane)+"}"), append(want, f.Mark)
-	cond := "#{==:" + strings.Join(format, "|") + "," + strings.Join(want, "|") + "}"
+	same, err := command.Equal(append(facts, command.Environment(markName(pane))), append(want, f.Mark))
+	if err != nil {
+		return command.Format{}, err
+	}
 	if tail == "" || !gate("tail") {
 		// tmux 3.7 gives up a format that takes it longer than 100 ms, because the machine or
 		// the server stood still, and what it had left to expand is empty then: also both sides
 		// of a comparison. Something that is never empty must have been expanded with them.
-		return "#{&&:" + cond + ",#{pid}}", nil
+		return command.Both(same, command.ServerPID.Format()), nil
 	}
-	glob, err := literalGlob(tail)
+	seen, err := command.OnScreen(tail)
 	if err != nil {
-		return "", err
+		return command.Format{}, err
 	}
-	return "#{&&:" + cond + ",#{C:" + glob + "}}", nil
-}
-
-// literalGlob makes a glob that finds text on the screen. Whatever means something to
-// globs, formats or tmux's parser becomes a question mark, which stands for any one
-// character; text that has nothing else is refused, since it would match every row.
-func literalGlob(text string) (string, error) {
-	var b strings.Builder
-	literal := 0
-	for _, r := range strings.Trim(text, " ") {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r > 0x9f && r != utf8.RuneError:
-			literal++
-			b.WriteRune(r)
-		case r == ' ', r == '-', r == '_', r == '.':
-			b.WriteRune(r)
-		default:
-			b.WriteByte('?')
-		}
-	}
-	if literal == 0 {
-		return "", fmt.Errorf("tail %q: no letter or digit to look for", text)
-	}
-	return b.String(), nil
+	return command.Both(same, seen), nil
 }
 
 // typeCommands is compare-and-type: the text from standard input, then the test and the
 // paste in one step of the server. The buffer is gone in every branch: a leftover would be
 // pasted by the person's own key on old versions.
-func typeCommands(t Typing, cond, nonce string) []command {
-	pasted := []command{{"paste-buffer", "-d", "-b", nonce, "-t", t.Pane}}
-	if t.Bracketed {
-		pasted[0] = command{"paste-buffer", "-p", "-r", "-d", "-b", nonce, "-t", t.Pane}
-	}
+func typeCommands(t Typing, cond command.Format, nonce string) []command.Command {
+	pasted := []command.Command{command.Paste(t.Pane, nonce, t.Bracketed)}
 	if t.Mark != "" {
-		pasted = append(pasted, command{"set-environment", "-gh", markName(t.Pane), t.Mark})
+		pasted = append(pasted, command.SetEnvironment(markName(t.Pane), t.Mark))
 	}
-	pasted = append(pasted, command{"display-message", "-p", "TYPED-" + nonce})
-	return []command{
-		{"load-buffer", "-b", nonce, "-"},
-		{
-			"if-shell", "-F", "-t", t.Pane, cond,
-			sequence(pasted),
-			sequence([]command{{"delete-buffer", "-b", nonce}, {"display-message", "-p", "REFUSED-" + nonce}}),
-		},
+	return []command.Command{
+		command.LoadBuffer(nonce),
+		command.If(t.Pane, cond,
+			append(pasted, command.Print("TYPED-"+nonce)),
+			[]command.Command{command.DeleteBuffer(nonce), command.Print("REFUSED-" + nonce)}),
 	}
-}
-
-// literal makes text that a format expands to itself, also where strftime runs over it.
-// Control characters, among them line breaks, become blanks.
-func literal(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r < 0x20 || 0x7f <= r && r <= 0x9f || r == utf8.RuneError:
-			b.WriteByte(' ')
-		case r == '#' || r == '%':
-			b.WriteRune(r)
-			b.WriteRune(r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
 
 var optionName = regexp.MustCompile(`^@[A-Za-z0-9_-]{1,64}$`)
@@ -299,27 +198,16 @@ func checkOption(name, value string) error {
 	return nil
 }
 
-// row makes a -F format of fields that are told apart by sep, a nonce: a title or a name
-// may hold any character that a person can think of, a line break too.
-func row(sep string, fields []string) string {
-	return sep + strings.Join(fields, sep) + sep
-}
-
 var (
-	paneFields = []string{
-		"#{pane_id}", "#{session_id}", "#{session_name}", "#{window_id}", "#{window_index}", "#{window_name}",
-		"#{pane_index}", "#{pane_active}", "#{window_active}", "#{session_attached}", "#{pane_pid}", "#{pane_tty}",
-		"#{pane_dead}", "#{pane_in_mode}", "#{pane_width}", "#{pane_height}", "#{pane_title}", "#{pane_current_command}",
+	paneFields = []command.Field{
+		command.PaneID, command.SessionID, command.SessionName, command.WindowID, command.WindowIndex, command.WindowName,
+		command.PaneIndex, command.PaneActive, command.WindowActive, command.SessionAttached, command.PanePID, command.PaneTTY,
+		command.PaneDead, command.PaneInMode, command.PaneWidth, command.PaneHeight, command.PaneTitle, command.PaneCommand,
 	}
-	clientFields = []string{
-		"#{client_name}", "#{client_tty}", "#{client_pid}", "#{client_session}", "#{session_id}", "#{pane_id}",
-		"#{client_control_mode}", "#{client_activity}", "#{client_key_table}", "#{client_flags}", "#{client_width}", "#{client_height}",
+	clientFields = []command.Field{
+		command.ClientName, command.ClientTTY, command.ClientPID, command.ClientSession, command.SessionID, command.PaneID,
+		command.ClientControl, command.ClientActivity, command.ClientKeyTable, command.ClientFlags, command.ClientWidth, command.ClientHeight,
 	}
-	sessionFields = []string{"#{session_id}", "#{session_attached}", "#{destroy-unattached}"}
-	serverFields  = []string{"#{pid}", "#{start_time}", "#{version}", "#{socket_path}"}
+	sessionFields = []command.Field{command.SessionID, command.SessionAttached, command.DestroyUnattached}
+	serverFields  = []command.Field{command.ServerPID, command.ServerStart, command.ServerVersion, command.ServerSocket}
 )
-
-// shellWord quotes a word for sh.
-func shellWord(word string) string {
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}

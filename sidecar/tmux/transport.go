@@ -11,13 +11,15 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // transport carries commands to the server. run has it execute cmds in order with nothing
 // in between, and returns what each of them printed. When one is refused, run returns the
 // replies to those before it and a *commandError; those after it did not run.
 type transport interface {
-	run(ctx context.Context, cmds []command) ([]string, error)
+	run(ctx context.Context, cmds []command.Command) ([]string, error)
 }
 
 // errConnection says that a transport could not carry commands; whether they ran is not
@@ -28,11 +30,12 @@ var errConnection = errors.New("connection to tmux lost")
 // leaves none in the server.
 type short struct {
 	bin, socket string
-	lasting     bool // its processes may last, and must not outlive ours; see bindToUs
+	lasting     bool   // its processes may last, and must not outlive ours; see bindToUs
+	pane        string // the pane that its processes say they are in; "" for none
 }
 
 // run implements transport.
-func (s short) run(ctx context.Context, cmds []command) ([]string, error) {
+func (s short) run(ctx context.Context, cmds []command.Command) ([]string, error) {
 	nonce := newNonce()
 	out, stderr, err := s.start(ctx, []string{"-N", "-S", s.socket}, framed(nonce, cmds), nil)
 	replies, complete := unframe(out, nonce, len(cmds))
@@ -41,13 +44,13 @@ func (s short) run(ctx context.Context, cmds []command) ([]string, error) {
 	}
 	switch exit := (*exec.ExitError)(nil); {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("tmux %s: %w", cmds[0][0], context.Cause(ctx))
+		return nil, fmt.Errorf("tmux %s: %w", cmds[0].Name(), context.Cause(ctx))
 	case errors.As(err, &exit) && exit.Exited() && stderr != "":
 		return replies, &commandError{index: len(replies), text: strings.TrimSpace(stderr)}
 	case err == nil: // no command was refused, and yet replies are missing
-		return nil, fmt.Errorf("tmux %s: %w", cmds[0][0], errNoAnswer)
+		return nil, fmt.Errorf("tmux %s: %w", cmds[0].Name(), errNoAnswer)
 	default:
-		return nil, fmt.Errorf("tmux %s: %w", cmds[0][0], err)
+		return nil, fmt.Errorf("tmux %s: %w", cmds[0].Name(), err)
 	}
 }
 
@@ -55,14 +58,17 @@ func (s short) run(ctx context.Context, cmds []command) ([]string, error) {
 // (-u): without it tmux replaces what it thinks the terminal cannot show. The process is
 // in a group of its own, so that no Ctrl-C in our terminal ends it between two steps, and
 // knows of no pane or server but the one it is told.
-func (s short) start(ctx context.Context, options []string, cmds []command, stdin []byte) (stdout []byte, stderr string, err error) {
+func (s short) start(ctx context.Context, options []string, cmds []command.Command, stdin []byte) (stdout []byte, stderr string, err error) {
 	var out, complaint bytes.Buffer
-	cmd := exec.CommandContext(ctx, s.bin, append(append([]string{"-u"}, options...), argv(cmds)...)...)
+	cmd := exec.CommandContext(ctx, s.bin, append(append([]string{"-u"}, options...), command.Argv(cmds)...)...)
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	cmd.Env = environment()
+	if s.pane != "" {
+		cmd.Env = append(cmd.Env, "TMUX_PANE="+s.pane)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if s.lasting {
 		// The system ends the process with the thread that started it: so that one stays.

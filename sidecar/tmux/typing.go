@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
 // Typing is text for a pane, and the instant at which the caller judged that it may be
@@ -98,7 +100,7 @@ func (c *Client) Type(ctx context.Context, t Typing) (Outcome, error) {
 }
 
 // compareAndType asks the server, by a short process whatever the transport.
-func (c *Client) compareAndType(ctx context.Context, t Typing, cond string) (Outcome, error) {
+func (c *Client) compareAndType(ctx context.Context, t Typing, cond command.Format) (Outcome, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
 	defer cancel()
 	defer context.AfterFunc(c.ctx, cancel)()
@@ -131,5 +133,5 @@ func (c *Client) compareAndType(ctx context.Context, t Typing, cond string) (Out
 func (c *Client) dropBuffer(name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), min(c.deadline, time.Second))
 	defer cancel()
-	_, _ = c.short.run(ctx, []command{{"delete-buffer", "-b", name}})
+	_, _ = c.short.run(ctx, []command.Command{command.DeleteBuffer(name)})
 }

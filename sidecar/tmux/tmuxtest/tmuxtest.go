@@ -5,12 +5,15 @@ package tmuxtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,8 +78,20 @@ func findVersions() []Version {
 		}
 		all = append(all, Version{Name: name, Bin: bin})
 	}
-	slices.SortFunc(all, func(a, b Version) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b Version) int { return byNumber(a.Name, b.Name) })
 	return all
+}
+
+// byNumber compares versions: 3.2a comes before 3.10. What has no number comes last.
+func byNumber(a, b string) int {
+	number := func(name string) (n int) {
+		var major, minor int
+		if got, _ := fmt.Sscanf(name, "%d.%d", &major, &minor); got != 2 {
+			return math.MaxInt
+		}
+		return 1000*major + minor
+	}
+	return cmp.Or(cmp.Compare(number(a), number(b)), strings.Compare(a, b))
 }
 
 // EachVersion runs test once for each version, as a subtest named after it.
@@ -250,6 +265,9 @@ func (s *Server) Fact(pane, format string) string {
 	return s.Run("display-message", "-p", "-t", pane, format)
 }
 
+// blanks are those at the end of a line.
+var blanks = regexp.MustCompile(`(?m) +$`)
+
 // WaitForText waits until text stands on a pane's visible screen.
 func (s *Server) WaitForText(pane, text string) {
 	s.t.Helper()
@@ -261,6 +279,7 @@ func (s *Server) WaitForText(pane, text string) {
 	})
 	WaitFor(s.t, fmt.Sprintf("%q in pane %s", text, pane), func() bool {
 		out, err := s.Try("capture-pane", "-p", "-J", "-t", pane)
+		out = blanks.ReplaceAllString(out, "") // 3.2a fills joined lines up
 		if shown = out; err != nil {
 			shown = err.Error()
 		}

@@ -1,0 +1,229 @@
+package command
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Command is one command for a server. The zero Command is none, and is refused by tmux.
+type Command struct{ words []string }
+
+func of(words ...string) Command { return Command{words} }
+
+// Name is what tmux calls the command.
+func (c Command) Name() string {
+	if len(c.words) == 0 {
+		return ""
+	}
+	return c.words[0]
+}
+
+// Size is how much of a command line the command takes, in bytes.
+func (c Command) Size() (size int) {
+	for _, word := range c.words {
+		size += len(word) + 1
+	}
+	return size
+}
+
+// Print prints text, one line.
+func Print(text string) Command { return of("display-message", "-p", "--", literal(text)) }
+
+// Expand prints what a format expands to for a pane, or for no target if pane is "". A pane
+// that is not there is no error: its fields expand to nothing.
+func Expand(pane string, f Format) Command {
+	if pane == "" {
+		return of("display-message", "-p", f.text)
+	}
+	return of("display-message", "-p", "-t", pane, f.text)
+}
+
+// Message shows text in the status line of a client, for d, or for as long as its person has
+// set if d is 0. Nothing in text is expanded. A client that is not there is no error. tmux 3.2a
+// refuses it whatever the client: see MessageHere.
+func Message(client, text string, d time.Duration) Command {
+	return of(append(append([]string{"display-message"}, delay(d)...), "-c", client, "--", literal(text))...)
+}
+
+// MessageHere is Message at the client that the server takes for the current one.
+func MessageHere(text string, d time.Duration) Command {
+	return of(append(append([]string{"display-message"}, delay(d)...), "--", literal(text))...)
+}
+
+func delay(d time.Duration) []string {
+	if d == 0 {
+		return nil
+	}
+	return []string{"-d", strconv.FormatInt(d.Milliseconds(), 10)}
+}
+
+// Panes lists all panes of the server.
+func Panes(f Format) Command { return of("list-panes", "-a", "-F", f.text) }
+
+// Clients lists the clients of the server.
+func Clients(f Format) Command { return of("list-clients", "-F", f.text) }
+
+// Sessions lists the sessions of the server.
+func Sessions(f Format) Command { return of("list-sessions", "-F", f.text) }
+
+// If runs one of two sequences, by whether a format expands for a pane to something else than
+// nothing and 0. The test and the sequence are one step of the server. pane may be "".
+func If(pane string, f Format, then, otherwise []Command) Command {
+	words := []string{"if-shell", "-F"}
+	if pane != "" {
+		words = append(words, "-t", pane)
+	}
+	words = append(words, f.text, Sequence(then))
+	if len(otherwise) > 0 {
+		words = append(words, Sequence(otherwise))
+	}
+	return of(words...)
+}
+
+// Capture prints the visible rows of a pane with their attributes.
+func Capture(pane string) Command { return of("capture-pane", "-p", "-e", "-t", pane) }
+
+// CaptureLines prints the visible screen and so many rows of the history above it, wrapped
+// rows joined, without attributes.
+func CaptureLines(pane string, history int) Command {
+	return of("capture-pane", "-p", "-J", "-S", strconv.Itoa(-history), "-t", pane)
+}
+
+// LoadBuffer reads standard input into a buffer.
+func LoadBuffer(name string) Command { return of("load-buffer", "-b", name, "-") }
+
+// DeleteBuffer removes a buffer.
+func DeleteBuffer(name string) Command { return of("delete-buffer", "-b", name) }
+
+// Paste types a buffer into a pane and removes it. Bracketed asks for tmux's -p and -r. A dead
+// pane is a crash up to 3.3a: it belongs into an If that has seen that it lives.
+func Paste(pane, buffer string, bracketed bool) Command {
+	if bracketed {
+		return of("paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", pane)
+	}
+	return of("paste-buffer", "-d", "-b", buffer, "-t", pane)
+}
+
+// Scope is where an option belongs.
+type Scope struct {
+	flag string
+	pane string
+}
+
+// The scopes beside those of panes.
+var (
+	Server   = Scope{flag: "s"} // the server itself
+	Everyone = Scope{flag: "g"} // all sessions
+)
+
+// Pane is the scope of one pane.
+func Pane(id string) Scope { return Scope{flag: "p", pane: id} }
+
+func (s Scope) words(name, flags string) []string {
+	words := []string{name, "-" + s.flag + flags}
+	if s.pane != "" {
+		words = append(words, "-t", s.pane)
+	}
+	return words
+}
+
+// SetOption sets a user option. Nothing in value is expanded.
+func SetOption(s Scope, name, value string) Command {
+	return of(append(s.words("set-option", ""), name, value)...)
+}
+
+// UnsetOption removes an option.
+func UnsetOption(s Scope, name string) Command {
+	return of(append(s.words("set-option", "u"), name)...)
+}
+
+// DropOption is UnsetOption that is silent about a scope that is not there.
+func DropOption(s Scope, name string) Command {
+	return of(append(s.words("set-option", "qu"), name)...)
+}
+
+// ShowOption prints the value of an option, and nothing where it is not set.
+func ShowOption(s Scope, name string) Command {
+	return of(append(s.words("show-options", "qv"), name)...)
+}
+
+// ShowOptions prints all options of a scope.
+func ShowOptions(s Scope) Command { return of(s.words("show-options", "")...) }
+
+// SetEnvironment sets a hidden variable of the global environment.
+func SetEnvironment(name, value string) Command {
+	return of("set-environment", "-gh", name, value)
+}
+
+// UnsetEnvironment removes a variable of the global environment.
+func UnsetEnvironment(name string) Command { return of("set-environment", "-gu", name) }
+
+// ShowEnvironment prints the hidden variables of the global environment.
+func ShowEnvironment() Command { return of("show-environment", "-gh") }
+
+// PrefixKeys prints what is bound behind the prefix key.
+func PrefixKeys() Command { return of("list-keys", "-T", "prefix") }
+
+// UnbindPrefixKey removes a binding.
+func UnbindPrefixKey(key string) Command { return of("unbind-key", "-T", "prefix", key) }
+
+// Start is a program to be started in a pane of its own.
+type Start struct {
+	Session       string
+	Window        string // its name; "" leaves it to tmux
+	Dir           string
+	Env           []string
+	Width, Height int // for NewSession
+	Program       []string
+}
+
+// NewSession starts a program in a session of its own, in the background, and prints the id of
+// its pane.
+func NewSession(s Start) Command {
+	return of(append([]string{
+		"new-session", "-d", "-P", "-F", PaneID.Format().text, "-s", unexpanded(s.Session),
+		"-x", strconv.Itoa(s.Width), "-y", strconv.Itoa(s.Height),
+	}, s.words()...)...)
+}
+
+// NewWindow starts a program in a window of a session, in the background, and prints the id of
+// its pane.
+func NewWindow(s Start) Command {
+	return of(append([]string{"new-window", "-d", "-P", "-F", PaneID.Format().text, "-t", "=" + s.Session + ":"}, s.words()...)...)
+}
+
+func (s Start) words() []string {
+	var words []string
+	if s.Window != "" {
+		words = append(words, "-n", unexpanded(s.Window))
+	}
+	if s.Dir != "" {
+		words = append(words, "-c", unexpanded(s.Dir))
+	}
+	for _, kv := range s.Env {
+		words = append(words, "-e", kv)
+	}
+	words = append(words, "--")
+	if len(s.Program) == 1 { // one word alone would be read by a shell
+		return append(words, "exec "+shellWord(s.Program[0]))
+	}
+	return append(words, s.Program...)
+}
+
+// KillServer ends the server.
+func KillServer() Command { return of("kill-server") }
+
+// WaitFor ends when somebody signals a channel.
+func WaitFor(channel string) Command { return of("wait-for", channel) }
+
+// Signal ends those that wait for a channel.
+func Signal(channel string) Command { return of("wait-for", "-S", channel) }
+
+// Continue has a control client hear again of a pane that was paused.
+func Continue(pane string) Command { return of("refresh-client", "-A", pane+":continue") }
+
+// shellWord quotes a word for sh.
+func shellWord(word string) string {
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

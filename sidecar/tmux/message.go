@@ -1,0 +1,65 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
+)
+
+// errOtherClient says that text would have been shown to somebody else.
+var errOtherClient = errors.New("this tmux shows text only at the client of a session that was used last, which is another one")
+
+// message shows text at a client. tmux 3.2a refuses to be told at which: there the process
+// says that it is in the pane which the client shows, and the server takes the client that was
+// used last of those that have this pane in their session. Where that is another one, nothing
+// is shown.
+func (c *Client) message(ctx context.Context, client, text string, d time.Duration) error {
+	_, err := c.run(ctx, command.Message(client, text, d))
+	if refused := (*commandError)(nil); !errors.As(err, &refused) || !strings.HasPrefix(refused.text, "usage: display-message") {
+		return err
+	}
+	pane, err := c.shownBy(ctx, client)
+	if pane == "" || err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
+	defer cancel()
+	there := c.short
+	there.pane = pane
+	_, err = there.run(ctx, []command.Command{command.MessageHere(text, d)})
+	return err
+}
+
+// shownBy is the pane that a client shows, if of all clients that could show it this one was
+// used last; "" for a client that is not there.
+func (c *Client) shownBy(ctx context.Context, client string) (string, error) {
+	clients, err := c.Clients(ctx)
+	if err != nil {
+		return "", err
+	}
+	var asked Attached
+	for _, a := range clients {
+		if a.Name == client {
+			asked = a
+		}
+	}
+	places, err := c.list(ctx, command.Panes, []command.Field{command.PaneID, command.SessionID})
+	if err != nil {
+		return "", err
+	}
+	sessions := map[string]bool{} // that hold the pane
+	for _, f := range places {
+		if f[0] == asked.Pane {
+			sessions[f[1]] = true
+		}
+	}
+	for _, a := range clients {
+		if sessions[a.SessionID] && a.Activity > asked.Activity {
+			return "", errOtherClient
+		}
+	}
+	return asked.Pane, nil
+}
