@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -162,6 +163,33 @@ func TestS23_TheServerSurvivesItsOwnCrashes(t *testing.T) {
 		}
 		r.Run("kill-pane", "-t", f.pane)
 		busy()
+	})
+}
+
+// An adopted pane that closes in the middle of its chat. (tmux 3.2a died of the next look.)
+func TestS23_AnAdoptedPaneCloses(t *testing.T) {
+	t.Parallel()
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		r := newRigOn(t, v)
+		a, b := r.adopted("Ada", "--think", "1ms"), r.adopted("Ben", "--think", "1ms")
+		c := r.adopted("Cid", "--think", "1ms")
+		chat := r.chat([]*agent{a, b, c}, "depth=100000", "rate=100000")
+		r.say(chat, "hello")
+		for _, closes := range []*agent{c, b} {
+			n := len(a.received())
+			r.waitFor("a turn", func() bool { return len(a.received()) > n })
+			r.Run("kill-pane", "-t", closes.pane)
+			r.waitFor("it is nobody's any more", func() bool {
+				require.True(t, r.Alive(), "the server")
+				sessions, err := r.client.Sessions(t.Context())
+				require.NoError(t, err)
+				return !slices.ContainsFunc(sessions, func(s message.Session) bool { return s.Pane == closes.pane })
+			})
+		}
+		sent := r.send(a, "still here?", api.WaitSubmitted, tmuxtest.Patience)
+		assert.Equal(t, message.Submitted, sent.State, "%v", r.trail(sent.Message))
+		require.True(t, r.Alive())
 	})
 }
 
