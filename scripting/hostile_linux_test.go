@@ -131,6 +131,17 @@ func TestL7_sourcesThatHurtTheCompiler(t *testing.T) {
 
 // What a worker is left with: no descriptors but its pipes, no environment, and limits.
 func TestL7_workerHasNothing(t *testing.T) {
+	// As a shell does it, or flock: a descriptor that is open in whatever is started.
+	var theirs [2]int
+	require.NoError(t, syscall.Pipe2(theirs[:], 0))
+	defer syscall.Close(theirs[0])
+	defer syscall.Close(theirs[1])
+	file, err := syscall.Open(t.TempDir()+"/lock", syscall.O_CREAT|syscall.O_RDWR, 0o600)
+	require.NoError(t, err)
+	defer syscall.Close(file)
+	var held syscall.Stat_t
+	require.NoError(t, syscall.Fstat(theirs[0], &held))
+
 	r := newRig(t, ``)
 	pid := r.set.worker.cmd.Process.Pid
 	dir := fmt.Sprintf("/proc/%d/", pid)
@@ -145,6 +156,7 @@ func TestL7_workerHasNothing(t *testing.T) {
 		require.NoError(t, err)
 		// The Go runtime itself reads how much of the processors it may use.
 		assert.Regexp(t, `^(pipe:|anon_inode:|/sys/fs/cgroup/|/dev/null$)`, to, "descriptor %s", fd.Name())
+		assert.NotEqual(t, fmt.Sprintf("pipe:[%d]", held.Ino), to, "descriptor %s", fd.Name())
 	}
 	limits, err := os.ReadFile(dir + "limits")
 	require.NoError(t, err)

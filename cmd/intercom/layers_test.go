@@ -40,6 +40,7 @@ var layers = map[string][]string{
 	"sidecar/aea":           {},
 	"sidecar/repository":    {"sidecar/aea"},
 	"sidecar/atomicfile":    {},
+	"sidecar/inherited":     {},
 	"sidecar/tmux/command":  {},
 	"sidecar/tmux":          {"sidecar/tmux/command"},
 	"sidecar/tmux/tmuxtest": {}, // for tests: nothing that is linked imports it
@@ -69,12 +70,12 @@ var layers = map[string][]string{
 	// The sidecar asks policies and never runs one: only the worker knows Lua.
 	"scripting/policy": {"sidecar/message"},
 	"scripting/wire":   {"scripting/policy"},
-	"scripting/worker": {"scripting/policy", "scripting/wire", "sidecar/message", "sidecar/spelling"},
+	"scripting/worker": {"scripting/policy", "scripting/wire", "sidecar/message", "sidecar/spelling", "sidecar/inherited"},
 	"scripting":        {"scripting/policy", "scripting/wire", "sidecar/message"},
 	"scripting/trust":  {"sidecar/atomicfile"},
 	"policies":         {"scripting/policy"},
 
-	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/brakes", "sidecar/aea", "sidecar/repository"},
+	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository"},
 
 	"sidecar": {}, // a comment
 }
@@ -93,7 +94,7 @@ var onlyIn = map[string][]string{
 	"github.com/thejerf/suture/v4":     {"sidecar/daemon", "sidecar/pane"},
 	"go.yaml.in/yaml/v3":               {"sidecar/aea"},
 	"golang.org/x/text/unicode/norm":   {"sidecar/agent"},
-	"golang.org/x/sys/unix":            {"sidecar/tmux", "sidecar/persona", "sidecar/api", "sidecar/labtest", "scripting/worker", "cmd/intercom"},
+	"golang.org/x/sys/unix":            {"sidecar/tmux", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
 	"modernc.org/sqlite":               {"sidecar/journal", "sidecar/agent"},
 
 	"database/sql":        {"sidecar/journal", "sidecar/agent"},

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/inherited"
 )
 
 // sidecarOptions are what the sidecar is started with.
@@ -22,6 +23,7 @@ func (a *app) sidecar() *cobra.Command {
 		Args:   between(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.ran = true
+			inherited.Close()
 			// Where it listens is computed here and never asked for: what a server publishes is
 			// what some sidecar wrote there.
 			p, err := api.Places(a.Getenv, a.tmuxServer())

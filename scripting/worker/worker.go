@@ -20,11 +20,13 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/inherited"
 )
 
 // Main is the whole life of a worker process: it gives up all that it does not need, then
 // answers requests until its input ends.
 func Main(in io.Reader, out io.Writer) error {
+	inherited.Close()
 	if err := confine(); err != nil {
 		return fmt.Errorf("confining the policy worker: %w", err)
 	}
