@@ -228,14 +228,14 @@ func orphans(ctx context.Context, x *patient) []finding {
 		if err != nil {
 			found = append(found, finding{
 				ID: id, Level: problem, Text: fmt.Sprintf("the sidecar of process %d holds %s and does not answer", held.PID, lock),
-				Hint: fmt.Sprintf("kill %d ends it; what it had accepted is in its journal, and goes on with the next", held.PID),
+				Hint: fmt.Sprintf("kill -9 %d ends it; what it had accepted is in its journal, and goes on with the next", held.PID),
 			})
 			continue
 		}
 		if status.Server != "" && goneServer(ctx, status.Server) {
 			found = append(found, finding{
 				ID: id, Level: problem, Text: fmt.Sprintf("the sidecar of process %d serves the tmux server at %q, which is gone", status.PID, status.Server),
-				Hint: fmt.Sprintf("a sidecar ends within a second of its server; if this one stays: kill %d", status.PID),
+				Hint: fmt.Sprintf("a sidecar ends within a second of its server; if this one stays: kill -9 %d", status.PID),
 			})
 		}
 	}

@@ -62,7 +62,7 @@ func ended(ctx context.Context, p api.Paths) error {
 	if err := api.WaitReleased(ctx, p.Lock); err != nil {
 		if held, ok := errors.AsType[*api.HeldError](err); ok && held.PID > 0 {
 			return api.Errorf(api.CodeTimeout, "the sidecar of process %d does not end", held.PID).
-				WithHint("kill %d ends it; intercom doctor says more, and its log may: %s", held.PID, p.Log)
+				WithHint("kill -9 %d ends it; intercom doctor says more, and its log may: %s", held.PID, p.Log)
 		}
 		return api.Errorf(api.CodeTimeout, "the sidecar does not end").WithHint("its log may say why: %s", p.Log)
 	}

@@ -253,3 +253,38 @@ func TestRefusalsAreSpacedOut(t *testing.T) {
 	assert.Greater(t, len(trail), 6, "%v", trail)
 	assert.Empty(t, a.bytes())
 }
+
+// A prompt that is back is no answer: a program may show it before it has thought. What was
+// sent stays submitted until words come, also long after, and those are its answer.
+func TestAnswered_notByAPromptAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, like := range [][]string{nil, {"--cooked"}, {"--bracketed"}} {
+		a := r.adopted("Ada"+strings.Join(like, ""), append([]string{"--reply", "none"}, like...)...)
+		id := r.post(a, "how much is it?")
+		r.waitFor("submitted", func() bool { return strings.HasPrefix(r.last(id), "submitted") })
+		r.waitFor("its prompt is back", func() bool { return a.count(persona.EventSilent) == 1 })
+		r.looked(func() bool { return r.last(id) == "submitted" })
+		waits := make(chan message.Receipt, 1)
+		go func() {
+			sent, err := r.client.Send(t.Context(), api.SendRequest{To: a.pane, Text: "and how much is that?", Wait: api.WaitAnswered, Timeout: tmuxtest.Patience})
+			if err != nil {
+				sent.Receipt.Reason = message.Reason(err.Error())
+			}
+			waits <- sent.Receipt
+		}()
+		r.waitFor("the second is there", func() bool { return a.count(persona.EventSilent) == 2 })
+		r.looked(func() bool { return r.last(id) == "submitted" })
+		a.do(":say seven")
+		receipt := <-waits
+		assert.Equal(t, message.Answered, receipt.State, receipt.Reason)
+		assert.Equal(t, "seven", receipt.Words)
+		assert.Equal(t, "submitted (answered)", r.last(id))
+		// And the next is answered by its own words.
+		id = r.post(a, "thank you")
+		r.waitFor("submitted", func() bool { return strings.HasPrefix(r.last(id), "submitted") })
+		r.looked(func() bool { return r.last(id) == "submitted" })
+		a.do(":say welcome")
+		r.waitFor("answered", func() bool { return r.last(id) == "submitted (answered)" })
+	}
+}

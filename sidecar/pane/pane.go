@@ -73,6 +73,7 @@ const (
 	heldPoll   = 250 * time.Millisecond // between looks while something waits for its moment
 	openPoll   = 2 * time.Second        // between looks at an open turn, for what no trigger told
 	restPoll   = time.Minute            // the same, at a program that rests at its prompt
+	promptFor  = openPoll               // until a prompt that is back is where it stays
 	drainFor   = time.Second            // how long, once the end was asked for, what is being said is waited for
 	drainPoll  = 50 * time.Millisecond  // between looks then
 	firstPoll  = 2 * time.Millisecond   // after a paste or Enter, doubled up to slowPoll
@@ -216,7 +217,21 @@ func (p *Pane) ending() bool { return p.life != nil && p.life.Err() != nil }
 // talking reports whether something is about to be said that would be lost with us: an
 // answer to what was typed, output that was not read yet, a text that is being taken.
 func (p *Pane) talking() bool {
-	return !p.blind && (len(p.answers) > 0 || !p.firstEdge.IsZero() || p.under != nil && p.under.stage == entered)
+	return !p.blind && (p.awaits(time.Now()) || !p.firstEdge.IsZero() || p.under != nil && p.under.stage == entered)
+}
+
+// awaits reports whether words may be on their way: to something that was submitted a moment
+// ago, or, at an agent, that is unanswered. A line program that has shown its prompt for a while
+// may never say a word to it; if it does, it writes, and that is noticed.
+func (p *Pane) awaits(now time.Time) bool {
+	if len(p.answers) == 0 {
+		return false
+	}
+	last := p.answers[len(p.answers)-1].at
+	if p.lastEdge.After(last) {
+		last = p.lastEdge
+	}
+	return p.account != nil || p.generic != nil || now.Sub(last) < promptFor
 }
 
 // revive begins anew after a panic, as after the end of the sidecar: what may have been
@@ -554,14 +569,18 @@ func (p *Pane) speak(ctx context.Context, look tmux.Look) {
 		p.half.sent(look)
 	}
 	p.pressed = p.pressed && t.Echoes == 0
-	if !ok && len(p.answers) == 0 {
-		return
-	}
 	turn := message.Turn{
-		ID: message.NewID(), Session: p.session.ID, Words: chromeless(t.Words, p.prof.Chrome), Answers: ids(p.answers),
+		ID: message.NewID(), Session: p.session.ID, Words: chromeless(t.Words, p.prof.Chrome),
 		Person: t.Person, Source: "screen", Skipped: t.Skipped, Truncated: t.Truncated, Ended: p.wrote(),
 	}
-	p.answers = nil
+	switch {
+	case turn.Words != "":
+		turn.Answers, p.answers = ids(p.answers), nil
+	case !ok || !turn.Person:
+		// A prompt alone is no answer: some programs show it before they have thought. What was
+		// submitted stays that, until words come.
+		return
+	}
 	p.tell(ctx, turn)
 }
 
@@ -613,7 +632,7 @@ func (p *Pane) schedule(s sight) {
 		}
 	case s.reading.State != message.Idle:
 		p.nextPoll = now.Add(p.openPause())
-	case len(p.answers) > 0 && p.account == nil:
+	case p.account == nil && p.awaits(now):
 		p.nextPoll = now.Add(p.prof.Quiet)
 	case p.account != nil && (p.account.worked || len(p.answers) > 0 && !p.account.signals().read):
 		p.nextPoll = now.Add(steadyPoll) // its words are on the screen alone
