@@ -6,7 +6,12 @@ text=$(printf '%s' "$1" | tr '\000-\037\177' ' ' | sed -e 's/#/##/g' -e 's/%/%%/
 client=${2:-}
 seconds=${3:-6}
 
-show() { tmux display-message -d "${seconds}000" -c "$1" -- "$text" 2>/dev/null; }
+# tmux 3.2a refuses to be told at which client: from a pane it takes the one that was used last there.
+show() {
+	tmux display-message -d "${seconds}000" -c "$1" -- "$text" 2>/dev/null && return
+	pane=$(tmux list-clients -F '#{client_name} #{pane_id}' 2>/dev/null | awk -v client="$1" '$1 == client { print $2; exit }')
+	[ -z "$pane" ] || TMUX_PANE=$pane tmux display-message -d "${seconds}000" -- "$text" 2>/dev/null
+}
 
 if [ -n "$client" ]; then
 	show "$client"

@@ -27,7 +27,7 @@ func tmuxProgram(_ context.Context, x *patient) []finding {
 	case tmux.TooOld(x.program):
 		return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("tmux %s is too old", x.program), Hint: "install tmux 3.2a or newer"}}
 	}
-	return []finding{{ID: id, Level: fine, Text: "tmux " + x.program}}
+	return []finding{{ID: id, Level: fine, Text: "tmux " + x.program + triedByHand(x.program)}}
 }
 
 // tmuxServer looks at the server that is meant: whether it is there, and its version, which
@@ -53,7 +53,15 @@ func tmuxServer(_ context.Context, x *patient) []finding {
 			Hint: "what holds for the server is what its own version can do, until it is started anew",
 		}}
 	}
-	return []finding{{ID: id, Level: fine, Text: fmt.Sprintf("the tmux server at %q runs version %s, process %d", server, version, x.health.Info.PID)}}
+	return []finding{{ID: id, Level: fine, Text: fmt.Sprintf("the tmux server at %q runs version %s%s, process %d", server, version, triedByHand(version), x.health.Info.PID)}}
+}
+
+// triedByHand says of which version the tests do not run all the time.
+func triedByHand(version string) string {
+	if version == "3.2" || version == "3.2a" {
+		return " (tried by hand)"
+	}
+	return ""
 }
 
 // transport tells how tmux is reached and what says that a pane was written to, and why.

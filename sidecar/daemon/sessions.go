@@ -40,6 +40,8 @@ func (s *sidecar) Status(ctx context.Context, _ api.Caller) (api.Status, error) 
 		st.Computer = cmp.Or(s.policies.Settings().Computer, st.Computer)
 		if problem := s.policies.Problem(); problem != "" {
 			st.Degraded = append(st.Degraded, "policy: "+problem)
+		} else if s.policies.Left() {
+			st.Degraded = append(st.Degraded, "policy: earlier ones are in use; the files as they are stay out of use until they are changed")
 		}
 	}
 	if notice := s.journal.Notice(); notice != "" {

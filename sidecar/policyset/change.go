@@ -140,6 +140,8 @@ func (p *InUse) take(ctx context.Context, now files) error {
 		}
 	case now.own.Generation() == p.files.own.Generation():
 		p.accepted()
+	default: // what was left is there again, and whatever was wrong since is gone
+		p.left(p.kept.Refused)
 	}
 	if p.running == nil || !slices.Equal(now.projects, p.files.projects) || !slices.Equal(now.dirs, p.files.dirs) {
 		why = errors.Join(why, p.join(ctx, now))
@@ -242,13 +244,24 @@ func (p *InUse) back(ctx context.Context, to keptSet, why string) error {
 	}
 	p.kept.InUse = to.Generation
 	p.save()
-	text := fmt.Sprintf("%s, and the files stay out of use until they are changed", why)
-	p.mu.Lock()
-	p.unread, p.status.RolledBack, p.status.Error = "", from, text
-	p.mu.Unlock()
-	p.Failed(text)
+	p.left(from)
 	p.record(policy.Entry{Event: "rolled back", Generation: set.Generation, Error: why})
 	return nil
+}
+
+// left notes that the files as they are are left alone, for earlier ones, until they change: a
+// person wanted that, or has been told. It is no error.
+func (p *InUse) left(generation string) {
+	p.mu.Lock()
+	known := p.status.Error == "" && p.status.RolledBack != ""
+	p.unread, p.status.Error = "", ""
+	if !known {
+		p.status.RolledBack = generation
+	}
+	p.mu.Unlock()
+	if !known {
+		p.Failed("")
+	}
 }
 
 // proven notes that the set in use is good.

@@ -158,12 +158,32 @@ func TestL9_L12_NothingUndoesARollback(t *testing.T) {
 			r.look()
 			r.changed(r.Context())
 			assert.Equal(t, message.VerbAsk, r.decides().Verb, "the person's files were not changed")
-			assert.NotEmpty(t, r.Problem())
+			assert.True(t, r.Left())
+			assert.Empty(t, r.Problem(), "that is no error")
 			r.save("init.lua", letsGo+" -- anew")
 			r.changed(r.Context())
 			assert.Equal(t, message.VerbDeliver, r.decides().Verb, "now they were")
+			assert.False(t, r.Left())
 		})
 	}
+}
+
+// What is wrong with a file is said until the file is mended or gone, also where the others are
+// left for earlier ones: then those are left again, and nothing is wrong.
+func TestL9_NoErrorOfAFileThatIsGone(t *testing.T) {
+	t.Parallel()
+	r := rolledBack(t, "")
+	assert.True(t, r.Left())
+	assert.Empty(t, r.Problem(), "a person wanted it")
+	r.save("policies/10.lua", "not Lua")
+	r.changed(r.Context())
+	assert.Contains(t, r.Problem(), "policies/10.lua")
+	assert.False(t, r.Left(), "these are other files")
+	require.NoError(t, os.Remove(filepath.Join(r.Config, "policies", "10.lua")))
+	r.changed(r.Context())
+	assert.Empty(t, r.Problem())
+	assert.True(t, r.Left())
+	assert.Equal(t, message.VerbAsk, r.decides().Verb, "they are those that were left")
 }
 
 // trusting is a set whose project was trusted, with an earlier one to go back to.

@@ -153,7 +153,7 @@ func (p *InUse) Begin(ctx context.Context) {
 	switch {
 	case err != nil:
 	case p.running != nil && now.own.Generation() == p.kept.Refused:
-		err = errLeft
+		p.left(p.kept.Refused)
 	case p.running == nil || now.own.Generation() != p.files.own.Generation():
 		err = p.apply(ctx, now)
 	}
@@ -269,7 +269,7 @@ func (p *InUse) refused(err error) {
 	text, holds := err.Error(), oldStays
 	p.mu.Lock()
 	known := p.status.Error == text
-	p.status.Error = text
+	p.status.Error, p.status.RolledBack = text, "" // other files than those that were left
 	if p.unread != "" {
 		holds = allAsk
 	}
@@ -470,15 +470,20 @@ func (p *InUse) Problem() string {
 	return p.status.Error
 }
 
+// Left reports whether the files as they are are left alone for earlier ones, until they change.
+// It waits for nothing.
+func (p *InUse) Left() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.status.RolledBack != ""
+}
+
 // Settings are those of the set in use.
 func (p *InUse) Settings() policy.Settings {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.settings
 }
-
-// errLeft is why files are not in use that were left for earlier ones.
-var errLeft = errors.New("the files were left for those before them, and stay out of use until they are changed")
 
 var (
 	// ErrNoOther is for going back where there is nothing to go back to.

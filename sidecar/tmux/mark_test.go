@@ -34,7 +34,7 @@ func TestType_marksWhatWasTyped(t *testing.T) {
 		require.Equal(t, tmux.Refused, out)
 		assert.Equal(t, mark, look(t, c, r.Pane).Facts.Mark, "what was refused leaves no mark")
 
-		assert.NotContains(t, s.Run("show-environment", "-g"), "INTERCOM")
+		assert.NotContains(t, s.Run("show-environment", "-g"), "INTERCOM_TYPED")
 		child := s.NewPane("sh", "-c", "env | grep -c INTERCOM_TYPED; exec cat")
 		s.WaitForText(child, "0")
 

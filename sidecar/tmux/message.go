@@ -18,7 +18,7 @@ var errOtherClient = errors.New("this tmux shows text only at the client of a se
 // is shown.
 func (c *Client) message(ctx context.Context, client, text string, d time.Duration) error {
 	_, err := c.run(ctx, command.Message(client, text, d))
-	if refused := (*commandError)(nil); !errors.As(err, &refused) || !strings.HasPrefix(refused.text, "usage: display-message") {
+	if refused := (*commandError)(nil); !errors.As(err, &refused) || !strings.Contains(refused.text, "usage: display-message") {
 		return err
 	}
 	pane, err := c.shownBy(ctx, client)
