@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -43,7 +44,10 @@ func (p *InUse) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-watcher.Events:
+		case event := <-watcher.Events:
+			if p.foreignTo(event.Name) {
+				continue
+			}
 			drain(watcher.Events)   // which tell of the same
 			p.watch(watcher)        // what an editor has put in the place of a file, before it is read
 			seen = p.read().stamp() // before it is tried: what is saved meanwhile is seen to differ
@@ -77,8 +81,21 @@ func drain(events <-chan fsnotify.Event) {
 	}
 }
 
-// watch has the directories watched that are there, and the files to which links in them lead.
-// To watch one twice is no more than once.
+// foreignTo reports whether a path that changed lies beside the way to the directory of policies.
+func (p *InUse) foreignTo(path string) bool {
+	above := filepath.Dir(path)
+	return within(p.Config, above) && p.Config != above && !within(p.Config, path)
+}
+
+// within reports whether a path is a directory, or lies below it.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// watch has the directories watched that are there, and the files to which links in them lead; of
+// the person's own, where it is not there yet, the nearest above it that is. To watch one twice is
+// no more than once.
 func (p *InUse) watch(watcher *fsnotify.Watcher) {
 	if watcher.Events == nil {
 		return
@@ -92,7 +109,12 @@ func (p *InUse) watch(watcher *fsnotify.Watcher) {
 			}
 		}
 		for _, path := range paths {
-			if err := watcher.Add(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			err := watcher.Add(path)
+			for above := path; errors.Is(err, fs.ErrNotExist) && path == p.Config && above != filepath.Dir(above); {
+				above = filepath.Dir(above)
+				err = watcher.Add(above)
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				p.Log.Warn("watching policies", "path", path, "err", err)
 			}
 		}

@@ -92,6 +92,23 @@ func TestL9_LinkedFile(t *testing.T) {
 	}
 }
 
+// A directory that comes into being is noticed like a file, at whatever depth.
+func TestL9_DirectoryThatComes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.o.Config = filepath.Join(r.o.Config, "one", "two")
+	r.begin()
+	r.every = time.Hour
+	r.runs()
+	beside := filepath.Join(filepath.Dir(filepath.Dir(filepath.Dir(r.o.Config))), "something else")
+	r.write(beside, "")
+	assert.True(t, r.foreignTo(beside))
+	assert.False(t, r.foreignTo(filepath.Dir(r.o.Config)))
+	assert.False(t, r.foreignTo(filepath.Join(r.o.Config, "init.lua")))
+	r.save("policies/10.lua", asks)
+	r.within(10*time.Second, "it is in use", func() bool { return r.decides().Verb == message.VerbAsk })
+}
+
 // A worker that cannot be started, for a moment, is tried again.
 func TestL9_WorkerThatIsLate(t *testing.T) {
 	t.Parallel()
