@@ -70,7 +70,9 @@
 // Whatever ended the sidecar, the next one goes on where it was. The journal says what was
 // accepted, and to whom what had been typed; the tmux server itself says what of it was
 // truly typed, by a mark that is set in the same step (tmux, Typing.Mark; pane, resume.go).
-// What the panes show by then is old.
+// What the panes show by then is old, but for what can be proven to answer a delivery that was
+// submitted before (pane, late.go). While the journal cannot be written, the relay is stuck at a
+// step that nobody has seen, and everything waits behind it (relay, stuck.go).
 //
 // # Layers
 //

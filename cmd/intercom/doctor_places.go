@@ -259,6 +259,9 @@ func degraded(_ context.Context, x *patient) []finding {
 		if strings.HasPrefix(d, "policy: ") {
 			hint = "intercom policy check tells all that is wrong; intercom policy log, what came of it"
 		}
+		if strings.HasPrefix(d, "disk ") {
+			hint = "make room on that file system: everything is held until then, and goes on by itself"
+		}
 		found = append(found, finding{ID: "degraded", Level: problem, Text: "the sidecar says: " + d, Hint: hint})
 	}
 	return found

@@ -72,6 +72,7 @@ func (t Turn) Whole() bool { return !t.Open && !t.Interrupted && !t.Failed && t.
 type Outcome struct {
 	Prompt *Prompt // one was taken
 	Ended  []Turn  // at most two: one that the next event proves over, and its own; never turns of the past
+	Old    []Turn  // the same of the past
 }
 
 // Machine makes turns of the events of one agent. The zero value is ready. It is pure: time
@@ -288,7 +289,11 @@ func (m *Machine) end(out *Outcome, e Event) {
 		m.whole = t
 	}
 	empty := len(t.Prompts) == 0 && len(t.Texts) == 0 && !t.Failed
-	if !e.Past && !empty {
+	switch {
+	case empty:
+	case e.Past:
+		out.Old = append(out.Old, t)
+	default:
 		out.Ended = append(out.Ended, t)
 	}
 }

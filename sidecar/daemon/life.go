@@ -30,6 +30,8 @@ type sidecar struct {
 	notices chan message.Notice // to be shown
 	earlier earlier
 
+	submitted []pane.Submitted // by an earlier life, and not answered
+
 	policies   *policyset.InUse // nil: cfg.Policy decides
 	configured chan struct{}    // other policies are in use
 	record     *LogFile         // of what they decide
@@ -70,7 +72,7 @@ func live(ctx context.Context, cfg Config) error {
 	}
 	s.relay = &relay.Relay{
 		Journal: s.journal, Sink: sink{s}, Publish: func(e []message.Event) { s.bell.ring(); s.hear(e) }, Log: cfg.Log.With("part", "relay"),
-		Person: cfg.Person, Policy: cfg.Policy,
+		Person: cfg.Person, Policy: cfg.Policy, Troubled: s.troubled, Again: s.restored,
 	}
 	if err := s.legislate(ctx); err != nil {
 		return fmt.Errorf("start sidecar: %w", err)
@@ -82,7 +84,7 @@ func live(ctx context.Context, cfg Config) error {
 			return fmt.Errorf("start sidecar: publish its socket: %w", err)
 		}
 	}
-	if s.relay.Restored, err = s.restored(ctx); err != nil {
+	if err = s.inherit(ctx); err != nil {
 		return fmt.Errorf("start sidecar: %w", err)
 	}
 	if s.earlier, err = s.recollect(ctx); err != nil {

@@ -31,6 +31,24 @@ func (s *sidecar) restored(ctx context.Context) (*relay.Restored, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
+	return s.left(ctx, was)
+}
+
+// inherit takes over what an earlier life left, for the relay and for the panes.
+func (s *sidecar) inherit(ctx context.Context) error {
+	was, err := s.journal.Restore(ctx)
+	if err != nil {
+		return fmt.Errorf("read journal: %w", err)
+	}
+	for _, one := range was.Submitted {
+		s.submitted = append(s.submitted, pane.Submitted(one))
+	}
+	s.relay.Restored, err = s.left(ctx, was)
+	return err
+}
+
+// left is what the journal has of an earlier life, as the relay is told it.
+func (s *sidecar) left(ctx context.Context, was journal.Restored) (*relay.Restored, error) {
 	r := &relay.Restored{Server: s.server(), Stopped: was.Stopped, Undecided: was.Undecided}
 	for _, session := range was.Sessions {
 		depth := was.Depths[session.ID]
@@ -54,6 +72,9 @@ func (s *sidecar) restored(ctx context.Context) (*relay.Restored, error) {
 	}
 	for _, p := range was.Pending {
 		r.Deliveries = append(r.Deliveries, left(p))
+	}
+	for _, one := range was.Submitted {
+		r.Submitted = append(r.Submitted, one.Delivery)
 	}
 	return r, nil
 }
@@ -104,6 +125,11 @@ func (s *sidecar) takeUpOne(ctx context.Context, session message.Session) bool {
 	for _, left := range s.relay.Restored.Deliveries {
 		if left.Delivery.Target == session.ID && left.Delivery.Typed {
 			past.Typed = append(past.Typed, left.Delivery)
+		}
+	}
+	for _, one := range s.submitted {
+		if one.Delivery.Target == session.ID {
+			past.Submitted = append(past.Submitted, one)
 		}
 	}
 	if session.Lost != "" {

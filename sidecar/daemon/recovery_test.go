@@ -267,8 +267,7 @@ func TestD1_V8_KilledAgainAndAgainBeneathAChatOfEight(t *testing.T) {
 	// Lives that short leave a queue behind for the last one.
 	waitUpTo(t, patience+time.Duration(words)*time.Second, "the last word has arrived", func() bool {
 		return !slices.ContainsFunc(agents[1:], func(a *agent) bool {
-			all := a.received()
-			return len(all) == 0 || !strings.Contains(all[len(all)-1], "the last word")
+			return !strings.Contains(strings.Join(a.received(), "\n"), "the last word")
 		})
 	})
 	r.waitFor("nothing under way", func() bool { return r.open() == 0 })

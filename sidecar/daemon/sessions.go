@@ -44,6 +44,9 @@ func (s *sidecar) Status(ctx context.Context, _ api.Caller) (api.Status, error) 
 			st.Degraded = append(st.Degraded, "policy: earlier ones are in use; the files as they are stay out of use until they are changed")
 		}
 	}
+	if err := s.relay.Trouble(); err != nil {
+		st.Degraded = append(st.Degraded, troubleOf(err))
+	}
 	if notice := s.journal.Notice(); notice != "" {
 		st.Degraded = append(st.Degraded, notice)
 	}
@@ -297,6 +300,9 @@ func wire(err error) error {
 		return api.Errorf(api.CodeUsage, "%w", err)
 	case errors.Is(err, relay.ErrRequest):
 		return api.Errorf(api.CodeUsage, "%w", err)
+	}
+	if full, ok := errors.AsType[*message.UnwritableError](err); ok {
+		return api.Errorf(api.CodeFailed, "%w", full).WithHint("make room there; what is held goes on by itself")
 	}
 	return err
 }

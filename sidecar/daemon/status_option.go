@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,6 +108,9 @@ func (s *sidecar) statusText(ctx context.Context) (string, error) {
 		}
 	}
 	var words []string
+	if full, ok := errors.AsType[*message.UnwritableError](s.relay.Trouble()); ok {
+		words = append(words, full.Why)
+	}
 	if s.relay.Stopped() {
 		words = append(words, "all paused")
 	}

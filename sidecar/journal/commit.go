@@ -49,6 +49,7 @@ type writer struct {
 	findMessage  *sql.Stmt
 	addReceipt   *sql.Stmt
 	noteReceipt  *sql.Stmt
+	settle       *sql.Stmt
 	tally        *sql.Stmt
 	caused       *sql.Stmt
 	addWait      *sql.Stmt
@@ -104,8 +105,9 @@ func newWriter(ctx context.Context, db *sql.DB, steps []string, check bool) (*wr
 			FROM deliveries d JOIN messages m ON m.seq = d.message WHERE d.id = ?`},
 		{&w.findMessage, `SELECT seq FROM messages WHERE id = ?`},
 		{&w.addReceipt, `INSERT INTO receipts (seq, delivery, message, doc, words) VALUES (?, nullif(?, 0), ?, ?, ?)`},
-		{&w.noteReceipt, `UPDATE deliveries SET last = ?2, state = ?3, open = open AND NOT ?4, typed = typed OR ?5,
+		{&w.noteReceipt, `UPDATE deliveries SET last = ?2, state = ?3, open = open AND NOT ?4, typed = typed OR ?5, unanswered = ?7,
 			parked = ?6 AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = deliveries.target AND s.present) WHERE seq = ?1`},
+		{&w.settle, `UPDATE deliveries SET unanswered = 0 WHERE target = ?1 AND unanswered AND seq < ?2`},
 		{&w.tally, `INSERT INTO tallies (chat, state, n) VALUES (?, ?, ?) ON CONFLICT (chat, state) DO UPDATE SET n = n + excluded.n`},
 		{&w.caused, `UPDATE sessions SET cause = CASE WHEN ?3 THEN 0 ELSE max(cause, ?2) END WHERE id = ?1`},
 		{&w.addWait, `INSERT INTO waits (chat, slot, ns) SELECT id, waits % ?2, ?3 FROM chats WHERE id = ?1
@@ -150,7 +152,7 @@ func (w *writer) close() error { return errors.Join(w.closeStatements(), w.db.Cl
 // Commit; once begun, a step is finished.
 //
 // After an error of the disk (full, read-only, a failed fsync) the caller must act as if
-// step were not written. All but a full disk may leave it in the journal nevertheless, and
+// step were not written. A message.UnwritableError says that it was not, and can be repeated. All but a full disk may leave it in the journal nevertheless, and
 // a repetition then ends with ErrDuplicate. The next Commit opens the files anew and
 // looks through them, so that the journal works again when the fault is gone.
 //
@@ -163,9 +165,19 @@ func (j *Journal) Commit(ctx context.Context, step message.Step) error {
 	}
 	err := j.writing(ctx, func(ctx context.Context, w *writer) error { return w.commit(ctx, step, time.Now()) })
 	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return fmt.Errorf("journal: %w", j.unwritable(err))
 	}
 	return nil
+}
+
+// unwritable is err as it is told where nothing of a step was written, and the same step can be
+// written as soon as the disk allows it.
+func (j *Journal) unwritable(err error) error {
+	why := map[int]string{codeFull: "disk full", codeReadOnly: "disk is read-only"}[code(err)&0xff]
+	if why == "" {
+		return err
+	}
+	return &message.UnwritableError{Path: j.path, Why: why, Err: err}
 }
 
 // writing takes the turn for the length of write, which ctx ends the wait for only.
@@ -446,8 +458,13 @@ func (s *stepper) receipt(receipt message.Receipt) error {
 		typed  = receipt.State == message.Typed || receipt.State == message.Submitted
 		parks  = receipt.State == message.Held && slices.Contains(goneReasons, receipt.Reason)
 	)
-	if _, err := s.exec(s.w.noteReceipt, d.seq, seq, string(receipt.State), closes, typed, parks); err != nil {
+	if _, err := s.exec(s.w.noteReceipt, d.seq, seq, string(receipt.State), closes, typed, parks, receipt.State == message.Submitted); err != nil {
 		return err
+	}
+	if receipt.State == message.Answered { // an earlier one that no turn answered by then is answered by none
+		if _, err := s.exec(s.w.settle, string(d.target), d.seq); err != nil {
+			return fmt.Errorf("those before it: %w", err)
+		}
 	}
 	if d.state != receipt.State {
 		if err := s.tally(d, receipt.State); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -17,7 +19,17 @@ type Restored struct {
 	Taken     map[message.ID]int   // turns that were relayed in each of Chats
 	Undecided []message.Envelope   // received, and no verdict was written down
 	Pending   []Pending            // deliveries under way, in the order of their making
+	Submitted []Submitted          // deliveries to Sessions that no turn has answered, in that order
 }
+
+// Submitted is a delivery that was taken, and that no turn has answered yet.
+type Submitted struct {
+	Delivery message.Delivery
+	Typed    time.Time // when leave to type it was first given
+}
+
+// mostSubmitted is how many of those are looked at, the latest of all.
+const mostSubmitted = 1024
 
 // Depth is what the brake of a session stood at.
 type Depth struct {
@@ -69,6 +81,14 @@ func (j *Journal) Restore(ctx context.Context) (Restored, error) {
 		}
 		r.Pending, err = collect(ctx, tx, scanPending, `SELECT `+pendingColumns+`
 			FROM deliveries d INDEXED BY deliveries_under_way `+pendingJoins+` WHERE d.open AND NOT d.parked ORDER BY d.seq`)
+		if err != nil {
+			return err
+		}
+		r.Submitted, err = collect(ctx, tx, scanSubmitted, `SELECT `+deliveryColumns+`,
+				(SELECT t.doc FROM receipts t WHERE t.delivery = d.seq AND json_extract(t.doc, '$.state') = 'typed' ORDER BY t.seq LIMIT 1)
+			FROM deliveries d INDEXED BY deliveries_unanswered JOIN messages m ON m.seq = d.message
+			WHERE d.unanswered AND d.target IN (SELECT id FROM sessions WHERE present) ORDER BY d.seq DESC LIMIT ?`, mostSubmitted)
+		slices.Reverse(r.Submitted)
 		return err
 	})
 	if err != nil {
@@ -137,6 +157,22 @@ const (
 		(SELECT v.doc FROM verdicts v WHERE v.message = d.message ORDER BY v.seq DESC LIMIT 1)`
 	pendingJoins = `JOIN messages m ON m.seq = d.message LEFT JOIN receipts r ON r.seq = d.last`
 )
+
+func scanSubmitted(row scanner) (s Submitted, err error) {
+	var (
+		r   deliveryRow
+		doc sql.NullString
+	)
+	if err := row.Scan(append(r.into(), &doc)...); err != nil {
+		return Submitted{}, err
+	}
+	if s.Delivery, err = r.decode(); err != nil || !doc.Valid {
+		return s, err
+	}
+	typed, err := decodeReceipt(doc.String, "")
+	s.Typed = typed.At
+	return s, err
+}
 
 func scanPending(row scanner) (Pending, error) {
 	var (

@@ -4,8 +4,10 @@
 package message
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -16,6 +18,22 @@ type ID string
 
 // NewID makes a fresh id. It panics only if the machine has no source of randomness.
 func NewID() ID { return ID(uuid.Must(uuid.NewV7()).String()) }
+
+// DerivedID is the id of something that happened at a time and that the parts name: the same
+// whenever it is asked for.
+func DerivedID(at time.Time, parts ...string) ID {
+	sum := sha256.New()
+	for _, part := range append(parts, at.UTC().Format(time.RFC3339Nano)) {
+		fmt.Fprintf(sum, "%d:%s", len(part), part)
+	}
+	u := uuid.UUID(sum.Sum(nil)[:16])
+	ms := uint64(max(at.UnixMilli(), 0))
+	for i := range 6 {
+		u[i] = byte(ms >> (40 - 8*i))
+	}
+	u[6], u[8] = u[6]&0x0f|0x70, u[8]&0x3f|0x80
+	return ID(u.String())
+}
 
 // ParseID checks that s is a UUID of any version and returns it in canonical form.
 func ParseID(s string) (ID, error) {

@@ -71,5 +71,6 @@ type Turn struct {
 	Cut       Reason    `json:"cut,omitempty"`       // Interrupted, ServiceFailed or EndUnknown: what it said is not whole, and nobody's words
 	Skipped   bool      `json:"skipped,omitempty"`   // lines are missing, and the words say where
 	Truncated bool      `json:"truncated,omitempty"` // words beyond MaxBody were cut
+	Late      bool      `json:"late,omitempty"`      // it ended while no sidecar ran: it counts as an answer only
 	Ended     time.Time `json:"ended"`
 }

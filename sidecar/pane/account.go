@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,6 +48,8 @@ type account struct {
 	spoken   []secondhand // turns that its transcript has not told
 	worked   bool         // its screen has shown work since its last words
 	sought   bool         // the text under way is looked for in transcripts
+	since    time.Time    // when the oldest of what an earlier life left was typed; zero: it left nothing
+	old      []agent.Turn // that ended since then and before we came, and were not told
 }
 
 // took is a prompt of the past.
@@ -238,6 +241,10 @@ func (p *Pane) hear(ctx context.Context, u agent.Update) {
 		p.log.Warn("transcript", "pane", p.session.Pane, "err", u.Err)
 	}
 	p.outcome(ctx, out)
+	if u.Bound != nil || u.Err != nil {
+		p.claim()
+		p.catchUp(ctx)
+	}
 	p.stir(now)
 }
 
@@ -286,8 +293,11 @@ func (p *Pane) outcome(ctx context.Context, out agent.Outcome) {
 	if p.account.contested() {
 		return // nobody can tell who said it, or heard it
 	}
+	if p.account.remember(out.Old); p.account.told && len(out.Old) > 0 {
+		p.catchUp(ctx)
+	}
 	for _, t := range out.Ended {
-		p.tellTurn(ctx, t)
+		p.tellTurn(ctx, t, false)
 	}
 	if out.Prompt != nil {
 		p.prompted(ctx, *out.Prompt, "transcript")
@@ -318,17 +328,17 @@ func (p *Pane) prompted(ctx context.Context, taken agent.Prompt, source string) 
 	p.finish(ctx, message.Submitted, "", says)
 }
 
-// tellTurn tells the relay a turn that ended.
-func (p *Pane) tellTurn(ctx context.Context, t agent.Turn) {
+// tellTurn tells the relay a turn that ended, late where that was before we came.
+func (p *Pane) tellTurn(ctx context.Context, t agent.Turn, late bool) {
 	turn := message.Turn{
-		ID: message.NewID(), Session: p.session.ID, Words: t.Words, Source: "transcript",
-		Acted: t.Acted, Truncated: t.Truncated, Ended: t.Ended,
+		ID: p.turnID(t), Session: p.session.ID, Words: t.Words, Source: "transcript",
+		Acted: t.Acted, Truncated: t.Truncated, Ended: t.Ended, Late: late,
 	}
 	if all := t.All(); all != t.Words {
 		turn.All = all
 	}
 	for _, one := range t.Prompts {
-		if t.Past || !byHand(one) {
+		if t.Past && !late || !byHand(one) || late && p.typedBefore(one) {
 			continue
 		}
 		turn.Person = true
@@ -353,6 +363,8 @@ func (p *Pane) tellTurn(ctx context.Context, t agent.Turn) {
 	var left []asked
 	for _, one := range p.answers {
 		switch {
+		case late && !one.late(t):
+			left = append(left, one)
 		case one.text == "", len(t.Prompts) == 0, answers(t, one.text):
 			turn.Answers = append(turn.Answers, one.id)
 		case !t.Began.After(one.at.Add(transcriptGrace)):
@@ -361,6 +373,19 @@ func (p *Pane) tellTurn(ctx context.Context, t agent.Turn) {
 	}
 	p.answers = left
 	p.tell(ctx, turn)
+}
+
+// turnID is the id of a turn: the same in every life that reads of it.
+func (p *Pane) turnID(t agent.Turn) message.ID {
+	if t.Began.IsZero() || t.Ended.IsZero() {
+		return message.NewID()
+	}
+	return message.DerivedID(t.Ended, string(p.session.ID), t.Thread, t.ID, t.Began.UTC().Format(time.RFC3339Nano))
+}
+
+// typedBefore reports whether a prompt is a text of an earlier life, and nothing beside it.
+func (p *Pane) typedBefore(taken agent.Prompt) bool {
+	return slices.ContainsFunc(p.answers, func(one asked) bool { return !one.typed.IsZero() && agent.Same(one.text, taken.Text) })
 }
 
 // byHand reports whether a person typed a prompt, or a part of it. One that begins as ours do
@@ -394,6 +419,7 @@ func (p *Pane) tick(ctx context.Context, now time.Time) {
 	p.account.rested = nil
 	p.outcome(ctx, out)
 	p.overdue(ctx, now)
+	p.overdueAnswers(ctx, now)
 }
 
 // due is when tick has something to do, if nothing happens before.

@@ -121,6 +121,14 @@ func (a *attempt) pause(first time.Duration) time.Duration {
 	return min(first<<min(a.polls-1, 10), slowPoll)
 }
 
+// pasted is when its text was typed, as far as that is known.
+func (a *attempt) pasted() time.Time {
+	if a.typedAt.IsZero() { // an older version did not say when
+		return a.parts[0].d.Message.Created
+	}
+	return a.typedAt
+}
+
 // enter moves the attempt to a stage, whose deadline begins to run.
 func (a *attempt) enter(s stage) { a.stage, a.since, a.polls, a.why = s, time.Now(), 0, "" }
 
@@ -219,7 +227,17 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 		if one.file.path != "" {
 			evidence += "; the text is in " + one.file.path
 		}
-		if err := p.report(ctx, one, message.Typed, "", evidence); err != nil && gate("leave") {
+		err := p.report(ctx, one, message.Typed, "", evidence)
+		if unwritable(err) && gate("leave") {
+			// Perhaps it is written down yet that it had leave: as after an end of ours, it is said
+			// first that nothing was typed.
+			for _, one := range append(granted, one) {
+				p.typed(one.d.ID, true)
+				p.unwritten[one.d.ID] = true
+			}
+			return
+		}
+		if err != nil && gate("leave") {
 			p.pop(one.d.ID) // the relay has it, and hands it out again if it is to be typed
 			continue
 		}
@@ -491,6 +509,9 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 		case errors.Is(err, message.ErrPaused):
 			a.parked = true
 			return
+		case unwritable(err):
+			a.since = time.Now() // the deadline waits with it
+			return
 		case err != nil && p.ending():
 			return // the next life goes on here
 		case err != nil:
@@ -575,13 +596,17 @@ func (p *Pane) finish(ctx context.Context, state message.ReceiptState, why messa
 	switch state {
 	case message.Submitted:
 		p.submitted(a.text)
+		known := p.answeredLate(a)
 		for _, one := range a.parts {
-			if a.unanswered {
+			if a.unanswered || known {
 				continue
 			}
 			of := asked{id: one.d.ID, at: time.Now()}
 			if p.account != nil {
 				of.text = a.text
+			}
+			if p.account != nil && a.marked != "" {
+				of.typed = a.pasted()
 			}
 			p.answers = append(p.answers, of)
 		}
@@ -598,6 +623,9 @@ func (p *Pane) finish(ctx context.Context, state message.ReceiptState, why messa
 		one.witness = a.witness
 		p.report(ctx, one, state, why, evidence)
 	}
+	if p.tellLate(ctx); p.account != nil {
+		p.catchUp(ctx)
+	}
 }
 
 // reasonEvery is how often the reason of a hold may change for those who read receipts: a
@@ -611,14 +639,24 @@ func (p *Pane) hold(ctx context.Context, d message.Delivery, why message.Reason)
 		return
 	}
 	p.why[d.ID], p.toldWhy = why, now
-	if err := p.report(ctx, part{d: d}, message.Held, why, ""); err != nil {
+	switch err := p.report(ctx, part{d: d}, message.Held, why, ""); {
+	case unwritable(err):
+		delete(p.why, d.ID) // it is told later
+	case err != nil:
 		p.forget([]message.ID{d.ID})
 	}
+}
+
+// unwritable reports whether leave was refused since nothing can be written down for now.
+func unwritable(err error) bool {
+	_, ok := errors.AsType[*message.UnwritableError](err)
+	return ok
 }
 
 // pop takes a delivery off the queue.
 func (p *Pane) pop(id message.ID) {
 	delete(p.why, id)
+	delete(p.unwritten, id)
 	p.queue = slices.DeleteFunc(p.queue, func(d message.Delivery) bool { return d.ID == id })
 }
 
@@ -633,7 +671,7 @@ func (p *Pane) report(ctx context.Context, one part, state message.ReceiptState,
 		r.Evidence = []message.Evidence{{Source: cmp.Or(one.witness, "screen"), Says: evidence, Weight: "exact", At: now}}
 	}
 	err := p.relay.Report(ctx, r)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, message.ErrPaused) && !errors.Is(err, message.ErrEnded) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, message.ErrPaused) && !errors.Is(err, message.ErrEnded) && !unwritable(err) {
 		p.log.Warn("report", "pane", p.session.Pane, "msg", d.Message.ID, "state", string(state), "err", err)
 	}
 	return err

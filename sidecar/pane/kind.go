@@ -249,11 +249,7 @@ func (p *Pane) recovered(a *attempt) (taken, open bool) {
 	if p.account == nil {
 		return false, false
 	}
-	since := a.typedAt
-	if since.IsZero() { // an older version did not say when
-		since = a.parts[0].d.Message.Created
-	}
-	if !p.account.tookBefore(a.text, since) {
+	if !p.account.tookBefore(a.text, a.pasted()) {
 		return false, false
 	}
 	t, ok := p.account.machine.Turn()

@@ -108,6 +108,7 @@ type Pane struct {
 	generic   *generic       // of a full-screen program that nobody knows, besides
 	queue     []message.Delivery
 	why       map[message.ID]message.Reason // reason last reported for each that is held
+	unwritten map[message.ID]bool           // those that got no leave since that could not be written down
 	toldWhy   time.Time                     // when the last of those was reported
 	again     backoff                       // of pastes, after tmux refused one
 	under     *attempt
@@ -116,8 +117,11 @@ type Pane struct {
 	pressed   bool       // Enter of ours whose echo was not seen yet
 	awaited   string     // text of an earlier life that the tracker expects already
 	half      half
-	answers   []asked   // submitted and not answered yet
-	struckAt  time.Time // of the last Enter of ours
+	answers   []asked     // submitted and not answered yet
+	inherited []Submitted // by an earlier life, of which it is not known yet what became
+	late      []lateWords // of a line program, said while no sidecar ran and not told yet
+	begun     time.Time   // of Serve
+	struckAt  time.Time   // of the last Enter of ours
 	state     message.PaneState
 	stateWhy  string
 	lastEdge  time.Time // of the newest trigger that was noticed
@@ -143,6 +147,8 @@ type asked struct {
 	id   message.ID
 	text string
 	at   time.Time // when it was submitted
+
+	typed time.Time // when an earlier life of ours typed it; zero: this one did
 }
 
 // errBroken answers for a goroutine that panicked meanwhile.
@@ -175,7 +181,11 @@ func (p *Pane) Serve(ctx context.Context) error {
 	if p.served {
 		p.revive(ctx)
 	}
-	p.served = true
+	p.served, p.begun = true, time.Now()
+	p.tellLate(ctx)
+	if p.account == nil && !p.stale && len(p.inherited) > 0 {
+		p.disown(ctx)
+	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	asked := p.life.Done()
@@ -232,33 +242,6 @@ func (p *Pane) awaits(now time.Time) bool {
 		last = p.lastEdge
 	}
 	return p.account != nil || p.generic != nil || now.Sub(last) < promptFor
-}
-
-// revive begins anew after a panic, as after the end of the sidecar: what may have been
-// typed is looked at first.
-func (p *Pane) revive(ctx context.Context) {
-	if a := p.under; a != nil {
-		var again []message.Delivery
-		for _, one := range a.parts {
-			one.d.Typed = true
-			again = append(again, one.d)
-		}
-		p.queue, p.under = append(again, p.queue...), nil
-	}
-	if p.account == nil {
-		p.tracker = delta.New(p.prompt, p.prof.Continuations...)
-	}
-	p.answers, p.firstEdge, p.nextPoll = nil, time.Time{}, time.Now()
-	p.awaited = ""
-	look, err := p.rebase(ctx)
-	if err != nil {
-		p.log.Warn("look again", "pane", p.session.Pane, "err", err)
-		return
-	}
-	if p.lost != "" {
-		p.expect(p.lost)
-	}
-	p.recall(look, p.queue)
 }
 
 // noticed takes down that the program wrote something.
@@ -425,6 +408,9 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 		if p.stale {
 			p.asOld(captureOf(look))
 			p.stale = false
+			p.hark(look, len(p.queue) == 0 && p.under == nil)
+			p.tellLate(ctx)
+			p.disown(ctx)
 			return s, nil
 		}
 		need := p.tracker.Feed(captureOf(look))
@@ -507,7 +493,7 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 	}
 	quiet := p.answered(started)
 	if p.account != nil {
-		return p.attend(s, started)
+		return p.attend(ctx, s, started)
 	}
 	p.half.see(s)
 	if p.lost != "" && p.lost != unknownText && (p.echoed() || p.holds(s.look, p.lost)) {
@@ -521,7 +507,7 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		return false
 	}
 	switch {
-	case p.under != nil:
+	case p.under != nil, p.awaited != "" && p.resuming(): // what it took is found out first
 	case p.generic != nil:
 		p.reply(ctx, s.look)
 	default:
@@ -545,7 +531,7 @@ func (p *Pane) answered(started time.Time) bool {
 }
 
 // attend is the part of observe that is an agent's.
-func (p *Pane) attend(s sight, started time.Time) bool {
+func (p *Pane) attend(ctx context.Context, s sight, started time.Time) bool {
 	if p.lost != "" && p.lost != unknownText && p.holds(s.look, p.lost) {
 		p.lost, p.lostID = "", "" // it stands there for all to see
 	}
@@ -555,7 +541,7 @@ func (p *Pane) attend(s sight, started time.Time) bool {
 	}
 	p.doze()
 	ready := p.account.settled(s.reading.MayType, started, p.lastEdge, p.prof.Quiet)
-	p.overhear(s, ready, started)
+	p.overhear(ctx, s, ready, started)
 	return ready
 }
 

@@ -239,6 +239,8 @@ func (ps *Panes) do(ctx context.Context, f func(*set)) error {
 type Past struct {
 	Lost  *message.Delivery  // that the session names as lost, if that is still known
 	Typed []message.Delivery // that it may have typed; Deliver hands them over, too
+
+	Submitted []Submitted // that it saw taken, oldest first, and whose answers are still to come
 }
 
 // Start begins to read and serve the pane of an adopted session. Its baseline is what the
@@ -247,7 +249,7 @@ func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) 
 	p := &Pane{
 		session: session, client: ps.Client, relay: ps.Relay,
 		log: ps.Log.With("session", session.Name), gap: ps.Gap, mail: make(chan letter, mailbox), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
-		why: map[message.ID]message.Reason{}, state: session.State,
+		why: map[message.ID]message.Reason{}, unwritten: map[message.ID]bool{}, state: session.State,
 	}
 	if err := ps.furnish(p); err != nil {
 		return fmt.Errorf("start session %s: %w: %w", session.ID, ErrProgram, err)
@@ -257,6 +259,10 @@ func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) 
 	}
 	if err := ps.Client.Watch(session.Pane, session.TTY); err != nil {
 		return fmt.Errorf("watch pane %s: %w", session.Pane, err)
+	}
+	p.inherited = past.Submitted
+	if p.account != nil {
+		p.account.since = past.since()
 	}
 	look, err := p.rebase(ctx)
 	if err != nil {
@@ -268,6 +274,7 @@ func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) 
 	if !slices.ContainsFunc(past.Typed, func(d message.Delivery) bool { return d.ID == session.Lost }) {
 		p.reopen(past.Lost)
 	}
+	p.hark(look, len(past.Typed) == 0)
 	p.recall(look, past.Typed)
 	return ps.do(ctx, func(s *set) {
 		en := &entry{Pane: p, done: make(chan struct{}), since: time.Now()}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/delta"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -89,10 +90,17 @@ func (p *Pane) resume(ctx context.Context, s sight) bool {
 			continue
 		}
 		delete(p.why, d.ID)
-		if err := p.report(ctx, part{d: d}, message.Held, message.TmuxRefused, "tmux did not paste it"); err != nil {
+		why, says := message.TmuxRefused, "tmux did not paste it"
+		if p.unwritten[d.ID] {
+			why, says = message.Unwritable, "nothing was typed: it could not be written down"
+		}
+		if err := p.report(ctx, part{d: d}, message.Held, why, says); unwritable(err) {
+			return true // until there is room
+		} else if err != nil {
 			p.pop(d.ID) // not ours any more
 			return true
 		}
+		delete(p.unwritten, d.ID)
 		p.queue[i].Typed = false
 	}
 	if len(parts) == 0 {
@@ -110,6 +118,41 @@ func (p *Pane) resume(ctx context.Context, s sight) bool {
 	return true
 }
 
+// resuming reports whether anything waits that an earlier life may have typed.
+func (p *Pane) resuming() bool {
+	return slices.ContainsFunc(p.queue, func(d message.Delivery) bool { return d.Typed })
+}
+
+// revive begins anew after a panic, as after the end of the sidecar: what may have been
+// typed is looked at first.
+func (p *Pane) revive(ctx context.Context) {
+	if a := p.under; a != nil {
+		var again []message.Delivery
+		for _, one := range a.parts {
+			one.d.Typed = true
+			again = append(again, one.d)
+		}
+		p.queue, p.under = append(again, p.queue...), nil
+	}
+	if p.account == nil {
+		p.tracker = delta.New(p.prompt, p.prof.Continuations...)
+	}
+	if p.account == nil {
+		p.answers = nil
+	}
+	p.firstEdge, p.nextPoll = time.Time{}, time.Now()
+	p.awaited = ""
+	look, err := p.rebase(ctx)
+	if err != nil {
+		p.log.Warn("look again", "pane", p.session.Pane, "err", err)
+		return
+	}
+	if p.lost != "" {
+		p.expect(p.lost)
+	}
+	p.recall(look, p.queue)
+}
+
 // takeUp makes an attempt again of what the mark names.
 func (p *Pane) takeUp(ctx context.Context, s sight, was spot, parts []part) {
 	for i, one := range parts {
@@ -117,7 +160,9 @@ func (p *Pane) takeUp(ctx context.Context, s sight, was spot, parts []part) {
 			continue
 		}
 		// It was pasted after its refusal had been reported: an order that was under way.
-		if err := p.report(ctx, one, message.Typed, "", "tmux has pasted it"); err != nil {
+		if err := p.report(ctx, one, message.Typed, "", "tmux has pasted it"); unwritable(err) {
+			return
+		} else if err != nil {
 			p.pop(one.d.ID)
 			return
 		}
@@ -151,6 +196,7 @@ func (p *Pane) takeUp(ctx context.Context, s sight, was spot, parts []part) {
 	case holds: // an order of the earlier life that came after our baseline
 		p.asOld(before(s.look, above))
 		p.expect(a.text)
+	case was.stage == entered && known: // its echo is known, and what follows answers it
 	case was.stage == entered:
 		// Nobody can tell what was said to it before we came: whatever follows is no answer.
 		a.unanswered = true
@@ -173,7 +219,7 @@ func (p *Pane) takeUpAgent(ctx context.Context, s sight) {
 	a := p.under
 	stands := p.holds(s.look, a.text) || p.among(s, a.text)
 	if taken, open := p.recovered(a); taken && !stands {
-		a.unanswered, a.witness = !open, "transcript"
+		a.unanswered, a.witness = !open && !p.account.answeredBefore(a.text, a.pasted()), "transcript"
 		p.finish(ctx, message.Submitted, "", "consumed: the agent has taken the text as a prompt")
 		return
 	}
@@ -218,6 +264,7 @@ func (p *Pane) recall(look tmux.Look, typed []message.Delivery) {
 	switch above, holds := p.stands(look, text, was); {
 	case holds:
 		p.asOld(before(look, above))
+	case was.stage == entered && p.harkTyped(look, text): // it was taken, and may be answered
 	case was.stage == entered || p.shownSince(look, text, was):
 		return // it is old
 	}

@@ -19,7 +19,7 @@ type secondhand struct {
 }
 
 // overhear takes an agent's words from its screen, where nothing else tells them.
-func (p *Pane) overhear(s sight, ready bool, now time.Time) {
+func (p *Pane) overhear(ctx context.Context, s sight, ready bool, now time.Time) {
 	a := p.account
 	switch {
 	case !a.told || a.signals().read || a.hook.state != "":
@@ -29,12 +29,18 @@ func (p *Pane) overhear(s sight, ready bool, now time.Time) {
 	case s.reading.State == message.Working:
 		a.worked = true
 	case ready && p.under == nil && (a.worked || len(p.answers) > 0 && len(a.untold()) == 0):
+		worked := a.worked
 		a.worked = false
 		talk, ok := screen.Converse(a.view(s.look), a.prof)
 		if !ok {
 			return
 		}
 		turn := message.Turn{ID: message.NewID(), Session: p.session.ID, Words: talk.Words, Source: "screen", Ended: now}
+		if !p.provenBy(talk) {
+			if p.disown(ctx); !worked {
+				return
+			}
+		}
 		turn.Person = len(p.answers) == 0
 		if !talk.Whole && talk.Words != "" {
 			turn.Words, turn.Skipped = notCaptured+talk.Words, true

@@ -126,6 +126,9 @@ func (b *book) restored(server message.Process) Restored {
 	}
 	for _, d := range b.deliveries {
 		last := b.last[d.ID]
+		if last.State == message.Submitted {
+			r.Submitted = append(r.Submitted, d)
+		}
 		if last.State.Final() || b.taken[d.ID] {
 			continue
 		}

@@ -276,7 +276,7 @@ func (w *work) report(r message.Receipt) error {
 			target.caused(d.Message)
 		}
 	case message.Held:
-		if r.Reason == message.TmuxRefused && d.Typed {
+		if (r.Reason == message.TmuxRefused || r.Reason == message.Unwritable) && d.Typed {
 			w.untyped(d)
 		}
 	case message.Submitted:

@@ -41,7 +41,8 @@ type StateChanged struct {
 // Spoke says that a turn ended. Submitted deliveries that it answers become answered; in
 // a chat, its words go to the others. Of one that was cut short they fail for that reason,
 // its words go nowhere, and the agents that wait for an answer are told. A turn that is told
-// of twice counts once.
+// of twice counts once. One that ended before this run (Turn.Late) counts only as the answer to
+// what an earlier run had submitted: whatever else it is, it is old.
 type Spoke struct {
 	Turn     message.Turn
 	Seen     bool // the journal has a message of the turn's id
@@ -110,7 +111,7 @@ type Attended struct{}
 // typed is handed to its sink with Typed set, wherever its chat stands; the sink looks at
 // the pane before anything else, asks for leave as ever, and reports Held with TmuxRefused
 // if nothing was typed: then it is as if leave had never been given. What was submitted is
-// no part of it.
+// remembered, and handed to nobody: a turn may answer it yet.
 type Restored struct {
 	Server     message.Process    // that serves the panes now; its name does not count
 	Stopped    bool               // everything was stopped
@@ -118,6 +119,7 @@ type Restored struct {
 	Chats      []Going            // those that had not ended, and any in which something of Undecided was said
 	Undecided  []message.Envelope // received, without a verdict, in the order of receiving
 	Deliveries []Left             // those without a final receipt, in the order of their making
+	Submitted  []message.Delivery // taken by those who are present, and not answered, in that order
 }
 
 // Stay is a session that an earlier run left, with what its brake stood at.

@@ -1,9 +1,7 @@
 package relay
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
@@ -28,6 +26,9 @@ func (w *work) restore(e Restored) {
 		}
 	}
 	w.touch()
+	for _, one := range e.Submitted {
+		w.taken(one)
+	}
 	var left []*delivery
 	for _, one := range e.Deliveries {
 		if d := w.left(one); d != nil {
@@ -55,25 +56,25 @@ func (w *work) restore(e Restored) {
 		}
 	}
 	for _, c := range w.open() {
-		w.unheard(c)
 		w.settle(c)
 	}
 	w.forgetPast()
 }
 
-// unheard tells a person who was given something in a chat and had not answered when the
-// earlier run ended. What they said meanwhile is old, and the chat may wait for it for ever.
-func (w *work) unheard(c *chat) {
-	var names []string
-	for _, id := range c.there() {
-		s := w.present(id)
-		given := slices.ContainsFunc(w.underway(func(d *delivery) bool { return d.Target == id }), func(d *delivery) bool { return d.Chat == c.ID })
-		if s != nil && s.cause >= 0 && !given {
-			names = append(names, s.Name)
-		}
+// taken remembers a delivery that was submitted in an earlier run: a turn may answer it yet.
+func (w *work) taken(one message.Delivery) {
+	target := w.present(one.Target)
+	if target == nil || w.under[one.ID] != nil {
+		return
 	}
-	if c.State == message.ChatOn && len(names) > 0 {
-		w.notice(c.ID, fmt.Sprintf("chat %s goes on; what %s said while no sidecar ran, if anything, was not relayed", label(c.Chat), strings.Join(names, ", ")))
+	one.Message.Body = ""
+	w.seq++
+	d := &delivery{Delivery: one, seq: w.seq, state: message.Submitted}
+	d.Typed = true
+	w.under[d.ID] = d
+	target.submitted = append(target.submitted, d)
+	if len(target.submitted) > maxUnanswered {
+		w.drop(target.submitted[0])
 	}
 }
 
@@ -272,7 +273,7 @@ func heldFor(reason message.Reason) hold {
 		message.Synchronised, message.InputOff, message.PaneDead, message.PaneReplaced, message.PaneMissing,
 		message.ServerEnded, message.NotInFront, message.PasswordPrompt, message.AlternateScreen, message.UnknownScreen,
 		message.NotEmpty, message.NotSeen, message.NotTaken, message.TmuxSilent, message.TmuxRefused,
-		message.SidecarEnded, message.TurnOverdue:
+		message.SidecarEnded, message.TurnOverdue, message.Unwritable:
 		return holdNone
 	}
 	return holdPolicy

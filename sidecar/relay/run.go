@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	crand "crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -45,13 +46,17 @@ type Relay struct {
 	Policy   Policy                // nil: deliver everything
 	Patience time.Duration         // how long the policy may think about a message; 0: five seconds
 	Publish  func([]message.Event) // must not block; nil: nobody watches
+	Troubled func(error)           // Trouble is another now; must not block; nil: nobody wants to know
 	Log      *slog.Logger          // nil: nothing is logged
 	Now      func() time.Time      // nil: time.Now
 	Awake    func() time.Duration  // how long the computer has been awake, since whenever; nil: by the monotonic clock
 	Limits   message.Limits        // of chats that set none; zero fields: the built-in ones
 	Restored *Restored             // what an earlier run left; nil: nothing
-	Person   string                // how one goes by who types into a pane by hand; "": "person"
-	Queue    int                   // events that may wait before those who bring them do; 0: 256
+	// Again reads what this run has left in the journal so far: after a step that could not be
+	// written, and must not be, all begins anew from there. nil: such a step is carried out later.
+	Again  func(context.Context) (*Restored, error)
+	Person string // how one goes by who types into a pane by hand; "": "person"
+	Queue  int    // events that may wait before those who bring them do; 0: 256
 
 	once     sync.Once
 	queue    chan posted
@@ -60,6 +65,7 @@ type Relay struct {
 	done     chan struct{}
 	snapshot atomic.Pointer[registry.Snapshot]
 	stopped  atomic.Bool
+	trouble  atomic.Pointer[error]
 }
 
 // posted is an event in the queue, with the channel on which its outcome is awaited.
@@ -85,9 +91,9 @@ func (r *Relay) init() {
 	})
 }
 
-// Run takes events from the queue, one at a time, until ctx ends; then it returns nil. It
-// returns an error as soon as the journal cannot be written or read: what is not on disk
-// is not done.
+// Run takes events from the queue, one at a time, until ctx ends; then it returns nil. While
+// the journal says that it cannot be written for now (message.UnwritableError), everything is
+// held; with any other error of it Run ends: what is not on disk is not done.
 func (r *Relay) Run(ctx context.Context) error {
 	r.init()
 	defer close(r.done)
@@ -106,6 +112,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		if err := l.take(ctx, posted{event: *r.Restored}); err != nil {
 			return err
 		}
+		l.store() // who is here is known, also where what follows from it cannot be written yet
 	}
 	close(r.begun)
 	defer l.consult(ctx)()
@@ -143,6 +150,11 @@ func (r *Relay) Run(ctx context.Context) error {
 				now := awake()
 				next = posted{event: Tick{Awake: now - last}}
 				last = now
+				if l.stuck != nil {
+					if err := l.tryAgain(context.WithoutCancel(ctx)); err != nil {
+						return err
+					}
+				}
 			}
 		}
 		if err := l.take(ctx, next); err != nil {
@@ -153,6 +165,9 @@ func (r *Relay) Run(ctx context.Context) error {
 
 // pace is how often time passes now.
 func (l *loop) pace() time.Duration {
+	if l.stuck != nil {
+		return tickStuck
+	}
 	if l.state.waits() {
 		return tickWaiting
 	}
@@ -168,6 +183,9 @@ func (l *loop) drain(ctx context.Context) error {
 		case next = <-l.urgent:
 		case next = <-l.queue:
 		default:
+			if l.stuck != nil { // the last chance: what is not written now, the next life reads of again
+				return l.tryAgain(context.WithoutCancel(ctx))
+			}
 			return nil
 		}
 		if err := l.take(ctx, next); err != nil {
@@ -184,6 +202,7 @@ type loop struct {
 	log     *slog.Logger
 	token   Token
 	waiting map[Token]chan<- outcome
+	stuck   *stuck // nil: what happens can be written down
 	stored  uint64 // State.changes at the time of the last stored snapshot
 
 	open      []message.ID // messages about which the policy is to be asked yet
@@ -220,52 +239,77 @@ func (l *loop) ahead() (chan<- Question, Question) {
 	return nil, Question{}
 }
 
-// take has an event happen, with all that follows from it at once.
+// take has an event happen, with all that follows from it at once; while nothing can be written,
+// later.
 func (l *loop) take(ctx context.Context, p posted) error {
 	// A step that was begun is finished: a transaction cut short would leave the State
 	// ahead of the journal.
 	ctx = context.WithoutCancel(ctx)
+	if l.stuck != nil {
+		l.put(p)
+		return nil
+	}
 	event, err := l.prepare(ctx, p)
 	if err != nil {
 		return err
 	}
+	return l.carryOut(ctx, []Event{event})
+}
+
+// carryOut has events happen, and those that follow from them.
+func (l *loop) carryOut(ctx context.Context, events []Event) error {
 	// Without a policy, a verdict comes back as an event of its own, as it does from one that
 	// answers later; the events of this list are few: a message makes one verdict.
-	for events := []Event{event}; len(events) > 0; events = events[1:] {
-		effects := l.state.Step(l.now(), events[0])
+	for len(events) > 0 {
+		event := events[0]
+		effects := l.state.Step(l.now(), event)
+		events = events[1:]
 		if len(effects) > 0 {
 			if commit, ok := effects[0].(Commit); ok {
-				if err := l.Journal.Commit(ctx, commit.Step); err != nil {
+				err := l.Journal.Commit(ctx, commit.Step)
+				if _, waits := errors.AsType[*message.UnwritableError](err); waits {
+					l.getStuck(event, commit.Step, effects, events, err)
+					return nil
+				}
+				if err != nil {
 					return fmt.Errorf("commit a step of the relay: %w", err)
 				}
 			}
 		}
-		l.store()
-		for i := 0; i < len(effects); i++ {
-			switch effect := effects[i].(type) {
-			case Decide:
-				if l.Policy == nil {
-					v := message.Verdict{Message: effect.Message.ID, Verb: message.VerbDeliver, By: "built in", At: l.now()}
-					events = append(events, Decided{v})
-				} else {
-					l.open = append(l.open, effect.Message.ID)
-				}
-			case Deliver:
-				all := []message.Delivery{effect.Delivery}
-				for i+1 < len(effects) {
-					next, ok := effects[i+1].(Deliver)
-					if !ok {
-						break
-					}
-					all, i = append(all, next.Delivery), i+1
-				}
-				l.Sink.Deliver(all...)
-			default:
-				l.do(effect)
-			}
-		}
+		events = l.perform(effects, events)
 	}
 	return nil
+}
+
+// perform does what a step that is on disk asks for, and returns the events that follow, behind
+// those that were to follow already.
+func (l *loop) perform(effects []Effect, events []Event) []Event {
+	l.store()
+	for i := 0; i < len(effects); i++ {
+		switch effect := effects[i].(type) {
+		case Commit:
+		case Decide:
+			if l.Policy == nil {
+				v := message.Verdict{Message: effect.Message.ID, Verb: message.VerbDeliver, By: "built in", At: l.now()}
+				events = append(events, Decided{v})
+			} else {
+				l.open = append(l.open, effect.Message.ID)
+			}
+		case Deliver:
+			all := []message.Delivery{effect.Delivery}
+			for i+1 < len(effects) {
+				next, ok := effects[i+1].(Deliver)
+				if !ok {
+					break
+				}
+				all, i = append(all, next.Delivery), i+1
+			}
+			l.Sink.Deliver(all...)
+		default:
+			l.do(effect)
+		}
+	}
+	return events
 }
 
 // prepare gives an event its token, and what Step cannot ask the journal itself.
@@ -390,7 +434,8 @@ func (r *Relay) Adopt(ctx context.Context, s message.Session) (message.Session, 
 	return a.Session, err
 }
 
-// Report hands in a receipt and returns once it is on disk. It is how a sink asks for
+// Report hands in a receipt and returns once it is on disk; while nothing can be written, leave is
+// refused by a message.UnwritableError, and what became of a typing is kept. It is how a sink asks for
 // leave too: with state typed before the first byte, and again before Enter. Any error
 // means that nothing may be typed: ErrPaused, ErrEnded, ErrStopped, ErrNotOurs,
 // ErrImpossible, ErrDown, or that of ctx; with the last, the receipt may yet be written.

@@ -48,15 +48,23 @@ func (w *work) spoke(e Spoke) {
 	if t.Ended.IsZero() {
 		t.Ended = w.now
 	}
+	if t.Late {
+		if t.Answers = w.awaiting(t); len(t.Answers) == 0 {
+			return // it answers nothing, or nothing that was not answered before: it is old
+		}
+	}
 	said := e.Seen || w.seen.Has(t.ID) // there is a message of it
 	twice := said || e.Prompted || w.turns.Has(t.ID)
 	c := w.chatOf(s.ID)
 	elsewhere := c != nil && w.answersElsewhere(t, c)
+	depth := w.late(t) // what it answers is forgotten next
 	reply, unanswered := w.answered(t)
 	if t.Person && !twice {
 		w.freed(s)
 	}
-	depth := s.depth()
+	if !t.Late || t.Person {
+		depth = s.depth()
+	}
 	in := c
 	if c != nil && (elsewhere || !w.heard(t, s, c)) {
 		c = nil // nothing of it is heard there
@@ -64,6 +72,11 @@ func (w *work) spoke(e Spoke) {
 	prompted := false
 	if !twice {
 		s.cause, s.last = -1, depth
+		if t.Late { // another turn answers the rest
+			for _, d := range s.submitted {
+				s.caused(d.Message)
+			}
+		}
 		if t.Cut == "" && strings.TrimSpace(t.Words) != "" {
 			s.said = message.Turn{Words: t.Words, All: t.All, Truncated: t.Truncated, Ended: t.Ended}
 		}
@@ -75,12 +88,33 @@ func (w *work) spoke(e Spoke) {
 		if !twice {
 			w.cut(t, s, c, depth, unanswered, prompted)
 		}
+	case t.Late && said: // its words are known, and were not known to be an answer
 	case c != nil && (said || !twice):
 		w.relay(t, s, c, depth, reply, said)
 	}
 	if in != nil {
 		w.settle(in)
 	}
+}
+
+// awaiting are those of the deliveries that a turn answers which still wait for an answer.
+func (w *work) awaiting(t message.Turn) []message.ID {
+	return slices.DeleteFunc(slices.Clone(t.Answers), func(id message.ID) bool {
+		d := w.under[id]
+		return d == nil || d.Target != t.Session || d.state != message.Submitted
+	})
+}
+
+// late is the depth of a turn that is told of late: by what it answers alone. Other things may
+// have been typed to the session since.
+func (w *work) late(t message.Turn) int {
+	depth := 1
+	for _, id := range t.Answers {
+		if d := w.under[id]; d != nil && d.Message.Origin != message.OriginHuman {
+			depth = max(depth, d.Message.Depth+1)
+		}
+	}
+	return depth
 }
 
 // answersElsewhere reports whether all that a turn answers was said in other chats than this

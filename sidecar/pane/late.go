@@ -1,0 +1,238 @@
+package pane
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// What was said while no sidecar ran is old, but for one thing: the answer to what an earlier
+// life had typed, where that can be proven. Of an agent it is the turn in its transcript whose
+// prompt is our text, dated after we typed it. Of a line program it is what stands between our
+// echo and the next prompt. The delivery says whether it was answered before, so that nothing is
+// told twice:
+//
+//	no turn has ended yet          it is told when it ends, as ever
+//	it ended while nobody looked   it is told at once, and counts as an answer only (Turn.Late)
+//	nothing proves an answer       nothing is told, and a person is told that
+const (
+	// lateFor is how long an agent's own account is waited for before an answer counts as not
+	// to be found: it may be bound, or write, a little later.
+	lateFor = 10 * time.Second
+	// oldTurns is how many turns of before are remembered.
+	oldTurns = 256
+)
+
+// Submitted is a delivery that an earlier life saw taken, and that no turn has answered yet.
+type Submitted struct {
+	Delivery message.Delivery
+	Typed    time.Time // when leave to type it was first given
+}
+
+// lateWords are what a line program answered while no sidecar ran.
+type lateWords struct {
+	text    string // that it answers
+	answers []message.ID
+	words   string
+}
+
+// since is when the oldest of what an earlier life left was typed; zero if it left nothing.
+func (past Past) since() (at time.Time) {
+	note := func(t time.Time) {
+		if at.IsZero() || t.Before(at) {
+			at = t
+		}
+	}
+	for _, one := range past.Submitted {
+		note(one.at())
+	}
+	for _, d := range past.Typed {
+		note(d.Message.Created)
+	}
+	return at
+}
+
+func (s Submitted) at() time.Time {
+	if s.Typed.IsZero() {
+		return s.Delivery.Message.Created
+	}
+	return s.Typed
+}
+
+// claim has the deliveries of an earlier life wait for their answers, once it is known how an
+// agent was told of them.
+func (p *Pane) claim() {
+	for _, one := range p.inherited {
+		if part, ok := p.compose(one.Delivery); ok {
+			p.answers = append(p.answers, asked{id: one.Delivery.ID, text: part.text, at: one.at(), typed: one.at()})
+		}
+	}
+	p.inherited = nil
+}
+
+// catchUp tells the turns that ended before we came and that answer something of ours.
+func (p *Pane) catchUp(ctx context.Context) {
+	a := p.account
+	if len(a.old) == 0 || a.contested() {
+		return
+	}
+	var rest []agent.Turn
+	for _, t := range a.old {
+		if slices.ContainsFunc(p.answers, func(one asked) bool { return one.late(t) }) {
+			p.tellTurn(ctx, t, true)
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	a.old = rest
+}
+
+// late reports whether a turn of before answers what an earlier life had typed.
+func (one asked) late(t agent.Turn) bool {
+	return !one.typed.IsZero() && slices.ContainsFunc(t.Prompts, func(taken agent.Prompt) bool {
+		return !taken.At.Before(one.typed.Add(-clockGrain)) && (agent.Same(one.text, taken.Text) || agent.Within(taken.Text, one.text))
+	})
+}
+
+// answeredBefore reports whether a turn that ended before we came answers the text.
+func (a *account) answeredBefore(text string, since time.Time) bool {
+	one := asked{text: text, typed: since}
+	return slices.ContainsFunc(a.old, one.late)
+}
+
+// remember keeps a turn of before that may answer something of ours.
+func (a *account) remember(turns []agent.Turn) {
+	for _, t := range turns {
+		if !a.since.IsZero() && !t.Ended.Before(a.since.Add(-clockGrain)) && len(t.Prompts) > 0 {
+			a.old = append(a.old, t)
+		}
+	}
+	a.old = a.old[max(0, len(a.old)-oldTurns):]
+}
+
+// disown gives up the answers that nothing proves any more, but for those that the turn under
+// way answers, and tells a person.
+func (p *Pane) disown(ctx context.Context) {
+	open, working := agent.Turn{}, false
+	if p.account != nil {
+		open, working = p.account.machine.Turn()
+	}
+	lost := len(p.inherited)
+	p.inherited = nil
+	p.answers = slices.DeleteFunc(p.answers, func(one asked) bool {
+		gone := !one.typed.IsZero() && !(working && one.late(open))
+		if gone {
+			lost++
+		}
+		return gone
+	})
+	if lost > 0 {
+		p.notify(ctx, fmt.Sprintf("what %s (%s) answered while no sidecar ran, if anything, cannot be found: it is not relayed", p.session.Name, p.session.Pane))
+	}
+}
+
+// overdueAnswers gives up, in time, what an agent's account shows no trace of.
+func (p *Pane) overdueAnswers(ctx context.Context, now time.Time) {
+	if p.account.told && p.exactlyBusy() == "" && slices.ContainsFunc(p.answers, func(one asked) bool { return !one.typed.IsZero() }) &&
+		now.Sub(p.begun) > lateFor {
+		p.disown(ctx)
+	}
+}
+
+// provenBy reports whether the screen of an agent that nothing else is known of shows our text
+// as its last prompt. It is true where nothing of an earlier life waits.
+func (p *Pane) provenBy(talk screen.Talk) bool {
+	var parts []part
+	for _, one := range p.answers {
+		if !one.typed.IsZero() {
+			parts = append(parts, part{text: one.text})
+		}
+	}
+	return len(parts) == 0 || talk.Took(parts[len(parts)-1].text) || talk.Took(join(parts))
+}
+
+// hark prepares a line program's tracker, whose baseline the look is, for the answer to what an
+// earlier life had submitted. alone says that nothing has been typed there since.
+func (p *Pane) hark(look tmux.Look, alone bool) {
+	if len(p.inherited) == 0 || p.account != nil || p.generic != nil || look.Facts.Alternate {
+		return
+	}
+	var parts []part
+	for _, one := range p.inherited {
+		if part, ok := p.compose(one.Delivery); ok {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	text := parts[len(parts)-1].text
+	found, ok := p.tracker.Answer(look.Lines, text)
+	if !ok && len(parts) > 1 { // they came in one paste
+		text = join(parts)
+		found, ok = p.tracker.Answer(look.Lines, text)
+	}
+	if !ok {
+		return
+	}
+	var all []asked
+	for _, one := range p.inherited {
+		all = append(all, asked{id: one.Delivery.ID, at: one.at()})
+	}
+	p.inherited = nil
+	if found.Over || !alone {
+		p.late = append(p.late, lateWords{text, ids(all), found.Words})
+		return
+	}
+	p.asOld(before(look, found.Before))
+	p.expect(text)
+	p.answers = append(p.answers, all...)
+}
+
+// harkTyped is hark for what was entered and is not known to have been taken. It reports
+// whether what the program answers is going to be read as ever.
+func (p *Pane) harkTyped(look tmux.Look, text string) bool {
+	found, ok := p.tracker.Answer(look.Lines, text)
+	switch {
+	case !ok:
+		return false
+	case found.Over:
+		p.late = append(p.late, lateWords{text: text, words: found.Words})
+		return false
+	}
+	p.asOld(before(look, found.Before))
+	return true
+}
+
+// tellLate tells what a line program answered while no sidecar ran.
+func (p *Pane) tellLate(ctx context.Context) {
+	p.late = slices.DeleteFunc(p.late, func(one lateWords) bool {
+		if len(one.answers) == 0 {
+			return false // it is not known yet that it was taken
+		}
+		p.tell(ctx, message.Turn{
+			ID: message.NewID(), Session: p.session.ID, Words: chromeless(one.words, p.prof.Chrome), Answers: one.answers,
+			Source: "screen", Late: true, Ended: time.Now(),
+		})
+		return true
+	})
+}
+
+// answeredLate notes that deliveries were taken whose answer is known already, and reports
+// whether it is.
+func (p *Pane) answeredLate(a *attempt) bool {
+	i := slices.IndexFunc(p.late, func(one lateWords) bool { return one.text == a.text && len(one.answers) == 0 })
+	if i < 0 || a.marked == "" {
+		return false
+	}
+	for _, one := range a.parts {
+		p.late[i].answers = append(p.late[i].answers, one.d.ID)
+	}
+	return true
+}

@@ -1,0 +1,191 @@
+package relay
+
+import (
+	"context"
+	crand "crypto/rand"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// While the journal cannot be written (message.UnwritableError), the loop is stuck at one step,
+// which nobody has seen anything of: the State is ahead of the disk by it, and stays hidden.
+// Everything waits behind that step in its order, and is carried out once it is on disk:
+//
+//	leave to type, to be held     refused: nothing is typed that cannot be written down
+//	requests, adoptions           refused, before anything of them has happened
+//	pause, stop                   kept, and carried out before anything else
+//	turns, what became of typing  kept
+//	time                          added up
+//
+// Where the step itself is what somebody asked for, they are told that it failed, and so it must
+// never have been: the State is made anew then from what is on disk, as after an end.
+type stuck struct {
+	step    message.Step
+	undo    bool     // it must not be carried out; step only tries whether anything can be written
+	effects []Effect // of that step
+	events  []Event  // that follow from it
+	err     error    // why it cannot be written
+	first   []Event  // to be carried out before the rest
+	backlog []posted
+	bytes   int // of the words in it
+	lost    int // turns for which there was no room
+	awake   time.Duration
+}
+
+const (
+	// tickStuck is how often it is tried again.
+	tickStuck = 500 * time.Millisecond
+	// How much is kept meanwhile. Since nothing is typed, agents have little to say.
+	maxBacklog      = 16384
+	maxBacklogBytes = 64 << 20
+)
+
+// getStuck stops at a step of that event that could not be written. Whoever waits for the event
+// is told. Who waits for a message to be decided that is on disk goes on waiting.
+func (l *loop) getStuck(event Event, step message.Step, effects []Effect, events []Event, err error) {
+	l.stuck = &stuck{step: step, effects: effects, events: events, err: err}
+	l.log.Error("nothing can be written down: everything is held", "err", err)
+	switch e := event.(type) {
+	case Adopted:
+		l.stuck.undo = l.Again != nil
+		l.answer(e.Token, outcome{err: err})
+	case Asked:
+		l.stuck.undo = l.Again != nil && !stops(e.Request)
+		l.answer(e.Token, outcome{err: err})
+	case Reported:
+		if asks(e.Receipt) {
+			l.answer(e.Token, outcome{err: err})
+		} else {
+			l.answer(e.Token, outcome{})
+		}
+	}
+	if l.stuck.undo {
+		l.stuck.step = message.Step{Notices: []message.Notice{{Text: err.Error() + ": for a while nothing could be written down"}}}
+		l.stuck.effects, l.stuck.events = nil, nil
+	}
+	l.tellTrouble(err)
+}
+
+// stops reports whether a request takes leave away: whatever comes of its answer, it counts.
+func stops(r Request) bool {
+	switch r.(type) {
+	case PauseChat, StopChat:
+		return true
+	}
+	return false
+}
+
+// asks reports whether a receipt can be refused: it asks for leave, or tells why it was not asked
+// for. Others tell what has happened.
+func asks(r message.Receipt) bool { return r.State == message.Typed || r.State == message.Held }
+
+func (l *loop) tellTrouble(err error) {
+	l.trouble.Store(&err)
+	if l.Troubled != nil {
+		l.Troubled(err)
+	}
+}
+
+// put keeps an event for later, or refuses it.
+func (l *loop) put(p posted) {
+	s := l.stuck
+	answer := func(err error) {
+		if p.back != nil {
+			p.back <- outcome{err: err}
+		}
+		p.back = nil
+	}
+	switch e := p.event.(type) {
+	case Tick:
+		s.awake += e.Awake
+		return
+	case Adopted:
+		answer(s.err)
+		return
+	case Asked:
+		answer(s.err)
+		if stops(e.Request) { // whatever is on its way then, a person has said no to it
+			s.first = append(s.first, e)
+		}
+		return
+	case Reported:
+		if asks(e.Receipt) {
+			answer(s.err)
+			return
+		}
+		answer(nil)
+	case StateChanged:
+		for i, one := range s.backlog {
+			if was, ok := one.event.(StateChanged); ok && was.Session == e.Session {
+				s.backlog = append(s.backlog[:i:i], s.backlog[i+1:]...)
+				break
+			}
+		}
+	case Spoke:
+		size := len(e.Turn.Words) + len(e.Turn.All) + len(e.Turn.Prompt)
+		if len(s.backlog) >= maxBacklog || s.bytes+size > maxBacklogBytes {
+			s.lost++
+			l.log.Error("a turn is lost: too much waits to be written down", "session", e.Turn.Session)
+			return
+		}
+		s.bytes += size
+	}
+	s.backlog = append(s.backlog, p)
+}
+
+// tryAgain writes the step down that the loop is stuck at, if that can be done by now, and
+// carries out what has waited behind it.
+func (l *loop) tryAgain(ctx context.Context) error {
+	s := l.stuck
+	if err := l.Journal.Commit(ctx, s.step); err != nil {
+		s.err = err
+		return nil
+	}
+	var events []Event
+	if s.undo {
+		restored, err := l.Again(ctx)
+		if err != nil {
+			s.err = err
+			return nil
+		}
+		l.renew()
+		events = append(events, *restored)
+	}
+	l.stuck = nil
+	l.log.Info("what was held back is written down", "events", len(s.backlog), "turns lost", s.lost)
+	l.tellTrouble(nil)
+	// What a person has stopped meanwhile is not to be typed in the time between.
+	events = append(events, s.first...)
+	if err := l.carryOut(ctx, l.perform(s.effects, append(events, s.events...))); err != nil {
+		return err
+	}
+	s.backlog = append(s.backlog, posted{event: Tick{Awake: s.awake}})
+	for _, p := range s.backlog {
+		if err := l.take(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renew makes an empty State with what is not in the journal.
+func (l *loop) renew() {
+	was := l.state
+	var seed [32]byte
+	_, _ = crand.Read(seed[:]) // never fails, as documented
+	l.state = NewState(seed, was.limits)
+	l.state.chatLimits, l.state.person = was.chatLimits, was.person
+	l.state.awake, l.state.attended, l.state.here = was.awake, was.attended, was.here
+	l.state.changes = was.changes + 1
+	l.open = nil
+}
+
+// Trouble is why nothing can be written down for now, nil if it can: everything is held
+// meanwhile, and what is said is kept.
+func (r *Relay) Trouble() error {
+	if err := r.trouble.Load(); err != nil {
+		return *err
+	}
+	return nil
+}

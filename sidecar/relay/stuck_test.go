@@ -1,0 +1,169 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// fullDisk is a journal that is full for a while, now and then, and a sink that types what it is
+// handed.
+type fullDisk struct {
+	mu    sync.Mutex
+	book  *book
+	full  bool
+	dice  *rand.Rand
+	relay *Relay
+	work  sync.WaitGroup
+	known map[message.ID]bool // what the sink has
+	typed []string            // bodies
+	ctx   context.Context
+}
+
+var errFull = &message.UnwritableError{Path: "/journal", Why: "disk full", Err: errors.New("13")}
+
+func (d *fullDisk) Commit(_ context.Context, s message.Step) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.full:
+		d.full = d.dice.IntN(3) > 0
+	default:
+		d.full = d.dice.IntN(5) == 0
+	}
+	if d.full {
+		return fmt.Errorf("journal: %w", errFull)
+	}
+	d.book.commit(s)
+	return nil
+}
+
+func (d *fullDisk) Seen(_ context.Context, id message.ID) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, m := range d.book.received {
+		if m.ID == id {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (d *fullDisk) again(context.Context) (*Restored, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := d.book.restored(message.Process{})
+	return &r, nil
+}
+
+func (d *fullDisk) Deliver(ds ...message.Delivery) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, one := range ds {
+		if !d.known[one.ID] {
+			d.known[one.ID] = true
+			d.work.Go(func() { d.pane(one) })
+		}
+	}
+}
+
+// pane types one delivery as a pane does: it asks until it has leave, and reports that nothing
+// was typed where it is not known whether it had.
+func (d *fullDisk) pane(one message.Delivery) {
+	report := func(state message.ReceiptState, why message.Reason) bool {
+		err := d.relay.Report(d.ctx, message.Receipt{Delivery: one.ID, State: state, Reason: why})
+		return err == nil
+	}
+	for !report(message.Typed, "") {
+		for !report(message.Held, message.Unwritable) {
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	d.mu.Lock()
+	d.typed = append(d.typed, one.Message.Body)
+	d.mu.Unlock()
+	for !report(message.Typed, "") {
+		time.Sleep(50 * time.Millisecond)
+	}
+	report(message.Submitted, "")
+	_ = d.relay.Spoke(d.ctx, message.Turn{
+		ID: message.NewID(), Session: one.Target, Words: "answer to " + one.Message.Body, Answers: []message.ID{one.ID}, Ended: time.Now(),
+	})
+}
+
+func (d *fullDisk) Cancel([]message.ID, message.Reason) {}
+func (d *fullDisk) Forget(message.ID)                   {}
+
+// A journal that is full at any moment: what was accepted is typed once and answered once, what
+// was refused never happens, and the State is what the journal says.
+func TestD2_FullAtAnyMoment(t *testing.T) {
+	for seed := range uint64(60) {
+		synctest.Test(t, func(t *testing.T) {
+			d := &fullDisk{book: newBook(), dice: rand.New(rand.NewPCG(seed, 1)), known: map[message.ID]bool{}}
+			ctx, cancel := context.WithCancel(t.Context())
+			d.ctx = ctx
+			r := &Relay{Journal: d, Sink: d, Again: d.again}
+			d.relay = r
+			done := make(chan error, 1)
+			go func() { done <- r.Run(ctx) }()
+			ask := func(request Request) (err error) {
+				_, err = r.Do(ctx, request)
+				return err
+			}
+			for _, name := range []string{"a", "b"} {
+				for {
+					if _, err := r.Adopt(ctx, message.Session{Name: name, Pane: "%" + name}); err == nil {
+						break
+					}
+					_, err := r.Snapshot().Find(name)
+					require.Error(t, err, "refused, and here all the same")
+					time.Sleep(time.Second)
+				}
+			}
+			accepted, refused := []string{}, []string{}
+			for i := range 12 {
+				body := fmt.Sprintf("word %d", i)
+				if err := ask(Send{To: []string{"a", "b"}[i%2], Message: message.Envelope{Body: body}}); err != nil {
+					require.ErrorContains(t, err, "disk full: /journal")
+					refused = append(refused, body)
+				} else {
+					accepted = append(accepted, body)
+				}
+				if d.dice.IntN(3) == 0 {
+					time.Sleep(time.Duration(d.dice.IntN(2000)) * time.Millisecond)
+				}
+			}
+			time.Sleep(time.Minute)
+			d.work.Wait()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			d.mu.Lock()
+			assert.ElementsMatch(t, accepted, d.typed, "seed %d", seed)
+			last := d.book.last
+			d.mu.Unlock()
+			assert.Len(t, last, len(accepted), "of what was refused nothing is written")
+			for _, one := range last {
+				assert.Equal(t, message.Answered, one.State, "seed %d", seed)
+			}
+			for range 100 { // at the end it may just be full
+				if r.Trouble() == nil {
+					break
+				}
+				time.Sleep(time.Second)
+			}
+			assert.NoError(t, r.Trouble())
+			cancel()
+			require.NoError(t, <-done)
+		})
+	}
+}
