@@ -80,13 +80,14 @@ func (s *sidecar) written(ctx context.Context, session message.ID) (turn message
 }
 
 // Asked follows a question until q's wait is over.
-func (s *sidecar) Asked(ctx context.Context, from api.Caller, q api.AskedQuery) (api.Asked, error) {
+func (s *sidecar) Asked(ctx context.Context, from api.Caller, q api.AskedQuery) (_ api.Asked, err error) {
 	chat, err := s.anyChat(ctx, string(q.Chat))
 	if err != nil {
 		return api.Asked{}, err
 	}
 	caller, agent := s.callerSession(from)
 	f := follower{asked: api.Asked{Chat: chat, Own: agent && caller.ID == first(chat)}}
+	defer func() { err = sayWhy(ctx, f.asked.Receipt.State, err) }()
 	timeout := time.NewTimer(q.Timeout)
 	defer timeout.Stop()
 	for {

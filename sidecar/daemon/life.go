@@ -120,8 +120,8 @@ func (cfg *Config) consult(ctx context.Context) error {
 func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	relayCtx, endRelay := context.WithCancel(context.WithoutCancel(ctx))
 	defer endRelay()
-	inner, stop := context.WithCancel(ctx)
-	defer stop()
+	inner, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	var (
 		relayEnd = make(chan error, 1)
 		parts    sync.WaitGroup
@@ -162,12 +162,13 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	case <-ctx.Done():
 	case <-serverGone:
 		s.log.Info("the tmux server has ended")
+		stop(errServerEnded)
 	case err = <-ends:
 	case err = <-relayEnd:
 		relayEnd <- err
 	}
 	s.bell.ring()
-	stop()
+	stop(nil)
 	parts.Wait()
 	endRelay()
 	if relayErr := <-relayEnd; relayErr != nil && !errors.Is(err, relayErr) {

@@ -95,8 +95,25 @@ func (s *sidecar) sentBefore(ctx context.Context, req api.SendRequest) (api.Sent
 	return sent, true, err
 }
 
+// errServerEnded is why all parts end when the tmux server has.
+var errServerEnded = errors.New(string(message.ServerEnded))
+
+// sayWhy is the error of a wait that our own end cuts off. With the tmux server all agents
+// have ended, so that whoever waits for an answer is told that, and not only that we end.
+func sayWhy(ctx context.Context, state message.ReceiptState, err error) error {
+	if !errors.Is(err, context.Canceled) || !errors.Is(context.Cause(ctx), errServerEnded) {
+		return err
+	}
+	code := api.CodeFailed
+	if state == message.Typed || state == message.Uncertain {
+		code = api.CodeUncertain
+	}
+	return api.Errorf(code, "%s: %w", state, errServerEnded).WithHint("all agents in it have ended with it")
+}
+
 // await follows the receipts of a delivery until req's wait is over.
-func (s *sidecar) await(ctx context.Context, sent api.Sent, req api.SendRequest) (api.Sent, error) {
+func (s *sidecar) await(ctx context.Context, sent api.Sent, req api.SendRequest) (_ api.Sent, err error) {
+	defer func() { err = sayWhy(ctx, sent.Receipt.State, err) }()
 	timeout := time.NewTimer(req.Timeout)
 	defer timeout.Stop()
 	for {

@@ -233,6 +233,7 @@ func (a *account) unsettled(now time.Time, quiet time.Duration) time.Duration {
 // hear takes in what the follower tells.
 func (p *Pane) hear(ctx context.Context, u agent.Update) {
 	now := time.Now()
+	p.pace.news()
 	out := p.account.take(u, now)
 	switch {
 	case u.Bound != nil:

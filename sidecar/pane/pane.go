@@ -110,6 +110,7 @@ type Pane struct {
 	why       map[message.ID]message.Reason // reason last reported for each that is held
 	unwritten map[message.ID]bool           // those that got no leave since that could not be written down
 	toldWhy   time.Time                     // when the last of those was reported
+	pace      pace
 	again     backoff                       // of pastes, after tmux refused one
 	under     *attempt
 	lost      string     // text of ours that was typed and never seen: it may still come
@@ -212,6 +213,7 @@ func (p *Pane) Serve(ctx context.Context) error {
 		case u := <-p.updates():
 			p.hear(ctx, u)
 		case <-timer.C:
+			p.pace.clocked(time.Now())
 			p.turnTo(ctx)
 		}
 	}
@@ -247,6 +249,7 @@ func (p *Pane) awaits(now time.Time) bool {
 // noticed takes down that the program wrote something.
 func (p *Pane) noticed(now time.Time) {
 	p.lastEdge = now
+	p.pace.news()
 	if p.firstEdge.IsZero() {
 		p.firstEdge = now
 	}
@@ -270,11 +273,20 @@ func (p *Pane) wait(now time.Time) time.Duration {
 			due = earlier(due, at)
 		}
 	}
+	if next := p.pace.next(); next.After(due) && p.idles() {
+		due = next
+	}
 	return max(0, due.Sub(now))
 }
 
+// idles reports whether nothing is under way in the pane, nor waits for its moment.
+func (p *Pane) idles() bool { return p.under == nil && len(p.queue) == 0 && !p.ending() }
+
 // read takes in one letter.
 func (p *Pane) read(ctx context.Context, l letter) {
+	if l.listed == nil { // which comes once a second whatever is the case
+		p.pace.news()
+	}
 	switch {
 	case l.deliver != nil:
 		for _, d := range l.deliver {

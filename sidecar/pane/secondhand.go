@@ -3,6 +3,7 @@ package pane
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,12 +83,15 @@ func (a *account) heardBefore(t message.Turn) bool {
 	return false
 }
 
-// overdue tells the turns of which only a hook has told and that no transcript will.
+// overdue tells the turns of which only a hook, or the screen, has told and that no
+// transcript will. One that is read tells all of them itself, so none is left waiting for it.
 func (p *Pane) overdue(ctx context.Context, now time.Time) {
 	a := p.account
+	read := a.signals().read
+	a.spoken = slices.DeleteFunc(a.spoken, func(one secondhand) bool { return read && !one.told && !now.Before(one.due) })
 	for i := range a.spoken {
 		one := &a.spoken[i]
-		if one.told || now.Before(one.due) || a.signals().read {
+		if one.told || now.Before(one.due) {
 			continue
 		}
 		one.told = true

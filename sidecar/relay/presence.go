@@ -155,8 +155,10 @@ func (w *work) depart(s *session, reason message.Reason) (gone message.Reason) {
 	}
 	for _, d := range w.underway(func(d *delivery) bool { return d.Target == s.ID }) {
 		switch {
+		case d.state == message.Submitted && d.Chat == "":
+			w.receipt(d, message.Failed, gone) // it was taken, and nobody will answer it: its sender may wait for that
 		case d.state == message.Submitted:
-			w.drop(d) // it was taken; nobody will answer it
+			w.drop(d) // the same, and what becomes of the chat tells
 		case d.Typed:
 			w.receipt(d, message.Uncertain, gone)
 		case d.Chat != "" && gone == message.AgentGone:
