@@ -368,18 +368,21 @@ func TestTwoUnboundHearTheSameText(t *testing.T) {
 
 // rollout writes a transcript of a Codex that nobody has open, with one prompt in it.
 func (r *rig) rollout(text string) string {
+	a := &agent{rig: r, session: message.Session{Profile: "codex"}}
+	return r.rolloutOf(a.turnBegan(), a.promptTaken(text, time.Now()), a.turnEnded(""))
+}
+
+// rolloutOf is rollout with other records in it.
+func (r *rig) rolloutOf(records ...string) string {
 	r.t.Helper()
 	now := time.Now()
 	dir := filepath.Join(r.home(), ".codex", "sessions", now.Format("2006"), now.Format("01"), now.Format("02"))
 	require.NoError(r.t, os.MkdirAll(dir, 0o700))
 	id := fmt.Sprintf("00000000-0000-4000-8000-%012d", len(r.transcripts("codex")))
 	path := filepath.Join(dir, "rollout-"+now.Format("2006-01-02T15-04-05")+"-"+id+".jsonl")
-	a := &agent{rig: r, session: message.Session{Profile: "codex"}}
-	appends(r.t, path,
-		jsonLine(map[string]any{"timestamp": now, "type": "session_meta", "payload": map[string]any{
-			"id": id, "cwd": filepath.Join(r.dir, "work"), "cli_version": "0.169.0", "source": "cli",
-		}}),
-		a.turnBegan(), a.promptTaken(text, now), a.turnEnded(""))
+	appends(r.t, path, append([]string{jsonLine(map[string]any{"timestamp": now, "type": "session_meta", "payload": map[string]any{
+		"id": id, "cwd": filepath.Join(r.dir, "work"), "cli_version": "0.169.0", "source": "cli",
+	}})}, records...)...)
 	return path
 }
 

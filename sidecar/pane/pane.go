@@ -111,7 +111,7 @@ type Pane struct {
 	unwritten map[message.ID]bool           // those that got no leave since that could not be written down
 	toldWhy   time.Time                     // when the last of those was reported
 	pace      pace
-	again     backoff                       // of pastes, after tmux refused one
+	again     backoff // of pastes, after tmux refused one
 	under     *attempt
 	lost      string     // text of ours that was typed and never seen: it may still come
 	lostID    message.ID // of its delivery

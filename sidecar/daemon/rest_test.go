@@ -1,0 +1,72 @@
+package daemon_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+)
+
+// After a chat, an agent that was adopted before its first prompt is left at rest: also where
+// its screen told of a turn of which its transcript, that came later, tells otherwise.
+func TestQ14_RestAfterAChat(t *testing.T) {
+	t.Parallel()
+	for _, kind := range coders {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			a := r.coder(kind, "Ada", "--transcript", "off", "--status", "none")
+			a.adopt("")
+			chat, ben := a.inChat()
+			for i, words := range []string{"one", "two", "three"} {
+				a.do(":turn say %s", words)
+				ben.do(":say question %d", i)
+				r.waitFor("the answer", func() bool { return len(ben.received()) == i+1 })
+			}
+			// Its screen says that a turn is over, and what is written down goes on.
+			a.do(":turn hold | say four")
+			ben.do(":say the last question")
+			r.waitFor("it works", func() bool { return r.state(a) == message.Working })
+			a.do(":lie idle")
+			r.waitFor("it is believed", func() bool { return r.state(a) == message.Idle })
+			if kind == "codex" { // which is then found by its text, before that turn is told
+				r.looked(func() bool { return a.explain().Transcript == "" })
+				r.looked(func() bool { return a.explain().Transcript == "" })
+				path := r.rolloutOf(a.turnBegan(), a.promptTaken("[Ben] (2):\n\nthe last question", time.Now()))
+				r.waitFor("its transcript is read", func() bool { return a.explain().Transcript == path })
+				appends(t, path, a.turnEnded("what nobody was shown"))
+			}
+			a.do(":lie off")
+			a.do(":go")
+			r.waitFor("it is done", func() bool { return a.count(persona.EventReady) == 5 })
+			r.waitFor("nothing under way", func() bool { return r.open() == 0 && r.state(a) == message.Idle })
+			r.rests(chat, 2)
+		})
+	}
+}
+
+// rests waits until the panes of a chat are left at rest: for some seconds each of them is
+// looked at once a second at most.
+func (r *rig) rests(chat message.Chat, panes int) {
+	r.t.Helper()
+	looks := func() int {
+		stats, err := r.client.Stats(r.t.Context(), string(chat.ID))
+		require.NoError(r.t, err)
+		return stats.Captures
+	}
+	const stretch = 5 // seconds
+	var n int
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		before := looks()
+		time.Sleep(stretch * time.Second) // what is counted is a stretch of time
+		if n = looks() - before; n <= stretch*panes {
+			r.t.Logf("%d looks at %d panes in %d seconds", n, panes, stretch)
+			return
+		}
+	}
+	assert.Failf(r.t, "no rest", "%d looks at %d panes in %d seconds", n, panes, stretch)
+}
