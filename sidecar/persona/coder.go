@@ -149,7 +149,7 @@ func runCoder(ctx context.Context, opt Options, name string, like func(*coder) l
 	c := &coder{agent: agent{opt: opt}, opens: map[string]string{}}
 	c.like = like(c)
 	set := flag.NewFlagSet("persona "+name, flag.ContinueOnError)
-	set.StringVar(&c.notes.mode, "transcript", notesOn, "on, off or garbage")
+	set.StringVar(&c.notes.mode, "transcript", notesOn, "on, off, garbage or behind")
 	set.StringVar(&c.notes.status, "status", "auto", "auto, none or what it says whatever is the case")
 	set.DurationVar(&c.notes.lag, "lag", 20*time.Millisecond, "time until what happens is written down")
 	set.StringVar(&c.ghost, "ghost", "", "suggestion in the empty composer")

@@ -2,9 +2,12 @@ package persona
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -24,7 +27,9 @@ type codex struct {
 // rollout is one transcript.
 type rollout struct {
 	thread  string
+	path    string
 	file    *os.File
+	behind  io.WriteCloser // instead, where a background process has it open
 	ordinal int
 }
 
@@ -177,15 +182,37 @@ func (l *codex) opened() {
 
 func (l *codex) closed() {
 	for _, r := range l.all {
+		if r.behind != nil {
+			r.behind.Close()
+			continue
+		}
 		r.file.Close()
 	}
+}
+
+// writeBehind has another process, of a group of its own, write a file.
+func writeBehind(path string) (io.WriteCloser, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	writer := exec.Command("sh", "-c", `exec cat >> "$0"`, path)
+	writer.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := writer.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := writer.Start(); err != nil {
+		return nil, err
+	}
+	go func() { _ = writer.Wait() }() // it ends when nothing more comes
+	return in, nil
 }
 
 // open makes a transcript, which stays open; of a sub-agent, of which conversation it is.
 func (l *codex) open(parent string) *rollout {
 	now := time.Now()
 	r := &rollout{thread: newID()}
-	path := filepath.Join(l.home, "sessions", now.Format("2006"), now.Format("01"), now.Format("02"),
+	r.path = filepath.Join(l.home, "sessions", now.Format("2006"), now.Format("01"), now.Format("02"),
 		"rollout-"+now.Format("2006-01-02T15-04-05")+"-"+r.thread+".jsonl")
 	source := `"source":"cli","thread_source":"user",`
 	if parent != "" {
@@ -198,7 +225,15 @@ func (l *codex) open(parent string) *rollout {
 			return
 		}
 		var err error
-		if r.file, err = appendTo(path); err != nil {
+		if l.notes.mode == notesBehind {
+			r.behind, err = writeBehind(r.path)
+			if err != nil {
+				l.log.add(Record{Event: EventChange, Text: err.Error()})
+			}
+			l.all = append(l.all, r)
+			return
+		}
+		if r.file, err = appendTo(r.path); err != nil {
 			l.log.add(Record{Event: EventChange, Text: err.Error()})
 			return
 		}
@@ -212,7 +247,7 @@ func (l *codex) open(parent string) *rollout {
 func (l *codex) write(r *rollout, kind, payload string) {
 	at := stamp(time.Now())
 	l.notes.later(func() {
-		if r.file == nil || l.notes.mode == notesOff {
+		if r.file == nil && r.behind == nil || l.notes.mode == notesOff {
 			return
 		}
 		if l.notes.mode == notesGarbage && kind != "session_meta" {
@@ -220,6 +255,10 @@ func (l *codex) write(r *rollout, kind, payload string) {
 		}
 		line := record(`{"timestamp":%s,"ordinal":%s,"type":%s,"payload":`, at, r.ordinal, kind)
 		r.ordinal++
+		if r.behind != nil {
+			_, _ = io.WriteString(r.behind, line+payload+"}\n")
+			return
+		}
 		_, _ = r.file.WriteString(line + payload + "}\n")
 	})
 }

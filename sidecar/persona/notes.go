@@ -16,6 +16,7 @@ const (
 	notesOn      = "on"
 	notesOff     = "off"
 	notesGarbage = "garbage" // as a version would that nobody knows
+	notesBehind  = "behind"  // as a background process does for Codex: this process has no file open
 )
 
 // notes are the files of a stand-in. What is noted is written a little later, in order, as

@@ -52,7 +52,8 @@
 // They are painted as the real ones are, and keep the files that the real ones keep, below
 // $HOME. A process of theirs is known by its name: start this program under theirs.
 //
-//	--transcript on       or off, or garbage: as a version that nobody knows would write it
+//	--transcript on       or off, or garbage: as a version that nobody knows would write it; or
+//	                      behind, of codex: another process writes it, and has it open
 //	--status auto         of claude: the status file tells what is the case; or none, or "STATE [FOR]"
 //	--lag D               time until what happens is written down; 20ms
 //	--ghost TEXT          of claude: a suggestion in the empty composer
