@@ -56,7 +56,9 @@
 // Of several of Gemini CLI, each begins one as it starts (ByStartTime), if their starts are
 // apart; else, and for opencode, it is ErrAmbiguous until Seek finds a typed text in one of
 // them alone. Once bound it stays so while others are there: that it has moved on (/clear,
-// /new, /resume) is then known by the next text that is sought.
+// /new, /resume) is then known by the next text that is sought. A Codex with its background
+// process is bound by such a text too, or by what its screen shows (Show), which also tells
+// when it has moved.
 //
 // The states of a Follower: searching (no transcript yet: Codex and opencode make one at the
 // first prompt) → past (what stood there before; its events are marked Past) → live → at
@@ -133,6 +135,7 @@ const (
 	ByStatusFile How = "status file" // Claude Code names its session by pid and start time
 	ByOpenFile   How = "open file"   // the process has it open
 	ByTypedText  How = "typed text"  // what was just typed stands in it
+	ByScreen     How = "screen"      // what the agent's screen shows last stands at its end
 	ByHook       How = "hook"        // the agent's own hook names the conversation
 	ByStartTime  How = "start time"  // Gemini CLI begins it as it starts, and no other started then
 	ByBeingAlone How = "being alone" // no other of its kind works in that directory: it is the newest one there

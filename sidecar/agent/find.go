@@ -36,7 +36,7 @@ func ownEnvironment(names []string) map[string]string {
 // on in the same directory cannot be taken for it. It is ErrNoTranscript while there is
 // none (Codex and opencode begin it at the first prompt) or where processes do not tell
 // (Codex with its background daemon), and ErrAmbiguous where several of Gemini CLI or of
-// opencode work in one directory: see FindText. The path of Claude Code may not exist yet.
+// opencode work in one directory: see FindText and Follower.Show. The path of Claude Code may not exist yet.
 func (a Agent) Find() (Transcript, error) {
 	switch a.Kind {
 	case Codex:

@@ -47,6 +47,7 @@ type Follower struct {
 	updates chan Update
 	seeks   chan seek
 	names   chan string
+	shows   chan Shown
 	ear     chan struct{}
 
 	// All below belongs to Serve.
@@ -57,15 +58,20 @@ type Follower struct {
 	metas     map[string]codexMeta
 	beside    *beside // what else goes on in the agent's directory
 	seeking   *seek
-	named     string    // the conversation that the agent itself has named
-	status    *Status   // read, and not told yet
-	told      Status    // the last that was told
-	arriving  bool      // the past of bound is being told, and how it ends has not been
-	staying   bool      // of arriving: it is the first transcript, so that a turn in it may be open
-	searched  bool      // there was no transcript at first
-	confirmed time.Time // when the agent was last known to write to bound, or to nothing yet
-	bindErr   string    // last told
-	sick      bool      // it was told that bound cannot be read
+	shown     *shown              // what the screen shows, until it is found
+	stood     bool                // it was found by what stood there at the first look
+	fresh     time.Time           // what is dated later is news where it was found so
+	astray    error               // why the agent's transcript was let go; nil once there is another
+	ends      map[string]exchange // of transcripts
+	named     string              // the conversation that the agent itself has named
+	status    *Status             // read, and not told yet
+	told      Status              // the last that was told
+	arriving  bool                // the past of bound is being told, and how it ends has not been
+	staying   bool                // of arriving: it is the first transcript, so that a turn in it may be open
+	searched  bool                // there was no transcript at first
+	confirmed time.Time           // when the agent was last known to write to bound, or to nothing yet
+	bindErr   string              // last told
+	sick      bool                // it was told that bound cannot be read
 }
 
 type seek struct {
@@ -80,6 +86,7 @@ func NewFollower(a Agent, bell *Bell) *Follower {
 	return &Follower{
 		Agent: a, Bell: bell,
 		updates: make(chan Update, 64), seeks: make(chan seek, 1), names: make(chan string, 1), ear: make(chan struct{}, 1),
+		shows: make(chan Shown, 1), ends: map[string]exchange{}, fresh: time.Now(),
 		heard: map[string]bool{}, offsets: map[string]int64{}, metas: map[string]codexMeta{}, beside: newBeside(a),
 	}
 }
@@ -134,7 +141,7 @@ func (f *Follower) Serve(ctx context.Context) error {
 			}
 		}
 		pause := rescan
-		if f.seeking != nil {
+		if f.seeking != nil || f.shown != nil {
 			pause = seekEvery
 		}
 		timer.Reset(pause)
@@ -147,6 +154,8 @@ func (f *Follower) Serve(ctx context.Context) error {
 			f.seeking, full = &s, true
 		case f.named = <-f.names:
 			full = true
+		case s := <-f.shows:
+			f.shown, full = &shown{Shown: s}, true
 		case <-timer.C:
 			full = true
 		}
@@ -185,11 +194,17 @@ func (f *Follower) find(ctx context.Context) error {
 	now := time.Now()
 	f.listen(now)
 	t, err := f.ask()
+	if err == nil {
+		f.shown = nil
+	}
 	if err != nil && f.named != "" {
 		t, err = f.byName(err)
 	}
 	if err != nil && f.seeking != nil {
 		t, err = f.sought(now, err)
+	}
+	if err != nil && f.shown != nil {
+		t, err = f.seen(now, err)
 	}
 	switch {
 	case err == nil && t.Path == f.bound.Path:
@@ -197,11 +212,13 @@ func (f *Follower) find(ctx context.Context) error {
 	case err == nil:
 		f.seeking = nil
 		err = f.turnTo(ctx, t, now)
+	case errors.Is(err, ErrLeft):
+		return f.letGo(ctx, err, now)
 	case f.bound.Path == "" || errors.Is(err, ErrAmbiguous):
 		if f.bound.Path == "" {
 			f.searched, f.confirmed = true, now // what is written from here on is news
 		}
-		return f.tellBindErr(ctx, err)
+		return f.tellBindErr(ctx, cmp.Or(f.astray, err))
 	default:
 		return nil // it was bound, and nothing says that it has moved
 	}
@@ -278,10 +295,16 @@ func (f *Follower) besides() (Transcript, error) {
 	return t, err
 }
 
-// byName finds it by the name of the conversation.
+// byName finds it by the name of the conversation, which tells until something else is found.
 func (f *Follower) byName(why error) (Transcript, error) {
-	t, err := f.beside.findThread(f.named)
+	thread := f.named
+	f.named = ""
+	if f.bound.Path != "" {
+		return Transcript{}, why
+	}
+	t, err := f.beside.findThread(thread)
 	if err != nil || f.Taken != nil && f.Taken(t.Path) {
+		f.named = thread // it may not be written yet
 		return Transcript{}, why
 	}
 	return t, nil
@@ -318,7 +341,7 @@ func (f *Follower) sought(now time.Time, why error) (Transcript, error) {
 
 // turnTo leaves the transcript that was followed and takes up another one.
 func (f *Follower) turnTo(ctx context.Context, t Transcript, now time.Time) error {
-	first := f.bound.Path == "" && !f.searched
+	first, stood := f.bound.Path == "" && !f.searched, f.bound.Path == "" && t.How == ByScreen && f.stood
 	if f.bound.Path != "" {
 		if _, err := f.read(ctx); err != nil {
 			return err
@@ -332,7 +355,7 @@ func (f *Follower) turnTo(ctx context.Context, t Transcript, now time.Time) erro
 	// A record is written a little after the time that it bears, and nobody leaves a
 	// conversation and comes back to a copy of it as fast as that.
 	since := f.confirmed.Add(-clockSlack)
-	f.bound, f.confirmed, f.sick = t, now, false
+	f.bound, f.confirmed, f.sick, f.astray = t, now, false, nil
 	at := place{}
 	switch known, ok := f.offsets[t.Path]; {
 	case ok:
@@ -341,12 +364,14 @@ func (f *Follower) turnTo(ctx context.Context, t Transcript, now time.Time) erro
 		at.pastTo = f.From.Offset
 	case first:
 		at.pastTo = toEnd
+	case stood:
+		at.since = f.fresh
 	default:
 		at.since = since
 	}
 	f.tail = f.beside.source(t, at)
 	f.listen(now)
-	f.arriving, f.staying = true, first
+	f.arriving, f.staying = true, first || stood
 	if _, err := f.read(ctx); err != nil {
 		return err
 	}

@@ -50,6 +50,7 @@ type account struct {
 	sought   bool         // the text under way is looked for in transcripts
 	since    time.Time    // when the oldest of what an earlier life left was typed; zero: it left nothing
 	old      []agent.Turn // that ended since then and before we came, and were not told
+	shown    showing
 }
 
 // took is a prompt of the past.
@@ -238,6 +239,8 @@ func (p *Pane) hear(ctx context.Context, u agent.Update) {
 	switch {
 	case u.Bound != nil:
 		p.account.bindings.bind(p.session.ID, u.Bound.Path)
+	case errors.Is(u.Err, agent.ErrLeft):
+		p.account.bindings.unbind(p.session.ID)
 	case u.Err != nil && !errors.Is(u.Err, agent.ErrNoTranscript) && !errors.Is(u.Err, agent.ErrAmbiguous):
 		p.log.Warn("transcript", "pane", p.session.Pane, "err", u.Err)
 	}
@@ -268,6 +271,9 @@ func (a *account) take(u agent.Update, now time.Time) (out agent.Outcome) {
 		out = a.machine.Status(*u.Status, now)
 	case u.Err != nil:
 		a.told, a.trouble = true, u.Err
+		if errors.Is(u.Err, agent.ErrLeft) {
+			a.bound = nil
+		}
 	}
 	return out
 }

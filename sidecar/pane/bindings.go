@@ -15,7 +15,11 @@ type bindings struct {
 	mu    sync.Mutex
 	path  map[message.ID]string
 	typed map[message.ID][]typedText
+	shown map[message.ID]shownTalk
 }
+
+// shownTalk is what an agent's screen showed last: a prompt, and the end of the words.
+type shownTalk struct{ prompt, words string }
 
 // typedText is what was typed into an agent last.
 type typedText struct {
@@ -59,12 +63,42 @@ func (b *bindings) bind(id message.ID, path string) {
 	b.path[id] = path
 }
 
+// unbind notes that an agent writes elsewhere.
+func (b *bindings) unbind(id message.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.path, id)
+}
+
+// noteShown notes what an agent's screen shows.
+func (b *bindings) noteShown(id message.ID, prompt, words string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.shown == nil {
+		b.shown = map[message.ID]shownTalk{}
+	}
+	b.shown[id] = shownTalk{prompt, words}
+}
+
+// shows reports whether no other agent shows the same, so that where it stands is this one's.
+func (b *bindings) shows(id message.ID, prompt, words string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for other, talk := range b.shown {
+		if other != id && talk == (shownTalk{prompt, words}) {
+			return false
+		}
+	}
+	return true
+}
+
 // let forgets an agent.
 func (b *bindings) let(id message.ID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.path, id)
 	delete(b.typed, id)
+	delete(b.shown, id)
 }
 
 // taken reports whether the transcript is another's.

@@ -548,6 +548,7 @@ func (p *Pane) attend(ctx context.Context, s sight, started time.Time) bool {
 		p.lost, p.lostID = "", "" // it stands there for all to see
 	}
 	p.account.rest(s.look, started)
+	p.show(s.look, s.reading.State, started)
 	if p.dull++; s.reading.State != message.Working || !p.account.rests.IsZero() || p.under != nil || !p.account.atWork() {
 		p.dull = 0 // nobody but its screen tells when it is ready
 	}

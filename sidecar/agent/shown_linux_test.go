@@ -1,0 +1,117 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// codexBehind is a Follower of a Codex that has no rollout open, and what writes rollouts.
+func codexBehind(t *testing.T) (*Follower, func(name string, at time.Time, prompt, words string) string) {
+	t.Helper()
+	home := t.TempDir()
+	dir := filepath.Join(home, "sessions", "2026", "11", "22")
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	f := NewFollower(Agent{Kind: Codex, Home: home, Dir: "/work"}, nil)
+	return f, func(name string, at time.Time, prompt, words string) string {
+		path := filepath.Join(dir, "rollout-2026-11-22T20-00-00-"+name+".jsonl")
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		require.NoError(t, err)
+		defer file.Close()
+		line := func(kind string, payload any) {
+			data, err := json.Marshal(map[string]any{"timestamp": at, "type": kind, "payload": payload})
+			require.NoError(t, err)
+			fmt.Fprintf(file, "%s\n", data)
+		}
+		item := func(who, kind, text string) {
+			line("event_msg", map[string]any{"type": "item_completed", "item": map[string]any{
+				"type": who, "content": []any{map[string]any{"type": kind, "text": text}},
+			}})
+		}
+		if info, _ := file.Stat(); info.Size() == 0 {
+			line("session_meta", map[string]any{"id": name, "cwd": "/work", "cli_version": "0.169.0", "source": "cli"})
+		}
+		item("UserMessage", "text", prompt)
+		if words != "" {
+			item("AgentMessage", "Text", words)
+		}
+		return path
+	}
+}
+
+// What a screen shows binds an agent to the one conversation that ends so, and never to
+// another.
+func TestW14_WhatTheScreenShows(t *testing.T) {
+	now := time.Now()
+	is := func(want string) func(string) bool { return func(got string) bool { return got == want } }
+	for name, c := range map[string]struct {
+		shows Shown
+		want  string // "" is none
+	}{
+		"a prompt of just now":              {Shown{Took: is("go on"), After: now, At: now}, "now"},
+		"one that has no answer yet":        {Shown{Took: is("go on"), At: now}, "now"},
+		"a prompt and its words":            {Shown{Took: is("go on"), Said: is("long ago"), At: now}, "old"},
+		"words alone":                       {Shown{Said: is("long ago"), At: now}, "old"},
+		"a prompt that was taken up again":  {Shown{Took: is("go on"), Said: is("long ago"), After: now, At: now}, ""},
+		"words that two have":               {Shown{Took: is("hello"), Said: is("hi"), At: now}, ""},
+		"a prompt that is not the last one": {Shown{Took: is("the first"), Said: is("words"), At: now}, ""},
+		"a prompt that nobody took":         {Shown{Took: is("something"), After: now, At: now}, ""},
+		"what another agent shows too":      {Shown{Took: is("go on"), After: now, At: now, Own: func() bool { return false }}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, write := codexBehind(t)
+			paths := map[string]string{
+				"now": write("now", now, "go on", ""),
+				"old": write("old", now.Add(-time.Hour), "go on", "long ago"),
+				"two": write("two", now.Add(-time.Hour), "hello", "hi"),
+				"too": write("too", now.Add(-time.Hour), "hello", "hi"),
+			}
+			write("moved", now.Add(-time.Hour), "the first", "words")
+			write("moved", now.Add(-time.Minute), "the second", "words")
+			found, err := f.showing(&shown{Shown: c.shows})
+			if c.want == "" {
+				assert.Error(t, err)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, paths[c.want], found.Path)
+			assert.Equal(t, ByScreen, found.How)
+		})
+	}
+}
+
+// A conversation that is followed is let go only if what is shown stands neither in it nor, for
+// long enough, anywhere; and it is not left for what it shows itself.
+func TestW14_WhatIsFollowedIsLetGo(t *testing.T) {
+	now := time.Now()
+	is := func(want string) func(string) bool { return func(got string) bool { return got == want } }
+	f, write := codexBehind(t)
+	mine := write("mine", now.Add(-time.Minute), "go on", "words")
+	f.bound = Transcript{Path: mine, Thread: "mine", How: ByTypedText}
+	none := fmt.Errorf("none is open: %w", ErrNoTranscript)
+	after := func(took func(string) bool) *shown {
+		return &shown{Shown: Shown{Took: took, After: now.Add(-time.Second), At: now}}
+	}
+	f.shown = after(is("another"))
+	_, err := f.seen(now.Add(doubtAfter/2), none)
+	require.NotErrorIs(t, err, ErrLeft, "it may be written down yet")
+	_, err = f.seen(now.Add(doubtAfter), none)
+	require.ErrorIs(t, err, ErrLeft)
+
+	f.shown = after(is("go on")) // the screen was cleared, and shows it again
+	found, err := f.seen(now.Add(doubtAfter), none)
+	require.NoError(t, err)
+	assert.Equal(t, mine, found.Path)
+
+	f.shown = after(is("drawn as nobody wrote it"))
+	write("mine", now, "drawn `as` *nobody* wrote it", "")
+	found, err = f.seen(now.Add(doubtAfter), none)
+	require.NoError(t, err)
+	assert.Equal(t, mine, found.Path, "a prompt was taken there just then")
+}

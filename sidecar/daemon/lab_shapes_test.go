@@ -1,0 +1,107 @@
+package daemon_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
+)
+
+// Codex as people start it, two in one directory behind one background process: what a person
+// begins there by hand, and asks by hand, is followed in each; a binding outlives the sidecar;
+// and afterwards all is at rest.
+func TestLab_W14_Q14_CodexWithItsBackgroundProcess(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, []labtest.Kind{labtest.Codex})
+	where := append(l.shared(), labtest.Daemon())
+	a, b := l.agent(labtest.Codex, where...), l.agent(labtest.Codex, where...)
+	chat, ben := l.alone(a)
+	other, bea := l.alone(b)
+	heard := func(by *agent, from *labAgent, words string) {
+		t.Helper()
+		by.gets("[" + from.session().Name + "] (1):\n\n" + words)
+		l.until("it is followed", func() bool { return from.explain().WordsFrom == "transcript" })
+	}
+	a.byHand("first [[say The *first* of `a`.]]")
+	heard(ben, a, "The *first* of `a`.")
+	b.byHand("first [[say The *first* of `b`.]]")
+	heard(bea, b, "The *first* of `b`.")
+	seen := []string{a.explain().Transcript, b.explain().Transcript}
+	require.NotEqual(t, seen[0], seen[1])
+
+	a.command("/new")
+	a.WaitForIdle()
+	a.byHand("then [[say Another **one** of `a`.]]")
+	heard(ben, a, "Another **one** of `a`.")
+	assert.NotContains(t, seen, a.explain().Transcript)
+	assert.Equal(t, seen[1], b.explain().Transcript)
+
+	of := []string{a.explain().Transcript, b.explain().Transcript}
+	l.until("nothing under way", func() bool { return l.open() == 0 })
+	require.NoError(t, l.end())
+	l.start()
+	l.until("bound again", func() bool {
+		return a.explain().Transcript == of[0] && b.explain().Transcript == of[1]
+	}, func() any { return []any{a.explain(), b.explain()} })
+	b.byHand("and [[say More **of** it.]]")
+	heard(bea, b, "More **of** it.")
+	assert.Equal(t, []string{"The *first* of `a`.", "Another **one** of `a`."}, a.relayed())
+	assert.Equal(t, []string{"The *first* of `b`.", "More **of** it."}, b.relayed())
+	l.rests(chat, 2)
+	l.rests(other, 2)
+}
+
+// After a chat with an agent that was adopted before its first prompt, its pane is left at rest.
+func TestLab_Q14_RestAfterAChat(t *testing.T) {
+	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
+		chat, ben := l.alone(a)
+		for _, words := range []string{"one", "two", "three"} {
+			ben.do(":say go on [[say %s]]", words)
+			ben.gets("[" + a.session().Name + "] (1):\n\n" + words)
+		}
+		a.WaitForIdle()
+		l.until("nothing under way", func() bool { return l.open() == 0 })
+		l.rests(chat, 2)
+	})
+}
+
+// A conversation that Claude Code takes up again, and each of its modes: what it is told
+// arrives, and what it says is heard, once.
+func TestLab_W1_ClaudeAsItIsStarted(t *testing.T) {
+	t.Parallel()
+	for name, arguments := range map[string][]string{
+		"continue": {"--continue"}, "plan": {"--permission-mode", "plan"}, "acceptEdits": {"--permission-mode", "acceptEdits"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, []labtest.Kind{labtest.Claude})
+			where := l.shared()
+			if name == "continue" {
+				before := l.agent(labtest.Claude, where...)
+				before.says("long ago [[say what is past]]")
+				before.Stop()
+			}
+			a := l.agent(labtest.Claude, slices.Concat(where, []labtest.Option{labtest.Arguments(arguments...)})...)
+			_, ben := l.alone(a)
+			ben.do(":say go on [[say It is **so**.]]")
+			ben.gets("[" + a.session().Name + "] (1):\n\nIt is **so**.")
+			a.says("by hand [[say And so.]]")
+			ben.gets("[" + a.session().Name + "] (1):\n\nAnd so.")
+			assert.Equal(t, []string{"It is **so**.", "And so."}, a.relayed())
+			assert.Equal(t, ".jsonl", filepath.Ext(a.explain().Transcript))
+		})
+	}
+}
+
+// byHand is Prompt where several agents have one model: whoever has heard it.
+func (a *labAgent) byHand(text string) {
+	a.l.Helper()
+	was := a.screen().Plain
+	a.Paste(text)
+	a.WaitFor("what was pasted", func(s labtest.Screen) bool { return !slices.Equal(s.Plain, was) })
+	a.Enter()
+}

@@ -1,0 +1,50 @@
+package screen
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Agents draw what was said as Markdown: marks vanish, rows are wrapped, links are written
+// out. Letters and digits stay, in their order.
+
+// endShown is how many letters and digits at the end of what is shown have to stand at the end
+// of what was said.
+const endShown = 32
+
+// letters are the letters and digits of a text.
+func letters(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, text)
+}
+
+// Told reports whether the last prompt that is shown is this text, as far as its letters tell:
+// never one that is shown as a mark of what was pasted.
+func (t Talk) Told(text string) bool {
+	shown := letters(t.Prompt)
+	if shown == "" {
+		return t.Prompt != "" && ink(t.Prompt) == ink(text)
+	}
+	return !strings.HasPrefix(t.Prompt, "[Pasted ") && shown == letters(text)
+}
+
+// Said reports whether the words that are shown end as these do, as far as their letters tell.
+func (t Talk) Said(words string) bool {
+	shown, said := []rune(letters(t.Words)), letters(words)
+	end := string(shown[max(0, len(shown)-endShown):])
+	return end != "" && said != "" && (strings.HasSuffix(said, end) || strings.HasSuffix(end, said))
+}
+
+// Telling reports whether the words that are shown are enough to tell one conversation from
+// another, without a prompt.
+func (t Talk) Telling() bool { return len([]rune(letters(t.Words))) >= endShown }
+
+// Key is what two looks that show the same prompt and the same words have in common.
+func (t Talk) Key() (prompt, words string) {
+	said := []rune(letters(t.Words))
+	return t.Prompt, string(said[max(0, len(said)-endShown):])
+}
