@@ -83,7 +83,7 @@
 //	4  api                                                             the boundary
 //	3  pane  tmux  agent  journal  persona  repository                 adapters, which do I/O
 //	2  relay                                                           the loop
-//	1  profile  delta  screen  sanitise  registry  route  hooks  brakes  spelling  aea  pure
+//	1  profile  shown  delta  screen  sanitise  registry  route  hooks  brakes  spelling  aea  pure
 //	0  message                                                         the words of it all
 //
 // Layers 0 and 1 import neither os nor net, nor a logger, a lock or a clock: time is

@@ -26,8 +26,9 @@ var layers = map[string][]string{
 	"sidecar/message": {},
 
 	"sidecar/profile":  {"sidecar/message"},
-	"sidecar/delta":    {"sidecar/message"},
-	"sidecar/screen":   {"sidecar/message", "sidecar/profile"},
+	"sidecar/shown":    {},
+	"sidecar/delta":    {"sidecar/message", "sidecar/shown"},
+	"sidecar/screen":   {"sidecar/message", "sidecar/profile", "sidecar/shown"},
 	"sidecar/sanitise": {"sidecar/message"},
 	"sidecar/registry": {"sidecar/message", "sidecar/spelling"},
 	"sidecar/spelling": {},
@@ -51,7 +52,7 @@ var layers = map[string][]string{
 	"sidecar/journal":       {"sidecar/message", "sidecar/registry"},
 	"sidecar/pane": {
 		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/tmux", "sidecar/agent",
-		"sidecar/atomicfile",
+		"sidecar/atomicfile", "sidecar/shown",
 	},
 
 	"sidecar/policyset": {
@@ -95,6 +96,8 @@ var onlyIn = map[string][]string{
 	"go.yaml.in/yaml/v3":               {"sidecar/aea"},
 	"golang.org/x/text/unicode/norm":   {"sidecar/agent"},
 	"golang.org/x/sys/unix":            {"sidecar/tmux", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
+	"golang.org/x/text/unicode/norm":   {"sidecar/agent", "sidecar/shown"},
+	"golang.org/x/sys/unix":            {"sidecar/tmux", "sidecar/persona", "sidecar/api", "sidecar/labtest", "scripting/worker", "cmd/intercom"},
 	"modernc.org/sqlite":               {"sidecar/journal", "sidecar/agent"},
 
 	"database/sql":        {"sidecar/journal", "sidecar/agent"},

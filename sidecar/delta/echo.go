@@ -3,30 +3,13 @@ package delta
 import (
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
 
-// ink is a text without what terminals and programs add or lose when they wrap and draw
-// it: blanks, line breaks, control characters, and marks that have no cell of their own.
-func ink(text string) string {
-	bare := true
-	for i := 0; i < len(text); i++ {
-		if text[i] <= ' ' || text[i] >= utf8.RuneSelf {
-			bare = false
-			break
-		}
-	}
-	if bare {
-		return text
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
-			return -1
-		}
-		return r
-	}, text)
-}
+// ink is what of a text is compared with what is shown.
+func ink(text string) string { return shown.Ink(text) }
 
 // inkLen is len(ink(text)), without making it: it is asked of every line of every capture.
 func inkLen(text string) int {
@@ -61,20 +44,20 @@ func (t *Tracker) drawn(lines []line, i int, text string) (n int, whole bool) {
 	if !ok || rest == "" {
 		return 0, false
 	}
-	first := ink(rest)
-	if !strings.HasPrefix(text, first) {
+	first, ok := shown.Follow(text, ink(rest))
+	if !ok {
 		return 0, false
 	}
-	at := map[int]bool{len(first): true} // how much of text may have been shown so far
-	for n = 1; !at[len(text)]; n++ {
+	at := map[int]bool{first: true} // how much of text may have been shown so far
+	for n = 1; !over(at, text) || n < len(lines)-i && lines[i+n].gap == 0 && t.goesOn(at, text, lines[i+n].text); n++ {
 		if i+n == len(lines) || lines[i+n].gap != 0 {
 			return n, false
 		}
 		next := map[int]bool{}
 		for _, piece := range t.pieces(lines[i+n].text) {
-			for shown := range at {
-				if strings.HasPrefix(text[shown:], piece) {
-					next[shown+len(piece)] = true
+			for from := range at {
+				if used, ok := shown.Follow(text[from:], piece); ok {
+					next[from+used] = true
 				}
 			}
 		}
@@ -84,6 +67,28 @@ func (t *Tracker) drawn(lines []line, i int, text string) (n int, whole bool) {
 		at = next
 	}
 	return n, true
+}
+
+// over reports whether all of a text may have been shown.
+func over(at map[int]bool, text string) bool {
+	for from := range at {
+		if shown.Over(text[from:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// goesOn reports whether a line shows what may be missing at the end of a text.
+func (t *Tracker) goesOn(at map[int]bool, text, line string) bool {
+	for _, piece := range t.pieces(line) {
+		for from := range at {
+			if used, ok := shown.Follow(text[from:], piece); ok && used > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // empty is the number of lines, at most as many, that show a continuation prompt and nothing
@@ -133,10 +138,9 @@ func (t *Tracker) stretch(lines []line, i int, text string, again bool) (n, inke
 			if at == nil {
 				starts(text, piece, next)
 			}
-			for end, shown := range at {
-				if strings.HasPrefix(text[end:], piece) {
-					end += len(piece)
-					next[end] = max(next[end], shown+len(piece))
+			for end, inked := range at {
+				if used, ok := shown.Follow(text[end:], piece); ok {
+					next[end+used] = max(next[end+used], inked+used)
 				}
 			}
 		}

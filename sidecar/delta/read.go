@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
 
 // Turn ends a turn, if there is one. With promptBack, the composer must be the last thing
@@ -109,7 +110,7 @@ func (t *Tracker) read(lines []line, ext extent, standing string) said {
 			// A draft that still stands in the composer.
 		case i == 0:
 			r.person, draft = true, rest
-			if r.used < len(t.expected) && strings.Contains(ink(rest), t.expected[r.used]) {
+			if r.used < len(t.expected) && shown.Within(t.expected[r.used], ink(rest)) {
 				r.used, r.echoes = r.used+1, r.echoes+1 // ours, and theirs with it
 			}
 			for i+1 < len(lines) && t.continues(lines[i+1].text) {
@@ -186,7 +187,7 @@ func (t *Tracker) halfDrawn(lines []line, i int, standing string) int {
 
 // drawnAgain reports whether the lines, or the composer below them, show the text.
 func (t *Tracker) drawnAgain(lines []line, text, standing string) bool {
-	if standing != "" && strings.HasPrefix(text, ink(standing)) {
+	if standing != "" && begins(text, standing) {
 		return true
 	}
 	for j := range lines {
@@ -236,7 +237,13 @@ func (t *Tracker) cutEcho(lines []line, i int, ext extent, standing string, r *s
 // when the last turn ended.
 func (t *Tracker) opensWithOurs() bool {
 	rest, _ := t.prompt.Rest(t.open)
-	return rest != "" && slices.ContainsFunc(t.spent, func(text string) bool { return strings.HasPrefix(text, ink(rest)) })
+	return rest != "" && slices.ContainsFunc(t.spent, func(text string) bool { return begins(text, rest) })
+}
+
+// begins reports whether the beginning of a text of ours is shown.
+func begins(text, line string) bool {
+	_, ok := shown.Follow(text, ink(line))
+	return ok
 }
 
 func (t *Tracker) opensWithPrompt() bool {

@@ -1,0 +1,134 @@
+// Package shown compares a text with what a terminal shows of it. Terminals, and the programs
+// that draw in them, wrap a text, put one character in place of several, and leave off what has
+// no room in a cell or what they do not know: the later members of a family of emoji, marks,
+// selectors, half a flag, an emoji of a newer Unicode. So a part of what was sent may be missing
+// where it is shown. What is shown and was not sent is never looked through, and neither is a
+// letter, a digit or a sign that is missing.
+//
+// All functions but Ink take the ink of texts. They are pure.
+package shown
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Ink is a text without what terminals and programs add or lose when they wrap and draw it:
+// blanks, line breaks, control characters, marks that have no cell of their own, and the
+// difference between a letter with its mark and the two of them.
+func Ink(text string) string {
+	bare := true
+	for i := 0; i < len(text); i++ {
+		if text[i] <= ' ' || text[i] >= 0x7f {
+			bare = false
+			break
+		}
+	}
+	if bare {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if r > ' ' && r < 0x7f {
+			return r
+		}
+		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+			return -1
+		}
+		return r
+	}, norm.NFD.String(text))
+}
+
+// Same reports whether that is what is shown of the text: all of it, and nothing else. No text is
+// shown by nothing.
+func Same(text, shown string) bool {
+	used, ok := Follow(text, shown)
+	return ok && shown != "" && Over(text[used:])
+}
+
+// Follow reports whether a piece that is shown may be the beginning of text, and how much of text
+// it shows at least, in bytes: what may be missing behind that may also be shown by the next piece.
+func Follow(text, piece string) (used int, ok bool) {
+	if strings.HasPrefix(text, piece) {
+		return len(piece), true
+	}
+	for _, r := range piece {
+		for {
+			next, size := utf8.DecodeRuneInString(text[used:])
+			if size == 0 {
+				return 0, false
+			}
+			used += size
+			if next == r {
+				break
+			}
+			if !missing(next) {
+				return 0, false
+			}
+		}
+	}
+	return used, true
+}
+
+// Over reports whether all that is left of a text may be missing.
+func Over(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return !missing(r) }) < 0
+}
+
+// Within reports whether the text is shown, as a whole, somewhere in what is shown.
+func Within(text, shown string) bool {
+	if strings.Contains(shown, text) {
+		return true
+	}
+	if ascii(text) {
+		return false
+	}
+	for from := range shown {
+		if begins(text, shown[from:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// begins reports whether what is shown begins with the text.
+func begins(text, shown string) bool {
+	any := false
+	for _, r := range text {
+		next, size := utf8.DecodeRuneInString(shown)
+		switch {
+		case size > 0 && next == r:
+			shown, any = shown[size:], true
+		case !missing(r):
+			return false
+		}
+	}
+	return any
+}
+
+func ascii(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
+
+// missing reports whether a character may be left off: what goes into the cell of the one before
+// it, or has no width that all terminals know. It is asked of the character alone, so that the
+// first place at which a piece may end is always as good as any later one.
+func missing(r rune) bool {
+	switch {
+	case r < 0xa0:
+		return false
+	case r >= 0x1160 && r <= 0x11ff, r >= 0xd7b0 && r <= 0xd7ff: // vowels and ends of Hangul
+		return true
+	case unicode.In(r, unicode.So, unicode.Sk, unicode.Mc, unicode.Co):
+		return true
+	}
+	return !assigned(r)
+}
+
+// assigned reports whether the character is in the Unicode of this program: a newer one may
+// belong to any kind.
+func assigned(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.C)
+}
