@@ -43,4 +43,4 @@ func (r recording) geminiLeast() int {
 
 // geminiHalf are recordings of our text of which Gemini CLI shows a part alone: rows have left
 // the composer, or tmux has no room in a cell for an emoji of so many parts.
-var geminiHalf = map[string]bool{"own-no-blanks-60": true, "own-emoji": true, "own-empty-lines": true}
+var geminiHalf = map[string]bool{"own-no-blanks-60": true, "own-empty-lines": true}

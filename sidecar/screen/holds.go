@@ -2,16 +2,19 @@ package screen
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
 
 // Holds reports whether the composer shows exactly this text of ours and nothing else:
 // the prompt, the text, and the cursor right behind it. Line breaks made by wrapping, and
 // the continuation prompts of prof, are looked through; a part of the text, or more than
-// it, is never enough. A text taller than the screen is only found if Lines reaches back
+// it, is never enough, but for what terminals leave off of characters (package shown). A text taller than the screen is only found if Lines reaches back
 // to its prompt. Text that exactly fills its last row looks the same when it has just
 // been submitted and nothing was printed yet.
 func Holds(s Screen, p Prompt, text string, prof profile.Profile) bool {
@@ -36,13 +39,14 @@ func Without(s Screen, p Prompt, text string, prof profile.Profile) (lines []str
 func ComposerRow(s Screen, p Prompt, text string, prof profile.Profile) (row int, ok bool) {
 	rows := plain(s.Rows)
 	last := lastText(rows)
-	want := ink(text)
+	want := shown.Ink(text)
 	for row := last; row >= 0; row-- {
 		rest, begins := p.Rest(rows[row])
-		if !begins || rest == "" || !strings.HasPrefix(want, ink(rest)) {
+		if !begins || rest == "" {
 			continue
 		}
-		if shows(rows[row+1:last+1], want[len(ink(rest)):], prof.Continuations) {
+		used, ok := shown.Follow(want, shown.Ink(rest))
+		if ok && shows(rows[row+1:last+1], want[used:], prof.Continuations) {
 			return row, true
 		}
 	}
@@ -73,17 +77,18 @@ func composed(s Screen, p Prompt, text string, prof profile.Profile) (lines []st
 	if prof.Reads == profile.Joined {
 		// One line; only a program that wraps by itself shows it as several.
 		rest, ok := p.Rest(lines[end])
-		if ok && ink(rest) == ink(text) {
+		if ok && shown.Same(shown.Ink(text), shown.Ink(rest)) {
 			return lines, end
 		}
 	}
-	want := ink(text)
+	want := shown.Ink(text)
 	for i := end; i >= 0; i-- {
 		rest, ok := p.Rest(lines[i])
-		if !ok || rest == "" || !strings.HasPrefix(want, ink(rest)) {
+		if !ok || rest == "" {
 			continue
 		}
-		if shows(lines[i+1:], want[len(ink(rest)):], prof.Continuations) {
+		used, ok := shown.Follow(want, shown.Ink(rest))
+		if ok && shows(lines[i+1:], want[used:], prof.Continuations) {
 			return lines, i
 		}
 	}
@@ -98,8 +103,8 @@ func shows(lines []string, want string, continuations []string) bool {
 		next := map[int]bool{}
 		for _, piece := range pieces(line, continuations) {
 			for n := range at {
-				if strings.HasPrefix(want[n:], piece) {
-					next[n+len(piece)] = true
+				if used, ok := shown.Follow(want[n:], piece); ok {
+					next[n+used] = true
 				}
 			}
 		}
@@ -108,15 +113,20 @@ func shows(lines []string, want string, continuations []string) bool {
 		}
 		at = next
 	}
-	return at[len(want)]
+	for n := range at {
+		if shown.Over(want[n:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // pieces are the ways to read a line of a composer: as it is, or behind a continuation.
 func pieces(line string, continuations []string) []string {
-	ways := []string{ink(line)}
+	ways := []string{shown.Ink(line)}
 	for _, c := range continuations {
 		if rest, ok := strings.CutPrefix(line, c); ok {
-			ways = append(ways, ink(rest))
+			ways = append(ways, shown.Ink(rest))
 		} else if trim(c) != "" && trim(line) == trim(c) {
 			ways = append(ways, "")
 		}
@@ -153,17 +163,50 @@ func (s Screen) cursorEnds(rows []string, last int, text string, continuations [
 	return false
 }
 
-// widths is the least and the most cells that a row may take: versions of tmux differ in
-// what they make of emoji that are put together of several characters, one by one.
+// widths is the least and the most cells that a row may take: versions of tmux, and the programs,
+// differ in what they make of symbols, and of characters that are put together of several.
 func widths(row string) (least, most int) {
 	for len(row) > 0 {
 		cluster, graphemes := ansi.FirstGraphemeCluster(row, ansi.GraphemeWidth)
 		if cluster == "" {
 			break
 		}
-		characters := ansi.StringWidthWc(cluster)
-		least, most = least+min(graphemes, characters), most+max(graphemes, characters)
 		row = row[len(cluster):]
+		characters := ansi.StringWidthWc(cluster)
+		low, high := min(graphemes, characters), max(graphemes, characters)
+		if first, size := utf8.DecodeRuneInString(cluster); size < len(cluster) || first >= 0x1f000 && !unicode.IsLetter(first) {
+			low = min(low, 1)
+			apart := 0
+			for _, r := range cluster {
+				if !unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+					apart += 2
+				}
+			}
+			high = max(high, apart)
+		}
+		least, most = least+low, most+high
 	}
 	return least, most
+}
+
+// Straight reports whether a line editor can be expected to draw the text behind its prompt, in a
+// pane of that width, so that Holds finds it. An editor counts cells to tell where its rows end.
+// Where tmux draws a character narrower than the editor believes, as it does with emoji that are
+// put together of several, the editor's rows end before those of the pane, and it draws over them.
+func Straight(p Prompt, text string, width int) bool {
+	cells, narrower := promptMax, false
+	if p.re == nil {
+		cells = ansi.StringWidth(p.text)
+	}
+	for rest := text; len(rest) > 0; {
+		cluster, graphemes := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
+		if cluster == "" {
+			break
+		}
+		characters := ansi.StringWidthWc(cluster)
+		narrower = narrower || graphemes < characters
+		cells += max(graphemes, characters)
+		rest = rest[len(cluster):]
+	}
+	return !narrower || cells < width
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 )
 
 // Own is how a text that we typed stands in an agent's composer.
@@ -32,14 +33,14 @@ func JudgeOwn(v View, a profile.Agent, text string) Own {
 	if !ok {
 		return Absent
 	}
-	shown := f.text(f.first, f.last)
-	lines, others := pasted(shown, a, text)
+	stands := f.text(f.first, f.last)
+	lines, others := pasted(stands, a, text)
 	instead := lines == 1 && others == ""
-	whole := instead || same(text, shown)
+	whole := instead || shown.Same(shown.Ink(text), shown.Ink(stands))
 	switch {
 	case whole && !f.partly() && f.endsAt(text, instead) && f.clear():
 		return Whole
-	case whole || lines > 0 || hasPart(text, shown):
+	case whole || lines > 0 || hasPart(text, stands):
 		return Among
 	}
 	return Absent
@@ -176,73 +177,6 @@ func hasPart(text, shown string) bool {
 // rowEnough is how much of a row is to be ours, in bytes, so that it is hardly somebody
 // else's.
 const rowEnough = 12
-
-// same reports whether the composer shows the text. Agents write what is put together of
-// several characters as one where there is one, and terminals leave off what does not fit
-// into a cell.
-func same(text, shown string) bool {
-	want, have := ink(text), ink(shown)
-	if want == have {
-		return want != ""
-	}
-	if isASCII(text) {
-		return false
-	}
-	for len(text) > 0 {
-		cluster, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
-		if cluster == "" {
-			return false
-		}
-		text = text[len(cluster):]
-		piece := ink(cluster)
-		if rest, ok := strings.CutPrefix(have, piece); ok {
-			have = rest
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(have)
-		first, own := utf8.DecodeRuneInString(cluster)
-		switch {
-		case size == 0, !unicode.Is(recomposed, first) && (size < 2 || own == len(cluster)):
-			return false
-		case r != first:
-			have = have[size:]
-		default: // of an emoji of many parts, the first ones
-			for piece != "" && strings.HasPrefix(have, string(r)) {
-				have, piece = have[size:], piece[size:]
-				r, size = utf8.DecodeRuneInString(piece)
-			}
-		}
-	}
-	return have == ""
-}
-
-func isASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
-// recomposed are the characters for which others stand in composed text.
-var recomposed = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{0x0340, 0x0343, 1},
-		{0x0374, 0x0387, 1},
-		{0x0958, 0x095f, 1},
-		{0x09dc, 0x09df, 1},
-		{0x0a33, 0x0a5e, 1},
-		{0x0b5c, 0x0b5d, 1},
-		{0x0f43, 0x0fb9, 1},
-		{0x1f71, 0x1ffd, 1},
-		{0x2126, 0x212b, 1},
-		{0x2adc, 0x2adc, 1},
-		{0xf900, 0xfaff, 1},
-		{0xfb1d, 0xfb4e, 1},
-	},
-	R32: []unicode.Range32{{0x1d15e, 0x1d1c0, 1}, {0x2f800, 0x2fa1d, 1}},
-}
 
 // pasted counts the lines that the agent may have put there instead of the text, and tells
 // what else stands there.
