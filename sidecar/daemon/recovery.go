@@ -121,7 +121,7 @@ func (s *sidecar) takeUpLater(ctx context.Context, session message.Session) {
 
 // takeUpOne reports whether that is settled: the pane is served, or its session has ended.
 func (s *sidecar) takeUpOne(ctx context.Context, session message.Session) bool {
-	var past pane.Past
+	past := pane.Past{Unwatched: true}
 	for _, left := range s.relay.Restored.Deliveries {
 		if left.Delivery.Target == session.ID && left.Delivery.Typed {
 			past.Typed = append(past.Typed, left.Delivery)

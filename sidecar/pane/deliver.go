@@ -257,7 +257,6 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	}
 	typedAt := time.Now()
 	p.noteTyped(text, typedAt)
-	p.remember(s.look)
 	p.expect(text)
 	out, err := p.strike(ctx, s, tmux.Typing{
 		Text: []byte(text), Bracketed: p.prof.Reads != profile.Joined, Keys: keys,
@@ -279,6 +278,7 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 		p.pop(one.d.ID)
 	}
 	p.under = &attempt{parts: granted, text: text, typedAt: typedAt, vouched: vouched}
+	p.remember(s.look)
 	p.word = word{}
 	if p.account != nil {
 		p.account.sought = false
@@ -539,6 +539,9 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 	p.pressed, p.struckAt = true, time.Now()
 	a.enters, a.breaks = a.enters+1, p.breaks(s.look, a.text)
 	a.enter(entered)
+	if p.generic != nil {
+		p.generic.vigil.entered(a.text)
+	}
 }
 
 // tailEnough is how long a piece of our text is to be, in bytes, so that hardly anything

@@ -25,6 +25,7 @@ type generic struct {
 	above []string // what stood above its composer when a text was pasted
 	typed []string // texts that were submitted since its last turn
 	asked bool     // a dialog was open since: what came of it stands above the composer too
+	vigil vigil
 
 	restless time.Time // since when it writes beside a composer that waits; zero: it does not
 }
@@ -42,7 +43,7 @@ func newGeneric(session message.Session) (*generic, screen.Prompt, error) {
 		return nil, screen.Prompt{}, err
 	}
 	prompt, err := frame.Prompt()
-	return &generic{frame: frame}, prompt, err
+	return &generic{frame: frame, vigil: vigil{known: frame.Seen}}, prompt, err
 }
 
 // screen is a look as what the program's kind is read from.
@@ -53,18 +54,11 @@ func (p *Pane) screen(look tmux.Look) screen.Screen {
 	return p.generic.frame.View(screenOf(look)).Line
 }
 
-// covers reports whether anything new stands above the composer since the text was pasted, such
-// as a list that takes Enter for itself. The rows may have moved.
-func (g *generic) covers(look tmux.Look) bool {
-	return slices.ContainsFunc(g.frame.View(screenOf(look)).Above, func(row string) bool {
-		return row != "" && !slices.Contains(g.above, row)
-	})
-}
-
-// remember notes what stands above the composer before a text comes to stand in it.
+// remember notes what stands above the composer when a text has come to stand in it.
 func (p *Pane) remember(look tmux.Look) {
 	if p.generic != nil {
 		p.generic.above, p.generic.asked, p.generic.restless = p.generic.lines(look), false, time.Time{}
+		p.generic.vigil.pasted(p.generic.view(look), look.Facts)
 	}
 }
 
@@ -77,7 +71,8 @@ func (p *Pane) covered(s sight) message.Reason {
 		p.generic.asked = true
 	case s.reading.State == message.Working:
 		return message.AgentWorking
-	case !p.generic.asked && p.generic.covers(s.look):
+	}
+	if _, found := p.generic.vigil.covers(p.generic.view(s.look), s.look.Facts, p.generic.asked); found && gate("news") {
 		return screen.DialogOpen
 	}
 	return ""
@@ -103,6 +98,18 @@ func (p *Pane) submitted(text string) {
 	if p.generic != nil {
 		p.generic.typed = append(p.generic.typed, text)
 	}
+}
+
+// view is a look as its frame makes it out.
+func (g *generic) view(look tmux.Look) screen.FrameView { return g.frame.View(screenOf(look)) }
+
+// judge tells what the screen of a look shows.
+func (g *generic) judge(look tmux.Look) screen.Reading {
+	v := g.view(look)
+	if !v.Reading.MayType || !gate("news") {
+		return v.Reading
+	}
+	return g.vigil.judge(v, look.Facts)
 }
 
 // room reports whether the text can be seen as a whole in the composer: at most half of the
@@ -142,6 +149,7 @@ func (p *Pane) reply(ctx context.Context, look tmux.Look) {
 		ID: message.NewID(), Session: p.session.ID, Words: words, Answers: ids(p.answers), Source: "screen", Skipped: !whole, Ended: p.wrote(),
 	}
 	p.answers, p.generic.typed = nil, nil
+	p.generic.vigil.rest(p.generic.view(look), look.Facts)
 	p.tell(ctx, turn)
 }
 

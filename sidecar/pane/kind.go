@@ -24,7 +24,7 @@ func (p *Pane) judge(look tmux.Look) screen.Reading {
 		return p.account.judge(look)
 	}
 	if p.generic != nil {
-		return p.generic.frame.View(screenOf(look)).Reading
+		return p.generic.judge(look)
 	}
 	return screen.Read(screenOf(look), p.prompt)
 }
@@ -144,8 +144,11 @@ func (p *Pane) noteTyped(text string, at time.Time) {
 // fitted is a text in the form in which its whole composer will be seen, and whether there is
 // one: an agent shows a long paste in one line.
 func (p *Pane) fitted(look tmux.Look, text string) (string, bool) {
-	if p.account == nil {
-		return text, p.generic == nil || p.generic.room(look.Facts, text)
+	switch {
+	case p.generic != nil:
+		return text, p.generic.room(look.Facts, text)
+	case p.account == nil:
+		return text, screen.Straight(p.prompt, text, look.Facts.Width)
 	}
 	return screen.Fitted(p.account.view(look), p.account.prof, text)
 }

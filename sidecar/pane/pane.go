@@ -371,6 +371,7 @@ func (p *Pane) turnTo(ctx context.Context) {
 		p.clear(s)
 	}
 	p.wonder(ctx, s, started)
+	p.suspect(ctx, s, started)
 	p.schedule(s)
 	if busy && p.under == nil {
 		p.nextPoll = time.Now().Add(p.prof.Quiet) // what was said meanwhile is not told yet
@@ -508,6 +509,9 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		return p.attend(ctx, s, started)
 	}
 	p.half.see(s)
+	if p.generic != nil && p.under == nil {
+		p.generic.vigil.see(s.reading, p.generic.view(s.look), s.look.Facts, quiet, len(p.answers) > 0, started)
+	}
 	if p.lost != "" && p.lost != unknownText && (p.echoed() || p.holds(s.look, p.lost)) {
 		p.lost, p.lostID = "", "" // it was taken after all, or stands there for all to see
 	}

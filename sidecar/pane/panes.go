@@ -237,10 +237,10 @@ func (ps *Panes) do(ctx context.Context, f func(*set)) error {
 
 // Past is what an earlier life of ours left in a pane. Its zero value is nothing.
 type Past struct {
-	Lost  *message.Delivery  // that the session names as lost, if that is still known
-	Typed []message.Delivery // that it may have typed; Deliver hands them over, too
-
-	Submitted []Submitted // that it saw taken, oldest first, and whose answers are still to come
+	Lost      *message.Delivery  // that the session names as lost, if that is still known
+	Typed     []message.Delivery // that it may have typed; Deliver hands them over, too
+	Submitted []Submitted        // that it saw taken, oldest first, and whose answers are still to come
+	Unwatched bool               // time has passed since it last looked
 }
 
 // Start begins to read and serve the pane of an adopted session. Its baseline is what the
@@ -253,6 +253,9 @@ func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) 
 	}
 	if err := ps.furnish(p); err != nil {
 		return fmt.Errorf("start session %s: %w: %w", session.ID, ErrProgram, err)
+	}
+	if p.generic != nil && past.Unwatched {
+		p.generic.vigil.since = screen.Unseen
 	}
 	if err := ps.vacate(ctx, session.Pane); err != nil {
 		return fmt.Errorf("start session %s: %w", session.ID, err)

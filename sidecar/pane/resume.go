@@ -10,6 +10,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/delta"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/shown"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -237,7 +238,10 @@ func (p *Pane) takeUpGeneric(ctx context.Context, s sight) {
 		p.finish(ctx, message.Uncertain, message.NotTaken, "the text was taken, and stands in the composer once more")
 		return
 	}
-	p.remember(s.look)
+	p.generic.above = p.generic.lines(s.look)
+	if a.stage == entered {
+		p.generic.vigil.entered(a.text)
+	}
 	p.advance(ctx, s)
 }
 
@@ -314,7 +318,7 @@ func (p *Pane) shownSince(look tmux.Look, text string, was spot) bool {
 
 // contains reports whether the lines, joined, show the text.
 func contains(lines []string, text string) bool {
-	return strings.Contains(unspaced(strings.Join(lines, "")), unspaced(text))
+	return shown.Within(shown.Ink(text), shown.Ink(strings.Join(lines, "")))
 }
 
 // closure is why nothing more is typed into the pane until something proves that it may,

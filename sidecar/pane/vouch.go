@@ -70,6 +70,12 @@ func (p *Pane) vouch(id message.ID, sure bool) error {
 	switch {
 	case !held || !slices.ContainsFunc(p.queue, func(d message.Delivery) bool { return d.ID == id }):
 		return ErrNotHeld
+	case p.generic != nil && why == message.UnknownScreen && p.queue[0].ID == id && p.generic.doubts(p.shown) != "":
+		if sure {
+			p.generic.vigil.rest(p.generic.view(p.shown), p.shown.Facts)
+			p.nextPoll = time.Now()
+		}
+		return nil
 	case p.account == nil:
 		return fmt.Errorf("%w: %s, and %s is no agent that tells what it takes", ErrOwnTerms, why, p.session.Name)
 	case why != message.UnknownScreen && why != message.NotEmpty:

@@ -73,6 +73,8 @@
 //	:cursor hide|show|move                                 :raw TEXT            writes TEXT, escapes as in Go, to the terminal
 //	:stuck on|off         :swallow N                       :deaf  :hear         stops reading, begins again
 //	:bracketed on|off     bracketed paste                  :exit [CODE]         ends
+//	:query KEYS WHERE TEXT  puts a question, TEXT with escapes, over a composer that goes on taking text: any of
+//	                      KEYS says yes (EventApproved), Escape no; above, over, top, below, foot, inside; or off (tui only)
 //	:dialog               opens the dialog (tui only; tui has no cooked, exec, password, flood, lines)
 //
 // Of claude and codex, beside say, reply, draft, stuck, swallow, deaf, raw, bracketed and exit:

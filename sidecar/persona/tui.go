@@ -27,6 +27,7 @@ type tui struct {
 	began      time.Time // of the turn
 	turn       int       // grows with each turn and at its end: timers of an old one do nothing
 	dialog     *dialog   // nil: none is open
+	query      *query    // nil: none is put
 	opened     bool      // --dialog-on-paste has had its turn
 	unseen     bool      // cursor hidden by command
 	displaced  bool      // cursor moved away by command
@@ -43,6 +44,13 @@ type message struct {
 type dialog struct {
 	choice int // from 0
 	then   func(allowed bool)
+}
+
+// query is a question in words of any kind, while the composer goes on taking text.
+type query struct {
+	keys  string // that answer yes, "\r" among them for Enter
+	where string // it is drawn: above, over, top, below, foot, inside
+	lines []string
 }
 
 var choices = []string{"Yes", "Yes, and don't ask again", "No, and tell me what to do instead (esc)"}
@@ -98,9 +106,10 @@ func (t *tui) keys(keys []key) {
 		if t.loop.ended {
 			return
 		}
-		if t.dialog != nil {
+		switch {
+		case t.dialog != nil:
 			t.choose(k)
-		} else {
+		case t.query == nil || !t.hears(k):
 			t.press(k)
 		}
 	}
@@ -161,6 +170,21 @@ func (t *tui) choose(k key) {
 			}
 		}
 	}
+}
+
+// hears reports whether the question has taken a key for itself.
+func (t *tui) hears(k key) bool {
+	switch {
+	case k.kind == keyEscape:
+		t.query = nil
+		return true
+	case k.kind == keyEnter && strings.Contains(t.query.keys, "\r"),
+		(k.kind == keyText || k.kind == keyPaste) && strings.ContainsAny(k.text, strings.ReplaceAll(t.query.keys, "\r", "")+"\x00"):
+		t.log.add(Record{Event: EventApproved, Text: k.text})
+		t.query = nil
+		return true
+	}
+	return false
 }
 
 // ask opens the dialog; then hears the answer, and with it what the command came to.
@@ -327,6 +351,17 @@ func (t *tui) command(text string) error {
 	switch verb {
 	case ":dialog":
 		t.ask(func(bool) {})
+	case ":query":
+		if rest == "off" {
+			t.query = nil
+			break
+		}
+		words := strings.SplitN(rest, " ", 3)
+		if len(words) != 3 {
+			return fmt.Errorf("command %q: want keys, place and text", text)
+		}
+		t.query = &query{keys: unescape(words[0]), where: words[1], lines: strings.Split(unescape(words[2]), "\n")}
+		t.log.add(Record{Event: EventDialog, Text: words[2]})
 	case ":clear", ":clear3":
 		t.transcript, t.frame = nil, nil
 		t.term.write(clearAll)

@@ -19,6 +19,21 @@ func (t *tui) show() {
 	for len(rows) < space {
 		rows = append(rows, "")
 	}
+	if q := t.query; q != nil {
+		switch q.where {
+		case "above":
+			text := t.above(width, max(space-len(q.lines), 0))
+			rows = append(append(text, q.lines...), make([]string, max(0, space-len(text)-len(q.lines)))...)
+		case "over", "top":
+			at := 0
+			if q.where == "over" {
+				at = max(0, (space-len(q.lines))/2)
+			}
+			copy(rows[min(at, len(rows)):], q.lines)
+		case "foot":
+			block[len(block)-1] = q.lines[0]
+		}
+	}
 	rows = append(rows, block...)
 	y += space
 	if len(rows) > height { // a tiny terminal: what is lowest counts
@@ -103,7 +118,16 @@ func (t *tui) below(width, height int) (rows []string, x, y int) {
 	lines = lines[max(len(lines)-max(height-5, 1), 0):]
 	box(lines)
 	last := lines[len(lines)-1]
-	return append(rows, "  ? for shortcuts"), min(2+textWidth(last), width-1), 1 + len(lines)
+	if q := t.query; q != nil && q.where == "inside" {
+		lines[0] += q.lines[0]
+		rows = rows[:1]
+		box(lines)
+	}
+	rows = append(rows, "  ? for shortcuts")
+	if q := t.query; q != nil && q.where == "below" {
+		rows = append(rows, q.lines...)
+	}
+	return rows, min(2+textWidth(last), width-1), 1 + len(lines)
 }
 
 // composed is the composer's text in rows of at most that width, the prompt before the

@@ -30,6 +30,8 @@ type Frame struct {
 	Right     string   `json:"right,omitempty"` // a border, or the words that an empty composer shows
 	Above     string   `json:"above,omitempty"`
 	Below     []string `json:"below,omitempty"`
+	Lit       []string `json:"lit,omitempty"`       // what was highlighted in its row and in those below, if anything was
+	Seen      []string `json:"seen,omitempty"`      // what stood above it, as FrameView.Keys has it
 	Alternate bool     `json:"alternate,omitempty"` // it stands on the alternate screen
 }
 
@@ -80,12 +82,15 @@ func learnFrame(s Screen) (Frame, error) {
 		}
 		f.Below = append(f.Below, gist(c.plain(y)))
 	}
+	f.Lit = lit(c, s.CursorY)
 	if len(f.Below) > belowMost {
 		return Frame{}, fmt.Errorf("%d rows stand below the cursor: nobody can tell the composer by them", len(f.Below))
 	}
-	if v := f.View(s); v.Reading.State != message.Idle {
+	v := f.View(s)
+	if v.Reading.State != message.Idle {
 		return Frame{}, fmt.Errorf("%s", v.Reading.Evidence[0].Says)
 	}
+	f.Seen = v.Keys()
 	return f, nil
 }
 
@@ -119,7 +124,7 @@ type FrameView struct {
 	// screen of no composer, Alternate alone, where none is made out.
 	Line    Screen
 	Reading Reading
-	Above   []string // the rows above the composer, plain
+	above   []shownRow
 }
 
 // View makes out the composer on a screen. It is approximate, and strict: idle is nothing but
@@ -155,9 +160,9 @@ func (f Frame) View(s Screen) FrameView {
 	if err != nil {
 		return none(message.Unknown, message.UnknownScreen, err.Error())
 	}
-	v := FrameView{Above: place.above(c, f)}
-	v.Line = line(v.Above, prompt.text, place)
-	v.Line.Lines = history(s, c, len(v.Above), v.Line.Rows)
+	v := FrameView{above: place.above(c, f)}
+	v.Line = line(v.above, prompt.text, place)
+	v.Line.Lines = history(s, c, len(v.above), v.Line.Rows)
 	switch row, works := f.works(c, area); {
 	case works:
 		v.Reading = reading(message.Working, message.AgentWorking, fmt.Sprintf("beside the composer stands %q", clip(row)))
@@ -213,6 +218,14 @@ func (f Frame) locate(s Screen, c *canvas) (p seat, ok bool) {
 		rows = append(rows, row)
 	}
 	p.empty = p.first == p.last && s.CursorX == ansi.StringWidth(f.Left) && f.shown(c, p.first) == f.Right && f.bottom(c, p.last+1)
+	if p.empty && !slices.Equal(lit(c, p.first), f.Lit) {
+		return p, false
+	}
+	for _, row := range lit(c, p.last+1) {
+		if row != "" && !slices.Contains(f.Lit, row) {
+			return p, false
+		}
+	}
 	if p.empty {
 		return p, true
 	}
@@ -320,21 +333,39 @@ func (f Frame) gap(s Screen, rows []string, p seat) int {
 }
 
 // above are the rows above the composer and its rule.
-func (p seat) above(c *canvas, f Frame) (rows []string) {
+func (p seat) above(c *canvas, f Frame) (rows []shownRow) {
 	end := p.first
 	if f.Above != "" {
 		end--
 	}
 	for y := range end {
-		rows = append(rows, c.plain(y))
+		rows = append(rows, newRow(c, y))
 	}
 	return rows
 }
 
+// lit is what is highlighted in the rows from y on, without rows at the end in which nothing is.
+func lit(c *canvas, y int) (all []string) {
+	for ; y < len(c.raw); y++ {
+		all = append(all, highlighted(c.row(y)))
+	}
+	for len(all) > 0 && all[len(all)-1] == "" {
+		all = all[:len(all)-1]
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
 // line is a screen of a line program: rows, and its prompt with the composer's text.
-func line(above []string, prompt string, p seat) Screen {
+func line(above []shownRow, prompt string, p seat) Screen {
 	row := prompt + p.text
-	s := Screen{Rows: append(slices.Clone(above), row), CursorY: len(above), CursorX: ansi.StringWidth(prompt), CursorVisible: true}
+	s := Screen{CursorY: len(above), CursorX: ansi.StringWidth(prompt), CursorVisible: true}
+	for _, one := range above {
+		s.Rows = append(s.Rows, one.text)
+	}
+	s.Rows = append(s.Rows, row)
 	if !p.empty {
 		s.CursorX = ansi.StringWidth(row) + p.behind
 		if p.behind < 0 {
@@ -443,7 +474,7 @@ func cut(row []cell, column int) (left string, right []cell, ok bool) {
 func paint(row []cell, column int) (all string) {
 	for _, c := range row {
 		if c.column < column && !c.blank() {
-			all += fmt.Sprintf("%+v", c.pen)
+			all += fmt.Sprintf("{dim:%v bold:%v reverse:%v grey:%v colour:%v}", c.dim, c.bold, c.reverse, c.grey, c.colour) // which is kept
 		}
 	}
 	return all

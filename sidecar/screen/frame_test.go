@@ -120,7 +120,6 @@ func TestFrame_Line(t *testing.T) {
 	assert.True(t, screen.Holds(v.Line, prompt, text, prof))
 	assert.False(t, screen.Holds(v.Line, prompt, text+"more", prof))
 	assert.False(t, screen.Holds(v.Line, prompt, strings.TrimSuffix(text, " "), prof), "the cursor stands a blank further")
-	assert.Equal(t, []string{"● ready", "", ""}, v.Above)
 	assert.Equal(t, []string{"● ready", "", "", "❯ [Ada] (1): what was said, over more than one row"}, v.Line.Lines)
 }
 

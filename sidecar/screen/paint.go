@@ -22,6 +22,7 @@ func (c cell) blank() bool { return strings.TrimSpace(c.text) == "" }
 // pen is how a character is painted.
 type pen struct {
 	dim, bold, reverse bool
+	ground             bool // a background of its own
 	grey               bool // a grey foreground: dim, where there are colours enough
 	colour             int  // the foreground, by which colours can be compared; 0 is the usual one
 }
@@ -137,6 +138,10 @@ func (now *pen) take(seq string) {
 			now.reverse = false
 		case n == 39:
 			now.grey, now.colour = false, 0
+		case n == 49:
+			now.ground = false
+		case n >= 40 && n <= 47, n >= 100 && n <= 107:
+			now.ground = true
 		case n >= 30 && n <= 37, n > 90 && n <= 97:
 			now.grey, now.colour = false, n
 		case n == 90: // bright black
@@ -144,6 +149,7 @@ func (now *pen) take(seq string) {
 		case n == 38 || n == 48 || n == 58:
 			used, grey := extended(params[i+1:])
 			i += used
+			now.ground = now.ground || n == 48
 			if n == 38 {
 				now.grey, now.colour = grey, 1
 				for _, p := range params[i-used+1 : i+1] {

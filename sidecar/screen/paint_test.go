@@ -18,7 +18,7 @@ func TestPen_take(t *testing.T) {
 		"\x1b[4:3;7m":                  {dim: true, reverse: true, colour: 31},
 		"\x1b[38;5;240m":               {dim: true, grey: true, colour: 1<<16 | 5<<8 | 240},
 		"\x1b[38;2;90;90;95;1m":        {dim: true, bold: true, grey: true, colour: 1<<32 | 2<<24 | 90<<16 | 90<<8 | 95},
-		"\x1b[48;5;7;90m":              {dim: true, grey: true, colour: 90},
+		"\x1b[48;5;7;90m":              {dim: true, ground: true, grey: true, colour: 90},
 		"\x1b[38;5m":                   {dim: true, colour: 1<<8 | 5},
 		"\x1b[99999999999999999999;7m": {dim: true, reverse: true, colour: 31},
 		"\x1b[?7m":                     was,

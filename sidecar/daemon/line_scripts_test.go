@@ -1,0 +1,124 @@
+package daemon_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// pieces of texts that versions of tmux, readline and the agents show in different ways.
+var pieces = []string{
+	"👨‍👩‍👧‍👦", "👩🏽‍❤️‍💋‍👨🏽", "👩‍👩‍👦‍👦", "👍🏽", "🏳️‍🌈", "🧑🏿‍🚀", "👩‍🦰", "❤️", "1️⃣", "☎︎", "🇩🇪", "🇫🇷🇪🇸", "🇩", "🏴\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F",
+	"क्षत्रिय", "हिन्दी", "स्त्री", "र्‍य", "ज्ञान", "السَّلامُ", "عَلَيْكُم", "لا", "می‌خواهم", "\u1112\u1161\u11ab\u1100\u1173\u11af", "한글", "\u1100\u1161", "e\u0301", "a\u0300\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308\u0309\u030a",
+	"ก็", "น้ำ", "நி", "ஸ்ரீ", "မြန်မာ", "ខ្មែរ", "བོད་ཡིག", "𑄌𑄋𑄴𑄟", "\U0001fae8", "😀😀",
+}
+
+// scripted is the nth text: some of the pieces among words, some of them many, so that rows wrap.
+func scripted(n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d:", n)
+	for i := range 1 + n%4 {
+		fmt.Fprintf(&b, " w%d %s", i, strings.Repeat(pieces[(n*7+i*11)%len(pieces)], 1+(n/3)%3*(n%2)))
+	}
+	if n%5 == 0 {
+		b.WriteString(strings.Repeat(" "+pieces[n%len(pieces)]+"x", 12))
+	}
+	return b.String() + " end"
+}
+
+// howMany texts there are.
+func howMany() int {
+	if longTest() {
+		return 200
+	}
+	return 40
+}
+
+// readline starts a program that reads its lines by readline, as many do, and writes down what it
+// read.
+func (r *rig) readline(name string) (a *agent, taken func() []string) {
+	r.t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		r.t.Skip("no bash here, which has readline")
+	}
+	program, log := filepath.Join(r.dir, name), filepath.Join(r.dir, name+".lines")
+	binary, err := os.ReadFile(bash)
+	require.NoError(r.t, err)
+	require.NoError(r.t, os.WriteFile(program, binary, 0o700))
+	a = &agent{rig: r, name: name}
+	a.pane = r.NewPane("env", "LC_ALL=C.UTF-8", "TERM=tmux-256color", program, "--norc", "-c",
+		`while IFS= read -r -e -p "$0> " line; do printf '%s\n' "$line" >>"$1"; echo ok; done`, name, log)
+	tmuxtest.WaitFor(r.t, "its prompt", func() bool { return strings.Contains(r.Run("capture-pane", "-p", "-t", a.pane), name+">") })
+	a.session, err = r.client.Adopt(r.t.Context(), api.AdoptRequest{Pane: a.pane, As: "line"})
+	require.NoError(r.t, err)
+	return a, func() []string {
+		data, _ := os.ReadFile(log)
+		return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	}
+}
+
+// Whatever a terminal makes of the characters of a text, it arrives, once and byte for byte, and so
+// does what is said next: no pane is closed by it.
+func TestS29_TextsOfAllScripts(t *testing.T) {
+	for _, v := range tmuxtest.Versions(t) {
+		t.Run(v.Name, func(t *testing.T) {
+			t.Run("readline", func(t *testing.T) {
+				t.Parallel()
+				r := newRigOn(t, v)
+				ada, taken := r.readline("ada")
+				for n := range howMany() {
+					r.arrives(ada, scripted(n))
+					require.Equal(t, "[tester] (0): "+scripted(n), last(taken()))
+				}
+				r.arrives(ada, "plain")
+				assert.Len(t, taken(), howMany()+1)
+			})
+			t.Run("an editor that redraws", func(t *testing.T) {
+				t.Parallel()
+				r := newRigOn(t, v)
+				ada := r.adopted("Ada", "--bracketed")
+				for n := range howMany() {
+					r.arrives(ada, scripted(n))
+					require.Contains(t, last(ada.received()), scripted(n))
+				}
+				r.arrives(ada, "plain")
+				assert.Len(t, ada.received(), howMany()+1)
+			})
+		})
+	}
+}
+
+// arrives sends a text and waits until it is known to have arrived. One that waits for a larger
+// pane gets it.
+func (r *rig) arrives(to *agent, text string) {
+	r.t.Helper()
+	id := r.post(to, text)
+	larger := false
+	r.waitFor(fmt.Sprintf("%q arrives", text), func() bool {
+		all := r.receiptsOf(id)
+		if len(all) == 0 {
+			return false
+		}
+		end := all[len(all)-1]
+		require.NotContains(r.t, []message.ReceiptState{message.Uncertain, message.Failed}, end.State, "%q: %s", text, end.Reason)
+		if end.State == message.Held && end.Reason == message.PaneTooSmall && !larger {
+			larger = true
+			r.Run("resize-window", "-t", to.pane, "-x", "500")
+		}
+		return end.State == message.Answered
+	})
+	if larger {
+		r.Run("resize-window", "-t", to.pane, "-x", "80")
+	}
+}

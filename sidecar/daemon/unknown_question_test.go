@@ -1,0 +1,192 @@
+package daemon_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// questions are what programs ask over a composer that looks as it always does and goes on taking
+// text: the keys that say yes, where it is drawn, and how. like are those that look like the words
+// of an answer, where one is due.
+var questions = []struct {
+	name, query string
+	like        bool
+}{
+	{"German, a letter", `jJ above Soll der Befehl ausgeführt werden? (j/n)`, false},
+	{"signs, Enter", `\r above [Enter] run  [x] skip`, false},
+	{"English, a letter", `yY above Run the command? y/N`, false},
+	{"English without a mark", `yY above The command will be run now, yes or no`, true},
+	{"Chinese", `yY above 要删除所有文件吗？`, true},
+	{"Japanese without a mark", `\r above 実行してもよろしいですか`, true},
+	{"Arabic", `\r above هل تريد حذف الملف؟`, true},
+	{"Greek", `nN above Να διαγραφεί το αρχείο;`, true},
+	{"signs of keys", `\r above ⏎ führt aus  ⎋ bricht ab`, false},
+	{"reverse video alone", `\r top \x1b[7m● Tia is ready\x1b[0m`, false},
+	{"a button in reverse", `oO over \x1b[7m Oui \x1b[0m   Non`, false},
+	{"a box in the middle", `\r over ┌──────────────┐\n│ Supprimer    │\n│ Oui     Non  │\n└──────────────┘`, true},
+	{"at the top", `sS top ¿Borrar el archivo?`, false},
+	{"below the composer", `\r below Datei wirklich löschen?`, false},
+	{"in place of the foot", `\r foot   Ausführen: Eingabe`, false},
+	{"the foot in reverse", `\r foot \x1b[7m  ? for shortcuts\x1b[0m`, false},
+	{"in the composer", `\r inside ausführen?`, false},
+	{"choices without words", `1 above 1) да   2) нет`, true},
+}
+
+// A question that came by itself is not answered: not by a letter of a text, not by its Enter,
+// not when it comes while a message waits, nor when it comes between the paste and Enter. What
+// waits is held, a person is told once, and it goes when the question has gone.
+func TestS27_QuestionsAreNotAnswered(t *testing.T) {
+	const text = "hello, just say no or yes, 1"
+	for _, q := range questions {
+		t.Run(q.name, func(t *testing.T) {
+			t.Parallel()
+			t.Run("open", func(t *testing.T) {
+				t.Parallel()
+				r := newRig(t)
+				tia := r.unknown("Tia", "--alt")
+				tia.do(":query %s", q.query)
+				id := r.post(tia, text)
+				r.holdsAt(tia, id)
+				assert.Empty(t, tia.bytes(), "nothing was typed")
+				tia.do(":query off")
+				r.settled(id, "answered")
+				assert.Equal(t, []string{oneLine(text)}, tia.received())
+			})
+			t.Run("while one waits", func(t *testing.T) {
+				t.Parallel()
+				r := newRig(t)
+				tia := r.unknown("Tia", "--alt")
+				tia.do(":draft half a thought")
+				id := r.post(tia, text)
+				r.settled(id, "held: draft in the composer")
+				tia.do(":query %s", q.query)
+				r.Run("send-keys", "-t", tia.pane, "C-u")
+				r.stays(func() bool { return tia.count(persona.EventApproved) == 0 && tia.count(persona.EventPaste) == 0 })
+				r.holdsAt(tia, id)
+			})
+			t.Run("before Enter", func(t *testing.T) {
+				t.Parallel()
+				if !strings.HasPrefix(q.query, `\r`) {
+					t.Skip("a letter of what is in the composer by then answers nothing")
+				}
+				r := newRig(t)
+				tia := r.unknown("Tia", "--alt", "--change-on-paste", ":query "+q.query)
+				id := r.post(tia, text)
+				r.waitFor("the question", func() bool { return tia.count(persona.EventDialog) == 1 })
+				r.waitFor("it is held", func() bool { return strings.HasPrefix(last(r.trail(id)), "held: ") })
+				r.stays(func() bool { return tia.enters() == 0 })
+				assert.Zero(t, tia.count(persona.EventApproved))
+			})
+			t.Run("in an answer", func(t *testing.T) {
+				t.Parallel()
+				if q.like {
+					t.Skip("nothing tells it from the words of an answer")
+				}
+				r := newRig(t)
+				tia := r.unknown("Tia", "--alt", "--spinner", "700ms")
+				r.post(tia, "first")
+				r.waitFor("its work", func() bool { return len(tia.received()) == 1 })
+				tia.do(":query %s", q.query)
+				id := r.post(tia, text)
+				r.waitFor("it waits", func() bool {
+					return strings.HasPrefix(last(r.trail(id)), "held: ") || last(r.trail(id)) == "queued" && tia.explain().State != message.Idle
+				})
+				r.stays(func() bool { return tia.count(persona.EventApproved) == 0 && len(tia.received()) == 1 })
+			})
+		})
+	}
+}
+
+func last(all []string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1]
+}
+
+// holdsAt waits until a message is held since a screen is not what it was, and a program that
+// asks has had no answer.
+func (r *rig) holdsAt(tia *agent, id message.ID) {
+	r.t.Helper()
+	r.waitFor("it is held", func() bool {
+		return slices.Contains([]string{"held: screen not recognised", "held: draft in the composer", "held: a dialog or a panel is open"}, last(r.trail(id)))
+	})
+	r.stays(func() bool { return tia.count(persona.EventApproved) == 0 })
+}
+
+// The person is told once, with the row, and explain names it.
+func TestS27_AndAPersonIsTold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	tia := r.unknown("Tia", "--alt")
+	tia.do(":say an update is there")
+	id := r.post(tia, "hello")
+	r.settled(id, "held: screen not recognised")
+	e := tia.explain()
+	require.NotEmpty(t, e.Evidence)
+	assert.False(t, e.WouldType)
+	assert.Contains(t, e.Evidence[0].Says, "an update is there")
+	r.waitFor("they are told", func() bool { return len(r.notices()) > 0 })
+	r.stays(func() bool { return len(r.notices()) == 1 })
+	assert.Contains(t, r.notices()[0], "an update is there")
+	assert.Contains(t, r.notices()[0], "intercom inbox release")
+	tia.do(":clear")
+	r.settled(id, "answered")
+	assert.Equal(t, []string{oneLine("hello")}, tia.received())
+}
+
+// An answer may end in a question, be long enough to fill the screen, quote what looks like one
+// far up in it, and come after a person's own turn: the conversation goes on.
+func TestS27_AnswersThatAsk(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"a question":       {"--reply", "shall I go on with {n}?"},
+		"full-width":       {"--reply", "続けますか？ {n}？"},
+		"many lines":       {"--reply", strings.Repeat("words {n}\\n", 40) + "and so on?"},
+		"a list of checks": {"--reply", "- [x] one {n}\\n- [ ] two" + strings.Repeat("\\nmore of it {n}", 8)},
+		"main screen":      {"--alt=false", "--reply", "shall I go on with {n}?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			for i, flag := range flags {
+				flags[i] = strings.ReplaceAll(flag, `\n`, "\n")
+			}
+			tia := r.unknown("Tia", append([]string{"--alt", "--spinner", "200ms"}, flags...)...)
+			for i, text := range []string{"one", "two", "three"} {
+				if i == 2 {
+					tmuxtest.WaitFor(t, "it rests", func() bool { return tia.explain().WouldType })
+					r.Run("send-keys", "-t", tia.pane, "a person's own words")
+					r.waitFor("they are seen", func() bool { return r.sessionOf(tia).State == message.Draft })
+					r.Run("send-keys", "-t", tia.pane, "Enter")
+					tmuxtest.WaitFor(t, "its answer", func() bool { return len(tia.said()) == 3 })
+				}
+				if i == 2 && name != "many lines" && name != "a list of checks" {
+					continue // it has asked the person, and nobody else
+				}
+				r.settled(r.post(tia, text), "answered")
+			}
+		})
+	}
+}
+
+// A pane of another size shows the same rows otherwise: nothing of that is news.
+func TestS27_AnotherSizeIsNoNews(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	tia := r.unknown("Tia", "--alt", "--reply", "an answer of more words than one row of a narrow pane has room for, number {n}. Go on?")
+	r.settled(r.post(tia, "one"), "answered")
+	for _, width := range []string{"50", "120"} {
+		r.Run("resize-window", "-t", tia.pane, "-x", width)
+		time.Sleep(50 * time.Millisecond)
+		r.settled(r.post(tia, "at "+width), "answered")
+	}
+}

@@ -1,0 +1,152 @@
+package pane
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// vigil watches the rows above the composer of a program that nobody knows: what has appeared
+// there since they were last known, and what had happened, decide whether it may be a question
+// that our keys would answer (screen.FrameView.News).
+//
+//	adopted ──the rows of then──► known ◄──rest──┬── what came of it has settled
+//	                                │            │
+//	                                └── a text of ours is submitted, a person's, a dialog has
+//	                                    gone, it has worked: new rows may come of it
+//
+// What comes while nothing of that has happened keeps everything away until it is gone, until
+// something is submitted there by a person, or until one says that it asks nothing (vouch).
+type vigil struct {
+	known         []string // rows, as screen.FrameView.Keys has them
+	width, height int      // of the pane then; 0: not known
+	since         screen.Since
+	said          []string // texts of ours that were submitted since
+	draft         string   // somebody's, the last that stood in the composer since
+	drafted       time.Time
+
+	doubted time.Time // since when something has waited for news to go; zero: nothing does
+	told    bool      // a person was
+}
+
+// doubtedFor is how long news must keep something away before a person is told.
+const doubtedFor = 3 * time.Second
+
+// class is what has happened since the rows were known, as far as a look shows it: a draft that
+// stands among new rows was submitted.
+func (g *vigil) class(v screen.FrameView, f tmux.Facts) (since screen.Since, said []string) {
+	switch {
+	case g.width != 0 && (g.width != f.Width || g.height != f.Height):
+		return screen.Redrawn, g.said
+	case g.draft != "" && v.Shows(g.known, g.draft):
+		return max(g.since, screen.Acted), append([]string{g.draft}, g.said...)
+	}
+	return g.since, g.said
+}
+
+// judge is the reading of a view on which the composer is live and empty.
+func (g *vigil) judge(v screen.FrameView, f tmux.Facts) screen.Reading {
+	r := v.Reading
+	since, said := g.class(v, f)
+	row, found := v.News(g.known, since, said...)
+	if !found {
+		return r
+	}
+	r.State, r.MayType, r.Why = message.Unknown, false, message.UnknownScreen
+	r.Evidence = []message.Evidence{{Source: "screen", Says: fmt.Sprintf("above the composer has appeared what may be a question: %q", row), Weight: "approximate"}}
+	return r
+}
+
+// covers finds what is new above a composer in which our text stands. Unless an earlier text is
+// still being answered, or a dialog was open since, all that is new came by itself.
+func (g *vigil) covers(v screen.FrameView, f tmux.Facts, asked bool) (row string, found bool) {
+	since, said := g.class(v, f)
+	if since == screen.Acted && !asked {
+		since = screen.Nothing
+	}
+	return v.News(g.known, since, said...)
+}
+
+// pasted takes in that a text of ours stands in the composer: a person may submit it.
+func (g *vigil) pasted(v screen.FrameView, f tmux.Facts) {
+	g.know(v, f)
+	g.since = max(g.since, screen.Acted)
+}
+
+// entered takes in that a text of ours was submitted.
+func (g *vigil) entered(text string) { g.since, g.said = screen.Submitted, append(g.said, text) }
+
+// see takes in a look while nothing of ours is on its way: what the program was seen at, and
+// what has settled. answering says that a turn is waited for, which knows itself when it is over.
+func (g *vigil) see(r screen.Reading, v screen.FrameView, f tmux.Facts, quiet, answering bool, now time.Time) {
+	switch {
+	case r.State == message.Draft && r.Composer.Text != "":
+		g.draft, g.drafted = r.Composer.Text, now
+	case r.State == message.Working, r.State == message.Blocked, r.State == message.Unknown && !r.Composer.Live && quiet:
+		g.since = max(g.since, screen.Acted)
+	case r.MayType && quiet && !answering && !g.awaits(v, now):
+		g.rest(v, f)
+	}
+}
+
+// awaits reports whether a person's draft has left the composer and what comes of it has not
+// shown yet.
+func (g *vigil) awaits(v screen.FrameView, now time.Time) bool {
+	if g.draft == "" || now.Sub(g.drafted) >= silentFor {
+		return false
+	}
+	_, more := v.News(g.known, screen.Nothing, g.draft)
+	return !more
+}
+
+// rest takes all that stands above the composer for known.
+func (g *vigil) rest(v screen.FrameView, f tmux.Facts) {
+	g.know(v, f)
+	g.since, g.said, g.draft = screen.Nothing, nil, ""
+}
+
+func (g *vigil) know(v screen.FrameView, f tmux.Facts) {
+	g.known, g.width, g.height = v.Keys(), f.Width, f.Height
+}
+
+// doubts is the row above an empty composer that keeps everything away, "" if there is none.
+func (g *generic) doubts(look tmux.Look) string {
+	v := g.view(look)
+	if !v.Reading.MayType {
+		return ""
+	}
+	since, said := g.vigil.class(v, look.Facts)
+	row, _ := v.News(g.vigil.known, since, said...)
+	return row
+}
+
+// suspect tells a person once that something waits for a row to go that may be a question.
+func (p *Pane) suspect(ctx context.Context, s sight, now time.Time) {
+	if p.generic == nil {
+		return
+	}
+	g, row := &p.generic.vigil, ""
+	if len(p.queue) > 0 && p.under == nil && s.reading.State == message.Unknown {
+		row = p.generic.doubts(s.look)
+	}
+	switch {
+	case row == "":
+		g.doubted = time.Time{}
+		if s.reading.MayType {
+			g.told = false
+		}
+		return
+	case g.doubted.IsZero():
+		g.doubted = now
+	}
+	if g.told || now.Sub(g.doubted) < doubtedFor {
+		return
+	}
+	g.told = true
+	p.notify(ctx, fmt.Sprintf("%s (%s) shows what may be a question, and a message waits for it to go: %q; if it asks nothing, intercom inbox release %s",
+		p.session.Name, p.session.Pane, row, p.queue[0].ID.Short()))
+}
