@@ -2,15 +2,15 @@ package scripting
 
 import (
 	"path/filepath"
-	"syscall"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
 // ReadNamed reads one policy wherever it lies, to look at it: its name in problems is its
 // path, and init.lua may configure.
 func ReadNamed(path string) (policy.Source, error) {
-	source, err := readSource(path, sourceName(path), 0)
+	source, err := readSource(path, sourceName(path), foreign.Read)
 	source.Settings = filepath.Base(path) == "init.lua"
 	return source, err
 }
@@ -19,5 +19,5 @@ func ReadNamed(path string) (policy.Source, error) {
 // wrote the project wrote it.
 func ReadProject(dir string) (policy.Source, error) {
 	path := filepath.Join(dir, ProjectFile)
-	return readSource(path, sourceName(path), syscall.O_NOFOLLOW)
+	return readSource(path, sourceName(path), foreign.ReadItself)
 }

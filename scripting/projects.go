@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
 // ProjectFile is where a project's own file lies in it.
@@ -42,7 +42,7 @@ func ReadProjects(projects []string, trusted func(hash string) bool) []policy.So
 func readProject(project string, trusted func(hash string) bool) (policy.Source, bool) {
 	path := filepath.Join(project, ProjectFile)
 	name := sourceName(path)
-	source, err := readSource(path, name, syscall.O_NOFOLLOW) // no link to something of the person's
+	source, err := readSource(path, name, foreign.ReadItself) // no link to something of the person's
 	if errors.Is(err, fs.ErrNotExist) {
 		return source, false
 	}

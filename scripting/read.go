@@ -3,21 +3,20 @@ package scripting
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
 // Read reads a person's own files: init.lua, then policies/*.lua in the order of their names, with
 // the modules of policies/lib/*.lua. None of them has to be there. It does not look into them.
 func Read(config string) (policy.Files, error) {
 	var all policy.Files
-	first, err := readSource(filepath.Join(config, "init.lua"), "init.lua", 0)
+	first, err := readSource(filepath.Join(config, "init.lua"), "init.lua", foreign.Read)
 	switch {
 	case err == nil:
 		first.Settings = true
@@ -41,7 +40,7 @@ func Read(config string) (policy.Files, error) {
 
 // readAll reads the files of Lua in a directory, in the order of their names.
 func readAll(dir, prefix string) (all []policy.Source, err error) {
-	entries, err := os.ReadDir(dir) // sorted
+	entries, err := foreign.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nothing(dir)
 	}
@@ -53,7 +52,7 @@ func readAll(dir, prefix string) (all []policy.Source, err error) {
 		if filepath.Ext(name) != ".lua" || strings.HasPrefix(name, ".") || IsTests(name) { // of an editor, or beside a policy
 			continue
 		}
-		source, err := readSource(filepath.Join(dir, name), prefix+name, 0)
+		source, err := readSource(filepath.Join(dir, name), prefix+name, foreign.Read)
 		if err != nil {
 			return nil, err
 		}
@@ -91,24 +90,11 @@ func ReadModules(path string) ([]policy.Source, error) {
 	return readAll(dir, sourceName(dir)+"/")
 }
 
-// readSource reads one regular file.
-func readSource(path, name string, flags int) (policy.Source, error) {
-	// A pipe must not keep us waiting.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|flags, 0)
+// readSource reads one file with a function of package foreign.
+func readSource(path, name string, read func(string, int64) ([]byte, error)) (policy.Source, error) {
+	text, err := read(path, policy.MaxSource)
 	if err != nil {
 		return policy.Source{}, fmt.Errorf("reading a policy: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return policy.Source{}, fmt.Errorf("reading a policy: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return policy.Source{}, fmt.Errorf("reading a policy: %q is no file", path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, policy.MaxSource+1))
-	if err != nil {
-		return policy.Source{}, fmt.Errorf("reading a policy: %q: %w", path, err)
 	}
 	return policy.Source{Name: name, Text: string(text)}, nil
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/scripting/wire"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
 // testsEnd is how the names of files end that have the tests of the policy beside them.
@@ -31,12 +31,7 @@ type Beside struct {
 // Tests of which there is no policy are an error.
 func ReadTests(config string) ([]Beside, error) {
 	names := []string{"init" + testsEnd}
-	paths, err := filepath.Glob(filepath.Join(globbed(config), "policies", "*"+testsEnd))
-	if err != nil {
-		return nil, fmt.Errorf("listing tests: %w", err)
-	}
-	slices.Sort(paths)
-	for _, path := range paths {
+	for _, path := range foreign.Glob(filepath.Join(globbed(config), "policies", "*"+testsEnd)) {
 		if !strings.HasPrefix(filepath.Base(path), ".") {
 			names = append(names, "policies/"+filepath.Base(path))
 		}
@@ -60,11 +55,11 @@ func ReadTests(config string) ([]Beside, error) {
 func ReadBeside(path, name string) (Beside, error) {
 	var b Beside
 	var err error
-	if b.Tests, err = readSource(path, name, 0); err != nil {
+	if b.Tests, err = readSource(path, name, foreign.Read); err != nil {
 		return b, err
 	}
 	of := func(tests string) string { return strings.TrimSuffix(tests, testsEnd) + ".lua" }
-	b.Policy, err = readSource(of(path), of(name), 0)
+	b.Policy, err = readSource(of(path), of(name), foreign.Read)
 	b.Policy.Settings = filepath.Base(of(path)) == "init.lua"
 	if err == nil {
 		b.Modules, err = readAll(modulesOf(of(path)), modulesOf(of(name))+"/")

@@ -82,12 +82,17 @@
 //	   policyset                                                       what the relay asks
 //	4  api                                                             the boundary
 //	3  pane  tmux  agent  journal  persona  repository                 adapters, which do I/O
+//	   foreign  own  atomicfile                                        the ways to open a path
 //	2  relay                                                           the loop
 //	1  profile  shown  delta  screen  sanitise  registry  route  hooks  brakes  spelling  aea  pure
 //	0  message                                                         the words of it all
 //
+// A path is opened by package foreign where somebody else may write what stands there, and by
+// package own where nobody but this user may; `make lint` refuses any other way
+// (cmd/intercom/paths_test.go).
+//
 // Layers 0 and 1 import neither os nor net, nor a logger, a lock or a clock: time is
 // passed in. Nothing in layer 3 imports layer 2, and of its own layer only pane does: tmux
 // and agent. pane and journal fit the interfaces that their users declare. persona holds the scripted programs of the tests and the demo, and
-// imports nothing from here. labtest and naivetest are for tests alone.
+// imports nothing from here but own. labtest and naivetest are for tests alone.
 package sidecar

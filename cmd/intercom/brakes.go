@@ -3,9 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"strconv"
 	"unicode/utf8"
 
@@ -53,7 +53,9 @@ where the author called a tool in that turn; - reads the standard input.`,
 		Example: `  intercom brakes try dialogue.jsonl
   intercom brakes try dialogue.jsonl --json`,
 		Args: between(1, 1, "a file"),
-		RunE: do(a, func(_ *cobra.Command, args []string) (judgement, error) { return a.tryDialogue(args[0]) }, func(j judgement) {
+		RunE: do(a, func(cmd *cobra.Command, args []string) (judgement, error) {
+			return a.tryDialogue(cmd.Context(), args[0])
+		}, func(j judgement) {
 			if j.StoppedAt == nil {
 				a.say("goes on: %s", j.Why)
 				return
@@ -65,18 +67,16 @@ where the author called a tool in that turn; - reads the standard input.`,
 }
 
 // tryDialogue judges a whole file, and refuses one of which any line is no message.
-func (a *app) tryDialogue(file string) (judgement, error) {
-	from, name := a.Stdin, strconv.Quote(file)
+func (a *app) tryDialogue(ctx context.Context, file string) (judgement, error) {
+	name := strconv.Quote(file)
 	if file == "-" {
 		name = "standard input"
-	} else {
-		f, err := os.Open(file)
-		if err != nil {
-			return judgement{}, api.Errorf(api.CodeUsage, "%w", err).WithHint("name a file that can be read; - reads the standard input")
-		}
-		defer f.Close()
-		from = f
 	}
+	from, err := a.input(ctx, file)
+	if err != nil {
+		return judgement{}, api.Errorf(api.CodeUsage, "%w", err).WithHint("name a file that can be read; - reads the standard input")
+	}
+	defer from.Close()
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxLine)
 	out := judgement{Why: "it never became empty"}
@@ -101,6 +101,8 @@ func (a *app) tryDialogue(file string) (judgement, error) {
 		}
 	}
 	switch err := lines.Err(); {
+	case ctx.Err() != nil:
+		return judgement{}, ctx.Err()
 	case errors.Is(err, bufio.ErrTooLong):
 		return judgement{}, api.Errorf(api.CodeFailed, "%s, line %d: more than %d bytes", name, line+1, maxLine).WithHint("a body may have %d bytes", message.MaxBody)
 	case err != nil:

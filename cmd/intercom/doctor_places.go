@@ -13,6 +13,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -203,8 +204,7 @@ func ours(dir, ending string) []string {
 	if api.CheckPrivate(dir) != nil {
 		return nil
 	}
-	files, _ := filepath.Glob(filepath.Join(dir, "*"+ending))
-	return files
+	return own.Glob(dir, "*"+ending)
 }
 
 // orphans looks for sidecars that hold their lock and do not answer, and for such as have
@@ -313,8 +313,7 @@ func journalDamaged(_ context.Context, x *patient) []finding {
 		return nil
 	}
 	var found []finding
-	files, _ := filepath.Glob(filepath.Join(x.paths.State, journalFile+".damaged-*"))
-	for _, file := range files {
+	for _, file := range own.Glob(x.paths.State, journalFile+".damaged-*") {
 		if strings.HasSuffix(file, "-wal") || strings.HasSuffix(file, "-shm") || strings.HasSuffix(file, "-journal") {
 			continue // they belong to the one that is named
 		}
@@ -326,12 +325,15 @@ func journalDamaged(_ context.Context, x *patient) []finding {
 	return found
 }
 
+// mostComplaints is the most bytes that are read of what sidecars have complained.
+const mostComplaints = 8 << 20
+
 // journalNewer tells why no sidecar could be started, if it was that.
 func journalNewer(_ context.Context, x *patient) []finding {
 	if x.pathsErr != nil || x.status != nil || x.journalErr != nil {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(x.paths.State, complaintsFile))
+	text, err := own.Read(filepath.Join(x.paths.State, complaintsFile), mostComplaints)
 	if err != nil {
 		return nil
 	}
@@ -357,13 +359,13 @@ func leftovers(ctx context.Context, x *patient) []finding {
 		return nil
 	}
 	var found []finding
-	entries, _ := os.ReadDir(filepath.Dir(x.paths.State))
+	entries, _ := own.List(filepath.Dir(x.paths.State))
 	for _, entry := range entries {
 		dir := filepath.Join(filepath.Dir(x.paths.State), entry.Name())
 		if !entry.IsDir() || dir == x.paths.State || api.CheckPrivate(dir) != nil {
 			continue
 		}
-		server, err := os.ReadFile(filepath.Join(dir, serverFile))
+		server, err := own.Read(filepath.Join(dir, serverFile), mostComplaints)
 		socket := strings.TrimSuffix(string(server), "\n")
 		if err != nil || socket == "" || !goneServer(ctx, socket) {
 			continue
@@ -397,7 +399,7 @@ var ownFiles = []string{serverFile, complaintsFile, "sidecar.log"}
 // contents says how much a state directory holds, whether a journal is among it, and
 // whether anything is that we do not know.
 func contents(dir string) (size int64, journal, foreign bool) {
-	entries, err := os.ReadDir(dir)
+	entries, err := own.List(dir)
 	if err != nil {
 		return 0, false, true
 	}
@@ -417,7 +419,7 @@ func removeEmpty(dir string) error {
 	if _, journal, foreign := contents(dir); journal || foreign {
 		return fmt.Errorf("%q holds something by now", dir)
 	}
-	entries, err := os.ReadDir(dir)
+	entries, err := own.List(dir)
 	if err != nil {
 		return err
 	}
@@ -434,7 +436,7 @@ func logSize(_ context.Context, x *patient) []finding {
 	if x.pathsErr != nil {
 		return nil
 	}
-	files, _ := filepath.Glob(x.paths.Log + "*")
+	files := own.Glob(filepath.Dir(x.paths.Log), filepath.Base(x.paths.Log)+"*")
 	var size int64
 	for _, file := range files {
 		if info, err := os.Lstat(file); err == nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,12 +37,14 @@ no error if none runs.`,
 				// One that has stopped listening may still be ending.
 				return downReply{}, ended(ctx, p)
 			}
-			status, err := c.Status(ctx)
-			if absent(err) {
+			quick, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			status, err := c.Status(quick)
+			switch {
+			case absent(err):
 				return downReply{}, ended(ctx, p) // it was ending by itself
-			}
-			if err != nil {
-				return downReply{}, err
+			case err != nil: // something in it hangs: all the more is it to end
+				status.PID = api.Holder(p.Lock)
 			}
 			if err := c.Down(ctx); err != nil && !absent(err) {
 				return downReply{}, err

@@ -155,7 +155,7 @@ var errorsOf = map[string][]wrong{
 	"intercom policy": {{"policy chek", 2, `no command "policy chek"`, `intercom policy check\?`}},
 	"intercom policy check": {
 		{"policy check /nowhere", 2, `/nowhere: no such file`, `name a file`},
-		{"policy check /", 2, `"/" is no file`, `name a file`},
+		{"policy check /", 2, `"/" is a directory, not a regular file`, `name a file`},
 		{"policy check /etc/passwd /etc/passwd", 2, `two of that name`, `name each file once`},
 	},
 	"intercom policy test": {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/hooks"
 )
 
@@ -227,9 +228,12 @@ func changeFile(path string, dry bool, change func([]byte) ([]byte, error)) (was
 	return nil, nil, errChanging
 }
 
+// mostSettings is the most bytes that an agent's settings may have.
+const mostSettings = 16 << 20
+
 // readWhole is a file's text, nil if there is none.
 func readWhole(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
+	text, err := foreign.Read(path, mostSettings)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

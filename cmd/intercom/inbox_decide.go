@@ -12,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 func (a *app) inboxApprove() *cobra.Command {
@@ -197,13 +200,13 @@ func (a *app) edited(ctx context.Context, text string) (string, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "message.md")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	if err := atomicfile.Write(path, []byte(text), 0o600); err != nil {
 		return "", fmt.Errorf("a file to edit: %w", err)
 	}
 	if err := a.edit(ctx, path); err != nil {
 		return "", err
 	}
-	data, err := os.ReadFile(path)
+	data, err := foreign.Read(path, 2*message.MaxBody)
 	if err != nil {
 		return "", fmt.Errorf("what was edited: %w", err)
 	}

@@ -39,44 +39,46 @@ var layers = map[string][]string{
 	"sidecar/relay": {"sidecar/message", "sidecar/registry", "sidecar/route", "sidecar/brakes"},
 
 	"sidecar/aea":           {},
-	"sidecar/repository":    {"sidecar/aea"},
-	"sidecar/atomicfile":    {},
+	"sidecar/foreign":       {},
+	"sidecar/own":           {"sidecar/foreign"},
+	"sidecar/repository":    {"sidecar/aea", "sidecar/foreign"},
+	"sidecar/atomicfile":    {"sidecar/foreign"},
 	"sidecar/inherited":     {},
 	"sidecar/tmux/command":  {},
-	"sidecar/tmux":          {"sidecar/tmux/command"},
+	"sidecar/tmux":          {"sidecar/tmux/command", "sidecar/foreign"},
 	"sidecar/tmux/tmuxtest": {}, // for tests: nothing that is linked imports it
-	"sidecar/persona":       {},
+	"sidecar/persona":       {"sidecar/own"},
 	"sidecar/naivetest":     {}, // for tests and benchmarks, as tmuxtest is
 	"sidecar/labtest":       {"sidecar/tmux/tmuxtest"},
-	"sidecar/agent":         {"sidecar/message", "sidecar/profile"},
-	"sidecar/journal":       {"sidecar/message", "sidecar/registry"},
+	"sidecar/agent":         {"sidecar/message", "sidecar/profile", "sidecar/foreign"},
+	"sidecar/journal":       {"sidecar/message", "sidecar/registry", "sidecar/foreign", "sidecar/own"},
 	"sidecar/pane": {
 		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/tmux", "sidecar/agent",
-		"sidecar/atomicfile", "sidecar/shown",
+		"sidecar/atomicfile", "sidecar/foreign", "sidecar/shown",
 	},
 
 	"sidecar/policyset": {
 		"sidecar/message", "sidecar/registry", "sidecar/route", "sidecar/relay", "sidecar/sanitise", "sidecar/atomicfile", "sidecar/aea", "sidecar/repository",
-		"scripting", "scripting/policy",
+		"sidecar/foreign", "sidecar/own", "scripting", "scripting/policy",
 	},
 
-	"sidecar/api": {"sidecar/message", "sidecar/registry", "scripting/policy"},
+	"sidecar/api": {"sidecar/message", "sidecar/registry", "sidecar/own", "scripting/policy"},
 
 	"sidecar/daemon": {
 		"sidecar/message", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/registry", "sidecar/route",
 		"sidecar/relay", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/agent", "sidecar/policyset", "sidecar/aea", "sidecar/repository",
-		"scripting", "scripting/policy",
+		"sidecar/own", "scripting", "scripting/policy",
 	},
 
 	// The sidecar asks policies and never runs one: only the worker knows Lua.
 	"scripting/policy": {"sidecar/message"},
 	"scripting/wire":   {"scripting/policy"},
 	"scripting/worker": {"scripting/policy", "scripting/wire", "sidecar/message", "sidecar/spelling", "sidecar/inherited"},
-	"scripting":        {"scripting/policy", "scripting/wire", "sidecar/message"},
-	"scripting/trust":  {"sidecar/atomicfile"},
+	"scripting":        {"scripting/policy", "scripting/wire", "sidecar/message", "sidecar/foreign"},
+	"scripting/trust":  {"sidecar/atomicfile", "sidecar/own"},
 	"policies":         {"scripting/policy"},
 
-	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository"},
+	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/spelling"},
 
 	"sidecar": {}, // a comment
 }
@@ -89,15 +91,14 @@ var onlyIn = map[string][]string{
 	"github.com/fsnotify/fsnotify":     {"sidecar/tmux", "sidecar/agent", "sidecar/policyset"},
 	"github.com/google/uuid":           {"sidecar/message"},
 	"github.com/spf13/cobra":           {"cmd/intercom"},
+	"github.com/spf13/pflag":           {"cmd/intercom"},
 	"github.com/yuin/gopher-lua":       {"scripting/worker"},
 	"github.com/yuin/gopher-lua/ast":   {"scripting/worker"},
 	"github.com/yuin/gopher-lua/parse": {"scripting/worker"},
 	"github.com/thejerf/suture/v4":     {"sidecar/daemon", "sidecar/pane"},
 	"go.yaml.in/yaml/v3":               {"sidecar/aea"},
-	"golang.org/x/text/unicode/norm":   {"sidecar/agent"},
-	"golang.org/x/sys/unix":            {"sidecar/tmux", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
 	"golang.org/x/text/unicode/norm":   {"sidecar/agent", "sidecar/shown"},
-	"golang.org/x/sys/unix":            {"sidecar/tmux", "sidecar/persona", "sidecar/api", "sidecar/labtest", "scripting/worker", "cmd/intercom"},
+	"golang.org/x/sys/unix":            {"sidecar/tmux", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
 	"modernc.org/sqlite":               {"sidecar/journal", "sidecar/agent"},
 
 	"database/sql":        {"sidecar/journal", "sidecar/agent"},

@@ -18,6 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 func (a *app) policyDiff() *cobra.Command {
@@ -157,7 +158,7 @@ and can be read while none runs.`,
 func readPolicyLog(path string, most int) ([]policy.Entry, error) {
 	all := []policy.Entry{}
 	for _, one := range []string{path + ".1", path} {
-		f, err := os.Open(one)
+		f, err := own.Open(one)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -190,7 +191,7 @@ func keep(r api.Recording, dir, label, what string) (recorded, error) {
 
 // copyNow copies a file as long as it is now.
 func copyNow(from, to string) error {
-	in, err := os.Open(from)
+	in, err := foreign.Open(from)
 	if err != nil {
 		return err
 	}
@@ -198,9 +199,6 @@ func copyNow(from, to string) error {
 	info, err := in.Stat()
 	if err != nil {
 		return err
-	}
-	if !info.Mode().IsRegular() {
-		return errors.New("not a file")
 	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -91,7 +90,7 @@ the standard input.`,
 				case req.Timeout > api.MaxDuration:
 					return api.Sent{}, api.Errorf(api.CodeUsage, "--timeout %v: too large", timeout).WithHint("a message that is held expires after an hour")
 				}
-				if req.Text, err = a.textOf(args[1:], file); err != nil {
+				if req.Text, err = a.textOf(cmd.Context(), args[1:], file); err != nil {
 					return api.Sent{}, err
 				}
 				if err = checkText(strings.Join(append(tags, subject), "")); err != nil {
@@ -138,7 +137,7 @@ func messageID(given string) (message.ID, error) {
 }
 
 // textOf is the text of a message: the argument, a file, or the standard input.
-func (a *app) textOf(args []string, file string) (string, error) {
+func (a *app) textOf(ctx context.Context, args []string, file string) (string, error) {
 	var text string
 	switch {
 	case len(args) > 0 && file != "":
@@ -149,7 +148,7 @@ func (a *app) textOf(args []string, file string) (string, error) {
 		return "", api.Errorf(api.CodeUsage, "no text").WithHint("give it as the second argument, or with --file")
 	default:
 		var err error
-		if text, err = a.read(file); err != nil {
+		if text, err = a.read(ctx, file); err != nil {
 			return "", err
 		}
 	}
@@ -160,17 +159,16 @@ func (a *app) textOf(args []string, file string) (string, error) {
 }
 
 // read reads a file, or with - the standard input, up to a little more than a message may have.
-func (a *app) read(file string) (string, error) {
-	from := a.Stdin
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return "", api.Errorf(api.CodeUsage, "--file: %w", err).WithHint("name a file that can be read; --file - reads the standard input")
-		}
-		defer f.Close()
-		from = f
+func (a *app) read(ctx context.Context, file string) (string, error) {
+	from, err := a.input(ctx, file)
+	if err != nil {
+		return "", api.Errorf(api.CodeUsage, "--file: %w", err).WithHint("name a file that can be read; --file - reads the standard input")
 	}
+	defer from.Close()
 	text, err := io.ReadAll(io.LimitReader(from, message.MaxBody+1))
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
 	if err != nil {
 		return "", api.Errorf(api.CodeFailed, "--file %q: %w", file, err).WithHint("name a file that can be read; --file - reads the standard input")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"os/user"
 	"path/filepath"
 
@@ -30,6 +31,7 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 		Transport: e.Getenv("INTERCOM_TRANSPORT"), Trigger: e.Getenv("INTERCOM_TRIGGER"),
 		Log:      slog.New(slog.NewTextHandler(log, nil)),
 		Policies: policies,
+		Abandon:  func() { os.Exit(exitAbandoned) },
 	})
 	switch {
 	case errors.Is(err, tmux.ErrNoServer):
@@ -39,6 +41,9 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 	}
 	return err
 }
+
+// exitAbandoned is the exit status of a sidecar that did not end in order.
+const exitAbandoned = 1
 
 // noTmux is the error of a tmux program that is not there.
 func noTmux(code api.Code) *api.Error {

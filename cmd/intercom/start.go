@@ -19,6 +19,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 const (
@@ -225,7 +226,7 @@ const (
 // tells that to nobody.
 func noteServer(p api.Paths) error {
 	path := filepath.Join(p.State, serverFile)
-	if have, err := os.ReadFile(path); err == nil && string(have) == p.Server+"\n" {
+	if have, err := own.Read(path, maxComplaint); err == nil && string(have) == p.Server+"\n" {
 		return nil
 	}
 	// Whole, since several may be starting.
@@ -240,7 +241,7 @@ type complaints struct {
 }
 
 func openComplaints(path string) (complaints, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := own.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return complaints{}, err
 	}

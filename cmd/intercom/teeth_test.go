@@ -56,6 +56,8 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:mark", "TestV8_KilledAtEachStep/entered/raw"},
 	{"pane:exact", "TestH32_IdleScreenOfAnOpenTurn"},
 	{"pane:exact", "TestH32_StatusFileAgainstAnIdleScreen"},
+	{"pane:age", "TestS25_TranscriptIsReplaced/FIFO"},
+	{"pane:setup", "TestS25_SettingsThatHang"},
 	{"pane:steady", "TestH32_ScreenAloneIsBelievedLate"},
 	{"pane:steady", "TestH32_FlickeringScreenIsNotBelieved"},
 	{"pane:seen", "TestS3_H2_DialogBetweenPasteAndEnter"},

@@ -12,15 +12,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 // maxList is the most bytes that the file may have.
@@ -83,25 +82,9 @@ func (l List) change(remove func(entry) bool, add ...entry) error {
 
 // read reads the list, of a file that is the person's alone to write.
 func (l List) read() ([]entry, error) {
-	f, err := os.OpenFile(l.Path(), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	text, err := own.Read(l.Path(), maxList)
 	if err != nil {
 		return nil, fmt.Errorf("list of trusted policies: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("list of trusted policies: %w", err)
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !info.Mode().IsRegular() || info.Mode().Perm()&0o022 != 0 || ok && int(stat.Uid) != os.Geteuid() {
-		return nil, fmt.Errorf("list of trusted policies %q: not a file that only you can write", l.Path())
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxList+1))
-	if err != nil {
-		return nil, fmt.Errorf("list of trusted policies: %w", err)
-	}
-	if len(text) > maxList {
-		return nil, fmt.Errorf("list of trusted policies %q: more than %d bytes", l.Path(), maxList)
 	}
 	var entries []entry
 	for line := range strings.Lines(string(text)) {

@@ -72,10 +72,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -250,6 +250,9 @@ func interpreter(names ...string) bool {
 	return false
 }
 
+// smallFile is the most bytes that are read of a file which is no transcript.
+const smallFile = 1 << 20
+
 // packageVersion is the version in the package.json of the script that a process runs, "" if
 // it cannot be told.
 func packageVersion(args []string, dir string) string {
@@ -265,7 +268,7 @@ func packageVersion(args []string, dir string) string {
 	}
 	for range 3 {
 		script = filepath.Dir(script)
-		data, err := os.ReadFile(filepath.Join(script, "package.json"))
+		data, err := foreign.Read(filepath.Join(script, "package.json"), smallFile)
 		if err != nil {
 			continue
 		}

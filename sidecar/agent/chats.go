@@ -9,12 +9,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
 // chatsDir is where Gemini CLI keeps the chats of a directory: below a name that it has
 // given to that directory. It is "" if it has given none.
 func (a Agent) chatsDir() string {
-	data, err := os.ReadFile(filepath.Join(a.Home, "projects.json"))
+	data, err := foreign.Read(filepath.Join(a.Home, "projects.json"), smallFile)
 	if err != nil {
 		return ""
 	}
@@ -38,7 +40,7 @@ func (a Agent) chats(since time.Time, known map[string]geminiLine) (all []conver
 	if dir == "" {
 		return nil
 	}
-	paths, _ := filepath.Glob(filepath.Join(quoteGlob(dir), "session-*.jsonl"))
+	paths := foreign.Glob(filepath.Join(quoteGlob(dir), "session-*.jsonl"))
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil || info.ModTime().Before(since) {
@@ -79,14 +81,14 @@ func chatHead(path string) (geminiLine, bool) {
 	return l, l.Session != ""
 }
 
-// firstLine reads the first line of a file, if it is whole.
+// firstLine reads the first line of a file, if it is whole and of a length that first lines have.
 func firstLine(path string) ([]byte, bool) {
-	f, err := os.Open(path)
+	f, err := foreign.Open(path)
 	if err != nil {
 		return nil, false
 	}
 	defer f.Close()
-	line, err := bufio.NewReader(io.LimitReader(f, maxRecord)).ReadBytes('\n')
+	line, err := bufio.NewReader(io.LimitReader(f, smallFile)).ReadBytes('\n')
 	return line, err == nil
 }
 

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
 const (
@@ -21,8 +23,10 @@ const (
 	busyWait = 250
 	// queryTime is how long a query may take altogether.
 	queryTime = 2 * time.Second
-	// pieceOfRows is how many events are read at once, pastRows how many of the past.
+	// pieceOfRows is how many events are read at once, and about how many bytes of them
+	// pieceOfData, pastRows how many of the past.
 	pieceOfRows = 256
+	pieceOfData = 8 << 20
 	pastRows    = 4000
 )
 
@@ -71,14 +75,12 @@ func (d *database) use(ctx context.Context) error {
 		return nil
 	}
 	d.close()
-	for _, beside := range []string{"-wal", "-shm"} {
-		if _, err := os.Stat(d.path + beside); err != nil {
-			return fmt.Errorf("database: %w: %w", ErrNoTranscript, err)
-		}
+	params := url.Values{"_busy_timeout": {fmt.Sprint(busyWait)}, "_pragma": {"query_only(1)", "temp_store(2)"}}
+	name, err := foreign.SQLite(d.path, params)
+	if err != nil {
+		return fmt.Errorf("database: %w: %w", ErrNoTranscript, err)
 	}
-	params := url.Values{"mode": {"ro"}, "_busy_timeout": {fmt.Sprint(busyWait)}, "_pragma": {"query_only(1)", "temp_store(2)"}}
-	name := url.URL{Scheme: "file", Path: d.path, OmitHost: true, RawQuery: params.Encode()}
-	connector, err := sqlite.NewConnector(name.String())
+	connector, err := sqlite.NewConnector(name)
 	if err != nil {
 		return d.fault(err)
 	}
@@ -122,7 +124,10 @@ func (d *database) fault(err error) error {
 	return fmt.Errorf("database %q: %w: %w", d.path, ErrNoTranscript, err)
 }
 
-// query reads rows with a function.
+// errEnough ends a query.
+var errEnough = errors.New("enough rows")
+
+// query reads rows with a function, until that says that they are enough.
 func (d *database) query(each func(*sql.Rows) error, statement string, args ...any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), queryTime)
 	defer cancel()
@@ -135,7 +140,10 @@ func (d *database) query(each func(*sql.Rows) error, statement string, args ...a
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := each(rows); err != nil {
+		switch err := each(rows); {
+		case errors.Is(err, errEnough):
+			return nil
+		case err != nil:
 			return d.fault(err)
 		}
 	}
@@ -174,18 +182,24 @@ func (d *database) end(thread string) (end int64, err error) {
 	return end, err
 }
 
-// events are the next of a conversation. Those that are too long come empty.
-func (d *database) events(thread string, from int64) (all []row, err error) {
+// events are the next of a conversation, and whether there may be more. Those that are too long
+// come empty.
+func (d *database) events(thread string, from int64) (all []row, more bool, err error) {
+	size := 0
 	err = d.query(func(rows *sql.Rows) error {
+		if size > pieceOfData {
+			more = true
+			return errEnough
+		}
 		var one row
 		if err := rows.Scan(&one.seq, &one.kind, &one.data); err != nil {
 			return err
 		}
-		all = append(all, one)
+		all, size = append(all, one), size+len(one.data)
 		return nil
 	}, `SELECT seq, type, CASE WHEN length(data) <= ? THEN data ELSE 'null' END FROM event
 		WHERE aggregate_id = ? AND seq >= ? ORDER BY seq LIMIT ?`, maxRecord, thread, from, pieceOfRows)
-	return all, err
+	return all, more || len(all) == pieceOfRows, err
 }
 
 // line is a row as a record for a Reader.
@@ -206,6 +220,7 @@ type rows struct {
 	reader *Reader
 	opened int    // the base's, when reading began
 	why    string // it cannot be read
+	unread error  // why it could not be, the last time
 }
 
 func (s *rows) next() (events []Event, more bool) {
@@ -216,7 +231,7 @@ func (s *rows) next() (events []Event, more bool) {
 	if s.reader == nil && !s.open() {
 		return nil, false
 	}
-	all, err := s.base.events(s.thread, s.reader.Offset())
+	all, more, err := s.base.events(s.thread, s.reader.Offset())
 	if err != nil {
 		s.fault(err)
 		return nil, false
@@ -225,7 +240,8 @@ func (s *rows) next() (events []Event, more bool) {
 		events = append(events, s.reader.row(one)...)
 	}
 	s.date(events, s.thread)
-	return events, len(all) == pieceOfRows
+	s.unread = nil
+	return events, more
 }
 
 func (s *rows) open() bool {
@@ -252,6 +268,7 @@ func (s *rows) open() bool {
 }
 
 func (s *rows) fault(err error) {
+	s.unread = err
 	if e, ok := errors.AsType[*UnreadableError](err); ok {
 		s.why = e.Why
 	}
@@ -269,6 +286,13 @@ func (s *rows) version() string {
 		return ""
 	}
 	return s.reader.health.Version
+}
+
+func (s *rows) missed() error {
+	if s.why != "" {
+		return nil // that is another matter: see unreadable
+	}
+	return s.unread
 }
 
 func (s *rows) unreadable() string {
@@ -292,7 +316,7 @@ func (d *database) tookPrompt(thread, text string, since time.Time) bool {
 	}
 	r := NewReader(OpenCode, max(0, end-pastRows))
 	for {
-		all, err := d.events(thread, r.Offset())
+		all, _, err := d.events(thread, r.Offset())
 		if err != nil || len(all) == 0 {
 			return false
 		}

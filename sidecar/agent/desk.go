@@ -22,6 +22,9 @@ func (a Agent) Desk(t *Transcript) string {
 		}
 		return filepath.Join(a.Home, "projects", projectName(a.Dir))
 	case Gemini:
+		if t != nil && t.Path != "" {
+			return filepath.Join(filepath.Dir(filepath.Dir(t.Path)), deskName)
+		}
 		chats := a.chatsDir()
 		if chats == "" {
 			return ""

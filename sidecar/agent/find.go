@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
 const (
@@ -61,7 +63,7 @@ func (a Agent) Status() (Status, error) {
 	}
 	for _, pid := range a.Tried {
 		path := filepath.Join(a.Home, "sessions", strconv.Itoa(pid)+".json")
-		data, err := os.ReadFile(path)
+		data, err := foreign.Read(path, smallFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -95,7 +97,7 @@ func (a Agent) claudePath(s Status) string {
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
-	others, _ := filepath.Glob(filepath.Join(quoteGlob(a.Home), "projects", "*", name))
+	others := foreign.Glob(filepath.Join(quoteGlob(a.Home), "projects", "*", name))
 	if len(others) == 1 {
 		return others[0]
 	}
@@ -216,7 +218,7 @@ func (b *beside) recent(since time.Time) (all []Transcript, err error) {
 		}
 		return all, err
 	}
-	paths, _ := filepath.Glob(b.agent.pattern("*"))
+	paths := foreign.Glob(b.agent.pattern("*"))
 	for _, path := range newestPaths(paths, since) {
 		all = append(all, Transcript{Path: path})
 	}
@@ -262,7 +264,7 @@ func (b *beside) findThread(thread string) (Transcript, error) {
 		all[0].How = ByHook
 		return all[0].Transcript, nil
 	}
-	paths, _ := filepath.Glob(a.pattern(thread))
+	paths := foreign.Glob(a.pattern(thread))
 	switch len(paths) {
 	case 0:
 		return Transcript{}, fmt.Errorf("conversation %q below %q: %w", thread, a.Home, ErrNoTranscript)
@@ -288,7 +290,7 @@ func (b *beside) findThread(thread string) (Transcript, error) {
 
 // tookPrompt reads the end of a transcript and looks for the text among its prompts.
 func (a Agent) tookPrompt(path, text string, since time.Time) (*Reader, bool) {
-	f, err := os.Open(path)
+	f, err := foreign.Open(path)
 	if err != nil {
 		return nil, false
 	}
@@ -301,14 +303,21 @@ func (a Agent) tookPrompt(path, text string, since time.Time) (*Reader, bool) {
 	if err != nil {
 		return nil, false
 	}
-	if _, err := seekRecord(f, info.Size()-searchWindow); err != nil {
+	if _, _, err := seekRecord(f, info.Size()-searchWindow); err != nil {
 		return nil, false
 	}
-	data, err := io.ReadAll(io.LimitReader(f, 2*searchWindow))
-	if err != nil {
-		return nil, false
+	took := false
+	piece := make([]byte, pieceOfFile)
+	for from := io.LimitReader(f, 2*searchWindow); ; {
+		n, err := from.Read(piece)
+		took = tookPrompt(r.Feed(piece[:n]), text, since) || took
+		switch {
+		case errors.Is(err, io.EOF):
+			return r, took
+		case err != nil:
+			return nil, false
+		}
 	}
-	return r, tookPrompt(r.Feed(data), text, since)
 }
 
 func tookPrompt(events []Event, text string, since time.Time) bool {
@@ -318,17 +327,25 @@ func tookPrompt(events []Event, text string, since time.Time) bool {
 }
 
 // seekRecord goes to the first record that begins at a place in a file or behind it, and
-// tells where that is.
-func seekRecord(f *os.File, at int64) (int64, error) {
+// tells where that is. In the midst of one it stops where that is too long, or ends the file.
+func seekRecord(f *os.File, at int64) (begin int64, midst bool, err error) {
 	if at <= 0 {
-		return 0, nil
+		return 0, false, nil
 	}
 	if _, err := f.Seek(at-1, io.SeekStart); err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	skipped, err := bufio.NewReader(io.LimitReader(f, maxRecord)).ReadBytes('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return 0, err
+	r := bufio.NewReader(io.LimitReader(f, maxRecord))
+	for at--; ; {
+		skipped, err := r.ReadSlice('\n')
+		at += int64(len(skipped))
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err != nil && !errors.Is(err, io.EOF):
+			return 0, false, err
+		default:
+			_, seekErr := f.Seek(at, io.SeekStart)
+			return at, err != nil, seekErr
+		}
 	}
-	return f.Seek(at-1+int64(len(skipped)), io.SeekStart)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 )
 
@@ -44,6 +45,8 @@ type Follower struct {
 	Own   func(text string) bool // whether a text was typed into no other agent, so that where it stands is this one's; may be nil
 	Taken func(path string) bool // whether a transcript is another agent's, so that it is never bound by a text; may be nil
 
+	began   time.Time
+	looked  atomic.Pointer[Sight] // the last that was completed, and what is known of those since
 	updates chan Update
 	seeks   chan seek
 	names   chan string
@@ -72,6 +75,7 @@ type Follower struct {
 	confirmed time.Time           // when the agent was last known to write to bound, or to nothing yet
 	bindErr   string              // last told
 	sick      bool                // it was told that bound cannot be read
+	unasked   error               // why the status file, which told something before, could not be read
 }
 
 type seek struct {
@@ -84,11 +88,56 @@ type seek struct {
 // NewFollower follows an agent from now on.
 func NewFollower(a Agent, bell *Bell) *Follower {
 	return &Follower{
-		Agent: a, Bell: bell,
+		Agent: a, Bell: bell, began: time.Now(),
 		updates: make(chan Update, 64), seeks: make(chan seek, 1), names: make(chan string, 1), ear: make(chan struct{}, 1),
 		shows: make(chan Shown, 1), ends: map[string]exchange{}, fresh: time.Now(),
 		heard: map[string]bool{}, offsets: map[string]int64{}, metas: map[string]codexMeta{}, beside: newBeside(a),
 	}
+}
+
+// Sight says how well a Follower sees.
+type Sight struct {
+	Began time.Time // when the Follower was made
+	At    time.Time // when the last look began that found and read all there was; zero before the first
+	Why   error     // why those since have not; nil if none has ended since
+}
+
+// Lost reports whether what the Follower has told, at a time, must not be relied upon: for
+// longer than patience, or ever, no look has seen all there was.
+func (s Sight) Lost(now time.Time, patience time.Duration) bool {
+	if s.At.IsZero() {
+		return s.Why != nil || now.Sub(s.Began) > patience
+	}
+	return now.Sub(s.At) > patience
+}
+
+// Sight is how well the Follower sees now. What it has told is older than At, if it has been
+// taken from Updates. It does not block, whatever the Follower waits for.
+func (f *Follower) Sight() Sight {
+	if s := f.looked.Load(); s != nil {
+		return *s
+	}
+	return Sight{Began: f.began}
+}
+
+// note takes in that a look has ended that began then.
+func (f *Follower) note(began time.Time, missed error) {
+	s := Sight{Began: f.began, At: began}
+	if missed != nil {
+		s.At, s.Why = f.Sight().At, missed
+	}
+	f.looked.Store(&s)
+}
+
+// missed is why the look that has just ended did not see all there was: nil if it did.
+func (f *Follower) missed() error {
+	if f.unasked != nil {
+		return f.unasked
+	}
+	if f.tail == nil {
+		return nil
+	}
+	return f.tail.missed()
 }
 
 // Updates is where everything is told. Whoever takes from it slowly holds up this Follower
@@ -131,10 +180,12 @@ func (f *Follower) Serve(ctx context.Context) error {
 	defer timer.Stop()
 	full := true
 	for {
+		began := time.Now()
 		news, err := f.look(ctx, full)
 		if err != nil {
 			return err
 		}
+		f.note(began, f.missed())
 		if !news && !full { // something else has changed in that directory: perhaps another conversation began
 			if _, err = f.look(ctx, true); err != nil {
 				return err
@@ -268,7 +319,11 @@ func (f *Follower) ask() (Transcript, error) {
 		return f.besides()
 	}
 	s, err := f.Agent.Status()
+	f.unasked = nil
 	if err != nil {
+		if f.told.State != "" {
+			f.unasked = err // what it said last may not be so any more
+		}
 		return Transcript{}, err
 	}
 	f.status = &s
@@ -414,6 +469,9 @@ func (f *Follower) read(ctx context.Context) (news bool, err error) {
 		return false, nil
 	}
 	for {
+		if err := ctx.Err(); err != nil {
+			return news, err
+		}
 		events, more := f.tail.next()
 		for i := range events {
 			news = true

@@ -272,7 +272,7 @@ func record(t *testing.T, s *stage, dir string) {
 		}, "SELECT id, time_created, parent_id IS NOT NULL FROM session"))
 		for _, one := range sessions {
 			for at := int64(0); ; {
-				all, err := base.events(one.id, at)
+				all, _, err := base.events(one.id, at)
 				require.NoError(t, err)
 				if len(all) == 0 {
 					break

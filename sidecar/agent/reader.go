@@ -12,6 +12,9 @@ import (
 // one is skipped and counted.
 const maxRecord = 32 << 20
 
+// noRecord is how long a line may be, in bytes, of which the beginning is no record's.
+const noRecord = 1 << 20
+
 // Reader makes events of the bytes of one transcript, in pieces of any size. It never
 // panics and has no error: what it does not understand is counted.
 type Reader struct {
@@ -69,6 +72,15 @@ func (r *Reader) Health() Health {
 	return h
 }
 
+// torso is the error of what was read last: a record that is no record, of which the end has not
+// come. A file whose middle nobody has written reads as that.
+func (r *Reader) torso() error {
+	if r.skip {
+		return fmt.Errorf("the record at byte %d is none that an agent writes", r.at)
+	}
+	return nil
+}
+
 // Offset is the end of the last whole record: what follows it was torn, or is not there yet.
 func (r *Reader) Offset() int64 { return r.at }
 
@@ -111,7 +123,7 @@ func (r *Reader) keep(data []byte) {
 	switch {
 	case r.skip:
 		r.at += int64(len(data))
-	case len(r.torn)+len(data) > maxRecord:
+	case len(r.torn)+len(data) > maxRecord || bytes.IndexByte(data, 0) >= 0 || len(r.torn) > noRecord && r.torn[0] != '{': // no JSON
 		r.at += int64(len(r.torn) + len(data))
 		r.torn, r.skip = nil, true
 	default:

@@ -3,12 +3,15 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
-	"io"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
 const (
@@ -27,10 +30,10 @@ const (
 // order and each once: only Codex has such. They are those of all places in which Codex
 // looks, and a few more: above its directory it stops at the project's root, and this does
 // not. What is switched off by its settings is named too. What cannot be read is left out,
-// and of very many skills some are.
-func (a Agent) Skills() []string {
+// with the first few reasons, and of very many skills some are.
+func (a Agent) Skills() (names []string, unread []error) {
 	if a.Kind != Codex {
-		return nil
+		return nil, nil
 	}
 	s := skillSearch{seen: map[string]bool{}}
 	if a.Home != "" {
@@ -54,7 +57,7 @@ func (a Agent) Skills() []string {
 		}
 	}
 	slices.Sort(s.names)
-	return slices.Compact(s.names)
+	return slices.Compact(s.names), s.unread
 }
 
 // projects are the directories in which the agent works: its own, and that of its command
@@ -85,8 +88,19 @@ func (a Agent) projects() (dirs []string) {
 
 // skillSearch is one look for skills.
 type skillSearch struct {
-	names []string
-	seen  map[string]bool // directories, resolved
+	names  []string
+	unread []error
+	seen   map[string]bool // directories, resolved
+}
+
+// mostUnread is how many reasons are kept.
+const mostUnread = 5
+
+// fails takes in that something cannot be read, if it is there.
+func (s *skillSearch) fails(err error) {
+	if len(s.unread) < mostUnread && !errors.Is(err, fs.ErrNotExist) {
+		s.unread = append(s.unread, err)
+	}
 }
 
 // look finds the skills below a directory, itself included, breadth first. Links are
@@ -104,8 +118,9 @@ func (s *skillSearch) look(root string) {
 		if err != nil || s.seen[dir] {
 			continue
 		}
-		entries, err := os.ReadDir(dir)
+		entries, err := foreign.List(dir)
 		if err != nil {
+			s.fails(err)
 			continue
 		}
 		s.seen[dir] = true
@@ -124,10 +139,12 @@ func (s *skillSearch) look(root string) {
 
 // add adds the names of the skill of that file: its own, and with its plugin's before it.
 func (s *skillSearch) add(path string) {
-	text, ok := head(path)
-	if !ok {
+	data, err := foreign.Head(path, mostSkillHead)
+	if err != nil {
+		s.fails(err)
 		return
 	}
+	text := string(data)
 	name := cmp.Or(frontName(text), strings.Join(strings.Fields(filepath.Base(filepath.Dir(path))), " "))
 	if name == "" || len(name) > longestSkill {
 		return
@@ -136,20 +153,6 @@ func (s *skillSearch) add(path string) {
 	if plugin := pluginOf(filepath.Dir(path)); plugin != "" {
 		s.names = append(s.names, plugin+":"+name)
 	}
-}
-
-// head is the beginning of a file, if it is one.
-func head(path string) (string, bool) {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return "", false
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", false
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, mostSkillHead))
-	return string(data), err == nil
 }
 
 // frontName is the name in the front matter of a SKILL.md, or "": a scalar of YAML, plain,
@@ -205,9 +208,9 @@ func scalar(value string) string {
 func pluginOf(dir string) string {
 	for range skillDepth {
 		for _, kind := range []string{".codex-plugin", ".claude-plugin"} {
-			text, ok := head(filepath.Join(dir, kind, "plugin.json"))
+			text, err := foreign.Head(filepath.Join(dir, kind, "plugin.json"), mostSkillHead)
 			var plugin struct{ Name string }
-			if ok && json.Unmarshal([]byte(text), &plugin) == nil && plugin.Name != "" {
+			if err == nil && json.Unmarshal(text, &plugin) == nil && plugin.Name != "" {
 				return plugin.Name
 			}
 		}

@@ -1,9 +1,14 @@
 package agent
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
 // toEnd stands for the end of a transcript when it is first opened.
@@ -22,6 +27,8 @@ type source interface {
 	// before is the date of the newest event of the past.
 	before() time.Time
 	version() string
+	// missed is why the last look could not read to the end what is there, nil if it did.
+	missed() error
 	// unreadable says why the transcript cannot be relied upon, "" if it can.
 	unreadable() string
 	close()
@@ -85,19 +92,41 @@ type tail struct {
 	file   *os.File
 	reader *Reader
 	buf    []byte
+	unread error // why the last look did not read to its end
 }
 
+const (
+	// pieceOfFile is how many bytes of a file are read at once.
+	pieceOfFile = 128 << 10
+	// mostBehind is how many bytes are read at most to catch up with a transcript. No agent
+	// writes that much between two looks.
+	mostBehind = 256 << 20
+)
+
 func (t *tail) next() (events []Event, more bool) {
-	if t.file == nil && !t.open() {
-		return nil, false
+	if t.file == nil {
+		switch err := t.open(); {
+		case errors.Is(err, fs.ErrNotExist):
+			t.unread = nil // it has not been written yet
+			return nil, false
+		case err != nil:
+			t.unread = err
+			return nil, false
+		}
 	}
 	n, err := t.file.Read(t.buf)
 	if n == 0 {
 		if err == nil || err == io.EOF {
+			t.unread = t.reader.torso()
 			return nil, t.moved()
 		}
+		t.unread = err
 		t.close() // it is tried again at the next look
 		t.again()
+		return nil, false
+	}
+	if t.unread = t.behind(); t.unread != nil {
+		t.close()
 		return nil, false
 	}
 	events = t.reader.Feed(t.buf[:n])
@@ -105,15 +134,33 @@ func (t *tail) next() (events []Event, more bool) {
 	return events, true
 }
 
-func (t *tail) open() bool {
-	f, err := os.Open(t.path)
+// behind is the error of a file that has grown by more than can be read in the time.
+func (t *tail) behind() error {
+	pos, err := t.file.Seek(0, io.SeekCurrent)
 	if err != nil {
-		return false
+		return err
+	}
+	info, err := t.file.Stat()
+	if err != nil {
+		return err
+	}
+	if left := info.Size() - pos; left > mostBehind {
+		return fmt.Errorf("%q has grown by %d bytes, of which at most %d are read", t.path, left, mostBehind)
+	}
+	return nil
+}
+
+func (t *tail) missed() error { return t.unread }
+
+func (t *tail) open() error {
+	f, err := foreign.Open(t.path)
+	if err != nil {
+		return err
 	}
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil {
 		_ = f.Close()
-		return false
+		return err
 	}
 	if t.pastTo == toEnd || t.pastTo > info.Size() {
 		t.pastTo = info.Size()
@@ -129,20 +176,21 @@ func (t *tail) open() bool {
 	if begin > info.Size() {
 		begin = 0
 	}
-	at, err := seekRecord(f, begin)
+	at, midst, err := seekRecord(f, begin)
 	if err != nil {
 		_ = f.Close()
-		return false
+		return err
 	}
 	r := NewReader(t.kind, at)
+	r.skip = midst
 	if at > 0 {
 		r.head(t.path)
 	}
 	t.file, t.reader = f, r
 	if t.buf == nil {
-		t.buf = make([]byte, 128<<10)
+		t.buf = make([]byte, pieceOfFile)
 	}
-	return true
+	return nil
 }
 
 // moved looks whether the file is still the one at its path and as long as it was, and

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 // ErrHeld is wrapped by a HeldError.
@@ -115,7 +117,7 @@ func (l *Listener) Intact() error {
 // lock taken by the look; who starts one has to try again anyhow.
 func WaitReleased(ctx context.Context, lock string) error {
 	for {
-		f, err := os.Open(lock)
+		f, err := own.Open(lock)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -156,7 +158,7 @@ func takeLock(path string) (*os.File, error) {
 	const attempts = 10
 	patience := time.Now().Add(passingOn)
 	for n := 0; n < attempts; n++ {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+		f, err := own.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("lock: %w", err)
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
 // Write makes data the content of the file at path, with that mode, in place of whatever
@@ -35,7 +37,7 @@ func Write(path string, data []byte, mode os.FileMode) (err error) {
 
 // SyncDir makes sure that the names in a directory outlive a crash.
 func SyncDir(dir string) error {
-	d, err := os.Open(dir)
+	d, err := foreign.OpenDir(dir)
 	if err != nil {
 		return fmt.Errorf("sync %q: %w", dir, err)
 	}

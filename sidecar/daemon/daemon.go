@@ -35,6 +35,10 @@ type Config struct {
 	Linger time.Duration
 	// Ready is called each time that the sidecar begins to serve. It may be nil.
 	Ready func()
+	// Abandon ends the process. It is called when an end that was asked for, or had to be, has
+	// not come within a few seconds, whatever hangs: what was accepted stands in the journal, as
+	// after a power cut. nil waits for ever.
+	Abandon func()
 	// Gap is called before and after a pane types; see pane.Panes. nil but in tests.
 	Gap func(pane, moment string)
 }

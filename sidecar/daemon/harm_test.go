@@ -315,6 +315,9 @@ func (r *rig) childBy(words []string, moment string) (*exec.Cmd, string) {
 	return cmd, line
 }
 
+// abandonedChild is the exit status of a child that did not end in order.
+const abandonedChild = 3
+
 type childConfig struct {
 	Paths           api.Paths
 	Tmux, Transport string
@@ -333,6 +336,7 @@ func sidecarMain() int {
 	err := daemon.Run(ctx, daemon.Config{
 		Paths: c.Paths, Tmux: c.Tmux, Transport: c.Transport, Version: "test", Person: "tester",
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})), Ready: func() { fmt.Println("ready") },
+		Abandon: func() { os.Exit(abandonedChild) },
 		Gap: func(_, moment string) {
 			if moment == c.Kill {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)

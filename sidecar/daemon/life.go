@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -49,6 +50,7 @@ func live(ctx context.Context, cfg Config) error {
 	defer listener.Release()
 	ctx, down := context.WithCancel(ctx)
 	defer down()
+	defer deadline(ctx, cfg)()
 	s := &sidecar{cfg: cfg, bell: newBell(), notices: make(chan message.Notice, maxNotices), started: time.Now(), down: down, log: cfg.Log}
 	if cfg.Paths.Server != "" {
 		if err := cfg.consult(ctx); err != nil {
@@ -125,10 +127,16 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	var (
 		relayEnd = make(chan error, 1)
 		parts    sync.WaitGroup
-		ends     = make(chan error, 10)
+		ends     = make(chan error, 1) // the first counts
 	)
 	part := func(name string, run func(context.Context) error) {
-		parts.Go(func() { ends <- contain(name, func() error { return run(inner) }) })
+		parts.Go(func() {
+			err := contain(name, func() error { return run(inner) })
+			select {
+			case ends <- err:
+			default:
+			}
+		})
 	}
 	go func() { relayEnd <- contain("relay", func() error { return s.relay.Run(relayCtx) }) }()
 	if s.client != nil {
@@ -168,6 +176,7 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 		relayEnd <- err
 	}
 	s.bell.ring()
+	s.down() // the deadline runs from here, whatever it was that ended us
 	stop(nil)
 	parts.Wait()
 	endRelay()
@@ -182,6 +191,40 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 		s.log.Info("ended")
 	}
 	return err
+}
+
+// endWithin is how long an end in order may take: what is said by then is told, and the
+// keystroke that is under way comes to its end.
+const endWithin = 3500 * time.Millisecond
+
+// deadline has the process abandoned if a life that is to end does not. What it returns says
+// that it has.
+func deadline(ctx context.Context, cfg Config) (ended func()) {
+	over := make(chan struct{})
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-over:
+			return
+		}
+		select {
+		case <-over:
+			return
+		case <-time.After(endWithin):
+		}
+		if cfg.Abandon == nil {
+			return
+		}
+		cfg.Log.Error("the end has not come in time, and is made", "within", endWithin, "stacks", stacks())
+		cfg.Abandon()
+	}()
+	return func() { close(over) }
+}
+
+// stacks are those of all goroutines, as far as they fit: which of them it was that hung.
+func stacks() string {
+	text := make([]byte, 64<<10)
+	return string(text[:runtime.Stack(text, true)])
 }
 
 // announce says that the sidecar serves.

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/charmbracelet/x/ansi"
+	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -153,7 +152,11 @@ func (s *sidecar) noticeText(ctx context.Context, n message.Notice) string {
 	if key := MenuKey(ctx, tmux.Options{Socket: s.cfg.Paths.Server, Bin: s.cfg.Tmux}); key != "" {
 		next = ": " + key + ", r"
 	}
-	return ansi.Truncate(n.Text, noticeWidth-len("intercom: ")-ansi.StringWidth(next), "…") + next
+	text, room := []rune(n.Text), noticeWidth-len("intercom: ")-utf8.RuneCountInString(next)
+	if len(text) > room {
+		text = append(text[:room-1], '…') // each of them takes one column: names are ASCII
+	}
+	return string(text) + next
 }
 
 // watchers are the terminals at which what happens in a chat is shown.

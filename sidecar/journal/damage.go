@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 // Sizes in the write-ahead log, as https://sqlite.org/fileformat2.html#walformat has them.
@@ -19,7 +20,7 @@ const (
 // checkHeader looks at the one number at the beginning of the database that SQLite, where
 // it is wrong, does not call damage.
 func checkHeader(path string) error {
-	file, err := os.Open(path)
+	file, err := own.Open(path)
 	if err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func checkHeader(path string) error {
 // would be lost without a word, and what was typed would look as if it never was. In the
 // last two transactions of a log, damage cannot be told from a power cut.
 func checkLog(path string) error {
-	file, err := os.Open(path + "-wal")
+	file, err := own.Open(path + "-wal")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {

@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 var (
@@ -265,8 +267,11 @@ func openPool(ctx context.Context, path string, size int, params url.Values, pra
 	params.Set("_defensive", "1") // ordinary statements cannot corrupt the file
 	params.Set("_dqs", "0")
 	params.Set("_error_rc", "1")
-	name := url.URL{Scheme: "file", Path: path, OmitHost: true, RawQuery: params.Encode()}
-	base, err := sqlite.NewConnector(name.String())
+	name, err := own.SQLite(path, params)
+	if err != nil {
+		return nil, err
+	}
+	base, err := sqlite.NewConnector(name)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 // fileName is the database inside its directory. SQLite keeps more files beside it, which
@@ -107,7 +110,7 @@ func owner(info fs.FileInfo) int {
 // the locks that SQLite holds on it.
 func readThrough(path string) error {
 	for _, part := range parts {
-		file, err := os.Open(path + part)
+		file, err := own.Open(path + part)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
@@ -122,7 +125,7 @@ func readThrough(path string) error {
 }
 
 func syncDir(dir string) error {
-	d, err := os.Open(dir)
+	d, err := foreign.OpenDir(dir)
 	if err != nil {
 		return err
 	}

@@ -136,6 +136,8 @@ const (
 	TurnOverdue      Reason = "no answer in time"
 	NotAdopted       Reason = "pane is not adopted"
 	TranscriptUnread Reason = "its transcript is being read"
+	TranscriptLost   Reason = "its transcript is not read"
+	SettingsUnread   Reason = "its settings are not read"
 	PaneTooSmall     Reason = "pane too small to see the text"
 	Interrupted      Reason = "interrupted by a person"         // failed: its turn was stopped
 	ServiceFailed    Reason = "the service of its model failed" // failed: its turn ended in an error

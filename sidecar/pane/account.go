@@ -1,11 +1,9 @@
 package pane
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -31,26 +29,26 @@ type account struct {
 	bindings *bindings // of all agents
 	id       message.ID
 	active   sanitise.Options
-	skilled  time.Time // when its skills were last asked for
+	setup    *setup // nil: nothing but its own account and its screen tell how it takes a text
 
-	machine  agent.Machine
-	told     bool              // the follower has said what it found
-	bound    *agent.Transcript // nil: none is read
-	trouble  error             // why not
-	status   agent.Status
-	hook     hooked
-	vim      bool         // its composer has vim keys
-	settings time.Time    // when its settings were read
-	idle     time.Time    // since when every look found it ready; zero: the last did not
-	rests    time.Time    // since when every look showed no work of it, where it may not write down that a turn ends
-	rested   []agent.Turn // turns that ended so, not told yet
-	last     []took       // what it took before we came, the latest last
-	spoken   []secondhand // turns that its transcript has not told
-	worked   bool         // its screen has shown work since its last words
-	sought   bool         // the text under way is looked for in transcripts
-	since    time.Time    // when the oldest of what an earlier life left was typed; zero: it left nothing
-	old      []agent.Turn // that ended since then and before we came, and were not told
-	shown    showing
+	machine agent.Machine
+	told    bool              // the follower has said what it found
+	bound   *agent.Transcript // nil: none is read
+	trouble error             // why not
+	status  agent.Status
+	hook    hooked
+	vim     bool         // its composer has vim keys
+	unseen  bool         // by the last judgement its account could not be relied upon
+	idle    time.Time    // since when every look found it ready; zero: the last did not
+	rests   time.Time    // since when every look showed no work of it, where it may not write down that a turn ends
+	rested  []agent.Turn // turns that ended so, not told yet
+	last    []took       // what it took before we came, the latest last
+	spoken  []secondhand // turns that its transcript has not told
+	worked  bool         // its screen has shown work since its last words
+	sought  bool         // the text under way is looked for in transcripts
+	since   time.Time    // when the oldest of what an earlier life left was typed; zero: it left nothing
+	old     []agent.Turn // that ended since then and before we came, and were not told
+	shown   showing
 }
 
 // took is a prompt of the past.
@@ -72,15 +70,19 @@ const (
 	// shaken is how long a screen may be unknown while our text is on its way before that is a
 	// reason to hold it.
 	shaken = 500 * time.Millisecond
-	// skillsEvery is how often the agent's skills are asked for while there is something to type.
+	// skillsEvery is how old what is known of the agent's skills may be when something is typed.
 	skillsEvery = 10 * time.Second
 	// clockGrain is how much earlier than we typed it a prompt may be dated.
 	clockGrain = 50 * time.Millisecond
 	// hookGrace is how long a hook's word holds beyond what the agent has written down.
 	hookGrace = 5 * time.Second
-	// settingsEvery is how often an agent's settings are read, and settingsMax how large they may be.
+	// settingsEvery is how old what is known of an agent's settings may be when something is
+	// typed, and settingsMax how large they may be.
 	settingsEvery = 2 * time.Second
 	settingsMax   = 4 << 20
+	// sightPatience is how long an agent's own account may go without a look that saw all of it
+	// before it counts for nothing. A follower that is well looks once a second.
+	sightPatience = 5 * time.Second
 	// unanswered is how long an agent that was not seen at work is given to begin.
 	unanswered = 3 * time.Second
 	// pastKept is how many prompts of the past are remembered.
@@ -89,7 +91,7 @@ const (
 
 // newAccount begins to follow an agent.
 func newAccount(prof profile.Agent, who agent.Agent, bell *agent.Bell, id message.ID, all *bindings) *account {
-	a := &account{prof: prof, who: who, follower: agent.NewFollower(who, bell), id: id, bindings: all}
+	a := &account{prof: prof, who: who, follower: agent.NewFollower(who, bell), id: id, bindings: all, setup: newSetup(prof, who)}
 	a.follower.Taken = func(path string) bool { return all.taken(id, path) }
 	a.follower.Own = func(text string) bool { return all.tells(id, text, time.Now()) }
 	a.active = sanitise.Options{
@@ -100,10 +102,25 @@ func newAccount(prof profile.Agent, who agent.Agent, bell *agent.Bell, id messag
 
 // live is what the agent would take for more than words. Skills come and go.
 func (a *account) live(now time.Time) sanitise.Options {
-	if a.prof.Active.Skills && now.Sub(a.skilled) > skillsEvery {
-		a.active.Skills, a.skilled = a.who.Skills(), now
+	if h := a.setup.now(now); h != nil {
+		a.active.Skills = h.skills
 	}
 	return a.active
+}
+
+// learned takes in that the files of the agent's setup were read: what waits may be typed now.
+func (p *Pane) learned(now time.Time) {
+	if h := p.account.setup.now(now); len(p.queue) > 0 || h != nil && h.says && h.vim != p.account.vim {
+		p.stir(now)
+	}
+}
+
+// setUp tells when the files were read of which an agent's setup consists.
+func (p *Pane) setUp() <-chan struct{} {
+	if p.account == nil {
+		return nil
+	}
+	return p.account.setup.changes()
 }
 
 // updates are the follower's, none for a line program.
@@ -120,6 +137,9 @@ func (a *account) signals() signals {
 	if a.trouble != nil {
 		s.trouble = a.trouble.Error()
 	}
+	if why := a.blind(s.now); why != "" {
+		s.lost, s.trouble = true, why
+	}
 	if a.contested() {
 		s.read, s.trouble = false, "another agent that is adopted writes into the same conversation"
 	}
@@ -132,6 +152,25 @@ func (a *account) signals() signals {
 	return s
 }
 
+// blind says why what the agent has told must not be relied upon at that time: its follower has
+// not seen all of it for too long; "" if it has.
+func (a *account) blind(now time.Time) string {
+	if a.follower == nil || !gate("age") {
+		return ""
+	}
+	seen := a.follower.Sight()
+	if !seen.Lost(now, sightPatience) {
+		return ""
+	}
+	if seen.Why != nil {
+		return seen.Why.Error()
+	}
+	if seen.At.IsZero() {
+		return fmt.Sprintf("what it writes down has not been read in %d s", int(now.Sub(seen.Began).Seconds()))
+	}
+	return fmt.Sprintf("what it writes down was last read %d s ago", int(now.Sub(seen.At).Seconds()))
+}
+
 // contested reports whether another adopted agent writes into the same conversation.
 func (a *account) contested() bool { return a.bound != nil && a.bindings.taken(a.id, a.bound.Path) }
 
@@ -139,7 +178,9 @@ func (a *account) contested() bool { return a.bound != nil && a.bindings.taken(a
 func (a *account) judge(look tmux.Look) screen.Reading {
 	v := screen.Judge(a.view(look), a.prof)
 	a.vim = a.vim || v.Vim
-	return fuse(v, a.signals())
+	s := a.signals()
+	a.unseen = s.lost
+	return fuse(v, s)
 }
 
 // rest has looks that show no work end a turn whose end was not written down: Gemini CLI
@@ -166,40 +207,10 @@ func (a *account) rest(look tmux.Look, now time.Time) {
 }
 
 func (a *account) view(look tmux.Look) screen.View {
-	a.readSettings(time.Now())
+	if h := a.setup.now(time.Now()); h != nil && h.says { // else what the screen has shown once stays true
+		a.vim = h.vim
+	}
 	return screen.View{Screen: screenOf(look), Title: look.Facts.Title, Vim: a.vim}
-}
-
-// readSettings finds out, once in a while, whether the composer has vim keys. Where no file
-// says so, what the screen has shown once stays true.
-func (a *account) readSettings(now time.Time) {
-	paths := a.prof.Settings()
-	if len(paths) == 0 || now.Sub(a.settings) < settingsEvery {
-		return
-	}
-	a.settings = now
-	var files [][]byte
-	said := false
-	for _, path := range paths {
-		switch rest, home := strings.CutPrefix(path, "~/.claude/"); {
-		case home:
-			path = filepath.Join(a.who.Home, rest)
-		case strings.HasPrefix(path, "~/"):
-			path = filepath.Join(filepath.Dir(a.who.Home), path[2:])
-		case !filepath.IsAbs(path) && a.who.Dir == "":
-			continue
-		case !filepath.IsAbs(path):
-			path = filepath.Join(a.who.Dir, path)
-		}
-		data, err := os.ReadFile(path)
-		if err != nil || len(data) > settingsMax {
-			continue
-		}
-		files, said = append(files, data), said || bytes.Contains(data, []byte(`"editorMode"`))
-	}
-	if said {
-		a.vim = profile.Vim(files...)
-	}
 }
 
 // settled takes in what a look found, and reports whether the agent has been ready for long

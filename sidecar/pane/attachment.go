@@ -11,6 +11,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
 )
@@ -66,7 +67,7 @@ func (p *Pane) compose(d message.Delivery) (one part, ok bool) {
 // attach has a part name a file in place of its text. It is left as it is where the agent has
 // no place for files, or would take the file's name for more than a name.
 func (p *Pane) attach(one *part) {
-	dir := p.account.who.Desk(p.account.bound)
+	dir := p.desk()
 	if dir == "" {
 		return
 	}
@@ -93,7 +94,7 @@ func (p *Pane) lay(parts []part) ([]part, error) {
 			continue
 		}
 		p.littered = true
-		if err := one.file.write(); err != nil {
+		if _, err := errand(p, func() (any, error) { return nil, one.file.write() }); err != nil {
 			return parts[:i], err
 		}
 	}
@@ -115,18 +116,29 @@ func (p *Pane) sweep() {
 		return
 	}
 	p.littered = false
-	if err := p.removeAttachments(time.Now()); err != nil {
+	dir, of := p.desk(), p.attachmentsOf()
+	if _, err := errand(p, func() (any, error) { return nil, removeAttachments(dir, of, time.Now()) }); err != nil {
 		p.log.Warn("remove files", "pane", p.session.Pane, "err", err)
 	}
 }
 
-// removeAttachments removes the session's files, and those of others that are old.
-func (p *Pane) removeAttachments(now time.Time) error {
-	dir := p.account.who.Desk(p.account.bound)
+// desk is the directory for the session's files, "" for none.
+func (p *Pane) desk() string {
+	who, bound := p.account.who, p.account.bound
+	dir, err := errand(p, func() (string, error) { return who.Desk(bound), nil })
+	if err != nil {
+		p.log.Warn("find the directory for files", "pane", p.session.Pane, "err", err)
+	}
+	return dir
+}
+
+// removeAttachments removes the files of a directory whose names begin as a session's do, and
+// those of others that are old.
+func removeAttachments(dir, of string, now time.Time) error {
 	if dir == "" {
 		return nil
 	}
-	all, err := os.ReadDir(dir)
+	all, err := foreign.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -141,7 +153,7 @@ func (p *Pane) removeAttachments(now time.Time) error {
 			continue
 		}
 		info, statErr := one.Info()
-		if !strings.HasPrefix(name, p.attachmentsOf()) && (statErr != nil || now.Sub(info.ModTime()) < attachmentKept) {
+		if !strings.HasPrefix(name, of) && (statErr != nil || now.Sub(info.ModTime()) < attachmentKept) {
 			left++
 			continue
 		}

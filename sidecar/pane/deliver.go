@@ -161,6 +161,12 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	if p.resume(ctx, s) {
 		return
 	}
+	if p.account != nil && !p.account.setup.ready(time.Now()) && gate("setup") {
+		if p.account.setup.lost(time.Now()) {
+			p.hold(ctx, p.queue[0], message.SettingsUnread)
+		}
+		return // else they are here in a moment
+	}
 	parts := p.gather(ctx, s)
 	if len(parts) == 0 {
 		return

@@ -103,13 +103,21 @@ func (ps *Panes) consult(ctx context.Context, p *Pane) {
 		defer close(ended)
 		_ = p.account.follower.Serve(ctx)
 	}()
-	for !p.account.told {
+	if s := p.account.setup; s != nil {
+		s.now(time.Now())
+		go func() { _ = s.Serve(ctx) }()
+	}
+	for !p.account.told || p.account.setup.now(time.Now()) == nil {
 		select {
+		case <-p.setUp():
 		case u := <-p.account.follower.Updates():
 			p.account.take(u, time.Now())
 		case <-ctx.Done():
+			if !p.account.told {
+				p.account.trouble = errors.New("its transcript takes long to read")
+			}
 			p.account.told = true
-			p.account.trouble = errors.New("its transcript takes long to read")
+			return // whatever it waits for, nobody waits with it
 		}
 	}
 	cancel()
@@ -201,6 +209,7 @@ func (p *Pane) ownAccount(e *message.Explanation, s sight, now time.Time) {
 		e.Version = a.status.Version
 	}
 	e.Evidence = append(e.Evidence, sig.grounds(now)...)
+	e.Evidence = append(e.Evidence, a.setup.grounds(now)...)
 	e.Evidence = append(e.Evidence, grounds(v.Evidence, now, s.look.At)...)
 }
 

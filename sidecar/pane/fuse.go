@@ -15,6 +15,7 @@ import (
 type signals struct {
 	read    bool         // its transcript is found and read to its end
 	trouble string       // why not
+	lost    bool         // nobody knows whether all this is still so: what is known of it is too old
 	turn    *agent.Turn  // the open one, nil if none is
 	ended   time.Time    // of the last turn
 	status  agent.Status // zero: it has no status file
@@ -48,6 +49,9 @@ func (s signals) live(h hooked) bool {
 // exact is the state that the agent's own signals give, "" where they say nothing. The first
 // that speaks against idle counts.
 func (s signals) exact() (state message.PaneState, says message.Evidence) {
+	if s.lost {
+		return "", message.Evidence{}
+	}
 	waits := s.status.State == agent.StatusWaiting
 	switch {
 	case s.turn != nil && waits:
@@ -90,6 +94,9 @@ func exactly(source, says string) message.Evidence {
 // screen never raises the state above what the agent tells; it may always lower it.
 func fuse(v screen.Verdict, s signals) screen.Reading {
 	r := screen.Reading{State: v.State, MayType: v.MayType, Why: v.Why, Composer: v.Composer, Evidence: v.Evidence}
+	if s.lost {
+		return unseen(r)
+	}
 	state, says := s.exact()
 	if state == "" {
 		return r
@@ -105,6 +112,16 @@ func fuse(v screen.Verdict, s signals) screen.Reading {
 	return r
 }
 
+// unseen is a reading of a screen alone, of an agent that tells what it does and cannot be heard:
+// a screen that looks ready may be that of an open turn.
+func unseen(r screen.Reading) screen.Reading {
+	r.MayType = false
+	if r.State == message.Idle || r.Why == "" {
+		r.State, r.Why = message.Unknown, message.TranscriptLost
+	}
+	return r
+}
+
 // grounds are the signals as `explain` prints them, the weightiest first.
 func (s signals) grounds(now time.Time) (all []message.Ground) {
 	add := func(source, says string, since time.Time) {
@@ -113,6 +130,9 @@ func (s signals) grounds(now time.Time) (all []message.Ground) {
 			g.AgeMS = max(0, now.Sub(since).Milliseconds())
 		}
 		all = append(all, g)
+	}
+	if s.lost {
+		return nil
 	}
 	switch {
 	case !s.read:

@@ -179,3 +179,20 @@ func TestSignals_grounds(t *testing.T) {
 	}, s.grounds(noon))
 	assert.Empty(t, signals{trouble: "it cannot be read"}.grounds(noon))
 }
+
+// What is known of an agent and too old counts for nothing, and neither does its screen alone: one
+// that looks ready may be that of an open turn.
+func TestS25_TooOldCountsForNothing(t *testing.T) {
+	for name, v := range verdicts() {
+		s := signals{lost: true, read: true, status: agent.Status{State: agent.StatusIdle}, hook: hooked{state: message.Idle, at: noon}, now: noon}
+		r := fuse(v, s)
+		assert.False(t, r.MayType, name)
+		assert.NotEqual(t, message.Idle, r.State, name)
+		assert.NotEmpty(t, r.Why, name)
+		assert.Equal(t, v.Evidence, r.Evidence, "nothing exact stands before what the screen shows")
+		if v.State == message.Idle {
+			assert.Equal(t, message.TranscriptLost, r.Why, name)
+		}
+		assert.Empty(t, s.grounds(noon))
+	}
+}

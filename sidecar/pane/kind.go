@@ -197,7 +197,11 @@ func (p *Pane) exactlyBusy() message.Reason {
 	if p.account == nil {
 		return ""
 	}
-	switch state, _ := p.account.signals().exact(); state {
+	s := p.account.signals()
+	if s.lost {
+		return message.TranscriptLost
+	}
+	switch state, _ := s.exact(); state {
 	case message.Working:
 		return message.AgentWorking
 	case message.Blocked:

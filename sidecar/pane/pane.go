@@ -92,12 +92,13 @@ type Pane struct {
 	relay   Relay
 	log     *slog.Logger
 
-	mail   chan letter   // from Panes; never closed
-	edge   chan struct{} // capacity 1: something was written, or may have been
-	hands  chan struct{} // holds one value while the pane is typing, or about to; see reach
-	looks  atomic.Int64  // for statistics, read by anybody
-	dozing atomic.Bool   // see doze; read by Panes
-	gap    func(pane, moment string)
+	mail    chan letter   // from Panes; never closed
+	edge    chan struct{} // capacity 1: something was written, or may have been
+	errands chan struct{} // holds one value while an errand is under way
+	hands   chan struct{} // holds one value while the pane is typing, or about to; see reach
+	looks   atomic.Int64  // for statistics, read by anybody
+	dozing  atomic.Bool   // see doze; read by Panes
+	gap     func(pane, moment string)
 
 	life context.Context // of the run under way: once it is done, nothing new is begun
 
@@ -212,6 +213,8 @@ func (p *Pane) Serve(ctx context.Context) error {
 			}
 		case u := <-p.updates():
 			p.hear(ctx, u)
+		case <-p.setUp():
+			p.learned(time.Now())
 		case <-timer.C:
 			p.pace.clocked(time.Now())
 			p.turnTo(ctx)
@@ -331,6 +334,8 @@ func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 		p.gone(ctx, message.AgentGone)
 	case listed.InMode != (p.state == message.History && p.stateWhy == string(message.CopyMode)):
 		p.nextPoll = time.Now() // the state that we told is no longer true
+	case p.account != nil && (p.account.blind(time.Now()) != "") != p.account.unseen:
+		p.nextPoll = time.Now() // its own account counts for nothing any more, or again
 	case p.dozing.Load() && p.rouses(listed, time.Now()):
 		p.nextPoll = time.Now()
 	case !p.dozing.Load() && !p.looked.IsZero() && facts(listed) != facts(p.shown.Facts):

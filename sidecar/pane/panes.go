@@ -75,6 +75,7 @@ type entry struct {
 	*Pane
 	done     chan struct{}
 	follower suture.ServiceToken // of an agent
+	setup    suture.ServiceToken // of one that has a setup
 	since    time.Time           // a list of panes that was asked for earlier does not know it
 	overflow []letter
 }
@@ -249,7 +250,8 @@ func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) 
 	p := &Pane{
 		session: session, client: ps.Client, relay: ps.Relay,
 		log: ps.Log.With("session", session.Name), gap: ps.Gap, mail: make(chan letter, mailbox), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
-		why: map[message.ID]message.Reason{}, unwritten: map[message.ID]bool{}, state: session.State,
+		errands: make(chan struct{}, 1),
+		why:     map[message.ID]message.Reason{}, unwritten: map[message.ID]bool{}, state: session.State,
 	}
 	if err := ps.furnish(p); err != nil {
 		return fmt.Errorf("start session %s: %w: %w", session.ID, ErrProgram, err)
@@ -289,6 +291,9 @@ func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) 
 		p.poke()
 		if p.account != nil {
 			en.follower = s.panes.Add(following{p.account.follower, session.Pane})
+			if p.account.setup != nil {
+				en.setup = s.panes.Add(p.account.setup)
+			}
 		}
 		s.panes.Add(service{en, func() { ps.ended(s, en) }})
 	})
@@ -372,6 +377,9 @@ func (ps *Panes) ended(s *set, en *entry) {
 	}
 	if en.account != nil {
 		_ = s.panes.Remove(en.follower)
+		if en.account.setup != nil {
+			_ = s.panes.Remove(en.setup)
+		}
 		ps.bindings.let(en.session.ID)
 	}
 	_ = ps.do(s.ctx, func(s *set) {

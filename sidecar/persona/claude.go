@@ -1,11 +1,14 @@
 package persona
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 // claudeVersion is the version of Claude Code that the stand-in was made after, with its
@@ -423,7 +426,12 @@ func replace(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+	f, err := own.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(path+".new", path)

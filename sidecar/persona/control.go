@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 // Control gives one command to the persona that was started with --control path, a
@@ -61,8 +63,7 @@ func openControl(path string, l *loop, obey func(string) error) (*control, error
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.Mode()&fs.ModeNamedPipe != 0:
-		// Open for writing as well, so that it never reads as ended.
-		if c.fd, err = unix.Open(path, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != nil {
+		if c.fd, err = own.Pipe(path); err != nil {
 			return nil, fmt.Errorf("open control %q: %w", path, err)
 		}
 		c.take(c.fd, false)

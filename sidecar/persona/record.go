@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 // What happened, in a Record.
@@ -45,10 +47,13 @@ type Record struct {
 	Bytes []byte `json:"bytes,omitempty"`
 }
 
+// mostLog is the most bytes that a log may have.
+const mostLog = 1 << 30
+
 // ReadLog reads the log at path: all whole lines in it. A last line that is still being
 // written is left out.
 func ReadLog(path string) ([]Record, error) {
-	data, err := os.ReadFile(path)
+	data, err := own.Read(path, mostLog)
 	if err != nil {
 		return nil, fmt.Errorf("persona log: %w", err)
 	}
@@ -82,7 +87,7 @@ func openRecorder(path string) (recorder, error) {
 	if path == "" {
 		return recorder{}, nil
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := own.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return recorder{}, fmt.Errorf("open log: %w", err)
 	}

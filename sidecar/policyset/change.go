@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/scripting"
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	theirs "github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
@@ -101,7 +101,7 @@ func (p *InUse) watch(watcher *fsnotify.Watcher) {
 		return
 	}
 	for _, dir := range []string{p.Config, filepath.Join(p.Config, "policies"), filepath.Join(p.Config, "policies", "lib")} {
-		entries, _ := os.ReadDir(dir) // the reading tells of errors
+		entries, _ := theirs.List(dir) // the reading tells of errors
 		paths := []string{dir}
 		for _, entry := range entries {
 			if path := filepath.Join(dir, entry.Name()); entry.Type()&fs.ModeSymlink != 0 && filepath.Ext(path) == ".lua" {

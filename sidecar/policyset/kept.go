@@ -5,13 +5,13 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 // mostKept are the sets that are kept to go back to.
@@ -32,9 +32,12 @@ type keptSet struct {
 
 const keptFile = "policies.json"
 
+// mostKeptBytes is the most bytes that it may have.
+const mostKeptBytes = 64 << 20
+
 // readKept reads what is kept in a directory. What cannot be read is none.
 func readKept(dir string, log *slog.Logger) (k kept) {
-	text, err := os.ReadFile(filepath.Join(dir, keptFile))
+	text, err := own.Read(filepath.Join(dir, keptFile), mostKeptBytes)
 	if err == nil {
 		err = json.Unmarshal(text, &k)
 	}

@@ -9,13 +9,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
 // ConfigFile is where the file lies in a repository.
@@ -80,37 +80,20 @@ func (c Config) Again(repository string) (Config, error) {
 }
 
 func read(repository string) ([]byte, error) {
-	root, err := os.OpenRoot(repository)
-	if err != nil {
-		return nil, reason(err)
-	}
-	defer root.Close()
-	f, err := root.OpenFile(ConfigFile, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not keep us waiting
-	if err != nil {
-		return nil, reason(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, reason(err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
-	}
-	text, err := io.ReadAll(io.LimitReader(f, aea.MaxConfig+1))
-	if err != nil {
-		return nil, reason(err)
-	}
-	if len(text) > aea.MaxConfig {
-		return nil, fmt.Errorf("more than %d bytes", aea.MaxConfig)
-	}
-	return text, nil
+	text, err := foreign.ReadIn(repository, ConfigFile, aea.MaxConfig)
+	return text, reason(err)
 }
 
 // reason is an error of a file without its name, which is said already.
 func reason(err error) error {
 	if of, ok := errors.AsType[*fs.PathError](err); ok {
 		return of.Err
+	}
+	if of, ok := errors.AsType[*foreign.NotRegularError](err); ok {
+		return fmt.Errorf("it is %s, not a regular file", of.Is)
+	}
+	if of, ok := errors.AsType[*foreign.TooLargeError](err); ok {
+		return fmt.Errorf("more than %d bytes", of.Limit)
 	}
 	return err
 }

@@ -73,8 +73,8 @@ func TestRead(t *testing.T) {
 	}{
 		"a link out":      {func() { require.NoError(t, os.Symlink(filepath.Join(outside, "agent-config.yaml"), file)) }, "escapes"},
 		"a relative link": {func() { require.NoError(t, os.Symlink("../../outside/agent-config.yaml", file)) }, "escapes"},
-		"a pipe":          {func() { require.NoError(t, syscall.Mkfifo(file, 0o600)) }, "no regular file"},
-		"a directory":     {func() { require.NoError(t, os.Mkdir(file, 0o700)) }, "no regular file"},
+		"a pipe":          {func() { require.NoError(t, syscall.Mkfifo(file, 0o600)) }, "not a regular file"},
+		"a directory":     {func() { require.NoError(t, os.Mkdir(file, 0o700)) }, "not a regular file"},
 		"too much":        {func() { require.NoError(t, os.WriteFile(file, []byte(strings.Repeat("#", aea.MaxConfig+1)), 0o600)) }, "more than 65536 bytes"},
 	} {
 		require.NoError(t, os.Remove(file))

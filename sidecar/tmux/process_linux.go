@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
 
 // stat is what we need of /proc/PID/stat.
@@ -280,7 +282,7 @@ func inGroup(group int) ([]int, error) {
 // readModes opens the terminal without becoming its owner or waiting for anything, proves
 // that it is the one of s, and reads its modes.
 func (f *FrontGroup) readModes(tty string, s stat) error {
-	fd, err := unix.Open(tty, unix.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := foreign.Terminal(tty)
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}

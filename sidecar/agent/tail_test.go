@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// prompt is a record of Claude Code, as it takes a prompt.
+const promptRecord = `{"type":"user","uuid":"u","sessionId":"s","timestamp":"2026-11-22T19:00:00.000Z","message":{"role":"user","content":"hello"}}` + "\n"
+
+// drained reads a source as far as it goes, in a bounded time.
+func drained(t *testing.T, s source) (all []Event) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; {
+		require.True(t, time.Now().Before(end), "it does not end")
+		events, more := s.next()
+		if all = append(all, events...); !more {
+			return all
+		}
+	}
+}
+
+// allocated is how many bytes something allocates.
+func allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// A transcript in whose place something else comes to stand is not read, which costs little, and
+// is read on when it is back.
+func TestS24_TranscriptIsReplaced(t *testing.T) {
+	for name, put := range map[string]func(path string) error{
+		"FIFO":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"zero":      func(path string) error { return os.Symlink("/dev/zero", path) },
+		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "x.jsonl")
+			require.NoError(t, os.WriteFile(path, []byte(promptRecord), 0o600))
+			s := &tail{kind: Claude, path: path, thread: "s"}
+			defer s.close()
+			require.Len(t, drained(t, s), 1)
+			require.NoError(t, s.missed())
+			require.NoError(t, os.Rename(path, path+"-"))
+			require.NoError(t, put(path))
+			assert.Less(t, allocated(func() { assert.Empty(t, drained(t, s)) }), uint64(1<<20))
+			assert.ErrorContains(t, s.missed(), "not a regular file")
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, os.Rename(path+"-", path))
+			drained(t, s)
+			assert.NoError(t, s.missed())
+		})
+	}
+}
+
+// Holes cost little and are told, wherever they are, and what is written behind them is read.
+func TestS24_TranscriptWithHoles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(promptRecord), 0o600))
+	s := &tail{kind: Claude, path: path, thread: "s"}
+	defer s.close()
+	require.Len(t, drained(t, s), 1)
+
+	require.NoError(t, os.Truncate(path, 100<<20))
+	assert.Less(t, allocated(func() { assert.Empty(t, drained(t, s)) }), uint64(2<<20))
+	assert.ErrorContains(t, s.missed(), "is none that an agent writes")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	_, err = f.WriteString("\n" + promptRecord)
+	require.NoError(t, errors.Join(err, f.Close()))
+	assert.Len(t, drained(t, s), 1)
+	assert.NoError(t, s.missed())
+
+	require.NoError(t, os.Truncate(path, 50<<30))
+	assert.Less(t, allocated(func() { assert.Empty(t, drained(t, s)) }), uint64(2<<20))
+	assert.ErrorContains(t, s.missed(), "has grown by")
+
+	fresh := &tail{place: place{pastTo: toEnd}, kind: Claude, path: path, thread: "s"}
+	defer fresh.close()
+	assert.Less(t, allocated(func() { assert.Empty(t, drained(t, fresh)) }), uint64(2<<20), "its end alone is read")
+	assert.Error(t, fresh.missed())
+	for name, read := range map[string]func(){
+		"head":   func() { _, _ = firstLine(path) },
+		"search": func() { _, _ = Agent{Kind: Claude}.tookPrompt(path, "hello", time.Time{}) },
+	} {
+		assert.Less(t, allocated(read), uint64(4<<20), name)
+	}
+}
+
+// What grows without ever being a record takes no memory.
+func TestS24_LineWithoutEnd(t *testing.T) {
+	r := NewReader(Claude, 0)
+	piece := bytes.Repeat([]byte("x"), pieceOfFile)
+	assert.Less(t, allocated(func() {
+		for range 1000 {
+			r.Feed(piece)
+		}
+	}), uint64(8<<20))
+	assert.Error(t, r.torso())
+	assert.Len(t, r.Feed([]byte("\n"+promptRecord)), 1)
+	assert.NoError(t, r.torso())
+}
+
+// endless is a source that always has more and never an event.
+type endless struct{ source }
+
+func (endless) next() ([]Event, bool) { return nil, true }
+
+// A follower that reads without end looks at its context, and its look is not completed.
+func TestS25_ReadingWithoutEndEnds(t *testing.T) {
+	f := NewFollower(Agent{Kind: Claude}, nil)
+	f.tail = endless{}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := f.read(ctx)
+	assert.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.True(t, f.Sight().At.IsZero())
+}
+
+func TestS25_Sight(t *testing.T) {
+	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	after := func(d time.Duration) time.Time { return noon.Add(d) }
+	for _, c := range []struct {
+		name string
+		s    Sight
+		now  time.Duration
+		lost bool
+	}{
+		{"just begun", Sight{Began: noon}, time.Second, false},
+		{"begun long ago, and hangs", Sight{Began: noon}, 6 * time.Second, true},
+		{"never saw all", Sight{Began: noon, Why: os.ErrInvalid}, time.Second, true},
+		{"saw", Sight{Began: noon, At: after(time.Hour)}, time.Hour + 5*time.Second, false},
+		{"saw, and hangs", Sight{Began: noon, At: after(time.Hour)}, time.Hour + 6*time.Second, true},
+		{"saw, and missed something once", Sight{Began: noon, At: after(time.Hour), Why: os.ErrInvalid}, time.Hour + 2*time.Second, false},
+	} {
+		assert.Equal(t, c.lost, c.s.Lost(after(c.now), 5*time.Second), c.name)
+	}
+}

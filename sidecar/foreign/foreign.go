@@ -1,0 +1,291 @@
+// Package foreign reads files that somebody else may write: what came with a git clone, what
+// an agent keeps for itself, what a person names. Whatever stands there, a call of this package
+// opens nothing that could keep its caller waiting or answer to being opened (a FIFO, a
+// terminal, a device), reads regular files alone, and reads no more than it is told to.
+//
+// What it cannot help is a file system that does not answer, such as a network's that is gone:
+// nobody calls it in a goroutine that others wait for. It has no state.
+package foreign
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// mostEntries is how many entries of a directory are read.
+const mostEntries = 50_000
+
+// NotRegularError says that what a path leads to is no regular file.
+type NotRegularError struct {
+	Path string
+	Is   string // with its article: "a FIFO"
+}
+
+func (e *NotRegularError) Error() string {
+	return fmt.Sprintf("%q is %s, not a regular file", e.Path, e.Is)
+}
+
+// TooLargeError says that a file has more bytes, or a directory more entries, than are read.
+type TooLargeError struct {
+	Path  string
+	Limit int64
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("%q has more than %d bytes", e.Path, e.Limit)
+}
+
+// Open opens a regular file for reading; links are followed. The error is a *NotRegularError
+// for anything else, and one of fs.ErrNotExist where nothing is there. Whoever reads from the
+// file has to bound how much: it may be of any size, and grow.
+func Open(path string) (*os.File, error) { return open(path, 0) }
+
+// OpenItself is Open, but refuses a link.
+func OpenItself(path string) (*os.File, error) { return open(path, syscall.O_NOFOLLOW) }
+
+func open(path string, flags int) (*os.File, error) {
+	stat := os.Stat
+	if flags&syscall.O_NOFOLLOW != 0 {
+		stat = os.Lstat
+	}
+	// Asked before, since opening alone has an effect on some devices, and wakes whoever waits
+	// at the other end of a FIFO; and after, since something else may stand there by then.
+	info, err := stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := regular(path, info); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY|syscall.O_CLOEXEC|flags, 0)
+	if err != nil {
+		return nil, err
+	}
+	return checked(path, f)
+}
+
+// checked closes what turns out to be no regular file.
+func checked(path string, f *os.File) (*os.File, error) {
+	info, err := f.Stat()
+	if err == nil {
+		err = regular(path, info)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// regular is the error of what is no regular file.
+func regular(path string, info fs.FileInfo) error {
+	if info.Mode().IsRegular() {
+		return nil
+	}
+	return &NotRegularError{path, kind(info.Mode())}
+}
+
+// kind names what a mode says that something is.
+func kind(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a directory"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a FIFO"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeCharDevice != 0:
+		return "a character device"
+	case mode&fs.ModeDevice != 0:
+		return "a block device"
+	}
+	return "something else"
+}
+
+// Read is the content of a regular file of at most limit bytes; links are followed. The error
+// is a *TooLargeError if there are more, also if they come while it is read.
+func Read(path string, limit int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return whole(f, path, limit)
+}
+
+// ReadItself is Read, but refuses a link.
+func ReadItself(path string, limit int64) ([]byte, error) {
+	f, err := OpenItself(path)
+	if err != nil {
+		return nil, err
+	}
+	return whole(f, path, limit)
+}
+
+// ReadIn is Read of a file that is named from a directory and lies below it: a link that leads
+// out of it is an error.
+func ReadIn(dir, name string, limit int64) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	whose := filepath.Join(dir, name)
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := regular(whose, info); err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	if f, err = checked(whose, f); err != nil {
+		return nil, err
+	}
+	return whole(f, whose, limit)
+}
+
+// whole reads a file to its end, and closes it.
+func whole(f *os.File, path string, limit int64) ([]byte, error) {
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > limit {
+		return nil, &TooLargeError{path, limit}
+	}
+	b := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	if _, err := b.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
+		return nil, err
+	}
+	if int64(b.Len()) > limit {
+		return nil, &TooLargeError{path, limit}
+	}
+	return b.Bytes(), nil
+}
+
+// Head is the beginning of a regular file, of at most that many bytes.
+func Head(path string, most int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// OpenDir opens a directory, to be synced or listed.
+func OpenDir(dir string) (*os.File, error) {
+	return os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+}
+
+// List is what is in a directory, in the order of names. One of more than 50,000 entries is an
+// error.
+func List(dir string) ([]fs.DirEntry, error) {
+	d, err := OpenDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return Entries(d)
+}
+
+// Entries is List of a directory that is open.
+func Entries(d *os.File) ([]fs.DirEntry, error) {
+	all, err := d.ReadDir(mostEntries + 1)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, err
+	case len(all) > mostEntries:
+		return nil, fmt.Errorf("directory %q has more than %d entries", d.Name(), mostEntries)
+	}
+	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return all, nil
+}
+
+// Glob is filepath.Glob by way of List: the paths that fit an absolute pattern, in order. What
+// cannot be listed has none.
+func Glob(pattern string) []string {
+	found := []string{"/"}
+	for part := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {
+		var next []string
+		for _, dir := range found {
+			if bare := strings.ReplaceAll(part, `\`, ""); !strings.ContainsAny(unescaped(part), "*?[") {
+				if _, err := os.Lstat(filepath.Join(dir, bare)); err == nil {
+					next = append(next, filepath.Join(dir, bare))
+				}
+				continue
+			}
+			entries, _ := List(dir)
+			for _, e := range entries {
+				if ok, err := path.Match(part, e.Name()); ok && err == nil {
+					next = append(next, filepath.Join(dir, e.Name()))
+				}
+			}
+		}
+		found = next
+	}
+	if !filepath.IsAbs(pattern) {
+		return nil
+	}
+	return found
+}
+
+// unescaped is a part of a pattern without the characters that are escaped in it.
+func unescaped(part string) string {
+	var b strings.Builder
+	for i := 0; i < len(part); i++ {
+		if part[i] == '\\' {
+			i++
+			continue
+		}
+		b.WriteByte(part[i])
+	}
+	return b.String()
+}
+
+// Terminal opens a terminal for questions about it, without becoming its owner or waiting for
+// anything. The caller closes the descriptor, once it has proved which terminal it is.
+func Terminal(path string) (fd int, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return -1, err
+	}
+	if info.Mode()&fs.ModeCharDevice == 0 {
+		return -1, fmt.Errorf("%q is no terminal", path)
+	}
+	return syscall.Open(path, syscall.O_RDONLY|syscall.O_NOCTTY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+}
+
+// SQLite is the name by which SQLite opens a database for reading alone, if it and what stands
+// beside it are regular files. SQLite opens them by itself: what is put in their place at that
+// moment is not known.
+func SQLite(file string, query url.Values) (string, error) {
+	for _, part := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(file + part)
+		if err != nil {
+			return "", err
+		}
+		if err := regular(file+part, info); err != nil {
+			return "", err
+		}
+	}
+	query.Set("mode", "ro")
+	name := url.URL{Scheme: "file", Path: file, OmitHost: true, RawQuery: query.Encode()}
+	return name.String(), nil
+}

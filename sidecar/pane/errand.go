@@ -1,0 +1,39 @@
+package pane
+
+import (
+	"errors"
+	"time"
+)
+
+// errandFor is how long a pane waits for the file system.
+const errandFor = 2 * time.Second
+
+var errNoAnswer = errors.New("the file system does not answer")
+
+// errand has something done with files that lie where an agent has its own, whose file system
+// may not answer: the pane goes on without it then. There is one at a time.
+func errand[T any](p *Pane, do func() (T, error)) (out T, err error) {
+	type result struct {
+		out T
+		err error
+	}
+	select {
+	case p.errands <- struct{}{}:
+	default:
+		return out, errNoAnswer
+	}
+	done := make(chan result, 1)
+	go func() {
+		defer func() { <-p.errands }()
+		out, err := do()
+		done <- result{out, err}
+	}()
+	late := time.NewTimer(errandFor)
+	defer late.Stop()
+	select {
+	case r := <-done:
+		return r.out, r.err
+	case <-late.C:
+		return out, errNoAnswer
+	}
+}

@@ -1,0 +1,170 @@
+package pane
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+)
+
+// setup is how an agent takes what is typed into it, as far as files tell: whether its settings
+// give its composer vim keys, and which skills a text could load. Whoever wrote the project in
+// which it works wrote some of these files, and the file system may not answer, so they are read
+// in a goroutine of their own, only when the pane asks:
+//
+//	rests ──ask──► reads ──► known, dated when the look began ──news──► the pane looks again
+//	                 │
+//	                 └ longer than sightPatience: nothing is typed
+//
+// The fields below asked belong to the pane's goroutine.
+type setup struct {
+	prof  profile.Agent
+	who   agent.Agent
+	asks  chan struct{} // capacity 1
+	news  chan struct{} // capacity 1: known is another one
+	known atomic.Pointer[habits]
+
+	asked time.Time // when the pane asked for what it does not have yet; zero: it has it
+}
+
+// habits is what was read.
+type habits struct {
+	at     time.Time // when the look began
+	says   bool      // some settings say whether there are vim keys
+	vim    bool
+	skills []string
+	unread []error // files that are there and cannot be read
+}
+
+// newSetup is nil for an agent of which no file tells anything.
+func newSetup(prof profile.Agent, who agent.Agent) *setup {
+	if len(prof.Settings()) == 0 && !prof.Active.Skills {
+		return nil
+	}
+	return &setup{prof: prof, who: who, asks: make(chan struct{}, 1), news: make(chan struct{}, 1)}
+}
+
+// Serve is the goroutine that reads, until ctx is done. A file system that does not answer
+// keeps it beyond that.
+func (s *setup) Serve(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.asks:
+		}
+		s.known.Store(s.read(time.Now()))
+		select {
+		case s.news <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// fresh is how old what is known may be when something is typed.
+func (s *setup) fresh() time.Duration {
+	if s.prof.Active.Skills {
+		return skillsEvery
+	}
+	return settingsEvery
+}
+
+// now is what is known, nil before the first look has ended. It asks for another look where that
+// is due, and does not wait for it.
+func (s *setup) now(at time.Time) *habits {
+	if s == nil {
+		return &habits{at: at}
+	}
+	h := s.known.Load()
+	if h != nil && !h.at.Before(s.asked) {
+		s.asked = time.Time{}
+	}
+	if s.asked.IsZero() && (h == nil || at.Sub(h.at) > s.fresh()/2) {
+		s.asked = at
+		s.asks <- struct{}{} // there is room: the last was answered
+	}
+	return h
+}
+
+// ready reports whether what is known is new enough to type by.
+func (s *setup) ready(at time.Time) bool {
+	if s == nil {
+		return true
+	}
+	h := s.now(at)
+	return h != nil && at.Sub(h.at) <= s.fresh()
+}
+
+// lost reports whether the files have not been read for longer than they may take.
+func (s *setup) lost(at time.Time) bool {
+	return s != nil && !s.asked.IsZero() && at.Sub(s.asked) > sightPatience
+}
+
+// grounds are what `explain` says of files that cannot be read.
+func (s *setup) grounds(now time.Time) (all []message.Ground) {
+	if s == nil {
+		return nil
+	}
+	if s.lost(now) {
+		all = append(all, message.Ground{Source: "settings", Says: "reading them takes long", Weight: "exact", AgeMS: now.Sub(s.asked).Milliseconds()})
+	}
+	if h := s.known.Load(); h != nil {
+		for _, err := range h.unread {
+			all = append(all, message.Ground{Source: "settings", Says: "not read: " + err.Error(), Weight: "exact", AgeMS: now.Sub(h.at).Milliseconds()})
+		}
+	}
+	return all
+}
+
+// String names it in the log.
+func (s *setup) String() string { return "settings of " + string(s.who.Kind) }
+
+// changes are told when known is another one.
+func (s *setup) changes() <-chan struct{} {
+	if s == nil {
+		return nil
+	}
+	return s.news
+}
+
+// read looks at the files once.
+func (s *setup) read(now time.Time) *habits {
+	h := &habits{at: now}
+	var files [][]byte
+	for _, path := range s.prof.Settings() {
+		switch rest, home := strings.CutPrefix(path, "~/.claude/"); {
+		case home:
+			path = filepath.Join(s.who.Home, rest)
+		case strings.HasPrefix(path, "~/"):
+			path = filepath.Join(filepath.Dir(s.who.Home), path[2:])
+		case !filepath.IsAbs(path) && s.who.Dir == "":
+			continue
+		case !filepath.IsAbs(path):
+			path = filepath.Join(s.who.Dir, path)
+		}
+		text, err := foreign.Read(path, settingsMax)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			h.unread = append(h.unread, err)
+		case bytes.Contains(text, []byte(`"editorMode"`)):
+			files = append(files, text)
+		}
+	}
+	h.says, h.vim = len(files) > 0, profile.Vim(files...)
+	if s.prof.Active.Skills {
+		var unread []error
+		h.skills, unread = s.who.Skills()
+		h.unread = append(h.unread, unread...)
+	}
+	return h
+}
