@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -195,16 +194,19 @@ func writeBehind(path string) (io.WriteCloser, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	writer := exec.Command("sh", "-c", `exec cat >> "$0"`, path)
-	writer.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	in, err := writer.StdinPipe()
+	from, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := writer.Start(); err != nil {
+	defer from.Close()
+	writer, err := os.StartProcess("/bin/sh", []string{"sh", "-c", `exec cat >> "$0"`, path}, &os.ProcAttr{
+		Files: []*os.File{from, nil, nil}, Sys: &syscall.SysProcAttr{Setpgid: true},
+	})
+	if err != nil {
+		in.Close()
 		return nil, err
 	}
-	go func() { _ = writer.Wait() }() // it ends when nothing more comes
+	go func() { _, _ = writer.Wait() }() // it ends when nothing more comes
 	return in, nil
 }
 
