@@ -14,6 +14,7 @@ fail() {
 	"$here/notice.sh" "intercom: $1; $2" '' 12
 	exit 1
 }
+wrapper='^# intercom: runs the program that the tmux plugin uses' # ours, which would call itself
 again="then: tmux run-shell $root/intercom.tmux"
 
 given=$(tmux show-options -gqv @intercom-bin)
@@ -21,7 +22,7 @@ case $given in
 \~/*) given=$HOME/${given#\~/} ;;
 esac
 if [ -n "$given" ]; then
-	"$given" plugin check >/dev/null 2>&1 || fail "@intercom-bin, $given, is no program that this plugin can use" "set it to another, or not at all, $again"
+	{ ! grep -q "$wrapper" "$given" && "$given" plugin check; } >/dev/null 2>&1 || fail "@intercom-bin, $given, is no program that this plugin can use" "set it to another, or not at all, $again"
 	printf '%s\n' "$given"
 	exit 0
 fi
@@ -59,6 +60,7 @@ fi
 
 # A program that the person has installed is taken if it is of this very revision.
 installed=$(command -v intercom 2>/dev/null)
+[ -z "$installed" ] || ! grep -q "$wrapper" "$installed" || installed='' # our own
 theirs=''
 [ -z "$installed" ] || theirs=$("$installed" version 2>/dev/null | sed -n 's/^intercom \([^ ]*\) .*/\1/p')
 case $theirs in

@@ -78,17 +78,35 @@ bind() {
 	done
 }
 
+# Keys, and people, call a copy that stays when the plugin's directory is moved or removed.
+cli=$here/intercom-cli
+data=${XDG_DATA_HOME:-}
+case $data in
+/*) ;;
+*) data=${HOME:-}/.local/share ;;
+esac
+store=$data/intercom/bin
+case $store in
+*[\'\"\\\$\#\`%]*) ;;
+*)
+	if cmp -s "$cli" "$store/intercom" 2>/dev/null ||
+		{ mkdir -p "$store" && cp "$cli" "$store/intercom.$$" && mv -f "$store/intercom.$$" "$store/intercom"; } 2>/dev/null; then
+		cli=$store/intercom
+	fi
+	;;
+esac
+
 # What a shell runs, and what a menu runs, is expanded first; the command of a popup that a key opens is not, which
 # therefore asks for @intercom-origin.
-picker="display-popup -E -w 90% -h 90% '$here/intercom-cli' plugin pick"
+picker="display-popup -E -w 90% -h 90% '$cli' plugin pick"
 origin="--origin '#{client_name} #{pane_id}'"
 bind "$(option @intercom-chat-key @)" 'chat with another pane' \
-	"if-shell -F '#{==:#{window_panes},2}' { run-shell -b \"'$here/intercom-cli' plugin other $origin >/dev/null 2>&1 || :\" } { $picker }"
+	"if-shell -F '#{==:#{window_panes},2}' { run-shell -b \"'$cli' plugin other $origin >/dev/null 2>&1 || :\" } { $picker }"
 
 # item NAME KEY COMMAND: an entry that runs a command of the program and tells what came of it.
-item() { printf " '%s' %s { run-shell -b \"'$here/intercom-cli' plugin %s $origin >/dev/null 2>&1 || :\" }" "$1" "$2" "$3"; }
+item() { printf " '%s' %s { run-shell -b \"'$cli' plugin %s $origin >/dev/null 2>&1 || :\" }" "$1" "$2" "$3"; }
 # popup NAME KEY COMMAND: an entry that shows something.
-popup() { printf " '%s' %s { display-popup -E -w 90%% -h 90%% '$here/intercom-cli' plugin %s $origin }" "$1" "$2" "$3"; }
+popup() { printf " '%s' %s { display-popup -E -w 90%% -h 90%% '$cli' plugin %s $origin }" "$1" "$2" "$3"; }
 # where COMMAND NAME: the name of an entry that is there only if the program has the command.
 where() { printf '#{?#{m:* %s *,#{@intercom-can}},%s,}' "$1" "$2"; }
 
@@ -118,4 +136,5 @@ printf '%sset-option -g @intercom-keys "%s"\nset-option -g @intercom-taken "%s"\
 
 bin=$("$here/build.sh" "$root") || exit 0
 tmux set-option -g @intercom-bin-used "$bin" \; set-option -gqu @intercom-trouble || exit 0
+ln -s "$bin" "$store/used.$$" 2>/dev/null && mv -f "$store/used.$$" "$store/used" # what runs outside of tmux
 TMUX_PANE='' exec "$bin" plugin load

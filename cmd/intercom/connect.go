@@ -59,7 +59,8 @@ func (a *app) running(ctx context.Context) (*api.Client, api.Paths, bool, error)
 	if err != nil && absent(err) {
 		return c, p, false, nil // it listened there once
 	}
-	p.Socket, p.Lock = socket, strings.TrimSuffix(socket, ".sock")+".lock"
+	base := strings.TrimSuffix(socket, ".sock")
+	p.Socket, p.Lock, p.Guard = socket, base+".lock", base+".guard"
 	return elsewhere, p, err == nil, err
 }
 

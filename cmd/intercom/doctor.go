@@ -60,7 +60,7 @@ type patient struct {
 
 // examinations are all that the doctor looks at, in the order in which it tells.
 var examinations = []func(context.Context, *patient) []finding{
-	tmuxProgram, tmuxServer, transport, controlClient, utf8Locale, utf8Clients, pluginKeys, pluginProgram, platform,
+	tmuxProgram, tmuxServer, transport, controlClient, utf8Locale, utf8Clients, pluginKeys, pluginProgram, commandToType, platform,
 	socketPath, runtimeDirectory, stateDirectory, networkHome,
 	staleSockets, publishedSocket, orphans, degraded, agentVersions,
 	journalSound, journalDamaged, journalNewer, leftovers, logSize, earlierComplaints,
@@ -75,7 +75,8 @@ func (a *app) doctor() *cobra.Command {
 starts nothing, and without --fix it changes nothing.
 
 --fix mends what is ours and safe to mend: the mode of our directories, sockets
-that nobody listens on, a socket that is published and gone, empty leftovers. A
+that nobody listens on, a socket that is published and gone, empty leftovers,
+and the link in ~/.local/bin by which the program of the plugin can be typed. A
 journal is never deleted, nor a lock that somebody holds.
 
 The exit code is 1 if a problem is left.`,

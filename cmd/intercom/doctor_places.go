@@ -239,6 +239,15 @@ func orphans(ctx context.Context, x *patient) []finding {
 			})
 		}
 	}
+	there, guarded := api.GuardOf(x.paths)
+	switch {
+	case guarded && x.status == nil && there.Says != "":
+		return append(found, finding{ID: id, Level: problem, Text: there.Says, Hint: "intercom up starts it now; why it died may stand in " + x.paths.Log})
+	case x.status != nil && x.status.Server != "" && !guarded && x.socket == x.paths.Socket:
+		found = append(found, finding{ID: "guard", Level: note, Text: "nobody brings the sidecar back if it dies", Hint: "it starts a guard within seconds; if it does not, " + x.paths.Log + " says why"})
+	case x.status != nil && guarded && there.PID > 0:
+		found = append(found, finding{ID: "guard", Level: fine, Text: fmt.Sprintf("process %d brings the sidecar back if it dies", there.PID)})
+	}
 	if x.status != nil {
 		return append([]finding{{ID: id, Level: fine, Text: fmt.Sprintf("the sidecar runs: version %s, process %d", x.status.Version, x.status.PID)}}, found...)
 	}

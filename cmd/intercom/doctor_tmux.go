@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"runtime"
 	"strings"
 
@@ -236,6 +238,12 @@ func pluginProgram(ctx context.Context, x *patient) []finding {
 		return []finding{{ID: id, Level: problem, Text: "the plugin has no program of its revision: " + options[troubleOption]}}
 	case options[usedOption] == "":
 		return []finding{{ID: id, Level: note, Text: "the plugin is still looking for its program"}}
+	}
+	if _, err := os.Stat(options[rootOption]); errors.Is(err, fs.ErrNotExist) {
+		return []finding{{
+			ID: id, Level: note, Text: fmt.Sprintf("the plugin is gone from %s; its keys still run %s, until tmux ends", options[rootOption], options[usedOption]),
+			Hint: "put it back, or take its keys out: intercom uninstall",
+		}}
 	}
 	return []finding{{ID: id, Level: fine, Text: "the plugin runs " + options[usedOption]}}
 }

@@ -20,15 +20,21 @@ func (a *app) down() *cobra.Command {
 	return &cobra.Command{
 		Use:   "down",
 		Short: "End the sidecar of this tmux server",
-		Long: `End the sidecar of this tmux server. Nothing is typed any more when this
-returns. Chats are not ended: they go on when a sidecar is started again, which
-the next command that needs one does. intercom chat stop --all ends them. It is
-no error if none runs.`,
+		Long: `End the sidecar of this tmux server, after the guard that would bring it back.
+Nothing is typed any more when this returns. Chats are not ended: they go on
+when a sidecar is started again, which the next command that needs one does.
+intercom chat stop --all ends them. It is no error if none runs.`,
 		Example: `  intercom down`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) (downReply, error) {
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
+			_, p, _, _ := a.running(ctx) //nolint:dogsled // where it is, also if it hangs
+			done, err := unguard(ctx, p)
+			if err != nil {
+				return downReply{}, err
+			}
+			defer done()
 			c, p, running, err := a.running(ctx)
 			if err != nil {
 				return downReply{}, err

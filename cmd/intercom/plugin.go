@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -38,6 +37,8 @@ const (
 	goodNews = 5 * time.Second
 	badNews  = 8 * time.Second
 	lineNews = 3 * time.Second
+
+	leastShown = 20 // columns; in fewer a line would be told for minutes
 )
 
 // laterEntries are those entries of the menu that are shown only where the program has the
@@ -73,11 +74,11 @@ func (a *app) plugin() *cobra.Command {
 		a.key("resume", "Resume everything, after a yes to what stands at a limit", a.resumeAll),
 		a.key("told", "Tell what stands on standard input", func(context.Context, origin) (string, error) { return a.handed(), nil }),
 		a.key("chats", "Show the chats, and that of a pane", func(ctx context.Context, o origin) (string, error) {
-			return "", a.page(ctx, "chats", func() string { return a.chatsPage(ctx, o) })
+			return "", a.page(ctx, "chats", func(width int) string { return a.chatsPage(ctx, o, width) })
 		}),
 		a.key("inbox", "Show what is held, and decide about what waits for a yes", a.inboxPage),
 		a.key("edit", "Edit init.lua in a popup, and check it", a.editHere),
-		a.key("doctor", "Show what is wrong", a.pageOf("doctor")),
+		a.key("doctor", "Show what is wrong, and mend what is ours", a.doctorPage),
 	)
 	return cmd
 }
@@ -105,7 +106,7 @@ func (a *app) key(use, short string, act func(context.Context, origin) (string, 
 			ctx := context.WithoutCancel(cmd.Context())
 			if err != nil {
 				told := api.AsError(err)
-				if shown := a.show(ctx, o.Client, "intercom: "+told.Text, told.Hint, badNews); shown == nil {
+				if shown := a.show(ctx, o.Client, "intercom: "+a.byKeys(ctx, told.Text), a.byKeys(ctx, told.Hint), badNews); shown == nil {
 					return exitCode(told.Code.Exit())
 				}
 				return err
@@ -114,7 +115,7 @@ func (a *app) key(use, short string, act func(context.Context, origin) (string, 
 				return nil
 			}
 			text, more, _ := strings.Cut(text, "\n")
-			return a.show(ctx, o.Client, text, more, goodNews)
+			return a.show(ctx, o.Client, text, a.byKeys(ctx, more), goodNews)
 		},
 	}
 	cmd.Flags().StringVar(&given, "origin", "", "`CLIENT PANE` of who pressed the key; else what "+originOption+" says")
@@ -143,7 +144,7 @@ func (a *app) origin(ctx context.Context, given string) (origin, error) {
 
 func (a *app) tmuxOptions() tmux.Options { return tmux.Options{Socket: a.tmuxServer()} }
 
-// show shows a line at a client, and after it a second one where both do not fit.
+// show shows a line at a client, and one after the other where it does not fit.
 func (a *app) show(ctx context.Context, client, text, more string, d time.Duration) error {
 	terminals, err := tmux.Terminals(ctx, a.tmuxOptions())
 	if err != nil {
@@ -153,12 +154,14 @@ func (a *app) show(ctx context.Context, client, text, more string, d time.Durati
 	if i < 0 {
 		return fmt.Errorf("show %q: client %q is gone", text, client)
 	}
-	lines := []string{plainLine(text)}
-	if more = plainLine(more); more != "" {
-		if both := lines[0] + " → " + more; utf8.RuneCountInString(both) <= terminals[i].Width {
+	width := max(terminals[i].Width, leastShown)
+	text, more = plainLine(text), plainLine(more)
+	lines := broken(text, width)
+	if more != "" {
+		if both := text + " → " + more; cellsOf(both) <= width {
 			lines = []string{both}
 		} else {
-			lines = append(lines, "→ "+more)
+			lines = append(lines, broken("→ "+more, width)...)
 		}
 	}
 	for n, line := range lines {
@@ -183,6 +186,32 @@ var inASCII = strings.NewReplacer("↔", "<->", "→", "->", "…", "...", "·",
 
 // menuKey is how a person opens the menu, "" if no key does.
 func (a *app) menuKey(ctx context.Context) string { return daemon.MenuKey(ctx, a.tmuxOptions()) }
+
+// menuEntries are the commands that an entry of the menu runs, with its key.
+var menuEntries = []struct{ command, key string }{
+	{"intercom doctor --fix", "d, f"},
+	{"intercom doctor", "d"},
+	{"intercom chat resume --all", "r"},
+	{"intercom chat pause --all", "p"},
+	{"intercom inbox list", "i"},
+	{"intercom policy edit", "e"},
+}
+
+// byKeys names in a text for somebody who is at the keys of the plugin those keys, in the place
+// of commands.
+func (a *app) byKeys(ctx context.Context, text string) string {
+	if !strings.Contains(text, "intercom ") {
+		return text
+	}
+	menu := a.menuKey(ctx)
+	if menu == "" {
+		return text
+	}
+	for _, entry := range menuEntries {
+		text = strings.ReplaceAll(text, entry.command, menu+", "+entry.key)
+	}
+	return text
+}
 
 // sidecarOf is the sidecar and what it knows.
 func (a *app) sidecarOf(ctx context.Context) (*api.Client, api.Status, error) {
@@ -437,31 +466,43 @@ func (a *app) sayLine(ctx context.Context, o origin, text string) (string, error
 }
 
 // chatsPage is the list of the chats, and below it all of that in which the pane is.
-func (a *app) chatsPage(ctx context.Context, o origin) string {
-	page := a.inside(ctx, "chat", "list")
+func (a *app) chatsPage(ctx context.Context, o origin, width int) string {
+	page := a.inside(ctx, width, "chat", "list")
 	if _, status, err := a.sidecarOf(ctx); err == nil {
 		if chat, _, ok := chatOf(status, o.Pane); ok {
-			page += "\n" + a.inside(ctx, "chat", "show", string(chat.ID))
+			page += "\n" + a.inside(ctx, width, "chat", "show", string(chat.ID))
 		}
 	}
 	return page
 }
 
-// pageOf shows what a command prints.
-func (a *app) pageOf(args ...string) func(context.Context, origin) (string, error) {
-	return func(ctx context.Context, _ origin) (string, error) {
-		return "", a.page(ctx, strings.Join(args, " "), func() string { return a.inside(ctx, args...) })
+// doctorPage shows what the doctor finds, and has it mend what is ours.
+func (a *app) doctorPage(ctx context.Context, _ origin) (string, error) {
+	k, err := a.openKeyboard()
+	if err != nil {
+		return "", err
 	}
+	defer k.close()
+	words := []string{"doctor"}
+	for k.page(ctx, sheet{
+		title: strings.Join(words, " "), help: "f mends what is ours, q closes, r looks again",
+		render: func(width int) string { return a.inside(ctx, width, words...) }, keys: []string{"f"},
+	}) == "f" {
+		words = []string{"doctor", "--fix"}
+	}
+	return "", nil
 }
 
-// inside runs another command of this program, and returns all that it prints.
-func (a *app) inside(ctx context.Context, args ...string) string {
+// inside runs another command of this program, and returns all that it prints for so many
+// columns.
+func (a *app) inside(ctx context.Context, width int, args ...string) string {
 	var out strings.Builder
 	e := a.env
+	e.Width = width
 	e.Args, e.Stdin, e.Stdout, e.Stderr = args, strings.NewReader(""), &out, &out
 	if a.named {
 		e.Args = append([]string{"--server=" + a.server}, args...)
 	}
 	run(ctx, e)
-	return out.String()
+	return a.byKeys(ctx, out.String())
 }

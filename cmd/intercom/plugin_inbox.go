@@ -18,7 +18,7 @@ func (a *app) inboxPage(ctx context.Context, _ origin) (string, error) {
 	for {
 		key := k.page(ctx, sheet{
 			title: "inbox list", help: "a approves, x rejects what waits for your yes, the oldest first, q closes, r looks again",
-			render: func() string { return a.inside(ctx, "inbox", "list") }, keys: []string{"a", "x"},
+			render: func(width int) string { return a.inside(ctx, width, "inbox", "list") }, keys: []string{"a", "x"},
 		})
 		choice, ok := map[string]api.Choice{"a": api.ChoiceApprove, "x": api.ChoiceReject}[key]
 		if !ok {
@@ -49,12 +49,12 @@ func (a *app) decideHere(ctx context.Context, k *keyboard, choice api.Choice) er
 		}
 	}
 	if len(d.Waiting) == 0 { // or not any more
-		k.page(ctx, sheet{title: string(choice), help: "q: back", render: func() string { return "nothing waits for your yes" }})
+		k.page(ctx, sheet{title: string(choice), help: "q: back", render: func(int) string { return "nothing waits for your yes" }})
 		return nil
 	}
 	k.forget()
 	asked := sheet{
-		title: string(choice), help: "y at its end: yes, q: no", render: func() string { return decisionAsked(req, d) },
+		title: string(choice), help: "y at its end: yes, q: no", render: func(int) string { return decisionAsked(req, d) },
 		keys: []string{"y"}, whole: true,
 	}
 	if k.page(ctx, asked) != "y" {

@@ -33,6 +33,9 @@ func (a *app) pluginLoad() *cobra.Command {
 }
 
 func (a *app) load(ctx context.Context, root *cobra.Command) error {
+	if c, err := a.typed(); err == nil && c.onPath {
+		_ = c.install() // the doctor tells that there is none
+	}
 	can := []string{}
 	for _, entry := range laterEntries {
 		if cmd, _, err := root.Find([]string{entry}); err == nil && cmd != root {

@@ -130,7 +130,7 @@ func TestU2_theBuildIsTold(t *testing.T) {
 		assert.Regexp(t, "^"+filepath.Join(b.env["XDG_DATA_HOME"], "intercom", "bin", `source-\d+`, "intercom")+"$", used)
 		left, err := filepath.Glob(filepath.Join(b.env["XDG_DATA_HOME"], "intercom", "bin", "*"))
 		require.NoError(t, err)
-		assert.Len(t, left, 2, "the program and the log: %v", left)
+		assert.Len(t, left, 4, "the program, the log, and what runs it: %v", left)
 		me.press("C-b", b.chatKey)
 		me.sees("claude (1) ↔ codex (2): on")
 

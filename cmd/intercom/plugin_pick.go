@@ -208,11 +208,14 @@ func pickFrame(title string, all []candidate, at, width, height int) []string {
 	names, agents, states, panes := len("NAME"), len("AGENT"), len("STATE"), len("PANE")
 	for _, x := range all {
 		if x.Why == "" {
-			names, agents, states = max(names, len(orDash(x.Name))), max(agents, len(x.Agent)), max(states, len(x.stateWord()))
+			names, agents, states = max(names, cellsOf(plainLine(orDash(x.Name)))), max(agents, cellsOf(x.Agent)), max(states, cellsOf(plainLine(x.stateWord())))
 		}
 		panes = max(panes, len(x.Pane))
 	}
-	format := fmt.Sprintf(" %%s  %%-%ds  %%-%ds  %%-%ds  %%-%ds  %%s", panes, min(names, 24), agents, min(states, 32))
+	line := func(key, pane, name, agent, state, window string) string {
+		return cut(fmt.Sprintf(" %s  %s  %s  %s  %s  %s", key, padded(pane, panes), padded(plainLine(name), min(names, 24)),
+			padded(agent, agents), padded(plainLine(state), min(states, 32)), plainLine(window)), width)
+	}
 	marked := 0
 	parted := false
 	for i, x := range all {
@@ -227,22 +230,21 @@ func pickFrame(title string, all []candidate, at, width, height int) []string {
 		if i < len(pickKeys) {
 			key = pickKeys[i : i+1]
 		}
-		line := fmt.Sprintf(format, key, x.Pane, cut(plainLine(orDash(x.Name)), 24), x.Agent, cut(plainLine(x.stateWord()), 32), plainLine(x.Window))
+		text := line(key, x.Pane, orDash(x.Name), x.Agent, x.stateWord(), x.Window)
 		if x.Why != "" {
-			line = fmt.Sprintf(" %s  %-*s  %s: %s", key, panes, x.Pane, plainLine(x.Window), plainLine(x.Why))
+			text = cut(fmt.Sprintf(" %s  %s  %s: %s", key, padded(x.Pane, panes), plainLine(x.Window), plainLine(x.Why)), width)
 		}
-		line = cut(line, width)
 		if i == at {
-			line = "\x1b[7m" + line + strings.Repeat(" ", max(0, width-len([]rune(line))))
+			text = "\x1b[7m" + padded(text, width)
 			marked = len(rows)
 		} else if x.Why != "" {
-			line = "\x1b[2m" + line
+			text = "\x1b[2m" + text
 		}
-		rows = append(rows, line)
+		rows = append(rows, text)
 	}
 	head := []string{
 		"\x1b[1m" + cut(" "+plainLine(title), width),
-		"\x1b[2m" + cut(fmt.Sprintf(format, " ", "PANE", "NAME", "AGENT", "STATE", "WINDOW"), width),
+		"\x1b[2m" + line(" ", "PANE", "NAME", "AGENT", "STATE", "WINDOW"),
 	}
 	room := max(1, height-len(head)-1)
 	from := min(max(0, marked-room+1), max(0, len(rows)-room))

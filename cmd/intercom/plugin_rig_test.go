@@ -112,10 +112,11 @@ func (st *stage) awaitSidecars() {
 		}
 	}()
 	locks, _ := filepath.Glob(filepath.Join(st.run, "intercom", "*.lock"))
-	for _, lock := range locks {
+	guards, _ := filepath.Glob(filepath.Join(st.run, "intercom", "*.guard"))
+	for _, lock := range append(locks, guards...) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		if err := api.WaitReleased(ctx, lock); err != nil {
-			st.t.Errorf("a sidecar outlives its server: %v", err)
+			st.t.Errorf("a sidecar, or its guard, outlives its server: %v", err)
 		}
 		cancel()
 	}

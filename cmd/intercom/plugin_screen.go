@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/sys/unix"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -94,9 +93,19 @@ func (k *keyboard) size() (width, height int) {
 	return int(ws.Col), int(ws.Row)
 }
 
-// draw shows lines, and nothing else.
+// draw shows lines, and nothing else. Each row is wiped before it is written: a cursor behind a
+// row that is full stands on its last cell, which is what would be wiped there.
 func (k *keyboard) draw(lines []string) {
-	_, _ = io.WriteString(k.out, "\x1b[H\x1b[0m"+strings.Join(lines, "\x1b[0m\x1b[K\r\n")+"\x1b[0m\x1b[K\x1b[J")
+	var screen strings.Builder
+	screen.WriteString("\x1b[H")
+	for i, line := range lines {
+		if i < len(lines)-1 {
+			screen.WriteString("\x1b[0m\x1b[K" + line + "\r\n")
+		} else {
+			screen.WriteString("\x1b[0m\x1b[J" + line + "\x1b[0m")
+		}
+	}
+	_, _ = io.WriteString(k.out, screen.String())
 }
 
 // next waits for a key or for another size: then it is "". It is errClosed at the end of
@@ -180,19 +189,8 @@ func keysOf(in []byte) (keys []string) {
 	return keys
 }
 
-// cut shortens text to so many characters.
-func cut(text string, width int) string {
-	if utf8.RuneCountInString(text) <= width {
-		return text
-	}
-	if width < 1 {
-		return ""
-	}
-	return string([]rune(text)[:width-1]) + "…"
-}
-
 // page shows text that may be longer than the popup, until it is closed.
-func (a *app) page(ctx context.Context, title string, render func() string) error {
+func (a *app) page(ctx context.Context, title string, render func(width int) string) error {
 	k, err := a.openKeyboard()
 	if err != nil {
 		return err
@@ -205,7 +203,7 @@ func (a *app) page(ctx context.Context, title string, render func() string) erro
 // sheet is a text that a popup shows, in pages where it is longer.
 type sheet struct {
 	title, help string
-	render      func() string
+	render      func(width int) string
 	keys        []string // that close it besides, each once the text is drawn
 	whole       bool     // they count only once its end was drawn
 }
@@ -218,7 +216,8 @@ func (k *keyboard) page(ctx context.Context, s sheet) (pressed string) {
 	rendered := make(chan struct{})
 	go func() {
 		defer close(rendered)
-		text = s.render()
+		width, _ := k.size()
+		text = s.render(width)
 	}()
 	typed, open := k.meanwhile(ctx, rendered)
 	if !open {
@@ -229,7 +228,7 @@ func (k *keyboard) page(ctx context.Context, s sheet) (pressed string) {
 	for {
 		width, height := k.size()
 		lines := pageLines(text, width)
-		room := max(1, height-1)
+		room := pageRoom(lines, s.title, s.help, width, height)
 		last := max(0, len(lines)-room)
 		top = min(max(top, 0), last)
 		k.draw(pageFrame(lines, top, s.title, s.help, width, height))
@@ -262,7 +261,7 @@ func (k *keyboard) page(ctx context.Context, s sheet) (pressed string) {
 		case "end", "G":
 			top = last
 		case "r":
-			text, seen = s.render(), !s.whole
+			text, seen = s.render(width), !s.whole
 		}
 	}
 }
@@ -270,38 +269,37 @@ func (k *keyboard) page(ctx context.Context, s sheet) (pressed string) {
 // pageLines are the lines of text, those that are too wide continued on the next one.
 func pageLines(text string, width int) (lines []string) {
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		line = plainLine(strings.ReplaceAll(line, "\t", "    "))
-		begin, used := 0, 0
-		for i, r := range line {
-			n := cells(r)
-			if used+n > width && used > 0 {
-				lines = append(lines, line[begin:i])
-				begin, used = i, 0
+		line = plainLine(line)
+		for {
+			first := row(line, width)
+			lines = append(lines, first)
+			if line = line[len(first):]; line == "" {
+				break
 			}
-			used += n
 		}
-		lines = append(lines, line[begin:])
 	}
 	return lines
 }
 
-// cells is how many columns a terminal may need for r, where terminals differ the most of them:
-// what is too wide is not seen.
-func cells(r rune) int {
-	switch {
-	case r < 0x80:
-		return 1
-	case r == '\ufe0f': // it makes what is before it wide, be it nothing
-		return 2
+// pageBar says below a page which part of it is shown, and by which keys one goes on.
+func pageBar(lines []string, from, to int, title, help string, width, height int) []string {
+	bar := broken(" intercom "+title+": "+help, width)
+	if len(lines) > height-len(bar) {
+		bar = broken(fmt.Sprintf(" intercom %s: %d to %d of %d lines, space and b turn, %s", title, from, to, len(lines), help), width)
 	}
-	return ansi.StringWidthWc(string(r))
+	return bar[:min(len(bar), max(0, height-1))]
+}
+
+// pageRoom is how many of the lines a popup of that size shows at once.
+func pageRoom(lines []string, title, help string, width, height int) int {
+	return max(1, height-len(pageBar(lines, len(lines), len(lines), title, help, width, height)))
 }
 
 // pageFrame is what a popup of that size shows of lines, none of them too wide, from the line
 // top on.
 func pageFrame(lines []string, top int, title, help string, width, height int) []string {
+	room := pageRoom(lines, title, help, width, height)
 	shown := make([]string, 0, height)
-	room := max(1, height-1)
 	for i := range room {
 		line := ""
 		if top+i < len(lines) {
@@ -309,10 +307,13 @@ func pageFrame(lines []string, top int, title, help string, width, height int) [
 		}
 		shown = append(shown, line)
 	}
-	if len(lines) > room {
-		help = fmt.Sprintf("%d to %d of %d lines, space and b turn, %s", top+1, min(top+room, len(lines)), len(lines), help)
+	for _, line := range pageBar(lines, top+1, min(top+room, len(lines)), title, help, width, height) {
+		shown = append(shown, "\x1b[7m"+padded(line, width))
 	}
-	return append(shown, "\x1b[7m"+cut(" intercom "+title+": "+help+" ", width))
+	for len(shown) < height { // the numbers took a row less than they may
+		shown = append(shown, "")
+	}
+	return shown
 }
 
 // askLine asks for a line, which the terminal itself lets a person edit. "" is none.

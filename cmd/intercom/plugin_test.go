@@ -371,7 +371,7 @@ func TestPlugin_readToTheEnd(t *testing.T) {
 		hand := &typist{keys: strings.Fields(c.keys), to: make(chan string, 1)}
 		k := &keyboard{fd: -1, keys: hand.to, out: hand} // of 80 by 24
 		got := k.page(t.Context(), sheet{
-			title: "x", help: "y", keys: []string{"y"}, whole: c.whole, render: func() string { return strings.Repeat("line\n", c.lines) },
+			title: "x", help: "y", keys: []string{"y"}, whole: c.whole, render: func(int) string { return strings.Repeat("line\n", c.lines) },
 		})
 		assert.Equal(t, c.want, got, "%+v", c)
 	}

@@ -96,7 +96,7 @@ func newUser(t *testing.T, v tmuxtest.Version, s snapshot) *tpmUser {
 	caches := strings.Fields(string(paths))
 	u.env = []string{
 		"HOME=" + u.home, "TMUX_TMPDIR=" + u.run, "XDG_RUNTIME_DIR=" + u.run, "XDG_DATA_HOME=" + u.data,
-		"PATH=" + bin + ":" + filepath.Dir(goBin) + ":/usr/bin:/bin", "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh",
+		"PATH=" + filepath.Join(u.home, ".local", "bin") + ":" + bin + ":" + filepath.Dir(goBin) + ":/usr/bin:/bin", "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_ALLOW_PROTOCOL=file", // the proof that nothing is fetched from elsewhere
 		"GOPROXY=off", "GOTOOLCHAIN=local", "GOMODCACHE=" + caches[0], "GOCACHE=" + caches[1],
 	}
@@ -229,6 +229,7 @@ func (u *tpmUser) installed(where string) (program, terminal string) {
 		require.NoError(t, err)
 		assert.Equal(t, os.DevNull, to)
 	}
+	u.types(program)
 	for range 3 {
 		u.tmux("source-file", filepath.Join(u.home, ".tmux.conf"))
 	}
@@ -246,6 +247,26 @@ func (u *tpmUser) installed(where string) (program, terminal string) {
 		return !popup && !strings.Contains(u.outer.Run("capture-pane", "-p", "-t", terminal), "the plugin runs")
 	})
 	return program, terminal
+}
+
+// types types the command in a new login shell, in a window of its own: it is that program, and
+// finds the sidecar.
+func (u *tpmUser) types(program string) {
+	u.t.Helper()
+	require.NoError(u.t, os.WriteFile(filepath.Join(u.home, ".profile"), []byte("PATH=\"$HOME/.local/bin:$PATH\"\n"), 0o600))
+	told := filepath.Join(u.home, "told")
+	_ = os.Remove(told)
+	u.tmux("new-window", "-d", "sh -lc 'intercom version; intercom status' >"+told+" 2>&1; echo exit $? >>"+told)
+	var text string
+	tmuxtest.WaitFor(u.t, "what was typed", func() bool {
+		data, _ := os.ReadFile(told)
+		text = string(data)
+		return strings.Contains(text, "exit ")
+	})
+	version := u.must(program, "version")
+	assert.True(u.t, strings.HasPrefix(text, version+"\nsidecar "), "%s\nnot that of %s", text, version)
+	assert.Contains(u.t, text, "exit 0")
+	assert.NotContains(u.t, text, "puts this one in its place")
 }
 
 // settle waits until nothing of the plugin's loading runs any more.
@@ -284,7 +305,7 @@ func (u *tpmUser) gone() {
 const standIn = `for f in ~/.tmux/plugins/*/*.tmux; do [ ! -x "$f" ] || "$f" >/dev/null 2>&1; done`
 
 // In a long run the program is built as a person's tmux builds it, else it is this one.
-func TestPlugin_installedByAPlainClone(t *testing.T) {
+func TestU18_installedByAPlainClone(t *testing.T) {
 	s := takeSnapshot(t)
 	own := ""
 	if os.Getenv("INTERCOM_LONG") == "" {
@@ -302,7 +323,7 @@ func TestPlugin_installedByAPlainClone(t *testing.T) {
 	})
 }
 
-func TestU1_installedByTPM(t *testing.T) {
+func TestU1_U18_installedByTPM(t *testing.T) {
 	source := os.Getenv("TPM_SRC")
 	if source == "" {
 		cache, err := os.UserCacheDir()
@@ -354,6 +375,8 @@ func TestU1_installedByTPM(t *testing.T) {
 			u.tmux("source-file", filepath.Join(u.home, ".tmux.conf"))
 			assert.Equal(t, filepath.Join(u.data, "intercom", "bin", next[:12], "intercom"), u.await(program))
 			u.sidecar()
+			u.settle()
+			u.types(filepath.Join(u.data, "intercom", "bin", next[:12], "intercom"))
 		}
 		u.gone()
 		u.configure(run)

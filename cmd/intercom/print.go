@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
 )
 
 // What is printed for people never contains what could act on their terminal: bodies,
@@ -51,11 +53,13 @@ func plainLine(text string) string {
 }
 
 // acts reports whether a terminal, or a reader's eye, takes r for something else than a
-// visible character.
+// visible character. Of those that are not seen at all, U+200D joins emoji, and U+FE0E and
+// U+FE0F choose their form.
 func acts(r rune) bool {
-	// U+200D joins emoji, and U+FE0F chooses their form.
-	return r != ' ' && r != '\u200d' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) ||
-		unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r))
+	if r == ' ' || r == '\u200d' || r == '\ufe0e' || r == '\ufe0f' {
+		return false
+	}
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // indent puts the same before each line of text.
@@ -101,25 +105,26 @@ func (a *app) say(format string, args ...any) {
 	fmt.Fprintf(a.Stdout, format+"\n", args...)
 }
 
-// table prints rows in columns; the first row is the heading. Cells are made safe here.
+// table prints rows in columns, as wide as the terminal at most; the first row is the heading.
 func (a *app) table(rows [][]string) {
-	var b bytes.Buffer
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		for i, cell := range row {
-			if i < len(row)-1 {
-				cell = orDash(plainLine(cell)) + "\t"
-			} else {
-				cell = plainLine(cell) + "\n"
-			}
-			_, _ = io.WriteString(w, cell)
-		}
+	for _, line := range tableLines(rows, a.width()) {
+		a.say("%s", line)
 	}
-	_ = w.Flush()
-	// An empty cell at the end of a row leaves blanks behind the one before it.
-	for line := range strings.Lines(b.String()) {
-		a.say("%s", strings.TrimRight(line, " \n"))
+}
+
+// width is how many columns there are to print in, 0 where that is no terminal.
+func (a *app) width() int {
+	if a.Width > 0 {
+		return a.Width
 	}
+	f, ok := a.Stdout.(*os.File)
+	if !ok {
+		return 0
+	}
+	if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
+		return int(size.Col)
+	}
+	return 0
 }
 
 func orDash(cell string) string {

@@ -29,6 +29,8 @@ type env struct {
 	Published func(ctx context.Context, server string) (string, error)
 	// Executable is the program that is started as the sidecar; "" is this one.
 	Executable string
+	// Width is how many columns there are to print in; 0 is as many as Stdout says.
+	Width int
 	// Succession is how long those who follow events wait for the sidecar after the one that
 	// ended; 0 is three seconds.
 	Succession time.Duration
@@ -129,7 +131,7 @@ sidecar and none could be started, 4 no answer in time or a delivery uncertain,
 		a.adopt(), a.release(), a.rename(), a.explain(),
 		a.chat(), a.askPane(), a.send(), a.peers(), a.inbox(), a.log(), a.brakes(), a.policy(),
 		a.hooks(), a.hook(), a.record(),
-		a.plugin(), a.uninstall(), a.demo(), a.sidecar(), a.persona(), a.policyWorker(),
+		a.plugin(), a.uninstall(), a.demo(), a.sidecar(), a.guard(), a.persona(), a.policyWorker(),
 	)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)

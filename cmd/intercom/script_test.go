@@ -103,6 +103,7 @@ func waitOutput(ts *testscript.TestScript, expr, program string, args ...string)
 func endSidecars(e *testscript.Env, run string) {
 	locks, _ := filepath.Glob(filepath.Join(run, "intercom", "*.lock"))
 	for _, lock := range locks {
+		endGuard(lock)
 		look, cancel := context.WithCancel(context.Background())
 		cancel()
 		held, ok := errors.AsType[*api.HeldError](api.WaitReleased(look, lock))
@@ -119,11 +120,21 @@ func endSidecars(e *testscript.Env, run string) {
 	}
 }
 
+// endGuard ends the guard of the sidecar that holds a lock, if it has one.
+func endGuard(lock string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if done, err := unguard(ctx, api.Paths{Server: "x", Runtime: filepath.Dir(lock), Guard: strings.TrimSuffix(lock, ".lock") + ".guard"}); err == nil {
+		done()
+	}
+}
+
 // killSidecar kills the one sidecar of the script, and waits for its end.
 func killSidecar(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: killsidecar")
 	}
+	endGuard(onlyLock(ts)) // it would bring the sidecar back
 	look, cancel := context.WithCancel(context.Background())
 	cancel()
 	held, ok := errors.AsType[*api.HeldError](api.WaitReleased(look, onlyLock(ts)))

@@ -30,6 +30,7 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 		Paths: opts.Paths, Version: opts.Version, Person: person(e),
 		Transport: e.Getenv("INTERCOM_TRANSPORT"), Trigger: e.Getenv("INTERCOM_TRIGGER"),
 		Log:      slog.New(slog.NewTextHandler(log, nil)),
+		Guard:    (&ward{app: &app{env: e}, paths: opts.Paths}).keep,
 		Policies: policies,
 		Abandon:  func() { os.Exit(exitAbandoned) },
 	})

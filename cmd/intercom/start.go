@@ -150,6 +150,26 @@ func (a *app) spawn(p api.Paths) (*child, error) {
 	if err := api.Private(p.State); err != nil {
 		return nil, err
 	}
+	if err := noteServer(p); err != nil {
+		return nil, err
+	}
+	told, err := openComplaints(filepath.Join(p.State, complaintsFile))
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := a.detached("sidecar", p, told.file)
+	if err != nil {
+		told.file.Close()
+		return nil, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	return &child{cmd.Process.Pid, ended, told}, nil
+}
+
+// detached starts our own program by one of its words, which serves the tmux server of p from
+// then on, whatever becomes of us. Its standard input and output are /dev/null.
+func (a *app) detached(word string, p api.Paths, stderr *os.File) (*exec.Cmd, error) {
 	exe, name := a.Executable, filepath.Base(a.Executable)
 	if exe == "" {
 		var err error
@@ -158,29 +178,16 @@ func (a *app) spawn(p api.Paths) (*child, error) {
 		}
 		name = "intercom"
 	}
-	if err := noteServer(p); err != nil {
-		return nil, err
-	}
-	told, err := openComplaints(filepath.Join(p.State, complaintsFile))
-	if err != nil {
-		return nil, err
-	}
 	inheritNothing()
 	cmd := &exec.Cmd{
 		Path:        exe,
-		Args:        []string{name, "sidecar", "--server=" + p.Server},
+		Args:        []string{name, word, "--server=" + p.Server},
 		Env:         a.inherited(),
 		Dir:         "/",
-		Stderr:      told.file, // the other two are /dev/null
+		Stderr:      stderr,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	if err := cmd.Start(); err != nil {
-		told.file.Close()
-		return nil, err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	return &child{cmd.Process.Pid, ended, told}, nil
+	return cmd, cmd.Start()
 }
 
 // inherited is what a sidecar knows of the environment of whoever happens to start it. That

@@ -17,6 +17,8 @@ type statusReply struct {
 	Running bool   `json:"running"`
 	Server  string `json:"server,omitempty"`
 	Socket  string `json:"socket"`
+	Guard   int    `json:"guard,omitempty"` // process that brings the sidecar back when it has died
+	Down    string `json:"down,omitempty"`  // why none runs, as the guard says
 	*api.Status
 }
 
@@ -35,6 +37,11 @@ nothing: without a sidecar it says so and exits 3.`,
 				defer cancel()
 				c, p, running, err := a.running(ctx)
 				reply = statusReply{Running: running, Server: p.Server, Socket: p.Socket}
+				if there, _ := api.GuardOf(p); !running {
+					reply.Guard, reply.Down = there.PID, there.Says
+				} else {
+					reply.Guard = there.PID
+				}
 				if err != nil || !running {
 					return reply, err
 				}
@@ -60,7 +67,14 @@ nothing: without a sidecar it says so and exits 3.`,
 }
 
 func (a *app) showStatus(r statusReply) {
-	if !r.Running {
+	switch {
+	case !r.Running && r.Down != "":
+		a.say("no sidecar runs for %s: %s; intercom up starts it now", serverName(r.Server), plainLine(r.Down))
+		return
+	case !r.Running && r.Guard > 0:
+		a.say("no sidecar runs for %s: it has died, and is being started again", serverName(r.Server))
+		return
+	case !r.Running:
 		a.say("no sidecar runs for %s; intercom up starts it", serverName(r.Server))
 		return
 	}

@@ -31,8 +31,9 @@ type uninstallReply struct {
 	PID      int      `json:"pid,omitempty"`      // of the sidecar that was ended
 	Released []string `json:"released,omitempty"` // sessions, by name
 	tmux.Removed
-	Hooks []string   `json:"hooks"` // files of agents that call intercom no longer
-	Left  []leftover `json:"left"`
+	Hooks    []string   `json:"hooks"`              // files of agents that call intercom no longer
+	Commands []string   `json:"commands,omitempty"` // what made intercom a command to type
+	Left     []leftover `json:"left"`
 }
 
 func (a *app) uninstall() *cobra.Command {
@@ -88,6 +89,9 @@ func (a *app) takeOut(ctx context.Context) (uninstallReply, error) {
 	if r.Hooks, err = a.unhook(ctx); err != nil {
 		return r, err
 	}
+	if c, err := a.typed(); err == nil {
+		r.Commands = c.remove()
+	}
 	r.Left = a.leftovers(p, root)
 	return r, nil
 }
@@ -96,6 +100,12 @@ func (a *app) takeOut(ctx context.Context) (uninstallReply, error) {
 func (a *app) endSidecar(ctx context.Context, r *uninstallReply) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*quickTimeout)
 	defer cancel()
+	_, p, _, _ := a.running(ctx) //nolint:dogsled // where it is, also if it hangs
+	done, err := unguard(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer done()
 	c, p, running, err := a.running(ctx)
 	if err != nil || !running {
 		return err
@@ -181,6 +191,9 @@ func (a *app) showUninstalled(r uninstallReply) {
 	}
 	for _, file := range r.Hooks {
 		a.say("calls intercom no longer: %s", plainLine(file))
+	}
+	for _, path := range r.Commands {
+		a.say("removed: %s", plainLine(path))
 	}
 	if len(r.Left) == 0 {
 		return

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,10 @@ func (a *app) up() *cobra.Command {
 needs it does the same, so this is for seeing that it works, and for updates: a
 sidecar of another version than this program, older or newer, is ended, and one
 of this version started in its place. Chats go on, and nothing is typed twice.
+
+A sidecar that dies is started again within two seconds by its guard, a process
+that ends with the tmux server, or by intercom down. If it dies three times in a
+row the guard waits, from a second up to a minute, and intercom status says so.
 
 What does not work as it should is told as a warning, for example a journal that
 was found damaged.`,
@@ -86,6 +91,12 @@ func (a *app) replace(ctx context.Context, socket string, old api.Status) (upRep
 	c := &api.Client{Socket: socket}
 	asking, cancel := within(ctx)
 	defer cancel()
+	done, err := unguard(asking, p)
+	if err != nil {
+		return left("%v", err)
+	}
+	guarded := sync.OnceFunc(done)
+	defer guarded()
 	if err := c.Down(asking); err != nil && !absent(err) {
 		return left("%v", err)
 	}
@@ -94,6 +105,7 @@ func (a *app) replace(ctx context.Context, socket string, old api.Status) (upRep
 	if api.WaitReleased(waiting, p.Lock) != nil {
 		return left("it has not ended within %v; intercom up once more when it has", replaceTimeout)
 	}
+	guarded()
 	if err := a.start(ctx, p); err != nil {
 		return upReply{Status: old}, err
 	}

@@ -221,7 +221,8 @@ func readPID(f *os.File) int {
 	if err != nil {
 		return 0
 	}
-	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+	first, _, _ := bytes.Cut(text, []byte("\n")) // the lock of a guard says more
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(first)))
 	if err != nil {
 		return 0
 	}

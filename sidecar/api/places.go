@@ -25,6 +25,7 @@ type Paths struct {
 	Runtime string // directory of Socket and Lock, 0700
 	Socket  string // less than 104 bytes long
 	Lock    string // never unlinked
+	Guard   string // lock of the process that brings the sidecar back; never unlinked
 	State   string // directory of the journal and Log, 0700
 	Log     string
 
@@ -63,6 +64,7 @@ func Places(getenv func(string) string, server string) (Paths, error) {
 	p.Runtime = filepath.Join(runtime, "intercom")
 	p.Socket = filepath.Join(p.Runtime, p.Key+".sock")
 	p.Lock = filepath.Join(p.Runtime, p.Key+".lock")
+	p.Guard = filepath.Join(p.Runtime, p.Key+".guard")
 	p.State = filepath.Join(state, "intercom", p.Key)
 	p.Log = filepath.Join(p.State, "sidecar.log")
 	p.PolicyLog = filepath.Join(p.State, "policy.log")

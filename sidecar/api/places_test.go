@@ -26,6 +26,7 @@ func TestPlaces_standWhereTheEnvironmentSays(t *testing.T) {
 		Runtime: "/run/user/1000/intercom",
 		Socket:  "/run/user/1000/intercom/" + key + ".sock",
 		Lock:    "/run/user/1000/intercom/" + key + ".lock",
+		Guard:   "/run/user/1000/intercom/" + key + ".guard",
 		State:   "/home/ann/.local/state/intercom/" + key,
 		Log:     "/home/ann/.local/state/intercom/" + key + "/sidecar.log",
 

@@ -33,6 +33,9 @@ type Config struct {
 	// Linger is how long a headless sidecar waits for another request before it ends; 0 is
 	// half a minute.
 	Linger time.Duration
+	// Guard makes sure that somebody brings this process back when it has died. It is called when
+	// the sidecar serves, and every two seconds. It may be nil.
+	Guard func() error
 	// Ready is called each time that the sidecar begins to serve. It may be nil.
 	Ready func()
 	// Abandon ends the process. It is called when an end that was asked for, or had to be, has

@@ -250,7 +250,16 @@ const guardEvery = 2 * time.Second
 func (s *sidecar) guard(ctx context.Context, listener *api.Listener) error {
 	ticker := time.NewTicker(guardEvery)
 	defer ticker.Stop()
+	unguarded := ""
 	for {
+		if s.cfg.Guard != nil {
+			if err := s.cfg.Guard(); err == nil {
+				unguarded = ""
+			} else if err.Error() != unguarded {
+				unguarded = err.Error()
+				s.log.Warn("nobody brings this sidecar back if it dies", "err", err)
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return nil

@@ -50,7 +50,7 @@ func (s *sidecar) theirOwn(notice string) bool {
 // face keeps StatusOption as things are, and shows each notice once where its chat is in
 // sight. It owns what was written last.
 func (s *sidecar) face(ctx context.Context) error {
-	shown := ""
+	shown := "?" // what a sidecar that died has left, or whoever brought this one back
 	defer s.unset(ctx, StatusOption)
 	for {
 		changed, began := s.bell.wait(), time.Now()

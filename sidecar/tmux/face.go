@@ -21,6 +21,11 @@ type Terminal struct {
 	UTF8          bool // it shows more than ASCII
 }
 
+// SetOfServer is Client.SetServerOption.
+func SetOfServer(ctx context.Context, o Options, name, value string) error {
+	return brief(o).SetServerOption(ctx, name, value)
+}
+
 // Terminals lists the clients of a server that are terminals, not programs.
 func Terminals(ctx context.Context, o Options) ([]Terminal, error) {
 	rows, err := brief(o).list(ctx, command.Clients, terminalFields)

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// A sidecar may be killed, or break down. Beside each that serves a tmux server there is a
+// guard: a process that sleeps on the sidecar's lock, which the kernel gives back however its
+// holder ends, and then starts another. The sidecar in turn makes sure that it has a guard.
+// A guard ends when its server has, and whoever wants the sidecar to end for good ends the
+// guard first.
+
+// guardEnd is how long a guard may take to end when it is asked to: it may be waiting for a
+// sidecar that it has just started.
+const guardEnd = 3 * time.Second
+
+func (a *app) guard() *cobra.Command {
+	return &cobra.Command{
+		Use:    "guard",
+		Short:  "Bring the sidecar of a tmux server back when it has died (started by the sidecar)",
+		Hidden: true,
+		Args:   between(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.ran = true
+			p, err := api.Places(a.Getenv, a.tmuxServer())
+			if err != nil || p.Server == "" {
+				return err
+			}
+			return a.watchOver(cmd.Context(), p)
+		},
+	}
+}
+
+// watchOver starts a sidecar whenever there is none, until ctx or the tmux server ends. It
+// begins only beside one that lives: what somebody has ended it does not bring back.
+func (a *app) watchOver(ctx context.Context, p api.Paths) error {
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("guard: %w", err)
+	}
+	g, err := api.TakeGuard(p, program)
+	if errors.Is(err, api.ErrHeld) {
+		return nil // one is enough
+	}
+	if err != nil {
+		return err
+	}
+	defer g.Release()
+	server, err := tmux.Inspect(ctx, a.tmuxOptions())
+	if err != nil || free(p.Lock) {
+		return nil //nolint:nilerr // there is nothing to guard
+	}
+	var count deaths
+	for {
+		began := time.Now()
+		if err := awaitEnd(ctx, p); err != nil {
+			return err
+		}
+		if g.Intact() != nil || !a.unserved(ctx, p, server) {
+			return nil
+		}
+		pause := count.died(time.Since(began))
+		again, line := time.Now().Add(pause), "sidecar restarting"
+		if pause > 0 {
+			line = "sidecar down, next start " + again.Format(time.TimeOnly)
+			_ = g.Say(fmt.Sprintf("the sidecar has died %d times in a row; it is started again at %s", count, again.Format(time.TimeOnly)))
+		}
+		a.line(ctx, p, line)
+		for free(p.Lock) && time.Now().Before(again) {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(min(time.Second, time.Until(again))):
+			}
+			if g.Intact() != nil || !a.answers(ctx, server) {
+				return nil
+			}
+		}
+		if !free(p.Lock) {
+			_ = g.Say("")
+			continue // somebody else has started one
+		}
+		fmt.Fprintf(a.Stderr, "%s the sidecar has died; another one is started\n", time.Now().Format(time.DateTime))
+		// Not by ctx: whoever ends the guard has to find the sidecar that it started.
+		if err := a.start(context.WithoutCancel(ctx), p); err == nil {
+			_ = g.Say("")
+		} else {
+			_ = g.Say("it cannot be started: " + plainLine(err.Error()))
+			a.line(ctx, p, "sidecar down")
+		}
+	}
+}
+
+// awaitEnd returns when no sidecar is at p any more, or with the end of ctx.
+func awaitEnd(ctx context.Context, p api.Paths) error {
+	ended := make(chan error, 1)
+	go func() { ended <- api.AwaitEnd(p.Lock) }()
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-ended:
+		return err
+	}
+}
+
+// leaving is how long a tmux server that ends may still answer after its sidecar has noticed.
+const leaving = 200 * time.Millisecond
+
+// unserved reports whether a tmux server lives on without any sidecar.
+func (a *app) unserved(ctx context.Context, p api.Paths, server tmux.Health) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(leaving):
+	}
+	if !a.answers(ctx, server) {
+		return false
+	}
+	_, at, running, _ := a.running(ctx)
+	return !running || at.Socket == p.Socket // one of another environment has a guard of its own
+}
+
+// answers reports whether the tmux server is the one that it was. One that does not answer in
+// time may be busy.
+func (a *app) answers(ctx context.Context, server tmux.Health) bool {
+	now, err := tmux.Inspect(ctx, a.tmuxOptions())
+	switch {
+	case ctx.Err() != nil, tmux.NoServer(err):
+		return false
+	case err != nil:
+		return syscall.Kill(server.Info.PID, 0) == nil
+	}
+	return now.Info.PID == server.Info.PID && now.Info.Start == server.Info.Start
+}
+
+// line writes into the status line what a sidecar that is not there cannot say itself. The next one
+// writes its own once it serves.
+func (a *app) line(ctx context.Context, p api.Paths, text string) {
+	vacant, ok := api.Vacant(p.Lock)
+	if !ok {
+		return
+	}
+	defer vacant.Close()
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_ = tmux.SetOfServer(ctx, a.tmuxOptions(), daemon.StatusOption, text)
+}
+
+// deaths counts how often in a row something has died that was to stay.
+type deaths int
+
+const (
+	steady    = time.Minute // of what lived so long, an earlier death says nothing
+	fewDeaths = 3           // the first after which the next start waits
+	maxPause  = time.Minute
+)
+
+// died counts a death, and says how long the next start has to wait.
+func (d *deaths) died(lived time.Duration) time.Duration {
+	if lived >= steady {
+		*d = 0
+	}
+	*d++
+	if *d < fewDeaths {
+		return 0
+	}
+	return min(time.Second<<min(*d-fewDeaths, 6), maxPause)
+}
+
+// ward is a sidecar that keeps a guard of its own program beside it. It is used by one
+// goroutine.
+type ward struct {
+	*app
+	paths api.Paths
+	count deaths
+	began time.Time // of the latest guard
+	next  time.Time // when another one may be started
+}
+
+// keep starts a guard if there is none. One of another program would bring that back: it is
+// ended.
+func (w *ward) keep() error {
+	if w.paths.Server == "" {
+		return nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("guard: %w", err)
+	}
+	there, held := api.GuardOf(w.paths)
+	switch {
+	case held && there.PID > 0 && there.Program != program:
+		return syscall.Kill(there.PID, syscall.SIGTERM)
+	case held || time.Now().Before(w.next):
+		return nil
+	}
+	pause := w.count.died(time.Since(w.began))
+	w.began = time.Now()
+	w.next = w.began.Add(pause)
+	told, err := openComplaints(filepath.Join(w.paths.State, complaintsFile))
+	if err != nil {
+		return fmt.Errorf("guard: %w", err)
+	}
+	defer told.file.Close()
+	cmd, err := w.detached("guard", w.paths, told.file)
+	if err != nil {
+		return fmt.Errorf("guard: %w", err)
+	}
+	go func() { _ = cmd.Wait() }()
+	return nil
+}
+
+// unguard ends the guard of p, and keeps another one from starting until done is called.
+func unguard(ctx context.Context, p api.Paths) (done func(), err error) {
+	if p.Server == "" {
+		return func() {}, nil
+	}
+	if _, err := os.Stat(p.Runtime); err != nil {
+		return func() {}, nil //nolint:nilerr // there was never anything
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		if there, held := api.GuardOf(p); held && there.PID > 0 {
+			_ = syscall.Kill(there.PID, sig)
+		}
+		waiting, cancel := context.WithTimeout(ctx, guardEnd)
+		lock, err := api.KeepUnguarded(waiting, p)
+		cancel()
+		switch {
+		case err == nil:
+			return func() { _ = lock.Release() }, nil
+		case !errors.Is(err, api.ErrHeld) || ctx.Err() != nil:
+			return func() {}, err
+		}
+	}
+	there, _ := api.GuardOf(p)
+	return func() {}, api.Errorf(api.CodeTimeout, "the guard of process %d does not end", there.PID).WithHint("intercom doctor says more")
+}

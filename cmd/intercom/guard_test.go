@@ -1,0 +1,217 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// A sidecar is killed in mid-chat, and nobody types a command: another one comes, says so in the
+// status line, and relays what is said next, once.
+func TestU22_aKilledSidecarComesBack(t *testing.T) {
+	ends(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		st.load()
+		claude, codex := st.coder("claude"), st.coder("codex")
+		out, code := st.intercom("chat", "start", claude.pane, codex.pane)
+		require.Zero(t, code, out)
+		out, code = st.intercom("chat", "mute", "--all", codex.pane)
+		if code != 0 {
+			out, code = st.intercom("chat", "mute", st.status().Chats[0].ID.Short(), codex.pane)
+		}
+		require.Zero(t, code, out)
+		claude.do(":say before")
+		tmuxtest.WaitFor(t, "the chat goes on", func() bool { return len(codex.received()) == 1 })
+		st.guarded()
+		line := func() string { return st.Run("show-options", "-sqv", "@intercom-status") }
+		tmuxtest.WaitFor(t, "the status", func() bool { return line() == "1 chat" })
+
+		old := st.sidecar()
+		require.NoError(t, syscall.Kill(old, syscall.SIGKILL))
+		begun := time.Now()
+		tmuxtest.WaitFor(t, "the status line says so", func() bool { return line() != "1 chat" })
+		assert.Equal(t, "sidecar restarting", line())
+		tmuxtest.WaitFor(t, "another one", func() bool { pid := st.sidecar(); return pid != 0 && pid != old && line() == "1 chat" })
+		t.Logf("tmux %s: it serves again after %v", v.Name, time.Since(begun).Round(time.Millisecond))
+		said := time.Now()
+		claude.do(":say after")
+		tmuxtest.WaitFor(t, "the next turn is heard", func() bool { return len(codex.received()) == 2 })
+		t.Logf("tmux %s: the next turn is heard after %v", v.Name, time.Since(said).Round(time.Millisecond))
+		assert.True(t, strings.HasSuffix(codex.received()[1], "after"))
+		out, code = st.intercom("chat", "stop", "--all")
+		require.Zero(t, code, out)
+		assert.Len(t, codex.received(), 2, "each once")
+		assert.Equal(t, 1, strings.Count(strings.Join(codex.received(), ""), "before"))
+	})
+}
+
+// What is killed in whatever order comes back as long as one of the two is left, there is never
+// more than one of each, and with the server all of it ends.
+func TestU22_inWhateverOrder(t *testing.T) {
+	for _, order := range []string{"guard", "sidecar", "guard sidecar", "sidecar guard", "guard server", "sidecar server", "server", "server sidecar guard", "sidecar guard server", "guard sidecar server"} {
+		t.Run(order, func(t *testing.T) {
+			t.Parallel()
+			all := tmuxtest.Versions(t)
+			st := newStage(t, all[len(all)-1])
+			st.load()
+			st.guarded()
+			was := map[string]int{"guard": st.guard().PID, "sidecar": st.sidecar(), "server": st.PID}
+			paths := st.paths()
+			for _, one := range strings.Fields(order) {
+				require.NoError(t, syscall.Kill(was[one], syscall.SIGKILL), one)
+			}
+			if strings.Contains(order, "server") {
+				tmuxtest.WaitFor(t, "the end of all of it", func() bool { return len(st.processes()) == 0 })
+				return
+			}
+			if len(strings.Fields(order)) == 2 { // nobody is left who could
+				out, code := st.intercom("up")
+				require.Zero(t, code, out)
+			}
+			st.guarded()
+			tmuxtest.WaitFor(t, "others in their places", func() bool {
+				guard, sidecar := st.guard().PID, st.sidecar()
+				return guard != 0 && sidecar != 0 && (!strings.Contains(order, "guard") || guard != was["guard"]) &&
+					(!strings.Contains(order, "sidecar") || sidecar != was["sidecar"])
+			})
+			tmuxtest.WaitFor(t, "one of each", func() bool { return len(st.running("guard")) == 1 && len(st.running("sidecar")) == 1 })
+
+			// Who asks for the end gets it, and it stays.
+			out, code := st.intercom("down")
+			require.Zero(t, code, out)
+			assert.Empty(t, st.processes())
+			_, held := api.GuardOf(paths)
+			assert.False(t, held)
+			assert.NotContains(t, st.Run("show-options", "-s"), "@intercom-")
+		})
+	}
+}
+
+// A sidecar that dies again and again is started ever more seldom, and status, doctor and the
+// status line say so; down ends that as well.
+func TestU22_itDiesAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	st.load()
+	st.guarded()
+	guard := st.guard().PID
+	for n := range fewDeaths + 1 {
+		pid := 0
+		tmuxtest.WaitFor(t, fmt.Sprint("start ", n), func() bool { pid = st.sidecar(); return pid != 0 && !zombie(pid) && st.guard().Says == "" })
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		tmuxtest.WaitFor(t, "its end", func() bool { return st.sidecar() != pid })
+	}
+	tmuxtest.WaitFor(t, "the pause is told", func() bool {
+		return strings.Contains(st.guard().Says, fmt.Sprint("died ", fewDeaths+1, " times in a row"))
+	})
+	out, code := st.intercom("status")
+	if code == 3 { // it waits two seconds by now
+		assert.Contains(t, out, "it is started again at ")
+		assert.Regexp(t, `^sidecar down, next start \d\d:\d\d:\d\d$`, st.Run("show-options", "-sqv", "@intercom-status"))
+	}
+	assert.Equal(t, guard, st.guard().PID, "it is the same guard all the time")
+	out, code = st.intercom("down")
+	require.Zero(t, code, out)
+	assert.Empty(t, st.processes())
+}
+
+func TestU22_pauses(t *testing.T) {
+	var n deaths
+	var pauses []time.Duration
+	for range 12 {
+		pauses = append(pauses, n.died(time.Second)/time.Second)
+	}
+	assert.Equal(t, []time.Duration{0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60, 60}, pauses)
+	assert.Zero(t, n.died(steady), "it had lived for long")
+	assert.Zero(t, n.died(0))
+	assert.Equal(t, time.Second, n.died(0))
+}
+
+// A newer version takes the place of the old sidecar and of its guard; uninstall ends both.
+func TestU22_replacedAndTakenOut(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	other := filepath.Join(st.home, "intercom") // another program: a guard of it would bring that back
+	data, err := os.ReadFile(thisProgram())
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(other, data, 0o700))
+	up := func() { t.Helper(); st.Run("run-shell", other+" up --server="+st.Socket) }
+	up()
+	st.guarded()
+	first := st.guard()
+	assert.Equal(t, other, first.Program)
+	require.NoError(t, syscall.Kill(st.sidecar(), syscall.SIGSTOP)) // so that the one that follows is of this program
+	out, _ := st.intercom("down")
+	assert.Contains(t, out, "does not answer")
+	_, held := api.GuardOf(st.paths())
+	assert.False(t, held, "the guard has ended first")
+	require.NoError(t, syscall.Kill(st.sidecar(), syscall.SIGKILL))
+	tmuxtest.WaitFor(t, "its end for good", func() bool { return len(st.processes()) == 0 })
+
+	up()
+	st.guarded()
+	hangs := st.guard().PID
+	require.NoError(t, syscall.Kill(hangs, syscall.SIGSTOP))
+	tmuxtest.WaitFor(t, "a guard that hangs", func() bool { return stopped(hangs) })
+	require.NoError(t, syscall.Kill(st.sidecar(), syscall.SIGKILL))
+	tmuxtest.WaitFor(t, "it is dead", func() bool { return st.sidecar() == 0 })
+	out, code := st.intercom("up")
+	require.Zero(t, code, out)
+	tmuxtest.WaitFor(t, "a guard of the new program", func() bool {
+		_ = syscall.Kill(hangs, syscall.SIGCONT)
+		return st.guard().Program == thisProgram()
+	})
+	out, code = st.intercom("uninstall")
+	require.Zero(t, code, out)
+	assert.Empty(t, st.processes())
+}
+
+// Helpers.
+
+func (st *stage) paths() api.Paths {
+	st.t.Helper()
+	p, err := api.Places(func(name string) string { return st.env[name] }, st.Socket)
+	require.NoError(st.t, err)
+	return p
+}
+
+// guard is the guard of the stage's sidecar.
+func (st *stage) guard() api.Guarding { st.t.Helper(); g, _ := api.GuardOf(st.paths()); return g }
+
+// sidecar is the process of the stage's sidecar, 0 if there is none.
+func (st *stage) sidecar() int { st.t.Helper(); return api.Holder(st.paths().Lock) }
+
+// guarded waits until the sidecar has a guard that looks at it.
+func (st *stage) guarded() {
+	st.t.Helper()
+	tmuxtest.WaitFor(st.t, "a guard that sleeps on the sidecar's lock", func() bool {
+		pid := st.guard().PID
+		wchan, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", pid))
+		return pid != 0 && slices.ContainsFunc(wchan, func(file string) bool {
+			text, _ := os.ReadFile(file)
+			return strings.HasPrefix(string(text), fmt.Sprintf("%d ", syscall.SYS_FLOCK))
+		})
+	})
+}
+
+// running are the processes of the stage that are that.
+func (st *stage) running(word string) []string {
+	return slices.DeleteFunc(st.processes(), func(p string) bool { return !strings.Contains(p, " "+word+" ") })
+}
+
+func zombie(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(text), ") Z ")
+}

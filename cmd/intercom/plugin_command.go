@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// The plugin builds programs where no shell looks for them. The copy of intercom-cli beside them
+// runs the one in use; a link to it in the person's own directory of programs makes it a command
+// that can be typed.
+
+// command is what there is of that.
+type command struct {
+	script  string // what the plugin has put beside its programs
+	link    string // where a shell may find it
+	onPath  bool   // it looks there
+	made    bool   // the link is there, and is ours
+	another string // what is found instead, or stands in the way; "" for nothing
+}
+
+// typed finds out what happens if somebody types intercom. The error is that of an environment
+// without a home.
+func (a *app) typed() (command, error) {
+	data, err := a.dataDir()
+	if err != nil {
+		return command{}, err
+	}
+	home := a.Getenv("HOME")
+	if !filepath.IsAbs(home) {
+		return command{}, errors.New("HOME is not an absolute path")
+	}
+	c := command{script: filepath.Join(data, "bin", "intercom"), link: filepath.Join(home, ".local", "bin", "intercom")}
+	to, err := os.Readlink(c.link)
+	c.made = err == nil && to == c.script
+	dirs := filepath.SplitList(a.Getenv("PATH"))
+	c.onPath = slices.Contains(dirs, filepath.Dir(c.link))
+	for _, dir := range dirs {
+		path := filepath.Join(dir, "intercom")
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && !(c.made && path == c.link) {
+			c.another = path
+			return c, nil
+		}
+	}
+	if _, err := os.Lstat(c.link); err == nil && !c.made {
+		c.another = c.link
+	}
+	return c, nil
+}
+
+// install makes the link, never over something that is there.
+func (c command) install() error {
+	if c.made || c.another != "" {
+		return nil
+	}
+	if _, err := os.Stat(c.script); err != nil {
+		return fmt.Errorf("a command to type: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(c.link), 0o755); err != nil {
+		return fmt.Errorf("a command to type: %w", err)
+	}
+	if err := os.Symlink(c.script, c.link); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("a command to type: %w", err)
+	}
+	return nil
+}
+
+// remove takes the link away, if it is ours, and what the plugin has put beside its programs.
+func (c command) remove() (removed []string) {
+	if c.made && os.Remove(c.link) == nil {
+		removed = append(removed, c.link)
+	}
+	for _, path := range []string{c.script, filepath.Join(filepath.Dir(c.script), "used")} {
+		if err := os.Remove(path); err == nil {
+			removed = append(removed, path)
+		}
+	}
+	return removed
+}
+
+// commandToType tells how a person comes by a command to type where the plugin is installed.
+func commandToType(_ context.Context, x *patient) []finding {
+	const id = "command"
+	c, err := x.typed()
+	if err != nil {
+		return nil
+	}
+	if _, err := os.Stat(c.script); err != nil {
+		return nil // there is no plugin, and whoever runs this has typed something
+	}
+	switch {
+	case c.another != "":
+		return []finding{{ID: id, Level: fine, Text: "intercom, typed in a shell, is " + c.another}}
+	case c.made && c.onPath:
+		return []finding{{ID: id, Level: fine, Text: "intercom, typed in a shell, is the program that the plugin uses, by " + c.link}}
+	case c.made:
+		return []finding{{
+			ID: id, Level: note, Text: fmt.Sprintf("%s is the program that the plugin uses, and %s is not in PATH here", c.link, filepath.Dir(c.link)),
+			Hint: `put this into ~/.profile, and log in once more: PATH="$HOME/.local/bin:$PATH"`,
+		}}
+	}
+	f := finding{ID: id, Level: note, Text: "there is no intercom to type: the plugin's program is not in PATH", mend: func(context.Context) error { return c.install() }}
+	if !c.onPath {
+		f.Hint = fmt.Sprintf("a link in %s makes it one; it has to be in PATH, too, which it is not here", filepath.Dir(c.link))
+	}
+	return []finding{f}
+}

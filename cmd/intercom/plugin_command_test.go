@@ -1,0 +1,150 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// typing runs a line in a new login shell of the person, whose profile is the usual one.
+func (st *stage) typing(line string, env ...string) (string, error) {
+	st.t.Helper()
+	require.NoError(st.t, os.WriteFile(filepath.Join(st.Dir, ".profile"), []byte("PATH=\"$HOME/.local/bin:$PATH\"\n"), 0o600))
+	cmd := exec.Command("/bin/sh", "-lc", line)
+	cmd.Env = append(append([]string{"HOME=" + st.Dir}, st.environ()...), env...)
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// What the plugin has is a command to type where programs of one's own are in PATH; it runs what
+// the tmux server uses, and elsewhere what was used last. What stands there is left alone.
+func TestU18_aCommandToType(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	link := filepath.Join(st.Dir, ".local", "bin", "intercom")
+	inTmux := "TMUX=" + st.Socket + ",1,0"
+	st.Run("set-environment", "-g", "HOME", st.Dir, ";", "set-environment", "-g", "PATH", st.env["PATH"])
+	st.load()
+	_, err := os.Lstat(link)
+	require.Error(t, err, "it is not in PATH")
+	out, _ := st.intercom("doctor")
+	assert.Contains(t, out, "there is no intercom to type")
+	me := st.sit("base")
+	me.menu("d")
+	me.sees("f mends what is ours")
+	me.press("f")
+	me.sees("doctor --fix: ")
+	tmuxtest.WaitFor(t, "the link", func() bool { _, err := os.Lstat(link); return err == nil })
+	me.press("q")
+	me.seesNot("mends what is ours")
+
+	version, err := st.typing("intercom version")
+	require.NoError(t, err, version)
+	said, err := st.typing("intercom status", inTmux)
+	require.NoError(t, err, said)
+	assert.Contains(t, said, "sidecar ")
+
+	// Another server, or the next revision, runs another program.
+	next := filepath.Join(st.home, "next")
+	tmuxtest.Program(t, next, "#!/bin/sh\necho \"next $*\"\n")
+	st.Run("set-option", "-g", usedOption, next)
+	said, err = st.typing("intercom status", inTmux)
+	require.NoError(t, err, said)
+	assert.Equal(t, "next status", said)
+	said, err = st.typing("intercom version")
+	require.NoError(t, err, said)
+	assert.Equal(t, version, said, "outside of tmux it is what was loaded last")
+
+	// A person who names the command itself as the program gets a word, and no loop.
+	st.Run("set-option", "-g", usedOption, link)
+	said, err = st.typing("intercom version", inTmux)
+	require.NoError(t, err, said)
+	assert.Equal(t, version, said)
+	require.NoError(t, os.Remove(filepath.Join(st.env["XDG_DATA_HOME"], "intercom", "bin", "used")))
+	said, err = st.typing("intercom version", inTmux)
+	require.Error(t, err)
+	assert.Contains(t, said, "intercom: there is no program yet")
+	st.Run("set-option", "-g", "@intercom-bin", link)
+	st.Run("run-shell", st.root+"/intercom.tmux")
+	me.sees("is no program that this plugin can use")
+	st.Run("set-option", "-g", "@intercom-bin", thisProgram())
+	st.load()
+
+	out, code := st.intercom("uninstall")
+	require.Zero(t, code, out)
+	assert.Contains(t, out, "removed: "+link)
+	_, err = os.Lstat(link)
+	assert.Error(t, err)
+
+	// Whatever is there is a person's own.
+	require.NoError(t, os.WriteFile(link, []byte("#!/bin/sh\necho mine\n"), 0o700))
+	st.Run("set-environment", "-g", "PATH", filepath.Dir(link)+":"+st.env["PATH"], ";", "set-option", "-g", "@intercom-bin", thisProgram())
+	st.load()
+	out, _ = st.intercom("doctor", "--fix")
+	assert.NotContains(t, out, "there is no intercom to type")
+	said, err = st.typing("intercom status", inTmux)
+	require.NoError(t, err)
+	assert.Equal(t, "mine", said)
+	out, code = st.intercom("uninstall")
+	require.Zero(t, code, out)
+	assert.FileExists(t, link)
+	require.NoError(t, os.Remove(link))
+	st.Run("set-option", "-g", "@intercom-bin", thisProgram())
+	st.load()
+	to, err := os.Readlink(link)
+	require.NoError(t, err, "it is in PATH, and free")
+	assert.Equal(t, filepath.Join(st.env["XDG_DATA_HOME"], "intercom", "bin", "intercom"), to)
+}
+
+// The directory of the plugin is removed while tmux runs: its keys work on, and where there is no
+// program any more they say why.
+func TestU18_keysOfAPluginThatWasRemoved(t *testing.T) {
+	ends(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		b := newBuild(t, v, "", "")
+		b.Run("set-option", "-g", "@intercom-bin", thisProgram())
+		b.two()
+		b.load()
+		me := b.sit("base")
+		require.NoError(t, os.RemoveAll(b.root))
+		me.press("C-b", b.chatKey)
+		me.sees("claude (1) ↔ codex (2): on")
+		me.menu("d")
+		me.sees("the plugin is gone from " + b.root[:10])
+		me.press("q")
+		me.seesNot("the plugin is gone")
+
+		b.Run("set-option", "-g", usedOption, "/nowhere/intercom")
+		require.NoError(t, os.Remove(filepath.Join(b.env["XDG_DATA_HOME"], "intercom", "bin", "used")))
+		me.menu("p")
+		me.sees("intercom: the plugin is gone from ")
+		me.menu("d")
+		me.sees("Press Enter.")
+		me.press("Enter")
+		me.seesNot("Press Enter.")
+	})
+}
+
+// Who is at the keys is told keys, as they are bound, and commands where there is none.
+func TestU18_messagesNameKeys(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	st.Run("set-option", "-g", menuKeyOption, "M-b")
+	st.load()
+	a := &app{env: env{Getenv: func(name string) string { return st.env[name] }}, server: st.Socket, named: true}
+	assert.Equal(t, "prefix + M-b, d looks for what is wrong; prefix + M-b, d, f mends it", a.byKeys(t.Context(), "intercom doctor looks for what is wrong; intercom doctor --fix mends it"))
+	me := st.sit("base")
+	me.press("C-b", "M-b", "d")
+	me.sees("→ prefix + M-b, d, f")
+	me.press("q")
+	st.Run("set-option", "-g", menuKeyOption, "")
+	st.load()
+	assert.Equal(t, "intercom doctor looks", a.byKeys(t.Context(), "intercom doctor looks"))
+}
