@@ -127,8 +127,9 @@ menu=$(
 	popup 'resume everything' r resume
 	popup 'doctor' d doctor
 )
+# A key that a menu takes is none to tmux, which therefore cannot tell the sidecar of it: the one that opens the menu counts.
 bind "$(option @intercom-menu-key B)" 'menu' \
-	"if-shell -F '#{e|<:#{client_height},15}' { display-message 'intercom: this terminal has too few rows for the menu' } \\; display-menu -T '#[align=centre] intercom ' -x C -y C$menu"
+	"run-shell -b \"'$here/intercom-cli' plugin menu $origin >/dev/null 2>&1 || :\" \\; if-shell -F '#{e|<:#{client_height},15}' { display-message 'intercom: this terminal has too few rows for the menu' } \\; display-menu -T '#[align=centre] intercom ' -x C -y C$menu"
 set +f
 
 printf '%sset-option -g @intercom-keys "%s"\nset-option -g @intercom-taken "%s"\n' "$commands" "${bound# }" "${taken# }" |

@@ -158,6 +158,8 @@ func (b *fakeBackend) Adopt(_ context.Context, _ api.Caller, req api.AdoptReques
 	return message.Session{Pane: req.Pane, Name: req.Name, Profile: req.As, Prompt: "> "}, nil
 }
 
+func (b *fakeBackend) Pressed(context.Context, api.Caller, api.PressedRequest) error { return nil }
+
 func (b *fakeBackend) Release(_ context.Context, _ api.Caller, req api.ReleaseRequest) (message.Session, error) {
 	b.take(req)
 	return message.Session{Pane: req.Pane}, b.err

@@ -68,11 +68,11 @@ func TestS12_NoAgentApproves(t *testing.T) {
 		{"after setsid", "setsid -f %s", approve, "only a person"},
 		{"after nohup", "nohup %s >/dev/null 2>&1", approve, "only a person"},
 		{"with another environment", "%s", bare + "TMUX=/nowhere,1,0 TMUX_PANE=%999 " + approve, "this runs inside"},
-		{"with none, and no parents", "setsid -f %s", bare + approve, "only a person at a terminal"},
+		{"with none, and no parents", "setsid -f %s", bare + approve, "only a person may"},
 		{"with a yes on standard input", "%s", "echo y | " + approve, "this runs inside"},
 		{"by a word to the socket", "%s", plain, "this runs inside"},
 		{"by that, with no parents left", "setsid -f %s", plain, "only a person may"},
-		{"by that, with nothing left", "setsid -f %s", bare + plain, "only a person at a terminal"},
+		{"by that, with nothing left", "setsid -f %s", bare + plain, "only a person may"},
 		{"to reject", "%s", intercom("reject " + id), "this runs inside"},
 		{"to edit", "%s", "EDITOR=true " + intercom("edit "+id), "this runs inside"},
 		{"to reply", "%s", intercom("reply " + id + " hello"), "this runs inside"},
@@ -84,17 +84,15 @@ func TestS12_NoAgentApproves(t *testing.T) {
 	}
 	one, result := script(approve)
 	claude.do(":exec tmux -S " + st.Socket + " run-shell -b " + one)
-	refused("by run-shell", result, "only a person at a terminal may")
+	refused("by run-shell", result, "is not verified")
 	tries++
 	one, result = script(approve)
 	claude.do(":exec tmux -S " + st.Socket + " new-window -d -n window " + one)
-	st.WaitForText("window", "[y/N]")
-	require.Len(t, st.held(), 1, "in a window of its own, nobody presses y")
-	st.Run("send-keys", "-t", "window", "n")
-	refused("in a window of its own", result, "y was not pressed")
+	refused("in a window of its own", result, "is not verified")
+	tries++
 	log, err := os.ReadFile(st.status().Log)
 	require.NoError(t, err)
-	logged := strings.Count(string(log), `msg="refused to an agent"`) + strings.Count(string(log), `msg="refused without a terminal"`)
+	logged := strings.Count(string(log), `msg="refused to an agent"`) + strings.Count(string(log), `msg="refused to an unverified caller"`)
 	assert.Equal(t, tries, logged, "each is in the log")
 
 	// Two people are asked, and both say yes; a third one says no to it.

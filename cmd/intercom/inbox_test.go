@@ -90,14 +90,16 @@ func TestS12_S18_OnAPersonsWordAlone(t *testing.T) {
 	refused("after setsid", path, "only a person")
 	one, path = script()
 	st.Run("run-shell", "-b", one)
-	refused("by run-shell", path, "only a person at a terminal may")
+	refused("by run-shell", path, "is not verified")
 	asked := func(one, path string) (window string) {
 		t.Helper()
 		tmuxtest.WaitFor(t, "nothing but its screen in the way", func() bool {
 			reason := st.held()[0].Reason // for a moment, what it ran was in front
 			return reason == message.UnknownScreen || reason == message.NotEmpty
 		})
-		window = st.NewPane(one)
+		window = st.shell()
+		st.Run("send-keys", "-t", window, "-l", one)
+		st.Run("send-keys", "-t", window, "Enter")
 		tmuxtest.WaitFor(t, "the question", func() bool {
 			data, _ := os.ReadFile(path)
 			require.NotContains(t, string(data), "exit ", "it has ended")

@@ -22,13 +22,13 @@ const (
 	menuKeyOption = daemon.MenuKeyOption
 	chatKeyOption = "@intercom-chat-key"
 
-	originOption  = "@intercom-origin"   // client and pane of whoever pressed a key last
-	canOption     = "@intercom-can"      // the entries of the menu that this program has, with a blank around each
-	keysOption    = daemon.KeysOption    // that are bound
-	takenOption   = "@intercom-taken"    // that were not, since they are somebody else's
-	rootOption    = "@intercom-root"     // where the plugin is
-	usedOption    = "@intercom-bin-used" // the program that it runs
-	troubleOption = "@intercom-trouble"  // why it has none of its own revision
+	originOption  = "@intercom-origin"  // client and pane of whoever pressed a key last
+	canOption     = "@intercom-can"     // the entries of the menu that this program has, with a blank around each
+	keysOption    = daemon.KeysOption   // that are bound
+	takenOption   = "@intercom-taken"   // that were not, since they are somebody else's
+	rootOption    = "@intercom-root"    // where the plugin is
+	usedOption    = daemon.UsedOption   // the program that it runs
+	troubleOption = "@intercom-trouble" // why it has none of its own revision
 )
 
 // How long what happened stays at a client, unless a key is pressed there, and how much of
@@ -40,6 +40,9 @@ const (
 
 	leastShown = 20 // columns; in fewer a line would be told for minutes
 )
+
+// pressedWithin is how long a key waits for the sidecar to take note of it.
+const pressedWithin = 2 * time.Second
 
 // laterEntries are those entries of the menu that are shown only where the program has the
 // command of that name.
@@ -68,6 +71,7 @@ func (a *app) plugin() *cobra.Command {
 			return a.sayLine(ctx, o, a.handed())
 		}),
 		a.key("mute", "Mute a pane in its chat, or unmute it", a.muteHere),
+		a.key("menu", "Note that the menu was opened", func(context.Context, origin) (string, error) { return "", nil }),
 		a.key("stop", "End the chat of a pane", a.stopHere),
 		a.key("again", "Take up the chat of a pane whose agent ended and is back", a.takeUp),
 		a.key("pause", "Pause everything", a.pauseAll),
@@ -101,6 +105,7 @@ func (a *app) key(use, short string, act func(context.Context, origin) (string, 
 			if err != nil {
 				return err
 			}
+			a.pressed(cmd.Context(), o, api.PressedRequest{Menu: use == "menu"})
 			text, err := act(cmd.Context(), o)
 			// The person may have closed the popup: then the context has ended, and nothing else.
 			ctx := context.WithoutCancel(cmd.Context())
@@ -120,6 +125,18 @@ func (a *app) key(use, short string, act func(context.Context, origin) (string, 
 	}
 	cmd.Flags().StringVar(&given, "origin", "", "`CLIENT PANE` of who pressed the key; else what "+originOption+" says")
 	return cmd
+}
+
+// pressed tells the sidecar at which client the key was pressed that runs this, while that
+// is not long ago. Where there is no sidecar, or it does not believe it, what is asked of it
+// later is refused.
+func (a *app) pressed(ctx context.Context, o origin, what api.PressedRequest) {
+	a.Key = o.Client
+	asking, cancel := context.WithTimeout(ctx, pressedWithin)
+	defer cancel()
+	if c, _, running, err := a.running(asking); err == nil && running {
+		_ = c.Pressed(asking, what)
+	}
 }
 
 var originText = regexp.MustCompile(`^(.+) (%\d{1,10})$`)

@@ -367,6 +367,9 @@ func (a *app) handOver(o origin, use, text string) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("go on without the popup: %w", err)
 	}
+	// It reads all of the text first, and so does nothing before the sidecar knows it for this
+	// one's heir.
+	a.pressed(context.Background(), o, api.PressedRequest{Heir: cmd.Process.Pid})
 	return cmd.Process.Release()
 }
 

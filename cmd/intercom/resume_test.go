@@ -43,11 +43,11 @@ func TestS12_ABrakedChatAndThePolicies(t *testing.T) {
 	for i, c := range []struct{ run, does, says string }{
 		{"%", "chat resume pair", "only a person may"},
 		{"setsid -f %", "chat resume --all", "only a person"},
-		{`setsid -f env -i PATH="$PATH" HOME="$HOME" INTERCOM_TEST_MAIN=$INTERCOM_TEST_MAIN %`, "chat resume pair", "only a person at a terminal may"},
-		{"tmux -S " + st.Socket + " run-shell -b %", "chat resume --all", "only a person at a terminal may"},
+		{`setsid -f env -i PATH="$PATH" HOME="$HOME" INTERCOM_TEST_MAIN=$INTERCOM_TEST_MAIN %`, "chat resume pair", "is not verified"},
+		{"tmux -S " + st.Socket + " run-shell -b %", "chat resume --all", "is not verified"},
 		{"%", "policy rollback", "only a person may"},
-		{`setsid -f env -i PATH="$PATH" HOME="$HOME" INTERCOM_TEST_MAIN=$INTERCOM_TEST_MAIN %`, "policy rollback", "only a person at a terminal may"},
-		{"tmux -S " + st.Socket + " run-shell -b %", "policy rollback", "only a person at a terminal may"},
+		{`setsid -f env -i PATH="$PATH" HOME="$HOME" INTERCOM_TEST_MAIN=$INTERCOM_TEST_MAIN %`, "policy rollback", "is not verified"},
+		{"tmux -S " + st.Socket + " run-shell -b %", "policy rollback", "is not verified"},
 	} {
 		result := filepath.Join(st.home, "result"+string(rune('0'+i)))
 		tmuxtest.Program(t, result+".sh", "#!/bin/sh\n( "+thisProgram()+" "+c.does+" --server="+st.Socket+" ) >"+result+" 2>&1\necho exit $? >>"+result+"\n")

@@ -34,6 +34,8 @@ type env struct {
 	// Succession is how long those who follow events wait for the sidecar after the one that
 	// ended; 0 is three seconds.
 	Succession time.Duration
+	// Key is the client of tmux at which a person pressed the key that runs this; "" if none did.
+	Key string
 }
 
 // app is one run of the program: what the flags of all commands say.

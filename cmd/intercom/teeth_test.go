@@ -87,6 +87,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"relay:asks", "TestApprove_gate"},
 	{"relay:asks", "TestApprove_noPolicyOutwaitsTheChat"},
 	{"relay:person", "TestApprove_yes"},
+	{"relay:asks", "TestS28_C49_WhatAnUnverifiedCallerSends"},
 	{"relay:resume", "TestS12_B1_OnlyAYesResumesWhatIsBraked"},
 }
 

@@ -57,7 +57,7 @@ var messages = &class{
 		},
 		{name: "tags", typ: "string[]", doc: "A copy.", get: func(s *state, _ int) lua.LValue { return s.list(s.now.tags) }},
 		text("origin", "human, agent, system or remote.", func(e *evaluation) string { return string(e.in.Message.Origin) }),
-		text("trust", "How its author is known: person, session-verified, registered-repository, loopback-unverified or remote.", func(e *evaluation) string {
+		text("trust", "How its author is known: person, session-verified, registered-repository, loopback-unverified, remote or unverified.", func(e *evaluation) string {
 			return string(e.in.Message.Trust)
 		}),
 		{

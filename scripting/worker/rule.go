@@ -44,6 +44,7 @@ var closedSets = map[string][]string{
 	"origin":   {string(message.OriginHuman), string(message.OriginAgent), string(message.OriginSystem), string(message.OriginRemote)},
 	"trust": {
 		string(message.TrustPerson), string(message.TrustVerified), string(message.TrustRegister), string(message.TrustLoopback), string(message.TrustRemote),
+		string(message.TrustUnverified),
 	},
 }
 

@@ -97,6 +97,10 @@ func (b *backend) Adopt(_ context.Context, from api.Caller, req api.AdoptRequest
 	return b.session(), b.take("adopt", req, from)
 }
 
+func (b *backend) Pressed(_ context.Context, from api.Caller, req api.PressedRequest) error {
+	return b.take("pressed", req, from)
+}
+
 func (b *backend) Release(_ context.Context, from api.Caller, req api.ReleaseRequest) (message.Session, error) {
 	return b.session(), b.take("release", req, from)
 }

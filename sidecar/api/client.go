@@ -46,6 +46,9 @@ type Client struct {
 	// Dial makes a connection to the sidecar in another way; nil dials Socket and refuses a
 	// listener of another user.
 	Dial func(ctx context.Context) (net.Conn, error)
+	// Key is the client of tmux at which a person pressed the key that runs this program, "" if
+	// none did: see Caller.Client.
+	Key string
 }
 
 // Ping returns nil if somebody of this user listens on the socket. It sends nothing.
@@ -76,6 +79,12 @@ func (c *Client) Adopt(ctx context.Context, req AdoptRequest) (message.Session, 
 // Release ends the adoption of a pane.
 func (c *Client) Release(ctx context.Context, req ReleaseRequest) (message.Session, error) {
 	return call[message.Session](ctx, c, http.MethodPost, "/v1/release", req)
+}
+
+// Pressed tells the sidecar that a key has started this program, at the client Key.
+func (c *Client) Pressed(ctx context.Context, req PressedRequest) error {
+	_, err := call[struct{}](ctx, c, http.MethodPost, "/v1/pressed", req)
+	return err
 }
 
 // Rename gives a session another name.
@@ -343,6 +352,9 @@ func (c *Client) do(ctx context.Context, method, path string, req any) (io.ReadC
 		return nil, Errorf(CodeUsage, "request %q: %w", path, err)
 	}
 	r.Header.Set(VersionHeader, Version)
+	if c.Key != "" {
+		r.Header.Set(ClientHeader, c.Key)
+	}
 	if req != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}

@@ -101,6 +101,9 @@ func (s *Server) handler() http.Handler {
 	})
 	post(s, mux, "/v1/adopt", b.Adopt)
 	post(s, mux, "/v1/release", b.Release)
+	post(s, mux, "/v1/pressed", func(ctx context.Context, from Caller, req PressedRequest) (struct{}, error) {
+		return struct{}{}, b.Pressed(ctx, from, req)
+	})
 	post(s, mux, "/v1/name", b.Rename)
 	get(s, mux, "/v1/sessions", func(r *http.Request, from Caller) (any, error) {
 		return list(b.Sessions(r.Context(), from))
@@ -273,6 +276,7 @@ func post[Q, T any](s *Server, mux *http.ServeMux, path string, op func(context.
 
 func callerOf(r *http.Request) Caller {
 	seen, _ := r.Context().Value(callerKey{}).(callerOrError)
+	seen.caller.Client = r.Header.Get(ClientHeader)
 	return seen.caller
 }
 

@@ -25,6 +25,9 @@ const Version = "1"
 // VersionHeader is the header that carries Version.
 const VersionHeader = "Intercom-Version"
 
+// ClientHeader is the header of Caller.Client.
+const ClientHeader = "Intercom-Client"
+
 // MaxRequest is the most bytes that a request may have: 2 MiB for a body of
 // message.MaxBody in which JSON writes every byte as two, and room for the rest.
 const MaxRequest = 2*message.MaxBody + 64<<10
@@ -33,6 +36,9 @@ const MaxRequest = 2*message.MaxBody + 64<<10
 type Caller struct {
 	PID int // 0 where the system does not tell
 	UID int
+	// Client is the client of tmux at which a key was pressed, as the caller says: it counts
+	// only where tmux says so too.
+	Client string
 }
 
 // Backend is what the server serves. Its methods are called from many goroutines at once.
@@ -45,6 +51,9 @@ type Backend interface {
 
 	Adopt(ctx context.Context, from Caller, req AdoptRequest) (message.Session, error)
 	Release(ctx context.Context, from Caller, req ReleaseRequest) (message.Session, error)
+	// Pressed notes that the caller was started by a key that a person pressed at a client of
+	// tmux, if that is so: then it acts for that person.
+	Pressed(ctx context.Context, from Caller, req PressedRequest) error
 	Rename(ctx context.Context, from Caller, req RenameRequest) (message.Session, error)
 	// Sessions lists the sessions that are present, oldest first.
 	Sessions(ctx context.Context, from Caller) ([]message.Session, error)
@@ -172,6 +181,12 @@ type AdoptRequest struct {
 	As     string `json:"as"`               // the profile: claude, codex, line or line-paste; "" recognises an agent
 	Name   string `json:"name,omitempty"`   // "" lets the sidecar make one from the program
 	Prompt string `json:"prompt,omitempty"` // RE2 of the prompt; "" learns it from the screen
+}
+
+// PressedRequest says what a key has begun beside the caller itself.
+type PressedRequest struct {
+	Menu bool `json:"menu,omitempty"` // a menu, from which something is chosen later
+	Heir int  `json:"heir,omitempty"` // pid of a child of the caller that goes on for it
 }
 
 // ReleaseRequest names a session, by pane, name or id, whose pane is neither read nor

@@ -120,7 +120,7 @@ func (s *sidecar) goesOn(ref string) (message.Chat, bool) {
 // rejoin takes agents that are back in their panes into their chat again, which went on
 // without them.
 func (s *sidecar) rejoin(ctx context.Context, from api.Caller, req api.StartChatRequest, chat message.Chat) (message.Chat, error) {
-	if err := s.personOnly(from, "take an agent into a chat again"); err != nil {
+	if err := s.personOnly(ctx, from, "take an agent into a chat again"); err != nil {
 		return message.Chat{}, err
 	}
 	if len(req.Panes)+len(req.Set)+len(req.Roles)+req.Turns > 0 || req.Name+req.Say != "" || req.IncludeLast || req.OneWay {

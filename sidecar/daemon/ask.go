@@ -17,7 +17,10 @@ import (
 // Ask starts a chat that is one question: it goes one way, begins with what the first pane
 // said last, and ends with the answers.
 func (s *sidecar) Ask(ctx context.Context, from api.Caller, req api.AskRequest) (message.Chat, error) {
-	caller, agent := s.callerSession(from)
+	if _, err := s.verified(ctx, from, "ask"); err != nil {
+		return message.Chat{}, err
+	}
+	caller, agent := s.callerSession(ctx, from)
 	switch {
 	case req.From == "" && !agent:
 		return message.Chat{}, api.Errorf(api.CodeUsage, "whose last answer is it about? This does not run in a pane that is adopted").
@@ -38,7 +41,7 @@ func (s *sidecar) Ask(ctx context.Context, from api.Caller, req api.AskRequest) 
 
 // lastOf is what a session said last: by its own account, else as far as it was heard in this
 // life, else by the journal. That nothing is known is told before its pane is touched.
-func (s *sidecar) lastOf(ctx context.Context, snap registry.Snapshot, ref string) (message.Turn, error) {
+func (s *sidecar) lastOf(ctx context.Context, by relay.By, snap registry.Snapshot, ref string) (message.Turn, error) {
 	session, err := s.find(ctx, snap, ref)
 	if err != nil {
 		return message.Turn{}, err
@@ -47,7 +50,7 @@ func (s *sidecar) lastOf(ctx context.Context, snap registry.Snapshot, ref string
 	if err != nil || turn.Words != "" {
 		return turn, wire(err)
 	}
-	heard, err := s.relay.Do(ctx, relay.Recall{Session: string(session.ID)})
+	heard, err := s.do(ctx, relay.Recall{By: by, Session: string(session.ID)})
 	if err != nil || heard.Turn.Words != "" {
 		return heard.Turn, wire(err)
 	}
@@ -85,7 +88,7 @@ func (s *sidecar) Asked(ctx context.Context, from api.Caller, q api.AskedQuery) 
 	if err != nil {
 		return api.Asked{}, err
 	}
-	caller, agent := s.callerSession(from)
+	caller, agent := s.callerSession(ctx, from)
 	f := follower{asked: api.Asked{Chat: chat, Own: agent && caller.ID == first(chat)}}
 	defer func() { err = sayWhy(ctx, f.asked.Receipt.State, err) }()
 	timeout := time.NewTimer(q.Timeout)

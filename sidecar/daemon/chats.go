@@ -19,6 +19,9 @@ import (
 
 // StartChat begins a chat. What the panes show by then is old.
 func (s *sidecar) StartChat(ctx context.Context, from api.Caller, req api.StartChatRequest) (chat message.Chat, err error) {
+	if _, err := s.verified(ctx, from, "start a chat"); err != nil {
+		return message.Chat{}, err
+	}
 	if on, ok := s.goesOn(req.Again); ok {
 		return s.rejoin(ctx, from, req, on)
 	}
@@ -54,7 +57,7 @@ func (s *sidecar) begin(ctx context.Context, start relay.StartChat) (chat messag
 		members = append(members, session)
 	}
 	if start.IncludeLast { // before what it shows is old
-		if start.Last, err = s.lastOf(ctx, snap, start.Sessions[0]); err != nil {
+		if start.Last, err = s.lastOf(ctx, start.By, snap, start.Sessions[0]); err != nil {
 			return message.Chat{}, err
 		}
 	}
@@ -66,7 +69,7 @@ func (s *sidecar) begin(ctx context.Context, start relay.StartChat) (chat messag
 			return message.Chat{}, wire(err)
 		}
 	}
-	answer, err := s.relay.Do(ctx, start)
+	answer, err := s.do(ctx, start)
 	if err != nil {
 		return message.Chat{}, wire(err)
 	}
@@ -82,7 +85,7 @@ func (s *sidecar) recognised(ctx context.Context, from api.Caller, refs []string
 		if err == nil || !strings.HasPrefix(ref, "%") || s.noPane(ctx, ref) {
 			continue // what is wrong with it is said where it is used
 		}
-		if err := s.personOnly(from, "adopt a pane"); err != nil {
+		if err := s.personOnly(ctx, from, "adopt a pane"); err != nil {
 			return adopted, err
 		}
 		session, err := s.Adopt(ctx, from, api.AdoptRequest{Pane: ref, Name: names[ref]})
@@ -111,7 +114,7 @@ func (s *sidecar) plan(ctx context.Context, from api.Caller, req api.StartChatRe
 	if err != nil {
 		return relay.StartChat{}, nil, err
 	}
-	start := relay.StartChat{By: s.by(from), Sessions: req.Panes, Name: req.Name, Say: req.Say, Limits: limits, Turns: req.Turns}
+	start := relay.StartChat{By: s.by(ctx, from), Sessions: req.Panes, Name: req.Name, Say: req.Say, Limits: limits, Turns: req.Turns}
 	start.IncludeLast, start.OneWay = req.IncludeLast, req.OneWay
 	if len(req.Roles) > 0 {
 		for _, ref := range req.Panes {
@@ -185,22 +188,30 @@ func open(snap registry.Snapshot) []message.Chat {
 
 // StopChat ends chats.
 func (s *sidecar) StopChat(ctx context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
-	return s.halt(ctx, relay.StopChat{By: s.by(from), Chat: chatOf(which)})
+	by, err := s.verified(ctx, from, "stop a chat")
+	if err != nil {
+		return nil, err
+	}
+	return s.halt(ctx, relay.StopChat{By: by, Chat: chatOf(which)})
 }
 
 // PauseChat holds chats.
 func (s *sidecar) PauseChat(ctx context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
-	return s.halt(ctx, relay.PauseChat{By: s.by(from), Chat: chatOf(which)})
+	return s.halt(ctx, relay.PauseChat{By: s.by(ctx, from), Chat: chatOf(which)})
 }
 
 // ResumeChat lets chats go on. What stands at a limit goes on at the word of a person alone.
 func (s *sidecar) ResumeChat(ctx context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
 	if which.Sure {
-		if err := s.atTerminal(from, "resume what is held at a limit", "chat resume "+cmp.Or(which.Chat, "--all")); err != nil {
+		if err := s.atTerminal(ctx, from, "resume what is held at a limit", "chat resume "+cmp.Or(which.Chat, "--all")); err != nil {
 			return nil, err
 		}
 	}
-	chats, err := s.change(ctx, relay.ResumeChat{By: s.by(from), Chat: chatOf(which), Sure: which.Sure})
+	by, err := s.verified(ctx, from, "resume a chat")
+	if err != nil {
+		return nil, err
+	}
+	chats, err := s.change(ctx, relay.ResumeChat{By: by, Chat: chatOf(which), Sure: which.Sure})
 	if err == nil && which.Sure {
 		s.log.Info("resumed by a person", "chats", len(chats), "by", s.person(ctx, from).String())
 	}
@@ -236,7 +247,7 @@ func (s *sidecar) still(ctx context.Context, what string) error {
 }
 
 func (s *sidecar) change(ctx context.Context, r relay.Request) ([]message.Chat, error) {
-	answer, err := s.relay.Do(ctx, r)
+	answer, err := s.do(ctx, r)
 	return answer.Chats, wire(err)
 }
 
@@ -249,10 +260,10 @@ func chatOf(which api.ChatRef) string {
 
 // Say puts a person's words into a chat.
 func (s *sidecar) Say(ctx context.Context, from api.Caller, req api.SayRequest) (api.Said, error) {
-	if err := s.personOnly(from, "say something as a person"); err != nil {
+	if err := s.personOnly(ctx, from, "say something as a person"); err != nil {
 		return api.Said{}, err
 	}
-	answer, err := s.relay.Do(ctx, relay.Say{By: s.by(from), Chat: req.Chat, Body: req.Text})
+	answer, err := s.do(ctx, relay.Say{By: s.by(ctx, from), Chat: req.Chat, Body: req.Text})
 	said := api.Said{Message: answer.Message}
 	for _, r := range answer.Receipts {
 		said.Deliveries = append(said.Deliveries, r.Delivery)

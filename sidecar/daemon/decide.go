@@ -25,7 +25,7 @@ var chosen = map[message.Verb]string{
 
 // Decide takes a person's decision about a message that waits for one.
 func (s *sidecar) Decide(ctx context.Context, from api.Caller, req api.DecideRequest) (api.Decided, error) {
-	if err := s.atTerminal(from, string(req.Choice)+" a held message", "inbox "+string(req.Choice)+" "+req.ID); err != nil {
+	if err := s.atTerminal(ctx, from, string(req.Choice)+" a held message", "inbox "+string(req.Choice)+" "+req.ID); err != nil {
 		return api.Decided{}, err
 	}
 	all, err := s.Inbox(ctx, from)
@@ -61,8 +61,8 @@ func (s *sidecar) Decide(ctx context.Context, from api.Caller, req api.DecideReq
 		return d, nil
 	}
 	d.By = s.person(ctx, from)
-	answer, err := s.relay.Do(ctx, relay.DecideHeld{
-		By: s.by(from), Message: d.Message, Verb: verbs[req.Choice], Body: req.Body, Say: req.Say, Who: d.By, Trash: trash,
+	answer, err := s.do(ctx, relay.DecideHeld{
+		By: s.by(ctx, from), Message: d.Message, Verb: verbs[req.Choice], Body: req.Body, Say: req.Say, Who: d.By, Trash: trash,
 	})
 	switch {
 	case errors.Is(err, relay.ErrDecided): // somebody else was faster

@@ -44,14 +44,16 @@ func (s *sidecar) instant(ctx context.Context, from api.Caller, req api.ExplainR
 	switch {
 	case err == nil:
 		id = session.Pane
-		if own, agent := s.callerSession(from); agent && own.ID != session.ID {
-			return pane.Instant{}, s.personOnly(from, "read another's pane")
+		if own, _ := s.callerSession(ctx, from); own.ID != session.ID {
+			if err := s.personOnly(ctx, from, "read another's pane"); err != nil {
+				return pane.Instant{}, err
+			}
 		}
 	case len(id) == 0 || id[0] != '%' || s.noPane(ctx, id):
 		return pane.Instant{}, s.notFound(ctx, err, req.Pane)
 	default:
 		session = message.Session{}
-		if err := s.personOnly(from, "read a pane that is not adopted"); err != nil {
+		if err := s.personOnly(ctx, from, "read a pane that is not adopted"); err != nil {
 			return pane.Instant{}, err
 		}
 	}

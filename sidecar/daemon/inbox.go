@@ -49,7 +49,7 @@ func (s *sidecar) Inbox(ctx context.Context, _ api.Caller) ([]api.Held, error) {
 
 // Vouch has a delivery typed on a person's word, whose screen is not recognised.
 func (s *sidecar) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest) (api.Held, error) {
-	if err := s.atTerminal(from, "release a held message", "inbox release "+req.ID); err != nil {
+	if err := s.atTerminal(ctx, from, "release a held message", "inbox release "+req.ID); err != nil {
 		return api.Held{}, err
 	}
 	all, err := s.Inbox(ctx, from)
@@ -87,8 +87,8 @@ func (s *sidecar) Vouch(ctx context.Context, from api.Caller, req api.VouchReque
 }
 
 // atTerminal refuses what only a person at a terminal may do; command is how it is done.
-func (s *sidecar) atTerminal(from api.Caller, what, command string) error {
-	if err := s.personOnly(from, what); err != nil {
+func (s *sidecar) atTerminal(ctx context.Context, from api.Caller, what, command string) error {
+	if err := s.personOnly(ctx, from, what); err != nil {
 		return err
 	}
 	if from.PID != 0 && !tmux.AtTerminal(from.PID) {

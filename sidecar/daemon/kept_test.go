@@ -63,7 +63,7 @@ func TestL6_V10_HeirGetsNothingThatWaited(t *testing.T) {
 				require.NoError(t, err, i)
 				sessions = append(sessions, s)
 			}
-			started, err := r.Do(ctx, relay.StartChat{Sessions: []string{"a", "b", "c"}})
+			started, err := r.Do(ctx, relay.StartChat{By: relay.By{Kind: relay.Person}, Sessions: []string{"a", "b", "c"}})
 			require.NoError(t, err)
 			chat := started.Chats[0].ID
 			id := message.NewID()

@@ -37,6 +37,7 @@ type sidecar struct {
 	configured chan struct{}    // other policies are in use
 	record     *LogFile         // of what they decide
 	started    time.Time
+	keys       keys
 	down       context.CancelFunc
 	log        *slog.Logger
 }

@@ -17,6 +17,9 @@ func (s *sidecar) AddMember(ctx context.Context, from api.Caller, req api.Member
 
 // addMember is AddMember with all that there is to say; names are as of recognised.
 func (s *sidecar) addMember(ctx context.Context, from api.Caller, add relay.AddMember, names map[string]string) (chat message.Chat, err error) {
+	if add.By, err = s.verified(ctx, from, "add somebody to a chat"); err != nil {
+		return message.Chat{}, err
+	}
 	adopted, err := s.recognised(ctx, from, []string{add.Session}, names)
 	defer func() {
 		if err != nil {
@@ -37,7 +40,7 @@ func (s *sidecar) addMember(ctx context.Context, from api.Caller, add relay.AddM
 				WithHint("intercom chat remove %s %s takes it out", called(in), session.Pane)
 		}
 	}
-	add.By, add.Since = s.by(from), time.Now()
+	add.Since = time.Now()
 	if _, busy := snap.ChatOf(session.ID); !busy {
 		if err := s.panes.Rebase(ctx, session.ID); err != nil {
 			return message.Chat{}, wire(err)
@@ -49,11 +52,15 @@ func (s *sidecar) addMember(ctx context.Context, from api.Caller, add relay.AddM
 // RemoveMember takes a session out of a chat: no byte of that chat is typed into its pane
 // after the answer.
 func (s *sidecar) RemoveMember(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
+	by, err := s.verified(ctx, from, "take somebody out of a chat")
+	if err != nil {
+		return message.Chat{}, err
+	}
 	session, err := s.find(ctx, s.relay.Snapshot(), req.Pane)
 	if err != nil {
 		return message.Chat{}, err
 	}
-	chat, err := s.member(ctx, relay.RemoveMember{By: s.by(from), Chat: req.Chat, Session: string(session.ID)})
+	chat, err := s.member(ctx, relay.RemoveMember{By: by, Chat: req.Chat, Session: string(session.ID)})
 	if err != nil {
 		return chat, err
 	}
@@ -62,15 +69,19 @@ func (s *sidecar) RemoveMember(ctx context.Context, from api.Caller, req api.Mem
 
 // MuteMember keeps a session's words out of a chat, or lets them pass again.
 func (s *sidecar) MuteMember(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
+	by, err := s.verified(ctx, from, "mute or unmute somebody")
+	if err != nil {
+		return message.Chat{}, err
+	}
 	session, err := s.find(ctx, s.relay.Snapshot(), req.Pane)
 	if err != nil {
 		return message.Chat{}, err
 	}
-	return s.member(ctx, relay.MuteMember{By: s.by(from), Chat: req.Chat, Session: string(session.ID), Off: req.Off})
+	return s.member(ctx, relay.MuteMember{By: by, Chat: req.Chat, Session: string(session.ID), Off: req.Off})
 }
 
 func (s *sidecar) member(ctx context.Context, r relay.Request) (message.Chat, error) {
-	answer, err := s.relay.Do(ctx, r)
+	answer, err := s.do(ctx, r)
 	if told, ok := errors.AsType[*api.Error](wire(err)); ok && told.Hint == "" && errors.Is(err, relay.ErrRequest) {
 		return message.Chat{}, told.WithHint("intercom chat list says who is in which chat")
 	}

@@ -50,13 +50,13 @@ func (s *sidecar) Peers(ctx context.Context, from api.Caller) ([]api.Peer, error
 	if err != nil {
 		return nil, fmt.Errorf("list peers: %w", err)
 	}
-	_, agent := s.callerSession(from)
+	person := s.by(ctx, from).Person()
 	for _, p := range listed {
 		i := slices.IndexFunc(peers, func(one api.Peer) bool { return one.Pane == p.ID })
 		switch {
 		case i >= 0:
 			peers[i].Title, peers[i].Window = p.Title, window(p)
-		case p.Agent != "" && !agent:
+		case p.Agent != "" && person:
 			peers = append(peers, api.Peer{
 				Pane: p.ID, Aliases: []string{p.ID}, Computer: message.LocalComputer, Agent: p.Agent, Program: p.Program,
 				Title: p.Title, Window: window(p), Why: string(message.NotAdopted),

@@ -25,7 +25,7 @@ func errNoPolicies() *api.Error {
 
 // RollbackPolicy goes back to earlier policies.
 func (s *sidecar) RollbackPolicy(ctx context.Context, from api.Caller, req api.RollbackPolicyRequest) (policy.Status, error) {
-	if err := s.atTerminal(from, "go back to earlier policies", "policy rollback"); err != nil {
+	if err := s.atTerminal(ctx, from, "go back to earlier policies", "policy rollback"); err != nil {
 		return policy.Status{}, err
 	}
 	if s.policies == nil {

@@ -41,10 +41,11 @@ func (s *sidecar) Send(ctx context.Context, from api.Caller, req api.SendRequest
 		}
 	}
 	adopted, err := s.recognised(ctx, from, []string{req.To}, nil)
-	if _, agent := s.callerSession(from); err != nil && agent {
+	by := s.by(ctx, from)
+	if err != nil && !by.Person() {
 		return api.Sent{}, err
 	} // else it is told below what that pane is to us
-	answer, err := s.relay.Do(ctx, relay.Send{By: s.by(from), To: req.To, Message: messageOf(req)})
+	answer, err := s.do(ctx, relay.Send{By: by, To: req.To, Message: messageOf(req)})
 	if err != nil {
 		s.giveBack(ctx, from, adopted)
 		return api.Sent{}, s.notFound(ctx, err, req.To)

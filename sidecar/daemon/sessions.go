@@ -62,9 +62,11 @@ func (s *sidecar) Status(ctx context.Context, _ api.Caller) (api.Status, error) 
 }
 
 // Down ends the sidecar.
-func (s *sidecar) Down(_ context.Context, from api.Caller) error {
-	if err := s.personOnly(from, "end the sidecar"); err != nil {
-		return err
+func (s *sidecar) Down(ctx context.Context, from api.Caller) error {
+	if !s.succeeds(ctx, from) {
+		if err := s.personOnly(ctx, from, "end the sidecar"); err != nil {
+			return err
+		}
 	}
 	s.log.Info("asked to end", "by", from.PID)
 	s.down()
@@ -73,7 +75,7 @@ func (s *sidecar) Down(_ context.Context, from api.Caller) error {
 
 // Adopt takes a pane on.
 func (s *sidecar) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequest) (message.Session, error) {
-	if err := s.personOnly(from, "adopt a pane"); err != nil {
+	if err := s.personOnly(ctx, from, "adopt a pane"); err != nil {
 		return message.Session{}, err
 	}
 	if s.client == nil {
@@ -166,14 +168,14 @@ func (s *sidecar) mark(ctx context.Context, session message.Session) {
 
 // Release gives a pane back.
 func (s *sidecar) Release(ctx context.Context, from api.Caller, req api.ReleaseRequest) (message.Session, error) {
-	if err := s.personOnly(from, "release a pane"); err != nil {
+	if err := s.personOnly(ctx, from, "release a pane"); err != nil {
 		return message.Session{}, err
 	}
 	session, err := s.relay.Snapshot().Find(req.Pane)
 	if err != nil {
 		return message.Session{}, s.notFound(ctx, err, req.Pane)
 	}
-	answer, err := s.relay.Do(ctx, relay.Release{By: s.by(from), Session: string(session.ID)})
+	answer, err := s.do(ctx, relay.Release{By: s.by(ctx, from), Session: string(session.ID)})
 	if err != nil {
 		return message.Session{}, wire(err)
 	}
@@ -188,10 +190,14 @@ func (s *sidecar) Release(ctx context.Context, from api.Caller, req api.ReleaseR
 
 // Rename gives a session another name.
 func (s *sidecar) Rename(ctx context.Context, from api.Caller, req api.RenameRequest) (message.Session, error) {
+	by, err := s.verified(ctx, from, "rename somebody")
+	if err != nil {
+		return message.Session{}, err
+	}
 	if err := s.notAPerson(req.Name); err != nil {
 		return message.Session{}, err
 	}
-	answer, err := s.relay.Do(ctx, relay.Rename{By: s.by(from), Session: req.Pane, Name: req.Name})
+	answer, err := s.do(ctx, relay.Rename{By: by, Session: req.Pane, Name: req.Name})
 	if err != nil {
 		return message.Session{}, s.notFound(ctx, err, req.Pane)
 	}
@@ -202,62 +208,6 @@ func (s *sidecar) Rename(ctx context.Context, from api.Caller, req api.RenameReq
 // Sessions lists who is here.
 func (s *sidecar) Sessions(context.Context, api.Caller) ([]message.Session, error) {
 	return s.relay.Snapshot().Sessions(), nil
-}
-
-// by says who called: the session in whose pane the caller runs, or a person. It goes by
-// the caller's processes, never by what the caller says.
-func (s *sidecar) by(from api.Caller) relay.By {
-	if session, ok := s.callerSession(from); ok {
-		return relay.By{Session: session.ID}
-	}
-	return relay.By{Name: s.cfg.Person}
-}
-
-// callerSession finds the session below whose pane's process the caller runs. A caller of
-// whom the system tells nothing is not taken for a person.
-func (s *sidecar) callerSession(from api.Caller) (message.Session, bool) {
-	if from.PID == 0 {
-		return message.Session{}, false // the system never tells
-	}
-	line, err := tmux.Ancestors(from.PID)
-	if errors.Is(err, tmux.ErrUnsupported) {
-		return message.Session{}, false
-	}
-	if err != nil {
-		return message.Session{ID: untraced, Name: "a process that has ended"}, true
-	}
-	sessions := s.relay.Snapshot().Sessions()
-	for _, proc := range append(line, tmux.Process{PID: from.PID}) {
-		for _, session := range sessions {
-			if proc.PID == session.PaneProc.PID || proc.PID == session.Foreground.PID {
-				return session, true
-			}
-		}
-	}
-	// A job in the background loses its parents, but not its terminal, nor what it was
-	// started with. Both only ever tell an agent, never a person.
-	pane := tmux.PaneOf(from.PID)
-	for _, session := range sessions {
-		if pane == session.Pane || tmux.HasTerminal(from.PID, session.TTY) {
-			return session, true
-		}
-	}
-	return message.Session{}, false
-}
-
-// untraced stands for a caller of whom nothing is known any more: no session has that id,
-// so whatever a session may do is refused to it, and whatever a person may do too.
-const untraced message.ID = "untraced"
-
-// personOnly refuses what only a person may do to a caller that an agent started.
-func (s *sidecar) personOnly(from api.Caller, what string) error {
-	session, agent := s.callerSession(from)
-	if !agent {
-		return nil
-	}
-	s.log.Warn("refused to an agent", "what", what, "session", session.Name, "pid", from.PID)
-	return api.Errorf(api.CodeRefused, "%s: only a person may, and this runs inside %q", what, session.Name).
-		WithHint("do it from a pane that is not adopted")
 }
 
 // refusal puts a pane's refusal on the wire, with its hint.

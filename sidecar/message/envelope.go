@@ -42,7 +42,13 @@ const (
 	TrustRegister Trust = "registered-repository" // a repository that a person enabled
 	TrustLoopback Trust = "loopback-unverified"   // whoever reached a loopback port
 	TrustRemote   Trust = "remote"                // another computer
+
+	TrustUnverified Trust = "unverified" // a process of this user, of which nobody knows who started it
 )
+
+// Unverified stands in the place of a session's id where a message is from a process of
+// which neither a person nor a session is proven. Nobody can be reached by it.
+const Unverified ID = "unverified"
 
 // LocalComputer is the name by which the own computer goes.
 const LocalComputer = "local"

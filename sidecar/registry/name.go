@@ -30,7 +30,7 @@ func (e *TakenError) Error() string {
 func (e *TakenError) Unwrap() error { return ErrName }
 
 // reserved names stand in headers, addresses and commands for something else.
-var reserved = []string{"ai", "local", "relay", "notice", "system", "person", "all", "yes", "no"}
+var reserved = []string{"ai", "local", "relay", "notice", "system", "person", "all", "yes", "no", "unverified"}
 
 // CheckName refuses what cannot be the name of a session or chat. A name has 1 to 64
 // characters of `[A-Za-z0-9._-]`, so that an attribution or header made of it is never

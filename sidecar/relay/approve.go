@@ -89,6 +89,9 @@ func (w *work) gated(t *thought, v message.Verdict, planned []message.Delivery) 
 		return v
 	}
 	c := t.chat
+	if t.message.From.Session == message.Unverified {
+		return w.gatedStranger(v, planned)
+	}
 	if c == nil {
 		c = w.chatOf(t.message.From.Session)
 		if c == nil || !slices.ContainsFunc(planned, func(d message.Delivery) bool { return c.member(d.Target) != nil }) {
@@ -98,6 +101,22 @@ func (w *work) gated(t *thought, v message.Verdict, planned []message.Delivery) 
 	if !c.asks(t.message.From.Session) {
 		return v
 	}
+	return c.gateAll(v)
+}
+
+// gatedStranger is gated for an unverified sender. It may be any of the agents, and so one of
+// those whose words wait in the chat that it sends into.
+func (w *work) gatedStranger(v message.Verdict, planned []message.Delivery) message.Verdict {
+	for _, d := range planned {
+		if c := w.chatOf(d.Target); c != nil && c.gates() && gate("asks") {
+			return c.gateAll(v)
+		}
+	}
+	return v
+}
+
+// gateAll has all that a verdict lets go, or has wait for something else, wait for a person.
+func (c *chat) gateAll(v message.Verdict) message.Verdict {
 	all := c.gate(v.For(""))
 	v.Verb, v.Reason, v.By, v.Expires, v.Otherwise = all.Verb, all.Reason, all.By, all.Expires, all.Otherwise
 	v.Outcomes = slices.Clone(v.Outcomes)

@@ -17,7 +17,7 @@ func TestApprove_gate(t *testing.T) {
 	s := r.adopt("a", "b", "c")
 	_, err := r.ask(StartChat{Sessions: []string{"a", "b"}, Limits: message.Limits{Approve: "c"}})
 	require.ErrorIs(t, err, ErrRequest, "c is not in it")
-	_, err = r.ask(StartChat{By: By{Session: s[0].ID}, Sessions: []string{"a", "b"}, Limits: message.Limits{Approve: "b"}})
+	_, err = r.ask(StartChat{By: By{Kind: Agent, Session: s[0].ID}, Sessions: []string{"a", "b"}, Limits: message.Limits{Approve: "b"}})
 	require.ErrorIs(t, err, ErrPersonOnly)
 	c := r.chat(message.Limits{Approve: "a"}, "a", "b")
 	assert.Empty(t, r.say(s[0], "rm -rf /"))
@@ -29,18 +29,18 @@ func TestApprove_gate(t *testing.T) {
 	r.must(Say{Chat: string(c.ID), Body: "a person's"})
 	assert.Equal(t, []string{"queued"}, r.states(r.all("a person's")[1].ID))
 
-	sent := r.must(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "past it"}})
+	sent := r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "past it"}})
 	assert.Equal(t, message.AwaitingApproval, sent.Receipts[0].Reason, "not around it either")
-	sent = r.must(Send{By: By{Session: s[0].ID}, To: "c", Message: message.Envelope{Body: "to another"}})
+	sent = r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "c", Message: message.Envelope{Body: "to another"}})
 	assert.Equal(t, message.Queued, sent.Receipts[0].State)
 
-	r.must(Rename{By: By{Session: s[0].ID}, Session: "a", Name: "innocent"})
+	r.must(Rename{By: By{Kind: Agent, Session: s[0].ID}, Session: "a", Name: "innocent"})
 	assert.Equal(t, "innocent", r.shows(c.ID).Limits.Approve)
 	assert.Empty(t, r.say(s[0], "under another name"))
 	for _, q := range []Request{
-		StopChat{By: By{Session: s[0].ID}, Chat: string(c.ID)},
-		StopChat{By: By{Session: s[1].ID}, Chat: string(c.ID)},
-		RemoveMember{By: By{Session: s[0].ID}, Chat: string(c.ID), Session: "innocent"},
+		StopChat{By: By{Kind: Agent, Session: s[0].ID}, Chat: string(c.ID)},
+		StopChat{By: By{Kind: Agent, Session: s[1].ID}, Chat: string(c.ID)},
+		RemoveMember{By: By{Kind: Agent, Session: s[0].ID}, Chat: string(c.ID), Session: "innocent"},
 	} {
 		_, err := r.ask(q)
 		assert.ErrorIs(t, err, ErrPersonOnly, "nor out of it")
@@ -81,7 +81,7 @@ func TestApprove_yes(t *testing.T) {
 		_, err := r.ask(DecideHeld{Message: two[0].Message.ID, Verb: verb})
 		require.ErrorIs(t, err, ErrDecided)
 	}
-	_, err := r.ask(DecideHeld{By: By{Session: s[1].ID}, Message: one[0].Message.ID, Verb: message.VerbDeliver})
+	_, err := r.ask(DecideHeld{By: By{Kind: Agent, Session: s[1].ID}, Message: one[0].Message.ID, Verb: message.VerbDeliver})
 	require.ErrorIs(t, err, ErrPersonOnly)
 	r.must(PauseChat{Chat: string(c.ID)})
 	assert.Equal(t, "waiting for approval", string(r.book.last[one[0].ID].Reason), "a pause does not decide it")
@@ -168,7 +168,7 @@ func TestApprove_no(t *testing.T) {
 	require.Len(t, r.out, 2)
 	assert.Equal(t, d.Message.ID, r.out[1].Message.InReplyTo)
 
-	sent := r.must(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "beside it"}})
+	sent := r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "beside it"}})
 	r.must(DecideHeld{Message: sent.Message, Verb: message.VerbBounce, Say: "to you alone"})
 	require.Len(t, r.out, 3)
 	assert.Empty(t, r.out[2].Chat)
@@ -226,7 +226,7 @@ func TestV10_notForEverWhereAPolicySaysSo(t *testing.T) {
 		r := newRig(t)
 		r.async = true
 		s := r.adopt("a", "b")
-		sent, _ := r.ask(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
+		sent, _ := r.ask(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
 		assert.Empty(t, sent.Receipts)
 		v := message.Verdict{Message: r.pending[0], Verb: message.VerbAsk, Expires: time.Minute, Otherwise: otherwise}
 		_, _ = r.step(Decided{v})

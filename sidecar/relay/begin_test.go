@@ -18,7 +18,7 @@ func TestStartChat_includeLast(t *testing.T) {
 	s := r.adopt("a", "b", "c")
 	assert.Empty(t, r.say(s[0], "what I found"))
 	assert.Empty(t, r.say(s[0], " \n"))
-	r.must(StartChat{By: By{Name: "ada"}, Sessions: []string{"a", "b", "c"}, IncludeLast: true, Say: "is it so?"})
+	r.must(StartChat{By: By{Kind: Person, Name: "ada"}, Sessions: []string{"a", "b", "c"}, IncludeLast: true, Say: "is it so?"})
 	require.Len(t, r.out, 4)
 	for i, want := range []struct {
 		to   message.ID
@@ -122,7 +122,7 @@ func TestStartChat_depthOfTheLastWords(t *testing.T) {
 	assert.Equal(t, 1, r.book.received[before].Depth, "that of the turn, whatever was typed to it since")
 	r.must(StopChat{Chat: string(again.ID)})
 	r.submit(r.send(s[0], "b", "single")...)
-	out := r.must(StartChat{By: By{Session: s[1].ID}, Sessions: []string{"b", "a"}, IncludeLast: true, Say: "and this"})
+	out := r.must(StartChat{By: By{Kind: Agent, Session: s[1].ID}, Sessions: []string{"b", "a"}, IncludeLast: true, Say: "and this"})
 	require.Len(t, out.Chats, 1)
 	mine := r.book.received[len(r.book.received)-2:]
 	assert.Equal(t, []string{message.KindLast, message.KindSay}, []string{mine[0].Type, mine[1].Type})
@@ -141,7 +141,7 @@ func TestStartChat_anAgentAsksForItself(t *testing.T) {
 	s := r.adopt("a", "b", "c")
 	r.say(s[0], "mine")
 	r.say(s[1], "theirs")
-	by := By{Session: s[0].ID}
+	by := By{Kind: Agent, Session: s[0].ID}
 	for _, q := range []StartChat{
 		{Sessions: []string{"b", "a"}, IncludeLast: true},
 		{Sessions: []string{"b", "a"}, Say: "as if I were b"},
@@ -162,7 +162,7 @@ func TestStartChat_anAgentAsksForItself(t *testing.T) {
 func TestStartChat_anAgentsFirstWordsAreBraked(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
-	by := By{Session: s[0].ID}
+	by := By{Kind: Agent, Session: s[0].ID}
 	for range sendsAMinute {
 		c := r.must(StartChat{By: by, Sessions: []string{"a", "b"}, Say: "again"}).Chats[0]
 		require.Equal(t, message.ChatOn, r.shows(c.ID).State)
@@ -354,6 +354,6 @@ func TestStartChat_undecidedWhenTheRunEnded(t *testing.T) {
 // send has a session send a single message, and returns what was handed out.
 func (r *rig) send(from message.Session, to, body string) []message.Delivery {
 	before := len(r.out)
-	r.must(Send{By: By{Session: from.ID}, To: to, Message: message.Envelope{Body: body}})
+	r.must(Send{By: By{Kind: Agent, Session: from.ID}, To: to, Message: message.Envelope{Body: body}})
 	return r.out[before:]
 }

@@ -113,7 +113,27 @@ func (w *work) sender(t *thought) *session {
 	if t.chat != nil && t.message.Type == message.KindTurn || t.message.Origin != message.OriginAgent {
 		return nil
 	}
+	if t.message.From.Session == message.Unverified {
+		return w.stranger
+	}
 	return w.present(t.message.From.Session)
+}
+
+// newStranger makes the sender that all unverified callers are together.
+func newStranger() *session {
+	return newSession(message.Session{ID: message.Unverified, Name: string(message.Unverified), Computer: message.LocalComputer})
+}
+
+// deepest is the depth of what an unverified caller says: any of the agents may have had it
+// said.
+func (w *work) deepest() int {
+	depth := 1
+	for _, s := range w.sessions {
+		if s.Ended == nil {
+			depth = max(depth, s.depth())
+		}
+	}
+	return depth
 }
 
 // sent counts a message that the session sends of its own accord.
@@ -181,7 +201,7 @@ func (w *work) braked(t *thought, reason message.Reason, refused bool) {
 
 // forgetSends forgets what no brake needs any more.
 func (w *work) forgetSends() {
-	for _, s := range w.sessions {
+	for _, s := range append([]*session{w.stranger}, w.sessions...) {
 		for target, window := range s.sends {
 			if window.Sum(w.now) == 0 {
 				delete(s.sends, target)

@@ -85,20 +85,20 @@ func TestChat_errors(t *testing.T) {
 		{Say: strings.Repeat("x", message.MaxBody+1)},
 		{Name: "PAIR"},
 		{Name: "a b"},
-		{By: By{Session: s[0].ID}},
-		{By: By{Session: s[2].ID}, Limits: message.Limits{Depth: 99}},
+		{By: By{Kind: Agent, Session: s[0].ID}},
+		{By: By{Kind: Agent, Session: s[2].ID}, Limits: message.Limits{Depth: 99}},
 	} {
 		q.Sessions = []string{"c", e[0].Name}
 		_, err := r.ask(q)
 		assert.Error(t, err, "%+v", q)
 	}
-	r.must(StartChat{By: By{Session: s[2].ID}, Sessions: []string{"c", "e"}})
+	r.must(StartChat{By: By{Kind: Agent, Session: s[2].ID}, Sessions: []string{"c", "e"}})
 }
 
 func TestChat_firstWordGoesToAllButTheFirst(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
-	r.must(StartChat{By: By{Name: "Ada L."}, Sessions: []string{"a", "b", "c"}, Say: "begin"})
+	r.must(StartChat{By: By{Kind: Person, Name: "Ada L."}, Sessions: []string{"a", "b", "c"}, Say: "begin"})
 	require.Len(t, r.out, 2)
 	for i, d := range r.out {
 		assert.Equal(t, s[i+1].ID, d.Target)
@@ -114,7 +114,7 @@ func TestChat_pauseAndResume(t *testing.T) {
 	r.submit(sent)
 	require.NoError(t, r.report(typed.ID, message.Typed, ""))
 	require.NoError(t, r.report(waiting.ID, message.Held, message.AgentWorking))
-	got := r.must(PauseChat{Chat: c.ID.Short(), By: By{Name: "ada"}})
+	got := r.must(PauseChat{Chat: c.ID.Short(), By: By{Kind: Person, Name: "ada"}})
 	assert.Equal(t, message.ChatPaused, got.Chats[0].State)
 	assert.Equal(t, "paused by ada", got.Chats[0].Why)
 	assert.Equal(t, []Cancel{{[]message.ID{waiting.ID, typed.ID}, message.Paused}}, r.cancel)
@@ -144,7 +144,7 @@ func TestChat_pauseAndResume(t *testing.T) {
 	}
 	r.submit(out...)
 	assert.Equal(t, []string{"queued", "typed", "held: our text stands in the composer", "typed", "submitted"}, r.states(typed.ID))
-	_, err := r.ask(ResumeChat{Chat: c.ID.Short(), By: By{Session: s[0].ID}})
+	_, err := r.ask(ResumeChat{Chat: c.ID.Short(), By: By{Kind: Agent, Session: s[0].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly)
 }
 
@@ -219,7 +219,7 @@ func TestAll_nothingIsTyped(t *testing.T) {
 				_, err = r.ask(ResumeChat{Chat: r.s.chats[0].ID.Short()})
 				assert.ErrorIs(t, err, ErrStopped)
 			}
-			_, err = r.ask(ResumeChat{Chat: "all", By: By{Session: s[0].ID}})
+			_, err = r.ask(ResumeChat{Chat: "all", By: By{Kind: Agent, Session: s[0].ID}})
 			assert.ErrorIs(t, err, ErrPersonOnly)
 			assert.Len(t, r.out, handed, "nothing was handed out")
 
@@ -260,17 +260,17 @@ func TestChat_agentsTouchOnlyTheirOwn(t *testing.T) {
 	s := r.adopt("a", "b", "c")
 	c := r.chat(message.Limits{}, "a", "b")
 	for _, q := range []Request{
-		PauseChat{Chat: string(c.ID), By: By{Session: s[2].ID}},
-		StopChat{Chat: string(c.ID), By: By{Session: s[2].ID}},
-		PauseChat{Chat: All, By: By{Session: s[0].ID}},
-		StopChat{Chat: All, By: By{Session: s[0].ID}},
+		PauseChat{Chat: string(c.ID), By: By{Kind: Agent, Session: s[2].ID}},
+		StopChat{Chat: string(c.ID), By: By{Kind: Agent, Session: s[2].ID}},
+		PauseChat{Chat: All, By: By{Kind: Agent, Session: s[0].ID}},
+		StopChat{Chat: All, By: By{Kind: Agent, Session: s[0].ID}},
 	} {
 		_, err := r.ask(q)
 		assert.ErrorIs(t, err, ErrPersonOnly)
 	}
-	got := r.must(PauseChat{Chat: string(c.ID), By: By{Session: s[1].ID}})
+	got := r.must(PauseChat{Chat: string(c.ID), By: By{Kind: Agent, Session: s[1].ID}})
 	assert.Equal(t, "paused by b", got.Chats[0].Why)
-	got = r.must(StopChat{Chat: string(c.ID), By: By{}})
+	got = r.must(StopChat{Chat: string(c.ID), By: By{Kind: Person}})
 	assert.Equal(t, "stopped by person", got.Chats[0].Why)
 	_, err := r.ask(PauseChat{Chat: "none"})
 	assert.ErrorIs(t, err, registry.ErrUnknown)
@@ -308,7 +308,7 @@ func TestStateChanged_isToldAndNotWritten(t *testing.T) {
 func TestChat_agentsStayAgents(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
-	by := By{Session: s[0].ID}
+	by := By{Kind: Agent, Session: s[0].ID}
 	r.must(StartChat{By: by, Sessions: []string{"a", "b"}, Name: "pair"})
 	r.must(PauseChat{Chat: "pair"})
 	_, err := r.ask(StopChat{By: by, Chat: "pair"})

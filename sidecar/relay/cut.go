@@ -58,7 +58,7 @@ func (w *work) prompted(t message.Turn, s *session, c *chat) bool {
 		return false
 	}
 	body, short := trim(t.Prompt)
-	m := w.personal(By{Name: w.person}, body, c)
+	m := w.personal(By{Kind: Person, Name: w.person}, body, c)
 	m.ID, m.Created, m.Truncated = promptID(t.ID), t.Ended, short
 	for _, id := range c.there() {
 		if other := w.present(id); other != nil && id != s.ID && (!c.OneWay || id == c.Asker()) {

@@ -118,13 +118,13 @@ func TestCut_whoIsNotTold(t *testing.T) {
 func TestCut_single(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
-	r.must(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "do it"}})
+	r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "do it"}})
 	r.must(Send{To: "b", Message: message.Envelope{Body: "a person's"}})
 	given := r.out
 	r.submit(given...)
 	for range sendsAnHour + 5 {
 		r.now = r.now.Add(30 * time.Second)
-		r.must(Send{By: By{Session: s[1].ID}, To: "a", Message: message.Envelope{Body: "busy"}})
+		r.must(Send{By: By{Kind: Agent, Session: s[1].ID}, To: "a", Message: message.Envelope{Body: "busy"}})
 	}
 	before := len(r.out)
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[1].ID, Cut: message.ServiceFailed, Answers: handedIDs(given), Ended: r.now}})

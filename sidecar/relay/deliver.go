@@ -365,7 +365,7 @@ func (w *work) answered(t message.Turn) (to message.ID, unanswered []*delivery) 
 			continue
 		}
 		words := t.Words
-		if c := w.chatOf(t.Session); c != nil && c.asks(t.Session) && d.Message.Origin == message.OriginAgent && c.member(d.Message.From.Session) != nil {
+		if c := w.chatOf(t.Session); c != nil && c.asks(t.Session) && d.Message.Origin == message.OriginAgent && (c.member(d.Message.From.Session) != nil || d.Message.From.Session == message.Unverified) {
 			words = "" // they come by the chat, once a person has said yes to them
 		}
 		w.note(d, message.Receipt{State: message.Answered, Words: words, At: t.Ended})

@@ -86,15 +86,15 @@ func TestReport_unknownOrForeign(t *testing.T) {
 func TestSend(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
-	a := r.must(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "AI[local:" + string(s[0].ID) + "] | hello"}})
+	a := r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "AI[local:" + string(s[0].ID) + "] | hello"}})
 	require.Len(t, a.Receipts, 1)
 	assert.Equal(t, message.Queued, a.Receipts[0].State)
 	assert.Equal(t, r.out[0].ID, a.Receipts[0].Delivery)
 	assert.Equal(t, "AI[local:"+string(s[0].ID)+"] | hello", text(r.out[0]))
-	r.must(Send{By: By{Name: "ada"}, To: "%2", Message: message.Envelope{Body: "hello"}})
+	r.must(Send{By: By{Kind: Person, Name: "ada"}, To: "%2", Message: message.Envelope{Body: "hello"}})
 	assert.Equal(t, "[ada] (0):\n\nhello", text(r.out[1]))
 
-	r.must(Send{By: By{Name: "ada"}, To: "b", Message: message.Envelope{Body: "hello", Subject: " a\n plan ", Tags: []string{"x"}}})
+	r.must(Send{By: By{Kind: Person, Name: "ada"}, To: "b", Message: message.Envelope{Body: "hello", Subject: " a\n plan ", Tags: []string{"x"}}})
 	assert.Equal(t, "[ada] (0):\n\nSubject: a plan\n\nhello", text(r.out[2]))
 	assert.Equal(t, []string{"x"}, r.out[2].Message.Tags)
 
@@ -105,8 +105,8 @@ func TestSend(t *testing.T) {
 		{Send{To: "a", Message: message.Envelope{Body: "x", Subject: strings.Repeat("x", message.MaxSubject+1)}}, ErrRequest},
 		{Send{To: "a", Message: message.Envelope{Body: "x", Tags: make([]string, message.MaxTags+1)}}, ErrRequest},
 		{Send{To: "a", Message: message.Envelope{Body: "x", Tags: []string{strings.Repeat("x", message.MaxTag+1)}}}, ErrRequest},
-		{Send{By: By{Session: s[0].ID}, To: "a", Message: message.Envelope{Body: "x"}}, ErrRequest},
-		{Send{By: By{Session: "stranger"}, To: "a", Message: message.Envelope{Body: "x"}}, registry.ErrUnknown},
+		{Send{By: By{Kind: Agent, Session: s[0].ID}, To: "a", Message: message.Envelope{Body: "x"}}, ErrRequest},
+		{Send{By: By{Kind: Agent, Session: "stranger"}, To: "a", Message: message.Envelope{Body: "x"}}, registry.ErrUnknown},
 		{Send{To: "nobody", Message: message.Envelope{Body: "x"}}, registry.ErrUnknown},
 		{Send{To: "a"}, ErrRequest},
 		{Send{To: "a", Message: message.Envelope{Body: "\xff"}}, ErrRequest},
@@ -123,7 +123,7 @@ func TestSend(t *testing.T) {
 func TestSend_claimsAreIgnored(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
-	r.must(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{
+	r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{
 		Body: "x", From: message.Address{Session: s[1].ID, Name: "person"}, Origin: message.OriginHuman, Trust: message.TrustPerson,
 		To: []message.Address{{Session: s[0].ID}}, Depth: -7, Created: start.Add(-time.Hour),
 	}})
@@ -211,7 +211,7 @@ func TestRelease(t *testing.T) {
 	r.chat(message.Limits{}, "a", "b", "c")
 	waiting := r.say(s[0], "x")
 	require.NoError(t, r.report(waiting[1].ID, message.Typed, ""))
-	_, err := r.ask(Release{Session: "b", By: By{Session: s[0].ID}})
+	_, err := r.ask(Release{Session: "b", By: By{Kind: Agent, Session: s[0].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly)
 	r.must(Release{Session: "b"})
 	_, _ = r.step(Released{Session: s[2].ID})
@@ -268,7 +268,7 @@ func TestH36_names(t *testing.T) {
 	assert.Equal(t, "[carol_2] (2):", r.say(s[1], "x")[0].Head)
 	c, _ := r.s.Snapshot().ChatOf(s[1].ID)
 	assert.Equal(t, "carol_2", c.Participants[1].Name)
-	_, err := r.ask(Rename{Session: "Alice", Name: "x", By: By{Session: s[1].ID}})
+	_, err := r.ask(Rename{Session: "Alice", Name: "x", By: By{Kind: Agent, Session: s[1].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly)
 }
 

@@ -30,7 +30,7 @@ func TestRun_cutTurnIsWrittenDown(t *testing.T) {
 	b, err := r.Adopt(t.Context(), message.Session{Name: "b", Pane: "%2"})
 	require.NoError(t, err)
 	limits := message.Limits{Words: "all", Person: true}
-	started, err := r.Do(t.Context(), relay.StartChat{Sessions: []string{"a", "b"}, Limits: limits})
+	started, err := r.Do(t.Context(), relay.StartChat{By: relay.By{Kind: relay.Person}, Sessions: []string{"a", "b"}, Limits: limits})
 	require.NoError(t, err)
 	chat := started.Chats[0]
 	require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Session: a.ID, Words: "last", All: "first, last", Ended: time.Now()}))

@@ -124,7 +124,7 @@ func TestKept_refused(t *testing.T) {
 		"to nobody":              {Kept: []Kept{{kept, "nobody"}}},
 		"may have been typed":    {Kept: []Kept{{typed, "b"}}},
 		"for one who is present": {Kept: []Kept{{here, "b"}}},
-		"by an agent":            {Kept: []Kept{{kept, "b"}}, By: By{Session: s[0].ID}},
+		"by an agent":            {Kept: []Kept{{kept, "b"}}, By: By{Kind: Agent, Session: s[0].ID}},
 	} {
 		q.Sessions = []string{"a", "b"}
 		before := len(r.out)

@@ -46,7 +46,7 @@ func TestMembers_start(t *testing.T) {
 	}
 	d, _ := r.s.Snapshot().Find("d")
 	for _, q := range []StartChat{{Roles: []string{"boss"}}, {Muted: []bool{false, true}}, {Again: "x"}} {
-		q.Sessions, q.By = []string{"d", "e"}, By{Session: d.ID}
+		q.Sessions, q.By = []string{"d", "e"}, By{Kind: Agent, Session: d.ID}
 		_, err := r.ask(q)
 		assert.ErrorIs(t, err, ErrPersonOnly, "%+v", q)
 	}
@@ -82,7 +82,7 @@ func TestMembers_add(t *testing.T) {
 	}{
 		{AddMember{Chat: ref, Session: "c"}, ErrInChat},
 		{AddMember{Chat: ref, Session: "d"}, ErrInChat},
-		{AddMember{Chat: ref, Session: "d", By: By{Session: s[3].ID}}, ErrPersonOnly},
+		{AddMember{Chat: ref, Session: "d", By: By{Kind: Agent, Session: s[3].ID}}, ErrPersonOnly},
 		{AddMember{Chat: ref, Session: "nobody"}, registry.ErrUnknown},
 		{AddMember{Chat: "none", Session: "d"}, registry.ErrUnknown},
 	} {
@@ -131,7 +131,7 @@ func TestMembers_remove(t *testing.T) {
 	require.NoError(t, r.report(held.ID, message.Held, message.TmuxRefused))
 	before := len(r.out)
 
-	_, err := r.ask(RemoveMember{Chat: ref, Session: "b", By: By{Session: s[0].ID}})
+	_, err := r.ask(RemoveMember{Chat: ref, Session: "b", By: By{Kind: Agent, Session: s[0].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly)
 	got := r.must(RemoveMember{Chat: ref, Session: "b"}).Chats[0]
 	assert.Equal(t, message.ChatOn, got.State)
@@ -172,7 +172,7 @@ func TestMembers_removeWhilePausedOrUndecided(t *testing.T) {
 	typed := r.say(s[0], "typed")[0]
 	require.NoError(t, r.report(typed.ID, message.Typed, ""))
 	r.must(PauseChat{Chat: ref})
-	_, err := r.ask(RemoveMember{Chat: ref, Session: "b", By: By{Session: s[1].ID}})
+	_, err := r.ask(RemoveMember{Chat: ref, Session: "b", By: By{Kind: Agent, Session: s[1].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly, "an agent does not get away from a pause")
 	r.must(RemoveMember{Chat: ref, Session: "b"})
 	states := r.states(typed.ID)
@@ -182,7 +182,7 @@ func TestMembers_removeWhilePausedOrUndecided(t *testing.T) {
 	r.async = true
 	_, _ = r.ask(Say{Chat: ref, To: []string{"c"}, Body: "for c alone"})
 	r.say(s[2], "last words")
-	got := r.must(RemoveMember{Chat: ref, Session: "c", By: By{Session: s[2].ID}}).Chats[0]
+	got := r.must(RemoveMember{Chat: ref, Session: "c", By: By{Kind: Agent, Session: s[2].ID}}).Chats[0]
 	assert.Equal(t, "c left", got.Why)
 	before := len(r.out)
 	for _, id := range r.pending {
@@ -199,7 +199,7 @@ func TestMembers_removedBeforeTheVerdict(t *testing.T) {
 	r.async = true
 	_, _ = r.ask(Say{Chat: ref, To: []string{"c"}, Body: "for c alone"})
 	r.say(s[2], "last words")
-	r.must(RemoveMember{Chat: ref, Session: "c", By: By{Session: s[2].ID}})
+	r.must(RemoveMember{Chat: ref, Session: "c", By: By{Kind: Agent, Session: s[2].ID}})
 	for _, id := range r.pending {
 		_, _ = r.step(Decided{message.Verdict{Message: id, Verb: message.VerbDeliver}})
 	}
@@ -218,7 +218,7 @@ func TestMembers_mute(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
 	ref := string(r.chat(message.Limits{}, "a", "b").ID)
-	_, err := r.ask(MuteMember{Chat: ref, Session: "a", By: By{Session: s[0].ID}})
+	_, err := r.ask(MuteMember{Chat: ref, Session: "a", By: By{Kind: Agent, Session: s[0].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly)
 	got := r.must(MuteMember{Chat: ref, Session: "a"}).Chats[0]
 	assert.False(t, got.Participants[0].MaySpeak)

@@ -57,7 +57,7 @@ func modelRun(t *rapid.T) {
 			}
 			q.Limits.Approve = rapid.SampledFrom(append([]string{"", "", ApproveAll, ApproveAll}, q.Sessions...)).Draw(t, "approve")
 			if rapid.IntRange(0, 3).Draw(t, "agent") == 0 {
-				q.By.Session = message.ID(rapid.SampledFrom(append([]string{string(w.session(t))}, q.Sessions...)).Draw(t, "whose"))
+				q.By = By{Kind: Agent, Session: message.ID(rapid.SampledFrom(append([]string{string(w.session(t))}, q.Sessions...)).Draw(t, "whose"))}
 				q.Limits, q.Muted = message.Limits{}, nil
 			}
 			w.ask(q)
@@ -82,7 +82,7 @@ func modelRun(t *rapid.T) {
 		},
 		"exchange": func(t *rapid.T) { // one says something, it is typed, and whoever has it is cut short
 			if s := w.session(t); rapid.Bool().Draw(t, "single") {
-				w.ask(Send{By: By{Session: s}, To: string(w.session(t)), Message: message.Envelope{Body: "single"}})
+				w.ask(Send{By: By{Kind: Agent, Session: s}, To: string(w.session(t)), Message: message.Envelope{Body: "single"}})
 			} else {
 				w.tell(message.Turn{ID: w.id(), Session: s, Words: fmt.Sprint("words ", w.ids), Ended: w.now})
 			}
@@ -112,7 +112,7 @@ func modelRun(t *rapid.T) {
 		"send": func(t *rapid.T) {
 			q := Send{To: string(w.session(t)), Message: message.Envelope{Body: "single", Depth: -5}}
 			if rapid.Bool().Draw(t, "agent") {
-				q.By.Session = w.session(t)
+				q.By = By{Kind: Agent, Session: w.session(t)}
 			}
 			if rapid.IntRange(0, 9).Draw(t, "again") == 0 && len(w.order) > 0 {
 				q.Message.ID = w.order[rapid.IntRange(0, len(w.order)-1).Draw(t, "which")]
@@ -140,7 +140,7 @@ func modelRun(t *rapid.T) {
 				q.Body = &edited
 			}
 			if rapid.IntRange(0, 9).Draw(t, "agent") == 0 {
-				q.By.Session = w.session(t)
+				q.By = By{Kind: Agent, Session: w.session(t)}
 			}
 			w.ask(q)
 		},
@@ -167,9 +167,9 @@ func modelRun(t *rapid.T) {
 		},
 		"member": func(t *rapid.T) {
 			q := AddMember{Chat: w.chat(t), Session: string(w.session(t))}
-			by := By{}
+			by := By{Kind: Person}
 			if rapid.IntRange(0, 3).Draw(t, "agent") == 0 {
-				by.Session = message.ID(q.Session)
+				by = By{Kind: Agent, Session: message.ID(q.Session)}
 			}
 			switch rapid.IntRange(0, 3).Draw(t, "how") {
 			case 0:
@@ -408,7 +408,7 @@ func (w *world) some(t *rapid.T, holds func(message.ID) bool) []message.ID {
 
 func (w *world) ask(q Request) {
 	w.token++
-	asked := Asked{Token: w.token, Request: q}
+	asked := Asked{Token: w.token, Request: asPerson(q)}
 	if send, ok := q.(Send); ok {
 		asked.Seen = w.known(send.Message.ID)
 	}
@@ -419,7 +419,7 @@ func (w *world) ask(q Request) {
 			err = reply.Err
 		}
 	}
-	if decision, ok := q.(DecideHeld); ok && !decision.By.Person() {
+	if decision, ok := asked.Request.(DecideHeld); ok && !decision.By.Person() {
 		require.ErrorIs(w.t, err, ErrPersonOnly)
 	}
 	if err != nil {

@@ -47,7 +47,7 @@ func TestPolicy_keepsNobodyWaiting(t *testing.T) {
 		send := func(body string) (back chan Answer) {
 			back = make(chan Answer, 1)
 			go func() {
-				a, _ := r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: body}})
+				a, _ := r.Do(t.Context(), Send{By: By{Kind: Person}, To: "a", Message: message.Envelope{Body: body}})
 				back <- a
 			}()
 			return back
@@ -55,11 +55,11 @@ func TestPolicy_keepsNobodyWaiting(t *testing.T) {
 		began := time.Now()
 		slow := send("slow")
 		synctest.Wait()
-		_, err := r.Do(t.Context(), PauseChat{Chat: All})
+		_, err := r.Do(t.Context(), PauseChat{By: By{Kind: Person}, Chat: All})
 		require.NoError(t, err)
 		assert.Zero(t, time.Since(began), "a pause waits for no policy")
 		assert.Equal(t, message.Stopped, (<-slow).Receipts[0].Reason, "and holds for what is decided after it")
-		_, err = r.Do(t.Context(), ResumeChat{Chat: All, Sure: true})
+		_, err = r.Do(t.Context(), ResumeChat{By: By{Kind: Person}, Chat: All, Sure: true})
 		require.NoError(t, err)
 
 		for body, why := range map[string]string{
@@ -94,10 +94,10 @@ func TestL6_NoAnswerIsUnfiltered(t *testing.T) {
 		}))
 		o.adopt(t, r, "a")
 		b := o.adopt(t, r, "b")
-		a, err := r.Do(t.Context(), Send{By: By{Session: b.ID}, To: "a", Message: message.Envelope{Body: "AKIAIOSFODNN7EXAMPLE"}})
+		a, err := r.Do(t.Context(), Send{By: By{Kind: Agent, Session: b.ID}, To: "a", Message: message.Envelope{Body: "AKIAIOSFODNN7EXAMPLE"}})
 		require.NoError(t, err)
 		require.Equal(t, message.Held, a.Receipts[0].State)
-		_, err = r.Do(t.Context(), DecideHeld{Message: a.Message, Verb: message.VerbDeliver})
+		_, err = r.Do(t.Context(), DecideHeld{By: By{Kind: Person}, Message: a.Message, Verb: message.VerbDeliver})
 		assert.ErrorIs(t, err, ErrUnfiltered)
 		require.NoError(t, stop())
 	})
@@ -115,7 +115,7 @@ func TestPolicy_question(t *testing.T) {
 		a := o.adopt(t, r, "a")
 		o.adopt(t, r, "b")
 		o.adopt(t, r, "c")
-		answer, err := r.Do(t.Context(), StartChat{Sessions: []string{"a", "b", "c"}})
+		answer, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: []string{"a", "b", "c"}})
 		require.NoError(t, err)
 		require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Session: a.ID, Words: "x", Ended: time.Now().Add(time.Second)}))
 		synctest.Wait()

@@ -50,6 +50,7 @@ type State struct {
 	seen     route.Seen              // messages
 	turns    route.Seen              // whether they were messages or not
 	handed   route.Seen              // deliveries that were kept, and handed on
+	stranger *session                // stands for all unverified senders where what they send is counted
 	person   string                  // how one goes by who types into a pane by hand
 	snapshot registry.Snapshot
 	stale    bool   // snapshot must be made anew
@@ -72,6 +73,7 @@ func NewState(seed [32]byte, limits message.Limits) *State {
 		under:    make(map[message.ID]*delivery),
 		flows:    make(map[string][]*thought),
 		thoughts: make(map[message.ID]*thought),
+		stranger: newStranger(),
 		here:     true, // somebody started us
 	}
 }
@@ -142,8 +144,12 @@ func (s *State) Snapshot() registry.Snapshot {
 // ask answers a request.
 func (w *work) ask(e Asked) {
 	var answer Answer
-	var err error
-	if e.Request != nil && e.Request.by().Person() {
+	err := admit(e.Request)
+	if err != nil {
+		w.reply(e.Token, answer, err)
+		return
+	}
+	if e.Request.by().Person() {
 		w.here = true
 	}
 	switch r := e.Request.(type) {

@@ -12,15 +12,6 @@ import (
 // All, in the place of a chat, means every chat and everything else besides.
 const All = "all"
 
-// By is who asks for something: a session, as its process proves, or a person.
-type By struct {
-	Session message.ID // of an agent; "" is a person
-	Name    string     // of a person, as attribution is to show it; "" is "person"
-}
-
-// Person reports whether it is a person who asks.
-func (b By) Person() bool { return b.Session == "" }
-
 // Request is what may be asked of the relay. Sessions and chats are named as in
 // registry.Snapshot.Find and FindChat.
 type Request interface{ by() By }
@@ -208,6 +199,7 @@ var (
 	ErrInChat     = errors.New("in a chat")      // wrapped by *InChatError
 	ErrActive     = errors.New("already active") // wrapped by *InChatError: that very chat
 	ErrPersonOnly = errors.New("only a person may do that")
+	ErrNobody     = errors.New("the request does not say who makes it")
 	ErrAdopted    = errors.New("already adopted")
 	// ErrDecided is for a decision about a message of which nothing waits for one (any more).
 	ErrDecided = errors.New("it does not wait for a decision")

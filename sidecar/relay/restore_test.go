@@ -259,7 +259,7 @@ func TestRestore_undecided(t *testing.T) {
 	r.async = true
 	r.say(s[0], "one")
 	r.say(s[1], "two")
-	_, _ = r.ask(Send{By: By{Session: s[2].ID}, To: "a", Message: message.Envelope{Body: "single", Type: message.KindTurn, Thread: c.ID}})
+	_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[2].ID}, To: "a", Message: message.Envelope{Body: "single", Type: message.KindTurn, Thread: c.ID}})
 	_, _ = r.ask(Say{Chat: string(c.ID), Body: "person"})
 	asked := r.pending
 
@@ -400,7 +400,7 @@ func TestRestore_whoseReasonItIs(t *testing.T) {
 		r.async = true
 		s := r.adopt("a", "b")
 		for _, v := range []message.Verdict{{Verb: message.VerbDeliver}, {Verb: message.VerbHold, Reason: string(why)}} {
-			_, _ = r.ask(Send{By: By{Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
+			_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
 			r.decide(v)
 		}
 		d := r.all("x")

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -118,9 +119,26 @@ func (r *rig) shows(id message.ID) message.Chat {
 	return c
 }
 
+// ask makes a request: a person's, unless it says whose it is.
 func (r *rig) ask(q Request) (Answer, error) {
 	r.tokens++
-	return r.step(Asked{Token: r.tokens, Request: q})
+	return r.step(Asked{Token: r.tokens, Request: asPerson(q)})
+}
+
+// asPerson is a request with a person for whoever makes it, where it names nobody.
+func asPerson(q Request) Request {
+	if q.by() != (By{}) {
+		return q
+	}
+	return withBy(q, By{Kind: Person})
+}
+
+// withBy is a request of somebody else.
+func withBy(q Request, by By) Request {
+	one := reflect.New(reflect.TypeOf(q)).Elem()
+	one.Set(reflect.ValueOf(q))
+	one.FieldByName("By").Set(reflect.ValueOf(by))
+	return one.Interface().(Request)
 }
 
 // must is ask for what has to succeed.

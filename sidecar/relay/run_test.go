@@ -20,7 +20,7 @@ func TestRun_committedBeforeAnythingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, o, stop := running(t, nil)
 		a, b := o.adopt(t, r, "a"), o.adopt(t, r, "b")
-		answer, err := r.Do(t.Context(), StartChat{Sessions: []string{"a", "b"}})
+		answer, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: []string{"a", "b"}})
 		require.NoError(t, err)
 		_, in := r.Snapshot().ChatOf(a.ID)
 		assert.True(t, in, "the snapshot is as new as the answer")
@@ -36,7 +36,7 @@ func TestRun_committedBeforeAnythingElse(t *testing.T) {
 		// A receipt is on disk before its reporter goes on.
 		require.NoError(t, r.Report(t.Context(), message.Receipt{Delivery: d.ID, State: message.Typed}))
 		assert.Equal(t, message.Typed, o.last(d.ID))
-		_, err = r.Do(t.Context(), PauseChat{Chat: string(answer.Chats[0].ID)})
+		_, err = r.Do(t.Context(), PauseChat{By: By{Kind: Person}, Chat: string(answer.Chats[0].ID)})
 		require.NoError(t, err)
 		require.ErrorIs(t, r.Report(t.Context(), message.Receipt{Delivery: d.ID, State: message.Typed}), ErrPaused)
 		require.NoError(t, r.Gone(t.Context(), b.ID, message.PaneMissing))
@@ -58,7 +58,7 @@ func TestRun_journalFails(t *testing.T) {
 		r, o, stop := running(t, nil)
 		a := o.adopt(t, r, "a")
 		o.adopt(t, r, "b")
-		_, err := r.Do(t.Context(), StartChat{Sessions: []string{"a", "b"}})
+		_, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: []string{"a", "b"}})
 		require.NoError(t, err)
 		o.broken = errors.New("disk full")
 		require.NoError(t, r.Spoke(t.Context(), message.Turn{Session: a.ID, Words: "hello", Ended: time.Now()}))
@@ -74,7 +74,7 @@ func TestRun_journalFails(t *testing.T) {
 		r, o, stop := running(t, nil)
 		o.adopt(t, r, "a")
 		o.broken = errors.New("disk full")
-		_, err := r.Do(t.Context(), Send{To: "a", Message: message.Envelope{ID: message.NewID(), Body: "x"}})
+		_, err := r.Do(t.Context(), Send{By: By{Kind: Person}, To: "a", Message: message.Envelope{ID: message.NewID(), Body: "x"}})
 		assert.ErrorIs(t, err, ErrDown, "whoever waits is told")
 		assert.ErrorIs(t, stop(), o.broken)
 	})
@@ -91,7 +91,7 @@ func TestRun_bothStartAtOnce(t *testing.T) {
 		for i := range errs {
 			all.Go(func() {
 				pair := [][]string{{"a", "b"}, {"b", "a"}}[i%2]
-				_, errs[i] = r.Do(t.Context(), StartChat{Sessions: pair})
+				_, errs[i] = r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: pair})
 			})
 		}
 		all.Wait()
@@ -123,14 +123,14 @@ func TestRun_policy(t *testing.T) {
 		})
 		r, o, stop := running(t, policy)
 		o.adopt(t, r, "a")
-		a, err := r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: "drop"}})
+		a, err := r.Do(t.Context(), Send{By: By{Kind: Person}, To: "a", Message: message.Envelope{Body: "drop"}})
 		require.NoError(t, err)
 		assert.Equal(t, message.Failed, a.Receipts[0].State)
 		assert.Equal(t, message.Dropped, a.Receipts[0].Reason)
-		a, err = r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: "change"}})
+		a, err = r.Do(t.Context(), Send{By: By{Kind: Person}, To: "a", Message: message.Envelope{Body: "change"}})
 		require.NoError(t, err)
 		assert.Equal(t, message.Queued, a.Receipts[0].State)
-		a, err = r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: "doubt"}})
+		a, err = r.Do(t.Context(), Send{By: By{Kind: Person}, To: "a", Message: message.Envelope{Body: "doubt"}})
 		require.NoError(t, err)
 		assert.Equal(t, message.Held, a.Receipts[0].State, "doubt holds, and loses nothing")
 		assert.Equal(t, message.Unfiltered, a.Receipts[0].Reason)
@@ -148,7 +148,7 @@ func TestRun_duplicateKnownToTheJournal(t *testing.T) {
 		o.adopt(t, r, "a")
 		id := message.NewID()
 		o.seen = map[message.ID]bool{id: true}
-		a, err := r.Do(t.Context(), Send{To: "a", Message: message.Envelope{ID: id, Body: "x"}})
+		a, err := r.Do(t.Context(), Send{By: By{Kind: Person}, To: "a", Message: message.Envelope{ID: id, Body: "x"}})
 		require.NoError(t, err)
 		assert.Equal(t, message.Duplicate, a.Receipts[0].Reason)
 		assert.Empty(t, o.delivered)
@@ -162,7 +162,7 @@ func TestRun_stopOvertakes(t *testing.T) {
 		r, o, stop := running(t, nil)
 		a := o.adopt(t, r, "a")
 		o.adopt(t, r, "b")
-		_, err := r.Do(t.Context(), StartChat{Sessions: []string{"a", "b"}, Limits: message.Limits{Rate: 1 << 30}})
+		_, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: []string{"a", "b"}, Limits: message.Limits{Rate: 1 << 30}})
 		require.NoError(t, err)
 		o.slow = 10 * time.Millisecond // each commit
 		var all sync.WaitGroup
@@ -173,7 +173,7 @@ func TestRun_stopOvertakes(t *testing.T) {
 		}
 		synctest.Wait()
 		asked := time.Now()
-		_, err = r.Do(t.Context(), PauseChat{Chat: All})
+		_, err = r.Do(t.Context(), PauseChat{By: By{Kind: Person}, Chat: All})
 		require.NoError(t, err)
 		assert.Less(t, time.Since(asked), 50*time.Millisecond)
 		before := len(o.delivered)
@@ -222,7 +222,7 @@ func TestRun_restored(t *testing.T) {
 		require.Len(t, o.delivered, 1)
 		assert.Equal(t, typed.ID, o.delivered[0].ID)
 		assert.Equal(t, []string{"deliver", "commit verdict delivery receipt"}, o.log, "decided now, and held")
-		_, err := r.Do(t.Context(), ResumeChat{Chat: All, Sure: true})
+		_, err := r.Do(t.Context(), ResumeChat{By: By{Kind: Person}, Chat: All, Sure: true})
 		require.NoError(t, err)
 		assert.False(t, r.Stopped())
 		assert.Len(t, o.delivered, 3)
@@ -250,7 +250,7 @@ func TestRun_awake(t *testing.T) {
 		synctest.Wait()
 		idle := asked.Load()
 		assert.LessOrEqual(t, idle, int64(62))
-		sent, err := r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: "x"}})
+		sent, err := r.Do(t.Context(), Send{By: By{Kind: Person}, To: "a", Message: message.Envelope{Body: "x"}})
 		require.NoError(t, err)
 		d := sent.Receipts[0].Delivery
 		require.NoError(t, r.Closed(t.Context(), a.ID, message.NotEmpty, "", nil))
@@ -282,7 +282,7 @@ func TestRun_promptOnce(t *testing.T) {
 		go func() { done <- r.Run(ctx) }()
 		a := o.adopt(t, r, "a")
 		o.adopt(t, r, "b")
-		_, err := r.Do(t.Context(), StartChat{Sessions: []string{"a", "b"}, Limits: message.Limits{Person: true}})
+		_, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: []string{"a", "b"}, Limits: message.Limits{Person: true}})
 		require.NoError(t, err)
 		known := message.Turn{ID: message.NewID(), Session: a.ID, Prompt: "p", Words: "x", Ended: time.Now()}
 		o.seen = map[message.ID]bool{promptID(known.ID): true}
@@ -306,7 +306,7 @@ func TestRun_ownClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, o, stop := running(t, nil)
 		o.adopt(t, r, "a")
-		sent, err := r.Do(t.Context(), Send{To: "a", Message: message.Envelope{Body: "x"}})
+		sent, err := r.Do(t.Context(), Send{By: By{Kind: Person}, To: "a", Message: message.Envelope{Body: "x"}})
 		require.NoError(t, err)
 		time.Sleep(time.Hour + 2*time.Second)
 		synctest.Wait()

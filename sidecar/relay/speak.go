@@ -217,9 +217,12 @@ func (w *work) send(token Token, r Send, seen bool) error {
 	} else if m.ID, err = message.ParseID(string(m.ID)); err != nil {
 		return fmt.Errorf("send: %w: %w", ErrRequest, err)
 	}
-	if r.By.Person() {
+	switch r.By.Kind {
+	case Person:
 		m.From, m.Origin, m.Trust = person(r.By), message.OriginHuman, message.TrustPerson
-	} else {
+	case Unverified:
+		m.From, m.Origin, m.Trust, m.Depth = address(w.stranger), message.OriginAgent, message.TrustUnverified, w.deepest()
+	default:
 		from := w.present(r.By.Session)
 		switch {
 		case from == nil:

@@ -54,10 +54,10 @@ func TestExpire_notWhatWaitsForAPerson(t *testing.T) {
 	r.pass(50 * time.Second)
 	r.must(PauseChat{Chat: "pair"})
 	for range sendsAMinute + 1 {
-		r.must(Send{By: By{Session: s[2].ID}, To: "d", Message: message.Envelope{Body: "x"}})
+		r.must(Send{By: By{Kind: Agent, Session: s[2].ID}, To: "d", Message: message.Envelope{Body: "x"}})
 	}
 	r.async = true
-	_, _ = r.ask(Send{By: By{Session: s[3].ID}, To: "c", Message: message.Envelope{Body: "x"}})
+	_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[3].ID}, To: "c", Message: message.Envelope{Body: "x"}})
 	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbAsk}})
 	r.async = false
 	braked, asked := r.book.deliveries[sendsAMinute+1], r.book.deliveries[sendsAMinute+2]
@@ -133,13 +133,13 @@ func TestAway(t *testing.T) {
 	r.pass(time.Minute)
 	assert.Equal(t, message.ChatPaused, r.shows(c.ID).State)
 	r.pass(time.Hour)
-	_, err := r.ask(ResumeChat{Chat: string(c.ID), By: By{Session: s[0].ID}})
+	_, err := r.ask(ResumeChat{Chat: string(c.ID), By: By{Kind: Agent, Session: s[0].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly)
 	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
 	assert.Equal(t, waits.ID, r.out[len(r.out)-1].ID)
 	r.pass(30 * time.Minute)
 	assert.Equal(t, message.ChatOn, r.shows(c.ID).State, "a person's request shows that somebody is there")
-	r.must(Send{By: By{Session: s[2].ID}, To: "d", Message: message.Envelope{Body: "x"}})
+	r.must(Send{By: By{Kind: Agent, Session: s[2].ID}, To: "d", Message: message.Envelope{Body: "x"}})
 	r.pass(2 * time.Second)
 	assert.Equal(t, message.ChatPaused, r.shows(c.ID).State, "an agent's does not")
 

@@ -25,6 +25,7 @@ type stat struct {
 	state   byte
 	group   int
 	stack   uint64 // where its stack begins, 0 where that is not for us to know
+	session int    // pid of its session's leader
 	tty     uint64 // device number of the controlling terminal, 0 without one
 	ttyPgrp int    // foreground group of that terminal, -1 without one
 }
@@ -57,7 +58,7 @@ func parseStat(data []byte) (stat, error) {
 		return stat{}, fmt.Errorf("stat %q: %d fields", data, len(fields))
 	}
 	var n numbers
-	s := stat{state: fields[0][0], group: n.number(fields[2])}
+	s := stat{state: fields[0][0], group: n.number(fields[2]), session: n.number(fields[3])}
 	s.Parent = n.number(fields[1])
 	s.PID, s.Name = n.number(strings.TrimSpace(string(data[:open]))), string(data[open+1:end])
 	nr := uint32(n.number(fields[4]))

@@ -203,6 +203,7 @@ var (
 		command.PaneID, command.SessionID, command.SessionName, command.WindowID, command.WindowIndex, command.WindowName,
 		command.PaneIndex, command.PaneActive, command.WindowActive, command.SessionAttached, command.PanePID, command.PaneTTY,
 		command.PaneDead, command.PaneInMode, command.PaneWidth, command.PaneHeight, command.PaneTitle, command.PaneCommand,
+		command.PaneStartCommand,
 	}
 	clientFields = []command.Field{
 		command.ClientName, command.ClientTTY, command.ClientPID, command.ClientSession, command.SessionID, command.PaneID,

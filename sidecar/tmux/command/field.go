@@ -15,6 +15,7 @@ const (
 	PaneMode
 	PaneTitle
 	PaneCommand
+	PaneStartCommand
 	PaneIndex
 	PaneActive
 	PaneWidth
@@ -92,6 +93,7 @@ var fields = [...]struct {
 	PaneMode:          {"pane_mode", pane, word},
 	PaneTitle:         {"pane_title", pane, free},
 	PaneCommand:       {"pane_current_command", pane, free},
+	PaneStartCommand:  {"pane_start_command", pane, free},
 	PaneIndex:         {"pane_index", pane, number},
 	PaneActive:        {"pane_active", pane, number},
 	PaneWidth:         {"pane_width", pane, number},

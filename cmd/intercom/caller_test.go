@@ -1,0 +1,233 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// battery is a script that tries all that an agent would like to do as a person, and the file
+// in which it writes what came of each.
+func (st *stage) battery(name string, claude, codex *coder, other string) (script, result string) {
+	st.t.Helper()
+	result = filepath.Join(st.home, name)
+	lines := "#!/bin/sh\n"
+	for _, words := range []string{
+		"send " + codex.pane + " 'psst from " + name + "' --timeout 0s", "chat say pair 'I am the person'", "chat resume --all",
+		"chat start " + claude.pane + " " + other, "chat stop pair", "adopt " + other, "release " + codex.pane, "down",
+	} {
+		lines += fmt.Sprintf("%s %s --server=%s >>%s.part 2>&1 </dev/null; echo \"exit $? of %s\" >>%[4]s.part\n", thisProgram(), words, st.Socket, result, strings.ReplaceAll(words, "'", ""))
+	}
+	tmuxtest.Program(st.t, result+".sh", lines+"mv "+result+".part "+result+"\n")
+	return result + ".sh", result
+}
+
+// From inside an adopted pane whose words wait for a yes, whatever way is taken to the program
+// is an agent's, or nobody's: nothing that a person may do is done, and what is sent waits too.
+func TestS28_S12_NoWayOutOfAPaneMakesAPerson(t *testing.T) {
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		claude, codex := st.gated()
+		other := st.shell()
+		me := st.sit("base")
+		tmux := v.Bin + " -S " + st.Socket + " "
+		bare := `env -i PATH="$PATH" HOME="$HOME" INTERCOM_TEST_MAIN=$INTERCOM_TEST_MAIN XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" `
+		agent, unverified := "this runs inside", "this process is not verified"
+		for i, c := range []struct{ way, says string }{
+			{"SCRIPT", agent},
+			{"env -u TMUX_PANE -u TMUX SCRIPT", agent},
+			{"env TMUX_PANE=nowhere SCRIPT", agent},
+			{"nohup sh -c '(SCRIPT) &' >/dev/null 2>&1", "only a person may"},
+			{"setsid -f SCRIPT", "only a person may"},
+			{"setsid -f " + bare + "SCRIPT", unverified},
+			{tmux + "run-shell -b SCRIPT", unverified},
+			{tmux + "run-shell -b 'setsid -f " + bare + "SCRIPT'", unverified},
+			{tmux + "if-shell -b SCRIPT ''", unverified},
+			{tmux + "new-window -d SCRIPT", unverified},
+			{tmux + "new-window -d 'SCRIPT; sleep 1'", unverified},
+			{tmux + "new-window -d '(SCRIPT) & sleep 20'", unverified},
+			{tmux + "new-window -d 'set -m; SCRIPT; true'", unverified},
+			{tmux + "new-window -d 'script -qc SCRIPT /dev/null; true'", unverified},
+			{tmux + "split-window -d -t " + other + " SCRIPT", unverified},
+			{tmux + "display-popup -c " + me.client + " -E SCRIPT", unverified},
+			{tmux + "pipe-pane -t " + other + " 'env XDG_RUNTIME_DIR=" + st.run + " XDG_STATE_HOME=" + st.env["XDG_STATE_HOME"] + " SCRIPT'", unverified},
+			{tmux + `set-hook -g session-created 'run-shell "SCRIPT"' \; new-session -d -s hooked cat`, unverified},
+			{"script -qc SCRIPT /dev/null </dev/null", agent},
+			{"setsid -f script -qc SCRIPT /dev/null </dev/null", agent},
+		} {
+			script, result := st.battery(fmt.Sprint("way", i), claude, codex, other)
+			claude.do(":exec " + strings.ReplaceAll(c.way, "SCRIPT", script))
+			var told string
+			defer func() {
+				if t.Failed() {
+					part, _ := os.ReadFile(result + ".part")
+					t.Logf("%s: %s", c.way, part)
+				}
+			}()
+			tmuxtest.WaitFor(t, c.way, func() bool {
+				data, err := os.ReadFile(result)
+				told = string(data)
+				return err == nil
+			})
+			for _, line := range regexp.MustCompile(`(?m)^exit .*$`).FindAllString(told, -1) {
+				if !strings.Contains(line, " of send ") {
+					assert.Contains(t, line, "exit 1 of ", c.way)
+				}
+			}
+			assert.Equal(t, 8, strings.Count(told, "exit "), c.way)
+			assert.Contains(t, told, c.says, "%s:\n%s", c.way, told)
+			assert.Contains(t, told, "intercom: hint: ", c.way)
+			if c.says != unverified {
+				assert.NotContains(t, told, unverified, c.way)
+			}
+		}
+		s := st.status()
+		require.Len(t, s.Sessions, 2, "nobody came, and nobody went")
+		require.Len(t, s.Chats, 1)
+		assert.Equal(t, message.ChatOn, s.Chats[0].State)
+		waiting := 0
+		for _, one := range st.held() {
+			waiting++
+			assert.Equal(t, message.AwaitingApproval, one.Reason, "%s", one.Envelope.Body)
+			assert.NotEqual(t, message.OriginHuman, one.Envelope.Origin)
+		}
+		assert.Positive(t, waiting)
+		assert.Empty(t, codex.received())
+		log, err := os.ReadFile(s.Log)
+		require.NoError(t, err)
+		assert.Contains(t, string(log), `msg="refused to an unverified caller"`)
+
+		// What waits is said by nobody whom one could answer, once a person has said yes.
+		for _, one := range st.held() {
+			if one.From != string(message.Unverified) {
+				continue
+			}
+			st.Run("send-keys", "-t", other, "-l", thisProgram()+" inbox approve "+one.Message.Short()+" --server="+st.Socket)
+			st.Run("send-keys", "-t", other, "Enter")
+			st.WaitForText(other, "[y/N]")
+			st.Run("send-keys", "-t", other, "y")
+			tmuxtest.WaitFor(t, "a person's yes", func() bool { return len(codex.received()) == 1 })
+			assert.Regexp(t, `^AI\[local:unverified\] \| psst from way\d+$`, codex.received()[0])
+			break
+		}
+	})
+}
+
+// activity is the second in which the last key came to a terminal, as tmux has it.
+func (st *stage) activity(s *seat) int64 {
+	st.t.Helper()
+	for line := range strings.Lines(st.Run("list-clients", "-F", "#{client_activity} #{client_name}")) {
+		if at, name, _ := strings.Cut(strings.TrimSpace(line), " "); name == s.client {
+			n, err := strconv.ParseInt(at, 10, 64)
+			require.NoError(st.t, err)
+			return n
+		}
+	}
+	st.t.Fatal("no client")
+	return 0
+}
+
+// A person is whoever types in the shell of a pane, with or without pipes; whoever was there
+// before the tmux server, with or without a terminal; and nobody whose words merely say so.
+func TestS28_APersonIs(t *testing.T) {
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		_, codex := st.gated()
+		cmd := exec.Command("setsid", "-w", thisProgram(), "chat", "say", "pair", "by a script", "--server="+st.Socket)
+		cmd.Env = st.environ()
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+
+		byDefault := st.Run("new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "base:")
+		for i, pane := range []string{st.shell(), byDefault} {
+			said := fmt.Sprintf("by a person in %d", i)
+			st.Run("send-keys", "-t", pane, "-l", "echo | "+thisProgram()+" chat say pair '"+said+"' --server="+st.Socket+" | cat; echo exit $?")
+			st.Run("send-keys", "-t", pane, "Enter")
+			tmuxtest.WaitFor(t, said, func() bool { return strings.Contains(strings.Join(codex.received(), "\n"), said) })
+		}
+
+		// The same words where an agent is in front, which nobody has adopted.
+		loose := st.coderOf("loose")
+		command := loose.command()
+		command[slices.Index(command, "persona")-1] = filepath.Join(filepath.Dir(st.home), "claude")
+		command[slices.Index(command, "persona")+1] = "claude"
+		require.NoError(t, os.Symlink(thisProgram(), filepath.Join(filepath.Dir(st.home), "claude")))
+		loose.pane = st.NewPane(command[0], command[1:]...)
+		tmuxtest.WaitFor(t, "it reads keys", func() bool { return len(loose.records(persona.EventReady)) > 0 })
+		result := filepath.Join(st.home, "loose")
+		script := filepath.Join(st.home, "loose.sh")
+		tmuxtest.Program(t, script, fmt.Sprintf("#!/bin/sh\n%s release %s --server=%s >%s.part 2>&1\nmv %[4]s.part %[4]s\n", thisProgram(), codex.pane, st.Socket, result))
+		loose.do(":exec " + script)
+		tmuxtest.WaitFor(t, "it is refused", func() bool {
+			data, _ := os.ReadFile(result)
+			return strings.Contains(string(data), "this runs inside pane "+loose.pane+", in which claude runs")
+		})
+
+		// A key of a person's own is no key of the plugin: what it runs may pause, and not more.
+		st.load()
+		me := st.sit("base")
+		run := func(key, words string) string {
+			result := filepath.Join(st.home, "key-"+key)
+			st.Run("bind-key", "-T", "prefix", key, "run-shell", "-b", thisProgram()+" "+words+" --server="+st.Socket+" >"+result+".part 2>&1; mv "+result+".part "+result)
+			me.press("C-b", key)
+			var told string
+			tmuxtest.WaitFor(t, words, func() bool {
+				data, err := os.ReadFile(result)
+				told = string(data)
+				return err == nil
+			})
+			return told
+		}
+		assert.Contains(t, run("F5", "chat stop pair"), "this process is not verified")
+		assert.NotContains(t, run("F6", "chat pause pair"), "error")
+		assert.Equal(t, message.ChatPaused, st.status().Chats[0].State)
+		assert.Contains(t, run("F7", "chat resume pair"), "this process is not verified")
+
+		// One of the plugin's is a person's, however long the menu or the popup is looked at.
+		st.Run("select-window", "-t", codex.pane)
+		me.menu("s")
+		me.sees("Enter sends")
+		moment := st.activity(me)
+		tmuxtest.WaitFor(t, "a moment", func() bool { return time.Now().Unix() > moment+4 })
+		require.Equal(t, moment, st.activity(me), "keys in it are none to tmux")
+		me.types("by a popup")
+		me.press("Enter")
+		tmuxtest.WaitFor(t, "it is said", func() bool {
+			return slices.ContainsFunc(st.held(), func(h api.Held) bool {
+				return h.Envelope.Body == "by a popup" && h.Envelope.Origin == message.OriginHuman
+			})
+		})
+		me.seesNot("Enter sends")
+		me.press("C-b", "B")
+		me.sees("stop the chat")
+		moment = st.activity(me)
+		tmuxtest.WaitFor(t, "a moment", func() bool { return time.Now().Unix() > moment+4 })
+
+		// While nobody presses a key, its command is nobody's; what is chosen late is a person's.
+		me.press("x")
+		tmuxtest.WaitFor(t, "the chat has ended", func() bool { return len(st.status().Chats) == 0 })
+		again := "'" + st.root + "/tmux-plugin/intercom-cli' plugin pause --origin '" + me.client + " " + codex.pane + "'"
+		moment = st.activity(me)
+		tmuxtest.WaitFor(t, "a moment", func() bool { return time.Now().Unix() > moment+4 })
+		st.Run("run-shell", again+" >/dev/null 2>&1 || :")
+		st.Run("run-shell", "'"+st.root+"/tmux-plugin/intercom-cli' plugin resume --origin '"+me.client+" "+codex.pane+"' >/dev/null 2>&1 || :")
+		assert.True(t, st.status().Stopped, "everybody may pause, and a person alone resumes")
+	})
+}

@@ -1,0 +1,283 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// caller is who makes a request, as the caller's processes prove it. What the caller says of
+// itself never makes it a person: a client that it names counts only where that client pressed
+// a key (see keys).
+type caller struct {
+	kind    relay.Kind
+	session message.Session // of an adopted agent
+	place   string          // what it runs inside, or why it is not verified, for a person
+}
+
+// by is the caller of a request to the relay. An agent in a pane that nobody has adopted has
+// no session by whose name it could speak.
+func (c caller) by(person string) relay.By {
+	switch {
+	case c.kind == relay.Person:
+		return relay.By{Kind: relay.Person, Name: person}
+	case c.kind == relay.Agent && c.session.ID != "":
+		return relay.By{Kind: relay.Agent, Session: c.session.ID}
+	}
+	return relay.By{Kind: relay.Unverified}
+}
+
+// by says who called.
+func (s *sidecar) by(ctx context.Context, from api.Caller) relay.By {
+	return s.caller(ctx, from).by(s.cfg.Person)
+}
+
+// callerSession is the session of an adopted agent that called.
+func (s *sidecar) callerSession(ctx context.Context, from api.Caller) (message.Session, bool) {
+	c := s.caller(ctx, from)
+	return c.session, c.session.ID != ""
+}
+
+// caller judges who called. Elsewhere than on Linux the system does not tell of a process what
+// this takes: there whoever reaches the socket is taken for the person.
+func (s *sidecar) caller(ctx context.Context, from api.Caller) caller {
+	server, above := s.serverProcess()
+	line, err := tmux.Lineage(from.PID, server.PID)
+	switch {
+	case errors.Is(err, tmux.ErrUnsupported):
+		return caller{kind: relay.Person}
+	case len(line) == 0:
+		return caller{kind: relay.Unverified, place: "its process has ended"}
+	}
+	o := newOrigin(line, server, above)
+	if len(o.line) == 0 {
+		return caller{kind: relay.Person} // it is above the server itself
+	}
+	if session, ok := o.inside(s.relay.Snapshot().Sessions()); ok {
+		return caller{kind: relay.Agent, session: session, place: fmt.Sprintf("%q", session.Name)}
+	}
+	var panes []tmux.Pane
+	if s.client != nil && o.needsPanes() {
+		if panes, err = s.client.Panes(ctx); err != nil {
+			s.log.Warn("list panes", "err", err)
+			return caller{kind: relay.Unverified, place: "tmux does not tell of its panes"}
+		}
+		if p, ok := o.paneOf(panes); ok {
+			if agent := s.panes.AgentIn(p, o.below()...); agent != "" {
+				return caller{kind: relay.Agent, place: fmt.Sprintf("pane %s, in which %s runs", p.ID, agent)}
+			}
+		}
+	}
+	kind, place := o.judge(panes)
+	if kind == relay.Unverified && s.keys.prove(o, from.Client, s.clients(ctx)) {
+		return caller{kind: relay.Person}
+	}
+	return caller{kind: kind, place: place}
+}
+
+// serverProcess is the process by whose age callers are judged, and its parents: the tmux
+// server, or the headless sidecar itself. Whatever loses its parents below the server is
+// taken in by one of the server's own.
+func (s *sidecar) serverProcess() (server tmux.Process, above []int) {
+	pid := os.Getpid()
+	if s.client != nil {
+		pid = s.client.Info().PID
+	}
+	line, err := tmux.Lineage(pid, 0)
+	if err != nil || len(line) == 0 {
+		return tmux.Process{PID: pid}, nil
+	}
+	for _, p := range line[1:] {
+		above = append(above, p.PID)
+	}
+	return line[0].Process, above
+}
+
+// clients lists the terminals at the tmux server, when it is asked to.
+func (s *sidecar) clients(ctx context.Context) func() []tmux.Attached {
+	return func() []tmux.Attached {
+		if s.client == nil {
+			return nil
+		}
+		clients, err := s.client.Clients(ctx)
+		if err != nil {
+			s.log.Warn("list clients", "err", err)
+		}
+		return clients
+	}
+}
+
+// origin is where a process comes from.
+type origin struct {
+	line   []tmux.Relative // itself and its parents, without the tmux server and what is above it
+	lead   []tmux.Relative // the same of its session's leader, where that is not among its parents
+	server tmux.Process
+}
+
+// newOrigin parts a lineage at the tmux server, or at what takes in those who lost their
+// parents: the first process of the system, and the server's own parents.
+func newOrigin(line []tmux.Relative, server tmux.Process, above []int) origin {
+	o := origin{server: server}
+	leader := line[0].Leader
+	o.line = lowerPart(line, server.PID, above)
+	if !slices.ContainsFunc(line, func(r tmux.Relative) bool { return r.PID == leader }) {
+		if lead, err := tmux.Lineage(leader, server.PID); err == nil {
+			o.lead = lowerPart(lead, server.PID, above)
+		}
+	}
+	return o
+}
+
+func lowerPart(line []tmux.Relative, server int, above []int) []tmux.Relative {
+	for i, r := range line {
+		usersOwn := r.Name == "systemd" && r.Parent == 1 // it takes in those of its user, and starts what anybody asks it to
+		if r.PID == server || r.PID == 1 || usersOwn || slices.Contains(above, r.PID) {
+			return line[:i]
+		}
+	}
+	return line
+}
+
+// started is what the tmux server itself started, the last of those from which the caller
+// comes; none if it does not come from the server.
+func (o origin) started() (tmux.Relative, bool) {
+	for _, line := range [][]tmux.Relative{o.line, o.lead} {
+		if n := len(line); n > 0 && line[n-1].Parent == o.server.PID {
+			return line[n-1], true
+		}
+	}
+	return tmux.Relative{}, false
+}
+
+// below are all processes of the origin.
+func (o origin) below() []tmux.Relative { return slices.Concat(o.line, o.lead) }
+
+// inside finds the session below whose pane's process the caller is, or at whose terminal, or
+// in whose pane it or a parent was started. A job in the background loses its parents, but not
+// its terminal, nor what it was started with.
+func (o origin) inside(sessions []message.Session) (message.Session, bool) {
+	for _, r := range o.below() {
+		for _, session := range sessions {
+			if r.PID == session.PaneProc.PID || r.PID == session.Foreground.PID {
+				return session, true
+			}
+		}
+	}
+	for i, r := range o.below() {
+		for _, session := range sessions {
+			if o.tells(i, r) && r.Pane == session.Pane || r.Terminal && tmux.HasTerminal(r.PID, session.TTY) {
+				return session, true
+			}
+		}
+	}
+	return message.Session{}, false
+}
+
+// tells reports whether the environment of a process says where it was started. What the
+// tmux server starts beside its panes has that of the server, which may have been started in
+// a pane of another one.
+func (o origin) tells(i int, r tmux.Relative) bool {
+	return i == 0 || r.Parent != o.server.PID
+}
+
+// needsPanes reports whether the caller may come from a pane of the tmux server.
+func (o origin) needsPanes() bool {
+	if _, ok := o.started(); ok {
+		return true
+	}
+	return slices.ContainsFunc(o.below(), func(r tmux.Relative) bool { return r.Pane != "" })
+}
+
+// paneOf is the pane from which the caller comes.
+func (o origin) paneOf(panes []tmux.Pane) (tmux.Pane, bool) {
+	if top, ok := o.started(); ok {
+		if i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && p.PID == top.PID }); i >= 0 {
+			return panes[i], true
+		}
+	}
+	for i, r := range o.below() {
+		if at := slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && p.ID == r.Pane }); at >= 0 && o.tells(i, r) {
+			return panes[at], true
+		}
+	}
+	return tmux.Pane{}, false
+}
+
+// judge tells a person from a caller of whom nobody knows who started it. It comes below no
+// agent.
+func (o origin) judge(panes []tmux.Pane) (kind relay.Kind, why string) {
+	top, fromServer := o.started()
+	i := -1
+	if fromServer {
+		i = slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && p.PID == top.PID })
+	}
+	switch {
+	case fromServer && !o.typed(i >= 0 && !panes[i].Started):
+		return relay.Unverified, "tmux started it, and no shell at which somebody types"
+	case fromServer && !o.line[0].Terminal:
+		return relay.Unverified, "it has left its terminal"
+	case o.line[0].Terminal, o.older():
+		return relay.Person, ""
+	}
+	return relay.Unverified, "nothing tells who started it"
+}
+
+// typed reports whether what tmux started comes from a shell at which somebody types: one
+// that was started with nothing to do by itself, or the default shell of a pane.
+func (o origin) typed(byDefault bool) bool {
+	parents := o.below()[1:]
+	return byDefault && len(parents) > 0 || slices.ContainsFunc(parents, func(r tmux.Relative) bool { return r.Shell })
+}
+
+// older reports whether all of this began before the tmux server: a login, a service, a job of
+// cron or CI.
+func (o origin) older() bool {
+	oldest := o.line[len(o.line)-1]
+	return oldest.Start > 0 && o.server.Start > 0 && oldest.Start < o.server.Start
+}
+
+// personOnly refuses what only a person may do to everybody else, and logs that.
+func (s *sidecar) personOnly(ctx context.Context, from api.Caller, what string) error {
+	if c := s.caller(ctx, from); c.kind != relay.Person {
+		return s.refuse(c, from, what)
+	}
+	return nil
+}
+
+// refuse refuses something to an agent, or to somebody who may be one.
+func (s *sidecar) refuse(c caller, from api.Caller, what string) error {
+	if c.kind == relay.Agent {
+		s.log.Warn("refused to an agent", "what", what, "inside", c.place, "pid", from.PID)
+		return api.Errorf(api.CodeRefused, "%s: only a person may, and this runs inside %s", what, c.place).
+			WithHint("do it from a pane that is not adopted, and in which no agent runs")
+	}
+	s.log.Warn("refused to an unverified caller", "what", what, "why", c.place, "pid", from.PID)
+	return api.Errorf(api.CodeRefused, "%s: only a person may, and this process is not verified: %s", what, c.place).
+		WithHint("type it in the shell of a pane, or in a terminal outside tmux; a key of the plugin works too")
+}
+
+// verified is the caller of a request that only an agent or a person may make. It refuses
+// others, and logs that.
+func (s *sidecar) verified(ctx context.Context, from api.Caller, what string) (relay.By, error) {
+	c := s.caller(ctx, from)
+	if by := c.by(s.cfg.Person); by.Kind != relay.Unverified {
+		return by, nil
+	}
+	return relay.By{Kind: relay.Unverified}, s.refuse(c, from, what)
+}
+
+// do has the relay carry out a request, and logs it where only a person may make it.
+func (s *sidecar) do(ctx context.Context, r relay.Request) (relay.Answer, error) {
+	answer, err := s.relay.Do(ctx, r)
+	if errors.Is(err, relay.ErrPersonOnly) {
+		s.log.Warn("refused", "request", fmt.Sprintf("%T", r), "err", err)
+	}
+	return answer, err
+}

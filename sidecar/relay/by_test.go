@@ -1,0 +1,174 @@
+package relay
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// requests is one of each request that an unverified caller could want, of agents a, b, c and
+// d, the first two in a chat called pair.
+func requests(held message.ID) []Request {
+	return []Request{
+		StartChat{Sessions: []string{"c", "d"}},
+		StopChat{Chat: "pair"},
+		PauseChat{Chat: "pair"},
+		ResumeChat{Chat: All, Sure: true},
+		AddMember{Chat: "pair", Session: "c"},
+		RemoveMember{Chat: "pair", Session: "a"},
+		MuteMember{Chat: "pair", Session: "a"},
+		Say{Chat: "pair", Body: "as a person"},
+		Send{To: "c", Message: message.Envelope{Body: "psst"}},
+		Recall{Session: "a"},
+		Rename{Session: "a", Name: "z"},
+		Release{Session: "a"},
+		DecideHeld{Message: held, Verb: message.VerbDeliver},
+	}
+}
+
+// requestTypes are the names of all requests, as the package's source has them.
+func requestTypes(t *testing.T) (names []string) {
+	t.Helper()
+	parsed, err := parser.ParseDir(token.NewFileSet(), ".", nil, 0)
+	require.NoError(t, err)
+	for _, file := range parsed["relay"].Files {
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "by" && f.Recv != nil {
+				names = append(names, f.Recv.List[0].Type.(*ast.Ident).Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// pair is a chat of two whose words wait for a yes, one that waits, and two other agents.
+func pair(t *testing.T) (r *rig, held message.ID) {
+	t.Helper()
+	r = newRig(t)
+	s := r.adopt("a", "b", "c", "d")
+	r.must(StartChat{Sessions: []string{"a", "b"}, Name: "pair", Limits: message.Limits{Approve: ApproveAll}})
+	r.say(s[0], "may I?")
+	return r, r.book.received[0].ID
+}
+
+// The zero By is nobody. No request of nobody is carried out, nor one whose By is put together
+// wrongly, and none of them changes anything.
+func TestS28_NobodyMayDoAnything(t *testing.T) {
+	_, held := pair(t)
+	var have []string
+	for _, q := range requests(held) {
+		have = append(have, reflect.TypeOf(q).Name())
+	}
+	slices.Sort(have)
+	assert.Equal(t, requestTypes(t), have, "each request is tried here")
+
+	for _, by := range []By{{}, {Name: "ada"}, {Session: "x"}, {Kind: 77}, {Kind: Agent}, {Kind: Person, Session: "x"}, {Kind: Unverified, Session: "x"}} {
+		for _, q := range requests(held) {
+			r, _ := pair(t)
+			before := len(r.commits)
+			r.tokens++
+			_, err := r.step(Asked{Token: r.tokens, Request: withBy(q, by)})
+			assert.ErrorIs(t, err, ErrNobody, "%T by %+v", q, by)
+			assert.Len(t, r.commits, before, "%T by %+v", q, by)
+		}
+	}
+	r, _ := pair(t)
+	_, err := r.step(Asked{Token: 1})
+	assert.ErrorIs(t, err, ErrRequest)
+}
+
+// Of all requests an unverified caller may send, pause, and read what was said.
+func TestS28_WhatAnUnverifiedCallerMay(t *testing.T) {
+	_, held := pair(t)
+	for _, q := range requests(held) {
+		r, _ := pair(t)
+		r.s.here = false
+		before := len(r.commits)
+		_, err := r.ask(withBy(q, By{Kind: Unverified}))
+		assert.False(t, r.s.here, "%T: nobody is there for it", q)
+		switch q.(type) {
+		case Send, PauseChat, Recall:
+			assert.NoError(t, err, "%T", q)
+		default:
+			assert.ErrorIs(t, err, ErrPersonOnly, "%T", q)
+			assert.Len(t, r.commits, before, "%T", q)
+		}
+	}
+	r, _ := pair(t)
+	r.must(PauseChat{By: By{Kind: Unverified}, Chat: All})
+	assert.True(t, r.s.stopped)
+	assert.Contains(t, r.shows(r.s.chats[0].ID).Why, "an unverified process")
+}
+
+// What an unverified caller sends has a header of its own and no address, lies as deep as the
+// deepest of the agents, is braked as an agent's is, and waits wherever anybody's words wait.
+func TestS28_C49_WhatAnUnverifiedCallerSends(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c", "d")
+	by := By{Kind: Unverified}
+	send := func(to string) message.Receipt {
+		return r.must(Send{By: by, To: to, Message: message.Envelope{Body: "psst", From: message.Address{Session: s[0].ID, Name: "a"}}}).Receipts[0]
+	}
+	require.Equal(t, message.Queued, send("c").State)
+	d := r.out[0]
+	assert.Equal(t, "AI[local:unverified] | psst", text(d))
+	assert.Equal(t, message.OriginAgent, d.Message.Origin)
+	assert.Equal(t, message.TrustUnverified, d.Message.Trust)
+	assert.Equal(t, 1, d.Message.Depth)
+	_, err := r.ask(Send{By: By{Kind: Agent, Session: s[2].ID}, To: "unverified", Message: message.Envelope{Body: "who?"}})
+	assert.Error(t, err, "nobody is called so")
+	_, err = r.ask(Rename{By: By{Kind: Agent, Session: s[2].ID}, Session: "c", Name: "Unverified"})
+	assert.Error(t, err, "and nobody may be")
+	r.submit(d)
+	assert.Equal(t, 2, r.s.present(s[2].ID).depth(), "it is no person's word")
+	assert.Equal(t, message.Queued, send("d").State)
+	assert.Equal(t, 2, r.out[len(r.out)-1].Message.Depth, "any of them may have had it said")
+
+	for _, approve := range []string{ApproveAll, "a", "b"} {
+		r := newRig(t)
+		r.adopt("a", "b", "c")
+		r.chat(message.Limits{Approve: approve}, "a", "b")
+		got := r.must(Send{By: by, To: "b", Message: message.Envelope{Body: "past it"}}).Receipts[0]
+		assert.Equal(t, message.AwaitingApproval, got.Reason, approve)
+		assert.Empty(t, r.out)
+		got = r.must(Send{By: by, To: "c", Message: message.Envelope{Body: "beside it"}}).Receipts[0]
+		assert.Equal(t, message.Queued, got.State)
+	}
+
+	r = newRig(t)
+	r.adopt("a")
+	var last message.Receipt
+	for range sendsAMinute + 1 {
+		last = r.must(Send{By: by, To: "a", Message: message.Envelope{Body: "again"}}).Receipts[0]
+	}
+	assert.Equal(t, message.AtRateLimit, last.Reason)
+	for range maxHeld {
+		last = r.must(Send{By: by, To: "a", Message: message.Envelope{Body: "again"}}).Receipts[0]
+	}
+	assert.Equal(t, message.Failed, last.State, "no more than a session may keep waiting")
+	r.must(ResumeChat{Chat: All, Sure: true})
+	assert.Equal(t, message.Queued, r.must(Send{By: by, To: "a", Message: message.Envelope{Body: "anew"}}).Receipts[0].State)
+}
+
+// The words of an answer that wait for a yes are not told to an unverified caller before it.
+func TestS28_AnAnswerThatWaitsIsNotToldBeside(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	r.chat(message.Limits{Approve: "a"}, "a", "b")
+	sent := r.must(Send{By: By{Kind: Unverified}, To: "a", Message: message.Envelope{Body: "how?"}})
+	r.must(DecideHeld{Message: sent.Message, Verb: message.VerbDeliver, Who: message.Person{Name: "ada"}})
+	r.submit(r.out[len(r.out)-1])
+	r.say(s[0], "like this", sent.Receipts[0].Delivery)
+	got := r.book.last[sent.Receipts[0].Delivery]
+	assert.Equal(t, message.Answered, got.State)
+	assert.Empty(t, got.Words)
+}

@@ -1,0 +1,16 @@
+package tmux
+
+import "time"
+
+// Relative is a process in somebody's lineage, with what can tell who has started it.
+type Relative struct {
+	Process
+	Parent   int
+	Leader   int    // of its session
+	Terminal bool   // it has a controlling terminal
+	Shell    bool   // an interactive shell: it reads its commands from a terminal
+	Pane     string // in which it was started, by what TMUX_PANE was then; "" if that was of another tmux server
+}
+
+// Age is how long a process has been there, zero where the system does not tell.
+func (p Process) Age() time.Duration { return age(p.Start) }

@@ -1,0 +1,120 @@
+package tmux
+
+import (
+	"bytes"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lineage is a process and its parents, itself first, up to the first process of the system.
+// server is the pid of the tmux server whose panes count. A process that has ended is
+// ErrNoProcess.
+func Lineage(pid, server int) ([]Relative, error) {
+	s, err := readStat(pid)
+	if err != nil {
+		return nil, err
+	}
+	var line []Relative
+	for len(line) < 1000 { // parents may change under us: no endless walk
+		line = append(line, s.relative(server))
+		if s.Parent <= 0 {
+			return line, nil
+		}
+		if s, err = readStat(s.Parent); err != nil {
+			return line, err
+		}
+	}
+	return line, nil
+}
+
+func (s stat) relative(server int) Relative {
+	r := Relative{Process: s.Process, Parent: s.Parent, Leader: s.session, Terminal: s.tty != 0}
+	dir := "/proc/" + strconv.Itoa(s.PID)
+	if words, err := os.ReadFile(dir + "/cmdline"); err == nil {
+		r.Shell = r.Terminal && interactive(strings.Split(strings.TrimRight(string(words), "\x00"), "\x00")) && readsTerminal(dir, s.tty)
+	}
+	if environ, err := os.ReadFile(dir + "/environ"); err == nil {
+		r.Pane = startedIn(environ, server)
+	}
+	return r
+}
+
+// startedIn is the pane that an environment names, if not one of another tmux server than
+// that: TMUX is PATH,PID,SESSION.
+func startedIn(environ []byte, server int) (pane string) {
+	for pair := range bytes.SplitSeq(environ, []byte{0}) {
+		name, value, _ := bytes.Cut(pair, []byte("="))
+		switch string(name) {
+		case "TMUX_PANE":
+			pane = string(value)
+		case "TMUX":
+			fields := strings.Split(string(value), ",")
+			if n := len(fields); n >= 3 && fields[n-2] != strconv.Itoa(server) {
+				return ""
+			}
+		}
+	}
+	return pane
+}
+
+// shells are the programs that a person types commands into, by the name of what is run.
+var shells = []string{
+	"sh", "bash", "rbash", "dash", "ash", "busybox", "zsh", "rzsh", "fish", "ksh", "ksh93", "mksh", "oksh", "loksh", "pdksh", "yash", "posh",
+	"csh", "tcsh", "nu", "elvish", "ion", "pwsh", "murex", "osh", "ysh",
+}
+
+// interactive reports whether a command line is that of a shell that was given neither a
+// command nor a script: it has nothing but what is typed to it.
+func interactive(words []string) bool {
+	name := strings.TrimPrefix(path.Base(words[0]), "-")
+	if !slices.Contains(shells, name) {
+		return false
+	}
+	words = words[1:]
+	if name == "busybox" && len(words) > 0 {
+		words = words[1:] // the applet; what is no shell has no terminal to read commands from
+	}
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		switch {
+		case word == "--rcfile" || word == "--init-file" || word == "-o" || word == "+o" || word == "-O" || word == "+O":
+			i++
+		case strings.HasPrefix(word, "--command") || strings.HasPrefix(word, "--eval") || strings.HasPrefix(word, "--execute"):
+			return false
+		case strings.HasPrefix(word, "--"):
+		case len(word) < 2 || word[0] != '-' && word[0] != '+', strings.ContainsAny(word, "ceC"):
+			return false
+		}
+	}
+	return true
+}
+
+// readsTerminal reports whether the standard input of a process is its controlling terminal.
+func readsTerminal(dir string, tty uint64) bool {
+	var st unix.Stat_t
+	return unix.Stat(dir+"/fd/0", &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && uint64(st.Rdev) == tty
+}
+
+// ticks is how many clock ticks of /proc a second has, on every Linux that Go runs on.
+const ticks = 100
+
+func age(start uint64) time.Duration {
+	var now unix.Timespec
+	if start == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return 0
+	}
+	return time.Duration(now.Nano()) - time.Duration(start)*(time.Second/ticks)
+}
+
+// Runs reports whether a process runs the program of that path, as it is now.
+func Runs(pid int, program string) bool {
+	var runs, is unix.Stat_t
+	return unix.Stat("/proc/"+strconv.Itoa(pid)+"/exe", &runs) == nil && unix.Stat(program, &is) == nil &&
+		runs.Dev == is.Dev && runs.Ino == is.Ino
+}
