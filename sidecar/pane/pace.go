@@ -1,6 +1,10 @@
 package pane
 
-import "time"
+import (
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
 
 // pace keeps an idle pane cheap whatever its due times say. The clock calls for looks, and so
 // does everything that comes from outside: a write, a letter, a word of the agent. Looks that
@@ -37,4 +41,55 @@ func (c *pace) next() time.Time {
 		return c.last.Add(vainMost)
 	}
 	return c.last.Add(min(vainMost, vainPause<<(over-1)))
+}
+
+// schedule sets when to look next if no trigger comes.
+func (p *Pane) schedule(s sight) {
+	now := time.Now()
+	switch {
+	case p.ended:
+	case p.under != nil:
+		first := firstPoll
+		if p.account != nil {
+			first = agentPoll
+		}
+		p.nextPoll = now.Add(p.under.pause(first))
+		if p.under.stage == entered && p.unseenComposer(s) {
+			p.nextPoll = now.Add(heldPoll) // it is at work on it, for as long as that takes
+		}
+		if due := p.under.since.Add(p.prof.Settle); p.under.stage == seen && due.After(now) {
+			p.nextPoll = earlier(p.nextPoll, due)
+		}
+	case len(p.queue) > 0:
+		p.nextPoll = now.Add(heldPoll)
+		switch {
+		case p.half.begun: // a line that is sent has to be seen as it was
+			p.nextPoll = now.Add(slowPoll)
+		case p.state == message.Working: // its next write will tell
+			p.nextPoll = now.Add(p.openPause())
+		case p.state == message.Idle && p.why[p.queue[0].ID] == "":
+			p.nextPoll = now.Add(p.prof.Quiet)
+			if p.account != nil {
+				p.nextPoll = now.Add(p.account.unsettled(now, p.prof.Quiet))
+			}
+		}
+	case s.reading.State != message.Idle:
+		p.nextPoll = now.Add(p.openPause())
+	case p.account == nil && p.awaits(now):
+		p.nextPoll = now.Add(p.prof.Quiet)
+	case p.account != nil && (p.account.worked || len(p.answers) > 0 && !p.account.signals().read):
+		p.nextPoll = now.Add(steadyPoll) // its words are on the screen alone
+	case p.littered:
+		p.nextPoll = now.Add(openPoll) // until nobody wants the files
+	default:
+		p.nextPoll = now.Add(restPoll)
+	}
+}
+
+// openPause is the time between looks at an open turn, for what nobody told.
+func (p *Pane) openPause() time.Duration {
+	if p.dozing.Load() {
+		return dozePoll
+	}
+	return openPoll
 }

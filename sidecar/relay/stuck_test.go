@@ -133,7 +133,7 @@ func TestD2_FullAtAnyMoment(t *testing.T) {
 			accepted, refused := []string{}, []string{}
 			for i := range 12 {
 				body := fmt.Sprintf("word %d", i)
-				if err := ask(Send{To: []string{"a", "b"}[i%2], Message: message.Envelope{Body: body}}); err != nil {
+				if err := ask(Send{By: By{Kind: Person}, To: []string{"a", "b"}[i%2], Message: message.Envelope{Body: body}}); err != nil {
 					require.ErrorContains(t, err, "disk full: /journal")
 					refused = append(refused, body)
 				} else {
