@@ -19,6 +19,7 @@ var allowed = map[string]string{
 	"github.com/google/uuid":          "ids that sort by time",
 	"github.com/rogpeppe/go-internal": "scripts as tests",
 	"github.com/spf13/cobra":          "commands whose flags may follow their arguments",
+	"github.com/spf13/pflag":          "the flags of cobra's commands, for did-you-mean",
 	"github.com/stretchr/testify":     "tests",
 	"github.com/thejerf/suture/v4":    "supervision: what panics begins anew",
 	"github.com/yuin/gopher-lua":      "policies",

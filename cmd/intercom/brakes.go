@@ -48,8 +48,8 @@ anything new any more: five messages in a row that only thank, praise,
 acknowledge or repeat. Depth and rate are not judged here, and no sidecar is
 needed.
 
-FILE has one JSON object a line, {"from": NAME, "body": TEXT}, with "acted": true
-where the author called a tool in that turn; - reads the standard input.`,
+FILE has one JSON object a line, {"from": NAME, "body": TEXT}, and "acted": true
+where the author called a tool in that turn; - reads standard input.`,
 		Example: `  intercom brakes try dialogue.jsonl
   intercom brakes try dialogue.jsonl --json`,
 		Args: between(1, 1, "a file"),

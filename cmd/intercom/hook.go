@@ -82,7 +82,9 @@ func (a *app) tellHook(ctx context.Context, args []string) {
 	if len(args) > 2 { // as Codex calls its notify
 		input = strings.NewReader(args[len(args)-1])
 	}
-	readHook(ctx, input, &req.Hook)
+	reading, cancel := context.WithTimeout(ctx, hookPatience)
+	defer cancel()
+	readHook(reading, input, &req.Hook)
 	if encoded, err := json.Marshal(req); err == nil && len(encoded) > api.MaxRequest {
 		req.Hook.Prompt, req.Hook.Words = "", "" // that it came about is worth more than nothing
 	}
@@ -110,11 +112,9 @@ type hookField struct {
 	value json.RawMessage
 }
 
-// readHook reads what an agent tells into hook. Of what breaks off, comes too late or is too
-// long, the beginning counts.
+// readHook reads what an agent tells into hook. Of what breaks off, comes after the end of ctx or
+// is too long, the beginning counts.
 func readHook(ctx context.Context, r io.Reader, hook *message.Hook) {
-	ctx, cancel := context.WithTimeout(ctx, hookPatience)
-	defer cancel()
 	fields := make(chan hookField)
 	go func() {
 		defer close(fields)

@@ -25,10 +25,11 @@ func TestB1_LimitsPauseTheChat(t *testing.T) {
 		name, set string
 		heard     int // messages of agents that arrive before the pause
 		reason    message.Reason
+		told      string
 	}{
-		{name: "depth", set: "depth=7", heard: 7, reason: message.AtDepthLimit},
-		{name: "rate", set: "rate=4", heard: 8, reason: message.AtRateLimit},
-		{name: "bytes", set: "bytes=300", reason: message.AtByteLimit},
+		{name: "depth", set: "depth=7", heard: 7, reason: message.AtDepthLimit, told: " after 7 turns"},
+		{name: "rate", set: "rate=4", heard: 8, reason: message.AtRateLimit, told: ": rate limit reached"},
+		{name: "bytes", set: "bytes=300", reason: message.AtByteLimit, told: ": byte limit reached"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -38,7 +39,7 @@ func TestB1_LimitsPauseTheChat(t *testing.T) {
 			r.waitForPause(chat)
 			assert.Equal(t, string(c.reason), r.current(chat).Why)
 			r.waitFor("the person is told", func() bool {
-				return slices.ContainsFunc(r.notices(), func(s string) bool { return strings.Contains(s, string(c.reason)) })
+				return slices.ContainsFunc(r.notices(), func(s string) bool { return strings.HasPrefix(s, "Ada ↔ Ben paused"+c.told) })
 			})
 			r.waitFor("the last answer is said and held", func() bool {
 				return len(r.turns()) == len(a.said())+len(b.said()) && len(r.heldFor(c.reason)) == 1

@@ -131,7 +131,7 @@ func TestR14_NothingAfterTheEnd(t *testing.T) {
 	r.Run("send-keys", "-t", b.pane, "-X", "cancel")
 	a.do(":say afterwards")
 	// Both panes are read and typed into up to here, so that nothing is still to come.
-	assert.Equal(t, message.Answered, r.send(a, "probe", api.WaitAnswered, patience).State)
+	assert.Equal(t, message.Submitted, r.send(a, "probe", api.WaitSubmitted, patience).State)
 	assert.Equal(t, message.Submitted, r.send(b, "probe", api.WaitSubmitted, patience).State)
 	b.hears("[tester] (0): probe")
 	assert.Equal(t, []string{"[tester] (0): probe"}, b.received())

@@ -61,7 +61,7 @@ func TestV15_WhoeverAsksHearsThatNobodyAnswers(t *testing.T) {
 	chat := r.askUntil(ben, a, "")
 	r.waitFor("it works", func() bool { return r.state(a) == message.Working })
 	killed(t, a.session.Foreground.PID)
-	asked := r.asked(chat, api.WaitAnswered)
+	asked := r.asked(chat, api.WaitEnded)
 	assert.Equal(t, message.ChatOver, asked.Chat.State)
 	assert.Equal(t, string(message.AgentGone), asked.Chat.Why)
 }

@@ -163,7 +163,7 @@ func (p *InUse) take(ctx context.Context, now files) error {
 	case now.own.Generation() == p.files.own.Generation():
 		p.accepted()
 	default: // what was left is there again, and whatever was wrong since is gone
-		p.left(p.kept.Refused)
+		p.left(p.kept.Refused, "")
 	}
 	if p.running == nil || !slices.Equal(now.projects, p.files.projects) || !slices.Equal(now.dirs, p.files.dirs) {
 		why = errors.Join(why, p.join(ctx, now))
@@ -213,6 +213,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// failedTooOften is why a set is left that nobody took back.
+const failedTooOften = "it failed too often"
+
 // leave goes back to a set that was good from one that fails.
 func (p *InUse) leave(ctx context.Context) {
 	if p.lock(ctx) != nil {
@@ -224,7 +227,7 @@ func (p *InUse) leave(ctx context.Context) {
 		p.Shown("policy: the policies fail; no earlier ones are known to be good: intercom policy log")
 		return
 	}
-	if err := p.back(ctx, *to, "it failed too often"); err != nil {
+	if err := p.back(ctx, *to, failedTooOften); err != nil {
 		p.Log.Warn("going back to earlier policies", "err", err)
 		return
 	}
@@ -266,23 +269,30 @@ func (p *InUse) back(ctx context.Context, to keptSet, why string) error {
 	}
 	p.kept.InUse = to.Generation
 	p.save()
-	p.left(from)
+	trouble := ""
+	if why == failedTooOften {
+		trouble = why + ", and the files stay out of use until they are changed"
+	}
+	p.mu.Lock()
+	p.status.RolledBack = "" // whatever was left before
+	p.mu.Unlock()
+	p.left(from, trouble)
 	p.record(policy.Entry{Event: "rolled back", Generation: set.Generation, Error: why})
 	return nil
 }
 
-// left notes that the files as they are are left alone, for earlier ones, until they change: a
-// person wanted that, or has been told. It is no error.
-func (p *InUse) left(generation string) {
+// left notes that the files as they are are left alone, for earlier ones, until they change.
+// trouble is "" where a person wanted that: it is no error then.
+func (p *InUse) left(generation, trouble string) {
 	p.mu.Lock()
-	known := p.status.Error == "" && p.status.RolledBack != ""
-	p.unread, p.status.Error = "", ""
+	known := p.status.RolledBack != ""
+	p.unread = ""
 	if !known {
-		p.status.RolledBack = generation
+		p.status.RolledBack, p.status.Error = generation, trouble
 	}
 	p.mu.Unlock()
 	if !known {
-		p.Failed("")
+		p.Failed(trouble)
 	}
 }
 

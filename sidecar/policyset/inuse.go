@@ -153,7 +153,7 @@ func (p *InUse) Begin(ctx context.Context) {
 	switch {
 	case err != nil:
 	case p.running != nil && now.own.Generation() == p.kept.Refused:
-		p.left(p.kept.Refused)
+		p.left(p.kept.Refused, "")
 	case p.running == nil || now.own.Generation() != p.files.own.Generation():
 		err = p.apply(ctx, now)
 	}

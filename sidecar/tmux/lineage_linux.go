@@ -36,10 +36,10 @@ func Lineage(pid, server int) ([]Relative, error) {
 func (s stat) relative(server int) Relative {
 	r := Relative{Process: s.Process, Parent: s.Parent, Leader: s.session, Terminal: s.tty != 0}
 	dir := "/proc/" + strconv.Itoa(s.PID)
-	if words, err := os.ReadFile(dir + "/cmdline"); err == nil {
+	if words, err := os.ReadFile("/proc/" + strconv.Itoa(s.PID) + "/cmdline"); err == nil {
 		r.Shell = r.Terminal && interactive(strings.Split(strings.TrimRight(string(words), "\x00"), "\x00")) && readsTerminal(dir, s.tty)
 	}
-	if environ, err := os.ReadFile(dir + "/environ"); err == nil {
+	if environ, err := os.ReadFile("/proc/" + strconv.Itoa(s.PID) + "/environ"); err == nil {
 		r.Pane = startedIn(environ, server)
 	}
 	return r
