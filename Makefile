@@ -39,7 +39,7 @@ demo: ensure build ## two programs in two panes of a private tmux server talk to
 	bin/intercom demo
 
 test: ensure ## all tests but the long ones, on real tmux servers of their own (TEST=regexp picks some)
-	$(GO) test -parallel 8 -timeout 10m $(if $(TEST),-run '$(TEST)') $(LONGEST) ./...
+	$(GO) test -parallel 8 -timeout 15m $(if $(TEST),-run '$(TEST)') $(LONGEST) ./...
 
 lint: ## formatting, go vet, staticcheck, shellcheck, a tidy go.mod
 	GO='$(GO)' .ci/lint

@@ -124,7 +124,7 @@ var errorsOf = map[string][]wrong{
 		{"send %99 hi", 1, `no pane %99`, `tmux list-panes`},
 		{"send %3 hi", 1, `not adopted`, `intercom adopt %3`},
 		{"send cyd --file /nowhere", 2, `no such file`, `name a file`},
-		{"send cyd --file /", 1, `is a directory`, `name a file`},
+		{"send cyd --file /", 2, `is a directory`, `name a file`},
 		{"send cyd hi --file x", 2, `only one can be sent`, `intercom send --help`},
 		{"send cyd hi --timeout soon", 2, `not a time`, `intercom send --help`},
 		{"send cyd hi --timeout -1s", 2, `less than none`, `--timeout 0`},
@@ -150,7 +150,7 @@ var errorsOf = map[string][]wrong{
 	"intercom brakes try": {
 		{"brakes try", 2, `takes a file`, `intercom brakes try dialogue.jsonl`},
 		{"brakes try /nowhere", 2, `/nowhere: no such file`, `standard input`},
-		{"brakes try /", 1, `"/", line 1: `, `a file that can be read`},
+		{"brakes try /", 2, `"/" is a directory, not a regular file`, `a file that can be read`},
 	},
 	"intercom policy": {{"policy chek", 2, `no command "policy chek"`, `intercom policy check\?`}},
 	"intercom policy check": {
@@ -211,6 +211,7 @@ var errorsOf = map[string][]wrong{
 
 	// What no person calls.
 	"intercom sidecar": {{"sidecar x", 2, `takes no arguments`, `intercom sidecar --help`}, {"sidecar --server /nowhere", 3, `no tmux server runs`, `--server SOCKET`}},
+	"intercom guard":   {{"guard x", 2, `takes no arguments`, `intercom guard --help`}},
 	"intercom plugin":  {{"plugin frob", 2, `no command "plugin frob"`, `intercom plugin --help`}},
 }
 

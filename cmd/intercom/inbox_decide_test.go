@@ -225,7 +225,7 @@ func TestV10_AYesIsWaitedForForEver(t *testing.T) {
 		t.Helper()
 		tmuxtest.WaitFor(t, text, func() bool { return strings.Contains(st.Run("show-options", "-sqv", "@intercom-status"), text) })
 	}
-	counted("1 held")
+	counted("1 to approve")
 
 	codex.do(":draft half a line")
 	_, code := st.intercom("chat", "say", "pair", "for a moment")
@@ -239,7 +239,7 @@ func TestV10_AYesIsWaitedForForEver(t *testing.T) {
 	out, code := st.intercom("up")
 	require.Zero(t, code, out)
 	require.NotEqual(t, old, st.status().PID)
-	counted("2 held") // the other is what was said to the person's word
+	counted("2 to approve") // the other is what was said to the person's word
 	all := st.held()
 	require.Len(t, all, 2)
 	assert.Equal(t, held.Delivery, all[0].Delivery)
