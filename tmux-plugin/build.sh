@@ -132,7 +132,7 @@ if [ -x "$bin" ]; then
 fi
 
 tmux set-option -g @intercom-trouble "it is being built, which takes about a minute the first time; log: $log" 2>/dev/null
-tell 'it is being built in the background, which takes about a minute the first time'
+tell 'it is being built in the background: about a minute, the first time'
 built() {
 	mkdir "$store/$key.$$" &&
 		CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=readonly nice "$go" build -trimpath -buildvcs=false \

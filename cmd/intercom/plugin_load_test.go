@@ -117,7 +117,7 @@ func TestU2_theBuildIsTold(t *testing.T) {
 
 		// Twice at once, as TPM does it: one build.
 		b.Run("run-shell", "'"+b.root+"/intercom.tmux'", ";", "run-shell", "'"+b.root+"/intercom.tmux'")
-		me.sees("intercom: it is being built in the background, which takes about a minute the first time")
+		me.sees("intercom: it is being built in the background: about a minute, the first time")
 		me.press("C-b", "B", "m")
 		me.sees("intercom: it is being built, which takes about a minute the first time; log: ")
 		require.NoError(t, os.WriteFile(b.gate, nil, 0o600))
