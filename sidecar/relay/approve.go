@@ -169,7 +169,7 @@ func (w *work) tell(t *thought, v message.Verdict, planned []message.Delivery) {
 		}
 		switch {
 		case o.Verb == message.VerbAsk:
-			w.notice(in, fmt.Sprintf("what %s said to %s waits for your yes%s: intercom inbox approve %s", t.message.From.Name, w.names(same), why, t.message.ID.Short()))
+			w.notice(in, fmt.Sprintf("what %s said to %s waits for your yes: intercom inbox approve %s%s", t.message.From.Name, w.names(same), t.message.ID.Short(), why))
 		case o.Notify:
 			how := ""
 			if o.Offer {

@@ -24,7 +24,7 @@ func TestApprove_gate(t *testing.T) {
 	d := r.only("rm -rf /")
 	assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(d.ID))
 	require.Len(t, r.notices, 1)
-	assert.Contains(t, r.notices[0], "what a said to b waits for your yes (the chat is set to approve=a): intercom inbox approve "+d.Message.ID.Short())
+	assert.Contains(t, r.notices[0], "what a said to b waits for your yes: intercom inbox approve "+d.Message.ID.Short()+" (the chat is set to approve=a)")
 	require.Len(t, r.say(s[1], "what?"), 1, "b need not be asked about")
 	r.must(Say{Chat: string(c.ID), Body: "a person's"})
 	assert.Equal(t, []string{"queued"}, r.states(r.all("a person's")[1].ID))

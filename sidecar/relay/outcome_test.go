@@ -42,7 +42,8 @@ func TestOutcomes_eachTargetHasItsOwn(t *testing.T) {
 		r.states(r.to(s[1], whispered).ID), r.states(r.to(s[2], whispered).ID), r.states(r.to(s[3], whispered).ID), r.states(r.to(s[4], whispered).ID),
 	})
 	require.Len(t, r.notices, 1)
-	assert.Contains(t, r.notices[0], "what a said to c waits for your yes (c is shy)")
+	assert.Contains(t, r.notices[0], "what a said to c waits for your yes: intercom inbox approve ")
+	assert.Contains(t, r.notices[0], " (c is shy)")
 	r.decide(message.Verdict{Verb: message.VerbDeliver})
 	require.Len(t, r.out, 3, "the author is told")
 	assert.Contains(t, text(r.out[2]), "[notice] what you said was not passed on: d comes back at nine")
@@ -135,7 +136,8 @@ func TestL8_RoutedToItsAuthorIsNotLost(t *testing.T) {
 		}[verb], states[len(states)-1])
 	}
 	require.Len(t, r.notices, 2)
-	assert.Contains(t, r.notices[0], "what lead said to b waits for your yes (a policy sends it to nobody but its author)")
+	assert.Contains(t, r.notices[0], "what lead said to b waits for your yes: intercom inbox approve ")
+	assert.Contains(t, r.notices[0], " (a policy sends it to nobody but its author)")
 	assert.Empty(t, r.out)
 }
 
