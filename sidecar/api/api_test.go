@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 		callAsAnotherUser(socket)
 		return
 	}
+	if socket := os.Getenv("API_TEST_CONNECT"); socket != "" {
+		connectFor(socket)
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -37,6 +37,10 @@ type Server struct {
 	// ReadTimeout is how long a client may take to send its request; 0 is ten seconds. What
 	// it then waits for may last as long as it likes.
 	ReadTimeout time.Duration
+	// Started tells when a process began: a connection outlives who made it, and numbers of
+	// processes are given again. An error says that there is no such process any more. Nil is
+	// for a system that does not tell.
+	Started func(pid int) (uint64, error)
 
 	presence presence
 }
@@ -51,7 +55,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		IdleTimeout:    idleTimeout,
 		MaxHeaderBytes: 16 << 10,
 		BaseContext:    func(net.Listener) context.Context { return ctx },
-		ConnContext:    withCaller,
+		ConnContext:    s.withCaller,
 		ConnState:      s.count,
 		ErrorLog:       slog.NewLogLogger(s.Logger.Handler(), slog.LevelWarn),
 	}
@@ -82,12 +86,20 @@ type callerKey struct{}
 
 type callerOrError struct {
 	caller Caller
+	start  uint64 // of its process
 	err    error
 }
 
-func withCaller(ctx context.Context, c net.Conn) context.Context {
-	caller, err := peer(c)
-	return context.WithValue(ctx, callerKey{}, callerOrError{caller, err})
+func (s *Server) withCaller(ctx context.Context, c net.Conn) context.Context {
+	seen := callerOrError{}
+	if seen.caller, seen.err = peer(c); seen.err == nil && s.Started != nil {
+		var err error
+		// In this order: of a process that still lives the number was its own when it was asked about.
+		if seen.start, err = s.Started(seen.caller.PID); err != nil || left(c) {
+			seen.caller.PID = Gone
+		}
+	}
+	return context.WithValue(ctx, callerKey{}, seen)
 }
 
 func (s *Server) handler() http.Handler {
@@ -256,7 +268,7 @@ func (s *Server) admit(next http.Handler) http.Handler {
 // get serves an operation whose request stands in its query.
 func get[T any](s *Server, mux *http.ServeMux, path string, op func(*http.Request, Caller) (T, error)) {
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-		reply, err := op(r, callerOf(r))
+		reply, err := op(r, s.callerOf(r))
 		s.reply(w, reply, err)
 	})
 }
@@ -269,14 +281,20 @@ func post[Q, T any](s *Server, mux *http.ServeMux, path string, op func(context.
 			s.fail(w, err)
 			return
 		}
-		reply, err := op(r.Context(), callerOf(r), req)
+		reply, err := op(r.Context(), s.callerOf(r), req)
 		s.reply(w, reply, err)
 	})
 }
 
-func callerOf(r *http.Request) Caller {
+// callerOf is who makes a request, by what is known when all of it has arrived.
+func (s *Server) callerOf(r *http.Request) Caller {
 	seen, _ := r.Context().Value(callerKey{}).(callerOrError)
 	seen.caller.Client = r.Header.Get(ClientHeader)
+	if s.Started != nil && seen.caller.PID != Gone {
+		if now, err := s.Started(seen.caller.PID); err != nil || now != seen.start {
+			seen.caller.PID = Gone
+		}
+	}
 	return seen.caller
 }
 
@@ -353,7 +371,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	if control.Flush() != nil {
 		return
 	}
-	for event, err := range s.Backend.Events(r.Context(), callerOf(r), since) {
+	for event, err := range s.Backend.Events(r.Context(), s.callerOf(r), since) {
 		line := streamLine{Event: &event}
 		if err != nil {
 			if r.Context().Err() != nil {

@@ -32,9 +32,13 @@ const ClientHeader = "Intercom-Client"
 // message.MaxBody in which JSON writes every byte as two, and room for the rest.
 const MaxRequest = 2*message.MaxBody + 64<<10
 
+// Gone is the number of no process. Whoever goes on with the connection of one that has ended
+// is nobody, also when somebody else has got its number meanwhile.
+const Gone = -1
+
 // Caller is who sent a request, as the kernel tells it.
 type Caller struct {
-	PID int // 0 where the system does not tell
+	PID int // of the process that connected: 0 where the system does not tell, Gone once that has ended
 	UID int
 	// Client is the client of tmux at which a key was pressed, as the caller says: it counts
 	// only where tmux says so too.

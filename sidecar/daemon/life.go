@@ -155,6 +155,9 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 		part("returns", s.awaitReturns)
 	}
 	server := &api.Server{Backend: s, Logger: s.log.With("part", "api")}
+	if _, err := tmux.Start(os.Getpid()); !errors.Is(err, tmux.ErrUnsupported) {
+		server.Started = tmux.Start
+	}
 	if s.client == nil {
 		part("linger", func(ctx context.Context) error { return s.linger(ctx, server) })
 	}
