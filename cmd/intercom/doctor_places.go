@@ -111,14 +111,18 @@ func existing(dir string) string {
 	return dir
 }
 
-// writable tries to make something in dir, which is the only way to know: modes do not tell
-// of file systems that are full or read-only.
+// writable tries to write something into dir, which is the only way to know: modes do not tell
+// of file systems that are full or read-only, and a full one may still take an empty file.
 func writable(dir string) error {
-	probe, err := os.MkdirTemp(dir, ".intercom-doctor-")
+	probe, err := os.CreateTemp(dir, ".intercom-doctor-")
 	if err != nil {
 		return err
 	}
-	return os.Remove(probe)
+	_, err = probe.Write(make([]byte, 4096)) // a page: a few bytes may be kept where names are
+	if err == nil {
+		err = probe.Sync() // some find only then that there is no room
+	}
+	return errors.Join(err, probe.Close(), os.Remove(probe.Name()))
 }
 
 // remote are the kinds of file systems that another computer or program keeps, by the
