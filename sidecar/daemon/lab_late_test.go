@@ -1,12 +1,14 @@
 package daemon_test
 
 import (
+	"slices"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -24,11 +26,11 @@ func TestLab_V13_AnsweredWhileNoSidecarRan(t *testing.T) {
 		require.NoError(t, c.Process.Signal(syscall.SIGKILL))
 		_ = c.Wait()
 		l.lab.Model.Release(a.Name)
-		a.WaitForAnswer("the answer")
-		a.WaitForIdle()
-		a.Prompt("by hand [[say a secret]]")
-		a.WaitForAnswer("a secret")
-		a.WaitForIdle()
+		l.until("its answer", func() bool { return slices.Contains(a.Answers(), "the answer") })
+		a.drawn()
+		a.says("by hand [[say a secret]]")
+		a.drawn()
+		a.WaitForStill(2 * labtest.Stillness) // what it writes down is a little behind its screen
 		l.rig.start()
 		ben.gets("[" + name + "] (1):\n\nthe answer")
 		l.waitTold(id, a, "answered")

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -94,6 +96,27 @@ func TestS29_TextsOfAllScripts(t *testing.T) {
 				}
 				r.arrives(ada, "plain")
 				assert.Len(t, ada.received(), howMany()+1)
+			})
+			t.Run("a full-screen program that nobody knows", func(t *testing.T) {
+				t.Parallel()
+				r := newRigOn(t, v)
+				ada := r.unknown("Ada", "--alt")
+				var want []string
+				unsteady := regexp.MustCompile("[\u1161\U0001fae8]|half")
+				for _, text := range []string{
+					"❤️ and ⚠️ and 1️⃣ end", "a \u1112\u1161\u11ab end", "plain", "👨‍👩‍👧‍👦 👩🏽‍❤️‍💋‍👨🏽 end", "a \U0001fae8 end", "half a flag 🇩 end", strings.Repeat("x", 59), strings.Repeat("y", 58), strings.Repeat("z", 60),
+					"हिन्दी السَّلامُ 🇩🇪 👍🏽 한글 😀 end", "plain again",
+				} {
+					id := r.post(ada, text)
+					if unsteady.MatchString(text) {
+						r.settled(id, "held: "+string(message.WidthDisputed))
+						continue
+					}
+					r.settled(id, "answered")
+					want = append(want, oneLine(strings.ReplaceAll(text, "\ufe0f", "")))
+					require.Equal(t, want, ada.received())
+				}
+				assert.Zero(t, ada.count(persona.EventEmpty), "no Enter too many")
 			})
 		})
 	}

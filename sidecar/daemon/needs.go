@@ -33,6 +33,7 @@ var personal = map[message.Reason]string{
 	message.AlternateScreen: "unknown screen",
 	message.NotEmpty:        "unknown screen",
 	message.PaneTooSmall:    "pane too small",
+	message.WidthDisputed:   "characters of unsure width",
 	message.InputOff:        "input is off",
 	screen.VimNormal:        "vim normal mode",
 }

@@ -57,7 +57,12 @@ func (f attachment) write() error {
 // compose is the part that a delivery becomes; false where nothing is left to be typed.
 func (p *Pane) compose(d message.Delivery) (one part, ok bool) {
 	one = part{d: d}
-	one.text, one.sanitised, ok = compose(d, p.prof, p.active())
+	bare, left := d, 0
+	if p.generic != nil {
+		bare, left = unselected(d)
+	}
+	one.text, one.sanitised, ok = compose(bare, p.prof, p.active())
+	one.sanitised += left
 	if ok && p.account != nil && max(len(d.Message.Body), len(one.text)+1) > p.prof.InlineMax {
 		p.attach(&one)
 	}

@@ -313,7 +313,7 @@ func (p *Pane) typed(id message.ID, may bool) {
 
 // gather is what goes into the next paste: the first delivery that waits, and, where the
 // program takes a paste as one entry, all behind it as far as they fit. What can never be
-// typed here ends at once.
+// typed here ends at once, and what would break the frame by which its composer is known waits.
 func (p *Pane) gather(ctx context.Context, s sight) (parts []part) {
 	size := 0
 	for _, d := range slices.Clone(p.queue) {
@@ -328,6 +328,10 @@ func (p *Pane) gather(ctx context.Context, s sight) (parts []part) {
 		if why != "" {
 			p.pop(d.ID)
 			p.report(ctx, one, message.Failed, why, "")
+			continue
+		}
+		if p.generic != nil && !screen.Steady(one.text) && gate("widths") {
+			p.hold(ctx, d, message.WidthDisputed) // nothing will change that: what is behind it goes first
 			continue
 		}
 		if size += len(one.text) + len(between); len(parts) > 0 && tooLong(size, s, p.prof) != "" {

@@ -118,6 +118,15 @@ func (g *generic) room(f tmux.Facts, text string) bool {
 	return len(text) <= (f.Width-aside)*f.Height/2
 }
 
+// unselected is a delivery without what asks for other pictures of its characters (see
+// screen.Unselected), and how many of those there were.
+func unselected(d message.Delivery) (message.Delivery, int) {
+	head, body := 0, 0
+	d.Head, head = screen.Unselected(d.Head)
+	d.Message.Body, body = screen.Unselected(d.Message.Body)
+	return d, head + body
+}
+
 // unseenComposer reports whether a program that nobody knows shows no composer: it may work, or
 // ask.
 func (p *Pane) unseenComposer(s sight) bool { return p.generic != nil && !s.reading.Composer.Live }

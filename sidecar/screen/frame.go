@@ -186,6 +186,7 @@ type seat struct {
 	empty       bool
 	text        string // in it, its rows joined by blanks
 	behind      int    // cells between the end of the text and the cursor; negative: it is not there
+	full        bool   // the text, with a blank at its end perhaps, fills its row: the cursor is in the next
 }
 
 // locate finds the composer by the cursor: its first row begins as it did, what stands below it
@@ -229,7 +230,7 @@ func (f Frame) locate(s Screen, c *canvas) (p seat, ok bool) {
 	if p.empty {
 		return p, true
 	}
-	p.behind = f.gap(s, rows, p)
+	p.behind, p.full = f.gap(s, rows, p)
 	for i := range rows {
 		rows[i] = strings.TrimSpace(rows[i])
 	}
@@ -308,28 +309,28 @@ func (f Frame) shown(c *canvas, y int) string {
 }
 
 // gap is the number of cells between the end of the text and the cursor, -1 where the cursor
-// does not stand behind it.
-func (f Frame) gap(s Screen, rows []string, p seat) int {
+// does not stand behind it, and whether that has a row of its own, since the text fills the one
+// before.
+func (f Frame) gap(s Screen, rows []string, p seat) (cells int, full bool) {
 	y := p.last
 	for y > p.first && strings.TrimSpace(rows[y-p.first]) == "" {
 		y-- // what exactly fills its row leaves the cursor in one of its own
 	}
 	width := ansi.StringWidth(f.Left)
 	switch {
-	case s.CursorY > y:
-		if s.CursorX <= width {
-			return 0
-		}
-		return -1
-	case s.CursorY < y:
-		return -1
+	case s.CursorY == y+1 && s.CursorX <= width:
+		return 0, true
+	case s.CursorY == y+1:
+		return s.CursorX - width, false // blanks that had no room in the row above
+	case s.CursorY != y:
+		return -1, false
 	}
 	row := rows[y-p.first]
 	if y > p.first {
 		left, _ := f.borders()
 		width = ansi.StringWidth(left)
 	}
-	return max(-1, s.CursorX-width-ansi.StringWidth(row))
+	return max(-1, s.CursorX-width-ansi.StringWidth(row)), false
 }
 
 // above are the rows above the composer and its rule.
@@ -373,6 +374,9 @@ func line(above []shownRow, prompt string, p seat) Screen {
 		}
 	}
 	s.Width, s.Height = 2*ansi.StringWidth(row)+edge, len(s.Rows)
+	if p.full {
+		s.Width = ansi.StringWidth(row) + 1 // the cursor is kept on the last cell: a blank may be under it
+	}
 	return s
 }
 

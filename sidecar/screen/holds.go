@@ -62,7 +62,7 @@ func composed(s Screen, p Prompt, text string, prof profile.Profile) (lines []st
 	}
 	rows := plain(s.Rows)
 	last := lastText(rows)
-	if last < 0 || !s.cursorEnds(rows, last, text, prof.Continuations) {
+	if last < 0 || !s.cursorEnds(rows, last, p, text, prof.Continuations) {
 		return nil, -1
 	}
 	lines = s.Lines
@@ -137,7 +137,7 @@ func pieces(line string, continuations []string) []string {
 // cursorEnds reports whether the cursor stands right behind the last text shown, and
 // behind the blanks and line breaks that our own text ends with, of which the last row may
 // show a continuation prompt with nothing behind it.
-func (s Screen) cursorEnds(rows []string, last int, text string, continuations []string) bool {
+func (s Screen) cursorEnds(rows []string, last int, p Prompt, text string, continuations []string) bool {
 	blanks := len(text) - len(strings.TrimRight(text, " "))
 	for _, c := range continuations {
 		if trim(c) == rows[last] && strings.HasSuffix(text, "\n") {
@@ -148,6 +148,12 @@ func (s Screen) cursorEnds(rows []string, last int, text string, continuations [
 		return true // our own text ends in line breaks
 	}
 	least, most := widths(rows[last])
+	if rest, ok := p.Rest(rows[last]); ok && shown.Same(shown.Ink(text), shown.Ink(rest)) {
+		// The program has counted what tmux leaves off, too.
+		_, drawn := widths(rest)
+		_, sent := widths(strings.TrimRight(text, " "))
+		most += max(0, sent-drawn)
+	}
 	for width := least; width <= most; width++ {
 		want := width + blanks
 		switch {

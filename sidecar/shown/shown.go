@@ -5,7 +5,7 @@
 // where it is shown. What is shown and was not sent is never looked through, and neither is a
 // letter, a digit or a sign that is missing.
 //
-// All functions but Ink take the ink of texts. They are pure.
+// All functions but Ink and Assigned take the ink of texts. They are pure.
 package shown
 
 import (
@@ -124,11 +124,11 @@ func missing(r rune) bool {
 	case unicode.In(r, unicode.So, unicode.Sk, unicode.Mc, unicode.Co):
 		return true
 	}
-	return !assigned(r)
+	return !Assigned(r)
 }
 
-// assigned reports whether the character is in the Unicode of this program: a newer one may
+// Assigned reports whether the character is in the Unicode of this program: a newer one may
 // belong to any kind.
-func assigned(r rune) bool {
+func Assigned(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.C)
 }
