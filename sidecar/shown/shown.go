@@ -130,5 +130,5 @@ func missing(r rune) bool {
 // Assigned reports whether the character is in the Unicode of this program: a newer one may
 // belong to any kind.
 func Assigned(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.C)
+	return unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cc, unicode.Cf, unicode.Cs, unicode.Co)
 }
