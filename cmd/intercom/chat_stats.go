@@ -15,8 +15,9 @@ func (a *app) chatStats() *cobra.Command {
 		Use:   "stats CHAT",
 		Short: "Count what passed through a chat",
 		Long: `Count what passed through a chat since it started. The latency is the time from
-the end of a turn until another's program took it; the captures are the looks
-taken at its panes by this run of the sidecar.`,
+the end of a turn until another's program took it; a turn counts once it was
+typed to somebody. The captures are the looks taken at its panes while it went
+on, by this run of the sidecar.`,
 		Example: `  intercom chat stats plans`,
 		Args:    between(1, 1, "a chat"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Stats, error) {

@@ -146,7 +146,7 @@ func (s *sidecar) plan(ctx context.Context, from api.Caller, req api.StartChatRe
 func (s *sidecar) find(ctx context.Context, snap registry.Snapshot, ref string) (message.Session, error) {
 	session, err := snap.Find(ref)
 	if err != nil && strings.HasPrefix(ref, "%") && !s.noPane(ctx, ref) {
-		return session, api.Errorf(api.CodeRefused, "pane %s is not adopted", ref).WithHint("intercom adopt %s, for a program that reads lines with --as line", ref)
+		return session, api.Errorf(api.CodeRefused, "pane %s is not adopted", ref).WithHint("intercom adopt %s, if an agent runs there; with --as line, if it is a program that reads lines", ref)
 	}
 	return session, s.notFound(ctx, err, ref)
 }
@@ -286,18 +286,14 @@ func (s *sidecar) Stats(ctx context.Context, _ api.Caller, ref string) (message.
 	return s.stats(ctx, chat)
 }
 
-// stats counts what passed through a chat. The looks are those of its panes that this life
-// of the sidecar took.
+// stats counts what passed through a chat. The looks are those that this life of the sidecar
+// took at its panes while it went on.
 func (s *sidecar) stats(ctx context.Context, chat message.Chat) (message.Stats, error) {
 	stats, err := s.journal.Stats(ctx, chat.ID)
 	if err != nil {
 		return message.Stats{}, err
 	}
-	if s.panes != nil {
-		for _, p := range chat.Participants {
-			stats.Captures += s.panes.Captures(ctx, p.Session)
-		}
-	}
+	stats.Captures = s.looks.of(chat, s.captures(ctx))
 	return stats, nil
 }
 

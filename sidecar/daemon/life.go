@@ -38,6 +38,7 @@ type sidecar struct {
 	record     *LogFile         // of what they decide
 	started    time.Time
 	keys       keys
+	looks      looks
 	down       context.CancelFunc
 	log        *slog.Logger
 }
@@ -74,7 +75,7 @@ func live(ctx context.Context, cfg Config) error {
 		s.log.Warn("journal", "notice", notice)
 	}
 	s.relay = &relay.Relay{
-		Journal: s.journal, Sink: sink{s}, Publish: func(e []message.Event) { s.bell.ring(); s.hear(e) }, Log: cfg.Log.With("part", "relay"),
+		Journal: s.journal, Sink: sink{s}, Publish: func(e []message.Event) { s.bell.ring(); s.hear(ctx, e) }, Log: cfg.Log.With("part", "relay"),
 		Person: cfg.Person, Policy: cfg.Policy, Troubled: s.troubled, Again: s.restored,
 	}
 	if err := s.legislate(ctx); err != nil {

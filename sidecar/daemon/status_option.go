@@ -28,8 +28,11 @@ const (
 )
 
 // hear takes the notices out of what happened. It never blocks.
-func (s *sidecar) hear(events []message.Event) {
+func (s *sidecar) hear(ctx context.Context, events []message.Event) {
 	for _, e := range events {
+		if e.Change != nil {
+			go s.looks.note(*e.Change, s.captures(ctx)) // the panes may wait for whoever calls this
+		}
 		if e.Notice == "" || s.theirOwn(e.Notice) {
 			continue
 		}

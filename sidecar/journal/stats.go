@@ -15,8 +15,21 @@ import (
 // latencies is how many deliveries, the latest of a chat, the percentiles are taken from.
 const latencies = 1024
 
+// standingTurns counts those of the latest messages of a chat that are turns and were typed to
+// nobody: the one that met a limit, and what else waits or came to nothing.
+const standingTurns = `SELECT count(*) FROM (
+		SELECT seq FROM events WHERE chat = ?1 AND kind = 'message' ORDER BY seq DESC LIMIT ?2
+	) latest JOIN messages m ON m.seq = latest.seq
+	WHERE json_extract(m.doc, '$.type') = 'turn'
+		AND EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq)
+		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq AND d.typed)`
+
+// latestTurns is how many messages may wait in a chat, and more than ever do: agents wait for
+// each other.
+const latestTurns = 64
+
 // Stats counts what passed through a chat since it started, on or ended, also what was
-// pruned meanwhile. Captures is not the journal's to know. The latencies are those of the
+// pruned meanwhile. A turn that was typed to nobody is not counted. Captures is not the journal's to know. The latencies are those of the
 // latest 1024 deliveries of a turn that were submitted, from the end of the turn. A chat
 // that is not in the journal gives ErrNotFound.
 func (j *Journal) Stats(ctx context.Context, chat message.ID) (message.Stats, error) {
@@ -28,6 +41,11 @@ func (j *Journal) Stats(ctx context.Context, chat message.ID) (message.Stats, er
 		} else if err != nil {
 			return err
 		}
+		var standing int
+		if err := tx.QueryRowContext(ctx, standingTurns, string(chat), latestTurns).Scan(&standing); err != nil {
+			return err
+		}
+		stats.Turns -= standing
 		tallies, err := collect(ctx, tx, scanTally, `SELECT state, n FROM tallies WHERE chat = ? AND n > 0`, string(chat))
 		if err != nil {
 			return err

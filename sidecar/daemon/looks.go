@@ -1,0 +1,70 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// looks counts for each chat those looks at its panes that were taken while it went on: a pane
+// counts its own for as long as it is adopted, whatever it is in.
+type looks struct {
+	mu    sync.Mutex
+	began map[message.ID]map[message.ID]int // by chat and session: what the pane had counted when it came in
+	over  map[message.ID]int                // by chat: what came to an end in this life
+}
+
+// note takes in that a chat has changed. captures is what the pane of a session has counted.
+func (l *looks) note(chat message.Chat, captures func(session message.ID) int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, over := l.over[chat.ID]; over {
+		return // this was heard of late
+	}
+	if l.began == nil {
+		l.began, l.over = map[message.ID]map[message.ID]int{}, map[message.ID]int{}
+	}
+	if chat.State == message.ChatOver {
+		l.over[chat.ID] = l.since(chat, captures)
+		delete(l.began, chat.ID)
+		return
+	}
+	if l.began[chat.ID] == nil {
+		l.began[chat.ID] = map[message.ID]int{}
+	}
+	for _, p := range chat.Participants {
+		if _, in := l.began[chat.ID][p.Session]; !in {
+			l.began[chat.ID][p.Session] = captures(p.Session)
+		}
+	}
+}
+
+// of is how many looks were taken for a chat in this life.
+func (l *looks) of(chat message.Chat, captures func(session message.ID) int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if chat.State == message.ChatOver {
+		if n, in := l.over[chat.ID]; in || l.began[chat.ID] == nil {
+			return n // 0 for one that ended before this life
+		}
+	}
+	return l.since(chat, captures)
+}
+
+func (l *looks) since(chat message.Chat, captures func(session message.ID) int) (n int) {
+	for _, p := range chat.Participants {
+		n += max(0, captures(p.Session)-l.began[chat.ID][p.Session])
+	}
+	return n
+}
+
+// captures is how many looks were taken at the pane of a session.
+func (s *sidecar) captures(ctx context.Context) func(message.ID) int {
+	return func(session message.ID) int {
+		if s.panes == nil {
+			return 0
+		}
+		return s.panes.Captures(ctx, session)
+	}
+}
