@@ -89,7 +89,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	if name, unknown := strings.CutPrefix(text, "unknown flag: --"); unknown {
 		if near := nearFlag(cmd, name); near != "" {
-			help = "did you mean --" + near + "? " + help
+			return api.Errorf(api.CodeUsage, "%w", err).WithHint("did you mean --%s? %s", near, help)
+		}
+		if near := nearSetting(cmd, name); near != "" {
+			return api.Errorf(api.CodeUsage, "%w", err).WithHint("did you mean --set %s=VALUE? %s", near, help)
 		}
 	}
 	if strings.HasPrefix(text, "unknown shorthand flag: 't'") {
@@ -116,6 +119,19 @@ func nearCommand(cmd *cobra.Command, word string) string {
 	return ""
 }
 
+// below are the commands of that very name one step further down, as a person calls them who
+// leaves a word out.
+func below(cmd *cobra.Command, word string) (all []string) {
+	for _, group := range cmd.Commands() {
+		for _, sub := range group.Commands() {
+			if !group.Hidden && sub.Name() == word && sub.IsAvailableCommand() {
+				all = append(all, sub.CommandPath())
+			}
+		}
+	}
+	return all
+}
+
 // nearFlag is the flag of cmd that a person may have meant by name, or "".
 func nearFlag(cmd *cobra.Command, name string) (near string) {
 	least := 3
@@ -128,6 +144,20 @@ func nearFlag(cmd *cobra.Command, name string) (near string) {
 			near, least = f.Name, far
 		}
 	})
+	return near
+}
+
+// nearSetting is the setting of a chat that a person may have meant by the name of a flag, or "".
+func nearSetting(cmd *cobra.Command, name string) (near string) {
+	if cmd.Flags().Lookup("set") == nil {
+		return ""
+	}
+	least := 2
+	for _, s := range api.Settings {
+		if far := spelling.Distance(name, s.Key); far < least {
+			near, least = s.Key, far
+		}
+	}
 	return near
 }
 

@@ -48,6 +48,10 @@ const pressedWithin = 2 * time.Second
 // command of that name.
 var laterEntries = []string{"ask", "inbox", "policy"}
 
+// askingPopups are the commands that run in a popup which closes before anything is told: in it
+// whatever is typed would be lost.
+var askingPopups = []string{"pick", "ask", "say"}
+
 // plugin are the commands that key bindings run. A person has no use for them.
 func (a *app) plugin() *cobra.Command {
 	cmd := &cobra.Command{Use: "plugin", Short: "What the keys of the tmux plugin do", Hidden: true, Args: a.onlyCommands, RunE: showHelp}
@@ -59,17 +63,11 @@ func (a *app) plugin() *cobra.Command {
 		a.pluginLoad(),
 		a.key("other", "Start a chat with the other pane of a window of two", a.chatWithOther),
 		a.key("pick", "Start a chat with a pane that is picked from a list", a.chatWithPicked),
-		a.key("with", "Start a chat with the pane that standard input names", func(ctx context.Context, o origin) (string, error) {
-			return a.startChat(ctx, o, a.handed())
+		a.key("with", "Start a chat between the panes that standard input names", func(ctx context.Context, _ origin) (string, error) {
+			return a.startChat(ctx, strings.Fields(a.handed())...)
 		}),
-		a.key("ask", "Ask for a line and a pane, and take the last answer there", a.askOther),
-		a.key("asked", "Take the last answer to the pane that standard input names, with a line", func(ctx context.Context, o origin) (string, error) {
-			return a.takeThere(ctx, o, a.handed())
-		}),
+		a.key("ask", "Ask for a pane and a line, and take the last answer there", a.askOther),
 		a.key("say", "Ask for a line to be said in the chat of a pane", a.askForLine),
-		a.key("said", "Say what stands on standard input in the chat of a pane", func(ctx context.Context, o origin) (string, error) {
-			return a.sayLine(ctx, o, a.handed())
-		}),
 		a.key("mute", "Mute a pane in its chat, or unmute it", a.muteHere),
 		a.key("menu", "Note that the menu was opened", func(context.Context, origin) (string, error) { return "", nil }),
 		a.key("stop", "End the chat of a pane", a.stopHere),
@@ -111,6 +109,10 @@ func (a *app) key(use, short string, act func(context.Context, origin) (string, 
 			ctx := context.WithoutCancel(cmd.Context())
 			if err != nil {
 				told := api.AsError(err)
+				if slices.Contains(askingPopups, use) &&
+					a.handOver(o, "told", "intercom: "+a.byKeys(ctx, told.Text)+"\n"+told.Hint) == nil {
+					return exitCode(told.Code.Exit())
+				}
 				if shown := a.show(ctx, o.Client, "intercom: "+a.byKeys(ctx, told.Text), a.byKeys(ctx, told.Hint), badNews); shown == nil {
 					return exitCode(told.Code.Exit())
 				}
@@ -277,15 +279,15 @@ func met(c message.Chat) string {
 	return strings.Join(all, " ↔ ")
 }
 
-// startChat starts a chat between the pane of the presser and another one.
-func (a *app) startChat(ctx context.Context, o origin, other string) (string, error) {
+// startChat starts a chat between panes.
+func (a *app) startChat(ctx context.Context, panes ...string) (string, error) {
 	c, err := a.tmuxClient(ctx)
 	if err != nil {
 		return "", err
 	}
 	asking, cancel := within(ctx)
 	defer cancel()
-	chat, err := c.StartChat(asking, api.StartChatRequest{Panes: []string{o.Pane, other}})
+	chat, err := c.StartChat(asking, api.StartChatRequest{Panes: panes})
 	if err != nil {
 		return "", a.aboutStart(ctx, err)
 	}
@@ -299,7 +301,7 @@ func (a *app) startChat(ctx context.Context, o origin, other string) (string, er
 // aboutStart says by which key one comes out of a chat that is in the way.
 func (a *app) aboutStart(ctx context.Context, err error) error {
 	told := api.AsError(err)
-	if key := a.menuKey(ctx); key != "" && strings.Contains(told.Hint, "intercom chat stop") {
+	if key := a.menuKey(ctx); key != "" && (strings.Contains(told.Hint, "intercom chat stop") || strings.Contains(told.Hint, "intercom chat remove")) {
 		return told.WithHint("%s, then x, in a pane of that chat ends it", key)
 	}
 	return err
@@ -321,26 +323,46 @@ func (a *app) chatWithOther(ctx context.Context, o origin) (string, error) {
 	if len(others) != 1 {
 		return "", api.Errorf(api.CodeRefused, "there is not exactly one other pane in this window any more").WithHint("press the key once more")
 	}
-	return a.startChat(ctx, o, others[0])
+	return a.startChat(ctx, o.Pane, others[0])
 }
 
-// askOther asks for a line of the person's own, and for a pane: what this one said last goes
-// there with it, and the answer comes back.
+// askOther asks for a pane, and for a line of the person's own: what this pane said last goes
+// there with it, and the answer comes back. Whatever is in the way of that here is said first.
 func (a *app) askOther(ctx context.Context, o origin) (string, error) {
-	line, err := a.askLine(ctx, "the last answer here goes to another pane, and its answer comes back; a line of your own (or none), and Enter:")
+	k, err := a.openKeyboard()
 	if err != nil {
 		return "", err
 	}
-	picked, err := a.pick(ctx, o, "for %s, ask")
-	if err != nil || picked == "" {
+	defer k.close()
+	var found panesFound
+	err = k.look(ctx, "looking at the panes …", func(ctx context.Context) error {
+		c, err := a.tmuxClient(ctx)
+		if err != nil {
+			return err
+		}
+		asking, cancel := context.WithTimeout(ctx, beginWithin)
+		defer cancel()
+		if _, err = c.Ask(asking, api.AskRequest{From: o.Pane, Check: true}); err == nil {
+			found, err = a.panesFor(ctx, o)
+		}
+		return err
+	})
+	if err != nil {
+		return "", a.aboutStart(ctx, unlessClosed(err))
+	}
+	picked, err := k.pick(ctx, "for "+found.here.called()+", ask", found.others)
+	if err != nil || picked.Pane == "" {
 		return "", err
 	}
-	return "", a.handOver(o, "asked", picked+"\n"+line)
+	return "", a.askLine(ctx, o, k, lineAsked{
+		prompt: fmt.Sprintf("the last answer of %s goes to %s, and the answer comes back; add a line of your own, or none:", found.here.called(), picked.called()),
+		empty:  true, working: "asking …",
+		take: func(ctx context.Context, text string) (string, error) { return a.takeThere(ctx, o, picked.Pane, text) },
+	})
 }
 
 // takeThere begins the question.
-func (a *app) takeThere(ctx context.Context, o origin, handed string) (string, error) {
-	to, line, _ := strings.Cut(handed, "\n")
+func (a *app) takeThere(ctx context.Context, o origin, to, line string) (string, error) {
 	if err := checkText(line); err != nil {
 		return "", err
 	}
@@ -436,25 +458,33 @@ func (a *app) resumeAll(ctx context.Context, o origin) (string, error) {
 	return "", a.handOver(o, "told", text)
 }
 
-// askForLine asks for a line in a popup, to be said in the chat of the pane.
+// askForLine asks for a line in a popup, to be said in the chat of the pane. Where the chat
+// stands at a limit it asks there, too, whether it may go on: a popup that opened later would
+// take a key for a yes that was meant for the pane. Without a yes the line waits with the rest.
 func (a *app) askForLine(ctx context.Context, o origin) (string, error) {
 	c, chat, _, err := a.here(ctx, o)
 	if err != nil {
 		return "", err
 	}
-	text, err := a.askLine(ctx, "to "+met(chat)+" (Enter sends; an empty line, or C-c, sends nothing):")
-	if err != nil || text == "" {
+	k, err := a.openKeyboard()
+	if err != nil {
 		return "", err
 	}
+	defer k.close()
+	l := lineAsked{
+		prompt: "to " + met(chat) + ":", working: "saying it …",
+		take: func(ctx context.Context, text string) (string, error) { return a.sayLine(ctx, o, text) },
+	}
 	if chat.Braked {
-		// The question belongs in this popup: one that opened later would take a key for a yes that
-		// was meant for the pane. Without a yes the line waits with the rest.
-		fmt.Fprintln(a.Stdout)
-		if _, err := a.resume(c, ctx, api.ChatRef{Chat: string(chat.ID)}); err != nil && api.AsError(err).Code != api.CodeRefused {
-			return "", err
+		l.first = func(ctx context.Context) error {
+			_, err := a.resume(c, ctx, api.ChatRef{Chat: string(chat.ID)})
+			if err != nil && api.AsError(err).Code == api.CodeRefused {
+				return nil
+			}
+			return err
 		}
 	}
-	return "", a.handOver(o, "said", text)
+	return "", a.askLine(ctx, o, k, l)
 }
 
 // sayLine says a line in the chat of the pane.

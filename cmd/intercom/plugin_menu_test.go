@@ -155,8 +155,6 @@ func TestU5_askAnotherPane(t *testing.T) {
 		me := st.sit("base")
 
 		me.choose("ask another pane") // nothing was said yet
-		me.sees("a line of your own")
-		me.press("Enter", "1")
 		me.sees("nothing is known that it has said")
 		assert.Empty(t, codex.keys())
 
@@ -166,11 +164,11 @@ func TestU5_askAnotherPane(t *testing.T) {
 		codex.do(":turn say four would be better")
 		claude.do(":turn say then four it is")
 		me.menu("a")
+		me.sees("for " + claude.pane + ", ask")
+		me.press("1")
 		me.sees("a line of your own")
 		me.types("is it?")
 		me.press("Enter")
-		me.sees("for " + claude.pane + ", ask")
-		me.press("1")
 		me.sees("claude (1) ↔ codex (2): asked; the answer comes back here → prefix + B, l shows how far it is")
 		tmuxtest.WaitFor(t, "the answer is back", func() bool { return len(claude.received()) == 2 })
 		require.Len(t, codex.received(), 1)

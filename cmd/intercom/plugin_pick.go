@@ -20,68 +20,85 @@ type candidate struct {
 	Name   string // of its session; "": not adopted yet
 	Agent  string // profile of its program; "" where none is known
 	State  string
-	Chat   string // that it is in already
-	Why    string // what stands against it; "": somebody vouches for it
+	Busy   string // who it is in a chat with, in words; "" for nobody
+	Why    string // why it cannot be picked; "": nothing stands against it
 	Window string // where it is, in words
 	near   int    // 0: in the same window, 1: in the same session
 	order  int
 }
 
+// called is how the pane is called in a sentence.
+func (x candidate) called() string {
+	if x.Name == "" {
+		return x.Pane
+	}
+	return x.Name + " (" + x.Pane + ")"
+}
+
+// panesFound are the pane of whoever pressed the key, and all others.
+type panesFound struct {
+	here   candidate
+	others []candidate
+}
+
 // lookFor is how long the panes are looked at, all at once, before they are listed.
 const lookFor = 1500 * time.Millisecond
 
-// chatWithPicked lets the person pick a pane from a list, and starts a chat with it.
+// chatWithPicked lets the person pick a pane from a list, and starts a chat with it. Where the
+// pane of the person is none that could be in a chat, two are picked.
 func (a *app) chatWithPicked(ctx context.Context, o origin) (string, error) {
-	picked, err := a.pick(ctx, o, "chat %s with")
-	if err != nil || picked == "" {
-		return "", err
-	}
-	return "", a.handOver(o, "with", picked)
-}
-
-// pick shows the panes and returns the one that was picked, "" for none. What they are picked
-// for says how %s, the presser's pane, is called.
-func (a *app) pick(ctx context.Context, o origin, what string) (string, error) {
 	k, err := a.openKeyboard()
 	if err != nil {
 		return "", err
 	}
 	defer k.close()
-	k.draw([]string{"looking at the panes …"})
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var title string
-	var all []candidate
-	looked := make(chan struct{})
-	go func() {
-		defer close(looked)
-		title, all, err = a.candidates(ctx, o)
-	}()
-	typed, open := k.meanwhile(ctx, looked)
-	if !open {
-		return "", nil
+	var found panesFound
+	if err := k.look(ctx, "looking at the panes …", func(ctx context.Context) (err error) {
+		found, err = a.panesFor(ctx, o)
+		return err
+	}); err != nil {
+		return "", unlessClosed(err)
 	}
-	if err != nil {
+	first := found.here
+	switch {
+	case first.Busy != "":
+		return "", a.aboutStart(ctx, api.Errorf(api.CodeRefused, "%s", first.Why).WithHint("intercom chat stop, in this pane"))
+	case first.Why != "":
+		first, err = k.pick(ctx, "a chat between two other panes: the first of them is", found.others)
+		if err != nil || first.Pane == "" {
+			return "", err
+		}
+		found.others = slices.DeleteFunc(found.others, func(x candidate) bool { return x.Pane == first.Pane })
+	}
+	second, err := k.pick(ctx, "chat "+first.called()+" with", found.others)
+	if err != nil || second.Pane == "" {
 		return "", err
 	}
+	return "", a.handOver(o, "with", first.Pane+" "+second.Pane)
+}
+
+// pick shows the panes and returns the one that was picked, the zero candidate for none. One that
+// would be refused cannot be picked: why not is shown, and the list stays.
+func (k *keyboard) pick(ctx context.Context, title string, all []candidate) (candidate, error) {
 	if len(all) == 0 {
-		return "", api.Errorf(api.CodeNotFound, "there is no other pane").WithHint("start an agent in another one: prefix + %% or prefix + \" makes one beside this")
+		return candidate{}, api.Errorf(api.CodeNotFound, "there is no other pane").WithHint("start an agent in another one: prefix + %% or prefix + \" makes one beside this")
 	}
-	at := 0
+	at, says := 0, ""
 	for {
 		width, height := k.size()
-		k.draw(pickFrame(fmt.Sprintf(what, title), all, at, width, height))
-		key := ""
-		if len(typed) > 0 {
-			key, typed = typed[0], typed[1:]
-		} else if key, err = k.next(ctx); err != nil {
-			return "", nil //nolint:nilerr // closed: nothing was picked
+		k.draw(pickFrame(title, all, at, says, width, height))
+		key, err := k.next(ctx)
+		if err != nil {
+			return candidate{}, nil //nolint:nilerr // closed: nothing was picked
 		}
+		chosen := -1
 		switch key {
+		case "": // another size
+			continue
 		case "q", "escape":
-			return "", nil
+			return candidate{}, nil
 		case "enter":
-			return all[at].Pane, nil
+			chosen = at
 		case "up", "k":
 			at = max(at-1, 0)
 		case "down", "j":
@@ -91,74 +108,85 @@ func (a *app) pick(ctx context.Context, o origin, what string) (string, error) {
 		case "end":
 			at = len(all) - 1
 		default:
-			if i := strings.Index(pickKeys, key); i >= 0 && key != "" && i < len(all) {
-				return all[i].Pane, nil
+			if i := strings.Index(pickKeys, key); i >= 0 && i < len(all) {
+				chosen = i
 			}
 		}
+		says = ""
+		if chosen < 0 {
+			continue
+		}
+		if at = chosen; all[at].Why == "" {
+			return all[at], nil
+		}
+		says = all[at].Pane + " cannot be picked: " + all[at].Why
 	}
 }
 
 // pickKeys pick a row each. The letters that move or close are not among them.
 const pickKeys = "123456789abcdefghilmnoprstuvwxyz"
 
-// candidates are all panes but that of the presser, those with agents first, and how that
-// one is called itself.
-func (a *app) candidates(ctx context.Context, o origin) (title string, all []candidate, err error) {
+// panesFor are the pane of whoever pressed the key, and all others, those that may be picked
+// first.
+func (a *app) panesFor(ctx context.Context, o origin) (panesFound, error) {
 	c, status, err := a.sidecarOf(ctx)
 	if err != nil {
-		return "", nil, err
+		return panesFound{}, err
 	}
 	panes, err := tmux.ListPanes(ctx, a.tmuxOptions())
 	if err != nil {
-		return "", nil, err
+		return panesFound{}, err
 	}
-	title = o.Pane
-	var here tmux.Pane
-	for _, p := range panes {
-		if p.ID == o.Pane {
-			here = p
-		}
+	at := slices.IndexFunc(panes, func(p tmux.Pane) bool { return p.ID == o.Pane })
+	if at < 0 {
+		return panesFound{}, api.Errorf(api.CodeNotFound, "pane %s is gone", o.Pane).WithHint("press the key in another pane")
 	}
 	sessions := map[string]message.Session{}
 	for _, s := range status.Sessions {
 		sessions[s.Pane] = s
 	}
-	if s, ok := sessions[o.Pane]; ok {
-		title = s.Name + " (" + o.Pane + ")"
-	}
 	looking, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
 	var looks sync.WaitGroup
-	for i, p := range panes {
-		if p.ID == o.Pane {
-			continue
-		}
-		all = append(all, candidate{
-			Pane: p.ID, Window: fmt.Sprintf("%s:%d %s", p.Session, p.Window, p.WindowName), order: i, near: nearness(p, here),
-		})
-	}
 	running := make(chan struct{}, 8) // looks at once
-	for i := range all {
+	all := make([]candidate, len(panes))
+	for i, p := range panes {
 		x := &all[i]
-		at := slices.IndexFunc(panes, func(p tmux.Pane) bool { return p.ID == x.Pane })
-		if s, adopted := sessions[x.Pane]; adopted {
+		*x = candidate{
+			Pane: p.ID, Window: fmt.Sprintf("%s:%d %s", p.Session, p.Window, p.WindowName), order: i, near: nearness(p, panes[at]),
+		}
+		if s, adopted := sessions[p.ID]; adopted {
 			x.Name, x.Agent, x.State = s.Name, s.Profile, cmp.Or(string(s.State), string(message.Unknown))
-			if chat, _, in := chatOf(status, x.Pane); in {
-				x.Chat = cmp.Or(chat.Name, chat.ID.Short())
+			if chat, me, in := chatOf(status, p.ID); in {
+				x.Busy = metWith(chat, me)
+				x.Why = cmp.Or(s.Name, p.ID) + " is in a chat with " + x.Busy
 			}
 			continue
 		}
 		looks.Go(func() {
 			running <- struct{}{}
 			defer func() { <-running }()
-			x.judge(looking, c, panes[at].Command)
+			x.judge(looking, c, p.Command)
 		})
 	}
 	looks.Wait()
-	slices.SortFunc(all, func(x, y candidate) int {
+	found := panesFound{here: all[at]}
+	found.others = slices.Delete(all, at, at+1)
+	slices.SortFunc(found.others, func(x, y candidate) int {
 		return cmp.Or(byBool(x.Why != "", y.Why != ""), cmp.Compare(x.near, y.near), cmp.Compare(x.order, y.order))
 	})
-	return title, all, nil
+	return found, nil
+}
+
+// metWith names those in a chat beside one of them.
+func metWith(c message.Chat, me message.Participant) string {
+	var names []string
+	for _, p := range c.Participants {
+		if p.Session != me.Session && !p.Left {
+			names = append(names, p.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // nearness is 0 for a pane of the same window, 1 for one of the same session, else 2.
@@ -187,7 +215,7 @@ func (x *candidate) judge(ctx context.Context, c *api.Client, command string) {
 	e, err := c.Explain(ctx, api.ExplainRequest{Pane: x.Pane})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		x.State, x.Why = string(message.Unknown), command+" is in front; looking at it takes too long"
+		x.Agent, x.State = command, "looking took too long" // which is nothing against it
 	case err != nil:
 		x.State, x.Why = string(message.Unknown), api.AsError(err).Text
 	case e.Agent == "":
@@ -202,13 +230,14 @@ func (x *candidate) judge(ctx context.Context, c *api.Client, command string) {
 	}
 }
 
-// pickFrame is the list as a popup of that size shows it, the row at marked.
-func pickFrame(title string, all []candidate, at, width, height int) []string {
+// pickFrame is the list as a popup of that size shows it, the row at marked; what there is to say
+// of that row takes the place of the keys.
+func pickFrame(title string, all []candidate, at int, says string, width, height int) []string {
 	rows := make([]string, 0, len(all)+2)
 	names, agents, states, panes := len("NAME"), len("AGENT"), len("STATE"), len("PANE")
 	for _, x := range all {
 		if x.Why == "" {
-			names, agents, states = max(names, cellsOf(plainLine(orDash(x.Name)))), max(agents, cellsOf(x.Agent)), max(states, cellsOf(plainLine(x.stateWord())))
+			names, agents, states = max(names, cellsOf(plainLine(orDash(x.Name)))), max(agents, cellsOf(x.Agent)), max(states, cellsOf(plainLine(x.State)))
 		}
 		panes = max(panes, len(x.Pane))
 	}
@@ -230,7 +259,7 @@ func pickFrame(title string, all []candidate, at, width, height int) []string {
 		if i < len(pickKeys) {
 			key = pickKeys[i : i+1]
 		}
-		text := line(key, x.Pane, orDash(x.Name), x.Agent, x.stateWord(), x.Window)
+		text := line(key, x.Pane, orDash(x.Name), x.Agent, x.State, x.Window)
 		if x.Why != "" {
 			text = cut(fmt.Sprintf(" %s  %s  %s: %s", key, padded(x.Pane, panes), plainLine(x.Window), plainLine(x.Why)), width)
 		}
@@ -246,16 +275,16 @@ func pickFrame(title string, all []candidate, at, width, height int) []string {
 		"\x1b[1m" + cut(" "+plainLine(title), width),
 		"\x1b[2m" + line(" ", "PANE", "NAME", "AGENT", "STATE", "WINDOW"),
 	}
-	room := max(1, height-len(head)-1)
+	foot := []string{"\x1b[2m" + cut(" a key of the first column, or arrows and Enter; q closes", width)}
+	if says != "" {
+		foot = foot[:0]
+		for _, part := range broken(" "+plainLine(says), width) {
+			foot = append(foot, "\x1b[1m"+part)
+		}
+		foot = foot[:min(len(foot), max(1, height-len(head)-1))]
+	}
+	room := max(1, height-len(head)-len(foot))
 	from := min(max(0, marked-room+1), max(0, len(rows)-room))
 	shown := rows[from:min(len(rows), from+room)]
-	return append(append(head, shown...), "\x1b[2m"+cut(" a key of the first column, or arrows and Enter; q closes", width))
-}
-
-// stateWord is what the pane does, and which chat it is in.
-func (x candidate) stateWord() string {
-	if x.Chat != "" {
-		return x.State + ", in chat " + x.Chat
-	}
-	return x.State
+	return append(append(head, shown...), foot...)
 }

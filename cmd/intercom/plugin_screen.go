@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +28,7 @@ type keyboard struct {
 	found  *unix.Termios
 	raw    *unix.Termios
 	keys   chan string
+	early  []string // that were typed before anybody waited for them
 	resize chan os.Signal
 	out    io.Writer
 }
@@ -111,6 +111,11 @@ func (k *keyboard) draw(lines []string) {
 // next waits for a key or for another size: then it is "". It is errClosed at the end of
 // the terminal, or of ctx.
 func (k *keyboard) next(ctx context.Context) (string, error) {
+	if len(k.early) > 0 {
+		key := k.early[0]
+		k.early = k.early[1:]
+		return key, nil
+	}
 	select {
 	case <-ctx.Done():
 		return "", errClosed
@@ -126,6 +131,7 @@ func (k *keyboard) next(ctx context.Context) (string, error) {
 
 // forget drops what was typed before.
 func (k *keyboard) forget() {
+	k.early = nil
 	for {
 		select {
 		case _, open := <-k.keys:
@@ -158,12 +164,41 @@ func (k *keyboard) meanwhile(ctx context.Context, done <-chan struct{}) (typed [
 	}
 }
 
+// look has something looked for that is to be shown, and keeps what is typed meanwhile. The error
+// is errClosed if a key closed the popup.
+func (k *keyboard) look(ctx context.Context, says string, look func(context.Context) error) (err error) {
+	k.draw([]string{says})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		err = look(ctx)
+	}()
+	typed, open := k.meanwhile(ctx, looked)
+	if !open {
+		return errClosed
+	}
+	k.early = append(k.early, typed...)
+	return err
+}
+
 var errClosed = errors.New("the popup was closed")
+
+// unlessClosed is an error that a person is to hear of: that the popup was closed they know.
+func unlessClosed(err error) error {
+	if errors.Is(err, errClosed) {
+		return nil
+	}
+	return err
+}
 
 // keyNames are the keys that are more than a character.
 var keyNames = map[string]string{
 	"\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down",
 	"\x1b[5~": "page-up", "\x1b[6~": "page-down", "\x1b[H": "home", "\x1b[F": "end", "\x1b[1~": "home", "\x1b[4~": "end",
+	"\x1b[C": "right", "\x1bOC": "right", "\x1b[D": "left", "\x1bOD": "left", "\x1bOH": "home", "\x1bOF": "end", "\x1b[3~": "delete",
+	"\x7f": "backspace", "\x08": "backspace", "\x01": "home", "\x05": "end", "\x15": "kill", "\x17": "word",
 	"\r": "enter", "\n": "enter", "\x03": "escape", "\x04": "escape", "\x1b": "escape",
 }
 
@@ -314,26 +349,6 @@ func pageFrame(lines []string, top int, title, help string, width, height int) [
 		shown = append(shown, "")
 	}
 	return shown
-}
-
-// askLine asks for a line, which the terminal itself lets a person edit. "" is none.
-func (a *app) askLine(ctx context.Context, prompt string) (string, error) {
-	a.say("%s\n", plainLine(prompt))
-	fmt.Fprint(a.Stdout, "> ")
-	line := make(chan string, 1)
-	go func() {
-		text, err := bufio.NewReader(a.Stdin).ReadString('\n')
-		if err != nil {
-			text = ""
-		}
-		line <- text
-	}()
-	select {
-	case <-ctx.Done():
-		return "", nil
-	case text := <-line:
-		return strings.TrimSpace(text), nil
-	}
 }
 
 // maxHanded is more than a line of a terminal has bytes.

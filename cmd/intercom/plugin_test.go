@@ -117,7 +117,11 @@ func TestU4_U14_pickAndChat(t *testing.T) {
 		assert.Regexp(t, `^4 `+st.Base+` base:0 .*which is no agent that is known`, rows[4])
 		assert.Contains(t, me.screen(), "These would be refused:")
 		me.press("j", "j", "Enter") // the shell
-		me.sees("intercom: adopt " + shell + ": no agent is recognised in it")
+		me.sees(shell + " cannot be picked: ")
+		me.press("4")
+		me.sees(st.Base + " cannot be picked: ")
+		me.press("q")
+		me.seesNot("cannot be picked")
 		assert.Empty(t, st.status().Chats)
 
 		me.menu("c") // the same from the menu
@@ -314,7 +318,7 @@ func TestU11_uninstall(t *testing.T) {
 func TestPlugin_frames(t *testing.T) {
 	all := []candidate{
 		{Pane: "%1", Name: "claude", Agent: "claude", State: "idle", Window: "work:1 api"},
-		{Pane: "%12", Agent: "codex", State: "working", Chat: "plans", Window: "work:2 \x1b]0;x\x07 web"},
+		{Pane: "%12", Agent: "codex", State: "working", Window: "work:2 \x1b]0;x\x07 web"},
 		{Pane: "%3", Why: "sh is a shell: it would run what is typed into it", Window: "work:3 sh"},
 	}
 	plainly := func(lines []string) string {
@@ -327,21 +331,21 @@ func TestPlugin_frames(t *testing.T) {
 	}
 	assert.Equal(t, strings.TrimPrefix(`
  chat codex (%0) with
-    PANE  NAME    AGENT   STATE                   WINDOW
-> 1  %1    claude  claude  idle                    work:1 api
- 2  %12   -       codex   working, in chat plans  work:2 \x1b]0;x\x07 web
+    PANE  NAME    AGENT   STATE    WINDOW
+> 1  %1    claude  claude  idle     work:1 api
+ 2  %12   -       codex   working  work:2 \x1b]0;x\x07 web
 
  These would be refused:
  3  %3    work:3 sh: sh is a shell: it would run what is typed into it
- a key of the first column, or arrows and Enter; q closes`, "\n"), plainly(pickFrame("chat codex (%0) with", all, 0, 80, 24)))
+ a key of the first column, or arrows and Enter; q closes`, "\n"), plainly(pickFrame("chat codex (%0) with", all, 0, "", 80, 24)))
 
 	for _, size := range [][2]int{{80, 24}, {30, 6}, {10, 4}, {1, 1}} {
 		for at := range all {
-			for _, line := range strings.Split(plainly(pickFrame("chat with", all, at, size[0], size[1])), "\n") {
+			for _, line := range strings.Split(plainly(pickFrame("chat with", all, at, all[at].Why, size[0], size[1])), "\n") {
 				assert.LessOrEqual(t, len([]rune(strings.TrimPrefix(line, ">"))), size[0])
 			}
 			if size[1] >= 4 {
-				shown := pickFrame("chat with", all, at, size[0], size[1])
+				shown := pickFrame("chat with", all, at, all[at].Why, size[0], size[1])
 				assert.LessOrEqual(t, len(shown), size[1])
 				assert.True(t, slices.ContainsFunc(shown, func(l string) bool { return strings.HasPrefix(l, "\x1b[7m") }), "the marked row at %v", size)
 			}
@@ -415,7 +419,7 @@ func TestPlugin_keysOf(t *testing.T) {
 	for in, want := range map[string][]string{
 		"": nil, "q": {"q"}, "12": {"1", "2"}, "\r": {"enter"}, "\x1b": {"escape"}, "\x03": {"escape"},
 		"\x1b[A": {"up"}, "\x1bOB": {"down"}, "j\x1b[5~\x1b[6~k": {"j", "page-up", "page-down", "k"},
-		"\x1b[1;5C": nil, "é1": {"é", "1"}, "\x1b[200~1\x1b[201~": {"1"}, "\x00\x7f\x01": nil, "\x1b[": {"escape", "["},
+		"\x1b[1;5C": nil, "é1": {"é", "1"}, "\x1b[200~1\x1b[201~": {"1"}, "\x00\x7f\x01": {"backspace", "home"}, "\x1b[D\x1bOC\x1b[3~": {"left", "right", "delete"}, "\x08\x15\x17": {"backspace", "kill", "word"}, "\x1b[": {"escape", "["},
 	} {
 		assert.Equal(t, want, keysOf([]byte(in)), "%q", in)
 	}

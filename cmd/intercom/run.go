@@ -46,6 +46,7 @@ type app struct {
 	named  bool   // --server was given
 	ran    bool   // a command has begun: its errors are not those of wrong usage
 
+	popup   *keyboard   // that a person sits at, where it asks for a yes itself
 	silence *time.Timer // of a command that works; nil: nobody looks
 }
 
@@ -187,6 +188,9 @@ func (a *app) onlyCommands(cmd *cobra.Command, args []string) error {
 	if near := nearCommand(cmd, args[0]); near != "" {
 		return err.WithHint("did you mean %s %s?", cmd.CommandPath(), near)
 	}
+	if all := below(cmd, args[0]); len(all) > 0 {
+		return err.WithHint("did you mean %s?", strings.Join(all, ", or "))
+	}
 	return err.WithHint("%s --help", cmd.CommandPath())
 }
 
@@ -230,6 +234,9 @@ func between(least, most int, words string) cobra.PositionalArgs {
 				return nil
 			}
 			err = api.Errorf(api.CodeUsage, "%s: argument %d is empty", cmd.CommandPath(), empty+1)
+		}
+		if len(args) > most && most > 0 && cmd.Annotations[takesText] != "" {
+			return err.WithHint("a text of several words goes in quotes, as the last argument: '%s'", plainLine(strings.Join(args[most-1:], " ")))
 		}
 		if cmd.HasExample() {
 			first, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")

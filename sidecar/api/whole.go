@@ -32,7 +32,7 @@ func checkTurns(turns int, none string) error {
 }
 
 func checkAsk(req AskRequest) error {
-	if strings.TrimSpace(req.To) == "" {
+	if strings.TrimSpace(req.To) == "" && !req.Check {
 		return Errorf(CodeUsage, "name the pane that is to answer")
 	}
 	return checkTurns(req.Turns, "one")

@@ -308,6 +308,10 @@ type AskRequest struct {
 	Say   string            `json:"say,omitempty"`
 	Turns int               `json:"turns,omitempty"` // answers; 0 is one
 	Set   map[string]string `json:"set,omitempty"`   // see Settings
+
+	// Check begins nothing: it only tells what stands against From asking anybody, and To may be
+	// "". The chat that comes back is none.
+	Check bool `json:"check,omitempty"`
 }
 
 // AskedQuery asks how far a question has come.

@@ -34,9 +34,32 @@ func (s *sidecar) Ask(ctx context.Context, from api.Caller, req api.AskRequest) 
 				WithHint("an agent asks for itself: leave --from away")
 		}
 	}
+	if req.Check {
+		return message.Chat{}, s.mayAsk(ctx, from, req.From)
+	}
 	return s.StartChat(ctx, from, api.StartChatRequest{
 		Panes: []string{req.From, req.To}, Say: req.Say, Set: req.Set, Turns: max(req.Turns, 1), IncludeLast: true, OneWay: true,
 	})
+}
+
+// mayAsk tells what stands against a pane that is to ask: it is no agent, it is in a chat, or
+// nothing is known of what it said last. It leaves the pane as it was.
+func (s *sidecar) mayAsk(ctx context.Context, from api.Caller, ref string) error {
+	adopted, err := s.recognised(ctx, from, []string{ref}, nil)
+	defer func() { s.giveBack(ctx, from, adopted) }()
+	if err != nil {
+		return err
+	}
+	snap := s.relay.Snapshot()
+	session, err := s.find(ctx, snap, ref)
+	if err != nil {
+		return err
+	}
+	if chat, busy := snap.ChatOf(session.ID); busy {
+		return wire(&relay.InChatError{Session: session.Name, Chat: chat})
+	}
+	_, err = s.lastOf(ctx, s.by(ctx, from), snap, ref)
+	return err
 }
 
 // lastOf is what a session said last: by its own account, else as far as it was heard in this

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// Whatever stands against a question is said before anything is asked for, Esc and C-c leave every
+// popup, and q those in which nothing is typed.
+func TestU23_RefusalsComeBeforeTheWork(t *testing.T) {
+	ends(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		claude, codex, third := st.coder("claude"), st.coder("codex"), st.agent("opencode", "")
+		st.load()
+		st.Run("select-window", "-t", claude.pane)
+		me := st.sit("base")
+
+		me.menu("a")
+		me.sees("nothing is known that it has said")
+		me.seesNot("a line of your own")
+		assert.Empty(t, st.status().Sessions, "nobody stays adopted by that")
+
+		claude.do(":turn say the plan has three steps")
+		me.press("g", "o", "Enter")
+		tmuxtest.WaitFor(t, "it has said so", func() bool { return len(claude.records(persona.EventSaid)) == 1 })
+		out, code := st.intercom("chat", "start", codex.pane, third.Pane, "--name", "other")
+		require.Zero(t, code, out)
+
+		// Those that are in a chat cannot be picked.
+		for _, open := range []string{"a", "c"} {
+			for _, leave := range []string{"q", "Escape", "C-c"} {
+				me.menu(open)
+				me.sees("q closes")
+				me.sees("These would be refused:")
+				me.press("1")
+				me.sees("cannot be picked: ")
+				me.sees("is in a chat with ")
+				me.press(leave)
+				me.seesNot("cannot be picked")
+			}
+		}
+
+		// The pane itself is in one.
+		out, code = st.intercom("chat", "stop", "other")
+		require.Zero(t, code, out)
+		out, code = st.intercom("chat", "start", claude.pane, third.Pane, "--name", "mine")
+		require.Zero(t, code, out)
+		for _, entry := range []string{"a", "c"} {
+			me.menu(entry)
+			me.sees("prefix + B, then x, in a pane of that chat ends it")
+			me.seesNot("looking at the panes")
+			me.press("C-b", "B") // takes the message away
+			me.sees("stop the chat")
+			me.press("q")
+			me.seesNot("stop the chat")
+		}
+		for _, leave := range []string{"Escape", "C-c"} {
+			me.menu("s")
+			me.sees("Esc leaves")
+			me.types("q quite something")
+			me.sees("> q quite something")
+			me.press(leave)
+			me.seesNot("quite something")
+		}
+		for _, entry := range []string{"l", "i", "d"} {
+			for _, leave := range []string{"q", "Escape", "C-c"} {
+				me.menu(entry)
+				me.sees("q closes")
+				me.press(leave)
+				me.seesNot("q closes")
+			}
+		}
+		assert.NotContains(t, received(t, third), "quite something")
+		assert.Equal(t, "go\r", besidesPastes(claude.keys()))
+	})
+}
+
+// From a pane in which no agent is, two others are picked.
+func TestU23_TwoArePickedFromAThird(t *testing.T) {
+	ends(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		st.two()
+		st.load()
+		st.Run("select-window", "-t", st.Base)
+		me := st.sit("base")
+		me.menu("c")
+		me.sees("a chat between two other panes: the first of them is")
+		me.press("1")
+		me.sees("with")
+		me.press("1")
+		me.sees("claude (1) ↔ codex (2): on")
+	})
+}
+
+// A line whose sending fails stays where it was typed, to be mended or sent once more.
+func TestU23_NoTypedLineIsLost(t *testing.T) {
+	ends(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		claude, codex, third := st.coder("claude"), st.coder("codex"), st.agent("opencode", "")
+		st.load()
+		st.Run("select-window", "-t", claude.pane)
+		me := st.sit("base")
+		claude.do(":turn say the plan has three steps")
+		me.press("g", "o", "Enter")
+		tmuxtest.WaitFor(t, "it has said so", func() bool { return len(claude.records(persona.EventSaid)) == 1 })
+
+		// Between the picking and the line its pane gets into a chat.
+		me.menu("a")
+		me.sees("for " + claude.pane + ", ask")
+		me.press("1")
+		me.sees("a line of your own")
+		me.types("is it so")
+		me.press("BSpace", "BSpace", "BSpace", "x", "Left", "y", "C-a", "W", "C-e", "z", "Home", "Right", "DC", "i", "End", "C-w")
+		me.types("right?")
+		me.sees("> Wis right?")
+		me.press("C-u")
+		me.types("is it?")
+		out, code := st.intercom("chat", "start", codex.pane, third.Pane, "--name", "other")
+		require.Zero(t, code, out)
+		me.press("Enter")
+		me.sees("is in chat")
+		me.sees("> is it?")
+		out, code = st.intercom("chat", "stop", "other")
+		require.Zero(t, code, out)
+		codex.do(":turn say it is")
+		me.press("Enter")
+		me.sees("asked; the answer comes back here")
+		tmuxtest.WaitFor(t, "it is asked", func() bool { return strings.Contains(strings.Join(codex.received(), "\n"), "is it?") })
+		tmuxtest.WaitFor(t, "the answer is back", func() bool { return len(st.status().Chats) == 0 })
+
+		// The chat ends while a line for it is typed.
+		out, code = st.intercom("chat", "start", claude.pane, codex.pane, "--name", "one")
+		require.Zero(t, code, out)
+		me.menu("s")
+		me.sees("Esc leaves")
+		me.types("stay here")
+		out, code = st.intercom("chat", "stop", "one")
+		require.Zero(t, code, out)
+		me.press("Enter")
+		me.sees("is in no chat")
+		me.sees("> stay here")
+		out, code = st.intercom("chat", "start", claude.pane, codex.pane, "--name", "two")
+		require.Zero(t, code, out)
+		me.press("Enter")
+		me.sees("said to claude (1) ↔ codex (2)")
+		tmuxtest.WaitFor(t, "it is heard", func() bool { return strings.Contains(strings.Join(codex.received(), "\n"), "stay here") })
+		assert.Empty(t, st.Run("list-buffers"))
+		assert.Equal(t, "go\r", besidesPastes(claude.keys()))
+	})
+}
+
+// The line holds what a plain list of characters with a cursor would hold, and its cursor is
+// drawn inside of the popup, however small that is.
+func TestU23_line(t *testing.T) {
+	keys := []string{"a", " ", "é", "日", "👩", "\u200d", "left", "right", "home", "end", "backspace", "delete", "kill", "word", "up", "", "enter", "\x1b", "\xff"}
+	rapid.Check(t, func(t *rapid.T) {
+		var l line
+		before, after := []rune{}, []rune{} // the cursor is between them
+		for _, key := range rapid.SliceOf(rapid.SampledFrom(keys)).Draw(t, "keys") {
+			l.press(key)
+			switch n := len(before); {
+			case key == "left" && n > 0:
+				before, after = before[:n-1], append([]rune{before[n-1]}, after...)
+			case key == "right" && len(after) > 0:
+				before, after = append(before, after[0]), after[1:]
+			case key == "home":
+				before, after = nil, append(append([]rune{}, before...), after...)
+			case key == "end":
+				before, after = append(before, after...), nil
+			case key == "backspace" && n > 0:
+				before = before[:n-1]
+			case key == "delete" && len(after) > 0:
+				after = after[1:]
+			case key == "kill":
+				before = nil
+			case key == "word":
+				text := strings.TrimRight(string(before), " ")
+				before = []rune(text[:strings.LastIndex(text, " ")+1])
+			case len([]rune(key)) == 1 && key >= " " && key != "\xff":
+				before = append(append([]rune{}, before...), []rune(key)...)
+			}
+			require.Equal(t, string(before)+string(after), string(l.text))
+			require.Equal(t, len(before), l.at)
+			var drawn strings.Builder
+			(&keyboard{fd: -1, out: &drawn}).drawLine("to somebody:", &l, "", "Esc leaves")
+		}
+	})
+}
