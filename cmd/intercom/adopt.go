@@ -25,8 +25,8 @@ func (a *app) adopt() *cobra.Command {
 		Use:   "adopt PANE [--as PROFILE]",
 		Short: "Let a pane be read and typed into",
 		Long: `Let a pane be read and typed into, until the program in it ends or the pane is
-released. The pane is named by its id, %7; tmux display-message -p '#{pane_id}'
-prints that of the pane it runs in.
+released. The pane is named by its id, %7, or as tmux names it: work:0.1, @3,
+or, from inside tmux, 1 or {right} for one of the same window.
 
 Agents are recognised by their process: Claude Code, Codex, opencode and Gemini
 CLI. Those that are recognised are adopted by intercom chat start itself. --as
@@ -62,10 +62,6 @@ this one is up to you.`,
 		Args: between(1, 1, "a pane"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Session, error) {
 			req.Pane = args[0]
-			if !paneID.MatchString(req.Pane) {
-				return message.Session{}, api.Errorf(api.CodeUsage, "pane %q: not the id of a pane, like %%7", req.Pane).
-					WithHint("tmux list-panes -a -F '#{pane_id} #{pane_current_command} #{pane_title}'")
-			}
 			if cmd.Flags().Changed("as") {
 				if err := oneOf("--as", req.As, profiles); err != nil {
 					return message.Session{}, err
@@ -82,6 +78,13 @@ this one is up to you.`,
 			c, err := a.tmuxClient(cmd.Context())
 			if err != nil {
 				return message.Session{}, err
+			}
+			if err := a.panes(cmd.Context(), c, &req.Pane); err != nil {
+				return message.Session{}, err
+			}
+			if !paneID.MatchString(req.Pane) {
+				return message.Session{}, api.Errorf(api.CodeUsage, "%q is no pane, like %%7 or work:0.1", req.Pane).
+					WithHint("tmux list-panes -a -F '#{pane_id} #{pane_current_command} #{pane_title}'")
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()

@@ -124,6 +124,9 @@ func (q *question) ask(ctx context.Context, req api.AskRequest) (api.Asked, erro
 	if err != nil {
 		return api.Asked{}, err
 	}
+	if err := q.panes(ctx, c, &req.From, &req.To); err != nil {
+		return api.Asked{}, err
+	}
 	named := req.From
 	if named == "" {
 		req.From = q.ownPane(ctx)

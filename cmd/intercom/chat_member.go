@@ -61,6 +61,9 @@ func (a *app) changeMember(
 		if err != nil {
 			return message.Chat{}, err
 		}
+		if err := a.panes(cmd.Context(), c, &req.Pane); err != nil {
+			return message.Chat{}, err
+		}
 		ctx, cancel := within(cmd.Context())
 		defer cancel()
 		chat, err := change(c, ctx, *req)

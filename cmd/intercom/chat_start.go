@@ -24,9 +24,10 @@ func (a *app) chatStart() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "start PANE PANE… | start --again CHAT",
 		Short: "Start a chat among panes",
-		Long: `Start a chat among two or more panes, each given by its id or its name. From now
-on what one of them says is typed into all others, when their programs are ready
-for it. What they showed before stays theirs. A pane is in one chat at a time.
+		Long: `Start a chat among two or more panes, each given by its id, its name, or as
+tmux names it: work:0.1, or 1 for one of this window. From now on what one of
+them says is typed into all others, when their programs are ready for it. What
+they showed before stays theirs. A pane is in one chat at a time.
 
 Claude Code, Codex, opencode and Gemini CLI are recognised and adopted. Any
 other program is adopted by intercom adopt.
@@ -94,6 +95,9 @@ Settings for --set, with what holds without it:` + settings.String(),
 			if err != nil {
 				return message.Chat{}, err
 			}
+			if req.Panes, req.Roles, err = a.starters(cmd.Context(), c, args, req.Roles); err != nil {
+				return message.Chat{}, err
+			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), beginWithin)
 			defer cancel()
 			chat, err := c.StartChat(ctx, req)
@@ -119,6 +123,25 @@ Settings for --set, with what holds without it:` + settings.String(),
 	a.completesFlag(cmd, "role", roleWords)
 	_ = cmd.RegisterFlagCompletionFunc("set", completeSetting)
 	return cmd
+}
+
+// starters are the panes of a chat and their roles, with ids for targets.
+func (a *app) starters(ctx context.Context, c *api.Client, words []string, roles map[string]string) ([]string, map[string]string, error) {
+	panes := slices.Clone(words)
+	all := make([]*string, len(panes))
+	for i := range panes {
+		all[i] = &panes[i]
+	}
+	if err := a.panes(ctx, c, all...); err != nil {
+		return nil, nil, err
+	}
+	for i, word := range words {
+		if role, ok := roles[word]; ok && panes[i] != word {
+			delete(roles, word)
+			roles[panes[i]] = role
+		}
+	}
+	return panes, roles, nil
 }
 
 // checkRoles refuses a role for somebody who is none of the panes. Without panes they are

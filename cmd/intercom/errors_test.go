@@ -40,7 +40,8 @@ var errorsOf = map[string][]wrong{
 	"intercom version": {{"version x", 2, `takes no arguments`, `intercom version`}},
 	"intercom adopt": {
 		{"adopt", 2, `takes a pane`, `intercom adopt %1`},
-		{"adopt 1", 2, `not the id of a pane`, `tmux list-panes`},
+		{"adopt 1", 2, `this is not run in a pane`, `tmux list-panes`},
+		{"adopt alice", 2, `"alice" is no pane`, `tmux list-panes`},
 		{"adopt %99", 1, `there is no such pane`, `tmux list-panes`},
 		{"adopt %3", 1, `no agent is recognised`, `start the agent in the pane first`},
 		{"adopt %3 --as line", 1, `it would run what is typed`, `start the agent in the pane first`},

@@ -48,10 +48,13 @@ runs there.`,
 			if err != nil {
 				return message.Explanation{}, err
 			}
+			if err := a.panes(cmd.Context(), c, &req.Pane); err != nil {
+				return message.Explanation{}, err
+			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
 			e, err := c.Explain(ctx, req)
-			return whole(e), aboutPane(err, args[0])
+			return whole(e), aboutPane(err, req.Pane)
 		}, a.showExplanation),
 	}
 	cmd.Flags().StringVar(&req.Agent, "agent", "", "judge it as this agent: `"+strings.Join(knownAgents, "|")+"`")

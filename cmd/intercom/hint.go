@@ -30,7 +30,7 @@ func aboutPane(err error, ref string) error {
 	if strings.Contains(told.Text, "no session ") {
 		told = api.Errorf(api.CodeNotFound, "pane %s is not adopted", ref)
 	}
-	return told.WithHint("intercom adopt %s, for a program that reads lines with --as line", ref)
+	return told.WithHint("intercom adopt %s, if an agent runs there; with --as line, if it is a program that reads lines", ref)
 }
 
 // aboutChat is aboutPane for a chat.

@@ -24,6 +24,9 @@ your own words are signed. PANE is the id of the pane or its present name.`,
 			if err != nil {
 				return message.Session{}, err
 			}
+			if err := a.panes(cmd.Context(), c, &args[0]); err != nil {
+				return message.Session{}, err
+			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
 			s, err := c.Rename(ctx, api.RenameRequest{Pane: args[0], Name: args[1]})

@@ -107,6 +107,9 @@ before you share them.`,
 			if err != nil {
 				return recorded{}, err
 			}
+			if err := a.panes(cmd.Context(), c, &args[0]); err != nil {
+				return recorded{}, err
+			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
 			r, err := c.Record(ctx, api.ExplainRequest{Pane: args[0]})

@@ -23,6 +23,9 @@ the id of the pane or the name of its session.`,
 			if err != nil {
 				return message.Session{}, err
 			}
+			if err := a.panes(cmd.Context(), c, &args[0]); err != nil {
+				return message.Session{}, err
+			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
 			s, err := c.Release(ctx, api.ReleaseRequest{Pane: args[0]})

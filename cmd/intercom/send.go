@@ -183,6 +183,9 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 	if err != nil {
 		return api.Sent{}, err
 	}
+	if err := a.panes(ctx, c, &req.To); err != nil {
+		return api.Sent{}, err
+	}
 	begun, whole := time.Now(), req.Timeout
 	req.Timeout = min(whole, tellAfter)
 	sent, err := sendWithin(ctx, c, req)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -74,6 +76,9 @@ func (a *app) showStatus(r statusReply) {
 	case !r.Running && r.Guard > 0:
 		a.say("no sidecar runs for %s: it has died, and is being started again", serverName(r.Server))
 		return
+	case !r.Running && noSocket(r.Server):
+		a.say("no sidecar runs for %s, and no tmux server does", serverName(r.Server))
+		return
 	case !r.Running:
 		a.say("no sidecar runs for %s; intercom up starts it", serverName(r.Server))
 		return
@@ -122,6 +127,12 @@ func (a *app) showStatus(r statusReply) {
 		a.say("")
 		a.showReturned(s.Returned)
 	}
+}
+
+// noSocket reports whether there is certainly no tmux server at a socket.
+func noSocket(socket string) bool {
+	_, err := os.Lstat(socket)
+	return socket != "" && errors.Is(err, fs.ErrNotExist)
 }
 
 // noteVersion says that a sidecar is of another version than this program.

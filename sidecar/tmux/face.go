@@ -46,6 +46,37 @@ func Terminals(ctx context.Context, o Options) ([]Terminal, error) {
 // ListPanes is Client.Panes.
 func ListPanes(ctx context.Context, o Options) ([]Pane, error) { return brief(o).Panes(ctx) }
 
+// PaneAt is the id of the pane that a target means, "" if it means none. A target that names no
+// window is looked for in that of the pane from, and one that names no session in its session;
+// from is "" where there is none to start at.
+func PaneAt(ctx context.Context, o Options, target, from string) (string, error) {
+	c := brief(o)
+	// tmux itself would take the current window of the session, whatever pane asks.
+	if named := strings.HasPrefix(target, "@") || strings.HasPrefix(target, "$"); from != "" && !named {
+		replies, err := c.run(ctx, command.Expand(from, command.Fields(" ", command.WindowID, command.SessionID)))
+		if err != nil {
+			return "", fmt.Errorf("window of pane %q: %w", from, err)
+		}
+		window, session, _ := strings.Cut(strings.TrimSpace(replies[0]), " ")
+		switch {
+		case strings.HasPrefix(target, ":"):
+			target = session + target
+		case !strings.Contains(target, ":"):
+			target = window + "." + strings.TrimPrefix(target, ".")
+		}
+	}
+	// Where the target of a format is not there, fields are those of whatever tmux takes for the
+	// current pane: so it stands in a command that refuses it, too.
+	replies, err := c.run(ctx, command.Capture(target), command.Expand(target, command.PaneID.Format()))
+	if refused := (*commandError)(nil); errors.As(err, &refused) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("pane %q of tmux: %w", target, err)
+	}
+	return strings.TrimSpace(replies[1]), nil
+}
+
 // Show shows text for that long in the status line of a client, or until a key is pressed
 // there. Nothing in text is expanded or run; line breaks become blanks.
 func Show(ctx context.Context, o Options, client, text string, d time.Duration) error {

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// A pane may be named as tmux names it: work:0.1, {right}, @3, or 1 for one of this window. No
+// name of ours looks like that but for numbers, and a name that somebody bears comes first. Words
+// that could be a name misspelt are never asked of tmux, which would take half a name for a window.
+var (
+	target   = regexp.MustCompile(`[^A-Za-z0-9._-]|^\d{0,3}\.?\d{1,3}$`)
+	relative = regexp.MustCompile(`^[^:@$]*$|^:`) // it depends on where one is
+)
+
+// panes replaces words by the ids of the panes that they are targets of. What is no target stays
+// as it is: the sidecar knows whether it is a name.
+func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error {
+	ask := slices.DeleteFunc(words, func(w *string) bool { return paneID.MatchString(*w) || !target.MatchString(*w) })
+	if len(ask) == 0 {
+		return nil
+	}
+	asking, cancel := within(ctx)
+	defer cancel()
+	sessions, err := c.Sessions(asking)
+	if err != nil {
+		return err
+	}
+	own := a.ownPane(ctx)
+	for _, word := range ask {
+		if slices.ContainsFunc(sessions, func(s message.Session) bool { return strings.EqualFold(s.Name, *word) || s.ID.Is(*word) }) {
+			continue
+		}
+		if own == "" && relative.MatchString(*word) {
+			return api.Errorf(api.CodeUsage, "pane %q: this is not run in a pane, so that nothing is near it", *word).
+				WithHint("name it whole, like %%7 or work:0.1: tmux list-panes -a")
+		}
+		pane, err := tmux.PaneAt(asking, a.tmuxOptions(), *word, own)
+		if err != nil {
+			return err
+		}
+		if pane == "" {
+			return api.Errorf(api.CodeNotFound, "no pane %q", *word).WithHint("tmux list-panes -a")
+		}
+		*word = pane
+	}
+	return nil
+}
