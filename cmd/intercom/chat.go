@@ -16,7 +16,8 @@ func (a *app) chat() *cobra.Command {
 		Use:   "chat",
 		Short: "Chats among panes: what one says, all others get",
 		Long: `Chats among panes: what one says is typed into all others, each under the name
-of who said it. CHAT is a chat's name, its id, or the end of its id as listed.`,
+of who said it. CHAT is a chat's name or its id, of which the first four
+characters that chat list shows are enough.`,
 		Example: `  intercom chat start %1 %2 --say 'Introduce yourselves.'
   intercom chat stop --all`,
 		Args: a.onlyCommands,

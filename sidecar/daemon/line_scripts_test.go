@@ -43,7 +43,7 @@ func howMany() int {
 	if longTest() {
 		return 200
 	}
-	return 40
+	return 16
 }
 
 // readline starts a program that reads its lines by readline, as many do, and writes down what it
@@ -73,7 +73,11 @@ func (r *rig) readline(name string) (a *agent, taken func() []string) {
 // Whatever a terminal makes of the characters of a text, it arrives, once and byte for byte, and so
 // does what is said next: no pane is closed by it.
 func TestS29_TextsOfAllScripts(t *testing.T) {
-	for _, v := range tmuxtest.Versions(t) {
+	versions := tmuxtest.Versions(t)
+	if !longTest() && len(versions) > 2 {
+		versions = []tmuxtest.Version{versions[0], versions[len(versions)-1]}
+	}
+	for _, v := range versions {
 		t.Run(v.Name, func(t *testing.T) {
 			t.Run("readline", func(t *testing.T) {
 				t.Parallel()
