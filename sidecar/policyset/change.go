@@ -81,10 +81,10 @@ func drain(events <-chan fsnotify.Event) {
 	}
 }
 
-// foreignTo reports whether a path that changed lies beside the way to the directory of policies.
+// foreignTo reports whether a path that changed is neither in the directory of policies, nor on the
+// way to it, nor a file to which a link in it leads.
 func (p *InUse) foreignTo(path string) bool {
-	above := filepath.Dir(path)
-	return within(p.Config, above) && p.Config != above && !within(p.Config, path)
+	return !p.linked[path] && !within(path, p.Config) && !within(p.Config, path)
 }
 
 // within reports whether a path is a directory, or lies below it.
@@ -93,19 +93,26 @@ func within(path, dir string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// watch has the directories watched that are there, and the files to which links in them lead; of
-// the person's own, where it is not there yet, the nearest above it that is. To watch one twice is
-// no more than once.
+// watch has the directories watched that are there, and those of the files to which links in them
+// lead; of the person's own, where it is not there yet, the nearest above it that is. To watch one
+// twice is no more than once. A file itself is not watched: what is told of one that was replaced
+// may end the watch of the file in its place.
 func (p *InUse) watch(watcher *fsnotify.Watcher) {
 	if watcher.Events == nil {
 		return
 	}
+	p.linked = map[string]bool{}
 	for _, dir := range []string{p.Config, filepath.Join(p.Config, "policies"), filepath.Join(p.Config, "policies", "lib")} {
 		entries, _ := theirs.List(dir) // the reading tells of errors
 		paths := []string{dir}
 		for _, entry := range entries {
-			if path := filepath.Join(dir, entry.Name()); entry.Type()&fs.ModeSymlink != 0 && filepath.Ext(path) == ".lua" {
-				paths = append(paths, path)
+			path := filepath.Join(dir, entry.Name())
+			if entry.Type()&fs.ModeSymlink == 0 || filepath.Ext(path) != ".lua" {
+				continue
+			}
+			if file, err := filepath.EvalSymlinks(path); err == nil {
+				p.linked[file] = true
+				paths = append(paths, filepath.Dir(file))
 			}
 		}
 		for _, path := range paths {

@@ -68,8 +68,9 @@ type InUse struct {
 	Options
 	engine *scripting.Engine
 	every  time.Duration
-	failed chan struct{} // the set in use has failed too often
-	ripe   chan struct{} // it has proven good
+	linked map[string]bool // files to which links lead; of Run
+	failed chan struct{}   // the set in use has failed too often
+	ripe   chan struct{}   // it has proven good
 
 	again atomic.Bool // files could not be used for no fault of theirs
 
