@@ -35,12 +35,12 @@ func TestLab_U15_askAnotherPaneByKeys(t *testing.T) {
 
 		const line, answer = "Is it [[say Four would be better.]] right?", "Four would be better."
 		me.menu("a")
-		me.sees("a line of your own")
-		me.types(line)
-		me.press("Enter")
 		me.sees("for " + claude.Pane + ", ask")
 		me.sees("q closes")
 		me.press("1")
+		me.sees("a line of your own")
+		me.types(line)
+		me.press("Enter")
 		me.sees("claude (1) ↔ codex (2): asked; the answer comes back here")
 		assert.NotContains(t, other.screen(), "asked;", "the other terminal")
 		st.until("the question is over", func() bool { return len(st.status().Chats) == 0 && len(claude.Received()) == 3 })
