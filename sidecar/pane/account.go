@@ -71,7 +71,8 @@ const (
 	// reason to hold it.
 	shaken = 500 * time.Millisecond
 	// skillsEvery is how old what is known of the agent's skills may be when something is typed.
-	skillsEvery = 10 * time.Second
+	// An agent that starts lays down its own first ones only then.
+	skillsEvery = time.Second
 	// clockGrain is how much earlier than we typed it a prompt may be dated.
 	clockGrain = 50 * time.Millisecond
 	// hookGrace is how long a hook's word holds beyond what the agent has written down.
