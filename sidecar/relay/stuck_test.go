@@ -130,6 +130,7 @@ func TestD2_FullAtAnyMoment(t *testing.T) {
 					time.Sleep(time.Second)
 				}
 			}
+			pauses := rand.New(rand.NewPCG(seed, 2)) // d's own is the journal's
 			var accepted []string
 			for i := range 12 {
 				body := fmt.Sprintf("word %d", i)
@@ -138,8 +139,8 @@ func TestD2_FullAtAnyMoment(t *testing.T) {
 				} else {
 					accepted = append(accepted, body)
 				}
-				if d.dice.IntN(3) == 0 {
-					time.Sleep(time.Duration(d.dice.IntN(2000)) * time.Millisecond)
+				if pauses.IntN(3) == 0 {
+					time.Sleep(time.Duration(pauses.IntN(2000)) * time.Millisecond)
 				}
 			}
 			time.Sleep(time.Minute)
