@@ -40,6 +40,7 @@ type Session struct {
 	PromptIsRE bool       `json:"prompt_is_re,omitempty"` // Prompt is a regular expression (RE2) that a person gave
 	PaneProc   Process    `json:"pane_process"`           // what tmux started in the pane
 	Foreground Process    `json:"foreground"`             // the agent: of a line program, the leader of the terminal's foreground group when adopted
+	Reader     Process    `json:"reader,omitzero"`        // of an agent that starts itself once more: the one that reads the keys
 	State      PaneState  `json:"state,omitempty"`
 	StateWhy   string     `json:"state_why,omitempty"`
 	Server     Process    `json:"server"`           // the tmux server: a pane's id means nothing to another

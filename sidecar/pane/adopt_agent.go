@@ -89,16 +89,21 @@ func (ps *Panes) inPane(session *message.Session, listed tmux.Pane) (agent.Agent
 	if front.Leader.Start == 0 {
 		return agent.Agent{}, front, agent.ErrNoAgent // it has ended, and left others behind
 	}
-	reads := front.Leader.PID
+	adopted, reader := front.Leader.PID, 0
 	who, none := agent.Recognise(inGroup(front)...)
 	if none == nil {
-		reads = innermost(front, who, session.TTY)
+		adopted, reader = innermost(front, who, session.TTY)
 	}
-	self, err := tmux.Identify(reads)
+	self, err := tmux.Identify(adopted)
 	if err != nil {
 		return who, front, err
 	}
 	session.Foreground = asMessage(self)
+	if reader != 0 { // one that has ended by now is found by the first look
+		if reads, err := tmux.Identify(reader); err == nil {
+			session.Reader = asMessage(reads)
+		}
+	}
 	return who, front, none
 }
 

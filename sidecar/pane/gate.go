@@ -33,6 +33,8 @@ func bar(s sight, session message.Session, prof profile.Profile) (why message.Re
 		return message.AgentGone, true
 	case s.is == became:
 		return message.AgentGone, true
+	case s.is == parting:
+		return message.NotInFront, false
 	case gate("mode") && f.InMode:
 		return message.CopyMode, false
 	case gate("inputoff") && f.InputOff:

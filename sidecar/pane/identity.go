@@ -22,6 +22,13 @@ import (
 // An agent may be started by others that wait for it in front of the same terminal: npx, a
 // shell with -c, a wrapper. Those are nobody to type to, and no strangers: the adopted process
 // is the agent itself, the one that reads the keys, whoever leads the group in front.
+//
+// Gemini CLI starts itself once more, and starts that one anew when a person trusts the folder.
+// The one that waits is adopted then, and the one that reads is its reader: who it is counts as
+// much, but its end is not the agent's.
+//
+//	present ──its reader ends──► parting ──another one of the same kind reads──► present
+//	   └──its reader execs──► became
 
 // presence is what has become of an adopted process.
 type presence int
@@ -30,6 +37,7 @@ const (
 	present presence = iota
 	ended
 	became
+	parting // it is there, and nobody reads for it: it starts itself anew
 )
 
 // presenceOf tells what has become of an adopted process, and who it is now.
@@ -110,27 +118,68 @@ func rank(last bool) int {
 	return 0
 }
 
-// innermost is the process that reads the keys of an agent, of those in front: the agent
-// itself, or, where that is a script which only starts it, what it started.
-func innermost(front tmux.FrontGroup, who agent.Agent, tty string) int {
-	pid := who.Process.PID
+// innermost is the process of an agent, of those in front, that others only start: the agent
+// itself. It has a reader if it has started itself once more, to read the keys.
+func innermost(front tmux.FrontGroup, who agent.Agent, tty string) (pid, reader int) {
+	pid = who.Process.PID
 	for range front.Members {
-		if _, _, interpreter := profile.Refuse(tmux.Executable(pid)); !interpreter {
-			return pid
+		inner := inside(front, pid, who.Kind, tty)
+		switch {
+		case inner == 0:
+			return pid, 0
+		case tmux.Executable(inner) == tmux.Executable(pid):
+			return pid, inner
 		}
-		i := slices.IndexFunc(front.Members, func(m tmux.Process) bool {
-			if m.Parent != pid || !tmux.Reads(m.PID, tty) {
-				return false
-			}
-			inner, err := agent.Recognise(message.Process{PID: m.PID, Start: m.Start, Name: m.Name})
-			return err == nil && inner.Kind == who.Kind
-		})
-		if i < 0 {
-			return pid
-		}
-		pid = front.Members[i].PID
+		pid = inner
 	}
-	return pid
+	return pid, 0
+}
+
+// inside is the process of the same kind of agent, of those in front, that an interpreter has
+// started and that has the terminal, or 0.
+func inside(front tmux.FrontGroup, pid int, kind agent.Kind, tty string) int {
+	if _, _, interpreter := profile.Refuse(tmux.Executable(pid)); !interpreter {
+		return 0
+	}
+	i := slices.IndexFunc(front.Members, func(m tmux.Process) bool {
+		if m.Parent != pid || !tmux.Reads(m.PID, tty) {
+			return false
+		}
+		inner, err := agent.Recognise(message.Process{PID: m.PID, Start: m.Start, Name: m.Name})
+		return err == nil && inner.Kind == kind
+	})
+	if i < 0 {
+		return 0
+	}
+	return front.Members[i].PID
+}
+
+// reads tells whether the reader of the adopted process, which is present, is still who it was.
+// One that has ended gives way to the one that was started in its place. Who is in front is
+// asked for if there is reason to look for one.
+func (p *Pane) reads(front tmux.FrontGroup, whole bool) presence {
+	was := p.reader
+	if was.PID != 0 {
+		if _, is := presenceOf(was); is != ended {
+			return is
+		}
+	}
+	var err error
+	if was.PID != 0 && !whole {
+		front, err = tmux.Front(p.session.TTY, p.session.PaneProc.PID)
+	}
+	var now tmux.Identity
+	if pid := inside(front, p.session.Foreground.PID, agent.Kind(p.session.Profile), p.session.TTY); err == nil && pid != 0 {
+		now, err = tmux.Identify(pid)
+	}
+	switch {
+	case err == nil && now.PID != 0:
+		p.reader = asMessage(now)
+		return present
+	case was.PID != 0:
+		return parting
+	}
+	return present // it reads for itself
 }
 
 // starts reports whether m has started the adopted agent, maybe by others, and waits for it.

@@ -86,6 +86,7 @@ const (
 // Pane is one adopted pane.
 type Pane struct {
 	session message.Session
+	reader  message.Process // of an agent that starts itself once more: the one that reads by now
 	prof    profile.Profile
 	prompt  screen.Prompt // of a line program
 	client  *tmux.Client
@@ -472,6 +473,9 @@ func (p *Pane) sightOf(look tmux.Look) sight {
 	case errors.Is(err, tmux.ErrUnsupported):
 	default: // somebody is in front, and we cannot tell who: not the agent
 		s.frontOK = true
+	}
+	if p.account != nil && s.is == present && s.front.Leader.PID != 0 {
+		s.is = p.reads(s.front, p.under != nil || len(p.queue) > 0)
 	}
 	s.reading = p.judge(look)
 	return s

@@ -248,7 +248,7 @@ type Past struct {
 // pane shows by then, less what is ours in its composer.
 func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) error {
 	p := &Pane{
-		session: session, client: ps.Client, relay: ps.Relay,
+		session: session, reader: session.Reader, client: ps.Client, relay: ps.Relay,
 		log: ps.Log.With("session", session.Name), gap: ps.Gap, mail: make(chan letter, mailbox), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
 		errands: make(chan struct{}, 1),
 		why:     map[message.ID]message.Reason{}, unwritten: map[message.ID]bool{}, state: session.State,
