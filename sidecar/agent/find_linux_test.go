@@ -180,6 +180,18 @@ func TestFind_twoCodexInOneDirectory(t *testing.T) {
 	assert.ErrorIs(t, err, ErrNoTranscript)
 }
 
+// A Codex that starts reads what others of its home write, those that were written to last
+// too: what it only reads is not its own.
+func TestFind_W11_codexReadsWhatOthersWrite(t *testing.T) {
+	home := t.TempDir()
+	others := rollout(t, home, "01a1ff0b-0001", codex+"new/before.jsonl", -time.Minute)
+	reading := func(path string) (*os.File, error) { return os.Open(path) }
+	starting, err := Recognise(message.Process{PID: startWith(t, Codex, "CODEX_HOME="+home, reading, others)})
+	require.NoError(t, err)
+	_, err = starting.Find()
+	assert.ErrorIs(t, err, ErrNoTranscript)
+}
+
 // Where processes do not tell, the text that was typed does: in one transcript only, newly,
 // as a prompt, in that directory.
 func TestFind_boundByTheTextThatWasTyped(t *testing.T) {
@@ -230,6 +242,13 @@ func TestProjectName(t *testing.T) {
 // our choice, in a directory of its own.
 func startProcess(t *testing.T, kind Kind, env string, open ...string) int {
 	t.Helper()
+	writing := func(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDWR, 0) }
+	return startWith(t, kind, env, writing, open...)
+}
+
+// startWith is startProcess with files that are opened in another way.
+func startWith(t *testing.T, kind Kind, env string, opened func(path string) (*os.File, error), open ...string) int {
+	t.Helper()
 	sleep, err := exec.LookPath("sleep")
 	require.NoError(t, err)
 	cmd := exec.Command(sleep, "600")
@@ -237,7 +256,7 @@ func startProcess(t *testing.T, kind Kind, env string, open ...string) int {
 	cmd.Env = []string{env, "HOME=/nonexistent"}
 	cmd.Dir = "/"
 	for _, path := range open {
-		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		f, err := opened(path)
 		require.NoError(t, err)
 		defer f.Close()
 		cmd.ExtraFiles = append(cmd.ExtraFiles, f)

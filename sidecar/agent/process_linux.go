@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -133,7 +134,8 @@ func group(pid int) int {
 	return n
 }
 
-// openFiles are the paths that a process has open and that a function wants.
+// openFiles are the paths that a process has open for writing and that a function wants. A
+// Codex that starts also reads what others of its home write.
 func openFiles(pid int, want func(path string) bool) []string {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	entries, err := os.ReadDir(dir)
@@ -143,9 +145,24 @@ func openFiles(pid int, want func(path string) bool) []string {
 	var paths []string
 	for _, e := range entries {
 		path, err := os.Readlink(filepath.Join(dir, e.Name()))
-		if err == nil && want(path) && !slices.Contains(paths, path) {
+		if err == nil && want(path) && !slices.Contains(paths, path) && writes(pid, e.Name()) {
 			paths = append(paths, path)
 		}
 	}
 	return paths
+}
+
+// writes reports whether a process has opened a descriptor for writing.
+func writes(pid int, descriptor string) bool {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/fdinfo/" + descriptor)
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(data)) {
+		if value, ok := strings.CutPrefix(line, "flags:"); ok {
+			flags, err := strconv.ParseInt(strings.TrimSpace(value), 8, 64)
+			return err == nil && flags&syscall.O_ACCMODE != syscall.O_RDONLY
+		}
+	}
+	return false
 }
