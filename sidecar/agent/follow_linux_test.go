@@ -501,7 +501,7 @@ func (l *life) open(t *testing.T, thread, text string) {
 	t.Helper()
 	tick() // the other file is older, also by the clock of the file system
 	l.write(thread, text)
-	f, err := os.Open(l.path(thread))
+	f, err := os.OpenFile(l.path(thread), os.O_RDWR|os.O_APPEND, 0)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = f.Close() })
 }
