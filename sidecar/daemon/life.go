@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -126,20 +125,8 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	defer endRelay()
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var (
-		relayEnd = make(chan error, 1)
-		parts    sync.WaitGroup
-		ends     = make(chan error, 1) // the first counts
-	)
-	part := func(name string, run func(context.Context) error) {
-		parts.Go(func() {
-			err := contain(name, func() error { return run(inner) })
-			select {
-			case ends <- err:
-			default:
-			}
-		})
-	}
+	relayEnd, parts := make(chan error, 1), newParts()
+	part := func(name string, run func(context.Context) error) { parts.start(inner, name, run) }
 	go func() { relayEnd <- contain("relay", func() error { return s.relay.Run(relayCtx) }) }()
 	if s.client != nil {
 		part("panes", s.panes.Run)
@@ -176,7 +163,7 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	case <-serverGone:
 		s.log.Info("the tmux server has ended")
 		stop(errServerEnded)
-	case err = <-ends:
+	case err = <-parts.first:
 	case err = <-relayEnd:
 		relayEnd <- err
 	}

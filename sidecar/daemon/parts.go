@@ -1,0 +1,26 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+)
+
+// parts are the goroutines of one life. The first that ends tells how; the ends of all others,
+// however many there are, are dropped, so that none of them holds up the shutdown.
+type parts struct {
+	sync.WaitGroup
+	first chan error
+}
+
+func newParts() *parts { return &parts{first: make(chan error, 1)} }
+
+// start runs a part until it ends or breaks down.
+func (p *parts) start(ctx context.Context, name string, run func(context.Context) error) {
+	p.Go(func() {
+		err := contain(name, func() error { return run(ctx) })
+		select {
+		case p.first <- err:
+		default:
+		}
+	})
+}

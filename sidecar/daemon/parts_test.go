@@ -1,0 +1,45 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// However many parts there are, the first that ends is heard, and none of the others waits for
+// somebody to take its end.
+func TestParts_anyNumberEnds(t *testing.T) {
+	for _, n := range []int{1, 10, 11, 100} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			parts, failed := newParts(), errors.New("failed")
+			for i := range n - 1 {
+				parts.start(ctx, fmt.Sprint(i), func(ctx context.Context) error {
+					<-ctx.Done()
+					return ctx.Err()
+				})
+			}
+			parts.start(ctx, "last", func(context.Context) error {
+				time.Sleep(time.Second)
+				return failed
+			})
+			assert.ErrorIs(t, <-parts.first, failed)
+			stop()
+			parts.Wait() // a part that cannot get rid of its end is a deadlock, which synctest sees
+		})
+	}
+}
+
+// A part that panics ends as one that failed.
+func TestParts_panic(t *testing.T) {
+	parts := newParts()
+	parts.start(t.Context(), "face", func(context.Context) error { panic("no face") })
+	parts.Wait()
+	assert.ErrorContains(t, <-parts.first, "face: panic: no face")
+}
