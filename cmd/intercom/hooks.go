@@ -152,9 +152,14 @@ func aboutHooks(err error, file, program string) error {
 
 // hooksFile is the configuration of an agent where its hooks go.
 func (a *app) hooksFile(agent string) (string, error) {
-	variable, dir, name := "CLAUDE_CONFIG_DIR", ".claude", "settings.json"
-	if agent == "codex" {
+	var variable, dir, name string
+	switch agent {
+	case "claude":
+		variable, dir, name = "CLAUDE_CONFIG_DIR", ".claude", "settings.json"
+	case "codex":
 		variable, dir, name = "CODEX_HOME", ".codex", "config.toml"
+	default:
+		return "", api.Errorf(api.CodeUsage, "agent %q: no configuration file of it is known", agent)
 	}
 	if own := a.Getenv(variable); own != "" {
 		path, err := filepath.Abs(filepath.Join(own, name))

@@ -285,10 +285,13 @@ func packageVersion(args []string, dir string) string {
 // homeVariables are what of an agent's environment says where it keeps its files.
 var homeVariables = []string{"HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME"}
 
-// homeOf says where an agent of that environment keeps its files.
+// homeOf says where an agent of that environment keeps its files, "" where that is not known of
+// its kind.
 func homeOf(kind Kind, env map[string]string, dir string) string {
 	var home string
 	switch kind {
+	case Claude:
+		home = cmp.Or(env["CLAUDE_CONFIG_DIR"], filepath.Join(env["HOME"], ".claude"))
 	case Codex:
 		home = cmp.Or(env["CODEX_HOME"], filepath.Join(env["HOME"], ".codex"))
 	case Gemini:
@@ -296,7 +299,7 @@ func homeOf(kind Kind, env map[string]string, dir string) string {
 	case OpenCode:
 		home = filepath.Join(cmp.Or(env["XDG_DATA_HOME"], filepath.Join(env["HOME"], ".local", "share")), "opencode")
 	default:
-		home = cmp.Or(env["CLAUDE_CONFIG_DIR"], filepath.Join(env["HOME"], ".claude"))
+		return ""
 	}
 	if !filepath.IsAbs(home) && dir != "" {
 		home = filepath.Join(dir, home)

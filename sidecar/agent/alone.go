@@ -131,8 +131,11 @@ func (b *beside) find(now time.Time) (Transcript, error) {
 
 // all are the conversations of the agent's directory that were written to since then.
 func (b *beside) all(since time.Time) ([]conversation, error) {
-	if b.agent.Kind == OpenCode {
+	switch b.agent.Kind {
+	case Gemini:
+		return b.agent.chats(since, b.heads), nil
+	case OpenCode:
 		return b.base.since(b.agent.Dir, since)
 	}
-	return b.agent.chats(since, b.heads), nil
+	return nil, b.agent.unknown()
 }

@@ -107,15 +107,19 @@ func (r *Reader) head(path string) bool {
 			r.health.Thread, r.health.Side = l.Session, l.side()
 		}
 		return ok
+	case Claude: // every record says it
+		return true
 	}
-	return true
+	return false
 }
 
 // pattern is where the transcripts of a kind of agent that writes files are, of one
-// conversation or of all ("*").
+// conversation or of all ("*"); "" where that is not known.
 func (a Agent) pattern(thread string) string {
 	home := quoteGlob(a.Home)
 	switch a.Kind {
+	case Claude:
+		return filepath.Join(home, "projects", "*", thread+".jsonl")
 	case Codex:
 		return filepath.Join(home, "sessions", "*", "*", "*", "rollout-*-"+thread+".jsonl")
 	case Gemini:
@@ -128,7 +132,7 @@ func (a Agent) pattern(thread string) string {
 		}
 		return filepath.Join(quoteGlob(dir), "session-*-"+thread+".jsonl")
 	}
-	return filepath.Join(home, "projects", "*", thread+".jsonl")
+	return ""
 }
 
 // newestPaths are the newest of some files that were written to since then.

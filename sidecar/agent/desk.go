@@ -4,7 +4,7 @@ import "path/filepath"
 
 // Desk is a directory whose files the agent reads without asking its person, whatever its
 // working directory: one of its own, so that nothing comes to stand in anybody's project.
-// "" where it has none yet. It may not exist. t is the transcript that it writes to, if
+// "" where it has none yet, or none is known. It may not exist. t is the transcript that it writes to, if
 // that is known.
 //
 // Where that is, was found out by trying. Claude Code asks for every directory but its
@@ -32,8 +32,10 @@ func (a Agent) Desk(t *Transcript) string {
 		return filepath.Join(filepath.Dir(chats), deskName)
 	case OpenCode:
 		return filepath.Join(a.Home, "tool-output")
+	case Codex:
+		return filepath.Join(a.Home, deskName)
 	}
-	return filepath.Join(a.Home, deskName)
+	return ""
 }
 
 // deskName is the name of a desk that is nobody's but ours.

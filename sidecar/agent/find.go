@@ -41,6 +41,12 @@ func ownEnvironment(names []string) map[string]string {
 // opencode work in one directory: see FindText and Follower.Show. The path of Claude Code may not exist yet.
 func (a Agent) Find() (Transcript, error) {
 	switch a.Kind {
+	case Claude:
+		s, err := a.Status()
+		if err != nil {
+			return Transcript{}, err
+		}
+		return a.claudeTranscript(s), nil
 	case Codex:
 		return a.findOpen(map[string]codexMeta{})
 	case Gemini, OpenCode:
@@ -48,11 +54,12 @@ func (a Agent) Find() (Transcript, error) {
 		defer b.close()
 		return b.find(time.Now())
 	}
-	s, err := a.Status()
-	if err != nil {
-		return Transcript{}, err
-	}
-	return Transcript{Path: a.claudePath(s), Thread: s.Thread, Version: s.Version, How: ByStatusFile}, nil
+	return Transcript{}, a.unknown()
+}
+
+// unknown is the error of an agent of a kind of which nothing is known.
+func (a Agent) unknown() error {
+	return fmt.Errorf("transcripts of agents of the kind %q are not known: %w", a.Kind, ErrNoTranscript)
 }
 
 // Status reads the agent's own status file. Only Claude Code has one: it is ErrNoTranscript
@@ -87,6 +94,11 @@ func (a Agent) Status() (Status, error) {
 		return s, nil
 	}
 	return Status{}, fmt.Errorf("status of %s process %d below %q: %w", a.Kind, a.Process.PID, a.Home, ErrNoTranscript)
+}
+
+// claudeTranscript is the transcript that a status file names.
+func (a Agent) claudeTranscript(s Status) Transcript {
+	return Transcript{Path: a.claudePath(s), Thread: s.Thread, Version: s.Version, How: ByStatusFile}
 }
 
 // claudePath is where a session is written down. Its directory is named after the directory
@@ -273,8 +285,10 @@ func (b *beside) findThread(thread string) (Transcript, error) {
 		return Transcript{}, fmt.Errorf("conversation %q: %q and %q: %w", thread, paths[0], paths[1], ErrAmbiguous)
 	}
 	t := Transcript{Path: paths[0], Thread: thread, Version: a.Version, How: ByHook}
-	own := true
+	own := false
 	switch a.Kind {
+	case Claude:
+		own = true
 	case Codex:
 		meta, ok := rolloutMeta(t.Path)
 		own, t.Version = ok && !meta.side() && meta.ID == thread, meta.Version

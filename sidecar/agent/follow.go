@@ -280,23 +280,24 @@ func (f *Follower) find(ctx context.Context) error {
 // listen has the Follower woken by what happens where its transcript is, or will be: agents
 // make a directory when they first need it.
 func (f *Follower) listen(now time.Time) {
-	top, dir := filepath.Join(f.Agent.Home, "projects"), filepath.Dir(f.bound.Path)
+	top, dir := f.Agent.Home, filepath.Dir(f.bound.Path)
 	switch f.Agent.Kind {
+	case Claude:
+		top = filepath.Join(top, "projects")
+		f.hear(filepath.Join(f.Agent.Home, "sessions"))
 	case Codex:
-		top = filepath.Join(f.Agent.Home, "sessions")
+		top = filepath.Join(top, "sessions")
 		if f.bound.Path == "" {
 			dir = filepath.Join(top, now.Format("2006"), now.Format("01"), now.Format("02"))
 		}
 	case Gemini:
-		top = f.Agent.Home
 		if f.bound.Path == "" {
 			dir = cmp.Or(f.Agent.chatsDir(), top)
 		}
 	case OpenCode:
-		top = f.Agent.Home
 		dir = top // the log of its database is in it
 	default:
-		f.hear(filepath.Join(f.Agent.Home, "sessions"))
+		return
 	}
 	for !f.hear(dir) && len(dir) > len(top) {
 		dir = filepath.Dir(dir)
@@ -313,11 +314,18 @@ func (f *Follower) hear(dir string) bool {
 // ask finds the transcript by the process.
 func (f *Follower) ask() (Transcript, error) {
 	switch f.Agent.Kind {
+	case Claude:
+		return f.byStatus()
 	case Codex:
 		return f.Agent.findOpen(f.metas)
 	case Gemini, OpenCode:
 		return f.besides()
 	}
+	return Transcript{}, f.Agent.unknown()
+}
+
+// byStatus finds it by the agent's own status file.
+func (f *Follower) byStatus() (Transcript, error) {
 	s, err := f.Agent.Status()
 	f.unasked = nil
 	if err != nil {
@@ -330,7 +338,7 @@ func (f *Follower) ask() (Transcript, error) {
 	if s.Thread == f.bound.Thread && f.bound.How == ByStatusFile && f.tail != nil {
 		return f.bound, nil
 	}
-	return Transcript{Path: f.Agent.claudePath(s), Thread: s.Thread, Version: s.Version, How: ByStatusFile}, nil
+	return f.Agent.claudeTranscript(s), nil
 }
 
 // besides finds it where processes tell of a beginning at most. Once it is bound, only being

@@ -50,6 +50,8 @@ func NewReader(kind Kind, offset int64) *Reader {
 	r := &Reader{Kind: kind, at: offset}
 	r.health.Unknown = map[string]int{}
 	switch kind {
+	case Claude:
+		r.parse = claudeRecord
 	case Codex:
 		r.parse = codexRecord
 	case Gemini:
@@ -57,7 +59,7 @@ func NewReader(kind Kind, offset int64) *Reader {
 	case OpenCode:
 		r.parse = opencodeRecord
 	default:
-		r.parse = claudeRecord
+		r.parse = unknownRecord
 	}
 	return r
 }
@@ -174,6 +176,12 @@ func (r *Reader) unknown(kind string) {
 		kind = ""
 	}
 	r.health.Unknown[kind]++
+}
+
+// unknownRecord reads a record of an agent of a kind of which nothing is known.
+func unknownRecord(_ []byte, r *Reader) []Event {
+	r.unknown(string(r.Kind))
+	return nil
 }
 
 // Unreadable says why the transcript cannot be relied upon, "" if it can.

@@ -340,6 +340,9 @@ func (f field) clear() bool {
 		}
 	}
 	switch f.a.Name {
+	case "claude":
+		_, working := f.claudeBusy(f.first-1, f.foot-1)
+		return !working && !f.listed(f.first-1) && f.claudeFooted()
 	case "opencode":
 		return f.block.clear()
 	case "codex":
@@ -347,8 +350,7 @@ func (f field) clear() bool {
 		_, asks := f.openQuestion(f.first)
 		return !working && !asks && !f.titleTurns() && !f.titleAsks() && !f.codexListed(f.first) && f.codexFooted()
 	}
-	_, working := f.claudeBusy(f.first-1, f.foot-1)
-	return !working && !f.listed(f.first-1) && f.claudeFooted()
+	return false
 }
 
 // claudeFooted reports whether the last row below the composer is what stands below one that

@@ -27,17 +27,17 @@ func Converse(v View, a profile.Agent) (t Talk, ok bool) {
 		return Talk{}, false
 	}
 	p := picture{View: v, a: a, canvas: newCanvas(v.Rows)}
-	if a.Name == "gemini" {
+	top := -1
+	switch a.Name {
+	case "gemini":
 		return p.geminiTalk()
-	}
-	if a.Name == "opencode" {
+	case "opencode":
 		return p.opencodeTalk()
-	}
-	top := p.codexComposer()
-	if a.Composer.Rule != "" {
-		var framed bool
-		if top, _, framed = p.frame(); !framed {
-			return Talk{}, false
+	case "codex":
+		top = p.codexComposer()
+	case "claude":
+		if above, _, framed := p.frame(); framed {
+			top = above
 		}
 	}
 	if top < 0 {
