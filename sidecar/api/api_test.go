@@ -131,7 +131,7 @@ func TestClient_everyOperationReachesItsMethod(t *testing.T) {
 	for _, bad := range []api.StartChatRequest{
 		{Panes: []string{"%1"}},
 		{Panes: []string{"%1", "%2"}, Turns: -1},
-		{Panes: []string{"%1", "%2"}, Roles: map[string]string{"%1": strings.Repeat("x", api.MaxRole+1)}},
+		{Panes: []string{"%1", "%2"}, Roles: map[string]string{"%1": strings.Repeat("x", message.MaxRole+1)}},
 	} {
 		_, err = c.StartChat(ctx, bad)
 		assert.Equal(t, api.CodeUsage, code(err), "%+v", bad)

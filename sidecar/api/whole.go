@@ -2,21 +2,14 @@ package api
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// MaxRole is the most bytes that the role of a participant may have.
-const MaxRole = 64
-
-// CheckRole refuses a role that could not stand in one line beside a name. No role is one.
+// CheckRole refuses a role as message.CheckRole does.
 func CheckRole(role string) error {
-	switch {
-	case len(role) > MaxRole:
-		return Errorf(CodeUsage, "role of %d bytes, the most is %d", len(role), MaxRole)
-	case !utf8.ValidString(role), strings.ContainsFunc(role, isControl):
-		return Errorf(CodeUsage, "role %q: not text without control characters", role)
+	if err := message.CheckRole(role); err != nil {
+		return Errorf(CodeUsage, "%w", err)
 	}
 	return nil
 }

@@ -3,14 +3,9 @@ package relay
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
-
-const maxRole = 256 // bytes
 
 // member is the session's place in the chat, or nil if it is not there, or not any more. A
 // session that left and came again has a place of each time.
@@ -176,13 +171,9 @@ func notThere(s *session, c *chat) error {
 	return fmt.Errorf("%w: session %q is not in chat %s", ErrRequest, s.Name, label(c.Chat))
 }
 
-// checkRole refuses what cannot be shown as a role. None is one.
 func checkRole(role string) error {
-	switch {
-	case len(role) > maxRole:
-		return fmt.Errorf("%w: a role of %d bytes, the most is %d", ErrRequest, len(role), maxRole)
-	case !utf8.ValidString(role) || strings.ContainsFunc(role, unicode.IsControl):
-		return fmt.Errorf("%w: role %q is not plain text", ErrRequest, role)
+	if err := message.CheckRole(role); err != nil {
+		return fmt.Errorf("%w: %w", ErrRequest, err)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func TestMembers_start(t *testing.T) {
 		{Muted: []bool{true, true, true}},
 		{Roles: []string{"a\x1b[2Jb"}},
 		{Roles: []string{"\xff"}},
-		{Roles: []string{strings.Repeat("x", maxRole+1)}},
+		{Roles: []string{strings.Repeat("x", message.MaxRole+1)}},
 		{Limits: message.Limits{Expire: -1}},
 		{Limits: message.Limits{Away: -time.Second}},
 	} {

@@ -105,7 +105,7 @@ type AddMember struct {
 	By      By
 	Chat    string
 	Session string
-	Role    string    // plain text of at most 256 bytes, as those of StartChat
+	Role    string    // see message.CheckRole, as those of StartChat
 	Muted   bool      // it may not speak
 	Asked   bool      // what it says waits for a person's yes
 	Kept    []Kept    // as that of StartChat, all of it to Session
