@@ -26,7 +26,7 @@ import (
 // Rows are compared without what a change of the pane's width, or a counter, does to them.
 type Frame struct {
 	Left      string   `json:"left"`            // of the cursor, blanks and all
-	Paint     string   `json:"paint,omitempty"` // how that is painted
+	Paint     Colours  `json:"paint,omitempty"` // how that is painted
 	Right     string   `json:"right,omitempty"` // a border, or the words that an empty composer shows
 	Above     string   `json:"above,omitempty"`
 	Below     []string `json:"below,omitempty"`
@@ -72,7 +72,7 @@ func learnFrame(s Screen) (Frame, error) {
 	case slices.ContainsFunc(right, func(c cell) bool { return wordy(c) && !c.faint() }):
 		return Frame{}, errors.New("there is text right of the cursor: empty the composer")
 	}
-	f := Frame{Left: left, Paint: paint(c.row(s.CursorY), s.CursorX), Right: gist(wordsOf(right)), Alternate: s.Alternate}
+	f := Frame{Left: left, Paint: colours(c.row(s.CursorY), s.CursorX), Right: gist(wordsOf(right)), Alternate: s.Alternate}
 	if s.CursorY > 0 && rule(c.plain(s.CursorY-1)) {
 		f.Above = gist(c.plain(s.CursorY - 1))
 	}
@@ -197,7 +197,7 @@ func (f Frame) locate(s Screen, c *canvas) (p seat, ok bool) {
 			return p, false
 		}
 		width := ansi.StringWidth(f.Left)
-		if left, _, whole := cut(c.row(p.first), width); whole && left == f.Left && paint(c.row(p.first), width) == f.Paint {
+		if left, _, whole := cut(c.row(p.first), width); whole && left == f.Left && slices.Equal(colours(c.row(p.first), width), f.Paint) {
 			break
 		}
 		if border, _ := f.borders(); p.first < s.CursorY && !strings.HasPrefix(c.plain(p.first), border) {
@@ -472,16 +472,6 @@ func cut(row []cell, column int) (left string, right []cell, ok bool) {
 		return "", nil, false
 	}
 	return b.String() + strings.Repeat(" ", column-at), right, true
-}
-
-// paint is how what stands left of a column is painted.
-func paint(row []cell, column int) (all string) {
-	for _, c := range row {
-		if c.column < column && !c.blank() {
-			all += fmt.Sprintf("{dim:%v bold:%v reverse:%v grey:%v colour:%v}", c.dim, c.bold, c.reverse, c.grey, c.colour) // which is kept
-		}
-	}
-	return all
 }
 
 func wordsOf(row []cell) string {

@@ -1,0 +1,78 @@
+package screen
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Colours are how characters are painted, one by one. Their text form is stored with a Frame, so
+// whatever form they once had must be read by all later versions.
+type Colours []pen
+
+// attributes are the letters of the text form, in its order.
+var attributes = []struct {
+	letter string
+	of     func(*pen) *bool
+}{
+	{"d", func(p *pen) *bool { return &p.dim }},
+	{"b", func(p *pen) *bool { return &p.bold }},
+	{"r", func(p *pen) *bool { return &p.reverse }},
+	{"g", func(p *pen) *bool { return &p.grey }},
+}
+
+// MarshalText writes a word for each character: its attributes, and the number of its colour. A
+// bold one in the usual colour is "b0".
+func (c Colours) MarshalText() ([]byte, error) {
+	words := make([]string, len(c))
+	for i, p := range c {
+		for _, a := range attributes {
+			if *a.of(&p) {
+				words[i] += a.letter
+			}
+		}
+		words[i] += strconv.Itoa(p.colour)
+	}
+	return []byte(strings.Join(words, " ")), nil
+}
+
+// UnmarshalText reads what MarshalText writes, and the form that came before it.
+func (c *Colours) UnmarshalText(text []byte) error {
+	words, parse := strings.Fields(string(text)), parsePen
+	if strings.HasPrefix(string(text), "{") {
+		words, parse = strings.SplitAfter(strings.TrimSuffix(string(text), "}"), "}"), parseOldPen
+	}
+	all := make(Colours, len(words))
+	for i, word := range words {
+		var err error
+		if all[i], err = parse(word); err != nil {
+			return fmt.Errorf("colours %q: %w", clip(string(text)), err)
+		}
+	}
+	*c = all
+	return nil
+}
+
+func parsePen(word string) (p pen, err error) {
+	for _, a := range attributes {
+		word, *a.of(&p) = strings.CutPrefix(word, a.letter)
+	}
+	p.colour, err = strconv.Atoi(word)
+	return p, err
+}
+
+func parseOldPen(word string) (p pen, err error) {
+	_, err = fmt.Sscanf(strings.TrimSuffix(word, "}"), "{dim:%t bold:%t reverse:%t grey:%t colour:%d", &p.dim, &p.bold, &p.reverse, &p.grey, &p.colour)
+	return p, err
+}
+
+// colours is how what stands left of a column is painted. What is behind it, Frame.Lit has.
+func colours(row []cell, column int) (all Colours) {
+	for _, c := range row {
+		if c.column < column && !c.blank() {
+			c.ground = false
+			all = append(all, c.pen)
+		}
+	}
+	return all
+}
