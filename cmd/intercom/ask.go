@@ -224,9 +224,9 @@ func aboutAsk(err error, req api.AskRequest, named string) error {
 	switch {
 	case !ok:
 		return err
-	case named == "" && req.From != "" && strings.HasPrefix(told.Text, "adopt "+req.From+":"):
+	case named == "" && req.From != "" && told.Kind == api.Unadoptable && told.Ref == req.From:
 		return api.Errorf(told.Code, "%s", told.Text).WithHint("whose last answer is it about? Name that pane: --from PANE")
-	case req.From != "" && strings.Contains(told.Text, fmt.Sprintf("%q", req.From)) && !strings.Contains(told.Text, fmt.Sprintf("%q", req.To)):
+	case req.From != "" && told.Ref == req.From:
 		return aboutPane(err, req.From)
 	}
 	return aboutPane(err, req.To)

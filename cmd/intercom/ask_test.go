@@ -123,12 +123,12 @@ func TestAsk_request(t *testing.T) {
 		assert.Equal(t, 2, r.code, "%s: %s", line, r.err)
 	}
 
-	b.err = api.Errorf(api.CodeRefused, `adopt %%7: no agent is recognised in it: "bash" is in front`)
+	b.err = api.Errorf(api.CodeRefused, `adopt %%7: no agent is recognised in it: "bash" is in front`).About(api.Unadoptable, "%7")
 	w.env["TMUX"], w.env["TMUX_PANE"] = server+",1,0", "%7"
 	r := w.run("ask", "bob")
 	assert.Equal(t, 1, r.code)
 	assert.Contains(t, r.err, "hint: whose last answer is it about? Name that pane: --from PANE")
-	b.err = api.Errorf(api.CodeNotFound, `no session "alcie"`)
+	b.err = api.Errorf(api.CodeNotFound, `no session "alcie"`).About(api.NoSession, "alcie")
 	assert.Contains(t, w.run("ask", "bob", "--from", "alcie").err, "intercom status lists")
 }
 

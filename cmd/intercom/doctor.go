@@ -55,7 +55,6 @@ type patient struct {
 	programErr error
 	health     tmux.Health
 	healthErr  error // of the tmux server that is meant, if one is
-	journalErr error // of a journal that nobody has open
 }
 
 // examinations are all that the doctor looks at, in the order in which it tells.
@@ -63,7 +62,7 @@ var examinations = []func(context.Context, *patient) []finding{
 	tmuxProgram, tmuxServer, transport, controlClient, utf8Locale, utf8Clients, pluginKeys, pluginProgram, commandToType, platform,
 	socketPath, runtimeDirectory, stateDirectory, networkHome,
 	staleSockets, publishedSocket, orphans, degraded, agentVersions,
-	journalSound, journalDamaged, journalNewer, leftovers, logSize, earlierComplaints,
+	journalSound, journalDamaged, leftovers, logSize, earlierComplaints,
 }
 
 func (a *app) doctor() *cobra.Command {

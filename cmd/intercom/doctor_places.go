@@ -285,23 +285,20 @@ func journalSound(ctx context.Context, x *patient) []finding {
 	if x.pathsErr != nil || x.status != nil || !free(x.paths.Lock) {
 		return nil
 	}
-	if x.journalErr = daemon.InspectJournal(ctx, x.paths); x.journalErr == nil {
+	err := daemon.InspectJournal(ctx, x.paths)
+	switch {
+	case err == nil:
 		return nil
-	}
-	if text := x.journalErr.Error(); strings.Contains(text, newerJournal) {
-		return []finding{{ID: "journal_newer", Level: problem, Text: text, Hint: newerHint(x)}}
+	case errors.Is(err, daemon.ErrNewerJournal):
+		return []finding{{
+			ID: "journal_newer", Level: problem, Text: err.Error(),
+			Hint: fmt.Sprintf("use the newer program again, or move %s away: then a new journal is begun", filepath.Join(x.paths.State, journalFile)+"*"),
+		}}
 	}
 	return []finding{{
-		ID: "journal", Level: problem, Text: x.journalErr.Error(),
+		ID: "journal", Level: problem, Text: err.Error(),
 		Hint: "the next sidecar sets a damaged one aside, deletes nothing, and begins a new one",
 	}}
-}
-
-// newerJournal stands in what a sidecar says of a journal that it is too old for.
-const newerJournal = "written by a newer version"
-
-func newerHint(x *patient) string {
-	return fmt.Sprintf("use the newer program again, or move %s away: then a new journal is begun", filepath.Join(x.paths.State, journalFile)+"*")
 }
 
 // earlierComplaints names the file into which sidecars complain before they have a log.
@@ -338,34 +335,6 @@ func journalDamaged(_ context.Context, x *patient) []finding {
 	return found
 }
 
-// mostComplaints is the most bytes that are read of what sidecars have complained.
-const mostComplaints = 8 << 20
-
-// journalNewer tells why no sidecar could be started, if it was that.
-func journalNewer(_ context.Context, x *patient) []finding {
-	if x.pathsErr != nil || x.status != nil || x.journalErr != nil {
-		return nil
-	}
-	text, err := own.Read(filepath.Join(x.paths.State, complaintsFile), mostComplaints)
-	if err != nil {
-		return nil
-	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		if strings.HasPrefix(lines[i], "intercom: hint: ") {
-			continue
-		}
-		if strings.Contains(lines[i], newerJournal) {
-			return []finding{{
-				ID: "journal_newer", Level: problem, Text: strings.TrimPrefix(lines[i], "intercom: error: "),
-				Hint: newerHint(x),
-			}}
-		}
-		break
-	}
-	return nil
-}
-
 // leftovers lists what sidecars of other tmux servers have left, which are gone.
 func leftovers(ctx context.Context, x *patient) []finding {
 	if x.pathsErr != nil {
@@ -378,7 +347,7 @@ func leftovers(ctx context.Context, x *patient) []finding {
 		if !entry.IsDir() || dir == x.paths.State || api.CheckPrivate(dir) != nil {
 			continue
 		}
-		server, err := own.Read(filepath.Join(dir, serverFile), mostComplaints)
+		server, err := own.Read(filepath.Join(dir, serverFile), maxComplaint)
 		socket := strings.TrimSuffix(string(server), "\n")
 		if err != nil || socket == "" || !goneServer(ctx, socket) {
 			continue

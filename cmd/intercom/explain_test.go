@@ -222,7 +222,7 @@ func TestRecord_errors(t *testing.T) {
 		assert.Empty(t, r.out, args)
 	}
 	assert.Nil(t, b.took())
-	b.err = api.Errorf(api.CodeNotFound, "no pane %%9")
+	b.err = api.Errorf(api.CodeNotFound, "no pane %%9").About(api.NoPane, "%9")
 	assert.Equal(t, 1, w.run("record", "%9", dir).code)
 	assert.NoDirExists(t, dir, "nothing is made for nothing")
 }

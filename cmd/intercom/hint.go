@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"regexp"
-	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
@@ -21,13 +20,13 @@ func aboutPane(err error, ref string) error {
 	if !ok || told.Code != api.CodeNotFound {
 		return err
 	}
-	if strings.HasPrefix(told.Text, "no pane ") {
+	if told.Kind == api.NoPane {
 		return told // there is nothing to adopt
 	}
 	if !paneID.MatchString(ref) {
 		return told.WithHint("intercom status lists the adopted panes and their names")
 	}
-	if strings.Contains(told.Text, "no session ") {
+	if told.Kind == api.NoSession {
 		told = api.Errorf(api.CodeNotFound, "pane %s is not adopted", ref)
 	}
 	return told.WithHint("intercom adopt %s, if an agent runs there; with --as line, if it is a program that reads lines", ref)
@@ -36,23 +35,20 @@ func aboutPane(err error, ref string) error {
 // aboutChat is aboutPane for a chat.
 func aboutChat(err error, ref string) error {
 	told, ok := errors.AsType[*api.Error](err)
-	if !ok || told.Code != api.CodeNotFound || !isChat(told) {
+	switch {
+	case !ok:
 		return err
-	}
-	if strings.Contains(told.Text, " has ended") {
+	case told.Kind == api.ChatEnded:
 		return told.WithHint("intercom chat start --again %s takes it up again; intercom chat list --ended lists all", ref)
+	case told.Kind == api.NoChat:
+		return told.WithHint("intercom chat list, and with --ended those that have ended")
 	}
-	return told.WithHint("intercom chat list, and with --ended those that have ended")
-}
-
-// isChat reports whether an error is about a chat, by its name or the end of its id.
-func isChat(told *api.Error) bool {
-	return strings.Contains(told.Text, `chat "`) || strings.Contains(told.Text, ": chat ")
+	return err
 }
 
 // aboutMember is both, for a command about a pane of a chat.
 func aboutMember(err error, chat, pane string) error {
-	if told, ok := errors.AsType[*api.Error](err); ok && isChat(told) {
+	if told, ok := errors.AsType[*api.Error](err); ok && (told.Kind == api.NoChat || told.Kind == api.ChatEnded) {
 		return aboutChat(err, chat)
 	}
 	return aboutPane(err, pane)

@@ -177,5 +177,5 @@ func chatID(ctx context.Context, c *api.Client, word string) (message.ID, error)
 			return chat.ID, nil
 		}
 	}
-	return "", api.Errorf(api.CodeNotFound, "no chat %q", word).WithHint("intercom chat list")
+	return "", api.Errorf(api.CodeNotFound, "no chat %q", word).WithHint("intercom chat list").About(api.NoChat, word)
 }

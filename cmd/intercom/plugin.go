@@ -301,7 +301,7 @@ func (a *app) startChat(ctx context.Context, panes ...string) (string, error) {
 // aboutStart says by which key one comes out of a chat that is in the way.
 func (a *app) aboutStart(ctx context.Context, err error) error {
 	told := api.AsError(err)
-	if key := a.menuKey(ctx); key != "" && (strings.Contains(told.Hint, "intercom chat stop") || strings.Contains(told.Hint, "intercom chat remove")) {
+	if key := a.menuKey(ctx); key != "" && told.Kind == api.InChat {
 		return told.WithHint("%s, then x, in a pane of that chat ends it", key)
 	}
 	return err

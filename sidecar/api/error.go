@@ -57,11 +57,28 @@ func (c Code) httpStatus() int {
 	return http.StatusInternalServerError
 }
 
+// Kind says more closely than a code what an error is, where somebody does something else for
+// one kind than for another.
+type Kind string
+
+// The kinds.
+const (
+	NoPane       Kind = "no_pane"       // tmux has no such pane
+	NoSession    Kind = "no_session"    // nothing of that name is adopted
+	SessionEnded Kind = "session_ended" // it was adopted once
+	NoChat       Kind = "no_chat"
+	ChatEnded    Kind = "chat_ended"
+	InChat       Kind = "in_chat"       // a session is in another chat, or in this one already
+	Unadoptable  Kind = "not_adoptable" // the pane cannot be adopted as it is
+)
+
 // Error is an error on the wire, the same on both sides.
 type Error struct {
 	Text string `json:"error"`
 	Hint string `json:"hint,omitempty"` // the next step, where there is one
 	Code Code   `json:"code"`
+	Kind Kind   `json:"kind,omitempty"`
+	Ref  string `json:"ref,omitempty"` // what the request called the thing that a Kind is about
 
 	// Of the client only.
 	cause  error // what the system said
@@ -81,6 +98,13 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 	return &hinted
 }
 
+// About returns the error as one of a kind, about what the request called ref.
+func (e *Error) About(kind Kind, ref string) *Error {
+	about := *e
+	about.Kind, about.Ref = kind, ref
+	return &about
+}
+
 func (e *Error) Error() string { return e.Text }
 
 // Unwrap returns what caused the error, on the side of the wire where it was made.
@@ -93,5 +117,5 @@ func AsError(err error) *Error {
 	if !ok {
 		return &Error{Text: err.Error(), Code: CodeFailed, cause: err}
 	}
-	return &Error{Text: err.Error(), Hint: inner.Hint, Code: inner.Code, cause: err}
+	return &Error{Text: err.Error(), Hint: inner.Hint, Code: inner.Code, Kind: inner.Kind, Ref: inner.Ref, cause: err}
 }

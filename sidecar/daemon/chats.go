@@ -132,7 +132,7 @@ func (s *sidecar) plan(ctx context.Context, from api.Caller, req api.StartChatRe
 	old, err := s.journal.Chat(ctx, req.Again)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
-		return start, nil, api.Errorf(api.CodeNotFound, "no chat %q", req.Again).WithHint("intercom chat list --ended")
+		return start, nil, api.Errorf(api.CodeNotFound, "no chat %q", req.Again).WithHint("intercom chat list --ended").About(api.NoChat, req.Again)
 	case err != nil:
 		return start, nil, api.Errorf(api.CodeUsage, "%w", err)
 	}
@@ -155,7 +155,7 @@ func (s *sidecar) find(ctx context.Context, snap registry.Snapshot, ref string) 
 // not have is something else than one that is not adopted.
 func (s *sidecar) notFound(ctx context.Context, err error, ref string) error {
 	if (errors.Is(err, registry.ErrUnknown) || errors.Is(err, registry.ErrEnded)) && s.noPane(ctx, ref) {
-		return api.Errorf(api.CodeNotFound, "no pane %s", ref).WithHint("tmux list-panes -a")
+		return api.Errorf(api.CodeNotFound, "no pane %s", ref).WithHint("tmux list-panes -a").About(api.NoPane, ref)
 	}
 	return wire(err)
 }
@@ -348,7 +348,7 @@ func (s *sidecar) anyChat(ctx context.Context, ref string) (message.Chat, error)
 	chat, err = s.journal.Chat(ctx, ref)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
-		return chat, api.Errorf(api.CodeNotFound, "no chat %q", ref).WithHint("intercom chat list, or intercom chat list --ended")
+		return chat, api.Errorf(api.CodeNotFound, "no chat %q", ref).WithHint("intercom chat list, or intercom chat list --ended").About(api.NoChat, ref)
 	case errors.Is(err, journal.ErrAmbiguous):
 		return chat, api.Errorf(api.CodeUsage, "%w", err).WithHint("give the whole id")
 	}

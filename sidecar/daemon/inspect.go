@@ -7,6 +7,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 )
 
+// ErrNewerJournal says that a newer version has written the journal.
+var ErrNewerJournal = journal.ErrNewer
+
 // InspectJournal says what is wrong with the journal of a sidecar that does not run, and
 // changes nothing: that it is damaged, of a newer version, or no plain file of this user's.
 // It returns nil where it is sound, and where there is none.

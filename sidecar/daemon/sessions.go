@@ -213,7 +213,7 @@ func (s *sidecar) Sessions(context.Context, api.Caller) ([]message.Session, erro
 // refusal puts a pane's refusal on the wire, with its hint.
 func refusal(err error) error {
 	if r, ok := errors.AsType[*pane.Refusal](err); ok {
-		return api.Errorf(api.CodeRefused, "%w", r).WithHint("%s", r.Hint)
+		return api.Errorf(api.CodeRefused, "%w", r).WithHint("%s", r.Hint).About(api.Unadoptable, r.Pane)
 	}
 	return wire(err)
 }
@@ -224,7 +224,7 @@ func wire(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, registry.ErrUnknown), errors.Is(err, registry.ErrEnded):
-		return api.Errorf(api.CodeNotFound, "%w", err).WithHint("intercom status lists who is here")
+		return about(api.Errorf(api.CodeNotFound, "%w", err)).WithHint("intercom status lists who is here")
 	case errors.Is(err, registry.ErrAmbiguous):
 		return api.Errorf(api.CodeUsage, "%w", err).WithHint("give the whole id")
 	case errors.Is(err, relay.ErrInChat):
@@ -232,7 +232,7 @@ func wire(err error) error {
 	case errors.Is(err, relay.ErrStopped):
 		return api.Errorf(api.CodeRefused, "everything is stopped").WithHint("intercom chat resume --all")
 	case errors.Is(err, relay.ErrEnded):
-		return api.Errorf(api.CodeNotFound, "%w", err).WithHint("intercom chat list --ended")
+		return api.Errorf(api.CodeNotFound, "%w", err).WithHint("intercom chat list --ended").About(api.ChatEnded, "")
 	case isBraked(err):
 		return api.Errorf(api.CodeUnsure, "%w", err).WithHint("intercom chat resume, in a pane that is not adopted, and y there")
 	case errors.Is(err, relay.ErrPersonOnly):
@@ -257,6 +257,19 @@ func wire(err error) error {
 	return err
 }
 
+// about tells of which kind a lookup's error is.
+func about(err *api.Error) *api.Error {
+	lookup, ok := errors.AsType[*registry.LookupError](err)
+	if !ok {
+		return err
+	}
+	kinds := map[bool]api.Kind{false: api.NoSession, true: api.SessionEnded}
+	if lookup.Kind == "chat" {
+		kinds = map[bool]api.Kind{false: api.NoChat, true: api.ChatEnded}
+	}
+	return err.About(kinds[errors.Is(lookup, registry.ErrEnded)], lookup.Ref)
+}
+
 func isBraked(err error) bool {
 	_, braked := errors.AsType[*relay.BrakedError](err)
 	return braked
@@ -265,12 +278,12 @@ func isBraked(err error) bool {
 // inChat says in which chat a session is, and how it comes out of it.
 func inChat(err error) error {
 	in, ok := errors.AsType[*relay.InChatError](err)
+	told := api.Errorf(api.CodeRefused, "%w", err)
 	switch {
 	case !ok:
-		return api.Errorf(api.CodeRefused, "%w", err).WithHint("intercom chat stop ends it")
+		return told.WithHint("intercom chat stop ends it").About(api.InChat, "")
 	case in.Same:
-		return api.Errorf(api.CodeRefused, "%w", err).WithHint("intercom chat stop %s ends it", called(in.Chat))
+		return told.WithHint("intercom chat stop %s ends it", called(in.Chat)).About(api.InChat, in.Session)
 	}
-	return api.Errorf(api.CodeRefused, "%w", err).
-		WithHint("intercom chat remove %s %s takes it out of there", called(in.Chat), in.Session)
+	return told.WithHint("intercom chat remove %s %s takes it out of there", called(in.Chat), in.Session).About(api.InChat, in.Session)
 }
