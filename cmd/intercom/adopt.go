@@ -88,7 +88,7 @@ this one is up to you.`,
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			return c.Adopt(ctx, req)
+			return api.Call(ctx, c, api.Adopt, req)
 		}, a.showAdopted),
 	}
 	cmd.Flags().StringVar(&req.As, "as", "", "`PROFILE` of the program: an agent's name, line, line-paste, aider or tui; else recognised")

@@ -133,7 +133,7 @@ func (q *question) ask(ctx context.Context, req api.AskRequest) (api.Asked, erro
 	}
 	asking, cancel := context.WithTimeout(ctx, beginWithin)
 	defer cancel()
-	chat, err := c.Ask(asking, req)
+	chat, err := api.Call(asking, c, api.Ask, req)
 	if err != nil {
 		return api.Asked{}, aboutAsk(err, req, named)
 	}
@@ -187,7 +187,7 @@ func (q *question) wait(ctx context.Context, c *api.Client, chat message.Chat, w
 	}
 	ctx, cancel := context.WithTimeout(ctx, left+replyGrace)
 	defer cancel()
-	return c.Asked(ctx, api.AskedQuery{Chat: chat.ID, Wait: wait, Timeout: left})
+	return api.Call(ctx, c, api.AwaitAnswers, api.AskedQuery{Chat: chat.ID, Wait: wait, Timeout: left})
 }
 
 // left is how long what was asked may still be waited for.

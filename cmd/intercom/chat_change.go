@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) chatStop() *cobra.Command {
-	return a.changeChat(quickly((*api.Client).StopChat), "stopped", &cobra.Command{
+	return a.changeChat(quickly(api.StopChat), "stopped", &cobra.Command{
 		Use:   "stop [CHAT|--all]",
 		Short: "End a chat",
 		Long: `End a chat, or all of them. What was not typed yet is not typed any more, and
@@ -21,7 +21,7 @@ single messages included, until intercom chat resume --all.`,
 }
 
 func (a *app) chatPause() *cobra.Command {
-	return a.changeChat(quickly((*api.Client).PauseChat), "paused", &cobra.Command{
+	return a.changeChat(quickly(api.PauseChat), "paused", &cobra.Command{
 		Use:   "pause [CHAT|--all]",
 		Short: "Hold what is said in a chat",
 		Long: `Hold what is said in a chat, or in all of them, until it is resumed: nothing is
@@ -43,9 +43,9 @@ at 0, and so do the minute of the rate and the hour of the bytes.`,
 }
 
 // resume lets chats go on, after a person's yes to what stands at a limit.
-func (a *app) resume(c *api.Client, ctx context.Context, which api.ChatRef) ([]message.Chat, error) {
-	try := quickly((*api.Client).ResumeChat)
-	chats, err := try(c, ctx, which)
+func (a *app) resume(ctx context.Context, c *api.Client, which api.ChatRef) ([]message.Chat, error) {
+	try := quickly(api.ResumeChat)
+	chats, err := try(ctx, c, which)
 	if err == nil || api.AsError(err).Code != api.CodeUnsure {
 		return chats, err
 	}
@@ -53,18 +53,18 @@ func (a *app) resume(c *api.Client, ctx context.Context, which api.ChatRef) ([]m
 		return nil, err
 	}
 	which.Sure = true
-	return try(c, ctx, which)
+	return try(ctx, c, which)
 }
 
 // changing does the same to one chat or to all.
-type changing func(*api.Client, context.Context, api.ChatRef) ([]message.Chat, error)
+type changing func(context.Context, *api.Client, api.ChatRef) ([]message.Chat, error)
 
-// quickly gives it the time of an answer that comes at once.
-func quickly(change changing) changing {
-	return func(c *api.Client, ctx context.Context, which api.ChatRef) ([]message.Chat, error) {
+// quickly asks for it, and gives it the time of an answer that comes at once.
+func quickly(change api.Op[api.ChatRef, []message.Chat]) changing {
+	return func(ctx context.Context, c *api.Client, which api.ChatRef) ([]message.Chat, error) {
 		ctx, cancel := within(ctx)
 		defer cancel()
-		return change(c, ctx, which)
+		return api.Call(ctx, c, change, which)
 	}
 }
 
@@ -86,7 +86,7 @@ func (a *app) changeChat(change changing, done string, cmd *cobra.Command) *cobr
 		if err != nil {
 			return nil, err
 		}
-		chats, err := change(c, cmd.Context(), which)
+		chats, err := change(cmd.Context(), c, which)
 		return chats, aboutChat(err, which.Chat)
 	}, func(chats []message.Chat) {
 		for _, c := range chats {

@@ -30,14 +30,14 @@ func (a *app) chatList() *cobra.Command {
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			if status, err := c.Status(ctx); err == nil {
+			if status, err := api.Call(ctx, c, api.ShowStatus, api.None{}); err == nil {
 				a.noteVersion(status.Version)
 				back = slices.DeleteFunc(status.Returned, func(r api.Returned) bool { return (r.State == message.ChatOver) != ended })
 			}
-			chats, err := c.Chats(ctx, ended)
+			chats, err := api.Call(ctx, c, api.Chats, api.ChatsQuery{Ended: ended})
 			if err == nil && !a.json && !ended {
 				for _, chat := range chats[:min(len(chats), manyChats)] {
-					events, err := c.Log(ctx, api.LogQuery{Chat: string(chat.ID), Limit: lastEvents})
+					events, err := api.Call(ctx, c, api.Log, api.LogQuery{Chat: string(chat.ID), Limit: lastEvents})
 					if told := lastExpiry(events); err == nil && told != "" {
 						expired = append(expired, chatName(chat)+": "+told)
 					}

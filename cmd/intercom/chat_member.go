@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -11,7 +9,7 @@ import (
 
 func (a *app) chatAdd() *cobra.Command {
 	var req api.MemberRequest
-	cmd := a.changeMember((*api.Client).AddMember, &req, "with", &cobra.Command{
+	cmd := a.changeMember(api.AddMember, &req, "with", &cobra.Command{
 		Use:   "add CHAT PANE",
 		Short: "Bring an adopted pane into a chat that goes on",
 		Long: `Bring an adopted pane into a chat that goes on. It gets the next number, and
@@ -24,7 +22,7 @@ hears what is said from then on; what it showed before stays its own.`,
 
 func (a *app) chatRemove() *cobra.Command {
 	var req api.MemberRequest
-	return a.changeMember((*api.Client).RemoveMember, &req, "without", &cobra.Command{
+	return a.changeMember(api.RemoveMember, &req, "without", &cobra.Command{
 		Use:   "remove CHAT PANE",
 		Short: "Take a pane out of a chat",
 		Long: `Take a pane out of a chat. It stays adopted; what was not typed into it yet is
@@ -35,7 +33,7 @@ not typed any more. A chat of which fewer than two are left ends.`,
 
 func (a *app) chatMute() *cobra.Command {
 	var req api.MemberRequest
-	cmd := a.changeMember((*api.Client).MuteMember, &req, "", &cobra.Command{
+	cmd := a.changeMember(api.MuteMember, &req, "", &cobra.Command{
 		Use:   "mute CHAT PANE",
 		Short: "Keep what a pane says from the others",
 		Long: `Keep what a pane says from the others in its chat, until --off. It goes on
@@ -48,9 +46,7 @@ hearing them; what it says meanwhile is not said later.`,
 }
 
 // changeMember completes a command about one participant of one chat.
-func (a *app) changeMember(
-	change func(*api.Client, context.Context, api.MemberRequest) (message.Chat, error), req *api.MemberRequest, word string, cmd *cobra.Command,
-) *cobra.Command {
+func (a *app) changeMember(change api.Op[api.MemberRequest, message.Chat], req *api.MemberRequest, word string, cmd *cobra.Command) *cobra.Command {
 	cmd.Args = between(2, 2, "a chat and a pane")
 	cmd.RunE = do(a, func(cmd *cobra.Command, args []string) (message.Chat, error) {
 		req.Chat, req.Pane = args[0], args[1]
@@ -66,7 +62,7 @@ func (a *app) changeMember(
 		}
 		ctx, cancel := within(cmd.Context())
 		defer cancel()
-		chat, err := change(c, ctx, *req)
+		chat, err := api.Call(ctx, c, change, *req)
 		return chat, aboutMember(err, req.Chat, req.Pane)
 	}, func(c message.Chat) {
 		if word != "" {

@@ -31,9 +31,9 @@ after --, as the last argument.`,
 				}
 				ctx, cancel := within(cmd.Context())
 				defer cancel()
-				said, err = c.Say(ctx, api.SayRequest{Chat: args[0], Text: args[1]})
+				said, err = api.Call(ctx, c, api.Say, api.SayRequest{Chat: args[0], Text: args[1]})
 				if err == nil && said.Braked && !a.json {
-					chats, err := a.resume(c, cmd.Context(), api.ChatRef{Chat: args[0]})
+					chats, err := a.resume(cmd.Context(), c, api.ChatRef{Chat: args[0]})
 					if err == nil && len(chats) > 0 {
 						said.Held, said.Braked = "", false
 					}

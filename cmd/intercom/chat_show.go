@@ -41,7 +41,7 @@ event a line, and without -f one object.`,
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			chat, err := c.ShowChat(ctx, args[0])
+			chat, err := api.Call(ctx, c, api.ShowChat, api.ChatQuery{Chat: args[0]})
 			if err != nil {
 				return aboutChat(err, args[0])
 			}
@@ -82,7 +82,7 @@ event a line, and without -f one object.`,
 func lastOf(ctx context.Context, c *api.Client, chat message.Chat) (words []message.Event, expired string, since int64, err error) {
 	// A message brings a handful of receipts for each who hears it.
 	most := max(200, lastWords*(2+6*len(chat.Participants)))
-	events, err := c.Log(ctx, api.LogQuery{Chat: string(chat.ID), Limit: most})
+	events, err := api.Call(ctx, c, api.Log, api.LogQuery{Chat: string(chat.ID), Limit: most})
 	if err != nil {
 		return nil, "", 0, err
 	}

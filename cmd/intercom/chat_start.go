@@ -100,7 +100,7 @@ Settings for --set, with what holds without it:` + settings.String(),
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), beginWithin)
 			defer cancel()
-			chat, err := c.StartChat(ctx, req)
+			chat, err := api.Call(ctx, c, api.StartChat, req)
 			return chat, aboutChat(err, req.Again)
 		}, func(c message.Chat) {
 			became := "started"

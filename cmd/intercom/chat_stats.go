@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -27,7 +28,7 @@ on, by this run of the sidecar.`,
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			stats, err := c.Stats(ctx, args[0])
+			stats, err := api.Call(ctx, c, api.Stats, api.ChatQuery{Chat: args[0]})
 			return stats, aboutChat(err, args[0])
 		}, a.showStats),
 	}

@@ -68,7 +68,7 @@ const takesMany = "takes-many"
 
 // sessionWords are the names and panes of the sessions.
 func sessionWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
-	sessions, err := c.Sessions(ctx)
+	sessions, err := api.Call(ctx, c, api.Sessions, api.None{})
 	found := []cobra.Completion{}
 	for _, s := range sessions {
 		found = append(found,
@@ -80,7 +80,7 @@ func sessionWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Compl
 
 // memberWords are the names of those who are in the chat that was named before.
 func memberWords(ctx context.Context, c *api.Client, before []string) ([]cobra.Completion, error) {
-	chat, err := c.ShowChat(ctx, before[0])
+	chat, err := api.Call(ctx, c, api.ShowChat, api.ChatQuery{Chat: before[0]})
 	found := []cobra.Completion{}
 	for _, p := range chat.Participants {
 		if !p.Left {
@@ -92,7 +92,7 @@ func memberWords(ctx context.Context, c *api.Client, before []string) ([]cobra.C
 
 // roleWords are the beginnings of a role: whose it is.
 func roleWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
-	sessions, err := c.Sessions(ctx)
+	sessions, err := api.Call(ctx, c, api.Sessions, api.None{})
 	found := []cobra.Completion{}
 	for _, s := range sessions {
 		found = append(found, cobra.CompletionWithDesc(plainLine(s.Name)+"=", plainLine(s.Pane)), plainLine(s.Pane)+"=")
@@ -123,21 +123,21 @@ func completeSetting(_ *cobra.Command, _ []string, part string) ([]cobra.Complet
 
 // chatWords are the names and short ids of the chats that go on.
 func chatWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
-	return wordsOf(c.Chats(ctx, false))
+	return wordsOf(api.Call(ctx, c, api.Chats, api.ChatsQuery{}))
 }
 
 // endedChatWords are those of the chats that have ended.
 func endedChatWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
-	return wordsOf(c.Chats(ctx, true))
+	return wordsOf(api.Call(ctx, c, api.Chats, api.ChatsQuery{Ended: true}))
 }
 
 // anyChatWords are those of all chats, the ended ones last.
 func anyChatWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
-	on, err := wordsOf(c.Chats(ctx, false))
+	on, err := wordsOf(api.Call(ctx, c, api.Chats, api.ChatsQuery{}))
 	if err != nil {
 		return on, err
 	}
-	ended, err := wordsOf(c.Chats(ctx, true))
+	ended, err := wordsOf(api.Call(ctx, c, api.Chats, api.ChatsQuery{Ended: true}))
 	return append(on, ended...), err
 }
 

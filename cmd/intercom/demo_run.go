@@ -148,7 +148,7 @@ func (d *demoPlay) open(ctx context.Context) error {
 		if err := waitReady(ctx, agent.log); err != nil {
 			return fmt.Errorf("start %s: %w", name, err)
 		}
-		if agent.session, err = d.client.Adopt(ctx, api.AdoptRequest{Pane: pane, As: "line", Name: name}); err != nil {
+		if agent.session, err = api.Call(ctx, d.client, api.Adopt, api.AdoptRequest{Pane: pane, As: "line", Name: name}); err != nil {
 			return err
 		}
 		d.tell("  %-4s %s, a line program with the prompt %q\n", pane, name, agent.session.Prompt)
@@ -160,7 +160,7 @@ func (d *demoPlay) open(ctx context.Context) error {
 
 // converse runs the chat and prints it as it happens.
 func (d *demoPlay) converse(ctx context.Context, result *demoResult) error {
-	chat, err := d.client.StartChat(ctx, api.StartChatRequest{
+	chat, err := api.Call(ctx, d.client, api.StartChat, api.StartChatRequest{
 		Panes: []string{d.agents[0].session.Pane, d.agents[1].session.Pane}, Name: "demo", Say: demoOpening, Turns: demoTurns,
 	})
 	if err != nil {
@@ -169,7 +169,7 @@ func (d *demoPlay) converse(ctx context.Context, result *demoResult) error {
 	said := map[message.ID]*message.Envelope{}
 	open := map[message.ID]bool{} // deliveries on their way
 	ended := false
-	for e, err := range d.client.Events(ctx, 0) {
+	for e, err := range api.Follow(ctx, d.client, api.Events, api.EventsQuery{}) {
 		if err != nil {
 			return err
 		}
@@ -259,7 +259,7 @@ func (d *demoPlay) end() error {
 	defer cancel()
 	var errs []error
 	if d.client != nil {
-		if err := d.client.Down(ctx); err != nil {
+		if _, err := api.Call(ctx, d.client, api.Down, api.None{}); err != nil {
 			errs = append(errs, fmt.Errorf("end the sidecar: %w", err))
 		} else if p, err := api.Places(d.Getenv, d.server); err == nil {
 			errs = append(errs, api.WaitReleased(ctx, p.Lock))

@@ -126,7 +126,7 @@ func (a *app) admit(ctx context.Context) *patient {
 		asking, cancel := context.WithTimeout(ctx, answerTimeout)
 		c, _, running, err := a.running(asking)
 		if err == nil && running {
-			if status, err := c.Status(asking); err == nil {
+			if status, err := api.Call(asking, c, api.ShowStatus, api.None{}); err == nil {
 				x.status, x.socket = &status, c.Socket
 			}
 		}

@@ -17,7 +17,7 @@ func agentVersions(ctx context.Context, x *patient) (all []finding) {
 	c := &api.Client{Socket: x.socket}
 	for _, session := range x.status.Sessions {
 		asking, cancel := context.WithTimeout(ctx, answerTimeout)
-		e, err := c.Explain(asking, api.ExplainRequest{Pane: session.Pane})
+		e, err := api.Call(asking, c, api.Explain, api.ExplainRequest{Pane: session.Pane})
 		cancel()
 		if err != nil || e.Verified == "" {
 			continue // of a line program nothing depends on a version

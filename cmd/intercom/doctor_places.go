@@ -227,7 +227,7 @@ func orphans(ctx context.Context, x *patient) []finding {
 			continue
 		}
 		asking, cancel := context.WithTimeout(ctx, answerTimeout)
-		status, err := (&api.Client{Socket: strings.TrimSuffix(lock, ".lock") + ".sock"}).Status(asking)
+		status, err := api.Call(asking, &api.Client{Socket: strings.TrimSuffix(lock, ".lock") + ".sock"}, api.ShowStatus, api.None{})
 		cancel()
 		if err != nil {
 			found = append(found, finding{

@@ -562,7 +562,7 @@ func (w *world) pid(t *testing.T) int {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	status, err := (&api.Client{Socket: w.places(t).Socket}).Status(ctx)
+	status, err := api.Call(ctx, &api.Client{Socket: w.places(t).Socket}, api.ShowStatus, api.None{})
 	require.NoError(t, err)
 	return status.PID
 }

@@ -45,14 +45,14 @@ intercom chat stop --all ends them. It is no error if none runs.`,
 			}
 			quick, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
-			status, err := c.Status(quick)
+			status, err := api.Call(quick, c, api.ShowStatus, api.None{})
 			switch {
 			case absent(err):
 				return downReply{}, ended(ctx, p) // it was ending by itself
 			case err != nil: // something in it hangs: all the more is it to end
 				status.PID = api.Holder(p.Lock)
 			}
-			if err := c.Down(ctx); err != nil && !absent(err) {
+			if _, err := api.Call(ctx, c, api.Down, api.None{}); err != nil && !absent(err) {
 				return downReply{}, err
 			}
 			return downReply{true, status.PID}, ended(ctx, p)

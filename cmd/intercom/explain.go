@@ -53,7 +53,7 @@ runs there.`,
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			e, err := c.Explain(ctx, req)
+			e, err := api.Call(ctx, c, api.Explain, req)
 			return whole(e), aboutPane(err, req.Pane)
 		}, a.showExplanation),
 	}

@@ -69,17 +69,15 @@ func fakeSidecar() {
 			fmt.Sprint("stdio ", stdin, " ", stdout), "dir " + dir, fmt.Sprint("own session ", int(session) == os.Getpid()),
 		},
 	}}
-	s := api.Server{Backend: b, Logger: slog.New(slog.DiscardHandler)}
+	s := b.offered(&api.Server{Logger: slog.New(slog.DiscardHandler)})
 	if err := s.Serve(ctx, ln); err != nil {
 		os.Exit(1)
 	}
 	_ = ln.Release()
 }
 
-// fakeBackend answers with what it was given. What it was not given to answer is a defect
-// of the test.
+// fakeBackend answers with what it was given.
 type fakeBackend struct {
-	api.Backend
 	down     func()
 	status   api.Status
 	sessions []message.Session
@@ -122,18 +120,18 @@ func (b *fakeBackend) took() any {
 	return b.last
 }
 
-func (b *fakeBackend) Status(context.Context, api.Caller) (api.Status, error) {
+func (b *fakeBackend) ShowStatus(context.Context, api.Caller, api.None) (api.Status, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.status, nil
 }
 
-func (b *fakeBackend) Down(context.Context, api.Caller) error {
+func (b *fakeBackend) Down(context.Context, api.Caller, api.None) (none api.None, _ error) {
 	if b.down == nil {
-		return api.Errorf(api.CodeRefused, "only a person may")
+		return none, api.Errorf(api.CodeRefused, "only a person may")
 	}
 	b.down()
-	return nil
+	return none, nil
 }
 
 func (b *fakeBackend) RollbackPolicy(context.Context, api.Caller, api.RollbackPolicyRequest) (policy.Status, error) {
@@ -158,7 +156,9 @@ func (b *fakeBackend) Adopt(_ context.Context, _ api.Caller, req api.AdoptReques
 	return message.Session{Pane: req.Pane, Name: req.Name, Profile: req.As, Prompt: "> "}, nil
 }
 
-func (b *fakeBackend) Pressed(context.Context, api.Caller, api.PressedRequest) error { return nil }
+func (b *fakeBackend) Pressed(context.Context, api.Caller, api.PressedRequest) (none api.None, _ error) {
+	return none, nil
+}
 
 func (b *fakeBackend) Release(_ context.Context, _ api.Caller, req api.ReleaseRequest) (message.Session, error) {
 	b.take(req)
@@ -170,7 +170,7 @@ func (b *fakeBackend) Rename(_ context.Context, _ api.Caller, req api.RenameRequ
 	return message.Session{Pane: req.Pane, Name: req.Name}, nil
 }
 
-func (b *fakeBackend) Sessions(context.Context, api.Caller) ([]message.Session, error) {
+func (b *fakeBackend) Sessions(context.Context, api.Caller, api.None) ([]message.Session, error) {
 	return b.sessions, nil
 }
 
@@ -179,8 +179,8 @@ func (b *fakeBackend) StartChat(_ context.Context, _ api.Caller, req api.StartCh
 	return message.Chat{ID: message.NewID(), Name: req.Name, State: message.ChatOn, Participants: []message.Participant{}}, nil
 }
 
-func (b *fakeBackend) Chats(_ context.Context, _ api.Caller, ended bool) ([]message.Chat, error) {
-	return slices.DeleteFunc(slices.Clone(b.chats), func(c message.Chat) bool { return (c.State == message.ChatOver) != ended }), nil
+func (b *fakeBackend) Chats(_ context.Context, _ api.Caller, q api.ChatsQuery) ([]message.Chat, error) {
+	return slices.DeleteFunc(slices.Clone(b.chats), func(c message.Chat) bool { return (c.State == message.ChatOver) != q.Ended }), nil
 }
 
 func (b *fakeBackend) change(which api.ChatRef) ([]message.Chat, error) {
@@ -200,8 +200,8 @@ func (b *fakeBackend) ResumeChat(_ context.Context, _ api.Caller, w api.ChatRef)
 	return b.change(w)
 }
 
-func (b *fakeBackend) ShowChat(_ context.Context, _ api.Caller, chat string) (api.ChatDetail, error) {
-	b.take(chat)
+func (b *fakeBackend) ShowChat(_ context.Context, _ api.Caller, q api.ChatQuery) (api.ChatDetail, error) {
+	b.take(q.Chat)
 	return b.detail, b.err
 }
 
@@ -232,7 +232,7 @@ func (b *fakeBackend) Ask(_ context.Context, _ api.Caller, req api.AskRequest) (
 	return b.asked.Chat, b.err
 }
 
-func (b *fakeBackend) Asked(_ context.Context, _ api.Caller, q api.AskedQuery) (api.Asked, error) {
+func (b *fakeBackend) AwaitAnswers(_ context.Context, _ api.Caller, q api.AskedQuery) (api.Asked, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.queries = append(b.queries, q)
@@ -242,7 +242,7 @@ func (b *fakeBackend) Asked(_ context.Context, _ api.Caller, q api.AskedQuery) (
 	return b.asked, nil
 }
 
-func (b *fakeBackend) Inbox(context.Context, api.Caller) ([]api.Held, error) { return b.held, b.err }
+func (b *fakeBackend) Inbox(context.Context, api.Caller, api.None) ([]api.Held, error) { return b.held, b.err }
 
 func (b *fakeBackend) Vouch(_ context.Context, _ api.Caller, req api.VouchRequest) (api.Held, error) {
 	return api.Held{Waiting: api.Waiting{Delivery: message.ID(req.ID)}}, b.err
@@ -252,10 +252,10 @@ func (b *fakeBackend) Decide(_ context.Context, _ api.Caller, req api.DecideRequ
 	return api.Decided{Message: message.ID(req.ID), Choice: req.Choice, Already: true}, b.err
 }
 
-func (b *fakeBackend) Peers(context.Context, api.Caller) ([]api.Peer, error) { return b.peers, b.err }
+func (b *fakeBackend) Peers(context.Context, api.Caller, api.None) ([]api.Peer, error) { return b.peers, b.err }
 
-func (b *fakeBackend) Stats(_ context.Context, _ api.Caller, chat string) (message.Stats, error) {
-	b.take(chat)
+func (b *fakeBackend) Stats(_ context.Context, _ api.Caller, q api.ChatQuery) (message.Stats, error) {
+	b.take(q.Chat)
 	return message.Stats{Chat: message.NewID(), Deliveries: map[message.ReceiptState]int{message.Submitted: 3}, LatencyP50: 12 * time.Millisecond}, nil
 }
 
@@ -276,7 +276,7 @@ type told struct {
 	at   time.Time
 }
 
-func (b *fakeBackend) Hook(ctx context.Context, from api.Caller, req api.HookRequest) error {
+func (b *fakeBackend) Hook(ctx context.Context, from api.Caller, req api.HookRequest) (none api.None, _ error) {
 	b.mu.Lock()
 	b.hooks = append(b.hooks, told{req, from, time.Now()})
 	silent := b.silent
@@ -284,7 +284,7 @@ func (b *fakeBackend) Hook(ctx context.Context, from api.Caller, req api.HookReq
 	if silent {
 		<-ctx.Done()
 	}
-	return b.err
+	return none, b.err
 }
 
 // setSilent lets whoever tells something wait for an answer that does not come, or ends that.
@@ -325,13 +325,13 @@ func (b *fakeBackend) Log(_ context.Context, _ api.Caller, q api.LogQuery) ([]me
 	return log, nil
 }
 
-func (b *fakeBackend) Events(_ context.Context, _ api.Caller, since int64) iter.Seq2[message.Event, error] {
+func (b *fakeBackend) Events(_ context.Context, _ api.Caller, q api.EventsQuery) iter.Seq2[message.Event, error] {
 	return func(yield func(message.Event, error) bool) {
 		b.mu.Lock()
 		log := b.log
 		b.mu.Unlock()
 		for _, e := range log {
-			e.Seq += since
+			e.Seq += q.Since
 			if !yield(e, nil) {
 				return
 			}
@@ -352,4 +352,42 @@ func (w *world) stateFile(server string) string {
 		return ""
 	}
 	return filepath.Join(p.State, "stderr.log")
+}
+
+// offered has a server serve all that it answers.
+func (b *fakeBackend) offered(s *api.Server) *api.Server {
+	api.Handle(s, api.ShowStatus, b.ShowStatus)
+	api.Handle(s, api.Down, b.Down)
+	api.Handle(s, api.Adopt, b.Adopt)
+	api.Handle(s, api.Release, b.Release)
+	api.Handle(s, api.Rename, b.Rename)
+	api.Handle(s, api.Pressed, b.Pressed)
+	api.Handle(s, api.Sessions, b.Sessions)
+	api.Handle(s, api.Peers, b.Peers)
+	api.Handle(s, api.StartChat, b.StartChat)
+	api.Handle(s, api.Chats, b.Chats)
+	api.Handle(s, api.StopChat, b.StopChat)
+	api.Handle(s, api.PauseChat, b.PauseChat)
+	api.Handle(s, api.ResumeChat, b.ResumeChat)
+	api.Handle(s, api.ShowChat, b.ShowChat)
+	api.Handle(s, api.Stats, b.Stats)
+	api.Handle(s, api.Say, b.Say)
+	api.Handle(s, api.AddMember, b.AddMember)
+	api.Handle(s, api.RemoveMember, b.RemoveMember)
+	api.Handle(s, api.MuteMember, b.MuteMember)
+	api.Handle(s, api.Ask, b.Ask)
+	api.Handle(s, api.AwaitAnswers, b.AwaitAnswers)
+	api.Handle(s, api.Inbox, b.Inbox)
+	api.Handle(s, api.Vouch, b.Vouch)
+	api.Handle(s, api.Decide, b.Decide)
+	api.Handle(s, api.RollbackPolicy, b.RollbackPolicy)
+	api.Handle(s, api.DiffPolicy, b.DiffPolicy)
+	api.Handle(s, api.ExplainPolicy, b.ExplainPolicy)
+	api.Handle(s, api.Explain, b.Explain)
+	api.Handle(s, api.Record, b.Record)
+	api.Handle(s, api.Hook, b.Hook)
+	api.Handle(s, api.Send, b.Send)
+	api.Handle(s, api.Log, b.Log)
+	api.Feed(s, api.Events, b.Events)
+	return s
 }

@@ -24,7 +24,7 @@ func (a *app) events(ctx context.Context, c *api.Client, since int64) iter.Seq2[
 			c = &api.Client{Socket: c.Socket} // one that starts none
 			was, _ := quickStatus(ctx, c)
 			var broken error
-			for e, err := range c.Events(ctx, since) {
+			for e, err := range api.Follow(ctx, c, api.Events, api.EventsQuery{Since: since}) {
 				if err != nil {
 					broken = err
 					break
@@ -61,7 +61,7 @@ func (a *app) successor(ctx context.Context, was api.Status) *api.Client {
 	defer cancel()
 	for {
 		if c, _, running, err := a.running(ctx); err == nil && running {
-			is, err := c.Status(ctx)
+			is, err := api.Call(ctx, c, api.ShowStatus, api.None{})
 			if err == nil && (is.PID != was.PID || !is.Started.Equal(was.Started)) {
 				return c
 			}

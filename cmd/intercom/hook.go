@@ -91,7 +91,7 @@ func (a *app) tellHook(ctx context.Context, args []string) {
 
 	p, err := api.Places(a.Getenv, server)
 	if err == nil {
-		if err = (&api.Client{Socket: p.Socket}).Hook(ctx, req); err == nil {
+		if _, err = api.Call(ctx, &api.Client{Socket: p.Socket}, api.Hook, req); err == nil {
 			return
 		}
 	}
@@ -102,7 +102,7 @@ func (a *app) tellHook(ctx context.Context, args []string) {
 	}
 	socket, err := a.Published(ctx, cmp.Or(p.Server, server))
 	if err == nil && socket != "" && socket != p.Socket {
-		_ = (&api.Client{Socket: socket}).Hook(ctx, req)
+		_, _ = api.Call(ctx, &api.Client{Socket: socket}, api.Hook, req)
 	}
 }
 

@@ -232,7 +232,7 @@ func serveAt(t *testing.T, b *fakeBackend) (socket string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var served sync.WaitGroup
 	served.Go(func() {
-		s := api.Server{Backend: b, Logger: slog.New(slog.DiscardHandler)}
+		s := b.offered(&api.Server{Logger: slog.New(slog.DiscardHandler)})
 		assert.NoError(t, s.Serve(ctx, ln))
 	})
 	t.Cleanup(func() {

@@ -54,7 +54,7 @@ func (a *app) held(ctx context.Context) ([]api.Held, error) {
 	}
 	ctx, cancel := within(ctx)
 	defer cancel()
-	return c.Inbox(ctx)
+	return api.Call(ctx, c, api.Inbox, api.None{})
 }
 
 func (a *app) showInbox(all []api.Held) {
@@ -167,7 +167,7 @@ before the cursor; else it stays there for you to send.`,
 			vouch := func(sure bool) (api.Held, error) {
 				ctx, cancel := within(cmd.Context())
 				defer cancel()
-				return c.Vouch(ctx, api.VouchRequest{ID: args[0], Sure: sure})
+				return api.Call(ctx, c, api.Vouch, api.VouchRequest{ID: args[0], Sure: sure})
 			}
 			h, err := vouch(false)
 			if err != nil {
@@ -188,7 +188,7 @@ before the cursor; else it stays there for you to send.`,
 
 // heldWords are the ids of what waits.
 func heldWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
-	all, err := c.Inbox(ctx)
+	all, err := api.Call(ctx, c, api.Inbox, api.None{})
 	found := []cobra.Completion{}
 	for _, h := range all {
 		found = append(found, cobra.CompletionWithDesc(h.Delivery.Short(), plainLine(h.From+" to "+h.To)))

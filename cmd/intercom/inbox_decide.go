@@ -92,7 +92,7 @@ func (a *app) decides(choice api.Choice, complete func(context.Context, *api.Dec
 		decide := func(req api.DecideRequest) (api.Decided, error) {
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			return c.Decide(ctx, req)
+			return api.Call(ctx, c, api.Decide, req)
 		}
 		req := api.DecideRequest{ID: args[0], Choice: choice}
 		if choice == api.ChoiceReply {
@@ -182,7 +182,7 @@ func (a *app) showDecided(d api.Decided) {
 
 // decisionWords are the ids of what waits for a person's decision.
 func decisionWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
-	all, err := c.Inbox(ctx)
+	all, err := api.Call(ctx, c, api.Inbox, api.None{})
 	found := []cobra.Completion{}
 	for _, h := range all {
 		if h.Decision {

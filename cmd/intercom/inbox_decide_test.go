@@ -350,7 +350,7 @@ func plainCall() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	c := &api.Client{Socket: os.Args[1]}
-	d, err := c.Decide(ctx, api.DecideRequest{ID: os.Args[2], Choice: api.ChoiceApprove, Sure: true})
+	d, err := api.Call(ctx, c, api.Decide, api.DecideRequest{ID: os.Args[2], Choice: api.ChoiceApprove, Sure: true})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)

@@ -111,7 +111,7 @@ func (a *app) ask(ctx context.Context, c *api.Client, q api.LogQuery) ([]message
 		defer cancel()
 		most := q.Limit
 		q.Limit++
-		events, err := c.Log(ctx, q)
+		events, err := api.Call(ctx, c, api.Log, q)
 		if len(events) > most {
 			events = events[len(events)-most:]
 			a.note("only the latest %s shown, there are more: --limit N, or --limit 0 for all", several(most, "step"))
@@ -122,7 +122,7 @@ func (a *app) ask(ctx context.Context, c *api.Client, q api.LogQuery) ([]message
 	q.Limit, q.Oldest = logPage, true
 	for {
 		asking, cancel := within(ctx)
-		events, err := c.Log(asking, q)
+		events, err := api.Call(asking, c, api.Log, q)
 		cancel()
 		all = append(all, events...)
 		if err != nil || len(events) < logPage {
@@ -164,11 +164,11 @@ func (a *app) follow(ctx, lookup context.Context, c *api.Client, q api.LogQuery,
 // chatID finds a chat, on or ended, by its id, the end of its id, or its name: of several
 // with that name the latest.
 func chatID(ctx context.Context, c *api.Client, word string) (message.ID, error) {
-	on, err := c.Chats(ctx, false)
+	on, err := api.Call(ctx, c, api.Chats, api.ChatsQuery{})
 	if err != nil {
 		return "", err
 	}
-	ended, err := c.Chats(ctx, true)
+	ended, err := api.Call(ctx, c, api.Chats, api.ChatsQuery{Ended: true})
 	if err != nil {
 		return "", err
 	}

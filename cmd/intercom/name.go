@@ -29,7 +29,7 @@ your own words are signed. PANE is the id of the pane or its present name.`,
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			s, err := c.Rename(ctx, api.RenameRequest{Pane: args[0], Name: args[1]})
+			s, err := api.Call(ctx, c, api.Rename, api.RenameRequest{Pane: args[0], Name: args[1]})
 			return s, aboutPane(err, args[0])
 		}, func(s message.Session) {
 			a.say("%s is %s", plainLine(s.Pane), plainLine(s.Name))

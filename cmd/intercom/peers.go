@@ -31,7 +31,7 @@ adopted nothing is read. intercom explain PANE says more of one.`,
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			return c.Peers(ctx)
+			return api.Call(ctx, c, api.Peers, api.None{})
 		}, a.showPeers),
 	}
 	a.completes(cmd)

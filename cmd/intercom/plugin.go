@@ -137,7 +137,7 @@ func (a *app) pressed(ctx context.Context, o origin, what api.PressedRequest) {
 	asking, cancel := context.WithTimeout(ctx, pressedWithin)
 	defer cancel()
 	if c, _, running, err := a.running(asking); err == nil && running {
-		_ = c.Pressed(asking, what)
+		_, _ = api.Call(asking, c, api.Pressed, what)
 	}
 }
 
@@ -287,7 +287,7 @@ func (a *app) startChat(ctx context.Context, panes ...string) (string, error) {
 	}
 	asking, cancel := within(ctx)
 	defer cancel()
-	chat, err := c.StartChat(asking, api.StartChatRequest{Panes: panes})
+	chat, err := api.Call(asking, c, api.StartChat, api.StartChatRequest{Panes: panes})
 	if err != nil {
 		return "", a.aboutStart(ctx, err)
 	}
@@ -342,7 +342,7 @@ func (a *app) askOther(ctx context.Context, o origin) (string, error) {
 		}
 		asking, cancel := context.WithTimeout(ctx, beginWithin)
 		defer cancel()
-		if _, err = c.Ask(asking, api.AskRequest{From: o.Pane, Check: true}); err == nil {
+		if _, err = api.Call(asking, c, api.Ask, api.AskRequest{From: o.Pane, Check: true}); err == nil {
 			found, err = a.panesFor(ctx, o)
 		}
 		return err
@@ -372,7 +372,7 @@ func (a *app) takeThere(ctx context.Context, o origin, to, line string) (string,
 	}
 	asking, cancel := context.WithTimeout(ctx, beginWithin)
 	defer cancel()
-	chat, err := c.Ask(asking, api.AskRequest{From: o.Pane, To: to, Say: line})
+	chat, err := api.Call(asking, c, api.Ask, api.AskRequest{From: o.Pane, To: to, Say: line})
 	if err != nil {
 		return "", a.aboutStart(ctx, err)
 	}
@@ -403,7 +403,7 @@ func (a *app) muteHere(ctx context.Context, o origin) (string, error) {
 	}
 	asking, cancel := within(ctx)
 	defer cancel()
-	if _, err := c.MuteMember(asking, api.MemberRequest{Chat: string(chat.ID), Pane: o.Pane, Off: !me.MaySpeak}); err != nil {
+	if _, err := api.Call(asking, c, api.MuteMember, api.MemberRequest{Chat: string(chat.ID), Pane: o.Pane, Off: !me.MaySpeak}); err != nil {
 		return "", err
 	}
 	if me.MaySpeak {
@@ -419,7 +419,7 @@ func (a *app) stopHere(ctx context.Context, o origin) (string, error) {
 	}
 	asking, cancel := within(ctx)
 	defer cancel()
-	if _, err := c.StopChat(asking, api.ChatRef{Chat: string(chat.ID)}); err != nil {
+	if _, err := api.Call(asking, c, api.StopChat, api.ChatRef{Chat: string(chat.ID)}); err != nil {
 		return "", err
 	}
 	return met(chat) + ": ended; nothing goes across any more", nil
@@ -432,7 +432,7 @@ func (a *app) pauseAll(ctx context.Context, _ origin) (string, error) {
 	}
 	asking, cancel := within(ctx)
 	defer cancel()
-	if _, err := c.PauseChat(asking, api.ChatRef{All: true}); err != nil {
+	if _, err := api.Call(asking, c, api.PauseChat, api.ChatRef{All: true}); err != nil {
 		return "", err
 	}
 	text := "everything is paused: nothing is typed any more"
@@ -449,7 +449,7 @@ func (a *app) resumeAll(ctx context.Context, o origin) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	chats, err := a.resume(c, ctx, api.ChatRef{All: true})
+	chats, err := a.resume(ctx, c, api.ChatRef{All: true})
 	text := "messages are typed again; chats resumed: " + fmt.Sprint(len(chats))
 	if err != nil {
 		told := api.AsError(err)
@@ -477,7 +477,7 @@ func (a *app) askForLine(ctx context.Context, o origin) (string, error) {
 	}
 	if chat.Braked {
 		l.first = func(ctx context.Context) error {
-			_, err := a.resume(c, ctx, api.ChatRef{Chat: string(chat.ID)})
+			_, err := a.resume(ctx, c, api.ChatRef{Chat: string(chat.ID)})
 			if err != nil && api.AsError(err).Code == api.CodeRefused {
 				return nil
 			}
@@ -498,7 +498,7 @@ func (a *app) sayLine(ctx context.Context, o origin, text string) (string, error
 	}
 	asking, cancel := within(ctx)
 	defer cancel()
-	said, err := c.Say(asking, api.SayRequest{Chat: string(chat.ID), Text: text})
+	said, err := api.Call(asking, c, api.Say, api.SayRequest{Chat: string(chat.ID), Text: text})
 	switch {
 	case err != nil:
 		return "", err

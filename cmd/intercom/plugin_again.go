@@ -28,7 +28,7 @@ func (a *app) takeUp(ctx context.Context, o origin) (string, error) {
 	}
 	asking, cancel := context.WithTimeout(ctx, beginWithin)
 	defer cancel()
-	chat, err := c.StartChat(asking, api.StartChatRequest{Again: string(chosen.Chat)})
+	chat, err := api.Call(asking, c, api.StartChat, api.StartChatRequest{Again: string(chosen.Chat)})
 	if err != nil {
 		return "", a.aboutStart(ctx, err)
 	}

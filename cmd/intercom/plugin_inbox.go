@@ -36,7 +36,7 @@ func (a *app) decideHere(ctx context.Context, k *keyboard, choice api.Choice) er
 	if err != nil {
 		return err
 	}
-	all, err := c.Inbox(ctx)
+	all, err := api.Call(ctx, c, api.Inbox, api.None{})
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (a *app) decideHere(ctx context.Context, k *keyboard, choice api.Choice) er
 	req := api.DecideRequest{Choice: choice}
 	if i := slices.IndexFunc(all, func(h api.Held) bool { return h.Decision }); i >= 0 {
 		req.ID = string(all[i].Message)
-		if d, err = c.Decide(ctx, req); err != nil {
+		if d, err = api.Call(ctx, c, api.Decide, req); err != nil {
 			return err
 		}
 	}
@@ -61,6 +61,6 @@ func (a *app) decideHere(ctx context.Context, k *keyboard, choice api.Choice) er
 		return nil
 	}
 	req.Sure = true
-	_, err = c.Decide(ctx, req)
+	_, err = api.Call(ctx, c, api.Decide, req)
 	return err
 }

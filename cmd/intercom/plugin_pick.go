@@ -212,7 +212,7 @@ func byBool(x, y bool) int {
 
 // judge asks what is in a pane that nobody has adopted yet.
 func (x *candidate) judge(ctx context.Context, c *api.Client, command string) {
-	e, err := c.Explain(ctx, api.ExplainRequest{Pane: x.Pane})
+	e, err := api.Call(ctx, c, api.Explain, api.ExplainRequest{Pane: x.Pane})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		x.Agent, x.State = command, "looking took too long" // which is nothing against it

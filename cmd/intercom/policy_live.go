@@ -50,7 +50,7 @@ and policies/*.lua of DIR. Nothing is changed.
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			return c.DiffPolicy(ctx, api.DiffPolicyRequest{Dir: dir})
+			return api.Call(ctx, c, api.DiffPolicy, api.DiffPolicyRequest{Dir: dir})
 		}, a.showTrial),
 	}
 	a.completes(cmd)
@@ -106,7 +106,7 @@ left by themselves for those that were good, if they fail three times running.`,
 			back := func(req api.RollbackPolicyRequest) (policy.Status, error) {
 				ctx, cancel := within(cmd.Context())
 				defer cancel()
-				return c.RollbackPolicy(ctx, req)
+				return api.Call(ctx, c, api.RollbackPolicy, req)
 			}
 			now, err := back(api.RollbackPolicyRequest{})
 			if err != nil {
@@ -269,7 +269,7 @@ func (a *app) explainMessage(cmd *cobra.Command, args []string, described bool) 
 		}
 		ctx, cancel := within(cmd.Context())
 		defer cancel()
-		return c.ExplainPolicy(ctx, api.ExplainPolicyRequest{ID: args[0]})
+		return api.Call(ctx, c, api.ExplainPolicy, api.ExplainPolicyRequest{ID: args[0]})
 	}, a.showExplained)(cmd, args)
 }
 

@@ -188,7 +188,7 @@ func (a *app) notInside(ctx context.Context, what string) error {
 	if err != nil || !running {
 		return err
 	}
-	sessions, err := c.Sessions(ctx)
+	sessions, err := api.Call(ctx, c, api.Sessions, api.None{})
 	if err != nil {
 		return err
 	}

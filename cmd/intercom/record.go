@@ -112,7 +112,7 @@ before you share them.`,
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			r, err := c.Record(ctx, api.ExplainRequest{Pane: args[0]})
+			r, err := api.Call(ctx, c, api.Record, api.ExplainRequest{Pane: args[0]})
 			if err != nil {
 				return recorded{}, aboutPane(err, args[0])
 			}

@@ -28,7 +28,7 @@ the id of the pane or the name of its session.`,
 			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			s, err := c.Release(ctx, api.ReleaseRequest{Pane: args[0]})
+			s, err := api.Call(ctx, c, api.Release, api.ReleaseRequest{Pane: args[0]})
 			if told, ok := errors.AsType[*api.Error](aboutPane(err, args[0])); ok && told.Code == api.CodeNotFound {
 				return s, told.WithHint("intercom status lists the adopted panes")
 			}

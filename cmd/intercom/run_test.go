@@ -358,7 +358,7 @@ func (w *world) serve(t *testing.T, b *fakeBackend) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var served sync.WaitGroup
 	served.Go(func() {
-		s := api.Server{Backend: b, Logger: slog.New(slog.DiscardHandler)}
+		s := b.offered(&api.Server{Logger: slog.New(slog.DiscardHandler)})
 		assert.NoError(t, s.Serve(ctx, ln))
 	})
 	t.Cleanup(func() {

@@ -210,7 +210,7 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 func sendWithin(ctx context.Context, c *api.Client, req api.SendRequest) (api.Sent, error) {
 	ctx, cancel := context.WithTimeout(ctx, req.Timeout+replyGrace)
 	defer cancel()
-	sent, err := c.Send(ctx, req)
+	sent, err := api.Call(ctx, c, api.Send, req)
 	err = aboutPane(err, req.To)
 	told, ok := errors.AsType[*api.Error](err)
 	switch {

@@ -99,7 +99,7 @@ func awaitAnswer(ctx context.Context, p api.Paths, child *child) (again bool, er
 	c := &api.Client{Socket: p.Socket}
 	ended := child.ended
 	for {
-		status, err := c.Status(ctx)
+		status, err := api.Call(ctx, c, api.ShowStatus, api.None{})
 		if err == nil && (ended == nil || status.PID == child.pid) {
 			return false, nil
 		}

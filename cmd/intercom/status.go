@@ -47,7 +47,7 @@ nothing: without a sidecar it says so and exits 3.`,
 				if err != nil || !running {
 					return reply, err
 				}
-				status, err := c.Status(ctx)
+				status, err := api.Call(ctx, c, api.ShowStatus, api.None{})
 				if absent(err) {
 					reply.Running = false // it was ending as we asked
 					return reply, nil

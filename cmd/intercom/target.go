@@ -28,7 +28,7 @@ func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error 
 	}
 	asking, cancel := within(ctx)
 	defer cancel()
-	sessions, err := c.Sessions(asking)
+	sessions, err := api.Call(asking, c, api.Sessions, api.None{})
 	if err != nil {
 		return err
 	}

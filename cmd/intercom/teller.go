@@ -47,7 +47,7 @@ func (a *app) shower(ctx context.Context, c *api.Client, markdown bool, detail d
 			return nil
 		}, nil
 	}
-	sessions, err := c.Sessions(ctx)
+	sessions, err := api.Call(ctx, c, api.Sessions, api.None{})
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) error {
 	if err != nil || !running {
 		return err
 	}
-	status, err := c.Status(ctx)
+	status, err := api.Call(ctx, c, api.ShowStatus, api.None{})
 	if absent(err) {
 		return ended(ctx, p)
 	}
@@ -118,7 +118,7 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) error {
 		return err
 	}
 	for _, session := range status.Sessions {
-		_, err := c.Release(ctx, api.ReleaseRequest{Pane: string(session.ID)})
+		_, err := api.Call(ctx, c, api.Release, api.ReleaseRequest{Pane: string(session.ID)})
 		if told, ok := errors.AsType[*api.Error](err); ok && told.Code == api.CodeNotFound {
 			continue // its pane has ended meanwhile
 		}
@@ -127,7 +127,7 @@ func (a *app) endSidecar(ctx context.Context, r *uninstallReply) error {
 		}
 		r.Released = append(r.Released, session.Name)
 	}
-	if err := c.Down(ctx); err != nil && !absent(err) {
+	if _, err := api.Call(ctx, c, api.Down, api.None{}); err != nil && !absent(err) {
 		return err
 	}
 	r.PID = status.PID

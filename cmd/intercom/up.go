@@ -97,7 +97,7 @@ func (a *app) replace(ctx context.Context, socket string, old api.Status) (upRep
 	}
 	guarded := sync.OnceFunc(done)
 	defer guarded()
-	if err := c.Down(asking); err != nil && !absent(err) {
+	if _, err := api.Call(asking, c, api.Down, api.None{}); err != nil && !absent(err) {
 		return left("%v", err)
 	}
 	waiting, cancel := context.WithTimeout(ctx, replaceTimeout)
@@ -116,7 +116,7 @@ func (a *app) replace(ctx context.Context, socket string, old api.Status) (upRep
 func quickStatus(ctx context.Context, c *api.Client) (api.Status, error) {
 	ctx, cancel := within(ctx)
 	defer cancel()
-	return c.Status(ctx)
+	return api.Call(ctx, c, api.ShowStatus, api.None{})
 }
 
 func serverName(server string) string {

@@ -25,7 +25,7 @@ import (
 
 func TestClient_asksOnceMoreWhereThatIsHarmless(t *testing.T) {
 	adopt := func(c *api.Client) error {
-		_, err := c.Adopt(t.Context(), api.AdoptRequest{Pane: "%1", As: "line"})
+		_, err := api.Call(t.Context(), c, api.Adopt, api.AdoptRequest{Pane: "%1", As: "line"})
 		return err
 	}
 	for _, ask := range []struct {
@@ -35,20 +35,20 @@ func TestClient_asksOnceMoreWhereThatIsHarmless(t *testing.T) {
 		want int // so many are made
 		code api.Code
 	}{
-		{"a question", func(c *api.Client) error { _, err := c.Sessions(t.Context()); return err }, 1, 2, ""},
-		{"a question, twice", func(c *api.Client) error { _, err := c.Sessions(t.Context()); return err }, 2, 2, api.CodeUncertain},
+		{"a question", func(c *api.Client) error { _, err := api.Call(t.Context(), c, api.Sessions, api.None{}); return err }, 1, 2, ""},
+		{"a question, twice", func(c *api.Client) error { _, err := api.Call(t.Context(), c, api.Sessions, api.None{}); return err }, 2, 2, api.CodeUncertain},
 		{"the stream of events", events, 1, 2, ""},
 		{"a message, which has an id", func(c *api.Client) error {
-			_, err := c.Send(t.Context(), api.SendRequest{To: "bob", Text: "x"})
+			_, err := api.Call(t.Context(), c, api.Send, api.SendRequest{To: "bob", Text: "x"})
 			return err
 		}, 1, 2, ""},
 		{"a message, twice", func(c *api.Client) error {
-			_, err := c.Send(t.Context(), api.SendRequest{To: "bob", Text: "x"})
+			_, err := api.Call(t.Context(), c, api.Send, api.SendRequest{To: "bob", Text: "x"})
 			return err
 		}, 2, 2, api.CodeUncertain},
 		{"a change that was read", adopt, 1, 1, api.CodeUncertain},
 		{"words that were read", func(c *api.Client) error {
-			_, err := c.Say(t.Context(), api.SayRequest{Chat: "c", Text: "x"})
+			_, err := api.Call(t.Context(), c, api.Say, api.SayRequest{Chat: "c", Text: "x"})
 			return err
 		}, 1, 1, api.CodeUncertain},
 	} {
@@ -66,7 +66,7 @@ func TestClient_lostReplyIsAskedForByItsID(t *testing.T) {
 	given := message.NewID()
 	for _, id := range []message.ID{"", given} {
 		s := listenAndLose(t, 1)
-		sent, err := (&api.Client{Socket: s.socket}).Send(t.Context(), api.SendRequest{ID: id, To: "bob", Text: "x", Timeout: time.Minute})
+		sent, err := api.Call(t.Context(), &api.Client{Socket: s.socket}, api.Send, api.SendRequest{ID: id, To: "bob", Text: "x", Timeout: time.Minute})
 		require.NoError(t, err)
 		requests := s.requests()
 		require.Len(t, requests, 2)
@@ -103,7 +103,7 @@ func TestClient_whatWasNeverAcceptedGoesToTheNextSidecar(t *testing.T) {
 			}}
 			done := make(chan error, 1)
 			go func() {
-				_, err := c.Say(t.Context(), api.SayRequest{Chat: "c", Text: text})
+				_, err := api.Call(t.Context(), c, api.Say, api.SayRequest{Chat: "c", Text: text})
 				done <- err
 			}()
 			waitForCaller(t, dying)
@@ -127,7 +127,7 @@ func TestClient_halfReadRequestIsMadeAnew(t *testing.T) {
 	c := &api.Client{Socket: ln.Addr().String(), Start: func(context.Context) (string, error) { return next.Socket, nil }}
 	done := make(chan error, 1)
 	go func() {
-		_, err := c.Adopt(t.Context(), api.AdoptRequest{Pane: "%1", As: "line", Prompt: strings.Repeat("x", 1<<20)})
+		_, err := api.Call(t.Context(), c, api.Adopt, api.AdoptRequest{Pane: "%1", As: "line", Prompt: strings.Repeat("x", 1<<20)})
 		done <- err
 	}()
 	conn, err := ln.Accept()
@@ -144,17 +144,17 @@ func TestClient_startsASidecarOnceACall(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "none")
 	var starts int
 	c := &api.Client{Socket: nowhere, Start: func(context.Context) (string, error) { starts++; return next.Socket, nil }}
-	_, err := c.Adopt(t.Context(), api.AdoptRequest{})
+	_, err := api.Call(t.Context(), c, api.Adopt, api.AdoptRequest{})
 	require.NoError(t, err)
 	assert.Equal(t, 1, starts)
 
 	c.Start = func(context.Context) (string, error) { starts++; return nowhere, nil }
-	_, err = c.Adopt(t.Context(), api.AdoptRequest{})
+	_, err = api.Call(t.Context(), c, api.Adopt, api.AdoptRequest{})
 	assert.Equal(t, api.CodeNoSidecar, code(err))
 	assert.Equal(t, 2, starts)
 
 	c.Start = func(context.Context) (string, error) { return "", api.Errorf(api.CodeNoSidecar, "cannot") }
-	_, err = c.Adopt(t.Context(), api.AdoptRequest{})
+	_, err = api.Call(t.Context(), c, api.Adopt, api.AdoptRequest{})
 	assert.EqualError(t, err, "cannot")
 }
 
@@ -215,7 +215,7 @@ func listenAndLose(t *testing.T, lose int) *losing {
 }
 
 func events(c *api.Client) error {
-	for _, err := range c.Events(context.Background(), 0) {
+	for _, err := range api.Follow(context.Background(), c, api.Events, api.EventsQuery{Since: 0}) {
 		return err
 	}
 	return nil

@@ -57,57 +57,58 @@ func TestClient_everyOperationReachesItsMethod(t *testing.T) {
 	c := serve(t, b)
 	ctx := t.Context()
 
-	status, err := c.Status(ctx)
+	status, err := api.Call(ctx, c, api.ShowStatus, api.None{})
 	require.NoError(t, err)
 	assert.Equal(t, b.status, status)
 
-	require.NoError(t, c.Down(ctx))
+	_, err = api.Call(ctx, c, api.Down, api.None{})
+	require.NoError(t, err)
 	assert.Equal(t, "down", b.took().name)
 
 	adopt := api.AdoptRequest{Pane: "%1", As: "line", Name: "alice", Prompt: `^> $`}
-	got, err := c.Adopt(ctx, adopt)
+	got, err := api.Call(ctx, c, api.Adopt, adopt)
 	require.NoError(t, err)
 	assert.Equal(t, session, got)
 	assert.Equal(t, call{"adopt", adopt, self()}, b.took())
 
-	_, err = c.Release(ctx, api.ReleaseRequest{Pane: "alice"})
+	_, err = api.Call(ctx, c, api.Release, api.ReleaseRequest{Pane: "alice"})
 	require.NoError(t, err)
 	assert.Equal(t, call{"release", api.ReleaseRequest{Pane: "alice"}, self()}, b.took())
 
-	_, err = c.Rename(ctx, api.RenameRequest{Pane: "%1", Name: "bob"})
+	_, err = api.Call(ctx, c, api.Rename, api.RenameRequest{Pane: "%1", Name: "bob"})
 	require.NoError(t, err)
 	assert.Equal(t, call{"rename", api.RenameRequest{Pane: "%1", Name: "bob"}, self()}, b.took())
 
-	sessions, err := c.Sessions(ctx)
+	sessions, err := api.Call(ctx, c, api.Sessions, api.None{})
 	require.NoError(t, err)
 	assert.Equal(t, b.sessions, sessions)
 
 	start := api.StartChatRequest{Panes: []string{"%1", "%2"}, Say: "a <b>\n&\u2028", Turns: 4, Set: map[string]string{"depth": "9"}}
-	_, err = c.StartChat(ctx, start)
+	_, err = api.Call(ctx, c, api.StartChat, start)
 	require.NoError(t, err)
 	assert.Equal(t, call{"start", start, self()}, b.took())
 
-	_, err = c.Chats(ctx, true)
+	_, err = api.Call(ctx, c, api.Chats, api.ChatsQuery{Ended: true})
 	require.NoError(t, err)
 	assert.Equal(t, call{"chats", true, self()}, b.took())
-	_, err = c.Chats(ctx, false)
+	_, err = api.Call(ctx, c, api.Chats, api.ChatsQuery{})
 	require.NoError(t, err)
 	assert.Equal(t, call{"chats", false, self()}, b.took())
 
-	for name, change := range map[string]func(context.Context, api.ChatRef) ([]message.Chat, error){
-		"stop": c.StopChat, "pause": c.PauseChat, "resume": c.ResumeChat,
+	for name, change := range map[string]api.Op[api.ChatRef, []message.Chat]{
+		"stop": api.StopChat, "pause": api.PauseChat, "resume": api.ResumeChat,
 	} {
-		changed, err := change(ctx, api.ChatRef{All: true})
+		changed, err := api.Call(ctx, c, change, api.ChatRef{All: true})
 		require.NoError(t, err, name)
 		assert.Equal(t, b.chats, changed, name)
 		assert.Equal(t, call{name, api.ChatRef{All: true}, self()}, b.took())
-		_, err = change(ctx, api.ChatRef{})
+		_, err = api.Call(ctx, c, change, api.ChatRef{})
 		assert.Equal(t, api.CodeUsage, code(err), name)
-		_, err = change(ctx, api.ChatRef{Chat: "x", All: true})
+		_, err = api.Call(ctx, c, change, api.ChatRef{Chat: "x", All: true})
 		assert.Equal(t, api.CodeUsage, code(err), name)
 	}
 
-	shown, err := c.ShowChat(ctx, "a&b=c")
+	shown, err := api.Call(ctx, c, api.ShowChat, api.ChatQuery{Chat: "a&b=c"})
 	require.NoError(t, err)
 	assert.Equal(t, api.ChatDetail{
 		Chat: chat, Sessions: []message.Session{session}, Waiting: []api.Waiting{},
@@ -115,16 +116,16 @@ func TestClient_everyOperationReachesItsMethod(t *testing.T) {
 	}, shown, "no list is null")
 	assert.Equal(t, call{"show", "a&b=c", self()}, b.took())
 
-	for name, change := range map[string]func(context.Context, api.MemberRequest) (message.Chat, error){
-		"add": c.AddMember, "remove": c.RemoveMember, "mute": c.MuteMember,
+	for name, change := range map[string]api.Op[api.MemberRequest, message.Chat]{
+		"add": api.AddMember, "remove": api.RemoveMember, "mute": api.MuteMember,
 	} {
 		req := api.MemberRequest{Chat: "c", Pane: "%3", Role: "critic", Off: true}
-		changed, err := change(ctx, req)
+		changed, err := api.Call(ctx, c, change, req)
 		require.NoError(t, err, name)
 		assert.Equal(t, chat, changed, name)
 		assert.Equal(t, call{name, req, self()}, b.took())
 		for _, bad := range []api.MemberRequest{{Chat: "c"}, {Pane: "%3"}, {Chat: "c", Pane: "%3", Role: "two\nlines"}} {
-			_, err = change(ctx, bad)
+			_, err = api.Call(ctx, c, change, bad)
 			assert.Equal(t, api.CodeUsage, code(err), "%s %+v", name, bad)
 		}
 	}
@@ -133,65 +134,66 @@ func TestClient_everyOperationReachesItsMethod(t *testing.T) {
 		{Panes: []string{"%1", "%2"}, Turns: -1},
 		{Panes: []string{"%1", "%2"}, Roles: map[string]string{"%1": strings.Repeat("x", message.MaxRole+1)}},
 	} {
-		_, err = c.StartChat(ctx, bad)
+		_, err = api.Call(ctx, c, api.StartChat, bad)
 		assert.Equal(t, api.CodeUsage, code(err), "%+v", bad)
 	}
 
 	ask := api.AskRequest{From: "%1", To: "bob", Say: "is it so?", Turns: 2, Set: map[string]string{"depth": "9"}}
-	question, err := c.Ask(ctx, ask)
+	question, err := api.Call(ctx, c, api.Ask, ask)
 	require.NoError(t, err)
 	assert.Equal(t, chat, question)
 	assert.Equal(t, call{"ask", ask, self()}, b.took())
 	for _, bad := range []api.AskRequest{{From: "%1"}, {To: "bob", Turns: -1}} {
-		_, err = c.Ask(ctx, bad)
+		_, err = api.Call(ctx, c, api.Ask, bad)
 		assert.Equal(t, api.CodeUsage, code(err), "%+v", bad)
 	}
 	wait := api.AskedQuery{Chat: "a&b=c", Wait: api.WaitEnded, Timeout: time.Minute}
-	asked, err := c.Asked(ctx, wait)
+	asked, err := api.Call(ctx, c, api.AwaitAnswers, wait)
 	require.NoError(t, err)
 	assert.Equal(t, api.Asked{Chat: message.Chat{Participants: []message.Participant{}}, Answers: []message.Envelope{}}, asked, "no list is null")
 	assert.Equal(t, call{"asked", wait, self()}, b.took())
-	_, err = c.Asked(ctx, api.AskedQuery{})
+	_, err = api.Call(ctx, c, api.AwaitAnswers, api.AskedQuery{})
 	assert.Equal(t, api.CodeUsage, code(err))
 
-	peers, err := c.Peers(ctx)
+	peers, err := api.Call(ctx, c, api.Peers, api.None{})
 	require.NoError(t, err)
 	assert.Equal(t, []api.Peer{{Pane: "%1", Aliases: []string{}, Evidence: []message.Ground{}}}, peers, "no list is null")
 	assert.Equal(t, call{"peers", nil, self()}, b.took())
 
-	said, err := c.Say(ctx, api.SayRequest{Chat: "c", Text: "hi"})
+	said, err := api.Call(ctx, c, api.Say, api.SayRequest{Chat: "c", Text: "hi"})
 	require.NoError(t, err)
 	assert.Equal(t, b.said, said)
 	assert.Equal(t, call{"say", api.SayRequest{Chat: "c", Text: "hi"}, self()}, b.took())
 
-	stats, err := c.Stats(ctx, "a&b=c")
+	stats, err := api.Call(ctx, c, api.Stats, api.ChatQuery{Chat: "a&b=c"})
 	require.NoError(t, err)
 	assert.Equal(t, b.stats, stats)
 	assert.Equal(t, call{"stats", "a&b=c", self()}, b.took())
 
 	which := api.ExplainRequest{Pane: "alice", Agent: "claude"}
-	explained, err := c.Explain(ctx, which)
+	explained, err := api.Call(ctx, c, api.Explain, which)
 	require.NoError(t, err)
 	assert.Equal(t, b.recorded.Explanation, explained)
 	assert.Equal(t, call{"explain", which, self()}, b.took())
 
-	recorded, err := c.Record(ctx, which)
+	recorded, err := api.Call(ctx, c, api.Record, which)
 	require.NoError(t, err)
 	assert.Equal(t, b.recorded, recorded)
 	assert.Equal(t, call{"record", which, self()}, b.took())
 
 	hook := api.HookRequest{Hook: message.Hook{Agent: "codex", Event: "notify", Words: "done"}, Pane: "%1"}
-	require.NoError(t, c.Hook(ctx, hook))
+	_, err = api.Call(ctx, c, api.Hook, hook)
+	require.NoError(t, err)
 	assert.Equal(t, call{"hook", hook, self()}, b.took())
 
 	send := api.SendRequest{ID: message.NewID(), To: "bob", Text: "x", Wait: api.WaitAnswered, Timeout: time.Minute}
-	sent, err := c.Send(ctx, send)
+	sent, err := api.Call(ctx, c, api.Send, send)
 	require.NoError(t, err)
 	assert.Equal(t, b.sent, sent)
 	assert.Equal(t, call{"send", send, self()}, b.took())
 
 	q := api.LogQuery{ID: "i", Chat: "c", Search: "a b&c", Since: 7, Limit: 3, Oldest: true}
-	events, err := c.Log(ctx, q)
+	events, err := api.Call(ctx, c, api.Log, q)
 	require.NoError(t, err)
 	assert.Equal(t, b.log, events)
 	assert.Equal(t, call{"log", q, self()}, b.took())
@@ -199,8 +201,12 @@ func TestClient_everyOperationReachesItsMethod(t *testing.T) {
 
 func TestServer_noListIsNull(t *testing.T) {
 	c := serve(t, &backend{chats: []message.Chat{{}}, status: api.Status{Chats: []message.Chat{{}}}})
-	for _, path := range []string{"/v1/sessions", "/v1/chats", "/v1/status", "/v1/chats/show?chat=x", "/v1/log"} {
-		text, err := io.ReadAll(request(t, c.Socket, "GET", path, "", api.Version).Body)
+	for path, body := range map[string]string{"/v1/sessions": "", "/v1/chats": "{}", "/v1/status": "", "/v1/chats/show": `{"chat":"x"}`, "/v1/log": "{}"} {
+		method := "POST"
+		if body == "" {
+			method = "GET"
+		}
+		text, err := io.ReadAll(request(t, c.Socket, method, path, body, api.Version).Body)
 		require.NoError(t, err)
 		assert.NotContains(t, string(text), "null", "%s: null is no list for those who read JSON", path)
 	}
@@ -214,7 +220,7 @@ func TestClient_errorsKeepTextHintAndCode(t *testing.T) {
 		api.CodeUncertain: 4, api.CodeTimeout: 4, api.CodeNoSidecar: 3, api.CodeVersion: 1,
 	} {
 		b.fail(fmt.Errorf("adopt %q: %w", "%1", api.Errorf(code, "no").WithHint("try %s", "this")))
-		_, err := c.Adopt(t.Context(), api.AdoptRequest{})
+		_, err := api.Call(t.Context(), c, api.Adopt, api.AdoptRequest{})
 		got, ok := errors.AsType[*api.Error](err)
 		require.True(t, ok, "%s: %v", code, err)
 		assert.Equal(t, `adopt "%1": no`, got.Text)
@@ -223,7 +229,7 @@ func TestClient_errorsKeepTextHintAndCode(t *testing.T) {
 		assert.Equal(t, exit, got.Code.Exit())
 	}
 	b.fail(errors.New("disk full"))
-	_, err := c.Adopt(t.Context(), api.AdoptRequest{})
+	_, err := api.Call(t.Context(), c, api.Adopt, api.AdoptRequest{})
 	assert.Equal(t, api.CodeFailed, code(err))
 	assert.EqualError(t, err, "disk full")
 }
@@ -244,8 +250,11 @@ func TestServer_refusesWhatItCannotRead(t *testing.T) {
 		assert.Equal(t, http.StatusBadRequest, resp.StatusCode, name)
 		assert.Equal(t, api.CodeUsage, got.Code, name)
 	}
-	for path, status := range map[string]int{"/": 404, "/v1/nothing": 404, "/v1/events?since=x": 400, "/v1/log?limit=-1": 400, "/v1/asked?chat=x&timeout_ns=-1": 400} {
+	for path, status := range map[string]int{"/": 404, "/v1/nothing": 404, "/v1/adopt": 404} {
 		assert.Equal(t, status, request(t, c.Socket, "GET", path, "", api.Version).StatusCode, path)
+	}
+	for path, body := range map[string]string{"/v1/events": `{"since":"x"}`, "/v1/log": `{"limit":-1}`, "/v1/asked": `{"chat":"x","timeout_ns":-1}`} {
+		assert.Equal(t, 400, request(t, c.Socket, "POST", path, body, api.Version).StatusCode, path)
 	}
 }
 
@@ -253,7 +262,7 @@ func TestServer_longestBodyPasses(t *testing.T) {
 	b := &backend{}
 	c := serve(t, b)
 	text := strings.Repeat("\n", message.MaxBody)
-	_, err := c.Send(t.Context(), api.SendRequest{To: "bob", Text: text})
+	_, err := api.Call(t.Context(), c, api.Send, api.SendRequest{To: "bob", Text: text})
 	require.NoError(t, err)
 	assert.Equal(t, text, b.took().req.(api.SendRequest).Text)
 }
@@ -264,15 +273,15 @@ func TestServer_panicOfTheBackendIsAnError(t *testing.T) {
 	b.mu.Lock()
 	b.panics = true
 	b.mu.Unlock()
-	_, err := c.Adopt(t.Context(), api.AdoptRequest{})
+	_, err := api.Call(t.Context(), c, api.Adopt, api.AdoptRequest{})
 	assert.Equal(t, api.CodeFailed, code(err))
-	_, err = c.Status(t.Context())
+	_, err = api.Call(t.Context(), c, api.ShowStatus, api.None{})
 	assert.NoError(t, err, "the server goes on")
 }
 
 func TestServer_anotherVersionIsTold(t *testing.T) {
 	c := serve(t, &backend{})
-	for _, theirs := range []string{"", "0", "2"} {
+	for _, theirs := range []string{"", "0", "1", "3"} {
 		resp := request(t, c.Socket, "GET", "/v1/sessions", "", theirs)
 		assert.Equal(t, http.StatusUpgradeRequired, resp.StatusCode)
 		assert.Equal(t, api.Version, resp.Header.Get(api.VersionHeader))
@@ -281,12 +290,12 @@ func TestServer_anotherVersionIsTold(t *testing.T) {
 		assert.Equal(t, api.CodeVersion, got.Code)
 		assert.Contains(t, got.Hint, "intercom up")
 	}
-	assert.Equal(t, http.StatusOK, request(t, c.Socket, "POST", "/v1/down", "{}", "2").StatusCode, "an update must find its way out")
-	assert.Equal(t, http.StatusOK, request(t, c.Socket, "GET", "/v1/status", "", "2").StatusCode)
+	assert.Equal(t, http.StatusOK, request(t, c.Socket, "POST", "/v1/down", "{}", "1").StatusCode, "an update must find its way out")
+	assert.Equal(t, http.StatusOK, request(t, c.Socket, "GET", "/v1/status", "", "1").StatusCode)
 }
 
 func TestClient_anotherVersionIsTold(t *testing.T) {
-	for _, theirs := range []string{"", "2"} {
+	for _, theirs := range []string{"", "1"} {
 		socket := filepath.Join(t.TempDir(), "s")
 		ln, err := net.Listen("unix", socket)
 		require.NoError(t, err)
@@ -297,11 +306,12 @@ func TestClient_anotherVersionIsTold(t *testing.T) {
 		var done sync.WaitGroup
 		done.Go(func() { _ = h.Serve(ln) })
 		c := &api.Client{Socket: socket}
-		_, err = c.Sessions(t.Context())
+		_, err = api.Call(t.Context(), c, api.Sessions, api.None{})
 		require.Equal(t, api.CodeVersion, code(err), "%v", err)
 		told, _ := errors.AsType[*api.Error](err)
 		assert.Contains(t, told.Hint, "intercom up")
-		assert.NoError(t, c.Down(t.Context()), "the old one can be ended")
+		_, err = api.Call(t.Context(), c, api.Down, api.None{})
+		assert.NoError(t, err, "the old one can be ended")
 		require.NoError(t, h.Close())
 		done.Wait()
 	}
@@ -310,15 +320,15 @@ func TestClient_anotherVersionIsTold(t *testing.T) {
 func TestServer_callOutlivesTheTimeoutForReading(t *testing.T) {
 	b := &backend{block: make(chan struct{})}
 	const timeout = 20 * time.Millisecond
-	c, _ := serveWith(t, &api.Server{Backend: b, ReadTimeout: timeout})
+	c, _ := serveWith(t, b.offered(&api.Server{ReadTimeout: timeout}))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*timeout)
 	defer cancel()
-	_, err := c.Send(ctx, api.SendRequest{To: "bob"})
+	_, err := api.Call(ctx, c, api.Send, api.SendRequest{To: "bob"})
 	assert.Equal(t, api.CodeTimeout, code(err), "the client's own time ends the call, not the server's for reading: %v", err)
 }
 
 func TestServer_slowRequestIsCutOff(t *testing.T) {
-	c, _ := serveWith(t, &api.Server{Backend: &backend{}, ReadTimeout: 20 * time.Millisecond})
+	c, _ := serveWith(t, new(backend).offered(&api.Server{ReadTimeout: 20 * time.Millisecond}))
 	conn, err := net.Dial("unix", c.Socket)
 	require.NoError(t, err)
 	defer conn.Close()
@@ -335,7 +345,7 @@ func TestClient_thatGoesAwayEndsTheCall(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := c.Send(ctx, api.SendRequest{To: "bob"})
+		_, err := api.Call(ctx, c, api.Send, api.SendRequest{To: "bob"})
 		done <- err
 	}()
 	<-b.block
@@ -349,7 +359,7 @@ func TestClient_deadlineIsNoAnswerInTime(t *testing.T) {
 	c := serve(t, b)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := c.Send(ctx, api.SendRequest{To: "bob"})
+	_, err := api.Call(ctx, c, api.Send, api.SendRequest{To: "bob"})
 	assert.Equal(t, api.CodeTimeout, code(err), "%v", err)
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 }
@@ -358,7 +368,7 @@ func TestEvents_streamEndsWithTheServer(t *testing.T) {
 	b := &backend{events: make(chan message.Event)}
 	c, stop := serveUntil(t, b)
 	var seen []int64
-	for event, err := range c.Events(t.Context(), 3) {
+	for event, err := range api.Follow(t.Context(), c, api.Events, api.EventsQuery{Since: 3}) {
 		require.NoError(t, err)
 		seen = append(seen, event.Seq)
 		switch len(seen) {
@@ -374,7 +384,7 @@ func TestEvents_streamEndsWithTheServer(t *testing.T) {
 func TestEvents_readerThatStopsEndsTheBackend(t *testing.T) {
 	b := &backend{events: make(chan message.Event)}
 	c := serve(t, b)
-	for _, err := range c.Events(t.Context(), 0) {
+	for _, err := range api.Follow(t.Context(), c, api.Events, api.EventsQuery{Since: 0}) {
 		require.NoError(t, err)
 		break
 	}
@@ -386,7 +396,7 @@ func TestEvents_errorOfTheBackendIsTheLastElement(t *testing.T) {
 	b.fail(api.Errorf(api.CodeFailed, "journal gone"))
 	c := serve(t, b)
 	var errs []error
-	for _, err := range c.Events(t.Context(), 0) {
+	for _, err := range api.Follow(t.Context(), c, api.Events, api.EventsQuery{Since: 0}) {
 		errs = append(errs, err)
 	}
 	require.Len(t, errs, 2)
@@ -409,7 +419,7 @@ func TestEvents_streamThatBreaksOffIsAnError(t *testing.T) {
 		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\n%s: %s\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", api.VersionHeader, api.Version)
 	})
 	var errs []error
-	for _, err := range (&api.Client{Socket: socket}).Events(t.Context(), 0) {
+	for _, err := range api.Follow(t.Context(), &api.Client{Socket: socket}, api.Events, api.EventsQuery{Since: 0}) {
 		errs = append(errs, err)
 	}
 	require.Len(t, errs, 1)
@@ -438,7 +448,7 @@ func TestServer_refusesAnotherUser(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(socket, 0o777))
 	b := &backend{}
-	serveOn(t, &api.Server{Backend: b}, ln)
+	serveOn(t, b.offered(&api.Server{}), ln)
 
 	call := func(uid uint32) string {
 		cmd := exec.CommandContext(t.Context(), exe)
@@ -470,7 +480,8 @@ func TestServer_refusesAnotherUser(t *testing.T) {
 // callAsAnotherUser is the body of the child process: it calls past the client, or with it.
 func callAsAnotherUser(socket string) {
 	if own, ok := strings.CutPrefix(socket, "client:"); ok {
-		fmt.Print(code((&api.Client{Socket: own}).Down(context.Background())))
+		_, err := api.Call(context.Background(), &api.Client{Socket: own}, api.Down, api.None{})
+		fmt.Print(code(err))
 		return
 	}
 	h := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -495,15 +506,15 @@ func code(err error) api.Code {
 	return ""
 }
 
-func serve(t *testing.T, b api.Backend) *api.Client {
+func serve(t *testing.T, b *backend) *api.Client {
 	t.Helper()
 	c, _ := serveUntil(t, b)
 	return c
 }
 
-func serveUntil(t *testing.T, b api.Backend) (*api.Client, func()) {
+func serveUntil(t *testing.T, b *backend) (*api.Client, func()) {
 	t.Helper()
-	return serveWith(t, &api.Server{Backend: b})
+	return serveWith(t, b.offered(&api.Server{}))
 }
 
 func serveWith(t *testing.T, s *api.Server) (*api.Client, func()) {

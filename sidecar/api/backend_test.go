@@ -89,16 +89,20 @@ func (b *backend) chat() message.Chat {
 	return b.chats[0]
 }
 
-func (b *backend) Status(context.Context, api.Caller) (api.Status, error) { return b.status, nil }
+func (b *backend) ShowStatus(context.Context, api.Caller, api.None) (api.Status, error) {
+	return b.status, nil
+}
 
-func (b *backend) Down(_ context.Context, from api.Caller) error { return b.take("down", nil, from) }
+func (b *backend) Down(_ context.Context, from api.Caller, _ api.None) (none api.None, _ error) {
+	return none, b.take("down", nil, from)
+}
 
 func (b *backend) Adopt(_ context.Context, from api.Caller, req api.AdoptRequest) (message.Session, error) {
 	return b.session(), b.take("adopt", req, from)
 }
 
-func (b *backend) Pressed(_ context.Context, from api.Caller, req api.PressedRequest) error {
-	return b.take("pressed", req, from)
+func (b *backend) Pressed(_ context.Context, from api.Caller, req api.PressedRequest) (none api.None, _ error) {
+	return none, b.take("pressed", req, from)
 }
 
 func (b *backend) Release(_ context.Context, from api.Caller, req api.ReleaseRequest) (message.Session, error) {
@@ -109,7 +113,7 @@ func (b *backend) Rename(_ context.Context, from api.Caller, req api.RenameReque
 	return b.session(), b.take("rename", req, from)
 }
 
-func (b *backend) Sessions(_ context.Context, from api.Caller) ([]message.Session, error) {
+func (b *backend) Sessions(_ context.Context, from api.Caller, _ api.None) ([]message.Session, error) {
 	return b.sessions, b.take("sessions", nil, from)
 }
 
@@ -117,8 +121,8 @@ func (b *backend) StartChat(_ context.Context, from api.Caller, req api.StartCha
 	return message.Chat{}, b.take("start", req, from)
 }
 
-func (b *backend) Chats(_ context.Context, from api.Caller, ended bool) ([]message.Chat, error) {
-	return b.chats, b.take("chats", ended, from)
+func (b *backend) Chats(_ context.Context, from api.Caller, q api.ChatsQuery) ([]message.Chat, error) {
+	return b.chats, b.take("chats", q.Ended, from)
 }
 
 func (b *backend) StopChat(_ context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
@@ -133,8 +137,8 @@ func (b *backend) ResumeChat(_ context.Context, from api.Caller, which api.ChatR
 	return b.chats, b.take("resume", which, from)
 }
 
-func (b *backend) ShowChat(_ context.Context, from api.Caller, chat string) (api.ChatDetail, error) {
-	return api.ChatDetail{Chat: b.chat(), Sessions: b.sessions}, b.take("show", chat, from)
+func (b *backend) ShowChat(_ context.Context, from api.Caller, q api.ChatQuery) (api.ChatDetail, error) {
+	return api.ChatDetail{Chat: b.chat(), Sessions: b.sessions}, b.take("show", q.Chat, from)
 }
 
 func (b *backend) AddMember(_ context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
@@ -157,11 +161,11 @@ func (b *backend) Ask(_ context.Context, from api.Caller, req api.AskRequest) (m
 	return b.chat(), b.take("ask", req, from)
 }
 
-func (b *backend) Asked(_ context.Context, from api.Caller, q api.AskedQuery) (api.Asked, error) {
+func (b *backend) AwaitAnswers(_ context.Context, from api.Caller, q api.AskedQuery) (api.Asked, error) {
 	return b.asked, b.take("asked", q, from)
 }
 
-func (b *backend) Inbox(_ context.Context, from api.Caller) ([]api.Held, error) {
+func (b *backend) Inbox(_ context.Context, from api.Caller, _ api.None) ([]api.Held, error) {
 	return nil, b.take("inbox", nil, from)
 }
 
@@ -173,7 +177,7 @@ func (b *backend) Decide(_ context.Context, from api.Caller, req api.DecideReque
 	return api.Decided{}, b.take("decide", req, from)
 }
 
-func (b *backend) Policy(_ context.Context, from api.Caller) (policy.Status, error) {
+func (b *backend) Policy(_ context.Context, from api.Caller, _ api.None) (policy.Status, error) {
 	return policy.Status{}, b.take("policy", nil, from)
 }
 
@@ -189,12 +193,12 @@ func (b *backend) ExplainPolicy(_ context.Context, from api.Caller, req api.Expl
 	return policy.Explained{}, b.take("explain policy", req, from)
 }
 
-func (b *backend) Peers(_ context.Context, from api.Caller) ([]api.Peer, error) {
+func (b *backend) Peers(_ context.Context, from api.Caller, _ api.None) ([]api.Peer, error) {
 	return b.peers, b.take("peers", nil, from)
 }
 
-func (b *backend) Stats(_ context.Context, from api.Caller, chat string) (message.Stats, error) {
-	return b.stats, b.take("stats", chat, from)
+func (b *backend) Stats(_ context.Context, from api.Caller, q api.ChatQuery) (message.Stats, error) {
+	return b.stats, b.take("stats", q.Chat, from)
 }
 
 func (b *backend) Explain(_ context.Context, from api.Caller, req api.ExplainRequest) (message.Explanation, error) {
@@ -205,8 +209,8 @@ func (b *backend) Record(_ context.Context, from api.Caller, req api.ExplainRequ
 	return b.recorded, b.take("record", req, from)
 }
 
-func (b *backend) Hook(_ context.Context, from api.Caller, hook api.HookRequest) error {
-	return b.take("hook", hook, from)
+func (b *backend) Hook(_ context.Context, from api.Caller, hook api.HookRequest) (none api.None, _ error) {
+	return none, b.take("hook", hook, from)
 }
 
 func (b *backend) Send(ctx context.Context, from api.Caller, req api.SendRequest) (api.Sent, error) {
@@ -224,9 +228,10 @@ func (b *backend) Log(_ context.Context, from api.Caller, q api.LogQuery) ([]mes
 	return b.log, b.take("log", q, from)
 }
 
-func (b *backend) Events(ctx context.Context, from api.Caller, since int64) iter.Seq2[message.Event, error] {
+func (b *backend) Events(ctx context.Context, from api.Caller, q api.EventsQuery) iter.Seq2[message.Event, error] {
 	return func(yield func(message.Event, error) bool) {
 		defer b.end()
+		since := q.Since
 		err := b.take("events", since, from)
 		if !yield(message.Event{Seq: since + 1, Kind: "notice"}, nil) {
 			return
@@ -247,4 +252,43 @@ func (b *backend) Events(ctx context.Context, from api.Caller, since int64) iter
 			}
 		}
 	}
+}
+
+// offered has a server serve all that it answers.
+func (b *backend) offered(s *api.Server) *api.Server {
+	api.Handle(s, api.ShowStatus, b.ShowStatus)
+	api.Handle(s, api.Down, b.Down)
+	api.Handle(s, api.Adopt, b.Adopt)
+	api.Handle(s, api.Release, b.Release)
+	api.Handle(s, api.Rename, b.Rename)
+	api.Handle(s, api.Pressed, b.Pressed)
+	api.Handle(s, api.Sessions, b.Sessions)
+	api.Handle(s, api.Peers, b.Peers)
+	api.Handle(s, api.StartChat, b.StartChat)
+	api.Handle(s, api.Chats, b.Chats)
+	api.Handle(s, api.StopChat, b.StopChat)
+	api.Handle(s, api.PauseChat, b.PauseChat)
+	api.Handle(s, api.ResumeChat, b.ResumeChat)
+	api.Handle(s, api.ShowChat, b.ShowChat)
+	api.Handle(s, api.Stats, b.Stats)
+	api.Handle(s, api.Say, b.Say)
+	api.Handle(s, api.AddMember, b.AddMember)
+	api.Handle(s, api.RemoveMember, b.RemoveMember)
+	api.Handle(s, api.MuteMember, b.MuteMember)
+	api.Handle(s, api.Ask, b.Ask)
+	api.Handle(s, api.AwaitAnswers, b.AwaitAnswers)
+	api.Handle(s, api.Inbox, b.Inbox)
+	api.Handle(s, api.Vouch, b.Vouch)
+	api.Handle(s, api.Decide, b.Decide)
+	api.Handle(s, api.Policy, b.Policy)
+	api.Handle(s, api.RollbackPolicy, b.RollbackPolicy)
+	api.Handle(s, api.DiffPolicy, b.DiffPolicy)
+	api.Handle(s, api.ExplainPolicy, b.ExplainPolicy)
+	api.Handle(s, api.Explain, b.Explain)
+	api.Handle(s, api.Record, b.Record)
+	api.Handle(s, api.Hook, b.Hook)
+	api.Handle(s, api.Send, b.Send)
+	api.Handle(s, api.Log, b.Log)
+	api.Feed(s, api.Events, b.Events)
+	return s
 }

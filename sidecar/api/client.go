@@ -10,16 +10,12 @@ import (
 	"iter"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 const (
@@ -30,7 +26,7 @@ const (
 )
 
 // Client calls the sidecar that listens on Socket. It opens a connection for each call, so
-// that the sidecar sees the process that calls, and keeps none. Its methods may be called
+// that the sidecar sees the process that calls, and keeps none. Call and Follow may be used
 // from many goroutines at once. Every error that they return wraps an *Error.
 //
 // A call whose sidecar goes away under it is made once more where that can do no harm: what
@@ -60,219 +56,26 @@ func (c *Client) Ping(ctx context.Context) error {
 	return conn.Close()
 }
 
-// Status asks the sidecar for its state, whatever version it speaks.
-func (c *Client) Status(ctx context.Context) (Status, error) {
-	return call[Status](ctx, c, http.MethodGet, "/v1/status", nil)
-}
-
-// Down asks the sidecar to end, whatever version it speaks.
-func (c *Client) Down(ctx context.Context) error {
-	_, err := call[struct{}](ctx, c, http.MethodPost, "/v1/down", struct{}{})
-	return err
-}
-
-// Adopt lets a pane be read and typed into.
-func (c *Client) Adopt(ctx context.Context, req AdoptRequest) (message.Session, error) {
-	return call[message.Session](ctx, c, http.MethodPost, "/v1/adopt", req)
-}
-
-// Release ends the adoption of a pane.
-func (c *Client) Release(ctx context.Context, req ReleaseRequest) (message.Session, error) {
-	return call[message.Session](ctx, c, http.MethodPost, "/v1/release", req)
-}
-
-// Pressed tells the sidecar that a key has started this program, at the client Key.
-func (c *Client) Pressed(ctx context.Context, req PressedRequest) error {
-	_, err := call[struct{}](ctx, c, http.MethodPost, "/v1/pressed", req)
-	return err
-}
-
-// Rename gives a session another name.
-func (c *Client) Rename(ctx context.Context, req RenameRequest) (message.Session, error) {
-	return call[message.Session](ctx, c, http.MethodPost, "/v1/name", req)
-}
-
-// Sessions lists the sessions that are present.
-func (c *Client) Sessions(ctx context.Context) ([]message.Session, error) {
-	return call[[]message.Session](ctx, c, http.MethodGet, "/v1/sessions", nil)
-}
-
-// StartChat begins a chat.
-func (c *Client) StartChat(ctx context.Context, req StartChatRequest) (message.Chat, error) {
-	return call[message.Chat](ctx, c, http.MethodPost, "/v1/chats", req)
-}
-
-// Chats lists the chats that go on, or those that have ended.
-func (c *Client) Chats(ctx context.Context, ended bool) ([]message.Chat, error) {
-	return call[[]message.Chat](ctx, c, http.MethodGet, "/v1/chats?ended="+strconv.FormatBool(ended), nil)
-}
-
-// StopChat ends one chat or all, and returns those that it ended.
-func (c *Client) StopChat(ctx context.Context, which ChatRef) ([]message.Chat, error) {
-	return call[[]message.Chat](ctx, c, http.MethodPost, "/v1/chats/stop", which)
-}
-
-// PauseChat pauses one chat or all, and returns those that it paused.
-func (c *Client) PauseChat(ctx context.Context, which ChatRef) ([]message.Chat, error) {
-	return call[[]message.Chat](ctx, c, http.MethodPost, "/v1/chats/pause", which)
-}
-
-// ResumeChat lets one chat or all go on, and returns those that it resumed.
-func (c *Client) ResumeChat(ctx context.Context, which ChatRef) ([]message.Chat, error) {
-	return call[[]message.Chat](ctx, c, http.MethodPost, "/v1/chats/resume", which)
-}
-
-// ShowChat describes one chat, on or ended.
-func (c *Client) ShowChat(ctx context.Context, chat string) (ChatDetail, error) {
-	return call[ChatDetail](ctx, c, http.MethodGet, "/v1/chats/show?"+url.Values{"chat": {chat}}.Encode(), nil)
-}
-
-// AddMember brings a session into a chat, and returns the chat as it is then.
-func (c *Client) AddMember(ctx context.Context, req MemberRequest) (message.Chat, error) {
-	return call[message.Chat](ctx, c, http.MethodPost, "/v1/chats/add", req)
-}
-
-// RemoveMember takes a session out of a chat, and returns the chat as it is then.
-func (c *Client) RemoveMember(ctx context.Context, req MemberRequest) (message.Chat, error) {
-	return call[message.Chat](ctx, c, http.MethodPost, "/v1/chats/remove", req)
-}
-
-// MuteMember keeps what a session says from the others of its chat, or lets it pass again,
-// and returns the chat as it is then.
-func (c *Client) MuteMember(ctx context.Context, req MemberRequest) (message.Chat, error) {
-	return call[message.Chat](ctx, c, http.MethodPost, "/v1/chats/mute", req)
-}
-
-// Say puts a person's words into a chat.
-func (c *Client) Say(ctx context.Context, req SayRequest) (Said, error) {
-	return call[Said](ctx, c, http.MethodPost, "/v1/chats/say", req)
-}
-
-// Ask starts a chat that is one question.
-func (c *Client) Ask(ctx context.Context, req AskRequest) (message.Chat, error) {
-	return call[message.Chat](ctx, c, http.MethodPost, "/v1/ask", req)
-}
-
-// Asked waits for what comes of a question; see Backend.
-func (c *Client) Asked(ctx context.Context, q AskedQuery) (Asked, error) {
-	return call[Asked](ctx, c, http.MethodGet, "/v1/asked?"+url.Values{
-		"chat": {string(q.Chat)}, "wait": {string(q.Wait)}, "timeout_ns": {strconv.FormatInt(int64(q.Timeout), 10)},
-	}.Encode(), nil)
-}
-
-// Peers lists whoever can be addressed.
-func (c *Client) Peers(ctx context.Context) ([]Peer, error) {
-	return call[[]Peer](ctx, c, http.MethodGet, "/v1/peers", nil)
-}
-
-// Inbox lists what waits to be taken.
-func (c *Client) Inbox(ctx context.Context) ([]Held, error) {
-	return call[[]Held](ctx, c, http.MethodGet, "/v1/inbox", nil)
-}
-
-// Vouch gives a person's word for the screen at which a delivery waits.
-func (c *Client) Vouch(ctx context.Context, req VouchRequest) (Held, error) {
-	return call[Held](ctx, c, http.MethodPost, "/v1/inbox/vouch", req)
-}
-
-// Decide gives a person's decision about a message that waits for one.
-func (c *Client) Decide(ctx context.Context, req DecideRequest) (Decided, error) {
-	return call[Decided](ctx, c, http.MethodPost, "/v1/inbox/decide", req)
-}
-
-// Stats counts what passed through a chat.
-func (c *Client) Stats(ctx context.Context, chat string) (message.Stats, error) {
-	return call[message.Stats](ctx, c, http.MethodGet, "/v1/chats/stats?"+url.Values{"chat": {chat}}.Encode(), nil)
-}
-
-// Explain says why the sidecar thinks what it thinks of a pane.
-func (c *Client) Explain(ctx context.Context, req ExplainRequest) (message.Explanation, error) {
-	return call[message.Explanation](ctx, c, http.MethodPost, "/v1/explain", req)
-}
-
-// Record takes all that can be seen of a pane at one instant.
-func (c *Client) Record(ctx context.Context, req ExplainRequest) (Recording, error) {
-	return call[Recording](ctx, c, http.MethodPost, "/v1/record", req)
-}
-
-// Hook hands on what an agent's own hook tells.
-func (c *Client) Hook(ctx context.Context, hook HookRequest) error {
-	_, err := call[struct{}](ctx, c, http.MethodPost, "/v1/hook", hook)
-	return err
-}
-
-// Send hands one message to one peer; see Backend. The caller judges by the receipt: no
-// error means only that the message is in the sidecar's hands. An error of the code
-// CodeUncertain means that it may be. A message without an id gets one here, so that a
-// reply that was lost can be asked for again without a second delivery.
-func (c *Client) Send(ctx context.Context, req SendRequest) (Sent, error) {
-	if req.ID == "" {
-		req.ID = message.NewID()
-	}
+// Call has the sidecar carry out one operation. It is asked for once more if the sidecar went
+// away and that is harmless: the operation changes nothing, or makes it so, or was not read.
+func Call[Q, R any](ctx context.Context, c *Client, op Op[Q, R], req Q) (R, error) {
 	begun := time.Now()
-	sent, err := call[Sent](ctx, c, http.MethodPost, "/v1/send", req)
-	if !isUncertain(err) || ctx.Err() != nil {
-		return sent, err
+	if op.Again != nil {
+		req = op.Again(req, 0)
 	}
-	req.Timeout = max(0, req.Timeout-time.Since(begun))
-	return call[Sent](ctx, c, http.MethodPost, "/v1/send", req)
+	reply, err := call(ctx, c, op, req)
+	if !isUncertain(err) || ctx.Err() != nil || !op.Reads && op.Again == nil && !isUnread(err) {
+		return reply, err
+	}
+	if op.Again != nil {
+		req = op.Again(req, time.Since(begun))
+	}
+	return call(ctx, c, op, req)
 }
 
-// Log lists what happened.
-func (c *Client) Log(ctx context.Context, q LogQuery) ([]message.Event, error) {
-	path := "/v1/log"
-	if v := q.values(); len(v) > 0 {
-		path += "?" + v.Encode()
-	}
-	return call[[]message.Event](ctx, c, http.MethodGet, path, nil)
-}
-
-// Events yields what happened after the event number since, and goes on with what happens;
-// a negative since means from now on. It ends without an error when the sidecar ends in
-// order or ctx ends, and with one when the stream breaks off.
-func (c *Client) Events(ctx context.Context, since int64) iter.Seq2[message.Event, error] {
-	return func(yield func(message.Event, error) bool) {
-		body, err := c.do(ctx, http.MethodGet, "/v1/events?since="+strconv.FormatInt(since, 10), nil)
-		if isUncertain(err) && ctx.Err() == nil {
-			body, err = c.do(ctx, http.MethodGet, "/v1/events?since="+strconv.FormatInt(since, 10), nil)
-		}
-		if err != nil {
-			yield(message.Event{}, err)
-			return
-		}
-		defer body.Close()
-		d := json.NewDecoder(body)
-		for {
-			var line streamLine
-			switch err := d.Decode(&line); {
-			case errors.Is(err, io.EOF) || ctx.Err() != nil:
-				return
-			case err != nil:
-				yield(message.Event{}, &Error{Text: "the stream of events broke off: the sidecar went away", Code: CodeFailed, cause: err})
-				return
-			case line.Error != nil:
-				yield(message.Event{}, line.Error)
-				return
-			case line.Event != nil && !yield(*line.Event, nil):
-				return
-			}
-		}
-	}
-}
-
-// call makes one request and decodes its reply, and does so once more if the sidecar went
-// away and that is harmless: the request changes nothing, or was not read.
-func call[T any](ctx context.Context, c *Client, method, path string, req any) (T, error) {
-	reply, err := callOnce[T](ctx, c, method, path, req)
-	if isUncertain(err) && ctx.Err() == nil && (method == http.MethodGet || isUnread(err)) {
-		return callOnce[T](ctx, c, method, path, req)
-	}
-	return reply, err
-}
-
-func callOnce[T any](ctx context.Context, c *Client, method, path string, req any) (T, error) {
-	var reply T
-	body, err := c.do(ctx, method, path, req)
+// call makes one request and decodes its reply.
+func call[Q, R any](ctx context.Context, c *Client, op Op[Q, R], req Q) (reply R, err error) {
+	body, err := c.do(ctx, op.route(), req)
 	if err != nil {
 		return reply, err
 	}
@@ -281,6 +84,39 @@ func callOnce[T any](ctx context.Context, c *Client, method, path string, req an
 		return reply, c.lost(ctx, err)
 	}
 	return reply, nil
+}
+
+// Follow yields what a stream has. It ends without an error when the sidecar ends in order or ctx
+// ends, and with one when the stream breaks off.
+func Follow[Q, E any](ctx context.Context, c *Client, op Stream[Q, E], req Q) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		var none E
+		body, err := c.do(ctx, op.route(), req)
+		if isUncertain(err) && ctx.Err() == nil {
+			body, err = c.do(ctx, op.route(), req)
+		}
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		defer body.Close()
+		d := json.NewDecoder(body)
+		for {
+			var line streamLine[E]
+			switch err := d.Decode(&line); {
+			case errors.Is(err, io.EOF) || ctx.Err() != nil:
+				return
+			case err != nil:
+				yield(none, &Error{Text: "the stream of " + op.Name + " broke off: the sidecar went away", Code: CodeFailed, cause: err})
+				return
+			case line.Error != nil:
+				yield(none, line.Error)
+				return
+			case line.Event != nil && !yield(*line.Event, nil):
+				return
+			}
+		}
+	}
 }
 
 // isUncertain reports whether nobody knows what became of a request.
@@ -326,13 +162,13 @@ func (l *line) note(err error, tells ...syscall.Errno) {
 }
 
 // do makes one request and returns the body of a reply that is not an error.
-func (c *Client) do(ctx context.Context, method, path string, req any) (io.ReadCloser, error) {
+func (c *Client) do(ctx context.Context, to route, req any) (io.ReadCloser, error) {
 	var body bytes.Buffer
-	if req != nil {
+	if to.method == http.MethodPost {
 		e := json.NewEncoder(&body)
 		e.SetEscapeHTML(false)
 		if err := e.Encode(req); err != nil {
-			return nil, Errorf(CodeUsage, "request %q: %w", path, err)
+			return nil, Errorf(CodeUsage, "request %q: %w", to.path, err)
 		}
 	}
 	// Connecting comes first and by itself: until it is done nothing was sent, so that it may
@@ -346,16 +182,16 @@ func (c *Client) do(ctx context.Context, method, path string, req any) (io.ReadC
 		DialContext:       func(context.Context, string, string) (net.Conn, error) { return conn, nil },
 		DisableKeepAlives: true,
 	}
-	r, err := http.NewRequestWithContext(ctx, method, "http://intercom"+path, &body)
+	r, err := http.NewRequestWithContext(ctx, to.method, "http://intercom"+to.path, &body)
 	if err != nil {
 		conn.Close()
-		return nil, Errorf(CodeUsage, "request %q: %w", path, err)
+		return nil, Errorf(CodeUsage, "request %q: %w", to.path, err)
 	}
 	r.Header.Set(VersionHeader, Version)
 	if c.Key != "" {
 		r.Header.Set(ClientHeader, c.Key)
 	}
-	if req != nil {
+	if to.method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := transport.RoundTrip(r)
@@ -366,7 +202,7 @@ func (c *Client) do(ctx context.Context, method, path string, req any) (io.ReadC
 		return nil, gone
 	}
 	theirs := resp.Header.Get(VersionHeader)
-	if resp.StatusCode == http.StatusOK && (theirs == Version || path == "/v1/status" || path == "/v1/down") {
+	if resp.StatusCode == http.StatusOK && (theirs == Version || to.open) {
 		return resp.Body, nil
 	}
 	defer resp.Body.Close()
@@ -375,7 +211,7 @@ func (c *Client) do(ctx context.Context, method, path string, req any) (io.ReadC
 	}
 	var told Error
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(&told); err != nil || told.Code == "" {
-		return nil, Errorf(CodeFailed, "the sidecar answered %q with status %d and no reason", path, resp.StatusCode)
+		return nil, Errorf(CodeFailed, "the sidecar answered %q with status %d and no reason", to.path, resp.StatusCode)
 	}
 	return nil, &told
 }

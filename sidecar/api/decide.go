@@ -7,6 +7,14 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
+// Decide is a person's decision about a message that waits for one. The first one counts;
+// it given once more changes nothing, and any other is refused. Only a person at a
+// terminal may.
+var Decide = Op[DecideRequest, Decided]{Name: "inbox/decide", Check: checkDecide, Whole: func(d Decided) Decided {
+	d.Waiting, d.Deliveries = list(d.Waiting), list(d.Deliveries)
+	return d
+}}
+
 // Choice is what a person decides about a message.
 type Choice string
 
@@ -57,11 +65,4 @@ func checkDecide(req DecideRequest) error {
 		return Errorf(CodeUsage, "the text is empty").WithHint("intercom inbox reject %s has it go nowhere", req.ID)
 	}
 	return nil
-}
-
-// wholeDecided has lists in the place of nothing, as every reply does.
-func wholeDecided(d Decided, err error) (Decided, error) {
-	d.Waiting, err = list(d.Waiting, err)
-	d.Deliveries, err = list(d.Deliveries, err)
-	return d, err
 }

@@ -82,7 +82,7 @@ func TestS28_AConnectionOfAnEndedProcessIsNobodys(t *testing.T) {
 	}
 	t.Run("which ended meanwhile", func(t *testing.T) {
 		b := &backend{}
-		c, _ := serveWith(t, &api.Server{Backend: b, Started: startOf})
+		c, _ := serveWith(t, b.offered(&api.Server{Started: startOf}))
 		conn, pid, end := connectedBy(t, c.Socket)
 		down(t, conn)
 		assert.Equal(t, pid, b.took().from.PID)
@@ -93,7 +93,7 @@ func TestS28_AConnectionOfAnEndedProcessIsNobodys(t *testing.T) {
 	t.Run("whose number is another's by now", func(t *testing.T) {
 		b := &backend{}
 		asked := uint64(0) // a process that began at each time
-		c, _ := serveWith(t, &api.Server{Backend: b, Started: func(int) (uint64, error) { asked++; return asked, nil }})
+		c, _ := serveWith(t, b.offered(&api.Server{Started: func(int) (uint64, error) { asked++; return asked, nil }}))
 		conn, _, end := connectedBy(t, c.Socket)
 		defer end()
 		down(t, conn)
@@ -105,7 +105,7 @@ func TestS28_AConnectionOfAnEndedProcessIsNobodys(t *testing.T) {
 		conn, _, end := connectedBy(t, ln.Addr().String())
 		end()
 		b := &backend{}
-		serveOn(t, &api.Server{Backend: b, Started: func(int) (uint64, error) { return 1, nil }}, ln)
+		serveOn(t, b.offered(&api.Server{Started: func(int) (uint64, error) { return 1, nil }}), ln)
 		down(t, conn)
 		from := b.took().from.PID
 		if release := kernel(t); from != api.Gone && release < 6.05 {

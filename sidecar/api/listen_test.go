@@ -161,19 +161,19 @@ func TestPrivate_makesWhatIsNotThere(t *testing.T) {
 func TestClient_waitsForASidecarThatStarts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	c := &api.Client{Socket: filepath.Join(dir, "x.sock")}
-	_, err := c.Status(t.Context())
+	_, err := api.Call(t.Context(), c, api.ShowStatus, api.None{})
 	require.Equal(t, api.CodeNoSidecar, code(err), "%v", err)
 
 	c.Wait = 30 * time.Second
 	got := make(chan error, 1)
 	go func() {
-		_, err := c.Status(t.Context())
+		_, err := api.Call(t.Context(), c, api.ShowStatus, api.None{})
 		got <- err
 	}()
 	ln, err := api.Listen(dir, "x")
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, ln.Release()) })
-	serveOn(t, &api.Server{Backend: &backend{}}, ln)
+	serveOn(t, new(backend).offered(&api.Server{}), ln)
 	assert.NoError(t, <-got)
 }
 

@@ -24,7 +24,7 @@ func TestClient_sidecarThatDoesNotAnswer(t *testing.T) {
 	c := &api.Client{Socket: filepath.Join(dir, "intercom", "x.sock")}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = c.Status(ctx)
+	_, err = api.Call(ctx, c, api.ShowStatus, api.None{})
 	told, ok := errors.AsType[*api.Error](err)
 	require.True(t, ok, "%v", err)
 	assert.Equal(t, api.CodeTimeout, told.Code)
@@ -33,7 +33,7 @@ func TestClient_sidecarThatDoesNotAnswer(t *testing.T) {
 	assert.Error(t, told.Unwrap(), "what the system said is kept")
 
 	require.NoError(t, ln.Release())
-	_, err = c.Status(t.Context())
+	_, err = api.Call(t.Context(), c, api.ShowStatus, api.None{})
 	told, ok = errors.AsType[*api.Error](err)
 	require.True(t, ok, "%v", err)
 	assert.Equal(t, api.CodeNoSidecar, told.Code)

@@ -33,7 +33,7 @@ func hookMain(file, socket string) int {
 		err = json.Unmarshal(data, &req)
 	}
 	if err == nil {
-		err = (&api.Client{Socket: socket}).Hook(context.Background(), req)
+		err = clientAt(socket).Hook(context.Background(), req)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -105,8 +105,8 @@ func (s *sidecar) written(ctx context.Context, session message.ID) (turn message
 	return turn, nil
 }
 
-// Asked follows a question until q's wait is over.
-func (s *sidecar) Asked(ctx context.Context, from api.Caller, q api.AskedQuery) (_ api.Asked, err error) {
+// AwaitAnswers follows a question until q's wait is over.
+func (s *sidecar) AwaitAnswers(ctx context.Context, from api.Caller, q api.AskedQuery) (_ api.Asked, err error) {
 	chat, err := s.anyChat(ctx, string(q.Chat))
 	if err != nil {
 		return api.Asked{}, err

@@ -19,7 +19,7 @@ import (
 // and the one who is asked, or "start" and two who are to talk, a line of one's own, and,
 // to ask for another, that one.
 func beginMain(args []string) int {
-	client := &api.Client{Socket: args[0]}
+	client := clientAt(args[0])
 	var err error
 	if args[1] == "ask" {
 		req := api.AskRequest{To: args[2], Say: strings.Join(args[3:min(len(args), 4)], "")}

@@ -86,7 +86,7 @@ func (c *crowd) sidecar(b *testing.B) *exec.Cmd {
 	b.Helper()
 	paths, err := api.Places(c.getenv, c.Socket)
 	require.NoError(b, err)
-	c.client = &api.Client{Socket: paths.Socket}
+	c.client = clientAt(paths.Socket)
 	cmd := exec.Command(c.bin, "sidecar", "--server", c.Socket)
 	// The sidecar takes tmux from PATH, which is to be the server's own.
 	cmd.Env = []string{"PATH=" + filepath.Dir(c.Version.Bin) + ":" + os.Getenv("PATH")}

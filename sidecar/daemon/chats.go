@@ -174,8 +174,8 @@ func (s *sidecar) noPane(ctx context.Context, ref string) bool {
 func called(c message.Chat) string { return cmp.Or(c.Name, c.ID.Short()) }
 
 // Chats lists chats.
-func (s *sidecar) Chats(ctx context.Context, _ api.Caller, ended bool) ([]message.Chat, error) {
-	if ended {
+func (s *sidecar) Chats(ctx context.Context, _ api.Caller, q api.ChatsQuery) ([]message.Chat, error) {
+	if q.Ended {
 		return s.journal.Chats(ctx, true)
 	}
 	return open(s.relay.Snapshot()), nil
@@ -278,8 +278,8 @@ func (s *sidecar) Say(ctx context.Context, from api.Caller, req api.SayRequest) 
 }
 
 // Stats counts what passed through a chat, on or ended.
-func (s *sidecar) Stats(ctx context.Context, _ api.Caller, ref string) (message.Stats, error) {
-	chat, err := s.anyChat(ctx, ref)
+func (s *sidecar) Stats(ctx context.Context, _ api.Caller, q api.ChatQuery) (message.Stats, error) {
+	chat, err := s.anyChat(ctx, q.Chat)
 	if err != nil {
 		return message.Stats{}, err
 	}
@@ -298,8 +298,8 @@ func (s *sidecar) stats(ctx context.Context, chat message.Chat) (message.Stats, 
 }
 
 // ShowChat describes a chat, on or ended.
-func (s *sidecar) ShowChat(ctx context.Context, _ api.Caller, ref string) (api.ChatDetail, error) {
-	chat, err := s.anyChat(ctx, ref)
+func (s *sidecar) ShowChat(ctx context.Context, _ api.Caller, q api.ChatQuery) (api.ChatDetail, error) {
+	chat, err := s.anyChat(ctx, q.Chat)
 	if err != nil {
 		return api.ChatDetail{}, err
 	}

@@ -28,7 +28,7 @@ func (s *sidecar) Decide(ctx context.Context, from api.Caller, req api.DecideReq
 	if err := s.atTerminal(ctx, from, string(req.Choice)+" a held message", "inbox "+string(req.Choice)+" "+req.ID); err != nil {
 		return api.Decided{}, err
 	}
-	all, err := s.Inbox(ctx, from)
+	all, err := s.Inbox(ctx, from, api.None{})
 	if err != nil {
 		return api.Decided{}, err
 	}

@@ -70,14 +70,14 @@ func (s *sidecar) instant(ctx context.Context, from api.Caller, req api.ExplainR
 // Hook takes in what an agent's own hook tells. Whose it is, the caller's processes say. One
 // that runs elsewhere, as those of a background server do, has the environment of whichever
 // agent has started that server: only the conversation says whose it is.
-func (s *sidecar) Hook(ctx context.Context, from api.Caller, req api.HookRequest) error {
+func (s *sidecar) Hook(ctx context.Context, from api.Caller, req api.HookRequest) (none api.None, _ error) {
 	h := req.Hook
 	h.At = time.Now()
 	if s.panes == nil || h.Agent == "" {
-		return nil
+		return none, nil
 	}
 	s.log.Debug("hook", "agent", h.Agent, "event", h.Event, "pid", from.PID)
-	return wire(s.panes.Hook(ctx, s.below(from), h))
+	return none, wire(s.panes.Hook(ctx, s.below(from), h))
 }
 
 // below is the session below whose process a caller runs, "" if there is none.

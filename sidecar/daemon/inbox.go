@@ -11,7 +11,7 @@ import (
 )
 
 // Inbox lists what waits, for a person or for a moment.
-func (s *sidecar) Inbox(ctx context.Context, _ api.Caller) ([]api.Held, error) {
+func (s *sidecar) Inbox(ctx context.Context, _ api.Caller, _ api.None) ([]api.Held, error) {
 	waiting, err := s.journal.Waiting(ctx, "")
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (s *sidecar) Vouch(ctx context.Context, from api.Caller, req api.VouchReque
 	if err := s.atTerminal(ctx, from, "release a held message", "inbox release "+req.ID); err != nil {
 		return api.Held{}, err
 	}
-	all, err := s.Inbox(ctx, from)
+	all, err := s.Inbox(ctx, from, api.None{})
 	if err != nil {
 		return api.Held{}, err
 	}

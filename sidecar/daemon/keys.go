@@ -95,16 +95,16 @@ func (k *keys) remember(p tmux.Process) {
 }
 
 // Pressed notes that a key of the plugin was pressed at the client that the caller names.
-func (s *sidecar) Pressed(ctx context.Context, from api.Caller, req api.PressedRequest) error {
+func (s *sidecar) Pressed(ctx context.Context, from api.Caller, req api.PressedRequest) (none api.None, _ error) {
 	if s.client == nil {
-		return nil
+		return none, nil
 	}
 	k := &s.keys
 	k.mu.Lock()
 	before := k.menus[from.Client]
 	k.mu.Unlock()
 	if s.caller(ctx, from).kind != relay.Person {
-		return nil // what it asks for next is refused, and says why
+		return none, nil // what it asks for next is refused, and says why
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -115,7 +115,7 @@ func (s *sidecar) Pressed(ctx context.Context, from api.Caller, req api.PressedR
 	if line, err := tmux.Lineage(req.Heir, 0); err == nil && len(line) > 0 && line[0].Parent == from.PID {
 		k.remember(line[0].Process)
 	}
-	return nil
+	return none, nil
 }
 
 // succeeds reports whether the plugin's own program asks, one of another build than this

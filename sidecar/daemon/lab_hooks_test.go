@@ -118,7 +118,7 @@ func newProgramLab(t *testing.T) (*labRig, *program) {
 	require.NoError(t, os.Mkdir(filepath.Join(l.rig.dir, "run"), 0o700))
 	paths, err := api.Places(l.getenv, l.Socket)
 	require.NoError(t, err)
-	l.client = &api.Client{Socket: paths.Socket}
+	l.client = clientAt(paths.Socket)
 
 	p := &program{path: filepath.Join(l.rig.dir, "intercom")}
 	out, err := exec.Command("go", "build", "-o", p.path, "../../cmd/intercom").CombinedOutput()

@@ -142,7 +142,8 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 		part("face", s.face)
 		part("returns", s.awaitReturns)
 	}
-	server := &api.Server{Backend: s, Logger: s.log.With("part", "api")}
+	server := &api.Server{Logger: s.log.With("part", "api")}
+	s.offer(server)
 	if _, err := tmux.Start(os.Getpid()); !errors.Is(err, tmux.ErrUnsupported) {
 		server.Started = tmux.Start
 	}

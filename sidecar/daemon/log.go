@@ -44,8 +44,9 @@ func (s *sidecar) chatID(ctx context.Context, ref string) (message.ID, error) {
 }
 
 // Events yields what happens, from the journal itself, in its order.
-func (s *sidecar) Events(ctx context.Context, _ api.Caller, since int64) iter.Seq2[message.Event, error] {
+func (s *sidecar) Events(ctx context.Context, _ api.Caller, q api.EventsQuery) iter.Seq2[message.Event, error] {
 	return func(yield func(message.Event, error) bool) {
+		since := q.Since
 		if since < 0 {
 			last, err := s.journal.Events(ctx, journal.Query{Limit: 1, Newest: true})
 			if err != nil {

@@ -18,7 +18,7 @@ const peersWithin = time.Second
 
 // Peers lists the sessions, and for a person the panes in which an agent is recognised that
 // nobody has adopted. Of those, what tmux and the processes say is told, and nothing is read.
-func (s *sidecar) Peers(ctx context.Context, from api.Caller) ([]api.Peer, error) {
+func (s *sidecar) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.Peer, error) {
 	snap := s.relay.Snapshot()
 	sessions := snap.Sessions()
 	peers := make([]api.Peer, len(sessions))

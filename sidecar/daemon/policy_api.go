@@ -12,7 +12,7 @@ import (
 )
 
 // Policy says how the policies are.
-func (s *sidecar) Policy(context.Context, api.Caller) (policy.Status, error) {
+func (s *sidecar) Policy(context.Context, api.Caller, api.None) (policy.Status, error) {
 	if s.policies == nil {
 		return policy.Status{}, errNoPolicies()
 	}

@@ -130,7 +130,7 @@ func TestHeadless(t *testing.T) {
 		})
 	}()
 	<-ready
-	client := &api.Client{Socket: paths.Socket}
+	client := clientAt(paths.Socket)
 	status, err := client.Status(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, status.Server)

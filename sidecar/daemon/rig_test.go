@@ -82,7 +82,7 @@ func (r *rig) yes(words ...string) error {
 // claims all that a message may not say of itself. With "stop" for a target the text is a chat, with
 // "resume" too, to which a person says yes; "rollback" is a person's yes to earlier policies.
 func sendMain(args []string) int {
-	c := &api.Client{Socket: args[0]}
+	c := clientAt(args[0])
 	switch args[1] {
 	case "resume":
 		return exited(c.ResumeChat(context.Background(), api.ChatRef{Chat: args[2], Sure: true}))
@@ -93,7 +93,7 @@ func sendMain(args []string) int {
 		return forgeMain(args)
 	}
 	if args[1] == "stop" {
-		if _, err := (&api.Client{Socket: args[0]}).StopChat(context.Background(), api.ChatRef{Chat: args[2]}); err != nil {
+		if _, err := clientAt(args[0]).StopChat(context.Background(), api.ChatRef{Chat: args[2]}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -109,7 +109,7 @@ func sendMain(args []string) int {
 			req.ID, req.Type = message.ID(args[3]), ""
 		}
 	}
-	if _, err := (&api.Client{Socket: args[0]}).Send(context.Background(), req); err != nil {
+	if _, err := clientAt(args[0]).Send(context.Background(), req); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -152,7 +152,7 @@ type rig struct {
 	t      testing.TB
 	dir    string
 	cfg    daemon.Config
-	client *api.Client
+	client client
 	end    func() error // ends the sidecar and tells how it ended
 	wait   func() error // waits until it has ended by itself
 }
@@ -192,7 +192,7 @@ func newRigOn(t testing.TB, v tmuxtest.Version, opts ...option) *rig {
 	for _, opt := range opts {
 		opt(&r.cfg)
 	}
-	r.client = &api.Client{Socket: paths.Socket}
+	r.client = clientAt(paths.Socket)
 	r.start()
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -25,8 +25,8 @@ const (
 	agentOption   = "@intercom-agent"
 )
 
-// Status says how the sidecar is.
-func (s *sidecar) Status(ctx context.Context, _ api.Caller) (api.Status, error) {
+// ShowStatus says how the sidecar is.
+func (s *sidecar) ShowStatus(ctx context.Context, _ api.Caller, _ api.None) (api.Status, error) {
 	snap := s.relay.Snapshot()
 	st := api.Status{
 		PID: os.Getpid(), Version: s.cfg.Version, API: api.Version, Server: s.cfg.Paths.Server, Started: s.started,
@@ -62,15 +62,15 @@ func (s *sidecar) Status(ctx context.Context, _ api.Caller) (api.Status, error) 
 }
 
 // Down ends the sidecar.
-func (s *sidecar) Down(ctx context.Context, from api.Caller) error {
+func (s *sidecar) Down(ctx context.Context, from api.Caller, _ api.None) (none api.None, _ error) {
 	if !s.succeeds(ctx, from) {
 		if err := s.personOnly(ctx, from, "end the sidecar"); err != nil {
-			return err
+			return none, err
 		}
 	}
 	s.log.Info("asked to end", "by", from.PID)
 	s.down()
-	return nil
+	return none, nil
 }
 
 // Adopt takes a pane on.
@@ -206,7 +206,7 @@ func (s *sidecar) Rename(ctx context.Context, from api.Caller, req api.RenameReq
 }
 
 // Sessions lists who is here.
-func (s *sidecar) Sessions(context.Context, api.Caller) ([]message.Session, error) {
+func (s *sidecar) Sessions(context.Context, api.Caller, api.None) ([]message.Session, error) {
 	return s.relay.Snapshot().Sessions(), nil
 }
 

@@ -1,0 +1,60 @@
+package api
+
+import (
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Explain says why the sidecar thinks what it thinks of a pane; it reads one that is not
+// adopted too, since a person names it.
+var Explain = Op[ExplainRequest, message.Explanation]{Name: "explain", Whole: wholeExplanation}
+
+// Record takes all that can be seen of a pane at one instant.
+var Record = Op[ExplainRequest, Recording]{Name: "record", Whole: func(r Recording) Recording {
+	r.Rows, r.Explanation = list(r.Rows), wholeExplanation(r.Explanation)
+	return r
+}}
+
+// Hook takes in what an agent's own hook tells. It is answered at once.
+var Hook = Op[HookRequest, None]{Name: "hook"}
+
+// ExplainRequest names a pane to be explained or recorded.
+type ExplainRequest struct {
+	Pane  string `json:"pane"`            // a pane's id, or a session by name or id
+	Agent string `json:"agent,omitempty"` // judge it as this agent, whatever runs there
+}
+
+// Recording is one instant of a pane, whole, and what was made of it.
+type Recording struct {
+	At            time.Time           `json:"at"`
+	Pane          string              `json:"pane"`
+	Tmux          string              `json:"tmux"` // version of its server
+	Command       string              `json:"command"`
+	Title         string              `json:"title"`
+	Width         int                 `json:"width"`
+	Height        int                 `json:"height"`
+	CursorX       int                 `json:"cursor_x"`
+	CursorY       int                 `json:"cursor_y"`
+	CursorVisible bool                `json:"cursor_visible"`
+	Alternate     bool                `json:"alternate"`
+	InMode        bool                `json:"in_mode"`
+	Dead          bool                `json:"dead"`
+	InputOff      bool                `json:"input_off"`
+	Synchronised  bool                `json:"synchronised"`
+	History       int                 `json:"history"`
+	Rows          []string            `json:"rows"` // with escapes
+	Explanation   message.Explanation `json:"explanation"`
+}
+
+// HookRequest is a hook of an agent, and in which pane its environment says that it runs,
+// which only tells where the processes do not.
+type HookRequest struct {
+	Hook message.Hook `json:"hook"`
+	Pane string       `json:"pane,omitempty"` // %7
+}
+
+func wholeExplanation(e message.Explanation) message.Explanation {
+	e.Evidence = list(e.Evidence)
+	return e
+}

@@ -1,0 +1,30 @@
+package api
+
+import "github.com/tmux-intercom/tmux-intercom/sidecar/message"
+
+// Inbox lists what is under way and not taken yet, oldest first.
+var Inbox = Op[None, []Held]{Name: "inbox", Reads: true, Whole: list[Held]}
+
+// Vouch takes a person's word for the screen at which a delivery waits since it is not
+// recognised: it is typed. Only a person at a terminal may.
+var Vouch = Op[VouchRequest, Held]{Name: "inbox/vouch"}
+
+// Held is a delivery that waits, with all that it says.
+type Held struct {
+	Waiting
+	Chat     message.ID       `json:"chat,omitempty"`
+	ChatName string           `json:"chat_name,omitempty"`
+	Pane     string           `json:"pane,omitempty"` // of the session; "": it has gone
+	Envelope message.Envelope `json:"envelope"`
+	// Decision is set where what it waits for is a person's yes or no: intercom inbox approve
+	// and reject. Asked is the verdict that wants it.
+	Decision bool             `json:"decision,omitempty"`
+	Asked    *message.Verdict `json:"asked,omitempty"`
+}
+
+// VouchRequest names a delivery, or a message of one delivery, by its id or the end of it.
+type VouchRequest struct {
+	ID string `json:"id"`
+	// Sure is the word itself; without, it is only told whether it would count.
+	Sure bool `json:"sure,omitempty"`
+}

@@ -1,0 +1,30 @@
+package api
+
+import "github.com/tmux-intercom/tmux-intercom/sidecar/message"
+
+// Log lists what happened, oldest first.
+var Log = Op[LogQuery, []message.Event]{Name: "log", Reads: true, Whole: list[message.Event], Check: func(q LogQuery) error {
+	if q.Limit < 0 {
+		return Errorf(CodeUsage, "limit %d: not a count", q.Limit)
+	}
+	return nil
+}}
+
+// Events yields what happened and then what happens, as it happens, until the sidecar ends or the
+// reader stops.
+var Events = Stream[EventsQuery, message.Event]{Name: "events"}
+
+// LogQuery chooses among what happened. Each field that is set narrows the choice.
+type LogQuery struct {
+	ID     string `json:"id,omitempty"`     // of a message, delivery or chat, also in its short form
+	Chat   string `json:"chat,omitempty"`   // by id, its short form or name
+	Search string `json:"search,omitempty"` // words that stand in a body
+	Since  int64  `json:"since,omitempty"`  // only what has a greater number
+	Limit  int    `json:"limit,omitempty"`  // at most so many, the latest; 0 lets the sidecar choose: 1000
+	Oldest bool   `json:"oldest,omitempty"` // of more than Limit, the first rather than the latest: with Since, page by page
+}
+
+// EventsQuery says where a stream of events begins.
+type EventsQuery struct {
+	Since int64 `json:"since,omitempty"` // only what has a greater number; negative: what happens from now on
+}

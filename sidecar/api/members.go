@@ -1,0 +1,38 @@
+package api
+
+import (
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// AddMember brings a session into a chat, RemoveMember takes it out, and MuteMember keeps what
+// it says from the others, or lets it pass again. Each returns the chat as it is then.
+var (
+	AddMember    = Op[MemberRequest, message.Chat]{Name: "chats/add", Check: checkMember, Whole: wholeChat}
+	RemoveMember = Op[MemberRequest, message.Chat]{Name: "chats/remove", Check: checkMember, Whole: wholeChat}
+	MuteMember   = Op[MemberRequest, message.Chat]{Name: "chats/mute", Check: checkMember, Whole: wholeChat}
+)
+
+// MemberRequest is about one participant of a chat.
+type MemberRequest struct {
+	Chat string `json:"chat"`           // by id, its short form or name
+	Pane string `json:"pane"`           // a session, by pane, name or id
+	Role string `json:"role,omitempty"` // of AddMember
+	Off  bool   `json:"off,omitempty"`  // of MuteMember: may speak again
+}
+
+// CheckRole refuses a role as message.CheckRole does.
+func CheckRole(role string) error {
+	if err := message.CheckRole(role); err != nil {
+		return Errorf(CodeUsage, "%w", err)
+	}
+	return nil
+}
+
+func checkMember(req MemberRequest) error {
+	if strings.TrimSpace(req.Chat) == "" || strings.TrimSpace(req.Pane) == "" {
+		return Errorf(CodeUsage, "name a chat and a pane")
+	}
+	return CheckRole(req.Role)
+}

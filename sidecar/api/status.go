@@ -1,0 +1,69 @@
+package api
+
+import (
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// ShowStatus tells how the sidecar is.
+var ShowStatus = Op[None, Status]{Name: "status", Reads: true, Open: true, Whole: func(s Status) Status {
+	s.Sessions, s.Chats = list(s.Sessions), wholeChats(s.Chats)
+	return s
+}}
+
+// Down asks the sidecar to end. It is answered at once, before the end.
+var Down = Op[None, None]{Name: "down", Open: true}
+
+// Status is what a sidecar says of itself.
+type Status struct {
+	PID       int               `json:"pid"`
+	Version   string            `json:"version"`          // of the program
+	API       string            `json:"api"`              // Version
+	Server    string            `json:"server,omitempty"` // the tmux server's socket; "" for headless
+	Tmux      string            `json:"tmux,omitempty"`   // version of that server
+	TmuxPID   int               `json:"tmux_pid,omitempty"`
+	Transport string            `json:"transport,omitempty"` // process or control
+	Why       string            `json:"transport_why,omitempty"`
+	Trigger   string            `json:"trigger,omitempty"` // inotify, polling or output
+	Computer  string            `json:"computer"`          // how the person calls this machine; "local"
+	Started   time.Time         `json:"started"`
+	Journal   string            `json:"journal,omitempty"` // path of the database
+	Log       string            `json:"log,omitempty"`     // path of the log
+	Sessions  []message.Session `json:"sessions"`
+	Chats     []message.Chat    `json:"chats"`
+	Stopped   bool              `json:"stopped"`            // nothing is typed until `intercom chat resume --all`
+	Held      int               `json:"held"`               // deliveries that wait for a person or a safe moment
+	Needs     []Need            `json:"needs,omitempty"`    // what needs a person, and nobody else
+	Degraded  []string          `json:"degraded,omitempty"` // what does not work as it should, in words
+	Returned  []Returned        `json:"returned,omitempty"` // what StartChatRequest.Again would take up by now, the latest last
+}
+
+// NeedApproval is Need.For of messages that await a decision.
+const NeedApproval = "approval"
+
+// Need is something that only a person can do.
+type Need struct {
+	For  string `json:"for"`            // approval, or what a pane shows: dialog, your draft, copy mode, …
+	Name string `json:"name,omitempty"` // of the session that it is about; "" of an approval
+	Pane string `json:"pane,omitempty"`
+	N    int    `json:"n,omitempty"` // of approvals
+}
+
+// Returned is a chat that lost agents which ended, and in whose panes new ones of the same
+// kind are. Nobody has adopted those, or they are in no chat.
+type Returned struct {
+	Chat   message.ID        `json:"chat"`
+	Name   string            `json:"name,omitempty"`
+	State  message.ChatState `json:"state"` // ended, or it goes on without them
+	Agents []ReturnedAgent   `json:"agents"`
+	Panes  []string          `json:"panes"` // of all who are in it, or were at its end
+	Since  time.Time         `json:"since"` // when the last of them ended
+}
+
+// ReturnedAgent is one of them.
+type ReturnedAgent struct {
+	Name  string `json:"name"`  // of the one that ended
+	Agent string `json:"agent"` // name of the profile
+	Pane  string `json:"pane"`
+}

@@ -1,0 +1,41 @@
+package daemon
+
+import "github.com/tmux-intercom/tmux-intercom/sidecar/api"
+
+// offer has a server serve all operations.
+func (s *sidecar) offer(server *api.Server) {
+	api.Handle(server, api.ShowStatus, s.ShowStatus)
+	api.Handle(server, api.Down, s.Down)
+	api.Handle(server, api.Adopt, s.Adopt)
+	api.Handle(server, api.Release, s.Release)
+	api.Handle(server, api.Rename, s.Rename)
+	api.Handle(server, api.Pressed, s.Pressed)
+	api.Handle(server, api.Sessions, s.Sessions)
+	api.Handle(server, api.Peers, s.Peers)
+	api.Handle(server, api.StartChat, s.StartChat)
+	api.Handle(server, api.Chats, s.Chats)
+	api.Handle(server, api.StopChat, s.StopChat)
+	api.Handle(server, api.PauseChat, s.PauseChat)
+	api.Handle(server, api.ResumeChat, s.ResumeChat)
+	api.Handle(server, api.ShowChat, s.ShowChat)
+	api.Handle(server, api.Stats, s.Stats)
+	api.Handle(server, api.Say, s.Say)
+	api.Handle(server, api.AddMember, s.AddMember)
+	api.Handle(server, api.RemoveMember, s.RemoveMember)
+	api.Handle(server, api.MuteMember, s.MuteMember)
+	api.Handle(server, api.Ask, s.Ask)
+	api.Handle(server, api.AwaitAnswers, s.AwaitAnswers)
+	api.Handle(server, api.Inbox, s.Inbox)
+	api.Handle(server, api.Vouch, s.Vouch)
+	api.Handle(server, api.Decide, s.Decide)
+	api.Handle(server, api.Policy, s.Policy)
+	api.Handle(server, api.RollbackPolicy, s.RollbackPolicy)
+	api.Handle(server, api.DiffPolicy, s.DiffPolicy)
+	api.Handle(server, api.ExplainPolicy, s.ExplainPolicy)
+	api.Handle(server, api.Explain, s.Explain)
+	api.Handle(server, api.Record, s.Record)
+	api.Handle(server, api.Hook, s.Hook)
+	api.Handle(server, api.Send, s.Send)
+	api.Handle(server, api.Log, s.Log)
+	api.Feed(server, api.Events, s.Events)
+}
