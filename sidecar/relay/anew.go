@@ -6,9 +6,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// reconsider asks the policies anew about what a filter of theirs had failed at. What was sent on
+// Reconsider has messages decided once more, as they were received, of which deliveries are
+// held since a filter had failed. Others are left alone.
+type Reconsider struct{ Messages []message.Envelope }
+
+// step asks the policies anew about what a filter of theirs had failed at. What was sent on
 // out of a chat that has ended waits for a person: nobody can ask there any more.
-func (w *work) reconsider(e Reconsider) {
+func (e Reconsider) step(w *work) {
 	for _, m := range e.Messages {
 		held := w.underway(func(d *delivery) bool { return d.Message.ID == m.ID && d.open() && d.hold == holdFilter })
 		c := w.thread(m)

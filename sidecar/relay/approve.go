@@ -278,8 +278,7 @@ func (w *work) tellAuthor(m message.Envelope, author *session, from message.Addr
 	w.receive(&thought{message: notice, chat: c})
 }
 
-// decideHeld takes in a person's decision.
-func (w *work) decideHeld(r DecideHeld) (Answer, error) {
+func (r DecideHeld) do(w *work, _ *Asked) (Answer, error) {
 	list, err := w.checkDecision(r)
 	if errors.Is(err, ErrDecided) && len(r.Trash) > 0 && r.Verb == message.VerbDeliver {
 		list, err = w.takeOut(r)

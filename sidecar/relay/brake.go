@@ -18,6 +18,16 @@ const (
 	maxHeld      = 20 // of them that wait for a person; more are refused
 )
 
+// Limited says which limits hold from now on for single messages, and for new chats where they
+// set none. Chats that have begun keep theirs. Zero fields mean the built-in ones, and in Chats
+// those for single messages.
+type Limited struct{ Limits, Chats message.Limits }
+
+func (e Limited) step(w *work) {
+	w.limits = route.WithDefaults(e.Limits, message.Limits{})
+	w.chatLimits = route.WithDefaults(e.Chats, w.limits)
+}
+
 // What may wait for one pane. Beyond it a delivery fails at once, and says so. What waits for a
 // person's yes counts too: what is kept is bounded however long nobody is there. That no agent
 // fills it alone, and keeps others from being heard, is what maxHeld is for.

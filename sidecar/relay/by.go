@@ -27,8 +27,8 @@ type By struct {
 // Person reports whether it is a person who asks.
 func (b By) Person() bool { return b.Kind == Person }
 
-// admit refuses a request of nobody, and one of an unverified caller unless it is among the
-// few that such a caller may make. A new kind of request is not among them.
+// admit refuses a request of nobody, and one of an unverified caller unless it is one of those
+// that such a caller may make.
 func admit(r Request) error {
 	if r == nil {
 		return ErrRequest
@@ -40,9 +40,8 @@ func admit(r Request) error {
 	case by.Kind != Unverified:
 		return nil
 	}
-	switch r.(type) {
-	case Send, PauseChat, Recall:
-		return nil
+	if _, may := r.(unproven); !may {
+		return ErrPersonOnly
 	}
-	return ErrPersonOnly
+	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-	"unicode"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/brakes"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -114,148 +112,6 @@ func (s *State) findChat(ref string) (*chat, error) {
 	return c, nil
 }
 
-func (w *work) startChat(r StartChat) (Answer, error) {
-	members, err := w.members(r)
-	if err != nil {
-		return Answer{}, fmt.Errorf("start chat: %w", err)
-	}
-	if err := w.checkStart(r, members); err != nil {
-		return Answer{}, fmt.Errorf("start chat: %w", err)
-	}
-	c := &chat{
-		Chat: message.Chat{
-			ID: w.ids.next(w.now), Name: r.Name, State: message.ChatOn, Started: w.now,
-			Limits: route.WithDefaults(r.Limits, w.chatLimits), Turns: r.Turns, OneWay: r.OneWay, Again: r.Again,
-		},
-	}
-	ask, err := w.asked(c.Limits.Approve, members)
-	if err != nil {
-		return Answer{}, fmt.Errorf("start chat: %w", err)
-	}
-	for i, s := range members {
-		p := message.Participant{Session: s.ID, Name: s.Name, Number: i + 1, MaySpeak: i >= len(r.Muted) || !r.Muted[i]}
-		if i < len(r.Roles) {
-			p.Role = r.Roles[i]
-		}
-		p.Approve = ask[i] || i < len(r.Asked) && r.Asked[i]
-		c.Participants = append(c.Participants, p)
-	}
-	c.listApprove()
-	opening, err := w.opening(r, c, members)
-	if err != nil {
-		return Answer{}, fmt.Errorf("start chat: %w", err)
-	}
-	kept, err := w.keptFor(r.Kept, members)
-	if err != nil {
-		return Answer{}, fmt.Errorf("start chat: %w", err)
-	}
-	w.chats = append(w.chats, c)
-	w.altered(c)
-	for _, s := range members {
-		s.joined = w.since(r.Since)
-		if r.By.Person() {
-			w.freed(s)
-		}
-	}
-	w.handOn(kept, c)
-	for _, t := range opening {
-		w.receive(t)
-	}
-	return Answer{Chats: []message.Chat{c.copy()}}, nil
-}
-
-// since is from when on what is said is said into a chat: what a baseline does not hold, and
-// was said before the relay heard of the chat, must not be lost.
-func (w *work) since(baseline time.Time) time.Time {
-	if baseline.IsZero() {
-		return w.now
-	}
-	return baseline
-}
-
-// members are the sessions that are to be in a chat.
-func (w *work) members(r StartChat) ([]*session, error) {
-	var out []*session
-	for _, ref := range r.Sessions {
-		s, err := w.find(ref)
-		if err != nil {
-			return nil, err
-		}
-		if slices.Contains(out, s) {
-			return nil, fmt.Errorf("%w: session %q is named twice", ErrRequest, s.Name)
-		}
-		out = append(out, s)
-	}
-	if len(out) < 2 {
-		return nil, fmt.Errorf("%w: it takes at least two sessions", ErrRequest)
-	}
-	return out, nil
-}
-
-// checkStart refuses what cannot be a chat, before anything is changed.
-func (w *work) checkStart(r StartChat, members []*session) error {
-	ids := make([]message.ID, len(members))
-	for i, s := range members {
-		ids[i] = s.ID
-	}
-	slices.Sort(ids)
-	for _, s := range members {
-		if c := w.chatOf(s.ID); c != nil {
-			have := c.there()
-			slices.Sort(have)
-			return &InChatError{Session: s.Name, Chat: c.copy(), Same: slices.Equal(ids, have)}
-		}
-	}
-	if w.stopped {
-		return ErrStopped
-	}
-	theirs := r.Limits != (message.Limits{}) || len(r.Roles) > 0 || len(r.Muted) > 0 || len(r.Asked) > 0 || r.Again != "" || len(r.Kept) > 0
-	if !r.By.Person() && (theirs || len(members) != 2 || !slices.Contains(ids, r.By.Session)) {
-		return fmt.Errorf("%w: an agent may connect itself with one other, at the usual limits", ErrPersonOnly)
-	}
-	if speaks := r.Say != "" || r.IncludeLast || r.OneWay; !r.By.Person() && speaks && members[0].ID != r.By.Session {
-		return fmt.Errorf("%w: an agent may ask and say something for itself alone: it comes first", ErrPersonOnly)
-	}
-	if r.Turns < 0 || r.Limits.Depth < 0 || r.Limits.Rate < 0 || r.Limits.Bytes < 0 || r.Limits.Expire < 0 || r.Limits.Away < 0 {
-		return fmt.Errorf("%w: a limit below zero", ErrRequest)
-	}
-	if len(r.Roles) > len(members) || len(r.Muted) > len(members) || len(r.Asked) > len(members) {
-		return fmt.Errorf("%w: more roles, or words on who may speak, than sessions", ErrRequest)
-	}
-	for _, role := range r.Roles {
-		if err := checkRole(role); err != nil {
-			return err
-		}
-	}
-	if h := r.Limits.Header; h != "" && h != route.HeaderAttribution && h != route.HeaderBoth {
-		return fmt.Errorf("%w: header %q: it is %q or %q", ErrRequest, h, route.HeaderAttribution, route.HeaderBoth)
-	}
-	if words := r.Limits.Words; words != "" && words != route.WordsLast && words != route.WordsAll {
-		return fmt.Errorf("%w: words %q: it is %q or %q", ErrRequest, words, route.WordsLast, route.WordsAll)
-	}
-	if empty := r.Limits.Empty; empty != "" && empty != EmptyAgents && empty != EmptyOn && empty != EmptyOff {
-		return fmt.Errorf("%w: empty %q: it is %q, %q or %q", ErrRequest, empty, EmptyAgents, EmptyOn, EmptyOff)
-	}
-	if strings.ContainsFunc(r.Limits.LineBreak, unicode.IsControl) {
-		return fmt.Errorf("%w: line break %q holds a control character", ErrRequest, r.Limits.LineBreak)
-	}
-	if err := checkBody(r.Say); r.Say != "" && err != nil {
-		return err
-	}
-	if r.Name == "" {
-		return nil
-	}
-	if err := registry.CheckName(r.Name); err != nil {
-		return err
-	}
-	for _, c := range w.open() {
-		if strings.EqualFold(c.Name, r.Name) {
-			return fmt.Errorf("%w: chat %s bears that name", ErrRequest, label(c.Chat))
-		}
-	}
-	return nil
-}
-
 // chosen are the open chats that a request means.
 func (w *work) chosen(ref string) ([]*chat, error) {
 	if strings.EqualFold(ref, All) {
@@ -282,84 +138,6 @@ func (w *work) mayTouch(by By, ref string, chats []*chat) error {
 	return nil
 }
 
-func (w *work) stopChat(r StopChat) (Answer, error) {
-	chats, err := w.chosen(r.Chat)
-	if err == nil {
-		err = w.mayTouch(r.By, r.Chat, chats)
-	}
-	if err == nil && !r.By.Person() && chats[0].bound() {
-		err = ErrPersonOnly // to stop it and start it anew would be to resume it
-	}
-	if err != nil {
-		return Answer{}, fmt.Errorf("stop chat: %w", err)
-	}
-	for _, c := range chats {
-		w.end(c, "stopped by "+w.who(r.By))
-	}
-	if strings.EqualFold(r.Chat, All) {
-		w.stopAll()
-	}
-	return w.answer(chats), nil
-}
-
-func (w *work) pauseChat(r PauseChat) (Answer, error) {
-	chats, err := w.chosen(r.Chat)
-	if err == nil {
-		err = w.mayTouch(r.By, r.Chat, chats)
-	}
-	if err != nil {
-		return Answer{}, fmt.Errorf("pause chat: %w", err)
-	}
-	why := r.Why
-	if why == "" {
-		why = "paused by " + w.who(r.By)
-	}
-	for _, c := range chats {
-		if c.State == message.ChatOn {
-			w.pause(c, why)
-		}
-	}
-	if strings.EqualFold(r.Chat, All) {
-		w.stopAll()
-	}
-	return w.answer(chats), nil
-}
-
-func (w *work) resumeChat(r ResumeChat) (Answer, error) {
-	if !r.By.Person() {
-		return Answer{}, fmt.Errorf("resume chat: %w", ErrPersonOnly)
-	}
-	chats, err := w.chosen(r.Chat)
-	if err != nil {
-		return Answer{}, fmt.Errorf("resume chat: %w", err)
-	}
-	all := strings.EqualFold(r.Chat, All)
-	if w.stopped && !all {
-		return Answer{}, fmt.Errorf("resume chat: %w", ErrStopped)
-	}
-	chats = slices.DeleteFunc(chats, func(c *chat) bool { return c.State != message.ChatPaused })
-	if why := w.brakedOf(chats, all); len(why) > 0 && !r.Sure && gate("resume") {
-		return Answer{}, &BrakedError{why}
-	}
-	for _, c := range chats {
-		c.State, c.Why, c.Braked = message.ChatOn, "", false
-		w.altered(c)
-	}
-	if all {
-		w.latch(false)
-	}
-	if r.Sure {
-		w.trustAll(chats, all)
-	}
-	w.unhold(w.underway(func(d *delivery) bool {
-		return all && d.Chat == "" || slices.ContainsFunc(chats, func(c *chat) bool { return w.with(c, d) })
-	}), r.Sure)
-	for _, c := range chats {
-		w.settle(c)
-	}
-	return w.answer(chats), nil
-}
-
 // with reports whether a delivery goes on, or ends, with a chat: it is part of it, or was sent on out
 // of it and is held since that was.
 func (w *work) with(c *chat, d *delivery) bool {
@@ -367,62 +145,11 @@ func (w *work) with(c *chat, d *delivery) bool {
 	return d.Chat == c.ID || sentOn && w.thread(d.Message) == c
 }
 
-// brakedOf says what is held at a limit of that which is to go on.
-func (w *work) brakedOf(chats []*chat, all bool) (why []string) {
-	for _, c := range chats {
-		if c.Braked {
-			why = append(why, fmt.Sprintf("chat %s is paused: %s", label(c.Chat), c.Why))
-		}
-	}
-	if n := len(w.underway(func(d *delivery) bool { return all && d.Chat == "" && d.hold == holdBrake })); n > 0 {
-		why = append(why, fmt.Sprintf("messages held at a limit, outside of chats: %d", n))
-	}
-	return why
-}
-
-// trustAll begins the brakes of all anew who take part in chats, or of everybody.
-func (w *work) trustAll(chats []*chat, all bool) {
-	for _, c := range chats {
-		for _, id := range c.there() {
-			w.trust(w.present(id))
-		}
-	}
-	for _, s := range w.sessions {
-		if all && s.Ended == nil {
-			w.trust(s)
-		}
-	}
-	if all {
-		w.stranger = newStranger()
-	}
-}
-
-// trust begins a session's brakes anew: a person said that it may go on.
-func (w *work) trust(s *session) {
-	w.freed(s)
-	s.budget.Reset()
-	clear(s.sends)
-}
-
 // pause holds everything in a chat that is not submitted yet.
 func (w *work) pause(c *chat, why string) {
 	c.State, c.Why = message.ChatPaused, why
 	w.altered(c)
 	w.withhold(w.underway(func(d *delivery) bool { return d.Chat == c.ID }), holdPause, message.Paused)
-}
-
-// stopAll gives no leave to anything any more, single messages included.
-func (w *work) stopAll() {
-	w.latch(true)
-	w.withhold(w.underway(func(d *delivery) bool { return d.Chat == "" }), holdPause, message.Stopped)
-	w.notice("", "everything is stopped: nothing is typed until a person resumes all")
-}
-
-// latch notes whether everything is stopped, for the next run too.
-func (w *work) latch(stopped bool) {
-	if w.stopped != stopped {
-		w.stopped, w.step.Stopped = stopped, &stopped
-	}
 }
 
 // end ends a chat: what was not typed into a pane never will be, and of what was, the
@@ -490,4 +217,27 @@ func (w *work) who(by By) string {
 		return name
 	}
 	return route.Person
+}
+
+// label is how a chat is called in a sentence.
+func label(c message.Chat) string {
+	if c.Name != "" {
+		return fmt.Sprintf("%q (%s)", c.Name, between(c))
+	}
+	return between(c)
+}
+
+// between names a chat by its participants, those who left too where nobody is there any more.
+func between(c message.Chat) string {
+	var there, all []string
+	for _, p := range c.Participants {
+		all = append(all, p.Name)
+		if !p.Left {
+			there = append(there, p.Name)
+		}
+	}
+	if len(there) > 1 {
+		all = there
+	}
+	return strings.Join(all, " ↔ ")
 }

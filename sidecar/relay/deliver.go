@@ -235,6 +235,44 @@ func (w *work) revoke(list []*delivery) {
 	}
 }
 
+// Reported is a receipt from a sink. Typed asks for leave: before the first byte, and
+// again before Enter. The effect Allow with the same token says whether it was given; an
+// error there means that nothing may be typed.
+type Reported struct {
+	Token   Token
+	Receipt message.Receipt
+}
+
+func (e Reported) step(w *work) { w.effect(Allow{e.Token, w.report(e.Receipt)}) }
+
+func (e Reported) prepare(l *lookup) (Event, error) {
+	e.Token = l.token()
+	return e, nil
+}
+
+// asks reports whether it can be refused: it asks for leave, or tells why it was not asked for.
+// Others tell what has happened.
+func (e Reported) asks() bool {
+	return e.Receipt.State == message.Typed || e.Receipt.State == message.Held
+}
+
+func (e Reported) unwritten(l *loop, err error) (undo bool) {
+	if !e.asks() {
+		err = nil
+	}
+	l.answer(e.Token, outcome{err: err})
+	return false
+}
+
+func (e Reported) wait(s *stuck, p *posted) (later bool) {
+	if e.asks() {
+		p.answer(s.err)
+		return false
+	}
+	p.answer(nil)
+	return true
+}
+
 // report takes in a sink's receipt. An error refuses it: nothing is written down, and
 // nothing may be typed.
 func (w *work) report(r message.Receipt) error {

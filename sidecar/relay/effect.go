@@ -7,7 +7,7 @@ import (
 // Effect is something to be done outside, in the order in which Step returns them. The
 // Commit of a step, if it has one, is the first: nothing else is done before it is on
 // disk, and nothing at all if it cannot be written.
-type Effect interface{ effect() }
+type Effect interface{ perform(*loop) }
 
 // Commit writes the step to the journal.
 type Commit struct{ Step message.Step }
@@ -52,11 +52,34 @@ type Publish struct{ Events []message.Event }
 // Forget ends a session's pane: it is neither read nor typed into any more.
 type Forget struct{ Session message.ID }
 
-func (Commit) effect()  {}
-func (Decide) effect()  {}
-func (Deliver) effect() {}
-func (Cancel) effect()  {}
-func (Allow) effect()   {}
-func (Reply) effect()   {}
-func (Publish) effect() {}
-func (Forget) effect()  {}
+func (Commit) perform(*loop) {} // it is on disk
+
+func (e Decide) perform(l *loop) {
+	if l.Policy == nil {
+		v := message.Verdict{Message: e.Message.ID, Verb: message.VerbDeliver, By: "built in", At: l.now()}
+		l.following = append(l.following, Decided{v})
+		return
+	}
+	l.open = append(l.open, e.Message.ID)
+}
+
+func (e Deliver) perform(l *loop) { l.handing = append(l.handing, e.Delivery) }
+
+func (e Cancel) perform(l *loop) { l.Sink.Cancel(e.IDs, e.Reason) }
+
+func (e Forget) perform(l *loop) { l.Sink.Forget(e.Session) }
+
+func (e Allow) perform(l *loop) {
+	if e.Err != nil {
+		l.log.Warn("receipt refused", "err", e.Err)
+	}
+	l.answer(e.Token, outcome{err: e.Err})
+}
+
+func (e Reply) perform(l *loop) { l.answer(e.Token, outcome{answer: e.Answer, err: e.Err}) }
+
+func (e Publish) perform(l *loop) {
+	if l.Publish != nil {
+		l.Publish(e.Events)
+	}
+}

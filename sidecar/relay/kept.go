@@ -7,6 +7,15 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
+// Kept is a delivery that is held in the journal for an agent that has gone, and that a
+// person now gives to the session which takes its place: it fails there as HandedOn, and a
+// delivery of the same message, with depth 0, goes to that session, before all that is said
+// from then on. Each is handed on once.
+type Kept struct {
+	Delivery message.Delivery
+	To       string
+}
+
 // keptFor checks what is to be handed on to sessions, before anything is changed, and names
 // each of them by its id. What was handed on before is left out: two may have asked at once.
 func (w *work) keptFor(kept []Kept, members []*session) ([]Kept, error) {

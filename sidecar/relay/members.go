@@ -3,6 +3,7 @@ package relay
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -61,7 +62,23 @@ func (c *chat) strike(session message.ID) {
 	c.Floor = slices.DeleteFunc(c.Floor, func(id message.ID) bool { return id == session })
 }
 
-func (w *work) addMember(r AddMember) (Answer, error) {
+// AddMember brings a session into a chat that is on or paused: it gets the next number, also
+// where it had been in that chat before, and hears and says what is said from then on. Only
+// a person may. Errors: as of StartChat; an *InChatError is never Same. Answer: Chats, one.
+type AddMember struct {
+	By      By
+	Chat    string
+	Session string
+	Role    string    // see message.CheckRole, as those of StartChat
+	Muted   bool      // it may not speak
+	Asked   bool      // what it says waits for a person's yes
+	Kept    []Kept    // as that of StartChat, all of it to Session
+	Since   time.Time // as that of StartChat
+}
+
+func (r AddMember) by() By { return r.By }
+
+func (r AddMember) do(w *work, _ *Asked) (Answer, error) {
 	c, s, err := w.place(r.Chat, r.Session)
 	if err == nil {
 		err = w.checkAdd(r, s)
@@ -103,7 +120,19 @@ func (w *work) checkAdd(r AddMember, s *session) error {
 	return checkRole(r.Role)
 }
 
-func (w *work) removeMember(r RemoveMember) (Answer, error) {
+// RemoveMember takes a session out of a chat: what was not typed to it in that chat fails,
+// and what was gets no leave for Enter any more. What it said before is heard still. A chat
+// of fewer than two ends. An agent may remove itself, unless the chat is paused or asks for a person's yes. Answer:
+// Chats, one.
+type RemoveMember struct {
+	By      By
+	Chat    string
+	Session string
+}
+
+func (r RemoveMember) by() By { return r.By }
+
+func (r RemoveMember) do(w *work, _ *Asked) (Answer, error) {
 	c, s, err := w.place(r.Chat, r.Session)
 	switch {
 	case err != nil:
@@ -135,7 +164,19 @@ func (w *work) removeMember(r RemoveMember) (Answer, error) {
 	return Answer{Chats: []message.Chat{c.copy()}}, nil
 }
 
-func (w *work) muteMember(r MuteMember) (Answer, error) {
+// MuteMember keeps a session's turns in a chat from being relayed, or with Off lets them
+// pass again; it goes on hearing the others. Its turns are no messages meanwhile, and take
+// none of the chat's Turns. Only a person may. Answer: Chats, one.
+type MuteMember struct {
+	By      By
+	Chat    string
+	Session string
+	Off     bool
+}
+
+func (r MuteMember) by() By { return r.By }
+
+func (r MuteMember) do(w *work, _ *Asked) (Answer, error) {
 	c, s, err := w.place(r.Chat, r.Session)
 	switch {
 	case err != nil:

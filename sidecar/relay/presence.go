@@ -70,6 +70,36 @@ func (s *State) find(ref string) (*session, error) {
 	return s.present(found.ID), nil
 }
 
+// Adopted says that a person gave a pane to us. The session's name is chosen here: from
+// its Name, else its Title, else its Profile, made unique. The same session, or the same
+// pane, adopted once more is refused unless it bears the same id: then it is brought up to
+// date and keeps its name. Answer: Session.
+type Adopted struct {
+	Token   Token
+	Session message.Session
+}
+
+func (e Adopted) step(w *work) {
+	w.here = true
+	session, err := w.adopt(e.Session)
+	w.reply(e.Token, Answer{Session: session}, err)
+}
+
+func (e Adopted) prepare(l *lookup) (Event, error) {
+	e.Token = l.token()
+	return e, nil
+}
+
+func (e Adopted) unwritten(l *loop, err error) (undo bool) {
+	l.answer(e.Token, outcome{err: err})
+	return true
+}
+
+func (e Adopted) wait(s *stuck, p *posted) (later bool) {
+	p.answer(s.err)
+	return false
+}
+
 // adopt takes in a session, or brings one up to date.
 func (w *work) adopt(in message.Session) (message.Session, error) {
 	if in.Pane == "" {
@@ -117,6 +147,28 @@ func newSession(s message.Session) *session {
 	return &session{
 		Session: s, cause: -1, last: 1, budget: route.NewBudget(),
 		sends: make(map[message.ID]*route.Window), hourly: route.NewWindow(hour),
+	}
+}
+
+// Released says that a person took a pane back.
+type Released struct{ Session message.ID }
+
+func (e Released) step(w *work) {
+	w.here = true
+	if one := w.present(e.Session); one != nil {
+		w.leave(one, message.ReleasedPane)
+	}
+}
+
+// Gone says that the pane or the program in it has ended.
+type Gone struct {
+	Session message.ID
+	Reason  message.Reason
+}
+
+func (e Gone) step(w *work) {
+	if one := w.present(e.Session); one != nil {
+		w.leave(one, e.Reason)
 	}
 }
 
@@ -201,8 +253,23 @@ func (w *work) forgetPast() {
 	})
 }
 
-// stateChanged is told to watchers, and not written down: it is gone with the pane.
-func (w *work) stateChanged(e StateChanged) {
+// StateChanged says what the program in a pane does now.
+type StateChanged struct {
+	Session message.ID
+	State   message.PaneState
+	Why     string
+}
+
+func (e StateChanged) wait(s *stuck, _ *posted) (later bool) {
+	s.backlog = slices.DeleteFunc(s.backlog, func(p posted) bool {
+		was, ok := p.event.(StateChanged)
+		return ok && was.Session == e.Session
+	})
+	return true
+}
+
+// step is told to watchers, and not written down: it is gone with the pane.
+func (e StateChanged) step(w *work) {
 	s := w.present(e.Session)
 	if s == nil || s.State == e.State && s.StateWhy == e.Why {
 		return
@@ -213,8 +280,17 @@ func (w *work) stateChanged(e StateChanged) {
 	w.told = append(w.told, message.Event{At: w.now, Kind: "session", Session: &one})
 }
 
-// closed notes why nothing more is typed into a session's pane, for people and the next run.
-func (w *work) closed(e Closed) {
+// Closed says that nothing more can be typed into a session's pane for a reason that only a
+// person, or what the pane shows later, can end; or, with no reason, that it can again.
+type Closed struct {
+	Session message.ID
+	Why     message.Reason
+	Lost    message.ID     // the delivery whose text was typed and never seen, if it is that
+	Draft   *message.Place // where a person's line stands, if it is that
+}
+
+// step notes why nothing more is typed into a session's pane, for people and the next run.
+func (e Closed) step(w *work) {
 	if e.Why == "" {
 		e.Lost, e.Draft = "", nil
 	}
@@ -226,9 +302,17 @@ func (w *work) closed(e Closed) {
 	w.changed(s)
 }
 
-// noted tells a person what a session's pane found, in its chat if it is in one, or what is
+// Noted is something that a person must know of, about a session or about a chat, which may
+// have ended.
+type Noted struct {
+	Session message.ID
+	Chat    message.ID // "": that of Session
+	Text    string
+}
+
+// step tells a person what a session's pane found, in its chat if it is in one, or what is
 // to know of a chat.
-func (w *work) noted(e Noted) {
+func (e Noted) step(w *work) {
 	if e.Chat != "" || e.Session == "" {
 		w.notice(e.Chat, e.Text)
 		return
@@ -244,7 +328,16 @@ func (w *work) noted(e Noted) {
 	w.notice(in, e.Text)
 }
 
-func (w *work) rename(r Rename) (Answer, error) {
+// Rename gives a session another name. Answer: Session.
+type Rename struct {
+	By      By
+	Session string
+	Name    string
+}
+
+func (r Rename) by() By { return r.By }
+
+func (r Rename) do(w *work, _ *Asked) (Answer, error) {
 	s, err := w.find(r.Session)
 	if err != nil {
 		return Answer{}, fmt.Errorf("rename: %w", err)
@@ -269,7 +362,15 @@ func (w *work) rename(r Rename) (Answer, error) {
 	return Answer{Session: s.Session}, nil
 }
 
-func (w *work) release(r Release) (Answer, error) {
+// Release takes a session's pane back from us: its session ends. Answer: Session.
+type Release struct {
+	By      By
+	Session string
+}
+
+func (r Release) by() By { return r.By }
+
+func (r Release) do(w *work, _ *Asked) (Answer, error) {
 	s, err := w.find(r.Session)
 	if err != nil {
 		return Answer{}, fmt.Errorf("release: %w", err)

@@ -82,46 +82,7 @@ func NewState(seed [32]byte, limits message.Limits) *State {
 // event that makes no sense is answered with an error, or ignored where nobody waits.
 func (s *State) Step(now time.Time, event Event) []Effect {
 	w := &work{State: s, now: now}
-	switch e := event.(type) {
-	case Adopted:
-		w.here = true
-		session, err := w.adopt(e.Session)
-		w.reply(e.Token, Answer{Session: session}, err)
-	case Released:
-		w.here = true
-		if one := w.present(e.Session); one != nil {
-			w.leave(one, message.ReleasedPane)
-		}
-	case Gone:
-		if one := w.present(e.Session); one != nil {
-			w.leave(one, e.Reason)
-		}
-	case StateChanged:
-		w.stateChanged(e)
-	case Spoke:
-		w.spoke(e)
-	case Reported:
-		w.effect(Allow{e.Token, w.report(e.Receipt)})
-	case Decided:
-		w.decided(e.Verdict)
-	case Reconsider:
-		w.reconsider(e)
-	case Limited:
-		w.limits = route.WithDefaults(e.Limits, message.Limits{})
-		w.chatLimits = route.WithDefaults(e.Chats, w.limits)
-	case Asked:
-		w.ask(e)
-	case Tick:
-		w.tick(e.Awake)
-	case Closed:
-		w.closed(e)
-	case Noted:
-		w.noted(e)
-	case Attended:
-		w.here = true
-	case Restored:
-		w.restore(e)
-	}
+	event.step(w)
 	return w.effects()
 }
 
@@ -139,57 +100,6 @@ func (s *State) Snapshot() registry.Snapshot {
 		s.snapshot, s.stale = registry.New(sessions, chats), false
 	}
 	return s.snapshot
-}
-
-// ask answers a request.
-func (w *work) ask(e Asked) {
-	var answer Answer
-	err := admit(e.Request)
-	if err != nil {
-		w.reply(e.Token, answer, err)
-		return
-	}
-	if e.Request.by().Person() {
-		w.here = true
-	}
-	switch r := e.Request.(type) {
-	case Say: // answered once it is decided
-		if err = w.say(e.Token, r); err == nil {
-			return
-		}
-	case Send: // likewise
-		if err = w.send(e.Token, r, e.Seen); err == nil {
-			return
-		}
-	case StartChat:
-		answer, err = w.startChat(r)
-	case StopChat:
-		answer, err = w.stopChat(r)
-	case PauseChat:
-		answer, err = w.pauseChat(r)
-	case ResumeChat:
-		answer, err = w.resumeChat(r)
-	case Recall:
-		var s *session
-		if s, err = w.find(r.Session); err == nil {
-			answer.Turn = s.said
-		}
-	case Rename:
-		answer, err = w.rename(r)
-	case Release:
-		answer, err = w.release(r)
-	case AddMember:
-		answer, err = w.addMember(r)
-	case RemoveMember:
-		answer, err = w.removeMember(r)
-	case MuteMember:
-		answer, err = w.muteMember(r)
-	case DecideHeld:
-		answer, err = w.decideHeld(r)
-	default:
-		err = ErrRequest
-	}
-	w.reply(e.Token, answer, err)
 }
 
 // work is one Step on its way: the State, the time, and what is to be done so far.

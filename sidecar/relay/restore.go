@@ -7,9 +7,50 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-// restore takes over what an earlier run left. The order matters: first all is known again
+// Restored says what an earlier run left in the journal. It is the first event, if there
+// is one at all. Chats go on, on or paused, unless one of their sessions was at another
+// tmux server: then they have ended, with its participants in them still. What was not
+// typed is handed out again in its order, unless something holds it. What may have been
+// typed is handed to its sink with Typed set, wherever its chat stands; the sink looks at
+// the pane before anything else, asks for leave as ever, and reports Held with TmuxRefused
+// if nothing was typed: then it is as if leave had never been given. What was submitted is
+// remembered, and handed to nobody: a turn may answer it yet.
+type Restored struct {
+	Server     message.Process    // that serves the panes now; its name does not count
+	Stopped    bool               // everything was stopped
+	Sessions   []Stay             // those that were present
+	Chats      []Going            // those that had not ended, and any in which something of Undecided was said
+	Undecided  []message.Envelope // received, without a verdict, in the order of receiving
+	Deliveries []Left             // those without a final receipt, in the order of their making
+	Submitted  []message.Delivery // taken by those who are present, and not answered, in that order
+}
+
+// Stay is a session that an earlier run left, with what its brake stood at.
+type Stay struct {
+	Session message.Session
+	Last    int // depth of the last turn; 1 where it said nothing yet
+	Cause   int // greatest depth of what was typed to it since; -1: nothing was
+}
+
+// Going is a chat that an earlier run left.
+type Going struct {
+	Chat  message.Chat
+	Taken int // turns that were relayed in it
+}
+
+// Left is a delivery that an earlier run left open. Its Typed says whether it ever had a
+// receipt typed, whatever came after. One that is held "agent gone" stays as it is where
+// that agent is not there, or not in the chat any more: it need not be listed.
+type Left struct {
+	Delivery message.Delivery
+	State    message.ReceiptState // the last
+	Reason   message.Reason       // of the last
+	Verdict  message.Verdict      // the last on its message
+}
+
+// step takes over what an earlier run left. The order matters: first all is known again
 // as it was, then what is over ends, and only then does anything go to a sink.
-func (w *work) restore(e Restored) {
+func (e Restored) step(w *work) {
 	w.stopped = e.Stopped
 	var strange []*session // of another tmux server: there is no such pane any more
 	for _, stay := range e.Sessions {

@@ -79,6 +79,14 @@ type outcome struct {
 	err    error
 }
 
+// answer tells whoever waits, who then waits no more.
+func (p *posted) answer(err error) {
+	if p.back != nil {
+		p.back <- outcome{err: err}
+	}
+	p.back = nil
+}
+
 func (r *Relay) init() {
 	r.once.Do(func() {
 		size := r.Queue
@@ -200,10 +208,14 @@ type loop struct {
 	state   *State
 	now     func() time.Time
 	log     *slog.Logger
-	token   Token
+	tokens  Token // the last that was made
 	waiting map[Token]chan<- outcome
 	stuck   *stuck // nil: what happens can be written down
 	stored  uint64 // State.changes at the time of the last stored snapshot
+
+	// What the effects of one step have come to.
+	handing   []message.Delivery // to be handed to a sink, together
+	following []Event            // to happen after the step
 
 	open      []message.ID // messages about which the policy is to be asked yet
 	questions chan<- Question
@@ -246,12 +258,15 @@ func (l *loop) take(ctx context.Context, p posted) error {
 	// ahead of the journal.
 	ctx = context.WithoutCancel(ctx)
 	if l.stuck != nil {
-		l.put(p)
+		l.stuck.put(p)
 		return nil
 	}
-	event, err := l.prepare(ctx, p)
-	if err != nil {
-		return err
+	event := p.event
+	if e, ok := event.(prepared); ok {
+		var err error
+		if event, err = e.prepare(&lookup{loop: l, ctx: ctx, back: p.back}); err != nil {
+			return err
+		}
 	}
 	return l.carryOut(ctx, []Event{event})
 }
@@ -285,75 +300,24 @@ func (l *loop) carryOut(ctx context.Context, events []Event) error {
 // those that were to follow already.
 func (l *loop) perform(effects []Effect, events []Event) []Event {
 	l.store()
-	for i := 0; i < len(effects); i++ {
-		switch effect := effects[i].(type) {
-		case Commit:
-		case Decide:
-			if l.Policy == nil {
-				v := message.Verdict{Message: effect.Message.ID, Verb: message.VerbDeliver, By: "built in", At: l.now()}
-				events = append(events, Decided{v})
-			} else {
-				l.open = append(l.open, effect.Message.ID)
-			}
-		case Deliver:
-			all := []message.Delivery{effect.Delivery}
-			for i+1 < len(effects) {
-				next, ok := effects[i+1].(Deliver)
-				if !ok {
-					break
-				}
-				all, i = append(all, next.Delivery), i+1
-			}
-			l.Sink.Deliver(all...)
-		default:
-			l.do(effect)
+	for _, effect := range effects {
+		if _, more := effect.(Deliver); !more {
+			l.handOver()
 		}
+		effect.perform(l)
 	}
+	l.handOver()
+	events = append(events, l.following...)
+	l.following = nil
 	return events
 }
 
-// prepare gives an event its token, and what Step cannot ask the journal itself.
-func (l *loop) prepare(ctx context.Context, p posted) (Event, error) {
-	var token Token
-	if p.back != nil {
-		l.token++
-		token = l.token
-		l.waiting[token] = p.back
+// handOver gives the deliveries that follow each other to their sink, at once.
+func (l *loop) handOver() {
+	if len(l.handing) > 0 {
+		l.Sink.Deliver(l.handing...)
+		l.handing = nil
 	}
-	seen := func(id message.ID) (bool, error) {
-		if id == "" {
-			return false, nil
-		}
-		if known, err := message.ParseID(string(id)); err == nil {
-			id = known
-		}
-		was, err := l.Journal.Seen(ctx, id)
-		if err != nil {
-			return false, fmt.Errorf("look for message %s in the journal: %w", id, err)
-		}
-		return was, nil
-	}
-	var err error
-	switch e := p.event.(type) {
-	case Adopted:
-		e.Token = token
-		return e, nil
-	case Reported:
-		e.Token = token
-		return e, nil
-	case Spoke:
-		if e.Seen, err = seen(e.Turn.ID); err == nil && e.Turn.ID != "" && e.Turn.Prompt != "" {
-			e.Prompted, err = seen(promptID(e.Turn.ID))
-		}
-		return e, err
-	case Asked:
-		e.Token = token
-		if send, ok := e.Request.(Send); ok {
-			e.Seen, err = seen(send.Message.ID)
-		}
-		return e, err
-	}
-	return p.event, nil
 }
 
 // store publishes whether all is stopped, and the snapshot if it has changed.
@@ -365,27 +329,6 @@ func (l *loop) store() {
 	l.stored = l.state.changes
 	s := l.state.Snapshot()
 	l.snapshot.Store(&s)
-}
-
-// do performs an effect that is neither Commit nor Decide nor Deliver.
-func (l *loop) do(effect Effect) {
-	switch e := effect.(type) {
-	case Cancel:
-		l.Sink.Cancel(e.IDs, e.Reason)
-	case Forget:
-		l.Sink.Forget(e.Session)
-	case Allow:
-		if e.Err != nil {
-			l.log.Warn("receipt refused", "err", e.Err)
-		}
-		l.answer(e.Token, outcome{err: e.Err})
-	case Reply:
-		l.answer(e.Token, outcome{answer: e.Answer, err: e.Err})
-	case Publish:
-		if l.Relay.Publish != nil {
-			l.Relay.Publish(e.Events)
-		}
-	}
 }
 
 // answer wakes whoever waits for the token.
@@ -505,11 +448,8 @@ func (r *Relay) post(ctx context.Context, p posted) error {
 	default:
 	}
 	queue := r.queue
-	if asked, ok := p.event.(Asked); ok {
-		switch asked.Request.(type) {
-		case PauseChat, StopChat:
-			queue = r.urgent
-		}
+	if e, ok := p.event.(hurried); ok && e.hurries() {
+		queue = r.urgent
 	}
 	select {
 	case queue <- p:

@@ -3,7 +3,6 @@ package relay
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -34,9 +33,29 @@ func (t *thought) flow() string {
 	return "sent by " + string(t.message.From.Session)
 }
 
-// spoke takes in a turn: what it answers, how deep it lies, and, in a chat, its words,
+// Spoke says that a turn ended. Submitted deliveries that it answers become answered; in
+// a chat, its words go to the others. Of one that was cut short they fail for that reason,
+// its words go nowhere, and the agents that wait for an answer are told. A turn that is told
+// of twice counts once. One that ended before this run (Turn.Late) counts only as the answer to
+// what an earlier run had submitted: whatever else it is, it is old.
+type Spoke struct {
+	Turn     message.Turn
+	Seen     bool // the journal has a message of the turn's id
+	Prompted bool // the journal has one of its person's prompt
+}
+
+func (e Spoke) prepare(l *lookup) (_ Event, err error) {
+	if e.Seen, err = l.seen(e.Turn.ID); err == nil && e.Turn.ID != "" && e.Turn.Prompt != "" {
+		e.Prompted, err = l.seen(promptID(e.Turn.ID))
+	}
+	return e, err
+}
+
+func (e Spoke) wait(s *stuck, _ *posted) (later bool) { return s.room(e.Turn) }
+
+// step takes in a turn: what it answers, how deep it lies, and, in a chat, its words,
 // behind the prompt of its person where the chat wants that too.
-func (w *work) spoke(e Spoke) {
+func (e Spoke) step(w *work) {
 	t := e.Turn
 	s := w.present(t.Session)
 	if s == nil {
@@ -155,91 +174,12 @@ func (w *work) relay(t message.Turn, s *session, c *chat, depth int, reply messa
 	w.receive(&thought{message: m, chat: c, acted: t.Acted})
 }
 
-// say takes in a person's word into a chat.
-func (w *work) say(token Token, r Say) error {
-	if !r.By.Person() {
-		return fmt.Errorf("say: %w", ErrPersonOnly)
-	}
-	c, err := w.findChat(r.Chat)
-	if err != nil {
-		return fmt.Errorf("say: %w", err)
-	}
-	if err := checkBody(r.Body); err != nil {
-		return fmt.Errorf("say: %w", err)
-	}
-	m := w.personal(r.By, r.Body, c)
-	for _, ref := range r.To {
-		s, err := w.find(ref)
-		if err != nil {
-			return fmt.Errorf("say: %w", err)
-		}
-		if !slices.Contains(c.there(), s.ID) {
-			return fmt.Errorf("say: %w: session %q is not in chat %s", ErrRequest, s.Name, label(c.Chat))
-		}
-		m.To = append(m.To, address(s))
-	}
-	w.receive(&thought{message: m, chat: c, token: token})
-	return nil
-}
-
 // personal is a person's word into a chat.
 func (w *work) personal(by By, body string, c *chat) message.Envelope {
 	return message.Envelope{
 		ID: w.ids.next(w.now), Thread: c.ID, From: person(by), Type: message.KindSay, Body: body,
 		Origin: message.OriginHuman, Trust: message.TrustPerson, Created: w.now,
 	}
-}
-
-// send takes in a single message. Who says it, and how deep it lies, is never taken from
-// the message itself.
-func (w *work) send(token Token, r Send, seen bool) error {
-	to, err := w.find(r.To)
-	if err != nil {
-		return fmt.Errorf("send: %w", err)
-	}
-	if err := checkBody(r.Message.Body); err != nil {
-		return fmt.Errorf("send: %w", err)
-	}
-	if err := checkRest(r.Message); err != nil {
-		return fmt.Errorf("send: %w", err)
-	}
-	m := message.Envelope{
-		ID: r.Message.ID, Thread: r.Message.Thread, To: []message.Address{address(to)}, Type: r.Message.Type,
-		Priority: r.Message.Priority, Subject: r.Message.Subject, Body: r.Message.Body, InReplyTo: r.Message.InReplyTo,
-		RequiresResponse: r.Message.RequiresResponse, Tags: slices.Clone(r.Message.Tags), Meta: maps.Clone(r.Message.Meta),
-		Created: w.now,
-	}
-	if m.Type == "" {
-		m.Type = message.KindMessage
-	}
-	if m.ID == "" {
-		m.ID = w.ids.next(w.now)
-	} else if m.ID, err = message.ParseID(string(m.ID)); err != nil {
-		return fmt.Errorf("send: %w: %w", ErrRequest, err)
-	}
-	switch r.By.Kind {
-	case Person:
-		m.From, m.Origin, m.Trust = person(r.By), message.OriginHuman, message.TrustPerson
-	case Unverified:
-		m.From, m.Origin, m.Trust, m.Depth = address(w.stranger), message.OriginAgent, message.TrustUnverified, w.deepest()
-	default:
-		from := w.present(r.By.Session)
-		switch {
-		case from == nil:
-			return fmt.Errorf("send: %w", &registry.LookupError{Kind: "session", Ref: string(r.By.Session), Err: registry.ErrUnknown})
-		case from == to:
-			return fmt.Errorf("send: %w: session %q would talk to itself", ErrRequest, to.Name)
-		}
-		m.From, m.Origin, m.Trust, m.Depth = address(from), message.OriginAgent, message.TrustVerified, from.depth()
-	}
-	t := &thought{message: m, token: token}
-	if seen || w.seen.Has(m.ID) {
-		w.twice(t)
-		return nil
-	}
-	w.seen.Add(m.ID, seenMessages)
-	w.receive(t)
-	return nil
 }
 
 // receive writes a message down and has it decided.
@@ -284,9 +224,13 @@ func (w *work) failed(planned message.Delivery, reason message.Reason) message.R
 	return w.receipt(&delivery{Delivery: planned, seq: w.seq}, message.Failed, reason)
 }
 
-// decided takes in a verdict. It takes effect once those of all earlier messages of its
+// Decided is the verdict for which an effect Decide asked.
+type Decided struct{ Verdict message.Verdict }
+
+// step takes in a verdict. It takes effect once those of all earlier messages of its
 // flow have come.
-func (w *work) decided(v message.Verdict) {
+func (e Decided) step(w *work) {
+	v := e.Verdict
 	t := w.thoughts[v.Message]
 	if t == nil || t.verdict != nil {
 		return
@@ -491,33 +435,6 @@ func person(by By) message.Address {
 		name = route.Person
 	}
 	return message.Address{Computer: message.LocalComputer, Name: name}
-}
-
-// checkBody refuses what cannot be the body of a message.
-func checkBody(body string) error {
-	switch {
-	case strings.TrimSpace(body) == "":
-		return fmt.Errorf("%w: the message is empty", ErrRequest)
-	case len(body) > message.MaxBody:
-		return fmt.Errorf("%w: the message has %d bytes, the most is %d", ErrRequest, len(body), message.MaxBody)
-	case !utf8.ValidString(body):
-		return fmt.Errorf("%w: the message is not valid UTF-8", ErrRequest)
-	}
-	return nil
-}
-
-// checkRest refuses what cannot stand beside the body of a message.
-func checkRest(m message.Envelope) error {
-	long := func(tag string) bool { return tag == "" || len(tag) > message.MaxTag || !utf8.ValidString(tag) }
-	switch {
-	case len(m.Subject) > message.MaxSubject || !utf8.ValidString(m.Subject):
-		return fmt.Errorf("%w: the subject has more than %d bytes, or is not valid UTF-8", ErrRequest, message.MaxSubject)
-	case len(m.Tags) > message.MaxTags:
-		return fmt.Errorf("%w: the message has %d tags, the most is %d", ErrRequest, len(m.Tags), message.MaxTags)
-	case slices.ContainsFunc(m.Tags, long):
-		return fmt.Errorf("%w: a tag is empty, has more than %d bytes, or is not valid UTF-8", ErrRequest, message.MaxTag)
-	}
-	return nil
 }
 
 // trim makes a body of an agent's words, and reports whether it had to cut them.

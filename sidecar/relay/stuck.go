@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	crand "crypto/rand"
+	"log/slog"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -31,6 +32,7 @@ type stuck struct {
 	bytes   int // of the words in it
 	lost    int // turns for which there was no room
 	awake   time.Duration
+	log     *slog.Logger
 }
 
 const (
@@ -44,21 +46,10 @@ const (
 // getStuck stops at a step of that event that could not be written. Whoever waits for the event
 // is told. Who waits for a message to be decided that is on disk goes on waiting.
 func (l *loop) getStuck(event Event, step message.Step, effects []Effect, events []Event, err error) {
-	l.stuck = &stuck{step: step, effects: effects, events: events, err: err}
+	l.stuck = &stuck{step: step, effects: effects, events: events, err: err, log: l.log}
 	l.log.Error("nothing can be written down: everything is held", "err", err)
-	switch e := event.(type) {
-	case Adopted:
-		l.stuck.undo = l.Again != nil
-		l.answer(e.Token, outcome{err: err})
-	case Asked:
-		l.stuck.undo = l.Again != nil && !stops(e.Request)
-		l.answer(e.Token, outcome{err: err})
-	case Reported:
-		if asks(e.Receipt) {
-			l.answer(e.Token, outcome{err: err})
-		} else {
-			l.answer(e.Token, outcome{})
-		}
+	if e, ok := event.(unwritten); ok {
+		l.stuck.undo = e.unwritten(l, err) && l.Again != nil
 	}
 	if l.stuck.undo {
 		l.stuck.step = message.Step{Notices: []message.Notice{{Text: err.Error() + ": for a while nothing could be written down"}}}
@@ -66,19 +57,6 @@ func (l *loop) getStuck(event Event, step message.Step, effects []Effect, events
 	}
 	l.tellTrouble(err)
 }
-
-// stops reports whether a request takes leave away: whatever comes of its answer, it counts.
-func stops(r Request) bool {
-	switch r.(type) {
-	case PauseChat, StopChat:
-		return true
-	}
-	return false
-}
-
-// asks reports whether a receipt can be refused: it asks for leave, or tells why it was not asked
-// for. Others tell what has happened.
-func asks(r message.Receipt) bool { return r.State == message.Typed || r.State == message.Held }
 
 func (l *loop) tellTrouble(err error) {
 	l.trouble.Store(&err)
@@ -88,50 +66,22 @@ func (l *loop) tellTrouble(err error) {
 }
 
 // put keeps an event for later, or refuses it.
-func (l *loop) put(p posted) {
-	s := l.stuck
-	answer := func(err error) {
-		if p.back != nil {
-			p.back <- outcome{err: err}
-		}
-		p.back = nil
+func (s *stuck) put(p posted) {
+	if e, ok := p.event.(waiting); !ok || e.wait(s, &p) {
+		s.backlog = append(s.backlog, p)
 	}
-	switch e := p.event.(type) {
-	case Tick:
-		s.awake += e.Awake
-		return
-	case Adopted:
-		answer(s.err)
-		return
-	case Asked:
-		answer(s.err)
-		if stops(e.Request) { // whatever is on its way then, a person has said no to it
-			s.first = append(s.first, e)
-		}
-		return
-	case Reported:
-		if asks(e.Receipt) {
-			answer(s.err)
-			return
-		}
-		answer(nil)
-	case StateChanged:
-		for i, one := range s.backlog {
-			if was, ok := one.event.(StateChanged); ok && was.Session == e.Session {
-				s.backlog = append(s.backlog[:i:i], s.backlog[i+1:]...)
-				break
-			}
-		}
-	case Spoke:
-		size := len(e.Turn.Words) + len(e.Turn.All) + len(e.Turn.Prompt)
-		if len(s.backlog) >= maxBacklog || s.bytes+size > maxBacklogBytes {
-			s.lost++
-			l.log.Error("a turn is lost: too much waits to be written down", "session", e.Turn.Session)
-			return
-		}
-		s.bytes += size
+}
+
+// room reports whether a turn can be kept, and counts it.
+func (s *stuck) room(t message.Turn) bool {
+	size := len(t.Words) + len(t.All) + len(t.Prompt)
+	if len(s.backlog) >= maxBacklog || s.bytes+size > maxBacklogBytes {
+		s.lost++
+		s.log.Error("a turn is lost: too much waits to be written down", "session", t.Session)
+		return false
 	}
-	s.backlog = append(s.backlog, p)
+	s.bytes += size
+	return true
 }
 
 // tryAgain writes the step down that the loop is stuck at, if that can be done by now, and

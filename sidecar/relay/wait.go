@@ -13,10 +13,29 @@ import (
 // expired is the reason for which a sink is told to forget what expired.
 const expired = message.Reason(message.Expired)
 
-// tick takes in that time has passed. It comes every second while there is something to
+// Tick says that time has passed: what waited too long expires, and chats that nobody may
+// be looking at pause. A wait begins to count at the first Tick after its begin, so that
+// nothing comes too early, whatever lay between two of them.
+type Tick struct {
+	Awake time.Duration // since the last Tick: how long the computer was not asleep; below 0 is 0
+}
+
+func (e Tick) wait(s *stuck, _ *posted) (later bool) {
+	s.awake += e.Awake
+	return false
+}
+
+// Attended says that a person is at a terminal of the tmux server, or just came. The start
+// of a State says so too, and so do a person's requests, adoptions and releases.
+type Attended struct{}
+
+func (Attended) step(w *work) { w.here = true }
+
+// step takes in that time has passed. It comes every second while there is something to
 // wait for, and makes nothing unless something follows.
-func (w *work) tick(awake time.Duration) {
-	if awake = max(awake, 0); awake > math.MaxInt64-w.awake {
+func (e Tick) step(w *work) {
+	awake := max(e.Awake, 0)
+	if awake > math.MaxInt64-w.awake {
 		awake = math.MaxInt64 - w.awake
 	}
 	w.awake += awake

@@ -1,0 +1,161 @@
+package relay
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+)
+
+// Say is a person's word into a chat, to all its participants or to some. It always
+// passes the brakes; in a paused chat it is held. Answer, once it is decided: Message,
+// Receipts.
+type Say struct {
+	By   By
+	Chat string
+	To   []string // none: all
+	Body string
+}
+
+func (r Say) by() By { return r.By }
+
+func (r Say) do(w *work, a *Asked) (Answer, error) {
+	if !r.By.Person() {
+		return Answer{}, fmt.Errorf("say: %w", ErrPersonOnly)
+	}
+	c, err := w.findChat(r.Chat)
+	if err != nil {
+		return Answer{}, fmt.Errorf("say: %w", err)
+	}
+	if err := checkBody(r.Body); err != nil {
+		return Answer{}, fmt.Errorf("say: %w", err)
+	}
+	m := w.personal(r.By, r.Body, c)
+	for _, ref := range r.To {
+		s, err := w.find(ref)
+		if err != nil {
+			return Answer{}, fmt.Errorf("say: %w", err)
+		}
+		if !slices.Contains(c.there(), s.ID) {
+			return Answer{}, fmt.Errorf("say: %w: session %q is not in chat %s", ErrRequest, s.Name, label(c.Chat))
+		}
+		m.To = append(m.To, address(s))
+	}
+	w.receive(&thought{message: m, chat: c, token: a.later()})
+	return Answer{}, nil
+}
+
+// Send is one message to one session. Of the envelope, id (made here if empty), type,
+// priority, subject, body, in_reply_to, requires_response, tags, thread and meta count; who it is
+// from, how that is known, how deep it lies and when it was made are ours to say. Answer,
+// once it is decided: Message, Receipts (failed "duplicate id" if the id was used before).
+type Send struct {
+	By      By
+	To      string
+	Message message.Envelope
+}
+
+func (r Send) by() By              { return r.By }
+func (r Send) unproven()           {}
+func (r Send) carries() message.ID { return r.Message.ID }
+
+// do takes in a single message. Who says it, and how deep it lies, is never taken from
+// the message itself.
+func (r Send) do(w *work, a *Asked) (Answer, error) {
+	to, err := w.find(r.To)
+	if err != nil {
+		return Answer{}, fmt.Errorf("send: %w", err)
+	}
+	if err := checkBody(r.Message.Body); err != nil {
+		return Answer{}, fmt.Errorf("send: %w", err)
+	}
+	if err := checkRest(r.Message); err != nil {
+		return Answer{}, fmt.Errorf("send: %w", err)
+	}
+	m := message.Envelope{
+		ID: r.Message.ID, Thread: r.Message.Thread, To: []message.Address{address(to)}, Type: r.Message.Type,
+		Priority: r.Message.Priority, Subject: r.Message.Subject, Body: r.Message.Body, InReplyTo: r.Message.InReplyTo,
+		RequiresResponse: r.Message.RequiresResponse, Tags: slices.Clone(r.Message.Tags), Meta: maps.Clone(r.Message.Meta),
+		Created: w.now,
+	}
+	if m.Type == "" {
+		m.Type = message.KindMessage
+	}
+	if m.ID == "" {
+		m.ID = w.ids.next(w.now)
+	} else if m.ID, err = message.ParseID(string(m.ID)); err != nil {
+		return Answer{}, fmt.Errorf("send: %w: %w", ErrRequest, err)
+	}
+	switch r.By.Kind {
+	case Person:
+		m.From, m.Origin, m.Trust = person(r.By), message.OriginHuman, message.TrustPerson
+	case Unverified:
+		m.From, m.Origin, m.Trust, m.Depth = address(w.stranger), message.OriginAgent, message.TrustUnverified, w.deepest()
+	default:
+		from := w.present(r.By.Session)
+		switch {
+		case from == nil:
+			return Answer{}, fmt.Errorf("send: %w", &registry.LookupError{Kind: "session", Ref: string(r.By.Session), Err: registry.ErrUnknown})
+		case from == to:
+			return Answer{}, fmt.Errorf("send: %w: session %q would talk to itself", ErrRequest, to.Name)
+		}
+		m.From, m.Origin, m.Trust, m.Depth = address(from), message.OriginAgent, message.TrustVerified, from.depth()
+	}
+	t := &thought{message: m, token: a.later()}
+	if a.Seen || w.seen.Has(m.ID) {
+		w.twice(t)
+		return Answer{}, nil
+	}
+	w.seen.Add(m.ID, seenMessages)
+	w.receive(t)
+	return Answer{}, nil
+}
+
+// Recall asks what was heard of a session last, in this run. It changes nothing. Answer:
+// Turn, of which Words, All, Truncated and Ended are set; without words, nothing was heard.
+type Recall struct {
+	By      By
+	Session string
+}
+
+func (r Recall) by() By    { return r.By }
+func (r Recall) unproven() {}
+
+func (r Recall) do(w *work, _ *Asked) (Answer, error) {
+	s, err := w.find(r.Session)
+	if err != nil {
+		return Answer{}, err
+	}
+	return Answer{Turn: s.said}, nil
+}
+
+// checkBody refuses what cannot be the body of a message.
+func checkBody(body string) error {
+	switch {
+	case strings.TrimSpace(body) == "":
+		return fmt.Errorf("%w: the message is empty", ErrRequest)
+	case len(body) > message.MaxBody:
+		return fmt.Errorf("%w: the message has %d bytes, the most is %d", ErrRequest, len(body), message.MaxBody)
+	case !utf8.ValidString(body):
+		return fmt.Errorf("%w: the message is not valid UTF-8", ErrRequest)
+	}
+	return nil
+}
+
+// checkRest refuses what cannot stand beside the body of a message.
+func checkRest(m message.Envelope) error {
+	long := func(tag string) bool { return tag == "" || len(tag) > message.MaxTag || !utf8.ValidString(tag) }
+	switch {
+	case len(m.Subject) > message.MaxSubject || !utf8.ValidString(m.Subject):
+		return fmt.Errorf("%w: the subject has more than %d bytes, or is not valid UTF-8", ErrRequest, message.MaxSubject)
+	case len(m.Tags) > message.MaxTags:
+		return fmt.Errorf("%w: the message has %d tags, the most is %d", ErrRequest, len(m.Tags), message.MaxTags)
+	case slices.ContainsFunc(m.Tags, long):
+		return fmt.Errorf("%w: a tag is empty, has more than %d bytes, or is not valid UTF-8", ErrRequest, message.MaxTag)
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package relay
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
+)
+
+// StartChat starts a chat of two or more sessions, numbered from 1 in the given order. With
+// IncludeLast, what the first of them had said last goes to all others, then Say, a person's
+// word or that of the agent that asks. With Turns, the chat ends by itself once that many
+// turns were relayed. With OneWay, those are the answers of the others to the first, whose
+// own turns go nowhere. An agent may start a chat of itself and one other only, and only as
+// its first may it say something there. Errors: those of Find; *InChatError; ErrNothingSaid.
+// Answer: Chats, one.
+type StartChat struct {
+	By       By
+	Sessions []string
+	Name     string // a name as of sessions, free among open chats, or none
+	Say      string
+	Limits   message.Limits
+	Turns    int
+	OneWay   bool
+
+	// IncludeLast is for the later of Last, which is what the first session's own account
+	// tells, and the last that was heard of it here. Of Last, Words, All, Truncated and Ended
+	// count; a turn without words is none.
+	IncludeLast bool
+	Last        message.Turn
+
+	Roles []string   // of Sessions, in their order; missing ones are none
+	Muted []bool     // likewise: those that may not speak
+	Asked []bool     // likewise: those whose words wait for a person's yes, beside those that Limits.Approve names
+	Again message.ID // the ended chat that this one takes up; only noted
+	Kept  []Kept     // what its agents' forerunners did not get any more
+
+	Since time.Time // when its sessions' baselines were about to be taken; zero: now
+}
+
+func (r StartChat) by() By { return r.By }
+
+func (r StartChat) do(w *work, _ *Asked) (Answer, error) {
+	members, err := w.members(r)
+	if err != nil {
+		return Answer{}, fmt.Errorf("start chat: %w", err)
+	}
+	if err := w.checkStart(r, members); err != nil {
+		return Answer{}, fmt.Errorf("start chat: %w", err)
+	}
+	c := &chat{
+		Chat: message.Chat{
+			ID: w.ids.next(w.now), Name: r.Name, State: message.ChatOn, Started: w.now,
+			Limits: route.WithDefaults(r.Limits, w.chatLimits), Turns: r.Turns, OneWay: r.OneWay, Again: r.Again,
+		},
+	}
+	ask, err := w.asked(c.Limits.Approve, members)
+	if err != nil {
+		return Answer{}, fmt.Errorf("start chat: %w", err)
+	}
+	for i, s := range members {
+		p := message.Participant{Session: s.ID, Name: s.Name, Number: i + 1, MaySpeak: i >= len(r.Muted) || !r.Muted[i]}
+		if i < len(r.Roles) {
+			p.Role = r.Roles[i]
+		}
+		p.Approve = ask[i] || i < len(r.Asked) && r.Asked[i]
+		c.Participants = append(c.Participants, p)
+	}
+	c.listApprove()
+	opening, err := w.opening(r, c, members)
+	if err != nil {
+		return Answer{}, fmt.Errorf("start chat: %w", err)
+	}
+	kept, err := w.keptFor(r.Kept, members)
+	if err != nil {
+		return Answer{}, fmt.Errorf("start chat: %w", err)
+	}
+	w.chats = append(w.chats, c)
+	w.altered(c)
+	for _, s := range members {
+		s.joined = w.since(r.Since)
+		if r.By.Person() {
+			w.freed(s)
+		}
+	}
+	w.handOn(kept, c)
+	for _, t := range opening {
+		w.receive(t)
+	}
+	return Answer{Chats: []message.Chat{c.copy()}}, nil
+}
+
+// since is from when on what is said is said into a chat: what a baseline does not hold, and
+// was said before the relay heard of the chat, must not be lost.
+func (w *work) since(baseline time.Time) time.Time {
+	if baseline.IsZero() {
+		return w.now
+	}
+	return baseline
+}
+
+// members are the sessions that are to be in a chat.
+func (w *work) members(r StartChat) ([]*session, error) {
+	var out []*session
+	for _, ref := range r.Sessions {
+		s, err := w.find(ref)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(out, s) {
+			return nil, fmt.Errorf("%w: session %q is named twice", ErrRequest, s.Name)
+		}
+		out = append(out, s)
+	}
+	if len(out) < 2 {
+		return nil, fmt.Errorf("%w: it takes at least two sessions", ErrRequest)
+	}
+	return out, nil
+}
+
+// checkStart refuses what cannot be a chat, before anything is changed.
+func (w *work) checkStart(r StartChat, members []*session) error {
+	ids := make([]message.ID, len(members))
+	for i, s := range members {
+		ids[i] = s.ID
+	}
+	slices.Sort(ids)
+	for _, s := range members {
+		if c := w.chatOf(s.ID); c != nil {
+			have := c.there()
+			slices.Sort(have)
+			return &InChatError{Session: s.Name, Chat: c.copy(), Same: slices.Equal(ids, have)}
+		}
+	}
+	if w.stopped {
+		return ErrStopped
+	}
+	theirs := r.Limits != (message.Limits{}) || len(r.Roles) > 0 || len(r.Muted) > 0 || len(r.Asked) > 0 || r.Again != "" || len(r.Kept) > 0
+	if !r.By.Person() && (theirs || len(members) != 2 || !slices.Contains(ids, r.By.Session)) {
+		return fmt.Errorf("%w: an agent may connect itself with one other, at the usual limits", ErrPersonOnly)
+	}
+	if speaks := r.Say != "" || r.IncludeLast || r.OneWay; !r.By.Person() && speaks && members[0].ID != r.By.Session {
+		return fmt.Errorf("%w: an agent may ask and say something for itself alone: it comes first", ErrPersonOnly)
+	}
+	if r.Turns < 0 || r.Limits.Depth < 0 || r.Limits.Rate < 0 || r.Limits.Bytes < 0 || r.Limits.Expire < 0 || r.Limits.Away < 0 {
+		return fmt.Errorf("%w: a limit below zero", ErrRequest)
+	}
+	if len(r.Roles) > len(members) || len(r.Muted) > len(members) || len(r.Asked) > len(members) {
+		return fmt.Errorf("%w: more roles, or words on who may speak, than sessions", ErrRequest)
+	}
+	for _, role := range r.Roles {
+		if err := checkRole(role); err != nil {
+			return err
+		}
+	}
+	if h := r.Limits.Header; h != "" && h != route.HeaderAttribution && h != route.HeaderBoth {
+		return fmt.Errorf("%w: header %q: it is %q or %q", ErrRequest, h, route.HeaderAttribution, route.HeaderBoth)
+	}
+	if words := r.Limits.Words; words != "" && words != route.WordsLast && words != route.WordsAll {
+		return fmt.Errorf("%w: words %q: it is %q or %q", ErrRequest, words, route.WordsLast, route.WordsAll)
+	}
+	if empty := r.Limits.Empty; empty != "" && empty != EmptyAgents && empty != EmptyOn && empty != EmptyOff {
+		return fmt.Errorf("%w: empty %q: it is %q, %q or %q", ErrRequest, empty, EmptyAgents, EmptyOn, EmptyOff)
+	}
+	if strings.ContainsFunc(r.Limits.LineBreak, unicode.IsControl) {
+		return fmt.Errorf("%w: line break %q holds a control character", ErrRequest, r.Limits.LineBreak)
+	}
+	if err := checkBody(r.Say); r.Say != "" && err != nil {
+		return err
+	}
+	if r.Name == "" {
+		return nil
+	}
+	if err := registry.CheckName(r.Name); err != nil {
+		return err
+	}
+	for _, c := range w.open() {
+		if strings.EqualFold(c.Name, r.Name) {
+			return fmt.Errorf("%w: chat %s bears that name", ErrRequest, label(c.Chat))
+		}
+	}
+	return nil
+}
