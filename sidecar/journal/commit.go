@@ -146,24 +146,26 @@ func (w *writer) closeStatements() error {
 
 func (w *writer) close() error { return errors.Join(w.closeStatements(), w.db.Close()) }
 
-// Commit writes all of step, or nothing of it, and gives its events the next numbers in
-// the order of the fields of step. When it returns nil, step survives a power cut. A
+// Commit writes all of steps, or nothing of them, in their order, and gives their events the next
+// numbers in the order of the fields of each. When it returns nil, steps survive a power cut. A
 // session or chat that is as it was makes no event. ctx ends the wait for an earlier
-// Commit; once begun, a step is finished.
+// Commit; once begun, it is finished.
 //
 // After an error of the disk (full, read-only, a failed fsync) the caller must act as if
-// step were not written. A message.UnwritableError says that it was not, and can be repeated. All but a full disk may leave it in the journal nevertheless, and
-// a repetition then ends with ErrDuplicate. The next Commit opens the files anew and
-// looks through them, so that the journal works again when the fault is gone.
+// nothing were written. A message.UnwritableError says that nothing was, and can be repeated. All
+// but a full disk may leave it in the journal nevertheless, and a repetition then ends with
+// ErrDuplicate. The next Commit opens the files anew and looks through them, so that the journal
+// works again when the fault is gone.
 //
 // Texts come back as they were, bodies and words byte for byte; elsewhere, bytes that are
 // not UTF-8 come back as U+FFFD. An empty slice or map comes back nil, a time without its
-// monotonic part. A step with an invalid message is refused whole.
-func (j *Journal) Commit(ctx context.Context, step message.Step) error {
-	if step.Empty() {
+// monotonic part. Steps with an invalid message are refused, all of them.
+func (j *Journal) Commit(ctx context.Context, steps ...message.Step) error {
+	steps = slices.DeleteFunc(slices.Clone(steps), message.Step.Empty)
+	if len(steps) == 0 {
 		return nil
 	}
-	err := j.writing(ctx, func(ctx context.Context, w *writer) error { return w.commit(ctx, step, time.Now()) })
+	err := j.writing(ctx, func(ctx context.Context, w *writer) error { return w.commit(ctx, time.Now(), steps...) })
 	if err != nil {
 		return fmt.Errorf("journal: %w", j.unwritable(err))
 	}
@@ -199,13 +201,13 @@ func (j *Journal) writing(ctx context.Context, write func(context.Context, *writ
 	return err
 }
 
-func (w *writer) commit(ctx context.Context, step message.Step, now time.Time) error {
+func (w *writer) commit(ctx context.Context, now time.Time, steps ...message.Step) error {
 	tx, err := w.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	s := stepper{ctx: ctx, tx: tx, w: w, now: now.UnixNano()}
-	if err := s.write(step); err != nil {
+	if err := s.writeAll(steps); err != nil {
 		_ = tx.Rollback() // SQLite may have done it already; err says more
 		return err
 	}
@@ -215,7 +217,7 @@ func (w *writer) commit(ctx context.Context, step message.Step, now time.Time) e
 	return nil
 }
 
-// stepper writes one step in one transaction.
+// stepper writes steps in one transaction.
 type stepper struct {
 	ctx context.Context
 	tx  *sql.Tx
@@ -224,10 +226,19 @@ type stepper struct {
 	seq int64 // of the newest event
 }
 
-func (s *stepper) write(step message.Step) error {
+func (s *stepper) writeAll(steps []message.Step) error {
 	if err := s.row(s.w.newest).Scan(&s.seq); err != nil {
 		return fmt.Errorf("newest event: %w", err)
 	}
+	for _, step := range steps {
+		if err := s.write(step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stepper) write(step message.Step) error {
 	if step.Stopped != nil {
 		if _, err := s.exec(s.w.setStopped, *step.Stopped); err != nil {
 			return fmt.Errorf("stopped: %w", err)

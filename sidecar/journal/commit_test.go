@@ -2,6 +2,8 @@ package journal
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -147,6 +149,28 @@ func TestCommit_allOrNothing(t *testing.T) {
 		})
 	}
 	mustCommit(t, j, wholeStep("second"))
+}
+
+// Steps that are written together leave what they leave one by one, and where one of them cannot be
+// written, none is.
+func TestCommit_together(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		steps := drawSteps(r)
+		one, many := mustOpen(t, private(t)), mustOpen(t, private(t))
+		for _, s := range steps {
+			mustCommit(t, one, s)
+		}
+		for left := steps; len(left) > 0; {
+			n := rapid.IntRange(1, len(left)).Draw(r, "together")
+			mustCommit(t, many, left[:n]...)
+			left = left[n:]
+		}
+		require.Equal(r, tables(t, one), tables(t, many))
+		require.Error(r, many.Commit(t.Context(), wholeStep("another"), wholeStep("another")))
+		require.NoError(r, many.Commit(t.Context()))
+		require.Equal(r, tables(t, one), tables(t, many))
+		require.NoError(r, errors.Join(one.Close(), many.Close()))
+	})
 }
 
 func TestCommit_context(t *testing.T) {
@@ -346,6 +370,17 @@ func BenchmarkCommit(b *testing.B) {
 			reportTimes(b, times)
 		})
 	}
+	b.Run("64 steps together", func(b *testing.B) {
+		j := mustOpen(b, private(b))
+		for b.Loop() {
+			steps := make([]message.Step, 64)
+			for i := range steps {
+				steps[i] = wholeStep(message.NewID())
+			}
+			mustCommit(b, j, steps...)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(64*b.N), "ns/step")
+	})
 	b.Run("receipt", func(b *testing.B) {
 		j := mustOpen(b, private(b))
 		mustCommit(b, j, wholeStep("m"))
@@ -405,6 +440,61 @@ func envelope(id message.ID) message.Envelope {
 
 func delivery(id message.ID, e message.Envelope, target message.ID) message.Delivery {
 	return message.Delivery{ID: id, Message: e, Target: target, Head: "[A] (1):", Separator: "\n\n", Attempt: 1}
+}
+
+// drawSteps are steps of a few messages, in each of which a part of their lives happens.
+func drawSteps(t *rapid.T) (steps []message.Step) {
+	for i := range rapid.IntRange(1, 6).Draw(t, "messages") {
+		whole := wholeStep(message.ID(fmt.Sprint("m", i)))
+		whole.Sessions = []message.Session{{ID: "s1", Name: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "name"), Adopted: testTime}}
+		whole.Chats = []message.Chat{{ID: "chat", State: rapid.SampledFrom([]message.ChatState{message.ChatOn, message.ChatPaused}).Draw(t, "state"), Started: testTime}}
+		if rapid.Bool().Draw(t, "whole") {
+			steps = append(steps, whole, message.Step{})
+			continue
+		}
+		steps = append(steps, message.Step{Chats: whole.Chats, Received: whole.Received},
+			message.Step{Sessions: whole.Sessions, Verdicts: whole.Verdicts, Deliveries: whole.Deliveries, Notices: whole.Notices})
+		for _, r := range whole.Receipts {
+			for _, state := range []message.ReceiptState{message.Queued, message.Typed, message.Submitted, r.State} {
+				r.State = state
+				steps = append(steps, message.Step{Receipts: []message.Receipt{r}, Freed: []message.ID{"s1"}})
+			}
+		}
+	}
+	return steps
+}
+
+// tables is what stands in every table but for the times of writing.
+func tables(t testing.TB, j *Journal) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, j.reading(context.Background(), func(tx *sql.Tx) error {
+		names, err := collect(context.Background(), tx, scanText, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'words%' AND name NOT LIKE 'sqlite%' ORDER BY name`)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			columns, err := collect(context.Background(), tx, scanText, `SELECT 'quote(' || name || ')' FROM pragma_table_info(?) WHERE NOT (?1 = 'events' AND name = 'at') ORDER BY cid`, name)
+			if err != nil {
+				return err
+			}
+			rows, err := collect(context.Background(), tx, scanText, `SELECT `+strings.Join(columns, " || ' ' || ")+` FROM `+name+` ORDER BY 1`)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(&b, name, len(rows))
+			for _, row := range rows {
+				fmt.Fprintln(&b, "\t"+row)
+			}
+		}
+		return nil
+	}))
+	return b.String()
+}
+
+func scanText(row scanner) (text string, err error) {
+	err = row.Scan(&text)
+	return text, err
 }
 
 // dump is everything that can be read.

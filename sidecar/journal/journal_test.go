@@ -263,9 +263,9 @@ func mustOpen(t testing.TB, dir string) *Journal {
 	return j
 }
 
-func mustCommit(t testing.TB, j *Journal, step message.Step) {
+func mustCommit(t testing.TB, j *Journal, steps ...message.Step) {
 	t.Helper()
-	require.NoError(t, j.Commit(context.Background(), step))
+	require.NoError(t, j.Commit(context.Background(), steps...))
 }
 
 func events(t testing.TB, j *Journal, q Query) []message.Event {

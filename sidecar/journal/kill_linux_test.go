@@ -128,7 +128,7 @@ func through(dir string, out io.Writer) error {
 		if seen, err := j.Seen(ctx, id); err != nil || seen {
 			return err
 		}
-		err := j.writing(ctx, func(ctx context.Context, w *writer) error { return w.commit(ctx, wholeStep(id), at) })
+		err := j.writing(ctx, func(ctx context.Context, w *writer) error { return w.commit(ctx, at, wholeStep(id)) })
 		if err == nil {
 			fmt.Fprintln(out, "ack", id)
 		}

@@ -359,5 +359,5 @@ func fileSize(t testing.TB, path string) int64 {
 // commitAt is Commit at another time.
 func commitAt(t testing.TB, j *Journal, at time.Time, step message.Step) {
 	t.Helper()
-	require.NoError(t, j.writing(context.Background(), func(ctx context.Context, w *writer) error { return w.commit(ctx, step, at) }))
+	require.NoError(t, j.writing(context.Background(), func(ctx context.Context, w *writer) error { return w.commit(ctx, at, step) }))
 }

@@ -9,6 +9,9 @@ import (
 // disk, and nothing at all if it cannot be written.
 type Effect interface{ perform(*loop) }
 
+// followed is an effect from which events follow by themselves. They belong to the same group.
+type followed interface{ follow(*loop) []Event }
+
 // Commit writes the step to the journal.
 type Commit struct{ Step message.Step }
 
@@ -55,12 +58,18 @@ type Forget struct{ Session message.ID }
 func (Commit) perform(*loop) {} // it is on disk
 
 func (e Decide) perform(l *loop) {
-	if l.Policy == nil {
-		v := message.Verdict{Message: e.Message.ID, Verb: message.VerbDeliver, By: "built in", At: l.now()}
-		l.following = append(l.following, Decided{v})
-		return
+	if l.Policy != nil {
+		l.open = append(l.open, e.Message.ID)
 	}
-	l.open = append(l.open, e.Message.ID)
+}
+
+// follow is the verdict where there is no policy: it comes back as an event of its own, as from
+// one that answers later.
+func (e Decide) follow(l *loop) []Event {
+	if l.Policy != nil {
+		return nil
+	}
+	return []Event{Decided{message.Verdict{Message: e.Message.ID, Verb: message.VerbDeliver, By: "built in", At: l.now()}}}
 }
 
 func (e Deliver) perform(l *loop) { l.handing = append(l.handing, e.Delivery) }

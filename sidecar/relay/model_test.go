@@ -14,9 +14,9 @@ import (
 
 // Any events in any order, and another State at any moment, made of nothing but what was
 // written down: what the effects say, taken alone, keeps every promise.
-func TestStep_model(t *testing.T) { rapid.Check(t, modelRun) }
+func TestStep_model(t *testing.T) { rapid.Check(t, func(t *rapid.T) { modelRun(t).replay() }) }
 
-func modelRun(t *rapid.T) {
+func modelRun(t *rapid.T) *world {
 	w := &world{
 		t: t, s: modelState(0), now: start, book: newBook(), server: 1,
 		taken: make(map[message.ID]bool), members: make(map[message.ID][]message.ID),
@@ -237,7 +237,7 @@ func modelRun(t *rapid.T) {
 		"": func(t *rapid.T) { w.check() },
 	})
 	w.drain()
-	w.replay()
+	return w
 }
 
 // world drives a State and knows of it only what its effects said: test helper.

@@ -17,8 +17,8 @@ import (
 
 // Journal is where a step is written down. Its methods are called by Run alone.
 type Journal interface {
-	// Commit writes all of a step in one transaction; it is on disk when it returns nil.
-	Commit(ctx context.Context, step message.Step) error
+	// Commit writes steps in one transaction, in their order; they are on disk when it returns nil.
+	Commit(ctx context.Context, steps ...message.Step) error
 	// Seen reports whether a message of that id was ever received.
 	Seen(ctx context.Context, id message.ID) (bool, error)
 }
@@ -99,9 +99,10 @@ func (r *Relay) init() {
 	})
 }
 
-// Run takes events from the queue, one at a time, until ctx ends; then it returns nil. While
-// the journal says that it cannot be written for now (message.UnwritableError), everything is
-// held; with any other error of it Run ends: what is not on disk is not done.
+// Run takes events from the queue until ctx ends; then it returns nil. Those that wait already
+// are written down together, which changes nothing that one by one would not. While the journal
+// says that it cannot be written for now (message.UnwritableError), everything is held; with any
+// other error of it Run ends: what is not on disk is not done.
 func (r *Relay) Run(ctx context.Context) error {
 	r.init()
 	defer close(r.done)
@@ -117,7 +118,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	l.state = NewState(seed, r.Limits)
 	l.state.person = r.Person
 	if r.Restored != nil {
-		if err := l.take(ctx, posted{event: *r.Restored}); err != nil {
+		if err := l.take(ctx, []posted{{event: *r.Restored}}); err != nil {
 			return err
 		}
 		l.store() // who is here is known, also where what follows from it cannot be written yet
@@ -165,7 +166,7 @@ func (r *Relay) Run(ctx context.Context) error {
 				}
 			}
 		}
-		if err := l.take(ctx, next); err != nil {
+		if err := l.take(ctx, together(next, l.ready)); err != nil {
 			return err
 		}
 	}
@@ -185,21 +186,33 @@ func (l *loop) pace() time.Duration {
 // drain takes in what was handed over before the end: whoever did so was told that it had
 // been taken.
 func (l *loop) drain(ctx context.Context) error {
-	for {
-		var next posted
-		select {
-		case next = <-l.urgent:
-		case next = <-l.queue:
-		default:
-			if l.stuck != nil { // the last chance: what is not written now, the next life reads of again
-				return l.tryAgain(context.WithoutCancel(ctx))
-			}
-			return nil
-		}
-		if err := l.take(ctx, next); err != nil {
+	for next, ok := l.ready(); ok; next, ok = l.ready() {
+		if err := l.take(ctx, together(next, l.ready)); err != nil {
 			return err
 		}
 	}
+	if l.stuck != nil { // the last chance: what is not written now, the next life reads of again
+		return l.tryAgain(context.WithoutCancel(ctx))
+	}
+	return nil
+}
+
+// ready is the next event that waits already, if one does.
+func (l *loop) ready() (next posted, ok bool) {
+	select {
+	case next = <-l.urgent:
+		return next, true
+	default:
+	}
+	select {
+	case next = <-l.urgent:
+	case next = <-l.queue:
+	case v := <-l.verdicts:
+		next = posted{event: Decided{v}}
+	default:
+		return posted{}, false
+	}
+	return next, true
 }
 
 // loop is what the goroutine of Run owns.
@@ -213,9 +226,7 @@ type loop struct {
 	stuck   *stuck // nil: what happens can be written down
 	stored  uint64 // State.changes at the time of the last stored snapshot
 
-	// What the effects of one step have come to.
-	handing   []message.Delivery // to be handed to a sink, together
-	following []Event            // to happen after the step
+	handing []message.Delivery // of one step: to be handed to a sink, together
 
 	open      []message.ID // messages about which the policy is to be asked yet
 	questions chan<- Question
@@ -251,65 +262,87 @@ func (l *loop) ahead() (chan<- Question, Question) {
 	return nil, Question{}
 }
 
-// take has an event happen, with all that follows from it at once; while nothing can be written,
-// later.
-func (l *loop) take(ctx context.Context, p posted) error {
+// take has events happen, each with all that follows from it before the next, and writes them down
+// together; while nothing can be written, later. What follows from one that is alone is written
+// after it: nobody waits longer for what an event does itself.
+func (l *loop) take(ctx context.Context, ps []posted) error {
 	// A step that was begun is finished: a transaction cut short would leave the State
 	// ahead of the journal.
 	ctx = context.WithoutCancel(ctx)
-	if l.stuck != nil {
-		l.stuck.put(p)
-		return nil
-	}
-	event := p.event
-	if e, ok := event.(prepared); ok {
+	g := group{alone: len(ps) == 1}
+	for _, p := range ps {
+		if l.stuck != nil {
+			l.stuck.put(p)
+			continue
+		}
 		var err error
-		if event, err = e.prepare(&lookup{loop: l, ctx: ctx, back: p.back}); err != nil {
-			return err
+		event := p.event
+		if e, ok := event.(prepared); ok {
+			event, err = e.prepare(&lookup{loop: l, ctx: ctx, back: p.back})
+		}
+		if err == nil {
+			err = l.carryOut(ctx, &g, []Event{event})
+		}
+		if err != nil {
+			return errors.Join(err, l.write(ctx, &g, nil))
 		}
 	}
-	return l.carryOut(ctx, []Event{event})
+	return l.write(ctx, &g, nil)
 }
 
-// carryOut has events happen, and those that follow from them.
-func (l *loop) carryOut(ctx context.Context, events []Event) error {
-	// Without a policy, a verdict comes back as an event of its own, as it does from one that
-	// answers later; the events of this list are few: a message makes one verdict.
-	for len(events) > 0 {
+// carryOut has events happen, and behind them those that follow from them.
+func (l *loop) carryOut(ctx context.Context, g *group, events []Event) error {
+	for len(events) > 0 && l.stuck == nil {
 		event := events[0]
 		effects := l.state.Step(l.now(), event)
 		events = events[1:]
-		if len(effects) > 0 {
-			if commit, ok := effects[0].(Commit); ok {
-				err := l.Journal.Commit(ctx, commit.Step)
-				if _, waits := errors.AsType[*message.UnwritableError](err); waits {
-					l.getStuck(event, commit.Step, effects, events, err)
-					return nil
-				}
-				if err != nil {
-					return fmt.Errorf("commit a step of the relay: %w", err)
-				}
+		for _, effect := range effects {
+			if e, ok := effect.(followed); ok {
+				events = append(events, e.follow(l)...)
 			}
 		}
-		events = l.perform(effects, events)
+		g.add(event, effects)
+		if g.alone {
+			if err := l.write(ctx, g, events); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
-// perform does what a step that is on disk asks for, and returns the events that follow, behind
-// those that were to follow already.
-func (l *loop) perform(effects []Effect, events []Event) []Event {
-	l.store()
-	for _, effect := range effects {
-		if _, more := effect.(Deliver); !more {
-			l.handOver()
+// write writes a group down, and does what its steps ask for then; the rest happens after it.
+func (l *loop) write(ctx context.Context, g *group, rest []Event) error {
+	done := *g
+	*g = group{alone: done.alone}
+	if len(done.steps) > 0 {
+		err := l.Journal.Commit(ctx, done.steps...)
+		if _, waits := errors.AsType[*message.UnwritableError](err); waits {
+			l.getStuck(done, rest, err)
+			return nil
 		}
-		effect.perform(l)
+		if err != nil {
+			return fmt.Errorf("commit a step of the relay: %w", err)
+		}
 	}
-	l.handOver()
-	events = append(events, l.following...)
-	l.following = nil
-	return events
+	if len(done.events) > 0 {
+		l.perform(done.effects)
+	}
+	return nil
+}
+
+// perform does what steps that are on disk ask for.
+func (l *loop) perform(steps [][]Effect) {
+	l.store()
+	for _, effects := range steps {
+		for _, effect := range effects {
+			if _, more := effect.(Deliver); !more {
+				l.handOver()
+			}
+			effect.perform(l)
+		}
+		l.handOver()
+	}
 }
 
 // handOver gives the deliveries that follow each other to their sink, at once.

@@ -344,11 +344,18 @@ func (o *outside) note(what string) {
 	o.log = append(o.log, what)
 }
 
-func (o *outside) Commit(_ context.Context, s message.Step) error {
+func (o *outside) Commit(_ context.Context, steps ...message.Step) error {
 	time.Sleep(o.slow)
 	if o.broken != nil {
 		return o.broken
 	}
+	for _, s := range steps {
+		o.commit(s)
+	}
+	return nil
+}
+
+func (o *outside) commit(s message.Step) {
 	what := "commit"
 	for _, part := range []struct {
 		name string
@@ -384,7 +391,6 @@ func (o *outside) Commit(_ context.Context, s message.Step) error {
 		}
 		o.state[r.Delivery] = r.State
 	}
-	return nil
 }
 
 func (o *outside) Seen(_ context.Context, id message.ID) (bool, error) { return o.seen[id], o.broken }

@@ -4,14 +4,15 @@ import (
 	"context"
 	crand "crypto/rand"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// While the journal cannot be written (message.UnwritableError), the loop is stuck at one step,
-// which nobody has seen anything of: the State is ahead of the disk by it, and stays hidden.
-// Everything waits behind that step in its order, and is carried out once it is on disk:
+// While the journal cannot be written (message.UnwritableError), the loop is stuck at one group of
+// steps, which nobody has seen anything of: the State is ahead of the disk by it, and stays hidden.
+// Everything waits behind that group in its order, and is carried out once it is on disk:
 //
 //	leave to type, to be held     refused: nothing is typed that cannot be written down
 //	requests, adoptions           refused, before anything of them has happened
@@ -19,15 +20,15 @@ import (
 //	turns, what became of typing  kept
 //	time                          added up
 //
-// Where the step itself is what somebody asked for, they are told that it failed, and so it must
-// never have been: the State is made anew then from what is on disk, as after an end.
+// Where a step of it is what somebody asked for, they are told that it failed, and so it must
+// never have been: the State is made anew then from what is on disk, as after an end, and the rest
+// of the group waits with what came later.
 type stuck struct {
-	step    message.Step
-	undo    bool     // it must not be carried out; step only tries whether anything can be written
-	effects []Effect // of that step
-	events  []Event  // that follow from it
-	err     error    // why it cannot be written
-	first   []Event  // to be carried out before the rest
+	group
+	undo    bool    // it must not be carried out; its step only tries whether anything can be written
+	rest    []Event // to be carried out behind it
+	err     error   // why it cannot be written
+	first   []Event // to be carried out before the rest
 	backlog []posted
 	bytes   int // of the words in it
 	lost    int // turns for which there was no room
@@ -43,17 +44,22 @@ const (
 	maxBacklogBytes = 64 << 20
 )
 
-// getStuck stops at a step of that event that could not be written. Whoever waits for the event
-// is told. Who waits for a message to be decided that is on disk goes on waiting.
-func (l *loop) getStuck(event Event, step message.Step, effects []Effect, events []Event, err error) {
-	l.stuck = &stuck{step: step, effects: effects, events: events, err: err, log: l.log}
+// getStuck stops at a group that could not be written. Whoever waits for one of its events is told.
+// Who waits for a message to be decided that is on disk goes on waiting.
+func (l *loop) getStuck(g group, rest []Event, err error) {
+	s := &stuck{group: g, rest: rest, err: err, log: l.log}
+	l.stuck = s
 	l.log.Error("nothing can be written down: everything is held", "err", err)
-	if e, ok := event.(unwritten); ok {
-		l.stuck.undo = e.unwritten(l, err) && l.Again != nil
+	for _, event := range g.events {
+		if e, ok := event.(unwritten); ok {
+			s.undo = e.unwritten(l, err) && l.Again != nil || s.undo
+		}
 	}
-	if l.stuck.undo {
-		l.stuck.step = message.Step{Notices: []message.Notice{{Text: err.Error() + ": for a while nothing could be written down"}}}
-		l.stuck.effects, l.stuck.events = nil, nil
+	if s.undo {
+		s.group, s.rest = group{steps: []message.Step{{Notices: []message.Notice{{Text: err.Error() + ": for a while nothing could be written down"}}}}}, nil
+		for _, event := range g.events {
+			s.put(posted{event: event})
+		}
 	}
 	l.tellTrouble(err)
 }
@@ -74,7 +80,7 @@ func (s *stuck) put(p posted) {
 
 // room reports whether a turn can be kept, and counts it.
 func (s *stuck) room(t message.Turn) bool {
-	size := len(t.Words) + len(t.All) + len(t.Prompt)
+	size := Spoke{Turn: t}.bytes()
 	if len(s.backlog) >= maxBacklog || s.bytes+size > maxBacklogBytes {
 		s.lost++
 		s.log.Error("a turn is lost: too much waits to be written down", "session", t.Session)
@@ -84,11 +90,11 @@ func (s *stuck) room(t message.Turn) bool {
 	return true
 }
 
-// tryAgain writes the step down that the loop is stuck at, if that can be done by now, and
+// tryAgain writes the group down that the loop is stuck at, if that can be done by now, and
 // carries out what has waited behind it.
 func (l *loop) tryAgain(ctx context.Context) error {
 	s := l.stuck
-	if err := l.Journal.Commit(ctx, s.step); err != nil {
+	if err := l.Journal.Commit(ctx, s.steps...); err != nil {
 		s.err = err
 		return nil
 	}
@@ -106,13 +112,20 @@ func (l *loop) tryAgain(ctx context.Context) error {
 	l.log.Info("what was held back is written down", "events", len(s.backlog), "turns lost", s.lost)
 	l.tellTrouble(nil)
 	// What a person has stopped meanwhile is not to be typed in the time between.
-	events = append(events, s.first...)
-	if err := l.carryOut(ctx, l.perform(s.effects, append(events, s.events...))); err != nil {
+	l.perform(s.effects)
+	if err := l.carryOut(ctx, &group{alone: true}, slices.Concat(events, s.first, s.rest)); err != nil {
 		return err
 	}
-	s.backlog = append(s.backlog, posted{event: Tick{Awake: s.awake}})
-	for _, p := range s.backlog {
-		if err := l.take(ctx, p); err != nil {
+	backlog := append(s.backlog, posted{event: Tick{Awake: s.awake}})
+	pop := func() (next posted, ok bool) {
+		if len(backlog) == 0 {
+			return posted{}, false
+		}
+		next, backlog = backlog[0], backlog[1:]
+		return next, true
+	}
+	for next, ok := pop(); ok; next, ok = pop() {
+		if err := l.take(ctx, together(next, pop)); err != nil {
 			return err
 		}
 	}

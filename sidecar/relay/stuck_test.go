@@ -32,7 +32,7 @@ type fullDisk struct {
 
 var errFull = &message.UnwritableError{Path: "/journal", Why: "disk full", Err: errors.New("13")}
 
-func (d *fullDisk) Commit(_ context.Context, s message.Step) error {
+func (d *fullDisk) Commit(_ context.Context, steps ...message.Step) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -44,7 +44,9 @@ func (d *fullDisk) Commit(_ context.Context, s message.Step) error {
 	if d.full {
 		return fmt.Errorf("journal: %w", errFull)
 	}
-	d.book.commit(s)
+	for _, s := range steps {
+		d.book.commit(s)
+	}
 	return nil
 }
 

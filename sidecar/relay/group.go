@@ -1,0 +1,56 @@
+package relay
+
+import "github.com/tmux-intercom/tmux-intercom/sidecar/message"
+
+// How much is written down together, so that who waits for the first of it hardly waits longer
+// than alone.
+const (
+	maxGroup      = 64      // events that were handed over
+	maxGroupBytes = 1 << 20 // of their texts, but for the last
+)
+
+// group is what one transaction is to hold: the steps of events, with what they ask for once they
+// are on disk.
+type group struct {
+	alone   bool // each step is a transaction of its own
+	events  []Event
+	steps   []message.Step
+	effects [][]Effect // of each event
+}
+
+func (g *group) add(event Event, effects []Effect) {
+	g.events = append(g.events, event)
+	g.effects = append(g.effects, effects)
+	if len(effects) > 0 {
+		if commit, ok := effects[0].(Commit); ok {
+			g.steps = append(g.steps, commit.Step)
+		}
+	}
+}
+
+// together is an event with those that wait behind it already, as many as make one group.
+func together(first posted, ready func() (posted, bool)) []posted {
+	ps := []posted{first}
+	for size := bytesOf(first.event); len(ps) < maxGroup && size < maxGroupBytes; {
+		next, ok := ready()
+		if !ok {
+			break
+		}
+		ps = append(ps, next)
+		size += bytesOf(next.event)
+	}
+	return ps
+}
+
+// bytesOf is how much text an event or a request carries.
+func bytesOf(v any) int {
+	if one, ok := v.(interface{ bytes() int }); ok {
+		return one.bytes()
+	}
+	return 0
+}
+
+func (e Spoke) bytes() int { return len(e.Turn.Words) + len(e.Turn.All) + len(e.Turn.Prompt) }
+func (e Asked) bytes() int { return bytesOf(e.Request) }
+func (r Send) bytes() int  { return len(r.Message.Body) }
+func (r Say) bytes() int   { return len(r.Body) }
