@@ -54,6 +54,7 @@ type writer struct {
 	caused       *sql.Stmt
 	addWait      *sql.Stmt
 	countWait    *sql.Stmt
+	setRecord    *sql.Stmt
 	preparations []*sql.Stmt
 }
 
@@ -113,6 +114,8 @@ func newWriter(ctx context.Context, db *sql.DB, steps []string, check bool) (*wr
 		{&w.addWait, `INSERT INTO waits (chat, slot, ns) SELECT id, waits % ?2, ?3 FROM chats WHERE id = ?1
 			ON CONFLICT (chat, slot) DO UPDATE SET ns = excluded.ns`},
 		{&w.countWait, `UPDATE chats SET waits = waits + 1 WHERE id = ?`},
+		{&w.setRecord, `INSERT INTO records (kind, id, open, changed, doc) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (kind, id) DO UPDATE SET open = excluded.open, changed = excluded.changed, doc = excluded.doc`},
 	} {
 		statement, err := db.PrepareContext(ctx, p.text)
 		if err != nil {
@@ -277,6 +280,11 @@ func (s *stepper) write(step message.Step) error {
 	for _, id := range step.Freed {
 		if _, err := s.exec(s.w.spoke, string(id), 1); err != nil {
 			return fmt.Errorf("brake of session %q: %w", id, err)
+		}
+	}
+	for _, r := range step.Records {
+		if err := s.record(r); err != nil {
+			return fmt.Errorf("record %s %q: %w", r.Kind, r.ID, err)
 		}
 	}
 	for _, notice := range step.Notices {

@@ -431,6 +431,7 @@ func wholeStep(id message.ID) message.Step {
 			{Delivery: d2.ID, Message: id, Target: d2.Target, State: message.Failed, Reason: message.PaneDead, At: testTime},
 		},
 		Notices: []message.Notice{{Text: "notice " + string(id)}},
+		Records: []message.Record{{Kind: "whole", ID: string(id), Open: true, Doc: []byte(`{"of":"` + string(id) + `"}`)}},
 	}
 }
 
@@ -509,7 +510,7 @@ func dump(t testing.TB, j *Journal) string {
 		require.NoError(t, err)
 		b.WriteString(doc + "\n")
 	}
-	for _, table := range []string{"events", "sessions", "chats", "messages", "verdicts", "deliveries", "receipts", "words"} {
+	for _, table := range []string{"events", "sessions", "chats", "messages", "verdicts", "deliveries", "receipts", "words", "records"} {
 		fmt.Fprintln(&b, table, scalar(t, j, "SELECT count(*) FROM "+table))
 	}
 	return b.String()

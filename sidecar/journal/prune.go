@@ -32,6 +32,7 @@ type Pruned struct {
 	Events   int   // theirs, and those of what has ended
 	Sessions int   // that had ended
 	Chats    int   // that had ended
+	Records  int   // that were closed
 	Bytes    int64 // by which the database became smaller; below zero if it grew meanwhile
 	Size     int64 // of the database then, with what is free in it
 }
@@ -47,9 +48,9 @@ const (
 
 // Prune deletes the oldest messages, and everything that hangs on them: events, verdicts,
 // deliveries, receipts, words, and the sessions and chats that have ended and of which
-// nothing is left. It deletes what is older than keep.Age and, as long as the database is
-// larger than keep.Bytes, what is younger, the oldest first. It never deletes what is
-// younger than MinAge, a message without a verdict, one with a delivery that is open or
+// nothing is left; and records that are closed. It deletes what is older than keep.Age and, as
+// long as the database is larger than keep.Bytes, what is younger, the oldest first. It never
+// deletes what is younger than MinAge, an open record, a message without a verdict, one with a delivery that is open or
 // that an agent who is present took and has not answered, or anything of a chat that goes
 // on: the journal may stay larger than keep asks for. What is counted of a chat stays
 // counted.
@@ -106,6 +107,9 @@ func (p *pruning) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := p.turns(ctx, p.records); err != nil {
+		return err
+	}
 	if err := p.turn(ctx, p.past); err != nil {
 		return err
 	}
@@ -115,6 +119,20 @@ func (p *pruning) run(ctx context.Context) error {
 // turn takes one turn to write, and gives it back.
 func (p *pruning) turn(ctx context.Context, write func(context.Context, *writer) error) error {
 	return p.j.writing(ctx, write)
+}
+
+// turns takes one turn after another, until there is no more to do.
+func (p *pruning) turns(ctx context.Context, write func(context.Context, *writer) (more bool, err error)) error {
+	for more := true; more; {
+		err := p.turn(ctx, func(ctx context.Context, w *writer) (err error) {
+			more, err = write(ctx, w)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // candidate is an event that may be deleted, with what hangs on it.
@@ -181,10 +199,7 @@ func (p *pruning) window(ctx context.Context) (more bool, err error) {
 // are in the order of their time. Where the clock stood wrong they are not; of what seems
 // to come from the future nothing follows for the rest.
 func (p *pruning) choose(next []candidate) (events, messages []int64, end int64, more bool) {
-	limit := p.aged
-	if p.most >= 0 && p.used > p.most {
-		limit = p.youngest
-	}
+	limit := p.limit()
 	end = p.cursor
 	for _, c := range next {
 		if c.at > limit && c.at <= p.now.UnixNano() {
@@ -201,6 +216,14 @@ func (p *pruning) choose(next []candidate) (events, messages []int64, end int64,
 		}
 	}
 	return events, messages, end, len(next) == windowEvents
+}
+
+// limit is when the youngest may have been written down of what goes.
+func (p *pruning) limit() int64 {
+	if p.most >= 0 && p.used > p.most {
+		return p.youngest
+	}
+	return p.aged
 }
 
 // delete deletes what may be deleted of the events after the cursor, as they are now.
@@ -289,23 +312,11 @@ func (p *pruning) past(ctx context.Context, w *writer) error {
 
 // giveBack makes the database smaller by what is free in it.
 func (p *pruning) giveBack(ctx context.Context) error {
-	for more := true; more; {
-		err := p.turn(ctx, func(ctx context.Context, w *writer) (err error) {
-			more, err = w.mergeWords(ctx)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	if err := p.turns(ctx, func(ctx context.Context, w *writer) (more bool, err error) { return w.mergeWords(ctx) }); err != nil {
+		return err
 	}
-	for more := true; more; {
-		err := p.turn(ctx, func(ctx context.Context, w *writer) (err error) {
-			more, err = w.vacuum(ctx, vacuumPages)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	if err := p.turns(ctx, func(ctx context.Context, w *writer) (more bool, err error) { return w.vacuum(ctx, vacuumPages) }); err != nil {
+		return err
 	}
 	return p.turn(ctx, func(ctx context.Context, w *writer) error {
 		if err := w.makeShrinkable(ctx); err != nil {

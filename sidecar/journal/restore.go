@@ -20,6 +20,7 @@ type Restored struct {
 	Undecided []message.Envelope   // received, and no verdict was written down
 	Pending   []Pending            // deliveries under way, in the order of their making
 	Submitted []Submitted          // deliveries to Sessions that no turn has answered, in that order
+	Records   []message.Record     // that are open, by kind and id
 }
 
 // Submitted is a delivery that was taken, and that no turn has answered yet.
@@ -88,7 +89,11 @@ func (j *Journal) Restore(ctx context.Context) (Restored, error) {
 				(SELECT t.doc FROM receipts t WHERE t.delivery = d.seq AND json_extract(t.doc, '$.state') = 'typed' ORDER BY t.seq LIMIT 1)
 			FROM deliveries d INDEXED BY deliveries_unanswered JOIN messages m ON m.seq = d.message
 			WHERE d.unanswered AND d.target IN (SELECT id FROM sessions WHERE present) ORDER BY d.seq DESC LIMIT ?`, mostSubmitted)
+		if err != nil {
+			return err
+		}
 		slices.Reverse(r.Submitted)
+		r.Records, err = collect(ctx, tx, scanRecord, `SELECT `+recordColumns+` FROM records INDEXED BY records_open WHERE open ORDER BY kind, id`)
 		return err
 	})
 	if err != nil {

@@ -160,10 +160,11 @@ type Step struct {
 	Receipts   []Receipt  // appended
 	Notices    []Notice   // what a person was told
 	Freed      []ID       // sessions whose next words answer a person
+	Records    []Record   // made or changed, whole
 	Stopped    *bool      // everything was stopped, or may go on; nil: as it was
 }
 
 // Empty reports whether there is nothing to write.
 func (s Step) Empty() bool {
-	return len(s.Sessions)+len(s.Chats)+len(s.Received)+len(s.Verdicts)+len(s.Deliveries)+len(s.Receipts)+len(s.Notices) == 0 && len(s.Freed) == 0 && s.Stopped == nil
+	return len(s.Sessions)+len(s.Chats)+len(s.Received)+len(s.Verdicts)+len(s.Deliveries)+len(s.Receipts)+len(s.Notices) == 0 && len(s.Freed)+len(s.Records) == 0 && s.Stopped == nil
 }
