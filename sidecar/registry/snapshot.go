@@ -7,6 +7,7 @@ package registry
 
 import (
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 
@@ -17,46 +18,75 @@ import (
 // those of the recent past. It never changes and may be read from any goroutine; its
 // zero value is empty.
 type Snapshot struct {
-	sessions []message.Session
-	chats    []message.Chat
-	session  map[message.ID]int
-	chat     map[message.ID]int
-	member   map[message.ID]int // session → the chat in which it is, unless that has ended
+	sessions shelf[message.Session]
+	chats    shelf[message.Chat]
+	member   table[message.ID, message.ID] // session → the chat in which it is, unless that has ended
 }
 
 // New makes a Snapshot of copies of the given sessions and chats, in their given order.
 func New(sessions []message.Session, chats []message.Chat) Snapshot {
-	s := Snapshot{
-		sessions: slices.Clone(sessions),
-		chats:    make([]message.Chat, len(chats)),
-		session:  make(map[message.ID]int, len(sessions)),
-		chat:     make(map[message.ID]int, len(chats)),
-		member:   make(map[message.ID]int),
+	return Snapshot{}.With(sessions, chats)
+}
+
+// With is the Snapshot with copies of those sessions and chats, each in the place of what had
+// its id, or behind all others.
+func (s Snapshot) With(sessions []message.Session, chats []message.Chat) Snapshot {
+	s.sessions = s.sessions.change(sessionCalled, nil, sessions)
+	if len(chats) == 0 {
+		return s
 	}
-	for i := range s.sessions {
-		s.session[s.sessions[i].ID] = i
-	}
-	for i := range chats {
-		s.chats[i] = clone(chats[i])
-		s.chat[chats[i].ID] = i
-		if chats[i].State == message.ChatOver {
-			continue
-		}
-		for _, p := range chats[i].Participants {
-			if !p.Left {
-				s.member[p.Session] = i
+	own, member := make([]message.Chat, len(chats)), draft[message.ID, message.ID]{table: s.member}
+	for i, c := range chats {
+		own[i] = clone(c)
+		s.leave(&member, c.ID)
+		for _, p := range c.Participants {
+			if c.State != message.ChatOver && !p.Left {
+				member.part(p.Session)[p.Session] = c.ID
 			}
 		}
 	}
+	s.chats, s.member = s.chats.change(chatCalled, nil, own), member.table
 	return s
+}
+
+// Without is the Snapshot without sessions and chats of those ids.
+func (s Snapshot) Without(sessions, chats []message.ID) Snapshot {
+	member := draft[message.ID, message.ID]{table: s.member}
+	for _, id := range chats {
+		s.leave(&member, id)
+	}
+	s.sessions, s.chats = s.sessions.change(sessionCalled, sessions, nil), s.chats.change(chatCalled, chats, nil)
+	s.member = member.table
+	return s
+}
+
+// leave takes all out of a chat who are in it.
+func (s Snapshot) leave(member *draft[message.ID, message.ID], chat message.ID) {
+	c := s.chats.get(chat)
+	if c == nil {
+		return
+	}
+	for _, p := range c.Participants {
+		if in, _ := member.get(p.Session); in == chat {
+			delete(member.part(p.Session), p.Session)
+		}
+	}
+}
+
+func sessionCalled(s *message.Session) (message.ID, []string) {
+	return s.ID, []string{strings.ToLower(string(s.ID)), strings.ToLower(s.ID.Short()), strings.ToLower(s.Name), strings.ToLower(s.Pane)}
+}
+
+func chatCalled(c *message.Chat) (message.ID, []string) {
+	return c.ID, []string{strings.ToLower(string(c.ID)), strings.ToLower(c.ID.Short()), strings.ToLower(c.Name)}
 }
 
 // Sessions returns the sessions that are present, in the order of their adoption.
 func (s Snapshot) Sessions() []message.Session {
 	var out []message.Session
-	for _, one := range s.sessions {
+	for one := range s.sessions.all() {
 		if one.Ended == nil {
-			out = append(out, one)
+			out = append(out, *one)
 		}
 	}
 	return out
@@ -65,9 +95,9 @@ func (s Snapshot) Sessions() []message.Session {
 // Past returns the sessions that ended not long ago, oldest first.
 func (s Snapshot) Past() []message.Session {
 	var out []message.Session
-	for _, one := range s.sessions {
+	for one := range s.sessions.all() {
 		if one.Ended != nil {
-			out = append(out, one)
+			out = append(out, *one)
 		}
 	}
 	return out
@@ -76,45 +106,40 @@ func (s Snapshot) Past() []message.Session {
 // Chats returns all chats that are known: those that are open, and those that ended not
 // long ago.
 func (s Snapshot) Chats() []message.Chat {
-	out := make([]message.Chat, len(s.chats))
-	for i := range s.chats {
-		out[i] = clone(s.chats[i])
+	out := make([]message.Chat, 0, s.chats.count)
+	for one := range s.chats.all() {
+		out = append(out, clone(*one))
 	}
 	return out
 }
 
 // Session returns the session of that id, whether it is present or has ended.
 func (s Snapshot) Session(id message.ID) (message.Session, bool) {
-	i, ok := s.session[id]
-	if !ok {
-		return message.Session{}, false
+	if one := s.sessions.get(id); one != nil {
+		return *one, true
 	}
-	return s.sessions[i], true
+	return message.Session{}, false
 }
 
 // Chat returns the chat of that id, whether it is open or has ended.
 func (s Snapshot) Chat(id message.ID) (message.Chat, bool) {
-	i, ok := s.chat[id]
-	if !ok {
-		return message.Chat{}, false
+	if one := s.chats.get(id); one != nil {
+		return clone(*one), true
 	}
-	return clone(s.chats[i]), true
+	return message.Chat{}, false
 }
 
 // ChatOf returns the open chat in which the session takes part. It is in at most one.
 func (s Snapshot) ChatOf(session message.ID) (message.Chat, bool) {
-	i, ok := s.member[session]
-	if !ok {
-		return message.Chat{}, false
-	}
-	return clone(s.chats[i]), true
+	in, _ := s.member.get(session)
+	return s.Chat(in)
 }
 
 // InPane returns the session that is present in the tmux pane of that id.
 func (s Snapshot) InPane(pane string) (message.Session, bool) {
-	for _, one := range s.sessions {
+	for one := range s.sessions.so(pane) {
 		if one.Ended == nil && one.Pane == pane {
-			return one, true
+			return *one, true
 		}
 	}
 	return message.Session{}, false
@@ -125,25 +150,36 @@ func (s Snapshot) InPane(pane string) (message.Session, bool) {
 // letters. The error is a *LookupError: it wraps ErrUnknown with the nearest names,
 // ErrAmbiguous with the candidates, or ErrEnded.
 func (s Snapshot) Find(ref string) (message.Session, error) {
-	if session, err := s.findBy(goesBy, ref); !errors.Is(err, ErrUnknown) {
+	if session, err := one(ref, s.sessions.so(ref), goesBy); !errors.Is(err, ErrUnknown) {
 		return session, err
 	}
-	return s.findBy(beginsSo, ref)
+	session, err := one(ref, s.sessions.all(), beginsSo)
+	if !errors.Is(err, ErrUnknown) {
+		return session, err
+	}
+	var names []string
+	for one := range s.sessions.all() {
+		if one.Ended == nil {
+			names = append(names, one.Name)
+		}
+	}
+	return message.Session{}, &LookupError{Kind: "session", Ref: ref, Err: ErrUnknown, Candidates: nearest(ref, names)}
 }
 
 // matcher reports whether what has that id and name is meant by ref.
 type matcher func(ref string, id message.ID, name string) bool
 
-func (s Snapshot) findBy(meant matcher, ref string) (message.Session, error) {
-	var present, past []message.Session
-	for _, one := range s.sessions {
-		if !meant(ref, one.ID, one.Name) && (ref == "" || one.Pane != ref) {
-			continue
-		}
-		if one.Ended == nil {
-			present = append(present, one)
-		} else {
-			past = append(past, one)
+// one is the session of those that is present and meant; the error is ErrUnknown where there is none.
+func one(ref string, among iter.Seq[*message.Session], meant matcher) (message.Session, error) {
+	var present []message.Session
+	var past *message.Session
+	for one := range among {
+		switch {
+		case !meant(ref, one.ID, one.Name) && (ref == "" || one.Pane != ref):
+		case one.Ended == nil:
+			present = append(present, *one)
+		default:
+			past = one
 		}
 	}
 	switch {
@@ -155,61 +191,58 @@ func (s Snapshot) findBy(meant matcher, ref string) (message.Session, error) {
 			err.Candidates = append(err.Candidates, one.Name+" ("+string(one.ID)+")")
 		}
 		return message.Session{}, err
-	case len(past) > 0:
-		last := past[len(past)-1]
-		return message.Session{}, &LookupError{Kind: "session", Ref: ref, Err: ErrEnded, Why: last.EndReason}
+	case past != nil:
+		return message.Session{}, &LookupError{Kind: "session", Ref: ref, Err: ErrEnded, Why: past.EndReason}
 	}
-	var names []string
-	for _, one := range s.sessions {
-		if one.Ended == nil {
-			names = append(names, one.Name)
-		}
-	}
-	return message.Session{}, &LookupError{Kind: "session", Ref: ref, Err: ErrUnknown, Candidates: nearest(ref, names)}
+	return message.Session{}, ErrUnknown
 }
 
 // FindChat returns the chat that goes by ref: its id, the last eight digits of it, or its
 // name in any case of letters. An open chat comes before one that has ended. The error is
 // a *LookupError, as that of Find; a chat that has ended is found, and is no error.
 func (s Snapshot) FindChat(ref string) (message.Chat, error) {
-	if chat, err := s.findChatBy(goesBy, ref); !errors.Is(err, ErrUnknown) {
+	if chat, err := oneChat(ref, s.chats.so(ref), goesBy); !errors.Is(err, ErrUnknown) {
 		return chat, err
 	}
-	return s.findChatBy(beginsSo, ref)
+	chat, err := oneChat(ref, s.chats.all(), beginsSo)
+	if !errors.Is(err, ErrUnknown) {
+		return chat, err
+	}
+	var names []string
+	for one := range s.chats.all() {
+		if one.State != message.ChatOver {
+			names = append(names, one.Name, one.ID.Short())
+		}
+	}
+	return message.Chat{}, &LookupError{Kind: "chat", Ref: ref, Err: ErrUnknown, Candidates: nearest(ref, names)}
 }
 
-func (s Snapshot) findChatBy(meant matcher, ref string) (message.Chat, error) {
-	var open, past []message.Chat
-	for _, one := range s.chats {
-		if !meant(ref, one.ID, one.Name) {
-			continue
-		}
-		if one.State != message.ChatOver {
+// oneChat is the chat of those that is meant; the error is ErrUnknown where there is none.
+func oneChat(ref string, among iter.Seq[*message.Chat], meant matcher) (message.Chat, error) {
+	var open []*message.Chat
+	var past *message.Chat
+	for one := range among {
+		switch {
+		case !meant(ref, one.ID, one.Name):
+		case one.State != message.ChatOver:
 			open = append(open, one)
-		} else {
-			past = append(past, one)
+		default:
+			past = one
 		}
 	}
-	if len(open) == 0 && len(past) > 0 {
-		open = past[len(past)-1:]
-	}
-	switch len(open) {
-	case 1:
-		return clone(open[0]), nil
-	case 0:
-		var names []string
-		for _, one := range s.chats {
-			if one.State != message.ChatOver {
-				names = append(names, one.Name, one.ID.Short())
-			}
+	switch {
+	case len(open) == 1:
+		return clone(*open[0]), nil
+	case len(open) > 1:
+		err := &LookupError{Kind: "chat", Ref: ref, Err: ErrAmbiguous}
+		for _, one := range open {
+			err.Candidates = append(err.Candidates, string(one.ID))
 		}
-		return message.Chat{}, &LookupError{Kind: "chat", Ref: ref, Err: ErrUnknown, Candidates: nearest(ref, names)}
+		return message.Chat{}, err
+	case past != nil:
+		return clone(*past), nil
 	}
-	err := &LookupError{Kind: "chat", Ref: ref, Err: ErrAmbiguous}
-	for _, one := range open {
-		err.Candidates = append(err.Candidates, string(one.ID))
-	}
-	return message.Chat{}, err
+	return message.Chat{}, ErrUnknown
 }
 
 // goesBy reports whether ref is the id, its short form, or the name.

@@ -14,7 +14,7 @@ type Reconsider struct{ Messages []message.Envelope }
 // out of a chat that has ended waits for a person: nobody can ask there any more.
 func (e Reconsider) step(w *work) {
 	for _, m := range e.Messages {
-		held := w.underway(func(d *delivery) bool { return d.Message.ID == m.ID && d.open() && d.hold == holdFilter })
+		held := w.underway(func(d *delivery) bool { return d.open() && d.hold == holdFilter }, place{ofMessage, m.ID})
 		c := w.thread(m)
 		if len(held) == 0 || w.thoughts[m.ID] != nil || c != nil && c.State == message.ChatOver {
 			continue
@@ -31,8 +31,8 @@ func (w *work) unheld(t *thought, v message.Verdict, planned []message.Delivery)
 	}
 	return slices.DeleteFunc(planned, func(p message.Delivery) bool {
 		held := w.underway(func(d *delivery) bool {
-			return d.Message.ID == t.message.ID && d.Target == p.Target && d.open() && d.hold == holdFilter
-		})
+			return d.Target == p.Target && d.open() && d.hold == holdFilter
+		}, place{ofMessage, t.message.ID})
 		for _, d := range held {
 			w.receipt(d, message.Failed, message.DecidedAnew)
 		}

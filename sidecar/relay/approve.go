@@ -342,7 +342,7 @@ func (w *work) checkDecision(r DecideHeld) ([]*delivery, error) {
 			return nil, err
 		}
 	}
-	list := w.underway(func(d *delivery) bool { return d.Message.ID == r.Message && d.awaits() })
+	list := w.underway((*delivery).awaits, place{ofMessage, r.Message})
 	switch unfiltered := slices.ContainsFunc(list, func(d *delivery) bool { return d.hold == holdFilter }); {
 	case len(list) == 0:
 		return nil, ErrDecided
@@ -448,7 +448,14 @@ func (w *work) lapse() {
 	}
 	due := map[way][]*delivery{}
 	var order []way
-	for _, d := range w.underway((*delivery).awaits) {
+	var waits []*delivery
+	for _, d := range w.under {
+		if d.awaits() {
+			waits = append(waits, d)
+		}
+	}
+	inOrder(waits)
+	for _, d := range waits {
 		switch {
 		case d.hold == holdFilter || d.lasts <= 0 || d.otherwise == "" || d.otherwise == message.VerbHold || d.otherwise == message.VerbAsk:
 			continue
@@ -525,7 +532,7 @@ func (w *work) overdue(list []*delivery, c *chat) {
 // beside is what holds still for those deliveries of a message that a decision is not about: they
 // wait on for one, or were let go before. The next run goes by the last verdict.
 func (w *work) beside(id message.ID, decided []*delivery) (outcomes []message.Outcome) {
-	for _, d := range w.underway(func(d *delivery) bool { return d.Message.ID == id && d.open() && !slices.Contains(decided, d) }) {
+	for _, d := range w.underway(func(d *delivery) bool { return d.open() && !slices.Contains(decided, d) }, place{ofMessage, id}) {
 		o := message.Outcome{Target: d.Target, Verb: message.VerbDeliver, By: "built in"}
 		if d.awaits() {
 			o.Verb, o.Reason, o.Expires, o.Otherwise = message.VerbHold, string(d.reason), d.lasts, d.otherwise

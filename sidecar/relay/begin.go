@@ -94,13 +94,10 @@ func (w *work) heard(t message.Turn, s *session, c *chat) bool {
 	case s.ID == c.Asker():
 		return false
 	}
-	for _, d := range w.under {
+	return !w.any(place{inChat, c.ID}, func(d *delivery) bool {
 		waits := !d.Typed && d.open() || t.Ended.Before(d.struck)
-		if waits && d.Chat == c.ID && d.Target == s.ID && c.opens(d.Message) {
-			return false
-		}
-	}
-	return true
+		return waits && d.Target == s.ID && c.opens(d.Message)
+	})
 }
 
 // question reports whether the chat is one question to one other: it ends with the answers.
@@ -124,12 +121,7 @@ func (w *work) askedInVain(c *chat) bool {
 	if !c.vain || c.doubt || c.taken > 0 || !c.question() {
 		return false
 	}
-	for _, d := range w.under {
-		if d.Chat == c.ID && (d.Target != c.Asker() || d.open()) {
-			return false
-		}
-	}
-	return true
+	return !w.any(place{inChat, c.ID}, func(d *delivery) bool { return d.Target != c.Asker() || d.open() })
 }
 
 // lonely reports whether a chat cannot go on with those who are there: fewer than two, or, in

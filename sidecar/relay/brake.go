@@ -171,8 +171,8 @@ func (s *session) minutely(target message.ID) *route.Window {
 func (w *work) refuses(t *thought) bool {
 	author := w.sender(t)
 	return author != nil && t.chat == nil && len(w.underway(func(d *delivery) bool {
-		return (d.hold == holdBrake || d.awaits()) && d.Chat == "" && d.Message.From.Session == author.ID
-	})) >= maxHeld
+		return (d.hold == holdBrake || d.awaits()) && d.Chat == ""
+	}, place{bySender, author.ID})) >= maxHeld
 }
 
 // braked tells the person that a message is held at a limit, or refused. In a chat, all of it

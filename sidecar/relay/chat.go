@@ -21,6 +21,7 @@ type chat struct {
 	judge brakes.Judge // of what was said in it, in this run
 
 	vain, doubt bool // see unmet
+	touched     bool // it is another than in the snapshot
 }
 
 func (c *chat) copy() message.Chat {
@@ -67,23 +68,23 @@ func (c *chat) bound() bool { return c.State == message.ChatPaused || c.gates() 
 
 // chat returns the chat of that id, open or not, or nil.
 func (s *State) chat(id message.ID) *chat {
-	if id == "" {
-		return nil
-	}
-	for _, c := range s.chats {
-		if c.ID == id {
-			return c
+	return s.chatByID[id]
+}
+
+// begun takes in a chat that has begun.
+func (s *State) begun(c *chat) {
+	s.chats, s.chatByID[c.ID] = append(s.chats, c), c
+	for _, id := range c.there() {
+		if s.chatOf(id) == nil {
+			s.in[id] = c
 		}
 	}
-	return nil
 }
 
 // chatOf returns the open chat in which the session is, or nil.
 func (s *State) chatOf(session message.ID) *chat {
-	for _, c := range s.chats {
-		if c.State != message.ChatOver && slices.Contains(c.there(), session) {
-			return c
-		}
+	if c := s.in[session]; c != nil && c.State != message.ChatOver && c.member(session) != nil {
+		return c
 	}
 	return nil
 }
@@ -149,7 +150,7 @@ func (w *work) with(c *chat, d *delivery) bool {
 func (w *work) pause(c *chat, why string) {
 	c.State, c.Why = message.ChatPaused, why
 	w.altered(c)
-	w.withhold(w.underway(func(d *delivery) bool { return d.Chat == c.ID }), holdPause, message.Paused)
+	w.withhold(w.at[place{inChat, c.ID}], holdPause, message.Paused)
 }
 
 // end ends a chat: what was not typed into a pane never will be, and of what was, the
@@ -158,7 +159,7 @@ func (w *work) end(c *chat, why string) {
 	at := w.now
 	c.State, c.Why, c.Ended, c.judge = message.ChatOver, why, &at, brakes.Judge{}
 	w.altered(c)
-	w.revoke(w.underway(func(d *delivery) bool { return w.with(c, d) && d.open() }))
+	w.revoke(w.underway(func(d *delivery) bool { return w.with(c, d) && d.open() }, place{inChat, c.ID}, place{inChat, ""}))
 	w.notice(c.ID, fmt.Sprintf("chat %s has ended: %s", label(c.Chat), why))
 	w.forgetPast()
 }
@@ -175,12 +176,9 @@ func (w *work) settle(c *chat) {
 		}
 		return
 	}
-	for _, d := range w.under {
-		if d.Chat == c.ID && d.open() {
-			return
-		}
+	if !w.any(place{inChat, c.ID}, (*delivery).open) {
+		w.end(c, c.whyDone())
 	}
-	w.end(c, c.whyDone())
 }
 
 // whyDone is why a chat has ended all of whose turns were taken. In a question these are the

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -59,18 +58,6 @@ func (d *delivery) may(next message.ReceiptState) bool {
 	return next != message.Submitted && next != message.Uncertain
 }
 
-// underway returns the deliveries that are so, in the order in which they were decided.
-func (s *State) underway(are func(*delivery) bool) []*delivery {
-	var out []*delivery
-	for _, d := range s.under {
-		if are(d) {
-			out = append(out, d)
-		}
-	}
-	slices.SortFunc(out, func(a, b *delivery) int { return cmp.Compare(a.seq, b.seq) })
-	return out
-}
-
 // open reports whether it is still to be typed or submitted.
 func (d *delivery) open() bool { return d.state != message.Submitted && !d.state.Final() }
 
@@ -98,12 +85,12 @@ func (w *work) create(planned message.Delivery) *delivery {
 // admit puts a delivery under way behind all others, and returns the session that is to
 // receive it, nil if that is not present.
 func (w *work) admit(d *delivery) *session {
-	w.seq++
-	d.seq, d.size = w.seq, size(d.Delivery)
-	w.under[d.ID] = d
+	w.begin(d)
+	d.size = size(d.Delivery)
 	target := w.present(d.Target)
 	if target != nil {
 		target.waiting++
+		w.waiting++
 		target.bytes += d.size
 	}
 	return target
@@ -137,13 +124,14 @@ func (w *work) drop(d *delivery) {
 	if _, ok := w.under[d.ID]; !ok {
 		return
 	}
-	delete(w.under, d.ID)
+	w.forget(d)
 	target := w.present(d.Target)
 	if target == nil {
 		return
 	}
 	if d.size > 0 {
 		target.waiting--
+		w.waiting--
 		target.bytes -= d.size
 		d.size = 0
 	}
@@ -370,6 +358,7 @@ func (w *work) refusal(d *delivery) error {
 func (w *work) submitted(d *delivery, target *session) {
 	target.caused(d.Message)
 	target.waiting--
+	w.waiting--
 	target.bytes -= d.size
 	d.size, d.Message.Body = 0, "" // nobody needs it here any more
 	target.submitted = append(target.submitted, d)

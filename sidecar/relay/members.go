@@ -98,7 +98,7 @@ func (r AddMember) do(w *work, _ *Asked) (Answer, error) {
 	c.Participants = append(c.Participants, p)
 	c.mute(s.ID, r.Muted)
 	c.listApprove()
-	s.joined = w.since(r.Since)
+	w.in[s.ID], s.joined = c, w.since(r.Since)
 	w.freed(s)
 	w.altered(c)
 	w.notice(c.ID, fmt.Sprintf("%s was added to chat %s by %s", s.Name, label(c.Chat), w.who(r.By)))
@@ -150,7 +150,7 @@ func (r RemoveMember) do(w *work, _ *Asked) (Answer, error) {
 	}
 	c.strike(s.ID)
 	w.altered(c)
-	w.revoke(w.underway(func(d *delivery) bool { return d.Chat == c.ID && d.Target == s.ID && d.open() }))
+	w.revoke(w.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }, place{toSession, s.ID}))
 	if c.lonely() {
 		w.end(c, s.Name+" "+how)
 	} else {

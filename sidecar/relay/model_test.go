@@ -622,6 +622,7 @@ func (w *world) resuming() bool {
 func (w *world) check() {
 	require.Equal(w.t, w.stopped, w.s.stopped)
 	require.Equal(w.t, w.stopped, w.book.stopped, "the next run would not know")
+	w.s.checkSnapshot(w.t)
 	waiting := make(map[message.ID]int)
 	for id, d := range w.s.under {
 		require.Equal(w.t, w.state[id], d.state)

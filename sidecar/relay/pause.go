@@ -119,9 +119,13 @@ func (r ResumeChat) do(w *work, _ *Asked) (Answer, error) {
 	if r.Sure {
 		w.trustAll(chats, all)
 	}
+	at := []place{{inChat, ""}}
+	for _, c := range chats {
+		at = append(at, place{inChat, c.ID})
+	}
 	w.unhold(w.underway(func(d *delivery) bool {
-		return all && d.Chat == "" || slices.ContainsFunc(chats, func(c *chat) bool { return w.with(c, d) })
-	}), r.Sure)
+		return d.Chat != "" || all || slices.ContainsFunc(chats, func(c *chat) bool { return w.with(c, d) })
+	}, at...), r.Sure)
 	for _, c := range chats {
 		w.settle(c)
 	}
@@ -135,7 +139,7 @@ func (w *work) brakedOf(chats []*chat, all bool) (why []string) {
 			why = append(why, fmt.Sprintf("chat %s is paused: %s", label(c.Chat), c.Why))
 		}
 	}
-	if n := len(w.underway(func(d *delivery) bool { return all && d.Chat == "" && d.hold == holdBrake })); n > 0 {
+	if n := len(w.underway(func(d *delivery) bool { return all && d.hold == holdBrake }, place{inChat, ""})); n > 0 {
 		why = append(why, fmt.Sprintf("messages held at a limit, outside of chats: %d", n))
 	}
 	return why
@@ -168,7 +172,7 @@ func (w *work) trust(s *session) {
 // stopAll gives no leave to anything any more, single messages included.
 func (w *work) stopAll() {
 	w.latch(true)
-	w.withhold(w.underway(func(d *delivery) bool { return d.Chat == "" }), holdPause, message.Stopped)
+	w.withhold(w.at[place{inChat, ""}], holdPause, message.Stopped)
 	w.notice("", "everything is stopped: nothing is typed until a person resumes all")
 }
 

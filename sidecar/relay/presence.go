@@ -23,6 +23,7 @@ type session struct {
 	waiting   int                          // deliveries to it that are not submitted yet
 	bytes     int                          // in their bodies
 	submitted []*delivery                  // those that no turn has answered yet, oldest first
+	touched   bool                         // it is another than in the snapshot
 	joined    time.Time                    // its chat, in this run: what it said before is none of it
 }
 
@@ -53,12 +54,16 @@ func (w *work) freed(s *session) {
 
 // present returns the session of that id, or nil if it is unknown or has ended.
 func (s *State) present(id message.ID) *session {
-	for _, one := range s.sessions {
-		if one.ID == id && one.Ended == nil {
-			return one
-		}
+	if one := s.byID[id]; one != nil && one.Ended == nil {
+		return one
 	}
 	return nil
+}
+
+// came takes in a session, behind all others.
+func (s *State) came(one *session) {
+	s.sessions, s.byID[one.ID] = append(s.sessions, one), one
+	s.touch(one)
 }
 
 // find is registry.Snapshot.Find for the session itself.
@@ -136,9 +141,11 @@ func (w *work) adopt(in message.Session) (message.Session, error) {
 	}
 	in.Closed, in.Lost, in.Draft = "", "", nil
 	// An earlier stay under the same id is over and gives way to this one.
-	w.sessions = slices.DeleteFunc(w.sessions, func(s *session) bool { return s.ID == in.ID })
+	if w.byID[in.ID] != nil {
+		w.forgetSessions(func(s *session) bool { return s.ID == in.ID })
+	}
 	one := newSession(in)
-	w.sessions = append(w.sessions, one)
+	w.came(one)
 	w.changed(one)
 	return in, nil
 }
@@ -205,7 +212,7 @@ func (w *work) depart(s *session, reason message.Reason) (gone message.Reason) {
 	if reason == message.ReleasedPane {
 		gone = message.ReleasedPane
 	}
-	for _, d := range w.underway(func(d *delivery) bool { return d.Target == s.ID }) {
+	for _, d := range slices.Clone(w.at[place{toSession, s.ID}]) {
 		switch {
 		case d.state == message.Submitted && d.Chat == "":
 			w.receipt(d, message.Failed, gone) // it was taken, and nobody will answer it: its sender may wait for that
@@ -220,6 +227,7 @@ func (w *work) depart(s *session, reason message.Reason) (gone message.Reason) {
 			w.receipt(d, message.Failed, gone)
 		}
 	}
+	w.waiting, s.waiting = w.waiting-s.waiting, 0
 	return gone
 }
 
@@ -231,7 +239,7 @@ func (w *work) forgetPast() {
 			over++
 		}
 	}
-	w.sessions = slices.DeleteFunc(w.sessions, func(s *session) bool {
+	w.forgetSessions(func(s *session) bool {
 		if s.Ended == nil || over <= pastSessions {
 			return false
 		}
@@ -249,6 +257,25 @@ func (w *work) forgetPast() {
 			return false
 		}
 		over--
+		w.news.pastChats = append(w.news.pastChats, c.ID)
+		delete(w.chatByID, c.ID)
+		for _, p := range c.Participants {
+			if w.in[p.Session] == c {
+				delete(w.in, p.Session)
+			}
+		}
+		return true
+	})
+}
+
+// forgetSessions drops those sessions that are so.
+func (w *work) forgetSessions(are func(*session) bool) {
+	w.sessions = slices.DeleteFunc(w.sessions, func(s *session) bool {
+		if !are(s) {
+			return false
+		}
+		w.news.past = append(w.news.past, s.ID)
+		delete(w.byID, s.ID)
 		return true
 	})
 }
@@ -275,7 +302,7 @@ func (e StateChanged) step(w *work) {
 		return
 	}
 	s.State, s.StateWhy = e.State, e.Why
-	w.touch()
+	w.touch(s)
 	one := s.Session
 	w.told = append(w.told, message.Event{At: w.now, Kind: "session", Session: &one})
 }

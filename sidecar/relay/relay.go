@@ -42,8 +42,13 @@ type State struct {
 
 	stopped  bool       // all: no leave to type is given
 	sessions []*session // in the order of adoption
-	chats    []*chat    // in the order of their start
+	byID     map[message.ID]*session
+	chats    []*chat // in the order of their start
+	chatByID map[message.ID]*chat
+	in       map[message.ID]*chat // the one that each session came into last; it may have left it
 	under    map[message.ID]*delivery
+	at       map[place][]*delivery   // those under way, in their order
+	waiting  int                     // of them, how many are not submitted yet, to those who are present
 	seq      uint64                  // of the last delivery made
 	flows    map[string][]*thought   // undecided messages, those of one chat in their order
 	thoughts map[message.ID]*thought // the same by message
@@ -53,8 +58,10 @@ type State struct {
 	stranger *session                // stands for all unverified senders where what they send is counted
 	person   string                  // how one goes by who types into a pane by hand
 	snapshot registry.Snapshot
-	stale    bool   // snapshot must be made anew
-	changes  uint64 // how often it was
+	news     news   // what snapshot does not know yet
+	changes  uint64 // how often that was added to
+	counted  uint64 // changes, when watched was found
+	watched  bool   // a chat goes on only while somebody may be looking
 
 	// Awake time, as of the last Tick, and of the last one before which a person was there.
 	awake, attended time.Duration
@@ -70,7 +77,11 @@ func NewState(seed [32]byte, limits message.Limits) *State {
 
 		chatLimits: route.WithDefaults(limits, message.Limits{}),
 
+		byID:     make(map[message.ID]*session),
+		chatByID: make(map[message.ID]*chat),
+		in:       make(map[message.ID]*chat),
 		under:    make(map[message.ID]*delivery),
+		at:       make(map[place][]*delivery),
 		flows:    make(map[string][]*thought),
 		thoughts: make(map[message.ID]*thought),
 		stranger: newStranger(),
@@ -88,18 +99,54 @@ func (s *State) Step(now time.Time, event Event) []Effect {
 
 // Snapshot is who is here now.
 func (s *State) Snapshot() registry.Snapshot {
-	if s.stale {
-		sessions := make([]message.Session, len(s.sessions))
-		for i, one := range s.sessions {
-			sessions[i] = one.Session
-		}
-		chats := make([]message.Chat, len(s.chats))
-		for i, one := range s.chats {
-			chats[i] = one.Chat
-		}
-		s.snapshot, s.stale = registry.New(sessions, chats), false
+	if s.news.empty() {
+		return s.snapshot
 	}
+	var sessions []message.Session
+	for _, one := range s.news.sessions {
+		if one.touched = false; s.byID[one.ID] == one {
+			sessions = append(sessions, one.Session)
+		}
+	}
+	var chats []message.Chat
+	for _, one := range s.news.chats {
+		if one.touched = false; s.chatByID[one.ID] == one {
+			chats = append(chats, one.Chat)
+		}
+	}
+	s.snapshot = s.snapshot.Without(s.news.past, s.news.pastChats).With(sessions, chats)
+	s.news = news{}
 	return s.snapshot
+}
+
+// news are changes that the snapshot does not have yet: of ten thousand sessions one changes in
+// a step, and only that one is copied.
+type news struct {
+	sessions        []*session
+	chats           []*chat
+	past, pastChats []message.ID
+}
+
+func (n news) empty() bool {
+	return len(n.sessions)+len(n.chats)+len(n.past)+len(n.pastChats) == 0
+}
+
+// touch notes that a session is another now than in the snapshot.
+func (s *State) touch(one *session) {
+	s.changes++
+	if !one.touched {
+		one.touched = true
+		s.news.sessions = append(s.news.sessions, one)
+	}
+}
+
+// touchChat is touch for a chat.
+func (s *State) touchChat(c *chat) {
+	s.changes++
+	if !c.touched {
+		c.touched = true
+		s.news.chats = append(s.news.chats, c)
+	}
 }
 
 // work is one Step on its way: the State, the time, and what is to be done so far.
@@ -125,7 +172,7 @@ func (w *work) reply(token Token, a Answer, err error) {
 
 // changed notes that a session is to be written down and told of as it is after the step.
 func (w *work) changed(s *session) {
-	w.touch()
+	w.touch(s)
 	if !slices.Contains(w.renewed, s) {
 		w.renewed = append(w.renewed, s)
 	}
@@ -133,16 +180,10 @@ func (w *work) changed(s *session) {
 
 // altered is changed for a chat.
 func (w *work) altered(c *chat) {
-	w.touch()
+	w.touchChat(c)
 	if !slices.Contains(w.amended, c) {
 		w.amended = append(w.amended, c)
 	}
-}
-
-// touch marks the snapshot as outdated.
-func (w *work) touch() {
-	w.stale = true
-	w.changes++
 }
 
 // notice tells a person.

@@ -63,10 +63,10 @@ func (e Restored) step(w *work) {
 			c := &chat{Chat: one.Chat, taken: one.Taken}
 			c.Participants = c.copy().Participants // its own: they are changed here
 			c.Limits = route.WithDefaults(c.Limits, w.chatLimits)
-			w.chats = append(w.chats, c)
+			w.begun(c)
+			w.touchChat(c)
 		}
 	}
-	w.touch()
 	for _, one := range e.Submitted {
 		w.taken(one)
 	}
@@ -109,10 +109,9 @@ func (w *work) taken(one message.Delivery) {
 		return
 	}
 	one.Message.Body = ""
-	w.seq++
-	d := &delivery{Delivery: one, seq: w.seq, state: message.Submitted}
+	d := &delivery{Delivery: one, state: message.Submitted}
 	d.Typed = true
-	w.under[d.ID] = d
+	w.begin(d)
 	target.submitted = append(target.submitted, d)
 	if len(target.submitted) > maxUnanswered {
 		w.drop(target.submitted[0])
@@ -121,14 +120,12 @@ func (w *work) taken(one message.Delivery) {
 
 // known makes a session known again, or returns nil if it is already.
 func (w *work) known(stay Stay) *session {
-	for _, s := range w.sessions {
-		if s.ID == stay.Session.ID {
-			return nil
-		}
+	if w.byID[stay.Session.ID] != nil {
+		return nil
 	}
 	s := newSession(stay.Session)
 	s.last, s.cause = max(stay.Last, 1), max(stay.Cause, -1)
-	w.sessions = append(w.sessions, s)
+	w.came(s)
 	return s
 }
 
@@ -261,7 +258,6 @@ func (w *work) remember(t *thought) {
 			ID: one.Session, Name: one.Name, Computer: message.LocalComputer, Adopted: at, Ended: &at, EndReason: string(message.AgentGone),
 		}})
 	}
-	w.touch()
 }
 
 // Awaits reports whether a person's decision is what a delivery waits for. What its message was

@@ -80,7 +80,7 @@ func (r StartChat) do(w *work, _ *Asked) (Answer, error) {
 	if err != nil {
 		return Answer{}, fmt.Errorf("start chat: %w", err)
 	}
-	w.chats = append(w.chats, c)
+	w.begun(c)
 	w.altered(c)
 	for _, s := range members {
 		s.joined = w.since(r.Since)

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -51,17 +50,11 @@ func (e Tick) step(w *work) {
 // waits reports whether anything may come of the time that passes: a delivery that may
 // expire, or a chat that may be left alone.
 func (s *State) waits() bool {
-	for _, one := range s.sessions {
-		if one.Ended == nil && one.waiting > 0 {
-			return true
-		}
+	if s.counted != s.changes {
+		s.counted = s.changes
+		s.watched = slices.ContainsFunc(s.chats, func(c *chat) bool { return c.State == message.ChatOn && c.Limits.Away > 0 })
 	}
-	for _, c := range s.chats {
-		if c.State == message.ChatOn && c.Limits.Away > 0 {
-			return true
-		}
-	}
-	return false
+	return s.waiting > 0 || s.watched
 }
 
 // expire ends what waited for a safe moment, at its sink, for too long. What is kept from
@@ -80,7 +73,7 @@ func (w *work) expire() {
 	if len(late) == 0 {
 		return
 	}
-	slices.SortFunc(late, func(a, b *delivery) int { return cmp.Compare(a.seq, b.seq) })
+	inOrder(late)
 	var chats []*chat
 	for _, d := range late {
 		to := string(d.Target)

@@ -1,0 +1,160 @@
+package relay
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+)
+
+// crowd is a State of so many peers, of whom a fifth are in chats of two.
+func crowd(t require.TestingT, peers int) (*rig, []message.Session) {
+	r := newRig(t)
+	stays, chats := make([]Stay, peers), []Going{}
+	sessions := make([]message.Session, peers)
+	for i := range stays {
+		sessions[i] = message.Session{ID: r.id(), Name: fmt.Sprint("peer", i), Pane: fmt.Sprintf("%%%d", i), Profile: "line", Computer: message.LocalComputer}
+		stays[i] = Stay{Session: sessions[i]}
+	}
+	for i := 0; i < peers/5; i += 2 {
+		chats = append(chats, Going{Chat: message.Chat{
+			ID: r.id(), State: message.ChatOn, Limits: message.Limits{Rate: 1 << 30, Depth: 1 << 30, Bytes: 1 << 40, Empty: EmptyOff},
+			Participants: []message.Participant{
+				{Session: sessions[i].ID, Name: sessions[i].Name, Number: 1, MaySpeak: true},
+				{Session: sessions[i+1].ID, Name: sessions[i+1].Name, Number: 2, MaySpeak: true},
+			},
+		}})
+	}
+	_, _ = r.step(Restored{Sessions: stays, Chats: chats})
+	return r, sessions
+}
+
+var crowds = []int{10, 10_000}
+
+// quiet steps a State without keeping what comes of it.
+func quiet(s *State, now time.Time, e Event) []Effect {
+	effects := s.Step(now, e)
+	s.Snapshot()
+	return effects
+}
+
+// A turn in a chat: said, decided, typed, taken and answered, with the snapshot after each step.
+func BenchmarkTurn(b *testing.B) {
+	for _, peers := range crowds {
+		b.Run(fmt.Sprint("peers=", peers), func(b *testing.B) {
+			r, sessions := crowd(b, peers)
+			s, now := r.s, r.now
+			ids := ids{random: NewState([32]byte{9}, message.Limits{}).ids.random}
+			var answers []message.ID
+			for i := 0; b.Loop(); i++ {
+				now = now.Add(time.Second)
+				turn := message.Turn{ID: ids.next(now), Session: sessions[i%2].ID, Words: "words", Ended: now, Answers: answers}
+				quiet(s, now, Spoke{Turn: turn})
+				quiet(s, now, StateChanged{Session: turn.Session, State: message.Idle, Why: fmt.Sprint(i)})
+				answers = nil
+				for _, e := range quiet(s, now, Decided{message.Verdict{Message: turn.ID, Verb: message.VerbDeliver}}) {
+					if d, ok := e.(Deliver); ok {
+						answers = append(answers, d.Delivery.ID)
+					}
+				}
+				require.Len(b, answers, 1)
+				for _, state := range []message.ReceiptState{message.Typed, message.Typed, message.Submitted} {
+					quiet(s, now, Reported{Receipt: message.Receipt{Delivery: answers[0], State: state}})
+				}
+				s.waits()
+			}
+		})
+	}
+}
+
+// A snapshot after a session has changed.
+func BenchmarkSnapshot(b *testing.B) {
+	for _, peers := range crowds {
+		b.Run(fmt.Sprint("peers=", peers), func(b *testing.B) {
+			r, sessions := crowd(b, peers)
+			for i := 0; b.Loop(); i++ {
+				one := r.s.present(sessions[i%peers].ID)
+				one.State = message.Working
+				r.s.touch(one)
+				r.s.Snapshot()
+			}
+		})
+	}
+}
+
+// A question to the policy, about a single message and one in a chat.
+func BenchmarkQuestion(b *testing.B) {
+	for _, peers := range crowds {
+		b.Run(fmt.Sprint("peers=", peers), func(b *testing.B) {
+			r, sessions := crowd(b, peers)
+			r.async = true
+			r.say(sessions[0], "in a chat")
+			_, _ = r.step(Asked{Request: Send{By: By{Kind: Agent, Session: sessions[peers-1].ID}, To: sessions[peers-2].Name, Message: message.Envelope{Body: "beside"}}})
+			require.Len(b, r.pending, 2)
+			for i := 0; b.Loop(); i++ {
+				require.NotNil(b, r.s.question(r.pending[i%2]))
+			}
+		})
+	}
+}
+
+// An adoption, and the end of the session.
+func BenchmarkAdoption(b *testing.B) {
+	for _, peers := range crowds {
+		b.Run(fmt.Sprint("peers=", peers), func(b *testing.B) {
+			r, _ := crowd(b, peers)
+			ids := ids{random: NewState([32]byte{9}, message.Limits{}).ids.random}
+			for i := 0; b.Loop(); i++ {
+				r.now = r.now.Add(time.Second)
+				id := ids.next(r.now)
+				quiet(r.s, r.now, Adopted{Session: message.Session{ID: id, Name: "one", Pane: "%one"}})
+				quiet(r.s, r.now, Gone{Session: id, Reason: message.PaneMissing})
+			}
+		})
+	}
+}
+
+// The snapshot that is carried on from step to step is the one that all of the State would make.
+func (s *State) checkSnapshot(t require.TestingT) {
+	var sessions []message.Session
+	for _, one := range s.sessions {
+		sessions = append(sessions, one.Session)
+	}
+	var chats []message.Chat
+	for _, c := range s.chats {
+		chats = append(chats, c.Chat)
+	}
+	want, got := registry.New(sessions, chats), s.Snapshot()
+	require.Equal(t, want.Sessions(), got.Sessions())
+	require.Equal(t, want.Past(), got.Past())
+	require.Equal(t, want.Chats(), got.Chats())
+	for _, one := range sessions {
+		wantChat, in := want.ChatOf(one.ID)
+		gotChat, is := got.ChatOf(one.ID)
+		require.Equal(t, in, is)
+		require.Equal(t, wantChat, gotChat)
+		require.Equal(t, in, s.chatOf(one.ID) != nil)
+		_, wantErr := want.Find(one.Name)
+		_, gotErr := got.Find(one.Name)
+		require.Equal(t, wantErr, gotErr)
+	}
+	waiting := 0
+	for _, one := range s.sessions {
+		waiting += one.waiting
+	}
+	require.Equal(t, waiting, s.waiting)
+	found := 0
+	for p, list := range s.at {
+		require.NotEmpty(t, list)
+		for _, d := range list {
+			require.Same(t, s.under[d.ID], d)
+			require.Contains(t, d.places(), p)
+		}
+		found += len(list)
+	}
+	require.Equal(t, 4*len(s.under), found)
+}
