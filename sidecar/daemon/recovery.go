@@ -58,11 +58,11 @@ func (s *sidecar) left(ctx context.Context, was journal.Restored) (*relay.Restor
 		r.Chats = append(r.Chats, relay.Going{Chat: chat, Taken: was.Taken[chat.ID]})
 	}
 	for _, m := range was.Undecided {
-		if slices.ContainsFunc(was.Chats, func(c message.Chat) bool { return c.ID == m.Thread }) {
+		if slices.ContainsFunc(was.Chats, func(c message.Chat) bool { return c.ID == m.Chat }) {
 			continue
 		}
 		// Said into a chat that ended in the same instant: it reaches nobody, and that is told.
-		switch chat, err := s.journal.Chat(ctx, string(m.Thread)); {
+		switch chat, err := s.journal.Chat(ctx, string(m.Chat)); {
 		case err == nil:
 			was.Chats = append(was.Chats, chat)
 			r.Chats = append(r.Chats, relay.Going{Chat: chat})

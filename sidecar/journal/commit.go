@@ -357,7 +357,7 @@ func (s *stepper) message(envelope message.Envelope) error {
 	if err != nil {
 		return err
 	}
-	seq, err := s.event(kindMessage, envelope.Thread, nil)
+	seq, err := s.event(kindMessage, envelope.Chat, nil)
 	if err != nil {
 		return err
 	}
@@ -372,8 +372,8 @@ func (s *stepper) message(envelope message.Envelope) error {
 			return fmt.Errorf("its author: %w", err)
 		}
 	}
-	if envelope.Thread != "" {
-		if _, err := s.exec(s.w.countTurn, string(envelope.Thread), envelope.Type == message.KindTurn, envelope.Depth); err != nil {
+	if envelope.Chat != "" {
+		if _, err := s.exec(s.w.countTurn, string(envelope.Chat), envelope.Type == message.KindTurn, envelope.Depth); err != nil {
 			return fmt.Errorf("its chat: %w", err)
 		}
 	}

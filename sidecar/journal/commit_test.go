@@ -80,7 +80,7 @@ func TestJournal_roundTrip(t *testing.T) {
 		assert.Equal(t, []message.Event{
 			{Seq: since + 1, Kind: "session", Session: &session},
 			{Seq: since + 2, Kind: "chat", Chat: chat.ID, Change: &chat},
-			{Seq: since + 3, Kind: "message", Chat: envelope.Thread, Message: &envelope},
+			{Seq: since + 3, Kind: "message", Chat: envelope.Chat, Message: &envelope},
 			{Seq: since + 4, Kind: "receipt", Chat: chat.ID, Receipt: &receipts[0], Delivery: bare(deliveries[0], receipts[0])},
 			{Seq: since + 5, Kind: "receipt", Receipt: &receipts[1], Delivery: bare(deliveries[1], receipts[1])},
 			{Seq: since + 6, Kind: "receipt", Chat: chat.ID, Receipt: &receipts[2], Delivery: bare(deliveries[0], receipts[2])},
@@ -419,7 +419,7 @@ const wholeEvents = 4
 // wholeStep is a step with all parts of a message's life, whose ids begin with id.
 func wholeStep(id message.ID) message.Step {
 	e := envelope(id)
-	e.Thread = "chat"
+	e.Chat = "chat"
 	e.Body = strings.Repeat("what "+string(id)+" says; ", 20)
 	d1, d2 := delivery(id+"-d1", e, "s1"), delivery(id+"-d2", e, "s2")
 	return message.Step{
@@ -562,7 +562,7 @@ func drawAddress(t *rapid.T) message.Address {
 
 func drawEnvelope(t *rapid.T, chat message.ID) message.Envelope {
 	e := message.Envelope{
-		ID: message.NewID(), Thread: rapid.SampledFrom([]message.ID{"", chat, "other"}).Draw(t, "thread"), From: drawAddress(t),
+		ID: message.NewID(), Chat: rapid.SampledFrom([]message.ID{"", chat, "other"}).Draw(t, "thread"), From: drawAddress(t),
 		Type:     rapid.SampledFrom([]string{message.KindMessage, message.KindTurn, "own"}).Draw(t, "type"),
 		Priority: rapid.String().Draw(t, "priority"), Subject: rapid.String().Draw(t, "subject"), Body: drawBody(t),
 		InReplyTo: drawIDs(t, "in reply to"), RequiresResponse: rapid.Bool().Draw(t, "requires"),

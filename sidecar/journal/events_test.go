@@ -16,9 +16,9 @@ func TestEvents_selection(t *testing.T) {
 	j := mustOpen(t, private(t))
 	for n := range 10 {
 		step := wholeStep(message.ID(fmt.Sprintf("m%d", n)))
-		step.Received[0].Thread = message.ID(fmt.Sprintf("chat%d", n%2))
+		step.Received[0].Chat = message.ID(fmt.Sprintf("chat%d", n%2))
 		for i := range step.Deliveries {
-			step.Deliveries[i].Chat = step.Received[0].Thread
+			step.Deliveries[i].Chat = step.Received[0].Chat
 		}
 		mustCommit(t, j, step)
 	}

@@ -37,7 +37,7 @@ func TestRecent(t *testing.T) {
 	j := mustOpen(t, private(t))
 	masked := "masked"
 	add := func(id message.ID, v *message.Verdict, targets ...message.ID) {
-		step := message.Step{Received: []message.Envelope{{ID: id, Thread: "chat", From: message.Address{Session: "ada"}, Type: message.KindTurn, Body: "key " + string(id), Created: testTime}}}
+		step := message.Step{Received: []message.Envelope{{ID: id, Chat: "chat", From: message.Address{Session: "ada"}, Type: message.KindTurn, Body: "key " + string(id), Created: testTime}}}
 		if v != nil {
 			v.Message = id
 			step.Verdicts = []message.Verdict{*v}

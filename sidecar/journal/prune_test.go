@@ -266,7 +266,7 @@ func fill(t testing.TB, j *Journal, n int, from, to time.Time) message.Chat {
 		var step message.Step
 		for range min(batch, n-done) {
 			e := envelope(message.NewID())
-			e.Thread, e.From, e.Body, e.Created = chat.ID, message.Address{Session: ada.ID, Name: "Ada", Number: 1}, body(done), at
+			e.Chat, e.From, e.Body, e.Created = chat.ID, message.Address{Session: ada.ID, Name: "Ada", Number: 1}, body(done), at
 			d := delivery(message.NewID(), e, ben.ID)
 			d.Chat = chat.ID
 			step.Received = append(step.Received, e)
@@ -295,7 +295,7 @@ func protect(t testing.TB, j *Journal, at time.Time) []message.ID {
 	step := message.Step{Sessions: []message.Session{here, gone, deaf}, Chats: []message.Chat{on, over}}
 	add := func(id message.ID, chat, target message.ID, why message.Reason, states ...message.ReceiptState) {
 		e := envelope(id)
-		e.Thread = chat
+		e.Chat = chat
 		d := delivery(id+"-d", e, target)
 		d.Chat = chat
 		step.Received = append(step.Received, e)

@@ -37,7 +37,7 @@ func TestRestore_stoppedIsKept(t *testing.T) {
 func TestRestore_depths(t *testing.T) {
 	turn := func(from message.ID, depth int) message.Step {
 		e := envelope(message.NewID())
-		e.From.Session, e.Thread, e.Depth = from, "c", depth
+		e.From.Session, e.Chat, e.Depth = from, "c", depth
 		return message.Step{Received: []message.Envelope{e}}
 	}
 	to := func(origin message.Origin, depth int, states ...message.ReceiptState) message.Step {
@@ -183,7 +183,7 @@ func TestStats(t *testing.T) {
 	var step message.Step
 	for n := range turns {
 		e := envelope(message.ID(fmt.Sprint("m", n)))
-		e.Thread, e.Depth = "c", n%9
+		e.Chat, e.Depth = "c", n%9
 		d := delivery(message.ID(fmt.Sprint("d", n)), e, "s")
 		d.Chat = "c"
 		taken := e.Created.Add(time.Duration(n) * time.Millisecond)
@@ -196,7 +196,7 @@ func TestStats(t *testing.T) {
 		}
 	}
 	say := envelope("say") // a person's word is no turn, and its time no latency of one
-	say.Thread, say.Type, say.Origin = "c", message.KindSay, message.OriginHuman
+	say.Chat, say.Type, say.Origin = "c", message.KindSay, message.OriginHuman
 	word := delivery("word", say, "s")
 	word.Chat = "c"
 	step.Received, step.Deliveries = append(step.Received, say), append(step.Deliveries, word)

@@ -68,7 +68,8 @@ type Address struct {
 // mapped to it on entry and from it on exit.
 type Envelope struct {
 	ID               ID                `json:"id"`
-	Thread           ID                `json:"thread,omitempty"` // the chat, or the conversation of its protocol
+	Chat             ID                `json:"chat,omitempty"`   // that it was said in; "": beside all chats
+	Thread           ID                `json:"thread,omitempty"` // the conversation, as its protocol names it; of a message said in a chat first, that chat
 	From             Address           `json:"from"`
 	To               []Address         `json:"to,omitempty"` // empty: the others of its chat
 	Type             string            `json:"type"`

@@ -15,7 +15,7 @@ type Reconsider struct{ Messages []message.Envelope }
 func (e Reconsider) step(w *work) {
 	for _, m := range e.Messages {
 		held := w.underway(func(d *delivery) bool { return d.open() && d.hold == holdFilter }, place{ofMessage, m.ID})
-		c := w.thread(m)
+		c := w.saidIn(m)
 		if len(held) == 0 || w.thoughts[m.ID] != nil || c != nil && c.State == message.ChatOver {
 			continue
 		}

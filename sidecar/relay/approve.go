@@ -270,7 +270,7 @@ func (w *work) tellAuthor(m message.Envelope, author *session, from message.Addr
 		Body: text, InReplyTo: m.ID, Origin: message.OriginSystem, Trust: message.TrustVerified, Depth: depth, Created: w.now,
 	}
 	if c != nil {
-		notice.Thread = c.ID
+		notice.Chat, notice.Thread = c.ID, c.ID
 		if p := c.member(from.Session); p != nil {
 			notice.From.Number = p.Number
 		}

@@ -107,7 +107,7 @@ func (b *book) restored(server message.Process) Restored {
 		}
 		going := Going{Chat: c}
 		for _, m := range b.received {
-			if m.Type == message.KindTurn && m.Thread == c.ID {
+			if m.Type == message.KindTurn && m.Chat == c.ID {
 				going.Taken++
 			}
 		}
@@ -119,7 +119,7 @@ func (b *book) restored(server message.Process) Restored {
 		}
 		r.Undecided = append(r.Undecided, m)
 		for _, c := range b.chats {
-			if c.ID == m.Thread && c.State == message.ChatOver {
+			if c.ID == m.Chat && c.State == message.ChatOver {
 				r.Chats = append(r.Chats, Going{Chat: c})
 			}
 		}

@@ -143,7 +143,7 @@ func (w *work) mayTouch(by By, ref string, chats []*chat) error {
 // of it and is held since that was.
 func (w *work) with(c *chat, d *delivery) bool {
 	sentOn := d.Chat == "" && !d.Typed && (d.hold == holdPause || d.hold == holdBrake)
-	return d.Chat == c.ID || sentOn && w.thread(d.Message) == c
+	return d.Chat == c.ID || sentOn && w.saidIn(d.Message) == c
 }
 
 // pause holds everything in a chat that is not submitted yet.

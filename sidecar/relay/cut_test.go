@@ -44,7 +44,7 @@ func TestCut_unanswered(t *testing.T) {
 			assert.Equal(t, chat.ID, d.Chat)
 			assert.Equal(t, message.KindNotice, d.Message.Type)
 			assert.Equal(t, message.OriginSystem, d.Message.Origin)
-			assert.Equal(t, chat.ID, d.Message.Thread)
+			assert.Equal(t, chat.ID, d.Message.Chat)
 			assert.Equal(t, 1, d.Message.Depth, "the person's word began anew")
 		}
 		assert.Equal(t, given[2].Message.ID, told[0].Message.InReplyTo)

@@ -183,7 +183,7 @@ func beside(t *testing.T) (*Relay, *counted, message.ID) {
 	chat := message.Chat{ID: message.NewID(), State: message.ChatOn, Limits: message.Limits{Rate: 1 << 30, Bytes: 1 << 40}, Participants: []message.Participant{
 		{Session: a.ID, Name: "a", Number: 1, MaySpeak: true}, {Session: b.ID, Name: "b", Number: 2, MaySpeak: true},
 	}}
-	asked := message.Envelope{ID: message.NewID(), Thread: chat.ID, From: message.Address{Session: b.ID, Name: "b"}, Type: message.KindTurn, Body: "?", Origin: message.OriginAgent}
+	asked := message.Envelope{ID: message.NewID(), Chat: chat.ID, From: message.Address{Session: b.ID, Name: "b"}, Type: message.KindTurn, Body: "?", Origin: message.OriginAgent}
 	d := message.Delivery{ID: message.NewID(), Message: asked, Target: a.ID, Chat: chat.ID, Typed: true, Attempt: 1}
 	w := &counted{submitted: d.ID}
 	r := &Relay{Journal: w, Sink: w, Publish: func([]message.Event) { w.note("publish") }, Restored: &Restored{

@@ -50,9 +50,9 @@ func (w *world) drain() {
 		if m.Type != message.KindTurn && m.Type != message.KindLast || !w.verdicts[id] {
 			continue
 		}
-		asker := w.chats[m.Thread].Asker()
+		asker := w.chats[m.Chat].Asker()
 		left := make(map[message.ID]bool)
-		for _, p := range w.chats[m.Thread].Participants {
+		for _, p := range w.chats[m.Chat].Participants {
 			left[p.Session] = left[p.Session] || p.Left
 		}
 		for _, p := range w.members[id] {

@@ -511,7 +511,7 @@ func (w *world) commit(s message.Step) {
 		require.NotContains(w.t, w.received, m.ID, "the same message twice")
 		require.NoError(w.t, m.Validate())
 		w.received[m.ID] = m
-		for _, p := range w.chats[m.Thread].Participants {
+		for _, p := range w.chats[m.Chat].Participants {
 			if !p.Left {
 				w.members[m.ID] = append(w.members[m.ID], p.Session)
 			}
@@ -652,11 +652,11 @@ func (w *world) check() {
 	taken := make(map[message.ID]int)
 	for _, m := range w.received {
 		if m.Type == message.KindTurn {
-			taken[m.Thread]++
+			taken[m.Chat]++
 		}
 	}
 	for _, m := range w.received {
-		require.False(w.t, m.Type == message.KindTurn && m.From.Session == w.chats[m.Thread].Asker(), "one who asks talks on")
+		require.False(w.t, m.Type == message.KindTurn && m.From.Session == w.chats[m.Chat].Asker(), "one who asks talks on")
 	}
 	for _, c := range w.s.open() {
 		require.True(w.t, !c.OneWay || c.maySpeak(c.Asker()) || w.in(c.ID, c.Asker()), "nobody to whom the answers go")

@@ -55,9 +55,9 @@ func (w *world) brought(turn message.Turn, s message.Step, twice bool) {
 		})
 	}
 	for i, m := range s.Received {
-		limits := w.chats[m.Thread].Limits
-		if m.Thread != "" {
-			require.True(w.t, may(m.Thread, turn.Session), "of one who is not heard there")
+		limits := w.chats[m.Chat].Limits
+		if m.Chat != "" {
+			require.True(w.t, may(m.Chat, turn.Session), "of one who is not heard there")
 		}
 		switch m.Type {
 		case message.KindSay:
@@ -85,14 +85,14 @@ func (w *world) brought(turn message.Turn, s message.Step, twice bool) {
 			require.Len(w.t, m.To, 1)
 			require.Contains(w.t, failed, m.To[0].Session, "nobody there waits for an answer, or one was told twice")
 			delete(failed, m.To[0].Session)
-			if m.Thread != "" {
-				require.True(w.t, may(m.Thread, m.To[0].Session))
+			if m.Chat != "" {
+				require.True(w.t, may(m.Chat, m.To[0].Session))
 			}
 		default:
 			require.Fail(w.t, "a turn made "+m.Type)
 		}
 	}
 	for author, id := range failed { // of those in a chat, who is told depends on who is heard
-		require.False(w.t, !twice && w.received[id].Thread == "" && !w.gone[author], "an agent waits and was not told")
+		require.False(w.t, !twice && w.received[id].Chat == "" && !w.gone[author], "an agent waits and was not told")
 	}
 }

@@ -91,7 +91,7 @@ func (e Restored) step(w *work) {
 	}
 	for _, m := range e.Undecided {
 		if w.thoughts[m.ID] == nil {
-			t := &thought{message: m, chat: w.thread(m)}
+			t := &thought{message: m, chat: w.saidIn(m)}
 			w.remember(t)
 			w.consider(t)
 		}
@@ -222,20 +222,16 @@ func (w *work) goOn(d *delivery) {
 	}
 }
 
-// thread is the chat that a message was said in, nil for a single message. A
-// chat that is not known any more has ended.
-func (w *work) thread(m message.Envelope) *chat {
-	turn := m.Type == message.KindTurn && m.Origin == message.OriginAgent && len(m.To) == 0 // single ones have a target
-	first := (m.Type == message.KindLast || m.Type == message.KindSay) && m.Origin == message.OriginAgent && len(m.To) == 0
-	word := m.Type == message.KindSay && m.Origin == message.OriginHuman
-	notice := m.Type == message.KindNotice && m.Origin == message.OriginSystem
-	if m.Thread == "" || !turn && !first && !word && !notice {
+// saidIn is the chat that a message was said in, nil for a single message. A chat that is not
+// known any more has ended.
+func (w *work) saidIn(m message.Envelope) *chat {
+	if m.Chat == "" {
 		return nil
 	}
-	if c := w.chat(m.Thread); c != nil {
+	if c := w.chat(m.Chat); c != nil {
 		return c
 	}
-	return &chat{Chat: message.Chat{ID: m.Thread, State: message.ChatOver, Why: string(message.ChatEnded)}}
+	return &chat{Chat: message.Chat{ID: m.Chat, State: message.ChatOver, Why: string(message.ChatEnded)}}
 }
 
 // remember makes known, as past, those who were to have a message and are gone: what

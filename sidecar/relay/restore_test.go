@@ -259,7 +259,7 @@ func TestRestore_undecided(t *testing.T) {
 	r.async = true
 	r.say(s[0], "one")
 	r.say(s[1], "two")
-	_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[2].ID}, To: "a", Message: message.Envelope{Body: "single", Type: message.KindTurn, Thread: c.ID}})
+	_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[2].ID}, To: "a", Message: message.Envelope{Body: "single", Type: message.KindTurn, Chat: c.ID}})
 	_, _ = r.ask(Say{Chat: string(c.ID), Body: "person"})
 	asked := r.pending
 
@@ -295,7 +295,7 @@ func TestRestore_undecided(t *testing.T) {
 
 	// A run that is told of the ended chat tells what became of the turn, too.
 	again := newRig(t)
-	m := message.Envelope{ID: r.id(), Thread: ended.ID, From: message.Address{Session: s[0].ID}, Type: message.KindTurn, Body: "x", Origin: message.OriginAgent}
+	m := message.Envelope{ID: r.id(), Chat: ended.ID, From: message.Address{Session: s[0].ID}, Type: message.KindTurn, Body: "x", Origin: message.OriginAgent}
 	_, _ = again.step(Restored{
 		Sessions: []Stay{{Session: s[0]}, {Session: s[1]}}, Chats: []Going{{Chat: ended}}, Undecided: []message.Envelope{m},
 	})

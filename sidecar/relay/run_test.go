@@ -203,7 +203,7 @@ func TestRun_restored(t *testing.T) {
 		a, b := message.Session{ID: message.NewID(), Name: "a", Pane: "%1"}, message.Session{ID: message.NewID(), Name: "b", Pane: "%2"}
 		chat := message.Chat{ID: message.NewID(), State: message.ChatPaused, Why: "by hand", Participants: []message.Participant{{Session: a.ID}, {Session: b.ID}}}
 		turn := message.Envelope{
-			ID: message.NewID(), Thread: chat.ID, From: message.Address{Session: a.ID}, Type: message.KindTurn, Body: "x", Origin: message.OriginAgent,
+			ID: message.NewID(), Chat: chat.ID, From: message.Address{Session: a.ID}, Type: message.KindTurn, Body: "x", Origin: message.OriginAgent,
 		}
 		chat.Participants[0].MaySpeak = true
 		typed := message.Delivery{ID: message.NewID(), Message: turn, Target: b.ID, Chat: chat.ID, Head: "[a] (1):", Typed: true}

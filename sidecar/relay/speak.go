@@ -162,7 +162,7 @@ func (w *work) relay(t message.Turn, s *session, c *chat, depth int, reply messa
 	}
 	body, short := trim(words)
 	m := message.Envelope{
-		ID: t.ID, Thread: c.ID, From: address(s), Type: message.KindTurn, Body: body, InReplyTo: reply,
+		ID: t.ID, Chat: c.ID, Thread: c.ID, From: address(s), Type: message.KindTurn, Body: body, InReplyTo: reply,
 		Origin: message.OriginAgent, Trust: message.TrustVerified, Depth: depth, Created: t.Ended, Truncated: t.Truncated || short,
 	}
 	m.From.Number = c.member(s.ID).Number
@@ -177,7 +177,7 @@ func (w *work) relay(t message.Turn, s *session, c *chat, depth int, reply messa
 // personal is a person's word into a chat.
 func (w *work) personal(by By, body string, c *chat) message.Envelope {
 	return message.Envelope{
-		ID: w.ids.next(w.now), Thread: c.ID, From: person(by), Type: message.KindSay, Body: body,
+		ID: w.ids.next(w.now), Chat: c.ID, Thread: c.ID, From: person(by), Type: message.KindSay, Body: body,
 		Origin: message.OriginHuman, Trust: message.TrustPerson, Created: w.now,
 	}
 }
@@ -263,7 +263,7 @@ func (w *work) carryOut(t *thought) {
 	if len(planned) == 0 && len(v.To) > 0 {
 		v = astray(v)
 		if planned = w.planned(t, v); len(planned) == 0 {
-			w.notice(t.message.Thread, fmt.Sprintf("%s of %s went to nobody: %s", t.message.ID.Short(), t.message.From.Name, v.Reason))
+			w.notice(t.message.Chat, fmt.Sprintf("%s of %s went to nobody: %s", t.message.ID.Short(), t.message.From.Name, v.Reason))
 		}
 	}
 	v = emptied(v, planned)
