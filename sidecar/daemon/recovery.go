@@ -91,7 +91,7 @@ func left(p journal.Pending) relay.Left {
 func (s *sidecar) takeUp(ctx context.Context, later func(func())) {
 	var all sync.WaitGroup // at once: their looks share what tmux is asked
 	for _, stay := range s.relay.Restored.Sessions {
-		if stay.Session.Server != s.relay.Restored.Server {
+		if stay.Session.Kind != message.PeerPane || stay.Session.Server != s.relay.Restored.Server {
 			continue // the relay ends it
 		}
 		all.Go(func() {

@@ -32,6 +32,9 @@ const (
 	OriginRemote Origin = "remote"
 )
 
+// OfAgent reports whether an agent says it, on whichever computer.
+func (o Origin) OfAgent() bool { return o == OriginAgent || o == OriginRemote }
+
 // Trust says how the author of a message is known.
 type Trust string
 
@@ -45,6 +48,9 @@ const (
 
 	TrustUnverified Trust = "unverified" // a process of this user, of which nobody knows who started it
 )
+
+// Unproven reports whether any program of this computer may be the author.
+func (t Trust) Unproven() bool { return t == TrustUnverified || t == TrustLoopback }
 
 // Unverified stands in the place of a session's id where a message is from a process of
 // which neither a person nor a session is proven. Nobody can be reached by it.

@@ -26,14 +26,28 @@ type Process struct {
 	Exec  string `json:"exec,omitempty"` // another one after each exec; "" where the system, or an older version of ours, does not tell
 }
 
-// Session is one agent's stay in one pane. It lives from its adoption until the pane or
+// PeerKind is what kind of peer a session is: which sink it has, and how far its word is trusted.
+type PeerKind string
+
+// The kinds of peers.
+const (
+	PeerPane       PeerKind = "" // an agent in a pane
+	PeerPort       PeerKind = "port"
+	PeerRepository PeerKind = "repository"
+	PeerMember     PeerKind = "member"
+	PeerRemote     PeerKind = "remote"
+)
+
+// Session is one agent's stay in one pane, or a peer of another kind. It lives from its adoption until the pane or
 // the program ends, or a person releases it.
 type Session struct {
 	ID         ID         `json:"id"`
 	Name       string     `json:"name"` // unique among those present, [A-Za-z0-9._-]{1,64}
 	Title      string     `json:"title,omitempty"`
 	Computer   string     `json:"computer"`
-	Pane       string     `json:"pane"` // tmux pane id, %7
+	Kind       PeerKind   `json:"kind,omitempty"`
+	Key        string     `json:"key,omitempty"` // what it goes by in its own protocol, unique in its kind; of a pane ""
+	Pane       string     `json:"pane"`          // tmux pane id, %7
 	TTY        string     `json:"tty,omitempty"`
 	Profile    string     `json:"profile"`
 	Prompt     string     `json:"prompt,omitempty"`       // what the composer of a line program shows when it is empty

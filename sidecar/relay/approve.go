@@ -89,7 +89,7 @@ func (w *work) gated(t *thought, v message.Verdict, planned []message.Delivery) 
 		return v
 	}
 	c := t.chat
-	if t.message.From.Session == message.Unverified {
+	if t.message.Trust.Unproven() {
 		return w.gatedStranger(v, planned)
 	}
 	if c == nil {
@@ -104,7 +104,7 @@ func (w *work) gated(t *thought, v message.Verdict, planned []message.Delivery) 
 	return c.gateAll(v)
 }
 
-// gatedStranger is gated for an unverified sender. It may be any of the agents, and so one of
+// gatedStranger is gated for a sender who is not proven. It may be any of the agents, and so one of
 // those whose words wait in the chat that it sends into.
 func (w *work) gatedStranger(v message.Verdict, planned []message.Delivery) message.Verdict {
 	for _, d := range planned {
@@ -249,7 +249,7 @@ func (w *work) sendBack(m message.Envelope, c *chat, why string, receipts []mess
 // told of, nor what a person says: they see its receipt.
 func (w *work) inform(m message.Envelope, c *chat, body string, receipts []message.Receipt) {
 	author := w.present(m.From.Session)
-	if author == nil || m.Origin != message.OriginAgent || len(receipts) == 0 {
+	if author == nil || !m.Origin.OfAgent() || len(receipts) == 0 {
 		return
 	}
 	from := message.Address{Computer: message.LocalComputer, Session: receipts[0].Target}

@@ -61,9 +61,9 @@ func (w *work) lastWords(r StartChat, c *chat, s *session) (*thought, error) {
 // own is a session's word into a chat that goes to all others in it.
 func (w *work) own(s *session, kind, body string, c *chat) message.Envelope {
 	m := message.Envelope{
-		ID: w.ids.next(w.now), Chat: c.ID, Thread: c.ID, From: address(s), Type: kind, Body: body,
-		Origin: message.OriginAgent, Trust: message.TrustVerified, Depth: s.depth(), Created: w.now,
+		ID: w.ids.next(w.now), Chat: c.ID, Thread: c.ID, Type: kind, Body: body, Created: w.now,
 	}
+	w.says(s, &m)
 	m.From.Number = c.member(s.ID).Number
 	return m
 }

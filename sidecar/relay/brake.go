@@ -120,7 +120,7 @@ func (w *work) limit(t *thought, planned []message.Delivery) message.Reason {
 // sender is the agent that sends a message of its own accord, or nil: a single one, or the
 // first of a chat that it starts.
 func (w *work) sender(t *thought) *session {
-	if t.chat != nil && t.message.Type == message.KindTurn || t.message.Origin != message.OriginAgent {
+	if t.chat != nil && t.message.Type == message.KindTurn || !t.message.Origin.OfAgent() {
 		return nil
 	}
 	if t.message.From.Session == message.Unverified {
@@ -134,7 +134,7 @@ func newStranger() *session {
 	return newSession(message.Session{ID: message.Unverified, Name: string(message.Unverified), Computer: message.LocalComputer})
 }
 
-// deepest is the depth of what an unverified caller says: any of the agents may have had it
+// deepest is the depth of what somebody says who is not proven: any of the agents may have had it
 // said.
 func (w *work) deepest() int {
 	depth := 1

@@ -117,7 +117,7 @@ func TestChat_pauseAndResume(t *testing.T) {
 	got := r.must(PauseChat{Chat: c.ID.Short(), By: By{Kind: Person, Name: "ada"}})
 	assert.Equal(t, message.ChatPaused, got.Chats[0].State)
 	assert.Equal(t, "paused by ada", got.Chats[0].Why)
-	assert.Equal(t, []Cancel{{[]message.ID{waiting.ID, typed.ID}, message.Paused}}, r.cancel)
+	assert.Equal(t, []Cancel{{IDs: []message.ID{waiting.ID, typed.ID}, Reason: message.Paused}}, r.cancel)
 	assert.Equal(t, []string{"queued", "held: agent working", "held: chat paused"}, r.states(waiting.ID))
 	assert.Equal(t, []string{"queued", "typed"}, r.states(typed.ID))
 

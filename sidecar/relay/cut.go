@@ -26,7 +26,7 @@ func (w *work) cut(t message.Turn, s *session, c *chat, depth int, unanswered []
 		switch {
 		case author == nil || slices.Contains(told, author.ID):
 			continue
-		case d.Message.Origin != message.OriginAgent:
+		case !d.Message.Origin.OfAgent():
 			continue // a person sees it, and a notice asks for no answer
 		case d.Chat != "" && (c == nil || c.ID != d.Chat || !c.maySpeak(author.ID)):
 			continue

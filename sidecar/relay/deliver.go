@@ -29,10 +29,11 @@ type delivery struct {
 	reason message.Reason
 	hold   hold
 	atSink bool
-	handed bool      // a sink has had it at least once
-	enter  bool      // leave to press Enter was given: its sink watches what becomes of it
-	shut   bool      // it gets no leave any more: its chat has ended, or goes on without its target
-	struck time.Time // when leave was first given, in this run
+	handed bool             // a sink has had it at least once
+	kind   message.PeerKind // of its sink, once it was handed
+	enter  bool             // leave to press Enter was given: its sink watches what becomes of it
+	shut   bool             // it gets no leave any more: its chat has ended, or goes on without its target
+	struck time.Time        // when leave was first given, in this run
 	size   int
 
 	// Awake time, by which it expires at its sink, or waits for a person's decision.
@@ -149,27 +150,45 @@ func (w *work) hand(d *delivery) {
 		limits = c.Limits
 	}
 	d.since, d.lasts = unset, limits.Expire
-	w.effect(Deliver{d.Delivery})
+	if target := w.present(d.Target); target != nil {
+		d.kind = target.Kind
+	}
+	w.effect(Deliver{d.Delivery, d.kind})
 }
 
 // withhold keeps a delivery that is under way from its sink: what was not typed is held,
 // what was typed stays as it is, and its Enter is not given leave.
 func (w *work) withhold(list []*delivery, why hold, reason message.Reason) {
-	var cancel []message.ID
+	var cancel []*delivery
 	for _, d := range list {
 		if !d.open() || d.hold != holdNone || d.shut {
 			continue
 		}
 		if d.atSink {
-			cancel = append(cancel, d.ID)
+			cancel = append(cancel, d)
 		}
 		d.atSink, d.hold = false, why
 		if !d.Typed {
 			w.receipt(d, message.Held, reason)
 		}
 	}
-	if len(cancel) > 0 {
-		w.effect(Cancel{cancel, reason})
+	w.cancel(cancel, reason)
+}
+
+// cancel takes deliveries back from their sinks.
+func (w *work) cancel(list []*delivery, reason message.Reason) {
+	for len(list) > 0 {
+		c := Cancel{Reason: reason, kind: list[0].kind}
+		var rest []*delivery
+		for _, d := range list {
+			if d.kind == c.kind {
+				c.IDs = append(c.IDs, d.ID)
+			} else {
+				rest = append(rest, d)
+			}
+		}
+		w.effect(c)
+		list = rest
 	}
 }
 
@@ -194,13 +213,13 @@ func (w *work) unhold(list []*delivery, sure bool) {
 // revoke takes deliveries back for good: what was not typed fails. What was typed gets no
 // leave any more; its sink reports what became of it.
 func (w *work) revoke(list []*delivery) {
-	var cancel []message.ID
+	var cancel []*delivery
 	for _, d := range list {
 		if d.shut {
 			continue
 		}
 		if d.atSink || d.Typed && d.handed {
-			cancel = append(cancel, d.ID)
+			cancel = append(cancel, d)
 		}
 		d.atSink, d.shut = false, true
 		if d.Typed && d.open() && !d.Revoked {
@@ -218,9 +237,7 @@ func (w *work) revoke(list []*delivery) {
 			w.receipt(d, message.Uncertain, message.ChatEnded)
 		}
 	}
-	if len(cancel) > 0 {
-		w.effect(Cancel{cancel, message.ChatEnded})
-	}
+	w.cancel(cancel, message.ChatEnded)
 }
 
 // Reported is a receipt from a sink. Typed asks for leave: before the first byte, and
@@ -285,6 +302,7 @@ func (w *work) report(r message.Receipt) error {
 	if target == nil {
 		return fmt.Errorf("receipt %s of delivery %s: %w", r.State, d.ID, ErrNotOurs)
 	}
+	r.Words = w.tellable(d, r.Words)
 	if r.State != message.Held || d.state != message.Held || r.Reason != d.reason { // else nothing new
 		w.note(d, r)
 	}
@@ -325,7 +343,7 @@ func (w *work) untyped(d *delivery) {
 		w.receipt(d, message.Failed, message.ChatEnded)
 	case d.hold != holdNone: // that it was typed had kept it with its sink
 		w.receipt(d, message.Held, w.pausedBy(d))
-		w.effect(Cancel{[]message.ID{d.ID}, d.reason})
+		w.cancel([]*delivery{d}, d.reason)
 	}
 }
 
@@ -378,6 +396,16 @@ func (s *session) caused(by message.Envelope) {
 	s.cause = max(s.cause, by.Depth)
 }
 
+// tellable are the words of an answer that its receipt may tell, or "": they come by the chat,
+// once a person has said yes to them.
+func (w *work) tellable(d *delivery, words string) string {
+	c, from := w.chatOf(d.Target), d.Message
+	if c != nil && c.asks(d.Target) && from.Origin.OfAgent() && (c.member(from.From.Session) != nil || from.Trust.Unproven()) {
+		return ""
+	}
+	return words
+}
+
 // answered writes down which deliveries a turn answers, and returns the last message of
 // them; or which stay unanswered since it was cut short.
 func (w *work) answered(t message.Turn) (to message.ID, unanswered []*delivery) {
@@ -391,11 +419,7 @@ func (w *work) answered(t message.Turn) (to message.ID, unanswered []*delivery) 
 			unanswered = append(unanswered, d)
 			continue
 		}
-		words := t.Words
-		if c := w.chatOf(t.Session); c != nil && c.asks(t.Session) && d.Message.Origin == message.OriginAgent && (c.member(d.Message.From.Session) != nil || d.Message.From.Session == message.Unverified) {
-			words = "" // they come by the chat, once a person has said yes to them
-		}
-		w.note(d, message.Receipt{State: message.Answered, Words: words, At: t.Ended})
+		w.note(d, message.Receipt{State: message.Answered, Words: w.tellable(d, t.Words), At: t.Ended})
 		to = d.Message.ID
 	}
 	return to, unanswered

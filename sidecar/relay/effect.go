@@ -24,7 +24,10 @@ type Decide struct{ Message message.Envelope }
 // and not if it was given leave for an earlier attempt of the same id, which Typed need
 // not say yet when both cross each other. Typed in the first attempt is an earlier run's:
 // the sink looks first whether anything was typed at all.
-type Deliver struct{ Delivery message.Delivery }
+type Deliver struct {
+	Delivery message.Delivery
+	kind     message.PeerKind // of its sink
+}
 
 // Cancel takes deliveries back from their sinks. What was not typed is forgotten there.
 // Of what was typed, Enter is not pressed any more; if it was pressed already, the sink
@@ -33,6 +36,7 @@ type Deliver struct{ Delivery message.Delivery }
 type Cancel struct {
 	IDs    []message.ID
 	Reason message.Reason
+	kind   message.PeerKind // of their sink
 }
 
 // Allow answers Reported: with nil the receipt is on disk and, if it was typed, leave is
@@ -53,7 +57,10 @@ type Reply struct {
 type Publish struct{ Events []message.Event }
 
 // Forget ends a session's pane: it is neither read nor typed into any more.
-type Forget struct{ Session message.ID }
+type Forget struct {
+	Session message.ID
+	kind    message.PeerKind // of its sink
+}
 
 func (Commit) perform(*loop) {} // it is on disk
 
@@ -72,11 +79,16 @@ func (e Decide) follow(l *loop) []Event {
 	return []Event{Decided{message.Verdict{Message: e.Message.ID, Verb: message.VerbDeliver, By: "built in", At: l.now()}}}
 }
 
-func (e Deliver) perform(l *loop) { l.handing = append(l.handing, e.Delivery) }
+func (e Deliver) perform(l *loop) {
+	if e.kind != l.to {
+		l.handOver()
+	}
+	l.to, l.handing = e.kind, append(l.handing, e.Delivery)
+}
 
-func (e Cancel) perform(l *loop) { l.Sink.Cancel(e.IDs, e.Reason) }
+func (e Cancel) perform(l *loop) { l.sink(e.kind).Cancel(e.IDs, e.Reason) }
 
-func (e Forget) perform(l *loop) { l.Sink.Forget(e.Session) }
+func (e Forget) perform(l *loop) { l.sink(e.kind).Forget(e.Session) }
 
 func (e Allow) perform(l *loop) {
 	if e.Err != nil {

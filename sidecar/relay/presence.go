@@ -63,6 +63,9 @@ func (s *State) present(id message.ID) *session {
 // came takes in a session, behind all others.
 func (s *State) came(one *session) {
 	s.sessions, s.byID[one.ID] = append(s.sessions, one), one
+	if one.Ended == nil && one.Key != "" {
+		s.keyed[key{one.Kind, one.Key}] = one
+	}
 	s.touch(one)
 }
 
@@ -107,12 +110,17 @@ func (e Adopted) wait(s *stuck, p *posted) (later bool) {
 
 // adopt takes in a session, or brings one up to date.
 func (w *work) adopt(in message.Session) (message.Session, error) {
-	if in.Pane == "" {
+	if in.Pane == "" || in.Kind != message.PeerPane {
 		return message.Session{}, fmt.Errorf("adopt: %w: no pane", ErrRequest)
 	}
 	if have, ok := w.Snapshot().InPane(in.Pane); ok && have.ID != in.ID {
 		return have, fmt.Errorf("adopt pane %q: %w as %q", in.Pane, ErrAdopted, have.Name)
 	}
+	return w.takeIn(in), nil
+}
+
+// takeIn takes in a session whose name it chooses, or brings one up to date.
+func (w *work) takeIn(in message.Session) message.Session {
 	if in.ID == "" {
 		in.ID = w.ids.next(w.now)
 	}
@@ -128,7 +136,7 @@ func (w *work) adopt(in message.Session) (message.Session, error) {
 		in.Closed, in.Lost, in.Draft = have.Closed, have.Lost, have.Draft // only Closed changes them
 		have.Session = in
 		w.changed(have)
-		return in, nil
+		return in
 	}
 	if w.Snapshot().CheckName(in.Name, in.ID) != nil {
 		base := ""
@@ -147,7 +155,7 @@ func (w *work) adopt(in message.Session) (message.Session, error) {
 	one := newSession(in)
 	w.came(one)
 	w.changed(one)
-	return in, nil
+	return in
 }
 
 func newSession(s message.Session) *session {
@@ -198,7 +206,7 @@ func (w *work) leave(s *session, reason message.Reason) {
 			w.settle(c)
 		}
 	}
-	w.effect(Forget{s.ID})
+	w.effect(Forget{s.ID, s.Kind})
 	w.forgetPast()
 }
 
@@ -276,6 +284,9 @@ func (w *work) forgetSessions(are func(*session) bool) {
 		}
 		w.news.past = append(w.news.past, s.ID)
 		delete(w.byID, s.ID)
+		if at := (key{s.Kind, s.Key}); w.keyed[at] == s {
+			delete(w.keyed, at)
+		}
 		return true
 	})
 }

@@ -43,7 +43,8 @@ type State struct {
 	stopped  bool       // all: no leave to type is given
 	sessions []*session // in the order of adoption
 	byID     map[message.ID]*session
-	chats    []*chat // in the order of their start
+	keyed    map[key]*session // those that live in no pane
+	chats    []*chat          // in the order of their start
 	chatByID map[message.ID]*chat
 	in       map[message.ID]*chat // the one that each session came into last; it may have left it
 	under    map[message.ID]*delivery
@@ -78,6 +79,7 @@ func NewState(seed [32]byte, limits message.Limits) *State {
 		chatLimits: route.WithDefaults(limits, message.Limits{}),
 
 		byID:     make(map[message.ID]*session),
+		keyed:    make(map[key]*session),
 		chatByID: make(map[message.ID]*chat),
 		in:       make(map[message.ID]*chat),
 		under:    make(map[message.ID]*delivery),

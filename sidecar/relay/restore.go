@@ -54,7 +54,7 @@ func (e Restored) step(w *work) {
 	w.stopped = e.Stopped
 	var strange []*session // of another tmux server: there is no such pane any more
 	for _, stay := range e.Sessions {
-		if s := w.known(stay); s != nil && s.Ended == nil && !sameProcess(s.Server, e.Server) {
+		if s := w.known(stay); s != nil && s.Ended == nil && s.Kind == message.PeerPane && !sameProcess(s.Server, e.Server) {
 			strange = append(strange, s)
 		}
 	}

@@ -23,7 +23,8 @@ type Journal interface {
 	Seen(ctx context.Context, id message.ID) (bool, error)
 }
 
-// Sink is the panes. Its methods must not block: Run calls them.
+// Sink is where deliveries to one kind of peer go, as panes are. Its methods must not block: Run
+// calls them.
 type Sink interface {
 	Deliver(ds ...message.Delivery)                 // as the effects Deliver; those that follow each other in a step come at once
 	Cancel(ids []message.ID, reason message.Reason) // as the effect Cancel
@@ -41,17 +42,18 @@ const (
 // Relay runs a State. Its zero value with the required fields is ready; Run runs it, once.
 // All other methods may be called from any goroutine, before Run too: they wait for it.
 type Relay struct {
-	Journal  Journal               // required
-	Sink     Sink                  // required
-	Policy   Policy                // nil: deliver everything
-	Patience time.Duration         // how long the policy may think about a message; 0: five seconds
-	Publish  func([]message.Event) // must not block; nil: nobody watches
-	Troubled func(error)           // Trouble is another now; must not block; nil: nobody wants to know
-	Log      *slog.Logger          // nil: nothing is logged
-	Now      func() time.Time      // nil: time.Now
-	Awake    func() time.Duration  // how long the computer has been awake, since whenever; nil: by the monotonic clock
-	Limits   message.Limits        // of chats that set none; zero fields: the built-in ones
-	Restored *Restored             // what an earlier run left; nil: nothing
+	Journal  Journal                   // required
+	Sink     Sink                      // the panes; required
+	Sinks    map[message.PeerKind]Sink // of the other kinds of peers that there are
+	Policy   Policy                    // nil: deliver everything
+	Patience time.Duration             // how long the policy may think about a message; 0: five seconds
+	Publish  func([]message.Event)     // must not block; nil: nobody watches
+	Troubled func(error)               // Trouble is another now; must not block; nil: nobody wants to know
+	Log      *slog.Logger              // nil: nothing is logged
+	Now      func() time.Time          // nil: time.Now
+	Awake    func() time.Duration      // how long the computer has been awake, since whenever; nil: by the monotonic clock
+	Limits   message.Limits            // of chats that set none; zero fields: the built-in ones
+	Restored *Restored                 // what an earlier run left; nil: nothing
 	// Again reads what this run has left in the journal so far: after a step that could not be
 	// written, and must not be, all begins anew from there. nil: such a step is carried out later.
 	Again  func(context.Context) (*Restored, error)
@@ -227,6 +229,7 @@ type loop struct {
 	stored  uint64 // State.changes at the time of the last stored snapshot
 
 	handing []message.Delivery // of one step: to be handed to a sink, together
+	to      message.PeerKind   // whose sink it is
 
 	open      []message.ID // messages about which the policy is to be asked yet
 	questions chan<- Question
@@ -348,10 +351,29 @@ func (l *loop) perform(steps [][]Effect) {
 // handOver gives the deliveries that follow each other to their sink, at once.
 func (l *loop) handOver() {
 	if len(l.handing) > 0 {
-		l.Sink.Deliver(l.handing...)
+		l.sink(l.to).Deliver(l.handing...)
 		l.handing = nil
 	}
 }
+
+// sink is where what is for that kind of peer goes: nowhere, where nothing of this run knows it,
+// until it expires.
+func (l *loop) sink(kind message.PeerKind) Sink {
+	if kind == message.PeerPane {
+		return l.Sink
+	}
+	if sink := l.Sinks[kind]; sink != nil {
+		return sink
+	}
+	l.log.Warn("no sink", "kind", kind)
+	return nowhere{}
+}
+
+type nowhere struct{}
+
+func (nowhere) Deliver(...message.Delivery)         {}
+func (nowhere) Cancel([]message.ID, message.Reason) {}
+func (nowhere) Forget(message.ID)                   {}
 
 // store publishes whether all is stopped, and the snapshot if it has changed.
 func (l *loop) store() {
@@ -408,6 +430,19 @@ func (r *Relay) Do(ctx context.Context, request Request) (Answer, error) {
 func (r *Relay) Adopt(ctx context.Context, s message.Session) (message.Session, error) {
 	a, err := r.wait(ctx, Adopted{Session: s})
 	return a.Session, err
+}
+
+// Join takes a peer in that lives in no pane, and returns it with the id and name that it got.
+func (r *Relay) Join(ctx context.Context, peer message.Session) (message.Session, error) {
+	a, err := r.wait(ctx, Joined{Peer: peer})
+	return a.Session, err
+}
+
+// Receive hands in what a peer that has joined says; see Received. It is on disk when this
+// returns nil, or was before: only then may its protocol acknowledge it.
+func (r *Relay) Receive(ctx context.Context, m message.Envelope) (fresh bool, err error) {
+	a, err := r.wait(ctx, Received{Message: m})
+	return a.Message != "", err
 }
 
 // Report hands in a receipt and returns once it is on disk; while nothing can be written, leave is

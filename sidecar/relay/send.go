@@ -2,7 +2,6 @@ package relay
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -70,26 +69,11 @@ func (r Send) do(w *work, a *Asked) (Answer, error) {
 	if err != nil {
 		return Answer{}, fmt.Errorf("send: %w", err)
 	}
-	if err := checkBody(r.Message.Body); err != nil {
+	m, err := w.fields(r.Message)
+	if err != nil {
 		return Answer{}, fmt.Errorf("send: %w", err)
 	}
-	if err := checkRest(r.Message); err != nil {
-		return Answer{}, fmt.Errorf("send: %w", err)
-	}
-	m := message.Envelope{
-		ID: r.Message.ID, Thread: r.Message.Thread, To: []message.Address{address(to)}, Type: r.Message.Type,
-		Priority: r.Message.Priority, Subject: r.Message.Subject, Body: r.Message.Body, InReplyTo: r.Message.InReplyTo,
-		RequiresResponse: r.Message.RequiresResponse, Tags: slices.Clone(r.Message.Tags), Meta: maps.Clone(r.Message.Meta),
-		Created: w.now,
-	}
-	if m.Type == "" {
-		m.Type = message.KindMessage
-	}
-	if m.ID == "" {
-		m.ID = w.ids.next(w.now)
-	} else if m.ID, err = message.ParseID(string(m.ID)); err != nil {
-		return Answer{}, fmt.Errorf("send: %w: %w", ErrRequest, err)
-	}
+	m.To = []message.Address{address(to)}
 	switch r.By.Kind {
 	case Person:
 		m.From, m.Origin, m.Trust = person(r.By), message.OriginHuman, message.TrustPerson
@@ -103,7 +87,7 @@ func (r Send) do(w *work, a *Asked) (Answer, error) {
 		case from == to:
 			return Answer{}, fmt.Errorf("send: %w: session %q would talk to itself", ErrRequest, to.Name)
 		}
-		m.From, m.Origin, m.Trust, m.Depth = address(from), message.OriginAgent, message.TrustVerified, from.depth()
+		w.says(from, &m)
 	}
 	t := &thought{message: m, token: a.later()}
 	if a.Seen || w.seen.Has(m.ID) {

@@ -58,7 +58,7 @@ func (e Spoke) wait(s *stuck, _ *posted) (later bool) { return s.room(e.Turn) }
 func (e Spoke) step(w *work) {
 	t := e.Turn
 	s := w.present(t.Session)
-	if s == nil {
+	if s == nil || !bounds[s.Kind].turns {
 		return
 	}
 	if t.ID == "" {

@@ -90,7 +90,7 @@ func (w *work) expire() {
 			chats = append(chats, c)
 		}
 	}
-	w.effect(Cancel{idsOf(late), expired})
+	w.cancel(late, expired)
 	for _, c := range chats {
 		w.settle(c)
 	}
@@ -106,13 +106,4 @@ func (w *work) leftAlone() {
 		w.pause(c, why)
 		w.noticePause(c, ": "+why)
 	}
-}
-
-// idsOf are the ids of deliveries.
-func idsOf(list []*delivery) []message.ID {
-	ids := make([]message.ID, len(list))
-	for i, d := range list {
-		ids[i] = d.ID
-	}
-	return ids
 }

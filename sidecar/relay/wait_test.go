@@ -25,7 +25,7 @@ func TestExpire(t *testing.T) {
 	assert.Equal(t, []string{"queued", "held: draft in the composer"}, r.states(waits.ID), "not before its time")
 	r.pass(time.Second)
 	assert.Equal(t, []string{"queued", "held: draft in the composer", "expired: draft in the composer"}, r.states(waits.ID))
-	assert.Equal(t, []Cancel{{[]message.ID{waits.ID}, "expired"}}, r.cancel)
+	assert.Equal(t, []Cancel{{IDs: []message.ID{waits.ID}, Reason: "expired"}}, r.cancel)
 	assert.Equal(t, []string{"message " + waits.Message.ID.Short() + " of Ada to Ben expired after 1m0s: draft in the composer"}, r.notices)
 	assert.ErrorIs(t, r.report(waits.ID, message.Typed, ""), ErrNotOurs, "nothing is typed of it any more")
 	assert.Equal(t, 1, r.s.present(s[1].ID).waiting)

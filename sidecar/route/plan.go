@@ -106,7 +106,7 @@ func targets(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *m
 	}
 	asker := chat.Asker()
 	for _, p := range chat.Participants {
-		answers := asker != "" && e.Origin == message.OriginAgent && e.From.Session != asker
+		answers := asker != "" && e.Origin.OfAgent() && e.From.Session != asker
 		if !p.Left && (!answers || p.Session == asker) {
 			add(p.Session)
 		}
