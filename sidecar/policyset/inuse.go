@@ -314,7 +314,10 @@ func firstLine(text string) string {
 	return first
 }
 
-// Decide has scripts decide about a message. It is called by one goroutine.
+// Decide has scripts decide about a message. It is not relay.Wide: there is one worker, and what
+// scripts remember goes to disk with their verdicts, in the order of those. So whoever says
+// something waits for the script that is at work on another's message, a second at most, but not
+// for all that the other has said.
 func (p *InUse) Decide(ctx context.Context, q relay.Question) (message.Verdict, error) {
 	if p.strange(q) {
 		p.look()

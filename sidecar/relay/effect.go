@@ -66,7 +66,7 @@ func (Commit) perform(*loop) {} // it is on disk
 
 func (e Decide) perform(l *loop) {
 	if l.Policy != nil {
-		l.open = append(l.open, e.Message.ID)
+		l.asker.add(e.Message.ID, l.state.lines(e.Message.ID))
 	}
 }
 

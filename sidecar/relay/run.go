@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"cmp"
 	"context"
 	crand "crypto/rand"
 	"errors"
@@ -119,6 +118,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	_, _ = crand.Read(seed[:]) // never fails, as documented
 	l.state = NewState(seed, r.Limits)
 	l.state.person = r.Person
+	l.asker.anew()
 	if r.Restored != nil {
 		if err := l.take(ctx, []posted{{event: *r.Restored}}); err != nil {
 			return err
@@ -126,7 +126,8 @@ func (r *Relay) Run(ctx context.Context) error {
 		l.store() // who is here is known, also where what follows from it cannot be written yet
 	}
 	close(r.begun)
-	defer l.consult(ctx)()
+	ask, end := l.consult(ctx)
+	defer end()
 	awake := r.Awake
 	if awake == nil {
 		// The monotonic clock of Go stands still on Linux and macOS while the computer
@@ -146,17 +147,14 @@ func (r *Relay) Run(ctx context.Context) error {
 		select {
 		case next = <-r.urgent:
 		default:
-			open, question := l.ahead()
+			ask()
 			select {
 			case <-ctx.Done():
 				return l.drain(ctx)
 			case next = <-r.urgent:
 			case next = <-r.queue:
-			case open <- question:
-				l.open = l.open[1:]
-				continue
-			case v := <-l.verdicts:
-				next = posted{event: Decided{v}}
+			case q := <-l.asker.verdicts:
+				next = posted{event: l.asker.decided(q)}
 			case <-ticker.C:
 				now := awake()
 				next = posted{event: Tick{Awake: now - last}}
@@ -209,8 +207,8 @@ func (l *loop) ready() (next posted, ok bool) {
 	select {
 	case next = <-l.urgent:
 	case next = <-l.queue:
-	case v := <-l.verdicts:
-		next = posted{event: Decided{v}}
+	case q := <-l.asker.verdicts:
+		next = posted{event: l.asker.decided(q)}
 	default:
 		return posted{}, false
 	}
@@ -231,38 +229,7 @@ type loop struct {
 	handing []message.Delivery // of one step: to be handed to a sink, together
 	to      message.PeerKind   // whose sink it is
 
-	open      []message.ID // messages about which the policy is to be asked yet
-	questions chan<- Question
-	verdicts  <-chan message.Verdict // nil without a policy
-}
-
-// consult begins to ask the policy, if there is one, and returns what ends that.
-func (l *loop) consult(ctx context.Context) (end func()) {
-	if l.Policy == nil {
-		return func() {}
-	}
-	questions, verdicts := make(chan Question), make(chan message.Verdict)
-	l.questions, l.verdicts = questions, verdicts
-	d := decider{
-		policy: l.Policy, patience: cmp.Or(l.Patience, defaultPatience), log: l.log, now: l.now, questions: questions, verdicts: verdicts,
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	var done sync.WaitGroup
-	done.Go(func() { d.run(ctx) })
-	return func() {
-		cancel()
-		done.Wait()
-	}
-}
-
-// ahead is the next question for the policy, and where it goes: nowhere if there is none.
-func (l *loop) ahead() (chan<- Question, Question) {
-	for ; len(l.open) > 0; l.open = l.open[1:] {
-		if q := l.state.question(l.open[0]); q != nil {
-			return l.questions, *q
-		}
-	}
-	return nil, Question{}
+	asker asker
 }
 
 // take has events happen, each with all that follows from it before the next, and writes them down

@@ -141,7 +141,7 @@ func (l *loop) renew() {
 	l.state.chatLimits, l.state.person = was.chatLimits, was.person
 	l.state.awake, l.state.attended, l.state.here = was.awake, was.attended, was.here
 	l.state.changes = was.changes + 1
-	l.open = nil
+	l.asker.anew()
 }
 
 // Trouble is why nothing can be written down for now, nil if it can: everything is held

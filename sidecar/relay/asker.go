@@ -1,0 +1,232 @@
+package relay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// defaultPatience is how long a policy may think about one message.
+const defaultPatience = 5 * time.Second
+
+// grace is how long a Decide may take to return once its time is over.
+const grace = 100 * time.Millisecond
+
+var (
+	errNoAnswer = errors.New("no answer in time")
+	errStuck    = errors.New("still busy with an earlier message")
+)
+
+// asker knows about what the policy is asked, and what waits for its turn: each message stands in
+// the line of its sender and in that of its chat, and is asked about once it is the first in
+// both. The loop owns it; each question has a goroutine of its own until its verdict.
+type asker struct {
+	lines map[string][]*question
+	ready []*question // those that are the first in their lines, in the order in which they became so
+	asked int         // questions without a verdict
+	lost  []*question // those that were given up, and whose Decide has not returned
+	width int         // how many there may be of both
+
+	verdicts chan *question
+}
+
+// question is a message about which the policy is, or is to be, asked.
+type question struct {
+	message message.ID
+	lines   []string
+	verdict message.Verdict
+	busy    <-chan struct{} // closed when the Decide that was given up returns; nil: none was
+}
+
+// lines are those in which a message stands.
+func (s *State) lines(id message.ID) []string {
+	t := s.thoughts[id]
+	if t == nil {
+		return nil
+	}
+	lines := []string{"of " + string(t.message.From.Session)}
+	if t.chat != nil {
+		lines = append(lines, "in "+string(t.chat.ID))
+	}
+	return lines
+}
+
+// add has a message stand in its lines.
+func (a *asker) add(id message.ID, lines []string) {
+	if len(lines) == 0 {
+		return // it is decided
+	}
+	q := &question{message: id, lines: lines}
+	for _, line := range lines {
+		a.lines[line] = append(a.lines[line], q)
+	}
+	a.begin(q)
+}
+
+// begin has a message asked about next that is the first in all of its lines.
+func (a *asker) begin(q *question) {
+	for _, line := range q.lines {
+		if a.lines[line][0] != q {
+			return
+		}
+	}
+	a.ready = append(a.ready, q)
+}
+
+// done takes a message out of its lines: whatever stands behind it there may be asked about.
+func (a *asker) done(q *question) {
+	var next []*question
+	for _, line := range q.lines {
+		rest := a.lines[line]
+		if len(rest) == 0 || rest[0] != q {
+			continue // all began anew since
+		}
+		if a.lines[line] = rest[1:]; len(rest) == 1 {
+			delete(a.lines, line)
+		} else if len(next) == 0 || next[0] != rest[1] {
+			next = append(next, rest[1])
+		}
+	}
+	for _, q := range next {
+		a.begin(q)
+	}
+}
+
+// anew forgets what waits. What is being asked about goes on.
+func (a *asker) anew() { a.lines, a.ready = make(map[string][]*question), nil }
+
+// full reports whether as many questions are asked as may be at a time. Where nothing but what
+// was given up is in the way, the next one need not wait for that: it is stuck.
+func (a *asker) full() bool {
+	a.lost = slices.DeleteFunc(a.lost, func(q *question) bool {
+		select {
+		case <-q.busy:
+			return true
+		default:
+			return false
+		}
+	})
+	return a.asked > 0 && a.asked+len(a.lost) >= a.width
+}
+
+// stuck reports whether a question cannot be asked since earlier ones were given up.
+func (a *asker) stuck(q *question) bool {
+	if len(a.lost) >= a.width {
+		return true
+	}
+	for _, one := range a.lost {
+		if slices.ContainsFunc(one.lines, func(line string) bool { return slices.Contains(q.lines, line) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// consult returns what asks the policy, if there is one, about all that may be asked about now,
+// and what ends that.
+func (l *loop) consult(ctx context.Context) (next, end func()) {
+	if l.Policy == nil {
+		return func() {}, func() {}
+	}
+	a := &l.asker
+	a.width, a.verdicts = 1, make(chan *question)
+	if wide, ok := l.Policy.(Wide); ok {
+		a.width = max(a.width, wide.Width())
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	next = func() {
+		for len(a.ready) > 0 && !a.full() {
+			q := a.ready[0]
+			a.ready = a.ready[1:]
+			about := l.state.question(q.message)
+			if about == nil {
+				a.done(q)
+				continue
+			}
+			stuck := a.stuck(q)
+			a.asked++
+			all.Go(func() {
+				q.verdict, q.busy = l.decide(ctx, *about, stuck)
+				if ctx.Err() != nil {
+					return // undecided: it is asked about again
+				}
+				select {
+				case a.verdicts <- q:
+				case <-ctx.Done():
+				}
+			})
+		}
+	}
+	return next, func() {
+		cancel()
+		all.Wait()
+	}
+}
+
+// decided takes in a verdict.
+func (a *asker) decided(q *question) Event {
+	a.asked--
+	if q.busy != nil {
+		a.lost = append(a.lost, q)
+	}
+	a.done(q)
+	return Decided{q.verdict}
+}
+
+// decide asks about one message, unless the policy is stuck. An error holds it.
+func (l *loop) decide(ctx context.Context, q Question, stuck bool) (v message.Verdict, busy <-chan struct{}) {
+	err := errStuck
+	if !stuck {
+		v, busy, err = ask(ctx, l.Policy, cmp.Or(l.Patience, defaultPatience), q)
+	}
+	if err != nil && ctx.Err() == nil {
+		l.log.Error("policy", "msg", q.Message.ID, "err", err)
+		v = message.Verdict{Verb: message.VerbHold, Reason: "policy: " + err.Error(), By: "built in", Notify: true, Unfiltered: true}
+	}
+	v.Message = q.Message.ID
+	if v.At.IsZero() {
+		v.At = l.now()
+	}
+	return v, busy
+}
+
+// ask asks about one message. A Decide that does not come back is left to itself.
+func ask(ctx context.Context, policy Policy, patience time.Duration, q Question) (message.Verdict, <-chan struct{}, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var v message.Verdict
+	var err error
+	back := make(chan struct{})
+	go func() {
+		defer close(back)
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v", p)
+			}
+		}()
+		v, err = policy.Decide(ctx, q)
+	}()
+	select {
+	case <-back:
+	case <-ctx.Done():
+		select {
+		case <-back:
+		case <-time.After(grace): // one that heeds ctx is on its way
+			return message.Verdict{}, back, errNoAnswer
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errNoAnswer
+	}
+	if err == nil {
+		err = checkVerdict(v)
+	}
+	return v, nil, err
+}

@@ -1,0 +1,189 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// wide is a policy that may be asked about several messages at a time.
+type wide struct {
+	asking
+	width int
+}
+
+func (w wide) Width() int { return w.width }
+
+// asked is what a policy was asked about, in order, and how many at once.
+type asked struct {
+	mu        sync.Mutex
+	bodies    []string
+	now, most int
+}
+
+func (a *asked) about(body string, during func()) {
+	a.mu.Lock()
+	a.bodies = append(a.bodies, body)
+	a.now++
+	a.most = max(a.most, a.now)
+	a.mu.Unlock()
+	during()
+	a.mu.Lock()
+	a.now--
+	a.mu.Unlock()
+}
+
+// senders are agents that send to z, each in its own goroutine, in their order.
+func senders(t *testing.T, r *Relay, o *outside, names ...string) (send func(name, body string), got func() map[string]message.Receipt) {
+	ids, back := map[string]message.Session{}, map[string]message.Receipt{}
+	o.adopt(t, r, "z")
+	for _, name := range names {
+		ids[name] = o.adopt(t, r, name)
+	}
+	var mu sync.Mutex
+	return func(name, body string) {
+			go func() {
+				a, err := r.Do(t.Context(), Send{By: By{Kind: Agent, Session: ids[name].ID}, To: "z", Message: message.Envelope{Body: body}})
+				if err == nil {
+					mu.Lock()
+					back[body] = a.Receipts[0]
+					mu.Unlock()
+				}
+			}()
+			synctest.Wait()
+		}, func() map[string]message.Receipt {
+			mu.Lock()
+			defer mu.Unlock()
+			return back
+		}
+}
+
+// A policy that takes long about one sender's messages keeps nobody else waiting; what one
+// sender says stays in its order, and no more is asked at a time than the policy allows.
+func TestPolicy_eachSenderHasALine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a asked
+		r, o, stop := running(t, wide{width: 3, asking: func(_ context.Context, q Question) (message.Verdict, error) {
+			a.about(q.Message.Body, func() {
+				if strings.HasPrefix(q.Message.Body, "slow") {
+					time.Sleep(4 * time.Second)
+				}
+			})
+			return message.Verdict{Verb: message.VerbDeliver, By: "test"}, nil
+		}})
+		send, got := senders(t, r, o, "a", "b", "c", "d", "e")
+		send("a", "slow 1")
+		send("a", "a 2")
+		send("b", "b 1")
+		send("b", "b 2")
+		assert.Equal(t, []string{"slow 1", "b 1", "b 2"}, a.bodies)
+		assert.Len(t, got(), 2, "decided, while the first one is not")
+		for _, name := range []string{"b", "c", "d", "e"} {
+			send(name, "slow "+name)
+		}
+		assert.Equal(t, []string{"slow b", "slow c"}, a.bodies[3:], "no more at a time")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, 3, a.most)
+		assert.Len(t, got(), 8)
+		for body, receipt := range got() {
+			assert.Equal(t, message.Queued, receipt.State, "%s: its patience begins when it is asked about", body)
+		}
+		require.NoError(t, stop())
+	})
+}
+
+// One that can be asked about one message at a time is asked by turns: who says much keeps the
+// others waiting for one message, and whoever waited is not decided about for having waited.
+func TestPolicy_sendersTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a asked
+		r, o, stop := running(t, asking(func(_ context.Context, q Question) (message.Verdict, error) {
+			a.about(q.Message.Body, func() { time.Sleep(3 * time.Second) })
+			return message.Verdict{Verb: message.VerbDeliver, By: "test"}, nil
+		}))
+		send, got := senders(t, r, o, "a", "b")
+		for i := range 5 {
+			send("a", fmt.Sprint("a ", i))
+		}
+		send("b", "b 0")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, []string{"a 0", "b 0", "a 1", "a 2", "a 3", "a 4"}, a.bodies)
+		assert.Equal(t, 1, a.most)
+		for body, receipt := range got() {
+			assert.Equal(t, message.Queued, receipt.State, body)
+		}
+		require.NoError(t, stop())
+	})
+}
+
+// What never comes back holds what its sender says after it, and nobody else's; once nothing but
+// that is being asked, everything.
+func TestPolicy_stuckInOneLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := make(chan struct{})
+		r, o, stop := running(t, wide{width: 2, asking: func(_ context.Context, q Question) (message.Verdict, error) {
+			if strings.HasPrefix(q.Message.Body, "never") {
+				<-never
+			}
+			return message.Verdict{Verb: message.VerbDeliver, By: "test"}, nil
+		}})
+		send, got := senders(t, r, o, "a", "b")
+		send("a", "never 1")
+		time.Sleep(time.Minute)
+		send("a", "behind it")
+		send("b", "beside it")
+		assert.Equal(t, message.Unfiltered, got()["never 1"].Reason)
+		assert.Equal(t, "policy: still busy with an earlier message", o.why(got()["behind it"].Message))
+		assert.Equal(t, message.Queued, got()["beside it"].State)
+		send("b", "never 2")
+		time.Sleep(time.Minute)
+		send("b", "behind both")
+		assert.Equal(t, "policy: still busy with an earlier message", o.why(got()["behind both"].Message))
+		close(never)
+		synctest.Wait()
+		send("a", "again")
+		send("b", "again too")
+		assert.Equal(t, message.Queued, got()["again"].State)
+		assert.Equal(t, message.Queued, got()["again too"].State)
+		require.NoError(t, stop())
+	})
+}
+
+// In a chat the messages of all are asked about in their order, each after the verdict on the
+// one before, which may have handed on the floor.
+func TestPolicy_aChatIsOneLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a asked
+		r, o, stop := running(t, wide{width: 4, asking: func(_ context.Context, q Question) (message.Verdict, error) {
+			a.about(q.Message.Body, func() { time.Sleep(time.Second) })
+			return message.Verdict{Verb: message.VerbDeliver, By: "test"}, nil
+		}})
+		one, two := o.adopt(t, r, "a"), o.adopt(t, r, "b")
+		o.adopt(t, r, "c")
+		_, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: []string{"a", "b"}})
+		require.NoError(t, err)
+		for i := range 4 {
+			from := []message.Session{one, two}[i%2]
+			require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Session: from.ID, Words: fmt.Sprint(i), Ended: time.Now().Add(time.Second)}))
+		}
+		go func() {
+			_, _ = r.Do(t.Context(), Send{By: By{Kind: Agent, Session: two.ID}, To: "c", Message: message.Envelope{Body: "beside"}})
+		}()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, []string{"0", "1", "2", "3", "beside"}, a.bodies)
+		assert.Equal(t, 1, a.most)
+		require.NoError(t, stop())
+	})
+}
