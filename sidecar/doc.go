@@ -46,8 +46,8 @@
 //
 //   - relay: one goroutine owns sessions, chats, deliveries under way, depths and rates.
 //     Its Step is a pure function of state, time and event, so that a journal can be
-//     played back and a test can put any events in any order. A second goroutine asks the
-//     policy, if there is one; its verdicts come back as events.
+//     played back and a test can put any events in any order. The policy, if there is one, is
+//     asked by others, a goroutine for each question; its verdicts come back as events.
 //   - pane: one goroutine for each adopted pane owns what was seen there, what we typed
 //     there, and the one paste that is under way. It asks the relay for leave before the
 //     first byte and again before Enter, and types nothing without it.
@@ -56,8 +56,8 @@
 //   - tmux: the connection, the batch of looks under way, the watches. What it asks is made of
 //     a table in tmux/command, and of nothing else. No other package runs programs, and text enters a pane by compare-and-type alone: the server compares
 //     what was seen with what is, and pastes, in one step.
-//   - policyset: the policies in use, which one goroutine exchanges for others; the relay's
-//     second goroutine asks them. The scripts run in a process of their own (package
+//   - policyset: the policies in use, which one goroutine exchanges for others; the relay
+//     asks them. The scripts run in a process of their own (package
 //     scripting), which a Lua that does not end, or takes all memory, cannot leave.
 //   - journal: the database, which nobody else opens.
 //   - api: the socket and the lock of this server's sidecar, held for the life of the

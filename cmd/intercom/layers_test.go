@@ -48,7 +48,8 @@ var layers = map[string][]string{
 	"sidecar/tmux":          {"sidecar/tmux/command", "sidecar/foreign"},
 	"sidecar/tmux/tmuxtest": {}, // for tests: nothing that is linked imports it
 	"sidecar/persona":       {"sidecar/own"},
-	"sidecar/naivetest":     {}, // for tests and benchmarks, as tmuxtest is
+	"sidecar/naivetest":     {},                                                    // for tests and benchmarks, as tmuxtest is
+	"sidecar/filepeertest":  {"sidecar/message", "sidecar/foreign", "sidecar/own"}, // likewise
 	"sidecar/labtest":       {"sidecar/tmux/tmuxtest"},
 	"sidecar/agent":         {"sidecar/message", "sidecar/profile", "sidecar/foreign"},
 	"sidecar/journal":       {"sidecar/message", "sidecar/registry", "sidecar/foreign", "sidecar/own"},

@@ -9,7 +9,8 @@
 //
 //	adopt, chat, say, send ─► Asked ──┐            ┌─► Commit   journal; first, or nothing
 //	pane: a turn has ended ─► Spoke ──┤            ├─► Decide   policy ─► Decided, back in
-//	pane: gone, released ──► Gone ────┼─► Step ────┼─► Deliver, Cancel, Forget   pane
+//	another peer ► Joined, Received ──┤            ├─► Deliver, Cancel, Forget   the sink of its kind
+//	pane: gone, released ──► Gone ────┼─► Step ────┤
 //	pane: may I type? ─► Reported ────┤  (now, e)  ├─► Allow, Reply   whoever waits
 //	pane: closed for now ► Closed ────┤            │
 //	a person is there ───► Attended ──┤            │

@@ -326,14 +326,15 @@ func (l *loop) handOver() {
 // sink is where what is for that kind of peer goes: nowhere, where nothing of this run knows it,
 // until it expires.
 func (l *loop) sink(kind message.PeerKind) Sink {
+	sink := l.Sinks[kind]
 	if kind == message.PeerPane {
-		return l.Sink
+		sink = l.Sink
 	}
-	if sink := l.Sinks[kind]; sink != nil {
-		return sink
+	if sink == nil {
+		l.log.Warn("no sink", "kind", kind)
+		sink = nowhere{}
 	}
-	l.log.Warn("no sink", "kind", kind)
-	return nowhere{}
+	return sink
 }
 
 type nowhere struct{}
