@@ -258,6 +258,7 @@ func replayed(t *rapid.T, history []past, builtIn bool, next func(left int) int)
 	var backs []chan outcome
 	now, life := start, byte(0)
 	l := loop{Relay: r, log: slog.New(slog.DiscardHandler), waiting: make(map[Token]chan<- outcome), state: modelState(0)}
+	l.asker.anew()
 	l.now = func() time.Time {
 		now = now.Add(time.Millisecond)
 		return now
