@@ -24,7 +24,7 @@
 //	  │                           route    ▼  │ (leave to type)             │
 //	  └────────────────── Deliver ◄────────┘  └── pane: sanitise, paste, ───┘
 //	                                              see it, Enter, see it go
-//	commands ──► api ──► relay ──► api ──► commands, and whoever watches
+//	commands ──► api ──► service ──► relay ──► api ──► commands, and whoever watches
 //
 // An edge (a write to the pane's terminal, a notice from tmux, the clock) carries no
 // content: it only says that a look may be worth while. Content always comes from a look,
@@ -62,6 +62,8 @@
 //   - journal: the database, which nobody else opens.
 //   - api: the socket and the lock of this server's sidecar, held for the life of the
 //     process; the client by which every command reaches it.
+//   - service: what each operation of the api means, and who may ask for it; comeback: what
+//     was told of agents that are back in their panes.
 //   - daemon: puts all of it together from struct literals, ends it in order, and begins it
 //     anew when a part breaks down.
 //
@@ -78,7 +80,9 @@
 //
 // Imports go downwards only, and a test holds this (cmd/intercom/layers_test.go):
 //
-//	5  daemon                                                          puts it together
+//	6  daemon                                                          puts it together
+//	5  service                                                         what the operations mean
+//	   comeback                                                        agents that return
 //	   policyset                                                       what the relay asks
 //	4  api                                                             the boundary
 //	3  pane  tmux  agent  journal  persona  repository                 adapters, which do I/O

@@ -242,7 +242,9 @@ func (b *fakeBackend) AwaitAnswers(_ context.Context, _ api.Caller, q api.AskedQ
 	return b.asked, nil
 }
 
-func (b *fakeBackend) Inbox(context.Context, api.Caller, api.None) ([]api.Held, error) { return b.held, b.err }
+func (b *fakeBackend) Inbox(context.Context, api.Caller, api.None) ([]api.Held, error) {
+	return b.held, b.err
+}
 
 func (b *fakeBackend) Vouch(_ context.Context, _ api.Caller, req api.VouchRequest) (api.Held, error) {
 	return api.Held{Waiting: api.Waiting{Delivery: message.ID(req.ID)}}, b.err
@@ -252,7 +254,9 @@ func (b *fakeBackend) Decide(_ context.Context, _ api.Caller, req api.DecideRequ
 	return api.Decided{Message: message.ID(req.ID), Choice: req.Choice, Already: true}, b.err
 }
 
-func (b *fakeBackend) Peers(context.Context, api.Caller, api.None) ([]api.Peer, error) { return b.peers, b.err }
+func (b *fakeBackend) Peers(context.Context, api.Caller, api.None) ([]api.Peer, error) {
+	return b.peers, b.err
+}
 
 func (b *fakeBackend) Stats(_ context.Context, _ api.Caller, q api.ChatQuery) (message.Stats, error) {
 	b.take(q.Chat)

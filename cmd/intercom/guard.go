@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -155,7 +155,7 @@ func (a *app) line(ctx context.Context, p api.Paths, text string) {
 	defer vacant.Close()
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_ = tmux.SetOfServer(ctx, a.tmuxOptions(), daemon.StatusOption, text)
+	_ = tmux.SetOfServer(ctx, a.tmuxOptions(), service.StatusOption, text)
 }
 
 // deaths counts how often in a row something has died that was to stay.

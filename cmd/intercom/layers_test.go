@@ -65,10 +65,15 @@ var layers = map[string][]string{
 
 	"sidecar/api": {"sidecar/message", "sidecar/registry", "sidecar/own", "scripting/policy"},
 
+	"sidecar/comeback": {"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/journal", "sidecar/pane", "sidecar/tmux"},
+	"sidecar/service": {
+		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/screen", "sidecar/aea", "sidecar/relay", "sidecar/tmux", "sidecar/journal",
+		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "scripting", "scripting/policy",
+	},
+
 	"sidecar/daemon": {
-		"sidecar/message", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/registry", "sidecar/route",
-		"sidecar/relay", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/agent", "sidecar/policyset", "sidecar/aea", "sidecar/repository",
-		"sidecar/own", "scripting", "scripting/policy",
+		"sidecar/message", "sidecar/relay", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/policyset", "sidecar/comeback",
+		"sidecar/service", "sidecar/own", "scripting/policy",
 	},
 
 	// The sidecar asks policies and never runs one: only the worker knows Lua.
@@ -79,7 +84,7 @@ var layers = map[string][]string{
 	"scripting/trust":  {"sidecar/atomicfile", "sidecar/own"},
 	"policies":         {"scripting/policy"},
 
-	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/spelling"},
+	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/spelling"},
 
 	"sidecar": {}, // a comment
 }

@@ -11,23 +11,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/comeback"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // What the plugin and its bindings keep in the options of the tmux server. Those of the
 // first group are a person's to set.
 const (
-	menuKeyOption = daemon.MenuKeyOption
+	menuKeyOption = comeback.MenuKeyOption
 	chatKeyOption = "@intercom-chat-key"
 
 	originOption  = "@intercom-origin"  // client and pane of whoever pressed a key last
 	canOption     = "@intercom-can"     // the entries of the menu that this program has, with a blank around each
-	keysOption    = daemon.KeysOption   // that are bound
+	keysOption    = comeback.KeysOption // that are bound
 	takenOption   = "@intercom-taken"   // that were not, since they are somebody else's
 	rootOption    = "@intercom-root"    // where the plugin is
-	usedOption    = daemon.UsedOption   // the program that it runs
+	usedOption    = service.UsedOption  // the program that it runs
 	troubleOption = "@intercom-trouble" // why it has none of its own revision
 )
 
@@ -204,7 +205,7 @@ func (a *app) show(ctx context.Context, client, text, more string, d time.Durati
 var inASCII = strings.NewReplacer("↔", "<->", "→", "->", "…", "...", "·", "-", "⏎", "/")
 
 // menuKey is how a person opens the menu, "" if no key does.
-func (a *app) menuKey(ctx context.Context) string { return daemon.MenuKey(ctx, a.tmuxOptions()) }
+func (a *app) menuKey(ctx context.Context) string { return comeback.MenuKey(ctx, a.tmuxOptions()) }
 
 // menuEntries are the commands that an entry of the menu runs, with its key.
 var menuEntries = []struct{ command, key string }{

@@ -14,7 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 )
 
 // shipped are the policies that come with the program.
@@ -178,7 +178,7 @@ func (a *app) check(ctx context.Context, named []string) (checkReply, error) {
 		return r, fmt.Errorf("policies: %w", err)
 	default:
 		r.Problems = append(r.Problems, set.Problems...)
-		if err := daemon.CheckSettings(set.Settings); err != nil {
+		if err := service.CheckSettings(set.Settings); err != nil {
 			r.Problems = append(r.Problems, policy.Problem{File: "init.lua", Text: err.Error()})
 		}
 		set.Close()

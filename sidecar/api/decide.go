@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -49,12 +50,9 @@ type Decided struct {
 }
 
 func checkDecide(req DecideRequest) error {
-	switch req.Choice {
-	case ChoiceApprove, ChoiceReject, ChoiceReply:
-	default:
-		return Errorf(CodeUsage, "%q is no decision", req.Choice).WithHint("it is approve, reject or reply")
-	}
 	switch {
+	case !slices.Contains([]Choice{ChoiceApprove, ChoiceReject, ChoiceReply}, req.Choice):
+		return Errorf(CodeUsage, "%q is no decision", req.Choice).WithHint("it is approve, reject or reply")
 	case strings.TrimSpace(req.ID) == "":
 		return Errorf(CodeUsage, "name a message")
 	case req.Choice == ChoiceReply && strings.TrimSpace(req.Say) == "":

@@ -1,8 +1,7 @@
 // Package daemon puts the sidecar together from its parts, by struct literals, and ends
 // it in order. It owns the process's lifetime: Run supervises one life of the sidecar after
 // the other, each of which starts one goroutine for each part and is over when all of them
-// have ended. Beyond that it owns nothing but the bell that wakes those who watch the
-// journal, and what it has told of agents that came back into their panes.
+// have ended. Beyond that it owns nothing.
 package daemon
 
 import (
@@ -14,6 +13,7 @@ import (
 
 	"github.com/thejerf/suture/v4"
 
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -44,6 +44,15 @@ type Config struct {
 	Abandon func()
 	// Gap is called before and after a pane types; see pane.Panes. nil but in tests.
 	Gap func(pane, moment string)
+}
+
+// Policies says which policies decide, besides those in Paths.Config.
+type Policies struct {
+	Lua     bool            // the person's Lua is asked
+	Worker  []string        // starts a policy worker; nil is this program, as `intercom policy-worker`
+	Shipped []policy.Source // asked after the person's own
+	// Trusted is about a project's own file, by its place in the project and its content; nil is no.
+	Trusted func(place, hash string) bool
 }
 
 const (
@@ -108,25 +117,19 @@ func (l *lives) Serve(ctx context.Context) error {
 			l.cfg.Ready()
 		}
 	}
-	err := live(ctx, cfg)
+	err := contain("sidecar", func() error { return live(ctx, cfg) })
 	again := err != nil && l.served && !errors.Is(err, api.ErrHeld) && !errors.Is(err, tmux.ErrNoServer) && ctx.Err() == nil
 	if again {
+		l.cfg.Log.Error("the sidecar broke down", "err", err)
 		return err
 	}
 	l.over, l.err = true, err
 	return suture.ErrTerminateSupervisorTree
 }
 
-// hear logs what the supervisor tells.
+// hear logs what the supervisor does about an end; that itself is logged by Serve.
 func (l *lives) hear(e suture.Event) {
-	switch e := e.(type) {
-	case suture.EventServicePanic:
-		l.cfg.Log.Error("the sidecar broke down", "panic", e.PanicMsg, "stack", e.Stacktrace)
-	case suture.EventServiceTerminate:
-		if err, ok := e.Err.(error); ok && !errors.Is(err, suture.ErrTerminateSupervisorTree) {
-			l.cfg.Log.Error("the sidecar broke down", "err", err)
-		}
-	default:
+	if e.Type() != suture.EventTypeServiceTerminate {
 		l.cfg.Log.Warn("supervisor", "event", e.String())
 	}
 }

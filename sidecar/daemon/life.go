@@ -14,32 +14,23 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/policyset"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// sidecar is the running whole: what the operations of the API work on.
+// sidecar is the running whole.
 type sidecar struct {
 	cfg     Config
 	client  *tmux.Client // nil: headless
 	journal *journal.Journal
 	relay   *relay.Relay
 	panes   *pane.Panes // nil: headless
-	bell    *bell
-	notices chan message.Notice // to be shown
-	earlier earlier
+	services
 
 	submitted []pane.Submitted // by an earlier life, and not answered
-
-	policies   *policyset.InUse // nil: cfg.Policy decides
-	configured chan struct{}    // other policies are in use
-	record     *LogFile         // of what they decide
-	started    time.Time
-	keys       keys
-	looks      looks
-	down       context.CancelFunc
-	log        *slog.Logger
+	down      context.CancelFunc
+	log       *slog.Logger
 }
 
 // live is one life of the sidecar: from its lock to the end of all its parts.
@@ -52,7 +43,7 @@ func live(ctx context.Context, cfg Config) error {
 	ctx, down := context.WithCancel(ctx)
 	defer down()
 	defer deadline(ctx, cfg)()
-	s := &sidecar{cfg: cfg, bell: newBell(), notices: make(chan message.Notice, maxNotices), started: time.Now(), down: down, log: cfg.Log}
+	s := &sidecar{cfg: cfg, down: down, log: cfg.Log}
 	if cfg.Paths.Server != "" {
 		if err := cfg.consult(ctx); err != nil {
 			return fmt.Errorf("start sidecar: %w", err)
@@ -74,23 +65,23 @@ func live(ctx context.Context, cfg Config) error {
 		s.log.Warn("journal", "notice", notice)
 	}
 	s.relay = &relay.Relay{
-		Journal: s.journal, Sink: sink{s}, Publish: func(e []message.Event) { s.bell.ring(); s.hear(ctx, e) }, Log: cfg.Log.With("part", "relay"),
-		Person: cfg.Person, Policy: cfg.Policy, Troubled: s.troubled, Again: s.restored,
+		Journal: s.journal, Sink: sink{s}, Log: cfg.Log.With("part", "relay"), Person: cfg.Person, Policy: cfg.Policy, Again: s.restored,
 	}
-	if err := s.legislate(ctx); err != nil {
+	if s.client != nil {
+		s.panes = &pane.Panes{Client: s.client, Relay: s.relay, Log: cfg.Log.With("part", "pane"), Gap: cfg.Gap}
+	}
+	s.assemble(ctx)
+	repeal, err := s.legislate(ctx)
+	if err != nil {
 		return fmt.Errorf("start sidecar: %w", err)
 	}
-	defer s.repeal()
+	defer repeal()
 	if s.client != nil {
-		s.panes = &pane.Panes{Client: s.client, Relay: s.relay, Log: cfg.Log.With("part", "pane"), Gap: cfg.Gap, Amend: s.amended}
 		if err := s.client.SetServerOption(ctx, SocketOption, cfg.Paths.Socket); err != nil {
 			return fmt.Errorf("start sidecar: publish its socket: %w", err)
 		}
 	}
 	if err = s.inherit(ctx); err != nil {
-		return fmt.Errorf("start sidecar: %w", err)
-	}
-	if s.earlier, err = s.recollect(ctx); err != nil {
 		return fmt.Errorf("start sidecar: %w", err)
 	}
 	return s.serve(ctx, listener)
@@ -138,9 +129,9 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	if s.client != nil {
 		serverGone = s.client.Gone()
 		s.takeUp(inner, parts.Go)
-		part("attendance", s.attend)
-		part("face", s.face)
-		part("returns", s.awaitReturns)
+		part("attendance", (&service.Attendance{Relay: s.relay, Tmux: s.client, Log: s.log}).Run)
+		part("face", s.face.Run)
+		part("returns", s.returns.Run)
 	}
 	server := &api.Server{Logger: s.log.With("part", "api")}
 	s.offer(server)
@@ -152,9 +143,9 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	}
 	part("guard", func(ctx context.Context) error { return s.guard(ctx, listener) })
 	part("retention", s.retain)
-	if s.policies != nil {
-		part("policies", s.policies.Run)
-		part("configuration", s.configure)
+	if s.policies.Set != nil {
+		part("policies", s.policies.Set.Run)
+		part("configuration", s.policies.Run)
 	}
 	part("api", func(ctx context.Context) error { return server.Serve(ctx, listener) })
 	s.announce()
@@ -163,12 +154,12 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	case <-ctx.Done():
 	case <-serverGone:
 		s.log.Info("the tmux server has ended")
-		stop(errServerEnded)
+		stop(service.ErrServerEnded)
 	case err = <-parts.first:
 	case err = <-relayEnd:
 		relayEnd <- err
 	}
-	s.bell.ring()
+	s.bell.Ring()
 	s.down() // the deadline runs from here, whatever it was that ended us
 	stop(nil)
 	parts.Wait()
@@ -307,11 +298,8 @@ func (s *sidecar) unpublish() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if named, err := s.client.ServerOption(ctx, SocketOption); err != nil || named != s.cfg.Paths.Socket {
-		return
-	}
-	if err := s.client.SetServerOption(ctx, SocketOption, ""); err != nil {
-		s.log.Debug("unpublish the socket", "err", err)
+	if named, err := s.client.ServerOption(ctx, SocketOption); err == nil && named == s.cfg.Paths.Socket {
+		s.client.TakeBack(ctx, SocketOption)
 	}
 }
 

@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 )
 
 // statusLine is what the status line says now.
 func (r *rig) statusLine() string {
-	return strings.TrimSuffix(r.Run("display-message", "-p", "#{"+daemon.StatusOption+"}"), "\n")
+	return strings.TrimSuffix(r.Run("display-message", "-p", "#{"+service.StatusOption+"}"), "\n")
 }
 
 // The status line names what a person must do, and nothing else: a dialog though no message

@@ -18,6 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 )
 
 // lua has a sidecar ask policies; the test program is their worker.
@@ -70,7 +71,7 @@ func (r *rig) policies() policy.Status {
 
 // policyError is what the status line shows.
 func (r *rig) policyError() string {
-	return strings.TrimSuffix(r.Run("display-message", "-p", "#{"+daemon.PolicyErrorOption+"}"), "\n")
+	return strings.TrimSuffix(r.Run("display-message", "-p", "#{"+service.PolicyErrorOption+"}"), "\n")
 }
 
 // record is one line of the policies' log.

@@ -16,6 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 )
 
 // changes are those of the policies.
@@ -234,7 +235,7 @@ func TestU7_StatusSaysPolicyError(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files("init.lua", ""))
 	status := func() string {
-		return strings.TrimSuffix(r.Run("display-message", "-p", "#{"+daemon.StatusOption+"}"), "\n")
+		return strings.TrimSuffix(r.Run("display-message", "-p", "#{"+service.StatusOption+"}"), "\n")
 	}
 	assert.Empty(t, status())
 	r.save("init.lua", "x")

@@ -43,8 +43,10 @@ func (s *sidecar) inherit(ctx context.Context) error {
 	for _, one := range was.Submitted {
 		s.submitted = append(s.submitted, pane.Submitted(one))
 	}
-	s.relay.Restored, err = s.left(ctx, was)
-	return err
+	if s.relay.Restored, err = s.left(ctx, was); err != nil || s.client == nil {
+		return err
+	}
+	return s.returns.Recollect(ctx, was.Chats)
 }
 
 // left is what the journal has of an earlier life, as the relay is told it.

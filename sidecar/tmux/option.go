@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
@@ -82,6 +83,21 @@ func (c *Client) SetServerOption(ctx context.Context, name, value string) error 
 		return fmt.Errorf("set server option %q: %w", name, err)
 	}
 	return nil
+}
+
+// TakeBack removes a user option of the server as whoever has set it ends, also after the end of
+// ctx, if the server is there still.
+func (c *Client) TakeBack(ctx context.Context, name string) {
+	select {
+	case <-c.Gone():
+		return
+	default:
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err := c.SetServerOption(ending, name, ""); err != nil {
+		c.log.Debug("take an option back", "name", name, "err", err)
+	}
 }
 
 // ServerOption reads one user option of the server, "" if it is not set.

@@ -1,4 +1,4 @@
-package daemon
+package service
 
 import (
 	"context"
@@ -10,27 +10,27 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// AddMember brings a session into a chat. What its pane shows by then is old.
-func (s *sidecar) AddMember(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
+// Add brings a session into a chat. What its pane shows by then is old.
+func (s *Chats) Add(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
 	return s.addMember(ctx, from, relay.AddMember{Chat: req.Chat, Session: req.Pane, Role: req.Role}, nil)
 }
 
-// addMember is AddMember with all that there is to say; names are as of recognised.
-func (s *sidecar) addMember(ctx context.Context, from api.Caller, add relay.AddMember, names map[string]string) (chat message.Chat, err error) {
-	if add.By, err = s.verified(ctx, from, "add somebody to a chat"); err != nil {
+// addMember is Add with all that there is to say; names are as of recognised.
+func (s *Chats) addMember(ctx context.Context, from api.Caller, add relay.AddMember, names map[string]string) (chat message.Chat, err error) {
+	if add.By, err = s.Callers.verified(ctx, from, "add somebody to a chat"); err != nil {
 		return message.Chat{}, err
 	}
-	adopted, err := s.recognised(ctx, from, []string{add.Session}, names)
+	adopted, err := s.Sessions.recognised(ctx, from, []string{add.Session}, names)
 	defer func() {
 		if err != nil {
-			s.giveBack(ctx, from, adopted)
+			s.Sessions.giveBack(ctx, from, adopted)
 		}
 	}()
 	if err != nil {
 		return message.Chat{}, err
 	}
-	snap := s.relay.Snapshot()
-	session, err := s.find(ctx, snap, add.Session)
+	snap := s.Relay.Snapshot()
+	session, err := s.Names.find(ctx, snap, add.Session)
 	if err != nil {
 		return message.Chat{}, err
 	}
@@ -42,21 +42,21 @@ func (s *sidecar) addMember(ctx context.Context, from api.Caller, add relay.AddM
 	}
 	add.Since = time.Now()
 	if _, busy := snap.ChatOf(session.ID); !busy {
-		if err := s.panes.Rebase(ctx, session.ID); err != nil {
+		if err := s.Panes.Rebase(ctx, session.ID); err != nil {
 			return message.Chat{}, wire(err)
 		}
 	}
 	return s.member(ctx, add)
 }
 
-// RemoveMember takes a session out of a chat: no byte of that chat is typed into its pane
+// Remove takes a session out of a chat: no byte of that chat is typed into its pane
 // after the answer.
-func (s *sidecar) RemoveMember(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
-	by, err := s.verified(ctx, from, "take somebody out of a chat")
+func (s *Chats) Remove(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
+	by, err := s.Callers.verified(ctx, from, "take somebody out of a chat")
 	if err != nil {
 		return message.Chat{}, err
 	}
-	session, err := s.find(ctx, s.relay.Snapshot(), req.Pane)
+	session, err := s.Names.find(ctx, s.Relay.Snapshot(), req.Pane)
 	if err != nil {
 		return message.Chat{}, err
 	}
@@ -64,24 +64,24 @@ func (s *sidecar) RemoveMember(ctx context.Context, from api.Caller, req api.Mem
 	if err != nil {
 		return chat, err
 	}
-	return chat, s.still(ctx, "removed")
+	return chat, s.Sessions.still(ctx, "removed")
 }
 
-// MuteMember keeps a session's words out of a chat, or lets them pass again.
-func (s *sidecar) MuteMember(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
-	by, err := s.verified(ctx, from, "mute or unmute somebody")
+// Mute keeps a session's words out of a chat, or lets them pass again.
+func (s *Chats) Mute(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
+	by, err := s.Callers.verified(ctx, from, "mute or unmute somebody")
 	if err != nil {
 		return message.Chat{}, err
 	}
-	session, err := s.find(ctx, s.relay.Snapshot(), req.Pane)
+	session, err := s.Names.find(ctx, s.Relay.Snapshot(), req.Pane)
 	if err != nil {
 		return message.Chat{}, err
 	}
 	return s.member(ctx, relay.MuteMember{By: by, Chat: req.Chat, Session: string(session.ID), Off: req.Off})
 }
 
-func (s *sidecar) member(ctx context.Context, r relay.Request) (message.Chat, error) {
-	answer, err := s.do(ctx, r)
+func (s *Chats) member(ctx context.Context, r relay.Request) (message.Chat, error) {
+	answer, err := s.Relay.Do(ctx, r)
 	if told, ok := errors.AsType[*api.Error](wire(err)); ok && told.Hint == "" && errors.Is(err, relay.ErrRequest) {
 		return message.Chat{}, told.WithHint("intercom chat list says who is in which chat")
 	}

@@ -1,4 +1,4 @@
-package daemon
+package service
 
 import (
 	"context"
@@ -15,8 +15,26 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
+// Sending hands messages to sessions.
+type Sending struct {
+	Callers  *Callers
+	Names    *Names
+	Sessions *Sessions
+	Relay    asked
+	Journal  interface {
+		Message(ctx context.Context, ref string) (message.Envelope, error)
+		Deliveries(ctx context.Context, id message.ID) ([]message.Delivery, error)
+		Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error)
+		Waiting(ctx context.Context, chat message.ID) ([]journal.Pending, error)
+	}
+	Bell *Bell
+}
+
+// Offer has a server serve the operation.
+func (s *Sending) Offer(server *api.Server) { api.Handle(server, api.Send, s.Send) }
+
 // Send hands one message to one session and waits for the state that is asked for.
-func (s *sidecar) Send(ctx context.Context, from api.Caller, req api.SendRequest) (api.Sent, error) {
+func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest) (api.Sent, error) {
 	if strings.TrimSpace(req.Text) == "" {
 		return api.Sent{}, api.Errorf(api.CodeUsage, "nothing to send")
 	}
@@ -40,15 +58,15 @@ func (s *sidecar) Send(ctx context.Context, from api.Caller, req api.SendRequest
 			return sent, err
 		}
 	}
-	adopted, err := s.recognised(ctx, from, []string{req.To}, nil)
-	by := s.by(ctx, from)
+	adopted, err := s.Sessions.recognised(ctx, from, []string{req.To}, nil)
+	by := s.Callers.by(ctx, from)
 	if err != nil && !by.Person() {
 		return api.Sent{}, err
 	} // else it is told below what that pane is to us
-	answer, err := s.do(ctx, relay.Send{By: by, To: req.To, Message: messageOf(req)})
+	answer, err := s.Relay.Do(ctx, relay.Send{By: by, To: req.To, Message: messageOf(req)})
 	if err != nil {
-		s.giveBack(ctx, from, adopted)
-		return api.Sent{}, s.notFound(ctx, err, req.To)
+		s.Sessions.giveBack(ctx, from, adopted)
+		return api.Sent{}, s.Names.notFound(ctx, err, req.To)
 	}
 	sent := api.Sent{Message: answer.Message}
 	if len(answer.Receipts) == 0 {
@@ -77,49 +95,33 @@ func wordsOf(m message.Envelope) []string {
 // sentBefore reports whether this very request was carried out already, by its id, target
 // and words: a caller that lost the reply asks once more, and gets what became of the first.
 // The same id with anything else in it is a new request with a used id.
-func (s *sidecar) sentBefore(ctx context.Context, req api.SendRequest) (api.Sent, bool, error) {
-	first, err := s.journal.Message(ctx, string(req.ID))
+func (s *Sending) sentBefore(ctx context.Context, req api.SendRequest) (api.Sent, bool, error) {
+	first, err := s.Journal.Message(ctx, string(req.ID))
 	if errors.Is(err, journal.ErrNotFound) {
 		return api.Sent{}, false, nil
 	}
 	if err != nil {
 		return api.Sent{}, false, err
 	}
-	deliveries, err := s.journal.Deliveries(ctx, first.ID)
+	deliveries, err := s.Journal.Deliveries(ctx, first.ID)
 	if err != nil || len(deliveries) == 0 || !slices.Equal(wordsOf(first), wordsOf(messageOf(req))) {
 		return api.Sent{}, false, err
 	}
-	if to, err := s.relay.Snapshot().Find(req.To); err == nil && to.ID != deliveries[0].Target {
+	if to, err := s.Relay.Snapshot().Find(req.To); err == nil && to.ID != deliveries[0].Target {
 		return api.Sent{}, false, nil
 	}
 	sent, err := s.await(ctx, api.Sent{Message: first.ID, Delivery: deliveries[0].ID}, req)
 	return sent, true, err
 }
 
-// errServerEnded is why all parts end when the tmux server has.
-var errServerEnded = errors.New(string(message.ServerEnded))
-
-// sayWhy is the error of a wait that our own end cuts off. With the tmux server all agents
-// have ended, so that whoever waits for an answer is told that, and not only that we end.
-func sayWhy(ctx context.Context, state message.ReceiptState, err error) error {
-	if !errors.Is(err, context.Canceled) || !errors.Is(context.Cause(ctx), errServerEnded) {
-		return err
-	}
-	code := api.CodeFailed
-	if state == message.Typed || state == message.Uncertain {
-		code = api.CodeUncertain
-	}
-	return api.Errorf(code, "%s: %w", state, errServerEnded).WithHint("all agents in it have ended with it")
-}
-
 // await follows the receipts of a delivery until req's wait is over.
-func (s *sidecar) await(ctx context.Context, sent api.Sent, req api.SendRequest) (_ api.Sent, err error) {
+func (s *Sending) await(ctx context.Context, sent api.Sent, req api.SendRequest) (_ api.Sent, err error) {
 	defer func() { err = sayWhy(ctx, sent.Receipt.State, err) }()
 	timeout := time.NewTimer(req.Timeout)
 	defer timeout.Stop()
 	for {
-		rung := s.bell.wait()
-		receipts, err := s.journal.Receipts(ctx, sent.Message)
+		rung := s.Bell.Wait()
+		receipts, err := s.Journal.Receipts(ctx, sent.Message)
 		if err != nil {
 			return sent, err
 		}
@@ -135,7 +137,7 @@ func (s *sidecar) await(ctx context.Context, sent api.Sent, req api.SendRequest)
 		case <-rung:
 		case <-timeout.C:
 			if sent.Receipt.State == message.Queued {
-				sent.Behind, err = s.behind(ctx, sent.Receipt)
+				sent.Behind, err = behind(ctx, s.Journal, sent.Receipt)
 			}
 			return sent, err
 		case <-ctx.Done():
@@ -144,10 +146,15 @@ func (s *sidecar) await(ctx context.Context, sent api.Sent, req api.SendRequest)
 	}
 }
 
+// backlog is what has not been taken yet.
+type backlog interface {
+	Waiting(ctx context.Context, chat message.ID) ([]journal.Pending, error)
+}
+
 // behind is why an earlier delivery to the same session is held, behind which this one
 // waits; "" if none is.
-func (s *sidecar) behind(ctx context.Context, last message.Receipt) (message.Reason, error) {
-	waiting, err := s.journal.Waiting(ctx, "")
+func behind(ctx context.Context, journal backlog, last message.Receipt) (message.Reason, error) {
+	waiting, err := journal.Waiting(ctx, "")
 	if err != nil {
 		return "", err
 	}

@@ -1,26 +1,44 @@
-package daemon
+package service
 
 import (
 	"context"
-	"fmt"
+	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
+// Questions asks one session what another one said, and follows what comes of it.
+type Questions struct {
+	Callers *Callers
+	Names   *Names
+	Chats   *Chats
+	Relay   present
+	Journal interface {
+		Events(ctx context.Context, q journal.Query) ([]message.Event, error)
+		Waiting(ctx context.Context, chat message.ID) ([]journal.Pending, error)
+	}
+	Bell *Bell
+	Log  *slog.Logger
+}
+
+// Offer has a server serve the operations.
+func (s *Questions) Offer(server *api.Server) {
+	api.Handle(server, api.Ask, s.Ask)
+	api.Handle(server, api.AwaitAnswers, s.Await)
+}
+
 // Ask starts a chat that is one question: it goes one way, begins with what the first pane
 // said last, and ends with the answers.
-func (s *sidecar) Ask(ctx context.Context, from api.Caller, req api.AskRequest) (message.Chat, error) {
-	if _, err := s.verified(ctx, from, "ask"); err != nil {
+func (s *Questions) Ask(ctx context.Context, from api.Caller, req api.AskRequest) (message.Chat, error) {
+	if _, err := s.Callers.verified(ctx, from, "ask"); err != nil {
 		return message.Chat{}, err
 	}
-	caller, agent := s.callerSession(ctx, from)
+	caller, agent := s.Callers.callerSession(ctx, from)
 	switch {
 	case req.From == "" && !agent:
 		return message.Chat{}, api.Errorf(api.CodeUsage, "whose last answer is it about? This does not run in a pane that is adopted").
@@ -28,8 +46,8 @@ func (s *sidecar) Ask(ctx context.Context, from api.Caller, req api.AskRequest) 
 	case req.From == "":
 		req.From = string(caller.ID)
 	case agent:
-		if own, err := s.relay.Snapshot().Find(req.From); err != nil || own.ID != caller.ID {
-			s.log.Warn("refused to an agent", "what", "ask for another", "session", caller.Name, "pid", from.PID)
+		if own, err := s.Relay.Snapshot().Find(req.From); err != nil || own.ID != caller.ID {
+			s.Log.Warn("refused to an agent", "what", "ask for another", "session", caller.Name, "pid", from.PID)
 			return message.Chat{}, api.Errorf(api.CodeRefused, "ask for %s: only a person may, and this runs inside %q", req.From, caller.Name).
 				WithHint("an agent asks for itself: leave --from away")
 		}
@@ -37,88 +55,45 @@ func (s *sidecar) Ask(ctx context.Context, from api.Caller, req api.AskRequest) 
 	if req.Check {
 		return message.Chat{}, s.mayAsk(ctx, from, req.From)
 	}
-	return s.StartChat(ctx, from, api.StartChatRequest{
+	return s.Chats.Start(ctx, from, api.StartChatRequest{
 		Panes: []string{req.From, req.To}, Say: req.Say, Set: req.Set, Turns: max(req.Turns, 1), IncludeLast: true, OneWay: true,
 	})
 }
 
 // mayAsk tells what stands against a pane that is to ask: it is no agent, it is in a chat, or
 // nothing is known of what it said last. It leaves the pane as it was.
-func (s *sidecar) mayAsk(ctx context.Context, from api.Caller, ref string) error {
-	adopted, err := s.recognised(ctx, from, []string{ref}, nil)
-	defer func() { s.giveBack(ctx, from, adopted) }()
+func (s *Questions) mayAsk(ctx context.Context, from api.Caller, ref string) error {
+	adopted, err := s.Chats.Sessions.recognised(ctx, from, []string{ref}, nil)
+	defer func() { s.Chats.Sessions.giveBack(ctx, from, adopted) }()
 	if err != nil {
 		return err
 	}
-	snap := s.relay.Snapshot()
-	session, err := s.find(ctx, snap, ref)
+	snap := s.Relay.Snapshot()
+	session, err := s.Names.find(ctx, snap, ref)
 	if err != nil {
 		return err
 	}
 	if chat, busy := snap.ChatOf(session.ID); busy {
 		return wire(&relay.InChatError{Session: session.Name, Chat: chat})
 	}
-	_, err = s.lastOf(ctx, s.by(ctx, from), snap, ref)
+	_, err = s.Chats.lastOf(ctx, s.Callers.by(ctx, from), snap, ref)
 	return err
 }
 
-// lastOf is what a session said last: by its own account, else as far as it was heard in this
-// life, else by the journal. That nothing is known is told before its pane is touched.
-func (s *sidecar) lastOf(ctx context.Context, by relay.By, snap registry.Snapshot, ref string) (message.Turn, error) {
-	session, err := s.find(ctx, snap, ref)
-	if err != nil {
-		return message.Turn{}, err
-	}
-	turn, err := s.panes.Last(ctx, session.ID)
-	if err != nil || turn.Words != "" {
-		return turn, wire(err)
-	}
-	heard, err := s.do(ctx, relay.Recall{By: by, Session: string(session.ID)})
-	if err != nil || heard.Turn.Words != "" {
-		return heard.Turn, wire(err)
-	}
-	turn, err = s.written(ctx, session.ID)
-	if err == nil && turn.Words == "" {
-		err = wire(fmt.Errorf("%w: %q", relay.ErrNothingSaid, session.Name))
-	}
-	return turn, err
-}
-
-// mostWritten is how many events, the latest of all, are looked through for a session's words.
-const mostWritten = 1000
-
-// written is what a session said last as far as that was written down: in a chat, or in
-// answer to a message.
-func (s *sidecar) written(ctx context.Context, session message.ID) (turn message.Turn, err error) {
-	events, err := s.journal.Events(ctx, journal.Query{Newest: true, Limit: mostWritten})
-	if err != nil {
-		return turn, err
-	}
-	for _, e := range slices.Backward(events) {
-		switch {
-		case e.Message != nil && e.Message.From.Session == session && e.Message.Type == message.KindTurn:
-			return message.Turn{Words: e.Message.Body, Truncated: e.Message.Truncated, Ended: e.Message.Created}, nil
-		case e.Receipt != nil && e.Receipt.Target == session && strings.TrimSpace(e.Receipt.Words) != "":
-			return message.Turn{Words: e.Receipt.Words, Ended: e.Receipt.At}, nil
-		}
-	}
-	return turn, nil
-}
-
-// AwaitAnswers follows a question until q's wait is over.
-func (s *sidecar) AwaitAnswers(ctx context.Context, from api.Caller, q api.AskedQuery) (_ api.Asked, err error) {
-	chat, err := s.anyChat(ctx, string(q.Chat))
+// Await follows a question until q's wait is over.
+func (s *Questions) Await(ctx context.Context, from api.Caller, q api.AskedQuery) (_ api.Asked, err error) {
+	chat, err := s.Names.anyChat(ctx, string(q.Chat))
 	if err != nil {
 		return api.Asked{}, err
 	}
-	caller, agent := s.callerSession(ctx, from)
+	caller, agent := s.Callers.callerSession(ctx, from)
 	f := follower{asked: api.Asked{Chat: chat, Own: agent && caller.ID == first(chat)}}
 	defer func() { err = sayWhy(ctx, f.asked.Receipt.State, err) }()
 	timeout := time.NewTimer(q.Timeout)
 	defer timeout.Stop()
 	for {
-		rung := s.bell.wait()
-		if err := f.read(ctx, s.journal); err != nil {
+		rung := s.Bell.Wait()
+		if err := f.read(ctx, s.Journal); err != nil {
 			return f.asked, err
 		}
 		if f.reached(q.Wait) || q.Timeout <= 0 {
@@ -128,7 +103,7 @@ func (s *sidecar) AwaitAnswers(ctx context.Context, from api.Caller, q api.Asked
 		case <-rung:
 		case <-timeout.C:
 			if f.asked.Receipt.State == message.Queued {
-				f.asked.Behind, err = s.behind(ctx, f.asked.Receipt)
+				f.asked.Behind, err = behind(ctx, s.Journal, f.asked.Receipt)
 			}
 			return f.asked, err
 		case <-ctx.Done():
@@ -154,7 +129,7 @@ type follower struct {
 }
 
 // read takes in what has been written down since.
-func (f *follower) read(ctx context.Context, j *journal.Journal) error {
+func (f *follower) read(ctx context.Context, j events) error {
 	for {
 		events, err := j.Events(ctx, journal.Query{Chat: f.asked.Chat.ID, Since: f.since})
 		if err != nil || len(events) == 0 {

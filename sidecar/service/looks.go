@@ -1,4 +1,4 @@
-package daemon
+package service
 
 import (
 	"context"
@@ -60,11 +60,20 @@ func (l *looks) since(chat message.Chat, captures func(session message.ID) int) 
 }
 
 // captures is how many looks were taken at the pane of a session.
-func (s *sidecar) captures(ctx context.Context) func(message.ID) int {
+func (s *Chats) captures(ctx context.Context) func(message.ID) int {
 	return func(session message.ID) int {
-		if s.panes == nil {
+		if s.Panes == nil {
 			return 0
 		}
-		return s.panes.Captures(ctx, session)
+		return s.Panes.Captures(ctx, session)
+	}
+}
+
+// Hear takes in which chats have changed. It never blocks.
+func (s *Chats) Hear(ctx context.Context, events []message.Event) {
+	for _, e := range events {
+		if e.Change != nil {
+			go s.looks.note(*e.Change, s.captures(ctx)) // the panes may wait for whoever calls this
+		}
 	}
 }

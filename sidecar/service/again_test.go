@@ -1,4 +1,4 @@
-package daemon
+package service
 
 import (
 	"path/filepath"
@@ -20,7 +20,7 @@ func TestAgain_theHeirGetsWhatAPersonMadeOfIt(t *testing.T) {
 	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal"))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, j.Close()) })
-	s := &sidecar{journal: j, relay: &relay.Relay{}}
+	s := chatsOf(j, &relay.Relay{})
 	now := time.Now()
 	gone := message.Session{ID: message.NewID(), Name: "Ben", Pane: "%1", Ended: &now, EndReason: string(message.AgentGone)}
 	chat := message.Chat{ID: message.NewID(), State: message.ChatOver}

@@ -1,4 +1,4 @@
-package daemon
+package service
 
 import (
 	"errors"
@@ -6,9 +6,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// troubled tells a person, once each, that nothing can be written down any more and that it can
+// Troubled tells a person, once each, that nothing can be written down any more and that it can
 // again. It does not go by the journal. It never blocks.
-func (s *sidecar) troubled(err error) {
+func (s *Face) Troubled(err error) {
 	text := "there is room again: what was held goes on"
 	if err != nil {
 		text = troubleOf(err) + ": everything is held until there is room, and nothing is lost"
@@ -17,7 +17,7 @@ func (s *sidecar) troubled(err error) {
 	case s.notices <- message.Notice{Text: text}:
 	default:
 	}
-	s.bell.ring()
+	s.Bell.Ring()
 }
 
 // troubleOf names what is full, and where, and not the step at which that was found.

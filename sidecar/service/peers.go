@@ -1,4 +1,4 @@
-package daemon
+package service
 
 import (
 	"context"
@@ -18,8 +18,8 @@ const peersWithin = time.Second
 
 // Peers lists the sessions, and for a person the panes in which an agent is recognised that
 // nobody has adopted. Of those, what tmux and the processes say is told, and nothing is read.
-func (s *sidecar) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.Peer, error) {
-	snap := s.relay.Snapshot()
+func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.Peer, error) {
+	snap := s.Relay.Snapshot()
 	sessions := snap.Sessions()
 	peers := make([]api.Peer, len(sessions))
 	var adopted []string
@@ -42,15 +42,15 @@ func (s *sidecar) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api
 			}
 		}
 	}
-	if s.panes == nil {
+	if s.Panes == nil {
 		return peers, nil
 	}
 	s.look(ctx, peers)
-	listed, err := s.panes.List(ctx, adopted)
+	listed, err := s.Panes.List(ctx, adopted)
 	if err != nil {
 		return nil, fmt.Errorf("list peers: %w", err)
 	}
-	person := s.by(ctx, from).Person()
+	person := s.Callers.by(ctx, from).Person()
 	for _, p := range listed {
 		i := slices.IndexFunc(peers, func(one api.Peer) bool { return one.Pane == p.ID })
 		switch {
@@ -71,14 +71,14 @@ func (s *sidecar) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api
 func window(p pane.Listed) string { return fmt.Sprintf("%s:%d %s", p.Session, p.Window, p.WindowName) }
 
 // look has each adopted pane say how it is, and what that rests on.
-func (s *sidecar) look(ctx context.Context, peers []api.Peer) {
+func (s *Panes) look(ctx context.Context, peers []api.Peer) {
 	ctx, cancel := context.WithTimeout(ctx, peersWithin)
 	defer cancel()
 	var all sync.WaitGroup
 	for i := range peers {
 		all.Go(func() {
 			p := &peers[i]
-			seen, err := s.panes.Explain(ctx, p.Session, p.Pane, "")
+			seen, err := s.Panes.Explain(ctx, p.Session, p.Pane, "")
 			if err != nil || seen.Explanation.Session == "" {
 				return
 			}

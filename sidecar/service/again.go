@@ -1,14 +1,12 @@
-package daemon
+package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
@@ -18,7 +16,7 @@ import (
 // are those of the participants in their order; else each participant is the session that
 // it was, the agent of its kind that came back into its pane, or the session that bears its
 // name now. names are those of the agents that came back, by pane.
-func (s *sidecar) again(ctx context.Context, start relay.StartChat, old message.Chat) (_ relay.StartChat, names map[string]string, err error) {
+func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Chat) (_ relay.StartChat, names map[string]string, err error) {
 	start.Again = old.ID
 	if start.Name == "" {
 		start.Name = old.Name
@@ -37,7 +35,7 @@ func (s *sidecar) again(ctx context.Context, start relay.StartChat, old message.
 			start.Asked = append(start.Asked, p.Approve)
 		}
 	}
-	snap := s.relay.Snapshot()
+	snap := s.Relay.Snapshot()
 	named := len(start.Sessions) > 0
 	roles := start.Roles
 	start.Roles, names = nil, map[string]string{}
@@ -72,16 +70,16 @@ func (s *sidecar) again(ctx context.Context, start relay.StartChat, old message.
 
 // successor is who is in the place of a participant of a chat that has ended: a session's id,
 // a pane in which an agent of its kind is that nobody has adopted, or "".
-func (s *sidecar) successor(ctx context.Context, snap registry.Snapshot, p message.Participant) (string, error) {
+func (s *Chats) successor(ctx context.Context, snap registry.Snapshot, p message.Participant) (string, error) {
 	if session, err := snap.Find(string(p.Session)); err == nil {
 		return string(session.ID), nil
 	}
-	was, err := s.anySession(ctx, snap, p.Session)
+	was, err := s.Names.anySession(ctx, snap, p.Session)
 	if err != nil {
 		return "", err
 	}
-	if s.mayReturn(was) {
-		back, err := s.backIn(ctx, snap, []message.Session{was})
+	if s.Returns.MayReturn(was) {
+		back, err := s.Returns.BackIn(ctx, snap, []message.Session{was})
 		if err != nil {
 			return "", err
 		}
@@ -95,38 +93,16 @@ func (s *sidecar) successor(ctx context.Context, snap registry.Snapshot, p messa
 	return "", nil
 }
 
-// anySession finds a session, however long ago it ended; one that the journal no longer has is
-// zero.
-func (s *sidecar) anySession(ctx context.Context, snap registry.Snapshot, id message.ID) (message.Session, error) {
-	if session, ok := s.sessionOf(snap, id); ok {
-		return session, nil
-	}
-	session, err := s.journal.Session(ctx, id)
-	if errors.Is(err, journal.ErrNotFound) {
-		return message.Session{}, nil
-	}
-	return session, err
-}
-
-// goesOn is the chat of that name or id, if it has not ended.
-func (s *sidecar) goesOn(ref string) (message.Chat, bool) {
-	if ref == "" {
-		return message.Chat{}, false
-	}
-	chat, err := s.relay.Snapshot().FindChat(ref)
-	return chat, err == nil && chat.State != message.ChatOver
-}
-
 // rejoin takes agents that are back in their panes into their chat again, which went on
 // without them.
-func (s *sidecar) rejoin(ctx context.Context, from api.Caller, req api.StartChatRequest, chat message.Chat) (message.Chat, error) {
-	if err := s.personOnly(ctx, from, "take an agent into a chat again"); err != nil {
+func (s *Chats) rejoin(ctx context.Context, from api.Caller, req api.StartChatRequest, chat message.Chat) (message.Chat, error) {
+	if err := s.Callers.personOnly(ctx, from, "take an agent into a chat again"); err != nil {
 		return message.Chat{}, err
 	}
 	if len(req.Panes)+len(req.Set)+len(req.Roles)+req.Turns > 0 || req.Name+req.Say != "" || req.IncludeLast || req.OneWay {
 		return message.Chat{}, api.Errorf(api.CodeUsage, "chat %s goes on: it is as it is", called(chat)).WithHint("intercom chat add %s PANE", called(chat))
 	}
-	all, err := s.returned(ctx, slices.DeleteFunc(s.absences(s.now()), func(a absence) bool { return a.chat.ID != chat.ID }))
+	all, err := s.Returns.Now(ctx, chat.ID)
 	if err != nil {
 		return message.Chat{}, err
 	}
@@ -134,13 +110,13 @@ func (s *sidecar) rejoin(ctx context.Context, from api.Caller, req api.StartChat
 		return message.Chat{}, api.Errorf(api.CodeRefused, "chat %s goes on already", called(chat)).WithHint("intercom chat show %s", called(chat))
 	}
 	for _, one := range all {
-		for _, lost := range one.gone {
-			pane := lost.was.Pane
-			add := relay.AddMember{Chat: string(chat.ID), Session: pane, Role: lost.as.Role, Muted: !lost.as.MaySpeak, Asked: lost.as.Approve}
-			if add.Kept, err = s.kept(ctx, chat.ID, map[message.ID]string{lost.was.ID: pane}); err != nil {
+		for _, lost := range one.Gone {
+			pane := lost.Was.Pane
+			add := relay.AddMember{Chat: string(chat.ID), Session: pane, Role: lost.As.Role, Muted: !lost.As.MaySpeak, Asked: lost.As.Approve}
+			if add.Kept, err = s.kept(ctx, chat.ID, map[message.ID]string{lost.Was.ID: pane}); err != nil {
 				return message.Chat{}, err
 			}
-			if chat, err = s.addMember(ctx, from, add, map[string]string{pane: lost.as.Name}); err != nil {
+			if chat, err = s.addMember(ctx, from, add, map[string]string{pane: lost.As.Name}); err != nil {
 				return message.Chat{}, err
 			}
 		}
@@ -151,25 +127,25 @@ func (s *sidecar) rejoin(ctx context.Context, from api.Caller, req api.StartChat
 // kept is what was said in a chat and is held for agents that have gone, for those who take
 // their places, by session. Words that were meant for a pane of another tmux server, and such
 // that wait for a person's yes, stay where they are.
-func (s *sidecar) kept(ctx context.Context, chat message.ID, heirs map[message.ID]string) (kept []relay.Kept, err error) {
-	waiting, err := s.journal.Waiting(ctx, chat)
+func (s *Chats) kept(ctx context.Context, chat message.ID, heirs map[message.ID]string) (kept []relay.Kept, err error) {
+	waiting, err := s.Journal.Waiting(ctx, chat)
 	if err != nil {
 		return nil, err
 	}
-	snap := s.relay.Snapshot()
+	snap := s.Relay.Snapshot()
 	for _, p := range waiting {
 		d := p.Delivery
 		heir, ok := heirs[d.Target]
 		if !ok || d.Typed || p.Last.State != message.Held || p.Last.Reason != message.AgentGone {
 			continue
 		}
-		switch was, err := s.anySession(ctx, snap, d.Target); {
+		switch was, err := s.Names.anySession(ctx, snap, d.Target); {
 		case err != nil:
 			return nil, err
-		case was.Ended == nil || was.Server != s.server():
+		case was.Ended == nil || was.Server != s.Returns.Server:
 			continue
 		}
-		verdicts, err := s.journal.Verdicts(ctx, d.Message.ID)
+		verdicts, err := s.Journal.Verdicts(ctx, d.Message.ID)
 		if err != nil {
 			return nil, fmt.Errorf("what was kept: %w", err)
 		}

@@ -1,4 +1,4 @@
-package daemon
+package service
 
 import (
 	"context"
@@ -94,9 +94,12 @@ func (k *keys) remember(p tmux.Process) {
 	k.hands[p.PID] = p.Start
 }
 
+// Offer has a server serve the operation.
+func (s *Callers) Offer(server *api.Server) { api.Handle(server, api.Pressed, s.Pressed) }
+
 // Pressed notes that a key of the plugin was pressed at the client that the caller names.
-func (s *sidecar) Pressed(ctx context.Context, from api.Caller, req api.PressedRequest) (none api.None, _ error) {
-	if s.client == nil {
+func (s *Callers) Pressed(ctx context.Context, from api.Caller, req api.PressedRequest) (none api.None, _ error) {
+	if s.Tmux == nil {
 		return none, nil
 	}
 	k := &s.keys
@@ -120,11 +123,11 @@ func (s *sidecar) Pressed(ctx context.Context, from api.Caller, req api.PressedR
 
 // succeeds reports whether the plugin's own program asks, one of another build than this
 // sidecar: after an update it takes the sidecar's place, and tmux has started it for that.
-func (s *sidecar) succeeds(ctx context.Context, from api.Caller) bool {
-	if s.client == nil || s.caller(ctx, from).kind != relay.Unverified {
+func (s *Callers) succeeds(ctx context.Context, from api.Caller) bool {
+	if s.Tmux == nil || s.caller(ctx, from).kind != relay.Unverified {
 		return false
 	}
-	options, err := tmux.Ask(ctx, tmux.Options{Socket: s.cfg.Paths.Server, Bin: s.cfg.Tmux}, UsedOption)
+	options, err := tmux.Ask(ctx, s.Server, UsedOption)
 	used := options[UsedOption]
 	return err == nil && used != "" && tmux.Runs(from.PID, used) && !tmux.Runs(os.Getpid(), used)
 }

@@ -1,16 +1,13 @@
-package daemon
+package service
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // verbs are what each choice of a person's is to the relay.
@@ -24,11 +21,11 @@ var chosen = map[message.Verb]string{
 }
 
 // Decide takes a person's decision about a message that waits for one.
-func (s *sidecar) Decide(ctx context.Context, from api.Caller, req api.DecideRequest) (api.Decided, error) {
-	if err := s.atTerminal(ctx, from, string(req.Choice)+" a held message", "inbox "+string(req.Choice)+" "+req.ID); err != nil {
+func (s *Inbox) Decide(ctx context.Context, from api.Caller, req api.DecideRequest) (api.Decided, error) {
+	if err := s.Callers.atTerminal(ctx, from, string(req.Choice)+" a held message", "inbox "+string(req.Choice)+" "+req.ID); err != nil {
 		return api.Decided{}, err
 	}
-	all, err := s.Inbox(ctx, from, api.None{})
+	all, err := s.List(ctx, from, api.None{})
 	if err != nil {
 		return api.Decided{}, err
 	}
@@ -60,9 +57,9 @@ func (s *sidecar) Decide(ctx context.Context, from api.Caller, req api.DecideReq
 	if !req.Sure {
 		return d, nil
 	}
-	d.By = s.person(ctx, from)
-	answer, err := s.do(ctx, relay.DecideHeld{
-		By: s.by(ctx, from), Message: d.Message, Verb: verbs[req.Choice], Body: req.Body, Say: req.Say, Who: d.By, Trash: trash,
+	d.By = s.Callers.person(ctx, from)
+	answer, err := s.Relay.Do(ctx, relay.DecideHeld{
+		By: s.Callers.by(ctx, from), Message: d.Message, Verb: verbs[req.Choice], Body: req.Body, Say: req.Say, Who: d.By, Trash: trash,
 	})
 	switch {
 	case errors.Is(err, relay.ErrDecided): // somebody else was faster
@@ -70,27 +67,27 @@ func (s *sidecar) Decide(ctx context.Context, from api.Caller, req api.DecideReq
 	case err != nil:
 		return d, wire(err)
 	}
-	d.At, d.Deliveries = s.now(), answer.Receipts
-	s.log.Info("decided by a person", "choice", req.Choice, "edited", d.Edited, "msg", d.Message, "by", d.By.String())
+	d.At, d.Deliveries = now(), answer.Receipts
+	s.Log.Info("decided by a person", "choice", req.Choice, "edited", d.Edited, "msg", d.Message, "by", d.By.String())
 	return d, nil
 }
 
 // trash is what a policy dropped or sent back of a message, about which nobody has decided.
-func (s *sidecar) trash(ctx context.Context, ref string) (trash []message.Delivery, shown []api.Held, err error) {
-	id, err := s.messageOf(ctx, ref)
+func (s *Inbox) trash(ctx context.Context, ref string) (trash []message.Delivery, shown []api.Held, err error) {
+	id, err := s.Names.messageOf(ctx, ref)
 	if err != nil {
 		return nil, nil, err
 	}
-	verdicts, err := s.journal.Verdicts(ctx, id)
+	verdicts, err := s.Journal.Verdicts(ctx, id)
 	if n := len(verdicts); err != nil || n == 0 || verdicts[n-1].Person.Name != "" {
 		return nil, nil, err
 	}
-	deliveries, err := s.journal.Deliveries(ctx, id)
+	deliveries, err := s.Journal.Deliveries(ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
-	receipts, err := s.journal.Receipts(ctx, id)
-	snap := s.relay.Snapshot()
+	receipts, err := s.Journal.Receipts(ctx, id)
+	snap := s.Relay.Snapshot()
 	for _, r := range receipts {
 		i := slices.IndexFunc(deliveries, func(d message.Delivery) bool { return d.ID == r.Delivery })
 		if i < 0 || r.Reason != message.Dropped && r.Reason != message.Bounced {
@@ -100,7 +97,7 @@ func (s *sidecar) trash(ctx context.Context, ref string) (trash []message.Delive
 		one := api.Held{Chat: d.Chat, Envelope: d.Message.Unrendered(), Waiting: api.Waiting{
 			Delivery: d.ID, Message: id, From: d.Message.From.Name, State: r.State, Reason: r.Reason, Since: r.At,
 		}}
-		if session, ok := s.sessionOf(snap, d.Target); ok {
+		if session, ok := s.Names.Ended.SessionOf(snap, d.Target); ok {
 			one.To, one.Pane = session.Name, session.Pane
 		}
 		trash, shown = append(trash, d), append(shown, one)
@@ -110,14 +107,14 @@ func (s *sidecar) trash(ctx context.Context, ref string) (trash []message.Delive
 
 // decidedBefore is the answer to a decision about a message that does not wait for one: what
 // was decided before, if that is the same, or why it is none.
-func (s *sidecar) decidedBefore(ctx context.Context, req api.DecideRequest, d api.Decided) (api.Decided, error) {
+func (s *Inbox) decidedBefore(ctx context.Context, req api.DecideRequest, d api.Decided) (api.Decided, error) {
 	d.Waiting, d.By = nil, message.Person{}
-	id, err := s.messageOf(ctx, req.ID)
+	id, err := s.Names.messageOf(ctx, req.ID)
 	if err != nil {
 		return d, err
 	}
 	d.Message = id
-	verdicts, err := s.journal.Verdicts(ctx, id)
+	verdicts, err := s.Journal.Verdicts(ctx, id)
 	if err != nil {
 		return d, err
 	}
@@ -135,7 +132,7 @@ func (s *sidecar) decidedBefore(ctx context.Context, req api.DecideRequest, d ap
 				WithHint("intercom log %s shows what became of it", id.Short())
 		}
 		d.Already = true
-		receipts, err := s.journal.Receipts(ctx, id)
+		receipts, err := s.Journal.Receipts(ctx, id)
 		last := map[message.ID]int{}
 		for _, r := range receipts {
 			if i, ok := last[r.Delivery]; ok {
@@ -148,57 +145,4 @@ func (s *sidecar) decidedBefore(ctx context.Context, req api.DecideRequest, d ap
 	}
 	return d, api.Errorf(api.CodeRefused, "message %s does not wait for a decision", id.Short()).
 		WithHint("intercom inbox list says what waits for what, intercom log %s what became of this", id.Short())
-}
-
-// messageOf finds a message by its id or that of one of its deliveries, or the end of either.
-func (s *sidecar) messageOf(ctx context.Context, ref string) (message.ID, error) {
-	m, err := s.journal.Message(ctx, ref)
-	if err == nil {
-		return m.ID, nil
-	}
-	if errors.Is(err, journal.ErrNotFound) {
-		var q journal.Query
-		if q, err = s.journal.Find(ctx, ref); err == nil && q.Delivery != "" {
-			d, err := s.journal.Delivery(ctx, q.Delivery)
-			return d.Message.ID, err
-		}
-	}
-	switch {
-	case err == nil, errors.Is(err, journal.ErrNotFound):
-		return "", api.Errorf(api.CodeNotFound, "no message %q", ref).WithHint("intercom inbox list")
-	case errors.Is(err, journal.ErrAmbiguous):
-		return "", api.Errorf(api.CodeUsage, "%w", err).WithHint("give the whole id")
-	}
-	return "", fmt.Errorf("find message %q: %w", ref, err)
-}
-
-// person is who calls, as far as the kernel and tmux tell, for the log. What cannot be found
-// out is left out: the decision does not depend on it.
-func (s *sidecar) person(ctx context.Context, from api.Caller) message.Person {
-	who := message.Person{Name: s.cfg.Person, UID: from.UID, PID: from.PID}
-	if from.PID == 0 || s.client == nil {
-		return who
-	}
-	who.Terminal = tmux.TerminalOf(from.PID)
-	panes, err := s.client.Panes(ctx)
-	if err != nil {
-		s.log.Warn("list panes", "err", err)
-	}
-	session := ""
-	for _, p := range panes {
-		if who.Terminal != "" && p.TTY == who.Terminal && !p.Dead {
-			who.Pane, session = p.ID, p.SessionID
-		}
-	}
-	clients, err := s.client.Clients(ctx)
-	if err != nil {
-		s.log.Warn("list clients", "err", err)
-	}
-	for _, c := range clients {
-		if !c.Control && c.SessionID == session {
-			who.Client = c.Name
-			break
-		}
-	}
-	return who
 }

@@ -1,4 +1,4 @@
-package daemon
+package service
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/comeback"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
@@ -92,7 +93,7 @@ func TestL6_V10_HeirGetsNothingThatWaited(t *testing.T) {
 				require.NoError(t, r.Reconsider(ctx, []message.Envelope{m}))
 			}
 			waiting(0, held) // what is b's goes, masked, or by itself
-			s := &sidecar{journal: j, relay: r}
+			s := chatsOf(j, r)
 			kept, err := s.kept(ctx, chat, map[message.ID]string{sessions[2].ID: "%7"})
 			require.NoError(t, err)
 			for _, one := range kept {
@@ -100,4 +101,10 @@ func TestL6_V10_HeirGetsNothingThatWaited(t *testing.T) {
 			}
 		})
 	}
+}
+
+// chatsOf are the chats of a relay, without panes.
+func chatsOf(j *journal.Journal, r *relay.Relay) *Chats {
+	back := &comeback.Returns{Relay: r, Journal: j}
+	return &Chats{Names: &Names{Relay: r, Journal: j, Ended: back}, Returns: back, Relay: r, Journal: j}
 }

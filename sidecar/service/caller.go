@@ -1,9 +1,10 @@
-package daemon
+package service
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 
@@ -34,20 +35,38 @@ func (c caller) by(person string) relay.By {
 	return relay.By{Kind: relay.Unverified}
 }
 
+// Callers judges who calls.
+type Callers struct {
+	Person string // how a person's own words are signed
+	Relay  present
+	// Tmux and Panes are nil where the sidecar is headless.
+	Tmux interface {
+		terminals
+		Info() tmux.Info
+	}
+	Panes interface {
+		AgentIn(p tmux.Pane, below ...tmux.Relative) string
+	}
+	Server tmux.Options // of the tmux server, to ask it what its options say
+	Log    *slog.Logger
+
+	keys keys
+}
+
 // by says who called.
-func (s *sidecar) by(ctx context.Context, from api.Caller) relay.By {
-	return s.caller(ctx, from).by(s.cfg.Person)
+func (s *Callers) by(ctx context.Context, from api.Caller) relay.By {
+	return s.caller(ctx, from).by(s.Person)
 }
 
 // callerSession is the session of an adopted agent that called.
-func (s *sidecar) callerSession(ctx context.Context, from api.Caller) (message.Session, bool) {
+func (s *Callers) callerSession(ctx context.Context, from api.Caller) (message.Session, bool) {
 	c := s.caller(ctx, from)
 	return c.session, c.session.ID != ""
 }
 
 // caller judges who called. Elsewhere than on Linux the system does not tell of a process what
 // this takes: there whoever reaches the socket is taken for the person.
-func (s *sidecar) caller(ctx context.Context, from api.Caller) caller {
+func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 	server, above := s.serverProcess()
 	line, err := tmux.Lineage(from.PID, server.PID)
 	switch {
@@ -60,17 +79,17 @@ func (s *sidecar) caller(ctx context.Context, from api.Caller) caller {
 	if len(o.line) == 0 {
 		return caller{kind: relay.Person} // it is above the server itself
 	}
-	if session, ok := o.inside(s.relay.Snapshot().Sessions()); ok {
+	if session, ok := o.inside(s.Relay.Snapshot().Sessions()); ok {
 		return caller{kind: relay.Agent, session: session, place: fmt.Sprintf("%q", session.Name)}
 	}
 	var panes []tmux.Pane
-	if s.client != nil && o.needsPanes() {
-		if panes, err = s.client.Panes(ctx); err != nil {
-			s.log.Warn("list panes", "err", err)
+	if s.Tmux != nil && o.needsPanes() {
+		if panes, err = s.Tmux.Panes(ctx); err != nil {
+			s.Log.Warn("list panes", "err", err)
 			return caller{kind: relay.Unverified, place: "tmux does not tell of its panes"}
 		}
 		if p, ok := o.paneOf(panes); ok {
-			if agent := s.panes.AgentIn(p, o.below()...); agent != "" {
+			if agent := s.Panes.AgentIn(p, o.below()...); agent != "" {
 				return caller{kind: relay.Agent, place: fmt.Sprintf("pane %s, in which %s runs", p.ID, agent)}
 			}
 		}
@@ -85,10 +104,10 @@ func (s *sidecar) caller(ctx context.Context, from api.Caller) caller {
 // serverProcess is the process by whose age callers are judged, and its parents: the tmux
 // server, or the headless sidecar itself. Whatever loses its parents below the server is
 // taken in by one of the server's own.
-func (s *sidecar) serverProcess() (server tmux.Process, above []int) {
+func (s *Callers) serverProcess() (server tmux.Process, above []int) {
 	pid := os.Getpid()
-	if s.client != nil {
-		pid = s.client.Info().PID
+	if s.Tmux != nil {
+		pid = s.Tmux.Info().PID
 	}
 	line, err := tmux.Lineage(pid, 0)
 	if err != nil || len(line) == 0 {
@@ -101,14 +120,14 @@ func (s *sidecar) serverProcess() (server tmux.Process, above []int) {
 }
 
 // clients lists the terminals at the tmux server, when it is asked to.
-func (s *sidecar) clients(ctx context.Context) func() []tmux.Attached {
+func (s *Callers) clients(ctx context.Context) func() []tmux.Attached {
 	return func() []tmux.Attached {
-		if s.client == nil {
+		if s.Tmux == nil {
 			return nil
 		}
-		clients, err := s.client.Clients(ctx)
+		clients, err := s.Tmux.Clients(ctx)
 		if err != nil {
-			s.log.Warn("list clients", "err", err)
+			s.Log.Warn("list clients", "err", err)
 		}
 		return clients
 	}
@@ -244,7 +263,7 @@ func (o origin) older() bool {
 }
 
 // personOnly refuses what only a person may do to everybody else, and logs that.
-func (s *sidecar) personOnly(ctx context.Context, from api.Caller, what string) error {
+func (s *Callers) personOnly(ctx context.Context, from api.Caller, what string) error {
 	if c := s.caller(ctx, from); c.kind != relay.Person {
 		return s.refuse(c, from, what)
 	}
@@ -252,32 +271,83 @@ func (s *sidecar) personOnly(ctx context.Context, from api.Caller, what string) 
 }
 
 // refuse refuses something to an agent, or to somebody who may be one.
-func (s *sidecar) refuse(c caller, from api.Caller, what string) error {
+func (s *Callers) refuse(c caller, from api.Caller, what string) error {
 	if c.kind == relay.Agent {
-		s.log.Warn("refused to an agent", "what", what, "inside", c.place, "pid", from.PID)
+		s.Log.Warn("refused to an agent", "what", what, "inside", c.place, "pid", from.PID)
 		return api.Errorf(api.CodeRefused, "%s: only a person may, and this runs inside %s", what, c.place).
 			WithHint("do it from a pane that is not adopted, and in which no agent runs")
 	}
-	s.log.Warn("refused to an unverified caller", "what", what, "why", c.place, "pid", from.PID)
+	s.Log.Warn("refused to an unverified caller", "what", what, "why", c.place, "pid", from.PID)
 	return api.Errorf(api.CodeRefused, "%s: only a person may, and this process is not verified: %s", what, c.place).
 		WithHint("type it in the shell of a pane, or in a terminal outside tmux; a key of the plugin works too")
 }
 
 // verified is the caller of a request that only an agent or a person may make. It refuses
 // others, and logs that.
-func (s *sidecar) verified(ctx context.Context, from api.Caller, what string) (relay.By, error) {
+func (s *Callers) verified(ctx context.Context, from api.Caller, what string) (relay.By, error) {
 	c := s.caller(ctx, from)
-	if by := c.by(s.cfg.Person); by.Kind != relay.Unverified {
+	if by := c.by(s.Person); by.Kind != relay.Unverified {
 		return by, nil
 	}
 	return relay.By{Kind: relay.Unverified}, s.refuse(c, from, what)
 }
 
-// do has the relay carry out a request, and logs it where only a person may make it.
-func (s *sidecar) do(ctx context.Context, r relay.Request) (relay.Answer, error) {
-	answer, err := s.relay.Do(ctx, r)
-	if errors.Is(err, relay.ErrPersonOnly) {
-		s.log.Warn("refused", "request", fmt.Sprintf("%T", r), "err", err)
+// atTerminal refuses what only a person at a terminal may do; command is how it is done.
+func (s *Callers) atTerminal(ctx context.Context, from api.Caller, what, command string) error {
+	if err := s.personOnly(ctx, from, what); err != nil {
+		return err
 	}
-	return answer, err
+	if from.PID != 0 && !tmux.AtTerminal(from.PID) {
+		s.Log.Warn("refused without a terminal", "what", what, "pid", from.PID)
+		return api.Errorf(api.CodeRefused, "%s: only a person at a terminal may", what).
+			WithHint("intercom %s, in a pane that is not adopted", command)
+	}
+	return nil
+}
+
+// person is who calls, as far as the kernel and tmux tell, for the log. What cannot be found
+// out is left out: the decision does not depend on it.
+func (s *Callers) person(ctx context.Context, from api.Caller) message.Person {
+	who := message.Person{Name: s.Person, UID: from.UID, PID: from.PID}
+	if from.PID == 0 || s.Tmux == nil {
+		return who
+	}
+	who.Terminal = tmux.TerminalOf(from.PID)
+	panes, err := s.Tmux.Panes(ctx)
+	if err != nil {
+		s.Log.Warn("list panes", "err", err)
+	}
+	session := ""
+	for _, p := range panes {
+		if who.Terminal != "" && p.TTY == who.Terminal && !p.Dead {
+			who.Pane, session = p.ID, p.SessionID
+		}
+	}
+	clients, err := s.Tmux.Clients(ctx)
+	if err != nil {
+		s.Log.Warn("list clients", "err", err)
+	}
+	for _, c := range clients {
+		if !c.Control && c.SessionID == session {
+			who.Client = c.Name
+			break
+		}
+	}
+	return who
+}
+
+// below is the session below whose process a caller runs, "" if there is none.
+func (s *Callers) below(from api.Caller) message.ID {
+	line, err := tmux.Ancestors(from.PID)
+	if err != nil {
+		return ""
+	}
+	for _, proc := range line {
+		for _, session := range s.Relay.Snapshot().Sessions() {
+			if proc.PID == session.PaneProc.PID || proc.PID == session.Foreground.PID {
+				return session.ID
+			}
+		}
+	}
+	return ""
 }

@@ -1,14 +1,16 @@
-package daemon
+package service
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/comeback"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
@@ -27,41 +29,62 @@ const (
 	maxNotices = 32
 )
 
-// hear takes the notices out of what happened. It never blocks.
-func (s *sidecar) hear(ctx context.Context, events []message.Event) {
+// Face keeps StatusOption as things are, and shows notices at terminals.
+type Face struct {
+	Needs    *Needs
+	Policies *Policies
+	Relay    condition
+	// Tmux is nil where the sidecar is headless: then Face is not run.
+	Tmux interface {
+		terminals
+		options
+	}
+	Server tmux.Options
+	Bell   *Bell
+	Person string
+	Log    *slog.Logger
+
+	notices chan message.Notice // to be shown
+}
+
+// NewFace is f, ready to hear.
+func NewFace(f Face) *Face {
+	f.notices = make(chan message.Notice, maxNotices)
+	return &f
+}
+
+// Hear takes the notices out of what happened. It never blocks.
+func (s *Face) Hear(events []message.Event) {
 	for _, e := range events {
-		if e.Change != nil {
-			go s.looks.note(*e.Change, s.captures(ctx)) // the panes may wait for whoever calls this
-		}
 		if e.Notice == "" || s.theirOwn(e.Notice) {
 			continue
 		}
 		select {
 		case s.notices <- message.Notice{Chat: e.Chat, Text: e.Notice, Resumes: e.Resumes}:
 		default:
-			s.log.Warn("a notice is not shown: too many at once", "notice", e.Notice)
+			s.Log.Warn("a notice is not shown: too many at once", "notice", e.Notice)
 		}
 	}
 }
 
 // theirOwn reports whether a notice only repeats what the person has just asked for, which
 // was answered where they asked.
-func (s *sidecar) theirOwn(notice string) bool {
-	return strings.HasSuffix(notice, " by "+s.cfg.Person) || strings.HasPrefix(notice, "everything is stopped")
+func (s *Face) theirOwn(notice string) bool {
+	return strings.HasSuffix(notice, " by "+s.Person) || strings.HasPrefix(notice, "everything is stopped")
 }
 
-// face keeps StatusOption as things are, and shows each notice once where its chat is in
+// Run keeps StatusOption as things are, and shows each notice once where its chat is in
 // sight. It owns what was written last.
-func (s *sidecar) face(ctx context.Context) error {
+func (s *Face) Run(ctx context.Context) error {
 	shown := "?" // what a sidecar that died has left, or whoever brought this one back
-	defer s.unset(ctx, StatusOption)
+	defer s.Tmux.TakeBack(ctx, StatusOption)
 	for {
-		changed, began := s.bell.wait(), time.Now()
+		changed, began := s.Bell.Wait(), time.Now()
 		if text, err := s.statusText(ctx); err == nil && text != shown {
-			if err = s.client.SetServerOption(ctx, StatusOption, text); err == nil {
+			if err = s.Tmux.SetServerOption(ctx, StatusOption, text); err == nil {
 				shown = text
 			} else if ctx.Err() == nil {
-				s.log.Warn("write the status", "err", err)
+				s.Log.Warn("write the status", "err", err)
 			}
 		}
 		select {
@@ -79,30 +102,22 @@ func (s *sidecar) face(ctx context.Context) error {
 	}
 }
 
-// unset takes an option of the server back at our end, if the server is there still.
-func (s *sidecar) unset(ctx context.Context, name string) {
-	select {
-	case <-s.client.Gone():
-		return
-	default:
-	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	if err := s.client.SetServerOption(ending, name, ""); err != nil {
-		s.log.Debug("take an option back", "name", name, "err", err)
-	}
+// options are those of the tmux server.
+type options interface {
+	SetServerOption(ctx context.Context, name, value string) error
+	TakeBack(ctx context.Context, name string)
 }
 
 // statusText is what the option says: nothing where nothing goes on. It has numbers, words of
 // ours and names of sessions only, so that nothing in it means anything to tmux. What waits for
 // an agent is not counted: nobody has to do anything about it.
-func (s *sidecar) statusText(ctx context.Context) (string, error) {
-	needs, err := s.needs(ctx)
+func (s *Face) statusText(ctx context.Context) (string, error) {
+	needs, err := s.Needs.All(ctx)
 	if err != nil {
 		return "", err
 	}
 	on, paused := 0, 0
-	for _, chat := range open(s.relay.Snapshot()) {
+	for _, chat := range open(s.Relay.Snapshot()) {
 		if chat.State == message.ChatPaused {
 			paused++
 		} else {
@@ -110,10 +125,10 @@ func (s *sidecar) statusText(ctx context.Context) (string, error) {
 		}
 	}
 	var words []string
-	if full, ok := errors.AsType[*message.UnwritableError](s.relay.Trouble()); ok {
+	if full, ok := errors.AsType[*message.UnwritableError](s.Relay.Trouble()); ok {
 		words = append(words, full.Why)
 	}
-	if s.relay.Stopped() {
+	if s.Relay.Stopped() {
 		words = append(words, "all paused")
 	}
 	if on == 1 {
@@ -125,7 +140,7 @@ func (s *sidecar) statusText(ctx context.Context) (string, error) {
 		words = append(words, fmt.Sprintf("%d paused", paused))
 	}
 	words = append(words, needWords(needs)...)
-	if s.policies != nil && s.policies.Problem() != "" {
+	if s.Policies.Set != nil && s.Policies.Set.Problem() != "" {
 		words = append(words, "policy error")
 	}
 	return strings.Join(words, ", "), nil
@@ -133,11 +148,11 @@ func (s *sidecar) statusText(ctx context.Context) (string, error) {
 
 // showNotice shows a notice at the terminals that are attached to where its chat is, or at
 // all of them if it is about none or nobody is there.
-func (s *sidecar) showNotice(ctx context.Context, n message.Notice) {
+func (s *Face) showNotice(ctx context.Context, n message.Notice) {
 	text := "intercom: " + s.noticeText(ctx, n)
 	for _, client := range s.watchers(ctx, n.Chat) {
-		if err := tmux.Show(ctx, tmux.Options{Socket: s.cfg.Paths.Server, Bin: s.cfg.Tmux}, client, text, noticeFor); err != nil && ctx.Err() == nil {
-			s.log.Warn("show a notice", "client", client, "err", err)
+		if err := tmux.Show(ctx, s.Server, client, text, noticeFor); err != nil && ctx.Err() == nil {
+			s.Log.Warn("show a notice", "client", client, "err", err)
 		}
 	}
 }
@@ -147,12 +162,12 @@ func (s *sidecar) showNotice(ctx context.Context, n message.Notice) {
 const noticeWidth = 76
 
 // noticeText is a notice, with what to press where a person can do something about it.
-func (s *sidecar) noticeText(ctx context.Context, n message.Notice) string {
+func (s *Face) noticeText(ctx context.Context, n message.Notice) string {
 	if !n.Resumes {
 		return n.Text
 	}
 	next := ": intercom chat resume " + n.Chat.Short()
-	if key := MenuKey(ctx, tmux.Options{Socket: s.cfg.Paths.Server, Bin: s.cfg.Tmux}); key != "" {
+	if key := comeback.MenuKey(ctx, s.Server); key != "" {
 		next = ": " + key + ", r"
 	}
 	text, room := []rune(n.Text), noticeWidth-len("intercom: ")-utf8.RuneCountInString(next)
@@ -163,10 +178,10 @@ func (s *sidecar) noticeText(ctx context.Context, n message.Notice) string {
 }
 
 // watchers are the terminals at which what happens in a chat is shown.
-func (s *sidecar) watchers(ctx context.Context, chat message.ID) (near []string) {
-	clients, err := s.client.Clients(ctx)
+func (s *Face) watchers(ctx context.Context, chat message.ID) (near []string) {
+	clients, err := s.Tmux.Clients(ctx)
 	if err != nil {
-		s.log.Warn("list clients", "err", err)
+		s.Log.Warn("list clients", "err", err)
 		return nil
 	}
 	rooms := s.rooms(ctx, chat)
@@ -187,11 +202,11 @@ func (s *sidecar) watchers(ctx context.Context, chat message.ID) (near []string)
 }
 
 // rooms are the tmux sessions in which panes of a chat are.
-func (s *sidecar) rooms(ctx context.Context, chat message.ID) (rooms []string) {
+func (s *Face) rooms(ctx context.Context, chat message.ID) (rooms []string) {
 	if chat == "" {
 		return nil
 	}
-	snap := s.relay.Snapshot()
+	snap := s.Relay.Snapshot()
 	members := map[string]bool{}
 	for _, c := range snap.Chats() {
 		if c.ID != chat {
@@ -203,9 +218,9 @@ func (s *sidecar) rooms(ctx context.Context, chat message.ID) (rooms []string) {
 			}
 		}
 	}
-	panes, err := s.client.Panes(ctx)
+	panes, err := s.Tmux.Panes(ctx)
 	if err != nil {
-		s.log.Warn("list panes", "err", err)
+		s.Log.Warn("list panes", "err", err)
 	}
 	for _, p := range panes {
 		if members[p.ID] {

@@ -1,4 +1,4 @@
-package daemon
+package service
 
 import (
 	"context"
@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
@@ -38,11 +40,20 @@ var personal = map[message.Reason]string{
 	screen.VimNormal:        "vim normal mode",
 }
 
-// needs lists what a person must do, and nobody else can: dialogs of agents, whether or not a
+// Needs is what only a person can do.
+type Needs struct {
+	Relay   present
+	Journal interface {
+		Held(ctx context.Context) (int, error)
+		Waiting(ctx context.Context, chat message.ID) ([]journal.Pending, error)
+	}
+}
+
+// All lists what a person must do, and nobody else can: dialogs of agents, whether or not a
 // message waits behind them; what keeps a message from a pane until a person has done something
 // there; and, as one, all that awaits a decision.
-func (s *sidecar) needs(ctx context.Context) ([]api.Need, error) {
-	sessions := s.relay.Snapshot().Sessions()
+func (s *Needs) All(ctx context.Context) ([]api.Need, error) {
+	sessions := s.Relay.Snapshot().Sessions()
 	var all []api.Need
 	add := func(session message.Session, what string) {
 		if !slices.ContainsFunc(all, func(n api.Need) bool { return n.Pane == session.Pane }) {
@@ -59,11 +70,11 @@ func (s *sidecar) needs(ctx context.Context) ([]api.Need, error) {
 			add(session, needDialog)
 		}
 	}
-	held, err := s.journal.Held(ctx)
+	held, err := s.Journal.Held(ctx)
 	if err != nil || held == 0 {
 		return all, err
 	}
-	waiting, err := s.journal.Waiting(ctx, "")
+	waiting, err := s.Journal.Waiting(ctx, "")
 	if err != nil {
 		return all, err
 	}
@@ -72,7 +83,7 @@ func (s *sidecar) needs(ctx context.Context) ([]api.Need, error) {
 		what, theirs := personal[p.Last.Reason]
 		at := slices.IndexFunc(sessions, func(one message.Session) bool { return one.ID == p.Delivery.Target })
 		switch {
-		case left(p).Awaits():
+		case awaits(p):
 			approvals++
 		case p.Last.State == message.Held && theirs && at >= 0:
 			add(sessions[at], what)
@@ -101,4 +112,9 @@ func needWords(needs []api.Need) (words []string) {
 		words = append(words, fmt.Sprintf("%d more", more))
 	}
 	return words
+}
+
+// awaits reports whether a person's decision is what a delivery waits for.
+func awaits(p journal.Pending) bool {
+	return relay.Left{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict}.Awaits()
 }

@@ -1,22 +1,49 @@
-package daemon
+package service
 
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// Inbox lists what waits, for a person or for a moment.
-func (s *sidecar) Inbox(ctx context.Context, _ api.Caller, _ api.None) ([]api.Held, error) {
-	waiting, err := s.journal.Waiting(ctx, "")
+// Inbox is what waits for a person or for a moment, and what a person says to it.
+type Inbox struct {
+	Callers *Callers
+	Names   *Names
+	Relay   asked
+	// Panes is nil where the sidecar is headless.
+	Panes interface {
+		Vouch(ctx context.Context, session, delivery message.ID, sure bool) error
+	}
+	Journal interface {
+		Waiting(ctx context.Context, chat message.ID) ([]journal.Pending, error)
+		Verdicts(ctx context.Context, id message.ID) ([]message.Verdict, error)
+		Deliveries(ctx context.Context, id message.ID) ([]message.Delivery, error)
+		Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error)
+	}
+	Person string
+	Log    *slog.Logger
+}
+
+// Offer has a server serve the operations.
+func (s *Inbox) Offer(server *api.Server) {
+	api.Handle(server, api.Inbox, s.List)
+	api.Handle(server, api.Vouch, s.Vouch)
+	api.Handle(server, api.Decide, s.Decide)
+}
+
+// List lists what waits, for a person or for a moment.
+func (s *Inbox) List(ctx context.Context, _ api.Caller, _ api.None) ([]api.Held, error) {
+	waiting, err := s.Journal.Waiting(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	snap := s.relay.Snapshot()
+	snap := s.Relay.Snapshot()
 	chats := map[message.ID]message.Chat{}
 	for _, chat := range snap.Chats() {
 		chats[chat.ID] = chat
@@ -32,13 +59,13 @@ func (s *sidecar) Inbox(ctx context.Context, _ api.Caller, _ api.None) ([]api.He
 				one.To = to.Name
 			}
 		}
-		if session, ok := s.sessionOf(snap, d.Target); ok {
+		if session, ok := s.Names.Ended.SessionOf(snap, d.Target); ok {
 			one.To = session.Name
 			if session.Ended == nil {
 				one.Pane = session.Pane
 			}
 		}
-		if left(p).Awaits() {
+		if awaits(p) {
 			asked := p.Verdict.As(d.Target)
 			one.Decision, one.Asked = true, &asked
 		}
@@ -48,11 +75,11 @@ func (s *sidecar) Inbox(ctx context.Context, _ api.Caller, _ api.None) ([]api.He
 }
 
 // Vouch has a delivery typed on a person's word, whose screen is not recognised.
-func (s *sidecar) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest) (api.Held, error) {
-	if err := s.atTerminal(ctx, from, "release a held message", "inbox release "+req.ID); err != nil {
+func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest) (api.Held, error) {
+	if err := s.Callers.atTerminal(ctx, from, "release a held message", "inbox release "+req.ID); err != nil {
 		return api.Held{}, err
 	}
-	all, err := s.Inbox(ctx, from, api.None{})
+	all, err := s.List(ctx, from, api.None{})
 	if err != nil {
 		return api.Held{}, err
 	}
@@ -73,7 +100,7 @@ func (s *sidecar) Vouch(ctx context.Context, from api.Caller, req api.VouchReque
 	if err != nil {
 		return one, err
 	}
-	switch err := s.panes.Vouch(ctx, target.ID, one.Delivery, req.Sure); {
+	switch err := s.Panes.Vouch(ctx, target.ID, one.Delivery, req.Sure); {
 	case errors.Is(err, pane.ErrNotHeld), errors.Is(err, pane.ErrOwnTerms):
 		return one, api.Errorf(api.CodeRefused, "release %s: %w", one.Delivery.Short(), err).
 			WithHint("intercom explain %s says what it waits for", target.Pane)
@@ -82,28 +109,15 @@ func (s *sidecar) Vouch(ctx context.Context, from api.Caller, req api.VouchReque
 	case !req.Sure:
 		return one, nil
 	}
-	s.log.Info("released on a person's word", "delivery", one.Delivery, "pane", target.Pane, "by", s.cfg.Person, "pid", from.PID)
+	s.Log.Info("released on a person's word", "delivery", one.Delivery, "pane", target.Pane, "by", s.Person, "pid", from.PID)
 	return one, nil
 }
 
-// atTerminal refuses what only a person at a terminal may do; command is how it is done.
-func (s *sidecar) atTerminal(ctx context.Context, from api.Caller, what, command string) error {
-	if err := s.personOnly(ctx, from, what); err != nil {
-		return err
-	}
-	if from.PID != 0 && !tmux.AtTerminal(from.PID) {
-		s.log.Warn("refused without a terminal", "what", what, "pid", from.PID)
-		return api.Errorf(api.CodeRefused, "%s: only a person at a terminal may", what).
-			WithHint("intercom %s, in a pane that is not adopted", command)
-	}
-	return nil
-}
-
 // target is the session that waits for a delivery.
-func (s *sidecar) target(one api.Held) (message.Session, error) {
-	if one.Pane == "" || s.panes == nil {
+func (s *Inbox) target(one api.Held) (message.Session, error) {
+	if one.Pane == "" || s.Panes == nil {
 		return message.Session{}, api.Errorf(api.CodeRefused, "release %s: %s has gone", one.Delivery.Short(), one.To).WithHint("intercom chat start --again starts its chat anew")
 	}
-	session, err := s.relay.Snapshot().Find(one.Pane)
+	session, err := s.Relay.Snapshot().Find(one.Pane)
 	return session, wire(err)
 }

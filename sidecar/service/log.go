@@ -1,4 +1,4 @@
-package daemon
+package service
 
 import (
 	"context"
@@ -10,22 +10,43 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// Log lists what happened.
-func (s *sidecar) Log(ctx context.Context, _ api.Caller, q api.LogQuery) ([]message.Event, error) {
+// Log tells what happened, and what happens.
+type Log struct {
+	Names   *Names
+	Journal interface {
+		events
+		Message(ctx context.Context, ref string) (message.Envelope, error)
+	}
+	Bell *Bell
+}
+
+// events are what was written down.
+type events interface {
+	Events(ctx context.Context, q journal.Query) ([]message.Event, error)
+}
+
+// Offer has a server serve the operations.
+func (s *Log) Offer(server *api.Server) {
+	api.Handle(server, api.Log, s.List)
+	api.Feed(server, api.Events, s.Events)
+}
+
+// List lists what happened.
+func (s *Log) List(ctx context.Context, _ api.Caller, q api.LogQuery) ([]message.Event, error) {
 	query := journal.Query{Since: q.Since, Limit: q.Limit, Search: q.Search, Newest: !q.Oldest}
 	if q.Chat != "" {
-		id, err := s.chatID(ctx, q.Chat)
+		id, err := s.Names.chatID(ctx, q.Chat)
 		if err != nil {
 			return nil, err
 		}
 		query.Chat = id
 	}
 	if q.ID != "" {
-		switch m, err := s.journal.Message(ctx, q.ID); {
+		switch m, err := s.Journal.Message(ctx, q.ID); {
 		case err == nil:
 			query.Message = m.ID
 		case errors.Is(err, journal.ErrNotFound):
-			id, err := s.chatID(ctx, q.ID)
+			id, err := s.Names.chatID(ctx, q.ID)
 			if err != nil {
 				return nil, api.Errorf(api.CodeNotFound, "no message or chat %q", q.ID).WithHint("intercom log lists the messages, intercom chat list the chats")
 			}
@@ -34,21 +55,15 @@ func (s *sidecar) Log(ctx context.Context, _ api.Caller, q api.LogQuery) ([]mess
 			return nil, api.Errorf(api.CodeUsage, "%w", err)
 		}
 	}
-	return s.journal.Events(ctx, query)
-}
-
-// chatID finds a chat, also one that has ended.
-func (s *sidecar) chatID(ctx context.Context, ref string) (message.ID, error) {
-	chat, err := s.anyChat(ctx, ref)
-	return chat.ID, err
+	return s.Journal.Events(ctx, query)
 }
 
 // Events yields what happens, from the journal itself, in its order.
-func (s *sidecar) Events(ctx context.Context, _ api.Caller, q api.EventsQuery) iter.Seq2[message.Event, error] {
+func (s *Log) Events(ctx context.Context, _ api.Caller, q api.EventsQuery) iter.Seq2[message.Event, error] {
 	return func(yield func(message.Event, error) bool) {
 		since := q.Since
 		if since < 0 {
-			last, err := s.journal.Events(ctx, journal.Query{Limit: 1, Newest: true})
+			last, err := s.Journal.Events(ctx, journal.Query{Limit: 1, Newest: true})
 			if err != nil {
 				yield(message.Event{}, err)
 				return
@@ -59,8 +74,8 @@ func (s *sidecar) Events(ctx context.Context, _ api.Caller, q api.EventsQuery) i
 			}
 		}
 		for ctx.Err() == nil {
-			rung := s.bell.wait()
-			events, err := s.journal.Events(ctx, journal.Query{Since: since})
+			rung := s.Bell.Wait()
+			events, err := s.Journal.Events(ctx, journal.Query{Since: since})
 			if err != nil {
 				if ctx.Err() == nil {
 					yield(message.Event{}, err)

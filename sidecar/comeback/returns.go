@@ -1,26 +1,29 @@
-package daemon
+// Package comeback tells of agents that are back.
+//
+// An agent that ends takes its session along. Another one of its kind that is started in the
+// same pane is somebody else: it is neither read nor typed into by itself. That it is there is
+// told of once, and a person's word takes it in. Returns.Run is the one goroutine; what it has
+// told of it owns.
+package comeback
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
-
-// An agent that ends takes its session along. Another one of its kind that is started in the
-// same pane is somebody else: it is neither read nor typed into by itself. That it is there is
-// told of once, and a person's word takes it in.
 
 const (
 	// MenuKeyOption names the keys of the plugin's menu, where a person has set it, and
@@ -38,27 +41,57 @@ const (
 	returnFresh  = 10 * time.Minute // every so often for so long
 	returnSoon   = time.Second
 	returnLate   = 5 * time.Second // and then so often
-	manyEnded    = 64              // chats of earlier lives that are remembered
+	settle       = 50 * time.Millisecond
+	manyEnded    = 64 // chats of earlier lives that are remembered
 )
 
-// absence is what keeps a chat from going on, or from being whole: agents that have ended.
-type absence struct {
-	chat  message.Chat
-	gone  []lost
-	since time.Time // when the last of them ended
+// Absence is what keeps a chat from going on, or from being whole: agents that have ended.
+type Absence struct {
+	Chat  message.Chat
+	Gone  []Lost
+	Since time.Time // when the last of them ended
 }
 
-// lost is an agent that ended in a chat.
-type lost struct {
-	as  message.Participant
-	was message.Session
+// Lost is an agent that ended in a chat.
+type Lost struct {
+	As  message.Participant
+	Was message.Session
+}
+
+// Returns tells of agents that are back. Recollect comes first.
+type Returns struct {
+	Relay interface {
+		Snapshot() registry.Snapshot
+		NotifyOf(ctx context.Context, chat message.ID, text string) error
+	}
+	Panes interface {
+		Agents(ctx context.Context, panes []string) (map[string]pane.Listed, error)
+	}
+	Journal interface {
+		EndedChats(ctx context.Context, most int) ([]message.Chat, error)
+		Session(ctx context.Context, id message.ID) (message.Session, error)
+	}
+	Tmux interface {
+		PaneOptions(ctx context.Context, pane string, names ...string) (map[string]string, error)
+		SetPaneOptions(ctx context.Context, pane string, options map[string]string) error
+		SetServerOption(ctx context.Context, name, value string) error
+		TakeBack(ctx context.Context, option string)
+	}
+	Bell interface {
+		Wait() <-chan struct{} // closed when something was written down
+	}
+	Server  message.Process // the tmux server
+	Options tmux.Options    // to ask it
+	Log     *slog.Logger
+
+	earlier earlier
 }
 
 // key names an absence.
-func (a absence) key() string {
-	key := string(a.chat.ID)
-	for _, one := range a.gone {
-		key += " " + string(one.was.ID)
+func (a Absence) key() string {
+	key := string(a.Chat.ID)
+	for _, one := range a.Gone {
+		key += " " + string(one.Was.ID)
 	}
 	return key
 }
@@ -69,39 +102,33 @@ type earlier struct {
 	sessions map[message.ID]message.Session
 }
 
-// recollect reads which agents ended lately in chats.
-func (s *sidecar) recollect(ctx context.Context) (earlier, error) {
+// Recollect reads which agents ended lately in chats; going are those that go on.
+func (s *Returns) Recollect(ctx context.Context, going []message.Chat) error {
 	e := earlier{sessions: map[message.ID]message.Session{}}
-	if s.client == nil {
-		return e, nil
-	}
-	ended, err := s.journal.EndedChats(ctx, manyEnded)
+	ended, err := s.Journal.EndedChats(ctx, manyEnded)
 	if err != nil {
-		return e, err
+		return err
 	}
 	slices.Reverse(ended)
 	e.chats = slices.DeleteFunc(ended, func(c message.Chat) bool { return c.Ended == nil || time.Since(*c.Ended) > returnWithin })
-	chats := slices.Clone(e.chats)
-	for _, going := range s.relay.Restored.Chats {
-		chats = append(chats, going.Chat)
-	}
-	for _, chat := range chats {
+	for _, chat := range slices.Concat(e.chats, going) {
 		for _, p := range chat.Participants {
-			session, err := s.journal.Session(ctx, p.Session)
+			session, err := s.Journal.Session(ctx, p.Session)
 			switch {
 			case errors.Is(err, journal.ErrNotFound):
 			case err != nil:
-				return e, err
+				return err
 			case session.Ended != nil:
 				e.sessions[session.ID] = session
 			}
 		}
 	}
-	return e, nil
+	s.earlier = e
+	return nil
 }
 
-// sessionOf finds a session that is present or ended not long ago.
-func (s *sidecar) sessionOf(snap registry.Snapshot, id message.ID) (message.Session, bool) {
+// SessionOf finds a session that is present or ended not long ago.
+func (s *Returns) SessionOf(snap registry.Snapshot, id message.ID) (message.Session, bool) {
 	session, ok := snap.Session(id)
 	if old, known := s.earlier.sessions[id]; known && session.Pane == "" { // more than its name is known
 		return old, true
@@ -109,22 +136,22 @@ func (s *sidecar) sessionOf(snap registry.Snapshot, id message.ID) (message.Sess
 	return session, ok
 }
 
-// mayReturn reports whether a session has ended with its agent, in a pane of this server that
+// MayReturn reports whether a session has ended with its agent, in a pane of this server that
 // may be there still.
-func (s *sidecar) mayReturn(was message.Session) bool {
+func (s *Returns) MayReturn(was message.Session) bool {
 	switch message.Reason(was.EndReason) {
 	case message.AgentGone, message.PaneDead, message.PaneReplaced:
 	default:
 		return false
 	}
 	_, agent := profile.AgentByName(was.Profile)
-	return agent && was.Ended != nil && was.Server == s.server()
+	return agent && was.Ended != nil && was.Server == s.Server
 }
 
 // absences are the chats that lack agents which ended lately, oldest first. A chat in whose
 // panes another one was started since is left alone.
-func (s *sidecar) absences(now time.Time) (all []absence) {
-	snap := s.relay.Snapshot()
+func (s *Returns) absences(now time.Time) (all []Absence) {
+	snap := s.Relay.Snapshot()
 	if len(snap.Past())+len(s.earlier.sessions) == 0 {
 		return nil
 	}
@@ -134,14 +161,14 @@ func (s *sidecar) absences(now time.Time) (all []absence) {
 			chats = append(chats, old)
 		}
 	}
-	add := func(chat message.Chat, gone ...lost) {
-		a := absence{chat: chat, gone: gone}
+	add := func(chat message.Chat, gone ...Lost) {
+		a := Absence{Chat: chat, Gone: gone}
 		for _, one := range gone {
-			if one.was.Ended.After(a.since) {
-				a.since = *one.was.Ended
+			if one.Was.Ended.After(a.Since) {
+				a.Since = *one.Was.Ended
 			}
 		}
-		if now.Sub(a.since) < returnWithin && !s.superseded(snap, chats, a) {
+		if now.Sub(a.Since) < returnWithin && !s.superseded(snap, chats, a) {
 			all = append(all, a)
 		}
 	}
@@ -156,13 +183,13 @@ func (s *sidecar) absences(now time.Time) (all []absence) {
 			add(chat, one)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b absence) int { return a.since.Compare(b.since) })
+	slices.SortStableFunc(all, func(a, b Absence) int { return a.Since.Compare(b.Since) })
 	return all
 }
 
 // goneAtEnd are the agents without which an ended chat cannot be taken up again, if there are
 // any, and all others are here. What was one question is asked anew, and not taken up.
-func (s *sidecar) goneAtEnd(snap registry.Snapshot, chat message.Chat) (gone []lost, ok bool) {
+func (s *Returns) goneAtEnd(snap registry.Snapshot, chat message.Chat) (gone []Lost, ok bool) {
 	if chat.Why != string(message.AgentGone) || chat.OneWay && chat.Turns > 0 {
 		return nil, false
 	}
@@ -170,14 +197,14 @@ func (s *sidecar) goneAtEnd(snap registry.Snapshot, chat message.Chat) (gone []l
 		if p.Left {
 			continue
 		}
-		was, known := s.sessionOf(snap, p.Session)
+		was, known := s.SessionOf(snap, p.Session)
 		switch {
 		case known && was.Ended == nil:
 			if _, busy := snap.ChatOf(was.ID); busy {
 				return nil, false
 			}
-		case known && s.mayReturn(was):
-			gone = append(gone, lost{p, was})
+		case known && s.MayReturn(was):
+			gone = append(gone, Lost{p, was})
 		default:
 			return nil, false
 		}
@@ -186,37 +213,37 @@ func (s *sidecar) goneAtEnd(snap registry.Snapshot, chat message.Chat) (gone []l
 }
 
 // goneBefore are the agents without which a chat goes on.
-func (s *sidecar) goneBefore(snap registry.Snapshot, chat message.Chat) (gone []lost) {
+func (s *Returns) goneBefore(snap registry.Snapshot, chat message.Chat) (gone []Lost) {
 	taken := map[string]bool{} // panes, by who is there or was the last one there
 	for _, p := range slices.Backward(chat.Participants) {
-		was, known := s.sessionOf(snap, p.Session)
+		was, known := s.SessionOf(snap, p.Session)
 		if !known || taken[was.Pane] {
 			continue
 		}
 		taken[was.Pane] = true
-		if p.Gone && s.mayReturn(was) {
-			gone = append(gone, lost{p, was})
+		if p.Gone && s.MayReturn(was) {
+			gone = append(gone, Lost{p, was})
 		}
 	}
 	return gone
 }
 
 // superseded reports whether a later chat takes the place of one that lacks agents.
-func (s *sidecar) superseded(snap registry.Snapshot, chats []message.Chat, a absence) bool {
-	from := a.since
-	if a.chat.Ended != nil {
-		from = *a.chat.Ended // others of it may have ended later, in that later chat
+func (s *Returns) superseded(snap registry.Snapshot, chats []message.Chat, a Absence) bool {
+	from := a.Since
+	if a.Chat.Ended != nil {
+		from = *a.Chat.Ended // others of it may have ended later, in that later chat
 	}
 	for _, chat := range chats {
-		if chat.ID == a.chat.ID || !chat.Started.After(from) {
+		if chat.ID == a.Chat.ID || !chat.Started.After(from) {
 			continue
 		}
-		if chat.Again == a.chat.ID {
+		if chat.Again == a.Chat.ID {
 			return true
 		}
 		for _, p := range chat.Participants {
-			session, known := s.sessionOf(snap, p.Session)
-			if known && slices.ContainsFunc(a.gone, func(one lost) bool { return one.was.Pane == session.Pane }) {
+			session, known := s.SessionOf(snap, p.Session)
+			if known && slices.ContainsFunc(a.Gone, func(one Lost) bool { return one.Was.Pane == session.Pane }) {
 				return true
 			}
 		}
@@ -224,9 +251,9 @@ func (s *sidecar) superseded(snap registry.Snapshot, chats []message.Chat, a abs
 	return false
 }
 
-// backIn tells in which panes of sessions that have ended an agent of the same kind is, which
+// BackIn tells in which panes of sessions that have ended an agent of the same kind is, which
 // nobody has adopted or which is in no chat, and which process it is.
-func (s *sidecar) backIn(ctx context.Context, snap registry.Snapshot, ended []message.Session) (map[string]message.Process, error) {
+func (s *Returns) BackIn(ctx context.Context, snap registry.Snapshot, ended []message.Session) (map[string]message.Process, error) {
 	back := map[string]message.Process{}
 	kinds := map[string]string{}
 	for _, was := range ended {
@@ -240,7 +267,7 @@ func (s *sidecar) backIn(ctx context.Context, snap registry.Snapshot, ended []me
 	if len(kinds) == 0 {
 		return back, nil
 	}
-	found, err := s.panes.Agents(ctx, slices.Collect(maps.Keys(kinds)))
+	found, err := s.Panes.Agents(ctx, slices.Collect(maps.Keys(kinds)))
 	if err != nil {
 		return nil, fmt.Errorf("look for agents that are back: %w", err)
 	}
@@ -252,76 +279,65 @@ func (s *sidecar) backIn(ctx context.Context, snap registry.Snapshot, ended []me
 	return back, nil
 }
 
-// comeback is an absence that is over: all of its agents are back, as these processes.
-type comeback struct {
-	absence
+// Comeback is an absence that is over: all of its agents are back, as these processes.
+type Comeback struct {
+	Absence
 	as []message.Process
 }
 
-// returned are those absences that a person's word could end now.
-func (s *sidecar) returned(ctx context.Context, all []absence) (over []comeback, err error) {
+// Now are the absences that a person's word could end now: of one chat, or with "" of all.
+func (s *Returns) Now(ctx context.Context, chat message.ID) ([]Comeback, error) {
+	all := s.absences(now())
+	if chat != "" {
+		all = slices.DeleteFunc(all, func(a Absence) bool { return a.Chat.ID != chat })
+	}
+	return s.returned(ctx, all)
+}
+
+// returned are those of the absences that a person's word could end now.
+func (s *Returns) returned(ctx context.Context, all []Absence) (over []Comeback, err error) {
 	var ended []message.Session
 	for _, a := range all {
-		for _, one := range a.gone {
-			ended = append(ended, one.was)
+		for _, one := range a.Gone {
+			ended = append(ended, one.Was)
 		}
 	}
 	if len(ended) == 0 {
 		return nil, nil
 	}
-	back, err := s.backIn(ctx, s.relay.Snapshot(), ended)
+	back, err := s.BackIn(ctx, s.Relay.Snapshot(), ended)
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range all {
-		c := comeback{absence: a}
-		for _, one := range a.gone {
-			if process, ok := back[one.was.Pane]; ok {
+		c := Comeback{Absence: a}
+		for _, one := range a.Gone {
+			if process, ok := back[one.Was.Pane]; ok {
 				c.as = append(c.as, process)
 			}
 		}
-		if len(c.as) == len(a.gone) {
+		if len(c.as) == len(a.Gone) {
 			over = append(over, c)
 		}
 	}
 	return over, nil
 }
 
-// returnedNow is what is told of them.
-func (s *sidecar) returnedNow(ctx context.Context) (told []api.Returned, err error) {
-	all, err := s.returned(ctx, s.absences(s.now()))
-	snap := s.relay.Snapshot()
-	for _, one := range all {
-		r := api.Returned{Chat: one.chat.ID, Name: one.chat.Name, State: one.chat.State, Since: one.since}
-		for _, lost := range one.gone {
-			r.Agents = append(r.Agents, api.ReturnedAgent{Name: lost.as.Name, Agent: lost.was.Profile, Pane: lost.was.Pane})
-			r.Panes = append(r.Panes, lost.was.Pane)
-		}
-		for _, p := range one.chat.Participants {
-			if session, ok := s.sessionOf(snap, p.Session); ok && !p.Left && !slices.Contains(r.Panes, session.Pane) {
-				r.Panes = append(r.Panes, session.Pane)
-			}
-		}
-		told = append(told, r)
-	}
-	return told, err
-}
-
-// awaitReturns looks at the panes of agents that ended in chats, as long as one may come back,
+// Run looks at the panes of agents that ended in chats, as long as one may come back,
 // tells of each that does, once, and keeps backOption.
-func (s *sidecar) awaitReturns(ctx context.Context) error {
-	w := returns{sidecar: s}
-	s.unset(ctx, backOption) // that of a life which was cut off
-	defer s.unset(ctx, backOption)
+func (s *Returns) Run(ctx context.Context) error {
+	w := watch{Returns: s}
+	s.Tmux.TakeBack(ctx, backOption) // that of a life which was cut off
+	defer s.Tmux.TakeBack(ctx, backOption)
 	for {
-		changed := s.bell.wait()
-		all := s.absences(s.now())
+		changed := s.Bell.Wait()
+		all := s.absences(now())
 		scene := w.scene(all)
 		w.look(ctx, all)
 		var due <-chan time.Time
 		if len(all) > 0 {
 			pause := returnLate
-			if s.now().Sub(all[len(all)-1].since) < returnFresh {
+			if now().Sub(all[len(all)-1].Since) < returnFresh {
 				pause = returnSoon
 			}
 			due = time.After(pause)
@@ -334,7 +350,7 @@ func (s *sidecar) awaitReturns(ctx context.Context) error {
 
 // wait returns when it is time to look again, or when who is missing, or who is in a chat, is
 // not as it was; false at the end.
-func (w *returns) wait(ctx context.Context, changed <-chan struct{}, due <-chan time.Time, before string) bool {
+func (w *watch) wait(ctx context.Context, changed <-chan struct{}, due <-chan time.Time, before string) bool {
 	for {
 		select {
 		case <-ctx.Done():
@@ -348,15 +364,15 @@ func (w *returns) wait(ctx context.Context, changed <-chan struct{}, due <-chan 
 			return false
 		case <-time.After(settle):
 		}
-		changed = w.bell.wait()
-		if w.scene(w.absences(w.now())) != before {
+		changed = w.Bell.Wait()
+		if w.scene(w.absences(now())) != before {
 			return true
 		}
 	}
 }
 
 // scene is what a look depends on beside the panes themselves.
-func (w *returns) scene(all []absence) string {
+func (w *watch) scene(all []Absence) string {
 	if len(all) == 0 {
 		return ""
 	}
@@ -368,8 +384,8 @@ func (w *returns) scene(all []absence) string {
 }
 
 // chatting names the panes that are in a chat, with a blank around each.
-func (s *sidecar) chatting() string {
-	snap := s.relay.Snapshot()
+func (s *Returns) chatting() string {
+	snap := s.Relay.Snapshot()
 	text := "- "
 	for _, session := range snap.Sessions() {
 		if _, busy := snap.ChatOf(session.ID); busy {
@@ -379,9 +395,9 @@ func (s *sidecar) chatting() string {
 	return text
 }
 
-// returns is what awaitReturns owns.
-type returns struct {
-	*sidecar
+// watch is what Run owns.
+type watch struct {
+	*Returns
 	seen    map[string]sighting // at the last look, by absence
 	offered map[string]bool
 	shown   string // in backOption
@@ -394,11 +410,11 @@ type sighting struct {
 }
 
 // look looks once. A program that is there for a moment only is not told of.
-func (w *returns) look(ctx context.Context, all []absence) {
+func (w *watch) look(ctx context.Context, all []Absence) {
 	over, err := w.returned(ctx, all)
 	if err != nil {
 		if ctx.Err() == nil {
-			w.log.Warn("look for agents that are back", "err", err)
+			w.Log.Warn("look for agents that are back", "err", err)
 		}
 		return
 	}
@@ -420,23 +436,23 @@ func (w *returns) look(ctx context.Context, all []absence) {
 	}
 	w.seen = seen
 	if text != w.shown {
-		if err := w.client.SetServerOption(ctx, backOption, text); err == nil {
+		if err := w.Tmux.SetServerOption(ctx, backOption, text); err == nil {
 			w.shown = text
 		} else if ctx.Err() == nil {
-			w.log.Warn("write who is back", "err", err)
+			w.Log.Warn("write who is back", "err", err)
 		}
 	}
 }
 
 // offer tells a person of agents that are back, unless an earlier life did.
-func (w *returns) offer(ctx context.Context, one comeback) {
+func (w *watch) offer(ctx context.Context, one Comeback) {
 	key, told := one.key(), true
-	for _, lost := range one.gone {
-		options, err := w.client.PaneOptions(ctx, lost.was.Pane, offeredOption)
+	for _, lost := range one.Gone {
+		options, err := w.Tmux.PaneOptions(ctx, lost.Was.Pane, offeredOption)
 		if err != nil {
 			return // at the next look
 		}
-		told = told && options[offeredOption] == string(lost.was.ID)
+		told = told && options[offeredOption] == string(lost.Was.ID)
 	}
 	if w.offered == nil {
 		w.offered = map[string]bool{}
@@ -445,31 +461,31 @@ func (w *returns) offer(ctx context.Context, one comeback) {
 	if told {
 		return
 	}
-	for _, lost := range one.gone {
-		if err := w.client.SetPaneOptions(ctx, lost.was.Pane, map[string]string{offeredOption: string(lost.was.ID)}); err != nil {
-			w.log.Debug("note that it was told of", "pane", lost.was.Pane, "err", err)
+	for _, lost := range one.Gone {
+		if err := w.Tmux.SetPaneOptions(ctx, lost.Was.Pane, map[string]string{offeredOption: string(lost.Was.ID)}); err != nil {
+			w.Log.Debug("note that it was told of", "pane", lost.Was.Pane, "err", err)
 		}
 	}
-	if err := w.relay.NotifyOf(ctx, one.chat.ID, one.text(MenuKey(ctx, tmux.Options{Socket: w.cfg.Paths.Server, Bin: w.cfg.Tmux}))); err != nil && ctx.Err() == nil {
-		w.log.Warn("tell that an agent is back", "err", err)
+	if err := w.Relay.NotifyOf(ctx, one.Chat.ID, one.text(MenuKey(ctx, w.Options))); err != nil && ctx.Err() == nil {
+		w.Log.Warn("tell that an agent is back", "err", err)
 	}
 }
 
 // text is the offer; key opens the menu, if one does.
-func (c comeback) text(key string) string {
+func (c Comeback) text(key string) string {
 	var who []string
-	for _, lost := range c.gone {
-		who = append(who, lost.as.Name+" in "+lost.was.Pane)
+	for _, lost := range c.Gone {
+		who = append(who, lost.As.Name+" in "+lost.Was.Pane)
 	}
 	are := " is back: "
 	if len(who) > 1 {
 		are = " are back: "
 	}
-	does := "takes up chat " + called(c.chat) + " again"
-	if c.chat.State != message.ChatOver {
-		does = "lets it into chat " + called(c.chat) + " again"
+	does := "takes up chat " + called(c.Chat) + " again"
+	if c.Chat.State != message.ChatOver {
+		does = "lets it into chat " + called(c.Chat) + " again"
 	}
-	way := "intercom chat start --again " + called(c.chat)
+	way := "intercom chat start --again " + called(c.Chat)
 	if key != "" {
 		way = key + ", then g,"
 	}
@@ -489,3 +505,9 @@ func MenuKey(ctx context.Context, o tmux.Options) string {
 	}
 	return ""
 }
+
+// called is how a chat is called in a command.
+func called(c message.Chat) string { return cmp.Or(c.Name, c.ID.Short()) }
+
+// now is the time, as it is written down.
+func now() time.Time { return time.Now().Truncate(time.Millisecond) }

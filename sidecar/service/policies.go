@@ -1,9 +1,10 @@
-package daemon
+package service
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -22,15 +23,6 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
-// Policies says which policies decide, besides those in Paths.Config.
-type Policies struct {
-	Lua     bool            // the person's Lua is asked
-	Worker  []string        // starts a policy worker; nil is this program, as `intercom policy-worker`
-	Shipped []policy.Source // asked after the person's own
-	// Trusted is about a project's own file, by its place in the project and its content; nil is no.
-	Trusted func(place, hash string) bool
-}
-
 const (
 	// PolicyErrorOption is the option of the tmux server in which stands why the policies as
 	// they were saved are not in use: file, line and reason. It can stand in a status line as
@@ -40,70 +32,75 @@ const (
 	policyErrorWidth = 80
 )
 
-// legislate brings the person's policies into use, if there are to be any.
-func (s *sidecar) legislate(ctx context.Context) error {
-	if !s.cfg.Policies.Lua {
-		return nil
+// Policies has what policies say hold, and says how they are.
+type Policies struct {
+	Callers *Callers
+	Names   *Names
+	Relay   interface {
+		present
+		NotifyOf(ctx context.Context, chat message.ID, text string) error
+		Limit(ctx context.Context, limits, chats message.Limits) error
+		Reconsider(ctx context.Context, messages []message.Envelope) error
 	}
-	record, err := openLog(s.cfg.Paths.PolicyLog)
-	if err != nil {
-		return err
+	Journal interface {
+		Chat(ctx context.Context, ref string) (message.Chat, error)
+		Waiting(ctx context.Context, chat message.ID) ([]journal.Pending, error)
+		Message(ctx context.Context, ref string) (message.Envelope, error)
+		Verdicts(ctx context.Context, id message.ID) ([]message.Verdict, error)
+		Deliveries(ctx context.Context, id message.ID) ([]message.Delivery, error)
+		Recent(ctx context.Context, most int) ([]journal.Decided, error)
 	}
-	memories, err := s.journal.Memories(ctx)
-	if err != nil {
-		return errors.Join(err, record.Close())
-	}
-	s.configured, s.record = make(chan struct{}, 1), record
-	s.policies = policyset.New(policyset.Options{
-		Config: s.cfg.Paths.Config, State: s.cfg.Paths.State, Shipped: s.cfg.Policies.Shipped, Command: s.cfg.Policies.Worker,
-		Memories: memories, Trusted: s.cfg.Policies.Trusted, Rooms: s.workplaces, Dir: workingDir, Check: checkSettings, Recent: s.recentQuestions,
-		Used: func(policy.Settings) {
-			select {
-			case s.configured <- struct{}{}:
-			default:
-			}
-		},
-		Shown: s.shown, Failed: s.policyFailed, Record: record, Log: s.log.With("part", "policies"), Now: s.now,
-	})
-	s.policies.Begin(ctx)
-	s.relay.Policy = s.policies
-	return nil
+	Tmux options // nil: headless
+	Bell *Bell
+	Log  *slog.Logger
+
+	Set        *policyset.InUse // nil: there are none
+	configured chan struct{}    // others are in use
 }
 
-// repeal ends the policies.
-func (s *sidecar) repeal() {
-	if s.policies != nil {
-		s.policies.End()
-		_ = s.record.Close() // it is for reading only
+// Begin brings policies into use. Of o it sets all that is asked of the sidecar.
+func (s *Policies) Begin(ctx context.Context, o policyset.Options) {
+	s.configured = make(chan struct{}, 1)
+	o.Rooms, o.Dir, o.Check, o.Recent = s.workplaces, workingDir, checkSettings, s.recentQuestions
+	o.Used = func(policy.Settings) {
+		select {
+		case s.configured <- struct{}{}:
+		default:
+		}
 	}
+	o.Shown, o.Failed, o.Log, o.Now = s.shown, s.failed, s.Log.With("part", "policies"), now
+	s.Set = policyset.New(o)
+	s.Set.Begin(ctx)
 }
 
-// configure has the settings hold that came into use with a set of policies, and what a filter
+// Run has the settings hold that came into use with a set of policies, and what a filter
 // failed at or could not be asked about decided anew, until ctx ends.
-func (s *sidecar) configure(ctx context.Context) error {
-	defer s.unsetPolicyError(ctx)
+func (s *Policies) Run(ctx context.Context) error {
+	if s.Tmux != nil {
+		defer s.Tmux.TakeBack(ctx, PolicyErrorOption)
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-s.configured:
 		}
-		limits, chats, err := limitsOf(s.policies.Settings())
+		limits, chats, err := limitsOf(s.Set.Settings())
 		if err == nil {
-			err = s.relay.Limit(ctx, limits, chats)
+			err = s.Relay.Limit(ctx, limits, chats)
 		}
 		if err == nil {
 			err = s.reconsider(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.log.Warn("settings of the policies", "err", err)
+			s.Log.Warn("settings of the policies", "err", err)
 		}
 	}
 }
 
 // reconsider has everything decided anew that a filter had failed at.
-func (s *sidecar) reconsider(ctx context.Context) error {
-	waiting, err := s.journal.Waiting(ctx, "")
+func (s *Policies) reconsider(ctx context.Context) error {
+	waiting, err := s.Journal.Waiting(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -113,7 +110,7 @@ func (s *sidecar) reconsider(ctx context.Context) error {
 		if one.Last.Reason != message.Unfiltered || slices.ContainsFunc(messages, func(m message.Envelope) bool { return m.ID == id }) {
 			continue
 		}
-		m, err := s.journal.Message(ctx, string(id)) // as it was received
+		m, err := s.Journal.Message(ctx, string(id)) // as it was received
 		if err != nil {
 			return err
 		}
@@ -122,7 +119,7 @@ func (s *sidecar) reconsider(ctx context.Context) error {
 	if len(messages) == 0 {
 		return nil
 	}
-	return s.relay.Reconsider(ctx, messages)
+	return s.Relay.Reconsider(ctx, messages)
 }
 
 // CheckSettings says why a sidecar would not take what init.lua sets, nil if it would.
@@ -156,14 +153,14 @@ func checkSettings(settings policy.Settings) error {
 	return nil
 }
 
-// amended is a profile as the person's settings have it.
-func (s *sidecar) amended(p profile.Profile) profile.Profile {
-	if s.policies == nil {
+// Amended is a profile as the person's settings have it.
+func (s *Policies) Amended(p profile.Profile) profile.Profile {
+	if s.Set == nil {
 		return p
 	}
-	own, err := p.With(s.policies.Settings().Profiles[p.Name])
+	own, err := p.With(s.Set.Settings().Profiles[p.Name])
 	if err != nil {
-		s.log.Warn("profile", "err", err) // it was checked
+		s.Log.Warn("profile", "err", err) // it was checked
 		return p
 	}
 	return own
@@ -189,9 +186,9 @@ func limitsOf(settings policy.Settings) (limits, chats message.Limits, err error
 var brakeSettings = []string{"depth", "rate", "bytes", "expire"}
 
 // workplaces is where all sessions work.
-func (s *sidecar) workplaces() map[message.ID]policyset.Room {
+func (s *Policies) workplaces() map[message.ID]policyset.Room {
 	rooms := map[message.ID]policyset.Room{}
-	for _, session := range s.relay.Snapshot().Sessions() {
+	for _, session := range s.Relay.Snapshot().Sessions() {
 		dir := workingDir(session)
 		rooms[session.ID] = policyset.Room{Dir: dir, Project: repository.Nearest(dir, scripting.ProjectFile), Repository: repository.Of(dir)}
 	}
@@ -203,12 +200,12 @@ func workingDir(session message.Session) string { return agent.WorkingDir(sessio
 
 // recentQuestions are the newest messages that were decided, as policies would be asked about
 // them now.
-func (s *sidecar) recentQuestions(ctx context.Context, most int) ([]relay.Question, error) {
-	recent, err := s.journal.Recent(ctx, most)
+func (s *Policies) recentQuestions(ctx context.Context, most int) ([]relay.Question, error) {
+	recent, err := s.Journal.Recent(ctx, most)
 	if err != nil {
 		return nil, err
 	}
-	snap := s.relay.Snapshot()
+	snap := s.Relay.Snapshot()
 	var questions []relay.Question
 	for _, d := range recent {
 		q, err := s.questionOf(ctx, snap, d)
@@ -220,20 +217,20 @@ func (s *sidecar) recentQuestions(ctx context.Context, most int) ([]relay.Questi
 	return questions, nil
 }
 
-func (s *sidecar) questionOf(ctx context.Context, snap registry.Snapshot, d journal.Decided) (relay.Question, error) {
+func (s *Policies) questionOf(ctx context.Context, snap registry.Snapshot, d journal.Decided) (relay.Question, error) {
 	q := relay.Question{Message: d.Message, Snapshot: snap}
 	if d.Chat != "" {
 		chat, ok := snap.Chat(d.Chat)
 		if !ok {
 			var err error
-			if chat, err = s.journal.Chat(ctx, string(d.Chat)); err != nil && !errors.Is(err, journal.ErrNotFound) {
+			if chat, err = s.Journal.Chat(ctx, string(d.Chat)); err != nil && !errors.Is(err, journal.ErrNotFound) {
 				return q, err
 			}
 		}
 		q.Chat = &chat
 	}
 	for _, id := range d.Targets {
-		target, ok := s.sessionOf(snap, id)
+		target, ok := s.Names.Ended.SessionOf(snap, id)
 		if !ok {
 			target = message.Session{ID: id}
 		}
@@ -243,32 +240,25 @@ func (s *sidecar) questionOf(ctx context.Context, snap registry.Snapshot, d jour
 }
 
 // shown tells a person something, at the terminals that are attached.
-func (s *sidecar) shown(text string) {
+func (s *Policies) shown(text string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if err := s.relay.NotifyOf(ctx, "", shownSafely(text, 4*policyErrorWidth)); err != nil {
-		s.log.Warn("a notice is not shown", "notice", text, "err", err)
+	if err := s.Relay.NotifyOf(ctx, "", shownSafely(text, 4*policyErrorWidth)); err != nil {
+		s.Log.Warn("a notice is not shown", "notice", text, "err", err)
 	}
 }
 
-// policyFailed shows why the policies as they were saved are not in use.
-func (s *sidecar) policyFailed(problem string) {
-	defer s.bell.ring() // the status says so too
-	if s.client == nil {
+// failed shows why the policies as they were saved are not in use.
+func (s *Policies) failed(problem string) {
+	defer s.Bell.Ring() // the status says so too
+	if s.Tmux == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	text := strings.ReplaceAll(shownSafely(problem, policyErrorWidth), "#", "##")
-	if err := s.client.SetServerOption(ctx, PolicyErrorOption, text); err != nil {
-		s.log.Warn("write the policies' error", "err", err)
-	}
-}
-
-// unsetPolicyError takes the option back.
-func (s *sidecar) unsetPolicyError(ctx context.Context) {
-	if s.client != nil {
-		s.unset(ctx, PolicyErrorOption)
+	if err := s.Tmux.SetServerOption(ctx, PolicyErrorOption, text); err != nil {
+		s.Log.Warn("write the policies' error", "err", err)
 	}
 }
 

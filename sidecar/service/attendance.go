@@ -1,27 +1,41 @@
-package daemon
+package service
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // attendEvery is how often the clients of the tmux server are asked for, at most: a quarter
 // of the shortest time that a chat has set, if that is less.
 const attendEvery = 15 * time.Second
 
-// attend tells the relay when a person is at a terminal of the server, as long as a chat
+// Attendance tells when a person is at a terminal.
+type Attendance struct {
+	Relay interface {
+		present
+		Attended(ctx context.Context) error
+	}
+	Tmux interface {
+		Clients(ctx context.Context) ([]tmux.Attached, error)
+	}
+	Log *slog.Logger
+}
+
+// Run tells the relay when a person is at a terminal of the server, as long as a chat
 // wants to know. What counts is that something has changed since the last time: a client
 // came, or keys were pressed at one. So no clock is compared with another, and a computer
 // that slept for a night finds nobody more absent than before.
-func (s *sidecar) attend(ctx context.Context) error {
+func (s *Attendance) Run(ctx context.Context) error {
 	seen := map[string]int64{} // by client, the time of its last key
 	for {
 		pause := attendEvery
 		wanted := false
-		for _, chat := range s.relay.Snapshot().Chats() {
+		for _, chat := range s.Relay.Snapshot().Chats() {
 			if chat.State == message.ChatOn && chat.Limits.Away > 0 {
 				wanted = true
 				pause = min(pause, max(chat.Limits.Away/4, 100*time.Millisecond))
@@ -29,7 +43,7 @@ func (s *sidecar) attend(ctx context.Context) error {
 		}
 		if wanted {
 			if s.changed(ctx, seen) {
-				if err := s.relay.Attended(ctx); err != nil {
+				if err := s.Relay.Attended(ctx); err != nil {
 					return nil // ending
 				}
 			}
@@ -46,11 +60,11 @@ func (s *sidecar) attend(ctx context.Context) error {
 }
 
 // changed reports whether a terminal is there that was not, or had a key pressed since.
-func (s *sidecar) changed(ctx context.Context, seen map[string]int64) bool {
-	clients, err := s.client.Clients(ctx)
+func (s *Attendance) changed(ctx context.Context, seen map[string]int64) bool {
+	clients, err := s.Tmux.Clients(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.log.Warn("list clients", "err", err)
+			s.Log.Warn("list clients", "err", err)
 		}
 		return false
 	}

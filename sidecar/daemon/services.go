@@ -1,0 +1,99 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/comeback"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/policyset"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// services are the operations of the API, and what runs beside them.
+type services struct {
+	bell     *service.Bell
+	returns  *comeback.Returns
+	policies *service.Policies
+	face     *service.Face
+	offered  []interface{ Offer(*api.Server) }
+}
+
+// assemble makes the services, each with what it needs of the parts.
+func (s *sidecar) assemble(ctx context.Context) {
+	var (
+		cfg     = s.cfg
+		server  = s.server()
+		options = tmux.Options{Socket: cfg.Paths.Server, Bin: cfg.Tmux}
+		asked   = service.Noted{Relay: s.relay, Log: s.log}
+	)
+	s.bell = service.NewBell()
+	s.returns = &comeback.Returns{Relay: s.relay, Journal: s.journal, Bell: s.bell, Server: server, Options: options, Log: s.log}
+	callers := &service.Callers{Person: cfg.Person, Relay: s.relay, Server: options, Log: s.log}
+	names := &service.Names{Relay: s.relay, Journal: s.journal, Ended: s.returns}
+	needs := &service.Needs{Relay: s.relay, Journal: s.journal}
+	s.policies = &service.Policies{Callers: callers, Names: names, Relay: s.relay, Journal: s.journal, Bell: s.bell, Log: s.log}
+	s.face = service.NewFace(service.Face{Needs: needs, Policies: s.policies, Relay: s.relay, Server: options, Bell: s.bell, Person: cfg.Person, Log: s.log})
+	status := &service.Status{
+		Callers: callers, Needs: needs, Returns: s.returns, Relay: s.relay, Journal: s.journal, Policies: s.policies, End: s.down, Log: s.log,
+		About: api.Status{PID: os.Getpid(), Version: cfg.Version, API: api.Version, Server: cfg.Paths.Server, Started: time.Now(), Log: cfg.Paths.Log},
+	}
+	sessions := &service.Sessions{Callers: callers, Names: names, Relay: asked, Server: server, Person: cfg.Person, Log: s.log}
+	chats := &service.Chats{Callers: callers, Names: names, Sessions: sessions, Returns: s.returns, Relay: asked, Journal: s.journal, Log: s.log}
+	panes := &service.Panes{Callers: callers, Names: names, Relay: s.relay, Log: s.log}
+	inbox := &service.Inbox{Callers: callers, Names: names, Relay: asked, Journal: s.journal, Person: cfg.Person, Log: s.log}
+	if s.client != nil {
+		s.returns.Tmux, s.returns.Panes = s.client, s.panes
+		callers.Tmux, callers.Panes = s.client, s.panes
+		sessions.Tmux, sessions.Panes = s.client, s.panes
+		panes.Tmux, panes.Panes = s.client, s.panes
+		names.Tmux, s.policies.Tmux, s.face.Tmux, status.Tmux = s.client, s.client, s.client, s.client
+		chats.Panes, inbox.Panes = s.panes, s.panes
+		s.panes.Amend = s.policies.Amended
+	}
+	s.relay.Troubled = s.face.Troubled
+	s.relay.Publish = func(events []message.Event) {
+		s.bell.Ring()
+		chats.Hear(ctx, events)
+		s.face.Hear(events)
+	}
+	s.offered = append(s.offered, status, callers, sessions, panes, chats, inbox, s.policies,
+		&service.Questions{Callers: callers, Names: names, Chats: chats, Relay: s.relay, Journal: s.journal, Bell: s.bell, Log: s.log},
+		&service.Sending{Callers: callers, Names: names, Sessions: sessions, Relay: asked, Journal: s.journal, Bell: s.bell},
+		&service.Log{Names: names, Journal: s.journal, Bell: s.bell})
+}
+
+// offer has a server serve all operations.
+func (s *sidecar) offer(server *api.Server) {
+	for _, service := range s.offered {
+		service.Offer(server)
+	}
+}
+
+// legislate brings the person's policies into use, if there are to be any; repeal ends them.
+func (s *sidecar) legislate(ctx context.Context) (repeal func(), err error) {
+	p := s.cfg.Policies
+	if !p.Lua {
+		return func() {}, nil
+	}
+	record, err := openLog(s.cfg.Paths.PolicyLog)
+	if err != nil {
+		return nil, err
+	}
+	memories, err := s.journal.Memories(ctx)
+	if err != nil {
+		return nil, errors.Join(err, record.Close())
+	}
+	s.policies.Begin(ctx, policyset.Options{
+		Config: s.cfg.Paths.Config, State: s.cfg.Paths.State, Shipped: p.Shipped, Command: p.Worker, Memories: memories, Trusted: p.Trusted, Record: record,
+	})
+	s.relay.Policy = s.policies.Set
+	return func() {
+		s.policies.Set.End()
+		_ = record.Close() // it is for reading only
+	}, nil
+}

@@ -1,0 +1,303 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/comeback"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// Chats starts, changes and describes chats.
+type Chats struct {
+	Callers  *Callers
+	Names    *Names
+	Sessions *Sessions
+	Returns  *comeback.Returns
+	Relay    asked
+	// Panes is nil where the sidecar is headless.
+	Panes interface {
+		Rebase(ctx context.Context, session message.ID) error
+		Last(ctx context.Context, session message.ID) (message.Turn, error)
+		Captures(ctx context.Context, session message.ID) int
+	}
+	Journal interface {
+		Chat(ctx context.Context, ref string) (message.Chat, error)
+		Chats(ctx context.Context, ended bool) ([]message.Chat, error)
+		Waiting(ctx context.Context, chat message.ID) ([]journal.Pending, error)
+		Verdicts(ctx context.Context, id message.ID) ([]message.Verdict, error)
+		Events(ctx context.Context, q journal.Query) ([]message.Event, error)
+		Stats(ctx context.Context, chat message.ID) (message.Stats, error)
+	}
+	Log *slog.Logger
+
+	looks looks
+}
+
+// Offer has a server serve the operations.
+func (s *Chats) Offer(server *api.Server) {
+	api.Handle(server, api.StartChat, s.Start)
+	api.Handle(server, api.Chats, s.List)
+	api.Handle(server, api.StopChat, s.Stop)
+	api.Handle(server, api.PauseChat, s.Pause)
+	api.Handle(server, api.ResumeChat, s.Resume)
+	api.Handle(server, api.ShowChat, s.Show)
+	api.Handle(server, api.Stats, s.Stats)
+	api.Handle(server, api.Say, s.Say)
+	api.Handle(server, api.AddMember, s.Add)
+	api.Handle(server, api.RemoveMember, s.Remove)
+	api.Handle(server, api.MuteMember, s.Mute)
+}
+
+// Start begins a chat. What the panes show by then is old.
+func (s *Chats) Start(ctx context.Context, from api.Caller, req api.StartChatRequest) (chat message.Chat, err error) {
+	if _, err := s.Callers.verified(ctx, from, "start a chat"); err != nil {
+		return message.Chat{}, err
+	}
+	if on, ok := s.Names.goesOn(req.Again); ok {
+		return s.rejoin(ctx, from, req, on)
+	}
+	start, names, err := s.plan(ctx, from, req)
+	if err != nil {
+		return message.Chat{}, err
+	}
+	adopted, err := s.Sessions.recognised(ctx, from, start.Sessions, names)
+	defer func() {
+		if err != nil {
+			s.Sessions.giveBack(ctx, from, adopted)
+		}
+	}()
+	if err != nil {
+		return message.Chat{}, err
+	}
+	chat, err = s.begin(ctx, start)
+	return chat, err
+}
+
+// begin begins a chat of sessions that are present.
+func (s *Chats) begin(ctx context.Context, start relay.StartChat) (chat message.Chat, err error) {
+	snap := s.Relay.Snapshot()
+	var members []message.Session
+	for _, ref := range start.Sessions {
+		session, err := s.Names.find(ctx, snap, ref)
+		if err != nil {
+			return message.Chat{}, err
+		}
+		if _, busy := snap.ChatOf(session.ID); busy {
+			continue // refused below; its baseline is its chat's
+		}
+		members = append(members, session)
+	}
+	if start.IncludeLast { // before what it shows is old
+		if start.Last, err = s.lastOf(ctx, start.By, snap, start.Sessions[0]); err != nil {
+			return message.Chat{}, err
+		}
+	}
+	// The baselines stand before the relay hears of the chat, so that nothing which is said
+	// after `chat start` has returned is taken for old.
+	start.Since = time.Now()
+	for _, session := range members {
+		if err := s.Panes.Rebase(ctx, session.ID); err != nil {
+			return message.Chat{}, wire(err)
+		}
+	}
+	answer, err := s.Relay.Do(ctx, start)
+	if err != nil {
+		return message.Chat{}, wire(err)
+	}
+	return answer.Chats[0], nil
+}
+
+// plan is what a request for a chat asks of the relay. One that takes up an ended chat has
+// its participants, their roles, its name and its settings, where it says nothing else; names
+// are those of agents that came back, by pane.
+func (s *Chats) plan(ctx context.Context, from api.Caller, req api.StartChatRequest) (_ relay.StartChat, names map[string]string, err error) {
+	limits, err := api.ParseSettings(req.Set)
+	if err != nil {
+		return relay.StartChat{}, nil, err
+	}
+	start := relay.StartChat{By: s.Callers.by(ctx, from), Sessions: req.Panes, Name: req.Name, Say: req.Say, Limits: limits, Turns: req.Turns}
+	start.IncludeLast, start.OneWay = req.IncludeLast, req.OneWay
+	if len(req.Roles) > 0 {
+		for _, ref := range req.Panes {
+			start.Roles = append(start.Roles, req.Roles[ref])
+		}
+	}
+	for ref := range req.Roles {
+		if !slices.Contains(req.Panes, ref) {
+			return start, nil, api.Errorf(api.CodeUsage, "a role for %q, which is not among the panes of the chat", ref)
+		}
+	}
+	if req.Again == "" {
+		return start, nil, nil
+	}
+	old, err := s.Journal.Chat(ctx, req.Again)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return start, nil, api.Errorf(api.CodeNotFound, "no chat %q", req.Again).WithHint("intercom chat list --ended").About(api.NoChat, req.Again)
+	case err != nil:
+		return start, nil, api.Errorf(api.CodeUsage, "%w", err)
+	}
+	if start.Limits, err = api.ApplySettings(old.Limits, req.Set); err != nil {
+		return start, nil, err
+	}
+	return s.again(ctx, start, old)
+}
+
+// called is how a chat is called in a command.
+func called(c message.Chat) string { return cmp.Or(c.Name, c.ID.Short()) }
+
+// List lists chats.
+func (s *Chats) List(ctx context.Context, _ api.Caller, q api.ChatsQuery) ([]message.Chat, error) {
+	if q.Ended {
+		return s.Journal.Chats(ctx, true)
+	}
+	return open(s.Relay.Snapshot()), nil
+}
+
+// open are the chats that go on, paused ones included.
+func open(snap registry.Snapshot) []message.Chat {
+	return slices.DeleteFunc(snap.Chats(), func(c message.Chat) bool { return c.State == message.ChatOver })
+}
+
+// Stop ends chats.
+func (s *Chats) Stop(ctx context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
+	by, err := s.Callers.verified(ctx, from, "stop a chat")
+	if err != nil {
+		return nil, err
+	}
+	return s.halt(ctx, relay.StopChat{By: by, Chat: chatOf(which)})
+}
+
+// Pause holds chats.
+func (s *Chats) Pause(ctx context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
+	return s.halt(ctx, relay.PauseChat{By: s.Callers.by(ctx, from), Chat: chatOf(which)})
+}
+
+// Resume lets chats go on. What stands at a limit goes on at the word of a person alone.
+func (s *Chats) Resume(ctx context.Context, from api.Caller, which api.ChatRef) ([]message.Chat, error) {
+	if which.Sure {
+		if err := s.Callers.atTerminal(ctx, from, "resume what is held at a limit", "chat resume "+cmp.Or(which.Chat, "--all")); err != nil {
+			return nil, err
+		}
+	}
+	by, err := s.Callers.verified(ctx, from, "resume a chat")
+	if err != nil {
+		return nil, err
+	}
+	chats, err := s.change(ctx, relay.ResumeChat{By: by, Chat: chatOf(which), Sure: which.Sure})
+	if err == nil && which.Sure {
+		s.Log.Info("resumed by a person", "chats", len(chats), "by", s.Callers.person(ctx, from).String())
+	}
+	return chats, err
+}
+
+// halt is change for what takes leave away: no byte is typed after its answer.
+func (s *Chats) halt(ctx context.Context, r relay.Request) ([]message.Chat, error) {
+	chats, err := s.change(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return chats, s.Sessions.still(ctx, "done")
+}
+
+func (s *Chats) change(ctx context.Context, r relay.Request) ([]message.Chat, error) {
+	answer, err := s.Relay.Do(ctx, r)
+	return answer.Chats, wire(err)
+}
+
+func chatOf(which api.ChatRef) string {
+	if which.All {
+		return relay.All
+	}
+	return which.Chat
+}
+
+// Say puts a person's words into a chat.
+func (s *Chats) Say(ctx context.Context, from api.Caller, req api.SayRequest) (api.Said, error) {
+	if err := s.Callers.personOnly(ctx, from, "say something as a person"); err != nil {
+		return api.Said{}, err
+	}
+	answer, err := s.Relay.Do(ctx, relay.Say{By: s.Callers.by(ctx, from), Chat: req.Chat, Body: req.Text})
+	said := api.Said{Message: answer.Message}
+	for _, r := range answer.Receipts {
+		said.Deliveries = append(said.Deliveries, r.Delivery)
+		if r.State == message.Held {
+			said.Held = r.Reason
+		}
+	}
+	if chat, err := s.Relay.Snapshot().FindChat(req.Chat); err == nil && said.Held != "" {
+		said.Braked = chat.Braked
+	}
+	return said, wire(err)
+}
+
+// Stats counts what passed through a chat, on or ended.
+func (s *Chats) Stats(ctx context.Context, _ api.Caller, q api.ChatQuery) (message.Stats, error) {
+	chat, err := s.Names.anyChat(ctx, q.Chat)
+	if err != nil {
+		return message.Stats{}, err
+	}
+	return s.stats(ctx, chat)
+}
+
+// stats counts what passed through a chat. The looks are those that this life of the sidecar
+// took at its panes while it went on.
+func (s *Chats) stats(ctx context.Context, chat message.Chat) (message.Stats, error) {
+	stats, err := s.Journal.Stats(ctx, chat.ID)
+	if err != nil {
+		return message.Stats{}, err
+	}
+	stats.Captures = s.looks.of(chat, s.captures(ctx))
+	return stats, nil
+}
+
+// Show describes a chat, on or ended.
+func (s *Chats) Show(ctx context.Context, _ api.Caller, q api.ChatQuery) (api.ChatDetail, error) {
+	chat, err := s.Names.anyChat(ctx, q.Chat)
+	if err != nil {
+		return api.ChatDetail{}, err
+	}
+	detail := api.ChatDetail{Chat: chat, Sessions: []message.Session{}, Waiting: []api.Waiting{}}
+	if detail.Stats, err = s.stats(ctx, chat); err != nil {
+		return detail, err
+	}
+	names := map[message.ID]string{}
+	for _, session := range s.Relay.Snapshot().Sessions() {
+		for _, p := range chat.Participants {
+			if p.Session == session.ID {
+				detail.Sessions = append(detail.Sessions, session)
+			}
+		}
+	}
+	for _, p := range chat.Participants {
+		names[p.Session] = p.Name
+	}
+	waiting, err := s.Journal.Waiting(ctx, chat.ID)
+	if err != nil {
+		return detail, err
+	}
+	for _, p := range waiting {
+		detail.Waiting = append(detail.Waiting, waitingFor(p, names[p.Delivery.Target]))
+	}
+	return detail, nil
+}
+
+// waitingFor is what is told of a delivery that is on its way to somebody.
+func waitingFor(p journal.Pending, to string) api.Waiting {
+	return api.Waiting{
+		Delivery: p.Delivery.ID, Message: p.Delivery.Message.ID, From: p.Delivery.Message.From.Name, To: to,
+		State: p.Last.State, Reason: p.Last.Reason, Since: p.Last.At,
+	}
+}
+
+// now is the time, as it is written down.
+func now() time.Time { return time.Now().Truncate(time.Millisecond) }

@@ -1,0 +1,105 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// Panes looks at panes, and hears of the hooks of agents in them.
+type Panes struct {
+	Callers *Callers
+	Names   *Names
+	Relay   present
+	// Panes and Tmux are nil where the sidecar is headless.
+	Panes interface {
+		Explain(ctx context.Context, session message.ID, pane, as string) (pane.Instant, error)
+		List(ctx context.Context, adopted []string) ([]pane.Listed, error)
+		Hook(ctx context.Context, session message.ID, h message.Hook) error
+	}
+	Tmux interface{ Info() tmux.Info }
+	Log  *slog.Logger
+}
+
+// Offer has a server serve the operations.
+func (s *Panes) Offer(server *api.Server) {
+	api.Handle(server, api.Peers, s.Peers)
+	api.Handle(server, api.Explain, s.Explain)
+	api.Handle(server, api.Record, s.Record)
+	api.Handle(server, api.Hook, s.Hook)
+}
+
+// Explain says why the sidecar thinks what it thinks of a pane.
+func (s *Panes) Explain(ctx context.Context, from api.Caller, req api.ExplainRequest) (message.Explanation, error) {
+	i, err := s.instant(ctx, from, req)
+	return i.Explanation, err
+}
+
+// Record takes all that can be seen of a pane at one instant.
+func (s *Panes) Record(ctx context.Context, from api.Caller, req api.ExplainRequest) (api.Recording, error) {
+	i, err := s.instant(ctx, from, req)
+	if err != nil {
+		return api.Recording{}, err
+	}
+	f := i.Look.Facts
+	return api.Recording{
+		At: i.Look.At, Pane: i.Explanation.Pane, Tmux: s.Tmux.Info().Version, Command: i.Command, Title: f.Title,
+		Width: f.Width, Height: f.Height, CursorX: f.CursorX, CursorY: f.CursorY, CursorVisible: f.CursorVisible,
+		Alternate: f.Alternate, InMode: f.InMode, Dead: f.Dead, InputOff: f.InputOff, Synchronised: f.Synchronised,
+		History: f.HistorySize, Rows: i.Look.Rows, Explanation: i.Explanation,
+	}, nil
+}
+
+// instant looks at a pane that a caller names. One that nobody adopted is read for a person
+// alone, who has named it.
+func (s *Panes) instant(ctx context.Context, from api.Caller, req api.ExplainRequest) (pane.Instant, error) {
+	if s.Tmux == nil {
+		return pane.Instant{}, api.Errorf(api.CodeUsage, "no tmux server: this sidecar has no panes").WithHint("name the server's socket: --server SOCKET")
+	}
+	id := req.Pane
+	session, err := s.Relay.Snapshot().Find(req.Pane)
+	switch {
+	case err == nil:
+		id = session.Pane
+		if own, _ := s.Callers.callerSession(ctx, from); own.ID != session.ID {
+			if err := s.Callers.personOnly(ctx, from, "read another's pane"); err != nil {
+				return pane.Instant{}, err
+			}
+		}
+	case len(id) == 0 || id[0] != '%' || s.Names.noPane(ctx, id):
+		return pane.Instant{}, s.Names.notFound(ctx, err, req.Pane)
+	default:
+		session = message.Session{}
+		if err := s.Callers.personOnly(ctx, from, "read a pane that is not adopted"); err != nil {
+			return pane.Instant{}, err
+		}
+	}
+	i, err := s.Panes.Explain(ctx, session.ID, id, req.Agent)
+	switch {
+	case errors.Is(err, tmux.ErrNoPane):
+		return i, s.Names.notFound(ctx, registry.ErrUnknown, id)
+	case err != nil:
+		return i, refusal(err)
+	}
+	return i, nil
+}
+
+// Hook takes in what an agent's own hook tells. Whose it is, the caller's processes say. One
+// that runs elsewhere, as those of a background server do, has the environment of whichever
+// agent has started that server: only the conversation says whose it is.
+func (s *Panes) Hook(ctx context.Context, from api.Caller, req api.HookRequest) (none api.None, _ error) {
+	h := req.Hook
+	h.At = time.Now()
+	if s.Panes == nil || h.Agent == "" {
+		return none, nil
+	}
+	s.Log.Debug("hook", "agent", h.Agent, "event", h.Event, "pid", from.PID)
+	return none, wire(s.Panes.Hook(ctx, s.Callers.below(from), h))
+}

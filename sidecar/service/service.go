@@ -1,0 +1,49 @@
+// Package service has the operations of the API, a file for each family: what each means, who may
+// ask for it, and in which words it is refused. A service is a struct of what it needs of the
+// relay, the panes, the journal and tmux, each by an interface of the few methods that it calls.
+//
+// It owns the bell that wakes those who watch the journal, the keys that were pressed (Callers) and
+// how often panes were looked at in a chat (Chats). Attendance and Face, which are no operations
+// but run beside them, have a goroutine each.
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// What most services need of the relay, and of tmux.
+type (
+	present interface {
+		Snapshot() registry.Snapshot
+	}
+	asked interface {
+		present
+		Do(ctx context.Context, r relay.Request) (relay.Answer, error)
+	}
+	terminals interface {
+		Panes(ctx context.Context) ([]tmux.Pane, error)
+		Clients(ctx context.Context) ([]tmux.Attached, error)
+	}
+)
+
+// Noted is a relay that logs what it refused, since only a person may ask for it.
+type Noted struct {
+	*relay.Relay
+	Log *slog.Logger
+}
+
+// Do has the relay carry out a request, and logs it where only a person may make it.
+func (s Noted) Do(ctx context.Context, r relay.Request) (relay.Answer, error) {
+	answer, err := s.Relay.Do(ctx, r)
+	if errors.Is(err, relay.ErrPersonOnly) {
+		s.Log.Warn("refused", "request", fmt.Sprintf("%T", r), "err", err)
+	}
+	return answer, err
+}

@@ -1,0 +1,246 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// Options of a pane that say which session lives in it. They go with the pane, so that
+// they outlive the sidecar.
+const (
+	sessionOption = "@intercom-session"
+	nameOption    = "@intercom-name"
+	agentOption   = "@intercom-agent"
+)
+
+// Sessions adopts panes and gives them back.
+type Sessions struct {
+	Callers *Callers
+	Names   *Names
+	Relay   interface {
+		asked
+		Adopt(ctx context.Context, session message.Session) (message.Session, error)
+		Gone(ctx context.Context, session message.ID, why message.Reason) error
+	}
+	// Panes and Tmux are nil where the sidecar is headless.
+	Panes interface {
+		Adopt(ctx context.Context, r pane.Request) (message.Session, error)
+		Start(ctx context.Context, session message.Session, past pane.Past) error
+		Still(ctx context.Context) error
+	}
+	Tmux interface {
+		Panes(ctx context.Context) ([]tmux.Pane, error)
+		SetPaneOptions(ctx context.Context, pane string, options map[string]string) error
+	}
+	Server message.Process // the tmux server
+	Person string          // how a person's own words are signed
+	Log    *slog.Logger
+}
+
+// Offer has a server serve the operations.
+func (s *Sessions) Offer(server *api.Server) {
+	api.Handle(server, api.Adopt, s.Adopt)
+	api.Handle(server, api.Release, s.Release)
+	api.Handle(server, api.Rename, s.Rename)
+	api.Handle(server, api.Sessions, s.List)
+}
+
+// Adopt takes a pane on.
+func (s *Sessions) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequest) (message.Session, error) {
+	if err := s.Callers.personOnly(ctx, from, "adopt a pane"); err != nil {
+		return message.Session{}, err
+	}
+	if s.Tmux == nil {
+		return message.Session{}, api.Errorf(api.CodeUsage, "no tmux server: this sidecar has no panes").WithHint("name the server's socket: --server SOCKET")
+	}
+	if req.Name != "" {
+		if err := registry.CheckName(req.Name); err != nil {
+			return message.Session{}, api.Errorf(api.CodeUsage, "%w", err)
+		}
+		if err := s.notAPerson(req.Name); err != nil {
+			return message.Session{}, err
+		}
+	}
+	if old, err := s.Relay.Snapshot().Find(req.Pane); err == nil && old.Pane == req.Pane {
+		return message.Session{}, api.Errorf(api.CodeRefused, "pane %s is adopted already, as %q", req.Pane, old.Name).
+			WithHint("intercom release %s", req.Pane)
+	}
+	if err := s.notHere(ctx, from, req.Pane); err != nil {
+		return message.Session{}, err
+	}
+	session, err := s.Panes.Adopt(ctx, pane.Request{Pane: req.Pane, Profile: req.As, Prompt: req.Prompt})
+	if err != nil {
+		return message.Session{}, refusal(err)
+	}
+	session.ID, session.Name, session.Adopted, session.Server = message.NewID(), req.Name, now(), s.Server
+	if _, agent := profile.AgentByName(session.Profile); agent && session.Name == "" {
+		session.Name = session.Profile // its title is the conversation's, and changes
+	}
+	if session.Name == "" {
+		session.Name = cmp.Or(registry.NameFrom(ownTitle(session.Title)), registry.NameFrom(session.Foreground.Name))
+		if s.notAPerson(session.Name) != nil {
+			session.Name = s.Relay.Snapshot().FreeName(session.Name, session.Name)
+		}
+	}
+	if session, err = s.Relay.Adopt(ctx, session); err != nil {
+		return message.Session{}, wire(err)
+	}
+	if err := s.Panes.Start(ctx, session, pane.Past{}); err != nil {
+		if gone := s.Relay.Gone(context.WithoutCancel(ctx), session.ID, message.PaneMissing); gone != nil {
+			s.Log.Warn("take the adoption back", "pane", session.Pane, "err", gone)
+		}
+		return message.Session{}, wire(err)
+	}
+	s.mark(ctx, session)
+	return session, nil
+}
+
+// notAPerson refuses the name with which a person's own words are signed.
+func (s *Sessions) notAPerson(name string) error {
+	if !strings.EqualFold(name, registry.NameFrom(s.Person)) {
+		return nil
+	}
+	return api.Errorf(api.CodeRefused, "name taken: %q is how your own words are signed", name).WithHint("choose another, for example %s-2", name)
+}
+
+// notHere refuses the pane in which the command itself runs: it waits for the answer there.
+func (s *Sessions) notHere(ctx context.Context, from api.Caller, pane string) error {
+	panes, err := s.Tmux.Panes(ctx)
+	i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return p.ID == pane })
+	if err != nil || i < 0 || from.PID == 0 || !tmux.HasTerminal(from.PID, panes[i].TTY) {
+		return nil // what else is wrong is found later
+	}
+	below := ""
+	if line, err := tmux.Ancestors(from.PID); err == nil && len(line) > 0 && from.PID != panes[i].PID {
+		below = " (and below it " + line[0].Name + ")"
+	}
+	return api.Errorf(api.CodeRefused, "adopt %s: this pane runs intercom itself%s", pane, below).
+		WithHint("start a line program in another pane, and name that one; tmux list-panes -a lists them")
+}
+
+// ownTitle is a title that somebody gave the pane: what tmux gives it by itself is the
+// name of the computer.
+func ownTitle(title string) string {
+	host, err := os.Hostname()
+	if short, _, _ := strings.Cut(host, "."); err == nil && (title == host || title == short) {
+		return ""
+	}
+	return title
+}
+
+// mark writes who lives in the pane into the pane's own options.
+func (s *Sessions) mark(ctx context.Context, session message.Session) {
+	err := s.Tmux.SetPaneOptions(ctx, session.Pane, map[string]string{
+		sessionOption: string(session.ID), nameOption: session.Name, agentOption: session.Profile,
+	})
+	if err != nil {
+		s.Log.Warn("mark pane", "pane", session.Pane, "err", err)
+	}
+}
+
+// Release gives a pane back.
+func (s *Sessions) Release(ctx context.Context, from api.Caller, req api.ReleaseRequest) (message.Session, error) {
+	if err := s.Callers.personOnly(ctx, from, "release a pane"); err != nil {
+		return message.Session{}, err
+	}
+	session, err := s.Relay.Snapshot().Find(req.Pane)
+	if err != nil {
+		return message.Session{}, s.Names.notFound(ctx, err, req.Pane)
+	}
+	answer, err := s.Relay.Do(ctx, relay.Release{By: s.Callers.by(ctx, from), Session: string(session.ID)})
+	if err != nil {
+		return message.Session{}, wire(err)
+	}
+	if err := s.still(ctx, "released"); err != nil {
+		return message.Session{}, err
+	}
+	if err := s.Tmux.SetPaneOptions(ctx, session.Pane, map[string]string{sessionOption: "", nameOption: "", agentOption: ""}); err != nil && !errors.Is(err, tmux.ErrNoPane) {
+		s.Log.Warn("unmark pane", "pane", session.Pane, "err", err)
+	}
+	return answer.Session, nil
+}
+
+// Rename gives a session another name.
+func (s *Sessions) Rename(ctx context.Context, from api.Caller, req api.RenameRequest) (message.Session, error) {
+	by, err := s.Callers.verified(ctx, from, "rename somebody")
+	if err != nil {
+		return message.Session{}, err
+	}
+	if err := s.notAPerson(req.Name); err != nil {
+		return message.Session{}, err
+	}
+	answer, err := s.Relay.Do(ctx, relay.Rename{By: by, Session: req.Pane, Name: req.Name})
+	if err != nil {
+		return message.Session{}, s.Names.notFound(ctx, err, req.Pane)
+	}
+	s.mark(ctx, answer.Session)
+	return answer.Session, nil
+}
+
+// List lists who is here.
+func (s *Sessions) List(context.Context, api.Caller, api.None) ([]message.Session, error) {
+	return s.Relay.Snapshot().Sessions(), nil
+}
+
+// stillWithin is how long the answer to a stop or a pause waits for a typing that was given
+// leave just before; a tmux server that answers at all takes a few milliseconds.
+const stillWithin = 2 * time.Second
+
+// recognised adopts those of the panes in which an agent is recognised and that nobody has
+// adopted yet: a person named them. names are those that they get, by pane, where they need
+// not be called after their program. It returns the new sessions, with an error those so far.
+func (s *Sessions) recognised(ctx context.Context, from api.Caller, refs []string, names map[string]string) (adopted []message.Session, err error) {
+	for _, ref := range refs {
+		_, err := s.Relay.Snapshot().Find(ref)
+		if err == nil || !strings.HasPrefix(ref, "%") || s.Names.noPane(ctx, ref) {
+			continue // what is wrong with it is said where it is used
+		}
+		if err := s.Callers.personOnly(ctx, from, "adopt a pane"); err != nil {
+			return adopted, err
+		}
+		session, err := s.Adopt(ctx, from, api.AdoptRequest{Pane: ref, Name: names[ref]})
+		if err != nil {
+			return adopted, err
+		}
+		adopted = append(adopted, session)
+	}
+	return adopted, nil
+}
+
+// giveBack releases sessions again that were adopted for what came to nothing.
+func (s *Sessions) giveBack(ctx context.Context, from api.Caller, adopted []message.Session) {
+	for _, session := range adopted {
+		if _, err := s.Release(context.WithoutCancel(ctx), from, api.ReleaseRequest{Pane: string(session.ID)}); err != nil {
+			s.Log.Warn("give a pane back", "pane", session.Pane, "err", err)
+		}
+	}
+}
+
+// still waits until nothing is being typed that was given leave before; what says which
+// request was carried out all the same if tmux does not let it be known in time.
+func (s *Sessions) still(ctx context.Context, what string) error {
+	if s.Panes == nil {
+		return nil
+	}
+	within, cancel := context.WithTimeout(ctx, stillWithin)
+	defer cancel()
+	if err := s.Panes.Still(within); err != nil {
+		s.Log.Warn("wait until nothing is being typed", "err", err)
+		return api.Errorf(api.CodeUncertain, "%s, but a keystroke that was under way may still arrive: %w", what, err)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/comeback"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// Status tells how the sidecar is, and ends it.
+type Status struct {
+	Callers *Callers
+	Needs   *Needs
+	Returns *comeback.Returns
+	Relay   condition
+	Journal interface {
+		Path() string
+		Notice() string
+		Held(ctx context.Context) (int, error)
+	}
+	Policies *Policies
+	// Tmux is nil where the sidecar is headless.
+	Tmux interface {
+		Info() tmux.Info
+		Trigger() string
+	}
+	About api.Status // what does not change
+	End   context.CancelFunc
+	Log   *slog.Logger
+}
+
+// Offer has a server serve the operations.
+func (s *Status) Offer(server *api.Server) {
+	api.Handle(server, api.ShowStatus, s.ShowStatus)
+	api.Handle(server, api.Down, s.Down)
+}
+
+// condition is how the relay is.
+type condition interface {
+	present
+	Stopped() bool
+	Trouble() error
+}
+
+// ShowStatus says how the sidecar is.
+func (s *Status) ShowStatus(ctx context.Context, _ api.Caller, _ api.None) (api.Status, error) {
+	snap := s.Relay.Snapshot()
+	st := s.About
+	st.Computer, st.Journal, st.Stopped, st.Sessions, st.Chats = message.LocalComputer, s.Journal.Path(), s.Relay.Stopped(), snap.Sessions(), open(snap)
+	if s.Tmux != nil {
+		info := s.Tmux.Info()
+		st.Tmux, st.TmuxPID, st.Transport, st.Why, st.Trigger = info.Version, info.PID, info.Transport, info.Why, s.Tmux.Trigger()
+	}
+	if set := s.Policies.Set; set != nil {
+		st.Computer = cmp.Or(set.Settings().Computer, st.Computer)
+		if problem := set.Problem(); problem != "" {
+			st.Degraded = append(st.Degraded, "policy: "+problem)
+		} else if set.Left() {
+			st.Degraded = append(st.Degraded, "policy: earlier ones are in use; the files as they are stay out of use until they are changed")
+		}
+	}
+	if err := s.Relay.Trouble(); err != nil {
+		st.Degraded = append(st.Degraded, troubleOf(err))
+	}
+	if notice := s.Journal.Notice(); notice != "" {
+		st.Degraded = append(st.Degraded, notice)
+	}
+	var err error
+	if st.Returned, err = s.returned(ctx); err != nil {
+		s.Log.Warn("look for agents that are back", "err", err)
+	}
+	if st.Held, err = s.Journal.Held(ctx); err != nil {
+		return st, err
+	}
+	st.Needs, err = s.Needs.All(ctx)
+	return st, err
+}
+
+// Down ends the sidecar.
+func (s *Status) Down(ctx context.Context, from api.Caller, _ api.None) (none api.None, _ error) {
+	if !s.Callers.succeeds(ctx, from) {
+		if err := s.Callers.personOnly(ctx, from, "end the sidecar"); err != nil {
+			return none, err
+		}
+	}
+	s.Log.Info("asked to end", "by", from.PID)
+	s.End()
+	return none, nil
+}
+
+// returned is what is told of agents that are back.
+func (s *Status) returned(ctx context.Context) (told []api.Returned, err error) {
+	all, err := s.Returns.Now(ctx, "")
+	snap := s.Relay.Snapshot()
+	for _, one := range all {
+		r := api.Returned{Chat: one.Chat.ID, Name: one.Chat.Name, State: one.Chat.State, Since: one.Since}
+		for _, lost := range one.Gone {
+			r.Agents = append(r.Agents, api.ReturnedAgent{Name: lost.As.Name, Agent: lost.Was.Profile, Pane: lost.Was.Pane})
+			r.Panes = append(r.Panes, lost.Was.Pane)
+		}
+		for _, p := range one.Chat.Participants {
+			if session, ok := s.Returns.SessionOf(snap, p.Session); ok && !p.Left && !slices.Contains(r.Panes, session.Pane) {
+				r.Panes = append(r.Panes, session.Pane)
+			}
+		}
+		told = append(told, r)
+	}
+	return told, err
+}
