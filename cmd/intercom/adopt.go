@@ -75,20 +75,15 @@ this one is up to you.`,
 					return message.Session{}, err
 				}
 			}
-			c, err := a.tmuxClient(cmd.Context())
+			c, err := a.paneClient(cmd.Context(), &req.Pane)
 			if err != nil {
-				return message.Session{}, err
-			}
-			if err := a.panes(cmd.Context(), c, &req.Pane); err != nil {
 				return message.Session{}, err
 			}
 			if !paneID.MatchString(req.Pane) {
 				return message.Session{}, api.Errorf(api.CodeUsage, "%q is no pane, like %%7 or work:0.1", req.Pane).
 					WithHint("tmux list-panes -a -F '#{pane_id} #{pane_current_command} #{pane_title}'")
 			}
-			ctx, cancel := within(cmd.Context())
-			defer cancel()
-			return api.Call(ctx, c, api.Adopt, req)
+			return quickly(cmd.Context(), c, api.Adopt, req)
 		}, a.showAdopted),
 	}
 	cmd.Flags().StringVar(&req.As, "as", "", "`PROFILE` of the program: an agent's name, line, line-paste, aider or tui; else recognised")

@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) chatStop() *cobra.Command {
-	return a.changeChat(quickly(api.StopChat), "stopped", &cobra.Command{
+	return a.changeChat(simply(api.StopChat), "stopped", &cobra.Command{
 		Use:   "stop [CHAT|--all]",
 		Short: "End a chat",
 		Long: `End a chat, or all of them. What was not typed yet is not typed any more, and
@@ -21,7 +21,7 @@ single messages included, until intercom chat resume --all.`,
 }
 
 func (a *app) chatPause() *cobra.Command {
-	return a.changeChat(quickly(api.PauseChat), "paused", &cobra.Command{
+	return a.changeChat(simply(api.PauseChat), "paused", &cobra.Command{
 		Use:   "pause [CHAT|--all]",
 		Short: "Hold what is said in a chat",
 		Long: `Hold what is said in a chat, or in all of them, until it is resumed: nothing is
@@ -44,8 +44,7 @@ at 0, and so do the minute of the rate and the hour of the bytes.`,
 
 // resume lets chats go on, after a person's yes to what stands at a limit.
 func (a *app) resume(ctx context.Context, c *api.Client, which api.ChatRef) ([]message.Chat, error) {
-	try := quickly(api.ResumeChat)
-	chats, err := try(ctx, c, which)
+	chats, err := quickly(ctx, c, api.ResumeChat, which)
 	if err == nil || api.AsError(err).Code != api.CodeUnsure {
 		return chats, err
 	}
@@ -53,18 +52,16 @@ func (a *app) resume(ctx context.Context, c *api.Client, which api.ChatRef) ([]m
 		return nil, err
 	}
 	which.Sure = true
-	return try(ctx, c, which)
+	return quickly(ctx, c, api.ResumeChat, which)
 }
 
 // changing does the same to one chat or to all.
 type changing func(context.Context, *api.Client, api.ChatRef) ([]message.Chat, error)
 
-// quickly asks for it, and gives it the time of an answer that comes at once.
-func quickly(change api.Op[api.ChatRef, []message.Chat]) changing {
+// simply asks for it.
+func simply(change api.Op[api.ChatRef, []message.Chat]) changing {
 	return func(ctx context.Context, c *api.Client, which api.ChatRef) ([]message.Chat, error) {
-		ctx, cancel := within(ctx)
-		defer cancel()
-		return api.Call(ctx, c, change, which)
+		return quickly(ctx, c, change, which)
 	}
 }
 

@@ -53,16 +53,11 @@ func (a *app) changeMember(change api.Op[api.MemberRequest, message.Chat], req *
 		if err := api.CheckRole(req.Role); err != nil {
 			return message.Chat{}, err
 		}
-		c, err := a.tmuxClient(cmd.Context())
+		c, err := a.paneClient(cmd.Context(), &req.Pane)
 		if err != nil {
 			return message.Chat{}, err
 		}
-		if err := a.panes(cmd.Context(), c, &req.Pane); err != nil {
-			return message.Chat{}, err
-		}
-		ctx, cancel := within(cmd.Context())
-		defer cancel()
-		chat, err := api.Call(ctx, c, change, *req)
+		chat, err := quickly(cmd.Context(), c, change, *req)
 		return chat, aboutMember(err, req.Chat, req.Pane)
 	}, func(c message.Chat) {
 		if word != "" {

@@ -29,9 +29,7 @@ after --, as the last argument.`,
 				if err != nil {
 					return api.Said{}, err
 				}
-				ctx, cancel := within(cmd.Context())
-				defer cancel()
-				said, err = api.Call(ctx, c, api.Say, api.SayRequest{Chat: args[0], Text: args[1]})
+				said, err = quickly(cmd.Context(), c, api.Say, api.SayRequest{Chat: args[0], Text: args[1]})
 				if err == nil && said.Braked && !a.json {
 					chats, err := a.resume(cmd.Context(), c, api.ChatRef{Chat: args[0]})
 					if err == nil && len(chats) > 0 {

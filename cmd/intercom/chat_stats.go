@@ -22,13 +22,7 @@ on, by this run of the sidecar.`,
 		Example: `  intercom chat stats plans`,
 		Args:    between(1, 1, "a chat"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Stats, error) {
-			c, err := a.tmuxClient(cmd.Context())
-			if err != nil {
-				return message.Stats{}, err
-			}
-			ctx, cancel := within(cmd.Context())
-			defer cancel()
-			stats, err := api.Call(ctx, c, api.Stats, api.ChatQuery{Chat: args[0]})
+			stats, err := inTmux(cmd.Context(), a, api.Stats, api.ChatQuery{Chat: args[0]})
 			return stats, aboutChat(err, args[0])
 		}, a.showStats),
 	}

@@ -100,10 +100,36 @@ func (a *app) tmuxClient(ctx context.Context) (*api.Client, error) {
 	return a.client(ctx)
 }
 
+// paneClient is tmuxClient for a command in which words name panes, and makes ids of those that are
+// targets of tmux.
+func (a *app) paneClient(ctx context.Context, words ...*string) (*api.Client, error) {
+	c, err := a.tmuxClient(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c, a.panes(ctx, c, words...)
+}
+
+// inTmux asks the sidecar of a tmux server for what waits for nobody.
+func inTmux[Q, R any](ctx context.Context, a *app, op api.Op[Q, R], req Q) (reply R, err error) {
+	c, err := a.tmuxClient(ctx)
+	if err != nil {
+		return reply, err
+	}
+	return quickly(ctx, c, op, req)
+}
+
 // absent reports whether nobody listens, as opposed to somebody whom we do not trust.
 func absent(err error) bool {
 	e, ok := errors.AsType[*api.Error](err)
 	return ok && e.Code == api.CodeNoSidecar && e.Hint == ""
+}
+
+// quickly asks for what waits for nobody.
+func quickly[Q, R any](ctx context.Context, c *api.Client, op api.Op[Q, R], req Q) (R, error) {
+	ctx, cancel := within(ctx)
+	defer cancel()
+	return api.Call(ctx, c, op, req)
 }
 
 // within bounds an operation that waits for nobody.

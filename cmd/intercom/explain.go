@@ -44,31 +44,18 @@ runs there.`,
 					return message.Explanation{}, err
 				}
 			}
-			c, err := a.tmuxClient(cmd.Context())
+			c, err := a.paneClient(cmd.Context(), &req.Pane)
 			if err != nil {
 				return message.Explanation{}, err
 			}
-			if err := a.panes(cmd.Context(), c, &req.Pane); err != nil {
-				return message.Explanation{}, err
-			}
-			ctx, cancel := within(cmd.Context())
-			defer cancel()
-			e, err := api.Call(ctx, c, api.Explain, req)
-			return whole(e), aboutPane(err, req.Pane)
+			e, err := quickly(cmd.Context(), c, api.Explain, req)
+			return e, aboutPane(err, req.Pane)
 		}, a.showExplanation),
 	}
 	cmd.Flags().StringVar(&req.Agent, "agent", "", "judge it as this agent: `"+strings.Join(knownAgents, "|")+"`")
 	a.completes(cmd, sessionWords)
 	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(knownAgents, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
-}
-
-// whole is an explanation that has a list where there is no evidence.
-func whole(e message.Explanation) message.Explanation {
-	if e.Evidence == nil {
-		e.Evidence = []message.Ground{}
-	}
-	return e
 }
 
 func (a *app) showExplanation(e message.Explanation) {

@@ -39,22 +39,11 @@ with intercom chat resume, and what waits for approval with your decision.`,
 		Example: `  intercom inbox list --json`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) ([]api.Held, error) {
-			return a.held(cmd.Context())
+			return inTmux(cmd.Context(), a, api.Inbox, api.None{})
 		}, a.showInbox),
 	}
 	a.completes(cmd)
 	return cmd
-}
-
-// held asks for what waits.
-func (a *app) held(ctx context.Context) ([]api.Held, error) {
-	c, err := a.tmuxClient(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := within(ctx)
-	defer cancel()
-	return api.Call(ctx, c, api.Inbox, api.None{})
 }
 
 func (a *app) showInbox(all []api.Held) {
@@ -90,7 +79,7 @@ became of it so far is in intercom log ID.`,
 		Example: `  intercom inbox show 4d0c8ed2`,
 		Args:    between(1, 1, "an id"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) ([]api.Held, error) {
-			all, err := a.held(cmd.Context())
+			all, err := inTmux(cmd.Context(), a, api.Inbox, api.None{})
 			if err != nil {
 				return nil, err
 			}
@@ -165,9 +154,7 @@ before the cursor; else it stays there for you to send.`,
 				return api.Held{}, err
 			}
 			vouch := func(sure bool) (api.Held, error) {
-				ctx, cancel := within(cmd.Context())
-				defer cancel()
-				return api.Call(ctx, c, api.Vouch, api.VouchRequest{ID: args[0], Sure: sure})
+				return quickly(cmd.Context(), c, api.Vouch, api.VouchRequest{ID: args[0], Sure: sure})
 			}
 			h, err := vouch(false)
 			if err != nil {

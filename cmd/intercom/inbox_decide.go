@@ -90,9 +90,7 @@ func (a *app) decides(choice api.Choice, complete func(context.Context, *api.Dec
 			return d, err
 		}
 		decide := func(req api.DecideRequest) (api.Decided, error) {
-			ctx, cancel := within(cmd.Context())
-			defer cancel()
-			return api.Call(ctx, c, api.Decide, req)
+			return quickly(cmd.Context(), c, api.Decide, req)
 		}
 		req := api.DecideRequest{ID: args[0], Choice: choice}
 		if choice == api.ChoiceReply {

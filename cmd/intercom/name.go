@@ -20,16 +20,11 @@ your own words are signed. PANE is the id of the pane or its present name.`,
 			if err := checkName(args[1]); err != nil {
 				return message.Session{}, err
 			}
-			c, err := a.tmuxClient(cmd.Context())
+			c, err := a.paneClient(cmd.Context(), &args[0])
 			if err != nil {
 				return message.Session{}, err
 			}
-			if err := a.panes(cmd.Context(), c, &args[0]); err != nil {
-				return message.Session{}, err
-			}
-			ctx, cancel := within(cmd.Context())
-			defer cancel()
-			s, err := api.Call(ctx, c, api.Rename, api.RenameRequest{Pane: args[0], Name: args[1]})
+			s, err := quickly(cmd.Context(), c, api.Rename, api.RenameRequest{Pane: args[0], Name: args[1]})
 			return s, aboutPane(err, args[0])
 		}, func(s message.Session) {
 			a.say("%s is %s", plainLine(s.Pane), plainLine(s.Name))

@@ -25,13 +25,7 @@ adopted nothing is read. intercom explain PANE says more of one.`,
   intercom peers --json`,
 		Args: between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) ([]api.Peer, error) {
-			c, err := a.tmuxClient(cmd.Context())
-			if err != nil {
-				return nil, err
-			}
-			ctx, cancel := within(cmd.Context())
-			defer cancel()
-			return api.Call(ctx, c, api.Peers, api.None{})
+			return inTmux(cmd.Context(), a, api.Peers, api.None{})
 		}, a.showPeers),
 	}
 	a.completes(cmd)

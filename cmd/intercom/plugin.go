@@ -286,9 +286,7 @@ func (a *app) startChat(ctx context.Context, panes ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	asking, cancel := within(ctx)
-	defer cancel()
-	chat, err := api.Call(asking, c, api.StartChat, api.StartChatRequest{Panes: panes})
+	chat, err := quickly(ctx, c, api.StartChat, api.StartChatRequest{Panes: panes})
 	if err != nil {
 		return "", a.aboutStart(ctx, err)
 	}
@@ -402,9 +400,7 @@ func (a *app) muteHere(ctx context.Context, o origin) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	asking, cancel := within(ctx)
-	defer cancel()
-	if _, err := api.Call(asking, c, api.MuteMember, api.MemberRequest{Chat: string(chat.ID), Pane: o.Pane, Off: !me.MaySpeak}); err != nil {
+	if _, err := quickly(ctx, c, api.MuteMember, api.MemberRequest{Chat: string(chat.ID), Pane: o.Pane, Off: !me.MaySpeak}); err != nil {
 		return "", err
 	}
 	if me.MaySpeak {
@@ -418,9 +414,7 @@ func (a *app) stopHere(ctx context.Context, o origin) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	asking, cancel := within(ctx)
-	defer cancel()
-	if _, err := api.Call(asking, c, api.StopChat, api.ChatRef{Chat: string(chat.ID)}); err != nil {
+	if _, err := quickly(ctx, c, api.StopChat, api.ChatRef{Chat: string(chat.ID)}); err != nil {
 		return "", err
 	}
 	return met(chat) + ": ended; nothing goes across any more", nil
@@ -431,9 +425,7 @@ func (a *app) pauseAll(ctx context.Context, _ origin) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	asking, cancel := within(ctx)
-	defer cancel()
-	if _, err := api.Call(asking, c, api.PauseChat, api.ChatRef{All: true}); err != nil {
+	if _, err := quickly(ctx, c, api.PauseChat, api.ChatRef{All: true}); err != nil {
 		return "", err
 	}
 	text := "everything is paused: nothing is typed any more"
@@ -497,9 +489,7 @@ func (a *app) sayLine(ctx context.Context, o origin, text string) (string, error
 	if err != nil {
 		return "", err
 	}
-	asking, cancel := within(ctx)
-	defer cancel()
-	said, err := api.Call(asking, c, api.Say, api.SayRequest{Chat: string(chat.ID), Text: text})
+	said, err := quickly(ctx, c, api.Say, api.SayRequest{Chat: string(chat.ID), Text: text})
 	switch {
 	case err != nil:
 		return "", err

@@ -48,9 +48,7 @@ and policies/*.lua of DIR. Nothing is changed.
 			if err != nil {
 				return policy.Trial{}, err
 			}
-			ctx, cancel := within(cmd.Context())
-			defer cancel()
-			return api.Call(ctx, c, api.DiffPolicy, api.DiffPolicyRequest{Dir: dir})
+			return quickly(cmd.Context(), c, api.DiffPolicy, api.DiffPolicyRequest{Dir: dir})
 		}, a.showTrial),
 	}
 	a.completes(cmd)
@@ -104,9 +102,7 @@ left by themselves for those that were good, if they fail three times running.`,
 				return policy.Status{}, err
 			}
 			back := func(req api.RollbackPolicyRequest) (policy.Status, error) {
-				ctx, cancel := within(cmd.Context())
-				defer cancel()
-				return api.Call(ctx, c, api.RollbackPolicy, req)
+				return quickly(cmd.Context(), c, api.RollbackPolicy, req)
 			}
 			now, err := back(api.RollbackPolicyRequest{})
 			if err != nil {
@@ -267,9 +263,7 @@ func (a *app) explainMessage(cmd *cobra.Command, args []string, described bool) 
 		if err != nil {
 			return policy.Explained{}, err
 		}
-		ctx, cancel := within(cmd.Context())
-		defer cancel()
-		return api.Call(ctx, c, api.ExplainPolicy, api.ExplainPolicyRequest{ID: args[0]})
+		return quickly(cmd.Context(), c, api.ExplainPolicy, api.ExplainPolicyRequest{ID: args[0]})
 	}, a.showExplained)(cmd, args)
 }
 

@@ -103,16 +103,11 @@ before you share them.`,
 			if err != nil {
 				return recorded{}, err
 			}
-			c, err := a.tmuxClient(cmd.Context())
+			c, err := a.paneClient(cmd.Context(), &args[0])
 			if err != nil {
 				return recorded{}, err
 			}
-			if err := a.panes(cmd.Context(), c, &args[0]); err != nil {
-				return recorded{}, err
-			}
-			ctx, cancel := within(cmd.Context())
-			defer cancel()
-			r, err := api.Call(ctx, c, api.Record, api.ExplainRequest{Pane: args[0]})
+			r, err := quickly(cmd.Context(), c, api.Record, api.ExplainRequest{Pane: args[0]})
 			if err != nil {
 				return recorded{}, aboutPane(err, args[0])
 			}
@@ -154,7 +149,7 @@ func fileWords(what string) (string, error) {
 
 // keep writes a recording into dir.
 func keep(r api.Recording, dir, label, what string) (recorded, error) {
-	e := whole(r.Explanation)
+	e := r.Explanation
 	kept := recorded{
 		Agent: cmp.Or(e.Agent, r.Command), Version: e.Version,
 		Label: cmp.Or(label, string(e.State), string(message.Unknown)), What: cmp.Or(what, r.At.UTC().Format("20060102-150405.000")),

@@ -19,16 +19,11 @@ the id of the pane or the name of its session.`,
 		Example: `  intercom release %1`,
 		Args:    between(1, 1, "a pane"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Session, error) {
-			c, err := a.tmuxClient(cmd.Context())
+			c, err := a.paneClient(cmd.Context(), &args[0])
 			if err != nil {
 				return message.Session{}, err
 			}
-			if err := a.panes(cmd.Context(), c, &args[0]); err != nil {
-				return message.Session{}, err
-			}
-			ctx, cancel := within(cmd.Context())
-			defer cancel()
-			s, err := api.Call(ctx, c, api.Release, api.ReleaseRequest{Pane: args[0]})
+			s, err := quickly(cmd.Context(), c, api.Release, api.ReleaseRequest{Pane: args[0]})
 			if told, ok := errors.AsType[*api.Error](aboutPane(err, args[0])); ok && told.Code == api.CodeNotFound {
 				return s, told.WithHint("intercom status lists the adopted panes")
 			}

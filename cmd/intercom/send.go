@@ -179,11 +179,8 @@ func (a *app) read(ctx context.Context, file string) (string, error) {
 }
 
 func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error) {
-	c, err := a.tmuxClient(ctx)
+	c, err := a.paneClient(ctx, &req.To)
 	if err != nil {
-		return api.Sent{}, err
-	}
-	if err := a.panes(ctx, c, &req.To); err != nil {
 		return api.Sent{}, err
 	}
 	begun, whole := time.Now(), req.Timeout

@@ -114,9 +114,7 @@ func (a *app) replace(ctx context.Context, socket string, old api.Status) (upRep
 }
 
 func quickStatus(ctx context.Context, c *api.Client) (api.Status, error) {
-	ctx, cancel := within(ctx)
-	defer cancel()
-	return api.Call(ctx, c, api.ShowStatus, api.None{})
+	return quickly(ctx, c, api.ShowStatus, api.None{})
 }
 
 func serverName(server string) string {
