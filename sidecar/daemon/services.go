@@ -42,10 +42,10 @@ func (s *sidecar) assemble(ctx context.Context) {
 		Callers: callers, Needs: needs, Returns: s.returns, Relay: s.relay, Journal: s.journal, Policies: s.policies, End: s.down, Log: s.log,
 		About: api.Status{PID: os.Getpid(), Version: cfg.Version, API: api.Version, Server: cfg.Paths.Server, Started: time.Now(), Log: cfg.Paths.Log},
 	}
-	sessions := &service.Sessions{Callers: callers, Names: names, Relay: asked, Server: server, Person: cfg.Person, Log: s.log}
+	sessions := &service.Sessions{Callers: callers, Names: names, Relay: asked, Server: server, Log: s.log}
 	chats := &service.Chats{Callers: callers, Names: names, Sessions: sessions, Returns: s.returns, Relay: asked, Journal: s.journal, Log: s.log}
 	panes := &service.Panes{Callers: callers, Names: names, Relay: s.relay, Log: s.log}
-	inbox := &service.Inbox{Callers: callers, Names: names, Relay: asked, Journal: s.journal, Person: cfg.Person, Log: s.log}
+	inbox := &service.Inbox{Callers: callers, Names: names, Relay: asked, Journal: s.journal, Log: s.log}
 	if s.client != nil {
 		s.returns.Tmux, s.returns.Panes = s.client, s.panes
 		callers.Tmux, callers.Panes = s.client, s.panes

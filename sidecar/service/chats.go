@@ -30,11 +30,11 @@ type Chats struct {
 		Captures(ctx context.Context, session message.ID) int
 	}
 	Journal interface {
-		Chat(ctx context.Context, ref string) (message.Chat, error)
+		archive
+		backlog
+		verdicts
+		events
 		Chats(ctx context.Context, ended bool) ([]message.Chat, error)
-		Waiting(ctx context.Context, chat message.ID) ([]journal.Pending, error)
-		Verdicts(ctx context.Context, id message.ID) ([]message.Verdict, error)
-		Events(ctx context.Context, q journal.Query) ([]message.Event, error)
 		Stats(ctx context.Context, chat message.ID) (message.Stats, error)
 	}
 	Log *slog.Logger

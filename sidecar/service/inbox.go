@@ -6,7 +6,6 @@ import (
 	"log/slog"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
 )
@@ -21,13 +20,12 @@ type Inbox struct {
 		Vouch(ctx context.Context, session, delivery message.ID, sure bool) error
 	}
 	Journal interface {
-		Waiting(ctx context.Context, chat message.ID) ([]journal.Pending, error)
-		Verdicts(ctx context.Context, id message.ID) ([]message.Verdict, error)
-		Deliveries(ctx context.Context, id message.ID) ([]message.Delivery, error)
-		Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error)
+		backlog
+		letters
+		verdicts
+		receipts
 	}
-	Person string
-	Log    *slog.Logger
+	Log *slog.Logger
 }
 
 // Offer has a server serve the operations.
@@ -109,7 +107,7 @@ func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest
 	case !req.Sure:
 		return one, nil
 	}
-	s.Log.Info("released on a person's word", "delivery", one.Delivery, "pane", target.Pane, "by", s.Person, "pid", from.PID)
+	s.Log.Info("released on a person's word", "delivery", one.Delivery, "pane", target.Pane, "by", s.Callers.Person, "pid", from.PID)
 	return one, nil
 }
 

@@ -15,14 +15,9 @@ type Log struct {
 	Names   *Names
 	Journal interface {
 		events
-		Message(ctx context.Context, ref string) (message.Envelope, error)
+		letters
 	}
 	Bell *Bell
-}
-
-// events are what was written down.
-type events interface {
-	Events(ctx context.Context, q journal.Query) ([]message.Event, error)
 }
 
 // Offer has a server serve the operations.

@@ -19,13 +19,11 @@ import (
 type Names struct {
 	Relay present
 	// Tmux is nil where the sidecar is headless.
-	Tmux interface {
-		Panes(ctx context.Context) ([]tmux.Pane, error)
-	}
+	Tmux    panes
 	Journal interface {
-		Chat(ctx context.Context, ref string) (message.Chat, error)
+		archive
 		Session(ctx context.Context, id message.ID) (message.Session, error)
-		Message(ctx context.Context, ref string) (message.Envelope, error)
+		letters
 		Find(ctx context.Context, ref string) (journal.Query, error)
 		Delivery(ctx context.Context, id message.ID) (message.Delivery, error)
 	}

@@ -45,7 +45,7 @@ type Needs struct {
 	Relay   present
 	Journal interface {
 		Held(ctx context.Context) (int, error)
-		Waiting(ctx context.Context, chat message.ID) ([]journal.Pending, error)
+		backlog
 	}
 }
 

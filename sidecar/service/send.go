@@ -22,10 +22,9 @@ type Sending struct {
 	Sessions *Sessions
 	Relay    asked
 	Journal  interface {
-		Message(ctx context.Context, ref string) (message.Envelope, error)
-		Deliveries(ctx context.Context, id message.ID) ([]message.Delivery, error)
-		Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error)
-		Waiting(ctx context.Context, chat message.ID) ([]journal.Pending, error)
+		letters
+		receipts
+		backlog
 	}
 	Bell *Bell
 }
@@ -144,11 +143,6 @@ func (s *Sending) await(ctx context.Context, sent api.Sent, req api.SendRequest)
 			return sent, ctx.Err()
 		}
 	}
-}
-
-// backlog is what has not been taken yet.
-type backlog interface {
-	Waiting(ctx context.Context, chat message.ID) ([]journal.Pending, error)
 }
 
 // behind is why an earlier delivery to the same session is held, behind which this one

@@ -13,12 +13,14 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// What most services need of the relay, and of tmux.
+// What several services need of the relay, of tmux, and of the journal.
 type (
 	present interface {
 		Snapshot() registry.Snapshot
@@ -27,9 +29,35 @@ type (
 		present
 		Do(ctx context.Context, r relay.Request) (relay.Answer, error)
 	}
-	terminals interface {
+	panes interface {
 		Panes(ctx context.Context) ([]tmux.Pane, error)
+	}
+	terminals interface {
+		panes
 		Clients(ctx context.Context) ([]tmux.Attached, error)
+	}
+	options interface {
+		SetServerOption(ctx context.Context, name, value string) error
+		TakeBack(ctx context.Context, name string)
+	}
+	events interface {
+		Events(ctx context.Context, q journal.Query) ([]message.Event, error)
+	}
+	backlog interface { // what has not been taken yet, of one chat or of all
+		Waiting(ctx context.Context, chat message.ID) ([]journal.Pending, error)
+	}
+	archive interface { // chats by name, also those that have ended
+		Chat(ctx context.Context, ref string) (message.Chat, error)
+	}
+	letters interface { // messages by id, and what became of them
+		Message(ctx context.Context, ref string) (message.Envelope, error)
+		Deliveries(ctx context.Context, id message.ID) ([]message.Delivery, error)
+	}
+	verdicts interface {
+		Verdicts(ctx context.Context, id message.ID) ([]message.Verdict, error)
+	}
+	receipts interface {
+		Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error)
 	}
 )
 

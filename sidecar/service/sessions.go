@@ -43,11 +43,10 @@ type Sessions struct {
 		Still(ctx context.Context) error
 	}
 	Tmux interface {
-		Panes(ctx context.Context) ([]tmux.Pane, error)
+		panes
 		SetPaneOptions(ctx context.Context, pane string, options map[string]string) error
 	}
 	Server message.Process // the tmux server
-	Person string          // how a person's own words are signed
 	Log    *slog.Logger
 }
 
@@ -111,7 +110,7 @@ func (s *Sessions) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequ
 
 // notAPerson refuses the name with which a person's own words are signed.
 func (s *Sessions) notAPerson(name string) error {
-	if !strings.EqualFold(name, registry.NameFrom(s.Person)) {
+	if !strings.EqualFold(name, registry.NameFrom(s.Callers.Person)) {
 		return nil
 	}
 	return api.Errorf(api.CodeRefused, "name taken: %q is how your own words are signed", name).WithHint("choose another, for example %s-2", name)

@@ -102,12 +102,6 @@ func (s *Face) Run(ctx context.Context) error {
 	}
 }
 
-// options are those of the tmux server.
-type options interface {
-	SetServerOption(ctx context.Context, name, value string) error
-	TakeBack(ctx context.Context, name string)
-}
-
 // statusText is what the option says: nothing where nothing goes on. It has numbers, words of
 // ours and names of sessions only, so that nothing in it means anything to tmux. What waits for
 // an agent is not counted: nobody has to do anything about it.
@@ -228,4 +222,26 @@ func (s *Face) rooms(ctx context.Context, chat message.ID) (rooms []string) {
 		}
 	}
 	return rooms
+}
+
+// Troubled tells a person, once each, that nothing can be written down any more and that it can
+// again. It does not go by the journal. It never blocks.
+func (s *Face) Troubled(err error) {
+	text := "there is room again: what was held goes on"
+	if err != nil {
+		text = troubleOf(err) + ": everything is held until there is room, and nothing is lost"
+	}
+	select {
+	case s.notices <- message.Notice{Text: text}:
+	default:
+	}
+	s.Bell.Ring()
+}
+
+// troubleOf names what is full, and where, and not the step at which that was found.
+func troubleOf(err error) string {
+	if full, ok := errors.AsType[*message.UnwritableError](err); ok {
+		return full.Error()
+	}
+	return err.Error()
 }
