@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) chatStop() *cobra.Command {
-	return a.changeChat(simply(api.StopChat), "stopped", &cobra.Command{
+	return a.changeChat(a.simply(api.StopChat), "stopped", &cobra.Command{
 		Use:   "stop [CHAT|--all]",
 		Short: "End a chat",
 		Long: `End a chat, or all of them. What was not typed yet is not typed any more, and
@@ -21,7 +21,7 @@ single messages included, until intercom chat resume --all.`,
 }
 
 func (a *app) chatPause() *cobra.Command {
-	return a.changeChat(simply(api.PauseChat), "paused", &cobra.Command{
+	return a.changeChat(a.simply(api.PauseChat), "paused", &cobra.Command{
 		Use:   "pause [CHAT|--all]",
 		Short: "Hold what is said in a chat",
 		Long: `Hold what is said in a chat, or in all of them, until it is resumed: nothing is
@@ -43,8 +43,8 @@ at 0, and so do the minute of the rate and the hour of the bytes.`,
 }
 
 // resume lets chats go on, after a person's yes to what stands at a limit.
-func (a *app) resume(ctx context.Context, c *api.Client, which api.ChatRef) ([]message.Chat, error) {
-	chats, err := quickly(ctx, c, api.ResumeChat, which)
+func (a *app) resume(ctx context.Context, which api.ChatRef) ([]message.Chat, error) {
+	chats, err := request(ctx, a.tmuxClient, api.ResumeChat, which)
 	if err == nil || api.AsError(err).Code != api.CodeUnsure {
 		return chats, err
 	}
@@ -52,18 +52,17 @@ func (a *app) resume(ctx context.Context, c *api.Client, which api.ChatRef) ([]m
 		return nil, err
 	}
 	which.Sure = true
-	return quickly(ctx, c, api.ResumeChat, which)
+	return request(ctx, a.tmuxClient, api.ResumeChat, which)
 }
 
-// changing does the same to one chat or to all.
-type changing func(context.Context, *api.Client, api.ChatRef) ([]message.Chat, error)
-
-// simply asks for it.
-func simply(change api.Op[api.ChatRef, []message.Chat]) changing {
-	return func(ctx context.Context, c *api.Client, which api.ChatRef) ([]message.Chat, error) {
-		return quickly(ctx, c, change, which)
+// simply asks for a change of one chat or of all.
+func (a *app) simply(change api.Op[api.ChatRef, []message.Chat]) changing {
+	return func(ctx context.Context, which api.ChatRef) ([]message.Chat, error) {
+		return request(ctx, a.tmuxClient, change, which)
 	}
 }
+
+type changing func(context.Context, api.ChatRef) ([]message.Chat, error)
 
 // changeChat completes a command that does the same to one chat or to all.
 func (a *app) changeChat(change changing, done string, cmd *cobra.Command) *cobra.Command {
@@ -79,11 +78,7 @@ func (a *app) changeChat(change changing, done string, cmd *cobra.Command) *cobr
 			return nil, api.Errorf(api.CodeUsage, "name one chat, or all with --all").
 				WithHint("intercom chat list")
 		}
-		c, err := a.tmuxClient(cmd.Context())
-		if err != nil {
-			return nil, err
-		}
-		chats, err := change(cmd.Context(), c, which)
+		chats, err := change(cmd.Context(), which)
 		return chats, aboutChat(err, which.Chat)
 	}, func(chats []message.Chat) {
 		for _, c := range chats {

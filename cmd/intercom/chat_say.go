@@ -25,13 +25,10 @@ after --, as the last argument.`,
 				if err := checkText(args[1]); err != nil {
 					return api.Said{}, err
 				}
-				c, err := a.tmuxClient(cmd.Context())
-				if err != nil {
-					return api.Said{}, err
-				}
-				said, err = quickly(cmd.Context(), c, api.Say, api.SayRequest{Chat: args[0], Text: args[1]})
+				var err error
+				said, err = request(cmd.Context(), a.tmuxClient, api.Say, api.SayRequest{Chat: args[0], Text: args[1]})
 				if err == nil && said.Braked && !a.json {
-					chats, err := a.resume(cmd.Context(), c, api.ChatRef{Chat: args[0]})
+					chats, err := a.resume(cmd.Context(), api.ChatRef{Chat: args[0]})
 					if err == nil && len(chats) > 0 {
 						said.Held, said.Braked = "", false
 					}

@@ -22,7 +22,7 @@ on, by this run of the sidecar.`,
 		Example: `  intercom chat stats plans`,
 		Args:    between(1, 1, "a chat"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Stats, error) {
-			stats, err := inTmux(cmd.Context(), a, api.Stats, api.ChatQuery{Chat: args[0]})
+			stats, err := request(cmd.Context(), a.tmuxClient, api.Stats, api.ChatQuery{Chat: args[0]})
 			return stats, aboutChat(err, args[0])
 		}, a.showStats),
 	}

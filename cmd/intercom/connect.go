@@ -110,9 +110,9 @@ func (a *app) paneClient(ctx context.Context, words ...*string) (*api.Client, er
 	return c, a.panes(ctx, c, words...)
 }
 
-// inTmux asks the sidecar of a tmux server for what waits for nobody.
-func inTmux[Q, R any](ctx context.Context, a *app, op api.Op[Q, R], req Q) (reply R, err error) {
-	c, err := a.tmuxClient(ctx)
+// request is quickly for a command that asks but once, by the client that reach returns.
+func request[Q, R any](ctx context.Context, reach func(context.Context) (*api.Client, error), op api.Op[Q, R], req Q) (reply R, err error) {
+	c, err := reach(ctx)
 	if err != nil {
 		return reply, err
 	}

@@ -39,7 +39,7 @@ with intercom chat resume, and what waits for approval with your decision.`,
 		Example: `  intercom inbox list --json`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) ([]api.Held, error) {
-			return inTmux(cmd.Context(), a, api.Inbox, api.None{})
+			return request(cmd.Context(), a.tmuxClient, api.Inbox, api.None{})
 		}, a.showInbox),
 	}
 	a.completes(cmd)
@@ -79,7 +79,7 @@ became of it so far is in intercom log ID.`,
 		Example: `  intercom inbox show 4d0c8ed2`,
 		Args:    between(1, 1, "an id"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) ([]api.Held, error) {
-			all, err := inTmux(cmd.Context(), a, api.Inbox, api.None{})
+			all, err := request(cmd.Context(), a.tmuxClient, api.Inbox, api.None{})
 			if err != nil {
 				return nil, err
 			}
@@ -149,14 +149,7 @@ before the cursor; else it stays there for you to send.`,
 		Example: `  intercom inbox release 4d0c8ed2`,
 		Args:    between(1, 1, "an id"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (api.Held, error) {
-			c, err := a.tmuxClient(cmd.Context())
-			if err != nil {
-				return api.Held{}, err
-			}
-			vouch := func(sure bool) (api.Held, error) {
-				return quickly(cmd.Context(), c, api.Vouch, api.VouchRequest{ID: args[0], Sure: sure})
-			}
-			h, err := vouch(false)
+			h, err := request(cmd.Context(), a.tmuxClient, api.Vouch, api.VouchRequest{ID: args[0]})
 			if err != nil {
 				return h, err
 			}
@@ -164,7 +157,7 @@ before the cursor; else it stays there for you to send.`,
 			if err := a.confirm(cmd.Context(), plainLine(question)); err != nil {
 				return h, err
 			}
-			return vouch(true)
+			return request(cmd.Context(), a.tmuxClient, api.Vouch, api.VouchRequest{ID: args[0], Sure: true})
 		}, func(h api.Held) {
 			a.say("released: %s to %s", h.Delivery.Short(), plainLine(cmp.Or(h.To, h.Pane)))
 		}),

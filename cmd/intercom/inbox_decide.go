@@ -85,13 +85,6 @@ and only y at your terminal is a yes.`,
 // belongs to the decision, once it is known that there is one to be made.
 func (a *app) decides(choice api.Choice, complete func(context.Context, *api.DecideRequest, api.Decided) error, cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = do(a, func(cmd *cobra.Command, args []string) (d api.Decided, err error) {
-		c, err := a.tmuxClient(cmd.Context())
-		if err != nil {
-			return d, err
-		}
-		decide := func(req api.DecideRequest) (api.Decided, error) {
-			return quickly(cmd.Context(), c, api.Decide, req)
-		}
 		req := api.DecideRequest{ID: args[0], Choice: choice}
 		if choice == api.ChoiceReply {
 			req.Say = args[1]
@@ -99,7 +92,7 @@ func (a *app) decides(choice api.Choice, complete func(context.Context, *api.Dec
 				return d, err
 			}
 		}
-		if d, err = decide(req); err != nil || d.Already {
+		if d, err = request(cmd.Context(), a.tmuxClient, api.Decide, req); err != nil || d.Already {
 			return d, err
 		}
 		if len(d.Waiting) == 0 {
@@ -113,7 +106,7 @@ func (a *app) decides(choice api.Choice, complete func(context.Context, *api.Dec
 			return d, a.kept(req, err)
 		}
 		req.Sure = true
-		d, err = decide(req)
+		d, err = request(cmd.Context(), a.tmuxClient, api.Decide, req)
 		return d, a.kept(req, err)
 	}, a.showDecided)
 	a.completes(cmd, decisionWords)

@@ -25,7 +25,7 @@ adopted nothing is read. intercom explain PANE says more of one.`,
   intercom peers --json`,
 		Args: between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) ([]api.Peer, error) {
-			return inTmux(cmd.Context(), a, api.Peers, api.None{})
+			return request(cmd.Context(), a.tmuxClient, api.Peers, api.None{})
 		}, a.showPeers),
 	}
 	a.completes(cmd)

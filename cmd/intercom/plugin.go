@@ -421,11 +421,7 @@ func (a *app) stopHere(ctx context.Context, o origin) (string, error) {
 }
 
 func (a *app) pauseAll(ctx context.Context, _ origin) (string, error) {
-	c, err := a.tmuxClient(ctx)
-	if err != nil {
-		return "", err
-	}
-	if _, err := quickly(ctx, c, api.PauseChat, api.ChatRef{All: true}); err != nil {
+	if _, err := request(ctx, a.tmuxClient, api.PauseChat, api.ChatRef{All: true}); err != nil {
 		return "", err
 	}
 	text := "everything is paused: nothing is typed any more"
@@ -438,11 +434,7 @@ func (a *app) pauseAll(ctx context.Context, _ origin) (string, error) {
 // resumeAll asks, if there is something to ask, in the popup that it runs in: one that opened
 // later would take a key for a yes that was meant for the pane.
 func (a *app) resumeAll(ctx context.Context, o origin) (string, error) {
-	c, err := a.tmuxClient(ctx)
-	if err != nil {
-		return "", err
-	}
-	chats, err := a.resume(ctx, c, api.ChatRef{All: true})
+	chats, err := a.resume(ctx, api.ChatRef{All: true})
 	text := "messages are typed again; chats resumed: " + fmt.Sprint(len(chats))
 	if err != nil {
 		told := api.AsError(err)
@@ -455,7 +447,7 @@ func (a *app) resumeAll(ctx context.Context, o origin) (string, error) {
 // stands at a limit it asks there, too, whether it may go on: a popup that opened later would
 // take a key for a yes that was meant for the pane. Without a yes the line waits with the rest.
 func (a *app) askForLine(ctx context.Context, o origin) (string, error) {
-	c, chat, _, err := a.here(ctx, o)
+	_, chat, _, err := a.here(ctx, o)
 	if err != nil {
 		return "", err
 	}
@@ -470,7 +462,7 @@ func (a *app) askForLine(ctx context.Context, o origin) (string, error) {
 	}
 	if chat.Braked {
 		l.first = func(ctx context.Context) error {
-			_, err := a.resume(ctx, c, api.ChatRef{Chat: string(chat.ID)})
+			_, err := a.resume(ctx, api.ChatRef{Chat: string(chat.ID)})
 			if err != nil && api.AsError(err).Code == api.CodeRefused {
 				return nil
 			}

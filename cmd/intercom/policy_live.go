@@ -44,11 +44,7 @@ and policies/*.lua of DIR. Nothing is changed.
 			if err != nil {
 				return policy.Trial{}, err
 			}
-			c, err := a.client(cmd.Context())
-			if err != nil {
-				return policy.Trial{}, err
-			}
-			return quickly(cmd.Context(), c, api.DiffPolicy, api.DiffPolicyRequest{Dir: dir})
+			return request(cmd.Context(), a.client, api.DiffPolicy, api.DiffPolicyRequest{Dir: dir})
 		}, a.showTrial),
 	}
 	a.completes(cmd)
@@ -97,14 +93,7 @@ left by themselves for those that were good, if they fail three times running.`,
 		Example: "  intercom policy rollback",
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) (policy.Status, error) {
-			c, err := a.client(cmd.Context())
-			if err != nil {
-				return policy.Status{}, err
-			}
-			back := func(req api.RollbackPolicyRequest) (policy.Status, error) {
-				return quickly(cmd.Context(), c, api.RollbackPolicy, req)
-			}
-			now, err := back(api.RollbackPolicyRequest{})
+			now, err := request(cmd.Context(), a.client, api.RollbackPolicy, api.RollbackPolicyRequest{})
 			if err != nil {
 				return now, err
 			}
@@ -112,7 +101,7 @@ left by themselves for those that were good, if they fail three times running.`,
 			if err := a.confirm(cmd.Context(), question); err != nil {
 				return now, err
 			}
-			return back(api.RollbackPolicyRequest{Sure: true})
+			return request(cmd.Context(), a.client, api.RollbackPolicy, api.RollbackPolicyRequest{Sure: true})
 		}, func(s policy.Status) {
 			a.say("in use: %s, with %s", s.Generation, several(len(s.Files), "file"))
 			a.say("your files are left alone until you change one")
@@ -259,11 +248,7 @@ func (a *app) explainMessage(cmd *cobra.Command, args []string, described bool) 
 		return api.Errorf(api.CodeUsage, "an id, and a message that is described: only one of them").WithHint("%s --help", cmd.CommandPath())
 	}
 	return do(a, func(cmd *cobra.Command, args []string) (policy.Explained, error) {
-		c, err := a.client(cmd.Context())
-		if err != nil {
-			return policy.Explained{}, err
-		}
-		return quickly(cmd.Context(), c, api.ExplainPolicy, api.ExplainPolicyRequest{ID: args[0]})
+		return request(cmd.Context(), a.client, api.ExplainPolicy, api.ExplainPolicyRequest{ID: args[0]})
 	}, a.showExplained)(cmd, args)
 }
 
