@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
@@ -92,27 +91,14 @@ func (s *Questions) Await(ctx context.Context, from api.Caller, q api.AskedQuery
 	caller, agent := s.Callers.callerSession(ctx, from)
 	f := follower{asked: api.Asked{Chat: chat, Own: agent && caller.ID == first(chat)}}
 	defer func() { err = sayWhy(ctx, f.asked.Receipt.State, err) }()
-	timeout := time.NewTimer(q.Timeout)
-	defer timeout.Stop()
-	for {
-		rung := s.Bell.Wait()
-		if err := f.read(ctx, s.Journal); err != nil {
-			return f.asked, err
-		}
-		if f.reached(q.Wait) || q.Timeout <= 0 {
-			return f.asked, nil
-		}
-		select {
-		case <-rung:
-		case <-timeout.C:
-			if f.asked.Receipt.State == message.Queued {
-				f.asked.Behind, err = behind(ctx, s.Journal, f.asked.Receipt)
-			}
-			return f.asked, err
-		case <-ctx.Done():
-			return f.asked, ctx.Err()
-		}
+	enough, err := s.Bell.until(ctx, q.Timeout, func() (bool, error) {
+		err := f.read(ctx, s.Journal)
+		return f.reached(q.Wait), err
+	})
+	if err == nil && !enough && f.asked.Receipt.State == message.Queued {
+		f.asked.Behind, err = behind(ctx, s.Journal, f.asked.Receipt)
 	}
+	return f.asked, err
 }
 
 // first is the one who asks in a chat.

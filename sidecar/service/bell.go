@@ -1,6 +1,10 @@
 package service
 
-import "sync"
+import (
+	"context"
+	"sync"
+	"time"
+)
 
 // Bell wakes whoever waits for something new in the journal. It carries nothing: what is
 // new is read from the journal itself, so that no reader can miss or delay anything.
@@ -18,6 +22,26 @@ func (b *Bell) Wait() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.next
+}
+
+// until looks, and looks anew whenever something was written down, until that is enough; false if
+// time ran out first. Without any time it looks once, and asks for no more.
+func (b *Bell) until(ctx context.Context, timeout time.Duration, look func() (enough bool, err error)) (bool, error) {
+	over := time.NewTimer(timeout)
+	defer over.Stop()
+	for {
+		rung := b.Wait()
+		if enough, err := look(); err != nil || enough || timeout <= 0 {
+			return true, err
+		}
+		select {
+		case <-rung:
+		case <-over.C:
+			return false, nil
+		case <-ctx.Done():
+			return true, ctx.Err()
+		}
+	}
 }
 
 // Ring wakes all who wait.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -116,33 +115,19 @@ func (s *Sending) sentBefore(ctx context.Context, req api.SendRequest) (api.Sent
 // await follows the receipts of a delivery until req's wait is over.
 func (s *Sending) await(ctx context.Context, sent api.Sent, req api.SendRequest) (_ api.Sent, err error) {
 	defer func() { err = sayWhy(ctx, sent.Receipt.State, err) }()
-	timeout := time.NewTimer(req.Timeout)
-	defer timeout.Stop()
-	for {
-		rung := s.Bell.Wait()
+	enough, err := s.Bell.until(ctx, req.Timeout, func() (bool, error) {
 		receipts, err := s.Journal.Receipts(ctx, sent.Message)
-		if err != nil {
-			return sent, err
-		}
 		for _, r := range receipts {
 			if r.Delivery == sent.Delivery {
 				sent.Receipt = r
 			}
 		}
-		if reached(sent.Receipt.State, req.Wait) || req.Timeout <= 0 {
-			return sent, nil
-		}
-		select {
-		case <-rung:
-		case <-timeout.C:
-			if sent.Receipt.State == message.Queued {
-				sent.Behind, err = behind(ctx, s.Journal, sent.Receipt)
-			}
-			return sent, err
-		case <-ctx.Done():
-			return sent, ctx.Err()
-		}
+		return reached(sent.Receipt.State, req.Wait), err
+	})
+	if err == nil && !enough && sent.Receipt.State == message.Queued {
+		sent.Behind, err = behind(ctx, s.Journal, sent.Receipt)
 	}
+	return sent, err
 }
 
 // behind is why an earlier delivery to the same session is held, behind which this one
