@@ -23,7 +23,7 @@ func modelRun(t *rapid.T) *world {
 		state: make(map[message.ID]message.ReceiptState), typed: make(map[message.ID]bool), made: make(map[message.ID]message.Delivery),
 		index: make(map[message.ID]int), handed: make(map[string]int), pairs: make(map[string]bool),
 		chats: make(map[message.ID]message.Chat), received: make(map[message.ID]message.Envelope), verdicts: make(map[message.ID]bool),
-		reason: make(map[message.ID]message.Reason), gone: make(map[message.ID]bool),
+		reason: make(map[message.ID]message.Reason), gone: make(map[message.ID]bool), kinds: make(map[message.ID]message.PeerKind),
 		told: make(map[message.ID]bool), letGo: make(map[message.ID]bool), approved: make(map[message.ID]bool), waits: make(map[message.ID]bool),
 	}
 	for range rapid.IntRange(2, 4).Draw(t, "sessions") {
@@ -180,6 +180,26 @@ func modelRun(t *rapid.T) *world {
 				w.ask(q)
 			}
 		},
+		"join": func(t *rapid.T) {
+			if len(w.sessions) < 20 {
+				w.join(rapid.SampledFrom(others).Draw(t, "kind"), rapid.SampledFrom([]string{"1", "2"}).Draw(t, "key"))
+			}
+		},
+		"receive": func(t *rapid.T) {
+			m := message.Envelope{
+				ID: w.id(), From: message.Address{Session: w.session(t)}, Body: fmt.Sprint("words ", w.ids), Depth: rapid.IntRange(-1, 7).Draw(t, "depth"),
+				Type:   rapid.SampledFrom([]string{"", "task", message.KindTurn, message.KindNotice}).Draw(t, "type"),
+				Origin: rapid.SampledFrom([]message.Origin{"", message.OriginHuman, message.OriginSystem}).Draw(t, "origin"),
+				Trust:  rapid.SampledFrom([]message.Trust{"", message.TrustPerson, message.TrustVerified, message.TrustRegister}).Draw(t, "trust"),
+			}
+			for range rapid.IntRange(0, 2).Draw(t, "targets") {
+				m.To = append(m.To, message.Address{Session: w.session(t)})
+			}
+			if rapid.IntRange(0, 5).Draw(t, "again") == 0 && len(w.order) > 0 {
+				m.ID = rapid.SampledFrom(w.order).Draw(t, "which")
+			}
+			w.receive(m)
+		},
 		"closed": func(t *rapid.T) {
 			why := rapid.SampledFrom([]message.Reason{"", message.OursInComposer}).Draw(t, "why")
 			w.step(Closed{Session: w.session(t), Why: why, Lost: "lost"})
@@ -249,6 +269,7 @@ type world struct {
 	token     Token
 	sessions  []message.ID
 	gone      map[message.ID]bool
+	kinds     map[message.ID]message.PeerKind
 	undecided []message.ID
 	order     []message.ID // of received messages
 	received  map[message.ID]message.Envelope
@@ -299,7 +320,7 @@ func (w *world) restart(elsewhere bool) (look []message.ID) {
 	if elsewhere {
 		w.server++
 		for _, s := range w.sessions {
-			w.gone[s] = true
+			w.gone[s] = w.gone[s] || w.kinds[s] == message.PeerPane
 		}
 	}
 	for id, state := range w.state {
@@ -352,6 +373,41 @@ func (w *world) adopt() {
 	s := message.Session{ID: w.id(), Pane: fmt.Sprintf("%%%d", w.ids), Name: "a", Server: message.Process{PID: w.server}}
 	w.step(Adopted{Token: w.token, Session: s})
 	w.sessions = append(w.sessions, s.ID)
+}
+
+// join has a peer join that lives in no pane.
+func (w *world) join(kind message.PeerKind, at string) {
+	w.token++
+	for _, e := range w.step(Joined{Token: w.token, Peer: message.Session{Kind: kind, Key: at, Name: "p"}}) {
+		if reply, ok := e.(Reply); ok {
+			require.NoError(w.t, reply.Err)
+			if id := reply.Answer.Session.ID; !slices.Contains(w.sessions, id) {
+				w.sessions, w.kinds[id] = append(w.sessions, id), kind
+			}
+		}
+	}
+}
+
+// receive has a peer say something: whatever is claimed of it, no person said it, and once.
+func (w *world) receive(m message.Envelope) {
+	w.token++
+	_, twice := w.received[m.ID]
+	for _, e := range w.step(Received{Token: w.token, Message: m, Seen: w.known(m.ID)}) {
+		switch f := e.(type) {
+		case Commit:
+			require.False(w.t, twice, "said twice")
+			require.Empty(w.t, f.Step.Freed)
+			require.Len(w.t, f.Step.Received, 1)
+			got, kind := f.Step.Received[0], w.kinds[m.From.Session]
+			require.NotEqual(w.t, message.PeerPane, kind)
+			require.False(w.t, w.gone[m.From.Session])
+			require.Equal(w.t, bounds[kind].origin, got.Origin)
+			require.Contains(w.t, bounds[kind].trust, got.Trust)
+			require.GreaterOrEqual(w.t, got.Depth, max(1, m.Depth))
+		case Reply:
+			require.False(w.t, twice && f.Answer.Message != "")
+		}
+	}
 }
 
 // session is one that is present, as long as there is one, or now and then another.

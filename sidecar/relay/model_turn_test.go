@@ -45,7 +45,7 @@ func (w *world) brought(turn message.Turn, s message.Step, twice bool) {
 		require.Equal(w.t, message.Failed, r.State)
 		require.Equal(w.t, turn.Cut, r.Reason)
 		require.Empty(w.t, r.Words)
-		if m.Origin == message.OriginAgent {
+		if m.Origin.OfAgent() {
 			failed[m.From.Session] = m.ID
 		}
 	}

@@ -206,7 +206,8 @@ func TestReceive_unproven(t *testing.T) {
 		_, err := r.hears(p, message.Envelope{Body: "past it", To: []message.Address{{Name: "b"}}})
 		require.NoError(t, err)
 		got := r.book.received[len(r.book.received)-1]
-		reason := r.commits[len(r.commits)-1].Receipts[0].Reason
+		receipts := r.commits[len(r.commits)-1].Receipts
+		reason := receipts[len(receipts)-1].Reason
 		if got.Trust.Unproven() {
 			assert.Equal(t, message.AwaitingApproval, reason, kind)
 			assert.Equal(t, 2, got.Depth, kind)

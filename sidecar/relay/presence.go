@@ -140,7 +140,7 @@ func (w *work) takeIn(in message.Session) message.Session {
 	}
 	if w.Snapshot().CheckName(in.Name, in.ID) != nil {
 		base := ""
-		for _, from := range []string{in.Name, in.Title, in.Profile} {
+		for _, from := range []string{in.Name, in.Title, in.Profile, in.Key} {
 			if base = registry.NameFrom(from); base != "" {
 				break
 			}
