@@ -49,7 +49,7 @@ func live(ctx context.Context, cfg Config) error {
 			return fmt.Errorf("start sidecar: %w", err)
 		}
 		s.client, err = tmux.Open(ctx, tmux.Options{
-			Socket: cfg.Paths.Server, Bin: cfg.Tmux, Transport: s.cfg.Transport, Trigger: cfg.Trigger, Logger: cfg.Log,
+			Socket: cfg.Paths.Server, Bin: cfg.Tmux, Transport: cfg.Transport, Trigger: cfg.Trigger, Logger: cfg.Log,
 		})
 		if err != nil {
 			return fmt.Errorf("start sidecar: %w", err)

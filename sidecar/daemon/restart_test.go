@@ -147,3 +147,22 @@ func TestAdopt_nameFromTitleElseProgram(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, session.Foreground.Name, session.Name)
 }
+
+// The transport that a person has chosen holds for the next sidecar.
+func TestRestart_TransportIsThePersons(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	transport := func() string {
+		t.Helper()
+		status, err := r.client.Status(t.Context())
+		require.NoError(t, err)
+		return status.Transport
+	}
+	if transport() != "control" {
+		t.Skip("this tmux has no control mode that is used: newer versions have")
+	}
+	require.NoError(t, r.end())
+	r.Run("set-option", "-g", "@intercom-transport", "process")
+	r.start()
+	assert.Equal(t, "process", transport())
+}
