@@ -28,23 +28,23 @@ func (a *app) askPane() *cobra.Command {
 	var set []string
 	cmd := &cobra.Command{
 		Use:   "ask PANE",
-		Short: "Take a pane's last answer to another, and bring its answer back",
-		Long: `Send what this pane's agent said last to PANE, with a line of your own where you
-like, bring the answer back into this pane, and print it. Nothing further goes
-across: it is a chat that goes one way and ends by itself.
+		Short: "Take one pane's last answer to another, and bring back the reply",
+		Long: `Send what this pane's agent said last to PANE, with a line of your own if you
+like, bring the answer back into this pane, and print it. Nothing else is passed
+on: this is a one-way chat that ends by itself.
 
-This pane is the one in which the command runs, or which the popup belongs to in
-which it does; --from names another one. Agents that are recognised are adopted
-by this; any other program is adopted by intercom adopt.
+This pane is the one that the command runs in, or that its popup belongs to;
+--from names another one. Agents that are recognised are adopted; any other
+program must be adopted first, with intercom adopt.
 
-  --wait answered    wait until it was answered, an hour at most: this is usual
-  --wait submitted   only until PANE has taken it; the answer comes in any case,
-                     and for an agent that asks from its own pane this is usual
+  --wait answered    wait for the answer, for up to an hour (the default)
+  --wait submitted   wait only until PANE has taken the question; the answer
+                     still comes. The default for an agent that asks from its
+                     own pane.
 
 Exit codes: 0 answered, and the answer was taken (--wait submitted: the question
-was), 1 failed or ended without an answer, 4 uncertain or no answer in time,
-5 held: it goes, or comes back, when a pane is free for it. With C-c the chat
-goes on.`,
+was taken), 1 failed or ended without an answer, 4 uncertain or no answer in
+time, 5 held: delivered once the pane is free. C-c does not end the chat.`,
 		Example: `  intercom ask %2 --say 'Is that right?'
   intercom ask bob --from alice --wait submitted`,
 		Args: between(1, 1, "a pane"),
@@ -72,10 +72,10 @@ goes on.`,
 			return q.judge(asked)
 		},
 	}
-	cmd.Flags().StringVar(&req.From, "from", "", "the `PANE` whose last answer it is, and that gets the answer; else this one")
-	cmd.Flags().StringVar(&req.Say, "say", "", "`TEXT` of your own, behind that answer")
+	cmd.Flags().StringVar(&req.From, "from", "", "the `PANE` whose last answer is sent, and that gets the reply (default: this one)")
+	cmd.Flags().StringVar(&req.Say, "say", "", "`TEXT` of your own, after that answer")
 	cmd.Flags().IntVar(&req.Turns, "turns", 1, "end after `N` answers")
-	cmd.Flags().StringArrayVar(&set, "set", nil, "`KEY=VALUE` of a setting, as of chat start; may be given often")
+	cmd.Flags().StringArrayVar(&set, "set", nil, "`KEY=VALUE` of a setting, as in chat start; may be repeated")
 	cmd.Flags().StringVar(&wait, "wait", "", "wait for `STATE`: submitted or answered")
 	cmd.Flags().DurationVar(&timeout, "timeout", waitTimeout, "wait at most `D`, like 90s")
 	a.completes(cmd, sessionWords)
@@ -111,7 +111,7 @@ func (q *question) check(cmd *cobra.Command, req *api.AskRequest, timeout time.D
 	case req.Turns > api.MaxCount:
 		return api.Errorf(api.CodeUsage, "--turns %d: too large", req.Turns).WithHint("without --turns it ends after one answer")
 	case timeout < 0:
-		return api.Errorf(api.CodeUsage, "--timeout %v: less than none", timeout).WithHint("--timeout 0 waits for nothing")
+		return api.Errorf(api.CodeUsage, "--timeout %v: must not be negative", timeout).WithHint("--timeout 0 does not wait at all")
 	case timeout > api.MaxDuration:
 		return api.Errorf(api.CodeUsage, "--timeout %v: too large", timeout).WithHint("a message that is held expires after an hour")
 	}
@@ -162,11 +162,11 @@ func (q *question) follow(ctx context.Context, c *api.Client, chat message.Chat)
 	switch {
 	case answeredAll(asked):
 	case asked.Receipt.State == message.Held:
-		q.note("it waits: %s", asked.Receipt.Reason)
+		q.note("waiting: %s", asked.Receipt.Reason)
 	case asked.Behind != "":
-		q.note("it waits behind a message that is held: %s", asked.Behind)
+		q.note("waiting behind a held message: %s", asked.Behind)
 	case asked.Chat.State != message.ChatOver:
-		q.progress("the question is %s; waiting for the answer, %v at most; with C-c it comes all the same", cameTo(asked), q.left().Round(time.Second))
+		q.progress("the question is %s; waiting for the answer, for up to %v; it comes even after C-c", cameTo(asked), q.left().Round(time.Second))
 	}
 	if !answeredAll(asked) && asked.Chat.State != message.ChatOver {
 		if asked, err = q.wait(ctx, c, chat, q.wants, waitTimeout); err != nil {
@@ -215,7 +215,7 @@ func answeredAll(q api.Asked) bool { return len(q.Answers) > 0 && len(q.Answers)
 
 // goesOn says what becomes of a question for which nobody waits any more.
 func goesOn(c message.Chat) string {
-	return fmt.Sprintf("chat %s goes on, and ends with the answer; intercom chat stop %s ends it now", c.ID.Short(), c.ID.Short())
+	return fmt.Sprintf("chat %s goes on until the answer comes; intercom chat stop %s ends it now", c.ID.Short(), c.ID.Short())
 }
 
 // aboutAsk adds to an error about one of the two panes what to do about it.
@@ -256,7 +256,7 @@ func cameTo(q api.Asked) string {
 	case r.Reason != "":
 		return string(r.State) + ": " + string(r.Reason)
 	case q.Behind != "":
-		return string(r.State) + " behind one that is held: " + string(q.Behind)
+		return string(r.State) + " behind a held message: " + string(q.Behind)
 	}
 	return string(r.State)
 }
@@ -300,13 +300,13 @@ func (q *question) judgeBack(asked api.Asked) error {
 	case state == message.Submitted, state == message.Answered:
 		return nil
 	case state == message.Uncertain:
-		return api.Errorf(api.CodeUncertain, "whether %s took the answer is uncertain: %s", to, reason).WithHint("look at the pane: it may have the text")
+		return api.Errorf(api.CodeUncertain, "%s may or may not have taken the answer: %s", to, reason).WithHint("look at the pane: it may have the text")
 	case state == message.Failed, state == message.Expired:
 		return api.Errorf(api.CodeFailed, "the answer did not reach %s: %s: %s", to, state, reason).WithHint("%s shows each step", look)
 	case asked.Chat.State == message.ChatOver:
 		return api.Errorf(api.CodeFailed, "the answer did not reach %s: %s", to, asked.Chat.Why).WithHint("%s shows each step", look)
 	case reason != "":
-		return api.Errorf(api.CodeHeld, "the answer waits for %s: %s", to, reason).WithHint("it goes as soon as that has passed; %s", look)
+		return api.Errorf(api.CodeHeld, "the answer waits for %s: %s", to, reason).WithHint("it is typed as soon as that is over; %s", look)
 	}
 	return api.Errorf(api.CodeHeld, "the answer waits for %s", to).WithHint("%s shows each step", look)
 }

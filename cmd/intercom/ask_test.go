@@ -144,7 +144,7 @@ func TestAsk_waits(t *testing.T) {
 	w.serve(t, b)
 	r := w.run("ask", "bob", "--from", "alice", "--timeout", "10m")
 	require.Zero(t, r.code, r.err)
-	assert.Equal(t, "intercom: note: it waits: agent working\n", r.err)
+	assert.Equal(t, "intercom: note: waiting: agent working\n", r.err)
 	assert.Regexp(t, `^\S+ answered\nyes\n$`, r.out)
 	require.Len(t, b.queries, 3)
 	for i, want := range []struct {
@@ -217,7 +217,7 @@ func TestChat_oneWayIsShown(t *testing.T) {
 	assert.Contains(t, w.run("chat", "list").out, "alice (1) ← bob (2)")
 	shown := w.run("chat", "show", "x").out
 	assert.Contains(t, shown, "ends after 1 answer\n")
-	assert.Contains(t, shown, "one way: answers go to alice (1), and nothing further across")
+	assert.Contains(t, shown, "one way: answers go to alice (1), nothing else is passed on")
 	require.Zero(t, w.run("chat", "start", "a", "b", "--include-last", "--one-way", "--turns", "2", "--say", "x").code)
 	assert.Equal(t, api.StartChatRequest{Panes: []string{"a", "b"}, IncludeLast: true, OneWay: true, Turns: 2, Say: "x"}, b.took())
 }

@@ -14,10 +14,10 @@ import (
 func (a *app) chat() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat",
-		Short: "Chats among panes: what one says, all others get",
-		Long: `Chats among panes: what one says is typed into all others, each under the name
-of who said it. CHAT is a chat's name or its id, of which the first four
-characters that chat list shows are enough.`,
+		Short: "Connect panes in chats: what one says, the others get",
+		Long: `A chat connects panes: what one says is typed into all the others, under the
+name of whoever said it. CHAT is a chat's name or id; the first four characters
+that chat list shows are enough.`,
 		Example: `  intercom chat start %1 %2 --say 'Introduce yourselves.'
   intercom chat stop --all`,
 		Args: a.onlyCommands,

@@ -13,9 +13,9 @@ func (a *app) chatStop() *cobra.Command {
 	return a.changeChat(a.simply(api.StopChat), "stopped", &cobra.Command{
 		Use:   "stop [CHAT|--all]",
 		Short: "End a chat",
-		Long: `End a chat, or all of them. What was not typed yet is not typed any more, and
-what is said later reaches nobody. With --all nothing at all is typed any more,
-single messages included, until intercom chat resume --all.`,
+		Long: `End a chat, or all chats. Messages that have not been typed yet will not be, and
+what is said later is not passed on. --all stops all typing, single messages
+included, until intercom chat resume --all.`,
 		Example: `  intercom chat stop --all`,
 	})
 }
@@ -23,9 +23,9 @@ single messages included, until intercom chat resume --all.`,
 func (a *app) chatPause() *cobra.Command {
 	return a.changeChat(a.simply(api.PauseChat), "paused", &cobra.Command{
 		Use:   "pause [CHAT|--all]",
-		Short: "Hold what is said in a chat",
-		Long: `Hold what is said in a chat, or in all of them, until it is resumed: nothing is
-typed, nothing is lost. With --all single messages are held too, until
+		Short: "Hold the messages of a chat",
+		Long: `Hold the messages of a chat, or of all chats, until you resume it: nothing is
+typed, and nothing is lost. --all holds single messages too, until
 intercom chat resume --all.`,
 		Example: `  intercom chat pause --all`,
 	})
@@ -34,10 +34,10 @@ intercom chat resume --all.`,
 func (a *app) chatResume() *cobra.Command {
 	return a.changeChat(a.resume, "resumed", &cobra.Command{
 		Use:   "resume [CHAT|--all]",
-		Short: "Let a paused chat go on",
-		Long: `Let a chat that was paused go on. At one of its limits it asks, and only y at
-your terminal is a yes. That counts as a word of yours: the depth begins again
-at 0, and so do the minute of the rate and the hour of the bytes.`,
+		Short: "Resume a paused chat",
+		Long: `Resume a paused chat. If it stands at a limit you are asked first, and only y
+at your terminal means yes. That counts as a message from you: depth, rate and
+bytes start again from 0.`,
 		Example: `  intercom chat resume plans`,
 	})
 }
@@ -88,9 +88,9 @@ func (a *app) changeChat(change changing, done string, cmd *cobra.Command) *cobr
 		case all && done == "resumed":
 			a.say("messages are typed again")
 		case all:
-			a.say("nothing is typed any more until: intercom chat resume --all")
+			a.say("nothing is typed until you run: intercom chat resume --all")
 		case len(chats) == 0 && done == "resumed":
-			a.say("chat %s goes on already", plainLine(asked))
+			a.say("chat %s is already running", plainLine(asked))
 		case len(chats) == 0:
 			a.say("no chats")
 		}

@@ -20,7 +20,7 @@ func (a *app) chatList() *cobra.Command {
 	var back []api.Returned
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List the chats that go on",
+		Short:   "List running chats",
 		Example: `  intercom chat list --ended`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) ([]message.Chat, error) {
@@ -52,7 +52,7 @@ func (a *app) chatList() *cobra.Command {
 			}
 		}),
 	}
-	cmd.Flags().BoolVar(&ended, "ended", false, "list those that have ended instead")
+	cmd.Flags().BoolVar(&ended, "ended", false, "list ended chats instead")
 	a.completes(cmd)
 	return cmd
 }

@@ -11,12 +11,12 @@ func (a *app) chatAdd() *cobra.Command {
 	var req api.MemberRequest
 	cmd := a.changeMember(api.AddMember, &req, "with", &cobra.Command{
 		Use:   "add CHAT PANE",
-		Short: "Bring an adopted pane into a chat that goes on",
-		Long: `Bring an adopted pane into a chat that goes on. It gets the next number, and
-hears what is said from then on; what it showed before stays its own.`,
+		Short: "Add an adopted pane to a running chat",
+		Long: `Add an adopted pane to a running chat. It gets the next number and hears what is
+said from then on; what it showed before is not passed on.`,
 		Example: `  intercom chat add plans carol --role critic`,
 	})
-	cmd.Flags().StringVar(&req.Role, "role", "", "`ROLE` of it in the chat, in a word or a few")
+	cmd.Flags().StringVar(&req.Role, "role", "", "its `ROLE` in the chat, in a few words")
 	return cmd
 }
 
@@ -24,9 +24,9 @@ func (a *app) chatRemove() *cobra.Command {
 	var req api.MemberRequest
 	return a.changeMember(api.RemoveMember, &req, "without", &cobra.Command{
 		Use:   "remove CHAT PANE",
-		Short: "Take a pane out of a chat",
-		Long: `Take a pane out of a chat. It stays adopted; what was not typed into it yet is
-not typed any more. A chat of which fewer than two are left ends.`,
+		Short: "Remove a pane from a chat",
+		Long: `Remove a pane from a chat. It stays adopted, but messages that have not been
+typed into it yet will not be. A chat with fewer than two panes left ends.`,
 		Example: `  intercom chat remove plans carol`,
 	})
 }
@@ -35,13 +35,13 @@ func (a *app) chatMute() *cobra.Command {
 	var req api.MemberRequest
 	cmd := a.changeMember(api.MuteMember, &req, "", &cobra.Command{
 		Use:   "mute CHAT PANE",
-		Short: "Keep what a pane says from the others",
-		Long: `Keep what a pane says from the others in its chat, until --off. It goes on
-hearing them; what it says meanwhile is not said later.`,
+		Short: "Stop passing on what a pane says",
+		Long: `Stop passing on what a pane says in its chat, until --off. It still hears the
+others; what it says while muted is not passed on later.`,
 		Example: `  intercom chat mute plans carol
   intercom chat mute plans carol --off`,
 	})
-	cmd.Flags().BoolVar(&req.Off, "off", false, "let it be heard again")
+	cmd.Flags().BoolVar(&req.Off, "off", false, "unmute it")
 	return cmd
 }
 

@@ -10,12 +10,12 @@ import (
 func (a *app) chatSay() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "say CHAT TEXT",
-		Short: "Say something to all in a chat",
-		Long: `Say something to all in a chat, as yourself. Your words always pass the limits
-of the chat, and its depth begins again at 0. In a chat that is paused they wait
-until it is resumed, and the exit code is 5; one that stands at a limit asks at
-once whether to resume it, and your y sends both. Text that begins with - goes
-after --, as the last argument.`,
+		Short: "Say something to everyone in a chat",
+		Long: `Say something to everyone in a chat, as yourself. Your words are not subject to
+the limits of the chat, and reset its depth to 0. In a paused chat they wait
+until it is resumed, and the exit code is 5. If the chat stands at a limit you
+are asked whether to resume it; y does, and sends your text with the rest. Text
+that begins with - goes after --, as the last argument.`,
 		Example:     `  intercom chat say plans 'Agree on one plan, then stop.'`,
 		Args:        between(2, 2, "a chat and a text"),
 		Annotations: map[string]string{takesText: "yes"},

@@ -22,14 +22,14 @@ func (a *app) chatShow() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "show CHAT",
-		Short: "Show all that there is to know of a chat, and its last words",
-		Long: `Show all that there is to know of a chat, on or ended: its participants, the
-settings that are not the usual ones, what passed through it, what waits and
-why, and the last words.
+		Short: "Show everything about a chat, and its latest messages",
+		Long: `Show everything about a chat, running or ended: its participants, settings that
+differ from the defaults, what has passed through it, what is waiting and why,
+and its latest messages.
 
-With -f it goes on with what is said and what is to be known of it, as that an
-agent was interrupted, until the chat ends or you end it; --json then prints one
-event a line, and without -f one object.`,
+-f follows the chat, and shows events such as an interrupted agent, until the
+chat ends or you stop; --json then prints one event per line, without -f one
+object.`,
 		Example: `  intercom chat show plans
   intercom chat show plans -f`,
 		Args: between(1, 1, "a chat"),
@@ -72,7 +72,7 @@ event a line, and without -f one object.`,
 			return a.followChat(cmd.Context(), c, chat.Chat, since)
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is said now")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow new messages")
 	a.completes(cmd, chatWords)
 	return cmd
 }
@@ -190,7 +190,7 @@ func (a *app) showChat(d api.ChatDetail) {
 	}
 	a.say("%s", plainLine(line))
 	if d.OneWay && len(d.Participants) > 0 {
-		a.say("one way: answers go to %s (1), and nothing further across", plainLine(d.Participants[0].Name))
+		a.say("one way: answers go to %s (1), nothing else is passed on", plainLine(d.Participants[0].Name))
 	}
 	var set []string
 	for _, s := range api.Settings {

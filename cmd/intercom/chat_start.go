@@ -23,27 +23,28 @@ func (a *app) chatStart() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "start PANE PANE… | start --again CHAT",
-		Short: "Start a chat among panes",
-		Long: `Start a chat among two or more panes, each given by its id, its name, or as
-tmux names it: work:0.1, or 1 for one of this window. From now on what one of
-them says is typed into all others, when their programs are ready for it. What
-they showed before stays theirs. A pane is in one chat at a time.
+		Short: "Start a chat between panes",
+		Long: `Start a chat between two or more panes, each named by its id, its name, or as
+tmux does: work:0.1, or 1 for a pane of this window. From now on, what one of
+them says is typed into all the others as soon as their programs are ready for
+it. What they showed before is not passed on. A pane can only be in one chat at
+a time.
 
 Claude Code, Codex, opencode and Gemini CLI are recognised and adopted. Any
-other program is adopted by intercom adopt.
+other program must be adopted first, with intercom adopt.
 
-With --include-last the others get what the first pane said last, to begin with,
-before the TEXT of --say. With --one-way their answers come back to the first
-pane, and nothing further goes across: what it says itself stays where it is,
-and --turns counts the answers. intercom ask does all of that at once.
+--include-last begins with the first pane's last answer, sent to the others
+before the TEXT of --say. With --one-way, answers go to the first pane and
+nothing else is passed on: what the first pane says stays there, and --turns
+counts answers. intercom ask does all of that at once.
 
---again takes up a chat that has ended, under its name, with its participants,
-roles and settings; PANEs, in the order of the participants, say where those are
-now, if not in their panes or under their names. An agent that was started anew
-in its pane takes the place there, and gets what was held for the one that had
-gone. A chat that goes on without an agent lets it in again.
+--again restarts a chat that has ended, with its name, participants, roles and
+settings; PANEs, in the order of the participants, say where they are now if
+they are not in their old panes or under their old names. An agent that was
+restarted in its pane takes its old place and gets the messages that were held
+for it. A chat that is still running takes such an agent back.
 
-Settings for --set, with what holds without it:` + settings.String(),
+Settings for --set, and their defaults:` + settings.String(),
 		Example: `  intercom chat start %1 %2 --say 'Introduce yourselves.'
   intercom chat start alice bob carol --name plans --turns 12 --set depth=40
   intercom chat start alice bob --role alice=author --role bob=critic
@@ -64,11 +65,11 @@ Settings for --set, with what holds without it:` + settings.String(),
 				}
 			}
 			if req.Turns > api.MaxCount {
-				return message.Chat{}, api.Errorf(api.CodeUsage, "--turns %d: too large", req.Turns).WithHint("without --turns a chat has no such end")
+				return message.Chat{}, api.Errorf(api.CodeUsage, "--turns %d: too large", req.Turns).WithHint("without --turns the chat does not end by itself")
 			}
 			if req.Turns < 0 {
-				return message.Chat{}, api.Errorf(api.CodeUsage, "--turns %d: less than none", req.Turns).
-					WithHint("without --turns a chat has no such end; --turns 12 ends it after 12")
+				return message.Chat{}, api.Errorf(api.CodeUsage, "--turns %d: must not be negative", req.Turns).
+					WithHint("without --turns the chat does not end by itself; --turns 12 ends it after 12")
 			}
 			var err error
 			if req.Set, err = pairs("--set", "KEY=VALUE", set); err != nil {
@@ -111,13 +112,13 @@ Settings for --set, with what holds without it:` + settings.String(),
 		}),
 	}
 	cmd.Flags().StringVar(&req.Name, "name", "", "`NAME` of the chat")
-	cmd.Flags().StringVar(&req.Say, "say", "", "`TEXT` that all but the first get from you, to begin with")
-	cmd.Flags().IntVar(&req.Turns, "turns", 0, "end after `N` turns; 0 is no end")
-	cmd.Flags().BoolVar(&req.IncludeLast, "include-last", false, "begin with what the first pane said last")
-	cmd.Flags().BoolVar(&req.OneWay, "one-way", false, "answers go to the first pane, and nothing further across")
-	cmd.Flags().StringArrayVar(&set, "set", nil, "`KEY=VALUE` of a setting; may be given often")
-	cmd.Flags().StringArrayVar(&roles, "role", nil, "`PANE=ROLE`: what one of them is in the chat; may be given often")
-	cmd.Flags().StringVar(&req.Again, "again", "", "take up this `CHAT`, which has ended")
+	cmd.Flags().StringVar(&req.Say, "say", "", "`TEXT` from you to all but the first pane, to begin with")
+	cmd.Flags().IntVar(&req.Turns, "turns", 0, "end after `N` turns; 0 means never")
+	cmd.Flags().BoolVar(&req.IncludeLast, "include-last", false, "begin with the first pane's last answer")
+	cmd.Flags().BoolVar(&req.OneWay, "one-way", false, "send answers to the first pane, and pass nothing else on")
+	cmd.Flags().StringArrayVar(&set, "set", nil, "`KEY=VALUE` of a setting; may be repeated")
+	cmd.Flags().StringArrayVar(&roles, "role", nil, "`PANE=ROLE`: the role of a pane in the chat; may be repeated")
+	cmd.Flags().StringVar(&req.Again, "again", "", "restart this `CHAT`, which has ended")
 	a.completes(cmd, sessionWords)
 	a.completesFlag(cmd, "again", endedChatWords)
 	a.completesFlag(cmd, "role", roleWords)
@@ -149,8 +150,8 @@ func (a *app) starters(ctx context.Context, c *api.Client, words []string, roles
 func checkRoles(roles map[string]string, panes []string) error {
 	for _, pane := range slices.Sorted(maps.Keys(roles)) {
 		if len(panes) > 0 && !slices.Contains(panes, pane) {
-			return api.Errorf(api.CodeUsage, "--role %q: %q is none of the panes of this chat", pane+"="+roles[pane], pane).
-				WithHint("write it as it stands among the panes: %s", strings.Join(panes, " "))
+			return api.Errorf(api.CodeUsage, "--role %q: %q is not a pane of this chat", pane+"="+roles[pane], pane).
+				WithHint("name it as you named the pane: %s", strings.Join(panes, " "))
 		}
 		if err := api.CheckRole(roles[pane]); err != nil {
 			return err
@@ -168,7 +169,7 @@ func pairs(flag, form string, set []string) (map[string]string, error) {
 	for _, pair := range set {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return nil, api.Errorf(api.CodeUsage, "%s %q: not of the form %s", flag, pair, form)
+			return nil, api.Errorf(api.CodeUsage, "%s %q: not in the form %s", flag, pair, form)
 		}
 		if _, twice := split[key]; twice {
 			return nil, api.Errorf(api.CodeUsage, "%s %q: %s is set twice", flag, pair, key)
@@ -183,9 +184,9 @@ func pairs(flag, form string, set []string) (map[string]string, error) {
 func checkText(text string) error {
 	switch {
 	case len(text) > message.MaxBody:
-		return api.Errorf(api.CodeUsage, "text of %d bytes, the most is %d", len(text), message.MaxBody).WithHint("send it in parts, or the name of a file that has it")
+		return api.Errorf(api.CodeUsage, "text is %d bytes long; the limit is %d", len(text), message.MaxBody).WithHint("split it, or send the name of a file that contains it")
 	case !utf8.ValidString(text):
-		return api.Errorf(api.CodeUsage, "text is not valid UTF-8").WithHint("iconv -f latin1 -t utf-8 makes it so, where it is that")
+		return api.Errorf(api.CodeUsage, "text is not valid UTF-8").WithHint("if it is Latin-1, iconv -f latin1 -t utf-8 converts it")
 	}
 	return nil
 }

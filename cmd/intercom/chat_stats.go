@@ -14,11 +14,11 @@ import (
 func (a *app) chatStats() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats CHAT",
-		Short: "Count what passed through a chat",
-		Long: `Count what passed through a chat since it started. The latency is the time from
-the end of a turn until another's program took it; a turn counts once it was
-typed to somebody. The captures are the looks taken at its panes while it went
-on, by this run of the sidecar.`,
+		Short: "Show the statistics of a chat",
+		Long: `Show what has passed through a chat since it started. Latency is the time from
+the end of a turn until another program has taken it. A turn counts once it has
+been typed into some pane. Captures are how often this run of the sidecar looked
+at the panes of the chat while it was running.`,
 		Example: `  intercom chat stats plans`,
 		Args:    between(1, 1, "a chat"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Stats, error) {

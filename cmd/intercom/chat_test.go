@@ -204,7 +204,7 @@ func TestSend_behindOneThatIsHeld(t *testing.T) {
 	w.serve(t, b)
 	r := w.run("send", "bob", "hi")
 	assert.Equal(t, 5, r.code)
-	assert.Contains(t, r.out, "queued behind one that is held: pane in a mode")
+	assert.Contains(t, r.out, "queued behind a held message: pane in a mode")
 	assert.Contains(t, r.err, "pane in a mode")
 }
 

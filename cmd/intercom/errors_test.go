@@ -128,7 +128,7 @@ var errorsOf = map[string][]wrong{
 		{"send cyd --file /", 2, `is a directory`, `name a file`},
 		{"send cyd hi --file x", 2, `only one can be sent`, `intercom send --help`},
 		{"send cyd hi --timeout soon", 2, `not a time`, `intercom send --help`},
-		{"send cyd hi --timeout -1s", 2, `less than none`, `--timeout 0`},
+		{"send cyd hi --timeout -1s", 2, `must not be negative`, `--timeout 0`},
 		{"send cyd hi --wait typed", 2, `--wait "typed"`, `intercom send --help`},
 		{"send cyd hi --id 7", 2, `--id: `, `without --id`},
 		{"send cyd -x", 2, `unknown shorthand flag`, `goes after --`},
@@ -298,7 +298,7 @@ func TestU13_withoutAServer(t *testing.T) {
 func TestU13_longWorkShowsProgress(t *testing.T) {
 	t.Parallel()
 	st := newErrorStage(t)
-	assert.Contains(t, st.atTerminal("send", "hal", "how far are you?", "--wait", "answered", "--timeout", "3s"), "intercom: note: it is submitted; waiting until it is answered, 3s at most")
+	assert.Contains(t, st.atTerminal("send", "hal", "how far are you?", "--wait", "answered", "--timeout", "3s"), "intercom: note: it is submitted; waiting until it is answered, for up to 3s")
 	_, told, code := st.apart("send", "hal", "and now?", "--timeout", "2s")
 	assert.Equal(t, 5, code, told)
 	assert.NotContains(t, told, "waiting until")

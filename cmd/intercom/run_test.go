@@ -54,7 +54,7 @@ func TestSend_exitCodeTellsTheTruth(t *testing.T) {
 			assert.Equal(t, code, r.code, "%v: %s", args, c.state)
 			assert.Contains(t, r.out, string(c.state))
 			assert.Equal(t, code != 0, strings.Contains(r.err, "intercom: error: "), "%v: %q", args, r.err)
-			assert.Equal(t, c.state == message.Held, strings.HasPrefix(r.err, "intercom: note: it waits: agent working\n"), "%v: %q", args, r.err)
+			assert.Equal(t, c.state == message.Held, strings.HasPrefix(r.err, "intercom: note: waiting: agent working\n"), "%v: %q", args, r.err)
 
 			r = w.run(append(args, "--json")...)
 			assert.Equal(t, code, r.code)

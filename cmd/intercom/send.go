@@ -32,24 +32,24 @@ func (a *app) send() *cobra.Command {
 		Use:   "send PEER TEXT",
 		Short: "Send one message to one pane",
 		Long: `Send one message to one adopted pane, by its name or id, and wait until its
-program has taken it. Prints the id of the message and what is known of it then.
+program has taken it. Prints the message's id and its receipt.
 
-  --wait submitted   wait until the program took it, up to an hour
-  --wait answered    and until it has answered, whose words are printed
+  --wait submitted   wait until the program has taken it, for up to an hour
+  --wait answered    also wait for its answer, and print that
 
-Exit codes: 0 the program provably took it (with --wait answered: and answered),
-1 failed or expired, 4 uncertain or no proof in time, 5 held: it goes when the
-pane is free for it, as does one that is queued behind such.
+Exit codes: 0 the program provably took it (--wait answered: and answered it),
+1 failed or expired, 4 uncertain or no proof in time, 5 held, or queued behind a
+held message: delivered once the pane is free.
 
-At most 64 KiB of text, what stands before it included, are typed. An agent gets
-what is longer in a file, which stands until it has answered, and one line that
-names it. A program of another kind gets nothing of it, and a line of at most
-4095 bytes where its terminal gathers lines (cooked mode): what is longer fails.
---type and --priority are AEA's: policies decide by them what an agent is told
-to do with the message, and whether a person is asked first.
+At most 64 KiB of text are typed, including what precedes it. An agent gets a
+longer text in a file, which is kept until it has answered, and one line naming
+that file. For any other program a longer text fails, and so does a line over
+4095 bytes if its terminal collects lines (cooked mode).
+--type and --priority are AEA's: policies use them to decide what an agent is
+told to do with the message, and whether a person is asked first.
 
-Text that begins with - goes after --, or into a file; --file - reads it from
-the standard input.`,
+Text that begins with - goes after --, or into a file; --file - reads standard
+input.`,
 		Example: `  intercom send bob 'How far are you?' --wait answered --timeout 5m
   intercom send bob -- '- a text that begins with a dash'`,
 		Args:        between(1, 2, "a peer and a text"),
@@ -86,7 +86,7 @@ the standard input.`,
 				}
 				switch {
 				case req.Timeout < 0:
-					return api.Sent{}, api.Errorf(api.CodeUsage, "--timeout %v: less than none", timeout).WithHint("--timeout 0 waits for nothing")
+					return api.Sent{}, api.Errorf(api.CodeUsage, "--timeout %v: must not be negative", timeout).WithHint("--timeout 0 does not wait at all")
 				case req.Timeout > api.MaxDuration:
 					return api.Sent{}, api.Errorf(api.CodeUsage, "--timeout %v: too large", timeout).WithHint("a message that is held expires after an hour")
 				}
@@ -105,12 +105,12 @@ the standard input.`,
 			return a.judge(sent, wants)
 		},
 	}
-	cmd.Flags().StringVar(&file, "file", "", "read the text from `FILE`, or from the standard input with -")
-	cmd.Flags().StringVar(&subject, "subject", "", "`TEXT` that stands above it, in a line of its own")
-	cmd.Flags().StringArrayVar(&tags, "tag", nil, "`TAG` for policies; may be given several times")
+	cmd.Flags().StringVar(&file, "file", "", "read the text from `FILE`; - is standard input")
+	cmd.Flags().StringVar(&subject, "subject", "", "`TEXT` for a line of its own above the message")
+	cmd.Flags().StringArrayVar(&tags, "tag", nil, "`TAG` for policies; may be repeated")
 	cmd.Flags().StringVar(&wait, "wait", "", "wait for `STATE`: submitted or answered")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "wait at most `D`, like 90s (10s without --wait, 1h with it)")
-	cmd.Flags().StringVar(&id, "id", "", "`UUID` of the message: sent twice with the same one, it goes once")
+	cmd.Flags().StringVar(&id, "id", "", "`UUID` of the message; sent twice with the same one, it is delivered once")
 	cmd.Flags().StringVar(&kind, "type", "", "`TYPE` of the message: "+strings.Join(aea.Types(), ", "))
 	cmd.Flags().StringVar(&priority, "priority", "", "`PRIORITY`: "+strings.Join(aea.Priorities(), ", "))
 	cmd.Flags().BoolVar(&answer, "requires-response", false, "its author waits for an answer")
@@ -162,7 +162,7 @@ func (a *app) textOf(ctx context.Context, args []string, file string) (string, e
 func (a *app) read(ctx context.Context, file string) (string, error) {
 	from, err := a.input(ctx, file)
 	if err != nil {
-		return "", api.Errorf(api.CodeUsage, "--file: %w", err).WithHint("name a file that can be read; --file - reads the standard input")
+		return "", api.Errorf(api.CodeUsage, "--file: %w", err).WithHint("name a file that can be read; --file - reads standard input")
 	}
 	defer from.Close()
 	text, err := io.ReadAll(io.LimitReader(from, message.MaxBody+1))
@@ -170,10 +170,10 @@ func (a *app) read(ctx context.Context, file string) (string, error) {
 		return "", ctx.Err()
 	}
 	if err != nil {
-		return "", api.Errorf(api.CodeFailed, "--file %q: %w", file, err).WithHint("name a file that can be read; --file - reads the standard input")
+		return "", api.Errorf(api.CodeFailed, "--file %q: %w", file, err).WithHint("name a file that can be read; --file - reads standard input")
 	}
 	if len(text) > message.MaxBody {
-		return "", api.Errorf(api.CodeUsage, "--file %q: more than %d bytes, the most that a message may have", file, message.MaxBody).WithHint("send it in parts, or the name of the file")
+		return "", api.Errorf(api.CodeUsage, "--file %q: more than %d bytes, the limit for a message", file, message.MaxBody).WithHint("split it, or send the name of the file")
 	}
 	return string(text), nil
 }
@@ -192,11 +192,11 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 	}
 	switch {
 	case s == message.Held:
-		a.note("it waits: %s", sent.Receipt.Reason)
+		a.note("waiting: %s", sent.Receipt.Reason)
 	case sent.Behind != "":
-		a.note("it waits behind a message that is held: %s", sent.Behind)
+		a.note("waiting behind a held message: %s", sent.Behind)
 	default:
-		a.progress("it is %s; waiting until it is %s, %v at most; with C-c it goes on", s, cmp.Or(req.Wait, api.WaitSubmitted), whole)
+		a.progress("it is %s; waiting until it is %s, for up to %v; C-c does not stop it", s, cmp.Or(req.Wait, api.WaitSubmitted), whole)
 	}
 	// The same id: it is the same message, and this asks what became of it.
 	req.Timeout = max(0, whole-time.Since(begun))
@@ -228,7 +228,7 @@ func (a *app) showSent(s api.Sent) {
 	case s.Receipt.Reason != "":
 		line += ": " + string(s.Receipt.Reason)
 	case s.Behind != "":
-		line += " behind one that is held: " + string(s.Behind)
+		line += " behind a held message: " + string(s.Behind)
 	}
 	a.say("%s", plainLine(line))
 	if s.Receipt.State == message.Answered && !wordless {
@@ -251,15 +251,15 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 		if s.Behind == "" {
 			return api.Errorf(api.CodeTimeout, "not taken in time: still %s", r.State).WithHint("intercom log %s", s.Message)
 		}
-		told = api.Errorf(api.CodeHeld, "queued behind a message that is held: %s", s.Behind).
-			WithHint("it goes after that one; intercom log %s", s.Message)
+		told = api.Errorf(api.CodeHeld, "queued behind a held message: %s", s.Behind).
+			WithHint("it follows that one; intercom log %s", s.Message)
 	case message.Held:
-		told = api.Errorf(api.CodeHeld, "held: %s", r.Reason).WithHint("it goes as soon as that has passed; intercom log %s", s.Message)
+		told = api.Errorf(api.CodeHeld, "held: %s", r.Reason).WithHint("it is typed as soon as that is over; intercom log %s", s.Message)
 		if r.Reason == message.AwaitingApproval {
 			told = told.WithHint("intercom inbox approve %s", s.Message.Short())
 		}
 		if r.Reason == message.UnknownScreen {
-			told = told.WithHint("intercom explain says more; intercom inbox release %s types it on your word", s.Message.Short())
+			told = told.WithHint("intercom explain says more; intercom inbox release %s types it if you vouch for the pane", s.Message.Short())
 		}
 		if r.Reason == message.Stopped {
 			told = told.WithHint("intercom chat resume --all")
@@ -267,7 +267,7 @@ func (a *app) judge(s api.Sent, wants api.Wait) error {
 	case message.Failed, message.Expired:
 		told = failed(r).WithHint("%s", failedHint(s))
 	case message.Uncertain:
-		told = api.Errorf(api.CodeUncertain, "uncertain: %s", r.Reason).WithHint("look at the pane: it may have the text. It is not typed again")
+		told = api.Errorf(api.CodeUncertain, "uncertain: %s", r.Reason).WithHint("look at the pane: it may have the text, which is not typed again")
 	default:
 		told = api.Errorf(api.CodeTimeout, "not taken in time: still %s", r.State).WithHint("intercom log %s", s.Message)
 	}
@@ -288,9 +288,9 @@ func failedHint(s api.Sent) string {
 	case message.Duplicate:
 		return "without --id it gets one of its own"
 	case message.BodyTooLong:
-		return "at most 64 KiB are typed into a line program: send it in parts, or the name of a file that has it"
+		return "at most 64 KiB are typed into a line program: split it, or send the name of a file that contains it"
 	case message.LineTooLong:
-		return "the terminal there takes lines of at most 4095 bytes: send it in parts, or the name of a file that has it"
+		return "the terminal there takes lines of at most 4095 bytes: split it, or send the name of a file that contains it"
 	}
 	return fmt.Sprintf("intercom log %s shows each step", s.Message)
 }
