@@ -24,39 +24,39 @@ func (a *app) adopt() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adopt PANE [--as PROFILE]",
 		Short: "Let a pane be read and typed into",
-		Long: `Let a pane be read and typed into, until the program in it ends or the pane is
-released. The pane is named by its id, %7, or as tmux names it: work:0.1, @3,
-or, from inside tmux, 1 or {right} for one of the same window.
+		Long: `Let a pane be read and typed into, until its program ends or you release it.
+Name the pane by its id, %7, or as tmux does: work:0.1, @3, or, inside tmux, 1
+or {right} for a pane of the same window.
 
 Agents are recognised by their process: Claude Code, Codex, opencode and Gemini
-CLI. Those that are recognised are adopted by intercom chat start itself. --as
-says what it is where that is not seen, and always for a program that reads
-lines:
+CLI. Recognised agents are adopted by intercom chat start itself. --as says what
+a program is where that is not recognised, and is always needed for a program
+that reads lines:
 
   --as claude       Claude Code
   --as codex        Codex
   --as opencode     opencode
   --as gemini       Gemini CLI
-  --as line         what is said arrives as one line, line breaks as " ⏎ "
-  --as line-paste   what is said is pasted as it is: for programs with bracketed
-                    paste, which take a text of several lines as one
+  --as line         text arrives as one line, with " ⏎ " for line breaks
+  --as line-paste   text is pasted unchanged: for programs with bracketed paste,
+                    which take several lines as one input
   --as aider        aider, which is such a program
   --as tui          any other program with a composer; see below
 
 A program that reads lines shows a prompt, reads a line, works, prints, and
-shows the prompt again. It must stand at its prompt, quiet, with nothing typed:
-that is how the prompt is learned. --prompt gives it as a regular expression
-(RE2) instead, for one that changes.
+shows the prompt again. It must be at its prompt, quiet, with nothing typed:
+that is how the prompt is learned. For a prompt that changes, give a regular
+expression (RE2) with --prompt instead.
 
-A program of which nothing is known but that it has a composer, on a screen of
-its own or not, is adopted --as tui while that is empty: what stands around the
-cursor then, and nothing else, counts as an empty composer from then on. Its
-words are what is new above it, and approximate.
+--as tui is for a program that is known only to have a composer, full-screen or
+not. Adopt it while the composer is empty: from then on, only what surrounds the
+cursor now counts as an empty composer. Whatever is new above it is taken for
+its words, which is approximate.
 
-Do not adopt a program that executes what it reads, a shell or an interpreter:
-whatever the others say would be run. Shells, editors and full-screen programs
-that are no agents are refused; an interpreter looks like any other program, so
-this one is up to you.`,
+Do not adopt a program that executes what it reads, such as a shell or an
+interpreter: it would run whatever the others say. Shells, editors and unknown
+full-screen programs are refused; an interpreter looks like any other program,
+so that one is up to you.`,
 		Example: `  intercom adopt %1
   intercom adopt %1 --as line --name alice`,
 		Args: between(1, 1, "a pane"),
@@ -80,15 +80,15 @@ this one is up to you.`,
 				return message.Session{}, err
 			}
 			if !paneID.MatchString(req.Pane) {
-				return message.Session{}, api.Errorf(api.CodeUsage, "%q is no pane, like %%7 or work:0.1", req.Pane).
+				return message.Session{}, api.Errorf(api.CodeUsage, "%q is not a pane, like %%7 or work:0.1", req.Pane).
 					WithHint("tmux list-panes -a -F '#{pane_id} #{pane_current_command} #{pane_title}'")
 			}
 			return quickly(cmd.Context(), c, api.Adopt, req)
 		}, a.showAdopted),
 	}
-	cmd.Flags().StringVar(&req.As, "as", "", "`PROFILE` of the program: an agent's name, line, line-paste, aider or tui; else recognised")
-	cmd.Flags().StringVar(&req.Name, "name", "", "`NAME` that the others see; else one made from the program's")
-	cmd.Flags().StringVar(&req.Prompt, "prompt", "", "the prompt of a line program, as a regular expression `RE2`; else learned from the screen")
+	cmd.Flags().StringVar(&req.As, "as", "", "`PROFILE` of the program: an agent's name, line, line-paste, aider or tui")
+	cmd.Flags().StringVar(&req.Name, "name", "", "`NAME` that the others see; by default made from the program's name")
+	cmd.Flags().StringVar(&req.Prompt, "prompt", "", "regular expression `RE2` for the prompt of a line program; by default it is learned")
 	a.completes(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(profiles, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -101,11 +101,11 @@ func checkPrompt(cmd *cobra.Command, req api.AdoptRequest) error {
 		return nil
 	}
 	if !slices.Contains(lineProfiles, req.As) {
-		return api.Errorf(api.CodeUsage, "--prompt is for programs that read lines").WithHint("with it goes --as line or --as line-paste")
+		return api.Errorf(api.CodeUsage, "--prompt is for programs that read lines").WithHint("add --as line or --as line-paste")
 	}
 	if _, err := regexp.Compile(req.Prompt); err != nil {
 		return api.Errorf(api.CodeUsage, "--prompt: %w", err).
-			WithHint("what is special in regular expressions takes a \\ before it: --prompt '\\$ '")
+			WithHint("in regular expressions, special characters need a \\ before them: --prompt '\\$ '")
 	}
 	return nil
 }

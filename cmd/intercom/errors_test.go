@@ -41,7 +41,7 @@ var errorsOf = map[string][]wrong{
 	"intercom adopt": {
 		{"adopt", 2, `takes a pane`, `intercom adopt %1`},
 		{"adopt 1", 2, `this is not run in a pane`, `tmux list-panes`},
-		{"adopt alice", 2, `"alice" is no pane`, `tmux list-panes`},
+		{"adopt alice", 2, `"alice" is not a pane`, `tmux list-panes`},
 		{"adopt %99", 1, `there is no such pane`, `tmux list-panes`},
 		{"adopt %3", 1, `no agent is recognised`, `start the agent in the pane first`},
 		{"adopt %3 --as line", 1, `it would run what is typed`, `start the agent in the pane first`},
@@ -138,7 +138,7 @@ var errorsOf = map[string][]wrong{
 	"intercom peers":         {{"peers x", 2, `takes no arguments`, `intercom peers`}},
 	"intercom inbox":         {{"inbox frob", 2, `no command "inbox frob"`, `intercom inbox --help`}},
 	"intercom inbox list":    {{"inbox list x", 2, `takes no arguments`, `intercom inbox list`}},
-	"intercom inbox show":    {{"inbox show", 2, `takes an id`, `intercom inbox show`}, {"inbox show 4d0c8ed2", 1, `nothing of the id`, `intercom inbox list`}},
+	"intercom inbox show":    {{"inbox show", 2, `takes an id`, `intercom inbox show`}, {"inbox show 4d0c8ed2", 1, `no waiting message has the id`, `intercom inbox list`}},
 	"intercom inbox release": {{"inbox release", 2, `takes an id`, `intercom inbox release`}, {"inbox release 4d0c8ed2", 1, `only a person at a terminal`, `in a pane that is not adopted`}},
 	"intercom inbox approve": {{"inbox approve", 2, `takes an id`, `intercom inbox approve`}, {"inbox approve 4d0c8ed2", 1, `only a person at a terminal`, `in a pane that is not adopted`}},
 	"intercom inbox reject":  {{"inbox reject", 2, `takes an id`, `intercom inbox reject`}, {"inbox reject 4d0c8ed2", 1, `only a person at a terminal`, `in a pane that is not adopted`}},

@@ -25,11 +25,11 @@ func (a *app) explain() *cobra.Command {
 	var req api.ExplainRequest
 	cmd := &cobra.Command{
 		Use:   "explain PANE",
-		Short: "Say what a pane is taken for, and why",
-		Long: `Say what the sidecar takes a pane for and why: the agent in it, its state,
-whether anything would be typed there now and what stands against it, where its
-words come from, what stands in its composer, and each piece of evidence with
-its source and its age, the weightiest first.
+		Short: "Explain what the sidecar makes of a pane, and why",
+		Long: `Explain what the sidecar makes of a pane, and why: the agent in it, its state,
+whether anything would be typed there now and what prevents it, where its words
+come from, what is in its composer, and each piece of evidence with its source
+and age, most important first.
 
 PANE is the id of a pane or the name of a session. It need not be adopted: it is
 looked at once, because you name it. --agent judges it as that agent, whatever
@@ -87,30 +87,30 @@ func (a *app) showExplanation(e message.Explanation) {
 // another.
 func agentWords(e message.Explanation) string {
 	if e.Agent == "" {
-		return "none that is known"
+		return "none known"
 	}
 	words := strings.TrimSpace(e.Agent + " " + e.Version)
 	switch {
 	case e.Verified == "" || e.Verified == e.Version:
 		return words
 	case e.Version == "":
-		return words + ", its version is not known; the last one that was tried is " + e.Verified
+		return words + ", unknown version; last tested with " + e.Verified
 	}
-	return words + "; the last one that was tried is " + e.Verified
+	return words + "; last tested with " + e.Verified
 }
 
 func screenWords(e message.Explanation) string {
 	if e.MayType {
-		return "a composer, live and empty, and nothing over it"
+		return "a live, empty composer with nothing over it"
 	}
-	return "no composer that could be typed into"
+	return "no composer to type into"
 }
 
 func typingWords(e message.Explanation) string {
 	if e.WouldType {
 		return "yes"
 	}
-	return "no: " + cmp.Or(string(e.Why), "not said why")
+	return "no: " + cmp.Or(string(e.Why), "no reason given")
 }
 
 func sourceWords(e message.Explanation) string {

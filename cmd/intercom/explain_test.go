@@ -38,9 +38,9 @@ func TestExplain_forPeople(t *testing.T) {
 	assert.Empty(t, r.err)
 	assert.Equal(t, strings.TrimLeft(`
 pane      %7, claude-2
-agent     claude 2.2.1; the last one that was tried is 2.1.329
+agent     claude 2.2.1; last tested with 2.1.329
 state     blocked
-screen    no composer that could be typed into
+screen    no composer to type into
 typing    no: `+string(message.NotInFront)+`
 words     from its transcript, /home/me/.claude/projects/-src/1.jsonl (its status file names it)
 composer  none is live
@@ -63,7 +63,7 @@ process     exact        1h2m3s  claude, process 7
 pane      %9, not adopted
 agent     codex 0.169.0
 state     idle
-screen    a composer, live and empty, and nothing over it
+screen    a live, empty composer with nothing over it
 typing    yes
 words     from the screen
 trouble   rollout of a version that cannot be read
@@ -72,7 +72,7 @@ composer  live, empty
 
 	b.recorded.Explanation = message.Explanation{Pane: "%9", Composer: message.ComposerNow{Live: true, Text: "rm -rf"}}
 	r = w.run("explain", "%9")
-	for _, want := range []string{"none that is known", "unknown", "no: not said why", "are not read", "live: rm -rf"} {
+	for _, want := range []string{"none known", "unknown", "no: no reason given", "are not read", "live: rm -rf"} {
 		assert.Contains(t, r.out, want)
 	}
 }
@@ -173,7 +173,7 @@ func TestRecord_formOfTheCorpus(t *testing.T) {
 	require.NoError(t, os.Remove(base+".json"))
 	again := w.run("record", "%7", dir, "--label", "idle", "--what", "after turn")
 	assert.Equal(t, 1, again.code)
-	assert.Contains(t, again.err, "is there already: nothing was written")
+	assert.Contains(t, again.err, "already exists: nothing was written")
 	assert.NoFileExists(t, base+".json")
 }
 

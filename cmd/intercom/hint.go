@@ -29,7 +29,7 @@ func aboutPane(err error, ref string) error {
 	if told.Kind == api.NoSession {
 		told = api.Errorf(api.CodeNotFound, "pane %s is not adopted", ref)
 	}
-	return told.WithHint("intercom adopt %s, if an agent runs there; with --as line, if it is a program that reads lines", ref)
+	return told.WithHint("intercom adopt %s if an agent runs there; add --as line for a program that reads lines", ref)
 }
 
 // aboutChat is aboutPane for a chat.
@@ -39,9 +39,9 @@ func aboutChat(err error, ref string) error {
 	case !ok:
 		return err
 	case told.Kind == api.ChatEnded:
-		return told.WithHint("intercom chat start --again %s takes it up again; intercom chat list --ended lists all", ref)
+		return told.WithHint("intercom chat start --again %s restarts it; intercom chat list --ended lists ended chats", ref)
 	case told.Kind == api.NoChat:
-		return told.WithHint("intercom chat list, and with --ended those that have ended")
+		return told.WithHint("intercom chat list; --ended lists ended chats")
 	}
 	return err
 }
@@ -57,7 +57,7 @@ func aboutMember(err error, chat, pane string) error {
 // checkName refuses a name that the sidecar would refuse.
 func checkName(name string) error {
 	if err := registry.CheckName(name); err != nil {
-		return api.Errorf(api.CodeUsage, "%w", err).WithHint("1 to 64 of A-Z a-z 0-9 . _ - make a name: alice, or build-2")
+		return api.Errorf(api.CodeUsage, "%w", err).WithHint("1 to 64 of A-Z a-z 0-9 . _ - make a name, like alice or build-2")
 	}
 	return nil
 }

@@ -14,10 +14,11 @@ import (
 func (a *app) inbox() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox",
-		Short: "See what waits, and why; say yes or no to what waits for that",
-		Long: `See the messages that were not taken yet, and what each of them waits for: most
-go on by themselves when that has passed. What waits for approval does not, and
-does not expire: approve, edit, reject or reply decides it. An agent cannot.`,
+		Short: "See what is waiting and why, and approve or reject it",
+		Long: `See the messages that have not been taken yet, and what each is waiting for. Most
+are delivered by themselves once that is over. A message awaiting approval is
+not, and does not expire: approve, edit, reject or reply decides. An agent
+cannot.`,
 		Example: `  intercom inbox list
   intercom inbox show 4d0c8ed2`,
 		Args: a.onlyCommands, RunE: showHelp,
@@ -31,11 +32,11 @@ does not expire: approve, edit, reject or reply decides it. An agent cannot.`,
 func (a *app) inboxList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List what waits, oldest first",
-		Long: `List the messages that are on their way and were not taken yet, oldest first,
-each with what it waits for. Most of that passes by itself: an agent ends its
-turn, you send or clear your draft, a dialog is answered. A paused chat goes on
-with intercom chat resume, and what waits for approval with your decision.`,
+		Short: "List waiting messages, oldest first",
+		Long: `List the messages that have not been taken yet, oldest first, each with what it
+is waiting for. Most of that passes by itself: an agent ends its turn, you send
+or clear your draft, a dialog is answered. For a paused chat there is
+intercom chat resume; a message awaiting approval needs your decision.`,
 		Example: `  intercom inbox list --json`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) ([]api.Held, error) {
@@ -48,7 +49,7 @@ with intercom chat resume, and what waits for approval with your decision.`,
 
 func (a *app) showInbox(all []api.Held) {
 	if len(all) == 0 {
-		a.say("nothing waits")
+		a.say("nothing is waiting")
 		return
 	}
 	rows := [][]string{{"ID", "FROM", "TO", "PANE", "CHAT", "STATE", "SINCE", "WHY", "WORDS"}}
@@ -72,10 +73,10 @@ func clipped(text string, most int) string {
 func (a *app) inboxShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show one of them whole",
-		Long: `Show a message that waits, whole, with what it waits for. ID is that of the
-delivery or of the message, or its end, as intercom inbox list shows it. What
-became of it so far is in intercom log ID.`,
+		Short: "Show one waiting message in full",
+		Long: `Show a waiting message in full, with what it is waiting for. ID is the id of the
+delivery or of the message, or the end of it, as intercom inbox list shows it.
+intercom log ID shows what has happened to it so far.`,
 		Example: `  intercom inbox show 4d0c8ed2`,
 		Args:    between(1, 1, "an id"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) ([]api.Held, error) {
@@ -90,7 +91,7 @@ became of it so far is in intercom log ID.`,
 				}
 			}
 			if len(found) == 0 {
-				return nil, api.Errorf(api.CodeNotFound, "nothing of the id %q waits", args[0]).WithHint("intercom inbox list, or intercom log %s for what became of it", args[0])
+				return nil, api.Errorf(api.CodeNotFound, "no waiting message has the id %q", args[0]).WithHint("intercom inbox list; intercom log %s shows what became of it", args[0])
 			}
 			return found, nil
 		}, func(found []api.Held) {
@@ -138,14 +139,15 @@ func (a *app) showHeld(h api.Held) {
 func (a *app) inboxRelease() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release ID",
-		Short: "Have one typed on your word into a screen that is not recognised",
-		Long: `Have a message typed although the screen of its agent is not recognised, as
-after an update of the agent. Look at the pane first: you vouch for it that its
-composer is empty and waits. It asks, and only y at your terminal is a yes.
+		Short: "Type a message into a screen that is not recognised, if you vouch for it",
+		Long: `Type a message although the screen of its agent is not recognised, for example
+after an update of the agent. Look at the pane first: you vouch that its
+composer is empty and ready. You are asked, and only y at your terminal means
+yes.
 
-All else that keeps a message away still does: a turn that is open, another
-program in front, copy mode. Enter is pressed only if the text is seen right
-before the cursor; else it stays there for you to send.`,
+Anything else that holds a message still does: an open turn, another program in
+front, copy mode. Enter is pressed only if the text is seen right before the
+cursor; otherwise it is left there for you to send.`,
 		Example: `  intercom inbox release 4d0c8ed2`,
 		Args:    between(1, 1, "an id"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (api.Held, error) {
@@ -153,7 +155,7 @@ before the cursor; else it stays there for you to send.`,
 			if err != nil {
 				return h, err
 			}
-			question := fmt.Sprintf("%s (%s) shows a screen that is not recognised. Type the message from %s there, on your word that its composer is empty?", h.To, h.Pane, h.From)
+			question := fmt.Sprintf("%s (%s) shows a screen that is not recognised. Is its composer empty, and should the message from %s be typed there?", h.To, h.Pane, h.From)
 			if err := a.confirm(cmd.Context(), plainLine(question)); err != nil {
 				return h, err
 			}

@@ -20,14 +20,14 @@ import (
 func (a *app) inboxApprove() *cobra.Command {
 	return a.decides(api.ChoiceApprove, func(context.Context, *api.DecideRequest, api.Decided) error { return nil }, &cobra.Command{
 		Use:   "approve ID",
-		Short: "Let a message go that waits for your yes, as it stands",
-		Long: `Let a message go that waits for your yes, to all whom it is for. It shows the
-message and asks, and only y at your terminal is a yes. What you approve counts
-as a word of yours: limits do not hold it, and the depth begins again at 0.
+		Short: "Approve a message as it is",
+		Long: `Approve a message that awaits approval, for all its recipients. It is shown, and
+only y at your terminal means yes. What you approve counts as a message from
+you: limits do not hold it, and the depth starts again from 0.
 
-The first decision counts. Approved once more it stays approved; after any
-other decision it is refused, with who decided. What a policy dropped or sent
-back can be approved too, as long as those are there whom it was for.`,
+The first decision counts. Approving again changes nothing; after any other
+decision it is refused, and says who decided. A message that a policy dropped or
+sent back can be approved too, as long as its recipients are there.`,
 		Example: `  intercom inbox approve 4d0c8ed2`,
 		Args:    between(1, 1, "an id"),
 	})
@@ -40,24 +40,23 @@ func (a *app) inboxReject() *cobra.Command {
 		return checkText(say)
 	}, &cobra.Command{
 		Use:   "reject ID",
-		Short: "Have a message go nowhere that waits for your yes",
-		Long: `Have a message go nowhere that waits for your yes. Its receipt says so, in
-intercom log ID; whoever sent it is told nothing but what you --say to it. It
-asks, and only y at your terminal is a yes to that.`,
+		Short: "Reject a message awaiting approval",
+		Long: `Reject a message that awaits approval: it is not delivered. Its receipt says so,
+in intercom log ID; its sender learns only what you tell it with --say. You are
+asked, and only y at your terminal means yes.`,
 		Example: `  intercom inbox reject 4d0c8ed2 --say "not before the tests pass"`,
 		Args:    between(1, 1, "an id"),
 	})
-	cmd.Flags().StringVar(&say, "say", "", "`TEXT` to whoever sent it, as your own words")
+	cmd.Flags().StringVar(&say, "say", "", "`TEXT` to its sender, from you")
 	return cmd
 }
 
 func (a *app) inboxReply() *cobra.Command {
 	cmd := a.decides(api.ChoiceReply, func(context.Context, *api.DecideRequest, api.Decided) error { return nil }, &cobra.Command{
 		Use:   "reply ID TEXT",
-		Short: "Answer a message yourself that waits for your yes",
-		Long: `Answer a message yourself that waits for your yes: it goes nowhere, and whoever
-sent it gets TEXT as your own words. It asks, and only y at your terminal is a
-yes to that.`,
+		Short: "Answer a message yourself instead of approving it",
+		Long: `Answer a message that awaits approval yourself: it is not delivered, and its
+sender gets TEXT from you. You are asked, and only y at your terminal means yes.`,
 		Example: `  intercom inbox reply 4d0c8ed2 "use the second one"`,
 		Args:    between(2, 2, "an id and a text"),
 	})
@@ -71,11 +70,11 @@ func (a *app) inboxEdit() *cobra.Command {
 		return err
 	}, &cobra.Command{
 		Use:   "edit ID",
-		Short: "Change a message that waits for your yes, and let it go",
-		Long: `Open a message that waits for your yes in $VISUAL or $EDITOR, and let go what
-you make of it. It goes under the name of whoever said it; that a person edited
-it stands in intercom log ID, and what was said first in the journal. It asks,
-and only y at your terminal is a yes.`,
+		Short: "Edit a message and approve it",
+		Long: `Open a message that awaits approval in $VISUAL or $EDITOR, and approve it as you
+change it. It still goes under the name of whoever said it; intercom log ID
+shows that a person edited it, and the journal keeps the original. You are
+asked, and only y at your terminal means yes.`,
 		Example: `  intercom inbox edit 4d0c8ed2`,
 		Args:    between(1, 1, "an id"),
 	})
@@ -96,7 +95,7 @@ func (a *app) decides(choice api.Choice, complete func(context.Context, *api.Dec
 			return d, err
 		}
 		if len(d.Waiting) == 0 {
-			return d, api.Errorf(api.CodeRefused, "message %s does not wait for a decision", d.Message.Short()).WithHint("intercom inbox list")
+			return d, api.Errorf(api.CodeRefused, "message %s does not await a decision", d.Message.Short()).WithHint("intercom inbox list")
 		}
 		if err := complete(cmd.Context(), &req, d); err != nil {
 			return d, err
@@ -137,7 +136,7 @@ func decisionAsked(req api.DecideRequest, d api.Decided) string {
 		fmt.Fprintf(&text, "You say: %s\n", plainLine(req.Say))
 	}
 	return text.String() + map[api.Choice]string{
-		api.ChoiceApprove: "Let it go?", api.ChoiceReject: "Have it go nowhere?", api.ChoiceReply: "Have it go nowhere, and answer it with your own words?",
+		api.ChoiceApprove: "Approve it?", api.ChoiceReject: "Reject it?", api.ChoiceReply: "Reject it, and answer it with your own words?",
 	}[req.Choice]
 }
 
@@ -187,19 +186,19 @@ func decisionWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Comp
 func (a *app) edited(ctx context.Context, text string) (string, error) {
 	dir, err := os.MkdirTemp("", "intercom-edit-") // mode 0700
 	if err != nil {
-		return "", fmt.Errorf("a file to edit: %w", err)
+		return "", fmt.Errorf("create a file to edit: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "message.md")
 	if err := atomicfile.Write(path, []byte(text), 0o600); err != nil {
-		return "", fmt.Errorf("a file to edit: %w", err)
+		return "", fmt.Errorf("create a file to edit: %w", err)
 	}
 	if err := a.edit(ctx, path); err != nil {
 		return "", err
 	}
 	data, err := foreign.Read(path, 2*message.MaxBody)
 	if err != nil {
-		return "", fmt.Errorf("what was edited: %w", err)
+		return "", fmt.Errorf("read the edited file: %w", err)
 	}
 	changed := string(data)
 	if !strings.HasSuffix(text, "\n") {
@@ -207,9 +206,9 @@ func (a *app) edited(ctx context.Context, text string) (string, error) {
 	}
 	switch {
 	case changed == text:
-		return "", api.Errorf(api.CodeRefused, "nothing was changed, and nothing was done").WithHint("intercom inbox approve lets it go as it stands")
+		return "", api.Errorf(api.CodeRefused, "the text is unchanged, so nothing was done").WithHint("intercom inbox approve approves it as it is")
 	case strings.TrimSpace(changed) == "":
-		return "", api.Errorf(api.CodeRefused, "the text is empty, and nothing was done").WithHint("intercom inbox reject has it go nowhere")
+		return "", api.Errorf(api.CodeRefused, "the text is empty, so nothing was done").WithHint("intercom inbox reject rejects it")
 	}
 	return changed, checkText(changed)
 }
@@ -227,6 +226,6 @@ func (a *app) kept(req api.DecideRequest, err error) error {
 	if fileErr != nil {
 		return errors.Join(err, fileErr)
 	}
-	a.note("your text is kept in %s", f.Name())
+	a.note("your text is saved in %s", f.Name())
 	return err
 }

@@ -147,7 +147,7 @@ func TestInbox_editRejectReply(t *testing.T) {
 		return shown
 	}
 	held := st.askedAbout(claude, "rm -rf everything")
-	decide("edit "+held.Delivery.Short(), "n", "exit 1", "your text is kept in ")
+	decide("edit "+held.Delivery.Short(), "n", "exit 1", "your text is saved in ")
 	require.Len(t, st.held(), 1)
 	decide("edit "+held.Delivery.Short(), "y", "exit 0", "ls -l everything", "edited and approved: message "+held.Message.Short())
 	tmuxtest.WaitFor(t, "it is heard", func() bool { return len(codex.received()) == 1 })
@@ -189,7 +189,7 @@ func TestS12_AYesInThePopup(t *testing.T) {
 	me.press("a")
 	me.sees("intercom approve: 1 to ")
 	me.press("y", "G") // what was not seen is not agreed to
-	me.sees("Let it go?")
+	me.sees("Approve it?")
 	require.Len(t, st.held(), 1)
 	me.press("q")
 	me.sees("intercom inbox list: ")
@@ -198,17 +198,17 @@ func TestS12_AYesInThePopup(t *testing.T) {
 	me.press("a")
 	me.sees("intercom approve: 1 to ")
 	me.press("G")
-	me.sees("Let it go?")
+	me.sees("Approve it?")
 	me.press("y")
 	tmuxtest.WaitFor(t, "it is heard", func() bool { return len(codex.received()) == 1 && len(st.held()) == 0 })
 	me.press("r")
-	me.sees("nothing waits")
+	me.sees("nothing is waiting")
 	me.press("a")
-	me.sees("nothing waits for your yes")
+	me.sees("nothing is awaiting approval")
 	me.press("q")
 	me.sees("intercom inbox list: ")
 	me.press("q")
-	me.seesNot("nothing waits")
+	me.seesNot("nothing is waiting")
 	out, _ := st.intercom("log", held.Message.Short())
 	assert.Contains(t, out, "(person: approved by ")
 }
@@ -291,9 +291,9 @@ func TestS12_AYesIsToWhatWasShown(t *testing.T) {
 	d := api.Decided{Waiting: []api.Held{held("Ben", "look\n\nAnswer with a plan."), held("Cyd", "look\n\nDo it now."), held("Dan", "look\n\nDo it now.")}}
 	asked := decisionAsked(api.DecideRequest{Choice: api.ChoiceApprove}, d)
 	assert.Equal(t, "Ada to Ben in chat plans:\n\n  look\n  \n  Answer with a plan.\n\n"+
-		"Ada to Cyd, Dan in chat plans:\n\n  look\n  \n  Do it now.\n\nLet it go?", asked)
+		"Ada to Cyd, Dan in chat plans:\n\n  look\n  \n  Do it now.\n\nApprove it?", asked)
 	edited := "wait"
-	assert.Equal(t, "Ada to Ben, Cyd, Dan in chat plans:\n\n  wait\n\nLet it go?", decisionAsked(api.DecideRequest{Choice: api.ChoiceApprove, Body: &edited}, d))
+	assert.Equal(t, "Ada to Ben, Cyd, Dan in chat plans:\n\n  wait\n\nApprove it?", decisionAsked(api.DecideRequest{Choice: api.ChoiceApprove, Body: &edited}, d))
 }
 
 // gated are two agents in a chat, of which the first says nothing without a person's yes, and

@@ -10,10 +10,10 @@ import (
 func (a *app) rename() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "name PANE NAME",
-		Short: "Give an adopted pane another name",
-		Long: `Give an adopted pane another name, which is what the others see before its
-words: 1 to 64 of A-Z a-z 0-9 . _ - that no other pane has, and that is not how
-your own words are signed. PANE is the id of the pane or its present name.`,
+		Short: "Rename an adopted pane",
+		Long: `Rename an adopted pane. The others see the name before its words: 1 to 64 of
+A-Z a-z 0-9 . _ - which no other pane has, and which does not sign your own
+words. PANE is the id of the pane or its current name.`,
 		Example: `  intercom name %1 alice`,
 		Args:    between(2, 2, "a pane and a name"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Session, error) {

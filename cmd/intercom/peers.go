@@ -12,15 +12,15 @@ import (
 func (a *app) peers() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "peers",
-		Short: "List who can be addressed, by which names, and how each is",
-		Long: `List whoever can be addressed: the adopted panes, and those in which an agent is
-recognised that nobody has adopted yet: chat start, ask and send do that when
-they name one. Each is called by its name, its pane or its id.
+		Short: "List who can be addressed, under which names, and their state",
+		Long: `List everyone that can be addressed: the adopted panes, and panes with a
+recognised agent that has not been adopted yet, which chat start, ask and send
+adopt when they name one. Use the name, the pane or the id.
 
-STATE is what its program does, FROM what that rests on: a transcript, hook or
-status file of its own, its process, its screen, or tmux. WHY is what keeps a
-message from being typed now; without one it would be. Of panes that are not
-adopted nothing is read. intercom explain PANE says more of one.`,
+STATE is what the program is doing; FROM is how that is known: its own
+transcript, hooks or status file, its process, its screen, or tmux. WHY is what
+keeps a message from being typed now; if empty, it would be typed. From panes
+that are not adopted nothing is read. intercom explain PANE says more.`,
 		Example: `  intercom peers
   intercom peers --json`,
 		Args: between(0, 0, "no arguments"),
@@ -34,7 +34,7 @@ adopted nothing is read. intercom explain PANE says more of one.`,
 
 func (a *app) showPeers(peers []api.Peer) {
 	if len(peers) == 0 {
-		a.say("nobody: no pane is adopted, and no agent is recognised in any")
+		a.say("no peers: no pane is adopted, and no agent is recognised")
 		return
 	}
 	rows := [][]string{{"NAME", "PANE", "ID", "AGENT", "STATE", "FROM", "CHAT", "COMPUTER", "WINDOW", "WHY"}}

@@ -49,7 +49,7 @@ func (a *app) decideHere(ctx context.Context, k *keyboard, choice api.Choice) er
 		}
 	}
 	if len(d.Waiting) == 0 { // or not any more
-		k.page(ctx, sheet{title: string(choice), help: "q: back", render: func(int) string { return "nothing waits for your yes" }})
+		k.page(ctx, sheet{title: string(choice), help: "q: back", render: func(int) string { return "nothing is awaiting approval" }})
 		return nil
 	}
 	k.forget()

@@ -70,21 +70,21 @@ func (a *app) record() *cobra.Command {
 	var label, what string
 	cmd := &cobra.Command{
 		Use:    "record PANE DIR",
-		Short:  "Record what a pane shows, to make tests of it",
+		Short:  "Record what a pane shows, for tests and bug reports",
 		Hidden: true,
-		Long: `Record one instant of a pane into the directory DIR, which is made if it is not
-there: what it shows, with cursor, title and flags; what the sidecar makes of
-it; and the agent's own transcript as it is then, if it has one. PANE is the id
-of a pane or the name of a session, and need not be adopted.
+		Long: `Record one instant of a pane into the directory DIR, which is created if needed:
+what it shows, with cursor, title and flags; what the sidecar makes of it; and
+the agent's own transcript at that moment, if it has one. PANE is the id of a
+pane or the name of a session, and need not be adopted.
 
   LABEL-WHAT.json           the screen, as sidecar/screen/testdata has them
   LABEL-WHAT.explain.json   what intercom explain says of it
   LABEL-WHAT.jsonl          the transcript
 
-A label is the one word that you have for what you see, whatever the sidecar
-makes of it: idle (a composer waits, and nothing is in it), draft, working,
-blocked (a dialog, a menu, a question), history, shell, dead, unknown. Without
---label it is the sidecar's own. Nothing is overwritten.
+The label is your own word for what you see, whatever the sidecar makes of it:
+idle (an empty composer is ready), draft, working, blocked (a dialog, a menu, a
+question), history, shell, dead, unknown. Without --label it is the sidecar's.
+Existing files are never overwritten.
 
 Recordings hold what is on the screen and in the conversation: look at them
 before you share them.`,
@@ -124,8 +124,8 @@ before you share them.`,
 			a.note("they hold what is on the screen and in the conversation: look at them before you share them")
 		}),
 	}
-	cmd.Flags().StringVar(&label, "label", "", "the one `WORD` for its state; else the sidecar's")
-	cmd.Flags().StringVar(&what, "what", "", "`WORDS` for what it shows; else the time")
+	cmd.Flags().StringVar(&label, "label", "", "`WORD` for its state; by default the sidecar's")
+	cmd.Flags().StringVar(&what, "what", "", "`WORDS` for what it shows; by default the time")
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return a.complete(cmd, sessionWords, args), cobra.ShellCompDirectiveNoFileComp
@@ -157,18 +157,18 @@ func keep(r api.Recording, dir, label, what string) (recorded, error) {
 	base := filepath.Join(dir, kept.Label+"-"+kept.What)
 	kept.Recording, kept.Explanation = base+".json", base+".explain.json"
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return kept, api.Errorf(api.CodeFailed, "%w", err).WithHint("name a directory that is there, or that can be made")
+		return kept, api.Errorf(api.CodeFailed, "%w", err).WithHint("name a directory that exists or can be created")
 	}
 	for _, file := range []string{kept.Recording, kept.Explanation, base + ".jsonl"} {
 		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-			return kept, api.Errorf(api.CodeFailed, "file %q is there already: nothing was written", file).WithHint("other words give it another name: --what")
+			return kept, api.Errorf(api.CodeFailed, "file %q already exists: nothing was written", file).WithHint("choose another name with --what")
 		}
 	}
 	// The transcript first: it goes on, and is to be as it was.
 	if e.Transcript != "" {
 		kept.Transcript = base + ".jsonl"
 		if err := copyNow(e.Transcript, kept.Transcript); err != nil {
-			kept.Transcript, kept.Trouble = "", fmt.Sprintf("transcript %q is not among them: %v", e.Transcript, err)
+			kept.Transcript, kept.Trouble = "", fmt.Sprintf("without the transcript %q: %v", e.Transcript, err)
 		}
 	}
 	rows := r.Rows

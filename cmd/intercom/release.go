@@ -12,10 +12,10 @@ import (
 func (a *app) release() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release PANE",
-		Short: "Neither read nor type into a pane any longer",
-		Long: `Neither read nor type into a pane any longer. The program in it goes on; a chat
-that it was in goes on without it, or ends if fewer than two are left. PANE is
-the id of the pane or the name of its session.`,
+		Short: "Stop reading from and typing into a pane",
+		Long: `Stop reading from and typing into a pane. Its program is left alone; a chat it
+was in goes on without it, or ends if fewer than two panes are left. PANE is the
+id of the pane or the name of its session.`,
 		Example: `  intercom release %1`,
 		Args:    between(1, 1, "a pane"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Session, error) {

@@ -38,8 +38,8 @@ func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error 
 			continue
 		}
 		if own == "" && relative.MatchString(*word) {
-			return api.Errorf(api.CodeUsage, "pane %q: this is not run in a pane, so that nothing is near it", *word).
-				WithHint("name it whole, like %%7 or work:0.1: tmux list-panes -a")
+			return api.Errorf(api.CodeUsage, "pane %q: this is not run in a pane, so a relative name means nothing", *word).
+				WithHint("give the full name, like %%7 or work:0.1: tmux list-panes -a")
 		}
 		pane, err := tmux.PaneAt(asking, a.tmuxOptions(), *word, own)
 		if err != nil {
