@@ -29,8 +29,8 @@ type judgement struct {
 func (a *app) brakes() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "brakes",
-		Short:   "Try what would stop a conversation",
-		Long:    "Try what would stop a conversation.",
+		Short:   "Test what would stop a conversation",
+		Long:    "Test what would stop a conversation.",
 		Example: "  intercom brakes try dialogue.jsonl",
 		Args:    a.onlyCommands,
 		RunE:    showHelp,
@@ -42,14 +42,13 @@ func (a *app) brakes() *cobra.Command {
 func (a *app) brakesTry() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "try FILE",
-		Short: "Say whether a dialogue would be stopped as empty, where and why",
-		Long: `Say at which message a dialogue would pause because nobody does or says
-anything new any more: five messages in a row that only thank, praise,
-acknowledge or repeat. Depth and rate are not judged here, and no sidecar is
-needed.
+		Short: "Test whether a dialogue would be stopped as empty, where and why",
+		Long: `Show at which message a dialogue would pause because nothing new is done or said
+any more: five messages in a row that only thank, praise, acknowledge or repeat.
+Depth and rate are not tested, and no sidecar is needed.
 
-FILE has one JSON object a line, {"from": NAME, "body": TEXT}, and "acted": true
-where the author called a tool in that turn; - reads standard input.`,
+FILE has one JSON object per line, {"from": NAME, "body": TEXT}, with
+"acted": true if the author called a tool in that turn; - reads standard input.`,
 		Example: `  intercom brakes try dialogue.jsonl
   intercom brakes try dialogue.jsonl --json`,
 		Args: between(1, 1, "a file"),
@@ -74,12 +73,12 @@ func (a *app) tryDialogue(ctx context.Context, file string) (judgement, error) {
 	}
 	from, err := a.input(ctx, file)
 	if err != nil {
-		return judgement{}, api.Errorf(api.CodeUsage, "%w", err).WithHint("name a file that can be read; - reads the standard input")
+		return judgement{}, api.Errorf(api.CodeUsage, "%w", err).WithHint("name a file that can be read; - reads standard input")
 	}
 	defer from.Close()
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxLine)
-	out := judgement{Why: "it never became empty"}
+	out := judgement{Why: "it never becomes empty"}
 	var judge brakes.Judge
 	line, turn := 0, 0
 	for lines.Scan() {
@@ -106,7 +105,7 @@ func (a *app) tryDialogue(ctx context.Context, file string) (judgement, error) {
 	case errors.Is(err, bufio.ErrTooLong):
 		return judgement{}, api.Errorf(api.CodeFailed, "%s, line %d: more than %d bytes", name, line+1, maxLine).WithHint("a body may have %d bytes", message.MaxBody)
 	case err != nil:
-		return judgement{}, api.Errorf(api.CodeFailed, "%s, line %d: %w", name, line+1, err).WithHint("name a file that can be read; - reads the standard input")
+		return judgement{}, api.Errorf(api.CodeFailed, "%s, line %d: %w", name, line+1, err).WithHint("name a file that can be read; - reads standard input")
 	}
 	return out, nil
 }

@@ -13,7 +13,7 @@ import (
 // confirm asks a person, at the terminal itself: whatever standard input is, no flag and no
 // pipe answers. What was typed before the question is no answer. Only y is a yes.
 func (a *app) confirm(ctx context.Context, question string) error {
-	undone := api.Errorf(api.CodeRefused, "nothing was done: y was not pressed").WithHint("run it once more, and press y")
+	undone := api.Errorf(api.CodeRefused, "nothing was done: y was not pressed").WithHint("run it again, and press y")
 	if a.popup != nil {
 		if !a.popup.confirm(ctx, question) {
 			return undone

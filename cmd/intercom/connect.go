@@ -94,7 +94,7 @@ func (a *app) ensure(ctx context.Context) (c *api.Client, started bool, err erro
 // tmuxClient is client for a command that is about panes.
 func (a *app) tmuxClient(ctx context.Context) (*api.Client, error) {
 	if a.tmuxServer() == "" {
-		return nil, api.Errorf(api.CodeUsage, "no tmux server: this is not a pane of tmux, and none was named").
+		return nil, api.Errorf(api.CodeUsage, "no tmux server: this is not a tmux pane, and none was named").
 			WithHint("run it inside tmux, or name the server's socket: --server /tmp/tmux-%d/default", os.Geteuid())
 	}
 	return a.client(ctx)

@@ -196,7 +196,7 @@ func (d *demoPlay) converse(ctx context.Context, result *demoResult) error {
 			return nil
 		}
 	}
-	return api.Errorf(api.CodeTimeout, "the conversation did not come to its end: %w", context.Cause(ctx))
+	return api.Errorf(api.CodeTimeout, "the conversation did not finish: %w", context.Cause(ctx))
 }
 
 // show prints one hop: who said what to whom, and how long it took from the last byte of
@@ -239,7 +239,7 @@ func (d *demoPlay) judge(result *demoResult) error {
 	result.OK = result.Heard[a] > 0 && result.Heard[b] > 0
 	d.tell("\nBy their own logs, %s received %s of %s, and %s received %d of %s.\n", a, several(result.Heard[a], "message"), b, b, result.Heard[b], a)
 	if !result.OK {
-		return api.Errorf(api.CodeFailed, "not both received the other's words")
+		return api.Errorf(api.CodeFailed, "at least one of them did not receive the other's words")
 	}
 	return nil
 }

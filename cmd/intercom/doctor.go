@@ -69,16 +69,16 @@ func (a *app) doctor() *cobra.Command {
 	var fix bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what is wrong, and mend what is ours",
-		Long: `Look for what is wrong with tmux, the sidecar, its places and its journal. It
-starts nothing, and without --fix it changes nothing.
+		Short: "Look for problems, and fix our own",
+		Long: `Look for problems with tmux, the sidecar, its files and its journal. It starts
+nothing, and without --fix it changes nothing.
 
---fix mends what is ours and safe to mend: the mode of our directories, sockets
-that nobody listens on, a socket that is published and gone, empty leftovers,
-and the link in ~/.local/bin by which the program of the plugin can be typed. A
-journal is never deleted, nor a lock that somebody holds.
+--fix repairs what is ours and safe to repair: the mode of our directories,
+sockets without a listener, a published socket that is gone, empty leftovers,
+and the link in ~/.local/bin that makes the plugin's program a command. It never
+deletes a journal, nor a lock that is held.
 
-The exit code is 1 if a problem is left.`,
+The exit code is 1 if a problem remains.`,
 		Example: `  intercom doctor
   intercom doctor --fix`,
 		Args: between(0, 0, "no arguments"),
@@ -94,7 +94,7 @@ The exit code is 1 if a problem is left.`,
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&fix, "fix", false, "mend what is ours")
+	cmd.Flags().BoolVar(&fix, "fix", false, "fix what is ours")
 	a.completes(cmd)
 	return cmd
 }
@@ -107,7 +107,7 @@ func (a *app) examine(ctx context.Context, fix bool) doctorReply {
 			f.Fixable = f.mend != nil
 			if fix && f.Fixable {
 				if err := f.mend(ctx); err != nil {
-					f.Hint = "not mended: " + err.Error()
+					f.Hint = "not fixed: " + err.Error()
 				} else {
 					f.Fixed = true
 				}

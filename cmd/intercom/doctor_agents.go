@@ -25,13 +25,13 @@ func agentVersions(ctx context.Context, x *patient) (all []finding) {
 		who := fmt.Sprintf("%s in %s (%s)", e.Agent, session.Pane, session.Name)
 		switch e.Version {
 		case e.Verified:
-			all = append(all, finding{ID: id, Level: fine, Text: fmt.Sprintf("%s is version %s, which was tried", who, e.Version)})
+			all = append(all, finding{ID: id, Level: fine, Text: fmt.Sprintf("%s is version %s, which was tested", who, e.Version)})
 		case "":
-			all = append(all, finding{ID: id, Level: note, Text: fmt.Sprintf("%s does not say its version; %s was tried last", who, e.Verified)})
+			all = append(all, finding{ID: id, Level: note, Text: fmt.Sprintf("%s does not tell its version; the last one tested is %s", who, e.Verified)})
 		default:
 			all = append(all, finding{
-				ID: id, Level: note, Text: fmt.Sprintf("%s is version %s; %s was tried last", who, e.Version, e.Verified),
-				Hint: fmt.Sprintf("where its screen is not recognised, messages are held: intercom explain %s", session.Pane),
+				ID: id, Level: note, Text: fmt.Sprintf("%s is version %s; the last one tested is %s", who, e.Version, e.Verified),
+				Hint: fmt.Sprintf("if its screen is not recognised, messages are held: intercom explain %s", session.Pane),
 			})
 		}
 	}

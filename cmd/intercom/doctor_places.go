@@ -53,9 +53,9 @@ func directory(id, what, dir string) []finding {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := writable(existing(dir)); err != nil {
-			return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("%s, %s, cannot be made: %v", what, dir, err), Hint: placesHint}}
+			return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("%s, %s, cannot be created: %v", what, dir, err), Hint: placesHint}}
 		}
-		return []finding{{ID: id, Level: fine, Text: fmt.Sprintf("%s, %s, is made when it is needed", what, dir)}}
+		return []finding{{ID: id, Level: fine, Text: fmt.Sprintf("%s, %s, is created when needed", what, dir)}}
 	case err != nil:
 		f := finding{ID: id, Level: problem, Text: fmt.Sprintf("%s is not safe: %v", what, err), Hint: hintOf(err)}
 		var ours []string // directories of which the mode is ours to change
@@ -147,8 +147,8 @@ func onFileSystem(dir, kind string) []finding {
 		return nil
 	}
 	return []finding{{
-		ID: "network_home", Level: note, Text: fmt.Sprintf("the journal in %s lies on %s: another computer, or a program, keeps it", dir, kind),
-		Hint: "databases and locks are not always safe there; set XDG_STATE_HOME to a directory on a local disk",
+		ID: "network_home", Level: note, Text: fmt.Sprintf("the journal in %s is on %s: another computer, or a program, stores it", dir, kind),
+		Hint: "databases and locks may not be safe there; set XDG_STATE_HOME to a directory on a local disk",
 	}}
 }
 
@@ -172,12 +172,12 @@ func staleSockets(ctx context.Context, x *patient) []finding {
 		switch {
 		case err == nil:
 			found = append(found, finding{
-				ID: id, Level: problem, Text: fmt.Sprintf("somebody listens on %s without the lock that belongs to it", socket),
-				Hint: "its lock was removed; a sidecar notices that within seconds and ends",
+				ID: id, Level: problem, Text: fmt.Sprintf("a sidecar listens on %s without holding its lock", socket),
+				Hint: "its lock was removed; it notices within seconds and ends",
 			})
 		case absent(err):
 			found = append(found, finding{
-				ID: id, Level: problem, Text: fmt.Sprintf("nobody listens on %s any more: its sidecar was killed", socket),
+				ID: id, Level: problem, Text: fmt.Sprintf("nothing listens on %s any more: its sidecar was killed", socket),
 				Hint: "the next command that needs a sidecar replaces it",
 				mend: func(context.Context) error {
 					// With the lock, so that no sidecar that starts now loses its own.
@@ -232,7 +232,7 @@ func orphans(ctx context.Context, x *patient) []finding {
 		if err != nil {
 			found = append(found, finding{
 				ID: id, Level: problem, Text: fmt.Sprintf("the sidecar of process %d holds %s and does not answer", held.PID, lock),
-				Hint: fmt.Sprintf("kill -9 %d ends it; what it had accepted is in its journal, and goes on with the next", held.PID),
+				Hint: fmt.Sprintf("kill -9 %d ends it; what it had accepted is in its journal, and the next one goes on with it", held.PID),
 			})
 			continue
 		}
@@ -246,11 +246,11 @@ func orphans(ctx context.Context, x *patient) []finding {
 	there, guarded := api.GuardOf(x.paths)
 	switch {
 	case guarded && x.status == nil && there.Says != "":
-		return append(found, finding{ID: id, Level: problem, Text: there.Says, Hint: "intercom up starts it now; why it died may stand in " + x.paths.Log})
+		return append(found, finding{ID: id, Level: problem, Text: there.Says, Hint: "intercom up starts it now; the reason may be in " + x.paths.Log})
 	case x.status != nil && x.status.Server != "" && !guarded && x.socket == x.paths.Socket:
-		found = append(found, finding{ID: "guard", Level: note, Text: "nobody brings the sidecar back if it dies", Hint: "it starts a guard within seconds; if it does not, " + x.paths.Log + " says why"})
+		found = append(found, finding{ID: "guard", Level: note, Text: "nothing restarts the sidecar if it dies", Hint: "it starts a guard within seconds; if not, " + x.paths.Log + " says why"})
 	case x.status != nil && guarded && there.PID > 0:
-		found = append(found, finding{ID: "guard", Level: fine, Text: fmt.Sprintf("process %d brings the sidecar back if it dies", there.PID)})
+		found = append(found, finding{ID: "guard", Level: fine, Text: fmt.Sprintf("process %d restarts the sidecar if it dies", there.PID)})
 	}
 	if x.status != nil {
 		return append([]finding{{ID: id, Level: fine, Text: fmt.Sprintf("the sidecar runs: version %s, process %d", x.status.Version, x.status.PID)}}, found...)
@@ -268,12 +268,12 @@ func degraded(_ context.Context, x *patient) []finding {
 	}
 	var found []finding
 	for _, d := range x.status.Degraded {
-		hint := "it is told as long as this sidecar runs; intercom down, then intercom up, starts another"
+		hint := "this is shown while this sidecar runs; intercom down, then intercom up, starts another"
 		if strings.HasPrefix(d, "policy: ") {
-			hint = "intercom policy check tells all that is wrong; intercom policy log, what came of it"
+			hint = "intercom policy check lists all problems; intercom policy log shows what came of them"
 		}
 		if strings.HasPrefix(d, "disk ") {
-			hint = "make room on that file system: everything is held until then, and goes on by itself"
+			hint = "free some space there: everything is held until then, and resumes by itself"
 		}
 		found = append(found, finding{ID: "degraded", Level: problem, Text: "the sidecar says: " + d, Hint: hint})
 	}
@@ -292,12 +292,12 @@ func journalSound(ctx context.Context, x *patient) []finding {
 	case errors.Is(err, daemon.ErrNewerJournal):
 		return []finding{{
 			ID: "journal_newer", Level: problem, Text: err.Error(),
-			Hint: fmt.Sprintf("use the newer program again, or move %s away: then a new journal is begun", filepath.Join(x.paths.State, journalFile)+"*"),
+			Hint: fmt.Sprintf("use the newer program again, or move %s away to start a new journal", filepath.Join(x.paths.State, journalFile)+"*"),
 		}}
 	}
 	return []finding{{
 		ID: "journal", Level: problem, Text: err.Error(),
-		Hint: "the next sidecar sets a damaged one aside, deletes nothing, and begins a new one",
+		Hint: "the next sidecar sets a damaged journal aside, deletes nothing, and starts a new one",
 	}}
 }
 
@@ -312,8 +312,8 @@ func earlierComplaints(_ context.Context, x *patient) []finding {
 		return nil
 	}
 	return []finding{{
-		ID: "complaints", Level: note, Text: fmt.Sprintf("sidecars have complained as they started, or crashed, at last %s: %s", day(info.ModTime()), file),
-		Hint: "what stands there may be old; remove the file when you have read it",
+		ID: "complaints", Level: note, Text: fmt.Sprintf("sidecars have reported problems while starting, or crashed, last %s: %s", day(info.ModTime()), file),
+		Hint: "they may be old; remove the file once you have read it",
 	}}
 }
 
@@ -329,7 +329,7 @@ func journalDamaged(_ context.Context, x *patient) []finding {
 		}
 		found = append(found, finding{
 			ID: "journal_damaged", Level: note, Text: "a damaged journal was set aside: " + file,
-			Hint: fmt.Sprintf("look at it with sqlite3 %s .recover; it is never deleted by us", file),
+			Hint: fmt.Sprintf("inspect it with sqlite3 %s .recover; intercom never deletes it", file),
 		})
 	}
 	return found
@@ -356,7 +356,7 @@ func leftovers(ctx context.Context, x *patient) []finding {
 		size, journal, foreign := contents(dir)
 		if journal || foreign {
 			f.Text = fmt.Sprintf("the tmux server at %q is gone; its journal and log are kept in %s (%s)", socket, dir, bytesOf(size))
-			f.Hint = "they are taken up if a server runs there again; else remove the directory when you need them no more"
+			f.Hint = "they are used again if a server runs there; otherwise remove the directory when you no longer need them"
 		} else {
 			f.Text = fmt.Sprintf("the tmux server at %q is gone, and %s holds no journal", socket, dir)
 			f.mend = func(context.Context) error { return removeEmpty(dir) }
@@ -399,7 +399,7 @@ func contents(dir string) (size int64, journal, foreign bool) {
 // removeEmpty removes a state directory that holds no journal, if it still holds none.
 func removeEmpty(dir string) error {
 	if _, journal, foreign := contents(dir); journal || foreign {
-		return fmt.Errorf("%q holds something by now", dir)
+		return fmt.Errorf("%q is no longer empty", dir)
 	}
 	entries, err := own.List(dir)
 	if err != nil {
@@ -431,7 +431,7 @@ func logSize(_ context.Context, x *patient) []finding {
 	case size > muchLog:
 		return []finding{{
 			ID: "log", Level: note, Text: fmt.Sprintf("the log has %s: %s", bytesOf(size), x.paths.Log),
-			Hint: "something is told again and again; its last lines say what",
+			Hint: "something is logged again and again; its last lines say what",
 		}}
 	}
 	return []finding{{ID: "log", Level: fine, Text: fmt.Sprintf("the log has %s: %s", bytesOf(size), x.paths.Log)}}

@@ -292,7 +292,7 @@ func TestU9_notWritable(t *testing.T) {
 	w.env["XDG_STATE_HOME"] = "/proc/self"
 	f, r := w.examined(t, "state_dir")
 	assert.Equal(t, problem, f.Level)
-	assert.Contains(t, f.Text, "cannot be made")
+	assert.Contains(t, f.Text, "cannot be created")
 	assert.Contains(t, f.Hint, "XDG_STATE_HOME")
 	assert.Equal(t, 1, r.code)
 }
@@ -348,7 +348,7 @@ func TestU9_socketOfALivingSidecarIsLeft(t *testing.T) {
 	require.NoError(t, os.Remove(p.Lock))
 	found := w.allOf(t, "socket", "--fix")
 	require.Len(t, found, 1)
-	assert.Contains(t, found[0].Text, "without the lock")
+	assert.Contains(t, found[0].Text, "without holding its lock")
 	assert.FileExists(t, p.Socket)
 	_ = syscall.Kill(w.pid(t), syscall.SIGTERM)
 	require.Eventually(t, func() bool { return w.run("status").code == 3 }, 10*time.Second, 10*time.Millisecond)

@@ -40,7 +40,7 @@ func tmuxServer(_ context.Context, x *patient) []finding {
 	version := x.health.Info.Version
 	switch {
 	case server == "":
-		return []finding{{ID: id, Level: note, Text: "no tmux server is named, and this is no pane of one", Hint: "run it inside tmux, or name the server's socket: --server SOCKET"}}
+		return []finding{{ID: id, Level: note, Text: "no tmux server is named, and this is not a pane of one", Hint: "run it inside tmux, or name the server's socket: --server SOCKET"}}
 	case x.programErr != nil:
 		return nil
 	case errors.Is(x.healthErr, tmux.ErrNoServer):
@@ -52,7 +52,7 @@ func tmuxServer(_ context.Context, x *patient) []finding {
 	case version != x.program:
 		return []finding{{
 			ID: id, Level: note, Text: fmt.Sprintf("the tmux server at %q runs version %s, the program is %s", server, version, x.program),
-			Hint: "what holds for the server is what its own version can do, until it is started anew",
+			Hint: "the server can do only what its own version can, until it is restarted",
 		}}
 	}
 	return []finding{{ID: id, Level: fine, Text: fmt.Sprintf("the tmux server at %q runs version %s%s, process %d", server, version, triedByHand(version), x.health.Info.PID)}}
@@ -61,7 +61,7 @@ func tmuxServer(_ context.Context, x *patient) []finding {
 // triedByHand says of which version the tests do not run all the time.
 func triedByHand(version string) string {
 	if version == "3.2" || version == "3.2a" {
-		return " (tried by hand)"
+		return " (tested by hand)"
 	}
 	return ""
 }
@@ -82,7 +82,7 @@ func transport(_ context.Context, x *patient) []finding {
 	asked := tmux.Options{Transport: cmp.Or(x.Getenv("INTERCOM_TRANSPORT"), x.health.Options[transportOption]), Trigger: x.Getenv("INTERCOM_TRIGGER")}
 	way, why, trigger, err := tmux.Choose(asked, x.health.Info.Version)
 	if err != nil {
-		return []finding{{ID: id, Level: problem, Text: err.Error(), Hint: "tmux set -g " + transportOption + " auto; INTERCOM_TRANSPORT, where it is set, goes before that"}}
+		return []finding{{ID: id, Level: problem, Text: err.Error(), Hint: "tmux set -g " + transportOption + " auto; INTERCOM_TRANSPORT takes precedence if it is set"}}
 	}
 	return []finding{triggered(finding{
 		ID: id, Level: fine, Text: fmt.Sprintf("tmux would be reached by %s (%s), panes would be watched by %s", way, why, trigger),
@@ -92,7 +92,7 @@ func transport(_ context.Context, x *patient) []finding {
 // triggered says what polling costs.
 func triggered(f finding, trigger string) finding {
 	if trigger == "polling" {
-		f.Level, f.Hint = note, "changes are seen a little later, at the price of more work; Linux has inotify for that"
+		f.Level, f.Hint = note, "changes are seen a little later, and at a higher cost; on Linux there is inotify for that"
 	}
 	return f
 }
@@ -103,7 +103,7 @@ func controlClient(_ context.Context, x *patient) []finding {
 		return nil
 	}
 	return []finding{{
-		ID: "control_client", Level: note, Text: "the sidecar is attached as a control client: one session shows one client more (session_attached), and tmux list-clients lists it",
+		ID: "control_client", Level: note, Text: "the sidecar is attached as a control client: one session counts one more client (session_attached), and tmux list-clients lists it",
 		Hint: "tmux set -g " + transportOption + " process, then intercom down and up, avoids that",
 	}}
 }
@@ -125,7 +125,7 @@ func utf8Locale(_ context.Context, x *patient) []finding {
 	if value == "" {
 		text = "no locale is set (LC_ALL, LC_CTYPE, LANG)"
 	}
-	return []finding{{ID: id, Level: note, Text: text, Hint: "programs in the panes may take characters apart; export LANG=C.UTF-8, or another that locale -a lists"}}
+	return []finding{{ID: id, Level: note, Text: text, Hint: "programs in the panes may garble characters; export LANG=C.UTF-8, or another that locale -a lists"}}
 }
 
 func isUTF8(locale string) bool {
@@ -153,11 +153,11 @@ func utf8Clients(_ context.Context, x *patient) []finding {
 	switch {
 	case len(poor) > 0:
 		return []finding{{
-			ID: id, Level: problem, Text: "tmux shows no UTF-8 at " + strings.Join(poor, ", ") + ": what is not ASCII stands there as _",
+			ID: id, Level: problem, Text: "tmux shows no UTF-8 at " + strings.Join(poor, ", ") + ": anything but ASCII appears there as _",
 			Hint: "detach and attach with tmux -u, or in a UTF-8 locale",
 		}}
 	case terminals > 0:
-		return []finding{{ID: id, Level: fine, Text: fmt.Sprintf("terminals that are attached: %d, all of them with UTF-8", terminals)}}
+		return []finding{{ID: id, Level: fine, Text: fmt.Sprintf("attached terminals: %d, all with UTF-8", terminals)}}
 	}
 	return nil
 }
@@ -175,17 +175,17 @@ func publishedSocket(ctx context.Context, x *patient) []finding {
 	case socket == "" && x.status != nil && x.status.Server != "":
 		return []finding{{
 			ID: id, Level: note, Text: "the tmux server does not name its sidecar's socket (" + daemon.SocketOption + ")",
-			Hint: "programs with another environment do not find it; intercom down, then intercom up, names it again",
+			Hint: "programs in another environment cannot find it; intercom down, then intercom up, names it again",
 		}}
 	case socket == "":
 		return nil
 	case (&api.Client{Socket: socket}).Ping(asking) == nil:
 		return []finding{{ID: id, Level: fine, Text: "the tmux server names its sidecar's socket: " + socket}}
 	}
-	text := fmt.Sprintf("the tmux server names %q as its sidecar's socket, and nobody listens there", socket)
+	text := fmt.Sprintf("the tmux server names %q as its sidecar's socket, and nothing listens there", socket)
 	if !free(strings.TrimSuffix(socket, ".sock") + ".lock") {
 		// Its sidecar lives, and another would be started beside it if it were found nowhere.
-		return []finding{{ID: id, Level: problem, Text: text, Hint: "its sidecar runs, and mends that or ends by itself within 2 s; look once more then"}}
+		return []finding{{ID: id, Level: problem, Text: text, Hint: "its sidecar runs, and fixes that or ends by itself within 2 s; look again then"}}
 	}
 	return []finding{{
 		ID: id, Level: problem, Text: text,
@@ -193,7 +193,7 @@ func publishedSocket(ctx context.Context, x *patient) []finding {
 		mend: func(ctx context.Context) error {
 			gone, err := tmux.Withdraw(ctx, tmux.Options{Socket: x.tmuxServer()}, daemon.SocketOption, socket)
 			if err == nil && !gone {
-				err = errors.New("it names another by now, or names it for sessions: tmux set -gu " + daemon.SocketOption)
+				err = errors.New("it names another one now, or names it for sessions: tmux set -gu " + daemon.SocketOption)
 			}
 			return err
 		},
@@ -213,8 +213,8 @@ func pluginKeys(ctx context.Context, x *patient) []finding {
 	var all []finding
 	for _, key := range strings.Fields(options[takenOption]) {
 		all = append(all, finding{
-			ID: id, Level: note, Text: fmt.Sprintf("prefix + %s is bound to something else already, and was left to it", key),
-			Hint: fmt.Sprintf("tmux list-keys -T prefix shows it; set -g %s KEY, or %s KEY, before the plugin is loaded takes another key, none takes none", menuKeyOption, chatKeyOption),
+			ID: id, Level: note, Text: fmt.Sprintf("prefix + %s was already bound to something else, and was left alone", key),
+			Hint: fmt.Sprintf("tmux list-keys -T prefix shows it; set -g %s KEY, or %s KEY, before the plugin is loaded chooses another key, or none", menuKeyOption, chatKeyOption),
 		})
 	}
 	if len(all) == 0 && options[keysOption] != "" {
@@ -235,14 +235,14 @@ func pluginProgram(ctx context.Context, x *patient) []finding {
 	case err != nil || options[rootOption] == "":
 		return nil
 	case options[troubleOption] != "":
-		return []finding{{ID: id, Level: problem, Text: "the plugin has no program of its revision: " + options[troubleOption]}}
+		return []finding{{ID: id, Level: problem, Text: "the plugin has no program of its own revision: " + options[troubleOption]}}
 	case options[usedOption] == "":
 		return []finding{{ID: id, Level: note, Text: "the plugin is still looking for its program"}}
 	}
 	if _, err := os.Stat(options[rootOption]); errors.Is(err, fs.ErrNotExist) {
 		return []finding{{
-			ID: id, Level: note, Text: fmt.Sprintf("the plugin is gone from %s; its keys still run %s, until tmux ends", options[rootOption], options[usedOption]),
-			Hint: "put it back, or take its keys out: intercom uninstall",
+			ID: id, Level: note, Text: fmt.Sprintf("the plugin is gone from %s; its keys still run %s until tmux ends", options[rootOption], options[usedOption]),
+			Hint: "restore it, or remove its keys: intercom uninstall",
 		}}
 	}
 	return []finding{{ID: id, Level: fine, Text: "the plugin runs " + options[usedOption]}}
@@ -255,9 +255,9 @@ func degradedOn(system string) []finding {
 	if system == "linux" {
 		return nil
 	}
-	missing := []string{"no inotify: panes and transcripts are looked at again and again", "processes tell less of themselves, so that agents are known by their names alone, and what an agent starts is taken for a person's"}
+	missing := []string{"no inotify: panes and transcripts are polled", "less is known of processes, so agents are recognised by name alone, and what an agent starts is taken for a person's"}
 	if system == "openbsd" || system == "netbsd" || system == "dragonfly" {
-		missing = append(missing, "the system does not say who connects to a socket, whose private directory alone keeps others out")
+		missing = append(missing, "the system does not tell who connects to a socket; only its private directory keeps others out")
 	}
 	return []finding{{
 		ID: "platform", Level: note, Text: "on " + system + " less is promised than on Linux: " + strings.Join(missing, "; "),

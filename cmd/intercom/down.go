@@ -20,10 +20,10 @@ func (a *app) down() *cobra.Command {
 	return &cobra.Command{
 		Use:   "down",
 		Short: "End the sidecar of this tmux server",
-		Long: `End the sidecar of this tmux server, after the guard that would bring it back.
-Nothing is typed any more when this returns. Chats are not ended: they go on
-when a sidecar is started again, which the next command that needs one does.
-intercom chat stop --all ends them. It is no error if none runs.`,
+		Long: `End the sidecar of this tmux server, and the guard that would restart it. Once
+this returns nothing is typed any more. Chats do not end: they go on with the
+next sidecar, which the next command that needs one starts.
+intercom chat stop --all ends them. It is not an error if none runs.`,
 		Example: `  intercom down`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) (downReply, error) {
@@ -71,7 +71,7 @@ func ended(ctx context.Context, p api.Paths) error {
 	if err := api.WaitReleased(ctx, p.Lock); err != nil {
 		if held, ok := errors.AsType[*api.HeldError](err); ok && held.PID > 0 {
 			return api.Errorf(api.CodeTimeout, "the sidecar of process %d does not end", held.PID).
-				WithHint("kill -9 %d ends it; intercom doctor says more, and its log may: %s", held.PID, p.Log)
+				WithHint("kill -9 %d ends it; intercom doctor says more, and so may its log: %s", held.PID, p.Log)
 		}
 		return api.Errorf(api.CodeTimeout, "the sidecar does not end").WithHint("its log may say why: %s", p.Log)
 	}

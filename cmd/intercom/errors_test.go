@@ -314,10 +314,10 @@ func TestU13_longWorkShowsProgress(t *testing.T) {
 	pid := st.status().PID
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
-	assert.Contains(t, st.atTerminal("peers"), "intercom: note: intercom peers is still at work; C-c ends it")
+	assert.Contains(t, st.atTerminal("peers"), "intercom: note: intercom peers is still working; C-c stops it")
 	_, told, code = st.apart("peers")
 	assert.Equal(t, api.CodeTimeout.Exit(), code, told)
-	assert.NotContains(t, told, "still at work")
+	assert.NotContains(t, told, "still working")
 	assert.Contains(t, told, "intercom: hint: ")
 }
 

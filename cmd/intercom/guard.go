@@ -29,7 +29,7 @@ const guardEnd = 3 * time.Second
 func (a *app) guard() *cobra.Command {
 	return &cobra.Command{
 		Use:    "guard",
-		Short:  "Bring the sidecar of a tmux server back when it has died (started by the sidecar)",
+		Short:  "Restart the sidecar of a tmux server if it dies (started by the sidecar)",
 		Hidden: true,
 		Args:   between(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -75,7 +75,7 @@ func (a *app) watchOver(ctx context.Context, p api.Paths) error {
 		again, line := time.Now().Add(pause), "sidecar restarting"
 		if pause > 0 {
 			line = "sidecar down, next start " + again.Format(time.TimeOnly)
-			_ = g.Say(fmt.Sprintf("the sidecar has died %d times in a row; it is started again at %s", count, again.Format(time.TimeOnly)))
+			_ = g.Say(fmt.Sprintf("the sidecar has died %d times in a row; it is restarted at %s", count, again.Format(time.TimeOnly)))
 		}
 		a.line(ctx, p, line)
 		for free(p.Lock) && time.Now().Before(again) {
@@ -92,7 +92,7 @@ func (a *app) watchOver(ctx context.Context, p api.Paths) error {
 			_ = g.Say("")
 			continue // somebody else has started one
 		}
-		fmt.Fprintf(a.Stderr, "%s the sidecar has died; another one is started\n", time.Now().Format(time.DateTime))
+		fmt.Fprintf(a.Stderr, "%s the sidecar has died; starting another\n", time.Now().Format(time.DateTime))
 		// Not by ctx: whoever ends the guard has to find the sidecar that it started.
 		if err := a.start(context.WithoutCancel(ctx), p); err == nil {
 			_ = g.Say("")

@@ -118,7 +118,7 @@ func TestU22_itDiesAgainAndAgain(t *testing.T) {
 	})
 	out, code := st.intercom("status")
 	if code == 3 { // it waits two seconds by now
-		assert.Contains(t, out, "it is started again at ")
+		assert.Contains(t, out, "it is restarted at ")
 		assert.Regexp(t, `^sidecar down, next start \d\d:\d\d:\d\d$`, st.Run("show-options", "-sqv", "@intercom-status"))
 	}
 	assert.Equal(t, guard, st.guard().PID, "it is the same guard all the time")

@@ -96,7 +96,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	if strings.HasPrefix(text, "unknown shorthand flag: 't'") {
-		help = "a pane is named without -t: " + cmd.CommandPath() + " %7, work:0.1 or {right}"
+		help = "name a pane without -t: " + cmd.CommandPath() + " %7, work:0.1 or {right}"
 	}
 	if cmd.Annotations[takesText] != "" && strings.HasPrefix(text, "unknown ") {
 		help = "text that begins with - goes after --, as the last argument; " + help

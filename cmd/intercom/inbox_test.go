@@ -48,7 +48,7 @@ func TestS12_S18_OnAPersonsWordAlone(t *testing.T) {
 	assert.Contains(t, out, "hello there")
 	out, _ = st.intercom("doctor")
 	assert.Contains(t, out, "claude in "+claude.pane)
-	assert.Contains(t, out, "which was tried")
+	assert.Contains(t, out, "which was tested")
 
 	untouched := func(way string) {
 		t.Helper()

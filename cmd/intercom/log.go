@@ -20,20 +20,19 @@ func (a *app) log() *cobra.Command {
 	var follow, markdown, verbose bool
 	cmd := &cobra.Command{
 		Use:   "log [ID]",
-		Short: "Show what happened and what was said",
-		Long: `Show what was said and what became of it, oldest first: all of it, what belongs
-to one message, delivery or chat, or what was said with certain words in it.
+		Short: "Show what was said and what became of it",
+		Long: `Show what was said and what became of it, oldest first: everything, or only one
+message, delivery or chat, or what contains certain words.
 
-Each message and each step of its delivery is a step; the latest 1000 are shown,
-or as many as --limit says, and all of them with --limit 0. They are counted
-before the short form leaves some out: it shows what was said, cut after 2000
-characters, the first hold of each delivery, and what became of it in the end.
-With an ID every step of it is shown, with what it rests on, all of its text,
-and what was typed where a person edited it; -v shows that of everything.
---json always has all.
+A message is a step, and so is each stage of its delivery. The latest 1000 steps
+are shown; --limit changes that, and --limit 0 shows all. Steps are counted
+before the short form leaves some out: it shows messages, cut after 2000
+characters, the first hold of each delivery, and its outcome. With an ID every
+step is shown with its evidence, the full text, and, if a person edited it, what
+was typed; -v shows that for everything. --json always includes everything.
 
-With -f it goes on until you or the sidecar end it, and over a sidecar that is
-replaced; --json then prints one object a line, and without -f one array.`,
+-f goes on until you stop it or the sidecar ends, and across a replaced sidecar;
+--json then prints one object per line, without -f one array.`,
 		Example: `  intercom log -f --chat plans
   intercom log --chat plans --md > plans.md`,
 		Args: between(0, 1, "at most an id"),
@@ -49,11 +48,11 @@ replaced; --json then prints one object a line, and without -f one array.`,
 			}
 			switch {
 			case q.Limit < 0:
-				return api.Errorf(api.CodeUsage, "--limit %d: less than none", q.Limit).WithHint("--limit 0 shows all, and without --limit it is the latest %d", usualLimit)
+				return api.Errorf(api.CodeUsage, "--limit %d: must not be negative", q.Limit).WithHint("--limit 0 shows all; the default is the latest %d", usualLimit)
 			case q.Limit > api.MaxCount:
 				return api.Errorf(api.CodeUsage, "--limit %d: too large", q.Limit).WithHint("--limit 0 shows all")
 			case follow && (q.ID != "" || q.Search != ""):
-				return api.Errorf(api.CodeUsage, "-f goes with --chat only, neither with an id nor with --search").WithHint("intercom log -f --chat CHAT")
+				return api.Errorf(api.CodeUsage, "-f goes with --chat only, not with an id or --search").WithHint("intercom log -f --chat CHAT")
 			case markdown && a.json:
 				return api.Errorf(api.CodeUsage, "--md and --json: only one of them").WithHint("%s --help", cmd.CommandPath())
 			}
@@ -92,12 +91,12 @@ replaced; --json then prints one object a line, and without -f one array.`,
 			return a.follow(cmd.Context(), ctx, c, q, events, show)
 		},
 	}
-	cmd.Flags().StringVar(&q.Chat, "chat", "", "only what belongs to `CHAT`")
-	cmd.Flags().StringVar(&q.Search, "search", "", "only what was said with these `WORDS` in it")
+	cmd.Flags().StringVar(&q.Chat, "chat", "", "only this `CHAT`")
+	cmd.Flags().StringVar(&q.Search, "search", "", "only messages that contain these `WORDS`")
 	cmd.Flags().IntVar(&q.Limit, "limit", usualLimit, "only the latest `N` steps; 0 is all")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens now")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show every step, and what it rests on")
-	cmd.Flags().BoolVar(&markdown, "md", false, "print what was said, as Markdown")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow what happens")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show every step with its evidence")
+	cmd.Flags().BoolVar(&markdown, "md", false, "print what was said as Markdown")
 	a.completes(cmd)
 	a.completesFlag(cmd, "chat", anyChatWords)
 	return cmd
@@ -114,7 +113,7 @@ func (a *app) ask(ctx context.Context, c *api.Client, q api.LogQuery) ([]message
 		events, err := api.Call(ctx, c, api.Log, q)
 		if len(events) > most {
 			events = events[len(events)-most:]
-			a.note("only the latest %s shown, there are more: --limit N, or --limit 0 for all", several(most, "step"))
+			a.note("only the latest %s shown: --limit N shows more, --limit 0 all", several(most, "step"))
 		}
 		return events, err
 	}

@@ -23,7 +23,7 @@ func TestLog_limit(t *testing.T) {
 	r := w.run("log")
 	assert.Equal(t, usualLimit, strings.Count(r.out, "step "))
 	assert.Contains(t, r.out, last)
-	assert.Equal(t, "intercom: note: only the latest 1000 steps shown, there are more: --limit N, or --limit 0 for all\n", r.err)
+	assert.Equal(t, "intercom: note: only the latest 1000 steps shown: --limit N shows more, --limit 0 all\n", r.err)
 
 	r = w.run("log", "--limit", "1")
 	assert.Contains(t, r.out, last)

@@ -58,13 +58,13 @@ func (c command) install() error {
 		return nil
 	}
 	if _, err := os.Stat(c.script); err != nil {
-		return fmt.Errorf("a command to type: %w", err)
+		return fmt.Errorf("link the command: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(c.link), 0o755); err != nil {
-		return fmt.Errorf("a command to type: %w", err)
+		return fmt.Errorf("link the command: %w", err)
 	}
 	if err := os.Symlink(c.script, c.link); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("a command to type: %w", err)
+		return fmt.Errorf("link the command: %w", err)
 	}
 	return nil
 }
@@ -96,16 +96,16 @@ func commandToType(_ context.Context, x *patient) []finding {
 	case c.another != "":
 		return []finding{{ID: id, Level: fine, Text: "intercom, typed in a shell, is " + c.another}}
 	case c.made && c.onPath:
-		return []finding{{ID: id, Level: fine, Text: "intercom, typed in a shell, is the program that the plugin uses, by " + c.link}}
+		return []finding{{ID: id, Level: fine, Text: "intercom, typed in a shell, is the plugin's program, by " + c.link}}
 	case c.made:
 		return []finding{{
-			ID: id, Level: note, Text: fmt.Sprintf("%s is the program that the plugin uses, and %s is not in PATH here", c.link, filepath.Dir(c.link)),
-			Hint: `put this into ~/.profile, and log in once more: PATH="$HOME/.local/bin:$PATH"`,
+			ID: id, Level: note, Text: fmt.Sprintf("%s is the plugin's program, but %s is not in PATH here", c.link, filepath.Dir(c.link)),
+			Hint: `add this to ~/.profile, and log in again: PATH="$HOME/.local/bin:$PATH"`,
 		}}
 	}
-	f := finding{ID: id, Level: note, Text: "there is no intercom to type: the plugin's program is not in PATH", mend: func(context.Context) error { return c.install() }}
+	f := finding{ID: id, Level: note, Text: "intercom is not a command: the plugin's program is not in PATH", mend: func(context.Context) error { return c.install() }}
 	if !c.onPath {
-		f.Hint = fmt.Sprintf("a link in %s makes it one; it has to be in PATH, too, which it is not here", filepath.Dir(c.link))
+		f.Hint = fmt.Sprintf("a link in %s makes it one, but that has to be in PATH, and is not here", filepath.Dir(c.link))
 	}
 	return []finding{f}
 }

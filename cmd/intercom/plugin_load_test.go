@@ -168,7 +168,7 @@ func TestU2_whyThereIsNoProgram(t *testing.T) {
 			assert.NoFileExists(t, filepath.Join(b.root, "TRAP"))
 			out, code := b.intercom("doctor")
 			assert.Equal(t, 1, code)
-			assert.Contains(t, out, "the plugin has no program of its revision: ")
+			assert.Contains(t, out, "the plugin has no program of its own revision: ")
 			assert.Contains(t, out, strings.TrimPrefix(c.want[:40], "intercom: "))
 			me.press("C-b", "B", "p")
 			me.sees("intercom: " + strings.TrimPrefix(c.want, "intercom: ")[:30])

@@ -266,7 +266,7 @@ func (u *tpmUser) types(program string) {
 	version := u.must(program, "version")
 	assert.True(u.t, strings.HasPrefix(text, version+"\nsidecar "), "%s\nnot that of %s", text, version)
 	assert.Contains(u.t, text, "exit 0")
-	assert.NotContains(u.t, text, "puts this one in its place")
+	assert.NotContains(u.t, text, "replaces the sidecar")
 }
 
 // settle waits until nothing of the plugin's loading runs any more.

@@ -37,7 +37,7 @@ func (a *app) still(what string) (done func()) {
 	if !a.attended() {
 		return func() {}
 	}
-	a.silence = time.AfterFunc(stillAfter, func() { fmt.Fprintf(a.Stderr, "intercom: note: %s is still at work; C-c ends it\n", what) })
+	a.silence = time.AfterFunc(stillAfter, func() { fmt.Fprintf(a.Stderr, "intercom: note: %s is still working; C-c stops it\n", what) })
 	return a.told
 }
 

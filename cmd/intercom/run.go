@@ -80,7 +80,7 @@ func nextStep(cmd *cobra.Command, code api.Code) string {
 	if code == api.CodeUsage {
 		return cmd.CommandPath() + " --help"
 	}
-	return "intercom doctor looks for what is wrong"
+	return "intercom doctor looks for problems"
 }
 
 // exitCode is the error of a command that has said already why it ends like that.
@@ -102,8 +102,8 @@ func (a *app) root() *cobra.Command {
 		Short: "Connect the programs in tmux panes: what one says, the others hear",
 		Long: `Connect the programs in tmux panes: what one says, the others hear.
 
-A sidecar, started by the first command that needs it, reads and types into the
-panes that you adopt, and into no others.
+A sidecar, started by the first command that needs it, reads from and types into
+the panes that you adopt, and no others.
 
 Exit codes: 0 done, 1 failed, refused, not found or expired, 2 wrong usage, 3 no
 sidecar and none could be started, 4 no answer in time or a delivery uncertain,
@@ -126,7 +126,7 @@ sidecar and none could be started, 4 no answer in time or a delivery uncertain,
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON value and nothing else")
 	root.PersistentFlags().StringVar(&a.server, "server", "", "`SOCKET` of the tmux server; else $INTERCOM_SERVER, else that of $TMUX")
-	root.Flags().Bool("version", false, "show the version, as intercom version does")
+	root.Flags().Bool("version", false, "show the version, like intercom version")
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(usage)
 	root.AddCommand(
@@ -236,7 +236,7 @@ func between(least, most int, words string) cobra.PositionalArgs {
 			err = api.Errorf(api.CodeUsage, "%s: argument %d is empty", cmd.CommandPath(), empty+1)
 		}
 		if len(args) > most && most > 0 && cmd.Annotations[takesText] != "" {
-			return err.WithHint("a text of several words goes in quotes, as the last argument: '%s'", plainLine(strings.Join(args[most-1:], " ")))
+			return err.WithHint("put a text of several words in quotes, as the last argument: '%s'", plainLine(strings.Join(args[most-1:], " ")))
 		}
 		if cmd.HasExample() {
 			first, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")

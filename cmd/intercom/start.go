@@ -75,7 +75,7 @@ func serverThere(p api.Paths) error {
 		return noServer(p)
 	case err == nil && info.Mode()&fs.ModeSocket == 0:
 		return api.Errorf(api.CodeNoSidecar, "%q is not the socket of a tmux server", p.Server).
-			WithHint("tmux display-message -p '#{socket_path}' prints it, in a pane of the server that is meant")
+			WithHint("in a pane of the server you mean, tmux display-message -p '#{socket_path}' prints it")
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func serverThere(p api.Paths) error {
 func noServer(p api.Paths) *api.Error {
 	hint := "start tmux first, or name another server's socket: --server SOCKET"
 	if _, err := os.Stat(p.State); err == nil {
-		hint = fmt.Sprintf("what happened there is kept in %s, and shown when tmux runs there again; --server SOCKET names another server", p.State)
+		hint = fmt.Sprintf("its history is kept in %s, and available when tmux runs there again; --server SOCKET names another server", p.State)
 	}
 	return api.Errorf(api.CodeNoSidecar, noServerText+"%q", p.Server).WithHint("%s", hint)
 }

@@ -170,8 +170,8 @@ func TestUp_replacesAnotherVersion(t *testing.T) {
 	for _, line := range []string{"chat list", "status"} {
 		r := w.run(strings.Fields(line)...)
 		assert.Zero(t, r.code)
-		assert.Contains(t, r.err, "intercom: note: the sidecar is of version 0.0.1, ", line)
-		assert.Contains(t, r.err, ": intercom up puts this one in its place\n", line)
+		assert.Contains(t, r.err, "intercom: note: the sidecar is version 0.0.1, ", line)
+		assert.Contains(t, r.err, ": intercom up replaces the sidecar\n", line)
 	}
 	assert.Equal(t, old, w.pid(t), "no other command replaces it")
 
@@ -203,7 +203,7 @@ func TestUp_leavesWhatItMayNotOrCannotReplace(t *testing.T) {
 	delete(w.env, "INTERCOM_FAKE_VERSION")
 	r := w.run("up", "--json")
 	assert.Zero(t, r.code)
-	assert.Contains(t, r.err, "intercom: warning: a sidecar of version 0.0.1 is left in place: it has not ended within 2s")
+	assert.Contains(t, r.err, "intercom: warning: a sidecar of version 0.0.1 is still running: it did not end within 2s")
 	var up upReply
 	oneValue(t, r.out, &up)
 	assert.Equal(t, old, up.PID)

@@ -74,7 +74,7 @@ func (a *app) showStatus(r statusReply) {
 		a.say("no sidecar runs for %s: %s; intercom up starts it now", serverName(r.Server), plainLine(r.Down))
 		return
 	case !r.Running && r.Guard > 0:
-		a.say("no sidecar runs for %s: it has died, and is being started again", serverName(r.Server))
+		a.say("no sidecar runs for %s: it died, and is being restarted", serverName(r.Server))
 		return
 	case !r.Running && noSocket(r.Server):
 		a.say("no sidecar runs for %s, and no tmux server does", serverName(r.Server))
@@ -92,7 +92,7 @@ func (a *app) showStatus(r statusReply) {
 		a.say("log     %s", plainLine(s.Log))
 		told := filepath.Join(filepath.Dir(s.Log), complaintsFile)
 		if info, err := os.Stat(told); err == nil && info.Size() > 0 {
-			a.say("earlier starts complained, at last %s: %s", day(info.ModTime()), plainLine(told))
+			a.say("problems of earlier starts, last %s: %s", day(info.ModTime()), plainLine(told))
 		}
 	}
 	for _, need := range s.Needs {
@@ -103,7 +103,7 @@ func (a *app) showStatus(r statusReply) {
 		}
 	}
 	if s.Held > 0 {
-		a.say("held    %d: intercom inbox list says what each waits for", s.Held)
+		a.say("held    %d: intercom inbox list says what each is waiting for", s.Held)
 	}
 	if s.Stopped {
 		a.say("everything is stopped: intercom chat resume --all")
@@ -115,7 +115,7 @@ func (a *app) showStatus(r statusReply) {
 	a.showSessions(s.Sessions)
 	for _, session := range s.Sessions {
 		if shut(session) {
-			a.say("nothing more is typed into %s (%s): %s; look at it, then: intercom release %s, and adopt it again",
+			a.say("nothing more is typed into %s (%s): %s; look at it, then run intercom release %s and adopt it again",
 				plainLine(session.Pane), plainLine(session.Name), plainLine(string(session.Closed)), plainLine(session.Pane))
 		}
 	}
@@ -138,7 +138,7 @@ func noSocket(socket string) bool {
 // noteVersion says that a sidecar is of another version than this program.
 func (a *app) noteVersion(theirs string) {
 	if ours := built().Version; theirs != ours {
-		a.note("the sidecar is of version %s, this program of %s: intercom up puts this one in its place", cmp.Or(theirs, "unknown"), ours)
+		a.note("the sidecar is version %s, this program %s: intercom up replaces the sidecar", cmp.Or(theirs, "unknown"), ours)
 	}
 }
 

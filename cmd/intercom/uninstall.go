@@ -39,15 +39,15 @@ type uninstallReply struct {
 func (a *app) uninstall() *cobra.Command {
 	return &cobra.Command{
 		Use:   "uninstall",
-		Short: "Take everything of ours out of this tmux server",
-		Long: `Take everything of ours out of this tmux server and off this computer's agents:
-adopted panes are released, which ends their chats, the sidecar ends with its
-socket, and keys, options and marks of ours are removed from the tmux server,
-hooks of ours from the settings of agents. What others have put there stays.
+		Short: "Remove intercom from this tmux server",
+		Long: `Remove intercom from this tmux server and from the agents on this computer:
+adopted panes are released, which ends their chats; the sidecar and its socket
+go; our keys, options and marks are removed from the tmux server, and our hooks
+from the settings of agents. Everything else there is left alone.
 
 The journal and the program itself stay too; how to remove them is printed. The
-plugin comes back with the next load of tmux's configuration: take its line out
-of there first.`,
+plugin comes back when tmux loads its configuration again: remove its line from
+there first.`,
 		Example: `  intercom uninstall`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) (uninstallReply, error) {
@@ -143,7 +143,7 @@ func (a *app) unhook(ctx context.Context) ([]string, error) {
 		e.Args, e.Stdin, e.Stdout, e.Stderr = []string{"hooks", "uninstall", agent, "--json"}, strings.NewReader(""), &out, &complaint
 		if code := run(ctx, e); code != 0 {
 			return files, api.Errorf(api.CodeFailed, "hooks of %s: %s", agent, strings.TrimSpace(complaint.String())).
-				WithHint("intercom hooks uninstall %s; all else was removed", agent)
+				WithHint("intercom hooks uninstall %s; everything else was removed", agent)
 		}
 		var reply hooksReply
 		if json.Unmarshal(out.Bytes(), &reply) == nil && reply.Changed {
@@ -164,7 +164,7 @@ func (a *app) leftovers(p api.Paths, root string) []leftover {
 	add("journals and logs of all tmux servers: what was said", filepath.Dir(p.State))
 	add("locks", p.Runtime)
 	if data, err := a.dataDir(); err == nil {
-		add("programs that the plugin has built, and what editors know of policies", data)
+		add("programs built by the plugin, and editor support for policies", data)
 	}
 	if config, err := a.configDir(); err == nil {
 		add("your settings", config)
@@ -190,7 +190,7 @@ func (a *app) showUninstalled(r uninstallReply) {
 		a.say("removed from the tmux server: %s, %s; marks in %s", several(len(r.Keys), "key"), several(len(r.Options), "option"), several(len(r.Panes), "pane"))
 	}
 	for _, file := range r.Hooks {
-		a.say("calls intercom no longer: %s", plainLine(file))
+		a.say("no longer calls intercom: %s", plainLine(file))
 	}
 	for _, path := range r.Commands {
 		a.say("removed: %s", plainLine(path))
@@ -199,7 +199,7 @@ func (a *app) showUninstalled(r uninstallReply) {
 		return
 	}
 	a.say("")
-	a.say("left, to be removed by you:")
+	a.say("left for you to remove:")
 	rows := make([][]string, 0, len(r.Left))
 	for _, l := range r.Left {
 		rows = append(rows, []string{fmt.Sprintf("  %s", l.Remove), l.What})

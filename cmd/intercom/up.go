@@ -28,17 +28,17 @@ func (a *app) up() *cobra.Command {
 	return &cobra.Command{
 		Use:   "up",
 		Short: "Start the sidecar of this tmux server, or replace another version",
-		Long: `Start the sidecar of this tmux server, if it does not run. Every command that
-needs it does the same, so this is for seeing that it works, and for updates: a
-sidecar of another version than this program, older or newer, is ended, and one
-of this version started in its place. Chats go on, and nothing is typed twice.
+		Long: `Start the sidecar of this tmux server if it is not running. Every command that
+needs it does the same, so this is for checking that it works, and for updates:
+a sidecar of another version, older or newer, is replaced by one of this
+version. Chats go on, and nothing is typed twice.
 
-A sidecar that dies is started again within two seconds by its guard, a process
-that ends with the tmux server, or by intercom down. If it dies three times in a
-row the guard waits, from a second up to a minute, and intercom status says so.
+A sidecar that dies is restarted within two seconds by its guard, a process that
+ends with the tmux server, or with intercom down. If the sidecar dies three
+times in a row the guard waits, from a second up to a minute, and
+intercom status says so.
 
-What does not work as it should is told as a warning, for example a journal that
-was found damaged.`,
+Problems, such as a damaged journal, are shown as warnings.`,
 		Example: `  intercom up`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) (upReply, error) {
@@ -66,7 +66,7 @@ was found damaged.`,
 			case r.StartedNow:
 				a.say("sidecar started: pid %d, for %s", r.PID, serverName(r.Server))
 			default:
-				a.say("sidecar runs already: pid %d, for %s", r.PID, serverName(r.Server))
+				a.say("sidecar already running: pid %d, for %s", r.PID, serverName(r.Server))
 			}
 		}),
 	}
@@ -77,7 +77,7 @@ was found damaged.`,
 func (a *app) replace(ctx context.Context, socket string, old api.Status) (upReply, error) {
 	left := func(format string, args ...any) (upReply, error) {
 		why := fmt.Sprintf(format, args...)
-		return upReply{Status: old, Warning: fmt.Sprintf("a sidecar of version %s is left in place: %s", cmp.Or(old.Version, "unknown"), why)}, nil
+		return upReply{Status: old, Warning: fmt.Sprintf("a sidecar of version %s is still running: %s", cmp.Or(old.Version, "unknown"), why)}, nil
 	}
 	p, err := api.Places(a.Getenv, a.tmuxServer())
 	if err != nil {
@@ -103,7 +103,7 @@ func (a *app) replace(ctx context.Context, socket string, old api.Status) (upRep
 	waiting, cancel := context.WithTimeout(ctx, replaceTimeout)
 	defer cancel()
 	if api.WaitReleased(waiting, p.Lock) != nil {
-		return left("it has not ended within %v; intercom up once more when it has", replaceTimeout)
+		return left("it did not end within %v; run intercom up again when it has", replaceTimeout)
 	}
 	guarded()
 	if err := a.start(ctx, p); err != nil {
