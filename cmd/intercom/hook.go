@@ -36,12 +36,12 @@ func (a *app) hook() *cobra.Command {
 		Use:    "hook AGENT EVENT [JSON]",
 		Short:  "Tell the sidecar what an agent does (called by the agent itself)",
 		Hidden: true,
-		Long: `Tell the sidecar what an agent does: one event of it, with what the agent writes
-on stdin or gives as the last argument. Agents call it themselves, once
+		Long: `Tell the sidecar about one event of an agent, with what the agent writes to stdin
+or passes as the last argument. Agents call it themselves, once
 intercom hooks install has told them to.
 
-It starts no sidecar, takes a tenth of a second at most, prints nothing, and
-ends with 0 whatever happens. Outside tmux it does nothing.`,
+It starts no sidecar, takes at most a tenth of a second, prints nothing, and
+exits 0 whatever happens. Outside tmux it does nothing.`,
 		Example: `  echo '{"session_id":"x"}' | intercom hook claude Stop`,
 		// A flag that an agent may add one day is no error.
 		DisableFlagParsing: true,

@@ -34,32 +34,32 @@ type hooksReply struct {
 func (a *app) hooks() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hooks",
-		Short: "Let agents tell by themselves what they do",
-		Long: `Let agents tell by themselves when a turn begins, when it ends, what was said,
-and when they ask. Without it the sidecar reads their transcripts and their
-screens, which is enough; hooks tell it sooner.
+		Short: "Let agents report what they do",
+		Long: `Let agents report when a turn begins and ends, what they said, and when they ask
+something. Without hooks the sidecar reads their transcripts and screens, which
+is enough; hooks tell it sooner.
 
-What is written into the configuration of an agent can be taken out again, and
-all else stays as it is, to the byte.`,
+What is added to an agent's configuration can be removed again, and everything
+else stays as it is, to the byte.`,
 		Example: `  intercom hooks install claude --dry-run`,
 		Args:    a.onlyCommands,
 		RunE:    showHelp,
 	}
 	cmd.AddCommand(
-		a.changeHooks("install", "Make an agent call intercom at its turns", `Make an agent call intercom at its turns. A second time changes nothing.
+		a.changeHooks("install", "Add hooks to an agent's configuration", `Make an agent call intercom at its turns. Running this twice changes nothing.
 
   claude  hooks in settings.json in $CLAUDE_CONFIG_DIR, or ~/.claude: session
           start and end, prompts, requests for permission, notifications, turn
           ends. Other hooks stay.
-  codex   notify in config.toml in $CODEX_HOME, or ~/.codex: turn ends. If
-          another program is called there already, nothing is changed. Nothing
-          goes into hooks.json: Codex would ask at every start whether you trust
-          it, until you say so.
+  codex   notify in config.toml in $CODEX_HOME, or ~/.codex: turn ends. If it
+          already calls another program, nothing is changed. Nothing goes into
+          hooks.json: Codex would ask at every start whether you trust it, until
+          you say so.
 
-Claude Code takes it up at once, Codex at its next start.`, hooks.Install),
-		a.changeHooks("uninstall", "Take out what hooks install has put in", `Take out of an agent's configuration what intercom hooks install has put in, and
-nothing else, whatever was changed there since. A file that was made for it goes
-too, if nothing else is in it.`, hooks.Uninstall),
+Claude Code uses them at once, Codex from its next start.`, hooks.Install),
+		a.changeHooks("uninstall", "Remove the hooks that hooks install added", `Remove from an agent's configuration what intercom hooks install added, and
+nothing else, whatever has changed there since. A file that was created for it
+is removed too, if nothing else is in it.`, hooks.Uninstall),
 	)
 	return cmd
 }
@@ -69,7 +69,7 @@ func (a *app) changeHooks(name, short, long string, change func(agent string, te
 	cmd := &cobra.Command{
 		Use:     name + " " + strings.Join(hooks.Agents(), "|"),
 		Short:   short,
-		Long:    long + "\n\n--dry-run shows what would change, and changes nothing.",
+		Long:    long + "\n\n--dry-run shows what would change, without changing it.",
 		Example: "  intercom hooks " + name + " claude\n  intercom hooks " + name + " codex --dry-run",
 		Args:    between(1, 1, "an agent"),
 		RunE: do(a, func(_ *cobra.Command, args []string) (hooksReply, error) {
@@ -96,7 +96,7 @@ func (a *app) changeHooks(name, short, long string, change func(agent string, te
 			return r, nil
 		}, a.showHooks(name)),
 	}
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would change, and change nothing")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would change, without changing it")
 	cmd.ValidArgs = hooks.Agents()
 	return cmd
 }
@@ -116,20 +116,20 @@ func (a *app) showHooks(name string) func(hooksReply) {
 		case name == "install" && r.Changed:
 			a.say("%s calls %s at %s: %s", r.Agent, plainLine(r.Program), strings.Join(r.Events, ", "), file)
 		case name == "install":
-			a.say("%s does so already, nothing to change: %s", r.Agent, file)
+			a.say("%s already does so, nothing to change: %s", r.Agent, file)
 		case r.Removed:
-			a.say("nothing else was in it, so it was removed: %s", file)
+			a.say("removed, since nothing else was in it: %s", file)
 		case r.Changed:
-			a.say("%s calls intercom no longer: %s", r.Agent, file)
+			a.say("%s no longer calls intercom: %s", r.Agent, file)
 		default:
-			a.say("nothing of ours is in it, nothing to change: %s", file)
+			a.say("no hooks of ours, nothing to change: %s", file)
 		}
 	}
 }
 
 var (
-	errChanging = errors.New("somebody else is changing it")
-	errReadOnly = errors.New("it may not be written")
+	errChanging = errors.New("another process is changing it")
+	errReadOnly = errors.New("it is read-only")
 )
 
 // aboutHooks is the error of a configuration that was left as it is.
@@ -139,15 +139,15 @@ func aboutHooks(err error, file, program string) error {
 	_, renamed := errors.AsType[*os.LinkError](err)
 	switch {
 	case errors.Is(err, hooks.ErrTaken):
-		return told.WithHint("nothing was changed; Codex calls one program: let yours call this one too, with the same last argument: %s hook codex notify", program)
+		return told.WithHint("nothing was changed; Codex calls only one program, so let yours call this one with the same last argument: %s hook codex notify", program)
 	case errors.Is(err, errChanging):
 		return told.WithHint("nothing was changed; try again")
 	case errors.Is(err, errReadOnly):
-		return told.WithHint("nothing was changed; chmod u+w lets it be, if nothing else makes that file")
+		return told.WithHint("nothing was changed; chmod u+w allows it, unless another program generates that file")
 	case system || renamed:
 		return api.Errorf(api.CodeFailed, "%w", err)
 	}
-	return told.WithHint("nothing was changed; mend the file first")
+	return told.WithHint("nothing was changed; fix the file first")
 }
 
 // hooksFile is the configuration of an agent where its hooks go.
@@ -159,7 +159,7 @@ func (a *app) hooksFile(agent string) (string, error) {
 	case "codex":
 		variable, dir, name = "CODEX_HOME", ".codex", "config.toml"
 	default:
-		return "", api.Errorf(api.CodeUsage, "agent %q: no configuration file of it is known", agent)
+		return "", api.Errorf(api.CodeUsage, "agent %q: its configuration file is not known", agent)
 	}
 	if own := a.Getenv(variable); own != "" {
 		path, err := filepath.Abs(filepath.Join(own, name))

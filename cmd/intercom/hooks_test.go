@@ -28,7 +28,7 @@ func TestU10_hooksOfAnAgentComeAndGo(t *testing.T) {
 		// Nothing was there.
 		r := w.run("hooks", "uninstall", agent)
 		assert.Zero(t, r.code, r.err)
-		assert.Contains(t, r.out, "nothing of ours is in it")
+		assert.Contains(t, r.out, "no hooks of ours")
 		r = w.run("hooks", "install", agent, "--dry-run")
 		assert.Zero(t, r.code, r.err)
 		assert.Contains(t, r.out, file+" would become:\n+ ")
@@ -46,7 +46,7 @@ func TestU10_hooksOfAnAgentComeAndGo(t *testing.T) {
 		assert.FileExists(t, file)
 		r = w.run("hooks", "uninstall", agent)
 		assert.Zero(t, r.code, r.err)
-		assert.Contains(t, r.out, "it was removed")
+		assert.Contains(t, r.out, "removed, since nothing else was in it")
 		assert.NoFileExists(t, file)
 
 		// In a place of its own, through links, with a mode of its own.
@@ -100,7 +100,7 @@ func TestHooks_whatCannotBeChangedIsLeftAlone(t *testing.T) {
 		r := w.run("hooks", name, "claude")
 		assert.Equal(t, 1, r.code)
 		assert.Contains(t, r.err, "no valid JSON, line 2")
-		assert.Contains(t, r.err, "intercom: hint: nothing was changed; mend the file first\n")
+		assert.Contains(t, r.err, "intercom: hint: nothing was changed; fix the file first\n")
 		harmless(t, name, r.out+r.err)
 	}
 	r := w.run("hooks", "install", "codex")
@@ -110,7 +110,7 @@ func TestHooks_whatCannotBeChangedIsLeftAlone(t *testing.T) {
 	r = w.run("hooks", "install", "codex")
 	assert.Equal(t, 1, r.code)
 	assert.Contains(t, r.err, "notify is taken: another program is called: notify = [\"beep\"]\n")
-	assert.Contains(t, r.err, "intercom: hint: nothing was changed; Codex calls one program: let yours call this one too, with the same last argument: "+w.executable+" hook codex notify\n")
+	assert.Contains(t, r.err, "intercom: hint: nothing was changed; Codex calls only one program, so let yours call this one with the same last argument: "+w.executable+" hook codex notify\n")
 	assert.Equal(t, "notify = [\"beep\"]\n", read(t, codex))
 	assert.Equal(t, "{\n  // mine\n  \"a\": \x1b1\n}\n", read(t, claude))
 
@@ -118,7 +118,7 @@ func TestHooks_whatCannotBeChangedIsLeftAlone(t *testing.T) {
 	require.NoError(t, os.Chmod(codex, 0o444))
 	r = w.run("hooks", "install", "codex")
 	assert.Equal(t, 1, r.code)
-	assert.Contains(t, r.err, "it may not be written\nintercom: hint: nothing was changed; chmod u+w")
+	assert.Contains(t, r.err, "it is read-only\nintercom: hint: nothing was changed; chmod u+w")
 	assert.Equal(t, "model = \"x\"\n", read(t, codex))
 	require.NoError(t, os.Chmod(filepath.Dir(codex), 0o500))
 	assert.Zero(t, w.run("hooks", "install", "codex", "--dry-run").code)
