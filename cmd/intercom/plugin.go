@@ -55,10 +55,10 @@ var askingPopups = []string{"pick", "ask", "say"}
 
 // plugin are the commands that key bindings run. A person has no use for them.
 func (a *app) plugin() *cobra.Command {
-	cmd := &cobra.Command{Use: "plugin", Short: "What the keys of the tmux plugin do", Hidden: true, Args: a.onlyCommands, RunE: showHelp}
+	cmd := &cobra.Command{Use: "plugin", Short: "What the keys of the tmux plugin run", Hidden: true, Args: a.onlyCommands, RunE: showHelp}
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "check", Short: "Nothing: to see that this program has what the plugin needs", Args: between(0, 0, "no arguments"),
+			Use: "check", Short: "Do nothing, to show that this program has what the plugin needs", Args: between(0, 0, "no arguments"),
 			RunE: func(*cobra.Command, []string) error { return nil },
 		},
 		a.pluginLoad(),
@@ -320,7 +320,7 @@ func (a *app) chatWithOther(ctx context.Context, o origin) (string, error) {
 		}
 	}
 	if len(others) != 1 {
-		return "", api.Errorf(api.CodeRefused, "there is not exactly one other pane in this window any more").WithHint("press the key once more")
+		return "", api.Errorf(api.CodeRefused, "this window no longer has exactly two panes").WithHint("press the key again")
 	}
 	return a.startChat(ctx, o.Pane, others[0])
 }
@@ -354,7 +354,7 @@ func (a *app) askOther(ctx context.Context, o origin) (string, error) {
 		return "", err
 	}
 	return "", a.askLine(ctx, o, k, lineAsked{
-		prompt: fmt.Sprintf("the last answer of %s goes to %s, and the answer comes back; add a line of your own, or none:", found.here.called(), picked.called()),
+		prompt: fmt.Sprintf("send the last answer of %s to %s, and bring back the reply; add a line of your own, or leave it empty:", found.here.called(), picked.called()),
 		empty:  true, working: "asking …",
 		take: func(ctx context.Context, text string) (string, error) { return a.takeThere(ctx, o, picked.Pane, text) },
 	})
@@ -377,7 +377,7 @@ func (a *app) takeThere(ctx context.Context, o origin, to, line string) (string,
 	}
 	text := met(chat) + ": asked; the answer comes back here"
 	if key := a.menuKey(ctx); key != "" {
-		text += "\n" + key + ", l shows how far it is"
+		text += "\n" + key + ", l shows its progress"
 	}
 	return text, nil
 }
@@ -404,9 +404,9 @@ func (a *app) muteHere(ctx context.Context, o origin) (string, error) {
 		return "", err
 	}
 	if me.MaySpeak {
-		return fmt.Sprintf("%s (%d) is muted: it hears the others, and what it says stays here", me.Name, me.Number), nil
+		return fmt.Sprintf("%s (%d) is muted: it hears the others, but what it says is not passed on", me.Name, me.Number), nil
 	}
-	return fmt.Sprintf("%s (%d) is heard again", me.Name, me.Number), nil
+	return fmt.Sprintf("%s (%d) is no longer muted", me.Name, me.Number), nil
 }
 
 func (a *app) stopHere(ctx context.Context, o origin) (string, error) {
@@ -457,7 +457,7 @@ func (a *app) askForLine(ctx context.Context, o origin) (string, error) {
 	}
 	defer k.close()
 	l := lineAsked{
-		prompt: "to " + met(chat) + ":", working: "saying it …",
+		prompt: "to " + met(chat) + ":", working: "sending …",
 		take: func(ctx context.Context, text string) (string, error) { return a.sayLine(ctx, o, text) },
 	}
 	if chat.Braked {
@@ -515,7 +515,7 @@ func (a *app) doctorPage(ctx context.Context, _ origin) (string, error) {
 	defer k.close()
 	words := []string{"doctor"}
 	for k.page(ctx, sheet{
-		title: strings.Join(words, " "), help: "f mends what is ours, q closes, r looks again",
+		title: strings.Join(words, " "), help: "f fixes what is ours, q closes, r refreshes",
 		render: func(width int) string { return a.inside(ctx, width, words...) }, keys: []string{"f"},
 	}) == "f" {
 		words = []string{"doctor", "--fix"}

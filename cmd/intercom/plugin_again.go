@@ -16,7 +16,7 @@ func (a *app) takeUp(ctx context.Context, o origin) (string, error) {
 	}
 	back := status.Returned
 	if len(back) == 0 {
-		return "", api.Errorf(api.CodeNotFound, "no agent that ended in a chat is back in its pane").
+		return "", api.Errorf(api.CodeNotFound, "no agent that left a chat is back in its pane").
 			WithHint("intercom chat list --ended")
 	}
 	chosen := back[len(back)-1]

@@ -91,7 +91,7 @@ func TestV12_oneKeyTakesTheChatUpAgain(t *testing.T) {
 		// The key by itself, where nothing is to be taken up.
 		out, code = st.intercom("plugin", "again", "--origin", me.client+" "+aside)
 		assert.Equal(t, 1, code, out)
-		me.sees("intercom: no agent that ended in a chat is back in its pane")
+		me.sees("intercom: no agent that left a chat is back in its pane")
 		for _, a := range []*coder{claude, codex} {
 			assert.NotContains(t, besidesPastes(a.keys()), "g", "keys that were meant for us")
 		}

@@ -17,7 +17,7 @@ func (a *app) inboxPage(ctx context.Context, _ origin) (string, error) {
 	defer k.close()
 	for {
 		key := k.page(ctx, sheet{
-			title: "inbox list", help: "a approves, x rejects what waits for your yes, the oldest first, q closes, r looks again",
+			title: "inbox list", help: "a approves, x rejects the oldest message awaiting approval, q closes, r refreshes",
 			render: func(width int) string { return a.inside(ctx, width, "inbox", "list") }, keys: []string{"a", "x"},
 		})
 		choice, ok := map[string]api.Choice{"a": api.ChoiceApprove, "x": api.ChoiceReject}[key]
@@ -54,7 +54,7 @@ func (a *app) decideHere(ctx context.Context, k *keyboard, choice api.Choice) er
 	}
 	k.forget()
 	asked := sheet{
-		title: string(choice), help: "y at its end: yes, q: no", render: func(int) string { return decisionAsked(req, d) },
+		title: string(choice), help: "at its end y: yes, q: no", render: func(int) string { return decisionAsked(req, d) },
 		keys: []string{"y"}, whole: true,
 	}
 	if k.page(ctx, asked) != "y" {

@@ -12,7 +12,7 @@ import (
 
 func (a *app) pluginLoad() *cobra.Command {
 	return &cobra.Command{
-		Use: "load", Short: "Start the sidecar of this version, and tell the menu what there is", Args: between(0, 0, "no arguments"),
+		Use: "load", Short: "Start the sidecar of this version, and prepare the menu", Args: between(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.ran = true
 			ctx := cmd.Context()

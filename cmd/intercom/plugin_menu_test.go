@@ -96,7 +96,7 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 		assert.True(t, chat.Participants[1].MaySpeak)
 		says("between us")
 		me.choose("mute this pane")
-		me.sees("claude (1) is heard again")
+		me.sees("claude (1) is no longer muted")
 		assert.True(t, st.status().Chats[0].Participants[0].MaySpeak)
 		says("for everybody")
 		heard("for everybody")
@@ -169,7 +169,7 @@ func TestU5_askAnotherPane(t *testing.T) {
 		me.sees("a line of your own")
 		me.types("is it?")
 		me.press("Enter")
-		me.sees("claude (1) ↔ codex (2): asked; the answer comes back here → prefix + B, l shows how far it is")
+		me.sees("claude (1) ↔ codex (2): asked; the answer comes back here → prefix + B, l shows its progress")
 		tmuxtest.WaitFor(t, "the answer is back", func() bool { return len(claude.received()) == 2 })
 		require.Len(t, codex.received(), 1)
 		assert.Contains(t, codex.received()[0], "the plan has three steps")
@@ -207,7 +207,7 @@ func TestU5_editThePolicies(t *testing.T) {
 		me.sees("what to write:")
 		me.types("intercom.configure {}")
 		me.press("Enter")
-		me.sees("what is saved is in use")
+		me.sees("what you saved is in use")
 	})
 }
 

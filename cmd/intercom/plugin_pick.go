@@ -64,7 +64,7 @@ func (a *app) chatWithPicked(ctx context.Context, o origin) (string, error) {
 	case first.Busy != "":
 		return "", a.aboutStart(ctx, api.Errorf(api.CodeRefused, "%s", first.Why).WithHint("intercom chat stop, in this pane"))
 	case first.Why != "":
-		first, err = k.pick(ctx, "a chat between two other panes: the first of them is", found.others)
+		first, err = k.pick(ctx, "start a chat between two other panes; the first is", found.others)
 		if err != nil || first.Pane == "" {
 			return "", err
 		}
@@ -81,7 +81,7 @@ func (a *app) chatWithPicked(ctx context.Context, o origin) (string, error) {
 // would be refused cannot be picked: why not is shown, and the list stays.
 func (k *keyboard) pick(ctx context.Context, title string, all []candidate) (candidate, error) {
 	if len(all) == 0 {
-		return candidate{}, api.Errorf(api.CodeNotFound, "there is no other pane").WithHint("start an agent in another one: prefix + %% or prefix + \" makes one beside this")
+		return candidate{}, api.Errorf(api.CodeNotFound, "there is no other pane").WithHint("start an agent in another one: prefix + %% or prefix + \" creates a pane beside this one")
 	}
 	at, says := 0, ""
 	for {
@@ -219,7 +219,7 @@ func (x *candidate) judge(ctx context.Context, c *api.Client, command string) {
 	case err != nil:
 		x.State, x.Why = string(message.Unknown), api.AsError(err).Text
 	case e.Agent == "":
-		x.State, x.Why = string(e.State), command+" is in front, which is no agent that is known"
+		x.State, x.Why = string(e.State), command+" is in front, which is not a known agent"
 		for _, ground := range e.Evidence {
 			if ground.Source == "process" {
 				x.Why = ground.Says
@@ -275,7 +275,7 @@ func pickFrame(title string, all []candidate, at int, says string, width, height
 		"\x1b[1m" + cut(" "+plainLine(title), width),
 		"\x1b[2m" + line(" ", "PANE", "NAME", "AGENT", "STATE", "WINDOW"),
 	}
-	foot := []string{"\x1b[2m" + cut(" a key of the first column, or arrows and Enter; q closes", width)}
+	foot := []string{"\x1b[2m" + cut(" press a key of the first column, or use arrows and Enter; q closes", width)}
 	if says != "" {
 		foot = foot[:0]
 		for _, part := range broken(" "+plainLine(says), width) {

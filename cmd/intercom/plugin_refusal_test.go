@@ -93,7 +93,7 @@ func TestU23_TwoArePickedFromAThird(t *testing.T) {
 		st.Run("select-window", "-t", st.Base)
 		me := st.sit("base")
 		me.menu("c")
-		me.sees("a chat between two other panes: the first of them is")
+		me.sees("start a chat between two other panes; the first is")
 		me.press("1")
 		me.sees("with")
 		me.press("1")

@@ -231,7 +231,7 @@ func (a *app) page(ctx context.Context, title string, render func(width int) str
 		return err
 	}
 	defer k.close()
-	k.page(ctx, sheet{title: title, help: "q closes, r looks again", render: render})
+	k.page(ctx, sheet{title: title, help: "q closes, r refreshes", render: render})
 	return nil
 }
 
@@ -320,7 +320,7 @@ func pageLines(text string, width int) (lines []string) {
 func pageBar(lines []string, from, to int, title, help string, width, height int) []string {
 	bar := broken(" intercom "+title+": "+help, width)
 	if len(lines) > height-len(bar) {
-		bar = broken(fmt.Sprintf(" intercom %s: %d to %d of %d lines, space and b turn, %s", title, from, to, len(lines), help), width)
+		bar = broken(fmt.Sprintf(" intercom %s: %d to %d of %d lines, space and b scroll, %s", title, from, to, len(lines), help), width)
 	}
 	return bar[:min(len(bar), max(0, height-1))]
 }
@@ -361,16 +361,16 @@ const maxHanded = 64 << 10
 func (a *app) handOver(o origin, use, text string) error {
 	exe, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("go on without the popup: %w", err)
+		return fmt.Errorf("hand over from the popup: %w", err)
 	}
 	r, w, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("go on without the popup: %w", err)
+		return fmt.Errorf("hand over from the popup: %w", err)
 	}
 	defer w.Close()
 	defer r.Close()
 	if _, err := io.WriteString(w, text[:min(len(text), maxHanded)]); err != nil { // a pipe holds so much
-		return fmt.Errorf("go on without the popup: %w", err)
+		return fmt.Errorf("hand over from the popup: %w", err)
 	}
 	cmd := &exec.Cmd{
 		Path: exe, Args: []string{"intercom", "plugin", use, "--server=" + a.tmuxServer(), "--origin", o.Client + " " + o.Pane},
@@ -380,7 +380,7 @@ func (a *app) handOver(o origin, use, text string) error {
 		cmd.Env = a.Environ()
 	}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("go on without the popup: %w", err)
+		return fmt.Errorf("hand over from the popup: %w", err)
 	}
 	// It reads all of the text first, and so does nothing before the sidecar knows it for this
 	// one's heir.

@@ -337,7 +337,7 @@ func TestPlugin_frames(t *testing.T) {
 
  These would be refused:
  3  %3    work:3 sh: sh is a shell: it would run what is typed into it
- a key of the first column, or arrows and Enter; q closes`, "\n"), plainly(pickFrame("chat codex (%0) with", all, 0, "", 80, 24)))
+ press a key of the first column, or use arrows and Enter; q closes`, "\n"), plainly(pickFrame("chat codex (%0) with", all, 0, "", 80, 24)))
 
 	for _, size := range [][2]int{{80, 24}, {30, 6}, {10, 4}, {1, 1}} {
 		for at := range all {
