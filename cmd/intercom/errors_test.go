@@ -173,7 +173,7 @@ var errorsOf = map[string][]wrong{
 		{"policy explain --all --priority low", 2, `\[all priority\]`, `--help`},
 	},
 	"intercom policy bench":    {{"policy bench --count 0", 2, `--count 0: not 1 to 100000`, `--help`}, {"policy bench /nowhere", 2, `no such file`, `name a file`}},
-	"intercom policy diff":     {{"policy diff /nowhere", 2, `"/nowhere" is no directory`, `init\.lua`}},
+	"intercom policy diff":     {{"policy diff /nowhere", 2, `"/nowhere" is not a directory`, `init\.lua`}},
 	"intercom policy log":      {{"policy log --limit 0", 2, `--limit 0: not 1 to`, `--help`}},
 	"intercom policy rollback": {{"policy rollback x", 2, `takes no arguments`, `intercom policy rollback`}},
 	"intercom policy trust": {

@@ -12,7 +12,7 @@ import (
 func (a *app) persona() *cobra.Command {
 	return &cobra.Command{
 		Use:    "persona line|tui [flags]",
-		Short:  "Be a scripted program, for tests and the demo",
+		Short:  "Run a scripted program, for tests and the demo",
 		Hidden: true,
 		// Its flags are its own.
 		DisableFlagParsing: true,

@@ -24,10 +24,10 @@ func (a *app) policy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "Write policies in Lua, and see what they do",
-		Long: `Work with policies in Lua: what becomes of a message, and how it looks. Yours
-are init.lua and policies/*.lua in $XDG_CONFIG_HOME/intercom, or
-~/.config/intercom. They run in a process that is killed when it does not
-answer, here too.`,
+		Long: `Work with policies in Lua, which decide what becomes of a message and how it
+looks. Yours are init.lua and policies/*.lua in $XDG_CONFIG_HOME/intercom, or
+~/.config/intercom. They run in a process that is killed if it does not answer,
+here too.`,
 		Example: "  intercom policy check",
 		Args:    a.onlyCommands,
 		RunE:    showHelp,
@@ -43,11 +43,11 @@ func (a *app) policies(named []string) (policy.Files, error) {
 		for _, path := range named {
 			source, err := scripting.ReadNamed(filepath.Clean(path))
 			if err != nil {
-				return files, api.Errorf(api.CodeUsage, "%w", err).WithHint("name a file that can be read; without one, yours are taken")
+				return files, api.Errorf(api.CodeUsage, "%w", err).WithHint("name a file that can be read; without one, yours are used")
 			}
 			modules, err := scripting.ReadModules(filepath.Clean(path))
 			if err != nil {
-				return files, api.Errorf(api.CodeUsage, "%w", err).WithHint("modules lie in lib, beside the policy")
+				return files, api.Errorf(api.CodeUsage, "%w", err).WithHint("put modules into lib, beside the policy")
 			}
 			files.Sources = append(files.Sources, source)
 			for _, m := range modules { // several files may have them in common
@@ -91,7 +91,7 @@ func (a *app) compiled(ctx context.Context, named []string) (*scripting.Engine, 
 	engine := scripting.New(scripting.Options{})
 	set, err := engine.Compile(ctx, files)
 	if problems, ok := errors.AsType[scripting.ProblemsError](err); ok {
-		return nil, nil, nil, api.Errorf(api.CodeFailed, "%s", firstError(problems)).WithHint("intercom policy check tells all that is wrong")
+		return nil, nil, nil, api.Errorf(api.CodeFailed, "%s", firstError(problems)).WithHint("intercom policy check lists all problems")
 	}
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("policies: %w", err)
@@ -120,14 +120,14 @@ type checkReply struct {
 func (a *app) policyCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [FILE…]",
-		Short: "Say what is wrong with policies, without using them",
-		Long: `Say what is wrong with your policies, or with the FILEs that you name: syntax,
-names and fields that are not there, patterns that do not compile, rules that
-never decide since earlier ones cover them. Nothing is taken into use. So with
-the .aea/agent-config.yaml of the repository that you are in; what of it does
-not hold since you do not trust it is a warning.
+		Short: "Check policies without using them",
+		Long: `Check your policies, or the FILEs you name: syntax, names and fields that do not
+exist, patterns that do not compile, rules that never decide because earlier
+ones cover them. Nothing is put into use. The .aea/agent-config.yaml of the
+current repository is checked too; a part that has no effect because you do not
+trust it is a warning.
 
-The exit code is 1 if there is an error; a warning is none.`,
+The exit code is 1 if there is an error; warnings do not count.`,
 		Example: `  intercom policy check
   intercom policy check --json`,
 		Args: between(0, -1, "files"),
@@ -209,9 +209,9 @@ func (a *app) showCheck(r checkReply) {
 	}
 	switch {
 	case len(r.Files) == 0:
-		a.say("you have no policies yet, and what is shipped holds; intercom policy edit makes init.lua")
+		a.say("you have no policies yet, so the shipped ones apply; intercom policy edit creates init.lua")
 	case len(r.Problems) == 0:
-		a.say("%s, nothing wrong", several(len(r.Files), "file"))
+		a.say("%s, no problems", several(len(r.Files), "file"))
 	default:
 		a.say("%s: %s, %s", several(len(r.Files), "file"), several(r.Errors, "error"), several(r.Warnings, "warning"))
 	}

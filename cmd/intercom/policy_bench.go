@@ -35,9 +35,9 @@ func (a *app) policyBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [FILE…]",
 		Short: "Measure how long policies take",
-		Long: `Measure how long your policies take for a message of 4 KiB, or the FILEs that
-you name: from the question to the verdict, through the process in which they
-run. p50 is what half of the messages take at most, p99 what 99 of 100 do.`,
+		Long: `Measure how long your policies, or the FILEs you name, take for a message of
+4 KiB: from question to verdict, through the process in which they run. p50 is
+the median, p99 the 99th percentile.`,
 		Example: `  intercom policy bench --count 100`,
 		Args:    between(0, -1, "files"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (benchReply, error) {

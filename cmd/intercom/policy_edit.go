@@ -40,12 +40,12 @@ func (a *app) policyEdit() *cobra.Command {
 		Use:   "edit [NAME]",
 		Short: "Open init.lua, or a policy, in your editor, and check it",
 		Long: `Open init.lua, or policies/NAME.lua, in $VISUAL or $EDITOR, and check all
-policies when the editor ends; if there is an error it asks whether you want to
+policies when the editor exits; if there is an error you are asked whether to
 edit again.
 
-A file that is not there begins with a template. What is there for policies to
-use is written to $XDG_DATA_HOME/intercom/lua, or ~/.local/share/intercom/lua,
-and .luarc.json beside init.lua leads language servers there, unless you have
+A new file starts with a template. Definitions of everything that policies can
+use are written to $XDG_DATA_HOME/intercom/lua, or ~/.local/share/intercom/lua,
+and a .luarc.json beside init.lua points language servers there, unless you have
 one.`,
 		Example: `  intercom policy edit
   intercom policy edit 50-reviews`,
@@ -77,7 +77,7 @@ func (a *app) editHere(ctx context.Context, _ origin) (string, error) {
 	case !r.Check.OK:
 		return "", api.Errorf(api.CodeFailed, "%s", firstError(r.Check.Problems)).WithHint("what was in use stays in use")
 	}
-	return "the policies are as they should be; what is saved is in use", nil
+	return "the policies are fine; what you saved is in use", nil
 }
 
 // editPolicy has a person edit a policy until nothing is wrong with it, or they have enough.

@@ -75,7 +75,7 @@ test -z "$next" || mv "$next" "$2"
 
 	shown, code := edit("", nil)
 	require.Zero(t, code, shown)
-	assert.Contains(t, shown, "1 file, nothing wrong")
+	assert.Contains(t, shown, "1 file, no problems")
 	assert.Equal(t, initTemplate+"-- opened "+filepath.Join(config, "init.lua")+"\n", given())
 	annotations := filepath.Join(dir, "data", "intercom", "lua", "intercom.d.lua")
 	data, err := os.ReadFile(annotations)
@@ -97,7 +97,7 @@ test -z "$next" || mv "$next" "$2"
 	shown, code = edit("y", []string{"x = 1", "-- fine"})
 	assert.Zero(t, code, shown)
 	assert.Contains(t, shown, `init.lua:1: global "x" cannot be set: say local x`)
-	assert.Contains(t, shown, "1 file, nothing wrong")
+	assert.Contains(t, shown, "1 file, no problems")
 	assert.Equal(t, 2, strings.Count(given(), "-- opened "))
 	data, err = os.ReadFile(filepath.Join(config, ".luarc.json"))
 	require.NoError(t, err)

@@ -59,17 +59,16 @@ func (a *app) policyExplain() *cobra.Command {
 	var m sampled
 	cmd := &cobra.Command{
 		Use:   "explain [ID]",
-		Short: "Show what becomes of messages, and which line says so",
-		Long: `Show what your policies make of a message, answer by answer: of one that was
-said, by its ID, what was decided then and what would be now; of one that the
-flags describe; with --all, of one of every type and priority: what becomes of
-it, and the file and line that say so. * is where no policy says anything; what
-holds there is built in.
+		Short: "Show what becomes of messages, and which line decides",
+		Long: `Show what your policies do with a message, answer by answer. For the ID of a
+message that was said: what was decided then, and what would be now. Otherwise
+for a message that the flags describe, or with --all for one of every type and
+priority: what becomes of it, and the file and line that decide. * marks what no
+policy decides; there the built-in default applies.
 
-Nothing is sent. A message that is described is one that an agent sends to
-another one, outside of any chat, as far as the flags do not say otherwise. The
-other one works in this directory, whose repository may have an
-.aea/agent-config.yaml.`,
+Nothing is sent. Unless flags say otherwise, the described message goes from one
+agent to another, outside any chat. The recipient works in this directory, whose
+repository may have an .aea/agent-config.yaml.`,
 		Example: `  intercom policy explain 3f0c2a91
   intercom policy explain --all
   intercom policy explain --all --origin human
@@ -100,13 +99,13 @@ other one works in this directory, whose repository may have an
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&all, "all", false, "every type and priority")
-	flags.StringVar(&m.kind, "type", "", "`TYPE` of the message; with --all, one more beside those that are known")
+	flags.StringVar(&m.kind, "type", "", "`TYPE` of the message; with --all, one in addition to the known ones")
 	flags.StringVar(&m.priority, "priority", "", "`low`, normal, high or urgent")
 	flags.StringVar(&m.origin, "origin", string(message.OriginAgent), "`agent`, human, remote or system")
 	flags.StringVar(&m.from, "from", "Ada", "`NAME` of the author")
 	flags.StringVar(&m.to, "to", "Ben", "`NAME` of the recipient")
 	flags.StringVar(&m.body, "body", "hello", "`TEXT` of the message")
-	flags.BoolVar(&m.chat, "chat", false, "said in a chat of the two")
+	flags.BoolVar(&m.chat, "chat", false, "said in a chat between the two")
 	cmd.MarkFlagsMutuallyExclusive("all", "priority")
 	a.completes(cmd)
 	return cmd
@@ -219,7 +218,7 @@ func (a *app) showMatrix(m matrix) {
 		a.say("(%d) %s", i+1, plainLine(place))
 	}
 	if slices.ContainsFunc(m.Cells, func(c cell) bool { return !c.Answered }) {
-		a.say("* no policy says anything")
+		a.say("* no policy decides")
 	}
 }
 
@@ -267,9 +266,9 @@ func (a *app) showVerdict(v policy.Verdict) {
 		a.say("→ %s: %s, by %s", plainLine(o.To.Name), plainLine(decisionLine(o.Decision)), plainLine(o.By))
 	}
 	if v.Unfiltered {
-		a.say("→ its text did not pass all filters: it does not leave before it has")
+		a.say("→ its text has not passed all filters, and is not sent before it has")
 	}
-	a.say("took %s and %s of the 200000 that each call of a function has", milliseconds(v.Took), several(v.Instructions, "instruction"))
+	a.say("took %s and %s of the 200000 that each function call may use", milliseconds(v.Took), several(v.Instructions, "instruction"))
 }
 
 // failedPlace names what has failed.
@@ -290,7 +289,7 @@ func decisionLine(d policy.Decision) string {
 		text += ", notice " + d.Notify
 	}
 	if d.After > 0 {
-		text += ", not before " + d.After.String() + " from then"
+		text += ", not before " + d.After.String() + " after that"
 	}
 	if d.Expires > 0 {
 		text += fmt.Sprintf(", %s after %s", d.Otherwise, d.Expires)

@@ -24,13 +24,13 @@ import (
 func (a *app) policyDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [DIR]",
-		Short: "Show of which messages other policies decide otherwise",
-		Long: `Ask policies that are not in use about the last 200 messages, and show of which
-they decide otherwise than those in use do. They are your own files as they are
-now, which differ from those in use where those were refused, or the init.lua
-and policies/*.lua of DIR. Nothing is changed.
+		Short: "Show which messages other policies would decide differently",
+		Long: `Ask policies that are not in use about the last 200 messages, and show which of
+them they would decide differently. They are your own files as they are now,
+which are not in use if they were refused, or the init.lua and policies/*.lua of
+DIR. Nothing is changed.
 
-! is a message that would go where it did not before, or less far than it does.`,
+! marks a message that would go where it did not go before, or not as far.`,
 		Example: `  intercom policy diff
   intercom policy diff .`,
 		Args: between(0, 1, "at most a directory"),
@@ -38,7 +38,7 @@ and policies/*.lua of DIR. Nothing is changed.
 			dir, err := a.configDir()
 			if len(args) > 0 {
 				if dir, err = filepath.Abs(args[0]); err == nil && !isDir(dir) {
-					err = api.Errorf(api.CodeUsage, "%q is no directory", dir).WithHint("name the one of an init.lua, or of a policies/")
+					err = api.Errorf(api.CodeUsage, "%q is not a directory", dir).WithHint("name a directory with an init.lua or a policies/")
 				}
 			}
 			if err != nil {
@@ -85,11 +85,11 @@ func changeRows(changed, loosened []policy.Change) [][]string {
 func (a *app) policyRollback() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback",
-		Short: "Use the policies again that were in use before",
-		Long: `Use the policies again that were in use before. Your files stay as they are, and
-out of use until you change them. Five sets are kept; once more goes back once
-more. It asks, and only y at your terminal is a yes. The policies in use are
-left by themselves for those that were good, if they fail three times running.`,
+		Short: "Go back to the policies that were in use before",
+		Long: `Go back to the policies that were in use before. Your files stay as they are, but
+are not used until you change them. Five sets are kept; run it again to go back
+further. You are asked, and only y at your terminal means yes. If the policies
+in use fail three times in a row, the last good ones replace them by themselves.`,
 		Example: "  intercom policy rollback",
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) (policy.Status, error) {
@@ -97,14 +97,14 @@ left by themselves for those that were good, if they fail three times running.`,
 			if err != nil {
 				return now, err
 			}
-			question := fmt.Sprintf("In use: policies %s, since %s. Go back to those before them?", now.Generation, day(now.Since))
+			question := fmt.Sprintf("In use: policies %s, since %s. Go back to the ones before?", now.Generation, day(now.Since))
 			if err := a.confirm(cmd.Context(), question); err != nil {
 				return now, err
 			}
 			return request(cmd.Context(), a.client, api.RollbackPolicy, api.RollbackPolicyRequest{Sure: true})
 		}, func(s policy.Status) {
 			a.say("in use: %s, with %s", s.Generation, several(len(s.Files), "file"))
-			a.say("your files are left alone until you change one")
+			a.say("your files are not used until you change one")
 		}),
 	}
 	a.completes(cmd)
@@ -115,11 +115,11 @@ func (a *app) policyLog() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "log",
-		Short: "Show what policies decided, printed and failed at",
+		Short: "Show what policies decided and printed, and where they failed",
 		Long: `Show what policies decided about each message, and by which line, what they
-printed, what they failed at, and which came into use, oldest first. No words of
-any message stand in it: intercom log has those. It is a file of the sidecar's,
-and can be read while none runs.`,
+printed, where they failed, and which were put into use, oldest first. It does
+not contain the text of messages, which intercom log has. It is read from a file
+of the sidecar, which need not be running.`,
 		Example: `  intercom policy log
   intercom policy log --limit 5 --json`,
 		Args: between(0, 0, "no arguments"),
@@ -212,7 +212,7 @@ func decidedLine(one policy.Entry) string {
 		line += fmt.Sprintf("; for %s %s", o.Target.Short(), outcomeLine(o.Verb, o.Reason, o.By))
 	}
 	if one.Unfiltered {
-		line += "; it did not pass all filters"
+		line += "; not all filters passed"
 	}
 	return fmt.Sprintf("%s (%.1f ms, %s)", line, float64(one.Micros)/1000, several(one.Instructions, "instruction"))
 }
@@ -245,7 +245,7 @@ func eventLine(one policy.Entry) string {
 // explainMessage shows what was decided about a message, and what would be now.
 func (a *app) explainMessage(cmd *cobra.Command, args []string, described bool) error {
 	if described {
-		return api.Errorf(api.CodeUsage, "an id, and a message that is described: only one of them").WithHint("%s --help", cmd.CommandPath())
+		return api.Errorf(api.CodeUsage, "an id and a described message: only one of them").WithHint("%s --help", cmd.CommandPath())
 	}
 	return do(a, func(cmd *cobra.Command, args []string) (policy.Explained, error) {
 		return request(cmd.Context(), a.client, api.ExplainPolicy, api.ExplainPolicyRequest{ID: args[0]})

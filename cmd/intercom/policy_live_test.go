@@ -67,7 +67,7 @@ func TestL11_ofASidecar(t *testing.T) {
 	st.Run("send-keys", "-t", shell, "Enter")
 	st.WaitForText(shell, "[y/N]")
 	st.Run("send-keys", "-t", shell, "y")
-	st.WaitForText(shell, "your files are left alone until you change one")
+	st.WaitForText(shell, "your files are not used until you change one")
 	tmuxtest.WaitFor(t, "it is as before", func() bool { return !strings.Contains(run("policy", "explain", id), "50-careful.lua") })
 	assert.Contains(t, run("policy", "log"), "rolled back")
 	assert.Contains(t, run("status"), "policy:", "the status says that the files are not in use")

@@ -39,15 +39,15 @@ func (a *app) policyTrust() *cobra.Command {
 	var revoke bool
 	cmd := &cobra.Command{
 		Use:   "trust [DIR]",
-		Short: "Let what a project brings do what your own policies may",
-		Long: `Let the policy of a project, .intercom/policy.lua in DIR, do what your own
-policies may: decide, change texts, choose recipients. And let what it says to
-AEA, .aea/agent-config.yaml, loosen what its agent answers by itself. Until then
-either may only make things stricter. DIR is this directory if you name none;
-you can name one of the two files instead.
+		Short: "Let a project's policy do what your own policies may",
+		Long: `Let a project's policy, .intercom/policy.lua in DIR, do what your own policies
+may: decide, change texts, choose recipients. And let its AEA configuration,
+.aea/agent-config.yaml, loosen what its agent answers by itself. Until then
+either can only make things stricter. DIR is the current directory by default;
+you can also name one of the two files.
 
-It shows each file and asks, and only y at your terminal is a yes. What you
-trust is the file as it stands: when it changes, it is not trusted any more.`,
+Each file is shown and you are asked, and only y at your terminal means yes. You
+trust the file as it is now: once it changes, it is no longer trusted.`,
 		Example: `  intercom policy trust
   intercom policy trust .aea/agent-config.yaml
   intercom policy trust --revoke ~/src/project`,
@@ -62,18 +62,18 @@ trust is the file as it stands: when it changes, it is not trusted any more.`,
 			for _, f := range append([]trustedFile{r.trustedFile}, r.More...) {
 				switch {
 				case f.Trusted && !f.Changed:
-					a.say("it is trusted already: %s", plainLine(f.File))
+					a.say("already trusted: %s", plainLine(f.File))
 				case f.Trusted:
-					a.say("trusted as it stands: %s", plainLine(f.File))
+					a.say("trusted as it is now: %s", plainLine(f.File))
 				case !f.Changed:
-					a.say("it is not trusted: %s", plainLine(f.File))
+					a.say("not trusted: %s", plainLine(f.File))
 				default:
-					a.say("trusted no longer: %s", plainLine(f.File))
+					a.say("no longer trusted: %s", plainLine(f.File))
 				}
 			}
 		}),
 	}
-	cmd.Flags().BoolVar(&revoke, "revoke", false, "take that back")
+	cmd.Flags().BoolVar(&revoke, "revoke", false, "revoke the trust")
 	return cmd
 }
 
@@ -117,7 +117,7 @@ func (a *app) trust(ctx context.Context, named string, revoke bool) (trustReply,
 func (a *app) trustOne(ctx context.Context, list trust.List, f brought, to trustedFile) error {
 	what, question, change := "trust a project's policy", f.question, list.Add
 	if !to.Trusted {
-		what, question, change = "revoke the trust in a project's policy", "Trust it no longer?", list.Remove
+		what, question, change = "revoke the trust in a project's policy", "Stop trusting it?", list.Remove
 	}
 	if err := a.notInside(ctx, what); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (a *app) trustOne(ctx context.Context, list trust.List, f brought, to trust
 
 // filesOf are what a project brings; or one such file, if it is that which was named.
 func filesOf(named string) (project string, files []brought, err error) {
-	hint := fmt.Sprintf("name the directory that has %s or %s", scripting.ProjectFile, repository.ConfigFile)
+	hint := fmt.Sprintf("name a directory that has %s or %s", scripting.ProjectFile, repository.ConfigFile)
 	places := []string{scripting.ProjectFile, repository.ConfigFile}
 	project, err = filepath.Abs(named)
 	for _, place := range places {
@@ -170,7 +170,7 @@ func broughtIn(project, place string) (brought, error) {
 		return brought{place: place, text: source.Text, hash: source.Hash(), question: "May it do what your own policies may?"}, err
 	}
 	c, err := repository.Read(project)
-	f := brought{place: place, text: c.Text, hash: c.Hash, question: "May it say what its agent answers by itself?"}
+	f := brought{place: place, text: c.Text, hash: c.Hash, question: "May it decide what its agent answers by itself?"}
 	for _, p := range append(slices.Clone(c.Problems), c.Said.Withheld()...) {
 		if p.Level != aea.Notice {
 			f.lets = append(f.lets, plainLine(p.String()))

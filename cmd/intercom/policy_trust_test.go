@@ -82,9 +82,9 @@ func TestL11_trust(t *testing.T) {
 	}
 	ask("", "n", "y was not pressed", "exit 1")
 	assert.False(t, list.Trusted(scripting.ProjectFile, hash))
-	ask("", "y", "trusted as it stands: ", "exit 0")
+	ask("", "y", "trusted as it is now: ", "exit 0")
 	assert.True(t, list.Trusted(scripting.ProjectFile, hash))
-	ask("", "", "it is trusted already: ", "exit 0")
+	ask("", "", "already trusted: ", "exit 0")
 
 	text += "-- more\n"
 	changed := write(text)
@@ -92,7 +92,7 @@ func TestL11_trust(t *testing.T) {
 	ask(" --json", "y", `"trusted":true,"changed":true`, "exit 0")
 	assert.True(t, list.Trusted(scripting.ProjectFile, changed))
 	assert.False(t, list.Trusted(scripting.ProjectFile, hash), "what it was before is trusted no longer")
-	ask(" --revoke", "y", "trusted no longer: ", "exit 0")
+	ask(" --revoke", "y", "no longer trusted: ", "exit 0")
 	assert.False(t, list.Trusted(scripting.ProjectFile, changed))
 	require.NoError(t, os.WriteFile(answers, []byte(loose), 0o600))
 	out, code := st.intercom("policy", "trust", "--revoke", "--json", project)

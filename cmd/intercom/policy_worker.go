@@ -9,7 +9,7 @@ import (
 func (a *app) policyWorker() *cobra.Command {
 	return &cobra.Command{
 		Use:    "policy-worker",
-		Short:  "Be the process in which policies run (started by the sidecar)",
+		Short:  "Run policies (started by the sidecar)",
 		Hidden: true,
 		Args:   between(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {

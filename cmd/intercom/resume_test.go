@@ -72,7 +72,7 @@ func TestS12_ABrakedChatAndThePolicies(t *testing.T) {
 	me.seesNot("[y/N]")
 	require.True(t, braked())
 	shell := st.shell()
-	for _, c := range []struct{ does, asks string }{{"chat resume pair", "Let it go on?"}, {"policy rollback", "Go back to those before them?"}} {
+	for _, c := range []struct{ does, asks string }{{"chat resume pair", "Let it go on?"}, {"policy rollback", "Go back to the ones before?"}} {
 		st.Run("send-keys", "-R", "-t", shell, ";", "clear-history", "-t", shell)
 		st.Run("send-keys", "-t", shell, "-l", thisProgram()+" "+c.does+" --server="+st.Socket+"; echo exit $?")
 		st.Run("send-keys", "-t", shell, "Enter")

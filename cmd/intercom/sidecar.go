@@ -18,7 +18,7 @@ type sidecarOptions struct {
 func (a *app) sidecar() *cobra.Command {
 	return &cobra.Command{
 		Use:    "sidecar",
-		Short:  "Be the sidecar of a tmux server (started by the other commands)",
+		Short:  "Run as the sidecar of a tmux server (started by other commands)",
 		Hidden: true,
 		Args:   between(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
