@@ -45,7 +45,7 @@ var errorsOf = map[string][]wrong{
 		{"adopt %99", 1, `there is no such pane`, `tmux list-panes`},
 		{"adopt %3", 1, `no agent is recognised`, `start the agent in the pane first`},
 		{"adopt %3 --as line", 1, `it would run what is typed`, `start the agent in the pane first`},
-		{"adopt %0 --as line", 1, `adopted already, as "ada"`, `intercom release %0`},
+		{"adopt %0 --as line", 1, `already adopted, as "ada"`, `intercom release %0`},
 		{"adopt %3 --as vim", 2, `not claude or`, `intercom adopt --help`},
 		{"adopt %3 --as line --prompt (", 2, `--prompt: `, `regular expressions`},
 	},
@@ -90,7 +90,7 @@ var errorsOf = map[string][]wrong{
 		{"chat add plans", 2, `a chat and a pane`, `intercom chat add`},
 		{"chat add nosuch cyd", 1, `no chat "nosuch"`, `intercom chat list`},
 		{"chat add plans nobody", 1, `no session "nobody"`, `intercom status`},
-		{"chat add plans ada", 1, `in chat plans already`, `intercom chat remove`},
+		{"chat add plans ada", 1, `already in chat plans`, `intercom chat remove`},
 	},
 	"intercom chat remove": {
 		{"chat remove plans", 2, `a chat and a pane`, `intercom chat remove`},
@@ -112,7 +112,7 @@ var errorsOf = map[string][]wrong{
 	"intercom ask": {
 		{"ask", 2, `takes a pane`, `intercom ask`},
 		{"ask ben", 2, `whose last answer`, `--from PANE`},
-		{"ask ben --from ada", 1, `nothing is known that it has said`, `intercom send`},
+		{"ask ben --from ada", 1, `no answer of it is known`, `intercom send`},
 		{"ask %99 --from ada", 1, `no pane %99`, `tmux list-panes`},
 		{"ask ben --from nobody", 1, `no session "nobody"`, `intercom status`},
 		{"ask ben --from ada --turns 0", 2, `less than one answer`, `--turns 3`},

@@ -155,7 +155,7 @@ func TestU5_askAnotherPane(t *testing.T) {
 		me := st.sit("base")
 
 		me.choose("ask another pane") // nothing was said yet
-		me.sees("nothing is known that it has said")
+		me.sees("no answer of it is known")
 		assert.Empty(t, codex.keys())
 
 		claude.do(":turn say the plan has three steps")

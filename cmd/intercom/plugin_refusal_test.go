@@ -24,7 +24,7 @@ func TestU23_RefusalsComeBeforeTheWork(t *testing.T) {
 		me := st.sit("base")
 
 		me.menu("a")
-		me.sees("nothing is known that it has said")
+		me.sees("no answer of it is known")
 		me.seesNot("a line of your own")
 		assert.Empty(t, st.status().Sessions, "nobody stays adopted by that")
 

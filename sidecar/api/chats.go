@@ -117,7 +117,7 @@ func checkStart(req StartChatRequest) error {
 		return err
 	}
 	if req.Again == "" && len(req.Panes) < 2 {
-		return Errorf(CodeUsage, "a chat needs two panes or more, and this one has %d", len(req.Panes))
+		return Errorf(CodeUsage, "a chat needs at least two panes, not %d", len(req.Panes))
 	}
 	for _, role := range req.Roles {
 		if err := CheckRole(role); err != nil {
@@ -130,9 +130,9 @@ func checkStart(req StartChatRequest) error {
 func checkTurns(turns int, none string) error {
 	switch {
 	case turns < 0:
-		return Errorf(CodeUsage, "turns %d: less than none", turns).WithHint("0 is %s", none)
+		return Errorf(CodeUsage, "turns %d: must not be negative", turns).WithHint("0 is %s", none)
 	case turns > MaxCount:
-		return Errorf(CodeUsage, "turns %d: the most is %d", turns, MaxCount)
+		return Errorf(CodeUsage, "turns %d: the limit is %d", turns, MaxCount)
 	}
 	return nil
 }

@@ -223,10 +223,10 @@ func (c *Client) lost(ctx context.Context, err error) *Error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return Silent(c.lock(), err)
 	case ctx.Err() != nil:
-		return &Error{Text: "given up before the sidecar answered", Code: CodeUncertain, cause: ctx.Err()}
+		return &Error{Text: "gave up before the sidecar answered", Code: CodeUncertain, cause: ctx.Err()}
 	}
 	return &Error{
-		Text: "the sidecar went away before it answered", Hint: "`intercom log` shows what became of it",
+		Text: "the sidecar ended before it answered", Hint: "`intercom log` shows what became of it",
 		Code: CodeUncertain, cause: err,
 	}
 }
@@ -310,7 +310,7 @@ func (c *Client) dial(ctx context.Context, socket string) (net.Conn, error) {
 	if uid := os.Geteuid(); other.UID != uid {
 		conn.Close()
 		return nil, Errorf(CodeNoSidecar, "socket %q: user %d listens there, not user %d", socket, other.UID, uid).
-			WithHint("somebody else has put it there; remove it, or set XDG_RUNTIME_DIR to a directory of your own")
+			WithHint("someone else created it; remove it, or set XDG_RUNTIME_DIR to a directory of your own")
 	}
 	return conn, nil
 }

@@ -52,15 +52,15 @@ type Decided struct {
 func checkDecide(req DecideRequest) error {
 	switch {
 	case !slices.Contains([]Choice{ChoiceApprove, ChoiceReject, ChoiceReply}, req.Choice):
-		return Errorf(CodeUsage, "%q is no decision", req.Choice).WithHint("it is approve, reject or reply")
+		return Errorf(CodeUsage, "%q is not a decision", req.Choice).WithHint("use approve, reject or reply")
 	case strings.TrimSpace(req.ID) == "":
 		return Errorf(CodeUsage, "name a message")
 	case req.Choice == ChoiceReply && strings.TrimSpace(req.Say) == "":
 		return Errorf(CodeUsage, "nothing to reply")
 	case req.Choice == ChoiceApprove && req.Say != "", req.Choice != ChoiceApprove && req.Body != nil:
-		return Errorf(CodeUsage, "words that do not go with %s", req.Choice)
+		return Errorf(CodeUsage, "%s does not take a text", req.Choice)
 	case req.Body != nil && strings.TrimSpace(*req.Body) == "":
-		return Errorf(CodeUsage, "the text is empty").WithHint("intercom inbox reject %s has it go nowhere", req.ID)
+		return Errorf(CodeUsage, "the text is empty").WithHint("intercom inbox reject %s rejects it", req.ID)
 	}
 	return nil
 }

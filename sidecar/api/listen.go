@@ -283,7 +283,7 @@ func checkOwn(dir string) error {
 	switch uid := owner(info); {
 	case !info.IsDir():
 		return Errorf(CodeRefused, "%q is not a directory (%v)", dir, info.Mode()).
-			WithHint("somebody else may have put it there; look at it, then remove it")
+			WithHint("someone else may have created it; look at it, then remove it")
 	case uid != os.Geteuid():
 		return Errorf(CodeRefused, "directory %q belongs to user %d", dir, uid).
 			WithHint("set XDG_RUNTIME_DIR to a directory of your own")

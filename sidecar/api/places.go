@@ -72,7 +72,7 @@ func Places(getenv func(string) string, server string) (Paths, error) {
 		p.Config = filepath.Join(p.State, "config")
 	}
 	if len(p.Socket) >= maxSocketPath {
-		return Paths{}, Errorf(CodeUsage, "path of the socket %q has %d bytes, a socket's may have %d", p.Socket, len(p.Socket), maxSocketPath-1).
+		return Paths{}, Errorf(CodeUsage, "socket path %q is %d bytes long; the limit is %d", p.Socket, len(p.Socket), maxSocketPath-1).
 			WithHint("set XDG_RUNTIME_DIR to a shorter path")
 	}
 	return p, nil

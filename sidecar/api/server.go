@@ -199,7 +199,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		s.Logger.Error("panic while answering", "operation", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-		s.fail(w, Errorf(CodeFailed, "the sidecar met a defect of its own in %q", r.URL.Path).
+		s.fail(w, Errorf(CodeFailed, "internal error of the sidecar in %q", r.URL.Path).
 			WithHint("its log has the details; `intercom status` says where it is"))
 	}()
 	s.mux.ServeHTTP(w, r)
@@ -282,6 +282,6 @@ func mismatch(client, sidecar string) *Error {
 	if sidecar == "" {
 		sidecar = "none"
 	}
-	return Errorf(CodeVersion, "this program speaks version %s of the interface, the sidecar that runs speaks %s", client, sidecar).
-		WithHint("after an update, `intercom up` puts the new sidecar in the place of the old one; its chats go on")
+	return Errorf(CodeVersion, "this program speaks version %s of the API, the running sidecar speaks %s", client, sidecar).
+		WithHint("after an update, `intercom up` replaces the old sidecar; its chats go on")
 }

@@ -44,11 +44,11 @@ const (
 
 // Settings are all that a chat knows, in the order in which help shows them.
 var Settings = []Setting{
-	count("depth", "20", "agent turns, by cause, from a person's words to the pause (20)",
+	count("depth", "20", "agent turns since a person's words, by cause, before a pause (20)",
 		func(l *message.Limits) *int { return &l.Depth }),
-	count("rate", "20", "deliveries a minute to one pane before the pause (20)",
+	count("rate", "20", "deliveries per minute to one pane before a pause (20)",
 		func(l *message.Limits) *int { return &l.Rate }),
-	count("bytes", "4194304", "bytes an hour to one pane before the pause (4194304)",
+	count("bytes", "4194304", "bytes per hour to one pane before a pause (4194304)",
 		func(l *message.Limits) *int { return &l.Bytes }),
 	{
 		Key: "expire", Means: "how long a message may wait for a safe moment before it expires (1h)",
@@ -61,7 +61,7 @@ var Settings = []Setting{
 		accepts: "a time of at least 1s, like 30m or 2h, and at most 10000h",
 	},
 	{
-		Key: "away", Means: "pause when nobody has been at a terminal for so long, or off (off)",
+		Key: "away", Means: "pause after this long with nobody at a terminal, or off (off)",
 		apply: func(l *message.Limits, v string) bool {
 			if v == "off" {
 				l.Away = 0
@@ -75,7 +75,7 @@ var Settings = []Setting{
 		accepts: "a time of at least 1s, like 30m or 2h, and at most 10000h, nor off",
 	},
 	{
-		Key: "line_break", Means: "what stands for a line break where a program reads lines (\" ⏎ \")",
+		Key: "line_break", Means: "replaces line breaks for programs that read lines (\" ⏎ \")",
 		apply: func(l *message.Limits, v string) bool {
 			l.LineBreak = v
 			return v != "" && !strings.ContainsFunc(v, isControl)
@@ -90,13 +90,13 @@ var Settings = []Setting{
 		accepts: "attribution or both", values: []string{"attribution", "both"},
 	},
 	{
-		Key: "words", Means: "last: what an agent says after its last call of a tool, or all: also between them (last)",
+		Key: "words", Means: "last: what an agent says after its last tool call; all: also between calls (last)",
 		apply: func(l *message.Limits, v string) bool { l.Words = v; return v == "last" || v == "all" },
 		shows: func(l message.Limits) string { return l.Words }, usual: "last",
 		accepts: "last or all", values: []string{"last", "all"},
 	},
 	{
-		Key: "person", Means: "on: what a person types into a pane by hand goes to the others too (off)",
+		Key: "person", Means: "on: also pass on what a person types into a pane by hand (off)",
 		apply: func(l *message.Limits, v string) bool { l.Person = v == "on"; return v == "on" || v == "off" },
 		shows: func(l message.Limits) string {
 			if l.Person {
@@ -107,7 +107,7 @@ var Settings = []Setting{
 		accepts: "on or off", values: []string{"on", "off"},
 	},
 	{
-		Key: "approve", Means: "yes: what agents say waits in the inbox for your yes; or NAME,…: what these say does (no)",
+		Key: "approve", Means: "yes: what agents say awaits your approval; or NAME,…: what these say does (no)",
 		apply: func(l *message.Limits, v string) bool {
 			l.Approve = v
 			if v == "no" {
@@ -118,10 +118,10 @@ var Settings = []Setting{
 			})
 		},
 		shows:   func(l message.Limits) string { return l.Approve },
-		accepts: "yes, no, or names of participants with commas between them",
+		accepts: "yes, no, or names of participants separated by commas",
 	},
 	{
-		Key: "empty", Means: "pause once nothing is said any more: agents, in chats of agents alone; on; off (agents)",
+		Key: "empty", Means: "pause once nothing new is said: agents, in chats of agents only; on; off (agents)",
 		apply: func(l *message.Limits, v string) bool {
 			l.Empty = v
 			return v == "agents" || v == "on" || v == "off"

@@ -106,7 +106,7 @@ func TestAsk_nothingIsKnown(t *testing.T) {
 	ada, ben, cyd := r.coder("claude", "Ada", silent...), r.coder("codex", "Ben", silent...), r.adopted("Cyd", silent...)
 	for _, from := range []string{ada.pane, cyd.pane} {
 		_, err := r.client.Ask(t.Context(), api.AskRequest{From: from, To: ben.pane})
-		require.ErrorContains(t, err, "nothing is known that it has said")
+		require.ErrorContains(t, err, "no answer of it is known")
 	}
 	sessions, err := r.client.Sessions(t.Context())
 	require.NoError(t, err)
@@ -376,7 +376,7 @@ func (r *rig) askUntil(from, to *agent, say string) (chat message.Chat) {
 		var err error
 		chat, err = r.client.Ask(r.t.Context(), api.AskRequest{From: from.pane, To: to.pane, Say: say})
 		if err != nil {
-			require.ErrorContains(r.t, err, "nothing is known that it has said")
+			require.ErrorContains(r.t, err, "no answer of it is known")
 		}
 		return err == nil
 	})

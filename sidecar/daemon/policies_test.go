@@ -240,7 +240,7 @@ func TestL9_BrokenFromTheStart(t *testing.T) {
 	r.chat([]*agent{a, b})
 	assert.Contains(t, r.policyError(), "init.lua:1:")
 	assert.Contains(t, r.policies().Error, "init.lua:1:")
-	assert.True(t, slices.ContainsFunc(r.notices(), func(s string) bool { return strings.Contains(s, "what agents say waits for your yes") }))
+	assert.True(t, slices.ContainsFunc(r.notices(), func(s string) bool { return strings.Contains(s, "what agents say awaits your approval") }))
 	a.do(":say hello")
 	r.waitFor("it is asked about", func() bool { return len(r.heldFor(message.AwaitingApproval)) == 1 })
 	r.save("init.lua", "")

@@ -172,9 +172,9 @@ func TestL5_L12_AgentConfigOfARepository(t *testing.T) {
 	assert.Equal(t, message.VerbDeliver, e.Now.Outcomes[0].Verb, "what would be now")
 
 	_, err = w.client.Send(t.Context(), api.SendRequest{To: w.ben.pane, Text: "x", Type: "turn"})
-	assert.ErrorContains(t, err, `no message has the type "turn"`)
+	assert.ErrorContains(t, err, `unknown message type "turn"`)
 	_, err = w.client.Send(t.Context(), api.SendRequest{To: w.ben.pane, Text: "x", Type: "issue", Priority: "dire"})
-	assert.ErrorContains(t, err, `no message has the priority "dire"`)
+	assert.ErrorContains(t, err, `unknown priority "dire"`)
 }
 
 // What is wrong with a repository's file is told once, with its line, and what it said before

@@ -89,21 +89,21 @@ func readSettings(text []byte) (*settings, error) {
 	}
 	s := &settings{text: text, root: root, was: map[string]bool{}}
 	if root.kind != '{' {
-		return nil, errors.New("the settings are no JSON object")
+		return nil, errors.New("the settings are not a JSON object")
 	}
 	if s.hook, err = root.member(hooksKey); err != nil || s.hook < 0 {
 		return s, err
 	}
 	hooks := root.kids[s.hook]
 	if hooks.kind != '{' {
-		return nil, fmt.Errorf("%q is no JSON object", hooksKey)
+		return nil, fmt.Errorf("%q is not a JSON object", hooksKey)
 	}
 	for i, event := range hooks.names {
 		if _, err := hooks.member(event); err != nil {
 			return nil, fmt.Errorf("%q: %w", hooksKey, err)
 		}
 		if hooks.kids[i].kind != '[' && slices.Contains(claudeEvents, event) {
-			return nil, fmt.Errorf("%q: %q is no list", hooksKey, event)
+			return nil, fmt.Errorf("%q: %q is not a list", hooksKey, event)
 		}
 	}
 	return s, nil

@@ -22,7 +22,7 @@ import (
 )
 
 // ErrTaken is the error of a file in which another program has the one place that there is.
-var ErrTaken = errors.New("notify is taken: another program is called")
+var ErrTaken = errors.New("notify is taken: it calls another program")
 
 // agent is what is known of an agent's configuration. Both functions get the text of the
 // file, nil for none, and the program to call; what they return is the file's text from then

@@ -23,9 +23,9 @@ func parseJSON(text []byte) (node, error) {
 	if err := json.Unmarshal(text, &whole); err != nil {
 		if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
 			line := 1 + bytes.Count(text[:min(int(wrong.Offset), len(text))], []byte("\n"))
-			return node{}, fmt.Errorf("no valid JSON, line %d: %w", line, err)
+			return node{}, fmt.Errorf("invalid JSON, line %d: %w", line, err)
 		}
-		return node{}, fmt.Errorf("no valid JSON: %w", err)
+		return node{}, fmt.Errorf("invalid JSON: %w", err)
 	}
 	// What follows reads a text that is known to be valid.
 	s := jsonScanner{text: text}
@@ -95,7 +95,7 @@ func (n node) member(name string) (int, error) {
 	for i, have := range n.names {
 		if have == name && n.kind == '{' {
 			if found >= 0 {
-				return -1, fmt.Errorf("%q stands there twice", name)
+				return -1, fmt.Errorf("%q occurs twice", name)
 			}
 			found = i
 		}

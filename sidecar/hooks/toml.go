@@ -24,11 +24,11 @@ type entry struct {
 // refuses those that are written down twice.
 func parseTOML(text []byte) ([]entry, error) {
 	if !utf8.Valid(text) {
-		return nil, errors.New("no valid TOML: not UTF-8")
+		return nil, errors.New("invalid TOML: not UTF-8")
 	}
 	s := tomlScanner{text: text, seen: map[string]bool{}}
 	if err := s.all(); err != nil {
-		return nil, fmt.Errorf("no valid TOML, line %d: %w", 1+bytes.Count(text[:s.at], []byte("\n")), err)
+		return nil, fmt.Errorf("invalid TOML, line %d: %w", 1+bytes.Count(text[:s.at], []byte("\n")), err)
 	}
 	return s.entries, nil
 }
@@ -141,7 +141,7 @@ func (s *tomlScanner) unexpected(wanted string) error {
 func (s *tomlScanner) once(kind string, path []string) error {
 	name := kind + strings.Join(path, "\x00")
 	if s.seen[name] {
-		return fmt.Errorf("%q stands there twice", strings.Join(path, "."))
+		return fmt.Errorf("%q occurs twice", strings.Join(path, "."))
 	}
 	s.seen[name] = true
 	return nil
@@ -314,7 +314,7 @@ func (s *tomlScanner) bare() error {
 		return s.unexpected("a value")
 	}
 	if !bareValues.Match(word) {
-		return fmt.Errorf("%q is no value", word)
+		return fmt.Errorf("%q is not a value", word)
 	}
 	s.at += len(word)
 	return nil
@@ -349,7 +349,7 @@ func (s *tomlScanner) line() (string, error) {
 			b.WriteByte(c)
 		}
 	}
-	return "", errors.New("a string without an end")
+	return "", errors.New("unterminated string")
 }
 
 // lines takes the rest of a string of many lines. What it says of blanks at the ends of its
@@ -377,7 +377,7 @@ func (s *tomlScanner) lines(quotes string) (string, error) {
 			b.WriteByte(c)
 		}
 	}
-	return "", errors.New("a string without an end")
+	return "", errors.New("unterminated string")
 }
 
 var (
@@ -389,7 +389,7 @@ var (
 func (s *tomlScanner) escape(b *strings.Builder) error {
 	found := escapeText.Find(s.text[s.at:])
 	if found == nil {
-		return errors.New("an escape that there is not")
+		return errors.New("invalid escape sequence")
 	}
 	s.at += len(found) - 1
 	if r, short := escapes[found[1]]; short {
@@ -398,7 +398,7 @@ func (s *tomlScanner) escape(b *strings.Builder) error {
 	}
 	code, err := strconv.ParseUint(string(found[2:]), 16, 32)
 	if err != nil || !utf8.ValidRune(rune(code)) {
-		return fmt.Errorf("%s is no character", found)
+		return fmt.Errorf("%s is not a character", found)
 	}
 	b.WriteRune(rune(code))
 	return nil

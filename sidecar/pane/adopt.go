@@ -87,7 +87,7 @@ func who(session *message.Session, prof profile.Profile) error {
 	case errors.Is(err, tmux.ErrUnsupported):
 		return nil
 	case errors.Is(err, tmux.ErrOtherTerminal), errors.Is(err, tmux.ErrNoProcess):
-		return &Refusal{session.Pane, "who is in front of its terminal cannot be told", "wait until its program shows its prompt, then try again"}
+		return &Refusal{session.Pane, "the program in front cannot be determined", "wait until its program shows its prompt, then try again"}
 	case err != nil:
 		return fmt.Errorf("adopt %s: %w", session.Pane, err)
 	}
@@ -105,8 +105,8 @@ func who(session *message.Session, prof profile.Profile) error {
 	}
 	if self.Exec == tmux.Hidden {
 		return &Refusal{
-			session.Pane, fmt.Sprintf("%q keeps from others what it executes: whether it becomes a shell cannot be seen", self.Name),
-			"start a program that runs as you alone, and can be read by you",
+			session.Pane, fmt.Sprintf("%q hides what it executes, so it could become a shell unseen", self.Name),
+			"start a program that runs as you, and that you can inspect",
 		}
 	}
 	return nil
@@ -133,11 +133,11 @@ func refuse(pane string, front tmux.FrontGroup, prof profile.Profile) *Refusal {
 	}
 	switch {
 	case front.Leader.Start == 0:
-		return &Refusal{pane, "the program that was started in front has ended, and left others behind", "start the agent by itself, then adopt the pane"}
+		return &Refusal{pane, "the program that was started in front has ended and left others behind", "start the agent by itself, then adopt the pane"}
 	case front.Canonical && !front.Echo:
 		return &Refusal{pane, "its terminal does not echo: a password prompt?", "answer it, then try again"}
 	case front.Canonical && prof.Reads != profile.Joined:
-		return &Refusal{pane, "its terminal gathers lines by itself, so its program has no bracketed paste on", "adopt it --as line"}
+		return &Refusal{pane, "its terminal collects lines itself, so its program has no bracketed paste", "adopt it --as line"}
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func refuseFacts(pane string, f tmux.Facts, prof profile.Profile) *Refusal {
 	case f.InputOff:
 		return &Refusal{pane, "input of the pane is off", "tmux select-pane -e -t " + pane}
 	case f.Alternate && !isTUI(prof) && gate("refuse"):
-		return &Refusal{pane, "a full-screen program is shown", "leave the program and try again, or adopt it --as tui, if it has a composer that is empty now"}
+		return &Refusal{pane, "a full-screen program is shown", "leave the program and try again, or adopt it --as tui if it has a composer that is empty now"}
 	}
 	return nil
 }

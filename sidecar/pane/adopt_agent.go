@@ -42,11 +42,11 @@ func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Session, er
 	case errors.Is(err, agent.ErrNoAgent):
 		return message.Session{}, noAgent(session, front)
 	case errors.Is(err, tmux.ErrOtherTerminal), errors.Is(err, tmux.ErrNoProcess):
-		return message.Session{}, &Refusal{r.Pane, "who is in front of its terminal cannot be told", "wait until its agent has started, then try again"}
+		return message.Session{}, &Refusal{r.Pane, "the program in front cannot be determined", "wait until its agent has started, then try again"}
 	case err != nil:
 		return message.Session{}, fmt.Errorf("adopt %s: %w", r.Pane, err)
 	case r.Profile != "" && r.Profile != string(who.Kind):
-		return message.Session{}, &Refusal{r.Pane, fmt.Sprintf("its agent is %s, not %s", who.Kind, r.Profile), "leave --as away"}
+		return message.Session{}, &Refusal{r.Pane, fmt.Sprintf("its agent is %s, not %s", who.Kind, r.Profile), "leave out --as"}
 	}
 	if _, known := profile.AgentByName(string(who.Kind)); !known {
 		return message.Session{}, &Refusal{r.Pane, fmt.Sprintf("its agent is %s, whose screens are not known", who.Kind), knownAgents()}
@@ -141,5 +141,5 @@ func knownAgents() string {
 	for _, a := range profile.Agents() {
 		names = append(names, a.Name)
 	}
-	return "agents that are known: " + strings.Join(names, ", ")
+	return "known agents: " + strings.Join(names, ", ")
 }

@@ -218,7 +218,7 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	}
 	if len(parts) == 0 {
 		if p.why[first.ID] != message.FileUnwritten {
-			p.notify(ctx, fmt.Sprintf("a long message for %s (%s) waits, since it cannot be put into a file: %v", p.session.Name, p.session.Pane, err))
+			p.notify(ctx, fmt.Sprintf("a long message for %s (%s) is waiting, since it cannot be put into a file: %v", p.session.Name, p.session.Pane, err))
 		}
 		p.again.refused(time.Now(), p.prof.Quiet)
 		p.hold(ctx, first, message.FileUnwritten)

@@ -129,12 +129,12 @@ func (p *Pane) stranger(look tmux.Look) Instant {
 	i := Instant{Look: look, Command: p.session.Foreground.Name}
 	e := &i.Explanation
 	e.Pane, e.State, e.Why, e.Evidence = p.session.Pane, message.Unknown, message.NotAdopted, []message.Ground{}
-	says := fmt.Sprintf("%q is in front, which is no agent that is known", p.session.Foreground.Name)
+	says := fmt.Sprintf("%q is in front, which is not a known agent", p.session.Foreground.Name)
 	if why, _, refused := profile.Refuse(p.session.Foreground.Name); refused {
 		says = why
 	}
 	if look.Facts.Dead {
-		e.State, says = message.Dead, "what ran in it has ended"
+		e.State, says = message.Dead, "its program has ended"
 	}
 	e.Evidence = append(e.Evidence, message.Ground{Source: "process", Says: says, Weight: "exact"})
 	return i

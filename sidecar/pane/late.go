@@ -133,7 +133,7 @@ func (p *Pane) disown(ctx context.Context) {
 		return gone
 	})
 	if lost > 0 {
-		p.notify(ctx, fmt.Sprintf("what %s (%s) answered while no sidecar ran, if anything, cannot be found: it is not relayed", p.session.Name, p.session.Pane))
+		p.notify(ctx, fmt.Sprintf("whatever %s (%s) answered while no sidecar ran cannot be found, and is not relayed", p.session.Name, p.session.Pane))
 	}
 }
 

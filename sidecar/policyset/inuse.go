@@ -171,7 +171,7 @@ func (p *InUse) Begin(ctx context.Context) {
 // What holds while the files as they are cannot be used.
 const (
 	oldStays = "what was in use stays in use"
-	allAsk   = "until it is mended, what agents say waits for your yes"
+	allAsk   = "until it is fixed, what agents say awaits your approval"
 )
 
 // shippedAlone has what is shipped asked, and a person about whatever that lets go.

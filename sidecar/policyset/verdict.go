@@ -23,7 +23,7 @@ func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict 
 	if v.Route != nil {
 		to, unknown := routed(q, v)
 		if unknown != "" {
-			out.Verb, out.Reason, out.Notify = message.VerbHold, fmt.Sprintf("a policy sends it to %q, and nobody is called so", unknown), true
+			out.Verb, out.Reason, out.Notify = message.VerbHold, fmt.Sprintf("policy routes to %q, which does not exist", unknown), true
 			return out
 		}
 		out.To = to

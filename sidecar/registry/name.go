@@ -41,11 +41,11 @@ func CheckName(name string) error {
 	case name == "":
 		return fmt.Errorf("%w: it is empty", ErrName)
 	case len(name) > MaxName:
-		return fmt.Errorf("%w: %q… has %d bytes, the most is %d", ErrName, name[:8], len(name), MaxName)
+		return fmt.Errorf("%w: %q… is %d bytes long; the limit is %d", ErrName, name[:8], len(name), MaxName)
 	}
 	for i := range len(name) {
 		if !nameByte(name[i]) {
-			return fmt.Errorf("%w: %q: letters of ASCII, digits, \".\", \"_\" and \"-\" only", ErrName, name)
+			return fmt.Errorf("%w: %q: only ASCII letters, digits, \".\", \"_\" and \"-\" are allowed", ErrName, name)
 		}
 	}
 	switch {

@@ -358,7 +358,7 @@ func (w *work) takeOut(r DecideHeld) (list []*delivery, err error) {
 		return w.present(d.Target) == nil || d.Chat != "" && w.chat(d.Chat).over(d.Target)
 	})
 	if len(trash) == 0 {
-		return nil, fmt.Errorf("%w: nobody is there any more whom it was for", ErrRequest)
+		return nil, fmt.Errorf("%w: none of its recipients is there any more", ErrRequest)
 	}
 	for _, one := range trash {
 		switch {
@@ -383,7 +383,7 @@ func (w *work) takeOut(r DecideHeld) (list []*delivery, err error) {
 // checkSay refuses words to an author whom they cannot reach.
 func (w *work) checkSay(m message.Envelope, say string) error {
 	if w.present(m.From.Session) == nil {
-		return fmt.Errorf("%w: %s has gone, and cannot be told anything", ErrRequest, m.From.Name)
+		return fmt.Errorf("%w: %s is gone, and cannot be told anything", ErrRequest, m.From.Name)
 	}
 	return checkBody(say)
 }

@@ -105,13 +105,13 @@ var (
 	ErrNobody     = errors.New("the request does not say who makes it")
 	ErrAdopted    = errors.New("already adopted")
 	// ErrDecided is for a decision about a message of which nothing waits for one (any more).
-	ErrDecided = errors.New("it does not wait for a decision")
+	ErrDecided = errors.New("it does not await a decision")
 	// ErrUnfiltered is for a yes to a message that no filter has seen: nobody knows what one
 	// would have taken out.
-	ErrUnfiltered = errors.New("a filter failed at it, so that it goes to nobody as it is")
+	ErrUnfiltered = errors.New("a filter failed on it, so it cannot be sent as it is")
 	ErrRequest    = errors.New("not possible") // a request that makes no sense; the text says why
 	// ErrNothingSaid is for a chat that is to begin with words of which nothing is known.
-	ErrNothingSaid = errors.New("nothing is known that it has said")
+	ErrNothingSaid = errors.New("no answer of it is known")
 )
 
 // ErrDown says that the relay does not run, or ended before it could answer.

@@ -123,7 +123,7 @@ func checkBody(body string) error {
 	case strings.TrimSpace(body) == "":
 		return fmt.Errorf("%w: the message is empty", ErrRequest)
 	case len(body) > message.MaxBody:
-		return fmt.Errorf("%w: the message has %d bytes, the most is %d", ErrRequest, len(body), message.MaxBody)
+		return fmt.Errorf("%w: the message is %d bytes long; the limit is %d", ErrRequest, len(body), message.MaxBody)
 	case !utf8.ValidString(body):
 		return fmt.Errorf("%w: the message is not valid UTF-8", ErrRequest)
 	}
@@ -137,7 +137,7 @@ func checkRest(m message.Envelope) error {
 	case len(m.Subject) > message.MaxSubject || !utf8.ValidString(m.Subject):
 		return fmt.Errorf("%w: the subject has more than %d bytes, or is not valid UTF-8", ErrRequest, message.MaxSubject)
 	case len(m.Tags) > message.MaxTags:
-		return fmt.Errorf("%w: the message has %d tags, the most is %d", ErrRequest, len(m.Tags), message.MaxTags)
+		return fmt.Errorf("%w: the message has %d tags; the limit is %d", ErrRequest, len(m.Tags), message.MaxTags)
 	case slices.ContainsFunc(m.Tags, long):
 		return fmt.Errorf("%w: a tag is empty, has more than %d bytes, or is not valid UTF-8", ErrRequest, message.MaxTag)
 	}

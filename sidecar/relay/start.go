@@ -181,7 +181,7 @@ func (w *work) checkStart(r StartChat, members []*session) error {
 	}
 	for _, c := range w.open() {
 		if strings.EqualFold(c.Name, r.Name) {
-			return fmt.Errorf("%w: chat %s bears that name", ErrRequest, label(c.Chat))
+			return fmt.Errorf("%w: chat %s already has that name", ErrRequest, label(c.Chat))
 		}
 	}
 	return nil

@@ -61,7 +61,7 @@ func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Ch
 		start.Roles, start.Muted = append(start.Roles, role), append(start.Muted, !p.MaySpeak)
 	}
 	if len(missing) > 0 {
-		return start, nil, api.Errorf(api.CodeNotFound, "of those who were in that chat are not here: %s", strings.Join(missing, ", ")).
+		return start, nil, api.Errorf(api.CodeNotFound, "participants of that chat who are not here: %s", strings.Join(missing, ", ")).
 			WithHint("adopt each with --name, or name all panes in their order: intercom chat start --again %s PANE…", old.ID.Short())
 	}
 	start.Kept, err = s.kept(ctx, old.ID, heirs)
@@ -100,14 +100,14 @@ func (s *Chats) rejoin(ctx context.Context, from api.Caller, req api.StartChatRe
 		return message.Chat{}, err
 	}
 	if len(req.Panes)+len(req.Set)+len(req.Roles)+req.Turns > 0 || req.Name+req.Say != "" || req.IncludeLast || req.OneWay {
-		return message.Chat{}, api.Errorf(api.CodeUsage, "chat %s goes on: it is as it is", called(chat)).WithHint("intercom chat add %s PANE", called(chat))
+		return message.Chat{}, api.Errorf(api.CodeUsage, "chat %s is still running, and cannot be changed like this", called(chat)).WithHint("intercom chat add %s PANE", called(chat))
 	}
 	all, err := s.Returns.Now(ctx, chat.ID)
 	if err != nil {
 		return message.Chat{}, err
 	}
 	if len(all) == 0 {
-		return message.Chat{}, api.Errorf(api.CodeRefused, "chat %s goes on already", called(chat)).WithHint("intercom chat show %s", called(chat))
+		return message.Chat{}, api.Errorf(api.CodeRefused, "chat %s is already running", called(chat)).WithHint("intercom chat show %s", called(chat))
 	}
 	for _, one := range all {
 		for _, lost := range one.Gone {

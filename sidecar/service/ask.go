@@ -51,7 +51,7 @@ func (s *Questions) Ask(ctx context.Context, from api.Caller, req api.AskRequest
 		if own, err := s.Relay.Snapshot().Find(req.From); err != nil || own.ID != caller.ID {
 			s.Log.Warn("refused to an agent", "what", "ask for another", "session", caller.Name, "pid", from.PID)
 			return message.Chat{}, api.Errorf(api.CodeRefused, "ask for %s: only a person may, and this runs inside %q", req.From, caller.Name).
-				WithHint("an agent asks for itself: leave --from away")
+				WithHint("an agent asks only for itself: leave out --from")
 		}
 	}
 	if req.Check {

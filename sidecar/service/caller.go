@@ -279,7 +279,7 @@ func (s *Callers) refuse(c caller, from api.Caller, what string) error {
 	}
 	s.Log.Warn("refused to an unverified caller", "what", what, "why", c.place, "pid", from.PID)
 	return api.Errorf(api.CodeRefused, "%s: only a person may, and this process is not verified: %s", what, c.place).
-		WithHint("type it in the shell of a pane, or in a terminal outside tmux; a key of the plugin works too")
+		WithHint("run it in the shell of a pane, or in a terminal outside tmux; the plugin's keys work too")
 }
 
 // verified is the caller of a request that only an agent or a person may make. It refuses

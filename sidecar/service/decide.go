@@ -143,6 +143,6 @@ func (s *Inbox) decidedBefore(ctx context.Context, req api.DecideRequest, d api.
 		}
 		return d, err
 	}
-	return d, api.Errorf(api.CodeRefused, "message %s does not wait for a decision", id.Short()).
-		WithHint("intercom inbox list says what waits for what, intercom log %s what became of this", id.Short())
+	return d, api.Errorf(api.CodeRefused, "message %s does not await a decision", id.Short()).
+		WithHint("intercom inbox list shows what each message is waiting for; intercom log %s, what became of this one", id.Short())
 }

@@ -39,9 +39,9 @@ func wire(err error) error {
 	case errors.Is(err, relay.ErrPersonOnly):
 		return api.Errorf(api.CodeRefused, "%w", err).WithHint("do it from a pane that is not adopted")
 	case errors.Is(err, relay.ErrNothingSaid):
-		return api.Errorf(api.CodeRefused, "%w", err).WithHint("let it answer something first; intercom send says something of your own")
+		return api.Errorf(api.CodeRefused, "%w", err).WithHint("let it answer something first; intercom send sends your own words")
 	case errors.Is(err, relay.ErrUnfiltered):
-		return api.Errorf(api.CodeRefused, "%w", err).WithHint("intercom policy log shows what failed: once it is mended the message is decided anew; or send your own words by intercom inbox edit")
+		return api.Errorf(api.CodeRefused, "%w", err).WithHint("intercom policy log shows what failed; once that is fixed the message is decided again, or send your own words with intercom inbox edit")
 	case errors.Is(err, relay.ErrAdopted):
 		return api.Errorf(api.CodeRefused, "%w", err)
 	case errors.Is(err, registry.ErrName):
@@ -53,7 +53,7 @@ func wire(err error) error {
 		return api.Errorf(api.CodeUsage, "%w", err)
 	}
 	if full, ok := errors.AsType[*message.UnwritableError](err); ok {
-		return api.Errorf(api.CodeFailed, "%w", full).WithHint("make room there; what is held goes on by itself")
+		return api.Errorf(api.CodeFailed, "%w", full).WithHint("free some space there; what is held resumes by itself")
 	}
 	return err
 }

@@ -89,9 +89,9 @@ func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest
 	}
 	switch {
 	case len(found) == 0:
-		return api.Held{}, api.Errorf(api.CodeNotFound, "nothing of the id %q waits", req.ID).WithHint("intercom inbox list")
+		return api.Held{}, api.Errorf(api.CodeNotFound, "no waiting message has the id %q", req.ID).WithHint("intercom inbox list")
 	case len(found) > 1:
-		return api.Held{}, api.Errorf(api.CodeUsage, "%q waits for %d: give the id of a delivery", req.ID, len(found)).WithHint("intercom inbox list")
+		return api.Held{}, api.Errorf(api.CodeUsage, "%q is waiting for %d recipients: give the id of a delivery", req.ID, len(found)).WithHint("intercom inbox list")
 	}
 	one := found[0]
 	target, err := s.target(one)
@@ -114,7 +114,7 @@ func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest
 // target is the session that waits for a delivery.
 func (s *Inbox) target(one api.Held) (message.Session, error) {
 	if one.Pane == "" || s.Panes == nil {
-		return message.Session{}, api.Errorf(api.CodeRefused, "release %s: %s has gone", one.Delivery.Short(), one.To).WithHint("intercom chat start --again starts its chat anew")
+		return message.Session{}, api.Errorf(api.CodeRefused, "release %s: %s has gone", one.Delivery.Short(), one.To).WithHint("intercom chat start --again restarts its chat")
 	}
 	session, err := s.Relay.Snapshot().Find(one.Pane)
 	return session, wire(err)

@@ -36,7 +36,7 @@ func (s *Chats) addMember(ctx context.Context, from api.Caller, add relay.AddMem
 	}
 	if in, busy := snap.ChatOf(session.ID); busy {
 		if wanted, err := snap.FindChat(add.Chat); err == nil && wanted.ID == in.ID {
-			return message.Chat{}, api.Errorf(api.CodeRefused, "%s is in chat %s already", session.Name, called(in)).
+			return message.Chat{}, api.Errorf(api.CodeRefused, "%s is already in chat %s", session.Name, called(in)).
 				WithHint("intercom chat remove %s %s takes it out", called(in), session.Pane)
 		}
 	}
@@ -83,7 +83,7 @@ func (s *Chats) Mute(ctx context.Context, from api.Caller, req api.MemberRequest
 func (s *Chats) member(ctx context.Context, r relay.Request) (message.Chat, error) {
 	answer, err := s.Relay.Do(ctx, r)
 	if told, ok := errors.AsType[*api.Error](wire(err)); ok && told.Hint == "" && errors.Is(err, relay.ErrRequest) {
-		return message.Chat{}, told.WithHint("intercom chat list says who is in which chat")
+		return message.Chat{}, told.WithHint("intercom chat list shows who is in which chat")
 	}
 	if err != nil {
 		return message.Chat{}, wire(err)

@@ -136,14 +136,14 @@ func checkSettings(settings policy.Settings) error {
 	case err != nil:
 		return err
 	case chats.Approve != "" && chats.Approve != relay.ApproveAll:
-		return fmt.Errorf("chats: approve %q names participants, of whom other chats know nothing: it can only be %q here", chats.Approve, relay.ApproveAll)
+		return fmt.Errorf("chats: approve %q names participants, which other chats do not have: only %q is possible here", chats.Approve, relay.ApproveAll)
 	case settings.Computer != "" && registry.CheckName(settings.Computer) != nil:
 		return fmt.Errorf("computer: %w", registry.CheckName(settings.Computer))
 	}
 	for name, fields := range settings.Profiles {
 		p, ok := profile.Known(name)
 		if !ok {
-			return fmt.Errorf("profiles: none is called %q", name)
+			return fmt.Errorf("profiles: no profile %q", name)
 		}
 		if _, err := p.With(fields); err != nil {
 			return err
@@ -169,7 +169,7 @@ func (s *Policies) Amended(p profile.Profile) profile.Profile {
 func limitsOf(settings policy.Settings) (limits, chats message.Limits, err error) {
 	for key := range settings.Brakes {
 		if !slices.Contains(brakeSettings, key) {
-			return limits, chats, fmt.Errorf("brakes: no limit is called %q: they are %s", key, strings.Join(brakeSettings, ", "))
+			return limits, chats, fmt.Errorf("brakes: no limit %q; the limits are %s", key, strings.Join(brakeSettings, ", "))
 		}
 	}
 	if limits, err = api.ParseSettings(settings.Brakes); err != nil {

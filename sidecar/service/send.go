@@ -42,9 +42,9 @@ func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest
 	types := append(aea.Types(), message.KindMessage)
 	switch {
 	case !slices.Contains(types, req.Type):
-		return api.Sent{}, api.Errorf(api.CodeUsage, "no message has the type %q", req.Type).WithHint("they are %s", strings.Join(types, ", "))
+		return api.Sent{}, api.Errorf(api.CodeUsage, "unknown message type %q", req.Type).WithHint("they are %s", strings.Join(types, ", "))
 	case req.Priority != "" && !slices.Contains(aea.Priorities(), req.Priority):
-		return api.Sent{}, api.Errorf(api.CodeUsage, "no message has the priority %q", req.Priority).WithHint("they are %s", strings.Join(aea.Priorities(), ", "))
+		return api.Sent{}, api.Errorf(api.CodeUsage, "unknown priority %q", req.Priority).WithHint("they are %s", strings.Join(aea.Priorities(), ", "))
 	}
 	if req.ID != "" {
 		id, err := message.ParseID(string(req.ID))

@@ -75,7 +75,7 @@ func (s *Sessions) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequ
 		}
 	}
 	if old, err := s.Relay.Snapshot().Find(req.Pane); err == nil && old.Pane == req.Pane {
-		return message.Session{}, api.Errorf(api.CodeRefused, "pane %s is adopted already, as %q", req.Pane, old.Name).
+		return message.Session{}, api.Errorf(api.CodeRefused, "pane %s is already adopted, as %q", req.Pane, old.Name).
 			WithHint("intercom release %s", req.Pane)
 	}
 	if err := s.notHere(ctx, from, req.Pane); err != nil {

@@ -61,7 +61,7 @@ func (s *Status) ShowStatus(ctx context.Context, _ api.Caller, _ api.None) (api.
 		if problem := set.Problem(); problem != "" {
 			st.Degraded = append(st.Degraded, "policy: "+problem)
 		} else if set.Left() {
-			st.Degraded = append(st.Degraded, "policy: earlier ones are in use; the files as they are stay out of use until they are changed")
+			st.Degraded = append(st.Degraded, "policy: earlier policies are in use; your current files are not used until you change them")
 		}
 	}
 	if err := s.Relay.Trouble(); err != nil {
