@@ -423,7 +423,7 @@ func TestEvents_streamThatBreaksOffIsAnError(t *testing.T) {
 		errs = append(errs, err)
 	}
 	require.Len(t, errs, 1)
-	assert.ErrorContains(t, errs[0], "broke off")
+	assert.ErrorContains(t, errs[0], "ended: the sidecar is gone")
 	require.NoError(t, ln.Close())
 	done.Wait()
 }

@@ -107,7 +107,7 @@ func Follow[Q, E any](ctx context.Context, c *Client, op Stream[Q, E], req Q) it
 			case errors.Is(err, io.EOF) || ctx.Err() != nil:
 				return
 			case err != nil:
-				yield(none, &Error{Text: "the stream of " + op.Name + " broke off: the sidecar went away", Code: CodeFailed, cause: err})
+				yield(none, &Error{Text: "the stream of " + op.Name + " ended: the sidecar is gone", Code: CodeFailed, cause: err})
 				return
 			case line.Error != nil:
 				yield(none, line.Error)
