@@ -300,7 +300,7 @@ func (q *question) judgeBack(asked api.Asked) error {
 	case state == message.Submitted, state == message.Answered:
 		return nil
 	case state == message.Uncertain:
-		return api.Errorf(api.CodeUncertain, "%s may or may not have taken the answer: %s", to, reason).WithHint("look at the pane: it may have the text")
+		return api.Errorf(api.CodeUncertain, "uncertain whether %s took the answer: %s", to, reason).WithHint("look at the pane: it may have the text")
 	case state == message.Failed, state == message.Expired:
 		return api.Errorf(api.CodeFailed, "the answer did not reach %s: %s: %s", to, state, reason).WithHint("%s shows each step", look)
 	case asked.Chat.State == message.ChatOver:

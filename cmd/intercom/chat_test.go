@@ -223,7 +223,7 @@ func TestHints_leadOn(t *testing.T) {
 		{api.Errorf(api.CodeNotFound, `no session "bop"; nearest: bob`).About(api.NoSession, "bop"), "send bop hi", "nearest: bob\nintercom: hint: intercom status"},
 		{api.Errorf(api.CodeNotFound, `no chat "plan"; nearest: plans`).About(api.NoChat, "plan"), "chat show plan", "nearest: plans\nintercom: hint: intercom chat list"},
 		{api.Errorf(api.CodeNotFound, `no chat "plan"`).About(api.NoChat, "plan"), "chat say plan hi", "hint: intercom chat list"},
-		{api.Errorf(api.CodeNotFound, `chat "plans" has ended: stopped`).About(api.ChatEnded, "plans"), "chat say plans hi", "hint: intercom chat start --again plans takes it up again"},
+		{api.Errorf(api.CodeNotFound, `chat "plans" has ended: stopped`).About(api.ChatEnded, "plans"), "chat say plans hi", "hint: intercom chat start --again plans restarts it"},
 		{api.Errorf(api.CodeNotFound, `say: chat 1234abcd: the chat has ended: stopped`).About(api.ChatEnded, ""), "chat say 1234abcd hi", "hint: intercom chat start --again 1234abcd"},
 		{api.Errorf(api.CodeNotFound, `no pane %%9`).WithHint("tmux list-panes -a").About(api.NoPane, "%9"), "send %9 hi", "error: no pane %9\nintercom: hint: tmux list-panes -a"},
 		{api.Errorf(api.CodeNotFound, `no session "%%9"`).About(api.NoSession, "%9"), "chat add plans %9", "hint: intercom adopt %9 if an agent runs there; add --as line for a program that reads lines"},

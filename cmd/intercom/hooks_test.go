@@ -160,7 +160,7 @@ func TestHooks_whatOthersWriteMeanwhileIsNotLost(t *testing.T) {
 		writeFile(t, file, strings.Repeat("x", seen))
 		return append(text, "+"...), nil
 	})
-	assert.ErrorContains(t, err, "somebody else")
+	assert.ErrorContains(t, err, "another process")
 	assert.Equal(t, strings.Repeat("x", seen), read(t, file))
 
 	no := errors.New("no")

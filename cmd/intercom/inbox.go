@@ -15,9 +15,9 @@ func (a *app) inbox() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "See what is waiting and why, and approve or reject it",
-		Long: `See the messages that have not been taken yet, and what each is waiting for. Most
-are delivered by themselves once that is over. A message awaiting approval is
-not, and does not expire: approve, edit, reject or reply decides. An agent
+		Long: `See the messages that have not been taken yet, and what each is waiting for.
+Most are delivered by themselves once that is over. A message awaiting approval
+is not, and does not expire: approve, edit, reject or reply decides. An agent
 cannot.`,
 		Example: `  intercom inbox list
   intercom inbox show 4d0c8ed2`,
@@ -139,7 +139,7 @@ func (a *app) showHeld(h api.Held) {
 func (a *app) inboxRelease() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release ID",
-		Short: "Type a message into a screen that is not recognised, if you vouch for it",
+		Short: "Vouch for a screen that is not recognised, and type a message",
 		Long: `Type a message although the screen of its agent is not recognised, for example
 after an update of the agent. Look at the pane first: you vouch that its
 composer is empty and ready. You are asked, and only y at your terminal means

@@ -86,10 +86,11 @@ func (a *app) policyRollback() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback",
 		Short: "Go back to the policies that were in use before",
-		Long: `Go back to the policies that were in use before. Your files stay as they are, but
-are not used until you change them. Five sets are kept; run it again to go back
-further. You are asked, and only y at your terminal means yes. If the policies
-in use fail three times in a row, the last good ones replace them by themselves.`,
+		Long: `Go back to the policies that were in use before. Your files stay as they are,
+but are not used until you change them. Five sets are kept; run it again to go
+back further. You are asked, and only y at your terminal means yes. If the
+policies in use fail three times in a row, the last good ones replace them by
+themselves.`,
 		Example: "  intercom policy rollback",
 		Args:    between(0, 0, "no arguments"),
 		RunE: do(a, func(cmd *cobra.Command, _ []string) (policy.Status, error) {

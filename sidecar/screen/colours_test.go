@@ -15,7 +15,7 @@ func TestColours_text(t *testing.T) {
 		"0":    {{}},
 		"b0":   {{bold: true}},
 		"d0 0": {{dim: true}, {}},
-		"dbrg4311810305 g90 b36": {
+		"dbrg4311744769 g90 b36": {
 			{dim: true, bold: true, reverse: true, grey: true, colour: 1<<32 | 1<<24 | 1<<8 | 1}, {grey: true, colour: 90}, {bold: true, colour: 36},
 		},
 	} {
