@@ -88,7 +88,7 @@
 //	3  pane  tmux  agent  journal  persona  repository                 adapters, which do I/O
 //	   foreign  own  atomicfile                                        the ways to open a path
 //	2  relay                                                           the loop
-//	1  profile  shown  delta  screen  sanitise  registry  route  hooks  brakes  spelling  aea  pure
+//	1  profile  shown  delta  screen  sanitise  registry  render  route  hooks  brakes  spelling  aea  pure
 //	0  message                                                         the words of it all
 //
 // A path is opened by package foreign where somebody else may write what stands there, and by

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
 func (a *app) inbox() *cobra.Command {
@@ -54,7 +55,7 @@ func (a *app) showInbox(all []api.Held) {
 	}
 	rows := [][]string{{"ID", "FROM", "TO", "PANE", "CHAT", "STATE", "SINCE", "WHY", "WORDS"}}
 	for _, h := range all {
-		words, _, _ := strings.Cut(h.Envelope.Text(), "\n")
+		words, _, _ := strings.Cut(render.Words(h.Form, h.Envelope), "\n")
 		rows = append(rows, []string{
 			h.Delivery.Short(), h.From, h.To, h.Pane, cmp.Or(h.ChatName, h.Chat.Short()), string(h.State), day(h.Since), string(h.Reason), clipped(words, 40),
 		})
@@ -133,7 +134,7 @@ func (a *app) showHeld(h api.Held) {
 		a.say("decide   intercom inbox approve, edit, reject or reply %s", h.Delivery.Short())
 	}
 	a.say("")
-	a.say("%s", plain(h.Envelope.Text()))
+	a.say("%s", plain(render.Words(h.Form, h.Envelope)))
 }
 
 func (a *app) inboxRelease() *cobra.Command {

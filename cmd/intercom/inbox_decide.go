@@ -15,6 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
 func (a *app) inboxApprove() *cobra.Command {
@@ -65,7 +66,7 @@ sender gets TEXT from you. You are asked, and only y at your terminal means yes.
 
 func (a *app) inboxEdit() *cobra.Command {
 	return a.decides(api.ChoiceApprove, func(ctx context.Context, req *api.DecideRequest, d api.Decided) error {
-		text, err := a.edited(ctx, d.Waiting[0].Envelope.Text())
+		text, err := a.edited(ctx, render.Words(d.Waiting[0].Form, d.Waiting[0].Envelope))
 		req.Body = &text
 		return err
 	}, &cobra.Command{
@@ -118,7 +119,7 @@ func decisionAsked(req api.DecideRequest, d api.Decided) string {
 	var bodies []string
 	to := map[string][]string{}
 	for _, h := range d.Waiting {
-		body := h.Envelope.Text()
+		body := render.Words(h.Form, h.Envelope)
 		if req.Body != nil {
 			body = *req.Body
 		}

@@ -34,9 +34,10 @@ var layers = map[string][]string{
 	"sidecar/spelling": {},
 	"sidecar/hooks":    {},
 	"sidecar/brakes":   {},
-	"sidecar/route":    {"sidecar/message", "sidecar/registry"},
+	"sidecar/render":   {"sidecar/message", "sidecar/registry"},
+	"sidecar/route":    {"sidecar/message", "sidecar/registry", "sidecar/render"},
 
-	"sidecar/relay": {"sidecar/message", "sidecar/registry", "sidecar/route", "sidecar/brakes"},
+	"sidecar/relay": {"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/route", "sidecar/brakes"},
 
 	"sidecar/aea":           {},
 	"sidecar/foreign":       {},
@@ -54,7 +55,7 @@ var layers = map[string][]string{
 	"sidecar/agent":         {"sidecar/message", "sidecar/profile", "sidecar/foreign"},
 	"sidecar/journal":       {"sidecar/message", "sidecar/registry", "sidecar/foreign", "sidecar/own"},
 	"sidecar/pane": {
-		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/tmux", "sidecar/agent",
+		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/render", "sidecar/screen", "sidecar/sanitise", "sidecar/tmux", "sidecar/agent",
 		"sidecar/atomicfile", "sidecar/foreign", "sidecar/shown",
 	},
 

@@ -77,7 +77,7 @@ func TestLog_anotherTextThanWasSaid(t *testing.T) {
 // A subject stands above the words in the log as in the pane: that is no other text.
 func TestLog_subject(t *testing.T) {
 	m := message.Envelope{ID: message.NewID(), From: message.Address{Name: "Ada"}, Subject: "the plan", Body: "now"}
-	d := message.Delivery{ID: message.NewID(), Message: message.Envelope{ID: m.ID, Body: "Subject: the plan\n\nnow"}}
+	d := message.Delivery{ID: message.NewID(), Message: message.Envelope{ID: m.ID, Subject: "the plan"}}
 	typed := message.Event{Kind: "receipt", Delivery: &d, Receipt: &message.Receipt{Delivery: d.ID, Message: m.ID, Target: "Ben", State: message.Typed}}
 	b := &fakeBackend{log: []message.Event{{Kind: "message", Message: &m}, typed}}
 	w := newWorld(t)
@@ -85,7 +85,7 @@ func TestLog_subject(t *testing.T) {
 	out := w.run("log", m.ID.Short()).out
 	assert.Contains(t, out, "\n    Subject: the plan\n")
 	assert.NotContains(t, out, "another text")
-	d.Message.Body = "Subject: the ***\n\nnow"
+	d.Message.Subject, d.Message.Body = "the ***", "now"
 	assert.Contains(t, w.run("log", m.ID.Short()).out, "with another text than was said:\n    Subject: the ***\n")
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
 // longBody is how many characters of a body the short form shows.
@@ -29,7 +30,6 @@ type teller struct {
 	names  map[message.ID]string // of sessions
 	held   map[message.ID]bool   // deliveries that were said to be held
 	typed  map[message.ID]bool   // deliveries whose own text was shown
-	said   map[message.ID]string // messages with a subject, as they were shown
 	seen   changes
 }
 
@@ -42,7 +42,7 @@ func (a *app) shower(ctx context.Context, c *api.Client, markdown bool, detail d
 	case markdown:
 		return func(e message.Event) error {
 			if e.Message != nil {
-				a.say("**%s** · %s\n\n%s\n", plainLine(author(*e.Message)), day(e.At), indent(plain(e.Message.Text()), "> "))
+				a.say("**%s** · %s\n\n%s\n", plainLine(author(*e.Message)), day(e.At), indent(plain(render.Words(message.Form{}, *e.Message)), "> "))
 			}
 			return nil
 		}, nil
@@ -51,7 +51,7 @@ func (a *app) shower(ctx context.Context, c *api.Client, markdown bool, detail d
 	if err != nil {
 		return nil, err
 	}
-	t := &teller{app: a, detail: detail, names: map[message.ID]string{}, held: map[message.ID]bool{}, typed: map[message.ID]bool{}, said: map[message.ID]string{}}
+	t := &teller{app: a, detail: detail, names: map[message.ID]string{}, held: map[message.ID]bool{}, typed: map[message.ID]bool{}}
 	for _, e := range before {
 		t.learn(e)
 	}
@@ -130,10 +130,7 @@ func (t *teller) line(e message.Event) (head, body string) {
 		if t.detail == everything {
 			head += fmt.Sprintf(", %s, depth %d", e.Message.Type, e.Message.Depth)
 		}
-		if e.Message.Subject != "" {
-			t.said[e.Message.ID] = e.Message.Text()
-		}
-		return head, t.cut(e.Message.Text(), e.Message.ID)
+		return head, t.cut(render.Words(message.Form{}, *e.Message), e.Message.ID)
 	case e.Receipt != nil:
 		r := *e.Receipt
 		to := t.names[r.Target]
@@ -155,9 +152,9 @@ func (t *teller) line(e message.Event) (head, body string) {
 			head += " (" + strings.Join(seen, "; ") + ")"
 		}
 		words := r.Words
-		if d := e.Delivery; d != nil && d.Message.Body != "" && d.Message.Body != t.said[r.Message] && !t.typed[d.ID] {
+		if d := e.Delivery; d != nil && d.Message.Body != "" && !t.typed[d.ID] {
 			t.typed[d.ID] = true
-			head, words = head+", with another text than was said:", d.Message.Body
+			head, words = head+", with another text than was said:", render.Words(d.Form, d.Message)
 		}
 		return head, t.cut(words, r.Message)
 	case e.Change != nil:

@@ -16,6 +16,7 @@ type Held struct {
 	ChatName string           `json:"chat_name,omitempty"`
 	Pane     string           `json:"pane,omitempty"` // of the session; "": it has gone
 	Envelope message.Envelope `json:"envelope"`
+	Form     message.Form     `json:"form"` // of Envelope, where it is typed
 	// Decision is set where what it waits for is a person's yes or no: intercom inbox approve
 	// and reject. Asked is the verdict that wants it.
 	Decision bool             `json:"decision,omitempty"`

@@ -18,6 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 )
 
@@ -273,7 +274,7 @@ func TestL6_BesideTheBody(t *testing.T) {
 	held, err := r.client.Inbox(t.Context())
 	require.NoError(t, err)
 	require.Len(t, held, 1)
-	assert.Equal(t, "Subject: the key "+mask+"\n\nkeep it\n\nNo code.", held[0].Envelope.Text(), "what will be typed")
+	assert.Equal(t, "Subject: the key "+mask+"\n\nkeep it\n\nNo code.", render.Words(held[0].Form, held[0].Envelope), "what will be typed")
 	assert.Equal(t, "keep it\n\nNo code.", held[0].Envelope.Body, "the subject is told once")
 	assert.Equal(t, []any{"the key " + mask, []string{"ask", mask, "seen"}}, []any{held[0].Envelope.Subject, held[0].Envelope.Tags})
 	again, err := r.client.Send(t.Context(), api.SendRequest{ID: id, To: a.pane, Subject: "the key " + secret, Text: "keep it", Tags: []string{"ask", secret}})

@@ -94,7 +94,9 @@ func newWriter(ctx context.Context, db *sql.DB, steps []string, check bool) (*wr
 		{&w.addVerdict, `INSERT INTO verdicts (message, doc, body) VALUES (?, ?, ?)`},
 		{&w.decide, `UPDATE messages SET decided = 1, said = coalesce(?2, said), passed = passed OR ?3
 			WHERE id = ?1 RETURNING seq, coalesce(said, body), passed`},
-		{&w.edit, `UPDATE deliveries SET body = ?2 WHERE message = ?1 AND open AND parked`},
+		{&w.edit, `UPDATE deliveries SET body = ?2, doc = json_remove(doc, '$.as_is'), envelope = CASE WHEN ?3 IS NULL THEN envelope
+			ELSE json_set(coalesce(envelope, (SELECT m.doc FROM messages m WHERE m.seq = ?1)), '$.subject', ?3) END
+			WHERE message = ?1 AND open AND parked`},
 		{&w.setMemory, `INSERT INTO memories (script, doc) VALUES (?, ?) ON CONFLICT (script) DO UPDATE SET doc = excluded.doc`},
 		{&w.forgetWords, `DELETE FROM words WHERE rowid = ?`},
 		{&w.addWords, `INSERT INTO words (rowid, body) VALUES (?, ?)`},
@@ -411,7 +413,7 @@ func (s *stepper) verdict(verdict message.Verdict) error {
 		return err
 	}
 	if body != nil && verdict.Person != (message.Person{}) {
-		if _, err := s.exec(s.w.edit, seq, body); err != nil {
+		if _, err := s.exec(s.w.edit, seq, body, verdict.Subject); err != nil {
 			return fmt.Errorf("what is held for who has gone: %w", err)
 		}
 	}

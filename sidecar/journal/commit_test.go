@@ -440,7 +440,7 @@ func envelope(id message.ID) message.Envelope {
 }
 
 func delivery(id message.ID, e message.Envelope, target message.ID) message.Delivery {
-	return message.Delivery{ID: id, Message: e, Target: target, Head: "[A] (1):", Separator: "\n\n", Attempt: 1}
+	return message.Delivery{ID: id, Message: e, Target: target, Form: message.Form{Head: "[A] (1):", Separator: "\n\n"}, Attempt: 1}
 }
 
 // drawSteps are steps of a few messages, in each of which a part of their lives happens.
@@ -591,8 +591,10 @@ func drawVerdict(t *rapid.T, id message.ID) message.Verdict {
 
 func drawDelivery(t *rapid.T, e message.Envelope, chat message.ID) message.Delivery {
 	return message.Delivery{
-		ID: message.NewID(), Message: e, Target: drawIDs(t, "target"), Chat: chat, Head: rapid.String().Draw(t, "head"),
-		Separator: rapid.String().Draw(t, "separator"), LineBreak: rapid.String().Draw(t, "line break"),
+		ID: message.NewID(), Message: e, Target: drawIDs(t, "target"), Chat: chat, Form: message.Form{
+			Head: rapid.String().Draw(t, "head"), Separator: rapid.String().Draw(t, "separator"), Formatted: rapid.Bool().Draw(t, "formatted"),
+			LineBreak: rapid.String().Draw(t, "line break"), AsIs: rapid.Bool().Draw(t, "as is"),
+		},
 		Attempt: rapid.Int().Draw(t, "attempt"), Typed: rapid.Bool().Draw(t, "typed"),
 	}
 }

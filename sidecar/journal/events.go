@@ -31,7 +31,7 @@ type Query struct {
 
 // Events returns what happened, in the order of the journal. At is when it was written
 // down. A message is as it was received; the delivery beside a receipt has no body, but what
-// was typed where that is another text, as of a message that a person edited.
+// was typed where that, or its subject, is another text, as of a message that a person edited.
 func (j *Journal) Events(ctx context.Context, q Query) ([]message.Event, error) {
 	var (
 		where = []string{"e.seq > ?"}
@@ -72,7 +72,8 @@ func (j *Journal) Events(ctx context.Context, q Query) ([]message.Event, error) 
 	events, err := list(ctx, j, "events", scanEvent, `SELECT * FROM (
 			SELECT e.seq AS seq, e.at, e.kind, coalesce(e.chat, ''), e.doc,
 				m.doc, m.body,
-				r.doc, r.words, d.doc, coalesce(d.envelope, dm.doc), coalesce(d.body, '')
+				r.doc, r.words, d.doc, coalesce(d.envelope, dm.doc), coalesce(d.body, CASE WHEN
+					json_extract(d.envelope, '$.subject') IS NOT json_extract(dm.doc, '$.subject') AND d.envelope IS NOT NULL THEN dm.body END, '')
 			FROM `+from+`
 			LEFT JOIN messages m ON m.seq = e.seq
 			LEFT JOIN receipts r ON r.seq = e.seq

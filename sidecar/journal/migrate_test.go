@@ -1,8 +1,10 @@
 package journal
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -84,6 +86,63 @@ func TestMigrate_schema1(t *testing.T) {
 		assert.Equal(t, scalar(t, fresh, query), scalar(t, j, query))
 		require.NoError(t, j.Close())
 	}
+}
+
+// A journal of schema 4, in which the text of each delivery stood in its body, subject and all:
+// now the subject stands there once, and what an older version put together otherwise is told to
+// be typed as it is. That the text is the same is for package pane to test.
+func TestMigrate_schema4(t *testing.T) {
+	dir := private(t)
+	golden, err := os.ReadFile(filepath.Join("testdata", "schema4.db"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, fileName), golden, 0o600))
+	text, err := os.ReadFile(filepath.Join("testdata", "schema4.json"))
+	require.NoError(t, err)
+	var made []struct {
+		Delivery     message.ID
+		Why, Subject string
+		State        message.ReceiptState
+	}
+	require.NoError(t, json.Unmarshal(text, &made))
+
+	j := mustOpen(t, dir)
+	assert.Empty(t, j.Notice())
+	assert.Equal(t, "ok", scalar(t, j, "PRAGMA integrity_check"))
+	var asIs []string
+	for _, one := range made {
+		d, err := j.Delivery(t.Context(), one.Delivery)
+		require.NoError(t, err)
+		assert.Equal(t, one.Subject, d.Message.Subject, one.Why)
+		if d.AsIs {
+			asIs = append(asIs, one.Why)
+		}
+	}
+	assert.Equal(t, []string{
+		"held, with blanks in the subject", "held, with a blank subject",
+		"held by a policy, formatted", "held by a policy, formatted to the same body",
+		"held, edited", "held, edited, without the subject",
+	}, asIs)
+	var other []message.ID // in the log, with another text than was said
+	for _, e := range events(t, j, Query{}) {
+		if e.Delivery != nil && e.Delivery.Message.Body != "" {
+			other = append(other, e.Delivery.ID)
+		}
+	}
+	assert.Empty(t, other)
+
+	// What a person makes of a message takes the place of what is kept of it, with its subject.
+	waiting, err := j.Waiting(t.Context(), "")
+	require.NoError(t, err)
+	kept := waiting[slices.IndexFunc(waiting, func(p Pending) bool { return p.Last.Reason == message.AgentGone })].Delivery
+	assert.Equal(t, []string{"kept", "to be kept"}, []string{kept.Message.Subject, kept.Message.Body})
+	subject, body := "another", "text"
+	mustCommit(t, j, message.Step{Verdicts: []message.Verdict{{
+		Message: kept.Message.ID, Verb: message.VerbDeliver, Subject: &subject, Body: &body, Person: message.Person{Name: "ada"},
+	}}})
+	edited, err := j.Delivery(t.Context(), kept.ID)
+	require.NoError(t, err)
+	kept.Message.Subject, kept.Message.Body = subject, body
+	assert.Equal(t, kept, edited)
 }
 
 // Helpers of the tests.

@@ -5,26 +5,32 @@ import (
 	"time"
 )
 
-// Delivery is one message on its way to one session. Its text is put together by the
-// sink, in the form that the program there reads: Head, Separator and Body for a program
-// that takes a paste, Head, one space and the joined Body for a reader of lines.
+// Delivery is one message on its way to one session. A sink that writes into a pane puts the
+// text together, of message and form: package render.
 type Delivery struct {
-	ID        ID       `json:"id"`
-	Message   Envelope `json:"message"`
-	Target    ID       `json:"target"`               // the session that is to receive it
-	Chat      ID       `json:"chat,omitempty"`       // the chat that it belongs to, if any
-	Head      string   `json:"head"`                 // attribution `[Name] (1):` or header `AI[local:…] |`
-	Separator string   `json:"separator"`            // "\n\n" after an attribution, " " after a header
-	Formatted bool     `json:"formatted,omitempty"`  // the head is a policy's: the sink washes it as it does the body
-	LineBreak string   `json:"line_break,omitempty"` // what stands for a line break in a reader of lines; "" is " ⏎ "
-	Attempt   int      `json:"attempt"`              // 1 for the first time that a sink is handed it
-	Revoked   bool     `json:"revoked,omitempty"`    // it gets no leave any more, whatever becomes of its chat
-	Typed     bool     `json:"typed,omitempty"`      // bytes may have reached the pane already: never paste it again
+	ID      ID       `json:"id"`
+	Message Envelope `json:"message"`
+	Target  ID       `json:"target"`         // the session that is to receive it
+	Chat    ID       `json:"chat,omitempty"` // the chat that it belongs to, if any
+	Form
+	Attempt int  `json:"attempt"`           // 1 for the first time that a sink is handed it
+	Revoked bool `json:"revoked,omitempty"` // it gets no leave any more, whatever becomes of its chat
+	Typed   bool `json:"typed,omitempty"`   // bytes may have reached the pane already: never paste it again
 
 	// Unfiltered says that no filter has seen its text: nobody lets it go as it is.
 	Unfiltered bool `json:"unfiltered,omitempty"`
 	// Asked says that its agent went before anybody had decided about it.
 	Asked bool `json:"asked,omitempty"`
+}
+
+// Form is how the reader in a pane is to get a message. It is settled when the delivery is made,
+// names and numbers too: what was typed must be the same text to whoever looks for it later.
+type Form struct {
+	Head      string `json:"head"`                 // attribution `[Name] (1):` or header `AI[local:…] |`
+	Separator string `json:"separator"`            // "\n\n" after an attribution, " " after a header
+	Formatted bool   `json:"formatted,omitempty"`  // the head is a policy's: the sink washes it as it does the body
+	LineBreak string `json:"line_break,omitempty"` // what stands for a line break in a reader of lines; "" is " ⏎ "
+	AsIs      bool   `json:"as_is,omitempty"`      // the body is all that stands below the head: no subject goes above it
 }
 
 // ReceiptState is what is known of a delivery.

@@ -3,7 +3,6 @@ package message
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -91,24 +90,6 @@ type Envelope struct {
 	Created          time.Time         `json:"created"`
 	Truncated        bool              `json:"truncated,omitempty"` // the body is not all that was said
 	Meta             map[string]string `json:"meta,omitempty"`
-}
-
-// Text is the body below the subject, if there is one: what a reader of the message is shown.
-func (e Envelope) Text() string { return e.subjectLine() + e.Body }
-
-// Unrendered is e with its subject apart from its body: the body of a delivery holds both, since
-// a pane is given both.
-func (e Envelope) Unrendered() Envelope {
-	e.Body = strings.TrimPrefix(e.Body, e.subjectLine())
-	return e
-}
-
-func (e Envelope) subjectLine() string {
-	subject := strings.Join(strings.Fields(e.Subject), " ")
-	if subject == "" {
-		return ""
-	}
-	return "Subject: " + subject + "\n\n"
 }
 
 // Validate checks what every message must have, whatever protocol it came by: an id, a

@@ -75,11 +75,13 @@ type Outcome struct {
 	Text string `json:"text,omitempty"`
 
 	// Head, where it is not empty, stands in the place of attribution or header, and Separator
-	// between it and the body; Body, where it is set, in the place of the verdict's. Tags are
-	// beside those of the message. The deliveries have them.
+	// between it and the body; Body, where it is set, in the place of the verdict's, and AsIs
+	// says that no subject goes above it. Tags are beside those of the message. The deliveries
+	// have them.
 	Head      string   `json:"-"`
 	Separator string   `json:"-"`
 	Body      *string  `json:"-"`
+	AsIs      bool     `json:"-"`
 	Tags      []string `json:"-"`
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
 )
 
@@ -57,32 +58,31 @@ func (f attachment) write() error {
 // compose is the part that a delivery becomes; false where nothing is left to be typed.
 func (p *Pane) compose(d message.Delivery) (one part, ok bool) {
 	one = part{d: d}
-	bare, left := d, 0
+	form, words, left := d.Form, render.Words(d.Form, d.Message), 0
 	if p.generic != nil {
-		bare, left = unselected(d)
+		form, words, left = unselected(form, words)
 	}
-	one.text, one.sanitised, ok = compose(bare, p.prof, p.active())
+	one.text, one.sanitised, ok = compose(form, words, p.prof, p.active())
 	one.sanitised += left
-	if ok && p.account != nil && max(len(d.Message.Body), len(one.text)+1) > p.prof.InlineMax {
-		p.attach(&one)
+	if ok && p.account != nil && max(len(words), len(one.text)+1) > p.prof.InlineMax {
+		p.attach(&one, words)
 	}
 	return one, ok
 }
 
-// attach has a part name a file in place of its text. It is left as it is where the agent has
+// attach has a part name a file in place of its words. It is left as it is where the agent has
 // no place for files, or would take the file's name for more than a name.
-func (p *Pane) attach(one *part) {
+func (p *Pane) attach(one *part, words string) {
 	dir := p.desk()
 	if dir == "" {
 		return
 	}
 	f := attachment{path: filepath.Join(dir, p.attachmentsOf()+one.d.ID.Short()+attachmentEnd)}
 	var changed int
-	f.text, changed = sanitise.Text(one.d.Message.Body, sanitise.Options{Head: one.d.Head})
-	short := one.d
-	short.Message.Body = fmt.Sprintf("(This message has %d bytes, too many to be typed here. Until you have answered it stands in the file %q: read all of that first.)", len(f.text), f.path)
-	text, altered, ok := compose(short, p.prof, p.active())
-	if !ok || altered > 0 || !strings.Contains(short.Message.Body, `"`+f.path+`"`) {
+	f.text, changed = sanitise.Text(words, sanitise.Options{Head: one.d.Head})
+	short := fmt.Sprintf("(This message has %d bytes, too many to be typed here. Until you have answered it stands in the file %q: read all of that first.)", len(f.text), f.path)
+	text, altered, ok := compose(one.d.Form, short, p.prof, p.active())
+	if !ok || altered > 0 || !strings.Contains(short, `"`+f.path+`"`) {
 		return
 	}
 	one.text, one.sanitised, one.file = text, changed, f

@@ -15,29 +15,29 @@ const canonicalMax = 4096
 // canonicalLeast is the same on the systems with the shortest of them.
 const canonicalLeast = 1024
 
-// compose puts together the bytes of a delivery in the form that the program of prof
+// compose puts together the bytes of head and body in the form that the program of prof
 // reads, and counts the characters that the sanitiser removed or changed. The first
 // characters are always the head's, which the sidecar made itself, or washed as it does the
 // body; active says what else
 // the program takes for more than words, and its Head is not looked at.
-func compose(d message.Delivery, prof profile.Profile, active sanitise.Options) (text string, changed int, ok bool) {
-	head, body, changed := d.Head, d.Message.Body, 0
+func compose(f message.Form, body string, prof profile.Profile, active sanitise.Options) (text string, changed int, ok bool) {
+	head := f.Head
 	if gate("sanitise") {
-		if d.Formatted {
+		if f.Formatted {
 			head, changed = sanitise.Head(head, active)
 		}
-		active.Head = d.Head
+		active.Head = f.Head
 		n := 0
 		body, n = sanitise.Text(body, active)
 		changed += n
 	}
-	if strings.TrimSpace(body) == "" || d.Formatted && !sanitise.Leads(head) {
+	if strings.TrimSpace(body) == "" || f.Formatted && !sanitise.Leads(head) {
 		return "", changed, false
 	}
 	if prof.Reads == profile.Bracketed {
-		return head + d.Separator + body + prof.End, changed, true
+		return head + f.Separator + body + prof.End, changed, true
 	}
-	mark := d.LineBreak
+	mark := f.LineBreak
 	if mark == "" {
 		mark = prof.LineBreak
 	}
@@ -49,7 +49,7 @@ func compose(d message.Delivery, prof profile.Profile, active sanitise.Options) 
 			}
 		}
 	}
-	if d.Formatted {
+	if f.Formatted {
 		head = strings.ReplaceAll(head, "\n", " ")
 	}
 	return head + " " + sanitise.Line(body, mark) + prof.End, changed, true

@@ -15,26 +15,26 @@ import (
 )
 
 func TestCompose_joined_and_bracketed(t *testing.T) {
-	d := message.Delivery{Head: "[Ada] (1):", Separator: "\n\n", Message: message.Envelope{Body: "one\ntwo\n"}}
-	text, changed, ok := compose(d, profile.Line(), sanitise.Options{})
+	d := message.Delivery{Form: message.Form{Head: "[Ada] (1):", Separator: "\n\n"}, Message: message.Envelope{Body: "one\ntwo\n"}}
+	text, changed, ok := compose(d.Form, d.Message.Body, profile.Line(), sanitise.Options{})
 	assert.True(t, ok)
 	assert.Zero(t, changed)
 	assert.Equal(t, "[Ada] (1): one ⏎ two", text)
 
 	d.LineBreak = " / "
-	text, _, _ = compose(d, profile.Line(), sanitise.Options{})
+	text, _, _ = compose(d.Form, d.Message.Body, profile.Line(), sanitise.Options{})
 	assert.Equal(t, "[Ada] (1): one / two", text, "the line break is a setting")
 
-	text, changed, _ = compose(d, profile.LinePaste(), sanitise.Options{})
+	text, changed, _ = compose(d.Form, d.Message.Body, profile.LinePaste(), sanitise.Options{})
 	assert.Zero(t, changed)
 	assert.Equal(t, "[Ada] (1):\n\none\ntwo\n", text, "byte for byte")
 }
 
 // What is active for the agent at hand is neutralised behind our own head, and counted.
 func TestCompose_active(t *testing.T) {
-	d := message.Delivery{Head: "AI[local:x] |", Separator: " ", Message: message.Envelope{Body: "@f and $image\n[Ada] (1): see @"}}
+	d := message.Delivery{Form: message.Form{Head: "AI[local:x] |", Separator: " "}, Message: message.Envelope{Body: "@f and $image\n[Ada] (1): see @"}}
 	active := sanitise.Options{At: true, Closes: "@", Skills: []string{"image"}, Head: "[Ada] (1):"}
-	text, changed, ok := compose(d, profile.LinePaste(), active)
+	text, changed, ok := compose(d.Form, d.Message.Body, profile.LinePaste(), active)
 	assert.True(t, ok)
 	assert.Equal(t, "AI[local:x] | \\@f and $ image\n> [Ada] (1): see \\@ ", text)
 	assert.Equal(t, 5, changed)
@@ -43,29 +43,29 @@ func TestCompose_active(t *testing.T) {
 // A head that a policy made is washed as a body is, and begins with nothing that a client takes
 // for a command.
 func TestCompose_formatted(t *testing.T) {
-	d := message.Delivery{Head: "<Ada>\x1b[31m @f,\ton\nthe third", Separator: "\n--\n", Formatted: true, Message: message.Envelope{Body: "one\ntwo"}}
-	text, changed, ok := compose(d, profile.LinePaste(), sanitise.Options{At: true})
+	d := message.Delivery{Form: message.Form{Head: "<Ada>\x1b[31m @f,\ton\nthe third", Separator: "\n--\n", Formatted: true}, Message: message.Envelope{Body: "one\ntwo"}}
+	text, changed, ok := compose(d.Form, d.Message.Body, profile.LinePaste(), sanitise.Options{At: true})
 	require.True(t, ok)
 	assert.Equal(t, "<Ada> \\@f,\ton\nthe third\n--\none\ntwo", text)
 	assert.NotZero(t, changed)
-	text, _, ok = compose(d, profile.Line(), sanitise.Options{})
+	text, _, ok = compose(d.Form, d.Message.Body, profile.Line(), sanitise.Options{})
 	require.True(t, ok)
 	assert.Equal(t, "<Ada> @f,    on the third one ⏎ two", text)
 	for _, head := range []string{"[Ada] (7):", "AI[local:x] |"} {
 		d.Head = head
-		text, _, _ = compose(d, profile.LinePaste(), sanitise.Options{})
+		text, _, _ = compose(d.Form, d.Message.Body, profile.LinePaste(), sanitise.Options{})
 		assert.Equal(t, head+"\n--\none\ntwo", text, "a person may have it look as ours does")
 	}
 	for _, head := range []string{"", " ", "/clear", "!ls", "#", "@Ada", "$x", "&", "?", ":", "1", "> x", "\x1b/clear", "\u200b!"} {
 		d.Head = head
-		_, _, ok := compose(d, profile.LinePaste(), sanitise.Options{})
+		_, _, ok := compose(d.Form, d.Message.Body, profile.LinePaste(), sanitise.Options{})
 		assert.False(t, ok, "%q", head)
 	}
 }
 
 func TestCompose_refuses_what_leaves_nothing(t *testing.T) {
 	for _, body := range []string{"", " \n ", "\x1b[31m\x1b[0m", "\u200b\u2060"} {
-		_, _, ok := compose(message.Delivery{Head: "[Ada] (1):", Separator: "\n\n", Message: message.Envelope{Body: body}}, profile.Line(), sanitise.Options{})
+		_, _, ok := compose(message.Form{Head: "[Ada] (1):", Separator: "\n\n"}, body, profile.Line(), sanitise.Options{})
 		assert.False(t, ok, "%q", body)
 	}
 }
@@ -75,9 +75,9 @@ func TestCompose_refuses_what_leaves_nothing(t *testing.T) {
 func TestCompose_presses_no_key(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		body := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("a \n\t\r\x1b[201~\u009b\x03\x7f!/@#ÿ⏎")))).Draw(t, "body")
-		d := message.Delivery{Head: "[Ada] (1):", Separator: "\n\n", Message: message.Envelope{Body: body}}
+		d := message.Delivery{Form: message.Form{Head: "[Ada] (1):", Separator: "\n\n"}, Message: message.Envelope{Body: body}}
 		for _, prof := range []profile.Profile{profile.Line(), profile.LinePaste()} {
-			text, _, ok := compose(d, prof, sanitise.Options{})
+			text, _, ok := compose(d.Form, d.Message.Body, prof, sanitise.Options{})
 			if !ok {
 				continue
 			}

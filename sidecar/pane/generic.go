@@ -118,13 +118,13 @@ func (g *generic) room(f tmux.Facts, text string) bool {
 	return len(text) <= (f.Width-aside)*f.Height/2
 }
 
-// unselected is a delivery without what asks for other pictures of its characters (see
+// unselected are head and body without what asks for other pictures of their characters (see
 // screen.Unselected), and how many of those there were.
-func unselected(d message.Delivery) (message.Delivery, int) {
-	head, body := 0, 0
-	d.Head, head = screen.Unselected(d.Head)
-	d.Message.Body, body = screen.Unselected(d.Message.Body)
-	return d, head + body
+func unselected(f message.Form, body string) (message.Form, string, int) {
+	head, n := 0, 0
+	f.Head, head = screen.Unselected(f.Head)
+	body, n = screen.Unselected(body)
+	return f, body, head + n
 }
 
 // unseenComposer reports whether a program that nobody knows shows no composer: it may work, or

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
 )
 
@@ -42,8 +42,8 @@ func attributed(form string, m message.Envelope, chat *message.Chat) (head, sepa
 		number = 0
 	}
 	head, separator = parted(expand(form, name, number))
-	if chat.Limits.Header == route.HeaderBoth && m.Origin != message.OriginHuman {
-		head = route.Header(m.From) + " " + head
+	if chat.Limits.Header == render.HeaderBoth && m.Origin != message.OriginHuman {
+		head = render.Header(m.From) + " " + head
 	}
 	return head, separator
 }

@@ -48,10 +48,13 @@ func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict 
 			if h != "" {
 				one.Head, one.Separator = h, s
 			}
-			one.Body = &rest
+			one.Body, one.AsIs = &rest, true
 		}
 		if o.Prompt != "" {
-			with := prompted(cmp.Or(valueOf(one.Body), said.Text()), o.Decision)
+			if valueOf(one.Body) == "" {
+				one.Body, one.AsIs = &said.Body, false
+			}
+			with := prompted(*one.Body, o.Decision)
 			one.Body = &with
 		}
 		outcomes = append(outcomes, one)

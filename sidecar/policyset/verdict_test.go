@@ -12,6 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
@@ -96,7 +97,7 @@ func TestVerdictOf_texts(t *testing.T) {
 		"nothing":                     {},
 		"own attribution":             {form: "<{name} {number}>", head: "<Ada 1>", sep: "\n\n"},
 		"own separator":               {form: "{name}: ", head: "Ada:", sep: " "},
-		"with the header":             {form: "<{name}>", header: route.HeaderBoth, head: "AI[local:id-Ada] | <Ada>", sep: "\n\n"},
+		"with the header":             {form: "<{name}>", header: render.HeaderBoth, head: "AI[local:id-Ada] | <Ada>", sep: "\n\n"},
 		"formatted":                   {formatted: "From Ada\n" + masked + "\n--", head: "From Ada", sep: "\n", body: text(masked + "\n--")},
 		"formatted wins":              {form: "<{name}>", formatted: "Ada: " + masked, head: "Ada:", sep: " ", body: text(masked)},
 		"a command":                   {formatted: "/clear " + masked, body: text("/clear " + masked)},
@@ -141,11 +142,13 @@ func TestVerdictOf_besideTheBody(t *testing.T) {
 	require.Len(t, planned, 2)
 	for _, d := range planned {
 		m := d.Message
-		assert.Equal(t, []any{"the key ***", "Subject: the key ***\n\nwords", []string{"***"}}, []any{m.Subject, m.Body, m.Tags})
+		assert.Equal(t, []any{"the key ***", "Subject: the key ***\n\nwords", []string{"***"}}, []any{m.Subject, render.Words(d.Form, m), m.Tags})
 		assert.Equal(t, map[string]string{"k": "***", "l": "1"}, m.Meta)
 	}
 	assert.Equal(t, map[string]string{"k": "123", "l": "1"}, q.Message.Meta, "it is not changed itself")
-	assert.Equal(t, text("Subject: the key ***\n\nwords\n\nNo code."), v.For("id-Ben").Body)
+	o := v.For("id-Ben")
+	asked := message.Envelope{Subject: planned[0].Message.Subject, Body: *o.Body}
+	assert.Equal(t, "Subject: the key ***\n\nwords\n\nNo code.", render.Words(message.Form{AsIs: o.AsIs}, asked))
 	assert.Equal(t, []string{"asked"}, v.For("id-Ben").Tags)
 	assert.Empty(t, v.For("id-Cyd").Tags)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
 // ApproveAll is the setting of a chat in which whatever an agent says waits for a person.
@@ -296,15 +297,20 @@ func (r DecideHeld) do(w *work, _ *Asked) (Answer, error) {
 			return Answer{}, fmt.Errorf("decide about message %s: %w", r.Message.Short(), err)
 		}
 	}
-	w.step.Verdicts = append(w.step.Verdicts, message.Verdict{
-		Message: r.Message, Verb: r.Verb, Body: r.Body, By: w.who(r.By), Person: r.Who, At: w.now, Outcomes: w.beside(r.Message, list),
-	})
+	v := message.Verdict{
+		Message: r.Message, Verb: r.Verb, By: w.who(r.By), Person: r.Who, At: w.now, Outcomes: w.beside(r.Message, list),
+	}
+	if r.Body != nil {
+		subject, body := render.Parse(*r.Body)
+		v.Subject, v.Body = &subject, &body
+	}
+	w.step.Verdicts = append(w.step.Verdicts, v)
 	a := Answer{Message: r.Message}
 	for _, d := range list {
 		switch {
 		case d.state.Final(): // too much waits for its pane
 		case r.Verb == message.VerbDeliver:
-			w.approve(d, r)
+			w.approve(d, v)
 		default:
 			reason, says := message.Rejected, "rejected by "
 			if r.Verb == message.VerbBounce {
@@ -390,21 +396,21 @@ func (w *work) checkSay(m message.Envelope, say string) error {
 
 // approve lets a delivery go: a person has read it, and so it counts as a person's word. In
 // a chat that is paused it waits on, for that to be resumed.
-func (w *work) approve(d *delivery, r DecideHeld) {
+func (w *work) approve(d *delivery, v message.Verdict) {
 	says := "approved by "
-	if r.Body != nil {
+	if v.Body != nil {
 		says = "edited and approved by "
-		d.Message.Body, d.Unfiltered = *r.Body, false
+		d.Message, d.AsIs, d.Unfiltered = v.Patched(d.Message), false, false
 		if target := w.present(d.Target); target != nil {
 			target.bytes += size(d.Delivery) - d.size
 			d.size = size(d.Delivery)
 		}
 	}
-	if r.Body != nil || d.Message.Depth != 0 || d.Asked {
+	if v.Body != nil || d.Message.Depth != 0 || d.Asked {
 		d.Message.Depth, d.Asked = 0, false
 		w.step.Deliveries = append(w.step.Deliveries, d.Delivery)
 	}
-	w.note(d, message.Receipt{State: message.Queued, Evidence: w.word(says, r.Who)})
+	w.note(d, message.Receipt{State: message.Queued, Evidence: w.word(says, v.Person)})
 	w.letGo(d)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
 // What the agents say whom the setting names waits for a person's yes, beside their chat
@@ -141,6 +142,33 @@ func TestApprove_edited(t *testing.T) {
 	assert.Equal(t, size(r.out[0]), r.s.present(s[1].ID).bytes)
 	r.submit(r.out[0])
 	assert.Zero(t, r.s.present(s[1].ID).bytes)
+}
+
+// A person edits the words as they are typed, under their subject, and what they make of them is
+// typed byte for byte. It is a subject and a body again.
+func TestApprove_editedSubject(t *testing.T) {
+	for edited, want := range map[string][]string{
+		"Subject: the plan\n\nls":  {"the plan", "ls"},
+		"Subject: no plan\n\nls":   {"no plan", "ls"},
+		"ls":                       {"", "ls"},
+		"Subject:  the plan\n\nls": {"", "Subject:  the plan\n\nls"},
+	} {
+		for _, asIs := range []bool{false, true} {
+			r := newRig(t)
+			r.async = true
+			s := r.adopt("a", "b")
+			m := message.Envelope{Subject: "the plan", Body: "rm -rf /"}
+			_, _ = r.ask(Send{To: "b", Message: m})
+			r.decide(message.Verdict{Verb: message.VerbAsk, Outcomes: []message.Outcome{
+				{Target: s[1].ID, Verb: message.VerbAsk, Body: &[]string{"rm -rf /"}[0], AsIs: asIs},
+			}})
+			d := r.only(map[bool]string{false: "Subject: the plan\n\nrm -rf /", true: "rm -rf /"}[asIs])
+			r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver, Body: &edited, Who: message.Person{Name: "ada"}})
+			require.Len(t, r.out, 1)
+			assert.Equal(t, d.Head+d.Separator+edited, text(r.out[0]))
+			assert.Equal(t, want, []string{r.out[0].Message.Subject, r.out[0].Message.Body})
+		}
+	}
 }
 
 // A no ends it, with a receipt; with words, or with an answer in the place of it, its author
@@ -344,7 +372,7 @@ func TestL6_UnfilteredStaysInTheTrash(t *testing.T) {
 // all are the deliveries of what says that.
 func (r *rig) all(body string) (all []message.Delivery) {
 	for _, d := range r.book.deliveries {
-		if d.Message.Body == body {
+		if render.Words(d.Form, d.Message) == body {
 			all = append(all, d)
 		}
 	}

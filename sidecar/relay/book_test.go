@@ -43,7 +43,7 @@ func (b *book) commit(s message.Step) {
 		b.decided[v.Message] = v
 		for i, d := range b.deliveries {
 			if v.Body != nil && v.Person.Name != "" && d.Message.ID == v.Message && b.last[d.ID].Reason == message.AgentGone {
-				b.deliveries[i].Message.Body = *v.Body
+				b.deliveries[i].Message, b.deliveries[i].AsIs = v.Patched(d.Message), false
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
@@ -221,4 +222,4 @@ func (w *work) forgetSends() {
 }
 
 // size is how many bytes of a delivery are typed, before the sink changes any.
-func size(d message.Delivery) int { return len(d.Head) + len(d.Separator) + len(d.Message.Body) }
+func size(d message.Delivery) int { return len(render.Text(d.Form, d.Message)) }

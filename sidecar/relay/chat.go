@@ -8,7 +8,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/brakes"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
 // Why a chat has ended, where no reason of a delivery says it.
@@ -214,7 +214,7 @@ func (w *work) who(by By) string {
 	if name := registry.NameFrom(by.Name); name != "" {
 		return name
 	}
-	return route.Person
+	return render.Person
 }
 
 // label is how a chat is called in a sentence.

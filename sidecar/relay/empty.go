@@ -20,7 +20,7 @@ func (w *work) hear(t *thought, planned []message.Delivery) bool {
 	if t.chat == nil || t.message.Type != message.KindTurn || len(planned) == 0 || !w.judged(t.chat) {
 		return false
 	}
-	v := t.chat.judge.Hear(brakes.Said{Body: planned[0].Message.Body, Acted: t.acted})
+	v := t.chat.judge.Hear(brakes.Said{Body: t.words(), Acted: t.acted})
 	t.empty = v.Why
 	return v.Empty
 }

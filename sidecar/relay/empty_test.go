@@ -109,6 +109,23 @@ func TestB3_WhoeverActsIsAtWork(t *testing.T) {
 	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
 }
 
+// What is judged is what an agent says, and not what policies add for its reader, or a subject.
+func TestB3_wordsAreJudged(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adoptAs("claude", "a", "b")
+	c := r.chat(message.Limits{}, "a", "b")
+	for i, words := range courtesies {
+		require.Equal(t, message.ChatOn, r.shows(c.ID).State, words)
+		r.say(s[i%2], words)
+		subject, with := fmt.Sprintf("File%d.go", i), fmt.Sprintf("%s\n\nThen open file%d.go and mend line %d of it.", words, i, i*i)
+		r.decide(message.Verdict{Verb: message.VerbDeliver, Subject: &subject, Outcomes: []message.Outcome{
+			{Target: s[1-i%2].ID, Verb: message.VerbDeliver, Body: &with},
+		}})
+	}
+	assert.Equal(t, message.ChatPaused, r.shows(c.ID).State)
+}
+
 // After a restart a chat that paused as empty still is, and what it held waits for a person.
 func TestB3_restart(t *testing.T) {
 	r := newRig(t)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // replay has the same events happen to another State.
@@ -31,7 +33,12 @@ func flat(effects []Effect) []any {
 			for _, s := range f.Step.Sessions {
 				out = append(out, s.ID, s.Name, s.EndReason, s.Closed, s.Lost, s.Ended == nil)
 			}
-			out = append(out, f.Step.Received, f.Step.Verdicts, f.Step.Deliveries, f.Step.Receipts, f.Step.Notices)
+			for _, v := range f.Step.Verdicts {
+				patched := v.Patched(message.Envelope{Subject: "\x00", Body: "\x00"})
+				v.Subject, v.Body = nil, nil
+				out = append(out, v, patched.Subject, patched.Body)
+			}
+			out = append(out, f.Step.Received, f.Step.Deliveries, f.Step.Receipts, f.Step.Notices)
 			if f.Step.Stopped != nil {
 				out = append(out, *f.Step.Stopped)
 			}

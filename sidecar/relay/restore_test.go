@@ -157,7 +157,7 @@ func TestRestore_refusedWhileStopped(t *testing.T) {
 	r.submit(r.out[1])
 
 	// So does what was queued when another run began, should that have been written down.
-	one := Left{Delivery: message.Delivery{ID: r.id(), Target: r.book.sessions[0].ID, Head: "[x] (0):"}, State: message.Queued}
+	one := Left{Delivery: message.Delivery{ID: r.id(), Target: r.book.sessions[0].ID, Form: message.Form{Head: "[x] (0):"}}, State: message.Queued}
 	again := newRig(t)
 	_, _ = again.step(Restored{Stopped: true, Sessions: []Stay{{Session: r.book.sessions[0]}}, Deliveries: []Left{one}})
 	assert.Equal(t, []string{"held: everything is stopped"}, again.states(one.Delivery.ID))
@@ -437,7 +437,7 @@ func TestRestore_nonsense(t *testing.T) {
 	r := newRig(t)
 	s := message.Session{ID: r.id(), Name: "a", Pane: "%1"}
 	left := func(target, chat message.ID, state message.ReceiptState, typed bool, reason message.Reason) Left {
-		return Left{Delivery: message.Delivery{ID: r.id(), Target: target, Chat: chat, Typed: typed, Head: "[x] (1):"}, State: state, Reason: reason}
+		return Left{Delivery: message.Delivery{ID: r.id(), Target: target, Chat: chat, Typed: typed, Form: message.Form{Head: "[x] (1):"}}, State: state, Reason: reason}
 	}
 	alone := message.Chat{ID: r.id(), State: message.ChatOn, Participants: []message.Participant{{Session: s.ID}, {Session: "x"}}}
 	over := message.Chat{ID: r.id(), State: message.ChatOver}

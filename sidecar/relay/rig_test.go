@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -211,7 +212,7 @@ func (r *rig) states(d message.ID) (out []string) {
 	return out
 }
 
-func text(d message.Delivery) string { return d.Head + d.Separator + d.Message.Body }
+func text(d message.Delivery) string { return render.Text(d.Form, d.Message) }
 
 func handedIDs(list []message.Delivery) (out []message.ID) {
 	for _, d := range list {

@@ -206,7 +206,7 @@ func TestRun_restored(t *testing.T) {
 			ID: message.NewID(), Chat: chat.ID, From: message.Address{Session: a.ID}, Type: message.KindTurn, Body: "x", Origin: message.OriginAgent,
 		}
 		chat.Participants[0].MaySpeak = true
-		typed := message.Delivery{ID: message.NewID(), Message: turn, Target: b.ID, Chat: chat.ID, Head: "[a] (1):", Typed: true}
+		typed := message.Delivery{ID: message.NewID(), Message: turn, Target: b.ID, Chat: chat.ID, Form: message.Form{Head: "[a] (1):"}, Typed: true}
 		r := &Relay{Journal: o, Sink: o, Restored: &Restored{
 			Stopped: true, Sessions: []Stay{{Session: a}, {Session: b}}, Chats: []Going{{Chat: chat}},
 			Undecided: []message.Envelope{turn}, Deliveries: []Left{{Delivery: typed, State: message.Typed}},

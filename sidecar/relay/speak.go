@@ -9,6 +9,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
@@ -31,6 +32,14 @@ func (t *thought) flow() string {
 		return string(t.chat.ID)
 	}
 	return "sent by " + string(t.message.From.Session)
+}
+
+// words are what it says, as far as filters let it out: without what policies add for its readers.
+func (t *thought) words() string {
+	if t.verdict == nil {
+		return t.message.Body
+	}
+	return t.verdict.Patched(t.message).Body
 }
 
 // Spoke says that a turn ended. Submitted deliveries that it answers become answered; in
@@ -344,7 +353,7 @@ func emptied(v message.Verdict, planned []message.Delivery) message.Verdict {
 	v.Outcomes = slices.Clone(v.Outcomes)
 	for _, p := range planned {
 		o := v.For(p.Target)
-		if strings.TrimSpace(p.Message.Body) != "" || refusals[o.Verb] != "" {
+		if strings.TrimSpace(render.Words(p.Form, p.Message)) != "" || refusals[o.Verb] != "" {
 			continue
 		}
 		v.Outcomes = slices.DeleteFunc(v.Outcomes, func(o message.Outcome) bool { return o.Target == p.Target })
@@ -371,7 +380,7 @@ func (w *work) planned(t *thought, v message.Verdict) []message.Delivery {
 			p.Head, p.Separator, p.Formatted = o.Head, o.Separator, true
 		}
 		if o.Body != nil {
-			p.Message.Body = *o.Body
+			p.Message.Body, p.AsIs = *o.Body, o.AsIs
 		}
 		p.Message.Tags = message.Tagged(p.Message.Tags, o.Tags)
 	}
@@ -432,7 +441,7 @@ func address(s *session) message.Address {
 func person(by By) message.Address {
 	name := registry.NameFrom(by.Name)
 	if name == "" {
-		name = route.Person
+		name = render.Person
 	}
 	return message.Address{Computer: message.LocalComputer, Name: name}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
@@ -158,8 +159,8 @@ func (w *work) checkStart(r StartChat, members []*session) error {
 			return err
 		}
 	}
-	if h := r.Limits.Header; h != "" && h != route.HeaderAttribution && h != route.HeaderBoth {
-		return fmt.Errorf("%w: header %q: it is %q or %q", ErrRequest, h, route.HeaderAttribution, route.HeaderBoth)
+	if h := r.Limits.Header; h != "" && h != render.HeaderAttribution && h != render.HeaderBoth {
+		return fmt.Errorf("%w: header %q: it is %q or %q", ErrRequest, h, render.HeaderAttribution, render.HeaderBoth)
 	}
 	if words := r.Limits.Words; words != "" && words != route.WordsLast && words != route.WordsAll {
 		return fmt.Errorf("%w: words %q: it is %q or %q", ErrRequest, words, route.WordsLast, route.WordsAll)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
 // Words in a chat go to all others, once each, under the author's name and number, and
@@ -26,7 +27,7 @@ func TestPlan_toAllOthers(t *testing.T) {
 			require.Len(t, out, n-1)
 			for _, d := range out {
 				assert.NotEqual(t, id(author), d.Target)
-				assert.Equal(t, fmt.Sprintf("[s%d] (%d):\n\nhello\nworld", author, author+1), d.Head+d.Separator+d.Message.Body)
+				assert.Equal(t, fmt.Sprintf("[s%d] (%d):\n\nhello\nworld", author, author+1), render.Text(d.Form, d.Message))
 				assert.Equal(t, 1, d.Attempt)
 				assert.Equal(t, chat.ID, d.Chat)
 			}
@@ -59,7 +60,7 @@ func TestPlan_oneWay(t *testing.T) {
 func TestPlan_heads(t *testing.T) {
 	s, chat := room(2)
 	both := chat
-	both.Limits.Header = HeaderBoth
+	both.Limits.Header = render.HeaderBoth
 	agent := turn(0, "text")
 	human := message.Envelope{Body: "text", Origin: message.OriginHuman, From: message.Address{Name: "ada"}}
 	self := "AI[local:" + string(id(0)) + "] |"
@@ -98,7 +99,7 @@ func TestPlan_heads(t *testing.T) {
 	} {
 		out := Plan(c.e, deliver, s, c.chat)
 		require.NotEmpty(t, out, name)
-		assert.Equal(t, c.want, out[0].Head+out[0].Separator+out[0].Message.Body, name)
+		assert.Equal(t, c.want, render.Text(out[0].Form, out[0].Message), name)
 	}
 }
 
@@ -121,7 +122,7 @@ func TestPlan_ownHeaderOnce(t *testing.T) {
 		e.To = []message.Address{{Session: id(1)}}
 		out := Plan(e, deliver, s, nil)
 		require.Len(t, out, 1)
-		assert.Equal(t, want, out[0].Head+out[0].Separator+out[0].Message.Body, "%q", body)
+		assert.Equal(t, want, render.Text(out[0].Form, out[0].Message), "%q", body)
 	}
 	out := Plan(turn(0, own+"x"), deliver, s, &chat)
 	assert.Equal(t, own+"x", out[0].Message.Body, "in a chat it is content")
@@ -191,8 +192,8 @@ func TestBudget(t *testing.T) {
 }
 
 func TestWithDefaults(t *testing.T) {
-	ours := message.Limits{Rate: 1, LineBreak: "/", Header: HeaderBoth, Words: WordsAll, Person: true, Expire: time.Minute, Away: time.Second}
-	assert.Equal(t, message.Limits{Depth: 3, Rate: 1, Bytes: 4 << 20, LineBreak: "/", Header: HeaderBoth, Words: WordsAll, Person: true, Expire: time.Minute, Away: time.Second},
+	ours := message.Limits{Rate: 1, LineBreak: "/", Header: render.HeaderBoth, Words: WordsAll, Person: true, Expire: time.Minute, Away: time.Second}
+	assert.Equal(t, message.Limits{Depth: 3, Rate: 1, Bytes: 4 << 20, LineBreak: "/", Header: render.HeaderBoth, Words: WordsAll, Person: true, Expire: time.Minute, Away: time.Second},
 		WithDefaults(message.Limits{Depth: 3}, ours))
 	assert.Equal(t, 2*time.Hour, WithDefaults(message.Limits{Expire: 2 * time.Hour}, ours).Expire)
 	assert.Zero(t, WithDefaults(message.Limits{}, message.Limits{}).Away, "off")

@@ -8,6 +8,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
 // verbs are what each choice of a person's is to the relay.
@@ -94,7 +95,7 @@ func (s *Inbox) trash(ctx context.Context, ref string) (trash []message.Delivery
 			continue
 		}
 		d := deliveries[i]
-		one := api.Held{Chat: d.Chat, Envelope: d.Message.Unrendered(), Waiting: api.Waiting{
+		one := api.Held{Chat: d.Chat, Envelope: d.Message, Form: d.Form, Waiting: api.Waiting{
 			Delivery: d.ID, Message: id, From: d.Message.From.Name, State: r.State, Reason: r.Reason, Since: r.At,
 		}}
 		if session, ok := s.Names.Ended.SessionOf(snap, d.Target); ok {
@@ -123,7 +124,8 @@ func (s *Inbox) decidedBefore(ctx context.Context, req api.DecideRequest, d api.
 			continue
 		}
 		d.By, d.At = v.Person, v.At
-		if same := v.Body == req.Body || v.Body != nil && req.Body != nil && *v.Body == *req.Body; v.Verb != verbs[req.Choice] || !same {
+		same := v.Body == req.Body || v.Body != nil && req.Body != nil && render.Words(message.Form{}, v.Patched(message.Envelope{})) == *req.Body
+		if v.Verb != verbs[req.Choice] || !same {
 			how := chosen[v.Verb]
 			if v.Body != nil {
 				how = "edited and " + how

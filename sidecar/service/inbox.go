@@ -50,7 +50,7 @@ func (s *Inbox) List(ctx context.Context, _ api.Caller, _ api.None) ([]api.Held,
 	for i, p := range waiting {
 		d := p.Delivery
 		one := api.Held{
-			Waiting: waitingFor(p, ""), Chat: d.Chat, ChatName: chats[d.Chat].Name, Envelope: d.Message.Unrendered(),
+			Waiting: waitingFor(p, ""), Chat: d.Chat, ChatName: chats[d.Chat].Name, Envelope: d.Message, Form: d.Form,
 		}
 		for _, to := range chats[d.Chat].Participants {
 			if to.Session == d.Target {

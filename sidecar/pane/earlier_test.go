@@ -1,0 +1,49 @@
+package pane
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+)
+
+// What an earlier version left in its journal is typed, and looked for where it was typed, as that
+// version would have: schema4.json holds what it made of each delivery.
+func TestCompose_deliveriesOfAnEarlierVersion(t *testing.T) {
+	const testdata = "../journal/testdata"
+	golden, err := os.ReadFile(filepath.Join(testdata, "schema4.db"))
+	require.NoError(t, err)
+	dir := filepath.Join(t.TempDir(), "journal")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "journal.db"), golden, 0o600))
+	text, err := os.ReadFile(filepath.Join(testdata, "schema4.json"))
+	require.NoError(t, err)
+	var typed []struct {
+		Delivery     message.ID
+		Why          string
+		Pasted, Line string
+	}
+	require.NoError(t, json.Unmarshal(text, &typed))
+	require.NotEmpty(t, typed)
+
+	j, err := journal.Open(t.Context(), dir)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, j.Close()) }()
+	for _, want := range typed {
+		d, err := j.Delivery(t.Context(), want.Delivery)
+		require.NoError(t, err)
+		p := Pane{prof: profile.LinePaste()}
+		one, _ := p.compose(d)
+		assert.Equal(t, want.Pasted, one.text, want.Why)
+		p.prof = profile.Line()
+		one, _ = p.compose(d)
+		assert.Equal(t, want.Line, one.text, want.Why)
+	}
+}
