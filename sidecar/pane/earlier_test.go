@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
 // What an earlier version left in its journal is typed, and looked for where it was typed, as that
@@ -36,9 +38,32 @@ func TestCompose_deliveriesOfAnEarlierVersion(t *testing.T) {
 	j, err := journal.Open(t.Context(), dir)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, j.Close()) }()
+	was, err := j.Restore(t.Context())
+	require.NoError(t, err)
+	left := relay.Restored{Stopped: was.Stopped}
+	for _, s := range was.Sessions {
+		left.Sessions = append(left.Sessions, relay.Stay{Session: s, Last: 1, Cause: -1})
+	}
+	for _, c := range was.Chats {
+		left.Chats = append(left.Chats, relay.Going{Chat: c})
+	}
+	for _, p := range was.Pending {
+		left.Deliveries = append(left.Deliveries, relay.Left{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict})
+	}
+	handed := map[message.ID]message.Delivery{}
+	for _, effect := range relay.NewState([32]byte{1}, message.Limits{}).Step(time.Now(), left) {
+		if f, ok := effect.(relay.Deliver); ok {
+			handed[f.Delivery.ID] = f.Delivery
+		}
+	}
+	assert.Len(t, handed, 19, "queued, held for a moment, or typed")
+
 	for _, want := range typed {
-		d, err := j.Delivery(t.Context(), want.Delivery)
-		require.NoError(t, err)
+		d, ok := handed[want.Delivery]
+		if !ok { // it waits for a person, was taken, or is over
+			d, err = j.Delivery(t.Context(), want.Delivery)
+			require.NoError(t, err)
+		}
 		p := Pane{prof: profile.LinePaste()}
 		one, _ := p.compose(d)
 		assert.Equal(t, want.Pasted, one.text, want.Why)
