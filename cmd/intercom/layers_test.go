@@ -60,7 +60,7 @@ var layers = map[string][]string{
 	},
 
 	"sidecar/policyset": {
-		"sidecar/message", "sidecar/registry", "sidecar/route", "sidecar/relay", "sidecar/sanitise", "sidecar/atomicfile", "sidecar/aea", "sidecar/repository",
+		"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/relay", "sidecar/sanitise", "sidecar/atomicfile", "sidecar/aea", "sidecar/repository",
 		"sidecar/foreign", "sidecar/own", "scripting", "scripting/policy",
 	},
 
@@ -68,7 +68,7 @@ var layers = map[string][]string{
 
 	"sidecar/comeback": {"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/journal", "sidecar/pane", "sidecar/tmux"},
 	"sidecar/service": {
-		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/screen", "sidecar/aea", "sidecar/relay", "sidecar/tmux", "sidecar/journal",
+		"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/screen", "sidecar/aea", "sidecar/relay", "sidecar/tmux", "sidecar/journal",
 		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "scripting", "scripting/policy",
 	},
 
@@ -85,7 +85,7 @@ var layers = map[string][]string{
 	"scripting/trust":  {"sidecar/atomicfile", "sidecar/own"},
 	"policies":         {"scripting/policy"},
 
-	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/spelling"},
+	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/spelling"},
 
 	"sidecar": {}, // a comment
 }
