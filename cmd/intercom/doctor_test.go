@@ -45,7 +45,7 @@ func TestU9_tmuxProgram(t *testing.T) {
 		f, _ = w.examined(t, "tmux_program")
 		assert.Equal(t, want, f.Level, "tmux %s", version)
 		assert.Contains(t, f.Text, version)
-		assert.Equal(t, strings.HasPrefix(version, "3.2"), strings.Contains(f.Text, "tried by hand"), version)
+		assert.Equal(t, strings.HasPrefix(version, "3.2"), strings.Contains(f.Text, "tested by hand"), version)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 func TestKinds_anUnknownOneIsNoOther(t *testing.T) {
 	records := map[Kind]string{
 		Claude:   promptRecord,
-		Codex:    `{"timestamp":"2026-11-22T19:00:00.000Z","type":"event_msg","payload":{"type":"user_message","message":"hello"}}` + "\n",
+		Codex:    `{"timestamp":"2026-11-22T19:00:00.000Z","type":"event_msg","payload":{"type":"task_complete","turn_id":"t","last_agent_message":"hello"}}` + "\n",
 		Gemini:   `{"id":"1","type":"user","timestamp":"2026-11-22T19:00:00.000Z","content":[{"text":"hello"}]}` + "\n",
 		OpenCode: "",
 	}
