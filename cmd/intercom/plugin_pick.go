@@ -62,7 +62,7 @@ func (a *app) chatWithPicked(ctx context.Context, o origin) (string, error) {
 	first := found.here
 	switch {
 	case first.Busy != "":
-		return "", a.aboutStart(ctx, api.Errorf(api.CodeRefused, "%s", first.Why).WithHint("intercom chat stop, in this pane"))
+		return "", a.aboutStart(ctx, api.Errorf(api.CodeRefused, "%s", first.Why).WithHint("intercom chat stop, in this pane").About(api.InChat, o.Pane))
 	case first.Why != "":
 		first, err = k.pick(ctx, "start a chat between two other panes; the first is", found.others)
 		if err != nil || first.Pane == "" {

@@ -37,7 +37,7 @@ func (s *Chats) addMember(ctx context.Context, from api.Caller, add relay.AddMem
 	if in, busy := snap.ChatOf(session.ID); busy {
 		if wanted, err := snap.FindChat(add.Chat); err == nil && wanted.ID == in.ID {
 			return message.Chat{}, api.Errorf(api.CodeRefused, "%s is already in chat %s", session.Name, called(in)).
-				WithHint("intercom chat remove %s %s takes it out", called(in), session.Pane)
+				WithHint("intercom chat remove %s %s takes it out", called(in), session.Pane).About(api.InChat, session.Name)
 		}
 	}
 	add.Since = time.Now()
