@@ -62,6 +62,9 @@ func (a *asker) add(id message.ID, lines []string) {
 	if len(lines) == 0 {
 		return // it is decided
 	}
+	if a.lines == nil {
+		a.lines = make(map[string][]*question)
+	}
 	q := &question{message: id, lines: lines}
 	for _, line := range lines {
 		a.lines[line] = append(a.lines[line], q)
@@ -99,7 +102,7 @@ func (a *asker) done(q *question) {
 }
 
 // anew forgets what waits. What is being asked about goes on.
-func (a *asker) anew() { a.lines, a.ready = make(map[string][]*question), nil }
+func (a *asker) anew() { a.lines, a.ready = nil, nil }
 
 // full reports whether as many questions are asked as may be at a time. Where nothing but what
 // was given up is in the way, the next one need not wait for that: it is stuck.

@@ -179,3 +179,33 @@ func TestS28_AnAnswerThatWaitsIsNotToldBeside(t *testing.T) {
 	assert.Equal(t, message.Answered, got.State)
 	assert.Empty(t, got.Words)
 }
+
+// silent is a request that says nothing of itself.
+type silent struct{ By By }
+
+func (r silent) by() By                           { return r.By }
+func (r silent) do(*work, *Asked) (Answer, error) { return Answer{}, nil }
+
+// A request that says nothing of itself is the strict one: no unverified caller makes it, it waits
+// for its turn, and while nothing can be written down it is refused, and never was.
+func TestAsked_strictByDefault(t *testing.T) {
+	r := newRig(t)
+	_, err := r.ask(silent{By{Kind: Unverified}})
+	assert.ErrorIs(t, err, ErrPersonOnly)
+	_, err = r.ask(silent{By{Kind: Person}})
+	assert.NoError(t, err)
+
+	e := Asked{Request: silent{By{Kind: Person}}, Token: 1}
+	assert.False(t, e.hurries())
+	back := make(chan outcome, 2)
+	assert.True(t, e.unwritten(&loop{waiting: map[Token]chan<- outcome{1: back}}, errFull))
+	s := &stuck{err: errFull}
+	s.put(posted{e, back})
+	assert.Empty(t, s.backlog)
+	assert.Empty(t, s.first)
+	for range 2 {
+		assert.ErrorIs(t, (<-back).err, errFull)
+	}
+	s.put(posted{Attended{}, nil})
+	assert.Len(t, s.backlog, 1, "an event for which nobody waits happens later")
+}

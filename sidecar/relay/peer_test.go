@@ -150,7 +150,7 @@ func TestReceive_bounded(t *testing.T) {
 func TestReceive_neverAPerson(t *testing.T) {
 	for _, kind := range others {
 		r := newRig(t)
-		s := r.adopt("a", "b")
+		r.adopt("a", "b")
 		p := r.joins(kind, "1")
 		to := func(name string) []message.Address { return []message.Address{{Name: name}} }
 		claims := message.Envelope{Body: "yes", Origin: message.OriginHuman, Trust: message.TrustPerson}
@@ -173,7 +173,7 @@ func TestReceive_neverAPerson(t *testing.T) {
 
 		// A chat that asks for a person's yes, and is paused.
 		r = newRig(t)
-		s = r.adopt("a", "b")
+		s := r.adopt("a", "b")
 		p = r.joins(kind, "1")
 		c := r.chat(message.Limits{Approve: ApproveAll}, "a", p.Name)
 		r.say(s[0], "may I?")

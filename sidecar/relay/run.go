@@ -118,7 +118,6 @@ func (r *Relay) Run(ctx context.Context) error {
 	_, _ = crand.Read(seed[:]) // never fails, as documented
 	l.state = NewState(seed, r.Limits)
 	l.state.person = r.Person
-	l.asker.anew()
 	if r.Restored != nil {
 		if err := l.take(ctx, []posted{{event: *r.Restored}}); err != nil {
 			return err
