@@ -2,7 +2,6 @@ package relay_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"sync"
 	"testing"
@@ -92,43 +91,6 @@ func TestRun_cutTurnIsWrittenDown(t *testing.T) {
 	assert.Len(t, notices(), 1)
 }
 
-// BenchmarkReports has so many sinks report at the same time, each of which waits until its
-// receipt is on disk.
-func BenchmarkReports(b *testing.B) {
-	for _, sinks := range []int{1, 8, 32} {
-		b.Run(fmt.Sprint(sinks), func(b *testing.B) {
-			dir := b.TempDir()
-			require.NoError(b, os.Chmod(dir, 0o700))
-			j, err := journal.Open(b.Context(), dir)
-			require.NoError(b, err)
-			defer j.Close()
-			r, _, stop := run(b, j)
-			var ids []message.ID
-			for i := range sinks {
-				s, err := r.Adopt(b.Context(), message.Session{Name: fmt.Sprint("s", i), Pane: fmt.Sprint("%", i)})
-				require.NoError(b, err)
-				sent, err := r.Do(b.Context(), relay.Send{By: relay.By{Kind: relay.Person}, To: s.Name, Message: message.Envelope{Body: "x"}})
-				require.NoError(b, err)
-				ids = append(ids, sent.Receipts[0].Delivery)
-			}
-			reasons := []message.Reason{message.AgentWorking, message.InComposer}
-			b.ResetTimer()
-			var all sync.WaitGroup
-			for _, id := range ids {
-				all.Go(func() {
-					for n := range b.N {
-						assert.NoError(b, r.Report(b.Context(), message.Receipt{Delivery: id, State: message.Held, Reason: reasons[n%2]}))
-					}
-				})
-			}
-			all.Wait()
-			b.StopTimer()
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*sinks), "ns/report")
-			require.NoError(b, stop())
-		})
-	}
-}
-
 // panes are a sink that keeps what it is handed: test helper.
 type panes struct {
 	mu   sync.Mutex
@@ -172,7 +134,7 @@ func (p *panes) next(t *testing.T, to message.ID) message.Delivery {
 }
 
 // run starts a Relay over a journal; stop ends it and returns what Run did.
-func run(t testing.TB, j *journal.Journal, restored ...relay.Restored) (*relay.Relay, *panes, func() error) {
+func run(t *testing.T, j *journal.Journal, restored ...relay.Restored) (*relay.Relay, *panes, func() error) {
 	s := &panes{news: make(chan struct{}, 1)}
 	r := &relay.Relay{Journal: j, Sink: s, Person: "ada"}
 	for _, one := range restored {

@@ -56,7 +56,8 @@ func (l *loop) getStuck(g group, rest []Event, err error) {
 		}
 	}
 	if s.undo {
-		s.group, s.rest = group{steps: []message.Step{{Notices: []message.Notice{{Text: err.Error() + ": for a while nothing could be written down"}}}}}, nil
+		notice := message.Notice{Text: err.Error() + ": for a while nothing could be written down"}
+		s.group, s.rest = group{steps: []message.Step{{Notices: []message.Notice{notice}}}}, nil
 		for _, event := range g.events {
 			s.put(posted{event: event})
 		}
@@ -111,8 +112,10 @@ func (l *loop) tryAgain(ctx context.Context) error {
 	l.stuck = nil
 	l.log.Info("what was held back is written down", "events", len(s.backlog), "turns lost", s.lost)
 	l.tellTrouble(nil)
+	if !s.undo {
+		l.perform(s.effects)
+	}
 	// What a person has stopped meanwhile is not to be typed in the time between.
-	l.perform(s.effects)
 	if err := l.carryOut(ctx, &group{alone: true}, slices.Concat(events, s.first, s.rest)); err != nil {
 		return err
 	}
