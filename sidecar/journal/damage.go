@@ -17,20 +17,25 @@ const (
 	frameHeader = 24
 )
 
-// checkHeader looks at the one number at the beginning of the database that SQLite, where
-// it is wrong, does not call damage.
-func checkHeader(path string) error {
+// checkHeader looks at two numbers at the beginning of the database: the one that SQLite, where
+// it is wrong, does not call damage; and the schema's, since SQLite, once it looks for itself, writes
+// into the log's index, and of a newer version's files none is to be written into. A number that is
+// still in the log is found later.
+func checkHeader(path string, known int) error {
 	file, err := own.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close() // it was only read
-	format := make([]byte, 4)
-	if _, err := file.ReadAt(format, 44); err != nil {
+	header := make([]byte, 64)
+	if _, err := file.ReadAt(header, 0); err != nil {
 		return shorter(err)
 	}
-	if n := binary.BigEndian.Uint32(format); n > 4 {
+	if n := binary.BigEndian.Uint32(header[44:]); n > 4 {
 		return fmt.Errorf("%w: format %d of its schema", errDamaged, n)
+	}
+	if n := binary.BigEndian.Uint32(header[60:]); string(header[:16]) == "SQLite format 3\x00" && n > uint32(known) {
+		return newer(int(n), known)
 	}
 	return nil
 }

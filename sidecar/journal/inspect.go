@@ -39,7 +39,10 @@ func inspect(ctx context.Context, path string) error {
 	case info.Size() == 0:
 		return nil // it was never written to
 	}
-	if err := errors.Join(checkHeader(path), checkLog(path)); err != nil {
+	if err := checkHeader(path, len(migrations())); err != nil {
+		return err
+	}
+	if err := checkLog(path); err != nil {
 		return err
 	}
 	db, err := openPool(ctx, path, 1, url.Values{"mode": {"ro"}, "immutable": {"1"}})
@@ -55,7 +58,7 @@ func inspect(ctx context.Context, path string) error {
 		return fmt.Errorf("schema version: %w", err)
 	}
 	if known := len(migrations()); version > known {
-		return fmt.Errorf("%w: its schema is %d, this program knows %d", ErrNewer, version, known)
+		return newer(version, known)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 // Package journal keeps what the sidecar must not lose: messages, verdicts, deliveries,
 // receipts, chats and sessions, in one SQLite database, in the order in which they
-// happened. It is the only package that knows SQL.
+// happened. It is the only package that knows
+// SQL.
 //
 // It starts no goroutine of its own. One connection writes; whoever calls Commit uses it
 // for the length of one transaction, one caller at a time. Reads have connections of their
@@ -121,7 +122,10 @@ func open(ctx context.Context, dir string, steps []string) (*Journal, error) {
 // begin connects, and tries whether what a start needs can be read. SQLite looks at how the
 // pages hang together, not at what they say.
 func (j *Journal) begin(ctx context.Context, steps []string, check bool) error {
-	if err := errors.Join(checkHeader(j.path), checkLog(j.path)); err != nil {
+	if err := checkHeader(j.path, len(steps)); err != nil {
+		return err
+	}
+	if err := checkLog(j.path); err != nil {
 		return err
 	}
 	if err := j.connect(ctx, steps, check); err != nil {

@@ -42,7 +42,7 @@ func migrate(ctx context.Context, db *sql.DB, steps []string) error {
 		return fmt.Errorf("schema version: %w", err)
 	}
 	if version > len(steps) {
-		return fmt.Errorf("%w: its schema is %d, this program knows %d", ErrNewer, version, len(steps))
+		return newer(version, len(steps))
 	}
 	for ; version < len(steps); version++ {
 		tx, err := db.BeginTx(ctx, nil)
@@ -62,6 +62,10 @@ func migrate(ctx context.Context, db *sql.DB, steps []string) error {
 		}
 	}
 	return nil
+}
+
+func newer(version, known int) error {
+	return fmt.Errorf("%w: its schema is %d, this program knows %d", ErrNewer, version, known)
 }
 
 // assertDurable refuses a connection whose settings are not those that were asked for:

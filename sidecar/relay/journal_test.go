@@ -1,8 +1,13 @@
 package relay_test
 
 import (
+	"compress/gzip"
 	"context"
+	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -91,6 +96,131 @@ func TestRun_cutTurnIsWrittenDown(t *testing.T) {
 	assert.Len(t, notices(), 1)
 }
 
+// A journal that the version of schema 3 wrote goes on: what was under way is handed out again, and
+// what is held, by whatever it was then, only once that lets it go.
+func TestRun_goesOnFromSchema3(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o700))
+	packed, err := os.Open(filepath.Join("..", "journal", "testdata", "schema3", "journal.db.gz"))
+	require.NoError(t, err)
+	defer packed.Close()
+	reader, err := gzip.NewReader(packed)
+	require.NoError(t, err)
+	db, err := io.ReadAll(reader)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "journal.db"), db, 0o600))
+	j, err := journal.Open(t.Context(), dir)
+	require.NoError(t, err)
+	defer j.Close()
+	was, err := j.Restore(t.Context())
+	require.NoError(t, err)
+
+	restored := relay.Restored{Server: was.Sessions[0].Server, Undecided: was.Undecided}
+	for _, one := range was.Sessions {
+		restored.Sessions = append(restored.Sessions, relay.Stay{Session: one, Last: was.Depths[one.ID].Last, Cause: was.Depths[one.ID].Cause})
+	}
+	for _, one := range was.Chats {
+		restored.Chats = append(restored.Chats, relay.Going{Chat: one, Taken: was.Taken[one.ID]})
+	}
+	held := map[string]message.Delivery{}
+	for _, p := range was.Pending {
+		restored.Deliveries = append(restored.Deliveries, relay.Left{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict})
+		if strings.HasPrefix(p.Delivery.Message.Body, "hold: ") {
+			held[p.Delivery.Message.Body] = p.Delivery
+		}
+	}
+	require.Len(t, held, 6)
+	r, s, stop := run(t, j, restored)
+	require.NoError(t, r.Begun(t.Context()))
+	typed, out := map[string]bool{}, map[string]bool{}
+	for range 7 {
+		d := s.any(t)
+		out[d.Message.Body], typed[d.Message.Body] = true, d.Typed
+	}
+	for body, was := range map[string]bool{
+		"and then? – typed": true, "typed before the pause": true, "queued\nin two lines": false, "a ****** word": false, "undecided": false,
+		"what you said was not passed on: not today": false, "Subject: news\n\nqueued, with a subject": false,
+	} {
+		assert.True(t, out[body], body)
+		assert.Equal(t, was, typed[body], body)
+	}
+
+	by, who := relay.By{Kind: relay.Person}, message.Person{Name: "ada"}
+	yes := func(body string) error {
+		_, err := r.Do(t.Context(), relay.DecideHeld{By: by, Message: held[body].Message.ID, Verb: message.VerbDeliver, Who: who})
+		return err
+	}
+	for _, let := range []struct {
+		body string
+		run  func() error
+	}{
+		{"hold: approval", func() error { return yes("hold: approval") }},
+		{"hold: approval, for an hour", func() error { return yes("hold: approval, for an hour") }},
+		{"hold: policy", func() error { return yes("hold: policy") }},
+		{"hold: filter", func() error {
+			assert.ErrorIs(t, yes("hold: filter"), relay.ErrUnfiltered)
+			m, err := j.Message(t.Context(), string(held["hold: filter"].Message.ID))
+			require.NoError(t, err)
+			return r.Reconsider(t.Context(), []message.Envelope{m})
+		}},
+		{"hold: pause", func() error {
+			_, err := r.Do(t.Context(), relay.ResumeChat{By: by, Chat: string(held["hold: pause"].Chat)})
+			return err
+		}},
+		{"hold: limit", func() error {
+			_, err := r.Do(t.Context(), relay.ResumeChat{By: by, Chat: string(held["hold: limit"].Chat), Sure: true})
+			return err
+		}},
+	} {
+		assert.Empty(t, s.held(), "it is not let go yet")
+		require.NoError(t, let.run(), let.body)
+		d := s.next(t, held[let.body].Target)
+		for d.Typed { // what is typed is handed out once more when its chat goes on
+			d = s.next(t, held[let.body].Target)
+		}
+		assert.Equal(t, let.body, d.Message.Body)
+		assert.Equal(t, held[let.body].Chat, d.Chat)
+	}
+	require.NoError(t, stop())
+}
+
+// BenchmarkReports has so many sinks report at the same time, each of which waits until its
+// receipt is on disk.
+func BenchmarkReports(b *testing.B) {
+	for _, sinks := range []int{1, 8, 32} {
+		b.Run(fmt.Sprint(sinks), func(b *testing.B) {
+			dir := b.TempDir()
+			require.NoError(b, os.Chmod(dir, 0o700))
+			j, err := journal.Open(b.Context(), dir)
+			require.NoError(b, err)
+			defer j.Close()
+			r, _, stop := run(b, j)
+			var ids []message.ID
+			for i := range sinks {
+				s, err := r.Adopt(b.Context(), message.Session{Name: fmt.Sprint("s", i), Pane: fmt.Sprint("%", i)})
+				require.NoError(b, err)
+				sent, err := r.Do(b.Context(), relay.Send{By: relay.By{Kind: relay.Person}, To: s.Name, Message: message.Envelope{Body: "x"}})
+				require.NoError(b, err)
+				ids = append(ids, sent.Receipts[0].Delivery)
+			}
+			reasons := []message.Reason{message.AgentWorking, message.InComposer}
+			b.ResetTimer()
+			var all sync.WaitGroup
+			for _, id := range ids {
+				all.Go(func() {
+					for n := range b.N {
+						assert.NoError(b, r.Report(b.Context(), message.Receipt{Delivery: id, State: message.Held, Reason: reasons[n%2]}))
+					}
+				})
+			}
+			all.Wait()
+			b.StopTimer()
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*sinks), "ns/report")
+			require.NoError(b, stop())
+		})
+	}
+}
+
 // panes are a sink that keeps what it is handed: test helper.
 type panes struct {
 	mu   sync.Mutex
@@ -111,14 +241,29 @@ func (p *panes) Deliver(ds ...message.Delivery) {
 func (p *panes) Cancel([]message.ID, message.Reason) {}
 func (p *panes) Forget(message.ID)                   {}
 
-// next waits for the next delivery to a session.
+// any waits for the next delivery to anybody.
+func (p *panes) any(t *testing.T) message.Delivery { t.Helper(); return p.next(t, "") }
+
+// held are the bodies of what was handed over, and not asked for yet, though it was held.
+func (p *panes) held() (bodies []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, d := range p.out {
+		if strings.HasPrefix(d.Message.Body, "hold: ") {
+			bodies = append(bodies, d.Message.Body)
+		}
+	}
+	return bodies
+}
+
+// next waits for the next delivery to a session, or to any.
 func (p *panes) next(t *testing.T, to message.ID) message.Delivery {
 	t.Helper()
 	deadline := time.After(10 * time.Second)
 	for {
 		p.mu.Lock()
 		for i, d := range p.out {
-			if d.Target == to {
+			if d.Target == to || to == "" {
 				p.out = append(p.out[:i], p.out[i+1:]...)
 				p.mu.Unlock()
 				return d
@@ -134,7 +279,7 @@ func (p *panes) next(t *testing.T, to message.ID) message.Delivery {
 }
 
 // run starts a Relay over a journal; stop ends it and returns what Run did.
-func run(t *testing.T, j *journal.Journal, restored ...relay.Restored) (*relay.Relay, *panes, func() error) {
+func run(t testing.TB, j *journal.Journal, restored ...relay.Restored) (*relay.Relay, *panes, func() error) {
 	s := &panes{news: make(chan struct{}, 1)}
 	r := &relay.Relay{Journal: j, Sink: s, Person: "ada"}
 	for _, one := range restored {
