@@ -275,7 +275,7 @@ func pickFrame(title string, all []candidate, at int, says string, width, height
 		"\x1b[1m" + cut(" "+plainLine(title), width),
 		"\x1b[2m" + line(" ", "PANE", "NAME", "AGENT", "STATE", "WINDOW"),
 	}
-	foot := []string{"\x1b[2m" + cut(" press a key of the first column, or use arrows and Enter; q closes", width)}
+	foot := []string{"\x1b[2m" + cut(" a key of the first column, or arrows and Enter; q closes", width)}
 	if says != "" {
 		foot = foot[:0]
 		for _, part := range broken(" "+plainLine(says), width) {

@@ -61,8 +61,8 @@ func TestU3_U9_keys(t *testing.T) {
 		assert.Regexp(t, `-T prefix +B +display-message mine`, st.Run("list-keys"))
 		assert.Regexp(t, `-T prefix +d +detach-client`, st.Run("list-keys"))
 		out, _ := st.intercom("doctor")
-		assert.Contains(t, out, "prefix + B is bound to something else already")
-		assert.Contains(t, out, "prefix + d is bound to something else already")
+		assert.Contains(t, out, "prefix + B was already bound to something else")
+		assert.Contains(t, out, "prefix + d was already bound to something else")
 		assert.Contains(t, out, menuKeyOption+" KEY")
 		st.Run("unbind-key", "B")
 		st.load()
@@ -337,7 +337,7 @@ func TestPlugin_frames(t *testing.T) {
 
  These would be refused:
  3  %3    work:3 sh: sh is a shell: it would run what is typed into it
- press a key of the first column, or use arrows and Enter; q closes`, "\n"), plainly(pickFrame("chat codex (%0) with", all, 0, "", 80, 24)))
+ a key of the first column, or arrows and Enter; q closes`, "\n"), plainly(pickFrame("chat codex (%0) with", all, 0, "", 80, 24)))
 
 	for _, size := range [][2]int{{80, 24}, {30, 6}, {10, 4}, {1, 1}} {
 		for at := range all {

@@ -177,7 +177,7 @@ func TestUp_replacesAnotherVersion(t *testing.T) {
 
 	r := w.run("up", "--json")
 	require.Zero(t, r.code, r.err)
-	assert.NotContains(t, r.err, "left in place")
+	assert.NotContains(t, r.err, "still running")
 	assert.Contains(t, r.err, "intercom: warning: dir /\n", "what a sidecar says of itself that does not work")
 	var up upReply
 	oneValue(t, r.out, &up)
@@ -216,8 +216,8 @@ func TestUp_leavesWhatItMayNotOrCannotReplace(t *testing.T) {
 	agent.serve(t, &fakeBackend{status: api.Status{PID: 7, Version: "0.0.1"}})
 	r = agent.run("up")
 	assert.Zero(t, r.code)
-	assert.Contains(t, r.err, "left in place: only a person may")
-	assert.Contains(t, r.out, "runs already: pid 7")
+	assert.Contains(t, r.err, "still running: only a person may")
+	assert.Contains(t, r.out, "already running: pid 7")
 }
 
 func TestStart_noTmuxServer(t *testing.T) {

@@ -88,9 +88,9 @@ func TestDisk_inputOutputErrors(t *testing.T) {
 	}{
 		"fsync":             {"fsync:error=EIO:when=20..22", true},
 		"fsync for longer":  {"fsync:error=EIO:when=20..60", true},
-		"write":             {"pwrite64:error=EIO:when=170..175", true},
+		"write":             {"pwrite64:error=EIO:when=190..195", true},
 		"no space":          {"pwrite64:error=ENOSPC:when=150..190", false},
-		"read-only":         {"pwrite64:error=EROFS:when=170..172", true},
+		"read-only":         {"pwrite64:error=EROFS:when=190..192", true},
 		"reading":           {"pread64:error=EIO:when=12..20", false},
 		"descriptors":       {"open:error=EMFILE:when=4..6", false},
 		"fsync, then files": {"fsync,open:error=EIO:when=18..20", true},
