@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
 // account is what stands in a journal, in words that do not change with the program's own: those of
@@ -154,7 +155,7 @@ func accountOf(ctx context.Context, j *Journal) (account, error) {
 					return a, err
 				}
 				to := accountDelivery{
-					ID: string(d.ID), Target: string(d.Target), Chat: string(d.Chat), Body: d.Message.Body, Attempt: d.Attempt, Typed: d.Typed, Asked: d.Asked,
+					ID: string(d.ID), Target: string(d.Target), Chat: string(d.Chat), Body: render.Words(d.Form, d.Message), Attempt: d.Attempt, Typed: d.Typed, Asked: d.Asked,
 					Unfiltered: d.Unfiltered, UnderWay: has(was.Pending, d.ID), Waits: has(waiting, d.ID),
 				}
 				for _, r := range receipts {

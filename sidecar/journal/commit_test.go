@@ -431,7 +431,7 @@ func wholeStep(id message.ID) message.Step {
 			{Delivery: d2.ID, Message: id, Target: d2.Target, State: message.Failed, Reason: message.PaneDead, At: testTime},
 		},
 		Notices: []message.Notice{{Text: "notice " + string(id)}},
-		Records: []message.Record{{Kind: "whole", ID: string(id), Open: true, Doc: []byte(`{"of":"` + string(id) + `"}`)}},
+		Records: []message.Record{{Kind: "whole", ID: string(id), Doc: []byte(`{"of":"` + string(id) + `"}`)}},
 	}
 }
 

@@ -86,14 +86,14 @@ func TestDisk_inputOutputErrors(t *testing.T) {
 		inject string
 		reopen bool // before it goes on
 	}{
-		"fsync":             {"fsync:error=EIO:when=20..22", true},
-		"fsync for longer":  {"fsync:error=EIO:when=20..60", true},
-		"write":             {"pwrite64:error=EIO:when=190..195", true},
-		"no space":          {"pwrite64:error=ENOSPC:when=150..190", false},
-		"read-only":         {"pwrite64:error=EROFS:when=190..192", true},
+		"fsync":             {"fsync:error=EIO:when=24..26", true},
+		"fsync for longer":  {"fsync:error=EIO:when=24..64", true},
+		"write":             {"pwrite64:error=EIO:when=230..235", true},
+		"no space":          {"pwrite64:error=ENOSPC:when=190..230", false},
+		"read-only":         {"pwrite64:error=EROFS:when=230..232", true},
 		"reading":           {"pread64:error=EIO:when=12..20", false},
 		"descriptors":       {"open:error=EMFILE:when=4..6", false},
-		"fsync, then files": {"fsync,open:error=EIO:when=18..20", true},
+		"fsync, then files": {"fsync,open:error=EIO:when=22..24", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := private(t)

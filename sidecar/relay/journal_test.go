@@ -18,6 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
 // What a turn that was cut short leaves is in a real journal: for people under its chat, for
@@ -135,7 +136,8 @@ func TestRun_goesOnFromSchema3(t *testing.T) {
 	typed, out := map[string]bool{}, map[string]bool{}
 	for range 7 {
 		d := s.any(t)
-		out[d.Message.Body], typed[d.Message.Body] = true, d.Typed
+		body := render.Words(d.Form, d.Message)
+		out[body], typed[body] = true, d.Typed
 	}
 	for body, was := range map[string]bool{
 		"and then? – typed": true, "typed before the pause": true, "queued\nin two lines": false, "a ****** word": false, "undecided": false,
