@@ -205,7 +205,7 @@ func TestPeers_areShown(t *testing.T) {
 	assert.Regexp(t, `(?m)^alice +%1 +`+id.Short()+` +claude +working +transcript +plans \(2\) +local +main:0 work +agent working$`, r.out)
 	assert.Regexp(t, `(?m)^- +%4 +- +codex +not adopted +process +- +local +main:1 more +pane is not adopted$`, r.out)
 	b.peers = nil
-	assert.Contains(t, w.run("peers").out, "nobody: ")
+	assert.Contains(t, w.run("peers").out, "no peers: ")
 	assert.Equal(t, "[]\n", w.run("peers", "--json").out)
 }
 

@@ -221,7 +221,7 @@ func TestAdopt_asWhat(t *testing.T) {
 	for _, line := range []string{"adopt %1 --prompt x", "adopt %1 --as claude --prompt x"} {
 		r := w.run(strings.Fields(line)...)
 		assert.Equal(t, 2, r.code, line)
-		assert.Contains(t, r.err, "--prompt is for programs that read lines\nintercom: hint: with it goes --as line")
+		assert.Contains(t, r.err, "--prompt is for programs that read lines\nintercom: hint: add --as line")
 	}
 
 	b.adopted = &message.Session{Pane: "%1", Name: "claude-2", Profile: "claude", Foreground: message.Process{PID: 7, Name: "claude"}}

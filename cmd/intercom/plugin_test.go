@@ -114,7 +114,7 @@ func TestU4_U14_pickAndChat(t *testing.T) {
 		assert.Regexp(t, `^1 `+codex.Pane+` codex codex \w+ base:\d`, rows[1])
 		assert.Regexp(t, `^2 `+far.Pane+` - codex \w+ base:\d`, rows[2])
 		assert.Regexp(t, `^3 `+shell+` base:\d .*a shell: it would run what is typed into it`, rows[3])
-		assert.Regexp(t, `^4 `+st.Base+` base:0 .*which is no agent that is known`, rows[4])
+		assert.Regexp(t, `^4 `+st.Base+` base:0 .*which is not a known agent`, rows[4])
 		assert.Contains(t, me.screen(), "These would be refused:")
 		me.press("j", "j", "Enter") // the shell
 		me.sees(shell + " cannot be picked: ")

@@ -243,6 +243,6 @@ func TestD2_APersonIsTold(t *testing.T) {
 	a.do(":say something")
 	d.waitFor("a notice", told("intercom: disk full: "))
 	d.empty()
-	d.waitFor("another", told("intercom: there is room again"))
+	d.waitFor("another", told("intercom: there is space again"))
 	b.hears("[Ada] (1): something")
 }

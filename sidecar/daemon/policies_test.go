@@ -189,7 +189,7 @@ func TestL9_BrokenFilesChangeNothing(t *testing.T) {
 		{"policies/20-new.lua", "error('#(touch x) \x1b[31m is ##not run')", "policies/20-new.lua:1: ##(touch x)"},
 		{"policies/20-new.lua", "intercom.on(\"guard\", function(msg)\n  error('at ' .. msg.body)\nend)", "policies/20-new.lua:2: guard: at "},
 		{"init.lua", `intercom.configure { attribution = "/clear {name}" }`, "must begin with"},
-		{"init.lua", `intercom.configure { brakes = { dpeth = 3 } }`, `no limit is called "dpeth"`},
+		{"init.lua", `intercom.configure { brakes = { dpeth = 3 } }`, `no limit "dpeth"`},
 		{"init.lua", `intercom.configure { chats = { rate = "often" } }`, "rate"},
 	} {
 		r.save(c.name, c.text)

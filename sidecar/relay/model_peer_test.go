@@ -1,0 +1,44 @@
+package relay
+
+import (
+	"slices"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// join has a peer join that lives in no pane.
+func (w *world) join(kind message.PeerKind, at string) {
+	w.token++
+	for _, e := range w.step(Joined{Token: w.token, Peer: message.Session{Kind: kind, Key: at, Name: "p"}}) {
+		if reply, ok := e.(Reply); ok {
+			require.NoError(w.t, reply.Err)
+			if id := reply.Answer.Session.ID; !slices.Contains(w.sessions, id) {
+				w.sessions, w.kinds[id] = append(w.sessions, id), kind
+			}
+		}
+	}
+}
+
+// receive has a peer say something: whatever is claimed of it, no person said it, and once.
+func (w *world) receive(m message.Envelope) {
+	w.token++
+	_, twice := w.received[m.ID]
+	for _, e := range w.step(Received{Token: w.token, Message: m, Seen: w.known(m.ID)}) {
+		switch f := e.(type) {
+		case Commit:
+			require.False(w.t, twice, "said twice")
+			require.Empty(w.t, f.Step.Freed)
+			require.Len(w.t, f.Step.Received, 1)
+			got, kind := f.Step.Received[0], w.kinds[m.From.Session]
+			require.NotEqual(w.t, message.PeerPane, kind)
+			require.False(w.t, w.gone[m.From.Session])
+			require.Equal(w.t, bounds[kind].origin, got.Origin)
+			require.Contains(w.t, bounds[kind].trust, got.Trust)
+			require.GreaterOrEqual(w.t, got.Depth, max(1, m.Depth))
+		case Reply:
+			require.False(w.t, twice && f.Answer.Message != "")
+		}
+	}
+}
