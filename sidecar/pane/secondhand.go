@@ -33,8 +33,8 @@ func (p *Pane) overhear(ctx context.Context, s sight, ready bool, now time.Time)
 		worked := a.worked
 		a.worked = false
 		talk, ok := screen.Converse(a.view(s.look), a.prof)
-		if !ok {
-			return
+		if !ok || !talk.Whole && len(p.answers) == 0 && a.drifts() && a.shown.prompt == "" {
+			return // it has worked to get ready: nobody has asked it anything yet
 		}
 		turn := message.Turn{ID: message.NewID(), Session: p.session.ID, Words: talk.Words, Source: "screen", Ended: now}
 		if !p.provenBy(talk) {
