@@ -96,7 +96,7 @@ func olderVersion(t *testing.T, root, commit string) string {
 	git := exec.CommandContext(t.Context(), "git", "-C", root, "archive", "--format=tar", commit)
 	tree, err := git.Output()
 	if err != nil {
-		t.Skipf("commit %s is not here, whose program would be built: %v", commit, err)
+		t.Skipf("commit %s is not in this clone, whose program would be built (git fetch --unshallow gets it): %v", commit, err)
 	}
 	dir := t.TempDir()
 	tar := exec.CommandContext(t.Context(), "tar", "-x", "-C", dir)
