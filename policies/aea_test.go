@@ -176,10 +176,10 @@ func TestAEA_byRepository(t *testing.T) {
 	strict, _ := aea.ReadConfig([]byte("response_policy: {question: {auto_respond: false}}"))
 	r := newRig(t, map[string]any{"aea": aea.Value(map[string]aea.Config{"/src/shop": strict})})
 	in := filed("question", "low", true)
-	assert.Equal(t, message.VerbAsk, r.decided(in).Outcomes[0].Verb, "by the path")
+	assert.Equal(t, message.VerbAsk, r.decided(in).Outcomes[0].Verb, "by the peer that is the repository")
 	in.To = []message.Address{{Name: "Ben"}}
 	assert.Equal(t, message.VerbDeliver, r.decided(in).Outcomes[0].Verb)
-	in.Agents = []policy.Agent{{Address: message.Address{Name: "Ben", Repository: "/src/shop"}}}
+	in.Agents = []policy.Agent{{Address: message.Address{Name: "Ben"}, Repository: "/src/shop"}}
 	assert.Equal(t, message.VerbAsk, r.decided(in).Outcomes[0].Verb, "by the repository of the agent")
 }
 
@@ -204,10 +204,11 @@ func configured(t *testing.T, name string) map[string]any {
 func filed(kind, priority string, wanted bool) policy.Input {
 	return policy.Input{
 		Message: message.Envelope{
-			ID: message.NewID(), From: message.Address{Name: "claude-lib", Repository: "/src/lib"}, Type: kind, Priority: priority, Subject: "about it",
+			ID: message.NewID(), From: message.Address{Name: "claude-lib"}, Type: kind, Priority: priority, Subject: "about it",
 			Body: "the words", RequiresResponse: wanted, Origin: message.OriginAgent, Trust: message.TrustRegister, Created: noon,
 		},
-		To: []message.Address{{Repository: "/src/shop"}}, Now: noon,
+		To: []message.Address{{Name: "shop"}}, Now: noon,
+		Agents: []policy.Agent{{Address: message.Address{Name: "shop"}, Repository: "/src/shop"}},
 	}
 }
 

@@ -175,7 +175,7 @@ func (c *chat) said(from, body string) policy.Verdict {
 		in.Message.Origin, in.Message.Trust = message.OriginHuman, message.TrustPerson
 	}
 	for i, name := range c.names {
-		a := message.Address{Name: name, Number: i + 1, Session: message.ID("s-" + name)}
+		a := message.Address{Name: name, Number: i + 1, Peer: message.ID("s-" + name)}
 		speaks := c.floor == nil || fmt.Sprint(c.floor) == "[all]" || fmt.Sprint(c.floor) == "["+name+"]"
 		in.Agents = append(in.Agents, policy.Agent{Address: a, State: "idle", Role: c.roles[name], MaySpeak: speaks})
 		if name == from {
@@ -198,7 +198,7 @@ func (c *chat) hears(from, body string, want ...string) {
 	for _, o := range c.said(from, body).Outcomes {
 		if o.Verb == message.VerbDeliver {
 			got = append(got, o.To.Name)
-			assert.Equal(c, message.ID("s-"+o.To.Name), o.To.Session)
+			assert.Equal(c, message.ID("s-"+o.To.Name), o.To.Peer)
 		}
 	}
 	assert.Equal(c, want, got, "%s: %s", from, body)

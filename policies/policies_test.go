@@ -131,7 +131,7 @@ func (r *rig) decided(in policy.Input) policy.Verdict {
 
 // said is a turn of Ada's in a chat with Ben.
 func said(body string) policy.Input {
-	ada, ben := message.Address{Name: "Ada", Number: 1, Session: "s1"}, message.Address{Name: "Ben", Number: 2, Session: "s2"}
+	ada, ben := message.Address{Name: "Ada", Number: 1, Peer: "s1"}, message.Address{Name: "Ben", Number: 2, Peer: "s2"}
 	return policy.Input{
 		Message: message.Envelope{
 			ID: message.NewID(), Thread: "t1", From: ada, Type: message.KindTurn, Body: body,

@@ -365,7 +365,7 @@ func brokenWorker(mode string) {
 		v.Unfiltered = true
 		v.Outcomes[0].Decision = policy.Decision{Verb: message.VerbHold, Expires: 1, Otherwise: message.VerbDeliver}
 	case "stranger":
-		v.Route, v.Outcomes[0].To = []string{"Ben"}, message.Address{Name: "Ben", Session: "s7"}
+		v.Route, v.Outcomes[0].To = []string{"Ben"}, message.Address{Name: "Ben", Peer: "s7"}
 	case "effect of another":
 		v.Effects = []policy.Effect{{Script: "policies/20.lua", Key: "k", Value: "v", At: q.Evaluate.Input.Now}}
 	case "effect at another time":

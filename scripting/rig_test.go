@@ -77,13 +77,13 @@ func said(body string) policy.Input {
 			ID: message.NewID(), Thread: message.NewID(), From: message.Address{Name: "Ada", Number: 1}, Type: message.KindTurn,
 			Body: body, Origin: message.OriginAgent, Trust: message.TrustVerified, Depth: 3, Created: noon.Add(-2 * time.Second),
 		},
-		To:   []message.Address{{Name: "Ben", Number: 2, Session: "s2"}},
+		To:   []message.Address{{Name: "Ben", Number: 2, Peer: "s2"}},
 		Now:  noon,
 		Chat: &policy.Chat{Name: "plans", Participants: []string{"Ada", "Ben"}},
 		Agents: []policy.Agent{
-			{Address: message.Address{Name: "Ada", Number: 1, Session: "s1"}, Agent: "claude", State: "idle", MaySpeak: true},
-			{Address: message.Address{Name: "Ben", Number: 2, Session: "s2"}, Agent: "line", State: "working", Role: "reviewer"},
-			{Address: message.Address{Name: "Cyd", Session: "s3"}, Agent: "codex", State: "idle", MaySpeak: true},
+			{Address: message.Address{Name: "Ada", Number: 1, Peer: "s1"}, Agent: "claude", State: "idle", MaySpeak: true},
+			{Address: message.Address{Name: "Ben", Number: 2, Peer: "s2"}, Agent: "line", State: "working", Role: "reviewer"},
+			{Address: message.Address{Name: "Cyd", Peer: "s3"}, Agent: "codex", State: "idle", MaySpeak: true},
 		},
 	}
 }

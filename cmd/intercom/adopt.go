@@ -60,27 +60,27 @@ so that one is up to you.`,
 		Example: `  intercom adopt %1
   intercom adopt %1 --as line --name alice`,
 		Args: between(1, 1, "a pane"),
-		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Session, error) {
+		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Peer, error) {
 			req.Pane = args[0]
 			if cmd.Flags().Changed("as") {
 				if err := oneOf("--as", req.As, profiles); err != nil {
-					return message.Session{}, err
+					return message.Peer{}, err
 				}
 			}
 			if err := checkPrompt(cmd, req); err != nil {
-				return message.Session{}, err
+				return message.Peer{}, err
 			}
 			if req.Name != "" {
 				if err := checkName(req.Name); err != nil {
-					return message.Session{}, err
+					return message.Peer{}, err
 				}
 			}
 			c, err := a.paneClient(cmd.Context(), &req.Pane)
 			if err != nil {
-				return message.Session{}, err
+				return message.Peer{}, err
 			}
 			if !paneID.MatchString(req.Pane) {
-				return message.Session{}, api.Errorf(api.CodeUsage, "%q is not a pane, like %%7 or work:0.1", req.Pane).
+				return message.Peer{}, api.Errorf(api.CodeUsage, "%q is not a pane, like %%7 or work:0.1", req.Pane).
 					WithHint("tmux list-panes -a -F '#{pane_id} #{pane_current_command} #{pane_title}'")
 			}
 			return quickly(cmd.Context(), c, api.Adopt, req)
@@ -110,7 +110,7 @@ func checkPrompt(cmd *cobra.Command, req api.AdoptRequest) error {
 	return nil
 }
 
-func (a *app) showAdopted(s message.Session) {
+func (a *app) showAdopted(s message.Peer) {
 	text := "adopted " + s.Pane + " as " + s.Name + " (" + s.Profile + ", " + program(s.Foreground) + ")"
 	if slices.Contains(lineProfiles, s.Profile) {
 		a.say("%s, prompt %q", plainLine(text), s.Prompt)

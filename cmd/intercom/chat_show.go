@@ -228,7 +228,7 @@ func (a *app) showParticipants(d api.ChatDetail) {
 			row[5] = "with your yes"
 		}
 		for _, s := range d.Sessions {
-			if s.ID == p.Session {
+			if s.ID == p.Peer {
 				row[3], row[4], row[6] = s.Pane, string(s.State), sessionWhy(s)
 			}
 		}

@@ -21,14 +21,14 @@ func detailed() api.ChatDetail {
 			ID: message.NewID(), Name: "plans", State: message.ChatPaused, Why: "depth limit reached", Started: now, Turns: 12, Again: message.NewID(),
 			Limits: message.Limits{Depth: 40, Away: 30 * time.Minute},
 			Participants: []message.Participant{
-				{Session: ada, Name: "Ada", Number: 1, Role: "author", MaySpeak: true},
-				{Session: ben, Name: "Ben", Number: 2},
-				{Session: message.NewID(), Name: "Cyd", Number: 3, MaySpeak: true, Left: true},
+				{Peer: ada, Name: "Ada", Number: 1, Role: "author", MaySpeak: true},
+				{Peer: ben, Name: "Ben", Number: 2},
+				{Peer: message.NewID(), Name: "Cyd", Number: 3, MaySpeak: true, Left: true},
 			},
 		},
-		Sessions: []message.Session{
-			{ID: ada, Name: "Ada", Pane: "%1", State: message.Idle},
-			{ID: ben, Name: "Ben", Pane: "%2", State: message.Draft, Closed: message.NotSeen},
+		Sessions: []message.Peer{
+			{ID: ada, Name: "Ada", PaneOf: message.PaneOf{Pane: "%1"}, State: message.Idle},
+			{ID: ben, Name: "Ben", PaneOf: message.PaneOf{Pane: "%2", Closed: message.NotSeen}, State: message.Draft},
 		},
 		Stats:   message.Stats{Turns: 7, Depth: 5, Deliveries: map[message.ReceiptState]int{message.Submitted: 6, message.Held: 1}, LatencyP50: 80 * time.Millisecond},
 		Waiting: []api.Waiting{{Message: message.NewID(), From: "Ada", To: "Ben", State: message.Held, Reason: message.InComposer, Since: now}},
@@ -268,8 +268,8 @@ func TestLog_detail(t *testing.T) {
 		{Kind: "message", Chat: chat, Message: &message.Envelope{ID: id, Type: "turn", From: message.Address{Name: "Ada", Number: 1}, Body: "hello"}},
 		receipt(message.Queued, chat), receipt(message.Held, chat), receipt(message.Held, chat), receipt(message.Typed, chat), receipt(message.Submitted, chat), receipt(message.Answered, chat),
 		receipt(message.Uncertain, chat),
-		{Kind: "session", Session: &message.Session{Name: "Ada", Pane: "%1", State: message.Working}},
-		{Kind: "session", Session: &message.Session{Name: "Ben", Pane: "%2", Ended: &now, EndReason: "agent gone"}},
+		{Kind: "session", Peer: &message.Peer{Name: "Ada", PaneOf: message.PaneOf{Pane: "%1"}, State: message.Working}},
+		{Kind: "session", Peer: &message.Peer{Name: "Ben", PaneOf: message.PaneOf{Pane: "%2"}, Ended: &now, EndReason: "agent gone"}},
 		{Kind: "notice", Notice: "look here"},
 	}}
 	w := newWorld(t)
@@ -300,7 +300,7 @@ func TestLog_detail(t *testing.T) {
 func TestComplete(t *testing.T) {
 	ended := message.Chat{ID: message.NewID(), Name: "old", State: message.ChatOver}
 	b := &fakeBackend{
-		sessions: []message.Session{{ID: message.NewID(), Name: "ada", Pane: "%1"}},
+		sessions: []message.Peer{{ID: message.NewID(), Name: "ada", PaneOf: message.PaneOf{Pane: "%1"}}},
 		chats:    []message.Chat{{ID: message.NewID(), Name: "plans", State: message.ChatOn}, ended},
 		detail: api.ChatDetail{Chat: message.Chat{Participants: []message.Participant{
 			{Name: "ada", Number: 1, Role: "author"}, {Name: "ben", Number: 2, Left: true},

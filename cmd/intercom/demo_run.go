@@ -25,7 +25,7 @@ const (
 // demoAgent is one of the two programs of the demo.
 type demoAgent struct {
 	name, log string
-	session   message.Session
+	session   message.Peer
 }
 
 // demoPlay is one run of the demo: everything that it makes lies below dir.

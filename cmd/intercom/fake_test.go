@@ -63,7 +63,7 @@ func fakeSidecar() {
 		down = func() {}
 	}
 	b := &fakeBackend{down: down, receipt: message.Receipt{State: message.Submitted}, status: api.Status{
-		PID: os.Getpid(), Version: version, Server: p.Server, API: api.Version, Sessions: []message.Session{}, Chats: []message.Chat{},
+		PID: os.Getpid(), Version: version, Server: p.Server, API: api.Version, Sessions: []message.Peer{}, Chats: []message.Chat{},
 		Degraded: []string{
 			strings.Join(inherited, " "), strings.Join(fds, " "),
 			fmt.Sprint("stdio ", stdin, " ", stdout), "dir " + dir, fmt.Sprint("own session ", int(session) == os.Getpid()),
@@ -80,12 +80,12 @@ func fakeSidecar() {
 type fakeBackend struct {
 	down     func()
 	status   api.Status
-	sessions []message.Session
+	sessions []message.Peer
 	chats    []message.Chat
 	log      []message.Event
 	receipt  message.Receipt
 
-	adopted  *message.Session // nil: as it was asked for
+	adopted  *message.Peer // nil: as it was asked for
 	recorded api.Recording
 
 	asked   api.Asked
@@ -148,29 +148,29 @@ func (b *fakeBackend) ExplainPolicy(_ context.Context, _ api.Caller, req api.Exp
 	return policy.Explained{}, nil
 }
 
-func (b *fakeBackend) Adopt(_ context.Context, _ api.Caller, req api.AdoptRequest) (message.Session, error) {
+func (b *fakeBackend) Adopt(_ context.Context, _ api.Caller, req api.AdoptRequest) (message.Peer, error) {
 	b.take(req)
 	if b.adopted != nil {
 		return *b.adopted, nil
 	}
-	return message.Session{Pane: req.Pane, Name: req.Name, Profile: req.As, Prompt: "> "}, nil
+	return message.Peer{PaneOf: message.PaneOf{Pane: req.Pane, Profile: req.As, Prompt: "> "}, Name: req.Name}, nil
 }
 
 func (b *fakeBackend) Pressed(context.Context, api.Caller, api.PressedRequest) (none api.None, _ error) {
 	return none, nil
 }
 
-func (b *fakeBackend) Release(_ context.Context, _ api.Caller, req api.ReleaseRequest) (message.Session, error) {
+func (b *fakeBackend) Release(_ context.Context, _ api.Caller, req api.ReleaseRequest) (message.Peer, error) {
 	b.take(req)
-	return message.Session{Pane: req.Pane}, b.err
+	return message.Peer{PaneOf: message.PaneOf{Pane: req.Pane}}, b.err
 }
 
-func (b *fakeBackend) Rename(_ context.Context, _ api.Caller, req api.RenameRequest) (message.Session, error) {
+func (b *fakeBackend) Rename(_ context.Context, _ api.Caller, req api.RenameRequest) (message.Peer, error) {
 	b.take(req)
-	return message.Session{Pane: req.Pane, Name: req.Name}, nil
+	return message.Peer{PaneOf: message.PaneOf{Pane: req.Pane}, Name: req.Name}, nil
 }
 
-func (b *fakeBackend) Sessions(context.Context, api.Caller, api.None) ([]message.Session, error) {
+func (b *fakeBackend) Sessions(context.Context, api.Caller, api.None) ([]message.Peer, error) {
 	return b.sessions, nil
 }
 

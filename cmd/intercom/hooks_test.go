@@ -224,9 +224,9 @@ func TestAdopt_asWhat(t *testing.T) {
 		assert.Contains(t, r.err, "--prompt is for programs that read lines\nintercom: hint: add --as line")
 	}
 
-	b.adopted = &message.Session{Pane: "%1", Name: "claude-2", Profile: "claude", Foreground: message.Process{PID: 7, Name: "claude"}}
+	b.adopted = &message.Peer{PaneOf: message.PaneOf{Pane: "%1", Profile: "claude", Foreground: message.Process{PID: 7, Name: "claude"}}, Name: "claude-2"}
 	assert.Equal(t, "adopted %1 as claude-2 (claude, claude (7))\n", w.run("adopt", "%1").out)
-	b.adopted = &message.Session{Pane: "%1", Name: "ada", Profile: "line", Prompt: "> ", Foreground: message.Process{PID: 7, Name: "repl"}}
+	b.adopted = &message.Peer{PaneOf: message.PaneOf{Pane: "%1", Profile: "line", Prompt: "> ", Foreground: message.Process{PID: 7, Name: "repl"}}, Name: "ada"}
 	assert.Equal(t, "adopted %1 as ada (line, repl (7)), prompt \"> \"\n", w.run("adopt", "%1").out)
 }
 

@@ -91,13 +91,13 @@ func TestLog_subject(t *testing.T) {
 
 func TestLog_namesOfThoseWhoHaveLeft(t *testing.T) {
 	gone, now := message.NewID(), time.Now()
-	chat := message.Chat{ID: message.NewID(), Name: "plans", State: message.ChatOn, Participants: []message.Participant{{Session: gone, Name: "Cyd", Number: 1, MaySpeak: true}}}
+	chat := message.Chat{ID: message.NewID(), Name: "plans", State: message.ChatOn, Participants: []message.Participant{{Peer: gone, Name: "Cyd", Number: 1, MaySpeak: true}}}
 	receipt := message.Event{Seq: 1, Kind: "receipt", Receipt: &message.Receipt{Message: message.NewID(), Target: gone, State: message.Submitted}}
 	w := newWorld(t)
 	b := &fakeBackend{}
 	w.serve(t, b)
 	for name, tells := range map[string]message.Event{
-		"session": {Seq: 2, Kind: "session", Session: &message.Session{ID: gone, Name: "Cyd", Ended: &now}},
+		"session": {Seq: 2, Kind: "session", Peer: &message.Peer{ID: gone, Name: "Cyd", Ended: &now}},
 		"chat":    {Seq: 2, Kind: "chat", Change: &chat},
 	} {
 		b.log = []message.Event{receipt, tells}
@@ -111,7 +111,7 @@ func TestLog_aRenameIsNoNewsOfTheChat(t *testing.T) {
 	ada, ben := message.NewID(), message.NewID()
 	chat := func(seq int64, state message.ChatState, name string, muted bool) message.Event {
 		return message.Event{Seq: seq, Kind: "chat", Change: &message.Chat{ID: "c", Name: "plans", State: state, Why: "depth limit reached", Participants: []message.Participant{
-			{Session: ada, Name: name, Number: 1, MaySpeak: true}, {Session: ben, Name: "Ben", Number: 2, MaySpeak: !muted},
+			{Peer: ada, Name: name, Number: 1, MaySpeak: true}, {Peer: ben, Name: "Ben", Number: 2, MaySpeak: !muted},
 		}}}
 	}
 	b := &fakeBackend{log: []message.Event{

@@ -16,17 +16,17 @@ A-Z a-z 0-9 . _ - which no other pane has, and which does not sign your own
 words. PANE is the id of the pane or its current name.`,
 		Example: `  intercom name %1 alice`,
 		Args:    between(2, 2, "a pane and a name"),
-		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Session, error) {
+		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Peer, error) {
 			if err := checkName(args[1]); err != nil {
-				return message.Session{}, err
+				return message.Peer{}, err
 			}
 			c, err := a.paneClient(cmd.Context(), &args[0])
 			if err != nil {
-				return message.Session{}, err
+				return message.Peer{}, err
 			}
 			s, err := quickly(cmd.Context(), c, api.Rename, api.RenameRequest{Pane: args[0], Name: args[1]})
 			return s, aboutPane(err, args[0])
-		}, func(s message.Session) {
+		}, func(s message.Peer) {
 			a.say("%s is %s", plainLine(s.Pane), plainLine(s.Name))
 		}),
 	}

@@ -251,7 +251,7 @@ func chatOf(s api.Status, pane string) (message.Chat, message.Participant, bool)
 		}
 		for _, chat := range s.Chats {
 			for _, p := range chat.Participants {
-				if p.Session == session.ID && !p.Left {
+				if p.Peer == session.ID && !p.Left {
 					return chat, p, true
 				}
 			}

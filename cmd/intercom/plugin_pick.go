@@ -141,7 +141,7 @@ func (a *app) panesFor(ctx context.Context, o origin) (panesFound, error) {
 	if at < 0 {
 		return panesFound{}, api.Errorf(api.CodeNotFound, "pane %s is gone", o.Pane).WithHint("press the key in another pane")
 	}
-	sessions := map[string]message.Session{}
+	sessions := map[string]message.Peer{}
 	for _, s := range status.Sessions {
 		sessions[s.Pane] = s
 	}
@@ -182,7 +182,7 @@ func (a *app) panesFor(ctx context.Context, o origin) (panesFound, error) {
 func metWith(c message.Chat, me message.Participant) string {
 	var names []string
 	for _, p := range c.Participants {
-		if p.Session != me.Session && !p.Left {
+		if p.Peer != me.Peer && !p.Left {
 			names = append(names, p.Name)
 		}
 	}

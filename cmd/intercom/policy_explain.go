@@ -124,7 +124,7 @@ func (m sampled) input() policy.Input {
 		To: []message.Address{to}, Now: now, Traced: true,
 		Agents: []policy.Agent{{Address: from, State: string(message.Idle), MaySpeak: true}, {Address: to, State: string(message.Idle), MaySpeak: true}},
 	}
-	in.Agents[1].Address.Repository, in.Config = m.own.repository, m.own.config()
+	in.Agents[1].Repository, in.Config = m.own.repository, m.own.config()
 	if m.chat {
 		in.Chat = &policy.Chat{Participants: []string{from.Name, to.Name}}
 	}

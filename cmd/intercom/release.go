@@ -18,17 +18,17 @@ was in goes on without it, or ends if fewer than two panes are left. PANE is the
 id of the pane or the name of its session.`,
 		Example: `  intercom release %1`,
 		Args:    between(1, 1, "a pane"),
-		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Session, error) {
+		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Peer, error) {
 			c, err := a.paneClient(cmd.Context(), &args[0])
 			if err != nil {
-				return message.Session{}, err
+				return message.Peer{}, err
 			}
 			s, err := quickly(cmd.Context(), c, api.Release, api.ReleaseRequest{Pane: args[0]})
 			if told, ok := errors.AsType[*api.Error](aboutPane(err, args[0])); ok && told.Code == api.CodeNotFound {
 				return s, told.WithHint("intercom status lists the adopted panes")
 			}
 			return s, err
-		}, func(s message.Session) {
+		}, func(s message.Peer) {
 			a.say("released %s (%s)", plainLine(s.Pane), plainLine(s.Name))
 		}),
 	}

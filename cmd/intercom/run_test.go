@@ -161,7 +161,7 @@ func TestCommands_jsonIsOneValue(t *testing.T) {
 	chat := message.Chat{ID: message.NewID(), Name: "plans", State: message.ChatOn}
 	b := &fakeBackend{
 		chats: []message.Chat{chat}, receipt: message.Receipt{State: message.Answered},
-		sessions: []message.Session{{ID: message.NewID(), Name: "alice"}}, log: []message.Event{{Seq: 1, Kind: "notice"}},
+		sessions: []message.Peer{{ID: message.NewID(), Name: "alice"}}, log: []message.Event{{Seq: 1, Kind: "notice"}},
 		asked: api.Asked{Chat: message.Chat{ID: message.NewID(), State: message.ChatOver, Turns: 1}, Answers: []message.Envelope{{Body: "yes"}}, Back: &message.Receipt{State: message.Submitted}},
 	}
 	w := newWorld(t)
@@ -186,7 +186,7 @@ func TestCommands_jsonIsOneValue(t *testing.T) {
 func TestCommands_showNothingThatATerminalActsOn(t *testing.T) {
 	const evil = "\x1b]52;c;ZXZpbA==\x07 \u009b2J \x7f\r \u202egnp \u200b \xff #(touch X) \U000e0041 ok"
 	name := "n\x1b[2J\n"
-	session := message.Session{ID: message.NewID(), Name: name, Title: evil, Pane: "%1\x1b", StateWhy: evil, Profile: evil, Foreground: message.Process{Name: evil}}
+	session := message.Peer{ID: message.NewID(), Name: name, Title: evil, StateWhy: evil, PaneOf: message.PaneOf{Pane: "%1\x1b", Profile: evil, Foreground: message.Process{Name: evil}}}
 	chat := message.Chat{ID: message.NewID(), Name: evil, State: message.ChatOn, Why: evil, Participants: []message.Participant{{Name: evil}}}
 	now := time.Now()
 	session.Ended, session.EndReason = &now, evil
@@ -196,8 +196,8 @@ func TestCommands_showNothingThatATerminalActsOn(t *testing.T) {
 			Pane: evil, Session: evil, Agent: evil, Version: evil, Verified: evil, State: evil, Why: evil, WordsFrom: evil, Transcript: evil,
 			Found: evil, Trouble: evil, Evidence: []message.Ground{{Source: evil, Says: evil, Weight: evil}}, Composer: message.ComposerNow{Live: true, Text: evil},
 		}},
-		status:   api.Status{Version: evil, Tmux: evil, Server: evil, Log: evil, Degraded: []string{evil}, Sessions: []message.Session{session}, Chats: []message.Chat{chat}},
-		sessions: []message.Session{session}, chats: []message.Chat{chat},
+		status:   api.Status{Version: evil, Tmux: evil, Server: evil, Log: evil, Degraded: []string{evil}, Sessions: []message.Peer{session}, Chats: []message.Chat{chat}},
+		sessions: []message.Peer{session}, chats: []message.Chat{chat},
 		receipt: message.Receipt{State: message.Answered, Words: evil, Reason: evil},
 		peers:   []api.Peer{{Name: name, Pane: evil, Session: evil, Agent: evil, State: evil, Why: evil, Window: evil, Computer: evil, Chat: evil, ChatName: evil, Evidence: []message.Ground{{Source: evil}}}},
 		asked: api.Asked{
@@ -208,7 +208,7 @@ func TestCommands_showNothingThatATerminalActsOn(t *testing.T) {
 			{Seq: 1, Kind: evil, Message: &message.Envelope{ID: evil, Type: evil, From: message.Address{Name: evil}, Body: "two\n" + evil}},
 			{Seq: 2, Receipt: &message.Receipt{Message: evil, Reason: evil, Evidence: []message.Evidence{{Source: evil, Says: evil}}}},
 			{Seq: 3, Change: &chat},
-			{Seq: 4, Session: &session},
+			{Seq: 4, Peer: &session},
 			{Seq: 5, Notice: evil},
 		},
 	}

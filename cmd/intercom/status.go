@@ -142,7 +142,7 @@ func (a *app) noteVersion(theirs string) {
 	}
 }
 
-func (a *app) showSessions(sessions []message.Session) {
+func (a *app) showSessions(sessions []message.Peer) {
 	if len(sessions) == 0 {
 		a.say("no pane is adopted")
 		return
@@ -156,10 +156,10 @@ func (a *app) showSessions(sessions []message.Session) {
 
 // shut reports whether only a person can open the pane again. A draft that somebody is
 // writing ends by itself.
-func shut(s message.Session) bool { return s.Closed != "" && s.Closed != message.InComposer }
+func shut(s message.Peer) bool { return s.Closed != "" && s.Closed != message.InComposer }
 
 // sessionWhy is why a session is in its state, or why nothing is typed there at all.
-func sessionWhy(s message.Session) string {
+func sessionWhy(s message.Peer) string {
 	if shut(s) {
 		return "closed: " + string(s.Closed)
 	}

@@ -64,11 +64,11 @@ func (a *app) shower(ctx context.Context, c *api.Client, markdown bool, detail d
 // learn takes the names of sessions from an event.
 func (t *teller) learn(e message.Event) {
 	switch {
-	case e.Session != nil:
-		t.names[e.Session.ID] = e.Session.Name
+	case e.Peer != nil:
+		t.names[e.Peer.ID] = e.Peer.Name
 	case e.Change != nil:
 		for _, p := range e.Change.Participants {
-			t.names[p.Session] = p.Name
+			t.names[p.Peer] = p.Name
 		}
 	}
 }
@@ -100,9 +100,9 @@ func (t *teller) shows(e message.Event) (shown bool, renamed []string) {
 			return true, nil
 		}
 		return shown, renamed
-	case e.Session != nil:
-		renamed = t.seen.name(e.Session.ID, e.Session.Name)
-		if t.detail == everything || e.Session.Ended != nil {
+	case e.Peer != nil:
+		renamed = t.seen.name(e.Peer.ID, e.Peer.Name)
+		if t.detail == everything || e.Peer.Ended != nil {
 			return true, nil
 		}
 		return false, renamed
@@ -167,10 +167,10 @@ func (t *teller) line(e message.Event) (head, body string) {
 			head += " → " + way
 		}
 		return head, ""
-	case e.Session != nil:
-		head = fmt.Sprintf("%s %s (%s) %s", e.Session.Pane, e.Session.Name, e.Session.Profile, e.Session.State)
-		if e.Session.Ended != nil {
-			head += " ended: " + e.Session.EndReason
+	case e.Peer != nil:
+		head = fmt.Sprintf("%s %s (%s) %s", e.Peer.Pane, e.Peer.Name, e.Peer.Profile, e.Peer.State)
+		if e.Peer.Ended != nil {
+			head += " ended: " + e.Peer.EndReason
 		}
 		return head, ""
 	}
@@ -213,8 +213,8 @@ func (c *changes) take(chat message.Chat) (news bool, renamed []string) {
 	}
 	stands := string(chat.State) + "\n" + chat.Why
 	for _, p := range chat.Participants {
-		stands += fmt.Sprintf("\n%s %d %s %t %t", p.Session, p.Number, p.Role, p.MaySpeak, p.Left)
-		renamed = append(renamed, c.name(p.Session, p.Name)...)
+		stands += fmt.Sprintf("\n%s %d %s %t %t", p.Peer, p.Number, p.Role, p.MaySpeak, p.Left)
+		renamed = append(renamed, c.name(p.Peer, p.Name)...)
 	}
 	news = c.stood[chat.ID] != stands
 	c.stood[chat.ID] = stands

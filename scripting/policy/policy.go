@@ -91,9 +91,11 @@ type Chat struct {
 
 // Agent is what scripts see of a peer.
 type Agent struct {
-	Address  message.Address `json:"address"`
-	Agent    string          `json:"agent,omitempty"` // claude, codex, line, …
-	State    string          `json:"state,omitempty"` // idle, working, blocked, …
-	Role     string          `json:"role,omitempty"`
-	MaySpeak bool            `json:"may_speak"`
+	Address    message.Address `json:"address"`
+	Agent      string          `json:"agent,omitempty"` // claude, codex, line, …
+	State      string          `json:"state,omitempty"` // idle, working, blocked, …
+	Role       string          `json:"role,omitempty"`
+	Repository string          `json:"repository,omitempty"` // in which it works
+	Port       int             `json:"port,omitempty"`       // of a talk port
+	MaySpeak   bool            `json:"may_speak"`
 }

@@ -1,8 +1,6 @@
 package worker
 
 import (
-	"fmt"
-
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
@@ -93,19 +91,12 @@ var messages = &class{
 
 func seconds(nanoseconds int64) lua.LValue { return lua.LNumber(float64(nanoseconds) / 1e9) }
 
-// named is what scripts call a peer: its name, or what else there is of it.
+// named is what scripts call a peer: its name, or its id where it has none.
 func named(a message.Address) string {
-	switch {
-	case a.Name != "":
+	if a.Name != "" {
 		return a.Name
-	case a.Member != "":
-		return a.Member
-	case a.Repository != "":
-		return a.Repository
-	case a.Port != 0:
-		return fmt.Sprintf("port %d", a.Port)
 	}
-	return a.Session.Short()
+	return a.Peer.Short()
 }
 
 // priority is the priority under its one name.
@@ -135,11 +126,11 @@ var agents = &class{
 			}
 			return a.Address.Computer
 		}),
-		agentText("session", "A UUID, or empty.", func(a policy.Agent) string { return string(a.Address.Session) }),
-		agentText("repository", "Of an AEA repository, or empty.", func(a policy.Agent) string { return a.Address.Repository }),
+		agentText("session", "A UUID, or empty.", func(a policy.Agent) string { return string(a.Address.Peer) }),
+		agentText("repository", "Of an AEA repository, or empty.", func(a policy.Agent) string { return a.Repository }),
 		{
 			name: "port", typ: "integer", doc: "Of a talk port, or 0.",
-			get: func(s *state, self int) lua.LValue { return lua.LNumber(s.agents[self].Address.Port) },
+			get: func(s *state, self int) lua.LValue { return lua.LNumber(s.agents[self].Port) },
 		},
 		{
 			name: "may_speak", typ: "boolean", doc: "Whether it has the floor.",

@@ -40,10 +40,10 @@ func TestMain(m *testing.M) {
 
 func TestClient_everyOperationReachesItsMethod(t *testing.T) {
 	chat := message.Chat{ID: message.NewID(), Name: "c", Participants: []message.Participant{}}
-	session := message.Session{ID: message.NewID(), Name: "alice", Pane: "%1"}
+	session := message.Peer{ID: message.NewID(), Name: "alice", PaneOf: message.PaneOf{Pane: "%1"}}
 	b := &backend{
-		status:   api.Status{PID: 7, API: api.Version, Sessions: []message.Session{session}, Chats: []message.Chat{chat}},
-		sessions: []message.Session{session},
+		status:   api.Status{PID: 7, API: api.Version, Sessions: []message.Peer{session}, Chats: []message.Chat{chat}},
+		sessions: []message.Peer{session},
 		chats:    []message.Chat{chat},
 		sent:     api.Sent{Message: message.NewID(), Receipt: message.Receipt{State: message.Held, Reason: message.Paused}},
 		said:     api.Said{Message: message.NewID(), Deliveries: []message.ID{message.NewID()}},
@@ -111,7 +111,7 @@ func TestClient_everyOperationReachesItsMethod(t *testing.T) {
 	shown, err := api.Call(ctx, c, api.ShowChat, api.ChatQuery{Chat: "a&b=c"})
 	require.NoError(t, err)
 	assert.Equal(t, api.ChatDetail{
-		Chat: chat, Sessions: []message.Session{session}, Waiting: []api.Waiting{},
+		Chat: chat, Sessions: []message.Peer{session}, Waiting: []api.Waiting{},
 		Stats: message.Stats{Deliveries: map[message.ReceiptState]int{}},
 	}, shown, "no list is null")
 	assert.Equal(t, call{"show", "a&b=c", self()}, b.took())

@@ -22,7 +22,7 @@ type call struct {
 // backend answers what it was told to answer, and keeps the last question.
 type backend struct {
 	status   api.Status
-	sessions []message.Session
+	sessions []message.Peer
 	chats    []message.Chat
 	sent     api.Sent
 	said     api.Said
@@ -75,9 +75,9 @@ func (b *backend) cancelled() bool {
 	return b.ended
 }
 
-func (b *backend) session() message.Session {
+func (b *backend) session() message.Peer {
 	if len(b.sessions) == 0 {
-		return message.Session{}
+		return message.Peer{}
 	}
 	return b.sessions[0]
 }
@@ -97,7 +97,7 @@ func (b *backend) Down(_ context.Context, from api.Caller, _ api.None) (none api
 	return none, b.take("down", nil, from)
 }
 
-func (b *backend) Adopt(_ context.Context, from api.Caller, req api.AdoptRequest) (message.Session, error) {
+func (b *backend) Adopt(_ context.Context, from api.Caller, req api.AdoptRequest) (message.Peer, error) {
 	return b.session(), b.take("adopt", req, from)
 }
 
@@ -105,15 +105,15 @@ func (b *backend) Pressed(_ context.Context, from api.Caller, req api.PressedReq
 	return none, b.take("pressed", req, from)
 }
 
-func (b *backend) Release(_ context.Context, from api.Caller, req api.ReleaseRequest) (message.Session, error) {
+func (b *backend) Release(_ context.Context, from api.Caller, req api.ReleaseRequest) (message.Peer, error) {
 	return b.session(), b.take("release", req, from)
 }
 
-func (b *backend) Rename(_ context.Context, from api.Caller, req api.RenameRequest) (message.Session, error) {
+func (b *backend) Rename(_ context.Context, from api.Caller, req api.RenameRequest) (message.Peer, error) {
 	return b.session(), b.take("rename", req, from)
 }
 
-func (b *backend) Sessions(_ context.Context, from api.Caller, _ api.None) ([]message.Session, error) {
+func (b *backend) Sessions(_ context.Context, from api.Caller, _ api.None) ([]message.Peer, error) {
 	return b.sessions, b.take("sessions", nil, from)
 }
 

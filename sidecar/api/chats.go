@@ -79,9 +79,9 @@ type ChatRef struct {
 // ChatDetail is all that there is to know of a chat.
 type ChatDetail struct {
 	message.Chat
-	Sessions []message.Session `json:"sessions"` // of its participants that are present
-	Stats    message.Stats     `json:"stats"`
-	Waiting  []Waiting         `json:"waiting"` // not typed yet, or typed and not taken yet, oldest first
+	Sessions []message.Peer `json:"sessions"` // of its participants that are present
+	Stats    message.Stats  `json:"stats"`
+	Waiting  []Waiting      `json:"waiting"` // not typed yet, or typed and not taken yet, oldest first
 }
 
 // Waiting is a delivery that is under way.

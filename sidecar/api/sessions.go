@@ -3,16 +3,16 @@ package api
 import "github.com/tmux-intercom/tmux-intercom/sidecar/message"
 
 // Adopt lets a pane be read and typed into.
-var Adopt = Op[AdoptRequest, message.Session]{Name: "adopt"}
+var Adopt = Op[AdoptRequest, message.Peer]{Name: "adopt"}
 
 // Release ends the adoption of a pane.
-var Release = Op[ReleaseRequest, message.Session]{Name: "release"}
+var Release = Op[ReleaseRequest, message.Peer]{Name: "release"}
 
 // Rename gives a session another name.
-var Rename = Op[RenameRequest, message.Session]{Name: "name"}
+var Rename = Op[RenameRequest, message.Peer]{Name: "name"}
 
 // Sessions lists the sessions that are present, oldest first.
-var Sessions = Op[None, []message.Session]{Name: "sessions", Reads: true, Whole: list[message.Session]}
+var Sessions = Op[None, []message.Peer]{Name: "sessions", Reads: true, Whole: list[message.Peer]}
 
 // Pressed tells that the caller was started by a key that a person pressed at a client of tmux. If
 // that is so, it acts for that person.

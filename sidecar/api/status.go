@@ -17,26 +17,26 @@ var Down = Op[None, None]{Name: "down", Open: true}
 
 // Status is what a sidecar says of itself.
 type Status struct {
-	PID       int               `json:"pid"`
-	Version   string            `json:"version"`          // of the program
-	API       string            `json:"api"`              // Version
-	Server    string            `json:"server,omitempty"` // the tmux server's socket; "" for headless
-	Tmux      string            `json:"tmux,omitempty"`   // version of that server
-	TmuxPID   int               `json:"tmux_pid,omitempty"`
-	Transport string            `json:"transport,omitempty"` // process or control
-	Why       string            `json:"transport_why,omitempty"`
-	Trigger   string            `json:"trigger,omitempty"` // inotify, polling or output
-	Computer  string            `json:"computer"`          // how the person calls this machine; "local"
-	Started   time.Time         `json:"started"`
-	Journal   string            `json:"journal,omitempty"` // path of the database
-	Log       string            `json:"log,omitempty"`     // path of the log
-	Sessions  []message.Session `json:"sessions"`
-	Chats     []message.Chat    `json:"chats"`
-	Stopped   bool              `json:"stopped"`            // nothing is typed until `intercom chat resume --all`
-	Held      int               `json:"held"`               // deliveries that wait for a person or a safe moment
-	Needs     []Need            `json:"needs,omitempty"`    // what needs a person, and nobody else
-	Degraded  []string          `json:"degraded,omitempty"` // what does not work as it should, in words
-	Returned  []Returned        `json:"returned,omitempty"` // what StartChatRequest.Again would take up by now, the latest last
+	PID       int            `json:"pid"`
+	Version   string         `json:"version"`          // of the program
+	API       string         `json:"api"`              // Version
+	Server    string         `json:"server,omitempty"` // the tmux server's socket; "" for headless
+	Tmux      string         `json:"tmux,omitempty"`   // version of that server
+	TmuxPID   int            `json:"tmux_pid,omitempty"`
+	Transport string         `json:"transport,omitempty"` // process or control
+	Why       string         `json:"transport_why,omitempty"`
+	Trigger   string         `json:"trigger,omitempty"` // inotify, polling or output
+	Computer  string         `json:"computer"`          // how the person calls this machine; "local"
+	Started   time.Time      `json:"started"`
+	Journal   string         `json:"journal,omitempty"` // path of the database
+	Log       string         `json:"log,omitempty"`     // path of the log
+	Sessions  []message.Peer `json:"sessions"`
+	Chats     []message.Chat `json:"chats"`
+	Stopped   bool           `json:"stopped"`            // nothing is typed until `intercom chat resume --all`
+	Held      int            `json:"held"`               // deliveries that wait for a person or a safe moment
+	Needs     []Need         `json:"needs,omitempty"`    // what needs a person, and nobody else
+	Degraded  []string       `json:"degraded,omitempty"` // what does not work as it should, in words
+	Returned  []Returned     `json:"returned,omitempty"` // what StartChatRequest.Again would take up by now, the latest last
 }
 
 // NeedApproval is Need.For of messages that await a decision.

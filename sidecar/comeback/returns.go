@@ -55,7 +55,7 @@ type Absence struct {
 // Lost is an agent that ended in a chat.
 type Lost struct {
 	As  message.Participant
-	Was message.Session
+	Was message.Peer
 }
 
 // Returns tells of agents that are back. Recollect comes first.
@@ -69,7 +69,7 @@ type Returns struct {
 	}
 	Journal interface {
 		EndedChats(ctx context.Context, most int) ([]message.Chat, error)
-		Session(ctx context.Context, id message.ID) (message.Session, error)
+		Session(ctx context.Context, id message.ID) (message.Peer, error)
 	}
 	Tmux interface {
 		PaneOptions(ctx context.Context, pane string, names ...string) (map[string]string, error)
@@ -99,12 +99,12 @@ func (a Absence) key() string {
 // earlier is what earlier lives of the sidecar left of agents that ended.
 type earlier struct {
 	chats    []message.Chat // that have ended
-	sessions map[message.ID]message.Session
+	sessions map[message.ID]message.Peer
 }
 
 // Recollect reads which agents ended lately in chats; going are those that go on.
 func (s *Returns) Recollect(ctx context.Context, going []message.Chat) error {
-	e := earlier{sessions: map[message.ID]message.Session{}}
+	e := earlier{sessions: map[message.ID]message.Peer{}}
 	ended, err := s.Journal.EndedChats(ctx, manyEnded)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (s *Returns) Recollect(ctx context.Context, going []message.Chat) error {
 	e.chats = slices.DeleteFunc(ended, func(c message.Chat) bool { return c.Ended == nil || time.Since(*c.Ended) > returnWithin })
 	for _, chat := range slices.Concat(e.chats, going) {
 		for _, p := range chat.Participants {
-			session, err := s.Journal.Session(ctx, p.Session)
+			session, err := s.Journal.Session(ctx, p.Peer)
 			switch {
 			case errors.Is(err, journal.ErrNotFound):
 			case err != nil:
@@ -128,8 +128,8 @@ func (s *Returns) Recollect(ctx context.Context, going []message.Chat) error {
 }
 
 // SessionOf finds a session that is present or ended not long ago.
-func (s *Returns) SessionOf(snap registry.Snapshot, id message.ID) (message.Session, bool) {
-	session, ok := snap.Session(id)
+func (s *Returns) SessionOf(snap registry.Snapshot, id message.ID) (message.Peer, bool) {
+	session, ok := snap.Peer(id)
 	if old, known := s.earlier.sessions[id]; known && session.Pane == "" { // more than its name is known
 		return old, true
 	}
@@ -138,7 +138,7 @@ func (s *Returns) SessionOf(snap registry.Snapshot, id message.ID) (message.Sess
 
 // MayReturn reports whether a session has ended with its agent, in a pane of this server that
 // may be there still.
-func (s *Returns) MayReturn(was message.Session) bool {
+func (s *Returns) MayReturn(was message.Peer) bool {
 	switch message.Reason(was.EndReason) {
 	case message.AgentGone, message.PaneDead, message.PaneReplaced:
 	default:
@@ -197,7 +197,7 @@ func (s *Returns) goneAtEnd(snap registry.Snapshot, chat message.Chat) (gone []L
 		if p.Left {
 			continue
 		}
-		was, known := s.SessionOf(snap, p.Session)
+		was, known := s.SessionOf(snap, p.Peer)
 		switch {
 		case known && was.Ended == nil:
 			if _, busy := snap.ChatOf(was.ID); busy {
@@ -216,7 +216,7 @@ func (s *Returns) goneAtEnd(snap registry.Snapshot, chat message.Chat) (gone []L
 func (s *Returns) goneBefore(snap registry.Snapshot, chat message.Chat) (gone []Lost) {
 	taken := map[string]bool{} // panes, by who is there or was the last one there
 	for _, p := range slices.Backward(chat.Participants) {
-		was, known := s.SessionOf(snap, p.Session)
+		was, known := s.SessionOf(snap, p.Peer)
 		if !known || taken[was.Pane] {
 			continue
 		}
@@ -242,7 +242,7 @@ func (s *Returns) superseded(snap registry.Snapshot, chats []message.Chat, a Abs
 			return true
 		}
 		for _, p := range chat.Participants {
-			session, known := s.SessionOf(snap, p.Session)
+			session, known := s.SessionOf(snap, p.Peer)
 			if known && slices.ContainsFunc(a.Gone, func(one Lost) bool { return one.Was.Pane == session.Pane }) {
 				return true
 			}
@@ -253,7 +253,7 @@ func (s *Returns) superseded(snap registry.Snapshot, chats []message.Chat, a Abs
 
 // BackIn tells in which panes of sessions that have ended an agent of the same kind is, which
 // nobody has adopted or which is in no chat, and which process it is.
-func (s *Returns) BackIn(ctx context.Context, snap registry.Snapshot, ended []message.Session) (map[string]message.Process, error) {
+func (s *Returns) BackIn(ctx context.Context, snap registry.Snapshot, ended []message.Peer) (map[string]message.Process, error) {
 	back := map[string]message.Process{}
 	kinds := map[string]string{}
 	for _, was := range ended {
@@ -296,7 +296,7 @@ func (s *Returns) Now(ctx context.Context, chat message.ID) ([]Comeback, error) 
 
 // returned are those of the absences that a person's word could end now.
 func (s *Returns) returned(ctx context.Context, all []Absence) (over []Comeback, err error) {
-	var ended []message.Session
+	var ended []message.Peer
 	for _, a := range all {
 		for _, one := range a.Gone {
 			ended = append(ended, one.Was)
@@ -387,7 +387,7 @@ func (w *watch) scene(all []Absence) string {
 func (s *Returns) chatting() string {
 	snap := s.Relay.Snapshot()
 	text := "- "
-	for _, session := range snap.Sessions() {
+	for _, session := range snap.Peers() {
 		if _, busy := snap.ChatOf(session.ID); busy {
 			text += session.Pane + " "
 		}

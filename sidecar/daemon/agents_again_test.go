@@ -62,8 +62,8 @@ func TestV12_AgentRestartedInItsPane(t *testing.T) {
 			next, err := r.client.StartChat(t.Context(), api.StartChatRequest{Again: string(chat.ID)})
 			require.NoError(t, err)
 			assert.Equal(t, []string{"Ada", "Ben"}, placesOf(next))
-			assert.NotEqual(t, first.ID, next.Participants[0].Session)
-			a.session.ID = next.Participants[0].Session
+			assert.NotEqual(t, first.ID, next.Participants[0].Peer)
+			a.session.ID = next.Participants[0].Peer
 			a.gets("[Ben] (2):\n\nfor the first")
 			a.do(":turn say of the second")
 			ben.do(":say and now")

@@ -368,7 +368,7 @@ func TestTwoUnboundHearTheSameText(t *testing.T) {
 
 // rollout writes a transcript of a Codex that nobody has open, with one prompt in it.
 func (r *rig) rollout(text string) string {
-	a := &agent{rig: r, session: message.Session{Profile: "codex"}}
+	a := &agent{rig: r, session: message.Peer{PaneOf: message.PaneOf{Profile: "codex"}}}
 	return r.rolloutOf(a.turnBegan(), a.promptTaken(text, time.Now()), a.turnEnded(""))
 }
 

@@ -140,7 +140,7 @@ func (a *agent) explain() message.Explanation {
 func (a *agent) relayed() (all []string) {
 	a.t.Helper()
 	for _, m := range a.messages() {
-		if m.From.Session == a.session.ID && m.Type == message.KindTurn {
+		if m.From.Peer == a.session.ID && m.Type == message.KindTurn {
 			all = append(all, m.Body)
 		}
 	}

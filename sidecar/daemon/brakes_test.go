@@ -155,7 +155,7 @@ func TestB4_ForgedIdsAndDepths(t *testing.T) {
 		assert.GreaterOrEqual(t, forged.Depth, deep, "the depth is ours to count")
 		assert.Equal(t, message.OriginAgent, forged.Origin)
 		assert.Equal(t, message.TrustVerified, forged.Trust)
-		assert.Equal(t, b.session.ID, forged.From.Session)
+		assert.Equal(t, b.session.ID, forged.From.Peer)
 		assert.Len(t, b.received(), n)
 		// What Ada says next lies deeper still, and so meets the limit.
 		a.hears(fmt.Sprintf("AI[local:%s] | forged", b.session.ID))

@@ -49,7 +49,7 @@ func (c client) Events(ctx context.Context, since int64) iter.Seq2[message.Event
 	return api.Follow(ctx, c.Client, api.Events, api.EventsQuery{Since: since})
 }
 
-func (c client) Sessions(ctx context.Context) ([]message.Session, error) {
+func (c client) Sessions(ctx context.Context) ([]message.Peer, error) {
 	return api.Call(ctx, c.Client, api.Sessions, api.None{})
 }
 
@@ -65,15 +65,15 @@ func (c client) Policy(ctx context.Context) (policy.Status, error) {
 	return api.Call(ctx, c.Client, api.Policy, api.None{})
 }
 
-func (c client) Adopt(ctx context.Context, req api.AdoptRequest) (message.Session, error) {
+func (c client) Adopt(ctx context.Context, req api.AdoptRequest) (message.Peer, error) {
 	return api.Call(ctx, c.Client, api.Adopt, req)
 }
 
-func (c client) Release(ctx context.Context, req api.ReleaseRequest) (message.Session, error) {
+func (c client) Release(ctx context.Context, req api.ReleaseRequest) (message.Peer, error) {
 	return api.Call(ctx, c.Client, api.Release, req)
 }
 
-func (c client) Rename(ctx context.Context, req api.RenameRequest) (message.Session, error) {
+func (c client) Rename(ctx context.Context, req api.RenameRequest) (message.Peer, error) {
 	return api.Call(ctx, c.Client, api.Rename, req)
 }
 

@@ -184,7 +184,7 @@ func TestS23_AnAdoptedPaneCloses(t *testing.T) {
 				require.True(t, r.Alive(), "the server")
 				sessions, err := r.client.Sessions(t.Context())
 				require.NoError(t, err)
-				return !slices.ContainsFunc(sessions, func(s message.Session) bool { return s.Pane == closes.pane })
+				return !slices.ContainsFunc(sessions, func(s message.Peer) bool { return s.Pane == closes.pane })
 			})
 		}
 		_, err := r.client.Explain(t.Context(), api.ExplainRequest{Pane: a.pane}) // looks once more

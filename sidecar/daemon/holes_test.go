@@ -325,7 +325,7 @@ func (r *rig) waitForFile(name string) {
 }
 
 // sessionOf is what the sidecar knows of an agent.
-func (r *rig) sessionOf(a *agent) message.Session {
+func (r *rig) sessionOf(a *agent) message.Peer {
 	r.t.Helper()
 	sessions, err := r.client.Sessions(r.t.Context())
 	require.NoError(r.t, err)
@@ -334,5 +334,5 @@ func (r *rig) sessionOf(a *agent) message.Session {
 			return s
 		}
 	}
-	return message.Session{}
+	return message.Peer{}
 }

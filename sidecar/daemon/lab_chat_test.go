@@ -79,18 +79,18 @@ func holders(file string) (pids []string) {
 // bodiesOf are the turns of an agent that became messages of a chat.
 func (l *labRig) bodiesOf(chat message.Chat, a *labAgent) (all []string) {
 	l.Helper()
-	i := slices.IndexFunc(l.sessionsOf(chat), func(s message.Session) bool { return s.Pane == a.Pane })
+	i := slices.IndexFunc(l.sessionsOf(chat), func(s message.Peer) bool { return s.Pane == a.Pane })
 	require.GreaterOrEqual(l, i, 0, "%s is in the chat", a.Name)
 	session := l.sessionsOf(chat)[i].ID
 	for _, m := range l.turns() {
-		if m.Thread == chat.ID && m.From.Session == session {
+		if m.Thread == chat.ID && m.From.Peer == session {
 			all = append(all, m.Body)
 		}
 	}
 	return all
 }
 
-func (l *labRig) sessionsOf(chat message.Chat) []message.Session {
+func (l *labRig) sessionsOf(chat message.Chat) []message.Peer {
 	l.Helper()
 	detail, err := l.client.ShowChat(l.Context(), string(chat.ID))
 	require.NoError(l, err)

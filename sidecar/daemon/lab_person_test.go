@@ -59,7 +59,7 @@ func TestLab_S5_V5_H23_APersonTypesAllTheTime(t *testing.T) {
 			lost := 0
 			for _, m := range l.turns() {
 				switch r := last[m.ID]; {
-				case m.Thread != chat.ID || m.From.Session != other || r.State == "":
+				case m.Thread != chat.ID || m.From.Peer != other || r.State == "":
 				case r.State == message.Submitted || r.State == message.Answered:
 					arrived = append(arrived, a.typed(attributed(names[1], 2, []string{m.Body})[0]))
 				case r.State == message.Uncertain:

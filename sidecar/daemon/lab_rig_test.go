@@ -227,7 +227,7 @@ func (l *labRig) until(what string, cond func() bool, state ...func() any) {
 }
 
 // session is what the sidecar has of an agent; it is empty where it was not adopted.
-func (a *labAgent) session() message.Session {
+func (a *labAgent) session() message.Peer {
 	a.l.Helper()
 	all, err := a.l.client.Sessions(a.l.Context())
 	require.NoError(a.l, err)
@@ -236,7 +236,7 @@ func (a *labAgent) session() message.Session {
 			return s
 		}
 	}
-	return message.Session{}
+	return message.Peer{}
 }
 
 // explain is why the sidecar thinks what it thinks of an agent.
@@ -358,7 +358,7 @@ func (a *labAgent) relayed() (all []string) {
 	a.l.Helper()
 	session := a.session().ID
 	for _, m := range a.l.turns() {
-		if m.From.Session == session {
+		if m.From.Peer == session {
 			all = append(all, m.Body)
 		}
 	}
@@ -412,8 +412,8 @@ func inShort(e message.Event) string {
 			line += fmt.Sprintf("; %s: %s", g.Source, g.Says)
 		}
 		return line
-	case e.Session != nil:
-		return fmt.Sprintf("%s session %s %s in %s: %s %s", at, e.Session.ID.Short(), e.Session.Name, e.Session.Pane, e.Session.State, e.Session.StateWhy)
+	case e.Peer != nil:
+		return fmt.Sprintf("%s session %s %s in %s: %s %s", at, e.Peer.ID.Short(), e.Peer.Name, e.Peer.Pane, e.Peer.State, e.Peer.StateWhy)
 	case e.Change != nil:
 		return fmt.Sprintf("%s chat %s: %s %s", at, e.Change.ID.Short(), e.Change.State, e.Change.Why)
 	}

@@ -108,7 +108,7 @@ func (s *sidecar) takeUp(ctx context.Context, later func(func())) {
 // takeUpEvery is how often a pane is tried again that could not be looked at.
 const takeUpEvery = time.Second
 
-func (s *sidecar) takeUpLater(ctx context.Context, session message.Session) {
+func (s *sidecar) takeUpLater(ctx context.Context, session message.Peer) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -122,7 +122,7 @@ func (s *sidecar) takeUpLater(ctx context.Context, session message.Session) {
 }
 
 // takeUpOne reports whether that is settled: the pane is served, or its session has ended.
-func (s *sidecar) takeUpOne(ctx context.Context, session message.Session) bool {
+func (s *sidecar) takeUpOne(ctx context.Context, session message.Peer) bool {
 	past := pane.Past{Unwatched: true}
 	for _, left := range s.relay.Restored.Deliveries {
 		if left.Delivery.Target == session.ID && left.Delivery.Typed {
@@ -143,7 +143,7 @@ func (s *sidecar) takeUpOne(ctx context.Context, session message.Session) bool {
 		}
 	}
 	whole, err := s.panes.Reverify(session)
-	if now, ok := s.relay.Snapshot().Session(session.ID); err == nil && whole != session && ok && now.Ended == nil {
+	if now, ok := s.relay.Snapshot().Peer(session.ID); err == nil && whole != session && ok && now.Ended == nil {
 		session, err = s.relay.Adopt(ctx, whole) // brings it up to date
 	}
 	if err == nil {

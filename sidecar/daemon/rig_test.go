@@ -262,7 +262,7 @@ type agent struct {
 	*rig
 	name, pane, log, control string
 	prompt                   string
-	session                  message.Session
+	session                  message.Peer
 
 	mu     sync.Mutex // guards what was read of the log
 	read   []persona.Record

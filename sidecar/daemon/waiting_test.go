@@ -174,7 +174,7 @@ func TestMembersComeAndGo(t *testing.T) {
 	c.do(":say before")
 	now, err := r.client.AddMember(t.Context(), api.MemberRequest{Chat: string(chat.ID), Pane: c.pane, Role: "reviewer"})
 	require.NoError(t, err)
-	assert.Equal(t, message.Participant{Session: c.session.ID, Name: "C", Number: 3, Role: "reviewer", MaySpeak: true}, now.Participants[2])
+	assert.Equal(t, message.Participant{Peer: c.session.ID, Name: "C", Number: 3, Role: "reviewer", MaySpeak: true}, now.Participants[2])
 	c.do(":say after")
 	a.hears("[C] (3): after")
 	b.hears("[C] (3): after")

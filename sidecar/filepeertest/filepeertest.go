@@ -27,7 +27,7 @@ import (
 
 // Relay is what a directory needs of the relay.
 type Relay interface {
-	Join(ctx context.Context, peer message.Session) (message.Session, error)
+	Join(ctx context.Context, peer message.Peer) (message.Peer, error)
 	Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
 	Report(ctx context.Context, r message.Receipt) error
 }
@@ -90,7 +90,7 @@ func (d *Dirs) next(session message.ID) (one message.Delivery, ok bool) {
 
 // Serve has a directory be a peer until ctx ends.
 func (d *Dirs) Serve(ctx context.Context, path string) error {
-	session, err := d.Relay.Join(ctx, message.Session{Kind: Kind, Key: path, Name: filepath.Base(path)})
+	session, err := d.Relay.Join(ctx, message.Peer{Kind: Kind, Key: path, Name: filepath.Base(path)})
 	if err != nil {
 		return fmt.Errorf("serve %q: %w", path, err)
 	}
@@ -258,7 +258,7 @@ func (p *peer) hear(ctx context.Context) error {
 			if m.ID == "" {
 				m.ID = message.DerivedID(time.Unix(0, 0), p.path, strconv.Itoa(p.read))
 			}
-			m.From = message.Address{Session: p.session}
+			m.From = message.Address{Peer: p.session}
 			_, err := p.relay.Receive(ctx, m)
 			if unwritable(err) || ctx.Err() != nil {
 				return nil

@@ -108,11 +108,11 @@ func accountOf(ctx context.Context, j *Journal) (account, error) {
 		case "notice":
 			a.Notices = append(a.Notices, e.Notice)
 		case "session":
-			if known[e.Session.ID] {
+			if known[e.Peer.ID] {
 				continue
 			}
-			known[e.Session.ID] = true
-			s, err := j.Session(ctx, e.Session.ID)
+			known[e.Peer.ID] = true
+			s, err := j.Session(ctx, e.Peer.ID)
 			if err != nil {
 				return a, err
 			}
@@ -126,7 +126,7 @@ func accountOf(ctx context.Context, j *Journal) (account, error) {
 			m := *e.Message
 			one := accountMessage{
 				ID: string(m.ID), Chat: string(e.Chat), Type: m.Type, Priority: m.Priority, Subject: m.Subject, Body: m.Body, Origin: string(m.Origin), Trust: string(m.Trust),
-				InReplyTo: string(m.InReplyTo), From: m.From.Name, FromSession: string(m.From.Session), Tags: m.Tags, Meta: m.Meta, Depth: m.Depth, Created: m.Created,
+				InReplyTo: string(m.InReplyTo), From: m.From.Name, FromSession: string(m.From.Peer), Tags: m.Tags, Meta: m.Meta, Depth: m.Depth, Created: m.Created,
 				Undecided: slices.ContainsFunc(was.Undecided, func(u message.Envelope) bool { return u.ID == m.ID }),
 			}
 			for _, to := range m.To {
@@ -183,7 +183,7 @@ func accountOf(ctx context.Context, j *Journal) (account, error) {
 				Started: c.Started, Ended: c.Ended, Deliveries: map[string]int{},
 			}
 			for _, p := range c.Participants {
-				one.Members = append(one.Members, fmt.Sprintf("%d %s %s %q speaks %t, asked %t, left %t, gone %t", p.Number, p.Name, p.Session, p.Role, p.MaySpeak, p.Approve, p.Left, p.Gone))
+				one.Members = append(one.Members, fmt.Sprintf("%d %s %s %q speaks %t, asked %t, left %t, gone %t", p.Number, p.Name, p.Peer, p.Role, p.MaySpeak, p.Approve, p.Left, p.Gone))
 			}
 			for state, n := range stats.Deliveries {
 				one.Deliveries[string(state)] = n

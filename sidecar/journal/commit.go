@@ -249,7 +249,7 @@ func (s *stepper) write(step message.Step) error {
 			return fmt.Errorf("stopped: %w", err)
 		}
 	}
-	for _, session := range step.Sessions {
+	for _, session := range step.Peers {
 		if err := s.session(session); err != nil {
 			return fmt.Errorf("session %q: %w", session.ID, err)
 		}
@@ -316,7 +316,7 @@ func (s *stepper) event(kind string, chat message.ID, doc any) (seq int64, err e
 	return s.seq, err
 }
 
-func (s *stepper) session(session message.Session) error {
+func (s *stepper) session(session message.Peer) error {
 	doc, err := encode(session)
 	if err != nil {
 		return err
@@ -369,8 +369,8 @@ func (s *stepper) message(envelope message.Envelope) error {
 	} else if err != nil {
 		return err
 	}
-	if envelope.From.Session != "" {
-		if _, err := s.exec(s.w.spoke, string(envelope.From.Session), envelope.Depth); err != nil {
+	if envelope.From.Peer != "" {
+		if _, err := s.exec(s.w.spoke, string(envelope.From.Peer), envelope.Depth); err != nil {
 			return fmt.Errorf("its author: %w", err)
 		}
 	}

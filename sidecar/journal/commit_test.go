@@ -41,7 +41,7 @@ func TestJournal_roundTrip(t *testing.T) {
 		receipts := []message.Receipt{drawReceipt(t, deliveries[0]), drawReceipt(t, deliveries[1]), drawReceipt(t, deliveries[0])}
 		notices := []message.Notice{{Text: rapid.String().Draw(t, "notice")}, {Chat: chat.ID, Text: "of the chat"}}
 		require.NoError(t, j.Commit(ctx, message.Step{
-			Sessions: []message.Session{session}, Chats: []message.Chat{chat}, Received: []message.Envelope{envelope},
+			Peers: []message.Peer{session}, Chats: []message.Chat{chat}, Received: []message.Envelope{envelope},
 			Verdicts: []message.Verdict{verdict}, Deliveries: deliveries, Receipts: receipts, Notices: notices,
 		}))
 
@@ -77,7 +77,7 @@ func TestJournal_roundTrip(t *testing.T) {
 			log[i].At = time.Time{}
 		}
 		assert.Equal(t, []message.Event{
-			{Seq: since + 1, Kind: "session", Session: &session},
+			{Seq: since + 1, Kind: "session", Peer: &session},
 			{Seq: since + 2, Kind: "chat", Chat: chat.ID, Change: &chat},
 			{Seq: since + 3, Kind: "message", Chat: envelope.Chat, Message: &envelope},
 			{Seq: since + 4, Kind: "receipt", Chat: chat.ID, Receipt: &receipts[0], Delivery: bare(deliveries[0], receipts[0])},
@@ -117,7 +117,7 @@ func TestCommit_allOrNothing(t *testing.T) {
 			s.Received = append(s.Received, message.Envelope{ID: "x", Type: "t", Body: strings.Repeat("x", message.MaxBody+1)})
 		}, nil},
 		"verdict on an unknown message": {func(s *message.Step) {
-			s.Verdicts = append(s.Verdicts, message.Verdict{Message: "unknown", Verb: message.VerbDrop})
+			s.Verdicts = append(s.Verdicts, message.Verdict{Message: "unknown", Decision: message.Decision{Verb: message.VerbDrop}})
 		}, ErrNotFound},
 		"delivery of an unknown message": {func(s *message.Step) {
 			s.Deliveries = append(s.Deliveries, delivery("x", envelope("unknown"), "s"))
@@ -192,18 +192,18 @@ func TestCommit_context(t *testing.T) {
 func TestCommit_nothingChanged(t *testing.T) {
 	j := mustOpen(t, private(t))
 	mustCommit(t, j, message.Step{})
-	session := message.Session{ID: "s", Name: "a", Adopted: testTime}
+	session := message.Peer{ID: "s", Name: "a", Adopted: testTime}
 	chat := message.Chat{ID: "c", State: message.ChatOn, Started: testTime}
 	for range 3 {
-		mustCommit(t, j, message.Step{Sessions: []message.Session{session}, Chats: []message.Chat{chat}})
+		mustCommit(t, j, message.Step{Peers: []message.Peer{session}, Chats: []message.Chat{chat}})
 	}
 	require.Len(t, events(t, j, Query{}), 2)
 	session.State, chat.State = message.Working, message.ChatPaused
-	mustCommit(t, j, message.Step{Sessions: []message.Session{session}, Chats: []message.Chat{chat}})
+	mustCommit(t, j, message.Step{Peers: []message.Peer{session}, Chats: []message.Chat{chat}})
 	log := events(t, j, Query{})
 	require.Len(t, log, 4)
-	assert.Equal(t, message.PaneState(""), log[0].Session.State, "the log shows each as it was then")
-	assert.Equal(t, message.Working, log[2].Session.State)
+	assert.Equal(t, message.PaneState(""), log[0].Peer.State, "the log shows each as it was then")
+	assert.Equal(t, message.Working, log[2].Peer.State)
 	assert.Equal(t, message.ChatOn, log[1].Change.State)
 	assert.Equal(t, message.ChatPaused, log[3].Change.State)
 }
@@ -211,7 +211,7 @@ func TestCommit_nothingChanged(t *testing.T) {
 func TestRestore(t *testing.T) {
 	dir := private(t)
 	j := mustOpen(t, dir)
-	there, gone := message.Session{ID: "there", Adopted: testTime}, message.Session{ID: "gone", Adopted: testTime}
+	there, gone := message.Peer{ID: "there", Adopted: testTime}, message.Peer{ID: "gone", Adopted: testTime}
 	on, paused, over := message.Chat{ID: "on", State: message.ChatOn}, message.Chat{ID: "paused", State: message.ChatPaused}, message.Chat{ID: "over", State: message.ChatOn}
 	decided, undecided := envelope("decided"), envelope("undecided")
 	fresh, typed, held, final := delivery("fresh", decided, "there"), delivery("typed", decided, "there"), delivery("held", decided, "there"), delivery("final", decided, "there")
@@ -219,10 +219,10 @@ func TestRestore(t *testing.T) {
 		return message.Receipt{Delivery: d.ID, Message: d.Message.ID, Target: d.Target, State: state, At: testTime}
 	}
 	mustCommit(t, j, message.Step{
-		Sessions: []message.Session{there, gone}, Chats: []message.Chat{on, paused, over}, Received: []message.Envelope{decided, undecided},
+		Peers: []message.Peer{there, gone}, Chats: []message.Chat{on, paused, over}, Received: []message.Envelope{decided, undecided},
 	})
-	first := message.Verdict{Message: decided.ID, Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbDrop, At: testTime}
-	last := message.Verdict{Message: decided.ID, Verb: message.VerbDeliver, Person: message.Person{Name: "ada", UID: 1000, Terminal: "/dev/pts/3"}, At: testTime}
+	first := message.Verdict{Message: decided.ID, Decision: message.Decision{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbDrop}, At: testTime}
+	last := message.Verdict{Message: decided.ID, Decision: message.Decision{Verb: message.VerbDeliver}, Person: message.Person{Name: "ada", UID: 1000, Terminal: "/dev/pts/3"}, At: testTime}
 	mustCommit(t, j, message.Step{
 		Verdicts:   []message.Verdict{first, last},
 		Deliveries: []message.Delivery{fresh, typed, held, final},
@@ -230,7 +230,7 @@ func TestRestore(t *testing.T) {
 	})
 	gone.Ended, over.State = &testTime, message.ChatOver
 	mustCommit(t, j, message.Step{
-		Sessions: []message.Session{gone}, Chats: []message.Chat{over},
+		Peers: []message.Peer{gone}, Chats: []message.Chat{over},
 		Receipts: []message.Receipt{
 			receipt(typed, message.Typed), receipt(typed, message.Held), receipt(held, message.Held), receipt(final, message.Failed),
 		},
@@ -238,7 +238,7 @@ func TestRestore(t *testing.T) {
 
 	typed.Typed = true // its last receipt does not say so any more
 	want := Restored{
-		Sessions: []message.Session{there}, Chats: []message.Chat{on, paused}, Undecided: []message.Envelope{undecided},
+		Sessions: []message.Peer{there}, Chats: []message.Chat{on, paused}, Undecided: []message.Envelope{undecided},
 		Depths: map[message.ID]Depth{"there": {Last: 1, Cause: 0}}, Taken: map[message.ID]int{"on": 0, "paused": 0},
 		Pending: []Pending{
 			{Delivery: fresh, Verdict: last},
@@ -424,7 +424,7 @@ func wholeStep(id message.ID) message.Step {
 	d1, d2 := delivery(id+"-d1", e, "s1"), delivery(id+"-d2", e, "s2")
 	return message.Step{
 		Received:   []message.Envelope{e},
-		Verdicts:   []message.Verdict{{Message: id, Verb: message.VerbDeliver, By: "built in", At: testTime}},
+		Verdicts:   []message.Verdict{{Message: id, Decision: message.Decision{Verb: message.VerbDeliver, By: "built in"}, At: testTime}},
 		Deliveries: []message.Delivery{d1, d2},
 		Receipts: []message.Receipt{
 			{Delivery: d1.ID, Message: id, Target: d1.Target, State: message.Answered, Words: "yes", At: testTime},
@@ -447,14 +447,14 @@ func delivery(id message.ID, e message.Envelope, target message.ID) message.Deli
 func drawSteps(t *rapid.T, prefix string) (steps []message.Step) {
 	for i := range rapid.IntRange(1, 6).Draw(t, "messages") {
 		whole := wholeStep(message.ID(fmt.Sprint(prefix, i)))
-		whole.Sessions = []message.Session{{ID: "s1", Name: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "name"), Adopted: testTime}}
+		whole.Peers = []message.Peer{{ID: "s1", Name: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "name"), Adopted: testTime}}
 		whole.Chats = []message.Chat{{ID: "chat", State: rapid.SampledFrom([]message.ChatState{message.ChatOn, message.ChatPaused}).Draw(t, "state"), Started: testTime}}
 		if rapid.Bool().Draw(t, "whole") {
 			steps = append(steps, whole, message.Step{})
 			continue
 		}
 		steps = append(steps, message.Step{Chats: whole.Chats, Received: whole.Received},
-			message.Step{Sessions: whole.Sessions, Verdicts: whole.Verdicts, Deliveries: whole.Deliveries, Notices: whole.Notices})
+			message.Step{Peers: whole.Peers, Verdicts: whole.Verdicts, Deliveries: whole.Deliveries, Notices: whole.Notices})
 		for _, r := range whole.Receipts {
 			for _, state := range []message.ReceiptState{message.Queued, message.Typed, message.Submitted, r.State} {
 				r.State = state
@@ -554,8 +554,7 @@ func drawIDs(t *rapid.T, label string) message.ID {
 
 func drawAddress(t *rapid.T) message.Address {
 	return message.Address{
-		Computer: rapid.String().Draw(t, "computer"), Session: drawIDs(t, "session"), Port: rapid.IntRange(0, 65535).Draw(t, "port"),
-		Repository: rapid.String().Draw(t, "repository"), Member: rapid.String().Draw(t, "member"),
+		Computer: rapid.String().Draw(t, "computer"), Peer: drawIDs(t, "session"),
 		Name: rapid.String().Draw(t, "name"), Number: rapid.IntRange(0, 9).Draw(t, "number"),
 	}
 }
@@ -579,8 +578,7 @@ func drawEnvelope(t *rapid.T, chat message.ID) message.Envelope {
 
 func drawVerdict(t *rapid.T, id message.ID) message.Verdict {
 	v := message.Verdict{
-		Message: id, Verb: rapid.SampledFrom([]message.Verb{message.VerbDeliver, message.VerbAck, message.VerbAsk, message.VerbHold, message.VerbBounce, message.VerbDrop}).Draw(t, "verb"),
-		Reason: rapid.String().Draw(t, "reason"), By: rapid.String().Draw(t, "by"), At: drawTime(t, "at"),
+		Message: id, Decision: message.Decision{Verb: rapid.SampledFrom([]message.Verb{message.VerbDeliver, message.VerbAck, message.VerbAsk, message.VerbHold, message.VerbBounce, message.VerbDrop}).Draw(t, "verb"), Reason: rapid.String().Draw(t, "reason"), By: rapid.String().Draw(t, "by")}, At: drawTime(t, "at"),
 	}
 	if rapid.Bool().Draw(t, "replaces") {
 		body := drawBody(t)
@@ -613,15 +611,16 @@ func drawReceipt(t *rapid.T, d message.Delivery) message.Receipt {
 	return r
 }
 
-func drawSession(t *rapid.T) message.Session {
+func drawSession(t *rapid.T) message.Peer {
 	process := func(label string) message.Process {
 		return message.Process{PID: rapid.Int().Draw(t, label), Start: rapid.Uint64().Draw(t, label+" start"), Name: rapid.String().Draw(t, label+" name")}
 	}
-	return message.Session{
+	return message.Peer{
 		ID: message.NewID(), Name: rapid.String().Draw(t, "name"), Title: rapid.String().Draw(t, "title"), Computer: "local",
-		Pane: rapid.StringMatching(`%[0-9]{1,3}`).Draw(t, "pane"), TTY: rapid.String().Draw(t, "tty"), Profile: "line", Prompt: rapid.String().Draw(t, "prompt"),
-		PaneProc: process("pane process"), Foreground: process("foreground"), State: message.Idle, StateWhy: rapid.String().Draw(t, "why"),
-		Adopted: drawTime(t, "adopted"), Ended: drawOptionalTime(t, "ended"), EndReason: rapid.String().Draw(t, "end reason"),
+		PaneOf:   message.PaneOf{Pane: rapid.StringMatching(`%[0-9]{1,3}`).Draw(t, "pane"), TTY: rapid.String().Draw(t, "tty"), Profile: "line", Prompt: rapid.String().Draw(t, "prompt"), PaneProc: process("pane process"), Foreground: process("foreground")},
+		StateWhy: rapid.String().Draw(t, "why"),
+		State:    message.Idle,
+		Adopted:  drawTime(t, "adopted"), Ended: drawOptionalTime(t, "ended"), EndReason: rapid.String().Draw(t, "end reason"),
 	}
 }
 
@@ -634,7 +633,7 @@ func drawChat(t *rapid.T) message.Chat {
 	}
 	for n := range rapid.IntRange(0, 4).Draw(t, "participants") {
 		c.Participants = append(c.Participants, message.Participant{
-			Session: drawIDs(t, "session"), Name: rapid.String().Draw(t, "participant"), Number: n + 1, Role: rapid.String().Draw(t, "role"),
+			Peer: drawIDs(t, "session"), Name: rapid.String().Draw(t, "participant"), Number: n + 1, Role: rapid.String().Draw(t, "role"),
 			MaySpeak: rapid.Bool().Draw(t, "may speak"), Left: rapid.Bool().Draw(t, "left"),
 		})
 	}

@@ -123,7 +123,7 @@ func damagedJournal(t *testing.T, dir string, log bool) {
 	t.Helper()
 	from := private(t)
 	j := mustOpen(t, from)
-	mustCommit(t, j, message.Step{Sessions: []message.Session{{ID: "ada", Name: "Ada"}}, Received: []message.Envelope{envelope("undecided")}})
+	mustCommit(t, j, message.Step{Peers: []message.Peer{{ID: "ada", Name: "Ada"}}, Received: []message.Envelope{envelope("undecided")}})
 	for n := range 10 {
 		mustCommit(t, j, wholeStep(message.ID(fmt.Sprint("d", n))))
 	}

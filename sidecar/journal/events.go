@@ -160,11 +160,11 @@ func scanEvent(row scanner) (message.Event, error) {
 		}
 		e.Change = &c
 	case kindSession:
-		s, err := decode[message.Session](doc.String)
+		s, err := decode[message.Peer](doc.String)
 		if err != nil {
 			return message.Event{}, fmt.Errorf("event %d: %w", e.Seq, err)
 		}
-		e.Session = &s
+		e.Peer = &s
 	case kindNotice:
 		e.Notice = doc.String
 	}

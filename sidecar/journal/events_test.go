@@ -55,12 +55,12 @@ func TestEvents_whatWasTypedInTheEnd(t *testing.T) {
 		return all
 	}
 	mustCommit(t, j, message.Step{
-		Received: []message.Envelope{e}, Verdicts: []message.Verdict{{Message: "m", Verb: message.VerbAsk}},
+		Received: []message.Envelope{e}, Verdicts: []message.Verdict{{Message: "m", Decision: message.Decision{Verb: message.VerbAsk}}},
 		Deliveries: []message.Delivery{one, other}, Receipts: receipts(message.Queued, message.Held),
 	})
 	one.Message.Body = "as it was edited"
 	mustCommit(t, j, message.Step{
-		Verdicts:   []message.Verdict{{Message: "m", Verb: message.VerbDeliver, Body: &one.Message.Body}},
+		Verdicts:   []message.Verdict{{Message: "m", Decision: message.Decision{Verb: message.VerbDeliver}, Body: &one.Message.Body}},
 		Deliveries: []message.Delivery{one}, Receipts: receipts(message.Queued, message.Typed, message.Submitted),
 	})
 	found := 0
@@ -102,7 +102,7 @@ func TestEvents_search(t *testing.T) {
 	for id, body := range bodies {
 		e := envelope(id)
 		e.Body = body
-		mustCommit(t, j, message.Step{Received: []message.Envelope{e}, Verdicts: []message.Verdict{{Message: id, Verb: message.VerbDeliver}}})
+		mustCommit(t, j, message.Step{Received: []message.Envelope{e}, Verdicts: []message.Verdict{{Message: id, Decision: message.Decision{Verb: message.VerbDeliver}}}})
 	}
 	for search, want := range map[string]string{
 		"küche": "de", "KÜCHE grüße": "de", "kuche": "de", "Küch": "de", "100%": "de", "Küche Berlin": "",
@@ -138,25 +138,27 @@ func TestEvents_searchTakesAnyText(t *testing.T) {
 func TestEvents_searchNeverFindsWhatWasMasked(t *testing.T) {
 	const original, masked = "the password is hunter2 密码", "the password is [removed]"
 	text := func(s string) *string { return &s }
-	type verdict = message.Verdict
+	verdict := func(verb message.Verb, body *string) message.Verdict {
+		return message.Verdict{Decision: message.Decision{Verb: verb}, Body: body}
+	}
 	for name, c := range map[string]struct {
-		verdicts []verdict
+		verdicts []message.Verdict
 		finds    string // the text that can be found, or ""
 	}{
 		"undecided":                     {nil, ""},
-		"delivered as it is":            {[]verdict{{Verb: message.VerbDeliver}}, original},
-		"acknowledged":                  {[]verdict{{Verb: message.VerbAck}}, original},
-		"masked":                        {[]verdict{{Verb: message.VerbDeliver, Body: text(masked)}}, masked},
-		"emptied":                       {[]verdict{{Verb: message.VerbDeliver, Body: text("")}}, ""},
-		"held":                          {[]verdict{{Verb: message.VerbHold}}, ""},
-		"asked":                         {[]verdict{{Verb: message.VerbAsk, Body: text(masked)}}, ""},
-		"bounced":                       {[]verdict{{Verb: message.VerbBounce}}, ""},
-		"dropped":                       {[]verdict{{Verb: message.VerbDrop}}, ""},
-		"held, then delivered":          {[]verdict{{Verb: message.VerbHold}, {Verb: message.VerbDeliver}}, original},
-		"masked and held, then yes":     {[]verdict{{Verb: message.VerbHold, Body: text(masked)}, {Verb: message.VerbDeliver}}, masked},
-		"held, then edited by a person": {[]verdict{{Verb: message.VerbAsk}, {Verb: message.VerbDeliver, Body: text(masked)}}, masked},
-		"delivered, then masked":        {[]verdict{{Verb: message.VerbDeliver}, {Verb: message.VerbDeliver, Body: text(masked)}}, masked},
-		"held, then dropped":            {[]verdict{{Verb: message.VerbHold}, {Verb: message.VerbDrop}}, ""},
+		"delivered as it is":            {[]message.Verdict{verdict(message.VerbDeliver, nil)}, original},
+		"acknowledged":                  {[]message.Verdict{verdict(message.VerbAck, nil)}, original},
+		"masked":                        {[]message.Verdict{verdict(message.VerbDeliver, text(masked))}, masked},
+		"emptied":                       {[]message.Verdict{verdict(message.VerbDeliver, text(""))}, ""},
+		"held":                          {[]message.Verdict{verdict(message.VerbHold, nil)}, ""},
+		"asked":                         {[]message.Verdict{verdict(message.VerbAsk, text(masked))}, ""},
+		"bounced":                       {[]message.Verdict{verdict(message.VerbBounce, nil)}, ""},
+		"dropped":                       {[]message.Verdict{verdict(message.VerbDrop, nil)}, ""},
+		"held, then delivered":          {[]message.Verdict{verdict(message.VerbHold, nil), verdict(message.VerbDeliver, nil)}, original},
+		"masked and held, then yes":     {[]message.Verdict{verdict(message.VerbHold, text(masked)), verdict(message.VerbDeliver, nil)}, masked},
+		"held, then edited by a person": {[]message.Verdict{verdict(message.VerbAsk, nil), verdict(message.VerbDeliver, text(masked))}, masked},
+		"delivered, then masked":        {[]message.Verdict{verdict(message.VerbDeliver, nil), verdict(message.VerbDeliver, text(masked))}, masked},
+		"held, then dropped":            {[]message.Verdict{verdict(message.VerbHold, nil), verdict(message.VerbDrop, nil)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := private(t)
@@ -166,7 +168,7 @@ func TestEvents_searchNeverFindsWhatWasMasked(t *testing.T) {
 			mustCommit(t, j, message.Step{Received: []message.Envelope{e}})
 			for _, v := range c.verdicts {
 				v.Message = "m"
-				mustCommit(t, j, message.Step{Verdicts: []verdict{v}})
+				mustCommit(t, j, message.Step{Verdicts: []message.Verdict{v}})
 			}
 			require.NoError(t, j.Close())
 			j = mustOpen(t, dir)

@@ -137,7 +137,7 @@ func TestMigrate_schema4(t *testing.T) {
 	assert.Equal(t, []string{"kept", "to be kept"}, []string{kept.Message.Subject, kept.Message.Body})
 	subject, body := "another", "text"
 	mustCommit(t, j, message.Step{Verdicts: []message.Verdict{{
-		Message: kept.Message.ID, Verb: message.VerbDeliver, Subject: &subject, Body: &body, Person: message.Person{Name: "ada"},
+		Message: kept.Message.ID, Decision: message.Decision{Verb: message.VerbDeliver}, Subject: &subject, Body: &body, Person: message.Person{Name: "ada"},
 	}}})
 	edited, err := j.Delivery(t.Context(), kept.ID)
 	require.NoError(t, err)
@@ -170,7 +170,7 @@ func replay(t *testing.T, dir string) *Journal {
 		case kindChat:
 			step.Chats = []message.Chat{*e.Change}
 		case kindSession:
-			step.Sessions = []message.Session{*e.Session}
+			step.Peers = []message.Peer{*e.Peer}
 		case kindNotice:
 			step.Notices = []message.Notice{{Chat: e.Chat, Text: e.Notice}}
 		}

@@ -15,16 +15,16 @@ func TestMemories(t *testing.T) {
 	j, err := Open(t.Context(), dir)
 	require.NoError(t, err)
 	word := func(id message.ID) message.Envelope {
-		return message.Envelope{ID: id, From: message.Address{Session: "ada"}, Type: message.KindTurn, Body: "b", Created: testTime}
+		return message.Envelope{ID: id, From: message.Address{Peer: "ada"}, Type: message.KindTurn, Body: "b", Created: testTime}
 	}
 	mustCommit(t, j, message.Step{
 		Received: []message.Envelope{word("one")},
-		Verdicts: []message.Verdict{{Message: "one", Verb: message.VerbDrop, Memory: map[string][]byte{"a.lua": []byte("1"), "b.lua": []byte("1")}}},
+		Verdicts: []message.Verdict{{Message: "one", Decision: message.Decision{Verb: message.VerbDrop}, Memory: map[string][]byte{"a.lua": []byte("1"), "b.lua": []byte("1")}}},
 	})
 	assert.Error(t, j.Commit(t.Context(), message.Step{
-		Verdicts: []message.Verdict{{Message: "one", Verb: message.VerbDrop, Memory: map[string][]byte{"a.lua": []byte("lost")}}, {Message: "unknown"}},
+		Verdicts: []message.Verdict{{Message: "one", Decision: message.Decision{Verb: message.VerbDrop}, Memory: map[string][]byte{"a.lua": []byte("lost")}}, {Message: "unknown"}},
 	}))
-	mustCommit(t, j, message.Step{Verdicts: []message.Verdict{{Message: "one", Verb: message.VerbDrop, Memory: map[string][]byte{"b.lua": []byte("2")}}}})
+	mustCommit(t, j, message.Step{Verdicts: []message.Verdict{{Message: "one", Decision: message.Decision{Verb: message.VerbDrop}, Memory: map[string][]byte{"b.lua": []byte("2")}}}})
 	require.NoError(t, j.Close())
 	j = mustOpen(t, dir)
 	memories, err := j.Memories(t.Context())
@@ -37,7 +37,7 @@ func TestRecent(t *testing.T) {
 	j := mustOpen(t, private(t))
 	masked := "masked"
 	add := func(id message.ID, v *message.Verdict, targets ...message.ID) {
-		step := message.Step{Received: []message.Envelope{{ID: id, Chat: "chat", From: message.Address{Session: "ada"}, Type: message.KindTurn, Body: "key " + string(id), Created: testTime}}}
+		step := message.Step{Received: []message.Envelope{{ID: id, Chat: "chat", From: message.Address{Peer: "ada"}, Type: message.KindTurn, Body: "key " + string(id), Created: testTime}}}
 		if v != nil {
 			v.Message = id
 			step.Verdicts = []message.Verdict{*v}
@@ -50,10 +50,10 @@ func TestRecent(t *testing.T) {
 		}
 		mustCommit(t, j, step)
 	}
-	add("old", &message.Verdict{Verb: message.VerbDeliver}, "ben")
-	add("one", &message.Verdict{Verb: message.VerbDeliver, Body: &masked}, "ben", "cyd", "ben")
-	add("nobody", &message.Verdict{Verb: message.VerbDeliver})
-	add("two", &message.Verdict{Verb: message.VerbAsk}, "cyd")
+	add("old", &message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}}, "ben")
+	add("one", &message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Body: &masked}, "ben", "cyd", "ben")
+	add("nobody", &message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
+	add("two", &message.Verdict{Decision: message.Decision{Verb: message.VerbAsk}}, "cyd")
 	add("undecided", nil)
 	recent, err := j.Recent(t.Context(), 3)
 	require.NoError(t, err)

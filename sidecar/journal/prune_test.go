@@ -259,18 +259,18 @@ func fill(t testing.TB, j *Journal, n int, from, to time.Time) message.Chat {
 		return b.String()
 	}
 	chat := message.Chat{ID: message.NewID(), Name: "long", State: message.ChatOn, Started: from}
-	ada, ben := message.Session{ID: message.NewID(), Name: "Ada", Adopted: from}, message.Session{ID: message.NewID(), Name: "Ben", Adopted: from}
-	commitAt(t, j, from, message.Step{Sessions: []message.Session{ada, ben}, Chats: []message.Chat{chat}})
+	ada, ben := message.Peer{ID: message.NewID(), Name: "Ada", Adopted: from}, message.Peer{ID: message.NewID(), Name: "Ben", Adopted: from}
+	commitAt(t, j, from, message.Step{Peers: []message.Peer{ada, ben}, Chats: []message.Chat{chat}})
 	for done := 0; done < n; {
 		at := from.Add(time.Duration(float64(to.Sub(from)) * float64(done) / float64(n)))
 		var step message.Step
 		for range min(batch, n-done) {
 			e := envelope(message.NewID())
-			e.Chat, e.From, e.Body, e.Created = chat.ID, message.Address{Session: ada.ID, Name: "Ada", Number: 1}, body(done), at
+			e.Chat, e.From, e.Body, e.Created = chat.ID, message.Address{Peer: ada.ID, Name: "Ada", Number: 1}, body(done), at
 			d := delivery(message.NewID(), e, ben.ID)
 			d.Chat = chat.ID
 			step.Received = append(step.Received, e)
-			step.Verdicts = append(step.Verdicts, message.Verdict{Message: e.ID, Verb: message.VerbDeliver, By: "built in", At: at})
+			step.Verdicts = append(step.Verdicts, message.Verdict{Message: e.ID, Decision: message.Decision{Verb: message.VerbDeliver, By: "built in"}, At: at})
 			step.Deliveries = append(step.Deliveries, d)
 			for i, state := range []message.ReceiptState{message.Queued, message.Typed, message.Submitted, message.Answered} {
 				step.Receipts = append(step.Receipts, message.Receipt{
@@ -282,24 +282,24 @@ func fill(t testing.TB, j *Journal, n int, from, to time.Time) message.Chat {
 		commitAt(t, j, at, step)
 	}
 	chat.State, chat.Ended, ada.Ended, ben.Ended = message.ChatOver, &to, &to, &to
-	commitAt(t, j, to, message.Step{Sessions: []message.Session{ada, ben}, Chats: []message.Chat{chat}})
+	commitAt(t, j, to, message.Step{Peers: []message.Peer{ada, ben}, Chats: []message.Chat{chat}})
 	return chat
 }
 
 // protect writes what must never be pruned, and returns the ids of its messages.
 func protect(t testing.TB, j *Journal, at time.Time) []message.ID {
 	t.Helper()
-	here, gone, deaf := message.Session{ID: "here", Adopted: at}, message.Session{ID: "gone", Adopted: at, Ended: &at}, message.Session{ID: "deaf", Adopted: at, Ended: &at}
+	here, gone, deaf := message.Peer{ID: "here", Adopted: at}, message.Peer{ID: "gone", Adopted: at, Ended: &at}, message.Peer{ID: "deaf", Adopted: at, Ended: &at}
 	on := message.Chat{ID: "on", Name: "on", State: message.ChatPaused, Started: at}
 	over := message.Chat{ID: "over", Name: "over", State: message.ChatOver, Started: at}
-	step := message.Step{Sessions: []message.Session{here, gone, deaf}, Chats: []message.Chat{on, over}}
+	step := message.Step{Peers: []message.Peer{here, gone, deaf}, Chats: []message.Chat{on, over}}
 	add := func(id message.ID, chat, target message.ID, why message.Reason, states ...message.ReceiptState) {
 		e := envelope(id)
 		e.Chat = chat
 		d := delivery(id+"-d", e, target)
 		d.Chat = chat
 		step.Received = append(step.Received, e)
-		step.Verdicts = append(step.Verdicts, message.Verdict{Message: id, Verb: message.VerbDeliver, At: at})
+		step.Verdicts = append(step.Verdicts, message.Verdict{Message: id, Decision: message.Decision{Verb: message.VerbDeliver}, At: at})
 		step.Deliveries = append(step.Deliveries, d)
 		for _, state := range states {
 			step.Receipts = append(step.Receipts, message.Receipt{Delivery: d.ID, Message: id, Target: target, State: state, Reason: why, At: at})

@@ -194,13 +194,13 @@ func (j *Journal) Recent(ctx context.Context, most int) ([]Decided, error) {
 }
 
 // Session finds a session by its id, present or ended. The error is ErrNotFound.
-func (j *Journal) Session(ctx context.Context, id message.ID) (message.Session, error) {
-	found, err := list(ctx, j, fmt.Sprintf("session %q", id), scanDoc[message.Session], `SELECT doc FROM sessions WHERE id = ?`, string(id))
+func (j *Journal) Session(ctx context.Context, id message.ID) (message.Peer, error) {
+	found, err := list(ctx, j, fmt.Sprintf("session %q", id), scanDoc[message.Peer], `SELECT doc FROM sessions WHERE id = ?`, string(id))
 	switch {
 	case err != nil:
-		return message.Session{}, err
+		return message.Peer{}, err
 	case len(found) == 0:
-		return message.Session{}, fmt.Errorf("session %q: %w", id, ErrNotFound)
+		return message.Peer{}, fmt.Errorf("session %q: %w", id, ErrNotFound)
 	}
 	return found[0], nil
 }

@@ -13,7 +13,7 @@ import (
 // Restored is what a sidecar that starts must know of the time before.
 type Restored struct {
 	Stopped   bool                 // everything was stopped, by the last Step that said so
-	Sessions  []message.Session    // that have not ended, in the order of their adoption
+	Sessions  []message.Peer       // that have not ended, in the order of their adoption
 	Depths    map[message.ID]Depth // of each of Sessions
 	Chats     []message.Chat       // that have not ended, in the order of their start
 	Taken     map[message.ID]int   // turns that were relayed in each of Chats
@@ -129,7 +129,7 @@ func (j *Journal) Held(ctx context.Context) (int, error) {
 // stay is a session with its depth, going a chat with its turns.
 type (
 	stay struct {
-		session message.Session
+		session message.Peer
 		depth   Depth
 	}
 	going struct {
@@ -143,7 +143,7 @@ func scanStay(row scanner) (s stay, err error) {
 	if err := row.Scan(&doc, &s.depth.Last, &s.depth.Cause); err != nil {
 		return stay{}, err
 	}
-	s.session, err = decode[message.Session](doc)
+	s.session, err = decode[message.Peer](doc)
 	return s, err
 }
 

@@ -37,7 +37,7 @@ func TestRestore_stoppedIsKept(t *testing.T) {
 func TestRestore_depths(t *testing.T) {
 	turn := func(from message.ID, depth int) message.Step {
 		e := envelope(message.NewID())
-		e.From.Session, e.Chat, e.Depth = from, "c", depth
+		e.From.Peer, e.Chat, e.Depth = from, "c", depth
 		return message.Step{Received: []message.Envelope{e}}
 	}
 	to := func(origin message.Origin, depth int, states ...message.ReceiptState) message.Step {
@@ -71,7 +71,7 @@ func TestRestore_depths(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := mustOpen(t, private(t))
-			mustCommit(t, j, message.Step{Sessions: []message.Session{{ID: "s", Adopted: testTime}, {ID: "other", Adopted: testTime}}})
+			mustCommit(t, j, message.Step{Peers: []message.Peer{{ID: "s", Adopted: testTime}, {ID: "other", Adopted: testTime}}})
 			for _, step := range c.steps {
 				mustCommit(t, j, step)
 			}
@@ -89,8 +89,8 @@ func TestRestore_submittedIsNotUnderWay(t *testing.T) {
 	e := envelope("m")
 	d := delivery("d", e, "s")
 	mustCommit(t, j, message.Step{
-		Sessions: []message.Session{{ID: "s"}}, Received: []message.Envelope{e}, Deliveries: []message.Delivery{d},
-		Verdicts: []message.Verdict{{Message: "m", Verb: message.VerbDeliver}},
+		Peers: []message.Peer{{ID: "s"}}, Received: []message.Envelope{e}, Deliveries: []message.Delivery{d},
+		Verdicts: []message.Verdict{{Message: "m", Decision: message.Decision{Verb: message.VerbDeliver}}},
 	})
 	for _, c := range []struct {
 		state message.ReceiptState
@@ -120,7 +120,7 @@ func TestRestore_leavesOutWhatNobodyCanTake(t *testing.T) {
 	held := func(id message.ID, why message.Reason) message.Step {
 		return message.Step{Receipts: []message.Receipt{{Delivery: id, Message: id + "-m", Target: "s", State: message.Held, Reason: why}}}
 	}
-	gone := message.Step{Sessions: []message.Session{{ID: "s", Ended: &testTime}}}
+	gone := message.Step{Peers: []message.Peer{{ID: "s", Ended: &testTime}}}
 	whole := gone
 	whole.Receipts = append(held("d", message.AgentGone).Receipts, held("other", message.Paused).Receipts...)
 	for name, steps := range map[string][]message.Step{
@@ -130,7 +130,7 @@ func TestRestore_leavesOutWhatNobodyCanTake(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := mustOpen(t, private(t))
-			mustCommit(t, j, message.Step{Sessions: []message.Session{{ID: "s"}, {ID: "there"}}, Chats: []message.Chat{{ID: "c", State: message.ChatOn}}})
+			mustCommit(t, j, message.Step{Peers: []message.Peer{{ID: "s"}, {ID: "there"}}, Chats: []message.Chat{{ID: "c", State: message.ChatOn}}})
 			for _, id := range []message.ID{"d", "other"} {
 				e := envelope(id + "-m")
 				d := delivery(id, e, "s")
@@ -229,8 +229,8 @@ func TestEndedOnes(t *testing.T) {
 	chat := func(id message.ID, state message.ChatState) message.Chat {
 		return message.Chat{ID: id, State: state, Started: now}
 	}
-	gone := message.Session{ID: "s", Name: "Ada", Pane: "%1", Adopted: now, Ended: &now, EndReason: "agent gone"}
-	mustCommit(t, j, message.Step{Sessions: []message.Session{gone}, Chats: []message.Chat{
+	gone := message.Peer{ID: "s", Name: "Ada", PaneOf: message.PaneOf{Pane: "%1"}, Adopted: now, Ended: &now, EndReason: "agent gone"}
+	mustCommit(t, j, message.Step{Peers: []message.Peer{gone}, Chats: []message.Chat{
 		chat("a", message.ChatOver), chat("b", message.ChatOn), chat("c", message.ChatOver), chat("d", message.ChatOver),
 	}})
 	found, err := j.Session(t.Context(), "s")

@@ -39,7 +39,7 @@ func (c Chat) Asker() ID {
 	if !c.OneWay || len(c.Participants) == 0 {
 		return ""
 	}
-	return c.Participants[0].Session
+	return c.Participants[0].Peer
 }
 
 // HasFloor reports whether the session has the floor, as everybody has where nobody was given
@@ -50,7 +50,7 @@ func (c Chat) HasFloor(session ID) bool {
 
 // Participant is a session in a chat.
 type Participant struct {
-	Session  ID     `json:"session"`
+	Peer     ID     `json:"session"`
 	Name     string `json:"name"`
 	Number   int    `json:"number"` // from 1, in the order of joining; never used again in its chat
 	Role     string `json:"role,omitempty"`

@@ -58,15 +58,12 @@ const Unverified ID = "unverified"
 // LocalComputer is the name by which the own computer goes.
 const LocalComputer = "local"
 
-// Address names a peer. Only the fields that its kind of peer has are set.
+// Address names a peer, whatever its kind. The zero value names nobody.
 type Address struct {
-	Computer   string `json:"computer,omitempty"`   // "" and "local" both mean this one
-	Session    ID     `json:"session,omitempty"`    // an agent's stay in a pane
-	Port       int    `json:"port,omitempty"`       // a talk port
-	Repository string `json:"repository,omitempty"` // an AEA repository
-	Member     string `json:"member,omitempty"`     // a team member
-	Name       string `json:"name,omitempty"`       // what attribution shows
-	Number     int    `json:"number,omitempty"`     // the participant's number in its chat; a person is 0
+	Computer string `json:"computer,omitempty"` // "" and "local" both mean this one
+	Peer     ID     `json:"session,omitempty"`
+	Name     string `json:"name,omitempty"`   // what attribution shows
+	Number   int    `json:"number,omitempty"` // the participant's number in its chat; a person is 0
 }
 
 // Envelope is one thing said by one peer. It is the message of every protocol: each is

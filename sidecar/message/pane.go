@@ -26,7 +26,7 @@ type Process struct {
 	Exec  string `json:"exec,omitempty"` // another one after each exec; "" where the system, or an older version of ours, does not tell
 }
 
-// PeerKind is what kind of peer a session is: which sink it has, and how far its word is trusted.
+// PeerKind is what kind of peer it is: which sink it has, and how far its word is trusted.
 type PeerKind string
 
 // The kinds of peers.
@@ -38,32 +38,37 @@ const (
 	PeerRemote     PeerKind = "remote"
 )
 
-// Session is one agent's stay in one pane, or a peer of another kind. It lives from its adoption until the pane or
-// the program ends, or a person releases it.
-type Session struct {
-	ID         ID         `json:"id"`
-	Name       string     `json:"name"` // unique among those present, [A-Za-z0-9._-]{1,64}
-	Title      string     `json:"title,omitempty"`
-	Computer   string     `json:"computer"`
-	Kind       PeerKind   `json:"kind,omitempty"`
-	Key        string     `json:"key,omitempty"` // what it goes by in its own protocol, unique in its kind; of a pane ""
-	Pane       string     `json:"pane"`          // tmux pane id, %7
-	TTY        string     `json:"tty,omitempty"`
-	Profile    string     `json:"profile"`
-	Prompt     string     `json:"prompt,omitempty"`       // what the composer of a line program shows when it is empty
-	PromptIsRE bool       `json:"prompt_is_re,omitempty"` // Prompt is a regular expression (RE2) that a person gave
-	PaneProc   Process    `json:"pane_process"`           // what tmux started in the pane
-	Foreground Process    `json:"foreground"`             // the agent: of a line program, the leader of the terminal's foreground group when adopted
-	Reader     Process    `json:"reader,omitzero"`        // of an agent that starts itself once more: the one that reads the keys
-	State      PaneState  `json:"state,omitempty"`
-	StateWhy   string     `json:"state_why,omitempty"`
-	Server     Process    `json:"server"`           // the tmux server: a pane's id means nothing to another
-	Closed     Reason     `json:"closed,omitempty"` // why nothing more is typed here until the pane, or a person, shows otherwise
-	Lost       ID         `json:"lost,omitempty"`   // with Closed: the delivery whose text was typed and never seen
-	Draft      *Place     `json:"draft,omitempty"`  // with Closed: where a person's line stands or stood
-	Adopted    time.Time  `json:"adopted"`
-	Ended      *time.Time `json:"ended,omitempty"`
-	EndReason  string     `json:"end_reason,omitempty"`
+// Peer is whoever can say something and be told something. One of a pane is one agent's stay in it, a session: it lives
+// from its adoption until the pane or the program ends, or a person releases it.
+type Peer struct {
+	ID        ID         `json:"id"`
+	Name      string     `json:"name"` // unique among those present, [A-Za-z0-9._-]{1,64}
+	Title     string     `json:"title,omitempty"`
+	Computer  string     `json:"computer"`
+	Kind      PeerKind   `json:"kind,omitempty"`
+	Key       string     `json:"key,omitempty"` // what it goes by in its own protocol, unique in its kind; of a pane ""
+	State     PaneState  `json:"state,omitempty"`
+	StateWhy  string     `json:"state_why,omitempty"`
+	Adopted   time.Time  `json:"adopted"`
+	Ended     *time.Time `json:"ended,omitempty"`
+	EndReason string     `json:"end_reason,omitempty"`
+	PaneOf
+}
+
+// PaneOf is what only a peer in a pane has: where its program runs, and how that is known again.
+type PaneOf struct {
+	Pane       string  `json:"pane"` // tmux pane id, %7
+	TTY        string  `json:"tty,omitempty"`
+	Profile    string  `json:"profile"`
+	Prompt     string  `json:"prompt,omitempty"`       // what the composer of a line program shows when it is empty
+	PromptIsRE bool    `json:"prompt_is_re,omitempty"` // Prompt is a regular expression (RE2) that a person gave
+	PaneProc   Process `json:"pane_process"`           // what tmux started in the pane
+	Foreground Process `json:"foreground"`             // the agent: of a line program, the leader of the terminal's foreground group when adopted
+	Reader     Process `json:"reader,omitzero"`        // of an agent that starts itself once more: the one that reads the keys
+	Server     Process `json:"server"`                 // the tmux server: a pane's id means nothing to another
+	Closed     Reason  `json:"closed,omitempty"`       // why nothing more is typed here until the pane, or a person, shows otherwise
+	Lost       ID      `json:"lost,omitempty"`         // with Closed: the delivery whose text was typed and never seen
+	Draft      *Place  `json:"draft,omitempty"`        // with Closed: where a person's line stands or stood
 }
 
 // Place is where something stands in a pane, also when it has scrolled away.
@@ -75,7 +80,7 @@ type Place struct {
 // Turn is one uninterrupted stretch of an agent's own work, from its source of words.
 type Turn struct {
 	ID        ID        `json:"id"`
-	Session   ID        `json:"session"`
+	Peer      ID        `json:"session"`
 	Words     string    `json:"words"`               // what it said to its reader
 	Answers   []ID      `json:"answers,omitempty"`   // the deliveries that were submitted since the last turn
 	Person    bool      `json:"person,omitempty"`    // a person typed into the pane since the last turn

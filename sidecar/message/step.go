@@ -18,15 +18,28 @@ const (
 	VerbDrop    Verb = "drop"   // it goes to nobody, and nobody is told; the journal keeps it
 )
 
+// Decision is what becomes of a message.
+type Decision struct {
+	Verb   Verb   `json:"verb"`
+	Reason string `json:"reason,omitempty"`
+	By     string `json:"by"` // the policy, or "built in"
+
+	// Of ask and hold: after so much awake time without a person's word, Otherwise holds.
+	// Without both it waits for ever.
+	Expires   time.Duration `json:"expires_ns,omitempty"`
+	Otherwise Verb          `json:"otherwise,omitempty"` // deliver, bounce or drop
+
+	Notify bool `json:"notify,omitempty"` // a person is told of it; of ask they always are
+	Offer  bool `json:"offer,omitempty"`  // and how to open it
+}
+
 // Verdict is the decision about one message.
 type Verdict struct {
-	Message ID        `json:"message"`
-	Verb    Verb      `json:"verb"`
-	Reason  string    `json:"reason,omitempty"`
-	Body    *string   `json:"body,omitempty"` // replaces the body on its way out; the journal keeps the original
-	To      []Address `json:"to,omitempty"`   // replaces the targets
-	By      string    `json:"by"`             // the policy, or "built in"
-	At      time.Time `json:"at"`
+	Message ID `json:"message"`
+	Decision
+	Body *string   `json:"body,omitempty"` // replaces the body on its way out; the journal keeps the original
+	To   []Address `json:"to,omitempty"`   // replaces the targets
+	At   time.Time `json:"at"`
 
 	// What filters made of the rest: as Body, each in the place of the message's own; of Meta
 	// only keys that the message has.
@@ -34,14 +47,7 @@ type Verdict struct {
 	Tags    *[]string         `json:"tags,omitempty"`
 	Meta    map[string]string `json:"meta,omitempty"`
 
-	// Of ask and hold: after so much awake time without a person's word, Otherwise holds.
-	// Without both it waits for ever.
-	Expires   time.Duration `json:"expires_ns,omitempty"`
-	Otherwise Verb          `json:"otherwise,omitempty"` // deliver, bounce or drop
-
-	Notify bool   `json:"notify,omitempty"` // a person is told of it; of ask they always are
-	Offer  bool   `json:"offer,omitempty"`  // and how to open it
-	Person Person `json:"person,omitzero"`  // whose decision it is, if it is no policy's
+	Person Person `json:"person,omitzero"` // whose decision it is, if it is no policy's
 
 	// Outcomes are what is decided for single targets, in the place of what holds for all.
 	Outcomes []Outcome `json:"outcomes,omitempty"`
@@ -60,17 +66,10 @@ type Verdict struct {
 // Everybody, in a Verdict's Floor, is every participant.
 const Everybody ID = "all"
 
-// Outcome is what is decided about a message for one of its targets. Its fields mean what
-// those of Verdict do.
+// Outcome is what is decided about a message for one of its targets.
 type Outcome struct {
-	Target    ID            `json:"target"` // a session
-	Verb      Verb          `json:"verb"`
-	Reason    string        `json:"reason,omitempty"`
-	By        string        `json:"by"`
-	Expires   time.Duration `json:"expires_ns,omitempty"`
-	Otherwise Verb          `json:"otherwise,omitempty"`
-	Notify    bool          `json:"notify,omitempty"`
-	Offer     bool          `json:"offer,omitempty"`
+	Target ID `json:"target"` // a peer
+	Decision
 	// Text is for the author: of ack and bounce.
 	Text string `json:"text,omitempty"`
 
@@ -92,16 +91,12 @@ func (v Verdict) For(target ID) Outcome {
 			return o
 		}
 	}
-	return Outcome{
-		Target: target, Verb: v.Verb, Reason: v.Reason, By: v.By, Expires: v.Expires, Otherwise: v.Otherwise,
-		Notify: v.Notify, Offer: v.Offer,
-	}
+	return Outcome{Target: target, Decision: v.Decision}
 }
 
 // As is the verdict as if it were about that target alone.
 func (v Verdict) As(target ID) Verdict {
-	o := v.For(target)
-	v.Verb, v.Reason, v.By, v.Expires, v.Otherwise, v.Notify, v.Offer = o.Verb, o.Reason, o.By, o.Expires, o.Otherwise, o.Notify, o.Offer
+	v.Decision = v.For(target).Decision
 	v.Outcomes = nil
 	return v
 }
@@ -140,7 +135,7 @@ type Event struct {
 	Delivery *Delivery `json:"delivery,omitempty"` // beside Receipt: what it is about, without its body unless that was typed and is not the message's own
 	Receipt  *Receipt  `json:"receipt,omitempty"`
 	Change   *Chat     `json:"change,omitempty"`
-	Session  *Session  `json:"session,omitempty"`
+	Peer     *Peer     `json:"session,omitempty"`
 	Notice   string    `json:"notice,omitempty"` // something a person must know of
 	Resumes  bool      `json:"-"`                // with Notice: Chat goes on once a person resumes it
 }
@@ -154,7 +149,7 @@ type Notice struct {
 
 // Step is all that one step of the relay writes down: one transaction of the journal.
 type Step struct {
-	Sessions   []Session  // made or changed, whole
+	Peers      []Peer     // made or changed, whole
 	Chats      []Chat     // made or changed, whole
 	Received   []Envelope // before anything is decided about them
 	Verdicts   []Verdict  // the text of a person's is that of what is held for agents that have gone, too
@@ -168,5 +163,5 @@ type Step struct {
 
 // Empty reports whether there is nothing to write.
 func (s Step) Empty() bool {
-	return len(s.Sessions)+len(s.Chats)+len(s.Received)+len(s.Verdicts)+len(s.Deliveries)+len(s.Receipts)+len(s.Notices) == 0 && len(s.Freed)+len(s.Records) == 0 && s.Stopped == nil
+	return len(s.Peers)+len(s.Chats)+len(s.Received)+len(s.Verdicts)+len(s.Deliveries)+len(s.Receipts)+len(s.Notices) == 0 && len(s.Freed)+len(s.Records) == 0 && s.Stopped == nil
 }

@@ -350,7 +350,7 @@ func (p *Pane) prompted(ctx context.Context, taken agent.Prompt, source string) 
 // tellTurn tells the relay a turn that ended, late where that was before we came.
 func (p *Pane) tellTurn(ctx context.Context, t agent.Turn, late bool) {
 	turn := message.Turn{
-		ID: p.turnID(t), Session: p.session.ID, Words: t.Words, Source: "transcript",
+		ID: p.turnID(t), Peer: p.session.ID, Words: t.Words, Source: "transcript",
 		Acted: t.Acted, Truncated: t.Truncated, Ended: t.Ended, Late: late,
 	}
 	if all := t.All(); all != t.Words {

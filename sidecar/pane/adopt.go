@@ -35,53 +35,53 @@ const adoptPatience = 3 * time.Second
 
 // Adopt examines a pane and describes the session that it would be: it changes nothing.
 // A *Refusal says why the pane cannot be adopted as it is.
-func (ps *Panes) Adopt(ctx context.Context, r Request) (message.Session, error) {
+func (ps *Panes) Adopt(ctx context.Context, r Request) (message.Peer, error) {
 	if _, agent := profile.AgentByName(r.Profile); agent || r.Profile == "" {
 		return ps.adoptAgent(ctx, r)
 	}
 	prof, ok := profile.ByName(r.Profile)
 	if !ok {
-		return message.Session{}, &Refusal{r.Pane, fmt.Sprintf("there is no profile %q", r.Profile), "profiles: " + strings.Join(profiles(), ", ")}
+		return message.Peer{}, &Refusal{r.Pane, fmt.Sprintf("there is no profile %q", r.Profile), "profiles: " + strings.Join(profiles(), ", ")}
 	}
 	listed, err := ps.find(ctx, r.Pane)
 	if err != nil {
-		return message.Session{}, err
+		return message.Peer{}, err
 	}
 	if listed.Dead {
-		return message.Session{}, &Refusal{r.Pane, "the pane is dead", "start its program again, or choose another pane"}
+		return message.Peer{}, &Refusal{r.Pane, "the pane is dead", "start its program again, or choose another pane"}
 	}
-	session := message.Session{
-		Computer: message.LocalComputer, Pane: r.Pane, TTY: listed.TTY, Profile: prof.Name, Title: listed.Title,
-		PaneProc: message.Process{PID: listed.PID}, Foreground: message.Process{PID: listed.PID}, State: message.Idle,
+	session := message.Peer{
+		Computer: message.LocalComputer, PaneOf: message.PaneOf{Pane: r.Pane, TTY: listed.TTY, Profile: prof.Name, PaneProc: message.Process{PID: listed.PID}, Foreground: message.Process{PID: listed.PID}}, Title: listed.Title,
+		State: message.Idle,
 	}
 	if err := who(&session, prof); err != nil {
-		return message.Session{}, err
+		return message.Peer{}, err
 	}
 	look, err := ps.rest(ctx, r.Pane, prof)
 	if err != nil {
-		return message.Session{}, err
+		return message.Peer{}, err
 	}
 	before := session.Foreground
 	if err := who(&session, prof); err != nil { // it may have been about to start another
-		return message.Session{}, err
+		return message.Peer{}, err
 	}
 	if session.Foreground != before || look.Facts.PID != session.PaneProc.PID {
-		return message.Session{}, &Refusal{r.Pane, "the program in front has just changed", "wait until it shows its prompt, then try again"}
+		return message.Peer{}, &Refusal{r.Pane, "the program in front has just changed", "wait until it shows its prompt, then try again"}
 	}
 	if refusal := refuseFacts(r.Pane, look.Facts, prof); refusal != nil {
-		return message.Session{}, refusal
+		return message.Peer{}, refusal
 	}
 	if isTUI(prof) {
 		return adoptTUI(session, look)
 	}
 	if session.Prompt, session.PromptIsRE, err = choosePrompt(r, prof, screenOf(look)); err != nil {
-		return message.Session{}, err
+		return message.Peer{}, err
 	}
 	return session, nil
 }
 
 // who fills in which processes a session is bound to, and refuses those that are no agents.
-func who(session *message.Session, prof profile.Profile) error {
+func who(session *message.Peer, prof profile.Profile) error {
 	front, err := tmux.Front(session.TTY, session.PaneProc.PID)
 	switch {
 	case errors.Is(err, tmux.ErrUnsupported):

@@ -22,37 +22,37 @@ func profiles() (names []string) {
 
 // adoptAgent describes the session of a coding agent, whatever its screen shows now: what
 // goes there waits until its composer is ready.
-func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Session, error) {
+func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Peer, error) {
 	listed, err := ps.find(ctx, r.Pane)
 	if err != nil {
-		return message.Session{}, err
+		return message.Peer{}, err
 	}
 	if listed.Dead {
-		return message.Session{}, &Refusal{r.Pane, "the pane is dead", "start its agent again, or choose another pane"}
+		return message.Peer{}, &Refusal{r.Pane, "the pane is dead", "start its agent again, or choose another pane"}
 	}
 	if r.Prompt != "" {
-		return message.Session{}, &Refusal{r.Pane, "a prompt is for line programs", "adopt it --as line, or without a prompt"}
+		return message.Peer{}, &Refusal{r.Pane, "a prompt is for line programs", "adopt it --as line, or without a prompt"}
 	}
-	session := message.Session{
-		Computer: message.LocalComputer, Pane: r.Pane, TTY: listed.TTY, Profile: r.Profile, Title: listed.Title,
-		PaneProc: message.Process{PID: listed.PID}, Foreground: message.Process{PID: listed.PID}, State: message.Unknown,
+	session := message.Peer{
+		Computer: message.LocalComputer, PaneOf: message.PaneOf{Pane: r.Pane, TTY: listed.TTY, Profile: r.Profile, PaneProc: message.Process{PID: listed.PID}, Foreground: message.Process{PID: listed.PID}}, Title: listed.Title,
+		State: message.Unknown,
 	}
 	who, front, err := ps.inPane(&session, listed)
 	switch {
 	case errors.Is(err, agent.ErrNoAgent):
-		return message.Session{}, noAgent(session, front)
+		return message.Peer{}, noAgent(session, front)
 	case errors.Is(err, tmux.ErrOtherTerminal), errors.Is(err, tmux.ErrNoProcess):
-		return message.Session{}, &Refusal{r.Pane, "the program in front cannot be determined", "wait until its agent has started, then try again"}
+		return message.Peer{}, &Refusal{r.Pane, "the program in front cannot be determined", "wait until its agent has started, then try again"}
 	case err != nil:
-		return message.Session{}, fmt.Errorf("adopt %s: %w", r.Pane, err)
+		return message.Peer{}, fmt.Errorf("adopt %s: %w", r.Pane, err)
 	case r.Profile != "" && r.Profile != string(who.Kind):
-		return message.Session{}, &Refusal{r.Pane, fmt.Sprintf("its agent is %s, not %s", who.Kind, r.Profile), "leave out --as"}
+		return message.Peer{}, &Refusal{r.Pane, fmt.Sprintf("its agent is %s, not %s", who.Kind, r.Profile), "leave out --as"}
 	}
 	if _, known := profile.AgentByName(string(who.Kind)); !known {
-		return message.Session{}, &Refusal{r.Pane, fmt.Sprintf("its agent is %s, whose screens are not known", who.Kind), knownAgents()}
+		return message.Peer{}, &Refusal{r.Pane, fmt.Sprintf("its agent is %s, whose screens are not known", who.Kind), knownAgents()}
 	}
 	if refusal := refuseAgent(session, front, who); refusal != nil && gate("refuse") {
-		return message.Session{}, refusal
+		return message.Peer{}, refusal
 	}
 	session.Profile = string(who.Kind)
 	return session, nil
@@ -60,7 +60,7 @@ func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Session, er
 
 // noAgent refuses a pane in which no agent is recognised. One whose program would be refused
 // as any other, too, is told that at once.
-func noAgent(session message.Session, front tmux.FrontGroup) *Refusal {
+func noAgent(session message.Peer, front tmux.FrontGroup) *Refusal {
 	if m, why, hint, found := refusedIn(front); found {
 		return &Refusal{session.Pane, fmt.Sprintf("no agent is recognised in it: %q is in front: %s", m.Name, why), hint}
 	}
@@ -72,7 +72,7 @@ func noAgent(session message.Session, front tmux.FrontGroup) *Refusal {
 
 // inPane fills in which processes a session is bound to, recognises the agent among them, and
 // tells who is in front.
-func (ps *Panes) inPane(session *message.Session, listed tmux.Pane) (agent.Agent, tmux.FrontGroup, error) {
+func (ps *Panes) inPane(session *message.Peer, listed tmux.Pane) (agent.Agent, tmux.FrontGroup, error) {
 	front, err := tmux.Front(session.TTY, session.PaneProc.PID)
 	if errors.Is(err, tmux.ErrUnsupported) {
 		session.Foreground.Name = listed.Command
@@ -120,7 +120,7 @@ func inGroup(front tmux.FrontGroup) []message.Process {
 
 // recognise finds the agent of an adopted session. One that has ended meanwhile is known by
 // what was written down of it: the first look at its pane tells that it is gone.
-func recognise(session message.Session) agent.Agent {
+func recognise(session message.Peer) agent.Agent {
 	procs := []message.Process{session.Foreground}
 	self, err := tmux.Identify(session.Foreground.PID)
 	if err == nil {

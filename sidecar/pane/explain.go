@@ -59,9 +59,8 @@ func (ps *Panes) explain(ctx context.Context, pane, as string) (Instant, error) 
 	if err != nil {
 		return Instant{}, fmt.Errorf("look at %s: %w", pane, err)
 	}
-	session := message.Session{
-		Pane: pane, TTY: listed.TTY, Profile: as,
-		PaneProc: message.Process{PID: listed.PID}, Foreground: message.Process{PID: listed.PID, Name: listed.Command},
+	session := message.Peer{
+		PaneOf: message.PaneOf{Pane: pane, TTY: listed.TTY, Profile: as, PaneProc: message.Process{PID: listed.PID}, Foreground: message.Process{PID: listed.PID, Name: listed.Command}},
 	}
 	who, _, err := ps.inPane(&session, listed)
 	if as == "" && err == nil {

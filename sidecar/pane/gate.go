@@ -22,7 +22,7 @@ type sight struct {
 // bar says why the terminal, whatever its program shows, must not be typed into now, or
 // "" where nothing stands against it. It looks at everything but the composer; the
 // second result says that the agent is gone for good.
-func bar(s sight, session message.Session, prof profile.Profile) (why message.Reason, gone bool) {
+func bar(s sight, session message.Peer, prof profile.Profile) (why message.Reason, gone bool) {
 	f := s.look.Facts
 	switch {
 	case gate("dead") && f.Dead:
@@ -58,7 +58,7 @@ func bar(s sight, session message.Session, prof profile.Profile) (why message.Re
 
 // inFront reports whether the adopted process is in the foreground group, and is not called a
 // shell or its like meanwhile.
-func inFront(s sight, session message.Session) bool {
+func inFront(s sight, session message.Peer) bool {
 	if s.front.Leader.PID != s.self.Group || s.self.Group == 0 {
 		return false
 	}
@@ -76,7 +76,7 @@ func isAgent(prof profile.Profile) bool {
 // the keyboard for itself: a shell, an editor, a pager, a remote login. An agent has servers
 // of its own there, some of which are interpreters: they count if they have its terminal. Its
 // starters have that too, and wait.
-func stranger(front tmux.FrontGroup, session message.Session, isAgent bool) string {
+func stranger(front tmux.FrontGroup, session message.Peer, isAgent bool) string {
 	for _, m := range front.Members {
 		if m.PID == session.Foreground.PID {
 			continue
@@ -90,7 +90,7 @@ func stranger(front tmux.FrontGroup, session message.Session, isAgent bool) stri
 
 // mayType says why text may not be typed into the pane now, or "" where the composer is
 // proven live and empty and nothing stands against it.
-func mayType(s sight, session message.Session, prof profile.Profile) (why message.Reason, gone bool) {
+func mayType(s sight, session message.Peer, prof profile.Profile) (why message.Reason, gone bool) {
 	if why, gone := bar(s, session, prof); why != "" {
 		return why, gone
 	}
@@ -124,7 +124,7 @@ func tooLong(bytes int, s sight, prof profile.Profile) message.Reason {
 }
 
 // stateOf is what the pane's program is doing, with the reason for it, for people.
-func stateOf(s sight, session message.Session, prof profile.Profile) (message.PaneState, string) {
+func stateOf(s sight, session message.Peer, prof profile.Profile) (message.PaneState, string) {
 	why, gone := bar(s, session, prof)
 	switch {
 	case why == message.PaneDead:

@@ -37,7 +37,7 @@ const (
 )
 
 // newGeneric takes up what a session was adopted with.
-func newGeneric(session message.Session) (*generic, screen.Prompt, error) {
+func newGeneric(session message.Peer) (*generic, screen.Prompt, error) {
 	frame, err := screen.ParseFrame(session.Prompt)
 	if err != nil {
 		return nil, screen.Prompt{}, err
@@ -155,7 +155,7 @@ func (p *Pane) reply(ctx context.Context, look tmux.Look) {
 		return
 	}
 	turn := message.Turn{
-		ID: message.NewID(), Session: p.session.ID, Words: words, Answers: ids(p.answers), Source: "screen", Skipped: !whole, Ended: p.wrote(),
+		ID: message.NewID(), Peer: p.session.ID, Words: words, Answers: ids(p.answers), Source: "screen", Skipped: !whole, Ended: p.wrote(),
 	}
 	p.answers, p.generic.typed = nil, nil
 	p.generic.vigil.rest(p.generic.view(look), look.Facts)
@@ -230,13 +230,13 @@ func without(lines []string, text string) []string {
 func isTUI(prof profile.Profile) bool { return prof.Name == profile.TUI().Name }
 
 // adoptTUI learns what stands around the composer of a program that nobody knows.
-func adoptTUI(session message.Session, look tmux.Look) (message.Session, error) {
+func adoptTUI(session message.Peer, look tmux.Look) (message.Peer, error) {
 	if known, err := agent.Recognise(session.Foreground); err == nil {
-		return message.Session{}, &Refusal{session.Pane, fmt.Sprintf("%s is in front, of which more is known", known.Kind), "intercom adopt " + session.Pane}
+		return message.Peer{}, &Refusal{session.Pane, fmt.Sprintf("%s is in front, of which more is known", known.Kind), "intercom adopt " + session.Pane}
 	}
 	frame, err := screen.LearnFrame(screenOf(look))
 	if err != nil {
-		return message.Session{}, &Refusal{session.Pane, err.Error(), "bring the program to its empty composer, with nothing else open, then try again"}
+		return message.Peer{}, &Refusal{session.Pane, err.Error(), "bring the program to its empty composer, with nothing else open, then try again"}
 	}
 	session.Prompt = frame.String()
 	return session, nil

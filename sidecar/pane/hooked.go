@@ -35,7 +35,7 @@ func (p *Pane) hooked(ctx context.Context, h message.Hook, proven bool) {
 		p.prompted(ctx, agent.Prompt{Text: h.Prompt, By: agent.ByKeys, At: h.At}, "hook")
 	}
 	if state == message.Idle && h.Words != "" && !a.signals().read {
-		turn := message.Turn{ID: message.NewID(), Session: p.session.ID, Words: h.Words, Source: "hook", Ended: h.At}
+		turn := message.Turn{ID: message.NewID(), Peer: p.session.ID, Words: h.Words, Source: "hook", Ended: h.At}
 		turn.Person = len(p.answers) == 0
 		a.spoken = append(a.spoken, secondhand{turn: turn, due: h.At.Add(transcriptGrace)})
 	}

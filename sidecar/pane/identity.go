@@ -64,7 +64,7 @@ var ErrAnother = errors.New("another program than the adopted one")
 
 // Reverify makes a session whole that an older version of ours adopted, which did not write
 // down what its process executes. It is ErrAnother if that cannot be what was adopted.
-func (ps *Panes) Reverify(session message.Session) (message.Session, error) {
+func (ps *Panes) Reverify(session message.Peer) (message.Peer, error) {
 	if session.Foreground.Exec != "" {
 		return session, nil
 	}
@@ -183,7 +183,7 @@ func (p *Pane) reads(front tmux.FrontGroup, whole bool) presence {
 }
 
 // starts reports whether m has started the adopted agent, maybe by others, and waits for it.
-func starts(m tmux.Process, session message.Session) bool {
+func starts(m tmux.Process, session message.Peer) bool {
 	if !profile.Starter(m.Name, tmux.Executable(m.PID)) {
 		return false
 	}
@@ -192,7 +192,7 @@ func starts(m tmux.Process, session message.Session) bool {
 }
 
 // refuseAgent says why an agent that was recognised can be given no message where it runs.
-func refuseAgent(session message.Session, front tmux.FrontGroup, who agent.Agent) *Refusal {
+func refuseAgent(session message.Peer, front tmux.FrontGroup, who agent.Agent) *Refusal {
 	namespace, user := tmux.Abroad(session.Foreground.PID)
 	switch {
 	case namespace:

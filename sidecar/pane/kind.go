@@ -31,7 +31,7 @@ func (p *Pane) judge(look tmux.Look) screen.Reading {
 
 // itself reports whether a process beside the adopted one, with its name, is the same agent:
 // Gemini CLI starts itself once more, and that one reads the keys.
-func itself(m tmux.Process, session message.Session) bool {
+func itself(m tmux.Process, session message.Peer) bool {
 	if m.Name != session.Foreground.Name {
 		return false
 	}

@@ -61,7 +61,7 @@ func (p *Pane) lastTurn() last {
 	if !ok {
 		return last{}
 	}
-	turn := message.Turn{Session: p.session.ID, Words: t.Words, Source: "transcript", Truncated: t.Truncated, Ended: t.Ended}
+	turn := message.Turn{Peer: p.session.ID, Words: t.Words, Source: "transcript", Truncated: t.Truncated, Ended: t.Ended}
 	if all := t.All(); all != t.Words {
 		turn.All = all
 	}

@@ -217,7 +217,7 @@ func (p *Pane) tellLate(ctx context.Context) {
 			return false // it is not known yet that it was taken
 		}
 		p.tell(ctx, message.Turn{
-			ID: message.NewID(), Session: p.session.ID, Words: chromeless(one.words, p.prof.Chrome), Answers: one.answers,
+			ID: message.NewID(), Peer: p.session.ID, Words: chromeless(one.words, p.prof.Chrome), Answers: one.answers,
 			Source: "screen", Late: true, Ended: time.Now(),
 		})
 		return true

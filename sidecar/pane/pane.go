@@ -85,7 +85,7 @@ const (
 
 // Pane is one adopted pane.
 type Pane struct {
-	session message.Session
+	session message.Peer
 	reader  message.Process // of an agent that starts itself once more: the one that reads by now
 	prof    profile.Profile
 	prompt  screen.Prompt // of a line program
@@ -582,7 +582,7 @@ func (p *Pane) speak(ctx context.Context, look tmux.Look) {
 	}
 	p.pressed = p.pressed && t.Echoes == 0
 	turn := message.Turn{
-		ID: message.NewID(), Session: p.session.ID, Words: chromeless(t.Words, p.prof.Chrome),
+		ID: message.NewID(), Peer: p.session.ID, Words: chromeless(t.Words, p.prof.Chrome),
 		Person: t.Person, Source: "screen", Skipped: t.Skipped, Truncated: t.Truncated, Ended: p.wrote(),
 	}
 	switch {

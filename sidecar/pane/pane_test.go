@@ -83,7 +83,7 @@ func TestPane_rouses(t *testing.T) {
 		{"the same, some time after the last look", with(func(f *tmux.Facts) { f.HistorySize = 41 }), func(p *Pane) { p.deep, p.looked = true, noon.Add(-deepPause) }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := &Pane{session: message.Session{Prompt: "ai> "}, shown: tmux.Look{Facts: seen}, looked: noon}
+			p := &Pane{session: message.Peer{PaneOf: message.PaneOf{Prompt: "ai> "}}, shown: tmux.Look{Facts: seen}, looked: noon}
 			var err error
 			p.prompt, err = screen.Literal(p.session.Prompt)
 			require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestPane_rouses(t *testing.T) {
 // The column behind a prompt is counted in cells.
 func TestPane_mayBeBack(t *testing.T) {
 	for prompt, column := range map[string]int{"> ": 2, "$": 1, "λ ": 2, "你> ": 4} {
-		p := &Pane{session: message.Session{Prompt: prompt}}
+		p := &Pane{session: message.Peer{PaneOf: message.PaneOf{Prompt: prompt}}}
 		var err error
 		p.prompt, err = screen.Literal(prompt)
 		require.NoError(t, err)

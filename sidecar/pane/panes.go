@@ -246,7 +246,7 @@ type Past struct {
 
 // Start begins to read and serve the pane of an adopted session. Its baseline is what the
 // pane shows by then, less what is ours in its composer.
-func (ps *Panes) Start(ctx context.Context, session message.Session, past Past) error {
+func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) error {
 	p := &Pane{
 		session: session, reader: session.Reader, client: ps.Client, relay: ps.Relay,
 		log: ps.Log.With("session", session.Name), gap: ps.Gap, mail: make(chan letter, mailbox), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
@@ -557,7 +557,7 @@ func (en *entry) flush() {
 }
 
 // promptOf is the session's prompt, with what its composer may show before further lines.
-func promptOf(session message.Session, prof profile.Profile) (screen.Prompt, error) {
+func promptOf(session message.Peer, prof profile.Profile) (screen.Prompt, error) {
 	prompt, err := screen.Literal(session.Prompt)
 	if session.PromptIsRE {
 		prompt, err = screen.Pattern(session.Prompt)

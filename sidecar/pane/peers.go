@@ -43,8 +43,8 @@ func (ps *Panes) Agents(ctx context.Context, panes []string) (map[string]Listed,
 // listedOf recognises the agent in a pane that nobody has adopted.
 func (ps *Panes) listedOf(p tmux.Pane) Listed {
 	one := Listed{Pane: p, Program: message.Process{PID: p.PID, Name: p.Command}}
-	session := message.Session{
-		Pane: p.ID, TTY: p.TTY, PaneProc: message.Process{PID: p.PID}, Foreground: message.Process{PID: p.PID, Name: p.Command},
+	session := message.Peer{
+		PaneOf: message.PaneOf{Pane: p.ID, TTY: p.TTY, PaneProc: message.Process{PID: p.PID}, Foreground: message.Process{PID: p.PID, Name: p.Command}},
 	}
 	if who, _, err := ps.inPane(&session, p); err == nil {
 		one.Agent, one.Program = string(who.Kind), session.Foreground

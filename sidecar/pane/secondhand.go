@@ -36,7 +36,7 @@ func (p *Pane) overhear(ctx context.Context, s sight, ready bool, now time.Time)
 		if !ok || !talk.Whole && len(p.answers) == 0 && a.drifts() && a.shown.prompt == "" {
 			return // it has worked to get ready: nobody has asked it anything yet
 		}
-		turn := message.Turn{ID: message.NewID(), Session: p.session.ID, Words: talk.Words, Source: "screen", Ended: now}
+		turn := message.Turn{ID: message.NewID(), Peer: p.session.ID, Words: talk.Words, Source: "screen", Ended: now}
 		if !p.provenBy(talk) {
 			if p.disown(ctx); !worked {
 				return

@@ -272,7 +272,7 @@ func TestL12_GuardOfAProjectThatComes(t *testing.T) {
 				return nil
 			}
 			var once sync.Once
-			r.Dir = func(message.Session) string { // the first that Decide wants to know
+			r.Dir = func(message.Peer) string { // the first that Decide wants to know
 				once.Do(func() { close(asked) })
 				return ""
 			}

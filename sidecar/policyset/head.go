@@ -34,7 +34,7 @@ func attributed(form string, m message.Envelope, chat *message.Chat) (head, sepa
 	}
 	name, number := m.From.Name, m.From.Number
 	for _, p := range chat.Participants {
-		if p.Session == m.From.Session && m.From.Session != "" {
+		if p.Peer == m.From.Peer && m.From.Peer != "" {
 			name, number = p.Name, p.Number
 		}
 	}

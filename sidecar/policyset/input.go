@@ -34,7 +34,7 @@ func inputOf(q relay.Question, now time.Time, rooms map[message.ID]Room, otherwi
 		}
 	}
 	in.Agents = agentsOf(q.Snapshot, q.Chat, rooms)
-	for _, id := range append([]message.ID{q.Message.From.Session}, targetsOf(q)...) {
+	for _, id := range append([]message.ID{q.Message.From.Peer}, targetsOf(q)...) {
 		if room := rooms[id].Project; room != "" && !slices.Contains(in.Projects, room) {
 			in.Projects = append(in.Projects, room)
 		}
@@ -50,11 +50,11 @@ func targetsOf(q relay.Question) (ids []message.ID) {
 }
 
 // addressOf is how a session goes by in a message.
-func addressOf(s message.Session, chat *message.Chat) message.Address {
-	a := message.Address{Computer: s.Computer, Session: s.ID, Name: s.Name}
+func addressOf(s message.Peer, chat *message.Chat) message.Address {
+	a := message.Address{Computer: s.Computer, Peer: s.ID, Name: s.Name}
 	if chat != nil {
 		for _, p := range chat.Participants {
-			if p.Session == s.ID {
+			if p.Peer == s.ID {
 				a.Number = p.Number
 			}
 		}
@@ -64,12 +64,12 @@ func addressOf(s message.Session, chat *message.Chat) message.Address {
 
 // agentsOf are all who are here, with the repositories in which they work.
 func agentsOf(snap registry.Snapshot, chat *message.Chat, rooms map[message.ID]Room) (agents []policy.Agent) {
-	for _, s := range snap.Sessions() {
+	for _, s := range snap.Peers() {
 		a := policy.Agent{Address: addressOf(s, chat), Agent: s.Profile, State: string(s.State), MaySpeak: true}
-		a.Address.Repository = rooms[s.ID].Repository
+		a.Repository = rooms[s.ID].Repository
 		if chat != nil {
 			for _, p := range chat.Participants {
-				if p.Session == s.ID {
+				if p.Peer == s.ID {
 					a.Role, a.MaySpeak = p.Role, p.MaySpeak && chat.HasFloor(s.ID)
 				}
 			}

@@ -38,7 +38,7 @@ type Options struct {
 	Trusted func(place, hash string) bool
 	// Rooms is where all sessions work now, and Dir, which is less to do, where one does.
 	Rooms func() map[message.ID]Room
-	Dir   func(message.Session) string
+	Dir   func(message.Peer) string
 	// Check refuses settings that make no sense.
 	Check func(policy.Settings) error
 	// Recent are the newest messages that were decided, with whom they were for, oldest first.
@@ -332,7 +332,7 @@ func (p *InUse) Decide(ctx context.Context, q relay.Question) (message.Verdict, 
 	var out message.Verdict
 	if none { // nor any filter
 		out = message.Verdict{
-			Message: q.Message.ID, Verb: message.VerbHold, Reason: unread, By: policy.BuiltIn, Unfiltered: true, Notify: true,
+			Message: q.Message.ID, Decision: message.Decision{Verb: message.VerbHold, Reason: unread, By: policy.BuiltIn, Notify: true}, Unfiltered: true,
 		}
 	} else {
 		var err error

@@ -123,5 +123,5 @@ func named(a message.Address) string {
 	if a.Name != "" {
 		return a.Name
 	}
-	return string(a.Session)
+	return string(a.Peer)
 }

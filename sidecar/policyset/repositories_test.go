@@ -71,7 +71,7 @@ func TestStrange(t *testing.T) {
 	now := map[message.ID]Room{"id-Ada": {"/p/a", "/p", ""}, "id-Ben": {"/r", "", "/r"}}
 	p := &InUse{Options: Options{
 		Rooms: func() map[message.ID]Room { return now },
-		Dir:   func(s message.Session) string { return now[s.ID].Dir },
+		Dir:   func(s message.Peer) string { return now[s.ID].Dir },
 	}}
 	assert.True(t, p.strange(q))
 	assert.True(t, p.look(), "another project")
@@ -86,6 +86,6 @@ func TestStrange(t *testing.T) {
 
 	in := inputOf(q, noon, p.rooms, message.VerbAsk)
 	assert.Equal(t, []string{"/q"}, in.Projects)
-	assert.Equal(t, "/other", in.Agents[1].Address.Repository)
-	assert.Empty(t, in.Agents[0].Address.Repository)
+	assert.Equal(t, "/other", in.Agents[1].Repository)
+	assert.Empty(t, in.Agents[0].Repository)
 }

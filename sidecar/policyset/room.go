@@ -47,13 +47,13 @@ func (p *InUse) strange(q relay.Question) bool {
 		return false
 	}
 	rooms := p.workplaces()
-	return slices.ContainsFunc(concerned(q), func(s message.Session) bool { return p.Dir(s) != rooms[s.ID].Dir })
+	return slices.ContainsFunc(concerned(q), func(s message.Peer) bool { return p.Dir(s) != rooms[s.ID].Dir })
 }
 
 // concerned are those whom a message is for, and its author.
-func concerned(q relay.Question) []message.Session {
+func concerned(q relay.Question) []message.Peer {
 	all := q.Targets
-	if author, ok := q.Snapshot.Session(q.Message.From.Session); ok {
+	if author, ok := q.Snapshot.Peer(q.Message.From.Peer); ok {
 		all = append(slices.Clip(all), author)
 	}
 	return all
@@ -63,7 +63,7 @@ func concerned(q relay.Question) []message.Session {
 func (p *InUse) uncovered(q relay.Question) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(concerned(q), func(s message.Session) bool {
+	return slices.ContainsFunc(concerned(q), func(s message.Peer) bool {
 		dir := p.rooms[s.ID].Project
 		return dir != "" && !slices.Contains(p.covered, dir)
 	})

@@ -16,7 +16,7 @@ import (
 // own form of attribution, "" for none.
 func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict {
 	out := message.Verdict{
-		Message: q.Message.ID, Verb: message.VerbDeliver, By: policy.BuiltIn, Body: v.Body, Subject: v.Subject, Tags: v.Tags, Meta: v.Meta,
+		Message: q.Message.ID, Decision: message.Decision{Verb: message.VerbDeliver, By: policy.BuiltIn}, Body: v.Body, Subject: v.Subject, Tags: v.Tags, Meta: v.Meta,
 		Unfiltered: v.Unfiltered, Generation: v.Generation,
 	}
 	said := out.Patched(q.Message)
@@ -32,9 +32,9 @@ func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict 
 	var strictest policy.Decision
 	var outcomes []message.Outcome
 	for i, o := range v.Outcomes {
-		target := o.To.Session
+		target := o.To.Peer
 		if v.Route != nil {
-			target = out.To[i].Session
+			target = out.To[i].Peer
 		}
 		if i == 0 || policy.Rank(o.Verb) > policy.Rank(strictest.Verb) {
 			strictest = o.Decision
@@ -79,7 +79,7 @@ func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict 
 
 // takesPart reports whether the session is in the chat that a message was said in.
 func takesPart(q relay.Question, session message.ID) bool {
-	return q.Chat != nil && slices.ContainsFunc(q.Chat.Participants, func(p message.Participant) bool { return p.Session == session })
+	return q.Chat != nil && slices.ContainsFunc(q.Chat.Participants, func(p message.Participant) bool { return p.Peer == session })
 }
 
 func valueOf(text *string) string {
@@ -92,8 +92,7 @@ func valueOf(text *string) string {
 // outcomeOf is a decision in the relay's words. What is to go later waits until then.
 func outcomeOf(target message.ID, d policy.Decision) message.Outcome {
 	o := message.Outcome{
-		Target: target, Verb: d.Verb, Reason: d.Reason, By: d.By, Expires: d.Expires, Otherwise: d.Otherwise,
-		Notify: d.Notify != "", Offer: d.Notify == policy.NoticePopup, Tags: d.Tags,
+		Target: target, Decision: message.Decision{Verb: d.Verb, Reason: d.Reason, By: d.By, Expires: d.Expires, Otherwise: d.Otherwise, Notify: d.Notify != "", Offer: d.Notify == policy.NoticePopup}, Tags: d.Tags,
 	}
 	switch d.Verb {
 	case message.VerbAck, message.VerbBounce:
@@ -130,7 +129,7 @@ func floorOf(q relay.Question, names []string) (to []message.ID) {
 		}
 		for _, p := range q.Chat.Participants {
 			if p.Name == name && !p.Left {
-				to = append(to, p.Session)
+				to = append(to, p.Peer)
 			}
 		}
 	}

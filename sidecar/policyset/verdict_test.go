@@ -20,18 +20,18 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // question is what Ada says in a chat to Ben and Cyd; Dan is here too.
 func question(body string) relay.Question {
-	var sessions []message.Session
+	var sessions []message.Peer
 	for _, name := range []string{"Ada", "Ben", "Cyd", "Dan"} {
-		sessions = append(sessions, message.Session{ID: message.ID("id-" + name), Name: name, Computer: message.LocalComputer, Profile: "claude", State: message.Idle})
+		sessions = append(sessions, message.Peer{ID: message.ID("id-" + name), Name: name, Computer: message.LocalComputer, PaneOf: message.PaneOf{Profile: "claude"}, State: message.Idle})
 	}
 	chat := message.Chat{ID: "chat", Name: "review", State: message.ChatOn}
 	for i, s := range sessions[:3] {
-		chat.Participants = append(chat.Participants, message.Participant{Session: s.ID, Name: s.Name, Number: i + 1, MaySpeak: true})
+		chat.Participants = append(chat.Participants, message.Participant{Peer: s.ID, Name: s.Name, Number: i + 1, MaySpeak: true})
 	}
 	return relay.Question{
 		Message: message.Envelope{
 			ID: "m", Thread: "chat", Type: message.KindTurn, Body: body, Origin: message.OriginAgent,
-			From: message.Address{Session: "id-Ada", Name: "Ada", Number: 1},
+			From: message.Address{Peer: "id-Ada", Name: "Ada", Number: 1},
 		},
 		Chat: &chat, Targets: sessions[1:3], Snapshot: registry.New(sessions, []message.Chat{chat}),
 	}
@@ -54,10 +54,10 @@ var (
 func TestVerdictOf_whatHoldsForAll(t *testing.T) {
 	q := question("b")
 	v := verdictOf(q, decided(q, deliver, deliver), "")
-	assert.Equal(t, message.Verdict{Message: "m", Verb: message.VerbDeliver, By: policy.BuiltIn, Generation: "g"}, v, "nothing for single targets")
+	assert.Equal(t, message.Verdict{Message: "m", Decision: message.Decision{Verb: message.VerbDeliver, By: policy.BuiltIn}, Generation: "g"}, v, "nothing for single targets")
 	v = verdictOf(q, decided(q, ask, ask), "")
 	assert.Equal(t, message.Outcome{
-		Target: "id-Ben", Verb: message.VerbAsk, Reason: "why", By: "x.lua:1", Expires: time.Hour, Otherwise: message.VerbDrop, Notify: true, Offer: true,
+		Target: "id-Ben", Decision: message.Decision{Verb: message.VerbAsk, Reason: "why", By: "x.lua:1", Expires: time.Hour, Otherwise: message.VerbDrop, Notify: true, Offer: true},
 	}, v.For("id-Ben"))
 	assert.Empty(t, v.Outcomes)
 }
@@ -159,7 +159,7 @@ func TestVerdictOf_namesAndFloor(t *testing.T) {
 	in := decided(q, deliver)
 	in.Outcomes[0].To, in.Route = message.Address{Name: "Dan"}, []string{"Dan"}
 	v := verdictOf(q, in, "<{name}>")
-	assert.Equal(t, []message.Address{{Computer: message.LocalComputer, Session: "id-Dan", Name: "Dan"}}, v.To)
+	assert.Equal(t, []message.Address{{Computer: message.LocalComputer, Peer: "id-Dan", Name: "Dan"}}, v.To)
 	assert.Empty(t, v.For("id-Dan").Head, "who is in no chat gets the header")
 	in.Route = []string{"Eve"}
 	v = verdictOf(q, in, "")
@@ -202,7 +202,7 @@ func TestInputOf(t *testing.T) {
 	assert.Equal(t, []string{"/p"}, in.Projects)
 	assert.Equal(t, []string{"Ada", "Ben", "Cyd"}, in.Chat.Participants)
 	assert.Equal(t, []message.Address{
-		{Computer: message.LocalComputer, Session: "id-Ben", Name: "Ben", Number: 2}, {Computer: message.LocalComputer, Session: "id-Cyd", Name: "Cyd", Number: 3},
+		{Computer: message.LocalComputer, Peer: "id-Ben", Name: "Ben", Number: 2}, {Computer: message.LocalComputer, Peer: "id-Cyd", Name: "Cyd", Number: 3},
 	}, in.To)
 	require.Len(t, in.Agents, 4)
 	var may []bool

@@ -16,7 +16,7 @@ import (
 // Row 36 of the hostile inputs, as far as the form of a name goes; that a rename and an
 // adoption refuse them too is the relay's TestH36.
 func TestCheckName(t *testing.T) {
-	s := New([]message.Session{session(1, "Bob", "%1"), ended(session(2, "carol", "%2"))}, nil)
+	s := New([]message.Peer{session(1, "Bob", "%1"), ended(session(2, "carol", "%2"))}, nil)
 	for name, ok := range map[string]bool{
 		"alice": true, "claude-2": true, "a": true, "A.b_c-9": true, strings.Repeat("x", 64): true,
 		"carol": true, // who bore it has ended
@@ -54,7 +54,7 @@ func TestNameFrom(t *testing.T) {
 }
 
 func TestFreeName(t *testing.T) {
-	s := New([]message.Session{
+	s := New([]message.Peer{
 		session(1, "claude", "%1"), session(2, "Claude-2", "%2"), session(3, strings.Repeat("x", 64), "%3"), session(4, "agent", "%4"),
 	}, nil)
 	assert.Equal(t, "claude-3", s.FreeName("claude"))
@@ -74,7 +74,7 @@ func TestFreeName(t *testing.T) {
 // Whatever a title is, the name made from it is one.
 func TestFreeName_alwaysAName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var sessions []message.Session
+		var sessions []message.Peer
 		for i := range rapid.IntRange(0, 6).Draw(t, "sessions") {
 			s := New(sessions, nil)
 			title := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"claude", "ai", "a", ".", "deadbeef"})).Draw(t, "title")
@@ -88,7 +88,7 @@ func TestFreeName_alwaysAName(t *testing.T) {
 func TestSnapshot_Find(t *testing.T) {
 	twin := session(7, "erin", "%7")
 	twin.ID = "0198b2c1-0000-7000-9000-0000" + message.ID(id(1).Short())
-	s := New([]message.Session{
+	s := New([]message.Peer{
 		session(1, "alice", "%1"), session(2, "bob", "%2"), ended(session(3, "carol", "%1")), ended(session(4, "bob", "%4")), twin,
 	}, nil)
 	for ref, want := range map[string]string{
@@ -137,9 +137,9 @@ func TestSnapshot_FindChat(t *testing.T) {
 }
 
 func TestSnapshot_neverChanges(t *testing.T) {
-	sessions := []message.Session{session(1, "alice", "%1"), session(2, "bob", "%2")}
+	sessions := []message.Peer{session(1, "alice", "%1"), session(2, "bob", "%2")}
 	chats := []message.Chat{{ID: id(9), State: message.ChatOn, Participants: []message.Participant{
-		{Session: id(1), Name: "alice", Number: 1}, {Session: id(2), Name: "bob", Number: 2, Left: true},
+		{Peer: id(1), Name: "alice", Number: 1}, {Peer: id(2), Name: "bob", Number: 2, Left: true},
 	}}}
 	s := New(sessions, chats)
 	sessions[0].Name = "mallory"
@@ -148,12 +148,12 @@ func TestSnapshot_neverChanges(t *testing.T) {
 	require.True(t, ok)
 	c.Participants[0].Name = "mallory"
 	s.Chats()[0].Participants[0].Name = "mallory"
-	s.Sessions()[0].Name = "mallory"
+	s.Peers()[0].Name = "mallory"
 
 	again, ok := s.Chat(id(9))
 	require.True(t, ok)
 	assert.Equal(t, "alice", again.Participants[0].Name)
-	assert.Equal(t, "alice", s.Sessions()[0].Name)
+	assert.Equal(t, "alice", s.Peers()[0].Name)
 	_, ok = s.ChatOf(id(2))
 	assert.False(t, ok, "who has left is in no chat")
 }
@@ -164,11 +164,11 @@ func id(n int) message.ID {
 	return message.ID(fmt.Sprintf("0198b2c1-0000-7000-8000-0000%08x", 0xabc00000+n))
 }
 
-func session(n int, name, pane string) message.Session {
-	return message.Session{ID: id(n), Name: name, Pane: pane}
+func session(n int, name, pane string) message.Peer {
+	return message.Peer{ID: id(n), Name: name, PaneOf: message.PaneOf{Pane: pane}}
 }
 
-func ended(s message.Session) message.Session {
+func ended(s message.Peer) message.Peer {
 	at := time.Unix(1, 0)
 	s.Ended, s.EndReason = &at, "agent gone"
 	return s

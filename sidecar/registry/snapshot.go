@@ -18,20 +18,20 @@ import (
 // those of the recent past. It never changes and may be read from any goroutine; its
 // zero value is empty.
 type Snapshot struct {
-	sessions shelf[message.Session]
+	sessions shelf[message.Peer]
 	chats    shelf[message.Chat]
 	member   table[message.ID, message.ID] // session → the chat in which it is, unless that has ended
 }
 
 // New makes a Snapshot of copies of the given sessions and chats, in their given order.
-func New(sessions []message.Session, chats []message.Chat) Snapshot {
+func New(sessions []message.Peer, chats []message.Chat) Snapshot {
 	return Snapshot{}.With(sessions, chats)
 }
 
 // With is the Snapshot with copies of those sessions and chats, each in the place of what had
 // its id, or behind all others.
-func (s Snapshot) With(sessions []message.Session, chats []message.Chat) Snapshot {
-	s.sessions = s.sessions.change(sessionCalled, nil, sessions)
+func (s Snapshot) With(sessions []message.Peer, chats []message.Chat) Snapshot {
+	s.sessions = s.sessions.change(peerCalled, nil, sessions)
 	if len(chats) == 0 {
 		return s
 	}
@@ -41,7 +41,7 @@ func (s Snapshot) With(sessions []message.Session, chats []message.Chat) Snapsho
 		s.leave(&member, c.ID)
 		for _, p := range c.Participants {
 			if c.State != message.ChatOver && !p.Left {
-				member.part(p.Session)[p.Session] = c.ID
+				member.part(p.Peer)[p.Peer] = c.ID
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func (s Snapshot) Without(sessions, chats []message.ID) Snapshot {
 	for _, id := range chats {
 		s.leave(&member, id)
 	}
-	s.sessions, s.chats = s.sessions.change(sessionCalled, sessions, nil), s.chats.change(chatCalled, chats, nil)
+	s.sessions, s.chats = s.sessions.change(peerCalled, sessions, nil), s.chats.change(chatCalled, chats, nil)
 	s.member = member.table
 	return s
 }
@@ -67,13 +67,13 @@ func (s Snapshot) leave(member *draft[message.ID, message.ID], chat message.ID) 
 		return
 	}
 	for _, p := range c.Participants {
-		if in, _ := member.get(p.Session); in == chat {
-			delete(member.part(p.Session), p.Session)
+		if in, _ := member.get(p.Peer); in == chat {
+			delete(member.part(p.Peer), p.Peer)
 		}
 	}
 }
 
-func sessionCalled(s *message.Session) (message.ID, []string) {
+func peerCalled(s *message.Peer) (message.ID, []string) {
 	return s.ID, []string{strings.ToLower(string(s.ID)), strings.ToLower(s.ID.Short()), strings.ToLower(s.Name), strings.ToLower(s.Pane)}
 }
 
@@ -81,9 +81,9 @@ func chatCalled(c *message.Chat) (message.ID, []string) {
 	return c.ID, []string{strings.ToLower(string(c.ID)), strings.ToLower(c.ID.Short()), strings.ToLower(c.Name)}
 }
 
-// Sessions returns the sessions that are present, in the order of their adoption.
-func (s Snapshot) Sessions() []message.Session {
-	var out []message.Session
+// Peers returns the sessions that are present, in the order of their adoption.
+func (s Snapshot) Peers() []message.Peer {
+	var out []message.Peer
 	for one := range s.sessions.all() {
 		if one.Ended == nil {
 			out = append(out, *one)
@@ -93,8 +93,8 @@ func (s Snapshot) Sessions() []message.Session {
 }
 
 // Past returns the sessions that ended not long ago, oldest first.
-func (s Snapshot) Past() []message.Session {
-	var out []message.Session
+func (s Snapshot) Past() []message.Peer {
+	var out []message.Peer
 	for one := range s.sessions.all() {
 		if one.Ended != nil {
 			out = append(out, *one)
@@ -113,12 +113,12 @@ func (s Snapshot) Chats() []message.Chat {
 	return out
 }
 
-// Session returns the session of that id, whether it is present or has ended.
-func (s Snapshot) Session(id message.ID) (message.Session, bool) {
+// Peer returns the session of that id, whether it is present or has ended.
+func (s Snapshot) Peer(id message.ID) (message.Peer, bool) {
 	if one := s.sessions.get(id); one != nil {
 		return *one, true
 	}
-	return message.Session{}, false
+	return message.Peer{}, false
 }
 
 // Chat returns the chat of that id, whether it is open or has ended.
@@ -136,20 +136,20 @@ func (s Snapshot) ChatOf(session message.ID) (message.Chat, bool) {
 }
 
 // InPane returns the session that is present in the tmux pane of that id.
-func (s Snapshot) InPane(pane string) (message.Session, bool) {
+func (s Snapshot) InPane(pane string) (message.Peer, bool) {
 	for one := range s.sessions.so(pane) {
 		if one.Ended == nil && one.Pane == pane {
 			return *one, true
 		}
 	}
-	return message.Session{}, false
+	return message.Peer{}, false
 }
 
 // Find returns the session that is present and goes by ref: its id, the last eight
 // digits of it where only one session has them, its pane id, or its name in any case of
 // letters. The error is a *LookupError: it wraps ErrUnknown with the nearest names,
 // ErrAmbiguous with the candidates, or ErrEnded.
-func (s Snapshot) Find(ref string) (message.Session, error) {
+func (s Snapshot) Find(ref string) (message.Peer, error) {
 	if session, err := one(ref, s.sessions.so(ref), goesBy); !errors.Is(err, ErrUnknown) {
 		return session, err
 	}
@@ -163,16 +163,16 @@ func (s Snapshot) Find(ref string) (message.Session, error) {
 			names = append(names, one.Name)
 		}
 	}
-	return message.Session{}, &LookupError{Kind: "session", Ref: ref, Err: ErrUnknown, Candidates: nearest(ref, names)}
+	return message.Peer{}, &LookupError{Kind: "session", Ref: ref, Err: ErrUnknown, Candidates: nearest(ref, names)}
 }
 
 // matcher reports whether what has that id and name is meant by ref.
 type matcher func(ref string, id message.ID, name string) bool
 
 // one is the session of those that is present and meant; the error is ErrUnknown where there is none.
-func one(ref string, among iter.Seq[*message.Session], meant matcher) (message.Session, error) {
-	var present []message.Session
-	var past *message.Session
+func one(ref string, among iter.Seq[*message.Peer], meant matcher) (message.Peer, error) {
+	var present []message.Peer
+	var past *message.Peer
 	for one := range among {
 		switch {
 		case !meant(ref, one.ID, one.Name) && (ref == "" || one.Pane != ref):
@@ -190,11 +190,11 @@ func one(ref string, among iter.Seq[*message.Session], meant matcher) (message.S
 		for _, one := range present {
 			err.Candidates = append(err.Candidates, one.Name+" ("+string(one.ID)+")")
 		}
-		return message.Session{}, err
+		return message.Peer{}, err
 	case past != nil:
-		return message.Session{}, &LookupError{Kind: "session", Ref: ref, Err: ErrEnded, Why: past.EndReason}
+		return message.Peer{}, &LookupError{Kind: "session", Ref: ref, Err: ErrEnded, Why: past.EndReason}
 	}
-	return message.Session{}, ErrUnknown
+	return message.Peer{}, ErrUnknown
 }
 
 // FindChat returns the chat that goes by ref: its id, the last eight digits of it, or its

@@ -38,7 +38,7 @@ func (r DecideHeld) by() By { return r.By }
 
 // asks reports whether what the session says in the chat waits for a person's yes.
 func (c *chat) asks(session message.ID) bool {
-	named := func(p message.Participant) bool { return p.Session == session && p.Approve }
+	named := func(p message.Participant) bool { return p.Peer == session && p.Approve }
 	return (c.Limits.Approve == ApproveAll || slices.ContainsFunc(c.Participants, named)) && gate("asks")
 }
 
@@ -94,12 +94,12 @@ func (w *work) gated(t *thought, v message.Verdict, planned []message.Delivery) 
 		return w.gatedStranger(v, planned)
 	}
 	if c == nil {
-		c = w.chatOf(t.message.From.Session)
+		c = w.chatOf(t.message.From.Peer)
 		if c == nil || !slices.ContainsFunc(planned, func(d message.Delivery) bool { return c.member(d.Target) != nil }) {
 			return v
 		}
 	}
-	if !c.asks(t.message.From.Session) {
+	if !c.asks(t.message.From.Peer) {
 		return v
 	}
 	return c.gateAll(v)
@@ -249,12 +249,12 @@ func (w *work) sendBack(m message.Envelope, c *chat, why string, receipts []mess
 // inform tells an agent what became of what it said. What the sidecar itself says, nobody is
 // told of, nor what a person says: they see its receipt.
 func (w *work) inform(m message.Envelope, c *chat, body string, receipts []message.Receipt) {
-	author := w.present(m.From.Session)
+	author := w.present(m.From.Peer)
 	if author == nil || !m.Origin.OfAgent() || len(receipts) == 0 {
 		return
 	}
-	from := message.Address{Computer: message.LocalComputer, Session: receipts[0].Target}
-	if s := w.present(from.Session); s != nil {
+	from := message.Address{Computer: message.LocalComputer, Peer: receipts[0].Target}
+	if s := w.present(from.Peer); s != nil {
 		from = address(s)
 	}
 	if c != nil && (c.State == message.ChatOver || c.member(author.ID) == nil) {
@@ -272,7 +272,7 @@ func (w *work) tellAuthor(m message.Envelope, author *session, from message.Addr
 	}
 	if c != nil {
 		notice.Chat, notice.Thread = c.ID, c.ID
-		if p := c.member(from.Session); p != nil {
+		if p := c.member(from.Peer); p != nil {
 			notice.From.Number = p.Number
 		}
 	}
@@ -298,7 +298,7 @@ func (r DecideHeld) do(w *work, _ *Asked) (Answer, error) {
 		}
 	}
 	v := message.Verdict{
-		Message: r.Message, Verb: r.Verb, By: w.who(r.By), Person: r.Who, At: w.now, Outcomes: w.beside(r.Message, list),
+		Message: r.Message, Decision: message.Decision{Verb: r.Verb, By: w.who(r.By)}, Person: r.Who, At: w.now, Outcomes: w.beside(r.Message, list),
 	}
 	if r.Body != nil {
 		subject, body := render.Parse(*r.Body)
@@ -388,7 +388,7 @@ func (w *work) takeOut(r DecideHeld) (list []*delivery, err error) {
 
 // checkSay refuses words to an author whom they cannot reach.
 func (w *work) checkSay(m message.Envelope, say string) error {
-	if w.present(m.From.Session) == nil {
+	if w.present(m.From.Peer) == nil {
 		return fmt.Errorf("%w: %s is gone, and cannot be told anything", ErrRequest, m.From.Name)
 	}
 	return checkBody(say)
@@ -431,7 +431,7 @@ func (w *work) word(says string, who message.Person) []message.Evidence {
 
 // sayTo says something to the author of a message, in its chat if both are in it still.
 func (w *work) sayTo(by By, m message.Envelope, c *chat, say string) {
-	author := w.present(m.From.Session)
+	author := w.present(m.From.Peer)
 	word := message.Envelope{
 		ID: w.ids.next(w.now), From: person(by), Type: message.KindMessage, Body: say,
 		Origin: message.OriginHuman, Trust: message.TrustPerson, Created: w.now,
@@ -519,7 +519,7 @@ func (w *work) overdue(list []*delivery, c *chat) {
 	}
 	m := list[0].Message
 	w.step.Verdicts = append(w.step.Verdicts, message.Verdict{
-		Message: m.ID, Verb: message.VerbDeliver, Reason: "nobody decided in time", By: "built in", At: w.now, Outcomes: w.beside(m.ID, list),
+		Message: m.ID, Decision: message.Decision{Verb: message.VerbDeliver, Reason: "nobody decided in time", By: "built in"}, At: w.now, Outcomes: w.beside(m.ID, list),
 	})
 	t := &thought{message: m, chat: c}
 	if reason := w.pass(t, planned); reason != "" {
@@ -539,7 +539,7 @@ func (w *work) overdue(list []*delivery, c *chat) {
 // wait on for one, or were let go before. The next run goes by the last verdict.
 func (w *work) beside(id message.ID, decided []*delivery) (outcomes []message.Outcome) {
 	for _, d := range w.underway(func(d *delivery) bool { return d.open() && !slices.Contains(decided, d) }, place{ofMessage, id}) {
-		o := message.Outcome{Target: d.Target, Verb: message.VerbDeliver, By: "built in"}
+		o := message.Outcome{Target: d.Target, Decision: message.Decision{Verb: message.VerbDeliver, By: "built in"}}
 		if d.awaits() {
 			o.Verb, o.Reason, o.Expires, o.Otherwise = message.VerbHold, string(d.reason), d.lasts, d.otherwise
 			if d.hold == holdApproval {

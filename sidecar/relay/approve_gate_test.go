@@ -22,7 +22,7 @@ func TestApprove_gateOutlivesTheOneItNames(t *testing.T) {
 	_, _ = r.step(Gone{Session: s[0].ID, Reason: message.PaneMissing})
 	r.must(Rename{By: By{Kind: Agent, Session: s[1].ID}, Session: "b", Name: "a"})
 	assert.Empty(t, r.shows(c.ID).Limits.Approve, "nobody is there whom it names")
-	r.decide(message.Verdict{Verb: message.VerbDeliver})
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
 	assert.Empty(t, r.out)
 	for _, d := range r.all("its last words") {
 		assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(d.ID))
@@ -35,7 +35,7 @@ func TestApprove_gateOutlivesTheOneItNames(t *testing.T) {
 		assert.ErrorIs(t, err, ErrPersonOnly, "%T", q)
 	}
 	r.say(s[1], "its own")
-	r.decide(message.Verdict{Verb: message.VerbDeliver})
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
 	assert.Len(t, r.out, 1, "the name does not make it the one that is asked about")
 
 	r.must(Rename{By: By{Kind: Agent, Session: s[1].ID}, Session: "a", Name: "b"})
@@ -43,7 +43,7 @@ func TestApprove_gateOutlivesTheOneItNames(t *testing.T) {
 	r.must(AddMember{Chat: string(c.ID), Session: "a"})
 	assert.Equal(t, "a", r.shows(c.ID).Limits.Approve)
 	r.say(back, "here I am")
-	r.decide(message.Verdict{Verb: message.VerbDeliver})
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
 	assert.Len(t, r.out, 1)
 	assert.Len(t, r.all("here I am"), 2)
 }
@@ -83,7 +83,7 @@ func TestApprove_noPolicyOutwaitsTheChat(t *testing.T) {
 			s := r.adopt("a", "b")
 			r.chat(message.Limits{Approve: setting}, "a", "b")
 			r.say(s[0], "x")
-			r.decide(message.Verdict{Verb: verb, Reason: "it says so", Expires: time.Minute, Otherwise: message.VerbDeliver})
+			r.decide(message.Verdict{Decision: message.Decision{Verb: verb, Reason: "it says so", Expires: time.Minute, Otherwise: message.VerbDeliver}})
 			r.pass(2 * time.Minute)
 			assert.Equal(t, setting == "", len(r.out) == 1, "%s %q", verb, setting)
 			r.restart(0)
@@ -105,8 +105,8 @@ func TestS12_DecidedAnewWaitsForTheChatsYes(t *testing.T) {
 	c := r.chat(message.Limits{Approve: ApproveAll}, "a", "b")
 	r.say(s[0], "rm -rf /")
 	original := r.commits[len(r.commits)-1].Received[0]
-	to := []message.Address{{Session: s[2].ID}}
-	r.decide(message.Verdict{Verb: message.VerbHold, Unfiltered: true, To: to})
+	to := []message.Address{{Peer: s[2].ID}}
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbHold}, Unfiltered: true, To: to})
 	first := r.only("rm -rf /")
 	require.Equal(t, []string{"queued", "held: its filter failed"}, r.states(first.ID))
 	for range 2 {
@@ -117,7 +117,7 @@ func TestS12_DecidedAnewWaitsForTheChatsYes(t *testing.T) {
 		r.restart(0)
 	}
 	_, _ = r.step(Reconsider{[]message.Envelope{original}})
-	r.decide(message.Verdict{Verb: message.VerbDeliver, To: to})
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, To: to})
 	assert.Empty(t, r.out, "nobody has said yes")
 	all := r.all("rm -rf /")
 	require.Len(t, all, 2)
@@ -125,7 +125,7 @@ func TestS12_DecidedAnewWaitsForTheChatsYes(t *testing.T) {
 
 	r.say(s[1], "another")
 	original = r.commits[len(r.commits)-1].Received[0]
-	r.decide(message.Verdict{Verb: message.VerbHold, Unfiltered: true, To: to})
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbHold}, Unfiltered: true, To: to})
 	r.must(StopChat{Chat: string(c.ID)})
 	asked := len(r.pending)
 	_, _ = r.step(Reconsider{[]message.Envelope{original}})
@@ -141,8 +141,8 @@ func TestV10_NoYesIsNoneForAnHeir(t *testing.T) {
 	s := r.adopt("a", "b", "c")
 	c := r.chat(message.Limits{}, "a", "b", "c")
 	r.say(s[0], "x")
-	r.decide(message.Verdict{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbDeliver, Outcomes: []message.Outcome{
-		{Target: s[2].ID, Verb: message.VerbAsk},
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbDeliver}, Outcomes: []message.Outcome{
+		{Target: s[2].ID, Decision: message.Decision{Verb: message.VerbAsk}},
 	}})
 	r.ends(s[2], message.PaneMissing)
 	r.pass(2 * time.Minute)
@@ -169,7 +169,7 @@ func TestApprove_lapsesOnce(t *testing.T) {
 	s := r.adopt("a", "b", "c", "d")
 	r.chat(message.Limits{}, "a", "b", "c", "d")
 	r.say(s[0], "x")
-	r.decide(message.Verdict{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbBounce})
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbBounce}})
 	told := len(r.notices)
 	r.pass(2 * time.Minute)
 	require.Len(t, r.notices, told+1)
@@ -191,9 +191,9 @@ func TestApprove_lapsesThroughTheBrakesOnce(t *testing.T) {
 		_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
 		var to []message.Address
 		for _, one := range s[1 : 1+n] {
-			to = append(to, message.Address{Session: one.ID})
+			to = append(to, message.Address{Peer: one.ID})
 		}
-		r.decide(message.Verdict{Verb: message.VerbAsk, To: to, Expires: time.Minute, Otherwise: message.VerbDeliver})
+		r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbDeliver}, To: to})
 		r.pass(2 * time.Minute)
 		return r.out[before:]
 	}
@@ -219,10 +219,10 @@ func TestApprove_lapsesEachItsWay(t *testing.T) {
 	s := r.adopt("a", "b", "c", "d", "e")
 	r.chat(message.Limits{}, "a", "b", "c", "d", "e")
 	r.say(s[0], "x")
-	r.decide(message.Verdict{Verb: message.VerbHold, Reason: "for ever", Outcomes: []message.Outcome{
-		{Target: s[1].ID, Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbDeliver},
-		{Target: s[2].ID, Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbDrop},
-		{Target: s[3].ID, Verb: message.VerbHold, Reason: "for longer", Expires: time.Hour, Otherwise: message.VerbDeliver},
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbHold, Reason: "for ever"}, Outcomes: []message.Outcome{
+		{Target: s[1].ID, Decision: message.Decision{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbDeliver}},
+		{Target: s[2].ID, Decision: message.Decision{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: message.VerbDrop}},
+		{Target: s[3].ID, Decision: message.Decision{Verb: message.VerbHold, Reason: "for longer", Expires: time.Hour, Otherwise: message.VerbDeliver}},
 	}})
 	r.pass(2 * time.Minute)
 	last := func(n int) string {
@@ -286,7 +286,7 @@ func TestBrake_whatIsRefusedIsCalledThat(t *testing.T) {
 	r.now = r.now.Add(2 * time.Minute)
 	require.Equal(t, message.Failed, flood(sendsAMinute+1).State)
 	require.Equal(t, []string{"a message of a is held: " + string(message.AtRateLimit)}, r.notices)
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Person: true}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Person: true}})
 	require.Equal(t, message.Failed, flood(2).State)
 	require.Len(t, r.notices, 2)
 	assert.Equal(t, "a message of a is refused, since so many of its own wait already: "+string(message.AtRateLimit), r.notices[1])
@@ -299,12 +299,12 @@ func TestDecided_isThePolicysAlone(t *testing.T) {
 	r.async = true
 	s := r.adopt("a", "b", "c")
 	_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
-	r.decide(message.Verdict{Verb: message.VerbDeliver, Person: message.Person{Name: "ada"}})
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Person: message.Person{Name: "ada"}})
 	assert.Zero(t, r.book.decided[r.only("x").Message.ID].Person)
 
 	_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "y"}})
 	_, _ = r.step(Gone{Session: s[1].ID, Reason: message.PaneMissing})
-	r.decide(message.Verdict{Verb: message.VerbAsk, To: []message.Address{{Session: s[1].ID}, {Session: s[2].ID}}})
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbAsk}, To: []message.Address{{Peer: s[1].ID}, {Peer: s[2].ID}}})
 	require.Len(t, r.notices, 1)
 	assert.Contains(t, r.notices[0], "what a said to c waits for your yes")
 }

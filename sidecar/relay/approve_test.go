@@ -159,8 +159,8 @@ func TestApprove_editedSubject(t *testing.T) {
 			s := r.adopt("a", "b")
 			m := message.Envelope{Subject: "the plan", Body: "rm -rf /"}
 			_, _ = r.ask(Send{To: "b", Message: m})
-			r.decide(message.Verdict{Verb: message.VerbAsk, Outcomes: []message.Outcome{
-				{Target: s[1].ID, Verb: message.VerbAsk, Body: &[]string{"rm -rf /"}[0], AsIs: asIs},
+			r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbAsk}, Outcomes: []message.Outcome{
+				{Target: s[1].ID, Decision: message.Decision{Verb: message.VerbAsk}, Body: &[]string{"rm -rf /"}[0], AsIs: asIs},
 			}})
 			d := r.only(map[bool]string{false: "Subject: the plan\n\nrm -rf /", true: "rm -rf /"}[asIs])
 			r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver, Body: &edited, Who: message.Person{Name: "ada"}})
@@ -230,7 +230,7 @@ func TestApprove_afterARestart(t *testing.T) {
 	one := r.only("one")
 	r.restart(0)
 	require.Len(t, r.pending, 1, "asked about again")
-	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbDeliver}})
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbDeliver}}})
 	assert.Empty(t, r.out)
 	r.pass(3 * time.Hour)
 	assert.Equal(t, message.AwaitingApproval, r.book.last[one.ID].Reason)
@@ -256,7 +256,7 @@ func TestV10_notForEverWhereAPolicySaysSo(t *testing.T) {
 		s := r.adopt("a", "b")
 		sent, _ := r.ask(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
 		assert.Empty(t, sent.Receipts)
-		v := message.Verdict{Message: r.pending[0], Verb: message.VerbAsk, Expires: time.Minute, Otherwise: otherwise}
+		v := message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: otherwise}}
 		_, _ = r.step(Decided{v})
 		d := r.only("x")
 		r.pass(40 * time.Second)
@@ -282,7 +282,7 @@ func TestV10_ANoToOneTargetIsNoneToAnother(t *testing.T) {
 		s := r.adopt("a", "b", "c")
 		r.chat(message.Limits{}, "a", "b", "c")
 		r.say(s[0], "x")
-		r.decide(message.Verdict{Verb: message.VerbDeliver, Outcomes: []message.Outcome{{Target: s[2].ID, Verb: message.VerbAsk}}})
+		r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Outcomes: []message.Outcome{{Target: s[2].ID, Decision: message.Decision{Verb: message.VerbAsk}}}})
 		require.Len(t, r.out, 1)
 		d := r.out[0]
 		require.NoError(t, r.report(d.ID, message.Held, why))
@@ -300,16 +300,16 @@ func TestDecided_toNobody(t *testing.T) {
 	s := r.adopt("a", "b", "c")
 	r.chat(message.Limits{}, "a", "b", "c")
 	r.say(s[0], "one")
-	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbDrop, Reason: "empty", Notify: true}})
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbDrop, Reason: "empty", Notify: true}}})
 	for _, d := range r.all("one") {
 		assert.Equal(t, []string{"failed: dropped by policy"}, r.states(d.ID))
 	}
 	require.Len(t, r.notices, 1)
 	assert.Contains(t, r.notices[0], "a: drop (empty)")
 	r.say(s[0], "two")
-	_, _ = r.step(Decided{message.Verdict{Message: r.pending[1], Verb: message.VerbBounce, Reason: "not your turn"}})
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[1], Decision: message.Decision{Verb: message.VerbBounce, Reason: "not your turn"}}})
 	require.Len(t, r.pending, 3)
-	_, _ = r.step(Decided{message.Verdict{Message: r.pending[2], Verb: message.VerbDeliver}})
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[2], Decision: message.Decision{Verb: message.VerbDeliver}}})
 	require.Len(t, r.out, 1)
 	assert.Equal(t, s[0].ID, r.out[0].Target)
 	assert.Equal(t, "AI[local:"+string(s[1].ID)+"] | [notice] what you said was not passed on: not your turn", text(r.out[0]))
@@ -322,7 +322,7 @@ func TestApprove_fromTheTrash(t *testing.T) {
 	s := r.adopt("a", "b", "c")
 	c := r.chat(message.Limits{}, "a", "b", "c")
 	r.say(s[0], "one")
-	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbDrop}})
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbDrop}}})
 	trash := r.all("one")
 	_, err := r.ask(DecideHeld{Message: r.pending[0], Verb: message.VerbDrop})
 	require.ErrorIs(t, err, ErrDecided)
@@ -351,7 +351,7 @@ func TestL6_UnfilteredStaysInTheTrash(t *testing.T) {
 		r.chat(message.Limits{}, "a", "b")
 		r.say(s[0], "the key is 123")
 		id := r.pending[0]
-		_, _ = r.step(Decided{message.Verdict{Message: id, Verb: verb, Unfiltered: true}})
+		_, _ = r.step(Decided{message.Verdict{Message: id, Decision: message.Decision{Verb: verb}, Unfiltered: true}})
 		yes := DecideHeld{Message: id, Verb: message.VerbDeliver, Trash: r.all("the key is 123")}
 		_, err := r.ask(yes)
 		require.ErrorIs(t, err, ErrUnfiltered)

@@ -50,7 +50,7 @@ func (s *State) lines(id message.ID) []string {
 	if t == nil {
 		return nil
 	}
-	lines := []string{"of " + string(t.message.From.Session)}
+	lines := []string{"of " + string(t.message.From.Peer)}
 	if t.chat != nil {
 		lines = append(lines, "in "+string(t.chat.ID))
 	}
@@ -191,7 +191,7 @@ func (l *loop) decide(ctx context.Context, q Question, stuck bool) (v message.Ve
 	}
 	if err != nil && ctx.Err() == nil {
 		l.log.Error("policy", "msg", q.Message.ID, "err", err)
-		v = message.Verdict{Verb: message.VerbHold, Reason: "policy: " + err.Error(), By: "built in", Notify: true, Unfiltered: true}
+		v = message.Verdict{Decision: message.Decision{Verb: message.VerbHold, Reason: "policy: " + err.Error(), By: "built in", Notify: true}, Unfiltered: true}
 	}
 	v.Message = q.Message.ID
 	if v.At.IsZero() {

@@ -44,7 +44,7 @@ func (a *asked) about(body string, during func()) {
 
 // senders are agents that send to z, each in its own goroutine, in their order.
 func senders(t *testing.T, r *Relay, o *outside, names ...string) (send func(name, body string), got func() map[string]message.Receipt) {
-	ids, back := map[string]message.Session{}, map[string]message.Receipt{}
+	ids, back := map[string]message.Peer{}, map[string]message.Receipt{}
 	o.adopt(t, r, "z")
 	for _, name := range names {
 		ids[name] = o.adopt(t, r, name)
@@ -78,7 +78,7 @@ func TestPolicy_eachSenderHasALine(t *testing.T) {
 					time.Sleep(4 * time.Second)
 				}
 			})
-			return message.Verdict{Verb: message.VerbDeliver, By: "test"}, nil
+			return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, By: "test"}}, nil
 		}})
 		send, got := senders(t, r, o, "a", "b", "c", "d", "e")
 		send("a", "slow 1")
@@ -109,7 +109,7 @@ func TestPolicy_sendersTakeTurns(t *testing.T) {
 		var a asked
 		r, o, stop := running(t, asking(func(_ context.Context, q Question) (message.Verdict, error) {
 			a.about(q.Message.Body, func() { time.Sleep(3 * time.Second) })
-			return message.Verdict{Verb: message.VerbDeliver, By: "test"}, nil
+			return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, By: "test"}}, nil
 		}))
 		send, got := senders(t, r, o, "a", "b")
 		for i := range 5 {
@@ -136,7 +136,7 @@ func TestPolicy_stuckInOneLine(t *testing.T) {
 			if strings.HasPrefix(q.Message.Body, "never") {
 				<-never
 			}
-			return message.Verdict{Verb: message.VerbDeliver, By: "test"}, nil
+			return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, By: "test"}}, nil
 		}})
 		send, got := senders(t, r, o, "a", "b")
 		send("a", "never 1")
@@ -167,15 +167,15 @@ func TestPolicy_aChatIsOneLine(t *testing.T) {
 		var a asked
 		r, o, stop := running(t, wide{width: 4, asking: func(_ context.Context, q Question) (message.Verdict, error) {
 			a.about(q.Message.Body, func() { time.Sleep(time.Second) })
-			return message.Verdict{Verb: message.VerbDeliver, By: "test"}, nil
+			return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, By: "test"}}, nil
 		}})
 		one, two := o.adopt(t, r, "a"), o.adopt(t, r, "b")
 		o.adopt(t, r, "c")
 		_, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: []string{"a", "b"}})
 		require.NoError(t, err)
 		for i := range 4 {
-			from := []message.Session{one, two}[i%2]
-			require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Session: from.ID, Words: fmt.Sprint(i), Ended: time.Now().Add(time.Second)}))
+			from := []message.Peer{one, two}[i%2]
+			require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Peer: from.ID, Words: fmt.Sprint(i), Ended: time.Now().Add(time.Second)}))
 		}
 		go func() {
 			_, _ = r.Do(t.Context(), Send{By: By{Kind: Agent, Session: two.ID}, To: "c", Message: message.Envelope{Body: "beside"}})

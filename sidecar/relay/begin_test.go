@@ -38,7 +38,7 @@ func TestStartChat_includeLast(t *testing.T) {
 	}
 	first := r.book.received[0]
 	assert.Equal(t, message.KindLast, first.Type)
-	assert.Equal(t, s[0].ID, first.From.Session)
+	assert.Equal(t, s[0].ID, first.From.Peer)
 	assert.Equal(t, 1, first.From.Number)
 	assert.Equal(t, message.OriginAgent, first.Origin)
 	assert.Equal(t, message.TrustVerified, first.Trust)
@@ -62,8 +62,8 @@ func TestStartChat_theLaterWords(t *testing.T) {
 		s := r.adopt("a", "b")
 		now := r.now.Add(2 * time.Hour)
 		if c.heard > 0 {
-			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Words: "heard", Ended: now.Add(-c.heard)}})
-			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Words: "half", Cut: message.Interrupted, Ended: now}})
+			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Words: "heard", Ended: now.Add(-c.heard)}})
+			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Words: "half", Cut: message.Interrupted, Ended: now}})
 		}
 		q := StartChat{Sessions: []string{"a", "b"}, IncludeLast: true}
 		if c.told > 0 {
@@ -129,7 +129,7 @@ func TestStartChat_depthOfTheLastWords(t *testing.T) {
 	assert.Equal(t, []string{"pong", "and this"}, []string{mine[0].Body, mine[1].Body})
 	for _, m := range mine {
 		assert.Equal(t, message.OriginAgent, m.Origin)
-		assert.Equal(t, s[1].ID, m.From.Session)
+		assert.Equal(t, s[1].ID, m.From.Peer)
 		assert.Greater(t, m.Depth, 1, "what it says now answers what was typed to it")
 	}
 	assert.Equal(t, "[b] (1):\n\nand this", text(r.out[len(r.out)-1]))
@@ -198,10 +198,10 @@ func TestOneWay_promptsAndNoticesToo(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
 	r.must(StartChat{Sessions: []string{"a", "b", "c"}, OneWay: true, Limits: message.Limits{Person: true}})
-	prompt := func(of message.Session) []message.Delivery {
+	prompt := func(of message.Peer) []message.Delivery {
 		before := len(r.out)
 		r.now = r.now.Add(time.Second)
-		_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: of.ID, Words: "answer", Prompt: "typed", Person: true, Ended: r.now}})
+		_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: of.ID, Words: "answer", Prompt: "typed", Person: true, Ended: r.now}})
 		return r.out[before:]
 	}
 	assert.Empty(t, prompt(s[0]))
@@ -213,11 +213,11 @@ func TestOneWay_promptsAndNoticesToo(t *testing.T) {
 
 // A one-way chat is nothing without the one to whom the answers go.
 func TestOneWay_endsWithItsFirst(t *testing.T) {
-	for name, end := range map[string]func(*rig, message.Chat, message.Session){
-		"gone": func(r *rig, _ message.Chat, s message.Session) {
+	for name, end := range map[string]func(*rig, message.Chat, message.Peer){
+		"gone": func(r *rig, _ message.Chat, s message.Peer) {
 			_, _ = r.step(Gone{Session: s.ID, Reason: message.PaneMissing})
 		},
-		"removed": func(r *rig, c message.Chat, s message.Session) {
+		"removed": func(r *rig, c message.Chat, s message.Peer) {
 			r.must(RemoveMember{Chat: string(c.ID), Session: s.Name})
 		},
 	} {
@@ -245,7 +245,7 @@ func TestOneWay_anAnswerFollowsTheQuestion(t *testing.T) {
 	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
 	r.now = r.now.Add(time.Minute)
 	r.submit(line)
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[1].ID, Words: "told of late", Ended: r.now.Add(-time.Second)}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[1].ID, Words: "told of late", Ended: r.now.Add(-time.Second)}})
 	r.must(Say{Chat: string(c.ID), Body: "take your time", To: []string{"b"}})
 	back := r.say(s[1], "yes", line.ID)
 	require.Len(t, back, 1)
@@ -258,28 +258,28 @@ func TestOneWay_aQuestionThatCannotBeAnswered(t *testing.T) {
 		require.NoError(r.t, r.report(d.ID, message.Failed, message.BodyTooLong))
 	}
 	for name, c := range map[string]struct {
-		what func(*rig, message.Session, message.Delivery)
+		what func(*rig, message.Peer, message.Delivery)
 		why  string
 	}{
-		"failed": {func(r *rig, _ message.Session, d message.Delivery) { fail(r, d) }, whyUnanswered},
-		"expired": {func(r *rig, _ message.Session, d message.Delivery) {
+		"failed": {func(r *rig, _ message.Peer, d message.Delivery) { fail(r, d) }, whyUnanswered},
+		"expired": {func(r *rig, _ message.Peer, d message.Delivery) {
 			require.NoError(r.t, r.report(d.ID, message.Held, message.InComposer))
 			r.pass(time.Minute + 2*time.Second)
 		}, whyUnanswered},
-		"without a word": {func(r *rig, b message.Session, d message.Delivery) {
+		"without a word": {func(r *rig, b message.Peer, d message.Delivery) {
 			r.submit(d)
 			assert.Empty(r.t, r.say(b, "", d.ID))
 		}, whyUnanswered},
-		"cut short": {func(r *rig, b message.Session, d message.Delivery) {
+		"cut short": {func(r *rig, b message.Peer, d message.Delivery) {
 			r.submit(d)
 			r.now = r.now.Add(time.Second)
 			before := len(r.out)
-			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: b.ID, Words: "ha", Cut: message.Interrupted, Answers: []message.ID{d.ID}, Ended: r.now}})
+			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: b.ID, Words: "ha", Cut: message.Interrupted, Answers: []message.ID{d.ID}, Ended: r.now}})
 			require.Len(r.t, r.out[before:], 1, "the one who asked is told")
 			assert.Equal(r.t, message.ChatOn, r.s.chats[0].State, "not before that has arrived")
 			r.submit(r.out[before:]...)
 		}, whyUnanswered},
-		"uncertain": {func(r *rig, _ message.Session, d message.Delivery) {
+		"uncertain": {func(r *rig, _ message.Peer, d message.Delivery) {
 			require.NoError(r.t, r.report(d.ID, message.Typed, ""))
 			require.NoError(r.t, r.report(d.ID, message.Uncertain, message.NotTaken))
 		}, ""},
@@ -343,16 +343,16 @@ func TestStartChat_undecidedWhenTheRunEnded(t *testing.T) {
 	require.Len(t, r.pending, 2)
 	r.restart(0)
 	require.Len(t, r.pending, 2)
-	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbDeliver}})
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbDeliver}}})
 	assert.Empty(t, r.out, "it waits for the other")
-	_, _ = r.step(Decided{message.Verdict{Message: r.pending[1], Verb: message.VerbDeliver}})
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[1], Decision: message.Decision{Verb: message.VerbDeliver}}})
 	require.Len(t, r.out, 2)
 	assert.Equal(t, "[a] (1):\n\nwhat I found", text(r.out[0]))
 	assert.Equal(t, c.ID, r.out[0].Chat)
 }
 
 // send has a session send a single message, and returns what was handed out.
-func (r *rig) send(from message.Session, to, body string) []message.Delivery {
+func (r *rig) send(from message.Peer, to, body string) []message.Delivery {
 	before := len(r.out)
 	r.must(Send{By: By{Kind: Agent, Session: from.ID}, To: to, Message: message.Envelope{Body: body}})
 	return r.out[before:]

@@ -7,7 +7,7 @@ import (
 // book keeps what commits said, as the journal does, and tells what another run needs of
 // it: test helper.
 type book struct {
-	sessions   []message.Session
+	sessions   []message.Peer
 	chats      []message.Chat
 	received   []message.Envelope
 	decided    map[message.ID]message.Verdict // the last on each message
@@ -28,16 +28,16 @@ func newBook() *book {
 }
 
 func (b *book) commit(s message.Step) {
-	for _, one := range s.Sessions {
-		b.sessions = replace(b.sessions, one, func(s message.Session) message.ID { return s.ID })
+	for _, one := range s.Peers {
+		b.sessions = replace(b.sessions, one, func(s message.Peer) message.ID { return s.ID })
 	}
 	for _, one := range s.Chats {
 		b.chats = replace(b.chats, one, func(c message.Chat) message.ID { return c.ID })
 	}
 	for _, m := range s.Received {
 		b.received = append(b.received, m)
-		b.depth[m.From.Session] = m.Depth
-		delete(b.cause, m.From.Session)
+		b.depth[m.From.Peer] = m.Depth
+		delete(b.cause, m.From.Peer)
 	}
 	for _, v := range s.Verdicts {
 		b.decided[v.Message] = v

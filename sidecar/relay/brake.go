@@ -124,15 +124,15 @@ func (w *work) sender(t *thought) *session {
 	if t.chat != nil && t.message.Type == message.KindTurn || !t.message.Origin.OfAgent() {
 		return nil
 	}
-	if t.message.From.Session == message.Unverified {
+	if t.message.From.Peer == message.Unverified {
 		return w.stranger
 	}
-	return w.present(t.message.From.Session)
+	return w.present(t.message.From.Peer)
 }
 
 // newStranger makes the sender that all unverified callers are together.
 func newStranger() *session {
-	return newSession(message.Session{ID: message.Unverified, Name: string(message.Unverified), Computer: message.LocalComputer})
+	return newSession(message.Peer{ID: message.Unverified, Name: string(message.Unverified), Computer: message.LocalComputer})
 }
 
 // deepest is the depth of what somebody says who is not proven: any of the agents may have had it
@@ -182,7 +182,7 @@ func (w *work) braked(t *thought, reason message.Reason, refused bool) {
 	if t.chat == nil {
 		about := w.sender(t)
 		if t.message.Origin == message.OriginSystem {
-			about = w.present(t.message.To[0].Session) // a notice comes of what its reader said
+			about = w.present(t.message.To[0].Peer) // a notice comes of what its reader said
 		}
 		if about != nil {
 			if about.warned {

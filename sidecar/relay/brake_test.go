@@ -61,17 +61,17 @@ func TestB1_SentOnGoesOnWithItsChat(t *testing.T) {
 			r.async = true
 			s := r.adopt("a", "b", "c")
 			c := r.chat(message.Limits{Rate: 1}, "a", "b")
-			to := []message.Address{{Session: s[2].ID}, {Session: s[1].ID}}
+			to := []message.Address{{Peer: s[2].ID}, {Peer: s[1].ID}}
 			if how == "pause" {
 				r.must(PauseChat{Chat: string(c.ID)})
 			} else {
 				r.say(s[0], "one")
-				r.decide(message.Verdict{Verb: message.VerbDeliver, To: to})
+				r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, To: to})
 				require.Len(t, r.out, 2)
 				r.submit(r.out...)
 			}
 			r.say(s[0], "for both")
-			r.decide(message.Verdict{Verb: message.VerbDeliver, To: to})
+			r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, To: to})
 			r.restart(0)
 			require.Empty(t, r.out)
 			require.Len(t, r.all("for both"), 2)
@@ -156,7 +156,7 @@ func TestBrake_single(t *testing.T) {
 	assert.Equal(t, message.AtRateLimit, send("e").Reason, "thirty in an hour")
 	r.now = r.now.Add(30 * time.Minute)
 	assert.Equal(t, message.AtRateLimit, send("e").Reason)
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Person: true}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Person: true}})
 	assert.Equal(t, message.Queued, send("e").State, "a person's word")
 	before := len(r.out)
 	r.must(ResumeChat{Chat: "all", Sure: true})
@@ -193,7 +193,7 @@ func TestB4_forged(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, message.Duplicate, a.Receipts[0].Reason, "known to the journal alone")
 	require.Len(t, r.out, 1)
-	twice := Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Words: "once", Ended: r.now}}
+	twice := Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Words: "once", Ended: r.now}}
 	_, _ = r.step(twice)
 	require.Len(t, r.out, 2)
 	_, _ = r.step(twice)
@@ -201,7 +201,7 @@ func TestB4_forged(t *testing.T) {
 
 	// A ring of a chat and single messages meets the limit, whatever the messages claim.
 	r.submit(r.out...)
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Words: "begin", Person: true, Ended: r.now}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Words: "begin", Person: true, Ended: r.now}})
 	for depth := 1; depth <= 20; depth++ {
 		last := r.out[len(r.out)-1]
 		require.Equal(t, depth, last.Message.Depth)
@@ -251,7 +251,7 @@ func TestDepth(t *testing.T) {
 	assert.Equal(t, 4, r.out[len(r.out)-1].Message.Depth)
 
 	// A person's own word begins anew.
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[1].ID, Words: "to a person", Person: true, Ended: r.now}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[1].ID, Words: "to a person", Person: true, Ended: r.now}})
 	assert.Equal(t, 1, r.out[len(r.out)-1].Message.Depth)
 	r.must(Say{Chat: string(c.ID), Body: "people"})
 	said := r.out[len(r.out)-3:]

@@ -123,7 +123,7 @@ func TestS28_C49_WhatAnUnverifiedCallerSends(t *testing.T) {
 	s := r.adopt("a", "b", "c", "d")
 	by := By{Kind: Unverified}
 	send := func(to string) message.Receipt {
-		return r.must(Send{By: by, To: to, Message: message.Envelope{Body: "psst", From: message.Address{Session: s[0].ID, Name: "a"}}}).Receipts[0]
+		return r.must(Send{By: by, To: to, Message: message.Envelope{Body: "psst", From: message.Address{Peer: s[0].ID, Name: "a"}}}).Receipts[0]
 	}
 	require.Equal(t, message.Queued, send("c").State)
 	d := r.out[0]

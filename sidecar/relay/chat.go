@@ -35,7 +35,7 @@ func (c *chat) there() []message.ID {
 	var out []message.ID
 	for _, p := range c.Participants {
 		if !p.Left {
-			out = append(out, p.Session)
+			out = append(out, p.Peer)
 		}
 	}
 	return out
@@ -52,7 +52,7 @@ func (c *chat) over(target message.ID) bool {
 	}
 	was := false
 	for _, p := range c.Participants {
-		if p.Session == target {
+		if p.Peer == target {
 			if !p.Left {
 				return false
 			}

@@ -37,7 +37,7 @@ func TestChat_noOthersWords(t *testing.T) {
 	r.chat(message.Limits{}, "a", "b")
 	assert.Empty(t, r.say(s[2], "in no chat"))
 	assert.Empty(t, r.say(s[0], " \n"), "no words")
-	old := Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Words: "old", Ended: start.Add(-time.Second)}}
+	old := Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Words: "old", Ended: start.Add(-time.Second)}}
 	_, _ = r.step(old)
 	assert.Empty(t, r.out, "a turn that ended before the chat began is none of it")
 }
@@ -300,7 +300,7 @@ func TestStateChanged_isToldAndNotWritten(t *testing.T) {
 	}
 	assert.Empty(t, r.last, "told once")
 	assert.Len(t, r.commits, steps)
-	got, _ := r.s.Snapshot().Session(s.ID)
+	got, _ := r.s.Snapshot().Peer(s.ID)
 	assert.Equal(t, message.Working, got.State)
 }
 

@@ -22,7 +22,7 @@ func (w *work) cut(t message.Turn, s *session, c *chat, depth int, unanswered []
 	var told []message.ID
 	// The latest first: that is the one to which the notice is a reply.
 	for _, d := range slices.Backward(unanswered) {
-		author := w.present(d.Message.From.Session)
+		author := w.present(d.Message.From.Peer)
 		switch {
 		case author == nil || slices.Contains(told, author.ID):
 			continue

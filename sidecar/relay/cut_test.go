@@ -22,7 +22,7 @@ func TestCut_unanswered(t *testing.T) {
 		s := r.adopt("a", "b", "c")
 		chat := r.chat(message.Limits{}, "a", "b", "c")
 		var given []message.Delivery
-		for _, from := range []message.Session{s[0], s[2], s[0]} {
+		for _, from := range []message.Peer{s[0], s[2], s[0]} {
 			given = append(given, to(s[1], r.say(from, "a question"))...)
 		}
 		r.must(Say{Chat: string(chat.ID), Body: "a person asks too", To: []string{"b"}})
@@ -30,14 +30,14 @@ func TestCut_unanswered(t *testing.T) {
 		r.submit(given...)
 
 		before := len(r.out)
-		turn := message.Turn{ID: r.id(), Session: s[1].ID, Words: "half an ans", All: "all of half an ans", Cut: reason, Answers: handedIDs(given), Ended: r.now}
+		turn := message.Turn{ID: r.id(), Peer: s[1].ID, Words: "half an ans", All: "all of half an ans", Cut: reason, Answers: handedIDs(given), Ended: r.now}
 		_, _ = r.step(Spoke{Turn: turn})
 		for _, d := range given {
 			assert.Equal(t, "failed: "+string(reason), r.states(d.ID)[len(r.states(d.ID))-1])
 		}
 		told := r.out[before:]
 		require.Len(t, told, 2, "each agent once, nobody else, and no words")
-		for i, peer := range []message.Session{s[0], s[2]} { // the latest asks first
+		for i, peer := range []message.Peer{s[0], s[2]} { // the latest asks first
 			d := told[i]
 			assert.Equal(t, peer.ID, d.Target)
 			assert.Equal(t, "AI[local:"+string(s[1].ID)+"] | [notice] "+c.peer, text(d))
@@ -67,7 +67,7 @@ func TestCut_unanswered(t *testing.T) {
 		require.Len(t, answer, 2)
 		assert.Equal(t, 2, answer[0].Message.Depth)
 		before = len(r.out)
-		_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[2].ID, Cut: reason, Answers: []message.ID{told[1].ID}, Ended: r.now}})
+		_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[2].ID, Cut: reason, Answers: []message.ID{told[1].ID}, Ended: r.now}})
 		assert.Len(t, r.out, before)
 		assert.Len(t, r.notices, 2, "a person is told of that one too")
 	}
@@ -82,7 +82,7 @@ func TestCut_whoIsNotTold(t *testing.T) {
 		"all here":          {func(*rig, string) {}, []string{"a", "c"}, true},
 		"who waits is mute": {func(r *rig, chat string) { r.must(MuteMember{Chat: chat, Session: "a"}) }, []string{"c"}, true},
 		"who waits left":    {func(r *rig, chat string) { r.must(RemoveMember{Chat: chat, Session: "a"}) }, []string{"c"}, true},
-		"who waits is gone": {func(r *rig, _ string) { _, _ = r.step(Gone{Session: r.s.Snapshot().Sessions()[0].ID}) }, []string{"c"}, true},
+		"who waits is gone": {func(r *rig, _ string) { _, _ = r.step(Gone{Session: r.s.Snapshot().Peers()[0].ID}) }, []string{"c"}, true},
 		"it is mute":        {func(r *rig, chat string) { r.must(MuteMember{Chat: chat, Session: "b"}) }, nil, false},
 		"it left":           {func(r *rig, chat string) { r.must(RemoveMember{Chat: chat, Session: "b"}) }, nil, false},
 		"over":              {func(r *rig, chat string) { r.must(StopChat{Chat: chat}) }, nil, false},
@@ -96,7 +96,7 @@ func TestCut_whoIsNotTold(t *testing.T) {
 			r.submit(given...)
 			c.before(r, string(chat.ID))
 			before := len(r.out)
-			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[1].ID, Cut: message.Interrupted, Answers: handedIDs(given), Ended: r.now}})
+			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[1].ID, Cut: message.Interrupted, Answers: handedIDs(given), Ended: r.now}})
 			var told []string
 			if name == "paused" {
 				assert.Len(t, r.out, before, "held like all else")
@@ -127,7 +127,7 @@ func TestCut_single(t *testing.T) {
 		r.must(Send{By: By{Kind: Agent, Session: s[1].ID}, To: "a", Message: message.Envelope{Body: "busy"}})
 	}
 	before := len(r.out)
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[1].ID, Cut: message.ServiceFailed, Answers: handedIDs(given), Ended: r.now}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[1].ID, Cut: message.ServiceFailed, Answers: handedIDs(given), Ended: r.now}})
 	require.Len(t, r.out, before+1)
 	told := r.out[before]
 	assert.Equal(t, "AI[local:"+string(s[1].ID)+`] | [notice] "b" stopped: the service of its model failed; what you said was not answered`, text(told))
@@ -147,7 +147,7 @@ func TestCut_braked(t *testing.T) {
 	r.submit(one...)
 	two := r.say(s[1], "two", one[0].ID)
 	r.submit(two...)
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Cut: message.Interrupted, Answers: handedIDs(two), Ended: r.now}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Cut: message.Interrupted, Answers: handedIDs(two), Ended: r.now}})
 	assert.Equal(t, message.ChatPaused, r.shows(chat.ID).State)
 	assert.Equal(t, string(message.AtDepthLimit), r.shows(chat.ID).Why)
 }
@@ -160,7 +160,7 @@ func TestCut_restored(t *testing.T) {
 	given := r.say(s[0], "x")
 	r.submit(given...)
 	r.async = true
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[1].ID, Prompt: "hm", Cut: message.Interrupted, Answers: handedIDs(given), Ended: r.now}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[1].ID, Prompt: "hm", Cut: message.Interrupted, Answers: handedIDs(given), Ended: r.now}})
 	require.Len(t, r.pending, 2)
 	r.async = false
 	r.restart(0)
@@ -184,7 +184,7 @@ func TestSpoke_wordsOfAll(t *testing.T) {
 		s := r.adopt("a", "b")
 		r.chat(message.Limits{Words: set}, "a", "b")
 		for i, turn := range []message.Turn{{Words: "last", All: "first, last"}, {Words: "only"}, {All: "first"}} {
-			turn.ID, turn.Session, turn.Ended = r.id(), s[0].ID, r.now
+			turn.ID, turn.Peer, turn.Ended = r.id(), s[0].ID, r.now
 			before := len(r.out)
 			_, _ = r.step(Spoke{Turn: turn})
 			if want[i] == "" {
@@ -205,7 +205,7 @@ func TestSpoke_prompt(t *testing.T) {
 	s := r.adopt("a", "b", "c")
 	turn := func(prompt, words string) []message.Delivery {
 		before := len(r.out)
-		_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Prompt: prompt, Words: words, Person: true, Ended: r.now}})
+		_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Prompt: prompt, Words: words, Person: true, Ended: r.now}})
 		return r.out[before:]
 	}
 	off := r.chat(message.Limits{}, "a", "b", "c")
@@ -252,7 +252,7 @@ func TestSpoke_twice(t *testing.T) {
 			r := newRig(t)
 			s := r.adopt("a", "b")
 			r.chat(message.Limits{Person: true}, "a", "b")
-			turn.ID, turn.Session, turn.Ended = r.id(), s[0].ID, r.now
+			turn.ID, turn.Peer, turn.Ended = r.id(), s[0].ID, r.now
 			_, _ = r.step(Spoke{Turn: turn})
 			out, received, notices := len(r.out), len(r.book.received), len(r.notices)
 			again := turn
@@ -291,7 +291,7 @@ func TestSpoke_personAfterRestart(t *testing.T) {
 	one := r.say(s[0], "one")
 	r.submit(one...)
 	r.must(MuteMember{Chat: string(chat.ID), Session: "b"})
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[1].ID, Words: "in private", Person: true, Ended: r.now}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[1].ID, Words: "in private", Person: true, Ended: r.now}})
 	r.restart(0)
 	r.must(MuteMember{Chat: string(chat.ID), Session: "b", Off: true})
 	heard := r.say(s[1], "two")
@@ -317,7 +317,7 @@ func TestPromptID(t *testing.T) {
 }
 
 // to are those of the deliveries that are for that session.
-func to(s message.Session, list []message.Delivery) (out []message.Delivery) {
+func to(s message.Peer, list []message.Delivery) (out []message.Delivery) {
 	for _, d := range list {
 		if d.Target == s.ID {
 			out = append(out, d)

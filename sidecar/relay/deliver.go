@@ -400,7 +400,7 @@ func (s *session) caused(by message.Envelope) {
 // once a person has said yes to them.
 func (w *work) tellable(d *delivery, words string) string {
 	c, from := w.chatOf(d.Target), d.Message
-	if c != nil && c.asks(d.Target) && from.Origin.OfAgent() && (c.member(from.From.Session) != nil || from.Trust.Unproven()) {
+	if c != nil && c.asks(d.Target) && from.Origin.OfAgent() && (c.member(from.From.Peer) != nil || from.Trust.Unproven()) {
 		return ""
 	}
 	return words
@@ -411,7 +411,7 @@ func (w *work) tellable(d *delivery, words string) string {
 func (w *work) answered(t message.Turn) (to message.ID, unanswered []*delivery) {
 	for _, id := range t.Answers {
 		d := w.under[id]
-		if d == nil || d.Target != t.Session || d.state != message.Submitted {
+		if d == nil || d.Target != t.Peer || d.state != message.Submitted {
 			continue
 		}
 		if t.Cut != "" {

@@ -124,11 +124,11 @@ func TestSend_claimsAreIgnored(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
 	r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{
-		Body: "x", From: message.Address{Session: s[1].ID, Name: "person"}, Origin: message.OriginHuman, Trust: message.TrustPerson,
-		To: []message.Address{{Session: s[0].ID}}, Depth: -7, Created: start.Add(-time.Hour),
+		Body: "x", From: message.Address{Peer: s[1].ID, Name: "person"}, Origin: message.OriginHuman, Trust: message.TrustPerson,
+		To: []message.Address{{Peer: s[0].ID}}, Depth: -7, Created: start.Add(-time.Hour),
 	}})
 	m := r.out[0].Message
-	assert.Equal(t, message.Address{Computer: "local", Session: s[0].ID, Name: "a"}, m.From)
+	assert.Equal(t, message.Address{Computer: "local", Peer: s[0].ID, Name: "a"}, m.From)
 	assert.Equal(t, message.OriginAgent, m.Origin)
 	assert.Equal(t, message.TrustVerified, m.Trust)
 	assert.Equal(t, 1, m.Depth)
@@ -157,7 +157,7 @@ func TestGone_pair(t *testing.T) {
 	got, _ := r.s.Snapshot().Chat(c.ID)
 	assert.Equal(t, message.ChatOver, got.State)
 	assert.Equal(t, "agent gone", got.Why)
-	gone, _ := r.s.Snapshot().Session(s[1].ID)
+	gone, _ := r.s.Snapshot().Peer(s[1].ID)
 	assert.Equal(t, "pane is dead", gone.EndReason)
 	assert.Empty(t, r.s.under, "the journal has it")
 	_, err := r.ask(Send{To: "b", Message: message.Envelope{Body: "x"}})
@@ -172,7 +172,7 @@ func TestGone_largerChatGoesOn(t *testing.T) {
 	r.async = true
 	r.say(s[1], "last words")
 	_, _ = r.step(Gone{Session: s[1].ID, Reason: message.AgentGone})
-	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbDeliver}})
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbDeliver}}})
 	require.Len(t, r.out, 2, "what it said while it was there is heard")
 	r.async = false
 	assert.Len(t, r.say(s[0], "still here"), 1)
@@ -193,12 +193,12 @@ func TestGone_beforeTheVerdict(t *testing.T) {
 	_, _ = r.ask(Send{To: "c", Message: message.Envelope{Body: "x"}})
 	_, _ = r.ask(Say{Chat: r.s.chats[0].ID.Short(), To: []string{"c"}, Body: "y"})
 	_, _ = r.step(Gone{Session: s[2].ID, Reason: message.AgentGone})
-	a, err := r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbDeliver}})
+	a, err := r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbDeliver}}})
 	require.NoError(t, err)
 	require.Len(t, a.Receipts, 1)
 	assert.Equal(t, message.Failed, a.Receipts[0].State)
 	assert.Equal(t, message.AgentGone, a.Receipts[0].Reason)
-	a, err = r.step(Decided{message.Verdict{Message: r.pending[1], Verb: message.VerbDeliver}})
+	a, err = r.step(Decided{message.Verdict{Message: r.pending[1], Decision: message.Decision{Verb: message.VerbDeliver}}})
 	require.NoError(t, err)
 	require.Len(t, a.Receipts, 1)
 	assert.Equal(t, []string{"queued", "held: agent gone"}, r.states(a.Receipts[0].Delivery))
@@ -231,7 +231,7 @@ func TestAdopt(t *testing.T) {
 	}
 	assert.Equal(t, []string{"claude", "claude-2", "Claude-3", "line", "local-2", "x"}, names)
 
-	_, err := r.step(Adopted{Token: 1, Session: message.Session{Pane: s[0].Pane}})
+	_, err := r.step(Adopted{Token: 1, Session: message.Peer{PaneOf: message.PaneOf{Pane: s[0].Pane}}})
 	assert.ErrorIs(t, err, ErrAdopted)
 	again := s[0]
 	again.Name, again.Prompt = "other", "> "
@@ -283,7 +283,7 @@ func TestDecided_inOrder(t *testing.T) {
 	r.say(s[0], "3")
 	r.say(s[2], "other chat")
 	verdict := func(i int, verb message.Verb) {
-		_, _ = r.step(Decided{message.Verdict{Message: r.pending[i], Verb: verb, Reason: "because"}})
+		_, _ = r.step(Decided{message.Verdict{Message: r.pending[i], Decision: message.Decision{Verb: verb, Reason: "because"}}})
 	}
 	verdict(2, message.VerbDeliver)
 	assert.Empty(t, r.out, "waits for those before it")
@@ -312,7 +312,7 @@ func TestDecided_afterTheEnd(t *testing.T) {
 	r.async = true
 	r.say(s[0], "x")
 	r.must(StopChat{Chat: string(c.ID)})
-	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbDeliver}})
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbDeliver}}})
 	assert.Empty(t, r.out)
 	require.Len(t, r.made, 1)
 	for id := range r.made {

@@ -76,7 +76,7 @@ func (e Decide) follow(l *loop) []Event {
 	if l.Policy != nil {
 		return nil
 	}
-	return []Event{Decided{message.Verdict{Message: e.Message.ID, Verb: message.VerbDeliver, By: "built in", At: l.now()}}}
+	return []Event{Decided{message.Verdict{Message: e.Message.ID, Decision: message.Decision{Verb: message.VerbDeliver, By: "built in"}, At: l.now()}}}
 }
 
 func (e Deliver) perform(l *loop) {

@@ -37,10 +37,10 @@ func TestB3_H43_ThanksPauseTheChat(t *testing.T) {
 
 // A person's word, into the chat or into a pane, begins the judgement anew.
 func TestB3_B5_PersonsWordBeginsAnew(t *testing.T) {
-	for name, word := range map[string]func(r *rig, c message.Chat, s message.Session){
-		"chat say": func(r *rig, c message.Chat, _ message.Session) { r.must(Say{Chat: string(c.ID), Body: "go on"}) },
-		"by hand": func(r *rig, _ message.Chat, s message.Session) {
-			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s.ID, Person: true, Ended: r.now}})
+	for name, word := range map[string]func(r *rig, c message.Chat, s message.Peer){
+		"chat say": func(r *rig, c message.Chat, _ message.Peer) { r.must(Say{Chat: string(c.ID), Body: "go on"}) },
+		"by hand": func(r *rig, _ message.Chat, s message.Peer) {
+			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s.ID, Person: true, Ended: r.now}})
 		},
 	} {
 		r := newRig(t)
@@ -102,7 +102,7 @@ func TestB3_WhoeverActsIsAtWork(t *testing.T) {
 	s := r.adoptAs("claude", "a", "b")
 	c := r.chat(message.Limits{Depth: 1000, Rate: 1000}, "a", "b")
 	for i := range 24 {
-		turn := message.Turn{ID: r.id(), Session: s[i%2].ID, Words: courtesies[i%len(courtesies)], Acted: i%4 == 3, Ended: r.now}
+		turn := message.Turn{ID: r.id(), Peer: s[i%2].ID, Words: courtesies[i%len(courtesies)], Acted: i%4 == 3, Ended: r.now}
 		_, err := r.step(Spoke{Turn: turn})
 		require.NoError(t, err)
 	}
@@ -119,8 +119,8 @@ func TestB3_wordsAreJudged(t *testing.T) {
 		require.Equal(t, message.ChatOn, r.shows(c.ID).State, words)
 		r.say(s[i%2], words)
 		subject, with := fmt.Sprintf("File%d.go", i), fmt.Sprintf("%s\n\nThen open file%d.go and mend line %d of it.", words, i, i*i)
-		r.decide(message.Verdict{Verb: message.VerbDeliver, Subject: &subject, Outcomes: []message.Outcome{
-			{Target: s[1-i%2].ID, Verb: message.VerbDeliver, Body: &with},
+		r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Subject: &subject, Outcomes: []message.Outcome{
+			{Target: s[1-i%2].ID, Decision: message.Decision{Verb: message.VerbDeliver}, Body: &with},
 		}})
 	}
 	assert.Equal(t, message.ChatPaused, r.shows(c.ID).State)
@@ -150,7 +150,7 @@ var courtesies = []string{
 }
 
 // thanks has two agents thank each other until their chat pauses, with the fifth message.
-func (r *rig) thanks(c message.Chat, s []message.Session) {
+func (r *rig) thanks(c message.Chat, s []message.Peer) {
 	for i, words := range courtesies {
 		require.Equal(r.t, message.ChatOn, r.shows(c.ID).State, words)
 		out := r.say(s[i%2], words)
@@ -161,8 +161,8 @@ func (r *rig) thanks(c message.Chat, s []message.Session) {
 }
 
 // adoptAs takes in sessions of those names, of programs of that profile.
-func (r *rig) adoptAs(profile string, names ...string) []message.Session {
-	var out []message.Session
+func (r *rig) adoptAs(profile string, names ...string) []message.Peer {
+	var out []message.Peer
 	for _, one := range r.adopt(names...) {
 		one.Profile = profile
 		a, err := r.step(Adopted{Token: 1, Session: one})

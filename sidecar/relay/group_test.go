@@ -40,7 +40,7 @@ func TestRun_waitingIsWrittenTogether(t *testing.T) {
 		r, w, a := beside(t)
 		const waiting = 70
 		for i := range waiting {
-			require.NoError(t, r.Spoke(t.Context(), message.Turn{Session: a, Words: fmt.Sprint("word ", i), Ended: time.Now()}))
+			require.NoError(t, r.Spoke(t.Context(), message.Turn{Peer: a, Words: fmt.Sprint("word ", i), Ended: time.Now()}))
 		}
 		stop := goes(t, r)
 		synctest.Wait()
@@ -57,7 +57,7 @@ func TestRun_waitingIsWrittenTogether(t *testing.T) {
 		r, w, a := beside(t)
 		long := strings.Repeat("x", maxGroupBytes/2)
 		for range 5 {
-			require.NoError(t, r.Spoke(t.Context(), message.Turn{Session: a, Words: long, Ended: time.Now()}))
+			require.NoError(t, r.Spoke(t.Context(), message.Turn{Peer: a, Words: long, Ended: time.Now()}))
 		}
 		stop := goes(t, r)
 		synctest.Wait()
@@ -71,7 +71,7 @@ func TestRun_pauseIsInTheNextGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w, a := beside(t)
 		for i := range 200 {
-			require.NoError(t, r.Spoke(t.Context(), message.Turn{Session: a, Words: fmt.Sprint("word ", i), Ended: time.Now()}))
+			require.NoError(t, r.Spoke(t.Context(), message.Turn{Peer: a, Words: fmt.Sprint("word ", i), Ended: time.Now()}))
 		}
 		var err error
 		go func() { _, err = r.Do(t.Context(), PauseChat{By: By{Kind: Person}, Chat: All}) }()
@@ -97,10 +97,13 @@ func TestD2_FullForAGroup(t *testing.T) {
 				r.Again = func(context.Context) (*Restored, error) { return &restored, nil }
 			}
 			w.broken = errFull
-			require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Session: a, Words: "before", Ended: time.Now()}))
+			require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Peer: a, Words: "before", Ended: time.Now()}))
 			errs := make([]error, 3)
 			for i, ask := range []func() error{
-				func() error { _, err := r.Adopt(t.Context(), message.Session{Name: "c", Pane: "%3"}); return err },
+				func() error {
+					_, err := r.Adopt(t.Context(), message.Peer{Name: "c", PaneOf: message.PaneOf{Pane: "%3"}})
+					return err
+				},
 				func() error {
 					_, err := r.Do(t.Context(), Rename{By: By{Kind: Person}, Session: "b", Name: "z"})
 					return err
@@ -112,7 +115,7 @@ func TestD2_FullForAGroup(t *testing.T) {
 				go func() { errs[i] = ask() }()
 				synctest.Wait()
 			}
-			require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Session: b, Words: "after", Ended: time.Now()}))
+			require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Peer: b, Words: "after", Ended: time.Now()}))
 			stop := goes(t, r)
 			synctest.Wait()
 			assert.ErrorContains(t, errs[0], "disk full")
@@ -147,7 +150,7 @@ func TestRun_groupFails(t *testing.T) {
 		r, w, a := beside(t)
 		w.broken = errors.New("fsync")
 		for range 3 {
-			require.NoError(t, r.Spoke(t.Context(), message.Turn{Session: a, Words: "x", Ended: time.Now()}))
+			require.NoError(t, r.Spoke(t.Context(), message.Turn{Peer: a, Words: "x", Ended: time.Now()}))
 		}
 		stop := goes(t, r)
 		synctest.Wait()
@@ -181,11 +184,11 @@ func (c *counted) Seen(context.Context, message.ID) (bool, error) { return false
 
 // beside is a Relay that is not run yet, with a chat of two, the first of which is returned.
 func beside(t *testing.T) (*Relay, *counted, message.ID) {
-	a, b := message.Session{ID: message.NewID(), Name: "a", Pane: "%1"}, message.Session{ID: message.NewID(), Name: "b", Pane: "%2"}
+	a, b := message.Peer{ID: message.NewID(), Name: "a", PaneOf: message.PaneOf{Pane: "%1"}}, message.Peer{ID: message.NewID(), Name: "b", PaneOf: message.PaneOf{Pane: "%2"}}
 	chat := message.Chat{ID: message.NewID(), State: message.ChatOn, Limits: message.Limits{Rate: 1 << 30, Bytes: 1 << 40}, Participants: []message.Participant{
-		{Session: a.ID, Name: "a", Number: 1, MaySpeak: true}, {Session: b.ID, Name: "b", Number: 2, MaySpeak: true},
+		{Peer: a.ID, Name: "a", Number: 1, MaySpeak: true}, {Peer: b.ID, Name: "b", Number: 2, MaySpeak: true},
 	}}
-	asked := message.Envelope{ID: message.NewID(), Chat: chat.ID, From: message.Address{Session: b.ID, Name: "b"}, Type: message.KindTurn, Body: "?", Origin: message.OriginAgent}
+	asked := message.Envelope{ID: message.NewID(), Chat: chat.ID, From: message.Address{Peer: b.ID, Name: "b"}, Type: message.KindTurn, Body: "?", Origin: message.OriginAgent}
 	d := message.Delivery{ID: message.NewID(), Message: asked, Target: a.ID, Chat: chat.ID, Typed: true, Attempt: 1}
 	w := &counted{submitted: d.ID}
 	r := &Relay{Journal: w, Sink: w, Publish: func([]message.Event) { w.note("publish") }, Restored: &Restored{

@@ -31,22 +31,22 @@ func TestRun_cutTurnIsWrittenDown(t *testing.T) {
 	require.NoError(t, err)
 	defer j.Close()
 	r, s, stop := run(t, j)
-	a, err := r.Adopt(t.Context(), message.Session{Name: "a", Pane: "%1"})
+	a, err := r.Adopt(t.Context(), message.Peer{Name: "a", PaneOf: message.PaneOf{Pane: "%1"}})
 	require.NoError(t, err)
-	b, err := r.Adopt(t.Context(), message.Session{Name: "b", Pane: "%2"})
+	b, err := r.Adopt(t.Context(), message.Peer{Name: "b", PaneOf: message.PaneOf{Pane: "%2"}})
 	require.NoError(t, err)
 	limits := message.Limits{Words: "all", Person: true}
 	started, err := r.Do(t.Context(), relay.StartChat{By: relay.By{Kind: relay.Person}, Sessions: []string{"a", "b"}, Limits: limits})
 	require.NoError(t, err)
 	chat := started.Chats[0]
-	require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Session: a.ID, Words: "last", All: "first, last", Ended: time.Now()}))
+	require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Peer: a.ID, Words: "last", All: "first, last", Ended: time.Now()}))
 	question := s.next(t, b.ID)
 	assert.Equal(t, "first, last", question.Message.Body)
 	for _, state := range []message.ReceiptState{message.Typed, message.Typed, message.Submitted} {
 		require.NoError(t, r.Report(t.Context(), message.Receipt{Delivery: question.ID, State: state}))
 	}
 	cut := message.Turn{
-		ID: message.NewID(), Session: b.ID, Words: "half", Prompt: "no, wait", Person: true, Cut: message.Interrupted,
+		ID: message.NewID(), Peer: b.ID, Words: "half", Prompt: "no, wait", Person: true, Cut: message.Interrupted,
 		Answers: []message.ID{question.ID}, Ended: time.Now(),
 	}
 	require.NoError(t, r.Spoke(t.Context(), cut))
@@ -91,7 +91,7 @@ func TestRun_cutTurnIsWrittenDown(t *testing.T) {
 	}
 	r, s, stop = run(t, j, again)
 	require.NoError(t, r.Spoke(t.Context(), cut))
-	require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Session: b.ID, Words: "whole", Ended: time.Now()}))
+	require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Peer: b.ID, Words: "whole", Ended: time.Now()}))
 	assert.Equal(t, "whole", s.next(t, a.ID).Message.Body, "and nothing of the other one before it")
 	require.NoError(t, stop())
 	assert.Len(t, notices(), 1)
@@ -199,7 +199,7 @@ func BenchmarkReports(b *testing.B) {
 			r, _, stop := run(b, j)
 			var ids []message.ID
 			for i := range sinks {
-				s, err := r.Adopt(b.Context(), message.Session{Name: fmt.Sprint("s", i), Pane: fmt.Sprint("%", i)})
+				s, err := r.Adopt(b.Context(), message.Peer{Name: fmt.Sprint("s", i), PaneOf: message.PaneOf{Pane: fmt.Sprint("%", i)}})
 				require.NoError(b, err)
 				sent, err := r.Do(b.Context(), relay.Send{By: relay.By{Kind: relay.Person}, To: s.Name, Message: message.Envelope{Body: "x"}})
 				require.NoError(b, err)

@@ -10,7 +10,7 @@ import (
 )
 
 // ends has the agent of a session end.
-func (r *rig) ends(s message.Session, why message.Reason) {
+func (r *rig) ends(s message.Peer, why message.Reason) {
 	_, _ = r.step(Gone{Session: s.ID, Reason: why})
 }
 
@@ -101,7 +101,7 @@ func TestKept_ofAChatThatGoesOn(t *testing.T) {
 	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
 	var got []string
 	for _, d := range r.out[before:] {
-		if d.Target == now.Participants[3].Session {
+		if d.Target == now.Participants[3].Peer {
 			got = append(got, text(d))
 		}
 	}

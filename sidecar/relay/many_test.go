@@ -12,20 +12,20 @@ import (
 )
 
 // crowd is a State of so many peers, of whom a fifth are in chats of two.
-func crowd(t require.TestingT, peers int) (*rig, []message.Session) {
+func crowd(t require.TestingT, peers int) (*rig, []message.Peer) {
 	r := newRig(t)
 	stays, chats := make([]Stay, peers), []Going{}
-	sessions := make([]message.Session, peers)
+	sessions := make([]message.Peer, peers)
 	for i := range stays {
-		sessions[i] = message.Session{ID: r.id(), Name: fmt.Sprint("peer", i), Pane: fmt.Sprintf("%%%d", i), Profile: "line", Computer: message.LocalComputer}
+		sessions[i] = message.Peer{ID: r.id(), Name: fmt.Sprint("peer", i), PaneOf: message.PaneOf{Pane: fmt.Sprintf("%%%d", i), Profile: "line"}, Computer: message.LocalComputer}
 		stays[i] = Stay{Session: sessions[i]}
 	}
 	for i := 0; i < peers/5; i += 2 {
 		chats = append(chats, Going{Chat: message.Chat{
 			ID: r.id(), State: message.ChatOn, Limits: message.Limits{Rate: 1 << 30, Depth: 1 << 30, Bytes: 1 << 40, Empty: EmptyOff},
 			Participants: []message.Participant{
-				{Session: sessions[i].ID, Name: sessions[i].Name, Number: 1, MaySpeak: true},
-				{Session: sessions[i+1].ID, Name: sessions[i+1].Name, Number: 2, MaySpeak: true},
+				{Peer: sessions[i].ID, Name: sessions[i].Name, Number: 1, MaySpeak: true},
+				{Peer: sessions[i+1].ID, Name: sessions[i+1].Name, Number: 2, MaySpeak: true},
 			},
 		}})
 	}
@@ -52,11 +52,11 @@ func BenchmarkTurn(b *testing.B) {
 			var answers []message.ID
 			for i := 0; b.Loop(); i++ {
 				now = now.Add(time.Second)
-				turn := message.Turn{ID: ids.next(now), Session: sessions[i%2].ID, Words: "words", Ended: now, Answers: answers}
+				turn := message.Turn{ID: ids.next(now), Peer: sessions[i%2].ID, Words: "words", Ended: now, Answers: answers}
 				quiet(s, now, Spoke{Turn: turn})
-				quiet(s, now, StateChanged{Session: turn.Session, State: message.Idle, Why: fmt.Sprint(i)})
+				quiet(s, now, StateChanged{Session: turn.Peer, State: message.Idle, Why: fmt.Sprint(i)})
 				answers = nil
-				for _, e := range quiet(s, now, Decided{message.Verdict{Message: turn.ID, Verb: message.VerbDeliver}}) {
+				for _, e := range quiet(s, now, Decided{message.Verdict{Message: turn.ID, Decision: message.Decision{Verb: message.VerbDeliver}}}) {
 					if d, ok := e.(Deliver); ok {
 						answers = append(answers, d.Delivery.ID)
 					}
@@ -111,7 +111,7 @@ func BenchmarkAdoption(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				r.now = r.now.Add(time.Second)
 				id := ids.next(r.now)
-				quiet(r.s, r.now, Adopted{Session: message.Session{ID: id, Name: "one", Pane: "%one"}})
+				quiet(r.s, r.now, Adopted{Session: message.Peer{ID: id, Name: "one", PaneOf: message.PaneOf{Pane: "%one"}}})
 				quiet(r.s, r.now, Gone{Session: id, Reason: message.PaneMissing})
 			}
 		})
@@ -120,16 +120,16 @@ func BenchmarkAdoption(b *testing.B) {
 
 // The snapshot that is carried on from step to step is the one that all of the State would make.
 func (s *State) checkSnapshot(t require.TestingT) {
-	var sessions []message.Session
+	var sessions []message.Peer
 	for _, one := range s.sessions {
-		sessions = append(sessions, one.Session)
+		sessions = append(sessions, one.Peer)
 	}
 	var chats []message.Chat
 	for _, c := range s.chats {
 		chats = append(chats, c.Chat)
 	}
 	want, got := registry.New(sessions, chats), s.Snapshot()
-	require.Equal(t, want.Sessions(), got.Sessions())
+	require.Equal(t, want.Peers(), got.Peers())
 	require.Equal(t, want.Past(), got.Past())
 	require.Equal(t, want.Chats(), got.Chats())
 	for _, one := range sessions {

@@ -12,7 +12,7 @@ import (
 // session that left and came again has a place of each time.
 func (c *chat) member(session message.ID) *message.Participant {
 	for i := range c.Participants {
-		if p := &c.Participants[i]; p.Session == session && !p.Left {
+		if p := &c.Participants[i]; p.Peer == session && !p.Left {
 			return p
 		}
 	}
@@ -48,7 +48,7 @@ func (w *work) handFloor(c *chat, to []message.ID) {
 // them must not find another answer there.
 func (c *chat) mute(session message.ID, muted bool) {
 	for i := range c.Participants {
-		if p := &c.Participants[i]; p.Session == session {
+		if p := &c.Participants[i]; p.Peer == session {
 			p.MaySpeak = !muted
 		}
 	}
@@ -90,7 +90,7 @@ func (r AddMember) do(w *work, _ *Asked) (Answer, error) {
 	if err != nil {
 		return Answer{}, fmt.Errorf("add member: %w", err)
 	}
-	p := message.Participant{Session: s.ID, Name: s.Name, Number: 1, Role: r.Role, Approve: r.Asked}
+	p := message.Participant{Peer: s.ID, Name: s.Name, Number: 1, Role: r.Role, Approve: r.Asked}
 	for _, have := range c.Participants {
 		p.Number = max(p.Number, have.Number+1)
 		p.Approve = p.Approve || have.Left && have.Approve && have.Name == s.Name // it was named, and has come back

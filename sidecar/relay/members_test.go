@@ -19,9 +19,9 @@ func TestMembers_start(t *testing.T) {
 		Sessions: []string{"a", "b", "c"}, Roles: []string{"asks", "", "answers"}, Muted: []bool{false, true}, Turns: 5, Again: "before",
 	}).Chats[0]
 	assert.Equal(t, []message.Participant{
-		{Session: s[0].ID, Name: "a", Number: 1, Role: "asks", MaySpeak: true},
-		{Session: s[1].ID, Name: "b", Number: 2},
-		{Session: s[2].ID, Name: "c", Number: 3, Role: "answers", MaySpeak: true},
+		{Peer: s[0].ID, Name: "a", Number: 1, Role: "asks", MaySpeak: true},
+		{Peer: s[1].ID, Name: "b", Number: 2},
+		{Peer: s[2].ID, Name: "c", Number: 3, Role: "answers", MaySpeak: true},
 	}, c.Participants)
 	assert.Equal(t, 5, c.Turns)
 	assert.Equal(t, message.ID("before"), c.Again)
@@ -61,10 +61,10 @@ func TestMembers_add(t *testing.T) {
 	r.now = r.now.Add(time.Second)
 	before := r.now.Add(-time.Millisecond)
 	got := r.must(AddMember{Chat: ref, Session: "c", Role: "late"}).Chats[0]
-	assert.Equal(t, message.Participant{Session: s[2].ID, Name: "c", Number: 3, Role: "late", MaySpeak: true}, got.Participants[2])
+	assert.Equal(t, message.Participant{Peer: s[2].ID, Name: "c", Number: 3, Role: "late", MaySpeak: true}, got.Participants[2])
 	assert.Equal(t, got, r.book.chats[0], "written down")
 	assert.Contains(t, r.notices[len(r.notices)-1], "c was added to chat")
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[2].ID, Words: "old", Ended: before}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[2].ID, Words: "old", Ended: before}})
 	assert.Len(t, r.book.received, 1, "what it said before is none of the chat")
 	assert.Len(t, r.say(s[0], "now"), 2)
 	out := r.say(s[2], "hello")
@@ -186,7 +186,7 @@ func TestMembers_removeWhilePausedOrUndecided(t *testing.T) {
 	assert.Equal(t, "c left", got.Why)
 	before := len(r.out)
 	for _, id := range r.pending {
-		_, _ = r.step(Decided{message.Verdict{Message: id, Verb: message.VerbDeliver}})
+		_, _ = r.step(Decided{message.Verdict{Message: id, Decision: message.Decision{Verb: message.VerbDeliver}}})
 	}
 	assert.Len(t, r.out, before, "the chat is over")
 }
@@ -201,7 +201,7 @@ func TestMembers_removedBeforeTheVerdict(t *testing.T) {
 	r.say(s[2], "last words")
 	r.must(RemoveMember{Chat: ref, Session: "c", By: By{Kind: Agent, Session: s[2].ID}})
 	for _, id := range r.pending {
-		_, _ = r.step(Decided{message.Verdict{Message: id, Verb: message.VerbDeliver}})
+		_, _ = r.step(Decided{message.Verdict{Message: id, Decision: message.Decision{Verb: message.VerbDeliver}}})
 	}
 	require.Len(t, r.out, 2, "what it said while it was there is heard")
 	for _, d := range r.out {
@@ -245,10 +245,10 @@ func TestMembers_heardSinceTheirBaseline(t *testing.T) {
 	r.now = r.now.Add(time.Second)
 	between := r.now.Add(-time.Millisecond)
 	c := r.must(StartChat{Sessions: []string{"a", "b"}, Since: baseline}).Chats[0]
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Words: "old", Ended: baseline.Add(-time.Millisecond)}})
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Words: "new", Ended: between}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Words: "old", Ended: baseline.Add(-time.Millisecond)}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Words: "new", Ended: between}})
 	r.must(AddMember{Chat: string(c.ID), Session: "c", Since: baseline})
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[2].ID, Words: "newer", Ended: between}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[2].ID, Words: "newer", Ended: between}})
 	var heard []string
 	for _, m := range r.book.received {
 		heard = append(heard, m.Body)

@@ -45,7 +45,7 @@ func (w *world) drain() {
 	}
 	for id, m := range w.received {
 		if m.Type == message.KindNotice && w.verdicts[id] {
-			require.True(w.t, w.pairs[string(id+m.To[0].Session)], "a notice that never set out")
+			require.True(w.t, w.pairs[string(id+m.To[0].Peer)], "a notice that never set out")
 		}
 		if m.Type != message.KindTurn && m.Type != message.KindLast || !w.verdicts[id] {
 			continue
@@ -53,14 +53,14 @@ func (w *world) drain() {
 		asker := w.chats[m.Chat].Asker()
 		left := make(map[message.ID]bool)
 		for _, p := range w.chats[m.Chat].Participants {
-			left[p.Session] = left[p.Session] || p.Left
+			left[p.Peer] = left[p.Peer] || p.Left
 		}
 		for _, p := range w.members[id] {
-			if asker != "" && m.From.Session != asker && p != asker {
+			if asker != "" && m.From.Peer != asker && p != asker {
 				require.False(w.t, w.pairs[string(id+p)], "an answer to one who did not ask")
 				continue
 			}
-			if p != m.From.Session && !left[p] {
+			if p != m.From.Peer && !left[p] {
 				require.True(w.t, w.pairs[string(id+p)], "a turn that never set out for %s", p)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 // join has a peer join that lives in no pane.
 func (w *world) join(kind message.PeerKind, at string) {
 	w.token++
-	for _, e := range w.step(Joined{Token: w.token, Peer: message.Session{Kind: kind, Key: at, Name: "p"}}) {
+	for _, e := range w.step(Joined{Token: w.token, Peer: message.Peer{Kind: kind, Key: at, Name: "p"}}) {
 		if reply, ok := e.(Reply); ok {
 			require.NoError(w.t, reply.Err)
 			if id := reply.Answer.Session.ID; !slices.Contains(w.sessions, id) {
@@ -31,9 +31,9 @@ func (w *world) receive(m message.Envelope) {
 			require.False(w.t, twice, "said twice")
 			require.Empty(w.t, f.Step.Freed)
 			require.Len(w.t, f.Step.Received, 1)
-			got, kind := f.Step.Received[0], w.kinds[m.From.Session]
+			got, kind := f.Step.Received[0], w.kinds[m.From.Peer]
 			require.NotEqual(w.t, message.PeerPane, kind)
-			require.False(w.t, w.gone[m.From.Session])
+			require.False(w.t, w.gone[m.From.Peer])
 			require.Equal(w.t, bounds[kind].origin, got.Origin)
 			require.Contains(w.t, bounds[kind].trust, got.Trust)
 			require.GreaterOrEqual(w.t, got.Depth, max(1, m.Depth))

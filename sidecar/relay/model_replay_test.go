@@ -30,7 +30,7 @@ func flat(effects []Effect) []any {
 			for _, c := range f.Step.Chats {
 				out = append(out, c.ID, c.State, c.Why, c.Participants, c.Ended == nil)
 			}
-			for _, s := range f.Step.Sessions {
+			for _, s := range f.Step.Peers {
 				out = append(out, s.ID, s.Name, s.EndReason, s.Closed, s.Lost, s.Ended == nil)
 			}
 			for _, v := range f.Step.Verdicts {

@@ -63,7 +63,7 @@ func modelRun(t *rapid.T) *world {
 			w.ask(q)
 		},
 		"speak": func(t *rapid.T) {
-			turn := message.Turn{ID: w.id(), Session: w.session(t), Words: fmt.Sprint("words ", w.ids), Ended: w.now, Person: rapid.IntRange(0, 9).Draw(t, "person") == 0}
+			turn := message.Turn{ID: w.id(), Peer: w.session(t), Words: fmt.Sprint("words ", w.ids), Ended: w.now, Person: rapid.IntRange(0, 9).Draw(t, "person") == 0}
 			turn.Answers = append(turn.Answers, w.some(t, func(d message.ID) bool { return w.state[d] == message.Submitted })...)
 			if rapid.IntRange(0, 9).Draw(t, "again") == 0 && len(w.received) > 0 {
 				turn.ID = w.order[rapid.IntRange(0, len(w.order)-1).Draw(t, "which")]
@@ -84,7 +84,7 @@ func modelRun(t *rapid.T) *world {
 			if s := w.session(t); rapid.Bool().Draw(t, "single") {
 				w.ask(Send{By: By{Kind: Agent, Session: s}, To: string(w.session(t)), Message: message.Envelope{Body: "single"}})
 			} else {
-				w.tell(message.Turn{ID: w.id(), Session: s, Words: fmt.Sprint("words ", w.ids), Ended: w.now})
+				w.tell(message.Turn{ID: w.id(), Peer: s, Words: fmt.Sprint("words ", w.ids), Ended: w.now})
 			}
 			for len(w.undecided) > 0 {
 				w.decide(0, message.VerbDeliver)
@@ -95,9 +95,9 @@ func modelRun(t *rapid.T) *world {
 					w.report(d, message.Submitted)
 				}
 			}
-			turn := message.Turn{ID: w.id(), Session: w.session(t), Cut: message.Interrupted, Ended: w.now}
+			turn := message.Turn{ID: w.id(), Peer: w.session(t), Cut: message.Interrupted, Ended: w.now}
 			for _, d := range w.all {
-				if w.state[d] == message.Submitted && w.made[d].Target == turn.Session {
+				if w.state[d] == message.Submitted && w.made[d].Target == turn.Peer {
 					turn.Answers = append(turn.Answers, d)
 				}
 			}
@@ -187,13 +187,13 @@ func modelRun(t *rapid.T) *world {
 		},
 		"receive": func(t *rapid.T) {
 			m := message.Envelope{
-				ID: w.id(), From: message.Address{Session: w.session(t)}, Body: fmt.Sprint("words ", w.ids), Depth: rapid.IntRange(-1, 7).Draw(t, "depth"),
+				ID: w.id(), From: message.Address{Peer: w.session(t)}, Body: fmt.Sprint("words ", w.ids), Depth: rapid.IntRange(-1, 7).Draw(t, "depth"),
 				Type:   rapid.SampledFrom([]string{"", "task", message.KindTurn, message.KindNotice}).Draw(t, "type"),
 				Origin: rapid.SampledFrom([]message.Origin{"", message.OriginHuman, message.OriginSystem}).Draw(t, "origin"),
 				Trust:  rapid.SampledFrom([]message.Trust{"", message.TrustPerson, message.TrustVerified, message.TrustRegister}).Draw(t, "trust"),
 			}
 			for range rapid.IntRange(0, 2).Draw(t, "targets") {
-				m.To = append(m.To, message.Address{Session: w.session(t)})
+				m.To = append(m.To, message.Address{Peer: w.session(t)})
 			}
 			if rapid.IntRange(0, 5).Draw(t, "again") == 0 && len(w.order) > 0 {
 				m.ID = rapid.SampledFrom(w.order).Draw(t, "which")
@@ -350,7 +350,7 @@ func (w *world) known(id message.ID) bool { return slices.Contains(w.order[:w.ol
 // in reports whether the session is in the chat, by what was written down.
 func (w *world) in(chat, session message.ID) bool {
 	for _, p := range w.chats[chat].Participants {
-		if p.Session == session && !p.Left {
+		if p.Peer == session && !p.Left {
 			return true
 		}
 	}
@@ -370,7 +370,7 @@ func (w *world) id() message.ID {
 
 func (w *world) adopt() {
 	w.token++
-	s := message.Session{ID: w.id(), Pane: fmt.Sprintf("%%%d", w.ids), Name: "a", Server: message.Process{PID: w.server}}
+	s := message.Peer{ID: w.id(), PaneOf: message.PaneOf{Pane: fmt.Sprintf("%%%d", w.ids), Server: message.Process{PID: w.server}}, Name: "a"}
 	w.step(Adopted{Token: w.token, Session: s})
 	w.sessions = append(w.sessions, s.ID)
 }
@@ -459,7 +459,7 @@ func (w *world) ask(q Request) {
 func (w *world) decide(i int, verb message.Verb) {
 	id := w.undecided[i]
 	w.undecided = slices.Delete(w.undecided, i, i+1)
-	v := message.Verdict{Message: id, Verb: verb, Reason: "policy"}
+	v := message.Verdict{Message: id, Decision: message.Decision{Verb: verb, Reason: "policy"}}
 	if w.order[len(w.order)-1] == id { // now and then it is not for ever
 		v.Expires, v.Otherwise = time.Minute, []message.Verb{message.VerbDeliver, message.VerbBounce, message.VerbDrop}[len(w.order)%3]
 	}
@@ -534,7 +534,7 @@ func (w *world) commit(s message.Step) {
 		w.received[m.ID] = m
 		for _, p := range w.chats[m.Chat].Participants {
 			if !p.Left {
-				w.members[m.ID] = append(w.members[m.ID], p.Session)
+				w.members[m.ID] = append(w.members[m.ID], p.Peer)
 			}
 		}
 		w.order = append(w.order, m.ID)
@@ -556,7 +556,7 @@ func (w *world) commit(s message.Step) {
 			w.made[d.ID] = d
 			continue
 		}
-		require.NotEqual(w.t, d.Message.From.Session, d.Target, "a message to its author")
+		require.NotEqual(w.t, d.Message.From.Peer, d.Target, "a message to its author")
 		require.Contains(w.t, w.received, d.Message.ID)
 		w.made[d.ID], w.index[d.ID] = d, len(w.all)
 		w.all = append(w.all, d.ID)
@@ -677,7 +677,7 @@ func (w *world) check() {
 		}
 	}
 	for _, m := range w.received {
-		require.False(w.t, m.Type == message.KindTurn && m.From.Session == w.chats[m.Chat].Asker(), "one who asks talks on")
+		require.False(w.t, m.Type == message.KindTurn && m.From.Peer == w.chats[m.Chat].Asker(), "one who asks talks on")
 	}
 	for _, c := range w.s.open() {
 		require.True(w.t, !c.OneWay || c.maySpeak(c.Asker()) || w.in(c.ID, c.Asker()), "nobody to whom the answers go")
@@ -691,8 +691,8 @@ func (w *world) check() {
 		}
 		for _, p := range c.Participants {
 			if !p.Left {
-				require.False(w.t, members[p.Session], "a session in two chats")
-				members[p.Session] = true
+				require.False(w.t, members[p.Peer], "a session in two chats")
+				members[p.Peer] = true
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // tell has a turn end, whether for the first time or not.
 func (w *world) tell(turn message.Turn) {
 	twice := w.told[turn.ID] || w.received[turn.ID].ID != "" || w.known(promptID(turn.ID))
-	if !w.gone[turn.Session] && !twice {
+	if !w.gone[turn.Peer] && !twice {
 		w.told[turn.ID] = true
 		w.turns = append(w.turns, turn)
 	}
@@ -46,18 +46,18 @@ func (w *world) brought(turn message.Turn, s message.Step, twice bool) {
 		require.Equal(w.t, turn.Cut, r.Reason)
 		require.Empty(w.t, r.Words)
 		if m.Origin.OfAgent() {
-			failed[m.From.Session] = m.ID
+			failed[m.From.Peer] = m.ID
 		}
 	}
 	may := func(chat, session message.ID) bool {
 		return slices.ContainsFunc(w.chats[chat].Participants, func(p message.Participant) bool {
-			return p.Session == session && !p.Left && p.MaySpeak
+			return p.Peer == session && !p.Left && p.MaySpeak
 		})
 	}
 	for i, m := range s.Received {
 		limits := w.chats[m.Chat].Limits
 		if m.Chat != "" {
-			require.True(w.t, may(m.Chat, turn.Session), "of one who is not heard there")
+			require.True(w.t, may(m.Chat, turn.Peer), "of one who is not heard there")
 		}
 		switch m.Type {
 		case message.KindSay:
@@ -69,7 +69,7 @@ func (w *world) brought(turn message.Turn, s message.Step, twice bool) {
 			require.Zero(w.t, m.Depth)
 			require.NotEmpty(w.t, m.To)
 			for _, to := range m.To {
-				require.NotEqual(w.t, turn.Session, to.Session)
+				require.NotEqual(w.t, turn.Peer, to.Peer)
 			}
 		case message.KindTurn:
 			require.Empty(w.t, turn.Cut)
@@ -81,12 +81,12 @@ func (w *world) brought(turn message.Turn, s message.Step, twice bool) {
 		case message.KindNotice:
 			require.NotEmpty(w.t, turn.Cut)
 			require.Equal(w.t, message.OriginSystem, m.Origin)
-			require.Equal(w.t, turn.Session, m.From.Session)
+			require.Equal(w.t, turn.Peer, m.From.Peer)
 			require.Len(w.t, m.To, 1)
-			require.Contains(w.t, failed, m.To[0].Session, "nobody there waits for an answer, or one was told twice")
-			delete(failed, m.To[0].Session)
+			require.Contains(w.t, failed, m.To[0].Peer, "nobody there waits for an answer, or one was told twice")
+			delete(failed, m.To[0].Peer)
 			if m.Chat != "" {
-				require.True(w.t, may(m.Chat, m.To[0].Session))
+				require.True(w.t, may(m.Chat, m.To[0].Peer))
 			}
 		default:
 			require.Fail(w.t, "a turn made "+m.Type)

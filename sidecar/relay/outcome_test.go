@@ -25,11 +25,11 @@ func TestOutcomes_eachTargetHasItsOwn(t *testing.T) {
 	r.chat(message.Limits{}, "a", "b", "c", "d", "e", "f")
 	r.say(s[0], "words")
 	whispered := "masked words"
-	r.decide(message.Verdict{Verb: message.VerbDeliver, Body: &whispered, Outcomes: []message.Outcome{
-		{Target: s[2].ID, Verb: message.VerbAsk, Reason: "c is shy"},
-		{Target: s[3].ID, Verb: message.VerbBounce, Reason: "d is away", Text: "d comes back at nine"},
-		{Target: s[4].ID, Verb: message.VerbDrop, Reason: "e knows"},
-		{Target: s[5].ID, Verb: message.VerbDeliver, Head: "<<a>>", Separator: "\n", Body: &[]string{"masked words\n\nno code, please"}[0]},
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Body: &whispered, Outcomes: []message.Outcome{
+		{Target: s[2].ID, Decision: message.Decision{Verb: message.VerbAsk, Reason: "c is shy"}},
+		{Target: s[3].ID, Decision: message.Decision{Verb: message.VerbBounce, Reason: "d is away"}, Text: "d comes back at nine"},
+		{Target: s[4].ID, Decision: message.Decision{Verb: message.VerbDrop, Reason: "e knows"}},
+		{Target: s[5].ID, Decision: message.Decision{Verb: message.VerbDeliver}, Head: "<<a>>", Separator: "\n", Body: &[]string{"masked words\n\nno code, please"}[0]},
 	}})
 	require.Len(t, r.out, 2)
 	assert.Equal(t, "[a] (1):\n\nmasked words", text(r.out[0]))
@@ -44,7 +44,7 @@ func TestOutcomes_eachTargetHasItsOwn(t *testing.T) {
 	require.Len(t, r.notices, 1)
 	assert.Contains(t, r.notices[0], "what a said to c waits for your yes: intercom inbox approve ")
 	assert.Contains(t, r.notices[0], " (c is shy)")
-	r.decide(message.Verdict{Verb: message.VerbDeliver})
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
 	require.Len(t, r.out, 3, "the author is told")
 	assert.Contains(t, text(r.out[2]), "[notice] what you said was not passed on: d comes back at nine")
 	assert.Equal(t, s[0].ID, r.out[2].Target)
@@ -62,8 +62,8 @@ func TestOutcomes_told(t *testing.T) {
 	s := r.adopt("a", "b", "c", "d")
 	r.chat(message.Limits{}, "a", "b", "c", "d")
 	r.say(s[0], "words")
-	r.decide(message.Verdict{Verb: message.VerbDeliver, Reason: "why", Notify: true, Offer: true, Outcomes: []message.Outcome{
-		{Target: s[2].ID, Verb: message.VerbDeliver, Reason: "why", Notify: true}, {Target: s[3].ID, Verb: message.VerbHold, Notify: true, Offer: true},
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, Reason: "why", Notify: true, Offer: true}, Outcomes: []message.Outcome{
+		{Target: s[2].ID, Decision: message.Decision{Verb: message.VerbDeliver, Reason: "why", Notify: true}}, {Target: s[3].ID, Decision: message.Decision{Verb: message.VerbHold, Notify: true, Offer: true}},
 	}})
 	id := r.out[0].Message.ID.Short()
 	assert.Equal(t, []string{
@@ -81,9 +81,9 @@ func TestOutcomes_acknowledged(t *testing.T) {
 		before := len(r.out)
 		_, _ = r.step(Asked{Request: Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: m}})
 		o.Target, o.Verb = s[1].ID, message.VerbAck
-		r.decide(message.Verdict{Verb: message.VerbDeliver, Outcomes: []message.Outcome{o}})
+		r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Outcomes: []message.Outcome{o}})
 		if r.thinks() {
-			r.decide(message.Verdict{Verb: message.VerbDeliver})
+			r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
 		}
 		assert.Equal(t, []string{"failed: acknowledged by policy"}, r.states(r.only(m.Body).ID))
 		if len(r.out) > before {
@@ -107,10 +107,10 @@ func TestB1_H47_WhatIsSentBackCounts(t *testing.T) {
 		for i := range 100 {
 			to := s[1+i%4]
 			_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[0].ID}, To: to.Name, Message: message.Envelope{Body: "x", RequiresResponse: true}})
-			r.decide(message.Verdict{Verb: message.VerbDeliver, Outcomes: []message.Outcome{{Target: to.ID, Verb: verb, Text: "no"}}})
+			r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Outcomes: []message.Outcome{{Target: to.ID, Decision: message.Decision{Verb: verb}, Text: "no"}}})
 			if r.thinks() {
 				told++
-				r.decide(message.Verdict{Verb: message.VerbDeliver})
+				r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
 			}
 		}
 		assert.Equal(t, sendsAnHour, told, verb)
@@ -128,7 +128,7 @@ func TestL8_RoutedToItsAuthorIsNotLost(t *testing.T) {
 	r.chat(message.Limits{}, "lead", "b")
 	for _, verb := range []message.Verb{message.VerbDeliver, message.VerbAsk, message.VerbHold, message.VerbDrop} {
 		r.say(s[0], string(verb))
-		r.decide(message.Verdict{Verb: verb, To: []message.Address{{Session: s[0].ID}}})
+		r.decide(message.Verdict{Decision: message.Decision{Verb: verb}, To: []message.Address{{Peer: s[0].ID}}})
 		states := r.states(r.only(string(verb)).ID)
 		assert.Equal(t, map[message.Verb]string{
 			message.VerbDeliver: "held: waiting for approval", message.VerbAsk: "held: waiting for approval",
@@ -150,9 +150,9 @@ func TestL8_EmptiedIsSentBack(t *testing.T) {
 		r.chat(message.Limits{}, "a", "b")
 		r.say(s[0], "AKIAIOSFODNN7EXAMPLE")
 		nothing := " \n"
-		r.decide(message.Verdict{Verb: verb, Body: &nothing})
+		r.decide(message.Verdict{Decision: message.Decision{Verb: verb}, Body: &nothing})
 		assert.Equal(t, []string{"failed: sent back by policy"}, r.states(r.only(nothing).ID))
-		r.decide(message.Verdict{Verb: message.VerbDeliver})
+		r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
 		require.Len(t, r.out, 1)
 		assert.Contains(t, text(r.out[0]), "what you said was not passed on: filters left nothing of it")
 	}
@@ -162,7 +162,7 @@ func TestL8_EmptiedIsSentBack(t *testing.T) {
 func (r *rig) thinks() bool { return len(r.s.thoughts) > 0 }
 
 // to is the delivery of those words to a session.
-func (r *rig) to(s message.Session, body string) message.Delivery {
+func (r *rig) to(s message.Peer, body string) message.Delivery {
 	for _, d := range r.all(body) {
 		if d.Target == s.ID {
 			return d
@@ -177,11 +177,11 @@ func TestFloor(t *testing.T) {
 	r.async = true
 	s := r.adopt("a", "b", "c")
 	c := r.chat(message.Limits{}, "a", "b", "c")
-	floor := func(who message.Session, words string, to ...message.ID) int {
+	floor := func(who message.Peer, words string, to ...message.ID) int {
 		before, asked := len(r.out), len(r.pending)
 		r.say(who, words)
 		if len(r.pending) > asked {
-			r.decide(message.Verdict{Verb: message.VerbDeliver, Floor: to})
+			r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Floor: to})
 		}
 		return len(r.out) - before
 	}
@@ -214,9 +214,9 @@ func TestL8_R32_ReceivedBeforeTheFloorMoved(t *testing.T) {
 	r.say(s[0], "first")
 	r.say(s[0], "second")
 	require.Len(t, r.pending, 2)
-	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbDeliver, Floor: []message.ID{s[1].ID}}})
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbDeliver}, Floor: []message.ID{s[1].ID}}})
 	require.Len(t, r.s.question(r.pending[1]).Targets, 1, "policies see whom it is for")
-	_, _ = r.step(Decided{message.Verdict{Message: r.pending[1], Verb: message.VerbDeliver}})
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[1], Decision: message.Decision{Verb: message.VerbDeliver}}})
 	require.Len(t, r.out, 2)
 	assert.Equal(t, "[a] (1):\n\nsecond", text(r.out[1]))
 	r.say(s[0], "third")
@@ -224,7 +224,7 @@ func TestL8_R32_ReceivedBeforeTheFloorMoved(t *testing.T) {
 
 	r.say(s[1], "said")
 	r.must(MuteMember{Chat: string(c.ID), Session: "b"})
-	r.decide(message.Verdict{Verb: message.VerbAsk})
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbAsk}})
 	assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(r.only("said").ID))
 }
 
@@ -240,7 +240,7 @@ func TestUnfiltered(t *testing.T) {
 	for _, m := range r.commits[len(r.commits)-1].Received {
 		original = m
 	}
-	failed := message.Verdict{Verb: message.VerbDeliver, Unfiltered: true, Notify: true, Reason: "filter failed", Expires: time.Minute, Otherwise: message.VerbDeliver}
+	failed := message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, Notify: true, Reason: "filter failed", Expires: time.Minute, Otherwise: message.VerbDeliver}, Unfiltered: true}
 	r.decide(failed)
 	d := r.to(s[1], "the key is 123")
 	assert.Equal(t, []string{"queued", "held: its filter failed"}, r.states(d.ID))
@@ -260,7 +260,7 @@ func TestUnfiltered(t *testing.T) {
 
 	_, _ = r.step(Reconsider{[]message.Envelope{original}})
 	masked := "the key is [redacted]"
-	r.decide(message.Verdict{Verb: message.VerbDeliver, Body: &masked, Outcomes: []message.Outcome{{Target: s[2].ID, Verb: message.VerbAsk}}})
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Body: &masked, Outcomes: []message.Outcome{{Target: s[2].ID, Decision: message.Decision{Verb: message.VerbAsk}}}})
 	require.Len(t, r.out, 1)
 	assert.Equal(t, "[a] (1):\n\nthe key is [redacted]", text(r.out[0]))
 	assert.Equal(t, "failed: decided anew", r.states(d.ID)[2])
@@ -285,12 +285,12 @@ func TestL6_UnfilteredIsNotHandedOn(t *testing.T) {
 	c := r.chat(message.Limits{}, "a", "b", "c")
 	r.say(s[0], "the key is 123")
 	original := r.commits[len(r.commits)-1].Received[0]
-	r.decide(message.Verdict{Verb: message.VerbHold, Unfiltered: true})
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbHold}, Unfiltered: true})
 	kept := r.to(s[2], original.Body)
 	r.ends(s[2], message.PaneMissing)
 	masked := "the key is [redacted]"
 	_, _ = r.step(Reconsider{[]message.Envelope{original}})
-	r.decide(message.Verdict{Verb: message.VerbAsk, Body: &masked})
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbAsk}, Body: &masked})
 	r.must(DecideHeld{Message: original.ID, Verb: message.VerbDeliver, Who: message.Person{Name: "ada"}})
 	require.Len(t, r.out, 1)
 	require.Equal(t, s[1].ID, r.out[0].Target, "a yes to what a filter has seen")
@@ -317,8 +317,8 @@ func TestOutcomes_besideTheBody(t *testing.T) {
 	said := message.Envelope{Body: "words", Subject: "the key 123", Tags: []string{"123"}, Meta: map[string]string{"k": "123", "l": "1"}}
 	_, _ = r.step(Asked{Request: Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: said}})
 	masked := "the key ***"
-	r.decide(message.Verdict{Verb: message.VerbDeliver, Subject: &masked, Tags: &[]string{"***"}, Meta: map[string]string{"k": "***"}, Outcomes: []message.Outcome{
-		{Target: s[1].ID, Verb: message.VerbAsk, Tags: []string{"asked", "***"}},
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Subject: &masked, Tags: &[]string{"***"}, Meta: map[string]string{"k": "***"}, Outcomes: []message.Outcome{
+		{Target: s[1].ID, Decision: message.Decision{Verb: message.VerbAsk}, Tags: []string{"asked", "***"}},
 	}})
 	d := r.only("Subject: the key ***\n\nwords")
 	r.restart(0)
@@ -341,7 +341,7 @@ func TestOutcomes_sentOn(t *testing.T) {
 	s := r.adopt("a", "b", "c")
 	c := r.chat(message.Limits{}, "a", "b")
 	r.say(s[0], "for the archive")
-	r.decide(message.Verdict{Verb: message.VerbDeliver, To: []message.Address{{Session: s[2].ID}, {Session: s[1].ID}}})
+	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, To: []message.Address{{Peer: s[2].ID}, {Peer: s[1].ID}}})
 	require.Len(t, r.out, 2)
 	assert.Equal(t, []message.ID{"", c.ID}, []message.ID{r.out[0].Chat, r.out[1].Chat})
 	assert.Equal(t, "AI[local:"+string(s[0].ID)+"] | for the archive", text(r.out[0]))

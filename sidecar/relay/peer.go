@@ -53,7 +53,7 @@ type key struct {
 // brought up to date then, and keeps its id and name. Answer: Session.
 type Joined struct {
 	Token Token
-	Peer  message.Session // of which Kind, Key, Name, Title, Computer and State count
+	Peer  message.Peer // of which Kind, Key, Name, Title, Computer and State count
 }
 
 func (e Joined) step(w *work) {
@@ -76,11 +76,11 @@ func (e Joined) wait(s *stuck, p *posted) (later bool) {
 	return false
 }
 
-func (w *work) join(p message.Session) (message.Session, error) {
+func (w *work) join(p message.Peer) (message.Peer, error) {
 	if b, known := bounds[p.Kind]; !known || b.turns || p.Key == "" {
-		return message.Session{}, fmt.Errorf("join: %w: peer %q of kind %q", ErrRequest, p.Key, p.Kind)
+		return message.Peer{}, fmt.Errorf("join: %w: peer %q of kind %q", ErrRequest, p.Key, p.Kind)
 	}
-	in := message.Session{Kind: p.Kind, Key: p.Key, Name: p.Name, Title: p.Title, Computer: p.Computer, State: p.State}
+	in := message.Peer{Kind: p.Kind, Key: p.Key, Name: p.Name, Title: p.Title, Computer: p.Computer, State: p.State}
 	if have := w.keyed[key{p.Kind, p.Key}]; have != nil && have.Ended == nil {
 		in.ID = have.ID
 	}
@@ -126,10 +126,10 @@ var ours = []string{message.KindTurn, message.KindSay, message.KindLast, message
 
 // receiveFrom takes in what a peer says, and returns its id if it is fresh.
 func (w *work) receiveFrom(e Received) (message.ID, error) {
-	s := w.present(e.Message.From.Session)
+	s := w.present(e.Message.From.Peer)
 	switch {
 	case s == nil:
-		return "", &registry.LookupError{Kind: "session", Ref: string(e.Message.From.Session), Err: registry.ErrUnknown}
+		return "", &registry.LookupError{Kind: "session", Ref: string(e.Message.From.Peer), Err: registry.ErrUnknown}
 	case bounds[s.Kind].turns || bounds[s.Kind].trust == nil:
 		return "", fmt.Errorf("%w: %q tells its turns", ErrRequest, s.Name)
 	}
@@ -187,7 +187,7 @@ func (w *work) fields(e message.Envelope) (message.Envelope, error) {
 // addressed are the sessions that are present and named by addresses, as a message has them.
 func (w *work) addressed(to []message.Address) (out []message.Address, err error) {
 	for _, one := range to {
-		s, err := w.find(cmp.Or(string(one.Session), one.Name))
+		s, err := w.find(cmp.Or(string(one.Peer), one.Name))
 		if err != nil {
 			return nil, err
 		}

@@ -14,17 +14,17 @@ import (
 )
 
 // joins has a peer join that lives in no pane.
-func (r *rig) joins(kind message.PeerKind, at string) message.Session {
+func (r *rig) joins(kind message.PeerKind, at string) message.Peer {
 	r.tokens++
-	a, err := r.step(Joined{Token: r.tokens, Peer: message.Session{Kind: kind, Key: at, Name: string(kind) + "-" + at}})
+	a, err := r.step(Joined{Token: r.tokens, Peer: message.Peer{Kind: kind, Key: at, Name: string(kind) + "-" + at}})
 	require.NoError(r.t, err)
 	return a.Session
 }
 
 // hears has a peer say something, and reports whether it was fresh.
-func (r *rig) hears(from message.Session, m message.Envelope) (fresh bool, err error) {
+func (r *rig) hears(from message.Peer, m message.Envelope) (fresh bool, err error) {
 	r.tokens++
-	m.From = message.Address{Session: from.ID, Name: "the president"}
+	m.From = message.Address{Peer: from.ID, Name: "the president"}
 	a, err := r.step(Received{Token: r.tokens, Message: m})
 	return a.Message != "", err
 }
@@ -53,16 +53,16 @@ func TestJoin(t *testing.T) {
 		assert.NotEqual(t, p.ID, r.joins(kind, "9002").ID, "its stay is over")
 	}
 	r := newRig(t)
-	unnamed, err := r.step(Joined{Peer: message.Session{Kind: message.PeerRepository, Key: "/home/ada/src"}, Token: 1})
+	unnamed, err := r.step(Joined{Peer: message.Peer{Kind: message.PeerRepository, Key: "/home/ada/src"}, Token: 1})
 	require.NoError(t, err)
 	assert.Equal(t, "home-ada-src", unnamed.Session.Name)
-	for _, no := range []message.Session{{Key: "%1"}, {Kind: "fax", Key: "1"}, {Kind: message.PeerPort}} {
+	for _, no := range []message.Peer{{Key: "%1"}, {Kind: "fax", Key: "1"}, {Kind: message.PeerPort}} {
 		_, err := r.step(Joined{Token: 1, Peer: no})
 		assert.ErrorIs(t, err, ErrRequest, "%+v", no)
 	}
-	_, err = r.step(Adopted{Token: 1, Session: message.Session{Kind: message.PeerPort, Key: "1", Pane: "%1"}})
+	_, err = r.step(Adopted{Token: 1, Session: message.Peer{Kind: message.PeerPort, Key: "1", PaneOf: message.PaneOf{Pane: "%1"}}})
 	assert.ErrorIs(t, err, ErrRequest)
-	assert.Len(t, registry.New(r.s.Snapshot().Sessions(), nil).Sessions(), 1)
+	assert.Len(t, registry.New(r.s.Snapshot().Peers(), nil).Peers(), 1)
 }
 
 // A message that is told of twice counts once, in this run and the next, and whoever repeats
@@ -88,7 +88,7 @@ func TestReceive_fresh(t *testing.T) {
 		assert.NoError(t, err)
 		assert.False(t, fresh)
 		r.tokens++
-		known := message.Envelope{ID: r.id(), Body: "x", From: message.Address{Session: p.ID}, To: m.To}
+		known := message.Envelope{ID: r.id(), Body: "x", From: message.Address{Peer: p.ID}, To: m.To}
 		got, err := r.step(Received{Token: r.tokens, Message: known, Seen: true})
 		assert.NoError(t, err)
 		assert.Empty(t, got.Message)
@@ -101,7 +101,7 @@ func TestReceive_fresh(t *testing.T) {
 	}
 	_, err = r.hears(a, message.Envelope{Body: "x"})
 	assert.ErrorIs(t, err, ErrRequest, "a pane tells turns")
-	_, err = r.hears(message.Session{ID: r.id()}, message.Envelope{Body: "x"})
+	_, err = r.hears(message.Peer{ID: r.id()}, message.Envelope{Body: "x"})
 	assert.ErrorIs(t, err, registry.ErrUnknown)
 	assert.Len(t, r.commits, before)
 	assert.Empty(t, r.say(p, "a turn of what has none"))
@@ -138,7 +138,7 @@ func TestReceive_bounded(t *testing.T) {
 
 		// What it was given is the cause of what it says.
 		deep := r.joins(message.PeerRemote, "deep")
-		_, err := r.hears(deep, message.Envelope{Body: "x", Depth: 11, To: []message.Address{{Session: p.ID}}})
+		_, err := r.hears(deep, message.Envelope{Body: "x", Depth: 11, To: []message.Address{{Peer: p.ID}}})
 		require.NoError(t, err)
 		r.submit(r.out[len(r.out)-1])
 		assert.Equal(t, 12, say(message.Envelope{Depth: 3}).Depth, kind)
@@ -246,7 +246,7 @@ func TestReceive_inAChat(t *testing.T) {
 	require.NoError(t, err)
 	r.restart(0)
 	require.Len(t, r.pending, 1)
-	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbDeliver}})
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbDeliver}}})
 	assert.Equal(t, c.ID, r.out[len(r.out)-1].Chat)
 }
 
@@ -259,11 +259,11 @@ func TestRun_manySinks(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { done <- r.Run(ctx) }()
 		a := o.adopt(t, r, "a")
-		p, err := r.Join(t.Context(), message.Session{Kind: message.PeerPort, Key: "9002", Name: "p"})
+		p, err := r.Join(t.Context(), message.Peer{Kind: message.PeerPort, Key: "9002", Name: "p"})
 		require.NoError(t, err)
-		_, err = r.Join(t.Context(), message.Session{Kind: message.PeerMember, Key: "bob", Name: "bob"})
+		_, err = r.Join(t.Context(), message.Peer{Kind: message.PeerMember, Key: "bob", Name: "bob"})
 		require.NoError(t, err)
-		fresh, err := r.Receive(t.Context(), message.Envelope{ID: message.NewID(), Body: "hello", From: message.Address{Session: p.ID}, To: []message.Address{{Session: a.ID}}})
+		fresh, err := r.Receive(t.Context(), message.Envelope{ID: message.NewID(), Body: "hello", From: message.Address{Peer: p.ID}, To: []message.Address{{Peer: a.ID}}})
 		require.NoError(t, err)
 		assert.True(t, fresh)
 		assert.Equal(t, []string{"hello"}, o.bodies, "on disk when it returns")

@@ -41,8 +41,8 @@ type Wide interface {
 // Question is one message that is to be decided, and what was known when it was asked about.
 type Question struct {
 	Message  message.Envelope
-	Chat     *message.Chat     // that it was said in; nil for a single message
-	Targets  []message.Session // who gets it if it is delivered, in the order of the participants
+	Chat     *message.Chat  // that it was said in; nil for a single message
+	Targets  []message.Peer // who gets it if it is delivered, in the order of the participants
 	Snapshot registry.Snapshot
 }
 
@@ -57,8 +57,8 @@ func (s *State) question(id message.ID) *Question {
 		chat := t.chat.copy()
 		q.Chat = &chat
 	}
-	for _, d := range route.Plan(t.message, message.Verdict{Verb: message.VerbDeliver}, q.Snapshot, q.Chat) {
-		if target, ok := q.Snapshot.Session(d.Target); ok {
+	for _, d := range route.Plan(t.message, message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}}, q.Snapshot, q.Chat) {
+		if target, ok := q.Snapshot.Peer(d.Target); ok {
 			q.Targets = append(q.Targets, target)
 		}
 	}

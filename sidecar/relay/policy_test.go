@@ -35,13 +35,13 @@ func TestPolicy_keepsNobodyWaiting(t *testing.T) {
 			case "panic":
 				panic("script")
 			case "nonsense":
-				return message.Verdict{Verb: "perhaps"}, nil
+				return message.Verdict{Decision: message.Decision{Verb: "perhaps"}}, nil
 			case "outcome":
-				return message.Verdict{Verb: message.VerbDeliver, Outcomes: []message.Outcome{{Target: "x", Verb: "shout"}}}, nil
+				return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Outcomes: []message.Outcome{{Target: "x", Decision: message.Decision{Verb: "shout"}}}}, nil
 			case "otherwise":
-				return message.Verdict{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: "perhaps"}, nil
+				return message.Verdict{Decision: message.Decision{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: "perhaps"}}, nil
 			}
-			return message.Verdict{Verb: message.VerbDeliver, By: "test"}, nil
+			return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, By: "test"}}, nil
 		}))
 		o.adopt(t, r, "a")
 		send := func(body string) (back chan Answer) {
@@ -110,14 +110,14 @@ func TestPolicy_question(t *testing.T) {
 		r, o, stop := running(t, asking(func(ctx context.Context, q Question) (message.Verdict, error) {
 			got = q
 			<-ctx.Done()
-			return message.Verdict{Verb: message.VerbDeliver}, nil
+			return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}}, nil
 		}))
 		a := o.adopt(t, r, "a")
 		o.adopt(t, r, "b")
 		o.adopt(t, r, "c")
 		answer, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: []string{"a", "b", "c"}})
 		require.NoError(t, err)
-		require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Session: a.ID, Words: "x", Ended: time.Now().Add(time.Second)}))
+		require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Peer: a.ID, Words: "x", Ended: time.Now().Add(time.Second)}))
 		synctest.Wait()
 		assert.Equal(t, "x", got.Message.Body)
 		require.NotNil(t, got.Chat)

@@ -12,7 +12,7 @@ import (
 
 // session is a session with what the brakes know of it.
 type session struct {
-	message.Session
+	message.Peer
 	cause     int                          // greatest depth of what was submitted to it since its last turn; -1: nothing was
 	last      int                          // depth of its last turn
 	said      message.Turn                 // the last that had words, in this run
@@ -84,7 +84,7 @@ func (s *State) find(ref string) (*session, error) {
 // date and keeps its name. Answer: Session.
 type Adopted struct {
 	Token   Token
-	Session message.Session
+	Session message.Peer
 }
 
 func (e Adopted) step(w *work) {
@@ -109,9 +109,9 @@ func (e Adopted) wait(s *stuck, p *posted) (later bool) {
 }
 
 // adopt takes in a session, or brings one up to date.
-func (w *work) adopt(in message.Session) (message.Session, error) {
+func (w *work) adopt(in message.Peer) (message.Peer, error) {
 	if in.Pane == "" || in.Kind != message.PeerPane {
-		return message.Session{}, fmt.Errorf("adopt: %w: no pane", ErrRequest)
+		return message.Peer{}, fmt.Errorf("adopt: %w: no pane", ErrRequest)
 	}
 	if have, ok := w.Snapshot().InPane(in.Pane); ok && have.ID != in.ID {
 		return have, fmt.Errorf("adopt pane %q: %w as %q", in.Pane, ErrAdopted, have.Name)
@@ -120,7 +120,7 @@ func (w *work) adopt(in message.Session) (message.Session, error) {
 }
 
 // takeIn takes in a session whose name it chooses, or brings one up to date.
-func (w *work) takeIn(in message.Session) message.Session {
+func (w *work) takeIn(in message.Peer) message.Peer {
 	if in.ID == "" {
 		in.ID = w.ids.next(w.now)
 	}
@@ -134,7 +134,7 @@ func (w *work) takeIn(in message.Session) message.Session {
 	if have := w.present(in.ID); have != nil {
 		in.Name, in.Adopted = have.Name, have.Adopted
 		in.Closed, in.Lost, in.Draft = have.Closed, have.Lost, have.Draft // only Closed changes them
-		have.Session = in
+		have.Peer = in
 		w.changed(have)
 		return in
 	}
@@ -158,9 +158,9 @@ func (w *work) takeIn(in message.Session) message.Session {
 	return in
 }
 
-func newSession(s message.Session) *session {
+func newSession(s message.Peer) *session {
 	return &session{
-		Session: s, cause: -1, last: 1, budget: route.NewBudget(),
+		Peer: s, cause: -1, last: 1, budget: route.NewBudget(),
 		sends: make(map[message.ID]*route.Window), hourly: route.NewWindow(hour),
 	}
 }
@@ -268,8 +268,8 @@ func (w *work) forgetPast() {
 		w.news.pastChats = append(w.news.pastChats, c.ID)
 		delete(w.chatByID, c.ID)
 		for _, p := range c.Participants {
-			if w.in[p.Session] == c {
-				delete(w.in, p.Session)
+			if w.in[p.Peer] == c {
+				delete(w.in, p.Peer)
 			}
 		}
 		return true
@@ -314,8 +314,8 @@ func (e StateChanged) step(w *work) {
 	}
 	s.State, s.StateWhy = e.State, e.Why
 	w.touch(s)
-	one := s.Session
-	w.told = append(w.told, message.Event{At: w.now, Kind: "session", Session: &one})
+	one := s.Peer
+	w.told = append(w.told, message.Event{At: w.now, Kind: "session", Peer: &one})
 }
 
 // Closed says that nothing more can be typed into a session's pane for a reason that only a
@@ -390,14 +390,14 @@ func (r Rename) do(w *work, _ *Asked) (Answer, error) {
 	w.changed(s)
 	if c := w.chatOf(s.ID); c != nil {
 		for i := range c.Participants {
-			if c.Participants[i].Session == s.ID {
+			if c.Participants[i].Peer == s.ID {
 				c.Participants[i].Name = r.Name
 			}
 		}
 		c.listApprove()
 		w.altered(c)
 	}
-	return Answer{Session: s.Session}, nil
+	return Answer{Session: s.Peer}, nil
 }
 
 // Release takes a session's pane back from us: its session ends. Answer: Session.
@@ -417,5 +417,5 @@ func (r Release) do(w *work, _ *Asked) (Answer, error) {
 		return Answer{}, fmt.Errorf("release %q: %w", s.Name, ErrPersonOnly)
 	}
 	w.leave(s, message.ReleasedPane)
-	return Answer{Session: s.Session}, nil
+	return Answer{Session: s.Peer}, nil
 }

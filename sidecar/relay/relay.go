@@ -105,10 +105,10 @@ func (s *State) Snapshot() registry.Snapshot {
 	if s.news.empty() {
 		return s.snapshot
 	}
-	var sessions []message.Session
+	var sessions []message.Peer
 	for _, one := range s.news.sessions {
 		if one.touched = false; s.byID[one.ID] == one {
-			sessions = append(sessions, one.Session)
+			sessions = append(sessions, one.Peer)
 		}
 	}
 	var chats []message.Chat
@@ -207,9 +207,9 @@ func (w *work) noticePause(c *chat, how string) {
 func (w *work) effects() []Effect {
 	var ahead []message.Event // a change of a session or chat explains what follows
 	for _, s := range w.renewed {
-		one := s.Session
-		w.step.Sessions = append(w.step.Sessions, one)
-		ahead = append(ahead, message.Event{At: w.now, Kind: "session", Session: &one})
+		one := s.Peer
+		w.step.Peers = append(w.step.Peers, one)
+		ahead = append(ahead, message.Event{At: w.now, Kind: "session", Peer: &one})
 	}
 	for _, c := range w.amended {
 		one := c.copy()

@@ -31,7 +31,7 @@ type (
 
 // Answer is what came of a request; each says which fields it sets.
 type Answer struct {
-	Session  message.Session
+	Session  message.Peer
 	Chats    []message.Chat
 	Message  message.ID // of what was said or sent
 	Receipts []message.Receipt

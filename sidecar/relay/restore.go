@@ -27,7 +27,7 @@ type Restored struct {
 
 // Stay is a session that an earlier run left, with what its brake stood at.
 type Stay struct {
-	Session message.Session
+	Session message.Peer
 	Last    int // depth of the last turn; 1 where it said nothing yet
 	Cause   int // greatest depth of what was typed to it since; -1: nothing was
 }
@@ -241,17 +241,17 @@ func (w *work) remember(t *thought) {
 	if t.chat != nil && t.chat.State == message.ChatOver {
 		for _, p := range t.chat.Participants {
 			if !p.Left {
-				gone = append(gone, message.Address{Session: p.Session, Name: p.Name})
+				gone = append(gone, message.Address{Peer: p.Peer, Name: p.Name})
 			}
 		}
 	}
 	for _, one := range gone {
-		if one.Session == "" {
+		if one.Peer == "" {
 			continue
 		}
 		at := w.now
-		w.known(Stay{Session: message.Session{
-			ID: one.Session, Name: one.Name, Computer: message.LocalComputer, Adopted: at, Ended: &at, EndReason: string(message.AgentGone),
+		w.known(Stay{Session: message.Peer{
+			ID: one.Peer, Name: one.Name, Computer: message.LocalComputer, Adopted: at, Ended: &at, EndReason: string(message.AgentGone),
 		}})
 	}
 }

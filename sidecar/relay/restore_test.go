@@ -207,7 +207,7 @@ func TestRestore_policyHoldsWhateverItSays(t *testing.T) {
 	r.adopt("a")
 	r.async = true
 	_, _ = r.ask(Send{To: "a", Message: message.Envelope{Body: "x"}})
-	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbHold, Reason: string(message.AgentWorking)}})
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbHold, Reason: string(message.AgentWorking)}}})
 	r.restart(0)
 	r.must(ResumeChat{Chat: All, Sure: true})
 	assert.Empty(t, r.out)
@@ -266,7 +266,7 @@ func TestRestore_undecided(t *testing.T) {
 	r.restart(0)
 	assert.Equal(t, asked, r.pending)
 	for i := len(asked) - 1; i >= 0; i-- {
-		_, _ = r.step(Decided{message.Verdict{Message: asked[i], Verb: message.VerbDeliver}})
+		_, _ = r.step(Decided{message.Verdict{Message: asked[i], Decision: message.Decision{Verb: message.VerbDeliver}}})
 	}
 	var texts []string
 	for _, d := range r.out {
@@ -276,7 +276,7 @@ func TestRestore_undecided(t *testing.T) {
 		"AI[local:" + string(s[2].ID) + "] | single",
 		"[a] (1):\n\none", "[b] (2):\n\ntwo", "[person] (0):\n\nperson", "[person] (0):\n\nperson",
 	}, texts, "a single message is none of the chat that it names")
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: asked[0], Session: s[0].ID, Words: "one", Ended: r.now}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: asked[0], Peer: s[0].ID, Words: "one", Ended: r.now}})
 	assert.Len(t, r.pending, len(asked), "the same turn once more")
 
 	// Their chat ended before the verdict came.
@@ -287,7 +287,7 @@ func TestRestore_undecided(t *testing.T) {
 	ended := r.book.chats[0]
 	r.restart(0)
 	for _, id := range late {
-		_, _ = r.step(Decided{message.Verdict{Message: id, Verb: message.VerbDeliver}})
+		_, _ = r.step(Decided{message.Verdict{Message: id, Decision: message.Decision{Verb: message.VerbDeliver}}})
 	}
 	assert.Len(t, r.out, 1, "the single one waits still")
 	last := r.commits[len(r.commits)-1].Receipts
@@ -295,7 +295,7 @@ func TestRestore_undecided(t *testing.T) {
 
 	// A run that is told of the ended chat tells what became of the turn, too.
 	again := newRig(t)
-	m := message.Envelope{ID: r.id(), Chat: ended.ID, From: message.Address{Session: s[0].ID}, Type: message.KindTurn, Body: "x", Origin: message.OriginAgent}
+	m := message.Envelope{ID: r.id(), Chat: ended.ID, From: message.Address{Peer: s[0].ID}, Type: message.KindTurn, Body: "x", Origin: message.OriginAgent}
 	_, _ = again.step(Restored{
 		Sessions: []Stay{{Session: s[0]}, {Session: s[1]}}, Chats: []Going{{Chat: ended}}, Undecided: []message.Envelope{m},
 	})
@@ -318,9 +318,9 @@ func TestRestore_undecidedForThoseWhoHaveGone(t *testing.T) {
 	asked := r.pending
 	r.restart(9) // the others have gone too, and so has their chat
 	r.restart(9)
-	assert.Empty(t, r.s.Snapshot().Sessions())
+	assert.Empty(t, r.s.Snapshot().Peers())
 	for _, id := range asked {
-		_, _ = r.step(Decided{message.Verdict{Message: id, Verb: message.VerbDeliver}})
+		_, _ = r.step(Decided{message.Verdict{Message: id, Decision: message.Decision{Verb: message.VerbDeliver}}})
 	}
 	assert.Empty(t, r.out)
 	require.Len(t, r.made, 2)
@@ -334,9 +334,9 @@ func TestRestore_undecidedForThoseWhoHaveGone(t *testing.T) {
 func TestRestore_anotherServer(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
-	here := message.Session{ID: r.id(), Name: "here", Pane: "%90", Server: message.Process{PID: 7, Name: "tmux"}}
-	there := message.Session{ID: r.id(), Name: "there", Pane: "%91", Server: message.Process{PID: 7}}
-	for _, one := range []message.Session{here, there} {
+	here := message.Peer{ID: r.id(), Name: "here", PaneOf: message.PaneOf{Pane: "%90", Server: message.Process{PID: 7, Name: "tmux"}}}
+	there := message.Peer{ID: r.id(), Name: "there", PaneOf: message.PaneOf{Pane: "%91", Server: message.Process{PID: 7}}}
+	for _, one := range []message.Peer{here, there} {
 		_, err := r.step(Adopted{Token: 1, Session: one})
 		require.NoError(t, err)
 	}
@@ -370,7 +370,7 @@ func TestRestore_anotherServer(t *testing.T) {
 	assert.Equal(t, []string{"queued", "failed: agent gone"}, r.states(single.ID))
 	assert.Contains(t, r.notices[len(r.notices)-1], "tmux server ended")
 	for _, one := range s {
-		gone, _ := r.s.Snapshot().Session(one.ID)
+		gone, _ := r.s.Snapshot().Peer(one.ID)
 		assert.Equal(t, "tmux server ended", gone.EndReason)
 		assert.Empty(t, gone.Closed)
 		assert.Empty(t, gone.Lost)
@@ -399,7 +399,7 @@ func TestRestore_whoseReasonItIs(t *testing.T) {
 		r := newRig(t)
 		r.async = true
 		s := r.adopt("a", "b")
-		for _, v := range []message.Verdict{{Verb: message.VerbDeliver}, {Verb: message.VerbHold, Reason: string(why)}} {
+		for _, v := range []message.Verdict{{Decision: message.Decision{Verb: message.VerbDeliver}}, {Decision: message.Decision{Verb: message.VerbHold, Reason: string(why)}}} {
 			_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
 			r.decide(v)
 		}
@@ -435,11 +435,11 @@ func TestRestore_heldForAFormerStay(t *testing.T) {
 // left waiting for who is not there.
 func TestRestore_nonsense(t *testing.T) {
 	r := newRig(t)
-	s := message.Session{ID: r.id(), Name: "a", Pane: "%1"}
+	s := message.Peer{ID: r.id(), Name: "a", PaneOf: message.PaneOf{Pane: "%1"}}
 	left := func(target, chat message.ID, state message.ReceiptState, typed bool, reason message.Reason) Left {
 		return Left{Delivery: message.Delivery{ID: r.id(), Target: target, Chat: chat, Typed: typed, Form: message.Form{Head: "[x] (1):"}}, State: state, Reason: reason}
 	}
-	alone := message.Chat{ID: r.id(), State: message.ChatOn, Participants: []message.Participant{{Session: s.ID}, {Session: "x"}}}
+	alone := message.Chat{ID: r.id(), State: message.ChatOn, Participants: []message.Participant{{Peer: s.ID}, {Peer: "x"}}}
 	over := message.Chat{ID: r.id(), State: message.ChatOver}
 	lefts := []Left{
 		left("x", "", message.Queued, false, ""),
@@ -485,9 +485,9 @@ func TestClosed(t *testing.T) {
 		_, _ = r.step(Closed{Session: s.ID, Why: message.OursInComposer, Lost: "lost"})
 	}
 	require.Len(t, r.commits, commits+1, "a change only")
-	require.Len(t, r.commits[commits].Sessions, 1)
-	assert.Equal(t, message.OursInComposer, r.commits[commits].Sessions[0].Closed)
-	assert.Equal(t, message.ID("lost"), r.commits[commits].Sessions[0].Lost)
+	require.Len(t, r.commits[commits].Peers, 1)
+	assert.Equal(t, message.OursInComposer, r.commits[commits].Peers[0].Closed)
+	assert.Equal(t, message.ID("lost"), r.commits[commits].Peers[0].Lost)
 	assert.Empty(t, r.last)
 
 	again := s
@@ -495,12 +495,12 @@ func TestClosed(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, message.OursInComposer, a.Session.Closed, "brought up to date, not opened")
 	r.restart(0)
-	got, _ := r.s.Snapshot().Session(s.ID)
+	got, _ := r.s.Snapshot().Peer(s.ID)
 	assert.Equal(t, message.OursInComposer, got.Closed)
 	assert.Equal(t, message.ID("lost"), got.Lost)
 
 	_, _ = r.step(Closed{Session: s.ID, Lost: "nonsense"})
-	got, _ = r.s.Snapshot().Session(s.ID)
+	got, _ = r.s.Snapshot().Peer(s.ID)
 	assert.Empty(t, got.Closed)
 	assert.Empty(t, got.Lost)
 	_, _ = r.step(Closed{Session: s.ID, Why: message.NotEmpty})

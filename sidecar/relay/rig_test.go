@@ -62,7 +62,7 @@ func (r *rig) step(e Event) (Answer, error) {
 				if r.async {
 					r.pending = append(r.pending, f.Message.ID)
 				} else {
-					events = append(events, Decided{message.Verdict{Message: f.Message.ID, Verb: message.VerbDeliver}})
+					events = append(events, Decided{message.Verdict{Message: f.Message.ID, Decision: message.Decision{Verb: message.VerbDeliver}}})
 				}
 			case Deliver:
 				r.out = append(r.out, f.Delivery)
@@ -156,12 +156,12 @@ func (r *rig) id() message.ID {
 }
 
 // adopt takes in sessions of those names.
-func (r *rig) adopt(names ...string) []message.Session {
-	var out []message.Session
+func (r *rig) adopt(names ...string) []message.Peer {
+	var out []message.Peer
 	for _, name := range names {
 		r.tokens++
-		a, err := r.step(Adopted{Token: r.tokens, Session: message.Session{
-			ID: r.id(), Name: name, Pane: fmt.Sprintf("%%%d", r.ids), Profile: "line",
+		a, err := r.step(Adopted{Token: r.tokens, Session: message.Peer{
+			ID: r.id(), Name: name, PaneOf: message.PaneOf{Pane: fmt.Sprintf("%%%d", r.ids), Profile: "line"},
 		}})
 		require.NoError(r.t, err)
 		out = append(out, a.Session)
@@ -175,10 +175,10 @@ func (r *rig) chat(l message.Limits, names ...string) message.Chat {
 }
 
 // say has a session end a turn, and returns what was handed out because of it.
-func (r *rig) say(s message.Session, words string, answers ...message.ID) []message.Delivery {
+func (r *rig) say(s message.Peer, words string, answers ...message.ID) []message.Delivery {
 	r.now = r.now.Add(time.Second)
 	before := len(r.out)
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s.ID, Words: words, Answers: answers, Ended: r.now}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s.ID, Words: words, Answers: answers, Ended: r.now}})
 	return r.out[before:]
 }
 

@@ -19,7 +19,7 @@ func TestB2_H44_RingMeetsTheDepthLimit(t *testing.T) {
 	r.chat(message.Limits{Rate: 1000}, "a", "b")
 	decide := func(to ...message.Address) {
 		for _, id := range r.pending {
-			_, _ = r.step(Decided{message.Verdict{Message: id, Verb: message.VerbDeliver, To: to}})
+			_, _ = r.step(Decided{message.Verdict{Message: id, Decision: message.Decision{Verb: message.VerbDeliver}, To: to}})
 		}
 		r.pending = nil
 	}
@@ -38,7 +38,7 @@ func TestB2_H44_RingMeetsTheDepthLimit(t *testing.T) {
 			decide()
 		case s[1].ID:
 			r.say(s[1], "parrot", d.ID)
-			decide(message.Address{Session: s[2].ID})
+			decide(message.Address{Peer: s[2].ID})
 		case s[2].ID:
 			r.tokens++
 			_, _ = r.step(Asked{Token: r.tokens, Request: Send{By: By{Kind: Agent, Session: s[2].ID}, To: "a", Message: message.Envelope{Body: "parrot"}}})
@@ -69,9 +69,9 @@ func TestH46_FanOut(t *testing.T) {
 		_, _ = r.step(Asked{Token: r.tokens, Request: Send{By: by, To: "b", Message: message.Envelope{Body: "x"}}})
 		var to []message.Address
 		for _, one := range s[1 : 1+n] {
-			to = append(to, message.Address{Session: one.ID})
+			to = append(to, message.Address{Peer: one.ID})
 		}
-		a, err := r.step(Decided{message.Verdict{Message: r.pending[len(r.pending)-1], Verb: message.VerbDeliver, To: to}})
+		a, err := r.step(Decided{message.Verdict{Message: r.pending[len(r.pending)-1], Decision: message.Decision{Verb: message.VerbDeliver}, To: to}})
 		require.NoError(t, err)
 		return a, len(r.out) - before
 	}
@@ -112,7 +112,7 @@ func TestH47_H48_FloodOfOneAgent(t *testing.T) {
 	assert.Equal(t, message.Queued, r.must(Send{To: "b", Message: message.Envelope{Body: "z"}}).Receipts[0].State)
 	r.now = r.now.Add(2 * time.Minute)
 	assert.Equal(t, message.Queued, r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0].State, "the minute has passed")
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Session: s[0].ID, Person: true}})
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Person: true}})
 	before := len(r.out)
 	r.must(ResumeChat{Chat: All, Sure: true})
 	assert.Len(t, r.out, before+maxHeld, "what waited goes, in its order")

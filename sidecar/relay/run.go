@@ -394,13 +394,13 @@ func (r *Relay) Do(ctx context.Context, request Request) (Answer, error) {
 }
 
 // Adopt takes a session in and returns it with the name that it got.
-func (r *Relay) Adopt(ctx context.Context, s message.Session) (message.Session, error) {
+func (r *Relay) Adopt(ctx context.Context, s message.Peer) (message.Peer, error) {
 	a, err := r.wait(ctx, Adopted{Session: s})
 	return a.Session, err
 }
 
 // Join takes a peer in that lives in no pane, and returns it with the id and name that it got.
-func (r *Relay) Join(ctx context.Context, peer message.Session) (message.Session, error) {
+func (r *Relay) Join(ctx context.Context, peer message.Peer) (message.Peer, error) {
 	a, err := r.wait(ctx, Joined{Peer: peer})
 	return a.Session, err
 }

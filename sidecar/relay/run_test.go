@@ -24,7 +24,7 @@ func TestRun_committedBeforeAnythingElse(t *testing.T) {
 		require.NoError(t, err)
 		_, in := r.Snapshot().ChatOf(a.ID)
 		assert.True(t, in, "the snapshot is as new as the answer")
-		require.NoError(t, r.Spoke(t.Context(), message.Turn{Session: a.ID, Words: "hello", Ended: time.Now()}))
+		require.NoError(t, r.Spoke(t.Context(), message.Turn{Peer: a.ID, Words: "hello", Ended: time.Now()}))
 		synctest.Wait()
 		require.Len(t, o.delivered, 1)
 		d := o.delivered[0]
@@ -45,7 +45,7 @@ func TestRun_committedBeforeAnythingElse(t *testing.T) {
 		require.NoError(t, r.StateChanged(t.Context(), a.ID, message.Working, "why"))
 		require.NoError(t, r.Released(t.Context(), a.ID))
 		synctest.Wait()
-		assert.Empty(t, r.Snapshot().Sessions())
+		assert.Empty(t, r.Snapshot().Peers())
 		require.NoError(t, stop())
 		_, err = r.Do(t.Context(), PauseChat{})
 		assert.ErrorIs(t, err, ErrDown)
@@ -61,11 +61,11 @@ func TestRun_journalFails(t *testing.T) {
 		_, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: []string{"a", "b"}})
 		require.NoError(t, err)
 		o.broken = errors.New("disk full")
-		require.NoError(t, r.Spoke(t.Context(), message.Turn{Session: a.ID, Words: "hello", Ended: time.Now()}))
+		require.NoError(t, r.Spoke(t.Context(), message.Turn{Peer: a.ID, Words: "hello", Ended: time.Now()}))
 		synctest.Wait()
 		assert.ErrorIs(t, stop(), o.broken)
 		assert.Empty(t, o.delivered)
-		_, err = r.Adopt(t.Context(), message.Session{Pane: "%9"})
+		_, err = r.Adopt(t.Context(), message.Peer{PaneOf: message.PaneOf{Pane: "%9"}})
 		assert.ErrorIs(t, err, ErrDown)
 		assert.ErrorIs(t, r.Spoke(t.Context(), message.Turn{}), ErrDown)
 		assert.ErrorIs(t, r.Report(t.Context(), message.Receipt{}), ErrDown)
@@ -114,10 +114,10 @@ func TestRun_policy(t *testing.T) {
 		policy := rule(func(e message.Envelope) (message.Verdict, error) {
 			switch e.Body {
 			case "drop":
-				return message.Verdict{Verb: message.VerbDrop, By: "rule"}, nil
+				return message.Verdict{Decision: message.Decision{Verb: message.VerbDrop, By: "rule"}}, nil
 			case "change":
 				body := "changed"
-				return message.Verdict{Verb: message.VerbDeliver, Body: &body, By: "rule"}, nil
+				return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, By: "rule"}, Body: &body}, nil
 			}
 			return message.Verdict{}, errors.New("script failed")
 		})
@@ -168,7 +168,7 @@ func TestRun_stopOvertakes(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 200 {
 			all.Go(func() {
-				_ = r.Spoke(t.Context(), message.Turn{Session: a.ID, Words: fmt.Sprint(i), Ended: time.Now()})
+				_ = r.Spoke(t.Context(), message.Turn{Peer: a.ID, Words: fmt.Sprint(i), Ended: time.Now()})
 			})
 		}
 		synctest.Wait()
@@ -192,7 +192,7 @@ func TestRun_callerGivesUp(t *testing.T) {
 		_, err := r.Do(ctx, ResumeChat{})
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.ErrorIs(t, r.Spoke(ctx, message.Turn{}), context.DeadlineExceeded, "a full queue makes its callers wait")
-		assert.Empty(t, r.Snapshot().Sessions())
+		assert.Empty(t, r.Snapshot().Peers())
 	})
 }
 
@@ -200,10 +200,10 @@ func TestRun_callerGivesUp(t *testing.T) {
 func TestRun_restored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outside{}
-		a, b := message.Session{ID: message.NewID(), Name: "a", Pane: "%1"}, message.Session{ID: message.NewID(), Name: "b", Pane: "%2"}
-		chat := message.Chat{ID: message.NewID(), State: message.ChatPaused, Why: "by hand", Participants: []message.Participant{{Session: a.ID}, {Session: b.ID}}}
+		a, b := message.Peer{ID: message.NewID(), Name: "a", PaneOf: message.PaneOf{Pane: "%1"}}, message.Peer{ID: message.NewID(), Name: "b", PaneOf: message.PaneOf{Pane: "%2"}}
+		chat := message.Chat{ID: message.NewID(), State: message.ChatPaused, Why: "by hand", Participants: []message.Participant{{Peer: a.ID}, {Peer: b.ID}}}
 		turn := message.Envelope{
-			ID: message.NewID(), Chat: chat.ID, From: message.Address{Session: a.ID}, Type: message.KindTurn, Body: "x", Origin: message.OriginAgent,
+			ID: message.NewID(), Chat: chat.ID, From: message.Address{Peer: a.ID}, Type: message.KindTurn, Body: "x", Origin: message.OriginAgent,
 		}
 		chat.Participants[0].MaySpeak = true
 		typed := message.Delivery{ID: message.NewID(), Message: turn, Target: b.ID, Chat: chat.ID, Form: message.Form{Head: "[a] (1):"}, Typed: true}
@@ -284,7 +284,7 @@ func TestRun_promptOnce(t *testing.T) {
 		o.adopt(t, r, "b")
 		_, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: []string{"a", "b"}, Limits: message.Limits{Person: true}})
 		require.NoError(t, err)
-		known := message.Turn{ID: message.NewID(), Session: a.ID, Prompt: "p", Words: "x", Ended: time.Now()}
+		known := message.Turn{ID: message.NewID(), Peer: a.ID, Prompt: "p", Words: "x", Ended: time.Now()}
 		o.seen = map[message.ID]bool{promptID(known.ID): true}
 		require.NoError(t, r.Spoke(t.Context(), known))
 		synctest.Wait()
@@ -361,7 +361,7 @@ func (o *outside) commit(s message.Step) {
 		name string
 		n    int
 	}{
-		{" session", len(s.Sessions)},
+		{" session", len(s.Peers)},
 		{" chat", len(s.Chats)},
 		{" received", len(s.Received)},
 		{" verdict", len(s.Verdicts)},
@@ -422,9 +422,9 @@ func (o *outside) since(first string) []string {
 	return nil
 }
 
-func (o *outside) adopt(t *testing.T, r *Relay, name string) message.Session {
+func (o *outside) adopt(t *testing.T, r *Relay, name string) message.Peer {
 	t.Helper()
-	s, err := r.Adopt(t.Context(), message.Session{Name: name, Pane: "%" + name})
+	s, err := r.Adopt(t.Context(), message.Peer{Name: name, PaneOf: message.PaneOf{Pane: "%" + name}})
 	require.NoError(t, err)
 	require.Equal(t, name, s.Name)
 	return s

@@ -31,7 +31,7 @@ func (t *thought) flow() string {
 	if t.chat != nil {
 		return string(t.chat.ID)
 	}
-	return "sent by " + string(t.message.From.Session)
+	return "sent by " + string(t.message.From.Peer)
 }
 
 // words are what it says, as far as filters let it out: without what policies add for its readers.
@@ -66,7 +66,7 @@ func (e Spoke) wait(s *stuck, _ *posted) (later bool) { return s.room(e.Turn) }
 // behind the prompt of its person where the chat wants that too.
 func (e Spoke) step(w *work) {
 	t := e.Turn
-	s := w.present(t.Session)
+	s := w.present(t.Peer)
 	if s == nil || !bounds[s.Kind].turns {
 		return
 	}
@@ -129,7 +129,7 @@ func (e Spoke) step(w *work) {
 func (w *work) awaiting(t message.Turn) []message.ID {
 	return slices.DeleteFunc(slices.Clone(t.Answers), func(id message.ID) bool {
 		d := w.under[id]
-		return d == nil || d.Target != t.Session || d.state != message.Submitted
+		return d == nil || d.Target != t.Peer || d.state != message.Submitted
 	})
 }
 
@@ -151,7 +151,7 @@ func (w *work) answersElsewhere(t message.Turn, c *chat) bool {
 	elsewhere := false
 	for _, id := range t.Answers {
 		d := w.under[id]
-		if d == nil || d.Target != t.Session {
+		if d == nil || d.Target != t.Peer {
 			continue
 		}
 		if d.Chat == "" || d.Chat == c.ID {
@@ -358,7 +358,7 @@ func emptied(v message.Verdict, planned []message.Delivery) message.Verdict {
 		}
 		v.Outcomes = slices.DeleteFunc(v.Outcomes, func(o message.Outcome) bool { return o.Target == p.Target })
 		v.Outcomes = append(v.Outcomes, message.Outcome{
-			Target: p.Target, Verb: message.VerbBounce, Reason: "filters left nothing of it", By: "built in", Notify: o.Notify,
+			Target: p.Target, Decision: message.Decision{Verb: message.VerbBounce, Reason: "filters left nothing of it", By: "built in", Notify: o.Notify},
 		})
 	}
 	return v
@@ -434,7 +434,7 @@ func (w *work) holdOf(t *thought, v message.Verdict, o message.Outcome) (hold, m
 
 // address is how a session that is present goes by.
 func address(s *session) message.Address {
-	return message.Address{Computer: s.Computer, Session: s.ID, Name: s.Name}
+	return message.Address{Computer: s.Computer, Peer: s.ID, Name: s.Name}
 }
 
 // person is how a person goes by, whose number is 0.

@@ -65,7 +65,7 @@ func (r StartChat) do(w *work, _ *Asked) (Answer, error) {
 		return Answer{}, fmt.Errorf("start chat: %w", err)
 	}
 	for i, s := range members {
-		p := message.Participant{Session: s.ID, Name: s.Name, Number: i + 1, MaySpeak: i >= len(r.Muted) || !r.Muted[i]}
+		p := message.Participant{Peer: s.ID, Name: s.Name, Number: i + 1, MaySpeak: i >= len(r.Muted) || !r.Muted[i]}
 		if i < len(r.Roles) {
 			p.Role = r.Roles[i]
 		}

@@ -84,7 +84,7 @@ func (s *stuck) room(t message.Turn) bool {
 	size := Spoke{Turn: t}.bytes()
 	if len(s.backlog) >= maxBacklog || s.bytes+size > maxBacklogBytes {
 		s.lost++
-		s.log.Error("a turn is lost: too much waits to be written down", "session", t.Session)
+		s.log.Error("a turn is lost: too much waits to be written down", "session", t.Peer)
 		return false
 	}
 	s.bytes += size

@@ -99,7 +99,7 @@ func (d *fullDisk) pane(one message.Delivery) {
 	}
 	report(message.Submitted, "")
 	_ = d.relay.Spoke(d.ctx, message.Turn{
-		ID: message.NewID(), Session: one.Target, Words: "answer to " + one.Message.Body, Answers: []message.ID{one.ID}, Ended: time.Now(),
+		ID: message.NewID(), Peer: one.Target, Words: "answer to " + one.Message.Body, Answers: []message.ID{one.ID}, Ended: time.Now(),
 	})
 }
 
@@ -124,7 +124,7 @@ func TestD2_FullAtAnyMoment(t *testing.T) {
 			}
 			for _, name := range []string{"a", "b"} {
 				for {
-					if _, err := r.Adopt(ctx, message.Session{Name: name, Pane: "%" + name}); err == nil {
+					if _, err := r.Adopt(ctx, message.Peer{Name: name, PaneOf: message.PaneOf{Pane: "%" + name}}); err == nil {
 						break
 					}
 					_, err := r.Snapshot().Find(name)

@@ -23,7 +23,7 @@ const (
 )
 
 func (d *delivery) places() [4]place {
-	return [...]place{{toSession, d.Target}, {inChat, d.Chat}, {ofMessage, d.Message.ID}, {bySender, d.Message.From.Session}}
+	return [...]place{{toSession, d.Target}, {inChat, d.Chat}, {ofMessage, d.Message.ID}, {bySender, d.Message.From.Peer}}
 }
 
 // begin puts a delivery under way, behind all others.

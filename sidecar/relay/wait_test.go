@@ -58,7 +58,7 @@ func TestExpire_notWhatWaitsForAPerson(t *testing.T) {
 	}
 	r.async = true
 	_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[3].ID}, To: "c", Message: message.Envelope{Body: "x"}})
-	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Verb: message.VerbAsk}})
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbAsk}}})
 	r.async = false
 	braked, asked := r.book.deliveries[sendsAMinute+1], r.book.deliveries[sendsAMinute+2]
 	r.pass(2 * time.Hour)

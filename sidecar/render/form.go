@@ -45,7 +45,7 @@ func For(e message.Envelope, chat *message.Chat) (message.Form, message.Envelope
 	case chat != nil:
 		name, number := e.From.Name, e.From.Number
 		for _, p := range chat.Participants {
-			if p.Session == e.From.Session {
+			if p.Peer == e.From.Peer {
 				name, number = p.Name, p.Number
 			}
 		}
@@ -69,7 +69,7 @@ func For(e message.Envelope, chat *message.Chat) (message.Form, message.Envelope
 // Header is the header of a message from an agent, `AI[computer:session] |`, without the
 // space that follows it. A computer without a name is the own one.
 func Header(from message.Address) string {
-	return fmt.Sprintf("AI[%s:%s] |", cmp.Or(from.Computer, message.LocalComputer), from.Session)
+	return fmt.Sprintf("AI[%s:%s] |", cmp.Or(from.Computer, message.LocalComputer), from.Peer)
 }
 
 func attribution(name string, number int) string { return fmt.Sprintf("[%s] (%d):", name, number) }

@@ -52,14 +52,14 @@ func template(e message.Envelope, chat *message.Chat) message.Delivery {
 
 // takesPart reports whether the session is, or was, a participant of the chat.
 func takesPart(chat message.Chat, session message.ID) bool {
-	return slices.ContainsFunc(chat.Participants, func(p message.Participant) bool { return p.Session == session })
+	return slices.ContainsFunc(chat.Participants, func(p message.Participant) bool { return p.Peer == session })
 }
 
 // targets are the sessions that are to hear e, each once, never its author.
 func targets(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *message.Chat) []message.ID {
 	var out []message.ID
 	add := func(id message.ID) {
-		if id == e.From.Session {
+		if id == e.From.Peer {
 			return
 		}
 		for _, have := range out {
@@ -67,7 +67,7 @@ func targets(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *m
 				return
 			}
 		}
-		if _, ok := s.Session(id); ok {
+		if _, ok := s.Peer(id); ok {
 			out = append(out, id)
 		}
 	}
@@ -76,8 +76,8 @@ func targets(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *m
 		to = v.To
 	}
 	for _, address := range to {
-		if address.Session != "" {
-			add(address.Session)
+		if address.Peer != "" {
+			add(address.Peer)
 		} else if session, err := s.Find(address.Name); err == nil {
 			add(session.ID)
 		}
@@ -87,9 +87,9 @@ func targets(e message.Envelope, v message.Verdict, s registry.Snapshot, chat *m
 	}
 	asker := chat.Asker()
 	for _, p := range chat.Participants {
-		answers := asker != "" && e.Origin.OfAgent() && e.From.Session != asker
-		if !p.Left && (!answers || p.Session == asker) {
-			add(p.Session)
+		answers := asker != "" && e.Origin.OfAgent() && e.From.Peer != asker
+		if !p.Left && (!answers || p.Peer == asker) {
+			add(p.Peer)
 		}
 	}
 	return out

@@ -65,7 +65,7 @@ func TestPlan_heads(t *testing.T) {
 	human := message.Envelope{Body: "text", Origin: message.OriginHuman, From: message.Address{Name: "ada"}}
 	self := "AI[local:" + string(id(0)) + "] |"
 	to := func(e message.Envelope) message.Envelope {
-		e.To = []message.Address{{Session: id(1)}}
+		e.To = []message.Address{{Peer: id(1)}}
 		return e
 	}
 	remote := to(agent)
@@ -119,7 +119,7 @@ func TestPlan_ownHeaderOnce(t *testing.T) {
 		"/next-work":           own + "/next-work",
 	} {
 		e := turn(0, body)
-		e.To = []message.Address{{Session: id(1)}}
+		e.To = []message.Address{{Peer: id(1)}}
 		out := Plan(e, deliver, s, nil)
 		require.Len(t, out, 1)
 		assert.Equal(t, want, render.Text(out[0].Form, out[0].Message), "%q", body)
@@ -132,7 +132,7 @@ func TestPlan_targets(t *testing.T) {
 	s, chat := room(4)
 	chat.Participants[3].Left = true
 	some := turn(0, "x")
-	some.To = []message.Address{{Session: id(2)}, {Name: "S1"}, {Session: id(2)}, {Session: id(0)}, {Name: "nobody"}, {Session: "nobody"}}
+	some.To = []message.Address{{Peer: id(2)}, {Name: "S1"}, {Peer: id(2)}, {Peer: id(0)}, {Name: "nobody"}, {Peer: "nobody"}}
 	patched := "patched"
 	for name, c := range map[string]struct {
 		e    message.Envelope
@@ -145,12 +145,12 @@ func TestPlan_targets(t *testing.T) {
 		"addressed":                {some, deliver, &chat, []message.ID{id(2), id(1)}},
 		"addressed, no chat":       {some, deliver, nil, []message.ID{id(2), id(1)}},
 		"to nobody, no chat":       {turn(0, "x"), deliver, nil, nil},
-		"verdict names the target": {some, message.Verdict{Verb: message.VerbDeliver, To: []message.Address{{Session: id(1)}}}, &chat, []message.ID{id(1)}},
-		"held":                     {turn(0, "x"), message.Verdict{Verb: message.VerbHold}, &chat, []message.ID{id(1), id(2)}},
-		"dropped":                  {turn(0, "x"), message.Verdict{Verb: message.VerbDrop}, &chat, nil},
-		"bounced":                  {turn(0, "x"), message.Verdict{Verb: message.VerbBounce}, &chat, nil},
+		"verdict names the target": {some, message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, To: []message.Address{{Peer: id(1)}}}, &chat, []message.ID{id(1)}},
+		"held":                     {turn(0, "x"), message.Verdict{Decision: message.Decision{Verb: message.VerbHold}}, &chat, []message.ID{id(1), id(2)}},
+		"dropped":                  {turn(0, "x"), message.Verdict{Decision: message.Decision{Verb: message.VerbDrop}}, &chat, nil},
+		"bounced":                  {turn(0, "x"), message.Verdict{Decision: message.Decision{Verb: message.VerbBounce}}, &chat, nil},
 		"no verb":                  {turn(0, "x"), message.Verdict{}, &chat, nil},
-		"patched":                  {turn(0, "x"), message.Verdict{Verb: message.VerbDeliver, Body: &patched}, &chat, []message.ID{id(1), id(2)}},
+		"patched":                  {turn(0, "x"), message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Body: &patched}, &chat, []message.ID{id(1), id(2)}},
 	} {
 		var got []message.ID
 		for _, d := range Plan(c.e, c.v, s, c.chat) {
@@ -272,7 +272,7 @@ func FuzzPlan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body, name string, human bool) {
 		s, _ := room(2)
 		e := turn(0, body)
-		e.To = []message.Address{{Session: id(1)}}
+		e.To = []message.Address{{Peer: id(1)}}
 		if human {
 			e.Origin, e.From = message.OriginHuman, message.Address{Name: name}
 		}
@@ -292,7 +292,7 @@ func FuzzPlan(f *testing.F) {
 
 // test helpers
 
-var deliver = message.Verdict{Verb: message.VerbDeliver}
+var deliver = message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}}
 
 func id(n int) message.ID {
 	return message.ID(fmt.Sprintf("0198b2c1-0000-7000-8000-%012d", n))
@@ -300,12 +300,12 @@ func id(n int) message.ID {
 
 // room is a chat of n sessions, s0 to s(n-1).
 func room(n int) (registry.Snapshot, message.Chat) {
-	var sessions []message.Session
+	var sessions []message.Peer
 	chat := message.Chat{ID: "0198b2c1-0000-7000-9000-000000000000", State: message.ChatOn}
 	for i := range n {
 		name := fmt.Sprintf("s%d", i)
-		sessions = append(sessions, message.Session{ID: id(i), Name: name, Pane: fmt.Sprintf("%%%d", i)})
-		chat.Participants = append(chat.Participants, message.Participant{Session: id(i), Name: name, Number: i + 1, MaySpeak: true})
+		sessions = append(sessions, message.Peer{ID: id(i), Name: name, PaneOf: message.PaneOf{Pane: fmt.Sprintf("%%%d", i)}})
+		chat.Participants = append(chat.Participants, message.Participant{Peer: id(i), Name: name, Number: i + 1, MaySpeak: true})
 	}
 	return registry.New(sessions, []message.Chat{chat}), chat
 }
@@ -313,6 +313,6 @@ func room(n int) (registry.Snapshot, message.Chat) {
 func turn(author int, body string) message.Envelope {
 	return message.Envelope{
 		ID: "m", Type: message.KindTurn, Body: body, Origin: message.OriginAgent,
-		From: message.Address{Session: id(author), Name: "not the name in the chat", Number: 99},
+		From: message.Address{Peer: id(author), Name: "not the name in the chat", Number: 99},
 	}
 }

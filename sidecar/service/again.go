@@ -57,7 +57,7 @@ func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Ch
 			names[ref] = p.Name
 			start.Sessions = append(start.Sessions, ref)
 		}
-		heirs[p.Session] = start.Sessions[i]
+		heirs[p.Peer] = start.Sessions[i]
 		start.Roles, start.Muted = append(start.Roles, role), append(start.Muted, !p.MaySpeak)
 	}
 	if len(missing) > 0 {
@@ -71,15 +71,15 @@ func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Ch
 // successor is who is in the place of a participant of a chat that has ended: a session's id,
 // a pane in which an agent of its kind is that nobody has adopted, or "".
 func (s *Chats) successor(ctx context.Context, snap registry.Snapshot, p message.Participant) (string, error) {
-	if session, err := snap.Find(string(p.Session)); err == nil {
+	if session, err := snap.Find(string(p.Peer)); err == nil {
 		return string(session.ID), nil
 	}
-	was, err := s.Names.anySession(ctx, snap, p.Session)
+	was, err := s.Names.anySession(ctx, snap, p.Peer)
 	if err != nil {
 		return "", err
 	}
 	if s.Returns.MayReturn(was) {
-		back, err := s.Returns.BackIn(ctx, snap, []message.Session{was})
+		back, err := s.Returns.BackIn(ctx, snap, []message.Peer{was})
 		if err != nil {
 			return "", err
 		}

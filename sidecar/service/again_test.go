@@ -22,9 +22,9 @@ func TestAgain_theHeirGetsWhatAPersonMadeOfIt(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, j.Close()) })
 	s := chatsOf(j, &relay.Relay{})
 	now := time.Now()
-	gone := message.Session{ID: message.NewID(), Name: "Ben", Pane: "%1", Ended: &now, EndReason: string(message.AgentGone)}
+	gone := message.Peer{ID: message.NewID(), Name: "Ben", PaneOf: message.PaneOf{Pane: "%1"}, Ended: &now, EndReason: string(message.AgentGone)}
 	chat := message.Chat{ID: message.NewID(), State: message.ChatOver}
-	step := message.Step{Sessions: []message.Session{gone}, Chats: []message.Chat{chat}}
+	step := message.Step{Peers: []message.Peer{gone}, Chats: []message.Chat{chat}}
 	later := message.Step{} // what a person says when it is held
 	waits := func(body string, verdicts ...message.Verdict) {
 		e := message.Envelope{
@@ -43,10 +43,10 @@ func TestAgain_theHeirGetsWhatAPersonMadeOfIt(t *testing.T) {
 		}
 	}
 	edited, masked, ada := "ls", "[removed]", message.Person{Name: "ada"}
-	asked := message.Verdict{Verb: message.VerbAsk}
-	waits("rm", asked, message.Verdict{Verb: message.VerbDeliver, Body: &edited, Person: ada})
-	waits("as it is", asked, message.Verdict{Verb: message.VerbDeliver, Person: ada})
-	waits("[masked for it alone]", message.Verdict{Verb: message.VerbDeliver, Body: &masked})
+	asked := message.Verdict{Decision: message.Decision{Verb: message.VerbAsk}}
+	waits("rm", asked, message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Body: &edited, Person: ada})
+	waits("as it is", asked, message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Person: ada})
+	waits("[masked for it alone]", message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Body: &masked})
 	waits("nobody said yes", asked)
 	require.NoError(t, j.Commit(t.Context(), step))
 	require.NoError(t, j.Commit(t.Context(), later))

@@ -106,7 +106,7 @@ func first(c message.Chat) message.ID {
 	if len(c.Participants) == 0 {
 		return ""
 	}
-	return c.Participants[0].Session
+	return c.Participants[0].Peer
 }
 
 // follower reads what the journal tells of a question.
@@ -136,7 +136,7 @@ func (f *follower) take(e message.Event) {
 	switch {
 	case e.Change != nil:
 		f.asked.Chat = *e.Change
-	case e.Message != nil && e.Message.Type == message.KindTurn && e.Message.From.Session != asker:
+	case e.Message != nil && e.Message.Type == message.KindTurn && e.Message.From.Peer != asker:
 		f.asked.Answers = append(f.asked.Answers, *e.Message)
 		f.asked.Back, f.answer = nil, e.Message.ID
 	case e.Receipt == nil:
@@ -214,7 +214,7 @@ func (s *Chats) written(ctx context.Context, session message.ID) (turn message.T
 	}
 	for _, e := range slices.Backward(events) {
 		switch {
-		case e.Message != nil && e.Message.From.Session == session && e.Message.Type == message.KindTurn:
+		case e.Message != nil && e.Message.From.Peer == session && e.Message.Type == message.KindTurn:
 			return message.Turn{Words: e.Message.Body, Truncated: e.Message.Truncated, Ended: e.Message.Created}, nil
 		case e.Receipt != nil && e.Receipt.Target == session && strings.TrimSpace(e.Receipt.Words) != "":
 			return message.Turn{Words: e.Receipt.Words, Ended: e.Receipt.At}, nil

@@ -19,8 +19,8 @@ import (
 // a key (see keys).
 type caller struct {
 	kind    relay.Kind
-	session message.Session // of an adopted agent
-	place   string          // what it runs inside, or why it is not verified, for a person
+	session message.Peer // of an adopted agent
+	place   string       // what it runs inside, or why it is not verified, for a person
 }
 
 // by is the caller of a request to the relay. An agent in a pane that nobody has adopted has
@@ -59,7 +59,7 @@ func (s *Callers) by(ctx context.Context, from api.Caller) relay.By {
 }
 
 // callerSession is the session of an adopted agent that called.
-func (s *Callers) callerSession(ctx context.Context, from api.Caller) (message.Session, bool) {
+func (s *Callers) callerSession(ctx context.Context, from api.Caller) (message.Peer, bool) {
 	c := s.caller(ctx, from)
 	return c.session, c.session.ID != ""
 }
@@ -79,7 +79,7 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 	if len(o.line) == 0 {
 		return caller{kind: relay.Person} // it is above the server itself
 	}
-	if session, ok := o.inside(s.Relay.Snapshot().Sessions()); ok {
+	if session, ok := o.inside(s.Relay.Snapshot().Peers()); ok {
 		return caller{kind: relay.Agent, session: session, place: fmt.Sprintf("%q", session.Name)}
 	}
 	var panes []tmux.Pane
@@ -181,7 +181,7 @@ func (o origin) below() []tmux.Relative { return slices.Concat(o.line, o.lead) }
 // inside finds the session below whose pane's process the caller is, or at whose terminal, or
 // in whose pane it or a parent was started. A job in the background loses its parents, but not
 // its terminal, nor what it was started with.
-func (o origin) inside(sessions []message.Session) (message.Session, bool) {
+func (o origin) inside(sessions []message.Peer) (message.Peer, bool) {
 	for _, r := range o.below() {
 		for _, session := range sessions {
 			if r.PID == session.PaneProc.PID || r.PID == session.Foreground.PID {
@@ -196,7 +196,7 @@ func (o origin) inside(sessions []message.Session) (message.Session, bool) {
 			}
 		}
 	}
-	return message.Session{}, false
+	return message.Peer{}, false
 }
 
 // tells reports whether the environment of a process says where it was started. What the
@@ -343,7 +343,7 @@ func (s *Callers) below(from api.Caller) message.ID {
 		return ""
 	}
 	for _, proc := range line {
-		for _, session := range s.Relay.Snapshot().Sessions() {
+		for _, session := range s.Relay.Snapshot().Peers() {
 			if proc.PID == session.PaneProc.PID || proc.PID == session.Foreground.PID {
 				return session.ID
 			}

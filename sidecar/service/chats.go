@@ -85,7 +85,7 @@ func (s *Chats) Start(ctx context.Context, from api.Caller, req api.StartChatReq
 // begin begins a chat of sessions that are present.
 func (s *Chats) begin(ctx context.Context, start relay.StartChat) (chat message.Chat, err error) {
 	snap := s.Relay.Snapshot()
-	var members []message.Session
+	var members []message.Peer
 	for _, ref := range start.Sessions {
 		session, err := s.Names.find(ctx, snap, ref)
 		if err != nil {
@@ -266,20 +266,20 @@ func (s *Chats) Show(ctx context.Context, _ api.Caller, q api.ChatQuery) (api.Ch
 	if err != nil {
 		return api.ChatDetail{}, err
 	}
-	detail := api.ChatDetail{Chat: chat, Sessions: []message.Session{}, Waiting: []api.Waiting{}}
+	detail := api.ChatDetail{Chat: chat, Sessions: []message.Peer{}, Waiting: []api.Waiting{}}
 	if detail.Stats, err = s.stats(ctx, chat); err != nil {
 		return detail, err
 	}
 	names := map[message.ID]string{}
-	for _, session := range s.Relay.Snapshot().Sessions() {
+	for _, session := range s.Relay.Snapshot().Peers() {
 		for _, p := range chat.Participants {
-			if p.Session == session.ID {
+			if p.Peer == session.ID {
 				detail.Sessions = append(detail.Sessions, session)
 			}
 		}
 	}
 	for _, p := range chat.Participants {
-		names[p.Session] = p.Name
+		names[p.Peer] = p.Name
 	}
 	waiting, err := s.Journal.Waiting(ctx, chat.ID)
 	if err != nil {

@@ -76,7 +76,7 @@ func (s *Panes) instant(ctx context.Context, from api.Caller, req api.ExplainReq
 	case len(id) == 0 || id[0] != '%' || s.Names.noPane(ctx, id):
 		return pane.Instant{}, s.Names.notFound(ctx, err, req.Pane)
 	default:
-		session = message.Session{}
+		session = message.Peer{}
 		if err := s.Callers.personOnly(ctx, from, "read a pane that is not adopted"); err != nil {
 			return pane.Instant{}, err
 		}

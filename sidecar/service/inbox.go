@@ -53,7 +53,7 @@ func (s *Inbox) List(ctx context.Context, _ api.Caller, _ api.None) ([]api.Held,
 			Waiting: waitingFor(p, ""), Chat: d.Chat, ChatName: chats[d.Chat].Name, Envelope: d.Message, Form: d.Form,
 		}
 		for _, to := range chats[d.Chat].Participants {
-			if to.Session == d.Target {
+			if to.Peer == d.Target {
 				one.To = to.Name
 			}
 		}
@@ -112,9 +112,9 @@ func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest
 }
 
 // target is the session that waits for a delivery.
-func (s *Inbox) target(one api.Held) (message.Session, error) {
+func (s *Inbox) target(one api.Held) (message.Peer, error) {
 	if one.Pane == "" || s.Panes == nil {
-		return message.Session{}, api.Errorf(api.CodeRefused, "release %s: %s has gone", one.Delivery.Short(), one.To).WithHint("intercom chat start --again restarts its chat")
+		return message.Peer{}, api.Errorf(api.CodeRefused, "release %s: %s has gone", one.Delivery.Short(), one.To).WithHint("intercom chat start --again restarts its chat")
 	}
 	session, err := s.Relay.Snapshot().Find(one.Pane)
 	return session, wire(err)

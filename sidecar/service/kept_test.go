@@ -35,13 +35,13 @@ func TestL6_V10_HeirGetsNothingThatWaited(t *testing.T) {
 	for name, verdict := range map[string]func(n int, c message.ID) message.Verdict{
 		"unfiltered": func(n int, c message.ID) message.Verdict {
 			if n == 1 {
-				return message.Verdict{Verb: message.VerbHold, Unfiltered: true, By: "test"}
+				return message.Verdict{Decision: message.Decision{Verb: message.VerbHold, By: "test"}, Unfiltered: true}
 			}
-			return message.Verdict{Verb: message.VerbDeliver, Body: &masked, By: "test"}
+			return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, By: "test"}, Body: &masked}
 		},
 		"no yes": func(_ int, c message.ID) message.Verdict {
-			return message.Verdict{Verb: message.VerbAsk, By: "test", Expires: time.Second, Otherwise: message.VerbDeliver, Outcomes: []message.Outcome{
-				{Target: c, Verb: message.VerbAsk, By: "test"},
+			return message.Verdict{Decision: message.Decision{Verb: message.VerbAsk, By: "test", Expires: time.Second, Otherwise: message.VerbDeliver}, Outcomes: []message.Outcome{
+				{Target: c, Decision: message.Decision{Verb: message.VerbAsk, By: "test"}},
 			}}
 		},
 	} {
@@ -50,7 +50,7 @@ func TestL6_V10_HeirGetsNothingThatWaited(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(func() { assert.NoError(t, j.Close()) })
 			asked := 0
-			var sessions []message.Session
+			var sessions []message.Peer
 			r := &relay.Relay{Journal: j, Sink: nowhere{}, Policy: deciding(func(relay.Question) message.Verdict {
 				asked++
 				return verdict(asked, sessions[2].ID)
@@ -60,7 +60,7 @@ func TestL6_V10_HeirGetsNothingThatWaited(t *testing.T) {
 			go func() { done <- r.Run(ctx) }()
 			t.Cleanup(func() { cancel(); assert.NoError(t, <-done) })
 			for i, who := range []string{"a", "b", "c"} {
-				s, err := r.Adopt(ctx, message.Session{Name: who, Pane: "%" + who, Profile: "claude"})
+				s, err := r.Adopt(ctx, message.Peer{Name: who, PaneOf: message.PaneOf{Pane: "%" + who, Profile: "claude"}})
 				require.NoError(t, err, i)
 				sessions = append(sessions, s)
 			}
@@ -68,7 +68,7 @@ func TestL6_V10_HeirGetsNothingThatWaited(t *testing.T) {
 			require.NoError(t, err)
 			chat := started.Chats[0].ID
 			id := message.NewID()
-			require.NoError(t, r.Spoke(ctx, message.Turn{ID: id, Session: sessions[0].ID, Words: "the key is hunter2", Ended: time.Now().Add(time.Second)}))
+			require.NoError(t, r.Spoke(ctx, message.Turn{ID: id, Peer: sessions[0].ID, Words: "the key is hunter2", Ended: time.Now().Add(time.Second)}))
 			waiting := func(n int, reason message.Reason) {
 				t.Helper()
 				require.Eventually(t, func() bool {

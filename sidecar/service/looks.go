@@ -34,8 +34,8 @@ func (l *looks) note(chat message.Chat, captures func(session message.ID) int) {
 		l.began[chat.ID] = map[message.ID]int{}
 	}
 	for _, p := range chat.Participants {
-		if _, in := l.began[chat.ID][p.Session]; !in {
-			l.began[chat.ID][p.Session] = captures(p.Session)
+		if _, in := l.began[chat.ID][p.Peer]; !in {
+			l.began[chat.ID][p.Peer] = captures(p.Peer)
 		}
 	}
 }
@@ -54,7 +54,7 @@ func (l *looks) of(chat message.Chat, captures func(session message.ID) int) int
 
 func (l *looks) since(chat message.Chat, captures func(session message.ID) int) (n int) {
 	for _, p := range chat.Participants {
-		n += max(0, captures(p.Session)-l.began[chat.ID][p.Session])
+		n += max(0, captures(p.Peer)-l.began[chat.ID][p.Peer])
 	}
 	return n
 }

@@ -22,18 +22,18 @@ type Names struct {
 	Tmux    panes
 	Journal interface {
 		archive
-		Session(ctx context.Context, id message.ID) (message.Session, error)
+		Session(ctx context.Context, id message.ID) (message.Peer, error)
 		letters
 		Find(ctx context.Context, ref string) (journal.Query, error)
 		Delivery(ctx context.Context, id message.ID) (message.Delivery, error)
 	}
 	Ended interface {
-		SessionOf(snap registry.Snapshot, id message.ID) (message.Session, bool)
+		SessionOf(snap registry.Snapshot, id message.ID) (message.Peer, bool)
 	}
 }
 
 // find finds a session that is present.
-func (s *Names) find(ctx context.Context, snap registry.Snapshot, ref string) (message.Session, error) {
+func (s *Names) find(ctx context.Context, snap registry.Snapshot, ref string) (message.Peer, error) {
 	session, err := snap.Find(ref)
 	if err != nil && strings.HasPrefix(ref, "%") && !s.noPane(ctx, ref) {
 		return session, api.Errorf(api.CodeRefused, "pane %s is not adopted", ref).WithHint("intercom adopt %s if an agent runs there; add --as line for a program that reads lines", ref)
@@ -81,13 +81,13 @@ func (s *Names) anyChat(ctx context.Context, ref string) (message.Chat, error) {
 
 // anySession finds a session, however long ago it ended; one that the journal no longer has is
 // zero.
-func (s *Names) anySession(ctx context.Context, snap registry.Snapshot, id message.ID) (message.Session, error) {
+func (s *Names) anySession(ctx context.Context, snap registry.Snapshot, id message.ID) (message.Peer, error) {
 	if session, ok := s.Ended.SessionOf(snap, id); ok {
 		return session, nil
 	}
 	session, err := s.Journal.Session(ctx, id)
 	if errors.Is(err, journal.ErrNotFound) {
-		return message.Session{}, nil
+		return message.Peer{}, nil
 	}
 	return session, err
 }

@@ -53,9 +53,9 @@ type Needs struct {
 // message waits behind them; what keeps a message from a pane until a person has done something
 // there; and, as one, all that awaits a decision.
 func (s *Needs) All(ctx context.Context) ([]api.Need, error) {
-	sessions := s.Relay.Snapshot().Sessions()
+	sessions := s.Relay.Snapshot().Peers()
 	var all []api.Need
-	add := func(session message.Session, what string) {
+	add := func(session message.Peer, what string) {
 		if !slices.ContainsFunc(all, func(n api.Need) bool { return n.Pane == session.Pane }) {
 			all = append(all, api.Need{For: what, Name: session.Name, Pane: session.Pane})
 		}
@@ -81,7 +81,7 @@ func (s *Needs) All(ctx context.Context) ([]api.Need, error) {
 	approvals := 0
 	for _, p := range waiting {
 		what, theirs := personal[p.Last.Reason]
-		at := slices.IndexFunc(sessions, func(one message.Session) bool { return one.ID == p.Delivery.Target })
+		at := slices.IndexFunc(sessions, func(one message.Peer) bool { return one.ID == p.Delivery.Target })
 		switch {
 		case awaits(p):
 			approvals++

@@ -20,7 +20,7 @@ const peersWithin = time.Second
 // nobody has adopted. Of those, what tmux and the processes say is told, and nothing is read.
 func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.Peer, error) {
 	snap := s.Relay.Snapshot()
-	sessions := snap.Sessions()
+	sessions := snap.Peers()
 	peers := make([]api.Peer, len(sessions))
 	var adopted []string
 	for i, session := range sessions {
@@ -36,7 +36,7 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 		if chat, ok := snap.ChatOf(session.ID); ok {
 			peers[i].Chat, peers[i].ChatName = chat.ID, chat.Name
 			for _, p := range chat.Participants {
-				if p.Session == session.ID && !p.Left {
+				if p.Peer == session.ID && !p.Left {
 					peers[i].Number = p.Number
 				}
 			}

@@ -187,7 +187,7 @@ var brakeSettings = []string{"depth", "rate", "bytes", "expire"}
 // workplaces is where all sessions work.
 func (s *Policies) workplaces() map[message.ID]policyset.Room {
 	rooms := map[message.ID]policyset.Room{}
-	for _, session := range s.Relay.Snapshot().Sessions() {
+	for _, session := range s.Relay.Snapshot().Peers() {
 		dir := workingDir(session)
 		rooms[session.ID] = policyset.Room{Dir: dir, Project: repository.Nearest(dir, scripting.ProjectFile), Repository: repository.Of(dir)}
 	}
@@ -195,7 +195,7 @@ func (s *Policies) workplaces() map[message.ID]policyset.Room {
 }
 
 // workingDir is where a session works: the working directory of its program.
-func workingDir(session message.Session) string { return agent.WorkingDir(session.Foreground.PID) }
+func workingDir(session message.Peer) string { return agent.WorkingDir(session.Foreground.PID) }
 
 // recentQuestions are the newest messages that were decided, as policies would be asked about
 // them now.
@@ -231,7 +231,7 @@ func (s *Policies) questionOf(ctx context.Context, snap registry.Snapshot, d jou
 	for _, id := range d.Targets {
 		target, ok := s.Names.Ended.SessionOf(snap, id)
 		if !ok {
-			target = message.Session{ID: id}
+			target = message.Peer{ID: id}
 		}
 		q.Targets = append(q.Targets, target)
 	}

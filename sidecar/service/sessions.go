@@ -33,13 +33,13 @@ type Sessions struct {
 	Names   *Names
 	Relay   interface {
 		asked
-		Adopt(ctx context.Context, session message.Session) (message.Session, error)
+		Adopt(ctx context.Context, session message.Peer) (message.Peer, error)
 		Gone(ctx context.Context, session message.ID, why message.Reason) error
 	}
 	// Panes and Tmux are nil where the sidecar is headless.
 	Panes interface {
-		Adopt(ctx context.Context, r pane.Request) (message.Session, error)
-		Start(ctx context.Context, session message.Session, past pane.Past) error
+		Adopt(ctx context.Context, r pane.Request) (message.Peer, error)
+		Start(ctx context.Context, session message.Peer, past pane.Past) error
 		Still(ctx context.Context) error
 	}
 	Tmux interface {
@@ -59,31 +59,31 @@ func (s *Sessions) Offer(server *api.Server) {
 }
 
 // Adopt takes a pane on.
-func (s *Sessions) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequest) (message.Session, error) {
+func (s *Sessions) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequest) (message.Peer, error) {
 	if err := s.Callers.personOnly(ctx, from, "adopt a pane"); err != nil {
-		return message.Session{}, err
+		return message.Peer{}, err
 	}
 	if s.Tmux == nil {
-		return message.Session{}, api.Errorf(api.CodeUsage, "no tmux server: this sidecar has no panes").WithHint("name the server's socket: --server SOCKET")
+		return message.Peer{}, api.Errorf(api.CodeUsage, "no tmux server: this sidecar has no panes").WithHint("name the server's socket: --server SOCKET")
 	}
 	if req.Name != "" {
 		if err := registry.CheckName(req.Name); err != nil {
-			return message.Session{}, api.Errorf(api.CodeUsage, "%w", err)
+			return message.Peer{}, api.Errorf(api.CodeUsage, "%w", err)
 		}
 		if err := s.notAPerson(req.Name); err != nil {
-			return message.Session{}, err
+			return message.Peer{}, err
 		}
 	}
 	if old, err := s.Relay.Snapshot().Find(req.Pane); err == nil && old.Pane == req.Pane {
-		return message.Session{}, api.Errorf(api.CodeRefused, "pane %s is already adopted, as %q", req.Pane, old.Name).
+		return message.Peer{}, api.Errorf(api.CodeRefused, "pane %s is already adopted, as %q", req.Pane, old.Name).
 			WithHint("intercom release %s", req.Pane)
 	}
 	if err := s.notHere(ctx, from, req.Pane); err != nil {
-		return message.Session{}, err
+		return message.Peer{}, err
 	}
 	session, err := s.Panes.Adopt(ctx, pane.Request{Pane: req.Pane, Profile: req.As, Prompt: req.Prompt})
 	if err != nil {
-		return message.Session{}, refusal(err)
+		return message.Peer{}, refusal(err)
 	}
 	session.ID, session.Name, session.Adopted, session.Server = message.NewID(), req.Name, now(), s.Server
 	if _, agent := profile.AgentByName(session.Profile); agent && session.Name == "" {
@@ -96,13 +96,13 @@ func (s *Sessions) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequ
 		}
 	}
 	if session, err = s.Relay.Adopt(ctx, session); err != nil {
-		return message.Session{}, wire(err)
+		return message.Peer{}, wire(err)
 	}
 	if err := s.Panes.Start(ctx, session, pane.Past{}); err != nil {
 		if gone := s.Relay.Gone(context.WithoutCancel(ctx), session.ID, message.PaneMissing); gone != nil {
 			s.Log.Warn("take the adoption back", "pane", session.Pane, "err", gone)
 		}
-		return message.Session{}, wire(err)
+		return message.Peer{}, wire(err)
 	}
 	s.mark(ctx, session)
 	return session, nil
@@ -142,7 +142,7 @@ func ownTitle(title string) string {
 }
 
 // mark writes who lives in the pane into the pane's own options.
-func (s *Sessions) mark(ctx context.Context, session message.Session) {
+func (s *Sessions) mark(ctx context.Context, session message.Peer) {
 	err := s.Tmux.SetPaneOptions(ctx, session.Pane, map[string]string{
 		sessionOption: string(session.ID), nameOption: session.Name, agentOption: session.Profile,
 	})
@@ -152,20 +152,20 @@ func (s *Sessions) mark(ctx context.Context, session message.Session) {
 }
 
 // Release gives a pane back.
-func (s *Sessions) Release(ctx context.Context, from api.Caller, req api.ReleaseRequest) (message.Session, error) {
+func (s *Sessions) Release(ctx context.Context, from api.Caller, req api.ReleaseRequest) (message.Peer, error) {
 	if err := s.Callers.personOnly(ctx, from, "release a pane"); err != nil {
-		return message.Session{}, err
+		return message.Peer{}, err
 	}
 	session, err := s.Relay.Snapshot().Find(req.Pane)
 	if err != nil {
-		return message.Session{}, s.Names.notFound(ctx, err, req.Pane)
+		return message.Peer{}, s.Names.notFound(ctx, err, req.Pane)
 	}
 	answer, err := s.Relay.Do(ctx, relay.Release{By: s.Callers.by(ctx, from), Session: string(session.ID)})
 	if err != nil {
-		return message.Session{}, wire(err)
+		return message.Peer{}, wire(err)
 	}
 	if err := s.still(ctx, "released"); err != nil {
-		return message.Session{}, err
+		return message.Peer{}, err
 	}
 	if err := s.Tmux.SetPaneOptions(ctx, session.Pane, map[string]string{sessionOption: "", nameOption: "", agentOption: ""}); err != nil && !errors.Is(err, tmux.ErrNoPane) {
 		s.Log.Warn("unmark pane", "pane", session.Pane, "err", err)
@@ -174,25 +174,25 @@ func (s *Sessions) Release(ctx context.Context, from api.Caller, req api.Release
 }
 
 // Rename gives a session another name.
-func (s *Sessions) Rename(ctx context.Context, from api.Caller, req api.RenameRequest) (message.Session, error) {
+func (s *Sessions) Rename(ctx context.Context, from api.Caller, req api.RenameRequest) (message.Peer, error) {
 	by, err := s.Callers.verified(ctx, from, "rename somebody")
 	if err != nil {
-		return message.Session{}, err
+		return message.Peer{}, err
 	}
 	if err := s.notAPerson(req.Name); err != nil {
-		return message.Session{}, err
+		return message.Peer{}, err
 	}
 	answer, err := s.Relay.Do(ctx, relay.Rename{By: by, Session: req.Pane, Name: req.Name})
 	if err != nil {
-		return message.Session{}, s.Names.notFound(ctx, err, req.Pane)
+		return message.Peer{}, s.Names.notFound(ctx, err, req.Pane)
 	}
 	s.mark(ctx, answer.Session)
 	return answer.Session, nil
 }
 
 // List lists who is here.
-func (s *Sessions) List(context.Context, api.Caller, api.None) ([]message.Session, error) {
-	return s.Relay.Snapshot().Sessions(), nil
+func (s *Sessions) List(context.Context, api.Caller, api.None) ([]message.Peer, error) {
+	return s.Relay.Snapshot().Peers(), nil
 }
 
 // stillWithin is how long the answer to a stop or a pause waits for a typing that was given
@@ -202,7 +202,7 @@ const stillWithin = 2 * time.Second
 // recognised adopts those of the panes in which an agent is recognised and that nobody has
 // adopted yet: a person named them. names are those that they get, by pane, where they need
 // not be called after their program. It returns the new sessions, with an error those so far.
-func (s *Sessions) recognised(ctx context.Context, from api.Caller, refs []string, names map[string]string) (adopted []message.Session, err error) {
+func (s *Sessions) recognised(ctx context.Context, from api.Caller, refs []string, names map[string]string) (adopted []message.Peer, err error) {
 	for _, ref := range refs {
 		_, err := s.Relay.Snapshot().Find(ref)
 		if err == nil || !strings.HasPrefix(ref, "%") || s.Names.noPane(ctx, ref) {
@@ -221,7 +221,7 @@ func (s *Sessions) recognised(ctx context.Context, from api.Caller, refs []strin
 }
 
 // giveBack releases sessions again that were adopted for what came to nothing.
-func (s *Sessions) giveBack(ctx context.Context, from api.Caller, adopted []message.Session) {
+func (s *Sessions) giveBack(ctx context.Context, from api.Caller, adopted []message.Peer) {
 	for _, session := range adopted {
 		if _, err := s.Release(context.WithoutCancel(ctx), from, api.ReleaseRequest{Pane: string(session.ID)}); err != nil {
 			s.Log.Warn("give a pane back", "pane", session.Pane, "err", err)

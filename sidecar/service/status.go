@@ -51,7 +51,7 @@ type condition interface {
 func (s *Status) ShowStatus(ctx context.Context, _ api.Caller, _ api.None) (api.Status, error) {
 	snap := s.Relay.Snapshot()
 	st := s.About
-	st.Computer, st.Journal, st.Stopped, st.Sessions, st.Chats = message.LocalComputer, s.Journal.Path(), s.Relay.Stopped(), snap.Sessions(), open(snap)
+	st.Computer, st.Journal, st.Stopped, st.Sessions, st.Chats = message.LocalComputer, s.Journal.Path(), s.Relay.Stopped(), snap.Peers(), open(snap)
 	if s.Tmux != nil {
 		info := s.Tmux.Info()
 		st.Tmux, st.TmuxPID, st.Transport, st.Why, st.Trigger = info.Version, info.PID, info.Transport, info.Why, s.Tmux.Trigger()
@@ -104,7 +104,7 @@ func (s *Status) returned(ctx context.Context) (told []api.Returned, err error) 
 			r.Panes = append(r.Panes, lost.Was.Pane)
 		}
 		for _, p := range one.Chat.Participants {
-			if session, ok := s.Returns.SessionOf(snap, p.Session); ok && !p.Left && !slices.Contains(r.Panes, session.Pane) {
+			if session, ok := s.Returns.SessionOf(snap, p.Peer); ok && !p.Left && !slices.Contains(r.Panes, session.Pane) {
 				r.Panes = append(r.Panes, session.Pane)
 			}
 		}

@@ -207,7 +207,7 @@ func (s *Face) rooms(ctx context.Context, chat message.ID) (rooms []string) {
 			continue
 		}
 		for _, p := range c.Participants {
-			if session, ok := snap.Session(p.Session); ok {
+			if session, ok := snap.Peer(p.Peer); ok {
 				members[session.Pane] = true
 			}
 		}

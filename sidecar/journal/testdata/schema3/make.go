@@ -77,7 +77,7 @@ func (w *world) Forget(message.ID)                   {}
 
 // Decide does what the body says.
 func (w *world) Decide(ctx context.Context, q relay.Question) (message.Verdict, error) {
-	v := message.Verdict{Verb: message.VerbDeliver, By: "rules.lua", At: time.Now(), Memory: map[string][]byte{"rules.lua": []byte(`{"n":3}`)}}
+	v := message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, By: "rules.lua"}, At: time.Now(), Memory: map[string][]byte{"rules.lua": []byte(`{"n":3}`)}}
 	switch body := q.Message.Body; {
 	case body == "undecided":
 		<-ctx.Done()
