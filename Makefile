@@ -67,7 +67,7 @@ teeth: ensure ## each safety gate switched off in turn: which test goes red
 		{ echo 'teeth: cmd/intercom has no TestTeeth, nothing was tried' >&2; exit 1; }
 	$(GO) test -tags teeth -run TestTeeth -v -count=1 -timeout 30m ./cmd/intercom
 
-conformance: ## write docs/conformance/README.md anew from the names of the tests
+conformance: ## write docs/conformance/README.md from the names of the tests
 	$(GO) test -count=1 -run '^TestConformance' ./cmd/intercom -update
 
 pictures: ## pictures for the documentation (none are made yet)

@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"bufio"
 	"cmp"
 	"flag"
 	"fmt"
@@ -22,10 +21,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write docs/conformance/README.md anew")
+var update = flag.Bool("update", false, "write docs/conformance/README.md")
 
-// TestConformance keeps docs/conformance honest: its page is what rows.txt and the names
-// of the tests say, and no test claims a row that is not written down.
+// TestConformance checks that the page in docs/conformance is what rows.txt and the names of
+// the tests make, and that no test claims a row that is not in rows.txt.
 func TestConformance(t *testing.T) {
 	root := os.DirFS("../..")
 	sections := readRows(t, root)
@@ -38,7 +37,7 @@ func TestConformance(t *testing.T) {
 		}
 	}
 	for _, p := range proofs {
-		assert.True(t, known[p.Row], "%s: %s names the row %q, which docs/conformance/rows.txt does not have; write it there, or name the test otherwise", p.File, p.Name, p.Row)
+		assert.True(t, known[p.Row], "%s: %s names the row %q, which is not in docs/conformance/rows.txt; add the row or rename the test", p.File, p.Name, p.Row)
 	}
 
 	const page = "../../docs/conformance/README.md"
@@ -99,25 +98,24 @@ func (x T) TestZ6_method(t *testing.T) {}
 
 func TestConformance_page(t *testing.T) {
 	sections := []section{{Title: "A · letters", Rows: []row{
-		{ID: "Z1", Demand: "One | two.", Check: "Look."},
-		{ID: "Z2", Demand: "Three.", Check: "Listen."},
+		{ID: "Z1", Demand: "One | two."},
+		{ID: "Z2", Demand: "Three."},
 	}}}
-	page := conformancePage(sections, []proof{{Row: "Z1", Name: "TestZ1_x", File: "p/x_test.go"}, {Row: "Z1", Name: "TestZ1_y", File: "p/y_test.go"}})
+	page := conformancePage(sections, []proof{{Row: "Z1", Name: "TestZ1_x", File: "p/x_test.go"}, {Row: "Z1", Name: "TestY/Z1 a", File: "p/y_test.go"}, {Row: "Z1", Name: "TestY/Z1 b", File: "p/y_test.go"}})
 	assert.Contains(t, page, "1 of 2 rows")
-	assert.Contains(t, page, "| **Z1** | One \\| two. | Look. | `TestZ1_x` ([p/x_test.go](../../p/x_test.go))<br>`TestZ1_y` ([p/y_test.go](../../p/y_test.go)) |\n")
+	assert.Contains(t, page, "| Z1 | One \\| two. | [TestZ1_x](../../p/x_test.go), [TestY](../../p/y_test.go) |\n")
 	_, open, found := strings.Cut(page, "## Not yet proven\n")
 	require.True(t, found)
-	assert.Contains(t, open, "- **Z2** Three.")
+	assert.Contains(t, open, "- Z2 Three.")
 	assert.NotContains(t, open, "Z1")
 	assert.NotContains(t, conformancePage(sections[:0], nil), "## Not yet proven")
 }
 
 // Helpers of the tests.
 
-// row is one demand of docs/conformance/rows.txt, section one heading there with what
-// stands under it.
+// row is one demand of docs/conformance/rows.txt, section a heading there with its rows.
 type (
-	row     struct{ ID, Demand, Check string }
+	row     struct{ ID, Demand string }
 	section struct {
 		Title string
 		Rows  []row
@@ -136,44 +134,24 @@ var (
 func readRows(t *testing.T, root fs.FS) []section {
 	t.Helper()
 	const name = "docs/conformance/rows.txt"
-	file, err := root.Open(name)
+	text, err := fs.ReadFile(root, name)
 	require.NoError(t, err)
-	defer file.Close()
 
 	var sections []section
-	var field *string // what an indented line goes on with
 	seen := map[string]bool{}
-	lines := bufio.NewScanner(file)
-	for n := 1; lines.Scan(); n++ {
-		line := lines.Text()
-		text := strings.TrimSpace(line)
-		start := rowStart.FindStringSubmatch(line)
-		switch {
-		case strings.HasPrefix(line, "## "):
-			sections = append(sections, section{Title: line[3:]})
-			field = nil
-		case text == "" || strings.HasPrefix(line, "#"):
-			field = nil
-		case start != nil:
-			require.NotEmpty(t, sections, "%s:%d: a row before the first heading", name, n)
-			require.False(t, seen[start[1]], "%s:%d: a second row %s", name, n, start[1])
-			seen[start[1]] = true
-			at := &sections[len(sections)-1]
-			at.Rows = append(at.Rows, row{ID: start[1], Demand: start[2]})
-			field = &at.Rows[len(at.Rows)-1].Demand
+	for n, line := range strings.Split(string(text), "\n") {
+		switch title, heading := strings.CutPrefix(line, "## "); {
+		case heading:
+			sections = append(sections, section{Title: title})
+		case line == "" || strings.HasPrefix(line, "#"):
 		default:
-			require.True(t, field != nil && line != text, "%s:%d: %q belongs to no row", name, n, line)
-			if check, found := strings.CutPrefix(text, "Check: "); found {
-				at := sections[len(sections)-1].Rows
-				field, text = &at[len(at)-1].Check, check
-			}
-			*field = strings.TrimSpace(*field + " " + text)
-		}
-	}
-	require.NoError(t, lines.Err())
-	for _, s := range sections {
-		for _, r := range s.Rows {
-			require.NotEmpty(t, r.Check, "%s: %s says nothing of how it is checked", name, r.ID)
+			found := rowStart.FindStringSubmatch(line)
+			require.NotNil(t, found, "%s:%d: %q is not a row", name, n+1, line)
+			require.NotEmpty(t, sections, "%s:%d: a row before the first heading", name, n+1)
+			require.False(t, seen[found[1]], "%s:%d: a second row %s", name, n+1, found[1])
+			seen[found[1]] = true
+			at := &sections[len(sections)-1]
+			at.Rows = append(at.Rows, row{ID: found[1], Demand: found[2]})
 		}
 	}
 	return sections
@@ -276,29 +254,31 @@ func conformancePage(sections []section, proofs []proof) string {
 	all, proven := 0, 0
 	var tables, open strings.Builder
 	for _, s := range sections {
-		fmt.Fprintf(&tables, "\n## %s\n\n| row | what is demanded | how it is checked | proven by |\n|---|---|---|---|\n", s.Title)
+		fmt.Fprintf(&tables, "\n## %s\n\n| row | demand | tests |\n|---|---|---|\n", s.Title)
 		for _, r := range s.Rows {
 			all++
 			var tests []string
 			for _, p := range by[r.ID] {
-				tests = append(tests, fmt.Sprintf("`%s` ([%s](../../%s))", p.Name, p.File, p.File))
+				test, _, _ := strings.Cut(p.Name, "/")
+				tests = append(tests, fmt.Sprintf("[%s](../../%s)", test, p.File))
 			}
+			tests = slices.Compact(tests) // subtests of one function
 			if len(tests) > 0 {
 				proven++
 			} else {
 				tests = []string{"–"}
-				fmt.Fprintf(&open, "- **%s** %s\n", r.ID, r.Demand)
+				fmt.Fprintf(&open, "- %s %s\n", r.ID, r.Demand)
 			}
-			fmt.Fprintf(&tables, "| **%s** | %s | %s | %s |\n", r.ID, cell(r.Demand), cell(r.Check), cell(strings.Join(tests, "<br>")))
+			fmt.Fprintf(&tables, "| %s | %s | %s |\n", r.ID, cell(r.Demand), cell(strings.Join(tests, ", ")))
 		}
 	}
 	page := "# Conformance\n\n" +
 		"<!-- Written by `make conformance` from rows.txt and the names of the tests; a test fails when it is stale. -->\n\n" +
-		"What this project holds itself to, row by row. A test that proves a row carries its id in its name, so `TestR9_…` is\n" +
-		"explained under R9. A name is a claim: whether the test does what the row says is for the reader of the test.\n\n" +
+		"What this project demands of itself. A test that proves a row carries its id in its name. A name is a claim: read\n" +
+		"the test to see what it checks.\n\n" +
 		fmt.Sprintf("%d of %d rows have a test named after them.\n", proven, all) + tables.String()
 	if open.Len() > 0 {
-		page += "\n## Not yet proven\n\nNo test is named after these, so nothing is claimed of them.\n\n" + open.String()
+		page += "\n## Not yet proven\n\nNo test is named after these rows.\n\n" + open.String()
 	}
 	return page
 }
