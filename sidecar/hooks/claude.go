@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
 // Claude Code has its hooks in its settings, by event, in groups:
@@ -27,8 +29,17 @@ func calling(program, event, was string) string {
 }
 
 // group is a group that has our hook alone.
-func group(command string) any {
-	return []member{{hooksKey, []any{[]member{{"type", "command"}, {"command", command}}}}}
+func group(command string) string {
+	return `{"hooks":[{"type":"command","command":` + quoted(command) + `}]}`
+}
+
+// lists are the lists of events that have our hook alone.
+func lists(program, was string, events ...string) string {
+	var all []string
+	for _, event := range events {
+		all = append(all, quoted(event)+":["+group(calling(program, event, was))+"]")
+	}
+	return "{" + strings.Join(all, ",") + "}"
 }
 
 // ourCall takes a command apart: whether it is our hook at that event, and what its comment
@@ -67,248 +78,156 @@ func shellUnword(word string) (string, bool) {
 	return "", false
 }
 
-// settings are the settings of Claude Code, and where our hooks stand in them.
-type settings struct {
-	text []byte
-	root node
-	hook int // place of the hooks among the members of root, -1: there are none
-
-	was map[string]bool // what our calls say that was there before
+// readSettings are the settings that text says.
+func readSettings(text []byte) (root hujson.Value, err error) {
+	if root, err = strictJSON(text); err != nil {
+		return root, err
+	}
+	return root, checkSettings(&root)
 }
 
-// errBlank is the error of a file in which nothing stands.
-var errBlank = errors.New("nothing stands there")
-
-func readSettings(text []byte) (*settings, error) {
-	if len(bytes.Trim(text, " \t\r\n")) == 0 {
-		return nil, errBlank
+// checkSettings refuses settings whose hooks are none.
+func checkSettings(root *hujson.Value) error {
+	if !isObject(root) {
+		return errors.New("the settings are not a JSON object")
 	}
-	root, err := parseJSON(text)
-	if err != nil {
-		return nil, err
+	hooks, err := member(root, hooksKey)
+	if err != nil || hooks == nil {
+		return err
 	}
-	s := &settings{text: text, root: root, was: map[string]bool{}}
-	if root.kind != '{' {
-		return nil, errors.New("the settings are not a JSON object")
+	if !isObject(hooks) {
+		return fmt.Errorf("%q is not a JSON object", hooksKey)
 	}
-	if s.hook, err = root.member(hooksKey); err != nil || s.hook < 0 {
-		return s, err
-	}
-	hooks := root.kids[s.hook]
-	if hooks.kind != '{' {
-		return nil, fmt.Errorf("%q is not a JSON object", hooksKey)
-	}
-	for i, event := range hooks.names {
-		if _, err := hooks.member(event); err != nil {
-			return nil, fmt.Errorf("%q: %w", hooksKey, err)
+	events, _ := kids(hooks)
+	for _, kid := range events {
+		event := says(&kid.Name)
+		if _, err := member(hooks, event); err != nil {
+			return fmt.Errorf("%q: %w", hooksKey, err)
 		}
-		if hooks.kids[i].kind != '[' && slices.Contains(claudeEvents, event) {
-			return nil, fmt.Errorf("%q: %q is not a list", hooksKey, event)
+		if !isList(&kid.Value) && slices.Contains(claudeEvents, event) {
+			return fmt.Errorf("%q: %q is not a list", hooksKey, event)
 		}
 	}
-	return s, nil
+	return nil
 }
 
-// command is the command of one hook of a group, with its place; none has no kind.
-func (s *settings) command(hook node) (node, string) {
-	if i, err := hook.member("command"); err == nil && i >= 0 {
-		return hook.kids[i], hook.kids[i].text(s.text)
-	}
-	return node{}, ""
-}
-
-// hooksOf are the hooks of a group.
-func (s *settings) hooksOf(group node) node {
-	if i, err := group.member(hooksKey); err == nil && i >= 0 && group.kids[i].kind == '[' {
-		return group.kids[i]
-	}
-	return node{}
-}
+// blank reports whether nothing stands in a file.
+func blank(text []byte) bool { return len(bytes.Trim(text, " \t\r\n")) == 0 }
 
 // installClaude puts a call into the list of each event that has none.
 func installClaude(text []byte, program string) ([]byte, error) {
-	rest, marked := bytes.CutPrefix(text, byteOrderMark)
-	s, err := readSettings(rest)
-	if errors.Is(err, errBlank) {
-		return blankClaude(text, rest, program), nil
+	settings, was := text, wasSettings
+	if blank(text) { // there are blanks at most, which then follow
+		line := lineBreak(text)
+		settings, was = slices.Concat([]byte("{"+line+"}"), text), wasFile
+		if text == nil {
+			settings, was = append(settings, line...), wasNothing
+		}
 	}
+	root, err := readSettings(settings)
 	if err != nil {
 		return nil, err
 	}
-	rest = s.install(program)
-	if marked {
-		rest = append(slices.Clone(byteOrderMark), rest...)
-	}
-	return rest, nil
+	addCalls(&root, styleOf(settings, &root), program, was)
+	return root.Pack(), nil
 }
 
-// blankClaude are settings that have our hooks alone: the file that is made, or one in which
-// there were blanks at most, which then follow.
-func blankClaude(text, blanks []byte, program string) []byte {
-	var b strings.Builder
-	s, was := style{line: "\n", indent: "  ", space: " "}, wasNothing
-	if text != nil {
-		was, s.line = wasFile, lineBreak(text)
+// addCalls puts our calls into settings; was is what there was before if they are empty.
+func addCalls(root *hujson.Value, s style, program, was string) {
+	ifEmpty := func(v *hujson.Value, was string) string {
+		if all, _ := kids(v); len(all) > 0 {
+			return wasNothing
+		}
+		return was
 	}
-	b.Write(text[:len(text)-len(blanks)])
-	s.write(&b, []member{newHooks(program, was)}, "", true)
-	if text == nil {
-		b.WriteString(s.line)
+	hooks, _ := member(root, hooksKey)
+	if hooks == nil {
+		s.add(root, `{"`+hooksKey+`":`+lists(program, ifEmpty(root, was), claudeEvents...)+"}")
+		return
 	}
-	b.Write(blanks)
-	return []byte(b.String())
-}
-
-// newHooks is the member that has our hooks alone.
-func newHooks(program, was string) member {
-	var lists []member
+	was = ifEmpty(hooks, wasHooks)
+	var missing []string
 	for _, event := range claudeEvents {
-		lists = append(lists, newList(program, event, was))
-	}
-	return member{hooksKey, lists}
-}
-
-func newList(program, event, was string) member {
-	return member{event, []any{group(calling(program, event, was))}}
-}
-
-func (s *settings) install(program string) []byte {
-	style := styleOf(s.text, s.root)
-	if s.hook < 0 {
-		was := wasNothing
-		if len(s.root.kids) == 0 {
-			was = wasSettings
+		switch list, _ := member(hooks, event); {
+		case list == nil:
+			missing = append(missing, event)
+		case !renew(list, event, program):
+			s.add(list, "["+group(calling(program, event, ifEmpty(list, wasList)))+"]")
 		}
-		return edited(s.text, []edit{added(s.text, s.root, style, newHooks(program, was))})
-	}
-	hooks := s.root.kids[s.hook]
-	was := wasNothing
-	if len(hooks.kids) == 0 {
-		was = wasHooks
-	}
-	var edits []edit
-	var missing []any
-	for _, event := range claudeEvents {
-		i, _ := hooks.member(event)
-		if i < 0 {
-			missing = append(missing, newList(program, event, was))
-			continue
-		}
-		list := hooks.kids[i]
-		if renewed, there := s.renewed(list, event, program); there {
-			edits = append(edits, renewed...)
-			continue
-		}
-		was := wasNothing
-		if len(list.kids) == 0 {
-			was = wasList
-		}
-		edits = append(edits, added(s.text, list, style, group(calling(program, event, was))))
 	}
 	if len(missing) > 0 {
-		edits = append(edits, added(s.text, hooks, style, missing...))
+		s.add(hooks, lists(program, was, missing...))
 	}
-	return edited(s.text, edits)
 }
 
-// renewed are the edits that make our calls in a list call that program; there says whether
-// there is one.
-func (s *settings) renewed(list node, event, program string) (edits []edit, there bool) {
-	for _, group := range list.kids {
-		for _, hook := range s.hooksOf(group).kids {
-			at, command := s.command(hook)
-			was, ours := ourCall(command, event, program)
-			if !ours {
-				continue
-			}
-			there = true
-			if want := calling(program, event, was); want != command {
-				edits = append(edits, edit{at.start, at.end, quoted(want)})
+// renew makes our calls in a list call that program, and reports whether there is one.
+func renew(list *hujson.Value, event, program string) (there bool) {
+	for _, group := range list.Value.(*hujson.Array).Elements {
+		for _, hook := range hooksOf(&group) {
+			command, _ := member(&hook, "command")
+			if was, ours := ourCall(says(command), event, program); ours {
+				there = true
+				if want := calling(program, event, was); want != says(command) {
+					command.Value = hujson.Literal(quoted(want))
+				}
 			}
 		}
 	}
-	return edits, there
+	return there
+}
+
+// hooksOf are the hooks of a group.
+func hooksOf(group *hujson.Value) []hujson.Value {
+	if hooks, _ := member(group, hooksKey); isList(hooks) {
+		return hooks.Value.(*hujson.Array).Elements
+	}
+	return nil
 }
 
 // uninstallClaude takes our calls out, and what is left empty of what was made for them.
 func uninstallClaude(text []byte, program string) ([]byte, error) {
-	rest, marked := bytes.CutPrefix(text, byteOrderMark)
-	s, err := readSettings(rest)
-	switch {
-	case errors.Is(err, errBlank):
+	if blank(text) {
 		return text, nil
-	case err != nil:
+	}
+	root, err := readSettings(text)
+	if err != nil {
 		return nil, err
-	case s.hook < 0:
-		return text, nil
 	}
-	edits, all := s.uninstall(program)
-	if !all || s.was[wasSettings] {
-		rest = edited(rest, edits)
-		if marked {
-			rest = append(slices.Clone(byteOrderMark), rest...)
-		}
-		return rest, nil
+	switch emptied, was := removeCalls(&root, program); {
+	case !emptied || was[wasSettings]:
+		return root.Pack(), nil
+	case was[wasFile]:
+		return append(append([]byte{}, root.BeforeExtra...), root.AfterExtra...), nil
 	}
-	if !s.was[wasFile] {
-		return nil, nil
-	}
-	blank := edited(rest, []edit{{s.root.start, s.root.end, ""}})
-	if marked {
-		blank = append(slices.Clone(byteOrderMark), blank...)
-	}
-	return blank, nil
+	return nil, nil
 }
 
-// uninstall are the edits that take our calls out; all says that nothing is left of the
-// settings.
-func (s *settings) uninstall(program string) (edits []edit, all bool) {
-	hooks := s.root.kids[s.hook]
-	gone := make([]bool, len(hooks.kids)) // lists of which nothing is left
-	inner := make([][]edit, len(hooks.kids))
-	for i, list := range hooks.kids {
-		inner[i], gone[i] = s.uninstallList(list, hooks.names[i], program)
-	}
-	everything := len(gone) > 0 && !slices.Contains(gone, false)
-	switch {
-	case everything && !s.was[wasHooks] && len(s.root.kids) == 1:
-		return s.root.without(func(int) bool { return true }), true
-	case everything && !s.was[wasHooks]:
-		return s.root.without(func(kid int) bool { return kid == s.hook }), false
-	}
-	for i, list := range inner {
-		if !gone[i] {
-			edits = append(edits, list...)
-		}
-	}
-	return append(edits, hooks.without(func(kid int) bool { return gone[kid] })...), false
+// removeCalls takes our calls out; emptied says that nothing is left of the settings, and was
+// what our calls say that was there before.
+func removeCalls(root *hujson.Value, program string) (emptied bool, was map[string]bool) {
+	was = map[string]bool{}
+	emptied = without(root, func(setting *hujson.ObjectMember) bool {
+		return says(&setting.Name) == hooksKey && without(&setting.Value, func(list *hujson.ObjectMember) bool {
+			return removeFrom(list, program, was)
+		}) && !was[wasHooks]
+	})
+	return emptied, was
 }
 
-// uninstallList are the edits that take our calls out of the list of an event; gone says that
-// the list goes too.
-func (s *settings) uninstallList(list node, event, program string) (edits []edit, gone bool) {
-	if list.kind != '[' {
-		return nil, false
-	}
-	empty := make([]bool, len(list.kids)) // groups in which there was our call alone
-	keep := false
-	for i, group := range list.kids {
-		hooks := s.hooksOf(group)
-		ours := make([]bool, len(hooks.kids))
-		for j, hook := range hooks.kids {
-			_, command := s.command(hook)
-			var was string
-			if was, ours[j] = ourCall(command, event, program); ours[j] {
-				s.was[was] = true
-				keep = keep || was == wasList
+// removeFrom takes our calls out of the list of an event, and reports whether that goes too.
+func removeFrom(list *hujson.ObjectMember, program string, was map[string]bool) bool {
+	stays := false
+	emptied := isList(&list.Value) && without(&list.Value, func(group *hujson.ObjectMember) bool {
+		hooks, _ := member(&group.Value, hooksKey)
+		return isList(hooks) && without(hooks, func(hook *hujson.ObjectMember) bool {
+			command, _ := member(&hook.Value, "command")
+			before, ours := ourCall(says(command), says(&list.Name), program)
+			if ours {
+				was[before] = true
+				stays = stays || before == wasList
 			}
-		}
-		if empty[i] = len(ours) > 0 && !slices.Contains(ours, false); !empty[i] {
-			edits = append(edits, hooks.without(func(kid int) bool { return ours[kid] })...)
-		}
-	}
-	if gone = len(empty) > 0 && !slices.Contains(empty, false) && !keep; gone {
-		return nil, true
-	}
-	return append(edits, list.without(func(kid int) bool { return empty[kid] })...), false
+			return ours
+		})
+	})
+	return emptied && !stays
 }

@@ -2,9 +2,13 @@ package hooks
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 )
 
 // Codex calls one program at the end of a turn, with JSON as its last argument:
@@ -23,29 +27,70 @@ var notice = []string{"hook", "codex", "notify"}
 // schema begins the comments of a TOML file that say what it is, and have to stand first.
 const schema = "#:"
 
-// readNotify is the entry of the configuration that says what is called; none has no key.
-func readNotify(text []byte) (entry, error) {
-	entries, err := parseTOML(text)
-	if err != nil {
-		return entry{}, err
-	}
-	for _, e := range entries {
-		if len(e.table) == 0 && e.key[0] == notifyKey {
-			return e, nil
-		}
-	}
-	return entry{}, nil
+// entry is what the configuration has under the key, in places of its text.
+type entry struct {
+	start, end      int      // its lines, with the last one's end
+	value, valueEnd int      // what it says; value is known of a list only
+	call            []string // of a list that has strings alone
 }
 
-// oursIs reports whether an entry calls intercom.
-func (e entry) oursIs(program string) bool {
-	return len(e.key) == 1 && len(e.strings) == 1+len(notice) && slices.Equal(e.strings[1:], notice) && isOurs(e.strings[0], program)
+// readNotify is the entry that says what is called, nil for none.
+func readNotify(text []byte) (*entry, error) {
+	var all map[string]any
+	if err := toml.Unmarshal(text, &all); err != nil {
+		says := strings.TrimPrefix(err.Error(), "toml: ")
+		if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
+			line, _ := wrong.Position()
+			return nil, fmt.Errorf("invalid TOML, line %d: %s", line, says)
+		}
+		return nil, fmt.Errorf("invalid TOML: %s", says)
+	}
+	if _, there := all[notifyKey]; !there {
+		return nil, nil
+	}
+	p, top := unstable.Parser{}, true
+	for p.Reset(text); p.NextExpression(); {
+		e := p.Expression()
+		top = top && e.Kind == unstable.KeyValue
+		key := e.Key()
+		key.Next()
+		if string(key.Node().Data) == notifyKey && (top || e.Kind != unstable.KeyValue) {
+			return newEntry(text, e, key), nil
+		}
+	}
+	return nil, fmt.Errorf("invalid TOML: %w", p.Error()) // what has the key has a place
+}
+
+// newEntry is the entry that an expression is, which has the key.
+func newEntry(text []byte, e *unstable.Node, key unstable.Iterator) *entry {
+	end := func(r unstable.Range) int { return int(r.Offset + r.Length) }
+	first := key.Node().Raw
+	n := &entry{start: 1 + bytes.LastIndexByte(text[:first.Offset], '\n'), valueEnd: max(end(first), end(e.Raw)), end: len(text)}
+	if i := bytes.IndexByte(text[n.valueEnd:], '\n'); i >= 0 {
+		n.end = n.valueEnd + i + 1
+	}
+	if e.Kind != unstable.KeyValue || !key.IsLast() || e.Value().Kind != unstable.Array {
+		return n
+	}
+	n.value = end(first) + bytes.IndexByte(text[end(first):], '[')
+	for it := e.Value().Children(); it.Next(); {
+		if it.Node().Kind != unstable.String {
+			n.call = nil
+			break
+		}
+		n.call = append(n.call, string(it.Node().Data))
+	}
+	return n
+}
+
+// isOurs reports whether an entry calls intercom.
+func (e *entry) isOurs(program string) bool {
+	return e != nil && len(e.call) == 1+len(notice) && slices.Equal(e.call[1:], notice) && isOurs(e.call[0], program)
 }
 
 // installCodex puts the call on a line of its own before all else, where no table has begun.
 func installCodex(text []byte, program string) ([]byte, error) {
-	marked := len(text) - len(bytes.TrimPrefix(text, byteOrderMark))
-	there, err := readNotify(text[marked:])
+	there, err := readNotify(text)
 	if err != nil {
 		return nil, err
 	}
@@ -54,20 +99,19 @@ func installCodex(text []byte, program string) ([]byte, error) {
 		words[i] = quoted(words[i])
 	}
 	call := "[" + strings.Join(words, ", ") + "]"
-	if there.key != nil {
-		switch {
-		case !there.oursIs(program):
-			return nil, fmt.Errorf("%w: %s", ErrTaken, bytes.TrimSpace(text[marked+there.start:marked+there.end]))
-		case there.strings[0] == program:
-			return text, nil
-		}
-		return edited(text, []edit{{marked + there.value, marked + there.valueEnd, call}}), nil
+	switch {
+	case there != nil && !there.isOurs(program):
+		return nil, fmt.Errorf("%w: %s", ErrTaken, bytes.TrimSpace(text[there.start:there.end]))
+	case there != nil && there.call[0] == program:
+		return text, nil
+	case there != nil:
+		return slices.Concat(text[:there.value], []byte(call), text[there.valueEnd:]), nil
 	}
-	at := marked
+	at := 0
 	for bytes.HasPrefix(text[at:], []byte(schema)) {
 		end := bytes.IndexByte(text[at:], '\n')
 		if end < 0 { // it is the last line, and has no end
-			at = marked
+			at = 0
 			break
 		}
 		at += end + 1
@@ -76,23 +120,21 @@ func installCodex(text []byte, program string) ([]byte, error) {
 	if text != nil && len(text) == 0 {
 		was = wasFile
 	}
-	return edited(text, []edit{{at, at, notifyKey + " = " + call + comment(was) + lineBreak(text)}}), nil
+	return slices.Concat(text[:at], []byte(notifyKey+" = "+call+comment(was)+lineBreak(text)), text[at:]), nil
 }
 
 // uninstallCodex takes the line of the call out.
 func uninstallCodex(text []byte, program string) ([]byte, error) {
-	marked := len(text) - len(bytes.TrimPrefix(text, byteOrderMark))
-	there, err := readNotify(text[marked:])
+	there, err := readNotify(text)
 	if err != nil {
 		return nil, err
 	}
-	if !there.oursIs(program) {
+	if !there.isOurs(program) {
 		return text, nil
 	}
-	_, was := commented(strings.TrimRight(string(text[marked+there.start:marked+there.end]), "\r\n"))
-	rest := edited(text, []edit{{marked + there.start, marked + there.end, ""}})
-	if len(rest) == 0 && was != wasFile {
+	_, was := commented(strings.TrimRight(string(text[there.valueEnd:there.end]), "\r\n"))
+	if there.start == 0 && there.end == len(text) && was != wasFile {
 		return nil, nil
 	}
-	return rest, nil
+	return append(append([]byte{}, text[:there.start]...), text[there.end:]...), nil
 }

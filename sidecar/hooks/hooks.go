@@ -13,6 +13,7 @@
 package hooks
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path"
@@ -67,7 +68,7 @@ func Install(name string, text []byte, program string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.install(text, program)
+	return beside(text, program, a.install)
 }
 
 // Uninstall takes out what Install has put in, whatever else was changed since. A result of
@@ -77,7 +78,17 @@ func Uninstall(name string, text []byte, program string) ([]byte, error) {
 	if err != nil || text == nil {
 		return nil, err
 	}
-	return a.uninstall(text, program)
+	return beside(text, program, a.uninstall)
+}
+
+// beside has a byte order mark left where it is.
+func beside(text []byte, program string, change func([]byte, string) ([]byte, error)) ([]byte, error) {
+	rest, marked := bytes.CutPrefix(text, []byte("\ufeff"))
+	changed, err := change(rest, program)
+	if !marked || changed == nil {
+		return changed, err
+	}
+	return slices.Concat(text[:len(text)-len(rest)], changed), err
 }
 
 func find(name string) (agent, error) {
@@ -124,30 +135,10 @@ func isOurs(called, program string) bool {
 	return called == program || strings.HasPrefix(path.Base(called), "intercom")
 }
 
-var byteOrderMark = []byte("\ufeff")
-
 // lineBreak is how the lines of text end.
 func lineBreak(text []byte) string {
 	if strings.Contains(string(text), "\r\n") {
 		return "\r\n"
 	}
 	return "\n"
-}
-
-// edit replaces a part of a text.
-type edit struct {
-	from, to int
-	text     string
-}
-
-// edited is text with all edits made, which do not overlap.
-func edited(text []byte, edits []edit) []byte {
-	slices.SortStableFunc(edits, func(a, b edit) int { return a.from - b.from })
-	out := make([]byte, 0, len(text))
-	at := 0
-	for _, e := range edits {
-		out = append(append(out, text[at:e.from]...), e.text...)
-		at = e.to
-	}
-	return append(out, text[at:]...)
 }

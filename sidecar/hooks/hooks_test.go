@@ -1,7 +1,6 @@
 package hooks
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -167,15 +166,15 @@ func TestInstall_refusesWhatItCannotRead(t *testing.T) {
 		{"claude", `{"hooks": {"Stop": [], "St\u006fp": []}}`, `"Stop" occurs twice`},
 		{"codex", "model = \n", "invalid TOML, line 1"},
 		{"codex", "a = 1\nmodel = \"x\nb = 1\n", "invalid TOML, line 2"},
-		{"codex", "a = 1\na = 2\n", "invalid TOML, line 2: \"a\" occurs twice"},
-		{"codex", "[t]\na = 1\n[t]\n", "invalid TOML, line 3: \"t\" occurs twice"},
-		{"codex", "a = 1 b = 2\n", "invalid TOML, line 1: 'b'"},
+		{"codex", "a = 1\na = 2\n", "invalid TOML, line 2: key a is already defined"},
+		{"codex", "[t]\na = 1\n[t]\n", "invalid TOML, line 3: table t already exists"},
+		{"codex", "a = 1 b = 2\n", "invalid TOML, line 1: expected newline but got U+0062 'b'"},
 		{"codex", "a = [1, 2\n", "invalid TOML"},
 		{"codex", "a = \"\\q\"\n", "invalid TOML"},
 		{"codex", "a = 01\n", "invalid TOML"},
 		{"codex", "a = nope\n", "invalid TOML"},
 		{"codex", "<<<<<<< HEAD\n", "invalid TOML"},
-		{"codex", "a = \"\xff\"\n", "not UTF-8"},
+		{"codex", "a = \"\xff\"\n", "invalid UTF-8"},
 		{"codex", "a = 1\rb = 2\n", "invalid TOML"},
 		{"codex", "[a\n", "invalid TOML"},
 		{"codex", "= 1\n", "invalid TOML"},
@@ -199,6 +198,10 @@ func TestInstall_anotherNotifyIsTaken(t *testing.T) {
 		"notify = \"intercom\"\n",
 		"notify = [\"intercom\", \"hook\", \"codex\", \"notify\", 1]\n",
 		"notify.x = 1\n",
+		"\"not\\u0069fy\" = [\"x\"]\n",
+		"[notify]\nx = 1\n",
+		"a = 1\n\n  [ 'notify' . x ] # c\ny = 1\n",
+		"[[notify]]\n",
 	} {
 		_, err := Install("codex", []byte(text), program)
 		assert.ErrorIs(t, err, ErrTaken, text)
@@ -253,10 +256,10 @@ func TestUninstall_leavesTheHooksOfOthers(t *testing.T) {
 // Any settings there can be, however they are written.
 func TestU10_installAndUninstallAreNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		doc := document(t)
+		doc := document(t, false)
 		installed, err := Install("claude", []byte(doc), program)
 		require.NoError(t, err, doc)
-		require.True(t, json.Valid(bytes.TrimPrefix(installed, byteOrderMark)), "%s", installed)
+		requireAdded(t, doc, installed)
 		for _, event := range Events("claude") {
 			require.Equal(t, 1, strings.Count(string(installed), program+" hook claude "+event), "%s", installed)
 		}
@@ -283,29 +286,6 @@ func TestU10_installAndUninstallAreNothing(t *testing.T) {
 	})
 }
 
-func TestU10_anyCodexConfiguration(t *testing.T) {
-	lines := []string{"", " ", "# c", "#:schema x", "a = 1", "b.c = \"x\"", "l = [\n 1,\n]", "s = '''\nnotify = 1\n'''", "[t]", "[[u]]", "[v]\nnotify = 1"}
-	rapid.Check(t, func(t *rapid.T) {
-		end := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "end")
-		chosen := rapid.SliceOfDistinct(rapid.SampledFrom(lines), rapid.ID).Draw(t, "lines")
-		doc := strings.ReplaceAll(strings.Join(chosen, "\n"), "\n", end)
-		if rapid.Bool().Draw(t, "last line ends") {
-			doc += end
-		}
-		installed, err := Install("codex", []byte(doc), program)
-		require.NoError(t, err, "%q", doc)
-		there, err := readNotify(installed)
-		require.NoError(t, err, "%q", installed)
-		require.True(t, there.oursIs(program), "%q", installed)
-		again, err := Install("codex", installed, program)
-		require.NoError(t, err)
-		require.Equal(t, string(installed), string(again))
-		back, err := Uninstall("codex", installed, program)
-		require.NoError(t, err)
-		require.Equal(t, doc, string(back))
-	})
-}
-
 func FuzzInstall(f *testing.F) {
 	for _, fixture := range fixtures(f) {
 		f.Add(fixture.agent == "codex", fixture.text)
@@ -321,6 +301,11 @@ func FuzzInstall(f *testing.F) {
 		installed, err := Install(agent, text, program)
 		if err != nil {
 			return
+		}
+		if codex {
+			requireCalled(t, text, installed)
+		} else {
+			requireAdded(t, string(text), installed)
 		}
 		again, err := Install(agent, installed, program)
 		require.NoError(t, err, "%q", installed)
@@ -366,9 +351,40 @@ func golden(t *testing.T, file string, have []byte) {
 	assert.Equal(t, string(want), string(have), file)
 }
 
-// document is an object, with blanks wherever there may be any.
-func document(t *rapid.T) string {
-	blanks := rapid.SampledFrom([]string{"", "", " ", "\n", "\n  ", "\r\n\t", "  \n\n "})
+// requireAdded requires that settings say what they said before, and our calls behind it.
+func requireAdded(t require.TestingT, before string, installed []byte) {
+	read := func(text string) (all map[string]any, lists map[string]any) {
+		if text = strings.Trim(strings.TrimPrefix(text, "\ufeff"), " \t\r\n"); text != "" {
+			require.NoError(t, json.Unmarshal([]byte(text), &all), "%s", text)
+		}
+		lists, _ = all["hooks"].(map[string]any)
+		delete(all, "hooks")
+		return all, lists
+	}
+	was, wasLists := read(before)
+	is, lists := read(string(installed))
+	require.Equal(t, fmt.Sprint(was), fmt.Sprint(is), "%s", installed)
+	for event, list := range wasLists {
+		if !slices.Contains(Events("claude"), event) {
+			require.Equal(t, list, lists[event], "%s", installed)
+		}
+	}
+	for _, event := range Events("claude") {
+		old, _ := wasLists[event].([]any)
+		list, _ := lists[event].([]any)
+		require.Len(t, list, len(old)+1, "%s", installed)
+		require.Equal(t, fmt.Sprint(old), fmt.Sprint(list[:len(old)]), "%s", installed)
+		require.Contains(t, fmt.Sprint(list[len(old)]), program+" hook claude "+event, "%s", installed)
+	}
+}
+
+// document is an object, with blanks wherever there may be any, and comments too.
+func document(t *rapid.T, comments bool) string {
+	all := []string{"", "", " ", "\n", "\n  ", "\r\n\t", "  \n\n "}
+	if comments {
+		all = append(all, "// c\n", " // \"x\": [1,  \r\n\t", "\n// {\n  ", " /* , */ ", "/* // \n } */")
+	}
+	blanks := rapid.SampledFrom(all)
 	list := func(open, end string, items []string) string {
 		var b strings.Builder
 		b.WriteString(open + blanks.Draw(t, "blanks"))
@@ -377,6 +393,9 @@ func document(t *rapid.T) string {
 				b.WriteString("," + blanks.Draw(t, "blanks"))
 			}
 			b.WriteString(item + blanks.Draw(t, "blanks"))
+		}
+		if comments && len(items) > 0 && rapid.Bool().Draw(t, "comma that nothing follows") {
+			b.WriteString("," + blanks.Draw(t, "blanks"))
 		}
 		return b.String() + end
 	}
@@ -438,5 +457,9 @@ func document(t *rapid.T) string {
 		at := rapid.IntRange(0, len(members)).Draw(t, "place")
 		members = slices.Insert(members, at, key("hooks")+list("{", "}", events))
 	}
-	return rapid.SampledFrom([]string{"", "\ufeff", "\n"}).Draw(t, "before") + list("{", "}", members) + blanks.Draw(t, "blanks")
+	before := []string{"", "\ufeff", "\n"}
+	if comments {
+		before = []string{"", "\n", "// c\n"}
+	}
+	return rapid.SampledFrom(before).Draw(t, "before") + list("{", "}", members) + blanks.Draw(t, "blanks")
 }

@@ -5,143 +5,150 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
-// A node is a value of a JSON text, and where it stands.
-type node struct {
-	kind       byte // the first character: { [ " or another
-	start, end int
-	keys       []node   // of an object, in order
-	names      []string // what the keys say
-	kids       []node   // values of an object, elements of a list
-}
+// hujson keeps every blank and comment of a text in its tree, so that what is written back is
+// the same text but for the members that were put in or taken out here. Both work on JSON
+// with comments and trailing commas too.
 
-// parseJSON is the value that text is, in places of text.
-func parseJSON(text []byte) (node, error) {
+// strictJSON is the tree of a text that is JSON without either.
+func strictJSON(text []byte) (hujson.Value, error) {
 	var whole json.RawMessage
 	if err := json.Unmarshal(text, &whole); err != nil {
 		if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
 			line := 1 + bytes.Count(text[:min(int(wrong.Offset), len(text))], []byte("\n"))
-			return node{}, fmt.Errorf("invalid JSON, line %d: %w", line, err)
+			return hujson.Value{}, fmt.Errorf("invalid JSON, line %d: %w", line, err)
 		}
-		return node{}, fmt.Errorf("invalid JSON: %w", err)
+		return hujson.Value{}, fmt.Errorf("invalid JSON: %w", err)
 	}
-	// What follows reads a text that is known to be valid.
-	s := jsonScanner{text: text}
-	return s.value(), nil
+	return hujson.Parse(bytes.Clone(text))
 }
 
-type jsonScanner struct {
-	text []byte
-	at   int
-}
+// isObject and isList tell of a value that is there.
+func isObject(v *hujson.Value) bool { return v != nil && v.Value.Kind() == '{' }
+func isList(v *hujson.Value) bool   { return v != nil && v.Value.Kind() == '[' }
 
-func (s *jsonScanner) blanks() {
-	for s.at < len(s.text) && strings.IndexByte(" \t\r\n", s.text[s.at]) >= 0 {
-		s.at++
+// says is what a string says, "" for another value or none.
+func says(v *hujson.Value) string {
+	if v == nil || v.Value.Kind() != '"' {
+		return ""
 	}
+	return v.Value.(hujson.Literal).String()
 }
 
-func (s *jsonScanner) value() node {
-	s.blanks()
-	n := node{kind: s.text[s.at], start: s.at}
-	switch n.kind {
-	case '{', '[':
-		s.at++
-		for s.blanks(); s.text[s.at] != '}' && s.text[s.at] != ']'; s.blanks() {
-			if s.text[s.at] == ',' {
-				s.at++
-				s.blanks()
-			}
-			if n.kind == '{' {
-				key := s.value()
-				s.blanks()
-				s.at++ // the colon
-				n.keys, n.names = append(n.keys, key), append(n.names, key.text(s.text))
-			}
-			n.kids = append(n.kids, s.value())
-		}
-		s.at++
-	case '"':
-		for s.at++; s.text[s.at] != '"'; s.at++ {
-			if s.text[s.at] == '\\' {
-				s.at++
-			}
-		}
-		s.at++
-	default:
-		for s.at < len(s.text) && strings.IndexByte(" \t\r\n,]}", s.text[s.at]) < 0 {
-			s.at++
-		}
+// member is the value of a member of an object, nil for none, and an error if there are
+// several: which of them holds is for each reader to say.
+func member(v *hujson.Value, name string) (found *hujson.Value, err error) {
+	if !isObject(v) {
+		return nil, nil
 	}
-	n.end = s.at
-	return n
-}
-
-// text is what a string says, "" for another value.
-func (n node) text(of []byte) string {
-	var says string
-	if n.kind == '"' {
-		_ = json.Unmarshal(of[n.start:n.end], &says)
-	}
-	return says
-}
-
-// member is the place of a member among the kids of an object, -1 for none, and an error if
-// there are several: which of them holds is for each reader to say.
-func (n node) member(name string) (int, error) {
-	found := -1
-	for i, have := range n.names {
-		if have == name && n.kind == '{' {
-			if found >= 0 {
-				return -1, fmt.Errorf("%q occurs twice", name)
+	object := v.Value.(*hujson.Object)
+	for i := range object.Members {
+		if says(&object.Members[i].Name) == name {
+			if found != nil {
+				return nil, fmt.Errorf("%q occurs twice", name)
 			}
-			found = i
+			found = &object.Members[i].Value
 		}
 	}
 	return found, nil
 }
 
-// from is where a kid begins, with its key.
-func (n node) from(kid int) int {
-	if n.kind == '{' {
-		return n.keys[kid].start
+// kids are the members of an object, or the elements of a list as members without a name;
+// what stands before an element then stands before its name. end is what stands behind them.
+func kids(v *hujson.Value) (all []hujson.ObjectMember, end hujson.Extra) {
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		return slices.Clone(v.Members), v.AfterExtra
+	case *hujson.Array:
+		for _, e := range v.Elements {
+			before := e.BeforeExtra
+			e.BeforeExtra = nil
+			all = append(all, hujson.ObjectMember{Name: hujson.Value{BeforeExtra: before}, Value: e})
+		}
+		return all, v.AfterExtra
 	}
-	return n.kids[kid].start
+	return nil, nil
 }
 
-// without are the edits that take some kids out of n, each with one comma. Of all of them
-// what stands before the first one goes too, and what stands behind the last one stays: adding
-// to an empty list is how they came.
-func (n node) without(out func(kid int) bool) []edit {
-	var edits []edit
-	for i := 0; i < len(n.kids); i++ {
-		if !out(i) {
+func setKids(v *hujson.Value, all []hujson.ObjectMember, end hujson.Extra) {
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		v.Members, v.AfterExtra = all, end
+	case *hujson.Array:
+		v.Elements, v.AfterExtra = nil, end
+		for _, kid := range all {
+			kid.Value.BeforeExtra = kid.Name.BeforeExtra
+			v.Elements = append(v.Elements, kid.Value)
+		}
+	}
+}
+
+// without takes the kids of v out that are to go, and reports whether there were some and none
+// is left. What stands before the first of all of them goes too, and what stands behind the
+// last one stays: adding to an empty list is how they came. Comments before them stay.
+func without(v *hujson.Value, goes func(kid *hujson.ObjectMember) bool) (emptied bool) {
+	all, end := kids(v)
+	var left []hujson.ObjectMember
+	var first, comments hujson.Extra // before what has gone since the last one that is left
+	trailing := len(all) > 0 && all[len(all)-1].Value.AfterExtra != nil
+	for i := range all {
+		kid := all[i]
+		before := kid.Name.BeforeExtra
+		if goes(&kid) {
+			if i == 0 {
+				first = before
+			}
+			if !before.IsStandard() {
+				comments = slices.Concat(comments, upToLastLine(before))
+			}
 			continue
 		}
-		last := i
-		for last+1 < len(n.kids) && out(last+1) {
-			last++
-		}
 		switch {
-		case i > 0:
-			edits = append(edits, edit{n.kids[i-1].end, n.kids[last].end, ""})
-		case last+1 < len(n.kids):
-			edits = append(edits, edit{n.from(i), n.from(last + 1), ""})
-		default:
-			edits = append(edits, edit{n.start + 1, n.kids[last].end, ""})
+		case comments != nil:
+			kid.Name.BeforeExtra = joined(comments, before)
+		case len(left) == 0 && i > 0 && before.IsStandard():
+			kid.Name.BeforeExtra = first
 		}
-		i = last
+		left, comments = append(left, kid), nil
 	}
-	return edits
+	if len(left) == len(all) {
+		return false
+	}
+	end = joined(comments, end)
+	if n := len(left); n > 0 {
+		last := &left[n-1].Value
+		switch {
+		case trailing && last.AfterExtra == nil:
+			last.AfterExtra = hujson.Extra{}
+		case !trailing:
+			end = slices.Concat(last.AfterExtra, end)
+			last.AfterExtra = nil
+		}
+	}
+	setKids(v, left, end)
+	return len(left) == 0
 }
 
-// A member is one of an object that is written anew, in the order in which they are to
-// stand.
-type member struct {
-	name  string
-	value any // string, []any or []member
+// joined is what stands behind comments, with them; one that goes to the end of its line has
+// that.
+func joined(comments, behind hujson.Extra) hujson.Extra {
+	if all := slices.Concat(comments, behind); all.IsValid() {
+		return all
+	}
+	return slices.Concat(comments, hujson.Extra("\n"), behind)
+}
+
+// upToLastLine is what stands before something but for the line that it begins.
+func upToLastLine(before hujson.Extra) hujson.Extra {
+	if i := bytes.LastIndexByte(before, '\n'); i >= 0 {
+		return bytes.TrimSuffix(before[:i], []byte("\r"))
+	}
+	return before
 }
 
 // style is how a JSON text is laid out, as far as what is added to it shall look like it.
@@ -151,106 +158,92 @@ type style struct {
 	space  string // behind a colon, and behind a comma within a line
 }
 
-// styleOf is the style of a text whose value is root.
-func styleOf(text []byte, root node) style {
+func styleOf(text []byte, root *hujson.Value) style {
 	s := style{line: lineBreak(text), indent: "  ", space: " "}
-	if len(root.keys) == 0 {
-		return s
-	}
-	if own, ok := ownLine(text, root); ok && own != "" {
-		s.indent = own
-	}
-	if between := text[root.keys[0].end:root.kids[0].start]; between[len(between)-1] == ':' {
-		s.space = ""
+	if all, _ := kids(root); len(all) > 0 {
+		if at, own := ownLine(root); own && at != "" {
+			s.indent = at
+		}
+		if len(all[0].Value.BeforeExtra) == 0 {
+			s.space = ""
+		}
 	}
 	return s
 }
 
-// ownLine is the indentation of the kids of n if they have lines of their own, or would have:
+// ownLine is the indentation of the kids of v if they have lines of their own, or would have:
 // for an empty one it is that of the bracket which closes it.
-func ownLine(text []byte, n node) (string, bool) {
-	gap := text[n.start+1 : n.end-1]
-	if len(n.kids) > 0 {
-		gap = text[n.start+1 : n.from(0)]
+func ownLine(v *hujson.Value) (at string, own bool) {
+	all, gap := kids(v)
+	if len(all) > 0 {
+		gap = all[0].Name.BeforeExtra
 	}
 	i := bytes.LastIndexByte(gap, '\n')
-	return string(gap[i+1:]), i >= 0
+	at = string(gap[i+1:])
+	return at[:len(at)-len(strings.TrimLeft(at, " \t"))], i >= 0
 }
 
-// added is the edit that adds to the end of n.
-func added(text []byte, n node, s style, what ...any) edit {
-	var b strings.Builder
-	at, own := ownLine(text, n)
-	if own && len(n.kids) == 0 {
+// add puts the kids of what, a text of JSON like v, to the end of v.
+func (s style) add(v *hujson.Value, what string) {
+	fresh, err := hujson.Parse([]byte(what))
+	if err != nil {
+		panic(fmt.Sprintf("hooks: %s: %v", what, err)) // we have written it
+	}
+	all, end := kids(v)
+	more, _ := kids(&fresh)
+	at, own := ownLine(v)
+	if own && len(all) == 0 {
 		at += s.indent
 	}
-	place := n.start + 1
-	for i, w := range what {
-		if len(n.kids) > 0 || i > 0 {
-			b.WriteByte(',')
-		}
-		switch {
-		case own:
-			b.WriteString(s.line + at)
-		case len(n.kids) > 0 || i > 0:
-			b.WriteString(s.space)
-		}
-		s.write(&b, w, at, own)
+	for i := range more {
+		s.layMember(&more[i], at, own, len(all) == 0 && i == 0)
 	}
-	if len(n.kids) > 0 {
-		place = n.kids[len(n.kids)-1].end
+	if n := len(all); n > 0 {
+		if all[n-1].Value.AfterExtra != nil { // a comma that nothing follows
+			more[len(more)-1].Value.AfterExtra = hujson.Extra{}
+		}
+		// A comment in the line of the last one is about that one.
+		if comment := upToLineEnd(end); own && !comment.IsStandard() {
+			more[0].Name.BeforeExtra = slices.Concat(comment, more[0].Name.BeforeExtra)
+			end = end[len(comment):]
+		}
 	}
-	return edit{place, place, b.String()}
+	setKids(v, append(all, more...), end)
 }
 
-// write writes a value whose line begins with the indentation at; own says that what is in it
-// gets lines of its own.
-func (s style) write(b *strings.Builder, value any, at string, own bool) {
-	item := func(i int, at string) {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		switch {
-		case own:
-			b.WriteString(s.line + at)
-		case i > 0:
-			b.WriteString(s.space)
-		}
+// upToLineEnd is the first line of what stands behind something, none if a comment goes
+// beyond it or it does not end.
+func upToLineEnd(end hujson.Extra) hujson.Extra {
+	i := bytes.IndexByte(end, '\n')
+	if i < 0 || !end[:i+1].IsValid() {
+		return nil
 	}
-	end := func(bracket byte) {
-		if own {
-			b.WriteString(s.line + at)
-		}
-		b.WriteByte(bracket)
+	return bytes.TrimSuffix(end[:i], []byte("\r"))
+}
+
+// layMember puts blanks before one of the kids of something, and into it; at is the
+// indentation if they have lines of their own.
+func (s style) layMember(kid *hujson.ObjectMember, at string, own, first bool) {
+	switch {
+	case own:
+		kid.Name.BeforeExtra = hujson.Extra(s.line + at)
+	case !first:
+		kid.Name.BeforeExtra = hujson.Extra(s.space)
 	}
-	switch v := value.(type) {
-	case string:
-		b.WriteString(quoted(v))
-	case member:
-		b.WriteString(quoted(v.name) + ":" + s.space)
-		s.write(b, v.value, at, own)
-	case []member:
-		b.WriteByte('{')
-		for i, m := range v {
-			item(i, at+s.indent)
-			s.write(b, m, at+s.indent, own)
-		}
-		end('}')
-	case []any:
-		b.WriteByte('[')
-		for i, e := range v {
-			item(i, at+s.indent)
-			s.write(b, e, at+s.indent, own)
-		}
-		end(']')
+	if kid.Name.Value != nil {
+		kid.Value.BeforeExtra = hujson.Extra(s.space)
 	}
+	all, end := kids(&kid.Value)
+	for i := range all {
+		s.layMember(&all[i], at+s.indent, own, i == 0)
+	}
+	if own && len(all) > 0 {
+		end = hujson.Extra(s.line + at)
+	}
+	setKids(&kid.Value, all, end)
 }
 
 // quoted is text as a string of JSON, which is a basic string of TOML too.
 func quoted(text string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string always can be
-	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\x7f", `\u007f`)
+	return strings.ReplaceAll(string(hujson.String(text)), "\x7f", `\u007f`)
 }
