@@ -89,7 +89,7 @@ func addressed(in policy.Input, v policy.Verdict) error {
 	}
 	for i, name := range v.Route {
 		to := v.Outcomes[i].To
-		if name == "" || to != (message.Address{Name: name}) && !slices.ContainsFunc(in.Agents, func(a policy.Agent) bool { return a.Address == to }) {
+		if known, _ := in.Agent(name); name == "" || to != (message.Address{Name: name}) && to != known.Address {
 			return fmt.Errorf("a recipient %q that nobody knows", name)
 		}
 	}

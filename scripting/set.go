@@ -50,6 +50,7 @@ type Set struct {
 	worker     *process
 	unstarted  policy.Failure // why the last one could not be started
 	sent       map[string]int // versions of the memories that the worker has
+	told       policy.Peers   // whom it knows
 	avoid      []string       // files that no worker survives to load
 	quarantine []string
 	suspects   map[string]int
@@ -137,7 +138,7 @@ func (s *Set) loadOnce(ctx context.Context, until time.Time) (wire.Loaded, *poli
 		failure.Script = file
 		return wire.Loaded{}, failure
 	}
-	s.worker, s.sent = worker, map[string]int{}
+	s.worker, s.sent, s.told = worker, map[string]int{}, nil
 	return *reply.Loaded, nil
 }
 
@@ -269,7 +270,7 @@ func (s *Set) evaluate(ctx context.Context, in policy.Input, remembered func(sin
 // failure there is no worker, but where the failure is that it was not asked.
 func (s *Set) try(in policy.Input, remembered func(map[string]int) (policy.Memories, map[string]int), until time.Time, again bool) (policy.Verdict, *policy.Failure) {
 	memories, versions := remembered(s.sent)
-	q := wire.Evaluate{Input: in, Memories: memories, Avoid: s.quarantine, Announce: again || len(s.deaths) > 0}
+	q := wire.Evaluate{Input: in, Others: in.Others.Since(s.told), Memories: memories, Avoid: s.quarantine, Announce: again || len(s.deaths) > 0}
 	q.Input.Message.Body = ""
 	var running wire.Running
 	var since time.Time
@@ -285,7 +286,7 @@ func (s *Set) try(in policy.Input, remembered func(map[string]int) (policy.Memor
 		}
 	}
 	if failure == nil {
-		s.sent = versions
+		s.sent, s.told = versions, in.Others
 		return v, nil
 	}
 	if running.Script != "" {

@@ -72,6 +72,7 @@ type Input struct {
 	Now     time.Time         `json:"now"` // the only clock of the scripts
 	Chat    *Chat             `json:"chat,omitempty"`
 	Agents  []Agent           `json:"agents,omitempty"` // who is known: what ctx.agent finds by name
+	Others  Peers             `json:"-"`                // and who besides; a worker is told what is new
 	// Projects are those that the author or a recipient works in: their own files are asked.
 	Projects []string `json:"projects,omitempty"`
 	// Config is what ctx.config has for this message, besides what it has for all: values as

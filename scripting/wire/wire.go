@@ -44,6 +44,8 @@ type Load struct {
 // Evaluate asks what becomes of a message. The blob is its body.
 type Evaluate struct {
 	Input policy.Input `json:"input"`
+	// Others are what is new of those since the last request.
+	Others policy.News `json:"others"`
 	// Memories are those that changed since the last request.
 	Memories policy.Memories `json:"memories,omitempty"`
 	// Avoid are scripts that are not run: each of their hooks counts as failed.

@@ -18,7 +18,7 @@ func (e *evaluation) answer(a policy.Answer) {
 	}
 	a.Hook = e.hook
 	if e.to != nil {
-		a.To = named(*e.to)
+		a.To = policy.NameOf(*e.to)
 	}
 	e.verdict.Answers = append(e.verdict.Answers, a)
 }

@@ -27,6 +27,7 @@ const (
 type evaluation struct {
 	set      *set
 	in       policy.Input
+	others   map[string]policy.Agent // of in.Others, by name
 	avoid    []string
 	announce func(script string, hook policy.Hook)
 	states   map[*script]*state
@@ -435,9 +436,9 @@ func (e *evaluation) say(l policy.LogLine) {
 
 // agent finds a peer by its name.
 func (e *evaluation) agent(name string) (policy.Agent, bool) {
-	i := slices.IndexFunc(e.in.Agents, func(a policy.Agent) bool { return named(a.Address) == name })
-	if i < 0 {
-		return policy.Agent{}, false
+	if a, ok := e.in.Agent(name); ok {
+		return a, true
 	}
-	return e.in.Agents[i], true
+	a, ok := e.others[name]
+	return a, ok
 }

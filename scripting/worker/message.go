@@ -20,7 +20,7 @@ var messages = &class{
 	members: []member{
 		text("id", "A UUID.", func(e *evaluation) string { return string(e.in.Message.ID) }),
 		text("thread", "The chat, or the conversation of its protocol.", func(e *evaluation) string { return string(e.in.Message.Thread) }),
-		text("from", "The name of its author.", func(e *evaluation) string { return named(e.in.Message.From) }),
+		text("from", "The name of its author.", func(e *evaluation) string { return policy.NameOf(e.in.Message.From) }),
 		{
 			name: "from_number", typ: "integer", doc: "The author's number in the chat; a person is 0.",
 			get: func(s *state, _ int) lua.LValue { return lua.LNumber(s.now.in.Message.From.Number) },
@@ -31,7 +31,7 @@ var messages = &class{
 				if s.now.to == nil {
 					s.machine.RaiseError("message has one recipient at a time, in decide, guard and format; here msg.recipients lists all")
 				}
-				return lua.LString(named(*s.now.to))
+				return lua.LString(policy.NameOf(*s.now.to))
 			},
 		},
 		{
@@ -39,7 +39,7 @@ var messages = &class{
 			get: func(s *state, _ int) lua.LValue {
 				names := make([]string, len(s.now.recipients))
 				for i, to := range s.now.recipients {
-					names[i] = named(to)
+					names[i] = policy.NameOf(to)
 				}
 				return s.list(names)
 			},
@@ -91,14 +91,6 @@ var messages = &class{
 
 func seconds(nanoseconds int64) lua.LValue { return lua.LNumber(float64(nanoseconds) / 1e9) }
 
-// named is what scripts call a peer: its name, or its id where it has none.
-func named(a message.Address) string {
-	if a.Name != "" {
-		return a.Name
-	}
-	return a.Peer.Short()
-}
-
 // priority is the priority under its one name.
 func priority(p string) string {
 	switch p {
@@ -112,7 +104,7 @@ func priority(p string) string {
 var agents = &class{
 	name: "intercom.Agent", noun: "agent", doc: "A peer that is known.",
 	members: []member{
-		agentText("name", "What attribution shows.", func(a policy.Agent) string { return named(a.Address) }),
+		agentText("name", "What attribution shows.", func(a policy.Agent) string { return policy.NameOf(a.Address) }),
 		{
 			name: "number", typ: "integer", doc: "In the chat of the message; 0 outside.",
 			get: func(s *state, self int) lua.LValue { return lua.LNumber(s.agents[self].Address.Number) },

@@ -121,7 +121,7 @@ func (s *state) texts(L *lua.LState, name string, v lua.LValue) []string {
 // holds reports whether the rule is about the message and the recipient at hand.
 func (r *rule) holds(e *evaluation) bool {
 	m := e.in.Message
-	return in(r.from, named(m.From)) && in(r.to, named(*e.to)) && in(r.kinds, m.Type) && in(r.priority, priority(m.Priority)) &&
+	return in(r.from, policy.NameOf(m.From)) && in(r.to, policy.NameOf(*e.to)) && in(r.kinds, m.Type) && in(r.priority, priority(m.Priority)) &&
 		in(r.origin, string(m.Origin)) && in(r.trust, string(m.Trust)) &&
 		(r.tag == nil || slices.ContainsFunc(r.tag, func(tag string) bool { return slices.Contains(e.tags, tag) })) &&
 		(r.body == nil || r.body.holds(e.body))

@@ -45,7 +45,7 @@ var testObject = &class{
 			name: "agent", params: []param{{"agent", fixtureAgent.name}}, doc: "Lets ctx.agent find a peer from now on, in place of one of the same name.",
 			call: func(s *state, L *lua.LState) int {
 				a := s.fixtureAgent(L, L.CheckTable(1))
-				known := slices.DeleteFunc(s.tests.agents, func(old policy.Agent) bool { return named(old.Address) == named(a.Address) })
+				known := slices.DeleteFunc(s.tests.agents, func(old policy.Agent) bool { return policy.NameOf(old.Address) == policy.NameOf(a.Address) })
 				if s.tests.agents = append(known, a); len(s.tests.agents) > policy.MaxRecipients {
 					L.RaiseError("more than %d agents", policy.MaxRecipients)
 				}

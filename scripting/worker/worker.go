@@ -43,11 +43,12 @@ type server struct {
 	out      io.Writer
 	set      *set
 	memories policy.Memories
+	others   map[string]policy.Agent // who is known besides those of a question, by name
 }
 
 func serve(in io.Reader, out io.Writer) error {
 	lua.MaxArrayIndex = maxArrayIndex
-	s := &server{in: bufio.NewReaderSize(in, 64<<10), out: out, memories: policy.Memories{}}
+	s := &server{in: bufio.NewReaderSize(in, 64<<10), out: out, memories: policy.Memories{}, others: map[string]policy.Agent{}}
 	for {
 		q, blobs, err := wire.ReadRequest(s.in)
 		if errors.Is(err, io.EOF) {
@@ -102,8 +103,15 @@ func (s *server) evaluate(q wire.Evaluate, body string) (wire.Reply, [][]byte) {
 	for script, memory := range q.Memories {
 		s.memories[script] = memory
 	}
+	for _, name := range q.Others.Gone {
+		delete(s.others, name)
+	}
+	for _, a := range q.Others.Known {
+		s.others[policy.NameOf(a.Address)] = a
+	}
 	q.Input.Message.Body = body
 	e := newEvaluation(s.set, q.Input, q.Avoid)
+	e.others = s.others
 	if q.Announce {
 		e.announce = s.announce
 	}

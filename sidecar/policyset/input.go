@@ -3,6 +3,7 @@ package policyset
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
@@ -14,11 +15,12 @@ import (
 // inputOf is what scripts see of a question now.
 func (p *InUse) inputOf(ctx context.Context, q relay.Question, rooms map[message.ID]Room) policy.Input {
 	in := inputOf(q, p.Now(), rooms, p.otherwise())
+	in.Others = p.others.of(q.Snapshot)
 	in.Config = p.configOf(ctx, q.Message.Type, rooms)
 	return in
 }
 
-// inputOf is what scripts see of a question, but for ctx.config. Where none of them decides, a
+// inputOf is what scripts see of a question, but for ctx.config and who is not in its chat. Where none of them decides, a
 // person is asked, unless otherwise says what holds then.
 func inputOf(q relay.Question, now time.Time, rooms map[message.ID]Room, otherwise message.Verb) policy.Input {
 	in := policy.Input{Message: q.Message, Now: now, Otherwise: otherwise, To: []message.Address{}}
@@ -32,8 +34,8 @@ func inputOf(q relay.Question, now time.Time, rooms map[message.ID]Room, otherwi
 				in.Chat.Participants = append(in.Chat.Participants, p.Name)
 			}
 		}
+		in.Agents = agentsOf(q.Snapshot, *q.Chat, rooms)
 	}
-	in.Agents = agentsOf(q.Snapshot, q.Chat, rooms)
 	for _, id := range append([]message.ID{q.Message.From.Peer}, targetsOf(q)...) {
 		if room := rooms[id].Project; room != "" && !slices.Contains(in.Projects, room) {
 			in.Projects = append(in.Projects, room)
@@ -62,19 +64,60 @@ func addressOf(s message.Peer, chat *message.Chat) message.Address {
 	return a
 }
 
-// agentsOf are all who are here, with the repositories in which they work.
-func agentsOf(snap registry.Snapshot, chat *message.Chat, rooms map[message.ID]Room) (agents []policy.Agent) {
-	for _, s := range snap.Peers() {
-		a := policy.Agent{Address: addressOf(s, chat), Agent: s.Profile, State: string(s.State), MaySpeak: true}
-		a.Repository = rooms[s.ID].Repository
-		if chat != nil {
-			for _, p := range chat.Participants {
-				if p.Peer == s.ID {
-					a.Role, a.MaySpeak = p.Role, p.MaySpeak && chat.HasFloor(s.ID)
-				}
-			}
+// agentsOf are the participants of a chat who are here, with the repositories in which they work.
+func agentsOf(snap registry.Snapshot, chat message.Chat, rooms map[message.ID]Room) (agents []policy.Agent) {
+	for _, p := range chat.Participants {
+		if one, known := snap.Peer(p.Peer); known && one.Ended == nil {
+			a := agentOf(one, rooms)
+			a.Address.Number, a.Role, a.MaySpeak = p.Number, p.Role, p.MaySpeak && chat.HasFloor(p.Peer)
+			agents = append(agents, a)
 		}
-		agents = append(agents, a)
 	}
 	return agents
+}
+
+// agentOf is a peer outside of chats.
+func agentOf(one message.Peer, rooms map[message.ID]Room) policy.Agent {
+	return policy.Agent{
+		Address: addressOf(one, nil), Agent: one.Profile, State: string(one.State), Repository: rooms[one.ID].Repository, MaySpeak: true,
+	}
+}
+
+// everybody are all who are here, as scripts see them outside of chats. What was made of a row of
+// a snapshot is used again for the same one.
+type everybody struct {
+	mu    sync.Mutex // guards what follows
+	rooms map[message.ID]Room
+	rows  []registry.Row
+	pages policy.Peers
+}
+
+// move notes where they work now.
+func (e *everybody) move(rooms map[message.ID]Room) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.rooms, e.rows = rooms, nil
+}
+
+// of are those of a snapshot.
+func (e *everybody) of(snap registry.Snapshot) policy.Peers {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	rows := snap.Rows()
+	pages := make(policy.Peers, len(rows))
+	for i, row := range rows {
+		if i < len(e.rows) && row == e.rows[i] {
+			pages[i] = e.pages[i]
+			continue
+		}
+		pages[i] = make([]policy.Agent, 0, 128)
+		for one := range row.Peers() {
+			pages[i] = append(pages[i], agentOf(one, e.rooms))
+		}
+		if i < len(e.pages) && slices.Equal(pages[i], e.pages[i]) { // what is new in it scripts do not see
+			pages[i] = e.pages[i]
+		}
+	}
+	e.rows, e.pages = rows, pages
+	return pages
 }

@@ -94,6 +94,7 @@ type InUse struct {
 	pause    time.Duration   // until then, the longer the more often it was in vain
 
 	repositories repositories
+	others       everybody
 }
 
 // New makes an InUse that decides nothing yet.

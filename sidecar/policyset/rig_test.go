@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 
 // rig is a set in use with its files.
 type rig struct {
-	*testing.T
+	testing.TB
 	*InUse
 	o Options
 
@@ -49,10 +49,10 @@ const (
 	asks   = `intercom.on("decide", function() return intercom.ask { reason = "careful" } end)`
 )
 
-func newRig(t *testing.T, command ...string) *rig {
+func newRig(t testing.TB, command ...string) *rig {
 	t.Helper()
 	dir := t.TempDir()
-	r := &rig{T: t, rooms: map[message.ID]Room{"id-Ada": {}, "id-Ben": {}, "id-Cyd": {}}, trust: map[string]bool{}}
+	r := &rig{TB: t, rooms: map[message.ID]Room{"id-Ada": {}, "id-Ben": {}, "id-Cyd": {}}, trust: map[string]bool{}}
 	if command == nil {
 		command = []string{os.Args[0], "policy-worker"}
 	}

@@ -30,7 +30,10 @@ func (p *InUse) look() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	changed := !maps.EqualFunc(rooms, p.rooms, func(a, b Room) bool { return a.Project == b.Project })
-	p.rooms = rooms
+	if !maps.Equal(rooms, p.rooms) {
+		p.rooms = rooms
+		p.others.move(rooms)
+	}
 	return changed
 }
 

@@ -204,12 +204,12 @@ func TestInputOf(t *testing.T) {
 	assert.Equal(t, []message.Address{
 		{Computer: message.LocalComputer, Peer: "id-Ben", Name: "Ben", Number: 2}, {Computer: message.LocalComputer, Peer: "id-Cyd", Name: "Cyd", Number: 3},
 	}, in.To)
-	require.Len(t, in.Agents, 4)
+	require.Len(t, in.Agents, 3)
 	var may []bool
 	for _, a := range in.Agents {
 		may = append(may, a.MaySpeak)
 	}
-	assert.Equal(t, []bool{false, true, false, true}, may)
+	assert.Equal(t, []bool{false, true, false}, may)
 	assert.Equal(t, message.VerbAsk, in.Otherwise)
 }
 

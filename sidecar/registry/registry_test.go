@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -172,4 +173,54 @@ func ended(s message.Peer) message.Peer {
 	at := time.Unix(1, 0)
 	s.Ended, s.EndReason = &at, "agent gone"
 	return s
+}
+
+// A row is used again for another snapshot exactly if nothing in it has changed.
+func TestSnapshot_Rows(t *testing.T) {
+	all := func(s Snapshot) (rows [][]message.Peer, flat []message.Peer) {
+		for _, r := range s.Rows() {
+			rows = append(rows, slices.Collect(r.Peers()))
+			flat = append(flat, rows[len(rows)-1]...)
+		}
+		return rows, flat
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var s Snapshot
+		for range rapid.IntRange(1, 8).Draw(t, "changes") {
+			before := s
+			var now []message.Peer
+			for range rapid.IntRange(0, 90).Draw(t, "now") {
+				n := rapid.IntRange(0, 600).Draw(t, "n")
+				one := session(n, fmt.Sprint("n", n), fmt.Sprintf("%%%d", n))
+				if rapid.IntRange(0, 4).Draw(t, "ended") == 0 {
+					one = ended(one)
+				}
+				now = append(now, one)
+			}
+			var gone []message.ID
+			for range rapid.IntRange(0, 90).Draw(t, "gone") {
+				gone = append(gone, id(rapid.IntRange(0, 600).Draw(t, "n")))
+			}
+			s = s.With(now, nil).Without(gone, nil)
+			was, wasFlat := all(before)
+			is, flat := all(s)
+			require.Equal(t, s.Peers(), flat)
+			require.Equal(t, before.Peers(), wasFlat)
+			for i, row := range s.Rows() {
+				if i < len(was) && row == before.Rows()[i] {
+					require.Equal(t, was[i], is[i])
+				}
+			}
+			require.True(t, slices.Equal(s.Rows(), s.With(nil, nil).Rows()))
+		}
+	})
+	many := make([]message.Peer, 3*row)
+	for i := range many {
+		many[i] = session(i, fmt.Sprint("n", i), fmt.Sprintf("%%%d", i))
+	}
+	s := New(many, nil)
+	many[row].State = message.Working
+	other := s.With(many[row:row+1], nil)
+	assert.True(t, s.Rows()[0] == other.Rows()[0] && s.Rows()[2] == other.Rows()[2])
+	assert.False(t, s.Rows()[1] == other.Rows()[1])
 }

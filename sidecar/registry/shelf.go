@@ -14,8 +14,8 @@ import (
 // It never changes: change makes another one, which shares with this one what is the same in
 // both, so that a change costs about the same however many things there are.
 type shelf[T any] struct {
-	rows  [][]*T // by place; nil where something was taken away
-	end   int    // the next place
+	rows  []*[row]*T // by place; nil where something was taken away
+	end   int        // the next place
 	count int
 	place table[message.ID, int]
 	named table[string, []int] // places, ascending, by names in lower case
@@ -38,9 +38,10 @@ func (s shelf[T]) change(by called[T], gone []message.ID, now []T) shelf[T] {
 	set := func(at int, one *T) {
 		switch i := at / row; {
 		case i == len(s.rows):
-			s.rows, own[i] = append(s.rows, make([]*T, row)), true
+			s.rows, own[i] = append(s.rows, new([row]*T)), true
 		case !own[i]:
-			s.rows[i], own[i] = slices.Clone(s.rows[i]), true
+			copied := *s.rows[i]
+			s.rows[i], own[i] = &copied, true
 		}
 		s.rows[at/row][at%row] = one
 	}

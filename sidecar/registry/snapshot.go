@@ -92,6 +92,30 @@ func (s Snapshot) Peers() []message.Peer {
 	return out
 }
 
+// Row is a part of the peers, in their order. A Row of one snapshot that equals one of another
+// has the same in it.
+type Row struct{ of *[row]*message.Peer }
+
+// Rows are all of them.
+func (s Snapshot) Rows() []Row {
+	rows := make([]Row, len(s.sessions.rows))
+	for i, of := range s.sessions.rows {
+		rows[i] = Row{of}
+	}
+	return rows
+}
+
+// Peers are those of the row that are present.
+func (r Row) Peers() iter.Seq[message.Peer] {
+	return func(yield func(message.Peer) bool) {
+		for _, one := range r.of {
+			if one != nil && one.Ended == nil && !yield(*one) {
+				return
+			}
+		}
+	}
+}
+
 // Past returns the sessions that ended not long ago, oldest first.
 func (s Snapshot) Past() []message.Peer {
 	var out []message.Peer

@@ -1,0 +1,87 @@
+package policyset
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+)
+
+// A question with its verdict, while two peers become busy or idle from one to the next.
+func BenchmarkDecide(b *testing.B) {
+	for _, peers := range []int{10, 1_000, 10_000} {
+		b.Run(fmt.Sprint("peers=", peers), func(b *testing.B) {
+			r := newRig(b)
+			r.save("init.lua", `intercom.on("decide", function(msg, ctx)
+  local to = ctx.agent(msg.to)
+  if to and ctx.agent("peer3") then return intercom.deliver { reason = to.state } end
+end)`)
+			r.begin()
+			q := question("hello")
+			all := q.Snapshot.Peers()
+			for i := range peers - len(all) {
+				all = append(all, message.Peer{
+					ID: message.NewID(), Name: fmt.Sprint("peer", i), Computer: message.LocalComputer, State: message.Idle, PaneOf: message.PaneOf{Pane: fmt.Sprintf("%%%d", i), Profile: "claude"},
+				})
+			}
+			q.Snapshot = registry.New(all, []message.Chat{*q.Chat})
+			for i := 0; b.Loop(); i++ {
+				state := []message.PaneState{message.Working, message.Idle}[i%2]
+				ben, other := all[1], all[(i/2)%peers]
+				ben.State, other.State = state, state
+				q.Snapshot = q.Snapshot.With([]message.Peer{other, ben}, nil)
+				v, err := r.Decide(b.Context(), q)
+				require.NoError(b, err)
+				require.Equal(b, string(state), v.For("id-Ben").Reason)
+			}
+		})
+	}
+}
+
+// Who is in no chat is known to scripts as they are now, also where nothing but the place in which
+// they work has changed, and after another set came into use.
+func TestDecide_whoIsBesideAChat(t *testing.T) {
+	r := newRig(t)
+	script := `intercom.on("decide", function(msg, ctx)
+  local dan = ctx.agent("Dan")
+  return intercom.deliver { reason = dan and dan.state .. " " .. dan.repository or "gone" }
+end)`
+	r.save("init.lua", script)
+	r.begin()
+	q := question("hello")
+	says := func(want string) {
+		t.Helper()
+		v, err := r.Decide(t.Context(), q)
+		require.NoError(t, err)
+		assert.Equal(t, want, v.For("id-Ben").Reason)
+	}
+	says("idle ")
+	before := q.Snapshot
+	dan, _ := q.Snapshot.Peer("id-Dan")
+	dan.State = message.Working
+	q.Snapshot = q.Snapshot.With([]message.Peer{dan}, nil)
+	says("working ")
+
+	r.mu.Lock()
+	r.rooms["id-Dan"] = Room{Repository: "/src/shop"}
+	r.mu.Unlock()
+	r.InUse.look()
+	says("working /src/shop")
+	r.save("init.lua", script+" -- another")
+	r.within(5*time.Second, "it is in use", func() bool {
+		was := r.Status().Generation
+		r.changed(t.Context())
+		return r.Status().Generation != was
+	})
+	says("working /src/shop")
+	now := q.Snapshot
+	q.Snapshot = before
+	says("idle /src/shop")
+	q.Snapshot = now.Without([]message.ID{"id-Dan"}, nil)
+	says("gone")
+}
