@@ -1,6 +1,6 @@
 #!/bin/sh
-# build.sh ROOT: prints the path of the program of this revision, which it builds first where that was not done yet. What
-# begins, ends and fails is told at the clients of the tmux server.
+# build.sh ROOT: prints the path of the program of this revision, and builds it first if needed. Clients of the tmux
+# server are told when the build starts, ends or fails.
 set -u
 root=$1
 here=$root/tmux-plugin
@@ -8,21 +8,21 @@ here=$root/tmux-plugin
 tmux() { command tmux -N "$@"; }
 tell() { "$here/notice.sh" "intercom: $1" >/dev/null 2>&1 & }
 
-# fail WHY NEXT: there is no program.
+# fail WHY NEXT: reports that there is no program.
 fail() {
 	tmux set-option -g @intercom-trouble "$1; $2" 2>/dev/null
 	"$here/notice.sh" "intercom: $1; $2" '' 12
 	exit 1
 }
 wrapper='^# intercom: runs the program that the tmux plugin uses' # ours, which would call itself
-again="then: tmux run-shell $root/intercom.tmux"
+again="then run: tmux run-shell $root/intercom.tmux"
 
 given=$(tmux show-options -gqv @intercom-bin)
 case $given in
 \~/*) given=$HOME/${given#\~/} ;;
 esac
 if [ -n "$given" ]; then
-	{ ! grep -q "$wrapper" "$given" && "$given" plugin check; } >/dev/null 2>&1 || fail "@intercom-bin, $given, is no program that this plugin can use" "set it to another, or not at all, $again"
+	{ ! grep -q "$wrapper" "$given" && "$given" plugin check; } >/dev/null 2>&1 || fail "@intercom-bin ($given) is not a program this plugin can use" "change or unset it, $again"
 	printf '%s\n' "$given"
 	exit 0
 fi
@@ -58,7 +58,7 @@ if [ -x "$bin" ]; then
 	exit 0
 fi
 
-# A program that the person has installed is taken if it is of this very revision.
+# A program that the person installed is used if it is of this revision.
 installed=$(command -v intercom 2>/dev/null)
 [ -z "$installed" ] || ! grep -q "$wrapper" "$installed" || installed='' # our own
 theirs=''
@@ -81,7 +81,7 @@ done
 wanted=$(sed -n 's/^go \([0-9.]*\)$/\1/p' go.mod)
 why=''
 if [ -z "$go" ]; then
-	why="Go $wanted or newer is needed to build it, and there is none"
+	why="building needs Go $wanted or newer, and no Go was found"
 else
 	# Asked elsewhere: an old Go refuses to say anything inside a module that needs a newer.
 	have=$(cd / && GOTOOLCHAIN=local "$go" env GOVERSION 2>/dev/null)
@@ -89,11 +89,11 @@ else
 	newest=$(printf '%s\n%s\n' "$wanted" "$have" | awk -F . '
 		NR == 1 { major = $1; minor = $2 + 0 }
 		NR == 2 { print ($1 > major || $1 == major && $2 + 0 >= minor) ? "ok" : "" }')
-	[ -n "$newest" ] || why="Go $have is too old to build it, $wanted or newer is needed"
+	[ -n "$newest" ] || why="building needs Go $wanted or newer, and this is Go $have"
 fi
 if [ -n "$why" ]; then
 	if [ -n "$theirs" ] && "$installed" plugin check >/dev/null 2>&1; then
-		tell "$why; $installed $theirs is used, which is of another revision than the plugin"
+		tell "$why; using $installed $theirs instead, a different revision than the plugin"
 		printf '%s\n' "$installed"
 		exit 0
 	fi
@@ -110,7 +110,7 @@ fi
 
 log=$store/build.log
 lock=$store/$key.lock
-mkdir -p "$store" 2>/dev/null || fail "$store cannot be written" "make it writable, $again"
+mkdir -p "$store" 2>/dev/null || fail "cannot write $store" "make it writable, $again"
 
 # One builds, and others wait for it: a second tmux server, or a second load of this one.
 waited=0
@@ -131,17 +131,17 @@ if [ -x "$bin" ]; then
 	exit 0
 fi
 
-tmux set-option -g @intercom-trouble "it is being built, which takes about a minute the first time; log: $log" 2>/dev/null
-tell 'it is being built in the background: about a minute, the first time'
+tmux set-option -g @intercom-trouble "still building, about a minute the first time; log: $log" 2>/dev/null
+tell 'building in the background, about a minute the first time'
 built() {
 	mkdir "$store/$key.$$" &&
 		CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=readonly nice "$go" build -trimpath -buildvcs=false \
 			-ldflags "-s -w -X main.version=$version" -o "$store/$key.$$/intercom" ./cmd/intercom >"$log" 2>&1 &&
 		"$store/$key.$$/intercom" plugin check >>"$log" 2>&1
 }
-built || fail "the build failed: $(tail -n 1 "$log")" "mend that (log: $log), $again"
+built || fail "the build failed: $(tail -n 1 "$log")" "fix that (log: $log), $again"
 rm -rf "${store:?}/$key"
-mv "$store/$key.$$" "$store/$key" || fail "$store cannot be written" "make it writable, $again"
+mv "$store/$key.$$" "$store/$key" || fail "cannot write $store" "make it writable, $again"
 find "$store" -mindepth 1 -maxdepth 1 -type d -mtime +90 ! -name "$key" -exec rm -rf {} + 2>/dev/null
-tell 'it is built; prefix + ? lists its keys'
+tell 'built and ready; prefix + ? lists its keys'
 printf '%s\n' "$bin"

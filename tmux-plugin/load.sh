@@ -5,10 +5,10 @@ set -u
 root=$1
 here=$root/tmux-plugin
 
-# A server that has ended meanwhile is not started again, as some commands would.
+# -N: some commands would start a server that has ended meanwhile.
 tmux() { command tmux -N "$@"; }
 
-# option NAME DEFAULT: what a person has set, also if that is nothing.
+# option NAME DEFAULT: what a person has set, even if it is empty.
 option() {
 	if [ -n "$(tmux show-options -gq "$1")" ]; then
 		tmux show-options -gqv "$1"
@@ -24,7 +24,7 @@ case $version in
 *) old='' ;;
 esac
 if [ -n "$old" ]; then
-	"$here/notice.sh" "intercom needs tmux 3.2a or newer, and this server is $version: nothing is bound"
+	"$here/notice.sh" "intercom needs tmux 3.2a or newer, and this server is $version: no keys bound"
 	exit 0
 fi
 
@@ -32,12 +32,12 @@ fi
 case $root in
 *[\'\"\\\$\#\`%]* | *'
 '*)
-	"$here/notice.sh" "intercom: nothing is bound: move the plugin to a path without quotes, \\, \$, # and %: $root"
+	"$here/notice.sh" "intercom: no keys bound: move the plugin to a path without quotes, \\, \$, # and %: $root"
 	exit 0
 	;;
 esac
 
-# What is bound by us is bound anew, what is bound by others stays theirs.
+# Rebind our own keys; leave the keys of others alone.
 commands="set-option -g @intercom-root '$root'
 "
 set -f
@@ -103,22 +103,21 @@ origin="--origin '#{client_name} #{pane_id}'"
 bind "$(option @intercom-chat-key @)" 'chat with another pane' \
 	"if-shell -F '#{==:#{window_panes},2}' { run-shell -b \"'$cli' plugin other $origin >/dev/null 2>&1 || :\" } { $picker }"
 
-# item NAME KEY COMMAND: an entry that runs a command of the program and tells what came of it.
+# item NAME KEY COMMAND: an entry that runs a command of the program and reports the result.
 item() { printf " '%s' %s { run-shell -b \"'$cli' plugin %s $origin >/dev/null 2>&1 || :\" }" "$1" "$2" "$3"; }
 # popup NAME KEY COMMAND: an entry that shows something.
 popup() { printf " '%s' %s { display-popup -E -w 90%% -h 90%% '$cli' plugin %s $origin }" "$1" "$2" "$3"; }
 # where COMMAND NAME: the name of an entry that is there only if the program has the command.
 where() { printf '#{?#{m:* %s *,#{@intercom-can}},%s,}' "$1" "$2"; }
 
-# While an agent that ended is back, the panes that are in no chat have an entry for that in the place of one that is about
-# the chat they are in: there is no room for both.
+# While a restarted agent is back, panes outside any chat show an entry for that instead of mute: there is no room for both.
 again='#{&&:#{!=:#{@intercom-back},},#{?#{m:* #{pane_id} *,#{@intercom-back}},0,1}}'
 menu=$(
 	popup 'chat with…' c pick
 	popup 'say something in the chat…' s say
 	popup "$(where ask 'ask another pane…')" a ask
-	item "#{?$again,,mute this pane#, or unmute it}" m mute
-	item "#{?$again,take the chat up again,}" g again
+	item "#{?$again,,mute or unmute this pane}" m mute
+	item "#{?$again,restore the chat,}" g again
 	item 'stop the chat' x stop
 	popup 'chats' l chats
 	popup "$(where inbox inbox)" i inbox
@@ -127,9 +126,9 @@ menu=$(
 	popup 'resume everything' r resume
 	popup 'doctor' d doctor
 )
-# A key that a menu takes is none to tmux, which therefore cannot tell the sidecar of it: the one that opens the menu counts.
+# tmux does not count keys pressed in a menu, so the key that opens it is reported instead.
 bind "$(option @intercom-menu-key B)" 'menu' \
-	"run-shell -b \"'$here/intercom-cli' plugin menu $origin >/dev/null 2>&1 || :\" \\; if-shell -F '#{e|<:#{client_height},15}' { display-message 'intercom: this terminal has too few rows for the menu' } \\; display-menu -T '#[align=centre] intercom ' -x C -y C$menu"
+	"run-shell -b \"'$here/intercom-cli' plugin menu $origin >/dev/null 2>&1 || :\" \\; if-shell -F '#{e|<:#{client_height},15}' { display-message 'intercom: the menu needs a terminal of at least 15 rows' } \\; display-menu -T '#[align=centre] intercom ' -x C -y C$menu"
 set +f
 
 printf '%sset-option -g @intercom-keys "%s"\nset-option -g @intercom-taken "%s"\n' "$commands" "${bound# }" "${taken# }" |

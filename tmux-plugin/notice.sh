@@ -1,12 +1,12 @@
 #!/bin/sh
-# notice.sh TEXT [CLIENT [SECONDS]]: shows one line at one client of the tmux server, or at all of them. Where none is
-# attached yet, as while tmux starts, it waits for the first. Nothing in TEXT is expanded or run.
+# notice.sh TEXT [CLIENT [SECONDS]]: shows one line at one client of the tmux server, or at all of them. If none is
+# attached yet (tmux is starting), it waits for the first. Nothing in TEXT is expanded or run.
 set -u
 text=$(printf '%s' "$1" | tr '\000-\037\177' ' ' | sed -e 's/#/##/g' -e 's/%/%%/g')
 client=${2:-}
 seconds=${3:-6}
 
-# tmux 3.2a refuses to be told at which client: from a pane it takes the one that was used last there.
+# tmux 3.2a accepts no client: called from a pane, it uses the client that was last used there.
 show() {
 	tmux display-message -d "${seconds}000" -c "$1" -- "$text" 2>/dev/null && return
 	pane=$(tmux list-clients -F '#{client_name} #{pane_id}' 2>/dev/null | awk -v client="$1" '$1 == client { print $2; exit }')

@@ -70,10 +70,10 @@ func TestU18_aCommandToType(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(st.env["XDG_DATA_HOME"], "intercom", "bin", "used")))
 	said, err = st.typing("intercom version", inTmux)
 	require.Error(t, err)
-	assert.Contains(t, said, "intercom: there is no program yet")
+	assert.Contains(t, said, "intercom: not built yet; run: tmux run-shell ")
 	st.Run("set-option", "-g", "@intercom-bin", link)
 	st.Run("run-shell", st.root+"/intercom.tmux")
-	me.sees("is no program that this plugin can use")
+	me.sees("is not a program this plugin can use")
 	st.Run("set-option", "-g", "@intercom-bin", thisProgram())
 	st.load()
 

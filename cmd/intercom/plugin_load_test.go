@@ -117,11 +117,11 @@ func TestU2_theBuildIsTold(t *testing.T) {
 
 		// Twice at once, as TPM does it: one build.
 		b.Run("run-shell", "'"+b.root+"/intercom.tmux'", ";", "run-shell", "'"+b.root+"/intercom.tmux'")
-		me.sees("intercom: it is being built in the background: about a minute, the first time")
+		me.sees("intercom: building in the background, about a minute the first time")
 		me.press("C-b", "B", "m")
-		me.sees("intercom: it is being built, which takes about a minute the first time; log: ")
+		me.sees("intercom: still building, about a minute the first time; log: ")
 		require.NoError(t, os.WriteFile(b.gate, nil, 0o600))
-		me.sees("intercom: it is built; prefix + ? lists its keys")
+		me.sees("intercom: built and ready; prefix + ? lists its keys")
 		b.load()
 		runs, err := os.ReadFile(b.runs)
 		require.NoError(t, err)
@@ -145,9 +145,9 @@ func TestU2_whyThereIsNoProgram(t *testing.T) {
 	all := tmuxtest.Versions(t)
 	v := all[len(all)-1]
 	for _, c := range []struct{ name, version, script, want, next string }{
-		{"a build that fails", "go1.99", "echo 'cmd/x.go:1: #(touch TRAP) %H broken' >&2\nexit 1\n", "intercom: the build failed: cmd/x.go:1: #(touch TRAP) %H broken; mend that (log: ", "then: tmux run-shell "},
-		{"an old Go", "go1.20.3", "", "intercom: Go 1.20.3 is too old to build it, 1.26.0 or newer is needed; install it (", "then: tmux run-shell "},
-		{"no Go", "", "", "intercom: Go 1.26.0 or newer is needed to build it, and there is none; install it (", "then: tmux run-shell "},
+		{"a build that fails", "go1.99", "echo 'cmd/x.go:1: #(touch TRAP) %H broken' >&2\nexit 1\n", "intercom: the build failed: cmd/x.go:1: #(touch TRAP) %H broken; fix that (log: ", "then run: tmux run-shell "},
+		{"an old Go", "go1.20.3", "", "intercom: building needs Go 1.26.0 or newer, and this is Go 1.20.3; install it (", "then run: tmux run-shell "},
+		{"no Go", "", "", "intercom: building needs Go 1.26.0 or newer, and no Go was found; install it (", "then run: tmux run-shell "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -180,7 +180,7 @@ func TestU2_whyThereIsNoProgram(t *testing.T) {
 		st.Run("set-option", "-g", "@intercom-bin", "/bin/false")
 		me := st.sit("base")
 		st.Run("run-shell", st.root+"/intercom.tmux")
-		me.sees("intercom: @intercom-bin, /bin/false, is no program that this plugin can use")
+		me.sees("intercom: @intercom-bin (/bin/false) is not a program this plugin can use")
 	})
 }
 
@@ -207,7 +207,7 @@ func TestU2_oldTmux(t *testing.T) {
 			continue
 		}
 		assert.NotContains(t, string(told), "source-file", "tmux %s", version)
-		assert.Contains(t, string(told), "-c me -- intercom needs tmux 3.2a or newer, and this server is "+version+": nothing is bound")
+		assert.Contains(t, string(told), "-c me -- intercom needs tmux 3.2a or newer, and this server is "+version+": no keys bound")
 		assert.Equal(t, 1, strings.Count(string(told), "display-message -d"), "one notice")
 	}
 }

@@ -95,7 +95,7 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 		assert.False(t, chat.Participants[0].MaySpeak)
 		assert.True(t, chat.Participants[1].MaySpeak)
 		says("between us")
-		me.choose("mute this pane")
+		me.choose("mute or unmute this pane")
 		me.sees("claude (1) is no longer muted")
 		assert.True(t, st.status().Chats[0].Participants[0].MaySpeak)
 		says("for everybody")

@@ -481,9 +481,9 @@ func (c Comeback) text(key string) string {
 	if len(who) > 1 {
 		are = " are back: "
 	}
-	does := "takes up chat " + called(c.Chat) + " again"
+	does := "restores chat " + called(c.Chat)
 	if c.Chat.State != message.ChatOver {
-		does = "lets it into chat " + called(c.Chat) + " again"
+		does = "lets it back into chat " + called(c.Chat)
 	}
 	way := "intercom chat start --again " + called(c.Chat)
 	if key != "" {
