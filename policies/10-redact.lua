@@ -1,14 +1,14 @@
--- Takes secrets of well-known shapes out of every message, its body and all that stands beside it,
--- before anybody else sees it.
+-- Removes secrets of well-known shapes from every message (body, subject, tags and meta) before
+-- anybody else sees it.
 --
--- What is listed here looks like nothing else: keys that begin with their maker's mark, private
--- keys, tokens. A password in a sentence is not found. Add patterns of your own in a policy of
--- your own: all filters run, this one last.
+-- Only unmistakable shapes are listed: keys that start with their maker's prefix, private keys,
+-- tokens. A password in a sentence is not found. Put your own patterns into a policy of your
+-- own: all filters run, this one last.
 --
--- If this file fails, the message is held: nothing leaves that was not looked through.
+-- If this file fails, the message is held: nothing leaves unfiltered.
 
--- Each is a name, the marks that it begins with, and what follows them. A text without the mark
--- costs next to nothing. What stands in the middle of words otherwise has to begin one.
+-- Each shape is a name, its prefixes, and what follows them. A text without the prefix costs next
+-- to nothing. With word = true the match must start a word.
 local shapes = {
   { "AWS key", { "AKIA", "ASIA", "ABIA", "ACCA" }, [[[A-Z0-9]{16}\b]], word = true },
   { "AWS secret key", { "aws_secret_access_key", "AWS_SECRET_ACCESS_KEY" }, [[["']?\s*[:=]\s*["']?[A-Za-z0-9/+]{40}]] },
@@ -32,7 +32,7 @@ local shapes = {
   { "age key", { "AGE-SECRET-KEY-1" }, [[[A-Z0-9]{58}]] },
   { "JSON web token", { "eyJ" }, [[[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}]] },
   { "authorization", { "Authorization:", "authorization:" }, [[ ?(?:[Bb]earer|[Bb]asic|[Tt]oken) [A-Za-z0-9._~+/=-]{16,}]] },
-  -- A key whose end is missing goes as far as its lines do.
+  -- A key without its END line is masked as far as its lines go.
   { "private key", { "-----BEGIN " }, [[[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(?:[\s\\n]*[A-Za-z0-9+/=]{16,})+)]] },
 }
 
@@ -42,13 +42,13 @@ for _, shape in ipairs(shapes) do
     local pattern = mark .. shape[3]
     table.insert(patterns, {
       mask = "[redacted: " .. shape[1] .. "]",
-      likely = intercom.re(pattern), -- is searched for by its mark, \b has none
+      likely = intercom.re(pattern), -- fast: searched by its prefix, which \b does not have
       whole = intercom.re(shape.word and [[\b]] .. pattern or pattern),
     })
   end
 end
 
--- masked is a text without secrets, and how many it had.
+-- masked returns a text without its secrets, and how many it had.
 local function masked(text)
   local found = 0
   for _, pattern in ipairs(patterns) do
@@ -63,7 +63,7 @@ end
 
 intercom.on("filter", function(msg, ctx)
   local found = 0
-  -- clean is a text without secrets, nil where it has none.
+  -- clean returns a text without its secrets, nil if it has none.
   local function clean(text)
     if text == "" then return end
     local without, n = masked(text)

@@ -1,15 +1,15 @@
--- AEA: what becomes of a question, an update, an issue, a handoff, a request, by its priority.
+-- AEA: what happens to a question, update, issue, handoff or request, by its priority.
 --
 -- A repository's own .aea/agent-config.yaml comes first (ctx.config.aea: all of it once you trust
--- the file, until then what makes answers stricter); where it says nothing, the protocol's own
--- table holds, which stands below. Your own policies are asked before both,
--- and the first answer holds. `intercom policy explain --all` shows what comes of it.
+-- the file, until then only what makes answers stricter); where it says nothing, the protocol's
+-- own table below applies. Your own policies are asked before both, and the first answer counts.
+-- `intercom policy explain --all` shows the result.
 --
--- "Answer" is an agent's own answer: it reads and thinks. To change anything is for its person
--- to allow, and nobody who carries messages can see to that: the agent is told, in a prompt.
+-- "Answer" means that the agent answers: it reads and thinks. Only its person may allow changes,
+-- and a messenger cannot enforce that: the agent is told so in a prompt.
 
--- By type and priority: what happens, and how its person is told. What an untrusted file may do is
--- measured by the same table in sidecar/aea; to change this one changes nothing there.
+-- By type and priority: what happens, and how its person is notified. sidecar/aea has the same
+-- table to limit untrusted files; changing this one does not change that one.
 local protocol = {
   question = { low = "answer", normal = "answer", high = "answer", urgent = "answer" },
   update   = { low = "acknowledge", normal = "acknowledge", high = "summarise status", urgent = "summarise popup" },
@@ -19,16 +19,16 @@ local protocol = {
   response = { low = "answer", normal = "answer", high = "answer", urgent = "answer" },
 }
 
--- What an agent that answers is told to do with the message.
+-- What an answering agent is told to do with the message.
 local prompts = {
   question = "Answer this question. Read and search as you need; change nothing.",
   issue = "Analyse this issue and suggest a fix. Do not change code.",
-  request = "Answer with a plan. Carry out nothing of it: that needs your user's own approval.",
+  request = "Answer with a plan. Do not carry out any of it: that needs your user's own approval.",
   update = "Tell your user in a few sentences what this changes for them.",
   handoff = "Read this handoff and say what you would do next. Change nothing.",
 }
 
--- config is what the repository of the recipient says; nil where it says nothing.
+-- config returns what the recipient's repository says, or nil.
 local function config(msg, ctx)
   local all = ctx.config.aea
   if not all then return end
@@ -43,7 +43,7 @@ local function contains(list, value)
   return false
 end
 
--- about reports whether a message is about a topic, in its author's own words.
+-- about reports whether a message names a topic, by its author's own word.
 local function about(msg, topic)
   if (msg.meta.topic or ""):lower() == topic or (msg.meta.category or ""):lower() == topic then return true end
   for _, tag in ipairs(msg.tags) do
@@ -52,7 +52,7 @@ local function about(msg, topic)
   return false
 end
 
--- matches reports whether one of the conditions is about a message.
+-- matches returns the condition that applies to a message, if any.
 local function matches(conditions, msg)
   for _, c in ipairs(conditions) do
     if c.type == msg.type and (not c.priority or c.priority == msg.priority) and (not c.topic or about(msg, c.topic)) then
@@ -61,7 +61,7 @@ local function matches(conditions, msg)
   end
 end
 
--- chosen is what happens to a message, how its person is told, and who says so.
+-- chosen returns what happens to a message, how its person is notified, and who decided.
 local function chosen(msg, of)
   local action, notify = protocol[msg.type][msg.priority]:match("^(%S+) ?(%S*)$")
   for _, rule in ipairs(of and of.rules or {}) do
@@ -77,10 +77,10 @@ local function chosen(msg, of)
   return action, notify, "the protocol's table"
 end
 
--- prompt is what the agent is told, with what its repository allows and forbids.
+-- prompt returns what the agent is told, with what its repository allows and forbids.
 local function prompt(msg, of)
   local lines = { prompts[msg.type] }
-  if msg.type == "update" and msg.requires_response then table.insert(lines, "Its author waits for a word that you have read it.") end
+  if msg.type == "update" and msg.requires_response then table.insert(lines, "Its author waits for confirmation that you have read it.") end
   if of and #of.forbidden > 0 then table.insert(lines, "Only with your user's approval: " .. table.concat(of.forbidden, ", ") .. ".") end
   if of and #of.allowed > 0 then table.insert(lines, "Without asking: " .. table.concat(of.allowed, ", ") .. ".") end
   if #lines > 0 then return table.concat(lines, " ") end
@@ -103,13 +103,13 @@ intercom.on("decide", function(msg, ctx)
   return intercom.deliver(options)
 end)
 
--- What the file wants a person to see goes to them whatever else was decided.
+-- What the file wants a person to see goes to them, whatever else was decided.
 intercom.on("guard", function(msg, ctx)
   if not protocol[msg.type] or msg.origin == "human" then return end
   local of = config(msg, ctx)
   if not of then return end
   if of.max_age and msg.age > of.max_age then
-    return intercom.hold { reason = "older than agent-config.yaml lets a message be", notify = "status" }
+    return intercom.hold { reason = "older than agent-config.yaml allows", notify = "status" }
   end
   local condition = matches(of.approve, msg)
   if condition then

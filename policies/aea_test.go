@@ -71,7 +71,7 @@ func TestL5_answersByItself(t *testing.T) {
 				assert.Equal(t, message.VerbAsk, decided("handoff", priority, true).Verb)
 				o = decided("request", priority, true)
 				assert.Equal(t, message.VerbDeliver, o.Verb)
-				assert.Contains(t, o.Prompt, "plan. Carry out nothing of it")
+				assert.Contains(t, o.Prompt, "plan. Do not carry out any of it")
 			}
 		})
 	}

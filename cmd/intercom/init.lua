@@ -1,17 +1,17 @@
--- init.lua: how messages between programs look, and what becomes of them.
--- Everything below is a comment: without it the shipped policies and defaults hold.
+-- init.lua: how messages between programs look, and what happens to them.
+-- Everything below is a comment: without settings, the shipped policies and defaults apply.
 --
---   intercom policy check           what is wrong with this file and policies/*.lua
---   intercom policy explain --all   what becomes of every type and priority of message
+--   intercom policy check           finds mistakes in this file and policies/*.lua
+--   intercom policy explain --all   what happens to each message type and priority
 --   intercom policy test            runs *_test.lua beside init.lua and policies
 
 -- intercom.configure {
 --   computer = "workshop",                     -- the name of this machine
---   attribution = "[{name}] ({number}):",      -- what stands before each text
+--   attribution = "[{name}] ({number}):",      -- text before each message
 --   chats = { depth = 20, rate = 20 },         -- settings of every new chat, as chat start --set takes them
 -- }
 
--- A rule decides about all messages that have certain values. The first answer counts.
+-- A rule decides about all messages with certain values. The first answer counts.
 -- intercom.rule("handoffs wait for me", { type = "handoff" }, intercom.ask { reason = "a handoff", notify = "popup" })
 
 -- A guard may make any decision stricter.

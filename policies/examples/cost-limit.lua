@@ -1,6 +1,6 @@
--- What agents read of each other costs somebody money. Each agent may have so many messages,
--- and so many bytes, read by others in a day; then a person is asked about each. A message to
--- three is read three times.
+-- Every message that an agent reads costs money. Other agents read at most so many messages and
+-- bytes from each agent per day; beyond that a person is asked about each. A message to three
+-- recipients counts three times.
 
 local messages = 200
 local bytes = 400 * 1000
@@ -17,6 +17,6 @@ intercom.on("guard", function(msg, ctx)
   local size = ctx.get("bytes " .. msg.from) + #msg.body
   ctx.set("messages " .. msg.from, read)
   ctx.set("bytes " .. msg.from, size)
-  if read > messages then return intercom.ask { reason = msg.from .. " has had " .. messages .. " messages today", notify = "status" } end
-  if size > bytes then return intercom.ask { reason = msg.from .. " has had " .. bytes .. " bytes today", notify = "status" } end
+  if read > messages then return intercom.ask { reason = msg.from .. " has used its " .. messages .. " messages for today", notify = "status" } end
+  if size > bytes then return intercom.ask { reason = msg.from .. " has used its " .. bytes .. " bytes for today", notify = "status" } end
 end)

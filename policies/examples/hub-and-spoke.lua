@@ -1,5 +1,5 @@
 -- One participant of a chat is the hub: it hears everybody, and the others hear only the hub.
--- "To Ben: …" in the hub's words goes to Ben alone; what else the hub says goes to all.
+-- A message of the hub that begins with "To Ben:" goes to Ben alone; its others go to all.
 --
 --   intercom chat start %1 %2 %3 --role %1=hub
 --

@@ -1,8 +1,8 @@
--- At night nothing that an agent says wakes another one: it waits until the morning, and goes
--- then by itself. What a person says goes at any hour.
+-- At night agents do not wake each other: their messages wait until the morning and are then
+-- delivered. A person's messages are delivered at any hour.
 
 local from, till = 22, 7 -- o'clock
-local zone = 0           -- hours that your clock is ahead of UTC
+local zone = 0           -- hours your clock is ahead of UTC
 
 intercom.on("guard", function(msg, ctx)
   if msg.origin == "human" or msg.origin == "system" then return end

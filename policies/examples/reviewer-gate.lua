@@ -1,10 +1,10 @@
--- What agents say goes to the reviewer alone, until the reviewer has said APPROVED at the
--- beginning of a line; then the next words go to everybody, and the gate is shut again. All
--- hear the reviewer.
+-- Agents' messages go to the reviewer alone until the reviewer writes APPROVED at the start of
+-- a line; then the next message goes to everybody, and the gate closes again. The reviewer is
+-- heard by all.
 --
 --   intercom chat start %1 %2 %3 --role %2=reviewer
 --
--- The reviewer is an agent: this is no person's yes. For that there is intercom.ask.
+-- The reviewer is an agent, so this is not a person's approval; for that use intercom.ask.
 
 local word = intercom.re [[(?m)^\s*(APPROVED|REJECTED)\b]]
 

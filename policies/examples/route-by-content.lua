@@ -1,5 +1,5 @@
--- Who hears a message is a matter of what it is about. What is about nothing in particular goes
--- where it was sent; so does what a person says.
+-- Routes a message to the experts on its topic. Messages without a topic, and a person's
+-- messages, go where they were sent.
 
 local experts = {
   { name = "dba",    about = intercom.re [[(?i)\b(?:sql|migration|deadlock|index(?:es)?)\b]] },

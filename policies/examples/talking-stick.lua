@@ -1,11 +1,11 @@
--- A gathering: one participant has the stick, and only its words are passed on. With them the
--- stick goes to the next in the order of the numbers, or to whom it says: "I pass to Ben".
+-- A moderated meeting: only the participant with the stick is heard. After each message the
+-- stick goes to the next number, or to the one it names: "I pass to Ben".
 --
 --   intercom chat start %1 %2 %3 %4 --role %4=harvester
 --
--- Whoever has the role of harvester hears all that is passed on, and never has the stick: what
--- it says goes to nobody. As long as nobody has the stick, the first who speaks has. A person
--- may say what they like, and passes the stick with the same words.
+-- A participant with the role harvester hears everything, never has the stick, and is heard by
+-- nobody. While nobody has the stick, the first to speak takes it. A person may always speak,
+-- and passes the stick with the same words.
 
 local passed = intercom.re [[(?i)\bI pass (?:the stick )?to ([A-Za-z0-9._-]*[A-Za-z0-9_-])]]
 
@@ -14,7 +14,7 @@ local function harvester(ctx, name)
   return agent ~= nil and agent.role == "harvester"
 end
 
--- circle are those among whom the stick goes round.
+-- circle returns the participants who may hold the stick.
 local function circle(ctx)
   local names = {}
   for _, name in ipairs(ctx.chat.participants) do
@@ -23,7 +23,7 @@ local function circle(ctx)
   return names
 end
 
--- named is who the words pass the stick to, if that is somebody in the circle.
+-- named returns the participant that a text passes the stick to, if it is in the circle.
 local function named(ctx, body)
   local to = passed:match(body)
   for _, name in ipairs(circle(ctx)) do
@@ -31,7 +31,7 @@ local function named(ctx, body)
   end
 end
 
--- after is who is next.
+-- after returns the next participant.
 local function after(ctx, from)
   local names = circle(ctx)
   for i, name in ipairs(names) do
@@ -44,8 +44,8 @@ local function has(ctx, name)
   return agent ~= nil and agent.may_speak
 end
 
--- holds reports whether somebody may speak now: who has the stick, or anybody where whoever
--- had it has left.
+-- holds reports whether a participant may speak now: it has the stick, or nobody here has it
+-- (its holder left).
 local function holds(ctx, who)
   if harvester(ctx, who) then return false end
   if has(ctx, who) then return true end

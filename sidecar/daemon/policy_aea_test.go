@@ -193,7 +193,7 @@ func TestL5_ABrokenAgentConfig(t *testing.T) {
 		told string
 	}{
 		{func() { w.says("version: 1\nresponse_policy: [\n") }, file + ":2: "},
-		{func() { w.says("response_policy:\n  question: {auto_respond: maybe}\n") }, file + ":2: auto_respond is true or false; what it said before holds"},
+		{func() { w.says("response_policy:\n  question: {auto_respond: maybe}\n") }, file + ":2: auto_respond must be true or false; its previous content applies"},
 		{func() { require.NoError(t, errors.Join(os.Remove(file), os.Symlink(outside, file))) }, "path escapes"},
 	} {
 		c.make()
