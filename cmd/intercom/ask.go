@@ -225,7 +225,7 @@ func aboutAsk(err error, req api.AskRequest, named string) error {
 	case !ok:
 		return err
 	case named == "" && req.From != "" && told.Kind == api.Unadoptable && told.Ref == req.From:
-		return api.Errorf(told.Code, "%s", told.Text).WithHint("whose last answer is it about? Name that pane: --from PANE")
+		return api.Errorf(told.Code, "%s", told.Text).WithHint("whose last answer? Name its pane: --from PANE")
 	case req.From != "" && told.Ref == req.From:
 		return aboutPane(err, req.From)
 	}

@@ -127,7 +127,7 @@ func TestAsk_request(t *testing.T) {
 	w.env["TMUX"], w.env["TMUX_PANE"] = server+",1,0", "%7"
 	r := w.run("ask", "bob")
 	assert.Equal(t, 1, r.code)
-	assert.Contains(t, r.err, "hint: whose last answer is it about? Name that pane: --from PANE")
+	assert.Contains(t, r.err, "hint: whose last answer? Name its pane: --from PANE")
 	b.err = api.Errorf(api.CodeNotFound, `no session "alcie"`).About(api.NoSession, "alcie")
 	assert.Contains(t, w.run("ask", "bob", "--from", "alcie").err, "intercom status lists")
 }

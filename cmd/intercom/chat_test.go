@@ -94,10 +94,10 @@ func TestChatShow(t *testing.T) {
 func TestChatShow_notices(t *testing.T) {
 	d := detailed()
 	at := time.Now()
-	stopped := message.Event{Seq: 3, At: at.Add(time.Second), Kind: "notice", Chat: d.ID, Notice: "Ben was interrupted by its person; nothing was passed on"}
+	stopped := message.Event{Seq: 3, At: at.Add(time.Second), Kind: "notice", Chat: d.ID, Notice: "Ben was interrupted; nothing was relayed"}
 	told := message.Event{Seq: 4, At: at.Add(time.Second), Kind: "message", Chat: d.ID, Message: &message.Envelope{
 		ID: message.NewID(), Type: message.KindNotice, Origin: message.OriginSystem, From: message.Address{Name: "Ben", Number: 2},
-		To: []message.Address{{Name: "Ada"}}, Body: `"Ben" stopped: interrupted by a person; what you said was not answered`,
+		To: []message.Address{{Name: "Ada"}}, Body: `"Ben" stopped: interrupted by a person; your message was not answered`,
 	}}
 	paused, over := d.Chat, d.Chat
 	paused.Participants = paused.Participants[:2]
@@ -123,8 +123,8 @@ func TestChatShow_notices(t *testing.T) {
 			assert.NotContains(t, out, "of no chat")
 			assert.NotContains(t, out, "of another")
 		}
-		assert.Regexp(t, `notice +Ben was interrupted by its person; nothing was passed on\n`, out, line)
-		assert.Contains(t, out, "notice to Ada\n    \"Ben\" stopped: interrupted by a person; what you said was not answered\n", line)
+		assert.Regexp(t, `notice +Ben was interrupted; nothing was relayed\n`, out, line)
+		assert.Contains(t, out, "notice to Ada\n    \"Ben\" stopped: interrupted by a person; your message was not answered\n", line)
 	}
 	plain := w.run("chat", "show", "plans").out
 	assert.Contains(t, plain, "Ben was interrupted")

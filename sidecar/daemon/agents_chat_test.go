@@ -217,8 +217,8 @@ func TestATurnCutShort(t *testing.T) {
 	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
 		_, ben := a.inChat()
 		for i, cut := range []struct{ turn, why, notice string }{
-			{":turn stream half of an answer", "failed: interrupted by a person", "Ada was interrupted by its person; nothing was passed on"},
-			{":turn say half of it | fail", "failed: the service of its model failed", "the service of Ada's model failed; nothing was passed on"},
+			{":turn stream half of an answer", "failed: interrupted by a person", "Ada was interrupted; nothing was relayed"},
+			{":turn say half of it | fail", "failed: the service of its model failed", "Ada's model service failed; nothing was relayed"},
 		} {
 			a.do("%s", cut.turn)
 			question := fmt.Sprintf("question %d", i)
@@ -232,7 +232,7 @@ func TestATurnCutShort(t *testing.T) {
 			r.told(id, cut.why)
 			assert.Contains(t, r.notices(), cut.notice)
 			r.waitFor("its author hears of it", func() bool {
-				return len(ben.received()) == i+1 && strings.Contains(ben.received()[i], "what you said was not answered")
+				return len(ben.received()) == i+1 && strings.Contains(ben.received()[i], "your message was not answered")
 			})
 		}
 		assert.Empty(t, a.relayed())

@@ -184,7 +184,7 @@ func TestAsk_aQuestionThatIsCutShort(t *testing.T) {
 	assert.Equal(t, message.Interrupted, asked.Receipt.Reason)
 	assert.Empty(t, asked.Answers)
 	r.waitFor("Ben is told", func() bool { return len(ben.received()) == 1 })
-	assert.Contains(t, ben.received()[0], "what you said was not answered")
+	assert.Contains(t, ben.received()[0], "your message was not answered")
 	r.askUntil(ben, a, "")
 }
 

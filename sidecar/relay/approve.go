@@ -170,13 +170,13 @@ func (w *work) tell(t *thought, v message.Verdict, planned []message.Delivery) {
 		}
 		switch {
 		case o.Verb == message.VerbAsk:
-			w.notice(in, fmt.Sprintf("what %s said to %s waits for your yes: intercom inbox approve %s%s", t.message.From.Name, w.names(same), t.message.ID.Short(), why))
+			w.notice(in, fmt.Sprintf("%s's message to %s awaits your approval: intercom inbox approve %s%s", t.message.From.Name, w.names(same), t.message.ID.Short(), why))
 		case o.Notify:
 			how := ""
 			if o.Offer {
 				how = "; to read it: " + opens(o.Verb) + " " + t.message.ID.Short()
 			}
-			w.notice(in, fmt.Sprintf("%s of %s: %s%s%s", t.message.ID.Short(), t.message.From.Name, o.Verb, why, how))
+			w.notice(in, fmt.Sprintf("%s from %s: %s%s%s", t.message.ID.Short(), t.message.From.Name, o.Verb, why, how))
 		}
 	}
 }
@@ -234,16 +234,16 @@ func (w *work) returned(t *thought, v message.Verdict, refused []message.Deliver
 		case o.Verb == message.VerbDrop, o.Verb == message.VerbAck && o.Text == "" && !t.message.RequiresResponse:
 		case !w.mayBeTold(t, same):
 		case o.Verb == message.VerbBounce:
-			w.sendBack(t.message, t.chat, cmp.Or(o.Text, o.Reason, "a policy sent it back"), told)
+			w.sendBack(t.message, t.chat, cmp.Or(o.Text, o.Reason, "sent back by a policy"), told)
 		default:
-			w.inform(t.message, t.chat, cmp.Or(o.Text, "what you said was taken note of"), told)
+			w.inform(t.message, t.chat, cmp.Or(o.Text, "your message was acknowledged"), told)
 		}
 	}
 }
 
 // sendBack tells an agent why what it said went to nobody.
 func (w *work) sendBack(m message.Envelope, c *chat, why string, receipts []message.Receipt) {
-	w.inform(m, c, "what you said was not passed on: "+why, receipts)
+	w.inform(m, c, "your message was not delivered: "+why, receipts)
 }
 
 // inform tells an agent what became of what it said. What the sidecar itself says, nobody is
@@ -337,11 +337,11 @@ func (w *work) checkDecision(r DecideHeld) ([]*delivery, error) {
 	case !r.By.Person() && gate("person"):
 		return nil, ErrPersonOnly
 	case r.Verb != message.VerbDeliver && r.Verb != message.VerbDrop && r.Verb != message.VerbBounce:
-		return nil, fmt.Errorf("%w: %q is no decision", ErrRequest, r.Verb)
+		return nil, fmt.Errorf("%w: unknown decision %q", ErrRequest, r.Verb)
 	case r.Body != nil && r.Verb != message.VerbDeliver, r.Say != "" && r.Verb == message.VerbDeliver:
-		return nil, fmt.Errorf("%w: words that do not go with %q", ErrRequest, r.Verb)
+		return nil, fmt.Errorf("%w: %q takes no text", ErrRequest, r.Verb)
 	case r.Verb == message.VerbBounce && r.Say == "":
-		return nil, fmt.Errorf("%w: an answer without words", ErrRequest)
+		return nil, fmt.Errorf("%w: the answer is empty", ErrRequest)
 	}
 	if r.Body != nil {
 		if err := checkBody(*r.Body); err != nil {
@@ -364,7 +364,7 @@ func (w *work) takeOut(r DecideHeld) (list []*delivery, err error) {
 		return w.present(d.Target) == nil || d.Chat != "" && w.chat(d.Chat).over(d.Target)
 	})
 	if len(trash) == 0 {
-		return nil, fmt.Errorf("%w: none of its recipients is there any more", ErrRequest)
+		return nil, fmt.Errorf("%w: all its recipients are gone", ErrRequest)
 	}
 	for _, one := range trash {
 		switch {
@@ -389,7 +389,7 @@ func (w *work) takeOut(r DecideHeld) (list []*delivery, err error) {
 // checkSay refuses words to an author whom they cannot reach.
 func (w *work) checkSay(m message.Envelope, say string) error {
 	if w.present(m.From.Peer) == nil {
-		return fmt.Errorf("%w: %s is gone, and cannot be told anything", ErrRequest, m.From.Name)
+		return fmt.Errorf("%w: %s is gone and cannot be told", ErrRequest, m.From.Name)
 	}
 	return checkBody(say)
 }
@@ -497,13 +497,13 @@ func (w *work) lapse() {
 // unanswered ends the deliveries of a message to which nobody said yes in time.
 func (w *work) unanswered(list []*delivery, c *chat) {
 	d := list[0]
-	w.notice(d.Chat, fmt.Sprintf("message %s of %s expired after %s: %s", d.Message.ID.Short(), d.Message.From.Name, d.lasts, d.reason))
+	w.notice(d.Chat, fmt.Sprintf("message %s from %s expired after %s: %s", d.Message.ID.Short(), d.Message.From.Name, d.lasts, d.reason))
 	var receipts []message.Receipt
 	for _, one := range list {
 		receipts = append(receipts, w.receipt(one, message.Expired, one.reason))
 	}
 	if d.otherwise == message.VerbBounce {
-		w.sendBack(d.Message, c, "nobody said yes to it in time", receipts)
+		w.sendBack(d.Message, c, "it was not approved in time", receipts)
 	}
 }
 
@@ -513,13 +513,13 @@ func (w *work) overdue(list []*delivery, c *chat) {
 	var planned []message.Delivery
 	for _, d := range list {
 		w.note(d, message.Receipt{State: message.Queued, Evidence: []message.Evidence{{
-			Source: "policy", Says: fmt.Sprintf("nobody decided within %s", d.lasts), Weight: "exact", At: w.now,
+			Source: "policy", Says: fmt.Sprintf("no decision within %s", d.lasts), Weight: "exact", At: w.now,
 		}}})
 		planned = append(planned, d.Delivery)
 	}
 	m := list[0].Message
 	w.step.Verdicts = append(w.step.Verdicts, message.Verdict{
-		Message: m.ID, Decision: message.Decision{Verb: message.VerbDeliver, Reason: "nobody decided in time", By: "built in"}, At: w.now, Outcomes: w.beside(m.ID, list),
+		Message: m.ID, Decision: message.Decision{Verb: message.VerbDeliver, Reason: "no decision in time", By: "built in"}, At: w.now, Outcomes: w.beside(m.ID, list),
 	})
 	t := &thought{message: m, chat: c}
 	if reason := w.pass(t, planned); reason != "" {

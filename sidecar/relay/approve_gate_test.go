@@ -173,7 +173,7 @@ func TestApprove_lapsesOnce(t *testing.T) {
 	told := len(r.notices)
 	r.pass(2 * time.Minute)
 	require.Len(t, r.notices, told+1)
-	assert.Contains(t, r.notices[told], "of a expired after 1m0s")
+	assert.Contains(t, r.notices[told], "from a expired after 1m0s")
 	require.Len(t, r.pending, 2, "its author is told, once")
 	require.Len(t, r.all("x"), 3)
 	for _, d := range r.all("x") {
@@ -206,7 +206,7 @@ func TestApprove_lapsesThroughTheBrakesOnce(t *testing.T) {
 	told := len(r.notices)
 	assert.Empty(t, lapse(fanOut+1))
 	require.Len(t, r.notices, told+2, "that a yes is waited for, and that it is held")
-	assert.Contains(t, r.notices[told+1], "a message of a is held: "+string(message.AtFanOut))
+	assert.Contains(t, r.notices[told+1], "a message from a is held: "+string(message.AtFanOut))
 	for _, d := range r.all("x")[fanOut:] {
 		assert.Equal(t, message.AtFanOut, r.book.last[d.ID].Reason)
 	}
@@ -285,11 +285,11 @@ func TestBrake_whatIsRefusedIsCalledThat(t *testing.T) {
 	require.Equal(t, message.Failed, flood(1).State)
 	r.now = r.now.Add(2 * time.Minute)
 	require.Equal(t, message.Failed, flood(sendsAMinute+1).State)
-	require.Equal(t, []string{"a message of a is held: " + string(message.AtRateLimit)}, r.notices)
+	require.Equal(t, []string{"a message from a is held: " + string(message.AtRateLimit)}, r.notices)
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Person: true}})
 	require.Equal(t, message.Failed, flood(2).State)
 	require.Len(t, r.notices, 2)
-	assert.Equal(t, "a message of a is refused, since so many of its own wait already: "+string(message.AtRateLimit), r.notices[1])
+	assert.Equal(t, "a message from a is refused, because too many of its messages already wait: "+string(message.AtRateLimit), r.notices[1])
 }
 
 // Whose decision it is, no policy says; and a yes is asked for only where there is something left
@@ -306,5 +306,5 @@ func TestDecided_isThePolicysAlone(t *testing.T) {
 	_, _ = r.step(Gone{Session: s[1].ID, Reason: message.PaneMissing})
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbAsk}, To: []message.Address{{Peer: s[1].ID}, {Peer: s[2].ID}}})
 	require.Len(t, r.notices, 1)
-	assert.Contains(t, r.notices[0], "what a said to c waits for your yes")
+	assert.Contains(t, r.notices[0], "a's message to c awaits your approval")
 }

@@ -25,7 +25,7 @@ func TestApprove_gate(t *testing.T) {
 	d := r.only("rm -rf /")
 	assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(d.ID))
 	require.Len(t, r.notices, 1)
-	assert.Contains(t, r.notices[0], "what a said to b waits for your yes: intercom inbox approve "+d.Message.ID.Short()+" (the chat is set to approve=a)")
+	assert.Contains(t, r.notices[0], "a's message to b awaits your approval: intercom inbox approve "+d.Message.ID.Short()+" (the chat is set to approve=a)")
 	require.Len(t, r.say(s[1], "what?"), 1, "b need not be asked about")
 	r.must(Say{Chat: string(c.ID), Body: "a person's"})
 	assert.Equal(t, []string{"queued"}, r.states(r.all("a person's")[1].ID))
@@ -312,7 +312,7 @@ func TestDecided_toNobody(t *testing.T) {
 	_, _ = r.step(Decided{message.Verdict{Message: r.pending[2], Decision: message.Decision{Verb: message.VerbDeliver}}})
 	require.Len(t, r.out, 1)
 	assert.Equal(t, s[0].ID, r.out[0].Target)
-	assert.Equal(t, "AI[local:"+string(s[1].ID)+"] | [notice] what you said was not passed on: not your turn", text(r.out[0]))
+	assert.Equal(t, "AI[local:"+string(s[1].ID)+"] | [notice] your message was not delivered: not your turn", text(r.out[0]))
 }
 
 // What a policy dropped is not lost: a person lets it go after all, once.

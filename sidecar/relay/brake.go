@@ -79,7 +79,7 @@ func (w *work) mayBeTold(t *thought, refused []message.Delivery) bool {
 		if author.sendsTooOften(w.now, d.Target) {
 			if !author.warned {
 				author.warned = true
-				w.notice("", fmt.Sprintf("%s is told no more of what policies send back: %s", t.message.From.Name, message.AtRateLimit))
+				w.notice("", fmt.Sprintf("%s gets no more notices of messages sent back by policies: %s", t.message.From.Name, message.AtRateLimit))
 			}
 			return false
 		}
@@ -192,9 +192,9 @@ func (w *work) braked(t *thought, reason message.Reason, refused bool) {
 		}
 		became := "held"
 		if refused {
-			became = "refused, since so many of its own wait already"
+			became = "refused, because too many of its messages already wait"
 		}
-		w.notice("", fmt.Sprintf("a message of %s is %s: %s", t.message.From.Name, became, reason))
+		w.notice("", fmt.Sprintf("a message from %s is %s: %s", t.message.From.Name, became, reason))
 		return
 	}
 	why := string(reason)

@@ -12,7 +12,7 @@ import (
 )
 
 // Why a chat has ended, where no reason of a delivery says it.
-const whyTurns = "all its turns were taken"
+const whyTurns = "all its turns were used"
 
 // chat is a chat with what was counted in it.
 type chat struct {

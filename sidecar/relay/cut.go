@@ -13,9 +13,9 @@ import (
 // session is heard, nil if there is none; prompted says that its person's prompt went there.
 func (w *work) cut(t message.Turn, s *session, c *chat, depth int, unanswered []*delivery, prompted bool) {
 	if c != nil {
-		passed := "nothing was passed on"
+		passed := "nothing was relayed"
 		if prompted {
-			passed = "only the prompt was passed on"
+			passed = "only the prompt was relayed"
 		}
 		w.notice(c.ID, fmt.Sprintf("%s; %s", cutShort(s.Name, t.Cut), passed))
 	}
@@ -36,7 +36,7 @@ func (w *work) cut(t message.Turn, s *session, c *chat, depth int, unanswered []
 		if d.Chat == "" {
 			in = nil
 		}
-		w.tellAuthor(d.Message, author, address(s), in, fmt.Sprintf("%q stopped: %s; what you said was not answered", s.Name, t.Cut), depth)
+		w.tellAuthor(d.Message, author, address(s), in, fmt.Sprintf("%q stopped: %s; your message was not answered", s.Name, t.Cut), depth)
 	}
 }
 
@@ -44,9 +44,9 @@ func (w *work) cut(t message.Turn, s *session, c *chat, depth int, unanswered []
 func cutShort(name string, why message.Reason) string {
 	switch why {
 	case message.Interrupted:
-		return name + " was interrupted by its person"
+		return name + " was interrupted"
 	case message.ServiceFailed:
-		return "the service of " + name + "'s model failed"
+		return name + "'s model service failed"
 	}
 	return fmt.Sprintf("%s stopped: %s", name, why)
 }

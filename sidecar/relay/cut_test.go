@@ -15,8 +15,8 @@ import (
 // told in the chat, and the agent that waits for an answer is, once.
 func TestCut_unanswered(t *testing.T) {
 	for reason, c := range map[message.Reason]struct{ person, peer string }{
-		message.Interrupted:   {"b was interrupted by its person; nothing was passed on", `"b" stopped: interrupted by a person; what you said was not answered`},
-		message.ServiceFailed: {"the service of b's model failed; nothing was passed on", `"b" stopped: the service of its model failed; what you said was not answered`},
+		message.Interrupted:   {"b was interrupted; nothing was relayed", `"b" stopped: interrupted by a person; your message was not answered`},
+		message.ServiceFailed: {"b's model service failed; nothing was relayed", `"b" stopped: the service of its model failed; your message was not answered`},
 	} {
 		r := newRig(t)
 		s := r.adopt("a", "b", "c")
@@ -130,7 +130,7 @@ func TestCut_single(t *testing.T) {
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[1].ID, Cut: message.ServiceFailed, Answers: handedIDs(given), Ended: r.now}})
 	require.Len(t, r.out, before+1)
 	told := r.out[before]
-	assert.Equal(t, "AI[local:"+string(s[1].ID)+`] | [notice] "b" stopped: the service of its model failed; what you said was not answered`, text(told))
+	assert.Equal(t, "AI[local:"+string(s[1].ID)+`] | [notice] "b" stopped: the service of its model failed; your message was not answered`, text(told))
 	assert.Empty(t, told.Chat)
 	assert.Equal(t, s[0].ID, told.Target)
 	for _, n := range r.notices {
@@ -168,14 +168,14 @@ func TestCut_restored(t *testing.T) {
 	require.Len(t, r.out, 2)
 	for i, want := range []string{
 		"[person] (0):\n\nhm",
-		"AI[local:" + string(s[1].ID) + `] | [notice] "b" stopped: interrupted by a person; what you said was not answered`,
+		"AI[local:" + string(s[1].ID) + `] | [notice] "b" stopped: interrupted by a person; your message was not answered`,
 	} {
 		assert.Equal(t, want, text(r.out[i]))
 		assert.Equal(t, s[0].ID, r.out[i].Target)
 		assert.Equal(t, chat.ID, r.out[i].Chat)
 	}
 	require.Len(t, r.notices, 1)
-	assert.Equal(t, "b was interrupted by its person; only the prompt was passed on", r.notices[0])
+	assert.Equal(t, "b was interrupted; only the prompt was relayed", r.notices[0])
 }
 
 func TestSpoke_wordsOfAll(t *testing.T) {

@@ -53,7 +53,7 @@ func TestRun_cutTurnIsWrittenDown(t *testing.T) {
 	assert.Equal(t, "[ada] (0):", s.next(t, a.ID).Head)
 	told := s.next(t, a.ID)
 	assert.Equal(t, "AI[local:"+string(b.ID)+"] | [notice]", told.Head)
-	assert.Equal(t, `"b" stopped: interrupted by a person; what you said was not answered`, told.Message.Body)
+	assert.Equal(t, `"b" stopped: interrupted by a person; your message was not answered`, told.Message.Body)
 	require.NoError(t, stop())
 
 	receipts, err := j.Receipts(t.Context(), question.Message.ID)
@@ -74,7 +74,7 @@ func TestRun_cutTurnIsWrittenDown(t *testing.T) {
 		}
 		return said
 	}
-	assert.Equal(t, []string{"b was interrupted by its person; only the prompt was passed on"}, notices())
+	assert.Equal(t, []string{"b was interrupted; only the prompt was relayed"}, notices())
 	restored, err := j.Restore(t.Context())
 	require.NoError(t, err)
 	require.Len(t, restored.Chats, 1)

@@ -301,7 +301,7 @@ type world struct {
 
 // lapses reports whether a delivery goes on if nobody decides in time.
 func (w *world) lapses(d message.ID) bool {
-	return w.book.decided[w.made[d].Message.ID].Otherwise == message.VerbDeliver || w.book.decided[w.made[d].Message.ID].Reason == "nobody decided in time"
+	return w.book.decided[w.made[d].Message.ID].Otherwise == message.VerbDeliver || w.book.decided[w.made[d].Message.ID].Reason == "no decision in time"
 }
 
 // awaited reports whether a person's decision is what a delivery that is held waits for.
@@ -541,7 +541,7 @@ func (w *world) commit(s message.Step) {
 	}
 	for _, v := range s.Verdicts {
 		require.Contains(w.t, w.received, v.Message)
-		if v.Person.Name != "" || v.Reason == "nobody decided in time" {
+		if v.Person.Name != "" || v.Reason == "no decision in time" {
 			require.Contains(w.t, w.verdicts, v.Message)
 			continue
 		}

@@ -42,11 +42,11 @@ func TestOutcomes_eachTargetHasItsOwn(t *testing.T) {
 		r.states(r.to(s[1], whispered).ID), r.states(r.to(s[2], whispered).ID), r.states(r.to(s[3], whispered).ID), r.states(r.to(s[4], whispered).ID),
 	})
 	require.Len(t, r.notices, 1)
-	assert.Contains(t, r.notices[0], "what a said to c waits for your yes: intercom inbox approve ")
+	assert.Contains(t, r.notices[0], "a's message to c awaits your approval: intercom inbox approve ")
 	assert.Contains(t, r.notices[0], " (c is shy)")
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
 	require.Len(t, r.out, 3, "the author is told")
-	assert.Contains(t, text(r.out[2]), "[notice] what you said was not passed on: d comes back at nine")
+	assert.Contains(t, text(r.out[2]), "[notice] your message was not delivered: d comes back at nine")
 	assert.Equal(t, s[0].ID, r.out[2].Target)
 
 	a := r.must(DecideHeld{Message: r.to(s[2], whispered).Message.ID, Verb: message.VerbDeliver})
@@ -67,7 +67,7 @@ func TestOutcomes_told(t *testing.T) {
 	}})
 	id := r.out[0].Message.ID.Short()
 	assert.Equal(t, []string{
-		id + " of a: deliver (why); to read it: intercom log " + id, id + " of a: deliver (why)", id + " of a: hold; to read it: intercom inbox show " + id,
+		id + " from a: deliver (why); to read it: intercom log " + id, id + " from a: deliver (why)", id + " from a: hold; to read it: intercom inbox show " + id,
 	}, r.notices)
 }
 
@@ -92,7 +92,7 @@ func TestOutcomes_acknowledged(t *testing.T) {
 		return message.Delivery{}
 	}
 	assert.Empty(t, send(message.Envelope{Body: "fyi"}, message.Outcome{}))
-	assert.Contains(t, text(send(message.Envelope{Body: "ok?", RequiresResponse: true}, message.Outcome{})), "what you said was taken note of")
+	assert.Contains(t, text(send(message.Envelope{Body: "ok?", RequiresResponse: true}, message.Outcome{})), "your message was acknowledged")
 	assert.Contains(t, text(send(message.Envelope{Body: "done"}, message.Outcome{Text: "thank you"})), "thank you")
 }
 
@@ -136,8 +136,8 @@ func TestL8_RoutedToItsAuthorIsNotLost(t *testing.T) {
 		}[verb], states[len(states)-1])
 	}
 	require.Len(t, r.notices, 2)
-	assert.Contains(t, r.notices[0], "what lead said to b waits for your yes: intercom inbox approve ")
-	assert.Contains(t, r.notices[0], " (a policy sends it to nobody but its author)")
+	assert.Contains(t, r.notices[0], "lead's message to b awaits your approval: intercom inbox approve ")
+	assert.Contains(t, r.notices[0], " (a policy routes it only to its author)")
 	assert.Empty(t, r.out)
 }
 
@@ -154,7 +154,7 @@ func TestL8_EmptiedIsSentBack(t *testing.T) {
 		assert.Equal(t, []string{"failed: sent back by policy"}, r.states(r.only(nothing).ID))
 		r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
 		require.Len(t, r.out, 1)
-		assert.Contains(t, text(r.out[0]), "what you said was not passed on: filters left nothing of it")
+		assert.Contains(t, text(r.out[0]), "your message was not delivered: filters removed all of it")
 	}
 }
 

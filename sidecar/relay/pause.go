@@ -140,7 +140,7 @@ func (w *work) brakedOf(chats []*chat, all bool) (why []string) {
 		}
 	}
 	if n := len(w.underway(func(d *delivery) bool { return all && d.hold == holdBrake }, place{inChat, ""})); n > 0 {
-		why = append(why, fmt.Sprintf("messages held at a limit, outside of chats: %d", n))
+		why = append(why, fmt.Sprintf("single messages held at a limit: %d", n))
 	}
 	return why
 }

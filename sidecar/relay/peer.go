@@ -152,7 +152,7 @@ func (w *work) receiveFrom(e Received) (message.ID, error) {
 			return "", err
 		}
 	case c != nil && !w.heard(message.Turn{Ended: w.now}, s, c):
-		return "", fmt.Errorf("%w: nobody hears %q in chat %s now", ErrRequest, s.Name, label(c.Chat))
+		return "", fmt.Errorf("%w: no participant hears %q in chat %s now", ErrRequest, s.Name, label(c.Chat))
 	case c != nil:
 		t.chat, t.message.Chat, t.message.Thread, t.message.Type = c, c.ID, cmp.Or(m.Thread, c.ID), message.KindTurn
 		t.message.From.Number = c.member(s.ID).Number

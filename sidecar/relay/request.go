@@ -102,7 +102,7 @@ var (
 	ErrInChat     = errors.New("in a chat")      // wrapped by *InChatError
 	ErrActive     = errors.New("already active") // wrapped by *InChatError: that very chat
 	ErrPersonOnly = errors.New("only a person may do that")
-	ErrNobody     = errors.New("the request does not say who makes it")
+	ErrNobody     = errors.New("the request names no caller")
 	ErrAdopted    = errors.New("already adopted")
 	// ErrDecided is for a decision about a message of which nothing waits for one (any more).
 	ErrDecided = errors.New("it does not await a decision")
@@ -115,7 +115,7 @@ var (
 )
 
 // ErrDown says that the relay does not run, or ended before it could answer.
-var ErrDown = errors.New("the relay does not run")
+var ErrDown = errors.New("the relay is not running")
 
 // InChatError says that a chat cannot start since a session is in one. It is ErrInChat,
 // and ErrActive too if that one is a chat of the very same sessions.

@@ -272,7 +272,7 @@ func (w *work) carryOut(t *thought) {
 	if len(planned) == 0 && len(v.To) > 0 {
 		v = astray(v)
 		if planned = w.planned(t, v); len(planned) == 0 {
-			w.notice(t.message.Chat, fmt.Sprintf("%s of %s went to nobody: %s", t.message.ID.Short(), t.message.From.Name, v.Reason))
+			w.notice(t.message.Chat, fmt.Sprintf("%s from %s was not delivered: %s", t.message.ID.Short(), t.message.From.Name, v.Reason))
 		}
 	}
 	v = emptied(v, planned)
@@ -343,7 +343,7 @@ func (w *work) carryOut(t *thought) {
 func astray(v message.Verdict) message.Verdict {
 	v.To, v.Outcomes = nil, nil
 	if v.Verb == message.VerbDeliver || v.Verb == message.VerbAck {
-		v.Verb, v.Reason, v.By = message.VerbAsk, "a policy sends it to nobody but its author", "built in"
+		v.Verb, v.Reason, v.By = message.VerbAsk, "a policy routes it only to its author", "built in"
 	}
 	return v
 }
@@ -358,7 +358,7 @@ func emptied(v message.Verdict, planned []message.Delivery) message.Verdict {
 		}
 		v.Outcomes = slices.DeleteFunc(v.Outcomes, func(o message.Outcome) bool { return o.Target == p.Target })
 		v.Outcomes = append(v.Outcomes, message.Outcome{
-			Target: p.Target, Decision: message.Decision{Verb: message.VerbBounce, Reason: "filters left nothing of it", By: "built in", Notify: o.Notify},
+			Target: p.Target, Decision: message.Decision{Verb: message.VerbBounce, Reason: "filters removed all of it", By: "built in", Notify: o.Notify},
 		})
 	}
 	return v

@@ -143,16 +143,16 @@ func (w *work) checkStart(r StartChat, members []*session) error {
 	}
 	theirs := r.Limits != (message.Limits{}) || len(r.Roles) > 0 || len(r.Muted) > 0 || len(r.Asked) > 0 || r.Again != "" || len(r.Kept) > 0
 	if !r.By.Person() && (theirs || len(members) != 2 || !slices.Contains(ids, r.By.Session)) {
-		return fmt.Errorf("%w: an agent may connect itself with one other, at the usual limits", ErrPersonOnly)
+		return fmt.Errorf("%w: an agent may only connect itself to one other, at default limits", ErrPersonOnly)
 	}
 	if speaks := r.Say != "" || r.IncludeLast || r.OneWay; !r.By.Person() && speaks && members[0].ID != r.By.Session {
-		return fmt.Errorf("%w: an agent may ask and say something for itself alone: it comes first", ErrPersonOnly)
+		return fmt.Errorf("%w: an agent may only speak for itself, as the first participant", ErrPersonOnly)
 	}
 	if r.Turns < 0 || r.Limits.Depth < 0 || r.Limits.Rate < 0 || r.Limits.Bytes < 0 || r.Limits.Expire < 0 || r.Limits.Away < 0 {
-		return fmt.Errorf("%w: a limit below zero", ErrRequest)
+		return fmt.Errorf("%w: a limit is negative", ErrRequest)
 	}
 	if len(r.Roles) > len(members) || len(r.Muted) > len(members) || len(r.Asked) > len(members) {
-		return fmt.Errorf("%w: more roles, or words on who may speak, than sessions", ErrRequest)
+		return fmt.Errorf("%w: more roles or mute settings than sessions", ErrRequest)
 	}
 	for _, role := range r.Roles {
 		if err := checkRole(role); err != nil {
@@ -160,13 +160,13 @@ func (w *work) checkStart(r StartChat, members []*session) error {
 		}
 	}
 	if h := r.Limits.Header; h != "" && h != render.HeaderAttribution && h != render.HeaderBoth {
-		return fmt.Errorf("%w: header %q: it is %q or %q", ErrRequest, h, render.HeaderAttribution, render.HeaderBoth)
+		return fmt.Errorf("%w: header %q: must be %q or %q", ErrRequest, h, render.HeaderAttribution, render.HeaderBoth)
 	}
 	if words := r.Limits.Words; words != "" && words != route.WordsLast && words != route.WordsAll {
-		return fmt.Errorf("%w: words %q: it is %q or %q", ErrRequest, words, route.WordsLast, route.WordsAll)
+		return fmt.Errorf("%w: words %q: must be %q or %q", ErrRequest, words, route.WordsLast, route.WordsAll)
 	}
 	if empty := r.Limits.Empty; empty != "" && empty != EmptyAgents && empty != EmptyOn && empty != EmptyOff {
-		return fmt.Errorf("%w: empty %q: it is %q, %q or %q", ErrRequest, empty, EmptyAgents, EmptyOn, EmptyOff)
+		return fmt.Errorf("%w: empty %q: must be %q, %q or %q", ErrRequest, empty, EmptyAgents, EmptyOn, EmptyOff)
 	}
 	if strings.ContainsFunc(r.Limits.LineBreak, unicode.IsControl) {
 		return fmt.Errorf("%w: line break %q holds a control character", ErrRequest, r.Limits.LineBreak)

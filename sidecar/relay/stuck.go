@@ -49,14 +49,14 @@ const (
 func (l *loop) getStuck(g group, rest []Event, err error) {
 	s := &stuck{group: g, rest: rest, err: err, log: l.log}
 	l.stuck = s
-	l.log.Error("nothing can be written down: everything is held", "err", err)
+	l.log.Error("the journal cannot be written: everything is held", "err", err)
 	for _, event := range g.events {
 		if e, ok := event.(unwritten); ok {
 			s.undo = e.unwritten(l, err) && l.Again != nil || s.undo
 		}
 	}
 	if s.undo {
-		notice := message.Notice{Text: err.Error() + ": for a while nothing could be written down"}
+		notice := message.Notice{Text: err.Error() + ": the journal could not be written for a while"}
 		s.group, s.rest = group{steps: []message.Step{{Notices: []message.Notice{notice}}}}, nil
 		for _, event := range g.events {
 			s.put(posted{event: event})
@@ -84,7 +84,7 @@ func (s *stuck) room(t message.Turn) bool {
 	size := Spoke{Turn: t}.bytes()
 	if len(s.backlog) >= maxBacklog || s.bytes+size > maxBacklogBytes {
 		s.lost++
-		s.log.Error("a turn is lost: too much waits to be written down", "session", t.Peer)
+		s.log.Error("a turn was lost: too much is waiting for the journal", "session", t.Peer)
 		return false
 	}
 	s.bytes += size
@@ -110,7 +110,7 @@ func (l *loop) tryAgain(ctx context.Context) error {
 		events = append(events, *restored)
 	}
 	l.stuck = nil
-	l.log.Info("what was held back is written down", "events", len(s.backlog), "turns lost", s.lost)
+	l.log.Info("the journal can be written again", "events", len(s.backlog), "turns lost", s.lost)
 	l.tellTrouble(nil)
 	if !s.undo {
 		l.perform(s.effects)

@@ -80,7 +80,7 @@ func (w *work) expire() {
 		if target := w.present(d.Target); target != nil {
 			to = target.Name
 		}
-		text := fmt.Sprintf("message %s of %s to %s expired after %s", d.Message.ID.Short(), d.Message.From.Name, to, d.lasts)
+		text := fmt.Sprintf("message %s from %s to %s expired after %s", d.Message.ID.Short(), d.Message.From.Name, to, d.lasts)
 		if d.reason != "" {
 			text += ": " + string(d.reason)
 		}

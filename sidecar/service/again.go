@@ -27,7 +27,7 @@ func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Ch
 	start.OneWay = start.OneWay || old.OneWay
 	old.Participants = slices.DeleteFunc(slices.Clone(old.Participants), func(p message.Participant) bool { return p.Left })
 	if n := len(start.Sessions); n > 0 && n != len(old.Participants) {
-		return start, nil, api.Errorf(api.CodeUsage, "chat %s had %d participants at its end, and %d panes are named", old.ID.Short(), len(old.Participants), n)
+		return start, nil, api.Errorf(api.CodeUsage, "chat %s ended with %d participants, but %d panes are named", old.ID.Short(), len(old.Participants), n)
 	}
 	if start.Limits.Approve == old.Limits.Approve && old.Limits.Approve != relay.ApproveAll {
 		start.Limits.Approve = "" // those whom it names may bear other names now: they are told by their places

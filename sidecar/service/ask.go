@@ -43,8 +43,8 @@ func (s *Questions) Ask(ctx context.Context, from api.Caller, req api.AskRequest
 	caller, agent := s.Callers.callerSession(ctx, from)
 	switch {
 	case req.From == "" && !agent:
-		return message.Chat{}, api.Errorf(api.CodeUsage, "whose last answer is it about? This does not run in a pane that is adopted").
-			WithHint("name that pane: --from PANE")
+		return message.Chat{}, api.Errorf(api.CodeUsage, "whose last answer? This is not an adopted pane").
+			WithHint("name its pane: --from PANE")
 	case req.From == "":
 		req.From = string(caller.ID)
 	case agent:

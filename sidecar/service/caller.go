@@ -86,7 +86,7 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 	if s.Tmux != nil && o.needsPanes() {
 		if panes, err = s.Tmux.Panes(ctx); err != nil {
 			s.Log.Warn("list panes", "err", err)
-			return caller{kind: relay.Unverified, place: "tmux does not tell of its panes"}
+			return caller{kind: relay.Unverified, place: "tmux cannot list its panes"}
 		}
 		if p, ok := o.paneOf(panes); ok {
 			if agent := s.Panes.AgentIn(p, o.below()...); agent != "" {
@@ -239,13 +239,13 @@ func (o origin) judge(panes []tmux.Pane) (kind relay.Kind, why string) {
 	}
 	switch {
 	case fromServer && !o.typed(i >= 0 && !panes[i].Started):
-		return relay.Unverified, "tmux started it, and no shell at which somebody types"
+		return relay.Unverified, "tmux started it, without an interactive shell"
 	case fromServer && !o.line[0].Terminal:
-		return relay.Unverified, "it has left its terminal"
+		return relay.Unverified, "it left its terminal"
 	case o.line[0].Terminal, o.older():
 		return relay.Person, ""
 	}
-	return relay.Unverified, "nothing tells who started it"
+	return relay.Unverified, "who started it is unknown"
 }
 
 // typed reports whether what tmux started comes from a shell at which somebody types: one

@@ -136,7 +136,7 @@ func checkSettings(settings policy.Settings) error {
 	case err != nil:
 		return err
 	case chats.Approve != "" && chats.Approve != relay.ApproveAll:
-		return fmt.Errorf("chats: approve %q names participants, which other chats do not have: only %q is possible here", chats.Approve, relay.ApproveAll)
+		return fmt.Errorf("chats: approve %q names participants; only %q is possible here", chats.Approve, relay.ApproveAll)
 	case settings.Computer != "" && registry.CheckName(settings.Computer) != nil:
 		return fmt.Errorf("computer: %w", registry.CheckName(settings.Computer))
 	}

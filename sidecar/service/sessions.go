@@ -113,7 +113,7 @@ func (s *Sessions) notAPerson(name string) error {
 	if !strings.EqualFold(name, registry.NameFrom(s.Callers.Person)) {
 		return nil
 	}
-	return api.Errorf(api.CodeRefused, "name taken: %q is how your own words are signed", name).WithHint("choose another, for example %s-2", name)
+	return api.Errorf(api.CodeRefused, "name taken: %q signs your own messages", name).WithHint("choose another, for example %s-2", name)
 }
 
 // notHere refuses the pane in which the command itself runs: it waits for the answer there.

@@ -227,9 +227,9 @@ func (s *Face) rooms(ctx context.Context, chat message.ID) (rooms []string) {
 // Troubled tells a person, once each, that nothing can be written down any more and that it can
 // again. It does not go by the journal. It never blocks.
 func (s *Face) Troubled(err error) {
-	text := "there is space again: what was held goes on"
+	text := "there is space again: held messages resume"
 	if err != nil {
-		text = troubleOf(err) + ": everything is held until there is space, and nothing is lost"
+		text = troubleOf(err) + ": everything is held until there is space; nothing is lost"
 	}
 	select {
 	case s.notices <- message.Notice{Text: text}:
