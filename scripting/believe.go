@@ -25,7 +25,7 @@ func (s *Set) believe(in policy.Input, reply wire.Reply, texts [][]byte) (policy
 			return nil, nil
 		}
 		if *i < 0 || *i >= len(texts) || !utf8.Valid(texts[*i]) {
-			return nil, errors.New("a text that is none")
+			return nil, errors.New("an invalid text")
 		}
 		t := string(texts[*i])
 		return &t, nil
@@ -77,7 +77,7 @@ func patchable(m message.Envelope, v policy.Verdict) error {
 func addressed(in policy.Input, v policy.Verdict) error {
 	if v.Route == nil {
 		if len(v.Outcomes) != len(in.To) {
-			return errors.New("a verdict that does not decide about all recipients")
+			return errors.New("a verdict that leaves a recipient undecided")
 		}
 		for i := range v.Outcomes {
 			v.Outcomes[i].To = in.To[i]
@@ -85,12 +85,12 @@ func addressed(in policy.Input, v policy.Verdict) error {
 		return nil
 	}
 	if len(v.Route) == 0 || len(v.Route) > policy.MaxRecipients || len(v.Outcomes) != len(v.Route) {
-		return errors.New("a verdict that does not decide about all recipients")
+		return errors.New("a verdict that leaves a recipient undecided")
 	}
 	for i, name := range v.Route {
 		to := v.Outcomes[i].To
 		if known, _ := in.Agent(name); name == "" || to != (message.Address{Name: name}) && to != known.Address {
-			return fmt.Errorf("a recipient %q that nobody knows", name)
+			return fmt.Errorf("an unknown recipient %q", name)
 		}
 	}
 	return nil
@@ -132,7 +132,7 @@ func (s *Set) remembered(in policy.Input, effects []policy.Effect) error {
 			ok = false
 		}
 		if !ok {
-			return fmt.Errorf("an effect of %q that no script can have", e.Script)
+			return fmt.Errorf("an effect of %q, which no script may have", e.Script)
 		}
 	}
 	return nil

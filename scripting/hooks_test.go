@@ -136,7 +136,7 @@ intercom.on("decide", function(m) return intercom.deliver { reason = m.subject .
 
 	for patch, why := range map[string]string{
 		`meta = { kk = "x" }`:                                     `the message has no meta "kk"; did you mean "k"?`,
-		`meta = { k = 7 }`:                                        "meta.k is a string, not a number",
+		`meta = { k = 7 }`:                                        "meta.k must be a string, not a number",
 		`meta = { k = ("x"):rep(300000) }`:                        "meta.k of 300000 bytes",
 		`meta = { k = ("x"):rep(200000), l = ("x"):rep(200000) }`: "meta of more than 262144 bytes",
 		`meta = "x"`:                                              "meta is a table, not a string",
@@ -154,7 +154,7 @@ intercom.on("decide", function(m) return intercom.deliver { reason = m.subject .
 func TestL1_notices(t *testing.T) {
 	r := newRig(t, `intercom.on("decide", function(m) return intercom.deliver { notify = m.body } end)`)
 	assert.Equal(t, policy.NoticePopup, r.decided(said("popup")).Outcomes[0].Notify)
-	for word, why := range map[string]string{"bell": `notify is "popup" or "status", not "bell"`, "pop-up": `did you mean "popup"?`} {
+	for word, why := range map[string]string{"bell": `notify must be "popup" or "status", not "bell"`, "pop-up": `did you mean "popup"?`} {
 		v := r.evaluated(said(word))
 		require.Len(t, v.Failures, 1)
 		assert.Contains(t, v.Failures[0].Text, why)

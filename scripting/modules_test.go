@@ -75,12 +75,12 @@ func TestModules_wrong(t *testing.T) {
 		assert.ErrorContains(t, err, why)
 	}
 	r := newRigOf(t, Options{}, with(files(`intercom.on("guard", function() require "fine" end)`), modules))
-	assert.Contains(t, r.evaluated(said("x")).Failures[0].Text, "require belongs to the top")
+	assert.Contains(t, r.evaluated(said("x")).Failures[0].Text, "require must be at the top")
 
 	_, err := New(Options{}).Compile(t.Context(), with(files(``), map[string]string{"broken": "local x =\nreturn y"}))
 	assert.ErrorContains(t, err, "policies/lib/broken.lua:2: ", "whoever requires it")
 	_, err = New(Options{}).Compile(t.Context(), with(files(``), map[string]string{"fine": "x = 1", "a/fine": "return 1"}))
-	assert.ErrorContains(t, err, `module "fine": there are two`)
+	assert.ErrorContains(t, err, `module "fine" exists twice`)
 
 	f := with(files(`intercom.on("decide", function() return intercom.deliver() end)`), modules)
 	f.Sources = append(f.Sources, policy.Source{Name: "/p/policy.lua", Project: "/p", Text: `require "fine"`, GuardsOnly: true})

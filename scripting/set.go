@@ -185,7 +185,7 @@ func (s *Set) ready(ctx context.Context, until time.Time) *policy.Failure {
 		}
 		switch {
 		case s.ended:
-			why.Text = "the set is not used any more"
+			why.Text = "the set is no longer in use"
 		case s.worker != nil:
 			return nil
 		case s.now().Before(s.safe):

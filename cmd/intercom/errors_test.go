@@ -157,7 +157,7 @@ var errorsOf = map[string][]wrong{
 	"intercom policy check": {
 		{"policy check /nowhere", 2, `/nowhere: no such file`, `name a file`},
 		{"policy check /", 2, `"/" is a directory, not a regular file`, `name a file`},
-		{"policy check /etc/passwd /etc/passwd", 2, `two of that name`, `name each file once`},
+		{"policy check /etc/passwd /etc/passwd", 2, `listed twice`, `name each file once`},
 	},
 	"intercom policy test": {
 		{"policy test /nowhere/x.lua", 2, `/nowhere/x_test.lua: no such file`, `x_test.lua beside it`},

@@ -75,7 +75,7 @@ func (a *app) editHere(ctx context.Context, _ origin) (string, error) {
 	case err != nil:
 		return "", err
 	case !r.Check.OK:
-		return "", api.Errorf(api.CodeFailed, "%s", firstError(r.Check.Problems)).WithHint("what was in use stays in use")
+		return "", api.Errorf(api.CodeFailed, "%s", firstError(r.Check.Problems)).WithHint("the previous policies stay in use")
 	}
 	return "the policies are fine; what you saved is in use", nil
 }

@@ -96,7 +96,7 @@ test -z "$next" || mv "$next" "$2"
 	require.NoError(t, os.WriteFile(annotations, []byte("old"), 0o600))
 	shown, code = edit("y", []string{"x = 1", "-- fine"})
 	assert.Zero(t, code, shown)
-	assert.Contains(t, shown, `init.lua:1: global "x" cannot be set: say local x`)
+	assert.Contains(t, shown, `init.lua:1: global "x" cannot be set: use local x`)
 	assert.Contains(t, shown, "1 file, no problems")
 	assert.Equal(t, 2, strings.Count(given(), "-- opened "))
 	data, err = os.ReadFile(filepath.Join(config, ".luarc.json"))

@@ -76,7 +76,7 @@ func (f Files) Validate() error {
 			return err
 		}
 		if seen[s.Module()] {
-			return fmt.Errorf("module %q: there are two of that name", s.Module())
+			return fmt.Errorf("module %q exists twice", s.Module())
 		}
 		seen[s.Module()] = true
 	}
@@ -86,7 +86,7 @@ func (f Files) Validate() error {
 			return err
 		}
 		if seen[s.Name] {
-			return fmt.Errorf("file %q: there are two of that name", s.Name)
+			return fmt.Errorf("file %q is listed twice", s.Name)
 		}
 		seen[s.Name] = true
 		if s.Broken == "" {
@@ -106,7 +106,7 @@ func (f Files) Validate() error {
 func (s Source) Validate() error {
 	switch {
 	case s.Name == "" || len(s.Name) > 256 || strings.ContainsAny(s.Name, ":\n") || !utf8.ValidString(s.Name):
-		return fmt.Errorf("file %q: not a name for a script", s.Name)
+		return fmt.Errorf("file %q: not a valid script name", s.Name)
 	case len(s.Text) > MaxSource:
 		return fmt.Errorf("file %q: more than %d bytes", s.Name, MaxSource)
 	case !utf8.ValidString(s.Text):

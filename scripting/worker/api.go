@@ -87,7 +87,7 @@ func (s *state) install() {
 func (s *state) on(L *lua.LState) int {
 	s.register(L, "intercom.on")
 	hook, fn := policy.Hook(L.CheckString(1)), L.CheckFunction(2)
-	oneOf(L, "a hook", hook, policy.Hooks)
+	oneOf(L, "hook", hook, policy.Hooks)
 	s.add(L, hook, registered{fn: fn, line: s.where()})
 	return 0
 }
@@ -95,7 +95,7 @@ func (s *state) on(L *lua.LState) int {
 // register refuses what belongs to the top of a file.
 func (s *state) register(L *lua.LState, what string) {
 	if !s.loading {
-		L.RaiseError("%s belongs to the top of the file", what)
+		L.RaiseError("%s must be at the top of the file", what)
 	}
 	if s.module != nil {
 		L.RaiseError("%s belongs to a policy; a module returns what policies have in common", what)

@@ -125,14 +125,14 @@ func oneOf[T ~string](L *lua.LState, name string, value T, known []T) {
 	for i, k := range known {
 		names[i] = string(k)
 	}
-	L.RaiseError("%s is %s, not %q%s", name, quoted(names), clip(string(value), 64), meant(string(value), names))
+	L.RaiseError("%s must be %s, not %q%s", name, quoted(names), clip(string(value), 64), meant(string(value), names))
 }
 
 // said is the value of an option that is a text.
 func (s *state) said(L *lua.LState, name string, v lua.LValue, most int) string {
 	t, ok := v.(lua.LString)
 	if !ok {
-		L.RaiseError("%s is a string, not a %s", name, v.Type())
+		L.RaiseError("%s must be a string, not a %s", name, v.Type())
 	}
 	if len(t) > most {
 		L.RaiseError("%s of %d bytes, the most is %d", name, len(t), most)
@@ -146,7 +146,7 @@ func (s *state) said(L *lua.LState, name string, v lua.LValue, most int) string 
 func (s *state) duration(L *lua.LState, name string, v lua.LValue) time.Duration {
 	n, ok := v.(lua.LNumber)
 	if !ok || n <= 0 || math.IsNaN(float64(n)) || n > 366*86400 {
-		L.RaiseError("%s is a number of seconds, more than 0 and at most a year", name)
+		L.RaiseError("%s must be a number of seconds, more than 0 and at most a year", name)
 	}
 	return time.Duration(float64(n) * float64(time.Second))
 }
@@ -155,7 +155,7 @@ func (s *state) duration(L *lua.LState, name string, v lua.LValue) time.Duration
 func (s *state) tags(L *lua.LState, v lua.LValue, most int) []string {
 	t, ok := v.(*lua.LTable)
 	if !ok {
-		L.RaiseError("tags is a list of strings, not a %s", v.Type())
+		L.RaiseError("tags must be a list of strings, not a %s", v.Type())
 	}
 	if t.Len() > message.MaxTags {
 		L.RaiseError("%d tags, the most is %d", t.Len(), message.MaxTags)

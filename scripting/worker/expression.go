@@ -65,7 +65,7 @@ func (s *state) expression(L *lua.LState) *pattern { return s.expressions[held(L
 // compile is intercom.re: a pattern that does not compile is an error of the file.
 func (s *state) compile(L *lua.LState) int {
 	if !s.loading {
-		L.RaiseError("intercom.re belongs to the top of the file, where it is compiled once")
+		L.RaiseError("intercom.re must be at the top of the file, where it is compiled once")
 	}
 	pattern := L.CheckString(1)
 	L.Push(s.object(expressions, s.pattern(L, pattern)))

@@ -200,7 +200,7 @@ func format(L *lua.LState) int {
 		spec, verb := directive(pattern[i+1:])
 		i += len(spec) + 1
 		if len(spec) > 8 || verb == 0 || !strings.ContainsRune("cdiouxXeEfgGqs%", rune(verb)) {
-			L.RaiseError("string.format: %%%s is no directive", clip(spec+string(verb), 16))
+			L.RaiseError("string.format: unknown directive %%%s", clip(spec+string(verb), 16))
 		}
 		if verb == '%' {
 			text.WriteByte('%')

@@ -40,7 +40,7 @@ func (s *state) require(L *lua.LState) int {
 	m := s.set.modules[name]
 	switch value, running := s.required[name]; {
 	case !s.loading:
-		L.RaiseError("require belongs to the top of the file")
+		L.RaiseError("require must be at the top of the file")
 	case s.script.source.Project != "":
 		L.RaiseError("a project's policy has no modules: those in policies/lib are a person's own")
 	case m == nil:

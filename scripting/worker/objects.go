@@ -84,7 +84,7 @@ func (s *state) metatable(c *class) *lua.LTable {
 		case messageClass:
 			L.RaiseError("messages are read-only; return a decision or use a filter hook")
 		case contextClass:
-			L.RaiseError("ctx is read-only; use ctx.set to remember something")
+			L.RaiseError("ctx is read-only; use ctx.set to remember a value")
 		}
 		L.RaiseError("%s is read-only", c.noun)
 		return 0

@@ -66,7 +66,7 @@ func (s *state) configure(L *lua.LState) int {
 func (s *state) eachSetting(L *lua.LState, name string, v lua.LValue, use func(key string, v lua.LValue)) {
 	t, ok := v.(*lua.LTable)
 	if !ok {
-		L.RaiseError("%s is a table, not a %s", name, v.Type())
+		L.RaiseError("%s must be a table, not a %s", name, v.Type())
 	}
 	n := 0
 	t.ForEach(func(key, v lua.LValue) {
@@ -98,7 +98,7 @@ func (s *state) finite(L *lua.LState, name string, v lua.LNumber) float64 {
 	if f := float64(v); f-f == 0 {
 		return f
 	}
-	L.RaiseError("%s is no finite number", name)
+	L.RaiseError("%s must be a finite number", name)
 	return 0
 }
 

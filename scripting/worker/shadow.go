@@ -53,7 +53,7 @@ func (of *set) shadowed() []policy.Problem {
 // covering names the rules that cover another one.
 func covering(rules []*rule) string {
 	if len(rules) == 1 {
-		return "all that it asks for is decided by " + rules[0].decision.By
+		return "everything it matches is decided by " + rules[0].decision.By
 	}
 	var names []string
 	for _, r := range rules[:min(len(rules), 4)] {
@@ -62,7 +62,7 @@ func covering(rules []*rule) string {
 	if len(rules) > len(names) {
 		names = append(names, "…")
 	}
-	return "all that it asks for is decided by these together: " + strings.Join(names, ", ")
+	return "everything it matches is decided by these together: " + strings.Join(names, ", ")
 }
 
 // dimension is a field in which a message has exactly one value.

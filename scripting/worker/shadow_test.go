@@ -15,8 +15,8 @@ func TestL11_rulesThatNeverDecide(t *testing.T) {
 	rule := func(name, match, decision string) string {
 		return `intercom.rule("` + name + `", ` + match + `, ` + decision + ")\n"
 	}
-	covered := `a.lua:2: rule "b" never decides: all that it asks for is decided by a.lua:1 a`
-	together := `rule "z" never decides: all that it asks for is decided by these together: `
+	covered := `a.lua:2: rule "b" never decides: everything it matches is decided by a.lua:1 a`
+	together := `rule "z" never decides: everything it matches is decided by these together: `
 	for text, want := range map[string][]string{
 		rule("a", `{}`, ask) + rule("b", `{ type = "x" }`, deliver):                                                     {covered},
 		rule("a", `{ type = "x" }`, ask) + rule("b", `{ type = "x", from = "Ada" }`, deliver):                           {covered},
@@ -28,7 +28,7 @@ func TestL11_rulesThatNeverDecide(t *testing.T) {
 			`a.lua:3: ` + together + `a.lua:1 a, a.lua:2 y`,
 		},
 		rule("a", `{ origin = "human" }`, ask) + rule("y", `{ priority = "urgent" }`, ask) + rule("z", `{ origin = "human", priority = "urgent" }`, ask): {
-			`a.lua:3: rule "z" never decides: all that it asks for is decided by a.lua:1 a`,
+			`a.lua:3: rule "z" never decides: everything it matches is decided by a.lua:1 a`,
 		},
 		// These may decide.
 		rule("a", `{ type = "x" }`, ask) + rule("b", `{}`, deliver):                                                                        nil,

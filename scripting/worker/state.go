@@ -110,7 +110,7 @@ func (s *state) seal() {
 		return 0
 	}))
 	seal.RawSetString("__newindex", s.machine.NewFunction(func(L *lua.LState) int {
-		L.RaiseError("global %q cannot be set: say local %s", clip(L.Get(2).String(), 64), clip(L.Get(2).String(), 64))
+		L.RaiseError("global %q cannot be set: use local %s", clip(L.Get(2).String(), 64), clip(L.Get(2).String(), 64))
 		return 0
 	}))
 	s.machine.SetMetatable(globals, seal)

@@ -73,7 +73,7 @@ func runTests(of *set, q wire.Test, announce func(n int)) policy.Tested {
 			t.run(p)
 		}
 		if len(t.result.Cases) == 0 {
-			t.problem(0, "there is no test in it: cases(title, hook, rows), or test(title, function(t) … end)")
+			t.problem(0, "no test found; write cases(title, hook, rows), or test(title, function(t) … end)")
 		}
 	}
 	t.cover()
@@ -122,7 +122,7 @@ func (t *testRun) run(p pendingTest) {
 			_, failure := t.state.call(testInstructions, testTime, t.state.machine.NewFunction(func(L *lua.LState) int {
 				values, ok := row.(*lua.LTable)
 				if !ok || values.Len() != 2 {
-					L.RaiseError("a row is { message, answer }; what says nothing answers nothing")
+					L.RaiseError("a row is { message, answer }; use nothing where no answer is expected")
 				}
 				t.expect(L, p.hook, values.RawGetInt(1), values.RawGetInt(2))
 				return 0

@@ -129,7 +129,7 @@ var testGlobals = []member{
 
 func (t *testRun) add(L *lua.LState, p pendingTest) {
 	if t.state != nil {
-		L.RaiseError("tests belong to the top of the file")
+		L.RaiseError("tests must be at the top of the file")
 	}
 	if len(t.pending) >= maxCases {
 		L.RaiseError("more than %d tests in one file", maxCases)
@@ -140,7 +140,7 @@ func (t *testRun) add(L *lua.LState, p pendingTest) {
 // hookNamed checks the name of a hook.
 func (t *testRun) hookNamed(L *lua.LState, name string) string {
 	if !slices.Contains(testHooks(), name) {
-		L.RaiseError("a hook is %s, not %q%s", quoted(testHooks()), clip(name, 64), meant(name, testHooks()))
+		L.RaiseError("hook must be %s, not %q%s", quoted(testHooks()), clip(name, 64), meant(name, testHooks()))
 	}
 	return name
 }
@@ -205,7 +205,7 @@ func (t *testRun) wanted(L *lua.LState, hook string, v lua.LValue) replied {
 		}
 	}
 	if len(fields) == 0 {
-		L.RaiseError("an answer without fields expects nothing: write nothing for who has to say nothing")
+		L.RaiseError("an empty answer expects nothing; use the value nothing instead")
 	}
 	return replied{fields: fields}
 }

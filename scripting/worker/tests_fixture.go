@@ -133,7 +133,7 @@ func (s *state) fixture(L *lua.LState, from policy.Input, fields *lua.LTable) *l
 			size := 0
 			config, ok := s.configOf(L, name, s.tableOf(L, name, v), 0, &size).(map[string]any)
 			if !ok {
-				L.RaiseError("config is a table whose keys are strings: config = { aea = … }")
+				L.RaiseError("config must be a table whose keys are strings: config = { aea = … }")
 			}
 			in.Config = config
 		case "chat":
@@ -227,7 +227,7 @@ func (s *state) configOf(L *lua.LState, name string, v lua.LValue, depth int, si
 func (s *state) tableOf(L *lua.LState, name string, v lua.LValue) *lua.LTable {
 	t, ok := v.(*lua.LTable)
 	if !ok {
-		L.RaiseError("%s is a table, not a %s", name, v.Type())
+		L.RaiseError("%s must be a table, not a %s", name, v.Type())
 	}
 	return t
 }
@@ -235,7 +235,7 @@ func (s *state) tableOf(L *lua.LState, name string, v lua.LValue) *lua.LTable {
 func (s *state) yes(L *lua.LState, name string, v lua.LValue) bool {
 	b, ok := v.(lua.LBool)
 	if !ok {
-		L.RaiseError("%s is true or false, not a %s", name, v.Type())
+		L.RaiseError("%s must be true or false, not a %s", name, v.Type())
 	}
 	return bool(b)
 }
@@ -243,7 +243,7 @@ func (s *state) yes(L *lua.LState, name string, v lua.LValue) bool {
 func (s *state) whole(L *lua.LState, name string, v lua.LValue) int {
 	n, ok := v.(lua.LNumber)
 	if !ok || float64(n) != math.Trunc(float64(n)) || math.Abs(float64(n)) > 1<<31 {
-		L.RaiseError("%s is a whole number", name)
+		L.RaiseError("%s must be a whole number", name)
 	}
 	return int(n)
 }
@@ -252,7 +252,7 @@ func (s *state) whole(L *lua.LState, name string, v lua.LValue) int {
 func (s *state) secondsOf(L *lua.LState, name string, v lua.LValue) time.Duration {
 	n, ok := v.(lua.LNumber)
 	if !ok || n < 0 || !(n < 100*366*86400) {
-		L.RaiseError("%s is a number of seconds", name)
+		L.RaiseError("%s must be a number of seconds", name)
 	}
 	return time.Duration(float64(n) * float64(time.Second))
 }

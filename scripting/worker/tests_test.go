@@ -124,8 +124,8 @@ cases("printed", "guard", { { msg { type = "turn" }, "ask" } })
 		`want reason "no", got "trusted planner"`,
 		`want verb "deliver", got nothing`,
 		`want nothing, got verb "deliver", reason "trusted planner"`,
-		`verb is "ack", "ask", "bounce", "deliver", "drop" or "hold", not "delver"; did you mean "deliver"?`,
-		`a row is { message, answer }; what says nothing answers nothing`,
+		`verb must be "ack", "ask", "bounce", "deliver", "drop" or "hold", not "delver"; did you mean "deliver"?`,
+		`a row is { message, answer }; use nothing where no answer is expected`,
 		`a message of a fixture expected, not a string: local msg = fixture { … }`,
 		`want verb "ask", got "deliver"`,
 		`a_test.lua:17: it broke`,
@@ -164,11 +164,11 @@ cases("config", "decide", {
 	assert.True(t, r.Passed(), "%+v", r)
 	assert.Len(t, r.Cases, 4)
 	for config, want := range map[string]string{
-		`"x"`:                    "config is a table, not a string",
-		`{ "x" }`:                "config is a table whose keys are strings",
+		`"x"`:                    "config must be a table, not a string",
+		`{ "x" }`:                "config must be a table whose keys are strings",
 		`{ a = { "x", k = 1 } }`: "config.a is neither a list nor a table whose keys are strings",
-		`{ a = print }`:          "config.a is a string, not a function",
-		`{ a = 0/0 }`:            "config.a is no finite number",
+		`{ a = print }`:          "config.a must be a string, not a function",
+		`{ a = 0/0 }`:            "config.a must be a finite number",
 		`(function() local t = {} t.t = t return t end)()`: "nested more than 32 deep",
 	} {
 		r := tested(t, reads, "fixture { config = "+config+" }")
@@ -194,10 +194,10 @@ func TestTests_whatBreaks(t *testing.T) {
 	assert.Nil(t, r.Cases[1].Failed)
 
 	for text, want := range map[string]string{
-		``:                           "a_test.lua: there is no test in it: cases(title, hook, rows), or test(title, function(t) … end)",
+		``:                           "a_test.lua: no test found; write cases(title, hook, rows), or test(title, function(t) … end)",
 		`fixtur {}`:                  `a_test.lua:1: undefined global "fixtur"; did you mean "fixture"?`,
 		`intercom.on("x")`:           `a_test.lua:1: undefined global "intercom"`,
-		`cases("x", "gaurd", {{1}})`: `a_test.lua:1: a hook is "decide", "filter", "format", "guard", "route" or "verdict", not "gaurd"; did you mean "guard"?`,
+		`cases("x", "gaurd", {{1}})`: `a_test.lua:1: hook must be "decide", "filter", "format", "guard", "route" or "verdict", not "gaurd"; did you mean "guard"?`,
 		`cases("x", "guard", {})`:    `a_test.lua:1: bad argument #3 to cases (a list of rows expected: { { message, answer }, … })`,
 	} {
 		r = tested(t, planner, text)

@@ -93,7 +93,7 @@ func (r *reader) wrong(n *yaml.Node, of, wanted string) {
 	if n.Kind == yaml.AliasNode {
 		wanted += "; references (*" + n.Value + ") are not read"
 	}
-	r.say(n, Broken, "%s is %s", of, wanted)
+	r.say(n, Broken, "%s must be %s", of, wanted)
 }
 
 // field reads the value of one key; key is where it stands.
@@ -174,7 +174,7 @@ func (r *reader) safety(_, n *yaml.Node) {
 	age := func(key, value *yaml.Node) {
 		d, ok := duration(value.Value)
 		if value.Kind != yaml.ScalarNode || !ok {
-			r.say(value, Broken, "%s is a number of seconds, or a time such as \"7 days\"", key.Value)
+			r.say(value, Broken, "%s must be a number of seconds, or a time such as \"7 days\"", key.Value)
 			return
 		}
 		if r.config.MaxAge == 0 || d < r.config.MaxAge {

@@ -77,21 +77,21 @@ func TestReadConfig_mistakes(t *testing.T) {
 		"":                                      {},
 		"# nothing\n":                           {},
 		"agent:\n":                              {},
-		"- a\n- b":                              {problems: []string{"line 1: error: the file is a mapping"}},
+		"- a\n- b":                              {problems: []string{"line 1: error: the file must be a mapping"}},
 		"a: b\nc: d: e":                         {problems: []string{"line 2: error: mapping values are not allowed in this context"}},
 		"agnet: {}":                             {problems: []string{`line 1: warning: the file has no key "agnet"`}},
 		"agent: {di: x}\nsafety:\n  max_age: 1": {problems: []string{`line 1: warning: agent has no key "di"`, `line 3: warning: safety has no key "max_age"`}},
 
-		"response_policy:\n  question: yes":                                {[]string{"2 question → ask"}, []string{"line 2: error: question is a mapping"}},
+		"response_policy:\n  question: yes":                                {[]string{"2 question → ask"}, []string{"line 2: error: question must be a mapping"}},
 		"response_policy:\n  question: {auto_respond: yes}":                {rules: []string{"2 question → answer"}},
-		"response_policy:\n  question: {auto_respond: perhaps}":            {[]string{"2 question → ask"}, []string{"line 2: error: auto_respond is true or false"}},
+		"response_policy:\n  question: {auto_respond: perhaps}":            {[]string{"2 question → ask"}, []string{"line 2: error: auto_respond must be true or false"}},
 		"response_policy:\n  question: {auto_respnd: true}":                {nil, []string{`line 2: warning: question has no key "auto_respnd"`}},
 		"response_policy:\n  qestion: {auto_respond: false}":               {nil, []string{`line 2: warning: response_policy has no key "qestion"`}},
 		"response_policy:\n  question: {approval_required: true}":          {rules: []string{"2 question → ask"}},
 		"response_policy:\n  question: {approval_required: false}":         {rules: []string{"2 question → answer"}},
 		"response_policy:\n  handoff: {auto_respond: true}":                {[]string{"2 handoff → ask"}, []string{"line 2: warning: a handoff is always shown to a person; a policy of your own can say otherwise"}},
 		"response_policy:\n  issue: {critical: {auto_respond: false}}":     {rules: []string{"2 issue urgent → ask"}},
-		"response_policy:\n  issue: &a {auto_respond: true}\n  update: *a": {[]string{"2 issue → answer", "3 update → ask"}, []string{"line 3: error: update is a mapping; references (*a) are not read"}},
+		"response_policy:\n  issue: &a {auto_respond: true}\n  update: *a": {[]string{"2 issue → answer", "3 update → ask"}, []string{"line 3: error: update must be a mapping; references (*a) are not read"}},
 		"response_policy:\n  update:\n    normal: {auto_respond: true}\n    normal: {auto_respond: false}": {
 			[]string{"3 update normal → acknowledge", "3 update → acknowledge, fallback"}, []string{`line 4: error: update has "normal" twice; the first one holds`},
 		},
@@ -103,7 +103,7 @@ func TestReadConfig_mistakes(t *testing.T) {
 		},
 
 		"monitoring: {auto_process: [{message_type: issue, severity: hihg, action: auto_respond}]}": {
-			[]string{"1 issue → ask"}, []string{`line 1: error: severity "hihg": it is low, normal, high or urgent`, "line 1: error: severity names none"},
+			[]string{"1 issue → ask"}, []string{`line 1: error: severity "hihg": must be low, normal, high or urgent`, "line 1: error: severity names none"},
 		},
 		"monitoring: {auto_process: [{message_type: [question, bogus], action: obey}]}": {
 			[]string{"1 question → ask"}, []string{`line 1: warning: message_type "bogus": AEA has no such type`, `line 1: error: auto_process: no action "obey"; a person is asked`},
@@ -119,7 +119,7 @@ func TestReadConfig_mistakes(t *testing.T) {
 			[]string{"line 1: error: auto_process without a message_type; a person is asked about all types", "line 1: warning: a handoff is always shown to a person; a policy of your own can say otherwise"},
 		},
 		"response_policies: {updates: {auto_acknowledge: false}}": {rules: []string{"1 update → ask"}},
-		"safety: {max_message_age: soon}":                         {problems: []string{`line 1: error: max_message_age is a number of seconds, or a time such as "7 days"`}},
+		"safety: {max_message_age: soon}":                         {problems: []string{`line 1: error: max_message_age must be a number of seconds, or a time such as "7 days"`}},
 		"safety: {require_approval_for: [\"rm -rf; $x\"]}":        {problems: []string{`line 1: warning: require_approval_for: "rm -rf; $x" is no name of an operation; the agent is not told`}},
 	} {
 		c, problems := aea.ReadConfig([]byte(text))

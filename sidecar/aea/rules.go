@@ -189,7 +189,7 @@ func (r *reader) priorities(key, n *yaml.Node) []string {
 		if p := priority(item.Value); p != "" {
 			all = append(all, p)
 		} else {
-			r.say(item, Broken, "%s %q: it is low, normal, high or urgent", key.Value, item.Value)
+			r.say(item, Broken, "%s %q: must be low, normal, high or urgent", key.Value, item.Value)
 		}
 	}
 	if all == nil {

@@ -69,7 +69,7 @@ func TestL10_ReplayBeforeItIsUsed(t *testing.T) {
 	second := r.policies().Generation
 	r.save("policies/20-fails.lua", `intercom.on("guard", function(msg) if msg.body == "bye" then error("no byes") end end)`)
 	r.waitFor("it is refused", func() bool { return strings.Contains(r.policies().Error, "policies/20-fails.lua:1: guard: no byes") })
-	assert.Contains(t, r.policies().Error, "it failed at 1 of the last 4 messages")
+	assert.Contains(t, r.policies().Error, "it failed on 1 of the last 4 messages")
 	assert.Equal(t, second, r.policies().Generation)
 	assert.Equal(t, []string{"in use", "in use", "refused"}, r.changes())
 	e, err := r.client.ExplainPolicy(t.Context(), api.ExplainPolicyRequest{ID: held[0].Message.Short()})
@@ -96,7 +96,7 @@ func TestL9_L11_GoingBack(t *testing.T) {
 		r.waitFor("Ben hears "+words, func() bool { return len(b.received()) > before })
 	}
 	last := func() string { return b.received()[len(b.received())-1] }
-	assert.ErrorContains(t, r.yes("rollback"), "no earlier set")
+	assert.ErrorContains(t, r.yes("rollback"), "there is no earlier set")
 	for range 20 {
 		speak("word")
 	}
@@ -135,7 +135,7 @@ func TestL9_L11_GoingBack(t *testing.T) {
 	assert.NotEqual(t, first, r.policies().Generation, "once more goes back once more")
 	speak("word")
 	assert.Equal(t, "<bad> word", last())
-	assert.ErrorContains(t, r.yes("rollback"), "no earlier set", "that was the oldest")
+	assert.ErrorContains(t, r.yes("rollback"), "there is no earlier set", "that was the oldest")
 	assert.True(t, slices.Contains(r.changes(), "rolled back"))
 }
 

@@ -231,7 +231,7 @@ func (p *InUse) leave(ctx context.Context) {
 	defer p.unlock()
 	to := p.kept.before(true)
 	if to == nil {
-		p.Shown("policy: the policies fail; no earlier ones are known to be good: intercom policy log")
+		p.Shown("policy: your policies keep failing, and no earlier set is known to be good: intercom policy log")
 		return
 	}
 	if err := p.back(ctx, *to, failedTooOften); err != nil {
@@ -240,7 +240,7 @@ func (p *InUse) leave(ctx context.Context) {
 	}
 	p.kept.add(p.files.own, p.Now()) // it is the latest again, and what failed lies before it
 	p.save()
-	p.Shown("policy: the new policies failed too often; those before them are in use again: intercom policy log")
+	p.Shown("policy: the new policies failed too often; the previous ones are in use again: intercom policy log")
 }
 
 // Rollback goes back to the person's files that were in use before, until theirs are changed; or
@@ -255,7 +255,7 @@ func (p *InUse) Rollback(ctx context.Context, sure bool) (policy.Status, error) 
 	case to == nil:
 		err = ErrNoOther
 	case sure:
-		err = p.back(ctx, *to, "a person went back")
+		err = p.back(ctx, *to, "rolled back by a person")
 	}
 	p.unlock()
 	return p.Status(), err
@@ -278,7 +278,7 @@ func (p *InUse) back(ctx context.Context, to keptSet, why string) error {
 	p.save()
 	trouble := ""
 	if why == failedTooOften {
-		trouble = why + ", and the files stay out of use until they are changed"
+		trouble = why + "; the current files stay unused until they change"
 	}
 	p.mu.Lock()
 	p.status.RolledBack = "" // whatever was left before

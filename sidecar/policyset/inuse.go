@@ -171,7 +171,7 @@ func (p *InUse) Begin(ctx context.Context) {
 
 // What holds while the files as they are cannot be used.
 const (
-	oldStays = "what was in use stays in use"
+	oldStays = "the previous policies stay in use"
 	allAsk   = "until it is fixed, what agents say awaits your approval"
 )
 
@@ -207,7 +207,7 @@ func (p *InUse) apply(ctx context.Context, f files) error {
 		err = p.tested(ctx, f)
 	}
 	if err == nil && len(tried.Failures) > 0 {
-		err = fmt.Errorf("it failed at %d of the last %d messages: %s", len(tried.Failures), tried.Tried, tried.Failures[0])
+		err = fmt.Errorf("it failed on %d of the last %d messages: %s", len(tried.Failures), tried.Tried, tried.Failures[0])
 	}
 	if err != nil {
 		set.Close()
@@ -293,7 +293,7 @@ func (p *InUse) succeeded(tried policy.Trial) {
 	p.Log.Info("policies", "in use", generation, "tried with", tried.Tried, "changed", len(tried.Changed), "loosened", len(tried.Loosened))
 	p.record(policy.Entry{Event: "in use", Generation: generation, Tried: tried.Tried, Changed: tried.Changed, Loosened: tried.Loosened})
 	if n := len(tried.Loosened); n > 0 {
-		p.Shown(fmt.Sprintf("policy: the new set is in use; of the last %d messages it lets more through: %s", tried.Tried, list(tried.Loosened)))
+		p.Shown(fmt.Sprintf("policy: the new set is in use; it lets more of the last %d messages through: %s", tried.Tried, list(tried.Loosened)))
 	}
 }
 
@@ -350,7 +350,7 @@ func (p *InUse) Decide(ctx context.Context, q relay.Question) (message.Verdict, 
 		p.count(v)
 	}
 	if unread == "" && p.uncovered(q) {
-		unread = "what its project says cannot be asked"
+		unread = "its project's policy cannot be asked"
 	}
 	if unread != "" && q.Message.Origin != message.OriginHuman && q.Message.Origin != message.OriginSystem {
 		out = asked(out, unread)
@@ -492,7 +492,7 @@ func (p *InUse) Settings() policy.Settings {
 
 var (
 	// ErrNoOther is for going back where there is nothing to go back to.
-	ErrNoOther = errors.New("no earlier set of policies is kept")
+	ErrNoOther = errors.New("there is no earlier set of policies")
 	// ErrNone is for asking policies of which none can be asked.
 	ErrNone = errors.New("no policy can be asked")
 )

@@ -54,7 +54,7 @@ func (f files) stamp() string {
 // restless is how long files are waited for that are written to all the time.
 const restless = time.Second
 
-var errRestless = errors.New("the files are being written to all the time")
+var errRestless = errors.New("the files keep changing")
 
 // still reads the files until they are twice the same. Those that will not hold still cannot be
 // read, or, if they are a project's, not be asked.

@@ -108,7 +108,7 @@ func compare(t *policy.Trial, in policy.Input, was, is policy.Verdict) {
 			end, _ := o.Ends()
 			c.Why = fmt.Sprintf("and after %s %s", o.Expires, end)
 		case known && masked && is.Body == nil && policy.Rank(o.Verb) < policy.Rank(message.VerbBounce):
-			laxer, c.Why = true, "as it was said, which a filter had changed"
+			laxer, c.Why = true, "unfiltered, where a filter had changed it"
 		default:
 			continue
 		}

@@ -28,7 +28,7 @@ func TestL10_WhatIsLooser(t *testing.T) {
 		"ask to deliver": {verdict(ask, nil), verdict(deliver, nil), "ask, now deliver"},
 		"by itself":      {verdict(ask, nil), verdict(soon, nil), "ask, and after 1s deliver"},
 		"sooner":         {verdict(later, nil), verdict(deliver, nil), "deliver, sooner"},
-		"unmasked":       {verdict(deliver, &masked), verdict(deliver, nil), "deliver, as it was said, which a filter had changed"},
+		"unmasked":       {verdict(deliver, &masked), verdict(deliver, nil), "deliver, unfiltered, where a filter had changed it"},
 	} {
 		var tried policy.Trial
 		compare(&tried, in, c.was, c.is)

@@ -87,12 +87,12 @@ func (p *InUse) holds(dir string, c *agentConfig) (aea.Config, bool) {
 	problem, broken := c.now.Problem()
 	switch {
 	case c.why != "":
-		p.tellOf(c, c.why, "what it said before holds, or else the protocol's table")
+		p.tellOf(c, c.why, "its previous content applies, or else the protocol's table")
 		used = c.good
 	case c.now.Hash == "":
 		c.good, c.told = c.now, ""
 	case broken:
-		p.tellOf(c, place(file, problem), "what it said before holds, or else what can be read of it")
+		p.tellOf(c, place(file, problem), "its previous content applies, or else what can be read of it")
 		if c.good.Hash != "" {
 			used = c.good
 		}
