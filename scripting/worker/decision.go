@@ -24,9 +24,9 @@ var options = &class{
 	name: "intercom.Options", noun: "decision", doc: "What a decision says beside its verb.", table: true,
 	members: []member{
 		{name: "reason", typ: "string", doc: "Why, for the person and the log. drop needs one."},
-		{name: "notify", typ: `"status"|"popup"`, doc: "The person is told of it at once, in a line; popup says how to open the message, and opens nothing."},
+		{name: "notify", typ: `"status"|"popup"`, doc: "Tells the person at once, in one line; popup adds how to open the message, and opens nothing."},
 		{name: "after", typ: "number", doc: "Not before so many seconds from now."},
-		{name: "expires", typ: "number", doc: "A decision that waits ends after so many seconds, as otherwise says."},
+		{name: "expires", typ: "number", doc: "Seconds until a waiting decision ends as otherwise says."},
 		{name: "otherwise", typ: `"deliver"|"ack"|"ask"|"hold"|"bounce"|"drop"`, doc: "With expires; hold if it is not given."},
 		{name: "prompt", typ: "string", doc: "What the recipient is told to do with the message."},
 		{name: "text", typ: "string", doc: "Of an acknowledgement or a bounce."},
@@ -36,12 +36,12 @@ var options = &class{
 
 // verbDocs say what becomes of a message.
 var verbDocs = map[message.Verb]string{
-	message.VerbDeliver: "Let it go to the recipient.",
-	message.VerbAck:     "Acknowledge it to its author, and do not type it.",
-	message.VerbAsk:     "Let it wait for a person's yes.",
-	message.VerbHold:    "Let it wait until a person releases it.",
+	message.VerbDeliver: "Deliver it to the recipient.",
+	message.VerbAck:     "Acknowledge it to its author without delivering it.",
+	message.VerbAsk:     "Hold it until a person approves it.",
+	message.VerbHold:    "Hold it until a person releases it.",
 	message.VerbBounce:  "Send it back to its author, with a reason.",
-	message.VerbDrop:    "Put it into the trash, where it stays for seven days. Needs a reason.",
+	message.VerbDrop:    "Do not deliver it and tell nobody. A person can still approve it for at least seven days. Needs a reason.",
 }
 
 // verbs are one function for each verb.
