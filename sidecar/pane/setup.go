@@ -1,7 +1,6 @@
 package pane
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -47,7 +46,7 @@ type habits struct {
 
 // newSetup is nil for an agent of which no file tells anything.
 func newSetup(prof profile.Agent, who agent.Agent) *setup {
-	if len(prof.Settings()) == 0 && !prof.Active.Skills {
+	if len(prof.Vim.Files) == 0 && !prof.Active.Skills {
 		return nil
 	}
 	return &setup{prof: prof, who: who, asks: make(chan struct{}, 1), news: make(chan struct{}, 1)}
@@ -140,8 +139,8 @@ func (s *setup) changes() <-chan struct{} {
 func (s *setup) read(now time.Time) *habits {
 	h := &habits{at: now}
 	var files [][]byte
-	for _, path := range s.prof.Settings() {
-		switch rest, home := strings.CutPrefix(path, "~/.claude/"); {
+	for _, path := range s.prof.Vim.Files {
+		switch rest, home := strings.CutPrefix(path, "@/"); {
 		case home:
 			path = filepath.Join(s.who.Home, rest)
 		case strings.HasPrefix(path, "~/"):
@@ -156,11 +155,11 @@ func (s *setup) read(now time.Time) *habits {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			h.unread = append(h.unread, err)
-		case bytes.Contains(text, []byte(`"editorMode"`)):
+		case s.prof.Vim.Tells(text):
 			files = append(files, text)
 		}
 	}
-	h.says, h.vim = len(files) > 0, profile.Vim(files...)
+	h.says, h.vim = len(files) > 0, s.prof.Vim.Set(files...)
 	if s.prof.Active.Skills {
 		var unread []error
 		h.skills, unread = s.who.Skills()

@@ -17,7 +17,7 @@ const (
 // recordings of the version that it names.
 type Agent struct {
 	Profile
-	Verified  string   // the version whose screens were recorded
+	Verified  string   // the version whose screens and transcripts were recorded, and that the lab starts
 	Processes []string // names of its process, as the terminal's foreground group has them
 	Composer  Composer
 	Marks     Marks
@@ -25,6 +25,7 @@ type Agent struct {
 	Speech    Speech
 	Long      Long     // which paste its composer shows in one line
 	Pasted    []string // that line: a pattern with %d for each number
+	Vim       VimKeys
 }
 
 // Speech is how an agent draws what it says, in column 0 and below.
@@ -88,8 +89,20 @@ type Marks struct {
 	Dialog   []string // in the last rows of a dialog, a picker or a panel
 }
 
-// Agents are the agents whose screens can be judged, in the order in which help shows them.
-func Agents() []Agent { return []Agent{Claude(), Codex(), Opencode(), Gemini()} }
+var agents []func() Agent
+
+// register makes an agent known. Each agent's file does so itself: nothing here names any.
+func register(agent func() Agent) { agents = append(agents, agent) }
+
+// Agents are the agents whose screens can be judged, by their names.
+func Agents() []Agent {
+	all := make([]Agent, len(agents))
+	for i, agent := range agents {
+		all[i] = agent()
+	}
+	slices.SortFunc(all, func(a, b Agent) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
 
 // AgentByName finds an agent by the name of its profile. Names are exact.
 func AgentByName(name string) (Agent, bool) {

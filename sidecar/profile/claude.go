@@ -1,5 +1,7 @@
 package profile
 
+func init() { register(Claude) }
+
 // Claude is Claude Code. Its composer is framed by two rules; the glyph is followed by a
 // no-break space, in every list and dialog by a plain one; and the glyph is dim exactly
 // while a turn is under way.
@@ -29,6 +31,16 @@ func Claude() Agent {
 		},
 		Long:   Long{Chars: 800, Breaks: 2},
 		Pasted: []string{"[Pasted text #%d +%d lines]", "[Pasted text #%d]"},
+		Vim: VimKeys{
+			Files: []string{
+				"/etc/claude-code/managed-settings.json",
+				".claude/settings.local.json",
+				".claude/settings.json",
+				"@/settings.json",
+				"~/.claude.json",
+			},
+			Key: "editorMode", On: "vim",
+		},
 		Marks: Marks{
 			Live:     []string{"⏸ ", "⏵⏵ ", "? for shortcuts", "← for agents", "shift+tab to cycle", "Press Ctrl-C again to exit", "Press Ctrl-D again to exit"},
 			Held:     []string{"paste again to expand"},

@@ -1,5 +1,7 @@
 package profile
 
+func init() { register(Codex) }
+
 // Codex is Codex. Its composer has blank rows around it; it shows the cursor there and hides
 // it in dialogs; the glyph is bold and bright in the composer alone, and an empty composer
 // always shows the same dim words.

@@ -10,6 +10,8 @@ const (
 	geminiInline = 8 << 10
 )
 
+func init() { register(Gemini) }
+
 // Gemini is Gemini CLI. Its composer is a box without sides, under a rule and a row that
 // tells its mode; it hides the terminal's cursor and paints one, and parks the other where
 // it likes. Its title tells what it does, but not of each dialog.

@@ -1,5 +1,7 @@
 package profile
 
+func init() { register(Opencode) }
+
 // Opencode is opencode. Its composer is a block with a bar at its left, `┃`, and a lower edge;
 // it stands in the middle of the home screen and at the bottom of a session, where a sidebar
 // may stand beside it. Columns are counted from the bar. It shows the cursor there and hides

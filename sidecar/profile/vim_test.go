@@ -24,8 +24,8 @@ func TestVim(t *testing.T) {
 		{"null", [][]byte{[]byte(`{"editorMode":null}`), vim}, true},
 		{"another mode", [][]byte{[]byte(`{"editorMode":"emacs"}`)}, false},
 	} {
-		assert.Equal(t, c.want, Vim(c.settings...), c.name)
+		assert.Equal(t, c.want, Claude().Vim.Set(c.settings...), c.name)
 	}
-	assert.NotEmpty(t, Claude().Settings())
-	assert.Empty(t, Codex().Settings())
+	assert.NotEmpty(t, Claude().Vim.Files)
+	assert.Empty(t, Codex().Vim.Files)
 }

@@ -38,7 +38,6 @@ func TestKinds_anUnknownOneIsNoOther(t *testing.T) {
 			assert.False(t, talks, "%s as %q", r.What, name)
 			assert.Empty(t, screen.Placeholder(v, a)+screen.OwnTail(v, a), "%s as %q", r.What, name)
 			assert.Zero(t, screen.Breaks(v, a, text))
-			assert.Empty(t, a.Settings())
 		}
 		if _, talks := screen.Converse(r.view(), known); talks {
 			seen[r.Agent] = true
