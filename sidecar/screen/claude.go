@@ -2,13 +2,44 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
+
+func init() {
+	register("claude", dialect{
+		judge: picture.claude,
+		field: func(p picture) (field, bool) {
+			top, bottom, ok := p.frame()
+			return field{picture: p, first: top + 1, last: bottom - 1, foot: bottom + 1}, ok
+		},
+		talk: func(p picture) (Talk, bool) {
+			top, _, ok := p.frame()
+			if !ok {
+				return Talk{}, false
+			}
+			return p.converse(top)
+		},
+		partly: func(f field) bool { // its first row has left
+			_, _, ok := f.glyph(f.first)
+			return !ok
+		},
+		clear: func(f field) bool {
+			_, working := f.claudeBusy(f.first-1, f.foot-1)
+			return f.unbarred() && !working && !f.listed(f.first-1) && f.claudeFooted()
+		},
+		counts: func(_ profile.Agent, text string, numbers []int) bool { // the number of the paste, and of its line breaks if there are any
+			n := strings.Count(text, "\n")
+			return len(numbers) == 1 && n == 0 || len(numbers) == 2 && numbers[1] == n
+		},
+	})
+}
 
 // claude judges a screen of Claude Code:
 //
@@ -198,3 +229,31 @@ func (p picture) waits(top int) (string, bool) {
 	}
 	return "", false
 }
+
+// claudeFooted reports whether the last row below the composer is what stands below one that
+// takes text: the mode, which a hint at the right edge may follow.
+func (f field) claudeFooted() bool {
+	if f.foot == f.Height {
+		return f.Alternate && f.Height < footless && f.last-f.first+1 >= f.a.Composer.Least && !f.Vim
+	}
+	last := f.lastText()
+	if last > f.foot && f.hint(last) {
+		last--
+	}
+	for y := f.foot; y < last; y++ {
+		if f.rule(y) { // another composer, or a dialog
+			return false
+		}
+	}
+	if last < f.foot {
+		return false
+	}
+	row := strings.TrimLeft(f.plain(last), " ")
+	begins := func(mark string) bool { return strings.HasPrefix(row, mark) }
+	return slices.ContainsFunc(f.a.Marks.Insert, begins) ||
+		!f.Vim && (slices.ContainsFunc(f.a.Marks.Live, begins) || slices.ContainsFunc(f.a.Marks.Held, begins))
+}
+
+// footless is the height of panes in which a composer of several rows may leave no row for
+// what stands below it.
+const footless = 15

@@ -4,9 +4,48 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
+
+func init() {
+	register("codex", dialect{
+		judge: picture.codex,
+		field: func(p picture) (field, bool) {
+			first := p.codexComposer()
+			if first < 0 || !p.CursorVisible {
+				return field{}, false
+			}
+			last := p.codexEnd(first)
+			return field{picture: p, first: first, last: last, foot: last + 1}, true
+		},
+		talk: func(p picture) (Talk, bool) {
+			top := p.codexComposer()
+			if top < 0 {
+				return Talk{}, false
+			}
+			return p.converse(top)
+		},
+		partly: func(f field) bool {
+			for y := f.first; y <= f.last; y++ {
+				if row := from(f.row(y), f.a.Composer.Text); len(row) > 0 && f.scrolls(row[len(row)-1]) {
+					return true
+				}
+			}
+			return false
+		},
+		clear: func(f field) bool {
+			_, working := f.openTurn(f.first)
+			_, asks := f.openQuestion(f.first)
+			return f.unbarred() && !working && !asks && !f.titleTurns() && !f.titleAsks() && !f.codexListed(f.first) && f.codexFooted()
+		},
+		counts: func(_ profile.Agent, text string, numbers []int) bool { // its characters
+			return len(numbers) == 1 && numbers[0] == utf8.RuneCountInString(text)
+		},
+	})
+}
 
 // codex judges a screen of Codex:
 //
@@ -193,3 +232,29 @@ func dimmed(row []cell) bool {
 	}
 	return true
 }
+
+// codexFooted reports whether below the composer stands nothing but a blank row and then, if
+// anything, the status line and a row of hints, as they are below one that takes text.
+func (f field) codexFooted() bool {
+	y := f.foot
+	if y < f.Height && f.plain(y) != "" {
+		return false
+	}
+	y++
+	begin := y
+	for y < f.Height && f.plain(y) != "" {
+		y++
+	}
+	for below := y; below < f.Height; below++ {
+		if f.plain(below) != "" {
+			return false
+		}
+	}
+	_, dialog := f.marked(begin, y-1, f.a.Marks.Dialog)
+	_, insert := f.marked(begin, y-1, f.a.Marks.Insert)
+	return !dialog && y-begin <= footMost && (begin < y || !f.Vim || insert)
+}
+
+// footMost is how many rows the foot of Codex takes at most: a status line of several rows,
+// and the hints.
+const footMost = 4

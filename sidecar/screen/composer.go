@@ -53,18 +53,11 @@ func Judge(v View, a profile.Agent) Verdict {
 	case !v.whole():
 		return verdict(message.Unknown, message.UnknownScreen, "the capture is not whole")
 	}
-	p := newPicture(v, a)
-	switch a.Name {
-	case "claude":
-		return p.claude()
-	case "codex":
-		return p.codex()
-	case "gemini":
-		return p.gemini()
-	case "opencode":
-		return p.opencode()
+	p, ok := newPicture(v, a)
+	if !ok {
+		return verdict(message.Unknown, message.UnknownScreen, fmt.Sprintf("the screens of %q are not known", a.Name))
 	}
-	return verdict(message.Unknown, message.UnknownScreen, fmt.Sprintf("the screens of %q are not known", a.Name))
+	return p.judge(p)
 }
 
 // whole reports whether the capture can be read at all.
@@ -76,11 +69,14 @@ func (v View) whole() bool {
 type picture struct {
 	View
 	a profile.Agent
+	dialect
 	*canvas
 }
 
-func newPicture(v View, a profile.Agent) picture {
-	return picture{View: v, a: a, canvas: newCanvas(v.Rows)}
+// newPicture is false for an agent whose screens are not known.
+func newPicture(v View, a profile.Agent) (picture, bool) {
+	d, ok := dialects[a.Name]
+	return picture{View: v, a: a, dialect: d, canvas: newCanvas(v.Rows)}, ok
 }
 
 // glyph finds the composer's glyph at the beginning of a row, or one of its modes.

@@ -4,12 +4,35 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
+
+func init() {
+	register("gemini", dialect{
+		judge: picture.gemini,
+		field: func(p picture) (field, bool) {
+			box, ok := p.geminiBox()
+			p.CursorX, p.CursorY = box.x, box.y
+			return field{picture: p, first: box.first, last: box.last, foot: box.foot}, ok
+		},
+		talk:   picture.geminiTalk,
+		partly: func(f field) bool { return f.last-f.first+1 > f.a.Composer.Most }, // nothing tells of more
+		clear:  field.geminiClear,
+		counts: func(a profile.Agent, text string, numbers []int) bool { // its lines if they are many, else its characters, which are those of JavaScript
+			n := strings.Count(text, "\n") + 1
+			if n <= a.Long.Breaks+1 {
+				n = len(utf16.Encode([]rune(text)))
+			}
+			return numbers[0] == n
+		},
+		breaks: true,
+	})
+}
 
 // gemini judges a screen of Gemini CLI:
 //
@@ -402,22 +425,4 @@ func fieldsOf(row []cell) (all [][2]int) {
 		}
 	}
 	return all
-}
-
-// Breaks counts the Enters behind our text that were taken for line breaks of it: the text is
-// Whole, as JudgeOwn has it, and the cursor stands that many rows below its end. An Enter by
-// which they become more is used up, and another one may be typed; where they are as many as
-// before it, nobody can tell.
-func Breaks(v View, a profile.Agent, text string) (n int) {
-	if a.Name != "gemini" || strings.HasSuffix(text, "\n") || JudgeOwn(v, a, text) != Whole {
-		return 0
-	}
-	f, _ := fieldOf(v, a)
-	if f.CursorY != f.last || f.CursorX != a.Composer.Text {
-		return 0
-	}
-	for y := f.last; y > f.first && len(f.line(y)) == 0; y-- {
-		n++
-	}
-	return n
 }

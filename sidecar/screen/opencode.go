@@ -10,6 +10,20 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
+func init() {
+	register("opencode", dialect{
+		judge:  picture.opencode,
+		field:  picture.opencodeField,
+		talk:   picture.opencodeTalk,
+		partly: func(f field) bool { return f.last-f.first >= f.a.Composer.Least }, // nothing says so
+		clear:  func(f field) bool { return f.unbarred() && f.block.clear() },
+		counts: func(a profile.Agent, text string, numbers []int) bool { // its lines
+			return len(numbers) == 1 && isLong(a, text) && numbers[0] == 1+strings.Count(strings.TrimSpace(text), "\n")
+		},
+		after: " ",
+	})
+}
+
 // opencode judges a screen of opencode:
 //
 //	┃                                        blank

@@ -1,10 +1,8 @@
 package screen
 
 import (
-	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -34,11 +32,11 @@ func JudgeOwn(v View, a profile.Agent, text string) Own {
 		return Absent
 	}
 	stands := f.text(f.first, f.last)
-	lines, others := pasted(stands, a, text)
+	lines, others := f.pasted(stands, text)
 	instead := lines == 1 && others == ""
 	whole := instead || shown.Same(shown.Ink(text), shown.Ink(stands))
 	switch {
-	case whole && !f.partly() && f.endsAt(text, instead) && f.clear():
+	case whole && !f.partly(f) && f.endsAt(text, instead) && f.clear(f):
 		return Whole
 	case whole || lines > 0 || hasPart(text, stands):
 		return Among
@@ -110,49 +108,11 @@ func fieldOf(v View, a profile.Agent) (field, bool) {
 	if v.InMode || !v.whole() {
 		return field{}, false
 	}
-	f := field{picture: newPicture(v, a)}
-	switch a.Name {
-	case "claude":
-		top, bottom, ok := f.frame()
-		f.first, f.last, f.foot = top+1, bottom-1, bottom+1
-		return f, ok
-	case "codex":
-		f.first = f.codexComposer()
-		if f.first < 0 || !v.CursorVisible {
-			return field{}, false
-		}
-		f.last = f.codexEnd(f.first)
-		f.foot = f.last + 1
-		return f, true
-	case "gemini":
-		box, ok := f.geminiBox()
-		f.first, f.last, f.foot = box.first, box.last, box.foot
-		f.CursorX, f.CursorY = box.x, box.y
-		return f, ok
-	case "opencode":
-		return f.opencodeField()
+	p, ok := newPicture(v, a)
+	if !ok {
+		return field{}, false
 	}
-	return field{}, false
-}
-
-// partly reports whether rows of its text have left the composer.
-func (f field) partly() bool {
-	if f.a.Composer.Most > 0 { // nothing tells of more
-		return f.last-f.first+1 > f.a.Composer.Most
-	}
-	if f.a.Composer.Rule != "" {
-		_, _, ok := f.glyph(f.first)
-		return !ok
-	}
-	if f.a.Name == "opencode" { // which does not say so
-		return f.last-f.first >= f.a.Composer.Least
-	}
-	for y := f.first; y <= f.last; y++ {
-		if row := from(f.row(y), f.a.Composer.Text); len(row) > 0 && f.scrolls(row[len(row)-1]) {
-			return true
-		}
-	}
-	return false
+	return p.field(p)
 }
 
 // hasPart reports whether the composer shows something of the text: all of it beside other
@@ -180,15 +140,15 @@ const rowEnough = 12
 
 // pasted counts the lines that the agent may have put there instead of the text, and tells
 // what else stands there.
-func pasted(shown string, a profile.Agent, text string) (lines int, others string) {
+func (p picture) pasted(shown, text string) (lines int, others string) {
 	var rest strings.Builder
 	for at := 0; at < len(shown); {
 		size := 0
-		for _, pattern := range a.Pasted {
+		for _, pattern := range p.a.Pasted {
 			if pattern[0] != shown[at] {
 				continue
 			}
-			if numbers, n, ok := match(pattern, shown[at:]); ok && counts(a, text, numbers) {
+			if numbers, n, ok := match(pattern, shown[at:]); ok && p.counts(p.a, text, numbers) {
 				lines++
 				size = n
 				break
@@ -227,26 +187,6 @@ func match(pattern, text string) (numbers []int, size int, ok bool) {
 	}
 }
 
-// counts reports whether the numbers shown are those of the text.
-func counts(a profile.Agent, text string, numbers []int) bool {
-	switch a.Name {
-	case "claude": // the number of the paste, and of its line breaks if there are any
-		n := strings.Count(text, "\n")
-		return len(numbers) == 1 && n == 0 || len(numbers) == 2 && numbers[1] == n
-	case "codex": // its characters
-		return len(numbers) == 1 && numbers[0] == utf8.RuneCountInString(text)
-	case "gemini": // its lines if they are many, else its characters, which are those of JavaScript
-		n := strings.Count(text, "\n") + 1
-		if n <= a.Long.Breaks+1 {
-			n = len(utf16.Encode([]rune(text)))
-		}
-		return numbers[0] == n
-	case "opencode": // its lines
-		return len(numbers) == 1 && isLong(a, text) && numbers[0] == 1+strings.Count(strings.TrimSpace(text), "\n")
-	}
-	return false
-}
-
 // endsAt reports whether the cursor stands right behind the text, and nothing behind it. The
 // blanks and line breaks at the text's end are where they can be: in its row, or below.
 func (f field) endsAt(text string, instead bool) bool {
@@ -259,13 +199,13 @@ func (f field) endsAt(text string, instead bool) bool {
 	}
 	blanks := ""
 	switch {
-	case instead && f.a.Name == "opencode": // which puts one there itself
-		blanks = " "
-	case !instead:
+	case instead:
+		blanks = f.after
+	default:
 		blanks = text[len(strings.TrimRightFunc(text, unicode.IsSpace)):]
 	}
 	begin := f.a.Composer.Text
-	if f.a.Name == "gemini" && f.CursorY > y && f.CursorX == begin {
+	if f.breaks && f.CursorY > y && f.CursorX == begin {
 		return true // behind a line break that Enter has left there; it is dropped like blanks
 	}
 	least, most := spread(words(f.line(y)))
@@ -317,11 +257,27 @@ func (f field) blank(r rune) int {
 // edge is how many cells at the right agents leave free, at most.
 const edge = 4
 
-// clear reports whether nothing keeps Enter from submitting what stands in the composer.
-func (f field) clear() bool {
-	if f.a.Name == "gemini" {
-		return f.geminiClear()
+// Breaks counts the Enters behind our text that were taken for line breaks of it: the text is
+// Whole, as JudgeOwn has it, and the cursor stands that many rows below its end. An Enter by
+// which they become more is used up, and another one may be typed; where they are as many as
+// before it, nobody can tell.
+func Breaks(v View, a profile.Agent, text string) (n int) {
+	f, ok := fieldOf(v, a)
+	if !ok || !f.breaks || strings.HasSuffix(text, "\n") || JudgeOwn(v, a, text) != Whole {
+		return 0
 	}
+	if f.CursorY != f.last || f.CursorX != a.Composer.Text {
+		return 0
+	}
+	for y := f.last; y > f.first && len(f.line(y)) == 0; y-- {
+		n++
+	}
+	return n
+}
+
+// unbarred reports whether its glyph is that of a composer that takes prompts, and no mark
+// around it tells that Enter does something else now.
+func (f field) unbarred() bool {
 	if glyph, mode, ok := f.glyph(f.first); !ok || mode || glyph.faint() {
 		return false
 	}
@@ -339,70 +295,5 @@ func (f field) clear() bool {
 			return false
 		}
 	}
-	switch f.a.Name {
-	case "claude":
-		_, working := f.claudeBusy(f.first-1, f.foot-1)
-		return !working && !f.listed(f.first-1) && f.claudeFooted()
-	case "opencode":
-		return f.block.clear()
-	case "codex":
-		_, working := f.openTurn(f.first)
-		_, asks := f.openQuestion(f.first)
-		return !working && !asks && !f.titleTurns() && !f.titleAsks() && !f.codexListed(f.first) && f.codexFooted()
-	}
-	return false
+	return true
 }
-
-// claudeFooted reports whether the last row below the composer is what stands below one that
-// takes text: the mode, which a hint at the right edge may follow.
-func (f field) claudeFooted() bool {
-	if f.foot == f.Height {
-		return f.Alternate && f.Height < footless && f.last-f.first+1 >= f.a.Composer.Least && !f.Vim
-	}
-	last := f.lastText()
-	if last > f.foot && f.hint(last) {
-		last--
-	}
-	for y := f.foot; y < last; y++ {
-		if f.rule(y) { // another composer, or a dialog
-			return false
-		}
-	}
-	if last < f.foot {
-		return false
-	}
-	row := strings.TrimLeft(f.plain(last), " ")
-	begins := func(mark string) bool { return strings.HasPrefix(row, mark) }
-	return slices.ContainsFunc(f.a.Marks.Insert, begins) ||
-		!f.Vim && (slices.ContainsFunc(f.a.Marks.Live, begins) || slices.ContainsFunc(f.a.Marks.Held, begins))
-}
-
-// codexFooted reports whether below the composer stands nothing but a blank row and then, if
-// anything, the status line and a row of hints, as they are below one that takes text.
-func (f field) codexFooted() bool {
-	y := f.foot
-	if y < f.Height && f.plain(y) != "" {
-		return false
-	}
-	y++
-	begin := y
-	for y < f.Height && f.plain(y) != "" {
-		y++
-	}
-	for below := y; below < f.Height; below++ {
-		if f.plain(below) != "" {
-			return false
-		}
-	}
-	_, dialog := f.marked(begin, y-1, f.a.Marks.Dialog)
-	_, insert := f.marked(begin, y-1, f.a.Marks.Insert)
-	return !dialog && y-begin <= footMost && (begin < y || !f.Vim || insert)
-}
-
-// footMost is how many rows the foot of Codex takes at most: a status line of several rows,
-// and the hints.
-const footMost = 4
-
-// footless is the height of panes in which a composer of several rows may leave no row for
-// what stands below it.
-const footless = 15

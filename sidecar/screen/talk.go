@@ -26,23 +26,15 @@ func Converse(v View, a profile.Agent) (t Talk, ok bool) {
 	if v.InMode || !v.sound() || v.Height != len(v.Rows) || v.Width <= 0 {
 		return Talk{}, false
 	}
-	p := picture{View: v, a: a, canvas: newCanvas(v.Rows)}
-	top := -1
-	switch a.Name {
-	case "gemini":
-		return p.geminiTalk()
-	case "opencode":
-		return p.opencodeTalk()
-	case "codex":
-		top = p.codexComposer()
-	case "claude":
-		if above, _, framed := p.frame(); framed {
-			top = above
-		}
-	}
-	if top < 0 {
+	p, ok := newPicture(v, a)
+	if !ok {
 		return Talk{}, false
 	}
+	return p.talk(p)
+}
+
+// converse reads the last turn above a row, drawn as Converse shows it.
+func (p picture) converse(top int) (t Talk, ok bool) {
 	begin := top - 1
 	for begin >= 0 && !p.prompts(begin) {
 		begin--
@@ -52,7 +44,7 @@ func Converse(v View, a profile.Agent) (t Talk, ok bool) {
 		said.in, said.Whole = true, false
 	}
 	if begin >= 0 {
-		said.prompt = append(said.prompt, words(from(p.row(begin), a.Composer.Text)))
+		said.prompt = append(said.prompt, words(from(p.row(begin), p.a.Composer.Text)))
 	}
 	for y := begin + 1; y < top; y++ {
 		said.row(p, y)
