@@ -68,7 +68,6 @@
 package agent
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,33 +77,6 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
-
-// Kind is a kind of agent.
-type Kind string
-
-// The kinds whose transcripts can be read.
-const (
-	Claude   Kind = "claude"
-	Codex    Kind = "codex"
-	Gemini   Kind = "gemini"
-	OpenCode Kind = "opencode"
-)
-
-// Verified is the newest version of an agent whose transcripts this package was tried on.
-// Others are read as well, as far as they can be: see UnreadableError.
-func (k Kind) Verified() string {
-	switch k {
-	case Claude:
-		return "2.1.329"
-	case Codex:
-		return "0.169.0"
-	case Gemini:
-		return "0.61.0"
-	case OpenCode:
-		return "1.18.33"
-	}
-	return ""
-}
 
 // Agent is an agent that runs.
 type Agent struct {
@@ -189,39 +161,13 @@ func Recognise(procs ...message.Process) (Agent, error) {
 			}
 		}
 		a.Dir = WorkingDir(p.PID)
-		a.Home = homeOf(kind, environment(p.PID, homeVariables...), a.Dir)
-		if kind == Gemini {
+		a.Home = homeOf(kind, p.PID, a.Dir)
+		if kind.format().packaged {
 			a.Version = packageVersion(arguments(p.PID), a.Dir)
 		}
 		return a, nil
 	}
 	return Agent{}, ErrNoAgent
-}
-
-// kindOf judges by the name of a process and its arguments. A script's interpreter says
-// nothing; the file that it runs does.
-func kindOf(name string, args []string) (Kind, bool) {
-	names := []string{name}
-	if len(args) > 0 && !strings.HasPrefix(args[0], "npm ") { // it calls itself "npm exec @openai/codex", and only starts that
-		names = append(names, filepath.Base(args[0]))
-	}
-	if script := scriptOf(name, args); script != "" {
-		names = append(names, filepath.Base(script))
-		for kind, pkg := range map[Kind]string{
-			Claude: "@anthropic-ai/claude-code", Codex: "@openai/codex", Gemini: "@google/gemini-cli", OpenCode: "/opencode-ai/",
-		} {
-			if strings.Contains(script, pkg) {
-				return kind, true
-			}
-		}
-	}
-	for _, n := range names {
-		switch k := Kind(strings.TrimPrefix(strings.TrimSuffix(n, ".js"), ".")); k {
-		case Claude, Codex, Gemini, OpenCode:
-			return k, true
-		}
-	}
-	return "", false
 }
 
 // scriptOf is the file that an interpreter runs, "" if the process is no interpreter.
@@ -280,29 +226,4 @@ func packageVersion(args []string, dir string) string {
 		}
 	}
 	return ""
-}
-
-// homeVariables are what of an agent's environment says where it keeps its files.
-var homeVariables = []string{"HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME"}
-
-// homeOf says where an agent of that environment keeps its files, "" where that is not known of
-// its kind.
-func homeOf(kind Kind, env map[string]string, dir string) string {
-	var home string
-	switch kind {
-	case Claude:
-		home = cmp.Or(env["CLAUDE_CONFIG_DIR"], filepath.Join(env["HOME"], ".claude"))
-	case Codex:
-		home = cmp.Or(env["CODEX_HOME"], filepath.Join(env["HOME"], ".codex"))
-	case Gemini:
-		home = filepath.Join(cmp.Or(env["GEMINI_CLI_HOME"], env["HOME"]), ".gemini")
-	case OpenCode:
-		home = filepath.Join(cmp.Or(env["XDG_DATA_HOME"], filepath.Join(env["HOME"], ".local", "share")), "opencode")
-	default:
-		return ""
-	}
-	if !filepath.IsAbs(home) && dir != "" {
-		home = filepath.Join(dir, home)
-	}
-	return filepath.Clean(home)
 }

@@ -77,7 +77,7 @@ func (a Agent) choose(start, since time.Time, near neighbours, all []conversatio
 		newest.How = ByBeingAlone
 		return newest.Transcript, nil
 	}
-	if a.Kind == Gemini && near.known {
+	if a.Kind.format().begins && near.known {
 		if c, ok := atStart(start, near, all); ok {
 			c.How = ByStartTime
 			return c.Transcript, nil
@@ -92,23 +92,26 @@ func (a Agent) choose(start, since time.Time, near neighbours, all []conversatio
 // beside finds conversations of one agent and keeps what it learns on the way. It belongs to
 // one goroutine.
 type beside struct {
-	agent Agent
-	base  *database             // of opencode
-	heads map[string]geminiLine // of the chats of Gemini CLI
-	near  neighbours
-	asked time.Time // when near was
-	since time.Time // since when no neighbour was seen: zero for the agent's start
+	agent   Agent
+	archive archive
+	heads   *heads
+	near    neighbours
+	asked   time.Time // when near was
+	since   time.Time // since when no neighbour was seen: zero for the agent's start
 }
 
 func newBeside(a Agent) *beside {
-	b := &beside{agent: a, heads: map[string]geminiLine{}}
-	if a.Kind == OpenCode {
-		b.base = &database{path: a.databasePath()}
+	f := a.Kind.format()
+	b := &beside{agent: a, heads: &heads{read: f.head, known: map[string]head{}}}
+	if f.archive != nil {
+		b.archive = f.archive(a)
+	} else {
+		b.archive = files{agent: a, heads: b.heads}
 	}
 	return b
 }
 
-func (b *beside) close() { b.base.close() }
+func (b *beside) close() { b.archive.close() }
 
 // find is the conversation that the agent is in, as far as processes tell.
 func (b *beside) find(now time.Time) (Transcript, error) {
@@ -122,20 +125,9 @@ func (b *beside) find(now time.Time) (Transcript, error) {
 		}
 	}
 	start := startedAt(b.agent.Process.Start)
-	all, err := b.all(start.Add(-clockSlack))
+	all, err := b.archive.since(start.Add(-clockSlack))
 	if err != nil {
 		return Transcript{}, err
 	}
 	return b.agent.choose(start, later(start, b.since), b.near, all)
-}
-
-// all are the conversations of the agent's directory that were written to since then.
-func (b *beside) all(since time.Time) ([]conversation, error) {
-	switch b.agent.Kind {
-	case Gemini:
-		return b.agent.chats(since, b.heads), nil
-	case OpenCode:
-		return b.base.since(b.agent.Dir, since)
-	}
-	return nil, b.agent.unknown()
 }

@@ -1,10 +1,50 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
+
+// Claude is Claude Code.
+const Claude Kind = "claude"
+
+func init() {
+	register(Claude, format{
+		npm:       "@anthropic-ai/claude-code",
+		variables: []string{"CLAUDE_CONFIG_DIR"},
+		home: func(env map[string]string) string {
+			return cmp.Or(env["CLAUDE_CONFIG_DIR"], filepath.Join(env["HOME"], ".claude"))
+		},
+		desk: func(a Agent, t *Transcript) string {
+			if t != nil && t.Path != "" {
+				return filepath.Dir(t.Path)
+			}
+			if a.Dir == "" {
+				return ""
+			}
+			return filepath.Join(a.Home, "projects", projectName(a.Dir))
+		},
+		status: claudeStatus,
+		parser: func() parser { return parse(claudeRecord) },
+		ask:    (*Follower).byStatus,
+		watch: func(a Agent, bound string, _ time.Time) []spot {
+			sessions, top := filepath.Join(a.Home, "sessions"), filepath.Join(a.Home, "projects")
+			if bound == "" {
+				return []spot{{sessions, sessions}, {top, top}}
+			}
+			return []spot{{sessions, sessions}, {filepath.Dir(bound), top}}
+		},
+		pattern: func(a Agent, thread string) string {
+			return filepath.Join(quoteGlob(a.Home), "projects", "*", thread+".jsonl")
+		},
+	})
+}
 
 // claudeTypes are the types of records that are known to say nothing about what was said.
 var claudeTypes = map[string]bool{
@@ -257,4 +297,34 @@ func inTag(text, tag string) string {
 		return ""
 	}
 	return strings.TrimSpace(inside)
+}
+
+// claudeTranscript is the transcript that a status file names.
+func (a Agent) claudeTranscript(s Status) Transcript {
+	return Transcript{Path: a.claudePath(s), Thread: s.Thread, Version: s.Version, How: ByStatusFile}
+}
+
+// claudePath is where a session is written down. Its directory is named after the directory
+// in which it began, which it may have left since.
+func (a Agent) claudePath(s Status) string {
+	name := s.Thread + ".jsonl"
+	path := filepath.Join(a.Home, "projects", projectName(s.Dir), name)
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	others := foreign.Glob(filepath.Join(quoteGlob(a.Home), "projects", "*", name))
+	if len(others) == 1 {
+		return others[0]
+	}
+	return path
+}
+
+// projectName is the name that Claude Code gives to the directory of a project's sessions.
+func projectName(dir string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, dir)
 }

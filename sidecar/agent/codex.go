@@ -1,9 +1,43 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"time"
 )
+
+// Codex is Codex.
+const Codex Kind = "codex"
+
+func init() {
+	register(Codex, format{
+		npm:       "@openai/codex",
+		variables: []string{"CODEX_HOME"},
+		home: func(env map[string]string) string {
+			return cmp.Or(env["CODEX_HOME"], filepath.Join(env["HOME"], ".codex"))
+		},
+		desk:   func(a Agent, _ *Transcript) string { return filepath.Join(a.Home, deskName) },
+		skills: codexSkills,
+		parser: func() parser { return parse(codexRecord) },
+		ask:    func(f *Follower) (Transcript, error) { return f.Agent.findOpen(f.beside.heads) },
+		watch: func(a Agent, bound string, now time.Time) []spot {
+			top := filepath.Join(a.Home, "sessions")
+			if bound == "" {
+				return []spot{{filepath.Join(top, now.Format("2006"), now.Format("01"), now.Format("02")), top}}
+			}
+			return []spot{{filepath.Dir(bound), top}}
+		},
+		pattern: func(a Agent, thread string) string {
+			return filepath.Join(quoteGlob(a.Home), "sessions", "*", "*", "*", "rollout-*-"+thread+".jsonl")
+		},
+		head:  rolloutHead,
+		shows: true,
+	})
+}
 
 // codexTypes are the types of records that are known to say nothing about what was said.
 var codexTypes = map[string]bool{"world_state": true, "turn_context": true, "token_usage_record": true}
@@ -27,6 +61,10 @@ type codexMeta struct {
 func (m codexMeta) side() bool {
 	var word string
 	return m.Parent != "" || m.Thread != "" && m.Thread != "user" || len(m.Source) > 0 && json.Unmarshal(m.Source, &word) != nil
+}
+
+func (m codexMeta) head() head {
+	return head{thread: m.ID, version: m.Version, dir: m.Cwd, side: m.side()}
 }
 
 type codexEvent struct {
@@ -67,7 +105,7 @@ func codexRecord(line []byte, r *Reader) []Event {
 		if !r.decode(l.Payload, &m) {
 			return nil
 		}
-		r.about(m)
+		r.about(m.head())
 	case "compacted":
 		r.health.Known++
 		return r.mine(Event{Kind: Compacted, At: at})
@@ -111,15 +149,6 @@ func codexRecord(line []byte, r *Reader) []Event {
 	return nil
 }
 
-// about takes in what the head of a rollout says. Only the first counts, but for the
-// version: a fork may repeat those of its ancestors, and another version may go on.
-func (r *Reader) about(m codexMeta) {
-	if r.health.Thread == "" {
-		r.health.Thread, r.health.Dir, r.health.Side = m.ID, m.Cwd, m.side()
-	}
-	r.health.Version = m.Version
-}
-
 // mine are the events of a thread, none if it is a sub-agent's.
 func (r *Reader) mine(events ...Event) []Event {
 	if r.health.Side {
@@ -150,4 +179,52 @@ func (e codexEvent) event() (Event, bool) {
 		}
 	}
 	return Event{}, false
+}
+
+// findOpen is the newest of the rollouts that the processes of a Codex have open, those of
+// its sub-agents apart. Newest is the one written to last: /new begins another file and
+// /resume takes up an old one, and those before stay open.
+func (a Agent) findOpen(heads *heads) (Transcript, error) {
+	var best Transcript
+	var newest time.Time
+	for _, pid := range a.Tried {
+		for _, path := range openFiles(pid, a.isRollout) {
+			info, err := os.Stat(path)
+			if err != nil {
+				continue // removed while it was open
+			}
+			head, ok := heads.of(path)
+			if !ok {
+				continue // its first line is not written yet
+			}
+			later := info.ModTime().Compare(newest)
+			if head.side || later < 0 || later == 0 && path < best.Path {
+				continue
+			}
+			newest = info.ModTime()
+			best = Transcript{Path: path, Thread: head.thread, Version: head.version, How: ByOpenFile}
+		}
+	}
+	if best.Path == "" {
+		return Transcript{}, fmt.Errorf("%s process %d has no rollout open: %w", a.Kind, a.Process.PID, ErrNoTranscript)
+	}
+	return best, nil
+}
+
+func (a Agent) isRollout(path string) bool {
+	name := filepath.Base(path)
+	return strings.HasPrefix(path, filepath.Join(a.Home, "sessions")+"/") &&
+		strings.HasPrefix(name, "rollout-") && strings.HasSuffix(name, ".jsonl")
+}
+
+// rolloutHead reads the first line of a rollout.
+func rolloutHead(path string) (head, bool) {
+	line, ok := firstLine(path)
+	var l codexLine
+	var m codexMeta
+	r := NewReader(Codex, 0)
+	if !ok || !r.decode(line, &l) || l.Type != "session_meta" || !r.decode(l.Payload, &m) {
+		return head{}, false
+	}
+	return m.head(), true
 }

@@ -327,3 +327,44 @@ func (d *database) tookPrompt(thread, text string, since time.Time) bool {
 		}
 	}
 }
+
+// rowArchive is the archive of opencode: a database for all its conversations.
+type rowArchive struct {
+	agent Agent
+	base  *database
+}
+
+func (s rowArchive) close() { s.base.close() }
+
+func (s rowArchive) recent(since time.Time) (all []Transcript, err error) {
+	found, err := s.since(since)
+	for _, c := range found {
+		all = append(all, c.Transcript)
+	}
+	return all, err
+}
+
+func (s rowArchive) since(since time.Time) ([]conversation, error) {
+	return s.base.since(s.agent.Dir, since)
+}
+
+func (s rowArchive) took(t *Transcript, text string, since time.Time) bool {
+	_, thread, _ := strings.Cut(t.Path, "#")
+	return s.base.tookPrompt(thread, text, since)
+}
+
+func (s rowArchive) thread(name string) (Transcript, error) {
+	all, err := s.base.conversations("id = ?", name)
+	if err != nil {
+		return Transcript{}, err
+	}
+	if len(all) != 1 {
+		return Transcript{}, fmt.Errorf("conversation %q is not one with a person: %w", name, ErrNoTranscript)
+	}
+	all[0].How = ByHook
+	return all[0].Transcript, nil
+}
+
+func (s rowArchive) source(t Transcript, p place) source {
+	return &rows{place: p, thread: t.Thread, base: s.base}
+}

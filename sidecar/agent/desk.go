@@ -11,32 +11,7 @@ import "path/filepath"
 // working directory and that of its transcripts; Gemini CLI refuses all but these two;
 // opencode asks, but not for the one in which it keeps long answers of tools, from which it
 // removes what is older than a week; Codex reads everywhere.
-func (a Agent) Desk(t *Transcript) string {
-	switch a.Kind {
-	case Claude:
-		if t != nil && t.Path != "" {
-			return filepath.Dir(t.Path)
-		}
-		if a.Dir == "" {
-			return ""
-		}
-		return filepath.Join(a.Home, "projects", projectName(a.Dir))
-	case Gemini:
-		if t != nil && t.Path != "" {
-			return filepath.Join(filepath.Dir(filepath.Dir(t.Path)), deskName)
-		}
-		chats := a.chatsDir()
-		if chats == "" {
-			return ""
-		}
-		return filepath.Join(filepath.Dir(chats), deskName)
-	case OpenCode:
-		return filepath.Join(a.Home, "tool-output")
-	case Codex:
-		return filepath.Join(a.Home, deskName)
-	}
-	return ""
-}
+func (a Agent) Desk(t *Transcript) string { return a.Kind.format().desk(a, t) }
 
 // deskName is the name of a desk that is nobody's but ours.
 const deskName = "intercom"

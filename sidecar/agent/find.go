@@ -2,15 +2,12 @@ package agent
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -40,90 +37,9 @@ func ownEnvironment(names []string) map[string]string {
 // (Codex with its background daemon), and ErrAmbiguous where several of Gemini CLI or of
 // opencode work in one directory: see FindText and Follower.Show. The path of Claude Code may not exist yet.
 func (a Agent) Find() (Transcript, error) {
-	switch a.Kind {
-	case Claude:
-		s, err := a.Status()
-		if err != nil {
-			return Transcript{}, err
-		}
-		return a.claudeTranscript(s), nil
-	case Codex:
-		return a.findOpen(map[string]codexMeta{})
-	case Gemini, OpenCode:
-		b := newBeside(a)
-		defer b.close()
-		return b.find(time.Now())
-	}
-	return Transcript{}, a.unknown()
-}
-
-// unknown is the error of an agent of a kind of which nothing is known.
-func (a Agent) unknown() error {
-	return fmt.Errorf("transcripts of agents of the kind %q are not known: %w", a.Kind, ErrNoTranscript)
-}
-
-// Status reads the agent's own status file. Only Claude Code has one: it is ErrNoTranscript
-// for others, if there is none, and if it was written by an earlier process of that number.
-func (a Agent) Status() (Status, error) {
-	if a.Kind != Claude {
-		return Status{}, fmt.Errorf("status of %s: %w", a.Kind, ErrNoTranscript)
-	}
-	for _, pid := range a.Tried {
-		path := filepath.Join(a.Home, "sessions", strconv.Itoa(pid)+".json")
-		data, err := foreign.Read(path, smallFile)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return Status{}, fmt.Errorf("status of %s: %w", a.Kind, err)
-		}
-		s, of, start, err := parseStatus(data)
-		if err != nil {
-			return Status{}, fmt.Errorf("%q: %w: %w", path, ErrNoTranscript, err)
-		}
-		now, err := started(pid)
-		if err != nil {
-			return Status{}, err
-		}
-		if of != pid || now != 0 && start != strconv.FormatUint(now, 10) {
-			return Status{}, fmt.Errorf("%q is of an earlier process: %w", path, ErrNoTranscript)
-		}
-		if !plainName(s.Thread) {
-			return Status{}, fmt.Errorf("%q names the session %q: %w", path, s.Thread, ErrNoTranscript)
-		}
-		return s, nil
-	}
-	return Status{}, fmt.Errorf("status of %s process %d below %q: %w", a.Kind, a.Process.PID, a.Home, ErrNoTranscript)
-}
-
-// claudeTranscript is the transcript that a status file names.
-func (a Agent) claudeTranscript(s Status) Transcript {
-	return Transcript{Path: a.claudePath(s), Thread: s.Thread, Version: s.Version, How: ByStatusFile}
-}
-
-// claudePath is where a session is written down. Its directory is named after the directory
-// in which it began, which it may have left since.
-func (a Agent) claudePath(s Status) string {
-	name := s.Thread + ".jsonl"
-	path := filepath.Join(a.Home, "projects", projectName(s.Dir), name)
-	if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	others := foreign.Glob(filepath.Join(quoteGlob(a.Home), "projects", "*", name))
-	if len(others) == 1 {
-		return others[0]
-	}
-	return path
-}
-
-// projectName is the name that Claude Code gives to the directory of a project's sessions.
-func projectName(dir string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, dir)
+	f := NewFollower(a, nil)
+	defer f.beside.close()
+	return f.ask()
 }
 
 // plainName reports whether an id can be the name of a file and nothing more.
@@ -133,60 +49,6 @@ func plainName(id string) bool {
 
 func quoteGlob(path string) string {
 	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(path)
-}
-
-// findOpen is the newest of the rollouts that the processes of a Codex have open, those of
-// its sub-agents apart. Newest is the one written to last: /new begins another file and
-// /resume takes up an old one, and those before stay open.
-func (a Agent) findOpen(known map[string]codexMeta) (Transcript, error) {
-	var best Transcript
-	var newest time.Time
-	for _, pid := range a.Tried {
-		for _, path := range openFiles(pid, a.isRollout) {
-			info, err := os.Stat(path)
-			if err != nil {
-				continue // removed while it was open
-			}
-			meta, ok := known[path]
-			if !ok {
-				if meta, ok = rolloutMeta(path); !ok {
-					continue // its first line is not written yet
-				}
-				known[path] = meta
-			}
-			later := info.ModTime().Compare(newest)
-			if meta.side() || later < 0 || later == 0 && path < best.Path {
-				continue
-			}
-			newest = info.ModTime()
-			best = Transcript{Path: path, Thread: meta.ID, Version: meta.Version, How: ByOpenFile}
-		}
-	}
-	if best.Path == "" {
-		return Transcript{}, fmt.Errorf("%s process %d has no rollout open: %w", a.Kind, a.Process.PID, ErrNoTranscript)
-	}
-	return best, nil
-}
-
-func (a Agent) isRollout(path string) bool {
-	name := filepath.Base(path)
-	return strings.HasPrefix(path, filepath.Join(a.Home, "sessions")+"/") &&
-		strings.HasPrefix(name, "rollout-") && strings.HasSuffix(name, ".jsonl")
-}
-
-// rolloutMeta reads the first line of a rollout.
-func rolloutMeta(path string) (codexMeta, bool) {
-	line, ok := firstLine(path)
-	if !ok {
-		return codexMeta{}, false
-	}
-	var l codexLine
-	var m codexMeta
-	r := NewReader(Codex, 0)
-	if !r.decode(line, &l) || l.Type != "session_meta" || !r.decode(l.Payload, &m) {
-		return codexMeta{}, false
-	}
-	return m, true
 }
 
 // FindText is the transcript in which a text stands as a prompt that was taken at that
@@ -200,13 +62,13 @@ func (a Agent) FindText(text string, at time.Time, not func(path string) bool) (
 
 func (b *beside) findText(text string, at time.Time, not func(path string) bool) (Transcript, error) {
 	since := at.Add(-clockSlack)
-	all, err := b.recent(since)
+	all, err := b.archive.recent(since)
 	if err != nil {
 		return Transcript{}, err
 	}
 	var found []Transcript
 	for _, t := range all {
-		if not != nil && not(t.Path) || !b.took(&t, text, since) {
+		if not != nil && not(t.Path) || !b.archive.took(&t, text, since) {
 			continue
 		}
 		t.How = ByTypedText
@@ -221,38 +83,6 @@ func (b *beside) findText(text string, at time.Time, not func(path string) bool)
 	return Transcript{}, fmt.Errorf("what was typed stands in %q and %q: %w", found[0].Path, found[1].Path, ErrAmbiguous)
 }
 
-// recent lists the newest transcripts that were written to since then.
-func (b *beside) recent(since time.Time) (all []Transcript, err error) {
-	if b.agent.Kind == OpenCode {
-		found, err := b.base.since(b.agent.Dir, since)
-		for _, c := range found {
-			all = append(all, c.Transcript)
-		}
-		return all, err
-	}
-	paths := foreign.Glob(b.agent.pattern("*"))
-	for _, path := range newestPaths(paths, since) {
-		all = append(all, Transcript{Path: path})
-	}
-	return all, nil
-}
-
-// took reports whether a text stands in a transcript as a prompt that was taken since then,
-// by this agent as far as its directory tells, and fills in what the transcript says of
-// itself.
-func (b *beside) took(t *Transcript, text string, since time.Time) bool {
-	if b.agent.Kind == OpenCode {
-		_, thread, _ := strings.Cut(t.Path, "#")
-		return b.base.tookPrompt(thread, text, since)
-	}
-	r, ok := b.agent.tookPrompt(t.Path, text, since)
-	if !ok || r.health.Side || b.agent.Dir != "" && r.health.Dir != "" && r.health.Dir != b.agent.Dir {
-		return false
-	}
-	t.Thread, t.Version = r.health.Thread, cmp.Or(r.health.Version, b.agent.Version)
-	return true
-}
-
 // FindThread is the transcript of the conversation of that name.
 func (a Agent) FindThread(thread string) (Transcript, error) {
 	b := newBeside(a)
@@ -261,45 +91,10 @@ func (a Agent) FindThread(thread string) (Transcript, error) {
 }
 
 func (b *beside) findThread(thread string) (Transcript, error) {
-	a := b.agent
 	if !plainName(thread) {
 		return Transcript{}, fmt.Errorf("conversation %q: %w", thread, ErrNoTranscript)
 	}
-	if a.Kind == OpenCode {
-		all, err := b.base.conversations("id = ?", thread)
-		if err != nil {
-			return Transcript{}, err
-		}
-		if len(all) != 1 {
-			return Transcript{}, fmt.Errorf("conversation %q is not one with a person: %w", thread, ErrNoTranscript)
-		}
-		all[0].How = ByHook
-		return all[0].Transcript, nil
-	}
-	paths := foreign.Glob(a.pattern(thread))
-	switch len(paths) {
-	case 0:
-		return Transcript{}, fmt.Errorf("conversation %q below %q: %w", thread, a.Home, ErrNoTranscript)
-	case 1:
-	default:
-		return Transcript{}, fmt.Errorf("conversation %q: %q and %q: %w", thread, paths[0], paths[1], ErrAmbiguous)
-	}
-	t := Transcript{Path: paths[0], Thread: thread, Version: a.Version, How: ByHook}
-	own := false
-	switch a.Kind {
-	case Claude:
-		own = true
-	case Codex:
-		meta, ok := rolloutMeta(t.Path)
-		own, t.Version = ok && !meta.side() && meta.ID == thread, meta.Version
-	case Gemini:
-		head, ok := chatHead(t.Path)
-		own = ok && !head.side() && (head.Session == thread || head.Project == "" && strings.HasPrefix(thread, head.Session))
-	}
-	if !own {
-		return Transcript{}, fmt.Errorf("conversation %q is not one with a person: %w", thread, ErrNoTranscript)
-	}
-	return t, nil
+	return b.archive.thread(thread)
 }
 
 // tookPrompt reads the end of a transcript and looks for the text among its prompts.

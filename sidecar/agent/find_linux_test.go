@@ -56,14 +56,14 @@ func TestRecognise(t *testing.T) {
 }
 
 func TestHomeOf(t *testing.T) {
-	assert.Equal(t, "/home/ada/.claude", homeOf(Claude, map[string]string{"HOME": "/home/ada", "CODEX_HOME": "/x"}, "/w"))
-	assert.Equal(t, "/home/ada/.codex", homeOf(Codex, map[string]string{"HOME": "/home/ada"}, "/w"))
-	assert.Equal(t, "/x", homeOf(Codex, map[string]string{"HOME": "/home/ada", "CODEX_HOME": "/x/"}, "/w"))
-	assert.Equal(t, "/home/ada/.gemini", homeOf(Gemini, map[string]string{"HOME": "/home/ada"}, "/w"))
-	assert.Equal(t, "/x/.gemini", homeOf(Gemini, map[string]string{"HOME": "/home/ada", "GEMINI_CLI_HOME": "/x"}, "/w"))
-	assert.Equal(t, "/home/ada/.local/share/opencode", homeOf(OpenCode, map[string]string{"HOME": "/home/ada"}, "/w"))
-	assert.Equal(t, "/x/opencode", homeOf(OpenCode, map[string]string{"HOME": "/home/ada", "XDG_DATA_HOME": "/x"}, "/w"))
-	assert.Equal(t, "/y", homeOf(Claude, map[string]string{"HOME": "/home/ada", "CLAUDE_CONFIG_DIR": "/y"}, "/w"))
+	assert.Equal(t, "/home/ada/.claude", homeIn(Claude, map[string]string{"HOME": "/home/ada", "CODEX_HOME": "/x"}, "/w"))
+	assert.Equal(t, "/home/ada/.codex", homeIn(Codex, map[string]string{"HOME": "/home/ada"}, "/w"))
+	assert.Equal(t, "/x", homeIn(Codex, map[string]string{"HOME": "/home/ada", "CODEX_HOME": "/x/"}, "/w"))
+	assert.Equal(t, "/home/ada/.gemini", homeIn(Gemini, map[string]string{"HOME": "/home/ada"}, "/w"))
+	assert.Equal(t, "/x/.gemini", homeIn(Gemini, map[string]string{"HOME": "/home/ada", "GEMINI_CLI_HOME": "/x"}, "/w"))
+	assert.Equal(t, "/home/ada/.local/share/opencode", homeIn(OpenCode, map[string]string{"HOME": "/home/ada"}, "/w"))
+	assert.Equal(t, "/x/opencode", homeIn(OpenCode, map[string]string{"HOME": "/home/ada", "XDG_DATA_HOME": "/x"}, "/w"))
+	assert.Equal(t, "/y", homeIn(Claude, map[string]string{"HOME": "/home/ada", "CLAUDE_CONFIG_DIR": "/y"}, "/w"))
 }
 
 // Two of Claude Code in one directory with one home: each has its own session, by its pid.

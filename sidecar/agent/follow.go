@@ -52,14 +52,14 @@ type Follower struct {
 	names   chan string
 	shows   chan Shown
 	ear     chan struct{}
+	format  format
 
 	// All below belongs to Serve.
 	bound     Transcript
 	tail      source
 	heard     map[string]bool  // directories of which the Bell tells
 	offsets   map[string]int64 // where reading stopped in transcripts that the agent has left
-	metas     map[string]codexMeta
-	beside    *beside // what else goes on in the agent's directory
+	beside    *beside          // what else goes on in the agent's directory
 	seeking   *seek
 	shown     *shown              // what the screen shows, until it is found
 	stood     bool                // it was found by what stood there at the first look
@@ -91,7 +91,7 @@ func NewFollower(a Agent, bell *Bell) *Follower {
 		Agent: a, Bell: bell, began: time.Now(),
 		updates: make(chan Update, 64), seeks: make(chan seek, 1), names: make(chan string, 1), ear: make(chan struct{}, 1),
 		shows: make(chan Shown, 1), ends: map[string]exchange{}, fresh: time.Now(),
-		heard: map[string]bool{}, offsets: map[string]int64{}, metas: map[string]codexMeta{}, beside: newBeside(a),
+		heard: map[string]bool{}, offsets: map[string]int64{}, beside: newBeside(a), format: a.Kind.format(),
 	}
 }
 
@@ -216,7 +216,7 @@ func (f *Follower) Serve(ctx context.Context) error {
 // look reads all that is new, and with full set finds out first where the agent writes to.
 func (f *Follower) look(ctx context.Context, full bool) (news bool, err error) {
 	alive := lives(f.Agent.Process.PID, f.Agent.Process.Start)
-	if alive && (full || f.Agent.Kind == Claude) {
+	if alive && (full || f.format.status != nil) {
 		if err := f.find(ctx); err != nil {
 			return false, err
 		}
@@ -280,27 +280,10 @@ func (f *Follower) find(ctx context.Context) error {
 // listen has the Follower woken by what happens where its transcript is, or will be: agents
 // make a directory when they first need it.
 func (f *Follower) listen(now time.Time) {
-	top, dir := f.Agent.Home, filepath.Dir(f.bound.Path)
-	switch f.Agent.Kind {
-	case Claude:
-		top = filepath.Join(top, "projects")
-		f.hear(filepath.Join(f.Agent.Home, "sessions"))
-	case Codex:
-		top = filepath.Join(top, "sessions")
-		if f.bound.Path == "" {
-			dir = filepath.Join(top, now.Format("2006"), now.Format("01"), now.Format("02"))
+	for _, w := range f.format.watch(f.Agent, f.bound.Path, now) {
+		for dir := w.dir; !f.hear(dir) && len(dir) > len(w.top); {
+			dir = filepath.Dir(dir)
 		}
-	case Gemini:
-		if f.bound.Path == "" {
-			dir = cmp.Or(f.Agent.chatsDir(), top)
-		}
-	case OpenCode:
-		dir = top // the log of its database is in it
-	default:
-		return
-	}
-	for !f.hear(dir) && len(dir) > len(top) {
-		dir = filepath.Dir(dir)
 	}
 }
 
@@ -312,34 +295,7 @@ func (f *Follower) hear(dir string) bool {
 }
 
 // ask finds the transcript by the process.
-func (f *Follower) ask() (Transcript, error) {
-	switch f.Agent.Kind {
-	case Claude:
-		return f.byStatus()
-	case Codex:
-		return f.Agent.findOpen(f.metas)
-	case Gemini, OpenCode:
-		return f.besides()
-	}
-	return Transcript{}, f.Agent.unknown()
-}
-
-// byStatus finds it by the agent's own status file.
-func (f *Follower) byStatus() (Transcript, error) {
-	s, err := f.Agent.Status()
-	f.unasked = nil
-	if err != nil {
-		if f.told.State != "" {
-			f.unasked = err // what it said last may not be so any more
-		}
-		return Transcript{}, err
-	}
-	f.status = &s
-	if s.Thread == f.bound.Thread && f.bound.How == ByStatusFile && f.tail != nil {
-		return f.bound, nil
-	}
-	return f.Agent.claudeTranscript(s), nil
-}
+func (f *Follower) ask() (Transcript, error) { return f.format.ask(f) }
 
 // besides finds it where processes tell of a beginning at most. Once it is bound, only being
 // alone can tell that the agent has moved.
@@ -382,7 +338,7 @@ func (f *Follower) sought(now time.Time, why error) (Transcript, error) {
 		return Transcript{}, why
 	}
 	if f.bound.Path != "" {
-		if t := f.bound; f.beside.took(&t, s.text, s.at.Add(-clockSlack)) {
+		if t := f.bound; f.beside.archive.took(&t, s.text, s.at.Add(-clockSlack)) {
 			f.seeking = nil
 			return f.bound, nil // it has not moved, wherever else the text may stand
 		}
@@ -432,7 +388,7 @@ func (f *Follower) turnTo(ctx context.Context, t Transcript, now time.Time) erro
 	default:
 		at.since = since
 	}
-	f.tail = f.beside.source(t, at)
+	f.tail = f.beside.archive.source(t, at)
 	f.listen(now)
 	f.arriving, f.staying = true, first || stood
 	if _, err := f.read(ctx); err != nil {

@@ -1,10 +1,59 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 )
+
+// Gemini is Gemini CLI.
+const Gemini Kind = "gemini"
+
+func init() {
+	register(Gemini, format{
+		npm:       "@google/gemini-cli",
+		packaged:  true,
+		variables: []string{"GEMINI_CLI_HOME"},
+		home: func(env map[string]string) string {
+			return filepath.Join(cmp.Or(env["GEMINI_CLI_HOME"], env["HOME"]), ".gemini")
+		},
+		desk: func(a Agent, t *Transcript) string {
+			if t != nil && t.Path != "" {
+				return filepath.Join(filepath.Dir(filepath.Dir(t.Path)), deskName)
+			}
+			chats := a.chatsDir()
+			if chats == "" {
+				return ""
+			}
+			return filepath.Join(filepath.Dir(chats), deskName)
+		},
+		parser: func() parser { return &geminiChat{} },
+		ask:    (*Follower).besides,
+		watch: func(a Agent, bound string, _ time.Time) []spot {
+			if bound == "" {
+				return []spot{{cmp.Or(a.chatsDir(), a.Home), a.Home}}
+			}
+			return []spot{{filepath.Dir(bound), a.Home}}
+		},
+		pattern: func(a Agent, thread string) string {
+			if thread != "*" {
+				thread, _, _ = strings.Cut(thread, "-") // its first eight characters
+			}
+			dir := a.chatsDir()
+			if dir == "" {
+				return ""
+			}
+			return filepath.Join(quoteGlob(dir), "session-*-"+thread+".jsonl")
+		},
+		head:    chatHead,
+		begins:  true,
+		witness: (*Machine).Rests,
+	})
+}
 
 // geminiChat is what of a chat of Gemini CLI has to be remembered between its records.
 type geminiChat struct {
@@ -44,13 +93,13 @@ type geminiCall struct {
 // geminiCancelled is what Gemini CLI notes when a person has interrupted it.
 const geminiCancelled = "Request cancelled."
 
-// geminiRecord reads one record of a chat of Gemini CLI. An answer of the model is written
+// record reads one record of a chat of Gemini CLI. An answer of the model is written
 // when it is complete, and once more with the calls of tools that were in it when all of
 // them have a result: until then nothing tells that there are any.
 //
 // The end of a turn is not written down. What proves it is the next prompt, since prompts
 // are queued while it works; Machine.Rests takes another witness's word.
-func geminiRecord(line []byte, r *Reader) []Event {
+func (c *geminiChat) record(line []byte, r *Reader) []Event {
 	var l geminiLine
 	if !r.decode(line, &l) {
 		return nil
@@ -60,7 +109,7 @@ func geminiRecord(line []byte, r *Reader) []Event {
 	case l.Set != nil:
 		r.health.Known++
 		if l.Set.Messages != nil {
-			r.chat.replays = false // it ends with a list of all
+			c.replays = false // it ends with a list of all
 		}
 		return nil
 	case l.Rewind != "":
@@ -81,9 +130,9 @@ func geminiRecord(line []byte, r *Reader) []Event {
 	}
 	switch l.Type {
 	case "user":
-		return l.user(at, r)
+		return l.user(at, r, c)
 	case "gemini":
-		return l.answer(at, r)
+		return l.answer(at, r, c)
 	case "info":
 		if text, _ := geminiText(l.Content); text == geminiCancelled {
 			return []Event{{Kind: Interrupted, At: at}}
@@ -101,16 +150,16 @@ func (l geminiLine) side() bool { return l.Kind != "" && l.Kind != "main" }
 
 // user reads what goes to the model under the user's name: prompts, but also results of
 // tools, and what the program itself tells it.
-func (l *geminiLine) user(at time.Time, r *Reader) []Event {
+func (l *geminiLine) user(at time.Time, r *Reader, chat *geminiChat) []Event {
 	text, ok := geminiText(l.Content)
 	switch {
 	case !ok:
 		r.health.Bad++
 		return nil
 	case strings.HasPrefix(text, "<session_context>"):
-		r.chat.replays = true // all of the conversation may follow, as if it were said now
+		chat.replays = true // all of the conversation may follow, as if it were said now
 		return nil
-	case r.chat.replays || text == "" || strings.HasPrefix(text, "<hook_context>"):
+	case chat.replays || text == "" || strings.HasPrefix(text, "<hook_context>"):
 		return nil
 	}
 	if line, ok := strings.CutPrefix(text, "I ran the following shell command:\n```sh\n"); ok {
@@ -125,7 +174,7 @@ func (l *geminiLine) user(at time.Time, r *Reader) []Event {
 
 // answer reads what the model said and did. What the program itself writes under its name
 // names no model.
-func (l *geminiLine) answer(at time.Time, r *Reader) []Event {
+func (l *geminiLine) answer(at time.Time, r *Reader, chat *geminiChat) []Event {
 	text, ok := geminiText(l.Content)
 	if !ok && l.Content != nil {
 		r.health.Bad++
@@ -133,19 +182,19 @@ func (l *geminiLine) answer(at time.Time, r *Reader) []Event {
 	if l.Model == "" {
 		return nil
 	}
-	r.chat.replays = false
+	chat.replays = false
 	var events []Event
-	if l.ID != r.chat.said || l.ID == "" {
-		r.chat.said, r.chat.called = l.ID, map[string]bool{}
+	if l.ID != chat.said || l.ID == "" {
+		chat.said, chat.called = l.ID, map[string]bool{}
 		if text != "" {
 			events = append(events, Event{Kind: Spoke, At: at, Text: text})
 		}
 	}
 	for _, c := range l.Calls {
-		if r.chat.called[c.ID] {
+		if chat.called[c.ID] {
 			continue
 		}
-		r.chat.called[c.ID] = true
+		chat.called[c.ID] = true
 		done := later(at, timeOf(c.Timestamp))
 		events = append(events,
 			Event{Kind: ToolBegan, At: at, Tool: Tool{ID: c.ID, Name: c.Name, Began: at}},
@@ -179,4 +228,42 @@ func geminiText(content json.RawMessage) (text string, ok bool) {
 		}
 	}
 	return out.String(), true
+}
+
+// chatsDir is where Gemini CLI keeps the chats of a directory: below a name that it has
+// given to that directory. It is "" if it has given none.
+func (a Agent) chatsDir() string {
+	data, err := foreign.Read(filepath.Join(a.Home, "projects.json"), smallFile)
+	if err != nil {
+		return ""
+	}
+	var names struct {
+		Projects map[string]string `json:"projects"`
+	}
+	name := ""
+	if json.Unmarshal(data, &names) == nil {
+		name = names.Projects[a.Dir]
+	}
+	if !plainName(name) {
+		return ""
+	}
+	return filepath.Join(a.Home, "tmp", name, "chats")
+}
+
+// chatHead reads the first line of a chat of Gemini CLI. It may be gone: another one that
+// starts in the same directory removes chats in which nothing has been said yet, and the
+// agent that lives in such a chat writes on without a head. Then the name of the file tells
+// the first eight characters of the conversation's, and nothing tells when it began.
+func chatHead(path string) (head, bool) {
+	line, ok := firstLine(path)
+	var l geminiLine
+	if !ok || !NewReader(Gemini, 0).decode(line, &l) {
+		return head{}, false
+	}
+	short := l.Session == "" || l.Project == ""
+	if short {
+		name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+		l = geminiLine{Session: name[strings.LastIndexByte(name, '-')+1:]}
+	}
+	return head{thread: l.Session, short: short, side: l.side(), began: timeOf(l.Began)}, l.Session != ""
 }

@@ -25,7 +25,7 @@ func TestKinds_anUnknownOneIsNoOther(t *testing.T) {
 		if home != "" {
 			home = filepath.Join("/home/ada", home)
 		}
-		assert.Equal(t, home, homeOf(kind, map[string]string{"HOME": "/home/ada"}, "/w"), "home of %q", kind)
+		assert.Equal(t, home, homeIn(kind, map[string]string{"HOME": "/home/ada"}, "/w"), "home of %q", kind)
 		if desk := a.Desk(nil); desks[kind] == "" {
 			assert.Empty(t, desk, "desk of %q", kind)
 		} else {
@@ -49,7 +49,7 @@ func TestKinds_anUnknownOneIsNoOther(t *testing.T) {
 		assert.ErrorIs(t, err, ErrNoTranscript)
 		_, err = a.FindText("hello", time.Now(), nil)
 		assert.ErrorIs(t, err, ErrNoTranscript)
-		_, err = newBeside(a).all(time.Time{})
+		_, err = newBeside(a).archive.since(time.Time{})
 		assert.ErrorIs(t, err, ErrNoTranscript)
 		f := NewFollower(a, nil)
 		_, err = f.ask()

@@ -253,7 +253,8 @@ func record(t *testing.T, s *stage, dir string) {
 			require.NoError(t, err)
 			head, ok := chatHead(path)
 			require.True(t, ok)
-			files[head.Began], names = data, append(names, head.Began)
+			began := head.began.Format(time.RFC3339Nano)
+			files[began], names = data, append(names, began)
 		}
 	} else {
 		base := &database{path: s.adopted(t).databasePath()}

@@ -3,9 +3,29 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"time"
 )
+
+// OpenCode is opencode.
+const OpenCode Kind = "opencode"
+
+func init() {
+	register(OpenCode, format{
+		npm:       "/opencode-ai/",
+		variables: []string{"XDG_DATA_HOME"},
+		home: func(env map[string]string) string {
+			return filepath.Join(cmp.Or(env["XDG_DATA_HOME"], filepath.Join(env["HOME"], ".local", "share")), "opencode")
+		},
+		desk:    func(a Agent, _ *Transcript) string { return filepath.Join(a.Home, "tool-output") },
+		parser:  func() parser { return &opencodeSteps{} },
+		ask:     (*Follower).besides,
+		watch:   func(a Agent, _ string, _ time.Time) []spot { return []spot{{a.Home, a.Home}} }, // the log of its database is in it
+		archive: func(a Agent) archive { return rowArchive{agent: a, base: &database{path: a.databasePath()}} },
+		witness: (*Machine).Abandons,
+	})
+}
 
 // opencodeSteps is what of a conversation of opencode has to be remembered between its
 // events. An assistant's message is one call of the model, a step of a turn; each tells
@@ -102,9 +122,9 @@ const (
 	opencodeShell     = "The following tool was executed by the user"
 )
 
-// opencodeRecord reads one event of a conversation of opencode: a row of its database as
+// record reads one event of a conversation of opencode: a row of its database as
 // one line of JSON.
-func opencodeRecord(line []byte, r *Reader) []Event {
+func (s *opencodeSteps) record(line []byte, r *Reader) []Event {
 	var l opencodeLine
 	if !r.decode(line, &l) {
 		return nil
@@ -132,9 +152,9 @@ func opencodeRecord(line []byte, r *Reader) []Event {
 		}
 	case r.health.Side:
 	case strings.HasPrefix(l.Type, "message.updated."):
-		return r.steps.message(&d)
+		return s.message(&d)
 	case strings.HasPrefix(l.Type, "message.part.updated."):
-		return r.steps.part(&d)
+		return s.part(&d)
 	}
 	return nil
 }

@@ -186,8 +186,9 @@ func TestOpenCode_forgetsOldMessages(t *testing.T) {
 	for i, turn := range ended {
 		assert.Equal(t, fmt.Sprint("answer ", i), turn.Words)
 	}
-	assert.LessOrEqual(t, len(r.steps.messages), keptSteps)
-	assert.Len(t, r.steps.order, len(r.steps.messages))
+	steps := r.parser.(*opencodeSteps)
+	assert.LessOrEqual(t, len(steps.messages), keptSteps)
+	assert.Len(t, steps.order, len(steps.messages))
 }
 
 // A fork repeats what was said before, as events of its own: they are as old as what they

@@ -108,7 +108,7 @@ func neighboursOf(a Agent) neighbours {
 		}
 		comm, _ := os.ReadFile("/proc/" + e.Name() + "/comm")
 		kind, ok := kindOf(strings.TrimSpace(string(comm)), arguments(pid))
-		if !ok || kind != a.Kind || own != 0 && group(pid) == own || homeOf(kind, environment(pid, homeVariables...), dir) != a.Home {
+		if !ok || kind != a.Kind || own != 0 && group(pid) == own || homeOf(kind, pid, dir) != a.Home {
 			continue
 		}
 		start, err := started(pid)

@@ -21,12 +21,10 @@ type Reader struct {
 	Kind Kind
 
 	health Health
-	parse  func(line []byte, r *Reader) []Event
-	chat   geminiChat    // what Gemini CLI has said so far
-	steps  opencodeSteps // and opencode
-	torn   []byte        // a line of which the end is still to come
-	skip   bool          // that line is too long: its rest is thrown away
-	at     int64         // where torn begins in the file
+	parser parser
+	torn   []byte // a line of which the end is still to come
+	skip   bool   // that line is too long: its rest is thrown away
+	at     int64  // where torn begins in the file
 }
 
 // Health is what a Reader met so far.
@@ -47,20 +45,8 @@ type Health struct {
 // NewReader reads a transcript of an agent of that kind from a place in its file at which a
 // record begins, the beginning (0) first of all.
 func NewReader(kind Kind, offset int64) *Reader {
-	r := &Reader{Kind: kind, at: offset}
+	r := &Reader{Kind: kind, at: offset, parser: kind.format().parser()}
 	r.health.Unknown = map[string]int{}
-	switch kind {
-	case Claude:
-		r.parse = claudeRecord
-	case Codex:
-		r.parse = codexRecord
-	case Gemini:
-		r.parse = geminiRecord
-	case OpenCode:
-		r.parse = opencodeRecord
-	default:
-		r.parse = unknownRecord
-	}
 	return r
 }
 
@@ -139,7 +125,7 @@ func (r *Reader) record(line []byte) []Event {
 		return nil
 	}
 	r.health.Records++
-	events := r.parse(line, r)
+	events := r.parser.record(line, r)
 	for i := range events {
 		e := &events[i]
 		e.End, e.Thread = r.at, r.health.Thread

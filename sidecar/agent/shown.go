@@ -144,25 +144,22 @@ func (f *Follower) showing(s *shown) (Transcript, error) {
 	if s.Own != nil && !s.Own() {
 		return Transcript{}, fmt.Errorf("another agent shows the same: %w", ErrAmbiguous)
 	}
-	all, err := f.beside.recent(time.Time{})
+	all, err := f.beside.archive.recent(time.Time{})
 	if err != nil {
 		return Transcript{}, err
 	}
 	var found []Transcript
 	for _, t := range all {
 		path := t.Path
-		meta, ok := f.metas[path]
-		if !ok {
-			if meta, ok = rolloutMeta(path); !ok {
-				continue // its first line is not written yet
-			}
-			f.metas[path] = meta
+		head, ok := f.beside.heads.of(path)
+		if !ok { // its first line is not written yet
+			continue
 		}
-		if path == f.bound.Path || meta.side() || f.Agent.Dir != "" && meta.Cwd != f.Agent.Dir || f.Taken != nil && f.Taken(path) {
+		if path == f.bound.Path || head.side || f.Agent.Dir != "" && head.dir != f.Agent.Dir || f.Taken != nil && f.Taken(path) {
 			continue
 		}
 		if x, ok := f.last(path); ok && s.fits(x) {
-			found = append(found, Transcript{Path: path, Thread: meta.ID, Version: cmp.Or(x.version, meta.Version), How: ByScreen})
+			found = append(found, Transcript{Path: path, Thread: head.thread, Version: cmp.Or(x.version, head.version), How: ByScreen})
 		}
 	}
 	switch len(found) {

@@ -32,10 +32,18 @@ const (
 // not. What is switched off by its settings is named too. What cannot be read is left out,
 // with the first few reasons, and of very many skills some are.
 func (a Agent) Skills() (names []string, unread []error) {
-	if a.Kind != Codex {
+	look := a.Kind.format().skills
+	if look == nil {
 		return nil, nil
 	}
 	s := skillSearch{seen: map[string]bool{}}
+	look(a, &s)
+	slices.Sort(s.names)
+	return slices.Compact(s.names), s.unread
+}
+
+// codexSkills looks in all places in which Codex does.
+func codexSkills(a Agent, s *skillSearch) {
 	if a.Home != "" {
 		s.look(filepath.Join(a.Home, "skills"))
 		s.look(filepath.Join(a.Home, "skills", ".system"))
@@ -56,8 +64,6 @@ func (a Agent) Skills() (names []string, unread []error) {
 			dir = filepath.Dir(dir)
 		}
 	}
-	slices.Sort(s.names)
-	return slices.Compact(s.names), s.unread
 }
 
 // projects are the directories in which the agent works: its own, and that of its command

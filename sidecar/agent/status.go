@@ -2,9 +2,14 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -85,4 +90,61 @@ func parseStatus(data []byte) (s Status, pid int, start string, err error) {
 		text = string(f.ProcStart)
 	}
 	return s, f.PID, text, nil
+}
+
+// Status reads the agent's own status file. Only Claude Code has one: it is ErrNoTranscript
+// for others, if there is none, and if it was written by an earlier process of that number.
+func (a Agent) Status() (Status, error) {
+	read := a.Kind.format().status
+	if read == nil {
+		return Status{}, fmt.Errorf("status of %s: %w", a.Kind, ErrNoTranscript)
+	}
+	return read(a)
+}
+
+// claudeStatus finds the file of one of the agent's processes.
+func claudeStatus(a Agent) (Status, error) {
+	for _, pid := range a.Tried {
+		path := filepath.Join(a.Home, "sessions", strconv.Itoa(pid)+".json")
+		data, err := foreign.Read(path, smallFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return Status{}, fmt.Errorf("status of %s: %w", a.Kind, err)
+		}
+		s, of, start, err := parseStatus(data)
+		if err != nil {
+			return Status{}, fmt.Errorf("%q: %w: %w", path, ErrNoTranscript, err)
+		}
+		now, err := started(pid)
+		if err != nil {
+			return Status{}, err
+		}
+		if of != pid || now != 0 && start != strconv.FormatUint(now, 10) {
+			return Status{}, fmt.Errorf("%q is of an earlier process: %w", path, ErrNoTranscript)
+		}
+		if !plainName(s.Thread) {
+			return Status{}, fmt.Errorf("%q names the session %q: %w", path, s.Thread, ErrNoTranscript)
+		}
+		return s, nil
+	}
+	return Status{}, fmt.Errorf("status of %s process %d below %q: %w", a.Kind, a.Process.PID, a.Home, ErrNoTranscript)
+}
+
+// byStatus finds it by the agent's own status file.
+func (f *Follower) byStatus() (Transcript, error) {
+	s, err := f.Agent.Status()
+	f.unasked = nil
+	if err != nil {
+		if f.told.State != "" {
+			f.unasked = err // what it said last may not be so any more
+		}
+		return Transcript{}, err
+	}
+	f.status = &s
+	if s.Thread == f.bound.Thread && f.bound.How == ByStatusFile && f.tail != nil {
+		return f.bound, nil
+	}
+	return f.Agent.claudeTranscript(s), nil
 }

@@ -34,14 +34,6 @@ type source interface {
 	close()
 }
 
-// source reads a transcript of the agent from a place on.
-func (b *beside) source(t Transcript, p place) source {
-	if b.agent.Kind == OpenCode {
-		return &rows{place: p, thread: t.Thread, base: b.base}
-	}
-	return &tail{place: p, kind: b.agent.Kind, path: t.Path, thread: t.Thread}
-}
-
 // place is where reading begins and where the past ends, and how far it came.
 type place struct {
 	from   int64     // begin there: all before has been told; 0 is as far back as makes sense

@@ -329,6 +329,16 @@ func (m *Machine) Abandons(since, now time.Time) Outcome {
 	return m.Tick(now)
 }
 
+// Witness is how a screen tells the end of a turn that an agent of that kind has not written
+// down, Rests or Abandons; nil for one that writes all of them down.
+func (m *Machine) Witness(k Kind) func(since, now time.Time) Outcome {
+	take := k.format().witness
+	if take == nil {
+		return nil
+	}
+	return func(since, now time.Time) Outcome { return take(m, since, now) }
+}
+
 // Due is when Tick will have something to do, if nothing else happens before.
 func (m *Machine) Due() (time.Time, bool) {
 	switch {

@@ -189,13 +189,8 @@ func (a *account) judge(look tmux.Look) screen.Reading {
 // for as long as nobody says otherwise. What stands in its composer meanwhile is somebody
 // else's.
 func (a *account) rest(look tmux.Look, now time.Time) {
-	var witness func(since, now time.Time) agent.Outcome
-	switch a.who.Kind {
-	case agent.Gemini:
-		witness = a.machine.Rests
-	case agent.OpenCode:
-		witness = a.machine.Abandons
-	default:
+	witness := a.machine.Witness(a.who.Kind)
+	if witness == nil {
 		return
 	}
 	switch state := screen.Judge(a.view(look), a.prof).State; {

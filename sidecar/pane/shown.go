@@ -20,7 +20,7 @@ type showing struct {
 
 // drifts reports whether nothing but its screen tells in which conversation the agent is.
 func (a *account) drifts() bool {
-	return a.who.Kind == agent.Codex && a.told && (a.bound == nil || a.bound.How != agent.ByOpenFile)
+	return a.who.Kind.ShowsConversation() && a.told && (a.bound == nil || a.bound.How != agent.ByOpenFile)
 }
 
 // show tells the follower what the screen shows, where it shows another prompt than before, or,
