@@ -39,21 +39,22 @@ var layers = map[string][]string{
 
 	"sidecar/relay": {"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/route", "sidecar/brakes"},
 
-	"sidecar/aea":           {},
-	"sidecar/foreign":       {},
-	"sidecar/own":           {"sidecar/foreign"},
-	"sidecar/repository":    {"sidecar/aea", "sidecar/foreign"},
-	"sidecar/atomicfile":    {"sidecar/foreign"},
-	"sidecar/inherited":     {},
-	"sidecar/tmux/command":  {},
-	"sidecar/tmux":          {"sidecar/tmux/command", "sidecar/foreign"},
-	"sidecar/tmux/tmuxtest": {}, // for tests: nothing that is linked imports it
-	"sidecar/persona":       {"sidecar/own"},
-	"sidecar/naivetest":     {},                                                    // for tests and benchmarks, as tmuxtest is
-	"sidecar/filepeertest":  {"sidecar/message", "sidecar/foreign", "sidecar/own"}, // likewise
-	"sidecar/labtest":       {"sidecar/tmux/tmuxtest"},
-	"sidecar/agent":         {"sidecar/message", "sidecar/profile", "sidecar/foreign"},
-	"sidecar/journal":       {"sidecar/message", "sidecar/registry", "sidecar/foreign", "sidecar/own"},
+	"sidecar/aea":              {},
+	"sidecar/foreign":          {},
+	"sidecar/own":              {"sidecar/foreign"},
+	"sidecar/repository":       {"sidecar/aea", "sidecar/foreign"},
+	"sidecar/atomicfile":       {"sidecar/foreign"},
+	"sidecar/inherited":        {},
+	"sidecar/tmux/command":     {},
+	"sidecar/tmux":             {"sidecar/tmux/command", "sidecar/foreign"},
+	"sidecar/tmux/tmuxtest":    {}, // for tests: nothing that is linked imports it
+	"sidecar/persona":          {"sidecar/own"},
+	"sidecar/naivetest":        {},                                                    // for tests and benchmarks, as tmuxtest is
+	"sidecar/filepeertest":     {"sidecar/message", "sidecar/foreign", "sidecar/own"}, // likewise
+	"sidecar/labtest":          {"sidecar/tmux/tmuxtest", "sidecar/profile"},
+	"sidecar/labtest/versions": {"sidecar/labtest"},
+	"sidecar/agent":            {"sidecar/message", "sidecar/profile", "sidecar/foreign"},
+	"sidecar/journal":          {"sidecar/message", "sidecar/registry", "sidecar/foreign", "sidecar/own"},
 	"sidecar/pane": {
 		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/render", "sidecar/screen", "sidecar/sanitise", "sidecar/tmux", "sidecar/agent",
 		"sidecar/atomicfile", "sidecar/foreign", "sidecar/shown",

@@ -190,13 +190,13 @@ func (a *Agent) Prompt(text string) {
 	before, empty := len(a.Received()), strings.Join(a.lab.Capture(a).Plain, "\n")
 	a.Paste(text)
 	a.WaitFor("what was pasted", func(s Screen) bool { return strings.Join(s.Plain, "\n") != empty })
-	if a.Kind == Gemini { // on a busy machine it takes Enter for a part of the paste for longer
+	if a.kind().joins {
 		a.WaitForStill(3 * Stillness)
 	}
 	a.Enter()
 	again := time.Now().Add(Patience / 5)
 	a.WaitFor("its model to hear the prompt", func(Screen) bool {
-		if a.Kind == Gemini && time.Now().After(again) && len(a.Received()) == before {
+		if a.kind().joins && time.Now().After(again) && len(a.Received()) == before {
 			again = time.Now().Add(Patience)
 			a.Keys("Enter")
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -101,10 +102,17 @@ func TestAgent_EditJSON(t *testing.T) {
 func TestKind_versions(t *testing.T) {
 	for _, k := range Kinds {
 		assert.Regexp(t, `^\d+\.\d+\.\d+$`, k.Version(), k)
-		_, npm := k.pin()
-		assert.NotEmpty(t, npm)
-		assert.Contains(t, clients, k)
+		assert.NotEmpty(t, k.Package())
 	}
+	for _, a := range profile.Agents() {
+		c, ok := clients[Kind(a.Name)]
+		require.True(t, ok, "%s is not in the lab", a.Name)
+		assert.NotNil(t, c.program, a.Name)
+		assert.NotNil(t, c.configure, a.Name)
+		assert.NotNil(t, c.ready, a.Name)
+		assert.NotNil(t, c.asks, a.Name)
+	}
+	assert.Len(t, Kinds, len(profile.Agents()))
 	t.Setenv("INTERCOM_AGENTS", t.TempDir())
 	_, err := Codex.Installed()
 	assert.ErrorContains(t, err, ".ci/agents codex")

@@ -8,8 +8,13 @@ import (
 	"strings"
 )
 
-// anthropic is the Messages API, as Claude Code speaks it.
-var anthropic = api{name: "anthropic", decode: decodeAnthropic, answer: answerAnthropic, refuse: refuseAnthropic}
+// The Messages API, as Claude Code speaks it.
+func init() {
+	offer(api{
+		name: "anthropic", paths: []string{"/messages"},
+		decode: decodeAnthropic, answer: answerAnthropic, refuse: refuseAnthropic,
+	})
+}
 
 func decodeAnthropic(r *http.Request, body []byte) (Request, []said, error) {
 	var in struct {

@@ -8,8 +8,13 @@ import (
 	"strings"
 )
 
-// gemini is Google's Gemini API, as Gemini CLI speaks it.
-var gemini = api{name: "gemini", decode: decodeGemini, answer: answerGemini, refuse: refuseGemini}
+// Google's Gemini API, as Gemini CLI speaks it.
+func init() {
+	offer(api{
+		name: "gemini", paths: []string{":generateContent", ":streamGenerateContent"},
+		decode: decodeGemini, answer: answerGemini, refuse: refuseGemini,
+	})
+}
 
 // geminiPlans is the directory that Gemini CLI tells its model to write plans to.
 var geminiPlans = regexp.MustCompile(`directory: (/[^"\s\\]+/plans/)`)

@@ -1,31 +1,25 @@
 package labtest
 
 import (
-	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
-//go:embed versions.txt
-var versionsFile string
-
-// Version is the version of an agent that the lab is made for: that of versions.txt.
+// Version is the version of an agent that the lab is made for: the one that its profile was
+// verified with.
 func (k Kind) Version() string {
-	version, _ := k.pin()
-	return version
+	if _, ok := clients[k]; !ok {
+		return ""
+	}
+	a, _ := profile.AgentByName(string(k))
+	return a.Verified
 }
 
-func (k Kind) pin() (version, npm string) {
-	for line := range strings.Lines(versionsFile) {
-		words := strings.Fields(line)
-		if len(words) == 3 && words[0] == string(k) {
-			return words[1], words[2]
-		}
-	}
-	return "", ""
-}
+// Package is what of npm .ci/agents installs.
+func (k Kind) Package() string { return clients[k].npm }
 
 // Installed is the directory in which .ci/agents has installed the agent; an error names
 // what is missing.

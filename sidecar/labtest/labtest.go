@@ -13,10 +13,10 @@
 //	assert.Equal(t, []string{"[[say hello]]"}, claude.Received())
 //
 // The lab is off unless INTERCOM_LAB is set, and its agents are installed by .ci/agents, in
-// the versions of versions.txt; what is missing is named by the skipped test. `make lab`
+// the versions that the profiles name; what is missing is named by the skipped test. `make lab`
 // does both. INTERCOM_LAB_DIR=DIR keeps everything, homes, transcripts and logs, below DIR.
 //
-// Nothing here knows anything of the rest of the project but tmuxtest. The Model can be
+// Nothing here knows anything of the rest of the project but tmuxtest and those versions. The Model can be
 // used alone, with agents that somebody else starts.
 //
 // # Directives
@@ -159,7 +159,7 @@ type start struct {
 // Without one it is the kind, and for a further one the kind and a number, claude-2.
 func Name(name string) Option { return func(s *start) { s.name = name } }
 
-// Version is another version of the agent than that of versions.txt; .ci/agents NAME@VERSION
+// Version is another version of the agent than that of its profile; .ci/agents NAME@VERSION
 // installs it.
 func Version(version string) Option { return func(s *start) { s.version = version } }
 

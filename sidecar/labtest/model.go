@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -174,7 +175,8 @@ func (m *Model) Answers(agent string) []string {
 
 // api is one way to speak with a model.
 type api struct {
-	name string
+	name  string
+	paths []string // how those end that belong to it
 	// decode reads a request. all is the conversation; hear is called by the caller.
 	decode func(r *http.Request, body []byte) (req Request, all []said, err error)
 	// answer sends a reply that is no error.
@@ -183,17 +185,17 @@ type api struct {
 	refuse func(status int, message string) any
 }
 
+var apis []api
+
+// offer has the mock speak that API.
+func offer(a api) { apis = append(apis, a) }
+
 // route finds the API that a path belongs to; the agent's name is cut off already.
 func route(path string) (api, bool) {
-	switch {
-	case strings.HasSuffix(path, "/messages"):
-		return anthropic, true
-	case strings.HasSuffix(path, "/responses"):
-		return responses, true
-	case strings.HasSuffix(path, "/chat/completions"):
-		return chat, true
-	case strings.HasSuffix(path, ":generateContent"), strings.HasSuffix(path, ":streamGenerateContent"):
-		return gemini, true
+	for _, a := range apis {
+		if slices.ContainsFunc(a.paths, func(end string) bool { return strings.HasSuffix(path, end) }) {
+			return a, true
+		}
 	}
 	return api{}, false
 }

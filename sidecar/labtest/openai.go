@@ -9,11 +9,20 @@ import (
 	"strings"
 )
 
-// responses is OpenAI's Responses API, as Codex speaks it.
-var responses = api{name: "responses", decode: decodeResponses, answer: answerResponses, refuse: refuseOpenAI}
+const responses = "responses"
 
-// chat is OpenAI's Chat Completions API, which opencode speaks with a model of one's own.
-var chat = api{name: "chat", decode: decodeChat, answer: answerChat, refuse: refuseOpenAI}
+// OpenAI's Responses API, as Codex speaks it, and its Chat Completions API, which opencode speaks
+// with a model of one's own.
+func init() {
+	offer(api{
+		name: responses, paths: []string{"/responses"},
+		decode: decodeResponses, answer: answerResponses, refuse: refuseOpenAI,
+	})
+	offer(api{
+		name: "chat", paths: []string{"/chat/completions"},
+		decode: decodeChat, answer: answerChat, refuse: refuseOpenAI,
+	})
+}
 
 // openAITool is a tool on offer, in the forms of both APIs.
 type openAITool struct {

@@ -165,7 +165,7 @@ func (m *Model) decideLocked(x *Exchange) Reply {
 	}
 	var calls []Call
 	for _, wish := range d.wishes {
-		if wish.kind == wantPlan && x.API == responses.name {
+		if wish.kind == wantPlan && x.API == responses {
 			// Codex has no tool for it: in its mode for plans it knows one by these marks.
 			d.words = "<proposed_plan>\n" + wish.text + "\n</proposed_plan>"
 			continue
