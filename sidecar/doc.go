@@ -51,5 +51,5 @@
 //	1  profile  shown  delta  screen  sanitise  registry  render  route  hooks  brakes  spelling  aea
 //	0  message                                    the words of it all
 //
-// Packages that end in test, and persona, are for tests and the demo.
+// persona, and the packages that end in test, are for tests alone.
 package sidecar

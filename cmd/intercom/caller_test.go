@@ -18,6 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -166,9 +167,9 @@ func TestS28_APersonIs(t *testing.T) {
 		// The same words where an agent is in front, which nobody has adopted.
 		loose := st.coderOf("loose")
 		command := loose.command()
-		command[slices.Index(command, "persona")-1] = filepath.Join(filepath.Dir(st.home), "claude")
-		command[slices.Index(command, "persona")+1] = "claude"
-		require.NoError(t, os.Symlink(thisProgram(), filepath.Join(filepath.Dir(st.home), "claude")))
+		command[slices.Index(command, "loose")-1] = filepath.Join(filepath.Dir(st.home), "claude")
+		command[slices.Index(command, "loose")] = "claude"
+		require.NoError(t, os.Symlink(personatest.Program(t), filepath.Join(filepath.Dir(st.home), "claude")))
 		loose.pane = st.NewPane(command[0], command[1:]...)
 		tmuxtest.WaitFor(t, "it reads keys", func() bool { return len(loose.records(persona.EventReady)) > 0 })
 		result := filepath.Join(st.home, "loose")

@@ -12,7 +12,6 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -128,7 +127,7 @@ func (d *demoPlay) open(ctx context.Context) error {
 		w := tmux.Window{
 			Session: "demo", Name: name, Dir: d.dir, Width: 100, Height: 30,
 			Command: []string{
-				self, "persona", "line", "--name", name, "--prompt", strings.ToLower(name) + "> ", "--think", "300ms", "--log", agent.log,
+				self, "persona", "--name", name, "--prompt", strings.ToLower(name) + "> ", "--log", agent.log,
 			},
 		}
 		var pane string
@@ -224,13 +223,13 @@ func (d *demoPlay) judge(result *demoResult) error {
 	result.Heard = map[string]int{}
 	for i, agent := range d.agents {
 		other := d.agents[1-i]
-		records, err := persona.ReadLog(agent.log)
+		lines, _, err := personaRead(agent.log)
 		if err != nil {
 			return err
 		}
 		result.Heard[agent.name] = 0
-		for _, r := range records {
-			if r.Event == persona.EventReceived && strings.HasPrefix(r.Text, "["+other.name+"] (") && strings.Contains(r.Text, ": "+other.name+"-") {
+		for _, line := range lines {
+			if strings.HasPrefix(line, "["+other.name+"] (") && strings.Contains(line, ": "+other.name+"-") {
 				result.Heard[agent.name]++
 			}
 		}
@@ -278,17 +277,12 @@ func (d *demoPlay) tell(format string, args ...any) {
 	}
 }
 
-// waitReady waits until the persona with that log reads keys.
+// waitReady waits until the persona with that log reads.
 func waitReady(ctx context.Context, log string) error {
 	for {
-		records, err := persona.ReadLog(log)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		_, reads, err := personaRead(log)
+		if reads || err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
-		}
-		for _, r := range records {
-			if r.Event == persona.EventReady {
-				return nil
-			}
 		}
 		select {
 		case <-ctx.Done():

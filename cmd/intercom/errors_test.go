@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -398,7 +399,7 @@ func newErrorStage(t *testing.T) *errorStage {
 
 // persona is the command of a program that reads lines.
 func (st *errorStage) persona(name string, flags ...string) string {
-	return strings.Join(append([]string{"exec", thisProgram(), "persona line --prompt '" + name + "> '"}, flags...), " ")
+	return strings.Join(append([]string{"exec", personatest.Program(st.t), "line --prompt '" + name + "> '"}, flags...), " ")
 }
 
 // apart runs a command outside of any terminal.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -260,7 +261,7 @@ func TestL6_UnfilteredDoesNotLeaveByTheTrash(t *testing.T) {
 	require.NoError(t, os.MkdirAll(config, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(config, "init.lua"), []byte(`intercom.on("filter", function() error("cannot mask this") end)
 intercom.on("guard", function() return intercom.drop { reason = "a chain letter" } end)`), 0o600))
-	pane := st.NewPane(thisProgram(), "persona", "line", "--name", "Ada", "--prompt", "ada> ", "--reply", "none")
+	pane := st.NewPane(personatest.Program(t), "line", "--name", "Ada", "--prompt", "ada> ", "--reply", "none")
 	tmuxtest.WaitFor(t, "it is adopted", func() bool {
 		_, code := st.intercom("adopt", pane, "--as", "line")
 		return code == 0

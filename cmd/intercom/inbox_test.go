@@ -14,6 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -190,7 +191,7 @@ func (st *stage) coder(kind string) *coder {
 func (st *stage) coderOf(kind string) *coder {
 	st.t.Helper()
 	program := filepath.Join(st.home, kind)
-	require.NoError(st.t, os.Symlink(thisProgram(), program))
+	require.NoError(st.t, os.Symlink(personatest.Program(st.t), program))
 	return &coder{st: st, kind: kind, log: program + ".jsonl", control: program + ".ctl"}
 }
 
@@ -198,7 +199,7 @@ func (st *stage) coderOf(kind string) *coder {
 func (a *coder) command(flags ...string) []string {
 	program := filepath.Join(a.st.home, a.kind)
 	return append([]string{
-		"env", "HOME=" + a.st.home, "INTERCOM_TEST_MAIN=1", program, "persona", a.kind,
+		"env", "HOME=" + a.st.home, program, a.kind,
 		"--name", a.kind, "--log", a.log, "--control", a.control, "--think", "20ms",
 	}, flags...)
 }

@@ -39,22 +39,24 @@ var layers = map[string][]string{
 
 	"sidecar/relay": {"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/route", "sidecar/brakes"},
 
-	"sidecar/aea":              {},
-	"sidecar/foreign":          {},
-	"sidecar/own":              {"sidecar/foreign"},
-	"sidecar/repository":       {"sidecar/aea", "sidecar/foreign"},
-	"sidecar/atomicfile":       {"sidecar/foreign"},
-	"sidecar/inherited":        {},
-	"sidecar/tmux/command":     {},
-	"sidecar/tmux":             {"sidecar/tmux/command", "sidecar/foreign"},
-	"sidecar/tmux/tmuxtest":    {}, // for tests: nothing that is linked imports it
-	"sidecar/persona":          {"sidecar/own"},
-	"sidecar/naivetest":        {},                                                    // for tests and benchmarks, as tmuxtest is
-	"sidecar/filepeertest":     {"sidecar/message", "sidecar/foreign", "sidecar/own"}, // likewise
-	"sidecar/labtest":          {"sidecar/tmux/tmuxtest", "sidecar/profile"},
-	"sidecar/labtest/versions": {"sidecar/labtest"},
-	"sidecar/agent":            {"sidecar/message", "sidecar/profile", "sidecar/foreign"},
-	"sidecar/journal":          {"sidecar/message", "sidecar/registry", "sidecar/foreign", "sidecar/own"},
+	"sidecar/aea":                 {},
+	"sidecar/foreign":             {},
+	"sidecar/own":                 {"sidecar/foreign"},
+	"sidecar/repository":          {"sidecar/aea", "sidecar/foreign"},
+	"sidecar/atomicfile":          {"sidecar/foreign"},
+	"sidecar/inherited":           {},
+	"sidecar/tmux/command":        {},
+	"sidecar/tmux":                {"sidecar/tmux/command", "sidecar/foreign"},
+	"sidecar/tmux/tmuxtest":       {},                                 // for tests: nothing that is linked imports it
+	"sidecar/persona":             {"sidecar/own", "sidecar/profile"}, // for tests, as all of these
+	"sidecar/persona/program":     {"sidecar/persona"},
+	"sidecar/persona/personatest": {},
+	"sidecar/naivetest":           {},                                                    // for tests and benchmarks, as tmuxtest is
+	"sidecar/filepeertest":        {"sidecar/message", "sidecar/foreign", "sidecar/own"}, // likewise
+	"sidecar/labtest":             {"sidecar/tmux/tmuxtest", "sidecar/profile"},
+	"sidecar/labtest/versions":    {"sidecar/labtest"},
+	"sidecar/agent":               {"sidecar/message", "sidecar/profile", "sidecar/foreign"},
+	"sidecar/journal":             {"sidecar/message", "sidecar/registry", "sidecar/foreign", "sidecar/own"},
 	"sidecar/pane": {
 		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/render", "sidecar/screen", "sidecar/sanitise", "sidecar/tmux", "sidecar/agent",
 		"sidecar/atomicfile", "sidecar/foreign", "sidecar/shown",
@@ -86,7 +88,7 @@ var layers = map[string][]string{
 	"scripting/trust":  {"sidecar/atomicfile", "sidecar/own"},
 	"policies":         {"scripting/policy"},
 
-	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/tmux", "sidecar/persona", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/spelling"},
+	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/spelling"},
 
 	"sidecar": {}, // a comment
 }
@@ -116,8 +118,8 @@ var onlyIn = map[string][]string{
 	"database/sql/driver": {"sidecar/journal"},
 	"net":                 {"sidecar/api", "sidecar/persona", "sidecar/labtest"},
 	"net/http":            {"sidecar/api", "sidecar/labtest"},
-	"os/exec":             {"sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/naivetest", "sidecar/labtest", "scripting", "cmd/intercom"},
-	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest"},
+	"os/exec":             {"sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/persona/personatest", "sidecar/naivetest", "sidecar/labtest", "scripting", "cmd/intercom"},
+	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest", "sidecar/persona/personatest"},
 	// Calling methods by name keeps the linker from leaving out the methods that nobody calls.
 	"text/template": {},
 	"html/template": {},
@@ -188,7 +190,7 @@ func TestLayers_pureCodeReadsNoClock(t *testing.T) {
 
 func TestLayers_linked(t *testing.T) {
 	for _, p := range listed(t, nil, "-deps", "-json=ImportPath", "./cmd/intercom") {
-		for _, unwanted := range []string{"github.com/nats-io/nats-server", "github.com/stretchr/testify", "testing"} {
+		for _, unwanted := range []string{"github.com/nats-io/nats-server", "github.com/stretchr/testify", "testing", module + "sidecar/persona"} {
 			assert.False(t, p.ImportPath == unwanted || strings.HasPrefix(p.ImportPath, unwanted+"/"), "intercom links %s", p.ImportPath)
 		}
 	}

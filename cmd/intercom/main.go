@@ -1,5 +1,5 @@
 // Command intercom connects programs in tmux panes: what one says, the others hear. It is
-// the command line, the sidecar that does the work, and the personas of tests and demo.
+// the command line, the sidecar that does the work, and the line programs of the demo.
 //
 // The command line owns no state and decides nothing: it parses, makes one request of
 // package api, and prints what came back. It starts goroutines only to wait for a sidecar

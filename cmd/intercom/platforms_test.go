@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -57,8 +58,8 @@ func TestU16_pollingGoesTheWholeWay(t *testing.T) {
 		t.Parallel()
 		st := newStage(t, v)
 		st.env["INTERCOM_TRIGGER"] = "polling"
-		ada := st.NewPane(thisProgram(), "persona", "line", "--prompt", "ada> ", "--reply", "none", "--commands")
-		ben := st.NewPane(thisProgram(), "persona", "line", "--prompt", "ben> ", "--reply", "none")
+		ada := st.NewPane(personatest.Program(t), "line", "--prompt", "ada> ", "--reply", "none", "--commands")
+		ben := st.NewPane(personatest.Program(t), "line", "--prompt", "ben> ", "--reply", "none")
 		for pane, name := range map[string]string{ada: "ada", ben: "ben"} {
 			st.WaitForText(pane, name+">")
 			out, code := st.intercom("adopt", pane, "--as", "line", "--name", name)

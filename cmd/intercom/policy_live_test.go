@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -25,7 +26,7 @@ func TestL11_ofASidecar(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "policies", "50-careful.lua"), []byte(text), 0o600))
 	}
 	require.NoError(t, os.MkdirAll(config, 0o700))
-	pane := st.NewPane(thisProgram(), "persona", "line", "--name", "Ada", "--prompt", "ada> ", "--reply", "none")
+	pane := st.NewPane(personatest.Program(t), "line", "--name", "Ada", "--prompt", "ada> ", "--reply", "none")
 	run := func(args ...string) string {
 		t.Helper()
 		out, code := st.intercom(args...)

@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 )
 
 func TestMain(m *testing.M) {
@@ -59,6 +60,11 @@ func setUp(e *testscript.Env) error {
 	if err := os.Mkdir(home, 0o700); err != nil {
 		return err
 	}
+	program, err := personatest.Path()
+	if err != nil {
+		return err
+	}
+	e.Setenv("PATH", e.Getenv("PATH")+string(filepath.ListSeparator)+filepath.Dir(program))
 	for key, value := range map[string]string{
 		"HOME": home, "XDG_RUNTIME_DIR": run, "TMUX_TMPDIR": run,
 		"TMUX": "", "TMUX_PANE": "", "INTERCOM_SERVER": "", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "", "XDG_DATA_HOME": "",

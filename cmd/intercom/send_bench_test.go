@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -26,7 +27,7 @@ func BenchmarkQ9_Send(b *testing.B) {
 	for _, v := range slices.Compact([]tmuxtest.Version{all[0], all[len(all)-1]}) {
 		b.Run("tmux="+v.Name, func(b *testing.B) {
 			st := newStage(b, v)
-			pane := st.NewPane(program, "persona", "line", "--prompt", "ada> ", "--reply", "none")
+			pane := st.NewPane(personatest.Program(b), "line", "--prompt", "ada> ", "--reply", "none")
 			st.WaitForText(pane, "ada>")
 			run := func(code int, path string, words ...string) time.Duration {
 				var said bytes.Buffer

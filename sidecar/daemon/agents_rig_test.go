@@ -16,6 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -94,17 +95,15 @@ func (a *agent) startsInShell(kind string, flags ...string) {
 // have one home and one directory.
 func (a *agent) coderScript(kind string, flags ...string) string {
 	a.t.Helper()
-	self, err := os.Executable()
-	require.NoError(a.t, err)
 	bin, work := filepath.Join(a.dir, "bin"), filepath.Join(a.dir, "work")
 	for _, dir := range []string{bin, work, a.home()} {
 		require.NoError(a.t, os.MkdirAll(dir, 0o700))
 	}
 	program := filepath.Join(bin, kind)
-	if err := os.Symlink(self, program); err != nil {
+	if err := os.Symlink(personatest.Program(a.t), program); err != nil {
 		require.ErrorIs(a.t, err, os.ErrExist)
 	}
-	line := fmt.Sprintf("#!/bin/sh\ncd %s && exec env INTERCOM_TEST_PERSONA=1 HOME=%s", work, a.home())
+	line := fmt.Sprintf("#!/bin/sh\ncd %s && exec env HOME=%s", work, a.home())
 	for _, word := range append([]string{program, kind, "--name", a.name, "--log", a.log, "--control", a.control, "--think", "20ms"}, flags...) {
 		line += " '" + word + "'"
 	}

@@ -231,7 +231,7 @@ func endedInGap(t *testing.T, r *rig, g *gaps, how, moment string) {
 			// All else is as it was: size, cursor, history, prompt and, for Enter, the text.
 			other = r.agentOf(name + "2")
 			other.prompt, other.pane = a.prompt, a.pane
-			r.Run(append([]string{"respawn-pane", "-k", "-t", a.pane, "env", "INTERCOM_TEST_PERSONA=1"}, other.command()...)...)
+			r.Run(append([]string{"respawn-pane", "-k", "-t", a.pane}, other.command()...)...)
 			tmuxtest.WaitFor(t, "it reads keys", func() bool { return other.count(persona.EventReady) > 0 })
 			if moment == "enter" {
 				if err := persona.Control(other.control, ":draft [tester] (0): hello"); err != nil {

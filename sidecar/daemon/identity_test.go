@@ -228,7 +228,11 @@ func TestS26_V12_AgentThatStartsItselfAnew(t *testing.T) {
 	script := a.coderScript("claude", silent...)
 	plan := filepath.Join(r.dir, "plan")
 	require.NoError(t, os.WriteFile(plan, []byte("/usr/bin/env\n-u\nINTERCOM_TEST_PROGRAM\n"+script), 0o600))
-	a.pane = r.NewPane("env", "INTERCOM_TEST_PROGRAM=becomes", "INTERCOM_TEST_PROMPT=updating", "INTERCOM_TEST_BECOMES="+plan, filepath.Join(r.dir, "bin", "claude"))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	old := filepath.Join(r.dir, "claude")
+	require.NoError(t, os.Symlink(self, old))
+	a.pane = r.NewPane("env", "INTERCOM_TEST_PROGRAM=becomes", "INTERCOM_TEST_PROMPT=updating", "INTERCOM_TEST_BECOMES="+plan, old)
 	r.WaitForText(a.pane, "updating")
 	a.adopt("")
 	was := &agent{rig: r, name: a.name, session: a.session}

@@ -16,6 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -30,12 +31,7 @@ func testProgram(mode string) int {
 	switch mode {
 	case "parent":
 		// A persona in a foreground group of its own, whose end nobody takes note of.
-		self, err := os.Executable()
-		if err != nil {
-			return 1
-		}
-		child := exec.Command(self, os.Args[1:]...)
-		child.Env = append(os.Environ(), "INTERCOM_TEST_PROGRAM=", "INTERCOM_TEST_PERSONA=1")
+		child := exec.Command(os.Args[1], os.Args[2:]...)
 		child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr
 		child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: true, Ctty: 0}
 		if err := child.Start(); err != nil {
@@ -194,7 +190,9 @@ func (r *rig) shelled(name, shell string, flags ...string) *agent {
 func (r *rig) program(name, mode string) *agent {
 	r.t.Helper()
 	a := r.agentOf(name)
-	a.pane = r.NewPane("env", append([]string{"INTERCOM_TEST_PROGRAM=" + mode}, a.command()...)...)
+	self, err := os.Executable()
+	require.NoError(r.t, err)
+	a.pane = r.NewPane("env", append([]string{"INTERCOM_TEST_PROGRAM=" + mode, self}, a.command()...)...)
 	r.WaitForText(a.pane, strings.TrimSpace(a.prompt))
 	return a
 }
@@ -204,7 +202,7 @@ func (r *rig) again(was *agent, name string) *agent {
 	r.t.Helper()
 	a := r.agentOf(name)
 	a.prompt, a.pane = was.prompt, was.pane
-	words := append([]string{"respawn-pane", "-k", "-t", a.pane, "env", "INTERCOM_TEST_PERSONA=1"}, a.command()...)
+	words := append([]string{"respawn-pane", "-k", "-t", a.pane}, a.command()...)
 	r.Run(append(words, "--reply", "none")...)
 	r.waitFor(name+" reads keys", func() bool { return a.count(persona.EventReady) > 0 })
 	return a
@@ -220,16 +218,14 @@ func (r *rig) agentOf(name string) *agent {
 // command is the command line of the agent's persona.
 func (a *agent) command() []string {
 	a.t.Helper()
-	self, err := os.Executable()
-	require.NoError(a.t, err)
-	return []string{self, "line", "--name", a.name, "--prompt", a.prompt, "--log", a.log, "--control", a.control}
+	return []string{personatest.Program(a.t), "line", "--name", a.name, "--prompt", a.prompt, "--log", a.log, "--control", a.control}
 }
 
 // script writes a program that starts the agent's persona, and returns its path.
 func (a *agent) script(flags ...string) string {
 	a.t.Helper()
 	path := filepath.Join(a.dir, a.name+".sh")
-	line := "#!/bin/sh\nexec env INTERCOM_TEST_PERSONA=1"
+	line := "#!/bin/sh\nexec"
 	for _, word := range append(a.command(), flags...) {
 		line += " '" + word + "'"
 	}

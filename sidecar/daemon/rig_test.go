@@ -32,7 +32,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// TestMain makes the test program the persona too: a pane runs it with this variable set.
+// TestMain makes the test program other programs too.
 func TestMain(m *testing.M) {
 	if os.Getenv("INTERCOM_TEST_SEND") != "" {
 		os.Exit(sendMain(os.Args[1:]))
@@ -43,9 +43,6 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
-	}
-	if os.Getenv("INTERCOM_TEST_PERSONA") != "" {
-		os.Exit(persona.Main(os.Args[1:]))
 	}
 	if os.Getenv("INTERCOM_TEST_NAIVE") != "" {
 		os.Exit(naivetest.Main(os.Args[1:]))
@@ -280,11 +277,7 @@ func (r *rig) line(name string, flags ...string) *agent {
 func (r *rig) lineIn(dir, name string, flags ...string) *agent {
 	r.t.Helper()
 	a := &agent{rig: r, name: name, log: filepath.Join(r.dir, name+".jsonl"), control: filepath.Join(r.dir, name+".ctl"), prompt: strings.ToLower(name) + "> "}
-	self, err := os.Executable()
-	require.NoError(r.t, err)
-	args := append([]string{
-		"INTERCOM_TEST_PERSONA=1", self, "line", "--name", name, "--prompt", a.prompt, "--log", a.log, "--control", a.control,
-	}, flags...)
+	args := append(a.command(), flags...)
 	if dir != "" {
 		args = append([]string{"-C", dir}, args...)
 	}

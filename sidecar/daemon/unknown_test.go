@@ -1,7 +1,6 @@
 package daemon_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -20,9 +20,7 @@ import (
 func (r *rig) fullScreen(name string, flags ...string) *agent {
 	r.t.Helper()
 	a := &agent{rig: r, name: name, log: r.dir + "/" + name + ".jsonl", control: r.dir + "/" + name + ".ctl"}
-	self, err := os.Executable()
-	require.NoError(r.t, err)
-	a.pane = r.NewPane("env", append([]string{"INTERCOM_TEST_PERSONA=1", self, "tui", "--name", name, "--log", a.log, "--control", a.control}, flags...)...)
+	a.pane = r.NewPane(personatest.Program(r.t), append([]string{"tui", "--name", name, "--log", a.log, "--control", a.control}, flags...)...)
 	tmuxtest.WaitFor(r.t, name+" shows its composer", func() bool { return a.count(persona.EventReady) > 0 })
 	return a
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,16 +14,11 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/naivetest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// TestMain makes the test program the persona too: a pane runs it with this variable set.
-func TestMain(m *testing.M) {
-	if os.Getenv("INTERCOM_TEST_PERSONA") != "" {
-		os.Exit(persona.Main(os.Args[1:]))
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A reference that delivered nothing would be easy to beat.
 func TestRelay_delivers(t *testing.T) {
@@ -78,9 +72,7 @@ type program struct{ pane, log, control string }
 func startProgram(t *testing.T, server *tmuxtest.Server, name, reply string) program {
 	t.Helper()
 	p := program{log: filepath.Join(server.Dir, name+".jsonl"), control: filepath.Join(server.Dir, name+".ctl")}
-	self, err := os.Executable()
-	require.NoError(t, err)
-	p.pane = server.NewPane("env", "INTERCOM_TEST_PERSONA=1", self, "line", "--name", name, "--prompt", strings.ToLower(name)+"> ",
+	p.pane = server.NewPane(personatest.Program(t), "line", "--name", name, "--prompt", strings.ToLower(name)+"> ",
 		"--log", p.log, "--control", p.control, "--reply", reply)
 	tmuxtest.WaitFor(t, name+" reads keys", func() bool { return len(p.texts(t, persona.EventReady)) > 0 })
 	return p

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
 // claudeVersion is the version of Claude Code that the stand-in was made after, with its
 // screens and transcripts before it.
-const claudeVersion = "2.1.329"
+var claudeVersion = profile.Claude().Verified
 
 // claude is Claude Code.
 type claude struct {

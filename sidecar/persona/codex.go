@@ -8,10 +8,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
 // codexVersion is the version of Codex that the stand-in was made after.
-const codexVersion = "0.169.0"
+var codexVersion = profile.Codex().Verified
 
 // codex is Codex.
 type codex struct {

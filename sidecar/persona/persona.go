@@ -1,6 +1,7 @@
-// Package persona has the scripted agents that this project is tested and shown with: a
-// line program, a small full-screen program, and stand-ins for Claude Code and Codex, run by
-// the hidden commands `intercom persona line`, `tui`, `claude` and `codex` in real terminals.
+// Package persona has the scripted agents that this project is tested with: a
+// line program, a small full-screen program, and stand-ins for Claude Code and Codex, run as
+// `persona line`, `tui`, `claude` and `codex` in real terminals. It is for tests alone: package
+// personatest has the program.
 // They behave like the programs that people use, echo, redraw and wrap included, and
 // misbehave on demand. A log of everything that they read and said is the oracle of the
 // tests: what a pane truly received stands there, whatever anybody meant to send.
