@@ -24,6 +24,7 @@ import (
 // look over unsure.
 type account struct {
 	prof     profile.Agent
+	clock    clock
 	who      agent.Agent
 	follower *agent.Follower
 	bindings *bindings // of all agents
@@ -91,10 +92,10 @@ const (
 )
 
 // newAccount begins to follow an agent.
-func newAccount(prof profile.Agent, who agent.Agent, bell *agent.Bell, id message.ID, all *bindings) *account {
-	a := &account{prof: prof, who: who, follower: agent.NewFollower(who, bell), id: id, bindings: all, setup: newSetup(prof, who)}
+func newAccount(prof profile.Agent, who agent.Agent, bell *agent.Bell, id message.ID, all *bindings, clock clock) *account {
+	a := &account{prof: prof, who: who, follower: agent.NewFollower(who, bell), id: id, bindings: all, setup: newSetup(prof, who, clock), clock: clock}
 	a.follower.Taken = func(path string) bool { return all.taken(id, path) }
-	a.follower.Own = func(text string) bool { return all.tells(id, text, time.Now()) }
+	a.follower.Own = func(text string) bool { return all.tells(id, text, a.clock.now()) }
 	a.active = sanitise.Options{
 		At: prof.Active.At, Closes: prof.Active.Closes, Pictures: prof.Active.Pictures, Keywords: prof.Active.Keywords,
 	}
@@ -134,7 +135,7 @@ func (p *Pane) updates() <-chan agent.Update {
 
 // signals are the account as it stands.
 func (a *account) signals() signals {
-	s := signals{read: a.told && a.bound != nil && a.trouble == nil, status: a.status, hook: a.hook, now: time.Now()}
+	s := signals{read: a.told && a.bound != nil && a.trouble == nil, status: a.status, hook: a.hook, now: a.clock.now()}
 	if a.trouble != nil {
 		s.trouble = a.trouble.Error()
 	}
@@ -203,7 +204,7 @@ func (a *account) rest(look tmux.Look, now time.Time) {
 }
 
 func (a *account) view(look tmux.Look) screen.View {
-	if h := a.setup.now(time.Now()); h != nil && h.says { // else what the screen has shown once stays true
+	if h := a.setup.now(a.clock.now()); h != nil && h.says { // else what the screen has shown once stays true
 		a.vim = h.vim
 	}
 	return screen.View{Screen: screenOf(look), Title: look.Facts.Title, Vim: a.vim}
@@ -240,7 +241,7 @@ func (a *account) unsettled(now time.Time, quiet time.Duration) time.Duration {
 
 // hear takes in what the follower tells.
 func (p *Pane) hear(ctx context.Context, u agent.Update) {
-	now := time.Now()
+	now := p.clock.now()
 	p.pace.news()
 	out := p.account.take(u, now)
 	switch {
@@ -369,7 +370,7 @@ func (p *Pane) tellTurn(ctx context.Context, t agent.Turn, late bool) {
 		turn.Cut = message.ServiceFailed
 	}
 	if turn.Ended.IsZero() {
-		turn.Ended = time.Now()
+		turn.Ended = p.clock.now()
 	}
 	if p.account.heardBefore(turn) {
 		return
@@ -439,7 +440,7 @@ func (p *Pane) tick(ctx context.Context, now time.Time) {
 // due is when tick has something to do, if nothing happens before.
 func (a *account) due() (time.Time, bool) {
 	if len(a.rested) > 0 {
-		return time.Now(), true
+		return a.clock.now(), true
 	}
 	at, ok := a.machine.Due()
 	for _, one := range a.spoken {

@@ -122,7 +122,7 @@ func (p *Pane) sweep() {
 	}
 	p.littered = false
 	dir, of := p.desk(), p.attachmentsOf()
-	if _, err := errand(p, func() (any, error) { return nil, removeAttachments(dir, of, time.Now()) }); err != nil {
+	if _, err := errand(p, func() (any, error) { return nil, removeAttachments(dir, of, p.clock.now()) }); err != nil {
 		p.log.Warn("remove files", "pane", p.session.Pane, "err", err)
 	}
 }

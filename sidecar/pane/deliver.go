@@ -130,7 +130,7 @@ func (a *attempt) pasted() time.Time {
 }
 
 // enter moves the attempt to a stage, whose deadline begins to run.
-func (a *attempt) enter(s stage) { a.stage, a.since, a.polls, a.why = s, time.Now(), 0, "" }
+func (a *attempt) enter(s stage, now time.Time) { a.stage, a.since, a.polls, a.why = s, now, 0, "" }
 
 // accept takes a delivery into the queue, or, if it is the one that is under way and was
 // parked, lets that go on.
@@ -161,8 +161,8 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	if p.resume(ctx, s) {
 		return
 	}
-	if p.account != nil && !p.account.setup.ready(time.Now()) && gate("setup") {
-		if p.account.setup.lost(time.Now()) {
+	if p.account != nil && !p.account.setup.ready(p.clock.now()) && gate("setup") {
+		if p.account.setup.lost(p.clock.now()) {
 			p.hold(ctx, p.queue[0], message.SettingsUnread)
 		}
 		return // else they are here in a moment
@@ -172,7 +172,7 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 		return
 	}
 	first := parts[0].d
-	vouched := p.onTheirWord(s, first.ID, parts[0].text, time.Now())
+	vouched := p.onTheirWord(s, first.ID, parts[0].text, p.clock.now())
 	if vouched {
 		parts = parts[:1]
 	}
@@ -192,10 +192,10 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	case p.account != nil && !p.account.told:
 		p.hold(ctx, first, message.TranscriptUnread)
 		return
-	case p.restless(settled, time.Now()):
+	case p.restless(settled, p.clock.now()):
 		p.hold(ctx, first, message.AgentWorking)
 		return
-	case !settled && !vouched || p.again.waits(time.Now()):
+	case !settled && !vouched || p.again.waits(p.clock.now()):
 		return // its words come first; a look follows when it has been quiet
 	case !vouched && !p.fits(s.look, join(parts)):
 		p.hold(ctx, first, message.PaneTooSmall)
@@ -206,7 +206,7 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	case p.ending():
 		return
 	}
-	keys, why := typist(s.look, time.Now())
+	keys, why := typist(s.look, p.clock.now())
 	if why != "" {
 		p.hold(ctx, first, why)
 		return
@@ -220,7 +220,7 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 		if p.why[first.ID] != message.FileUnwritten {
 			p.notify(ctx, fmt.Sprintf("a long message for %s (%s) is waiting, since it cannot be put into a file: %v", p.session.Name, p.session.Pane, err))
 		}
-		p.again.refused(time.Now(), p.prof.Quiet)
+		p.again.refused(p.clock.now(), p.prof.Quiet)
 		p.hold(ctx, first, message.FileUnwritten)
 		return
 	}
@@ -261,7 +261,7 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 		p.takeBack(ctx, granted)
 		return
 	}
-	typedAt := time.Now()
+	typedAt := p.clock.now()
 	p.noteTyped(text, typedAt)
 	p.expect(text)
 	out, err := p.strike(ctx, s, tmux.Typing{
@@ -272,7 +272,7 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	case tmux.Refused:
 		p.unexpect(text)
 		p.takeBack(ctx, granted)
-		now := time.Now()
+		now := p.clock.now()
 		p.again.refused(now, p.prof.Quiet)
 		p.noticed(now)
 		return
@@ -289,7 +289,7 @@ func (p *Pane) begin(ctx context.Context, s sight, settled bool) {
 	if p.account != nil {
 		p.account.sought = false
 	}
-	p.under.enter(pasted)
+	p.under.enter(pasted, typedAt)
 }
 
 // takeBack reports that nothing of these was typed, for all that leave was given.
@@ -381,7 +381,7 @@ func (p *Pane) moment(at string) {
 // advance does what the newest look allows for the delivery that is under way.
 func (p *Pane) advance(ctx context.Context, s sight) {
 	a := p.under
-	now := time.Now()
+	now := p.clock.now()
 	why, _ := bar(s, p.session, p.prof)
 	holds := p.holds(s.look, a.text) || !gate("seen")
 	mixed := !holds && p.among(s, a.text)
@@ -395,13 +395,13 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 		switch {
 		case holds:
 			a.rendered = true
-			a.enter(seen)
+			a.enter(seen, p.clock.now())
 			p.press(ctx, s, why)
 		case why != "":
 			p.stand(ctx, why)
 		case mixed: // somebody typed beside it
 			a.rendered, a.disturbed = true, true
-			a.enter(seen)
+			a.enter(seen, p.clock.now())
 			p.stand(ctx, message.InComposer)
 		case now.Sub(a.since) > p.prof.SeenWithin:
 			p.finish(ctx, message.Uncertain, message.NotSeen, "")
@@ -441,10 +441,10 @@ func (p *Pane) advance(ctx context.Context, s sight) {
 		case why != "" || p.unseenComposer(s): // what covers the composer proves nothing of it
 			a.since, a.cleared = now, time.Time{}
 		case holds && a.enters < enters && p.breaks(s.look, a.text) > a.breaks:
-			a.enter(seen)
+			a.enter(seen, p.clock.now())
 		case holds && p.stranded(s, a, now):
 			a.repeated = true
-			a.enter(seen)
+			a.enter(seen, p.clock.now())
 		case holds:
 			a.cleared = time.Time{}
 			if now.Sub(a.since) > p.prof.TakenWithin {
@@ -498,11 +498,11 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 		p.stand(ctx, why)
 		return
 	}
-	settles := a.stage == seen && time.Since(a.since) < p.prof.Settle
-	if a.parked || settles || a.again.waits(time.Now()) || p.ending() {
+	settles := a.stage == seen && p.clock.now().Sub(a.since) < p.prof.Settle
+	if a.parked || settles || a.again.waits(p.clock.now()) || p.ending() {
 		return
 	}
-	keys, why := typist(s.look, time.Now())
+	keys, why := typist(s.look, p.clock.now())
 	if why != "" {
 		p.stand(ctx, why)
 		return
@@ -520,7 +520,7 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 			a.parked = true
 			return
 		case unwritable(err):
-			a.since = time.Now() // the deadline waits with it
+			a.since = p.clock.now() // the deadline waits with it
 			return
 		case err != nil && p.ending():
 			return // the next life goes on here
@@ -533,11 +533,11 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 		return // a person has sent it meanwhile, or the agent is at work: the next look decides
 	}
 	out, err := p.strike(ctx, s, tmux.Typing{
-		Text: []byte("\n"), Tail: p.piece(s.look), Keys: keys, Mark: markOf(entered, a.parts, s.look.Facts, time.Now()),
+		Text: []byte("\n"), Tail: p.piece(s.look), Keys: keys, Mark: markOf(entered, a.parts, s.look.Facts, p.clock.now()),
 	}, true)
 	switch out {
 	case tmux.Refused:
-		if a.again.refused(time.Now(), firstPoll); a.again.n > refusals {
+		if a.again.refused(p.clock.now(), firstPoll); a.again.n > refusals {
 			p.finish(ctx, message.Uncertain, message.TmuxRefused, "our text stands in the composer, and tmux refuses Enter")
 			return
 		}
@@ -546,9 +546,9 @@ func (p *Pane) press(ctx context.Context, s sight, why message.Reason) {
 	case tmux.Unknown:
 		p.log.Warn("press Enter", "pane", p.session.Pane, "msg", a.parts[0].d.Message.ID, "err", err)
 	}
-	p.pressed, p.struckAt = true, time.Now()
+	p.pressed, p.struckAt = true, p.clock.now()
 	a.enters, a.breaks = a.enters+1, p.breaks(s.look, a.text)
-	a.enter(entered)
+	a.enter(entered, p.clock.now())
 	if p.generic != nil {
 		p.generic.vigil.entered(a.text)
 	}
@@ -579,7 +579,7 @@ func (p *Pane) tail(l tmux.Look) (best string) {
 // stand keeps Enter away while something is in the way; the deadline waits with it.
 func (p *Pane) stand(ctx context.Context, why message.Reason) {
 	a := p.under
-	a.since = time.Now()
+	a.since = p.clock.now()
 	if a.why == why {
 		return
 	}
@@ -614,7 +614,7 @@ func (p *Pane) finish(ctx context.Context, state message.ReceiptState, why messa
 			if a.unanswered || known {
 				continue
 			}
-			of := asked{id: one.d.ID, at: time.Now()}
+			of := asked{id: one.d.ID, at: p.clock.now()}
 			if p.account != nil {
 				of.text = a.text
 			}
@@ -647,7 +647,7 @@ const reasonEvery = time.Second
 
 // hold reports why a delivery waits, once for each reason.
 func (p *Pane) hold(ctx context.Context, d message.Delivery, why message.Reason) {
-	now := time.Now()
+	now := p.clock.now()
 	if p.why[d.ID] == why || now.Sub(p.toldWhy) < reasonEvery && p.why[d.ID] != "" {
 		return
 	}
@@ -676,7 +676,7 @@ func (p *Pane) pop(id message.ID) {
 // report tells the relay a step of a delivery and waits until it is written down.
 func (p *Pane) report(ctx context.Context, one part, state message.ReceiptState, why message.Reason, evidence string) error {
 	d := one.d
-	now := time.Now()
+	now := p.clock.now()
 	r := message.Receipt{
 		Delivery: d.ID, Message: d.Message.ID, Target: d.Target, State: state, Reason: why, Sanitised: one.sanitised, At: now,
 	}

@@ -66,13 +66,13 @@ func (ps *Panes) explain(ctx context.Context, pane, as string) (Instant, error) 
 	if as == "" && err == nil {
 		session.Profile = string(who.Kind)
 	}
-	p := &Pane{session: session, client: ps.Client, log: ps.Log}
+	p := &Pane{session: session, client: ps.Client, clock: ps.clock, log: ps.Log}
 	prof, known := profile.AgentByName(session.Profile)
 	if !known {
 		return p.stranger(look), nil
 	}
 	p.prof = prof.Profile
-	p.account = newAccount(prof, who, nil, "", &bindings{})
+	p.account = newAccount(prof, who, nil, "", &bindings{}, ps.clock)
 	if err == nil && string(who.Kind) == prof.Name {
 		ps.consult(ctx, p)
 		if look, err = ps.Client.Look(ctx, pane, -1); err != nil {
@@ -82,12 +82,12 @@ func (ps *Panes) explain(ctx context.Context, pane, as string) (Instant, error) 
 		p.account.trouble = agent.ErrNoAgent
 	}
 	s := p.sightOf(look)
-	i := p.instant(s, time.Now())
+	i := p.instant(s, p.clock.now())
 	why, _ := mayType(s, p.session, p.prof)
 	if errors.Is(p.account.trouble, agent.ErrNoAgent) { // a screen alone: whoever has painted it
 		e := &i.Explanation
 		e.State, e.WordsFrom, why = s.reading.State, "", s.reading.Why
-		e.Evidence = grounds(s.reading.Evidence, time.Now(), look.At)
+		e.Evidence = grounds(s.reading.Evidence, p.clock.now(), look.At)
 	}
 	i.Explanation.WouldType, i.Explanation.Why = false, cmp.Or(why, message.NotAdopted)
 	return i, nil
@@ -103,14 +103,14 @@ func (ps *Panes) consult(ctx context.Context, p *Pane) {
 		_ = p.account.follower.Serve(ctx)
 	}()
 	if s := p.account.setup; s != nil {
-		s.now(time.Now())
+		s.now(p.clock.now())
 		go func() { _ = s.Serve(ctx) }()
 	}
-	for !p.account.told || p.account.setup.now(time.Now()) == nil {
+	for !p.account.told || p.account.setup.now(p.clock.now()) == nil {
 		select {
 		case <-p.setUp():
 		case u := <-p.account.follower.Updates():
-			p.account.take(u, time.Now())
+			p.account.take(u, p.clock.now())
 		case <-ctx.Done():
 			if !p.account.told {
 				p.account.trouble = errors.New("its transcript takes long to read")
@@ -146,7 +146,7 @@ func (p *Pane) tellHow(ctx context.Context, answer func(Instant, error)) {
 		answer(Instant{}, fmt.Errorf("look at %s: %w", p.session.Pane, err))
 		return
 	}
-	i := p.instant(s, time.Now())
+	i := p.instant(s, p.clock.now())
 	e := &i.Explanation
 	e.Session = p.session.Name
 	why, _ := mayType(s, p.session, p.prof)

@@ -151,7 +151,7 @@ func (p *Pane) reply(ctx context.Context, look tmux.Look) {
 		return
 	}
 	words, whole := p.generic.said(look)
-	if words == "" && time.Since(p.answers[0].at) < silentFor {
+	if words == "" && p.clock.now().Sub(p.answers[0].at) < silentFor {
 		return
 	}
 	turn := message.Turn{

@@ -44,7 +44,7 @@ func (p *Pane) doze() (woken bool) {
 			}
 		}
 		p.dozing.Store(false)
-		p.noticed(time.Now())
+		p.noticed(p.clock.now())
 		return true
 	}
 	if p.dozing.Load() {

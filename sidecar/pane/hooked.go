@@ -3,7 +3,6 @@ package pane
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -24,7 +23,7 @@ func (p *Pane) hooked(ctx context.Context, h message.Hook, proven bool) {
 		a.follower.Name(h.Thread)
 	}
 	if !proven {
-		p.stir(time.Now()) // whoever has called it knows the name of the conversation, no more
+		p.stir(p.clock.now()) // whoever has called it knows the name of the conversation, no more
 		return
 	}
 	state := hookState(h)
@@ -39,7 +38,7 @@ func (p *Pane) hooked(ctx context.Context, h message.Hook, proven bool) {
 		turn.Person = len(p.answers) == 0
 		a.spoken = append(a.spoken, secondhand{turn: turn, due: h.At.Add(transcriptGrace)})
 	}
-	p.stir(time.Now())
+	p.stir(p.clock.now())
 }
 
 // hookState is what a hook says of the state of its agent; "" for those that say nothing.

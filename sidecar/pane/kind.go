@@ -129,7 +129,7 @@ func (p *Pane) piece(look tmux.Look) string {
 // active is what the program would take for more than words.
 func (p *Pane) active() sanitise.Options {
 	if p.account != nil {
-		return p.account.live(time.Now())
+		return p.account.live(p.clock.now())
 	}
 	return sanitise.Options{}
 }

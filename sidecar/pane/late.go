@@ -218,7 +218,7 @@ func (p *Pane) tellLate(ctx context.Context) {
 		}
 		p.tell(ctx, message.Turn{
 			ID: message.NewID(), Peer: p.session.ID, Words: chromeless(one.words, p.prof.Chrome), Answers: one.answers,
-			Source: "screen", Late: true, Ended: time.Now(),
+			Source: "screen", Late: true, Ended: p.clock.now(),
 		})
 		return true
 	})

@@ -45,7 +45,7 @@ func (c *pace) next() time.Time {
 
 // schedule sets when to look next if no trigger comes.
 func (p *Pane) schedule(s sight) {
-	now := time.Now()
+	now := p.clock.now()
 	switch {
 	case p.ended:
 	case p.under != nil:

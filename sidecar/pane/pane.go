@@ -89,8 +89,9 @@ type Pane struct {
 	reader  message.Process // of an agent that starts itself once more: the one that reads by now
 	prof    profile.Profile
 	prompt  screen.Prompt // of a line program
-	client  *tmux.Client
+	client  Terminal
 	relay   Relay
+	clock   clock
 	log     *slog.Logger
 
 	mail    chan letter   // from Panes; never closed
@@ -184,7 +185,7 @@ func (p *Pane) Serve(ctx context.Context) error {
 	if p.served {
 		p.revive(ctx)
 	}
-	p.served, p.begun = true, time.Now()
+	p.served, p.begun = true, p.clock.now()
 	p.tellLate(ctx)
 	if p.account == nil && !p.stale && len(p.inherited) > 0 {
 		p.disown(ctx)
@@ -193,31 +194,31 @@ func (p *Pane) Serve(ctx context.Context) error {
 	defer timer.Stop()
 	asked := p.life.Done()
 	var latest time.Time // once the end was asked for: when it comes whatever is still said
-	for !p.ended && (asked != nil || p.talking() && time.Now().Before(latest)) {
-		pause := p.wait(time.Now())
+	for !p.ended && (asked != nil || p.talking() && p.clock.now().Before(latest)) {
+		pause := p.wait(p.clock.now())
 		if asked == nil {
 			pause = min(pause, drainPoll)
 		}
 		timer.Reset(pause)
 		select {
 		case <-asked:
-			asked, latest = nil, time.Now().Add(drainFor)
+			asked, latest = nil, p.clock.now().Add(drainFor)
 		case l := <-p.mail:
 			p.read(ctx, l)
 		case <-p.edge:
 			if p.dozing.Load() {
 				continue
 			}
-			p.noticed(time.Now())
+			p.noticed(p.clock.now())
 			if p.under != nil && !p.under.heldUp() {
 				p.turnTo(ctx) // what we wait for may be on the screen
 			}
 		case u := <-p.updates():
 			p.hear(ctx, u)
 		case <-p.setUp():
-			p.learned(time.Now())
+			p.learned(p.clock.now())
 		case <-timer.C:
-			p.pace.clocked(time.Now())
+			p.pace.clocked(p.clock.now())
 			p.turnTo(ctx)
 		}
 	}
@@ -233,7 +234,7 @@ func (p *Pane) ending() bool { return p.life != nil && p.life.Err() != nil }
 // talking reports whether something is about to be said that would be lost with us: an
 // answer to what was typed, output that was not read yet, a text that is being taken.
 func (p *Pane) talking() bool {
-	return !p.blind && (p.awaits(time.Now()) || !p.firstEdge.IsZero() || p.under != nil && p.under.stage == entered)
+	return !p.blind && (p.awaits(p.clock.now()) || !p.firstEdge.IsZero() || p.under != nil && p.under.stage == entered)
 }
 
 // awaits reports whether words may be on their way: to something that was submitted a moment
@@ -296,7 +297,7 @@ func (p *Pane) read(ctx context.Context, l letter) {
 		for _, d := range l.deliver {
 			p.accept(d)
 		}
-		p.nextPoll = time.Now()
+		p.nextPoll = p.clock.now()
 	case l.cancel != nil:
 		p.forget(l.cancel)
 	case l.rebase != nil:
@@ -334,13 +335,13 @@ func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 	case p.absent():
 		p.gone(ctx, message.AgentGone)
 	case listed.InMode != (p.state == message.History && p.stateWhy == string(message.CopyMode)):
-		p.nextPoll = time.Now() // the state that we told is no longer true
-	case p.account != nil && (p.account.blind(time.Now()) != "") != p.account.unseen:
-		p.nextPoll = time.Now() // its own account counts for nothing any more, or again
-	case p.dozing.Load() && p.rouses(listed, time.Now()):
-		p.nextPoll = time.Now()
+		p.nextPoll = p.clock.now() // the state that we told is no longer true
+	case p.account != nil && (p.account.blind(p.clock.now()) != "") != p.account.unseen:
+		p.nextPoll = p.clock.now() // its own account counts for nothing any more, or again
+	case p.dozing.Load() && p.rouses(listed, p.clock.now()):
+		p.nextPoll = p.clock.now()
 	case !p.dozing.Load() && !p.looked.IsZero() && facts(listed) != facts(p.shown.Facts):
-		p.nextPoll = time.Now() // no trigger tells what a terminal echoes by itself
+		p.nextPoll = p.clock.now() // no trigger tells what a terminal echoes by itself
 	}
 }
 
@@ -352,7 +353,7 @@ func (p *Pane) absent() bool {
 
 // turnTo looks at the pane once and does what follows from it.
 func (p *Pane) turnTo(ctx context.Context) {
-	started := time.Now()
+	started := p.clock.now()
 	p.tick(ctx, started)
 	s, err := p.see(ctx)
 	if err != nil {
@@ -380,7 +381,7 @@ func (p *Pane) turnTo(ctx context.Context) {
 	p.suspect(ctx, s, started)
 	p.schedule(s)
 	if busy && p.under == nil {
-		p.nextPoll = time.Now().Add(p.prof.Quiet) // what was said meanwhile is not told yet
+		p.nextPoll = p.clock.now().Add(p.prof.Quiet) // what was said meanwhile is not told yet
 	}
 }
 
@@ -492,7 +493,7 @@ func (p *Pane) unseen(ctx context.Context, err error) {
 	} else {
 		p.log.Warn("look", "pane", p.session.Pane, "err", err)
 	}
-	p.firstEdge, p.nextPoll = time.Time{}, time.Now().Add(heldPoll) // that look will do for all edges until then
+	p.firstEdge, p.nextPoll = time.Time{}, p.clock.now().Add(heldPoll) // that look will do for all edges until then
 }
 
 // observe tells the relay what the pane's program is doing and what it said, and reports
@@ -510,7 +511,7 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 	}
 	select {
 	case <-p.edge: // written while we looked
-		p.noticed(time.Now())
+		p.noticed(p.clock.now())
 	default:
 	}
 	quiet := p.answered(started)
@@ -631,7 +632,7 @@ func (p *Pane) rebase(ctx context.Context) (tmux.Look, error) {
 // asOld takes what a look shows as old.
 func (p *Pane) asOld(shown delta.Capture) {
 	p.tracker.Baseline(shown)
-	p.based = time.Now()
+	p.based = p.clock.now()
 }
 
 // gone ends the session: the relay decides what becomes of what was waiting.

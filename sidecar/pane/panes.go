@@ -33,7 +33,7 @@ const mailbox = 64
 // Panes is the set of the adopted panes of one tmux server, and the relay's sink for them.
 // All methods may be called from any goroutine.
 type Panes struct {
-	Client *tmux.Client // required
+	Client Server       // required
 	Relay  Relay        // required
 	Log    *slog.Logger // required
 
@@ -46,6 +46,7 @@ type Panes struct {
 	// pane begins to be served.
 	Amend func(profile.Profile) profile.Profile
 
+	clock    clock
 	bell     *agent.Bell // nil: followers look once a second
 	bindings bindings
 
@@ -118,7 +119,7 @@ func (ps *Panes) Run(ctx context.Context) error {
 			return
 		}
 		underway = true
-		asked := time.Now()
+		asked := ps.clock.now()
 		s.running.Go(func() {
 			panes, err := ps.Client.Glance(ctx)
 			if err != nil && ctx.Err() == nil {
@@ -248,7 +249,7 @@ type Past struct {
 // pane shows by then, less what is ours in its composer.
 func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) error {
 	p := &Pane{
-		session: session, reader: session.Reader, client: ps.Client, relay: ps.Relay,
+		session: session, reader: session.Reader, client: ps.Client, clock: ps.clock, relay: ps.Relay,
 		log: ps.Log.With("session", session.Name), gap: ps.Gap, mail: make(chan letter, mailbox), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
 		errands: make(chan struct{}, 1),
 		why:     map[message.ID]message.Reason{}, unwritten: map[message.ID]bool{}, state: session.State,
@@ -282,7 +283,7 @@ func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) err
 	p.hark(look, len(past.Typed) == 0)
 	p.recall(look, past.Typed)
 	return ps.do(ctx, func(s *set) {
-		en := &entry{Pane: p, done: make(chan struct{}), since: time.Now()}
+		en := &entry{Pane: p, done: make(chan struct{}), since: ps.clock.now()}
 		s.byID[session.ID], s.byPane[session.Pane] = en, en
 		for _, l := range s.early[session.ID] {
 			en.send(l)
@@ -304,7 +305,7 @@ func (ps *Panes) furnish(p *Pane) error {
 	if prof, ok := profile.AgentByName(p.session.Profile); ok {
 		ps.init()
 		p.prof = ps.amended(prof.Profile)
-		p.account = newAccount(prof, recognise(p.session), ps.bell, p.session.ID, &ps.bindings)
+		p.account = newAccount(prof, recognise(p.session), ps.bell, p.session.ID, &ps.bindings, ps.clock)
 		p.littered = true // an earlier life may have ended meanwhile
 		return nil
 	}

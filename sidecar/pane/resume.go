@@ -141,7 +141,7 @@ func (p *Pane) revive(ctx context.Context) {
 	if p.account == nil {
 		p.answers = nil
 	}
-	p.firstEdge, p.nextPoll = time.Time{}, time.Now()
+	p.firstEdge, p.nextPoll = time.Time{}, p.clock.now()
 	p.awaited = ""
 	look, err := p.rebase(ctx)
 	if err != nil {
@@ -179,7 +179,7 @@ func (p *Pane) takeUp(ctx context.Context, s sight, was spot, parts []part) {
 		a.enters, a.breaks = 1, p.breaks(s.look, text)
 	}
 	p.under = a
-	a.enter(was.stage)
+	a.enter(was.stage, p.clock.now())
 	if p.account != nil {
 		p.takeUpAgent(ctx, s)
 		return

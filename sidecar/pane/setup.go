@@ -28,6 +28,7 @@ import (
 type setup struct {
 	prof  profile.Agent
 	who   agent.Agent
+	clock clock
 	asks  chan struct{} // capacity 1
 	news  chan struct{} // capacity 1: known is another one
 	known atomic.Pointer[habits]
@@ -45,11 +46,11 @@ type habits struct {
 }
 
 // newSetup is nil for an agent of which no file tells anything.
-func newSetup(prof profile.Agent, who agent.Agent) *setup {
+func newSetup(prof profile.Agent, who agent.Agent, clock clock) *setup {
 	if len(prof.Vim.Files) == 0 && !prof.Active.Skills {
 		return nil
 	}
-	return &setup{prof: prof, who: who, asks: make(chan struct{}, 1), news: make(chan struct{}, 1)}
+	return &setup{prof: prof, who: who, clock: clock, asks: make(chan struct{}, 1), news: make(chan struct{}, 1)}
 }
 
 // Serve is the goroutine that reads, until ctx is done. A file system that does not answer
@@ -61,7 +62,7 @@ func (s *setup) Serve(ctx context.Context) error {
 			return ctx.Err()
 		case <-s.asks:
 		}
-		s.known.Store(s.read(time.Now()))
+		s.known.Store(s.read(s.clock.now()))
 		select {
 		case s.news <- struct{}{}:
 		default:

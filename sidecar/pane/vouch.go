@@ -73,7 +73,7 @@ func (p *Pane) vouch(id message.ID, sure bool) error {
 	case p.generic != nil && why == message.UnknownScreen && p.queue[0].ID == id && p.generic.doubts(p.shown) != "":
 		if sure {
 			p.generic.vigil.rest(p.generic.view(p.shown), p.shown.Facts)
-			p.nextPoll = time.Now()
+			p.nextPoll = p.clock.now()
 		}
 		return nil
 	case p.account == nil:
@@ -84,7 +84,7 @@ func (p *Pane) vouch(id message.ID, sure bool) error {
 		return fmt.Errorf("%w: another message is before it", ErrOwnTerms)
 	}
 	if sure {
-		p.word, p.nextPoll = word{id, time.Now()}, time.Now()
+		p.word, p.nextPoll = word{id, p.clock.now()}, p.clock.now()
 	}
 	return nil
 }
