@@ -46,7 +46,6 @@ type account struct {
 	last    []took       // what it took before we came, the latest last
 	spoken  []secondhand // turns that its transcript has not told
 	worked  bool         // its screen has shown work since its last words
-	sought  bool         // the text under way is looked for in transcripts
 	since   time.Time    // when the oldest of what an earlier life left was typed; zero: it left nothing
 	old     []agent.Turn // that ended since then and before we came, and were not told
 	shown   showing
@@ -112,7 +111,7 @@ func (a *account) live(now time.Time) sanitise.Options {
 
 // learned takes in that the files of the agent's setup were read: what waits may be typed now.
 func (p *Pane) learned(now time.Time) {
-	if h := p.account.setup.now(now); len(p.queue) > 0 || h != nil && h.says && h.vim != p.account.vim {
+	if h := p.account.setup.now(now); len(p.core.queue) > 0 || h != nil && h.says && h.vim != p.account.vim {
 		p.stir(now)
 	}
 }
@@ -321,26 +320,7 @@ func (p *Pane) outcome(ctx context.Context, out agent.Outcome) {
 
 // prompted takes in that the agent took a prompt.
 func (p *Pane) prompted(ctx context.Context, taken agent.Prompt, source string) {
-	if taken.By != agent.BySystem {
-		// It reads what is typed in order: whatever of ours had not been seen has been read by
-		// now, or was never there.
-		p.lost, p.lostID = "", ""
-	}
-	a := p.under
-	switch {
-	case a == nil:
-		return
-	case !taken.At.IsZero() && taken.At.Before(a.typedAt.Add(-clockGrain)):
-		return // an earlier one, written down late
-	case !agent.Same(a.text, taken.Text) && !agent.Within(taken.Text, a.text):
-		return
-	}
-	says := "consumed: the agent took the text as a prompt"
-	if !agent.Same(a.text, taken.Text) {
-		says = "consumed: the agent took the text, and more with it"
-	}
-	a.witness = source
-	p.finish(ctx, message.Submitted, "", says)
+	p.decide(ctx, prompted{taken, source})
 }
 
 // tellTurn tells the relay a turn that ended, late where that was before we came.

@@ -109,7 +109,7 @@ func (p *Pane) lay(parts []part) ([]part, error) {
 // clear removes what files the session has left, if the pane rests: nothing of ours is under
 // way there, unseen or unanswered, and its agent waits for its person.
 func (p *Pane) clear(s sight) {
-	if !p.littered || p.account == nil || p.under != nil || p.lost != "" || len(p.answers) > 0 || !s.reading.MayType || p.exactlyBusy() != "" {
+	if !p.littered || p.account == nil || p.core.batch() != nil || p.core.lost.text != "" || len(p.answers) > 0 || !s.reading.MayType || p.exactlyBusy() != "" {
 		return
 	}
 	p.sweep()

@@ -153,7 +153,7 @@ func (p *Pane) tellHow(ctx context.Context, answer func(Instant, error)) {
 	switch {
 	case why != "":
 		e.Why = why
-	case p.lost != "" || p.under != nil:
+	case p.core.lost.text != "" || p.core.batch() != nil:
 		e.Why = message.OursInComposer
 	case p.half.begun:
 		e.Why = message.NotEmpty

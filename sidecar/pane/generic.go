@@ -26,14 +26,11 @@ type generic struct {
 	typed []string // texts that were submitted since its last turn
 	asked bool     // a dialog was open since: what came of it stands above the composer too
 	vigil vigil
-
-	restless time.Time // since when it writes beside a composer that waits; zero: it does not
 }
 
 const (
-	restlessFor = 5 * time.Second
-	silentFor   = time.Minute // until one that shows no words has none to say
-	aside       = 8           // cells of a row that frame and prompt may take
+	silentFor = time.Minute // until one that shows no words has none to say
+	aside     = 8           // cells of a row that frame and prompt may take
 )
 
 // newGeneric takes up what a session was adopted with.
@@ -57,7 +54,7 @@ func (p *Pane) screen(look tmux.Look) screen.Screen {
 // remember notes what stands above the composer when a text has come to stand in it.
 func (p *Pane) remember(look tmux.Look) {
 	if p.generic != nil {
-		p.generic.above, p.generic.asked, p.generic.restless = p.generic.lines(look), false, time.Time{}
+		p.generic.above, p.generic.asked = p.generic.lines(look), false
 		p.generic.vigil.pasted(p.generic.view(look), look.Facts)
 	}
 }
@@ -76,21 +73,6 @@ func (p *Pane) covered(s sight) message.Reason {
 		return screen.DialogOpen
 	}
 	return ""
-}
-
-// restless reports whether a program has written for long beside a composer that waits.
-func (p *Pane) restless(settled bool, now time.Time) bool {
-	g := p.generic
-	switch {
-	case g == nil:
-		return false
-	case settled:
-		g.restless = time.Time{}
-		return false
-	case g.restless.IsZero():
-		g.restless = now
-	}
-	return now.Sub(g.restless) > restlessFor
 }
 
 // submitted notes a text that was.
@@ -126,10 +108,6 @@ func unselected(f message.Form, body string) (message.Form, string, int) {
 	body, n = screen.Unselected(body)
 	return f, body, head + n
 }
-
-// unseenComposer reports whether a program that nobody knows shows no composer: it may work, or
-// ask.
-func (p *Pane) unseenComposer(s sight) bool { return p.generic != nil && !s.reading.Composer.Live }
 
 // emptied reports whether the composer of a program that tells nothing has let go of a text.
 // One that is just drawing it, row by row, has not, though a row may not look like a composer.

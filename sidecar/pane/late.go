@@ -226,12 +226,12 @@ func (p *Pane) tellLate(ctx context.Context) {
 
 // answeredLate notes that deliveries were taken whose answer is known already, and reports
 // whether it is.
-func (p *Pane) answeredLate(a *attempt) bool {
-	i := slices.IndexFunc(p.late, func(one lateWords) bool { return one.text == a.text && len(one.answers) == 0 })
-	if i < 0 || a.marked == "" {
+func (p *Pane) answeredLate(b *batch) bool {
+	i := slices.IndexFunc(p.late, func(one lateWords) bool { return one.text == b.text && len(one.answers) == 0 })
+	if i < 0 || b.marked == "" {
 		return false
 	}
-	for _, one := range a.parts {
+	for _, one := range b.parts {
 		p.late[i].answers = append(p.late[i].answers, one.d.ID)
 	}
 	return true

@@ -48,26 +48,23 @@ func (p *Pane) schedule(s sight) {
 	now := p.clock.now()
 	switch {
 	case p.ended:
-	case p.under != nil:
+	case p.core.batch() != nil:
 		first := firstPoll
 		if p.account != nil {
 			first = agentPoll
 		}
-		p.nextPoll = now.Add(p.under.pause(first))
-		if p.under.stage == entered && p.unseenComposer(s) {
+		p.nextPoll = p.core.next(now, first)
+		if _, after := p.core.entered(); after && p.generic != nil && !s.reading.Composer.Live {
 			p.nextPoll = now.Add(heldPoll) // it is at work on it, for as long as that takes
 		}
-		if due := p.under.since.Add(p.prof.Settle); p.under.stage == seen && due.After(now) {
-			p.nextPoll = earlier(p.nextPoll, due)
-		}
-	case len(p.queue) > 0:
+	case len(p.core.queue) > 0:
 		p.nextPoll = now.Add(heldPoll)
 		switch {
 		case p.half.begun: // a line that is sent has to be seen as it was
 			p.nextPoll = now.Add(slowPoll)
 		case p.state == message.Working: // its next write will tell
 			p.nextPoll = now.Add(p.openPause())
-		case p.state == message.Idle && p.why[p.queue[0].ID] == "":
+		case p.state == message.Idle && p.core.heldFor() == "":
 			p.nextPoll = now.Add(p.prof.Quiet)
 			if p.account != nil {
 				p.nextPoll = now.Add(p.account.unsettled(now, p.prof.Quiet))

@@ -52,12 +52,12 @@ func TestQ14_PaceHoldsUpNothing(t *testing.T) {
 	looksWithin(p, time.Minute)
 	at := p.looked.Add(time.Millisecond)
 	assert.Greater(t, p.wait(at), vainMost/2)
-	p.queue = []message.Delivery{{}}
+	p.core.queue = []waiting{{}}
 	assert.Zero(t, p.wait(at), "something is to be typed")
-	p.queue = nil
-	p.under = &attempt{}
+	p.core.queue = nil
+	p.core.at = pasted{batch: &batch{}}
 	assert.Zero(t, p.wait(at), "something is being typed")
-	p.under = nil
+	p.core.at = nil
 	assert.Greater(t, p.wait(at), vainMost/2)
 	p.noticed(at)
 	p.nextPoll = at

@@ -1,33 +1,3 @@
-// Package pane owns the panes that a person adopted: it reads what their programs say and
-// types what is delivered to them, one paste at a time.
-//
-// Each adopted pane has one goroutine (Pane.Serve) that owns its tracker of new text, its
-// queue of deliveries and the paste that is under way; nothing else touches them. It talks
-// to tmux and to the relay by calls that block, since it has nothing else to do meanwhile;
-// a frozen pane therefore holds up nobody but itself. A supervisor runs these goroutines:
-// a panic in one is logged, and it begins anew like a sidecar that was started again. One
-// more goroutine (Panes.Run) owns the set of panes, hands triggers on to them, and reads the
-// list of panes once a second, which is the truth about who exists.
-//
-// A delivery goes through few states, each looked at anew from the screen:
-//
-//	queued ──leave──► pasted ──seen──► seen ──leave──► entered ──left the composer──► submitted
-//	   │                 │               │                 │
-//	   └ held: reason    └ uncertain     └ held: reason    └ uncertain
-//
-// What can go wrong on the way: the pane changes between the look and the paste (tmux
-// refuses, or a last look at the processes does: nothing was typed, tried again, ever more
-// seldom); tmux does not answer (unknown: never repeated, the screen decides); the text is
-// drawn slowly (waited for while there is more of it at each look) or drawn anew after Enter
-// (not gone while it is); the text never shows (uncertain, and nothing more is typed there
-// until it does, for it may wait in the terminal); somebody presses keys there, which their
-// program draws late (held for a moment, typist.go); the file for a long text cannot be
-// written (held, attachment.go); something opens between paste and Enter, or a person types
-// there (held, our text stands, Enter follows when the composer again holds our text and
-// nothing else); our text is gone without our Enter (uncertain, and nothing more is typed
-// there, for it may wait unseen); the agent ends (uncertain, or not typed at all); we end
-// (resume.go). Leave is asked of the relay before the paste and before Enter; it is given only
-// after the journal has written it down.
 package pane
 
 import (
@@ -109,17 +79,11 @@ type Pane struct {
 	account   *account       // what its agent tells of itself; nil: a line program
 	tracker   *delta.Tracker // of a line program
 	generic   *generic       // of a full-screen program that nobody knows, besides
-	queue     []message.Delivery
-	why       map[message.ID]message.Reason // reason last reported for each that is held
-	unwritten map[message.ID]bool           // those that got no leave since that could not be written down
-	toldWhy   time.Time                     // when the last of those was reported
 	pace      pace
-	again     backoff // of pastes, after tmux refused one
-	under     *attempt
-	lost      string     // text of ours that was typed and never seen: it may still come
-	lostID    message.ID // of its delivery
-	pressed   bool       // Enter of ours whose echo was not seen yet
-	awaited   string     // text of an earlier life that the tracker expects already
+	core      core   // decides what is typed
+	reached   bool   // it has the pane's hands
+	pressed   bool   // Enter of ours whose echo was not seen yet
+	awaited   string // text of an earlier life that the tracker expects already
 	half      half
 	answers   []asked     // submitted and not answered yet
 	inherited []Submitted // by an earlier life, of which it is not known yet what became
@@ -137,7 +101,6 @@ type Pane struct {
 	deep      bool      // it had to go far back
 	moved     bool      // it showed more than a spinner's work since the one before
 	dull      int       // looks in a row that found the program at work
-	word      word      // of a person, for a screen that is not recognised
 	strange   strange
 	stale     bool // a baseline was asked for while the program's own screen could not be seen
 	blind     bool // at the end there was no looking any more
@@ -210,7 +173,7 @@ func (p *Pane) Serve(ctx context.Context) error {
 				continue
 			}
 			p.noticed(p.clock.now())
-			if p.under != nil && !p.under.heldUp() {
+			if p.core.batch() != nil && !p.core.heldUp() {
 				p.turnTo(ctx) // what we wait for may be on the screen
 			}
 		case u := <-p.updates():
@@ -234,7 +197,7 @@ func (p *Pane) ending() bool { return p.life != nil && p.life.Err() != nil }
 // talking reports whether something is about to be said that would be lost with us: an
 // answer to what was typed, output that was not read yet, a text that is being taken.
 func (p *Pane) talking() bool {
-	return !p.blind && (p.awaits(p.clock.now()) || !p.firstEdge.IsZero() || p.under != nil && p.under.stage == entered)
+	return !p.blind && (p.awaits(p.clock.now()) || !p.firstEdge.IsZero() || p.core.leaving())
 }
 
 // awaits reports whether words may be on their way: to something that was submitted a moment
@@ -285,7 +248,7 @@ func (p *Pane) wait(now time.Time) time.Duration {
 }
 
 // idles reports whether nothing is under way in the pane, nor waits for its moment.
-func (p *Pane) idles() bool { return p.under == nil && len(p.queue) == 0 && !p.ending() }
+func (p *Pane) idles() bool { return !p.core.busy() && !p.ending() }
 
 // read takes in one letter.
 func (p *Pane) read(ctx context.Context, l letter) {
@@ -294,12 +257,10 @@ func (p *Pane) read(ctx context.Context, l letter) {
 	}
 	switch {
 	case l.deliver != nil:
-		for _, d := range l.deliver {
-			p.accept(d)
-		}
+		p.decide(ctx, delivered{l.deliver})
 		p.nextPoll = p.clock.now()
 	case l.cancel != nil:
-		p.forget(l.cancel)
+		p.decide(ctx, cancelled{l.cancel})
 	case l.rebase != nil:
 		err := errBroken
 		defer func() { l.rebase <- err }() // whatever happens, somebody waits
@@ -318,9 +279,7 @@ func (p *Pane) read(ctx context.Context, l letter) {
 		p.checkListed(ctx, *l.listed)
 	case l.forget:
 		p.ended = true
-		if a := p.under; a != nil {
-			p.finish(ctx, message.Uncertain, message.ReleasedPane, "")
-		}
+		p.decide(ctx, released{})
 	}
 }
 
@@ -353,6 +312,7 @@ func (p *Pane) absent() bool {
 
 // turnTo looks at the pane once and does what follows from it.
 func (p *Pane) turnTo(ctx context.Context) {
+	defer p.letGo()
 	started := p.clock.now()
 	p.tick(ctx, started)
 	s, err := p.see(ctx)
@@ -365,13 +325,9 @@ func (p *Pane) turnTo(ctx context.Context) {
 	}
 	p.compare(s.look, started)
 	settled := p.observe(ctx, s, started)
-	busy := p.under != nil
-	switch {
-	case p.ended:
-	case busy:
-		p.advance(ctx, s)
-	case len(p.queue) > 0:
-		p.begin(ctx, s, settled)
+	busy := p.core.batch() != nil
+	if !p.ended && p.core.busy() {
+		p.decide(ctx, sighted{p.found(s, settled)})
 	}
 	if settled && !p.ended {
 		p.tellClosed(ctx)
@@ -380,7 +336,7 @@ func (p *Pane) turnTo(ctx context.Context) {
 	p.wonder(ctx, s, started)
 	p.suspect(ctx, s, started)
 	p.schedule(s)
-	if busy && p.under == nil {
+	if busy && p.core.batch() == nil {
 		p.nextPoll = p.clock.now().Add(p.prof.Quiet) // what was said meanwhile is not told yet
 	}
 }
@@ -409,8 +365,8 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 		return p.sightOf(look), nil
 	}
 	depth := depthFirst
-	if a := p.under; a != nil {
-		depth = max(depth, a.tall()) // its composer may begin far above the screen
+	if b := p.core.batch(); b != nil {
+		depth = max(depth, b.tall()) // its composer may begin far above the screen
 	}
 	if p.stale {
 		depth = depthBase
@@ -428,7 +384,7 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 		if p.stale {
 			p.asOld(captureOf(look))
 			p.stale = false
-			p.hark(look, len(p.queue) == 0 && p.under == nil)
+			p.hark(look, !p.core.busy())
 			p.tellLate(ctx)
 			p.disown(ctx)
 			return s, nil
@@ -464,7 +420,7 @@ func (p *Pane) sightOf(look tmux.Look) sight {
 	s := sight{look: look, same: alive(p.session.PaneProc)}
 	s.self, s.is = presenceOf(p.session.Foreground)
 	who := tmux.FrontLeader
-	if p.under != nil || len(p.queue) > 0 {
+	if p.core.busy() {
 		who = tmux.Front // there is something to type: all who read the keyboard count
 	}
 	front, err := who(p.session.TTY, p.session.PaneProc.PID)
@@ -476,7 +432,7 @@ func (p *Pane) sightOf(look tmux.Look) sight {
 		s.frontOK = true
 	}
 	if p.account != nil && s.is == present && s.front.Leader.PID != 0 {
-		s.is = p.reads(s.front, p.under != nil || len(p.queue) > 0)
+		s.is = p.reads(s.front, p.core.busy())
 	}
 	s.reading = p.judge(look)
 	return s
@@ -519,27 +475,33 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		return p.attend(ctx, s, started)
 	}
 	p.half.see(s)
-	if p.generic != nil && p.under == nil {
+	if p.generic != nil && p.core.batch() == nil {
 		p.generic.vigil.see(s.reading, p.generic.view(s.look), s.look.Facts, quiet, len(p.answers) > 0, started)
 	}
-	if p.lost != "" && p.lost != unknownText && (p.echoed() || p.holds(s.look, p.lost)) {
-		p.lost, p.lostID = "", "" // it was taken after all, or stands there for all to see
-	}
+	p.resurface(ctx, s)
 	back := s.reading.State == message.Idle || s.reading.State == message.Draft
-	if p.dull++; back || p.under != nil {
+	if p.dull++; back || p.core.batch() != nil {
 		p.dull = 0
 	}
 	if p.doze() || !back || !quiet || s.look.Facts.Alternate && p.generic == nil {
 		return false
 	}
 	switch {
-	case p.under != nil, p.awaited != "" && p.resuming(): // what it took is found out first
+	case p.core.batch() != nil, p.awaited != "" && p.core.doubtful(): // what it took is found out first
 	case p.generic != nil:
 		p.reply(ctx, s.look)
 	default:
 		p.speak(ctx, s.look)
 	}
 	return true
+}
+
+// resurface finds a text that was lost: it was taken after all, or stands there for all to see.
+func (p *Pane) resurface(ctx context.Context, s sight) {
+	text := p.core.lost.text
+	if text != "" && text != unknownText && (p.echoed() || p.own(s, text) == screen.Whole) {
+		p.decide(ctx, surfaced{})
+	}
 }
 
 // answered notes that a look which began then has answered the triggers before it, and
@@ -558,12 +520,10 @@ func (p *Pane) answered(started time.Time) bool {
 
 // attend is the part of observe that is an agent's.
 func (p *Pane) attend(ctx context.Context, s sight, started time.Time) bool {
-	if p.lost != "" && p.lost != unknownText && p.holds(s.look, p.lost) {
-		p.lost, p.lostID = "", "" // it stands there for all to see
-	}
+	p.resurface(ctx, s)
 	p.account.rest(s.look, started)
 	p.show(s.look, s.reading.State, started)
-	if p.dull++; s.reading.State != message.Working || !p.account.rests.IsZero() || p.under != nil || !p.account.atWork() {
+	if p.dull++; s.reading.State != message.Working || !p.account.rests.IsZero() || p.core.batch() != nil || !p.account.atWork() {
 		p.dull = 0 // nobody but its screen tells when it is ready
 	}
 	p.doze()
@@ -645,12 +605,7 @@ func (p *Pane) gone(ctx context.Context, why message.Reason) {
 		p.drain(ctx) // it may have taken our text, and answered, before it ended
 		p.sweep()
 	}
-	if a := p.under; a != nil {
-		p.under = nil
-		for _, one := range a.parts {
-			p.report(ctx, one, message.Uncertain, message.AgentGone, string(why))
-		}
-	}
+	p.decide(ctx, gone{why})
 	if err := p.relay.Gone(ctx, p.session.ID, why); err != nil {
 		p.log.Warn("tell end", "pane", p.session.Pane, "err", err)
 	}

@@ -252,11 +252,12 @@ func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) err
 		session: session, reader: session.Reader, client: ps.Client, clock: ps.clock, relay: ps.Relay,
 		log: ps.Log.With("session", session.Name), gap: ps.Gap, mail: make(chan letter, mailbox), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
 		errands: make(chan struct{}, 1),
-		why:     map[message.ID]message.Reason{}, unwritten: map[message.ID]bool{}, state: session.State,
+		state:   session.State,
 	}
 	if err := ps.furnish(p); err != nil {
 		return fmt.Errorf("start session %s: %w: %w", session.ID, ErrProgram, err)
 	}
+	p.core = core{name: fmt.Sprintf("%s (%s)", session.Name, session.Pane), prof: p.prof, compose: p.compose}
 	if p.generic != nil && past.Unwatched {
 		p.generic.vigil.since = screen.Unseen
 	}
@@ -276,7 +277,7 @@ func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) err
 		return fmt.Errorf("look at pane %s: %w", session.Pane, err)
 	}
 	// What was typed is looked at as a whole: before the letters that bring it one by one.
-	p.queue = append(p.queue, past.Typed...)
+	p.core.accept(past.Typed)
 	if !slices.ContainsFunc(past.Typed, func(d message.Delivery) bool { return d.ID == session.Lost }) {
 		p.reopen(past.Lost)
 	}

@@ -25,11 +25,11 @@ func (p *Pane) overhear(ctx context.Context, s sight, ready bool, now time.Time)
 	switch {
 	case !a.told || a.signals().read || a.hook.state != "":
 		a.worked = false
-	case ready && p.under == nil && !a.worked && now.Sub(p.struckAt) < unanswered:
+	case ready && p.core.batch() == nil && !a.worked && now.Sub(p.struckAt) < unanswered:
 		// It may have shown the text before it begins to work on it.
 	case s.reading.State == message.Working:
 		a.worked = true
-	case ready && p.under == nil && (a.worked || len(p.answers) > 0 && len(a.untold()) == 0):
+	case ready && p.core.batch() == nil && (a.worked || len(p.answers) > 0 && len(a.untold()) == 0):
 		worked := a.worked
 		a.worked = false
 		talk, ok := screen.Converse(a.view(s.look), a.prof)

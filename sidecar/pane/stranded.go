@@ -23,18 +23,18 @@ const (
 //   - it tells what it takes, and has not taken this, nor begun to work.
 //
 // Of a program that does not tell what it takes, nobody can tell: it may be at work on it.
-func (p *Pane) stranded(s sight, a *attempt, now time.Time) bool {
+func (s entered) stranded(f found, now time.Time) bool {
 	switch {
-	case p.account == nil || a.repeated || now.Sub(a.since) < strandedFor:
+	case !f.tells || s.repeated || now.Sub(s.since) < strandedFor:
 		return false
-	case gate("left") && a.left:
+	case gate("left") && s.left:
 		return false
-	case gate("unread") && (!s.frontOK || s.front.Unread > 0 || !s.front.Asleep):
+	case gate("unread") && (!f.frontOK || f.front.Unread > 0 || !f.front.Asleep):
 		return false
-	case gate("drawn") && p.lastEdge.After(a.since.Add(strandedEcho)):
+	case gate("drawn") && f.wrote.After(s.since.Add(strandedEcho)):
 		return false
-	case gate("told") && !p.account.signals().read:
+	case gate("told") && !f.read:
 		return false
 	}
-	return p.exactlyBusy() == ""
+	return f.busy == ""
 }

@@ -130,7 +130,7 @@ func (p *Pane) suspect(ctx context.Context, s sight, now time.Time) {
 		return
 	}
 	g, row := &p.generic.vigil, ""
-	if len(p.queue) > 0 && p.under == nil && s.reading.State == message.Unknown {
+	if len(p.core.queue) > 0 && p.core.batch() == nil && s.reading.State == message.Unknown {
 		row = p.generic.doubts(s.look)
 	}
 	switch {
@@ -148,5 +148,5 @@ func (p *Pane) suspect(ctx context.Context, s sight, now time.Time) {
 	}
 	g.told = true
 	p.notify(ctx, fmt.Sprintf("%s (%s) shows what may be a question, and a message waits for it to go: %q; if it asks nothing, intercom inbox release %s",
-		p.session.Name, p.session.Pane, row, p.queue[0].ID.Short()))
+		p.session.Name, p.session.Pane, row, p.core.queue[0].ID.Short()))
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // An agent that was updated may draw a screen that nobody knows. It may rest there for ever,
@@ -66,11 +64,13 @@ func (ps *Panes) Vouch(ctx context.Context, session, delivery message.ID, sure b
 
 // vouch takes in a person's word.
 func (p *Pane) vouch(id message.ID, sure bool) error {
-	why, held := p.why[id]
-	switch {
-	case !held || !slices.ContainsFunc(p.queue, func(d message.Delivery) bool { return d.ID == id }):
+	w := p.core.waiting(id)
+	if w == nil || w.held == "" {
 		return ErrNotHeld
-	case p.generic != nil && why == message.UnknownScreen && p.queue[0].ID == id && p.generic.doubts(p.shown) != "":
+	}
+	first, why := p.core.queue[0].ID == id, w.held
+	switch {
+	case p.generic != nil && why == message.UnknownScreen && first && p.generic.doubts(p.shown) != "":
 		if sure {
 			p.generic.vigil.rest(p.generic.view(p.shown), p.shown.Facts)
 			p.nextPoll = p.clock.now()
@@ -80,11 +80,11 @@ func (p *Pane) vouch(id message.ID, sure bool) error {
 		return fmt.Errorf("%w: %s, and %s is no agent that tells what it takes", ErrOwnTerms, why, p.session.Name)
 	case why != message.UnknownScreen && why != message.NotEmpty:
 		return fmt.Errorf("%w: %s", ErrOwnTerms, why)
-	case p.queue[0].ID != id:
+	case !first:
 		return fmt.Errorf("%w: another message is before it", ErrOwnTerms)
 	}
 	if sure {
-		p.word, p.nextPoll = word{id, p.clock.now()}, p.clock.now()
+		p.core.word, p.nextPoll = word{id, p.clock.now()}, p.clock.now()
 	}
 	return nil
 }
@@ -107,15 +107,15 @@ func (p *Pane) rests(s sight) bool {
 // onTheirWord reports whether a delivery may be typed now since a person vouched for the
 // screen: the agent rests, nothing is being drawn, and what is to be typed does not stand
 // there already.
-func (p *Pane) onTheirWord(s sight, id message.ID, text string, now time.Time) bool {
-	return p.word.counts(id, now) && p.rests(s) && now.Sub(p.lastEdge) >= unsure && !screen.Before(screenOf(s.look), text)
+func (c *core) onTheirWord(f found, id message.ID, text string, now time.Time) bool {
+	return c.word.counts(id, now) && f.rests && now.Sub(f.wrote) >= unsure && !screen.Before(screenOf(f.look), text)
 }
 
 // wonder tells a person once that something waits at an agent that rests behind a screen
 // which is not recognised, and what of it is not.
 func (p *Pane) wonder(ctx context.Context, s sight, now time.Time) {
 	switch {
-	case len(p.queue) == 0 || p.under != nil || !p.rests(s):
+	case len(p.core.queue) == 0 || p.core.batch() != nil || !p.rests(s):
 		p.strange.since = time.Time{}
 		if s.reading.MayType {
 			p.strange.told = false
@@ -133,11 +133,5 @@ func (p *Pane) wonder(ctx context.Context, s sight, now time.Time) {
 		fact = s.reading.Evidence[n-1].Says
 	}
 	p.notify(ctx, fmt.Sprintf("%s (%s) rests, but its screen is not recognised: %s; intercom inbox release %s types on your word, intercom explain %s says more",
-		p.session.Name, p.session.Pane, fact, p.queue[0].ID.Short(), p.session.Pane))
-}
-
-// bare reports whether the text that is typed on a person's word stands right before the
-// cursor.
-func (a *attempt) bare(look tmux.Look) bool {
-	return a != nil && a.vouched && screen.Before(screenOf(look), a.text)
+		p.session.Name, p.session.Pane, fact, p.core.queue[0].ID.Short(), p.session.Pane))
 }

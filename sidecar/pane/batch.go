@@ -1,0 +1,194 @@
+package pane
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+)
+
+// batch is what is on its way together: one delivery, or several in one paste.
+type batch struct {
+	parts   []part // in the order in which they stand in the text
+	text    string // of all of them
+	typedAt time.Time
+	marked  string // what the mark of an earlier life said, if it came from there
+	vouched bool   // its screen is not recognised, and a person gave their word
+
+	placeholder string    // that an agent showed instead of the text when it was first seen
+	rendered    bool      // our text, and only it, was seen in the composer
+	disturbed   bool      // once it was seen, a look found it otherwise
+	unclear     time.Time // since when every look found its screen in no state to be sure of; zero: the last did not
+	warned      bool      // a person was told that it stands beside their words
+
+	enters   int  // how often Enter was pressed
+	breaks   int  // of them, when the last was pressed, were seen to have become line breaks
+	left     bool // after Enter a look did not show it, alone, in the composer
+	repeated bool // Enter was pressed again, since it had done nothing
+	sought   bool // transcripts are searched for it
+
+	witness    string // who tells what became of it; "" is the screen
+	unanswered bool   // nobody can tell what the program said to it
+}
+
+// part is one delivery with its text, which the batch's text holds whole.
+type part struct {
+	d         message.Delivery
+	text      string
+	sanitised int    // characters that the sanitiser removed or changed
+	witness   string // of evidence; "" is the screen
+	file      attachment
+}
+
+// enters is how often Enter is pressed at most: once more only where it is known that the one
+// before was used up: for a line break, or for nothing (stranded).
+const enters = 3
+
+// most is how many deliveries go into one paste: their ids have to fit into its mark.
+const most = 64
+
+// between parts the deliveries of one paste.
+const between = "\n\n"
+
+// join is the text of several deliveries.
+func join(parts []part) string {
+	texts := make([]string, len(parts))
+	for i, one := range parts {
+		texts[i] = one.text
+	}
+	return strings.Join(texts, between)
+}
+
+// narrowest is the width of a pane below which long lines count for fewer than they are.
+const narrowest = 20
+
+// tall is how many lines the text takes at most, each row of it in a line of its own.
+func (b *batch) tall() int { return strings.Count(b.text, "\n") + 1 + len(b.text)/narrowest }
+
+// has reports whether a delivery is part of it. Nil has none.
+func (b *batch) has(id message.ID) bool {
+	return b != nil && slices.ContainsFunc(b.parts, func(one part) bool { return one.d.ID == id })
+}
+
+// pasted is when its text was typed, as far as that is known.
+func (b *batch) pasted() time.Time {
+	if b.typedAt.IsZero() { // an older version did not say when
+		return b.parts[0].d.Message.Created
+	}
+	return b.typedAt
+}
+
+// receipts report the same of each part.
+func (b *batch) receipts(state message.ReceiptState, why message.Reason, says string) (acts []act) {
+	for _, one := range b.parts {
+		one.witness = b.witness
+		acts = append(acts, receipt{one, state, why, says})
+	}
+	return acts
+}
+
+// shown reports whether the composer holds exactly the text, and whether it holds it among
+// whatever else.
+func (b *batch) shown(f found) (holds, mixed bool) {
+	if f.before || !gate("seen") {
+		return true, false
+	}
+	ours := b.ours(f.placeholder) // looked at whatever else stands there: the first that is seen is ours
+	holds = f.own == screen.Whole && ours
+	return holds, !holds && f.own != screen.Absent
+}
+
+// ours reports whether what an agent shows instead of a long paste is our paste. Claude Code
+// numbers them: the one that was seen first, with a person's words beside it or without, is
+// ours. Codex does not; there, once ours was not seen alone, a person decides.
+func (b *batch) ours(shown string) bool {
+	switch {
+	case shown == "":
+		return true
+	case b.placeholder == "":
+		b.placeholder = shown
+		return true
+	}
+	return shown == b.placeholder && !(b.disturbed && !strings.Contains(shown, "#"))
+}
+
+// obstacle is what a screen shows that keeps Enter from the text. What is not known may be a
+// screen that is just being drawn, and counts when it lasts.
+func (b *batch) obstacle(f found, now time.Time, holds bool) message.Reason {
+	switch {
+	case f.bar != "":
+		return f.bar
+	case !f.tells && !f.framed: // a line program: its prompt says it all
+		return ""
+	case f.busy != "" && gate("exact"):
+		return f.busy
+	case f.covered != "" && holds:
+		return f.covered
+	case holds && !b.vouched: // the text stands before the cursor, wherever that is
+		return ""
+	}
+	switch f.reading.State {
+	case message.Blocked, message.History:
+		return f.reading.Why
+	case message.Unknown, message.Working:
+		if b.vouched && f.reading.State == message.Unknown {
+			return ""
+		}
+		if b.unclear.IsZero() {
+			b.unclear = now
+		}
+		if now.Sub(b.unclear) >= shaken {
+			return f.reading.Why
+		}
+		return ""
+	}
+	b.unclear = time.Time{}
+	return ""
+}
+
+// takenAs says how a prompt that the agent took is our text, "" if it is not. Nil is none.
+func (b *batch) takenAs(taken agent.Prompt) string {
+	switch {
+	case b == nil:
+	case !taken.At.IsZero() && taken.At.Before(b.typedAt.Add(-clockGrain)): // an earlier one, written down late
+	case agent.Same(b.text, taken.Text):
+		return "consumed: the agent took the text as a prompt"
+	case agent.Within(taken.Text, b.text):
+		return "consumed: the agent took the text, and more with it"
+	}
+	return ""
+}
+
+// finish ends what is under way with what is known of it. Text that was seen keeps others away
+// by itself for as long as it stands in the composer. Text that was never seen may still
+// be on its way to a program that does not read: nothing more is typed until it shows.
+func (c *core) finish(b *batch, state message.ReceiptState, why message.Reason, says string) (stage, []act) {
+	var acts []act
+	switch state {
+	case message.Submitted:
+		acts = append(acts, await{b})
+		if b.marked != "" {
+			says = b.marked + "; " + says
+		}
+	case message.Uncertain:
+		if !b.rendered {
+			c.lost = lost{b.text, b.parts[0].d.ID}
+			acts = append(acts, announce{}) // before the receipt: a crash in between must not open the pane
+		}
+	}
+	return resting{}, append(append(acts, b.receipts(state, why, says)...), settle{})
+}
+
+// vanished ends a text that was shown and is gone without an Enter of ours. A person may have
+// sent it. Or the program has begun a new line and shows its prompt again, with the text still
+// in what it reads, behind which ours would go next: so the pane is closed until a person gives
+// it anew.
+func (c *core) vanished(b *batch) (stage, []act) {
+	c.lost = lost{unknownText, b.parts[0].d.ID}
+	b.rendered = true
+	next, acts := c.finish(b, message.Uncertain, message.NotTaken, "the text left the composer without our Enter")
+	return next, append([]act{announce{}}, acts...)
+}

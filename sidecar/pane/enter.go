@@ -1,0 +1,245 @@
+package pane
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// The stages from the paste on: pasted, composed, permitting, entering, entered.
+
+// slowest is how long a program may take at most to draw a text that it was sent.
+const slowest = 30 * time.Second
+
+func (s pasted) step(c *core, now time.Time, e event) (stage, []act) {
+	seen, ok := e.(sighted)
+	if !ok {
+		return s, nil
+	}
+	f := seen.found
+	s.look()
+	holds, mixed := s.shown(f)
+	why := s.obstacle(f, now, holds)
+	if f.unfinished > s.drawn && now.Sub(s.typedAt) <= slowest { // more of it at each look: it is drawn slowly
+		s.drawn, s.since = f.unfinished, now
+	}
+	switch {
+	case holds:
+		s.rendered = true
+		return composed{batch: s.batch, spell: spell{since: now}}.press(c, now, f, why)
+	case why != "":
+		return s, s.stand(c, s.batch, now, why)
+	case mixed: // somebody typed beside it
+		s.rendered, s.disturbed = true, true
+		next := composed{batch: s.batch, spell: spell{since: now}}
+		acts := next.stand(c, s.batch, now, message.InComposer)
+		return next, acts
+	case now.Sub(s.since) > c.prof.SeenWithin:
+		return c.finish(s.batch, message.Uncertain, message.NotSeen, "")
+	}
+	return s, nil
+}
+
+func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
+	seen, ok := e.(sighted)
+	if !ok {
+		return s, nil
+	}
+	f := seen.found
+	if !s.parked {
+		s.look()
+	}
+	holds, mixed := s.shown(f)
+	taken := !holds && !mixed && f.echoed
+	why := s.obstacle(f, now, holds)
+	switch {
+	case holds || mixed:
+		s.absent = time.Time{}
+	case f.reading.MayType && s.absent.IsZero():
+		s.absent = now
+	}
+	s.disturbed = s.disturbed || mixed || !holds && f.reading.State == message.Idle // what covers it changes nothing in it
+	switch {
+	case holds:
+		return s.press(c, now, f, why)
+	case why != "":
+		return s.standing(c, now, why)
+	case taken && f.reading.State == message.Working: // a person pressed Enter on our text
+		return c.finish(s.batch, message.Submitted, "", "echo: the text was taken, and the program works")
+	case taken: // or threw it away: an editor may leave such a line above its prompt too
+		return c.vanished(s.batch)
+	case f.reading.State == message.Draft:
+		return s.standing(c, now, message.InComposer)
+	case (f.reading.MayType || s.vouched) && now.Sub(s.since) > c.prof.TakenWithin,
+		f.reading.MayType && !s.absent.IsZero() && now.Sub(s.absent) > c.prof.TakenWithin: // a person took it away, and writes on
+		return c.finish(s.batch, message.Uncertain, message.NotTaken, "")
+	}
+	return s, nil
+}
+
+// press asks for permission to press Enter, if nothing is in the way.
+func (s composed) press(c *core, now time.Time, f found, why message.Reason) (stage, []act) {
+	if why != "" {
+		return s.standing(c, now, why)
+	}
+	if s.parked || now.Sub(s.since) < c.prof.Settle || s.again.waits(now) || f.ending {
+		return s, nil
+	}
+	keys, why := typist(f.look, now)
+	if why != "" {
+		return s.standing(c, now, why)
+	}
+	next := permitting{composed: s, found: f, keys: keys}
+	return next, next.ask()
+}
+
+func (s composed) standing(c *core, now time.Time, why message.Reason) (stage, []act) {
+	acts := s.stand(c, s.batch, now, why)
+	return s, acts
+}
+
+// ask asks for the next part: they share the line, and all of them are permitted, or none is
+// entered.
+func (s permitting) ask() []act {
+	says := "rendered: the composer shows our text and only it"
+	if s.repeated {
+		says += "; Enter was read, and has done nothing"
+	}
+	return []act{ask{s.parts[s.next], says}}
+}
+
+func (s permitting) step(c *core, now time.Time, e event) (stage, []act) {
+	switch e := e.(type) {
+	case permitted:
+		switch {
+		case e.err == nil || !gate("leave"):
+		case errors.Is(e.err, message.ErrPaused):
+			s.parked = true
+			return s.composed, nil
+		case unwritable(e.err):
+			s.since = now // the deadline waits with it
+			return s.composed, nil
+		case e.ending:
+			return s.composed, nil // the next life goes on here
+		default:
+			return c.finish(s.batch, message.Uncertain, message.ChatEnded, "")
+		}
+		if s.next++; s.next < len(s.parts) {
+			return s, s.ask()
+		}
+		return s, []act{listen{}}
+	case heard:
+		if e.busy != "" && gate("exact") {
+			return s.composed, nil // the next look decides
+		}
+		return entering{s.composed, s.found}, []act{press{s.batch, s.found, s.keys}}
+	}
+	return s, nil
+}
+
+func (s entering) step(c *core, now time.Time, e event) (stage, []act) {
+	answer, ok := e.(typed)
+	switch {
+	case !ok:
+		return s, nil
+	case answer.out != tmux.Refused:
+		s.enters, s.breaks = s.enters+1, s.found.breaks
+		return entered{batch: s.batch, spell: spell{since: now}}, nil
+	}
+	if s.again.refused(now, firstPoll); s.again.n > refusals {
+		return c.finish(s.batch, message.Uncertain, message.TmuxRefused, "our text stands in the composer, and tmux refuses Enter")
+	}
+	return s.composed, nil // the next look decides anew
+}
+
+func (s entered) step(c *core, now time.Time, e event) (stage, []act) {
+	seen, ok := e.(sighted)
+	if !ok {
+		return s, nil
+	}
+	f := seen.found
+	s.look()
+	holds, mixed := s.shown(f)
+	s.left = s.left || !holds
+	var acts []act
+	if f.tells && !s.sought && (!f.bound || now.Sub(s.since) >= seekAfter) {
+		s.sought = true
+		acts = append(acts, seek{s.text, s.since})
+	}
+	says, over := s.evidence(c, now, f, holds, mixed)
+	switch {
+	case says != "":
+		next, more := c.finish(s.batch, message.Submitted, "", says)
+		return next, append(acts, more...)
+	case f.bar != "" || f.hidden: // what covers the composer proves nothing of it
+		s.since, s.cleared = now, time.Time{}
+	case holds && s.enters < enters && f.breaks > s.breaks:
+		return composed{batch: s.batch, spell: spell{since: now}}, acts
+	case holds && s.stranded(f, now):
+		s.repeated = true
+		return composed{batch: s.batch, spell: spell{since: now}}, acts
+	case over:
+		next, more := c.finish(s.batch, message.Uncertain, message.NotTaken, "")
+		return next, append(acts, more...)
+	case holds:
+		s.cleared = time.Time{}
+	case s.cleared.IsZero():
+		s.cleared = now
+	}
+	return s, acts
+}
+
+// evidence says what proves that the text was taken, "" if nothing does, and whether it is too
+// late for that.
+func (s entered) evidence(c *core, now time.Time, f found, holds, mixed bool) (says string, over bool) {
+	late := now.Sub(s.since) > c.prof.TakenWithin
+	switch {
+	case f.consumed: // written down late, and so dated before we came
+		s.witness = "transcript"
+		return "consumed: the agent took the text as a prompt", false
+	case !holds && !mixed && f.echoed:
+		return "echo: the text was taken", false
+	case f.bar != "" || f.hidden:
+		return "", false
+	case holds:
+		return "", late
+	case s.cleared.IsZero():
+		return "", false
+	case now.Sub(s.cleared) >= c.prof.Quiet && f.emptied:
+		return "emptied: the composer no longer holds the text", false
+	case f.tells && f.reading.Composer.Text == "" && !(f.read && now.Sub(s.cleared) < transcriptGrace):
+		// Its own account comes first, and may be a little behind.
+		switch {
+		case f.reading.State == message.Working:
+			return "emptied: the composer no longer holds the text, and the agent works", false
+		case f.prompt:
+			return "echo: the agent shows the text as its last prompt", false
+		}
+	}
+	return "", late
+}
+
+// look counts a look. One of a text that waits for a person counts for none.
+func (s *spell) look() {
+	if s.held == "" {
+		s.looks++
+	}
+}
+
+// stand keeps Enter away while something is in the way; the deadline waits with it.
+func (s *spell) stand(c *core, b *batch, now time.Time, why message.Reason) (acts []act) {
+	s.since = now
+	if s.held == why {
+		return nil
+	}
+	s.held = why
+	acts = b.receipts(message.Held, why, "our text stands in the composer")
+	if why == message.InComposer && !b.warned {
+		b.warned = true
+		acts = append(acts, notify{fmt.Sprintf("a message for %s stands in its composer beside what you type: it is sent once your words are gone", c.name)})
+	}
+	return acts
+}

@@ -1,0 +1,126 @@
+package pane
+
+import (
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+)
+
+// found is what the core judges by: a sight, and what is made of it by the gates (gate.go), by
+// the agent's own account (fuse.go), and by the pane's kind of program (kind.go).
+type found struct {
+	sight
+	bar     message.Reason // why its terminal must not be typed into, whatever it shows
+	may     message.Reason // the same, or why its composer is not proven live and empty
+	wrote   time.Time      // when its program wrote last
+	settled bool           // what it has to say is over
+	ending  bool           // we end
+	half    bool           // somebody has begun a line that the screen may not show
+	framed  bool           // nobody knows its program
+	fitting func(text string) (string, bool)
+
+	// Of an agent.
+	tells      bool           // it is one
+	told       bool           // its own account was looked for
+	bound      bool           // and found
+	read       bool           // and read to its end
+	busy       message.Reason // what it tells that speaks against typing
+	rests      bool           // it tells that it rests, behind a screen that is not recognised
+	prepared   bool           // it is known how it takes a text
+	unreadable bool           // that cannot be found out
+
+	// Of the text under way.
+	own         screen.Own     // how it stands in the composer
+	placeholder string         // what the agent shows instead of a long paste
+	before      bool           // typed on a person's word, it stands right before the cursor
+	covered     message.Reason // what has appeared above the composer
+	echoed      bool           // a line program has echoed all that was typed
+	unfinished  int            // how much of it a line program has drawn
+	breaks      int            // Enters that became line breaks of it
+	hidden      bool           // a program that nobody knows shows no composer
+	emptied     bool           // its composer has let go of the text
+	consumed    bool           // the agent took the text before we came
+	prompt      bool           // the agent shows it as its last prompt
+}
+
+// mark is what was typed there last.
+func (f found) mark() spot {
+	if !gate("mark") {
+		return spot{}
+	}
+	return readMark(f.look.Facts.Mark)
+}
+
+// fitted is a text in the form in which its whole composer will be seen.
+func (f found) fitted(text string) string {
+	text, _ = f.fitting(text)
+	return text
+}
+
+// fits reports whether there is such a form.
+func (f found) fits(text string) bool {
+	_, ok := f.fitting(text)
+	return ok
+}
+
+// found gathers what is found at a sight.
+func (p *Pane) found(s sight, settled bool) found {
+	now := p.clock.now()
+	f := found{
+		sight: s, wrote: p.lastEdge, settled: settled, ending: p.ending(), half: p.half.begun, framed: p.generic != nil,
+		busy: p.exactlyBusy(), rests: p.rests(s), prepared: true,
+		fitting: func(text string) (string, bool) { return p.fitted(s.look, text) },
+	}
+	f.bar, _ = bar(s, p.session, p.prof)
+	f.may, _ = mayType(s, p.session, p.prof)
+	if a := p.account; a != nil {
+		f.tells, f.told, f.bound, f.read = true, a.told, a.bound != nil, a.signals().read
+		if len(p.core.queue) > 0 && p.core.batch() == nil {
+			f.prepared = a.setup.ready(now)
+			f.unreadable = !f.prepared && a.setup.lost(now)
+		}
+	}
+	if b := p.core.batch(); b != nil {
+		p.inspect(&f, b)
+	}
+	return f
+}
+
+// inspect looks for the text that is under way.
+func (p *Pane) inspect(f *found, b *batch) {
+	f.own = p.own(f.sight, b.text)
+	f.before = b.vouched && screen.Before(screenOf(f.look), b.text)
+	f.breaks = p.breaks(f.look, b.text)
+	f.emptied = p.emptied(f.sight)
+	since, after := p.core.entered()
+	switch a := p.account; {
+	case a != nil:
+		f.placeholder = screen.Placeholder(a.view(f.look), a.prof)
+		f.consumed = after && a.tookBefore(b.text, since)
+		if after && f.reading.Composer.Text == "" {
+			talk, ok := screen.Converse(a.view(f.look), a.prof)
+			f.prompt = ok && talk.Took(b.text)
+		}
+	case p.generic != nil:
+		f.hidden = !f.reading.Composer.Live
+		if !after && f.bar == "" {
+			f.covered = p.covered(f.sight)
+		}
+	default:
+		f.echoed, f.unfinished = p.echoed(), p.tracker.Unfinished()
+	}
+}
+
+// own tells how a text stands in the composer.
+func (p *Pane) own(s sight, text string) screen.Own {
+	switch {
+	case p.account != nil:
+		return screen.JudgeOwn(p.account.view(s.look), p.account.prof, text)
+	case screen.Holds(p.screen(s.look), p.prompt, text, p.prof):
+		return screen.Whole
+	case s.reading.State == message.Draft && contains([]string{s.reading.Composer.Text}, text):
+		return screen.Among
+	}
+	return screen.Absent
+}

@@ -1,0 +1,232 @@
+package pane
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// The stages up to the paste: resting, filing, asking, pasting.
+
+func (s resting) step(c *core, now time.Time, e event) (stage, []act) {
+	seen, ok := e.(sighted)
+	if !ok || len(c.queue) == 0 {
+		return s, nil
+	}
+	if was := seen.found.mark(); c.recalls(was) {
+		return recalling{found: seen.found, was: was}.disclaim(c, now)
+	}
+	p, acts := c.plan(now, seen.found)
+	if len(p.parts) == 0 {
+		return s, acts
+	}
+	return filing{p}, append(acts, lay{p.parts})
+}
+
+// plan is what may be pasted now; without parts, nothing may be. The acts say why not.
+func (c *core) plan(now time.Time, f found) (p plan, acts []act) {
+	if !f.prepared && gate("setup") {
+		if f.unreadable {
+			acts = c.hold(now, c.queue[0].ID, message.SettingsUnread, "")
+		}
+		return plan{}, acts // else they are here in a moment
+	}
+	parts, acts := c.gather(now, f)
+	if len(parts) == 0 {
+		return plan{}, acts
+	}
+	first := parts[0].d.ID
+	vouched := c.onTheirWord(f, first, parts[0].text, now)
+	if vouched {
+		parts = parts[:1]
+	}
+	if f.may == message.Synchronised {
+		c.pop(parts...)
+		return plan{}, append(acts, (&batch{parts: parts}).receipts(message.Failed, f.may, "")...)
+	}
+	keys, why, ready := c.ready(now, f, parts, vouched)
+	if why != "" {
+		acts = append(acts, c.hold(now, first, why, "")...)
+	}
+	if !ready {
+		return plan{}, acts
+	}
+	return plan{parts, f, keys, vouched}, acts
+}
+
+// ready reports whether these may be pasted now, and if not, why; "" where they may in a moment.
+func (c *core) ready(now time.Time, f found, parts []part, vouched bool) (keys tmux.Keys, why message.Reason, ready bool) {
+	switch {
+	case f.may != "" && !vouched:
+		return keys, f.may, false
+	case c.lost.text != "" && gate("lost"):
+		return keys, message.OursInComposer, false
+	case f.tells && !f.told:
+		return keys, message.TranscriptUnread, false
+	case c.writesOn(f, now):
+		return keys, message.AgentWorking, false
+	case !f.settled && !vouched || c.again.waits(now):
+		return keys, "", false // its words come first; a look follows when it has been quiet
+	case !vouched && !f.fits(join(parts)):
+		return keys, message.PaneTooSmall, false
+	case f.half && gate("half"):
+		return keys, message.NotEmpty, false
+	case f.ending:
+		return keys, "", false
+	}
+	keys, why = typist(f.look, now)
+	return keys, why, why == ""
+}
+
+// restlessFor is how long a program may write beside a composer that waits until it counts as
+// at work.
+const restlessFor = 5 * time.Second
+
+// writesOn reports whether a program that nobody knows has written for long beside a composer
+// that waits.
+func (c *core) writesOn(f found, now time.Time) bool {
+	switch {
+	case !f.framed:
+		return false
+	case f.settled:
+		c.restless = time.Time{}
+		return false
+	case c.restless.IsZero():
+		c.restless = now
+	}
+	return now.Sub(c.restless) > restlessFor
+}
+
+// gather is what goes into the next paste: the first delivery that waits, and, where the
+// program takes a paste as one entry, all behind it as far as they fit. What can never be
+// typed here ends at once, and what would break the frame by which its composer is known waits.
+func (c *core) gather(now time.Time, f found) (parts []part, acts []act) {
+	size := 0
+	for _, d := range slices.Clone(c.queue) {
+		if d.Typed || len(parts) == most {
+			break
+		}
+		one, ok := c.compose(d.Delivery)
+		why := tooLong(len(one.text)+1, f.sight, c.prof)
+		if !ok {
+			why = message.NothingToType
+		}
+		if why != "" {
+			c.pop(one)
+			acts = append(acts, receipt{one, message.Failed, why, ""})
+			continue
+		}
+		if f.framed && !screen.Steady(one.text) && gate("widths") {
+			acts = append(acts, c.hold(now, d.ID, message.WidthDisputed, "")...) // nothing will change that: what is behind it goes first
+			continue
+		}
+		if size += len(one.text) + len(between); len(parts) > 0 && tooLong(size, f.sight, c.prof) != "" {
+			break
+		}
+		parts = append(parts, one)
+		if c.prof.Reads != profile.Bracketed {
+			break
+		}
+	}
+	return parts, acts
+}
+
+func (s filing) step(c *core, now time.Time, e event) (stage, []act) {
+	laid, ok := e.(filed)
+	switch {
+	case !ok:
+		return s, nil
+	case len(laid.parts) > 0:
+		s.parts = laid.parts
+		next := asking{plan: s.plan}
+		return next, next.ask()
+	}
+	var acts []act
+	first := c.waiting(s.parts[0].d.ID)
+	if first != nil && first.held != message.FileUnwritten {
+		acts = append(acts, notify{fmt.Sprintf("a long message for %s is waiting, since it cannot be put into a file: %v", c.name, laid.err)})
+	}
+	c.again.refused(now, c.prof.Quiet)
+	return resting{}, append(acts, c.hold(now, s.parts[0].d.ID, message.FileUnwritten, "")...)
+}
+
+// ask asks for the next part.
+func (s asking) ask() []act {
+	one, says := s.parts[s.next], "composer live and empty"
+	if s.vouched {
+		says = "a person vouched for a screen that is not recognised"
+	}
+	if one.file.path != "" {
+		says += "; the text is in " + one.file.path
+	}
+	return []act{ask{one, says}}
+}
+
+func (s asking) step(c *core, now time.Time, e event) (stage, []act) {
+	switch e := e.(type) {
+	case permitted:
+		one := s.parts[s.next]
+		switch {
+		case unwritable(e.err) && gate("leave"):
+			// Perhaps it is written down yet that it was permitted: as after an end of ours, it is
+			// said first that nothing was typed.
+			for _, one := range append(s.granted, one) {
+				c.doubt(one, true, true)
+			}
+			return resting{}, nil
+		case e.err != nil && gate("leave"):
+			c.pop(one) // the relay has it, and hands it out again if it is to be typed
+		default:
+			c.doubt(one, true, false) // should we break down before the end of this
+			s.granted = append(s.granted, one)
+		}
+		if s.next++; s.next < len(s.parts) {
+			return s, s.ask()
+		}
+		if len(s.granted) == 0 {
+			return resting{}, nil
+		}
+		return s, []act{listen{}}
+	case heard:
+		if e.busy != "" && gate("exact") {
+			return resting{}, c.takeBack(now, s.granted)
+		}
+		b := &batch{parts: s.granted, text: join(s.granted), typedAt: now, vouched: s.vouched}
+		if !s.vouched {
+			b.text = s.found.fitted(b.text)
+		}
+		return pasting{b}, []act{paste{b, s.found, s.keys}}
+	}
+	return s, nil
+}
+
+func (s pasting) step(c *core, now time.Time, e event) (stage, []act) {
+	answer, ok := e.(typed)
+	switch {
+	case !ok:
+		return s, nil
+	case answer.out == tmux.Refused:
+		c.again.refused(now, c.prof.Quiet)
+		return resting{}, append([]act{retract{s.text}}, c.takeBack(now, s.parts)...)
+	}
+	c.again, c.word, c.restless = backoff{}, word{}, time.Time{}
+	c.pop(s.parts...)
+	return pasted{batch: s.batch, spell: spell{since: now}}, nil
+}
+
+// takeBack reports that nothing of these was typed, for all that it was permitted.
+func (c *core) takeBack(now time.Time, parts []part) (acts []act) {
+	for _, one := range parts {
+		if w := c.waiting(one.d.ID); w != nil {
+			w.Typed, w.held = false, ""
+			acts = append(acts, c.hold(now, one.d.ID, message.TmuxRefused, "")...)
+			w.held = ""
+		}
+	}
+	return acts
+}

@@ -1,0 +1,216 @@
+package pane
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// waiting is a delivery that waits to be typed. One that is Typed may have been, by an earlier
+// life of ours, or has permission to be.
+type waiting struct {
+	message.Delivery
+	held      message.Reason // last reported reason why it waits; "": none
+	unwritten bool           // it got no permission, since that could not be written down
+}
+
+// reasonEvery is how often the reason of a hold may change for those who read receipts: a
+// screen that flickers between two of them floods nobody.
+const reasonEvery = time.Second
+
+// hold reports why a delivery waits, once for each reason.
+func (c *core) hold(now time.Time, id message.ID, why message.Reason, says string) []act {
+	w := c.waiting(id)
+	if w == nil || w.held == why || now.Sub(c.heldAt) < reasonEvery && w.held != "" {
+		return nil
+	}
+	w.held, c.heldAt = why, now
+	return []act{hold{w.Delivery, why, says}}
+}
+
+// noted takes in what the relay said to a hold.
+func (c *core) noted(e noted) {
+	w := c.waiting(e.id)
+	switch {
+	case w == nil || e.err == nil:
+	case unwritable(e.err):
+		w.held = "" // it is told later
+	default:
+		c.drop([]message.ID{e.id})
+	}
+}
+
+// waiting is the delivery of that id, nil if it does not wait.
+func (c *core) waiting(id message.ID) *waiting {
+	if i := slices.IndexFunc(c.queue, func(w waiting) bool { return w.ID == id }); i >= 0 {
+		return &c.queue[i]
+	}
+	return nil
+}
+
+// heldFor is why the first that waits does, as far as that was reported.
+func (c *core) heldFor() message.Reason {
+	if len(c.queue) == 0 {
+		return ""
+	}
+	return c.queue[0].held
+}
+
+// pop takes deliveries off the queue.
+func (c *core) pop(parts ...part) {
+	for _, one := range parts {
+		c.queue = slices.DeleteFunc(c.queue, func(w waiting) bool { return w.ID == one.d.ID })
+	}
+}
+
+// doubt notes that a delivery that waits may have been typed, or that it was not, and whether
+// it is known that it was not, but could not be written down.
+func (c *core) doubt(one part, typed, unwritten bool) {
+	if w := c.waiting(one.d.ID); w != nil {
+		w.Typed, w.unwritten = typed, w.unwritten || unwritten
+	}
+}
+
+// busy reports whether something is under way, or waits.
+func (c *core) busy() bool { return c.batch() != nil || len(c.queue) > 0 }
+
+// leaving reports whether Enter was pressed, and the text has to leave the composer.
+func (c *core) leaving() bool {
+	_, after := c.entered()
+	return after
+}
+
+// entered tells since when.
+func (c *core) entered() (since time.Time, after bool) {
+	switch s := c.at.(type) {
+	case recalling:
+		return s.since, s.was.entered && s.batch != nil
+	case entered:
+		return s.since, true
+	}
+	return time.Time{}, false
+}
+
+// spell is that of what is under way, and whether it waits for what no write of its program alone
+// will end.
+func (c *core) spell() (s spell, held bool) {
+	switch s := c.at.(type) {
+	case pasted:
+		return s.spell, s.held != ""
+	case composed:
+		return s.spell, s.held != "" || s.parked
+	case entered:
+		return s.spell, s.held != ""
+	}
+	return spell{}, false
+}
+
+// heldUp reports whether it does.
+func (c *core) heldUp() bool {
+	_, held := c.spell()
+	return held
+}
+
+// next is when to look again at what is under way if no trigger comes, first after the first
+// look.
+func (c *core) next(now time.Time, first time.Duration) time.Time {
+	s, held := c.spell()
+	at := now.Add(min(first<<min(s.looks, 10), slowPoll))
+	if held {
+		at = now.Add(heldPoll)
+	}
+	if _, before := c.at.(composed); before && s.since.Add(c.prof.Settle).After(now) {
+		at = earlier(at, s.since.Add(c.prof.Settle))
+	}
+	return at
+}
+
+// doubtful reports whether anything waits that may have been typed.
+func (c *core) doubtful() bool {
+	return slices.ContainsFunc(c.queue, func(w waiting) bool { return w.Typed })
+}
+
+// revive begins anew after a panic, as after the end of the sidecar: what may have been typed
+// is looked at first.
+func (c *core) revive() {
+	if b := c.batch(); b != nil {
+		var again []waiting
+		for _, one := range b.parts {
+			one.d.Typed = true
+			again = append(again, waiting{Delivery: one.d})
+		}
+		c.queue = append(again, c.queue...)
+	}
+	c.at = resting{}
+}
+
+// lost is a text that was typed and never seen; the zero value is none.
+type lost struct {
+	text string
+	id   message.ID // of its delivery
+}
+
+// unknownText stands for a lost text that may wait unseen, or that nobody can tell any
+// more: it never shows.
+const unknownText = "\x00"
+
+// backoff spaces out what tmux refuses again and again, so that a screen that never holds
+// still fills no journal.
+type backoff struct {
+	n  int
+	at time.Time // not before
+}
+
+// refusals is how often in a row Enter may be refused: for about a minute.
+const refusals = 24
+
+// longestBackoff is reached after seven refusals in a row.
+const longestBackoff = 4 * time.Second
+
+func (b *backoff) refused(now time.Time, first time.Duration) {
+	b.at = now.Add(min(first<<min(b.n, 10), longestBackoff))
+	b.n++
+}
+
+func (b *backoff) waits(now time.Time) bool { return now.Before(b.at) }
+
+// unwritable reports whether a permission was refused since nothing can be written down for now.
+func unwritable(err error) bool {
+	_, ok := errors.AsType[*message.UnwritableError](err)
+	return ok
+}
+
+// accept takes deliveries into the queue. What is under way and was parked goes on instead.
+func (c *core) accept(all []message.Delivery) {
+	for _, d := range all {
+		switch {
+		case c.batch().has(d.ID):
+			c.unpark()
+		case c.waiting(d.ID) == nil:
+			c.queue = append(c.queue, waiting{Delivery: d})
+		}
+	}
+}
+
+// drop takes deliveries off the queue of which nothing was typed. What an earlier life may have
+// typed is looked at all the same: permission for Enter is refused then.
+func (c *core) drop(ids []message.ID) {
+	c.queue = slices.DeleteFunc(c.queue, func(w waiting) bool { return !w.Typed && slices.Contains(ids, w.ID) })
+	for i := range c.queue {
+		if slices.Contains(ids, c.queue[i].ID) {
+			c.queue[i].held = ""
+		}
+	}
+	if slices.ContainsFunc(ids, c.batch().has) {
+		c.unpark() // it is asked for once more, and what becomes of all of them with it
+	}
+}
+
+func (c *core) unpark() {
+	if s, ok := c.at.(composed); ok {
+		s.parked = false
+		c.at = s
+	}
+}

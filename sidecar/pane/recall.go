@@ -1,0 +1,199 @@
+package pane
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// What an earlier life of ours may have typed is looked at before anything is done. The
+// server's mark says which deliveries it typed last, where, and whether Enter came too;
+// since the mark is set in the same step as the paste, there is no instant at which it is
+// wrong:
+//
+//	not in the mark                   nothing was typed: it waits as if leave had never been given
+//	pasted, and stands                go on at Enter
+//	pasted, and shown, and stands     was taken, and is now a person's: uncertain
+//	pasted, and shown, and gone       somebody sent it, or it waits unseen: uncertain, closed
+//	pasted, and never seen            wait for it as after any paste
+//	entered, and gone                 submitted
+//	entered, and stands               wait for it as after any Enter
+//
+// A paste that the earlier life had asked for just before its end may still come. It
+// compares the facts and the mark of its own look; ours does too, so that whichever comes
+// second is refused.
+
+// spot is where a typing happened and what it was of.
+type spot struct {
+	entered bool      // Enter came, too
+	row     int       // of the cursor, counted from the top of the history
+	at      time.Time // to the millisecond; zero in a mark of an older version
+	ids     []message.ID
+}
+
+// fate is what became of a text of an earlier life.
+type fate int
+
+const (
+	underway fate = iota // it goes on where the mark says
+	answered             // the agent has taken it
+	stale                // it was taken, and stands in the composer once more
+	sent                 // it was shown, and is gone without an Enter of ours
+)
+
+// markOf is the mark of a typing of these deliveries, judged by that look.
+func markOf(entered bool, parts []part, f tmux.Facts, at time.Time) string {
+	word := "pasted"
+	if entered {
+		word = "entered"
+	}
+	words := []string{word, strconv.Itoa(f.HistorySize + f.CursorY), strconv.FormatInt(at.UnixMilli(), 10)}
+	for _, one := range parts {
+		words = append(words, string(one.d.ID))
+	}
+	return strings.Join(words, ".")
+}
+
+// readMark is the reverse of markOf: nothing for a mark that is none of ours.
+func readMark(mark string) (s spot) {
+	words := strings.Split(mark, ".")
+	if len(words) < 3 || words[0] != "pasted" && words[0] != "entered" {
+		return spot{}
+	}
+	row, err := strconv.Atoi(words[1])
+	if err != nil {
+		return spot{}
+	}
+	s.row, s.entered = row, words[0] == "entered"
+	ids := words[2:]
+	if ms, err := strconv.ParseInt(ids[0], 10, 64); err == nil {
+		s.at, ids = time.UnixMilli(ms), ids[1:]
+	}
+	for _, id := range ids {
+		s.ids = append(s.ids, message.ID(id))
+	}
+	return s
+}
+
+// recalls reports whether something that waits may have been typed: then nothing else is begun
+// at this look.
+func (c *core) recalls(was spot) bool {
+	return slices.ContainsFunc(c.queue, func(w waiting) bool { return w.Typed || slices.Contains(was.ids, w.ID) })
+}
+
+// disclaim says of what the mark does not name that nothing of it was typed, one after another,
+// and goes on with what it names.
+func (s recalling) disclaim(c *core, now time.Time) (stage, []act) {
+	for i := range c.queue {
+		w := &c.queue[i]
+		if !w.Typed || slices.Contains(s.was.ids, w.ID) {
+			continue
+		}
+		w.held = ""
+		why, says := message.TmuxRefused, "tmux did not paste it"
+		if w.unwritten {
+			why, says = message.Unwritable, "nothing was typed: it could not be written down"
+		}
+		return s, []act{hold{w.Delivery, why, says}}
+	}
+	return s.claim(c, now)
+}
+
+// claim takes up what the mark names.
+func (s recalling) claim(c *core, now time.Time) (stage, []act) {
+	f, parts := s.found, c.named(s.was.ids)
+	switch {
+	case len(parts) == 0, f.bar == "" && f.tells && !f.told: // what it took before we came is being read
+		return resting{}, nil
+	case f.bar != "": // what covers the composer proves nothing of it
+		return resting{}, c.hold(now, parts[0].d.ID, f.bar, "")
+	}
+	for _, one := range parts {
+		if !one.d.Typed {
+			// It was pasted after its refusal had been reported: an order that was under way.
+			s.asked = one
+			return s, []act{ask{one, "tmux has pasted it"}}
+		}
+	}
+	c.pop(parts...)
+	s.since = now
+	s.batch = &batch{parts: parts, text: f.fitted(join(parts)), typedAt: s.was.at, marked: "tmux: it was pasted"}
+	if s.was.entered {
+		s.batch.marked, s.batch.rendered, s.batch.enters = "tmux: it was pasted and Enter typed", true, 1
+	}
+	return s, []act{recall{s.batch, s.was, f}}
+}
+
+func (s recalling) step(c *core, now time.Time, e event) (stage, []act) {
+	switch e := e.(type) {
+	case noted:
+		switch w := c.waiting(e.id); {
+		case unwritable(e.err): // until there is room
+			return resting{}, nil
+		case e.err != nil || w == nil: // not ours any more
+			c.pop(part{d: message.Delivery{ID: e.id}})
+			return resting{}, nil
+		default:
+			w.Typed, w.unwritten = false, false
+		}
+		return s.disclaim(c, now)
+	case permitted:
+		switch {
+		case unwritable(e.err):
+			return resting{}, nil
+		case e.err != nil:
+			c.pop(s.asked)
+			return resting{}, nil
+		}
+		c.doubt(s.asked, true, false)
+		return s.claim(c, now)
+	case recalled:
+		return s.goOn(c, now, e)
+	}
+	return s, nil
+}
+
+// goOn does what follows from what became of the text.
+func (s recalling) goOn(c *core, now time.Time, e recalled) (stage, []act) {
+	b := s.batch
+	b.unanswered = e.unanswered
+	switch e.fate {
+	case answered:
+		b.witness = "transcript"
+		return c.finish(b, message.Submitted, "", "consumed: the agent has taken the text as a prompt")
+	case stale: // as a draft it keeps others away by itself
+		b.rendered = true
+		return c.finish(b, message.Uncertain, message.NotTaken, "the text was taken, and stands in the composer once more")
+	case sent:
+		return c.vanished(b)
+	}
+	if s.was.entered {
+		b.breaks = e.found.breaks
+		return entered{batch: b, spell: spell{since: now}}.step(c, now, sighted{e.found})
+	}
+	return pasted{batch: b, spell: spell{since: now}}.step(c, now, sighted{e.found})
+}
+
+// named are those that wait and that the mark names, in its order.
+func (c *core) named(ids []message.ID) []part {
+	var all []message.Delivery
+	for _, w := range c.queue {
+		all = append(all, w.Delivery)
+	}
+	return named(ids, all, c.compose)
+}
+
+// named are those of the deliveries, in that order, as they are typed.
+func named(ids []message.ID, all []message.Delivery, compose func(message.Delivery) (part, bool)) (parts []part) {
+	for _, id := range ids {
+		if i := slices.IndexFunc(all, func(d message.Delivery) bool { return d.ID == id }); i >= 0 {
+			one, _ := compose(all[i])
+			parts = append(parts, one)
+		}
+	}
+	return parts
+}
