@@ -1,0 +1,116 @@
+package pane
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// adopted is a session of the program 8 in the pane that was started with 7.
+var adopted = message.Peer{PaneOf: message.PaneOf{
+	PaneProc: message.Process{PID: 7, Start: 70}, Foreground: message.Process{PID: 8, Start: 80, Name: "talker"},
+}}
+
+// fine is a sight at which nothing stands against typing.
+func fine() sight {
+	self := tmux.Process{PID: 8, Start: 80, Name: "talker"}
+	return sight{
+		look: tmux.Look{Facts: tmux.Facts{PID: 7}}, same: true, self: tmux.Identity{Process: self, Group: 8},
+		front: tmux.FrontGroup{Leader: self, Members: []tmux.Process{self}, Echo: true, Canonical: true}, frontOK: true,
+		reading: screen.Reading{State: message.Idle, MayType: true},
+	}
+}
+
+// Each fact that is known of a terminal and its processes, changed alone: what is done about it.
+func TestGate_eachFact(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		prof   profile.Profile
+		change func(*sight)
+		why    message.Reason
+		gone   bool
+	}{
+		{"nothing", profile.Line(), func(*sight) {}, "", false},
+		{"the pane is dead", profile.Line(), func(s *sight) { s.look.Facts.Dead = true }, message.PaneDead, true},
+		{"another process in the pane", profile.Line(), func(s *sight) { s.look.Facts.PID = 9 }, message.PaneReplaced, true},
+		{"another of the same number", profile.Line(), func(s *sight) { s.same = false }, message.PaneReplaced, true},
+		{"the agent has ended", profile.Line(), func(s *sight) { s.is = ended }, message.AgentGone, true},
+		{"it is another program", profile.Line(), func(s *sight) { s.is = became }, message.AgentGone, true},
+		{"it starts itself anew", profile.Line(), func(s *sight) { s.is = parting }, message.NotInFront, false},
+		{"a mode", profile.Line(), func(s *sight) { s.look.Facts.InMode = true }, message.CopyMode, false},
+		{"input is off", profile.Line(), func(s *sight) { s.look.Facts.InputOff = true }, message.InputOff, false},
+		{"synchronised", profile.Line(), func(s *sight) { s.look.Facts.Synchronised = true }, message.Synchronised, false},
+		{"another group in front", profile.Line(), func(s *sight) { s.front.Leader.PID = 9 }, message.NotInFront, false},
+		{"its group is not known", profile.Line(), func(s *sight) { s.self.Group, s.front.Leader.PID = 0, 0 }, message.NotInFront, false},
+		{"it calls itself a shell", profile.Line(), func(s *sight) { s.self.Name = "bash" }, message.NotInFront, false},
+		{"a shell in its group", profile.Line(), func(s *sight) {
+			s.front.Members = append(s.front.Members, tmux.Process{PID: 9, Name: "bash"})
+		}, message.NotInFront, false},
+		{"a helper in its group", profile.Line(), func(s *sight) {
+			s.front.Members = append(s.front.Members, tmux.Process{PID: 9, Name: "helper"})
+		}, "", false},
+		{"who is in front is not told", profile.Line(), func(s *sight) { s.frontOK, s.front = false, tmux.FrontGroup{} }, "", false},
+		{"no echo", profile.Line(), func(s *sight) { s.front.Echo = false }, message.PasswordPrompt, false},
+		{"no echo, of a program that echoes itself", profile.Line(), func(s *sight) { s.front.Echo, s.front.Canonical = false, false }, "", false},
+		{"the terminal gathers lines, for one that pastes", profile.LinePaste(), func(*sight) {}, message.UnknownScreen, false},
+		{"it does not", profile.LinePaste(), func(s *sight) { s.front.Canonical = false }, "", false},
+		{"a full screen", profile.Line(), func(s *sight) { s.look.Facts.Alternate = true }, message.AlternateScreen, false},
+		{"a full screen, of one that has it", profile.TUI(), func(s *sight) { s.look.Facts.Alternate, s.front.Canonical = true, false }, "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := fine()
+			tt.change(&s)
+			why, gone := bar(s, adopted, tt.prof)
+			assert.Equal(t, tt.why, why)
+			assert.Equal(t, tt.gone, gone)
+			why, _ = mayType(s, adopted, tt.prof)
+			assert.Equal(t, tt.why, why, "its composer is live and empty")
+		})
+	}
+}
+
+// A composer that is not proven live and empty, and what is said of it.
+func TestGate_composer(t *testing.T) {
+	for _, tt := range []struct {
+		reading screen.Reading
+		why     message.Reason
+	}{
+		{screen.Reading{State: message.Idle, MayType: true}, ""},
+		{screen.Reading{State: message.Idle}, message.UnknownScreen},
+		{screen.Reading{State: message.Draft}, message.InComposer},
+		{screen.Reading{State: message.Working}, message.AgentWorking},
+		{screen.Reading{State: message.Blocked, Why: screen.DialogOpen}, screen.DialogOpen},
+		{screen.Reading{State: message.Unknown}, message.UnknownScreen},
+		{screen.Reading{}, message.UnknownScreen},
+	} {
+		s := fine()
+		s.reading = tt.reading
+		why, gone := mayType(s, adopted, profile.Line())
+		assert.Equal(t, tt.why, why, "%+v", tt.reading)
+		assert.False(t, gone)
+	}
+}
+
+// A text that a terminal would cut off is never typed into it.
+func TestGate_lineLimit(t *testing.T) {
+	gathers, tells, unknown := fine(), fine(), fine()
+	tells.front.Canonical = false
+	unknown.frontOK = false
+	prof := profile.LinePaste()
+	for _, tt := range []struct {
+		s     sight
+		bytes int
+		why   message.Reason
+	}{
+		{gathers, canonicalMax, ""}, {gathers, canonicalMax + 1, message.LineTooLong},
+		{unknown, canonicalLeast, ""}, {unknown, canonicalLeast + 1, message.LineTooLong},
+		{tells, prof.InlineMax, ""}, {tells, prof.InlineMax + 1, message.BodyTooLong},
+	} {
+		assert.Equal(t, tt.why, tooLong(tt.bytes, tt.s, prof), "%d bytes", tt.bytes)
+	}
+}
