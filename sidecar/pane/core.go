@@ -88,6 +88,7 @@ type (
 		*batch
 		spell
 		cleared time.Time // when the composer was first seen without it
+		doubted bool      // tmux has not answered: Enter may not have come
 	}
 )
 

@@ -346,6 +346,7 @@ func goneAs(why message.Reason) event { return gone{why} }
 func rowsAfterEnter() []row {
 	sighted := func(f found) event { return sighted{f} }
 	cleared := afterEnter(func(s *entered) { s.cleared = noon })
+	doubted := afterEnter(func(s *entered) { s.cleared, s.doubted = noon, true })
 	once := afterEnter(func(s *entered) { s.left = true })
 	twice := afterEnter(func(s *entered) { s.repeated = true })
 	three := afterEnter(func(s *entered) { s.enters = enters })
@@ -362,6 +363,9 @@ func rowsAfterEnter() []row {
 		{"what was echoed stands there again", afterEnter(), nil, 0, sighted(line(echoed, whole)), "entered", ""},
 		{"it has just left", afterEnter(), nil, 0, sighted(line(emptied)), "entered", ""},
 		{"it has left", cleared, nil, quiet, sighted(line(emptied)), "resting", fmt.Sprintf(gone, "emptied: the composer no longer holds the text")},
+		{"it has left, and Enter may not have come", doubted, nil, quiet, sighted(line(emptied)), "entered", ""},
+		{"for long", doubted, nil, late, sighted(line(emptied)), "resting", uncertain},
+		{"it has left, and the server's mark says that Enter came", doubted, nil, quiet, sighted(line(emptied, marked("entered.5.1.a"))), "resting", fmt.Sprintf(gone, "emptied: the composer no longer holds the text")},
 		{"it is being drawn", cleared, nil, quiet, sighted(line()), "entered", ""},
 		{"covered, whatever shows", cleared, nil, late, sighted(line(emptied, barred(message.CopyMode))), "entered", ""},
 		{"no composer shows", cleared, nil, late, sighted(unknown(emptied, func(f *found) { f.hidden = true })), "entered", ""},

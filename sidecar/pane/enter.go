@@ -3,6 +3,7 @@ package pane
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -147,7 +148,7 @@ func (s entering) step(c *core, now time.Time, e event) (stage, []act) {
 		return s, nil
 	case answer.out != tmux.Refused:
 		s.enters, s.breaks = s.enters+1, s.found.breaks
-		return entered{batch: s.batch, spell: spell{since: now}}, nil
+		return entered{batch: s.batch, spell: spell{since: now}, doubted: answer.out == tmux.Unknown}, nil
 	}
 	if s.again.refused(now, firstPoll); s.again.n > refusals {
 		return c.finish(s.batch, message.Uncertain, message.TmuxRefused, "our text stands in the composer, and tmux refuses Enter")
@@ -164,6 +165,9 @@ func (s entered) step(c *core, now time.Time, e event) (stage, []act) {
 	s.look()
 	holds, mixed := s.shown(f)
 	s.left = s.left || !holds
+	if was := f.mark(); was.entered && slices.ContainsFunc(was.ids, s.has) {
+		s.doubted = false // the server has written down that it came
+	}
 	var acts []act
 	if f.tells && !s.sought && (!f.bound || now.Sub(s.since) >= seekAfter) {
 		s.sought = true
@@ -208,6 +212,8 @@ func (s entered) evidence(c *core, now time.Time, f found, holds, mixed bool) (s
 		return "", late
 	case s.cleared.IsZero():
 		return "", false
+	case s.doubted: // somebody else may have emptied it
+		return "", late
 	case now.Sub(s.cleared) >= c.prof.Quiet && f.emptied:
 		return "emptied: the composer no longer holds the text", false
 	case f.tells && f.reading.Composer.Text == "" && !(f.read && now.Sub(s.cleared) < transcriptGrace):

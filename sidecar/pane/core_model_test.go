@@ -1,0 +1,501 @@
+package pane
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// world is what is true around a core: a program with a composer that reads its terminal when it
+// likes, a person at it, a tmux server that compares before it types, a relay that writes
+// everything down, and an end of ours at any moment.
+type world struct {
+	*rapid.T
+	tells bool // its program is an agent that tells what it takes
+	c     *core
+	edges map[string]bool
+	now   time.Time
+
+	unread   []key  // in the terminal
+	composer string // as it is drawn
+	drawn    int    // how often that has changed, or a key was pressed: what tmux compares
+	mark     string
+	keyed    time.Time
+	mode     bool // a copy mode
+	dialog   bool
+	works    bool
+	expected []string // texts that a line program has not echoed
+	untold   []agent.Prompt
+	order    func() // of an earlier life, which may still come
+
+	book   map[message.ID]*entryOf
+	ids    []message.ID
+	lost   lost
+	paused bool
+	full   bool // the disk is
+	told   bool // the agent's account was looked for in this life
+}
+
+// key is what somebody has sent to the terminal.
+type key struct {
+	text   string // "\r": Enter; "\x15": the line is thrown away
+	person bool
+}
+
+// entryOf is what is known of a delivery.
+type entryOf struct {
+	d      message.Delivery
+	typed  bool // the journal says that it may have been typed
+	over   message.ReceiptState
+	ended  bool // its chat has
+	pastes int  // that tmux has done
+	taken  int  // that its program took
+	shown  bool // in the composer
+	left   bool // it was entered by us, and the composer was empty since
+}
+
+// crash is our end.
+type crash struct{}
+
+func newWorld(t *rapid.T, edges map[string]bool) *world {
+	w := &world{T: t, edges: edges, tells: rapid.Bool().Draw(t, "agent"), now: noon, book: map[message.ID]*entryOf{}}
+	w.restart()
+	return w
+}
+
+// restart is another life, with what the journal says.
+func (w *world) restart() {
+	w.c = &core{name: "Ada (%1)", prof: profile.LinePaste(), compose: plainly, lost: w.lost}
+	w.told, w.expected = false, nil
+	for _, id := range w.ids {
+		if e := w.book[id]; e.over == "" && !(e.ended && !e.typed) {
+			e.d.Typed = e.typed
+			w.c.queue = append(w.c.queue, waiting{Delivery: e.d})
+		}
+	}
+}
+
+// draw notes that the screen is another one.
+func (w *world) draw() { w.drawn++ }
+
+// read has the program read one key.
+func (w *world) read() {
+	if len(w.unread) == 0 {
+		return
+	}
+	k := w.unread[0]
+	w.unread = w.unread[1:]
+	w.draw()
+	switch k.text {
+	case "\r":
+		if w.composer != "" {
+			w.take()
+		}
+		w.composer = ""
+	case "\x15":
+		w.composer = ""
+	default:
+		w.composer += k.text
+	}
+	for _, e := range w.book {
+		e.shown = e.shown || strings.Contains(w.composer, textOf(e.d.ID))
+		e.left = e.left || w.composer == "" && k.text == "\r" && !k.person
+	}
+}
+
+// take has it take what stands in the composer.
+func (w *world) take() {
+	for _, e := range w.book {
+		if strings.Contains(w.composer, textOf(e.d.ID)) {
+			e.taken++
+		}
+	}
+	w.expected = slices.DeleteFunc(w.expected, func(s string) bool { return strings.Contains(w.composer, s) })
+	w.works = true
+	w.untold = append(w.untold, agent.Prompt{Text: w.composer, By: agent.ByKeys, At: w.now})
+}
+
+func textOf(id message.ID) string { return "text of " + string(id) }
+
+// press is a key of the person, which the program draws before long.
+func (w *world) press(text string) {
+	w.unread = append(w.unread, key{text, true})
+	w.keyed = w.now.Truncate(time.Second)
+	w.drawn++
+}
+
+// pass lets time pass. A person's keys are drawn by then.
+func (w *world) pass(d time.Duration) {
+	for slices.ContainsFunc(w.unread, func(k key) bool { return k.person }) {
+		w.read()
+	}
+	w.now = w.now.Add(d)
+}
+
+// found is what a look finds.
+func (w *world) found() found {
+	f := line()
+	f.wrote = w.now.Add(-time.Minute)
+	f.look.Facts.HistorySize, f.look.Facts.Mark, f.look.Keys.Last = w.drawn, w.mark, w.keyed
+	switch {
+	case w.mode:
+		f.bar, f.may = message.CopyMode, message.CopyMode
+	case w.dialog:
+		dialog(&f)
+	case w.composer != "":
+		draft(&f)
+		f.reading.Composer.Text = w.composer
+	case w.works:
+		working(&f)
+	}
+	if w.tells {
+		f.tells, f.told, f.bound, f.read = true, w.told, w.told, w.told
+		if w.told && w.works && len(w.untold) == 0 {
+			f.busy = message.AgentWorking
+			if f.may == "" {
+				f.may = message.AgentWorking
+			}
+		}
+	}
+	w.inspect(&f)
+	return f
+}
+
+// inspect is what a look finds of the text that is under way.
+func (w *world) inspect(f *found) {
+	b := w.c.batch()
+	if b == nil || w.dialog {
+		return
+	}
+	switch {
+	case w.composer == b.text:
+		f.own = screen.Whole
+	case strings.Contains(w.composer, b.text):
+		f.own = screen.Among
+	}
+	f.echoed = !w.tells && !slices.Contains(w.expected, b.text)
+	f.emptied = !w.tells && w.composer == ""
+}
+
+// step hands an event to the core and does what follows, unless we end in the midst of it.
+func (w *world) step(e event) {
+	from := nameOf(w.c.stage())
+	acts := w.c.step(w.now, e)
+	if to := nameOf(w.c.stage()); from != to && !w.edges[from+" → "+to] {
+		w.Fatalf("%s leads from %s to %s, which the package comment does not have", nameOf(e), from, to)
+	}
+	for _, a := range acts {
+		if rapid.IntRange(0, 39).Draw(w.T, "end before "+said(a)) == 0 {
+			w.leave(a)
+			panic(crash{})
+		}
+		w.perform(a)
+	}
+}
+
+// leave has an order that was under way at our end come later.
+func (w *world) leave(a act) {
+	if !rapid.Bool().Draw(w.T, "the order is under way") {
+		return
+	}
+	switch a := a.(type) {
+	case paste:
+		w.order = func() { w.paste(a, true) }
+	case press:
+		w.order = func() { w.enter(a, true) }
+	}
+}
+
+func (w *world) perform(a act) {
+	switch a := a.(type) {
+	case lay:
+		w.step(filed{parts: a.parts})
+	case ask:
+		w.step(permitted{err: w.permit(a)})
+	case listen:
+		w.tell()
+		f := w.found()
+		w.step(heard{f.busy})
+	case paste:
+		w.expected = append(w.expected, a.text)
+		w.step(typed{w.outcome(w.same(a.found), func() { w.paste(a, false) })})
+	case press:
+		w.step(typed{w.outcome(w.same(a.found), func() { w.enter(a, false) })})
+	case retract:
+		w.expected = slices.DeleteFunc(w.expected, func(s string) bool { return s == a.text })
+	case recall:
+		f := a.found
+		w.inspect(&f)
+		w.step(recalled{found: w.fate(&f, a), fate: w.fateOf(a)})
+	case hold:
+		e := w.book[a.delivery.ID]
+		switch {
+		case w.full:
+			w.step(noted{a.delivery.ID, &message.UnwritableError{}})
+		case e.over != "" || e.ended && !e.typed:
+			w.step(noted{a.delivery.ID, message.ErrEnded})
+		default:
+			e.typed = false
+			w.step(noted{id: a.delivery.ID})
+		}
+	case receipt:
+		w.receive(a)
+	case announce:
+		w.lost = w.c.lost
+	}
+}
+
+// permit is what the relay answers.
+func (w *world) permit(a ask) error {
+	e := w.book[a.part.d.ID]
+	switch {
+	case w.full:
+		return &message.UnwritableError{}
+	case e.ended:
+		return message.ErrEnded
+	case w.paused:
+		return message.ErrPaused
+	}
+	e.typed = true
+	return nil
+}
+
+// same reports whether the pane is as it was found, which tmux compares.
+func (w *world) same(f found) bool {
+	return f.look.Facts.HistorySize == w.drawn && f.look.Facts.Mark == w.mark && !w.mode
+}
+
+// outcome is what tmux answers; what it does not answer it may have done.
+func (w *world) outcome(same bool, do func()) tmux.Outcome {
+	if !same {
+		return tmux.Refused
+	}
+	switch rapid.IntRange(0, 9).Draw(w.T, "tmux") {
+	case 0:
+		return tmux.Refused
+	case 1:
+		return tmux.Unknown
+	case 2:
+		do()
+		return tmux.Unknown
+	}
+	do()
+	return tmux.Typed
+}
+
+// paste is done by the server. What an order of an earlier life was permitted may have been taken
+// back since.
+func (w *world) paste(a paste, late bool) {
+	if !w.same(a.found) {
+		return // an order that comes late
+	}
+	if w.composer != "" || len(w.unread) > 0 {
+		w.Fatalf("pasted %q behind %q and %v", a.text, w.composer, w.unread)
+	}
+	w.unread = append(w.unread, key{text: a.text})
+	w.mark = markOf(false, a.parts, a.found.look.Facts, a.typedAt)
+	for _, one := range a.parts {
+		e := w.book[one.d.ID]
+		if e.pastes++; e.pastes > 1 {
+			w.Fatalf("%s was pasted twice", one.d.ID)
+		}
+		if !e.typed && !late {
+			w.Fatalf("%s was pasted without permission", one.d.ID)
+		}
+	}
+}
+
+// enter is done by the server.
+func (w *world) enter(a press, late bool) {
+	if !w.same(a.found) {
+		return
+	}
+	if w.composer != a.text || len(w.unread) > 0 {
+		w.Fatalf("Enter pressed for %q, and the composer holds %q and %v", a.text, w.composer, w.unread)
+	}
+	for _, one := range a.parts {
+		if e := w.book[one.d.ID]; !late && (e.ended || w.paused || e.over != "") {
+			w.Fatalf("Enter pressed for %s without permission", one.d.ID)
+		}
+	}
+	w.unread = append(w.unread, key{text: "\r"})
+	w.mark = markOf(true, a.parts, a.found.look.Facts, w.now)
+}
+
+// fateOf is what became of a text of an earlier life, and fate what a look finds of it.
+func (w *world) fateOf(a recall) fate {
+	e := w.book[a.parts[0].d.ID]
+	whole := strings.Contains(w.composer, a.text)
+	switch {
+	case w.tells && e.taken > 0 && !whole:
+		return answered
+	case w.tells, a.was.entered, whole, !e.shown:
+		return underway
+	}
+	return sent
+}
+
+func (w *world) fate(f *found, a recall) found {
+	if e := w.book[a.parts[0].d.ID]; e.taken == 0 {
+		w.expected = append(w.expected, a.text)
+		f.echoed = false
+	}
+	return *f
+}
+
+// receive checks what is reported: it never says more than is true.
+func (w *world) receive(a receipt) {
+	e := w.book[a.part.d.ID]
+	if a.state == message.Held {
+		return
+	}
+	if e.over != "" {
+		w.Fatalf("%s is %s, and was %s", a.part.d.ID, a.state, e.over)
+	}
+	e.over = a.state
+	switch {
+	case a.state == message.Failed && e.pastes > 0:
+		w.Fatalf("%s failed, and was typed", a.part.d.ID)
+	case a.state != message.Submitted:
+	case strings.Contains(a.says, "emptied: "):
+		if !e.left {
+			w.Fatalf("%s: %s", a.part.d.ID, a.says)
+		}
+	case e.taken == 0:
+		w.Fatalf("%s was not taken: %s", a.part.d.ID, a.says)
+	case strings.Contains(a.says, "consumed: ") && !w.tells:
+		w.Fatalf("nobody told: %s", a.says)
+	}
+}
+
+// tell hands on what the agent has written down.
+func (w *world) tell() {
+	w.told = true
+	for w.tells && len(w.untold) > 0 {
+		one := w.untold[0]
+		w.untold = w.untold[1:]
+		w.step(prompted{one, "transcript"})
+	}
+}
+
+// look looks at the pane, as turnTo does.
+func (w *world) look() {
+	if text := w.c.lost.text; text != "" && (text == w.composer || !w.tells && text != unknownText && !slices.Contains(w.expected, text)) {
+		w.step(surfaced{})
+		w.lost = w.c.lost
+	}
+	f := w.found()
+	f.settled = rapid.IntRange(0, 4).Draw(w.T, "settled") > 0
+	if w.c.busy() {
+		w.step(sighted{f})
+	}
+}
+
+// Whatever happens in whatever order, with an end of ours in the midst of it: nothing is typed
+// twice, nor behind anything, nor without permission; Enter is pressed only when the composer
+// holds our text and nothing else; no receipt says more than is true; and no edge is taken that the
+// package comment does not have.
+func TestCore_whateverHappens(t *testing.T) {
+	edges := tableOfEdges(t)
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t, edges)
+		w.deliver()
+		for range rapid.IntRange(20, 120).Draw(t, "steps") {
+			w.unlessWeEnd(happenings[rapid.SampledFrom(names()).Draw(t, "then")].what)
+		}
+	})
+}
+
+// unlessWeEnd does something. If that is our end, another life begins.
+func (w *world) unlessWeEnd(what func(*world)) {
+	defer func() {
+		switch r := recover(); r.(type) {
+		case nil:
+		case crash:
+			w.restart()
+		default:
+			panic(r)
+		}
+	}()
+	what(w)
+}
+
+// happenings is what may happen, and how often.
+var happenings = map[string]struct {
+	often int
+	what  func(*world)
+}{
+	"we look": {12, func(w *world) { w.pass(20 * time.Millisecond); w.look() }},
+	"it reads, and we look": {12, func(w *world) {
+		w.read()
+		w.pass(100 * time.Millisecond)
+		w.look()
+	}},
+	"it reads":    {2, (*world).read},
+	"it tells":    {3, (*world).tell},
+	"two seconds": {4, func(w *world) { w.pass(2 * time.Second) }},
+	"a long time": {1, func(w *world) { w.pass(20 * time.Second) }},
+	"a key":       {1, func(w *world) { w.press("x") }},
+	"a line goes": {2, func(w *world) { w.press("\x15") }},
+	"Enter":       {1, func(w *world) { w.press("\r") }},
+	"a mode":      {1, func(w *world) { w.mode = true; w.draw() }},
+	"a dialog":    {1, func(w *world) { w.dialog = true; w.draw() }},
+	"neither":     {3, func(w *world) { w.mode, w.dialog = false, false; w.draw() }},
+	"it is done":  {3, func(w *world) { w.works = false; w.draw() }},
+	"we end":      {1, func(*world) { panic(crash{}) }},
+	"a late order": {2, func(w *world) {
+		if w.order != nil {
+			w.order()
+		}
+		w.order = nil
+	}},
+	"the disk is full": {1, func(w *world) { w.full = true }},
+	"the disk is not":  {2, func(w *world) { w.full = false }},
+	"a pause":          {1, func(w *world) { w.paused = true }},
+	"its end":          {2, (*world).resume},
+	"a delivery":       {2, (*world).deliver},
+	"a chat ends":      {1, (*world).end},
+}
+
+// names are those of the happenings, each as often as it happens.
+func names() (all []string) {
+	for name, h := range happenings {
+		all = append(all, slices.Repeat([]string{name}, h.often)...)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// deliver has the relay hand out a message.
+func (w *world) deliver() {
+	id := message.ID(fmt.Sprintf("d%02d", len(w.ids)))
+	w.book[id], w.ids = &entryOf{d: deliveryOf(string(id))}, append(w.ids, id)
+	w.step(delivered{[]message.Delivery{w.book[id].d}})
+}
+
+// resume ends a pause: what is not over is handed out once more.
+func (w *world) resume() {
+	w.paused = false
+	for _, id := range w.ids {
+		if e := w.book[id]; e.over == "" && !e.ended {
+			w.step(delivered{[]message.Delivery{e.d}})
+		}
+	}
+}
+
+// end ends the chat of a delivery.
+func (w *world) end() {
+	id := rapid.SampledFrom(w.ids).Draw(w.T, "of")
+	w.book[id].ended = true
+	w.step(cancelled{[]message.ID{id}})
+}
