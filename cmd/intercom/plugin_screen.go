@@ -384,7 +384,7 @@ func (a *app) handOver(o origin, use, text string) error {
 	}
 	// It reads all of the text first, and so does nothing before the sidecar knows it for this
 	// one's heir.
-	a.pressed(context.Background(), o, api.PressedRequest{Heir: cmd.Process.Pid})
+	a.pressed(context.Background(), o, api.PressedRequest{Successor: cmd.Process.Pid})
 	return cmd.Process.Release()
 }
 

@@ -93,7 +93,7 @@ func (s *Server) withCaller(ctx context.Context, c net.Conn) context.Context {
 	if seen.caller, seen.err = peer(c); seen.err == nil && s.Started != nil {
 		var err error
 		// In this order: of a process that still lives the number was its own when it was asked about.
-		if seen.start, err = s.Started(seen.caller.PID); err != nil || left(c) {
+		if seen.start, err = s.Started(seen.caller.PID); err != nil || hungUp(c) {
 			seen.caller.PID = Gone
 		}
 	}

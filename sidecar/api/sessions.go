@@ -40,6 +40,6 @@ type RenameRequest struct {
 
 // PressedRequest says what a key has begun beside the caller itself.
 type PressedRequest struct {
-	Menu bool `json:"menu,omitempty"` // a menu, from which something is chosen later
-	Heir int  `json:"heir,omitempty"` // pid of a child of the caller that goes on for it
+	Menu      bool `json:"menu,omitempty"` // a menu, from which something is chosen later
+	Successor int  `json:"heir,omitempty"` // pid of a child of the caller that goes on for it
 }

@@ -31,7 +31,7 @@ func (s *sidecar) restored(ctx context.Context) (*relay.Restored, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
-	return s.left(ctx, was)
+	return s.saved(ctx, was)
 }
 
 // inherit takes over what an earlier life left, for the relay and for the panes.
@@ -43,21 +43,21 @@ func (s *sidecar) inherit(ctx context.Context) error {
 	for _, one := range was.Submitted {
 		s.submitted = append(s.submitted, pane.Submitted(one))
 	}
-	if s.relay.Restored, err = s.left(ctx, was); err != nil || s.client == nil {
+	if s.relay.Restored, err = s.saved(ctx, was); err != nil || s.client == nil {
 		return err
 	}
 	return s.returns.Recollect(ctx, was.Chats)
 }
 
-// left is what the journal has of an earlier life, as the relay is told it.
-func (s *sidecar) left(ctx context.Context, was journal.Restored) (*relay.Restored, error) {
+// saved is what the journal has of an earlier life, as the relay is told it.
+func (s *sidecar) saved(ctx context.Context, was journal.Restored) (*relay.Restored, error) {
 	r := &relay.Restored{Server: s.server(), Stopped: was.Stopped, Undecided: was.Undecided}
 	for _, session := range was.Sessions {
 		depth := was.Depths[session.ID]
-		r.Sessions = append(r.Sessions, relay.Stay{Session: session, Last: depth.Last, Cause: depth.Cause})
+		r.Peers = append(r.Peers, relay.SavedPeer{Peer: session, Last: depth.Last, Cause: depth.Cause})
 	}
 	for _, chat := range was.Chats {
-		r.Chats = append(r.Chats, relay.Going{Chat: chat, Taken: was.Taken[chat.ID]})
+		r.Chats = append(r.Chats, relay.SavedChat{Chat: chat, Taken: was.Taken[chat.ID]})
 	}
 	for _, m := range was.Undecided {
 		if slices.ContainsFunc(was.Chats, func(c message.Chat) bool { return c.ID == m.Chat }) {
@@ -67,13 +67,13 @@ func (s *sidecar) left(ctx context.Context, was journal.Restored) (*relay.Restor
 		switch chat, err := s.journal.Chat(ctx, string(m.Chat)); {
 		case err == nil:
 			was.Chats = append(was.Chats, chat)
-			r.Chats = append(r.Chats, relay.Going{Chat: chat})
+			r.Chats = append(r.Chats, relay.SavedChat{Chat: chat})
 		case !errors.Is(err, journal.ErrNotFound):
 			return nil, fmt.Errorf("read journal: %w", err)
 		}
 	}
 	for _, p := range was.Pending {
-		r.Deliveries = append(r.Deliveries, left(p))
+		r.Deliveries = append(r.Deliveries, savedDelivery(p))
 	}
 	for _, one := range was.Submitted {
 		r.Submitted = append(r.Submitted, one.Delivery)
@@ -81,9 +81,9 @@ func (s *sidecar) left(ctx context.Context, was journal.Restored) (*relay.Restor
 	return r, nil
 }
 
-// left is what the journal has of a delivery, as the relay is told it.
-func left(p journal.Pending) relay.Left {
-	return relay.Left{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict}
+// savedDelivery is what the journal has of a delivery, as the relay is told it.
+func savedDelivery(p journal.Pending) relay.SavedDelivery {
+	return relay.SavedDelivery{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict}
 }
 
 // takeUp serves the panes again whose sessions an earlier life left: a person's word that a
@@ -92,13 +92,13 @@ func left(p journal.Pending) relay.Left {
 // tmux does not let us look at now is tried again, by later, until it does.
 func (s *sidecar) takeUp(ctx context.Context, later func(func())) {
 	var all sync.WaitGroup // at once: their looks share what tmux is asked
-	for _, stay := range s.relay.Restored.Sessions {
-		if stay.Session.Kind != message.PeerPane || stay.Session.Server != s.relay.Restored.Server {
+	for _, stay := range s.relay.Restored.Peers {
+		if stay.Peer.Kind != message.PeerPane || stay.Peer.Server != s.relay.Restored.Server {
 			continue // the relay ends it
 		}
 		all.Go(func() {
-			if !s.takeUpOne(ctx, stay.Session) {
-				later(func() { s.takeUpLater(ctx, stay.Session) })
+			if !s.takeUpOne(ctx, stay.Peer) {
+				later(func() { s.takeUpLater(ctx, stay.Peer) })
 			}
 		})
 	}

@@ -29,7 +29,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 		cfg     = s.cfg
 		server  = s.server()
 		options = tmux.Options{Socket: cfg.Paths.Server, Bin: cfg.Tmux}
-		asked   = service.Noted{Relay: s.relay, Log: s.log}
+		asked   = service.Logged{Relay: s.relay, Log: s.log}
 	)
 	s.bell = service.NewBell()
 	s.returns = &comeback.Returns{Relay: s.relay, Journal: s.journal, Bell: s.bell, Server: server, Options: options, Log: s.log}

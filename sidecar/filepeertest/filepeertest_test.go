@@ -47,7 +47,7 @@ func TestDirs(t *testing.T) {
 	assert.Equal(t, 1, got.Depth)
 	h.until(func() bool { return h.state(sent.Message) == message.Answered })
 
-	_, err = h.relay.Do(t.Context(), relay.StartChat{By: person, Sessions: []string{"left", "right"}})
+	_, err = h.relay.Do(t.Context(), relay.StartChat{By: person, Peers: []string{"left", "right"}})
 	require.NoError(t, err)
 	h.says("right", message.Envelope{Body: "in the chat"})
 	h.until(func() bool { return len(h.out("left")) == 2 })
@@ -142,13 +142,13 @@ func (h *house) run() {
 	require.NoError(h.t, err)
 	left := relay.Restored{Stopped: was.Stopped, Undecided: was.Undecided}
 	for _, one := range was.Sessions {
-		left.Sessions = append(left.Sessions, relay.Stay{Session: one, Last: was.Depths[one.ID].Last, Cause: was.Depths[one.ID].Cause})
+		left.Peers = append(left.Peers, relay.SavedPeer{Peer: one, Last: was.Depths[one.ID].Last, Cause: was.Depths[one.ID].Cause})
 	}
 	for _, one := range was.Chats {
-		left.Chats = append(left.Chats, relay.Going{Chat: one, Taken: was.Taken[one.ID]})
+		left.Chats = append(left.Chats, relay.SavedChat{Chat: one, Taken: was.Taken[one.ID]})
 	}
 	for _, one := range was.Pending {
-		left.Deliveries = append(left.Deliveries, relay.Left{Delivery: one.Delivery, State: one.Last.State, Reason: one.Last.Reason, Verdict: one.Verdict})
+		left.Deliveries = append(left.Deliveries, relay.SavedDelivery{Delivery: one.Delivery, State: one.Last.State, Reason: one.Last.Reason, Verdict: one.Verdict})
 	}
 	for _, one := range was.Submitted {
 		left.Submitted = append(left.Submitted, one.Delivery)

@@ -42,13 +42,13 @@ func TestCompose_deliveriesOfAnEarlierVersion(t *testing.T) {
 	require.NoError(t, err)
 	left := relay.Restored{Stopped: was.Stopped}
 	for _, s := range was.Sessions {
-		left.Sessions = append(left.Sessions, relay.Stay{Session: s, Last: 1, Cause: -1})
+		left.Peers = append(left.Peers, relay.SavedPeer{Peer: s, Last: 1, Cause: -1})
 	}
 	for _, c := range was.Chats {
-		left.Chats = append(left.Chats, relay.Going{Chat: c})
+		left.Chats = append(left.Chats, relay.SavedChat{Chat: c})
 	}
 	for _, p := range was.Pending {
-		left.Deliveries = append(left.Deliveries, relay.Left{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict})
+		left.Deliveries = append(left.Deliveries, relay.SavedDelivery{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict})
 	}
 	handed := map[message.ID]message.Delivery{}
 	for _, effect := range relay.NewState([32]byte{1}, message.Limits{}).Step(time.Now(), left) {

@@ -26,7 +26,7 @@ const (
 )
 
 // Run brings what is saved into use, and goes back from what fails, until ctx ends.
-func (p *InUse) Run(ctx context.Context) error {
+func (p *Live) Run(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		p.Log.Warn("policies are looked at every now and then only", "err", err)
@@ -83,7 +83,7 @@ func drain(events <-chan fsnotify.Event) {
 
 // foreignTo reports whether a path that changed is neither in the directory of policies, nor on the
 // way to it, nor a file to which a link in it leads.
-func (p *InUse) foreignTo(path string) bool {
+func (p *Live) foreignTo(path string) bool {
 	return !p.linked[path] && !within(path, p.Config) && !within(p.Config, path)
 }
 
@@ -97,7 +97,7 @@ func within(path, dir string) bool {
 // lead; of the person's own, where it is not there yet, the nearest above it that is. To watch one
 // twice is no more than once. A file itself is not watched: what is told of one that was replaced
 // may end the watch of the file in its place.
-func (p *InUse) watch(watcher *fsnotify.Watcher) {
+func (p *Live) watch(watcher *fsnotify.Watcher) {
 	if watcher.Events == nil {
 		return
 	}
@@ -129,7 +129,7 @@ func (p *InUse) watch(watcher *fsnotify.Watcher) {
 }
 
 // changed brings the files into use as they are now, once they hold still.
-func (p *InUse) changed(ctx context.Context) {
+func (p *Live) changed(ctx context.Context) {
 	if p.lock(ctx) != nil {
 		return
 	}
@@ -155,7 +155,7 @@ func (p *InUse) changed(ctx context.Context) {
 
 // take brings files into use. Where it cannot be the person's own, the error says why, and
 // those that are stay; what projects say holds either way.
-func (p *InUse) take(ctx context.Context, now files) error {
+func (p *Live) take(ctx context.Context, now files) error {
 	p.mu.Lock()
 	none := p.unread != "" || p.running == nil
 	p.mu.Unlock()
@@ -181,7 +181,7 @@ func (p *InUse) take(ctx context.Context, now files) error {
 }
 
 // join brings the files of other projects into use, beside what is in use of the person's own.
-func (p *InUse) join(ctx context.Context, now files) error {
+func (p *Live) join(ctx context.Context, now files) error {
 	f := now.beside(p.files.own)
 	set, err := p.compile(ctx, f)
 	if err != nil {
@@ -201,7 +201,7 @@ func (p *InUse) join(ctx context.Context, now files) error {
 }
 
 // accepted notes that the files are those in use, which they may not have been for a while.
-func (p *InUse) accepted() {
+func (p *Live) accepted() {
 	if p.kept.Refused != "" {
 		p.kept.Refused = ""
 		p.save()
@@ -224,7 +224,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 const failedTooOften = "it failed too often"
 
 // leave goes back to a set that was good from one that fails.
-func (p *InUse) leave(ctx context.Context) {
+func (p *Live) leave(ctx context.Context) {
 	if p.lock(ctx) != nil {
 		return
 	}
@@ -245,7 +245,7 @@ func (p *InUse) leave(ctx context.Context) {
 
 // Rollback goes back to the person's files that were in use before, until theirs are changed; or
 // says, where nobody is sure yet, whether that is possible. The error is ErrNoOther if not.
-func (p *InUse) Rollback(ctx context.Context, sure bool) (policy.Status, error) {
+func (p *Live) Rollback(ctx context.Context, sure bool) (policy.Status, error) {
 	if err := p.lock(ctx); err != nil {
 		return policy.Status{}, err
 	}
@@ -262,7 +262,7 @@ func (p *InUse) Rollback(ctx context.Context, sure bool) (policy.Status, error) 
 }
 
 // back brings an earlier set into use, and leaves the files as they are alone until they change.
-func (p *InUse) back(ctx context.Context, to keptSet, why string) error {
+func (p *Live) back(ctx context.Context, to keptSet, why string) error {
 	now := p.read()
 	f := now.beside(to.Files)
 	set, err := p.compile(ctx, f)
@@ -290,7 +290,7 @@ func (p *InUse) back(ctx context.Context, to keptSet, why string) error {
 
 // left notes that the files as they are are left alone, for earlier ones, until they change.
 // trouble is "" where a person wanted that: it is no error then.
-func (p *InUse) left(generation, trouble string) {
+func (p *Live) left(generation, trouble string) {
 	p.mu.Lock()
 	known := p.status.RolledBack != ""
 	p.unread = ""
@@ -304,7 +304,7 @@ func (p *InUse) left(generation, trouble string) {
 }
 
 // proven notes that the set in use is good.
-func (p *InUse) proven(ctx context.Context) {
+func (p *Live) proven(ctx context.Context) {
 	if p.lock(ctx) != nil {
 		return
 	}
@@ -316,7 +316,7 @@ func (p *InUse) proven(ctx context.Context) {
 }
 
 // Diff says what the files of another directory would change, as the person's own.
-func (p *InUse) Diff(ctx context.Context, dir string) (policy.Trial, error) {
+func (p *Live) Diff(ctx context.Context, dir string) (policy.Trial, error) {
 	if err := p.lock(ctx); err != nil {
 		return policy.Trial{}, err
 	}
@@ -334,7 +334,7 @@ func (p *InUse) Diff(ctx context.Context, dir string) (policy.Trial, error) {
 }
 
 // Explain says what the set in use would decide about a message now. Nothing of it happens.
-func (p *InUse) Explain(ctx context.Context, q relay.Question) (policy.Verdict, error) {
+func (p *Live) Explain(ctx context.Context, q relay.Question) (policy.Verdict, error) {
 	if err := p.lock(ctx); err != nil {
 		return policy.Verdict{}, err
 	}

@@ -158,15 +158,15 @@ func TestL9_L12_NothingUndoesARollback(t *testing.T) {
 	for name, happens := range map[string]func(*rig){
 		"a project comes": func(r *rig) { r.moves("id-Ben", r.project("-- nothing at all")) },
 		"a project's file is changed": func(r *rig) {
-			r.write(filepath.Join(r.rooms["id-Ada"].Project, scripting.ProjectFile), `intercom.on("guard", function() end) -- !`)
+			r.write(filepath.Join(r.places["id-Ada"].Project, scripting.ProjectFile), `intercom.on("guard", function() end) -- !`)
 		},
 		"a project goes": func(r *rig) { r.moves("id-Ada", "") },
 		"a start": func(r *rig) {
 			r.End()
-			rooms := r.rooms
-			r.rooms = nil
+			workplaces := r.places
+			r.places = nil
 			r.begin()
-			r.rooms = rooms
+			r.places = workplaces
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,16 +13,16 @@ import (
 )
 
 // inputOf is what scripts see of a question now.
-func (p *InUse) inputOf(ctx context.Context, q relay.Question, rooms map[message.ID]Room) policy.Input {
-	in := inputOf(q, p.Now(), rooms, p.otherwise())
+func (p *Live) inputOf(ctx context.Context, q relay.Question, workplaces map[message.ID]Workplace) policy.Input {
+	in := inputOf(q, p.Now(), workplaces, p.otherwise())
 	in.Others = p.others.of(q.Snapshot)
-	in.Config = p.configOf(ctx, q.Message.Type, rooms)
+	in.Config = p.configOf(ctx, q.Message.Type, workplaces)
 	return in
 }
 
 // inputOf is what scripts see of a question, but for ctx.config and who is not in its chat. Where none of them decides, a
 // person is asked, unless otherwise says what holds then.
-func inputOf(q relay.Question, now time.Time, rooms map[message.ID]Room, otherwise message.Verb) policy.Input {
+func inputOf(q relay.Question, now time.Time, workplaces map[message.ID]Workplace, otherwise message.Verb) policy.Input {
 	in := policy.Input{Message: q.Message, Now: now, Otherwise: otherwise, To: []message.Address{}}
 	for _, target := range q.Targets {
 		in.To = append(in.To, addressOf(target, q.Chat))
@@ -34,11 +34,11 @@ func inputOf(q relay.Question, now time.Time, rooms map[message.ID]Room, otherwi
 				in.Chat.Participants = append(in.Chat.Participants, p.Name)
 			}
 		}
-		in.Agents = agentsOf(q.Snapshot, *q.Chat, rooms)
+		in.Agents = agentsOf(q.Snapshot, *q.Chat, workplaces)
 	}
 	for _, id := range append([]message.ID{q.Message.From.Peer}, targetsOf(q)...) {
-		if room := rooms[id].Project; room != "" && !slices.Contains(in.Projects, room) {
-			in.Projects = append(in.Projects, room)
+		if place := workplaces[id].Project; place != "" && !slices.Contains(in.Projects, place) {
+			in.Projects = append(in.Projects, place)
 		}
 	}
 	return in
@@ -65,10 +65,10 @@ func addressOf(s message.Peer, chat *message.Chat) message.Address {
 }
 
 // agentsOf are the participants of a chat who are here, with the repositories in which they work.
-func agentsOf(snap registry.Snapshot, chat message.Chat, rooms map[message.ID]Room) (agents []policy.Agent) {
+func agentsOf(snap registry.Snapshot, chat message.Chat, workplaces map[message.ID]Workplace) (agents []policy.Agent) {
 	for _, p := range chat.Participants {
 		if one, known := snap.Peer(p.Peer); known && one.Ended == nil {
-			a := agentOf(one, rooms)
+			a := agentOf(one, workplaces)
 			a.Address.Number, a.Role, a.MaySpeak = p.Number, p.Role, p.MaySpeak && chat.HasFloor(p.Peer)
 			agents = append(agents, a)
 		}
@@ -77,26 +77,26 @@ func agentsOf(snap registry.Snapshot, chat message.Chat, rooms map[message.ID]Ro
 }
 
 // agentOf is a peer outside of chats.
-func agentOf(one message.Peer, rooms map[message.ID]Room) policy.Agent {
+func agentOf(one message.Peer, workplaces map[message.ID]Workplace) policy.Agent {
 	return policy.Agent{
-		Address: addressOf(one, nil), Agent: one.Profile, State: string(one.State), Repository: rooms[one.ID].Repository, MaySpeak: true,
+		Address: addressOf(one, nil), Agent: one.Profile, State: string(one.State), Repository: workplaces[one.ID].Repository, MaySpeak: true,
 	}
 }
 
 // everybody are all who are here, as scripts see them outside of chats. What was made of a row of
 // a snapshot is used again for the same one.
 type everybody struct {
-	mu    sync.Mutex // guards what follows
-	rooms map[message.ID]Room
-	rows  []registry.Row
-	pages policy.Peers
+	mu         sync.Mutex // guards what follows
+	workplaces map[message.ID]Workplace
+	rows       []registry.Row
+	pages      policy.Peers
 }
 
 // move notes where they work now.
-func (e *everybody) move(rooms map[message.ID]Room) {
+func (e *everybody) move(workplaces map[message.ID]Workplace) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.rooms, e.rows = rooms, nil
+	e.workplaces, e.rows = workplaces, nil
 }
 
 // of are those of a snapshot.
@@ -112,7 +112,7 @@ func (e *everybody) of(snap registry.Snapshot) policy.Peers {
 		}
 		pages[i] = make([]policy.Agent, 0, 128)
 		for one := range row.Peers() {
-			pages[i] = append(pages[i], agentOf(one, e.rooms))
+			pages[i] = append(pages[i], agentOf(one, e.workplaces))
 		}
 		if i < len(e.pages) && slices.Equal(pages[i], e.pages[i]) { // what is new in it scripts do not see
 			pages[i] = e.pages[i]

@@ -68,9 +68,9 @@ end)`
 	says("working ")
 
 	r.mu.Lock()
-	r.rooms["id-Dan"] = Room{Repository: "/src/shop"}
+	r.places["id-Dan"] = Workplace{Repository: "/src/shop"}
 	r.mu.Unlock()
-	r.InUse.look()
+	r.Live.look()
 	says("working /src/shop")
 	r.save("init.lua", script+" -- another")
 	r.within(5*time.Second, "it is in use", func() bool {

@@ -49,7 +49,7 @@ func readKept(dir string, log *slog.Logger) (k kept) {
 }
 
 // save writes what is kept. If it cannot, only going back is lost.
-func (p *InUse) save() {
+func (p *Live) save() {
 	p.mu.Lock()
 	p.listed = p.kept.list()
 	p.mu.Unlock()

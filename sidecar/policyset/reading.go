@@ -24,10 +24,10 @@ type files struct {
 }
 
 // read reads the files as they are.
-func (p *InUse) read() (f files) {
+func (p *Live) read() (f files) {
 	f.own, f.err = scripting.Read(p.Config)
 	f.tests, f.testsErr = scripting.ReadTests(p.Config)
-	f.dirs = directories(p.workplaces(), Room.project)
+	f.dirs = directories(p.workplaces(), Workplace.project)
 	f.projects = scripting.ReadProjects(f.dirs, func(hash string) bool {
 		return p.trusted(scripting.ProjectFile, hash)
 	})
@@ -58,7 +58,7 @@ var errRestless = errors.New("the files keep changing")
 
 // still reads the files until they are twice the same. Those that will not hold still cannot be
 // read, or, if they are a project's, not be asked.
-func (p *InUse) still(ctx context.Context) (files, error) {
+func (p *Live) still(ctx context.Context) (files, error) {
 	for before, until := p.read(), p.Now().Add(restless); ; {
 		if !sleep(ctx, quiet) {
 			return before, ctx.Err()
@@ -89,7 +89,7 @@ func (p passing) Unwrap() error { return p.error }
 
 // compile makes a set of files, with what is shipped behind them. A project's file that cannot
 // be used is none that can be asked.
-func (p *InUse) compile(ctx context.Context, f files) (*scripting.Set, error) {
+func (p *Live) compile(ctx context.Context, f files) (*scripting.Set, error) {
 	f.projects = slices.Clone(f.projects)
 	for {
 		whole := f.own.With(f.projects, p.Shipped)

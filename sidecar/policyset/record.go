@@ -7,7 +7,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-func (p *InUse) recordVerdict(v policy.Verdict, out message.Verdict) {
+func (p *Live) recordVerdict(v policy.Verdict, out message.Verdict) {
 	p.record(policy.Entry{
 		Event: "decided", Generation: v.Generation, Message: out.Message, Verb: out.Verb, Reason: out.Reason, By: out.By,
 		Outcomes: out.Outcomes, Floor: out.Floor, Failures: v.Failures, Said: v.Log, Micros: v.Took.Microseconds(),
@@ -15,7 +15,7 @@ func (p *InUse) recordVerdict(v policy.Verdict, out message.Verdict) {
 	})
 }
 
-func (p *InUse) record(e policy.Entry) {
+func (p *Live) record(e policy.Entry) {
 	e.At = p.Now()
 	line, err := json.Marshal(e)
 	if err == nil {

@@ -20,15 +20,15 @@ const (
 
 // replay asks both sets about the last messages, the newest first, with what scripts remember
 // now. Nothing of it happens.
-func (p *InUse) replay(ctx context.Context, old, fresh *scripting.Set) (policy.Trial, error) {
+func (p *Live) replay(ctx context.Context, old, fresh *scripting.Set) (policy.Trial, error) {
 	questions, err := p.Recent(ctx, replayed)
 	if err != nil {
 		return policy.Trial{}, fmt.Errorf("trying it with the last messages: %w", err)
 	}
-	rooms := p.workplaces()
+	workplaces := p.workplaces()
 	inputs := make([]policy.Input, len(questions))
 	for i, q := range questions {
-		inputs[len(inputs)-1-i] = p.inputOf(ctx, q, rooms)
+		inputs[len(inputs)-1-i] = p.inputOf(ctx, q, workplaces)
 	}
 	limited, cancel := context.WithTimeout(ctx, replayTime)
 	defer cancel()

@@ -31,21 +31,21 @@ type agentConfig struct {
 }
 
 // configOf is what ctx.config has for a message. Other protocols have no use for it.
-func (p *InUse) configOf(ctx context.Context, kind string, rooms map[message.ID]Room) map[string]any {
+func (p *Live) configOf(ctx context.Context, kind string, workplaces map[message.ID]Workplace) map[string]any {
 	if !slices.Contains(aea.Types(), kind) {
 		return nil
 	}
-	return map[string]any{"aea": aea.Value(p.agentConfigs(ctx, rooms))}
+	return map[string]any{"aea": aea.Value(p.agentConfigs(ctx, workplaces))}
 }
 
 // agentConfigs are what holds of all those files now, by the paths of their repositories.
-func (p *InUse) agentConfigs(ctx context.Context, rooms map[message.ID]Room) map[string]aea.Config {
+func (p *Live) agentConfigs(ctx context.Context, workplaces map[message.ID]Workplace) map[string]aea.Config {
 	p.repositories.mu.Lock()
 	defer p.repositories.mu.Unlock()
 	before := p.repositories.known
 	p.repositories.known = map[string]*agentConfig{}
 	all := map[string]aea.Config{}
-	for _, dir := range directories(rooms, Room.repository) {
+	for _, dir := range directories(workplaces, Workplace.repository) {
 		c := before[dir]
 		if c == nil {
 			c = &agentConfig{}
@@ -74,14 +74,14 @@ func (c *agentConfig) read(dir string) bool {
 }
 
 // settle reads a file that is being saved until it is twice the same.
-func (c *agentConfig) settle(ctx context.Context, dir string, p *InUse) {
+func (c *agentConfig) settle(ctx context.Context, dir string, p *Live) {
 	for until := p.Now().Add(patience); p.Now().Before(until) && sleep(ctx, quiet) && c.read(dir); {
 	}
 }
 
 // holds is what holds of a file: of one with an error, what it said before. It tells a person
 // of an error, and of what does not hold until they trust the file, once for each text.
-func (p *InUse) holds(dir string, c *agentConfig) (aea.Config, bool) {
+func (p *Live) holds(dir string, c *agentConfig) (aea.Config, bool) {
 	file := filepath.Join(dir, repository.ConfigFile)
 	used := c.now
 	problem, broken := c.now.Problem()
@@ -117,7 +117,7 @@ func place(file string, of aea.Problem) string {
 }
 
 // tellOf tells a person of something in a file, once for each text that it has.
-func (p *InUse) tellOf(c *agentConfig, text, and string) {
+func (p *Live) tellOf(c *agentConfig, text, and string) {
 	if once := c.now.Hash + text; c.told != once {
 		c.told = once
 		text = fmt.Sprintf("%s; %s", text, and)

@@ -28,12 +28,12 @@ func TestAgentConfigs_whileItIsSaved(t *testing.T) {
 	meanwhile := func() {}
 	var record bytes.Buffer
 	var shown []string
-	p := &InUse{Options: Options{Record: &record, Shown: func(text string) { shown = append(shown, text) }, Now: func() time.Time {
+	p := &Live{Options: Options{Record: &record, Shown: func(text string) { shown = append(shown, text) }, Now: func() time.Time {
 		meanwhile()
 		return time.Now()
 	}}}
 	question := func() aea.Action {
-		c, ok := p.agentConfigs(t.Context(), map[message.ID]Room{"a": {Repository: dir}, "b": {}, "c": {Repository: dir}})[dir]
+		c, ok := p.agentConfigs(t.Context(), map[message.ID]Workplace{"a": {Repository: dir}, "b": {}, "c": {Repository: dir}})[dir]
 		if !ok {
 			return ""
 		}
@@ -68,23 +68,23 @@ func TestAgentConfigs_whileItIsSaved(t *testing.T) {
 // Somebody who works elsewhere than when all were looked at is looked at anew.
 func TestStrange(t *testing.T) {
 	q := question("b")
-	now := map[message.ID]Room{"id-Ada": {"/p/a", "/p", ""}, "id-Ben": {"/r", "", "/r"}}
-	p := &InUse{Options: Options{
-		Rooms: func() map[message.ID]Room { return now },
-		Dir:   func(s message.Peer) string { return now[s.ID].Dir },
+	now := map[message.ID]Workplace{"id-Ada": {"/p/a", "/p", ""}, "id-Ben": {"/r", "", "/r"}}
+	p := &Live{Options: Options{
+		Workplaces: func() map[message.ID]Workplace { return now },
+		Dir:        func(s message.Peer) string { return now[s.ID].Dir },
 	}}
 	assert.True(t, p.strange(q))
 	assert.True(t, p.look(), "another project")
 	assert.False(t, p.strange(q))
-	now = map[message.ID]Room{"id-Ada": {"/p/a", "/p", ""}, "id-Ben": {"/other", "", "/other"}}
+	now = map[message.ID]Workplace{"id-Ada": {"/p/a", "/p", ""}, "id-Ben": {"/other", "", "/other"}}
 	assert.True(t, p.strange(q), "a target")
 	assert.False(t, p.look(), "the same projects: no file of a set is read for it")
 	assert.False(t, p.strange(q))
-	now = map[message.ID]Room{"id-Ada": {"/q", "/q", ""}, "id-Ben": {"/other", "", "/other"}}
+	now = map[message.ID]Workplace{"id-Ada": {"/q", "/q", ""}, "id-Ben": {"/other", "", "/other"}}
 	assert.True(t, p.strange(q), "the author")
 	assert.True(t, p.look())
 
-	in := inputOf(q, noon, p.rooms, message.VerbAsk)
+	in := inputOf(q, noon, p.places, message.VerbAsk)
 	assert.Equal(t, []string{"/q"}, in.Projects)
 	assert.Equal(t, "/other", in.Agents[1].Repository)
 	assert.Empty(t, in.Agents[0].Repository)

@@ -35,11 +35,11 @@ func TestMain(m *testing.M) {
 // rig is a set in use with its files.
 type rig struct {
 	testing.TB
-	*InUse
+	*Live
 	o Options
 
 	mu     sync.Mutex
-	rooms  map[message.ID]Room
+	places map[message.ID]Workplace
 	trust  map[string]bool
 	recent func() []relay.Question
 }
@@ -52,7 +52,7 @@ const (
 func newRig(t testing.TB, command ...string) *rig {
 	t.Helper()
 	dir := t.TempDir()
-	r := &rig{TB: t, rooms: map[message.ID]Room{"id-Ada": {}, "id-Ben": {}, "id-Cyd": {}}, trust: map[string]bool{}}
+	r := &rig{TB: t, places: map[message.ID]Workplace{"id-Ada": {}, "id-Ben": {}, "id-Cyd": {}}, trust: map[string]bool{}}
 	if command == nil {
 		command = []string{os.Args[0], "policy-worker"}
 	}
@@ -60,10 +60,10 @@ func newRig(t testing.TB, command ...string) *rig {
 	r.o = Options{
 		Config: filepath.Join(dir, "config"), State: filepath.Join(dir, "state"), Command: command,
 		Trusted: func(_, hash string) bool { r.mu.Lock(); defer r.mu.Unlock(); return r.trust[hash] },
-		Rooms: func() map[message.ID]Room {
+		Workplaces: func() map[message.ID]Workplace {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			return maps.Clone(r.rooms)
+			return maps.Clone(r.places)
 		},
 		Recent: func(_ context.Context, _ int) ([]relay.Question, error) {
 			if r.recent == nil {
@@ -89,7 +89,7 @@ func (r *rig) write(path, text string) {
 // begin is the life of a sidecar.
 func (r *rig) begin() {
 	r.Helper()
-	r.InUse = New(r.o)
+	r.Live = New(r.o)
 	r.Begin(r.Context())
 	r.Cleanup(r.End)
 }
@@ -98,7 +98,7 @@ func (r *rig) begin() {
 func (r *rig) runs() {
 	done := make(chan struct{})
 	ctx, cancel := context.WithCancel(r.Context())
-	go func() { defer close(done); _ = r.InUse.Run(ctx) }()
+	go func() { defer close(done); _ = r.Live.Run(ctx) }()
 	r.Cleanup(func() { cancel(); <-done })
 }
 
@@ -119,7 +119,7 @@ func (r *rig) within(d time.Duration, what string, is func() bool) {
 func (r *rig) moves(id message.ID, project string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rooms[id] = Room{Project: project}
+	r.places[id] = Workplace{Project: project}
 }
 
 // project is a directory with a policy of its own.

@@ -14,7 +14,7 @@ const testsTime = 2 * time.Second
 
 // tested runs the tests that lie beside the person's policies. The error is what the first one
 // that failed says.
-func (p *InUse) tested(ctx context.Context, f files) error {
+func (p *Live) tested(ctx context.Context, f files) error {
 	if f.testsErr != nil {
 		return f.testsErr
 	}

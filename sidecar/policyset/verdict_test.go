@@ -198,7 +198,7 @@ func TestAsked(t *testing.T) {
 func TestInputOf(t *testing.T) {
 	q := question("b")
 	q.Chat.Floor = []message.ID{"id-Ben"}
-	in := inputOf(q, noon, map[message.ID]Room{"id-Ada": {Project: "/p"}, "id-Ben": {Project: "/p", Repository: "/r"}, "id-Cyd": {}, "id-Dan": {Project: "/other"}}, message.VerbAsk)
+	in := inputOf(q, noon, map[message.ID]Workplace{"id-Ada": {Project: "/p"}, "id-Ben": {Project: "/p", Repository: "/r"}, "id-Cyd": {}, "id-Dan": {Project: "/other"}}, message.VerbAsk)
 	assert.Equal(t, []string{"/p"}, in.Projects)
 	assert.Equal(t, []string{"Ada", "Ben", "Cyd"}, in.Chat.Participants)
 	assert.Equal(t, []message.Address{

@@ -66,7 +66,7 @@ func (s Snapshot) CheckName(name string, bearer message.ID) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	for one := range s.sessions.so(name) {
+	for one := range s.peers.so(name) {
 		if one.Ended == nil && one.ID != bearer && strings.EqualFold(one.Name, name) {
 			return &TakenError{Name: name, Pane: one.Pane}
 		}

@@ -18,9 +18,9 @@ import (
 // those of the recent past. It never changes and may be read from any goroutine; its
 // zero value is empty.
 type Snapshot struct {
-	sessions shelf[message.Peer]
-	chats    shelf[message.Chat]
-	member   table[message.ID, message.ID] // session → the chat in which it is, unless that has ended
+	peers  shelf[message.Peer]
+	chats  shelf[message.Chat]
+	member table[message.ID, message.ID] // session → the chat in which it is, unless that has ended
 }
 
 // New makes a Snapshot of copies of the given sessions and chats, in their given order.
@@ -31,7 +31,7 @@ func New(sessions []message.Peer, chats []message.Chat) Snapshot {
 // With is the Snapshot with copies of those sessions and chats, each in the place of what had
 // its id, or behind all others.
 func (s Snapshot) With(sessions []message.Peer, chats []message.Chat) Snapshot {
-	s.sessions = s.sessions.change(peerCalled, nil, sessions)
+	s.peers = s.peers.change(peerCalled, nil, sessions)
 	if len(chats) == 0 {
 		return s
 	}
@@ -55,7 +55,7 @@ func (s Snapshot) Without(sessions, chats []message.ID) Snapshot {
 	for _, id := range chats {
 		s.leave(&member, id)
 	}
-	s.sessions, s.chats = s.sessions.change(peerCalled, sessions, nil), s.chats.change(chatCalled, chats, nil)
+	s.peers, s.chats = s.peers.change(peerCalled, sessions, nil), s.chats.change(chatCalled, chats, nil)
 	s.member = member.table
 	return s
 }
@@ -84,7 +84,7 @@ func chatCalled(c *message.Chat) (message.ID, []string) {
 // Peers returns the sessions that are present, in the order of their adoption.
 func (s Snapshot) Peers() []message.Peer {
 	var out []message.Peer
-	for one := range s.sessions.all() {
+	for one := range s.peers.all() {
 		if one.Ended == nil {
 			out = append(out, *one)
 		}
@@ -98,8 +98,8 @@ type Row struct{ of *[row]*message.Peer }
 
 // Rows are all of them.
 func (s Snapshot) Rows() []Row {
-	rows := make([]Row, len(s.sessions.rows))
-	for i, of := range s.sessions.rows {
+	rows := make([]Row, len(s.peers.rows))
+	for i, of := range s.peers.rows {
 		rows[i] = Row{of}
 	}
 	return rows
@@ -119,7 +119,7 @@ func (r Row) Peers() iter.Seq[message.Peer] {
 // Past returns the sessions that ended not long ago, oldest first.
 func (s Snapshot) Past() []message.Peer {
 	var out []message.Peer
-	for one := range s.sessions.all() {
+	for one := range s.peers.all() {
 		if one.Ended != nil {
 			out = append(out, *one)
 		}
@@ -139,7 +139,7 @@ func (s Snapshot) Chats() []message.Chat {
 
 // Peer returns the session of that id, whether it is present or has ended.
 func (s Snapshot) Peer(id message.ID) (message.Peer, bool) {
-	if one := s.sessions.get(id); one != nil {
+	if one := s.peers.get(id); one != nil {
 		return *one, true
 	}
 	return message.Peer{}, false
@@ -161,7 +161,7 @@ func (s Snapshot) ChatOf(session message.ID) (message.Chat, bool) {
 
 // InPane returns the session that is present in the tmux pane of that id.
 func (s Snapshot) InPane(pane string) (message.Peer, bool) {
-	for one := range s.sessions.so(pane) {
+	for one := range s.peers.so(pane) {
 		if one.Ended == nil && one.Pane == pane {
 			return *one, true
 		}
@@ -174,15 +174,15 @@ func (s Snapshot) InPane(pane string) (message.Peer, bool) {
 // letters. The error is a *LookupError: it wraps ErrUnknown with the nearest names,
 // ErrAmbiguous with the candidates, or ErrEnded.
 func (s Snapshot) Find(ref string) (message.Peer, error) {
-	if session, err := one(ref, s.sessions.so(ref), goesBy); !errors.Is(err, ErrUnknown) {
+	if session, err := one(ref, s.peers.so(ref), goesBy); !errors.Is(err, ErrUnknown) {
 		return session, err
 	}
-	session, err := one(ref, s.sessions.all(), beginsSo)
+	session, err := one(ref, s.peers.all(), beginsSo)
 	if !errors.Is(err, ErrUnknown) {
 		return session, err
 	}
 	var names []string
-	for one := range s.sessions.all() {
+	for one := range s.peers.all() {
 		if one.Ended == nil {
 			names = append(names, one.Name)
 		}

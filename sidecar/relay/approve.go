@@ -30,15 +30,15 @@ type DecideHeld struct {
 
 	// Trash is for a message of which nothing waits, with deliver: its deliveries that a
 	// policy had dropped or sent back, as the journal has them. Those whose target is still
-	// there are made anew.
+	// there are made again.
 	Trash []message.Delivery
 }
 
 func (r DecideHeld) by() By { return r.By }
 
-// asks reports whether what the session says in the chat waits for a person's yes.
-func (c *chat) asks(session message.ID) bool {
-	named := func(p message.Participant) bool { return p.Peer == session && p.Approve }
+// needsApproval reports whether what the peer says in the chat waits for a person's yes.
+func (c *chat) needsApproval(id message.ID) bool {
+	named := func(p message.Participant) bool { return p.Peer == id && p.Approve }
 	return (c.Limits.Approve == ApproveAll || slices.ContainsFunc(c.Participants, named)) && gate("asks")
 }
 
@@ -61,15 +61,15 @@ func (c *chat) gates() bool {
 	return c.Limits.Approve == ApproveAll || slices.ContainsFunc(c.Participants, func(p message.Participant) bool { return p.Approve })
 }
 
-// asked are those among the members of a chat-to-be whose words are to wait for a yes, as
+// approvals are those among the members of a chat-to-be whose words are to wait for a yes, as
 // its setting names them.
-func (w *work) asked(setting string, members []*session) (ask []bool, err error) {
+func (tx *tx) approvals(setting string, members []*peer) (ask []bool, err error) {
 	ask = make([]bool, len(members))
 	if setting == "" || setting == ApproveAll {
 		return ask, nil
 	}
 	for ref := range strings.SplitSeq(setting, ",") {
-		s, err := w.find(strings.TrimSpace(ref))
+		s, err := tx.find(strings.TrimSpace(ref))
 		if err != nil {
 			return nil, fmt.Errorf("setting approve: %w", err)
 		}
@@ -85,21 +85,21 @@ func (w *work) asked(setting string, members []*session) (ask []bool, err error)
 // gated makes of a verdict what the settings of a chat ask for, which is only ever stricter:
 // what an agent says there waits for a person's yes, and what it says to others of that chat
 // beside it too.
-func (w *work) gated(t *thought, v message.Verdict, planned []message.Delivery) message.Verdict {
+func (tx *tx) gated(t *pending, v message.Verdict, planned []message.Delivery) message.Verdict {
 	if t.chosen || t.message.Origin == message.OriginHuman || t.message.Origin == message.OriginSystem {
 		return v
 	}
 	c := t.chat
 	if t.message.Trust.Unproven() {
-		return w.gatedStranger(v, planned)
+		return tx.gatedStranger(v, planned)
 	}
 	if c == nil {
-		c = w.chatOf(t.message.From.Peer)
+		c = tx.chatOf(t.message.From.Peer)
 		if c == nil || !slices.ContainsFunc(planned, func(d message.Delivery) bool { return c.member(d.Target) != nil }) {
 			return v
 		}
 	}
-	if !c.asks(t.message.From.Peer) {
+	if !c.needsApproval(t.message.From.Peer) {
 		return v
 	}
 	return c.gateAll(v)
@@ -107,9 +107,9 @@ func (w *work) gated(t *thought, v message.Verdict, planned []message.Delivery) 
 
 // gatedStranger is gated for a sender who is not proven. It may be any of the agents, and so one of
 // those whose words wait in the chat that it sends into.
-func (w *work) gatedStranger(v message.Verdict, planned []message.Delivery) message.Verdict {
+func (tx *tx) gatedStranger(v message.Verdict, planned []message.Delivery) message.Verdict {
 	for _, d := range planned {
-		if c := w.chatOf(d.Target); c != nil && c.gates() && gate("asks") {
+		if c := tx.chatOf(d.Target); c != nil && c.gates() && gate("asks") {
 			return c.gateAll(v)
 		}
 	}
@@ -145,14 +145,14 @@ func (d *delivery) awaits() bool {
 	return d.open() && !d.shut && (d.hold == holdApproval || d.hold == holdPolicy || d.hold == holdFilter)
 }
 
-// ponder has a delivery wait for a person's decision, for as long as is decided.
-func (d *delivery) ponder(o message.Outcome) {
+// awaitDecision has a delivery wait for a person's decision, for as long as is decided.
+func (d *delivery) awaitDecision(o message.Outcome) {
 	d.since, d.lasts, d.otherwise = unset, o.Expires, o.Otherwise
 }
 
 // tell tells a person of what is decided where that wants it, and of each that asks for their
 // yes: once for all targets of whom the same is decided.
-func (w *work) tell(t *thought, v message.Verdict, planned []message.Delivery) {
+func (tx *tx) tell(t *pending, v message.Verdict, planned []message.Delivery) {
 	if t.chat != nil && t.chat.State == message.ChatOver {
 		return
 	}
@@ -163,20 +163,20 @@ func (w *work) tell(t *thought, v message.Verdict, planned []message.Delivery) {
 	for len(planned) > 0 {
 		o := v.For(planned[0].Target)
 		var same []message.Delivery
-		same, planned = w.alike(v, o, planned)
+		same, planned = tx.alike(v, o, planned)
 		why := ""
 		if o.Reason != "" {
 			why = " (" + o.Reason + ")"
 		}
 		switch {
 		case o.Verb == message.VerbAsk:
-			w.notice(in, fmt.Sprintf("%s's message to %s awaits your approval: intercom inbox approve %s%s", t.message.From.Name, w.names(same), t.message.ID.Short(), why))
+			tx.notice(in, fmt.Sprintf("%s's message to %s awaits your approval: intercom inbox approve %s%s", t.message.From.Name, tx.names(same), t.message.ID.Short(), why))
 		case o.Notify:
 			how := ""
 			if o.Offer {
 				how = "; to read it: " + opens(o.Verb) + " " + t.message.ID.Short()
 			}
-			w.notice(in, fmt.Sprintf("%s from %s: %s%s%s", t.message.ID.Short(), t.message.From.Name, o.Verb, why, how))
+			tx.notice(in, fmt.Sprintf("%s from %s: %s%s%s", t.message.ID.Short(), t.message.From.Name, o.Verb, why, how))
 		}
 	}
 }
@@ -190,7 +190,7 @@ func opens(verb message.Verb) string {
 }
 
 // alike parts the deliveries for whose targets the same is decided from the others.
-func (w *work) alike(v message.Verdict, as message.Outcome, planned []message.Delivery) (same, others []message.Delivery) {
+func (tx *tx) alike(v message.Verdict, as message.Outcome, planned []message.Delivery) (same, others []message.Delivery) {
 	for _, d := range planned {
 		if o := v.For(d.Target); o.Verb == as.Verb && o.Reason == as.Reason && o.Notify == as.Notify && o.Offer == as.Offer && o.Text == as.Text {
 			same = append(same, d)
@@ -201,12 +201,12 @@ func (w *work) alike(v message.Verdict, as message.Outcome, planned []message.De
 	return same, others
 }
 
-// names are those of the sessions that are to get deliveries.
-func (w *work) names(planned []message.Delivery) string {
+// names are those of the peers that are to get deliveries.
+func (tx *tx) names(planned []message.Delivery) string {
 	var names []string
 	for _, d := range planned {
 		name := string(d.Target)
-		if s := w.present(d.Target); s != nil {
+		if s := tx.present(d.Target); s != nil {
 			name = s.Name
 		}
 		names = append(names, name)
@@ -221,54 +221,54 @@ var refusals = map[message.Verb]message.Reason{
 
 // returned tells the author of what policies let go to nobody, once for all targets of whom
 // the same is decided.
-func (w *work) returned(t *thought, v message.Verdict, refused []message.Delivery, receipts map[message.ID]message.Receipt) {
+func (tx *tx) returned(t *pending, v message.Verdict, refused []message.Delivery, receipts map[message.ID]message.Receipt) {
 	for len(refused) > 0 {
 		o := v.For(refused[0].Target)
 		var same []message.Delivery
-		same, refused = w.alike(v, o, refused)
+		same, refused = tx.alike(v, o, refused)
 		var told []message.Receipt
 		for _, d := range same {
 			told = append(told, receipts[d.Target])
 		}
 		switch {
 		case o.Verb == message.VerbDrop, o.Verb == message.VerbAck && o.Text == "" && !t.message.RequiresResponse:
-		case !w.mayBeTold(t, same):
+		case !tx.mayBeTold(t, same):
 		case o.Verb == message.VerbBounce:
-			w.sendBack(t.message, t.chat, cmp.Or(o.Text, o.Reason, "sent back by a policy"), told)
+			tx.sendBack(t.message, t.chat, cmp.Or(o.Text, o.Reason, "sent back by a policy"), told)
 		default:
-			w.inform(t.message, t.chat, cmp.Or(o.Text, "your message was acknowledged"), told)
+			tx.inform(t.message, t.chat, cmp.Or(o.Text, "your message was acknowledged"), told)
 		}
 	}
 }
 
 // sendBack tells an agent why what it said went to nobody.
-func (w *work) sendBack(m message.Envelope, c *chat, why string, receipts []message.Receipt) {
-	w.inform(m, c, "your message was not delivered: "+why, receipts)
+func (tx *tx) sendBack(m message.Envelope, c *chat, why string, receipts []message.Receipt) {
+	tx.inform(m, c, "your message was not delivered: "+why, receipts)
 }
 
 // inform tells an agent what became of what it said. What the sidecar itself says, nobody is
 // told of, nor what a person says: they see its receipt.
-func (w *work) inform(m message.Envelope, c *chat, body string, receipts []message.Receipt) {
-	author := w.present(m.From.Peer)
+func (tx *tx) inform(m message.Envelope, c *chat, body string, receipts []message.Receipt) {
+	author := tx.present(m.From.Peer)
 	if author == nil || !m.Origin.OfAgent() || len(receipts) == 0 {
 		return
 	}
 	from := message.Address{Computer: message.LocalComputer, Peer: receipts[0].Target}
-	if s := w.present(from.Peer); s != nil {
+	if s := tx.present(from.Peer); s != nil {
 		from = address(s)
 	}
 	if c != nil && (c.State == message.ChatOver || c.member(author.ID) == nil) {
 		c = nil
 	}
-	w.tellAuthor(m, author, from, c, body, m.Depth)
+	tx.tellAuthor(m, author, from, c, body, m.Depth)
 }
 
 // tellAuthor has an agent told what became of a message of its own, as if by the one whom it
 // was for: in a chat that both are or were in, or, with nil, beside it.
-func (w *work) tellAuthor(m message.Envelope, author *session, from message.Address, c *chat, text string, depth int) {
+func (tx *tx) tellAuthor(m message.Envelope, author *peer, from message.Address, c *chat, text string, depth int) {
 	notice := message.Envelope{
-		ID: w.ids.next(w.now), From: from, To: []message.Address{address(author)}, Type: message.KindNotice,
-		Body: text, InReplyTo: m.ID, Origin: message.OriginSystem, Trust: message.TrustVerified, Depth: depth, Created: w.now,
+		ID: tx.ids.next(tx.now), From: from, To: []message.Address{address(author)}, Type: message.KindNotice,
+		Body: text, InReplyTo: m.ID, Origin: message.OriginSystem, Trust: message.TrustVerified, Depth: depth, Created: tx.now,
 	}
 	if c != nil {
 		notice.Chat, notice.Thread = c.ID, c.ID
@@ -276,13 +276,13 @@ func (w *work) tellAuthor(m message.Envelope, author *session, from message.Addr
 			notice.From.Number = p.Number
 		}
 	}
-	w.receive(&thought{message: notice, chat: c})
+	tx.receive(&pending{message: notice, chat: c})
 }
 
-func (r DecideHeld) do(w *work, _ *Asked) (Answer, error) {
-	list, err := w.checkDecision(r)
+func (r DecideHeld) do(tx *tx, _ *Requested) (Answer, error) {
+	list, err := tx.checkDecision(r)
 	if errors.Is(err, ErrDecided) && len(r.Trash) > 0 && r.Verb == message.VerbDeliver {
-		list, err = w.takeOut(r)
+		list, err = tx.takeOut(r)
 	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("decide about message %s: %w", r.Message.Short(), err)
@@ -290,49 +290,49 @@ func (r DecideHeld) do(w *work, _ *Asked) (Answer, error) {
 	m := list[0].Message
 	var c *chat // those of it that were sent on are in none
 	for _, d := range list {
-		c = cmp.Or(c, w.chat(d.Chat))
+		c = cmp.Or(c, tx.chat(d.Chat))
 	}
 	if r.Say != "" {
-		if err := w.checkSay(m, r.Say); err != nil {
+		if err := tx.checkSay(m, r.Say); err != nil {
 			return Answer{}, fmt.Errorf("decide about message %s: %w", r.Message.Short(), err)
 		}
 	}
 	v := message.Verdict{
-		Message: r.Message, Decision: message.Decision{Verb: r.Verb, By: w.who(r.By)}, Person: r.Who, At: w.now, Outcomes: w.beside(r.Message, list),
+		Message: r.Message, Decision: message.Decision{Verb: r.Verb, By: tx.who(r.By)}, Person: r.Who, At: tx.now, Outcomes: tx.beside(r.Message, list),
 	}
 	if r.Body != nil {
 		subject, body := render.Parse(*r.Body)
 		v.Subject, v.Body = &subject, &body
 	}
-	w.step.Verdicts = append(w.step.Verdicts, v)
+	tx.step.Verdicts = append(tx.step.Verdicts, v)
 	a := Answer{Message: r.Message}
 	for _, d := range list {
 		switch {
 		case d.state.Final(): // too much waits for its pane
 		case r.Verb == message.VerbDeliver:
-			w.approve(d, v)
+			tx.approve(d, v)
 		default:
 			reason, says := message.Rejected, "rejected by "
 			if r.Verb == message.VerbBounce {
 				reason, says = message.RepliedInstead, "answered by "
 			}
-			w.note(d, message.Receipt{State: message.Failed, Reason: reason, Evidence: w.word(says, r.Who)})
+			tx.note(d, message.Receipt{State: message.Failed, Reason: reason, Evidence: tx.word(says, r.Who)})
 		}
 		a.Receipts = append(a.Receipts, message.Receipt{
-			Delivery: d.ID, Message: r.Message, Target: d.Target, State: d.state, Reason: d.reason, At: w.now,
+			Delivery: d.ID, Message: r.Message, Target: d.Target, State: d.state, Reason: d.reason, At: tx.now,
 		})
 	}
 	if r.Say != "" {
-		w.sayTo(r.By, m, c, r.Say)
+		tx.sayTo(r.By, m, c, r.Say)
 	}
 	if c != nil {
-		w.settle(c)
+		tx.settle(c)
 	}
 	return a, nil
 }
 
 // checkDecision finds what a decision is about, and refuses what cannot be one.
-func (w *work) checkDecision(r DecideHeld) ([]*delivery, error) {
+func (tx *tx) checkDecision(r DecideHeld) ([]*delivery, error) {
 	switch {
 	case !r.By.Person() && gate("person"):
 		return nil, ErrPersonOnly
@@ -348,7 +348,7 @@ func (w *work) checkDecision(r DecideHeld) ([]*delivery, error) {
 			return nil, err
 		}
 	}
-	list := w.underway((*delivery).awaits, place{ofMessage, r.Message})
+	list := tx.underway((*delivery).awaits, place{ofMessage, r.Message})
 	switch unfiltered := slices.ContainsFunc(list, func(d *delivery) bool { return d.hold == holdFilter }); {
 	case len(list) == 0:
 		return nil, ErrDecided
@@ -358,28 +358,28 @@ func (w *work) checkDecision(r DecideHeld) ([]*delivery, error) {
 	return list, nil
 }
 
-// takeOut makes deliveries anew that went to nobody, each once, for a person to decide.
-func (w *work) takeOut(r DecideHeld) (list []*delivery, err error) {
+// takeOut makes deliveries again that went to nobody, each once, for a person to decide.
+func (tx *tx) takeOut(r DecideHeld) (list []*delivery, err error) {
 	trash := slices.DeleteFunc(slices.Clone(r.Trash), func(d message.Delivery) bool {
-		return w.present(d.Target) == nil || d.Chat != "" && w.chat(d.Chat).over(d.Target)
+		return tx.present(d.Target) == nil || d.Chat != "" && tx.chat(d.Chat).over(d.Target)
 	})
 	if len(trash) == 0 {
 		return nil, fmt.Errorf("%w: all its recipients are gone", ErrRequest)
 	}
 	for _, one := range trash {
 		switch {
-		case w.handed.Has(one.ID):
+		case tx.transferred.Has(one.ID):
 			return nil, ErrDecided
 		case one.Unfiltered && r.Body == nil:
 			return nil, ErrUnfiltered
 		}
 	}
 	for _, one := range trash {
-		w.handed.Add(one.ID, seenMessages)
-		d := w.create(one)
-		if _, under := w.under[d.ID]; under {
+		tx.transferred.Add(one.ID, seenMessages)
+		d := tx.create(one)
+		if _, under := tx.under[d.ID]; under {
 			d.hold = holdApproval
-			w.receipt(d, message.Held, message.AwaitingApproval)
+			tx.receipt(d, message.Held, message.AwaitingApproval)
 		}
 		list = append(list, d)
 	}
@@ -387,8 +387,8 @@ func (w *work) takeOut(r DecideHeld) (list []*delivery, err error) {
 }
 
 // checkSay refuses words to an author whom they cannot reach.
-func (w *work) checkSay(m message.Envelope, say string) error {
-	if w.present(m.From.Peer) == nil {
+func (tx *tx) checkSay(m message.Envelope, say string) error {
+	if tx.present(m.From.Peer) == nil {
 		return fmt.Errorf("%w: %s is gone and cannot be told", ErrRequest, m.From.Name)
 	}
 	return checkBody(say)
@@ -396,58 +396,58 @@ func (w *work) checkSay(m message.Envelope, say string) error {
 
 // approve lets a delivery go: a person has read it, and so it counts as a person's word. In
 // a chat that is paused it waits on, for that to be resumed.
-func (w *work) approve(d *delivery, v message.Verdict) {
+func (tx *tx) approve(d *delivery, v message.Verdict) {
 	says := "approved by "
 	if v.Body != nil {
 		says = "edited and approved by "
 		d.Message, d.AsIs, d.Unfiltered = v.Patched(d.Message), false, false
-		if target := w.present(d.Target); target != nil {
+		if target := tx.present(d.Target); target != nil {
 			target.bytes += size(d.Delivery) - d.size
 			d.size = size(d.Delivery)
 		}
 	}
 	if v.Body != nil || d.Message.Depth != 0 || d.Asked {
 		d.Message.Depth, d.Asked = 0, false
-		w.step.Deliveries = append(w.step.Deliveries, d.Delivery)
+		tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
 	}
-	w.note(d, message.Receipt{State: message.Queued, Evidence: w.word(says, v.Person)})
-	w.letGo(d)
+	tx.note(d, message.Receipt{State: message.Queued, Evidence: tx.word(says, v.Person)})
+	tx.letGo(d)
 }
 
 // letGo hands out a delivery that nothing holds any more but, maybe, a pause.
-func (w *work) letGo(d *delivery) {
-	if c := w.chat(d.Chat); w.stopped || c != nil && c.State == message.ChatPaused {
+func (tx *tx) letGo(d *delivery) {
+	if c := tx.chat(d.Chat); tx.stopped || c != nil && c.State == message.ChatPaused {
 		d.hold = holdPause
-		w.receipt(d, message.Held, w.pausedBy(d))
+		tx.receipt(d, message.Held, tx.pausedBy(d))
 		return
 	}
-	w.hand(d)
+	tx.hand(d)
 }
 
 // word is what a receipt rests on that a person decided.
-func (w *work) word(says string, who message.Person) []message.Evidence {
-	return []message.Evidence{{Source: "person", Says: says + who.String(), Weight: "exact", At: w.now}}
+func (tx *tx) word(says string, who message.Person) []message.Evidence {
+	return []message.Evidence{{Source: "person", Says: says + who.String(), Weight: "exact", At: tx.now}}
 }
 
 // sayTo says something to the author of a message, in its chat if both are in it still.
-func (w *work) sayTo(by By, m message.Envelope, c *chat, say string) {
-	author := w.present(m.From.Peer)
+func (tx *tx) sayTo(by By, m message.Envelope, c *chat, say string) {
+	author := tx.present(m.From.Peer)
 	word := message.Envelope{
-		ID: w.ids.next(w.now), From: person(by), Type: message.KindMessage, Body: say,
-		Origin: message.OriginHuman, Trust: message.TrustPerson, Created: w.now,
+		ID: tx.ids.next(tx.now), From: person(by), Type: message.KindMessage, Body: say,
+		Origin: message.OriginHuman, Trust: message.TrustPerson, Created: tx.now,
 	}
 	if c != nil && c.State != message.ChatOver && c.member(author.ID) != nil {
-		word = w.personal(by, say, c)
+		word = tx.personal(by, say, c)
 	} else {
 		c = nil
 	}
 	word.To, word.InReplyTo = []message.Address{address(author)}, m.ID
-	w.receive(&thought{message: word, chat: c})
+	tx.receive(&pending{message: word, chat: c})
 }
 
 // lapse has what waited too long for a person's decision go the way that its verdict has for
 // that case: together what is of one message, in one place, and goes the same way.
-func (w *work) lapse() {
+func (tx *tx) lapse() {
 	type way struct {
 		message, chat message.ID
 		otherwise     message.Verb
@@ -455,7 +455,7 @@ func (w *work) lapse() {
 	due := map[way][]*delivery{}
 	var order []way
 	var waits []*delivery
-	for _, d := range w.under {
+	for _, d := range tx.under {
 		if d.awaits() {
 			waits = append(waits, d)
 		}
@@ -466,9 +466,9 @@ func (w *work) lapse() {
 		case d.hold == holdFilter || d.lasts <= 0 || d.otherwise == "" || d.otherwise == message.VerbHold || d.otherwise == message.VerbAsk:
 			continue
 		case d.since == unset:
-			d.since = w.awake
+			d.since = tx.awake
 			continue
-		case w.awake-d.since < d.lasts:
+		case tx.awake-d.since < d.lasts:
 			continue
 		}
 		one := way{d.Message.ID, d.Chat, d.otherwise}
@@ -482,63 +482,63 @@ func (w *work) lapse() {
 		if len(list) == 0 {
 			continue
 		}
-		c := w.chat(one.chat)
+		c := tx.chat(one.chat)
 		if one.otherwise == message.VerbDeliver {
-			w.overdue(list, c)
+			tx.overdue(list, c)
 		} else {
-			w.unanswered(list, c)
+			tx.unanswered(list, c)
 		}
 		if c != nil {
-			w.settle(c)
+			tx.settle(c)
 		}
 	}
 }
 
 // unanswered ends the deliveries of a message to which nobody said yes in time.
-func (w *work) unanswered(list []*delivery, c *chat) {
+func (tx *tx) unanswered(list []*delivery, c *chat) {
 	d := list[0]
-	w.notice(d.Chat, fmt.Sprintf("message %s from %s expired after %s: %s", d.Message.ID.Short(), d.Message.From.Name, d.lasts, d.reason))
+	tx.notice(d.Chat, fmt.Sprintf("message %s from %s expired after %s: %s", d.Message.ID.Short(), d.Message.From.Name, d.lasts, d.reason))
 	var receipts []message.Receipt
 	for _, one := range list {
-		receipts = append(receipts, w.receipt(one, message.Expired, one.reason))
+		receipts = append(receipts, tx.receipt(one, message.Expired, one.reason))
 	}
 	if d.otherwise == message.VerbBounce {
-		w.sendBack(d.Message, c, "it was not approved in time", receipts)
+		tx.sendBack(d.Message, c, "it was not approved in time", receipts)
 	}
 }
 
 // overdue lets the deliveries of a message go to which nobody said no in time. No person has
 // read it: the brakes hold for it.
-func (w *work) overdue(list []*delivery, c *chat) {
+func (tx *tx) overdue(list []*delivery, c *chat) {
 	var planned []message.Delivery
 	for _, d := range list {
-		w.note(d, message.Receipt{State: message.Queued, Evidence: []message.Evidence{{
-			Source: "policy", Says: fmt.Sprintf("no decision within %s", d.lasts), Weight: "exact", At: w.now,
+		tx.note(d, message.Receipt{State: message.Queued, Evidence: []message.Evidence{{
+			Source: "policy", Says: fmt.Sprintf("no decision within %s", d.lasts), Weight: "exact", At: tx.now,
 		}}})
 		planned = append(planned, d.Delivery)
 	}
 	m := list[0].Message
-	w.step.Verdicts = append(w.step.Verdicts, message.Verdict{
-		Message: m.ID, Decision: message.Decision{Verb: message.VerbDeliver, Reason: "no decision in time", By: "built in"}, At: w.now, Outcomes: w.beside(m.ID, list),
+	tx.step.Verdicts = append(tx.step.Verdicts, message.Verdict{
+		Message: m.ID, Decision: message.Decision{Verb: message.VerbDeliver, Reason: "no decision in time", By: "built in"}, At: tx.now, Outcomes: tx.beside(m.ID, list),
 	})
-	t := &thought{message: m, chat: c}
-	if reason := w.pass(t, planned); reason != "" {
-		w.braked(t, reason, false)
+	t := &pending{message: m, chat: c}
+	if reason := tx.pass(t, planned); reason != "" {
+		tx.braked(t, reason, false)
 		for _, d := range list {
 			d.hold = holdBrake
-			w.receipt(d, message.Held, reason)
+			tx.receipt(d, message.Held, reason)
 		}
 		return
 	}
 	for _, d := range list {
-		w.letGo(d)
+		tx.letGo(d)
 	}
 }
 
 // beside is what holds still for those deliveries of a message that a decision is not about: they
 // wait on for one, or were let go before. The next run goes by the last verdict.
-func (w *work) beside(id message.ID, decided []*delivery) (outcomes []message.Outcome) {
-	for _, d := range w.underway(func(d *delivery) bool { return d.open() && !slices.Contains(decided, d) }, place{ofMessage, id}) {
+func (tx *tx) beside(id message.ID, decided []*delivery) (outcomes []message.Outcome) {
+	for _, d := range tx.underway(func(d *delivery) bool { return d.open() && !slices.Contains(decided, d) }, place{ofMessage, id}) {
 		o := message.Outcome{Target: d.Target, Decision: message.Decision{Verb: message.VerbDeliver, By: "built in"}}
 		if d.awaits() {
 			o.Verb, o.Reason, o.Expires, o.Otherwise = message.VerbHold, string(d.reason), d.lasts, d.otherwise

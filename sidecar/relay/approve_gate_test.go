@@ -19,8 +19,8 @@ func TestApprove_gateOutlivesTheOneItNames(t *testing.T) {
 	s := r.adopt("a", "b", "c")
 	c := r.chat(message.Limits{Approve: "a"}, "a", "b", "c")
 	r.say(s[0], "its last words")
-	_, _ = r.step(Gone{Session: s[0].ID, Reason: message.PaneMissing})
-	r.must(Rename{By: By{Kind: Agent, Session: s[1].ID}, Session: "b", Name: "a"})
+	_, _ = r.step(Gone{Peer: s[0].ID, Reason: message.PaneMissing})
+	r.must(Rename{By: By{Kind: Agent, Peer: s[1].ID}, Peer: "b", Name: "a"})
 	assert.Empty(t, r.shows(c.ID).Limits.Approve, "nobody is there whom it names")
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
 	assert.Empty(t, r.out)
@@ -28,8 +28,8 @@ func TestApprove_gateOutlivesTheOneItNames(t *testing.T) {
 		assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(d.ID))
 	}
 	for _, q := range []Request{
-		StopChat{By: By{Kind: Agent, Session: s[1].ID}, Chat: string(c.ID)},
-		RemoveMember{By: By{Kind: Agent, Session: s[1].ID}, Chat: string(c.ID), Session: "a"},
+		StopChat{By: By{Kind: Agent, Peer: s[1].ID}, Chat: string(c.ID)},
+		RemoveMember{By: By{Kind: Agent, Peer: s[1].ID}, Chat: string(c.ID), Peer: "a"},
 	} {
 		_, err := r.ask(q)
 		assert.ErrorIs(t, err, ErrPersonOnly, "%T", q)
@@ -38,9 +38,9 @@ func TestApprove_gateOutlivesTheOneItNames(t *testing.T) {
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
 	assert.Len(t, r.out, 1, "the name does not make it the one that is asked about")
 
-	r.must(Rename{By: By{Kind: Agent, Session: s[1].ID}, Session: "a", Name: "b"})
+	r.must(Rename{By: By{Kind: Agent, Peer: s[1].ID}, Peer: "a", Name: "b"})
 	back := r.adopt("a")[0]
-	r.must(AddMember{Chat: string(c.ID), Session: "a"})
+	r.must(AddMember{Chat: string(c.ID), Peer: "a"})
 	assert.Equal(t, "a", r.shows(c.ID).Limits.Approve)
 	r.say(back, "here I am")
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
@@ -57,14 +57,14 @@ func TestApprove_goneAndBack(t *testing.T) {
 		c := r.chat(message.Limits{Approve: "a"}, "a", "b", "c")
 		r.say(s[0], "x")
 		d := r.to(s[1], "x")
-		_, _ = r.step(Gone{Session: s[1].ID, Reason: message.AgentGone})
+		_, _ = r.step(Gone{Peer: s[1].ID, Reason: message.AgentGone})
 		require.Equal(t, message.AgentGone, r.book.last[d.ID].Reason)
 		if refused {
 			r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDrop})
 		}
-		_, err := r.step(Adopted{Token: 1, Session: s[1]})
+		_, err := r.step(Adopted{Token: 1, Peer: s[1]})
 		require.NoError(t, err)
-		r.must(AddMember{Chat: string(c.ID), Session: "b"})
+		r.must(AddMember{Chat: string(c.ID), Peer: "b"})
 		r.restart(0)
 		assert.Empty(t, r.out)
 		assert.Equal(t, message.AwaitingApproval, r.book.last[d.ID].Reason)
@@ -149,11 +149,11 @@ func TestV10_NoYesIsNoneForAnHeir(t *testing.T) {
 	require.Len(t, r.out, 1)
 	r.adopt("d")
 	d := r.to(s[2], "x")
-	_, err := r.ask(AddMember{Chat: string(c.ID), Session: "d", Kept: []Kept{{Delivery: d, To: "d"}}})
+	_, err := r.ask(AddMember{Chat: string(c.ID), Peer: "d", Backlog: []Backlog{{Delivery: d, To: "d"}}})
 	require.ErrorIs(t, err, ErrRequest)
-	_, err = r.step(Adopted{Token: 1, Session: s[2]})
+	_, err = r.step(Adopted{Token: 1, Peer: s[2]})
 	require.NoError(t, err)
-	r.must(AddMember{Chat: string(c.ID), Session: "c"})
+	r.must(AddMember{Chat: string(c.ID), Peer: "c"})
 	r.restart(0)
 	assert.NotContains(t, handedIDs(r.out), d.ID)
 	assert.Equal(t, message.AwaitingApproval, r.book.last[d.ID].Reason)
@@ -188,7 +188,7 @@ func TestApprove_lapsesThroughTheBrakesOnce(t *testing.T) {
 	s := r.adopt("a", "b", "c", "d", "e", "f", "g")
 	lapse := func(n int) []message.Delivery {
 		before := len(r.out)
-		_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
+		_, _ = r.ask(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
 		var to []message.Address
 		for _, one := range s[1 : 1+n] {
 			to = append(to, message.Address{Peer: one.ID})
@@ -254,7 +254,7 @@ func TestApprove_wordsOfAnAnswer(t *testing.T) {
 		r.say(s[0], "like this", sent.Delivery)
 		return r.book.last[sent.Delivery]
 	}
-	for who, want := range map[By]string{{Kind: Agent, Session: s[1].ID}: "", {Kind: Agent, Session: s[2].ID}: "like this", {Kind: Person}: "like this"} {
+	for who, want := range map[By]string{{Kind: Agent, Peer: s[1].ID}: "", {Kind: Agent, Peer: s[2].ID}: "like this", {Kind: Person}: "like this"} {
 		got := answered(who)
 		assert.Equal(t, message.Answered, got.State)
 		assert.Equal(t, want, got.Words, "%+v", who)
@@ -277,7 +277,7 @@ func TestBrake_whatIsRefusedIsCalledThat(t *testing.T) {
 	s := r.adopt("a", "b")
 	flood := func(n int) (last message.Receipt) {
 		for range n {
-			last = r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0]
+			last = r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0]
 		}
 		return last
 	}
@@ -298,12 +298,12 @@ func TestDecided_isThePolicysAlone(t *testing.T) {
 	r := newRig(t)
 	r.async = true
 	s := r.adopt("a", "b", "c")
-	_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
+	_, _ = r.ask(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Person: message.Person{Name: "ada"}})
 	assert.Zero(t, r.book.decided[r.only("x").Message.ID].Person)
 
-	_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "y"}})
-	_, _ = r.step(Gone{Session: s[1].ID, Reason: message.PaneMissing})
+	_, _ = r.ask(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "y"}})
+	_, _ = r.step(Gone{Peer: s[1].ID, Reason: message.PaneMissing})
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbAsk}, To: []message.Address{{Peer: s[1].ID}, {Peer: s[2].ID}}})
 	require.Len(t, r.notices, 1)
 	assert.Contains(t, r.notices[0], "a's message to c awaits your approval")

@@ -16,9 +16,9 @@ import (
 func TestApprove_gate(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
-	_, err := r.ask(StartChat{Sessions: []string{"a", "b"}, Limits: message.Limits{Approve: "c"}})
+	_, err := r.ask(StartChat{Peers: []string{"a", "b"}, Limits: message.Limits{Approve: "c"}})
 	require.ErrorIs(t, err, ErrRequest, "c is not in it")
-	_, err = r.ask(StartChat{By: By{Kind: Agent, Session: s[0].ID}, Sessions: []string{"a", "b"}, Limits: message.Limits{Approve: "b"}})
+	_, err = r.ask(StartChat{By: By{Kind: Agent, Peer: s[0].ID}, Peers: []string{"a", "b"}, Limits: message.Limits{Approve: "b"}})
 	require.ErrorIs(t, err, ErrPersonOnly)
 	c := r.chat(message.Limits{Approve: "a"}, "a", "b")
 	assert.Empty(t, r.say(s[0], "rm -rf /"))
@@ -30,18 +30,18 @@ func TestApprove_gate(t *testing.T) {
 	r.must(Say{Chat: string(c.ID), Body: "a person's"})
 	assert.Equal(t, []string{"queued"}, r.states(r.all("a person's")[1].ID))
 
-	sent := r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "past it"}})
+	sent := r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "past it"}})
 	assert.Equal(t, message.AwaitingApproval, sent.Receipts[0].Reason, "not around it either")
-	sent = r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "c", Message: message.Envelope{Body: "to another"}})
+	sent = r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "c", Message: message.Envelope{Body: "to another"}})
 	assert.Equal(t, message.Queued, sent.Receipts[0].State)
 
-	r.must(Rename{By: By{Kind: Agent, Session: s[0].ID}, Session: "a", Name: "innocent"})
+	r.must(Rename{By: By{Kind: Agent, Peer: s[0].ID}, Peer: "a", Name: "innocent"})
 	assert.Equal(t, "innocent", r.shows(c.ID).Limits.Approve)
 	assert.Empty(t, r.say(s[0], "under another name"))
 	for _, q := range []Request{
-		StopChat{By: By{Kind: Agent, Session: s[0].ID}, Chat: string(c.ID)},
-		StopChat{By: By{Kind: Agent, Session: s[1].ID}, Chat: string(c.ID)},
-		RemoveMember{By: By{Kind: Agent, Session: s[0].ID}, Chat: string(c.ID), Session: "innocent"},
+		StopChat{By: By{Kind: Agent, Peer: s[0].ID}, Chat: string(c.ID)},
+		StopChat{By: By{Kind: Agent, Peer: s[1].ID}, Chat: string(c.ID)},
+		RemoveMember{By: By{Kind: Agent, Peer: s[0].ID}, Chat: string(c.ID), Peer: "innocent"},
 	} {
 		_, err := r.ask(q)
 		assert.ErrorIs(t, err, ErrPersonOnly, "nor out of it")
@@ -49,10 +49,10 @@ func TestApprove_gate(t *testing.T) {
 
 	r.must(StopChat{Chat: string(c.ID)})
 	assert.Equal(t, "failed: chat ended", r.states(d.ID)[2])
-	c = r.must(StartChat{Sessions: []string{"b", "innocent"}, Limits: message.Limits{Approve: ApproveAll}, IncludeLast: true}).Chats[0]
+	c = r.must(StartChat{Peers: []string{"b", "innocent"}, Limits: message.Limits{Approve: ApproveAll}, IncludeLast: true}).Chats[0]
 	require.NotEmpty(t, r.out)
 	assert.Equal(t, "what?", r.out[len(r.out)-1].Message.Body, "a person sends it across")
-	r.must(AddMember{Chat: string(c.ID), Session: "c"})
+	r.must(AddMember{Chat: string(c.ID), Peer: "c"})
 	assert.Empty(t, r.say(s[2], "who joins is asked about too"))
 }
 
@@ -82,7 +82,7 @@ func TestApprove_yes(t *testing.T) {
 		_, err := r.ask(DecideHeld{Message: two[0].Message.ID, Verb: verb})
 		require.ErrorIs(t, err, ErrDecided)
 	}
-	_, err := r.ask(DecideHeld{By: By{Kind: Agent, Session: s[1].ID}, Message: one[0].Message.ID, Verb: message.VerbDeliver})
+	_, err := r.ask(DecideHeld{By: By{Kind: Agent, Peer: s[1].ID}, Message: one[0].Message.ID, Verb: message.VerbDeliver})
 	require.ErrorIs(t, err, ErrPersonOnly)
 	r.must(PauseChat{Chat: string(c.ID)})
 	assert.Equal(t, "waiting for approval", string(r.book.last[one[0].ID].Reason), "a pause does not decide it")
@@ -104,14 +104,14 @@ func TestApprove_editedForWhoWasAway(t *testing.T) {
 	c := r.chat(message.Limits{Approve: ApproveAll}, "a", "b", "c")
 	r.say(s[0], "rm -rf /")
 	d := r.to(s[1], "rm -rf /")
-	_, _ = r.step(Gone{Session: s[1].ID, Reason: message.PaneDead})
+	_, _ = r.step(Gone{Peer: s[1].ID, Reason: message.PaneDead})
 	edited := "ls, and nothing else"
 	r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver, Body: &edited, Who: message.Person{Name: "ada"}})
 	require.Len(t, r.out, 1, "it goes to c")
 	r.tokens++
-	_, err := r.step(Adopted{Token: r.tokens, Session: s[1]})
+	_, err := r.step(Adopted{Token: r.tokens, Peer: s[1]})
 	require.NoError(t, err)
-	r.must(AddMember{Chat: string(c.ID), Session: "b"})
+	r.must(AddMember{Chat: string(c.ID), Peer: "b"})
 	r.restart(0)
 	require.Len(t, r.out, 2)
 	for i, one := range r.out {
@@ -196,7 +196,7 @@ func TestApprove_no(t *testing.T) {
 	require.Len(t, r.out, 2)
 	assert.Equal(t, d.Message.ID, r.out[1].Message.InReplyTo)
 
-	sent := r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "beside it"}})
+	sent := r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "beside it"}})
 	r.must(DecideHeld{Message: sent.Message, Verb: message.VerbBounce, Say: "to you alone"})
 	require.Len(t, r.out, 3)
 	assert.Empty(t, r.out[2].Chat)
@@ -213,7 +213,7 @@ func TestApprove_no(t *testing.T) {
 		_, err := r.ask(q)
 		require.ErrorIs(t, err, ErrRequest)
 	}
-	_, _ = r.step(Gone{Session: s[0].ID, Reason: message.PaneMissing})
+	_, _ = r.step(Gone{Peer: s[0].ID, Reason: message.PaneMissing})
 	_, err := r.ask(DecideHeld{Message: d.Message.ID, Verb: message.VerbDrop, Say: "x"})
 	require.Error(t, err, "its author has gone, and with it the chat")
 }
@@ -254,7 +254,7 @@ func TestV10_notForEverWhereAPolicySaysSo(t *testing.T) {
 		r := newRig(t)
 		r.async = true
 		s := r.adopt("a", "b")
-		sent, _ := r.ask(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
+		sent, _ := r.ask(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
 		assert.Empty(t, sent.Receipts)
 		v := message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbAsk, Expires: time.Minute, Otherwise: otherwise}}
 		_, _ = r.step(Decided{v})
@@ -326,7 +326,7 @@ func TestApprove_fromTheTrash(t *testing.T) {
 	trash := r.all("one")
 	_, err := r.ask(DecideHeld{Message: r.pending[0], Verb: message.VerbDrop})
 	require.ErrorIs(t, err, ErrDecided)
-	r.must(RemoveMember{Chat: string(c.ID), Session: "c"})
+	r.must(RemoveMember{Chat: string(c.ID), Peer: "c"})
 	decide := DecideHeld{Message: r.pending[0], Verb: message.VerbDeliver, Trash: trash, Who: message.Person{Name: "ada"}}
 	a := r.must(decide)
 	require.Len(t, a.Receipts, 1, "to those who are there")

@@ -27,11 +27,11 @@ var (
 // the line of its sender and in that of its chat, and is asked about once it is the first in
 // both. The loop owns it; each question has a goroutine of its own until its verdict.
 type asker struct {
-	lines map[string][]*question
-	ready []*question // those that are the first in their lines, in the order in which they became so
-	asked int         // questions without a verdict
-	lost  []*question // those that were given up, and whose Decide has not returned
-	width int         // how many there may be of both
+	lines  map[string][]*question
+	ready  []*question // those that are the first in their lines, in the order in which they became so
+	asking int         // questions without a verdict
+	lost   []*question // those that were given up, and whose Decide has not returned
+	width  int         // how many there may be of both
 
 	verdicts chan *question
 }
@@ -46,7 +46,7 @@ type question struct {
 
 // lines are those in which a message stands.
 func (s *State) lines(id message.ID) []string {
-	t := s.thoughts[id]
+	t := s.undecided[id]
 	if t == nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (a *asker) done(q *question) {
 	for _, line := range q.lines {
 		rest := a.lines[line]
 		if len(rest) == 0 || rest[0] != q {
-			continue // all began anew since
+			continue // all began again since
 		}
 		if a.lines[line] = rest[1:]; len(rest) == 1 {
 			delete(a.lines, line)
@@ -101,8 +101,8 @@ func (a *asker) done(q *question) {
 	}
 }
 
-// anew forgets what waits. What is being asked about goes on.
-func (a *asker) anew() { a.lines, a.ready = nil, nil }
+// again forgets what waits. What is being asked about goes on.
+func (a *asker) reset() { a.lines, a.ready = nil, nil }
 
 // full reports whether as many questions are asked as may be at a time. Where nothing but what
 // was given up is in the way, the next one need not wait for that: it is stuck.
@@ -115,7 +115,7 @@ func (a *asker) full() bool {
 			return false
 		}
 	})
-	return a.asked > 0 && a.asked+len(a.lost) >= a.width
+	return a.asking > 0 && a.asking+len(a.lost) >= a.width
 }
 
 // stuck reports whether a question cannot be asked since earlier ones were given up.
@@ -154,7 +154,7 @@ func (l *loop) consult(ctx context.Context) (next, end func()) {
 				continue
 			}
 			stuck := a.stuck(q)
-			a.asked++
+			a.asking++
 			all.Go(func() {
 				q.verdict, q.busy = l.decide(ctx, *about, stuck)
 				if ctx.Err() != nil {
@@ -175,7 +175,7 @@ func (l *loop) consult(ctx context.Context) (next, end func()) {
 
 // decided takes in a verdict.
 func (a *asker) decided(q *question) Event {
-	a.asked--
+	a.asking--
 	if q.busy != nil {
 		a.lost = append(a.lost, q)
 	}

@@ -52,7 +52,7 @@ func senders(t *testing.T, r *Relay, o *outside, names ...string) (send func(nam
 	var mu sync.Mutex
 	return func(name, body string) {
 			go func() {
-				a, err := r.Do(t.Context(), Send{By: By{Kind: Agent, Session: ids[name].ID}, To: "z", Message: message.Envelope{Body: body}})
+				a, err := r.Do(t.Context(), Send{By: By{Kind: Agent, Peer: ids[name].ID}, To: "z", Message: message.Envelope{Body: body}})
 				if err == nil {
 					mu.Lock()
 					back[body] = a.Receipts[0]
@@ -171,14 +171,14 @@ func TestPolicy_aChatIsOneLine(t *testing.T) {
 		}})
 		one, two := o.adopt(t, r, "a"), o.adopt(t, r, "b")
 		o.adopt(t, r, "c")
-		_, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: []string{"a", "b"}})
+		_, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Peers: []string{"a", "b"}})
 		require.NoError(t, err)
 		for i := range 4 {
 			from := []message.Peer{one, two}[i%2]
 			require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Peer: from.ID, Words: fmt.Sprint(i), Ended: time.Now().Add(time.Second)}))
 		}
 		go func() {
-			_, _ = r.Do(t.Context(), Send{By: By{Kind: Agent, Session: two.ID}, To: "c", Message: message.Envelope{Body: "beside"}})
+			_, _ = r.Do(t.Context(), Send{By: By{Kind: Agent, Peer: two.ID}, To: "c", Message: message.Envelope{Body: "beside"}})
 		}()
 		time.Sleep(time.Minute)
 		synctest.Wait()

@@ -92,20 +92,20 @@ func (b *book) restored(server message.Process) Restored {
 		if s.Ended != nil {
 			continue
 		}
-		stay := Stay{Session: s, Last: 1, Cause: -1}
+		stay := SavedPeer{Peer: s, Last: 1, Cause: -1}
 		if last, ok := b.depth[s.ID]; ok {
 			stay.Last = last
 		}
 		if cause, ok := b.cause[s.ID]; ok {
 			stay.Cause = cause
 		}
-		r.Sessions = append(r.Sessions, stay)
+		r.Peers = append(r.Peers, stay)
 	}
 	for _, c := range b.chats {
 		if c.State == message.ChatOver {
 			continue
 		}
-		going := Going{Chat: c}
+		going := SavedChat{Chat: c}
 		for _, m := range b.received {
 			if m.Type == message.KindTurn && m.Chat == c.ID {
 				going.Taken++
@@ -120,7 +120,7 @@ func (b *book) restored(server message.Process) Restored {
 		r.Undecided = append(r.Undecided, m)
 		for _, c := range b.chats {
 			if c.ID == m.Chat && c.State == message.ChatOver {
-				r.Chats = append(r.Chats, Going{Chat: c})
+				r.Chats = append(r.Chats, SavedChat{Chat: c})
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func (b *book) restored(server message.Process) Restored {
 			continue
 		}
 		d.Typed = b.typed[d.ID]
-		r.Deliveries = append(r.Deliveries, Left{Delivery: d, State: last.State, Reason: last.Reason, Verdict: b.decided[d.Message.ID]})
+		r.Deliveries = append(r.Deliveries, SavedDelivery{Delivery: d, State: last.State, Reason: last.Reason, Verdict: b.decided[d.Message.ID]})
 	}
 	return r
 }

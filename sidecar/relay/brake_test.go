@@ -101,7 +101,7 @@ func TestBrake_depth_countsFromEnter(t *testing.T) {
 	require.Equal(t, 3, out[0].Message.Depth)
 	require.NoError(t, r.report(out[0].ID, message.Typed, ""), "leave for the paste")
 	require.NoError(t, r.report(out[0].ID, message.Typed, ""), "leave for Enter")
-	r.must(Send{By: By{Kind: Agent, Session: s[1].ID}, To: "c", Message: message.Envelope{Body: "at once"}})
+	r.must(Send{By: By{Kind: Agent, Peer: s[1].ID}, To: "c", Message: message.Envelope{Body: "at once"}})
 	assert.Equal(t, 4, r.out[len(r.out)-1].Message.Depth)
 }
 
@@ -140,7 +140,7 @@ func TestBrake_single(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c", "d", "e")
 	send := func(to string) message.Receipt {
-		return r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: to, Message: message.Envelope{Body: "x"}}).Receipts[0]
+		return r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: to, Message: message.Envelope{Body: "x"}}).Receipts[0]
 	}
 	for range sendsAMinute {
 		assert.Equal(t, message.Queued, send("b").State)
@@ -173,9 +173,9 @@ func TestB4_forged(t *testing.T) {
 	s := r.adopt("a", "b")
 	c := r.chat(message.Limits{Rate: 1000}, "a", "b")
 	id := message.NewID()
-	for i, by := range []By{{Kind: Agent, Session: s[0].ID}, {Kind: Agent, Session: s[0].ID}, {Kind: Agent, Session: s[1].ID}, {Kind: Person}} {
+	for i, by := range []By{{Kind: Agent, Peer: s[0].ID}, {Kind: Agent, Peer: s[0].ID}, {Kind: Agent, Peer: s[1].ID}, {Kind: Person}} {
 		to := "b"
-		if by.Session == s[1].ID {
+		if by.Peer == s[1].ID {
 			to = "a"
 		}
 		a := r.must(Send{By: by, To: to, Message: message.Envelope{ID: id, Body: "x"}})
@@ -189,7 +189,7 @@ func TestB4_forged(t *testing.T) {
 		assert.Equal(t, []string{"failed: duplicate id"}, r.states(a.Receipts[0].Delivery), "written down")
 	}
 	r.tokens++
-	a, err := r.step(Asked{Token: r.tokens, Seen: true, Request: Send{By: By{Kind: Person}, To: "b", Message: message.Envelope{ID: message.NewID(), Body: "x"}}})
+	a, err := r.step(Requested{Token: r.tokens, Seen: true, Request: Send{By: By{Kind: Person}, To: "b", Message: message.Envelope{ID: message.NewID(), Body: "x"}}})
 	require.NoError(t, err)
 	assert.Equal(t, message.Duplicate, a.Receipts[0].Reason, "known to the journal alone")
 	require.Len(t, r.out, 1)
@@ -210,7 +210,7 @@ func TestB4_forged(t *testing.T) {
 			r.say(s[0], "by chat", last.ID)
 			continue
 		}
-		r.must(Send{By: By{Kind: Agent, Session: s[1].ID}, To: "a", Message: message.Envelope{
+		r.must(Send{By: By{Kind: Agent, Peer: s[1].ID}, To: "a", Message: message.Envelope{
 			Body: "by message", Depth: []int{0, -1 << 62, 1}[depth%3], Origin: message.OriginHuman, Trust: message.TrustPerson,
 			Meta: map[string]string{"depth": "0", "hops": "0"},
 		}})
@@ -238,7 +238,7 @@ func TestDepth(t *testing.T) {
 	assert.Equal(t, 2, depth(r.say(s[1], "goes on")))
 	r.submit(first[1], second[1])
 	assert.Equal(t, 3, depth(r.say(s[2], "third", first[1].ID, second[1].ID)), "the greatest of what was submitted")
-	r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "c", Message: message.Envelope{Body: "x"}})
+	r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "c", Message: message.Envelope{Body: "x"}})
 	r.submit(r.out[len(r.out)-1]) // of depth 1
 	assert.Equal(t, 2, depth(r.say(s[2], "fourth")), "what came before its last turn counts no more")
 	last := r.out[len(r.out)-4] // the third turn, to b
@@ -247,7 +247,7 @@ func TestDepth(t *testing.T) {
 	r.submit(last)
 
 	// A single message in the middle of a turn is as deep as the turn will be.
-	r.must(Send{By: By{Kind: Agent, Session: s[1].ID}, To: "a", Message: message.Envelope{Body: "x", Depth: -3}})
+	r.must(Send{By: By{Kind: Agent, Peer: s[1].ID}, To: "a", Message: message.Envelope{Body: "x", Depth: -3}})
 	assert.Equal(t, 4, r.out[len(r.out)-1].Message.Depth)
 
 	// A person's own word begins anew.
@@ -283,7 +283,7 @@ func TestSay_alwaysPasses(t *testing.T) {
 	r.must(PauseChat{Chat: string(c.ID)})
 	assert.Equal(t, message.Paused, r.must(Say{Chat: string(c.ID), Body: "x"}).Receipts[0].Reason)
 	for _, q := range []Say{
-		{Chat: string(c.ID), Body: "x", By: By{Kind: Agent, Session: s[0].ID}},
+		{Chat: string(c.ID), Body: "x", By: By{Kind: Agent, Peer: s[0].ID}},
 		{Chat: string(c.ID)},
 		{Chat: "none", Body: "x"},
 		{Chat: string(c.ID), Body: "x", To: []string{"nobody"}},
@@ -302,19 +302,19 @@ func TestBrake_waitingForAYesIsBounded(t *testing.T) {
 	send := func(by By) message.Receipt {
 		return r.must(Send{By: by, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0]
 	}
-	first := send(By{Kind: Agent, Session: s[0].ID})
+	first := send(By{Kind: Agent, Peer: s[0].ID})
 	for range maxHeld - 1 {
-		require.Equal(t, message.AwaitingApproval, send(By{Kind: Agent, Session: s[0].ID}).Reason)
+		require.Equal(t, message.AwaitingApproval, send(By{Kind: Agent, Peer: s[0].ID}).Reason)
 	}
 	told := len(r.notices)
-	refused := send(By{Kind: Agent, Session: s[0].ID})
+	refused := send(By{Kind: Agent, Peer: s[0].ID})
 	assert.Equal(t, message.Failed, refused.State)
 	assert.Equal(t, QueueFull, refused.Reason)
 	assert.Len(t, r.notices, told, "nobody is asked about it")
-	assert.Equal(t, message.Queued, send(By{Kind: Agent, Session: s[2].ID}).State)
+	assert.Equal(t, message.Queued, send(By{Kind: Agent, Peer: s[2].ID}).State)
 	assert.Equal(t, message.Queued, send(By{Kind: Person}).State)
 	r.must(DecideHeld{Message: first.Message, Verb: message.VerbDrop})
-	assert.Equal(t, message.AwaitingApproval, send(By{Kind: Agent, Session: s[0].ID}).Reason)
+	assert.Equal(t, message.AwaitingApproval, send(By{Kind: Agent, Peer: s[0].ID}).Reason)
 }
 
 // What stands at a limit goes on at a person's yes alone, and only that begins the depth anew:

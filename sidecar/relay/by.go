@@ -12,16 +12,16 @@ type Kind uint8
 
 // The kinds of callers.
 const (
-	Agent      Kind = iota + 1 // a session, as its process proves
+	Agent      Kind = iota + 1 // a peer, as its process proves
 	Person                     // the person at this computer, as their process proves
 	Unverified                 // a process of the same user, of which neither is proven
 )
 
 // By is who makes a request.
 type By struct {
-	Kind    Kind
-	Session message.ID // of an agent, and of nobody else
-	Name    string     // of a person, as attribution is to show it; "" is "person"
+	Kind Kind
+	Peer message.ID // of an agent, and of nobody else
+	Name string     // of a person, as attribution is to show it; "" is "person"
 }
 
 // Person reports whether it is a person who asks.
@@ -35,7 +35,7 @@ func admit(r Request) error {
 	}
 	by := r.by()
 	switch known := by.Kind == Agent || by.Kind == Person || by.Kind == Unverified; {
-	case !known, (by.Kind == Agent) != (by.Session != ""):
+	case !known, (by.Kind == Agent) != (by.Peer != ""):
 		return fmt.Errorf("%w: %w", ErrRequest, ErrNobody)
 	case by.Kind != Unverified:
 		return nil

@@ -20,18 +20,18 @@ import (
 // d, the first two in a chat called pair.
 func requests(held message.ID) []Request {
 	return []Request{
-		StartChat{Sessions: []string{"c", "d"}},
+		StartChat{Peers: []string{"c", "d"}},
 		StopChat{Chat: "pair"},
 		PauseChat{Chat: "pair"},
 		ResumeChat{Chat: All, Sure: true},
-		AddMember{Chat: "pair", Session: "c"},
-		RemoveMember{Chat: "pair", Session: "a"},
-		MuteMember{Chat: "pair", Session: "a"},
+		AddMember{Chat: "pair", Peer: "c"},
+		RemoveMember{Chat: "pair", Peer: "a"},
+		MuteMember{Chat: "pair", Peer: "a"},
 		Say{Chat: "pair", Body: "as a person"},
 		Send{To: "c", Message: message.Envelope{Body: "psst"}},
-		Recall{Session: "a"},
-		Rename{Session: "a", Name: "z"},
-		Release{Session: "a"},
+		Recall{Peer: "a"},
+		Rename{Peer: "a", Name: "z"},
+		Release{Peer: "a"},
 		DecideHeld{Message: held, Verb: message.VerbDeliver},
 	}
 }
@@ -62,7 +62,7 @@ func pair(t *testing.T) (r *rig, held message.ID) {
 	t.Helper()
 	r = newRig(t)
 	s := r.adopt("a", "b", "c", "d")
-	r.must(StartChat{Sessions: []string{"a", "b"}, Name: "pair", Limits: message.Limits{Approve: ApproveAll}})
+	r.must(StartChat{Peers: []string{"a", "b"}, Name: "pair", Limits: message.Limits{Approve: ApproveAll}})
 	r.say(s[0], "may I?")
 	return r, r.book.received[0].ID
 }
@@ -78,18 +78,18 @@ func TestS28_NobodyMayDoAnything(t *testing.T) {
 	slices.Sort(have)
 	assert.Equal(t, requestTypes(t), have, "each request is tried here")
 
-	for _, by := range []By{{}, {Name: "ada"}, {Session: "x"}, {Kind: 77}, {Kind: Agent}, {Kind: Person, Session: "x"}, {Kind: Unverified, Session: "x"}} {
+	for _, by := range []By{{}, {Name: "ada"}, {Peer: "x"}, {Kind: 77}, {Kind: Agent}, {Kind: Person, Peer: "x"}, {Kind: Unverified, Peer: "x"}} {
 		for _, q := range requests(held) {
 			r, _ := pair(t)
 			before := len(r.commits)
 			r.tokens++
-			_, err := r.step(Asked{Token: r.tokens, Request: withBy(q, by)})
+			_, err := r.step(Requested{Token: r.tokens, Request: withBy(q, by)})
 			assert.ErrorIs(t, err, ErrNobody, "%T by %+v", q, by)
 			assert.Len(t, r.commits, before, "%T by %+v", q, by)
 		}
 	}
 	r, _ := pair(t)
-	_, err := r.step(Asked{Token: 1})
+	_, err := r.step(Requested{Token: 1})
 	assert.ErrorIs(t, err, ErrRequest)
 }
 
@@ -131,9 +131,9 @@ func TestS28_C49_WhatAnUnverifiedCallerSends(t *testing.T) {
 	assert.Equal(t, message.OriginAgent, d.Message.Origin)
 	assert.Equal(t, message.TrustUnverified, d.Message.Trust)
 	assert.Equal(t, 1, d.Message.Depth)
-	_, err := r.ask(Send{By: By{Kind: Agent, Session: s[2].ID}, To: "unverified", Message: message.Envelope{Body: "who?"}})
+	_, err := r.ask(Send{By: By{Kind: Agent, Peer: s[2].ID}, To: "unverified", Message: message.Envelope{Body: "who?"}})
 	assert.Error(t, err, "nobody is called so")
-	_, err = r.ask(Rename{By: By{Kind: Agent, Session: s[2].ID}, Session: "c", Name: "Unverified"})
+	_, err = r.ask(Rename{By: By{Kind: Agent, Peer: s[2].ID}, Peer: "c", Name: "Unverified"})
 	assert.Error(t, err, "and nobody may be")
 	r.submit(d)
 	assert.Equal(t, 2, r.s.present(s[2].ID).depth(), "it is no person's word")
@@ -183,8 +183,8 @@ func TestS28_AnAnswerThatWaitsIsNotToldBeside(t *testing.T) {
 // silent is a request that says nothing of itself.
 type silent struct{ By By }
 
-func (r silent) by() By                           { return r.By }
-func (r silent) do(*work, *Asked) (Answer, error) { return Answer{}, nil }
+func (r silent) by() By                             { return r.By }
+func (r silent) do(*tx, *Requested) (Answer, error) { return Answer{}, nil }
 
 // A request that says nothing of itself is the strict one: no unverified caller makes it, it waits
 // for its turn, and while nothing can be written down it is refused, and never was.
@@ -195,7 +195,7 @@ func TestAsked_strictByDefault(t *testing.T) {
 	_, err = r.ask(silent{By{Kind: Person}})
 	assert.NoError(t, err)
 
-	e := Asked{Request: silent{By{Kind: Person}}, Token: 1}
+	e := Requested{Request: silent{By{Kind: Person}}, Token: 1}
 	assert.False(t, e.hurries())
 	back := make(chan outcome, 2)
 	assert.True(t, e.unwritten(&loop{waiting: map[Token]chan<- outcome{1: back}}, errFull))
@@ -206,6 +206,6 @@ func TestAsked_strictByDefault(t *testing.T) {
 	for range 2 {
 		assert.ErrorIs(t, (<-back).err, errFull)
 	}
-	s.put(posted{Attended{}, nil})
+	s.put(posted{UserActive{}, nil})
 	assert.Len(t, s.backlog, 1, "an event for which nobody waits happens later")
 }

@@ -44,8 +44,8 @@ func (c *chat) there() []message.ID {
 // closing reports whether the chat waits for its last words to arrive, and takes no more.
 func (c *chat) closing() bool { return c.Turns > 0 && c.taken >= c.Turns }
 
-// over reports whether nothing of the chat is typed to that session any more: the chat has
-// ended, or the session was taken out of it. A chat that is nil is one that ended long ago.
+// over reports whether nothing of the chat is typed to that peer any more: the chat has
+// ended, or the peer was taken out of it. A chat that is nil is one that ended long ago.
 func (c *chat) over(target message.ID) bool {
 	if c == nil || c.State == message.ChatOver {
 		return true
@@ -76,14 +76,14 @@ func (s *State) begun(c *chat) {
 	s.chats, s.chatByID[c.ID] = append(s.chats, c), c
 	for _, id := range c.there() {
 		if s.chatOf(id) == nil {
-			s.in[id] = c
+			s.chatByPeer[id] = c
 		}
 	}
 }
 
-// chatOf returns the open chat in which the session is, or nil.
-func (s *State) chatOf(session message.ID) *chat {
-	if c := s.in[session]; c != nil && c.State != message.ChatOver && c.member(session) != nil {
+// chatOf returns the open chat in which the peer is, or nil.
+func (s *State) chatOf(id message.ID) *chat {
+	if c := s.chatByPeer[id]; c != nil && c.State != message.ChatOver && c.member(id) != nil {
 		return c
 	}
 	return nil
@@ -114,11 +114,11 @@ func (s *State) findChat(ref string) (*chat, error) {
 }
 
 // chosen are the open chats that a request means.
-func (w *work) chosen(ref string) ([]*chat, error) {
+func (tx *tx) chosen(ref string) ([]*chat, error) {
 	if strings.EqualFold(ref, All) {
-		return w.open(), nil
+		return tx.open(), nil
 	}
-	c, err := w.findChat(ref)
+	c, err := tx.findChat(ref)
 	if err != nil {
 		return nil, err
 	}
@@ -126,14 +126,14 @@ func (w *work) chosen(ref string) ([]*chat, error) {
 }
 
 // mayTouch refuses an agent what is done to others: a chat in which it is not, and All.
-func (w *work) mayTouch(by By, ref string, chats []*chat) error {
+func (tx *tx) mayTouch(by By, ref string, chats []*chat) error {
 	if by.Person() {
 		return nil
 	}
 	if by.Kind == Unverified { // which may pause, as admit has it: to hold too much harms nobody
 		return nil
 	}
-	if strings.EqualFold(ref, All) || !slices.Contains(chats[0].there(), by.Session) {
+	if strings.EqualFold(ref, All) || !slices.Contains(chats[0].there(), by.Peer) {
 		return ErrPersonOnly
 	}
 	return nil
@@ -141,43 +141,43 @@ func (w *work) mayTouch(by By, ref string, chats []*chat) error {
 
 // with reports whether a delivery goes on, or ends, with a chat: it is part of it, or was sent on out
 // of it and is held since that was.
-func (w *work) with(c *chat, d *delivery) bool {
+func (tx *tx) with(c *chat, d *delivery) bool {
 	sentOn := d.Chat == "" && !d.Typed && (d.hold == holdPause || d.hold == holdBrake)
-	return d.Chat == c.ID || sentOn && w.saidIn(d.Message) == c
+	return d.Chat == c.ID || sentOn && tx.saidIn(d.Message) == c
 }
 
 // pause holds everything in a chat that is not submitted yet.
-func (w *work) pause(c *chat, why string) {
+func (tx *tx) pause(c *chat, why string) {
 	c.State, c.Why = message.ChatPaused, why
-	w.altered(c)
-	w.withhold(w.at[place{inChat, c.ID}], holdPause, message.Paused)
+	tx.altered(c)
+	tx.withhold(tx.at[place{inChat, c.ID}], holdPause, message.Paused)
 }
 
 // end ends a chat: what was not typed into a pane never will be, and of what was, the
 // panes report what became of it.
-func (w *work) end(c *chat, why string) {
-	at := w.now
+func (tx *tx) end(c *chat, why string) {
+	at := tx.now
 	c.State, c.Why, c.Ended, c.judge = message.ChatOver, why, &at, brakes.Judge{}
-	w.altered(c)
-	w.revoke(w.underway(func(d *delivery) bool { return w.with(c, d) && d.open() }, place{inChat, c.ID}, place{inChat, ""}))
-	w.notice(c.ID, fmt.Sprintf("chat %s has ended: %s", label(c.Chat), why))
-	w.forgetPast()
+	tx.altered(c)
+	tx.revoke(tx.underway(func(d *delivery) bool { return tx.with(c, d) && d.open() }, place{inChat, c.ID}, place{inChat, ""}))
+	tx.notice(c.ID, fmt.Sprintf("chat %s has ended: %s", label(c.Chat), why))
+	tx.forgetPast()
 }
 
 // settle ends a chat whose turns were all taken, once the last words have arrived, and one
 // that was a question which nobody can answer any more.
-func (w *work) settle(c *chat) {
-	if c.State != message.ChatOn || len(w.flows[string(c.ID)]) > 0 {
+func (tx *tx) settle(c *chat) {
+	if c.State != message.ChatOn || len(tx.flows[string(c.ID)]) > 0 {
 		return
 	}
 	if !c.closing() {
-		if w.askedInVain(c) {
-			w.end(c, whyUnanswered)
+		if tx.unanswerable(c) {
+			tx.end(c, whyUnanswered)
 		}
 		return
 	}
-	if !w.any(place{inChat, c.ID}, (*delivery).open) {
-		w.end(c, c.whyDone())
+	if !tx.any(place{inChat, c.ID}, (*delivery).open) {
+		tx.end(c, c.whyDone())
 	}
 }
 
@@ -195,7 +195,7 @@ func (c *chat) whyDone() string {
 }
 
 // answer is an Answer that names chats as they are now.
-func (w *work) answer(chats []*chat) Answer {
+func (tx *tx) answer(chats []*chat) Answer {
 	var a Answer
 	for _, c := range chats {
 		a.Chats = append(a.Chats, c.copy())
@@ -204,11 +204,11 @@ func (w *work) answer(chats []*chat) Answer {
 }
 
 // who names the one who asked, for a reason that a person reads.
-func (w *work) who(by By) string {
+func (tx *tx) who(by By) string {
 	if by.Kind == Unverified {
 		return "an unverified process"
 	}
-	if s := w.present(by.Session); s != nil {
+	if s := tx.present(by.Peer); s != nil {
 		return s.Name
 	}
 	if name := registry.NameFrom(by.Name); name != "" {

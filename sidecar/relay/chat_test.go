@@ -45,29 +45,29 @@ func TestChat_noOthersWords(t *testing.T) {
 func TestChat_errors(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c", "d")
-	_ = r.must(StartChat{Sessions: []string{"a", "b"}, Name: "pair"}).Chats[0]
-	_, _ = r.step(Gone{Session: s[3].ID, Reason: message.PaneMissing})
+	_ = r.must(StartChat{Peers: []string{"a", "b"}, Name: "pair"}).Chats[0]
+	_, _ = r.step(Gone{Peer: s[3].ID, Reason: message.PaneMissing})
 	steps := len(r.commits)
 	for _, c := range []struct {
 		q    StartChat
 		is   error
 		text string
 	}{
-		{StartChat{Sessions: []string{"a", "b"}}, ErrActive, `start chat: chat "pair" (a ↔ b) of these sessions is already active`},
-		{StartChat{Sessions: []string{"b", "A"}}, ErrActive, "already active"},
-		{StartChat{Sessions: []string{"b", "a"}}, ErrInChat, "already active"},
-		{StartChat{Sessions: []string{"a", "c"}}, ErrInChat, `session "a" is in chat "pair" (a ↔ b)`},
-		{StartChat{Sessions: []string{"c", "a", "b"}}, ErrInChat, `session "a" is in chat "pair"`},
-		{StartChat{Sessions: []string{"c", "d"}}, registry.ErrEnded, `session "d" has ended: pane is gone`},
-		{StartChat{Sessions: []string{"c", "nobody"}}, registry.ErrUnknown, `no session "nobody"`},
-		{StartChat{Sessions: []string{"c"}}, ErrRequest, "at least two"},
-		{StartChat{Sessions: []string{"c", "c"}}, ErrRequest, "named twice"},
+		{StartChat{Peers: []string{"a", "b"}}, ErrActive, `start chat: chat "pair" (a ↔ b) of these sessions is already active`},
+		{StartChat{Peers: []string{"b", "A"}}, ErrActive, "already active"},
+		{StartChat{Peers: []string{"b", "a"}}, ErrInChat, "already active"},
+		{StartChat{Peers: []string{"a", "c"}}, ErrInChat, `session "a" is in chat "pair" (a ↔ b)`},
+		{StartChat{Peers: []string{"c", "a", "b"}}, ErrInChat, `session "a" is in chat "pair"`},
+		{StartChat{Peers: []string{"c", "d"}}, registry.ErrEnded, `session "d" has ended: pane is gone`},
+		{StartChat{Peers: []string{"c", "nobody"}}, registry.ErrUnknown, `no session "nobody"`},
+		{StartChat{Peers: []string{"c"}}, ErrRequest, "at least two"},
+		{StartChat{Peers: []string{"c", "c"}}, ErrRequest, "named twice"},
 	} {
 		_, err := r.ask(c.q)
 		require.ErrorIs(t, err, c.is)
 		assert.ErrorContains(t, err, c.text)
 	}
-	_, err := r.ask(StartChat{Sessions: []string{"a", "c"}})
+	_, err := r.ask(StartChat{Peers: []string{"a", "c"}})
 	assert.False(t, errors.Is(err, ErrActive), "another chat")
 	assert.Len(t, r.commits, steps, "nothing was changed")
 	assert.Len(t, r.say(s[0], "unharmed"), 1)
@@ -85,20 +85,20 @@ func TestChat_errors(t *testing.T) {
 		{Say: strings.Repeat("x", message.MaxBody+1)},
 		{Name: "PAIR"},
 		{Name: "a b"},
-		{By: By{Kind: Agent, Session: s[0].ID}},
-		{By: By{Kind: Agent, Session: s[2].ID}, Limits: message.Limits{Depth: 99}},
+		{By: By{Kind: Agent, Peer: s[0].ID}},
+		{By: By{Kind: Agent, Peer: s[2].ID}, Limits: message.Limits{Depth: 99}},
 	} {
-		q.Sessions = []string{"c", e[0].Name}
+		q.Peers = []string{"c", e[0].Name}
 		_, err := r.ask(q)
 		assert.Error(t, err, "%+v", q)
 	}
-	r.must(StartChat{By: By{Kind: Agent, Session: s[2].ID}, Sessions: []string{"c", "e"}})
+	r.must(StartChat{By: By{Kind: Agent, Peer: s[2].ID}, Peers: []string{"c", "e"}})
 }
 
 func TestChat_firstWordGoesToAllButTheFirst(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
-	r.must(StartChat{By: By{Kind: Person, Name: "Ada L."}, Sessions: []string{"a", "b", "c"}, Say: "begin"})
+	r.must(StartChat{By: By{Kind: Person, Name: "Ada L."}, Peers: []string{"a", "b", "c"}, Say: "begin"})
 	require.Len(t, r.out, 2)
 	for i, d := range r.out {
 		assert.Equal(t, s[i+1].ID, d.Target)
@@ -144,7 +144,7 @@ func TestChat_pauseAndResume(t *testing.T) {
 	}
 	r.submit(out...)
 	assert.Equal(t, []string{"queued", "typed", "held: our text stands in the composer", "typed", "submitted"}, r.states(typed.ID))
-	_, err := r.ask(ResumeChat{Chat: c.ID.Short(), By: By{Kind: Agent, Session: s[0].ID}})
+	_, err := r.ask(ResumeChat{Chat: c.ID.Short(), By: By{Kind: Agent, Peer: s[0].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly)
 }
 
@@ -213,13 +213,13 @@ func TestAll_nothingIsTyped(t *testing.T) {
 			r.say(s[0], "three")
 			held := r.must(Send{To: "e", Message: message.Envelope{Body: "later"}})
 			assert.Equal(t, message.Held, held.Receipts[0].State)
-			_, err := r.ask(StartChat{Sessions: []string{"e", "a"}})
+			_, err := r.ask(StartChat{Peers: []string{"e", "a"}})
 			assert.Error(t, err)
 			if name == "pause" {
 				_, err = r.ask(ResumeChat{Chat: r.s.chats[0].ID.Short()})
 				assert.ErrorIs(t, err, ErrStopped)
 			}
-			_, err = r.ask(ResumeChat{Chat: "all", By: By{Kind: Agent, Session: s[0].ID}})
+			_, err = r.ask(ResumeChat{Chat: "all", By: By{Kind: Agent, Peer: s[0].ID}})
 			assert.ErrorIs(t, err, ErrPersonOnly)
 			assert.Len(t, r.out, handed, "nothing was handed out")
 
@@ -241,7 +241,7 @@ func TestAll_nothingIsTyped(t *testing.T) {
 func TestChat_turns(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
-	c := r.must(StartChat{Sessions: []string{"a", "b"}, Turns: 2}).Chats[0]
+	c := r.must(StartChat{Peers: []string{"a", "b"}, Turns: 2}).Chats[0]
 	first := r.say(s[0], "question")
 	r.submit(first...)
 	second := r.say(s[1], "answer", first[0].ID)
@@ -260,15 +260,15 @@ func TestChat_agentsTouchOnlyTheirOwn(t *testing.T) {
 	s := r.adopt("a", "b", "c")
 	c := r.chat(message.Limits{}, "a", "b")
 	for _, q := range []Request{
-		PauseChat{Chat: string(c.ID), By: By{Kind: Agent, Session: s[2].ID}},
-		StopChat{Chat: string(c.ID), By: By{Kind: Agent, Session: s[2].ID}},
-		PauseChat{Chat: All, By: By{Kind: Agent, Session: s[0].ID}},
-		StopChat{Chat: All, By: By{Kind: Agent, Session: s[0].ID}},
+		PauseChat{Chat: string(c.ID), By: By{Kind: Agent, Peer: s[2].ID}},
+		StopChat{Chat: string(c.ID), By: By{Kind: Agent, Peer: s[2].ID}},
+		PauseChat{Chat: All, By: By{Kind: Agent, Peer: s[0].ID}},
+		StopChat{Chat: All, By: By{Kind: Agent, Peer: s[0].ID}},
 	} {
 		_, err := r.ask(q)
 		assert.ErrorIs(t, err, ErrPersonOnly)
 	}
-	got := r.must(PauseChat{Chat: string(c.ID), By: By{Kind: Agent, Session: s[1].ID}})
+	got := r.must(PauseChat{Chat: string(c.ID), By: By{Kind: Agent, Peer: s[1].ID}})
 	assert.Equal(t, "paused by b", got.Chats[0].Why)
 	got = r.must(StopChat{Chat: string(c.ID), By: By{Kind: Person}})
 	assert.Equal(t, "stopped by person", got.Chats[0].Why)
@@ -296,7 +296,7 @@ func TestStateChanged_isToldAndNotWritten(t *testing.T) {
 	s := r.adopt("a")[0]
 	steps := len(r.commits)
 	for range 2 {
-		_, _ = r.step(StateChanged{Session: s.ID, State: message.Working, Why: "no prompt"})
+		_, _ = r.step(StateChanged{Peer: s.ID, State: message.Working, Why: "no prompt"})
 	}
 	assert.Empty(t, r.last, "told once")
 	assert.Len(t, r.commits, steps)
@@ -308,8 +308,8 @@ func TestStateChanged_isToldAndNotWritten(t *testing.T) {
 func TestChat_agentsStayAgents(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
-	by := By{Kind: Agent, Session: s[0].ID}
-	r.must(StartChat{By: by, Sessions: []string{"a", "b"}, Name: "pair"})
+	by := By{Kind: Agent, Peer: s[0].ID}
+	r.must(StartChat{By: by, Peers: []string{"a", "b"}, Name: "pair"})
 	r.must(PauseChat{Chat: "pair"})
 	_, err := r.ask(StopChat{By: by, Chat: "pair"})
 	assert.ErrorIs(t, err, ErrPersonOnly)

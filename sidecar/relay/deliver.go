@@ -17,24 +17,24 @@ const (
 	holdBrake         // a brake's
 	holdPolicy        // the policy's
 	holdApproval      // the policy's or its chat's: until a person says yes
-	holdFilter        // a filter's that failed: until the policies are asked anew
+	holdFilter        // a filter's that failed: until the policies are asked again
 	holdOver          // its chat has ended: it goes nowhere
 )
 
 // delivery is a delivery under way: from the verdict until its last receipt.
 type delivery struct {
 	message.Delivery
-	seq    uint64 // deliveries go to a pane in this order
-	state  message.ReceiptState
-	reason message.Reason
-	hold   hold
-	atSink bool
-	handed bool             // a sink has had it at least once
-	kind   message.PeerKind // of its sink, once it was handed
-	enter  bool             // leave to press Enter was given: its sink watches what becomes of it
-	shut   bool             // it gets no leave any more: its chat has ended, or goes on without its target
-	struck time.Time        // when leave was first given, in this run
-	size   int
+	seq       uint64 // deliveries go to a pane in this order
+	state     message.ReceiptState
+	reason    message.Reason
+	hold      hold
+	atSink    bool
+	handed    bool             // a sink has had it at least once
+	kind      message.PeerKind // of its sink, once it was handed
+	enter     bool             // permission to press Enter was given: its sink watches what becomes of it
+	shut      bool             // it gets no permission any more: its chat has ended, or goes on without its target
+	permitted time.Time        // when permission was first given, in this run
+	size      int
 
 	// Awake time, by which it expires at its sink, or waits for a person's decision.
 	since     time.Duration // from when it counts; unset until the next Tick
@@ -63,76 +63,76 @@ func (d *delivery) may(next message.ReceiptState) bool {
 func (d *delivery) open() bool { return d.state != message.Submitted && !d.state.Final() }
 
 // create puts a planned delivery under way, queued. If it cannot be, it fails at once.
-func (w *work) create(planned message.Delivery) *delivery {
-	planned.ID = w.ids.next(w.now)
+func (tx *tx) create(planned message.Delivery) *delivery {
+	planned.ID = tx.ids.next(tx.now)
 	d := &delivery{Delivery: planned}
-	w.step.Deliveries = append(w.step.Deliveries, planned)
-	target := w.admit(d)
+	tx.step.Deliveries = append(tx.step.Deliveries, planned)
+	target := tx.admit(d)
 	switch {
 	case target == nil && d.Chat == "":
-		w.receipt(d, message.Failed, message.AgentGone)
+		tx.receipt(d, message.Failed, message.AgentGone)
 	case target == nil:
-		w.receipt(d, message.Queued, "")
-		w.receipt(d, message.Held, message.AgentGone)
-		w.drop(d)
+		tx.receipt(d, message.Queued, "")
+		tx.receipt(d, message.Held, message.AgentGone)
+		tx.drop(d)
 	case target.waiting > maxWaiting || target.bytes > maxWaitingBytes:
-		w.receipt(d, message.Failed, QueueFull)
+		tx.receipt(d, message.Failed, QueueFull)
 	default:
-		w.receipt(d, message.Queued, "")
+		tx.receipt(d, message.Queued, "")
 	}
 	return d
 }
 
-// admit puts a delivery under way behind all others, and returns the session that is to
+// admit puts a delivery under way behind all others, and returns the peer that is to
 // receive it, nil if that is not present.
-func (w *work) admit(d *delivery) *session {
-	w.begin(d)
+func (tx *tx) admit(d *delivery) *peer {
+	tx.begin(d)
 	d.size = size(d.Delivery)
-	target := w.present(d.Target)
+	target := tx.present(d.Target)
 	if target != nil {
 		target.waiting++
-		w.waiting++
+		tx.waiting++
 		target.bytes += d.size
 	}
 	return target
 }
 
 // receipt writes down our own word on a delivery. A final one ends it.
-func (w *work) receipt(d *delivery, state message.ReceiptState, reason message.Reason) message.Receipt {
-	return w.note(d, message.Receipt{State: state, Reason: reason})
+func (tx *tx) receipt(d *delivery, state message.ReceiptState, reason message.Reason) message.Receipt {
+	return tx.note(d, message.Receipt{State: state, Reason: reason})
 }
 
 // note writes down a receipt, our own or a sink's.
-func (w *work) note(d *delivery, r message.Receipt) message.Receipt {
+func (tx *tx) note(d *delivery, r message.Receipt) message.Receipt {
 	r.Delivery, r.Message, r.Target = d.ID, d.Message.ID, d.Target
 	if r.At.IsZero() {
-		r.At = w.now
+		r.At = tx.now
 	}
 	d.state, d.reason = r.State, r.Reason
-	w.step.Receipts = append(w.step.Receipts, r)
+	tx.step.Receipts = append(tx.step.Receipts, r)
 	about := d.Delivery
 	about.Message.Body = ""
-	w.told = append(w.told, message.Event{At: r.At, Kind: "receipt", Chat: d.Chat, Delivery: &about, Receipt: &r})
+	tx.told = append(tx.told, message.Event{At: r.At, Kind: "receipt", Chat: d.Chat, Delivery: &about, Receipt: &r})
 	if r.State.Final() {
-		w.unmet(d)
-		w.drop(d)
+		tx.unmet(d)
+		tx.drop(d)
 	}
 	return r
 }
 
 // drop forgets a delivery: the journal has it.
-func (w *work) drop(d *delivery) {
-	if _, ok := w.under[d.ID]; !ok {
+func (tx *tx) drop(d *delivery) {
+	if _, ok := tx.under[d.ID]; !ok {
 		return
 	}
-	w.forget(d)
-	target := w.present(d.Target)
+	tx.forget(d)
+	target := tx.present(d.Target)
 	if target == nil {
 		return
 	}
 	if d.size > 0 {
 		target.waiting--
-		w.waiting--
+		tx.waiting--
 		target.bytes -= d.size
 		d.size = 0
 	}
@@ -140,25 +140,25 @@ func (w *work) drop(d *delivery) {
 }
 
 // hand gives a delivery to its sink.
-func (w *work) hand(d *delivery) {
+func (tx *tx) hand(d *delivery) {
 	if d.handed {
 		d.Attempt++
 	}
 	d.handed, d.atSink, d.hold = true, true, holdNone
-	limits := w.limits
-	if c := w.chat(d.Chat); c != nil {
+	limits := tx.limits
+	if c := tx.chat(d.Chat); c != nil {
 		limits = c.Limits
 	}
 	d.since, d.lasts = unset, limits.Expire
-	if target := w.present(d.Target); target != nil {
+	if target := tx.present(d.Target); target != nil {
 		d.kind = target.Kind
 	}
-	w.effect(Deliver{d.Delivery, d.kind})
+	tx.effect(Deliver{d.Delivery, d.kind})
 }
 
 // withhold keeps a delivery that is under way from its sink: what was not typed is held,
-// what was typed stays as it is, and its Enter is not given leave.
-func (w *work) withhold(list []*delivery, why hold, reason message.Reason) {
+// what was typed stays as it is, and its Enter is not given permission.
+func (tx *tx) withhold(list []*delivery, why hold, reason message.Reason) {
 	var cancel []*delivery
 	for _, d := range list {
 		if !d.open() || d.hold != holdNone || d.shut {
@@ -169,14 +169,14 @@ func (w *work) withhold(list []*delivery, why hold, reason message.Reason) {
 		}
 		d.atSink, d.hold = false, why
 		if !d.Typed {
-			w.receipt(d, message.Held, reason)
+			tx.receipt(d, message.Held, reason)
 		}
 	}
-	w.cancel(cancel, reason)
+	tx.cancel(cancel, reason)
 }
 
 // cancel takes deliveries back from their sinks.
-func (w *work) cancel(list []*delivery, reason message.Reason) {
+func (tx *tx) cancel(list []*delivery, reason message.Reason) {
 	for len(list) > 0 {
 		c := Cancel{Reason: reason, kind: list[0].kind}
 		var rest []*delivery
@@ -187,32 +187,32 @@ func (w *work) cancel(list []*delivery, reason message.Reason) {
 				rest = append(rest, d)
 			}
 		}
-		w.effect(c)
+		tx.effect(c)
 		list = rest
 	}
 }
 
 // unhold lets deliveries go on, in their order. Where a person was sure, they count as their
 // word. What the policy holds stays held.
-func (w *work) unhold(list []*delivery, sure bool) {
+func (tx *tx) unhold(list []*delivery, sure bool) {
 	for _, d := range list {
 		if !d.open() || d.shut || d.hold != holdPause && d.hold != holdBrake {
 			continue
 		}
 		if sure && d.Message.Depth != 0 {
 			d.Message.Depth = 0
-			w.step.Deliveries = append(w.step.Deliveries, d.Delivery)
+			tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
 		}
 		if !d.Typed {
-			w.receipt(d, message.Queued, "")
+			tx.receipt(d, message.Queued, "")
 		}
-		w.hand(d)
+		tx.hand(d)
 	}
 }
 
 // revoke takes deliveries back for good: what was not typed fails. What was typed gets no
-// leave any more; its sink reports what became of it.
-func (w *work) revoke(list []*delivery) {
+// permission any more; its sink reports what became of it.
+func (tx *tx) revoke(list []*delivery) {
 	var cancel []*delivery
 	for _, d := range list {
 		if d.shut {
@@ -224,23 +224,23 @@ func (w *work) revoke(list []*delivery) {
 		d.atSink, d.shut = false, true
 		if d.Typed && d.open() && !d.Revoked {
 			d.Revoked = true
-			w.step.Deliveries = append(w.step.Deliveries, d.Delivery)
+			tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
 		}
 		switch {
 		case !d.Typed:
-			w.receipt(d, message.Failed, message.ChatEnded)
+			tx.receipt(d, message.Failed, message.ChatEnded)
 		case d.hold != holdNone && !d.enter:
 			// Its sink was refused Enter when it was withheld, and asks no more.
-			if target := w.present(d.Target); target != nil {
+			if target := tx.present(d.Target); target != nil {
 				target.caused(d.Message)
 			}
-			w.receipt(d, message.Uncertain, message.ChatEnded)
+			tx.receipt(d, message.Uncertain, message.ChatEnded)
 		}
 	}
-	w.cancel(cancel, message.ChatEnded)
+	tx.cancel(cancel, message.ChatEnded)
 }
 
-// Reported is a receipt from a sink. Typed asks for leave: before the first byte, and
+// Reported is a receipt from a sink. Typed asks for permission: before the first byte, and
 // again before Enter. The effect Allow with the same token says whether it was given; an
 // error there means that nothing may be typed.
 type Reported struct {
@@ -248,21 +248,21 @@ type Reported struct {
 	Receipt message.Receipt
 }
 
-func (e Reported) step(w *work) { w.effect(Allow{e.Token, w.report(e.Receipt)}) }
+func (e Reported) step(tx *tx) { tx.effect(Allow{e.Token, tx.report(e.Receipt)}) }
 
 func (e Reported) prepare(l *lookup) (Event, error) {
 	e.Token = l.token()
 	return e, nil
 }
 
-// asks reports whether it can be refused: it asks for leave, or tells why it was not asked for.
+// asksPermission reports whether it can be refused: it asks for permission, or tells why it was not asked for.
 // Others tell what has happened.
-func (e Reported) asks() bool {
+func (e Reported) asksPermission() bool {
 	return e.Receipt.State == message.Typed || e.Receipt.State == message.Held
 }
 
 func (e Reported) unwritten(l *loop, err error) (undo bool) {
-	if !e.asks() {
+	if !e.asksPermission() {
 		err = nil
 	}
 	l.answer(e.Token, outcome{err: err})
@@ -270,7 +270,7 @@ func (e Reported) unwritten(l *loop, err error) (undo bool) {
 }
 
 func (e Reported) wait(s *stuck, p *posted) (later bool) {
-	if e.asks() {
+	if e.asksPermission() {
 		p.answer(s.err)
 		return false
 	}
@@ -280,38 +280,38 @@ func (e Reported) wait(s *stuck, p *posted) (later bool) {
 
 // report takes in a sink's receipt. An error refuses it: nothing is written down, and
 // nothing may be typed.
-func (w *work) report(r message.Receipt) error {
-	d := w.under[r.Delivery]
+func (tx *tx) report(r message.Receipt) error {
+	d := tx.under[r.Delivery]
 	if d == nil {
 		return fmt.Errorf("receipt %s of delivery %s: %w", r.State, r.Delivery, ErrNotOurs)
 	}
 	if r.Target != "" && r.Target != d.Target || r.Message != "" && r.Message != d.Message.ID {
 		return fmt.Errorf("receipt %s of delivery %s: %w: it names another message or target", r.State, d.ID, ErrImpossible)
 	}
-	// Leave is asked for by Typed. What was taken back before anything was typed is not
+	// Permission is asked for by Typed. What was taken back before anything was typed is not
 	// the sink's to speak of, until it is handed to it again.
 	if r.State == message.Typed || !d.Typed && !d.atSink {
-		if err := w.refusal(d); err != nil {
+		if err := tx.refusal(d); err != nil {
 			return fmt.Errorf("receipt %s of delivery %s: %w", r.State, d.ID, err)
 		}
 	}
 	if !d.may(r.State) {
 		return fmt.Errorf("receipt %s of delivery %s: %w: it is %s", r.State, d.ID, ErrImpossible, d.state)
 	}
-	target := w.present(d.Target)
+	target := tx.present(d.Target)
 	if target == nil {
 		return fmt.Errorf("receipt %s of delivery %s: %w", r.State, d.ID, ErrNotOurs)
 	}
-	r.Words = w.tellable(d, r.Words)
+	r.Words = tx.tellable(d, r.Words)
 	if r.State != message.Held || d.state != message.Held || r.Reason != d.reason { // else nothing new
-		w.note(d, r)
+		tx.note(d, r)
 	}
 	switch r.State {
 	case message.Typed:
 		if !d.Typed {
-			d.struck = w.now
+			d.permitted = tx.now
 			if !r.At.IsZero() {
-				d.struck = r.At
+				d.permitted = r.At
 			}
 		}
 		d.Typed, d.enter = true, d.Typed
@@ -321,48 +321,48 @@ func (w *work) report(r message.Receipt) error {
 		}
 	case message.Held:
 		if (r.Reason == message.TmuxRefused || r.Reason == message.Unwritable) && d.Typed {
-			w.untyped(d)
+			tx.untyped(d)
 		}
 	case message.Submitted:
-		w.submitted(d, target)
+		tx.submitted(d, target)
 	case message.Uncertain:
 		// It may have been taken: whatever is said next may answer it.
 		target.caused(d.Message)
 	}
-	if c := w.chat(d.Chat); c != nil {
-		w.settle(c)
+	if c := tx.chat(d.Chat); c != nil {
+		tx.settle(c)
 	}
 	return nil
 }
 
-// untyped: no byte of it was typed. It is as if leave had never been given.
-func (w *work) untyped(d *delivery) {
+// untyped: no byte of it was typed. It is as if permission had never been given.
+func (tx *tx) untyped(d *delivery) {
 	d.Typed, d.enter = false, false
 	switch {
 	case d.shut:
-		w.receipt(d, message.Failed, message.ChatEnded)
+		tx.receipt(d, message.Failed, message.ChatEnded)
 	case d.hold != holdNone: // that it was typed had kept it with its sink
-		w.receipt(d, message.Held, w.pausedBy(d))
-		w.cancel([]*delivery{d}, d.reason)
+		tx.receipt(d, message.Held, tx.pausedBy(d))
+		tx.cancel([]*delivery{d}, d.reason)
 	}
 }
 
 // pausedBy is the reason for which a delivery is held while its chat, or everything, is.
-func (w *work) pausedBy(d *delivery) message.Reason {
+func (tx *tx) pausedBy(d *delivery) message.Reason {
 	if d.Chat == "" {
 		return message.Stopped
 	}
 	return message.Paused
 }
 
-// refusal is why a delivery gets no leave now, or nil.
-func (w *work) refusal(d *delivery) error {
-	c := w.chat(d.Chat)
+// refusal is why a delivery gets no permission now, or nil.
+func (tx *tx) refusal(d *delivery) error {
+	c := tx.chat(d.Chat)
 	switch {
 	case d.shut || d.Chat != "" && (c == nil || c.State == message.ChatOver):
 		// Before all else: that is for good, and nobody is to wait for a resume.
 		return ErrEnded
-	case w.stopped:
+	case tx.stopped:
 		return ErrStopped
 	case c != nil && c.State == message.ChatPaused:
 		return ErrPaused
@@ -373,21 +373,21 @@ func (w *work) refusal(d *delivery) error {
 }
 
 // submitted: the agent took it, so what it says next has it for a cause.
-func (w *work) submitted(d *delivery, target *session) {
+func (tx *tx) submitted(d *delivery, target *peer) {
 	target.caused(d.Message)
 	target.waiting--
-	w.waiting--
+	tx.waiting--
 	target.bytes -= d.size
 	d.size, d.Message.Body = 0, "" // nobody needs it here any more
 	target.submitted = append(target.submitted, d)
 	if len(target.submitted) > maxUnanswered {
-		w.drop(target.submitted[0])
+		tx.drop(target.submitted[0])
 	}
 }
 
-// caused notes that a message was typed into the session's pane. A person's own word
+// caused notes that a message was typed into the peer's pane. A person's own word
 // starts again at 0.
-func (s *session) caused(by message.Envelope) {
+func (s *peer) caused(by message.Envelope) {
 	if by.Origin == message.OriginHuman {
 		s.byPerson()
 		s.cause = 0
@@ -398,9 +398,9 @@ func (s *session) caused(by message.Envelope) {
 
 // tellable are the words of an answer that its receipt may tell, or "": they come by the chat,
 // once a person has said yes to them.
-func (w *work) tellable(d *delivery, words string) string {
-	c, from := w.chatOf(d.Target), d.Message
-	if c != nil && c.asks(d.Target) && from.Origin.OfAgent() && (c.member(from.From.Peer) != nil || from.Trust.Unproven()) {
+func (tx *tx) tellable(d *delivery, words string) string {
+	c, from := tx.chatOf(d.Target), d.Message
+	if c != nil && c.needsApproval(d.Target) && from.Origin.OfAgent() && (c.member(from.From.Peer) != nil || from.Trust.Unproven()) {
 		return ""
 	}
 	return words
@@ -408,18 +408,18 @@ func (w *work) tellable(d *delivery, words string) string {
 
 // answered writes down which deliveries a turn answers, and returns the last message of
 // them; or which stay unanswered since it was cut short.
-func (w *work) answered(t message.Turn) (to message.ID, unanswered []*delivery) {
+func (tx *tx) answered(t message.Turn) (to message.ID, unanswered []*delivery) {
 	for _, id := range t.Answers {
-		d := w.under[id]
+		d := tx.under[id]
 		if d == nil || d.Target != t.Peer || d.state != message.Submitted {
 			continue
 		}
 		if t.Cut != "" {
-			w.note(d, message.Receipt{State: message.Failed, Reason: t.Cut, At: t.Ended})
+			tx.note(d, message.Receipt{State: message.Failed, Reason: t.Cut, At: t.Ended})
 			unanswered = append(unanswered, d)
 			continue
 		}
-		w.note(d, message.Receipt{State: message.Answered, Words: w.tellable(d, t.Words), At: t.Ended})
+		tx.note(d, message.Receipt{State: message.Answered, Words: tx.tellable(d, t.Words), At: t.Ended})
 		to = d.Message.ID
 	}
 	return to, unanswered

@@ -86,7 +86,7 @@ func TestReport_unknownOrForeign(t *testing.T) {
 func TestSend(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
-	a := r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "AI[local:" + string(s[0].ID) + "] | hello"}})
+	a := r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "AI[local:" + string(s[0].ID) + "] | hello"}})
 	require.Len(t, a.Receipts, 1)
 	assert.Equal(t, message.Queued, a.Receipts[0].State)
 	assert.Equal(t, r.out[0].ID, a.Receipts[0].Delivery)
@@ -105,8 +105,8 @@ func TestSend(t *testing.T) {
 		{Send{To: "a", Message: message.Envelope{Body: "x", Subject: strings.Repeat("x", message.MaxSubject+1)}}, ErrRequest},
 		{Send{To: "a", Message: message.Envelope{Body: "x", Tags: make([]string, message.MaxTags+1)}}, ErrRequest},
 		{Send{To: "a", Message: message.Envelope{Body: "x", Tags: []string{strings.Repeat("x", message.MaxTag+1)}}}, ErrRequest},
-		{Send{By: By{Kind: Agent, Session: s[0].ID}, To: "a", Message: message.Envelope{Body: "x"}}, ErrRequest},
-		{Send{By: By{Kind: Agent, Session: "stranger"}, To: "a", Message: message.Envelope{Body: "x"}}, registry.ErrUnknown},
+		{Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "a", Message: message.Envelope{Body: "x"}}, ErrRequest},
+		{Send{By: By{Kind: Agent, Peer: "stranger"}, To: "a", Message: message.Envelope{Body: "x"}}, registry.ErrUnknown},
 		{Send{To: "nobody", Message: message.Envelope{Body: "x"}}, registry.ErrUnknown},
 		{Send{To: "a"}, ErrRequest},
 		{Send{To: "a", Message: message.Envelope{Body: "\xff"}}, ErrRequest},
@@ -123,7 +123,7 @@ func TestSend(t *testing.T) {
 func TestSend_claimsAreIgnored(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
-	r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{
+	r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{
 		Body: "x", From: message.Address{Peer: s[1].ID, Name: "person"}, Origin: message.OriginHuman, Trust: message.TrustPerson,
 		To: []message.Address{{Peer: s[0].ID}}, Depth: -7, Created: start.Add(-time.Hour),
 	}})
@@ -147,7 +147,7 @@ func TestGone_pair(t *testing.T) {
 	r.must(Send{To: "b", Message: message.Envelope{Body: "single"}})
 	single := r.out[len(r.out)-1]
 
-	_, _ = r.step(Gone{Session: s[1].ID, Reason: message.PaneDead})
+	_, _ = r.step(Gone{Peer: s[1].ID, Reason: message.PaneDead})
 	assert.Equal(t, []string{"queued", "held: agent gone"}, r.states(waiting.ID))
 	assert.Equal(t, []string{"queued", "typed", "uncertain: agent gone"}, r.states(typed.ID))
 	assert.Equal(t, []string{"queued", "typed", "typed", "submitted"}, r.states(sent.ID))
@@ -171,7 +171,7 @@ func TestGone_largerChatGoesOn(t *testing.T) {
 	c := r.chat(message.Limits{}, "a", "b", "c")
 	r.async = true
 	r.say(s[1], "last words")
-	_, _ = r.step(Gone{Session: s[1].ID, Reason: message.AgentGone})
+	_, _ = r.step(Gone{Peer: s[1].ID, Reason: message.AgentGone})
 	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbDeliver}}})
 	require.Len(t, r.out, 2, "what it said while it was there is heard")
 	r.async = false
@@ -180,7 +180,7 @@ func TestGone_largerChatGoesOn(t *testing.T) {
 	assert.Equal(t, message.ChatOn, got.State)
 	assert.True(t, got.Participants[1].Left)
 	assert.Equal(t, 3, got.Participants[2].Number, "numbers stay")
-	_, _ = r.step(Gone{Session: s[2].ID, Reason: message.AgentGone})
+	_, _ = r.step(Gone{Peer: s[2].ID, Reason: message.AgentGone})
 	got, _ = r.s.Snapshot().Chat(c.ID)
 	assert.Equal(t, message.ChatOver, got.State)
 }
@@ -192,7 +192,7 @@ func TestGone_beforeTheVerdict(t *testing.T) {
 	r.async = true
 	_, _ = r.ask(Send{To: "c", Message: message.Envelope{Body: "x"}})
 	_, _ = r.ask(Say{Chat: r.s.chats[0].ID.Short(), To: []string{"c"}, Body: "y"})
-	_, _ = r.step(Gone{Session: s[2].ID, Reason: message.AgentGone})
+	_, _ = r.step(Gone{Peer: s[2].ID, Reason: message.AgentGone})
 	a, err := r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbDeliver}}})
 	require.NoError(t, err)
 	require.Len(t, a.Receipts, 1)
@@ -211,10 +211,10 @@ func TestRelease(t *testing.T) {
 	r.chat(message.Limits{}, "a", "b", "c")
 	waiting := r.say(s[0], "x")
 	require.NoError(t, r.report(waiting[1].ID, message.Typed, ""))
-	_, err := r.ask(Release{Session: "b", By: By{Kind: Agent, Session: s[0].ID}})
+	_, err := r.ask(Release{Peer: "b", By: By{Kind: Agent, Peer: s[0].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly)
-	r.must(Release{Session: "b"})
-	_, _ = r.step(Released{Session: s[2].ID})
+	r.must(Release{Peer: "b"})
+	_, _ = r.step(Released{Peer: s[2].ID})
 	assert.Equal(t, []string{"queued", "failed: pane was released"}, r.states(waiting[0].ID))
 	assert.Equal(t, []string{"queued", "typed", "uncertain: pane was released"}, r.states(waiting[1].ID))
 	assert.Equal(t, []message.ID{s[1].ID, s[2].ID}, r.forgot)
@@ -231,16 +231,16 @@ func TestAdopt(t *testing.T) {
 	}
 	assert.Equal(t, []string{"claude", "claude-2", "Claude-3", "line", "local-2", "x"}, names)
 
-	_, err := r.step(Adopted{Token: 1, Session: message.Peer{PaneOf: message.PaneOf{Pane: s[0].Pane}}})
+	_, err := r.step(Adopted{Token: 1, Peer: message.Peer{PaneOf: message.PaneOf{Pane: s[0].Pane}}})
 	assert.ErrorIs(t, err, ErrAdopted)
 	again := s[0]
 	again.Name, again.Prompt = "other", "> "
-	a, err := r.step(Adopted{Token: 1, Session: again})
+	a, err := r.step(Adopted{Token: 1, Peer: again})
 	require.NoError(t, err)
-	assert.Equal(t, "claude", a.Session.Name)
+	assert.Equal(t, "claude", a.Peer.Name)
 	got, _ := r.s.Snapshot().Find("claude")
 	assert.Equal(t, "> ", got.Prompt)
-	_, _ = r.step(Gone{Session: s[0].ID})
+	_, _ = r.step(Gone{Peer: s[0].ID})
 	assert.Equal(t, "claude", r.adopt("claude")[0].Name, "the name is free again")
 	_, err = r.step(Adopted{Token: 1})
 	assert.ErrorIs(t, err, ErrRequest)
@@ -254,7 +254,7 @@ func TestH36_names(t *testing.T) {
 	for _, name := range []string{
 		"Alice] | x", "../../x", strings.Repeat("x", 300), "\U0001F600", "AI", "ai", "", "alice", "ALICE", "\u0410lice", "bo\u200bb", "bob\n",
 	} {
-		_, err := r.ask(Rename{Session: "bob", Name: name})
+		_, err := r.ask(Rename{Peer: "bob", Name: name})
 		require.ErrorIs(t, err, registry.ErrName, "%q", name)
 		assert.Equal(t, "[bob] (2):", r.say(s[1], "x")[0].Head)
 
@@ -264,11 +264,11 @@ func TestH36_names(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, adopted.ID, found.ID, "nobody else goes by it")
 	}
-	r.must(Rename{Session: "BOB", Name: "carol_2"})
+	r.must(Rename{Peer: "BOB", Name: "carol_2"})
 	assert.Equal(t, "[carol_2] (2):", r.say(s[1], "x")[0].Head)
 	c, _ := r.s.Snapshot().ChatOf(s[1].ID)
 	assert.Equal(t, "carol_2", c.Participants[1].Name)
-	_, err := r.ask(Rename{Session: "Alice", Name: "x", By: By{Kind: Agent, Session: s[1].ID}})
+	_, err := r.ask(Rename{Peer: "Alice", Name: "x", By: By{Kind: Agent, Peer: s[1].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly)
 }
 
@@ -297,7 +297,7 @@ func TestDecided_inOrder(t *testing.T) {
 	require.Len(t, r.out, 2)
 	assert.Equal(t, "3", r.out[1].Message.Body)
 	assert.Empty(t, r.s.flows)
-	assert.Empty(t, r.s.thoughts)
+	assert.Empty(t, r.s.undecided)
 	r.must(PauseChat{Chat: "all"})
 	r.must(ResumeChat{Chat: "all", Sure: true})
 	for _, d := range r.out {
@@ -330,13 +330,13 @@ func TestState_isBounded(t *testing.T) {
 		d := r.say(a, "x")
 		r.submit(d...)
 		r.submit(r.say(b, fmt.Sprint(i), d[0].ID)...)
-		_, _ = r.step(Gone{Session: b.ID, Reason: message.AgentGone})
+		_, _ = r.step(Gone{Peer: b.ID, Reason: message.AgentGone})
 	}
 	for range 2 * maxUnanswered {
 		r.must(Send{To: "a", Message: message.Envelope{Body: "x"}})
 		r.submit(r.out[len(r.out)-1])
 	}
-	assert.LessOrEqual(t, len(r.s.sessions), pastSessions+1)
+	assert.LessOrEqual(t, len(r.s.peers), pastPeers+1)
 	assert.LessOrEqual(t, len(r.s.chats), pastChats)
 	assert.LessOrEqual(t, len(r.s.under), maxUnanswered)
 	for _, d := range r.s.under {
@@ -397,7 +397,7 @@ func TestReport_refusedPasteIsNotTyped(t *testing.T) {
 	sent := single.Receipts[0].Delivery
 	require.NoError(t, r.report(sent, message.Typed, ""))
 	require.NoError(t, r.report(sent, message.Held, message.TmuxRefused))
-	_, _ = r.step(Gone{Session: a[1].ID, Reason: message.AgentGone})
+	_, _ = r.step(Gone{Peer: a[1].ID, Reason: message.AgentGone})
 	states := r.states(sent)
 	assert.Equal(t, "failed: agent gone", states[len(states)-1])
 }

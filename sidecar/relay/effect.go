@@ -21,7 +21,7 @@ type Decide struct{ Message message.Envelope }
 
 // Deliver hands a delivery to its sink. One that the sink knows already, by its id, takes
 // the place of the former. The sink pastes a delivery at most once: not if Typed is set,
-// and not if it was given leave for an earlier attempt of the same id, which Typed need
+// and not if it was given permission for an earlier attempt of the same id, which Typed need
 // not say yet when both cross each other. Typed in the first attempt is an earlier run's:
 // the sink looks first whether anything was typed at all.
 type Deliver struct {
@@ -31,7 +31,7 @@ type Deliver struct {
 
 // Cancel takes deliveries back from their sinks. What was not typed is forgotten there.
 // Of what was typed, Enter is not pressed any more; if it was pressed already, the sink
-// goes on to watch, and reports. What was typed and waits for Enter gets no leave any more;
+// goes on to watch, and reports. What was typed and waits for Enter gets no permission any more;
 // after a pause its sink is handed it again, with Typed set.
 type Cancel struct {
 	IDs    []message.ID
@@ -39,7 +39,7 @@ type Cancel struct {
 	kind   message.PeerKind // of their sink
 }
 
-// Allow answers Reported: with nil the receipt is on disk and, if it was typed, leave is
+// Allow answers Reported: with nil the receipt is on disk and, if it was typed, permission is
 // given; an error means that nothing may be typed.
 type Allow struct {
 	Token Token
@@ -56,10 +56,10 @@ type Reply struct {
 // Publish tells all who watch. The events have no Seq: their place is the journal's.
 type Publish struct{ Events []message.Event }
 
-// Forget ends a session's pane: it is neither read nor typed into any more.
+// Forget ends a peer's pane: it is neither read nor typed into any more.
 type Forget struct {
-	Session message.ID
-	kind    message.PeerKind // of its sink
+	Peer message.ID
+	kind message.PeerKind // of its sink
 }
 
 func (Commit) perform(*loop) {} // it is on disk
@@ -88,7 +88,7 @@ func (e Deliver) perform(l *loop) {
 
 func (e Cancel) perform(l *loop) { l.sink(e.kind).Cancel(e.IDs, e.Reason) }
 
-func (e Forget) perform(l *loop) { l.sink(e.kind).Forget(e.Session) }
+func (e Forget) perform(l *loop) { l.sink(e.kind).Forget(e.Peer) }
 
 func (e Allow) perform(l *loop) {
 	if e.Err != nil {

@@ -16,8 +16,8 @@ const (
 
 // hear has a chat's judge hear what an agent said there, and reports whether the chat has
 // become empty with it. What a person's word lets go on after that is not heard again.
-func (w *work) hear(t *thought, planned []message.Delivery) bool {
-	if t.chat == nil || t.message.Type != message.KindTurn || len(planned) == 0 || !w.judged(t.chat) {
+func (tx *tx) hear(t *pending, planned []message.Delivery) bool {
+	if t.chat == nil || t.message.Type != message.KindTurn || len(planned) == 0 || !tx.judged(t.chat) {
 		return false
 	}
 	v := t.chat.judge.Hear(brakes.Said{Body: t.words(), Acted: t.acted})
@@ -28,7 +28,7 @@ func (w *work) hear(t *thought, planned []message.Delivery) bool {
 // judged reports whether a chat is to pause once it is empty. Unless it is said of the chat,
 // one with a line program in it, or a program that nobody knows, is not: what such a one prints
 // may well repeat itself.
-func (w *work) judged(c *chat) bool {
+func (tx *tx) judged(c *chat) bool {
 	switch c.Limits.Empty {
 	case EmptyOn:
 		return true
@@ -36,7 +36,7 @@ func (w *work) judged(c *chat) bool {
 		return false
 	}
 	for _, id := range c.there() {
-		if s := w.present(id); s != nil && (strings.HasPrefix(s.Profile, "line") || s.Profile == "tui") {
+		if s := tx.present(id); s != nil && (strings.HasPrefix(s.Profile, "line") || s.Profile == "tui") {
 			return false
 		}
 	}

@@ -80,7 +80,7 @@ func TestB3_whichChats(t *testing.T) {
 	}
 	r := newRig(t)
 	r.adoptAs("claude", "a", "b")
-	_, err := r.ask(StartChat{Sessions: []string{"a", "b"}, Limits: message.Limits{Empty: "perhaps"}})
+	_, err := r.ask(StartChat{Peers: []string{"a", "b"}, Limits: message.Limits{Empty: "perhaps"}})
 	assert.ErrorContains(t, err, `empty "perhaps"`)
 }
 
@@ -165,9 +165,9 @@ func (r *rig) adoptAs(profile string, names ...string) []message.Peer {
 	var out []message.Peer
 	for _, one := range r.adopt(names...) {
 		one.Profile = profile
-		a, err := r.step(Adopted{Token: 1, Session: one})
+		a, err := r.step(Adopted{Token: 1, Peer: one})
 		require.NoError(r.t, err)
-		out = append(out, a.Session)
+		out = append(out, a.Peer)
 	}
 	return out
 }

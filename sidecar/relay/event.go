@@ -8,7 +8,7 @@ import (
 )
 
 // Event is something that happened: the only thing that changes a State.
-type Event interface{ step(*work) }
+type Event interface{ step(*tx) }
 
 // What an event may be beside that. One that is none of these has nobody who waits for it, and
 // while nothing can be written down it is kept, to happen later.

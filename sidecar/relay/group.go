@@ -50,8 +50,8 @@ func bytesOf(v any) int {
 	return 0
 }
 
-func (e Spoke) bytes() int    { return len(e.Turn.Words) + len(e.Turn.All) + len(e.Turn.Prompt) }
-func (e Asked) bytes() int    { return bytesOf(e.Request) }
-func (r Send) bytes() int     { return len(r.Message.Body) }
-func (r Say) bytes() int      { return len(r.Body) }
-func (e Received) bytes() int { return len(e.Message.Body) }
+func (e Spoke) bytes() int     { return len(e.Turn.Words) + len(e.Turn.All) + len(e.Turn.Prompt) }
+func (e Requested) bytes() int { return bytesOf(e.Request) }
+func (r Send) bytes() int      { return len(r.Message.Body) }
+func (r Say) bytes() int       { return len(r.Body) }
+func (e Received) bytes() int  { return len(e.Message.Body) }

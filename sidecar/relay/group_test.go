@@ -91,7 +91,7 @@ func TestD2_FullForAGroup(t *testing.T) {
 	for _, anew := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			r, w, a := beside(t)
-			b := r.Restored.Sessions[1].Session.ID
+			b := r.Restored.Peers[1].Peer.ID
 			if anew {
 				restored := *r.Restored
 				r.Again = func(context.Context) (*Restored, error) { return &restored, nil }
@@ -105,7 +105,7 @@ func TestD2_FullForAGroup(t *testing.T) {
 					return err
 				},
 				func() error {
-					_, err := r.Do(t.Context(), Rename{By: By{Kind: Person}, Session: "b", Name: "z"})
+					_, err := r.Do(t.Context(), Rename{By: By{Kind: Person}, Peer: "b", Name: "z"})
 					return err
 				},
 				func() error {
@@ -192,7 +192,7 @@ func beside(t *testing.T) (*Relay, *counted, message.ID) {
 	d := message.Delivery{ID: message.NewID(), Message: asked, Target: a.ID, Chat: chat.ID, Typed: true, Attempt: 1}
 	w := &counted{submitted: d.ID}
 	r := &Relay{Journal: w, Sink: w, Publish: func([]message.Event) { w.note("publish") }, Restored: &Restored{
-		Sessions: []Stay{{Session: a}, {Session: b}}, Chats: []Going{{Chat: chat}}, Submitted: []message.Delivery{d},
+		Peers: []SavedPeer{{Peer: a}, {Peer: b}}, Chats: []SavedChat{{Chat: chat}}, Submitted: []message.Delivery{d},
 	}}
 	return r, w, a.ID
 }
@@ -263,7 +263,7 @@ func replayed(t *rapid.T, history []past, builtIn bool, next func(left int) int)
 	var backs []chan outcome
 	now, life := start, byte(0)
 	l := loop{Relay: r, log: slog.New(slog.DiscardHandler), waiting: make(map[Token]chan<- outcome), state: modelState(0)}
-	l.asker.anew()
+	l.asker.reset()
 	l.now = func() time.Time {
 		now = now.Add(time.Millisecond)
 		return now

@@ -36,7 +36,7 @@ func TestRun_cutTurnIsWrittenDown(t *testing.T) {
 	b, err := r.Adopt(t.Context(), message.Peer{Name: "b", PaneOf: message.PaneOf{Pane: "%2"}})
 	require.NoError(t, err)
 	limits := message.Limits{Words: "all", Person: true}
-	started, err := r.Do(t.Context(), relay.StartChat{By: relay.By{Kind: relay.Person}, Sessions: []string{"a", "b"}, Limits: limits})
+	started, err := r.Do(t.Context(), relay.StartChat{By: relay.By{Kind: relay.Person}, Peers: []string{"a", "b"}, Limits: limits})
 	require.NoError(t, err)
 	chat := started.Chats[0]
 	require.NoError(t, r.Spoke(t.Context(), message.Turn{ID: message.NewID(), Peer: a.ID, Words: "last", All: "first, last", Ended: time.Now()}))
@@ -84,10 +84,10 @@ func TestRun_cutTurnIsWrittenDown(t *testing.T) {
 
 	again := relay.Restored{}
 	for _, one := range restored.Sessions {
-		again.Sessions = append(again.Sessions, relay.Stay{Session: one, Last: restored.Depths[one.ID].Last, Cause: restored.Depths[one.ID].Cause})
+		again.Peers = append(again.Peers, relay.SavedPeer{Peer: one, Last: restored.Depths[one.ID].Last, Cause: restored.Depths[one.ID].Cause})
 	}
 	for _, one := range restored.Chats {
-		again.Chats = append(again.Chats, relay.Going{Chat: one, Taken: restored.Taken[one.ID]})
+		again.Chats = append(again.Chats, relay.SavedChat{Chat: one, Taken: restored.Taken[one.ID]})
 	}
 	r, s, stop = run(t, j, again)
 	require.NoError(t, r.Spoke(t.Context(), cut))
@@ -118,14 +118,14 @@ func TestRun_goesOnFromSchema3(t *testing.T) {
 
 	restored := relay.Restored{Server: was.Sessions[0].Server, Undecided: was.Undecided}
 	for _, one := range was.Sessions {
-		restored.Sessions = append(restored.Sessions, relay.Stay{Session: one, Last: was.Depths[one.ID].Last, Cause: was.Depths[one.ID].Cause})
+		restored.Peers = append(restored.Peers, relay.SavedPeer{Peer: one, Last: was.Depths[one.ID].Last, Cause: was.Depths[one.ID].Cause})
 	}
 	for _, one := range was.Chats {
-		restored.Chats = append(restored.Chats, relay.Going{Chat: one, Taken: was.Taken[one.ID]})
+		restored.Chats = append(restored.Chats, relay.SavedChat{Chat: one, Taken: was.Taken[one.ID]})
 	}
 	held := map[string]message.Delivery{}
 	for _, p := range was.Pending {
-		restored.Deliveries = append(restored.Deliveries, relay.Left{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict})
+		restored.Deliveries = append(restored.Deliveries, relay.SavedDelivery{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict})
 		if strings.HasPrefix(p.Delivery.Message.Body, "hold: ") {
 			held[p.Delivery.Message.Body] = p.Delivery
 		}

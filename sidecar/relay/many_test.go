@@ -14,14 +14,14 @@ import (
 // crowd is a State of so many peers, of whom a fifth are in chats of two.
 func crowd(t require.TestingT, peers int) (*rig, []message.Peer) {
 	r := newRig(t)
-	stays, chats := make([]Stay, peers), []Going{}
+	stays, chats := make([]SavedPeer, peers), []SavedChat{}
 	sessions := make([]message.Peer, peers)
 	for i := range stays {
 		sessions[i] = message.Peer{ID: r.id(), Name: fmt.Sprint("peer", i), PaneOf: message.PaneOf{Pane: fmt.Sprintf("%%%d", i), Profile: "line"}, Computer: message.LocalComputer}
-		stays[i] = Stay{Session: sessions[i]}
+		stays[i] = SavedPeer{Peer: sessions[i]}
 	}
 	for i := 0; i < peers/5; i += 2 {
-		chats = append(chats, Going{Chat: message.Chat{
+		chats = append(chats, SavedChat{Chat: message.Chat{
 			ID: r.id(), State: message.ChatOn, Limits: message.Limits{Rate: 1 << 30, Depth: 1 << 30, Bytes: 1 << 40, Empty: EmptyOff},
 			Participants: []message.Participant{
 				{Peer: sessions[i].ID, Name: sessions[i].Name, Number: 1, MaySpeak: true},
@@ -29,7 +29,7 @@ func crowd(t require.TestingT, peers int) (*rig, []message.Peer) {
 			},
 		}})
 	}
-	_, _ = r.step(Restored{Sessions: stays, Chats: chats})
+	_, _ = r.step(Restored{Peers: stays, Chats: chats})
 	return r, sessions
 }
 
@@ -54,7 +54,7 @@ func BenchmarkTurn(b *testing.B) {
 				now = now.Add(time.Second)
 				turn := message.Turn{ID: ids.next(now), Peer: sessions[i%2].ID, Words: "words", Ended: now, Answers: answers}
 				quiet(s, now, Spoke{Turn: turn})
-				quiet(s, now, StateChanged{Session: turn.Peer, State: message.Idle, Why: fmt.Sprint(i)})
+				quiet(s, now, StateChanged{Peer: turn.Peer, State: message.Idle, Why: fmt.Sprint(i)})
 				answers = nil
 				for _, e := range quiet(s, now, Decided{message.Verdict{Message: turn.ID, Decision: message.Decision{Verb: message.VerbDeliver}}}) {
 					if d, ok := e.(Deliver); ok {
@@ -93,7 +93,7 @@ func BenchmarkQuestion(b *testing.B) {
 			r, sessions := crowd(b, peers)
 			r.async = true
 			r.say(sessions[0], "in a chat")
-			_, _ = r.step(Asked{Request: Send{By: By{Kind: Agent, Session: sessions[peers-1].ID}, To: sessions[peers-2].Name, Message: message.Envelope{Body: "beside"}}})
+			_, _ = r.step(Requested{Request: Send{By: By{Kind: Agent, Peer: sessions[peers-1].ID}, To: sessions[peers-2].Name, Message: message.Envelope{Body: "beside"}}})
 			require.Len(b, r.pending, 2)
 			for i := 0; b.Loop(); i++ {
 				require.NotNil(b, r.s.question(r.pending[i%2]))
@@ -111,8 +111,8 @@ func BenchmarkAdoption(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				r.now = r.now.Add(time.Second)
 				id := ids.next(r.now)
-				quiet(r.s, r.now, Adopted{Session: message.Peer{ID: id, Name: "one", PaneOf: message.PaneOf{Pane: "%one"}}})
-				quiet(r.s, r.now, Gone{Session: id, Reason: message.PaneMissing})
+				quiet(r.s, r.now, Adopted{Peer: message.Peer{ID: id, Name: "one", PaneOf: message.PaneOf{Pane: "%one"}}})
+				quiet(r.s, r.now, Gone{Peer: id, Reason: message.PaneMissing})
 			}
 		})
 	}
@@ -121,7 +121,7 @@ func BenchmarkAdoption(b *testing.B) {
 // The snapshot that is carried on from step to step is the one that all of the State would make.
 func (s *State) checkSnapshot(t require.TestingT) {
 	var sessions []message.Peer
-	for _, one := range s.sessions {
+	for _, one := range s.peers {
 		sessions = append(sessions, one.Peer)
 	}
 	var chats []message.Chat
@@ -143,7 +143,7 @@ func (s *State) checkSnapshot(t require.TestingT) {
 		require.Equal(t, wantErr, gotErr)
 	}
 	waiting := 0
-	for _, one := range s.sessions {
+	for _, one := range s.peers {
 		waiting += one.waiting
 	}
 	require.Equal(t, waiting, s.waiting)

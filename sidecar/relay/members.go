@@ -8,25 +8,25 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// member is the session's place in the chat, or nil if it is not there, or not any more. A
-// session that left and came again has a place of each time.
-func (c *chat) member(session message.ID) *message.Participant {
+// member is the peer's place in the chat, or nil if it is not there, or not any more. A
+// peer that left and came again has a place of each time.
+func (c *chat) member(id message.ID) *message.Participant {
 	for i := range c.Participants {
-		if p := &c.Participants[i]; p.Peer == session && !p.Left {
+		if p := &c.Participants[i]; p.Peer == id && !p.Left {
 			return p
 		}
 	}
 	return nil
 }
 
-// maySpeak reports whether the session is there and its turns are messages.
-func (c *chat) maySpeak(session message.ID) bool {
-	p := c.member(session)
-	return p != nil && p.MaySpeak && c.HasFloor(session)
+// maySpeak reports whether the peer is there and its turns are messages.
+func (c *chat) maySpeak(id message.ID) bool {
+	p := c.member(id)
+	return p != nil && p.MaySpeak && c.HasFloor(id)
 }
 
 // handFloor gives the floor to those of the named who are there.
-func (w *work) handFloor(c *chat, to []message.ID) {
+func (tx *tx) handFloor(c *chat, to []message.ID) {
 	var floor []message.ID
 	for _, id := range to {
 		if id == message.Everybody {
@@ -41,56 +41,56 @@ func (w *work) handFloor(c *chat, to []message.ID) {
 		return // none of them is there any more, or nothing changes
 	}
 	c.Floor = floor
-	w.altered(c)
+	tx.altered(c)
 }
 
-// mute says whether the session may speak, at all its places: those that ask for one of
+// mute says whether the peer may speak, at all its places: those that ask for one of
 // them must not find another answer there.
-func (c *chat) mute(session message.ID, muted bool) {
+func (c *chat) mute(id message.ID, muted bool) {
 	for i := range c.Participants {
-		if p := &c.Participants[i]; p.Peer == session {
+		if p := &c.Participants[i]; p.Peer == id {
 			p.MaySpeak = !muted
 		}
 	}
 }
 
-// strike notes that the session left the chat.
-func (c *chat) strike(session message.ID) {
-	for p := c.member(session); p != nil; p = c.member(session) {
+// removeMember notes that the peer left the chat.
+func (c *chat) removeMember(id message.ID) {
+	for p := c.member(id); p != nil; p = c.member(id) {
 		p.Left = true
 	}
-	c.Floor = slices.DeleteFunc(c.Floor, func(id message.ID) bool { return id == session })
+	c.Floor = slices.DeleteFunc(c.Floor, func(one message.ID) bool { return one == id })
 }
 
-// AddMember brings a session into a chat that is on or paused: it gets the next number, also
+// AddMember brings a peer into a chat that is on or paused: it gets the next number, also
 // where it had been in that chat before, and hears and says what is said from then on. Only
 // a person may. Errors: as of StartChat; an *InChatError is never Same. Answer: Chats, one.
 type AddMember struct {
 	By      By
 	Chat    string
-	Session string
+	Peer    string
 	Role    string    // see message.CheckRole, as those of StartChat
 	Muted   bool      // it may not speak
-	Asked   bool      // what it says waits for a person's yes
-	Kept    []Kept    // as that of StartChat, all of it to Session
+	Approve bool      // what it says waits for a person's yes
+	Backlog []Backlog // as that of StartChat, all of it to Session
 	Since   time.Time // as that of StartChat
 }
 
 func (r AddMember) by() By { return r.By }
 
-func (r AddMember) do(w *work, _ *Asked) (Answer, error) {
-	c, s, err := w.place(r.Chat, r.Session)
+func (r AddMember) do(tx *tx, _ *Requested) (Answer, error) {
+	c, s, err := tx.place(r.Chat, r.Peer)
 	if err == nil {
-		err = w.checkAdd(r, s)
+		err = tx.checkAdd(r, s)
 	}
-	var kept []Kept
+	var kept []Backlog
 	if err == nil {
-		kept, err = w.keptFor(r.Kept, []*session{s})
+		kept, err = tx.checkBacklog(r.Backlog, []*peer{s})
 	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("add member: %w", err)
 	}
-	p := message.Participant{Peer: s.ID, Name: s.Name, Number: 1, Role: r.Role, Approve: r.Asked}
+	p := message.Participant{Peer: s.ID, Name: s.Name, Number: 1, Role: r.Role, Approve: r.Approve}
 	for _, have := range c.Participants {
 		p.Number = max(p.Number, have.Number+1)
 		p.Approve = p.Approve || have.Left && have.Approve && have.Name == s.Name // it was named, and has come back
@@ -98,45 +98,45 @@ func (r AddMember) do(w *work, _ *Asked) (Answer, error) {
 	c.Participants = append(c.Participants, p)
 	c.mute(s.ID, r.Muted)
 	c.listApprove()
-	w.in[s.ID], s.joined = c, w.since(r.Since)
-	w.freed(s)
-	w.altered(c)
-	w.notice(c.ID, fmt.Sprintf("%s was added to chat %s by %s", s.Name, label(c.Chat), w.who(r.By)))
-	w.handOn(kept, c)
+	tx.chatByPeer[s.ID], s.joined = c, tx.since(r.Since)
+	tx.freed(s)
+	tx.altered(c)
+	tx.notice(c.ID, fmt.Sprintf("%s was added to chat %s by %s", s.Name, label(c.Chat), tx.who(r.By)))
+	tx.transfer(kept, c)
 	return Answer{Chats: []message.Chat{c.copy()}}, nil
 }
 
 // checkAdd refuses what cannot be, before anything is changed.
-func (w *work) checkAdd(r AddMember, s *session) error {
+func (tx *tx) checkAdd(r AddMember, s *peer) error {
 	if !r.By.Person() {
 		return ErrPersonOnly
 	}
-	if in := w.chatOf(s.ID); in != nil {
-		return &InChatError{Session: s.Name, Chat: in.copy()}
+	if in := tx.chatOf(s.ID); in != nil {
+		return &InChatError{Name: s.Name, Chat: in.copy()}
 	}
-	if w.stopped {
+	if tx.stopped {
 		return ErrStopped
 	}
 	return checkRole(r.Role)
 }
 
-// RemoveMember takes a session out of a chat: what was not typed to it in that chat fails,
-// and what was gets no leave for Enter any more. What it said before is heard still. A chat
+// RemoveMember takes a peer out of a chat: what was not typed to it in that chat fails,
+// and what was gets no permission for Enter any more. What it said before is heard still. A chat
 // of fewer than two ends. An agent may remove itself, unless the chat is paused or asks for a person's yes. Answer:
 // Chats, one.
 type RemoveMember struct {
-	By      By
-	Chat    string
-	Session string
+	By   By
+	Chat string
+	Peer string
 }
 
 func (r RemoveMember) by() By { return r.By }
 
-func (r RemoveMember) do(w *work, _ *Asked) (Answer, error) {
-	c, s, err := w.place(r.Chat, r.Session)
+func (r RemoveMember) do(tx *tx, _ *Requested) (Answer, error) {
+	c, s, err := tx.place(r.Chat, r.Peer)
 	switch {
 	case err != nil:
-	case !r.By.Person() && (r.By.Session != s.ID || c.bound()):
+	case !r.By.Person() && (r.By.Peer != s.ID || c.bound()):
 		err = ErrPersonOnly // who leaves it could talk on in another
 	case c.member(s.ID) == nil:
 		err = notThere(s, c)
@@ -148,36 +148,36 @@ func (r RemoveMember) do(w *work, _ *Asked) (Answer, error) {
 	if !r.By.Person() {
 		how = "left"
 	}
-	c.strike(s.ID)
-	w.altered(c)
-	w.revoke(w.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }, place{toSession, s.ID}))
+	c.removeMember(s.ID)
+	tx.altered(c)
+	tx.revoke(tx.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }, place{toPeer, s.ID}))
 	if c.lonely() {
-		w.end(c, s.Name+" "+how)
+		tx.end(c, s.Name+" "+how)
 	} else {
 		by := ""
 		if r.By.Person() {
-			by = " by " + w.who(r.By)
+			by = " by " + tx.who(r.By)
 		}
-		w.notice(c.ID, fmt.Sprintf("%s %s from chat %s%s", s.Name, how, label(c.Chat), by))
-		w.settle(c)
+		tx.notice(c.ID, fmt.Sprintf("%s %s from chat %s%s", s.Name, how, label(c.Chat), by))
+		tx.settle(c)
 	}
 	return Answer{Chats: []message.Chat{c.copy()}}, nil
 }
 
-// MuteMember keeps a session's turns in a chat from being relayed, or with Off lets them
+// MuteMember keeps a peer's turns in a chat from being relayed, or with Off lets them
 // pass again; it goes on hearing the others. Its turns are no messages meanwhile, and take
 // none of the chat's Turns. Only a person may. Answer: Chats, one.
 type MuteMember struct {
-	By      By
-	Chat    string
-	Session string
-	Off     bool
+	By   By
+	Chat string
+	Peer string
+	Off  bool
 }
 
 func (r MuteMember) by() By { return r.By }
 
-func (r MuteMember) do(w *work, _ *Asked) (Answer, error) {
-	c, s, err := w.place(r.Chat, r.Session)
+func (r MuteMember) do(tx *tx, _ *Requested) (Answer, error) {
+	c, s, err := tx.place(r.Chat, r.Peer)
 	switch {
 	case err != nil:
 	case !r.By.Person():
@@ -190,25 +190,25 @@ func (r MuteMember) do(w *work, _ *Asked) (Answer, error) {
 	}
 	if c.member(s.ID).MaySpeak == !r.Off {
 		c.mute(s.ID, !r.Off)
-		w.altered(c)
+		tx.altered(c)
 	}
 	return Answer{Chats: []message.Chat{c.copy()}}, nil
 }
 
-// place finds an open chat and a session that is present.
-func (w *work) place(chat, session string) (*chat, *session, error) {
-	c, err := w.findChat(chat)
+// place finds an open chat and a peer that is present.
+func (tx *tx) place(chat, peer string) (*chat, *peer, error) {
+	c, err := tx.findChat(chat)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := w.find(session)
+	s, err := tx.find(peer)
 	if err != nil {
 		return nil, nil, err
 	}
 	return c, s, nil
 }
 
-func notThere(s *session, c *chat) error {
+func notThere(s *peer, c *chat) error {
 	return fmt.Errorf("%w: session %q is not in chat %s", ErrRequest, s.Name, label(c.Chat))
 }
 

@@ -16,7 +16,7 @@ func TestMembers_start(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
 	c := r.must(StartChat{
-		Sessions: []string{"a", "b", "c"}, Roles: []string{"asks", "", "answers"}, Muted: []bool{false, true}, Turns: 5, Again: "before",
+		Peers: []string{"a", "b", "c"}, Roles: []string{"asks", "", "answers"}, Muted: []bool{false, true}, Turns: 5, Again: "before",
 	}).Chats[0]
 	assert.Equal(t, []message.Participant{
 		{Peer: s[0].ID, Name: "a", Number: 1, Role: "asks", MaySpeak: true},
@@ -40,13 +40,13 @@ func TestMembers_start(t *testing.T) {
 		{Limits: message.Limits{Expire: -1}},
 		{Limits: message.Limits{Away: -time.Second}},
 	} {
-		q.Sessions = []string{"d", "e"}
+		q.Peers = []string{"d", "e"}
 		_, err := r.ask(q)
 		assert.ErrorIs(t, err, ErrRequest, "%+v", q)
 	}
 	d, _ := r.s.Snapshot().Find("d")
 	for _, q := range []StartChat{{Roles: []string{"boss"}}, {Muted: []bool{false, true}}, {Again: "x"}} {
-		q.Sessions, q.By = []string{"d", "e"}, By{Kind: Agent, Session: d.ID}
+		q.Peers, q.By = []string{"d", "e"}, By{Kind: Agent, Peer: d.ID}
 		_, err := r.ask(q)
 		assert.ErrorIs(t, err, ErrPersonOnly, "%+v", q)
 	}
@@ -60,7 +60,7 @@ func TestMembers_add(t *testing.T) {
 	r.say(s[0], "before")
 	r.now = r.now.Add(time.Second)
 	before := r.now.Add(-time.Millisecond)
-	got := r.must(AddMember{Chat: ref, Session: "c", Role: "late"}).Chats[0]
+	got := r.must(AddMember{Chat: ref, Peer: "c", Role: "late"}).Chats[0]
 	assert.Equal(t, message.Participant{Peer: s[2].ID, Name: "c", Number: 3, Role: "late", MaySpeak: true}, got.Participants[2])
 	assert.Equal(t, got, r.book.chats[0], "written down")
 	assert.Contains(t, r.notices[len(r.notices)-1], "c was added to chat")
@@ -75,43 +75,43 @@ func TestMembers_add(t *testing.T) {
 	}
 
 	commits := len(r.commits)
-	r.must(StartChat{Sessions: []string{"d", "e"}, Name: "other"})
+	r.must(StartChat{Peers: []string{"d", "e"}, Name: "other"})
 	for _, one := range []struct {
 		q  AddMember
 		is error
 	}{
-		{AddMember{Chat: ref, Session: "c"}, ErrInChat},
-		{AddMember{Chat: ref, Session: "d"}, ErrInChat},
-		{AddMember{Chat: ref, Session: "d", By: By{Kind: Agent, Session: s[3].ID}}, ErrPersonOnly},
-		{AddMember{Chat: ref, Session: "nobody"}, registry.ErrUnknown},
-		{AddMember{Chat: "none", Session: "d"}, registry.ErrUnknown},
+		{AddMember{Chat: ref, Peer: "c"}, ErrInChat},
+		{AddMember{Chat: ref, Peer: "d"}, ErrInChat},
+		{AddMember{Chat: ref, Peer: "d", By: By{Kind: Agent, Peer: s[3].ID}}, ErrPersonOnly},
+		{AddMember{Chat: ref, Peer: "nobody"}, registry.ErrUnknown},
+		{AddMember{Chat: "none", Peer: "d"}, registry.ErrUnknown},
 	} {
 		_, err := r.ask(one.q)
 		assert.ErrorIs(t, err, one.is, "%+v", one.q)
 	}
 	r.must(StopChat{Chat: "other"})
-	_, err := r.ask(AddMember{Chat: ref, Session: "d", Role: "\n"})
+	_, err := r.ask(AddMember{Chat: ref, Peer: "d", Role: "\n"})
 	assert.ErrorIs(t, err, ErrRequest)
-	_, err = r.ask(AddMember{Chat: "other", Session: "d"})
+	_, err = r.ask(AddMember{Chat: "other", Peer: "d"})
 	assert.ErrorIs(t, err, ErrEnded)
 	assert.Len(t, r.commits, commits+2, "nothing was changed")
 	r.must(PauseChat{Chat: "all"})
-	_, err = r.ask(AddMember{Chat: ref, Session: "d"})
+	_, err = r.ask(AddMember{Chat: ref, Peer: "d"})
 	assert.ErrorIs(t, err, ErrStopped)
 	r.must(ResumeChat{Chat: "all", Sure: true})
 
 	// Numbers are never used again, not even by the one that had it.
-	r.must(RemoveMember{Chat: ref, Session: "c"})
-	assert.Equal(t, 4, r.must(AddMember{Chat: ref, Session: "d"}).Chats[0].Participants[3].Number)
-	got = r.must(AddMember{Chat: ref, Session: "c"}).Chats[0]
+	r.must(RemoveMember{Chat: ref, Peer: "c"})
+	assert.Equal(t, 4, r.must(AddMember{Chat: ref, Peer: "d"}).Chats[0].Participants[3].Number)
+	got = r.must(AddMember{Chat: ref, Peer: "c"}).Chats[0]
 	assert.Equal(t, 5, got.Participants[4].Number)
 	assert.True(t, got.Participants[2].Left)
 	assert.Equal(t, "[c] (5):", r.say(s[2], "again")[0].Head)
-	r.must(MuteMember{Chat: ref, Session: "c"})
+	r.must(MuteMember{Chat: ref, Peer: "c"})
 	assert.Empty(t, r.say(s[2], "hush"))
 	r.restart(0)
 	assert.Empty(t, r.say(s[2], "hush"), "still")
-	r.must(MuteMember{Chat: ref, Session: "c", Off: true})
+	r.must(MuteMember{Chat: ref, Peer: "c", Off: true})
 	assert.Len(t, r.say(s[2], "again"), 3)
 }
 
@@ -131,9 +131,9 @@ func TestMembers_remove(t *testing.T) {
 	require.NoError(t, r.report(held.ID, message.Held, message.TmuxRefused))
 	before := len(r.out)
 
-	_, err := r.ask(RemoveMember{Chat: ref, Session: "b", By: By{Kind: Agent, Session: s[0].ID}})
+	_, err := r.ask(RemoveMember{Chat: ref, Peer: "b", By: By{Kind: Agent, Peer: s[0].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly)
-	got := r.must(RemoveMember{Chat: ref, Session: "b"}).Chats[0]
+	got := r.must(RemoveMember{Chat: ref, Peer: "b"}).Chats[0]
 	assert.Equal(t, message.ChatOn, got.State)
 	assert.True(t, got.Participants[1].Left)
 	assert.Equal(t, []string{"b was removed from chat a ↔ c by person"}, r.notices)
@@ -154,12 +154,12 @@ func TestMembers_remove(t *testing.T) {
 	require.NoError(t, r.report(typed.ID, message.Uncertain, message.ChatEnded))
 	assert.Empty(t, r.say(s[1], "after"))
 	assert.Len(t, r.say(s[0], "to the other"), 1)
-	_, err = r.ask(RemoveMember{Chat: ref, Session: "b"})
+	_, err = r.ask(RemoveMember{Chat: ref, Peer: "b"})
 	assert.ErrorIs(t, err, ErrRequest)
-	_, err = r.ask(MuteMember{Chat: ref, Session: "b"})
+	_, err = r.ask(MuteMember{Chat: ref, Peer: "b"})
 	assert.ErrorIs(t, err, ErrRequest)
 
-	got = r.must(RemoveMember{Chat: ref, Session: "c"}).Chats[0]
+	got = r.must(RemoveMember{Chat: ref, Peer: "c"}).Chats[0]
 	assert.Equal(t, message.ChatOver, got.State)
 	assert.Equal(t, "c was removed", got.Why)
 	r.chat(message.Limits{}, "b", "c")
@@ -172,9 +172,9 @@ func TestMembers_removeWhilePausedOrUndecided(t *testing.T) {
 	typed := r.say(s[0], "typed")[0]
 	require.NoError(t, r.report(typed.ID, message.Typed, ""))
 	r.must(PauseChat{Chat: ref})
-	_, err := r.ask(RemoveMember{Chat: ref, Session: "b", By: By{Kind: Agent, Session: s[1].ID}})
+	_, err := r.ask(RemoveMember{Chat: ref, Peer: "b", By: By{Kind: Agent, Peer: s[1].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly, "an agent does not get away from a pause")
-	r.must(RemoveMember{Chat: ref, Session: "b"})
+	r.must(RemoveMember{Chat: ref, Peer: "b"})
 	states := r.states(typed.ID)
 	assert.Equal(t, "uncertain: chat ended", states[len(states)-1], "its sink asks no more")
 	r.must(ResumeChat{Chat: ref, Sure: true})
@@ -182,7 +182,7 @@ func TestMembers_removeWhilePausedOrUndecided(t *testing.T) {
 	r.async = true
 	_, _ = r.ask(Say{Chat: ref, To: []string{"c"}, Body: "for c alone"})
 	r.say(s[2], "last words")
-	got := r.must(RemoveMember{Chat: ref, Session: "c", By: By{Kind: Agent, Session: s[2].ID}}).Chats[0]
+	got := r.must(RemoveMember{Chat: ref, Peer: "c", By: By{Kind: Agent, Peer: s[2].ID}}).Chats[0]
 	assert.Equal(t, "c left", got.Why)
 	before := len(r.out)
 	for _, id := range r.pending {
@@ -199,7 +199,7 @@ func TestMembers_removedBeforeTheVerdict(t *testing.T) {
 	r.async = true
 	_, _ = r.ask(Say{Chat: ref, To: []string{"c"}, Body: "for c alone"})
 	r.say(s[2], "last words")
-	r.must(RemoveMember{Chat: ref, Session: "c", By: By{Kind: Agent, Session: s[2].ID}})
+	r.must(RemoveMember{Chat: ref, Peer: "c", By: By{Kind: Agent, Peer: s[2].ID}})
 	for _, id := range r.pending {
 		_, _ = r.step(Decided{message.Verdict{Message: id, Decision: message.Decision{Verb: message.VerbDeliver}}})
 	}
@@ -218,13 +218,13 @@ func TestMembers_mute(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
 	ref := string(r.chat(message.Limits{}, "a", "b").ID)
-	_, err := r.ask(MuteMember{Chat: ref, Session: "a", By: By{Kind: Agent, Session: s[0].ID}})
+	_, err := r.ask(MuteMember{Chat: ref, Peer: "a", By: By{Kind: Agent, Peer: s[0].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly)
-	got := r.must(MuteMember{Chat: ref, Session: "a"}).Chats[0]
+	got := r.must(MuteMember{Chat: ref, Peer: "a"}).Chats[0]
 	assert.False(t, got.Participants[0].MaySpeak)
 	assert.Equal(t, got, r.book.chats[0])
 	commits := len(r.commits)
-	r.must(MuteMember{Chat: ref, Session: "a"})
+	r.must(MuteMember{Chat: ref, Peer: "a"})
 	assert.Len(t, r.commits, commits, "it is muted already")
 	assert.Empty(t, r.say(s[0], "x"))
 	heard := r.say(s[1], "y")
@@ -232,7 +232,7 @@ func TestMembers_mute(t *testing.T) {
 	r.submit(heard...)
 	r.say(s[0], "answer", heard[0].ID)
 	assert.Equal(t, message.Answered, r.book.last[heard[0].ID].State, "its answer is known, if not relayed")
-	r.must(MuteMember{Chat: ref, Session: "a", Off: true})
+	r.must(MuteMember{Chat: ref, Peer: "a", Off: true})
 	assert.Len(t, r.say(s[0], "z"), 1)
 }
 
@@ -244,10 +244,10 @@ func TestMembers_heardSinceTheirBaseline(t *testing.T) {
 	baseline := r.now
 	r.now = r.now.Add(time.Second)
 	between := r.now.Add(-time.Millisecond)
-	c := r.must(StartChat{Sessions: []string{"a", "b"}, Since: baseline}).Chats[0]
+	c := r.must(StartChat{Peers: []string{"a", "b"}, Since: baseline}).Chats[0]
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Words: "old", Ended: baseline.Add(-time.Millisecond)}})
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Words: "new", Ended: between}})
-	r.must(AddMember{Chat: string(c.ID), Session: "c", Since: baseline})
+	r.must(AddMember{Chat: string(c.ID), Peer: "c", Since: baseline})
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[2].ID, Words: "newer", Ended: between}})
 	var heard []string
 	for _, m := range r.book.received {

@@ -51,13 +51,13 @@ func modelRun(t *rapid.T) *world {
 				q.Last = message.Turn{Words: "from its own account", Ended: w.now}
 			}
 			for range rapid.IntRange(1, 4).Draw(t, "members") {
-				if s := string(w.session(t)); !slices.Contains(q.Sessions, s) || rapid.IntRange(0, 5).Draw(t, "twice") == 0 {
-					q.Sessions = append(q.Sessions, s)
+				if s := string(w.session(t)); !slices.Contains(q.Peers, s) || rapid.IntRange(0, 5).Draw(t, "twice") == 0 {
+					q.Peers = append(q.Peers, s)
 				}
 			}
-			q.Limits.Approve = rapid.SampledFrom(append([]string{"", "", ApproveAll, ApproveAll}, q.Sessions...)).Draw(t, "approve")
+			q.Limits.Approve = rapid.SampledFrom(append([]string{"", "", ApproveAll, ApproveAll}, q.Peers...)).Draw(t, "approve")
 			if rapid.IntRange(0, 3).Draw(t, "agent") == 0 {
-				q.By = By{Kind: Agent, Session: message.ID(rapid.SampledFrom(append([]string{string(w.session(t))}, q.Sessions...)).Draw(t, "whose"))}
+				q.By = By{Kind: Agent, Peer: message.ID(rapid.SampledFrom(append([]string{string(w.session(t))}, q.Peers...)).Draw(t, "whose"))}
 				q.Limits, q.Muted = message.Limits{}, nil
 			}
 			w.ask(q)
@@ -82,7 +82,7 @@ func modelRun(t *rapid.T) *world {
 		},
 		"exchange": func(t *rapid.T) { // one says something, it is typed, and whoever has it is cut short
 			if s := w.session(t); rapid.Bool().Draw(t, "single") {
-				w.ask(Send{By: By{Kind: Agent, Session: s}, To: string(w.session(t)), Message: message.Envelope{Body: "single"}})
+				w.ask(Send{By: By{Kind: Agent, Peer: s}, To: string(w.session(t)), Message: message.Envelope{Body: "single"}})
 			} else {
 				w.tell(message.Turn{ID: w.id(), Peer: s, Words: fmt.Sprint("words ", w.ids), Ended: w.now})
 			}
@@ -112,7 +112,7 @@ func modelRun(t *rapid.T) *world {
 		"send": func(t *rapid.T) {
 			q := Send{To: string(w.session(t)), Message: message.Envelope{Body: "single", Depth: -5}}
 			if rapid.Bool().Draw(t, "agent") {
-				q.By = By{Kind: Agent, Session: w.session(t)}
+				q.By = By{Kind: Agent, Peer: w.session(t)}
 			}
 			if rapid.IntRange(0, 9).Draw(t, "again") == 0 && len(w.order) > 0 {
 				q.Message.ID = w.order[rapid.IntRange(0, len(w.order)-1).Draw(t, "which")]
@@ -140,7 +140,7 @@ func modelRun(t *rapid.T) *world {
 				q.Body = &edited
 			}
 			if rapid.IntRange(0, 9).Draw(t, "agent") == 0 {
-				q.By = By{Kind: Agent, Session: w.session(t)}
+				q.By = By{Kind: Agent, Peer: w.session(t)}
 			}
 			w.ask(q)
 		},
@@ -166,16 +166,16 @@ func modelRun(t *rapid.T) *world {
 			}
 		},
 		"member": func(t *rapid.T) {
-			q := AddMember{Chat: w.chat(t), Session: string(w.session(t))}
+			q := AddMember{Chat: w.chat(t), Peer: string(w.session(t))}
 			by := By{Kind: Person}
 			if rapid.IntRange(0, 3).Draw(t, "agent") == 0 {
-				by = By{Kind: Agent, Session: message.ID(q.Session)}
+				by = By{Kind: Agent, Peer: message.ID(q.Peer)}
 			}
 			switch rapid.IntRange(0, 3).Draw(t, "how") {
 			case 0:
-				w.ask(RemoveMember{By: by, Chat: q.Chat, Session: q.Session})
+				w.ask(RemoveMember{By: by, Chat: q.Chat, Peer: q.Peer})
 			case 1:
-				w.ask(MuteMember{By: by, Chat: q.Chat, Session: q.Session, Off: rapid.Bool().Draw(t, "off")})
+				w.ask(MuteMember{By: by, Chat: q.Chat, Peer: q.Peer, Off: rapid.Bool().Draw(t, "off")})
 			default:
 				w.ask(q)
 			}
@@ -202,9 +202,9 @@ func modelRun(t *rapid.T) *world {
 		},
 		"closed": func(t *rapid.T) {
 			why := rapid.SampledFrom([]message.Reason{"", message.OursInComposer}).Draw(t, "why")
-			w.step(Closed{Session: w.session(t), Why: why, Lost: "lost"})
+			w.step(PaneLocked{Peer: w.session(t), Why: why, Lost: "lost"})
 		},
-		"attended": func(*rapid.T) { w.step(Attended{}) },
+		"attended": func(*rapid.T) { w.step(UserActive{}) },
 		"restart": func(t *rapid.T) {
 			for _, d := range w.restart(rapid.IntRange(0, 9).Draw(t, "server") == 0) {
 				switch rapid.IntRange(0, 5).Draw(t, "found") {
@@ -244,9 +244,9 @@ func modelRun(t *rapid.T) *world {
 			s := w.session(t)
 			w.gone[s] = true
 			if rapid.Bool().Draw(t, "released") {
-				w.step(Released{Session: s})
+				w.step(Released{Peer: s})
 			} else {
-				w.step(Gone{Session: s, Reason: message.PaneMissing})
+				w.step(Gone{Peer: s, Reason: message.PaneMissing})
 			}
 		},
 		"pass": func(t *rapid.T) {
@@ -371,7 +371,7 @@ func (w *world) id() message.ID {
 func (w *world) adopt() {
 	w.token++
 	s := message.Peer{ID: w.id(), PaneOf: message.PaneOf{Pane: fmt.Sprintf("%%%d", w.ids), Server: message.Process{PID: w.server}}, Name: "a"}
-	w.step(Adopted{Token: w.token, Session: s})
+	w.step(Adopted{Token: w.token, Peer: s})
 	w.sessions = append(w.sessions, s.ID)
 }
 
@@ -429,7 +429,7 @@ func (w *world) some(t *rapid.T, holds func(message.ID) bool) []message.ID {
 
 func (w *world) ask(q Request) {
 	w.token++
-	asked := Asked{Token: w.token, Request: asPerson(q)}
+	asked := Requested{Token: w.token, Request: asPerson(q)}
 	if send, ok := q.(Send); ok {
 		asked.Seen = w.known(send.Message.ID)
 	}
@@ -570,7 +570,7 @@ func (w *world) commit(s message.Step) {
 		why := heldFor(w.reason[r.Delivery])
 		if before == message.Held && r.State == message.Queued && (w.awaited(r.Delivery) || why == holdPause || why == holdBrake) {
 			now := w.history[len(w.history)-1].event
-			asked, _ := now.(Asked)
+			asked, _ := now.(Requested)
 			if _, tick := now.(Tick); tick || w.awaited(r.Delivery) {
 				require.True(w.t, w.awaited(r.Delivery), "nobody said that it may go on")
 				require.True(w.t, tick && w.lapses(r.Delivery) || asked.Request != nil && asked.Request.by().Person())
@@ -585,7 +585,7 @@ func (w *world) commit(s message.Step) {
 			}
 		}
 		w.state[r.Delivery], w.reason[r.Delivery] = r.State, r.Reason
-		w.waits[r.Delivery] = Left{State: r.State, Reason: r.Reason, Verdict: w.book.decided[w.made[r.Delivery].Message.ID]}.Awaits()
+		w.waits[r.Delivery] = SavedDelivery{State: r.State, Reason: r.Reason, Verdict: w.book.decided[w.made[r.Delivery].Message.ID]}.Awaits()
 		w.typed[r.Delivery] = r.State == message.Typed || w.typed[r.Delivery] && r.Reason != message.TmuxRefused
 		if before == "" && r.Reason != message.Duplicate {
 			pair := string(w.made[r.Delivery].Message.ID + w.made[r.Delivery].Target)
@@ -631,7 +631,7 @@ func (w *world) deliver(d message.Delivery) {
 
 // resuming reports whether the latest event is the one that resumes all.
 func (w *world) resuming() bool {
-	asked, ok := w.history[len(w.history)-1].event.(Asked)
+	asked, ok := w.history[len(w.history)-1].event.(Requested)
 	if !ok {
 		return false
 	}
@@ -652,7 +652,7 @@ func (w *world) check() {
 			waiting[d.Target]++
 		}
 	}
-	for _, s := range w.s.sessions {
+	for _, s := range w.s.peers {
 		if s.Ended != nil {
 			continue
 		}

@@ -20,24 +20,24 @@ type StopChat struct {
 func (r StopChat) by() By    { return r.By }
 func (r StopChat) stopping() {}
 
-func (r StopChat) do(w *work, _ *Asked) (Answer, error) {
-	chats, err := w.chosen(r.Chat)
+func (r StopChat) do(tx *tx, _ *Requested) (Answer, error) {
+	chats, err := tx.chosen(r.Chat)
 	if err == nil {
-		err = w.mayTouch(r.By, r.Chat, chats)
+		err = tx.mayTouch(r.By, r.Chat, chats)
 	}
 	if err == nil && !r.By.Person() && chats[0].bound() {
-		err = ErrPersonOnly // to stop it and start it anew would be to resume it
+		err = ErrPersonOnly // to stop it and start it again would be to resume it
 	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("stop chat: %w", err)
 	}
 	for _, c := range chats {
-		w.end(c, "stopped by "+w.who(r.By))
+		tx.end(c, "stopped by "+tx.who(r.By))
 	}
 	if strings.EqualFold(r.Chat, All) {
-		w.stopAll()
+		tx.stopAll()
 	}
-	return w.answer(chats), nil
+	return tx.answer(chats), nil
 }
 
 // PauseChat holds everything in a chat, or All: then single messages too, and nothing at
@@ -52,32 +52,32 @@ func (r PauseChat) by() By    { return r.By }
 func (r PauseChat) stopping() {}
 func (r PauseChat) unproven() {} // to hold too much harms nobody
 
-func (r PauseChat) do(w *work, _ *Asked) (Answer, error) {
-	chats, err := w.chosen(r.Chat)
+func (r PauseChat) do(tx *tx, _ *Requested) (Answer, error) {
+	chats, err := tx.chosen(r.Chat)
 	if err == nil {
-		err = w.mayTouch(r.By, r.Chat, chats)
+		err = tx.mayTouch(r.By, r.Chat, chats)
 	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("pause chat: %w", err)
 	}
 	why := r.Why
 	if why == "" {
-		why = "paused by " + w.who(r.By)
+		why = "paused by " + tx.who(r.By)
 	}
 	for _, c := range chats {
 		if c.State == message.ChatOn {
-			w.pause(c, why)
+			tx.pause(c, why)
 		}
 	}
 	if strings.EqualFold(r.Chat, All) {
-		w.stopAll()
+		tx.stopAll()
 	}
-	return w.answer(chats), nil
+	return tx.answer(chats), nil
 }
 
 // ResumeChat is a person's word that a chat, or All, may go on: what was held goes out in
 // its order. A Sure one, to which they have said yes, is a word of theirs for every limit: depths
-// are 0 again, and rates begin anew. Errors: ErrPersonOnly; ErrStopped for a single chat while
+// are 0 again, and rates begin again. Errors: ErrPersonOnly; ErrStopped for a single chat while
 // everything is stopped; a *BrakedError where something is held at a limit, and it is not Sure.
 // Answer: Chats, those that are on again.
 type ResumeChat struct {
@@ -93,92 +93,92 @@ type BrakedError struct{ Why []string }
 
 func (e *BrakedError) Error() string { return strings.Join(e.Why, "\n") }
 
-func (r ResumeChat) do(w *work, _ *Asked) (Answer, error) {
+func (r ResumeChat) do(tx *tx, _ *Requested) (Answer, error) {
 	if !r.By.Person() {
 		return Answer{}, fmt.Errorf("resume chat: %w", ErrPersonOnly)
 	}
-	chats, err := w.chosen(r.Chat)
+	chats, err := tx.chosen(r.Chat)
 	if err != nil {
 		return Answer{}, fmt.Errorf("resume chat: %w", err)
 	}
 	all := strings.EqualFold(r.Chat, All)
-	if w.stopped && !all {
+	if tx.stopped && !all {
 		return Answer{}, fmt.Errorf("resume chat: %w", ErrStopped)
 	}
 	chats = slices.DeleteFunc(chats, func(c *chat) bool { return c.State != message.ChatPaused })
-	if why := w.brakedOf(chats, all); len(why) > 0 && !r.Sure && gate("resume") {
+	if why := tx.brakedOf(chats, all); len(why) > 0 && !r.Sure && gate("resume") {
 		return Answer{}, &BrakedError{why}
 	}
 	for _, c := range chats {
 		c.State, c.Why, c.Braked = message.ChatOn, "", false
-		w.altered(c)
+		tx.altered(c)
 	}
 	if all {
-		w.latch(false)
+		tx.latch(false)
 	}
 	if r.Sure {
-		w.trustAll(chats, all)
+		tx.trustAll(chats, all)
 	}
 	at := []place{{inChat, ""}}
 	for _, c := range chats {
 		at = append(at, place{inChat, c.ID})
 	}
-	w.unhold(w.underway(func(d *delivery) bool {
-		return d.Chat != "" || all || slices.ContainsFunc(chats, func(c *chat) bool { return w.with(c, d) })
+	tx.unhold(tx.underway(func(d *delivery) bool {
+		return d.Chat != "" || all || slices.ContainsFunc(chats, func(c *chat) bool { return tx.with(c, d) })
 	}, at...), r.Sure)
 	for _, c := range chats {
-		w.settle(c)
+		tx.settle(c)
 	}
-	return w.answer(chats), nil
+	return tx.answer(chats), nil
 }
 
 // brakedOf says what is held at a limit of that which is to go on.
-func (w *work) brakedOf(chats []*chat, all bool) (why []string) {
+func (tx *tx) brakedOf(chats []*chat, all bool) (why []string) {
 	for _, c := range chats {
 		if c.Braked {
 			why = append(why, fmt.Sprintf("chat %s is paused: %s", label(c.Chat), c.Why))
 		}
 	}
-	if n := len(w.underway(func(d *delivery) bool { return all && d.hold == holdBrake }, place{inChat, ""})); n > 0 {
+	if n := len(tx.underway(func(d *delivery) bool { return all && d.hold == holdBrake }, place{inChat, ""})); n > 0 {
 		why = append(why, fmt.Sprintf("single messages held at a limit: %d", n))
 	}
 	return why
 }
 
-// trustAll begins the brakes of all anew who take part in chats, or of everybody.
-func (w *work) trustAll(chats []*chat, all bool) {
+// trustAll begins the brakes of all again who take part in chats, or of everybody.
+func (tx *tx) trustAll(chats []*chat, all bool) {
 	for _, c := range chats {
 		for _, id := range c.there() {
-			w.trust(w.present(id))
+			tx.trust(tx.present(id))
 		}
 	}
-	for _, s := range w.sessions {
+	for _, s := range tx.peers {
 		if all && s.Ended == nil {
-			w.trust(s)
+			tx.trust(s)
 		}
 	}
 	if all {
-		w.stranger = newStranger()
+		tx.stranger = newStranger()
 	}
 }
 
-// trust begins a session's brakes anew: a person said that it may go on.
-func (w *work) trust(s *session) {
-	w.freed(s)
+// trust begins a peer's brakes again: a person said that it may go on.
+func (tx *tx) trust(s *peer) {
+	tx.freed(s)
 	s.budget.Reset()
 	clear(s.sends)
 }
 
-// stopAll gives no leave to anything any more, single messages included.
-func (w *work) stopAll() {
-	w.latch(true)
-	w.withhold(w.at[place{inChat, ""}], holdPause, message.Stopped)
-	w.notice("", "everything is stopped: nothing is typed until a person resumes all")
+// stopAll gives no permission to anything any more, single messages included.
+func (tx *tx) stopAll() {
+	tx.latch(true)
+	tx.withhold(tx.at[place{inChat, ""}], holdPause, message.Stopped)
+	tx.notice("", "everything is stopped: nothing is typed until a person resumes all")
 }
 
 // latch notes whether everything is stopped, for the next run too.
-func (w *work) latch(stopped bool) {
-	if w.stopped != stopped {
-		w.stopped, w.step.Stopped = stopped, &stopped
+func (tx *tx) latch(stopped bool) {
+	if tx.stopped != stopped {
+		tx.stopped, tx.step.Stopped = stopped, &stopped
 	}
 }

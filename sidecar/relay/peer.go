@@ -1,197 +1,421 @@
 package relay
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-// bound is what a kind of peer is taken for at most, whatever its adapter claims. No peer is a
-// person: their word comes by a request whose process proves it.
-type bound struct {
-	origin message.Origin
-	trust  []message.Trust // what may be claimed; the first holds where anything else is
-	turns  bool            // its words come as turns, and its messages by requests
+// peer is a peer with what the brakes know of it.
+type peer struct {
+	message.Peer
+	cause     int                          // greatest depth of what was submitted to it since its last turn; -1: nothing was
+	last      int                          // depth of its last turn
+	said      message.Turn                 // the last that had words, in this run
+	budget    *route.Budget                // of what goes to its pane
+	sends     map[message.ID]*route.Window // its own single messages in a minute, by target
+	hourly    route.Window                 // the same in an hour, to all, since a person's word
+	warned    bool                         // a person was told that a message of its own is held
+	waiting   int                          // deliveries to it that are not submitted yet
+	bytes     int                          // in their bodies
+	submitted []*delivery                  // those that no turn has answered yet, oldest first
+	touched   bool                         // it is another than in the snapshot
+	joined    time.Time                    // its chat, in this run: what it said before is none of it
 }
 
-// bounds are those of all kinds that there are; what is not among them can neither join nor say
-// anything.
-var bounds = map[message.PeerKind]bound{
-	message.PeerPane:       {origin: message.OriginAgent, trust: []message.Trust{message.TrustVerified}, turns: true},
-	message.PeerPort:       {origin: message.OriginAgent, trust: []message.Trust{message.TrustLoopback}},
-	message.PeerRepository: {origin: message.OriginAgent, trust: []message.Trust{message.TrustUnverified, message.TrustRegister}},
-	message.PeerMember:     {origin: message.OriginAgent, trust: []message.Trust{message.TrustUnverified}},
-	message.PeerRemote:     {origin: message.OriginRemote, trust: []message.Trust{message.TrustRemote}},
-}
-
-// says makes an envelope one that the session says: who it is from, how that is known, and how
-// deep it lies, at least. Whoever cannot be proven may be any of the agents, and lies as deep as
-// the deepest of them.
-func (w *work) says(s *session, m *message.Envelope) {
-	b := bounds[s.Kind]
-	if m.From, m.Origin = address(s), b.origin; !slices.Contains(b.trust, m.Trust) {
-		m.Trust = b.trust[0]
+// depth is the depth of what the peer says now: one more than what it answers, or, as
+// long as nothing new was typed, that of what it said before.
+func (s *peer) depth() int {
+	if s.cause >= 0 {
+		return s.cause + 1
 	}
-	depth := s.depth()
-	if m.Trust.Unproven() {
-		depth = w.deepest()
+	return s.last
+}
+
+// byPerson makes what the peer says next an answer to a person.
+func (s *peer) byPerson() {
+	s.cause, s.last = -1, 1
+	s.hourly.Reset()
+	s.warned = false
+}
+
+// freed is byPerson, on disk too: a person's word counts after a restart.
+func (tx *tx) freed(s *peer) {
+	s.byPerson()
+	if c := tx.chatOf(s.ID); c != nil {
+		c.judge.Reset()
 	}
-	m.Depth = max(m.Depth, depth)
+	tx.step.Freed = append(tx.step.Freed, s.ID)
 }
 
-// key is what a peer goes by in its own protocol.
-type key struct {
-	kind message.PeerKind
-	key  string
+// present returns the peer of that id, or nil if it is unknown or has ended.
+func (s *State) present(id message.ID) *peer {
+	if one := s.byID[id]; one != nil && one.Ended == nil {
+		return one
+	}
+	return nil
 }
 
-// Joined says that a peer is here that lives in no pane. One with the same key joins once: it is
-// brought up to date then, and keeps its id and name. Answer: Session.
-type Joined struct {
+// came takes in a peer, behind all others.
+func (s *State) came(one *peer) {
+	s.peers, s.byID[one.ID] = append(s.peers, one), one
+	if one.Ended == nil && one.Key != "" {
+		s.keyed[key{one.Kind, one.Key}] = one
+	}
+	s.touch(one)
+}
+
+// find is registry.Snapshot.Find for the peer itself.
+func (s *State) find(ref string) (*peer, error) {
+	found, err := s.Snapshot().Find(ref)
+	if err != nil {
+		return nil, err
+	}
+	return s.present(found.ID), nil
+}
+
+// Adopted says that a person gave a pane to us. The peer's name is chosen here: from
+// its Name, else its Title, else its Profile, made unique. The same peer, or the same
+// pane, adopted once more is refused unless it bears the same id: then it is brought up to
+// date and keeps its name. Answer: Session.
+type Adopted struct {
 	Token Token
-	Peer  message.Peer // of which Kind, Key, Name, Title, Computer and State count
+	Peer  message.Peer
 }
 
-func (e Joined) step(w *work) {
-	s, err := w.join(e.Peer)
-	w.reply(e.Token, Answer{Session: s}, err)
+func (e Adopted) step(tx *tx) {
+	tx.here = true
+	in, err := tx.adopt(e.Peer)
+	tx.reply(e.Token, Answer{Peer: in}, err)
 }
 
-func (e Joined) prepare(l *lookup) (Event, error) {
+func (e Adopted) prepare(l *lookup) (Event, error) {
 	e.Token = l.token()
 	return e, nil
 }
 
-func (e Joined) unwritten(l *loop, err error) (undo bool) {
+func (e Adopted) unwritten(l *loop, err error) (undo bool) {
 	l.answer(e.Token, outcome{err: err})
 	return true
 }
 
-func (e Joined) wait(s *stuck, p *posted) (later bool) {
+func (e Adopted) wait(s *stuck, p *posted) (later bool) {
 	p.answer(s.err)
 	return false
 }
 
-func (w *work) join(p message.Peer) (message.Peer, error) {
-	if b, known := bounds[p.Kind]; !known || b.turns || p.Key == "" {
-		return message.Peer{}, fmt.Errorf("join: %w: peer %q of kind %q", ErrRequest, p.Key, p.Kind)
+// adopt takes in a peer, or brings one up to date.
+func (tx *tx) adopt(in message.Peer) (message.Peer, error) {
+	if in.Pane == "" || in.Kind != message.PeerPane {
+		return message.Peer{}, fmt.Errorf("adopt: %w: no pane", ErrRequest)
 	}
-	in := message.Peer{Kind: p.Kind, Key: p.Key, Name: p.Name, Title: p.Title, Computer: p.Computer, State: p.State}
-	if have := w.keyed[key{p.Kind, p.Key}]; have != nil && have.Ended == nil {
-		in.ID = have.ID
+	if have, ok := tx.Snapshot().InPane(in.Pane); ok && have.ID != in.ID {
+		return have, fmt.Errorf("adopt pane %q: %w as %q", in.Pane, ErrAdopted, have.Name)
 	}
-	return w.takeIn(in), nil
+	return tx.takeIn(in), nil
 }
 
-// Received says that a peer that lives in no pane has said something: to those whom it
-// names, else into the chat in which it is, else to whomever policies send it. A message
-// that is told of twice counts once. What is known of its author is bounded by the peer's
-// kind. Answer: Message, of one that is fresh.
-type Received struct {
-	Token   Token
-	Message message.Envelope
-	Seen    bool // the journal has a message of that id
-}
-
-func (e Received) step(w *work) {
-	m, err := w.receiveFrom(e)
-	if err != nil {
-		err = fmt.Errorf("receive message %s: %w", e.Message.ID, err)
+// takeIn takes in a peer whose name it chooses, or brings one up to date.
+func (tx *tx) takeIn(in message.Peer) message.Peer {
+	if in.ID == "" {
+		in.ID = tx.ids.next(tx.now)
 	}
-	w.reply(e.Token, Answer{Message: m}, err)
+	if in.Computer == "" {
+		in.Computer = message.LocalComputer
+	}
+	if in.Adopted.IsZero() {
+		in.Adopted = tx.now
+	}
+	in.Ended, in.EndReason = nil, ""
+	if have := tx.present(in.ID); have != nil {
+		in.Name, in.Adopted = have.Name, have.Adopted
+		in.Closed, in.Lost, in.Draft = have.Closed, have.Lost, have.Draft // only Closed changes them
+		have.Peer = in
+		tx.changed(have)
+		return in
+	}
+	if tx.Snapshot().CheckName(in.Name, in.ID) != nil {
+		base := ""
+		for _, from := range []string{in.Name, in.Title, in.Profile, in.Key} {
+			if base = registry.NameFrom(from); base != "" {
+				break
+			}
+		}
+		in.Name = tx.Snapshot().FreeName(base)
+	}
+	in.Closed, in.Lost, in.Draft = "", "", nil
+	// An earlier stay under the same id is over and gives way to this one.
+	if tx.byID[in.ID] != nil {
+		tx.forgetPeers(func(s *peer) bool { return s.ID == in.ID })
+	}
+	one := newPeer(in)
+	tx.came(one)
+	tx.changed(one)
+	return in
 }
 
-func (e Received) prepare(l *lookup) (_ Event, err error) {
-	e.Token = l.token()
-	e.Seen, err = l.seen(e.Message.ID)
-	return e, err
+func newPeer(s message.Peer) *peer {
+	return &peer{
+		Peer: s, cause: -1, last: 1, budget: route.NewBudget(),
+		sends: make(map[message.ID]*route.Window), hourly: route.NewWindow(hour),
+	}
 }
 
-func (e Received) unwritten(l *loop, err error) (undo bool) {
-	l.answer(e.Token, outcome{err: err})
+// Released says that a person took a pane back.
+type Released struct{ Peer message.ID }
+
+func (e Released) step(tx *tx) {
+	tx.here = true
+	if one := tx.present(e.Peer); one != nil {
+		tx.endPeer(one, message.ReleasedPane)
+	}
+}
+
+// Gone says that the pane or the program in it has ended.
+type Gone struct {
+	Peer   message.ID
+	Reason message.Reason
+}
+
+func (e Gone) step(tx *tx) {
+	if one := tx.present(e.Peer); one != nil {
+		tx.endPeer(one, e.Reason)
+	}
+}
+
+// endPeer ends a peer: in its chat, and for everything that is under way to it. In a chat
+// that ends since its agent has gone it has not left: whoever takes that up again finds it.
+func (tx *tx) endPeer(s *peer, reason message.Reason) {
+	gone := tx.depart(s, reason)
+	if c := tx.chatOf(s.ID); c != nil {
+		whole, place := c.copy().Participants, c.member(s.ID)
+		c.removeMember(s.ID)
+		tx.altered(c)
+		if c.lonely() {
+			if gone == message.AgentGone {
+				c.Participants = whole
+			}
+			tx.end(c, string(gone))
+		} else {
+			place.Gone = gone == message.AgentGone
+			tx.notice(c.ID, fmt.Sprintf("%s left chat %s: %s", s.Name, label(c.Chat), reason))
+			tx.settle(c)
+		}
+	}
+	tx.effect(Forget{s.ID, s.Kind})
+	tx.forgetPast()
+}
+
+// depart ends a peer and all that is under way to it, and returns the reason that its
+// senders are told: what matters to them, whichever way the agent went.
+func (tx *tx) depart(s *peer, reason message.Reason) (gone message.Reason) {
+	at := tx.now
+	s.Ended, s.EndReason, s.Closed, s.Lost, s.Draft = &at, string(reason), "", "", nil
+	tx.changed(s)
+	gone = message.AgentGone
+	if reason == message.ReleasedPane {
+		gone = message.ReleasedPane
+	}
+	for _, d := range slices.Clone(tx.at[place{toPeer, s.ID}]) {
+		switch {
+		case d.state == message.Submitted && d.Chat == "":
+			tx.receipt(d, message.Failed, gone) // it was taken, and nobody will answer it: its sender may wait for that
+		case d.state == message.Submitted:
+			tx.drop(d) // the same, and what becomes of the chat tells
+		case d.Typed:
+			tx.receipt(d, message.Uncertain, gone)
+		case d.Chat != "" && gone == message.AgentGone:
+			tx.keepForSuccessor(d)
+			tx.drop(d)
+		default:
+			tx.receipt(d, message.Failed, gone)
+		}
+	}
+	tx.waiting, s.waiting = tx.waiting-s.waiting, 0
+	return gone
+}
+
+// forgetPast drops the oldest peers and chats that are over, beyond what is remembered.
+func (tx *tx) forgetPast() {
+	over := 0
+	for _, s := range tx.peers {
+		if s.Ended != nil {
+			over++
+		}
+	}
+	tx.forgetPeers(func(s *peer) bool {
+		if s.Ended == nil || over <= pastPeers {
+			return false
+		}
+		over--
+		return true
+	})
+	over = 0
+	for _, c := range tx.chats {
+		if c.State == message.ChatOver {
+			over++
+		}
+	}
+	tx.chats = slices.DeleteFunc(tx.chats, func(c *chat) bool {
+		if c.State != message.ChatOver || over <= pastChats {
+			return false
+		}
+		over--
+		tx.news.pastChats = append(tx.news.pastChats, c.ID)
+		delete(tx.chatByID, c.ID)
+		for _, p := range c.Participants {
+			if tx.chatByPeer[p.Peer] == c {
+				delete(tx.chatByPeer, p.Peer)
+			}
+		}
+		return true
+	})
+}
+
+// forgetPeers drops those peers that are so.
+func (tx *tx) forgetPeers(are func(*peer) bool) {
+	tx.peers = slices.DeleteFunc(tx.peers, func(s *peer) bool {
+		if !are(s) {
+			return false
+		}
+		tx.news.past = append(tx.news.past, s.ID)
+		delete(tx.byID, s.ID)
+		if at := (key{s.Kind, s.Key}); tx.keyed[at] == s {
+			delete(tx.keyed, at)
+		}
+		return true
+	})
+}
+
+// StateChanged says what the program in a pane does now.
+type StateChanged struct {
+	Peer  message.ID
+	State message.PaneState
+	Why   string
+}
+
+func (e StateChanged) wait(s *stuck, _ *posted) (later bool) {
+	s.backlog = slices.DeleteFunc(s.backlog, func(p posted) bool {
+		was, ok := p.event.(StateChanged)
+		return ok && was.Peer == e.Peer
+	})
 	return true
 }
 
-func (e Received) wait(s *stuck, p *posted) (later bool) {
-	p.answer(s.err)
-	return false
+// step is told to watchers, and not written down: it is gone with the pane.
+func (e StateChanged) step(tx *tx) {
+	s := tx.present(e.Peer)
+	if s == nil || s.State == e.State && s.StateWhy == e.Why {
+		return
+	}
+	s.State, s.StateWhy = e.State, e.Why
+	tx.touch(s)
+	one := s.Peer
+	tx.told = append(tx.told, message.Event{At: tx.now, Kind: "session", Peer: &one})
 }
 
-// ours are the types that say where a message was said, which no protocol says of its own.
-var ours = []string{message.KindTurn, message.KindSay, message.KindLast, message.KindNotice}
+// PaneLocked says that nothing more can be typed into a peer's pane for a reason that only a
+// person, or what the pane shows later, can end; or, with no reason, that it can again.
+type PaneLocked struct {
+	Peer  message.ID
+	Why   message.Reason
+	Lost  message.ID     // the delivery whose text was typed and never seen, if it is that
+	Draft *message.Place // where a person's line stands, if it is that
+}
 
-// receiveFrom takes in what a peer says, and returns its id if it is fresh.
-func (w *work) receiveFrom(e Received) (message.ID, error) {
-	s := w.present(e.Message.From.Peer)
-	switch {
-	case s == nil:
-		return "", &registry.LookupError{Kind: "session", Ref: string(e.Message.From.Peer), Err: registry.ErrUnknown}
-	case bounds[s.Kind].turns || bounds[s.Kind].trust == nil:
-		return "", fmt.Errorf("%w: %q tells its turns", ErrRequest, s.Name)
+// step notes why nothing more is typed into a peer's pane, for people and the next run.
+func (e PaneLocked) step(tx *tx) {
+	if e.Why == "" {
+		e.Lost, e.Draft = "", nil
 	}
-	m, err := w.fields(e.Message)
+	s := tx.present(e.Peer)
+	if s == nil || s.Closed == e.Why && s.Lost == e.Lost {
+		return
+	}
+	s.Closed, s.Lost, s.Draft = e.Why, e.Lost, e.Draft
+	tx.changed(s)
+}
+
+// NoticeRaised is something that a person must know of, about a peer or about a chat, which may
+// have ended.
+type NoticeRaised struct {
+	Peer message.ID
+	Chat message.ID // "": that of Session
+	Text string
+}
+
+// step tells a person what a peer's pane found, in its chat if it is in one, or what is
+// to know of a chat.
+func (e NoticeRaised) step(tx *tx) {
+	if e.Chat != "" || e.Peer == "" {
+		tx.notice(e.Chat, e.Text)
+		return
+	}
+	s := tx.present(e.Peer)
+	if s == nil {
+		return
+	}
+	var in message.ID
+	if c := tx.chatOf(s.ID); c != nil {
+		in = c.ID
+	}
+	tx.notice(in, e.Text)
+}
+
+// Rename gives a peer another name. Answer: Session.
+type Rename struct {
+	By   By
+	Peer string
+	Name string
+}
+
+func (r Rename) by() By { return r.By }
+
+func (r Rename) do(tx *tx, _ *Requested) (Answer, error) {
+	s, err := tx.find(r.Peer)
 	if err != nil {
-		return "", err
+		return Answer{}, fmt.Errorf("rename: %w", err)
 	}
-	if e.Seen || w.seen.Has(m.ID) {
-		return "", nil
+	if !r.By.Person() && r.By.Peer != s.ID {
+		return Answer{}, fmt.Errorf("rename %q: %w", s.Name, ErrPersonOnly)
 	}
-	if slices.Contains(ours, m.Type) {
-		m.Type = message.KindMessage
+	if err := tx.Snapshot().CheckName(r.Name, s.ID); err != nil {
+		return Answer{}, fmt.Errorf("rename %q: %w", s.Name, err)
 	}
-	m.Trust, m.Depth = e.Message.Trust, e.Message.Depth
-	w.says(s, &m)
-	t := &thought{message: m}
-	switch c := w.chatOf(s.ID); {
-	case len(e.Message.To) > 0:
-		if t.message.To, err = w.addressed(e.Message.To); err != nil {
-			return "", err
+	s.Name = r.Name
+	tx.changed(s)
+	if c := tx.chatOf(s.ID); c != nil {
+		for i := range c.Participants {
+			if c.Participants[i].Peer == s.ID {
+				c.Participants[i].Name = r.Name
+			}
 		}
-	case c != nil && !w.heard(message.Turn{Ended: w.now}, s, c):
-		return "", fmt.Errorf("%w: no participant hears %q in chat %s now", ErrRequest, s.Name, label(c.Chat))
-	case c != nil:
-		t.chat, t.message.Chat, t.message.Thread, t.message.Type = c, c.ID, cmp.Or(m.Thread, c.ID), message.KindTurn
-		t.message.From.Number = c.member(s.ID).Number
-		c.taken++
+		c.listApprove()
+		tx.altered(c)
 	}
-	s.cause, s.last = -1, m.Depth
-	w.receive(t)
-	return m.ID, nil
+	return Answer{Peer: s.Peer}, nil
 }
 
-// fields are those of an envelope that its author fills in: who it is from, how that is known,
-// how deep it lies and when it was made are ours to say.
-func (w *work) fields(e message.Envelope) (message.Envelope, error) {
-	m := message.Envelope{
-		ID: e.ID, Thread: e.Thread, Type: cmp.Or(e.Type, message.KindMessage), Priority: e.Priority, Subject: e.Subject, Body: e.Body,
-		InReplyTo: e.InReplyTo, RequiresResponse: e.RequiresResponse, Tags: slices.Clone(e.Tags), Meta: maps.Clone(e.Meta), Created: w.now,
-	}
-	if err := cmp.Or(checkBody(e.Body), checkRest(e)); err != nil {
-		return m, err
-	}
-	if m.ID == "" {
-		m.ID = w.ids.next(w.now)
-		return m, nil
-	}
-	var err error
-	if m.ID, err = message.ParseID(string(m.ID)); err != nil {
-		err = fmt.Errorf("%w: %w", ErrRequest, err)
-	}
-	return m, err
+// Release takes a peer's pane back from us: its peer ends. Answer: Session.
+type Release struct {
+	By   By
+	Peer string
 }
 
-// addressed are the sessions that are present and named by addresses, as a message has them.
-func (w *work) addressed(to []message.Address) (out []message.Address, err error) {
-	for _, one := range to {
-		s, err := w.find(cmp.Or(string(one.Peer), one.Name))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, address(s))
+func (r Release) by() By { return r.By }
+
+func (r Release) do(tx *tx, _ *Requested) (Answer, error) {
+	s, err := tx.find(r.Peer)
+	if err != nil {
+		return Answer{}, fmt.Errorf("release: %w", err)
 	}
-	return out, nil
+	if !r.By.Person() && r.By.Peer != s.ID {
+		return Answer{}, fmt.Errorf("release %q: %w", s.Name, ErrPersonOnly)
+	}
+	tx.endPeer(s, message.ReleasedPane)
+	return Answer{Peer: s.Peer}, nil
 }

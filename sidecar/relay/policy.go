@@ -48,7 +48,7 @@ type Question struct {
 
 // question is what the policy is asked about a message, nil if it needs no answer any more.
 func (s *State) question(id message.ID) *Question {
-	t := s.thoughts[id]
+	t := s.undecided[id]
 	if t == nil {
 		return nil
 	}

@@ -7,14 +7,14 @@
 // after each change. State itself has no goroutine, channel, lock or clock: the same seed,
 // times and events give the same effects.
 //
-//	adopt, chat, say, send ─► Asked ──┐            ┌─► Commit   journal; first, or nothing
-//	pane: a turn has ended ─► Spoke ──┤            ├─► Decide   policy ─► Decided, back in
-//	another peer ► Joined, Received ──┤            ├─► Deliver, Cancel, Forget   the sink of its kind
-//	pane: gone, released ──► Gone ────┼─► Step ────┤
-//	pane: may I type? ─► Reported ────┤  (now, e)  ├─► Allow, Reply   whoever waits
-//	pane: closed for now ► Closed ────┤            │
-//	a person is there ───► Attended ──┤            │
-//	time passes ──────────► Tick ─────┘            └─► Publish   whoever watches
+//	adopt, chat, say ► Requested ───┐            ┌─► Commit   journal; first, or nothing
+//	a turn has ended ► Spoke ───────┤            ├─► Decide   policy ─► Decided, back in
+//	another peer ► Joined, Received ┤            ├─► Deliver, Cancel, Forget   the sink of its kind
+//	a pane has gone ► Gone ─────────┼─► Step ────┤
+//	may I type? ► Reported ─────────┤  (now, e)  ├─► Allow, Reply   whoever waits
+//	closed for now ► PaneLocked ────┤            │
+//	a person is there ► UserActive ─┤            │
+//	time passes ► Tick ─────────────┘            └─► Publish   whoever watches
 package relay
 
 import (
@@ -30,7 +30,7 @@ import (
 // How much the State remembers of what is over.
 const (
 	seenMessages = 4096 // ids; the journal knows the older ones
-	pastSessions = 64
+	pastPeers    = 64
 	pastChats    = 64
 )
 
@@ -41,29 +41,29 @@ type State struct {
 
 	chatLimits message.Limits // of chats that set none
 
-	stopped  bool       // all: no leave to type is given
-	sessions []*session // in the order of adoption
-	byID     map[message.ID]*session
-	keyed    map[key]*session // those that live in no pane
-	chats    []*chat          // in the order of their start
-	chatByID map[message.ID]*chat
-	in       map[message.ID]*chat // the one that each session came into last; it may have left it
-	under    map[message.ID]*delivery
-	at       map[place][]*delivery   // those under way, in their order
-	waiting  int                     // of them, how many are not submitted yet, to those who are present
-	seq      uint64                  // of the last delivery made
-	flows    map[string][]*thought   // undecided messages, those of one chat in their order
-	thoughts map[message.ID]*thought // the same by message
-	seen     route.Seen              // messages
-	turns    route.Seen              // whether they were messages or not
-	handed   route.Seen              // deliveries that were kept, and handed on
-	stranger *session                // stands for all unverified senders where what they send is counted
-	person   string                  // how one goes by who types into a pane by hand
-	snapshot registry.Snapshot
-	news     news   // what snapshot does not know yet
-	changes  uint64 // how often that was added to
-	counted  uint64 // changes, when watched was found
-	watched  bool   // a chat goes on only while somebody may be looking
+	stopped     bool    // all: no permission to type is given
+	peers       []*peer // in the order of adoption
+	byID        map[message.ID]*peer
+	keyed       map[key]*peer // those that live in no pane
+	chats       []*chat       // in the order of their start
+	chatByID    map[message.ID]*chat
+	chatByPeer  map[message.ID]*chat // the one that each peer came into last; it may have left it
+	under       map[message.ID]*delivery
+	at          map[place][]*delivery   // those under way, in their order
+	waiting     int                     // of them, how many are not submitted yet, to those who are present
+	seq         uint64                  // of the last delivery made
+	flows       map[string][]*pending   // undecided messages, those of one chat in their order
+	undecided   map[message.ID]*pending // the same by message
+	seen        route.Seen              // messages
+	turns       route.Seen              // whether they were messages or not
+	transferred route.Seen              // deliveries that were kept, and handed on
+	stranger    *peer                   // stands for all unverified senders where what they send is counted
+	person      string                  // how one goes by who types into a pane by hand
+	snapshot    registry.Snapshot
+	news        news   // what snapshot does not know yet
+	changes     uint64 // how often that was added to
+	counted     uint64 // changes, when watched was found
+	watched     bool   // a chat goes on only while somebody may be looking
 
 	// Awake time, as of the last Tick, and of the last one before which a person was there.
 	awake, attended time.Duration
@@ -79,25 +79,25 @@ func NewState(seed [32]byte, limits message.Limits) *State {
 
 		chatLimits: route.WithDefaults(limits, message.Limits{}),
 
-		byID:     make(map[message.ID]*session),
-		keyed:    make(map[key]*session),
-		chatByID: make(map[message.ID]*chat),
-		in:       make(map[message.ID]*chat),
-		under:    make(map[message.ID]*delivery),
-		at:       make(map[place][]*delivery),
-		flows:    make(map[string][]*thought),
-		thoughts: make(map[message.ID]*thought),
-		stranger: newStranger(),
-		here:     true, // somebody started us
+		byID:       make(map[message.ID]*peer),
+		keyed:      make(map[key]*peer),
+		chatByID:   make(map[message.ID]*chat),
+		chatByPeer: make(map[message.ID]*chat),
+		under:      make(map[message.ID]*delivery),
+		at:         make(map[place][]*delivery),
+		flows:      make(map[string][]*pending),
+		undecided:  make(map[message.ID]*pending),
+		stranger:   newStranger(),
+		here:       true, // somebody started us
 	}
 }
 
 // Step takes in one event and returns what is to be done, in order. It never fails: an
 // event that makes no sense is answered with an error, or ignored where nobody waits.
 func (s *State) Step(now time.Time, event Event) []Effect {
-	w := &work{State: s, now: now}
-	event.step(w)
-	return w.effects()
+	tx := &tx{State: s, now: now}
+	event.step(tx)
+	return tx.effects()
 }
 
 // Snapshot is who is here now.
@@ -105,10 +105,10 @@ func (s *State) Snapshot() registry.Snapshot {
 	if s.news.empty() {
 		return s.snapshot
 	}
-	var sessions []message.Peer
-	for _, one := range s.news.sessions {
+	var peers []message.Peer
+	for _, one := range s.news.peers {
 		if one.touched = false; s.byID[one.ID] == one {
-			sessions = append(sessions, one.Peer)
+			peers = append(peers, one.Peer)
 		}
 	}
 	var chats []message.Chat
@@ -117,29 +117,29 @@ func (s *State) Snapshot() registry.Snapshot {
 			chats = append(chats, one.Chat)
 		}
 	}
-	s.snapshot = s.snapshot.Without(s.news.past, s.news.pastChats).With(sessions, chats)
+	s.snapshot = s.snapshot.Without(s.news.past, s.news.pastChats).With(peers, chats)
 	s.news = news{}
 	return s.snapshot
 }
 
-// news are changes that the snapshot does not have yet: of ten thousand sessions one changes in
+// news are changes that the snapshot does not have yet: of ten thousand peers one changes in
 // a step, and only that one is copied.
 type news struct {
-	sessions        []*session
+	peers           []*peer
 	chats           []*chat
 	past, pastChats []message.ID
 }
 
 func (n news) empty() bool {
-	return len(n.sessions)+len(n.chats)+len(n.past)+len(n.pastChats) == 0
+	return len(n.peers)+len(n.chats)+len(n.past)+len(n.pastChats) == 0
 }
 
-// touch notes that a session is another now than in the snapshot.
-func (s *State) touch(one *session) {
+// touch notes that a peer is another now than in the snapshot.
+func (s *State) touch(one *peer) {
 	s.changes++
 	if !one.touched {
 		one.touched = true
-		s.news.sessions = append(s.news.sessions, one)
+		s.news.peers = append(s.news.peers, one)
 	}
 }
 
@@ -152,76 +152,76 @@ func (s *State) touchChat(c *chat) {
 	}
 }
 
-// work is one Step on its way: the State, the time, and what is to be done so far.
-type work struct {
+// tx is one Step on its way: the State, the time, and what is to be done so far.
+type tx struct {
 	*State
-	now     time.Time
-	step    message.Step
-	renewed []*session // to be written down as they are after the step
-	amended []*chat    // likewise
-	told    []message.Event
-	after   []Effect
+	now          time.Time
+	step         message.Step
+	changedPeers []*peer // to be written down as they are after the step
+	changedChats []*chat // likewise
+	told         []message.Event
+	after        []Effect
 }
 
 // effect adds something to be done after the commit.
-func (w *work) effect(e Effect) { w.after = append(w.after, e) }
+func (tx *tx) effect(e Effect) { tx.after = append(tx.after, e) }
 
 // reply answers whoever waits; nobody waits for token 0.
-func (w *work) reply(token Token, a Answer, err error) {
+func (tx *tx) reply(token Token, a Answer, err error) {
 	if token != 0 {
-		w.effect(Reply{token, a, err})
+		tx.effect(Reply{token, a, err})
 	}
 }
 
-// changed notes that a session is to be written down and told of as it is after the step.
-func (w *work) changed(s *session) {
-	w.touch(s)
-	if !slices.Contains(w.renewed, s) {
-		w.renewed = append(w.renewed, s)
+// changed notes that a peer is to be written down and told of as it is after the step.
+func (tx *tx) changed(s *peer) {
+	tx.touch(s)
+	if !slices.Contains(tx.changedPeers, s) {
+		tx.changedPeers = append(tx.changedPeers, s)
 	}
 }
 
 // altered is changed for a chat.
-func (w *work) altered(c *chat) {
-	w.touchChat(c)
-	if !slices.Contains(w.amended, c) {
-		w.amended = append(w.amended, c)
+func (tx *tx) altered(c *chat) {
+	tx.touchChat(c)
+	if !slices.Contains(tx.changedChats, c) {
+		tx.changedChats = append(tx.changedChats, c)
 	}
 }
 
 // notice tells a person.
-func (w *work) notice(chat message.ID, text string) {
-	w.step.Notices = append(w.step.Notices, message.Notice{Chat: chat, Text: text})
-	w.told = append(w.told, message.Event{At: w.now, Kind: "notice", Chat: chat, Notice: text})
+func (tx *tx) notice(chat message.ID, text string) {
+	tx.step.Notices = append(tx.step.Notices, message.Notice{Chat: chat, Text: text})
+	tx.told = append(tx.told, message.Event{At: tx.now, Kind: "notice", Chat: chat, Notice: text})
 }
 
 // noticePause tells a person that a chat pauses, by itself, and how that came: "after 20 turns".
 // What is said meanwhile is held until a person resumes it.
-func (w *work) noticePause(c *chat, how string) {
+func (tx *tx) noticePause(c *chat, how string) {
 	text := between(c.Chat) + " paused" + how
-	w.step.Notices = append(w.step.Notices, message.Notice{Chat: c.ID, Text: text, Resumes: true})
-	w.told = append(w.told, message.Event{At: w.now, Kind: "notice", Chat: c.ID, Notice: text, Resumes: true})
+	tx.step.Notices = append(tx.step.Notices, message.Notice{Chat: c.ID, Text: text, Resumes: true})
+	tx.told = append(tx.told, message.Event{At: tx.now, Kind: "notice", Chat: c.ID, Notice: text, Resumes: true})
 }
 
 // effects is what the step comes to: the commit first, what watchers are told last.
-func (w *work) effects() []Effect {
-	var ahead []message.Event // a change of a session or chat explains what follows
-	for _, s := range w.renewed {
+func (tx *tx) effects() []Effect {
+	var ahead []message.Event // a change of a peer or chat explains what follows
+	for _, s := range tx.changedPeers {
 		one := s.Peer
-		w.step.Peers = append(w.step.Peers, one)
-		ahead = append(ahead, message.Event{At: w.now, Kind: "session", Peer: &one})
+		tx.step.Peers = append(tx.step.Peers, one)
+		ahead = append(ahead, message.Event{At: tx.now, Kind: "session", Peer: &one})
 	}
-	for _, c := range w.amended {
+	for _, c := range tx.changedChats {
 		one := c.copy()
-		w.step.Chats = append(w.step.Chats, one)
-		ahead = append(ahead, message.Event{At: w.now, Kind: "chat", Chat: one.ID, Change: &one})
+		tx.step.Chats = append(tx.step.Chats, one)
+		ahead = append(ahead, message.Event{At: tx.now, Kind: "chat", Chat: one.ID, Change: &one})
 	}
 	var out []Effect
-	if !w.step.Empty() {
-		out = append(out, Commit{w.step})
+	if !tx.step.Empty() {
+		out = append(out, Commit{tx.step})
 	}
-	out = append(out, w.after...)
-	if told := append(ahead, w.told...); len(told) > 0 {
+	out = append(out, tx.after...)
+	if told := append(ahead, tx.told...); len(told) > 0 {
 		out = append(out, Publish{told})
 	}
 	return out

@@ -15,15 +15,15 @@ const All = "all"
 type Request interface {
 	by() By
 	// do carries it out. Where that is answered later, the token is taken out of Asked.
-	do(*work, *Asked) (Answer, error)
+	do(*tx, *Requested) (Answer, error)
 }
 
 // What a request may be beside that. One that is none of these may not be made by an unverified
 // caller, waits for its turn, and is refused while nothing can be written down.
 type (
-	// unproven may be asked for by a caller of whom neither a person nor a session is proven.
+	// unproven may be asked for by a caller of whom neither a person nor a peer is proven.
 	unproven interface{ unproven() }
-	// stopping takes leave away: it overtakes what waits, and counts whatever comes of its answer.
+	// stopping takes permission away: it overtakes what waits, and counts whatever comes of its answer.
 	stopping interface{ stopping() }
 	// carrying carries a message, under an id that the journal may know; "": it has none yet.
 	carrying interface{ carries() message.ID }
@@ -31,38 +31,38 @@ type (
 
 // Answer is what came of a request; each says which fields it sets.
 type Answer struct {
-	Session  message.Peer
+	Peer     message.Peer
 	Chats    []message.Chat
 	Message  message.ID // of what was said or sent
 	Receipts []message.Receipt
 	Turn     message.Turn
 }
 
-// Asked is a request of a person, an agent or a program. Answer: as the request says.
-type Asked struct {
+// Requested is a request of a person, an agent or a program. Answer: as the request says.
+type Requested struct {
 	Token   Token
 	Request Request
 	Seen    bool // the journal has a message of the id that the request carries
 }
 
-func (e Asked) step(w *work) {
+func (e Requested) step(tx *tx) {
 	var answer Answer
 	err := admit(e.Request)
 	if err == nil {
-		w.here = w.here || e.Request.by().Person()
-		answer, err = e.Request.do(w, &e)
+		tx.here = tx.here || e.Request.by().Person()
+		answer, err = e.Request.do(tx, &e)
 	}
-	w.reply(e.Token, answer, err)
+	tx.reply(e.Token, answer, err)
 }
 
 // later takes the token over: whoever waits is answered by another step, once it is decided.
-func (e *Asked) later() Token {
+func (e *Requested) later() Token {
 	token := e.Token
 	e.Token = 0
 	return token
 }
 
-func (e Asked) prepare(l *lookup) (_ Event, err error) {
+func (e Requested) prepare(l *lookup) (_ Event, err error) {
 	e.Token = l.token()
 	if one, ok := e.Request.(carrying); ok {
 		e.Seen, err = l.seen(one.carries())
@@ -70,17 +70,17 @@ func (e Asked) prepare(l *lookup) (_ Event, err error) {
 	return e, err
 }
 
-func (e Asked) hurries() bool {
+func (e Requested) hurries() bool {
 	_, stops := e.Request.(stopping)
 	return stops
 }
 
-func (e Asked) unwritten(l *loop, err error) (undo bool) {
+func (e Requested) unwritten(l *loop, err error) (undo bool) {
 	l.answer(e.Token, outcome{err: err})
 	return !e.hurries()
 }
 
-func (e Asked) wait(s *stuck, p *posted) (later bool) {
+func (e Requested) wait(s *stuck, p *posted) (later bool) {
 	p.answer(s.err)
 	if e.hurries() { // whatever is on its way then, a person has said no to it
 		s.first = append(s.first, e)
@@ -88,7 +88,7 @@ func (e Asked) wait(s *stuck, p *posted) (later bool) {
 	return false
 }
 
-// Why a leave is refused: with each of them nothing may be typed.
+// Why a permission is refused: with each of them nothing may be typed.
 var (
 	ErrPaused     = message.ErrPaused
 	ErrEnded      = message.ErrEnded
@@ -117,19 +117,19 @@ var (
 // ErrDown says that the relay does not run, or ended before it could answer.
 var ErrDown = errors.New("the relay is not running")
 
-// InChatError says that a chat cannot start since a session is in one. It is ErrInChat,
-// and ErrActive too if that one is a chat of the very same sessions.
+// InChatError says that a chat cannot start since a peer is in one. It is ErrInChat,
+// and ErrActive too if that one is a chat of the very same peers.
 type InChatError struct {
-	Session string // its name
-	Chat    message.Chat
-	Same    bool
+	Name string // its name
+	Chat message.Chat
+	Same bool
 }
 
 func (e *InChatError) Error() string {
 	if e.Same {
 		return fmt.Sprintf("chat %s of these sessions is already active", label(e.Chat))
 	}
-	return fmt.Sprintf("session %q is in chat %s", e.Session, label(e.Chat))
+	return fmt.Sprintf("session %q is in chat %s", e.Name, label(e.Chat))
 }
 
 // Is makes an InChatError the sentinels that it stands for.

@@ -8,40 +8,40 @@ import (
 )
 
 // Restored says what an earlier run left in the journal. It is the first event, if there
-// is one at all. Chats go on, on or paused, unless one of their sessions was at another
+// is one at all. Chats go on, on or paused, unless one of their peers was at another
 // tmux server: then they have ended, with its participants in them still. What was not
 // typed is handed out again in its order, unless something holds it. What may have been
 // typed is handed to its sink with Typed set, wherever its chat stands; the sink looks at
-// the pane before anything else, asks for leave as ever, and reports Held with TmuxRefused
-// if nothing was typed: then it is as if leave had never been given. What was submitted is
+// the pane before anything else, asks for permission as ever, and reports Held with TmuxRefused
+// if nothing was typed: then it is as if permission had never been given. What was submitted is
 // remembered, and handed to nobody: a turn may answer it yet.
 type Restored struct {
 	Server     message.Process    // that serves the panes now; its name does not count
 	Stopped    bool               // everything was stopped
-	Sessions   []Stay             // those that were present
-	Chats      []Going            // those that had not ended, and any in which something of Undecided was said
+	Peers      []SavedPeer        // those that were present
+	Chats      []SavedChat        // those that had not ended, and any in which something of Undecided was said
 	Undecided  []message.Envelope // received, without a verdict, in the order of receiving
-	Deliveries []Left             // those without a final receipt, in the order of their making
+	Deliveries []SavedDelivery    // those without a final receipt, in the order of their making
 	Submitted  []message.Delivery // taken by those who are present, and not answered, in that order
 }
 
-// Stay is a session that an earlier run left, with what its brake stood at.
-type Stay struct {
-	Session message.Peer
-	Last    int // depth of the last turn; 1 where it said nothing yet
-	Cause   int // greatest depth of what was typed to it since; -1: nothing was
+// SavedPeer is a peer that an earlier run left, with what its brake stood at.
+type SavedPeer struct {
+	Peer  message.Peer
+	Last  int // depth of the last turn; 1 where it said nothing yet
+	Cause int // greatest depth of what was typed to it since; -1: nothing was
 }
 
-// Going is a chat that an earlier run left.
-type Going struct {
+// SavedChat is a chat that an earlier run left.
+type SavedChat struct {
 	Chat  message.Chat
 	Taken int // turns that were relayed in it
 }
 
-// Left is a delivery that an earlier run left open. Its Typed says whether it ever had a
+// SavedDelivery is a delivery that an earlier run left open. Its Typed says whether it ever had a
 // receipt typed, whatever came after. One that is held "agent gone" stays as it is where
 // that agent is not there, or not in the chat any more: it need not be listed.
-type Left struct {
+type SavedDelivery struct {
 	Delivery message.Delivery
 	State    message.ReceiptState // the last
 	Reason   message.Reason       // of the last
@@ -50,90 +50,90 @@ type Left struct {
 
 // step takes over what an earlier run left. The order matters: first all is known again
 // as it was, then what is over ends, and only then does anything go to a sink.
-func (e Restored) step(w *work) {
-	w.stopped = e.Stopped
-	var strange []*session // of another tmux server: there is no such pane any more
-	for _, stay := range e.Sessions {
-		if s := w.known(stay); s != nil && s.Ended == nil && s.Kind == message.PeerPane && !sameProcess(s.Server, e.Server) {
+func (e Restored) step(tx *tx) {
+	tx.stopped = e.Stopped
+	var strange []*peer // of another tmux server: there is no such pane any more
+	for _, stay := range e.Peers {
+		if s := tx.known(stay); s != nil && s.Ended == nil && s.Kind == message.PeerPane && !sameProcess(s.Server, e.Server) {
 			strange = append(strange, s)
 		}
 	}
 	for _, one := range e.Chats {
-		if w.chat(one.Chat.ID) == nil {
+		if tx.chat(one.Chat.ID) == nil {
 			c := &chat{Chat: one.Chat, taken: one.Taken}
 			c.Participants = c.copy().Participants // its own: they are changed here
-			c.Limits = route.WithDefaults(c.Limits, w.chatLimits)
-			w.begun(c)
-			w.touchChat(c)
+			c.Limits = route.WithDefaults(c.Limits, tx.chatLimits)
+			tx.begun(c)
+			tx.touchChat(c)
 		}
 	}
 	for _, one := range e.Submitted {
-		w.taken(one)
+		tx.taken(one)
 	}
 	var left []*delivery
 	for _, one := range e.Deliveries {
-		if d := w.left(one); d != nil {
+		if d := tx.reopen(one); d != nil {
 			left = append(left, d)
 		}
 	}
-	w.unserved(strange)
-	if w.stopped {
-		for _, c := range w.open() {
+	tx.unserved(strange)
+	if tx.stopped {
+		for _, c := range tx.open() {
 			if c.State == message.ChatOn {
-				w.pause(c, string(message.Stopped))
+				tx.pause(c, string(message.Stopped))
 			}
 		}
 	}
 	for _, d := range left {
-		if w.under[d.ID] == d {
-			w.goOn(d)
+		if tx.under[d.ID] == d {
+			tx.goOn(d)
 		}
 	}
 	for _, m := range e.Undecided {
-		if w.thoughts[m.ID] == nil {
-			t := &thought{message: m, chat: w.saidIn(m)}
-			w.remember(t)
-			w.consider(t)
+		if tx.undecided[m.ID] == nil {
+			t := &pending{message: m, chat: tx.saidIn(m)}
+			tx.remember(t)
+			tx.consider(t)
 		}
 	}
-	for _, c := range w.open() {
-		w.settle(c)
+	for _, c := range tx.open() {
+		tx.settle(c)
 	}
-	w.forgetPast()
+	tx.forgetPast()
 }
 
 // taken remembers a delivery that was submitted in an earlier run: a turn may answer it yet.
-func (w *work) taken(one message.Delivery) {
-	target := w.present(one.Target)
-	if target == nil || w.under[one.ID] != nil {
+func (tx *tx) taken(one message.Delivery) {
+	target := tx.present(one.Target)
+	if target == nil || tx.under[one.ID] != nil {
 		return
 	}
 	one.Message.Body = ""
 	d := &delivery{Delivery: one, state: message.Submitted}
 	d.Typed = true
-	w.begin(d)
+	tx.begin(d)
 	target.submitted = append(target.submitted, d)
 	if len(target.submitted) > maxUnanswered {
-		w.drop(target.submitted[0])
+		tx.drop(target.submitted[0])
 	}
 }
 
-// known makes a session known again, or returns nil if it is already.
-func (w *work) known(stay Stay) *session {
-	if w.byID[stay.Session.ID] != nil {
+// known makes a peer known again, or returns nil if it is already.
+func (tx *tx) known(stay SavedPeer) *peer {
+	if tx.byID[stay.Peer.ID] != nil {
 		return nil
 	}
-	s := newSession(stay.Session)
+	s := newPeer(stay.Peer)
 	s.last, s.cause = max(stay.Last, 1), max(stay.Cause, -1)
-	w.came(s)
+	tx.came(s)
 	return s
 }
 
-// left puts a delivery under way again, not with its sink yet. It returns nil for one that
+// reopen puts a delivery under way again, not with its sink yet. It returns nil for one that
 // is over, or is so now: whoever was to have it is gone, or nothing follows its state.
-func (w *work) left(one Left) *delivery {
+func (tx *tx) reopen(one SavedDelivery) *delivery {
 	d := &delivery{Delivery: one.Delivery, state: one.State, reason: one.Reason}
-	d.ponder(one.Verdict.For(one.Delivery.Target))
+	d.awaitDecision(one.Verdict.For(one.Delivery.Target))
 	d.Typed = d.Typed || d.state == message.Typed
 	d.Attempt = max(d.Attempt, 1)
 	if !d.Typed {
@@ -141,94 +141,94 @@ func (w *work) left(one Left) *delivery {
 	}
 	gone := d.state == message.Held && d.reason == message.AgentGone
 	switch {
-	case d.state.Final() || d.state == message.Submitted || w.under[d.ID] != nil:
-	case w.present(d.Target) != nil && (d.Typed || !gone || d.Chat == "" || !w.chat(d.Chat).over(d.Target)):
-		w.admit(d)
+	case d.state.Final() || d.state == message.Submitted || tx.under[d.ID] != nil:
+	case tx.present(d.Target) != nil && (d.Typed || !gone || d.Chat == "" || !tx.chat(d.Chat).over(d.Target)):
+		tx.admit(d)
 		return d
 	case d.Typed:
-		w.receipt(d, message.Uncertain, message.AgentGone)
+		tx.receipt(d, message.Uncertain, message.AgentGone)
 	case gone && d.Chat != "": // kept in the journal as it is
 	case d.Chat != "":
-		w.keep(d)
+		tx.keepForSuccessor(d)
 	default:
-		w.receipt(d, message.Failed, message.AgentGone)
+		tx.receipt(d, message.Failed, message.AgentGone)
 	}
 	return nil
 }
 
-// unserved ends the sessions whose panes were another tmux server's, and the chats in
+// unserved ends the peers whose panes were another tmux server's, and the chats in
 // which they are. Those have not left: whoever takes the chat up again finds them in it.
-func (w *work) unserved(strange []*session) {
+func (tx *tx) unserved(strange []*peer) {
 	for _, s := range strange {
-		w.depart(s, message.ServerEnded)
+		tx.depart(s, message.ServerEnded)
 	}
-	for _, c := range w.open() {
+	for _, c := range tx.open() {
 		ended := false
 		for _, s := range strange {
 			ended = ended || c.member(s.ID) != nil
 		}
 		if ended {
-			w.end(c, string(message.ServerEnded))
+			tx.end(c, string(message.ServerEnded))
 			continue
 		}
 		for _, id := range c.there() {
-			if w.present(id) == nil {
-				c.strike(id)
-				w.altered(c)
+			if tx.present(id) == nil {
+				c.removeMember(id)
+				tx.altered(c)
 			}
 		}
 		if c.lonely() {
-			w.end(c, string(message.AgentGone))
+			tx.end(c, string(message.AgentGone))
 		}
 	}
 }
 
 // goOn has a delivery that is under way again go on from where it was. What may have been
-// typed goes to its sink at once, whatever holds it: to look is not to type, and leave is
+// typed goes to its sink at once, whatever holds it: to look is not to type, and permission is
 // refused as ever.
-func (w *work) goOn(d *delivery) {
-	c := w.chat(d.Chat)
+func (tx *tx) goOn(d *delivery) {
+	c := tx.chat(d.Chat)
 	over := d.Chat != "" && c.over(d.Target)
-	paused := w.stopped || c != nil && c.State == message.ChatPaused
+	paused := tx.stopped || c != nil && c.State == message.ChatPaused
 	switch {
 	case d.Typed:
 		if d.state == "" || d.state == message.Queued {
-			w.receipt(d, message.Typed, "") // it had leave once, and that was never proven vain
+			tx.receipt(d, message.Typed, "") // it had permission once, and that was never proven vain
 		}
 		d.shut = over || d.Revoked
-		w.hand(d)
+		tx.hand(d)
 		if paused && !d.shut {
 			d.atSink, d.hold = false, holdPause // and once more when it may go on
 		}
 	case over:
 		d.shut = true
-		w.receipt(d, message.Failed, message.ChatEnded)
+		tx.receipt(d, message.Failed, message.ChatEnded)
 	case d.hold != holdNone:
 		switch { // of one that is back
 		case d.reason != message.AgentGone:
 		case d.hold == holdFilter:
-			w.receipt(d, message.Held, message.Unfiltered)
+			tx.receipt(d, message.Held, message.Unfiltered)
 		default:
-			w.receipt(d, message.Held, message.AwaitingApproval)
+			tx.receipt(d, message.Held, message.AwaitingApproval)
 		}
 	case paused:
 		d.hold = holdPause
-		w.receipt(d, message.Held, w.pausedBy(d))
+		tx.receipt(d, message.Held, tx.pausedBy(d))
 	default:
 		if d.state != message.Queued {
-			w.receipt(d, message.Queued, "")
+			tx.receipt(d, message.Queued, "")
 		}
-		w.hand(d)
+		tx.hand(d)
 	}
 }
 
 // saidIn is the chat that a message was said in, nil for a single message. A chat that is not
 // known any more has ended.
-func (w *work) saidIn(m message.Envelope) *chat {
+func (tx *tx) saidIn(m message.Envelope) *chat {
 	if m.Chat == "" {
 		return nil
 	}
-	if c := w.chat(m.Chat); c != nil {
+	if c := tx.chat(m.Chat); c != nil {
 		return c
 	}
 	return &chat{Chat: message.Chat{ID: m.Chat, State: message.ChatOver, Why: string(message.ChatEnded)}}
@@ -236,7 +236,7 @@ func (w *work) saidIn(m message.Envelope) *chat {
 
 // remember makes known, as past, those who were to have a message and are gone: what
 // becomes of it is told for each of them.
-func (w *work) remember(t *thought) {
+func (tx *tx) remember(t *pending) {
 	gone := slices.Clone(t.message.To)
 	if t.chat != nil && t.chat.State == message.ChatOver {
 		for _, p := range t.chat.Participants {
@@ -249,8 +249,8 @@ func (w *work) remember(t *thought) {
 		if one.Peer == "" {
 			continue
 		}
-		at := w.now
-		w.known(Stay{Session: message.Peer{
+		at := tx.now
+		tx.known(SavedPeer{Peer: message.Peer{
 			ID: one.Peer, Name: one.Name, Computer: message.LocalComputer, Adopted: at, Ended: &at, EndReason: string(message.AgentGone),
 		}})
 	}
@@ -258,13 +258,13 @@ func (w *work) remember(t *thought) {
 
 // Awaits reports whether a person's decision is what a delivery waits for. What its message was
 // decided to says so: in the reason stand a policy's own words, or a pane's.
-func (l Left) Awaits() bool {
+func (l SavedDelivery) Awaits() bool {
 	return l.asked() && l.Reason != message.AgentGone
 }
 
 // asked reports whether nobody has let go yet what was to wait for a person, be it that the
 // agent has gone meanwhile, and that a no to others was said then.
-func (l Left) asked() bool {
+func (l SavedDelivery) asked() bool {
 	if l.State != message.Held {
 		return false
 	}
@@ -276,7 +276,7 @@ func (l Left) asked() bool {
 }
 
 // hold tells by whose word an earlier run kept a delivery from its sink.
-func (l Left) hold() hold {
+func (l SavedDelivery) hold() hold {
 	switch why := heldFor(l.Reason); {
 	case l.asked() && (why == holdPolicy || why == holdFilter):
 		return why

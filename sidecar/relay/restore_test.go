@@ -14,7 +14,7 @@ import (
 func TestRestore_chatGoesOn(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
-	c := r.must(StartChat{Sessions: []string{"a", "b"}, Turns: 3, Roles: []string{"asks"}, Muted: []bool{false, false}}).Chats[0]
+	c := r.must(StartChat{Peers: []string{"a", "b"}, Turns: 3, Roles: []string{"asks"}, Muted: []bool{false, false}}).Chats[0]
 	sent := r.say(s[0], "sent")[0]
 	r.submit(sent)
 	waits := r.say(s[0], "waits")[0]
@@ -57,7 +57,7 @@ func TestRestore_typed(t *testing.T) {
 		{"all stopped", func(r *rig, _ string) { r.must(PauseChat{Chat: All}) }, ErrStopped},
 		{"ended", func(r *rig, chat string) { r.must(StopChat{Chat: chat}) }, ErrEnded},
 		{"ended, all stopped", func(r *rig, _ string) { r.must(StopChat{Chat: All}) }, ErrEnded},
-		{"taken out of it", func(r *rig, chat string) { r.must(RemoveMember{Chat: chat, Session: "b"}) }, ErrEnded},
+		{"taken out of it", func(r *rig, chat string) { r.must(RemoveMember{Chat: chat, Peer: "b"}) }, ErrEnded},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
@@ -157,9 +157,9 @@ func TestRestore_refusedWhileStopped(t *testing.T) {
 	r.submit(r.out[1])
 
 	// So does what was queued when another run began, should that have been written down.
-	one := Left{Delivery: message.Delivery{ID: r.id(), Target: r.book.sessions[0].ID, Form: message.Form{Head: "[x] (0):"}}, State: message.Queued}
+	one := SavedDelivery{Delivery: message.Delivery{ID: r.id(), Target: r.book.sessions[0].ID, Form: message.Form{Head: "[x] (0):"}}, State: message.Queued}
 	again := newRig(t)
-	_, _ = again.step(Restored{Stopped: true, Sessions: []Stay{{Session: r.book.sessions[0]}}, Deliveries: []Left{one}})
+	_, _ = again.step(Restored{Stopped: true, Peers: []SavedPeer{{Peer: r.book.sessions[0]}}, Deliveries: []SavedDelivery{one}})
 	assert.Equal(t, []string{"held: everything is stopped"}, again.states(one.Delivery.ID))
 	assert.Empty(t, again.out)
 }
@@ -218,7 +218,7 @@ func TestRestore_pausedAndStopped(t *testing.T) {
 	for _, ref := range []string{"pair", All} {
 		r := newRig(t)
 		s := r.adopt("a", "b", "c")
-		r.must(StartChat{Sessions: []string{"a", "b"}, Name: "pair"})
+		r.must(StartChat{Peers: []string{"a", "b"}, Name: "pair"})
 		held := r.say(s[0], "held")[0]
 		r.must(Send{To: "c", Message: message.Envelope{Body: "single"}})
 		r.must(PauseChat{Chat: ref})
@@ -230,7 +230,7 @@ func TestRestore_pausedAndStopped(t *testing.T) {
 		assert.Len(t, r.commits, commits, "nothing has changed")
 		assert.Len(t, r.out, map[string]int{"pair": 1, All: 0}[ref])
 		if ref == All {
-			_, err := r.ask(StartChat{Sessions: []string{"c", "a"}})
+			_, err := r.ask(StartChat{Peers: []string{"c", "a"}})
 			require.Error(t, err)
 			_, err = r.ask(ResumeChat{Chat: "pair"})
 			require.ErrorIs(t, err, ErrStopped)
@@ -259,7 +259,7 @@ func TestRestore_undecided(t *testing.T) {
 	r.async = true
 	r.say(s[0], "one")
 	r.say(s[1], "two")
-	_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[2].ID}, To: "a", Message: message.Envelope{Body: "single", Type: message.KindTurn, Chat: c.ID}})
+	_, _ = r.ask(Send{By: By{Kind: Agent, Peer: s[2].ID}, To: "a", Message: message.Envelope{Body: "single", Type: message.KindTurn, Chat: c.ID}})
 	_, _ = r.ask(Say{Chat: string(c.ID), Body: "person"})
 	asked := r.pending
 
@@ -297,7 +297,7 @@ func TestRestore_undecided(t *testing.T) {
 	again := newRig(t)
 	m := message.Envelope{ID: r.id(), Chat: ended.ID, From: message.Address{Peer: s[0].ID}, Type: message.KindTurn, Body: "x", Origin: message.OriginAgent}
 	_, _ = again.step(Restored{
-		Sessions: []Stay{{Session: s[0]}, {Session: s[1]}}, Chats: []Going{{Chat: ended}}, Undecided: []message.Envelope{m},
+		Peers: []SavedPeer{{Peer: s[0]}, {Peer: s[1]}}, Chats: []SavedChat{{Chat: ended}}, Undecided: []message.Envelope{m},
 	})
 	require.Len(t, again.made, 1)
 	for id := range again.made {
@@ -314,7 +314,7 @@ func TestRestore_undecidedForThoseWhoHaveGone(t *testing.T) {
 	r.async = true
 	_, _ = r.ask(Send{To: "c", Message: message.Envelope{Body: "single"}})
 	r.say(s[0], "turn")
-	_, _ = r.step(Gone{Session: s[2].ID, Reason: message.AgentGone})
+	_, _ = r.step(Gone{Peer: s[2].ID, Reason: message.AgentGone})
 	asked := r.pending
 	r.restart(9) // the others have gone too, and so has their chat
 	r.restart(9)
@@ -337,7 +337,7 @@ func TestRestore_anotherServer(t *testing.T) {
 	here := message.Peer{ID: r.id(), Name: "here", PaneOf: message.PaneOf{Pane: "%90", Server: message.Process{PID: 7, Name: "tmux"}}}
 	there := message.Peer{ID: r.id(), Name: "there", PaneOf: message.PaneOf{Pane: "%91", Server: message.Process{PID: 7}}}
 	for _, one := range []message.Peer{here, there} {
-		_, err := r.step(Adopted{Token: 1, Session: one})
+		_, err := r.step(Adopted{Token: 1, Peer: one})
 		require.NoError(t, err)
 	}
 	old := r.chat(message.Limits{}, "a", "b", "c")
@@ -353,7 +353,7 @@ func TestRestore_anotherServer(t *testing.T) {
 	r.async = true
 	r.say(s[2], "undecided")
 	r.async = false
-	_, _ = r.step(Closed{Session: s[1].ID, Why: message.OursInComposer, Lost: typed.ID})
+	_, _ = r.step(PaneLocked{Peer: s[1].ID, Why: message.OursInComposer, Lost: typed.ID})
 
 	r.restart(7)
 	assert.Equal(t, []message.ID{other.ID}, handedIDs(r.out), "nothing else is typed")
@@ -400,7 +400,7 @@ func TestRestore_whoseReasonItIs(t *testing.T) {
 		r.async = true
 		s := r.adopt("a", "b")
 		for _, v := range []message.Verdict{{Decision: message.Decision{Verb: message.VerbDeliver}}, {Decision: message.Decision{Verb: message.VerbHold, Reason: string(why)}}} {
-			_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
+			_, _ = r.ask(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
 			r.decide(v)
 		}
 		d := r.all("x")
@@ -422,8 +422,8 @@ func TestRestore_heldForAFormerStay(t *testing.T) {
 	s := r.adopt("a", "b", "c")
 	r.chat(message.Limits{}, "a", "b", "c")
 	missed := r.say(s[0], "missed")[0]
-	_, _ = r.step(Gone{Session: s[1].ID, Reason: message.AgentGone})
-	_, err := r.step(Adopted{Token: 1, Session: s[1]})
+	_, _ = r.step(Gone{Peer: s[1].ID, Reason: message.AgentGone})
+	_, err := r.step(Adopted{Token: 1, Peer: s[1]})
 	require.NoError(t, err)
 	r.restart(0)
 	assert.NotContains(t, handedIDs(r.out), missed.ID)
@@ -436,12 +436,12 @@ func TestRestore_heldForAFormerStay(t *testing.T) {
 func TestRestore_nonsense(t *testing.T) {
 	r := newRig(t)
 	s := message.Peer{ID: r.id(), Name: "a", PaneOf: message.PaneOf{Pane: "%1"}}
-	left := func(target, chat message.ID, state message.ReceiptState, typed bool, reason message.Reason) Left {
-		return Left{Delivery: message.Delivery{ID: r.id(), Target: target, Chat: chat, Typed: typed, Form: message.Form{Head: "[x] (1):"}}, State: state, Reason: reason}
+	left := func(target, chat message.ID, state message.ReceiptState, typed bool, reason message.Reason) SavedDelivery {
+		return SavedDelivery{Delivery: message.Delivery{ID: r.id(), Target: target, Chat: chat, Typed: typed, Form: message.Form{Head: "[x] (1):"}}, State: state, Reason: reason}
 	}
 	alone := message.Chat{ID: r.id(), State: message.ChatOn, Participants: []message.Participant{{Peer: s.ID}, {Peer: "x"}}}
 	over := message.Chat{ID: r.id(), State: message.ChatOver}
-	lefts := []Left{
+	lefts := []SavedDelivery{
 		left("x", "", message.Queued, false, ""),
 		left("x", alone.ID, message.Queued, false, ""),
 		left("x", alone.ID, message.Held, false, message.AgentGone),
@@ -454,7 +454,7 @@ func TestRestore_nonsense(t *testing.T) {
 		left(s.ID, "", message.Answered, true, ""),
 		left(s.ID, "", "", false, ""),
 	}
-	event := Restored{Sessions: []Stay{{Session: s, Last: -3, Cause: -9}, {}}, Chats: []Going{{Chat: alone, Taken: -1}, {Chat: over}}, Deliveries: lefts}
+	event := Restored{Peers: []SavedPeer{{Peer: s, Last: -3, Cause: -9}, {}}, Chats: []SavedChat{{Chat: alone, Taken: -1}, {Chat: over}}, Deliveries: lefts}
 	for range 2 {
 		_, _ = r.step(event)
 	}
@@ -482,7 +482,7 @@ func TestClosed(t *testing.T) {
 	s := r.adopt("a")[0]
 	commits := len(r.commits)
 	for range 2 {
-		_, _ = r.step(Closed{Session: s.ID, Why: message.OursInComposer, Lost: "lost"})
+		_, _ = r.step(PaneLocked{Peer: s.ID, Why: message.OursInComposer, Lost: "lost"})
 	}
 	require.Len(t, r.commits, commits+1, "a change only")
 	require.Len(t, r.commits[commits].Peers, 1)
@@ -491,24 +491,24 @@ func TestClosed(t *testing.T) {
 	assert.Empty(t, r.last)
 
 	again := s
-	a, err := r.step(Adopted{Token: 1, Session: again})
+	a, err := r.step(Adopted{Token: 1, Peer: again})
 	require.NoError(t, err)
-	assert.Equal(t, message.OursInComposer, a.Session.Closed, "brought up to date, not opened")
+	assert.Equal(t, message.OursInComposer, a.Peer.Closed, "brought up to date, not opened")
 	r.restart(0)
 	got, _ := r.s.Snapshot().Peer(s.ID)
 	assert.Equal(t, message.OursInComposer, got.Closed)
 	assert.Equal(t, message.ID("lost"), got.Lost)
 
-	_, _ = r.step(Closed{Session: s.ID, Lost: "nonsense"})
+	_, _ = r.step(PaneLocked{Peer: s.ID, Lost: "nonsense"})
 	got, _ = r.s.Snapshot().Peer(s.ID)
 	assert.Empty(t, got.Closed)
 	assert.Empty(t, got.Lost)
-	_, _ = r.step(Closed{Session: s.ID, Why: message.NotEmpty})
-	_, _ = r.step(Gone{Session: s.ID, Reason: message.AgentGone})
-	_, _ = r.step(Closed{Session: s.ID, Why: message.NotEmpty})
+	_, _ = r.step(PaneLocked{Peer: s.ID, Why: message.NotEmpty})
+	_, _ = r.step(Gone{Peer: s.ID, Reason: message.AgentGone})
+	_, _ = r.step(PaneLocked{Peer: s.ID, Why: message.NotEmpty})
 	again.Closed = message.NotEmpty
-	a, err = r.step(Adopted{Token: 1, Session: again})
+	a, err = r.step(Adopted{Token: 1, Peer: again})
 	require.NoError(t, err)
-	assert.Empty(t, a.Session.Closed, "a fresh adoption")
+	assert.Empty(t, a.Peer.Closed, "a fresh adoption")
 	assert.Empty(t, r.book.sessions[0].Closed)
 }

@@ -69,7 +69,7 @@ func (r *rig) step(e Event) (Answer, error) {
 			case Cancel:
 				r.cancel = append(r.cancel, f)
 			case Forget:
-				r.forgot = append(r.forgot, f.Session)
+				r.forgot = append(r.forgot, f.Peer)
 			case Allow:
 				err = f.Err
 			case Reply:
@@ -123,7 +123,7 @@ func (r *rig) shows(id message.ID) message.Chat {
 // ask makes a request: a person's, unless it says whose it is.
 func (r *rig) ask(q Request) (Answer, error) {
 	r.tokens++
-	return r.step(Asked{Token: r.tokens, Request: asPerson(q)})
+	return r.step(Requested{Token: r.tokens, Request: asPerson(q)})
 }
 
 // asPerson is a request with a person for whoever makes it, where it names nobody.
@@ -160,18 +160,18 @@ func (r *rig) adopt(names ...string) []message.Peer {
 	var out []message.Peer
 	for _, name := range names {
 		r.tokens++
-		a, err := r.step(Adopted{Token: r.tokens, Session: message.Peer{
+		a, err := r.step(Adopted{Token: r.tokens, Peer: message.Peer{
 			ID: r.id(), Name: name, PaneOf: message.PaneOf{Pane: fmt.Sprintf("%%%d", r.ids), Profile: "line"},
 		}})
 		require.NoError(r.t, err)
-		out = append(out, a.Session)
+		out = append(out, a.Peer)
 	}
 	return out
 }
 
 // chat starts a chat of those names with those limits.
 func (r *rig) chat(l message.Limits, names ...string) message.Chat {
-	return r.must(StartChat{Sessions: names, Limits: l}).Chats[0]
+	return r.must(StartChat{Peers: names, Limits: l}).Chats[0]
 }
 
 // say has a session end a turn, and returns what was handed out because of it.

@@ -41,7 +41,7 @@ func TestB2_H44_RingMeetsTheDepthLimit(t *testing.T) {
 			decide(message.Address{Peer: s[2].ID})
 		case s[2].ID:
 			r.tokens++
-			_, _ = r.step(Asked{Token: r.tokens, Request: Send{By: By{Kind: Agent, Session: s[2].ID}, To: "a", Message: message.Envelope{Body: "parrot"}}})
+			_, _ = r.step(Requested{Token: r.tokens, Request: Send{By: By{Kind: Agent, Peer: s[2].ID}, To: "a", Message: message.Envelope{Body: "parrot"}}})
 			decide()
 			r.say(s[2], "sent", d.ID)
 		}
@@ -66,7 +66,7 @@ func TestH46_FanOut(t *testing.T) {
 	send := func(by By, n int) (Answer, int) {
 		before := len(r.out)
 		r.tokens++
-		_, _ = r.step(Asked{Token: r.tokens, Request: Send{By: by, To: "b", Message: message.Envelope{Body: "x"}}})
+		_, _ = r.step(Requested{Token: r.tokens, Request: Send{By: by, To: "b", Message: message.Envelope{Body: "x"}}})
 		var to []message.Address
 		for _, one := range s[1 : 1+n] {
 			to = append(to, message.Address{Peer: one.ID})
@@ -75,9 +75,9 @@ func TestH46_FanOut(t *testing.T) {
 		require.NoError(t, err)
 		return a, len(r.out) - before
 	}
-	_, out := send(By{Kind: Agent, Session: s[0].ID}, 5)
+	_, out := send(By{Kind: Agent, Peer: s[0].ID}, 5)
 	assert.Equal(t, 5, out)
-	a, out := send(By{Kind: Agent, Session: s[0].ID}, 6)
+	a, out := send(By{Kind: Agent, Peer: s[0].ID}, 6)
 	assert.Zero(t, out)
 	require.Len(t, a.Receipts, 6)
 	for _, one := range a.Receipts {
@@ -100,7 +100,7 @@ func TestH47_H48_FloodOfOneAgent(t *testing.T) {
 	count := map[message.ReceiptState]int{}
 	for range 1000 {
 		r.now = r.now.Add(time.Millisecond)
-		one := r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0]
+		one := r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0]
 		count[one.State]++
 		if one.State != message.Queued {
 			assert.Equal(t, message.AtRateLimit, one.Reason)
@@ -108,10 +108,10 @@ func TestH47_H48_FloodOfOneAgent(t *testing.T) {
 	}
 	assert.Equal(t, map[message.ReceiptState]int{message.Queued: sendsAMinute, message.Held: maxHeld, message.Failed: 1000 - sendsAMinute - maxHeld}, count)
 	assert.Len(t, r.notices, 1, "the person is told once")
-	assert.Equal(t, message.Queued, r.must(Send{By: By{Kind: Agent, Session: s[2].ID}, To: "b", Message: message.Envelope{Body: "y"}}).Receipts[0].State)
+	assert.Equal(t, message.Queued, r.must(Send{By: By{Kind: Agent, Peer: s[2].ID}, To: "b", Message: message.Envelope{Body: "y"}}).Receipts[0].State)
 	assert.Equal(t, message.Queued, r.must(Send{To: "b", Message: message.Envelope{Body: "z"}}).Receipts[0].State)
 	r.now = r.now.Add(2 * time.Minute)
-	assert.Equal(t, message.Queued, r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0].State, "the minute has passed")
+	assert.Equal(t, message.Queued, r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0].State, "the minute has passed")
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Person: true}})
 	before := len(r.out)
 	r.must(ResumeChat{Chat: All, Sure: true})
@@ -122,7 +122,7 @@ func TestH47_H48_FloodOfOneAgent(t *testing.T) {
 func TestH45_ToItself(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
-	_, err := r.ask(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "a", Message: message.Envelope{Body: "x"}})
+	_, err := r.ask(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "a", Message: message.Envelope{Body: "x"}})
 	assert.ErrorIs(t, err, ErrRequest)
 	assert.Empty(t, r.out)
 }

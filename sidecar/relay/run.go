@@ -27,7 +27,7 @@ type Journal interface {
 type Sink interface {
 	Deliver(ds ...message.Delivery)                 // as the effects Deliver; those that follow each other in a step come at once
 	Cancel(ids []message.ID, reason message.Reason) // as the effect Cancel
-	Forget(session message.ID)                      // as the effect Forget
+	Forget(id message.ID)                           // as the effect Forget
 }
 
 const (
@@ -54,7 +54,7 @@ type Relay struct {
 	Limits   message.Limits            // of chats that set none; zero fields: the built-in ones
 	Restored *Restored                 // what an earlier run left; nil: nothing
 	// Again reads what this run has left in the journal so far: after a step that could not be
-	// written, and must not be, all begins anew from there. nil: such a step is carried out later.
+	// written, and must not be, all begins again from there. nil: such a step is carried out later.
 	Again  func(context.Context) (*Restored, error)
 	Person string // how one goes by who types into a pane by hand; "": "person"
 	Queue  int    // events that may wait before those who bring them do; 0: 256
@@ -390,19 +390,19 @@ func (r *Relay) Stopped() bool { return r.stopped.Load() }
 // Do asks the relay for something and waits for what comes of it. Errors: those of the
 // request; ErrDown; those of ctx, and then the request may yet be carried out.
 func (r *Relay) Do(ctx context.Context, request Request) (Answer, error) {
-	return r.wait(ctx, Asked{Request: request})
+	return r.wait(ctx, Requested{Request: request})
 }
 
-// Adopt takes a session in and returns it with the name that it got.
+// Adopt takes a peer in and returns it with the name that it got.
 func (r *Relay) Adopt(ctx context.Context, s message.Peer) (message.Peer, error) {
-	a, err := r.wait(ctx, Adopted{Session: s})
-	return a.Session, err
+	a, err := r.wait(ctx, Adopted{Peer: s})
+	return a.Peer, err
 }
 
 // Join takes a peer in that lives in no pane, and returns it with the id and name that it got.
 func (r *Relay) Join(ctx context.Context, peer message.Peer) (message.Peer, error) {
 	a, err := r.wait(ctx, Joined{Peer: peer})
-	return a.Session, err
+	return a.Peer, err
 }
 
 // Receive hands in what a peer that has joined says; see Received. It is on disk when this
@@ -412,9 +412,9 @@ func (r *Relay) Receive(ctx context.Context, m message.Envelope) (fresh bool, er
 	return a.Message != "", err
 }
 
-// Report hands in a receipt and returns once it is on disk; while nothing can be written, leave is
+// Report hands in a receipt and returns once it is on disk; while nothing can be written, permission is
 // refused by a message.UnwritableError, and what became of a typing is kept. It is how a sink asks for
-// leave too: with state typed before the first byte, and again before Enter. Any error
+// permission too: with state typed before the first byte, and again before Enter. Any error
 // means that nothing may be typed: ErrPaused, ErrEnded, ErrStopped, ErrNotOurs,
 // ErrImpossible, ErrDown, or that of ctx; with the last, the receipt may yet be written.
 func (r *Relay) Report(ctx context.Context, receipt message.Receipt) error {
@@ -428,39 +428,39 @@ func (r *Relay) Spoke(ctx context.Context, t message.Turn) error {
 }
 
 // StateChanged tells what the program in a pane does now.
-func (r *Relay) StateChanged(ctx context.Context, session message.ID, state message.PaneState, why string) error {
-	return r.post(ctx, posted{event: StateChanged{Session: session, State: state, Why: why}})
+func (r *Relay) StateChanged(ctx context.Context, id message.ID, state message.PaneState, why string) error {
+	return r.post(ctx, posted{event: StateChanged{Peer: id, State: state, Why: why}})
 }
 
 // Gone tells that a pane or its program has ended.
-func (r *Relay) Gone(ctx context.Context, session message.ID, reason message.Reason) error {
-	return r.post(ctx, posted{event: Gone{Session: session, Reason: reason}})
+func (r *Relay) Gone(ctx context.Context, id message.ID, reason message.Reason) error {
+	return r.post(ctx, posted{event: Gone{Peer: id, Reason: reason}})
 }
 
 // Released tells that a person took a pane back.
-func (r *Relay) Released(ctx context.Context, session message.ID) error {
-	return r.post(ctx, posted{event: Released{Session: session}})
+func (r *Relay) Released(ctx context.Context, id message.ID) error {
+	return r.post(ctx, posted{event: Released{Peer: id}})
 }
 
-// Closed tells why nothing more can be typed into a session's pane, and which delivery's
+// Closed tells why nothing more can be typed into a peer's pane, and which delivery's
 // text was lost there, if one was; or, with no reason, that the pane is open again.
-func (r *Relay) Closed(ctx context.Context, session message.ID, why message.Reason, lost message.ID, draft *message.Place) error {
-	return r.post(ctx, posted{event: Closed{Session: session, Why: why, Lost: lost, Draft: draft}})
+func (r *Relay) Closed(ctx context.Context, id message.ID, why message.Reason, lost message.ID, draft *message.Place) error {
+	return r.post(ctx, posted{event: PaneLocked{Peer: id, Why: why, Lost: lost, Draft: draft}})
 }
 
-// Notify tells a person something about a session.
-func (r *Relay) Notify(ctx context.Context, session message.ID, text string) error {
-	return r.post(ctx, posted{event: Noted{Session: session, Text: text}})
+// Notify tells a person something about a peer.
+func (r *Relay) Notify(ctx context.Context, id message.ID, text string) error {
+	return r.post(ctx, posted{event: NoticeRaised{Peer: id, Text: text}})
 }
 
 // NotifyOf tells a person something about a chat, or with "" about none.
 func (r *Relay) NotifyOf(ctx context.Context, chat message.ID, text string) error {
-	return r.post(ctx, posted{event: Noted{Chat: chat, Text: text}})
+	return r.post(ctx, posted{event: NoticeRaised{Chat: chat, Text: text}})
 }
 
 // Attended tells that a person is at a terminal, or just came.
 func (r *Relay) Attended(ctx context.Context) error {
-	return r.post(ctx, posted{event: Attended{}})
+	return r.post(ctx, posted{event: UserActive{}})
 }
 
 // Reconsider has messages decided once more of which deliveries are held since a filter had
@@ -471,7 +471,7 @@ func (r *Relay) Reconsider(ctx context.Context, messages []message.Envelope) err
 
 // Limit sets the limits that hold where nothing else is said; see Limited.
 func (r *Relay) Limit(ctx context.Context, limits, chats message.Limits) error {
-	return r.post(ctx, posted{event: Limited{Limits: limits, Chats: chats}})
+	return r.post(ctx, posted{event: LimitsChanged{Limits: limits, Chats: chats}})
 }
 
 // post puts an event into the queue, and waits while that is full.

@@ -20,7 +20,7 @@ func TestRun_committedBeforeAnythingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, o, stop := running(t, nil)
 		a, b := o.adopt(t, r, "a"), o.adopt(t, r, "b")
-		answer, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: []string{"a", "b"}})
+		answer, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Peers: []string{"a", "b"}})
 		require.NoError(t, err)
 		_, in := r.Snapshot().ChatOf(a.ID)
 		assert.True(t, in, "the snapshot is as new as the answer")
@@ -58,7 +58,7 @@ func TestRun_journalFails(t *testing.T) {
 		r, o, stop := running(t, nil)
 		a := o.adopt(t, r, "a")
 		o.adopt(t, r, "b")
-		_, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: []string{"a", "b"}})
+		_, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Peers: []string{"a", "b"}})
 		require.NoError(t, err)
 		o.broken = errors.New("disk full")
 		require.NoError(t, r.Spoke(t.Context(), message.Turn{Peer: a.ID, Words: "hello", Ended: time.Now()}))
@@ -91,7 +91,7 @@ func TestRun_bothStartAtOnce(t *testing.T) {
 		for i := range errs {
 			all.Go(func() {
 				pair := [][]string{{"a", "b"}, {"b", "a"}}[i%2]
-				_, errs[i] = r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: pair})
+				_, errs[i] = r.Do(t.Context(), StartChat{By: By{Kind: Person}, Peers: pair})
 			})
 		}
 		all.Wait()
@@ -162,7 +162,7 @@ func TestRun_stopOvertakes(t *testing.T) {
 		r, o, stop := running(t, nil)
 		a := o.adopt(t, r, "a")
 		o.adopt(t, r, "b")
-		_, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: []string{"a", "b"}, Limits: message.Limits{Rate: 1 << 30}})
+		_, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Peers: []string{"a", "b"}, Limits: message.Limits{Rate: 1 << 30}})
 		require.NoError(t, err)
 		o.slow = 10 * time.Millisecond // each commit
 		var all sync.WaitGroup
@@ -208,8 +208,8 @@ func TestRun_restored(t *testing.T) {
 		chat.Participants[0].MaySpeak = true
 		typed := message.Delivery{ID: message.NewID(), Message: turn, Target: b.ID, Chat: chat.ID, Form: message.Form{Head: "[a] (1):"}, Typed: true}
 		r := &Relay{Journal: o, Sink: o, Restored: &Restored{
-			Stopped: true, Sessions: []Stay{{Session: a}, {Session: b}}, Chats: []Going{{Chat: chat}},
-			Undecided: []message.Envelope{turn}, Deliveries: []Left{{Delivery: typed, State: message.Typed}},
+			Stopped: true, Peers: []SavedPeer{{Peer: a}, {Peer: b}}, Chats: []SavedChat{{Chat: chat}},
+			Undecided: []message.Envelope{turn}, Deliveries: []SavedDelivery{{Delivery: typed, State: message.Typed}},
 		}}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -282,7 +282,7 @@ func TestRun_promptOnce(t *testing.T) {
 		go func() { done <- r.Run(ctx) }()
 		a := o.adopt(t, r, "a")
 		o.adopt(t, r, "b")
-		_, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Sessions: []string{"a", "b"}, Limits: message.Limits{Person: true}})
+		_, err := r.Do(t.Context(), StartChat{By: By{Kind: Person}, Peers: []string{"a", "b"}, Limits: message.Limits{Person: true}})
 		require.NoError(t, err)
 		known := message.Turn{ID: message.NewID(), Peer: a.ID, Prompt: "p", Words: "x", Ended: time.Now()}
 		o.seen = map[message.ID]bool{promptID(known.ID): true}

@@ -22,20 +22,20 @@ type Say struct {
 
 func (r Say) by() By { return r.By }
 
-func (r Say) do(w *work, a *Asked) (Answer, error) {
+func (r Say) do(tx *tx, a *Requested) (Answer, error) {
 	if !r.By.Person() {
 		return Answer{}, fmt.Errorf("say: %w", ErrPersonOnly)
 	}
-	c, err := w.findChat(r.Chat)
+	c, err := tx.findChat(r.Chat)
 	if err != nil {
 		return Answer{}, fmt.Errorf("say: %w", err)
 	}
 	if err := checkBody(r.Body); err != nil {
 		return Answer{}, fmt.Errorf("say: %w", err)
 	}
-	m := w.personal(r.By, r.Body, c)
+	m := tx.personal(r.By, r.Body, c)
 	for _, ref := range r.To {
-		s, err := w.find(ref)
+		s, err := tx.find(ref)
 		if err != nil {
 			return Answer{}, fmt.Errorf("say: %w", err)
 		}
@@ -44,11 +44,11 @@ func (r Say) do(w *work, a *Asked) (Answer, error) {
 		}
 		m.To = append(m.To, address(s))
 	}
-	w.receive(&thought{message: m, chat: c, token: a.later()})
+	tx.receive(&pending{message: m, chat: c, token: a.later()})
 	return Answer{}, nil
 }
 
-// Send is one message to one session. Of the envelope, id (made here if empty), type,
+// Send is one message to one peer. Of the envelope, id (made here if empty), type,
 // priority, subject, body, in_reply_to, requires_response, tags, thread and meta count; who it is
 // from, how that is known, how deep it lies and when it was made are ours to say. Answer,
 // once it is decided: Message, Receipts (failed "duplicate id" if the id was used before).
@@ -64,12 +64,12 @@ func (r Send) carries() message.ID { return r.Message.ID }
 
 // do takes in a single message. Who says it, and how deep it lies, is never taken from
 // the message itself.
-func (r Send) do(w *work, a *Asked) (Answer, error) {
-	to, err := w.find(r.To)
+func (r Send) do(tx *tx, a *Requested) (Answer, error) {
+	to, err := tx.find(r.To)
 	if err != nil {
 		return Answer{}, fmt.Errorf("send: %w", err)
 	}
-	m, err := w.fields(r.Message)
+	m, err := tx.fields(r.Message)
 	if err != nil {
 		return Answer{}, fmt.Errorf("send: %w", err)
 	}
@@ -78,39 +78,39 @@ func (r Send) do(w *work, a *Asked) (Answer, error) {
 	case Person:
 		m.From, m.Origin, m.Trust = person(r.By), message.OriginHuman, message.TrustPerson
 	case Unverified:
-		m.From, m.Origin, m.Trust, m.Depth = address(w.stranger), message.OriginAgent, message.TrustUnverified, w.deepest()
+		m.From, m.Origin, m.Trust, m.Depth = address(tx.stranger), message.OriginAgent, message.TrustUnverified, tx.deepest()
 	default:
-		from := w.present(r.By.Session)
+		from := tx.present(r.By.Peer)
 		switch {
 		case from == nil:
-			return Answer{}, fmt.Errorf("send: %w", &registry.LookupError{Kind: "session", Ref: string(r.By.Session), Err: registry.ErrUnknown})
+			return Answer{}, fmt.Errorf("send: %w", &registry.LookupError{Kind: "session", Ref: string(r.By.Peer), Err: registry.ErrUnknown})
 		case from == to:
 			return Answer{}, fmt.Errorf("send: %w: session %q would talk to itself", ErrRequest, to.Name)
 		}
-		w.says(from, &m)
+		tx.says(from, &m)
 	}
-	t := &thought{message: m, token: a.later()}
-	if a.Seen || w.seen.Has(m.ID) {
-		w.twice(t)
+	t := &pending{message: m, token: a.later()}
+	if a.Seen || tx.seen.Has(m.ID) {
+		tx.twice(t)
 		return Answer{}, nil
 	}
-	w.seen.Add(m.ID, seenMessages)
-	w.receive(t)
+	tx.seen.Add(m.ID, seenMessages)
+	tx.receive(t)
 	return Answer{}, nil
 }
 
-// Recall asks what was heard of a session last, in this run. It changes nothing. Answer:
+// Recall asks what was heard of a peer last, in this run. It changes nothing. Answer:
 // Turn, of which Words, All, Truncated and Ended are set; without words, nothing was heard.
 type Recall struct {
-	By      By
-	Session string
+	By   By
+	Peer string
 }
 
 func (r Recall) by() By    { return r.By }
 func (r Recall) unproven() {}
 
-func (r Recall) do(w *work, _ *Asked) (Answer, error) {
-	s, err := w.find(r.Session)
+func (r Recall) do(tx *tx, _ *Requested) (Answer, error) {
+	s, err := tx.find(r.Peer)
 	if err != nil {
 		return Answer{}, err
 	}

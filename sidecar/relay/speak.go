@@ -13,21 +13,21 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-// thought is a message that was received and is not decided yet.
-type thought struct {
+// pending is a message that was received and is not decided yet.
+type pending struct {
 	message message.Envelope
 	chat    *chat            // nil for a single message
 	token   Token            // who waits for what becomes of it
 	acted   bool             // its author called a tool in this turn; unknown again after a restart
 	empty   string           // why its chat is found empty with it
 	chosen  bool             // an agent's, and a person sends it: it passes the brakes and is their word
-	anew    bool             // it is held since a filter had failed
+	again   bool             // it is held since a filter had failed
 	verdict *message.Verdict // came before those of earlier messages
 }
 
 // flow names the messages that must be decided in their order: those of one chat, and
 // the single ones of one sender.
-func (t *thought) flow() string {
+func (t *pending) flow() string {
 	if t.chat != nil {
 		return string(t.chat.ID)
 	}
@@ -35,7 +35,7 @@ func (t *thought) flow() string {
 }
 
 // words are what it says, as far as filters let it out: without what policies add for its readers.
-func (t *thought) words() string {
+func (t *pending) words() string {
 	if t.verdict == nil {
 		return t.message.Body
 	}
@@ -64,37 +64,37 @@ func (e Spoke) wait(s *stuck, _ *posted) (later bool) { return s.room(e.Turn) }
 
 // step takes in a turn: what it answers, how deep it lies, and, in a chat, its words,
 // behind the prompt of its person where the chat wants that too.
-func (e Spoke) step(w *work) {
+func (e Spoke) step(tx *tx) {
 	t := e.Turn
-	s := w.present(t.Peer)
+	s := tx.present(t.Peer)
 	if s == nil || !bounds[s.Kind].turns {
 		return
 	}
 	if t.ID == "" {
-		t.ID = w.ids.next(w.now)
+		t.ID = tx.ids.next(tx.now)
 	}
 	if t.Ended.IsZero() {
-		t.Ended = w.now
+		t.Ended = tx.now
 	}
 	if t.Late {
-		if t.Answers = w.awaiting(t); len(t.Answers) == 0 {
+		if t.Answers = tx.awaiting(t); len(t.Answers) == 0 {
 			return // it answers nothing, or nothing that was not answered before: it is old
 		}
 	}
-	said := e.Seen || w.seen.Has(t.ID) // there is a message of it
-	twice := said || e.Prompted || w.turns.Has(t.ID)
-	c := w.chatOf(s.ID)
-	elsewhere := c != nil && w.answersElsewhere(t, c)
-	depth := w.late(t) // what it answers is forgotten next
-	reply, unanswered := w.answered(t)
+	said := e.Seen || tx.seen.Has(t.ID) // there is a message of it
+	twice := said || e.Prompted || tx.turns.Has(t.ID)
+	c := tx.chatOf(s.ID)
+	elsewhere := c != nil && tx.answersElsewhere(t, c)
+	depth := tx.late(t) // what it answers is forgotten next
+	reply, unanswered := tx.answered(t)
 	if t.Person && !twice {
-		w.freed(s)
+		tx.freed(s)
 	}
 	if !t.Late || t.Person {
 		depth = s.depth()
 	}
 	in := c
-	if c != nil && (elsewhere || !w.heard(t, s, c)) {
+	if c != nil && (elsewhere || !tx.heard(t, s, c)) {
 		c = nil // nothing of it is heard there
 	}
 	prompted := false
@@ -108,37 +108,37 @@ func (e Spoke) step(w *work) {
 		if t.Cut == "" && strings.TrimSpace(t.Words) != "" {
 			s.said = message.Turn{Words: t.Words, All: t.All, Truncated: t.Truncated, Ended: t.Ended}
 		}
-		w.turns.Add(t.ID, seenMessages)
-		prompted = c != nil && w.prompted(t, s, c)
+		tx.turns.Add(t.ID, seenMessages)
+		prompted = c != nil && tx.prompted(t, s, c)
 	}
 	switch {
 	case t.Cut != "":
 		if !twice {
-			w.cut(t, s, c, depth, unanswered, prompted)
+			tx.cut(t, s, c, depth, unanswered, prompted)
 		}
 	case t.Late && said: // its words are known, and were not known to be an answer
 	case c != nil && (said || !twice):
-		w.relay(t, s, c, depth, reply, said)
+		tx.relay(t, s, c, depth, reply, said)
 	}
 	if in != nil {
-		w.settle(in)
+		tx.settle(in)
 	}
 }
 
 // awaiting are those of the deliveries that a turn answers which still wait for an answer.
-func (w *work) awaiting(t message.Turn) []message.ID {
+func (tx *tx) awaiting(t message.Turn) []message.ID {
 	return slices.DeleteFunc(slices.Clone(t.Answers), func(id message.ID) bool {
-		d := w.under[id]
+		d := tx.under[id]
 		return d == nil || d.Target != t.Peer || d.state != message.Submitted
 	})
 }
 
 // late is the depth of a turn that is told of late: by what it answers alone. Other things may
-// have been typed to the session since.
-func (w *work) late(t message.Turn) int {
+// have been typed to the peer since.
+func (tx *tx) late(t message.Turn) int {
 	depth := 1
 	for _, id := range t.Answers {
-		if d := w.under[id]; d != nil && d.Message.Origin != message.OriginHuman {
+		if d := tx.under[id]; d != nil && d.Message.Origin != message.OriginHuman {
 			depth = max(depth, d.Message.Depth+1)
 		}
 	}
@@ -147,10 +147,10 @@ func (w *work) late(t message.Turn) int {
 
 // answersElsewhere reports whether all that a turn answers was said in other chats than this
 // one: in a chat that has ended, say, while the agent was at work on it.
-func (w *work) answersElsewhere(t message.Turn, c *chat) bool {
+func (tx *tx) answersElsewhere(t message.Turn, c *chat) bool {
 	elsewhere := false
 	for _, id := range t.Answers {
-		d := w.under[id]
+		d := tx.under[id]
 		if d == nil || d.Target != t.Peer {
 			continue
 		}
@@ -164,7 +164,7 @@ func (w *work) answersElsewhere(t message.Turn, c *chat) bool {
 
 // relay has the others of a chat hear a turn's words, if it has any. Words that were a message
 // already are dropped, with a receipt for each who would have got them.
-func (w *work) relay(t message.Turn, s *session, c *chat, depth int, reply message.ID, twice bool) {
+func (tx *tx) relay(t message.Turn, s *peer, c *chat, depth int, reply message.ID, twice bool) {
 	words := route.Words(t, c.Limits)
 	if strings.TrimSpace(words) == "" {
 		return
@@ -176,61 +176,61 @@ func (w *work) relay(t message.Turn, s *session, c *chat, depth int, reply messa
 	}
 	m.From.Number = c.member(s.ID).Number
 	if twice {
-		w.twice(&thought{message: m, chat: c})
+		tx.twice(&pending{message: m, chat: c})
 		return
 	}
 	c.taken++
-	w.receive(&thought{message: m, chat: c, acted: t.Acted})
+	tx.receive(&pending{message: m, chat: c, acted: t.Acted})
 }
 
 // personal is a person's word into a chat.
-func (w *work) personal(by By, body string, c *chat) message.Envelope {
+func (tx *tx) personal(by By, body string, c *chat) message.Envelope {
 	return message.Envelope{
-		ID: w.ids.next(w.now), Chat: c.ID, Thread: c.ID, From: person(by), Type: message.KindSay, Body: body,
-		Origin: message.OriginHuman, Trust: message.TrustPerson, Created: w.now,
+		ID: tx.ids.next(tx.now), Chat: c.ID, Thread: c.ID, From: person(by), Type: message.KindSay, Body: body,
+		Origin: message.OriginHuman, Trust: message.TrustPerson, Created: tx.now,
 	}
 }
 
 // receive writes a message down and has it decided.
-func (w *work) receive(t *thought) {
-	w.step.Received = append(w.step.Received, t.message)
-	told := message.Event{At: w.now, Kind: "message", Message: &t.message}
+func (tx *tx) receive(t *pending) {
+	tx.step.Received = append(tx.step.Received, t.message)
+	told := message.Event{At: tx.now, Kind: "message", Message: &t.message}
 	if t.chat != nil {
 		told.Chat = t.chat.ID
 	}
-	w.told = append(w.told, told)
-	w.consider(t)
+	tx.told = append(tx.told, told)
+	tx.consider(t)
 }
 
 // consider has a message decided that is written down.
-func (w *work) consider(t *thought) {
-	w.seen.Add(t.message.ID, seenMessages)
-	w.flows[t.flow()] = append(w.flows[t.flow()], t)
-	w.thoughts[t.message.ID] = t
-	w.effect(Decide{t.message})
+func (tx *tx) consider(t *pending) {
+	tx.seen.Add(t.message.ID, seenMessages)
+	tx.flows[t.flow()] = append(tx.flows[t.flow()], t)
+	tx.undecided[t.message.ID] = t
+	tx.effect(Decide{t.message})
 }
 
 // twice drops a message whose id was used before, with a receipt for each who would have
 // got it: the first one counts.
-func (w *work) twice(t *thought) {
-	w.reply(t.token, w.fail(t, message.Duplicate), nil)
+func (tx *tx) twice(t *pending) {
+	tx.reply(t.token, tx.fail(t, message.Duplicate), nil)
 }
 
 // fail writes down for each who would have got a message that it failed.
-func (w *work) fail(t *thought, reason message.Reason) Answer {
+func (tx *tx) fail(t *pending, reason message.Reason) Answer {
 	a := Answer{Message: t.message.ID}
-	for _, planned := range w.planned(t, message.Verdict{Message: t.message.ID}) {
-		a.Receipts = append(a.Receipts, w.failed(planned, reason))
+	for _, planned := range tx.planned(t, message.Verdict{Message: t.message.ID}) {
+		a.Receipts = append(a.Receipts, tx.failed(planned, reason))
 	}
 	return a
 }
 
 // failed makes a planned delivery that fails at once.
-func (w *work) failed(planned message.Delivery, reason message.Reason) message.Receipt {
-	w.seq++
-	planned.ID = w.ids.next(w.now)
-	w.step.Deliveries = append(w.step.Deliveries, planned)
-	return w.receipt(&delivery{Delivery: planned, seq: w.seq}, message.Failed, reason)
+func (tx *tx) failed(planned message.Delivery, reason message.Reason) message.Receipt {
+	tx.seq++
+	planned.ID = tx.ids.next(tx.now)
+	tx.step.Deliveries = append(tx.step.Deliveries, planned)
+	return tx.receipt(&delivery{Delivery: planned, seq: tx.seq}, message.Failed, reason)
 }
 
 // Decided is the verdict for which an effect Decide asked.
@@ -238,54 +238,54 @@ type Decided struct{ Verdict message.Verdict }
 
 // step takes in a verdict. It takes effect once those of all earlier messages of its
 // flow have come.
-func (e Decided) step(w *work) {
+func (e Decided) step(tx *tx) {
 	v := e.Verdict
-	t := w.thoughts[v.Message]
+	t := tx.undecided[v.Message]
 	if t == nil || t.verdict != nil {
 		return
 	}
 	t.verdict = &v
 	name := t.flow()
-	flow := w.flows[name]
+	flow := tx.flows[name]
 	for len(flow) > 0 && flow[0].verdict != nil && !joined(flow) {
 		first := flow[0]
 		flow = flow[1:]
-		if w.flows[name] = flow; len(flow) == 0 {
-			delete(w.flows, name)
+		if tx.flows[name] = flow; len(flow) == 0 {
+			delete(tx.flows, name)
 		}
-		delete(w.thoughts, first.message.ID)
-		w.carryOut(first)
+		delete(tx.undecided, first.message.ID)
+		tx.carryOut(first)
 	}
 	if t.chat != nil {
-		w.settle(t.chat)
+		tx.settle(t.chat)
 	}
 }
 
 // carryOut makes the deliveries that a verdict asks for, and hands on those that may go.
-func (w *work) carryOut(t *thought) {
+func (tx *tx) carryOut(t *pending) {
 	v := *t.verdict
 	v.Person = message.Person{} // whose decision it is, no policy says
 	if v.At.IsZero() {
-		v.At = w.now
+		v.At = tx.now
 	}
-	planned := w.planned(t, v)
+	planned := tx.planned(t, v)
 	if len(planned) == 0 && len(v.To) > 0 {
 		v = astray(v)
-		if planned = w.planned(t, v); len(planned) == 0 {
-			w.notice(t.message.Chat, fmt.Sprintf("%s from %s was not delivered: %s", t.message.ID.Short(), t.message.From.Name, v.Reason))
+		if planned = tx.planned(t, v); len(planned) == 0 {
+			tx.notice(t.message.Chat, fmt.Sprintf("%s from %s was not delivered: %s", t.message.ID.Short(), t.message.From.Name, v.Reason))
 		}
 	}
 	v = emptied(v, planned)
-	if t.anew {
-		if planned = w.unheld(t, v, planned); len(planned) == 0 {
+	if t.again {
+		if planned = tx.unheld(t, v, planned); len(planned) == 0 {
 			return
 		}
 	}
-	v = w.gated(t, v, planned)
-	w.step.Verdicts = append(w.step.Verdicts, v)
-	why, reason, refuses := w.withheld(t, v, planned)
+	v = tx.gated(t, v, planned)
+	tx.step.Verdicts = append(tx.step.Verdicts, v)
+	why, reason, refuses := tx.withheld(t, v, planned)
 
-	full := w.refuses(t)
+	full := tx.refuses(t)
 	a := Answer{Message: t.message.ID}
 	receipts := map[message.ID]message.Receipt{}
 	var refused, told []message.Delivery
@@ -295,15 +295,15 @@ func (w *work) carryOut(t *thought) {
 		}
 		o := v.For(p.Target)
 		if refusal := refusals[o.Verb]; refusal != "" {
-			receipts[p.Target] = w.failed(p, refusal)
+			receipts[p.Target] = tx.failed(p, refusal)
 			a.Receipts = append(a.Receipts, receipts[p.Target])
 			refused, told = append(refused, p), append(told, p)
 			continue
 		}
-		own, because := w.holdOf(t, v, o)
-		p.Asked = own != holdNone && w.present(p.Target) == nil
-		d := w.create(p)
-		_, under := w.under[d.ID]
+		own, because := tx.holdOf(t, v, o)
+		p.Asked = own != holdNone && tx.present(p.Target) == nil
+		d := tx.create(p)
+		_, under := tx.under[d.ID]
 		why, reason := why, reason
 		refuses := refuses
 		if own != holdNone && why != holdOver {
@@ -314,28 +314,28 @@ func (w *work) carryOut(t *thought) {
 		switch {
 		case !under:
 		case t.chat != nil && d.Chat == t.chat.ID && t.chat.over(d.Target), why == holdOver:
-			w.receipt(d, message.Failed, message.ChatEnded)
+			tx.receipt(d, message.Failed, message.ChatEnded)
 		case why != holdNone && refuses:
-			w.receipt(d, message.Failed, reason)
+			tx.receipt(d, message.Failed, reason)
 		case why != holdNone:
 			d.hold = why
-			d.ponder(o)
-			w.receipt(d, message.Held, reason)
+			d.awaitDecision(o)
+			tx.receipt(d, message.Held, reason)
 			told = append(told, d.Delivery)
 		default:
-			w.hand(d)
+			tx.hand(d)
 			told = append(told, d.Delivery)
 		}
 		a.Receipts = append(a.Receipts, message.Receipt{
-			Delivery: d.ID, Message: t.message.ID, Target: d.Target, State: d.state, Reason: d.reason, At: w.now,
+			Delivery: d.ID, Message: t.message.ID, Target: d.Target, State: d.state, Reason: d.reason, At: tx.now,
 		})
 	}
-	w.tell(t, v, told)
-	w.returned(t, v, refused, receipts)
+	tx.tell(t, v, told)
+	tx.returned(t, v, refused, receipts)
 	if t.chat != nil && len(v.Floor) > 0 {
-		w.handFloor(t.chat, v.Floor)
+		tx.handFloor(t.chat, v.Floor)
 	}
-	w.reply(t.token, a, nil)
+	tx.reply(t.token, a, nil)
 }
 
 // astray makes of a verdict that leaves nobody but the author one that asks a person about those
@@ -366,13 +366,13 @@ func emptied(v message.Verdict, planned []message.Delivery) message.Verdict {
 
 // planned are the deliveries to all who are to hear of a message, whatever is decided about
 // each of them.
-func (w *work) planned(t *thought, v message.Verdict) []message.Delivery {
+func (tx *tx) planned(t *pending, v message.Verdict) []message.Delivery {
 	var chat *message.Chat
 	if t.chat != nil {
 		chat = &t.chat.Chat
 	}
 	v.Verb = message.VerbDeliver
-	planned := route.Plan(t.message, v, w.Snapshot(), chat)
+	planned := route.Plan(t.message, v, tx.Snapshot(), chat)
 	for i := range planned {
 		p, o := &planned[i], v.For(planned[i].Target)
 		p.Unfiltered = v.Unfiltered
@@ -389,7 +389,7 @@ func (w *work) planned(t *thought, v message.Verdict) []message.Delivery {
 
 // withheld says what keeps all from going that may go by a verdict, if anything does, and
 // whether it is refused rather than held.
-func (w *work) withheld(t *thought, v message.Verdict, planned []message.Delivery) (why hold, reason message.Reason, refused bool) {
+func (tx *tx) withheld(t *pending, v message.Verdict, planned []message.Delivery) (why hold, reason message.Reason, refused bool) {
 	var going []message.Delivery
 	for _, d := range planned {
 		if v.For(d.Target).Verb == message.VerbDeliver {
@@ -401,22 +401,22 @@ func (w *work) withheld(t *thought, v message.Verdict, planned []message.Deliver
 		return holdOver, message.ChatEnded, false
 	case len(going) == 0 && (len(planned) > 0 || v.Verb != message.VerbDeliver):
 		return holdNone, "", false
-	case w.stopped || t.chat != nil && t.chat.State == message.ChatPaused:
+	case tx.stopped || t.chat != nil && t.chat.State == message.ChatPaused:
 		if t.chat == nil {
 			return holdPause, message.Stopped, false
 		}
 		return holdPause, message.Paused, false
 	}
-	if reason = w.pass(t, going); reason == "" {
+	if reason = tx.pass(t, going); reason == "" {
 		return holdNone, "", false
 	}
-	refused = w.refuses(t)
-	w.braked(t, reason, refused)
+	refused = tx.refuses(t)
+	tx.braked(t, reason, refused)
 	return holdBrake, reason, refused
 }
 
 // holdOf says by whose word a delivery waits for which that is decided, and why.
-func (w *work) holdOf(t *thought, v message.Verdict, o message.Outcome) (hold, message.Reason) {
+func (tx *tx) holdOf(t *pending, v message.Verdict, o message.Outcome) (hold, message.Reason) {
 	switch {
 	case v.Unfiltered:
 		return holdFilter, message.Unfiltered
@@ -432,8 +432,8 @@ func (w *work) holdOf(t *thought, v message.Verdict, o message.Outcome) (hold, m
 	return holdPolicy, reason
 }
 
-// address is how a session that is present goes by.
-func address(s *session) message.Address {
+// address is how a peer that is present goes by.
+func address(s *peer) message.Address {
 	return message.Address{Computer: s.Computer, Peer: s.ID, Name: s.Name}
 }
 

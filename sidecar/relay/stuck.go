@@ -14,14 +14,14 @@ import (
 // steps, which nobody has seen anything of: the State is ahead of the disk by it, and stays hidden.
 // Everything waits behind that group in its order, and is carried out once it is on disk:
 //
-//	leave to type, to be held     refused: nothing is typed that cannot be written down
+//	permission to type, to be held     refused: nothing is typed that cannot be written down
 //	requests, adoptions           refused, before anything of them has happened
 //	pause, stop                   kept, and carried out before anything else
 //	turns, what became of typing  kept
 //	time                          added up
 //
 // Where a step of it is what somebody asked for, they are told that it failed, and so it must
-// never have been: the State is made anew then from what is on disk, as after an end, and the rest
+// never have been: the State is made again then from what is on disk, as after an end, and the rest
 // of the group waits with what came later.
 type stuck struct {
 	group
@@ -144,7 +144,7 @@ func (l *loop) renew() {
 	l.state.chatLimits, l.state.person = was.chatLimits, was.person
 	l.state.awake, l.state.attended, l.state.here = was.awake, was.attended, was.here
 	l.state.changes = was.changes + 1
-	l.asker.anew()
+	l.asker.reset()
 }
 
 // Trouble is why nothing can be written down for now, nil if it can: everything is held

@@ -76,7 +76,7 @@ func (s *Questions) mayAsk(ctx context.Context, from api.Caller, ref string) err
 		return err
 	}
 	if chat, busy := snap.ChatOf(session.ID); busy {
-		return wire(&relay.InChatError{Session: session.Name, Chat: chat})
+		return wire(&relay.InChatError{Name: session.Name, Chat: chat})
 	}
 	_, err = s.Chats.lastOf(ctx, s.Callers.by(ctx, from), snap, ref)
 	return err
@@ -191,7 +191,7 @@ func (s *Chats) lastOf(ctx context.Context, by relay.By, snap registry.Snapshot,
 	if err != nil || turn.Words != "" {
 		return turn, wire(err)
 	}
-	heard, err := s.Relay.Do(ctx, relay.Recall{By: by, Session: string(session.ID)})
+	heard, err := s.Relay.Do(ctx, relay.Recall{By: by, Peer: string(session.ID)})
 	if err != nil || heard.Turn.Words != "" {
 		return heard.Turn, wire(err)
 	}

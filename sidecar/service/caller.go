@@ -30,7 +30,7 @@ func (c caller) by(person string) relay.By {
 	case c.kind == relay.Person:
 		return relay.By{Kind: relay.Person, Name: person}
 	case c.kind == relay.Agent && c.session.ID != "":
-		return relay.By{Kind: relay.Agent, Session: c.session.ID}
+		return relay.By{Kind: relay.Agent, Peer: c.session.ID}
 	}
 	return relay.By{Kind: relay.Unverified}
 }

@@ -69,7 +69,7 @@ func (s *Chats) Start(ctx context.Context, from api.Caller, req api.StartChatReq
 	if err != nil {
 		return message.Chat{}, err
 	}
-	adopted, err := s.Sessions.recognised(ctx, from, start.Sessions, names)
+	adopted, err := s.Sessions.recognised(ctx, from, start.Peers, names)
 	defer func() {
 		if err != nil {
 			s.Sessions.giveBack(ctx, from, adopted)
@@ -86,7 +86,7 @@ func (s *Chats) Start(ctx context.Context, from api.Caller, req api.StartChatReq
 func (s *Chats) begin(ctx context.Context, start relay.StartChat) (chat message.Chat, err error) {
 	snap := s.Relay.Snapshot()
 	var members []message.Peer
-	for _, ref := range start.Sessions {
+	for _, ref := range start.Peers {
 		session, err := s.Names.find(ctx, snap, ref)
 		if err != nil {
 			return message.Chat{}, err
@@ -97,7 +97,7 @@ func (s *Chats) begin(ctx context.Context, start relay.StartChat) (chat message.
 		members = append(members, session)
 	}
 	if start.IncludeLast { // before what it shows is old
-		if start.Last, err = s.lastOf(ctx, start.By, snap, start.Sessions[0]); err != nil {
+		if start.Last, err = s.lastOf(ctx, start.By, snap, start.Peers[0]); err != nil {
 			return message.Chat{}, err
 		}
 	}
@@ -124,7 +124,7 @@ func (s *Chats) plan(ctx context.Context, from api.Caller, req api.StartChatRequ
 	if err != nil {
 		return relay.StartChat{}, nil, err
 	}
-	start := relay.StartChat{By: s.Callers.by(ctx, from), Sessions: req.Panes, Name: req.Name, Say: req.Say, Limits: limits, Turns: req.Turns}
+	start := relay.StartChat{By: s.Callers.by(ctx, from), Peers: req.Panes, Name: req.Name, Say: req.Say, Limits: limits, Turns: req.Turns}
 	start.IncludeLast, start.OneWay = req.IncludeLast, req.OneWay
 	if len(req.Roles) > 0 {
 		for _, ref := range req.Panes {

@@ -84,9 +84,9 @@ func inChat(err error) error {
 	case !ok:
 		return told.WithHint("intercom chat stop ends it").About(api.InChat, "")
 	case in.Same:
-		return told.WithHint("intercom chat stop %s ends it", called(in.Chat)).About(api.InChat, in.Session)
+		return told.WithHint("intercom chat stop %s ends it", called(in.Chat)).About(api.InChat, in.Name)
 	}
-	return told.WithHint("intercom chat remove %s %s takes it out of there", called(in.Chat), in.Session).About(api.InChat, in.Session)
+	return told.WithHint("intercom chat remove %s %s takes it out of there", called(in.Chat), in.Name).About(api.InChat, in.Name)
 }
 
 // ErrServerEnded is why all parts end when the tmux server has.

@@ -115,7 +115,7 @@ func (s *Callers) Pressed(ctx context.Context, from api.Caller, req api.PressedR
 	if now := k.menus[from.Client]; req.Menu && now.closed && (before.key != now.key || !before.closed) {
 		k.note(from.Client, menu{key: now.key, opened: time.Now()})
 	}
-	if line, err := tmux.Lineage(req.Heir, 0); err == nil && len(line) > 0 && line[0].Parent == from.PID {
+	if line, err := tmux.Lineage(req.Successor, 0); err == nil && len(line) > 0 && line[0].Parent == from.PID {
 		k.remember(line[0].Process)
 	}
 	return none, nil

@@ -12,7 +12,7 @@ import (
 
 // Add brings a session into a chat. What its pane shows by then is old.
 func (s *Chats) Add(ctx context.Context, from api.Caller, req api.MemberRequest) (message.Chat, error) {
-	return s.addMember(ctx, from, relay.AddMember{Chat: req.Chat, Session: req.Pane, Role: req.Role}, nil)
+	return s.addMember(ctx, from, relay.AddMember{Chat: req.Chat, Peer: req.Pane, Role: req.Role}, nil)
 }
 
 // addMember is Add with all that there is to say; names are as of recognised.
@@ -20,7 +20,7 @@ func (s *Chats) addMember(ctx context.Context, from api.Caller, add relay.AddMem
 	if add.By, err = s.Callers.verified(ctx, from, "add somebody to a chat"); err != nil {
 		return message.Chat{}, err
 	}
-	adopted, err := s.Sessions.recognised(ctx, from, []string{add.Session}, names)
+	adopted, err := s.Sessions.recognised(ctx, from, []string{add.Peer}, names)
 	defer func() {
 		if err != nil {
 			s.Sessions.giveBack(ctx, from, adopted)
@@ -30,7 +30,7 @@ func (s *Chats) addMember(ctx context.Context, from api.Caller, add relay.AddMem
 		return message.Chat{}, err
 	}
 	snap := s.Relay.Snapshot()
-	session, err := s.Names.find(ctx, snap, add.Session)
+	session, err := s.Names.find(ctx, snap, add.Peer)
 	if err != nil {
 		return message.Chat{}, err
 	}
@@ -60,7 +60,7 @@ func (s *Chats) Remove(ctx context.Context, from api.Caller, req api.MemberReque
 	if err != nil {
 		return message.Chat{}, err
 	}
-	chat, err := s.member(ctx, relay.RemoveMember{By: by, Chat: req.Chat, Session: string(session.ID)})
+	chat, err := s.member(ctx, relay.RemoveMember{By: by, Chat: req.Chat, Peer: string(session.ID)})
 	if err != nil {
 		return chat, err
 	}
@@ -77,7 +77,7 @@ func (s *Chats) Mute(ctx context.Context, from api.Caller, req api.MemberRequest
 	if err != nil {
 		return message.Chat{}, err
 	}
-	return s.member(ctx, relay.MuteMember{By: by, Chat: req.Chat, Session: string(session.ID), Off: req.Off})
+	return s.member(ctx, relay.MuteMember{By: by, Chat: req.Chat, Peer: string(session.ID), Off: req.Off})
 }
 
 func (s *Chats) member(ctx context.Context, r relay.Request) (message.Chat, error) {

@@ -116,5 +116,5 @@ func needWords(needs []api.Need) (words []string) {
 
 // awaits reports whether a person's decision is what a delivery waits for.
 func awaits(p journal.Pending) bool {
-	return relay.Left{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict}.Awaits()
+	return relay.SavedDelivery{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict}.Awaits()
 }

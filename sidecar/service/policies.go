@@ -53,14 +53,14 @@ type Policies struct {
 	Bell *Bell
 	Log  *slog.Logger
 
-	Set        *policyset.InUse // nil: there are none
-	configured chan struct{}    // others are in use
+	Set        *policyset.Live // nil: there are none
+	configured chan struct{}   // others are in use
 }
 
 // Begin brings policies into use. Of o it sets all that is asked of the sidecar.
 func (s *Policies) Begin(ctx context.Context, o policyset.Options) {
 	s.configured = make(chan struct{}, 1)
-	o.Rooms, o.Dir, o.Check, o.Recent = s.workplaces, workingDir, checkSettings, s.recentQuestions
+	o.Workplaces, o.Dir, o.Check, o.Recent = s.workplaces, workingDir, checkSettings, s.recentQuestions
 	o.Used = func(policy.Settings) {
 		select {
 		case s.configured <- struct{}{}:
@@ -185,11 +185,11 @@ func limitsOf(settings policy.Settings) (limits, chats message.Limits, err error
 var brakeSettings = []string{"depth", "rate", "bytes", "expire"}
 
 // workplaces is where all sessions work.
-func (s *Policies) workplaces() map[message.ID]policyset.Room {
-	rooms := map[message.ID]policyset.Room{}
+func (s *Policies) workplaces() map[message.ID]policyset.Workplace {
+	rooms := map[message.ID]policyset.Workplace{}
 	for _, session := range s.Relay.Snapshot().Peers() {
 		dir := workingDir(session)
-		rooms[session.ID] = policyset.Room{Dir: dir, Project: repository.Nearest(dir, scripting.ProjectFile), Repository: repository.Of(dir)}
+		rooms[session.ID] = policyset.Workplace{Dir: dir, Project: repository.Nearest(dir, scripting.ProjectFile), Repository: repository.Of(dir)}
 	}
 	return rooms
 }

@@ -61,14 +61,14 @@ type (
 	}
 )
 
-// Noted is a relay that logs what it refused, since only a person may ask for it.
-type Noted struct {
+// Logged is a relay that logs what it refused, since only a person may ask for it.
+type Logged struct {
 	*relay.Relay
 	Log *slog.Logger
 }
 
 // Do has the relay carry out a request, and logs it where only a person may make it.
-func (s Noted) Do(ctx context.Context, r relay.Request) (relay.Answer, error) {
+func (s Logged) Do(ctx context.Context, r relay.Request) (relay.Answer, error) {
 	answer, err := s.Relay.Do(ctx, r)
 	if errors.Is(err, relay.ErrPersonOnly) {
 		s.Log.Warn("refused", "request", fmt.Sprintf("%T", r), "err", err)

@@ -160,7 +160,7 @@ func (s *Sessions) Release(ctx context.Context, from api.Caller, req api.Release
 	if err != nil {
 		return message.Peer{}, s.Names.notFound(ctx, err, req.Pane)
 	}
-	answer, err := s.Relay.Do(ctx, relay.Release{By: s.Callers.by(ctx, from), Session: string(session.ID)})
+	answer, err := s.Relay.Do(ctx, relay.Release{By: s.Callers.by(ctx, from), Peer: string(session.ID)})
 	if err != nil {
 		return message.Peer{}, wire(err)
 	}
@@ -170,7 +170,7 @@ func (s *Sessions) Release(ctx context.Context, from api.Caller, req api.Release
 	if err := s.Tmux.SetPaneOptions(ctx, session.Pane, map[string]string{sessionOption: "", nameOption: "", agentOption: ""}); err != nil && !errors.Is(err, tmux.ErrNoPane) {
 		s.Log.Warn("unmark pane", "pane", session.Pane, "err", err)
 	}
-	return answer.Session, nil
+	return answer.Peer, nil
 }
 
 // Rename gives a session another name.
@@ -182,12 +182,12 @@ func (s *Sessions) Rename(ctx context.Context, from api.Caller, req api.RenameRe
 	if err := s.notAPerson(req.Name); err != nil {
 		return message.Peer{}, err
 	}
-	answer, err := s.Relay.Do(ctx, relay.Rename{By: by, Session: req.Pane, Name: req.Name})
+	answer, err := s.Relay.Do(ctx, relay.Rename{By: by, Peer: req.Pane, Name: req.Name})
 	if err != nil {
 		return message.Peer{}, s.Names.notFound(ctx, err, req.Pane)
 	}
-	s.mark(ctx, answer.Session)
-	return answer.Session, nil
+	s.mark(ctx, answer.Peer)
+	return answer.Peer, nil
 }
 
 // List lists who is here.

@@ -10,19 +10,19 @@ import (
 
 // cut takes in that a turn was cut short: what it said goes to nobody, a person is told, and
 // each agent whose message stays unanswered hears of it once. c is the chat in which the
-// session is heard, nil if there is none; prompted says that its person's prompt went there.
-func (w *work) cut(t message.Turn, s *session, c *chat, depth int, unanswered []*delivery, prompted bool) {
+// peer is heard, nil if there is none; prompted says that its person's prompt went there.
+func (tx *tx) cut(t message.Turn, s *peer, c *chat, depth int, unanswered []*delivery, prompted bool) {
 	if c != nil {
 		passed := "nothing was relayed"
 		if prompted {
 			passed = "only the prompt was relayed"
 		}
-		w.notice(c.ID, fmt.Sprintf("%s; %s", cutShort(s.Name, t.Cut), passed))
+		tx.notice(c.ID, fmt.Sprintf("%s; %s", cutShort(s.Name, t.Cut), passed))
 	}
 	var told []message.ID
 	// The latest first: that is the one to which the notice is a reply.
 	for _, d := range slices.Backward(unanswered) {
-		author := w.present(d.Message.From.Peer)
+		author := tx.present(d.Message.From.Peer)
 		switch {
 		case author == nil || slices.Contains(told, author.ID):
 			continue
@@ -36,7 +36,7 @@ func (w *work) cut(t message.Turn, s *session, c *chat, depth int, unanswered []
 		if d.Chat == "" {
 			in = nil
 		}
-		w.tellAuthor(d.Message, author, address(s), in, fmt.Sprintf("%q stopped: %s; your message was not answered", s.Name, t.Cut), depth)
+		tx.tellAuthor(d.Message, author, address(s), in, fmt.Sprintf("%q stopped: %s; your message was not answered", s.Name, t.Cut), depth)
 	}
 }
 
@@ -51,20 +51,20 @@ func cutShort(name string, why message.Reason) string {
 	return fmt.Sprintf("%s stopped: %s", name, why)
 }
 
-// prompted has the others hear what a person typed by hand into the session's pane, where
+// prompted has the others hear what a person typed by hand into the peer's pane, where
 // the chat wants that. It reports whether they do.
-func (w *work) prompted(t message.Turn, s *session, c *chat) bool {
+func (tx *tx) prompted(t message.Turn, s *peer, c *chat) bool {
 	if !c.Limits.Person || strings.TrimSpace(t.Prompt) == "" {
 		return false
 	}
 	body, short := trim(t.Prompt)
-	m := w.personal(By{Kind: Person, Name: w.person}, body, c)
+	m := tx.personal(By{Kind: Person, Name: tx.person}, body, c)
 	m.ID, m.Created, m.Truncated = promptID(t.ID), t.Ended, short
 	for _, id := range c.there() {
-		if other := w.present(id); other != nil && id != s.ID && (!c.OneWay || id == c.Asker()) {
+		if other := tx.present(id); other != nil && id != s.ID && (!c.OneWay || id == c.Asker()) {
 			m.To = append(m.To, address(other))
 		}
 	}
-	w.receive(&thought{message: m, chat: c})
+	tx.receive(&pending{message: m, chat: c})
 	return true
 }

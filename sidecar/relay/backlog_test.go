@@ -11,7 +11,7 @@ import (
 
 // ends has the agent of a session end.
 func (r *rig) ends(s message.Peer, why message.Reason) {
-	_, _ = r.step(Gone{Session: s.ID, Reason: why})
+	_, _ = r.step(Gone{Peer: s.ID, Reason: why})
 }
 
 // What was held for an agent that has gone goes to the one in its place, once, before all that
@@ -32,7 +32,7 @@ func TestKept_handedOn(t *testing.T) {
 
 	next := r.adopt("b")[0]
 	before := len(r.out)
-	again := StartChat{Sessions: []string{"a", "b"}, Again: c.ID, Say: "and now", Kept: []Kept{{Delivery: kept[0], To: "b"}}}
+	again := StartChat{Peers: []string{"a", "b"}, Again: c.ID, Say: "and now", Backlog: []Backlog{{Delivery: kept[0], To: "b"}}}
 	d := r.must(again).Chats[0]
 	out := r.out[before:]
 	require.Len(t, out, 2)
@@ -62,7 +62,7 @@ func TestKept_overARestart(t *testing.T) {
 	r.restart(0)
 	assert.Empty(t, r.out)
 	next := r.adopt("b")[0]
-	r.must(StartChat{Sessions: []string{"a", "b"}, Again: c.ID, Kept: []Kept{{kept[0], "b"}}})
+	r.must(StartChat{Peers: []string{"a", "b"}, Again: c.ID, Backlog: []Backlog{{kept[0], "b"}}})
 	require.Len(t, r.out, 1)
 	handed := r.out[0].ID
 	r.restart(0)
@@ -83,7 +83,7 @@ func TestKept_ofAChatThatGoesOn(t *testing.T) {
 	r.ends(s[1], message.AgentGone)
 	went := r.shows(c.ID).Participants[1]
 	assert.True(t, went.Left && went.Gone)
-	r.must(RemoveMember{Chat: string(c.ID), Session: "c"})
+	r.must(RemoveMember{Chat: string(c.ID), Peer: "c"})
 	assert.False(t, r.shows(c.ID).Participants[2].Gone)
 
 	r = newRig(t)
@@ -94,7 +94,7 @@ func TestKept_ofAChatThatGoesOn(t *testing.T) {
 	r.must(PauseChat{Chat: string(c.ID)})
 	r.adopt("b")
 	before := len(r.out)
-	now := r.must(AddMember{Chat: string(c.ID), Session: "b", Role: "critic", Muted: true, Kept: []Kept{{Delivery: kept[0], To: "b"}}}).Chats[0]
+	now := r.must(AddMember{Chat: string(c.ID), Peer: "b", Role: "critic", Muted: true, Backlog: []Backlog{{Delivery: kept[0], To: "b"}}}).Chats[0]
 	assert.Equal(t, 4, now.Participants[3].Number)
 	assert.False(t, now.Participants[3].MaySpeak)
 	assert.Empty(t, r.out[before:])
@@ -120,13 +120,13 @@ func TestKept_refused(t *testing.T) {
 	typed, here := kept, kept
 	typed.Typed, here.Target = true, s[0].ID
 	for name, q := range map[string]StartChat{
-		"to one outside":         {Kept: []Kept{{kept, "other"}}},
-		"to nobody":              {Kept: []Kept{{kept, "nobody"}}},
-		"may have been typed":    {Kept: []Kept{{typed, "b"}}},
-		"for one who is present": {Kept: []Kept{{here, "b"}}},
-		"by an agent":            {Kept: []Kept{{kept, "b"}}, By: By{Kind: Agent, Session: s[0].ID}},
+		"to one outside":         {Backlog: []Backlog{{kept, "other"}}},
+		"to nobody":              {Backlog: []Backlog{{kept, "nobody"}}},
+		"may have been typed":    {Backlog: []Backlog{{typed, "b"}}},
+		"for one who is present": {Backlog: []Backlog{{here, "b"}}},
+		"by an agent":            {Backlog: []Backlog{{kept, "b"}}, By: By{Kind: Agent, Peer: s[0].ID}},
 	} {
-		q.Sessions = []string{"a", "b"}
+		q.Peers = []string{"a", "b"}
 		before := len(r.out)
 		_, err := r.ask(q)
 		assert.Error(t, err, name)
@@ -142,7 +142,7 @@ func TestKept_releasedHasLeft(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
 	c := r.chat(message.Limits{}, "a", "b")
-	_, _ = r.step(Released{Session: s[1].ID})
+	_, _ = r.step(Released{Peer: s[1].ID})
 	assert.True(t, r.shows(c.ID).Participants[1].Left)
 	assert.False(t, r.shows(c.ID).Participants[1].Gone)
 }

@@ -51,7 +51,7 @@ func TestAgain_theHeirGetsWhatAPersonMadeOfIt(t *testing.T) {
 	require.NoError(t, j.Commit(t.Context(), step))
 	require.NoError(t, j.Commit(t.Context(), later))
 
-	kept, err := s.kept(t.Context(), chat.ID, map[message.ID]string{gone.ID: "%7"})
+	kept, err := s.backlogOf(t.Context(), chat.ID, map[message.ID]string{gone.ID: "%7"})
 	require.NoError(t, err)
 	var bodies []string
 	for _, one := range kept {

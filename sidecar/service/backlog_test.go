@@ -27,7 +27,7 @@ func (nowhere) Deliver(...message.Delivery)         {}
 func (nowhere) Cancel([]message.ID, message.Reason) {}
 func (nowhere) Forget(message.ID)                   {}
 
-// What is kept for an agent that has gone goes to its heir by the last verdict on its message,
+// What is kept for an agent that has gone goes to its successor by the last verdict on its message,
 // though that was about the others alone: a text that no filter has seen, and one that nobody
 // said yes to.
 func TestL6_V10_HeirGetsNothingThatWaited(t *testing.T) {
@@ -64,7 +64,7 @@ func TestL6_V10_HeirGetsNothingThatWaited(t *testing.T) {
 				require.NoError(t, err, i)
 				sessions = append(sessions, s)
 			}
-			started, err := r.Do(ctx, relay.StartChat{By: relay.By{Kind: relay.Person}, Sessions: []string{"a", "b", "c"}})
+			started, err := r.Do(ctx, relay.StartChat{By: relay.By{Kind: relay.Person}, Peers: []string{"a", "b", "c"}})
 			require.NoError(t, err)
 			chat := started.Chats[0].ID
 			id := message.NewID()
@@ -94,10 +94,10 @@ func TestL6_V10_HeirGetsNothingThatWaited(t *testing.T) {
 			}
 			waiting(0, held) // what is b's goes, masked, or by itself
 			s := chatsOf(j, r)
-			kept, err := s.kept(ctx, chat, map[message.ID]string{sessions[2].ID: "%7"})
+			kept, err := s.backlogOf(ctx, chat, map[message.ID]string{sessions[2].ID: "%7"})
 			require.NoError(t, err)
 			for _, one := range kept {
-				assert.Fail(t, "typed to the heir: "+one.Delivery.Message.Body)
+				assert.Fail(t, "typed to the successor: "+one.Delivery.Message.Body)
 			}
 		})
 	}

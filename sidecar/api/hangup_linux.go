@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// left reports whether the process that connected c has ended. Kernels before 6.5 do not tell.
-func left(c net.Conn) bool {
+// hungUp reports whether the process that connected c has ended. Kernels before 6.5 do not tell.
+func hungUp(c net.Conn) bool {
 	var ended bool
 	err := control(c, func(fd int) error {
 		process, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD)

@@ -10,31 +10,31 @@ import (
 // held since a filter had failed. Others are left alone.
 type Reconsider struct{ Messages []message.Envelope }
 
-// step asks the policies anew about what a filter of theirs had failed at. What was sent on
+// step asks the policies again about what a filter of theirs had failed at. What was sent on
 // out of a chat that has ended waits for a person: nobody can ask there any more.
-func (e Reconsider) step(w *work) {
+func (e Reconsider) step(tx *tx) {
 	for _, m := range e.Messages {
-		held := w.underway(func(d *delivery) bool { return d.open() && d.hold == holdFilter }, place{ofMessage, m.ID})
-		c := w.saidIn(m)
-		if len(held) == 0 || w.thoughts[m.ID] != nil || c != nil && c.State == message.ChatOver {
+		held := tx.underway(func(d *delivery) bool { return d.open() && d.hold == holdFilter }, place{ofMessage, m.ID})
+		c := tx.saidIn(m)
+		if len(held) == 0 || tx.undecided[m.ID] != nil || c != nil && c.State == message.ChatOver {
 			continue
 		}
-		w.consider(&thought{message: m, chat: c, anew: true})
+		tx.consider(&pending{message: m, chat: c, again: true})
 	}
 }
 
 // unheld are those of the planned deliveries that take the place of others, which a failed
 // filter holds; those end. If it has failed again, all is left as it was.
-func (w *work) unheld(t *thought, v message.Verdict, planned []message.Delivery) []message.Delivery {
+func (tx *tx) unheld(t *pending, v message.Verdict, planned []message.Delivery) []message.Delivery {
 	if v.Unfiltered {
 		return nil
 	}
 	return slices.DeleteFunc(planned, func(p message.Delivery) bool {
-		held := w.underway(func(d *delivery) bool {
+		held := tx.underway(func(d *delivery) bool {
 			return d.Target == p.Target && d.open() && d.hold == holdFilter
 		}, place{ofMessage, t.message.ID})
 		for _, d := range held {
-			w.receipt(d, message.Failed, message.DecidedAnew)
+			tx.receipt(d, message.Failed, message.DecidedAnew)
 		}
 		return len(held) == 0
 	})

@@ -8,49 +8,49 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-func (r Room) project() string    { return r.Project }
-func (r Room) repository() string { return r.Repository }
+func (r Workplace) project() string    { return r.Project }
+func (r Workplace) repository() string { return r.Repository }
 
-// directories are those that rooms have, each once.
-func directories(rooms map[message.ID]Room, of func(Room) string) []string {
+// directories are those that workplaces have, each once.
+func directories(workplaces map[message.ID]Workplace, of func(Workplace) string) []string {
 	var all []string
-	for _, room := range rooms {
-		all = append(all, of(room))
+	for _, place := range workplaces {
+		all = append(all, of(place))
 	}
 	slices.Sort(all)
 	return slices.DeleteFunc(slices.Compact(all), func(dir string) bool { return dir == "" })
 }
 
 // look notes where the sessions are, and reports whether other projects may have come of it.
-func (p *InUse) look() bool {
-	if p.Rooms == nil {
+func (p *Live) look() bool {
+	if p.Workplaces == nil {
 		return false
 	}
-	rooms := p.Rooms()
+	workplaces := p.Workplaces()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	changed := !maps.EqualFunc(rooms, p.rooms, func(a, b Room) bool { return a.Project == b.Project })
-	if !maps.Equal(rooms, p.rooms) {
-		p.rooms = rooms
-		p.others.move(rooms)
+	changed := !maps.EqualFunc(workplaces, p.places, func(a, b Workplace) bool { return a.Project == b.Project })
+	if !maps.Equal(workplaces, p.places) {
+		p.places = workplaces
+		p.others.move(workplaces)
 	}
 	return changed
 }
 
 // workplaces is where the sessions were when look noted it.
-func (p *InUse) workplaces() map[message.ID]Room {
+func (p *Live) workplaces() map[message.ID]Workplace {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.rooms
+	return p.places
 }
 
 // strange reports whether somebody whom a message concerns works elsewhere than is known.
-func (p *InUse) strange(q relay.Question) bool {
+func (p *Live) strange(q relay.Question) bool {
 	if p.Dir == nil {
 		return false
 	}
-	rooms := p.workplaces()
-	return slices.ContainsFunc(concerned(q), func(s message.Peer) bool { return p.Dir(s) != rooms[s.ID].Dir })
+	workplaces := p.workplaces()
+	return slices.ContainsFunc(concerned(q), func(s message.Peer) bool { return p.Dir(s) != workplaces[s.ID].Dir })
 }
 
 // concerned are those whom a message is for, and its author.
@@ -63,14 +63,14 @@ func concerned(q relay.Question) []message.Peer {
 }
 
 // uncovered reports whether a message concerns a project of which the set in use knows nothing.
-func (p *InUse) uncovered(q relay.Question) bool {
+func (p *Live) uncovered(q relay.Question) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.ContainsFunc(concerned(q), func(s message.Peer) bool {
-		dir := p.rooms[s.ID].Project
+		dir := p.places[s.ID].Project
 		return dir != "" && !slices.Contains(p.covered, dir)
 	})
 }
 
 // trusted reports whether a person trusts a project's file.
-func (p *InUse) trusted(place, hash string) bool { return p.Trusted != nil && p.Trusted(place, hash) }
+func (p *Live) trusted(place, hash string) bool { return p.Trusted != nil && p.Trusted(place, hash) }

@@ -49,15 +49,15 @@ func TestExpire(t *testing.T) {
 func TestExpire_notWhatWaitsForAPerson(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c", "d")
-	r.must(StartChat{Sessions: []string{"a", "b"}, Name: "pair", Limits: message.Limits{Expire: time.Minute}})
+	r.must(StartChat{Peers: []string{"a", "b"}, Name: "pair", Limits: message.Limits{Expire: time.Minute}})
 	paused := r.say(s[0], "paused")[0]
 	r.pass(50 * time.Second)
 	r.must(PauseChat{Chat: "pair"})
 	for range sendsAMinute + 1 {
-		r.must(Send{By: By{Kind: Agent, Session: s[2].ID}, To: "d", Message: message.Envelope{Body: "x"}})
+		r.must(Send{By: By{Kind: Agent, Peer: s[2].ID}, To: "d", Message: message.Envelope{Body: "x"}})
 	}
 	r.async = true
-	_, _ = r.ask(Send{By: By{Kind: Agent, Session: s[3].ID}, To: "c", Message: message.Envelope{Body: "x"}})
+	_, _ = r.ask(Send{By: By{Kind: Agent, Peer: s[3].ID}, To: "c", Message: message.Envelope{Body: "x"}})
 	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbAsk}}})
 	r.async = false
 	braked, asked := r.book.deliveries[sendsAMinute+1], r.book.deliveries[sendsAMinute+2]
@@ -100,7 +100,7 @@ func TestExpire_awakeTimeOfThisRun(t *testing.T) {
 func TestExpire_endsAChatOfAllTurns(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
-	c := r.must(StartChat{Sessions: []string{"a", "b"}, Turns: 1, Limits: message.Limits{Expire: time.Minute}}).Chats[0]
+	c := r.must(StartChat{Peers: []string{"a", "b"}, Turns: 1, Limits: message.Limits{Expire: time.Minute}}).Chats[0]
 	r.say(s[0], "x")
 	r.pass(61 * time.Second)
 	assert.Equal(t, whyTurns, r.shows(c.ID).Why)
@@ -113,7 +113,7 @@ func TestAway(t *testing.T) {
 	other := r.chat(message.Limits{}, "c", "d")
 	waits := r.say(s[0], "x")[0]
 	r.pass(20 * time.Minute)
-	_, _ = r.step(Attended{})
+	_, _ = r.step(UserActive{})
 	assert.Empty(t, r.last)
 	r.pass(30 * time.Minute)
 	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
@@ -129,17 +129,17 @@ func TestAway(t *testing.T) {
 	assert.Equal(t, message.ChatOn, r.shows(other.ID).State, "off, where it is not set")
 
 	// Who comes back does not resume it by coming.
-	_, _ = r.step(Attended{})
+	_, _ = r.step(UserActive{})
 	r.pass(time.Minute)
 	assert.Equal(t, message.ChatPaused, r.shows(c.ID).State)
 	r.pass(time.Hour)
-	_, err := r.ask(ResumeChat{Chat: string(c.ID), By: By{Kind: Agent, Session: s[0].ID}})
+	_, err := r.ask(ResumeChat{Chat: string(c.ID), By: By{Kind: Agent, Peer: s[0].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly)
 	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
 	assert.Equal(t, waits.ID, r.out[len(r.out)-1].ID)
 	r.pass(30 * time.Minute)
 	assert.Equal(t, message.ChatOn, r.shows(c.ID).State, "a person's request shows that somebody is there")
-	r.must(Send{By: By{Kind: Agent, Session: s[2].ID}, To: "d", Message: message.Envelope{Body: "x"}})
+	r.must(Send{By: By{Kind: Agent, Peer: s[2].ID}, To: "d", Message: message.Envelope{Body: "x"}})
 	r.pass(2 * time.Second)
 	assert.Equal(t, message.ChatPaused, r.shows(c.ID).State, "an agent's does not")
 
@@ -158,7 +158,7 @@ func TestTick_isCheap(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
 	assert.False(t, r.s.waits())
-	r.must(StartChat{Sessions: []string{"a", "b"}, Limits: message.Limits{Rate: 1000, Away: 1000 * time.Hour}})
+	r.must(StartChat{Peers: []string{"a", "b"}, Limits: message.Limits{Rate: 1000, Away: 1000 * time.Hour}})
 	assert.True(t, r.s.waits())
 	for range 500 {
 		r.say(s[0], "x")

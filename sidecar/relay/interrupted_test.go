@@ -80,11 +80,11 @@ func TestCut_whoIsNotTold(t *testing.T) {
 		notice bool
 	}{
 		"all here":          {func(*rig, string) {}, []string{"a", "c"}, true},
-		"who waits is mute": {func(r *rig, chat string) { r.must(MuteMember{Chat: chat, Session: "a"}) }, []string{"c"}, true},
-		"who waits left":    {func(r *rig, chat string) { r.must(RemoveMember{Chat: chat, Session: "a"}) }, []string{"c"}, true},
-		"who waits is gone": {func(r *rig, _ string) { _, _ = r.step(Gone{Session: r.s.Snapshot().Peers()[0].ID}) }, []string{"c"}, true},
-		"it is mute":        {func(r *rig, chat string) { r.must(MuteMember{Chat: chat, Session: "b"}) }, nil, false},
-		"it left":           {func(r *rig, chat string) { r.must(RemoveMember{Chat: chat, Session: "b"}) }, nil, false},
+		"who waits is mute": {func(r *rig, chat string) { r.must(MuteMember{Chat: chat, Peer: "a"}) }, []string{"c"}, true},
+		"who waits left":    {func(r *rig, chat string) { r.must(RemoveMember{Chat: chat, Peer: "a"}) }, []string{"c"}, true},
+		"who waits is gone": {func(r *rig, _ string) { _, _ = r.step(Gone{Peer: r.s.Snapshot().Peers()[0].ID}) }, []string{"c"}, true},
+		"it is mute":        {func(r *rig, chat string) { r.must(MuteMember{Chat: chat, Peer: "b"}) }, nil, false},
+		"it left":           {func(r *rig, chat string) { r.must(RemoveMember{Chat: chat, Peer: "b"}) }, nil, false},
 		"over":              {func(r *rig, chat string) { r.must(StopChat{Chat: chat}) }, nil, false},
 		"paused":            {func(r *rig, chat string) { r.must(PauseChat{Chat: chat}) }, []string{"a", "c"}, true},
 	} {
@@ -118,13 +118,13 @@ func TestCut_whoIsNotTold(t *testing.T) {
 func TestCut_single(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
-	r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "b", Message: message.Envelope{Body: "do it"}})
+	r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "do it"}})
 	r.must(Send{To: "b", Message: message.Envelope{Body: "a person's"}})
 	given := r.out
 	r.submit(given...)
 	for range sendsAnHour + 5 {
 		r.now = r.now.Add(30 * time.Second)
-		r.must(Send{By: By{Kind: Agent, Session: s[1].ID}, To: "a", Message: message.Envelope{Body: "busy"}})
+		r.must(Send{By: By{Kind: Agent, Peer: s[1].ID}, To: "a", Message: message.Envelope{Body: "busy"}})
 	}
 	before := len(r.out)
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[1].ID, Cut: message.ServiceFailed, Answers: handedIDs(given), Ended: r.now}})
@@ -231,9 +231,9 @@ func TestSpoke_prompt(t *testing.T) {
 	require.Len(t, turn("the service is down", ""), 2, "also of a turn without words")
 	assert.Len(t, turn("   ", "I look"), 2)
 
-	r.must(MuteMember{Chat: string(on.ID), Session: "a"})
+	r.must(MuteMember{Chat: string(on.ID), Peer: "a"})
 	assert.Empty(t, turn("in private", "I look"))
-	r.must(MuteMember{Chat: string(on.ID), Session: "a", Off: true})
+	r.must(MuteMember{Chat: string(on.ID), Peer: "a", Off: true})
 	assert.Len(t, turn("again", "I look"), 4)
 }
 
@@ -290,10 +290,10 @@ func TestSpoke_personAfterRestart(t *testing.T) {
 	chat := r.chat(message.Limits{}, "a", "b")
 	one := r.say(s[0], "one")
 	r.submit(one...)
-	r.must(MuteMember{Chat: string(chat.ID), Session: "b"})
+	r.must(MuteMember{Chat: string(chat.ID), Peer: "b"})
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[1].ID, Words: "in private", Person: true, Ended: r.now}})
 	r.restart(0)
-	r.must(MuteMember{Chat: string(chat.ID), Session: "b", Off: true})
+	r.must(MuteMember{Chat: string(chat.ID), Peer: "b", Off: true})
 	heard := r.say(s[1], "two")
 	require.Len(t, heard, 1)
 	assert.Equal(t, 1, heard[0].Message.Depth)

@@ -36,9 +36,9 @@ type Options struct {
 	// Trusted says of a project's file, by its place in the project and the hash of its content,
 	// whether a person trusts it.
 	Trusted func(place, hash string) bool
-	// Rooms is where all sessions work now, and Dir, which is less to do, where one does.
-	Rooms func() map[message.ID]Room
-	Dir   func(message.Peer) string
+	// Workplaces is where all sessions work now, and Dir, which is less to do, where one does.
+	Workplaces func() map[message.ID]Workplace
+	Dir        func(message.Peer) string
 	// Check refuses settings that make no sense.
 	Check func(policy.Settings) error
 	// Recent are the newest messages that were decided, with whom they were for, oldest first.
@@ -56,15 +56,15 @@ type Options struct {
 	Now    func() time.Time
 }
 
-// Room is where a session works, and to which directories above that it belongs, "" for none.
-type Room struct {
+// Workplace is where a session works, and to which directories above that it belongs, "" for none.
+type Workplace struct {
 	Dir        string
 	Project    string // has a policy of its own
 	Repository string // may have an agent-config.yaml
 }
 
-// InUse is the set in use. Its methods may be called from any goroutine.
-type InUse struct {
+// Live is the set in use. Its methods may be called from any goroutine.
+type Live struct {
 	Options
 	engine *scripting.Engine
 	every  time.Duration
@@ -85,7 +85,7 @@ type InUse struct {
 	listed   []policy.Kept
 	covered  []string // projects of which the set in use knows what they say
 	unread   string   // why the person's own policies are not in use, and none of theirs is
-	rooms    map[message.ID]Room
+	places   map[message.ID]Workplace
 	foreign  map[string]bool // scripts whose failures are not the set's: see foreign
 	asked    int             // since it came into use
 	bad      int             // of those
@@ -98,7 +98,7 @@ type InUse struct {
 }
 
 // New makes an InUse that decides nothing yet.
-func New(o Options) *InUse {
+func New(o Options) *Live {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -111,7 +111,7 @@ func New(o Options) *InUse {
 		}
 		memories[script] = m
 	}
-	p := &InUse{
+	p := &Live{
 		Options: o, every: every, engine: scripting.New(scripting.Options{Command: o.Command, Memories: memories}),
 		failed: make(chan struct{}, 1), ripe: make(chan struct{}, 1), change: make(chan struct{}, 1), kept: readKept(o.State, o.Log),
 	}
@@ -120,7 +120,7 @@ func New(o Options) *InUse {
 }
 
 // lock waits for the exchange of sets that is under way; the error is that of ctx.
-func (p *InUse) lock(ctx context.Context) error {
+func (p *Live) lock(ctx context.Context) error {
 	select {
 	case p.change <- struct{}{}:
 		return nil
@@ -129,12 +129,12 @@ func (p *InUse) lock(ctx context.Context) error {
 	}
 }
 
-func (p *InUse) unlock() { <-p.change }
+func (p *Live) unlock() { <-p.change }
 
 // Begin brings the person's policies into use: the files as they are or, where those cannot
 // be used, the last that were. Without either, what is shipped is asked, and everything
 // waits for a person's yes.
-func (p *InUse) Begin(ctx context.Context) {
+func (p *Live) Begin(ctx context.Context) {
 	if p.lock(ctx) != nil {
 		return
 	}
@@ -176,7 +176,7 @@ const (
 )
 
 // shippedAlone has what is shipped asked, and a person about whatever that lets go.
-func (p *InUse) shippedAlone(ctx context.Context, now files, why string) {
+func (p *Live) shippedAlone(ctx context.Context, now files, why string) {
 	f := now.beside(policy.Files{})
 	set, err := p.compile(ctx, f)
 	if err != nil {
@@ -190,14 +190,14 @@ func (p *InUse) shippedAlone(ctx context.Context, now files, why string) {
 }
 
 // End ends the worker.
-func (p *InUse) End() {
+func (p *Live) End() {
 	p.change <- struct{}{}
 	defer p.unlock()
 	p.engine.Close()
 }
 
 // apply brings other files of the person's into use, if nothing speaks against that.
-func (p *InUse) apply(ctx context.Context, f files) error {
+func (p *Live) apply(ctx context.Context, f files) error {
 	set, err := p.compile(ctx, f)
 	if err != nil {
 		return err
@@ -223,7 +223,7 @@ func (p *InUse) apply(ctx context.Context, f files) error {
 }
 
 // settled notes that the files as they are are in use.
-func (p *InUse) settled() {
+func (p *Live) settled() {
 	p.mu.Lock()
 	p.unread, p.status.Error, p.status.RolledBack = "", "", ""
 	p.mu.Unlock()
@@ -231,7 +231,7 @@ func (p *InUse) settled() {
 }
 
 // try checks a set's settings and asks it about the last messages.
-func (p *InUse) try(ctx context.Context, set *scripting.Set) (policy.Trial, error) {
+func (p *Live) try(ctx context.Context, set *scripting.Set) (policy.Trial, error) {
 	if err := CheckAttribution(set.Settings.Attribution); err != nil {
 		return policy.Trial{}, fmt.Errorf("init.lua: %w", err)
 	}
@@ -248,7 +248,7 @@ func (p *InUse) try(ctx context.Context, set *scripting.Set) (policy.Trial, erro
 
 // use has a set decide from now on. Its worker is ended that did so before, once it is done
 // with what it is at.
-func (p *InUse) use(set *scripting.Set, f files, tried policy.Trial) {
+func (p *Live) use(set *scripting.Set, f files, tried policy.Trial) {
 	previous := p.engine.Use(set)
 	p.running, p.files = set, f
 	p.mu.Lock()
@@ -267,7 +267,7 @@ func (p *InUse) use(set *scripting.Set, f files, tried policy.Trial) {
 }
 
 // refused notes why the files as they are are not in use, and tells it once, with what holds.
-func (p *InUse) refused(err error) {
+func (p *Live) refused(err error) {
 	text, holds := err.Error(), oldStays
 	p.mu.Lock()
 	known := p.status.Error == text
@@ -286,7 +286,7 @@ func (p *InUse) refused(err error) {
 }
 
 // succeeded tells that other policies are in use.
-func (p *InUse) succeeded(tried policy.Trial) {
+func (p *Live) succeeded(tried policy.Trial) {
 	p.mu.Lock()
 	generation := p.status.Generation
 	p.mu.Unlock()
@@ -319,7 +319,7 @@ func firstLine(text string) string {
 // scripts remember goes to disk with their verdicts, in the order of those. So whoever says
 // something waits for the script that is at work on another's message, a second at most, but not
 // for all that the other has said.
-func (p *InUse) Decide(ctx context.Context, q relay.Question) (message.Verdict, error) {
+func (p *Live) Decide(ctx context.Context, q relay.Question) (message.Verdict, error) {
 	if p.strange(q) {
 		p.look()
 	}
@@ -327,7 +327,7 @@ func (p *InUse) Decide(ctx context.Context, q relay.Question) (message.Verdict, 
 		p.changed(ctx)
 	}
 	p.mu.Lock()
-	rooms, form, unread, none := p.rooms, p.settings.Attribution, p.unread, p.status.Generation == ""
+	workplaces, form, unread, none := p.places, p.settings.Attribution, p.unread, p.status.Generation == ""
 	p.mu.Unlock()
 	var v policy.Verdict
 	var out message.Verdict
@@ -337,7 +337,7 @@ func (p *InUse) Decide(ctx context.Context, q relay.Question) (message.Verdict, 
 		}
 	} else {
 		var err error
-		v, err = p.engine.Evaluate(ctx, p.inputOf(ctx, q, rooms))
+		v, err = p.engine.Evaluate(ctx, p.inputOf(ctx, q, workplaces))
 		p.later(ctx.Err() != nil || errors.Is(err, scripting.ErrLater)) // the relay holds what takes too long
 		if err != nil && ctx.Err() != nil {
 			return message.Verdict{}, ctx.Err()
@@ -366,7 +366,7 @@ const (
 )
 
 // later notes whether a message has to be decided anew.
-func (p *InUse) later(again bool) {
+func (p *Live) later(again bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !again {
@@ -377,7 +377,7 @@ func (p *InUse) later(again bool) {
 }
 
 // due reports whether it is time to have decided anew what no policy could be asked about.
-func (p *InUse) due() bool {
+func (p *Live) due() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.anew.IsZero() || p.Now().Before(p.anew) {
@@ -389,7 +389,7 @@ func (p *InUse) due() bool {
 
 // otherwise is what holds where no script decides. The last word is a script that is shipped;
 // without it, everything that is asked about is between a person's own agents.
-func (p *InUse) otherwise() message.Verb {
+func (p *Live) otherwise() message.Verb {
 	if len(p.Shipped) == 0 {
 		return message.VerbDeliver
 	}
@@ -397,7 +397,7 @@ func (p *InUse) otherwise() message.Verb {
 }
 
 // remember has scripts remember what they want to, here and, with the verdict, on disk.
-func (p *InUse) remember(out *message.Verdict, v policy.Verdict) {
+func (p *Live) remember(out *message.Verdict, v policy.Verdict) {
 	if len(v.Effects) == 0 {
 		return
 	}
@@ -415,7 +415,7 @@ func (p *InUse) remember(out *message.Verdict, v policy.Verdict) {
 }
 
 // count judges the set in use by how its evaluations end.
-func (p *InUse) count(v policy.Verdict) {
+func (p *Live) count(v policy.Verdict) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if v.Generation != p.status.Generation {
@@ -459,7 +459,7 @@ func signal(c chan<- struct{}) {
 }
 
 // Status is how the policies are now. It waits for the message that scripts are asked about.
-func (p *InUse) Status() policy.Status {
+func (p *Live) Status() policy.Status {
 	engine := p.engine.Status()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -469,7 +469,7 @@ func (p *InUse) Status() policy.Status {
 }
 
 // Problem is why the files as they are are not in use, "" if they are. It waits for nothing.
-func (p *InUse) Problem() string {
+func (p *Live) Problem() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.status.Error
@@ -477,14 +477,14 @@ func (p *InUse) Problem() string {
 
 // Left reports whether the files as they are are left alone for earlier ones, until they change.
 // It waits for nothing.
-func (p *InUse) Left() bool {
+func (p *Live) Left() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.status.RolledBack != ""
 }
 
 // Settings are those of the set in use.
-func (p *InUse) Settings() policy.Settings {
+func (p *Live) Settings() policy.Settings {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.settings

@@ -13,7 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
-// StartChat starts a chat of two or more sessions, numbered from 1 in the given order. With
+// StartChat starts a chat of two or more peers, numbered from 1 in the given order. With
 // IncludeLast, what the first of them had said last goes to all others, then Say, a person's
 // word or that of the agent that asks. With Turns, the chat ends by itself once that many
 // turns were relayed. With OneWay, those are the answers of the others to the first, whose
@@ -21,46 +21,46 @@ import (
 // its first may it say something there. Errors: those of Find; *InChatError; ErrNothingSaid.
 // Answer: Chats, one.
 type StartChat struct {
-	By       By
-	Sessions []string
-	Name     string // a name as of sessions, free among open chats, or none
-	Say      string
-	Limits   message.Limits
-	Turns    int
-	OneWay   bool
+	By     By
+	Peers  []string
+	Name   string // a name as of peers, free among open chats, or none
+	Say    string
+	Limits message.Limits
+	Turns  int
+	OneWay bool
 
-	// IncludeLast is for the later of Last, which is what the first session's own account
+	// IncludeLast is for the later of Last, which is what the first peer's own account
 	// tells, and the last that was heard of it here. Of Last, Words, All, Truncated and Ended
 	// count; a turn without words is none.
 	IncludeLast bool
 	Last        message.Turn
 
-	Roles []string   // of Sessions, in their order; missing ones are none
-	Muted []bool     // likewise: those that may not speak
-	Asked []bool     // likewise: those whose words wait for a person's yes, beside those that Limits.Approve names
-	Again message.ID // the ended chat that this one takes up; only noted
-	Kept  []Kept     // what its agents' forerunners did not get any more
+	Roles   []string   // of Sessions, in their order; missing ones are none
+	Muted   []bool     // likewise: those that may not speak
+	Approve []bool     // likewise: those whose words wait for a person's yes, beside those that Limits.Approve names
+	Again   message.ID // the ended chat that this one takes up; only noted
+	Backlog []Backlog  // what its agents' forerunners did not get any more
 
-	Since time.Time // when its sessions' baselines were about to be taken; zero: now
+	Since time.Time // when its peers' baselines were about to be taken; zero: now
 }
 
 func (r StartChat) by() By { return r.By }
 
-func (r StartChat) do(w *work, _ *Asked) (Answer, error) {
-	members, err := w.members(r)
+func (r StartChat) do(tx *tx, _ *Requested) (Answer, error) {
+	members, err := tx.members(r)
 	if err != nil {
 		return Answer{}, fmt.Errorf("start chat: %w", err)
 	}
-	if err := w.checkStart(r, members); err != nil {
+	if err := tx.checkStart(r, members); err != nil {
 		return Answer{}, fmt.Errorf("start chat: %w", err)
 	}
 	c := &chat{
 		Chat: message.Chat{
-			ID: w.ids.next(w.now), Name: r.Name, State: message.ChatOn, Started: w.now,
-			Limits: route.WithDefaults(r.Limits, w.chatLimits), Turns: r.Turns, OneWay: r.OneWay, Again: r.Again,
+			ID: tx.ids.next(tx.now), Name: r.Name, State: message.ChatOn, Started: tx.now,
+			Limits: route.WithDefaults(r.Limits, tx.chatLimits), Turns: r.Turns, OneWay: r.OneWay, Again: r.Again,
 		},
 	}
-	ask, err := w.asked(c.Limits.Approve, members)
+	ask, err := tx.approvals(c.Limits.Approve, members)
 	if err != nil {
 		return Answer{}, fmt.Errorf("start chat: %w", err)
 	}
@@ -69,47 +69,47 @@ func (r StartChat) do(w *work, _ *Asked) (Answer, error) {
 		if i < len(r.Roles) {
 			p.Role = r.Roles[i]
 		}
-		p.Approve = ask[i] || i < len(r.Asked) && r.Asked[i]
+		p.Approve = ask[i] || i < len(r.Approve) && r.Approve[i]
 		c.Participants = append(c.Participants, p)
 	}
 	c.listApprove()
-	opening, err := w.opening(r, c, members)
+	opening, err := tx.opening(r, c, members)
 	if err != nil {
 		return Answer{}, fmt.Errorf("start chat: %w", err)
 	}
-	kept, err := w.keptFor(r.Kept, members)
+	kept, err := tx.checkBacklog(r.Backlog, members)
 	if err != nil {
 		return Answer{}, fmt.Errorf("start chat: %w", err)
 	}
-	w.begun(c)
-	w.altered(c)
+	tx.begun(c)
+	tx.altered(c)
 	for _, s := range members {
-		s.joined = w.since(r.Since)
+		s.joined = tx.since(r.Since)
 		if r.By.Person() {
-			w.freed(s)
+			tx.freed(s)
 		}
 	}
-	w.handOn(kept, c)
+	tx.transfer(kept, c)
 	for _, t := range opening {
-		w.receive(t)
+		tx.receive(t)
 	}
 	return Answer{Chats: []message.Chat{c.copy()}}, nil
 }
 
 // since is from when on what is said is said into a chat: what a baseline does not hold, and
 // was said before the relay heard of the chat, must not be lost.
-func (w *work) since(baseline time.Time) time.Time {
+func (tx *tx) since(baseline time.Time) time.Time {
 	if baseline.IsZero() {
-		return w.now
+		return tx.now
 	}
 	return baseline
 }
 
-// members are the sessions that are to be in a chat.
-func (w *work) members(r StartChat) ([]*session, error) {
-	var out []*session
-	for _, ref := range r.Sessions {
-		s, err := w.find(ref)
+// members are the peers that are to be in a chat.
+func (tx *tx) members(r StartChat) ([]*peer, error) {
+	var out []*peer
+	for _, ref := range r.Peers {
+		s, err := tx.find(ref)
 		if err != nil {
 			return nil, err
 		}
@@ -125,33 +125,33 @@ func (w *work) members(r StartChat) ([]*session, error) {
 }
 
 // checkStart refuses what cannot be a chat, before anything is changed.
-func (w *work) checkStart(r StartChat, members []*session) error {
+func (tx *tx) checkStart(r StartChat, members []*peer) error {
 	ids := make([]message.ID, len(members))
 	for i, s := range members {
 		ids[i] = s.ID
 	}
 	slices.Sort(ids)
 	for _, s := range members {
-		if c := w.chatOf(s.ID); c != nil {
+		if c := tx.chatOf(s.ID); c != nil {
 			have := c.there()
 			slices.Sort(have)
-			return &InChatError{Session: s.Name, Chat: c.copy(), Same: slices.Equal(ids, have)}
+			return &InChatError{Name: s.Name, Chat: c.copy(), Same: slices.Equal(ids, have)}
 		}
 	}
-	if w.stopped {
+	if tx.stopped {
 		return ErrStopped
 	}
-	theirs := r.Limits != (message.Limits{}) || len(r.Roles) > 0 || len(r.Muted) > 0 || len(r.Asked) > 0 || r.Again != "" || len(r.Kept) > 0
-	if !r.By.Person() && (theirs || len(members) != 2 || !slices.Contains(ids, r.By.Session)) {
+	theirs := r.Limits != (message.Limits{}) || len(r.Roles) > 0 || len(r.Muted) > 0 || len(r.Approve) > 0 || r.Again != "" || len(r.Backlog) > 0
+	if !r.By.Person() && (theirs || len(members) != 2 || !slices.Contains(ids, r.By.Peer)) {
 		return fmt.Errorf("%w: an agent may only connect itself to one other, at default limits", ErrPersonOnly)
 	}
-	if speaks := r.Say != "" || r.IncludeLast || r.OneWay; !r.By.Person() && speaks && members[0].ID != r.By.Session {
+	if speaks := r.Say != "" || r.IncludeLast || r.OneWay; !r.By.Person() && speaks && members[0].ID != r.By.Peer {
 		return fmt.Errorf("%w: an agent may only speak for itself, as the first participant", ErrPersonOnly)
 	}
 	if r.Turns < 0 || r.Limits.Depth < 0 || r.Limits.Rate < 0 || r.Limits.Bytes < 0 || r.Limits.Expire < 0 || r.Limits.Away < 0 {
 		return fmt.Errorf("%w: a limit is negative", ErrRequest)
 	}
-	if len(r.Roles) > len(members) || len(r.Muted) > len(members) || len(r.Asked) > len(members) {
+	if len(r.Roles) > len(members) || len(r.Muted) > len(members) || len(r.Approve) > len(members) {
 		return fmt.Errorf("%w: more roles or mute settings than sessions", ErrRequest)
 	}
 	for _, role := range r.Roles {
@@ -180,7 +180,7 @@ func (w *work) checkStart(r StartChat, members []*session) error {
 	if err := registry.CheckName(r.Name); err != nil {
 		return err
 	}
-	for _, c := range w.open() {
+	for _, c := range tx.open() {
 		if strings.EqualFold(c.Name, r.Name) {
 			return fmt.Errorf("%w: chat %s already has that name", ErrRequest, label(c.Chat))
 		}

@@ -14,7 +14,7 @@ func (w *world) join(kind message.PeerKind, at string) {
 	for _, e := range w.step(Joined{Token: w.token, Peer: message.Peer{Kind: kind, Key: at, Name: "p"}}) {
 		if reply, ok := e.(Reply); ok {
 			require.NoError(w.t, reply.Err)
-			if id := reply.Answer.Session.ID; !slices.Contains(w.sessions, id) {
+			if id := reply.Answer.Peer.ID; !slices.Contains(w.sessions, id) {
 				w.sessions, w.kinds[id] = append(w.sessions, id), kind
 			}
 		}

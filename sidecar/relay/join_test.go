@@ -18,7 +18,7 @@ func (r *rig) joins(kind message.PeerKind, at string) message.Peer {
 	r.tokens++
 	a, err := r.step(Joined{Token: r.tokens, Peer: message.Peer{Kind: kind, Key: at, Name: string(kind) + "-" + at}})
 	require.NoError(r.t, err)
-	return a.Session
+	return a.Peer
 }
 
 // hears has a peer say something, and reports whether it was fresh.
@@ -48,19 +48,19 @@ func TestJoin(t *testing.T) {
 
 		r.restart(2)
 		assert.Equal(t, p.ID, r.joins(kind, "9002").ID, "also in the next run, at another tmux server")
-		_, _ = r.step(Gone{Session: p.ID, Reason: message.AgentGone})
+		_, _ = r.step(Gone{Peer: p.ID, Reason: message.AgentGone})
 		assert.Equal(t, []message.ID{p.ID}, r.forgot)
 		assert.NotEqual(t, p.ID, r.joins(kind, "9002").ID, "its stay is over")
 	}
 	r := newRig(t)
 	unnamed, err := r.step(Joined{Peer: message.Peer{Kind: message.PeerRepository, Key: "/home/ada/src"}, Token: 1})
 	require.NoError(t, err)
-	assert.Equal(t, "home-ada-src", unnamed.Session.Name)
+	assert.Equal(t, "home-ada-src", unnamed.Peer.Name)
 	for _, no := range []message.Peer{{Key: "%1"}, {Kind: "fax", Key: "1"}, {Kind: message.PeerPort}} {
 		_, err := r.step(Joined{Token: 1, Peer: no})
 		assert.ErrorIs(t, err, ErrRequest, "%+v", no)
 	}
-	_, err = r.step(Adopted{Token: 1, Session: message.Peer{Kind: message.PeerPort, Key: "1", PaneOf: message.PaneOf{Pane: "%1"}}})
+	_, err = r.step(Adopted{Token: 1, Peer: message.Peer{Kind: message.PeerPort, Key: "1", PaneOf: message.PaneOf{Pane: "%1"}}})
 	assert.ErrorIs(t, err, ErrRequest)
 	assert.Len(t, registry.New(r.s.Snapshot().Peers(), nil).Peers(), 1)
 }
@@ -199,7 +199,7 @@ func TestReceive_unproven(t *testing.T) {
 		s := r.adopt("a", "b", "c")
 		p := r.joins(kind, "1")
 		r.chat(message.Limits{Approve: "a"}, "a", "b")
-		sent := r.must(Send{By: By{Kind: Agent, Session: s[0].ID}, To: "c", Message: message.Envelope{Body: "x"}})
+		sent := r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "c", Message: message.Envelope{Body: "x"}})
 		d := r.out[len(r.out)-1]
 		require.Equal(t, sent.Receipts[0].Delivery, d.ID)
 		r.submit(d)
@@ -236,10 +236,10 @@ func TestReceive_inAChat(t *testing.T) {
 		assert.Equal(t, c.ID, d.Chat)
 		assert.Equal(t, 2, d.Message.Depth)
 	}
-	r.must(MuteMember{Chat: string(c.ID), Session: p.Name})
+	r.must(MuteMember{Chat: string(c.ID), Peer: p.Name})
 	_, err = r.hears(p, message.Envelope{Body: "and more"})
 	assert.ErrorIs(t, err, ErrRequest)
-	r.must(MuteMember{Chat: string(c.ID), Session: p.Name, Off: true})
+	r.must(MuteMember{Chat: string(c.ID), Peer: p.Name, Off: true})
 
 	r.async = true
 	_, err = r.hears(p, message.Envelope{Body: "undecided"})

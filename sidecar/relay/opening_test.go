@@ -18,7 +18,7 @@ func TestStartChat_includeLast(t *testing.T) {
 	s := r.adopt("a", "b", "c")
 	assert.Empty(t, r.say(s[0], "what I found"))
 	assert.Empty(t, r.say(s[0], " \n"))
-	r.must(StartChat{By: By{Kind: Person, Name: "ada"}, Sessions: []string{"a", "b", "c"}, IncludeLast: true, Say: "is it so?"})
+	r.must(StartChat{By: By{Kind: Person, Name: "ada"}, Peers: []string{"a", "b", "c"}, IncludeLast: true, Say: "is it so?"})
 	require.Len(t, r.out, 4)
 	for i, want := range []struct {
 		to   message.ID
@@ -65,7 +65,7 @@ func TestStartChat_theLaterWords(t *testing.T) {
 			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Words: "heard", Ended: now.Add(-c.heard)}})
 			_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Words: "half", Cut: message.Interrupted, Ended: now}})
 		}
-		q := StartChat{Sessions: []string{"a", "b"}, IncludeLast: true}
+		q := StartChat{Peers: []string{"a", "b"}, IncludeLast: true}
 		if c.told > 0 {
 			q.Last = message.Turn{Words: "told", All: "all of it", Ended: now.Add(-c.told)}
 		}
@@ -74,7 +74,7 @@ func TestStartChat_theLaterWords(t *testing.T) {
 		}
 		r.now = now
 		steps := len(r.commits)
-		heard := r.must(Recall{Session: "a"}).Turn
+		heard := r.must(Recall{Peer: "a"}).Turn
 		assert.Equal(t, c.heard > 0, heard.Words == "heard")
 		_, err := r.ask(q)
 		if c.want == "" {
@@ -104,7 +104,7 @@ func TestStartChat_depthOfTheLastWords(t *testing.T) {
 	require.Equal(t, message.ChatPaused, r.shows(c.ID).State, "depth 4 is too deep")
 	r.must(StopChat{Chat: string(c.ID)})
 	handed := len(r.out)
-	r.must(StartChat{Sessions: []string{"b", "c"}, Limits: message.Limits{Depth: 3}, IncludeLast: true, OneWay: true, Turns: 1})
+	r.must(StartChat{Peers: []string{"b", "c"}, Limits: message.Limits{Depth: 3}, IncludeLast: true, OneWay: true, Turns: 1})
 	require.Len(t, r.out[handed:], 1, "it passes the brake")
 	last := r.book.received[len(r.book.received)-1]
 	assert.Equal(t, 4, last.Depth)
@@ -118,11 +118,11 @@ func TestStartChat_depthOfTheLastWords(t *testing.T) {
 
 	r.submit(r.send(s[0], "b", "single")...)
 	before := len(r.book.received)
-	again := r.must(StartChat{Sessions: []string{"b", "c"}, IncludeLast: true}).Chats[0]
+	again := r.must(StartChat{Peers: []string{"b", "c"}, IncludeLast: true}).Chats[0]
 	assert.Equal(t, 1, r.book.received[before].Depth, "that of the turn, whatever was typed to it since")
 	r.must(StopChat{Chat: string(again.ID)})
 	r.submit(r.send(s[0], "b", "single")...)
-	out := r.must(StartChat{By: By{Kind: Agent, Session: s[1].ID}, Sessions: []string{"b", "a"}, IncludeLast: true, Say: "and this"})
+	out := r.must(StartChat{By: By{Kind: Agent, Peer: s[1].ID}, Peers: []string{"b", "a"}, IncludeLast: true, Say: "and this"})
 	require.Len(t, out.Chats, 1)
 	mine := r.book.received[len(r.book.received)-2:]
 	assert.Equal(t, []string{message.KindLast, message.KindSay}, []string{mine[0].Type, mine[1].Type})
@@ -141,20 +141,20 @@ func TestStartChat_anAgentAsksForItself(t *testing.T) {
 	s := r.adopt("a", "b", "c")
 	r.say(s[0], "mine")
 	r.say(s[1], "theirs")
-	by := By{Kind: Agent, Session: s[0].ID}
+	by := By{Kind: Agent, Peer: s[0].ID}
 	for _, q := range []StartChat{
-		{Sessions: []string{"b", "a"}, IncludeLast: true},
-		{Sessions: []string{"b", "a"}, Say: "as if I were b"},
-		{Sessions: []string{"b", "a"}, OneWay: true},
-		{Sessions: []string{"b", "c"}, IncludeLast: true},
-		{Sessions: []string{"a", "b", "c"}, Say: "all of you"},
-		{Sessions: []string{"a", "b"}, Limits: message.Limits{Depth: 99}},
+		{Peers: []string{"b", "a"}, IncludeLast: true},
+		{Peers: []string{"b", "a"}, Say: "as if I were b"},
+		{Peers: []string{"b", "a"}, OneWay: true},
+		{Peers: []string{"b", "c"}, IncludeLast: true},
+		{Peers: []string{"a", "b", "c"}, Say: "all of you"},
+		{Peers: []string{"a", "b"}, Limits: message.Limits{Depth: 99}},
 	} {
 		q.By = by
 		_, err := r.ask(q)
 		require.ErrorIs(t, err, ErrPersonOnly, "%+v", q)
 	}
-	r.must(StartChat{By: by, Sessions: []string{"a", "b"}, IncludeLast: true, OneWay: true, Turns: 1, Say: "is it so?"})
+	r.must(StartChat{By: by, Peers: []string{"a", "b"}, IncludeLast: true, OneWay: true, Turns: 1, Say: "is it so?"})
 	assert.Len(t, r.out, 2)
 }
 
@@ -162,13 +162,13 @@ func TestStartChat_anAgentAsksForItself(t *testing.T) {
 func TestStartChat_anAgentsFirstWordsAreBraked(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
-	by := By{Kind: Agent, Session: s[0].ID}
+	by := By{Kind: Agent, Peer: s[0].ID}
 	for range sendsAMinute {
-		c := r.must(StartChat{By: by, Sessions: []string{"a", "b"}, Say: "again"}).Chats[0]
+		c := r.must(StartChat{By: by, Peers: []string{"a", "b"}, Say: "again"}).Chats[0]
 		require.Equal(t, message.ChatOn, r.shows(c.ID).State)
 		r.must(StopChat{By: by, Chat: string(c.ID)})
 	}
-	c := r.must(StartChat{By: by, Sessions: []string{"a", "b"}, Say: "again"}).Chats[0]
+	c := r.must(StartChat{By: by, Peers: []string{"a", "b"}, Say: "again"}).Chats[0]
 	assert.Equal(t, message.ChatPaused, r.shows(c.ID).State)
 	assert.Equal(t, string(message.AtRateLimit), r.shows(c.ID).Why)
 }
@@ -177,7 +177,7 @@ func TestStartChat_anAgentsFirstWordsAreBraked(t *testing.T) {
 func TestOneWay_answersComeBack(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
-	c := r.must(StartChat{Sessions: []string{"a", "b", "c"}, Say: "begin", OneWay: true, Turns: 2}).Chats[0]
+	c := r.must(StartChat{Peers: []string{"a", "b", "c"}, Say: "begin", OneWay: true, Turns: 2}).Chats[0]
 	require.True(t, c.OneWay)
 	r.submit(r.out...)
 	assert.Empty(t, r.say(s[0], "what the first says stays"))
@@ -197,7 +197,7 @@ func TestOneWay_answersComeBack(t *testing.T) {
 func TestOneWay_promptsAndNoticesToo(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")
-	r.must(StartChat{Sessions: []string{"a", "b", "c"}, OneWay: true, Limits: message.Limits{Person: true}})
+	r.must(StartChat{Peers: []string{"a", "b", "c"}, OneWay: true, Limits: message.Limits{Person: true}})
 	prompt := func(of message.Peer) []message.Delivery {
 		before := len(r.out)
 		r.now = r.now.Add(time.Second)
@@ -215,16 +215,16 @@ func TestOneWay_promptsAndNoticesToo(t *testing.T) {
 func TestOneWay_endsWithItsFirst(t *testing.T) {
 	for name, end := range map[string]func(*rig, message.Chat, message.Peer){
 		"gone": func(r *rig, _ message.Chat, s message.Peer) {
-			_, _ = r.step(Gone{Session: s.ID, Reason: message.PaneMissing})
+			_, _ = r.step(Gone{Peer: s.ID, Reason: message.PaneMissing})
 		},
 		"removed": func(r *rig, c message.Chat, s message.Peer) {
-			r.must(RemoveMember{Chat: string(c.ID), Session: s.Name})
+			r.must(RemoveMember{Chat: string(c.ID), Peer: s.Name})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			s := r.adopt("a", "b", "c")
-			c := r.must(StartChat{Sessions: []string{"a", "b", "c"}, OneWay: true}).Chats[0]
+			c := r.must(StartChat{Peers: []string{"a", "b", "c"}, OneWay: true}).Chats[0]
 			end(r, c, s[0])
 			assert.Equal(t, message.ChatOver, r.shows(c.ID).State)
 		})
@@ -237,7 +237,7 @@ func TestOneWay_anAnswerFollowsTheQuestion(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
 	r.say(s[0], "what I found")
-	c := r.must(StartChat{Sessions: []string{"a", "b"}, IncludeLast: true, Say: "is it so?", OneWay: true, Turns: 1}).Chats[0]
+	c := r.must(StartChat{Peers: []string{"a", "b"}, IncludeLast: true, Say: "is it so?", OneWay: true, Turns: 1}).Chats[0]
 	last, line := r.out[0], r.out[1]
 	assert.Empty(t, r.say(s[1], "of something else"))
 	r.submit(last) // a reader of lines gets them one by one
@@ -288,7 +288,7 @@ func TestOneWay_aQuestionThatCannotBeAnswered(t *testing.T) {
 			r := newRig(t)
 			s := r.adopt("a", "b")
 			r.say(s[0], "what I found")
-			q := r.must(StartChat{Sessions: []string{"a", "b"}, IncludeLast: true, OneWay: true, Turns: 1, Limits: message.Limits{Expire: time.Minute}}).Chats[0]
+			q := r.must(StartChat{Peers: []string{"a", "b"}, IncludeLast: true, OneWay: true, Turns: 1, Limits: message.Limits{Expire: time.Minute}}).Chats[0]
 			c.what(r, s[1], r.out[0])
 			if c.why == "" {
 				assert.Equal(t, message.ChatOn, r.shows(q.ID).State, "it may be answered yet")
@@ -306,7 +306,7 @@ func TestOneWay_aQuestionInDoubt(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
 	r.say(s[0], "what I found")
-	c := r.must(StartChat{Sessions: []string{"a", "b"}, IncludeLast: true, Say: "is it so?", OneWay: true, Turns: 1}).Chats[0]
+	c := r.must(StartChat{Peers: []string{"a", "b"}, IncludeLast: true, Say: "is it so?", OneWay: true, Turns: 1}).Chats[0]
 	require.NoError(t, r.report(r.out[0].ID, message.Failed, message.BodyTooLong))
 	require.NoError(t, r.report(r.out[1].ID, message.Typed, ""))
 	require.NoError(t, r.report(r.out[1].ID, message.Uncertain, message.NotTaken))
@@ -319,7 +319,7 @@ func TestOneWay_outlivesTheRun(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
 	r.say(s[0], "what I found")
-	c := r.must(StartChat{Sessions: []string{"a", "b"}, IncludeLast: true, OneWay: true, Turns: 2}).Chats[0]
+	c := r.must(StartChat{Peers: []string{"a", "b"}, IncludeLast: true, OneWay: true, Turns: 2}).Chats[0]
 	r.submit(r.out...)
 	r.submit(r.say(s[1], "one")...)
 	r.restart(0)
@@ -339,7 +339,7 @@ func TestStartChat_undecidedWhenTheRunEnded(t *testing.T) {
 	s := r.adopt("a", "b")
 	r.say(s[0], "what I found")
 	r.async = true
-	c := r.must(StartChat{Sessions: []string{"a", "b"}, IncludeLast: true, Say: "is it so?"}).Chats[0]
+	c := r.must(StartChat{Peers: []string{"a", "b"}, IncludeLast: true, Say: "is it so?"}).Chats[0]
 	require.Len(t, r.pending, 2)
 	r.restart(0)
 	require.Len(t, r.pending, 2)
@@ -354,6 +354,6 @@ func TestStartChat_undecidedWhenTheRunEnded(t *testing.T) {
 // send has a session send a single message, and returns what was handed out.
 func (r *rig) send(from message.Peer, to, body string) []message.Delivery {
 	before := len(r.out)
-	r.must(Send{By: By{Kind: Agent, Session: from.ID}, To: to, Message: message.Envelope{Body: body}})
+	r.must(Send{By: By{Kind: Agent, Peer: from.ID}, To: to, Message: message.Envelope{Body: body}})
 	return r.out[before:]
 }

@@ -24,27 +24,27 @@ func (e Tick) wait(s *stuck, _ *posted) (later bool) {
 	return false
 }
 
-// Attended says that a person is at a terminal of the tmux server, or just came. The start
+// UserActive says that a person is at a terminal of the tmux server, or just came. The start
 // of a State says so too, and so do a person's requests, adoptions and releases.
-type Attended struct{}
+type UserActive struct{}
 
-func (Attended) step(w *work) { w.here = true }
+func (UserActive) step(tx *tx) { tx.here = true }
 
 // step takes in that time has passed. It comes every second while there is something to
 // wait for, and makes nothing unless something follows.
-func (e Tick) step(w *work) {
+func (e Tick) step(tx *tx) {
 	awake := max(e.Awake, 0)
-	if awake > math.MaxInt64-w.awake {
-		awake = math.MaxInt64 - w.awake
+	if awake > math.MaxInt64-tx.awake {
+		awake = math.MaxInt64 - tx.awake
 	}
-	w.awake += awake
-	if w.here {
-		w.here, w.attended = false, w.awake
+	tx.awake += awake
+	if tx.here {
+		tx.here, tx.attended = false, tx.awake
 	}
-	w.forgetSends()
-	w.expire()
-	w.lapse()
-	w.leftAlone()
+	tx.forgetSends()
+	tx.expire()
+	tx.lapse()
+	tx.leftAlone()
 }
 
 // waits reports whether anything may come of the time that passes: a delivery that may
@@ -59,14 +59,14 @@ func (s *State) waits() bool {
 
 // expire ends what waited for a safe moment, at its sink, for too long. What is kept from
 // its sink waits for a person, however long that takes.
-func (w *work) expire() {
+func (tx *tx) expire() {
 	var late []*delivery
-	for _, d := range w.under {
+	for _, d := range tx.under {
 		switch {
 		case !d.atSink || !d.open():
 		case d.since == unset:
-			d.since = w.awake
-		case !d.Typed && w.awake-d.since >= d.lasts:
+			d.since = tx.awake
+		case !d.Typed && tx.awake-d.since >= d.lasts:
 			late = append(late, d)
 		}
 	}
@@ -77,33 +77,33 @@ func (w *work) expire() {
 	var chats []*chat
 	for _, d := range late {
 		to := string(d.Target)
-		if target := w.present(d.Target); target != nil {
+		if target := tx.present(d.Target); target != nil {
 			to = target.Name
 		}
 		text := fmt.Sprintf("message %s from %s to %s expired after %s", d.Message.ID.Short(), d.Message.From.Name, to, d.lasts)
 		if d.reason != "" {
 			text += ": " + string(d.reason)
 		}
-		w.receipt(d, message.Expired, d.reason)
-		w.notice(d.Chat, text)
-		if c := w.chat(d.Chat); c != nil && !slices.Contains(chats, c) {
+		tx.receipt(d, message.Expired, d.reason)
+		tx.notice(d.Chat, text)
+		if c := tx.chat(d.Chat); c != nil && !slices.Contains(chats, c) {
 			chats = append(chats, c)
 		}
 	}
-	w.cancel(late, expired)
+	tx.cancel(late, expired)
 	for _, c := range chats {
-		w.settle(c)
+		tx.settle(c)
 	}
 }
 
 // leftAlone pauses the chats that are to go on only while somebody may be looking.
-func (w *work) leftAlone() {
-	for _, c := range w.chats {
-		if c.State != message.ChatOn || c.Limits.Away <= 0 || w.awake-w.attended <= c.Limits.Away {
+func (tx *tx) leftAlone() {
+	for _, c := range tx.chats {
+		if c.State != message.ChatOn || c.Limits.Away <= 0 || tx.awake-tx.attended <= c.Limits.Away {
 			continue
 		}
 		why := fmt.Sprintf("nobody has been at a terminal for %s", c.Limits.Away)
-		w.pause(c, why)
-		w.noticePause(c, ": "+why)
+		tx.pause(c, why)
+		tx.noticePause(c, ": "+why)
 	}
 }

@@ -16,14 +16,14 @@ type place struct {
 type side uint8
 
 const (
-	toSession side = iota
-	inChat         // "" for single messages
+	toPeer side = iota
+	inChat      // "" for single messages
 	ofMessage
 	bySender
 )
 
 func (d *delivery) places() [4]place {
-	return [...]place{{toSession, d.Target}, {inChat, d.Chat}, {ofMessage, d.Message.ID}, {bySender, d.Message.From.Peer}}
+	return [...]place{{toPeer, d.Target}, {inChat, d.Chat}, {ofMessage, d.Message.ID}, {bySender, d.Message.From.Peer}}
 }
 
 // begin puts a delivery under way, behind all others.

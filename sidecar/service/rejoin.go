@@ -26,20 +26,20 @@ func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Ch
 	}
 	start.OneWay = start.OneWay || old.OneWay
 	old.Participants = slices.DeleteFunc(slices.Clone(old.Participants), func(p message.Participant) bool { return p.Left })
-	if n := len(start.Sessions); n > 0 && n != len(old.Participants) {
+	if n := len(start.Peers); n > 0 && n != len(old.Participants) {
 		return start, nil, api.Errorf(api.CodeUsage, "chat %s ended with %d participants, but %d panes are named", old.ID.Short(), len(old.Participants), n)
 	}
 	if start.Limits.Approve == old.Limits.Approve && old.Limits.Approve != relay.ApproveAll {
 		start.Limits.Approve = "" // those whom it names may bear other names now: they are told by their places
 		for _, p := range old.Participants {
-			start.Asked = append(start.Asked, p.Approve)
+			start.Approve = append(start.Approve, p.Approve)
 		}
 	}
 	snap := s.Relay.Snapshot()
-	named := len(start.Sessions) > 0
+	named := len(start.Peers) > 0
 	roles := start.Roles
 	start.Roles, names = nil, map[string]string{}
-	heirs := map[message.ID]string{}
+	successors := map[message.ID]string{}
 	var missing []string
 	for i, p := range old.Participants {
 		role := p.Role
@@ -55,16 +55,16 @@ func (s *Chats) again(ctx context.Context, start relay.StartChat, old message.Ch
 				missing = append(missing, p.Name)
 			}
 			names[ref] = p.Name
-			start.Sessions = append(start.Sessions, ref)
+			start.Peers = append(start.Peers, ref)
 		}
-		heirs[p.Peer] = start.Sessions[i]
+		successors[p.Peer] = start.Peers[i]
 		start.Roles, start.Muted = append(start.Roles, role), append(start.Muted, !p.MaySpeak)
 	}
 	if len(missing) > 0 {
 		return start, nil, api.Errorf(api.CodeNotFound, "participants of that chat who are not here: %s", strings.Join(missing, ", ")).
 			WithHint("adopt each with --name, or name all panes in their order: intercom chat start --again %s PANE…", old.ID.Short())
 	}
-	start.Kept, err = s.kept(ctx, old.ID, heirs)
+	start.Backlog, err = s.backlogOf(ctx, old.ID, successors)
 	return start, names, err
 }
 
@@ -112,8 +112,8 @@ func (s *Chats) rejoin(ctx context.Context, from api.Caller, req api.StartChatRe
 	for _, one := range all {
 		for _, lost := range one.Gone {
 			pane := lost.Was.Pane
-			add := relay.AddMember{Chat: string(chat.ID), Session: pane, Role: lost.As.Role, Muted: !lost.As.MaySpeak, Asked: lost.As.Approve}
-			if add.Kept, err = s.kept(ctx, chat.ID, map[message.ID]string{lost.Was.ID: pane}); err != nil {
+			add := relay.AddMember{Chat: string(chat.ID), Peer: pane, Role: lost.As.Role, Muted: !lost.As.MaySpeak, Approve: lost.As.Approve}
+			if add.Backlog, err = s.backlogOf(ctx, chat.ID, map[message.ID]string{lost.Was.ID: pane}); err != nil {
 				return message.Chat{}, err
 			}
 			if chat, err = s.addMember(ctx, from, add, map[string]string{pane: lost.As.Name}); err != nil {
@@ -124,10 +124,10 @@ func (s *Chats) rejoin(ctx context.Context, from api.Caller, req api.StartChatRe
 	return chat, nil
 }
 
-// kept is what was said in a chat and is held for agents that have gone, for those who take
+// backlogOf is what was said in a chat and is held for agents that have gone, for those who take
 // their places, by session. Words that were meant for a pane of another tmux server, and such
 // that wait for a person's yes, stay where they are.
-func (s *Chats) kept(ctx context.Context, chat message.ID, heirs map[message.ID]string) (kept []relay.Kept, err error) {
+func (s *Chats) backlogOf(ctx context.Context, chat message.ID, successors map[message.ID]string) (backlog []relay.Backlog, err error) {
 	waiting, err := s.Journal.Waiting(ctx, chat)
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (s *Chats) kept(ctx context.Context, chat message.ID, heirs map[message.ID]
 	snap := s.Relay.Snapshot()
 	for _, p := range waiting {
 		d := p.Delivery
-		heir, ok := heirs[d.Target]
+		successor, ok := successors[d.Target]
 		if !ok || d.Typed || p.Last.State != message.Held || p.Last.Reason != message.AgentGone {
 			continue
 		}
@@ -150,10 +150,10 @@ func (s *Chats) kept(ctx context.Context, chat message.ID, heirs map[message.ID]
 			return nil, fmt.Errorf("what was kept: %w", err)
 		}
 		if n := len(verdicts); n > 0 && letGo(&d, verdicts[n-1]) {
-			kept = append(kept, relay.Kept{Delivery: d, To: heir})
+			backlog = append(backlog, relay.Backlog{Delivery: d, To: successor})
 		}
 	}
-	return kept, nil
+	return backlog, nil
 }
 
 // letGo reports whether the last verdict on its message lets a delivery go that is kept. What a

@@ -1,0 +1,197 @@
+package relay
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+)
+
+// bound is what a kind of peer is taken for at most, whatever its adapter claims. No peer is a
+// person: their word comes by a request whose process proves it.
+type bound struct {
+	origin message.Origin
+	trust  []message.Trust // what may be claimed; the first holds where anything else is
+	turns  bool            // its words come as turns, and its messages by requests
+}
+
+// bounds are those of all kinds that there are; what is not among them can neither join nor say
+// anything.
+var bounds = map[message.PeerKind]bound{
+	message.PeerPane:       {origin: message.OriginAgent, trust: []message.Trust{message.TrustVerified}, turns: true},
+	message.PeerPort:       {origin: message.OriginAgent, trust: []message.Trust{message.TrustLoopback}},
+	message.PeerRepository: {origin: message.OriginAgent, trust: []message.Trust{message.TrustUnverified, message.TrustRegister}},
+	message.PeerMember:     {origin: message.OriginAgent, trust: []message.Trust{message.TrustUnverified}},
+	message.PeerRemote:     {origin: message.OriginRemote, trust: []message.Trust{message.TrustRemote}},
+}
+
+// says makes an envelope one that the peer says: who it is from, how that is known, and how
+// deep it lies, at least. Whoever cannot be proven may be any of the agents, and lies as deep as
+// the deepest of them.
+func (tx *tx) says(s *peer, m *message.Envelope) {
+	b := bounds[s.Kind]
+	if m.From, m.Origin = address(s), b.origin; !slices.Contains(b.trust, m.Trust) {
+		m.Trust = b.trust[0]
+	}
+	depth := s.depth()
+	if m.Trust.Unproven() {
+		depth = tx.deepest()
+	}
+	m.Depth = max(m.Depth, depth)
+}
+
+// key is what a peer goes by in its own protocol.
+type key struct {
+	kind message.PeerKind
+	key  string
+}
+
+// Joined says that a peer is here that lives in no pane. One with the same key joins once: it is
+// brought up to date then, and keeps its id and name. Answer: Session.
+type Joined struct {
+	Token Token
+	Peer  message.Peer // of which Kind, Key, Name, Title, Computer and State count
+}
+
+func (e Joined) step(tx *tx) {
+	s, err := tx.join(e.Peer)
+	tx.reply(e.Token, Answer{Peer: s}, err)
+}
+
+func (e Joined) prepare(l *lookup) (Event, error) {
+	e.Token = l.token()
+	return e, nil
+}
+
+func (e Joined) unwritten(l *loop, err error) (undo bool) {
+	l.answer(e.Token, outcome{err: err})
+	return true
+}
+
+func (e Joined) wait(s *stuck, p *posted) (later bool) {
+	p.answer(s.err)
+	return false
+}
+
+func (tx *tx) join(p message.Peer) (message.Peer, error) {
+	if b, known := bounds[p.Kind]; !known || b.turns || p.Key == "" {
+		return message.Peer{}, fmt.Errorf("join: %w: peer %q of kind %q", ErrRequest, p.Key, p.Kind)
+	}
+	in := message.Peer{Kind: p.Kind, Key: p.Key, Name: p.Name, Title: p.Title, Computer: p.Computer, State: p.State}
+	if have := tx.keyed[key{p.Kind, p.Key}]; have != nil && have.Ended == nil {
+		in.ID = have.ID
+	}
+	return tx.takeIn(in), nil
+}
+
+// Received says that a peer that lives in no pane has said something: to those whom it
+// names, else into the chat in which it is, else to whomever policies send it. A message
+// that is told of twice counts once. What is known of its author is bounded by the peer's
+// kind. Answer: Message, of one that is fresh.
+type Received struct {
+	Token   Token
+	Message message.Envelope
+	Seen    bool // the journal has a message of that id
+}
+
+func (e Received) step(tx *tx) {
+	m, err := tx.receiveFrom(e)
+	if err != nil {
+		err = fmt.Errorf("receive message %s: %w", e.Message.ID, err)
+	}
+	tx.reply(e.Token, Answer{Message: m}, err)
+}
+
+func (e Received) prepare(l *lookup) (_ Event, err error) {
+	e.Token = l.token()
+	e.Seen, err = l.seen(e.Message.ID)
+	return e, err
+}
+
+func (e Received) unwritten(l *loop, err error) (undo bool) {
+	l.answer(e.Token, outcome{err: err})
+	return true
+}
+
+func (e Received) wait(s *stuck, p *posted) (later bool) {
+	p.answer(s.err)
+	return false
+}
+
+// ours are the types that say where a message was said, which no protocol says of its own.
+var ours = []string{message.KindTurn, message.KindSay, message.KindLast, message.KindNotice}
+
+// receiveFrom takes in what a peer says, and returns its id if it is fresh.
+func (tx *tx) receiveFrom(e Received) (message.ID, error) {
+	s := tx.present(e.Message.From.Peer)
+	switch {
+	case s == nil:
+		return "", &registry.LookupError{Kind: "session", Ref: string(e.Message.From.Peer), Err: registry.ErrUnknown}
+	case bounds[s.Kind].turns || bounds[s.Kind].trust == nil:
+		return "", fmt.Errorf("%w: %q tells its turns", ErrRequest, s.Name)
+	}
+	m, err := tx.fields(e.Message)
+	if err != nil {
+		return "", err
+	}
+	if e.Seen || tx.seen.Has(m.ID) {
+		return "", nil
+	}
+	if slices.Contains(ours, m.Type) {
+		m.Type = message.KindMessage
+	}
+	m.Trust, m.Depth = e.Message.Trust, e.Message.Depth
+	tx.says(s, &m)
+	t := &pending{message: m}
+	switch c := tx.chatOf(s.ID); {
+	case len(e.Message.To) > 0:
+		if t.message.To, err = tx.addressed(e.Message.To); err != nil {
+			return "", err
+		}
+	case c != nil && !tx.heard(message.Turn{Ended: tx.now}, s, c):
+		return "", fmt.Errorf("%w: no participant hears %q in chat %s now", ErrRequest, s.Name, label(c.Chat))
+	case c != nil:
+		t.chat, t.message.Chat, t.message.Thread, t.message.Type = c, c.ID, cmp.Or(m.Thread, c.ID), message.KindTurn
+		t.message.From.Number = c.member(s.ID).Number
+		c.taken++
+	}
+	s.cause, s.last = -1, m.Depth
+	tx.receive(t)
+	return m.ID, nil
+}
+
+// fields are those of an envelope that its author fills in: who it is from, how that is known,
+// how deep it lies and when it was made are ours to say.
+func (tx *tx) fields(e message.Envelope) (message.Envelope, error) {
+	m := message.Envelope{
+		ID: e.ID, Thread: e.Thread, Type: cmp.Or(e.Type, message.KindMessage), Priority: e.Priority, Subject: e.Subject, Body: e.Body,
+		InReplyTo: e.InReplyTo, RequiresResponse: e.RequiresResponse, Tags: slices.Clone(e.Tags), Meta: maps.Clone(e.Meta), Created: tx.now,
+	}
+	if err := cmp.Or(checkBody(e.Body), checkRest(e)); err != nil {
+		return m, err
+	}
+	if m.ID == "" {
+		m.ID = tx.ids.next(tx.now)
+		return m, nil
+	}
+	var err error
+	if m.ID, err = message.ParseID(string(m.ID)); err != nil {
+		err = fmt.Errorf("%w: %w", ErrRequest, err)
+	}
+	return m, err
+}
+
+// addressed are the peers that are present and named by addresses, as a message has them.
+func (tx *tx) addressed(to []message.Address) (out []message.Address, err error) {
+	for _, one := range to {
+		s, err := tx.find(cmp.Or(string(one.Peer), one.Name))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, address(s))
+	}
+	return out, nil
+}

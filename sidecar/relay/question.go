@@ -1,0 +1,64 @@
+package relay
+
+import (
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// whyUnanswered is why a chat has ended that was one question, which nobody can answer any
+// more.
+const whyUnanswered = "the question was not answered"
+
+// heard reports whether what a peer said in a turn is said into the chat. In a one-way
+// chat its first participant talks to nobody, and what another one said before all of the
+// question reached it is no answer: some turns are told of late.
+func (tx *tx) heard(t message.Turn, s *peer, c *chat) bool {
+	since := s.joined
+	if since.IsZero() { // an earlier run's
+		since = c.Started
+	}
+	switch {
+	case c.closing(), !c.maySpeak(s.ID), t.Ended.Before(since):
+		return false
+	case !c.OneWay:
+		return true
+	case s.ID == c.Asker():
+		return false
+	}
+	return !tx.any(place{inChat, c.ID}, func(d *delivery) bool {
+		waits := !d.Typed && d.open() || t.Ended.Before(d.permitted)
+		return waits && d.Target == s.ID && c.opens(d.Message)
+	})
+}
+
+// question reports whether the chat is one question to one other: it ends with the answers.
+func (c *chat) question() bool { return c.OneWay && c.Turns > 0 && len(c.there()) == 2 }
+
+// unmet notes that a delivery is at its end: if it was all that a chat had asked, nobody can
+// answer it any more. What is uncertain may be answered yet.
+func (tx *tx) unmet(d *delivery) {
+	c := tx.chat(d.Chat)
+	switch {
+	case c == nil || !c.question() || c.taken > 0 || d.Target == c.Asker():
+	case d.state == message.Uncertain:
+		c.doubt = true
+	default:
+		c.vain = true
+	}
+}
+
+// unanswerable reports whether nothing of a question is left that could be answered.
+func (tx *tx) unanswerable(c *chat) bool {
+	if !c.vain || c.doubt || c.taken > 0 || !c.question() {
+		return false
+	}
+	return !tx.any(place{inChat, c.ID}, func(d *delivery) bool { return d.Target != c.Asker() || d.open() })
+}
+
+// lonely reports whether a chat cannot go on with those who are there: fewer than two, or, in
+// a one-way chat, nobody to whom the answers go.
+func (c *chat) lonely() bool {
+	there := c.there()
+	return len(there) < 2 || c.OneWay && !slices.Contains(there, c.Asker())
+}
