@@ -201,7 +201,7 @@ func (a *app) notInside(ctx context.Context, what string) error {
 	}
 	pane := tmux.PaneOf(os.Getpid())
 	for _, s := range sessions {
-		inside := pane == s.Pane || tmux.HasTerminal(os.Getpid(), s.TTY)
+		inside := s.Pane != "" && pane == s.Pane || tmux.HasTerminal(os.Getpid(), s.TTY)
 		for _, p := range line {
 			inside = inside || p.PID == s.PaneProc.PID || p.PID == s.Foreground.PID
 		}

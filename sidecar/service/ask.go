@@ -187,15 +187,17 @@ func (s *Chats) lastOf(ctx context.Context, by relay.By, snap registry.Snapshot,
 	if err != nil {
 		return message.Turn{}, err
 	}
-	turn, err := s.Panes.Last(ctx, session.ID)
-	if err != nil || turn.Words != "" {
-		return turn, wire(err)
+	if session.Pane != "" {
+		turn, err := s.Panes.Last(ctx, session.ID)
+		if err != nil || turn.Words != "" {
+			return turn, wire(err)
+		}
 	}
 	heard, err := s.Relay.Do(ctx, relay.Recall{By: by, Peer: string(session.ID)})
 	if err != nil || heard.Turn.Words != "" {
 		return heard.Turn, wire(err)
 	}
-	turn, err = s.written(ctx, session.ID)
+	turn, err := s.written(ctx, session.ID)
 	if err == nil && turn.Words == "" {
 		err = wire(fmt.Errorf("%w: %q", relay.ErrNothingSaid, session.Name))
 	}

@@ -180,8 +180,9 @@ func (o origin) below() []tmux.Relative { return slices.Concat(o.line, o.lead) }
 
 // inside finds the session below whose pane's process the caller is, or at whose terminal, or
 // in whose pane it or a parent was started. A job in the background loses its parents, but not
-// its terminal, nor what it was started with.
-func (o origin) inside(sessions []message.Peer) (message.Peer, bool) {
+// its terminal, nor what it was started with. Nobody is inside of what lives in no pane.
+func (o origin) inside(peers []message.Peer) (message.Peer, bool) {
+	sessions := slices.DeleteFunc(slices.Clone(peers), func(p message.Peer) bool { return p.Pane == "" })
 	for _, r := range o.below() {
 		for _, session := range sessions {
 			if r.PID == session.PaneProc.PID || r.PID == session.Foreground.PID {

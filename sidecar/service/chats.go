@@ -105,8 +105,8 @@ func (s *Chats) begin(ctx context.Context, start relay.StartChat) (chat message.
 	// after `chat start` has returned is taken for old.
 	start.Since = time.Now()
 	for _, session := range members {
-		if err := s.Panes.Rebase(ctx, session.ID); err != nil {
-			return message.Chat{}, wire(err)
+		if err := s.rebase(ctx, session); err != nil {
+			return message.Chat{}, err
 		}
 	}
 	answer, err := s.Relay.Do(ctx, start)
@@ -114,6 +114,14 @@ func (s *Chats) begin(ctx context.Context, start relay.StartChat) (chat message.
 		return message.Chat{}, wire(err)
 	}
 	return answer.Chats[0], nil
+}
+
+// rebase takes what a pane shows for old; what lives in no pane shows nothing.
+func (s *Chats) rebase(ctx context.Context, session message.Peer) error {
+	if session.Pane == "" {
+		return nil
+	}
+	return wire(s.Panes.Rebase(ctx, session.ID))
 }
 
 // plan is what a request for a chat asks of the relay. One that takes up an ended chat has

@@ -66,6 +66,8 @@ func (s *Panes) instant(ctx context.Context, from api.Caller, req api.ExplainReq
 	id := req.Pane
 	session, err := s.Relay.Snapshot().Find(req.Pane)
 	switch {
+	case err == nil && session.Pane == "":
+		return pane.Instant{}, api.Errorf(api.CodeRefused, "%s lives in no pane", session.Name)
 	case err == nil:
 		id = session.Pane
 		if own, _ := s.Callers.callerSession(ctx, from); own.ID != session.ID {

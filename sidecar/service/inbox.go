@@ -113,6 +113,9 @@ func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest
 
 // target is the session that waits for a delivery.
 func (s *Inbox) target(one api.Held) (message.Peer, error) {
+	if now, err := s.Relay.Snapshot().Find(one.To); err == nil && now.Pane == "" {
+		return now, api.Errorf(api.CodeRefused, "release %s: %s lives in no pane", one.Delivery.Short(), one.To)
+	}
 	if one.Pane == "" || s.Panes == nil {
 		return message.Peer{}, api.Errorf(api.CodeRefused, "release %s: %s has gone", one.Delivery.Short(), one.To).WithHint("intercom chat start --again restarts its chat")
 	}

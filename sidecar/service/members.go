@@ -42,8 +42,8 @@ func (s *Chats) addMember(ctx context.Context, from api.Caller, add relay.AddMem
 	}
 	add.Since = time.Now()
 	if _, busy := snap.ChatOf(session.ID); !busy {
-		if err := s.Panes.Rebase(ctx, session.ID); err != nil {
-			return message.Chat{}, wire(err)
+		if err := s.rebase(ctx, session); err != nil {
+			return message.Chat{}, err
 		}
 	}
 	return s.member(ctx, add)

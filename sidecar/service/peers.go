@@ -27,7 +27,7 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 		adopted = append(adopted, session.Pane)
 		peers[i] = api.Peer{
 			Name: session.Name, Pane: session.Pane, Session: session.ID, Computer: session.Computer, Agent: session.Profile, Adopted: true,
-			Aliases: []string{session.Name, session.Pane, session.ID.Short()},
+			Aliases: slices.DeleteFunc([]string{session.Name, session.Pane, session.ID.Short()}, func(alias string) bool { return alias == "" }),
 			Program: session.Foreground, Title: session.Title, State: session.State, Why: session.StateWhy,
 		}
 		if session.Closed != "" {
@@ -76,8 +76,11 @@ func (s *Panes) look(ctx context.Context, peers []api.Peer) {
 	defer cancel()
 	var all sync.WaitGroup
 	for i := range peers {
+		p := &peers[i]
+		if p.Pane == "" {
+			continue
+		}
 		all.Go(func() {
-			p := &peers[i]
 			seen, err := s.Panes.Explain(ctx, p.Session, p.Pane, "")
 			if err != nil || seen.Explanation.Session == "" {
 				return

@@ -104,7 +104,7 @@ func (s *Sessions) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequ
 		}
 		return message.Peer{}, wire(err)
 	}
-	s.mark(ctx, session)
+	s.mark(ctx, session.Pane, session)
 	return session, nil
 }
 
@@ -141,13 +141,15 @@ func ownTitle(title string) string {
 	return title
 }
 
-// mark writes who lives in the pane into the pane's own options.
-func (s *Sessions) mark(ctx context.Context, session message.Peer) {
-	err := s.Tmux.SetPaneOptions(ctx, session.Pane, map[string]string{
-		sessionOption: string(session.ID), nameOption: session.Name, agentOption: session.Profile,
-	})
-	if err != nil {
-		s.Log.Warn("mark pane", "pane", session.Pane, "err", err)
+// mark writes who lives in the pane, if in one, into the pane's own options; nobody does in the
+// end.
+func (s *Sessions) mark(ctx context.Context, pane string, by message.Peer) {
+	if pane == "" {
+		return
+	}
+	err := s.Tmux.SetPaneOptions(ctx, pane, map[string]string{sessionOption: string(by.ID), nameOption: by.Name, agentOption: by.Profile})
+	if err != nil && !errors.Is(err, tmux.ErrNoPane) {
+		s.Log.Warn("mark pane", "pane", pane, "err", err)
 	}
 }
 
@@ -167,9 +169,7 @@ func (s *Sessions) Release(ctx context.Context, from api.Caller, req api.Release
 	if err := s.still(ctx, "released"); err != nil {
 		return message.Peer{}, err
 	}
-	if err := s.Tmux.SetPaneOptions(ctx, session.Pane, map[string]string{sessionOption: "", nameOption: "", agentOption: ""}); err != nil && !errors.Is(err, tmux.ErrNoPane) {
-		s.Log.Warn("unmark pane", "pane", session.Pane, "err", err)
-	}
+	s.mark(ctx, session.Pane, message.Peer{})
 	return answer.Peer, nil
 }
 
@@ -186,7 +186,7 @@ func (s *Sessions) Rename(ctx context.Context, from api.Caller, req api.RenameRe
 	if err != nil {
 		return message.Peer{}, s.Names.notFound(ctx, err, req.Pane)
 	}
-	s.mark(ctx, answer.Peer)
+	s.mark(ctx, answer.Peer.Pane, answer.Peer)
 	return answer.Peer, nil
 }
 
