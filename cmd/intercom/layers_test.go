@@ -53,6 +53,7 @@ var layers = map[string][]string{
 	"sidecar/persona/personatest": {},
 	"sidecar/naivetest":           {},                                                    // for tests and benchmarks, as tmuxtest is
 	"sidecar/filepeertest":        {"sidecar/message", "sidecar/foreign", "sidecar/own"}, // likewise
+	"sidecar/filepeertest/ops":    {"sidecar/api", "sidecar/message"},                    // likewise
 	"sidecar/labtest":             {"sidecar/tmux/tmuxtest", "sidecar/profile"},
 	"sidecar/labtest/versions":    {"sidecar/labtest"},
 	"sidecar/agent":               {"sidecar/message", "sidecar/profile", "sidecar/foreign"},
@@ -190,7 +191,7 @@ func TestLayers_pureCodeReadsNoClock(t *testing.T) {
 
 func TestLayers_linked(t *testing.T) {
 	for _, p := range listed(t, nil, "-deps", "-json=ImportPath", "./cmd/intercom") {
-		for _, unwanted := range []string{"github.com/nats-io/nats-server", "github.com/stretchr/testify", "testing", module + "sidecar/persona"} {
+		for _, unwanted := range []string{"github.com/nats-io/nats-server", "github.com/stretchr/testify", "testing", module + "sidecar/persona", module + "sidecar/filepeertest"} {
 			assert.False(t, p.ImportPath == unwanted || strings.HasPrefix(p.ImportPath, unwanted+"/"), "intercom links %s", p.ImportPath)
 		}
 	}
