@@ -22,7 +22,7 @@ import (
 // its person, and is named after session and delivery, so that a later life of ours types,
 // and looks for, the same line:
 //
-//	composed ──► written ──leave──► typed ──► … ──► the turn is over: removed
+//	composed ──► written ──permitted──► typed ──► … ──► the turn is over: removed
 //	                │
 //	                └ held: the file could not be written
 //

@@ -33,6 +33,7 @@ type world struct {
 	keyed    time.Time
 	mode     bool // a copy mode
 	dialog   bool
+	deaf     bool // it does not read
 	works    bool
 	expected []string // texts that a line program has not echoed
 	untold   []agent.Prompt
@@ -77,6 +78,9 @@ func newWorld(t *rapid.T, edges map[string]bool) *world {
 func (w *world) restart() {
 	w.c = &core{name: "Ada (%1)", prof: profile.LinePaste(), compose: plainly, lost: w.lost}
 	w.told, w.expected = false, nil
+	if w.lost.text != "" {
+		w.expected = []string{w.lost.text}
+	}
 	for _, id := range w.ids {
 		if e := w.book[id]; e.over == "" && !(e.ended && !e.typed) {
 			e.d.Typed = e.typed
@@ -90,7 +94,7 @@ func (w *world) draw() { w.drawn++ }
 
 // read has the program read one key.
 func (w *world) read() {
-	if len(w.unread) == 0 {
+	if len(w.unread) == 0 || w.deaf {
 		return
 	}
 	k := w.unread[0]
@@ -129,6 +133,9 @@ func textOf(id message.ID) string { return "text of " + string(id) }
 
 // press is a key of the person, which the program draws before long.
 func (w *world) press(text string) {
+	if w.deaf {
+		return // nobody types into such a one
+	}
 	w.unread = append(w.unread, key{text, true})
 	w.keyed = w.now.Truncate(time.Second)
 	w.drawn++
@@ -444,7 +451,7 @@ var happenings = map[string]struct {
 	"it reads":    {2, (*world).read},
 	"it tells":    {3, (*world).tell},
 	"two seconds": {4, func(w *world) { w.pass(2 * time.Second) }},
-	"a long time": {1, func(w *world) { w.pass(20 * time.Second) }},
+	"a long time": {3, func(w *world) { w.pass(20 * time.Second) }},
 	"a key":       {1, func(w *world) { w.press("x") }},
 	"a line goes": {2, func(w *world) { w.press("\x15") }},
 	"Enter":       {1, func(w *world) { w.press("\r") }},
@@ -452,6 +459,8 @@ var happenings = map[string]struct {
 	"a dialog":    {1, func(w *world) { w.dialog = true; w.draw() }},
 	"neither":     {3, func(w *world) { w.mode, w.dialog = false, false; w.draw() }},
 	"it is done":  {3, func(w *world) { w.works = false; w.draw() }},
+	"it is deaf":  {1, func(w *world) { w.deaf = !slices.ContainsFunc(w.unread, func(k key) bool { return k.person }) }},
+	"it hears":    {1, func(w *world) { w.deaf = false }},
 	"we end":      {1, func(*world) { panic(crash{}) }},
 	"a late order": {2, func(w *world) {
 		if w.order != nil {
@@ -463,7 +472,7 @@ var happenings = map[string]struct {
 	"the disk is not":  {2, func(w *world) { w.full = false }},
 	"a pause":          {1, func(w *world) { w.paused = true }},
 	"its end":          {2, (*world).resume},
-	"a delivery":       {2, (*world).deliver},
+	"a delivery":       {4, (*world).deliver},
 	"a chat ends":      {1, (*world).end},
 }
 

@@ -108,7 +108,7 @@ func (p *Pane) inspect(f *found, b *batch) {
 			f.covered = p.covered(f.sight)
 		}
 	default:
-		f.echoed, f.unfinished = p.echoed(), p.tracker.Unfinished()
+		f.echoed, f.unfinished = p.echoed(), p.lines.tracker.Unfinished()
 	}
 }
 

@@ -118,7 +118,7 @@ func (p *Pane) emptied(s sight) bool {
 	case p.generic != nil:
 		return s.reading.Composer.Live && s.reading.Composer.Empty
 	}
-	return s.reading.State != message.Draft && p.tracker.Unfinished() == 0
+	return s.reading.State != message.Draft && p.lines.tracker.Unfinished() == 0
 }
 
 // reply ends the turn in which a program that nobody knows answers: what is new above its

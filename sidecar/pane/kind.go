@@ -45,7 +45,7 @@ func (p *Pane) expect(text string) {
 		return
 	}
 	if p.generic == nil {
-		p.tracker.Expect(text)
+		p.lines.tracker.Expect(text)
 	}
 }
 
@@ -55,14 +55,14 @@ func (p *Pane) unexpect(text string) {
 		return
 	}
 	if p.generic == nil {
-		p.tracker.Unexpect(text)
+		p.lines.tracker.Unexpect(text)
 	}
 }
 
 // echoed reports whether a line program has echoed all that was expected. An agent does not
 // echo: it takes a prompt, and says so.
 func (p *Pane) echoed() bool {
-	return p.account == nil && p.generic == nil && p.tracker.Pending() == 0
+	return p.account == nil && p.generic == nil && p.lines.tracker.Pending() == 0
 }
 
 // breaks counts the Enters of ours that the agent took for line breaks of the text, which

@@ -32,7 +32,7 @@ const (
 // Submitted is a delivery that an earlier life saw taken, and that no turn has answered yet.
 type Submitted struct {
 	Delivery message.Delivery
-	Typed    time.Time // when leave to type it was first given
+	Typed    time.Time // when permission to type it was first given
 }
 
 // lateWords are what a line program answered while no sidecar ran.
@@ -173,10 +173,10 @@ func (p *Pane) hark(look tmux.Look, alone bool) {
 		return
 	}
 	text := parts[len(parts)-1].text
-	found, ok := p.tracker.Answer(look.Lines, text)
+	found, ok := p.lines.tracker.Answer(look.Lines, text)
 	if !ok && len(parts) > 1 { // they came in one paste
 		text = join(parts)
-		found, ok = p.tracker.Answer(look.Lines, text)
+		found, ok = p.lines.tracker.Answer(look.Lines, text)
 	}
 	if !ok {
 		return
@@ -187,7 +187,7 @@ func (p *Pane) hark(look tmux.Look, alone bool) {
 	}
 	p.inherited = nil
 	if found.Over || !alone {
-		p.late = append(p.late, lateWords{text, ids(all), found.Words})
+		p.lines.late = append(p.lines.late, lateWords{text, ids(all), found.Words})
 		return
 	}
 	p.asOld(before(look, found.Before))
@@ -198,12 +198,12 @@ func (p *Pane) hark(look tmux.Look, alone bool) {
 // harkTyped is hark for what was entered and is not known to have been taken. It reports
 // whether what the program answers is going to be read as ever.
 func (p *Pane) harkTyped(look tmux.Look, text string) bool {
-	found, ok := p.tracker.Answer(look.Lines, text)
+	found, ok := p.lines.tracker.Answer(look.Lines, text)
 	switch {
 	case !ok:
 		return false
 	case found.Over:
-		p.late = append(p.late, lateWords{text: text, words: found.Words})
+		p.lines.late = append(p.lines.late, lateWords{text: text, words: found.Words})
 		return false
 	}
 	p.asOld(before(look, found.Before))
@@ -212,7 +212,7 @@ func (p *Pane) harkTyped(look tmux.Look, text string) bool {
 
 // tellLate tells what a line program answered while no sidecar ran.
 func (p *Pane) tellLate(ctx context.Context) {
-	p.late = slices.DeleteFunc(p.late, func(one lateWords) bool {
+	p.lines.late = slices.DeleteFunc(p.lines.late, func(one lateWords) bool {
 		if len(one.answers) == 0 {
 			return false // it is not known yet that it was taken
 		}
@@ -227,12 +227,12 @@ func (p *Pane) tellLate(ctx context.Context) {
 // answeredLate notes that deliveries were taken whose answer is known already, and reports
 // whether it is.
 func (p *Pane) answeredLate(b *batch) bool {
-	i := slices.IndexFunc(p.late, func(one lateWords) bool { return one.text == b.text && len(one.answers) == 0 })
+	i := slices.IndexFunc(p.lines.late, func(one lateWords) bool { return one.text == b.text && len(one.answers) == 0 })
 	if i < 0 || b.marked == "" {
 		return false
 	}
 	for _, one := range b.parts {
-		p.late[i].answers = append(p.late[i].answers, one.d.ID)
+		p.lines.late[i].answers = append(p.lines.late[i].answers, one.d.ID)
 	}
 	return true
 }

@@ -32,9 +32,9 @@ func TestQ14_ADueTimeThatLeadsToNothing(t *testing.T) {
 	}
 	for name, p := range map[string]*Pane{
 		"of its agent":       {account: stuck()},
-		"of the next look":   {nextPoll: noon.Add(-time.Hour)},
-		"of an old trigger":  {firstEdge: noon.Add(-time.Hour), lastEdge: noon.Add(-time.Hour)},
-		"of several of them": {account: stuck(), nextPoll: noon.Add(-time.Hour), firstEdge: noon.Add(-time.Hour)},
+		"of the next look":   {lookout: lookout{nextPoll: noon.Add(-time.Hour)}},
+		"of an old trigger":  {lookout: lookout{firstEdge: noon.Add(-time.Hour), lastEdge: noon.Add(-time.Hour)}},
+		"of several of them": {account: stuck(), lookout: lookout{nextPoll: noon.Add(-time.Hour), firstEdge: noon.Add(-time.Hour)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p.prof = profile.Line()
@@ -48,7 +48,7 @@ func TestQ14_ADueTimeThatLeadsToNothing(t *testing.T) {
 
 // What waits for its moment, and what has just come, is looked at as fast as ever.
 func TestQ14_PaceHoldsUpNothing(t *testing.T) {
-	p := &Pane{prof: profile.Line(), nextPoll: noon, log: slog.New(slog.DiscardHandler)}
+	p := &Pane{prof: profile.Line(), lookout: lookout{nextPoll: noon}, log: slog.New(slog.DiscardHandler)}
 	looksWithin(p, time.Minute)
 	at := p.looked.Add(time.Millisecond)
 	assert.Greater(t, p.wait(at), vainMost/2)

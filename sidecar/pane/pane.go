@@ -19,7 +19,7 @@ import (
 // Relay is what a pane needs of the relay. All methods may block until the relay has
 // written down what it was told.
 type Relay interface {
-	// Report tells a step of a delivery. A receipt of state typed asks for leave to type:
+	// Report tells a step of a delivery. A receipt of state typed asks for permission to type:
 	// any error means that nothing may be typed (message.ErrPaused and its neighbours say
 	// what becomes of the delivery).
 	Report(ctx context.Context, r message.Receipt) error
@@ -75,25 +75,42 @@ type Pane struct {
 	life context.Context // of the run under way: once it is done, nothing new is begun
 
 	// All below belongs to Serve.
-	served    bool
-	account   *account       // what its agent tells of itself; nil: a line program
-	tracker   *delta.Tracker // of a line program
-	generic   *generic       // of a full-screen program that nobody knows, besides
-	pace      pace
-	core      core   // decides what is typed
-	reached   bool   // it has the pane's hands
-	pressed   bool   // Enter of ours whose echo was not seen yet
-	awaited   string // text of an earlier life that the tracker expects already
-	half      half
+	lookout
+	core     core     // decides what is typed
+	account  *account // what its agent tells of itself; nil: a line program
+	generic  *generic // of a full-screen program that nobody knows
+	lines    lines    // of a line program: what it says
+	half     half     // a line that somebody began there
+	strange  strange
+	state    message.PaneState
+	stateWhy string
+
 	answers   []asked     // submitted and not answered yet
 	inherited []Submitted // by an earlier life, of which it is not known yet what became
-	late      []lateWords // of a line program, said while no sidecar ran and not told yet
-	begun     time.Time   // of Serve
 	struckAt  time.Time   // of the last Enter of ours
-	state     message.PaneState
-	stateWhy  string
+
+	served   bool
+	begun    time.Time // of Serve
+	reached  bool      // it has the pane's hands
+	blind    bool      // at the end there was no looking any more
+	littered bool      // there may be files of its session
+	ended    bool
+}
+
+// lines are what a line program says, as its screen shows them.
+type lines struct {
+	tracker *delta.Tracker
+	based   time.Time   // when the last baseline stood
+	stale   bool        // a baseline was asked for while the program's own screen could not be seen
+	pressed bool        // Enter of ours whose echo was not seen yet
+	awaited string      // text of an earlier life that the tracker expects already
+	late    []lateWords // said while no sidecar ran, and not told yet
+}
+
+// lookout is when the pane was looked at, and when it is to be again.
+type lookout struct {
+	pace      pace
 	lastEdge  time.Time // of the newest trigger that was noticed
-	based     time.Time // when the last baseline stood
 	firstEdge time.Time // of the oldest that no look has answered yet, or of a look that came before it was quiet; zero if none
 	nextPoll  time.Time // a look is due then whatever the triggers say
 	looked    time.Time // when the last look began
@@ -101,11 +118,6 @@ type Pane struct {
 	deep      bool      // it had to go far back
 	moved     bool      // it showed more than a spinner's work since the one before
 	dull      int       // looks in a row that found the program at work
-	strange   strange
-	stale     bool // a baseline was asked for while the program's own screen could not be seen
-	blind     bool // at the end there was no looking any more
-	littered  bool // there may be files of its session
-	ended     bool
 }
 
 // asked is a delivery that was submitted and not answered yet, and the text that an agent
@@ -150,7 +162,7 @@ func (p *Pane) Serve(ctx context.Context) error {
 	}
 	p.served, p.begun = true, p.clock.now()
 	p.tellLate(ctx)
-	if p.account == nil && !p.stale && len(p.inherited) > 0 {
+	if p.account == nil && !p.lines.stale && len(p.inherited) > 0 {
 		p.disown(ctx)
 	}
 	timer := time.NewTimer(time.Hour)
@@ -368,7 +380,7 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 	if b := p.core.batch(); b != nil {
 		depth = max(depth, b.tall()) // its composer may begin far above the screen
 	}
-	if p.stale {
+	if p.lines.stale {
 		depth = depthBase
 	}
 	for {
@@ -381,15 +393,15 @@ func (p *Pane) see(ctx context.Context) (sight, error) {
 		if p.generic != nil || look.Facts.Alternate || look.Facts.Dead {
 			return s, nil // what is shown there is not what the program says on its own screen
 		}
-		if p.stale {
+		if p.lines.stale {
 			p.asOld(captureOf(look))
-			p.stale = false
+			p.lines.stale = false
 			p.hark(look, !p.core.busy())
 			p.tellLate(ctx)
 			p.disown(ctx)
 			return s, nil
 		}
-		need := p.tracker.Feed(captureOf(look))
+		need := p.lines.tracker.Feed(captureOf(look))
 		if need <= depth {
 			p.deep = depth > depthBase
 			return s, nil
@@ -487,7 +499,7 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		return false
 	}
 	switch {
-	case p.core.batch() != nil, p.awaited != "" && p.core.doubtful(): // what it took is found out first
+	case p.core.batch() != nil, p.lines.awaited != "" && p.core.doubtful(): // what it took is found out first
 	case p.generic != nil:
 		p.reply(ctx, s.look)
 	default:
@@ -534,14 +546,14 @@ func (p *Pane) attend(ctx context.Context, s sight, started time.Time) bool {
 
 // speak ends the turn: what is new on the screen are its words.
 func (p *Pane) speak(ctx context.Context, look tmux.Look) {
-	t, ok := p.tracker.Turn(true)
+	t, ok := p.lines.tracker.Turn(true)
 	switch {
-	case t.Echoes > 0 && p.pressed:
+	case t.Echoes > 0 && p.lines.pressed:
 		p.half = half{} // our own Enter sent whatever stood there
 	case t.Person && p.half.begun:
 		p.half.sent(look)
 	}
-	p.pressed = p.pressed && t.Echoes == 0
+	p.lines.pressed = p.lines.pressed && t.Echoes == 0
 	turn := message.Turn{
 		ID: message.NewID(), Peer: p.session.ID, Words: chromeless(t.Words, p.prof.Chrome),
 		Person: t.Person, Source: "screen", Skipped: t.Skipped, Truncated: t.Truncated, Ended: p.wrote(),
@@ -560,8 +572,8 @@ func (p *Pane) speak(ctx context.Context, look tmux.Look) {
 // wrote is when what is new on the screen was written. A trigger from before the baseline
 // is one of something older: that of the words is late.
 func (p *Pane) wrote() time.Time {
-	if p.lastEdge.Before(p.based) {
-		return p.based
+	if p.lastEdge.Before(p.lines.based) {
+		return p.lines.based
 	}
 	return p.lastEdge
 }
@@ -583,7 +595,7 @@ func (p *Pane) rebase(ctx context.Context) (tmux.Look, error) {
 		return look, err
 	}
 	p.looks.Add(1)
-	if p.stale = look.Facts.Alternate; !p.stale {
+	if p.lines.stale = look.Facts.Alternate; !p.lines.stale {
 		p.asOld(captureOf(look))
 	}
 	return look, nil
@@ -591,8 +603,8 @@ func (p *Pane) rebase(ctx context.Context) (tmux.Look, error) {
 
 // asOld takes what a look shows as old.
 func (p *Pane) asOld(shown delta.Capture) {
-	p.tracker.Baseline(shown)
-	p.based = p.clock.now()
+	p.lines.tracker.Baseline(shown)
+	p.lines.based = p.clock.now()
 }
 
 // gone ends the session: the relay decides what becomes of what was waiting.

@@ -26,11 +26,11 @@ func TestPane_wait(t *testing.T) {
 		p    *Pane
 		want time.Duration
 	}{
-		{"nothing written, a poll is due", &Pane{nextPoll: noon.Add(restPoll)}, restPoll},
-		{"just written", &Pane{firstEdge: noon, lastEdge: noon, nextPoll: noon.Add(restPoll)}, quiet},
-		{"written some time ago", &Pane{firstEdge: noon.Add(-time.Second), lastEdge: noon.Add(-time.Second)}, 0},
-		{"written again and again", &Pane{firstEdge: noon.Add(20*time.Millisecond - coalesce), lastEdge: noon}, 20 * time.Millisecond},
-		{"the same, far back", &Pane{firstEdge: noon.Add(20*time.Millisecond - deepPause), lastEdge: noon, deep: true}, 20 * time.Millisecond},
+		{"nothing written, a poll is due", &Pane{lookout: lookout{nextPoll: noon.Add(restPoll)}}, restPoll},
+		{"just written", &Pane{lookout: lookout{firstEdge: noon, lastEdge: noon, nextPoll: noon.Add(restPoll)}}, quiet},
+		{"written some time ago", &Pane{lookout: lookout{firstEdge: noon.Add(-time.Second), lastEdge: noon.Add(-time.Second)}}, 0},
+		{"written again and again", &Pane{lookout: lookout{firstEdge: noon.Add(20*time.Millisecond - coalesce), lastEdge: noon}}, 20 * time.Millisecond},
+		{"the same, far back", &Pane{lookout: lookout{firstEdge: noon.Add(20*time.Millisecond - deepPause), lastEdge: noon, deep: true}}, 20 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.p.prof = profile.Line()
@@ -42,7 +42,7 @@ func TestPane_wait(t *testing.T) {
 // A program whose quiet time is longer than the coalescing time is looked at every so often
 // until it has been quiet, not all the time.
 func TestPane_answered(t *testing.T) {
-	p := &Pane{prof: profile.TUI(), firstEdge: noon, lastEdge: noon}
+	p := &Pane{prof: profile.TUI(), lookout: lookout{firstEdge: noon, lastEdge: noon}}
 	require.Greater(t, p.prof.Quiet, 3*coalesce)
 	began := noon.Add(2 * coalesce)
 	assert.False(t, p.answered(began))
@@ -83,7 +83,7 @@ func TestPane_rouses(t *testing.T) {
 		{"the same, some time after the last look", with(func(f *tmux.Facts) { f.HistorySize = 41 }), func(p *Pane) { p.deep, p.looked = true, noon.Add(-deepPause) }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := &Pane{session: message.Peer{PaneOf: message.PaneOf{Prompt: "ai> "}}, shown: tmux.Look{Facts: seen}, looked: noon}
+			p := &Pane{session: message.Peer{PaneOf: message.PaneOf{Prompt: "ai> "}}, lookout: lookout{shown: tmux.Look{Facts: seen}, looked: noon}}
 			var err error
 			p.prompt, err = screen.Literal(p.session.Prompt)
 			require.NoError(t, err)
@@ -157,7 +157,7 @@ func TestWhole(t *testing.T) {
 // Words are never dated back behind the baseline that does not hold them: what was said
 // after a chat had begun would be taken for older than the chat.
 func TestPane_wordsAreAsOldAsTheirTrigger(t *testing.T) {
-	p := &Pane{based: noon, lastEdge: noon.Add(-time.Second)}
+	p := &Pane{lines: lines{based: noon}, lookout: lookout{lastEdge: noon.Add(-time.Second)}}
 	assert.Equal(t, noon, p.wrote(), "its trigger is late")
 	p.noticed(noon.Add(time.Second))
 	assert.Equal(t, noon.Add(time.Second), p.wrote())

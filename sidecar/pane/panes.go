@@ -322,7 +322,7 @@ func (ps *Panes) furnish(p *Pane) error {
 	if err != nil {
 		return err
 	}
-	p.prof, p.prompt, p.tracker = prof, prompt, delta.New(prompt, prof.Continuations...)
+	p.prof, p.prompt, p.lines.tracker = prof, prompt, delta.New(prompt, prof.Continuations...)
 	return nil
 }
 
@@ -491,8 +491,8 @@ func (ps *Panes) Cancel(ctx context.Context, ids []message.ID) error {
 	})
 }
 
-// Still waits until no pane is between the leave that it got and the end of that typing.
-// Whoever has taken leave away knows from then on that nothing more is typed.
+// Still waits until no pane is between the permission that it got and the end of that typing.
+// Whoever has taken permission away knows from then on that nothing more is typed.
 func (ps *Panes) Still(ctx context.Context) error {
 	var all []*entry
 	err := ps.do(ctx, func(s *set) {

@@ -90,7 +90,7 @@ func (p *Pane) press(ctx context.Context, a press) tmux.Outcome {
 		Text: []byte("\n"), Tail: p.piece(a.found), Keys: a.keys, Mark: markOf(true, a.parts, a.found.look.Facts, p.clock.now()),
 	})
 	if out != tmux.Refused {
-		p.pressed, p.struckAt = true, p.clock.now()
+		p.lines.pressed, p.struckAt = true, p.clock.now()
 		if p.generic != nil {
 			p.generic.vigil.entered(a.text)
 		}

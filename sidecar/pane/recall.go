@@ -15,7 +15,7 @@ import (
 // since the mark is set in the same step as the paste, there is no instant at which it is
 // wrong:
 //
-//	not in the mark                   nothing was typed: it waits as if leave had never been given
+//	not in the mark                   nothing was typed: it waits as if it had never been permitted
 //	pasted, and stands                go on at Enter
 //	pasted, and shown, and stands     was taken, and is now a person's: uncertain
 //	pasted, and shown, and gone       somebody sent it, or it waits unseen: uncertain, closed

@@ -20,13 +20,13 @@ import (
 func (p *Pane) revive(ctx context.Context) {
 	p.core.revive()
 	if p.account == nil {
-		p.tracker = delta.New(p.prompt, p.prof.Continuations...)
+		p.lines.tracker = delta.New(p.prompt, p.prof.Continuations...)
 	}
 	if p.account == nil {
 		p.answers = nil
 	}
 	p.firstEdge, p.nextPoll = time.Time{}, p.clock.now()
-	p.awaited = ""
+	p.lines.awaited = ""
 	look, err := p.rebase(ctx)
 	if err != nil {
 		p.log.Warn("look again", "pane", p.session.Pane, "err", err)
@@ -51,8 +51,8 @@ func (p *Pane) fateOf(s sight, a recall) (fate fate, unanswered bool) {
 	case p.generic != nil:
 		return p.fateAtGeneric(s, a), true
 	}
-	known := p.awaited == a.text
-	p.awaited = ""
+	known := p.lines.awaited == a.text
+	p.lines.awaited = ""
 	above, holds := p.stands(s.look, a.text, a.was)
 	_, elsewhere := screen.Without(screenOf(s.look), p.prompt, a.text, p.prof)
 	switch {
@@ -112,7 +112,7 @@ func (p *Pane) recall(look tmux.Look, typed []message.Delivery) {
 		return // it is old
 	}
 	p.expect(text)
-	p.awaited = text
+	p.lines.awaited = text
 }
 
 // stands reports whether the composer holds exactly the text and it is the one that was
