@@ -451,7 +451,7 @@ var happenings = map[string]struct {
 	"it reads":    {2, (*world).read},
 	"it tells":    {3, (*world).tell},
 	"two seconds": {4, func(w *world) { w.pass(2 * time.Second) }},
-	"a long time": {3, func(w *world) { w.pass(20 * time.Second) }},
+	"a long time": {5, func(w *world) { w.pass(20 * time.Second) }},
 	"a key":       {1, func(w *world) { w.press("x") }},
 	"a line goes": {2, func(w *world) { w.press("\x15") }},
 	"Enter":       {1, func(w *world) { w.press("\r") }},
@@ -459,7 +459,7 @@ var happenings = map[string]struct {
 	"a dialog":    {1, func(w *world) { w.dialog = true; w.draw() }},
 	"neither":     {3, func(w *world) { w.mode, w.dialog = false, false; w.draw() }},
 	"it is done":  {3, func(w *world) { w.works = false; w.draw() }},
-	"it is deaf":  {1, func(w *world) { w.deaf = !slices.ContainsFunc(w.unread, func(k key) bool { return k.person }) }},
+	"it is deaf":  {3, func(w *world) { w.deaf = !slices.ContainsFunc(w.unread, func(k key) bool { return k.person }) }},
 	"it hears":    {1, func(w *world) { w.deaf = false }},
 	"we end":      {1, func(*world) { panic(crash{}) }},
 	"a late order": {2, func(w *world) {

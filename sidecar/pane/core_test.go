@@ -466,3 +466,60 @@ func TestCore_stages(t *testing.T) {
 	}
 	assert.Equal(t, edges, taken)
 }
+
+// What is remembered of a delivery that waits, after each answer on the way to its paste: whether
+// it may have been typed, and whether that could be written down.
+func TestCore_whatWaitsMayHaveBeenTyped(t *testing.T) {
+	one, _ := plainly(deliveryOf("a"))
+	asks := asking{plan: planned(line())}
+	listens := asking{plan: planned(line()), granted: []part{one}, next: 1}
+	type is struct{ waits, typed, unwritten bool }
+	for _, tt := range []struct {
+		name  string
+		at    stage
+		typed bool // before
+		e     event
+		want  is
+	}{
+		{"permitted", asks, false, permitted{}, is{waits: true, typed: true}},
+		{"refused", asks, false, permitted{err: message.ErrEnded}, is{}},
+		{"it cannot be written down", asks, false, permitted{err: &message.UnwritableError{}}, is{waits: true, typed: true, unwritten: true}},
+		{"taken back", listens, true, heard{message.AgentWorking}, is{waits: true}},
+		{"ordered", listens, true, heard{}, is{waits: true, typed: true}},
+		{"tmux refused", pasting{ours()}, true, typed{tmux.Refused}, is{waits: true}},
+		{"pasted", pasting{ours()}, true, typed{tmux.Typed}, is{}},
+		{"nobody can tell", pasting{ours()}, true, typed{tmux.Unknown}, is{}},
+		{"cancelled", resting{}, false, cancelled{[]message.ID{"a"}}, is{}},
+		{"cancelled, and it may have been typed", resting{}, true, cancelled{[]message.ID{"a"}}, is{waits: true, typed: true}},
+		{"disclaimed", recalling{found: line()}, true, noted{id: "a"}, is{waits: true}},
+		{"not disclaimed", recalling{found: line()}, true, noted{"a", &message.UnwritableError{}}, is{waits: true, typed: true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := coreOf("a")
+			c.queue[0].Typed, c.at = tt.typed, tt.at
+			c.step(noon, tt.e)
+			var got is
+			if w := c.waiting("a"); w != nil {
+				got = is{true, w.Typed, w.unwritten}
+			}
+			assert.Equal(t, tt.want, got)
+		})
+	}
+}
+
+// A goroutine that breaks down in the midst of it begins anew as another life does: what was typed
+// may have been.
+func TestCore_revive(t *testing.T) {
+	for _, at := range []stage{
+		pasted{batch: ours()}, inComposer(), permitting{composed: inComposer()}, entering{composed: inComposer()}, afterEnter(), recalling{batch: ours()},
+	} {
+		c := coreOf("b")
+		c.at = at
+		c.revive()
+		assert.Equal(t, "resting", nameOf(c.stage()))
+		if assert.Len(t, c.queue, 2, nameOf(at)) {
+			assert.Equal(t, message.ID("a"), c.queue[0].ID)
+			assert.True(t, c.queue[0].Typed)
+		}
+	}
+}
