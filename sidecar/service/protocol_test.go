@@ -181,7 +181,7 @@ func (h *headless) restored(j *journal.Journal) *relay.Restored {
 	require.NoError(h.t, err)
 	left := &relay.Restored{Stopped: was.Stopped, Undecided: was.Undecided}
 	for _, one := range was.Sessions {
-		left.Sessions = append(left.Sessions, relay.Stay{Session: one, Last: was.Depths[one.ID].Last, Cause: was.Depths[one.ID].Cause})
+		left.Peers = append(left.Sessions, relay.Stay{Session: one, Last: was.Depths[one.ID].Last, Cause: was.Depths[one.ID].Cause})
 	}
 	for _, one := range was.Chats {
 		left.Chats = append(left.Chats, relay.Going{Chat: one, Taken: was.Taken[one.ID]})
