@@ -92,7 +92,8 @@ type Waiting struct {
 	To       string               `json:"to"` // name of the session
 	State    message.ReceiptState `json:"state"`
 	Reason   message.Reason       `json:"reason,omitempty"`
-	Since    time.Time            `json:"since"` // of that state
+	Hold     message.Hold         `json:"hold,omitempty"` // as that of a receipt
+	Since    time.Time            `json:"since"`          // of that state
 }
 
 // SayRequest is a person's words into a chat.

@@ -73,17 +73,12 @@ func (s *sidecar) saved(ctx context.Context, was journal.Restored) (*relay.Resto
 		}
 	}
 	for _, p := range was.Pending {
-		r.Deliveries = append(r.Deliveries, savedDelivery(p))
+		r.Deliveries = append(r.Deliveries, relay.SavedDelivery(p))
 	}
 	for _, one := range was.Submitted {
 		r.Submitted = append(r.Submitted, one.Delivery)
 	}
 	return r, nil
-}
-
-// savedDelivery is what the journal has of a delivery, as the relay is told it.
-func savedDelivery(p journal.Pending) relay.SavedDelivery {
-	return relay.SavedDelivery{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict}
 }
 
 // takeUp serves the panes again whose sessions an earlier life left: a person's word that a

@@ -42,6 +42,7 @@ func TestMigrate_killedAtEveryStatement(t *testing.T) {
 					assert.Equal(t, want, tables(t, j))
 					if from == 3 {
 						assertSchema3(t, j)
+						assertHolds(t, j)
 					}
 					require.NoError(t, j.Close())
 				})

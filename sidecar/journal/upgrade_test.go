@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -25,6 +26,7 @@ func TestMigrate_schema3(t *testing.T) {
 	assert.Equal(t, len(migrations()), version(t, j))
 	assert.Equal(t, "ok", scalar(t, j, "PRAGMA integrity_check"))
 	assertSchema3(t, j)
+	assertHolds(t, j)
 
 	// And it goes on: what waits can be typed, and answered.
 	mustCommit(t, j, wholeStep("later"))
@@ -103,6 +105,25 @@ func assertSchema3(t testing.TB, j *Journal) {
 	require.NoError(t, json.Unmarshal(doc, &got))
 	require.Len(t, want.Messages, 23)
 	assert.Equal(t, want, got)
+}
+
+// assertHolds compares what holds each delivery with what made it wait in the version of schema 3,
+// which told that from the words of its reason: their bodies name it.
+func assertHolds(t testing.TB, j *Journal) {
+	t.Helper()
+	waiting, err := j.Waiting(t.Context(), "")
+	require.NoError(t, err)
+	seen := map[message.Hold]bool{}
+	for _, p := range waiting {
+		hold := message.Hold("")
+		if name, of := strings.CutPrefix(p.Delivery.Message.Body, "hold: "); of && p.Last.Reason != message.AgentGone {
+			name, _, _ = strings.Cut(name, ",")
+			hold = message.Hold(name)
+		}
+		assert.Equal(t, hold, p.Last.Hold, "%s: %s", p.Delivery.Message.Body, p.Last.Reason)
+		seen[p.Last.Hold] = true
+	}
+	assert.Len(t, seen, 6, "%v", seen)
 }
 
 // bytesIn are the sums of all files of a directory.

@@ -90,11 +90,33 @@ type Receipt struct {
 	Target    ID           `json:"target"`
 	State     ReceiptState `json:"state"`
 	Reason    Reason       `json:"reason,omitempty"` // why it is held, failed, expired or uncertain
+	Hold      Hold         `json:"hold,omitempty"`   // what keeps a held one from its pane; "": the pane itself
 	Evidence  []Evidence   `json:"evidence,omitempty"`
 	Sanitised int          `json:"sanitised,omitempty"` // characters that the sink removed or changed
 	Words     string       `json:"words,omitempty"`     // with answered: what the agent said
 	At        time.Time    `json:"at"`
 }
+
+// Awaits reports whether a person's decision is what the delivery waits for.
+func (r Receipt) Awaits() bool {
+	return r.State == Held && (r.Hold == HoldApproval || r.Hold == HoldPolicy || r.Hold == HoldFilter)
+}
+
+// AgentGone reports whether the delivery is kept for whoever takes the place of an agent that has
+// gone.
+func (r Receipt) AgentGone() bool { return r.State == Held && r.Hold == "" && r.Reason == AgentGone }
+
+// Hold says what keeps a delivery from its pane. The constants are part of the contract of --json.
+type Hold string
+
+// The holds.
+const (
+	HoldPause    Hold = "pause"    // a person's, or a limit's on something said before it
+	HoldLimit    Hold = "limit"    // a limit's on agents
+	HoldApproval Hold = "approval" // a policy's or its chat's: until a person says yes
+	HoldPolicy   Hold = "policy"   // a policy's
+	HoldFilter   Hold = "filter"   // a filter's that failed: until policies have filtered it
+)
 
 // Reason says, in words that a person reads, why a delivery is held, has failed or is
 // uncertain, or why a pane may not be typed into. The constants are part of the contract

@@ -48,7 +48,7 @@ func TestCompose_deliveriesOfAnEarlierVersion(t *testing.T) {
 		left.Chats = append(left.Chats, relay.SavedChat{Chat: c})
 	}
 	for _, p := range was.Pending {
-		left.Deliveries = append(left.Deliveries, relay.SavedDelivery{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict})
+		left.Deliveries = append(left.Deliveries, relay.SavedDelivery(p))
 	}
 	handed := map[message.ID]message.Delivery{}
 	for _, effect := range relay.NewState([32]byte{1}, message.Limits{}).Step(time.Now(), left) {

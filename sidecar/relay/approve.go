@@ -142,7 +142,7 @@ func (c *chat) gate(o message.Outcome) message.Outcome {
 
 // awaits reports whether a person's decision is what a delivery waits for.
 func (d *delivery) awaits() bool {
-	return d.open() && !d.shut && (d.hold == holdApproval || d.hold == holdPolicy || d.hold == holdFilter)
+	return d.open() && !d.shut && (d.hold == message.HoldApproval || d.hold == message.HoldPolicy || d.hold == message.HoldFilter)
 }
 
 // awaitDecision has a delivery wait for a person's decision, for as long as is decided.
@@ -318,9 +318,7 @@ func (r DecideHeld) do(tx *tx, _ *Requested) (Answer, error) {
 			}
 			tx.note(d, message.Receipt{State: message.Failed, Reason: reason, Evidence: tx.word(says, r.Who)})
 		}
-		a.Receipts = append(a.Receipts, message.Receipt{
-			Delivery: d.ID, Message: r.Message, Target: d.Target, State: d.state, Reason: d.reason, At: tx.now,
-		})
+		a.Receipts = append(a.Receipts, tx.latest(d))
 	}
 	if r.Say != "" {
 		tx.sayTo(r.By, m, c, r.Say)
@@ -349,7 +347,7 @@ func (tx *tx) checkDecision(r DecideHeld) ([]*delivery, error) {
 		}
 	}
 	list := tx.underway((*delivery).awaits, place{ofMessage, r.Message})
-	switch unfiltered := slices.ContainsFunc(list, func(d *delivery) bool { return d.hold == holdFilter }); {
+	switch unfiltered := slices.ContainsFunc(list, func(d *delivery) bool { return d.hold == message.HoldFilter }); {
 	case len(list) == 0:
 		return nil, ErrDecided
 	case unfiltered && r.Verb == message.VerbDeliver && r.Body == nil:
@@ -378,7 +376,7 @@ func (tx *tx) takeOut(r DecideHeld) (list []*delivery, err error) {
 		tx.transferred.Add(one.ID, seenMessages)
 		d := tx.create(one)
 		if _, under := tx.under[d.ID]; under {
-			d.hold = holdApproval
+			d.hold = message.HoldApproval
 			tx.receipt(d, message.Held, message.AwaitingApproval)
 		}
 		list = append(list, d)
@@ -417,7 +415,7 @@ func (tx *tx) approve(d *delivery, v message.Verdict) {
 // letGo hands out a delivery that nothing holds any more but, maybe, a pause.
 func (tx *tx) letGo(d *delivery) {
 	if c := tx.chat(d.Chat); tx.stopped || c != nil && c.State == message.ChatPaused {
-		d.hold = holdPause
+		d.hold = message.HoldPause
 		tx.receipt(d, message.Held, tx.pausedBy(d))
 		return
 	}
@@ -463,7 +461,7 @@ func (tx *tx) lapse() {
 	inOrder(waits)
 	for _, d := range waits {
 		switch {
-		case d.hold == holdFilter || d.lasts <= 0 || d.otherwise == "" || d.otherwise == message.VerbHold || d.otherwise == message.VerbAsk:
+		case d.hold == message.HoldFilter || d.lasts <= 0 || d.otherwise == "" || d.otherwise == message.VerbHold || d.otherwise == message.VerbAsk:
 			continue
 		case d.since == unset:
 			d.since = tx.awake
@@ -525,7 +523,7 @@ func (tx *tx) overdue(list []*delivery, c *chat) {
 	if reason := tx.pass(t, planned); reason != "" {
 		tx.braked(t, reason, false)
 		for _, d := range list {
-			d.hold = holdBrake
+			d.hold = message.HoldLimit
 			tx.receipt(d, message.Held, reason)
 		}
 		return
@@ -542,7 +540,7 @@ func (tx *tx) beside(id message.ID, decided []*delivery) (outcomes []message.Out
 		o := message.Outcome{Target: d.Target, Decision: message.Decision{Verb: message.VerbDeliver, By: "built in"}}
 		if d.awaits() {
 			o.Verb, o.Reason, o.Expires, o.Otherwise = message.VerbHold, string(d.reason), d.lasts, d.otherwise
-			if d.hold == holdApproval {
+			if d.hold == message.HoldApproval {
 				o.Verb = message.VerbAsk
 			}
 		}

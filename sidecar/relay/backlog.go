@@ -42,6 +42,7 @@ func (tx *tx) keepForSuccessor(d *delivery) {
 		d.Asked = true
 		tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
 	}
+	d.hold = ""
 	tx.receipt(d, message.Held, message.AgentGone)
 }
 
@@ -58,7 +59,7 @@ func (tx *tx) transfer(kept []Backlog, c *chat) {
 		switch _, under := tx.under[d.ID]; {
 		case !under:
 		case c.State == message.ChatPaused:
-			d.hold = holdPause
+			d.hold = message.HoldPause
 			tx.receipt(d, message.Held, message.Paused)
 		default:
 			tx.hand(d)

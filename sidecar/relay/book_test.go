@@ -133,7 +133,7 @@ func (b *book) restored(server message.Process) Restored {
 			continue
 		}
 		d.Typed = b.typed[d.ID]
-		r.Deliveries = append(r.Deliveries, SavedDelivery{Delivery: d, State: last.State, Reason: last.Reason, Verdict: b.decided[d.Message.ID]})
+		r.Deliveries = append(r.Deliveries, SavedDelivery{Delivery: d, Last: last, Verdict: b.decided[d.Message.ID]})
 	}
 	return r
 }

@@ -172,7 +172,7 @@ func (s *peer) minutely(target message.ID) *route.Window {
 func (tx *tx) refuses(t *pending) bool {
 	author := tx.sender(t)
 	return author != nil && t.chat == nil && len(tx.underway(func(d *delivery) bool {
-		return (d.hold == holdBrake || d.awaits()) && d.Chat == ""
+		return (d.hold == message.HoldLimit || d.awaits()) && d.Chat == ""
 	}, place{bySender, author.ID})) >= maxHeld
 }
 

@@ -142,7 +142,7 @@ func (tx *tx) mayTouch(by By, ref string, chats []*chat) error {
 // with reports whether a delivery goes on, or ends, with a chat: it is part of it, or was sent on out
 // of it and is held since that was.
 func (tx *tx) with(c *chat, d *delivery) bool {
-	sentOn := d.Chat == "" && !d.Typed && (d.hold == holdPause || d.hold == holdBrake)
+	sentOn := d.Chat == "" && !d.Typed && (d.hold == message.HoldPause || d.hold == message.HoldLimit)
 	return d.Chat == c.ID || sentOn && tx.saidIn(d.Message) == c
 }
 
@@ -150,7 +150,7 @@ func (tx *tx) with(c *chat, d *delivery) bool {
 func (tx *tx) pause(c *chat, why string) {
 	c.State, c.Why = message.ChatPaused, why
 	tx.altered(c)
-	tx.withhold(tx.at[place{inChat, c.ID}], holdPause, message.Paused)
+	tx.withhold(tx.at[place{inChat, c.ID}], message.HoldPause, message.Paused)
 }
 
 // end ends a chat: what was not typed into a pane never will be, and of what was, the

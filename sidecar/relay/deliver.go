@@ -8,26 +8,13 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// hold says by whose word a delivery is not with its sink.
-type hold int
-
-const (
-	holdNone     hold = iota
-	holdPause         // a person's, or a brake's on something said before it
-	holdBrake         // a brake's
-	holdPolicy        // the policy's
-	holdApproval      // the policy's or its chat's: until a person says yes
-	holdFilter        // a filter's that failed: until the policies are asked again
-	holdOver          // its chat has ended: it goes nowhere
-)
-
 // delivery is a delivery under way: from the verdict until its last receipt.
 type delivery struct {
 	message.Delivery
 	seq       uint64 // deliveries go to a pane in this order
 	state     message.ReceiptState
 	reason    message.Reason
-	hold      hold
+	hold      message.Hold // what keeps it from its sink; "": nothing
 	atSink    bool
 	handed    bool             // a sink has had it at least once
 	kind      message.PeerKind // of its sink, once it was handed
@@ -99,7 +86,8 @@ func (tx *tx) admit(d *delivery) *peer {
 
 // receipt writes down our own word on a delivery. A final one ends it.
 func (tx *tx) receipt(d *delivery, state message.ReceiptState, reason message.Reason) message.Receipt {
-	return tx.note(d, message.Receipt{State: state, Reason: reason})
+	d.state, d.reason = state, reason
+	return tx.note(d, tx.latest(d))
 }
 
 // note writes down a receipt, our own or a sink's.
@@ -116,6 +104,15 @@ func (tx *tx) note(d *delivery, r message.Receipt) message.Receipt {
 	if r.State.Final() {
 		tx.unmet(d)
 		tx.drop(d)
+	}
+	return r
+}
+
+// latest is where a delivery stands.
+func (tx *tx) latest(d *delivery) message.Receipt {
+	r := message.Receipt{Delivery: d.ID, Message: d.Message.ID, Target: d.Target, State: d.state, Reason: d.reason, At: tx.now}
+	if d.state == message.Held {
+		r.Hold = d.hold
 	}
 	return r
 }
@@ -144,7 +141,7 @@ func (tx *tx) hand(d *delivery) {
 	if d.handed {
 		d.Attempt++
 	}
-	d.handed, d.atSink, d.hold = true, true, holdNone
+	d.handed, d.atSink, d.hold = true, true, ""
 	limits := tx.limits
 	if c := tx.chat(d.Chat); c != nil {
 		limits = c.Limits
@@ -158,10 +155,10 @@ func (tx *tx) hand(d *delivery) {
 
 // withhold keeps a delivery that is under way from its sink: what was not typed is held,
 // what was typed stays as it is, and its Enter is not given permission.
-func (tx *tx) withhold(list []*delivery, why hold, reason message.Reason) {
+func (tx *tx) withhold(list []*delivery, why message.Hold, reason message.Reason) {
 	var cancel []*delivery
 	for _, d := range list {
-		if !d.open() || d.hold != holdNone || d.shut {
+		if !d.open() || d.hold != "" || d.shut {
 			continue
 		}
 		if d.atSink {
@@ -196,7 +193,7 @@ func (tx *tx) cancel(list []*delivery, reason message.Reason) {
 // word. What the policy holds stays held.
 func (tx *tx) unhold(list []*delivery, sure bool) {
 	for _, d := range list {
-		if !d.open() || d.shut || d.hold != holdPause && d.hold != holdBrake {
+		if !d.open() || d.shut || d.hold != message.HoldPause && d.hold != message.HoldLimit {
 			continue
 		}
 		if sure && d.Message.Depth != 0 {
@@ -229,7 +226,7 @@ func (tx *tx) revoke(list []*delivery) {
 		switch {
 		case !d.Typed:
 			tx.receipt(d, message.Failed, message.ChatEnded)
-		case d.hold != holdNone && !d.enter:
+		case d.hold != "" && !d.enter:
 			// Its sink was refused Enter when it was withheld, and asks no more.
 			if target := tx.present(d.Target); target != nil {
 				target.caused(d.Message)
@@ -302,7 +299,7 @@ func (tx *tx) report(r message.Receipt) error {
 	if target == nil {
 		return fmt.Errorf("receipt %s of delivery %s: %w", r.State, d.ID, ErrNotOurs)
 	}
-	r.Words = tx.tellable(d, r.Words)
+	r.Words, r.Hold = tx.tellable(d, r.Words), ""                                   // what holds it there is the pane
 	if r.State != message.Held || d.state != message.Held || r.Reason != d.reason { // else nothing new
 		tx.note(d, r)
 	}
@@ -341,7 +338,7 @@ func (tx *tx) untyped(d *delivery) {
 	switch {
 	case d.shut:
 		tx.receipt(d, message.Failed, message.ChatEnded)
-	case d.hold != holdNone: // that it was typed had kept it with its sink
+	case d.hold != "": // that it was typed had kept it with its sink
 		tx.receipt(d, message.Held, tx.pausedBy(d))
 		tx.cancel([]*delivery{d}, d.reason)
 	}

@@ -125,7 +125,7 @@ func TestRun_goesOnFromSchema3(t *testing.T) {
 	}
 	held := map[string]message.Delivery{}
 	for _, p := range was.Pending {
-		restored.Deliveries = append(restored.Deliveries, relay.SavedDelivery{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict})
+		restored.Deliveries = append(restored.Deliveries, relay.SavedDelivery(p))
 		if strings.HasPrefix(p.Delivery.Message.Body, "hold: ") {
 			held[p.Delivery.Message.Body] = p.Delivery
 		}

@@ -66,3 +66,14 @@ func (w *world) drain() {
 		}
 	}
 }
+
+// holds checks what a receipt says of what holds its delivery against what was decided.
+func (w *world) holds(r message.Receipt) {
+	if r.State != message.Held || r.Reason == message.AgentGone {
+		require.Empty(w.t, r.Hold)
+		return
+	}
+	verb := w.book.decided[w.made[r.Delivery].Message.ID].For(r.Target).Verb
+	asked := r.Reason == message.Unfiltered || r.Reason == message.AwaitingApproval
+	require.Equal(w.t, verb != "" && verb != message.VerbDeliver || asked, r.Awaits())
+}

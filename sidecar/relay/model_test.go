@@ -23,7 +23,7 @@ func modelRun(t *rapid.T) *world {
 		state: make(map[message.ID]message.ReceiptState), typed: make(map[message.ID]bool), made: make(map[message.ID]message.Delivery),
 		index: make(map[message.ID]int), handed: make(map[string]int), pairs: make(map[string]bool),
 		chats: make(map[message.ID]message.Chat), received: make(map[message.ID]message.Envelope), verdicts: make(map[message.ID]bool),
-		reason: make(map[message.ID]message.Reason), gone: make(map[message.ID]bool), kinds: make(map[message.ID]message.PeerKind),
+		reason: make(map[message.ID]message.Reason), hold: make(map[message.ID]message.Hold), gone: make(map[message.ID]bool), kinds: make(map[message.ID]message.PeerKind),
 		told: make(map[message.ID]bool), letGo: make(map[message.ID]bool), approved: make(map[message.ID]bool), waits: make(map[message.ID]bool),
 	}
 	for range rapid.IntRange(2, 4).Draw(t, "sessions") {
@@ -280,6 +280,7 @@ type world struct {
 	pairs     map[string]bool // message and target of what did not fail as a duplicate
 	state     map[message.ID]message.ReceiptState
 	reason    map[message.ID]message.Reason
+	hold      map[message.ID]message.Hold
 	typed     map[message.ID]bool
 	handed    map[string]int // chat and target → index of the last delivery handed out first
 	chats     map[message.ID]message.Chat
@@ -567,8 +568,8 @@ func (w *world) commit(s message.Step) {
 		if w.typed[r.Delivery] {
 			require.NotContains(w.t, []message.ReceiptState{message.Queued, message.Expired}, r.State)
 		}
-		why := heldFor(w.reason[r.Delivery])
-		if before == message.Held && r.State == message.Queued && (w.awaited(r.Delivery) || why == holdPause || why == holdBrake) {
+		why := w.hold[r.Delivery]
+		if before == message.Held && r.State == message.Queued && (w.awaited(r.Delivery) || why == message.HoldPause || why == message.HoldLimit) {
 			now := w.history[len(w.history)-1].event
 			asked, _ := now.(Requested)
 			if _, tick := now.(Tick); tick || w.awaited(r.Delivery) {
@@ -584,8 +585,9 @@ func (w *world) commit(s message.Step) {
 				require.IsType(w.t, DecideHeld{}, asked.Request, "let go without a person's yes")
 			}
 		}
-		w.state[r.Delivery], w.reason[r.Delivery] = r.State, r.Reason
-		w.waits[r.Delivery] = SavedDelivery{State: r.State, Reason: r.Reason, Verdict: w.book.decided[w.made[r.Delivery].Message.ID]}.Awaits()
+		w.state[r.Delivery], w.reason[r.Delivery], w.hold[r.Delivery] = r.State, r.Reason, r.Hold
+		w.waits[r.Delivery] = r.Awaits()
+		w.holds(r)
 		w.typed[r.Delivery] = r.State == message.Typed || w.typed[r.Delivery] && r.Reason != message.TmuxRefused
 		if before == "" && r.Reason != message.Duplicate {
 			pair := string(w.made[r.Delivery].Message.ID + w.made[r.Delivery].Target)

@@ -139,7 +139,7 @@ func (tx *tx) brakedOf(chats []*chat, all bool) (why []string) {
 			why = append(why, fmt.Sprintf("chat %s is paused: %s", label(c.Chat), c.Why))
 		}
 	}
-	if n := len(tx.underway(func(d *delivery) bool { return all && d.hold == holdBrake }, place{inChat, ""})); n > 0 {
+	if n := len(tx.underway(func(d *delivery) bool { return all && d.hold == message.HoldLimit }, place{inChat, ""})); n > 0 {
 		why = append(why, fmt.Sprintf("single messages held at a limit: %d", n))
 	}
 	return why
@@ -172,7 +172,7 @@ func (tx *tx) trust(s *peer) {
 // stopAll gives no permission to anything any more, single messages included.
 func (tx *tx) stopAll() {
 	tx.latch(true)
-	tx.withhold(tx.at[place{inChat, ""}], holdPause, message.Stopped)
+	tx.withhold(tx.at[place{inChat, ""}], message.HoldPause, message.Stopped)
 	tx.notice("", "everything is stopped: nothing is typed until a person resumes all")
 }
 

@@ -14,7 +14,7 @@ type Reconsider struct{ Messages []message.Envelope }
 // out of a chat that has ended waits for a person: nobody can ask there any more.
 func (e Reconsider) step(tx *tx) {
 	for _, m := range e.Messages {
-		held := tx.underway(func(d *delivery) bool { return d.open() && d.hold == holdFilter }, place{ofMessage, m.ID})
+		held := tx.underway(func(d *delivery) bool { return d.open() && d.hold == message.HoldFilter }, place{ofMessage, m.ID})
 		c := tx.saidIn(m)
 		if len(held) == 0 || tx.undecided[m.ID] != nil || c != nil && c.State == message.ChatOver {
 			continue
@@ -23,15 +23,15 @@ func (e Reconsider) step(tx *tx) {
 	}
 }
 
-// unheld are those of the planned deliveries that take the place of others, which a failed
+// replacing are those of the planned deliveries that take the place of others, which a failed
 // filter holds; those end. If it has failed again, all is left as it was.
-func (tx *tx) unheld(t *pending, v message.Verdict, planned []message.Delivery) []message.Delivery {
+func (tx *tx) replacing(t *pending, v message.Verdict, planned []message.Delivery) []message.Delivery {
 	if v.Unfiltered {
 		return nil
 	}
 	return slices.DeleteFunc(planned, func(p message.Delivery) bool {
 		held := tx.underway(func(d *delivery) bool {
-			return d.Target == p.Target && d.open() && d.hold == holdFilter
+			return d.Target == p.Target && d.open() && d.hold == message.HoldFilter
 		}, place{ofMessage, t.message.ID})
 		for _, d := range held {
 			tx.receipt(d, message.Failed, message.DecidedAnew)

@@ -43,9 +43,8 @@ type SavedChat struct {
 // that agent is not there, or not in the chat any more: it need not be listed.
 type SavedDelivery struct {
 	Delivery message.Delivery
-	State    message.ReceiptState // the last
-	Reason   message.Reason       // of the last
-	Verdict  message.Verdict      // the last on its message
+	Last     message.Receipt // of the delivery
+	Verdict  message.Verdict // the last on its message
 }
 
 // step takes over what an earlier run left. The order matters: first all is known again
@@ -132,14 +131,14 @@ func (tx *tx) known(stay SavedPeer) *peer {
 // reopen puts a delivery under way again, not with its sink yet. It returns nil for one that
 // is over, or is so now: whoever was to have it is gone, or nothing follows its state.
 func (tx *tx) reopen(one SavedDelivery) *delivery {
-	d := &delivery{Delivery: one.Delivery, state: one.State, reason: one.Reason}
+	d := &delivery{Delivery: one.Delivery, state: one.Last.State, reason: one.Last.Reason}
 	d.awaitDecision(one.Verdict.For(one.Delivery.Target))
 	d.Typed = d.Typed || d.state == message.Typed
 	d.Attempt = max(d.Attempt, 1)
 	if !d.Typed {
 		d.hold = one.hold()
 	}
-	gone := d.state == message.Held && d.reason == message.AgentGone
+	gone := one.Last.AgentGone()
 	switch {
 	case d.state.Final() || d.state == message.Submitted || tx.under[d.ID] != nil:
 	case tx.present(d.Target) != nil && (d.Typed || !gone || d.Chat == "" || !tx.chat(d.Chat).over(d.Target)):
@@ -198,21 +197,17 @@ func (tx *tx) goOn(d *delivery) {
 		d.shut = over || d.Revoked
 		tx.hand(d)
 		if paused && !d.shut {
-			d.atSink, d.hold = false, holdPause // and once more when it may go on
+			d.atSink, d.hold = false, message.HoldPause // and once more when it may go on
 		}
 	case over:
 		d.shut = true
 		tx.receipt(d, message.Failed, message.ChatEnded)
-	case d.hold != holdNone:
-		switch { // of one that is back
-		case d.reason != message.AgentGone:
-		case d.hold == holdFilter:
-			tx.receipt(d, message.Held, message.Unfiltered)
-		default:
-			tx.receipt(d, message.Held, message.AwaitingApproval)
+	case d.hold != "":
+		if reason := notDecided[d.hold]; reason != "" && d.reason == message.AgentGone {
+			tx.receipt(d, message.Held, reason) // its agent is back
 		}
 	case paused:
-		d.hold = holdPause
+		d.hold = message.HoldPause
 		tx.receipt(d, message.Held, tx.pausedBy(d))
 	default:
 		if d.state != message.Queued {
@@ -256,60 +251,22 @@ func (tx *tx) remember(t *pending) {
 	}
 }
 
-// Awaits reports whether a person's decision is what a delivery waits for. What its message was
-// decided to says so: in the reason stand a policy's own words, or a pane's.
-func (l SavedDelivery) Awaits() bool {
-	return l.asked() && l.Reason != message.AgentGone
-}
+// notDecided is why something is held that nobody has decided about.
+var notDecided = map[message.Hold]message.Reason{message.HoldApproval: message.AwaitingApproval, message.HoldFilter: message.Unfiltered}
 
-// asked reports whether nobody has let go yet what was to wait for a person, be it that the
-// agent has gone meanwhile, and that a no to others was said then.
-func (l SavedDelivery) asked() bool {
-	if l.State != message.Held {
-		return false
+// hold is what holds the delivery. Of one that is kept for an agent that has gone it is that which
+// nobody has decided about, neither then nor since.
+func (s SavedDelivery) hold() message.Hold {
+	verb := s.Verdict.For(s.Delivery.Target).Verb
+	switch {
+	case !s.Last.AgentGone():
+		return s.Last.Hold
+	case s.Delivery.Unfiltered:
+		return message.HoldFilter
+	case s.Delivery.Asked && s.Verdict.Person.Name == "", verb != "" && verb != message.VerbDeliver:
+		return message.HoldApproval
 	}
-	if why := heldFor(l.Reason); why == holdApproval || why == holdFilter {
-		return true
-	}
-	verb := l.Verdict.For(l.Delivery.Target).Verb
-	return verb != "" && verb != message.VerbDeliver || l.Delivery.Unfiltered || l.Delivery.Asked && l.Verdict.Person.Name == ""
-}
-
-// hold tells by whose word an earlier run kept a delivery from its sink.
-func (l SavedDelivery) hold() hold {
-	switch why := heldFor(l.Reason); {
-	case l.asked() && (why == holdPolicy || why == holdFilter):
-		return why
-	case l.Delivery.Unfiltered && l.asked():
-		return holdFilter
-	case l.asked():
-		return holdApproval
-	case l.State == message.Held && (why == holdPause || why == holdBrake):
-		return why
-	}
-	return holdNone
-}
-
-// heldFor tells from a reason whose word it may be: nobody's, where it is one of a pane's own.
-func heldFor(reason message.Reason) hold {
-	switch reason {
-	case message.Paused, message.Stopped:
-		return holdPause
-	case message.AwaitingApproval:
-		return holdApproval
-	case message.Unfiltered:
-		return holdFilter
-	case message.AtDepthLimit, message.AtRateLimit, message.AtByteLimit, message.AtFanOut, message.BecameEmpty:
-		return holdBrake
-	case "",
-		message.AgentGone, message.AgentWorking, message.InComposer, message.OursInComposer, message.CopyMode,
-		message.Synchronised, message.InputOff, message.PaneDead, message.PaneReplaced, message.PaneMissing,
-		message.ServerEnded, message.NotInFront, message.PasswordPrompt, message.AlternateScreen, message.UnknownScreen,
-		message.NotEmpty, message.NotSeen, message.NotTaken, message.TmuxSilent, message.TmuxRefused,
-		message.SidecarEnded, message.TurnOverdue, message.Unwritable:
-		return holdNone
-	}
-	return holdPolicy
+	return ""
 }
 
 // sameProcess reports whether both are the same one: its name may change.

@@ -157,28 +157,30 @@ func TestRestore_refusedWhileStopped(t *testing.T) {
 	r.submit(r.out[1])
 
 	// So does what was queued when another run began, should that have been written down.
-	one := SavedDelivery{Delivery: message.Delivery{ID: r.id(), Target: r.book.sessions[0].ID, Form: message.Form{Head: "[x] (0):"}}, State: message.Queued}
+	one := SavedDelivery{Delivery: message.Delivery{ID: r.id(), Target: r.book.sessions[0].ID, Form: message.Form{Head: "[x] (0):"}}, Last: message.Receipt{State: message.Queued}}
 	again := newRig(t)
 	_, _ = again.step(Restored{Stopped: true, Peers: []SavedPeer{{Peer: r.book.sessions[0]}}, Deliveries: []SavedDelivery{one}})
 	assert.Equal(t, []string{"held: everything is stopped"}, again.states(one.Delivery.ID))
 	assert.Empty(t, again.out)
 }
 
-// Whether a person or a brake holds a delivery is known again from its reason.
+// What holds a delivery is known again, whatever its reason says.
 func TestRestore_held(t *testing.T) {
 	for reason, c := range map[message.Reason]struct {
+		hold  message.Hold
 		state string // after the restart, "" if as before
 		goes  bool   // on resume
 	}{
-		message.AgentWorking:          {"queued", false},
-		message.InComposer:            {"queued", false},
-		message.TmuxSilent:            {"queued", false},
-		message.AgentGone:             {"queued", false},
-		"a dialog or a panel is open": {"queued", false},
-		message.AtDepthLimit:          {"", true},
-		message.AtRateLimit:           {"", true},
-		message.AtByteLimit:           {"", true},
-		message.Stopped:               {"", true},
+		message.AgentWorking:          {"", "queued", false},
+		message.InComposer:            {"", "queued", false},
+		message.TmuxSilent:            {"", "queued", false},
+		message.AgentGone:             {"", "queued", false},
+		"a dialog or a panel is open": {"", "queued", false},
+		message.AtDepthLimit:          {message.HoldLimit, "", true},
+		message.AtRateLimit:           {message.HoldLimit, "", true},
+		message.AtByteLimit:           {message.HoldLimit, "", true},
+		message.Stopped:               {message.HoldPause, "", true},
+		"of no meaning":               {message.HoldLimit, "", true},
 	} {
 		t.Run(string(reason), func(t *testing.T) {
 			r := newRig(t)
@@ -186,6 +188,9 @@ func TestRestore_held(t *testing.T) {
 			r.must(Send{To: "a", Message: message.Envelope{Body: "x"}})
 			d := r.out[0]
 			require.NoError(t, r.report(d.ID, message.Held, reason))
+			held := r.book.last[d.ID]
+			held.Hold = c.hold
+			r.book.last[d.ID] = held
 			r.restart(0)
 			want := []string{"queued", "held: " + string(reason)}
 			if c.state != "" {
@@ -437,7 +442,7 @@ func TestRestore_nonsense(t *testing.T) {
 	r := newRig(t)
 	s := message.Peer{ID: r.id(), Name: "a", PaneOf: message.PaneOf{Pane: "%1"}}
 	left := func(target, chat message.ID, state message.ReceiptState, typed bool, reason message.Reason) SavedDelivery {
-		return SavedDelivery{Delivery: message.Delivery{ID: r.id(), Target: target, Chat: chat, Typed: typed, Form: message.Form{Head: "[x] (1):"}}, State: state, Reason: reason}
+		return SavedDelivery{Delivery: message.Delivery{ID: r.id(), Target: target, Chat: chat, Typed: typed, Form: message.Form{Head: "[x] (1):"}}, Last: message.Receipt{State: state, Reason: reason}}
 	}
 	alone := message.Chat{ID: r.id(), State: message.ChatOn, Participants: []message.Participant{{Peer: s.ID}, {Peer: "x"}}}
 	over := message.Chat{ID: r.id(), State: message.ChatOver}

@@ -209,7 +209,7 @@ func TestRun_restored(t *testing.T) {
 		typed := message.Delivery{ID: message.NewID(), Message: turn, Target: b.ID, Chat: chat.ID, Form: message.Form{Head: "[a] (1):"}, Typed: true}
 		r := &Relay{Journal: o, Sink: o, Restored: &Restored{
 			Stopped: true, Peers: []SavedPeer{{Peer: a}, {Peer: b}}, Chats: []SavedChat{{Chat: chat}},
-			Undecided: []message.Envelope{turn}, Deliveries: []SavedDelivery{{Delivery: typed, State: message.Typed}},
+			Undecided: []message.Envelope{turn}, Deliveries: []SavedDelivery{{Delivery: typed, Last: message.Receipt{State: message.Typed}}},
 		}}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)

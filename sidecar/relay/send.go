@@ -8,6 +8,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 )
 
 // Say is a person's word into a chat, to all its participants or to some. It always
@@ -142,4 +143,21 @@ func checkRest(m message.Envelope) error {
 		return fmt.Errorf("%w: a tag is empty, has more than %d bytes, or is not valid UTF-8", ErrRequest, message.MaxTag)
 	}
 	return nil
+}
+
+// personal is a person's word into a chat.
+func (tx *tx) personal(by By, body string, c *chat) message.Envelope {
+	return message.Envelope{
+		ID: tx.ids.next(tx.now), Chat: c.ID, Thread: c.ID, From: person(by), Type: message.KindSay, Body: body,
+		Origin: message.OriginHuman, Trust: message.TrustPerson, Created: tx.now,
+	}
+}
+
+// person is how a person goes by, whose number is 0.
+func person(by By) message.Address {
+	name := registry.NameFrom(by.Name)
+	if name == "" {
+		name = render.Person
+	}
+	return message.Address{Computer: message.LocalComputer, Name: name}
 }

@@ -148,8 +148,8 @@ func (tx *tx) checkStart(r StartChat, members []*peer) error {
 	if speaks := r.Say != "" || r.IncludeLast || r.OneWay; !r.By.Person() && speaks && members[0].ID != r.By.Peer {
 		return fmt.Errorf("%w: an agent may only speak for itself, as the first participant", ErrPersonOnly)
 	}
-	if r.Turns < 0 || r.Limits.Depth < 0 || r.Limits.Rate < 0 || r.Limits.Bytes < 0 || r.Limits.Expire < 0 || r.Limits.Away < 0 {
-		return fmt.Errorf("%w: a limit is negative", ErrRequest)
+	if r.Turns < 0 {
+		return errBelowZero
 	}
 	if len(r.Roles) > len(members) || len(r.Muted) > len(members) || len(r.Approve) > len(members) {
 		return fmt.Errorf("%w: more roles or mute settings than sessions", ErrRequest)
@@ -159,17 +159,8 @@ func (tx *tx) checkStart(r StartChat, members []*peer) error {
 			return err
 		}
 	}
-	if h := r.Limits.Header; h != "" && h != render.HeaderAttribution && h != render.HeaderBoth {
-		return fmt.Errorf("%w: header %q: must be %q or %q", ErrRequest, h, render.HeaderAttribution, render.HeaderBoth)
-	}
-	if words := r.Limits.Words; words != "" && words != route.WordsLast && words != route.WordsAll {
-		return fmt.Errorf("%w: words %q: must be %q or %q", ErrRequest, words, route.WordsLast, route.WordsAll)
-	}
-	if empty := r.Limits.Empty; empty != "" && empty != EmptyAgents && empty != EmptyOn && empty != EmptyOff {
-		return fmt.Errorf("%w: empty %q: must be %q, %q or %q", ErrRequest, empty, EmptyAgents, EmptyOn, EmptyOff)
-	}
-	if strings.ContainsFunc(r.Limits.LineBreak, unicode.IsControl) {
-		return fmt.Errorf("%w: line break %q holds a control character", ErrRequest, r.Limits.LineBreak)
+	if err := checkSettings(r.Limits); err != nil {
+		return err
 	}
 	if err := checkBody(r.Say); r.Say != "" && err != nil {
 		return err
@@ -184,6 +175,28 @@ func (tx *tx) checkStart(r StartChat, members []*peer) error {
 		if strings.EqualFold(c.Name, r.Name) {
 			return fmt.Errorf("%w: chat %s already has that name", ErrRequest, label(c.Chat))
 		}
+	}
+	return nil
+}
+
+var errBelowZero = fmt.Errorf("%w: a limit is negative", ErrRequest)
+
+// checkSettings refuses what no chat can be set to.
+func checkSettings(l message.Limits) error {
+	if min(l.Depth, l.Rate, l.Bytes) < 0 || min(l.Expire, l.Away) < 0 {
+		return errBelowZero
+	}
+	if h := l.Header; h != "" && h != render.HeaderAttribution && h != render.HeaderBoth {
+		return fmt.Errorf("%w: header %q: must be %q or %q", ErrRequest, h, render.HeaderAttribution, render.HeaderBoth)
+	}
+	if words := l.Words; words != "" && words != route.WordsLast && words != route.WordsAll {
+		return fmt.Errorf("%w: words %q: must be %q or %q", ErrRequest, words, route.WordsLast, route.WordsAll)
+	}
+	if empty := l.Empty; empty != "" && empty != EmptyAgents && empty != EmptyOn && empty != EmptyOff {
+		return fmt.Errorf("%w: empty %q: must be %q, %q or %q", ErrRequest, empty, EmptyAgents, EmptyOn, EmptyOff)
+	}
+	if strings.ContainsFunc(l.LineBreak, unicode.IsControl) {
+		return fmt.Errorf("%w: line break %q holds a control character", ErrRequest, l.LineBreak)
 	}
 	return nil
 }

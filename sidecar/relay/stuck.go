@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	crand "crypto/rand"
 	"log/slog"
 	"slices"
 	"time"
@@ -138,9 +137,7 @@ func (l *loop) tryAgain(ctx context.Context) error {
 // renew makes an empty State with what is not in the journal.
 func (l *loop) renew() {
 	was := l.state
-	var seed [32]byte
-	_, _ = crand.Read(seed[:]) // never fails, as documented
-	l.state = NewState(seed, was.limits)
+	l.state = NewState(seed(), was.limits)
 	l.state.chatLimits, l.state.person = was.chatLimits, was.person
 	l.state.awake, l.state.attended, l.state.here = was.awake, was.attended, was.here
 	l.state.changes = was.changes + 1

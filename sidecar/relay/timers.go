@@ -12,6 +12,44 @@ import (
 // expired is the reason for which a sink is told to forget what expired.
 const expired = message.Reason(message.Expired)
 
+// How often time passes: while there is something to wait for, and else.
+const (
+	tickWaiting = time.Second
+	tickIdle    = time.Minute
+)
+
+// clock has time pass, as long as the computer is awake.
+type clock struct {
+	*time.Ticker
+	pace  time.Duration
+	awake func() time.Duration
+	last  time.Duration // awake, at the last tick
+}
+
+// newClock makes a clock. Without awake, Go's own monotonic clock measures awake time: it stands
+// still on Linux and macOS while the computer sleeps (CLOCK_MONOTONIC, mach_absolute_time).
+func newClock(awake func() time.Duration) *clock {
+	if awake == nil {
+		start := time.Now()
+		awake = func() time.Duration { return time.Since(start) }
+	}
+	return &clock{Ticker: time.NewTicker(tickIdle), pace: tickIdle, awake: awake, last: awake()}
+}
+
+func (c *clock) reset(pace time.Duration) {
+	if pace != c.pace {
+		c.pace = pace
+		c.Reset(pace)
+	}
+}
+
+func (c *clock) tick() Tick {
+	now := c.awake()
+	t := Tick{Awake: now - c.last}
+	c.last = now
+	return t
+}
+
 // Tick says that time has passed: what waited too long expires, and chats that nobody may
 // be looking at pause. A wait begins to count at the first Tick after its begin, so that
 // nothing comes too early, whatever lay between two of them.

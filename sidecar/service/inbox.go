@@ -63,7 +63,7 @@ func (s *Inbox) List(ctx context.Context, _ api.Caller, _ api.None) ([]api.Held,
 				one.Pane = session.Pane
 			}
 		}
-		if awaits(p) {
+		if p.Last.Awaits() {
 			asked := p.Verdict.As(d.Target)
 			one.Decision, one.Asked = true, &asked
 		}

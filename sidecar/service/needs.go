@@ -6,9 +6,7 @@ import (
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
@@ -83,7 +81,7 @@ func (s *Needs) All(ctx context.Context) ([]api.Need, error) {
 		what, theirs := personal[p.Last.Reason]
 		at := slices.IndexFunc(sessions, func(one message.Peer) bool { return one.ID == p.Delivery.Target })
 		switch {
-		case awaits(p):
+		case p.Last.Awaits():
 			approvals++
 		case p.Last.State == message.Held && theirs && at >= 0:
 			add(sessions[at], what)
@@ -112,9 +110,4 @@ func needWords(needs []api.Need) (words []string) {
 		words = append(words, fmt.Sprintf("%d more", more))
 	}
 	return words
-}
-
-// awaits reports whether a person's decision is what a delivery waits for.
-func awaits(p journal.Pending) bool {
-	return relay.SavedDelivery{Delivery: p.Delivery, State: p.Last.State, Reason: p.Last.Reason, Verdict: p.Verdict}.Awaits()
 }

@@ -106,7 +106,7 @@ func (s *Policies) reconsider(ctx context.Context) error {
 	var messages []message.Envelope
 	for _, one := range waiting {
 		id := one.Delivery.Message.ID
-		if one.Last.Reason != message.Unfiltered || slices.ContainsFunc(messages, func(m message.Envelope) bool { return m.ID == id }) {
+		if one.Last.Hold != message.HoldFilter || slices.ContainsFunc(messages, func(m message.Envelope) bool { return m.ID == id }) {
 			continue
 		}
 		m, err := s.Journal.Message(ctx, string(id)) // as it was received

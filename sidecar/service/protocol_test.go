@@ -181,13 +181,13 @@ func (h *headless) restored(j *journal.Journal) *relay.Restored {
 	require.NoError(h.t, err)
 	left := &relay.Restored{Stopped: was.Stopped, Undecided: was.Undecided}
 	for _, one := range was.Sessions {
-		left.Peers = append(left.Sessions, relay.Stay{Session: one, Last: was.Depths[one.ID].Last, Cause: was.Depths[one.ID].Cause})
+		left.Peers = append(left.Peers, relay.SavedPeer{Peer: one, Last: was.Depths[one.ID].Last, Cause: was.Depths[one.ID].Cause})
 	}
 	for _, one := range was.Chats {
-		left.Chats = append(left.Chats, relay.Going{Chat: one, Taken: was.Taken[one.ID]})
+		left.Chats = append(left.Chats, relay.SavedChat{Chat: one, Taken: was.Taken[one.ID]})
 	}
 	for _, one := range was.Pending {
-		left.Deliveries = append(left.Deliveries, relay.Left{Delivery: one.Delivery, State: one.Last.State, Reason: one.Last.Reason, Verdict: one.Verdict})
+		left.Deliveries = append(left.Deliveries, relay.SavedDelivery{Delivery: one.Delivery, State: one.Last.State, Reason: one.Last.Reason, Verdict: one.Verdict})
 	}
 	for _, one := range was.Submitted {
 		left.Submitted = append(left.Submitted, one.Delivery)

@@ -136,7 +136,7 @@ func (s *Chats) backlogOf(ctx context.Context, chat message.ID, successors map[m
 	for _, p := range waiting {
 		d := p.Delivery
 		successor, ok := successors[d.Target]
-		if !ok || d.Typed || p.Last.State != message.Held || p.Last.Reason != message.AgentGone {
+		if !ok || d.Typed || !p.Last.AgentGone() {
 			continue
 		}
 		switch was, err := s.Names.anySession(ctx, snap, d.Target); {

@@ -141,7 +141,7 @@ func behind(ctx context.Context, journal backlog, last message.Receipt) (message
 		switch {
 		case p.Delivery.ID == last.Delivery:
 			return "", nil
-		case p.Delivery.Target == last.Target && p.Last.State == message.Held && p.Last.Reason != message.AgentGone:
+		case p.Delivery.Target == last.Target && p.Last.State == message.Held && !p.Last.AgentGone():
 			return p.Last.Reason, nil
 		}
 	}

@@ -1,0 +1,165 @@
+package relay
+
+import (
+	"context"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+)
+
+// Begun waits until Run has taken over what an earlier run left: from then on Snapshot
+// knows of it. Errors: ErrDown, that of ctx.
+func (r *Relay) Begun(ctx context.Context) error {
+	r.init()
+	select {
+	case <-r.begun:
+		return nil
+	case <-r.done:
+		return ErrDown
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Snapshot is who is here, as of the last step that is on disk.
+func (r *Relay) Snapshot() registry.Snapshot {
+	if s := r.snapshot.Load(); s != nil {
+		return *s
+	}
+	return registry.Snapshot{}
+}
+
+// Stopped reports whether everything is stopped until a person resumes all, as of the last
+// step that is on disk.
+func (r *Relay) Stopped() bool { return r.stopped.Load() }
+
+// Do asks the relay for something and waits for what comes of it. Errors: those of the
+// request; ErrDown; those of ctx, and then the request may yet be carried out.
+func (r *Relay) Do(ctx context.Context, request Request) (Answer, error) {
+	return r.wait(ctx, Requested{Request: request})
+}
+
+// Adopt takes a peer in and returns it with the name that it got.
+func (r *Relay) Adopt(ctx context.Context, s message.Peer) (message.Peer, error) {
+	a, err := r.wait(ctx, Adopted{Peer: s})
+	return a.Peer, err
+}
+
+// Join takes a peer in that lives in no pane, and returns it with the id and name that it got.
+func (r *Relay) Join(ctx context.Context, peer message.Peer) (message.Peer, error) {
+	a, err := r.wait(ctx, Joined{Peer: peer})
+	return a.Peer, err
+}
+
+// Receive hands in what a peer that has joined says; see Received. It is on disk when this
+// returns nil, or was before: only then may its protocol acknowledge it.
+func (r *Relay) Receive(ctx context.Context, m message.Envelope) (fresh bool, err error) {
+	a, err := r.wait(ctx, Received{Message: m})
+	return a.Message != "", err
+}
+
+// Report hands in a receipt and returns once it is on disk; while nothing can be written, permission is
+// refused by a message.UnwritableError, and what became of a typing is kept. It is how a sink asks for
+// permission too: with state typed before the first byte, and again before Enter. Any error
+// means that nothing may be typed: ErrPaused, ErrEnded, ErrStopped, ErrNotOurs,
+// ErrImpossible, ErrDown, or that of ctx; with the last, the receipt may yet be written.
+func (r *Relay) Report(ctx context.Context, receipt message.Receipt) error {
+	_, err := r.wait(ctx, Reported{Receipt: receipt})
+	return err
+}
+
+// Spoke tells of a turn that has ended.
+func (r *Relay) Spoke(ctx context.Context, t message.Turn) error {
+	return r.post(ctx, posted{event: Spoke{Turn: t}})
+}
+
+// StateChanged tells what the program in a pane does now.
+func (r *Relay) StateChanged(ctx context.Context, id message.ID, state message.PaneState, why string) error {
+	return r.post(ctx, posted{event: StateChanged{Peer: id, State: state, Why: why}})
+}
+
+// Gone tells that a pane or its program has ended.
+func (r *Relay) Gone(ctx context.Context, id message.ID, reason message.Reason) error {
+	return r.post(ctx, posted{event: Gone{Peer: id, Reason: reason}})
+}
+
+// Released tells that a person took a pane back.
+func (r *Relay) Released(ctx context.Context, id message.ID) error {
+	return r.post(ctx, posted{event: Released{Peer: id}})
+}
+
+// Closed tells why nothing more can be typed into a peer's pane, and which delivery's
+// text was lost there, if one was; or, with no reason, that the pane is open again.
+func (r *Relay) Closed(ctx context.Context, id message.ID, why message.Reason, lost message.ID, draft *message.Place) error {
+	return r.post(ctx, posted{event: PaneLocked{Peer: id, Why: why, Lost: lost, Draft: draft}})
+}
+
+// Notify tells a person something about a peer.
+func (r *Relay) Notify(ctx context.Context, id message.ID, text string) error {
+	return r.post(ctx, posted{event: NoticeRaised{Peer: id, Text: text}})
+}
+
+// NotifyOf tells a person something about a chat, or with "" about none.
+func (r *Relay) NotifyOf(ctx context.Context, chat message.ID, text string) error {
+	return r.post(ctx, posted{event: NoticeRaised{Chat: chat, Text: text}})
+}
+
+// Attended tells that a person is at a terminal, or just came.
+func (r *Relay) Attended(ctx context.Context) error {
+	return r.post(ctx, posted{event: UserActive{}})
+}
+
+// Reconsider has messages decided once more of which deliveries are held since a filter had
+// failed: the policies are others now. They are given as they were received.
+func (r *Relay) Reconsider(ctx context.Context, messages []message.Envelope) error {
+	return r.post(ctx, posted{event: Reconsider{messages}})
+}
+
+// Limit sets the limits that hold where nothing else is said; see Limited.
+func (r *Relay) Limit(ctx context.Context, limits, chats message.Limits) error {
+	return r.post(ctx, posted{event: LimitsChanged{Limits: limits, Chats: chats}})
+}
+
+// post puts an event into the queue, and waits while that is full.
+func (r *Relay) post(ctx context.Context, p posted) error {
+	r.init()
+	select {
+	case <-r.done: // also where the queue still has room that nobody empties
+		return ErrDown
+	default:
+	}
+	queue := r.queue
+	if e, ok := p.event.(hurried); ok && e.hurries() {
+		queue = r.urgent
+	}
+	select {
+	case queue <- p:
+		return nil
+	case <-r.done:
+		return ErrDown
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// wait posts an event and waits for its outcome.
+func (r *Relay) wait(ctx context.Context, event Event) (Answer, error) {
+	back := make(chan outcome, 1)
+	if err := r.post(ctx, posted{event, back}); err != nil {
+		return Answer{}, err
+	}
+	select {
+	case o := <-back:
+		return o.answer, o.err
+	case <-ctx.Done():
+		return Answer{}, context.Cause(ctx)
+	case <-r.done:
+	}
+	// The last step may have answered before the loop ended.
+	select {
+	case o := <-back:
+		return o.answer, o.err
+	default:
+		return Answer{}, ErrDown
+	}
+}

@@ -1,0 +1,82 @@
+package relay
+
+import (
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// StateChanged says what the program in a pane does now.
+type StateChanged struct {
+	Peer  message.ID
+	State message.PaneState
+	Why   string
+}
+
+func (e StateChanged) wait(s *stuck, _ *posted) (later bool) {
+	s.backlog = slices.DeleteFunc(s.backlog, func(p posted) bool {
+		was, ok := p.event.(StateChanged)
+		return ok && was.Peer == e.Peer
+	})
+	return true
+}
+
+// step is told to watchers, and not written down: it is gone with the pane.
+func (e StateChanged) step(tx *tx) {
+	s := tx.present(e.Peer)
+	if s == nil || s.State == e.State && s.StateWhy == e.Why {
+		return
+	}
+	s.State, s.StateWhy = e.State, e.Why
+	tx.touch(s)
+	one := s.Peer
+	tx.told = append(tx.told, message.Event{At: tx.now, Kind: "session", Peer: &one})
+}
+
+// PaneLocked says that nothing more can be typed into a peer's pane for a reason that only a
+// person, or what the pane shows later, can end; or, with no reason, that it can again.
+type PaneLocked struct {
+	Peer  message.ID
+	Why   message.Reason
+	Lost  message.ID     // the delivery whose text was typed and never seen, if it is that
+	Draft *message.Place // where a person's line stands, if it is that
+}
+
+// step notes why nothing more is typed into a peer's pane, for people and the next run.
+func (e PaneLocked) step(tx *tx) {
+	if e.Why == "" {
+		e.Lost, e.Draft = "", nil
+	}
+	s := tx.present(e.Peer)
+	if s == nil || s.Closed == e.Why && s.Lost == e.Lost {
+		return
+	}
+	s.Closed, s.Lost, s.Draft = e.Why, e.Lost, e.Draft
+	tx.changed(s)
+}
+
+// NoticeRaised is something that a person must know of, about a peer or about a chat, which may
+// have ended.
+type NoticeRaised struct {
+	Peer message.ID
+	Chat message.ID // "": that of Session
+	Text string
+}
+
+// step tells a person what a peer's pane found, in its chat if it is in one, or what is
+// to know of a chat.
+func (e NoticeRaised) step(tx *tx) {
+	if e.Chat != "" || e.Peer == "" {
+		tx.notice(e.Chat, e.Text)
+		return
+	}
+	s := tx.present(e.Peer)
+	if s == nil {
+		return
+	}
+	var in message.ID
+	if c := tx.chatOf(s.ID); c != nil {
+		in = c.ID
+	}
+	tx.notice(in, e.Text)
+}

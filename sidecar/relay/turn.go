@@ -1,0 +1,169 @@
+package relay
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
+)
+
+// Spoke says that a turn ended. Submitted deliveries that it answers become answered; in
+// a chat, its words go to the others. Of one that was cut short they fail for that reason,
+// its words go nowhere, and the agents that wait for an answer are told. A turn that is told
+// of twice counts once. One that ended before this run (Turn.Late) counts only as the answer to
+// what an earlier run had submitted: whatever else it is, it is old.
+type Spoke struct {
+	Turn     message.Turn
+	Seen     bool // the journal has a message of the turn's id
+	Prompted bool // the journal has one of its person's prompt
+}
+
+func (e Spoke) prepare(l *lookup) (_ Event, err error) {
+	if e.Seen, err = l.seen(e.Turn.ID); err == nil && e.Turn.ID != "" && e.Turn.Prompt != "" {
+		e.Prompted, err = l.seen(promptID(e.Turn.ID))
+	}
+	return e, err
+}
+
+func (e Spoke) wait(s *stuck, _ *posted) (later bool) { return s.room(e.Turn) }
+
+// step takes in a turn: what it answers, how deep it lies, and, in a chat, its words,
+// behind the prompt of its person where the chat wants that too.
+func (e Spoke) step(tx *tx) {
+	t := e.Turn
+	s := tx.present(t.Peer)
+	if s == nil || !bounds[s.Kind].turns {
+		return
+	}
+	if t.ID == "" {
+		t.ID = tx.ids.next(tx.now)
+	}
+	if t.Ended.IsZero() {
+		t.Ended = tx.now
+	}
+	if t.Late {
+		if t.Answers = tx.awaiting(t); len(t.Answers) == 0 {
+			return // it answers nothing, or nothing that was not answered before: it is old
+		}
+	}
+	said := e.Seen || tx.seen.Has(t.ID) // there is a message of it
+	twice := said || e.Prompted || tx.turns.Has(t.ID)
+	c := tx.chatOf(s.ID)
+	elsewhere := c != nil && tx.answersElsewhere(t, c)
+	depth := tx.late(t) // what it answers is forgotten next
+	reply, unanswered := tx.answered(t)
+	if t.Person && !twice {
+		tx.freed(s)
+	}
+	if !t.Late || t.Person {
+		depth = s.depth()
+	}
+	in := c
+	if c != nil && (elsewhere || !tx.heard(t, s, c)) {
+		c = nil // nothing of it is heard there
+	}
+	prompted := false
+	if !twice {
+		tx.spoken(s, t, depth)
+		prompted = c != nil && tx.prompted(t, s, c)
+	}
+	switch {
+	case t.Cut != "":
+		if !twice {
+			tx.cut(t, s, c, depth, unanswered, prompted)
+		}
+	case t.Late && said: // its words are known, and were not known to be an answer
+	case c != nil && (said || !twice):
+		tx.relay(t, s, c, depth, reply, said)
+	}
+	if in != nil {
+		tx.settle(in)
+	}
+}
+
+// spoken notes what the peer said in a turn, and that what it says next answers nothing yet.
+func (tx *tx) spoken(s *peer, t message.Turn, depth int) {
+	s.cause, s.last = -1, depth
+	if t.Late { // another turn answers the rest
+		for _, d := range s.submitted {
+			s.caused(d.Message)
+		}
+	}
+	if t.Cut == "" && strings.TrimSpace(t.Words) != "" {
+		s.said = message.Turn{Words: t.Words, All: t.All, Truncated: t.Truncated, Ended: t.Ended}
+	}
+	tx.turns.Add(t.ID, seenMessages)
+}
+
+// awaiting are those of the deliveries that a turn answers which still wait for an answer.
+func (tx *tx) awaiting(t message.Turn) []message.ID {
+	return slices.DeleteFunc(slices.Clone(t.Answers), func(id message.ID) bool {
+		d := tx.under[id]
+		return d == nil || d.Target != t.Peer || d.state != message.Submitted
+	})
+}
+
+// late is the depth of a turn that is told of late: by what it answers alone. Other things may
+// have been typed to the peer since.
+func (tx *tx) late(t message.Turn) int {
+	depth := 1
+	for _, id := range t.Answers {
+		if d := tx.under[id]; d != nil && d.Message.Origin != message.OriginHuman {
+			depth = max(depth, d.Message.Depth+1)
+		}
+	}
+	return depth
+}
+
+// answersElsewhere reports whether all that a turn answers was said in other chats than this
+// one: in a chat that has ended, say, while the agent was at work on it.
+func (tx *tx) answersElsewhere(t message.Turn, c *chat) bool {
+	elsewhere := false
+	for _, id := range t.Answers {
+		d := tx.under[id]
+		if d == nil || d.Target != t.Peer {
+			continue
+		}
+		if d.Chat == "" || d.Chat == c.ID {
+			return false
+		}
+		elsewhere = true
+	}
+	return elsewhere
+}
+
+// relay has the others of a chat hear a turn's words, if it has any. Words that were a message
+// already are dropped, with a receipt for each who would have got them.
+func (tx *tx) relay(t message.Turn, s *peer, c *chat, depth int, reply message.ID, twice bool) {
+	words := route.Words(t, c.Limits)
+	if strings.TrimSpace(words) == "" {
+		return
+	}
+	body, short := trim(words)
+	m := message.Envelope{
+		ID: t.ID, Chat: c.ID, Thread: c.ID, From: address(s), Type: message.KindTurn, Body: body, InReplyTo: reply,
+		Origin: message.OriginAgent, Trust: message.TrustVerified, Depth: depth, Created: t.Ended, Truncated: t.Truncated || short,
+	}
+	m.From.Number = c.member(s.ID).Number
+	if twice {
+		tx.twice(&pending{message: m, chat: c})
+		return
+	}
+	c.taken++
+	tx.receive(&pending{message: m, chat: c, acted: t.Acted})
+}
+
+// trim makes a body of an agent's words, and reports whether it had to cut them.
+func trim(words string) (string, bool) {
+	words = strings.ToValidUTF8(words, "\uFFFD")
+	if len(words) <= message.MaxBody {
+		return words, false
+	}
+	end := message.MaxBody
+	for !utf8.RuneStart(words[end]) {
+		end--
+	}
+	return words[:end], true
+}

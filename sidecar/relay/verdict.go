@@ -1,0 +1,226 @@
+package relay
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
+)
+
+// Decided is the verdict for which an effect Decide asked.
+type Decided struct{ Verdict message.Verdict }
+
+// step takes in a verdict. It takes effect once those of all earlier messages of its
+// flow have come.
+func (e Decided) step(tx *tx) {
+	v := e.Verdict
+	t := tx.undecided[v.Message]
+	if t == nil || t.verdict != nil {
+		return
+	}
+	t.verdict = &v
+	name := t.flow()
+	flow := tx.flows[name]
+	for len(flow) > 0 && flow[0].verdict != nil && !joined(flow) {
+		first := flow[0]
+		flow = flow[1:]
+		if tx.flows[name] = flow; len(flow) == 0 {
+			delete(tx.flows, name)
+		}
+		delete(tx.undecided, first.message.ID)
+		tx.apply(first)
+	}
+	if t.chat != nil {
+		tx.settle(t.chat)
+	}
+}
+
+// apply makes the deliveries that the verdict on a message asks for, and hands on those that may go.
+func (tx *tx) apply(p *pending) {
+	v, planned := tx.effective(p)
+	if p.again {
+		if planned = tx.replacing(p, v, planned); len(planned) == 0 {
+			return
+		}
+	}
+	v = tx.gated(p, v, planned)
+	tx.step.Verdicts = append(tx.step.Verdicts, v)
+	all, full := tx.obstacleOf(p, v, planned), tx.refuses(p)
+	a := Answer{Message: p.message.ID}
+	receipts := map[message.ID]message.Receipt{}
+	var refused, told []message.Delivery
+	for _, d := range planned {
+		if p.chosen {
+			d.Message.Depth = 0
+		}
+		if refusal := refusals[v.For(d.Target).Verb]; refusal != "" {
+			receipts[d.Target] = tx.failed(d, refusal)
+			a.Receipts = append(a.Receipts, receipts[d.Target])
+			refused, told = append(refused, d), append(told, d)
+			continue
+		}
+		one := tx.dispatch(p, d, v, all, full)
+		if tx.under[one.ID] == one {
+			told = append(told, one.Delivery)
+		}
+		a.Receipts = append(a.Receipts, tx.latest(one))
+	}
+	tx.tell(p, v, told)
+	tx.returned(p, v, refused, receipts)
+	if p.chat != nil && len(v.Floor) > 0 {
+		tx.handFloor(p.chat, v.Floor)
+	}
+	tx.reply(p.token, a, nil)
+}
+
+// effective is the verdict on a message as it takes effect, with the deliveries to all whom it is
+// about.
+func (tx *tx) effective(p *pending) (message.Verdict, []message.Delivery) {
+	v := *p.verdict
+	v.Person = message.Person{} // whose decision it is, no policy says
+	if v.At.IsZero() {
+		v.At = tx.now
+	}
+	planned := tx.planned(p, v)
+	if len(planned) == 0 && len(v.To) > 0 {
+		v = astray(v)
+		if planned = tx.planned(p, v); len(planned) == 0 {
+			tx.notice(p.message.Chat, fmt.Sprintf("%s from %s was not delivered: %s", p.message.ID.Short(), p.message.From.Name, v.Reason))
+		}
+	}
+	return emptied(v, planned), planned
+}
+
+// dispatch puts a planned delivery under way, and hands it on if nothing keeps it: neither what
+// keeps all of its message, nor what is decided for its target. full refuses what that would hold.
+func (tx *tx) dispatch(p *pending, planned message.Delivery, v message.Verdict, all obstacle, full bool) *delivery {
+	o := v.For(planned.Target)
+	own := heldBy(v, o)
+	planned.Asked = own.hold != "" && tx.present(planned.Target) == nil
+	d := tx.create(planned)
+	switch {
+	case all == chatOver || own.hold == "":
+	case full:
+		all = obstacle{reason: QueueFull, refused: true}
+	default:
+		all = own
+	}
+	if p.chat != nil && d.Chat == p.chat.ID && p.chat.over(d.Target) {
+		all = chatOver
+	}
+	switch {
+	case tx.under[d.ID] != d:
+	case all.refused:
+		tx.receipt(d, message.Failed, all.reason)
+	case all.hold != "":
+		d.hold = all.hold
+		d.awaitDecision(o)
+		tx.receipt(d, message.Held, all.reason)
+	default:
+		tx.hand(d)
+	}
+	return d
+}
+
+// astray makes of a verdict that leaves nobody but the author one that asks a person about those
+// for whom the message was.
+func astray(v message.Verdict) message.Verdict {
+	v.To, v.Outcomes = nil, nil
+	if v.Verb == message.VerbDeliver || v.Verb == message.VerbAck {
+		v.Verb, v.Reason, v.By = message.VerbAsk, "a policy routes it only to its author", "built in"
+	}
+	return v
+}
+
+// emptied has those deliveries sent back of whose text filters have left nothing: no pane takes them.
+func emptied(v message.Verdict, planned []message.Delivery) message.Verdict {
+	v.Outcomes = slices.Clone(v.Outcomes)
+	for _, p := range planned {
+		o := v.For(p.Target)
+		if strings.TrimSpace(render.Words(p.Form, p.Message)) != "" || refusals[o.Verb] != "" {
+			continue
+		}
+		v.Outcomes = slices.DeleteFunc(v.Outcomes, func(o message.Outcome) bool { return o.Target == p.Target })
+		v.Outcomes = append(v.Outcomes, message.Outcome{
+			Target: p.Target, Decision: message.Decision{Verb: message.VerbBounce, Reason: "filters removed all of it", By: "built in", Notify: o.Notify},
+		})
+	}
+	return v
+}
+
+// planned are the deliveries to all who are to hear of a message, whatever is decided about
+// each of them.
+func (tx *tx) planned(t *pending, v message.Verdict) []message.Delivery {
+	var chat *message.Chat
+	if t.chat != nil {
+		chat = &t.chat.Chat
+	}
+	v.Verb = message.VerbDeliver
+	planned := route.Plan(t.message, v, tx.Snapshot(), chat)
+	for i := range planned {
+		p, o := &planned[i], v.For(planned[i].Target)
+		p.Unfiltered = v.Unfiltered
+		if o.Head != "" {
+			p.Head, p.Separator, p.Formatted = o.Head, o.Separator, true
+		}
+		if o.Body != nil {
+			p.Message.Body, p.AsIs = *o.Body, o.AsIs
+		}
+		p.Message.Tags = message.Tagged(p.Message.Tags, o.Tags)
+	}
+	return planned
+}
+
+// obstacle is what keeps a delivery from its sink; the zero one is none.
+type obstacle struct {
+	hold    message.Hold
+	reason  message.Reason
+	refused bool // it fails rather than waits
+}
+
+// chatOver keeps back for good what was said in a chat that has ended.
+var chatOver = obstacle{reason: message.ChatEnded, refused: true}
+
+// obstacleOf is what keeps all from going that may go by a verdict.
+func (tx *tx) obstacleOf(p *pending, v message.Verdict, planned []message.Delivery) obstacle {
+	var going []message.Delivery
+	for _, d := range planned {
+		if v.For(d.Target).Verb == message.VerbDeliver {
+			going = append(going, d)
+		}
+	}
+	switch {
+	case p.chat != nil && p.chat.State == message.ChatOver:
+		return chatOver
+	case len(going) == 0 && (len(planned) > 0 || v.Verb != message.VerbDeliver):
+		return obstacle{}
+	case p.chat == nil && tx.stopped:
+		return obstacle{hold: message.HoldPause, reason: message.Stopped}
+	case tx.stopped || p.chat != nil && p.chat.State == message.ChatPaused:
+		return obstacle{hold: message.HoldPause, reason: message.Paused}
+	}
+	reason := tx.pass(p, going)
+	if reason == "" {
+		return obstacle{}
+	}
+	refused := tx.refuses(p)
+	tx.braked(p, reason, refused)
+	return obstacle{message.HoldLimit, reason, refused}
+}
+
+// heldBy says what a verdict has a delivery wait for.
+func heldBy(v message.Verdict, o message.Outcome) obstacle {
+	switch {
+	case v.Unfiltered:
+		return obstacle{hold: message.HoldFilter, reason: message.Unfiltered}
+	case o.Verb == message.VerbAsk:
+		return obstacle{hold: message.HoldApproval, reason: message.AwaitingApproval}
+	case o.Verb == message.VerbDeliver:
+		return obstacle{}
+	}
+	return obstacle{hold: message.HoldPolicy, reason: message.Reason(cmp.Or(o.Reason, "held by policy"))}
+}
