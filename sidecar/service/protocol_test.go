@@ -187,7 +187,7 @@ func (h *headless) restored(j *journal.Journal) *relay.Restored {
 		left.Chats = append(left.Chats, relay.SavedChat{Chat: one, Taken: was.Taken[one.ID]})
 	}
 	for _, one := range was.Pending {
-		left.Deliveries = append(left.Deliveries, relay.SavedDelivery{Delivery: one.Delivery, State: one.Last.State, Reason: one.Last.Reason, Verdict: one.Verdict})
+		left.Deliveries = append(left.Deliveries, relay.SavedDelivery{Delivery: one.Delivery, Last: one.Last, Verdict: one.Verdict})
 	}
 	for _, one := range was.Submitted {
 		left.Submitted = append(left.Submitted, one.Delivery)
