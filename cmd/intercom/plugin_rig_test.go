@@ -68,15 +68,16 @@ func newStage(t testing.TB, v tmuxtest.Version) *stage {
 	t.Cleanup(st.awaitSidecars)
 	st.Server = tmuxtest.NewServer(t, v)
 	st.env["HOME"] = st.Dir
+	words := []string{"set-option", "-g", "@intercom-bin", thisProgram(), ";", "set-option", "-g", "window-size", "latest"}
 	for _, name := range slices.Sorted(maps.Keys(st.env)) {
 		// What the server runs gets it; by the test's own environment stages could not be
 		// several at once.
 		if name != "TMUX" && name != "TMUX_PANE" {
-			st.Run("set-environment", "-g", name, st.env[name])
+			words = append(words, ";", "set-environment", "-g", name, st.env[name])
 		}
 	}
+	st.Run(words...)
 	st.outer = tmuxtest.NewServer(t, v)
-	st.Run("set-option", "-g", "@intercom-bin", thisProgram(), ";", "set-option", "-g", "window-size", "latest")
 	if st.chatKey != "@" {
 		st.Run("set-option", "-g", chatKeyOption, st.chatKey)
 	}

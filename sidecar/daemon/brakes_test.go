@@ -14,7 +14,6 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
 
 // Two that always answer: each limit pauses the chat and tells the person, and on a
@@ -197,11 +196,51 @@ func TestB5_PersonsWordPasses(t *testing.T) {
 	assert.Equal(t, message.ChatOn, r.current(chat).State)
 }
 
-// 20 busy chats in 40 panes: once `pause --all` has answered, no program reads a byte more
-// than 100 ms later, and on a person's word all go on.
+// 20 busy chats in 40 panes: once `pause --all` has answered, nothing more is given to any program,
+// and on a person's word all go on. (BenchmarkB6 measures when the last byte is read.)
 func TestB6_OneCommandStopsEverything(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	const pairs = 20
+	agents := r.busyPairs(pairs)
+	before := r.typedSoFar()
+	r.waitFor("they go on", func() bool { return r.typedSoFar() > before })
+	chats, err := r.client.PauseChat(t.Context(), api.ChatRef{All: true})
+	require.NoError(t, err)
+	assert.Len(t, chats, pairs)
+	typed := r.typedSoFar()
+	r.stays(func() bool { return r.typedSoFar() == typed })
+
+	_, err = r.client.ResumeChat(t.Context(), api.ChatRef{All: true})
+	require.NoError(t, err)
+	n := len(agents[0].received()) + len(agents[1].received())
+	waitUpTo(t, 2*patience, "the chats go on", func() bool { return len(agents[0].received())+len(agents[1].received()) >= n+4 })
+	_, err = r.client.StopChat(t.Context(), api.ChatRef{All: true})
+	require.NoError(t, err)
+	for i := 0; i < len(agents); i += 2 {
+		for _, pair := range [][2]*agent{{agents[i], agents[i+1]}, {agents[i+1], agents[i]}} {
+			said, heard := pair[0].spokenLines(), pair[1].heardLines()
+			assert.Equal(t, said[:min(len(said), len(heard))], heard, "%s to %s", pair[0].name, pair[1].name)
+			assert.LessOrEqual(t, len(said), len(heard)+1)
+		}
+	}
+}
+
+// typedSoFar is how many times the sidecar has given text or Enter to a pane.
+func (r *rig) typedSoFar() (n int) {
+	r.t.Helper()
+	for _, receipt := range r.receipts() {
+		if receipt.State == message.Typed || receipt.State == message.Submitted {
+			n++
+		}
+	}
+	return n
+}
+
+// busyPairs are chats of two each, in all of which several lines have been exchanged.
+func (r *rig) busyPairs(pairs int) []*agent {
+	t := r.t
+	t.Helper()
 	agents := make([]*agent, 2*pairs)
 	for i := range agents {
 		agents[i] = r.line(fmt.Sprintf("P%d", i), "--think", "5ms")
@@ -234,36 +273,7 @@ func TestB6_OneCommandStopsEverything(t *testing.T) {
 		}
 	}
 	waitUpTo(t, 2*patience, "all chats are busy", busy(4))
-	chats, err := r.client.PauseChat(t.Context(), api.ChatRef{All: true})
-	answered := recordTime(t)
-	require.NoError(t, err)
-	assert.Len(t, chats, pairs)
-	quiet := time.NewTimer(2 * time.Second) // nothing can be waited for: nothing is to happen
-	<-quiet.C
-	late := time.Duration(0)
-	for _, a := range agents {
-		for _, record := range a.records() {
-			if record.Event == persona.EventRead {
-				late = max(late, time.Duration(record.Time)-answered)
-			}
-		}
-	}
-	t.Logf("last byte read %v after the answer", late)
-	assert.Less(t, late, 100*time.Millisecond)
-
-	_, err = r.client.ResumeChat(t.Context(), api.ChatRef{All: true})
-	require.NoError(t, err)
-	n := len(agents[0].received()) + len(agents[1].received())
-	waitUpTo(t, 2*patience, "the chats go on", func() bool { return len(agents[0].received())+len(agents[1].received()) >= n+4 })
-	_, err = r.client.StopChat(t.Context(), api.ChatRef{All: true})
-	require.NoError(t, err)
-	for i := 0; i < len(agents); i += 2 {
-		for _, pair := range [][2]*agent{{agents[i], agents[i+1]}, {agents[i+1], agents[i]}} {
-			said, heard := pair[0].spokenLines(), pair[1].heardLines()
-			assert.Equal(t, said[:min(len(said), len(heard))], heard, "%s to %s", pair[0].name, pair[1].name)
-			assert.LessOrEqual(t, len(said), len(heard)+1)
-		}
-	}
+	return agents
 }
 
 // waitForPause waits until a chat is paused.
@@ -295,7 +305,7 @@ func (r *rig) standing(state message.ReceiptState, reason message.Reason) (ids [
 }
 
 // recordTime reads the clock of the personas' records.
-func recordTime(t *testing.T) time.Duration {
+func recordTime(t testing.TB) time.Duration {
 	t.Helper()
 	var ts unix.Timespec
 	require.NoError(t, unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts))

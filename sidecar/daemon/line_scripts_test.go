@@ -73,12 +73,14 @@ func (r *rig) readline(name string) (a *agent, taken func() []string) {
 // Whatever a terminal makes of the characters of a text, it arrives, once and byte for byte, and so
 // does what is said next: no pane is closed by it.
 func TestS29_TextsOfAllScripts(t *testing.T) {
+	t.Parallel()
 	versions := tmuxtest.Versions(t)
 	if !longTest() && len(versions) > 2 {
 		versions = []tmuxtest.Version{versions[0], versions[len(versions)-1]}
 	}
 	for _, v := range versions {
 		t.Run(v.Name, func(t *testing.T) {
+			t.Parallel()
 			t.Run("readline", func(t *testing.T) {
 				t.Parallel()
 				r := newRigOn(t, v)

@@ -118,11 +118,8 @@ func TestL2_L3_AttributionAndSettings(t *testing.T) {
 	r.waitFor("Ben hears a person", func() bool { return slices.Contains(b.received(), "[tester] (0):\n\nhello") })
 
 	old := r.policies().Generation
-	began := r.save("init.lua", readme(t))
+	r.save("init.lua", readme(t))
 	r.waitFor("it is in use", func() bool { return r.policies().Generation != old })
-	took := r.policies().Since.Sub(began)
-	t.Log("saved to active: ", took)
-	assert.Less(t, took, 10*300*time.Millisecond, "300 ms on a machine that does nothing else")
 	assert.Equal(t, "<Ada, no. 1>\ntwo", speak("two"))
 
 	old = r.policies().Generation

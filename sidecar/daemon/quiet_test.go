@@ -2,11 +2,9 @@ package daemon_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -18,61 +16,6 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 )
-
-// Twenty adopted panes in a chat in which nobody speaks cost next to nothing: the sidecar
-// and the short processes that it starts together stay below a hundredth of one processor.
-func TestR38_IdleCost(t *testing.T) {
-	r := newRig(t) // not beside other tests: what they do wakes nobody here, but the clock is one
-	require.NoError(t, r.end())
-	c := r.child()
-	agents := r.silent(20)
-	r.chat(agents, unlimited...)
-	agents[0].do(":say hello")
-	agents[19].hears("[A] (1): hello")
-	r.waitFor("all at rest", func() bool { return r.open() == 0 })
-	length := 5 * time.Second
-	if longTest() {
-		length = time.Minute
-	}
-	var used time.Duration
-	r.waitFor("a stretch below a hundredth", func() bool { // noise only adds
-		before, began := cpuOf(t, c.Process.Pid), time.Now()
-		time.Sleep(length) // what is measured is a stretch of time
-		used = cpuOf(t, c.Process.Pid) - before
-		return used < time.Since(began)/100
-	})
-	t.Logf("%v of %v", used, length)
-}
-
-// One line from one program to the other takes far less than a second, there and back far
-// less than two. A busy machine only ever adds to that: the best of three rounds counts.
-func TestR22_Latency(t *testing.T) { // its times are not those of other tests
-	r := newRig(t)
-	a, b := r.adopted("Ada", silent...), r.adopted("Ben", "--reply", "back {n}", "--think", "1ms")
-	r.chat([]*agent{a, b}, unlimited...)
-	const n = 40
-	var oneWay, round time.Duration // of 95 in a hundred
-	for turn := range 3 {
-		var there, back []time.Duration
-		for i := range n {
-			text := fmt.Sprintf("word %d", turn*n+i)
-			a.do(":say %s", text)
-			r.waitFor("the answer", func() bool { return len(a.received()) == turn*n+i+1 })
-			said := a.find(persona.EventUnasked, text)
-			there = append(there, b.find(persona.EventReceived, "[Ada] (1): "+text)-said)
-			back = append(back, a.find(persona.EventReceived, a.received()[turn*n+i])-said)
-		}
-		slices.Sort(there)
-		slices.Sort(back)
-		oneWay, round = there[n*95/100], back[n*95/100]
-		t.Logf("one way: p50 %v, p95 %v; there and back: p95 %v", there[n/2], oneWay, round)
-		if oneWay < time.Second && round < 2*time.Second {
-			break
-		}
-	}
-	assert.Less(t, oneWay, time.Second)
-	assert.Less(t, round, 2*time.Second)
-}
 
 // Either side, or a person, stops a chat; from then on nothing is typed.
 func TestR13_ChatStop(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 // pane, and as a pane of another server. What is sent to it, by that id or by the name of the
 // one before, is refused until a person adopts it.
 func TestH29_PaneIDThatIsUsedAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	sends := func(to string) error {
 		_, err := r.client.Send(t.Context(), api.SendRequest{To: to, Text: "for another one"})

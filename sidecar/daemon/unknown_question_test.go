@@ -45,6 +45,7 @@ var questions = []struct {
 // not when it comes while a message waits, nor when it comes between the paste and Enter. What
 // waits is held, a person is told once, and it goes when the question has gone.
 func TestS27_QuestionsAreNotAnswered(t *testing.T) {
+	t.Parallel()
 	const text = "hello, just say no or yes, 1"
 	for n, q := range questions {
 		// Without INTERCOM_LONG each is asked at one of three moments, in turn, and before Enter.
@@ -154,6 +155,7 @@ func TestS27_AndAPersonIsTold(t *testing.T) {
 // An answer may end in a question, be long enough to fill the screen, quote what looks like one
 // far up in it, and come after a person's own turn: the conversation goes on.
 func TestS27_AnswersThatAsk(t *testing.T) {
+	t.Parallel()
 	for name, flags := range map[string][]string{
 		"a question":       {"--reply", "shall I go on with {n}?"},
 		"full-width":       {"--reply", "続けますか？ {n}？"},

@@ -88,6 +88,7 @@ func unbroken(text string) string { return strings.Join(strings.Fields(text), ""
 // Whatever such a program shows instead of what it showed when it was adopted, what is said to it
 // is held with a reason, and nothing is typed; once it has passed, it comes, once.
 func TestUnknown_anythingElseHolds(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		open, close string
 		keys        []string // in place of close
@@ -151,6 +152,7 @@ func TestUnknown_dialogBetweenPasteAndEnter(t *testing.T) {
 // A person types beside our text, something opens above it, or it is never taken: no Enter, or
 // no claim.
 func TestUnknown_beforeEnter(t *testing.T) {
+	t.Parallel()
 	for change, want := range map[string]string{
 		"draft": "held: draft in the composer", "line": "held: a dialog or a panel is open", "hide": "held: screen not recognised",
 	} {

@@ -289,50 +289,24 @@ func TestW8_BytesSurvive(t *testing.T) {
 	}
 }
 
-// A flood in an adopted pane beside a quiet chat: the chat stays as quick as it was, and
-// neither the sidecar nor the server grows.
+// A flood in an adopted pane beside a quiet chat: the chat goes on meanwhile, and nothing of the
+// flood gets into it. (BenchmarkW9 measures how quick it is by then, and what that costs.)
 func TestW9_FloodBesideAQuietChat(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	a, b := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
 	flood := r.adopted("Flood", silent...)
-	n := 0
-	measure := func(turns int, until func() bool) message.Stats {
-		chat := r.chat([]*agent{a, b}, unlimited...)
-		for i := 0; i < turns || until != nil && !until(); i++ {
-			n++
-			a.do(":say word %d", n)
-			b.hears(fmt.Sprintf("[Ada] (1): word %d", n))
-		}
-		stats, err := r.client.Stats(t.Context(), string(chat.ID))
-		require.NoError(t, err)
-		r.stop()
-		return stats
-	}
-	over := func(floods int) func() bool {
-		return func() bool { return flood.count(persona.EventFlood) >= floods }
-	}
-	measure(10, nil) // warm
-	flood.do(":flood 1s")
-	measure(5, over(1)) // the history is full now
-	ours, theirs := memory(t, os.Getpid()), memory(t, r.PID)
-	// Whatever else the machine does meanwhile makes either of them slower, so that one pair
-	// in three is enough.
-	ratio := 0.0
-	for round := range 3 {
-		quiet := measure(long(40, 200), nil)
-		flood.do(":flood %ds", long(4, 60))
-		flooded := measure(1, over(round+2))
-		ratio = float64(flooded.LatencyP99) / float64(quiet.LatencyP99)
-		t.Logf("quiet: p50 %v p99 %v; beside %d lines: p50 %v p99 %v", quiet.LatencyP50, quiet.LatencyP99, flood.floodLines(), flooded.LatencyP50, flooded.LatencyP99)
-		if ratio < 2 {
-			break
+	r.chat([]*agent{a, b}, unlimited...)
+	flood.do(":flood %ds", long(3, 60))
+	beside := 0
+	for n := 0; flood.count(persona.EventFlood) == 0; n++ {
+		a.do(":say word %d", n)
+		b.hears(fmt.Sprintf("[Ada] (1): word %d", n))
+		if flood.count(persona.EventFlood) == 0 {
+			beside++
 		}
 	}
-	assert.Less(t, ratio, 2.0, "p99 beside the flood to p99 without")
-	oursAfter, theirsAfter := memory(t, os.Getpid()), memory(t, r.PID)
-	t.Logf("memory: ours %d → %d kB, tmux %d → %d kB", ours, oursAfter, theirs, theirsAfter)
-	assert.Less(t, oursAfter-ours, 24<<10, "kB more, ours")
-	assert.Less(t, theirsAfter-theirs, 24<<10, "kB more, tmux")
+	assert.Positive(t, beside, "lines that arrived while the flood went on")
 	assert.Empty(t, a.received(), "nothing of the flood, or of the chat's own words, came back")
 }
 
@@ -440,7 +414,7 @@ func assertOnceOrSkipped(t *testing.T, b *agent, total int) map[int]bool {
 }
 
 // memory is what a process has in memory, in kB.
-func memory(t *testing.T, pid int) int {
+func memory(t testing.TB, pid int) int {
 	t.Helper()
 	if pid == os.Getpid() {
 		runtime.GC()

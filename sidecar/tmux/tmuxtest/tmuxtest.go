@@ -138,15 +138,15 @@ func (s *Server) Restart() {
 
 func (s *Server) start() {
 	s.t.Helper()
+	// The options are those where the user's shell or terminal would show through.
 	out := s.output([]string{
 		"-f", "/dev/null", "new-session", "-d", "-s", "base", "-x", "80", "-y", "24",
-		"-P", "-F", "#{pid} #{pane_id}", "exec cat",
+		"-P", "-F", "#{pid} #{pane_id}", "exec cat", ";",
+		"set-option", "-g", "default-shell", "/bin/sh", ";", "set-option", "-g", "default-terminal", "screen",
 	}, true)
 	if _, err := fmt.Sscanf(out, "%d %s", &s.PID, &s.Base); err != nil {
 		s.t.Fatalf("new server: %q: %v", out, err)
 	}
-	// Where the user's shell or terminal would show through.
-	s.Run("set-option", "-g", "default-shell", "/bin/sh", ";", "set-option", "-g", "default-terminal", "screen")
 }
 
 // Run runs one tmux command, or several separated by ";", and returns what it prints
@@ -316,19 +316,41 @@ func (s *Server) kill() {
 	if s.PID == 0 {
 		return
 	}
+	if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", s.PID)); err == nil && !bytes.HasPrefix(name, []byte("tmux")) {
+		return // it has ended, and another process has its number
+	}
 	_ = syscall.Kill(s.PID, syscall.SIGCONT)
-	if out, err := s.Try("-N", "list-panes", "-a", "-F", "#{pid} #{pane_pid}"); err == nil {
-		for line := range strings.Lines(out) {
-			var server, pid int
-			if n, _ := fmt.Sscanf(line, "%d %d", &server, &pid); n == 2 && server == s.PID && pid > 1 {
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
-		}
-		_, _ = s.Try("-N", "kill-server")
+	for _, pid := range s.programs() {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	if err := syscall.Kill(s.PID, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		s.t.Errorf("kill server %d: %v", s.PID, err)
 	}
+}
+
+// programs are the processes that the server has started and not yet buried: those of its panes,
+// and what it runs beside them.
+func (s *Server) programs() (pids []int) {
+	// Where there is no /proc, or it does not tell, the server is asked, by a process.
+	if children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", s.PID, s.PID)); err == nil {
+		for _, field := range strings.Fields(string(children)) {
+			if pid, err := strconv.Atoi(field); err == nil && pid > 1 {
+				pids = append(pids, pid)
+			}
+		}
+		return pids
+	}
+	out, err := s.Try("-N", "list-panes", "-a", "-F", "#{pid} #{pane_pid}")
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(out) {
+		var server, pid int
+		if n, _ := fmt.Sscanf(line, "%d %d", &server, &pid); n == 2 && server == s.PID && pid > 1 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // WaitFor waits until cond holds, looking again and again, and fails the test with what if

@@ -1,0 +1,202 @@
+package daemon_test
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+)
+
+// The bounds on time that the checklist sets. They are asserted here and in no test: a test runs
+// beside others, which only add to its times, and asserts order and counts instead.
+
+// BenchmarkR38_IdleCost measures what twenty adopted panes cost in a chat in which nobody speaks:
+// the sidecar and the short processes that it starts together stay below a hundredth of one
+// processor.
+func BenchmarkR38_IdleCost(b *testing.B) {
+	needProc(b)
+	for b.Loop() {
+		r := newRig(b)
+		require.NoError(b, r.end())
+		c := r.child()
+		agents := r.silent(20)
+		r.chat(agents, unlimited...)
+		agents[0].do(":say hello")
+		agents[19].hears("[A] (1): hello")
+		r.waitFor("all at rest", func() bool { return r.open() == 0 })
+		before, began := cpuOf(b, c.Process.Pid), time.Now()
+		time.Sleep(window) // what is measured is a stretch of time
+		share := 100 * float64(cpuOf(b, c.Process.Pid)-before) / float64(time.Since(began))
+		b.ReportMetric(share, "idle-%")
+		assert.Less(b, share, 1.0, "percent of one processor")
+	}
+}
+
+// BenchmarkR22_Latency measures how long one line takes from one program to the other, and there
+// and back: 95 in a hundred at most one second, and two.
+func BenchmarkR22_Latency(b *testing.B) {
+	const n = 40
+	for b.Loop() {
+		r := newRig(b)
+		ada, ben := r.adopted("Ada", silent...), r.adopted("Ben", "--reply", "back {n}", "--think", "1ms")
+		r.chat([]*agent{ada, ben}, unlimited...)
+		var there, back times
+		for i := range n {
+			text := fmt.Sprintf("word %d", i)
+			ada.do(":say %s", text)
+			r.waitFor("the answer", func() bool { return len(ada.received()) == i+1 })
+			said := ada.find(persona.EventUnasked, text)
+			there = append(there, ben.find(persona.EventReceived, "[Ada] (1): "+text)-said)
+			back = append(back, ada.find(persona.EventReceived, ada.received()[i])-said)
+		}
+		report(b, there.at(0.95), "one-way-p95")
+		report(b, back.at(0.95), "there-and-back-p95")
+		assert.Less(b, there.at(0.95), time.Second)
+		assert.Less(b, back.at(0.95), 2*time.Second)
+	}
+}
+
+// BenchmarkR12_EndOfAChat measures how soon a chat is over whose participant has ended: within two
+// seconds.
+func BenchmarkR12_EndOfAChat(b *testing.B) {
+	for name, end := range goings {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				r := newRig(b)
+				agents := r.silent(5)
+				pair, three := r.chat(agents[:2], unlimited...), r.chat(agents[2:], unlimited...)
+				end(agents[1])
+				end(agents[4])
+				began := time.Now()
+				r.waitFor("the chat of two is over", func() bool { return r.current(pair).State == message.ChatOver })
+				r.waitFor("the third has left", func() bool { return r.current(three).Participants[2].Left })
+				took := time.Since(began)
+				report(b, took, "over-after")
+				assert.Less(b, took, 2*time.Second)
+			}
+		})
+	}
+}
+
+// BenchmarkR21_R30_OneFrozenRecipient measures how soon the others of eight hear a line where one
+// does not read: within a second.
+func BenchmarkR21_R30_OneFrozenRecipient(b *testing.B) {
+	for b.Loop() {
+		r := newRig(b)
+		agents := r.silent(8)
+		r.chat(agents, unlimited...)
+		agents[7].do(":deaf")
+		var all times
+		for i := range 5 {
+			agents[0].do(":say line %d", i)
+			heard := fmt.Sprintf("[A] (1): line %d", i)
+			var last time.Duration
+			for _, a := range agents[1:7] {
+				a.hears(heard)
+				last = max(last, a.find(persona.EventReceived, heard)-agents[0].find(persona.EventUnasked, fmt.Sprintf("line %d", i)))
+			}
+			all = append(all, last)
+		}
+		report(b, all.at(0.5), "last-of-the-others")
+		assert.Less(b, all.at(0.5), time.Second)
+	}
+}
+
+// BenchmarkB6_PauseAll measures when the last byte is read in 20 busy chats once `pause --all` has
+// answered: at most 100 ms later.
+func BenchmarkB6_PauseAll(b *testing.B) {
+	for b.Loop() {
+		r := newRig(b)
+		agents := r.busyPairs(20)
+		_, err := r.client.PauseChat(b.Context(), api.ChatRef{All: true})
+		answered := recordTime(b)
+		require.NoError(b, err)
+		time.Sleep(2 * time.Second) // nothing can be waited for: nothing is to happen
+		late := time.Duration(0)
+		for _, a := range agents {
+			for _, record := range a.records() {
+				if record.Event == persona.EventRead {
+					late = max(late, time.Duration(record.Time)-answered)
+				}
+			}
+		}
+		report(b, late, "last-byte")
+		assert.Less(b, late, 100*time.Millisecond)
+	}
+}
+
+// BenchmarkD4_GoneWithItsServer measures how soon the sidecar ends whose server is killed: within a
+// second.
+func BenchmarkD4_GoneWithItsServer(b *testing.B) {
+	for b.Loop() {
+		r := newRig(b)
+		r.chat(r.silent(2), unlimited...)
+		died := time.Now()
+		require.NoError(b, syscall.Kill(r.PID, syscall.SIGKILL))
+		r.endsByItself()
+		took := time.Since(died)
+		report(b, took, "gone-after")
+		assert.Less(b, took, time.Second)
+	}
+}
+
+// BenchmarkL9_SavedToActive measures how soon policies are in use that were saved: within 300 ms.
+func BenchmarkL9_SavedToActive(b *testing.B) {
+	for b.Loop() {
+		r := newRig(b, lua)
+		var all times
+		for i := range 10 {
+			old := r.policies().Generation
+			began := r.save("init.lua", fmt.Sprintf("intercom.configure { computer = %q }\n", fmt.Sprint("tower", i)))
+			r.waitFor("it is in use", func() bool { return r.policies().Generation != old })
+			all = append(all, r.policies().Since.Sub(began))
+		}
+		report(b, all.at(0.5), "saved-to-active")
+		assert.Less(b, all.at(0.5), 300*time.Millisecond)
+	}
+}
+
+// BenchmarkW9_FloodBesideAQuietChat measures how quick a quiet chat is beside a flood in another
+// adopted pane, against without: no more than twice as slow at p99. Neither the sidecar nor the
+// server grows.
+func BenchmarkW9_FloodBesideAQuietChat(b *testing.B) {
+	for b.Loop() {
+		r := newRig(b)
+		ada, ben := r.adopted("Ada", silent...), r.adopted("Ben", silent...)
+		flood := r.adopted("Flood", silent...)
+		n := 0
+		measure := func(turns, floods int) message.Stats {
+			chat := r.chat([]*agent{ada, ben}, unlimited...)
+			for i := 0; i < turns || flood.count(persona.EventFlood) < floods; i++ {
+				n++
+				ada.do(":say word %d", n)
+				ben.hears(fmt.Sprintf("[Ada] (1): word %d", n))
+			}
+			stats, err := r.client.Stats(b.Context(), string(chat.ID))
+			require.NoError(b, err)
+			r.stop()
+			return stats
+		}
+		measure(10, 0) // warm
+		flood.do(":flood 1s")
+		measure(5, 1) // the history is full now
+		ours, theirs := memory(b, os.Getpid()), memory(b, r.PID)
+		quiet := measure(200, 0)
+		flood.do(":flood 20s")
+		flooded := measure(1, 2)
+		ratio := float64(flooded.LatencyP99) / float64(quiet.LatencyP99)
+		b.ReportMetric(ratio, "p99-flooded/quiet")
+		b.Logf("quiet: p50 %v p99 %v; beside %d lines: p50 %v p99 %v", quiet.LatencyP50, quiet.LatencyP99, flood.floodLines(), flooded.LatencyP50, flooded.LatencyP99)
+		assert.Less(b, ratio, 2.0, "p99 beside the flood to p99 without")
+		assert.Less(b, memory(b, os.Getpid())-ours, 24<<10, "kB more, ours")
+		assert.Less(b, memory(b, r.PID)-theirs, 24<<10, "kB more, tmux")
+	}
+}
