@@ -27,6 +27,7 @@ func asks(state message.ChatState, r message.Receipt, back *message.Receipt, ans
 }
 
 func TestAsk_exitCodeTellsTheTruth(t *testing.T) {
+	t.Parallel()
 	on, over := message.ChatOn, message.ChatOver
 	is := func(state message.ReceiptState, reason ...message.Reason) message.Receipt {
 		return message.Receipt{State: state, Reason: message.Reason(strings.Join(strs(reason), ""))}

@@ -16,6 +16,7 @@ import (
 const maxLines = 700
 
 func TestDoc_everyPackageSaysWhatItIs(t *testing.T) {
+	ofSources(t)
 	for _, p := range listed(t, nil, "-json=ImportPath,Name,Doc", "./...") {
 		assert.NotEmpty(t, p.Doc, "%s has no package comment", p.ImportPath)
 		if p.Name != "main" {

@@ -80,6 +80,7 @@ func TestU9_tmuxServer(t *testing.T) {
 }
 
 func TestU9_transport(t *testing.T) {
+	t.Parallel()
 	w, s := onTmux(t)
 	f, _ := w.examined(t, "transport")
 	assert.Equal(t, fine, f.Level)
@@ -137,6 +138,7 @@ func TestU9_utf8Locale(t *testing.T) {
 }
 
 func TestU9_utf8Clients(t *testing.T) {
+	t.Parallel()
 	w, s := onTmux(t)
 	assert.Empty(t, w.allOf(t, "utf8_clients"))
 	for _, c := range []struct {
@@ -170,6 +172,7 @@ func TestU9_socketPath(t *testing.T) {
 }
 
 func TestU9_directories(t *testing.T) {
+	t.Parallel()
 	for id, place := range map[string]func(api.Paths) string{
 		"runtime_dir": func(p api.Paths) string { return p.Runtime },
 		"state_dir":   func(p api.Paths) string { return p.State },
@@ -223,6 +226,7 @@ func TestU9_directories(t *testing.T) {
 }
 
 func TestDoctor_mendsTheParentThatIsOurs(t *testing.T) {
+	t.Parallel()
 	for name, ours := range map[string]bool{fmt.Sprintf("intercom-%d", os.Geteuid()): true, "others": false} {
 		w, _ := onTmux(t)
 		parent := filepath.Join(w.env["XDG_RUNTIME_DIR"], name)
@@ -355,6 +359,7 @@ func TestU9_socketOfALivingSidecarIsLeft(t *testing.T) {
 }
 
 func TestU9_publishedSocket(t *testing.T) {
+	t.Parallel()
 	w, s := onTmux(t)
 	assert.Empty(t, w.allOf(t, "published"))
 	s.Run("set-option", "-s", daemon.SocketOption, "/nowhere/at-all.sock")
@@ -391,6 +396,7 @@ func TestU9_publishedSocket(t *testing.T) {
 }
 
 func TestU9_orphan(t *testing.T) {
+	t.Parallel()
 	w, s := onTmux(t)
 	exe, err := exec.LookPath("fakesidecar")
 	require.NoError(t, err)
@@ -437,6 +443,7 @@ func TestU9_journalDamaged(t *testing.T) {
 }
 
 func TestU9_journalNewer(t *testing.T) {
+	t.Parallel()
 	w, _ := onTmux(t)
 	self, err := exec.LookPath("intercom")
 	require.NoError(t, err)

@@ -98,6 +98,7 @@ func TestHook_whatAgentsTell(t *testing.T) {
 }
 
 func TestHook_longWordsAreCut(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		words string
 		want  int
@@ -201,9 +202,7 @@ func TestHook_harmless(t *testing.T) {
 	// A sidecar that does not answer, an agent that does not end what it writes, a tmux that
 	// hangs.
 	b.setSilent(true)
-	begun := time.Now()
-	quiet(t, w.run("hook", "claude", "Stop"))
-	assert.Less(t, time.Since(begun), time.Second, "not the time of other commands")
+	quiet(t, w.run("hook", "claude", "Stop")) // it ends, though nobody has answered
 	require.Len(t, b.told(), 2)
 	b.setSilent(false)
 
@@ -212,9 +211,7 @@ func TestHook_harmless(t *testing.T) {
 		defer unfinished.Close()
 		go func() { _, _ = io.WriteString(unfinished, `{"session_id":"a","prompt":"never en`) }()
 		var out, complaints bytes.Buffer
-		begun = time.Now()
 		code := run(t.Context(), env{Args: []string{"hook", "claude", "Stop"}, Stdin: r, Stdout: &out, Stderr: &complaints, Getenv: w.getenv})
-		assert.Less(t, time.Since(begun), time.Second)
 		quiet(t, result{code, out.String(), complaints.String()})
 		if len(b.told()) > 2 {
 			break
@@ -230,9 +227,7 @@ func TestHook_harmless(t *testing.T) {
 		<-released
 		return "", nil
 	}
-	begun = time.Now()
-	quiet(t, w.run("hook", "claude", "Stop"))
-	assert.Less(t, time.Since(begun), time.Second)
+	quiet(t, w.run("hook", "claude", "Stop")) // before it is released
 }
 
 func TestHook_help(t *testing.T) {

@@ -133,6 +133,7 @@ var pure = []string{
 }
 
 func TestLayers_importsGoDownwards(t *testing.T) {
+	ofSources(t)
 	seen := map[string]bool{}
 	// A file that only some systems or builds have may import too.
 	for _, build := range [][]string{{"GOOS=linux"}, {"GOOS=darwin"}, {"GOOS=freebsd"}, {"GOFLAGS=-tags=teeth"}} {
@@ -190,6 +191,7 @@ func TestLayers_pureCodeReadsNoClock(t *testing.T) {
 }
 
 func TestLayers_linked(t *testing.T) {
+	ofSources(t)
 	for _, p := range listed(t, nil, "-deps", "-json=ImportPath", "./cmd/intercom") {
 		for _, unwanted := range []string{"github.com/nats-io/nats-server", "github.com/stretchr/testify", "testing", module + "sidecar/persona", module + "sidecar/filepeertest"} {
 			assert.False(t, p.ImportPath == unwanted || strings.HasPrefix(p.ImportPath, unwanted+"/"), "intercom links %s", p.ImportPath)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestLog_limit(t *testing.T) {
+	t.Parallel()
 	b := &fakeBackend{}
 	for i := range int64(2*logPage + 7) {
 		b.log = append(b.log, message.Event{Seq: i + 1, Kind: "notice", Notice: fmt.Sprintf("step %d.", i+1)})

@@ -49,6 +49,7 @@ type opened struct {
 // this very call; a socket, which no file can pass for; or come from one of the doors. Any other
 // one that others may write could be a FIFO, a device, or without end.
 func TestPaths_S24_WhoMayWrite(t *testing.T) {
+	ofSources(t)
 	var all []opened
 	for _, p := range listed(t, nil, "-deps", "-json=ImportPath,Dir", "./cmd/intercom") {
 		name, own := strings.CutPrefix(p.ImportPath, module)

@@ -29,7 +29,7 @@ var elsewhere = []string{"darwin/arm64", "darwin/amd64", "freebsd/amd64", "openb
 // The first of them is built, others are checked as the compiler checks them, of each kind of
 // sources one; in a long run all are built.
 func TestU16_buildsElsewhere(t *testing.T) {
-	t.Parallel()
+	ofSources(t)
 	for i, platform := range elsewhere {
 		if platform == "darwin/amd64" || platform == "openbsd/amd64" {
 			if os.Getenv("INTERCOM_LONG") == "" {
@@ -103,6 +103,15 @@ func TestU16_doctorSaysWhatIsDegraded(t *testing.T) {
 }
 
 // Helpers.
+
+// ofSources marks a test of the sources themselves, which has them listed or built: `make lint` runs
+// it, and `make long`.
+func ofSources(t *testing.T) {
+	t.Helper()
+	if os.Getenv("INTERCOM_SOURCES") == "" && os.Getenv("INTERCOM_LONG") == "" {
+		t.Skip("make lint runs it")
+	}
+}
 
 // checkTypes checks every package of ours as the compiler for another system does, against
 // all that it imports there. To build those for each system takes minutes.

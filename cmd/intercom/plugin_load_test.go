@@ -1,65 +1,18 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
-
-// loadLimit is what the plugin may add to the start of tmux.
-const loadLimit = 30 * time.Millisecond
-
-func TestU2_configurationLoadsAsFast(t *testing.T) {
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
-		st := newStage(t, v)
-		empty := filepath.Join(st.home, "empty.tmux")
-		tmuxtest.Program(t, empty, "#!/bin/sh\n")
-		rounds := 0
-		start := func(plugin string) time.Duration {
-			rounds++
-			socket := filepath.Join(st.home, fmt.Sprint("s", rounds)) // an old server may still be ending
-			conf := filepath.Join(st.home, "conf")
-			require.NoError(t, os.WriteFile(conf, []byte("set -g @intercom-bin "+thisProgram()+"\nrun-shell '"+plugin+"'\n"), 0o600))
-			cmd := exec.Command(v.Bin, "-S", socket, "-f", conf, "new-session", "-d", "exec cat")
-			cmd.Env = st.environ()
-			begun := time.Now()
-			out, err := cmd.CombinedOutput()
-			took := time.Since(begun)
-			require.NoError(t, err, "%s", out)
-			out, err = exec.Command(v.Bin, "-S", socket, "kill-server").CombinedOutput()
-			require.NoError(t, err, "%s", out)
-			tmuxtest.WaitFor(t, "the end of what it had started", func() bool { return len(st.processes()) == 0 })
-			return took
-		}
-		// The fastest of several, since whatever else runs here only ever adds.
-		var without, with time.Duration
-		for round := range 40 {
-			a, b := start(empty), start(st.root+"/intercom.tmux")
-			if round == 0 || a < without {
-				without = a
-			}
-			if round == 0 || b < with {
-				with = b
-			}
-			if round >= 4 && with-without < loadLimit/2 {
-				break
-			}
-		}
-		t.Logf("tmux %s starts in %v with an empty plugin, in %v with this one: %.2f times as long, limit %v more",
-			v.Name, without.Round(100*time.Microsecond), with.Round(100*time.Microsecond), float64(with)/float64(without), loadLimit)
-		assert.Less(t, with-without, loadLimit)
-	})
-}
 
 // checkout is the plugin, with as little of its sources as it needs, and a
 // compiler that does what the test says.
@@ -185,6 +138,7 @@ func TestU2_whyThereIsNoProgram(t *testing.T) {
 }
 
 func TestU2_oldTmux(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	for version, old := range map[string]bool{

@@ -137,6 +137,12 @@ func (st *stage) load() {
 	})
 }
 
+// statusSays waits until the status is that.
+func (st *stage) statusSays(want string) {
+	st.t.Helper()
+	tmuxtest.WaitFor(st.t, "the status "+want, func() bool { return st.Run("show-options", "-sqv", "@intercom-status") == want })
+}
+
 // sit attaches a person's terminal to a session of the server.
 func (st *stage) sit(session string) *seat {
 	st.t.Helper()

@@ -324,6 +324,7 @@ func TestU18_installedByAPlainClone(t *testing.T) {
 }
 
 func TestU1_U18_installedByTPM(t *testing.T) {
+	t.Parallel()
 	source := os.Getenv("TPM_SRC")
 	if source == "" {
 		cache, err := os.UserCacheDir()

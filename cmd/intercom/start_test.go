@@ -140,6 +140,7 @@ func TestStart_sidecarThatHangs(t *testing.T) {
 // What a sidecar that is killed leaves in its backlog was never read: whoever comes first
 // after its death starts the next one, and is served, whatever they ask.
 func TestStart_firstCommandAfterAKill(t *testing.T) {
+	t.Parallel()
 	w := startingWorld(t)
 	for i, line := range []string{"adopt %1 --as line", "send bob hi", "chat list", "chat say plans hi", "log", "adopt %2 --as line"} {
 		require.Zero(t, w.run("up").code)
@@ -195,6 +196,7 @@ func TestUp_replacesAnotherVersion(t *testing.T) {
 }
 
 func TestUp_leavesWhatItMayNotOrCannotReplace(t *testing.T) {
+	t.Parallel()
 	w := startingWorld(t)
 	w.env["INTERCOM_FAKE_VERSION"], w.env["INTERCOM_FAKE"] = "0.0.1", "stay"
 	require.Zero(t, w.run("up").code)
