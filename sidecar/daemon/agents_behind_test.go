@@ -56,6 +56,9 @@ func TestW14_BindingOverARestart(t *testing.T) {
 	ben := r.adopted("Ben", bracketed...)
 	r.chat([]*agent{a, ben, b}, unlimited...)
 	for _, one := range []*agent{a, b} {
+		// What the other one said has been taken: the sidecar types beside nobody's keys.
+		r.waitFor("nothing under way", func() bool { return r.open() == 0 })
+		one.ready()
 		one.do(":turn say said by %s", one.name)
 		one.byHand("asked of " + one.name)
 		ben.gets(map[*agent]string{a: "[Ada] (1):\n\n", b: "[Bob] (3):\n\n"}[one] + "said by " + one.name)

@@ -11,14 +11,18 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // Two or sixteen: each hears all the others once, and nobody hears itself.
 func TestR11_AnyNumberOfParticipants(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{2, 3, 8, 16} {
+	numbers := []int{3, 8}
+	if longTest() {
+		numbers = []int{2, 3, 8, 16}
+	}
+	for _, n := range numbers {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t)
 			agents := r.silent(n)
 			r.chat(agents, unlimited...)
@@ -26,7 +30,9 @@ func TestR11_AnyNumberOfParticipants(t *testing.T) {
 				a.do(":say word of %d", i+1)
 			}
 			for _, a := range agents {
-				r.waitFor(fmt.Sprintf("%s heard %d others", a.name, n-1), func() bool { return len(a.received()) >= n-1 })
+				for heard := 1; heard < n; heard++ { // each wait is for a little: the machine may be slow
+					r.waitFor(fmt.Sprintf("%s heard %d others", a.name, heard), func() bool { return len(a.received()) >= heard })
+				}
 			}
 			for i, a := range agents {
 				var want []string
@@ -132,8 +138,7 @@ func TestR21_R30_OneFrozenRecipientHoldsUpNobody(t *testing.T) {
 // the chat goes on, since a pane is known by its id and its process.
 func TestR34_PanesAreFollowed(t *testing.T) {
 	t.Parallel()
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
-		r := newRigOn(t, v)
+	eachTransport(t, func(t *testing.T, r *rig) {
 		agents := r.silent(2)
 		a, b := agents[0], agents[1]
 		r.chat(agents, unlimited...)

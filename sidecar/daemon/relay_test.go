@@ -368,6 +368,7 @@ func TestC43_MainJobOnEveryVersionAndTransport(t *testing.T) {
 		t.Parallel()
 		for _, transport := range []string{"auto", "process", "control"} {
 			t.Run(transport, func(t *testing.T) {
+				t.Parallel()
 				r := newRigOn(t, v, func(c *daemon.Config) { c.Transport = transport })
 				status, err := r.client.Status(t.Context())
 				require.NoError(t, err)

@@ -29,12 +29,13 @@ func TestR9_W6_NoEcho(t *testing.T) {
 		name  string
 		turns int
 		flags []string
-	}{{"raw", 100, nil}, {"cooked", 10, []string{"--cooked"}}, {"bracketed", 10, []string{"--bracketed"}}} {
+	}{{"raw", 20, nil}, {"cooked", 10, []string{"--cooked"}}, {"bracketed", 10, []string{"--bracketed"}}} {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			turns := long(kind.turns, 1000)
 			flags := append(parrot(turns/2), kind.flags...)
 			t.Run("by turns", func(t *testing.T) {
+				t.Parallel()
 				r := newRig(t)
 				a, b := r.adopted("Ada", flags...), r.adopted("Ben", flags...)
 				r.chatSaying("hello", []*agent{a, b})
@@ -42,6 +43,7 @@ func TestR9_W6_NoEcho(t *testing.T) {
 				assert.Equal(t, turns, len(r.turns()), "one message a turn")
 			})
 			t.Run("both at once", func(t *testing.T) {
+				t.Parallel()
 				turns := long(min(turns, 40), turns)
 				flags := append(parrot(turns/2), kind.flags...)
 				r := newRig(t)
@@ -55,6 +57,7 @@ func TestR9_W6_NoEcho(t *testing.T) {
 				return // what the kernel holds of a line cannot be redrawn around a word in between
 			}
 			t.Run("and unasked", func(t *testing.T) {
+				t.Parallel()
 				r := newRig(t)
 				a, b := r.adopted("Ada", flags...), r.adopted("Ben", flags...)
 				r.chatSaying("hello", []*agent{a, b})

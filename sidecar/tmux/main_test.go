@@ -2,6 +2,8 @@ package tmux_test
 
 import (
 	"flag"
+	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,13 +22,18 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// eachTransport runs test on every version over both transports, on servers of its own:
-// control mode on an old version is only ever used here.
+// eachTransport runs test on every version, the oldest over short processes, the next in control
+// mode and so on; in a long run on each over both. Control mode on an old version is only ever used
+// here.
 func eachTransport(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *tmux.Client)) {
 	t.Helper()
 	t.Parallel()
+	all := tmuxtest.Versions(t)
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
-		for _, transport := range []string{"process", "control"} {
+		for i, transport := range []string{"process", "control"} {
+			if os.Getenv("INTERCOM_LONG") == "" && slices.Index(all, v)%2 != i {
+				continue
+			}
 			t.Run(transport, func(t *testing.T) {
 				t.Parallel()
 				s := tmuxtest.NewServer(t, v)
