@@ -215,7 +215,7 @@ func answeredAll(q api.Asked) bool { return len(q.Answers) > 0 && len(q.Answers)
 
 // goesOn says what becomes of a question for which nobody waits any more.
 func goesOn(c message.Chat) string {
-	return fmt.Sprintf("chat %s goes on until the answer comes; intercom chat stop %s ends it now", c.ID.Short(), c.ID.Short())
+	return fmt.Sprintf("chat %s continues until the answer comes; intercom chat stop %s ends it now", c.ID.Short(), c.ID.Short())
 }
 
 // aboutAsk adds to an error about one of the two panes what to do about it.

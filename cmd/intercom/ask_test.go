@@ -187,7 +187,7 @@ func TestAsk_givenUp(t *testing.T) {
 		Args: []string{"ask", "bob", "--from", "alice"}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &complaints, Getenv: w.getenv,
 	})
 	assert.Equal(t, 4, code)
-	assert.Contains(t, complaints.String(), "error: given up before it was answered\nintercom: hint: chat "+asked.Chat.ID.Short()+" goes on")
+	assert.Contains(t, complaints.String(), "error: given up before it was answered\nintercom: hint: chat "+asked.Chat.ID.Short()+" continues")
 }
 
 func TestPeers_areShown(t *testing.T) {

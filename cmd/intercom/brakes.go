@@ -56,7 +56,7 @@ FILE has one JSON object per line, {"from": NAME, "body": TEXT}, with
 			return a.tryDialogue(cmd.Context(), args[0])
 		}, func(j judgement) {
 			if j.StoppedAt == nil {
-				a.say("goes on: %s", j.Why)
+				a.say("continues: %s", j.Why)
 				return
 			}
 			a.say("stops at message %d: %s", *j.StoppedAt, j.Why)

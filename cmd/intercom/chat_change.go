@@ -35,7 +35,7 @@ func (a *app) chatResume() *cobra.Command {
 	return a.changeChat(a.resume, "resumed", &cobra.Command{
 		Use:   "resume [CHAT|--all]",
 		Short: "Resume a paused chat",
-		Long: `Resume a paused chat. If it stands at a limit you are asked first, and only y
+		Long: `Resume a paused chat. If it is at a limit you are asked first, and only y
 at your terminal means yes. That counts as a message from you: depth, rate and
 bytes start again from 0.`,
 		Example: `  intercom chat resume plans`,
@@ -48,7 +48,7 @@ func (a *app) resume(ctx context.Context, which api.ChatRef) ([]message.Chat, er
 	if err == nil || api.AsError(err).Code != api.CodeUnsure {
 		return chats, err
 	}
-	if err := a.confirm(ctx, plain(api.AsError(err).Text)+"\n\nLet it go on?"); err != nil {
+	if err := a.confirm(ctx, plain(api.AsError(err).Text)+"\n\nResume it?"); err != nil {
 		return nil, err
 	}
 	which.Sure = true

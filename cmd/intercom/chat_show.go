@@ -183,7 +183,7 @@ func (a *app) showChat(d api.ChatDetail) {
 		line += ", ended " + day(*d.Ended)
 	}
 	if d.Again != "" {
-		line += ", takes up " + d.Again.Short()
+		line += ", restores " + d.Again.Short()
 	}
 	if d.Turns > 0 {
 		line += ", ends after " + several(d.Turns, map[bool]string{false: "turn", true: "answer"}[d.OneWay])

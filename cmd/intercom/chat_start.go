@@ -106,7 +106,7 @@ Settings for --set, and their defaults:` + settings.String(),
 		}, func(c message.Chat) {
 			became := "started"
 			if req.Again != "" && c.Again == "" {
-				became = "goes on"
+				became = "continues"
 			}
 			a.say("chat %s %s: %s", chatName(c), became, plainLine(participants(c)))
 		}),

@@ -49,7 +49,7 @@ func TestChatShow(t *testing.T) {
 	r := w.run("chat", "show", "plans")
 	require.Zero(t, r.code, r.err)
 	for _, want := range []string{
-		"paused: depth limit reached", "takes up", "ends after 12 turns", "settings depth=40 away=30m",
+		"paused: depth limit reached", "restores", "ends after 12 turns", "settings depth=40 away=30m",
 		"1       Ada   author  %1    idle", "muted", "closed: text was not seen in the composer", "left",
 		"turns 7, depth 5, held 1, submitted 6; from one to the other in 80 ms",
 		"draft in the composer", "word c", "word l",

@@ -232,7 +232,7 @@ func orphans(ctx context.Context, x *patient) []finding {
 		if err != nil {
 			found = append(found, finding{
 				ID: id, Level: problem, Text: fmt.Sprintf("the sidecar of process %d holds %s and does not answer", held.PID, lock),
-				Hint: fmt.Sprintf("kill -9 %d ends it; what it had accepted is in its journal, and the next one goes on with it", held.PID),
+				Hint: fmt.Sprintf("kill -9 %d ends it; what it had accepted is in its journal, and the next one continues from there", held.PID),
 			})
 			continue
 		}

@@ -102,10 +102,10 @@ func TestU9_transport(t *testing.T) {
 	assert.Equal(t, note, f.Level)
 	assert.Contains(t, f.Text, "watched by polling")
 
-	w.serve(t, &fakeBackend{status: api.Status{Transport: "process", Why: "3.8 mended that", Trigger: "inotify"}})
+	w.serve(t, &fakeBackend{status: api.Status{Transport: "process", Why: "fixed in 3.8", Trigger: "inotify"}})
 	f, _ = w.examined(t, "transport")
 	assert.Equal(t, fine, f.Level)
-	assert.Equal(t, "tmux is reached by process (3.8 mended that), panes are watched by inotify", f.Text)
+	assert.Equal(t, "tmux is reached by process (fixed in 3.8), panes are watched by inotify", f.Text)
 }
 
 func TestU9_controlClient(t *testing.T) {

@@ -92,7 +92,7 @@ intercom log ID shows what has happened to it so far.`,
 				}
 			}
 			if len(found) == 0 {
-				return nil, api.Errorf(api.CodeNotFound, "no waiting message has the id %q", args[0]).WithHint("intercom inbox list; intercom log %s shows what became of it", args[0])
+				return nil, api.Errorf(api.CodeNotFound, "no waiting message has the id %q", args[0]).WithHint("intercom inbox list; intercom log %s shows what happened to it", args[0])
 			}
 			return found, nil
 		}, func(found []api.Held) {

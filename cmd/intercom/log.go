@@ -20,8 +20,8 @@ func (a *app) log() *cobra.Command {
 	var follow, markdown, verbose bool
 	cmd := &cobra.Command{
 		Use:   "log [ID]",
-		Short: "Show what was said and what became of it",
-		Long: `Show what was said and what became of it, oldest first: everything, or only one
+		Short: "Show messages and what happened to them",
+		Long: `Show messages and what happened to them, oldest first: everything, or only one
 message, delivery or chat, or what contains certain words.
 
 A message is a step, and so is each stage of its delivery. The latest 1000 steps

@@ -58,30 +58,30 @@ func (a *app) plugin() *cobra.Command {
 	cmd := &cobra.Command{Use: "plugin", Short: "What the keys of the tmux plugin run", Hidden: true, Args: a.onlyCommands, RunE: showHelp}
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "check", Short: "Do nothing, to show that this program has what the plugin needs", Args: between(0, 0, "no arguments"),
+			Use: "check", Short: "Do nothing: shows that this program supports the plugin", Args: between(0, 0, "no arguments"),
 			RunE: func(*cobra.Command, []string) error { return nil },
 		},
 		a.pluginLoad(),
 		a.key("other", "Start a chat with the other pane of a window of two", a.chatWithOther),
 		a.key("pick", "Start a chat with a pane that is picked from a list", a.chatWithPicked),
-		a.key("with", "Start a chat between the panes that standard input names", func(ctx context.Context, _ origin) (string, error) {
+		a.key("with", "Start a chat between the panes named on standard input", func(ctx context.Context, _ origin) (string, error) {
 			return a.startChat(ctx, strings.Fields(a.handed())...)
 		}),
-		a.key("ask", "Ask for a pane and a line, and take the last answer there", a.askOther),
+		a.key("ask", "Ask for a pane and a line, and send the last answer there", a.askOther),
 		a.key("say", "Ask for a line to be said in the chat of a pane", a.askForLine),
 		a.key("mute", "Mute a pane in its chat, or unmute it", a.muteHere),
 		a.key("menu", "Note that the menu was opened", func(context.Context, origin) (string, error) { return "", nil }),
 		a.key("stop", "End the chat of a pane", a.stopHere),
-		a.key("again", "Take up the chat of a pane whose agent ended and is back", a.takeUp),
+		a.key("again", "Restore the chat of a pane whose agent is back", a.takeUp),
 		a.key("pause", "Pause everything", a.pauseAll),
-		a.key("resume", "Resume everything, after a yes to what stands at a limit", a.resumeAll),
-		a.key("told", "Tell what stands on standard input", func(context.Context, origin) (string, error) { return a.handed(), nil }),
+		a.key("resume", "Resume everything, asking first about limits", a.resumeAll),
+		a.key("told", "Show standard input as a notice", func(context.Context, origin) (string, error) { return a.handed(), nil }),
 		a.key("chats", "Show the chats, and that of a pane", func(ctx context.Context, o origin) (string, error) {
 			return "", a.page(ctx, "chats", func(width int) string { return a.chatsPage(ctx, o, width) })
 		}),
-		a.key("inbox", "Show what is held, and decide about what waits for a yes", a.inboxPage),
+		a.key("inbox", "Show what is held, and decide about what awaits approval", a.inboxPage),
 		a.key("edit", "Edit init.lua in a popup, and check it", a.editHere),
-		a.key("doctor", "Show what is wrong, and mend what is ours", a.doctorPage),
+		a.key("doctor", "Show problems and fix our own", a.doctorPage),
 	)
 	return cmd
 }
@@ -417,7 +417,7 @@ func (a *app) stopHere(ctx context.Context, o origin) (string, error) {
 	if _, err := quickly(ctx, c, api.StopChat, api.ChatRef{Chat: string(chat.ID)}); err != nil {
 		return "", err
 	}
-	return met(chat) + ": ended; nothing goes across any more", nil
+	return met(chat) + ": ended; nothing more is relayed", nil
 }
 
 func (a *app) pauseAll(ctx context.Context, _ origin) (string, error) {

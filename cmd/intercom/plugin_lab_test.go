@@ -98,7 +98,7 @@ func TestLab_U14_chatByKeys(t *testing.T) {
 		me.sees("messages are typed again; chats resumed: 1")
 		st.until("it goes on", func() bool { return len(claude.Received()) > 1 })
 		me.menu("x")
-		me.sees("claude (1) ↔ codex (2): ended; nothing goes across any more")
+		me.sees("claude (1) ↔ codex (2): ended; nothing more is relayed")
 		assert.Empty(t, st.status().Chats)
 		assert.Equal(t, "[codex] (2):\n\n"+second, claude.Received()[1])
 	})

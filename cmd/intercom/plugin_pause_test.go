@@ -40,7 +40,7 @@ func TestB9_PauseSaysWhatToPress(t *testing.T) {
 			me.sees("to claude (1) ↔ codex (2)")
 			me.types(line)
 			me.press("Enter")
-			me.sees("Let it go on? [y/N]")
+			me.sees("Resume it? [y/N]")
 			me.press(key)
 		}
 		say("not yet", "n")

@@ -94,7 +94,7 @@ func TestU4_U14_pickAndChat(t *testing.T) {
 		me.sees("prefix + B, then x, in a pane of that chat ends it")
 		assert.NotContains(t, other.screen(), "intercom:")
 		me.menu("x")
-		me.sees("claude (1) ↔ codex (2): ended; nothing goes across any more")
+		me.sees("claude (1) ↔ codex (2): ended; nothing more is relayed")
 		assert.Empty(t, st.status().Chats)
 
 		// More panes: a list, agents first, then those that would be refused, and why.

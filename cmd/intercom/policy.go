@@ -24,7 +24,7 @@ func (a *app) policy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "Write policies in Lua, and see what they do",
-		Long: `Work with policies in Lua, which decide what becomes of a message and how it
+		Long: `Work with policies in Lua, which decide what happens to a message and how it
 looks. Yours are init.lua and policies/*.lua in $XDG_CONFIG_HOME/intercom, or
 ~/.config/intercom. They run in a process that is killed if it does not answer,
 here too.`,

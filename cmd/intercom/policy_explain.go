@@ -59,7 +59,7 @@ func (a *app) policyExplain() *cobra.Command {
 	var m sampled
 	cmd := &cobra.Command{
 		Use:   "explain [ID]",
-		Short: "Show what becomes of messages, and which line decides",
+		Short: "Show what happens to messages, and which line decides",
 		Long: `Show what your policies do with a message, answer by answer. For the ID of a
 message that was said: what was decided then, and what would be now. Otherwise
 for a message that the flags describe, or with --all for one of every type and

@@ -66,13 +66,13 @@ func TestS12_ABrakedChatAndThePolicies(t *testing.T) {
 
 	me := st.sit("base")
 	me.menu("r")
-	me.sees("Let it go on? [y/N]")
+	me.sees("Resume it? [y/N]")
 	me.press("n")
 	me.sees("nothing was done: y was not pressed")
 	me.seesNot("[y/N]")
 	require.True(t, braked())
 	shell := st.shell()
-	for _, c := range []struct{ does, asks string }{{"chat resume pair", "Let it go on?"}, {"policy rollback", "Go back to the ones before?"}} {
+	for _, c := range []struct{ does, asks string }{{"chat resume pair", "Resume it?"}, {"policy rollback", "Go back to the ones before?"}} {
 		st.Run("send-keys", "-R", "-t", shell, ";", "clear-history", "-t", shell)
 		st.Run("send-keys", "-t", shell, "-l", thisProgram()+" "+c.does+" --server="+st.Socket+"; echo exit $?")
 		st.Run("send-keys", "-t", shell, "Enter")
@@ -83,7 +83,7 @@ func TestS12_ABrakedChatAndThePolicies(t *testing.T) {
 	assert.Contains(t, run("policy", "log"), "rolled back")
 	tmuxtest.WaitFor(t, "it has gone on, to its limit", braked)
 	me.menu("r")
-	me.sees("Let it go on? [y/N]")
+	me.sees("Resume it? [y/N]")
 	heard := len(claude.received()) + len(codex.received())
 	me.press("y")
 	tmuxtest.WaitFor(t, "they talk on", func() bool { return len(claude.received())+len(codex.received()) > heard })

@@ -226,7 +226,7 @@ func (c *Client) lost(ctx context.Context, err error) *Error {
 		return &Error{Text: "gave up before the sidecar answered", Code: CodeUncertain, cause: ctx.Err()}
 	}
 	return &Error{
-		Text: "the sidecar ended before it answered", Hint: "`intercom log` shows what became of it",
+		Text: "the sidecar ended before it answered", Hint: "`intercom log` shows what happened to it",
 		Code: CodeUncertain, cause: err,
 	}
 }

@@ -189,7 +189,7 @@ func takeLock(path string) (*os.File, error) {
 		}
 		return f, nil
 	}
-	return nil, fmt.Errorf("lock %q: another file stands there each time it is opened", path)
+	return nil, fmt.Errorf("lock %q: another file is there each time it is opened", path)
 }
 
 // samePlace reports an error unless the name of f still leads to it.
@@ -203,7 +203,7 @@ func samePlace(f *os.File) error {
 		return fmt.Errorf("lock: %w", err)
 	}
 	if !os.SameFile(mine, there) {
-		return fmt.Errorf("lock %q: another file stands there now", f.Name())
+		return fmt.Errorf("lock %q: another file is there now", f.Name())
 	}
 	return nil
 }

@@ -283,5 +283,5 @@ func mismatch(client, sidecar string) *Error {
 		sidecar = "none"
 	}
 	return Errorf(CodeVersion, "this program speaks version %s of the API, the running sidecar speaks %s", client, sidecar).
-		WithHint("after an update, `intercom up` replaces the old sidecar; its chats go on")
+		WithHint("after an update, `intercom up` replaces the old sidecar; its chats continue")
 }

@@ -241,7 +241,7 @@ func (s *sidecar) guard(ctx context.Context, listener *api.Listener) error {
 				unguarded = ""
 			} else if err.Error() != unguarded {
 				unguarded = err.Error()
-				s.log.Warn("nobody brings this sidecar back if it dies", "err", err)
+				s.log.Warn("no guard restarts this sidecar if it dies", "err", err)
 			}
 		}
 		select {

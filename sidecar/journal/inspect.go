@@ -71,7 +71,7 @@ func (j *Journal) Intact() error {
 		return err
 	}
 	if j.file != nil && !os.SameFile(j.file, info) {
-		return fmt.Errorf("%q: another file stands there now", j.path)
+		return fmt.Errorf("%q: another file is there now", j.path)
 	}
 	return nil
 }

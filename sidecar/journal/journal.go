@@ -103,7 +103,7 @@ func open(ctx context.Context, dir string, steps []string) (*Journal, error) {
 		if asideErr != nil {
 			return nil, errors.Join(err, asideErr)
 		}
-		j.notice = fmt.Sprintf("the journal was damaged and a new one begun; the old one is kept as %s (%v)", aside, err)
+		j.notice = fmt.Sprintf("the journal was damaged and a new one was started; the old one is kept as %s (%v)", aside, err)
 		if _, err := prepare(dir); err != nil {
 			return nil, err
 		}

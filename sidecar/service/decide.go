@@ -131,7 +131,7 @@ func (s *Inbox) decidedBefore(ctx context.Context, req api.DecideRequest, d api.
 				how = "edited and " + how
 			}
 			return d, api.Errorf(api.CodeRefused, "message %s was already %s, by %s", id.Short(), how, v.Person).
-				WithHint("intercom log %s shows what became of it", id.Short())
+				WithHint("intercom log %s shows what happened to it", id.Short())
 		}
 		d.Already = true
 		receipts, err := s.Journal.Receipts(ctx, id)
@@ -146,5 +146,5 @@ func (s *Inbox) decidedBefore(ctx context.Context, req api.DecideRequest, d api.
 		return d, err
 	}
 	return d, api.Errorf(api.CodeRefused, "message %s does not await a decision", id.Short()).
-		WithHint("intercom inbox list shows what each message is waiting for; intercom log %s, what became of this one", id.Short())
+		WithHint("intercom inbox list shows what each message is waiting for; intercom log %s, what happened to this one", id.Short())
 }

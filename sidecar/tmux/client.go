@@ -158,7 +158,7 @@ func chooseTransport(asked, version string) (byControl bool, why string, err err
 	case safe:
 		return true, fmt.Sprintf("tmux %s is 3.8 or newer", version), nil
 	default:
-		return false, fmt.Sprintf("a control client can crash tmux %s; 3.8 mended that", version), nil
+		return false, fmt.Sprintf("a control client can crash tmux %s; fixed in 3.8", version), nil
 	}
 }
 
