@@ -46,6 +46,7 @@
 //	4  api                                        operations as values, server, client
 //	3  pane                                       a source and a sink; on top of agent and tmux
 //	   journal  agent  tmux  repository           adapters, which import neither each other nor relay
+//	   process                                    what the system tells of processes, for whoever asks
 //	   foreign  own  atomicfile  inherited        the ways to open a file
 //	2  relay                                      the loop
 //	1  profile  shown  delta  screen  sanitise  registry  render  route  hooks  brakes  spelling  aea

@@ -46,9 +46,10 @@ var layers = map[string][]string{
 	"sidecar/atomicfile":          {"sidecar/foreign"},
 	"sidecar/inherited":           {},
 	"sidecar/tmux/command":        {},
-	"sidecar/tmux":                {"sidecar/tmux/command", "sidecar/foreign"},
-	"sidecar/tmux/tmuxtest":       {},                                 // for tests: nothing that is linked imports it
-	"sidecar/persona":             {"sidecar/own", "sidecar/profile"}, // for tests, as all of these
+	"sidecar/process":             {"sidecar/foreign"},
+	"sidecar/tmux":                {"sidecar/tmux/command", "sidecar/foreign", "sidecar/process"},
+	"sidecar/tmux/tmuxtest":       {},                                                    // for tests: nothing that is linked imports it
+	"sidecar/persona":             {"sidecar/own", "sidecar/profile", "sidecar/process"}, // for tests, as all of these
 	"sidecar/persona/program":     {"sidecar/persona"},
 	"sidecar/persona/personatest": {},
 	"sidecar/naivetest":           {},                                                    // for tests and benchmarks, as tmuxtest is
@@ -56,10 +57,10 @@ var layers = map[string][]string{
 	"sidecar/filepeertest/ops":    {"sidecar/api", "sidecar/message"},                    // likewise
 	"sidecar/labtest":             {"sidecar/tmux/tmuxtest", "sidecar/profile"},
 	"sidecar/labtest/versions":    {"sidecar/labtest"},
-	"sidecar/agent":               {"sidecar/message", "sidecar/profile", "sidecar/foreign"},
+	"sidecar/agent":               {"sidecar/message", "sidecar/profile", "sidecar/foreign", "sidecar/process"},
 	"sidecar/journal":             {"sidecar/message", "sidecar/registry", "sidecar/foreign", "sidecar/own"},
 	"sidecar/pane": {
-		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/render", "sidecar/screen", "sidecar/sanitise", "sidecar/tmux", "sidecar/agent",
+		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/render", "sidecar/screen", "sidecar/sanitise", "sidecar/process", "sidecar/tmux", "sidecar/agent",
 		"sidecar/atomicfile", "sidecar/foreign", "sidecar/shown",
 	},
 
@@ -72,12 +73,12 @@ var layers = map[string][]string{
 
 	"sidecar/comeback": {"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/journal", "sidecar/pane", "sidecar/tmux"},
 	"sidecar/service": {
-		"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/screen", "sidecar/aea", "sidecar/relay", "sidecar/tmux", "sidecar/journal",
+		"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/screen", "sidecar/aea", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal",
 		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "scripting", "scripting/policy",
 	},
 
 	"sidecar/daemon": {
-		"sidecar/message", "sidecar/relay", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/policyset", "sidecar/comeback",
+		"sidecar/message", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/policyset", "sidecar/comeback",
 		"sidecar/service", "sidecar/own", "scripting/policy",
 	},
 
@@ -89,7 +90,7 @@ var layers = map[string][]string{
 	"scripting/trust":  {"sidecar/atomicfile", "sidecar/own"},
 	"policies":         {"scripting/policy"},
 
-	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/spelling"},
+	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/spelling"},
 
 	"sidecar": {}, // a comment
 }
@@ -112,7 +113,7 @@ var onlyIn = map[string][]string{
 	"github.com/thejerf/suture/v4":             {"sidecar/daemon", "sidecar/pane"},
 	"go.yaml.in/yaml/v3":                       {"sidecar/aea"},
 	"golang.org/x/text/unicode/norm":           {"sidecar/agent", "sidecar/shown"},
-	"golang.org/x/sys/unix":                    {"sidecar/tmux", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
+	"golang.org/x/sys/unix":                    {"sidecar/process", "sidecar/tmux", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
 	"modernc.org/sqlite":                       {"sidecar/journal", "sidecar/agent"},
 
 	"database/sql":        {"sidecar/journal", "sidecar/agent"},

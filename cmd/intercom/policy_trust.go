@@ -16,8 +16,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // trustReply is what `policy trust` prints with --json.
@@ -192,16 +192,16 @@ func (a *app) notInside(ctx context.Context, what string) error {
 	if err != nil {
 		return err
 	}
-	line, err := tmux.Ancestors(os.Getpid())
-	if errors.Is(err, tmux.ErrUnsupported) {
+	line, err := process.Ancestors(os.Getpid())
+	if errors.Is(err, process.ErrUnsupported) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	pane := tmux.PaneOf(os.Getpid())
+	pane := process.PaneOf(os.Getpid())
 	for _, s := range sessions {
-		inside := s.Pane != "" && pane == s.Pane || tmux.HasTerminal(os.Getpid(), s.TTY)
+		inside := s.Pane != "" && pane == s.Pane || process.HasTerminal(os.Getpid(), s.TTY)
 		for _, p := range line {
 			inside = inside || p.PID == s.PaneProc.PID || p.PID == s.Foreground.PID
 		}

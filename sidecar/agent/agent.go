@@ -76,6 +76,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 // Agent is an agent that runs.
@@ -147,7 +148,7 @@ func (e *UnreadableError) Error() string {
 // started. It is ErrNoAgent if there is none.
 func Recognise(procs ...message.Process) (Agent, error) {
 	for _, p := range procs {
-		kind, ok := kindOf(p.Name, arguments(p.PID))
+		kind, ok := kindOf(p.Name, process.Arguments(p.PID))
 		if !ok {
 			continue
 		}
@@ -160,10 +161,10 @@ func Recognise(procs ...message.Process) (Agent, error) {
 				a.Tried = append(a.Tried, other.PID)
 			}
 		}
-		a.Dir = WorkingDir(p.PID)
+		a.Dir = process.WorkingDir(p.PID)
 		a.Home = homeOf(kind, p.PID, a.Dir)
 		if kind.format().packaged {
-			a.Version = packageVersion(arguments(p.PID), a.Dir)
+			a.Version = packageVersion(process.Arguments(p.PID), a.Dir)
 		}
 		return a, nil
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 // startWindow is how long after its process a conversation may begin that an agent begins as
@@ -124,7 +126,7 @@ func (b *beside) find(now time.Time) (Transcript, error) {
 			b.since = now.Add(rescan + clockSlack) // it may write until the next look
 		}
 	}
-	start := startedAt(b.agent.Process.Start)
+	start := process.Began(b.agent.Process.Start)
 	all, err := b.archive.since(start.Add(-clockSlack))
 	if err != nil {
 		return Transcript{}, err

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 // Gemini CLI alone in its directory: its chat is found by that, and what it says is told.
@@ -316,7 +317,7 @@ func (p *workplace) start(t *testing.T) (a Agent, end func()) {
 		_ = cmd.Wait()
 	}
 	t.Cleanup(end)
-	require.Eventually(t, func() bool { return len(arguments(cmd.Process.Pid)) == 2 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(process.Arguments(cmd.Process.Pid)) == 2 }, 5*time.Second, time.Millisecond)
 	a, err := Recognise(message.Process{PID: cmd.Process.Pid})
 	require.NoError(t, err)
 	require.Equal(t, p.kind, a.Kind)

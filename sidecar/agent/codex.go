@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 // Codex is Codex.
@@ -188,7 +190,7 @@ func (a Agent) findOpen(heads *heads) (Transcript, error) {
 	var best Transcript
 	var newest time.Time
 	for _, pid := range a.Tried {
-		for _, path := range openFiles(pid, a.isRollout) {
+		for _, path := range process.Writes(pid, a.isRollout) {
 			info, err := os.Stat(path)
 			if err != nil {
 				continue // removed while it was open

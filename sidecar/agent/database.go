@@ -15,6 +15,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 const (
@@ -54,7 +55,7 @@ type row struct {
 // databasePath is the database that the agent has open, or the one that it has by default.
 func (a Agent) databasePath() string {
 	for _, pid := range a.Tried {
-		for _, path := range openFiles(pid, func(path string) bool {
+		for _, path := range process.Writes(pid, func(path string) bool {
 			name := filepath.Base(path)
 			return filepath.Dir(path) == a.Home && strings.HasPrefix(name, "opencode") && strings.HasSuffix(name, ".db")
 		}) {

@@ -23,14 +23,6 @@ const (
 	clockSlack = 2 * time.Second
 )
 
-func ownEnvironment(names []string) map[string]string {
-	env := map[string]string{}
-	for _, name := range names {
-		env[name] = os.Getenv(name)
-	}
-	return env
-}
-
 // Find is the transcript that the agent writes to now, by its process: whatever else goes
 // on in the same directory cannot be taken for it. It is ErrNoTranscript while there is
 // none (Codex and opencode begin it at the first prompt) or where processes do not tell

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 func TestRecognise(t *testing.T) {
@@ -266,7 +267,7 @@ func startWith(t *testing.T, kind Kind, env string, opened func(path string) (*o
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	require.Eventually(t, func() bool { return len(arguments(cmd.Process.Pid)) == 2 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(process.Arguments(cmd.Process.Pid)) == 2 }, 5*time.Second, time.Millisecond)
 	return cmd.Process.Pid
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 const (
@@ -215,7 +217,7 @@ func (f *Follower) Serve(ctx context.Context) error {
 
 // look reads all that is new, and with full set finds out first where the agent writes to.
 func (f *Follower) look(ctx context.Context, full bool) (news bool, err error) {
-	alive := lives(f.Agent.Process.PID, f.Agent.Process.Start)
+	alive := process.Lives(f.Agent.Process.PID, f.Agent.Process.Start)
 	if alive && (full || f.format.status != nil) {
 		if err := f.find(ctx); err != nil {
 			return false, err
@@ -412,7 +414,7 @@ func (f *Follower) arrived(ctx context.Context) error {
 		return nil
 	}
 	f.arriving = false
-	began := startedAt(f.Agent.Process.Start)
+	began := process.Began(f.Agent.Process.Start)
 	outlived := !began.IsZero() && !f.tail.before().IsZero() && f.tail.before().Before(began.Add(-clockSlack))
 	if f.staying && !outlived {
 		return nil

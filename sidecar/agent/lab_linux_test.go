@@ -18,6 +18,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -230,8 +231,10 @@ func (s *stage) command(line string) {
 func (s *stage) adopted(t *testing.T) Agent {
 	t.Helper()
 	procs := []message.Process{{PID: s.PID}}
+	leader, err := process.Identify(s.PID)
+	require.NoError(t, err)
 	for _, pid := range s.Processes() {
-		if pid != s.PID && group(pid) == group(s.PID) {
+		if id, err := process.Identify(pid); err == nil && pid != s.PID && id.Group == leader.Group {
 			procs = append(procs, message.Process{PID: pid})
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 const (
@@ -72,7 +73,7 @@ func (a Agent) projects() (dirs []string) {
 	if a.Dir != "" {
 		dirs = append(dirs, a.Dir)
 	}
-	words := arguments(a.Process.PID)
+	words := process.Arguments(a.Process.PID)
 	for i, word := range words {
 		dir, ok := strings.CutPrefix(word, "--cd=")
 		if !ok && (word == "-C" || word == "--cd") && i+1 < len(words) {

@@ -14,6 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -135,8 +136,8 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	}
 	server := &api.Server{Logger: s.log.With("part", "api")}
 	s.offer(server)
-	if _, err := tmux.Start(os.Getpid()); !errors.Is(err, tmux.ErrUnsupported) {
-		server.Started = tmux.Start
+	if _, err := process.Start(os.Getpid()); !errors.Is(err, process.ErrUnsupported) {
+		server.Started = process.Start
 	}
 	if s.client == nil {
 		part("linger", func(ctx context.Context) error { return s.linger(ctx, server) })

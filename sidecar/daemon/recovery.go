@@ -11,6 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
@@ -151,7 +152,7 @@ func (s *sidecar) takeUpOne(ctx context.Context, session message.Peer) bool {
 	switch {
 	case err == nil, ctx.Err() != nil: // ending already: the next life takes it up
 		return true
-	case !errors.Is(err, tmux.ErrNoPane) && !errors.Is(err, tmux.ErrOtherTerminal) && !errors.Is(err, pane.ErrProgram) && !errors.Is(err, pane.ErrAnother):
+	case !errors.Is(err, tmux.ErrNoPane) && !errors.Is(err, process.ErrOtherTerminal) && !errors.Is(err, pane.ErrProgram) && !errors.Is(err, pane.ErrAnother):
 		s.log.Warn("session not taken up yet", "session", session.Name, "pane", session.Pane, "err", err)
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -82,28 +83,28 @@ func (ps *Panes) Adopt(ctx context.Context, r Request) (message.Peer, error) {
 
 // who fills in which processes a session is bound to, and refuses those that are no agents.
 func who(session *message.Peer, prof profile.Profile) error {
-	front, err := tmux.Front(session.TTY, session.PaneProc.PID)
+	front, err := process.Front(session.TTY, session.PaneProc.PID)
 	switch {
-	case errors.Is(err, tmux.ErrUnsupported):
+	case errors.Is(err, process.ErrUnsupported):
 		return nil
-	case errors.Is(err, tmux.ErrOtherTerminal), errors.Is(err, tmux.ErrNoProcess):
+	case errors.Is(err, process.ErrOtherTerminal), errors.Is(err, process.ErrNoProcess):
 		return &Refusal{session.Pane, "the program in front cannot be determined", "wait until its program shows its prompt, then try again"}
 	case err != nil:
 		return fmt.Errorf("adopt %s: %w", session.Pane, err)
 	}
-	self, err := tmux.Identify(front.Leader.PID)
+	self, err := process.Identify(front.Leader.PID)
 	if err != nil { // it has ended, and maybe left others behind: refused below
 		front.Leader.Start = 0
 		self.Process = front.Leader
 	}
-	if session.PaneProc.Start, err = tmux.Start(session.PaneProc.PID); err != nil {
+	if session.PaneProc.Start, err = process.Start(session.PaneProc.PID); err != nil {
 		return fmt.Errorf("adopt %s: %w", session.Pane, err)
 	}
 	session.Foreground = asMessage(self)
 	if refusal := refuse(session.Pane, front, prof); refusal != nil && gate("refuse") {
 		return refusal
 	}
-	if self.Exec == tmux.Hidden {
+	if self.Exec == process.Hidden {
 		return &Refusal{
 			session.Pane, fmt.Sprintf("%q hides what it executes, so it could become a shell unseen", self.Name),
 			"start a program that runs as you, and that you can inspect",
@@ -127,7 +128,7 @@ func (ps *Panes) find(ctx context.Context, pane string) (tmux.Pane, error) {
 }
 
 // refuse says why the programs in front of the pane are not agents.
-func refuse(pane string, front tmux.FrontGroup, prof profile.Profile) *Refusal {
+func refuse(pane string, front process.FrontGroup, prof profile.Profile) *Refusal {
 	if m, why, hint, found := refusedIn(front); found {
 		return &Refusal{pane, fmt.Sprintf("%q is in front: %s", m.Name, why), hint}
 	}

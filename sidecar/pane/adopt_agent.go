@@ -8,6 +8,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
@@ -41,7 +42,7 @@ func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Peer, error
 	switch {
 	case errors.Is(err, agent.ErrNoAgent):
 		return message.Peer{}, noAgent(session, front)
-	case errors.Is(err, tmux.ErrOtherTerminal), errors.Is(err, tmux.ErrNoProcess):
+	case errors.Is(err, process.ErrOtherTerminal), errors.Is(err, process.ErrNoProcess):
 		return message.Peer{}, &Refusal{r.Pane, "the program in front cannot be determined", "wait until its agent has started, then try again"}
 	case err != nil:
 		return message.Peer{}, fmt.Errorf("adopt %s: %w", r.Pane, err)
@@ -60,7 +61,7 @@ func (ps *Panes) adoptAgent(ctx context.Context, r Request) (message.Peer, error
 
 // noAgent refuses a pane in which no agent is recognised. One whose program would be refused
 // as any other, too, is told that at once.
-func noAgent(session message.Peer, front tmux.FrontGroup) *Refusal {
+func noAgent(session message.Peer, front process.FrontGroup) *Refusal {
 	if m, why, hint, found := refusedIn(front); found {
 		return &Refusal{session.Pane, fmt.Sprintf("no agent is recognised in it: %q is in front: %s", m.Name, why), hint}
 	}
@@ -72,9 +73,9 @@ func noAgent(session message.Peer, front tmux.FrontGroup) *Refusal {
 
 // inPane fills in which processes a session is bound to, recognises the agent among them, and
 // tells who is in front.
-func (ps *Panes) inPane(session *message.Peer, listed tmux.Pane) (agent.Agent, tmux.FrontGroup, error) {
-	front, err := tmux.Front(session.TTY, session.PaneProc.PID)
-	if errors.Is(err, tmux.ErrUnsupported) {
+func (ps *Panes) inPane(session *message.Peer, listed tmux.Pane) (agent.Agent, process.FrontGroup, error) {
+	front, err := process.Front(session.TTY, session.PaneProc.PID)
+	if errors.Is(err, process.ErrUnsupported) {
 		session.Foreground.Name = listed.Command
 		who, err := agent.Recognise(session.Foreground)
 		return who, front, err
@@ -82,7 +83,7 @@ func (ps *Panes) inPane(session *message.Peer, listed tmux.Pane) (agent.Agent, t
 	if err != nil {
 		return agent.Agent{}, front, err
 	}
-	if session.PaneProc.Start, err = tmux.Start(session.PaneProc.PID); err != nil {
+	if session.PaneProc.Start, err = process.Start(session.PaneProc.PID); err != nil {
 		return agent.Agent{}, front, err
 	}
 	session.Foreground = message.Process{PID: front.Leader.PID, Start: front.Leader.Start, Name: front.Leader.Name}
@@ -94,13 +95,13 @@ func (ps *Panes) inPane(session *message.Peer, listed tmux.Pane) (agent.Agent, t
 	if none == nil {
 		adopted, reader = innermost(front, who, session.TTY)
 	}
-	self, err := tmux.Identify(adopted)
+	self, err := process.Identify(adopted)
 	if err != nil {
 		return who, front, err
 	}
 	session.Foreground = asMessage(self)
 	if reader != 0 { // one that has ended by now is found by the first look
-		if reads, err := tmux.Identify(reader); err == nil {
+		if reads, err := process.Identify(reader); err == nil {
 			session.Reader = asMessage(reads)
 		}
 	}
@@ -108,7 +109,7 @@ func (ps *Panes) inPane(session *message.Peer, listed tmux.Pane) (agent.Agent, t
 }
 
 // inGroup are the processes of a foreground group, its leader first.
-func inGroup(front tmux.FrontGroup) []message.Process {
+func inGroup(front process.FrontGroup) []message.Process {
 	all := []message.Process{{PID: front.Leader.PID, Start: front.Leader.Start, Name: front.Leader.Name}}
 	for _, m := range front.Members {
 		if m.PID != front.Leader.PID {
@@ -122,9 +123,9 @@ func inGroup(front tmux.FrontGroup) []message.Process {
 // what was written down of it: the first look at its pane tells that it is gone.
 func recognise(session message.Peer) agent.Agent {
 	procs := []message.Process{session.Foreground}
-	self, err := tmux.Identify(session.Foreground.PID)
+	self, err := process.Identify(session.Foreground.PID)
 	if err == nil {
-		if front, err := tmux.Front(session.TTY, session.PaneProc.PID); err == nil && front.Leader.PID == self.Group {
+		if front, err := process.Front(session.TTY, session.PaneProc.PID); err == nil && front.Leader.PID == self.Group {
 			procs = inGroup(front)
 		}
 	}

@@ -3,12 +3,13 @@ package pane
 import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // AgentIn is the name of the agent that is in front of a pane, adopted or not, or that is among
 // those processes below it; "" if there is none.
-func (ps *Panes) AgentIn(p tmux.Pane, below ...tmux.Relative) string {
+func (ps *Panes) AgentIn(p tmux.Pane, below ...process.Relative) string {
 	if listed := ps.listedOf(p); listed.Agent != "" {
 		return listed.Agent
 	}

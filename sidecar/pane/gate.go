@@ -2,6 +2,7 @@ package pane
 
 import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -11,11 +12,11 @@ import (
 // the foreground of its terminal, and what its screen shows.
 type sight struct {
 	look    tmux.Look
-	front   tmux.FrontGroup
-	frontOK bool          // the system told who is in front
-	self    tmux.Identity // the adopted process, as it is now
-	is      presence      // what has become of it
-	same    bool          // the pane still runs the process that tmux had started in it at adoption
+	front   process.FrontGroup
+	frontOK bool             // the system told who is in front
+	self    process.Identity // the adopted process, as it is now
+	is      presence         // what has become of it
+	same    bool             // the pane still runs the process that tmux had started in it at adoption
 	reading screen.Reading
 }
 
@@ -76,12 +77,12 @@ func isAgent(prof profile.Profile) bool {
 // the keyboard for itself: a shell, an editor, a pager, a remote login. An agent has servers
 // of its own there, some of which are interpreters: they count if they have its terminal. Its
 // starters have that too, and wait.
-func stranger(front tmux.FrontGroup, session message.Peer, isAgent bool) string {
+func stranger(front process.FrontGroup, session message.Peer, isAgent bool) string {
 	for _, m := range front.Members {
 		if m.PID == session.Foreground.PID {
 			continue
 		}
-		if _, _, refused := refused(m); refused && !(isAgent && (starts(m, session) || !tmux.Reads(m.PID, session.TTY) || itself(m, session))) {
+		if _, _, refused := refused(m); refused && !(isAgent && (starts(m, session) || !process.Reads(m.PID, session.TTY) || itself(m, session))) {
 			return m.Name
 		}
 	}

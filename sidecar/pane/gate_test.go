@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -18,10 +19,10 @@ var adopted = message.Peer{PaneOf: message.PaneOf{
 
 // fine is a sight at which nothing stands against typing.
 func fine() sight {
-	self := tmux.Process{PID: 8, Start: 80, Name: "talker"}
+	self := process.Process{PID: 8, Start: 80, Name: "talker"}
 	return sight{
-		look: tmux.Look{Facts: tmux.Facts{PID: 7}}, same: true, self: tmux.Identity{Process: self, Group: 8},
-		front: tmux.FrontGroup{Leader: self, Members: []tmux.Process{self}, Echo: true, Canonical: true}, frontOK: true,
+		look: tmux.Look{Facts: tmux.Facts{PID: 7}}, same: true, self: process.Identity{Process: self, Group: 8},
+		front: process.FrontGroup{Leader: self, Members: []process.Process{self}, Echo: true, Canonical: true}, frontOK: true,
 		reading: screen.Reading{State: message.Idle, MayType: true},
 	}
 }
@@ -49,12 +50,12 @@ func TestGate_eachFact(t *testing.T) {
 		{"its group is not known", profile.Line(), func(s *sight) { s.self.Group, s.front.Leader.PID = 0, 0 }, message.NotInFront, false},
 		{"it calls itself a shell", profile.Line(), func(s *sight) { s.self.Name = "bash" }, message.NotInFront, false},
 		{"a shell in its group", profile.Line(), func(s *sight) {
-			s.front.Members = append(s.front.Members, tmux.Process{PID: 9, Name: "bash"})
+			s.front.Members = append(s.front.Members, process.Process{PID: 9, Name: "bash"})
 		}, message.NotInFront, false},
 		{"a helper in its group", profile.Line(), func(s *sight) {
-			s.front.Members = append(s.front.Members, tmux.Process{PID: 9, Name: "helper"})
+			s.front.Members = append(s.front.Members, process.Process{PID: 9, Name: "helper"})
 		}, "", false},
-		{"who is in front is not told", profile.Line(), func(s *sight) { s.frontOK, s.front = false, tmux.FrontGroup{} }, "", false},
+		{"who is in front is not told", profile.Line(), func(s *sight) { s.frontOK, s.front = false, process.FrontGroup{} }, "", false},
 		{"no echo", profile.Line(), func(s *sight) { s.front.Echo = false }, message.PasswordPrompt, false},
 		{"no echo, of a program that echoes itself", profile.Line(), func(s *sight) { s.front.Echo, s.front.Canonical = false, false }, "", false},
 		{"the terminal gathers lines, for one that pastes", profile.LinePaste(), func(*sight) {}, message.UnknownScreen, false},

@@ -8,8 +8,8 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // A person adopts one process. It keeps its number and its start time when it runs another
@@ -41,11 +41,11 @@ const (
 )
 
 // presenceOf tells what has become of an adopted process, and who it is now.
-func presenceOf(proc message.Process) (tmux.Identity, presence) {
-	now, err := tmux.Identify(proc.PID)
+func presenceOf(proc message.Process) (process.Identity, presence) {
+	now, err := process.Identify(proc.PID)
 	switch {
-	case errors.Is(err, tmux.ErrUnsupported):
-		return tmux.Identity{}, present // the pane list tells, as far as it can
+	case errors.Is(err, process.ErrUnsupported):
+		return process.Identity{}, present // the pane list tells, as far as it can
 	case err != nil || now.Start != proc.Start:
 		return now, ended
 	case now.Exec != proc.Exec && gate("exec"):
@@ -55,7 +55,7 @@ func presenceOf(proc message.Process) (tmux.Identity, presence) {
 }
 
 // asMessage is a process as it is written down.
-func asMessage(id tmux.Identity) message.Process {
+func asMessage(id process.Identity) message.Process {
 	return message.Process{PID: id.PID, Start: id.Start, Name: id.Name, Exec: id.Exec}
 }
 
@@ -68,8 +68,8 @@ func (ps *Panes) Reverify(session message.Peer) (message.Peer, error) {
 	if session.Foreground.Exec != "" {
 		return session, nil
 	}
-	now, err := tmux.Identify(session.Foreground.PID)
-	if errors.Is(err, tmux.ErrUnsupported) {
+	now, err := process.Identify(session.Foreground.PID)
+	if errors.Is(err, process.ErrUnsupported) {
 		return session, nil
 	}
 	if err != nil || now.Start != session.Foreground.Start {
@@ -80,7 +80,7 @@ func (ps *Panes) Reverify(session message.Peer) (message.Peer, error) {
 		if err != nil || string(who.Kind) != session.Profile {
 			return session, fmt.Errorf("process %d is %q, which is not known for %s: %w", now.PID, now.Name, session.Profile, ErrAnother)
 		}
-	} else if _, _, refused := refused(now.Process); refused || now.Exec == tmux.Hidden || now.Name != session.Foreground.Name {
+	} else if _, _, refused := refused(now.Process); refused || now.Exec == process.Hidden || now.Name != session.Foreground.Name {
 		return session, fmt.Errorf("process %d is %q, and was %q: %w", now.PID, now.Name, session.Foreground.Name, ErrAnother)
 	}
 	session.Foreground = asMessage(now)
@@ -88,19 +88,19 @@ func (ps *Panes) Reverify(session message.Peer) (message.Peer, error) {
 }
 
 // refused is profile.RefuseRun of a process.
-func refused(m tmux.Process) (why, hint string, refused bool) {
-	return profile.RefuseRun(m.Name, tmux.Executable(m.PID), func() []string { return tmux.Arguments(m.PID) })
+func refused(m process.Process) (why, hint string, refused bool) {
+	return profile.RefuseRun(m.Name, process.Executable(m.PID), func() []string { return process.Arguments(m.PID) })
 }
 
 // refusedIn is that of the processes in front which is refused, and why: one that waits for
 // another of them comes last, since what it started is what reads.
-func refusedIn(front tmux.FrontGroup) (m tmux.Process, why, hint string, found bool) {
+func refusedIn(front process.FrontGroup) (m process.Process, why, hint string, found bool) {
 	waits := map[int]bool{}
 	for _, m := range front.Members {
 		waits[m.Parent] = true
 	}
-	all := append([]tmux.Process{front.Leader}, front.Members...)
-	slices.SortStableFunc(all, func(a, b tmux.Process) int {
+	all := append([]process.Process{front.Leader}, front.Members...)
+	slices.SortStableFunc(all, func(a, b process.Process) int {
 		return cmp.Compare(rank(waits[a.PID]), rank(waits[b.PID]))
 	})
 	for _, m := range all {
@@ -108,7 +108,7 @@ func refusedIn(front tmux.FrontGroup) (m tmux.Process, why, hint string, found b
 			return m, why, hint, true
 		}
 	}
-	return tmux.Process{}, "", "", false
+	return process.Process{}, "", "", false
 }
 
 func rank(last bool) int {
@@ -120,14 +120,14 @@ func rank(last bool) int {
 
 // innermost is the process of an agent, of those in front, that others only start: the agent
 // itself. It has a reader if it has started itself once more, to read the keys.
-func innermost(front tmux.FrontGroup, who agent.Agent, tty string) (pid, reader int) {
+func innermost(front process.FrontGroup, who agent.Agent, tty string) (pid, reader int) {
 	pid = who.Process.PID
 	for range front.Members {
 		inner := inside(front, pid, who.Kind, tty)
 		switch {
 		case inner == 0:
 			return pid, 0
-		case tmux.Executable(inner) == tmux.Executable(pid):
+		case process.Executable(inner) == process.Executable(pid):
 			return pid, inner
 		}
 		pid = inner
@@ -137,12 +137,12 @@ func innermost(front tmux.FrontGroup, who agent.Agent, tty string) (pid, reader 
 
 // inside is the process of the same kind of agent, of those in front, that an interpreter has
 // started and that has the terminal, or 0.
-func inside(front tmux.FrontGroup, pid int, kind agent.Kind, tty string) int {
-	if _, _, interpreter := profile.Refuse(tmux.Executable(pid)); !interpreter {
+func inside(front process.FrontGroup, pid int, kind agent.Kind, tty string) int {
+	if _, _, interpreter := profile.Refuse(process.Executable(pid)); !interpreter {
 		return 0
 	}
-	i := slices.IndexFunc(front.Members, func(m tmux.Process) bool {
-		if m.Parent != pid || !tmux.Reads(m.PID, tty) {
+	i := slices.IndexFunc(front.Members, func(m process.Process) bool {
+		if m.Parent != pid || !process.Reads(m.PID, tty) {
 			return false
 		}
 		inner, err := agent.Recognise(message.Process{PID: m.PID, Start: m.Start, Name: m.Name})
@@ -157,7 +157,7 @@ func inside(front tmux.FrontGroup, pid int, kind agent.Kind, tty string) int {
 // reads tells whether the reader of the adopted process, which is present, is still who it was.
 // One that has ended gives way to the one that was started in its place. Who is in front is
 // asked for if there is reason to look for one.
-func (p *Pane) reads(front tmux.FrontGroup, whole bool) presence {
+func (p *Pane) reads(front process.FrontGroup, whole bool) presence {
 	was := p.reader
 	if was.PID != 0 {
 		if _, is := presenceOf(was); is != ended {
@@ -166,11 +166,11 @@ func (p *Pane) reads(front tmux.FrontGroup, whole bool) presence {
 	}
 	var err error
 	if was.PID != 0 && !whole {
-		front, err = tmux.Front(p.session.TTY, p.session.PaneProc.PID)
+		front, err = process.Front(p.session.TTY, p.session.PaneProc.PID)
 	}
-	var now tmux.Identity
+	var now process.Identity
 	if pid := inside(front, p.session.Foreground.PID, agent.Kind(p.session.Profile), p.session.TTY); err == nil && pid != 0 {
-		now, err = tmux.Identify(pid)
+		now, err = process.Identify(pid)
 	}
 	switch {
 	case err == nil && now.PID != 0:
@@ -183,29 +183,29 @@ func (p *Pane) reads(front tmux.FrontGroup, whole bool) presence {
 }
 
 // starts reports whether m has started the adopted agent, maybe by others, and waits for it.
-func starts(m tmux.Process, session message.Peer) bool {
-	if !profile.Starter(m.Name, tmux.Executable(m.PID)) {
+func starts(m process.Process, session message.Peer) bool {
+	if !profile.Starter(m.Name, process.Executable(m.PID)) {
 		return false
 	}
-	line, _ := tmux.Ancestors(session.Foreground.PID) // as far up as can be seen
-	return slices.ContainsFunc(line, func(a tmux.Process) bool { return a.PID == m.PID && a.Start == m.Start })
+	line, _ := process.Ancestors(session.Foreground.PID) // as far up as can be seen
+	return slices.ContainsFunc(line, func(a process.Process) bool { return a.PID == m.PID && a.Start == m.Start })
 }
 
 // refuseAgent says why an agent that was recognised can be given no message where it runs.
-func refuseAgent(session message.Peer, front tmux.FrontGroup, who agent.Agent) *Refusal {
-	namespace, user := tmux.Abroad(session.Foreground.PID)
+func refuseAgent(session message.Peer, front process.FrontGroup, who agent.Agent) *Refusal {
+	namespace, user := process.Abroad(session.Foreground.PID)
 	switch {
 	case namespace:
 		return &Refusal{
 			session.Pane, fmt.Sprintf("its %s runs in a pid namespace of its own (unshare, bwrap, a container): what it writes down cannot be told from another's here", who.Kind),
 			"start it without one, or run tmux and intercom in there",
 		}
-	case session.Foreground.Exec == tmux.Hidden && user:
+	case session.Foreground.Exec == process.Hidden && user:
 		return &Refusal{session.Pane, fmt.Sprintf("its %s runs as another user: what it executes and writes down cannot be seen", who.Kind), "run intercom as that user"}
 	}
-	line, _ := tmux.Ancestors(session.Foreground.PID) // as far up as can be seen
+	line, _ := process.Ancestors(session.Foreground.PID) // as far up as can be seen
 	for _, m := range front.Members {
-		above := slices.ContainsFunc(line, func(a tmux.Process) bool { return a.PID == m.PID })
+		above := slices.ContainsFunc(line, func(a process.Process) bool { return a.PID == m.PID })
 		if why, hint, is := refused(m); above && is && !starts(m, session) {
 			return &Refusal{session.Pane, fmt.Sprintf("its %s was started by %q, which is in front with it: %s", who.Kind, m.Name, why), hint}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -30,7 +31,7 @@ func (p *Pane) judge(look tmux.Look) screen.Reading {
 
 // itself reports whether a process beside the adopted one, with its name, is the same agent:
 // Gemini CLI starts itself once more, and that one reads the keys.
-func itself(m tmux.Process, session message.Peer) bool {
+func itself(m process.Process, session message.Peer) bool {
 	if m.Name != session.Foreground.Name {
 		return false
 	}

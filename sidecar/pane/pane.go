@@ -11,6 +11,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/delta"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -431,15 +432,15 @@ func before(look tmux.Look, lines []string) delta.Capture {
 func (p *Pane) sightOf(look tmux.Look) sight {
 	s := sight{look: look, same: alive(p.session.PaneProc)}
 	s.self, s.is = presenceOf(p.session.Foreground)
-	who := tmux.FrontLeader
+	who := process.FrontLeader
 	if p.core.busy() {
-		who = tmux.Front // there is something to type: all who read the keyboard count
+		who = process.Front // there is something to type: all who read the keyboard count
 	}
 	front, err := who(p.session.TTY, p.session.PaneProc.PID)
 	switch {
 	case err == nil:
 		s.front, s.frontOK = front, true
-	case errors.Is(err, tmux.ErrUnsupported):
+	case errors.Is(err, process.ErrUnsupported):
 	default: // somebody is in front, and we cannot tell who: not the agent
 		s.frontOK = true
 	}
@@ -626,8 +627,8 @@ func (p *Pane) gone(ctx context.Context, why message.Reason) {
 // alive reports whether the process still runs under its pid: the start time tells it
 // from a later one of the same number.
 func alive(proc message.Process) bool {
-	start, err := tmux.Start(proc.PID)
-	if errors.Is(err, tmux.ErrUnsupported) {
+	start, err := process.Start(proc.PID)
+	if errors.Is(err, process.ErrUnsupported) {
 		return true // the pane list tells, as far as it can
 	}
 	return err == nil && start == proc.Start

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -30,7 +31,7 @@ func (ps *Panes) Agents(ctx context.Context, panes []string) (map[string]Listed,
 		if p.Dead || !slices.Contains(panes, p.ID) {
 			continue
 		}
-		if front, err := tmux.Front(p.TTY, p.PID); err == nil && front.Canonical {
+		if front, err := process.Front(p.TTY, p.PID); err == nil && front.Canonical {
 			continue
 		}
 		if one := ps.listedOf(p); one.Agent != "" {

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 // How a stand-in writes down what it does.
@@ -98,13 +100,6 @@ func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.00
 // startTicks is when this process began, in clock ticks since boot; 0 where the system does
 // not tell.
 func startTicks() string {
-	data, err := os.ReadFile("/proc/self/stat")
-	if err != nil {
-		return "0"
-	}
-	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	if len(fields) < 20 {
-		return "0"
-	}
-	return fields[19]
+	start, _ := process.Start(os.Getpid())
+	return strconv.FormatUint(start, 10)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
@@ -45,7 +46,7 @@ type Callers struct {
 		Info() tmux.Info
 	}
 	Panes interface {
-		AgentIn(p tmux.Pane, below ...tmux.Relative) string
+		AgentIn(p tmux.Pane, below ...process.Relative) string
 	}
 	Server tmux.Options // of the tmux server, to ask it what its options say
 	Log    *slog.Logger
@@ -68,9 +69,9 @@ func (s *Callers) callerSession(ctx context.Context, from api.Caller) (message.P
 // this takes: there whoever reaches the socket is taken for the person.
 func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 	server, above := s.serverProcess()
-	line, err := tmux.Lineage(from.PID, server.PID)
+	line, err := process.Lineage(from.PID, server.PID)
 	switch {
-	case errors.Is(err, tmux.ErrUnsupported):
+	case errors.Is(err, process.ErrUnsupported):
 		return caller{kind: relay.Person}
 	case len(line) == 0:
 		return caller{kind: relay.Unverified, place: "its process has ended"}
@@ -104,14 +105,14 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 // serverProcess is the process by whose age callers are judged, and its parents: the tmux
 // server, or the headless sidecar itself. Whatever loses its parents below the server is
 // taken in by one of the server's own.
-func (s *Callers) serverProcess() (server tmux.Process, above []int) {
+func (s *Callers) serverProcess() (server process.Process, above []int) {
 	pid := os.Getpid()
 	if s.Tmux != nil {
 		pid = s.Tmux.Info().PID
 	}
-	line, err := tmux.Lineage(pid, 0)
+	line, err := process.Lineage(pid, 0)
 	if err != nil || len(line) == 0 {
-		return tmux.Process{PID: pid}, nil
+		return process.Process{PID: pid}, nil
 	}
 	for _, p := range line[1:] {
 		above = append(above, p.PID)
@@ -135,26 +136,26 @@ func (s *Callers) clients(ctx context.Context) func() []tmux.Attached {
 
 // origin is where a process comes from.
 type origin struct {
-	line   []tmux.Relative // itself and its parents, without the tmux server and what is above it
-	lead   []tmux.Relative // the same of its session's leader, where that is not among its parents
-	server tmux.Process
+	line   []process.Relative // itself and its parents, without the tmux server and what is above it
+	lead   []process.Relative // the same of its session's leader, where that is not among its parents
+	server process.Process
 }
 
 // newOrigin parts a lineage at the tmux server, or at what takes in those who lost their
 // parents: the first process of the system, and the server's own parents.
-func newOrigin(line []tmux.Relative, server tmux.Process, above []int) origin {
+func newOrigin(line []process.Relative, server process.Process, above []int) origin {
 	o := origin{server: server}
 	leader := line[0].Leader
 	o.line = lowerPart(line, server.PID, above)
-	if !slices.ContainsFunc(line, func(r tmux.Relative) bool { return r.PID == leader }) {
-		if lead, err := tmux.Lineage(leader, server.PID); err == nil {
+	if !slices.ContainsFunc(line, func(r process.Relative) bool { return r.PID == leader }) {
+		if lead, err := process.Lineage(leader, server.PID); err == nil {
 			o.lead = lowerPart(lead, server.PID, above)
 		}
 	}
 	return o
 }
 
-func lowerPart(line []tmux.Relative, server int, above []int) []tmux.Relative {
+func lowerPart(line []process.Relative, server int, above []int) []process.Relative {
 	for i, r := range line {
 		usersOwn := r.Name == "systemd" && r.Parent == 1 // it takes in those of its user, and starts what anybody asks it to
 		if r.PID == server || r.PID == 1 || usersOwn || slices.Contains(above, r.PID) {
@@ -166,17 +167,17 @@ func lowerPart(line []tmux.Relative, server int, above []int) []tmux.Relative {
 
 // started is what the tmux server itself started, the last of those from which the caller
 // comes; none if it does not come from the server.
-func (o origin) started() (tmux.Relative, bool) {
-	for _, line := range [][]tmux.Relative{o.line, o.lead} {
+func (o origin) started() (process.Relative, bool) {
+	for _, line := range [][]process.Relative{o.line, o.lead} {
 		if n := len(line); n > 0 && line[n-1].Parent == o.server.PID {
 			return line[n-1], true
 		}
 	}
-	return tmux.Relative{}, false
+	return process.Relative{}, false
 }
 
 // below are all processes of the origin.
-func (o origin) below() []tmux.Relative { return slices.Concat(o.line, o.lead) }
+func (o origin) below() []process.Relative { return slices.Concat(o.line, o.lead) }
 
 // inside finds the session below whose pane's process the caller is, or at whose terminal, or
 // in whose pane it or a parent was started. A job in the background loses its parents, but not
@@ -192,7 +193,7 @@ func (o origin) inside(peers []message.Peer) (message.Peer, bool) {
 	}
 	for i, r := range o.below() {
 		for _, session := range sessions {
-			if o.tells(i, r) && r.Pane == session.Pane || r.Terminal && tmux.HasTerminal(r.PID, session.TTY) {
+			if o.tells(i, r) && r.Pane == session.Pane || r.Terminal && process.HasTerminal(r.PID, session.TTY) {
 				return session, true
 			}
 		}
@@ -203,7 +204,7 @@ func (o origin) inside(peers []message.Peer) (message.Peer, bool) {
 // tells reports whether the environment of a process says where it was started. What the
 // tmux server starts beside its panes has that of the server, which may have been started in
 // a pane of another one.
-func (o origin) tells(i int, r tmux.Relative) bool {
+func (o origin) tells(i int, r process.Relative) bool {
 	return i == 0 || r.Parent != o.server.PID
 }
 
@@ -212,7 +213,7 @@ func (o origin) needsPanes() bool {
 	if _, ok := o.started(); ok {
 		return true
 	}
-	return slices.ContainsFunc(o.below(), func(r tmux.Relative) bool { return r.Pane != "" })
+	return slices.ContainsFunc(o.below(), func(r process.Relative) bool { return r.Pane != "" })
 }
 
 // paneOf is the pane from which the caller comes.
@@ -253,7 +254,7 @@ func (o origin) judge(panes []tmux.Pane) (kind relay.Kind, why string) {
 // that was started with nothing to do by itself, or the default shell of a pane.
 func (o origin) typed(byDefault bool) bool {
 	parents := o.below()[1:]
-	return byDefault && len(parents) > 0 || slices.ContainsFunc(parents, func(r tmux.Relative) bool { return r.Shell })
+	return byDefault && len(parents) > 0 || slices.ContainsFunc(parents, func(r process.Relative) bool { return r.Shell })
 }
 
 // older reports whether all of this began before the tmux server: a login, a service, a job of
@@ -298,7 +299,7 @@ func (s *Callers) atTerminal(ctx context.Context, from api.Caller, what, command
 	if err := s.personOnly(ctx, from, what); err != nil {
 		return err
 	}
-	if from.PID != 0 && !tmux.AtTerminal(from.PID) {
+	if from.PID != 0 && !process.AtTerminal(from.PID) {
 		s.Log.Warn("refused without a terminal", "what", what, "pid", from.PID)
 		return api.Errorf(api.CodeRefused, "%s: only a person at a terminal may", what).
 			WithHint("intercom %s, in a pane that is not adopted", command)
@@ -313,7 +314,7 @@ func (s *Callers) person(ctx context.Context, from api.Caller) message.Person {
 	if from.PID == 0 || s.Tmux == nil {
 		return who
 	}
-	who.Terminal = tmux.TerminalOf(from.PID)
+	who.Terminal = process.TerminalOf(from.PID)
 	panes, err := s.Tmux.Panes(ctx)
 	if err != nil {
 		s.Log.Warn("list panes", "err", err)
@@ -339,7 +340,7 @@ func (s *Callers) person(ctx context.Context, from api.Caller) message.Person {
 
 // below is the session below whose process a caller runs, "" if there is none.
 func (s *Callers) below(from api.Caller) message.ID {
-	line, err := tmux.Ancestors(from.PID)
+	line, err := process.Ancestors(from.PID)
 	if err != nil {
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
@@ -82,9 +83,9 @@ func (k *keys) note(client string, m menu) {
 }
 
 // remember notes that a process is a person's, and forgets those that have ended.
-func (k *keys) remember(p tmux.Process) {
+func (k *keys) remember(p process.Process) {
 	for pid, start := range k.hands {
-		if now, err := tmux.Start(pid); err != nil || now != start {
+		if now, err := process.Start(pid); err != nil || now != start {
 			delete(k.hands, pid)
 		}
 	}
@@ -115,7 +116,7 @@ func (s *Callers) Pressed(ctx context.Context, from api.Caller, req api.PressedR
 	if now := k.menus[from.Client]; req.Menu && now.closed && (before.key != now.key || !before.closed) {
 		k.note(from.Client, menu{key: now.key, opened: time.Now()})
 	}
-	if line, err := tmux.Lineage(req.Successor, 0); err == nil && len(line) > 0 && line[0].Parent == from.PID {
+	if line, err := process.Lineage(req.Successor, 0); err == nil && len(line) > 0 && line[0].Parent == from.PID {
 		k.remember(line[0].Process)
 	}
 	return none, nil
@@ -129,5 +130,5 @@ func (s *Callers) succeeds(ctx context.Context, from api.Caller) bool {
 	}
 	options, err := tmux.Ask(ctx, s.Server, UsedOption)
 	used := options[UsedOption]
-	return err == nil && used != "" && tmux.Runs(from.PID, used) && !tmux.Runs(os.Getpid(), used)
+	return err == nil && used != "" && process.Runs(from.PID, used) && !process.Runs(os.Getpid(), used)
 }

@@ -12,11 +12,11 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/scripting"
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/policyset"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
@@ -195,7 +195,7 @@ func (s *Policies) workplaces() map[message.ID]policyset.Workplace {
 }
 
 // workingDir is where a session works: the working directory of its program.
-func workingDir(session message.Peer) string { return agent.WorkingDir(session.Foreground.PID) }
+func workingDir(session message.Peer) string { return process.WorkingDir(session.Foreground.PID) }
 
 // recentQuestions are the newest messages that were decided, as policies would be asked about
 // them now.

@@ -19,8 +19,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/filepeertest/ops"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
 // A protocol is its package (filepeertest), one file in api (filepeertest/ops) and one in service
@@ -98,7 +98,7 @@ func TestProtocol_aFileInApiAndOneInService(t *testing.T) {
 
 // Whose environment names no pane is not inside of what lives in none.
 func TestOrigin_nobodyIsInsideWhatLivesInNoPane(t *testing.T) {
-	o := origin{line: []tmux.Relative{{Process: tmux.Process{PID: os.Getpid()}, Terminal: true}}}
+	o := origin{line: []process.Relative{{Process: process.Process{PID: os.Getpid()}, Terminal: true}}}
 	_, inside := o.inside([]message.Peer{{ID: "d", Kind: filepeertest.Kind, Key: "/src"}})
 	assert.False(t, inside)
 	here, inside := o.inside([]message.Peer{{ID: "d", Kind: filepeertest.Kind}, {ID: "p", PaneOf: message.PaneOf{Pane: "%1", PaneProc: message.Process{PID: os.Getpid()}}}})

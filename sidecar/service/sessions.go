@@ -13,6 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
@@ -120,11 +121,11 @@ func (s *Sessions) notAPerson(name string) error {
 func (s *Sessions) notHere(ctx context.Context, from api.Caller, pane string) error {
 	panes, err := s.Tmux.Panes(ctx)
 	i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return p.ID == pane })
-	if err != nil || i < 0 || from.PID == 0 || !tmux.HasTerminal(from.PID, panes[i].TTY) {
+	if err != nil || i < 0 || from.PID == 0 || !process.HasTerminal(from.PID, panes[i].TTY) {
 		return nil // what else is wrong is found later
 	}
 	below := ""
-	if line, err := tmux.Ancestors(from.PID); err == nil && len(line) > 0 && from.PID != panes[i].PID {
+	if line, err := process.Ancestors(from.PID); err == nil && len(line) > 0 && from.PID != panes[i].PID {
 		below = " (and below it " + line[0].Name + ")"
 	}
 	return api.Errorf(api.CodeRefused, "adopt %s: this pane runs intercom itself%s", pane, below).

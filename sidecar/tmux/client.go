@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
@@ -107,7 +108,7 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 		return nil, fmt.Errorf("tmux server %q: %w", o.Socket, err)
 	}
 	c.info = info
-	c.born, _ = Start(info.PID)
+	c.born, _ = process.Start(info.PID)
 	byControl, why, err := chooseTransport(o.Transport, info.Version)
 	if err != nil {
 		return nil, err

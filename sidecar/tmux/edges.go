@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 // EdgeKind is what an Edge tells.
@@ -133,7 +135,7 @@ func (c *Client) Watch(pane, tty string) error {
 		return fmt.Errorf("watch pane %q: %w", pane, err)
 	}
 	if now.Facts.Dead || now.Facts.TTY != tty {
-		return fmt.Errorf("watch pane %q: terminal %q: %w", pane, tty, ErrOtherTerminal)
+		return fmt.Errorf("watch pane %q: terminal %q: %w", pane, tty, process.ErrOtherTerminal)
 	}
 	if err := c.edges.watch(pane, tty, now); err != nil {
 		return fmt.Errorf("watch pane %q: %w", pane, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
@@ -96,7 +97,7 @@ func TestEdges_floodNeitherBlocksNorFills(t *testing.T) {
 func TestWatch_refusesAnotherTerminal(t *testing.T) {
 	eachTrigger(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		other := s.NewPane("cat")
-		assert.ErrorIs(t, c.Watch(s.Base, s.Fact(other, "#{pane_tty}")), tmux.ErrOtherTerminal)
+		assert.ErrorIs(t, c.Watch(s.Base, s.Fact(other, "#{pane_tty}")), process.ErrOtherTerminal)
 		assert.ErrorIs(t, c.Watch("%999", "/dev/pts/0"), tmux.ErrNoPane)
 		assert.Error(t, c.Watch("base", "/dev/pts/0"))
 	})

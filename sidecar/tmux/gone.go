@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
 
@@ -64,7 +65,7 @@ func (c *Client) waitForWaiter(ended <-chan struct{}) {
 		case <-c.ctx.Done():
 			return
 		case <-tick.C:
-			if _, err := os.Lstat(c.short.socket); err != nil || !lives(c.info.PID, c.born) {
+			if _, err := os.Lstat(c.short.socket); err != nil || !process.Lives(c.info.PID, c.born) {
 				return
 			}
 			if fresh {
@@ -86,7 +87,7 @@ func (c *Client) serverEnded() bool {
 	if err == nil {
 		return info.PID != c.info.PID || info.Start != c.info.Start
 	}
-	return c.ctx.Err() == nil && !lives(c.info.PID, c.born)
+	return c.ctx.Err() == nil && !process.Lives(c.info.PID, c.born)
 }
 
 // pause waits, or returns early when the client is closed.

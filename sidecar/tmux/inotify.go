@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 // inotify is the source that follows the terminals of panes in the file system. It sees
@@ -32,8 +34,8 @@ func newInotify(e *edges) (*inotify, error) {
 // watch implements source. The terminal must be proven to be the pane's: in a container a
 // terminal of that name may be a different one.
 func (i *inotify) watch(pane, tty string, now Look) error {
-	if err := checkTerminal(tty, now.Facts.PID); err != nil {
-		if errors.Is(err, ErrNoProcess) {
+	if err := process.CheckTerminal(tty, now.Facts.PID); err != nil {
+		if errors.Is(err, process.ErrNoProcess) {
 			return err // just ended: there is nothing to follow
 		}
 		return fmt.Errorf("terminal %q: %w: %w", tty, errWatchUnusable, err)

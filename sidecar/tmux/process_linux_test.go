@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
@@ -15,16 +16,16 @@ func TestFront_whoReadsAndHow(t *testing.T) {
 	v := tmuxtest.Versions(t)[0]
 	s := tmuxtest.NewServer(t, v)
 	c := open(t, s, tmux.Options{})
-	front := func(pane string) tmux.FrontGroup {
+	front := func(pane string) process.FrontGroup {
 		facts := look(t, c, pane).Facts
-		f, err := tmux.Front(facts.TTY, facts.PID)
+		f, err := process.Front(facts.TTY, facts.PID)
 		require.NoError(t, err)
 		return f
 	}
 
 	leads := func(pane, name string) bool { // a pane's process has no terminal at first
 		facts := look(t, c, pane).Facts
-		f, err := tmux.Front(facts.TTY, facts.PID)
+		f, err := process.Front(facts.TTY, facts.PID)
 		return err == nil && f.Leader.Name == name
 	}
 
@@ -32,7 +33,7 @@ func TestFront_whoReadsAndHow(t *testing.T) {
 	f := front(raw.Pane)
 	assert.Equal(t, look(t, c, raw.Pane).Facts.PID, f.Leader.PID)
 	assert.False(t, f.Canonical || f.Echo)
-	start, err := tmux.Start(f.Leader.PID)
+	start, err := process.Start(f.Leader.PID)
 	require.NoError(t, err)
 	assert.Equal(t, start, f.Leader.Start)
 	assert.NotZero(t, start)
@@ -72,18 +73,18 @@ func TestFront_whoReadsAndHow(t *testing.T) {
 	})
 	f = front(shell)
 	assert.NotEqual(t, look(t, c, shell).Facts.PID, f.Leader.PID)
-	ancestors, err := tmux.Ancestors(f.Leader.PID)
+	ancestors, err := process.Ancestors(f.Leader.PID)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(ancestors), 2)
 	assert.Equal(t, look(t, c, shell).Facts.PID, ancestors[0].PID)
 	assert.Equal(t, s.PID, ancestors[1].PID)
 
-	_, err = tmux.Front(look(t, c, lines).Facts.TTY, look(t, c, raw.Pane).Facts.PID)
-	assert.ErrorIs(t, err, tmux.ErrOtherTerminal)
-	_, err = tmux.Front("/dev/null", look(t, c, raw.Pane).Facts.PID)
-	assert.ErrorIs(t, err, tmux.ErrOtherTerminal)
-	_, err = tmux.Start(1 << 29)
-	assert.ErrorIs(t, err, tmux.ErrNoProcess)
-	_, err = tmux.Ancestors(os.Getpid())
+	_, err = process.Front(look(t, c, lines).Facts.TTY, look(t, c, raw.Pane).Facts.PID)
+	assert.ErrorIs(t, err, process.ErrOtherTerminal)
+	_, err = process.Front("/dev/null", look(t, c, raw.Pane).Facts.PID)
+	assert.ErrorIs(t, err, process.ErrOtherTerminal)
+	_, err = process.Start(1 << 29)
+	assert.ErrorIs(t, err, process.ErrNoProcess)
+	_, err = process.Ancestors(os.Getpid())
 	assert.NoError(t, err)
 }

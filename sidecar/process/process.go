@@ -1,6 +1,13 @@
-package tmux
+// Package process reads what the system tells of processes and their terminals: who they are
+// beyond the reuse of their numbers, whose children, what they execute and have open. It is
+// /proc of Linux; elsewhere each function says ErrUnsupported, or what is safe to take for the
+// answer. Nothing is kept, and nothing is told to any process.
+package process
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // Process is one process of this computer, named beyond the reuse of its number.
 type Process struct {
@@ -47,3 +54,14 @@ var (
 	// instance of the terminal file system, or the number was reused.
 	ErrOtherTerminal = errors.New("not the terminal of that process")
 )
+
+// Age is how long a process has been there, zero where the system does not tell.
+func (p Process) Age() time.Duration { return age(p.Start) }
+
+// Began is when a process began, by its start time; zero where the system does not tell.
+func Began(start uint64) time.Time {
+	if old := age(start); old != 0 {
+		return time.Now().Add(-old)
+	}
+	return time.Time{}
+}

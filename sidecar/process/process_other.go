@@ -1,11 +1,12 @@
 //go:build !linux
 
-package tmux
+package process
 
 import (
 	"errors"
 	"fmt"
 	"syscall"
+	"time"
 )
 
 // Start is the start time of a process. Here it is ErrUnsupported.
@@ -53,11 +54,11 @@ func PaneOf(int) string { return "" }
 // FrontLeader is as Front: ErrUnsupported.
 func FrontLeader(tty string, panePID int) (FrontGroup, error) { return Front(tty, panePID) }
 
-// checkTerminal cannot prove anything here.
-func checkTerminal(string, int) error { return ErrUnsupported }
+// CheckTerminal cannot prove anything here.
+func CheckTerminal(string, int) error { return ErrUnsupported }
 
-// lives reports whether a process with that number exists.
-func lives(pid int, _ uint64) bool {
+// Lives reports whether a process with that number exists.
+func Lives(pid int, _ uint64) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
@@ -65,3 +66,25 @@ func lives(pid int, _ uint64) bool {
 // Reads reports whether a process could read what is typed into a terminal: here the system
 // does not tell, so that each could.
 func Reads(int, string) bool { return true }
+
+// Lineage is a process and its parents. Here it is ErrUnsupported.
+func Lineage(pid, _ int) ([]Relative, error) {
+	return nil, fmt.Errorf("process %d: %w", pid, ErrUnsupported)
+}
+
+// All cannot tell here: it is ErrUnsupported.
+func All() ([]int, error) { return nil, ErrUnsupported }
+
+// Environment cannot be read here.
+func Environment(int, ...string) (map[string]string, bool) { return nil, false }
+
+// WorkingDir cannot be read here.
+func WorkingDir(int) string { return "" }
+
+// Writes cannot tell here.
+func Writes(int, func(string) bool) []string { return nil }
+
+// Runs cannot tell here.
+func Runs(int, string) bool { return false }
+
+func age(uint64) time.Duration { return 0 }

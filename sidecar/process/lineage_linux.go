@@ -1,13 +1,10 @@
-package tmux
+package process
 
 import (
-	"bytes"
-	"os"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,32 +32,23 @@ func Lineage(pid, server int) ([]Relative, error) {
 
 func (s stat) relative(server int) Relative {
 	r := Relative{Process: s.Process, Parent: s.Parent, Leader: s.session, Terminal: s.tty != 0}
-	dir := "/proc/" + strconv.Itoa(s.PID)
-	if words, err := os.ReadFile("/proc/" + strconv.Itoa(s.PID) + "/cmdline"); err == nil {
-		r.Shell = r.Terminal && interactive(strings.Split(strings.TrimRight(string(words), "\x00"), "\x00")) && readsTerminal(dir, s.tty)
+	if words := Arguments(s.PID); len(words) > 0 {
+		r.Shell = r.Terminal && interactive(words) && readsTerminal("/proc/"+strconv.Itoa(s.PID), s.tty)
 	}
-	if environ, err := os.ReadFile("/proc/" + strconv.Itoa(s.PID) + "/environ"); err == nil {
-		r.Pane = startedIn(environ, server)
+	if env, ok := Environment(s.PID, "TMUX", "TMUX_PANE"); ok {
+		r.Pane = startedIn(env, server)
 	}
 	return r
 }
 
 // startedIn is the pane that an environment names, if not one of another tmux server than
 // that: TMUX is PATH,PID,SESSION.
-func startedIn(environ []byte, server int) (pane string) {
-	for pair := range bytes.SplitSeq(environ, []byte{0}) {
-		name, value, _ := bytes.Cut(pair, []byte("="))
-		switch string(name) {
-		case "TMUX_PANE":
-			pane = string(value)
-		case "TMUX":
-			fields := strings.Split(string(value), ",")
-			if n := len(fields); n >= 3 && fields[n-2] != strconv.Itoa(server) {
-				return ""
-			}
-		}
+func startedIn(env map[string]string, server int) (pane string) {
+	fields := strings.Split(env["TMUX"], ",")
+	if n := len(fields); n >= 3 && fields[n-2] != strconv.Itoa(server) {
+		return ""
 	}
-	return pane
+	return env["TMUX_PANE"]
 }
 
 // shells are the programs that a person types commands into, by the name of what is run.
@@ -99,22 +87,4 @@ func interactive(words []string) bool {
 func readsTerminal(dir string, tty uint64) bool {
 	var st unix.Stat_t
 	return unix.Stat(dir+"/fd/0", &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && uint64(st.Rdev) == tty
-}
-
-// ticks is how many clock ticks of /proc a second has, on every Linux that Go runs on.
-const ticks = 100
-
-func age(start uint64) time.Duration {
-	var now unix.Timespec
-	if start == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
-		return 0
-	}
-	return time.Duration(now.Nano()) - time.Duration(start)*(time.Second/ticks)
-}
-
-// Runs reports whether a process runs the program of that path, as it is now.
-func Runs(pid int, program string) bool {
-	var runs, is unix.Stat_t
-	return unix.Stat("/proc/"+strconv.Itoa(pid)+"/exe", &runs) == nil && unix.Stat(program, &is) == nil &&
-		runs.Dev == is.Dev && runs.Ino == is.Ino
 }

@@ -1,4 +1,4 @@
-package tmux
+package process
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -57,16 +58,21 @@ func parseStat(data []byte) (stat, error) {
 	if len(fields) < 26 {
 		return stat{}, fmt.Errorf("stat %q: %d fields", data, len(fields))
 	}
-	var n numbers
-	s := stat{state: fields[0][0], group: n.number(fields[2]), session: n.number(fields[3])}
-	s.Parent = n.number(fields[1])
-	s.PID, s.Name = n.number(strings.TrimSpace(string(data[:open]))), string(data[open+1:end])
-	nr := uint32(n.number(fields[4]))
+	var bad error
+	number := func(s string) int {
+		v, err := strconv.Atoi(s)
+		bad = cmp.Or(bad, err)
+		return v
+	}
+	s := stat{state: fields[0][0], group: number(fields[2]), session: number(fields[3])}
+	s.Parent = number(fields[1])
+	s.PID, s.Name = number(strings.TrimSpace(string(data[:open]))), string(data[open+1:end])
+	nr := uint32(number(fields[4]))
 	s.tty = unix.Mkdev(nr>>8&0xfff, nr&0xff|nr>>12&0xfff00)
-	s.ttyPgrp = n.number(fields[5])
+	s.ttyPgrp = number(fields[5])
 	start, err := strconv.ParseUint(fields[19], 10, 64)
 	stack, stackErr := strconv.ParseUint(fields[25], 10, 64)
-	if err := cmp.Or(err, stackErr, n.err); err != nil {
+	if err := cmp.Or(err, stackErr, bad); err != nil {
 		return stat{}, fmt.Errorf("stat %q: %w", data, err)
 	}
 	s.Start, s.stack = start, stack
@@ -190,16 +196,34 @@ func TerminalOf(pid int) string {
 // TMUX_PANE says. "" where it says nothing or cannot be read. A process may have been given
 // any value, so that it can tell against somebody and never for them.
 func PaneOf(pid int) string {
+	env, _ := Environment(pid, "TMUX_PANE")
+	return env["TMUX_PANE"]
+}
+
+// Environment reads a few named variables of a process as they were when it began, and nothing
+// else: secrets stand beside them. It is false where they cannot be read.
+func Environment(pid int, names ...string) (map[string]string, bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil || len(data) == 0 {
+		return nil, false
+	}
+	env := map[string]string{}
+	for pair := range bytes.SplitSeq(data, []byte{0}) {
+		name, value, ok := bytes.Cut(pair, []byte{'='})
+		if _, twice := env[string(name)]; ok && !twice && slices.Contains(names, string(name)) {
+			env[string(name)] = string(value)
+		}
+	}
+	return env, true
+}
+
+// WorkingDir is the directory in which a process works, "" if it cannot be read.
+func WorkingDir(pid int) string {
+	dir, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd")
 	if err != nil {
 		return ""
 	}
-	for _, pair := range bytes.Split(data, []byte{0}) {
-		if value, ok := bytes.CutPrefix(pair, []byte("TMUX_PANE=")); ok {
-			return string(value)
-		}
-	}
-	return ""
+	return dir
 }
 
 // Front tells who has the terminal of a pane in front, and the terminal's modes. panePID is
@@ -257,6 +281,15 @@ func frontLeader(tty string, panePID int) (FrontGroup, stat, error) {
 // inGroup lists the processes that were in a process group a moment ago, and those that do not
 // tell. Every process of the computer is asked, so nothing is opened or read.
 func inGroup(group int) ([]int, error) {
+	all, err := All()
+	return slices.DeleteFunc(all, func(pid int) bool {
+		of, err := unix.Getpgid(pid)
+		return err == nil && of != group || errors.Is(err, unix.ESRCH)
+	}), err
+}
+
+// All are the numbers of the processes that there were a moment ago.
+func All() (pids []int, err error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil, err
@@ -266,16 +299,10 @@ func inGroup(group int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	var pids []int
 	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
 		}
-		if of, err := unix.Getpgid(pid); err == nil && of != group || errors.Is(err, unix.ESRCH) {
-			continue
-		}
-		pids = append(pids, pid)
 	}
 	return pids, nil
 }
@@ -306,9 +333,9 @@ func (f *FrontGroup) readModes(tty string, s stat) error {
 	return nil
 }
 
-// checkTerminal proves that tty, by its device number and owner, is the controlling
+// CheckTerminal proves that tty, by its device number and owner, is the controlling
 // terminal of the process that tmux started in a pane.
-func checkTerminal(tty string, panePID int) error {
+func CheckTerminal(tty string, panePID int) error {
 	var st unix.Stat_t
 	if err := unix.Stat(tty, &st); err != nil {
 		return fmt.Errorf("stat: %w", err)
@@ -330,9 +357,9 @@ func sameTerminal(st *unix.Stat_t, s stat) error {
 	return nil
 }
 
-// lives reports whether a process exists and is the one that started then. One that has
+// Lives reports whether a process exists and is the one that started then. One that has
 // ended and waits for its parent does not live.
-func lives(pid int, start uint64) bool {
+func Lives(pid int, start uint64) bool {
 	s, err := readStat(pid)
 	if errors.Is(err, ErrNoProcess) {
 		return false
@@ -358,4 +385,53 @@ func Reads(pid int, tty string) bool {
 		}
 	}
 	return false
+}
+
+// Writes are the paths that a process has open for writing and that a function wants, each once.
+func Writes(pid int, want func(path string) bool) (paths []string) {
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		path, err := os.Readlink(dir + "/" + e.Name())
+		if err == nil && want(path) && !slices.Contains(paths, path) && writes(pid, e.Name()) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// writes reports whether a process has opened a descriptor for writing.
+func writes(pid int, descriptor string) bool {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/fdinfo/" + descriptor)
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(data)) {
+		if value, ok := strings.CutPrefix(line, "flags:"); ok {
+			flags, err := strconv.ParseInt(strings.TrimSpace(value), 8, 64)
+			return err == nil && flags&syscall.O_ACCMODE != syscall.O_RDONLY
+		}
+	}
+	return false
+}
+
+// Runs reports whether a process runs the program of that path, as it is now.
+func Runs(pid int, program string) bool {
+	var runs, is unix.Stat_t
+	return unix.Stat("/proc/"+strconv.Itoa(pid)+"/exe", &runs) == nil && unix.Stat(program, &is) == nil &&
+		runs.Dev == is.Dev && runs.Ino == is.Ino
+}
+
+// ticks is how many clock ticks of /proc a second has, on every Linux that Go runs on.
+const ticks = 100
+
+func age(start uint64) time.Duration {
+	var now unix.Timespec
+	if start == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return 0
+	}
+	return time.Duration(now.Nano()) - time.Duration(start)*(time.Second/ticks)
 }

@@ -1,6 +1,4 @@
-package tmux
-
-import "time"
+package process
 
 // Relative is a process in somebody's lineage, with what can tell who has started it.
 type Relative struct {
@@ -11,6 +9,3 @@ type Relative struct {
 	Shell    bool   // an interactive shell: it reads its commands from a terminal
 	Pane     string // in which it was started, by what TMUX_PANE was then; "" if that was of another tmux server
 }
-
-// Age is how long a process has been there, zero where the system does not tell.
-func (p Process) Age() time.Duration { return age(p.Start) }

@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+)
+
+// Where the system does not tell of processes, transcripts are found by the status file of
+// Claude Code without its start time, or by the text that was typed.
+
+// started is the start time of a process, 0 where the system does not tell.
+func started(pid int) (uint64, error) {
+	start, err := process.Start(pid)
+	if errors.Is(err, process.ErrUnsupported) && process.Lives(pid, 0) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("process %d: %w", pid, ErrGone)
+	}
+	return start, nil
+}
+
+// environment reads a few named variables of a process. What cannot be read is taken from our
+// own.
+func environment(pid int, names ...string) map[string]string {
+	env, ok := process.Environment(pid, names...)
+	if !ok {
+		env = map[string]string{}
+		for _, name := range names {
+			env[name] = os.Getenv(name)
+		}
+	}
+	return env
+}
+
+// neighboursOf are the processes of an agent's kind that work in its directory and with its
+// files, but for those of its own process group. Of a process and one that it has started,
+// both of that kind, both count.
+func neighboursOf(a Agent) neighbours {
+	pids, err := process.All()
+	if err != nil || a.Dir == "" {
+		return neighbours{}
+	}
+	near := neighbours{known: true}
+	own, _ := process.Identify(a.Process.PID)
+	for _, pid := range pids {
+		if slices.Contains(a.Tried, pid) || process.WorkingDir(pid) != a.Dir {
+			continue
+		}
+		id, err := process.Identify(pid)
+		if err != nil {
+			continue // it has ended
+		}
+		kind, ok := kindOf(id.Name, process.Arguments(pid))
+		if !ok || kind != a.Kind || own.Group != 0 && id.Group == own.Group || homeOf(kind, pid, a.Dir) != a.Home {
+			continue
+		}
+		near.starts = append(near.starts, process.Began(id.Start))
+	}
+	return near
+}
