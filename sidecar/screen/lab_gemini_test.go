@@ -7,12 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // geminiSettings changes the settings of Gemini CLI: "ui.hideFooter" is a path of two names.
@@ -495,14 +491,8 @@ func TestLab_recordGeminiColours(t *testing.T) {
 		{"-no-colour", "tmux-256color", "NO_COLOR=1", "Default"},
 	} {
 		t.Run(c.suffix, func(t *testing.T) {
-			if !*update {
-				t.Skip(anew)
-			}
-			lab := labtest.New(t, labtest.Gemini)
-			server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
-			server.Run("set-option", "-s", "default-terminal", c.terminal)
-			agent := lab.Start(server, labtest.Gemini, labtest.Environ(c.variable), geminiSettings("ui.theme", c.theme))
-			s := &studio{Agent: agent, t: t, lab: lab, server: server, suffix: c.suffix}
+			s := openOn(t, c.terminal, labtest.Gemini, labtest.Environ(c.variable), geminiSettings("ui.theme", c.theme))
+			s.suffix = c.suffix
 			s.take("idle", "fresh")
 			s.Keys("-l", "hello there")
 			s.Keys("C-a")
@@ -623,31 +613,7 @@ func TestLab_geminiOwnTextIsProvenBeforeEnter(t *testing.T) {
 	t.Parallel()
 	for _, size := range sizes([2]int{120, 40}, [2]int{60, 24}) {
 		t.Run(itoa(size[0])+"x"+itoa(size[1]), func(t *testing.T) {
-			lab, a := labtest.New(t, labtest.Gemini), agentNamed(t, "gemini")
-			agent := lab.Start(tmuxtest.NewServer(t, tmuxtest.Versions(t)[0]), labtest.Gemini, labtest.Size(size[0], size[1]), files)
-			agent.WaitForStill(2 * time.Second)
-			look := func() screen.View { return newRecording(labtest.Gemini, "", "", lab.Capture(agent)).view() }
-			for _, name := range []string{"line", "long-line", "p500", "lines10", "p2k", "cjk", "code", "blank-end", "marks"} {
-				agent.WaitFor("a composer to type into", func(labtest.Screen) bool { return screen.Judge(look(), a).MayType })
-				text, ok := screen.Fitted(look(), a, ownTexts[name])
-				require.True(t, ok, name)
-				assert.Equal(t, screen.Absent, screen.JudgeOwn(look(), a, text), name)
-				agent.Paste(text)
-				agent.WaitFor("its own text "+name, func(labtest.Screen) bool { return screen.JudgeOwn(look(), a, text) == screen.Whole })
-				assert.NotEmpty(t, screen.OwnTail(look(), a), name)
-				heard := len(agent.Received())
-				for len(agent.Received()) == heard {
-					time.Sleep(a.Settle)
-					breaks := screen.Breaks(look(), a, text)
-					agent.Keys("Enter")
-					agent.WaitFor("its model", func(labtest.Screen) bool {
-						return len(agent.Received()) > heard || screen.Breaks(look(), a, text) > breaks
-					})
-				}
-				got := agent.Received()
-				require.Len(t, got, heard+1, name)
-				assert.Equal(t, strings.TrimSpace(ownTexts[name]), strings.TrimSpace(got[heard]), name)
-			}
+			provesOwn(t, labtest.Gemini, size, "line", "long-line", "p500", "lines10", "p2k", "cjk", "code", "blank-end", "marks")
 		})
 	}
 }

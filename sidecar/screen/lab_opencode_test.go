@@ -7,11 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // opencodeClear removes a draft of any length. With nothing in its composer, C-c would end
@@ -504,25 +500,7 @@ func TestLab_opencodeOwnTextIsProvenBeforeEnter(t *testing.T) {
 	t.Parallel()
 	for _, size := range sizes([2]int{120, 40}, [2]int{60, 20}, [2]int{120, 12}) {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			lab := labtest.New(t, labtest.Opencode)
-			s := &studio{Agent: lab.Start(tmuxtest.NewServer(t, tmuxtest.Versions(t)[0]), labtest.Opencode, labtest.Size(size[0], size[1]), files), t: t, lab: lab}
-			a := agentOf(t, labtest.Opencode)
-			look := func() screen.View { return newRecording(s.Kind, "", "", lab.Capture(s.Agent)).view() }
-			for _, name := range []string{"short", "line", "long-line", "p500", "lines10", "p2k", "l64k", "cjk", "emoji", "code", "blank-end"} {
-				s.WaitFor("a composer to type into", func(labtest.Screen) bool { return screen.Judge(look(), a).MayType })
-				text, ok := screen.Fitted(look(), a, ownTexts[name])
-				require.True(t, ok, name)
-				require.Equal(t, screen.Absent, screen.JudgeOwn(look(), a, text), name)
-				s.Paste(text)
-				s.WaitFor("its own text "+name, func(labtest.Screen) bool { return screen.JudgeOwn(look(), a, text) == screen.Whole })
-				require.NotEmpty(t, screen.OwnTail(look(), a), name)
-				heard := len(s.Received())
-				s.Keys("Enter")
-				s.WaitFor("its model", func(labtest.Screen) bool { return len(s.Received()) > heard })
-				got := s.Received()
-				require.Len(t, got, heard+1, name)
-				require.Contains(t, got[heard], strings.TrimSpace(ownTexts[name]), name)
-			}
+			provesOwn(t, labtest.Opencode, size, "short", "line", "long-line", "p500", "lines10", "p2k", "l64k", "cjk", "emoji", "code", "blank-end")
 		})
 	}
 }
@@ -536,13 +514,7 @@ func TestLab_recordOpencodeColours(t *testing.T) {
 		{"-gruvbox", "tmux-256color", "COLORTERM=truecolor", "gruvbox"},
 	} {
 		t.Run("opencode"+c.suffix, func(t *testing.T) {
-			if !*update {
-				t.Skip("recordings are made anew by: INTERCOM_LAB=1 go test -run TestLab_record -update ./sidecar/screen")
-			}
-			lab := labtest.New(t, labtest.Opencode)
-			server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
-			server.Run("set-option", "-s", "default-terminal", c.terminal)
-			agent := lab.Start(server, labtest.Opencode, labtest.Environ(c.variable), labtest.Configured(func(a *labtest.Agent) {
+			s := openOn(t, c.terminal, labtest.Opencode, labtest.Environ(c.variable), labtest.Configured(func(a *labtest.Agent) {
 				if c.theme == "" {
 					return
 				}
@@ -550,7 +522,7 @@ func TestLab_recordOpencodeColours(t *testing.T) {
 					t.Fatal(err)
 				}
 			}))
-			s := &studio{Agent: agent, t: t, lab: lab, server: server, suffix: c.suffix}
+			s.suffix = c.suffix
 			s.take("idle", "fresh")
 			s.Keys("-l", "hello there")
 			s.WaitForText("hello there")

@@ -28,19 +28,29 @@ type studio struct {
 
 func open(t *testing.T, kind labtest.Kind, options ...labtest.Option) *studio {
 	t.Helper()
-	s := launch(t, kind, options...)
+	return openOn(t, "tmux-256color", kind, options...) // as most people have it
+}
+
+func openOn(t *testing.T, terminal string, kind labtest.Kind, options ...labtest.Option) *studio {
+	t.Helper()
+	s := launchOn(t, terminal, kind, options...)
 	s.WaitForIdle()
 	return s
 }
 
 func launch(t *testing.T, kind labtest.Kind, options ...labtest.Option) *studio {
 	t.Helper()
+	return launchOn(t, "tmux-256color", kind, options...)
+}
+
+func launchOn(t *testing.T, terminal string, kind labtest.Kind, options ...labtest.Option) *studio {
+	t.Helper()
 	if !*update {
 		t.Skip(anew)
 	}
 	lab := labtest.New(t, kind)
 	server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
-	server.Run("set-option", "-s", "default-terminal", "tmux-256color") // as most people have it
+	server.Run("set-option", "-s", "default-terminal", terminal)
 	return &studio{Agent: lab.Launch(server, kind, options...), t: t, lab: lab, server: server}
 }
 
@@ -589,17 +599,14 @@ func TestLab_recordColours(t *testing.T) {
 			{"-truecolour-light", "tmux-256color", "COLORTERM=truecolor", "light"},
 		} {
 			t.Run(string(kind)+c.suffix, func(t *testing.T) {
-				lab := labtest.New(t, kind)
-				server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
-				server.Run("set-option", "-s", "default-terminal", c.terminal)
-				agent := lab.Start(server, kind, labtest.Environ(c.variable, "CLAUDE_CODE_MAX_RETRIES=0"), labtest.Configured(func(a *labtest.Agent) {
+				s := openOn(t, c.terminal, kind, labtest.Environ(c.variable, "CLAUDE_CODE_MAX_RETRIES=0"), labtest.Configured(func(a *labtest.Agent) {
 					if kind == labtest.Claude {
 						if err := a.EditJSON(filepath.Join(a.Home, ".claude.json"), func(m map[string]any) { m["theme"] = c.theme }); err != nil {
 							t.Fatal(err)
 						}
 					}
 				}))
-				s := &studio{Agent: agent, t: t, lab: lab, server: server, suffix: c.suffix}
+				s.suffix = c.suffix
 				s.take("idle", "fresh")
 				s.Keys("-l", "hello there")
 				s.Keys("C-a")
