@@ -13,3 +13,6 @@ type UnwritableError struct {
 func (e *UnwritableError) Error() string { return fmt.Sprintf("%s: %s", e.Why, e.Path) }
 
 func (e *UnwritableError) Unwrap() error { return e.Err }
+
+// ErrorKind is KindUnwritable.
+func (e *UnwritableError) ErrorKind() ErrorKind { return KindUnwritable }

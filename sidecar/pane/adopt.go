@@ -24,6 +24,9 @@ type Refusal struct {
 // Error is the reason, with the pane.
 func (r *Refusal) Error() string { return fmt.Sprintf("adopt %s: %s", r.Pane, r.Why) }
 
+// ErrorKind is KindNotAdoptable.
+func (r *Refusal) ErrorKind() message.ErrorKind { return message.KindNotAdoptable }
+
 // Request is a person's word that a pane may be read and typed into.
 type Request struct {
 	Pane    string // %7

@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/spelling"
 )
 
 // What a lookup can end in; a LookupError wraps one of them.
 var (
-	ErrUnknown   = errors.New("unknown")
-	ErrAmbiguous = errors.New("ambiguous")
-	ErrEnded     = errors.New("ended")
+	ErrUnknown   = message.NewError(message.KindUnknown, "unknown")
+	ErrAmbiguous = message.NewError(message.KindAmbiguous, "ambiguous")
+	ErrEnded     = message.NewError(message.KindGone, "ended")
 )
 
 // LookupError says that nothing, or more than one thing, goes by a reference.

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,7 +13,7 @@ import (
 const MaxName = 64
 
 // ErrName is wrapped by every refusal of a name.
-var ErrName = errors.New("not a name")
+var ErrName = message.NewError(message.KindBadName, "not a name")
 
 // TakenError says that another session has the name. It is an ErrName too.
 type TakenError struct {
@@ -28,6 +27,9 @@ func (e *TakenError) Error() string {
 
 // Unwrap returns ErrName.
 func (e *TakenError) Unwrap() error { return ErrName }
+
+// ErrorKind is KindTaken.
+func (e *TakenError) ErrorKind() message.ErrorKind { return message.KindTaken }
 
 // reserved names stand in headers, addresses and commands for something else.
 var reserved = []string{"ai", "local", "relay", "notice", "system", "person", "all", "yes", "no", "unverified"}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
 // Kind is what kind of caller makes a request. The zero Kind is nobody: each request of it
@@ -34,14 +35,38 @@ func admit(r Request) error {
 		return ErrRequest
 	}
 	by := r.by()
-	switch known := by.Kind == Agent || by.Kind == Person || by.Kind == Unverified; {
-	case !known, (by.Kind == Agent) != (by.Peer != ""):
+	if authors[by.Kind] == nil || (by.Kind == Agent) != (by.Peer != "") {
 		return fmt.Errorf("%w: %w", ErrRequest, ErrNobody)
-	case by.Kind != Unverified:
+	}
+	if by.Kind != Unverified {
 		return nil
 	}
 	if _, may := r.(unproven); !may {
 		return ErrPersonOnly
 	}
 	return nil
+}
+
+// authors make a single message one of a caller, by kind: who it is from, how that is known and how
+// deep it lies. A kind that is not among them is nobody.
+var authors = map[Kind]func(tx *tx, by By, to *peer, m *message.Envelope) error{
+	Person: func(_ *tx, by By, _ *peer, m *message.Envelope) error {
+		m.From, m.Origin, m.Trust = person(by), message.OriginHuman, message.TrustPerson
+		return nil
+	},
+	Unverified: func(tx *tx, _ By, _ *peer, m *message.Envelope) error {
+		m.From, m.Origin, m.Trust, m.Depth = address(tx.stranger), message.OriginAgent, message.TrustUnverified, tx.deepest()
+		return nil
+	},
+	Agent: func(tx *tx, by By, to *peer, m *message.Envelope) error {
+		from := tx.present(by.Peer)
+		switch {
+		case from == nil:
+			return &registry.LookupError{Kind: "session", Ref: string(by.Peer), Err: registry.ErrUnknown}
+		case from == to:
+			return fmt.Errorf("%w: session %q would talk to itself", ErrRequest, to.Name)
+		}
+		tx.says(from, m)
+		return nil
+	},
 }

@@ -93,6 +93,9 @@ type BrakedError struct{ Why []string }
 
 func (e *BrakedError) Error() string { return strings.Join(e.Why, "\n") }
 
+// ErrorKind is KindAtLimit.
+func (e *BrakedError) ErrorKind() message.ErrorKind { return message.KindAtLimit }
+
 func (r ResumeChat) do(tx *tx, _ *Requested) (Answer, error) {
 	if !r.By.Person() {
 		return Answer{}, fmt.Errorf("resume chat: %w", ErrPersonOnly)

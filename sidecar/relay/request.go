@@ -99,19 +99,19 @@ var (
 
 // Why a request is refused.
 var (
-	ErrInChat     = errors.New("in a chat")      // wrapped by *InChatError
-	ErrActive     = errors.New("already active") // wrapped by *InChatError: that very chat
-	ErrPersonOnly = errors.New("only a person may do that")
+	ErrInChat     = message.NewError(message.KindInChat, "in a chat") // wrapped by *InChatError
+	ErrActive     = errors.New("already active")                      // wrapped by *InChatError: that very chat
+	ErrPersonOnly = message.NewError(message.KindPersonOnly, "only a person may do that")
 	ErrNobody     = errors.New("the request names no caller")
-	ErrAdopted    = errors.New("already adopted")
+	ErrAdopted    = message.NewError(message.KindAdopted, "already adopted")
 	// ErrDecided is for a decision about a message of which nothing waits for one (any more).
 	ErrDecided = errors.New("it does not await a decision")
 	// ErrUnfiltered is for a yes to a message that no filter has seen: nobody knows what one
 	// would have taken out.
-	ErrUnfiltered = errors.New("a filter failed on it, so it cannot be sent as it is")
-	ErrRequest    = errors.New("not possible") // a request that makes no sense; the text says why
+	ErrUnfiltered = message.NewError(message.KindUnfiltered, "a filter failed on it, so it cannot be sent as it is")
+	ErrRequest    = message.NewError(message.KindNotPossible, "not possible") // a request that makes no sense; the text says why
 	// ErrNothingSaid is for a chat that is to begin with words of which nothing is known.
-	ErrNothingSaid = errors.New("no answer of it is known")
+	ErrNothingSaid = message.NewError(message.KindNothingSaid, "no answer of it is known")
 )
 
 // ErrDown says that the relay does not run, or ended before it could answer.
@@ -136,3 +136,6 @@ func (e *InChatError) Error() string {
 func (e *InChatError) Is(target error) bool {
 	return target == ErrInChat || e.Same && target == ErrActive
 }
+
+// ErrorKind is KindInChat.
+func (e *InChatError) ErrorKind() message.ErrorKind { return message.KindInChat }

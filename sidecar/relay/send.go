@@ -75,20 +75,8 @@ func (r Send) do(tx *tx, a *Requested) (Answer, error) {
 		return Answer{}, fmt.Errorf("send: %w", err)
 	}
 	m.To = []message.Address{address(to)}
-	switch r.By.Kind {
-	case Person:
-		m.From, m.Origin, m.Trust = person(r.By), message.OriginHuman, message.TrustPerson
-	case Unverified:
-		m.From, m.Origin, m.Trust, m.Depth = address(tx.stranger), message.OriginAgent, message.TrustUnverified, tx.deepest()
-	default:
-		from := tx.present(r.By.Peer)
-		switch {
-		case from == nil:
-			return Answer{}, fmt.Errorf("send: %w", &registry.LookupError{Kind: "session", Ref: string(r.By.Peer), Err: registry.ErrUnknown})
-		case from == to:
-			return Answer{}, fmt.Errorf("send: %w: session %q would talk to itself", ErrRequest, to.Name)
-		}
-		tx.says(from, &m)
+	if err := authors[r.By.Kind](tx, r.By, to, &m); err != nil {
+		return Answer{}, fmt.Errorf("send: %w", err)
 	}
 	t := &pending{message: m, token: a.later()}
 	if a.Seen || tx.seen.Has(m.ID) {

@@ -11,82 +11,81 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// refusal puts a pane's refusal on the wire, with its hint.
-func refusal(err error) error {
-	if r, ok := errors.AsType[*pane.Refusal](err); ok {
-		return api.Errorf(api.CodeRefused, "%w", r).WithHint("%s", r.Hint).About(api.Unadoptable, r.Pane)
-	}
-	return wire(err)
+// told is how an error of a kind goes over the wire.
+type told struct {
+	code api.Code
+	hint string
+	more func(*api.Error, error) *api.Error // completes it; nil: it is complete
 }
 
-// wire gives the errors of the relay and the registry their codes.
-func wire(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, registry.ErrUnknown), errors.Is(err, registry.ErrEnded):
-		return about(api.Errorf(api.CodeNotFound, "%w", err)).WithHint("intercom status lists who is here")
-	case errors.Is(err, registry.ErrAmbiguous):
-		return api.Errorf(api.CodeUsage, "%w", err).WithHint("give the whole id")
-	case errors.Is(err, relay.ErrInChat):
-		return inChat(err)
-	case errors.Is(err, relay.ErrStopped):
+var tellings = map[message.ErrorKind]told{
+	message.KindUnknown:   {api.CodeNotFound, "intercom status lists who is here", lookedUp(api.NoSession, api.NoChat)},
+	message.KindGone:      {api.CodeNotFound, "intercom status lists who is here", lookedUp(api.SessionEnded, api.ChatEnded)},
+	message.KindAmbiguous: {api.CodeUsage, "give the whole id", nil},
+	message.KindBadName:   {api.CodeUsage, "", nil},
+	message.KindTaken:     {api.CodeRefused, "choose another; intercom status lists the names", alone[*registry.TakenError]},
+	message.KindInChat:    {api.CodeRefused, "intercom chat stop ends it", inChat},
+	message.KindStopped: {api.CodeRefused, "", func(*api.Error, error) *api.Error {
 		return api.Errorf(api.CodeRefused, "everything is stopped").WithHint("intercom chat resume --all")
-	case errors.Is(err, relay.ErrEnded):
-		return api.Errorf(api.CodeNotFound, "%w", err).WithHint("intercom chat list --ended").About(api.ChatEnded, "")
-	case isBraked(err):
-		return api.Errorf(api.CodeUnsure, "%w", err).WithHint("intercom chat resume, in a pane that is not adopted, and y there")
-	case errors.Is(err, relay.ErrPersonOnly):
-		return api.Errorf(api.CodeRefused, "%w", err).WithHint("do it from a pane that is not adopted")
-	case errors.Is(err, relay.ErrNothingSaid):
-		return api.Errorf(api.CodeRefused, "%w", err).WithHint("let it answer something first; intercom send sends your own words")
-	case errors.Is(err, relay.ErrUnfiltered):
-		return api.Errorf(api.CodeRefused, "%w", err).WithHint("intercom policy log shows what failed; once that is fixed the message is decided again, or send your own words with intercom inbox edit")
-	case errors.Is(err, relay.ErrAdopted):
-		return api.Errorf(api.CodeRefused, "%w", err)
-	case errors.Is(err, registry.ErrName):
-		if taken, ok := errors.AsType[*registry.TakenError](err); ok {
-			return api.Errorf(api.CodeRefused, "%w", taken).WithHint("choose another; intercom status lists the names")
-		}
-		return api.Errorf(api.CodeUsage, "%w", err)
-	case errors.Is(err, relay.ErrRequest):
-		return api.Errorf(api.CodeUsage, "%w", err)
-	}
-	if full, ok := errors.AsType[*message.UnwritableError](err); ok {
-		return api.Errorf(api.CodeFailed, "%w", full).WithHint("free some space there; what is held resumes by itself")
-	}
-	return err
+	}},
+	message.KindChatEnded:   {api.CodeNotFound, "intercom chat list --ended", func(e *api.Error, _ error) *api.Error { return e.About(api.ChatEnded, "") }},
+	message.KindAtLimit:     {api.CodeUnsure, "intercom chat resume, in a pane that is not adopted, and y there", nil},
+	message.KindPersonOnly:  {api.CodeRefused, "do it from a pane that is not adopted", nil},
+	message.KindNothingSaid: {api.CodeRefused, "let it answer something first; intercom send sends your own words", nil},
+	message.KindUnfiltered:  {api.CodeRefused, "intercom policy log shows what failed; once that is fixed the message is decided again, or send your own words with intercom inbox edit", nil},
+	message.KindAdopted:     {api.CodeRefused, "", nil},
+	message.KindNotPossible: {api.CodeUsage, "", nil},
+	message.KindUnwritable:  {api.CodeFailed, "free some space there; what is held resumes by itself", alone[*message.UnwritableError]},
+	message.KindNotAdoptable: {api.CodeRefused, "", func(e *api.Error, err error) *api.Error {
+		r, _ := errors.AsType[*pane.Refusal](err)
+		return alone[*pane.Refusal](e, err).WithHint("%s", r.Hint).About(api.Unadoptable, r.Pane)
+	}},
 }
 
-// about tells of which kind a lookup's error is.
-func about(err *api.Error) *api.Error {
-	lookup, ok := errors.AsType[*registry.LookupError](err)
+// wire gives an error that says of which kind it is its code, and the next step.
+func wire(err error) error {
+	of, ok := errors.AsType[message.OfKind](err)
 	if !ok {
 		return err
 	}
-	kinds := map[bool]api.Kind{false: api.NoSession, true: api.SessionEnded}
-	if lookup.Kind == "chat" {
-		kinds = map[bool]api.Kind{false: api.NoChat, true: api.ChatEnded}
+	t := tellings[of.ErrorKind()]
+	e := api.Errorf(t.code, "%w", err).WithHint("%s", t.hint)
+	if t.more != nil {
+		e = t.more(e, err)
 	}
-	return err.About(kinds[errors.Is(lookup, registry.ErrEnded)], lookup.Ref)
+	return e
 }
 
-func isBraked(err error) bool {
-	_, braked := errors.AsType[*relay.BrakedError](err)
-	return braked
+// lookedUp tells what it is that a lookup did not find.
+func lookedUp(session, chat api.Kind) func(*api.Error, error) *api.Error {
+	return func(e *api.Error, err error) *api.Error {
+		lookup, ok := errors.AsType[*registry.LookupError](err)
+		switch {
+		case !ok:
+			return e
+		case lookup.Kind == "chat":
+			return e.About(chat, lookup.Ref)
+		}
+		return e.About(session, lookup.Ref)
+	}
+}
+
+// alone leaves out what stands around an error, whose own text says all.
+func alone[E error](e *api.Error, err error) *api.Error {
+	one, _ := errors.AsType[E](err)
+	return api.Errorf(e.Code, "%w", one).WithHint("%s", e.Hint)
 }
 
 // inChat says in which chat a session is, and how it comes out of it.
-func inChat(err error) error {
+func inChat(e *api.Error, err error) *api.Error {
 	in, ok := errors.AsType[*relay.InChatError](err)
-	told := api.Errorf(api.CodeRefused, "%w", err)
 	switch {
 	case !ok:
-		return told.WithHint("intercom chat stop ends it").About(api.InChat, "")
+		return e.About(api.InChat, "")
 	case in.Same:
-		return told.WithHint("intercom chat stop %s ends it", called(in.Chat)).About(api.InChat, in.Name)
+		return e.WithHint("intercom chat stop %s ends it", called(in.Chat)).About(api.InChat, in.Name)
 	}
-	return told.WithHint("intercom chat remove %s %s takes it out of there", called(in.Chat), in.Name).About(api.InChat, in.Name)
+	return e.WithHint("intercom chat remove %s %s takes it out of there", called(in.Chat), in.Name).About(api.InChat, in.Name)
 }
 
 // ErrServerEnded is why all parts end when the tmux server has.

@@ -88,7 +88,7 @@ func (s *Panes) instant(ctx context.Context, from api.Caller, req api.ExplainReq
 	case errors.Is(err, tmux.ErrNoPane):
 		return i, s.Names.notFound(ctx, registry.ErrUnknown, id)
 	case err != nil:
-		return i, refusal(err)
+		return i, wire(err)
 	}
 	return i, nil
 }

@@ -84,7 +84,7 @@ func (s *Sessions) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequ
 	}
 	session, err := s.Panes.Adopt(ctx, pane.Request{Pane: req.Pane, Profile: req.As, Prompt: req.Prompt})
 	if err != nil {
-		return message.Peer{}, refusal(err)
+		return message.Peer{}, wire(err)
 	}
 	session.ID, session.Name, session.Adopted, session.Server = message.NewID(), req.Name, now(), s.Server
 	if _, agent := profile.AgentByName(session.Profile); agent && session.Name == "" {
