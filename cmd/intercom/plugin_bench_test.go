@@ -68,7 +68,7 @@ func BenchmarkU7_Status(b *testing.B) {
 			st.statusSays("1 chat")
 			var all []time.Duration
 			for b.Loop() {
-				for _, act := range [][2]string{{"pause", "1 paused"}, {"resume", "1 chat, claude: unknown screen, codex: unknown screen"}} {
+				for _, act := range [][2]string{{"pause", "1 paused"}, {"resume", "1 chat"}} {
 					out, code := st.intercom("chat", act[0], "plans")
 					require.Zero(b, code, out)
 					begun := time.Now()

@@ -344,6 +344,7 @@ func TestS19_StoppedAgentIsNotTypedTo(t *testing.T) {
 	r := newRig(t)
 	a := r.shelled("Ada", "bash", "--cooked", "--reply", "none")
 	a.adopt("line")
+	itself := r.Fact(a.pane, "#{pane_current_command}")
 	p := r.person(a.pane)
 	p.keys("\x1a") // ^Z
 	r.WaitForText(a.pane, "Stopped")
@@ -362,7 +363,7 @@ func TestS19_StoppedAgentIsNotTypedTo(t *testing.T) {
 	require.NoError(t, persona.Control(b.control, ":exit"))
 	r.WaitForFact(a.pane, "#{pane_current_command}", "bash")
 	p.keys("fg\r")
-	r.WaitForFact(a.pane, "#{pane_current_command}", filepath.Base(os.Args[0])[:min(15, len(filepath.Base(os.Args[0])))])
+	r.WaitForFact(a.pane, "#{pane_current_command}", itself)
 	a.do(":say back again") // it draws its prompt anew
 	r.waitFor("delivered", func() bool { return strings.HasPrefix(r.last(id), "submitted") })
 	assert.Equal(t, "[tester] (0): touch "+r.dir+"/touched\n", string(a.bytes()))
