@@ -305,7 +305,7 @@ func (p *Pane) checkListed(ctx context.Context, listed tmux.Facts) {
 	case listed.PID != p.session.PaneProc.PID:
 		p.gone(ctx, message.PaneReplaced)
 	case p.absent():
-		p.gone(ctx, message.AgentGone)
+		p.goneOf(ctx, message.AgentGone)
 	case listed.InMode != (p.state == message.History && p.stateWhy == string(message.CopyMode)):
 		p.nextPoll = p.clock.now() // the state that we told is no longer true
 	case p.account != nil && (p.account.blind(p.clock.now()) != "") != p.account.unseen:
@@ -469,7 +469,7 @@ func (p *Pane) unseen(ctx context.Context, err error) {
 // whether it has settled: its prompt is back and nothing was written for the quiet time.
 func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 	if why, gone := bar(s, p.session, p.prof); gone {
-		p.gone(ctx, why)
+		p.goneOf(ctx, why)
 		return false
 	}
 	if state, why := stateOf(s, p.session, p.prof); state != p.state || why != p.stateWhy {
@@ -606,6 +606,17 @@ func (p *Pane) rebase(ctx context.Context) (tmux.Look, error) {
 func (p *Pane) asOld(shown delta.Capture) {
 	p.lines.tracker.Baseline(shown)
 	p.lines.based = p.clock.now()
+}
+
+// goneOf is gone for what was seen of the pane's processes, which end with their server too: that
+// is asked whether it is still there. Where it is not the sidecar ends as well, and the next one
+// says that the server has ended; a server that does not answer is asked again.
+func (p *Pane) goneOf(ctx context.Context, why message.Reason) {
+	if _, err := p.client.Look(ctx, p.session.Pane, 0); err != nil && !errors.Is(err, tmux.ErrNoPane) {
+		p.nextPoll = p.clock.now().Add(heldPoll)
+		return
+	}
+	p.gone(ctx, why)
 }
 
 // gone ends the session: the relay decides what becomes of what was waiting.
