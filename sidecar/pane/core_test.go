@@ -523,3 +523,35 @@ func TestCore_revive(t *testing.T) {
 		}
 	}
 }
+
+// What a text leaves behind that is not known to have been taken: one that was never seen, and one
+// that left without our Enter, close the pane; one that was seen keeps others away by itself.
+func TestCore_whatClosesThePane(t *testing.T) {
+	notSeen := pasted{batch: ours(), spell: spell{since: noon}}
+	for _, tt := range []struct {
+		name string
+		at   stage
+		e    event
+		want lost
+	}{
+		{"never seen", notSeen, sighted{line()}, lost{"text of a", "a"}},
+		{"it left without our Enter", inComposer(), sighted{line(echoed)}, lost{unknownText, "a"}},
+		{"it left before we came", recalling{batch: ours()}, recalled{found: line(), fate: sent}, lost{unknownText, "a"}},
+		{"it stands", afterEnter(), sighted{line(whole)}, lost{}},
+		{"it was taken", afterEnter(), sighted{line(echoed)}, lost{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := coreOf()
+			c.at = tt.at
+			c.step(noon.Add(late), tt.e)
+			assert.Equal(t, "resting", nameOf(c.stage()))
+			assert.Equal(t, tt.want, c.lost)
+		})
+	}
+	c := coreOf()
+	c.lost = lost{"text of a", "a"}
+	c.step(noon, prompted{agent.Prompt{Text: "more", By: agent.BySystem}, "transcript"})
+	assert.NotZero(t, c.lost, "nobody typed that")
+	c.step(noon, prompted{agent.Prompt{Text: "more", By: agent.ByKeys}, "transcript"})
+	assert.Zero(t, c.lost, "it has read all that came before")
+}
