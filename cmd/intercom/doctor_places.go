@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -261,19 +262,22 @@ func orphans(ctx context.Context, x *patient) []finding {
 	return found
 }
 
+// problemHints are the next steps where a sidecar says of itself that something does not work.
+var problemHints = map[api.ProblemKind]string{
+	api.ProblemPolicy: "intercom policy check lists all problems; intercom policy log shows what came of them",
+	api.ProblemDisk:   "free some space there: everything is held until then, and resumes by itself",
+}
+
 // degraded tells what a sidecar says of itself that does not work as it should.
 func degraded(_ context.Context, x *patient) []finding {
 	if x.status == nil {
 		return nil
 	}
 	var found []finding
-	for _, d := range x.status.Degraded {
+	for i, d := range x.status.Degraded {
 		hint := "this is shown while this sidecar runs; intercom down, then intercom up, starts another"
-		if strings.HasPrefix(d, "policy: ") {
-			hint = "intercom policy check lists all problems; intercom policy log shows what came of them"
-		}
-		if strings.HasPrefix(d, "disk ") {
-			hint = "free some space there: everything is held until then, and resumes by itself"
+		if i < len(x.status.Kinds) {
+			hint = cmp.Or(problemHints[x.status.Kinds[i]], hint)
 		}
 		found = append(found, finding{ID: "degraded", Level: problem, Text: "the sidecar says: " + d, Hint: hint})
 	}

@@ -36,7 +36,24 @@ type Status struct {
 	Held      int            `json:"held"`               // deliveries that wait for a person or a safe moment
 	Needs     []Need         `json:"needs,omitempty"`    // what needs a person, and nobody else
 	Degraded  []string       `json:"degraded,omitempty"` // what does not work as it should, in words
-	Returned  []Returned     `json:"returned,omitempty"` // what StartChatRequest.Again would take up by now, the latest last
+	// Kinds are of each of Degraded, in its order, what it is about.
+	Kinds    []ProblemKind `json:"degraded_kinds,omitempty"`
+	Returned []Returned    `json:"returned,omitempty"` // what StartChatRequest.Again would take up by now, the latest last
+}
+
+// ProblemKind says what does not work as it should.
+type ProblemKind string
+
+// The kinds of problems.
+const (
+	ProblemPolicy  ProblemKind = "policy"
+	ProblemDisk    ProblemKind = "disk" // nothing can be written down for now
+	ProblemJournal ProblemKind = "journal"
+)
+
+// Degrade adds a problem.
+func (s *Status) Degrade(kind ProblemKind, text string) {
+	s.Degraded, s.Kinds = append(s.Degraded, text), append(s.Kinds, kind)
 }
 
 // NeedApproval is Need.For of messages that await a decision.

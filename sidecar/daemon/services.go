@@ -37,7 +37,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 	names := &service.Names{Relay: s.relay, Journal: s.journal, Ended: s.returns}
 	needs := &service.Needs{Relay: s.relay, Journal: s.journal}
 	s.policies = &service.Policies{Callers: callers, Names: names, Relay: s.relay, Journal: s.journal, Bell: s.bell, Log: s.log}
-	s.face = service.NewFace(service.Face{Needs: needs, Policies: s.policies, Relay: s.relay, Server: options, Bell: s.bell, Person: cfg.Person, Log: s.log})
+	s.face = service.NewFace(service.Face{Needs: needs, Policies: s.policies, Relay: s.relay, Server: options, Bell: s.bell, Log: s.log})
 	status := &service.Status{
 		Callers: callers, Needs: needs, Returns: s.returns, Relay: s.relay, Journal: s.journal, Policies: s.policies, End: s.down, Log: s.log,
 		About: api.Status{PID: os.Getpid(), Version: cfg.Version, API: api.Version, Server: cfg.Paths.Server, Started: time.Now(), Log: cfg.Paths.Log},

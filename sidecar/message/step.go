@@ -138,6 +138,7 @@ type Event struct {
 	Peer     *Peer     `json:"session,omitempty"`
 	Notice   string    `json:"notice,omitempty"` // something a person must know of
 	Resumes  bool      `json:"-"`                // with Notice: Chat goes on once a person resumes it
+	Answered bool      `json:"-"`                // with Notice: a person asked for it, and was told there
 }
 
 // Notice is something that a person must know of.

@@ -155,12 +155,15 @@ func (tx *tx) pause(c *chat, why string) {
 
 // end ends a chat: what was not typed into a pane never will be, and of what was, the
 // panes report what became of it.
-func (tx *tx) end(c *chat, why string) {
+func (tx *tx) end(c *chat, why string) { tx.endBy(By{}, c, why) }
+
+// endBy is end where somebody has asked for it.
+func (tx *tx) endBy(by By, c *chat, why string) {
 	at := tx.now
 	c.State, c.Why, c.Ended, c.judge = message.ChatOver, why, &at, brakes.Judge{}
 	tx.altered(c)
 	tx.revoke(tx.underway(func(d *delivery) bool { return tx.with(c, d) && d.open() }, place{inChat, c.ID}, place{inChat, ""}))
-	tx.notice(c.ID, fmt.Sprintf("chat %s has ended: %s", label(c.Chat), why))
+	tx.noticeBy(by, c.ID, fmt.Sprintf("chat %s has ended: %s", label(c.Chat), why))
 	tx.forgetPast()
 }
 

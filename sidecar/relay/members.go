@@ -101,7 +101,7 @@ func (r AddMember) do(tx *tx, _ *Requested) (Answer, error) {
 	tx.chatByPeer[s.ID], s.joined = c, tx.since(r.Since)
 	tx.freed(s)
 	tx.altered(c)
-	tx.notice(c.ID, fmt.Sprintf("%s was added to chat %s by %s", s.Name, label(c.Chat), tx.who(r.By)))
+	tx.noticeBy(r.By, c.ID, fmt.Sprintf("%s was added to chat %s by %s", s.Name, label(c.Chat), tx.who(r.By)))
 	tx.transfer(kept, c)
 	return Answer{Chats: []message.Chat{c.copy()}}, nil
 }
@@ -158,7 +158,7 @@ func (r RemoveMember) do(tx *tx, _ *Requested) (Answer, error) {
 		if r.By.Person() {
 			by = " by " + tx.who(r.By)
 		}
-		tx.notice(c.ID, fmt.Sprintf("%s %s from chat %s%s", s.Name, how, label(c.Chat), by))
+		tx.noticeBy(r.By, c.ID, fmt.Sprintf("%s %s from chat %s%s", s.Name, how, label(c.Chat), by))
 		tx.settle(c)
 	}
 	return Answer{Chats: []message.Chat{c.copy()}}, nil

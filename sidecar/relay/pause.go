@@ -32,10 +32,10 @@ func (r StopChat) do(tx *tx, _ *Requested) (Answer, error) {
 		return Answer{}, fmt.Errorf("stop chat: %w", err)
 	}
 	for _, c := range chats {
-		tx.end(c, "stopped by "+tx.who(r.By))
+		tx.endBy(r.By, c, "stopped by "+tx.who(r.By))
 	}
 	if strings.EqualFold(r.Chat, All) {
-		tx.stopAll()
+		tx.stopAll(r.By)
 	}
 	return tx.answer(chats), nil
 }
@@ -70,7 +70,7 @@ func (r PauseChat) do(tx *tx, _ *Requested) (Answer, error) {
 		}
 	}
 	if strings.EqualFold(r.Chat, All) {
-		tx.stopAll()
+		tx.stopAll(r.By)
 	}
 	return tx.answer(chats), nil
 }
@@ -173,10 +173,10 @@ func (tx *tx) trust(s *peer) {
 }
 
 // stopAll gives no permission to anything any more, single messages included.
-func (tx *tx) stopAll() {
+func (tx *tx) stopAll(by By) {
 	tx.latch(true)
 	tx.withhold(tx.at[place{inChat, ""}], message.HoldPause, message.Stopped)
-	tx.notice("", "everything is stopped: nothing is typed until a person resumes all")
+	tx.noticeBy(by, "", "everything is stopped: nothing is typed until a person resumes all")
 }
 
 // latch notes whether everything is stopped, for the next run too.

@@ -190,17 +190,23 @@ func (tx *tx) altered(c *chat) {
 }
 
 // notice tells a person.
-func (tx *tx) notice(chat message.ID, text string) {
-	tx.step.Notices = append(tx.step.Notices, message.Notice{Chat: chat, Text: text})
-	tx.told = append(tx.told, message.Event{At: tx.now, Kind: "notice", Chat: chat, Notice: text})
+func (tx *tx) notice(chat message.ID, text string) { tx.raise(message.Event{Chat: chat, Notice: text}) }
+
+// noticeBy is notice of what somebody has asked for. A person was told where they asked.
+func (tx *tx) noticeBy(by By, chat message.ID, text string) {
+	tx.raise(message.Event{Chat: chat, Notice: text, Answered: by.Person()})
+}
+
+func (tx *tx) raise(e message.Event) {
+	e.At, e.Kind = tx.now, "notice"
+	tx.step.Notices = append(tx.step.Notices, message.Notice{Chat: e.Chat, Text: e.Notice, Resumes: e.Resumes})
+	tx.told = append(tx.told, e)
 }
 
 // noticePause tells a person that a chat pauses, by itself, and how that came: "after 20 turns".
 // What is said meanwhile is held until a person resumes it.
 func (tx *tx) noticePause(c *chat, how string) {
-	text := between(c.Chat) + " paused" + how
-	tx.step.Notices = append(tx.step.Notices, message.Notice{Chat: c.ID, Text: text, Resumes: true})
-	tx.told = append(tx.told, message.Event{At: tx.now, Kind: "notice", Chat: c.ID, Notice: text, Resumes: true})
+	tx.raise(message.Event{Chat: c.ID, Notice: between(c.Chat) + " paused" + how, Resumes: true})
 }
 
 // effects is what the step comes to: the commit first, what watchers are told last.

@@ -59,16 +59,16 @@ func (s *Status) ShowStatus(ctx context.Context, _ api.Caller, _ api.None) (api.
 	if set := s.Policies.Set; set != nil {
 		st.Computer = cmp.Or(set.Settings().Computer, st.Computer)
 		if problem := set.Problem(); problem != "" {
-			st.Degraded = append(st.Degraded, "policy: "+problem)
+			st.Degrade(api.ProblemPolicy, "policy: "+problem)
 		} else if set.Left() {
-			st.Degraded = append(st.Degraded, "policy: earlier policies are in use; your current files are not used until you change them")
+			st.Degrade(api.ProblemPolicy, "policy: earlier policies are in use; your current files are not used until you change them")
 		}
 	}
 	if err := s.Relay.Trouble(); err != nil {
-		st.Degraded = append(st.Degraded, troubleOf(err))
+		st.Degrade(api.ProblemDisk, troubleOf(err))
 	}
 	if notice := s.Journal.Notice(); notice != "" {
-		st.Degraded = append(st.Degraded, notice)
+		st.Degrade(api.ProblemJournal, notice)
 	}
 	var err error
 	if st.Returned, err = s.returned(ctx); err != nil {

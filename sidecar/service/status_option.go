@@ -41,7 +41,6 @@ type Face struct {
 	}
 	Server tmux.Options
 	Bell   *Bell
-	Person string
 	Log    *slog.Logger
 
 	notices chan message.Notice // to be shown
@@ -56,7 +55,7 @@ func NewFace(f Face) *Face {
 // Hear takes the notices out of what happened. It never blocks.
 func (s *Face) Hear(events []message.Event) {
 	for _, e := range events {
-		if e.Notice == "" || s.theirOwn(e.Notice) {
+		if e.Notice == "" || e.Answered {
 			continue
 		}
 		select {
@@ -65,12 +64,6 @@ func (s *Face) Hear(events []message.Event) {
 			s.Log.Warn("a notice is not shown: too many at once", "notice", e.Notice)
 		}
 	}
-}
-
-// theirOwn reports whether a notice only repeats what the person has just asked for, which
-// was answered where they asked.
-func (s *Face) theirOwn(notice string) bool {
-	return strings.HasSuffix(notice, " by "+s.Person) || strings.HasPrefix(notice, "everything is stopped")
 }
 
 // Run keeps StatusOption as things are, and shows each notice once where its chat is in
