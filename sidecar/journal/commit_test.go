@@ -370,17 +370,23 @@ func BenchmarkCommit(b *testing.B) {
 			reportTimes(b, times)
 		})
 	}
-	b.Run("64 steps together", func(b *testing.B) {
-		j := mustOpen(b, private(b))
-		for b.Loop() {
-			steps := make([]message.Step, 64)
-			for i := range steps {
-				steps[i] = wholeStep(message.NewID())
+	for _, n := range []int{8, 16, 32, 64} {
+		b.Run(fmt.Sprintf("%d steps together", n), func(b *testing.B) {
+			j := mustOpen(b, private(b))
+			var times []time.Duration
+			for b.Loop() {
+				steps := make([]message.Step, n)
+				for i := range steps {
+					steps[i] = wholeStep(message.NewID())
+				}
+				start := time.Now()
+				mustCommit(b, j, steps...)
+				times = append(times, time.Since(start))
 			}
-			mustCommit(b, j, steps...)
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(64*b.N), "ns/step")
-	})
+			reportTimes(b, times)
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n*b.N), "ns/step")
+		})
+	}
 	b.Run("receipt", func(b *testing.B) {
 		j := mustOpen(b, private(b))
 		mustCommit(b, j, wholeStep("m"))

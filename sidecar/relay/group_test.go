@@ -38,14 +38,14 @@ func TestRun_togetherIsAsOneByOne(t *testing.T) {
 func TestRun_waitingIsWrittenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w, a := beside(t)
-		const waiting = 70
+		const waiting = maxGroup + 6
 		for i := range waiting {
 			require.NoError(t, r.Spoke(t.Context(), message.Turn{Peer: a, Words: fmt.Sprint("word ", i), Ended: time.Now()}))
 		}
 		stop := goes(t, r)
 		synctest.Wait()
 		require.NoError(t, stop())
-		assert.Equal(t, 2, w.commits, "64, and the rest")
+		assert.Equal(t, 2, w.commits, "a group, and the rest")
 		first := strings.Join(w.log, " ")
 		assert.True(t, strings.HasPrefix(first, strings.Repeat("commit ", 2*maxGroup)+"publish deliver publish publish deliver"), "%.2000s", first)
 		assert.Equal(t, waiting, strings.Count(first, "deliver"))
