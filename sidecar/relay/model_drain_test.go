@@ -77,3 +77,8 @@ func (w *world) holds(r message.Receipt) {
 	asked := r.Reason == message.Unfiltered || r.Reason == message.AwaitingApproval
 	require.Equal(w.t, verb != "" && verb != message.VerbDeliver || asked, r.Awaits())
 }
+
+// awaited reports whether a person's decision is what a delivery that is held waits for.
+func (w *world) awaited(d message.ID) bool {
+	return message.Receipt{State: w.state[d], Hold: w.hold[d]}.Awaits()
+}

@@ -24,7 +24,7 @@ func modelRun(t *rapid.T) *world {
 		index: make(map[message.ID]int), handed: make(map[string]int), pairs: make(map[string]bool),
 		chats: make(map[message.ID]message.Chat), received: make(map[message.ID]message.Envelope), verdicts: make(map[message.ID]bool),
 		reason: make(map[message.ID]message.Reason), hold: make(map[message.ID]message.Hold), gone: make(map[message.ID]bool), kinds: make(map[message.ID]message.PeerKind),
-		told: make(map[message.ID]bool), letGo: make(map[message.ID]bool), approved: make(map[message.ID]bool), waits: make(map[message.ID]bool),
+		told: make(map[message.ID]bool), letGo: make(map[message.ID]bool), approved: make(map[message.ID]bool),
 	}
 	for range rapid.IntRange(2, 4).Draw(t, "sessions") {
 		w.adopt()
@@ -297,16 +297,12 @@ type world struct {
 	told      map[message.ID]bool // turns that this life took in
 	letGo     map[message.ID]bool // deliveries that a person let go, or that nobody said no to in time
 	approved  map[message.ID]bool // deliveries that a person said yes to
-	waits     map[message.ID]bool // deliveries that wait for a person's decision
 }
 
 // lapses reports whether a delivery goes on if nobody decides in time.
 func (w *world) lapses(d message.ID) bool {
 	return w.book.decided[w.made[d].Message.ID].Otherwise == message.VerbDeliver || w.book.decided[w.made[d].Message.ID].Reason == "no decision in time"
 }
-
-// awaited reports whether a person's decision is what a delivery that is held waits for.
-func (w *world) awaited(d message.ID) bool { return w.waits[d] }
 
 // modelState is the State of that life: its ids are unlike those of any other.
 func modelState(life byte) *State {
@@ -586,7 +582,6 @@ func (w *world) commit(s message.Step) {
 			}
 		}
 		w.state[r.Delivery], w.reason[r.Delivery], w.hold[r.Delivery] = r.State, r.Reason, r.Hold
-		w.waits[r.Delivery] = r.Awaits()
 		w.holds(r)
 		w.typed[r.Delivery] = r.State == message.Typed || w.typed[r.Delivery] && r.Reason != message.TmuxRefused
 		if before == "" && r.Reason != message.Duplicate {
