@@ -139,7 +139,7 @@ intercom.on("decide", function(m) return intercom.deliver { reason = m.subject .
 		`meta = { k = 7 }`:                                        "meta.k must be a string, not a number",
 		`meta = { k = ("x"):rep(300000) }`:                        "meta.k of 300000 bytes",
 		`meta = { k = ("x"):rep(200000), l = ("x"):rep(200000) }`: "meta of more than 262144 bytes",
-		`meta = "x"`:                                              "meta is a table, not a string",
+		`meta = "x"`:                                              "meta must be a table, not a string",
 		`subject = ("x"):rep(5000)`:                               "subject of 5000 bytes, the most is 4096",
 	} {
 		r := newRig(t, `intercom.on("filter", function(m) return { `+patch+` } end)`)

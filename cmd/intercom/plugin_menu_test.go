@@ -143,7 +143,7 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 }
 
 // One entry of the menu takes this pane's last answer, with a line of one's own, to a picked
-// pane and brings the one answer back; then nothing goes across any more.
+// pane and brings the one answer back; then nothing more is relayed.
 func TestU5_askAnotherPane(t *testing.T) {
 	ends(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()

@@ -154,14 +154,14 @@ func TestPlugin_fastTypingLeaksNothing(t *testing.T) {
 			me.press("C-b", "B", "c", "1")
 			me.sees("on; the next answer goes across")
 			me.press("C-b", "B", "x")
-			me.sees("nothing goes across any more")
+			me.sees("nothing more is relayed")
 		}
 		st.Run("join-pane", "-d", "-s", shell, "-t", codex.Pane) // three: the key opens the list
 		for range 2 {
 			me.press("C-b", st.chatKey, "1")
 			me.sees("on; the next answer goes across")
 			me.press("C-b", "B", "x")
-			me.sees("nothing goes across any more")
+			me.sees("nothing more is relayed")
 		}
 		assert.Empty(t, received(t, claude), "what was typed while a popup or menu was on its way")
 		assert.Empty(t, received(t, codex))
