@@ -108,9 +108,12 @@ func TestGate_lineLimit(t *testing.T) {
 		bytes int
 		why   message.Reason
 	}{
-		{gathers, canonicalMax, ""}, {gathers, canonicalMax + 1, message.LineTooLong},
-		{unknown, canonicalLeast, ""}, {unknown, canonicalLeast + 1, message.LineTooLong},
-		{tells, prof.InlineMax, ""}, {tells, prof.InlineMax + 1, message.BodyTooLong},
+		{gathers, canonicalMax, ""},
+		{gathers, canonicalMax + 1, message.LineTooLong},
+		{unknown, canonicalLeast, ""},
+		{unknown, canonicalLeast + 1, message.LineTooLong},
+		{tells, prof.InlineMax, ""},
+		{tells, prof.InlineMax + 1, message.BodyTooLong},
 	} {
 		assert.Equal(t, tt.why, tooLong(tt.bytes, tt.s, prof), "%d bytes", tt.bytes)
 	}
