@@ -196,14 +196,11 @@ func TestS23_AnAdoptedPaneCloses(t *testing.T) {
 // A sidecar that is killed, stopped and left unread at any moment harms no server.
 func TestS23_TheServerSurvivesTheSidecarsEnd(t *testing.T) {
 	t.Parallel()
-	all := tmuxtest.Versions(t)
-	rounds := 60
-	if !longTest() {
-		all, rounds = slices.Compact([]tmuxtest.Version{all[0], all[len(all)-1]}), 2
+	rounds := 2
+	if longTest() {
+		rounds = 60
 	}
-	for _, v := range all {
-		t.Run(v.Name, func(t *testing.T) { survivesTheSidecarsEnd(t, v, rounds) })
-	}
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) { survivesTheSidecarsEnd(t, v, rounds) })
 }
 
 func survivesTheSidecarsEnd(t *testing.T, v tmuxtest.Version, rounds int) {

@@ -63,11 +63,9 @@ func over(transport string) option {
 // version is used on servers of tests only.) What happens in the rig's gaps is planned by g.
 func eachServer(t *testing.T, test func(t *testing.T, r *rig, g *gaps)) {
 	t.Helper()
-	all := tmuxtest.Versions(t)
-	for i, v := range all {
-		for _, transport := range []string{"process", "control"} {
-			// What the server itself tests and types is tried on each version, over both, in sidecar/tmux.
-			if !longTest() && (i != 0 || transport != "process") && (i != len(all)-1 || transport != "control") {
+	for i, v := range tmuxtest.Versions(t) {
+		for j, transport := range []string{"process", "control"} {
+			if !longTest() && i%2 != j {
 				continue
 			}
 			t.Run(v.Name+"/"+transport, func(t *testing.T) {
