@@ -89,6 +89,7 @@ type (
 		spell
 		cleared time.Time // when the composer was first seen without it
 		doubted bool      // tmux has not answered: Enter may not have come
+		before  string    // the server's mark before it
 	}
 )
 

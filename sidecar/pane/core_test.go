@@ -366,6 +366,7 @@ func rowsAfterEnter() []row {
 		{"it has left, and Enter may not have come", doubted, nil, quiet, sighted(line(emptied)), "entered", ""},
 		{"for long", doubted, nil, late, sighted(line(emptied)), "resting", uncertain},
 		{"it has left, and the server's mark says that Enter came", doubted, nil, quiet, sighted(line(emptied, marked("entered.5.1.a"))), "resting", fmt.Sprintf(gone, "emptied: the composer no longer holds the text")},
+		{"it has left, and the mark is of an Enter before", afterEnter(func(s *entered) { s.cleared, s.doubted, s.before = noon, true, "entered.5.1.a" }), nil, quiet, sighted(line(emptied, marked("entered.5.1.a"))), "entered", ""},
 		{"it is being drawn", cleared, nil, quiet, sighted(line()), "entered", ""},
 		{"covered, whatever shows", cleared, nil, late, sighted(line(emptied, barred(message.CopyMode))), "entered", ""},
 		{"no composer shows", cleared, nil, late, sighted(unknown(emptied, func(f *found) { f.hidden = true })), "entered", ""},
@@ -554,4 +555,17 @@ func TestCore_whatClosesThePane(t *testing.T) {
 	assert.NotZero(t, c.lost, "nobody typed that")
 	c.step(noon, prompted{agent.Prompt{Text: "more", By: agent.ByKeys}, "transcript"})
 	assert.Zero(t, c.lost, "it has read all that came before")
+}
+
+// What the server noted of an Enter before says nothing of one that it did not answer to.
+func TestCore_markOfAnEnterBefore(t *testing.T) {
+	old := marked("entered.5.1.a")
+	c := &core{prof: profile.Line(), at: entering{inComposer(), line(whole, old)}}
+	c.step(noon, typed{tmux.Unknown})
+	for i := range 4 {
+		acts := c.step(noon.Add(time.Duration(i+1)*time.Second), sighted{line(func(f *found) { f.emptied = true }, old)})
+		for _, a := range acts {
+			assert.NotContains(t, said(a), string(message.Submitted))
+		}
+	}
 }

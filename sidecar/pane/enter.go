@@ -148,7 +148,7 @@ func (s entering) step(c *core, now time.Time, e event) (stage, []act) {
 		return s, nil
 	case answer.out != tmux.Refused:
 		s.enters, s.breaks = s.enters+1, s.found.breaks
-		return entered{batch: s.batch, spell: spell{since: now}, doubted: answer.out == tmux.Unknown}, nil
+		return entered{batch: s.batch, spell: spell{since: now}, doubted: answer.out == tmux.Unknown, before: s.found.look.Facts.Mark}, nil
 	}
 	if s.again.refused(now, firstPoll); s.again.n > refusals {
 		return c.finish(s.batch, message.Uncertain, message.TmuxRefused, "our text stands in the composer, and tmux refuses Enter")
@@ -165,8 +165,8 @@ func (s entered) step(c *core, now time.Time, e event) (stage, []act) {
 	s.look()
 	holds, mixed := s.shown(f)
 	s.left = s.left || !holds
-	if was := f.mark(); was.entered && slices.ContainsFunc(was.ids, s.has) {
-		s.doubted = false // the server has written down that it came
+	if was := f.mark(); was.entered && f.look.Facts.Mark != s.before && slices.ContainsFunc(was.ids, s.has) {
+		s.doubted = false // the server has written down that it came, and not only the Enter before it
 	}
 	var acts []act
 	if f.tells && !s.sought && (!f.bound || now.Sub(s.since) >= seekAfter) {

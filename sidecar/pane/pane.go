@@ -338,9 +338,13 @@ func (p *Pane) turnTo(ctx context.Context) {
 	}
 	p.compare(s.look, started)
 	settled := p.observe(ctx, s, started)
+	if _, gone := bar(s, p.session, p.prof); gone {
+		return // that is told, or its server is asked once more
+	}
 	busy := p.core.batch() != nil
 	if !p.ended && p.core.busy() {
 		p.decide(ctx, sighted{p.found(s, settled)})
+		p.letGo()
 	}
 	if settled && !p.ended {
 		p.tellClosed(ctx)

@@ -54,7 +54,7 @@ func (s *Needs) All(ctx context.Context) ([]api.Need, error) {
 	sessions := s.Relay.Snapshot().Peers()
 	var all []api.Need
 	add := func(session message.Peer, what string) {
-		if !slices.ContainsFunc(all, func(n api.Need) bool { return n.Pane == session.Pane }) {
+		if !slices.ContainsFunc(all, func(n api.Need) bool { return n.Name == session.Name }) {
 			all = append(all, api.Need{For: what, Name: session.Name, Pane: session.Pane})
 		}
 	}
