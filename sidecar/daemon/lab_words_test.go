@@ -340,7 +340,7 @@ func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 			a.WaitForText("two [[stall]]")
 			stop(a, "")
 		})
-		cut("three [[error 400]]", "the service of "+name, string(message.ServiceFailed), func() {})
+		cut("three [[error 400]]", name+"'s model service failed", string(message.ServiceFailed), func() {})
 		if a.Kind == labtest.Gemini { // it tries again and again, until its person stops it
 			cut("four [[error 529]]", name+" was interrupted", string(message.Interrupted), func() {
 				l.until("a second try", func() bool {
@@ -350,7 +350,7 @@ func TestLab_W12_TurnsThatAreCutShort(t *testing.T) {
 				interrupt(a)
 			})
 		} else { // these give up by themselves
-			cut("four [[error 529]]", "the service of "+name, string(message.ServiceFailed), func() {})
+			cut("four [[error 529]]", name+"'s model service failed", string(message.ServiceFailed), func() {})
 		}
 
 		// By hand: nobody waits, the chat is told, and no peer.
