@@ -116,6 +116,19 @@ func TestMachine_anotherWitnessEndsATurn(t *testing.T) {
 		require.Len(t, ended, 1)
 		assert.True(t, ended[0].Interrupted)
 	})
+	t.Run("it is slow to begin, or to go on after a tool", func(t *testing.T) {
+		for name, before := range map[string]func(m *Machine){
+			"begin": func(*Machine) {},
+			"go on": func(m *Machine) { feed(m, Spoke, "first I read"); feed(m, ToolBegan, ""); feed(m, ToolEnded, "") },
+		} {
+			var m Machine
+			feed(&m, Prompted, "ours")
+			before(&m)
+			rests := at.Add(100 * time.Millisecond)
+			assert.Empty(t, m.Rests(rests, rests).Ended)
+			assert.Empty(t, m.Tick(rests.Add(doubtGrace-1)).Ended, name)
+		}
+	})
 	t.Run("one that was abandoned is nobody's words", func(t *testing.T) {
 		var m Machine
 		feed(&m, Prompted, "ours")

@@ -13,8 +13,9 @@ const (
 	// restGrace is the same for the word of another witness, when words have been written down
 	// and the witness has seen it at work: Gemini CLI shows that it waits after it has written.
 	restGrace = 400 * time.Millisecond
-	// doubtGrace is the same where no words have been written down: what looked like a prompt began
-	// no turn, or Gemini CLI has just started, and queues the prompt while it looks ready.
+	// doubtGrace is the same where no words have been written down since the prompt or the last call
+	// of a tool: what looked like a prompt began no turn, or Gemini CLI, which notes that it was
+	// interrupted, is slow to draw or queues the prompt while it starts.
 	doubtGrace = 10 * time.Second
 	// abandonedGrace is how long an agent that does write down how a turn ends must have waited
 	// for its user before one without an end counts as abandoned. While opencode works it draws
@@ -351,9 +352,10 @@ func (m *Machine) Due() (time.Time, bool) {
 		return time.Time{}, false
 	case m.writes:
 		return later(m.rests, m.heard).Add(abandonedGrace), true
-	case m.rests.After(m.open.Began) && m.worked:
+	case len(m.open.Texts) == m.since:
+	case m.rests.After(m.open.Began):
 		return later(m.rests, m.heard).Add(restGrace), true
-	case m.worked: // it was too quick to be seen at work
+	default: // it was too quick to be seen at work
 		return later(m.rests, m.heard).Add(idleGrace), true
 	}
 	return later(m.rests, m.heard).Add(doubtGrace), true
