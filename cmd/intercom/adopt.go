@@ -54,9 +54,8 @@ cursor now counts as an empty composer. Whatever is new above it is taken for
 its words, which is approximate.
 
 Do not adopt a program that executes what it reads, such as a shell or an
-interpreter: it would run whatever the others say. Shells, editors and unknown
-full-screen programs are refused; an interpreter looks like any other program,
-so that one is up to you.`,
+interpreter: it would run whatever the others say. Shells, editors, unknown
+full-screen programs and the interpreters that are known are refused.`,
 		Example: `  intercom adopt %1
   intercom adopt %1 --as line --name alice`,
 		Args: between(1, 1, "a pane"),

@@ -34,7 +34,8 @@ type finding struct {
 	Fixable bool   `json:"fixable,omitempty"` // by --fix
 	Fixed   bool   `json:"fixed,omitempty"`
 
-	mend func(context.Context) error // set where Fixable
+	mend  func(context.Context) error // set where Fixable
+	after string                      // what is left to do once that is done
 }
 
 // doctorReply is what `doctor --json` prints.
@@ -160,6 +161,8 @@ func (a *app) showFindings(r doctorReply) {
 		switch {
 		case f.Fixable && !f.Fixed:
 			a.say("         → intercom doctor --fix")
+		case f.Fixed && f.after != "":
+			a.say("         → %s", plainLine(f.after))
 		}
 		if f.Level == problem && !f.Fixed {
 			problems++

@@ -100,12 +100,16 @@ func commandToType(_ context.Context, x *patient) []finding {
 	case c.made:
 		return []finding{{
 			ID: id, Level: note, Text: fmt.Sprintf("%s is the plugin's program, but %s is not in PATH here", c.link, filepath.Dir(c.link)),
-			Hint: `add this to ~/.profile, and log in again: PATH="$HOME/.local/bin:$PATH"`,
+			Hint: toPath,
 		}}
 	}
 	f := finding{ID: id, Level: note, Text: "intercom is not a command: the plugin's program is not in PATH", mend: func(context.Context) error { return c.install() }}
 	if !c.onPath {
 		f.Hint = fmt.Sprintf("a link in %s makes it one, but that has to be in PATH, and is not here", filepath.Dir(c.link))
+		f.after = toPath
 	}
 	return []finding{f}
 }
+
+// toPath is how a person makes the link's directory one in which shells look.
+const toPath = `add this to ~/.profile, and log in again: PATH="$HOME/.local/bin:$PATH"`
