@@ -37,7 +37,7 @@ type noArchive struct{ agent Agent }
 func (s noArchive) recent(time.Time) ([]Transcript, error)   { return nil, s.agent.unknown() }
 func (s noArchive) since(time.Time) ([]conversation, error)  { return nil, s.agent.unknown() }
 func (s noArchive) took(*Transcript, string, time.Time) bool { return false }
-func (s noArchive) thread(string) (Transcript, error) { return Transcript{}, s.agent.unknown() }
+func (s noArchive) thread(string) (Transcript, error)        { return Transcript{}, s.agent.unknown() }
 
 func (s noArchive) source(t Transcript, p place) source {
 	return &tail{place: p, kind: s.agent.Kind, path: t.Path, thread: t.Thread}
