@@ -158,10 +158,17 @@ func (a *aligner) equal(i, j int) bool {
 	if a.logs[i] == a.caps[j] {
 		return true
 	}
-	if i > 0 && j > 0 || a.logs[i] == blankLine || a.caps[j] == blankLine {
+	if i > 0 && j > 0 || a.logs[i] == blankLine {
 		return false
 	}
 	log, c := a.t.log[a.lo+i].text, a.c[j]
+	if a.caps[j] == blankLine { // the blanks that were cut from a line may have taken a row of their own
+		rows := span{}
+		if j == 0 && a.on.width > 1 {
+			rows = rowsOf(log, a.on.width)
+		}
+		return rows.least < rows.most
+	}
 	return j == 0 && strings.HasSuffix(log, c) || i == 0 && strings.HasSuffix(c, log)
 }
 

@@ -292,3 +292,20 @@ func paper(s string) []string {
 	}
 	return lines
 }
+
+// A blank that ends a line may stand alone in the row at the top of a capture, after the width
+// changed; that row is no line of its own.
+func TestTracker_blankThatWrapped(t *testing.T) {
+	tr := New(prompt)
+	tr.Baseline(Capture{Lines: []string{"old", ">"}, Complete: true, Rows: 2, Width: 20})
+	tr.Expect("a longer one")
+	tr.Feed(Capture{Lines: []string{"old", "> a longer", "word", "two"}, Complete: true, Rows: 4, Width: 20})
+	tr.Feed(Capture{Lines: []string{"", "word", "two", "> a longer one", "three", ">"}, Rows: 9, Width: 10})
+	for need := 1; need > 0; {
+		need = tr.Feed(Capture{Lines: []string{"", "word", "two", "> a longer one", "three", ">"}, Rows: 9, Width: 10})
+	}
+	turn, ok := tr.Turn(true)
+	require.True(t, ok)
+	assert.Equal(t, "word\ntwo\nthree", turn.Words)
+	assert.Equal(t, 1, turn.Echoes)
+}
