@@ -24,11 +24,12 @@ type core struct {
 	at    stage // nil: resting
 	queue []waiting
 
-	heldAt   time.Time // when a reason for waiting was last reported
-	lost     lost      // typed and never seen: it may still come, and nothing is typed before
-	again    backoff   // of pastes, after tmux refused one
-	restless time.Time // since when its program has written beside a composer that waits
-	word     word      // of a person, for a screen that is not recognised
+	heldAt   time.Time    // when a reason for waiting was last reported
+	lost     lost         // typed and never seen: it may still come, and nothing is typed before
+	marked   []message.ID // what the server's mark may name: anything else is a stray (recall.go)
+	again    backoff      // of pastes, after tmux refused one
+	restless time.Time    // since when its program has written beside a composer that waits
+	word     word         // of a person, for a screen that is not recognised
 }
 
 // stage is how far things are. Its step takes an event and says where that leads.

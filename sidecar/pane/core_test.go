@@ -569,3 +569,27 @@ func TestCore_markOfAnEnterBefore(t *testing.T) {
 		}
 	}
 }
+
+// A paste that comes after its delivery was taken back may not have been read yet: nothing goes
+// behind it.
+func TestCore_strayOfAnEarlierLife(t *testing.T) {
+	for name, test := range map[string]struct {
+		known []message.ID
+		mark  string
+		want  lost
+	}{
+		"a stray":             {nil, "pasted.5.1.gone", lost{unknownText, "gone"}},
+		"what was found":      {[]message.ID{"gone"}, "pasted.5.1.gone", lost{}},
+		"Enter came, too":     {nil, "entered.5.1.gone", lost{}},
+		"no mark":             {nil, "", lost{}},
+		"that of another one": {[]message.ID{"old"}, "pasted.5.1.gone", lost{unknownText, "gone"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := coreOf("a")
+			c.marked = test.known
+			c.step(noon, sighted{line(marked(test.mark))})
+			assert.Equal(t, test.want, c.lost)
+			assert.Equal(t, test.want.text == "", c.reaching(), "it goes on")
+		})
+	}
+}

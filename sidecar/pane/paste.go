@@ -18,8 +18,12 @@ func (s resting) step(c *core, now time.Time, e event) (stage, []act) {
 	if !ok || len(c.queue) == 0 {
 		return s, nil
 	}
-	if was := seen.found.mark(); c.recalls(was) {
+	was := seen.found.mark()
+	if c.recalls(was) {
 		return recalling{found: seen.found, was: was}.disclaim(c, now)
+	}
+	if acts := c.stray(was); len(acts) > 0 {
+		return s, acts
 	}
 	p, acts := c.plan(now, seen.found)
 	if len(p.parts) == 0 {
@@ -200,6 +204,10 @@ func (s asking) step(c *core, now time.Time, e event) (stage, []act) {
 		if !s.vouched {
 			b.text = s.found.fitted(b.text)
 		}
+		c.marked = s.found.mark().ids // which it stays if tmux does not paste
+		for _, one := range b.parts {
+			c.marked = append(c.marked, one.d.ID)
+		}
 		return pasting{b}, []act{paste{b, s.found, s.keys}}
 	}
 	return s, nil
@@ -211,6 +219,7 @@ func (s pasting) step(c *core, now time.Time, e event) (stage, []act) {
 	case !ok:
 		return s, nil
 	case answer.out == tmux.Refused:
+		c.marked = slices.DeleteFunc(c.marked, s.has)
 		c.again.refused(now, c.prof.Quiet)
 		return resting{}, append([]act{retract{s.text}}, c.takeBack(now, s.parts)...)
 	}

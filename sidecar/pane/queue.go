@@ -189,6 +189,7 @@ func (c *core) accept(all []message.Delivery) {
 		case c.batch().has(d.ID):
 			c.unpark()
 		case c.waiting(d.ID) == nil:
+			c.marked = slices.DeleteFunc(c.marked, func(id message.ID) bool { return id == d.ID }) // not by us
 			c.queue = append(c.queue, waiting{Delivery: d})
 		}
 	}

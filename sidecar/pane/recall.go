@@ -1,6 +1,7 @@
 package pane
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,8 @@ import (
 //
 // A paste that the earlier life had asked for just before its end may still come. It
 // compares the facts and the mark of its own look; ours does too, so that whichever comes
-// second is refused.
+// second is refused. If its delivery is taken back before it comes, what it pasted is nobody's:
+// a stray, behind which nothing is typed.
 
 // spot is where a typing happened and what it was of.
 type spot struct {
@@ -85,6 +87,21 @@ func (c *core) recalls(was spot) bool {
 	return slices.ContainsFunc(c.queue, func(w waiting) bool { return w.Typed || slices.Contains(was.ids, w.ID) })
 }
 
+// stray closes the pane where the server's mark names a paste that this life has neither made nor
+// found: an order of an earlier life, which came after its delivery was taken back. The program may
+// not have read it yet.
+func (c *core) stray(was spot) []act {
+	i := slices.IndexFunc(was.ids, func(id message.ID) bool { return !slices.Contains(c.marked, id) })
+	if i < 0 {
+		return nil
+	}
+	if c.marked = was.ids; was.entered {
+		return nil // it was looked at, and taken
+	}
+	c.lost = lost{unknownText, was.ids[i]}
+	return []act{announce{}, notify{fmt.Sprintf("a message that was taken back was pasted into %s all the same, when an earlier sidecar ended: look at it, then release and adopt the pane", c.name)}}
+}
+
 // disclaim says of what the mark does not name that nothing of it was typed, one after another,
 // and goes on with what it names.
 func (s recalling) disclaim(c *core, now time.Time) (stage, []act) {
@@ -120,12 +137,17 @@ func (s recalling) claim(c *core, now time.Time) (stage, []act) {
 		}
 	}
 	c.pop(parts...)
+	var acts []act
+	if c.marked = s.was.ids; slices.Contains(c.marked, c.lost.id) {
+		c.lost = lost{} // a stray that is wanted after all
+		acts = append(acts, announce{})
+	}
 	s.since = now
 	s.batch = &batch{parts: parts, text: f.fitted(join(parts)), typedAt: s.was.at, marked: "tmux: it was pasted"}
 	if s.was.entered {
 		s.batch.marked, s.batch.rendered, s.batch.enters = "tmux: it was pasted and Enter typed", true, 1
 	}
-	return s, []act{recall{s.batch, s.was, f}}
+	return s, append(acts, recall{s.batch, s.was, f})
 }
 
 func (s recalling) step(c *core, now time.Time, e event) (stage, []act) {

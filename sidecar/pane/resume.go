@@ -99,6 +99,7 @@ func (p *Pane) fateAtGeneric(s sight, a recall) fate {
 // if it stands in the composer it is not old, and will be echoed.
 func (p *Pane) recall(look tmux.Look, typed []message.Delivery) {
 	was := readMark(look.Facts.Mark)
+	p.core.marked = was.ids
 	parts := named(was.ids, typed, p.compose)
 	if p.account != nil || p.generic != nil || len(parts) == 0 || look.Facts.Alternate || !gate("mark") {
 		return
