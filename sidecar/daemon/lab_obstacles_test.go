@@ -120,6 +120,5 @@ func (l *labRig) waitsBehind(a *labAgent, chat message.Chat, draft string, all [
 	for _, text := range a.heard() {
 		assert.NotContains(l, text, draft, "nobody sent the draft")
 	}
-	a.WaitForStill(labtest.Stillness)
-	assert.True(l, a.Idle(), "nothing is under way")
+	a.WaitForIdle() // nothing is under way
 }
