@@ -1,0 +1,28 @@
+// Package talk is the ai-talk protocol: programs of one person say text to each other over TCP on
+// 127.0.0.1, and read what came from a file. The document that it follows is "AI Talk Skill
+// Design"; the wire, the files below ~/.ai-talk, and the JSON of the commands are its own, byte
+// for byte.
+//
+// On the wire a message is a frame, <length>:<bytes>, of UTF-8. Between programs of ours the
+// first frame may be a hello, and then what follows are envelopes, which also say who sends,
+// and are acknowledged once they are on disk (hello.go). That is done only with a port whose
+// server.json says so, and only if it is our listener that has the port now.
+//
+// A port's directory, ~/.ai-talk/<port>:
+//
+//	inbox.jsonl     what came, a JSON object a line; at most 100 by default (inbox.go)
+//	callback        is there while the inbox has a message
+//	listener.pid    the process that listens
+//	outbox.jsonl    what was sent from here, if that is to be logged
+//	receipts.jsonl  what became of messages sent with a receipt (receipts.go)
+//	listen.json     ours: somebody wants the port to be listened on (wish.go)
+//	server.json     ours: what the listener understands beyond the document (hello.go)
+//	tls.pem         ours: key and certificate of a port that is encrypted
+//
+// A Keeper, in each sidecar, serves the ports that are wanted and whose claim it gets; a Listener,
+// with a goroutine for each connection and one for its files, is one port. Everything else is
+// plain functions on files, which commands call without any sidecar: Check reads while the
+// listener is stopped.
+//
+// Whatever comes is untrusted. It is stored as it came and goes nowhere else by itself.
+package talk

@@ -1,0 +1,150 @@
+package talk
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
+)
+
+// Beyond the document: a sender that finds server.json beside a port whose listener is ours begins
+// with a frame
+//
+//	hello v=1 ack=1 key=<key of server.json>
+//
+// Each frame after it is an envelope, a JSON object, and is answered by a frame with the same id
+// once it is stored, or with the code of an error:
+//
+//	{"id":"…","from":9001,"message":"…","type":"json","thread":"…","receipt":true}
+//	{"ack":"…"}    {"ack":"…","error_code":"INBOX_FULL","error_message":"…"}
+//
+// Without the hello a frame is text, whatever it looks like, and nothing is ever answered. The
+// key is nobody's secret but this user's: a wrong one makes no hello.
+
+// maxEnvelope is the most bytes of an envelope: a message in which every byte is escaped, and the rest.
+const maxEnvelope = 6*MaxMessage + 64<<10
+
+// mostID is how long the ids and threads of a peer may be.
+const mostID = 128
+
+// server is what server.json says.
+type server struct {
+	Version int    `json:"version"`
+	PID     int    `json:"pid"`
+	Started string `json:"started"`
+	Key     string `json:"key"`
+	Name    string `json:"name,omitempty"`
+	Cert    []byte `json:"tls_certificate,omitempty"` // of a port that is encrypted, in DER
+}
+
+// advertised is what the listener that has the port now says of itself; false where it is none of ours.
+func (p Port) advertised() (s server, ours bool) {
+	if !claim.Held(p.claim()) || readJSON(p.server(), &s) != nil {
+		return s, false
+	}
+	return s, s.Version == 1 && s.Key != ""
+}
+
+const keySize = 18
+
+func newKey() string {
+	var b [keySize]byte
+	_, _ = rand.Read(b[:]) // never fails, as documented
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+func hello(key string) []byte { return fmt.Appendf(nil, "hello v=1 ack=1 key=%s", key) }
+
+func isHello(frame []byte, key string) bool {
+	return subtle.ConstantTimeCompare(frame, hello(key)) == 1
+}
+
+// looksHello reports whether a frame is a hello to some listener, if not to this one.
+func looksHello(frame []byte) bool {
+	key, ok := bytes.CutPrefix(frame, hello(""))
+	return ok && len(key) == base64.RawURLEncoding.EncodedLen(keySize)
+}
+
+// envelope is a message between programs of ours.
+type envelope struct {
+	ID      string `json:"id"`
+	From    int    `json:"from"`
+	Text    string `json:"message"` // of binary in base64
+	Type    string `json:"type,omitempty"`
+	Thread  string `json:"thread,omitempty"`
+	Receipt bool   `json:"receipt,omitempty"`
+}
+
+// ack answers an envelope.
+type ack struct {
+	ID   string `json:"ack"`
+	Code Code   `json:"error_code,omitempty"`
+	Text string `json:"error_message,omitempty"`
+}
+
+// marshal is json.Marshal that leaves < > & as they are.
+func marshal(value any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(value) // strings, numbers, booleans
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// parseEnvelope reads one; the error is a violation, after which nothing more is read.
+func parseEnvelope(frame []byte) (e envelope, err error) {
+	if !utf8.Valid(frame) {
+		return e, Errorf(InvalidMessage, 0, "envelope is not valid UTF-8")
+	}
+	if err := json.Unmarshal(frame, &e); err != nil {
+		return e, Errorf(InvalidMessage, 0, "envelope: %w", err)
+	}
+	switch {
+	case e.ID == "" || len(e.ID) > mostID || len(e.Thread) > mostID:
+		return e, Errorf(InvalidMessage, 0, "envelope: its id or thread is missing or too long")
+	case e.From != 0 && CheckPort(e.From) != nil:
+		return e, Errorf(InvalidMessage, 0, "envelope: from %d is no port", e.From)
+	}
+	body := []byte(e.Text)
+	if e.Type == TypeBinary {
+		if body, err = base64.StdEncoding.DecodeString(e.Text); err != nil {
+			return e, Errorf(InvalidMessage, 0, "envelope: %w", err)
+		}
+	}
+	return e, CheckBody(e.Type, body)
+}
+
+// stored is the message of an envelope as the inbox has it.
+func (e envelope) stored(now string) Message {
+	m := Message{Timestamp: now, Sender: e.From, Text: e.Text, Type: e.Type, Thread: e.Thread}
+	if e.Receipt {
+		m.Receipt = e.ID
+	}
+	return m
+}
+
+// announce writes down what this listener understands, and last that it listens.
+func (p Port) announce(s server) error {
+	s.Version, s.PID = 1, os.Getpid()
+	if err := writeJSON(p.server(), s); err != nil {
+		return err
+	}
+	return writeJSON(p.PIDFile(), s.PID)
+}
+
+// withdraw takes that back, if it is this process's own.
+func (p Port) withdraw() {
+	var pid int
+	if readJSON(p.PIDFile(), &pid) == nil && pid == os.Getpid() {
+		for _, path := range slices.Backward([]string{p.server(), p.PIDFile()}) {
+			_ = os.Remove(path)
+		}
+	}
+}

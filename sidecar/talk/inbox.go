@@ -1,0 +1,371 @@
+package talk
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+)
+
+// Two locks (flock) keep an inbox whole. That of the file is held for the moment of a change, by
+// the listener that appends and by a check that takes away. That of the port's directory is
+// held by a check that takes away from its first look until what it printed is gone from the
+// file, so that of two checks each message is printed by one. What was not printed stays.
+
+const (
+	lockPatience = 5 * time.Second        // for a change of the file
+	lookPatience = 20 * time.Millisecond  // of a check that changes nothing, and goes on without
+	lockPause    = 200 * time.Microsecond // between tries
+	maxInboxFile = 1 << 30                // bytes that are read: more than the messages of a full inbox can be
+)
+
+// errBusy says that somebody keeps a lock who is not meant to.
+var errBusy = errors.New("another program has it locked")
+
+// locked locks an open file or directory.
+func locked(f *os.File, how int, patience time.Duration) error {
+	for end := time.Now().Add(patience); ; time.Sleep(lockPause) {
+		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, syscall.EINTR):
+		case !errors.Is(err, syscall.EWOULDBLOCK):
+			return fmt.Errorf("lock %q: %w", f.Name(), err)
+		case time.Now().After(end):
+			return fmt.Errorf("lock %q: %w", f.Name(), errBusy)
+		}
+	}
+}
+
+// unlock is done before a file is closed: a process that is just being started has it open too.
+func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
+// openLocked opens the file that has a name while it is locked.
+func openLocked(path string, flags int) (*os.File, error) {
+	for {
+		f, err := own.OpenFile(path, flags, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		err = locked(f, syscall.LOCK_EX, lockPatience)
+		if err == nil && there(f) {
+			return f, nil
+		}
+		unlock(f)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// there reports whether the name of an open file still leads to it.
+func there(f *os.File) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Lstat(f.Name())
+	return err == nil && os.SameFile(mine, now)
+}
+
+// appender is the listener's side of an inbox. One goroutine uses it.
+type appender struct {
+	path, callback string
+	most           int  // messages that it may hold
+	sync           bool // what is appended is on disk
+
+	f     *os.File
+	size  int64 // as it was left, with so many messages in it
+	count int
+}
+
+// errFull says that an inbox holds as many messages as it may.
+var errFull = errors.New("inbox is full")
+
+// open makes the inbox if need be, and the callback tell what is in it.
+func (a *appender) open() error {
+	if err := a.lock(); err != nil {
+		return err
+	}
+	defer unlock(a.f)
+	if a.count > 0 {
+		return a.call()
+	}
+	if err := os.Remove(a.callback); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// lock locks the file that is the inbox now, and counts what is in it.
+func (a *appender) lock() error {
+	if a.f != nil {
+		if err := locked(a.f, syscall.LOCK_EX, lockPatience); err != nil {
+			return err
+		}
+		if !there(a.f) {
+			unlock(a.f)
+			a.close()
+		}
+	}
+	if a.f == nil {
+		f, err := openLocked(a.path, os.O_RDWR|os.O_APPEND|os.O_CREATE)
+		if err != nil {
+			return err
+		}
+		a.f, a.size = f, -1
+	}
+	info, err := a.f.Stat()
+	if err == nil && info.Size() != a.size {
+		err = a.look(info.Size())
+	}
+	if err != nil {
+		unlock(a.f)
+	}
+	return err
+}
+
+// look counts the messages, and takes away the part of one that an earlier listener left when
+// it ended in the middle of writing it: nobody was told that it is stored.
+func (a *appender) look(size int64) error {
+	a.count = 0
+	var last byte = '\n'
+	buffer, at := make([]byte, 64<<10), int64(0)
+	whole := int64(0) // where the last whole line ends
+	for at < size {
+		n, err := a.f.ReadAt(buffer[:min(int64(len(buffer)), size-at)], at)
+		if n == 0 {
+			return err
+		}
+		a.count += bytes.Count(buffer[:n], []byte{'\n'})
+		if i := bytes.LastIndexByte(buffer[:n], '\n'); i >= 0 {
+			whole = at + int64(i) + 1
+		}
+		last, at = buffer[n-1], at+int64(n)
+	}
+	a.size = size
+	if last == '\n' {
+		return nil
+	}
+	tail := make([]byte, min(size-whole, maxEnvelope))
+	if _, err := a.f.ReadAt(tail, whole); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if json.Valid(tail) { // somebody's editor
+		_, err := a.f.Write([]byte{'\n'})
+		a.count, a.size = a.count+1, size+1
+		return err
+	}
+	a.size = whole
+	return a.f.Truncate(whole)
+}
+
+// call makes the callback.
+func (a *appender) call() error {
+	f, err := own.OpenFile(a.callback, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// append appends lines, as many as there is room for, and returns how many: of those that it
+// returns with, all are there for good. The error of less wraps errFull, or says what failed,
+// and then none is there.
+func (a *appender) append(lines [][]byte) (n int, err error) {
+	if err := a.lock(); err != nil {
+		return 0, err
+	}
+	err = func() error {
+		defer unlock(a.f)
+		n = min(len(lines), max(0, a.most-a.count))
+		if n == 0 {
+			return nil
+		}
+		text := bytes.Join(lines[:n], nil)
+		if _, err := a.f.Write(text); err != nil {
+			return errors.Join(err, a.f.Truncate(a.size))
+		}
+		if err := a.call(); err != nil {
+			return errors.Join(err, a.f.Truncate(a.size))
+		}
+		a.size, a.count = a.size+int64(len(text)), a.count+n
+		return nil
+	}()
+	if err == nil && n > 0 && a.sync {
+		err = a.f.Sync()
+	}
+	switch {
+	case err != nil:
+		return 0, err
+	case n < len(lines):
+		return n, errFull
+	}
+	return n, nil
+}
+
+// close forgets the file.
+func (a *appender) close() {
+	if a.f != nil {
+		_ = a.f.Close()
+	}
+	a.f = nil
+}
+
+// CheckOptions say what a check reads.
+type CheckOptions struct {
+	Clear   bool
+	Limit   int    // the most messages; 0 is all
+	Thread  string // those of one conversation; "" is all
+	Receipt bool   // senders who asked for that are told that it was read
+}
+
+// Check hands the unread messages of a port, oldest first, to print, and with Clear removes them
+// once print has returned nil. It asks nobody: the listener may be stopped. The error is that
+// of print, or an *Error.
+func (p Port) Check(opts CheckOptions, print func([]Message) error) error {
+	path, known := p.messageFile()
+	if !known {
+		return Errorf(ListenerNotRunning, p.Number, "No listener found for port %d", p.Number)
+	}
+	if opts.Clear {
+		dir, err := foreign.OpenDir(p.path(""))
+		if err != nil {
+			return Errorf(FileError, p.Number, "%w", err)
+		}
+		defer dir.Close()
+		if err := locked(dir, syscall.LOCK_EX, lockPatience); err != nil {
+			return Errorf(FileError, p.Number, "check: %w", err)
+		}
+		defer unlock(dir)
+	}
+	found, err := read(path, opts)
+	if err != nil {
+		return Errorf(FileError, p.Number, "%w", err)
+	}
+	if err := print(found.messages()); err != nil {
+		return err
+	}
+	if opts.Receipt {
+		p.wasRead(found.all)
+	}
+	if opts.Clear && len(found.all) > 0 {
+		if err := found.remove(path, p.Callback()); err != nil {
+			return Errorf(FileError, p.Number, "clear: %w", err)
+		}
+	}
+	return nil
+}
+
+// messageFile is the inbox of a port, and whether there ever was one.
+func (p Port) messageFile() (path string, known bool) {
+	if w, err := p.Wanted(); err == nil {
+		return w.MessageFile, true
+	}
+	_, err := os.Lstat(p.Inbox())
+	return p.Inbox(), err == nil
+}
+
+// found is what a check has found.
+type found struct {
+	all    []Message
+	places [][2]int64 // of their lines: from, to
+}
+
+// messages are those found, as they are printed.
+func (f found) messages() []Message {
+	out := make([]Message, len(f.all))
+	for i, m := range f.all {
+		m.Receipt = ""
+		out[i] = m
+	}
+	return out
+}
+
+// read finds the messages in a file. A check that changes nothing waits hardly for whoever
+// changes it: at worst it shows what is not there any more.
+func read(path string, opts CheckOptions) (out found, err error) {
+	f, err := own.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, nil // nothing has come
+	}
+	if err != nil {
+		return out, err
+	}
+	defer f.Close()
+	patience := lookPatience
+	if opts.Clear {
+		patience = lockPatience
+	}
+	if err := locked(f, syscall.LOCK_SH, patience); err != nil && (opts.Clear || !errors.Is(err, errBusy)) {
+		return out, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxInboxFile))
+	unlock(f)
+	if err != nil {
+		return out, err
+	}
+	at := int64(0)
+	for line := range bytes.Lines(text) {
+		from := at
+		at += int64(len(line))
+		if line[len(line)-1] != '\n' || opts.Limit > 0 && len(out.all) == opts.Limit {
+			break
+		}
+		if m := parseLine(line); opts.Thread == "" || m.Thread == opts.Thread {
+			out.all, out.places = append(out.all, m), append(out.places, [2]int64{from, at})
+		}
+	}
+	return out, nil
+}
+
+// remove takes the lines found out of the file; the callback goes with the last of all. Since
+// then lines may have been appended, and nothing else has happened.
+func (f found) remove(path, callback string) error {
+	file, err := openLocked(path, os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	defer unlock(file)
+	text, err := io.ReadAll(io.LimitReader(file, maxInboxFile))
+	if err != nil {
+		return err
+	}
+	rest, at := make([]byte, 0, len(text)), int64(0)
+	for _, place := range f.places {
+		if place[1] > int64(len(text)) {
+			return nil // somebody has emptied it by hand
+		}
+		rest, at = append(rest, text[at:place[0]]...), place[1]
+	}
+	rest = append(rest, text[at:]...)
+	if len(rest) > 0 {
+		return atomicfile.Write(path, rest, 0o600)
+	}
+	// While the lock is held: who appends next makes it again.
+	if err := os.Remove(callback); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return file.Truncate(0)
+}
+
+// Unread reports whether the port has a message for whoever checks.
+func (p Port) Unread() bool {
+	_, err := os.Lstat(p.Callback())
+	return err == nil
+}

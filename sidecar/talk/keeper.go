@@ -1,0 +1,186 @@
+package talk
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
+)
+
+// lookEvery is how often a keeper looks for what is wanted. Whoever owned a port and has ended is
+// followed within that time, and the moment that the next one needs.
+const lookEvery = time.Second
+
+// Keeper serves the ports that somebody wants and nobody else serves. One runs in each sidecar;
+// those of all sidecars share the ports by their claims.
+type Keeper struct {
+	Home
+	Log *slog.Logger // required
+	// Heard is told of each message that was stored, in the order of its port. It must not block; nil: nobody wants to know.
+	Heard func(port int, m Message)
+	// Changed is told when a port begins or ends to be served here. It may be nil.
+	Changed func(w Wish, served bool)
+
+	once  sync.Once
+	look  chan chan []Refused
+	mu    sync.Mutex // guards what follows
+	serve map[int]*served
+}
+
+// served is a port that is served here.
+type served struct {
+	wish  Wish
+	claim *claim.Claim
+	end   context.CancelFunc
+	ended chan struct{}
+}
+
+// Refused is a port that is wanted and cannot be served.
+type Refused struct {
+	Port int
+	Err  error
+}
+
+func (k *Keeper) init() {
+	k.once.Do(func() { k.look, k.serve = make(chan chan []Refused), make(map[int]*served) })
+}
+
+// Look has Run look at once, and returns when it has: what is wanted is served then, here or by
+// another, or is among those refused.
+func (k *Keeper) Look(ctx context.Context) ([]Refused, error) {
+	k.init()
+	back := make(chan []Refused, 1)
+	select {
+	case k.look <- back:
+		return <-back, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Serving are the ports that are served here, in no order.
+func (k *Keeper) Serving() (all []int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for number := range k.serve {
+		all = append(all, number)
+	}
+	return all
+}
+
+// Run serves ports until ctx ends; it returns nil, when none is served any more.
+func (k *Keeper) Run(ctx context.Context) error {
+	k.init()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	refused := map[int]string{} // as it was logged
+	for {
+		all := k.pass(ctx)
+		now := map[int]string{}
+		for _, r := range all {
+			if now[r.Port] = r.Err.Error(); refused[r.Port] != now[r.Port] {
+				k.Log.Warn("port not served", "port", r.Port, "err", r.Err)
+			}
+		}
+		refused = now
+		select {
+		case <-ctx.Done():
+			for number, s := range k.serve {
+				k.endServing(number, s)
+			}
+			return nil
+		case <-tick.C:
+		case back := <-k.look:
+			back <- k.pass(ctx)
+		}
+	}
+}
+
+// pass ends what is not wanted any more, and begins what is.
+func (k *Keeper) pass(ctx context.Context) (refused []Refused) {
+	wishes := k.Wishes()
+	wanted := make(map[int]Wish, len(wishes))
+	for _, w := range wishes {
+		wanted[w.Port] = w
+	}
+	for number, s := range k.serve {
+		select {
+		case <-s.ended: // by itself
+			k.endServing(number, s)
+			continue
+		default:
+		}
+		if w, still := wanted[number]; !still || !reflect.DeepEqual(w, s.wish) || !s.claim.Intact() {
+			k.endServing(number, s)
+		}
+	}
+	for _, w := range wishes {
+		if _, here := k.serve[w.Port]; here {
+			continue
+		}
+		if err := k.begin(ctx, w); err != nil && !errors.Is(err, claim.ErrHeld) && !errors.Is(err, fs.ErrNotExist) {
+			refused = append(refused, Refused{w.Port, err})
+		}
+	}
+	return refused
+}
+
+// begin serves a port, if its claim can be had.
+func (k *Keeper) begin(ctx context.Context, w Wish) error {
+	p := k.Port(w.Port)
+	mine, err := claim.Take(p.claim())
+	if err != nil {
+		return err
+	}
+	config, err := k.Config()
+	if err == nil {
+		_, err = p.Wanted() // still: who ended it before may have been asked to
+	}
+	var l *listener
+	if err == nil {
+		l, err = listen(ctx, p, w, config, k.Log)
+	}
+	if err != nil {
+		return errors.Join(err, mine.Release())
+	}
+	if k.Heard != nil {
+		l.heard = func(m Message) { k.Heard(w.Port, m) }
+	}
+	serving, end := context.WithCancel(ctx)
+	s := &served{wish: w, claim: mine, end: end, ended: make(chan struct{})}
+	k.mu.Lock()
+	k.serve[w.Port] = s
+	k.mu.Unlock()
+	k.Log.Info("port served", "port", w.Port)
+	if k.Changed != nil {
+		k.Changed(w, true)
+	}
+	go func() {
+		defer close(s.ended)
+		if err := l.serve(serving); err != nil {
+			k.Log.Error("port", "err", err)
+		}
+	}()
+	return nil
+}
+
+// endServing ends the serving of a port, and gives its claim back.
+func (k *Keeper) endServing(number int, s *served) {
+	s.end()
+	<-s.ended
+	if err := s.claim.Release(); err != nil {
+		k.Log.Warn("port", "port", number, "err", err)
+	}
+	k.mu.Lock()
+	delete(k.serve, number)
+	k.mu.Unlock()
+	k.Log.Info("port not served any more", "port", number)
+	if k.Changed != nil {
+		k.Changed(s.wish, false)
+	}
+}

@@ -1,0 +1,483 @@
+package talk
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
+)
+
+// Times that a listener gives those who connect.
+const (
+	firstPatience = 5 * time.Second  // for the first frame to begin
+	headPatience  = 5 * time.Second  // for the rest of a length
+	bodyPatience  = 30 * time.Second // for the content of a frame
+	idlePatience  = 30 * time.Second // between two frames
+	replyPatience = 5 * time.Second  // to take an acknowledgement
+)
+
+// Limits on what connections may cost, whatever they do.
+const (
+	maxConnections = 512       // open at once, of a port
+	smallFrame     = 16 << 10  // above it a frame is large
+	largeAtOnce    = 16        // large frames that are read at once; others wait
+	readAhead      = 16 << 10  // bytes of a connection's buffer
+	batchBytes     = 256 << 10 // of messages that are stored together
+	storeQueue     = 64        // batches that may wait for the file
+)
+
+// listener serves one port. Its claim is the caller's.
+type listener struct {
+	port   Port
+	wish   Wish
+	config Config
+	log    *slog.Logger
+	heard  func(Message) // is told of what is stored; must not block; may be nil
+
+	key    string
+	secret *tls.Config // nil: the port is not encrypted
+	peer   asker       // who connects; nil: whoever it is
+	socket net.Listener
+	file   appender
+	batch  chan batch
+	large  chan struct{}
+	bucket bucket
+	counts counts
+}
+
+// batch are messages of one connection, to be stored in their order.
+type batch struct {
+	all  []Message
+	done chan<- stored
+}
+
+// stored says how many of a batch are in the inbox, and why not all.
+type stored struct {
+	n   int
+	err error
+}
+
+// errPeerUnknown says that it cannot be found out who connects to a port here.
+var errPeerUnknown = errors.New(`this system does not tell who connects; "auth": "none" in config.json takes whoever it is`)
+
+// listen binds the port and prepares its files. The error is an *Error.
+func listen(ctx context.Context, p Port, w Wish, c Config, log *slog.Logger) (*listener, error) {
+	l := &listener{
+		port: p, wish: w, config: c, log: log.With("port", p.Number), key: newKey(),
+		file:  appender{path: w.MessageFile, callback: p.Callback(), most: c.MaxInbox, sync: c.Sync == nil || *c.Sync},
+		batch: make(chan batch, storeQueue), large: make(chan struct{}, largeAtOnce), bucket: bucket{most: c.Burst, rate: c.Rate},
+	}
+	if c.Auth == AuthPeer {
+		l.peer = newAsker()
+	}
+	if err := p.make(); err != nil {
+		return nil, err
+	}
+	said := server{Started: w.Started, Key: l.key, Name: w.Name}
+	if w.TLS {
+		pair, err := p.certificate()
+		if err != nil {
+			return nil, Errorf(FileError, p.Number, "certificate: %w", err)
+		}
+		l.secret = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}
+		said.Cert = pair.Certificate[0]
+	}
+	var err error
+	if l.socket, err = (&net.ListenConfig{}).Listen(ctx, "tcp4", address(p.Number)); err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, inUse(p.Number)
+		}
+		return nil, Errorf(NotStarted, p.Number, "%w", err)
+	}
+	if err = l.file.open(); err == nil {
+		err = p.announce(said)
+	}
+	if err != nil {
+		l.socket.Close()
+		l.file.close()
+		return nil, Errorf(FileError, p.Number, "%w", err)
+	}
+	return l, nil
+}
+
+// address is that of a port: on this computer, and nowhere else.
+func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+
+func inUse(port int) *Error {
+	return Errorf(PortInUse, port, "Port %d is already in use by another process", port)
+}
+
+// free is the error of a port that cannot be listened on.
+func free(port int) error {
+	s, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp4", address(port))
+	switch {
+	case err == nil:
+		return s.Close()
+	case errors.Is(err, syscall.EADDRINUSE):
+		return inUse(port)
+	}
+	return Errorf(NotStarted, port, "%w", err)
+}
+
+// serve takes connections until ctx ends, or the socket fails. What was read by then is stored
+// and acknowledged.
+func (l *listener) serve(ctx context.Context) error {
+	defer l.port.withdraw()
+	stop := context.AfterFunc(ctx, func() { l.socket.Close() })
+	defer stop()
+	writer := make(chan struct{})
+	go func() {
+		defer close(writer)
+		l.write()
+	}()
+	err := l.accept(ctx)
+	l.socket.Close()
+	close(l.batch)
+	<-writer
+	l.file.close()
+	return err
+}
+
+// accept serves each connection with a goroutine of its own, and returns when all have ended.
+func (l *listener) accept(ctx context.Context) error {
+	var all sync.WaitGroup
+	defer all.Wait()
+	open := make(chan struct{}, maxConnections)
+	for {
+		c, err := l.socket.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				c.Close()
+			}
+			return nil
+		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
+			l.log.Warn("accept", "err", err)
+			time.Sleep(10 * time.Millisecond) // others have to close first
+			continue
+		case err != nil:
+			return fmt.Errorf("port %d: %w", l.port.Number, err)
+		}
+		if !l.bucket.take(time.Now()) {
+			l.refuse(c, "rate")
+			continue
+		}
+		select {
+		case open <- struct{}{}:
+		default:
+			l.refuse(c, "connections")
+			continue
+		}
+		all.Go(func() {
+			defer func() { <-open }()
+			end := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
+			defer end()
+			if err := l.admit(c); err != nil {
+				l.refuse(c, "peer")
+				l.log.Debug("peer refused", "err", err)
+				return
+			}
+			if why := l.converse(c); why != "" {
+				l.refuse(c, why)
+				return
+			}
+			c.Close()
+		})
+	}
+}
+
+// refuse ends a connection so that the other side sees that it did: by a reset.
+func (l *listener) refuse(c net.Conn, why string) {
+	if n := l.counts.add(why); n&(n-1) == 0 { // the 1st, 2nd, 4th, 8th: a flood does not fill the log
+		l.log.Info("connection refused", "why", why, "so_far", n)
+	}
+	if t, ok := c.(*net.TCPConn); ok {
+		_ = t.SetLinger(0)
+	}
+	c.Close()
+}
+
+// admit refuses who is not to connect, before anything is read.
+func (l *listener) admit(c net.Conn) error {
+	if l.peer == nil {
+		return nil
+	}
+	return l.peer.same(c)
+}
+
+// conversation is one connection.
+type conversation struct {
+	*listener
+	net.Conn
+	frames frames
+	acks   bool // it has said hello: what follows are envelopes
+}
+
+// converse reads messages until the connection ends, and stores them. It returns why the
+// connection is refused, if it is: at the first violation, and nothing is read after that.
+func (l *listener) converse(plain net.Conn) (why string) {
+	c := &conversation{listener: l, Conn: plain}
+	_ = c.SetReadDeadline(time.Now().Add(firstPatience))
+	if l.secret != nil {
+		secret := tls.Server(plain, l.secret)
+		if err := secret.Handshake(); err != nil {
+			return "tls"
+		}
+		defer func() {
+			if why == "" {
+				_ = secret.CloseWrite()
+			}
+		}()
+		c.Conn = secret
+	}
+	c.frames = frames{r: bufio.NewReaderSize(c.Conn, readAhead), begun: c.begun}
+	limit := MaxMessage
+	for first := true; ; first = false {
+		if !first {
+			_ = c.SetReadDeadline(time.Now().Add(idlePatience))
+		}
+		if _, err := c.frames.r.Peek(1); err != nil {
+			return c.ended(err)
+		}
+		_ = c.SetReadDeadline(time.Now().Add(headPatience))
+		frame, err := c.frames.next(limit)
+		if err != nil {
+			return c.ended(err)
+		}
+		if first {
+			switch {
+			case isHello(frame, l.key):
+				c.acks, limit = true, maxEnvelope
+				continue
+			case looksHello(frame): // of whoever knew an earlier listener: its envelopes would be text
+				return "hello"
+			case l.peer != nil && !l.peer.knows():
+				return "peer"
+			}
+		}
+		if why := c.take(frame, limit); why != "" {
+			return why
+		}
+	}
+}
+
+// ended is why a connection that has ended is refused; "" if it ended as it may.
+func (c *conversation) ended(err error) string {
+	switch {
+	case errors.Is(err, io.EOF):
+		return ""
+	case errors.Is(err, ErrCrossProtocol):
+		return "cross_protocol"
+	case errors.Is(err, ErrTooLarge):
+		return "too_large"
+	case errors.Is(err, ErrMalformed), errors.Is(err, ErrCut):
+		return "malformed"
+	}
+	return "silent" // too slow, or reset
+}
+
+// begun waits until a large frame may be read, so that many at once do not fill the memory.
+func (c *conversation) begun(length int) (done func(), err error) {
+	_ = c.SetReadDeadline(time.Now().Add(bodyPatience))
+	if length <= smallFrame {
+		return nil, nil
+	}
+	wait := time.NewTimer(bodyPatience)
+	defer wait.Stop()
+	select {
+	case c.large <- struct{}{}:
+		_ = c.SetReadDeadline(time.Now().Add(bodyPatience))
+		return func() { <-c.large }, nil
+	case <-wait.C:
+		return nil, syscall.ETIMEDOUT
+	}
+}
+
+// take stores a message, with those that have arrived behind it, and acknowledges them.
+func (c *conversation) take(frame []byte, limit int) (why string) {
+	var all []Message
+	var ids []string
+	for size := 0; ; {
+		m, id, err := c.message(frame)
+		if err != nil {
+			why = "malformed"
+			break
+		}
+		all, ids, size = append(all, m), append(ids, id), size+len(frame)
+		if size > batchBytes || !c.frames.ready() {
+			break
+		}
+		if frame, err = c.frames.next(limit); err != nil {
+			why = c.ended(err)
+			break
+		}
+	}
+	n, err := c.store(all)
+	if err != nil && !errors.Is(err, errFull) {
+		c.log.Error("store", "err", err)
+	}
+	if !c.acks {
+		if err != nil && why == "" {
+			why = "full"
+		}
+		return why
+	}
+	if !c.acknowledge(ids, n, err) && why == "" {
+		why = "silent"
+	}
+	return why
+}
+
+// message is what a frame says.
+func (c *conversation) message(frame []byte) (m Message, id string, err error) {
+	now := Stamp(time.Now())
+	if !c.acks {
+		if !utf8.Valid(frame) {
+			return m, "", ErrMalformed
+		}
+		return Message{Timestamp: now, Text: string(frame)}, "", nil
+	}
+	e, err := parseEnvelope(frame)
+	if err != nil {
+		return m, "", err
+	}
+	return e.stored(now), e.ID, nil
+}
+
+// store returns once the messages are stored, or cannot be.
+func (c *conversation) store(all []Message) (int, error) {
+	if len(all) == 0 {
+		return 0, nil
+	}
+	done := make(chan stored, 1)
+	c.batch <- batch{all, done}
+	s := <-done
+	return s.n, s.err
+}
+
+// acknowledge answers envelopes, of which the first n are stored.
+func (c *conversation) acknowledge(ids []string, n int, err error) bool {
+	var out []byte
+	for i, id := range ids {
+		a := ack{ID: id}
+		switch {
+		case i < n:
+		case errors.Is(err, errFull):
+			a.Code, a.Text = InboxFull, fmt.Sprintf("Inbox of port %d is full: %d unread messages", c.port.Number, c.config.MaxInbox)
+		default:
+			a.Code, a.Text = NotStored, fmt.Sprintf("Listener on port %d could not store the message: %v", c.port.Number, err)
+		}
+		out = AppendFrame(out, marshal(a))
+	}
+	_ = c.SetWriteDeadline(time.Now().Add(replyPatience))
+	_, err = c.Write(out)
+	return err == nil
+}
+
+// write stores batches until there are no more, those that wait together at once: that is one
+// write and one sync.
+func (l *listener) write() {
+	for first := range l.batch {
+		waiting := []batch{first}
+		for size := 0; size < batchBytes && len(l.batch) > 0; {
+			next, ok := <-l.batch
+			if !ok {
+				break
+			}
+			waiting = append(waiting, next)
+			for _, m := range next.all {
+				size += len(m.Text)
+			}
+		}
+		var lines [][]byte
+		for _, b := range waiting {
+			for _, m := range b.all {
+				lines = append(lines, m.appendLine(nil))
+			}
+		}
+		n, err := l.file.append(lines)
+		for _, b := range waiting {
+			mine := min(n, len(b.all))
+			n -= mine
+			if l.heard != nil {
+				for _, m := range b.all[:mine] {
+					l.heard(m)
+				}
+			}
+			s := stored{n: mine}
+			if mine < len(b.all) {
+				s.err = err
+			}
+			b.done <- s
+		}
+	}
+}
+
+// bucket limits how many connections are taken: so many at once, and then so many a second.
+type bucket struct {
+	most, rate int
+	have       float64
+	last       time.Time
+}
+
+func (b *bucket) take(now time.Time) bool {
+	if b.last.IsZero() {
+		b.have = float64(b.most)
+	} else {
+		b.have = min(float64(b.most), b.have+now.Sub(b.last).Seconds()*float64(b.rate))
+	}
+	b.last = now
+	if b.have < 1 {
+		return false
+	}
+	b.have--
+	return true
+}
+
+// counts is how often connections were refused, by reason.
+type counts struct {
+	mu sync.Mutex
+	of map[string]int
+}
+
+func (c *counts) add(why string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = make(map[string]int)
+	}
+	c.of[why]++
+	return c.of[why]
+}
+
+// ListenOnce serves a port in this process until ctx ends, for a program that waits for a
+// message where no listener runs. An error that wraps claim.ErrHeld says that one does.
+func (p Port) ListenOnce(ctx context.Context, log *slog.Logger) (serve func() error, err error) {
+	config, err := p.Config()
+	if err != nil {
+		return nil, err
+	}
+	mine, err := claim.Take(p.claim())
+	if err != nil {
+		return nil, err
+	}
+	l, err := listen(ctx, p, Wish{Port: p.Number, MessageFile: p.Inbox(), Started: time.Now().Local().Format(startedLayout)}, config, log)
+	if err != nil {
+		_ = mine.Release()
+		return nil, err
+	}
+	return func() error {
+		defer mine.Release()
+		return l.serve(ctx)
+	}, nil
+}
