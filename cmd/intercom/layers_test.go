@@ -44,6 +44,8 @@ var layers = map[string][]string{
 	"sidecar/own":                 {"sidecar/foreign"},
 	"sidecar/repository":          {"sidecar/aea", "sidecar/foreign"},
 	"sidecar/atomicfile":          {"sidecar/foreign"},
+	"sidecar/claim":               {"sidecar/own"},
+	"sidecar/talk":                {"sidecar/message", "sidecar/atomicfile", "sidecar/claim", "sidecar/foreign", "sidecar/own"},
 	"sidecar/inherited":           {},
 	"sidecar/tmux/command":        {},
 	"sidecar/process":             {"sidecar/foreign"},
@@ -74,12 +76,12 @@ var layers = map[string][]string{
 	"sidecar/comeback": {"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/journal", "sidecar/pane", "sidecar/tmux"},
 	"sidecar/service": {
 		"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/screen", "sidecar/aea", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal",
-		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "scripting", "scripting/policy",
+		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/talk", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "scripting", "scripting/policy",
 	},
 
 	"sidecar/daemon": {
 		"sidecar/message", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/policyset", "sidecar/comeback",
-		"sidecar/service", "sidecar/own", "scripting/policy",
+		"sidecar/service", "sidecar/talk", "sidecar/own", "scripting/policy",
 	},
 
 	// The sidecar asks policies and never runs one: only the worker knows Lua.
@@ -90,7 +92,7 @@ var layers = map[string][]string{
 	"scripting/trust":  {"sidecar/atomicfile", "sidecar/own"},
 	"policies":         {"scripting/policy"},
 
-	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/spelling"},
+	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/claim", "sidecar/spelling"},
 
 	"sidecar": {}, // a comment
 }
@@ -113,12 +115,12 @@ var onlyIn = map[string][]string{
 	"github.com/thejerf/suture/v4":             {"sidecar/daemon", "sidecar/pane"},
 	"go.yaml.in/yaml/v3":                       {"sidecar/aea"},
 	"golang.org/x/text/unicode/norm":           {"sidecar/agent", "sidecar/shown"},
-	"golang.org/x/sys/unix":                    {"sidecar/process", "sidecar/tmux", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
+	"golang.org/x/sys/unix":                    {"sidecar/process", "sidecar/tmux", "sidecar/talk", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
 	"modernc.org/sqlite":                       {"sidecar/journal", "sidecar/agent"},
 
 	"database/sql":        {"sidecar/journal", "sidecar/agent"},
 	"database/sql/driver": {"sidecar/journal"},
-	"net":                 {"sidecar/api", "sidecar/persona", "sidecar/labtest"},
+	"net":                 {"sidecar/api", "sidecar/talk", "sidecar/persona", "sidecar/labtest"},
 	"net/http":            {"sidecar/api", "sidecar/labtest"},
 	"os/exec":             {"sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/persona/personatest", "sidecar/naivetest", "sidecar/labtest", "scripting", "cmd/intercom"},
 	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest", "sidecar/persona/personatest"},

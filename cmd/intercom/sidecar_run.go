@@ -22,12 +22,13 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 		return err
 	}
 	defer log.Close()
+	ports, _ := talkHome(e.Getenv) // without a home there are none
 	policies := daemon.Policies{Lua: true, Shipped: shipped}
 	if state, err := ourDir(e.Getenv, "XDG_STATE_HOME", filepath.Join(".local", "state")); err == nil {
 		policies.Trusted = trust.In(state).Trusted
 	}
 	err = daemon.Run(ctx, daemon.Config{
-		Paths: opts.Paths, Version: opts.Version, Person: person(e),
+		Paths: opts.Paths, Version: opts.Version, Person: person(e), Talk: ports,
 		Transport: e.Getenv("INTERCOM_TRANSPORT"), Trigger: e.Getenv("INTERCOM_TRIGGER"),
 		Log:      slog.New(slog.NewTextHandler(log, nil)),
 		Guard:    (&ward{app: &app{env: e}, paths: opts.Paths}).keep,

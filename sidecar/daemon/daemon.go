@@ -16,6 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -29,6 +30,7 @@ type Config struct {
 	Policies  Policies     // the person's own; without Lua, Policy decides
 	Policy    relay.Policy // decides about messages; nil: they are delivered, as far as their chats' settings let them
 	Person    string       // how a person's own words are signed; "" is "person"
+	Talk      talk.Home    // the person's ports; without a Dir none is served
 	Log       *slog.Logger
 	// Linger is how long a headless sidecar waits for another request before it ends; 0 is
 	// half a minute.

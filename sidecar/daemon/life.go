@@ -144,6 +144,9 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	}
 	part("guard", func(ctx context.Context) error { return s.guard(ctx, listener) })
 	part("retention", s.retain)
+	if s.ports != nil {
+		part("talk", s.ports.Run)
+	}
 	if s.policies.Set != nil {
 		part("policies", s.policies.Set.Run)
 		part("configuration", s.policies.Run)
@@ -271,15 +274,20 @@ func (s *sidecar) guard(ctx context.Context, listener *api.Listener) error {
 // errUnneeded ends a headless sidecar that has nothing left to serve.
 var errUnneeded = errors.New("nothing left to serve")
 
-// linger returns once nobody has asked a headless sidecar for anything for a while.
+// linger returns once nobody has asked a headless sidecar for anything for a while, and it serves
+// nothing that is the person's.
 func (s *sidecar) linger(ctx context.Context, server *api.Server) error {
+	busy := time.Now() // the last time that it served something
 	for {
+		idle := min(server.Idle(), time.Since(busy))
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(max(s.cfg.Linger-server.Idle(), 10*time.Millisecond)):
+		case <-time.After(max(s.cfg.Linger-idle, 10*time.Millisecond)):
 		}
-		if server.Idle() >= s.cfg.Linger {
+		if s.ports != nil && len(s.ports.Serving()) > 0 {
+			busy = time.Now()
+		} else if min(server.Idle(), time.Since(busy)) >= s.cfg.Linger {
 			s.log.Info("nothing left to serve")
 			return errUnneeded
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/policyset"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -20,6 +21,7 @@ type services struct {
 	returns  *comeback.Returns
 	policies *service.Policies
 	face     *service.Face
+	ports    *talk.Keeper // nil: none are served
 	offered  []interface{ Offer(*api.Server) }
 }
 
@@ -54,6 +56,10 @@ func (s *sidecar) assemble(ctx context.Context) {
 		names.Tmux, s.policies.Tmux, s.face.Tmux, status.Tmux = s.client, s.client, s.client, s.client
 		chats.Panes, inbox.Panes = s.panes, s.panes
 		s.panes.Amend = s.policies.Amended
+	}
+	if cfg.Talk.Dir != "" {
+		s.ports = &talk.Keeper{Home: cfg.Talk, Log: s.log.With("part", "talk")}
+		s.offered = append(s.offered, &service.Talk{Home: cfg.Talk, Keeper: s.ports})
 	}
 	s.relay.Troubled = s.face.Troubled
 	s.relay.Publish = func(events []message.Event) {

@@ -1,0 +1,38 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
+)
+
+// Talk is the ports of ai-talk, as far as a sidecar is asked about them: commands read and write
+// their files themselves.
+type Talk struct {
+	Home   talk.Home
+	Keeper interface {
+		Look(ctx context.Context) ([]talk.Refused, error)
+	}
+}
+
+// Offer has a server serve the operation.
+func (s *Talk) Offer(server *api.Server) { api.Handle(server, api.LookAtPorts, s.Look) }
+
+// Look has the keeper look at once. Any program of this user may ask: it serves what is wanted anyhow.
+func (s *Talk) Look(ctx context.Context, _ api.Caller, req api.PortsRequest) (all []api.PortRefused, err error) {
+	if req.Home != s.Home.Dir {
+		return nil, api.Errorf(api.CodeRefused, "this sidecar serves the ports in %q, not in %q", s.Home.Dir, req.Home).
+			WithHint("it was started with another HOME; intercom down ends it")
+	}
+	refused, err := s.Keeper.Look(ctx)
+	for _, r := range refused {
+		one := api.PortRefused{Port: r.Port, Code: string(talk.NotStarted), Text: r.Err.Error()}
+		if e, ok := errors.AsType[*talk.Error](r.Err); ok {
+			one.Code = string(e.Code)
+		}
+		all = append(all, one)
+	}
+	return all, err
+}
