@@ -51,10 +51,10 @@ func (a *app) compatInstall() *cobra.Command {
 	return &cobra.Command{
 		Use:   "install DIR",
 		Short: "Write scripts/*.py, which run intercom talk",
-		Long: `Write DIR/scripts/listen.py, check.py, send.py, discover.py and listen-once.py, so
-that the command lines of the ai-talk document run as they are written there:
-uv run scripts/listen.py start --port 9001. They use nothing but Python's standard
-library, and replace themselves by this program.
+		Long: `Write DIR/scripts/listen.py, check.py, send.py, discover.py and listen-once.py,
+so that the command lines of the ai-talk document run as they are written there:
+uv run scripts/listen.py start --port 9001. They need only Python's standard
+library, and run this program in their place.
 
 A file of another content is not overwritten.`,
 		Example: `  intercom compat install .`,

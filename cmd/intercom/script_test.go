@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -108,6 +109,8 @@ func waitOutput(ts *testscript.TestScript, expr, program string, args ...string)
 // its own runtime directory.
 func endSidecars(e *testscript.Env, run string) {
 	locks, _ := filepath.Glob(filepath.Join(run, "intercom", "*.lock"))
+	slices.Reverse(locks)
+	locks = append(locks, filepath.Join(run, "intercom", "headless.lock")) // which may follow one of a tmux server
 	for _, lock := range locks {
 		endGuard(lock)
 		look, cancel := context.WithCancel(context.Background())

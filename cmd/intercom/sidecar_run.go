@@ -27,13 +27,18 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 	if state, err := ourDir(e.Getenv, "XDG_STATE_HOME", filepath.Join(".local", "state")); err == nil {
 		policies.Trusted = trust.In(state).Trusted
 	}
+	succeed := func() { (&app{env: e}).succeed(opts.Paths, ports) }
+	defer succeed()
 	err = daemon.Run(ctx, daemon.Config{
 		Paths: opts.Paths, Version: opts.Version, Person: person(e), Talk: ports,
 		Transport: e.Getenv("INTERCOM_TRANSPORT"), Trigger: e.Getenv("INTERCOM_TRIGGER"),
 		Log:      slog.New(slog.NewTextHandler(log, nil)),
 		Guard:    (&ward{app: &app{env: e}, paths: opts.Paths}).keep,
 		Policies: policies,
-		Abandon:  func() { os.Exit(exitAbandoned) },
+		Abandon: func() {
+			succeed()
+			os.Exit(exitAbandoned)
+		},
 	})
 	switch {
 	case errors.Is(err, tmux.ErrNoServer):

@@ -21,16 +21,17 @@ func (a *app) talk() *cobra.Command {
 		Use:   "talk",
 		Short: "Exchange messages over local TCP ports (the ai-talk protocol)",
 		Long: `Exchange text messages with other programs on this computer, as the ai-talk
-document describes: each side listens on a port of 127.0.0.1, and reads what came
-from a file, ~/.ai-talk/PORT/inbox.jsonl. Listeners live in the sidecar; without
-tmux, in one of their own, which stays as long as there is one.
+document describes: each side listens on a port of 127.0.0.1, and reads what
+came from a file, ~/.ai-talk/PORT/inbox.jsonl. Listeners live in the sidecar;
+without tmux, in one of their own, which stays as long as a listener is wanted.
 
 Everything is printed as JSON. An error is {"status": "error", "error_code": …}
-on standard output, with exit code 1; 2 for wrong usage or an invalid port, 3 if no
+on standard output, with exit code 1; 2 for an invalid port or name, 3 if no
 sidecar could be started, 4 if there was no answer in time.
 
-Messages are text from programs that nobody has verified. They stay in the inbox:
-nothing is typed into a pane unless a policy of yours says so.`,
+Messages are text from programs that nobody has verified. They stay in the
+inbox: nothing is typed into a pane unless a policy of yours, or a chat that
+you start with the port, says so.`,
 		Example: `  intercom talk listen start --port 9001
   intercom talk send --to-port 9002 --from-port 9001 --message 'Hello!'
   intercom talk check --port 9001 --clear`,

@@ -30,8 +30,8 @@ func (a *app) talkCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Print the messages in an inbox",
-		Long: `Print the messages in an inbox, oldest first. It reads a file and asks nobody, so
-that it works while the listener does not answer.
+		Long: `Print the messages in an inbox, oldest first. This reads a file and asks nobody:
+it works while the listener does not answer.
 
   --clear   also removes them from the inbox, once they are printed
   --raw     prints the bytes of the messages and nothing else: what was sent as
@@ -104,7 +104,7 @@ func (a *app) talkDiscover() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "discover",
 		Short:   "List the listeners on this computer",
-		Long:    "List the listeners of this user on this computer. One that has died is not among them.",
+		Long:    "List your listeners on this computer. One that has died is not among them.",
 		Example: `  intercom talk discover`,
 		Args:    between(0, 0, "no arguments"),
 	}

@@ -90,27 +90,29 @@ Without --port the first free port from 9001 on is taken.`,
 	return cmd
 }
 
-// startListening writes the wish down, and waits until a sidecar serves the port.
-func (a *app) startListening(ctx context.Context, h talk.Home, number int, w talk.Wish) (talk.Listening, error) {
-	c, err := a.client(ctx)
-	if err != nil {
-		return talk.Listening{}, talk.Errorf(talk.NotStarted, number, "%w", err)
-	}
+// startListening writes the wish down, and waits until a sidecar serves the port. The wish comes
+// first: a sidecar that is started for it would take up an older one that still stands.
+func (a *app) startListening(ctx context.Context, h talk.Home, number int, w talk.Wish) (l talk.Listening, err error) {
 	starting, err := h.Starting(2 * listenPatience)
 	if err != nil {
-		return talk.Listening{}, talk.Errorf(talk.NotStarted, number, "%w", err)
+		return l, talk.Errorf(talk.NotStarted, number, "%w", err)
 	}
 	defer starting.Release()
 	if number == 0 {
 		if number, err = h.Vacant(); err != nil {
-			return talk.Listening{}, err
+			return l, err
 		}
 	}
 	p := h.Port(number)
 	if err := p.Want(w); err != nil {
-		return talk.Listening{}, err
+		return l, err
 	}
-	l, err := a.awaitListening(ctx, c, p)
+	c, err := a.client(ctx)
+	if err != nil {
+		err = talk.Errorf(talk.NotStarted, number, "%w", err)
+	} else {
+		l, err = a.awaitListening(ctx, c, p)
+	}
 	if err != nil {
 		_, _ = p.Unwant()
 	}
@@ -235,8 +237,8 @@ func (a *app) talkListenOnce() *cobra.Command {
 		Use:   "listen-once",
 		Short: "Wait for one message",
 		Long: `Wait for one message, take it out of the inbox, and print it as talk check does.
-If none comes in time "message_count" is 0 and "status" is "no message". Where no
-listener runs on the port it listens itself for that long.`,
+If none comes in time, "message_count" is 0 and "status" is "no message". If no
+listener runs on the port, this command listens itself for that long.`,
 		Example: `  intercom talk listen-once --port 9001 --timeout 5`,
 		Args:    between(0, 0, "no arguments"),
 	}

@@ -58,9 +58,10 @@ func (a *app) talkSend() *cobra.Command {
 "status" is "sent" once the message is in the other's inbox; where another
 program listens, which acknowledges nothing, once it was written to it in full.
 
-  --type        text, json (checked before it is sent), or binary
-  --receipt     "delivery" says that it was stored; talk receipts, that it was read
-  --to-all      to every listener but your own; one failure stops no other`,
+  --type      text, json (checked before it is sent), or binary
+  --receipt   "delivery" says that it was stored; talk receipts shows when it
+              was read
+  --to-all    every listener but your own; one failure does not stop the others`,
 		Example: `  intercom talk send --to-port 9002 --from-port 9001 --message 'Hello!'
   intercom talk send --to beta --from-port 9001 --message-file plan.md`,
 		Args: between(0, 0, "no arguments"),

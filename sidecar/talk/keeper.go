@@ -1,6 +1,7 @@
 package talk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -25,6 +26,10 @@ type Keeper struct {
 	Heard func(port int, m Message)
 	// Changed is told when a port begins or ends to be served here. It may be nil.
 	Changed func(w Wish, served bool)
+
+	// Zero but in tests: the usual ones.
+	times times
+	every time.Duration
 
 	once  sync.Once
 	look  chan chan []Refused
@@ -76,7 +81,7 @@ func (k *Keeper) Serving() (all []int) {
 // Run serves ports until ctx ends; it returns nil, when none is served any more.
 func (k *Keeper) Run(ctx context.Context) error {
 	k.init()
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(cmp.Or(k.every, lookEvery))
 	defer tick.Stop()
 	refused := map[int]string{} // as it was logged
 	for {
@@ -150,6 +155,9 @@ func (k *Keeper) begin(ctx context.Context, w Wish) error {
 	}
 	if k.Heard != nil {
 		l.heard = func(m Message) { k.Heard(w.Port, m) }
+	}
+	if k.times != (times{}) {
+		l.times = k.times
 	}
 	serving, end := context.WithCancel(ctx)
 	s := &served{wish: w, claim: mine, end: end, ended: make(chan struct{})}

@@ -17,14 +17,16 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 )
 
-// Times that a listener gives those who connect.
-const (
-	firstPatience = 5 * time.Second  // for the first frame to begin
-	headPatience  = 5 * time.Second  // for the rest of a length
-	bodyPatience  = 30 * time.Second // for the content of a frame
-	idlePatience  = 30 * time.Second // between two frames
-	replyPatience = 5 * time.Second  // to take an acknowledgement
-)
+// times are those that a listener gives those who connect.
+type times struct {
+	first time.Duration // for the first frame to begin
+	head  time.Duration // for the rest of a length
+	body  time.Duration // for the content of a frame
+	idle  time.Duration // between two frames
+	reply time.Duration // to take an acknowledgement
+}
+
+var usual = times{first: 5 * time.Second, head: 5 * time.Second, body: 30 * time.Second, idle: 30 * time.Second, reply: 5 * time.Second}
 
 // Limits on what connections may cost, whatever they do.
 const (
@@ -42,6 +44,7 @@ type listener struct {
 	wish   Wish
 	config Config
 	log    *slog.Logger
+	times  times
 	heard  func(Message) // is told of what is stored; must not block; may be nil
 
 	key    string
@@ -73,7 +76,7 @@ var errPeerUnknown = errors.New(`this system does not tell who connects; "auth":
 // listen binds the port and prepares its files. The error is an *Error.
 func listen(ctx context.Context, p Port, w Wish, c Config, log *slog.Logger) (*listener, error) {
 	l := &listener{
-		port: p, wish: w, config: c, log: log.With("port", p.Number), key: newKey(),
+		port: p, wish: w, config: c, log: log.With("port", p.Number), key: newKey(), times: usual,
 		file:  appender{path: w.MessageFile, callback: p.Callback(), most: c.MaxInbox, sync: c.Sync == nil || *c.Sync},
 		batch: make(chan batch, storeQueue), large: make(chan struct{}, largeAtOnce), bucket: bucket{most: c.Burst, rate: c.Rate},
 	}
@@ -227,7 +230,7 @@ type conversation struct {
 // connection is refused, if it is: at the first violation, and nothing is read after that.
 func (l *listener) converse(plain net.Conn) (why string) {
 	c := &conversation{listener: l, Conn: plain}
-	_ = c.SetReadDeadline(time.Now().Add(firstPatience))
+	_ = c.SetReadDeadline(time.Now().Add(c.times.first))
 	if l.secret != nil {
 		secret := tls.Server(plain, l.secret)
 		if err := secret.Handshake(); err != nil {
@@ -244,12 +247,12 @@ func (l *listener) converse(plain net.Conn) (why string) {
 	limit := MaxMessage
 	for first := true; ; first = false {
 		if !first {
-			_ = c.SetReadDeadline(time.Now().Add(idlePatience))
+			_ = c.SetReadDeadline(time.Now().Add(c.times.idle))
 		}
 		if _, err := c.frames.r.Peek(1); err != nil {
 			return c.ended(err)
 		}
-		_ = c.SetReadDeadline(time.Now().Add(headPatience))
+		_ = c.SetReadDeadline(time.Now().Add(c.times.head))
 		frame, err := c.frames.next(limit)
 		if err != nil {
 			return c.ended(err)
@@ -288,15 +291,15 @@ func (c *conversation) ended(err error) string {
 
 // begun waits until a large frame may be read, so that many at once do not fill the memory.
 func (c *conversation) begun(length int) (done func(), err error) {
-	_ = c.SetReadDeadline(time.Now().Add(bodyPatience))
+	_ = c.SetReadDeadline(time.Now().Add(c.times.body))
 	if length <= smallFrame {
 		return nil, nil
 	}
-	wait := time.NewTimer(bodyPatience)
+	wait := time.NewTimer(c.times.body)
 	defer wait.Stop()
 	select {
 	case c.large <- struct{}{}:
-		_ = c.SetReadDeadline(time.Now().Add(bodyPatience))
+		_ = c.SetReadDeadline(time.Now().Add(c.times.body))
 		return func() { <-c.large }, nil
 	case <-wait.C:
 		return nil, syscall.ETIMEDOUT
@@ -379,7 +382,7 @@ func (c *conversation) acknowledge(ids []string, n int, err error) bool {
 		}
 		out = AppendFrame(out, marshal(a))
 	}
-	_ = c.SetWriteDeadline(time.Now().Add(replyPatience))
+	_ = c.SetWriteDeadline(time.Now().Add(c.times.reply))
 	_, err = c.Write(out)
 	return err == nil
 }

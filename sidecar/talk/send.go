@@ -177,6 +177,8 @@ func seconds(d time.Duration) any {
 func (s Sending) unconnected(err error) error {
 	code, why := ConnectionFailed, err.Error()
 	switch {
+	case errors.Is(err, syscall.ECONNRESET): // it was taken, and dropped before anybody looked
+		return s.broken("before the message was sent", err)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		code, why = ConnectionRefused, "Connection refused"
 	case timedOut(err):

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
+)
+
+// succeed starts a headless sidecar when that of a tmux server has ended, what it may have served is
+// the person's and still wanted, and no other sidecar is there to take it over.
+func (a *app) succeed(p api.Paths, ports talk.Home) {
+	if p.Server == "" || ports.Dir == "" || len(ports.Wishes()) == 0 || otherRuns(p) {
+		return
+	}
+	headless, err := api.Places(a.Getenv, "")
+	if err != nil {
+		return
+	}
+	if child, err := a.spawn(headless); err == nil {
+		child.told.file.Close()
+	}
+}
+
+// otherRuns reports whether another sidecar of this user runs.
+func otherRuns(p api.Paths) bool {
+	return slices.ContainsFunc(own.Glob(p.Runtime, "*.lock"), func(lock string) bool {
+		return filepath.Base(lock) != filepath.Base(p.Lock) && !free(lock)
+	})
+}

@@ -1,0 +1,564 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+// talker is a person without tmux, who runs the real program.
+type talker struct {
+	t   *testing.T
+	env map[string]string
+}
+
+func newTalker(t *testing.T) *talker {
+	run, err := os.MkdirTemp("/tmp", "ic")
+	require.NoError(t, err)
+	k := &talker{t, map[string]string{
+		"HOME": t.TempDir(), "XDG_RUNTIME_DIR": run, "PATH": os.Getenv("PATH"), "INTERCOM_TEST_MAIN": "1", "GOCOVERDIR": os.Getenv("GOCOVERDIR"),
+	}}
+	t.Cleanup(func() {
+		k.endAll()
+		os.RemoveAll(run)
+	})
+	return k
+}
+
+func (k *talker) getenv(name string) string { return k.env[name] }
+
+// endAll ends every sidecar of the person, the headless one last.
+func (k *talker) endAll() {
+	_ = os.RemoveAll(filepath.Join(k.env["HOME"], ".ai-talk")) // so that none starts a successor
+	locks, _ := filepath.Glob(filepath.Join(k.env["XDG_RUNTIME_DIR"], "intercom", "*.lock"))
+	p, err := api.Places(k.getenv, "")
+	require.NoError(k.t, err)
+	for _, lock := range append(locks, p.Lock) {
+		endGuard(lock)
+		if pid := api.Holder(lock); pid > 0 {
+			_ = syscall.Kill(pid, syscall.SIGTERM)
+		}
+		ctx, cancel := contextFor(10 * time.Second)
+		assert.NoError(k.t, api.WaitReleased(ctx, lock))
+		cancel()
+	}
+}
+
+func (k *talker) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = k.env["HOME"]
+	for key, value := range k.env {
+		cmd.Env = append(cmd.Env, key+"="+value)
+	}
+	return cmd
+}
+
+// says runs `intercom talk WORDS` and returns what it prints and its exit code.
+func (k *talker) says(words ...string) (out string, code int) {
+	k.t.Helper()
+	cmd := k.command(os.Args[0], append([]string{"talk"}, words...)...)
+	text, err := cmd.Output()
+	if err != nil {
+		failed, ok := errors.AsType[*exec.ExitError](err)
+		require.True(k.t, ok, "%v", err)
+		code = failed.ExitCode()
+	}
+	return string(text), code
+}
+
+// talks is says of one that prints one JSON object.
+func (k *talker) talks(words ...string) (got map[string]any, code int) {
+	k.t.Helper()
+	out, code := k.says(words...)
+	require.NoError(k.t, json.Unmarshal([]byte(out), &got), "%q", out)
+	return got, code
+}
+
+// ok is talks of one that succeeds.
+func (k *talker) ok(words ...string) map[string]any {
+	k.t.Helper()
+	got, code := k.talks(words...)
+	require.Zero(k.t, code, "%v", got)
+	return got
+}
+
+// fails is talks of one that ends with an error.
+func (k *talker) fails(code string, words ...string) map[string]any {
+	k.t.Helper()
+	got, exit := k.talks(words...)
+	assert.NotZero(k.t, exit)
+	assert.Equal(k.t, "error", got["status"])
+	assert.Equal(k.t, code, got["error_code"], "%v", got)
+	assert.NotEmpty(k.t, got["error_message"])
+	assert.Contains(k.t, got, "details")
+	details, _ := got["details"].(map[string]any)
+	return details
+}
+
+func aFreePort(t *testing.T) string {
+	for {
+		s, err := net.Listen("tcp4", "127.0.0.1:0")
+		require.NoError(t, err)
+		port := s.Addr().(*net.TCPAddr).Port
+		s.Close()
+		if port > 1024 {
+			return strconv.Itoa(port)
+		}
+	}
+}
+
+func bodies(got map[string]any) (all []string) {
+	for _, m := range got["messages"].([]any) {
+		all = append(all, m.(map[string]any)["message"].(string))
+	}
+	return all
+}
+
+func talkKeys(m any) (all []string) {
+	for key := range m.(map[string]any) {
+		all = append(all, key)
+	}
+	return all
+}
+
+func TestK1_K4_K5_K6_K9_K10_K36_K44_aListener(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	port := aFreePort(t)
+	number, _ := strconv.ParseFloat(port, 64)
+	assert.Equal(t, map[string]any{"status": "not_running", "port": number}, k.ok("listen", "status", "--port", port))
+	// The shell that calls it ends, with all that it started.
+	shell := k.command("sh", "-c", `"$0" talk listen start --port `+port, os.Args[0])
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := shell.Output()
+	require.NoError(t, err)
+	_ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL)
+	var started map[string]any
+	require.NoError(t, json.Unmarshal(out, &started))
+	inbox := filepath.Join(k.env["HOME"], ".ai-talk", port, "inbox.jsonl")
+	assert.ElementsMatch(t, []string{"status", "port", "pid", "message_file"}, talkKeys(started))
+	assert.Equal(t, []any{"started", number, inbox}, []any{started["status"], started["port"], started["message_file"]})
+	pid, err := os.ReadFile(filepath.Join(filepath.Dir(inbox), "listener.pid"))
+	require.NoError(t, err)
+	assert.Equal(t, fmt.Sprint(started["pid"]), fmt.Sprint(toFloat(t, string(pid))))
+	assert.Equal(t, int(started["pid"].(float64)), ownerOfSocket(t, port), "the process that has the socket")
+	status := k.ok("listen", "status", "--port", port)
+	assert.Equal(t, []any{"running", started["pid"]}, []any{status["status"], status["pid"]})
+	k.ok("send", "--to-port", port, "--from-port", "9001", "--message", "alive")
+
+	assert.Equal(t, "stopped", k.ok("listen", "stop", "--port", port)["status"])
+	assert.NoFileExists(t, filepath.Join(filepath.Dir(inbox), "listener.pid"))
+	_, err = net.Dial("tcp4", "127.0.0.1:"+port)
+	assert.Error(t, err)
+	k.fails("LISTENER_NOT_RUNNING", "listen", "stop", "--port", port)
+	k.fails("LISTENER_NOT_RUNNING", "check", "--port", aFreePort(t))
+	assert.Equal(t, []string{"alive"}, bodies(k.ok("check", "--port", port)), "what came is there still")
+
+	file := filepath.Join(k.env["HOME"], "mine.jsonl")
+	assert.Equal(t, file, k.ok("listen", "start", "--port", port, "--message-file", "mine.jsonl")["message_file"])
+	k.ok("send", "--to-port", port, "--from-port", "9001", "--message", "elsewhere")
+	assert.Equal(t, []string{"elsewhere"}, bodies(k.ok("check", "--port", port)))
+	assert.FileExists(t, file)
+}
+
+func toFloat(t *testing.T, text string) float64 {
+	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	require.NoError(t, err)
+	return f
+}
+
+// ownerOfSocket is the process that listens on a port, as the kernel tells.
+func ownerOfSocket(t *testing.T, port string) int {
+	t.Helper()
+	number, _ := strconv.Atoi(port)
+	table, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		t.Skip("only Linux tells who owns a socket")
+	}
+	for line := range strings.Lines(string(table)) {
+		f := strings.Fields(line)
+		if len(f) < 10 || f[1] != fmt.Sprintf("0100007F:%04X", number) || f[3] != "0A" {
+			continue
+		}
+		links, _ := filepath.Glob("/proc/[0-9]*/fd/*")
+		for _, link := range links {
+			if to, err := os.Readlink(link); err == nil && to == "socket:["+f[9]+"]" {
+				pid, _ := strconv.Atoi(strings.Split(link, "/")[2])
+				return pid
+			}
+		}
+	}
+	return 0
+}
+
+func TestK11_K12_K13_K14_K16_K17_K19_K23_K28_K31_conversation(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	a, b := aFreePort(t), aFreePort(t)
+	k.ok("listen", "start", "--port", a)
+	k.ok("listen", "start", "--port", b)
+	sent := k.ok("send", "--to-port", b, "--from-port", a, "--message", "Hello AI-B!", "--log-sent")
+	assert.ElementsMatch(t, []string{"status", "to_port", "from_port", "message_length", "timestamp"}, talkKeys(sent))
+	assert.Equal(t, "sent", sent["status"])
+	assert.Equal(t, 11.0, sent["message_length"])
+	assert.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$`, sent["timestamp"])
+	assert.Equal(t, 2.0, k.ok("send", "--to-port", b, "--from-port", a, "--message", "é")["message_length"], "bytes")
+
+	got := k.ok("check", "--port", b)
+	assert.ElementsMatch(t, []string{"port", "message_count", "messages"}, talkKeys(got))
+	assert.Equal(t, 2.0, got["message_count"])
+	first := got["messages"].([]any)[0]
+	assert.ElementsMatch(t, []string{"timestamp", "sender_port", "message"}, talkKeys(first))
+	assert.Equal(t, toFloat(t, a), first.(map[string]any)["sender_port"])
+	assert.Equal(t, []string{"Hello AI-B!"}, bodies(k.ok("check", "--port", b, "--limit", "1", "--clear")))
+	assert.Equal(t, []string{"é"}, bodies(k.ok("check", "--port", b, "--clear")))
+	assert.Zero(t, k.ok("check", "--port", b)["message_count"])
+
+	text := "Hello AI-A!\n" + strings.Repeat("a line of text\n", 60_000) + "end"
+	require.NoError(t, os.WriteFile(filepath.Join(k.env["HOME"], "long.txt"), []byte(text), 0o600))
+	k.ok("send", "--to-port", a, "--from-port", b, "--message-file", "long.txt")
+	assert.Equal(t, []string{text}, bodies(k.ok("check", "--port", a, "--clear")))
+
+	outbox, err := os.ReadFile(filepath.Join(k.env["HOME"], ".ai-talk", a, "outbox.jsonl"))
+	require.NoError(t, err)
+	assert.Contains(t, string(outbox), `"message":"Hello AI-B!"`)
+	assert.Equal(t, 1, strings.Count(string(outbox), "\n"), "only what was to be logged")
+	assert.NoFileExists(t, filepath.Join(k.env["HOME"], ".ai-talk", b, "outbox.jsonl"))
+	require.NoError(t, os.WriteFile(filepath.Join(k.env["HOME"], ".ai-talk", "config.json"), []byte(`{"log_sent":true}`), 0o600))
+	k.ok("send", "--to-port", a, "--from-port", b, "--message", "logged")
+	assert.FileExists(t, filepath.Join(k.env["HOME"], ".ai-talk", b, "outbox.jsonl"))
+}
+
+func TestK20_K21_discover(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	assert.Equal(t, map[string]any{"listeners": []any{}}, k.ok("discover"))
+	a, b := aFreePort(t), aFreePort(t)
+	k.ok("listen", "start", "--port", a)
+	pid := k.ok("listen", "start", "--port", b)["pid"]
+	all := k.ok("discover")["listeners"].([]any)
+	require.Len(t, all, 2)
+	for _, one := range all {
+		l := one.(map[string]any)
+		assert.ElementsMatch(t, []string{"port", "pid", "started"}, talkKeys(one))
+		assert.Equal(t, pid, l["pid"], "the sidecar has both")
+		assert.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$`, l["started"])
+	}
+	require.NoError(t, syscall.Kill(int(pid.(float64)), syscall.SIGKILL))
+	until(t, func() bool {
+		return syscall.Kill(int(pid.(float64)), 0) != nil || len(k.ok("discover")["listeners"].([]any)) == 0
+	})
+	assert.Equal(t, map[string]any{"listeners": []any{}}, k.ok("discover"))
+	again := k.ok("listen", "start", "--port", a)
+	assert.NotEqual(t, pid, again["pid"])
+	assert.Len(t, k.ok("discover")["listeners"], 2, "and with it comes the other, which is wanted still")
+}
+
+func until(t *testing.T, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
+		require.True(t, time.Now().Before(end), "waited in vain")
+	}
+}
+
+func TestK22_stoppedSidecar(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	port := aFreePort(t)
+	pid := int(k.ok("listen", "start", "--port", port)["pid"].(float64))
+	k.ok("send", "--to-port", port, "--from-port", "9001", "--message", "x")
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	assert.Equal(t, []string{"x"}, bodies(k.ok("check", "--port", port, "--clear")))
+	k.fails("CONNECTION_TIMEOUT", "send", "--to-port", port, "--from-port", "9001", "--message", "y", "--timeout", "0.3")
+}
+
+func TestK24_K25_K27_listenOnce(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	a, b := aFreePort(t), aFreePort(t)
+	none := k.ok("listen-once", "--port", a, "--timeout", "0.1")
+	assert.Equal(t, map[string]any{"port": toFloat(t, a), "message_count": 0.0, "messages": []any{}, "status": "no message"}, none)
+	k.ok("listen", "start", "--port", a)
+	for i := range 20 {
+		k.ok("send", "--to-port", a, "--from-port", b, "--message", fmt.Sprint(i))
+	}
+	for i := range 20 {
+		got := k.ok("listen-once", "--port", a, "--timeout", "5")
+		assert.ElementsMatch(t, []string{"port", "message_count", "messages"}, talkKeys(got))
+		assert.Equal(t, []string{fmt.Sprint(i)}, bodies(got), "none is lost between two calls")
+	}
+	// One waits, where nobody listens, and the other answers.
+	var answered sync.WaitGroup
+	answered.Go(func() {
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+			if _, code := k.says("send", "--to-port", b, "--from-port", a, "--message", "answer"); code == 0 {
+				return
+			}
+		}
+	})
+	assert.Equal(t, []string{"answer"}, bodies(k.ok("listen-once", "--port", b, "--timeout", "10")))
+	answered.Wait()
+}
+
+func TestK26_K30_files(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	port := aFreePort(t)
+	k.ok("listen", "start", "--port", port)
+	dir := filepath.Join(k.env["HOME"], ".ai-talk", port)
+	callback := filepath.Join(dir, "callback")
+	assert.NoFileExists(t, callback)
+	k.ok("send", "--to-port", port, "--from-port", "9001", "--message", "x")
+	assert.FileExists(t, callback)
+	k.ok("check", "--port", port)
+	assert.FileExists(t, callback)
+	for _, name := range []string{"listener.pid", "inbox.jsonl"} {
+		assert.FileExists(t, filepath.Join(dir, name))
+	}
+	k.ok("check", "--port", port, "--clear")
+	assert.NoFileExists(t, callback)
+}
+
+func TestK29_withoutAPort(t *testing.T) {
+	k := newTalker(t)
+	first := k.ok("listen", "start")["port"].(float64)
+	second := k.ok("listen", "start")["port"].(float64)
+	assert.GreaterOrEqual(t, first, 9001.0)
+	assert.Greater(t, second, first)
+}
+
+func TestK35_K39_K41_K43_K45_K50_errors(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	for _, bad := range []string{"1024", "80", "0", "70000", "abc"} {
+		for _, words := range [][]string{
+			{"listen", "start", "--port", bad}, {"listen", "stop", "--port", bad}, {"listen", "status", "--port", bad}, {"check", "--port", bad},
+			{"listen-once", "--port", bad}, {"send", "--to-port", bad, "--from-port", "9001", "--message", "x"}, {"send", "--to-port", "9002", "--from-port", bad, "--message", "x"},
+		} {
+			k.fails("INVALID_PORT", words...)
+		}
+	}
+	port := aFreePort(t)
+	details := k.fails("CONNECTION_REFUSED", "send", "--to-port", port, "--from-port", "9001", "--message", "x")
+	assert.Equal(t, map[string]any{"port": toFloat(t, port), "timeout": 10.0}, details)
+	out, code := k.says("send", "--to-port", port, "--from-port", "9001", "--message", "x", "--timeout", "1.5")
+	assert.Equal(t, 1, code)
+	assert.JSONEq(t, `{"status":"error","error_code":"CONNECTION_REFUSED","error_message":"Could not connect to port `+port+`: Connection refused","details":{"port":`+port+`,"timeout":1.5}}`, out)
+	big := filepath.Join(k.env["HOME"], "big")
+	require.NoError(t, os.WriteFile(big, make([]byte, 1<<20+1), 0o600))
+	k.fails("MESSAGE_TOO_LARGE", "send", "--to-port", port, "--from-port", "9001", "--message-file", big)
+	k.fails("FILE_ERROR", "send", "--to-port", port, "--from-port", "9001", "--message-file", "none")
+	for _, wrong := range [][]string{
+		{"send", "--to-port", port, "--from-port", "9001", "--message", "x", "--message-file", big}, {"send", "--to-port", port, "--from-port", "9001"},
+		{"send", "--from-port", "9001", "--message", "x"}, {"send", "--to-port", port, "--to-all", "--from-port", "9001", "--message", "x"},
+		{"send", "--to-port", port, "--message", "x"}, {"check"}, {"check", "--port", port, "--limit", "0"}, {"check", "--port", port, "more"},
+		{"listen", "stop"}, {"listen-once"}, {"frobnicate"}, {"listen-once", "--port", port, "--timeout", "-1"}, {"listen-once", "--port", port, "--timeout", "NaN"},
+	} {
+		out, code := k.says(wrong...)
+		assert.Equal(t, 2, code, "%v", wrong)
+		assert.Empty(t, out, "%v", wrong)
+	}
+	for _, help := range []string{"listen start", "listen stop", "listen status", "listen-once", "check", "send", "discover", "receipts"} {
+		out, code := k.says(append(strings.Fields(help), "--help")...)
+		assert.Zero(t, code)
+		assert.Contains(t, out, "intercom talk "+help)
+	}
+}
+
+func TestK40_K46_K52_portsInUse(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	s, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer s.Close()
+	taken := strconv.Itoa(s.Addr().(*net.TCPAddr).Port)
+	assert.Equal(t, map[string]any{"port": toFloat(t, taken)}, k.fails("PORT_IN_USE", "listen", "start", "--port", taken))
+	assert.NoDirExists(t, filepath.Join(k.env["HOME"], ".ai-talk", taken))
+
+	port := aFreePort(t)
+	results := make(chan map[string]any, 10)
+	for range cap(results) {
+		go func() {
+			got, _ := k.talks("listen", "start", "--port", port)
+			results <- got
+		}()
+	}
+	var pid any
+	var refused []map[string]any
+	for range cap(results) {
+		if got := <-results; got["status"] == "started" {
+			assert.Nil(t, pid, "exactly one")
+			pid = got["pid"]
+		} else {
+			assert.Equal(t, "PORT_IN_USE", got["error_code"])
+			refused = append(refused, got["details"].(map[string]any))
+		}
+	}
+	require.Len(t, refused, 9)
+	for _, details := range refused {
+		assert.Equal(t, map[string]any{"port": toFloat(t, port), "pid": pid, "already_running": true}, details)
+	}
+}
+
+// The document's own lines, as they are typed there, by way of its scripts.
+func TestK47_exampleSession(t *testing.T) {
+	for _, port := range []string{"9001", "9002"} {
+		s, err := net.Listen("tcp4", "127.0.0.1:"+port)
+		if err != nil {
+			t.Skipf("port %s of the document's example is in use here: end what listens there", port)
+		}
+		s.Close()
+	}
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("no python3: install it to run the document's scripts")
+	}
+	k := newTalker(t)
+	bin := filepath.Join(k.env["HOME"], "bin")
+	require.NoError(t, os.Mkdir(bin, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "uv"), []byte("#!/bin/sh\nshift\nexec python3 \"$@\"\n"), 0o700))
+	k.env["PATH"] = bin + string(filepath.ListSeparator) + k.env["PATH"]
+	out, err := k.command(os.Args[0], "compat", "install", ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Equal(t, 5, strings.Count(string(out), ".py\n"))
+	line := func(text string) (got map[string]any) {
+		t.Helper()
+		out, err := k.command("sh", "-c", text).Output()
+		require.NoError(t, err, text)
+		require.NoError(t, json.Unmarshal(out, &got), "%s: %s", text, out)
+		return got
+	}
+	assert.Equal(t, "started", line(`uv run scripts/listen.py start --port 9001`)["status"])
+	assert.Equal(t, "started", line(`uv run scripts/listen.py start --port 9002`)["status"])
+	assert.Equal(t, "sent", line(`uv run scripts/send.py --to-port 9002 --from-port 9001 --message "Hello AI-B!"`)["status"])
+	assert.Equal(t, []string{"Hello AI-B!"}, bodies(line(`uv run scripts/check.py --port 9002 --clear`)))
+	assert.Equal(t, "sent", line(`uv run scripts/send.py --to-port 9001 --from-port 9002 --message "Hello AI-A! Nice to meet you."`)["status"])
+	got := line(`uv run scripts/check.py --port 9001 --clear`)
+	assert.Equal(t, []string{"Hello AI-A! Nice to meet you."}, bodies(got))
+	assert.Equal(t, 9002.0, got["messages"].([]any)[0].(map[string]any)["sender_port"])
+	assert.Len(t, line(`uv run scripts/discover.py`)["listeners"], 2)
+	assert.Equal(t, "no message", line(`uv run scripts/listen-once.py --port 9001 --timeout 0.1`)["status"])
+
+	again, err := k.command(os.Args[0], "compat", "install", ".").CombinedOutput()
+	require.NoError(t, err, "%s", again)
+	require.NoError(t, os.WriteFile(filepath.Join(k.env["HOME"], "scripts", "send.py"), []byte("print('mine')\n"), 0o600))
+	refused, err := k.command(os.Args[0], "compat", "install", ".").CombinedOutput()
+	assert.Error(t, err)
+	assert.Contains(t, string(refused), "not of ours")
+}
+
+// Nothing but the binary: no Python, no uv, an empty home.
+func TestK49_noDependencies(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	k.env["PATH"] = "/nonexistent"
+	port := aFreePort(t)
+	k.ok("listen", "start", "--port", port)
+	k.ok("send", "--to-port", port, "--from-port", "9001", "--message", "x")
+	assert.Equal(t, []string{"x"}, bodies(k.ok("check", "--port", port)))
+}
+
+func TestK2_K33_K37_bareSockets(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	port := aFreePort(t)
+	k.ok("listen", "start", "--port", port)
+	bare := func(text string) error {
+		c, err := net.Dial("tcp4", "127.0.0.1:"+port)
+		require.NoError(t, err)
+		defer c.Close()
+		_, _ = io.WriteString(c, text)
+		_ = c.(*net.TCPConn).CloseWrite()
+		_, err = io.ReadAll(c)
+		return err
+	}
+	require.NoError(t, bare("13:Hello, World!"))
+	assert.Equal(t, []string{"Hello, World!"}, bodies(k.ok("check", "--port", port, "--clear")))
+	require.NoError(t, bare(strings.Repeat("1:x", 100)))
+	k.fails("INBOX_FULL", "send", "--to-port", port, "--from-port", "9001", "--message", "x")
+	assert.Error(t, bare("1:x"))
+	assert.Equal(t, 100.0, k.ok("check", "--port", port, "--clear")["message_count"])
+	k.ok("send", "--to-port", port, "--from-port", "9001", "--message", "x")
+}
+
+func TestF1_F2_F3_F4_F5_F6_commands(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	alpha, beta, secret := aFreePort(t), aFreePort(t), aFreePort(t)
+	k.ok("listen", "start", "--port", alpha, "--name", "alpha")
+	assert.Equal(t, "beta", k.ok("listen", "start", "--port", beta, "--name", "beta")["name"])
+	k.ok("listen", "start", "--port", secret, "--tls")
+	k.fails("NAME_IN_USE", "listen", "start", "--port", aFreePort(t), "--name", "beta")
+	k.fails("INVALID_NAME", "listen", "start", "--port", aFreePort(t), "--name", "Beta")
+	names := ""
+	for _, l := range k.ok("discover")["listeners"].([]any) {
+		names += fmt.Sprint(l.(map[string]any)["name"]) + " "
+	}
+	assert.Contains(t, names, "beta")
+
+	k.ok("send", "--to-port", secret, "--from-port", alpha, "--message", "x", "--tls")
+	k.fails("TLS_REQUIRED", "send", "--to-port", secret, "--from-port", alpha, "--message", "x")
+	k.fails("NOT_SUPPORTED", "send", "--to-port", beta, "--from-port", alpha, "--message", "x", "--tls")
+
+	binary := string([]byte{0, 255, 10, 254})
+	require.NoError(t, os.WriteFile(filepath.Join(k.env["HOME"], "binary"), []byte(binary), 0o600))
+	k.ok("send", "--to", "beta", "--from-port", alpha, "--message-file", "binary", "--type", "binary")
+	out, code := k.says("check", "--port", beta, "--clear", "--raw")
+	assert.Zero(t, code)
+	assert.Equal(t, binary, out)
+	k.ok("send", "--to", "beta", "--from-port", alpha, "--message", `{"a":1}`, "--type", "json", "--thread", "T")
+	k.fails("INVALID_MESSAGE", "send", "--to", "beta", "--from-port", alpha, "--message", `{`, "--type", "json")
+	k.ok("send", "--to", "beta", "--from-port", alpha, "--message", "other")
+	got := k.ok("check", "--port", beta, "--thread", "T")
+	assert.Equal(t, []string{`{"a":1}`}, bodies(got))
+	assert.ElementsMatch(t, []string{"timestamp", "sender_port", "message", "type", "thread"}, talkKeys(got["messages"].([]any)[0]))
+	k.ok("check", "--port", beta, "--clear")
+
+	sent := k.ok("send", "--to", "beta", "--from-port", alpha, "--message", "x", "--receipt")
+	assert.Equal(t, "stored", sent["delivery"])
+	receipt := func() map[string]any {
+		return k.ok("receipts", "--port", alpha)["receipts"].([]any)[0].(map[string]any)
+	}
+	assert.Equal(t, sent["id"], receipt()["id"])
+	assert.NotContains(t, receipt(), "read")
+	k.ok("check", "--port", beta, "--clear")
+	assert.Contains(t, receipt(), "read")
+
+	nobody := aFreePort(t)
+	all, code := k.talks("send", "--to-port", beta+","+nobody, "--from-port", alpha, "--message", "all")
+	assert.Equal(t, 1, code)
+	assert.Equal(t, []any{"partial", 1.0, 1.0}, []any{all["status"], all["sent"], all["failed"]})
+	assert.Len(t, all["results"], 2)
+	k.ok("listen", "stop", "--port", secret)
+	all = k.ok("send", "--to-all", "--from-port", alpha, "--message", "everybody")
+	assert.Equal(t, []any{"sent", 1.0, 0.0}, []any{all["status"], all["sent"], all["failed"]})
+	assert.Equal(t, []string{"all", "everybody"}, bodies(k.ok("check", "--port", beta, "--clear")))
+
+	k.ok("listen", "stop", "--port", beta)
+	moved := aFreePort(t)
+	k.ok("listen", "start", "--port", moved, "--name", "beta")
+	k.ok("send", "--to", "beta", "--from-port", alpha, "--message", "moved")
+	assert.Equal(t, []string{"moved"}, bodies(k.ok("check", "--port", moved)))
+	k.fails("NAME_UNKNOWN", "send", "--to", "gamma", "--from-port", alpha, "--message", "x")
+}
+
+func contextFor(d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), d)
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+// tmuxServer starts a private tmux server of the person, and ends it with the test.
+func (k *talker) tmuxServer(name string) (socket string) {
+	k.t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		k.t.Skip("no tmux: install tmux 3.2a or newer")
+	}
+	socket = filepath.Join(k.env["XDG_RUNTIME_DIR"], name)
+	out, err := k.command("tmux", "-f", "/dev/null", "-S", socket, "new-session", "-d", "-x", "80", "-y", "24", "sleep 600").CombinedOutput()
+	require.NoError(k.t, err, "%s", out)
+	k.t.Cleanup(func() { _ = k.command("tmux", "-S", socket, "kill-server").Run() })
+	return socket
+}
+
+// sidecarOf is the process of the sidecar of a tmux server, or with "" the headless one's; 0 if none runs.
+func (k *talker) sidecarOf(socket string) int {
+	p, err := api.Places(k.getenv, socket)
+	require.NoError(k.t, err)
+	return api.Holder(p.Lock)
+}
+
+// in makes what the person calls belong to a tmux server.
+func (k *talker) in(socket string) *talker {
+	other := *k
+	other.env = map[string]string{"INTERCOM_SERVER": socket}
+	for key, value := range k.env {
+		if key != "INTERCOM_SERVER" {
+			other.env[key] = value
+		}
+	}
+	return &other
+}
+
+// A port outlives the tmux server in which it was started.
+func TestK1_C50_outlivesItsTmuxServer(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	socket := k.tmuxServer("one")
+	port := aFreePort(t)
+	pid := k.in(socket).ok("listen", "start", "--port", port)["pid"]
+	assert.Equal(t, float64(k.sidecarOf(socket)), pid, "it is the server's own sidecar that listens")
+	assert.Zero(t, k.sidecarOf(""))
+	k.ok("send", "--to-port", port, "--from-port", "9001", "--message", "before")
+	require.NoError(t, k.command("tmux", "-S", socket, "kill-server").Run())
+	until(t, func() bool {
+		headless := k.sidecarOf("")
+		return headless > 0 && k.ok("listen", "status", "--port", port)["pid"] == float64(headless)
+	})
+	k.ok("send", "--to-port", port, "--from-port", "9001", "--message", "after")
+	assert.Equal(t, []string{"before", "after"}, bodies(k.ok("check", "--port", port)))
+	assert.Equal(t, "stopped", k.ok("listen", "stop", "--port", port)["status"])
+}
+
+// Two tmux servers and a headless sidecar on one port, ended in every order: each message is
+// there once, and while one of them lives the port is served.
+func TestC50_endedInEveryOrder(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes several seconds: run it without -short")
+	}
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		t.Run(fmt.Sprint(order), func(t *testing.T) {
+			t.Parallel()
+			k := newTalker(t)
+			port := aFreePort(t)
+			servers := []string{"", k.tmuxServer("one"), k.tmuxServer("two")}
+			for _, socket := range servers {
+				out, err := k.in(socket).command(os.Args[0], "up").CombinedOutput()
+				require.NoError(t, err, "%s", out)
+			}
+			k.in(servers[order[0]]).ok("listen", "start", "--port", port)
+			var told []string
+			say := func(text string) {
+				until(t, func() bool {
+					_, code := k.says("send", "--to-port", port, "--from-port", "9001", "--message", text)
+					return code == 0
+				})
+				told = append(told, text)
+			}
+			say("first")
+			for n, which := range order {
+				socket := servers[which]
+				if pid := k.sidecarOf(socket); pid > 0 {
+					if socket != "" {
+						require.NoError(t, k.command("tmux", "-S", socket, "kill-server").Run())
+					} else {
+						require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
+					}
+				}
+				until(t, func() bool { return k.sidecarOf(socket) == 0 || socket == "" && n > 0 })
+				if n < len(order)-1 || slices.Index(order, 0) < len(order)-1 {
+					say(fmt.Sprintf("after %d", which))
+				}
+			}
+			assert.Equal(t, strings.Join(told, ", "), strings.Join(bodies(k.ok("check", "--port", port)), ", "))
+		})
+	}
+}

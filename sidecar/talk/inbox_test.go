@@ -1,0 +1,275 @@
+package talk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestK11_K12_K13_K14_K26_check(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).keep().start(Wish{})
+	assert.Empty(t, p.unread(t, CheckOptions{Clear: true}))
+	assert.False(t, p.Unread())
+	for _, text := range numbered(5) {
+		require.NoError(t, p.say(t, 9001, text))
+		assert.True(t, p.Unread())
+	}
+	all := numbered(5)
+	assert.Equal(t, all, texts(p.unread(t, CheckOptions{})))
+	assert.Equal(t, all, texts(p.unread(t, CheckOptions{})), "without --clear the same again")
+	assert.Equal(t, all[:2], texts(p.unread(t, CheckOptions{Limit: 2})))
+	assert.Equal(t, all[:2], texts(p.unread(t, CheckOptions{Limit: 2, Clear: true})))
+	assert.True(t, p.Unread(), "three are left")
+	assert.Equal(t, all[2:], texts(p.unread(t, CheckOptions{Clear: true})))
+	assert.False(t, p.Unread())
+	assert.Empty(t, p.unread(t, CheckOptions{}))
+}
+
+func TestK44_checkWhereNothingEverListened(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t)
+	err := who.Port(9001).Check(CheckOptions{}, func([]Message) error { return nil })
+	assert.Equal(t, ListenerNotRunning, codeOf(err))
+	assert.EqualError(t, err, "No listener found for port 9001")
+}
+
+func TestK4_messageFileElsewhere(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t).keep()
+	file := filepath.Join(t.TempDir(), "mine.jsonl")
+	p := who.start(Wish{MessageFile: file})
+	require.NoError(t, p.say(t, 9001, "there"))
+	assert.Len(t, lines(t, file), 1)
+	assert.NoFileExists(t, p.Inbox())
+	assert.Equal(t, []string{"there"}, texts(p.unread(t, CheckOptions{Clear: true})))
+	l, ok := p.Listening()
+	require.True(t, ok)
+	assert.Equal(t, file, l.MessageFile)
+}
+
+// What is printed is what goes, and only once it is printed.
+func TestK13_whatIsNotPrintedStays(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).keep().start(Wish{})
+	require.NoError(t, p.say(t, 9001, "one"))
+	broken := errors.New("broken pipe")
+	err := p.Check(CheckOptions{Clear: true}, func([]Message) error { return broken })
+	require.ErrorIs(t, err, broken)
+	// What comes while it is printed stays, and so does the callback.
+	require.NoError(t, p.Check(CheckOptions{Clear: true}, func(all []Message) error {
+		require.Equal(t, []string{"one"}, texts(all))
+		return p.say(t, 9001, "two")
+	}))
+	assert.True(t, p.Unread())
+	assert.Equal(t, []string{"two"}, texts(p.unread(t, CheckOptions{Clear: true})))
+	assert.False(t, p.Unread())
+}
+
+func TestK22_checkNeedsNoListener(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t)
+	other := who.another()
+	number := freePort(t)
+	require.NoError(t, who.want(number, Wish{}))
+	p := who.Port(number)
+	until(t, func() bool { _, ok := p.Listening(); return ok }, "it is served within a second")
+	require.NoError(t, p.say(t, 9001, "one"))
+	other.signal(t, syscall.SIGSTOP)
+	assert.Equal(t, []string{"one"}, texts(p.unread(t, CheckOptions{Clear: true})))
+	assert.Empty(t, p.unread(t, CheckOptions{}))
+	other.signal(t, syscall.SIGCONT)
+	require.NoError(t, p.say(t, 9001, "two"))
+	assert.Equal(t, []string{"two"}, texts(p.unread(t, CheckOptions{})))
+}
+
+// 20,000 messages of several senders, while two checks clear as fast as they can: each is printed
+// once, and those of a sender in their order.
+func TestK51_K53_clearingLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
+	total := 20_000
+	if testing.Short() {
+		total = 2000
+	}
+	const senders = 4
+	who := newPerson(t).configure(Config{MaxInbox: 1000, Sync: new(bool)}).keep()
+	p := who.start(Wish{})
+	var mu sync.Mutex
+	var got []Message
+	done, stop := context.WithCancel(t.Context())
+	var readers, writers sync.WaitGroup
+	for n := range 2 {
+		readers.Go(func() {
+			for last := false; !last; {
+				last = done.Err() != nil
+				err := p.Check(CheckOptions{Clear: true, Limit: 700 * n}, func(all []Message) error {
+					mu.Lock()
+					defer mu.Unlock()
+					got = append(got, all...)
+					return nil
+				})
+				assert.NoError(t, err)
+			}
+		})
+	}
+	for n := range senders {
+		writers.Go(func() { p.flood(t, 9001+n, total/senders) })
+	}
+	writers.Wait()
+	stop()
+	readers.Wait()
+	require.Len(t, got, total)
+	next := map[int]int{}
+	for _, m := range got {
+		require.Equal(t, fmt.Sprint(next[m.Sender]), m.Text, "of port %d", m.Sender)
+		next[m.Sender]++
+	}
+	assert.False(t, p.Unread())
+}
+
+// flood sends numbers on one connection, each again until it is stored, in their order.
+func (p Port) flood(t *testing.T, from, n int) {
+	said, ours := p.advertised()
+	if !assert.True(t, ours) {
+		return
+	}
+	c := p.dial(t)
+	f := newAcked(c, said)
+	for next := 0; next < n; {
+		k := min(n-next, 200)
+		var out []byte
+		for i := range k {
+			out = AppendFrame(out, marshal(envelope{ID: fmt.Sprint(next + i), From: from, Text: fmt.Sprint(next + i)}))
+		}
+		stored, full := f.exchange(t, out, k)
+		if !assert.True(t, full || stored == k) {
+			return
+		}
+		next += stored
+	}
+}
+
+// Any interleaving of arrivals and checks gives each message out once, in order; the callback is
+// there exactly while something is unread.
+func TestK26_K51_rapid(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	round := 0
+	rapid.Check(t, func(t *rapid.T) {
+		round++
+		h := Home{Dir: filepath.Join(dir, fmt.Sprint(round)), Claims: dir}
+		p := h.Port(9001)
+		if err := p.make(); err != nil {
+			t.Fatal(err)
+		}
+		file := appender{path: p.Inbox(), callback: p.Callback(), most: 10}
+		if err := file.open(); err != nil {
+			t.Fatal(err)
+		}
+		defer file.close()
+		var inbox []string
+		sent := 0
+		check := func(opts CheckOptions) {
+			want := inbox
+			if opts.Limit > 0 {
+				want = want[:min(len(want), opts.Limit)]
+			}
+			err := p.Check(opts, func(all []Message) error {
+				if !slices.Equal(texts(all), want) {
+					t.Fatalf("printed %q, not %q", texts(all), want)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if opts.Clear {
+				inbox = inbox[len(want):]
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"arrive": func(t *rapid.T) {
+				var batch [][]byte
+				var said []string
+				for range rapid.IntRange(1, 4).Draw(t, "n") {
+					said = append(said, fmt.Sprint(sent))
+					batch = append(batch, Message{Text: fmt.Sprint(sent)}.appendLine(nil))
+					sent++
+				}
+				n, err := file.append(batch)
+				if room := 10 - len(inbox); n != min(room, len(batch)) || (err != nil) != (n < len(batch)) {
+					t.Fatalf("%d of %d, %v: there was room for %d", n, len(batch), err, room)
+				}
+				inbox = append(inbox, said[:n]...)
+			},
+			"look": func(t *rapid.T) { check(CheckOptions{Limit: rapid.SampledFrom([]int{0, 0, 0, 1, 3}).Draw(t, "limit")}) },
+			"clear": func(t *rapid.T) {
+				check(CheckOptions{Clear: true, Limit: rapid.SampledFrom([]int{0, 0, 0, 1, 3}).Draw(t, "limit")})
+			},
+			"restart": func(t *rapid.T) {
+				file.close()
+				file = appender{path: p.Inbox(), callback: p.Callback(), most: 10}
+				if err := file.open(); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"rewritten by hand": func(t *rapid.T) {
+				text, err := os.ReadFile(p.Inbox())
+				if err == nil {
+					err = os.Remove(p.Inbox())
+				}
+				if err == nil {
+					err = os.WriteFile(p.Inbox(), text, 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			},
+			"": func(t *rapid.T) {
+				if p.Unread() != (len(inbox) > 0) {
+					t.Fatalf("%d are unread, and the callback says %v", len(inbox), p.Unread())
+				}
+			},
+		})
+	})
+}
+
+// Lines that somebody else wrote are shown as they are, and nothing is kept back for them.
+func TestK12_foreignLines(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t)
+	p := who.Port(9001)
+	require.NoError(t, p.make())
+	require.NoError(t, os.WriteFile(p.Inbox(), []byte("no json\n"+`{"timestamp":"2026-01-16T10:30:45.123456","sender_port":9002,"message":"a","more":1}`), 0o600))
+	file := appender{path: p.Inbox(), callback: p.Callback(), most: 10}
+	require.NoError(t, file.open())
+	defer file.close()
+	all := p.unread(t, CheckOptions{Clear: true})
+	require.Len(t, all, 2)
+	assert.Equal(t, "no json", all[0].Text)
+	assert.Equal(t, Message{Timestamp: "2026-01-16T10:30:45.123456", Sender: 9002, Text: "a"}, all[1])
+}
+
+// What cannot be written down whole is not there at all, and its sender is told.
+func TestK48_cannotBeWritten(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).keep().start(Wish{})
+	require.NoError(t, p.say(t, 9001, "before"))
+	require.NoError(t, os.Remove(p.Callback()))
+	require.NoError(t, os.Mkdir(p.Callback(), 0o700), "so that the callback cannot be written")
+	assert.Equal(t, NotStored, codeOf(p.say(t, 9001, "not stored")))
+	assert.Error(t, p.raw(t, "10:not stored"))
+	require.NoError(t, os.Remove(p.Callback()))
+	require.NoError(t, p.say(t, 9001, "after"))
+	assert.Equal(t, []string{"before", "after"}, texts(p.unread(t, CheckOptions{})))
+}

@@ -1,0 +1,270 @@
+package talk
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestK2_K3_K7_K8_K15_K33_storedAsItCame(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).keep().start(Wish{})
+	sent := []string{"Hello, World!", "", "é", "9:inside:5", "line\nline\x00\x1b[31m\u2028<&>", "last"}
+	require.NoError(t, p.raw(t, framed(sent[0])))
+	require.NoError(t, p.raw(t, framed(sent[1:3]...)))
+	require.NoError(t, p.raw(t, strings.Split(framed(sent[3:]...), "")...))
+	all := p.unread(t, CheckOptions{})
+	assert.Equal(t, sent, texts(all))
+	for _, line := range lines(t, filepath.Join(p.Dir, fmt.Sprint(p.Number), "inbox.jsonl")) {
+		assert.Equal(t, []string{"message", "sender_port", "timestamp"}, keys(line))
+		assert.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$`, line["timestamp"])
+		assert.Equal(t, 0.0, line["sender_port"], "a bare frame does not say who sends")
+	}
+}
+
+// The first violation ends a connection, by a reset. What came before it is kept; what comes
+// after it never is, however much it looks like a frame.
+func TestK34_H20_H67_H68_H69_closedAtTheFirstViolation(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).keep().start(Wish{})
+	for _, bad := range []string{
+		"abc:x", "-1:x", "99999999999:x", "007:1234567", "1048577:x", "4:日本語", "1:\xff",
+		"POST / HTTP/1.1\r\nHost: localhost\r\n\r\n", "\x16\x03\x01",
+	} {
+		assert.Error(t, p.raw(t, bad+"5:after"), "%q", bad)
+		assert.Error(t, p.raw(t, "6:before"+bad+"5:after"), "%q", bad)
+		assert.Equal(t, []string{"before"}, texts(p.unread(t, CheckOptions{Clear: true})), "%q", bad)
+	}
+	_ = p.raw(t, "9:truncate")
+	assert.Empty(t, p.unread(t, CheckOptions{}))
+	require.NoError(t, p.raw(t, "2:ok"), "it goes on")
+}
+
+func TestK36_oneMebibyte(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).keep().start(Wish{})
+	most := strings.Repeat("é", MaxMessage/2)
+	require.NoError(t, p.raw(t, framed(most)))
+	require.NoError(t, p.say(t, 9001, most))
+	require.NoError(t, p.say(t, 9001, strings.Repeat("\x01", MaxMessage)), "every byte is escaped")
+	assert.Error(t, p.raw(t, fmt.Sprintf("%d:x", MaxMessage+1)))
+	err := p.say(t, 9001, strings.Repeat("x", MaxMessage+1))
+	assert.Equal(t, MessageTooLarge, codeOf(err))
+	nowhere := p.Port(freePort(t))
+	assert.Equal(t, MessageTooLarge, codeOf(nowhere.say(t, 9001, strings.Repeat("x", MaxMessage+1))), "before connecting")
+	all := p.unread(t, CheckOptions{})
+	require.Len(t, all, 3)
+	assert.Equal(t, most, all[0].Text)
+	assert.Equal(t, most, all[1].Text)
+}
+
+func TestK37_fullInbox(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).keep().start(Wish{})
+	for _, text := range numbered(100) {
+		require.NoError(t, p.say(t, 9001, text))
+	}
+	assert.Equal(t, InboxFull, codeOf(p.say(t, 9001, "101st")))
+	assert.Error(t, p.raw(t, "5:101st"), "a bare sender sees that the connection is broken off")
+	assert.Len(t, p.unread(t, CheckOptions{}), 100)
+	p.unread(t, CheckOptions{Clear: true, Limit: 1})
+	require.NoError(t, p.say(t, 9001, "fits"))
+	assert.Equal(t, InboxFull, codeOf(p.say(t, 9001, "does not")))
+	all := p.unread(t, CheckOptions{Clear: true})
+	assert.Equal(t, append(numbered(100)[1:], "fits"), texts(all))
+	require.NoError(t, p.say(t, 9001, "again"))
+}
+
+// Of a stream as much is stored as there is room for, and the sender sees that not all was.
+func TestK37_streamMeetsTheLimit(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).keep().start(Wish{})
+	assert.Error(t, p.raw(t, framed(numbered(150)...)))
+	assert.Equal(t, numbered(100), texts(p.unread(t, CheckOptions{})))
+}
+
+func TestK38_H70_connectionsAreLimited(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t).configure(Config{Rate: 50, Burst: 20}).keep()
+	p := who.start(Wish{})
+	var refused, open int
+	var held []net.Conn
+	for range 1000 {
+		c, err := net.Dial("tcp4", address(p.Number))
+		if err != nil {
+			refused++
+			continue
+		}
+		_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
+		if _, err := c.Read(make([]byte, 1)); err != nil && strings.Contains(err.Error(), "reset") {
+			refused++
+			c.Close()
+			continue
+		}
+		open++
+		held = append(held, c)
+	}
+	assert.Greater(t, refused, 500, "the limit is hit")
+	for _, c := range held {
+		c.Close()
+	}
+	until(t, func() bool { return p.say(t, 9001, "legitimate") == nil }, "an honest sender succeeds afterwards")
+	assert.Equal(t, []string{"legitimate"}, texts(p.unread(t, CheckOptions{})))
+}
+
+// Whoever is silent, or stops within a frame, holds nothing for long, and nobody up meanwhile.
+func TestH70_silentPeersAreLetGo(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t).keep()
+	who.Keeper.times = times{first: 50 * time.Millisecond, head: 50 * time.Millisecond, body: 50 * time.Millisecond, idle: 50 * time.Millisecond, reply: time.Second}
+	p := who.start(Wish{})
+	var all sync.WaitGroup
+	for _, begun := range []string{"", "5", "1048576:xx", "2:ok", "2:ok5:he", "reset"} {
+		c := p.dial(t)
+		if begun == "reset" {
+			_, err := io.WriteString(c, "5:he")
+			require.NoError(t, err)
+			require.NoError(t, c.(*net.TCPConn).SetLinger(0))
+			c.Close()
+			continue
+		}
+		_, err := io.WriteString(c, begun)
+		require.NoError(t, err)
+		all.Go(func() {
+			_, err := c.Read(make([]byte, 1))
+			assert.ErrorContains(t, err, "reset", "%q", begun)
+		})
+	}
+	require.NoError(t, p.say(t, 9001, "meanwhile"))
+	all.Wait()
+	assert.ElementsMatch(t, []string{"ok", "ok", "meanwhile"}, texts(p.unread(t, CheckOptions{})))
+}
+
+func TestK32_loopbackOnly(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).keep().start(Wish{})
+	reach := func(host string) error {
+		c, err := net.DialTimeout("tcp", net.JoinHostPort(host, fmt.Sprint(p.Number)), time.Second)
+		if err == nil {
+			c.Close()
+		}
+		return err
+	}
+	require.NoError(t, reach("127.0.0.1"))
+	assert.Error(t, reach("::1"))
+	assert.Error(t, reach("127.0.0.2"))
+	addrs, err := net.InterfaceAddrs()
+	require.NoError(t, err)
+	for _, a := range addrs {
+		if ip, ok := a.(*net.IPNet); ok && !ip.IP.IsLoopback() && ip.IP.To4() != nil {
+			assert.Error(t, reach(ip.IP.String()))
+		}
+	}
+}
+
+func TestK40_somebodyElsesPort(t *testing.T) {
+	t.Parallel()
+	s, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer s.Close()
+	who := newPerson(t).keep()
+	number := s.Addr().(*net.TCPAddr).Port
+	err = who.want(number, Wish{})
+	assert.Equal(t, PortInUse, codeOf(err))
+	assert.EqualError(t, err, fmt.Sprintf("Port %d is already in use by another process", number))
+	_, err = who.Port(number).Wanted()
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// Without a hello an envelope is text, and nothing is answered; a wrong key is no hello, and ends
+// the connection.
+func TestC35_envelopesNeedAHello(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).keep().start(Wish{})
+	e := `{"id":"1","from":9001,"message":"inner"}`
+	require.NoError(t, p.raw(t, framed(e)))
+	all := p.unread(t, CheckOptions{Clear: true})
+	require.Len(t, all, 1)
+	assert.Equal(t, e, all[0].Text)
+	assert.Zero(t, all[0].Sender)
+	assert.Error(t, p.raw(t, framed(string(hello(newKey())), e)))
+	require.NoError(t, p.raw(t, framed("hello there", "hello v=1 ack=1 key=")))
+	assert.Equal(t, []string{"hello there", "hello v=1 ack=1 key="}, texts(p.unread(t, CheckOptions{Clear: true})))
+
+	said, ours := p.advertised()
+	require.True(t, ours)
+	c := p.dial(t)
+	_, err := io.WriteString(c, framed(string(hello(said.Key)), e, `{"id":"2","from":9002,"message":"two"}`))
+	require.NoError(t, err)
+	f := frames{r: bufio.NewReader(c)}
+	for _, id := range []string{"1", "2"} {
+		answer, err := f.next(maxSmallFile)
+		require.NoError(t, err)
+		var a ack
+		require.NoError(t, json.Unmarshal(answer, &a))
+		assert.Equal(t, ack{ID: id}, a)
+	}
+	all = p.unread(t, CheckOptions{Clear: true})
+	require.Len(t, all, 2)
+	assert.Equal(t, []int{9001, 9002}, []int{all[0].Sender, all[1].Sender})
+	for _, bad := range []string{`{"id":"","from":1}`, `[]`, `{`, `{"id":"1","from":80,"message":"x"}`, `{"id":"1","message":"x","type":"json"}`, `{"id":"1","message":"!","type":"binary"}`} {
+		c := p.dial(t)
+		_, err := io.WriteString(c, framed(string(hello(said.Key)), bad, e))
+		require.NoError(t, err)
+		_, err = io.ReadAll(c)
+		assert.Error(t, err, bad)
+	}
+	assert.Empty(t, p.unread(t, CheckOptions{}))
+}
+
+// A listener whose sidecar ends while it writes leaves a part of a line: the next one takes it
+// away, and nothing else.
+func TestK48_partOfALine(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t).keep()
+	p := who.start(Wish{})
+	require.NoError(t, p.say(t, 9001, "whole"))
+	who.end()
+	f, err := os.OpenFile(p.Inbox(), os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	_, err = f.WriteString(`{"timestamp":"2026-01-16T10:30:45.123456","sender_port":9002,"mess`)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	require.NoError(t, os.Remove(p.Callback()), "as if the power had gone")
+	assert.Equal(t, []string{"whole"}, texts(p.unread(t, CheckOptions{})))
+
+	who.keep()
+	_, err = who.Keeper.Look(t.Context())
+	require.NoError(t, err)
+	assert.True(t, p.Unread(), "the callback is made again")
+	require.NoError(t, p.say(t, 9001, "next"))
+	assert.Equal(t, []string{"whole", "next"}, texts(p.unread(t, CheckOptions{})))
+}
+
+// Directories and files in which others may write are not used.
+func TestPrivate_notOurPlace(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []func(t *testing.T, h Home){
+		func(t *testing.T, h Home) { require.NoError(t, os.Symlink(t.TempDir(), h.Dir)) },
+		func(t *testing.T, h Home) {
+			require.NoError(t, os.Mkdir(h.Dir, 0o700))
+			require.NoError(t, os.Chmod(h.Dir, 0o770))
+		},
+		func(t *testing.T, h Home) { require.NoError(t, os.WriteFile(h.Dir, nil, 0o600)) },
+	} {
+		who := newPerson(t).keep()
+		bad(t, who.Home)
+		assert.Equal(t, FileError, codeOf(who.want(freePort(t), Wish{})))
+	}
+}
