@@ -45,9 +45,10 @@
 //	5  service  comeback  policyset               what operations mean; agents that return; the policies in use
 //	4  api                                        operations as values, server, client
 //	3  pane                                       a source and a sink; on top of agent and tmux
-//	   journal  agent  tmux  repository           adapters, which import neither each other nor relay
+//	   journal  agent  tmux  repository  talk     adapters, which import neither each other nor relay
 //	   process                                    what the system tells of processes, for whoever asks
 //	   foreign  own  atomicfile  inherited        the ways to open a file
+//	   claim                                      who serves what is the person's, not a tmux server's
 //	2  relay                                      the loop
 //	1  profile  shown  delta  screen  sanitise  registry  render  route  hooks  brakes  spelling  aea
 //	0  message                                    the words of it all

@@ -350,8 +350,13 @@ func TestK35_K39_K41_K43_K45_K50_errors(t *testing.T) {
 	k := newTalker(t)
 	for _, bad := range []string{"1024", "80", "0", "70000", "abc"} {
 		for _, words := range [][]string{
-			{"listen", "start", "--port", bad}, {"listen", "stop", "--port", bad}, {"listen", "status", "--port", bad}, {"check", "--port", bad},
-			{"listen-once", "--port", bad}, {"send", "--to-port", bad, "--from-port", "9001", "--message", "x"}, {"send", "--to-port", "9002", "--from-port", bad, "--message", "x"},
+			{"listen", "start", "--port", bad},
+			{"listen", "stop", "--port", bad},
+			{"listen", "status", "--port", bad},
+			{"check", "--port", bad},
+			{"listen-once", "--port", bad},
+			{"send", "--to-port", bad, "--from-port", "9001", "--message", "x"},
+			{"send", "--to-port", "9002", "--from-port", bad, "--message", "x"},
 		} {
 			k.fails("INVALID_PORT", words...)
 		}
@@ -367,10 +372,19 @@ func TestK35_K39_K41_K43_K45_K50_errors(t *testing.T) {
 	k.fails("MESSAGE_TOO_LARGE", "send", "--to-port", port, "--from-port", "9001", "--message-file", big)
 	k.fails("FILE_ERROR", "send", "--to-port", port, "--from-port", "9001", "--message-file", "none")
 	for _, wrong := range [][]string{
-		{"send", "--to-port", port, "--from-port", "9001", "--message", "x", "--message-file", big}, {"send", "--to-port", port, "--from-port", "9001"},
-		{"send", "--from-port", "9001", "--message", "x"}, {"send", "--to-port", port, "--to-all", "--from-port", "9001", "--message", "x"},
-		{"send", "--to-port", port, "--message", "x"}, {"check"}, {"check", "--port", port, "--limit", "0"}, {"check", "--port", port, "more"},
-		{"listen", "stop"}, {"listen-once"}, {"frobnicate"}, {"listen-once", "--port", port, "--timeout", "-1"}, {"listen-once", "--port", port, "--timeout", "NaN"},
+		{"send", "--to-port", port, "--from-port", "9001", "--message", "x", "--message-file", big},
+		{"send", "--to-port", port, "--from-port", "9001"},
+		{"send", "--from-port", "9001", "--message", "x"},
+		{"send", "--to-port", port, "--to-all", "--from-port", "9001", "--message", "x"},
+		{"send", "--to-port", port, "--message", "x"},
+		{"check"},
+		{"check", "--port", port, "--limit", "0"},
+		{"check", "--port", port, "more"},
+		{"listen", "stop"},
+		{"listen-once"},
+		{"frobnicate"},
+		{"listen-once", "--port", port, "--timeout", "-1"},
+		{"listen-once", "--port", port, "--timeout", "NaN"},
 	} {
 		out, code := k.says(wrong...)
 		assert.Equal(t, 2, code, "%v", wrong)

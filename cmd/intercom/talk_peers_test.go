@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A client and a server of a few lines, in another language and from the document alone, speak with
+// ours: what each says arrives, byte for byte.
+func TestK2_K3_K33_peersInPython(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("no python3: install it to run the peers")
+	}
+	peers, err := filepath.Abs(filepath.Join("..", "..", "testdata", "peers"))
+	require.NoError(t, err)
+	k := newTalker(t)
+	port := aFreePort(t)
+	k.ok("listen", "start", "--port", port)
+	texts := []string{"Hello, World!", "5:é:5", "日本語\n\"two\" lines", "", strings.Repeat("x", 100_000)}
+	out, err := k.command("python3", append([]string{filepath.Join(peers, "client.py"), port}, texts...)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Equal(t, texts, bodies(k.ok("check", "--port", port, "--clear")))
+
+	server := k.command("python3", filepath.Join(peers, "server.py"), "0")
+	pipe, err := server.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	lines := bufio.NewReader(pipe)
+	theirs, err := lines.ReadString('\n')
+	require.NoError(t, err)
+	for _, text := range texts {
+		sent := k.ok("send", "--to-port", strings.TrimSpace(theirs), "--from-port", port, "--message", text)
+		assert.Equal(t, "sent", sent["status"])
+		line, err := lines.ReadString('\n')
+		require.NoError(t, err)
+		var got string
+		require.NoError(t, json.Unmarshal([]byte(line), &got))
+		assert.Equal(t, text, got)
+	}
+}
