@@ -1,7 +1,16 @@
-// Package repository finds out to which repository a directory belongs, and reads what the
-// repository says there of messages for its agent: .aea/agent-config.yaml. Whoever wrote the
-// repository wrote that file, so that it is read with care, and holds in full only where a
-// person trusts its content. The package has no state.
+// Package repository has the files of AEA, by which agents of different repositories leave each
+// other messages, and processes them.
+//
+// The files are those of one .aea directory (Dir): messages, markers, agent.log, the archive, and
+// agent-config.yaml (Config). Whoever wrote the repository wrote them, so that they are read with
+// care, and the configuration holds in full only where a person trusts its content. Commands use
+// this half without a sidecar.
+//
+// Peers is the other half: each repository that a person has enabled (Enabled) is a peer of the
+// relay. What comes as a file is handed to it; policies decide; what they let through goes to the
+// agent that works in the repository, and its words go back as a file. Who processes a repository
+// holds a claim, and writes into a ledger how far each message has come: the directory is the
+// person's, not a tmux server's.
 package repository
 
 import (

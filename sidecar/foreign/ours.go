@@ -1,0 +1,70 @@
+package foreign
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// NotOursError says that a file belongs to somebody else, or goes by more than one name.
+type NotOursError struct {
+	Path string
+	Why  string
+}
+
+func (e *NotOursError) Error() string { return fmt.Sprintf("%q %s", e.Path, e.Why) }
+
+// ReadOurs is ReadItself of a file that belongs to this user and has no other name: what was
+// linked from elsewhere into a directory that others may write is not read.
+func ReadOurs(path string, limit int64) ([]byte, fs.FileInfo, error) {
+	f, err := OpenItself(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := ours(path, f)
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	text, err := whole(f, path, limit)
+	return text, info, err
+}
+
+// AppendOurs opens a file to write at its end, and makes it where there is none: a regular file
+// of this user that has no other name.
+func AppendOurs(path string, mode fs.FileMode) (*os.File, error) {
+	if info, err := os.Lstat(path); err == nil {
+		if err := regular(path, info); err != nil {
+			return nil, err
+		}
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_NOCTTY|syscall.O_CLOEXEC, mode)
+	if err != nil {
+		return nil, err
+	}
+	if f, err = checked(path, f); err != nil {
+		return nil, err
+	}
+	if _, err := ours(path, f); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// ours asks the open file whose it is.
+func ours(path string, f *os.File) (fs.FileInfo, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !ok || int(stat.Uid) != os.Geteuid():
+		return nil, &NotOursError{path, "belongs to another user"}
+	case stat.Nlink > 1:
+		return nil, &NotOursError{path, "has more than one name (a hard link)"}
+	}
+	return info, nil
+}

@@ -1,0 +1,77 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Command is a program that a person named, with its arguments: no shell sees them.
+type Command struct {
+	Argv  []string
+	Dir   string // its working directory
+	Input string // what it reads
+	Limit int    // bytes of its output; with more, it is ended
+}
+
+// ErrTooMuch says that a program had more to say than it may.
+var ErrTooMuch = errors.New("too much output")
+
+// killed is how long the output of a program is awaited once it was ended.
+const killed = 2 * time.Second
+
+// Run runs a program in a process group of its own and returns what it wrote to its standard
+// output. When ctx ends, or it writes too much, the whole group is killed. The error of one that
+// fails ends with the last line of its standard error.
+func Run(ctx context.Context, c Command) (string, error) {
+	if len(c.Argv) == 0 {
+		return "", errors.New("run: no program is named")
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
+	out := &limited{most: c.Limit, full: func() { cancel(ErrTooMuch) }}
+	told := &limited{most: 4 << 10}
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Dir, strings.NewReader(c.Input), out, told
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = killed
+	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left behind
+	}
+	if err == nil {
+		return out.String(), nil
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	lines := strings.Split(strings.TrimSpace(told.String()), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		return out.String(), fmt.Errorf("run %q: %w: %.200s", c.Argv[0], err, last)
+	}
+	return out.String(), fmt.Errorf("run %q: %w", c.Argv[0], err)
+}
+
+// limited keeps the beginning of what is written to it.
+type limited struct {
+	bytes.Buffer
+	most int
+	full func() // nil: the rest is dropped
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if room := l.most - l.Len(); len(p) > room {
+		l.Buffer.Write(p[:max(room, 0)])
+		if l.full != nil {
+			l.full()
+		}
+		return len(p), nil
+	}
+	return l.Buffer.Write(p)
+}

@@ -1,0 +1,227 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+)
+
+// The limits of a command that answers, and of an answer.
+const (
+	commandTime  = 10 * time.Minute
+	commandBytes = 512 << 10
+	maxAnswer    = 512 << 10
+)
+
+// ran is how a command ended.
+type ran struct {
+	job  *job
+	said string
+	err  error
+}
+
+// work gives the agent what is next, once it has answered what it has. An agent is asked one thing
+// at a time, so that its words are the answer to that.
+func (b *box) work(ctx context.Context) {
+	if j := b.current; j != nil {
+		if j.asked != "" && b.peers.Now().Sub(j.since) > answerDelay {
+			b.unanswered(ctx, j, "no answer within "+answerDelay.String())
+		}
+		return
+	}
+	for b.current == nil && len(b.lane) > 0 && ctx.Err() == nil {
+		j := b.lane[0]
+		b.lane, j.inLane = b.lane[1:], false
+		b.current = j
+		b.act(ctx, j)
+	}
+}
+
+// act does what was decided: an agent that works here gets the message; where none does, and its
+// author wants an answer, a command that a person named gives it, or its author is told.
+func (b *box) act(ctx context.Context, j *job) {
+	wants := j.message.RequiresResponse()
+	_, back := b.peers.sender(b.way(j.message), b.dir.Path)
+	if wants && !back && !j.approved {
+		b.notify(ctx, "%s: %s from %s, to whom no answer can go, was not passed on: %s", b.dir.Path, j.message.Type, j.message.From.ID, j.message.Subject)
+		b.settle(ctx, j, "no way back to "+j.message.From.ID+": user notified", "")
+		return
+	}
+	for _, agent := range b.peers.Agents(b.dir.Path) {
+		if slices.Contains(j.tried, agent.ID) {
+			continue
+		}
+		if b.ask(ctx, j, agent) {
+			return
+		}
+		j.tried = append(j.tried, agent.ID)
+	}
+	argv := []string(nil)
+	if b.peers.Command != nil {
+		argv = b.peers.Command()
+	}
+	switch {
+	case wants && len(argv) > 0:
+		b.record(ctx, j.line(acting))
+		j.since = b.peers.Now()
+		c := process.Command{Argv: argv, Dir: b.dir.Path, Input: b.text(j), Limit: commandBytes}
+		go func() {
+			ctx, cancel := context.WithTimeout(ctx, commandTime)
+			defer cancel()
+			said, err := process.Run(ctx, c)
+			b.tell(note{command: &ran{j, said, err}})
+		}()
+	case wants:
+		b.unanswered(ctx, j, "no agent: none works in "+b.dir.Path+" now")
+	default:
+		b.notify(ctx, "%s: %s from %s: %s (no agent works there now)", b.dir.Path, j.message.Type, j.message.From.ID, j.message.Subject)
+		b.settle(ctx, j, "no agent: user notified", "")
+	}
+}
+
+// ask gives an agent the message. It reports false if that one cannot have it.
+func (b *box) ask(ctx context.Context, j *job, agent message.Peer) bool {
+	if b.ledger != nil && !j.over {
+		b.record(ctx, j.line(acting))
+	}
+	id := message.DerivedID(time.Unix(0, 0), string(j.our), string(j.delivery.ID), string(agent.ID))
+	j.asked, j.agent, j.since = id, agent, b.peers.Now()
+	b.jobs[id] = j
+	b.peers.watch(id, b)
+	fresh, err := b.peers.Relay.Receive(ctx, message.Envelope{
+		ID: id, From: message.Address{Peer: b.peer.ID}, To: []message.Address{{Peer: agent.ID}}, Body: b.text(j), Depth: j.delivery.Message.Depth,
+		Trust: message.TrustRegister, RequiresResponse: j.message.RequiresResponse(), Meta: map[string]string{metaID: j.message.ID},
+	})
+	if err != nil {
+		delete(b.jobs, id)
+		b.peers.unwatch(id)
+		j.asked = ""
+		b.complain(ctx, err)
+		if _, waits := errors.AsType[*message.UnwritableError](err); waits || ctx.Err() != nil {
+			b.current, j.inLane = nil, true // tried again
+			b.lane = append([]*job{j}, b.lane...)
+			return true
+		}
+		return false
+	}
+	if !fresh {
+		b.recall(ctx, id)
+	}
+	return true
+}
+
+// text is what an agent, or a command, is given: whose message it is, what to do with it, and the
+// message.
+func (b *box) text(j *job) string {
+	m := j.message
+	from := m.From.ID
+	if m.From.Path != "" {
+		from += " (" + m.From.Path + ")"
+	}
+	head := fmt.Sprintf("AEA %s from %s, priority %s", m.Type, from, m.Priority)
+	if m.Subject != "" {
+		head += ": " + m.Subject
+	}
+	end := ""
+	if m.RequiresResponse() {
+		end = "\n\nYour last words in this turn are sent back as the answer."
+	}
+	return head + "\n\n" + j.delivery.Message.Body + end
+}
+
+// answered takes in what became of the message with the agent.
+func (b *box) answered(ctx context.Context, j *job, r message.Receipt) {
+	if b.current != j {
+		return
+	}
+	wants := j.message.RequiresResponse()
+	switch r.State {
+	case message.Submitted:
+		if !wants {
+			b.settle(ctx, j, "delivered to "+j.agent.Name, "")
+		}
+	case message.Answered:
+		if !wants {
+			b.settle(ctx, j, "delivered to "+j.agent.Name, "")
+			return
+		}
+		words := strings.TrimSpace(r.Words)
+		if words == "" {
+			b.unanswered(ctx, j, "the agent said nothing")
+			return
+		}
+		b.reply(ctx, j, words, "answered by "+j.agent.Name)
+	case message.Failed:
+		if slices.Contains([]message.Reason{message.AgentGone, message.ReleasedPane, message.PaneDead, message.PaneReplaced, message.PaneMissing, message.ServerEnded}, r.Reason) {
+			j.tried = append(j.tried, j.agent.ID)
+			delete(b.jobs, j.asked)
+			b.peers.unwatch(j.asked)
+			j.asked = ""
+			b.act(ctx, j)
+			return
+		}
+		b.unanswered(ctx, j, "the agent did not answer: "+string(r.Reason))
+	case message.Expired, message.Uncertain:
+		b.unanswered(ctx, j, fmt.Sprintf("the agent did not answer: %s: %s", r.State, r.Reason))
+	}
+}
+
+// ran takes in how a command ended.
+func (b *box) ran(ctx context.Context, r ran) {
+	if b.current != r.job || ctx.Err() != nil {
+		return // of what is not known to have been answered, the next run begins again
+	}
+	said := strings.TrimSpace(r.said)
+	switch {
+	case r.err != nil:
+		b.complain(ctx, r.err)
+		b.notify(ctx, "%s: the command that answers: %v", b.dir.Path, r.err)
+		b.unanswered(ctx, r.job, "no agent: the command that answers did not succeed")
+	case said == "":
+		b.unanswered(ctx, r.job, "no agent: the command that answers said nothing")
+	default:
+		b.reply(ctx, r.job, said, "answered by a command")
+	}
+}
+
+// unanswered tells the author that there is no answer, and ends the job.
+func (b *box) unanswered(ctx context.Context, j *job, why string) {
+	if !j.message.RequiresResponse() {
+		b.notify(ctx, "%s: %s from %s: %s: %s", b.dir.Path, j.message.Type, j.message.From.ID, j.message.Subject, why)
+		b.settle(ctx, j, why+": user notified", "")
+		return
+	}
+	b.reply(ctx, j, why, why)
+}
+
+// reply has words go to the author, and ends the job once they are on disk.
+func (b *box) reply(ctx context.Context, j *job, words, became string) {
+	to, back := b.peers.sender(b.way(j.message), b.dir.Path)
+	if !back {
+		b.notify(ctx, "%s: an answer cannot go back to %s: their repository is not enabled here", b.dir.Path, j.message.From.ID)
+		b.settle(ctx, j, became+"; no way back to "+j.message.From.ID, "")
+		return
+	}
+	if len(words) > maxAnswer {
+		words = clip(words, maxAnswer) + "\n[cut]"
+	}
+	subject := "Re: " + strings.TrimPrefix(j.message.Subject, "Re: ")
+	_, err := b.peers.Relay.Receive(ctx, message.Envelope{
+		ID: message.DerivedID(time.Unix(0, 0), string(j.our), string(j.delivery.ID), "answer"), From: message.Address{Peer: b.peer.ID}, To: []message.Address{{Peer: to}},
+		Subject: clip(subject, message.MaxSubject), Body: words, InReplyTo: j.our, Depth: j.delivery.Message.Depth + 1, Trust: message.TrustRegister,
+	})
+	if err != nil {
+		b.complain(ctx, err)
+		if _, waits := errors.AsType[*message.UnwritableError](err); !waits && ctx.Err() == nil {
+			b.settle(ctx, j, "the answer could not be sent: "+err.Error(), "")
+		}
+		return
+	}
+	b.settle(ctx, j, became, words)
+}

@@ -1,0 +1,296 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// PIDFile is where the process that processes a repository's messages says which it is.
+const PIDFile = ".monitor.pid"
+
+const (
+	tickEvery   = 500 * time.Millisecond // without a watch, messages are found so late at most
+	window      = 256                    // messages that may be with the relay at a time, undecided
+	answerDelay = time.Hour              // what an agent has not answered by then, its author is told
+)
+
+// note is what a box is told from outside.
+type note struct {
+	receipt   *message.Receipt
+	delivery  *message.Delivery
+	cancelled []message.ID
+	command   *ran
+}
+
+// box is one repository that is served. The goroutine of run owns all but what is guarded.
+type box struct {
+	peers *Peers
+	dir   Dir
+	peer  message.Peer
+	wish  atomic.Pointer[Wish]
+	owned atomic.Bool // this sidecar processes its messages
+
+	mu    sync.Mutex
+	notes []note // guarded by mu
+	bell  chan struct{}
+
+	claim   *claim.Claim // nil: another sidecar's, or nobody's
+	near    *claim.Claim // says that agents of this sidecar work here
+	ledger  *ledger
+	watcher *fsnotify.Watcher
+	listed  time.Time // when the directory was changed last, by the last list
+	backlog []Entry   // what that list had that is new, oldest first
+	tries   map[string]try
+
+	jobs    map[message.ID]*job // by our ids, and by those of what agents were asked
+	flying  int                 // jobs that are with the relay and not decided
+	lane    []*job              // what waits for the agent
+	current *job                // what it has
+}
+
+// try is a file that could not be read yet.
+type try struct {
+	n    int
+	next time.Time
+}
+
+func newBox(p *Peers, d Dir, peer message.Peer) *box {
+	return &box{peers: p, dir: d, peer: peer, bell: make(chan struct{}, 1), jobs: map[message.ID]*job{}, tries: map[string]try{}}
+}
+
+// tell hands a box a note. It does not block.
+func (b *box) tell(n note) {
+	b.mu.Lock()
+	b.notes = append(b.notes, n)
+	b.mu.Unlock()
+	select {
+	case b.bell <- struct{}{}:
+	default:
+	}
+}
+
+func (b *box) told() []note {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := b.notes
+	b.notes = nil
+	return all
+}
+
+// run serves the repository until ctx ends.
+func (b *box) run(ctx context.Context) {
+	defer b.leave()
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	for {
+		b.keep(ctx)
+		for _, n := range b.told() {
+			b.heed(ctx, n)
+		}
+		if b.claim != nil {
+			b.look()
+			b.feed(ctx)
+		}
+		b.work(ctx)
+		var changes <-chan fsnotify.Event
+		if b.watcher != nil {
+			changes = b.watcher.Events
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.bell:
+		case <-changes:
+		case <-tick.C:
+		}
+	}
+}
+
+// keep takes the claim on the repository, or gives it back: to a sidecar in which agents work
+// here, if none do in this one.
+func (b *box) keep(ctx context.Context) {
+	wanted := b.wish.Load().Monitor != MonitorOff
+	path := b.peers.Enabled.claim(b.dir.Path)
+	agents := wanted && len(b.peers.Agents(b.dir.Path)) > 0
+	switch {
+	case agents && b.near == nil:
+		b.near, _ = claim.Take(path + ".agent") // another one's agents are as good
+	case !agents && b.near != nil:
+		_ = b.near.Release()
+		b.near = nil
+	}
+	elsewhere := !agents && claim.Held(path+".agent")
+	switch {
+	case b.claim != nil && (!b.claim.Intact() || (!wanted || elsewhere) && b.flying == 0 && len(b.lane) == 0 && b.current == nil):
+		b.leave()
+	case b.claim == nil && wanted && !elsewhere:
+		b.own(ctx, path)
+	}
+}
+
+// own begins to process messages, if nobody else does.
+func (b *box) own(ctx context.Context, path string) {
+	held, err := claim.Take(path)
+	if errors.Is(err, claim.ErrHeld) {
+		return
+	}
+	if err != nil {
+		b.complain(ctx, err)
+		return
+	}
+	if b.ledger, err = openLedger(b.peers.Enabled.ledger(b.dir.Path), b.there); err != nil {
+		_ = held.Release()
+		b.complain(ctx, err)
+		return
+	}
+	b.claim, b.listed, b.backlog = held, time.Time{}, nil
+	for _, one := range b.ledger.known {
+		if one.Became == approval {
+			b.peers.watch(one.Our, b)
+		}
+	}
+	b.complete(ctx)
+	if w, err := fsnotify.NewWatcher(); err == nil {
+		if err := w.Add(b.dir.at()); err == nil {
+			b.watcher = w
+		} else {
+			_ = w.Close()
+		}
+	}
+	if err := atomicfile.Write(b.dir.at(PIDFile), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644); err != nil {
+		b.complain(ctx, err)
+	}
+	b.owned.Store(true)
+	b.peers.Log.Info("processing messages", "repository", b.dir.Path)
+}
+
+// there reports whether there is a file of that name, here or in the archive.
+func (b *box) there(name string) bool {
+	for _, path := range []string{b.dir.at(name), b.dir.at(archived, name)} {
+		if _, err := os.Lstat(path); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// leave gives the claim back.
+func (b *box) leave() {
+	if b.near != nil {
+		_ = b.near.Release()
+		b.near = nil
+	}
+	if b.claim == nil {
+		return
+	}
+	if b.watcher != nil {
+		_ = b.watcher.Close()
+		b.watcher = nil
+	}
+	b.owned.Store(false)
+	_ = os.Remove(b.dir.at(PIDFile))
+	b.ledger.close()
+	_ = b.claim.Release()
+	b.claim, b.ledger = nil, nil
+}
+
+// complain logs what keeps messages from being processed.
+func (b *box) complain(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		b.peers.Log.Warn("repository", "path", b.dir.Path, "err", err)
+	}
+}
+
+// notify tells a person.
+func (b *box) notify(ctx context.Context, format string, args ...any) {
+	if err := b.peers.Relay.Notify(ctx, b.peer.ID, word(fmt.Sprintf(format, args...))); err != nil {
+		b.complain(ctx, err)
+	}
+}
+
+// log writes to agent.log.
+func (b *box) log(ctx context.Context, did, name, became string) {
+	if err := b.dir.Log(b.peers.Now(), did, folder+"/"+name, became); err != nil {
+		b.complain(ctx, err)
+	}
+}
+
+// record writes to the ledger. Of a repository that another sidecar processes it says nothing.
+func (b *box) record(ctx context.Context, one line) {
+	if b.ledger == nil {
+		return
+	}
+	one.By = b.peers.By
+	if err := b.ledger.set(one); err != nil {
+		b.complain(ctx, err)
+	}
+}
+
+// look lists the directory if it may have changed.
+func (b *box) look() {
+	if len(b.backlog) > 0 {
+		return
+	}
+	info, err := os.Stat(b.dir.at())
+	if err != nil {
+		return
+	}
+	now := b.peers.Now()
+	retry := false
+	for _, t := range b.tries {
+		retry = retry || !now.Before(t.next)
+	}
+	marks, _ := os.Stat(b.dir.at(processed))
+	changed := info.ModTime()
+	if marks != nil && marks.ModTime().After(changed) && b.flying == 0 {
+		changed = marks.ModTime() // somebody else's marker, or one less
+	}
+	// Within the granularity of a file's time, more may have come.
+	if !retry && !changed.After(b.listed) {
+		return
+	}
+	all, err := b.dir.List()
+	if err != nil {
+		return
+	}
+	b.listed = changed
+	if now.Sub(changed) < 20*time.Millisecond {
+		b.listed = changed.Add(-time.Nanosecond)
+	}
+	slices.Reverse(all)
+	b.backlog = slices.DeleteFunc(all, func(e Entry) bool { return !b.fresh(e) })
+}
+
+// fresh reports whether something is to be done about a file.
+func (b *box) fresh(e Entry) bool {
+	one, known := b.ledger.known[e.Name]
+	if t, tried := b.tries[e.Name]; tried {
+		return !b.peers.Now().Before(t.next)
+	}
+	switch {
+	case !known:
+		return true
+	case one.Stage == done:
+		return !e.Processed // its marker has gone
+	case one.Stage == marked:
+		return !e.Processed
+	case one.Stage == refused:
+		return one.Hash != e.Time.UTC().Format(time.RFC3339Nano)
+	case one.Stage == flagged:
+		return false
+	}
+	return b.jobs[one.Our] == nil
+}

@@ -1,0 +1,230 @@
+package repository
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+)
+
+// The places in a repository.
+const (
+	folder    = ".aea"
+	processed = ".processed"
+	archived  = "archive"
+	logName   = "agent.log"
+)
+
+// Dir is the .aea of one repository, as it was when it was opened. Its methods may be called from
+// any goroutine and process.
+type Dir struct {
+	// Path is the repository: absolute, without links.
+	Path string
+}
+
+// PathError says why a directory is no repository that takes messages.
+type PathError struct {
+	Path string
+	Why  string
+}
+
+func (e *PathError) Error() string { return fmt.Sprintf("repository %q: %s", e.Path, e.Why) }
+
+// Open opens the .aea of a repository, by its path as a message may name it: absolute, without
+// "..", and of a directory that is there and has an .aea of its own, no link, that belongs to
+// this user. The error is a *PathError.
+func Open(path string) (Dir, error) {
+	refused := func(why string) (Dir, error) { return Dir{}, &PathError{path, why} }
+	switch {
+	case !filepath.IsAbs(path):
+		return refused("the path is not absolute")
+	case slices.Contains(strings.Split(path, "/"), ".."):
+		return refused(`the path has ".."`)
+	}
+	whole, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return refused(because(err))
+	}
+	if info, err := os.Stat(whole); err != nil || !info.IsDir() {
+		return refused("it is no directory")
+	}
+	d := Dir{whole}
+	if err := d.check(d.at()); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return refused("it has no .aea directory")
+		}
+		return refused(because(err))
+	}
+	return d, nil
+}
+
+// check refuses what is no directory of this user.
+func (d Dir) check(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	name, _ := filepath.Rel(d.Path, dir)
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a symbolic link", name)
+	case !info.IsDir():
+		return fmt.Errorf("%s is no directory", name)
+	case ok && int(stat.Uid) != os.Geteuid():
+		return fmt.Errorf("%s belongs to another user", name)
+	}
+	return nil
+}
+
+func (d Dir) at(parts ...string) string {
+	return filepath.Join(append([]string{d.Path, folder}, parts...)...)
+}
+
+// File is the path of a message.
+func (d Dir) File(name string) string { return d.at(name) }
+
+// because is an error of a file without its name.
+func because(err error) string { return reason(err).Error() }
+
+// Entry is one message as the directory has it.
+type Entry struct {
+	Name      string
+	Time      time.Time // when the file was written
+	Processed bool
+}
+
+// List is what there is, newest first, as the document's own command has it.
+func (d Dir) List() ([]Entry, error) {
+	entries, err := foreign.List(d.at())
+	if err != nil {
+		return nil, fmt.Errorf("repository %q: %w", d.Path, err)
+	}
+	marks, err := d.marks()
+	if err != nil {
+		return nil, err
+	}
+	var all []Entry
+	for _, e := range entries {
+		if !aea.IsName(e.Name()) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil { // it has gone
+			continue
+		}
+		all = append(all, Entry{e.Name(), info.ModTime(), marks[e.Name()]})
+	}
+	slices.SortStableFunc(all, func(a, b Entry) int {
+		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Name, a.Name))
+	})
+	return all, nil
+}
+
+// marks are the names of the messages that are processed.
+func (d Dir) marks() (map[string]bool, error) {
+	marks := map[string]bool{}
+	err := d.check(d.at(processed))
+	if errors.Is(err, fs.ErrNotExist) {
+		return marks, nil
+	}
+	entries, listed := []fs.DirEntry(nil), err
+	if err == nil {
+		entries, listed = foreign.List(d.at(processed))
+	}
+	if listed != nil {
+		return nil, fmt.Errorf("repository %q: %w", d.Path, listed)
+	}
+	for _, e := range entries {
+		marks[e.Name()] = true
+	}
+	return marks, nil
+}
+
+// Read reads one message. The error is an *aea.InvalidError where the file is none; text is what
+// was read, for a hash.
+func (d Dir) Read(name string) (m aea.Message, text []byte, err error) {
+	if !aea.IsName(name) {
+		return m, nil, &aea.InvalidError{Why: fmt.Sprintf("%.80q is no name of a message", name)}
+	}
+	if text, _, err = foreign.ReadOurs(d.at(name), aea.MaxMessage); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return m, nil, err
+		}
+		if of, ok := errors.AsType[*foreign.NotOursError](err); ok {
+			return m, nil, &aea.InvalidError{Why: "it " + of.Why}
+		}
+		return m, nil, &aea.InvalidError{Why: because(err)}
+	}
+	m, err = aea.Read(name, text)
+	return m, text, err
+}
+
+// Put writes a message as a new file, and returns its name. Where others of the same second and
+// author are there already, it gets a number; nothing is ever replaced.
+func (d Dir) Put(m aea.Message, descriptor string) (name string, err error) {
+	if err := aea.CheckDescriptor(descriptor); err != nil {
+		return "", err
+	}
+	text, err := m.Encode()
+	if err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		name = aea.FileName(m.Time, m.From.ID, descriptor, n)
+		// One that was archived keeps its name, so that its marker never is another's.
+		if _, err := os.Lstat(d.at(archived, name)); err == nil {
+			continue
+		}
+		if _, err := os.Lstat(d.at(name)); err == nil {
+			continue
+		}
+		err = atomicfile.Create(d.at(name), text, 0o600)
+		if !errors.Is(err, fs.ErrExist) {
+			return name, err
+		}
+	}
+}
+
+// Mark says that a message is processed. It may be said twice.
+func (d Dir) Mark(name string) error {
+	dir := d.at(processed)
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("mark %q: %w", name, err)
+	}
+	if err := d.check(dir); err != nil {
+		return fmt.Errorf("mark %q: %w", name, err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("mark %q: %w", name, err)
+	}
+	return f.Close()
+}
+
+// Own is the agent of this repository, by its agent-config.yaml.
+func (d Dir) Own() aea.Agent {
+	c, _ := Read(d.Path) // one that cannot be read says nothing of it
+	return aea.Agent{ID: aea.CleanID(c.Said.AgentID(filepath.Base(d.Path))), Path: d.Path}
+}
+
+// Mine reports whether a message here is one that this repository's own agent sent to another:
+// AEA's own scripts leave a copy with the sender.
+func (d Dir) Mine(m aea.Message) bool {
+	own := d.Own()
+	from := m.From.Path == d.Path || m.From.Path == "" && aea.CleanID(m.From.ID) == own.ID
+	return from && m.To.ID != "" && aea.CleanID(m.To.ID) != own.ID
+}

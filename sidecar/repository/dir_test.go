@@ -1,0 +1,568 @@
+package repository
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+var at = time.Date(2025, 10, 14, 5, 42, 0, 0, time.UTC)
+
+// repo makes a repository with an .aea, of that name.
+func repo(t *testing.T, name string) Dir {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.MkdirAll(filepath.Join(path, ".aea"), 0o755))
+	d, err := Open(path)
+	require.NoError(t, err)
+	return d
+}
+
+// letter is a message from one repository to another.
+func letter(from, to Dir, kind string) aea.Message {
+	return aea.Message{
+		ID: StableID(from.Path, to.Path, kind, string(message.NewID())), Type: kind, Priority: "normal", Time: at, From: from.Own(), To: to.Own(), Subject: "s", Body: "b",
+	}
+}
+
+func drop(t *testing.T, d Dir, name, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(d.File(name), []byte(text), 0o644))
+}
+
+// A path is absolute, without "..", and that of a directory of ours with an .aea of its own; what
+// it is called makes no difference.
+func TestA38_Paths(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"with space", "ünï-日本", "quote'\"$(x)", "plain"} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Join(path, ".aea"), 0o755))
+		to, err := Open(path)
+		require.NoError(t, err, name)
+		file, err := to.Put(letter(to, to, "update"), "")
+		require.NoError(t, err, name)
+		m, _, err := to.Read(file)
+		require.NoError(t, err)
+		assert.Equal(t, path, m.To.Path)
+	}
+	require.NoError(t, os.Symlink("loop", filepath.Join(dir, "loop")))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "bare"), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "linked"), 0o755))
+	require.NoError(t, os.Symlink(filepath.Join(dir, "plain", ".aea"), filepath.Join(dir, "linked", ".aea")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
+	for path, why := range map[string]string{
+		"plain": "not absolute", "": "not absolute", filepath.Join(dir, "none"): "no such file", dir + "/bare/../plain": `".."`,
+		filepath.Join(dir, "loop"): "too many", filepath.Join(dir, "bare"): "no .aea", filepath.Join(dir, "linked"): "symbolic link", filepath.Join(dir, "file"): "no directory",
+		dir + "/plain\x00x": "invalid",
+	} {
+		_, err := Open(path)
+		assert.ErrorContains(t, err, why, "%q", path)
+		var is *PathError
+		assert.ErrorAs(t, err, &is)
+	}
+	require.NoError(t, os.Symlink(filepath.Join(dir, "plain"), filepath.Join(dir, "alias")))
+	d, err := Open(filepath.Join(dir, "alias"))
+	require.NoError(t, err)
+	assert.Equal(t, filepath.Join(dir, "plain"), d.Path, "a link to a repository is that repository")
+}
+
+// The document's own loop and ours find the same, of a thousand files; the newest comes first.
+func TestA26_TheDocumentsLoop(t *testing.T) {
+	t.Parallel()
+	d := repo(t, "repo")
+	for i := range 1000 {
+		name := aea.FileName(at, "claude-a", fmt.Sprint("n", i), 1)
+		drop(t, d, name, `{"message_type":"update","message":{"body":"x"}}`)
+		when := at.Add(time.Duration(i*7919%1000) * time.Second)
+		require.NoError(t, os.Chtimes(d.File(name), when, when))
+		if i%3 == 0 {
+			require.NoError(t, d.Mark(name))
+		}
+	}
+	drop(t, d, "notes.json", "{}")
+	drop(t, d, "message.txt", "{}")
+	all, err := d.List()
+	require.NoError(t, err)
+	require.Len(t, all, 1000)
+	var ours, newest []string
+	for _, e := range all {
+		newest = append(newest, ".aea/"+e.Name)
+		if !e.Processed {
+			ours = append(ours, "Unprocessed: .aea/"+e.Name)
+		}
+	}
+	loop := exec.CommandContext(t.Context(), "bash", "-c", `for msg in .aea/message-*.json; do
+    if [ ! -f ".aea/.processed/$(basename $msg)" ]; then
+        echo "Unprocessed: $msg"
+    fi
+done`)
+	loop.Dir = d.Path
+	out, err := loop.Output()
+	require.NoError(t, err)
+	assert.ElementsMatch(t, strings.Split(strings.TrimSpace(string(out)), "\n"), ours)
+	list := exec.CommandContext(t.Context(), "bash", "-c", `ls -1t .aea/message-*.json 2>/dev/null`)
+	list.Dir = d.Path
+	out, err = list.Output()
+	require.NoError(t, err)
+	assert.Equal(t, strings.Split(strings.TrimSpace(string(out)), "\n"), newest)
+}
+
+func TestA30_Marker(t *testing.T) {
+	t.Parallel()
+	d := repo(t, "repo")
+	name, err := d.Put(letter(d, d, "update"), "")
+	require.NoError(t, err)
+	require.NoError(t, d.Mark(name))
+	require.NoError(t, d.Mark(name))
+	info, err := os.Lstat(d.at(processed, name))
+	require.NoError(t, err)
+	assert.True(t, info.Mode().IsRegular())
+	assert.Zero(t, info.Size())
+	outside := t.TempDir()
+	other := repo(t, "other")
+	require.NoError(t, os.Symlink(outside, other.at(processed)))
+	assert.ErrorContains(t, other.Mark(name), "symbolic link")
+	left, err := os.ReadDir(outside)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+// One line for one record, whatever the words have.
+func TestA31_Log(t *testing.T) {
+	t.Parallel()
+	d := repo(t, "repo")
+	require.NoError(t, d.Processed(at, "message-20251014T054200Z-from-claude-a.json", "acknowledged"))
+	require.NoError(t, d.Processed(at, "message-\n\x1b[31m=cmd().json", "a\nb"))
+	text, err := os.ReadFile(d.at(logName))
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	require.Len(t, lines, 2)
+	assert.Equal(t, "[2025-10-14T05:42:00Z] Processed: .aea/message-20251014T054200Z-from-claude-a.json -> acknowledged", lines[0])
+	assert.Regexp(t, regexp.MustCompile(`^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\] Processed: .* -> .*$`), lines[1])
+	assert.NotContains(t, string(text), "\x1b")
+	require.NoError(t, d.Log(at, "Sent", "id-1", "x"))
+	assert.True(t, d.Sent("id-1"))
+	assert.False(t, d.Sent("id-2"))
+	assert.False(t, d.Sent(""))
+
+	linked := repo(t, "linked")
+	target := filepath.Join(t.TempDir(), "bashrc")
+	require.NoError(t, os.WriteFile(target, []byte("x"), 0o644))
+	require.NoError(t, os.Symlink(target, linked.at(logName)))
+	assert.Error(t, linked.Log(at, "Sent", "x", "y"), "a link is not followed")
+	text, err = os.ReadFile(target)
+	require.NoError(t, err)
+	assert.Equal(t, "x", string(text))
+}
+
+// All that is sent in one second by one agent is there, each in a file of its own.
+func TestA54_ManyInASecond(t *testing.T) {
+	t.Parallel()
+	from, to := repo(t, "from"), repo(t, "to")
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			_, err := to.Put(letter(from, to, "update"), "")
+			assert.NoError(t, err)
+		})
+	}
+	all.Wait()
+	found, err := to.List()
+	require.NoError(t, err)
+	require.Len(t, found, 100)
+	ids := map[string]bool{}
+	for _, e := range found {
+		assert.Regexp(t, `^message-\d{8}T\d{6}Z-from-claude-from(-\d+)?\.json$`, e.Name)
+		m, _, err := to.Read(e.Name)
+		require.NoError(t, err)
+		ids[m.ID] = true
+	}
+	assert.Len(t, ids, 100)
+	entries, err := os.ReadDir(to.at())
+	require.NoError(t, err)
+	assert.Len(t, entries, 100, "nothing else is left there")
+}
+
+// Whoever looks at any moment sees whole messages or none.
+func TestA56_Atomic(t *testing.T) {
+	t.Parallel()
+	from, to := repo(t, "from"), repo(t, "to")
+	const sends = 400
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range sends {
+			m := letter(from, to, "update")
+			m.Time, m.Body = at.Add(time.Duration(i)*time.Second), strings.Repeat("x", 5000)
+			name, err := to.Put(m, "")
+			if assert.NoError(t, err) && i%8 != 0 { // the directory stays small
+				assert.NoError(t, os.Remove(to.File(name)))
+			}
+		}
+	}()
+	looks := 0
+	for going := true; going; looks++ {
+		select {
+		case <-done:
+			going = false
+		default:
+		}
+		paths, err := filepath.Glob(to.at("message-*.json"))
+		require.NoError(t, err)
+		for _, path := range paths[max(0, len(paths)-3):] {
+			text, err := os.ReadFile(path)
+			if os.IsNotExist(err) {
+				continue
+			}
+			require.NoError(t, err)
+			require.True(t, json.Valid(text), "%d bytes of %s", len(text), path)
+		}
+	}
+	assert.Greater(t, looks, 10)
+}
+
+func TestA47_Archive(t *testing.T) {
+	t.Parallel()
+	d := repo(t, "repo")
+	old, recent := at.Add(-40*24*time.Hour), at
+	for i, c := range []struct {
+		when time.Time
+		mark bool
+	}{{old, true}, {old, false}, {recent, true}} {
+		name := aea.FileName(c.when, "claude-a", fmt.Sprint(i), 1)
+		drop(t, d, name, `{"message_type":"update","message":{"body":"x"}}`)
+		require.NoError(t, os.Chtimes(d.File(name), c.when, c.when))
+		if c.mark {
+			require.NoError(t, d.Mark(name))
+		}
+	}
+	moved, err := d.Archive(at.Add(-30 * 24 * time.Hour))
+	require.NoError(t, err)
+	assert.Equal(t, []string{aea.FileName(old, "claude-a", "0", 1)}, moved)
+	all, err := d.List()
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	assert.True(t, all[0].Processed)
+	assert.False(t, all[1].Processed, "what is not processed stays, and looks as before")
+	assert.FileExists(t, d.at(archived, moved[0]))
+	assert.FileExists(t, d.at(archived, processed, moved[0]))
+	assert.NoFileExists(t, d.at(processed, moved[0]))
+	moved, err = d.Archive(at.Add(-30 * 24 * time.Hour))
+	require.NoError(t, err)
+	assert.Empty(t, moved)
+}
+
+// A conversation is found across repositories and archives, in its order.
+func TestA46_Thread(t *testing.T) {
+	t.Parallel()
+	a, b := repo(t, "a"), repo(t, "b")
+	var first aea.Message
+	for i := range 6 {
+		from, to := a, b
+		if i%2 == 1 {
+			from, to = b, a
+		}
+		m := letter(from, to, "update")
+		m.Time, m.Subject = at.Add(time.Duration(i/2)*time.Second), fmt.Sprint(i)
+		if i == 0 {
+			first = m
+		} else {
+			m.Thread, m.ReplyTo = first.ID, first.ID
+		}
+		name, err := to.Put(m, "")
+		require.NoError(t, err)
+		if i == 1 {
+			require.NoError(t, to.Mark(name))
+			_, err = to.Archive(time.Now().Add(time.Hour))
+			require.NoError(t, err)
+		}
+	}
+	_, err := a.Put(letter(b, a, "issue"), "")
+	require.NoError(t, err)
+	found, err := Thread(first.ID, []Dir{a, b})
+	require.NoError(t, err)
+	var subjects []string
+	for _, f := range found {
+		subjects = append(subjects, f.Message.Subject)
+	}
+	assert.Len(t, subjects, 6)
+	assert.Equal(t, "0", subjects[0])
+	assert.ElementsMatch(t, []string{"2", "3"}, subjects[2:4])
+	assert.ElementsMatch(t, []string{"4", "5"}, subjects[4:])
+}
+
+// The registry as AEA's own script writes it: entries below "agents: {}", which is not YAML.
+func TestA60_Registry(t *testing.T) {
+	t.Parallel()
+	r := Registry{filepath.Join(t.TempDir(), "config", "agents.yaml")}
+	all, err := r.List()
+	require.NoError(t, err)
+	assert.Empty(t, all)
+	require.NoError(t, os.Mkdir(filepath.Dir(r.Path), 0o755))
+	upstream := `# AEA Agent Registry
+# This file tracks all AEA-enabled repositories for message routing
+
+version: "1.0"
+agents: {}
+  claude-two:
+    path: /home/user/two
+    enabled: false
+    description: "Auto-registered from /home/user/two"
+  claude-one:
+    path: /home/user/one
+    enabled: true
+    description: "AEA-enabled repository"
+
+# Example agent configuration:
+# agents:
+#   my-backend-agent:
+#     path: /home/user/projects/backend
+  remote-agent:
+    host: server.example.com
+    path: /opt/projects/api
+    method: ssh
+    enabled: true
+`
+	require.NoError(t, os.WriteFile(r.Path, []byte(upstream), 0o644))
+	all, err = r.List()
+	require.NoError(t, err)
+	assert.Equal(t, []Registered{
+		{ID: "claude-one", Path: "/home/user/one", Enabled: true, Description: "AEA-enabled repository"},
+		{ID: "claude-two", Path: "/home/user/two", Description: "Auto-registered from /home/user/two"},
+		{ID: "remote-agent", Path: "/opt/projects/api", Enabled: true, Host: "server.example.com"},
+	}, all)
+	for id, ok := range map[string]bool{"claude-one": true, "claude-two": false, "remote-agent": false, "none": false} {
+		_, found := r.Find(id)
+		assert.Equal(t, ok, found, id)
+	}
+	for _, path := range []string{"/src/ours", "/src/with space: and 'quote'", "/src/ours"} {
+		require.NoError(t, r.Add(Registered{ID: "claude-ours", Path: path, Description: `d "x"`}))
+		one, ok := r.Find("claude-ours")
+		require.True(t, ok)
+		assert.Equal(t, path, one.Path)
+		assert.Equal(t, `d "x"`, one.Description)
+	}
+	all, err = r.List()
+	require.NoError(t, err)
+	assert.Len(t, all, 4, "the others are there still")
+	awk := exec.CommandContext(t.Context(), "awk", "-v", "agent=claude-ours", `$0 ~ "^  " agent ":" { found=1; next } found && /^    path:/ { print $2; exit } /^  [a-zA-Z]/ { found=0 }`, r.Path)
+	out, err := awk.Output()
+	require.NoError(t, err)
+	assert.Equal(t, "/src/ours\n", string(out), "AEA's own script finds it")
+}
+
+// An installation has all parts, twice changes nothing, and what a person wrote stays.
+func TestA35_Install(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "my repo")
+	require.NoError(t, os.Mkdir(path, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(path, "CLAUDE.md"), []byte("# Mine"), 0o644))
+	d, _, err := Install(path, "/opt/it's/intercom", false)
+	require.NoError(t, err)
+	for _, name := range []string{"README.md", "agent-config.yaml", "scripts/aea-send.sh", "scripts/aea-check.sh", "scripts/aea-monitor.sh", "prompts/check-messages.md", "prompts/question.md", "prompts/handoff.md", ".processed"} {
+		assert.FileExists(t, d.at("README.md"), name)
+		_, err := os.Stat(d.at(name))
+		assert.NoError(t, err)
+	}
+	for _, script := range []string{"aea-send.sh", "aea-check.sh", "aea-monitor.sh"} {
+		info, err := os.Stat(d.at("scripts", script))
+		require.NoError(t, err)
+		assert.NotZero(t, info.Mode().Perm()&0o100, script)
+		assert.NoError(t, exec.CommandContext(t.Context(), "sh", "-n", d.at("scripts", script)).Run())
+	}
+	instructions, err := os.ReadFile(filepath.Join(path, "CLAUDE.md"))
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(string(instructions), "# Mine\n"))
+	assert.Equal(t, 1, strings.Count(string(instructions), "bash .aea/scripts/aea-check.sh || cat .aea/prompts/check-messages.md"))
+	require.NoError(t, os.WriteFile(d.at("agent-config.yaml"), []byte("agent: {id: mine}\n"), 0o644))
+	require.NoError(t, os.WriteFile(d.at("scripts", "aea-send.sh"), []byte("#!/bin/bash\n# somebody's\n"), 0o755))
+	_, all, err := Install(path, "/opt/it's/intercom", false)
+	require.NoError(t, err)
+	did := map[string]string{}
+	for _, one := range all {
+		did[one.File] = one.Did
+	}
+	assert.Equal(t, "kept", did[".aea/agent-config.yaml"])
+	assert.Equal(t, "left", did[".aea/scripts/aea-send.sh"])
+	assert.Equal(t, "kept", did["CLAUDE.md"])
+	again, err := os.ReadFile(filepath.Join(path, "CLAUDE.md"))
+	require.NoError(t, err)
+	assert.Equal(t, instructions, again)
+	assert.Equal(t, "mine", d.Own().ID)
+	_, all, err = Install(path, "/opt/it's/intercom", true)
+	require.NoError(t, err)
+	assert.True(t, slices.ContainsFunc(all, func(i Installed) bool { return i.File == ".aea/scripts/aea-send.sh" && i.Did == "updated" }))
+	config, err := Read(path)
+	require.NoError(t, err)
+	assert.Equal(t, "agent: {id: mine}\n", config.Text)
+}
+
+// The installed configuration, as it is, names the agent by its directory, and says what the
+// protocol's table says.
+func TestA63_AgentID(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "xpull-hub")
+	require.NoError(t, os.Mkdir(path, 0o755))
+	d, _, err := Install(path, "/bin/intercom", false)
+	require.NoError(t, err)
+	assert.Equal(t, aea.Agent{ID: "claude-xpull-hub", Path: path}, d.Own())
+	text, err := os.ReadFile(d.at("agent-config.yaml"))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `id: "claude-$(basename $(pwd))"`)
+	config, err := Read(path)
+	require.NoError(t, err)
+	for _, p := range config.Problems {
+		assert.Equal(t, aea.Notice, p.Level, p.Text)
+	}
+	for _, kind := range aea.Types() {
+		for _, priority := range aea.Priorities() {
+			if kind != "response" {
+				assert.Equal(t, aea.Protocol(kind, priority).Action, config.Said.Choose(kind, priority, false).Action, "%s %s", kind, priority)
+			}
+		}
+	}
+	assert.Equal(t, "claude-b-c", repo(t, "b c").Own().ID)
+}
+
+func TestA50_Doctor(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "repo")
+	require.NoError(t, os.Mkdir(path, 0o755))
+	d, _, err := Install(path, "/bin/intercom", false)
+	require.NoError(t, err)
+	healthy, err := Examine(path, "/bin/intercom", false)
+	require.NoError(t, err)
+	assert.Empty(t, healthy)
+	require.NoError(t, os.Chmod(d.at("scripts", "aea-check.sh"), 0o644))
+	require.NoError(t, os.Remove(d.at("prompts", "check-messages.md")))
+	require.NoError(t, d.Log(at, "Sent", "x", "y"))
+	require.NoError(t, os.Chmod(d.at(logName), 0o400))
+	require.NoError(t, os.Chmod(d.at(processed), 0o500))
+	drop(t, d, "message-1-from-a.json", "{")
+	found, err := Examine(path, "/bin/intercom", false)
+	require.NoError(t, err)
+	files := map[string]string{}
+	for _, f := range found {
+		files[f.File] = f.What
+		assert.False(t, f.Fixed)
+	}
+	assert.Contains(t, files[".aea/scripts/aea-check.sh"], "not executable")
+	assert.Contains(t, files[".aea/prompts/check-messages.md"], "missing")
+	assert.Contains(t, files[".aea/agent.log"], "not writable")
+	assert.Contains(t, files[".aea/.processed"], "not writable")
+	assert.Contains(t, files[".aea/message-1-from-a.json"], "not valid JSON")
+	_, err = Examine(path, "/bin/intercom", true)
+	require.NoError(t, err)
+	found, err = Examine(path, "/bin/intercom", false)
+	require.NoError(t, err)
+	require.Len(t, found, 1, "what nobody but its author can put right")
+	assert.Equal(t, ".aea/message-1-from-a.json", found[0].File)
+}
+
+// What a message's name leads to is read only if it is a file of ours that has no other name, and
+// nothing that stands there keeps anybody waiting.
+func TestHostile53to55_Files(t *testing.T) {
+	t.Parallel()
+	d := repo(t, "repo")
+	secret := filepath.Join(t.TempDir(), "id_rsa")
+	valid := `{"message_type":"question","message":{"body":"x"}}`
+	require.NoError(t, os.WriteFile(secret, []byte(valid), 0o600))
+	require.NoError(t, os.Symlink(secret, d.File("message-1-from-link.json")))
+	require.NoError(t, os.Link(secret, d.File("message-2-from-hard.json")))
+	require.NoError(t, syscall.Mkfifo(d.File("message-3-from-fifo.json"), 0o644))
+	require.NoError(t, os.Mkdir(d.File("message-4-from-dir.json"), 0o755))
+	drop(t, d, "message-5-from-sparse.json", "")
+	require.NoError(t, os.Truncate(d.File("message-5-from-sparse.json"), 10<<30))
+	require.NoError(t, os.Symlink("/proc/self/environ", d.File("message-6-from-proc.json")))
+	require.NoError(t, os.Symlink("/dev/zero", d.File("message-7-from-zero.json")))
+	short, err := os.MkdirTemp("", "ic")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(short) })
+	l, err := net.Listen("unix", filepath.Join(short, "s"))
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	require.NoError(t, os.Rename(filepath.Join(short, "s"), d.File("message-8-from-socket.json")))
+	bad := 8
+	if os.Geteuid() == 0 {
+		drop(t, d, "message-9-from-other.json", valid)
+		require.NoError(t, os.Chown(d.File("message-9-from-other.json"), 12345, -1))
+		bad++
+	}
+	drop(t, d, "message-x-from-good.json", valid)
+	all, err := d.List()
+	require.NoError(t, err)
+	refusals := 0
+	for _, e := range all {
+		_, text, err := d.Read(e.Name)
+		if e.Name == "message-x-from-good.json" {
+			assert.NoError(t, err)
+			continue
+		}
+		refusals++
+		var is *aea.InvalidError
+		assert.ErrorAs(t, err, &is, e.Name)
+		assert.Empty(t, text)
+	}
+	assert.Equal(t, bad, refusals)
+	_, _, err = d.Read("../../etc/passwd")
+	assert.ErrorContains(t, err, "no name of a message")
+}
+
+// A person's list is what enables a repository: nothing that it brings along does.
+func TestHostile58_Enabled(t *testing.T) {
+	t.Parallel()
+	e := EnabledIn(filepath.Join(t.TempDir(), "state"))
+	all, err := e.List()
+	require.NoError(t, err)
+	assert.Empty(t, all)
+	d := repo(t, "repo")
+	_, ok := e.Find(d.Path)
+	assert.False(t, ok)
+	require.NoError(t, e.Set(Wish{Path: d.Path, Agent: "claude-repo", Since: at}))
+	require.NoError(t, e.Set(Wish{Path: "/other", Agent: "claude-other", Since: at, Monitor: MonitorOn}))
+	one, ok := e.Find(d.Path)
+	require.True(t, ok)
+	assert.Equal(t, "claude-repo", one.Agent)
+	all, err = e.List()
+	require.NoError(t, err)
+	assert.Len(t, all, 2)
+	// A file that says something of another repository than its name says nothing.
+	text, err := os.ReadFile(e.file("/other"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(e.file("/third"), text, 0o600))
+	_, ok = e.Find("/third")
+	assert.False(t, ok)
+	require.NoError(t, os.Chmod(e.file("/other"), 0o666))
+	_, ok = e.Find("/other")
+	assert.False(t, ok, "others may write it")
+}
+
+func TestA7_StableID(t *testing.T) {
+	t.Parallel()
+	pattern := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	ids := map[string]bool{}
+	for i := range 10_000 {
+		id := StableID("x", fmt.Sprint(i))
+		require.Regexp(t, pattern, id)
+		ids[id] = true
+	}
+	assert.Len(t, ids, 10_000)
+	assert.Equal(t, StableID("a", "b"), StableID("a", "b"))
+}

@@ -1,0 +1,95 @@
+package repository
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+)
+
+// Enabled are the repositories of which a person of this computer said that messages may be
+// processed there and answers written there: a file each, in a directory of the person's state.
+// What a repository brings along, as after git clone, enables nothing.
+type Enabled struct{ Dir string }
+
+// Monitor says when the messages of a repository are processed.
+type Monitor string
+
+// The monitors.
+const (
+	MonitorAuto Monitor = ""    // while any sidecar runs
+	MonitorOn   Monitor = "on"  // always: a sidecar stays for it
+	MonitorOff  Monitor = "off" // never
+)
+
+// Wish is what a person said of one repository.
+type Wish struct {
+	Path    string    `json:"path"`
+	Agent   string    `json:"agent_id"`
+	Since   time.Time `json:"since"`
+	Monitor Monitor   `json:"monitor,omitempty"`
+}
+
+// EnabledIn is the list in the directory of the person's state,
+// ${XDG_STATE_HOME:-~/.local/state}/intercom.
+func EnabledIn(state string) Enabled { return Enabled{filepath.Join(state, "repositories")} }
+
+// Key names a repository in the names of files.
+func Key(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(sum[:10])
+}
+
+func (e Enabled) file(path string) string { return filepath.Join(e.Dir, Key(path)+".json") }
+
+// List is all of them, by path. What cannot be read enables nothing.
+func (e Enabled) List() ([]Wish, error) {
+	entries, err := own.List(e.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("repositories: %w", err)
+	}
+	var all []Wish
+	for _, entry := range entries {
+		if w, ok := e.read(filepath.Join(e.Dir, entry.Name())); ok {
+			all = append(all, w)
+		}
+	}
+	slices.SortFunc(all, func(a, b Wish) int { return cmp.Compare(a.Path, b.Path) })
+	return all, nil
+}
+
+func (e Enabled) read(file string) (w Wish, ok bool) {
+	text, err := own.Read(file, 64<<10)
+	if err != nil || json.Unmarshal(text, &w) != nil {
+		return Wish{}, false
+	}
+	return w, e.file(w.Path) == file
+}
+
+// Find is what a person said of a repository, by its path without links.
+func (e Enabled) Find(path string) (Wish, bool) { return e.read(e.file(path)) }
+
+// Set writes down what a person says of one.
+func (e Enabled) Set(w Wish) error {
+	if err := os.MkdirAll(e.Dir, 0o700); err != nil {
+		return fmt.Errorf("repositories: %w", err)
+	}
+	text, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(e.file(w.Path), append(text, '\n'), 0o600)
+}

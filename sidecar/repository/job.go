@@ -1,0 +1,216 @@
+package repository
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// approval is what became of a message that waits for a person's yes: asking for it is what was
+// to be done, and so it is processed.
+const approval = "approval requested"
+
+// job is what is to be done about one message.
+type job struct {
+	file    string
+	message aea.Message
+	hash    string
+	our     message.ID
+	flies   bool // it is with the relay, and not decided
+	over    bool // it is marked
+
+	delivery message.Delivery // once it may be acted on
+	inLane   bool
+	approved bool         // by a person
+	asked    message.ID   // what the agent was given
+	agent    message.Peer // who that is
+	tried    []message.ID // agents that went away
+	since    time.Time    // when it was given, or its command began
+}
+
+func (j *job) line(at stage) line {
+	return line{File: j.file, Stage: at, Hash: j.hash, ID: j.message.ID, Our: j.our}
+}
+
+// landed notes that something was decided about it.
+func (b *box) landed(j *job) {
+	if j.flies {
+		j.flies = false
+		b.flying--
+	}
+}
+
+func (b *box) forget(j *job) {
+	b.landed(j)
+	for _, id := range []message.ID{j.our, j.asked} {
+		delete(b.jobs, id)
+		b.peers.unwatch(id)
+	}
+}
+
+// heed takes in what happened.
+func (b *box) heed(ctx context.Context, n note) {
+	switch {
+	case n.delivery != nil:
+		b.deliver(ctx, *n.delivery)
+	case n.receipt != nil:
+		b.became(ctx, *n.receipt)
+	case n.cancelled != nil:
+		b.lane = slices.DeleteFunc(b.lane, func(j *job) bool {
+			gone := slices.Contains(n.cancelled, j.delivery.ID)
+			j.inLane = j.inLane && !gone
+			return gone
+		})
+	case n.command != nil:
+		b.ran(ctx, *n.command)
+	}
+}
+
+// became takes in a receipt of a message that came as a file, or of what an agent was given.
+func (b *box) became(ctx context.Context, r message.Receipt) {
+	j := b.jobs[r.Message]
+	switch {
+	case j == nil && b.ledger != nil && b.ledger.ours[r.Message] != "" && r.State == message.Failed:
+		b.log(ctx, "Rejected", b.ledger.ours[r.Message], string(r.Reason)) // it had waited for a yes since an earlier run
+	case j == nil:
+	case j.asked == r.Message:
+		b.answered(ctx, j, r)
+	case r.Target == b.peer.ID:
+		b.decided(ctx, j, r)
+	}
+}
+
+// decided takes in what was decided about a message.
+func (b *box) decided(ctx context.Context, j *job, r message.Receipt) {
+	ends := map[message.Reason]string{
+		message.Acknowledged: "acknowledged", message.Dropped: "dropped by a policy", message.Bounced: "sent back by a policy",
+	}
+	switch {
+	case r.State == message.Held && r.Awaits():
+		b.landed(j)
+		b.finish(ctx, j, approval)
+	case r.State == message.Held:
+		b.landed(j) // by a brake or a pause, and a person was told
+	case r.State == message.Failed && j.over:
+		b.log(ctx, "Rejected", j.file, string(r.Reason))
+		b.forget(j)
+	case r.State == message.Failed || r.State == message.Expired:
+		b.finish(ctx, j, cmp.Or(ends[r.Reason], fmt.Sprintf("%s: %s", r.State, r.Reason)))
+		b.forget(j)
+	case (r.State == message.Submitted || r.State == message.Answered) && !j.inLane && b.current != j: // by an earlier run
+		b.finish(ctx, j, "acted on")
+		b.forget(j)
+	}
+}
+
+// finish marks a message as processed: the ledger first, so that nothing is done twice.
+func (b *box) finish(ctx context.Context, j *job, became string) {
+	if j.over {
+		return
+	}
+	j.over = true
+	one := j.line(done)
+	one.Became = became
+	b.record(ctx, one)
+	if err := b.dir.Mark(j.file); err != nil {
+		b.complain(ctx, err)
+	}
+	if err := b.dir.Processed(b.peers.Now(), j.file, became); err != nil {
+		b.complain(ctx, err)
+	}
+}
+
+// complete does what an earlier owner had not come to: markers are made by the scan; of the last
+// messages the lines of the log are made here.
+func (b *box) complete(ctx context.Context) {
+	text, err := foreign.ReadItself(b.dir.at(logName), maxLedger)
+	if err != nil {
+		return
+	}
+	for _, one := range b.ledger.known {
+		if one.Stage == done && one.By != "" && one.Became != "" && one.last && !strings.Contains(string(text), "Processed: "+word(folder+"/"+one.File)+" ->") {
+			if err := b.dir.Processed(b.peers.Now(), one.File, one.Became); err != nil {
+				b.complain(ctx, err)
+			}
+		}
+	}
+}
+
+// deliver takes a message that may be acted on.
+func (b *box) deliver(ctx context.Context, d message.Delivery) {
+	j := b.jobs[d.Message.ID]
+	if j == nil {
+		j = b.again(d)
+	}
+	if j == nil {
+		b.complain(ctx, fmt.Errorf("message %q is not there any more", d.Message.Meta[metaFile]))
+		_ = b.peers.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Failed, Reason: "the file of the message has gone"})
+		return
+	}
+	b.landed(j)
+	if j.inLane || b.current == j {
+		return // it is handed over once more
+	}
+	if err := b.report(ctx, d, message.Typed, ""); err != nil {
+		return // a pause: it is handed over again
+	}
+	if verdicts, err := b.peers.Journal.Verdicts(ctx, j.our); err == nil && len(verdicts) > 0 {
+		j.approved = verdicts[len(verdicts)-1].Person.Name != ""
+	}
+	j.delivery, j.inLane = d, true
+	b.jobs[j.our] = j
+	b.lane = append(b.lane, j)
+}
+
+// again is the job of a message that an earlier run took in. Nobody but whoever took in that very
+// file knows the id that comes of it.
+func (b *box) again(d message.Delivery) *job {
+	name := d.Message.Meta[metaFile]
+	if !aea.IsName(name) {
+		return nil
+	}
+	for _, path := range []string{b.dir.at(name), b.dir.at(archived, name)} {
+		text, _, err := foreign.ReadOurs(path, aea.MaxMessage)
+		if err != nil {
+			continue
+		}
+		m, err := aea.Read(name, text)
+		if err != nil {
+			continue
+		}
+		if j := b.job(name, m, text); j.our == d.Message.ID {
+			marks, err := b.dir.marks()
+			j.over = err == nil && (marks[name] || path != b.dir.at(name))
+			b.peers.watch(j.our, b)
+			return j
+		}
+	}
+	return nil
+}
+
+func (b *box) report(ctx context.Context, d message.Delivery, state message.ReceiptState, words string) error {
+	return b.peers.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: state, Words: words})
+}
+
+// settle ends a job that was acted on.
+func (b *box) settle(ctx context.Context, j *job, became, words string) {
+	if err := b.report(ctx, j.delivery, message.Submitted, ""); err == nil && words != "" {
+		_ = b.report(ctx, j.delivery, message.Answered, words)
+	}
+	if j.over {
+		b.log(ctx, "Approved", j.file, became)
+	} else {
+		b.finish(ctx, j, became)
+	}
+	b.forget(j)
+	if b.current == j {
+		b.current = nil
+	}
+}

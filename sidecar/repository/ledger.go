@@ -1,0 +1,152 @@
+package repository
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+)
+
+// stage is how far the processing of a message has come. Whatever sidecar processes a repository
+// next goes by it: the markers, which anybody can write, are for readers.
+type stage string
+
+const (
+	taken   stage = "taken"   // it is with the relay; nothing was done about it
+	acting  stage = "acting"  // an agent or a command has it, or may have
+	done    stage = "done"    // it is marked, or about to be
+	marked  stage = "marked"  // somebody else marked it
+	refused stage = "refused" // it is no message, or none that is processed
+	flagged stage = "flagged" // another sidecar ended while it acted on it: a person was told
+)
+
+// line is what a ledger says of one file.
+type line struct {
+	File   string     `json:"file"`
+	Stage  stage      `json:"stage"`
+	Hash   string     `json:"hash,omitempty"`    // SHA-256 of the file, of a message
+	ID     string     `json:"id,omitempty"`      // message_id
+	Our    message.ID `json:"message,omitempty"` // the id that it has with us
+	By     string     `json:"by,omitempty"`      // the sidecar
+	Became string     `json:"became,omitempty"`
+
+	last bool // one of the last when the ledger was opened
+}
+
+// lastLines are those about which the log may lack a line, where a sidecar was killed.
+const lastLines = 16
+
+// ledger says what became of the messages of one repository, in a file of the person's state. Only
+// who has the claim on the repository writes it. Nothing of it is synced: it has to outlive
+// processes, and the journal says what has to outlive the machine.
+type ledger struct {
+	path  string
+	file  *os.File
+	known map[string]line       // by file
+	ids   map[string]line       // by message_id, the first of each
+	ours  map[message.ID]string // the files by our ids
+}
+
+// maxLedger is how much of a ledger is read.
+const maxLedger = 64 << 20
+
+// openLedger reads what is known, and forgets what is about files that there are no more.
+func openLedger(path string, there func(file string) bool) (*ledger, error) {
+	l := &ledger{path: path}
+	text, err := own.Read(path, maxLedger)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	l.forget()
+	var order []line
+	latest := map[string]int{}
+	for text := range strings.Lines(string(text)) {
+		var one line
+		if json.Unmarshal([]byte(text), &one) == nil && one.File != "" {
+			latest[one.File] = len(order)
+			order = append(order, one)
+		}
+	}
+	var kept strings.Builder
+	for i, one := range order {
+		if latest[one.File] == i && there(one.File) {
+			one.last = i >= len(order)-lastLines
+			l.note(one)
+			kept.WriteString(one.text())
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	if err := atomicfile.Write(path, []byte(kept.String()), 0o600); err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	if l.file, err = own.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return l, nil
+}
+
+func (l *ledger) forget() {
+	l.known, l.ids, l.ours = map[string]line{}, map[string]line{}, map[message.ID]string{}
+}
+
+func (one line) text() string {
+	text, _ := json.Marshal(one) // of texts alone
+	return string(text) + "\n"
+}
+
+func (l *ledger) note(one line) {
+	l.known[one.File] = one
+	if one.ID != "" {
+		if first, had := l.ids[one.ID]; !had || first.File == one.File {
+			l.ids[one.ID] = one
+		}
+	}
+	if one.Our != "" {
+		l.ours[one.Our] = one.File
+	}
+}
+
+// set says how far a message has come.
+func (l *ledger) set(one line) error {
+	had := l.known[one.File]
+	if had.last = false; had == one {
+		return nil
+	}
+	if _, err := io.WriteString(l.file, one.text()); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	l.note(one)
+	return nil
+}
+
+func (l *ledger) close() { _ = l.file.Close() }
+
+// InHand are the files that a sidecar has taken and not marked yet, as of now.
+func (e Enabled) InHand(path string) map[string]bool {
+	text, err := own.Read(e.ledger(path), maxLedger)
+	hand := map[string]bool{}
+	if err != nil {
+		return hand
+	}
+	for text := range strings.Lines(string(text)) {
+		var one line
+		if json.Unmarshal([]byte(text), &one) == nil {
+			hand[one.File] = one.Stage == taken || one.Stage == acting
+		}
+	}
+	return hand
+}
+
+func (e Enabled) ledger(path string) string { return filepath.Join(e.Dir, Key(path)+".ledger") }
+
+func (e Enabled) claim(path string) string { return filepath.Join(e.Dir, "claims", Key(path)) }

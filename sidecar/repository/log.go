@@ -1,0 +1,72 @@
+package repository
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+)
+
+// Log appends a line to agent.log: "[time] Processed: .aea/message-….json -> acknowledged". It is
+// one line whatever the words have, and nothing in it acts on a terminal.
+func (d Dir) Log(at time.Time, did, what, became string) error {
+	line := fmt.Sprintf("[%s] %s: %s -> %s\n", aea.Timestamp(at), word(did), word(what), word(became))
+	f, err := foreign.AppendOurs(d.at(logName), 0o644)
+	if err != nil {
+		return fmt.Errorf("log of %q: %w", d.Path, err)
+	}
+	_, err = f.WriteString(line)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("log of %q: %w", d.Path, err)
+	}
+	return nil
+}
+
+// Processed is Log of a message that was processed.
+func (d Dir) Processed(at time.Time, name, became string) error {
+	return d.Log(at, "Processed", filepath.Join(folder, name), became)
+}
+
+// word is a text as a log has it.
+func word(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// searched is how much of the end of a log is searched.
+const searched = 1 << 20
+
+// Sent reports whether the log says that a message of that id was sent from here.
+func (d Dir) Sent(id string) bool {
+	if id == "" {
+		return false
+	}
+	f, err := foreign.OpenItself(d.at(logName))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	from := max(info.Size()-searched, 0)
+	text, _ := io.ReadAll(io.NewSectionReader(f, from, searched))
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, "] Sent: ") && strings.Contains(line, word(id)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,239 @@
+package repository
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Relay is what repositories need of the relay.
+type Relay interface {
+	Join(ctx context.Context, peer message.Peer) (message.Peer, error)
+	Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
+	Report(ctx context.Context, r message.Receipt) error
+	Gone(ctx context.Context, id message.ID, why message.Reason) error
+	Notify(ctx context.Context, id message.ID, text string) error
+}
+
+// Journal is what they need of it: what became of a message before this run.
+type Journal interface {
+	Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error)
+	Verdicts(ctx context.Context, id message.ID) ([]message.Verdict, error)
+	Message(ctx context.Context, id string) (message.Envelope, error)
+}
+
+// Peers are the repositories as peers: the sink of their kind, and what processes their messages.
+// Run has a goroutine for each repository, which owns its ledger, its watches and what is under way
+// there; and one that writes messages into repositories.
+type Peers struct {
+	Enabled  Enabled
+	Registry Registry // of agents who do not say where their repository is
+	By       string   // the sidecar, in ledgers
+	User     string   // from whom answers are, beside their agent
+	Relay    Relay
+	Journal  Journal
+	// Agents are the sessions that work in a repository, the one to ask first in front. It must
+	// not block.
+	Agents func(repository string) []message.Peer
+	// Command answers where no agent is; nil for none. Only init.lua names one.
+	Command func() []string
+	Log     *slog.Logger
+	Now     func() time.Time
+
+	mu       sync.Mutex
+	boxes    map[string]*box     // by path; guarded by mu, as all that follows
+	byPeer   map[message.ID]*box // likewise
+	strange  message.ID          // the peer who stands for all authors that are not enabled
+	about    map[message.ID]*box // who wants to know what becomes of a message
+	outgoing []message.Delivery  // to be written into a repository
+	wake     chan struct{}       // there is something outgoing
+}
+
+// every is how often what a person wishes is looked at.
+const every = 500 * time.Millisecond
+
+func (p *Peers) init() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.boxes == nil {
+		p.boxes, p.byPeer, p.about = map[string]*box{}, map[message.ID]*box{}, map[message.ID]*box{}
+		p.wake = make(chan struct{}, 1)
+	}
+}
+
+// Run serves the repositories that a person has enabled, as far as no other sidecar does, until ctx
+// ends.
+func (p *Peers) Run(ctx context.Context) error {
+	p.init()
+	one, err := p.Relay.Join(ctx, message.Peer{Kind: message.PeerRepository, Key: "unknown", Name: "unknown-repository"})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	p.mu.Lock()
+	p.strange = one.ID
+	p.mu.Unlock()
+	p.stir()
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() { p.write(ctx) })
+	ends := map[string]context.CancelFunc{}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		wishes, err := p.Enabled.List()
+		if err != nil {
+			p.Log.Warn("repositories", "err", err)
+		} else {
+			p.follow(ctx, wishes, ends, all.Go)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// follow begins to serve what is wished, and ends what is not any more.
+func (p *Peers) follow(ctx context.Context, wishes []Wish, ends map[string]context.CancelFunc, run func(func())) {
+	for _, w := range wishes {
+		p.mu.Lock()
+		b := p.boxes[w.Path]
+		p.mu.Unlock()
+		if b != nil {
+			b.wish.Store(&w)
+			continue
+		}
+		d, err := Open(w.Path)
+		if err != nil {
+			continue // it is away; doctor says so
+		}
+		peer, err := p.Relay.Join(ctx, message.Peer{Kind: message.PeerRepository, Key: d.Path, Name: w.Agent})
+		if err != nil {
+			if ctx.Err() == nil {
+				p.Log.Warn("repository", "path", d.Path, "err", err)
+			}
+			continue
+		}
+		b = newBox(p, d, peer)
+		b.wish.Store(&w)
+		p.mu.Lock()
+		p.boxes[d.Path], p.byPeer[peer.ID] = b, b
+		p.mu.Unlock()
+		p.stir()
+		inner, end := context.WithCancel(ctx)
+		ends[d.Path] = end
+		run(func() { b.run(inner) })
+	}
+	for path, end := range ends {
+		if slices.ContainsFunc(wishes, func(w Wish) bool { return w.Path == path }) {
+			continue
+		}
+		end()
+		delete(ends, path)
+		p.mu.Lock()
+		b := p.boxes[path]
+		delete(p.boxes, path)
+		delete(p.byPeer, b.peer.ID)
+		p.mu.Unlock()
+		if err := p.Relay.Gone(ctx, b.peer.ID, "repository is no longer enabled"); err != nil && ctx.Err() == nil {
+			p.Log.Warn("repository", "path", path, "err", err)
+		}
+	}
+}
+
+// Served are the repositories whose messages this sidecar processes, and whether a person wants it
+// to stay for one of them.
+func (p *Peers) Served() (paths []string, stays bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for path, b := range p.boxes {
+		if b.owned.Load() {
+			paths = append(paths, path)
+			stays = stays || b.wish.Load().Monitor == MonitorOn
+		}
+	}
+	slices.Sort(paths)
+	return paths, stays
+}
+
+// sender is the peer that an author is: the repository that they name, if a person has enabled it.
+func (p *Peers) sender(path, not string) (id message.ID, known bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b := p.boxes[path]; b != nil && path != not {
+		return b.peer.ID, true
+	}
+	return p.strange, false
+}
+
+// watch has a box told what becomes of a message; unwatch ends that.
+func (p *Peers) watch(id message.ID, b *box) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.about[id] = b
+}
+
+func (p *Peers) unwatch(id message.ID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.about, id)
+}
+
+// Hear takes in what has happened, and does not block.
+func (p *Peers) Hear(events []message.Event) {
+	p.init()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range events {
+		if e.Kind != "receipt" || e.Receipt == nil {
+			continue
+		}
+		if b := p.about[e.Receipt.Message]; b != nil {
+			b.tell(note{receipt: e.Receipt})
+		}
+	}
+}
+
+// Deliver takes deliveries: of what came into that very repository, to be acted upon; of anything
+// else, to be written there.
+func (p *Peers) Deliver(ds ...message.Delivery) {
+	p.init()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.outgoing = append(p.outgoing, ds...)
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Cancel takes deliveries back that nothing was done about.
+func (p *Peers) Cancel(ids []message.ID, _ message.Reason) {
+	p.init()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	gone := func(d message.Delivery) bool { return slices.Contains(ids, d.ID) }
+	p.outgoing = slices.DeleteFunc(p.outgoing, gone)
+	for _, b := range p.boxes {
+		b.tell(note{cancelled: ids})
+	}
+}
+
+// Forget is for a peer that has ended: its box has ended too.
+func (p *Peers) Forget(message.ID) {}
+
+// stir has what is outgoing looked at: a repository may be known by now.
+func (p *Peers) stir() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}

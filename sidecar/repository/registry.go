@@ -1,0 +1,153 @@
+package repository
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+)
+
+// Registry is AEA's own list of agents, ~/.config/aea/agents.yaml: whom a name stands for. It says
+// nothing of who is trusted.
+type Registry struct{ Path string }
+
+// Registered is one entry of it.
+type Registered struct {
+	ID          string `json:"agent_id"`
+	Path        string `json:"repo_path"`
+	Enabled     bool   `json:"enabled"`
+	Description string `json:"description,omitempty"`
+	Host        string `json:"host,omitempty"` // of another computer: nothing here reaches it
+}
+
+// maxRegistry is the most bytes that the file may have.
+const maxRegistry = 1 << 20
+
+// RegistryPath is where the list stands.
+func RegistryPath(getenv func(string) string) string {
+	if path := getenv("AEA_REGISTRY_FILE"); filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(getenv("HOME"), ".config", "aea", "agents.yaml")
+}
+
+// List is what stands there, by agent. AEA's own script writes entries below "agents: {}", which
+// is not YAML; it reads them back line by line, and so does this.
+func (r Registry) List() ([]Registered, error) {
+	text, err := foreign.Read(r.Path, maxRegistry)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("registry: %w", err)
+	}
+	var all []Registered
+	inside := false
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\r\n")
+		key, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		value = scalar(value)
+		switch {
+		case strings.TrimSpace(line) == "" || strings.HasPrefix(key, "#") || !ok:
+		case indent == 0:
+			inside = key == "agents"
+		case !inside:
+		case indent <= 2:
+			all = append(all, Registered{ID: scalar(key), Enabled: true})
+		case len(all) == 0:
+		default:
+			one := &all[len(all)-1]
+			switch key {
+			case "path":
+				one.Path = value
+			case "enabled":
+				one.Enabled = value == "true"
+			case "description":
+				one.Description = value
+			case "host":
+				one.Host = value
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Registered) int { return cmp.Compare(a.ID, b.ID) })
+	return all, nil
+}
+
+// scalar is a value without its quotes.
+func scalar(value string) string {
+	value = strings.TrimSpace(value)
+	if text, err := strconv.Unquote(value); err == nil && strings.HasPrefix(value, `"`) {
+		return text
+	}
+	if len(value) > 1 && strings.HasPrefix(value, "'") && strings.HasSuffix(value, "'") {
+		return strings.ReplaceAll(value[1:len(value)-1], "''", "'")
+	}
+	return value
+}
+
+// Find is the entry of an agent of this computer that is enabled.
+func (r Registry) Find(id string) (Registered, bool) {
+	all, err := r.List()
+	if err != nil {
+		return Registered{}, false
+	}
+	i := slices.IndexFunc(all, func(one Registered) bool {
+		return one.ID == id && one.Enabled && one.Host == "" && filepath.IsAbs(one.Path)
+	})
+	if i < 0 {
+		return Registered{}, false
+	}
+	return all[i], true
+}
+
+// Add writes an agent down, in the place of what stood there of it; all else stays as it is.
+func (r Registry) Add(one Registered) error {
+	text, err := foreign.Read(r.Path, maxRegistry)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = []byte("# AEA Agent Registry\nversion: \"1.0\"\nagents:\n"), os.MkdirAll(filepath.Dir(r.Path), 0o755)
+	}
+	if err != nil {
+		return fmt.Errorf("registry: %w", err)
+	}
+	entry := []string{
+		"  " + one.ID + ":", "    path: " + plainScalar(one.Path), "    enabled: true", "    description: " + strconv.Quote(one.Description),
+	}
+	var out []string
+	skips, added := false, false
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\r\n")
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		if strings.TrimSpace(line) != "" && indent <= 2 {
+			skips = line == "  "+one.ID+":"
+		}
+		if skips {
+			continue
+		}
+		if !added && strings.HasPrefix(line, "agents:") {
+			out, added = append(append(out, "agents:"), entry...), true
+			continue
+		}
+		out = append(out, line)
+	}
+	if !added {
+		out = append(append(out, "agents:"), entry...)
+	}
+	return atomicfile.Write(r.Path, []byte(strings.Join(out, "\n")+"\n"), 0o644)
+}
+
+// plainScalar is a path as AEA's own script can read it, in quotes where it cannot.
+func plainScalar(text string) string {
+	if strings.ContainsAny(text, " \t\"'#:{}[],&*!|>%@`\\") || strconv.Quote(text) != `"`+text+`"` {
+		return strconv.Quote(text)
+	}
+	return text
+}

@@ -1,0 +1,241 @@
+package repository
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// What stands in the meta of a message that came as a file.
+const (
+	metaFile   = "aea_file"
+	metaID     = "aea_id"
+	metaThread = "aea_conversation"
+	metaAgent  = "aea_agent" // of its author, as they say
+	metaFrom   = "aea_from"  // their repository, as they say
+)
+
+// What becomes of a file that cannot be read yet.
+const (
+	maxTries = 3
+	tryEvery = time.Second
+)
+
+// feed takes messages in, oldest first, as many as may be with the relay.
+func (b *box) feed(ctx context.Context) {
+	for len(b.backlog) > 0 && b.flying < window && ctx.Err() == nil {
+		e := b.backlog[0]
+		b.backlog = b.backlog[1:]
+		if !b.take(ctx, e) {
+			b.backlog, b.listed = nil, time.Time{} // nothing can be taken in for now
+			return
+		}
+	}
+}
+
+// take takes one file in. It reports false if the relay takes nothing for now.
+func (b *box) take(ctx context.Context, e Entry) bool {
+	one := b.ledger.known[e.Name]
+	switch {
+	case one.Stage == done:
+		if err := b.dir.Mark(e.Name); err != nil {
+			b.complain(ctx, err)
+			return true
+		}
+		b.log(ctx, "Marked again", e.Name, one.Became)
+		return true
+	case e.Processed && one.Stage == "":
+		b.record(ctx, line{File: e.Name, Stage: marked})
+		b.log(ctx, "Ignored", e.Name, "marked by someone else")
+		return true
+	case one.Stage == acting && one.By != b.peers.By:
+		one.Stage = flagged
+		b.record(ctx, one)
+		b.log(ctx, "Interrupted", e.Name, "another sidecar ended while it acted on it; see to it yourself")
+		b.notify(ctx, "%s: message %s was being processed when its sidecar ended, and is not processed again", b.dir.Path, e.Name)
+		return true
+	}
+	m, text, err := b.dir.Read(e.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		delete(b.tries, e.Name)
+		return true
+	}
+	if err != nil {
+		b.unread(ctx, e, text, err)
+		return true
+	}
+	delete(b.tries, e.Name)
+	if b.dir.Mine(m) {
+		b.refuse(ctx, e, "")
+		return true
+	}
+	j := b.job(e.Name, m, text)
+	if first, had := b.ledger.ids[j.message.ID]; had && first.File != e.Name && j.message.ID != "" {
+		b.twice(ctx, e, j, first)
+		return true
+	}
+	return b.submit(ctx, j)
+}
+
+// unread is for a file that is no message: one that is being written may yet become one.
+func (b *box) unread(ctx context.Context, e Entry, text []byte, err error) {
+	now := b.peers.Now()
+	_, linked := errors.AsType[*foreign.NotOursError](err)
+	if t := b.tries[e.Name]; (linked || aea.Incomplete(text)) && t.n < maxTries && len(text) <= aea.MaxMessage && (text != nil || linked) {
+		b.tries[e.Name] = try{t.n + 1, now.Add(tryEvery)}
+		return
+	}
+	delete(b.tries, e.Name)
+	b.refuse(ctx, e, err.Error())
+}
+
+// refuse notes that a file is not processed, as long as it stays as it is. Its author, who may be
+// anybody, is told nothing, and the file stays where it is.
+func (b *box) refuse(ctx context.Context, e Entry, why string) {
+	b.record(ctx, line{File: e.Name, Stage: refused, Hash: e.Time.UTC().Format(time.RFC3339Nano), Became: why})
+	if why == "" { // our own, which was sent elsewhere
+		return
+	}
+	b.log(ctx, "Refused", e.Name, why)
+	b.notify(ctx, "%s: message %s is refused: %s", b.dir.Path, e.Name, why)
+}
+
+// twice is for a message whose id another file had before.
+func (b *box) twice(ctx context.Context, e Entry, j *job, first line) {
+	if first.Hash == j.hash {
+		one := j.line(done)
+		one.Our, one.Became = "", "the same as "+first.File
+		b.record(ctx, one)
+		if err := b.dir.Mark(e.Name); err != nil {
+			b.complain(ctx, err)
+		}
+		b.log(ctx, "Processed", e.Name, one.Became)
+		return
+	}
+	b.refuse(ctx, e, fmt.Sprintf("its message_id is that of %s, whose content is another: SHA-256 %s and %s", first.File, j.hash, first.Hash))
+}
+
+// job is what is to be done about a message.
+func (b *box) job(name string, m aea.Message, text []byte) *job {
+	sum := sha256.Sum256(text)
+	hash := hex.EncodeToString(sum[:])
+	if m.ID == "" {
+		m.ID = StableID(b.dir.Path, name)
+	}
+	return &job{file: name, message: m, hash: hash, our: message.DerivedID(m.Time, b.dir.Path, name, hash)}
+}
+
+// StableID is a UUID, as the protocol has them, that is the same for the same parts.
+func StableID(parts ...string) string {
+	id := []byte(message.DerivedID(time.Unix(0, 0), parts...)) // version 7, whose time is 0
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	copy(id, hex.EncodeToString(sum[:4]))
+	copy(id[9:], hex.EncodeToString(sum[4:6]))
+	id[14] = '4'
+	return string(id)
+}
+
+// submit hands a message to the relay.
+func (b *box) submit(ctx context.Context, j *job) bool {
+	if known := b.ledger.known[j.file]; known.Stage != acting {
+		b.record(ctx, j.line(taken))
+	}
+	b.jobs[j.our] = j
+	b.peers.watch(j.our, b)
+	fresh, err := b.peers.Relay.Receive(ctx, b.envelope(j))
+	if err != nil {
+		b.forget(j)
+		if _, waits := errors.AsType[*message.UnwritableError](err); waits || ctx.Err() != nil || errors.Is(err, context.Canceled) {
+			return false
+		}
+		if info, statErr := os.Lstat(b.dir.at(j.file)); statErr == nil {
+			b.refuse(ctx, Entry{Name: j.file, Time: info.ModTime()}, err.Error())
+		}
+		return true
+	}
+	j.flies = true
+	b.flying++
+	if !fresh {
+		b.recall(ctx, j.our)
+	}
+	return true
+}
+
+// recall takes in what the journal says of a message of an earlier run.
+func (b *box) recall(ctx context.Context, id message.ID) {
+	receipts, err := b.peers.Journal.Receipts(ctx, id)
+	if err != nil {
+		b.complain(ctx, err)
+		return
+	}
+	if n := len(receipts); n > 0 {
+		b.heed(ctx, note{receipt: &receipts[n-1]})
+	}
+}
+
+// envelope is a message as the relay has it.
+func (b *box) envelope(j *job) message.Envelope {
+	m := j.message
+	from, known := b.peers.sender(b.way(m), b.dir.Path)
+	e := message.Envelope{
+		ID: j.our, From: message.Address{Peer: from}, To: []message.Address{{Peer: b.peer.ID}}, Type: m.Type, Priority: m.Priority,
+		Subject: clip(m.Subject, message.MaxSubject), Body: m.Text(), RequiresResponse: m.RequiresResponse(), Trust: message.TrustUnverified,
+		Meta: map[string]string{metaFile: j.file, metaID: m.ID, metaThread: m.Thread, metaAgent: m.From.ID, metaFrom: m.From.Path, "topic": m.Topic, "category": m.Category},
+	}
+	if known {
+		e.Trust = message.TrustRegister
+	}
+	if strings.TrimSpace(e.Body) == "" {
+		e.Body = m.Subject
+	}
+	for _, tag := range m.Tags {
+		if tag = clip(tag, message.MaxTag); tag != "" && len(e.Tags) < message.MaxTags {
+			e.Tags = append(e.Tags, tag)
+		}
+	}
+	if m.Type == "update" && b.dir.Sent(m.ReplyTo) {
+		e.Type = "response" // to something that was asked from here
+	}
+	return e
+}
+
+// way is the repository to which an answer goes: what the message says, else that of its agent as
+// AEA's registry has it; "" for none.
+func (b *box) way(m aea.Message) string {
+	path := m.From.Path
+	if path == "" && b.peers.Registry.Path != "" {
+		if one, ok := b.peers.Registry.Find(m.From.ID); ok {
+			path = one.Path
+		}
+	}
+	if path == "" {
+		return ""
+	}
+	d, err := Open(path)
+	if err != nil {
+		return ""
+	}
+	return d.Path
+}
+
+// clip is the beginning of a text.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}

@@ -1,0 +1,123 @@
+package repository
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+)
+
+// Found is a message with the place where it lies.
+type Found struct {
+	Repository string
+	File       string
+	Message    aea.Message
+}
+
+// Thread is a conversation across repositories, oldest first: the messages whose conversation_id
+// that is, the message whose own id it is, and all that answers one of them.
+func Thread(id string, dirs []Dir) ([]Found, error) {
+	var all []Found
+	for _, d := range dirs {
+		for _, sub := range []string{"", archived} {
+			entries, err := foreign.List(d.at(sub))
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("repository %q: %w", d.Path, err)
+			}
+			for _, e := range entries {
+				if !aea.IsName(e.Name()) {
+					continue
+				}
+				text, _, err := foreign.ReadOurs(d.at(sub, e.Name()), aea.MaxMessage)
+				if err != nil {
+					continue
+				}
+				if m, err := aea.Read(e.Name(), text); err == nil {
+					all = append(all, Found{d.Path, d.at(sub, e.Name()), m})
+				}
+			}
+		}
+	}
+	in := map[string]bool{id: true}
+	for again := true; again; {
+		again = false
+		for _, f := range all {
+			m := f.Message
+			if (in[m.Thread] || in[m.ReplyTo]) && m.ID != "" && !in[m.ID] {
+				in[m.ID], again = true, true
+			}
+		}
+	}
+	all = slices.DeleteFunc(all, func(f Found) bool { return !in[f.Message.ID] && !in[f.Message.Thread] && !in[f.Message.ReplyTo] })
+	slices.SortStableFunc(all, func(a, b Found) int {
+		return cmp.Or(a.Message.Time.Compare(b.Message.Time), answers(a.Message, b.Message), cmp.Compare(a.File, b.File))
+	})
+	return all, nil
+}
+
+// answers puts what is answered before its answer.
+func answers(a, b aea.Message) int {
+	switch {
+	case b.ReplyTo != "" && b.ReplyTo == a.ID:
+		return -1
+	case a.ReplyTo != "" && a.ReplyTo == b.ID:
+		return 1
+	}
+	return 0
+}
+
+// Archive moves messages that are processed, and were written before a time, into .aea/archive,
+// with their markers. It returns their names.
+func (d Dir) Archive(before time.Time) ([]string, error) {
+	all, err := d.List()
+	if err != nil {
+		return nil, err
+	}
+	moved := []string{}
+	for _, e := range slices.Backward(all) {
+		if !e.Processed || !e.Time.Before(before) {
+			continue
+		}
+		if err := d.archive(e.Name); err != nil {
+			return moved, err
+		}
+		moved = append(moved, e.Name)
+	}
+	if len(moved) > 0 {
+		err = errors.Join(atomicfile.SyncDir(d.at()), atomicfile.SyncDir(d.at(archived)))
+	}
+	return moved, err
+}
+
+// archive moves one: the message first, so that it never looks unprocessed.
+func (d Dir) archive(name string) error {
+	for _, dir := range []string{d.at(archived), d.at(archived, processed)} {
+		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("archive %q: %w", name, err)
+		}
+		if err := d.check(dir); err != nil {
+			return fmt.Errorf("archive %q: %w", name, err)
+		}
+	}
+	for _, part := range [][]string{{name}, {processed, name}} {
+		to := d.at(append([]string{archived}, part...)...)
+		if _, err := os.Lstat(to); err == nil {
+			return fmt.Errorf("archive %q: %q is there already", name, to)
+		}
+		if err := os.Rename(d.at(part...), to); err != nil {
+			return fmt.Errorf("archive %q: %w", filepath.Base(name), err)
+		}
+	}
+	return nil
+}

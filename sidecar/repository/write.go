@@ -1,0 +1,162 @@
+package repository
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// write carries out deliveries until ctx ends: what came as a file goes to its box, and the rest
+// becomes files.
+func (p *Peers) write(ctx context.Context) {
+	for {
+		for _, d := range p.next() {
+			if d.Message.Meta[metaFile] != "" {
+				if b := p.box(d.Target); b != nil { // else it was just ended
+					b.tell(note{delivery: &d})
+				}
+				continue
+			}
+			if err := p.put(ctx, d); err != nil && ctx.Err() == nil {
+				p.Log.Warn("message", "id", d.Message.ID, "err", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.wake:
+		}
+	}
+}
+
+func (p *Peers) box(id message.ID) *box {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.byPeer[id]
+}
+
+// next are the deliveries whose repositories are known by now.
+func (p *Peers) next() (ready []message.Delivery) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var rest []message.Delivery
+	for _, d := range p.outgoing {
+		if p.byPeer[d.Target] != nil || d.Target == p.strange {
+			ready = append(ready, d)
+		} else {
+			rest = append(rest, d)
+		}
+	}
+	p.outgoing = rest
+	return ready
+}
+
+// put writes a delivery as a message into its repository, once.
+func (p *Peers) put(ctx context.Context, d message.Delivery) error {
+	refuse := func(why message.Reason) error {
+		return p.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Failed, Reason: why})
+	}
+	b := p.box(d.Target)
+	if b == nil {
+		return refuse("their repository is not enabled here")
+	}
+	m, from, err := p.message(ctx, d, b.dir)
+	if err != nil {
+		return errors.Join(err, refuse("only answers are written there; intercom aea send writes messages"))
+	}
+	if secret := m.Secret(); secret != "" {
+		_ = p.Relay.Notify(ctx, b.peer.ID, fmt.Sprintf("an answer of %s was not written: it has %s", m.From.ID, secret))
+		return refuse("it has a secret")
+	}
+	written := ""
+	if d.Typed { // an earlier run may have written it
+		written = b.dir.find(m.ID)
+	}
+	if err := p.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Typed}); err != nil {
+		return nil // a pause: it is handed over again
+	}
+	if written == "" {
+		if written, err = b.dir.Put(m, ""); err != nil {
+			return errors.Join(err, refuse(message.FileUnwritten))
+		}
+	}
+	if err := from.Log(p.Now(), "Sent", m.ID, fmt.Sprintf("%s (%s) %s", m.To.ID, m.To.Path, written)); err != nil {
+		p.Log.Warn("repository", "path", from.Path, "err", err)
+	}
+	return p.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Submitted})
+}
+
+// message is a delivery in the protocol's form, an answer to what came as a file into the
+// repository from.
+func (p *Peers) message(ctx context.Context, d message.Delivery, to Dir) (m aea.Message, from Dir, err error) {
+	if d.Message.InReplyTo == "" {
+		return m, from, errors.New("it answers nothing")
+	}
+	asked, err := p.Journal.Message(ctx, string(d.Message.InReplyTo))
+	if err != nil {
+		return m, from, err
+	}
+	if len(asked.To) == 0 || p.box(asked.To[0].Peer) == nil {
+		return m, from, errors.New("it answers no message of a repository")
+	}
+	from = p.box(asked.To[0].Peer).dir
+	subject := cmp.Or(d.Message.Subject, "Re: "+strings.TrimPrefix(asked.Subject, "Re: "))
+	no := false
+	m = aea.Message{
+		ID: StableID(string(d.Message.ID), to.Path), Type: "update", Priority: "normal", Time: p.Now(), Wanted: &no, From: from.Own(), To: to.Own(),
+		Subject: clip(oneLine(subject), aea.MaxSubject), Body: plainText(d.Message.Body), ReplyTo: asked.Meta[metaID], Thread: asked.Meta[metaThread],
+	}
+	m.From.User = p.User
+	if m.Thread == "" {
+		m.Thread = m.ReplyTo
+	}
+	return m, from, nil
+}
+
+// oneLine is a text without control characters, and plainText one that keeps its lines.
+func oneLine(text string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text))
+}
+
+func plainText(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// find is the file of the message with that id, "" for none.
+func (d Dir) find(id string) string {
+	for _, sub := range []string{"", archived} {
+		entries, err := foreign.List(d.at(sub))
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if !aea.IsName(e.Name()) {
+				continue
+			}
+			text, _, err := foreign.ReadOurs(d.at(sub, e.Name()), aea.MaxMessage)
+			if err != nil || !strings.Contains(string(text), id) {
+				continue
+			}
+			if m, err := aea.Read(e.Name(), text); err == nil && m.ID == id {
+				return e.Name()
+			}
+		}
+	}
+	return ""
+}
