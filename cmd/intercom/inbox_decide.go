@@ -84,7 +84,13 @@ asked, and only y at your terminal means yes.`,
 // decides completes a command by which a person decides about a message; complete adds what
 // belongs to the decision, once it is known that there is one to be made.
 func (a *app) decides(choice api.Choice, complete func(context.Context, *api.DecideRequest, api.Decided) error, cmd *cobra.Command) *cobra.Command {
+	return a.decidesBy(func(ctx context.Context, _ string) (*api.Client, error) { return a.tmuxClient(ctx) }, choice, complete, cmd)
+}
+
+// decidesBy is decides where the sidecar depends on the message; where finds it.
+func (a *app) decidesBy(where func(ctx context.Context, id string) (*api.Client, error), choice api.Choice, complete func(context.Context, *api.DecideRequest, api.Decided) error, cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = do(a, func(cmd *cobra.Command, args []string) (d api.Decided, err error) {
+		reach := func(ctx context.Context) (*api.Client, error) { return where(ctx, args[0]) }
 		req := api.DecideRequest{ID: args[0], Choice: choice}
 		if choice == api.ChoiceReply {
 			req.Say = args[1]
@@ -92,7 +98,7 @@ func (a *app) decides(choice api.Choice, complete func(context.Context, *api.Dec
 				return d, err
 			}
 		}
-		if d, err = request(cmd.Context(), a.tmuxClient, api.Decide, req); err != nil || d.Already {
+		if d, err = request(cmd.Context(), reach, api.Decide, req); err != nil || d.Already {
 			return d, err
 		}
 		if len(d.Waiting) == 0 {
@@ -106,7 +112,7 @@ func (a *app) decides(choice api.Choice, complete func(context.Context, *api.Dec
 			return d, a.kept(req, err)
 		}
 		req.Sure = true
-		d, err = request(cmd.Context(), a.tmuxClient, api.Decide, req)
+		d, err = request(cmd.Context(), reach, api.Decide, req)
 		return d, a.kept(req, err)
 	}, a.showDecided)
 	a.completes(cmd, decisionWords)

@@ -103,7 +103,7 @@ var onlyIn = map[string][]string{
 	"github.com/charmbracelet/x/ansi":          {"sidecar/delta", "sidecar/screen", "cmd/intercom"},
 	"github.com/creack/pty":                    {"sidecar/tmux"},
 	"github.com/fsnotify/fsnotify":             {"sidecar/tmux", "sidecar/agent", "sidecar/policyset", "sidecar/repository"},
-	"github.com/google/uuid":                   {"sidecar/message"},
+	"github.com/google/uuid":                   {"sidecar/message", "cmd/intercom"},
 	"github.com/pelletier/go-toml/v2":          {"sidecar/hooks"},
 	"github.com/pelletier/go-toml/v2/unstable": {"sidecar/hooks"},
 	"github.com/spf13/cobra":                   {"cmd/intercom"},

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 const (
@@ -118,3 +120,7 @@ func serverKey(socket string) string {
 	sum := sha256.Sum256([]byte(socket))
 	return name[:min(len(name), maxKeyName)] + "-" + hex.EncodeToString(sum[:4])
 }
+
+// Sockets are those of a person's sidecars in a runtime directory, of whatever servers: some may
+// be of sidecars that have ended.
+func Sockets(runtime string) []string { return own.Glob(runtime, "*.sock") }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -221,10 +222,28 @@ func (d Dir) Own() aea.Agent {
 	return aea.Agent{ID: aea.CleanID(c.Said.AgentID(filepath.Base(d.Path))), Path: d.Path}
 }
 
-// Mine reports whether a message here is one that this repository's own agent sent to another:
-// AEA's own scripts leave a copy with the sender.
-func (d Dir) Mine(m aea.Message) bool {
-	own := d.Own()
-	from := m.From.Path == d.Path || m.From.Path == "" && aea.CleanID(m.From.ID) == own.ID
-	return from && m.To.ID != "" && aea.CleanID(m.To.ID) != own.ID
+// Owner is the agent of a repository, as of one moment.
+type Owner struct{ aea.Agent }
+
+// Owner is Own, to be asked about many messages.
+func (d Dir) Owner() Owner { return Owner{d.Own()} }
+
+// Mine reports whether a message is one that the repository's own agent sent to another: AEA's own
+// scripts leave a copy with the sender.
+func (o Owner) Mine(m aea.Message) bool {
+	from := m.From.Path == o.Path || m.From.Path == "" && aea.CleanID(m.From.ID) == o.ID
+	return from && m.To.ID != "" && aea.CleanID(m.To.ID) != o.ID
+}
+
+// PID is the process that says that it processes the messages here, 0 for none.
+func (d Dir) PID() int {
+	text, err := foreign.ReadItself(d.at(PIDFile), 32)
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0
+	}
+	return pid
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
@@ -93,3 +94,6 @@ func (e Enabled) Set(w Wish) error {
 	}
 	return atomicfile.Write(e.file(w.Path), append(text, '\n'), 0o600)
 }
+
+// Served reports whether a sidecar processes the messages of a repository now.
+func (e Enabled) Served(path string) bool { return claim.Held(e.claim(path)) }

@@ -26,6 +26,15 @@ const (
 	metaFrom   = "aea_from"  // their repository, as they say
 )
 
+// Came says which file a message came as, and from which repository, as its author says; false if
+// it came by another way.
+func Came(e message.Envelope) (file, from string, ok bool) {
+	if e.Meta[metaFile] == "" {
+		return "", "", false
+	}
+	return folder + "/" + e.Meta[metaFile], e.Meta[metaFrom], true
+}
+
 // What becomes of a file that cannot be read yet.
 const (
 	maxTries = 3
@@ -76,7 +85,7 @@ func (b *box) take(ctx context.Context, e Entry) bool {
 		return true
 	}
 	delete(b.tries, e.Name)
-	if b.dir.Mine(m) {
+	if b.dir.Owner().Mine(m) {
 		b.refuse(ctx, e, "")
 		return true
 	}

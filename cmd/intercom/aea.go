@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
+)
+
+func (a *app) aea() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "aea",
+		Short: "Messages between agents of different repositories (AEA)",
+		Long: `Send messages to the agents of other repositories, and process those that came,
+by the AEA protocol: a message is a JSON file in the .aea directory of its
+recipient's repository.
+
+Every command prints JSON. All but approvals, approve, reject and monitor work
+without a sidecar. .aea/agent-config.yaml and your policies decide what becomes
+of a message; intercom policy explain --all shows it.`,
+		Example: `  intercom aea install
+  intercom aea send --to claude-other --type question --subject S --message TEXT
+  intercom aea check`,
+		Args: a.onlyCommands, RunE: showHelp,
+	}
+	cmd.PersistentFlags().StringVar(&dir, "repository", "", "`DIR` in the repository that is meant; else the current one")
+	cmd.AddCommand(
+		a.aeaInstall(&dir), a.aeaSend(&dir), a.aeaCheck(&dir), a.aeaList(&dir), a.aeaApprovals(&dir), a.aeaApprove(), a.aeaReject(),
+		a.aeaMonitor(&dir), a.aeaThread(&dir), a.aeaArchive(&dir), a.aeaDoctor(&dir), a.aeaVersion(),
+	)
+	_ = cmd.MarkPersistentFlagDirname("repository")
+	return cmd
+}
+
+// prints makes a command's function out of one that returns what to print, as JSON.
+func prints[T any](a *app, ask func(cmd *cobra.Command, args []string) (T, error)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.json = true
+		return do(a, ask, func(T) {})(cmd, args)
+	}
+}
+
+// directoryOf is the one that --repository names, without links, or the current one.
+func directoryOf(dir string) (string, error) {
+	if dir == "" {
+		dir = "."
+	}
+	whole, err := filepath.Abs(dir)
+	if err == nil {
+		whole, err = filepath.EvalSymlinks(whole)
+	}
+	if err != nil {
+		return "", api.Errorf(api.CodeNotFound, "repository: %w", err)
+	}
+	return whole, nil
+}
+
+// repo is the .aea of the repository that --repository names, or that the current directory is in.
+func (a *app) repo(dir string) (repository.Dir, error) {
+	whole, err := directoryOf(dir)
+	if err != nil {
+		return repository.Dir{}, err
+	}
+	root := repository.Nearest(whole, ".aea")
+	if root == "" {
+		return repository.Dir{}, api.Errorf(api.CodeNotFound, "%q is in no repository that has an .aea directory", whole).WithHint("intercom aea install makes one")
+	}
+	d, err := repository.Open(root)
+	return d, aeaError(err)
+}
+
+// enabled is the list of repositories that a person has enabled.
+func (a *app) enabled() (repository.Enabled, error) {
+	dir, err := a.stateDir()
+	return repository.EnabledIn(dir), err
+}
+
+// aeaError gives an error of the files its code.
+func aeaError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if of, ok := errors.AsType[*repository.PathError](err); ok {
+		return api.Errorf(api.CodeNotFound, "%w", of).WithHint("intercom aea doctor looks for problems")
+	}
+	if of, ok := errors.AsType[*aea.InvalidError](err); ok {
+		return api.Errorf(api.CodeUsage, "%w", of)
+	}
+	if errors.Is(err, os.ErrPermission) {
+		return api.Errorf(api.CodeFailed, "%w", err).WithHint("intercom aea doctor --fix")
+	}
+	if of, ok := errors.AsType[*foreign.NotOursError](err); ok {
+		return api.Errorf(api.CodeRefused, "%w", of)
+	}
+	return err
+}
+
+// letters are those of a message's fields that a listing shows.
+type letters struct {
+	File      string `json:"file"` // in the repository
+	ID        string `json:"message_id,omitempty"`
+	Type      string `json:"message_type,omitempty"`
+	Priority  string `json:"priority,omitempty"`
+	From      string `json:"from,omitempty"`
+	FromPath  string `json:"from_path,omitempty"`
+	Subject   string `json:"subject,omitempty"`
+	Time      string `json:"timestamp,omitempty"`
+	Wanted    bool   `json:"requires_response,omitempty"`
+	ReplyTo   string `json:"reply_to,omitempty"`
+	Thread    string `json:"conversation_id,omitempty"`
+	Processed bool   `json:"processed"`
+	InHand    bool   `json:"in_hand,omitempty"` // a sidecar is at it
+	Invalid   string `json:"invalid,omitempty"` // why it is no message
+}
+
+func lettersOf(file string, m aea.Message) letters {
+	l := letters{
+		File: file, ID: m.ID, Type: m.Type, Priority: m.Priority, From: m.From.ID, FromPath: m.From.Path, Subject: m.Subject, Wanted: m.RequiresResponse(),
+		ReplyTo: m.ReplyTo, Thread: m.Thread,
+	}
+	if !m.Time.IsZero() {
+		l.Time = aea.Timestamp(m.Time)
+	}
+	return l
+}
+
+// sidecars are clients of all sidecars of this person that run: what waits for them may be in the
+// journal of any of them.
+func (a *app) sidecars(ctx context.Context) ([]*api.Client, error) {
+	here, p, running, err := a.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := api.Sockets(p.Runtime)
+	if !slices.Contains(found, here.Socket) && running {
+		found = append(found, here.Socket)
+	}
+	var all []*api.Client
+	for _, socket := range found {
+		c := &api.Client{Socket: socket, Key: a.Key}
+		asking, cancel := within(ctx)
+		err := c.Ping(asking)
+		cancel()
+		if err == nil {
+			all = append(all, c)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
+)
+
+// aeaChecked is what `aea check` prints.
+type aeaChecked struct {
+	Repository  string    `json:"repository"`
+	Unprocessed int       `json:"unprocessed"`
+	InHand      int       `json:"in_hand"`  // a sidecar is at them
+	Messages    []letters `json:"messages"` // those that are not processed, newest first
+}
+
+func (a *app) aeaCheck(dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Show messages that are not processed",
+		Long: `Show the messages of a repository that are not processed, newest first. Exit code
+1 if there are any, 0 if not. What a sidecar is at is counted, and not shown.`,
+		Example: `  intercom aea check || cat .aea/prompts/check-messages.md`,
+		Args:    between(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var r aeaChecked
+			err := prints(a, func(*cobra.Command, []string) (aeaChecked, error) {
+				d, all, err := a.messages(*dir, false)
+				r = aeaChecked{Repository: d.Path, Messages: []letters{}}
+				for _, one := range all {
+					if one.InHand {
+						r.InHand++
+						continue
+					}
+					r.Messages = append(r.Messages, one)
+				}
+				r.Unprocessed = len(r.Messages)
+				return r, err
+			})(cmd, args)
+			if err == nil && r.Unprocessed > 0 {
+				return exitCode(1)
+			}
+			return err
+		},
+	}
+}
+
+func (a *app) aeaList(dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the messages of a repository, newest first",
+		Example: `  intercom aea list`,
+		Args:    between(0, 0, "no arguments"),
+		RunE: prints(a, func(*cobra.Command, []string) ([]letters, error) {
+			_, all, err := a.messages(*dir, true)
+			return all, err
+		}),
+	}
+}
+
+// messages are those of a repository, newest first: all, or those that are not processed. What its
+// own agent sent to others is none of them.
+func (a *app) messages(dir string, all bool) (repository.Dir, []letters, error) {
+	d, err := a.repo(dir)
+	if err != nil {
+		return d, nil, err
+	}
+	list, err := a.enabled()
+	if err != nil {
+		return d, nil, err
+	}
+	entries, err := d.List()
+	if err != nil {
+		return d, nil, aeaError(err)
+	}
+	hand := list.InHand(d.Path)
+	own := d.Owner()
+	found := []letters{}
+	for _, e := range entries {
+		if e.Processed && !all {
+			continue
+		}
+		file := filepath.Join(".aea", e.Name)
+		m, _, err := d.Read(e.Name)
+		l := lettersOf(file, m)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			l = letters{File: file, Invalid: err.Error()}
+		case own.Mine(m):
+			continue
+		}
+		l.Processed, l.InHand = e.Processed, hand[e.Name] && !e.Processed
+		found = append(found, l)
+	}
+	return d, found, nil
+}
+
+func (a *app) aeaThread(dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "thread ID",
+		Short: "Show a conversation across repositories, oldest first",
+		Long: `Show the messages of a conversation, oldest first, in all repositories that are
+enabled here, that AEA's registry has, and the current one. ID is that of the
+conversation, or of a message in it.`,
+		Example: `  intercom aea thread 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
+		Args:    between(1, 1, "an id"),
+		RunE: prints(a, func(_ *cobra.Command, args []string) ([]letters, error) {
+			var dirs []repository.Dir
+			seen := map[string]bool{}
+			add := func(path string) {
+				if d, err := repository.Open(path); err == nil && !seen[d.Path] {
+					seen[d.Path] = true
+					dirs = append(dirs, d)
+				}
+			}
+			if d, err := a.repo(*dir); err == nil {
+				add(d.Path)
+			}
+			list, err := a.enabled()
+			if err != nil {
+				return nil, err
+			}
+			wishes, err := list.List()
+			if err != nil {
+				return nil, err
+			}
+			for _, w := range wishes {
+				add(w.Path)
+			}
+			registered, err := repository.Registry{Path: repository.RegistryPath(a.Getenv)}.List()
+			if err != nil {
+				return nil, err
+			}
+			for _, one := range registered {
+				if one.Host == "" {
+					add(one.Path)
+				}
+			}
+			found, err := repository.Thread(args[0], dirs)
+			if err != nil {
+				return nil, aeaError(err)
+			}
+			all := []letters{}
+			for _, f := range found {
+				all = append(all, lettersOf(f.File, f.Message))
+			}
+			if len(all) == 0 {
+				return nil, api.Errorf(api.CodeNotFound, "no message of conversation %q", args[0]).WithHint("intercom aea list shows conversation_id of each message")
+			}
+			return all, nil
+		}),
+	}
+}
+
+// aeaArchived is what `aea archive` prints.
+type aeaArchived struct {
+	Repository string   `json:"repository"`
+	Archived   []string `json:"archived"` // file names, oldest first
+}
+
+func (a *app) aeaArchive(dir *string) *cobra.Command {
+	var older string
+	cmd := &cobra.Command{
+		Use:   "archive",
+		Short: "Move old processed messages into .aea/archive",
+		Long: `Move messages that are processed and older than a time, with their markers, into
+.aea/archive. What is not processed stays.`,
+		Example: `  intercom aea archive --older-than 30d`,
+		Args:    between(0, 0, "no arguments"),
+		RunE: prints(a, func(*cobra.Command, []string) (aeaArchived, error) {
+			r := aeaArchived{}
+			age, err := days(older)
+			if err != nil {
+				return r, err
+			}
+			d, err := a.repo(*dir)
+			if err != nil {
+				return r, err
+			}
+			r.Repository = d.Path
+			r.Archived, err = d.Archive(time.Now().Add(-age))
+			return r, aeaError(err)
+		}),
+	}
+	cmd.Flags().StringVar(&older, "older-than", "30d", "`AGE`, like 30d, 12h or 90m")
+	return cmd
+}
+
+// days reads a time that may be in days.
+func days(text string) (time.Duration, error) {
+	hours := text
+	unit := time.Duration(1)
+	if n := len(text); n > 1 && text[n-1] == 'd' {
+		hours, unit = text[:n-1]+"h", 24
+	}
+	age, err := time.ParseDuration(hours)
+	if err != nil || age < 0 || age > 1<<62/24 {
+		return 0, api.Errorf(api.CodeUsage, "--older-than %q: not a time, like 30d, 12h or 90m", text)
+	}
+	return age * unit, nil
+}

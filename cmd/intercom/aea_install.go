@@ -1,0 +1,164 @@
+package main
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
+)
+
+// aeaInstalled is what `aea install` prints.
+type aeaInstalled struct {
+	Repository string                 `json:"repository"`
+	Agent      string                 `json:"agent_id"`
+	Enabled    bool                   `json:"enabled"` // its messages are processed while a sidecar runs
+	Files      []repository.Installed `json:"files"`
+}
+
+func (a *app) aeaInstall(dir *string) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Set up a repository for messages, and enable it",
+		Long: `Make the .aea directory of a repository: scripts, prompts, README.md and
+agent-config.yaml, and the lines in CLAUDE.md that have its agent look for
+messages. What is there already stays.
+
+It also enables the repository on this computer: its messages are processed
+while a sidecar runs, and answers may be written there. An .aea directory that
+came with git clone does nothing until you run this. An agent cannot.`,
+		Example: `  intercom aea install`,
+		Args:    between(0, 0, "no arguments"),
+		RunE: prints(a, func(cmd *cobra.Command, _ []string) (aeaInstalled, error) {
+			r := aeaInstalled{}
+			if err := a.notInside(cmd.Context(), "enable a repository"); err != nil {
+				return r, err
+			}
+			root, err := directoryOf(*dir)
+			if err != nil {
+				return r, err
+			}
+			root = cmp.Or(repository.Of(root), root)
+			list, err := a.enabled()
+			if err != nil {
+				return r, err
+			}
+			var d repository.Dir
+			if d, r.Files, err = repository.Install(root, ownProgram(a.Executable), force); err != nil {
+				return r, aeaError(err)
+			}
+			own := d.Own()
+			r.Repository, r.Agent = d.Path, own.ID
+			w, had := list.Find(d.Path)
+			if !had {
+				w = repository.Wish{Path: d.Path, Since: time.Now()}
+			}
+			w.Agent = own.ID
+			if err := list.Set(w); err != nil {
+				return r, err
+			}
+			r.Enabled = true
+			registry := repository.Registry{Path: repository.RegistryPath(a.Getenv)}
+			if one, ok := registry.Find(own.ID); !ok || one.Path != d.Path {
+				if err := registry.Add(repository.Registered{ID: own.ID, Path: d.Path, Description: "AEA-enabled repository"}); err != nil {
+					return r, err
+				}
+			}
+			return r, nil
+		}),
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "replace scripts of others too")
+	return cmd
+}
+
+// ownProgram is the path of intercom, for scripts.
+func ownProgram(named string) string {
+	if named == "" {
+		named, _ = os.Executable()
+	}
+	if whole, err := filepath.EvalSymlinks(named); err == nil {
+		return whole
+	}
+	return named
+}
+
+// aeaExamined is what `aea doctor` prints.
+type aeaExamined struct {
+	Repository string               `json:"repository"`
+	Agent      string               `json:"agent_id"`
+	Enabled    bool                 `json:"enabled"`
+	Findings   []repository.Finding `json:"findings"`
+}
+
+func (a *app) aeaDoctor(dir *string) *cobra.Command {
+	var fix bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what keeps messages from being processed",
+		Long: `Look for what keeps messages of a repository from being sent, found or
+processed: permissions, missing files, messages that cannot be read, and what is
+wrong with agent-config.yaml. With --fix permissions and missing files are put
+right. Exit code 1 if anything is left.`,
+		Example: `  intercom aea doctor --fix`,
+		Args:    between(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			left := 0
+			err := prints(a, func(*cobra.Command, []string) (aeaExamined, error) {
+				r := aeaExamined{}
+				d, err := a.repo(*dir)
+				if err != nil {
+					return r, err
+				}
+				list, err := a.enabled()
+				if err != nil {
+					return r, err
+				}
+				r.Repository, r.Agent = d.Path, d.Own().ID
+				_, r.Enabled = list.Find(d.Path)
+				if r.Findings, err = repository.Examine(d.Path, ownProgram(a.Executable), fix); err != nil {
+					return r, aeaError(err)
+				}
+				if !r.Enabled {
+					r.Findings = append(r.Findings, repository.Finding{File: ".aea", What: "it is not enabled on this computer: nothing processes its messages", Fix: "intercom aea install"})
+				}
+				for _, f := range r.Findings {
+					if !f.Fixed {
+						left++
+					}
+				}
+				return r, nil
+			})(cmd, args)
+			if err == nil && left > 0 {
+				return exitCode(1)
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&fix, "fix", false, "put right what can be")
+	return cmd
+}
+
+// aeaVersions is what `aea version` prints.
+type aeaVersions struct {
+	Protocol string   `json:"protocol_version"` // that is written
+	Reads    []string `json:"reads"`
+	Released string   `json:"released"`
+	Intercom string   `json:"intercom"`
+}
+
+func (a *app) aeaVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Show which versions of the protocol are spoken",
+		Example: `  intercom aea version`,
+		Args:    between(0, 0, "no arguments"),
+		RunE: prints(a, func(*cobra.Command, []string) (aeaVersions, error) {
+			return aeaVersions{aea.Version, []string{aea.Version, "0.1.0"}, "2025-10-14", built().Version}, nil
+		}),
+	}
+}

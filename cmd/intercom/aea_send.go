@@ -1,0 +1,201 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
+)
+
+// aeaSent is what `aea send` prints.
+type aeaSent struct {
+	Status string    `json:"status"` // sent
+	ID     string    `json:"message_id"`
+	File   string    `json:"file"`
+	From   aea.Agent `json:"from"`
+	To     aea.Agent `json:"to"`
+}
+
+// aeaFlags are those of `aea send`.
+type aeaFlags struct {
+	to, path, kind, priority, subject, body, context, thread, reply, descriptor string
+	tags                                                                        []string
+	wanted, allow                                                               bool
+}
+
+// secretDetected is how the refusal of a message with a credential begins.
+const secretDetected = "SECRET_DETECTED"
+
+func (a *app) aeaSend(dir *string) *cobra.Command {
+	var f aeaFlags
+	cmd := &cobra.Command{
+		Use:   "send --to AGENT --type TYPE --subject SUBJECT --message TEXT",
+		Short: "Send a message to the agent of another repository",
+		Long: `Write a message into the .aea directory of another repository. --to-path may be
+left out for an agent that is enabled here or stands in AEA's own registry,
+~/.config/aea/agents.yaml.
+
+A message with a credential of a known shape is refused, with the code
+SECRET_DETECTED. No sidecar is needed, and none is started. Exit code 0 means
+that the file is there; what becomes of it there is in that repository's
+agent.log, and an answer comes as a file here.`,
+		Example: `  intercom aea send --to claude-other --to-path /src/other --type question \
+    --priority normal --subject 'Pool size?' --message 'Which one for 10k/s?'`,
+		Args: between(0, 0, "no arguments"),
+		RunE: prints(a, func(cmd *cobra.Command, _ []string) (aeaSent, error) {
+			return a.sendLetter(cmd, *dir, f)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.to, "to", "", "`AGENT` that gets it: its id")
+	flags.StringVar(&f.path, "to-path", "", "absolute `PATH` of its repository")
+	flags.StringVar(&f.kind, "type", "", "`TYPE`: question, update, issue, handoff or request")
+	flags.StringVar(&f.priority, "priority", "normal", "`PRIORITY`: low, normal, high or urgent")
+	flags.StringVar(&f.subject, "subject", "", "`TEXT` of one line that says what it is about")
+	flags.StringVar(&f.body, "message", "", "`TEXT` of the message; - reads standard input")
+	flags.StringVar(&f.context, "context", "", "further data: a `JSON` object")
+	flags.StringVar(&f.thread, "conversation", "", "`ID` of the conversation; else that of the message begins one")
+	flags.StringVar(&f.reply, "reply-to", "", "`ID` of the message that this one answers")
+	flags.StringArrayVar(&f.tags, "tag", nil, "`TAG`; may be repeated")
+	flags.BoolVar(&f.wanted, "requires-response", false, "whether you want an answer; else the type says it")
+	flags.StringVar(&f.descriptor, "descriptor", "", "`WORD` at the end of the file's name")
+	flags.BoolVar(&f.allow, "allow-secret", false, "send it although it has a credential")
+	kinds := slices.DeleteFunc(aea.Types(), func(kind string) bool { return kind == "response" })
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions(aea.Priorities(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("to", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return a.agentWords(), cobra.ShellCompDirectiveNoFileComp
+	})
+	_ = cmd.MarkFlagDirname("to-path")
+	return cmd
+}
+
+// sendLetter writes one message.
+func (a *app) sendLetter(cmd *cobra.Command, dir string, f aeaFlags) (r aeaSent, err error) {
+	for _, name := range []string{"to", "type", "subject", "message"} {
+		if strings.TrimSpace(cmd.Flags().Lookup(name).Value.String()) == "" {
+			return r, api.Errorf(api.CodeUsage, "--%s is missing", name).WithHint("%s --help", cmd.CommandPath())
+		}
+	}
+	if f.body == "-" {
+		if f.body, err = a.textOf(cmd.Context(), nil, "-"); err != nil {
+			return r, err
+		}
+	}
+	m := aea.Message{
+		ID: uuid.NewString(), Type: f.kind, Priority: f.priority, Time: time.Now(), Subject: f.subject, Body: f.body, Thread: f.thread, ReplyTo: f.reply, Tags: f.tags,
+	}
+	if m.Priority == "medium" {
+		m.Priority = "normal"
+	}
+	if cmd.Flags().Changed("requires-response") {
+		m.Wanted = &f.wanted
+	}
+	if f.context != "" {
+		m.Context = json.RawMessage(f.context)
+	}
+	from, here, err := a.writer(dir)
+	if err != nil {
+		return r, err
+	}
+	to, err := a.reader(f)
+	if err != nil {
+		return r, err
+	}
+	m.From, m.To = from, aea.Agent{ID: f.to, Path: to.Path}
+	if err := m.Check(); err != nil {
+		return r, aeaError(err)
+	}
+	if secret := m.Secret(); secret != "" && !f.allow {
+		if here.Path != "" {
+			_ = here.Log(m.Time, "Refused", "message to "+m.To.ID, secretDetected)
+		}
+		return r, api.Errorf(api.CodeRefused, "%s: the message has %s", secretDetected, secret).WithHint("take it out; --allow-secret sends it as it is")
+	}
+	if n := utf8.RuneCountInString(m.Subject); n > aea.LongSubject {
+		a.warn(fmt.Sprintf("the subject has %d characters; more than %d are hard to scan", n, aea.LongSubject))
+	}
+	name, err := to.Put(m, f.descriptor)
+	if err != nil {
+		return r, aeaError(err)
+	}
+	if here.Path != "" {
+		if err := here.Log(m.Time, "Sent", m.ID, fmt.Sprintf("%s (%s) %s", m.To.ID, m.To.Path, name)); err != nil {
+			a.warn(err.Error())
+		}
+	}
+	return aeaSent{"sent", m.ID, to.File(name), m.From, m.To}, nil
+}
+
+// writer is the agent from whom a message is: that of the repository, with its .aea, if it has one.
+func (a *app) writer(dir string) (aea.Agent, repository.Dir, error) {
+	whole, err := directoryOf(dir)
+	if err != nil {
+		return aea.Agent{}, repository.Dir{}, err
+	}
+	root := repository.Of(whole)
+	if root == "" {
+		root = whole
+	}
+	from := aea.Agent{ID: aea.CleanID("claude-" + filepath.Base(root)), Path: root}
+	d, err := repository.Open(root)
+	if err != nil {
+		d = repository.Dir{}
+	} else {
+		from = d.Own()
+	}
+	if u, err := user.Current(); err == nil {
+		from.User = u.Username
+	}
+	return from, d, nil
+}
+
+// reader is the repository that a message is for.
+func (a *app) reader(f aeaFlags) (repository.Dir, error) {
+	path := f.path
+	if path == "" {
+		list, err := a.enabled()
+		if err != nil {
+			return repository.Dir{}, err
+		}
+		wishes, err := list.List()
+		if err != nil {
+			return repository.Dir{}, err
+		}
+		for _, w := range wishes {
+			if w.Agent == f.to {
+				path = w.Path
+			}
+		}
+	}
+	if path == "" {
+		one, ok := repository.Registry{Path: repository.RegistryPath(a.Getenv)}.Find(f.to)
+		if !ok {
+			return repository.Dir{}, api.Errorf(api.CodeNotFound, "no repository of agent %q is known", f.to).WithHint("name it: --to-path PATH")
+		}
+		path = one.Path
+	}
+	d, err := repository.Open(path)
+	return d, aeaError(err)
+}
+
+// agentWords are the agents that are known on this computer.
+func (a *app) agentWords() []cobra.Completion {
+	found := []cobra.Completion{}
+	all, _ := repository.Registry{Path: repository.RegistryPath(a.Getenv)}.List()
+	for _, one := range all {
+		found = append(found, cobra.CompletionWithDesc(plainLine(one.ID), plainLine(one.Path)))
+	}
+	return found
+}
