@@ -87,6 +87,11 @@ local function prompt(msg, of)
 end
 
 intercom.on("decide", function(msg, ctx)
+  -- What a repository hands on was decided when it came in: a question, to the agent that works
+  -- there; an answer, to the repository that asked.
+  if msg.type == "message" and msg.trust == "registered-repository" then
+    return intercom.deliver { reason = "decided when it came as a file" }
+  end
   if not protocol[msg.type] or not protocol[msg.type][msg.priority] or msg.origin == "human" then return end
   local of = config(msg, ctx)
   local action, notify, by = chosen(msg, of)

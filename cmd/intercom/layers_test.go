@@ -81,7 +81,7 @@ var layers = map[string][]string{
 
 	"sidecar/daemon": {
 		"sidecar/message", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/policyset", "sidecar/comeback",
-		"sidecar/service", "sidecar/talk", "sidecar/own", "scripting/policy",
+		"sidecar/service", "sidecar/talk", "sidecar/own", "sidecar/repository", "scripting/policy",
 	},
 
 	// The sidecar asks policies and never runs one: only the worker knows Lua.

@@ -11,6 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -30,7 +31,7 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 	succeed := func() { (&app{env: e}).succeed(opts.Paths, ports) }
 	defer succeed()
 	err = daemon.Run(ctx, daemon.Config{
-		Paths: opts.Paths, Version: opts.Version, Person: person(e), Talk: ports,
+		Paths: opts.Paths, Version: opts.Version, Person: person(e), Talk: ports, Registry: repository.RegistryPath(e.Getenv),
 		Transport: e.Getenv("INTERCOM_TRANSPORT"), Trigger: e.Getenv("INTERCOM_TRIGGER"),
 		Log:      slog.New(slog.NewTextHandler(log, nil)),
 		Guard:    (&ward{app: &app{env: e}, paths: opts.Paths}).keep,

@@ -8,4 +8,5 @@ type Settings struct {
 	Chats       map[string]string         `json:"chats,omitempty"`       // settings of every new chat, as --set takes them
 	Brakes      map[string]string         `json:"brakes,omitempty"`      // limits, as the table of limits names them
 	Profiles    map[string]map[string]any `json:"profiles,omitempty"`    // fields of profiles, by profile: string, float64, bool or list of strings
+	Answer      []string                  `json:"answer,omitempty"`      // the command that answers messages of repositories in which no agent works
 }

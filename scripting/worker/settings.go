@@ -17,6 +17,7 @@ var settingsClass = &class{
 		{name: "chats", typ: "table<string, string|number|boolean>", doc: "Settings of every new chat, as intercom chat start --set takes them."},
 		{name: "brakes", typ: "table<string, string|number|boolean>", doc: "Limits."},
 		{name: "profiles", typ: "table<string, table<string, any>>", doc: "Fields of profiles, by the profile."},
+		{name: "answer", typ: "string[]", doc: "The program, with its arguments, that answers messages (AEA) for repositories in which no agent works. It reads the message, and its output is the answer."},
 	},
 }
 
@@ -55,6 +56,14 @@ func (s *state) configure(L *lua.LState) int {
 				})
 				s.settings.Profiles[profile] = fields
 			})
+		case "answer":
+			list, ok := v.(*lua.LTable)
+			if !ok || list.Len() == 0 {
+				L.RaiseError("answer must be a list of texts: a program and its arguments")
+			}
+			for i := 1; i <= min(list.Len(), maxSettings); i++ {
+				s.settings.Answer = append(s.settings.Answer, s.said(L, "each of answer", list.RawGetInt(i), maxSetting))
+			}
 		default:
 			panic("setting: " + name)
 		}

@@ -31,6 +31,7 @@ type Config struct {
 	Policy    relay.Policy // decides about messages; nil: they are delivered, as far as their chats' settings let them
 	Person    string       // how a person's own words are signed; "" is "person"
 	Talk      talk.Home    // the person's ports; without a Dir none is served
+	Registry  string       // AEA's own list of agents; "" is none
 	Log       *slog.Logger
 	// Linger is how long a headless sidecar waits for another request before it ends; 0 is
 	// half a minute.

@@ -142,6 +142,7 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	if s.client == nil {
 		part("linger", func(ctx context.Context) error { return s.linger(ctx, server) })
 	}
+	part("repositories", s.repos.Run)
 	part("guard", func(ctx context.Context) error { return s.guard(ctx, listener) })
 	part("retention", s.retain)
 	if s.ports != nil {
@@ -285,13 +286,19 @@ func (s *sidecar) linger(ctx context.Context, server *api.Server) error {
 			return nil
 		case <-time.After(max(s.cfg.Linger-idle, 10*time.Millisecond)):
 		}
-		if s.ports != nil && len(s.ports.Serving()) > 0 {
+		if s.owns() {
 			busy = time.Now()
 		} else if min(server.Idle(), time.Since(busy)) >= s.cfg.Linger {
 			s.log.Info("nothing left to serve")
 			return errUnneeded
 		}
 	}
+}
+
+// owns reports whether something of the person's is served here that is to be served whatever runs.
+func (s *sidecar) owns() bool {
+	_, stays := s.repos.Served()
+	return stays || s.ports != nil && len(s.ports.Serving()) > 0
 }
 
 // unpublish takes back what the sidecar had set in the server's options, if it still

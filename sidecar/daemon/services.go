@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/comeback"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/policyset"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -22,6 +25,7 @@ type services struct {
 	policies *service.Policies
 	face     *service.Face
 	ports    *talk.Keeper // nil: none are served
+	repos    *repository.Peers
 	offered  []interface{ Offer(*api.Server) }
 }
 
@@ -61,10 +65,17 @@ func (s *sidecar) assemble(ctx context.Context) {
 		s.ports = &talk.Keeper{Home: cfg.Talk, Log: s.log.With("part", "talk")}
 		s.offered = append(s.offered, &service.Talk{Home: cfg.Talk, Keeper: s.ports})
 	}
+	working := &service.Repositories{Relay: s.relay, Policies: s.policies}
+	s.repos = &repository.Peers{
+		Enabled: repository.EnabledIn(filepath.Dir(cfg.Paths.State)), Registry: repository.Registry{Path: cfg.Registry}, By: cfg.Paths.Key, User: cfg.Person,
+		Relay: s.relay, Journal: s.journal, Agents: working.Agents, Command: working.Command, Log: s.log.With("part", "repositories"), Now: time.Now,
+	}
+	s.relay.Sinks = map[message.PeerKind]relay.Sink{message.PeerRepository: s.repos}
 	s.relay.Troubled = s.face.Troubled
 	s.relay.Publish = func(events []message.Event) {
 		s.bell.Ring()
 		chats.Hear(ctx, events)
+		s.repos.Hear(events)
 		s.face.Hear(events)
 	}
 	s.offered = append(s.offered, status, callers, sessions, panes, chats, inbox, s.policies,

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -57,7 +58,7 @@ func (tx *tx) pass(t *pending, planned []message.Delivery) message.Reason {
 	if tx.hear(t, planned) {
 		return message.BecameEmpty
 	}
-	for _, d := range planned {
+	for _, d := range tx.typed(planned) {
 		if target := tx.present(d.Target); target != nil {
 			target.budget.Spend(tx.now, size(d))
 		}
@@ -73,6 +74,9 @@ func (tx *tx) pass(t *pending, planned []message.Delivery) message.Reason {
 func (tx *tx) mayBeTold(t *pending, refused []message.Delivery) bool {
 	author := tx.sender(t)
 	if author == nil {
+		return true
+	}
+	if author.Kind.Files() {
 		return true
 	}
 	for _, d := range refused {
@@ -100,6 +104,7 @@ func (tx *tx) limit(t *pending, planned []message.Delivery) message.Reason {
 		return message.AtDepthLimit
 	}
 	author := tx.sender(t)
+	planned = tx.typed(planned)
 	if author != nil && len(planned) > fanOut {
 		return message.AtFanOut
 	}
@@ -116,6 +121,15 @@ func (tx *tx) limit(t *pending, planned []message.Delivery) message.Reason {
 		}
 	}
 	return ""
+}
+
+// typed are those of planned deliveries that cost an agent's attention. A file costs none: how often
+// one is written, and how much, nothing holds but the depth.
+func (tx *tx) typed(planned []message.Delivery) []message.Delivery {
+	return slices.DeleteFunc(slices.Clone(planned), func(d message.Delivery) bool {
+		target := tx.present(d.Target)
+		return target != nil && target.Kind.Files()
+	})
 }
 
 // sender is the agent that sends a message of its own accord, or nil: a single one, or the
@@ -171,7 +185,7 @@ func (s *peer) minutely(target message.ID) *route.Window {
 // refused rather than held: nobody's pane is to be blocked by it.
 func (tx *tx) refuses(t *pending) bool {
 	author := tx.sender(t)
-	return author != nil && t.chat == nil && len(tx.underway(func(d *delivery) bool {
+	return author != nil && t.chat == nil && !author.Kind.Files() && len(tx.underway(func(d *delivery) bool {
 		return (d.hold == message.HoldLimit || d.awaits()) && d.Chat == ""
 	}, place{bySender, author.ID})) >= maxHeld
 }

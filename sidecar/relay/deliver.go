@@ -62,7 +62,7 @@ func (tx *tx) create(planned message.Delivery) *delivery {
 		tx.receipt(d, message.Queued, "")
 		tx.receipt(d, message.Held, message.AgentGone)
 		tx.drop(d)
-	case target.waiting > maxWaiting || target.bytes > maxWaitingBytes:
+	case target.waiting > maxWaiting && !target.Kind.Files() || target.bytes > maxWaitingBytes:
 		tx.receipt(d, message.Failed, QueueFull)
 	default:
 		tx.receipt(d, message.Queued, "")

@@ -81,8 +81,24 @@ func (b *box) act(ctx context.Context, j *job) {
 		b.unanswered(ctx, j, "no agent: none works in "+b.dir.Path+" now")
 	default:
 		b.notify(ctx, "%s: %s from %s: %s (no agent works there now)", b.dir.Path, j.message.Type, j.message.From.ID, j.message.Subject)
-		b.settle(ctx, j, "no agent: user notified", "")
+		b.leaveIt(ctx, j)
 	}
+}
+
+// leaveIt ends a job for which there is no agent, and whose author waits for nothing: an answer, or
+// news. It stays unprocessed, for the repository's agent to find when it looks by itself.
+func (b *box) leaveIt(ctx context.Context, j *job) {
+	if j.over { // a person's yes came when it was marked already
+		b.settle(ctx, j, "no agent: user notified", "")
+		return
+	}
+	_ = b.report(ctx, j.delivery, message.Submitted, "")
+	one := j.line(left)
+	one.Became = "no agent works here: it stays for aea check"
+	b.record(ctx, one)
+	b.log(ctx, "Left", j.file, one.Became)
+	b.forget(j)
+	b.current = nil
 }
 
 // ask gives an agent the message. It reports false if that one cannot have it.

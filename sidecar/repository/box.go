@@ -289,7 +289,7 @@ func (b *box) fresh(e Entry) bool {
 		return !e.Processed
 	case one.Stage == refused:
 		return one.Hash != e.Time.UTC().Format(time.RFC3339Nano)
-	case one.Stage == flagged:
+	case one.Stage == flagged, one.Stage == left:
 		return false
 	}
 	return b.jobs[one.Our] == nil

@@ -23,6 +23,7 @@ const (
 	taken   stage = "taken"   // it is with the relay; nothing was done about it
 	acting  stage = "acting"  // an agent or a command has it, or may have
 	done    stage = "done"    // it is marked, or about to be
+	left    stage = "left"    // nobody was there for it: it is for who looks by themselves
 	marked  stage = "marked"  // somebody else marked it
 	refused stage = "refused" // it is no message, or none that is processed
 	flagged stage = "flagged" // another sidecar ended while it acted on it: a person was told

@@ -69,17 +69,6 @@ func (p *Peers) init() {
 // ends.
 func (p *Peers) Run(ctx context.Context) error {
 	p.init()
-	one, err := p.Relay.Join(ctx, message.Peer{Kind: message.PeerRepository, Key: "unknown", Name: "unknown-repository"})
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return err
-	}
-	p.mu.Lock()
-	p.strange = one.ID
-	p.mu.Unlock()
-	p.stir()
 	var all sync.WaitGroup
 	defer all.Wait()
 	all.Go(func() { p.write(ctx) })
@@ -88,9 +77,12 @@ func (p *Peers) Run(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		wishes, err := p.Enabled.List()
-		if err != nil {
+		if err == nil && len(wishes) > 0 {
+			err = p.meet(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
 			p.Log.Warn("repositories", "err", err)
-		} else {
+		} else if err == nil {
 			p.follow(ctx, wishes, ends, all.Go)
 		}
 		select {
@@ -99,6 +91,24 @@ func (p *Peers) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// meet has the peer join who stands for all authors whose repositories are not enabled.
+func (p *Peers) meet(ctx context.Context) error {
+	p.mu.Lock()
+	met := p.strange != ""
+	p.mu.Unlock()
+	if met {
+		return nil
+	}
+	one, err := p.Relay.Join(ctx, message.Peer{Kind: message.PeerRepository, Key: "unknown", Name: "unknown-repository"})
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.strange = one.ID
+	return nil
 }
 
 // follow begins to serve what is wished, and ends what is not any more.

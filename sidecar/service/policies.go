@@ -194,8 +194,14 @@ func (s *Policies) workplaces() map[message.ID]policyset.Workplace {
 	return rooms
 }
 
-// workingDir is where a session works: the working directory of its program.
-func workingDir(session message.Peer) string { return process.WorkingDir(session.Foreground.PID) }
+// workingDir is where a peer works: the working directory of its program, or the repository that it
+// is; "" for none.
+func workingDir(peer message.Peer) string {
+	if peer.Kind == message.PeerRepository {
+		return peer.Key
+	}
+	return process.WorkingDir(peer.Foreground.PID)
+}
 
 // recentQuestions are the newest messages that were decided, as policies would be asked about
 // them now.

@@ -1,0 +1,45 @@
+package service
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
+)
+
+// Repositories says which agents work in a repository, and which command answers where none does.
+type Repositories struct {
+	Relay    present
+	Policies *Policies
+}
+
+// Agents are the sessions that work in a repository, those that rest in front.
+func (s *Repositories) Agents(path string) []message.Peer {
+	var all []message.Peer
+	for _, p := range s.Relay.Snapshot().Peers() {
+		if p.Kind == message.PeerPane && p.Ended == nil && repository.Of(workingDir(p)) == path {
+			all = append(all, p)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b message.Peer) int {
+		return cmp.Or(rests(a)-rests(b), a.Adopted.Compare(b.Adopted))
+	})
+	return all
+}
+
+// rests is 0 for an agent that has nothing to do.
+func rests(p message.Peer) int {
+	if p.State == message.Idle {
+		return 0
+	}
+	return 1
+}
+
+// Command is what answers, nil for nothing.
+func (s *Repositories) Command() []string {
+	if s.Policies.Set == nil {
+		return nil
+	}
+	return s.Policies.Set.Settings().Answer
+}
