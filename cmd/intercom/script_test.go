@@ -41,7 +41,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "waitpane": waitPane, "waitlog": waitLog, "killsidecar": killSidecar, "waitgone": waitGone,
+			"exits": exits, "waitpane": waitPane, "waitlog": waitLog, "killsidecar": killSidecar, "waitgone": waitGone, "waitgrep": waitGrep,
 		},
 	})
 }
@@ -103,6 +103,28 @@ func waitOutput(ts *testscript.TestScript, expr, program string, args ...string)
 		}
 	}
 	ts.Fatalf("%s %s never printed a line that matches %q; at last:\n%s", program, strings.Join(args, " "), expr, ts.ReadFile("stdout"))
+}
+
+// waitGrep waits until one of the files that fit a pattern has a line that matches: waitgrep PATTERN [REGEXP].
+func waitGrep(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: waitgrep PATTERN [REGEXP]")
+	}
+	re, err := regexp.Compile("(?m)" + strings.Join(args[1:], ""))
+	ts.Check(err)
+	var last []byte
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		paths, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err == nil && re.Match(text) {
+				return
+			}
+			last = text
+		}
+	}
+	ts.Fatalf("no file %s has a line that matches %q; at last:\n%s", args[0], re, last)
 }
 
 // endSidecars ends the sidecars that a script has left, which are those that hold a lock in

@@ -82,7 +82,7 @@ var examples = map[string]string{
 }`,
 }
 
-func TestExamples(t *testing.T) {
+func TestA16_A17_A18_A20_A21_ExamplesAreRead(t *testing.T) {
 	t.Parallel()
 	for kind, wants := range map[string][]string{
 		"question": {"What pool_size should we use for 10k updates/sec?", `"batch_size": 100`},
@@ -104,7 +104,7 @@ func TestExamples(t *testing.T) {
 }
 
 // What is written is the document's form, field by field, and reads back as it was.
-func TestA6_Written(t *testing.T) {
+func TestA6_A12_A13_A14_A15_A44_Written(t *testing.T) {
 	t.Parallel()
 	m := message()
 	m.Thread, m.ReplyTo, m.Tags, m.Context = "thread-1", "other", []string{"x", "y"}, json.RawMessage(`{"a":1}`)
@@ -190,7 +190,7 @@ func TestA11_RequiresResponse(t *testing.T) {
 	assert.ErrorContains(t, err, "requires_response")
 }
 
-func TestA22_Names(t *testing.T) {
+func TestA22_A23_Names(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "message-20251014T054200Z-from-claude-xpull-hub.json", aea.FileName(at, "claude-xpull-hub", "", 1))
 	assert.Equal(t, "message-20251014T161000Z-from-claude-xpull-hub-test.json", aea.FileName(at.Add(10*time.Hour+28*time.Minute), "claude-xpull-hub", "test", 1))
@@ -230,7 +230,7 @@ func TestA24_NamesRead(t *testing.T) {
 }
 
 // Whatever is wrong with a file is said, and never costs more than the file.
-func TestA39_Refused(t *testing.T) {
+func TestA39_H60_Refused(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000)
 	for text, why := range map[string]string{

@@ -84,7 +84,7 @@ func TestA38_Paths(t *testing.T) {
 }
 
 // The document's own loop and ours find the same, of a thousand files; the newest comes first.
-func TestA26_TheDocumentsLoop(t *testing.T) {
+func TestA26_A25_TheDocumentsLoop(t *testing.T) {
 	t.Parallel()
 	d := repo(t, "repo")
 	for i := range 1000 {
@@ -145,7 +145,7 @@ func TestA30_Marker(t *testing.T) {
 }
 
 // One line for one record, whatever the words have.
-func TestA31_Log(t *testing.T) {
+func TestA31_H64_Log(t *testing.T) {
 	t.Parallel()
 	d := repo(t, "repo")
 	require.NoError(t, d.Processed(at, "message-20251014T054200Z-from-claude-a.json", "acknowledged"))
@@ -369,7 +369,7 @@ agents: {}
 }
 
 // An installation has all parts, twice changes nothing, and what a person wrote stays.
-func TestA35_Install(t *testing.T) {
+func TestA35_A51_Install(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "my repo")
 	require.NoError(t, os.Mkdir(path, 0o755))
@@ -478,7 +478,7 @@ func TestA50_Doctor(t *testing.T) {
 
 // What a message's name leads to is read only if it is a file of ours that has no other name, and
 // nothing that stands there keeps anybody waiting.
-func TestHostile53to55_Files(t *testing.T) {
+func TestH53_H54_H55_Files(t *testing.T) {
 	t.Parallel()
 	d := repo(t, "repo")
 	secret := filepath.Join(t.TempDir(), "id_rsa")
@@ -526,7 +526,7 @@ func TestHostile53to55_Files(t *testing.T) {
 }
 
 // A person's list is what enables a repository: nothing that it brings along does.
-func TestHostile58_Enabled(t *testing.T) {
+func TestH58_Enabled(t *testing.T) {
 	t.Parallel()
 	e := EnabledIn(filepath.Join(t.TempDir(), "state"))
 	all, err := e.List()

@@ -82,6 +82,10 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 		return nil // a pause: it is handed over again
 	}
 	if written == "" {
+		// Before the file: whoever sees that goes by it.
+		if err := b.dir.Log(p.Now(), "Answered", m.ReplyTo, fmt.Sprintf("by %s (%s)", m.From.ID, m.From.Path)); err != nil {
+			p.Log.Warn("repository", "path", b.dir.Path, "err", err)
+		}
 		if written, err = b.dir.Put(m, ""); err != nil {
 			return errors.Join(err, refuse(message.FileUnwritten))
 		}
