@@ -23,6 +23,7 @@ const PIDFile = ".monitor.pid"
 
 const (
 	tickEvery   = 500 * time.Millisecond // without a watch, messages are found so late at most
+	rescan      = 5 * time.Second        // however quiet it is, what is there is listed so often
 	window      = 256                    // messages that may be with the relay at a time, undecided
 	answerDelay = time.Hour              // what an agent has not answered by then, its author is told
 )
@@ -52,6 +53,7 @@ type box struct {
 	ledger  *ledger
 	watcher *fsnotify.Watcher
 	listed  time.Time // when the directory was changed last, by the last list
+	scanned time.Time // when that was
 	backlog []Entry   // what that list had that is new, oldest first
 	tries   map[string]try
 
@@ -114,6 +116,7 @@ func (b *box) run(ctx context.Context) {
 			return
 		case <-b.bell:
 		case <-changes:
+			b.listed = time.Time{} // a file may have grown, of which the directory's time says nothing
 		case <-tick.C:
 		}
 	}
@@ -258,10 +261,11 @@ func (b *box) look() {
 	if marks != nil && marks.ModTime().After(changed) && b.flying == 0 {
 		changed = marks.ModTime() // somebody else's marker, or one less
 	}
-	// Within the granularity of a file's time, more may have come.
-	if !retry && !changed.After(b.listed) {
+	// A watch may lose events, and within the granularity of a file's time more may have come.
+	if !retry && !changed.After(b.listed) && now.Sub(b.scanned) < rescan {
 		return
 	}
+	b.scanned = now
 	all, err := b.dir.List()
 	if err != nil {
 		return
