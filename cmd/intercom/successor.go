@@ -6,13 +6,15 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
 )
 
 // succeed starts a headless sidecar when that of a tmux server has ended, what it may have served is
 // the person's and still wanted, and no other sidecar is there to take it over.
 func (a *app) succeed(p api.Paths, ports talk.Home) {
-	if p.Server == "" || ports.Dir == "" || len(ports.Wishes()) == 0 || otherRuns(p) {
+	wanted := ports.Dir != "" && len(ports.Wishes()) > 0 || monitors(repository.EnabledIn(filepath.Dir(p.State)))
+	if p.Server == "" || !wanted || otherRuns(p) {
 		return
 	}
 	headless, err := api.Places(a.Getenv, "")
@@ -22,6 +24,12 @@ func (a *app) succeed(p api.Paths, ports talk.Home) {
 	if child, err := a.spawn(headless); err == nil {
 		child.told.file.Close()
 	}
+}
+
+// monitors reports whether a person wants the messages of any repository processed whatever runs.
+func monitors(list repository.Enabled) bool {
+	all, err := list.List()
+	return err == nil && slices.ContainsFunc(all, func(w repository.Wish) bool { return w.Monitor == repository.MonitorOn })
 }
 
 // otherRuns reports whether another sidecar of this user runs.
