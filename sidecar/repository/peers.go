@@ -184,6 +184,22 @@ func (p *Peers) sender(path, not string) (id message.ID, known bool) {
 	return p.strange, false
 }
 
+// awaited reports whether a repository was enabled only just, and is no peer yet: its author is not to
+// be taken for one to whom no answer can go.
+func (p *Peers) awaited(path string) bool {
+	if path == "" {
+		return false
+	}
+	p.mu.Lock()
+	known := p.boxes[path] != nil
+	p.mu.Unlock()
+	if known {
+		return false
+	}
+	_, enabled := p.Enabled.Find(path)
+	return enabled
+}
+
 // watch has a box told what becomes of a message; unwatch ends that.
 func (p *Peers) watch(id message.ID, b *box) {
 	p.mu.Lock()

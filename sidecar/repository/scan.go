@@ -89,6 +89,9 @@ func (b *box) take(ctx context.Context, e Entry) bool {
 		b.refuse(ctx, e, "")
 		return true
 	}
+	if b.peers.awaited(b.way(m)) {
+		return false
+	}
 	j := b.job(e.Name, m, text)
 	if first, had := b.ledger.ids[j.message.ID]; had && first.File != e.Name && j.message.ID != "" {
 		b.twice(ctx, e, j, first)
