@@ -45,7 +45,7 @@ var layers = map[string][]string{
 	"sidecar/repository":          {"sidecar/aea", "sidecar/message", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile", "sidecar/claim", "sidecar/process"},
 	"sidecar/atomicfile":          {"sidecar/foreign"},
 	"sidecar/claim":               {"sidecar/own"},
-	"sidecar/talk":                {"sidecar/message", "sidecar/atomicfile", "sidecar/claim", "sidecar/foreign", "sidecar/own"},
+	"sidecar/talk":                {"sidecar/message", "sidecar/render", "sidecar/atomicfile", "sidecar/claim", "sidecar/foreign", "sidecar/own"},
 	"sidecar/inherited":           {},
 	"sidecar/tmux/command":        {},
 	"sidecar/process":             {"sidecar/foreign"},

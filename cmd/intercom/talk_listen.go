@@ -62,6 +62,7 @@ Without --port the first free port from 9001 on is taken.`,
 	cmd.Flags().StringVar(&file, "message-file", "", "append messages to `PATH`; else to the port's own inbox")
 	cmd.Flags().StringVar(&wish.Name, "name", "", "a `NAME` by which others may send to it: a-z, 0-9, -")
 	cmd.Flags().BoolVar(&wish.TLS, "tls", false, "take encrypted connections only (send --tls)")
+	cmd.Flags().BoolVar(&wish.Route, "route", false, "also hand what comes to your policies, which may route it")
 	cmd.RunE = a.talks(func(ctx context.Context, h talk.Home) (any, error) {
 		number := 0
 		if cmd.Flags().Changed("port") {

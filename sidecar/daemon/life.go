@@ -147,6 +147,7 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	part("retention", s.retain)
 	if s.ports != nil {
 		part("talk", s.ports.Run)
+		part("talkers", s.talkers.Run)
 	}
 	if s.policies.Set != nil {
 		part("policies", s.policies.Set.Run)

@@ -26,6 +26,7 @@ type services struct {
 	face     *service.Face
 	ports    *talk.Keeper // nil: none are served
 	repos    *repository.Peers
+	talkers  *talk.Peers  // likewise
 	offered  []interface{ Offer(*api.Server) }
 }
 
@@ -61,8 +62,11 @@ func (s *sidecar) assemble(ctx context.Context) {
 		chats.Panes, inbox.Panes = s.panes, s.panes
 		s.panes.Amend = s.policies.Amended
 	}
+	sinks := map[message.PeerKind]relay.Sink{}
 	if cfg.Talk.Dir != "" {
-		s.ports = &talk.Keeper{Home: cfg.Talk, Log: s.log.With("part", "talk")}
+		s.talkers = &talk.Peers{Home: cfg.Talk, Relay: s.relay, Log: s.log.With("part", "talk")}
+		s.ports = &talk.Keeper{Home: cfg.Talk, Log: s.log.With("part", "talk"), Heard: s.talkers.Heard}
+		sinks[message.PeerPort] = s.talkers
 		s.offered = append(s.offered, &service.Talk{Home: cfg.Talk, Keeper: s.ports})
 	}
 	working := &service.Repositories{Relay: s.relay, Policies: s.policies}
@@ -70,7 +74,8 @@ func (s *sidecar) assemble(ctx context.Context) {
 		Enabled: repository.EnabledIn(filepath.Dir(cfg.Paths.State)), Registry: repository.Registry{Path: cfg.Registry}, By: cfg.Paths.Key, User: cfg.Person,
 		Relay: s.relay, Journal: s.journal, Agents: working.Agents, Command: working.Command, Log: s.log.With("part", "repositories"), Now: time.Now,
 	}
-	s.relay.Sinks = map[message.PeerKind]relay.Sink{message.PeerRepository: s.repos}
+	sinks[message.PeerRepository] = s.repos
+	s.relay.Sinks = sinks
 	s.relay.Troubled = s.face.Troubled
 	s.relay.Publish = func(events []message.Event) {
 		s.bell.Ring()

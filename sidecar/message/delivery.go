@@ -176,6 +176,10 @@ const (
 	Rejected         Reason = "rejected"                                                          // failed: a person said no
 	RepliedInstead   Reason = "answered by a person instead"                                      // failed
 	Bounced          Reason = "sent back by policy"                                               // failed: its author was told
+	PortClosed       Reason = "nobody listens on the port"                                        // held, and nothing was sent; as agent gone
+	PortFull         Reason = "inbox of the port is full"                                         // held, and nothing was sent
+	PortRefused      Reason = "port refused the message"                                          // failed
+	PortSilent       Reason = "port did not acknowledge the message"                              // uncertain
 	Dropped          Reason = "dropped by policy"                                                 // failed: nobody was told
 	Acknowledged     Reason = "acknowledged by policy"                                            // failed: it was not passed on; its author was told if they wait for an answer
 	Unfiltered       Reason = "its filter failed"                                                 // until policies have filtered it

@@ -317,7 +317,7 @@ func (tx *tx) report(r message.Receipt) error {
 			target.caused(d.Message)
 		}
 	case message.Held:
-		if (r.Reason == message.TmuxRefused || r.Reason == message.Unwritable) && d.Typed {
+		if slices.Contains(nothingWritten, r.Reason) && d.Typed {
 			tx.untyped(d)
 		}
 	case message.Submitted:
@@ -331,6 +331,9 @@ func (tx *tx) report(r message.Receipt) error {
 	}
 	return nil
 }
+
+// nothingWritten are the reasons of a sink that was permitted to write, and has written nothing.
+var nothingWritten = []message.Reason{message.TmuxRefused, message.Unwritable, message.PortClosed, message.PortFull}
 
 // untyped: no byte of it was typed. It is as if permission had never been given.
 func (tx *tx) untyped(d *delivery) {

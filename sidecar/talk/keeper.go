@@ -22,10 +22,9 @@ const lookEvery = time.Second
 type Keeper struct {
 	Home
 	Log *slog.Logger // required
-	// Heard is told of each message that was stored, in the order of its port. It must not block; nil: nobody wants to know.
-	Heard func(port int, m Message)
-	// Changed is told when a port begins or ends to be served here. It may be nil.
-	Changed func(w Wish, served bool)
+	// Heard is told of each message that was stored, in the order of its port. It must not block;
+	// nil: nobody wants to know.
+	Heard func(w Wish, m Message)
 
 	// Zero but in tests: the usual ones.
 	times times
@@ -154,7 +153,7 @@ func (k *Keeper) begin(ctx context.Context, w Wish) error {
 		return errors.Join(err, mine.Release())
 	}
 	if k.Heard != nil {
-		l.heard = func(m Message) { k.Heard(w.Port, m) }
+		l.heard = func(m Message) { k.Heard(w, m) }
 	}
 	if k.times != (times{}) {
 		l.times = k.times
@@ -165,9 +164,6 @@ func (k *Keeper) begin(ctx context.Context, w Wish) error {
 	k.serve[w.Port] = s
 	k.mu.Unlock()
 	k.Log.Info("port served", "port", w.Port)
-	if k.Changed != nil {
-		k.Changed(w, true)
-	}
 	go func() {
 		defer close(s.ended)
 		if err := l.serve(serving); err != nil {
@@ -188,7 +184,4 @@ func (k *Keeper) endServing(number int, s *served) {
 	delete(k.serve, number)
 	k.mu.Unlock()
 	k.Log.Info("port not served any more", "port", number)
-	if k.Changed != nil {
-		k.Changed(s.wish, false)
-	}
 }

@@ -46,6 +46,9 @@ type listener struct {
 	log    *slog.Logger
 	times  times
 	heard  func(Message) // is told of what is stored; must not block; may be nil
+	// Hand takes messages in the place of the inbox, each with the id that its sender gave it; nil: the
+	// inbox does.
+	hand func(m Message, id string) error
 
 	key    string
 	secret *tls.Config // nil: the port is not encrypted
@@ -61,6 +64,7 @@ type listener struct {
 // batch are messages of one connection, to be stored in their order.
 type batch struct {
 	all  []Message
+	ids  []string // "" of what has none
 	done chan<- stored
 }
 
@@ -325,7 +329,7 @@ func (c *conversation) take(frame []byte, limit int) (why string) {
 			break
 		}
 	}
-	n, err := c.store(all)
+	n, err := c.store(all, ids)
 	if err != nil && !errors.Is(err, errFull) {
 		c.log.Error("store", "err", err)
 	}
@@ -358,12 +362,12 @@ func (c *conversation) message(frame []byte) (m Message, id string, err error) {
 }
 
 // store returns once the messages are stored, or cannot be.
-func (c *conversation) store(all []Message) (int, error) {
+func (c *conversation) store(all []Message, ids []string) (int, error) {
 	if len(all) == 0 {
 		return 0, nil
 	}
 	done := make(chan stored, 1)
-	c.batch <- batch{all, done}
+	c.batch <- batch{all, ids, done}
 	s := <-done
 	return s.n, s.err
 }
@@ -402,6 +406,12 @@ func (l *listener) write() {
 				size += len(m.Text)
 			}
 		}
+		if l.hand != nil {
+			for _, b := range waiting {
+				b.done <- l.handIn(b)
+			}
+			continue
+		}
 		var lines [][]byte
 		for _, b := range waiting {
 			for _, m := range b.all {
@@ -424,6 +434,17 @@ func (l *listener) write() {
 			b.done <- s
 		}
 	}
+}
+
+// handIn hands a batch to whoever takes messages in the place of the inbox.
+func (l *listener) handIn(b batch) (s stored) {
+	for i, m := range b.all {
+		if s.err = l.hand(m, b.ids[i]); s.err != nil {
+			return s
+		}
+		s.n++
+	}
+	return s
 }
 
 // bucket limits how many connections are taken: so many at once, and then so many a second.

@@ -69,3 +69,16 @@ func (p *process) signal(t *testing.T, s os.Signal) {
 	t.Helper()
 	require.NoError(t, p.Process.Signal(s))
 }
+
+// untilStopped waits until a process that got SIGSTOP runs no more.
+func (p *process) untilStopped(t *testing.T) {
+	t.Helper()
+	until(t, func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Process.Pid))
+		if err != nil {
+			t.Skip("this system does not tell whether a process is stopped")
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		return strings.HasPrefix(rest, "T")
+	}, "it stops")
+}

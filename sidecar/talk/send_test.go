@@ -175,6 +175,7 @@ func TestK48_acceptedIsNotStored(t *testing.T) {
 	p := who.Port(number)
 	until(t, func() bool { _, ok := p.Listening(); return ok }, "served")
 	other.signal(t, syscall.SIGSTOP)
+	other.untilStopped(t)
 	_, err := p.Send(t.Context(), Sending{To: number, From: 9001, Body: []byte("x"), Timeout: 300 * time.Millisecond})
 	assert.Equal(t, ConnectionTimeout, codeOf(err))
 	killed := make(chan error, 1)

@@ -19,6 +19,7 @@ type Wish struct {
 	Started     string `json:"started"`
 	Name        string `json:"name,omitempty"`
 	TLS         bool   `json:"tls,omitempty"`
+	Route       bool   `json:"route,omitempty"` // what comes is also for policies to route
 }
 
 // Listening is a port that is listened on now.

@@ -1,0 +1,421 @@
+package talk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
+)
+
+// Relay is what ports need of the relay.
+type Relay interface {
+	Join(ctx context.Context, peer message.Peer) (message.Peer, error)
+	Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
+	Report(ctx context.Context, r message.Receipt) error
+	Gone(ctx context.Context, id message.ID, reason message.Reason) error
+}
+
+// Peers makes peers of the ports that somebody listens on, whichever sidecar serves them, and is
+// their sink: what is delivered to a port is a message that is sent to it. It is sent from a port
+// of this sidecar's own, the gate, so that whoever reads it can answer as the document has it,
+// to sender_port: what comes to the gate is what that port's peer says. It goes to its chat, or to
+// whom policies route it, and is in the journal before it is acknowledged, not in an inbox.
+//
+// Run has a goroutine for each port, which sends what is delivered to it.
+type Peers struct {
+	Home
+	Relay Relay        // required
+	Log   *slog.Logger // required
+
+	// Zero but in tests: the usual one.
+	every time.Duration
+
+	opening sync.Mutex // held while the gate is opened
+
+	mu    sync.Mutex // guards what follows, and is never held for long: the relay waits for it
+	known map[int]*peer
+	waits map[message.ID][]message.Delivery // by session, what is to be sent
+	gate  int                               // number of the gate; 0 until it is open
+	heard []heard                           // for policies, not handed in yet
+	wake  chan struct{}
+}
+
+// peer is a port that is a peer.
+type peer struct {
+	number  int
+	session message.ID
+	missed  int                // looks in a row at which nobody listened
+	end     context.CancelFunc // of the goroutine that sends to it
+	woken   chan struct{}
+	asked   *message.Delivery // the last that it was given outside of chats, and has not answered
+}
+
+// heard is a message that is stored in the inbox of a port whose messages are also for policies.
+type heard struct {
+	port int
+	Message
+}
+
+const (
+	maxMissed = 4    // a port that changes hands is silent for two looks at most
+	maxHeard  = 1000 // messages that may wait for the relay; beyond it they are in the inbox alone
+	firstGate = 9900 // gates have the first number from here on that is free
+	lastGate  = 9999
+	sendPause = time.Second // until what could not be sent is tried again
+)
+
+func (p *Peers) init() {
+	if p.known == nil {
+		p.known, p.waits, p.wake = make(map[int]*peer), make(map[message.ID][]message.Delivery), make(chan struct{}, 1)
+	}
+}
+
+// Deliver keeps deliveries for their ports, in their order.
+func (p *Peers) Deliver(all ...message.Delivery) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.init()
+	for _, one := range all {
+		same := func(have message.Delivery) bool { return have.ID == one.ID }
+		p.waits[one.Target] = append(slices.DeleteFunc(p.waits[one.Target], same), one)
+	}
+	for _, one := range p.known {
+		wake(one.woken)
+	}
+}
+
+// Cancel forgets deliveries that are not sent yet.
+func (p *Peers) Cancel(ids []message.ID, _ message.Reason) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for session, waits := range p.waits {
+		p.waits[session] = slices.DeleteFunc(waits, func(one message.Delivery) bool { return slices.Contains(ids, one.ID) })
+	}
+}
+
+// Forget forgets all that waits for a session.
+func (p *Peers) Forget(session message.ID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.waits, session)
+}
+
+// Heard takes in a message that is in the inbox of a port, for policies to route.
+func (p *Peers) Heard(w Wish, m Message) {
+	if !w.Route || m.Type == TypeBinary {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.init()
+	if len(p.heard) >= maxHeard {
+		p.Log.Warn("message stays in the inbox alone: too many wait for policies", "port", w.Port)
+		return
+	}
+	p.heard = append(p.heard, heard{w.Port, m})
+	wake(p.wake)
+}
+
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Run has ports be peers until ctx ends.
+func (p *Peers) Run(ctx context.Context) error {
+	p.mu.Lock()
+	p.init()
+	p.mu.Unlock()
+	var all sync.WaitGroup
+	defer all.Wait()
+	every := p.every
+	if every == 0 {
+		every = lookEvery
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		if err := p.pass(ctx, &all); err != nil && ctx.Err() == nil {
+			p.Log.Warn("ports as peers", "err", err)
+		}
+		p.route(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-p.wake:
+		}
+	}
+}
+
+// pass has the ports join that somebody listens on, and those go that nobody does any more.
+func (p *Peers) pass(ctx context.Context, all *sync.WaitGroup) error {
+	here := map[int]bool{}
+	var failed error
+	for _, l := range p.Discover() {
+		here[l.Port] = true
+		if one := p.peer(l.Port); one != nil {
+			one.missed = 0
+			continue
+		}
+		joined, err := p.Relay.Join(ctx, message.Peer{Kind: message.PeerPort, Key: strconv.Itoa(l.Port), Name: l.Name})
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("port %d: %w", l.Port, err))
+			continue
+		}
+		sending, end := context.WithCancel(ctx)
+		one := &peer{number: l.Port, session: joined.ID, end: end, woken: make(chan struct{}, 1)}
+		p.mu.Lock()
+		p.known[l.Port] = one
+		p.mu.Unlock()
+		all.Go(func() { p.sendTo(sending, one, all) })
+	}
+	p.mu.Lock()
+	var gone []*peer
+	for number, one := range p.known {
+		if !here[number] {
+			if one.missed++; one.missed > maxMissed {
+				gone = append(gone, one)
+				delete(p.known, number)
+			}
+		}
+	}
+	p.mu.Unlock()
+	for _, one := range gone {
+		one.end()
+		failed = errors.Join(failed, p.Relay.Gone(ctx, one.session, message.PortClosed))
+	}
+	return failed
+}
+
+func (p *Peers) peer(number int) *peer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known[number]
+}
+
+// route hands in what came to ports whose messages are for policies.
+func (p *Peers) route(ctx context.Context) {
+	for {
+		p.mu.Lock()
+		if len(p.heard) == 0 {
+			p.mu.Unlock()
+			return
+		}
+		next := p.heard[0]
+		one := p.known[next.port]
+		p.heard = p.heard[1:]
+		p.mu.Unlock()
+		if one == nil {
+			continue // nobody listens there any more
+		}
+		if _, err := p.Relay.Receive(ctx, envelopeOf(one, next.port, next.Message)); err != nil && ctx.Err() == nil {
+			p.Log.Warn("message stays in the inbox alone", "port", next.port, "err", err)
+		}
+	}
+}
+
+// envelopeOf is a message that came to a port, as one that a peer says.
+func envelopeOf(from *peer, port int, m Message) message.Envelope {
+	e := message.Envelope{
+		From: message.Address{Peer: from.session}, Type: message.KindMessage, Body: m.Text,
+		Meta: map[string]string{"port": strconv.Itoa(port), "sender_port": strconv.Itoa(m.Sender)},
+	}
+	if m.Thread != "" {
+		e.Meta["thread"] = m.Thread
+	}
+	return e
+}
+
+// sendTo sends what is delivered to a port, in its order, until ctx ends.
+func (p *Peers) sendTo(ctx context.Context, one *peer, all *sync.WaitGroup) {
+	for {
+		d, ok := p.next(one.session)
+		wait := time.Duration(0)
+		if ok {
+			again, err := p.give(ctx, one, d, all)
+			if err != nil && ctx.Err() == nil {
+				p.Log.Warn("delivery to a port", "port", one.number, "delivery", d.ID, "err", err)
+			}
+			if !again {
+				p.done(d)
+				continue
+			}
+			wait = sendPause
+		}
+		var pause <-chan time.Time
+		if wait > 0 {
+			pause = time.After(wait)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-one.woken:
+		case <-pause:
+		}
+	}
+}
+
+// next is the delivery that a port is to get next. It stays in its place until it is done.
+func (p *Peers) next(session message.ID) (d message.Delivery, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if waits := p.waits[session]; len(waits) > 0 {
+		return waits[0], true
+	}
+	return d, false
+}
+
+// done forgets a delivery as it was handed over; the relay may have handed it over again since.
+func (p *Peers) done(d message.Delivery) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waits[d.Target] = slices.DeleteFunc(p.waits[d.Target], func(have message.Delivery) bool {
+		return have.ID == d.ID && have.Attempt == d.Attempt
+	})
+}
+
+// give sends a delivery, and reports what became of it; again says that nothing of it was sent,
+// and that it may be tried later.
+func (p *Peers) give(ctx context.Context, one *peer, d message.Delivery, all *sync.WaitGroup) (again bool, err error) {
+	tell := func(state message.ReceiptState, why message.Reason, says string) error {
+		r := message.Receipt{Delivery: d.ID, State: state, Reason: why}
+		if says != "" {
+			r.Evidence = []message.Evidence{{Source: "port", Says: says, Weight: "exact", At: time.Now()}}
+		}
+		return p.Relay.Report(ctx, r)
+	}
+	if d.Typed {
+		// An earlier run began to send it, and its answer was lost with that.
+		return false, tell(message.Uncertain, message.SidecarEnded, "")
+	}
+	gate, err := p.open(ctx, all)
+	if err != nil {
+		return true, err
+	}
+	port := p.Port(one.number)
+	said, ours := port.advertised()
+	if !ours {
+		return true, tell(message.Held, message.PortClosed, "")
+	}
+	if err := tell(message.Typed, "", ""); err != nil {
+		// It is handed over again, if it may go on; while nothing can be written, later.
+		_, unwritable := errors.AsType[*message.UnwritableError](err)
+		return unwritable, err
+	}
+	s := Sending{To: one.number, From: gate, Body: []byte(render.Text(d.Form, d.Message)), TLS: said.Cert != nil, Thread: string(d.Message.Thread)}
+	_, err = p.Send(ctx, s)
+	e, _ := errors.AsType[*Error](err)
+	switch {
+	case err == nil:
+		if d.Chat == "" {
+			p.mu.Lock()
+			one.asked = &d
+			p.mu.Unlock()
+		}
+		return false, tell(message.Submitted, "", "acknowledged: it is in the inbox")
+	case e == nil:
+		return false, errors.Join(err, tell(message.Uncertain, message.NotTaken, ""))
+	}
+	switch e.Code {
+	case ConnectionRefused:
+		return true, tell(message.Held, message.PortClosed, "")
+	case InboxFull:
+		return true, tell(message.Held, message.PortFull, "")
+	case MessageTooLarge:
+		return false, tell(message.Failed, message.BodyTooLong, "")
+	case NotStored, InvalidMessage, NotSupported, TLSRequired:
+		return false, errors.Join(e, tell(message.Failed, message.PortRefused, ""))
+	}
+	return false, errors.Join(e, tell(message.Uncertain, message.PortSilent, "")) // it may be in the inbox
+}
+
+// open opens the gate, if it is not open yet, and serves it until ctx ends.
+func (p *Peers) open(ctx context.Context, all *sync.WaitGroup) (number int, err error) {
+	p.opening.Lock()
+	defer p.opening.Unlock()
+	p.mu.Lock()
+	number = p.gate
+	p.mu.Unlock()
+	if number != 0 {
+		return number, nil
+	}
+	for number := firstGate; number <= lastGate; number++ {
+		port := p.Port(number)
+		if _, wanted := port.Wanted(); wanted == nil {
+			continue
+		}
+		mine, err := claim.Take(port.claim())
+		if err != nil {
+			continue
+		}
+		config, err := p.Config()
+		if err != nil {
+			return 0, errors.Join(err, mine.Release())
+		}
+		l, err := listen(ctx, port, Wish{Port: number, MessageFile: port.Inbox(), Started: time.Now().Local().Format(startedLayout)}, config, p.Log)
+		if err != nil {
+			_ = mine.Release()
+			if e, ok := errors.AsType[*Error](err); ok && e.Code == PortInUse {
+				continue
+			}
+			return 0, err
+		}
+		l.hand = func(m Message, id string) error { return p.said(ctx, number, m, id) }
+		p.mu.Lock()
+		p.gate = number
+		p.mu.Unlock()
+		all.Go(func() {
+			defer mine.Release()
+			if err := l.serve(ctx); err != nil {
+				p.Log.Error("gate", "err", err)
+			}
+			p.mu.Lock()
+			p.gate = 0
+			p.mu.Unlock()
+		})
+		return number, nil
+	}
+	return 0, Errorf(PortInUse, firstGate, "No port from %d to %d is free", firstGate, lastGate)
+}
+
+// said hands in what came to the gate: the peer of its sender says it.
+func (p *Peers) said(ctx context.Context, gate int, m Message, id string) error {
+	one := p.peer(m.Sender)
+	if one == nil {
+		return fmt.Errorf("nobody listens on port %d, from which it is said to come", m.Sender)
+	}
+	if m.Type == TypeBinary {
+		return errors.New("only text can be said here")
+	}
+	e := envelopeOf(one, gate, m)
+	if id != "" {
+		e.ID = message.DerivedID(time.Unix(0, 0), "talk", strconv.Itoa(m.Sender), id)
+	}
+	p.mu.Lock()
+	asked := one.asked
+	p.mu.Unlock()
+	if asked != nil {
+		e.InReplyTo = asked.Message.ID
+	}
+	if _, err := p.Relay.Receive(ctx, e); err != nil {
+		return err
+	}
+	if asked != nil {
+		p.mu.Lock()
+		one.asked = nil
+		p.mu.Unlock()
+		_ = p.Relay.Report(ctx, message.Receipt{Delivery: asked.ID, State: message.Answered, Words: m.Text})
+	}
+	return nil
+}

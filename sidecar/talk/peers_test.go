@@ -1,0 +1,198 @@
+package talk
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// sidecarOf is a relay over a journal, with a keeper and the ports as its peers.
+type room struct {
+	*person
+	relay   *relay.Relay
+	journal *journal.Journal
+	peers   *Peers
+}
+
+func newRoom(t *testing.T) *room {
+	state := filepath.Join(t.TempDir(), "state")
+	require.NoError(t, private(state))
+	j, err := journal.Open(t.Context(), state)
+	require.NoError(t, err)
+	r := &room{person: newPerson(t), journal: j}
+	r.peers = &Peers{Home: r.Home, Log: discard, every: 10 * time.Millisecond}
+	r.relay = &relay.Relay{Journal: j, Sinks: map[message.PeerKind]relay.Sink{message.PeerPort: r.peers}}
+	r.peers.Relay = r.relay
+	ctx, stop := context.WithCancel(context.Background())
+	relayCtx, endRelay := context.WithCancel(context.Background())
+	var parts, last sync.WaitGroup
+	last.Go(func() { assert.NoError(t, r.relay.Run(relayCtx)) })
+	parts.Go(func() { assert.NoError(t, r.peers.Run(ctx)) })
+	t.Cleanup(func() {
+		stop()
+		parts.Wait()
+		endRelay()
+		last.Wait()
+		require.NoError(t, j.Close())
+	})
+	r.keep()
+	r.Keeper.Heard = r.peers.Heard
+	return r
+}
+
+// joined starts a listener and waits until it is a peer.
+func (r *room) joined(w Wish) (Port, message.Peer) {
+	r.t.Helper()
+	p := r.start(w)
+	var peer message.Peer
+	until(r.t, func() (ok bool) {
+		var err error
+		peer, err = r.relay.Snapshot().Find(fmt.Sprint(p.Number))
+		if w.Name != "" {
+			peer, err = r.relay.Snapshot().Find(w.Name)
+		}
+		return err == nil
+	}, "the port is a peer")
+	return p, peer
+}
+
+func (r *room) state(id message.ID) message.Receipt {
+	all, err := r.journal.Receipts(r.t.Context(), id)
+	require.NoError(r.t, err)
+	if len(all) == 0 {
+		return message.Receipt{}
+	}
+	return all[len(all)-1]
+}
+
+var ada = relay.By{Kind: relay.Person, Name: "ada"}
+
+// A port is sent to like any peer, by its number or name, and answers as the document has it.
+func TestPeers_sendAndAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	p, peer := r.joined(Wish{Name: "beta"})
+	assert.Equal(t, message.PeerPort, peer.Kind)
+	sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: "How far are you?"}})
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).State == message.Submitted }, "submitted")
+	receipt := r.state(sent.Message)
+	require.Len(t, receipt.Evidence, 1)
+	assert.Equal(t, "port", receipt.Evidence[0].Source)
+	all := p.unread(t, CheckOptions{Clear: true})
+	require.Len(t, all, 1)
+	assert.Equal(t, "[ada] (0):\n\nHow far are you?", all[0].Text)
+
+	answer := Sending{To: all[0].Sender, From: p.Number, Body: []byte("Nearly there.")}
+	_, err = r.Send(t.Context(), answer)
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).State == message.Answered }, "answered")
+	assert.Equal(t, "Nearly there.", r.state(sent.Message).Words)
+	gate := r.Port(all[0].Sender)
+	assert.Empty(t, gate.unread(t, CheckOptions{}), "it is in the journal, not in an inbox")
+	_, listed := gate.Listening()
+	assert.False(t, listed)
+
+	// Who is no peer cannot say anything there.
+	answer.From = freePort(t)
+	_, err = r.Send(t.Context(), answer)
+	assert.Equal(t, NotStored, codeOf(err))
+	assert.Error(t, gate.raw(t, framed("bare")))
+}
+
+// A port takes part in a chat. What it says is nobody's that is proven, whatever it claims.
+func TestPeers_chat(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	a, _ := r.joined(Wish{Name: "alpha"})
+	b, _ := r.joined(Wish{Name: "beta"})
+	_, err := r.relay.Do(t.Context(), relay.StartChat{By: ada, Peers: []string{"alpha", "beta"}})
+	require.NoError(t, err)
+	_, err = r.relay.Do(t.Context(), relay.Send{By: ada, To: "alpha", Message: message.Envelope{Body: "Begin."}})
+	require.NoError(t, err)
+	until(t, func() bool { return a.Unread() }, "it gets the first word")
+	gate := a.unread(t, CheckOptions{Clear: true})[0].Sender
+	_, err = r.Send(t.Context(), Sending{To: gate, From: a.Number, Body: []byte("Hello, beta."), Thread: "t"})
+	require.NoError(t, err)
+	until(t, func() bool { return b.Unread() }, "the other hears it")
+	got := b.unread(t, CheckOptions{Clear: true})[0]
+	assert.Equal(t, "[alpha] (1):\n\nHello, beta.", got.Text)
+	assert.Equal(t, gate, got.Sender)
+	_, err = r.Send(t.Context(), Sending{To: gate, From: b.Number, Body: []byte("Hello, alpha.")})
+	require.NoError(t, err)
+	until(t, func() bool { return a.Unread() }, "and answers")
+	assert.Equal(t, "[beta] (2):\n\nHello, alpha.", a.unread(t, CheckOptions{Clear: true})[0].Text)
+	assert.False(t, b.Unread(), "it does not hear itself")
+	events, err := r.journal.Events(t.Context(), journal.Query{})
+	require.NoError(t, err)
+	seen := 0
+	for _, e := range events {
+		if e.Message != nil && e.Message.From.Name == "alpha" {
+			seen++
+			assert.Equal(t, message.TrustLoopback, e.Message.Trust)
+			assert.Equal(t, message.OriginAgent, e.Message.Origin)
+		}
+	}
+	assert.NotZero(t, seen)
+}
+
+// A port that nobody listens on for the moment, or whose inbox is full, gets what waits later, once.
+func TestPeers_waits(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.configure(Config{MaxInbox: 1})
+	p, _ := r.joined(Wish{Name: "beta"})
+	require.NoError(t, p.say(t, 9001, "fills it"))
+	sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: "waits"}})
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).Reason == message.PortFull }, "held")
+	assert.Equal(t, message.Held, r.state(sent.Message).State)
+	p.unread(t, CheckOptions{Clear: true})
+	until(t, func() bool { return r.state(sent.Message).State == message.Submitted }, "delivered when there is room")
+	assert.Equal(t, []string{"[ada] (0):\n\nwaits"}, texts(p.unread(t, CheckOptions{Clear: true})))
+
+	_, err = p.Unwant()
+	require.NoError(t, err)
+	_, err = r.Keeper.Look(t.Context())
+	require.NoError(t, err)
+	until(t, func() bool { _, err := r.relay.Snapshot().Find("beta"); return err != nil }, "nobody listens: the peer is gone")
+}
+
+// What comes to a port stays in its inbox; where the person wants it, policies get it too.
+func TestPeers_route(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	plain, _ := r.joined(Wish{Name: "plain"})
+	routed, peer := r.joined(Wish{Name: "routed", Route: true})
+	require.NoError(t, plain.say(t, 9001, "for the inbox"))
+	require.NoError(t, routed.say(t, 9001, "for policies"))
+	var got []message.Envelope
+	until(t, func() bool {
+		events, err := r.journal.Events(t.Context(), journal.Query{})
+		require.NoError(t, err)
+		got = nil
+		for _, e := range events {
+			if e.Message != nil {
+				got = append(got, *e.Message)
+			}
+		}
+		return len(got) > 0
+	}, "it is handed in")
+	require.Len(t, got, 1)
+	assert.Equal(t, "for policies", got[0].Body)
+	assert.Equal(t, peer.ID, got[0].From.Peer)
+	assert.Equal(t, message.TrustLoopback, got[0].Trust)
+	assert.Equal(t, map[string]string{"port": fmt.Sprint(routed.Number), "sender_port": "9001"}, got[0].Meta)
+	assert.Equal(t, []string{"for policies"}, texts(routed.unread(t, CheckOptions{})))
+	assert.Equal(t, []string{"for the inbox"}, texts(plain.unread(t, CheckOptions{})))
+}
