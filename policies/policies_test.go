@@ -51,7 +51,7 @@ func TestExamples_byName(t *testing.T) {
 		assert.True(t, ok)
 		assert.Equal(t, s, found)
 	}
-	assert.Equal(t, []string{"cost-limit", "hub-and-spoke", "quiet-hours", "reviewer-gate", "route-by-content", "talking-stick"}, names)
+	assert.Equal(t, []string{"cost-limit", "hub-and-spoke", "quiet-hours", "reviewer-gate", "route-by-content", "talk-port", "talking-stick"}, names)
 	found, ok := policies.Example("quiet-hours")
 	assert.True(t, ok)
 	assert.Contains(t, found.Text, "quiet hours")

@@ -138,7 +138,7 @@ func talkKeys(m any) (all []string) {
 	return all
 }
 
-func TestK1_K4_K5_K6_K9_K10_K36_K44_aListener(t *testing.T) {
+func TestK1_K4_K5_K6_K7_K9_K10_K44_C36_aListener(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
 	port := aFreePort(t)

@@ -113,3 +113,83 @@ func TestC50_endedInEveryOrder(t *testing.T) {
 		})
 	}
 }
+
+// reader starts a line program in a pane of a tmux server of the person, adopted as Ada.
+func (k *talker) reader(name string) (in *talker, screen func() string) {
+	k.t.Helper()
+	socket := k.tmuxServer(name)
+	in = k.in(socket)
+	pane, err := in.command("tmux", "-S", socket, "new-window", "-d", "-P", "-F", "#{pane_id}", os.Args[0]+" persona --name Ada --prompt 'ada> '").CombinedOutput()
+	require.NoError(k.t, err, "%s", pane)
+	screen = func() string {
+		out, _ := in.command("tmux", "-S", socket, "capture-pane", "-p", "-J", "-t", strings.TrimSpace(string(pane))).Output()
+		return string(out)
+	}
+	until(k.t, func() bool { return strings.Contains(screen(), "ada>") })
+	in.runs("adopt", strings.TrimSpace(string(pane)), "--as", "line", "--name", "Ada")
+	return in, screen
+}
+
+// runs runs a command that succeeds.
+func (k *talker) runs(words ...string) string {
+	k.t.Helper()
+	out, err := k.command(os.Args[0], words...).CombinedOutput()
+	require.NoError(k.t, err, "%v: %s", words, out)
+	return string(out)
+}
+
+// What comes to a port is typed nowhere by itself; with the shipped example in use it waits for a
+// person, and a policy that delivers it has it typed.
+func TestK34_C9_typedOnlyWhereAPolicySaysSo(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	in, screen := k.reader("policy")
+	port := aFreePort(t)
+	in.ok("listen", "start", "--port", port, "--route")
+	in.ok("send", "--to-port", port, "--from-port", "9002", "--message", "nobody decides")
+	policies := filepath.Join(k.env["HOME"], ".config", "intercom", "policies")
+	require.NoError(t, os.MkdirAll(policies, 0o700))
+	example, err := os.ReadFile(filepath.Join("..", "..", "policies", "examples", "talk-port.lua"))
+	require.NoError(t, err)
+	text := strings.NewReplacer(`["9001"]`, `["`+port+`"]`, `"claude"`, `"Ada"`).Replace(string(example))
+	use := func(text, says string) {
+		inUse := func() int { return strings.Count(in.runs("policy", "log"), "in use") }
+		before := inUse()
+		require.NoError(t, os.WriteFile(filepath.Join(policies, "50-port.lua"), []byte(text), 0o600))
+		until(t, func() bool { return inUse() > before })
+		in.ok("send", "--to-port", port, "--from-port", "9003", "--message", "not expected")
+		in.ok("send", "--to-port", port, "--from-port", "9002", "--message", says)
+		until(t, func() bool { return strings.Contains(in.runs("log"), says+"\n") })
+	}
+	use(text, "asked about")
+	until(t, func() bool { return strings.Contains(in.runs("inbox", "list"), "asked about") })
+	assert.NotContains(t, screen(), "asked about", "nobody has said yes")
+	use(strings.Replace(text, "return intercom.ask {", "return intercom.deliver {", 1), "typed now")
+	until(t, func() bool { return strings.Contains(screen(), "typed now") })
+	for _, not := range []string{"nobody decides", "not expected", "asked about"} {
+		assert.NotContains(t, screen(), not)
+	}
+}
+
+// A pane and a port in a chat: each hears the other, and the port answers as the document has it.
+func TestC9_aPaneAndAPortInAChat(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	in, screen := k.reader("chat")
+	port := aFreePort(t)
+	in.ok("listen", "start", "--port", port, "--name", "beta")
+	until(t, func() bool { return strings.Contains(in.runs("peers"), "beta") })
+	assert.Contains(t, in.runs("send", port, "by number"), "submitted")
+	assert.Len(t, bodies(in.ok("check", "--port", port, "--clear")), 1)
+	in.runs("chat", "start", "Ada", "beta", "--name", "mix", "--say", "Begin.")
+	var got map[string]any
+	until(t, func() bool {
+		got = in.ok("check", "--port", port, "--clear")
+		return len(bodies(got)) > 0
+	})
+	gate := fmt.Sprint(got["messages"].([]any)[0].(map[string]any)["sender_port"])
+	in.ok("send", "--to-port", gate, "--from-port", port, "--message", "Hello, Ada.")
+	until(t, func() bool { return strings.Contains(screen(), "[beta] (2): Hello, Ada.") })
+	until(t, func() bool { return len(bodies(in.ok("check", "--port", port))) > 0 })
+	assert.Contains(t, bodies(in.ok("check", "--port", port))[0], "[Ada] (1):\n\n")
+}

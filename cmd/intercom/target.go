@@ -34,7 +34,7 @@ func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error 
 	}
 	own := a.ownPane(ctx)
 	for _, word := range ask {
-		if slices.ContainsFunc(sessions, func(s message.Peer) bool { return strings.EqualFold(s.Name, *word) || s.ID.Is(*word) }) {
+		if slices.ContainsFunc(sessions, func(s message.Peer) bool { return strings.EqualFold(s.Name, *word) || s.Key == *word || s.ID.Is(*word) }) {
 			continue
 		}
 		if own == "" && relative.MatchString(*word) {

@@ -74,7 +74,7 @@ func (s Snapshot) leave(member *draft[message.ID, message.ID], chat message.ID) 
 }
 
 func peerCalled(s *message.Peer) (message.ID, []string) {
-	return s.ID, []string{strings.ToLower(string(s.ID)), strings.ToLower(s.ID.Short()), strings.ToLower(s.Name), strings.ToLower(s.Pane)}
+	return s.ID, []string{strings.ToLower(string(s.ID)), strings.ToLower(s.ID.Short()), strings.ToLower(s.Name), strings.ToLower(s.Pane), strings.ToLower(s.Key)}
 }
 
 func chatCalled(c *message.Chat) (message.ID, []string) {
@@ -170,8 +170,8 @@ func (s Snapshot) InPane(pane string) (message.Peer, bool) {
 }
 
 // Find returns the session that is present and goes by ref: its id, the last eight
-// digits of it where only one session has them, its pane id, or its name in any case of
-// letters. The error is a *LookupError: it wraps ErrUnknown with the nearest names,
+// digits of it where only one session has them, its pane id, its name in any case of letters, or
+// what it goes by in its own protocol. The error is a *LookupError: it wraps ErrUnknown with the nearest names,
 // ErrAmbiguous with the candidates, or ErrEnded.
 func (s Snapshot) Find(ref string) (message.Peer, error) {
 	if session, err := one(ref, s.peers.so(ref), goesBy); !errors.Is(err, ErrUnknown) {
@@ -199,7 +199,7 @@ func one(ref string, among iter.Seq[*message.Peer], meant matcher) (message.Peer
 	var past *message.Peer
 	for one := range among {
 		switch {
-		case !meant(ref, one.ID, one.Name) && (ref == "" || one.Pane != ref):
+		case !meant(ref, one.ID, one.Name) && (ref == "" || one.Pane != ref && one.Key != ref):
 		case one.Ended == nil:
 			present = append(present, *one)
 		default:

@@ -27,7 +27,7 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 		adopted = append(adopted, session.Pane)
 		peers[i] = api.Peer{
 			Name: session.Name, Pane: session.Pane, Session: session.ID, Computer: session.Computer, Agent: session.Profile, Adopted: true,
-			Aliases: slices.DeleteFunc([]string{session.Name, session.Pane, session.ID.Short()}, func(alias string) bool { return alias == "" }),
+			Aliases: slices.DeleteFunc([]string{session.Name, session.Pane, session.Key, session.ID.Short()}, func(alias string) bool { return alias == "" }),
 			Program: session.Foreground, Title: session.Title, State: session.State, Why: session.StateWhy,
 		}
 		if session.Closed != "" {

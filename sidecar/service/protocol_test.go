@@ -79,7 +79,7 @@ func TestProtocol_aFileInApiAndOneInService(t *testing.T) {
 	listed, err := api.Call(ctx, h.client, api.Peers, api.None{})
 	require.NoError(t, err)
 	require.Len(t, listed, 2)
-	assert.Equal(t, []string{"port", peers[0].ID.Short()}, listed[0].Aliases)
+	assert.Equal(t, []string{"port", left, peers[0].ID.Short()}, listed[0].Aliases)
 
 	h.end()
 	h.begin()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -15,7 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 )
 
-func TestK9_K10_K20_K30_whatAListenerLeavesInItsPlace(t *testing.T) {
+func TestK9_K10_K20_whatAListenerLeavesInItsPlace(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t).keep()
 	a, b := who.start(Wish{}), who.start(Wish{Name: "beta"})
@@ -29,7 +30,9 @@ func TestK9_K10_K20_K30_whatAListenerLeavesInItsPlace(t *testing.T) {
 	pid, err := os.ReadFile(a.PIDFile())
 	require.NoError(t, err)
 	assert.Equal(t, fmt.Sprintln(os.Getpid()), string(pid))
-	assert.Equal(t, who.Dir+fmt.Sprintf("/%d/inbox.jsonl", a.Number), all[0].MessageFile[:len(who.Dir)]+fmt.Sprintf("/%d/inbox.jsonl", a.Number))
+	l, ok := a.Listening()
+	require.True(t, ok)
+	assert.Equal(t, filepath.Join(who.Dir, fmt.Sprint(a.Number), "inbox.jsonl"), l.MessageFile)
 }
 
 func TestK5_K6_K44_stop(t *testing.T) {
@@ -233,7 +236,7 @@ func TestK29_convention(t *testing.T) {
 	assert.Greater(t, second, first)
 }
 
-func TestK24_K25_K27_listenOnceWhereNobodyListens(t *testing.T) {
+func TestK24_listenOnceWhereNobodyListens(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t)
 	p := who.Port(freePort(t))

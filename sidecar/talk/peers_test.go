@@ -16,7 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// sidecarOf is a relay over a journal, with a keeper and the ports as its peers.
+// room is a relay over a journal, with a keeper and the ports as its peers.
 type room struct {
 	*person
 	relay   *relay.Relay
