@@ -26,7 +26,7 @@ type services struct {
 	face     *service.Face
 	ports    *talk.Keeper // nil: none are served
 	repos    *repository.Peers
-	talkers  *talk.Peers  // likewise
+	talkers  *talk.Peers // likewise
 	offered  []interface{ Offer(*api.Server) }
 }
 

@@ -40,7 +40,7 @@ const (
 
 // Files reports whether what is delivered to such a peer is kept by it, in files, and not typed: its
 // own protocol bounds how much that is.
-func (k PeerKind) Files() bool { return k == PeerRepository }
+func (k PeerKind) Files() bool { return k == PeerRepository || k == PeerPort }
 
 // Peer is whoever can say something and be told something. One of a pane is one agent's stay in it, a session: it lives
 // from its adoption until the pane or the program ends, or a person releases it.
