@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -149,6 +150,33 @@ func TestH70_silentPeersAreLetGo(t *testing.T) {
 	require.NoError(t, p.say(t, 9001, "meanwhile"))
 	all.Wait()
 	assert.ElementsMatch(t, []string{"ok", "ok", "meanwhile"}, texts(p.unread(t, CheckOptions{})))
+}
+
+// Two thousand connections that say nothing: those beyond the limit are refused at once, the others
+// after a while, and nothing is left of them. An honest sender waits no longer than that.
+func TestH70_twoThousandConnections(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t).configure(Config{Rate: 100_000, Burst: 100_000}).keep()
+	who.Keeper.times = times{first: 300 * time.Millisecond, head: time.Second, body: time.Second, idle: time.Second, reply: time.Second}
+	p := who.start(Wish{})
+	before := runtime.NumGoroutine()
+	var all []net.Conn
+	for range 2000 {
+		c, err := net.Dial("tcp4", address(p.Number))
+		if err != nil {
+			break // no more descriptors here
+		}
+		defer c.Close()
+		all = append(all, c)
+	}
+	until(t, func() bool { return p.say(t, 9001, "honest") == nil }, "there is room again")
+	for _, c := range all {
+		_ = c.SetReadDeadline(time.Now().Add(patience))
+		_, err := c.Read(make([]byte, 1))
+		require.ErrorContains(t, err, "reset", "refused")
+	}
+	until(t, func() bool { return runtime.NumGoroutine() < before+200 }, "their goroutines are gone") // other tests have some too
+	assert.Equal(t, []string{"honest"}, texts(p.unread(t, CheckOptions{})))
 }
 
 func TestK32_loopbackOnly(t *testing.T) {

@@ -34,12 +34,12 @@ const patience = 20 * time.Second
 // person is somebody with ports in a directory of their own.
 type person struct {
 	Home
-	t      *testing.T
+	t      testing.TB
 	Keeper *Keeper
 	end    func()
 }
 
-func newPerson(t *testing.T) *person {
+func newPerson(t testing.TB) *person {
 	dir := t.TempDir()
 	p := &person{Home: Home{Dir: filepath.Join(dir, ".ai-talk"), Claims: filepath.Join(dir, "claims")}, t: t}
 	return p
@@ -58,7 +58,7 @@ func (p *person) keep() *person {
 	return p
 }
 
-func keep(t *testing.T, h Home) (*Keeper, func()) {
+func keep(t testing.TB, h Home) (*Keeper, func()) {
 	k := &Keeper{Home: h, Log: slog.New(slog.DiscardHandler)}
 	ctx, cancel := context.WithCancel(context.Background())
 	var run sync.WaitGroup
@@ -72,7 +72,7 @@ func keep(t *testing.T, h Home) (*Keeper, func()) {
 }
 
 // freePort is a port that nobody listens on.
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	for {
 		s, err := net.Listen("tcp4", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -111,7 +111,7 @@ func (h Home) want(number int, w Wish) error {
 	return h.Port(number).Want(w)
 }
 
-func (p Port) dial(t *testing.T) net.Conn {
+func (p Port) dial(t testing.TB) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp4", address(p.Number))
 	require.NoError(t, err)
@@ -171,7 +171,7 @@ func codeOf(err error) Code {
 	return ""
 }
 
-func until(t *testing.T, so func() bool, why string) {
+func until(t testing.TB, so func() bool, why string) {
 	t.Helper()
 	for end := time.Now().Add(patience); !so(); time.Sleep(2 * time.Millisecond) {
 		require.True(t, time.Now().Before(end), why)

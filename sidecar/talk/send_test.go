@@ -30,7 +30,7 @@ func newAcked(c net.Conn, said server) acked {
 }
 
 // exchange writes envelopes and reads as many answers; how many were stored, and whether there was no room for more.
-func (a *acked) exchange(t *testing.T, out []byte, n int) (stored int, full bool) {
+func (a *acked) exchange(t testing.TB, out []byte, n int) (stored int, full bool) {
 	_ = a.c.SetDeadline(time.Now().Add(patience))
 	if _, err := a.c.Write(out); !assert.NoError(t, err) {
 		return 0, false
