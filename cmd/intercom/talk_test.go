@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -113,16 +114,25 @@ func (k *talker) fails(code string, words ...string) map[string]any {
 }
 
 func aFreePort(t *testing.T) string {
+	t.Helper()
 	for {
-		s, err := net.Listen("tcp4", "127.0.0.1:0")
-		require.NoError(t, err)
-		port := s.Addr().(*net.TCPAddr).Port
-		s.Close()
-		if port > 1024 {
-			return strconv.Itoa(port)
+		// Below those that the kernel gives to connections, of which other tests make thousands.
+		port := 26_000 + int(nextPort.Add(1))%6_000
+		s, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue
 		}
+		require.NoError(t, s.Close())
+		return strconv.Itoa(port)
 	}
 }
+
+// nextPort is counted up from a place of this process's own.
+var nextPort = func() *atomic.Int64 {
+	var n atomic.Int64
+	n.Store(int64(os.Getpid()) * 37)
+	return &n
+}()
 
 func bodies(got map[string]any) (all []string) {
 	for _, m := range got["messages"].([]any) {

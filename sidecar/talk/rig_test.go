@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,16 +74,25 @@ func keep(t testing.TB, h Home) (*Keeper, func()) {
 
 // freePort is a port that nobody listens on.
 func freePort(t testing.TB) int {
+	t.Helper()
 	for {
-		s, err := net.Listen("tcp4", "127.0.0.1:0")
-		require.NoError(t, err)
-		number := s.Addr().(*net.TCPAddr).Port
-		require.NoError(t, s.Close())
-		if number >= MinPort {
-			return number
+		// Below those that the kernel gives to connections, of which other tests make thousands.
+		number := 20_000 + int(nextPort.Add(1))%6_000
+		s, err := net.Listen("tcp4", address(number))
+		if err != nil {
+			continue
 		}
+		require.NoError(t, s.Close())
+		return number
 	}
 }
+
+// nextPort is counted up from a place of this process's own.
+var nextPort = func() *atomic.Int64 {
+	var n atomic.Int64
+	n.Store(int64(os.Getpid()) * 37)
+	return &n
+}()
 
 // start has a port served.
 func (p *person) start(w Wish) Port {
