@@ -29,7 +29,6 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 		policies.Trusted = trust.In(state).Trusted
 	}
 	succeed := func() { (&app{env: e}).succeed(opts.Paths, ports) }
-	defer succeed()
 	err = daemon.Run(ctx, daemon.Config{
 		Paths: opts.Paths, Version: opts.Version, Person: person(e), Talk: ports, Registry: repository.RegistryPath(e.Getenv),
 		Transport: e.Getenv("INTERCOM_TRANSPORT"), Trigger: e.Getenv("INTERCOM_TRIGGER"),
@@ -46,7 +45,10 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 		return noServer(opts.Paths)
 	case errors.Is(err, tmux.ErrNoProgram):
 		return noTmux(api.CodeNoSidecar)
+	case errors.Is(err, api.ErrHeld): // another one serves
+		return err
 	}
+	succeed()
 	return err
 }
 

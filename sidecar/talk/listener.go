@@ -100,7 +100,7 @@ func listen(ctx context.Context, p Port, w Wish, c Config, log *slog.Logger) (*l
 		said.Cert = pair.Certificate[0]
 	}
 	var err error
-	if l.socket, err = (&net.ListenConfig{}).Listen(ctx, "tcp4", address(p.Number)); err != nil {
+	if l.socket, err = bind(ctx, p.Number); err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return nil, inUse(p.Number)
 		}
@@ -117,6 +117,24 @@ func listen(ctx context.Context, p Port, w Wish, c Config, log *slog.Logger) (*l
 	return l, nil
 }
 
+// A process that one of ours is just starting has the sockets of its parent until it is a program of
+// its own: one that was closed then holds its port for that moment.
+const (
+	bindTries = 6
+	bindPause = 20 * time.Millisecond
+)
+
+// bind listens on a port.
+func bind(ctx context.Context, port int) (s net.Listener, err error) {
+	for range bindTries {
+		if s, err = (&net.ListenConfig{}).Listen(ctx, "tcp4", address(port)); !errors.Is(err, syscall.EADDRINUSE) {
+			return s, err
+		}
+		time.Sleep(bindPause)
+	}
+	return nil, err
+}
+
 // address is that of a port: on this computer, and nowhere else.
 func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
@@ -126,7 +144,7 @@ func inUse(port int) *Error {
 
 // free is the error of a port that cannot be listened on.
 func free(port int) error {
-	s, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp4", address(port))
+	s, err := bind(context.Background(), port)
 	switch {
 	case err == nil:
 		return s.Close()
