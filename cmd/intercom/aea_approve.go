@@ -25,9 +25,9 @@ func (a *app) aeaApprovals(*string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "approvals",
 		Short: "List the messages that await your approval",
-		Long: `List the messages that came as files and await your approval, of all repositories,
-oldest first. intercom aea approve ID and reject ID decide; intercom inbox shows
-them too.`,
+		Long: `List the messages that came as files and await your approval, of all
+repositories, oldest first. intercom aea approve ID and reject ID decide;
+intercom inbox shows them too.`,
 		Example: `  intercom aea approvals`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: prints(a, func(cmd *cobra.Command, _ []string) ([]aeaApproval, error) {
@@ -68,8 +68,8 @@ func (a *app) aeaApprove() *cobra.Command {
 	return a.inJSON(a.decidesBy(a.holder, api.ChoiceApprove, func(context.Context, *api.DecideRequest, api.Decided) error { return nil }, &cobra.Command{
 		Use:   "approve ID",
 		Short: "Approve a message: the repository's agent gets it",
-		Long: `Approve a message that came as a file: the agent that works in the repository gets
-it. The message is shown, and only y at your terminal means yes.`,
+		Long: `Approve a message that came as a file: the agent that works in the repository
+gets it. The message is shown, and only y at your terminal means yes.`,
 		Example: `  intercom aea approve 4d0c8ed2`,
 		Args:    between(1, 1, "an id"),
 	}))
@@ -83,9 +83,9 @@ func (a *app) aeaReject() *cobra.Command {
 	}, &cobra.Command{
 		Use:   "reject ID",
 		Short: "Reject a message: nobody gets it",
-		Long: `Reject a message that came as a file: nobody gets it. Its sender learns only what
-you tell them with --say, as a file in their repository. You are asked, and only
-y at your terminal means yes.`,
+		Long: `Reject a message that came as a file: nobody gets it. Its sender learns only
+what you tell them with --say, as a file in their repository. You are asked, and
+only y at your terminal means yes.`,
 		Example: `  intercom aea reject 4d0c8ed2 --say 'not this week'`,
 		Args:    between(1, 1, "an id"),
 	})

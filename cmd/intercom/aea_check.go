@@ -24,8 +24,9 @@ func (a *app) aeaCheck(dir *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
 		Short: "Show messages that are not processed",
-		Long: `Show the messages of a repository that are not processed, newest first. Exit code
-1 if there are any, 0 if not. What a sidecar is at is counted, and not shown.`,
+		Long: `Show the messages of a repository that are not processed, newest first. Exit
+code 1 if there are any, 0 if not. What a sidecar is at is counted, and not
+shown.`,
 		Example: `  intercom aea check || cat .aea/prompts/check-messages.md`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {

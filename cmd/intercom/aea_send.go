@@ -40,7 +40,7 @@ const secretDetected = "SECRET_DETECTED"
 func (a *app) aeaSend(dir *string) *cobra.Command {
 	var f aeaFlags
 	cmd := &cobra.Command{
-		Use:   "send --to AGENT --type TYPE --subject SUBJECT --message TEXT",
+		Use:   "send",
 		Short: "Send a message to the agent of another repository",
 		Long: `Write a message into the .aea directory of another repository. --to-path may be
 left out for an agent that is enabled here or stands in AEA's own registry,

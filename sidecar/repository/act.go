@@ -30,7 +30,9 @@ type ran struct {
 // at a time, so that its words are the answer to that.
 func (b *box) work(ctx context.Context) {
 	if j := b.current; j != nil {
-		if j.asked != "" && b.peers.Now().Sub(j.since) > answerDelay {
+		if j.unsent != "" {
+			b.reply(ctx, j, j.unsent, j.unsentAs)
+		} else if j.asked != "" && b.peers.Now().Sub(j.since) > answerDelay {
 			b.unanswered(ctx, j, "no answer within "+answerDelay.String())
 		}
 		return
@@ -40,7 +42,17 @@ func (b *box) work(ctx context.Context) {
 		b.lane, j.inLane = b.lane[1:], false
 		b.current = j
 		b.act(ctx, j)
+		if b.current == j && j.waits {
+			b.putBack(j)
+			return
+		}
 	}
+}
+
+// putBack has a job tried again later: the relay takes nothing for now.
+func (b *box) putBack(j *job) {
+	b.current, j.inLane, j.waits = nil, true, false
+	b.lane = append([]*job{j}, b.lane...)
 }
 
 // act does what was decided: an agent that works here gets the message; where none does, and its
@@ -119,12 +131,9 @@ func (b *box) ask(ctx context.Context, j *job, agent message.Peer) bool {
 		b.peers.unwatch(id)
 		j.asked = ""
 		b.complain(ctx, err)
-		if _, waits := errors.AsType[*message.UnwritableError](err); waits || ctx.Err() != nil {
-			b.current, j.inLane = nil, true // tried again
-			b.lane = append([]*job{j}, b.lane...)
-			return true
-		}
-		return false
+		of, ok := errors.AsType[message.OfKind](err)
+		j.waits = !ok || of.ErrorKind() == message.KindUnwritable // else that agent cannot have it: it is gone, say
+		return j.waits
 	}
 	if !fresh {
 		b.recall(ctx, id)
@@ -232,12 +241,14 @@ func (b *box) reply(ctx context.Context, j *job, words, became string) {
 		ID: message.DerivedID(time.Unix(0, 0), string(j.our), string(j.delivery.ID), "answer"), From: message.Address{Peer: b.peer.ID}, To: []message.Address{{Peer: to}},
 		Subject: clip(subject, message.MaxSubject), Body: words, InReplyTo: j.our, Depth: j.delivery.Message.Depth + 1, Trust: message.TrustRegister,
 	})
-	if err != nil {
+	switch {
+	case err == nil:
+		b.settle(ctx, j, became, words)
+	case refusedByRelay(err):
 		b.complain(ctx, err)
-		if _, waits := errors.AsType[*message.UnwritableError](err); !waits && ctx.Err() == nil {
-			b.settle(ctx, j, "the answer could not be sent: "+err.Error(), "")
-		}
-		return
+		b.settle(ctx, j, "the answer could not be sent: "+err.Error(), "")
+	default:
+		b.complain(ctx, err)
+		j.unsent, j.unsentAs = words, became // work tries again
 	}
-	b.settle(ctx, j, became, words)
 }

@@ -33,6 +33,9 @@ type job struct {
 	agent    message.Peer // who that is
 	tried    []message.ID // agents that went away
 	since    time.Time    // when it was given, or its command began
+	waits    bool         // the relay takes nothing for now
+	unsent   string       // an answer that waits for that, and what it makes of the job
+	unsentAs string
 }
 
 func (j *job) line(at stage) line {
@@ -164,9 +167,28 @@ func (b *box) deliver(ctx context.Context, d message.Delivery) {
 	if verdicts, err := b.peers.Journal.Verdicts(ctx, j.our); err == nil && len(verdicts) > 0 {
 		j.approved = verdicts[len(verdicts)-1].Person.Name != ""
 	}
+	if b.acted(j) {
+		_ = b.report(ctx, d, message.Submitted, "")
+		b.forget(j)
+		return
+	}
 	j.delivery, j.inLane = d, true
 	b.jobs[j.our] = j
 	b.lane = append(b.lane, j)
+}
+
+// acted reports whether an earlier run was done with a message: it is marked, and not since a person
+// was to see it.
+func (b *box) acted(j *job) bool {
+	if !j.over {
+		return false
+	}
+	if b.ledger != nil {
+		if one, known := b.ledger.known[j.file]; known {
+			return one.Became != approval
+		}
+	}
+	return !j.approved
 }
 
 // again is the job of a message that an earlier run took in. Nobody but whoever took in that very
@@ -205,6 +227,9 @@ func (b *box) settle(ctx context.Context, j *job, became, words string) {
 		_ = b.report(ctx, j.delivery, message.Answered, words)
 	}
 	if j.over {
+		one := j.line(done)
+		one.Became = "approved: " + became
+		b.record(ctx, one)
 		b.log(ctx, "Approved", j.file, became)
 	} else {
 		b.finish(ctx, j, became)

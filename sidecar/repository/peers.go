@@ -51,6 +51,7 @@ type Peers struct {
 	about    map[message.ID]*box // who wants to know what becomes of a message
 	outgoing []message.Delivery  // to be written into a repository
 	wake     chan struct{}       // there is something outgoing
+	met      bool                // all repositories are known that there were at the beginning
 }
 
 // every is how often what a person wishes is looked at.
@@ -84,6 +85,7 @@ func (p *Peers) Run(ctx context.Context) error {
 			p.Log.Warn("repositories", "err", err)
 		} else if err == nil {
 			p.follow(ctx, wishes, ends, all.Go)
+			p.known()
 		}
 		select {
 		case <-ctx.Done():
@@ -96,9 +98,9 @@ func (p *Peers) Run(ctx context.Context) error {
 // meet has the peer join who stands for all authors whose repositories are not enabled.
 func (p *Peers) meet(ctx context.Context) error {
 	p.mu.Lock()
-	met := p.strange != ""
+	joined := p.strange != ""
 	p.mu.Unlock()
-	if met {
+	if joined {
 		return nil
 	}
 	one, err := p.Relay.Join(ctx, message.Peer{Kind: message.PeerRepository, Key: "unknown", Name: "unknown-repository"})
@@ -109,6 +111,14 @@ func (p *Peers) meet(ctx context.Context) error {
 	defer p.mu.Unlock()
 	p.strange = one.ID
 	return nil
+}
+
+// known notes that all repositories are known: what an earlier run was to write may go.
+func (p *Peers) known() {
+	p.mu.Lock()
+	p.met = true
+	p.mu.Unlock()
+	p.stir()
 }
 
 // follow begins to serve what is wished, and ends what is not any more.
@@ -137,7 +147,6 @@ func (p *Peers) follow(ctx context.Context, wishes []Wish, ends map[string]conte
 		p.mu.Lock()
 		p.boxes[d.Path], p.byPeer[peer.ID] = b, b
 		p.mu.Unlock()
-		p.stir()
 		inner, end := context.WithCancel(ctx)
 		ends[d.Path] = end
 		run(func() { b.run(inner) })

@@ -168,7 +168,7 @@ func (b *box) submit(ctx context.Context, j *job) bool {
 	fresh, err := b.peers.Relay.Receive(ctx, b.envelope(j))
 	if err != nil {
 		b.forget(j)
-		if _, waits := errors.AsType[*message.UnwritableError](err); waits || ctx.Err() != nil || errors.Is(err, context.Canceled) {
+		if !refusedByRelay(err) {
 			return false
 		}
 		if info, statErr := os.Lstat(b.dir.at(j.file)); statErr == nil {
@@ -182,6 +182,13 @@ func (b *box) submit(ctx context.Context, j *job) bool {
 		b.recall(ctx, j.our)
 	}
 	return true
+}
+
+// refusedByRelay reports whether the relay will never take a message. Anything else, as that nothing
+// can be written down, is over some time.
+func refusedByRelay(err error) bool {
+	of, ok := errors.AsType[message.OfKind](err)
+	return ok && of.ErrorKind() == message.KindNotPossible
 }
 
 // recall takes in what the journal says of a message of an earlier run.

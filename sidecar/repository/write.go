@@ -45,6 +45,9 @@ func (p *Peers) box(id message.ID) *box {
 func (p *Peers) next() (ready []message.Delivery) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.met {
+		return nil
+	}
 	var rest []message.Delivery
 	for _, d := range p.outgoing {
 		if p.byPeer[d.Target] != nil || d.Target == p.strange {

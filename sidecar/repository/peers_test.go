@@ -1,0 +1,435 @@
+package repository
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Wherever a sidecar ends between a message's coming and its marker, the next one goes on from
+// there: the agent is asked once, there is one answer, one marker and one line in the log.
+func TestA58_EndsBetween(t *testing.T) {
+	t.Parallel()
+	for _, moment := range []string{
+		"before it is received", "after it is received", "when it may be acted on", "before the agent has it", "after the agent has it",
+		"before the answer is received", "after the answer is received", "when the answer may be written", "before that is told", "before it is submitted",
+	} {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			name, err := h.target.Put(letter(h.asker, h.target, "question"), "")
+			require.NoError(t, err)
+			h.cutAt(moment)
+			h.run()
+			h.until(func() bool { return h.wasCut() })
+			h.end()
+			h.run()
+			defer h.end()
+			h.until(func() bool { return h.marked(name) && len(h.answers()) > 0 })
+			h.settled()
+			assert.Len(t, h.answers(), 1)
+			assert.Equal(t, "said by ben", h.answers()[0].Body)
+			assert.Equal(t, 1, h.asked(), "the agent was asked once")
+			log, err := os.ReadFile(h.target.at(logName))
+			require.NoError(t, err)
+			assert.Equal(t, 1, strings.Count(string(log), "Processed: .aea/"+name+" -> "), "%s", log)
+		})
+	}
+}
+
+// A claim that goes to another sidecar takes along what was not acted on, and leaves what was: that
+// is told to a person, and not done twice.
+func TestC50_AnotherTakesOver(t *testing.T) {
+	t.Parallel()
+	for moment, twice := range map[string]bool{"after it is received": true, "after the agent has it": false} {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			name, err := h.target.Put(letter(h.asker, h.target, "question"), "")
+			require.NoError(t, err)
+			h.cutAt(moment)
+			h.run()
+			h.until(func() bool { return h.wasCut() })
+			h.end()
+			h.by, h.journal = "another", filepath.Join(t.TempDir(), "state") // with a journal of its own
+			require.NoError(t, os.Mkdir(h.journal, 0o700))
+			h.run()
+			defer h.end()
+			if twice {
+				h.until(func() bool { return h.marked(name) && len(h.answers()) == 1 })
+				return
+			}
+			h.until(func() bool {
+				log, _ := os.ReadFile(h.target.at(logName))
+				return strings.Contains(string(log), "Interrupted: .aea/"+name)
+			})
+			h.settled()
+			assert.Empty(t, h.answers())
+			assert.False(t, h.marked(name), "it is listed still")
+		})
+	}
+}
+
+// Ten thousand files at once: each is processed once, in the order in which they came, while one
+// that nobody can read stands in front.
+func TestA57_TenThousandAtOnce(t *testing.T) {
+	t.Parallel()
+	n := 10_000
+	if testing.Short() || os.Getenv("INTERCOM_LONG") == "" {
+		n = 500
+	}
+	h := newHouse(t)
+	drop(t, h.target, "message-0-from-broken.json", "[]")
+	for i := range n {
+		drop(t, h.target, fmt.Sprintf("message-20251014T054200Z-from-claude-asker-%05d.json", i), fmt.Sprintf(
+			`{"message_id":"id-%d","message_type":"update","from":{"agent_id":"claude-asker","repo_path":%q},"message":{"body":"%d"}}`, i, h.asker.Path, i))
+	}
+	h.run()
+	defer h.end()
+	h.until(func() bool {
+		entries, _ := os.ReadDir(h.target.at(processed))
+		return len(entries) == n
+	})
+	h.settled()
+	log, err := os.ReadFile(h.target.at(logName))
+	require.NoError(t, err)
+	var order []string
+	for line := range strings.Lines(string(log)) {
+		if _, rest, ok := strings.Cut(line, "Processed: .aea/"); ok {
+			order = append(order, rest)
+		}
+	}
+	order = order[:len(order)-1] // that of settled
+	assert.Len(t, order, n)
+	assert.Len(t, slices.Compact(slices.Clone(order)), n)
+	assert.True(t, slices.IsSorted(order), "oldest first")
+	assert.Contains(t, string(log), "Refused: .aea/message-0-from-broken.json")
+}
+
+// What nobody enabled is neither read nor written to, and a message of it has no way back.
+func TestH58_NotEnabled(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	stranger := repo(t, "stranger")
+	name, err := h.target.Put(letter(stranger, h.target, "question"), "")
+	require.NoError(t, err)
+	own, err := stranger.Put(letter(h.asker, stranger, "question"), "")
+	require.NoError(t, err)
+	h.run()
+	defer h.end()
+	h.until(func() bool { return h.marked(name) })
+	h.settled()
+	assert.Zero(t, h.asked(), "nothing is asked of an agent")
+	all, err := stranger.List()
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	assert.Equal(t, own, all[0].Name)
+	assert.False(t, all[0].Processed)
+}
+
+// A monitor that is off processes nothing, and a message that comes while it is on is there at
+// once, without a look at the clock.
+func TestA61_Noticed(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.wish(h.target, MonitorOff)
+	h.run()
+	defer h.end()
+	name, err := h.target.Put(letter(h.asker, h.target, "update"), "")
+	require.NoError(t, err)
+	h.until(func() bool { return h.peers.Enabled.Served(h.asker.Path) })
+	h.settled()
+	assert.False(t, h.marked(name))
+	assert.False(t, h.peers.Enabled.Served(h.target.Path))
+	h.wish(h.target, MonitorOn)
+	h.until(func() bool { return h.marked(name) })
+	assert.Equal(t, os.Getpid(), h.target.PID())
+	_, stays := h.peers.Served()
+	assert.True(t, stays)
+	for range 20 {
+		name, err := h.target.Put(letter(h.asker, h.target, "update"), "")
+		require.NoError(t, err)
+		h.until(func() bool { return h.marked(name) })
+	}
+	h.wish(h.target, MonitorOff)
+	h.until(func() bool { return !h.peers.Enabled.Served(h.target.Path) && h.target.PID() == 0 })
+}
+
+// Helpers.
+
+// house is a relay over a journal, an agent that works in one of two repositories, and both as peers.
+type house struct {
+	t             *testing.T
+	asker, target Dir
+	state         string
+	journal       string
+	by            string
+	peers         *Peers
+	relay         *relay.Relay
+	agent         message.Peer
+	stop          func()
+
+	mu     sync.Mutex
+	moment string // where the repositories are cut off from the relay
+	cut    bool
+	given  []message.ID        // what the agent got
+	files  map[message.ID]bool // deliveries that are to become files
+}
+
+func newHouse(t *testing.T) *house {
+	h := &house{t: t, asker: repo(t, "asker"), target: repo(t, "target"), state: t.TempDir(), journal: filepath.Join(t.TempDir(), "state"), by: "one", files: map[message.ID]bool{}}
+	require.NoError(t, os.Mkdir(h.journal, 0o700))
+	h.wish(h.asker, MonitorAuto)
+	h.wish(h.target, MonitorAuto)
+	return h
+}
+
+func (h *house) wish(d Dir, monitor Monitor) {
+	require.NoError(h.t, EnabledIn(h.state).Set(Wish{Path: d.Path, Agent: d.Own().ID, Since: at, Monitor: monitor}))
+}
+
+// run begins a life; end ends it.
+func (h *house) run() {
+	j, err := journal.Open(h.t.Context(), h.journal)
+	require.NoError(h.t, err)
+	was, err := j.Restore(h.t.Context())
+	require.NoError(h.t, err)
+	before := relay.Restored{Stopped: was.Stopped, Undecided: was.Undecided}
+	for _, one := range was.Sessions {
+		before.Peers = append(before.Peers, relay.SavedPeer{Peer: one, Last: was.Depths[one.ID].Last, Cause: was.Depths[one.ID].Cause})
+	}
+	for _, one := range was.Pending {
+		before.Deliveries = append(before.Deliveries, relay.SavedDelivery(one))
+	}
+	for _, one := range was.Submitted {
+		before.Submitted = append(before.Submitted, one.Delivery)
+	}
+	h.relay = &relay.Relay{Journal: j, Policy: table{}, Restored: &before, Sink: ben{h}}
+	h.mu.Lock()
+	h.cut = false
+	h.mu.Unlock()
+	h.peers = &Peers{
+		Enabled: EnabledIn(h.state), By: h.by, User: "ada", Relay: cutting{h, h.relay}, Journal: j, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+		Agents: func(path string) []message.Peer {
+			if path != h.target.Path {
+				return nil
+			}
+			return []message.Peer{h.agent}
+		},
+	}
+	h.relay.Sinks = map[message.PeerKind]relay.Sink{message.PeerRepository: noting{h.peers, h}}
+	h.relay.Publish = func(events []message.Event) {
+		h.mu.Lock()
+		cut := h.cut
+		h.mu.Unlock()
+		if !cut {
+			h.peers.Hear(events)
+		}
+	}
+	ctx, cancel := context.WithCancel(h.t.Context())
+	var parts sync.WaitGroup
+	parts.Go(func() { assert.NoError(h.t, h.relay.Run(ctx)) })
+	require.NoError(h.t, h.relay.Begun(ctx))
+	if one, err := h.relay.Snapshot().Find("ben"); err == nil {
+		h.agent = one
+	} else {
+		h.agent, err = h.relay.Adopt(ctx, message.Peer{Name: "ben", PaneOf: message.PaneOf{Pane: "%1", Profile: "line"}})
+		require.NoError(h.t, err)
+	}
+	parts.Go(func() { assert.NoError(h.t, h.peers.Run(ctx)) })
+	h.stop = func() {
+		cancel()
+		parts.Wait()
+		require.NoError(h.t, j.Close())
+	}
+}
+
+func (h *house) end() { h.stop() }
+
+// table decides as the protocol has it.
+type table struct{}
+
+func (table) Decide(_ context.Context, q relay.Question) (message.Verdict, error) {
+	v := message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, By: "table"}}
+	if slices.Contains(aea.Types(), q.Message.Type) {
+		switch aea.Protocol(q.Message.Type, q.Message.Priority).Action {
+		case aea.Ask:
+			v.Verb = message.VerbAsk
+		case aea.Acknowledge:
+			v.Verb = message.VerbAck
+		}
+	}
+	return v, nil
+}
+
+// ben is the pane of an agent that answers what it gets, each once.
+type ben struct{ *house }
+
+func (b ben) Deliver(ds ...message.Delivery) {
+	for _, d := range ds {
+		go func() {
+			ctx := b.t.Context()
+			if !d.Typed {
+				if b.relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Typed}) != nil {
+					return
+				}
+				b.mu.Lock()
+				b.given = append(b.given, d.ID)
+				b.mu.Unlock()
+			}
+			_ = b.relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Submitted})
+			_ = b.relay.Spoke(ctx, message.Turn{Peer: d.Target, Words: "said by ben", Answers: []message.ID{d.ID}, Source: "test"})
+		}()
+	}
+}
+
+func (ben) Cancel([]message.ID, message.Reason) {}
+func (ben) Forget(message.ID)                   {}
+
+// cutting is the relay until nothing of the repositories reaches it any more.
+type cutting struct {
+	h *house
+	*relay.Relay
+}
+
+// at cuts the repositories off, if this is the moment, and reports whether they are.
+func (c cutting) at(moment string) bool {
+	c.h.mu.Lock()
+	defer c.h.mu.Unlock()
+	if moment != "" && c.h.moment == moment {
+		c.h.cut, c.h.moment = true, ""
+	}
+	return c.h.cut
+}
+
+func (c cutting) Receive(ctx context.Context, m message.Envelope) (bool, error) {
+	what := "it is received"
+	switch {
+	case m.InReplyTo != "":
+		what = "the answer is received"
+	case m.Meta[metaFile] == "":
+		what = "the agent has it"
+	}
+	if c.at("before " + what) {
+		return false, relay.ErrDown
+	}
+	fresh, err := c.Relay.Receive(ctx, m)
+	if c.at("after " + what) {
+		return false, relay.ErrDown
+	}
+	return fresh, err
+}
+
+func (c cutting) Report(ctx context.Context, r message.Receipt) error {
+	c.h.mu.Lock()
+	moments := map[message.ReceiptState]string{message.Typed: "when it may be acted on", message.Submitted: "before it is submitted"}
+	if c.h.files[r.Delivery] {
+		moments = map[message.ReceiptState]string{message.Typed: "when the answer may be written", message.Submitted: "before that is told"}
+	}
+	c.h.mu.Unlock()
+	if c.at(moments[r.State]) {
+		return relay.ErrDown
+	}
+	return c.Relay.Report(ctx, r)
+}
+
+// noting is the sink of repositories, which notes what is to become a file.
+type noting struct {
+	*Peers
+	h *house
+}
+
+func (n noting) Deliver(ds ...message.Delivery) {
+	n.h.mu.Lock()
+	for _, d := range ds {
+		n.h.files[d.ID] = d.Message.Meta[metaFile] == ""
+	}
+	n.h.mu.Unlock()
+	n.Peers.Deliver(ds...)
+}
+
+func (h *house) cutAt(moment string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.moment = moment
+}
+
+func (h *house) wasCut() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.cut
+}
+
+// asked is how often the agent was given something.
+func (h *house) asked() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.given)
+}
+
+func (h *house) marked(name string) bool {
+	_, err := os.Lstat(h.target.at(processed, name))
+	return err == nil
+}
+
+// answers are the messages that the asker got.
+func (h *house) answers() (all []aea.Message) {
+	entries, err := h.asker.List()
+	require.NoError(h.t, err)
+	for _, e := range entries {
+		m, _, err := h.asker.Read(e.Name)
+		require.NoError(h.t, err)
+		all = append(all, m)
+	}
+	return all
+}
+
+// settled waits until a message that came after all others is processed.
+func (h *house) settled() {
+	h.t.Helper()
+	d := h.target
+	if h.peers.Enabled.Served(d.Path) {
+		name, err := d.Put(letter(h.asker, d, "update"), "last")
+		require.NoError(h.t, err)
+		h.until(func() bool { return h.marked(name) })
+		require.NoError(h.t, os.Remove(d.File(name)))
+		require.NoError(h.t, os.Remove(d.at(processed, name)))
+	}
+}
+
+func (h *house) until(so func() bool) {
+	h.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			h.t.Fatal("waited in vain\n" + h.told())
+		}
+	}
+}
+
+// told is what the files say, of a test that failed.
+func (h *house) told() string {
+	text := ""
+	for _, path := range []string{h.target.at(logName), h.asker.at(logName), h.peers.Enabled.ledger(h.target.Path), h.peers.Enabled.ledger(h.asker.Path)} {
+		file, _ := os.ReadFile(path)
+		text += path + ":\n" + string(file)
+	}
+	return text
+}
