@@ -30,6 +30,8 @@
 //   - agent: one goroutine an agent follows its transcript.
 //   - tmux: the connection, the batch of looks, the watches. Text enters a pane by compare-and-paste alone, in one step of
 //     the server; tmux/command makes every command from a table.
+//   - repository: one goroutine a repository that is enabled: its watch, its ledger, what is under way there. Who processes
+//     it holds a claim: repositories are the person's, and go on when a tmux server ends.
 //   - policyset: the policies in use. The scripts run in a process of their own (scripting), which can be killed.
 //   - journal: the database. api: the socket and the lock. daemon: the order of start and end; it restarts what fails.
 //
@@ -44,8 +46,8 @@
 //	6  daemon                                     puts it together
 //	5  service  comeback  policyset               what operations mean; agents that return; the policies in use
 //	4  api                                        operations as values, server, client
-//	3  pane                                       a source and a sink; on top of agent and tmux
-//	   journal  agent  tmux  repository  talk     adapters, which import neither each other nor relay
+//	3  pane  talk  repository                     sources and sinks; pane is on top of agent and tmux
+//	   journal  agent  tmux                       adapters, which import neither each other nor relay
 //	   process                                    what the system tells of processes, for whoever asks
 //	   foreign  own  atomicfile  inherited        the ways to open a file
 //	   claim                                      who serves what is the person's, not a tmux server's
