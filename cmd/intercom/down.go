@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 // downReply is what `down --json` prints.
@@ -17,16 +21,35 @@ type downReply struct {
 }
 
 func (a *app) down() *cobra.Command {
-	return &cobra.Command{
+	var all bool
+	cmd := &cobra.Command{
 		Use:   "down",
 		Short: "End the sidecar of this tmux server",
 		Long: `End the sidecar of this tmux server, and the guard that would restart it. Once
 this returns nothing is typed any more. Chats do not end: they go on with the
 next sidecar, which the next command that needs one starts.
-intercom chat stop --all ends them. It is not an error if none runs.`,
+intercom chat stop --all ends them. It is not an error if none runs.
+
+Talk ports stay open: another sidecar takes them over, or one without tmux that
+is started for them. Outside tmux, down ends that one. --all ends every sidecar
+of yours, and all ports with them; what is still wanted is served again by the
+next one.`,
 		Example: `  intercom down`,
 		Args:    between(0, 0, "no arguments"),
-		RunE: do(a, func(cmd *cobra.Command, _ []string) (downReply, error) {
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "every sidecar of yours, whatever tmux server it is of")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if all {
+			return do(a, func(cmd *cobra.Command, _ []string) ([]downReply, error) { return a.downAll(cmd.Context()) }, func(ended []downReply) {
+				for _, r := range ended {
+					a.say("sidecar ended: pid %d", r.PID)
+				}
+				if len(ended) == 0 {
+					a.say("no sidecar ran")
+				}
+			})(cmd, args)
+		}
+		return do(a, func(cmd *cobra.Command, _ []string) (downReply, error) {
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
 			_, p, _, _ := a.running(ctx) //nolint:dogsled // where it is, also if it hangs
@@ -62,8 +85,70 @@ intercom chat stop --all ends them. It is not an error if none runs.`,
 				return
 			}
 			a.say("sidecar ended: pid %d", r.PID)
-		}),
+		})(cmd, args)
 	}
+	return cmd
+}
+
+// downAll ends every sidecar of this user, first the headless one, whose place is kept meanwhile:
+// those of tmux servers start no other for what they had served.
+func (a *app) downAll(ctx context.Context) (all []downReply, _ error) {
+	headless, err := api.Places(a.Getenv, "")
+	if err != nil {
+		return nil, err
+	}
+	all = []downReply{}
+	if err := a.downAt(ctx, headless, &all); err != nil {
+		return all, err
+	}
+	if _, err := os.Stat(headless.Runtime); err != nil {
+		return all, nil //nolint:nilerr // there was never any
+	}
+	place, err := api.Listen(headless.Runtime, headless.Key)
+	if err != nil {
+		return all, err
+	}
+	defer place.Release()
+	for _, lock := range own.Glob(headless.Runtime, "*.lock") {
+		if lock == headless.Lock {
+			continue
+		}
+		base := strings.TrimSuffix(lock, ".lock")
+		p := api.Paths{Server: "any", Runtime: headless.Runtime, Socket: base + ".sock", Lock: lock, Guard: base + ".guard", Log: headless.Log}
+		if err := a.downAt(ctx, p, &all); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// downAt ends the sidecar at one place, if one runs there.
+func (a *app) downAt(ctx context.Context, p api.Paths, all *[]downReply) error {
+	ctx, cancel := within(ctx)
+	defer cancel()
+	pid := api.Holder(p.Lock)
+	if pid == 0 {
+		return nil
+	}
+	done, err := unguard(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := api.Call(ctx, &api.Client{Socket: p.Socket, Key: a.Key}, api.Down, api.None{}); err != nil && !absent(err) {
+		return err
+	}
+	*all = append(*all, downReply{true, pid})
+	if err := ended(ctx, p); err != nil {
+		return err
+	}
+	// The last that it does is to see whether somebody follows it.
+	for end := time.Now().Add(time.Second); syscall.Kill(pid, 0) == nil && time.Now().Before(end); {
+		if err := pause(ctx, startPause); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ended waits until the sidecar at p has ended.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -192,4 +193,29 @@ func TestC9_aPaneAndAPortInAChat(t *testing.T) {
 	until(t, func() bool { return strings.Contains(screen(), "[beta] (2): Hello, Ada.") })
 	until(t, func() bool { return len(bodies(in.ok("check", "--port", port))) > 0 })
 	assert.Contains(t, bodies(in.ok("check", "--port", port))[0], "[Ada] (1):\n\n")
+}
+
+// A person who wants all of it ended ends all of it: no sidecar starts another for the ports.
+func TestDown_all(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	socket := k.tmuxServer("down")
+	port := aFreePort(t)
+	k.in(socket).ok("listen", "start", "--port", port)
+	k.runs("up")
+	var ended []struct {
+		Stopped bool
+		PID     int
+	}
+	require.NoError(t, json.Unmarshal([]byte(k.runs("down", "--all", "--json")), &ended))
+	assert.Len(t, ended, 2)
+	for _, one := range ended {
+		until(t, func() bool { return syscall.Kill(one.PID, 0) != nil })
+	}
+	assert.Zero(t, k.sidecarOf(""))
+	assert.Zero(t, k.sidecarOf(socket))
+	assert.JSONEq(t, "[]", k.runs("down", "--all", "--json"))
+	assert.Equal(t, "not_running", k.ok("listen", "status", "--port", port)["status"])
+	k.runs("up")
+	until(t, func() bool { return k.ok("listen", "status", "--port", port)["status"] == "running" })
 }

@@ -169,6 +169,12 @@ func (a *app) leftovers(p api.Paths, root string) []leftover {
 	if config, err := a.configDir(); err == nil {
 		add("your settings", config)
 	}
+	if ports, err := talkHome(a.Getenv); err == nil {
+		for _, w := range ports.Wishes() {
+			left = append(left, leftover{fmt.Sprintf("the listener on talk port %d, in a sidecar of its own", w.Port), ports.Dir, fmt.Sprintf("intercom talk listen stop --port %d", w.Port)})
+		}
+		add("messages of talk ports", ports.Dir)
+	}
 	if root != "" { // it may be somebody's work: no command that removes it
 		left = append(left, leftover{"the plugin itself, at " + root, root, "(its line in tmux.conf, then prefix + M-u of TPM)"})
 	}

@@ -64,7 +64,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 	}
 	sinks := map[message.PeerKind]relay.Sink{}
 	if cfg.Talk.Dir != "" {
-		s.talkers = &talk.Peers{Home: cfg.Talk, Relay: s.relay, Log: s.log.With("part", "talk")}
+		s.talkers = &talk.Peers{Home: cfg.Talk, Relay: s.relay, Log: s.log.With("part", "talk"), Left: func() []message.Peer { return s.relay.Snapshot().Peers() }}
 		s.ports = &talk.Keeper{Home: cfg.Talk, Log: s.log.With("part", "talk"), Heard: s.talkers.Heard}
 		sinks[message.PeerPort] = s.talkers
 		s.offered = append(s.offered, &service.Talk{Home: cfg.Talk, Keeper: s.ports})

@@ -76,6 +76,46 @@ func TestK13_whatIsNotPrintedStays(t *testing.T) {
 	assert.False(t, p.Unread())
 }
 
+// Who takes a long time to read what a check prints holds up nobody else.
+func TestK13_slowReader(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).keep().start(Wish{})
+	require.NoError(t, p.say(t, 9001, "one"))
+	require.NoError(t, p.Check(CheckOptions{Clear: true}, func([]Message) error {
+		for _, text := range numbered(5) {
+			require.NoError(t, p.say(t, 9001, text))
+		}
+		assert.Len(t, p.unread(t, CheckOptions{}), 6)
+		return nil
+	}))
+	assert.Equal(t, numbered(5), texts(p.unread(t, CheckOptions{Clear: true})))
+}
+
+// A callback or an inbox that leads elsewhere is not followed, and nothing waits for it.
+func TestH63_linksAndPipesInTheirPlace(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t).keep()
+	p := who.start(Wish{})
+	victim := filepath.Join(t.TempDir(), "bashrc")
+	require.NoError(t, os.WriteFile(victim, []byte("mine"), 0o600))
+	for _, put := range []func(path string) error{
+		func(path string) error { return os.Symlink(victim, path) },
+		func(path string) error { return syscall.Mkfifo(path, 0o600) },
+	} {
+		for _, path := range []string{p.Callback(), p.Inbox()} {
+			_ = os.Remove(path)
+			require.NoError(t, put(path))
+			assert.Equal(t, NotStored, codeOf(p.say(t, 9001, "x")))
+			require.NoError(t, os.Remove(path))
+		}
+	}
+	text, err := os.ReadFile(victim)
+	require.NoError(t, err)
+	assert.Equal(t, "mine", string(text))
+	require.NoError(t, p.say(t, 9001, "goes on"))
+	assert.Equal(t, []string{"goes on"}, texts(p.unread(t, CheckOptions{})))
+}
+
 func TestK22_checkNeedsNoListener(t *testing.T) {
 	t.Parallel()
 	who := newPerson(t)

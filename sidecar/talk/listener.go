@@ -74,9 +74,6 @@ type stored struct {
 	err error
 }
 
-// errPeerUnknown says that it cannot be found out who connects to a port here.
-var errPeerUnknown = errors.New(`this system does not tell who connects; "auth": "none" in config.json takes whoever it is`)
-
 // listen binds the port and prepares its files. The error is an *Error.
 func listen(ctx context.Context, p Port, w Wish, c Config, log *slog.Logger) (*listener, error) {
 	l := &listener{

@@ -34,6 +34,9 @@ type Peers struct {
 	Home
 	Relay Relay        // required
 	Log   *slog.Logger // required
+	// Left are the peers that an earlier life of the relay knew: of ports that nobody listens on any
+	// more it is told. nil: none.
+	Left func() []message.Peer
 
 	// Zero but in tests: the usual one.
 	every time.Duration
@@ -144,6 +147,13 @@ func (p *Peers) Run(ctx context.Context) error {
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+	if p.Left != nil {
+		for _, one := range p.Left() {
+			if number, err := strconv.Atoi(one.Key); err == nil && one.Kind == message.PeerPort {
+				p.enter(ctx, number, one.ID, &all)
+			}
+		}
+	}
 	for {
 		if err := p.pass(ctx, &all); err != nil && ctx.Err() == nil {
 			p.Log.Warn("ports as peers", "err", err)
@@ -173,12 +183,7 @@ func (p *Peers) pass(ctx context.Context, all *sync.WaitGroup) error {
 			failed = errors.Join(failed, fmt.Errorf("port %d: %w", l.Port, err))
 			continue
 		}
-		sending, end := context.WithCancel(ctx)
-		one := &peer{number: l.Port, session: joined.ID, end: end, woken: make(chan struct{}, 1)}
-		p.mu.Lock()
-		p.known[l.Port] = one
-		p.mu.Unlock()
-		all.Go(func() { p.sendTo(sending, one, all) })
+		p.enter(ctx, l.Port, joined.ID, all)
 	}
 	p.mu.Lock()
 	var gone []*peer
@@ -196,6 +201,16 @@ func (p *Peers) pass(ctx context.Context, all *sync.WaitGroup) error {
 		failed = errors.Join(failed, p.Relay.Gone(ctx, one.session, message.PortClosed))
 	}
 	return failed
+}
+
+// enter has a port be a peer.
+func (p *Peers) enter(ctx context.Context, number int, session message.ID, all *sync.WaitGroup) {
+	sending, end := context.WithCancel(ctx)
+	one := &peer{number: number, session: session, end: end, woken: make(chan struct{}, 1)}
+	p.mu.Lock()
+	p.known[number] = one
+	p.mu.Unlock()
+	all.Go(func() { p.sendTo(sending, one, all) })
 }
 
 func (p *Peers) peer(number int) *peer {

@@ -168,6 +168,27 @@ func TestPeers_waits(t *testing.T) {
 	until(t, func() bool { _, err := r.relay.Snapshot().Find("beta"); return err != nil }, "nobody listens: the peer is gone")
 }
 
+// A port that an earlier life knew, and that nobody listens on any more, is a peer no longer.
+func TestPeers_leftByAnEarlierLife(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.joined(Wish{Name: "here"})
+	gone, err := r.relay.Join(t.Context(), message.Peer{Kind: message.PeerPort, Key: fmt.Sprint(freePort(t)), Name: "gone"})
+	require.NoError(t, err)
+	next := &Peers{Home: r.Home, Relay: r.relay, Log: discard, every: 10 * time.Millisecond, Left: func() []message.Peer { return r.relay.Snapshot().Peers() }}
+	ctx, stop := context.WithCancel(t.Context())
+	var run sync.WaitGroup
+	run.Go(func() { assert.NoError(t, next.Run(ctx)) })
+	until(t, func() bool {
+		one, known := r.relay.Snapshot().Peer(gone.ID)
+		return known && one.Ended != nil
+	}, "it is gone")
+	stop()
+	run.Wait()
+	_, err = r.relay.Snapshot().Find("here")
+	assert.NoError(t, err)
+}
+
 // What comes to a port stays in its inbox; where the person wants it, policies get it too.
 func TestPeers_route(t *testing.T) {
 	t.Parallel()
