@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -13,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -113,26 +113,24 @@ func (k *talker) fails(code string, words ...string) map[string]any {
 	return details
 }
 
+// aFreePort is a port that nobody has, below those that the system gives to connections.
 func aFreePort(t *testing.T) string {
-	t.Helper()
-	for {
-		// Below those that the kernel gives to connections, of which other tests make thousands.
-		port := 26_000 + int(nextPort.Add(1))%6_000
-		s, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+	for range 1000 {
+		port := strconv.Itoa(12_000 + rand.IntN(20_000))
+		s, err := net.Listen("tcp4", "127.0.0.1:"+port)
 		if err != nil {
 			continue
 		}
-		require.NoError(t, s.Close())
-		return strconv.Itoa(port)
+		s.Close()
+		if _, given := givenPorts.LoadOrStore(port, true); !given {
+			return port
+		}
 	}
+	t.Fatal("no port is free")
+	return ""
 }
 
-// nextPort is counted up from a place of this process's own.
-var nextPort = func() *atomic.Int64 {
-	var n atomic.Int64
-	n.Store(int64(os.Getpid()) * 37)
-	return &n
-}()
+var givenPorts sync.Map
 
 func bodies(got map[string]any) (all []string) {
 	for _, m := range got["messages"].([]any) {

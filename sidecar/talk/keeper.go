@@ -31,7 +31,7 @@ type Keeper struct {
 	every time.Duration
 
 	once  sync.Once
-	look  chan chan []Refused
+	look  chan chan<- []Refused
 	mu    sync.Mutex // guards what follows
 	serve map[int]*served
 }
@@ -51,7 +51,7 @@ type Refused struct {
 }
 
 func (k *Keeper) init() {
-	k.once.Do(func() { k.look, k.serve = make(chan chan []Refused), make(map[int]*served) })
+	k.once.Do(func() { k.look, k.serve = make(chan chan<- []Refused), make(map[int]*served) })
 }
 
 // Look has Run look at once, and returns when it has: what is wanted is served then, here or by
@@ -83,7 +83,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	tick := time.NewTicker(cmp.Or(k.every, lookEvery))
 	defer tick.Stop()
 	refused := map[int]string{} // as it was logged
-	for {
+	for back := (chan<- []Refused)(nil); ; {
 		all := k.pass(ctx)
 		now := map[int]string{}
 		for _, r := range all {
@@ -92,6 +92,10 @@ func (k *Keeper) Run(ctx context.Context) error {
 			}
 		}
 		refused = now
+		if back != nil {
+			back <- all // it has room for it
+			back = nil
+		}
 		select {
 		case <-ctx.Done():
 			for number, s := range k.serve {
@@ -99,8 +103,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 			}
 			return nil
 		case <-tick.C:
-		case back := <-k.look:
-			back <- k.pass(ctx)
+		case back = <-k.look:
 		}
 	}
 }

@@ -60,9 +60,9 @@ func (p *person) another(wrap ...string) *process {
 }
 
 func (p *process) kill() {
-	_ = p.Process.Kill() // before its input ends, which would end it in order
+	_ = p.Process.Kill()
+	p.in.Close() // after it: with its end the keeper ends in order
 	_ = p.Wait()
-	p.in.Close()
 }
 
 func (p *process) signal(t *testing.T, s os.Signal) {

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,27 +72,19 @@ func keep(t testing.TB, h Home) (*Keeper, func()) {
 	return k, end
 }
 
-// freePort is a port that nobody listens on.
+// freePort is a port that nobody has, below those that the system gives to connections.
 func freePort(t testing.TB) int {
-	t.Helper()
-	for {
-		// Below those that the kernel gives to connections, of which other tests make thousands.
-		number := 20_000 + int(nextPort.Add(1))%6_000
-		s, err := net.Listen("tcp4", address(number))
-		if err != nil {
-			continue
+	for range 1000 {
+		number := 12_000 + rand.IntN(20_000)
+		if _, given := givenPorts.LoadOrStore(number, true); !given && free(number) == nil {
+			return number
 		}
-		require.NoError(t, s.Close())
-		return number
 	}
+	t.Fatal("no port is free")
+	return 0
 }
 
-// nextPort is counted up from a place of this process's own.
-var nextPort = func() *atomic.Int64 {
-	var n atomic.Int64
-	n.Store(int64(os.Getpid()) * 37)
-	return &n
-}()
+var givenPorts sync.Map
 
 // start has a port served.
 func (p *person) start(w Wish) Port {
