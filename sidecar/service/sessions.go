@@ -193,7 +193,12 @@ func (s *Sessions) Rename(ctx context.Context, from api.Caller, req api.RenameRe
 
 // List lists who is here.
 func (s *Sessions) List(context.Context, api.Caller, api.None) ([]message.Peer, error) {
-	return s.Relay.Snapshot().Peers(), nil
+	return inPanes(s.Relay.Snapshot()), nil
+}
+
+// inPanes are the peers that live in panes.
+func inPanes(snap registry.Snapshot) []message.Peer {
+	return slices.DeleteFunc(snap.Peers(), func(p message.Peer) bool { return p.Kind != message.PeerPane })
 }
 
 // stillWithin is how long the answer to a stop or a pause waits for a typing that was given

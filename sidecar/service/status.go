@@ -51,7 +51,7 @@ type condition interface {
 func (s *Status) ShowStatus(ctx context.Context, _ api.Caller, _ api.None) (api.Status, error) {
 	snap := s.Relay.Snapshot()
 	st := s.About
-	st.Computer, st.Journal, st.Stopped, st.Sessions, st.Chats = message.LocalComputer, s.Journal.Path(), s.Relay.Stopped(), snap.Peers(), open(snap)
+	st.Computer, st.Journal, st.Stopped, st.Sessions, st.Chats = message.LocalComputer, s.Journal.Path(), s.Relay.Stopped(), inPanes(snap), open(snap)
 	if s.Tmux != nil {
 		info := s.Tmux.Info()
 		st.Tmux, st.TmuxPID, st.Transport, st.Why, st.Trigger = info.Version, info.PID, info.Transport, info.Why, s.Tmux.Trigger()
