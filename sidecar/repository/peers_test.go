@@ -92,10 +92,7 @@ func TestC50_AnotherTakesOver(t *testing.T) {
 // that nobody can read stands in front.
 func TestA57_TenThousandAtOnce(t *testing.T) {
 	t.Parallel()
-	n := 10_000
-	if testing.Short() || os.Getenv("INTERCOM_LONG") == "" {
-		n = 500
-	}
+	n := many(150, 10_000)
 	h := newHouse(t)
 	drop(t, h.target, "message-0-from-broken.json", "[]")
 	for i := range n {
