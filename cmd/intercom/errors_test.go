@@ -217,6 +217,24 @@ var errorsOf = map[string][]wrong{
 		{"record %0 /proc/nowhere", 1, `/proc/nowhere`, `name a directory`},
 		{"record %0 /tmp --what a/b", 2, `not the name of a file`, `make one`},
 	},
+	// Of ai-talk all but wrong usage is told as its document has it.
+	"intercom talk":               {{"talk frob", 2, `no command "talk frob"`, `intercom talk --help`}},
+	"intercom talk listen":        {{"talk listen frob", 2, `no command "talk listen frob"`, `intercom talk listen --help`}},
+	"intercom talk listen start":  {{"talk listen start x", 2, `takes no arguments`, `intercom talk listen start`}, {"talk listen start --port _", 2, `--port is missing`, `--help`}},
+	"intercom talk listen stop":   {{"talk listen stop", 2, `--port is missing`, `intercom talk listen stop --help`}},
+	"intercom talk listen status": {{"talk listen status", 2, `--port is missing`, `intercom talk listen status --help`}},
+	"intercom talk listen-once":   {{"talk listen-once", 2, `--port is missing`, `--help`}, {"talk listen-once --port 9001 --timeout -1", 2, `not a number of seconds`, `--help`}},
+	"intercom talk check":         {{"talk check", 2, `--port is missing`, `--help`}, {"talk check --port 9001 --limit 0", 2, `at least 1`, `--help`}},
+	"intercom talk receipts":      {{"talk receipts", 2, `--port is missing`, `--help`}},
+	"intercom talk discover":      {{"talk discover x", 2, `takes no arguments`, `intercom talk discover`}},
+	"intercom talk send": {
+		{"talk send --message x", 2, `one of --to-port, --to, --to-all`, `--help`},
+		{"talk send --to-port 9002 --from-port 9001", 2, `either --message or --message-file`, `--help`},
+		{"talk send --to-port 9002 --from-port 9001 --message x --type xml", 2, `--type "xml"`, `--help`},
+	},
+	"intercom compat":         {{"compat frob", 2, `no command "compat frob"`, `intercom compat --help`}},
+	"intercom compat install": {{"compat install", 2, `takes a directory`, `intercom compat install`}, {"compat install /proc/nowhere", 1, `/proc/nowhere`, `intercom doctor`}},
+
 	"intercom uninstall": {{"uninstall x", 2, `takes no arguments`, `intercom uninstall`}},
 	"intercom demo":      {{"demo x", 2, `takes no arguments`, `intercom demo`}},
 
@@ -226,19 +244,6 @@ var errorsOf = map[string][]wrong{
 	"intercom completion zsh":        {{"completion zsh x", 2, `takes no arguments`, `intercom completion zsh`}},
 	"intercom completion fish":       {{"completion fish x", 2, `takes no arguments`, `intercom completion fish`}},
 	"intercom completion powershell": {{"completion powershell x", 2, `takes no arguments`, `intercom completion powershell`}},
-
-	"intercom talk":               {{"talk x", 2, `no command "talk x"`, `intercom talk --help`}},
-	"intercom talk check":         {{"talk check x", 2, `takes no arguments`, `intercom talk check`}, {"talk check", 2, `--port is missing`, `intercom talk check --help`}},
-	"intercom talk discover":      {{"talk discover x", 2, `takes no arguments`, `intercom talk discover`}},
-	"intercom talk listen":        {{"talk listen x", 2, `no command "talk listen x"`, `intercom talk listen --help`}},
-	"intercom talk listen start":  {{"talk listen start x", 2, `takes no arguments`, `intercom talk listen start`}},
-	"intercom talk listen status": {{"talk listen status", 2, `--port is missing`, `intercom talk listen status --help`}},
-	"intercom talk listen stop":   {{"talk listen stop", 2, `--port is missing`, `intercom talk listen stop --help`}},
-	"intercom talk listen-once":   {{"talk listen-once", 2, `--port is missing`, `intercom talk listen-once --help`}},
-	"intercom talk receipts":      {{"talk receipts", 2, `--port is missing`, `intercom talk receipts --help`}},
-	"intercom talk send":          {{"talk send", 2, `give one of --to-port, --to, --to-all`, `intercom talk send --help`}},
-	"intercom compat":             {{"compat x", 2, `no command "compat x"`, `intercom compat --help`}},
-	"intercom compat install":     {{"compat install", 2, `takes a directory`, `intercom compat install`}},
 
 	// What no person calls.
 	"intercom sidecar": {{"sidecar x", 2, `takes no arguments`, `intercom sidecar --help`}, {"sidecar --server /nowhere", 3, `no tmux server runs`, `--server SOCKET`}},
