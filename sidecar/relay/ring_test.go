@@ -126,3 +126,46 @@ func TestH45_ToItself(t *testing.T) {
 	assert.ErrorIs(t, err, ErrRequest)
 	assert.Empty(t, r.out)
 }
+
+// A ring that goes through a port and a repository meets the same limit: what they say next is
+// caused by what they were given, whatever depth they claim.
+func TestB2_RingThroughAPortAndARepository(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	a := r.adopt("a")[0]
+	port, repository := r.joins(message.PeerPort, "9002"), r.joins(message.PeerRepository, "/src/other")
+	decide := func() {
+		for _, id := range r.pending {
+			_, _ = r.step(Decided{message.Verdict{Message: id, Decision: message.Decision{Verb: message.VerbDeliver}}})
+		}
+		r.pending = nil
+	}
+	says := func(from message.Peer, to message.ID) {
+		_, err := r.hears(from, message.Envelope{ID: message.NewID(), To: []message.Address{{Peer: to}}, Body: "parrot"})
+		require.NoError(t, err)
+		decide()
+	}
+	says(port, a.ID)
+	for before := 0; len(r.out) > before; {
+		before = len(r.out)
+		d := r.out[before-1]
+		require.Equal(t, before, d.Message.Depth)
+		r.submit(d)
+		r.now = r.now.Add(10 * time.Minute) // rates are not what is tried
+		switch d.Target {
+		case a.ID:
+			r.tokens++
+			_, err := r.step(Requested{Token: r.tokens, Request: Send{By: By{Kind: Agent, Peer: a.ID}, To: repository.Name, Message: message.Envelope{Body: "parrot"}}})
+			require.NoError(t, err)
+			decide()
+			r.say(a, "sent", d.ID)
+		case repository.ID:
+			says(repository, port.ID)
+		case port.ID:
+			says(port, a.ID)
+		}
+	}
+	assert.Len(t, r.out, 20, "twenty messages went round")
+	require.Len(t, r.notices, 1)
+	assert.Contains(t, r.notices[0], "depth limit reached")
+}

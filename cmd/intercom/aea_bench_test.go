@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// aeaBench is a person with two repositories, one of which writes to the other.
+type aeaBench struct {
+	b             *testing.B
+	program       string
+	environ       []string
+	asker, target string
+}
+
+func newAEABench(b *testing.B) *aeaBench {
+	b.Helper()
+	run, err := os.MkdirTemp("/tmp", "ic")
+	require.NoError(b, err)
+	home := b.TempDir()
+	a := &aeaBench{b: b, program: build(b), environ: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + run, "PATH=" + os.Getenv("PATH")}, asker: home + "/asker", target: home + "/target"}
+	b.Cleanup(func() {
+		a.in(a.target, a.program, "down")
+		_ = os.RemoveAll(run)
+	})
+	for _, dir := range []string{a.asker, a.target} {
+		require.NoError(b, os.Mkdir(dir, 0o700))
+		a.in(dir, a.program, "aea", "install")
+	}
+	return a
+}
+
+// in runs a program in a directory, whatever its exit status, and says how long it took.
+func (a *aeaBench) in(dir, name string, words ...string) time.Duration {
+	cmd := exec.Command(name, words...)
+	cmd.Dir, cmd.Env = dir, a.environ
+	begun := time.Now()
+	_, _ = cmd.CombinedOutput()
+	return time.Since(begun)
+}
+
+// drop puts n updates that want no answer into the target.
+func (a *aeaBench) drop(n int) {
+	for i := range n {
+		text := fmt.Sprintf(`{"protocol_version":"1.0","message_type":"update","priority":"low","requires_response":false,`+
+			`"from":{"agent_id":"claude-asker","repo_path":%q},"message":{"subject":"news %d","body":"nothing to do"}}`, a.asker, i)
+		name := filepath.Join(a.target, ".aea", fmt.Sprintf("message-20251014T%02d%02d%02dZ-from-claude-asker.json", i/3600, i/60%60, i%60))
+		require.NoError(a.b, os.WriteFile(name, []byte(text), 0o600))
+	}
+}
+
+// documentsCheck is the loop of AEA's document by which a repository is checked.
+const documentsCheck = `for msg in .aea/message-*.json; do
+	if [ ! -f ".aea/.processed/$(basename $msg)" ]; then
+		echo "Unprocessed: $msg"
+	fi
+done`
+
+// documentsProcessing is its steps from reading to the log, for each message.
+const documentsProcessing = `mkdir -p .aea/.processed
+for msg in .aea/message-*.json; do
+	if [ ! -f ".aea/.processed/$(basename $msg)" ]; then
+		msg_content=$(cat "$msg")
+		msg_type=$(echo "$msg_content" | jq -r '.message_type')
+		priority=$(echo "$msg_content" | jq -r '.priority')
+		touch ".aea/.processed/$(basename $msg)"
+		echo "[$(date -u +%Y-%m-%dT%H:%M:%SZ)] Processed: $msg -> Action taken" >> .aea/agent.log
+	fi
+done`
+
+// A check as a process, with that many messages pending, beside the document's loop.
+func BenchmarkQ7_check(b *testing.B) {
+	for _, n := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprintf("pending=%d", n), func(b *testing.B) {
+			a := newAEABench(b)
+			a.in(a.target, a.program, "aea", "monitor", "stop")
+			a.drop(n)
+			var ours, theirs times
+			for b.Loop() {
+				for range 10 {
+					ours = append(ours, a.in(a.target, a.program, "aea", "check"))
+					theirs = append(theirs, a.in(a.target, "sh", "-c", documentsCheck))
+				}
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(ours.middle(), "ours-p50-ms")
+			b.ReportMetric(theirs.middle(), "document-p50-ms")
+			b.ReportMetric(theirs.middle()/ours.middle(), "times-faster")
+		})
+	}
+}
+
+// Processing a thousand messages that need nothing, until the last is marked, beside the
+// document's own commands, which decide nothing.
+func BenchmarkQ7_process(b *testing.B) {
+	if _, err := exec.LookPath("jq"); err != nil {
+		b.Skip("no jq: install it to have something to compare with")
+	}
+	const n = 1000
+	var ours, theirs times
+	for b.Loop() {
+		a := newAEABench(b)
+		a.in(a.target, a.program, "aea", "monitor", "start")
+		begun := time.Now()
+		a.drop(n)
+		for a.marked() < n {
+			require.Less(b, time.Since(begun), 5*time.Minute, "%d of %d", a.marked(), n)
+			time.Sleep(5 * time.Millisecond)
+		}
+		ours = append(ours, time.Since(begun))
+		a.in(a.target, a.program, "aea", "monitor", "stop")
+		require.NoError(b, os.RemoveAll(filepath.Join(a.target, ".aea", ".processed")))
+		theirs = append(theirs, a.in(a.target, "sh", "-c", documentsProcessing))
+		require.Equal(b, n, a.marked())
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(ours.middle(), "ours-ms")
+	b.ReportMetric(theirs.middle(), "document-ms")
+	b.ReportMetric(theirs.middle()/ours.middle(), "times-faster")
+}
+
+func (a *aeaBench) marked() (n int) {
+	all, _ := os.ReadDir(filepath.Join(a.target, ".aea", ".processed"))
+	for _, one := range all {
+		if strings.HasPrefix(one.Name(), "message-") {
+			n++
+		}
+	}
+	return n
+}
+
+// times are how long something took each time.
+type times []time.Duration
+
+func (t times) middle() (ms float64) {
+	s := slices.Sorted(slices.Values(t))
+	return float64(s[len(s)/2].Microseconds()) / 1000
+}
