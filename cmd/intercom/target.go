@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -28,13 +27,14 @@ func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error 
 	}
 	asking, cancel := within(ctx)
 	defer cancel()
-	sessions, err := api.Call(asking, c, api.Sessions, api.None{})
+	peers, err := api.Call(asking, c, api.Peers, api.None{})
 	if err != nil {
 		return err
 	}
 	own := a.ownPane(ctx)
 	for _, word := range ask {
-		if slices.ContainsFunc(sessions, func(s message.Peer) bool { return strings.EqualFold(s.Name, *word) || s.Key == *word || s.ID.Is(*word) }) {
+		called := func(alias string) bool { return strings.EqualFold(alias, *word) }
+		if slices.ContainsFunc(peers, func(p api.Peer) bool { return p.Session.Is(*word) || slices.ContainsFunc(p.Aliases, called) }) {
 			continue
 		}
 		if own == "" && relative.MatchString(*word) {

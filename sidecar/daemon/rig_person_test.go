@@ -79,7 +79,7 @@ func (p *person) drawn() int {
 		if len(p.received) != last {
 			last, since = len(p.received), time.Now()
 		}
-		return last > 0 && time.Since(since) > 300*time.Millisecond
+		return last > 0 && time.Since(since) > time.Second
 	})
 	return last
 }

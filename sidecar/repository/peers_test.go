@@ -251,6 +251,11 @@ func (h *house) run() {
 		h.agent, err = h.relay.Adopt(ctx, message.Peer{Name: "ben", PaneOf: message.PaneOf{Pane: "%1", Profile: "line"}})
 		require.NoError(h.t, err)
 	}
+	for _, d := range before.Submitted { // ben took them, and says so late
+		if d.Target == h.agent.ID {
+			_ = h.relay.Spoke(ctx, message.Turn{Peer: d.Target, Words: "said by ben", Answers: []message.ID{d.ID}, Source: "test"})
+		}
+	}
 	parts.Go(func() { assert.NoError(h.t, h.peers.Run(ctx)) })
 	h.stop = func() {
 		cancel()

@@ -2,6 +2,6 @@
 intercom=${INTERCOM:-$(command -v intercom 2>/dev/null)}
 [ -n "$intercom" ] || intercom=@INTERCOM@
 if [ ! -x "$intercom" ]; then
-    echo "aea: intercom is not installed: $intercom" >&2
-    exit 127
+	echo "aea: intercom is not installed: $intercom" >&2
+	exit 127
 fi
