@@ -385,15 +385,18 @@ func (tx *tx) submitted(d *delivery, target *peer) {
 	}
 }
 
-// caused notes that a message was typed into the peer's pane. A person's own word
-// starts again at 0.
+// caused notes that a peer was given a message. A person's own word starts again at 0. A file that
+// acknowledges another is no agent's turn: nobody may ever react to it, and of what comes from there
+// next it is no cause.
 func (s *peer) caused(by message.Envelope) {
-	if by.Origin == message.OriginHuman {
+	switch {
+	case by.Origin == message.OriginHuman:
 		s.byPerson()
 		s.cause = 0
-		return
+	case by.Origin == message.OriginSystem && s.Kind.Files():
+	default:
+		s.cause = max(s.cause, by.Depth)
 	}
-	s.cause = max(s.cause, by.Depth)
 }
 
 // tellable are the words of an answer that its receipt may tell, or "": they come by the chat,

@@ -169,3 +169,15 @@ func TestB2_RingThroughAPortAndARepository(t *testing.T) {
 	require.Len(t, r.notices, 1)
 	assert.Contains(t, r.notices[0], "depth limit reached")
 }
+
+// An acknowledgement that lies in a repository is no agent's turn, and no cause of what is sent from
+// there next; an answer is.
+func TestPeer_acknowledgementsInFilesCauseNothing(t *testing.T) {
+	for kind, want := range map[message.PeerKind]int{message.PeerRepository: 0, message.PeerPort: 0, message.PeerPane: 5} {
+		p := &peer{Peer: message.Peer{Kind: kind}}
+		p.caused(message.Envelope{Origin: message.OriginSystem, Depth: 5})
+		assert.Equal(t, want, p.cause, kind)
+		p.caused(message.Envelope{Origin: message.OriginAgent, Depth: 6})
+		assert.Equal(t, 6, p.cause, kind)
+	}
+}
