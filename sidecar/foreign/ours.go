@@ -53,18 +53,25 @@ func AppendOurs(path string, mode fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// ours asks the open file whose it is.
+// ours asks the open file whose it is, and whether it still is what stands there: one of two names
+// may have gone since it was opened.
 func ours(path string, f *os.File) (fs.FileInfo, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	switch {
-	case !ok || int(stat.Uid) != os.Geteuid():
-		return nil, &NotOursError{path, "belongs to another user"}
-	case stat.Nlink > 1:
-		return nil, &NotOursError{path, "has more than one name (a hard link)"}
+	there, err := os.Lstat(path)
+	if err != nil || !os.SameFile(info, there) {
+		return nil, &NotOursError{path, "was replaced while it was opened"}
+	}
+	for _, one := range []fs.FileInfo{info, there} {
+		stat, ok := one.Sys().(*syscall.Stat_t)
+		switch {
+		case !ok || int(stat.Uid) != os.Geteuid():
+			return nil, &NotOursError{path, "belongs to another user"}
+		case stat.Nlink > 1:
+			return nil, &NotOursError{path, "has more than one name (a hard link)"}
+		}
 	}
 	return info, nil
 }

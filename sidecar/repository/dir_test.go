@@ -575,3 +575,50 @@ func TestA7_StableID(t *testing.T) {
 	assert.Len(t, ids, 10_000)
 	assert.Equal(t, StableID("a", "b"), StableID("a", "b"))
 }
+
+// What stands under the name changes while it is read, again and again: what is read is never what a
+// link leads to, a file of another name, or a pipe, whatever it was a moment before.
+func TestH56_SwappedWhileItIsRead(t *testing.T) {
+	t.Parallel()
+	d := repo(t, "repo")
+	const name = "message-1-from-swapped.json"
+	good, secret := `{"message_type":"question","message":{"body":"good"}}`, `{"message_type":"question","message":{"body":"secret"}}`
+	elsewhere := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(elsewhere, []byte(secret), 0o600))
+	over := make(chan struct{})
+	var swapping sync.WaitGroup
+	swapping.Go(func() {
+		next := d.File(".next")
+		for i := 0; ; i++ {
+			select {
+			case <-over:
+				return
+			default:
+			}
+			_ = os.Remove(next)
+			switch i % 4 {
+			case 0:
+				_ = os.Symlink(elsewhere, next)
+			case 1:
+				_ = syscall.Mkfifo(next, 0o600)
+			case 2:
+				_ = os.Link(elsewhere, next)
+			default:
+				_ = os.WriteFile(next, []byte(good), 0o600)
+			}
+			_ = os.Rename(next, d.File(name))
+		}
+	})
+	read := 0
+	for tries := 0; read < 50 && tries < 1_000_000; tries++ {
+		m, text, err := d.Read(name)
+		require.NotContains(t, string(text), "secret")
+		if err == nil {
+			require.Equal(t, "good", m.Text())
+			read++
+		}
+	}
+	close(over)
+	swapping.Wait()
+	assert.Equal(t, 50, read)
+}
