@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
@@ -64,7 +65,12 @@ came with git clone does nothing until you run this. An agent cannot.`,
 			}
 			r.Enabled = true
 			registry := repository.Registry{Path: repository.RegistryPath(a.Getenv)}
-			if one, ok := registry.Find(own.ID); !ok || one.Path != d.Path {
+			one, ok := registry.Find(own.ID)
+			if _, err := os.Stat(one.Path); ok && one.Path != d.Path && err == nil { // a clone may say anything of itself
+				return r, api.Errorf(api.CodeRefused, "agent %q is that of %q", own.ID, one.Path).
+					WithHint("messages to %s still go there; name this one otherwise: agent: id: in %s, then intercom aea install", own.ID, filepath.Join(d.Path, repository.ConfigFile))
+			}
+			if !ok || one.Path != d.Path {
 				if err := registry.Add(repository.Registered{ID: own.ID, Path: d.Path, Description: "AEA-enabled repository"}); err != nil {
 					return r, err
 				}

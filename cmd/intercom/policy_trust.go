@@ -16,6 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/trust"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
@@ -180,17 +181,31 @@ func broughtIn(project, place string) (brought, error) {
 }
 
 // notInside refuses what only a person may do to a command that was started inside a pane
-// that is adopted, as far as the sidecar of this server and the system can tell.
+// that is adopted, as far as the sidecars of this user and the system can tell: whichever server
+// the command names.
 func (a *app) notInside(ctx context.Context, what string) error {
 	ctx, cancel := within(ctx)
 	defer cancel()
-	c, _, running, err := a.running(ctx)
-	if err != nil || !running {
-		return err
-	}
-	sessions, err := api.Call(ctx, c, api.Sessions, api.None{})
+	clients, err := a.sidecars(ctx)
 	if err != nil {
 		return err
+	}
+	here, _, _, err := a.running(ctx)
+	if err != nil {
+		return err
+	}
+	var sessions []message.Peer
+	for _, c := range clients {
+		its, err := api.Call(ctx, c, api.Sessions, api.None{})
+		if err != nil {
+			return err
+		}
+		for _, one := range its {
+			if c.Socket != here.Socket {
+				one.Pane = "" // $TMUX_PANE is of this server, if of any
+			}
+			sessions = append(sessions, one)
+		}
 	}
 	line, err := process.Ancestors(os.Getpid())
 	if errors.Is(err, process.ErrUnsupported) {

@@ -60,7 +60,7 @@ func (b *box) putBack(j *job) {
 func (b *box) act(ctx context.Context, j *job) {
 	wants := j.message.RequiresResponse()
 	_, back := b.peers.sender(b.way(j.message), b.dir.Path)
-	if wants && !back && !j.approved {
+	if !back && !j.approved {
 		b.notify(ctx, "%s: %s from %s, to whom no answer can go, was not passed on: %s", b.dir.Path, j.message.Type, j.message.From.ID, j.message.Subject)
 		b.settle(ctx, j, "no way back to "+j.message.From.ID+": user notified", "")
 		return

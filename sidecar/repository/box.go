@@ -56,6 +56,7 @@ type box struct {
 	scanned time.Time // when that was
 	backlog []Entry   // what that list had that is new, oldest first
 	tries   map[string]try
+	was     os.FileInfo // the directory itself, by the last look; nil: it was none
 
 	jobs    map[message.ID]*job // by our ids, and by those of what agents were asked
 	flying  int                 // jobs that are with the relay and not decided
@@ -125,6 +126,10 @@ func (b *box) run(ctx context.Context) {
 // keep takes the claim on the repository, or gives it back: to a sidecar in which agents work
 // here, if none do in this one.
 func (b *box) keep(ctx context.Context) {
+	if !b.same() {
+		b.leave()
+		return
+	}
 	wanted := b.wish.Load().Monitor != MonitorOff
 	path := b.peers.Enabled.claim(b.dir.Path)
 	agents := wanted && len(b.peers.Agents(b.dir.Path)) > 0
@@ -142,6 +147,19 @@ func (b *box) keep(ctx context.Context) {
 	case b.claim == nil && wanted && !elsewhere:
 		b.own(ctx, path)
 	}
+}
+
+// same reports whether the directory is the one that it was, and none that a link leads to: whoever
+// works in a repository could have messages of another processed, and files written elsewhere.
+func (b *box) same() bool {
+	now, err := os.Lstat(b.dir.at())
+	if err != nil || !now.IsDir() {
+		b.was = nil
+		return false
+	}
+	was := b.was
+	b.was = now
+	return was == nil || os.SameFile(was, now)
 }
 
 // own begins to process messages, if nobody else does.

@@ -47,8 +47,15 @@ func word(text string) string {
 // searched is how much of the end of a log is searched.
 const searched = 1 << 20
 
-// Sent reports whether the log says that a message of that id was sent from here, or was answered.
-func (d Dir) Sent(id string) bool {
+// Sent reports whether the log says that a message of that id was sent from here. That somebody
+// answered one proves nothing: its file may have said that it came from here.
+func (d Dir) Sent(id string) bool { return d.logged("Sent", id) }
+
+// Answered reports whether the log says that a message of that id, which named this repository as
+// its author's, was answered.
+func (d Dir) Answered(id string) bool { return d.logged("Answered", id) }
+
+func (d Dir) logged(did, id string) bool {
 	if id == "" {
 		return false
 	}
@@ -64,7 +71,7 @@ func (d Dir) Sent(id string) bool {
 	from := max(info.Size()-searched, 0)
 	text, _ := io.ReadAll(io.NewSectionReader(f, from, searched))
 	for line := range strings.Lines(string(text)) {
-		if (strings.Contains(line, "] Sent: ") || strings.Contains(line, "] Answered: ")) && strings.Contains(line, ": "+word(id)+" -> ") {
+		if strings.Contains(line, "] "+did+": "+word(id)+" -> ") {
 			return true
 		}
 	}

@@ -142,6 +142,23 @@ func TestH58_NotEnabled(t *testing.T) {
 	assert.False(t, all[0].Processed)
 }
 
+// A repository whose .aea becomes a link to another's is not served any more, until it is a directory
+// again.
+func TestH58_TheDirectoryBecomesALink(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.run()
+	defer h.end()
+	h.until(func() bool { return h.peers.Enabled.Served(h.asker.Path) })
+	aside := filepath.Join(t.TempDir(), "aside")
+	require.NoError(t, os.Rename(h.asker.at(), aside))
+	require.NoError(t, os.Symlink(t.TempDir(), h.asker.at()))
+	h.until(func() bool { return !h.peers.Enabled.Served(h.asker.Path) })
+	require.NoError(t, os.Remove(h.asker.at()))
+	require.NoError(t, os.Rename(aside, h.asker.at()))
+	h.until(func() bool { return h.peers.Enabled.Served(h.asker.Path) })
+}
+
 // A monitor that is off processes nothing, and a message that comes while it is on is there at
 // once, without a look at the clock.
 func TestA61_Noticed(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -96,6 +97,10 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 		}
 	}
 	kind, place := o.judge(panes)
+	if s.Tmux == nil && o.belowTmux() {
+		// Whether an agent runs in that pane only the server's own sidecar knows.
+		kind, place = relay.Unverified, "it runs in tmux, and this sidecar knows no panes"
+	}
 	if kind == relay.Unverified && s.keys.prove(o, from.Client, s.clients(ctx)) {
 		return caller{kind: relay.Person}
 	}
@@ -262,6 +267,20 @@ func (o origin) typed(byDefault bool) bool {
 func (o origin) older() bool {
 	oldest := o.line[len(o.line)-1]
 	return oldest.Start > 0 && o.server.Start > 0 && oldest.Start < o.server.Start
+}
+
+// belowTmux reports whether some tmux server started it, or what leads its session.
+func (o origin) belowTmux() bool {
+	return slices.ContainsFunc(o.below(), func(r process.Relative) bool { return strings.HasPrefix(r.Name, "tmux") })
+}
+
+// mayEnd refuses to end the sidecar to whoever is not the person. One that knows no panes cannot
+// tell who calls from tmux, and holds no pane that an agent could want to be rid of.
+func (s *Callers) mayEnd(ctx context.Context, from api.Caller) error {
+	if c := s.caller(ctx, from); s.Tmux == nil && c.kind == relay.Unverified {
+		return nil
+	}
+	return s.personOnly(ctx, from, "end the sidecar")
 }
 
 // personOnly refuses what only a person may do to everybody else, and logs that.

@@ -84,7 +84,7 @@ func (s *Status) ShowStatus(ctx context.Context, _ api.Caller, _ api.None) (api.
 // Down ends the sidecar.
 func (s *Status) Down(ctx context.Context, from api.Caller, _ api.None) (none api.None, _ error) {
 	if !s.Callers.succeeds(ctx, from) {
-		if err := s.Callers.personOnly(ctx, from, "end the sidecar"); err != nil {
+		if err := s.Callers.mayEnd(ctx, from); err != nil {
 			return none, err
 		}
 	}

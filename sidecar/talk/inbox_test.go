@@ -313,3 +313,23 @@ func TestK48_cannotBeWritten(t *testing.T) {
 	require.NoError(t, p.say(t, 9001, "after"))
 	assert.Equal(t, []string{"before", "after"}, texts(p.unread(t, CheckOptions{})))
 }
+
+// A message file is nobody else's, and holds nothing else: what comes would be appended to it, and a
+// check would remove it.
+func TestH57_messageFileOfOthers(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t).keep()
+	rc := filepath.Join(t.TempDir(), "rc")
+	require.NoError(t, os.WriteFile(rc, []byte("export A=1\nexport B=2"), 0o600))
+	assert.Equal(t, FileError, codeOf(who.want(freePort(t), Wish{MessageFile: rc})))
+	text, err := os.ReadFile(rc)
+	require.NoError(t, err)
+	assert.Equal(t, "export A=1\nexport B=2", string(text))
+
+	shared := filepath.Join(t.TempDir(), "inbox")
+	require.NoError(t, who.want(freePort(t), Wish{MessageFile: shared}))
+	assert.Equal(t, FileError, codeOf(who.want(freePort(t), Wish{MessageFile: shared})), "it is another port's")
+	kept := filepath.Join(t.TempDir(), "kept")
+	require.NoError(t, os.WriteFile(kept, []byte(`{"timestamp":"x","sender_port":1,"message":"old"}`+"\n"), 0o600))
+	require.NoError(t, who.want(freePort(t), Wish{MessageFile: kept}), "messages of before stay")
+}

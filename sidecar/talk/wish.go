@@ -1,7 +1,10 @@
 package talk
 
 import (
+	"bufio"
+	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"regexp"
@@ -9,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 // Wish is listen.json: somebody wants a port to be listened on, until the file is removed. Who
@@ -121,11 +125,37 @@ func (p Port) Want(w Wish) error {
 	if w.Port = p.Number; w.MessageFile == "" {
 		w.MessageFile = p.Inbox()
 	}
+	if err := p.takes(w.MessageFile); err != nil {
+		return err
+	}
 	if w.Started == "" {
 		w.Started = time.Now().Local().Format(startedLayout)
 	}
 	if err := writeJSON(p.wish(), w); err != nil {
 		return Errorf(FileError, p.Number, "%w", err)
+	}
+	return nil
+}
+
+// takes refuses a message file that is another port's, or that holds something else than messages:
+// what comes is appended to it, and a check removes it.
+func (p Port) takes(path string) error {
+	others := p.Wishes()
+	if i := slices.IndexFunc(others, func(one Wish) bool { return one.MessageFile == path && one.Port != p.Number }); i >= 0 {
+		return Errorf(FileError, p.Number, "Message file %q is that of port %d", path, others[i].Port)
+	}
+	f, err := own.Open(path)
+	if err != nil {
+		return nil //nolint:nilerr // there is none yet, or whoever is to serve it says what is wrong
+	}
+	defer f.Close()
+	first, err := bufio.NewReaderSize(f, maxEnvelope).ReadSlice('\n')
+	if len(first) == 0 && errors.Is(err, io.EOF) {
+		return nil
+	}
+	var one map[string]any
+	if err := json.Unmarshal(first, &one); err != nil || one["message"] == nil {
+		return Errorf(FileError, p.Number, "Message file %q has something else than messages", path)
 	}
 	return nil
 }
