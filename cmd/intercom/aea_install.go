@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -9,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
@@ -19,6 +19,7 @@ type aeaInstalled struct {
 	Agent      string                 `json:"agent_id"`
 	Enabled    bool                   `json:"enabled"` // its messages are processed while a sidecar runs
 	Files      []repository.Installed `json:"files"`
+	Warning    string                 `json:"warning,omitempty"` // its agent is not found by its id
 }
 
 func (a *app) aeaInstall(dir *string) *cobra.Command {
@@ -67,8 +68,8 @@ came with git clone does nothing until you run this. An agent cannot.`,
 			registry := repository.Registry{Path: repository.RegistryPath(a.Getenv)}
 			one, ok := registry.Find(own.ID)
 			if _, err := os.Stat(one.Path); ok && one.Path != d.Path && err == nil { // a clone may say anything of itself
-				return r, api.Errorf(api.CodeRefused, "agent %q is that of %q", own.ID, one.Path).
-					WithHint("messages to %s still go there; name this one otherwise: agent: id: in %s, then intercom aea install", own.ID, filepath.Join(d.Path, repository.ConfigFile))
+				r.Warning = fmt.Sprintf("agent %q stays that of %q: here, send with --to-path, or name this one otherwise in agent-config.yaml", own.ID, one.Path)
+				return r, nil
 			}
 			if !ok || one.Path != d.Path {
 				if err := registry.Add(repository.Registered{ID: own.ID, Path: d.Path, Description: "AEA-enabled repository"}); err != nil {
