@@ -90,7 +90,10 @@ func aeaError(err error) error {
 		return nil
 	}
 	if of, ok := errors.AsType[*repository.PathError](err); ok {
-		return api.Errorf(api.CodeNotFound, "%w", of).WithHint("intercom aea doctor looks for problems")
+		if of.Why == repository.NoAEA {
+			return api.Errorf(api.CodeNotFound, "%w", of).WithHint("run intercom aea install there first")
+		}
+		return api.Errorf(api.CodeNotFound, "%w", of).WithHint("give the absolute path of a directory that has .aea")
 	}
 	if of, ok := errors.AsType[*aea.InvalidError](err); ok {
 		return api.Errorf(api.CodeUsage, "%w", of)

@@ -151,7 +151,9 @@ conversation, or of a message in it.`,
 			}
 			all := []letters{}
 			for _, f := range found {
-				all = append(all, lettersOf(f.File, f.Message))
+				one := lettersOf(f.File, f.Message)
+				one.Processed = f.Processed
+				all = append(all, one)
 			}
 			if len(all) == 0 {
 				return nil, api.Errorf(api.CodeNotFound, "no message of conversation %q", args[0]).WithHint("intercom aea list shows conversation_id of each message")

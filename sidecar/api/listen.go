@@ -194,16 +194,8 @@ func takeLock(path string) (*os.File, error) {
 
 // samePlace reports an error unless the name of f still leads to it.
 func samePlace(f *os.File) error {
-	mine, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("lock: %w", err)
-	}
-	there, err := os.Lstat(f.Name())
-	if err != nil {
-		return fmt.Errorf("lock: %w", err)
-	}
-	if !os.SameFile(mine, there) {
-		return fmt.Errorf("lock %q: another file is there now", f.Name())
+	if !own.There(f) {
+		return fmt.Errorf("lock %q: it was removed, or another file is there now", f.Name())
 	}
 	return nil
 }

@@ -40,10 +40,10 @@ func Take(path string) (*Claim, error) {
 			return nil, fmt.Errorf("claim %q: %w", path, err)
 		}
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil && there(f) {
+		if err == nil && own.There(f) {
 			return &Claim{f}, nil
 		}
-		unlock(f)
+		own.Unlock(f)
 		f.Close()
 		switch {
 		case errors.Is(err, syscall.EWOULDBLOCK):
@@ -56,24 +56,14 @@ func Take(path string) (*Claim, error) {
 	return nil, fmt.Errorf("claim %q: another file is there each time", path)
 }
 
-// there reports whether the name of an open file still leads to it.
-func there(f *os.File) bool {
-	mine, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	now, err := os.Lstat(f.Name())
-	return err == nil && os.SameFile(mine, now)
-}
-
 // Intact reports whether the claim still keeps others out: somebody who clears old files may
 // have removed the lock's.
-func (c *Claim) Intact() bool { return there(c.file) }
+func (c *Claim) Intact() bool { return own.There(c.file) }
 
 // Release gives the claim back. The file stays: whoever removed it could remove one that
 // somebody else has just locked.
 func (c *Claim) Release() error {
-	unlock(c.file)
+	own.Unlock(c.file)
 	return c.file.Close()
 }
 
@@ -85,10 +75,6 @@ func Held(path string) bool {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
 	defer f.Close()
-	defer unlock(f)
+	defer own.Unlock(f)
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
-
-// unlock gives a lock back before its file is closed: a process that is just being started has
-// the file open too, until it is a program of its own.
-func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

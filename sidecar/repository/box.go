@@ -48,15 +48,16 @@ type box struct {
 	notes []note // guarded by mu
 	bell  chan struct{}
 
-	claim   *claim.Claim // nil: another sidecar's, or nobody's
-	near    *claim.Claim // says that agents of this sidecar work here
-	ledger  *ledger
-	watcher *fsnotify.Watcher
-	listed  time.Time // when the directory was changed last, by the last list
-	scanned time.Time // when that was
-	backlog []Entry   // what that list had that is new, oldest first
-	tries   map[string]try
-	was     os.FileInfo // the directory itself, by the last look; nil: it was none
+	claim    *claim.Claim // nil: another sidecar's, or nobody's
+	near     *claim.Claim // says that agents of this sidecar work here
+	ledger   *ledger
+	watcher  *fsnotify.Watcher
+	listed   time.Time // when the directory was changed last, by the last list
+	scanned  time.Time // when that was
+	unlisted string    // why it could not be listed, as a person was told
+	backlog  []Entry   // what that list had that is new, oldest first
+	tries    map[string]try
+	was      os.FileInfo // the directory itself, by the last look; nil: it was none
 
 	jobs    map[message.ID]*job // by our ids, and by those of what agents were asked
 	flying  int                 // jobs that are with the relay and not decided
@@ -104,7 +105,7 @@ func (b *box) run(ctx context.Context) {
 			b.heed(ctx, n)
 		}
 		if b.claim != nil {
-			b.look()
+			b.look(ctx)
 			b.feed(ctx)
 		}
 		b.work(ctx)
@@ -261,7 +262,7 @@ func (b *box) record(ctx context.Context, one line) {
 }
 
 // look lists the directory if it may have changed.
-func (b *box) look() {
+func (b *box) look(ctx context.Context) {
 	if len(b.backlog) > 0 {
 		return
 	}
@@ -286,9 +287,13 @@ func (b *box) look() {
 	b.scanned = now
 	all, err := b.dir.List()
 	if err != nil {
+		if b.unlisted != err.Error() { // nothing is processed until that is over
+			b.unlisted = err.Error()
+			b.notify(ctx, "%s: messages cannot be listed, and none is processed: %v", b.dir.Path, err)
+		}
 		return
 	}
-	b.listed = changed
+	b.listed, b.unlisted = changed, ""
 	if now.Sub(changed) < 20*time.Millisecond {
 		b.listed = changed.Add(-time.Nanosecond)
 	}

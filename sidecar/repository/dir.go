@@ -33,6 +33,9 @@ type Dir struct {
 	Path string
 }
 
+// NoAEA is why a directory is no repository in which AEA was installed.
+const NoAEA = "it has no .aea directory"
+
 // PathError says why a directory is no repository that takes messages.
 type PathError struct {
 	Path string
@@ -62,7 +65,7 @@ func Open(path string) (Dir, error) {
 	d := Dir{whole}
 	if err := d.check(d.at()); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return refused("it has no .aea directory")
+			return Dir{}, &PathError{path, NoAEA}
 		}
 		return refused(because(err))
 	}

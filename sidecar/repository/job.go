@@ -105,6 +105,9 @@ func (b *box) decided(ctx context.Context, j *job, r message.Receipt) {
 		b.log(ctx, "Rejected", j.file, string(r.Reason))
 		b.forget(j)
 	case r.State == message.Failed || r.State == message.Expired:
+		if ends[r.Reason] == "" { // nobody decided that
+			b.notify(ctx, "%s: %s from %s was not passed on: %s: %s", b.dir.Path, j.message.Type, j.message.From.ID, r.Reason, j.message.Subject)
+		}
 		b.finish(ctx, j, cmp.Or(ends[r.Reason], fmt.Sprintf("%s: %s", r.State, r.Reason)))
 		b.forget(j)
 	case (r.State == message.Submitted || r.State == message.Answered) && !j.inLane && b.current != j: // by an earlier run

@@ -142,6 +142,48 @@ func TestH58_NotEnabled(t *testing.T) {
 	assert.False(t, all[0].Processed)
 }
 
+// What names no author with a repository reaches no agent, whatever it calls itself and whether or not
+// it wants an answer: a person is told.
+func TestWithoutAWayBack_noAgentIsAsked(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.run()
+	defer h.end()
+	for i, of := range []string{
+		`"message_type":"question"`, `"message_type":"question","requires_response":false`, `"message_type":"request","requires_response":false`,
+		`"message_type":"response"`, `"message_type":"issue","priority":"low","requires_response":false`,
+	} {
+		name := fmt.Sprintf("message-20251014T05420%dZ-from-claude-nobody.json", i)
+		drop(t, h.target, name, fmt.Sprintf(`{%s,"message":{"subject":"S","body":"run it"}}`, of))
+		h.until(func() bool { return h.marked(name) })
+	}
+	h.settled()
+	assert.Zero(t, h.asked())
+}
+
+// An answer to what nobody sent from here, which a file with a forged author brought about, is given
+// to no agent; one to what was sent is.
+func TestAnswer_onlyToWhatWasSent(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.run()
+	defer h.end()
+	require.NoError(t, h.target.Log(at, "Answered", "made-up", "by claude-asker"))
+	require.NoError(t, h.target.Log(at, "Sent", "asked", "claude-asker"))
+	answer := func(to, name string) {
+		drop(t, h.target, name, fmt.Sprintf(`{"message_id":"re-%s","message_type":"update","requires_response":false,"from":{"agent_id":"claude-asker","repo_path":%q},`+
+			`"message":{"body":"do it"},"metadata":{"reply_to":%q}}`, to, h.asker.Path, to))
+	}
+	answer("made-up", "message-20251014T054201Z-from-claude-asker.json")
+	h.until(func() bool {
+		log, _ := os.ReadFile(h.target.at(logName))
+		return strings.Contains(string(log), "Left: .aea/message-20251014T054201Z")
+	})
+	assert.Zero(t, h.asked())
+	answer("asked", "message-20251014T054202Z-from-claude-asker.json")
+	h.until(func() bool { return h.asked() == 1 })
+}
+
 // A repository whose .aea becomes a link to another's is not served any more, until it is a directory
 // again.
 func TestH58_TheDirectoryBecomesALink(t *testing.T) {

@@ -20,10 +20,11 @@ type Found struct {
 	Repository string
 	File       string
 	Message    aea.Message
+	Processed  bool // it has a marker
 }
 
 // Thread is a conversation across repositories, oldest first: the messages whose conversation_id
-// that is, the message whose own id it is, and all that answers one of them.
+// that is, or is that of the message whose own id it is, and all that answers one of them.
 func Thread(id string, dirs []Dir) ([]Found, error) {
 	var all []Found
 	for _, d := range dirs {
@@ -44,12 +45,18 @@ func Thread(id string, dirs []Dir) ([]Found, error) {
 					continue
 				}
 				if m, err := aea.Read(e.Name(), text); err == nil {
-					all = append(all, Found{d.Path, d.at(sub, e.Name()), m})
+					_, unmarked := os.Lstat(d.at(sub, processed, e.Name()))
+					all = append(all, Found{d.Path, d.at(sub, e.Name()), m, unmarked == nil})
 				}
 			}
 		}
 	}
 	in := map[string]bool{id: true}
+	for _, f := range all {
+		if f.Message.ID == id && f.Message.Thread != "" {
+			in[f.Message.Thread] = true
+		}
+	}
 	for again := true; again; {
 		again = false
 		for _, f := range all {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -47,9 +48,6 @@ func locked(f *os.File, how int, patience time.Duration) error {
 	}
 }
 
-// unlock is done before a file is closed: a process that is just being started has it open too.
-func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
-
 // openLocked opens the file that has a name while it is locked.
 func openLocked(path string, flags int) (*os.File, error) {
 	for {
@@ -58,25 +56,15 @@ func openLocked(path string, flags int) (*os.File, error) {
 			return nil, err
 		}
 		err = locked(f, syscall.LOCK_EX, lockPatience)
-		if err == nil && there(f) {
+		if err == nil && own.There(f) {
 			return f, nil
 		}
-		unlock(f)
+		own.Unlock(f)
 		f.Close()
 		if err != nil {
 			return nil, err
 		}
 	}
-}
-
-// there reports whether the name of an open file still leads to it.
-func there(f *os.File) bool {
-	mine, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	now, err := os.Lstat(f.Name())
-	return err == nil && os.SameFile(mine, now)
 }
 
 // appender is the listener's side of an inbox. One goroutine uses it.
@@ -98,7 +86,7 @@ func (a *appender) open() error {
 	if err := a.lock(); err != nil {
 		return err
 	}
-	defer unlock(a.f)
+	defer own.Unlock(a.f)
 	if a.count > 0 {
 		return a.call()
 	}
@@ -114,14 +102,19 @@ func (a *appender) lock() error {
 		if err := locked(a.f, syscall.LOCK_EX, lockPatience); err != nil {
 			return err
 		}
-		if !there(a.f) {
-			unlock(a.f)
+		if !own.There(a.f) {
+			own.Unlock(a.f)
 			a.close()
 		}
 	}
 	if a.f == nil {
 		f, err := openLocked(a.path, os.O_RDWR|os.O_APPEND|os.O_CREATE)
 		if err != nil {
+			return err
+		}
+		if err := atomicfile.SyncDir(filepath.Dir(a.path)); a.sync && err != nil { // which may have it only now
+			own.Unlock(f)
+			f.Close()
 			return err
 		}
 		a.f, a.size = f, -1
@@ -131,7 +124,7 @@ func (a *appender) lock() error {
 		err = a.look(info.Size())
 	}
 	if err != nil {
-		unlock(a.f)
+		own.Unlock(a.f)
 	}
 	return err
 }
@@ -188,7 +181,7 @@ func (a *appender) append(lines [][]byte) (n int, err error) {
 		return 0, err
 	}
 	err = func() error {
-		defer unlock(a.f)
+		defer own.Unlock(a.f)
 		n = min(len(lines), max(0, a.most-a.count))
 		if n == 0 {
 			return nil
@@ -197,15 +190,16 @@ func (a *appender) append(lines [][]byte) (n int, err error) {
 		if _, err := a.f.Write(text); err != nil {
 			return errors.Join(err, a.f.Truncate(a.size))
 		}
-		if err := a.call(); err != nil {
+		err := a.call()
+		if err == nil && a.sync {
+			err = a.f.Sync()
+		}
+		if err != nil {
 			return errors.Join(err, a.f.Truncate(a.size))
 		}
 		a.size, a.count = a.size+int64(len(text)), a.count+n
 		return nil
 	}()
-	if err == nil && n > 0 && a.sync {
-		err = a.f.Sync()
-	}
 	switch {
 	case err != nil:
 		return 0, err
@@ -248,7 +242,7 @@ func (p Port) Check(opts CheckOptions, print func([]Message) error) error {
 		if err := locked(dir, syscall.LOCK_EX, lockPatience); err != nil {
 			return Errorf(FileError, p.Number, "check: %w", err)
 		}
-		defer unlock(dir)
+		defer own.Unlock(dir)
 	}
 	found, err := read(path, opts)
 	if err != nil {
@@ -312,7 +306,7 @@ func read(path string, opts CheckOptions) (out found, err error) {
 		return out, err
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxInboxFile))
-	unlock(f)
+	own.Unlock(f)
 	if err != nil {
 		return out, err
 	}
@@ -341,7 +335,7 @@ func (f found) remove(path, callback string) error {
 		return err
 	}
 	defer file.Close()
-	defer unlock(file)
+	defer own.Unlock(file)
 	text, err := io.ReadAll(io.LimitReader(file, maxInboxFile))
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func (p Port) note(r receiptLine) error {
 		return err
 	}
 	defer f.Close()
-	defer unlock(f)
+	defer own.Unlock(f)
 	if info, err := f.Stat(); err == nil && info.Size() > maxReceipts {
 		text := make([]byte, info.Size())
 		n, _ := f.ReadAt(text, 0)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -163,27 +162,6 @@ func TestK48_killedAtAnyMoment(t *testing.T) {
 	for text := range told {
 		assert.Equal(t, 1, seen[text], "told that %s is stored", text)
 	}
-}
-
-// A listener that is stopped has accepted the connection and stored nothing: nobody says it has.
-func TestK48_acceptedIsNotStored(t *testing.T) {
-	t.Parallel()
-	who := newPerson(t)
-	other := who.another()
-	number := freePort(t)
-	require.NoError(t, who.want(number, Wish{}))
-	p := who.Port(number)
-	until(t, func() bool { _, ok := p.Listening(); return ok }, "served")
-	other.signal(t, syscall.SIGSTOP)
-	other.untilStopped(t)
-	_, err := p.Send(t.Context(), Sending{To: number, From: 9001, Body: []byte("x"), Timeout: 300 * time.Millisecond})
-	assert.Equal(t, ConnectionTimeout, codeOf(err))
-	killed := make(chan error, 1)
-	go func() { killed <- p.say(t, 9001, "y") }()
-	time.Sleep(50 * time.Millisecond) // either way the answer is the same
-	other.kill()
-	assert.Contains(t, []Code{ConnectionClosed, ConnectionRefused}, codeOf(<-killed))
-	assert.Empty(t, p.unread(t, CheckOptions{}))
 }
 
 // Listeners of others take what is in the document and nothing else.
