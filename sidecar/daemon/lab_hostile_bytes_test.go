@@ -15,12 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // The bytes that the agent's terminal gives it, through a wire that writes them down on
 // their way from the pane: for each text the beginning of a paste, what is ours, what may be
-// typed of the text, the end of the paste, and one Enter. The agent is then known by its
-// screen and by what it writes down alone, as its process is not the pane's.
+// typed of the text, the end of the paste, and one Enter; another one only where the receipt
+// says that the agent has read the first, and what became of it. The agent is then known by
+// its screen and by what it writes down alone, as its process is not the pane's.
 func TestLab_S10_H9_H10_H11_H12_H13_H14_H15_H16_H18_BytesOfTheAgent(t *testing.T) {
 	eachLabKind(t, func(t *testing.T, kind labtest.Kind) {
 		l := newLab(t, []labtest.Kind{kind})
@@ -46,9 +48,14 @@ func TestLab_S10_H9_H10_H11_H12_H13_H14_H15_H16_H18_BytesOfTheAgent(t *testing.T
 			s.n++
 			got := string(written()[before:])
 			text, ok := strings.CutPrefix(got, "\x1b[200~[tester] (0):\n\n")
-			text, whole := strings.CutSuffix(text, "\x1b[201~\r")
-			if !assert.True(t, ok && whole, "%q: %q", h.body, got) {
+			once := strings.TrimRight(text, "\r")
+			text, whole := strings.CutSuffix(once, "\x1b[201~")
+			if !assert.True(t, ok && whole && strings.HasSuffix(got, "\r"), "%q: %q", h.body, got) {
 				continue
+			}
+			if again := strings.TrimPrefix(got, "\x1b[200~[tester] (0):\n\n"+once+"\r"); again != "" {
+				assert.Regexp(t, "; Enter (became a line break|was read, and has done nothing)$", l.evidenceOf(id, message.Typed).Says, "%q", got)
+				assert.Equal(t, "\r", again, "%q", got)
 			}
 			for _, r := range text {
 				if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f {

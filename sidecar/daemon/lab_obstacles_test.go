@@ -96,7 +96,11 @@ func (l *labRig) waitsBehind(a *labAgent, chat message.Chat, draft string, all [
 	for i, c := range all {
 		a.drawn()
 		c.open()
-		a.WaitForStill(3 * labtest.Stillness) // some draw the words before a dialog behind it
+		still := 3 * labtest.Stillness // some draw the words before a dialog behind it
+		if a.Kind == labtest.Opencode {
+			still *= 3 // and these late, where the machine is busy
+		}
+		a.WaitForStill(still)
 		was, heard := a.screen(), len(a.Received())
 		body := fmt.Sprintf("%d: please do NOT do that [[say as you like, %d]]", i, i)
 		id := l.tellAll(chat, body)

@@ -106,7 +106,10 @@ func (s composed) standing(c *core, now time.Time, why message.Reason) (stage, [
 // entered.
 func (s permitting) ask() []act {
 	says := "rendered: the composer shows our text and only it"
-	if s.repeated {
+	switch {
+	case s.enters > 0 && s.found.breaks > s.breaks:
+		says += "; Enter became a line break"
+	case s.repeated:
 		says += "; Enter was read, and has done nothing"
 	}
 	return []act{ask{s.parts[s.next], says}}
