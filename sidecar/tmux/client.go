@@ -14,6 +14,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/native"
 )
 
 // Options say which server a Client is for and how to reach it.
@@ -21,9 +22,10 @@ type Options struct {
 	Socket string // required: path of the server's socket
 	Bin    string // the tmux program; "" is "tmux" from PATH
 
-	// Transport is auto (or ""), control or process. auto is control mode where the server
-	// is 3.8 or newer, and short processes elsewhere, because up to 3.7 the mere presence
-	// of a control client can crash the server. control insists, on any version.
+	// Transport is auto (or ""), control, process or native. auto is control mode where the
+	// server is 3.8 or newer, and short processes elsewhere, because up to 3.7 the mere
+	// presence of a control client can crash the server. control insists, on any version.
+	// native is tmux's own protocol, with short processes for what does not go that way.
 	Transport string
 
 	// Trigger is auto (or ""), inotify, polling or output: what tells that a pane was
@@ -44,7 +46,7 @@ type Info struct {
 	Start     int64  // when it was started, in seconds since 1970
 	Version   string // of the server, as tmux writes it: 3.3a
 	Socket    string // as the server knows it
-	Transport string // control or process
+	Transport string // control, process or native
 	Why       string // why that transport was chosen, in a few words
 }
 
@@ -53,7 +55,8 @@ type Client struct {
 	info     Info
 	born     uint64 // start time of the server's process, 0 if the system does not tell
 	short    short
-	control  *control // nil: everything goes by short processes
+	control  *control // nil: not in control mode
+	direct   *direct  // nil: not in tmux's own protocol
 	deadline time.Duration
 	log      *slog.Logger
 	owned    bool // made by StartServer
@@ -109,16 +112,17 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	}
 	c.info = info
 	c.born, _ = process.Start(info.PID)
-	byControl, why, err := chooseTransport(o.Transport, info.Version)
+	c.info.Transport, c.info.Why, err = chooseTransport(o.Transport, info.Version)
 	if err != nil {
 		return nil, err
 	}
-	c.info.Transport, c.info.Why = "process", why
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	if byControl {
-		c.info.Transport = "control"
+	switch c.info.Transport {
+	case "control":
 		c.control = newControl(c.short, c.sessions, c.deadline, c.log)
 		c.wg.Go(func() { c.control.serve(c.ctx) })
+	case "native":
+		c.speak(ctx, info)
 	}
 	c.edges, err = newEdges(c, o.Trigger)
 	if err != nil {
@@ -145,21 +149,33 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// chooseTransport decides whether commands go by control mode, and says why.
-func chooseTransport(asked, version string) (byControl bool, why string, err error) {
+// speak tries tmux's own protocol. It goes on by short processes where that is not understood.
+func (c *Client) speak(ctx context.Context, info Info) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
+	defer cancel()
+	d := &direct{server: native.Server{Socket: c.short.socket, PID: info.PID}, log: c.log}
+	if err := d.probe(ctx, info); err != nil {
+		c.info.Transport, c.info.Why = "process", "the native client was asked for: "+err.Error()
+		return
+	}
+	c.direct = d
+}
+
+// chooseTransport decides how commands go, and says why.
+func chooseTransport(asked, version string) (transport, why string, err error) {
 	switch safe := controlIsSafe(version); {
 	case asked == "control" && !safe:
-		return true, fmt.Sprintf("asked for, although a control client can crash tmux %s", version), nil
-	case asked == "control":
-		return true, "asked for", nil
-	case asked == "process":
-		return false, "asked for", nil
+		return "control", fmt.Sprintf("asked for, although a control client can crash tmux %s", version), nil
+	case asked == "native" && !release.MatchString(version):
+		return "process", fmt.Sprintf("the native client was asked for, but tmux %s is no release that is known", version), nil
+	case asked == "control" || asked == "process" || asked == "native":
+		return asked, "asked for", nil
 	case asked != "" && asked != "auto":
-		return false, "", fmt.Errorf("transport %q: not auto, control or process", asked)
+		return "", "", fmt.Errorf("transport %q: not auto, control, process or native", asked)
 	case safe:
-		return true, fmt.Sprintf("tmux %s is 3.8 or newer", version), nil
+		return "control", fmt.Sprintf("tmux %s is 3.8 or newer", version), nil
 	default:
-		return false, fmt.Sprintf("a control client can crash tmux %s; fixed in 3.8", version), nil
+		return "process", fmt.Sprintf("a control client can crash tmux %s; fixed in 3.8", version), nil
 	}
 }
 
@@ -193,6 +209,12 @@ func (c *Client) run(ctx context.Context, cmds ...command.Command) ([]string, er
 			return replies, err
 		}
 	}
+	if c.direct.usable() {
+		replies, err := transport(c.direct).run(ctx, cmds)
+		if err == nil || !errors.Is(err, errConnection) {
+			return replies, err
+		}
+	}
 	return transport(c.short).run(ctx, cmds)
 }
 
@@ -208,17 +230,22 @@ func (c *Client) identify(ctx context.Context) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	rows, err := records(replies[0], sep, len(serverFields))
+	return identity(replies[0], sep)
+}
+
+// identity reads what a server says of itself.
+func identity(reply, sep string) (Info, error) {
+	rows, err := records(reply, sep, len(serverFields))
 	if err != nil {
 		return Info{}, err
 	}
 	if len(rows) != 1 {
-		return Info{}, fmt.Errorf("identity %q: not one record", replies[0])
+		return Info{}, fmt.Errorf("identity %q: not one record", reply)
 	}
 	var n numbers
 	info := Info{PID: n.number(rows[0][0]), Start: int64(n.number(rows[0][1])), Version: rows[0][2], Socket: rows[0][3]}
 	if n.err == nil && info.PID <= 0 {
-		return Info{}, fmt.Errorf("identity %q: no pid", replies[0])
+		return Info{}, fmt.Errorf("identity %q: no pid", reply)
 	}
 	return info, n.err
 }

@@ -99,19 +99,15 @@ func Inspect(ctx context.Context, o Options, names ...string) (Health, error) {
 // Choose is which transport and trigger Open would use for a server of that version, and
 // why that transport.
 func Choose(o Options, version string) (transport, why, trigger string, err error) {
-	byControl, why, err := chooseTransport(o.Transport, version)
-	if err != nil {
+	if transport, why, err = chooseTransport(o.Transport, version); err != nil {
 		return "", "", "", err
 	}
-	transport, trigger = "process", o.Trigger
-	if byControl {
-		transport = "control"
-	}
+	trigger = o.Trigger
 	if trigger == "" || trigger == "auto" {
 		switch {
 		case runtime.GOOS == "linux":
 			trigger = "inotify"
-		case byControl && controlIsSafe(version):
+		case transport == "control" && controlIsSafe(version):
 			trigger = "output"
 		default:
 			trigger = "polling"

@@ -20,7 +20,7 @@ const goneCheck = time.Second
 // goneSettle is the pause after the end of a waiter whose server still answers.
 const goneSettle = 200 * time.Millisecond
 
-// watchServer closes gone when the server has ended. A tmux process that waits for a
+// watchServer closes gone when the server has ended. A client of it that waits for a
 // signal which never comes ends with the server, also if that is killed; since it may end
 // for other reasons too, its end is only the occasion to look.
 func (c *Client) watchServer() {
@@ -30,9 +30,7 @@ func (c *Client) watchServer() {
 		ended := make(chan struct{})
 		c.wg.Go(func() {
 			defer close(ended)
-			waiter := c.short
-			waiter.lasting = true
-			_, _, _ = waiter.start(waiting, []string{"-N", "-S", c.short.socket}, []command.Command{command.WaitFor(goneChannel)}, nil)
+			c.waitFor(waiting, []command.Command{command.WaitFor(goneChannel)})
 		})
 		c.waitForWaiter(ended)
 		stop()
@@ -51,6 +49,17 @@ func (c *Client) watchServer() {
 			c.pause(goneCheck) // its socket was removed: no storm of processes that cannot reach it
 		}
 	}
+}
+
+// waitFor runs a command that lasts, until ctx ends or the server does.
+func (c *Client) waitFor(ctx context.Context, cmds []command.Command) {
+	if c.direct.usable() {
+		_, _ = c.direct.start(ctx, cmds, nil)
+		return
+	}
+	waiter := c.short
+	waiter.lasting = true
+	_, _, _ = waiter.start(ctx, []string{"-N", "-S", c.short.socket}, cmds, nil)
 }
 
 // waitForWaiter returns when the waiter has ended, the server's process or socket is gone,

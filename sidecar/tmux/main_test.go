@@ -23,15 +23,15 @@ func TestMain(m *testing.M) {
 }
 
 // eachTransport runs test on every version, the oldest over short processes, the next in control
-// mode and so on; in a long run on each over both. Control mode on an old version is only ever used
-// here.
+// mode, the next in tmux's own protocol and so on; in a long run on each over all. Control mode on
+// an old version is only ever used here.
 func eachTransport(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *tmux.Client)) {
 	t.Helper()
 	t.Parallel()
 	all := tmuxtest.Versions(t)
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
-		for i, transport := range []string{"process", "control"} {
-			if os.Getenv("INTERCOM_LONG") == "" && slices.Index(all, v)%2 != i {
+		for i, transport := range []string{"process", "control", "native"} {
+			if os.Getenv("INTERCOM_LONG") == "" && slices.Index(all, v)%3 != i {
 				continue
 			}
 			t.Run(transport, func(t *testing.T) {
@@ -62,6 +62,9 @@ func open(t *testing.T, s *tmuxtest.Server, o tmux.Options) *tmux.Client {
 	c, err := tmux.Open(t.Context(), o)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	if o.Transport == "native" {
+		require.Equal(t, "native", c.Info().Transport, c.Info().Why)
+	}
 	if c.Info().Transport == "control" {
 		tmuxtest.WaitFor(t, "control client", func() bool { return attached(t, c) })
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/native"
 )
 
 // transport carries commands to the server. run has it execute cmds in order with nothing
@@ -36,22 +37,36 @@ type short struct {
 
 // run implements transport.
 func (s short) run(ctx context.Context, cmds []command.Command) ([]string, error) {
+	return inFrames(ctx, cmds, func(framed []command.Command) ([]byte, string, error) {
+		return s.start(ctx, []string{"-N", "-S", s.socket}, framed, nil)
+	})
+}
+
+// inFrames has cmds run as one command line between marks, and takes what it printed apart.
+func inFrames(ctx context.Context, cmds []command.Command, start func([]command.Command) ([]byte, string, error)) ([]string, error) {
 	nonce := newNonce()
-	out, stderr, err := s.start(ctx, []string{"-N", "-S", s.socket}, framed(nonce, cmds), nil)
+	out, stderr, err := start(framed(nonce, cmds))
 	replies, complete := unframe(out, nonce, len(cmds))
 	if complete {
 		return replies, nil
 	}
-	switch exit := (*exec.ExitError)(nil); {
+	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("tmux %s: %w", cmds[0].Name(), context.Cause(ctx))
-	case errors.As(err, &exit) && exit.Exited() && stderr != "":
+	case stderr != "" && hasStatus(err):
 		return replies, &commandError{index: len(replies), text: strings.TrimSpace(stderr)}
 	case err == nil: // no command was refused, and yet replies are missing
 		return nil, fmt.Errorf("tmux %s: %w", cmds[0].Name(), errNoAnswer)
 	default:
 		return nil, fmt.Errorf("tmux %s: %w", cmds[0].Name(), err)
 	}
+}
+
+// hasStatus reports whether a command line came to its end, which was not status 0.
+func hasStatus(err error) bool {
+	var ended *native.ExitError
+	var exit *exec.ExitError
+	return errors.As(err, &ended) || errors.As(err, &exit) && exit.Exited()
 }
 
 // start runs one process to its end, or kills it when ctx ends. UTF-8 is always asked for

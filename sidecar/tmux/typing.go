@@ -74,7 +74,7 @@ var errNoAnswer = errors.New("tmux ended without an answer")
 // refused even if the look saw it so. The server tests and types in one step, in which no program's
 // output is read; what it cannot see are bytes that the program has not written yet.
 //
-// An error with Refused says that nothing was asked of the server. With Unknown it says
+// An error with Refused says that nothing was typed, nor will be. With Unknown it says
 // why the outcome is not known; the caller must not type the same text again.
 func (c *Client) Type(ctx context.Context, t Typing) (Outcome, error) {
 	if err := checkPane(t.Pane); err != nil {
@@ -99,15 +99,16 @@ func (c *Client) Type(ctx context.Context, t Typing) (Outcome, error) {
 	return c.compareAndType(ctx, t, cond)
 }
 
-// compareAndType asks the server, by a short process whatever the transport.
+// compareAndType asks the server, by tmux's own protocol or else by a short process.
 func (c *Client) compareAndType(ctx context.Context, t Typing, cond command.Format) (Outcome, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
 	defer cancel()
 	defer context.AfterFunc(c.ctx, cancel)()
 	nonce := newNonce()
-	out, stderr, err := c.short.start(ctx, []string{"-N", "-S", c.short.socket},
-		typeCommands(t, cond, nonce), t.Text)
+	out, stderr, sent, err := c.startTyping(ctx, typeCommands(t, cond, nonce), t.Text)
 	switch {
+	case !sent:
+		return Refused, fmt.Errorf("type into %q: %w", t.Pane, err)
 	case bytes.Contains(out, []byte("TYPED-"+nonce+"\n")):
 		return Typed, nil
 	case bytes.Contains(out, []byte("REFUSED-"+nonce+"\n")):
@@ -126,6 +127,20 @@ func (c *Client) compareAndType(ctx context.Context, t Typing, cond command.Form
 		err = errNoAnswer
 	}
 	return Unknown, fmt.Errorf("type into %q: %w", t.Pane, err)
+}
+
+// startTyping runs the commands of a typing. sent is false where the server did not get all of the
+// text: what stands behind load-buffer then never runs (measured on 3.2a to 3.8), and nothing was
+// typed. Only there the other way is tried.
+func (c *Client) startTyping(ctx context.Context, cmds []command.Command, text []byte) (out []byte, stderr string, sent bool, err error) {
+	if c.direct.usable() {
+		reply, err := c.direct.start(ctx, cmds, text)
+		if reply.Sent || ctx.Err() != nil {
+			return reply.Stdout, string(reply.Stderr), reply.Sent, err
+		}
+	}
+	out, stderr, err = c.short.start(ctx, []string{"-N", "-S", c.short.socket}, cmds, text)
+	return out, stderr, true, err
 }
 
 // dropBuffer removes what a typing without an answer may have left behind. It can do no

@@ -1,0 +1,187 @@
+package native
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// Server is one running tmux server. The zero value is none.
+type Server struct {
+	Socket string // path of its socket
+	PID    int    // of its process
+}
+
+// Reply is what a command line printed, and how far its input got.
+type Reply struct {
+	Stdout, Stderr []byte
+
+	// Sent says whether all of the request, and all of the input that the server asked for, was
+	// written. Where it is false, no command behind one that reads input has run, nor will.
+	Sent bool
+}
+
+// ErrPeer is wrapped by the error of a socket behind which there is not the process that was
+// expected, or on whose system that cannot be told. Nothing was written to it.
+var ErrPeer = errors.New("not known to be that tmux server")
+
+// Run has the server run one command line, of which stdin is the standard input, and waits for its
+// end or that of ctx. The error wraps ErrPeer or ErrProtocol, or is a *Refusal or an *ExitError, or
+// one of the connection; the Reply holds what came before it.
+func (s Server) Run(ctx context.Context, argv []string, stdin []byte) (Reply, error) {
+	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
+		return Reply{}, fmt.Errorf("big-endian: %w", ErrPeer) // the header differs between versions there
+	}
+	asked, err := request(os.Getpid(), argv)
+	if err != nil {
+		return Reply{}, err
+	}
+	var d net.Dialer
+	dialled, err := d.DialContext(ctx, "unix", s.Socket)
+	if err != nil {
+		return Reply{}, err
+	}
+	conn := dialled.(*net.UnixConn)
+	defer func() { _ = conn.Close() }() // a server keeps its end for as long as ours is open
+	if err := checkPeer(conn, s.PID); err != nil {
+		return Reply{}, err
+	}
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	if _, err := conn.Write(asked.Bytes()); err != nil {
+		return Reply{}, because(ctx, err)
+	}
+	in := readers.Get().(*reader)
+	in.from = conn
+	defer func() { in.from = nil; readers.Put(in) }()
+	x := exchange{conn: conn, stdin: stdin, awaits: stdin != nil}
+	err = x.serve(in)
+	return Reply{x.stdout.Bytes(), x.stderr.Bytes(), !x.awaits}, because(ctx, err)
+}
+
+// because names the end of ctx, if that is why a connection failed.
+func because(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+var readers = sync.Pool{New: func() any { return new(reader) }}
+
+// exchange is a connection whose request was written.
+type exchange struct {
+	conn           net.Conn
+	stdin          []byte
+	awaits         bool // the input is still to be written
+	answered       []int32
+	stdout, stderr bytes.Buffer
+	outputs        []output
+}
+
+// output is a stream that the server has opened.
+type output struct {
+	stream int32
+	to     *bytes.Buffer
+}
+
+// serve answers the server until it says that the command has ended.
+func (x *exchange) serve(r *reader) error {
+	for {
+		in, err := r.next()
+		if err != nil {
+			return fmt.Errorf("read from tmux: %w", err)
+		}
+		switch in.kind {
+		case msgExit:
+			return in.exit()
+		case msgShutdown:
+			return errors.New("the tmux server ends")
+		case msgReadOpen:
+			err = x.read(in)
+		case msgWriteOpen:
+			err = x.open(in)
+		case msgWrite:
+			err = x.write(in)
+		case msgWriteClose, msgFlags:
+		default:
+			err = in.surprise()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// read answers with all of the input, once, in one write.
+func (x *exchange) read(in incoming) error {
+	stream, fd, err := x.question(in)
+	if err != nil {
+		return err
+	}
+	if fd != 0 {
+		return x.answer(unreadable(stream))
+	}
+	if err := x.answer(input(stream, x.stdin)); err != nil {
+		return err
+	}
+	x.stdin, x.awaits = nil, false
+	return nil
+}
+
+// open makes a place for output.
+func (x *exchange) open(in incoming) error {
+	stream, fd, err := x.question(in)
+	if err != nil {
+		return err
+	}
+	to := map[int32]*bytes.Buffer{1: &x.stdout, 2: &x.stderr}[fd]
+	if to != nil {
+		x.outputs = append(x.outputs, output{stream, to})
+	}
+	return x.answer(ready(stream, to != nil))
+}
+
+// question is what the server asks for, of a stream of which it has asked nothing yet: a second
+// answer ends a server of any version.
+func (x *exchange) question(in incoming) (stream, fd int32, err error) {
+	if stream, err = in.integer(0); err != nil {
+		return 0, 0, err
+	}
+	if fd, err = in.integer(1); err != nil {
+		return 0, 0, err
+	}
+	for _, s := range x.answered {
+		if s == stream {
+			return 0, 0, fmt.Errorf("stream %d was opened twice: %w", stream, ErrProtocol)
+		}
+	}
+	x.answered = append(x.answered, stream)
+	return stream, fd, nil
+}
+
+func (x *exchange) answer(m *messages) error {
+	if _, err := x.conn.Write(m.Bytes()); err != nil {
+		return fmt.Errorf("write to tmux: %w", err)
+	}
+	return nil
+}
+
+func (x *exchange) write(in incoming) error {
+	stream, err := in.integer(0)
+	if err != nil {
+		return err
+	}
+	for _, o := range x.outputs {
+		if o.stream == stream {
+			o.to.Write(in.data[4:])
+			return nil
+		}
+	}
+	return in.surprise()
+}
