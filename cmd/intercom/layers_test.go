@@ -49,8 +49,9 @@ var layers = map[string][]string{
 	"sidecar/inherited":           {},
 	"sidecar/tmux/command":        {},
 	"sidecar/process":             {"sidecar/foreign"},
-	"sidecar/tmux":                {"sidecar/tmux/command", "sidecar/foreign", "sidecar/process"},
-	"sidecar/tmux/tmuxtest":       {},                                                    // for tests: nothing that is linked imports it
+	"sidecar/tmux":                {"sidecar/tmux/command", "sidecar/tmux/native", "sidecar/foreign", "sidecar/process"},
+	"sidecar/tmux/native":         {},
+	"sidecar/tmux/tmuxtest":       {"sidecar/tmux/native"},                               // for tests: nothing that is linked imports it
 	"sidecar/persona":             {"sidecar/own", "sidecar/profile", "sidecar/process"}, // for tests, as all of these
 	"sidecar/persona/program":     {"sidecar/persona"},
 	"sidecar/persona/personatest": {},
@@ -115,12 +116,12 @@ var onlyIn = map[string][]string{
 	"github.com/thejerf/suture/v4":             {"sidecar/daemon", "sidecar/pane"},
 	"go.yaml.in/yaml/v3":                       {"sidecar/aea"},
 	"golang.org/x/text/unicode/norm":           {"sidecar/agent", "sidecar/shown"},
-	"golang.org/x/sys/unix":                    {"sidecar/atomicfile", "sidecar/repository", "sidecar/process", "sidecar/tmux", "sidecar/talk", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
+	"golang.org/x/sys/unix":                    {"sidecar/atomicfile", "sidecar/repository", "sidecar/process", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
 	"modernc.org/sqlite":                       {"sidecar/journal", "sidecar/agent"},
 
 	"database/sql":        {"sidecar/journal", "sidecar/agent"},
 	"database/sql/driver": {"sidecar/journal"},
-	"net":                 {"sidecar/api", "sidecar/talk", "sidecar/persona", "sidecar/labtest"},
+	"net":                 {"sidecar/api", "sidecar/tmux/native", "sidecar/talk", "sidecar/persona", "sidecar/labtest"},
 	"net/http":            {"sidecar/api", "sidecar/labtest"},
 	"os/exec":             {"sidecar/process", "sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/persona/personatest", "sidecar/naivetest", "sidecar/labtest", "scripting", "cmd/intercom"},
 	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest", "sidecar/persona/personatest"},

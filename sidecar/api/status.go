@@ -23,7 +23,7 @@ type Status struct {
 	Server    string         `json:"server,omitempty"` // the tmux server's socket; "" for headless
 	Tmux      string         `json:"tmux,omitempty"`   // version of that server
 	TmuxPID   int            `json:"tmux_pid,omitempty"`
-	Transport string         `json:"transport,omitempty"` // process or control
+	Transport string         `json:"transport,omitempty"` // process, control or native
 	Why       string         `json:"transport_why,omitempty"`
 	Trigger   string         `json:"trigger,omitempty"` // inotify, polling or output
 	Computer  string         `json:"computer"`          // how the person calls this machine; "local"

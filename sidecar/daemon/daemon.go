@@ -24,7 +24,7 @@ import (
 type Config struct {
 	Paths     api.Paths    // required; from api.Places; without a Server the sidecar is headless
 	Tmux      string       // the tmux program; "" is tmux from PATH
-	Transport string       // auto (or ""), process, control
+	Transport string       // auto (or ""), process, control, native
 	Trigger   string       // auto (or ""), inotify, polling, output
 	Version   string       // of this program
 	Policies  Policies     // the person's own; without Lua, Policy decides
@@ -62,7 +62,7 @@ const (
 	// SocketOption is the tmux option that tells where the sidecar's socket is, to programs
 	// whose environment differs from the sidecar's.
 	SocketOption = "@intercom-socket"
-	// transportOption is how the person chooses a transport: auto, process or control.
+	// transportOption is how the person chooses a transport: auto, process, control or native.
 	transportOption = "@intercom-transport"
 )
 

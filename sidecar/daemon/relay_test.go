@@ -366,7 +366,7 @@ func TestC43_MainJobOnEveryVersionAndTransport(t *testing.T) {
 	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
-		for _, transport := range []string{"auto", "process", "control"} {
+		for _, transport := range []string{"auto", "process", "native", "control"} {
 			t.Run(transport, func(t *testing.T) {
 				t.Parallel()
 				r := newRigOn(t, v, func(c *daemon.Config) { c.Transport = transport })

@@ -151,7 +151,7 @@ func TestAdopt_nameFromTitleElseProgram(t *testing.T) {
 // The transport that a person has chosen holds for the next sidecar.
 func TestRestart_TransportIsThePersons(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newRig(t, over(""))
 	transport := func() string {
 		t.Helper()
 		status, err := r.client.Status(t.Context())
@@ -161,8 +161,10 @@ func TestRestart_TransportIsThePersons(t *testing.T) {
 	if transport() != "control" {
 		t.Skip("this tmux has no control mode that is used: newer versions have")
 	}
-	require.NoError(t, r.end())
-	r.Run("set-option", "-g", "@intercom-transport", "process")
-	r.start()
-	assert.Equal(t, "process", transport())
+	for _, chosen := range []string{"process", "native"} {
+		require.NoError(t, r.end())
+		r.Run("set-option", "-g", "@intercom-transport", chosen)
+		r.start()
+		assert.Equal(t, chosen, transport())
+	}
 }

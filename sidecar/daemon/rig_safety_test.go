@@ -58,14 +58,14 @@ func over(transport string) option {
 	return func(c *daemon.Config) { c.Transport = transport }
 }
 
-// eachServer runs test on every version at hand, in a rig of its own: over both transports
+// eachServer runs test on every version at hand, in a rig of its own: over all transports
 // where INTERCOM_LONG is set, else over one after the other in turn. (Control mode on an old
 // version is used on servers of tests only.) What happens in the rig's gaps is planned by g.
 func eachServer(t *testing.T, test func(t *testing.T, r *rig, g *gaps)) {
 	t.Helper()
 	for i, v := range tmuxtest.Versions(t) {
-		for j, transport := range []string{"process", "control"} {
-			if !longTest() && i%2 != j {
+		for j, transport := range []string{"process", "native", "control"} {
+			if !longTest() && i%3 != j {
 				continue
 			}
 			t.Run(v.Name+"/"+transport, func(t *testing.T) {

@@ -157,20 +157,20 @@ type rig struct {
 // option changes how a rig is set up.
 type option func(*daemon.Config)
 
-// newRig starts a server of the newest version at hand, which is served in control mode: on
-// older ones each look of the sidecar is a process. `make long` starts the oldest. What is to
+// newRig starts a server of the newest version at hand, which is served in tmux's own protocol:
+// that costs least. `make long` starts the oldest, and serves it as a person's is. What is to
 // hold on each of them says so: eachServer, eachTransport, tmuxtest.EachVersion.
 func newRig(t testing.TB, opts ...option) *rig {
 	all := tmuxtest.Versions(t)
 	if longTest() {
 		return newRigOn(t, all[0], opts...)
 	}
-	return newRigOn(t, all[len(all)-1], opts...)
+	return newRigOn(t, all[len(all)-1], append([]option{over("native")}, opts...)...)
 }
 
 // newOldRig is newRig on the oldest version at hand, which hands on every byte of a paste.
 func newOldRig(t testing.TB, opts ...option) *rig {
-	return newRigOn(t, tmuxtest.Versions(t)[0], opts...)
+	return newRigOn(t, tmuxtest.Versions(t)[0], append([]option{over("native")}, opts...)...)
 }
 
 // newRigOn is newRig on a chosen version of tmux.

@@ -13,7 +13,7 @@ import (
 // compare-and-type, over each transport.
 func BenchmarkClient(b *testing.B) {
 	for _, v := range tmuxtest.Versions(b) {
-		for _, transport := range []string{"process", "control"} {
+		for _, transport := range []string{"process", "native", "control"} {
 			s := tmuxtest.NewServer(b, v)
 			r := s.NewRecorder(false)
 			c, err := tmux.Open(b.Context(), tmux.Options{Bin: v.Bin, Socket: s.Socket, Transport: transport})

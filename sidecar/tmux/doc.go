@@ -4,10 +4,11 @@
 // one by accident (every call carries -N), changes no focus, size, environment or hook,
 // and attaches no control client to a server that one could crash (before 3.8).
 //
-// Commands go by one of two transports. Short processes run a batch of commands each,
-// atomically; control mode keeps one client attached over a pty. Text for a pane goes by a
-// short process on both, since standard input is the only way in which tmux takes every
-// byte. Whatever control mode cannot do at the moment goes by short processes too.
+// Commands go by one of three transports. Short processes run a batch of commands each,
+// atomically; control mode keeps one client attached over a pty; tmux's own protocol
+// (package native) does what a process does without one, and is used where it was asked for.
+// Text for a pane needs a standard input, the only way in which tmux takes every byte, which
+// control mode has not. Whatever a transport cannot do at the moment goes by short processes.
 //
 // Who owns what. A Client is safe for use by many goroutines. One goroutine groups looks
 // (looks.go) and owns the batch under way; one waits for the end of the server (gone.go);

@@ -67,3 +67,14 @@ func TestChoose_isWhatOpenDoes(t *testing.T) {
 		assert.Equal(t, c.Trigger(), trigger)
 	})
 }
+
+// tmux's own protocol is spoken where it was asked for, and to versions that are known.
+func TestChoose_nativeIsAskedFor(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]string{"3.2a": "native", "3.8": "native", "next-3.9": "process", "master": "process", "openbsd-7.8": "process"} {
+		transport, why, _, err := tmux.Choose(tmux.Options{Transport: "native"}, version)
+		require.NoError(t, err)
+		assert.Equal(t, want, transport, version)
+		assert.Contains(t, why, "asked for")
+	}
+}

@@ -237,6 +237,29 @@ func TestS9_S21_movedPaneIsTheSameRespawnedIsNot(t *testing.T) {
 	})
 }
 
+// In tmux's own protocol it is known that a text which was not wholly sent is never typed.
+func TestType_stoppedServerThatWasNotSentTheTextRefuses(t *testing.T) {
+	t.Parallel()
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		s := tmuxtest.NewServer(t, v)
+		c := open(t, s, tmux.Options{Transport: "native"})
+		r := s.NewRecorder(false)
+		facts := look(t, c, r.Pane).Facts
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		require.NoError(t, syscall.Kill(s.PID, syscall.SIGSTOP))
+		out, err := c.Type(ctx, tmux.Typing{Pane: r.Pane, Facts: facts, Text: []byte("never")})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, tmux.Refused, out)
+		require.NoError(t, syscall.Kill(s.PID, syscall.SIGCONT))
+
+		require.Equal(t, tmux.Typed, typeText(t, c, r.Pane, "end"))
+		assert.Equal(t, "end", string(r.WaitForBytes(3)))
+		assert.Empty(t, s.Run("list-buffers"))
+	})
+}
+
 func TestType_stoppedServerIsUnknownAndNeverHalf(t *testing.T) {
 	t.Parallel()
 	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
