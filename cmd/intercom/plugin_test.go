@@ -297,7 +297,7 @@ func TestU11_uninstall(t *testing.T) {
 		assert.Equal(t, before, st.traces())
 		assert.DirExists(t, filepath.Join(st.env["XDG_STATE_HOME"], "intercom"))
 		assert.NoFileExists(t, filepath.Join(st.Dir, ".claude", "settings.json"))
-		assert.Equal(t, "\x03", received(t, claude))
+		tmuxtest.WaitFor(t, "the key", func() bool { return received(t, claude) == "\x03" })
 		assert.Empty(t, received(t, codex))
 
 		// A second time there is nothing to do, and without a server neither.
