@@ -37,9 +37,15 @@ func (b *box) work(ctx context.Context) {
 		}
 		return
 	}
-	for b.current == nil && len(b.lane) > 0 && ctx.Err() == nil {
+	for b.claim != nil && b.current == nil && len(b.lane) > 0 && ctx.Err() == nil {
 		j := b.lane[0]
 		b.lane, j.inLane = b.lane[1:], false
+		if !j.over && b.dir.marked(j.file) { // since it was taken in
+			b.ignore(ctx, j.file)
+			b.doneWith(ctx, j.delivery)
+			b.forget(j)
+			continue
+		}
 		b.current = j
 		b.act(ctx, j)
 		if b.current == j && j.waits {
@@ -58,6 +64,11 @@ func (b *box) putBack(j *job) {
 // act does what was decided: an agent that works here gets the message; where none does, and its
 // author wants an answer, a command that a person named gives it, or its author is told.
 func (b *box) act(ctx context.Context, j *job) {
+	if b.claim == nil { // it was lost since, and what comes next is another's to do
+		b.current = nil
+		b.putAside(j)
+		return
+	}
 	wants := j.message.RequiresResponse()
 	_, back := b.peers.sender(b.way(j.message), b.dir.Path)
 	if !back && !j.approved {

@@ -48,8 +48,10 @@ type box struct {
 	notes []note // guarded by mu
 	bell  chan struct{}
 
+	yields   bool         // another sidecar is to process messages, or none: only what is under way is ended
 	claim    *claim.Claim // nil: another sidecar's, or nobody's
 	near     *claim.Claim // says that agents of this sidecar work here
+	call     *claim.Claim // asks who has the claim to hand it over: a person said yes here
 	ledger   *ledger
 	watcher  *fsnotify.Watcher
 	listed   time.Time // when the directory was changed last, by the last list
@@ -61,6 +63,7 @@ type box struct {
 
 	jobs    map[message.ID]*job // by our ids, and by those of what agents were asked
 	flying  int                 // jobs that are with the relay and not decided
+	waits   []*wait             // deliveries that wait for the claim, or for a marker
 	lane    []*job              // what waits for the agent
 	current *job                // what it has
 }
@@ -104,7 +107,8 @@ func (b *box) run(ctx context.Context) {
 		for _, n := range b.told() {
 			b.heed(ctx, n)
 		}
-		if b.claim != nil {
+		b.resume(ctx)
+		if b.claim != nil && !b.yields {
 			b.look(ctx)
 			b.feed(ctx)
 		}
@@ -125,7 +129,7 @@ func (b *box) run(ctx context.Context) {
 }
 
 // keep takes the claim on the repository, or gives it back: to a sidecar in which agents work
-// here, if none do in this one.
+// here, if none do in this one; or to one in which a person said yes to a message.
 func (b *box) keep(ctx context.Context) {
 	if !b.same() {
 		b.leave()
@@ -134,19 +138,30 @@ func (b *box) keep(ctx context.Context) {
 	wanted := b.wish.Load().Monitor != MonitorOff
 	path := b.peers.Enabled.claim(b.dir.Path)
 	agents := wanted && len(b.peers.Agents(b.dir.Path)) > 0
+	called := b.busy() || slices.ContainsFunc(b.waits, func(w *wait) bool { return w.approved })
+	hold(&b.near, agents, path+".agent") // another one's agents are as good
+	hold(&b.call, called && b.claim == nil, path+".call")
+	elsewhere := !agents && claim.Held(path+".agent") || b.call == nil && claim.Held(path+".call")
+	b.yields = !wanted || elsewhere
 	switch {
-	case agents && b.near == nil:
-		b.near, _ = claim.Take(path + ".agent") // another one's agents are as good
-	case !agents && b.near != nil:
-		_ = b.near.Release()
-		b.near = nil
-	}
-	elsewhere := !agents && claim.Held(path+".agent")
-	switch {
-	case b.claim != nil && (!b.claim.Intact() || (!wanted || elsewhere) && b.flying == 0 && len(b.lane) == 0 && b.current == nil):
+	case b.claim != nil && (!b.claim.Intact() || b.yields && !called && b.flying == 0):
 		b.leave()
-	case b.claim == nil && wanted && !elsewhere:
+	case b.claim == nil && (called || !b.yields):
 		b.own(ctx, path)
+	}
+}
+
+// busy reports whether there is something that is to be acted on, or is.
+func (b *box) busy() bool { return len(b.lane) > 0 || b.current != nil }
+
+// hold takes a claim while it is wanted, and gives it back then.
+func hold(c **claim.Claim, wanted bool, path string) {
+	switch {
+	case wanted && *c == nil:
+		*c, _ = claim.Take(path)
+	case !wanted && *c != nil:
+		_ = (*c).Release()
+		*c = nil
 	}
 }
 
@@ -209,12 +224,11 @@ func (b *box) there(name string) bool {
 	return false
 }
 
-// leave gives the claim back.
+// leave gives the claim back. What was not begun waits until it is here again.
 func (b *box) leave() {
-	if b.near != nil {
-		_ = b.near.Release()
-		b.near = nil
-	}
+	hold(&b.near, false, "")
+	hold(&b.call, false, "")
+	b.shelve()
 	if b.claim == nil {
 		return
 	}

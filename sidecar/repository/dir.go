@@ -155,6 +155,15 @@ func (d Dir) marks() (map[string]bool, error) {
 	return marks, nil
 }
 
+// marked reports whether a message has its marker.
+func (d Dir) marked(name string) bool {
+	if d.check(d.at(processed)) != nil {
+		return false
+	}
+	_, err := os.Lstat(d.at(processed, name))
+	return err == nil
+}
+
 // Read reads one message. The error is an *aea.InvalidError where the file is none; text is what
 // was read, for a hash.
 func (d Dir) Read(name string) (m aea.Message, text []byte, err error) {

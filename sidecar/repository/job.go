@@ -66,6 +66,7 @@ func (b *box) heed(ctx context.Context, n note) {
 	case n.receipt != nil:
 		b.became(ctx, *n.receipt)
 	case n.cancelled != nil:
+		b.waits = slices.DeleteFunc(b.waits, func(w *wait) bool { return slices.Contains(n.cancelled, w.ID) })
 		b.lane = slices.DeleteFunc(b.lane, func(j *job) bool {
 			gone := slices.Contains(n.cancelled, j.delivery.ID)
 			j.inLane = j.inLane && !gone
@@ -149,9 +150,19 @@ func (b *box) complete(ctx context.Context) {
 	}
 }
 
-// deliver takes a message that may be acted on.
+// deliver takes a message that may be acted on, once the claim is here.
 func (b *box) deliver(ctx context.Context, d message.Delivery) {
 	j := b.jobs[d.Message.ID]
+	if j != nil {
+		b.landed(j)
+		if j.inLane || b.current == j {
+			return // it is handed over once more
+		}
+	}
+	if b.claim == nil {
+		b.await(ctx, d)
+		return
+	}
 	if j == nil {
 		j = b.again(d)
 	}
@@ -160,36 +171,42 @@ func (b *box) deliver(ctx context.Context, d message.Delivery) {
 		_ = b.peers.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Failed, Reason: "the file of the message has gone"})
 		return
 	}
-	b.landed(j)
-	if j.inLane || b.current == j {
-		return // it is handed over once more
+	j.delivery, j.approved = d, b.approved(ctx, j.our)
+	if b.isOver(ctx, j) {
+		if b.doneWith(ctx, d) { // else a pause: it is handed over again
+			b.forget(j)
+		}
+		return
 	}
 	if err := b.report(ctx, d, message.Typed, ""); err != nil {
 		return // a pause: it is handed over again
 	}
-	if verdicts, err := b.peers.Journal.Verdicts(ctx, j.our); err == nil && len(verdicts) > 0 {
-		j.approved = verdicts[len(verdicts)-1].Person.Name != ""
-	}
-	if b.acted(j) {
-		_ = b.report(ctx, d, message.Submitted, "")
-		b.forget(j)
-		return
-	}
-	j.delivery, j.inLane = d, true
+	j.inLane = true
 	b.jobs[j.our] = j
 	b.lane = append(b.lane, j)
 }
 
-// acted reports whether an earlier run was done with a message: it is marked, and not since a person
-// was to see it.
-func (b *box) acted(j *job) bool {
-	if !j.over {
+// isOver reports whether nothing is to be done about a message any more: it is marked, and not since
+// a person was to see it; or an earlier run, or another sidecar, came as far.
+func (b *box) isOver(ctx context.Context, j *job) bool {
+	one, known := b.ledger.known[j.file]
+	switch {
+	case known && one.Stage == acting && one.By != b.peers.By:
+		b.interrupted(ctx, one)
+		return true
+	case known && one.Stage == done && one.Became == approval:
+		j.over = true
+		return !j.approved
+	case known && one.Stage != taken && one.Stage != acting:
+		return true
+	case j.over: // in the archive, say
+		return !j.approved
+	case !b.dir.marked(j.file):
 		return false
 	}
-	if b.ledger != nil {
-		if one, known := b.ledger.known[j.file]; known {
-			return one.Became != approval
-		}
+	j.over = true
+	if !j.approved {
+		b.ignore(ctx, j.file)
 	}
 	return !j.approved
 }
@@ -211,8 +228,7 @@ func (b *box) again(d message.Delivery) *job {
 			continue
 		}
 		if j := b.job(name, m, text); j.our == d.Message.ID {
-			marks, err := b.dir.marks()
-			j.over = err == nil && (marks[name] || path != b.dir.at(name))
+			j.over = path != b.dir.at(name)
 			b.peers.watch(j.our, b)
 			return j
 		}

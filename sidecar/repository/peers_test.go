@@ -248,14 +248,24 @@ type house struct {
 	cut    bool
 	given  []message.ID        // what the agent got
 	files  map[message.ID]bool // deliveries that are to become files
+	came   map[string]bool     // files that may be acted on, in this life
+	speaks chan struct{}       // nil, or closed once the agent may answer
+	policy relay.Policy
 }
 
 func newHouse(t *testing.T) *house {
-	h := &house{t: t, asker: repo(t, "asker"), target: repo(t, "target"), state: t.TempDir(), journal: filepath.Join(t.TempDir(), "state"), by: "one", files: map[message.ID]bool{}}
+	h := &house{t: t, asker: repo(t, "asker"), target: repo(t, "target"), state: t.TempDir(), journal: filepath.Join(t.TempDir(), "state"), by: "one", files: map[message.ID]bool{}, policy: table{}}
 	require.NoError(t, os.Mkdir(h.journal, 0o700))
 	h.wish(h.asker, MonitorAuto)
 	h.wish(h.target, MonitorAuto)
 	return h
+}
+
+// beside is another sidecar of the same person, with a journal and an agent of its own.
+func (h *house) beside() *house {
+	dir := filepath.Join(h.t.TempDir(), "state")
+	require.NoError(h.t, os.Mkdir(dir, 0o700))
+	return &house{t: h.t, asker: h.asker, target: h.target, state: h.state, journal: dir, by: "another", files: map[message.ID]bool{}, policy: h.policy}
 }
 
 func (h *house) wish(d Dir, monitor Monitor) {
@@ -278,9 +288,9 @@ func (h *house) run() {
 	for _, one := range was.Submitted {
 		before.Submitted = append(before.Submitted, one.Delivery)
 	}
-	h.relay = &relay.Relay{Journal: j, Policy: table{}, Restored: &before, Sink: ben{h}}
+	h.relay = &relay.Relay{Journal: j, Policy: h.policy, Restored: &before, Sink: ben{h}}
 	h.mu.Lock()
-	h.cut = false
+	h.cut, h.came = false, map[string]bool{}
 	h.mu.Unlock()
 	h.peers = &Peers{
 		Enabled: EnabledIn(h.state), By: h.by, User: "ada", Relay: cutting{h, h.relay}, Journal: j, Log: slog.New(slog.DiscardHandler), Now: time.Now,
@@ -357,6 +367,9 @@ func (b ben) Deliver(ds ...message.Delivery) {
 				b.mu.Unlock()
 			}
 			_ = b.relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Submitted})
+			if b.speaks != nil {
+				<-b.speaks
+			}
 			_ = b.relay.Spoke(ctx, message.Turn{Peer: d.Target, Words: "said by ben", Answers: []message.ID{d.ID}, Source: "test"})
 		}()
 	}
@@ -422,6 +435,7 @@ func (n noting) Deliver(ds ...message.Delivery) {
 	n.h.mu.Lock()
 	for _, d := range ds {
 		n.h.files[d.ID] = d.Message.Meta[metaFile] == ""
+		n.h.came[d.Message.Meta[metaFile]] = true
 	}
 	n.h.mu.Unlock()
 	n.Peers.Deliver(ds...)

@@ -65,14 +65,10 @@ func (b *box) take(ctx context.Context, e Entry) bool {
 		b.log(ctx, "Marked again", e.Name, one.Became)
 		return true
 	case e.Processed && one.Stage == "":
-		b.record(ctx, line{File: e.Name, Stage: marked})
-		b.log(ctx, "Ignored", e.Name, "marked by someone else")
+		b.ignore(ctx, e.Name)
 		return true
 	case one.Stage == acting && one.By != b.peers.By:
-		one.Stage = flagged
-		b.record(ctx, one)
-		b.log(ctx, "Interrupted", e.Name, "another sidecar ended while it acted on it; see to it yourself")
-		b.notify(ctx, "%s: message %s was being processed when its sidecar ended, and is not processed again", b.dir.Path, e.Name)
+		b.interrupted(ctx, one)
 		return true
 	}
 	m, text, err := b.dir.Read(e.Name)
@@ -106,6 +102,23 @@ func (b *box) take(ctx context.Context, e Entry) bool {
 		return true
 	}
 	return b.submit(ctx, j)
+}
+
+// ignore notes that somebody else marked a message.
+func (b *box) ignore(ctx context.Context, file string) {
+	one := b.ledger.known[file]
+	one.File, one.Stage, one.Became = file, marked, ""
+	b.record(ctx, one)
+	b.log(ctx, "Ignored", file, "marked by someone else")
+}
+
+// interrupted flags a message on which another sidecar acted when it ended: whether its agent has
+// answered, nobody here can know.
+func (b *box) interrupted(ctx context.Context, one line) {
+	one.Stage = flagged
+	b.record(ctx, one)
+	b.log(ctx, "Interrupted", one.File, "another sidecar ended while it acted on it; see to it yourself")
+	b.notify(ctx, "%s: message %s was being processed when its sidecar ended, and is not processed again", b.dir.Path, one.File)
 }
 
 // unread is for a file that is no message: one that is being written may yet become one.

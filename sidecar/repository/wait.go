@@ -1,0 +1,75 @@
+package repository
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// wait is a delivery that may be acted on as soon as the claim is here: until then another sidecar
+// may be at the same file.
+type wait struct {
+	message.Delivery
+	approved bool // by a person, in this sidecar: no other knows of that
+}
+
+// await has a delivery wait for the claim. One that a person approved does not expire of that.
+func (b *box) await(ctx context.Context, d message.Delivery) {
+	if slices.ContainsFunc(b.waits, func(w *wait) bool { return w.ID == d.ID }) {
+		return // it is handed over once more
+	}
+	w := &wait{d, b.approved(ctx, d.Message.ID)}
+	if w.approved {
+		_ = b.report(ctx, d, message.Typed, "")
+	}
+	b.waits = append(b.waits, w)
+}
+
+// approved reports whether a person let a message go.
+func (b *box) approved(ctx context.Context, id message.ID) bool {
+	verdicts, err := b.peers.Journal.Verdicts(ctx, id)
+	return err == nil && len(verdicts) > 0 && verdicts[len(verdicts)-1].Person.Name != ""
+}
+
+// resume takes up what waited, once the claim is here. Without, what another sidecar has marked as
+// processed is over.
+func (b *box) resume(ctx context.Context) {
+	if len(b.waits) == 0 {
+		return
+	}
+	if b.claim != nil {
+		all := b.waits
+		b.waits = nil
+		for _, w := range all {
+			b.deliver(ctx, w.Delivery)
+		}
+		return
+	}
+	marks, err := b.dir.marks()
+	if err != nil {
+		return
+	}
+	b.waits = slices.DeleteFunc(b.waits, func(w *wait) bool {
+		return !w.approved && marks[w.Message.Meta[metaFile]] && b.doneWith(ctx, w.Delivery)
+	})
+}
+
+// doneWith tells the relay that a delivery was acted on, by another sidecar or an earlier run.
+func (b *box) doneWith(ctx context.Context, d message.Delivery) bool {
+	return b.report(ctx, d, message.Typed, "") == nil && b.report(ctx, d, message.Submitted, "") == nil
+}
+
+// shelve has what the agent was not given yet wait for the claim again.
+func (b *box) shelve() {
+	for _, j := range b.lane {
+		b.putAside(j)
+	}
+	b.lane = nil
+}
+
+func (b *box) putAside(j *job) {
+	j.inLane = false
+	b.forget(j)
+	b.waits = append(b.waits, &wait{j.delivery, j.approved})
+}
