@@ -24,7 +24,7 @@ func (a *app) aea() *cobra.Command {
 by the AEA protocol: a message is a JSON file in the .aea directory of its
 recipient's repository.
 
-Every command prints JSON. All but approvals, approve, reject and monitor work
+Every command prints JSON. All but approve, reject, resume and monitor work
 without a sidecar. .aea/agent-config.yaml and your policies decide what becomes
 of a message; intercom policy explain --all shows it.`,
 		Example: `  intercom aea install
@@ -34,7 +34,7 @@ of a message; intercom policy explain --all shows it.`,
 	}
 	cmd.PersistentFlags().StringVar(&dir, "repository", "", "`DIR` in the repository that is meant; else the current one")
 	cmd.AddCommand(
-		a.aeaInstall(&dir), a.aeaSend(&dir), a.aeaCheck(&dir), a.aeaList(&dir), a.aeaApprovals(&dir), a.aeaApprove(), a.aeaReject(),
+		a.aeaInstall(&dir), a.aeaSend(&dir), a.aeaCheck(&dir), a.aeaList(&dir), a.aeaApprovals(&dir), a.aeaApprove(), a.aeaReject(), a.aeaResume(),
 		a.aeaMonitor(&dir), a.aeaThread(&dir), a.aeaArchive(&dir), a.aeaDoctor(&dir), a.aeaVersion(),
 	)
 	_ = cmd.MarkPersistentFlagDirname("repository")

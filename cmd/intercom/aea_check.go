@@ -3,7 +3,10 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,8 +19,11 @@ import (
 type aeaChecked struct {
 	Repository  string    `json:"repository"`
 	Unprocessed int       `json:"unprocessed"`
-	InHand      int       `json:"in_hand"`  // a sidecar is at them
-	Messages    []letters `json:"messages"` // those that are not processed, newest first
+	InHand      int       `json:"in_hand"`           // a sidecar is at them
+	Awaiting    int       `json:"awaiting_approval"` // a person's yes: aea approvals
+	Held        int       `json:"held"`              // at a limit, they or their answers, until a person says so
+	Hint        string    `json:"hint,omitempty"`    // how those that wait go on
+	Messages    []letters `json:"messages"`          // those that are not processed, newest first
 }
 
 func (a *app) aeaCheck(dir *string) *cobra.Command {
@@ -25,8 +31,8 @@ func (a *app) aeaCheck(dir *string) *cobra.Command {
 		Use:   "check",
 		Short: "Show messages that are not processed",
 		Long: `Show the messages of a repository that are not processed, newest first. Exit
-code 1 if there are any, 0 if not. What a sidecar is at is counted, and not
-shown.`,
+code 1 if there are any, 0 if not. What a sidecar is at, what awaits your
+approval and what is held at a limit is counted, and not shown.`,
 		Example: `  intercom aea check || cat .aea/prompts/check-messages.md`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,6 +40,9 @@ shown.`,
 			err := prints(a, func(*cobra.Command, []string) (aeaChecked, error) {
 				d, all, err := a.messages(*dir, false)
 				r = aeaChecked{Repository: d.Path, Messages: []letters{}}
+				if err != nil {
+					return r, err
+				}
 				for _, one := range all {
 					if one.InHand {
 						r.InHand++
@@ -42,7 +51,14 @@ shown.`,
 					r.Messages = append(r.Messages, one)
 				}
 				r.Unprocessed = len(r.Messages)
-				return r, err
+				list, err := a.enabled()
+				if err != nil {
+					return r, err
+				}
+				w := waitsIn(list, d)
+				r.Awaiting, r.Held, r.Hint = w.awaiting, w.held, w.hint()
+				r.InHand -= w.heldInHand
+				return r, nil
 			})(cmd, args)
 			if err == nil && r.Unprocessed > 0 {
 				return exitCode(1)
@@ -50,6 +66,42 @@ shown.`,
 			return err
 		},
 	}
+}
+
+// waits are the messages of a repository that go on only once a person says so.
+type waits struct {
+	awaiting, held int
+	heldInHand     int            // of those that are held: they are not marked yet
+	why            map[string]int // they are held
+}
+
+func waitsIn(list repository.Enabled, d repository.Dir) waits {
+	w := waits{why: map[string]int{}}
+	for _, p := range list.Progress(d) {
+		if p.Awaits {
+			w.awaiting++
+		}
+		if p.Held != "" {
+			w.held++
+			w.why[p.Held]++
+		}
+		if p.Held != "" && p.InHand {
+			w.heldInHand++
+		}
+	}
+	return w
+}
+
+// hint says how they go on.
+func (w waits) hint() string {
+	var all []string
+	if w.awaiting > 0 {
+		all = append(all, "intercom aea approvals lists what awaits your approval")
+	}
+	if w.held > 0 {
+		all = append(all, "intercom aea resume lets go on what is held ("+strings.Join(slices.Sorted(maps.Keys(w.why)), "; ")+")")
+	}
+	return strings.Join(all, "; ")
 }
 
 func (a *app) aeaList(dir *string) *cobra.Command {
@@ -80,7 +132,10 @@ func (a *app) messages(dir string, all bool) (repository.Dir, []letters, error) 
 	if err != nil {
 		return d, nil, aeaError(err)
 	}
-	hand := list.InHand(d.Path)
+	hand := map[string]bool{}
+	for _, p := range list.Progress(d) {
+		hand[p.File] = p.InHand
+	}
 	own := d.Owner()
 	found := []letters{}
 	for _, e := range entries {

@@ -133,6 +133,11 @@ right. Exit code 1 if anything is left.`,
 				if !r.Enabled {
 					r.Findings = append(r.Findings, repository.Finding{File: ".aea", What: "it is not enabled on this computer: nothing processes its messages", Fix: "intercom aea install"})
 				}
+				if waiting := waitsIn(list, d); waiting.held > 0 {
+					for why, n := range waiting.why {
+						r.Findings = append(r.Findings, repository.Finding{File: ".aea", What: fmt.Sprintf("messages held until you say so: %d: %s", n, why), Fix: "intercom aea resume"})
+					}
+				}
 				for _, f := range r.Findings {
 					if !f.Fixed {
 						left++

@@ -17,6 +17,9 @@ type aeaMonitored struct {
 	Monitor    string `json:"monitor"` // on, auto (while a sidecar runs) or off
 	Running    bool   `json:"running"` // a sidecar processes its messages
 	PID        int    `json:"pid,omitempty"`
+	Awaiting   int    `json:"awaiting_approval,omitempty"` // as aea check has it, as what follows
+	Held       int    `json:"held,omitempty"`
+	Hint       string `json:"hint,omitempty"`
 }
 
 // monitorPause is how often it is looked whether a monitor runs.
@@ -73,6 +76,8 @@ func monitored(list repository.Enabled, d repository.Dir) aeaMonitored {
 	if list.Served(d.Path) {
 		r.Running, r.PID = true, d.PID()
 	}
+	waiting := waitsIn(list, d)
+	r.Awaiting, r.Held, r.Hint = waiting.awaiting, waiting.held, waiting.hint()
 	return r
 }
 

@@ -44,7 +44,12 @@ bytes start again from 0.`,
 
 // resume lets chats go on, after a person's yes to what stands at a limit.
 func (a *app) resume(ctx context.Context, which api.ChatRef) ([]message.Chat, error) {
-	chats, err := request(ctx, a.tmuxClient, api.ResumeChat, which)
+	return a.resumeAt(ctx, a.tmuxClient, which)
+}
+
+// resumeAt is resume at one sidecar.
+func (a *app) resumeAt(ctx context.Context, reach func(context.Context) (*api.Client, error), which api.ChatRef) ([]message.Chat, error) {
+	chats, err := request(ctx, reach, api.ResumeChat, which)
 	if err == nil || api.AsError(err).Code != api.CodeUnsure {
 		return chats, err
 	}
@@ -52,7 +57,7 @@ func (a *app) resume(ctx context.Context, which api.ChatRef) ([]message.Chat, er
 		return nil, err
 	}
 	which.Sure = true
-	return request(ctx, a.tmuxClient, api.ResumeChat, which)
+	return request(ctx, reach, api.ResumeChat, which)
 }
 
 // simply asks for a change of one chat or of all.

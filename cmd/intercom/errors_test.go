@@ -185,6 +185,7 @@ var errorsOf = map[string][]wrong{
 	"intercom aea approvals":      {{"aea approvals now", 2, `takes no arguments`, `intercom aea approvals`}},
 	"intercom aea approve":        {{"aea approve", 2, `takes an id`, `intercom aea approve`}},
 	"intercom aea reject":         {{"aea reject", 2, `takes an id`, `intercom aea reject`}},
+	"intercom aea resume":         {{"aea resume now", 2, `takes no arguments`, `intercom aea resume`}},
 	"intercom aea monitor":        {{"aea monitor frob", 2, `no command "aea monitor frob"`, `intercom aea monitor --help`}},
 	"intercom aea monitor start":  {{"aea monitor start", 1, `is in no repository`, `intercom aea install`}},
 	"intercom aea monitor stop":   {{"aea monitor stop", 1, `is in no repository`, `intercom aea install`}},

@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
 func (a *app) inbox() *cobra.Command {
@@ -57,10 +59,19 @@ func (a *app) showInbox(all []api.Held) {
 	for _, h := range all {
 		words, _, _ := strings.Cut(render.Words(h.Form, h.Envelope), "\n")
 		rows = append(rows, []string{
-			h.Delivery.Short(), h.From, h.To, h.Pane, cmp.Or(h.ChatName, h.Chat.Short()), string(h.State), day(h.Since), string(h.Reason), clipped(words, 40),
+			h.Delivery.Short(), h.From, h.To, h.Pane, cmp.Or(h.ChatName, h.Chat.Short()), heldState(h), day(h.Since), string(h.Reason), clipped(words, 40),
 		})
 	}
 	a.table(rows)
+}
+
+// heldState is the state of what waits, in words. What came as a file is typed by nobody: it waits its
+// turn with the agent of its repository.
+func heldState(h api.Held) string {
+	if _, _, came := repository.Came(h.Envelope); came && h.State == message.Typed {
+		return "in hand"
+	}
+	return string(h.State)
 }
 
 // clipped is the beginning of a text that is longer.
@@ -122,7 +133,7 @@ func (a *app) showHeld(h api.Held) {
 	if len(h.Envelope.Tags) > 0 {
 		a.say("tags     %s", plainLine(strings.Join(h.Envelope.Tags, ", ")))
 	}
-	state := string(h.State)
+	state := heldState(h)
 	if h.Reason != "" {
 		state += ": " + string(h.Reason)
 	}

@@ -181,3 +181,26 @@ func TestPeer_acknowledgementsInFilesCauseNothing(t *testing.T) {
 		assert.Equal(t, 6, p.cause, kind)
 	}
 }
+
+// Files of which nobody knows the author, however many, make nothing deeper: neither each other, nor
+// what is said from where they came in, nor what known authors send there.
+func TestRepository_unverifiedFilesRaiseNoDepth(t *testing.T) {
+	r := newRig(t)
+	a := r.adopt("a")[0]
+	unknown, known, here := r.joins(message.PeerRepository, "unknown"), r.joins(message.PeerRepository, "/src/known"), r.joins(message.PeerRepository, "/src/here")
+	says := func(from message.Peer, to message.ID, trust message.Trust, depth int) message.Delivery {
+		_, err := r.hears(from, message.Envelope{ID: message.NewID(), To: []message.Address{{Peer: to}}, Body: "file", Trust: trust, Depth: depth})
+		require.NoError(t, err)
+		return r.out[len(r.out)-1]
+	}
+	for range 40 {
+		d := says(unknown, here.ID, message.TrustUnverified, 0)
+		require.Equal(t, 1, d.Message.Depth)
+		r.submit(d)
+	}
+	d := says(known, here.ID, message.TrustRegister, 0)
+	assert.Equal(t, 1, d.Message.Depth)
+	r.submit(d)
+	assert.Equal(t, 2, says(here, a.ID, message.TrustRegister, 1).Message.Depth)
+	assert.Empty(t, r.notices)
+}

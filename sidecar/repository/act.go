@@ -29,12 +29,11 @@ type ran struct {
 // work gives the agent what is next, once it has answered what it has. An agent is asked one thing
 // at a time, so that its words are the answer to that.
 func (b *box) work(ctx context.Context) {
-	if j := b.current; j != nil {
-		if j.unsent != "" {
-			b.reply(ctx, j, j.unsent, j.unsentAs)
-		} else if j.asked != "" && b.peers.Now().Sub(j.since) > answerDelay {
-			b.unanswered(ctx, j, "no answer within "+answerDelay.String())
-		}
+	for _, j := range slices.Clone(b.aside) {
+		b.overdue(ctx, j)
+	}
+	if b.current != nil {
+		b.overdue(ctx, b.current)
 		return
 	}
 	for b.claim != nil && b.current == nil && len(b.lane) > 0 && ctx.Err() == nil {
@@ -55,6 +54,16 @@ func (b *box) work(ctx context.Context) {
 	}
 }
 
+// overdue looks whether something is to be done about a job with which nothing happens.
+func (b *box) overdue(ctx context.Context, j *job) {
+	switch {
+	case j.unsent != "":
+		b.reply(ctx, j, j.unsent, j.unsentAs)
+	case j.asked != "" && !j.held && b.peers.Now().Sub(j.since) > answerDelay:
+		b.unanswered(ctx, j, "no answer within "+answerDelay.String())
+	}
+}
+
 // putBack has a job tried again later: the relay takes nothing for now.
 func (b *box) putBack(j *job) {
 	b.current, j.inLane, j.waits = nil, true, false
@@ -66,7 +75,7 @@ func (b *box) putBack(j *job) {
 func (b *box) act(ctx context.Context, j *job) {
 	if b.claim == nil { // it was lost since, and what comes next is another's to do
 		b.current = nil
-		b.putAside(j)
+		b.shelveOne(j)
 		return
 	}
 	wants := j.message.RequiresResponse()
@@ -173,11 +182,19 @@ func (b *box) text(j *job) string {
 
 // answered takes in what became of the message with the agent.
 func (b *box) answered(ctx context.Context, j *job, r message.Receipt) {
-	if b.current != j {
+	if b.current != j && !slices.Contains(b.aside, j) {
 		return
+	}
+	if j.held && r.State != message.Held {
+		j.held, j.since = false, b.peers.Now()
+		b.stalled(ctx, j.file, "", "")
 	}
 	wants := j.message.RequiresResponse()
 	switch r.State {
+	case message.Held:
+		if r.Hold == message.HoldLimit {
+			b.setAside(ctx, j, r.Reason)
+		}
 	case message.Submitted:
 		if !wants {
 			b.settle(ctx, j, "delivered to "+j.agent.Name, "")
@@ -199,7 +216,13 @@ func (b *box) answered(ctx context.Context, j *job, r message.Receipt) {
 			delete(b.jobs, j.asked)
 			b.peers.unwatch(j.asked)
 			j.asked = ""
-			b.act(ctx, j)
+			if b.current == j {
+				b.act(ctx, j)
+				return
+			}
+			b.unaside(j)
+			j.inLane = true
+			b.lane = append([]*job{j}, b.lane...)
 			return
 		}
 		b.unanswered(ctx, j, "the agent did not answer: "+string(r.Reason))
@@ -247,14 +270,25 @@ func (b *box) reply(ctx context.Context, j *job, words, became string) {
 	if len(words) > maxAnswer {
 		words = clip(words, maxAnswer) + "\n[cut]"
 	}
+	id := message.DerivedID(time.Unix(0, 0), string(j.our), string(j.delivery.ID), "answer")
+	b.replies[id] = j.file
+	b.peers.watch(id, b)
 	subject := "Re: " + strings.TrimPrefix(j.message.Subject, "Re: ")
-	_, err := b.peers.Relay.Receive(ctx, message.Envelope{
-		ID: message.DerivedID(time.Unix(0, 0), string(j.our), string(j.delivery.ID), "answer"), From: message.Address{Peer: b.peer.ID}, To: []message.Address{{Peer: to}},
+	fresh, err := b.peers.Relay.Receive(ctx, message.Envelope{
+		ID: id, From: message.Address{Peer: b.peer.ID}, To: []message.Address{{Peer: to}},
 		Subject: clip(subject, message.MaxSubject), Body: words, InReplyTo: j.our, Depth: j.delivery.Message.Depth + 1, Trust: message.TrustRegister,
+		Meta: map[string]string{metaID: j.message.ID},
 	})
+	if err != nil {
+		delete(b.replies, id)
+		b.peers.unwatch(id)
+	}
 	switch {
 	case err == nil:
 		b.settle(ctx, j, became, words)
+		if !fresh {
+			b.recall(ctx, id)
+		}
 	case refusedByRelay(err):
 		b.complain(ctx, err)
 		b.settle(ctx, j, "the answer could not be sent: "+err.Error(), "")

@@ -66,6 +66,11 @@ type box struct {
 	waits   []*wait             // deliveries that wait for the claim, or for a marker
 	lane    []*job              // what waits for the agent
 	current *job                // what it has
+	aside   []*job              // what it would have, did the relay not hold it
+
+	awaited map[message.ID]string // files that wait for a person's yes since an earlier run
+	replies map[message.ID]string // the files by the answers that are not written yet
+	noes    map[string]string     // what a person said no to and the ledger does not say yet
 }
 
 // try is a file that could not be read yet.
@@ -75,7 +80,10 @@ type try struct {
 }
 
 func newBox(p *Peers, d Dir, peer message.Peer) *box {
-	return &box{peers: p, dir: d, peer: peer, bell: make(chan struct{}, 1), jobs: map[message.ID]*job{}, tries: map[string]try{}}
+	return &box{
+		peers: p, dir: d, peer: peer, bell: make(chan struct{}, 1), jobs: map[message.ID]*job{}, tries: map[string]try{},
+		awaited: map[message.ID]string{}, replies: map[message.ID]string{}, noes: map[string]string{},
+	}
 }
 
 // tell hands a box a note. It does not block.
@@ -100,6 +108,7 @@ func (b *box) told() []note {
 // run serves the repository until ctx ends.
 func (b *box) run(ctx context.Context) {
 	defer b.leave()
+	b.follow()
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	for {
@@ -138,7 +147,7 @@ func (b *box) keep(ctx context.Context) {
 	wanted := b.wish.Load().Monitor != MonitorOff
 	path := b.peers.Enabled.claim(b.dir.Path)
 	agents := wanted && len(b.peers.Agents(b.dir.Path)) > 0
-	called := b.busy() || slices.ContainsFunc(b.waits, func(w *wait) bool { return w.approved })
+	called := b.busy() || len(b.noes) > 0 || slices.ContainsFunc(b.waits, func(w *wait) bool { return w.approved })
 	hold(&b.near, agents, path+".agent") // another one's agents are as good
 	hold(&b.call, called && b.claim == nil, path+".call")
 	elsewhere := !agents && claim.Held(path+".agent") || b.call == nil && claim.Held(path+".call")
@@ -188,17 +197,14 @@ func (b *box) own(ctx context.Context, path string) {
 		b.complain(ctx, err)
 		return
 	}
-	if b.ledger, err = openLedger(b.peers.Enabled.ledger(b.dir.Path), b.there); err != nil {
+	if b.ledger, err = openLedger(b.peers.Enabled.ledger(b.dir.Path), b.dir.has); err != nil {
 		_ = held.Release()
 		b.complain(ctx, err)
 		return
 	}
 	b.claim, b.listed, b.backlog = held, time.Time{}, nil
-	for _, one := range b.ledger.known {
-		if one.Became == approval {
-			b.peers.watch(one.Our, b)
-		}
-	}
+	b.follow()
+	b.recordNoes(ctx)
 	b.complete(ctx)
 	if w, err := fsnotify.NewWatcher(); err == nil {
 		if err := w.Add(b.dir.at()); err == nil {
@@ -212,16 +218,6 @@ func (b *box) own(ctx context.Context, path string) {
 	}
 	b.owned.Store(true)
 	b.peers.Log.Info("processing messages", "repository", b.dir.Path)
-}
-
-// there reports whether there is a file of that name, here or in the archive.
-func (b *box) there(name string) bool {
-	for _, path := range []string{b.dir.at(name), b.dir.at(archived, name)} {
-		if _, err := os.Lstat(path); err == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // leave gives the claim back. What was not begun waits until it is here again.
@@ -332,6 +328,8 @@ func (b *box) fresh(e Entry) bool {
 		return one.Hash != e.Time.UTC().Format(time.RFC3339Nano)
 	case one.Stage == flagged, one.Stage == left:
 		return false
+	case one.Stage == acting && one.Held != "" && one.By != b.peers.By:
+		return e.Processed // its agent was not given it: it is that sidecar's yet
 	}
 	return b.jobs[one.Our] == nil
 }

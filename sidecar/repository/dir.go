@@ -155,6 +155,16 @@ func (d Dir) marks() (map[string]bool, error) {
 	return marks, nil
 }
 
+// has reports whether there is a file of that name, here or in the archive.
+func (d Dir) has(name string) bool {
+	for _, path := range []string{d.at(name), d.at(archived, name)} {
+		if _, err := os.Lstat(path); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // marked reports whether a message has its marker.
 func (d Dir) marked(name string) bool {
 	if d.check(d.at(processed)) != nil {

@@ -34,6 +34,7 @@ type job struct {
 	tried    []message.ID // agents that went away
 	since    time.Time    // when it was given, or its command began
 	waits    bool         // the relay takes nothing for now
+	held     bool         // what the agent was to be given is held: see setAside
 	unsent   string       // an answer that waits for that, and what it makes of the job
 	unsentAs string
 }
@@ -52,6 +53,7 @@ func (b *box) landed(j *job) {
 
 func (b *box) forget(j *job) {
 	b.landed(j)
+	b.unaside(j)
 	for _, id := range []message.ID{j.our, j.asked} {
 		delete(b.jobs, id)
 		b.peers.unwatch(id)
@@ -81,8 +83,10 @@ func (b *box) heed(ctx context.Context, n note) {
 func (b *box) became(ctx context.Context, r message.Receipt) {
 	j := b.jobs[r.Message]
 	switch {
-	case j == nil && b.ledger != nil && b.ledger.ours[r.Message] != "" && r.State == message.Failed:
-		b.log(ctx, "Rejected", b.ledger.ours[r.Message], string(r.Reason)) // it had waited for a yes since an earlier run
+	case b.replies[r.Message] != "":
+		b.replied(ctx, b.replies[r.Message], r)
+	case j == nil && b.awaited[r.Message] != "" && r.State == message.Failed:
+		b.rejected(ctx, b.awaited[r.Message], r.Reason)
 	case j == nil:
 	case j.asked == r.Message:
 		b.answered(ctx, j, r)
@@ -102,8 +106,9 @@ func (b *box) decided(ctx context.Context, j *job, r message.Receipt) {
 		b.finish(ctx, j, approval)
 	case r.State == message.Held:
 		b.landed(j) // by a brake or a pause, and a person was told
+		b.stalled(ctx, j.file, string(r.Reason), "")
 	case r.State == message.Failed && j.over:
-		b.log(ctx, "Rejected", j.file, string(r.Reason))
+		b.rejected(ctx, j.file, r.Reason)
 		b.forget(j)
 	case r.State == message.Failed || r.State == message.Expired:
 		if ends[r.Reason] == "" { // nobody decided that
@@ -181,6 +186,7 @@ func (b *box) deliver(ctx context.Context, d message.Delivery) {
 	if err := b.report(ctx, d, message.Typed, ""); err != nil {
 		return // a pause: it is handed over again
 	}
+	b.stalled(ctx, j.file, "", "")
 	j.inLane = true
 	b.jobs[j.our] = j
 	b.lane = append(b.lane, j)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
@@ -38,6 +39,8 @@ type line struct {
 	Our    message.ID `json:"message,omitempty"` // the id that it has with us
 	By     string     `json:"by,omitempty"`      // the sidecar
 	Became string     `json:"became,omitempty"`
+	Held   string     `json:"held,omitempty"`   // why it, or its answer, goes on only once a person says so
+	Answer message.ID `json:"answer,omitempty"` // that answer
 
 	last bool // one of the last when the ledger was opened
 }
@@ -132,20 +135,41 @@ func (l *ledger) set(one line) error {
 
 func (l *ledger) close() { _ = l.file.Close() }
 
-// InHand are the files that a sidecar has taken and not marked yet, as of now.
-func (e Enabled) InHand(path string) map[string]bool {
-	text, err := own.Read(e.ledger(path), maxLedger)
-	hand := map[string]bool{}
+// Progress is how far one message has come, by the ledger.
+type Progress struct {
+	File   string
+	ID     message.ID // that it has with us
+	By     string     // the sidecar, as its places are named
+	InHand bool       // a sidecar has taken it, and not marked it yet
+	Held   string     // why it, or its answer, goes on only once a person says so
+	Answer message.ID // that answer
+	Awaits bool       // a person's yes
+}
+
+// Progress is how far the messages of a repository have come, as of now, of those that are there.
+func (e Enabled) Progress(d Dir) (all []Progress) {
+	text, err := own.Read(e.ledger(d.Path), maxLedger)
 	if err != nil {
-		return hand
+		return nil
 	}
+	at := map[string]int{}
 	for text := range strings.Lines(string(text)) {
 		var one line
-		if json.Unmarshal([]byte(text), &one) == nil {
-			hand[one.File] = one.Stage == taken || one.Stage == acting
+		if json.Unmarshal([]byte(text), &one) != nil || one.File == "" {
+			continue
 		}
+		p := Progress{
+			File: one.File, ID: one.Our, By: one.By, InHand: one.Stage == taken || one.Stage == acting, Held: one.Held, Answer: one.Answer,
+			Awaits: one.Stage == done && one.Became == approval,
+		}
+		if i, had := at[one.File]; had {
+			all[i] = p
+			continue
+		}
+		at[one.File] = len(all)
+		all = append(all, p)
 	}
-	return hand
+	return slices.DeleteFunc(all, func(p Progress) bool { return !p.InHand && p.Held == "" && !p.Awaits || !d.has(p.File) })
 }
 
 func (e Enabled) ledger(path string) string { return filepath.Join(e.Dir, Key(path)+".ledger") }

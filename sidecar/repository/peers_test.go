@@ -298,6 +298,8 @@ func (h *house) run() {
 			if path != h.target.Path {
 				return nil
 			}
+			h.mu.Lock()
+			defer h.mu.Unlock()
 			return []message.Peer{h.agent}
 		},
 	}

@@ -35,6 +35,9 @@ func Came(e message.Envelope) (file, from string, ok bool) {
 	return folder + "/" + e.Meta[metaFile], e.Meta[metaFrom], true
 }
 
+// About reports whether a message came as a file, hands one on to an agent, or answers one.
+func About(e message.Envelope) bool { return e.Meta[metaID] != "" }
+
 // What becomes of a file that cannot be read yet.
 const (
 	maxTries = 3
@@ -64,7 +67,7 @@ func (b *box) take(ctx context.Context, e Entry) bool {
 		}
 		b.log(ctx, "Marked again", e.Name, one.Became)
 		return true
-	case e.Processed && one.Stage == "":
+	case e.Processed && (one.Stage == "" || one.Stage == acting && one.Held != "" && one.By != b.peers.By):
 		b.ignore(ctx, e.Name)
 		return true
 	case one.Stage == acting && one.By != b.peers.By:

@@ -63,12 +63,12 @@ func (b *box) doneWith(ctx context.Context, d message.Delivery) bool {
 // shelve has what the agent was not given yet wait for the claim again.
 func (b *box) shelve() {
 	for _, j := range b.lane {
-		b.putAside(j)
+		b.shelveOne(j)
 	}
 	b.lane = nil
 }
 
-func (b *box) putAside(j *job) {
+func (b *box) shelveOne(j *job) {
 	j.inLane = false
 	b.forget(j)
 	b.waits = append(b.waits, &wait{j.delivery, j.approved})

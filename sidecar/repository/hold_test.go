@@ -1,0 +1,131 @@
+package repository
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// A message that is held at a limit before its agent gets it keeps nobody behind it waiting, says so
+// on disk, and goes on at a person's word.
+func TestHeld_othersGoOn(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.run()
+	defer h.end()
+	put := func(n int) string {
+		m, no := letter(h.asker, h.target, "question"), false
+		m.Wanted = &no
+		name, err := h.target.Put(m, fmt.Sprint(n))
+		require.NoError(t, err)
+		return name
+	}
+	n, held := 0, ""
+	for ; len(h.held()) == 0; n++ { // as often as the relay lets it go to one agent in a minute
+		held = put(n)
+		h.until(func() bool { return h.marked(held) || len(h.held()) > 0 })
+	}
+	assert.Equal(t, []Progress{{File: held, ID: h.held()[0].ID, By: "one", InHand: true, Held: string(message.AtRateLimit)}}, h.held())
+	ann, err := h.relay.Adopt(t.Context(), message.Peer{Name: "ann", PaneOf: message.PaneOf{Pane: "%2", Profile: "line"}})
+	require.NoError(t, err)
+	h.mu.Lock()
+	h.agent = ann
+	h.mu.Unlock()
+	behind := put(n)
+	h.until(func() bool { return h.marked(behind) })
+	assert.False(t, h.marked(held))
+
+	h.goesOn()
+	h.until(func() bool { return h.marked(held) && len(h.held()) == 0 })
+}
+
+// So it is of a message that is too deep, and of an answer, also after a restart.
+func TestHeld_isOnDisk(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.speaks = make(chan struct{})
+	h.run()
+	defer func() { h.end() }()
+	tooDeep := func(limit int) {
+		require.NoError(t, h.relay.Limit(t.Context(), message.Limits{Depth: limit}, message.Limits{}))
+	}
+	name, err := h.target.Put(letter(h.asker, h.target, "question"), "")
+	require.NoError(t, err)
+	h.until(func() bool { return h.asked() == 1 })
+	tooDeep(1)
+	close(h.speaks)
+	h.until(func() bool { return h.marked(name) && len(h.held()) == 1 })
+	assert.Equal(t, "its answer: "+string(message.AtDepthLimit), h.held()[0].Held)
+	assert.Contains(t, h.log(), "Held: .aea/"+name+" -> its answer: ")
+	h.end()
+	h.run()
+	h.until(func() bool { return h.peers.Enabled.Served(h.target.Path) })
+	assert.Empty(t, h.answers())
+	h.goesOn()
+	h.until(func() bool { return len(h.answers()) == 1 && len(h.held()) == 0 })
+
+	_, err = h.target.Put(letter(h.asker, h.target, "question"), "first")
+	require.NoError(t, err)
+	h.until(func() bool { return len(h.answers()) == 2 && len(h.waiting()) == 0 })
+	tooDeep(1)
+	name, err = h.target.Put(letter(h.asker, h.target, "question"), "second")
+	require.NoError(t, err)
+	h.until(func() bool { return len(h.held()) == 1 })
+	assert.Equal(t, name, h.held()[0].File)
+	assert.Equal(t, string(message.AtDepthLimit), h.held()[0].Held)
+	h.goesOn()
+	h.until(func() bool { return len(h.answers()) == 3 && len(h.held()) == 0 })
+}
+
+// A no is on disk as well: the message awaits nobody's yes any more.
+func TestRejected_isOnDisk(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.run()
+	defer func() { h.end() }()
+	name, err := h.target.Put(letter(h.asker, h.target, "handoff"), "")
+	require.NoError(t, err)
+	awaits := func() (all []string) {
+		for _, p := range h.peers.Enabled.Progress(h.target) {
+			if p.Awaits {
+				all = append(all, p.File)
+			}
+		}
+		return all
+	}
+	h.until(func() bool { return h.marked(name) })
+	assert.Equal(t, []string{name}, awaits())
+	h.end()
+	h.run()
+	assert.Equal(t, []string{name}, awaits())
+	h.until(func() bool { return h.peers.Enabled.Served(h.target.Path) })
+	_, err = h.relay.Do(t.Context(), relay.DecideHeld{
+		By: relay.By{Kind: relay.Person, Name: "ada"}, Message: h.waiting()[0].Delivery.Message.ID, Verb: message.VerbDrop, Who: message.Person{Name: "ada"},
+	})
+	require.NoError(t, err)
+	h.until(func() bool { return len(awaits()) == 0 })
+	assert.Contains(t, h.log(), "Rejected: .aea/"+name)
+}
+
+// Helpers.
+
+// held are the messages of the target that only a person's word lets go on.
+func (h *house) held() (all []Progress) {
+	for _, p := range h.peers.Enabled.Progress(h.target) {
+		if p.Held != "" {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// goesOn is a person's word that everything goes on.
+func (h *house) goesOn() {
+	_, err := h.relay.Do(h.t.Context(), relay.ResumeChat{By: relay.By{Kind: relay.Person, Name: "ada"}, Chat: relay.All, Sure: true})
+	require.NoError(h.t, err)
+}
