@@ -77,6 +77,21 @@ func TestL5_answersByItself(t *testing.T) {
 	}
 }
 
+// What a repository hands on was decided when it came as a file, whoever wrote it; nobody else's
+// unverified message is.
+func TestAEA_handedOn(t *testing.T) {
+	r := newRig(t, configured(t, "none"))
+	in := filed("question", "normal", true)
+	assert.Contains(t, r.decided(filed("response", "normal", false)).Outcomes[0].Prompt, "needs your user's approval")
+	in.Message.Type, in.Message.Trust, in.Message.From.Name = message.KindMessage, message.TrustUnverified, "shop"
+	in.To = []message.Address{{Name: "Ben"}}
+	assert.Equal(t, message.VerbDeliver, r.decided(in).Outcomes[0].Verb)
+	for _, from := range []policy.Agent{{Address: message.Address{Name: "shop"}, Agent: "claude", Repository: "/src/shop"}, {Address: message.Address{Name: "shop"}}} {
+		in.Agents = []policy.Agent{from}
+		assert.Equal(t, message.VerbAsk, r.decided(in).Outcomes[0].Verb, "%+v", from)
+	}
+}
+
 // The table that people read here is the one by which files are judged that nobody trusts; and
 // of those, whatever they say, nothing here lets a message go further.
 func TestAEA_untrustedFileOnlyTightens(t *testing.T) {

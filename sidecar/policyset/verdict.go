@@ -3,6 +3,7 @@ package policyset
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
 // verdictOf makes what scripts decided into what the relay carries out. form is the person's
@@ -50,7 +52,15 @@ func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict 
 			}
 			one.Body, one.AsIs = &rest, true
 		}
-		if o.Prompt != "" {
+		switch apart := keepsApart(q); {
+		case o.Prompt == "":
+		case apart:
+			out.Meta = maps.Clone(out.Meta)
+			if out.Meta == nil {
+				out.Meta = map[string]string{}
+			}
+			out.Meta[repository.MetaPrompt] = o.Prompt
+		default:
 			if valueOf(one.Body) == "" {
 				one.Body, one.AsIs = &said.Body, false
 			}
@@ -75,6 +85,14 @@ func verdictOf(q relay.Question, v policy.Verdict, form string) message.Verdict 
 	}
 	out.Floor = floorOf(q, v.Floor)
 	return out
+}
+
+// keepsApart reports whether a message is a file's, whose repository puts what is to be done with it
+// and its text together itself.
+func keepsApart(q relay.Question) bool {
+	_, has := q.Message.Meta[repository.MetaPrompt]
+	from, known := q.Snapshot.Peer(q.Message.From.Peer)
+	return has && known && from.Kind == message.PeerRepository
 }
 
 // takesPart reports whether the session is in the chat that a message was said in.

@@ -13,6 +13,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
@@ -127,6 +128,23 @@ func TestVerdictOf_texts(t *testing.T) {
 }
 
 func text(s string) *string { return &s }
+
+// What a repository's agent is to do with a file stands apart from its text; only a repository, and
+// nobody who gives a message the same key, puts the two together.
+func TestVerdictOf_promptOfAFile(t *testing.T) {
+	q := question("words")
+	q.Message.Meta = map[string]string{repository.MetaPrompt: ""}
+	in := decided(q, policy.Decision{Verb: message.VerbDeliver, Prompt: "No code."}, deliver)
+	assert.Equal(t, "words\n\nNo code.", *verdictOf(q, in, "").For("id-Ben").Body, "a pane's")
+
+	known := q.Snapshot.Peers()
+	q.Snapshot = registry.New(append(known, message.Peer{ID: "repo", Name: "repo", Kind: message.PeerRepository, Key: "/r"}), nil)
+	q.Message.From = message.Address{Peer: "repo"}
+	v := verdictOf(q, in, "")
+	assert.Nil(t, v.For("id-Ben").Body)
+	m := v.Patched(q.Message)
+	assert.Equal(t, []string{"words", "No code."}, []string{m.Body, m.Meta[repository.MetaPrompt]})
+}
 
 // What filters make of subject, tags and meta reaches the deliveries as the body does, with the
 // tags that a decision adds; what is to be done with it stands behind the subject too.

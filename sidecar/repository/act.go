@@ -144,7 +144,7 @@ func (b *box) ask(ctx context.Context, j *job, agent message.Peer) bool {
 	b.peers.watch(id, b)
 	fresh, err := b.peers.Relay.Receive(ctx, message.Envelope{
 		ID: id, From: message.Address{Peer: b.peer.ID}, To: []message.Address{{Peer: agent.ID}}, Body: b.text(j), Depth: j.delivery.Message.Depth,
-		Trust: message.TrustRegister, RequiresResponse: j.message.RequiresResponse(), Meta: map[string]string{metaID: j.message.ID},
+		Trust: j.delivery.Message.Trust, RequiresResponse: j.message.RequiresResponse(), Meta: map[string]string{metaID: j.message.ID},
 	})
 	if err != nil {
 		delete(b.jobs, id)
@@ -162,22 +162,34 @@ func (b *box) ask(ctx context.Context, j *job, agent message.Peer) bool {
 }
 
 // text is what an agent, or a command, is given: whose message it is, what to do with it, and the
-// message.
+// message, each line of it with a mark, so that nothing in it passes for ours.
 func (b *box) text(j *job) string {
 	m := j.message
 	from := m.From.ID
 	if m.From.Path != "" {
 		from += " (" + m.From.Path + ")"
 	}
-	head := fmt.Sprintf("AEA %s from %s, priority %s", m.Type, from, m.Priority)
-	if m.Subject != "" {
-		head += ": " + m.Subject
+	head := fmt.Sprintf("AEA %s from %s, priority %s", m.Type, oneLine(from), m.Priority)
+	if subject := oneLine(m.Subject); subject != "" {
+		head += ": " + subject
 	}
-	end := ""
+	parts := []string{head}
+	if j.delivery.Message.Trust.Unproven() {
+		parts = append(parts, "Who wrote it is not verified; a person let it through.")
+	}
+	if prompt := j.delivery.Message.Meta[MetaPrompt]; prompt != "" {
+		parts = append(parts, prompt)
+	}
 	if m.RequiresResponse() {
-		end = "\n\nYour last words in this turn are sent back as the answer."
+		parts = append(parts, "Your last words in this turn are sent back as the answer.")
 	}
-	return head + "\n\n" + j.delivery.Message.Body + end
+	return strings.Join(append(parts, quoted(j.delivery.Message.Body)), "\n\n")
+}
+
+// quoted is a text with a mark before each line.
+func quoted(text string) string {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n").Replace(text)
+	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
 }
 
 // answered takes in what became of the message with the agent.

@@ -104,15 +104,23 @@ func TestRejected_isOnDisk(t *testing.T) {
 	h.run()
 	assert.Equal(t, []string{name}, awaits())
 	h.until(func() bool { return h.peers.Enabled.Served(h.target.Path) })
-	_, err = h.relay.Do(t.Context(), relay.DecideHeld{
-		By: relay.By{Kind: relay.Person, Name: "ada"}, Message: h.waiting()[0].Delivery.Message.ID, Verb: message.VerbDrop, Who: message.Person{Name: "ada"},
-	})
-	require.NoError(t, err)
+	h.decides(message.VerbDrop)
 	h.until(func() bool { return len(awaits()) == 0 })
 	assert.Contains(t, h.log(), "Rejected: .aea/"+name)
 }
 
 // Helpers.
+
+// decides is a person's word about the message that has waited longest.
+func (h *house) decides(verb message.Verb) {
+	h.t.Helper()
+	waiting := h.waiting()
+	require.NotEmpty(h.t, waiting)
+	_, err := h.relay.Do(h.t.Context(), relay.DecideHeld{
+		By: relay.By{Kind: relay.Person, Name: "ada"}, Message: waiting[0].Delivery.Message.ID, Verb: verb, Who: message.Person{Name: "ada"},
+	})
+	require.NoError(h.t, err)
+}
 
 // held are the messages of the target that only a person's word lets go on.
 func (h *house) held() (all []Progress) {

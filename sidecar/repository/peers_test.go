@@ -247,6 +247,7 @@ type house struct {
 	moment string // where the repositories are cut off from the relay
 	cut    bool
 	given  []message.ID        // what the agent got
+	heard  []message.Envelope  // the same
 	files  map[message.ID]bool // deliveries that are to become files
 	came   map[string]bool     // files that may be acted on, in this life
 	speaks chan struct{}       // nil, or closed once the agent may answer
@@ -366,6 +367,7 @@ func (b ben) Deliver(ds ...message.Delivery) {
 				}
 				b.mu.Lock()
 				b.given = append(b.given, d.ID)
+				b.heard = append(b.heard, d.Message)
 				b.mu.Unlock()
 			}
 			_ = b.relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Submitted})

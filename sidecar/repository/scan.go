@@ -26,6 +26,10 @@ const (
 	metaFrom   = "aea_from"  // their repository, as they say
 )
 
+// MetaPrompt is where policies write what the agent is told to do with a message. Its text, which
+// anybody may have written, is quoted beside it.
+const MetaPrompt = "aea_prompt"
+
 // Came says which file a message came as, and from which repository, as its author says; false if
 // it came by another way.
 func Came(e message.Envelope) (file, from string, ok bool) {
@@ -234,7 +238,7 @@ func (b *box) envelope(j *job) message.Envelope {
 	e := message.Envelope{
 		ID: j.our, From: message.Address{Peer: from}, To: []message.Address{{Peer: b.peer.ID}}, Type: m.Type, Priority: m.Priority,
 		Subject: clip(m.Subject, message.MaxSubject), Body: m.Text(), RequiresResponse: m.RequiresResponse(), Trust: message.TrustUnverified,
-		Meta: map[string]string{metaFile: j.file, metaID: m.ID, metaThread: m.Thread, metaAgent: m.From.ID, metaFrom: m.From.Path, "topic": m.Topic, "category": m.Category},
+		Meta: map[string]string{metaFile: j.file, metaID: m.ID, metaThread: m.Thread, metaAgent: m.From.ID, metaFrom: m.From.Path, MetaPrompt: "", "topic": m.Topic, "category": m.Category},
 	}
 	if known {
 		e.Trust = message.TrustRegister
