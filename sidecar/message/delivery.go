@@ -149,6 +149,7 @@ const (
 	Stopped          Reason = "everything is stopped" // until `intercom chat resume --all`
 	AtDepthLimit     Reason = "depth limit reached"
 	AtRateLimit      Reason = "rate limit reached"
+	QueueFull        Reason = "queue is full" // too much waits there: it failed at once
 	AtByteLimit      Reason = "byte limit reached"
 	AtFanOut         Reason = "too many targets at once"
 	BecameEmpty      Reason = "nothing new is said"                        // thanks, praise, agreement or repetitions, for some turns now

@@ -40,7 +40,28 @@ const (
 )
 
 // QueueFull is the reason of a delivery that failed since too much waits for its pane.
-const QueueFull message.Reason = "queue is full"
+const QueueFull = message.QueueFull
+
+// room refuses what one repository has for another for which too much waits already: the file stays
+// where it is, and comes again. What is not decided yet counts.
+func (tx *tx) room(from *peer, m message.Envelope) error {
+	for _, one := range m.To {
+		to := tx.present(one.Peer)
+		if from.Kind != message.PeerRepository || to == nil || to.Kind != message.PeerRepository {
+			continue
+		}
+		waiting := to.bytes + len(m.Body)
+		for _, t := range tx.undecided {
+			if slices.ContainsFunc(t.message.To, func(a message.Address) bool { return a.Peer == to.ID }) {
+				waiting += len(t.message.Body)
+			}
+		}
+		if waiting > maxWaitingBytes {
+			return ErrFull
+		}
+	}
+	return nil
+}
 
 // pass has a decided message go by the brakes, which count it and hear what it says, or returns
 // why it must not go on now. What a person says always goes, costs nothing, and begins the

@@ -90,7 +90,7 @@ func (tx *tx) join(p message.Peer) (message.Peer, error) {
 // Received says that a peer that lives in no pane has said something: to those whom it
 // names, else into the chat in which it is, else to whomever policies send it. A message
 // that is told of twice counts once. What is known of its author is bounded by the peer's
-// kind. Answer: Message, of one that is fresh.
+// kind. Errors: ErrFull. Answer: Message, of one that is fresh.
 type Received struct {
 	Token   Token
 	Message message.Envelope
@@ -149,6 +149,9 @@ func (tx *tx) receiveFrom(e Received) (message.ID, error) {
 	switch c := tx.chatOf(s.ID); {
 	case len(e.Message.To) > 0:
 		if t.message.To, err = tx.addressed(e.Message.To); err != nil {
+			return "", err
+		}
+		if err := tx.room(s, t.message); err != nil {
 			return "", err
 		}
 	case c != nil && !tx.heard(message.Turn{Ended: tx.now}, s, c):

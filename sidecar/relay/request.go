@@ -109,7 +109,8 @@ var (
 	// ErrUnfiltered is for a yes to a message that no filter has seen: nobody knows what one
 	// would have taken out.
 	ErrUnfiltered = message.NewError(message.KindUnfiltered, "a filter failed on it, so it cannot be sent as it is")
-	ErrRequest    = message.NewError(message.KindNotPossible, "not possible") // a request that makes no sense; the text says why
+	ErrFull       = message.NewError(message.KindAtLimit, "too much waits there already") // it may be tried again
+	ErrRequest    = message.NewError(message.KindNotPossible, "not possible")             // a request that makes no sense; the text says why
 	// ErrNothingSaid is for a chat that is to begin with words of which nothing is known.
 	ErrNothingSaid = message.NewError(message.KindNothingSaid, "no answer of it is known")
 )

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -59,6 +60,11 @@ func (b *box) overdue(ctx context.Context, j *job) {
 	switch {
 	case j.unsent != "":
 		b.reply(ctx, j, j.unsent, j.unsentAs)
+	case j.asked == "" && !j.again.IsZero() && !b.peers.Now().Before(j.again):
+		j.again = time.Time{}
+		if b.act(ctx, j); b.current == j && j.waits {
+			b.putBack(j)
+		}
 	case j.asked != "" && !j.held && b.peers.Now().Sub(j.since) > answerDelay:
 		b.unanswered(ctx, j, "no answer within "+answerDelay.String())
 	}
@@ -138,8 +144,14 @@ func (b *box) ask(ctx context.Context, j *job, agent message.Peer) bool {
 	if b.ledger != nil && !j.over {
 		b.record(ctx, j.line(acting))
 	}
-	id := message.DerivedID(time.Unix(0, 0), string(j.our), string(j.delivery.ID), string(agent.ID))
-	j.asked, j.agent, j.since = id, agent, b.peers.Now()
+	parts := []string{string(j.our), string(j.delivery.ID), string(agent.ID)}
+	if j.attempts > 0 {
+		parts = append(parts, strconv.Itoa(j.attempts))
+	}
+	id := message.DerivedID(time.Unix(0, 0), parts...)
+	if j.asked, j.agent = id, agent; j.attempts == 0 {
+		j.since = b.peers.Now()
+	}
 	b.jobs[id] = j
 	b.peers.watch(id, b)
 	fresh, err := b.peers.Relay.Receive(ctx, message.Envelope{
@@ -223,6 +235,13 @@ func (b *box) answered(ctx context.Context, j *job, r message.Receipt) {
 		}
 		b.reply(ctx, j, words, "answered by "+j.agent.Name)
 	case message.Failed:
+		if r.Reason == message.QueueFull && b.current == j && b.peers.Now().Sub(j.since) < answerDelay {
+			delete(b.jobs, j.asked)
+			b.peers.unwatch(j.asked)
+			j.attempts++
+			j.asked, j.again = "", b.peers.Now().Add(rescan)
+			return
+		}
 		if slices.Contains([]message.Reason{message.AgentGone, message.ReleasedPane, message.PaneDead, message.PaneReplaced, message.PaneMissing, message.ServerEnded}, r.Reason) {
 			j.tried = append(j.tried, j.agent.ID)
 			delete(b.jobs, j.asked)

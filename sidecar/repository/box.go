@@ -56,6 +56,7 @@ type box struct {
 	watcher  *fsnotify.Watcher
 	listed   time.Time // when the directory was changed last, by the last list
 	scanned  time.Time // when that was
+	rest     time.Time // until then nothing is: the relay takes nothing
 	unlisted string    // why it could not be listed, as a person was told
 	backlog  []Entry   // what that list had that is new, oldest first
 	tries    map[string]try
@@ -273,7 +274,7 @@ func (b *box) record(ctx context.Context, one line) {
 
 // look lists the directory if it may have changed.
 func (b *box) look(ctx context.Context) {
-	if len(b.backlog) > 0 {
+	if len(b.backlog) > 0 || b.peers.Now().Before(b.rest) {
 		return
 	}
 	info, err := os.Stat(b.dir.at())

@@ -34,6 +34,8 @@ type job struct {
 	tried    []message.ID // agents that went away
 	since    time.Time    // when it was given, or its command began
 	waits    bool         // the relay takes nothing for now
+	again    time.Time    // when it is tried again with an agent of whom too much was asked
+	attempts int          // how often that was
 	held     bool         // what the agent was to be given is held: see setAside
 	unsent   string       // an answer that waits for that, and what it makes of the job
 	unsentAs string
@@ -113,6 +115,9 @@ func (b *box) decided(ctx context.Context, j *job, r message.Receipt) {
 	case r.State == message.Failed || r.State == message.Expired:
 		if ends[r.Reason] == "" { // nobody decided that
 			b.notify(ctx, "%s: %s from %s was not passed on: %s: %s", b.dir.Path, j.message.Type, j.message.From.ID, r.Reason, j.message.Subject)
+			if _, back := b.peers.sender(b.way(j.message), b.dir.Path); back && j.message.RequiresResponse() {
+				b.reply(ctx, j, "not passed on: "+string(r.Reason), fmt.Sprintf("%s: %s", r.State, r.Reason))
+			}
 		}
 		b.finish(ctx, j, cmp.Or(ends[r.Reason], fmt.Sprintf("%s: %s", r.State, r.Reason)))
 		b.forget(j)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -252,6 +253,11 @@ type house struct {
 	came   map[string]bool     // files that may be acted on, in this life
 	speaks chan struct{}       // nil, or closed once the agent may answer
 	policy relay.Policy
+	later  atomic.Int64 // how much, in its clock
+
+	full     bool // guarded by mu
+	fullFor  string
+	refusals int // guarded by mu
 }
 
 func newHouse(t *testing.T) *house {
@@ -294,7 +300,7 @@ func (h *house) run() {
 	h.cut, h.came = false, map[string]bool{}
 	h.mu.Unlock()
 	h.peers = &Peers{
-		Enabled: EnabledIn(h.state), By: h.by, User: "ada", Relay: cutting{h, h.relay}, Journal: j, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+		Enabled: EnabledIn(h.state), By: h.by, User: "ada", Relay: cutting{h, h.relay}, Journal: j, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Now().Add(time.Duration(h.later.Load())) },
 		Agents: func(path string) []message.Peer {
 			if path != h.target.Path {
 				return nil
@@ -361,6 +367,10 @@ func (b ben) Deliver(ds ...message.Delivery) {
 	for _, d := range ds {
 		go func() {
 			ctx := b.t.Context()
+			if b.refuses("the agent") {
+				_ = b.relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Failed, Reason: message.QueueFull})
+				return
+			}
 			if !d.Typed {
 				if b.relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Typed}) != nil {
 					return
@@ -409,6 +419,9 @@ func (c cutting) Receive(ctx context.Context, m message.Envelope) (bool, error) 
 	if c.at("before " + what) {
 		return false, relay.ErrDown
 	}
+	if what == "it is received" && c.h.refuses("") {
+		return false, relay.ErrFull
+	}
 	fresh, err := c.Relay.Receive(ctx, m)
 	if c.at("after " + what) {
 		return false, relay.ErrDown
@@ -436,6 +449,15 @@ type noting struct {
 }
 
 func (n noting) Deliver(ds ...message.Delivery) {
+	ds = slices.DeleteFunc(ds, func(d message.Delivery) bool {
+		full := d.Message.Meta[metaFile] != "" && n.h.refuses("the repository")
+		if full {
+			go func() {
+				_ = n.h.relay.Report(n.h.t.Context(), message.Receipt{Delivery: d.ID, State: message.Failed, Reason: message.QueueFull})
+			}()
+		}
+		return full
+	})
 	n.h.mu.Lock()
 	for _, d := range ds {
 		n.h.files[d.ID] = d.Message.Meta[metaFile] == ""

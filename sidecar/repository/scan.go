@@ -54,7 +54,7 @@ func (b *box) feed(ctx context.Context) {
 		e := b.backlog[0]
 		b.backlog = b.backlog[1:]
 		if !b.take(ctx, e) {
-			b.backlog, b.listed = nil, time.Time{} // nothing can be taken in for now
+			b.backlog, b.listed, b.rest = nil, time.Time{}, b.peers.Now().Add(tickEvery) // nothing can be taken in for now
 			return
 		}
 	}

@@ -1,0 +1,111 @@
+package repository
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+)
+
+// While too much waits with the relay, files stay where they are, unprocessed; once there is room, they
+// come in their order.
+func TestFull_staysUntilThereIsRoom(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.setFull(true)
+	h.run()
+	defer h.end()
+	var names []string
+	for i := range 5 {
+		name, err := h.target.Put(letter(h.asker, h.target, "update"), fmt.Sprint(i))
+		require.NoError(t, err)
+		names = append(names, name)
+	}
+	h.until(func() bool { return h.refused() > 0 })
+	for _, name := range names {
+		assert.False(t, h.marked(name))
+	}
+	h.setFull(false)
+	h.later.Add(int64(time.Minute))
+	h.until(func() bool { return h.marked(names[len(names)-1]) })
+	at := -1
+	for _, name := range names {
+		now := strings.Index(h.log(), "Processed: .aea/"+name)
+		assert.Greater(t, now, at, name)
+		at = now
+	}
+	h.settled()
+	assert.NotContains(t, h.log(), "Refused")
+}
+
+// An agent for whom too much waits is given the message later, once there is room.
+func TestFull_agentIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.setFull(true)
+	h.fullFor = "the agent"
+	h.run()
+	defer h.end()
+	name, err := h.target.Put(letter(h.asker, h.target, "question"), "")
+	require.NoError(t, err)
+	h.until(func() bool { return h.refused() > 0 })
+	assert.False(t, h.marked(name))
+	h.setFull(false)
+	h.until(func() bool {
+		if h.asked() == 0 {
+			h.later.Add(int64(rescan))
+		}
+		return h.marked(name) && len(h.answers()) == 1
+	})
+	assert.Equal(t, "said by ben", h.answers()[0].Body)
+}
+
+// What fails although nobody decided so is told to its author, not to a person alone.
+func TestFailed_authorIsTold(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.setFull(true)
+	h.fullFor = "the repository"
+	h.run()
+	defer h.end()
+	name, err := h.target.Put(letter(h.asker, h.target, "question"), "")
+	require.NoError(t, err)
+	h.until(func() bool { return h.marked(name) && len(h.answers()) == 1 })
+	answer := h.answers()[0]
+	assert.Equal(t, "not passed on: queue is full", answer.Body)
+	asked, _, err := h.target.Read(name)
+	require.NoError(t, err)
+	assert.Equal(t, asked.ID, answer.ReplyTo)
+	assert.Equal(t, aea.Agent{ID: "claude-target", Path: h.target.Path, User: "ada"}, answer.From)
+}
+
+// Helpers.
+
+func (h *house) setFull(full bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.full = full
+}
+
+// refused is how often something was refused since too much waited.
+func (h *house) refused() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.refusals
+}
+
+// refuses reports whether too much waits now for that which is filled.
+func (h *house) refuses(what string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.full || h.fullFor != what {
+		return false
+	}
+	h.refusals++
+	return true
+}
