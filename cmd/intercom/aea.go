@@ -136,16 +136,16 @@ func lettersOf(file string, m aea.Message) letters {
 	return l
 }
 
-// sidecars are clients of all sidecars of this person that run: what waits for them may be in the
-// journal of any of them.
+// sidecars are clients of all sidecars of this person that run, that of the caller's own tmux server
+// first: what waits for them may be in the journal of any of them.
 func (a *app) sidecars(ctx context.Context) ([]*api.Client, error) {
 	here, p, running, err := a.running(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found := api.Sockets(p.Runtime)
-	if !slices.Contains(found, here.Socket) && running {
-		found = append(found, here.Socket)
+	found := slices.DeleteFunc(api.Sockets(p.Runtime), func(socket string) bool { return socket == here.Socket })
+	if running {
+		found = slices.Insert(found, 0, here.Socket)
 	}
 	var all []*api.Client
 	for _, socket := range found {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -13,13 +15,16 @@ import (
 
 // aeaApproval is one message that waits for a person's yes.
 type aeaApproval struct {
-	ID         message.ID `json:"id"` // for approve and reject
-	Repository string     `json:"repository"`
+	ID         message.ID `json:"id"`         // for approve and reject
+	Repository string     `json:"repository"` // the path of the one that got it
 	letters
 	Reason string `json:"reason"`
 	Since  string `json:"since"`
 	Text   string `json:"text"`
 }
+
+// asleep is why a message cannot be decided about now.
+const asleep = "the sidecar that asks for your approval does not run"
 
 func (a *app) aeaApprovals(*string) *cobra.Command {
 	return &cobra.Command{
@@ -27,26 +32,79 @@ func (a *app) aeaApprovals(*string) *cobra.Command {
 		Short: "List the messages that await your approval",
 		Long: `List the messages that came as files and await your approval, of all
 repositories, oldest first. intercom aea approve ID and reject ID decide;
-intercom inbox shows them too.`,
+intercom inbox shows them too. What a sidecar asked for that does not run now is
+listed as well: it can be decided about when that one runs again.`,
 		Example: `  intercom aea approvals`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: prints(a, func(cmd *cobra.Command, _ []string) ([]aeaApproval, error) {
-			found := []aeaApproval{}
-			clients, err := a.sidecars(cmd.Context())
-			for _, c := range clients {
-				held, err := quickly(cmd.Context(), c, api.Inbox, api.None{})
-				if err != nil {
-					return nil, err
-				}
-				for _, h := range held {
-					if one, ok := approvalOf(h); ok {
-						found = append(found, one)
-					}
-				}
-			}
-			return found, err
+			return a.approvals(cmd.Context())
 		}),
 	}
+}
+
+// awaited is a message of which a ledger says that it awaits approval.
+type awaited struct {
+	dir repository.Dir
+	repository.Progress
+}
+
+// awaited are those of all repositories, by id.
+func (a *app) awaited() (map[message.ID]awaited, error) {
+	list, err := a.enabled()
+	if err != nil {
+		return nil, err
+	}
+	wishes, err := list.List()
+	all := map[message.ID]awaited{}
+	for _, w := range wishes {
+		d, err := repository.Open(w.Path)
+		if err != nil {
+			continue // it is away
+		}
+		for _, p := range list.Progress(d) {
+			if p.Awaits {
+				all[p.ID] = awaited{d, p}
+			}
+		}
+	}
+	return all, err
+}
+
+// approvals are what running sidecars ask for, and what the ledgers say beyond that.
+func (a *app) approvals(ctx context.Context) ([]aeaApproval, error) {
+	waiting, err := a.awaited()
+	if err != nil {
+		return nil, err
+	}
+	clients, err := a.sidecars(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := []aeaApproval{}
+	for _, c := range clients {
+		held, err := quickly(ctx, c, api.Inbox, api.None{})
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range held {
+			if one, ok := approvalOf(h); ok {
+				one.Repository = cmp.Or(waiting[h.Message].dir.Path, one.Repository)
+				found = append(found, one)
+				delete(waiting, h.Message)
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(waiting)) {
+		w := waiting[id]
+		one := aeaApproval{ID: id, Repository: w.dir.Path, Reason: asleep}
+		m, err := w.dir.Find(w.File)
+		if one.letters = lettersOf(".aea/"+w.File, m); err != nil {
+			one.Invalid = err.Error()
+		}
+		one.Processed, one.Since, one.Text = true, one.Time, m.Text()
+		found = append(found, one)
+	}
+	return found, nil
 }
 
 // approvalOf is what waits, if it came as a file.
@@ -64,20 +122,50 @@ func approvalOf(h api.Held) (aeaApproval, bool) {
 	return one, true
 }
 
+// aeaDecided is what `aea approve` and `aea reject` print.
+type aeaDecided struct {
+	ID       message.ID `json:"id"`
+	Decision string     `json:"decision"`          // approved or rejected
+	Already  bool       `json:"already,omitempty"` // it was before
+	By       string     `json:"by,omitempty"`      // whom, then
+	File     string     `json:"file,omitempty"`
+	From     string     `json:"from,omitempty"`
+	Subject  string     `json:"subject,omitempty"`
+}
+
+// aeaDecides completes a command by which a person decides about a message that came as a file.
+func (a *app) aeaDecides(choice api.Choice, complete func(*api.DecideRequest) error, cmd *cobra.Command) *cobra.Command {
+	cmd.RunE = prints(a, func(cmd *cobra.Command, args []string) (aeaDecided, error) {
+		d, err := a.decide(cmd.Context(), a.holder, choice, args, func(_ context.Context, req *api.DecideRequest, _ api.Decided) error { return complete(req) })
+		r := aeaDecided{ID: d.Message, Decision: map[api.Choice]string{api.ChoiceApprove: "approved", api.ChoiceReject: "rejected", api.ChoiceReply: "rejected"}[d.Choice], Already: d.Already}
+		if d.Already {
+			r.By = d.By.String()
+		}
+		if len(d.Waiting) > 0 {
+			e := d.Waiting[0].Envelope
+			r.File, _, _ = repository.Came(e)
+			r.From, r.Subject = cmp.Or(e.Meta["aea_agent"], d.Waiting[0].From), e.Subject
+		}
+		return r, err
+	})
+	a.completes(cmd, decisionWords)
+	return cmd
+}
+
 func (a *app) aeaApprove() *cobra.Command {
-	return a.inJSON(a.decidesBy(a.holder, api.ChoiceApprove, func(context.Context, *api.DecideRequest, api.Decided) error { return nil }, &cobra.Command{
+	return a.aeaDecides(api.ChoiceApprove, func(*api.DecideRequest) error { return nil }, &cobra.Command{
 		Use:   "approve ID",
 		Short: "Approve a message: the repository's agent gets it",
 		Long: `Approve a message that came as a file: the agent that works in the repository
 gets it. The message is shown, and only y at your terminal means yes.`,
 		Example: `  intercom aea approve 4d0c8ed2`,
 		Args:    between(1, 1, "an id"),
-	}))
+	})
 }
 
 func (a *app) aeaReject() *cobra.Command {
 	var say string
-	cmd := a.decidesBy(a.holder, api.ChoiceReject, func(_ context.Context, req *api.DecideRequest, _ api.Decided) error {
+	cmd := a.aeaDecides(api.ChoiceReject, func(req *api.DecideRequest) error {
 		req.Say = say
 		return checkText(say)
 	}, &cobra.Command{
@@ -90,20 +178,11 @@ only y at your terminal means yes.`,
 		Args:    between(1, 1, "an id"),
 	})
 	cmd.Flags().StringVar(&say, "say", "", "`TEXT` to its sender, from you")
-	return a.inJSON(cmd)
-}
-
-// inJSON has a command print JSON, whatever its flags say.
-func (a *app) inJSON(cmd *cobra.Command) *cobra.Command {
-	run := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		a.json = true
-		return run(cmd, args)
-	}
 	return cmd
 }
 
-// holder is the sidecar in whose journal a message is.
+// holder is the sidecar in whose journal a message is: that of the caller's own tmux server, if it is
+// there, else any.
 func (a *app) holder(ctx context.Context, id string) (*api.Client, error) {
 	clients, err := a.sidecars(ctx)
 	if err != nil {
@@ -118,7 +197,16 @@ func (a *app) holder(ctx context.Context, id string) (*api.Client, error) {
 			return c, nil
 		}
 	}
-	if len(clients) == 1 {
+	waiting, err := a.awaited()
+	if err != nil {
+		return nil, err
+	}
+	for one, w := range waiting {
+		if one.Is(id) {
+			return nil, api.Errorf(api.CodeRefused, "%s of %q: %s", w.File, w.dir.Path, asleep).WithHint("run intercom up where it ran: in its tmux server; intercom aea show %s shows the message", w.File)
+		}
+	}
+	if len(clients) > 0 {
 		return clients[0], nil // it may have been decided before
 	}
 	return nil, api.Errorf(api.CodeNotFound, "no message %q awaits approval", id).WithHint("intercom aea approvals lists what does")

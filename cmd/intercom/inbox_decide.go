@@ -16,6 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
 func (a *app) inboxApprove() *cobra.Command {
@@ -89,34 +90,39 @@ func (a *app) decides(choice api.Choice, complete func(context.Context, *api.Dec
 
 // decidesBy is decides where the sidecar depends on the message; where finds it.
 func (a *app) decidesBy(where func(ctx context.Context, id string) (*api.Client, error), choice api.Choice, complete func(context.Context, *api.DecideRequest, api.Decided) error, cmd *cobra.Command) *cobra.Command {
-	cmd.RunE = do(a, func(cmd *cobra.Command, args []string) (d api.Decided, err error) {
-		reach := func(ctx context.Context) (*api.Client, error) { return where(ctx, args[0]) }
-		req := api.DecideRequest{ID: args[0], Choice: choice}
-		if choice == api.ChoiceReply {
-			req.Say = args[1]
-			if err := checkText(req.Say); err != nil {
-				return d, err
-			}
-		}
-		if d, err = request(cmd.Context(), reach, api.Decide, req); err != nil || d.Already {
-			return d, err
-		}
-		if len(d.Waiting) == 0 {
-			return d, api.Errorf(api.CodeRefused, "message %s does not await a decision", d.Message.Short()).WithHint("intercom inbox list")
-		}
-		if err := complete(cmd.Context(), &req, d); err != nil {
-			return d, err
-		}
-		req.ID = string(d.Message)
-		if err := a.confirm(cmd.Context(), decisionAsked(req, d)); err != nil {
-			return d, a.kept(req, err)
-		}
-		req.Sure = true
-		d, err = request(cmd.Context(), reach, api.Decide, req)
-		return d, a.kept(req, err)
+	cmd.RunE = do(a, func(cmd *cobra.Command, args []string) (api.Decided, error) {
+		return a.decide(cmd.Context(), where, choice, args, complete)
 	}, a.showDecided)
 	a.completes(cmd, decisionWords)
 	return cmd
+}
+
+// decide has a person decide about the message that args name.
+func (a *app) decide(ctx context.Context, where func(ctx context.Context, id string) (*api.Client, error), choice api.Choice, args []string, complete func(context.Context, *api.DecideRequest, api.Decided) error) (d api.Decided, err error) {
+	reach := func(ctx context.Context) (*api.Client, error) { return where(ctx, args[0]) }
+	req := api.DecideRequest{ID: args[0], Choice: choice}
+	if choice == api.ChoiceReply {
+		req.Say = args[1]
+		if err := checkText(req.Say); err != nil {
+			return d, err
+		}
+	}
+	if d, err = request(ctx, reach, api.Decide, req); err != nil || d.Already {
+		return d, err
+	}
+	if len(d.Waiting) == 0 {
+		return d, api.Errorf(api.CodeRefused, "message %s does not await a decision", d.Message.Short()).WithHint("intercom inbox list")
+	}
+	if err := complete(ctx, &req, d); err != nil {
+		return d, err
+	}
+	req.ID = string(d.Message)
+	if err := a.confirm(ctx, decisionAsked(req, d)); err != nil {
+		return d, a.kept(req, err)
+	}
+	req.Sure = true
+	d, err = request(ctx, reach, api.Decide, req)
+	return d, a.kept(req, err)
 }
 
 // decisionAsked is what a person is asked about a message, with all of its text, or theirs: a yes
@@ -136,6 +142,13 @@ func decisionAsked(req api.DecideRequest, d api.Decided) string {
 	}
 	var text strings.Builder
 	first := d.Waiting[0]
+	if _, path, came := repository.Came(first.Envelope); came {
+		fmt.Fprintf(&text, "AEA %s, priority %s", plainLine(first.Envelope.Type), plainLine(first.Envelope.Priority))
+		if path != "" {
+			fmt.Fprintf(&text, ", from %s", plainLine(path))
+		}
+		text.WriteString("\n")
+	}
 	for _, body := range bodies {
 		fmt.Fprintf(&text, "%s to %s%s:\n\n%s\n\n", plainLine(first.From), plainLine(strings.Join(to[body], ", ")), plainLine(inChat(first)), indent(plain(body), "  "))
 	}

@@ -193,6 +193,18 @@ func (d Dir) Read(name string) (m aea.Message, text []byte, err error) {
 	return m, text, err
 }
 
+// Find is Read of a message that may be in the archive.
+func (d Dir) Find(name string) (m aea.Message, err error) {
+	if m, _, err = d.Read(name); !errors.Is(err, fs.ErrNotExist) {
+		return m, err
+	}
+	text, _, err := foreign.ReadOurs(d.at(archived, name), aea.MaxMessage)
+	if err != nil {
+		return m, fmt.Errorf("message %q: %w", name, reason(err))
+	}
+	return aea.Read(name, text)
+}
+
 // Put writes a message as a new file, and returns its name. Where others of the same second and
 // author are there already, it gets a number; nothing is ever replaced.
 func (d Dir) Put(m aea.Message, descriptor string) (name string, err error) {
