@@ -97,11 +97,11 @@ func (a *app) approvals(ctx context.Context) ([]aeaApproval, error) {
 	for _, id := range slices.Sorted(maps.Keys(waiting)) {
 		w := waiting[id]
 		one := aeaApproval{ID: id, Repository: w.dir.Path, Reason: asleep}
-		m, err := w.dir.Find(w.File)
-		if one.letters = lettersOf(".aea/"+w.File, m); err != nil {
+		f, err := w.dir.Lies(w.File)
+		if one.letters = lettersOf(f.File, f.Message); err != nil {
 			one.Invalid = err.Error()
 		}
-		one.Processed, one.Since, one.Text = true, one.Time, m.Text()
+		one.Processed, one.Since, one.Text = true, one.Time, f.Message.Text()
 		found = append(found, one)
 	}
 	return found, nil

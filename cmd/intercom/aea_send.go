@@ -117,6 +117,11 @@ func (a *app) sendLetter(cmd *cobra.Command, dir string, f aeaFlags) (r aeaSent,
 	if err := m.Check(); err != nil {
 		return r, aeaError(err)
 	}
+	if f.path != "" {
+		if err := a.itsAgent(to, f.to); err != nil {
+			return r, err
+		}
+	}
 	if secret := m.Secret(); secret != "" && !f.allow {
 		if here.Path != "" {
 			_ = here.Log(m.Time, "Refused", "message to "+m.To.ID, secretDetected)
@@ -188,6 +193,19 @@ func (a *app) reader(f aeaFlags) (repository.Dir, error) {
 	}
 	d, err := repository.Open(path)
 	return d, aeaError(err)
+}
+
+// itsAgent refuses an id that the repository says is not its agent's, unless AEA's registry has it so.
+func (a *app) itsAgent(d repository.Dir, id string) error {
+	c, err := repository.Read(d.Path)
+	own := d.Own().ID
+	if err != nil || c.Said.Agent == "" || id == own || aea.CleanID(id) == own {
+		return nil //nolint:nilerr // one that cannot be read says nothing of it
+	}
+	if one, ok := (repository.Registry{Path: repository.RegistryPath(a.Getenv)}).Find(id); ok && one.Path == d.Path {
+		return nil
+	}
+	return api.Errorf(api.CodeRefused, "the agent of repository %q is %q, not %q", d.Path, own, id).WithHint("--to %s", own)
 }
 
 // agentWords are the agents that are known on this computer.

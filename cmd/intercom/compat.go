@@ -32,7 +32,6 @@ func (a *app) compat() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "compat",
 		Short:   "Install scripts under the names that documents use",
-		Hidden:  true,
 		Example: `  intercom compat install .`,
 		Args:    a.onlyCommands,
 		RunE:    showHelp,

@@ -182,6 +182,8 @@ var errorsOf = map[string][]wrong{
 	"intercom aea send":           {{"aea send", 2, `--to is missing`, `intercom aea send --help`}, {"aea send --to x --type question --subject S --message M", 1, `no repository of agent "x"`, `--to-path PATH`}},
 	"intercom aea check":          {{"aea check", 1, `is in no repository that has an \.aea directory`, `intercom aea install`}},
 	"intercom aea list":           {{"aea list", 1, `is in no repository`, `intercom aea install`}},
+	"intercom aea show":           {{"aea show", 2, `takes a file or an id`, `intercom aea show`}, {"aea show x", 1, `is in no repository`, `intercom aea install`}},
+	"intercom aea done":           {{"aea done", 2, `takes a file or an id`, `intercom aea done`}, {"aea done x", 1, `is in no repository`, `intercom aea install`}},
 	"intercom aea approvals":      {{"aea approvals now", 2, `takes no arguments`, `intercom aea approvals`}},
 	"intercom aea approve":        {{"aea approve", 2, `takes an id`, `intercom aea approve`}},
 	"intercom aea reject":         {{"aea reject", 2, `takes an id`, `intercom aea reject`}},

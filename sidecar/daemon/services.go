@@ -18,6 +18,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
+// agentsWithin is how long after its start a sidecar waits for the agents of repositories to be adopted,
+// before it says that there is none.
+const agentsWithin = 5 * time.Second
+
 // services are the operations of the API, and what runs beside them.
 type services struct {
 	bell     *service.Bell
@@ -73,6 +77,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 	s.repos = &repository.Peers{
 		Enabled: repository.EnabledIn(filepath.Dir(cfg.Paths.State)), Registry: repository.Registry{Path: cfg.Registry}, By: cfg.Paths.Key, User: cfg.Person,
 		Relay: s.relay, Journal: s.journal, Agents: working.Agents, Command: working.Command, Log: s.log.With("part", "repositories"), Now: time.Now,
+		Grace: agentsWithin,
 	}
 	sinks[message.PeerRepository] = s.repos
 	s.relay.Sinks = sinks

@@ -100,6 +100,10 @@ func (b *box) act(ctx context.Context, j *job) {
 		}
 		j.tried = append(j.tried, agent.ID)
 	}
+	if len(j.tried) == 0 && b.peers.early() {
+		j.waits = true
+		return
+	}
 	argv := []string(nil)
 	if b.peers.Command != nil {
 		argv = b.peers.Command()

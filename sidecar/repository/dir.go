@@ -193,16 +193,20 @@ func (d Dir) Read(name string) (m aea.Message, text []byte, err error) {
 	return m, text, err
 }
 
-// Find is Read of a message that may be in the archive.
-func (d Dir) Find(name string) (m aea.Message, err error) {
-	if m, _, err = d.Read(name); !errors.Is(err, fs.ErrNotExist) {
-		return m, err
+// Lies is a message by its name, which may be in the archive; its file is as in the repository. It
+// is one of fs.ErrNotExist where there is none.
+func (d Dir) Lies(name string) (f Found, err error) {
+	f = Found{Repository: d.Path, File: filepath.Join(folder, name), Processed: d.marked(name)}
+	if f.Message, _, err = d.Read(name); !errors.Is(err, fs.ErrNotExist) {
+		return f, err
 	}
 	text, _, err := foreign.ReadOurs(d.at(archived, name), aea.MaxMessage)
 	if err != nil {
-		return m, fmt.Errorf("message %q: %w", name, reason(err))
+		return f, fmt.Errorf("message %q: %w", name, err)
 	}
-	return aea.Read(name, text)
+	f.File, f.Processed = filepath.Join(folder, archived, name), true
+	f.Message, err = aea.Read(name, text)
+	return f, err
 }
 
 // Put writes a message as a new file, and returns its name. Where others of the same second and

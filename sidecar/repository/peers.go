@@ -43,6 +43,9 @@ type Peers struct {
 	Command func() []string
 	Log     *slog.Logger
 	Now     func() time.Time
+	// Grace is how long after the beginning of Run an agent may still turn up: a sidecar that was
+	// only just started knows no panes yet. Until then nobody is told that there is none.
+	Grace time.Duration
 
 	mu       sync.Mutex
 	boxes    map[string]*box     // by path; guarded by mu, as all that follows
@@ -51,6 +54,7 @@ type Peers struct {
 	about    map[message.ID]*box // who wants to know what becomes of a message
 	outgoing []message.Delivery  // to be written into a repository
 	wake     chan struct{}       // there is something outgoing
+	since    time.Time           // the beginning of Run
 	met      bool                // all repositories are known that there were at the beginning
 }
 
@@ -70,6 +74,9 @@ func (p *Peers) init() {
 // ends.
 func (p *Peers) Run(ctx context.Context) error {
 	p.init()
+	p.mu.Lock()
+	p.since = p.Now()
+	p.mu.Unlock()
 	var all sync.WaitGroup
 	defer all.Wait()
 	all.Go(func() { p.write(ctx) })
@@ -207,6 +214,13 @@ func (p *Peers) awaited(path string) bool {
 	}
 	_, enabled := p.Enabled.Find(path)
 	return enabled
+}
+
+// early reports whether an agent may still turn up.
+func (p *Peers) early() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.Now().Sub(p.since) < p.Grace
 }
 
 // watch has a box told what becomes of a message; unwatch ends that.

@@ -255,6 +255,9 @@ type house struct {
 	policy relay.Policy
 	later  atomic.Int64 // how much, in its clock
 
+	grace time.Duration
+	alone bool // no agent works there; guarded by mu
+
 	full     bool // guarded by mu
 	fullFor  string
 	refusals int // guarded by mu
@@ -301,12 +304,16 @@ func (h *house) run() {
 	h.mu.Unlock()
 	h.peers = &Peers{
 		Enabled: EnabledIn(h.state), By: h.by, User: "ada", Relay: cutting{h, h.relay}, Journal: j, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Now().Add(time.Duration(h.later.Load())) },
+		Grace: h.grace,
 		Agents: func(path string) []message.Peer {
 			if path != h.target.Path {
 				return nil
 			}
 			h.mu.Lock()
 			defer h.mu.Unlock()
+			if h.alone {
+				return nil
+			}
 			return []message.Peer{h.agent}
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -131,4 +132,32 @@ func (h *house) delivered(name string) bool {
 func (h *house) log() string {
 	text, _ := os.ReadFile(h.target.at(logName))
 	return string(text)
+}
+
+// A question that lay there overnight, found by a sidecar that was only just started, waits for an
+// agent to be adopted, and not for ever.
+func TestA64_AgentTurnsUp(t *testing.T) {
+	t.Parallel()
+	for _, turnsUp := range []bool{true, false} {
+		h := newHouse(t)
+		h.grace, h.alone = time.Hour/2, true
+		name, err := h.target.Put(letter(h.asker, h.target, "question"), "")
+		require.NoError(t, err)
+		h.run()
+		defer h.end()
+		h.until(func() bool { return h.delivered(name) })
+		h.settled()
+		assert.Empty(t, h.answers())
+		want := "said by ben"
+		if turnsUp {
+			h.mu.Lock()
+			h.alone = false
+			h.mu.Unlock()
+		} else {
+			h.later.Add(int64(time.Hour))
+			want = "no agent: none works in " + h.target.Path + " now"
+		}
+		h.until(func() bool { return h.marked(name) && len(h.answers()) == 1 })
+		assert.Equal(t, want, h.answers()[0].Body)
+	}
 }

@@ -395,7 +395,7 @@ func (c *conversation) acknowledge(ids []string, n int, err error) bool {
 		switch {
 		case i < n:
 		case errors.Is(err, errFull):
-			a.Code, a.Text = InboxFull, fmt.Sprintf("Inbox of port %d is full: %d unread messages", c.port.Number, c.config.MaxInbox)
+			a.Code, a.Text = InboxFull, fmt.Sprintf("Inbox of port %d is full: it keeps %d messages until they are taken with intercom talk check --clear", c.port.Number, c.config.MaxInbox)
 		default:
 			a.Code, a.Text = NotStored, fmt.Sprintf("Listener on port %d could not store the message: %v", c.port.Number, err)
 		}

@@ -76,7 +76,9 @@ func TestK37_fullInbox(t *testing.T) {
 	for _, text := range numbered(100) {
 		require.NoError(t, p.say(t, 9001, text))
 	}
-	assert.Equal(t, InboxFull, codeOf(p.say(t, 9001, "101st")))
+	refused := p.say(t, 9001, "101st")
+	assert.Equal(t, InboxFull, codeOf(refused))
+	assert.ErrorContains(t, refused, "--clear")
 	assert.Error(t, p.raw(t, "5:101st"), "a bare sender sees that the connection is broken off")
 	assert.Len(t, p.unread(t, CheckOptions{}), 100)
 	p.unread(t, CheckOptions{Clear: true, Limit: 1})
