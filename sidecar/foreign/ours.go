@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -22,13 +23,16 @@ func ReadOurs(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err := ours(path, f)
+	defer func() { _ = f.Close() }()
+	text, err := content(f, path, limit)
 	if err != nil {
-		_ = f.Close()
 		return nil, nil, err
 	}
-	text, err := whole(f, path, limit)
-	return text, info, err
+	info, err := ours(path, f) // behind the reading: a name that is exchanged again and again has to be so twice
+	if err != nil {
+		return nil, nil, err
+	}
+	return text, info, nil
 }
 
 // AppendOurs opens a file to write at its end, and makes it where there is none: a regular file
@@ -54,8 +58,28 @@ func AppendOurs(path string, mode fs.FileMode) (*os.File, error) {
 }
 
 // ours asks the open file whose it is, and whether it still is what stands there: one of two names
-// may have gone since it was opened.
-func ours(path string, f *os.File) (fs.FileInfo, error) {
+// may have gone since it was opened. It asks twice. While a name is given to another file, the
+// count of the old one's names falls a moment before the name leads elsewhere; between the two
+// questions the directory is read, for which the system lets that come to its end.
+func ours(path string, f *os.File) (info fs.FileInfo, err error) {
+	for range 2 {
+		if info, err = oursNow(path, f); err != nil {
+			return nil, err
+		}
+		dir, err := OpenDir(filepath.Dir(path))
+		if err != nil {
+			return nil, err
+		}
+		_, err = dir.Readdirnames(1)
+		_ = dir.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return info, nil
+}
+
+func oursNow(path string, f *os.File) (fs.FileInfo, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
