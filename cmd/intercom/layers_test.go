@@ -25,17 +25,18 @@ const module = "github.com/tmux-intercom/tmux-intercom/"
 var layers = map[string][]string{
 	"sidecar/message": {},
 
-	"sidecar/profile":  {"sidecar/message"},
-	"sidecar/shown":    {},
-	"sidecar/delta":    {"sidecar/message", "sidecar/shown"},
-	"sidecar/screen":   {"sidecar/message", "sidecar/profile", "sidecar/shown"},
-	"sidecar/sanitise": {"sidecar/message"},
-	"sidecar/registry": {"sidecar/message", "sidecar/spelling"},
-	"sidecar/spelling": {},
-	"sidecar/hooks":    {},
-	"sidecar/brakes":   {},
-	"sidecar/render":   {"sidecar/message", "sidecar/registry"},
-	"sidecar/route":    {"sidecar/message", "sidecar/registry", "sidecar/render"},
+	"sidecar/profile":   {"sidecar/message"},
+	"sidecar/shown":     {},
+	"sidecar/delta":     {"sidecar/message", "sidecar/shown"},
+	"sidecar/screen":    {"sidecar/message", "sidecar/profile", "sidecar/shown"},
+	"sidecar/sanitise":  {"sidecar/message"},
+	"sidecar/registry":  {"sidecar/message", "sidecar/spelling"},
+	"sidecar/spelling":  {},
+	"sidecar/handshake": {"sidecar/message"},
+	"sidecar/hooks":     {},
+	"sidecar/brakes":    {},
+	"sidecar/render":    {"sidecar/message", "sidecar/registry"},
+	"sidecar/route":     {"sidecar/message", "sidecar/registry", "sidecar/render"},
 
 	"sidecar/relay": {"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/route", "sidecar/brakes"},
 
@@ -104,7 +105,7 @@ var onlyIn = map[string][]string{
 	"github.com/charmbracelet/x/ansi":          {"sidecar/delta", "sidecar/screen", "cmd/intercom"},
 	"github.com/creack/pty":                    {"sidecar/tmux"},
 	"github.com/fsnotify/fsnotify":             {"sidecar/tmux", "sidecar/agent", "sidecar/policyset", "sidecar/repository"},
-	"github.com/google/uuid":                   {"sidecar/message", "cmd/intercom"},
+	"github.com/google/uuid":                   {"sidecar/message", "sidecar/handshake", "cmd/intercom"},
 	"github.com/pelletier/go-toml/v2":          {"sidecar/hooks"},
 	"github.com/pelletier/go-toml/v2/unstable": {"sidecar/hooks"},
 	"github.com/spf13/cobra":                   {"cmd/intercom"},
@@ -133,7 +134,7 @@ var onlyIn = map[string][]string{
 // pure are the packages that know neither files nor other programs nor time.
 var pure = []string{
 	"sidecar/message", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/registry", "sidecar/route",
-	"sidecar/hooks", "sidecar/brakes", "sidecar/aea", "sidecar/spelling", "scripting/policy", "sidecar/tmux/command",
+	"sidecar/hooks", "sidecar/brakes", "sidecar/aea", "sidecar/handshake", "sidecar/spelling", "scripting/policy", "sidecar/tmux/command",
 }
 
 func TestLayers_importsGoDownwards(t *testing.T) {

@@ -1,0 +1,153 @@
+package handshake
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+const (
+	// MaxOpen is how many open requests one asker may have.
+	MaxOpen = 1024
+	// past is how many settled ones a Book remembers, to say who answered first; the journal has all.
+	past = 4096
+)
+
+// Book are the handshakes of one relay. What a method returns has changed and is to be written
+// down; where it returns an error, nothing has.
+type Book struct {
+	byID    map[string]Handshake
+	open    map[Party]int // of each asker, by identity
+	settled []string      // in the order in which they ended
+}
+
+// NewBook makes a Book of handshakes that were written down. The error of two that have the same id
+// is a *TakenError.
+func NewBook(all ...Handshake) (*Book, error) {
+	b := &Book{byID: make(map[string]Handshake, len(all)), open: make(map[Party]int)}
+	for _, h := range slices.SortedFunc(slices.Values(all), func(a, b Handshake) int {
+		return cmp.Or(a.Ended.Compare(b.Ended), cmp.Compare(a.ID, b.ID))
+	}) {
+		if err := h.check(); err != nil {
+			return nil, err
+		}
+		if _, taken := b.byID[h.ID]; taken {
+			return nil, &TakenError{h.ID}
+		}
+		b.put(h)
+	}
+	return b, nil
+}
+
+// put writes h into the book, as the first or the next of its id.
+func (b *Book) put(h Handshake) {
+	asker := h.Asker
+	asker.Name = ""
+	if b.byID[h.ID].Open() {
+		b.open[asker]--
+	}
+	switch {
+	case h.Open():
+		b.open[asker]++
+	default:
+		b.settled = append(b.settled, h.ID)
+	}
+	if b.open[asker] == 0 {
+		delete(b.open, asker)
+	}
+	b.byID[h.ID] = h
+	if len(b.settled) > past {
+		delete(b.byID, b.settled[0])
+		b.settled = b.settled[1:]
+	}
+}
+
+// Ask begins a handshake. The error of an id that is in use is a *TakenError.
+func (b *Book) Ask(now time.Time, r Request) (Handshake, error) {
+	h, err := begin(now, r)
+	if err != nil {
+		return Handshake{}, err
+	}
+	if _, taken := b.byID[h.ID]; taken {
+		return Handshake{}, &TakenError{h.ID}
+	}
+	asker := h.Asker
+	asker.Name = ""
+	if b.open[asker] >= MaxOpen {
+		return Handshake{}, &TooManyError{h.Asker}
+	}
+	b.put(h)
+	return h, nil
+}
+
+// Answer settles a handshake. Who is late but for whom Expire has found nothing yet is in time.
+// The error is an *UnknownError, a *NotYoursError or a *SettledError.
+func (b *Book) Answer(now time.Time, by Party, a Answer) (Handshake, error) {
+	h, err := b.Of(a.Kind, a.ID)
+	if err != nil {
+		return Handshake{}, err
+	}
+	h, err = h.answered(now, by, a.Approve, a.Note)
+	if err != nil {
+		return Handshake{}, err
+	}
+	b.put(h)
+	return h, nil
+}
+
+// Of is the handshake of a kind and id. The error is an *UnknownError.
+func (b *Book) Of(kind Kind, id string) (Handshake, error) {
+	h, known := b.byID[id]
+	if !known || h.Kind != kind {
+		return Handshake{}, &UnknownError{kind, id}
+	}
+	return h, nil
+}
+
+// Expire ends all whose time is over, and returns them in the order of their dues.
+func (b *Book) Expire(now time.Time) []Handshake {
+	return b.end(now, false, func(h Handshake) bool { return h.overdue(now) })
+}
+
+// Gone ends all that somebody has not answered who has gone, in the order of their dues. Those
+// that the same party asked stay open: an answer to them is still a state.
+func (b *Book) Gone(now time.Time, who Party) []Handshake {
+	return b.end(now, true, func(h Handshake) bool { return h.Open() && h.Answerer.Is(who) })
+}
+
+func (b *Book) end(now time.Time, gone bool, which func(Handshake) bool) (ended []Handshake) {
+	for _, h := range b.byID {
+		if which(h) {
+			ended = append(ended, h.expired(now, gone))
+		}
+	}
+	slices.SortFunc(ended, func(a, b Handshake) int {
+		return cmp.Or(a.Due.Compare(b.Due), a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID))
+	})
+	for _, h := range ended {
+		b.put(h)
+	}
+	return ended
+}
+
+// Next is when Expire has something to do, zero if never.
+func (b *Book) Next() (at time.Time) {
+	for _, h := range b.byID {
+		if h.Open() && !h.Due.IsZero() && (at.IsZero() || h.Due.Before(at)) {
+			at = h.Due
+		}
+	}
+	return at
+}
+
+// All are the handshakes that are known, in the order in which they were asked.
+func (b *Book) All() []Handshake {
+	all := make([]Handshake, 0, len(b.byID))
+	for _, h := range b.byID {
+		all = append(all, h)
+	}
+	slices.SortFunc(all, func(a, b Handshake) int {
+		return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID))
+	})
+	return all
+}
