@@ -241,6 +241,13 @@ var errorsOf = map[string][]wrong{
 	"intercom uninstall": {{"uninstall x", 2, `takes no arguments`, `intercom uninstall`}},
 	"intercom demo":      {{"demo x", 2, `takes no arguments`, `intercom demo`}},
 
+	"intercom header":       {{"header frob", 2, `no command "header frob"`, `intercom header --help`}},
+	"intercom header parse": {{"header parse", 2, `no text`, `--file`}, {"header parse a b", 2, `takes a text`, `in quotes`}, {"header parse _", 2, `argument 1 is empty`, `header parse`}},
+	"intercom header format": {
+		{"header format x", 2, `--session-id is missing`, `header format --help`},
+		{"header format --session-id x y", 2, `a session is a UUID`, `intercom peers --json`},
+		{"header format --session-id _ y", 2, `--session-id is empty`, `header format --help`},
+	},
 	"intercom help":                  {{"help frob", 2, `no command "frob"`, `intercom --help`}, {"help chat strat", 2, `no command "chat strat"`, `intercom chat start\?`}},
 	"intercom completion":            {{"completion csh", 2, `no command "completion csh"`, `intercom completion --help`}},
 	"intercom completion bash":       {{"completion bash x", 2, `takes no arguments`, `intercom completion bash`}},

@@ -145,7 +145,7 @@ func (a *app) textOf(ctx context.Context, args []string, file string) (string, e
 	case len(args) > 0:
 		text = args[0]
 	case file == "":
-		return "", api.Errorf(api.CodeUsage, "no text").WithHint("give it as the second argument, or with --file")
+		return "", api.Errorf(api.CodeUsage, "no text").WithHint("give it as the last argument, or with --file")
 	default:
 		var err error
 		if text, err = a.read(ctx, file); err != nil {

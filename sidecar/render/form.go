@@ -3,7 +3,6 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
@@ -56,20 +55,12 @@ func For(e message.Envelope, chat *message.Chat) (message.Form, message.Envelope
 		f.Head, f.Separator = own, afterAttribution
 	}
 	if chat == nil || notice { // in a chat it is content
-		for own := f.Head + afterHeader; strings.HasPrefix(e.Body, own); {
-			e.Body = e.Body[len(own):]
-		}
+		e.Body = without(f.Head+afterHeader, e.Body)
 	}
 	if chat != nil {
 		f.LineBreak = chat.Limits.LineBreak
 	}
 	return f, e
-}
-
-// Header is the header of a message from an agent, `AI[computer:session] |`, without the
-// space that follows it. A computer without a name is the own one.
-func Header(from message.Address) string {
-	return fmt.Sprintf("AI[%s:%s] |", cmp.Or(from.Computer, message.LocalComputer), from.Peer)
 }
 
 func attribution(name string, number int) string { return fmt.Sprintf("[%s] (%d):", name, number) }
