@@ -47,6 +47,7 @@
 //	5  service  comeback  policyset               what operations mean; agents that return; the policies in use
 //	4  api                                        operations as values, server, client
 //	3  pane  talk  repository                     sources and sinks; pane is on top of agent and tmux
+//	   team                                       the files of a team
 //	   journal  agent  tmux                       adapters, which import neither each other nor relay
 //	   process                                    what the system tells of processes, for whoever asks
 //	   foreign  own  atomicfile  inherited        the ways to open a file

@@ -59,7 +59,7 @@ func directoryOf(dir string) (string, error) {
 		whole, err = filepath.EvalSymlinks(whole)
 	}
 	if err != nil {
-		return "", api.Errorf(api.CodeNotFound, "repository: %w", err)
+		return "", api.Errorf(api.CodeNotFound, "directory: %w", err)
 	}
 	return whole, nil
 }

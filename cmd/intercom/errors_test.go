@@ -241,8 +241,19 @@ var errorsOf = map[string][]wrong{
 	"intercom uninstall": {{"uninstall x", 2, `takes no arguments`, `intercom uninstall`}},
 	"intercom demo":      {{"demo x", 2, `takes no arguments`, `intercom demo`}},
 
-	"intercom header":       {{"header frob", 2, `no command "header frob"`, `intercom header --help`}},
-	"intercom header parse": {{"header parse", 2, `no text`, `--file`}, {"header parse a b", 2, `takes a text`, `in quotes`}, {"header parse _", 2, `argument 1 is empty`, `header parse`}},
+	"intercom team":      {{"team frob", 2, `no command "team frob"`, `intercom team --help`}},
+	"intercom team list": {{"team list x", 2, `takes no arguments`, `intercom team list`}, {"team list --dir /nowhere", 1, `/nowhere: no such file`, `.`}},
+	"intercom team send": {
+		{"team send", 2, `a name and a text`, `intercom team send`},
+		{"team send alice", 2, `no text`, `--file`},
+		{"team send alice hi", 1, `is in no project that has a .team directory`, `--dir`},
+		{"team send alice hi --from _", 2, `--from is empty`, `--help`},
+		{"team send alice -x", 2, `unknown shorthand flag`, `goes after --`},
+	},
+	"intercom team broadcast": {{"team broadcast", 2, `no text`, `--file`}, {"team broadcast a b", 2, `takes a text`, `in quotes`}, {"team broadcast hi", 1, `is in no project`, `--dir`}},
+	"intercom team inbox":     {{"team inbox a b", 2, `at most a name`, `intercom team inbox`}, {"team inbox alice", 1, `is in no project`, `--dir`}},
+	"intercom header":         {{"header frob", 2, `no command "header frob"`, `intercom header --help`}},
+	"intercom header parse":   {{"header parse", 2, `no text`, `--file`}, {"header parse a b", 2, `takes a text`, `in quotes`}, {"header parse _", 2, `argument 1 is empty`, `header parse`}},
 	"intercom header format": {
 		{"header format x", 2, `--session-id is missing`, `header format --help`},
 		{"header format --session-id x y", 2, `a session is a UUID`, `intercom peers --json`},
@@ -324,7 +335,7 @@ func TestU13_withoutAServer(t *testing.T) {
 		for c := cmd; c != nil; c = c.Parent() {
 			hidden = hidden || c.Hidden
 		}
-		if hidden || cmd.HasSubCommands() || slices.Contains(needNone, path) || strings.HasPrefix(path, "intercom completion") || strings.HasPrefix(path, "intercom talk ") || strings.HasPrefix(path, "intercom compat") || strings.HasPrefix(path, "intercom aea ") {
+		if hidden || cmd.HasSubCommands() || slices.Contains(needNone, path) || strings.HasPrefix(path, "intercom completion") || strings.HasPrefix(path, "intercom talk ") || strings.HasPrefix(path, "intercom compat") || strings.HasPrefix(path, "intercom aea ") || strings.HasPrefix(path, "intercom team ") {
 			return
 		}
 		tried++

@@ -47,6 +47,7 @@ var layers = map[string][]string{
 	"sidecar/atomicfile":          {"sidecar/foreign"},
 	"sidecar/claim":               {"sidecar/own"},
 	"sidecar/talk":                {"sidecar/message", "sidecar/render", "sidecar/atomicfile", "sidecar/claim", "sidecar/foreign", "sidecar/own"},
+	"sidecar/team":                {"sidecar/message", "sidecar/handshake", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile"},
 	"sidecar/inherited":           {},
 	"sidecar/tmux/command":        {},
 	"sidecar/process":             {"sidecar/foreign"},
@@ -94,7 +95,7 @@ var layers = map[string][]string{
 	"scripting/trust":  {"sidecar/atomicfile", "sidecar/own"},
 	"policies":         {"scripting/policy"},
 
-	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/claim", "sidecar/spelling"},
+	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/claim", "sidecar/spelling"},
 
 	"sidecar": {}, // a comment
 }
@@ -117,7 +118,7 @@ var onlyIn = map[string][]string{
 	"github.com/thejerf/suture/v4":             {"sidecar/daemon", "sidecar/pane"},
 	"go.yaml.in/yaml/v3":                       {"sidecar/aea"},
 	"golang.org/x/text/unicode/norm":           {"sidecar/agent", "sidecar/shown"},
-	"golang.org/x/sys/unix":                    {"sidecar/atomicfile", "sidecar/repository", "sidecar/process", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
+	"golang.org/x/sys/unix":                    {"sidecar/atomicfile", "sidecar/repository", "sidecar/process", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/team", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
 	"modernc.org/sqlite":                       {"sidecar/journal", "sidecar/agent"},
 
 	"database/sql":        {"sidecar/journal", "sidecar/agent"},

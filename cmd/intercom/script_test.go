@@ -66,8 +66,13 @@ func setUp(e *testscript.Env) error {
 		return err
 	}
 	e.Setenv("PATH", e.Getenv("PATH")+string(filepath.ListSeparator)+filepath.Dir(program))
+	peers, err := filepath.Abs(filepath.Join("..", "..", "testdata", "peers"))
+	if err != nil {
+		return err
+	}
 	for key, value := range map[string]string{
-		"HOME": home, "XDG_RUNTIME_DIR": run, "TMUX_TMPDIR": run,
+		"PEERS": peers,
+		"HOME":  home, "XDG_RUNTIME_DIR": run, "TMUX_TMPDIR": run,
 		"TMUX": "", "TMUX_PANE": "", "INTERCOM_SERVER": "", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "", "XDG_DATA_HOME": "",
 	} {
 		e.Setenv(key, value)

@@ -159,14 +159,9 @@ func ReadIn(dir, name string, limit int64) ([]byte, error) {
 	return whole(f, whose, limit)
 }
 
-// whole is content of a file that is closed then.
+// whole reads a file to its end, and closes it.
 func whole(f *os.File, path string, limit int64) ([]byte, error) {
 	defer f.Close()
-	return content(f, path, limit)
-}
-
-// content reads a file to its end.
-func content(f *os.File, path string, limit int64) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err

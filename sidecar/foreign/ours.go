@@ -19,20 +19,31 @@ func (e *NotOursError) Error() string { return fmt.Sprintf("%q %s", e.Path, e.Wh
 // ReadOurs is ReadItself of a file that belongs to this user and has no other name: what was
 // linked from elsewhere into a directory that others may write is not read.
 func ReadOurs(path string, limit int64) ([]byte, fs.FileInfo, error) {
+	f, info, err := openOurs(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := whole(f, path, limit)
+	return text, info, err
+}
+
+// OpenOurs is OpenItself of such a file.
+func OpenOurs(path string) (*os.File, error) {
+	f, _, err := openOurs(path)
+	return f, err
+}
+
+func openOurs(path string) (*os.File, fs.FileInfo, error) {
 	f, err := OpenItself(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = f.Close() }()
-	text, err := content(f, path, limit)
+	info, err := ours(path, f)
 	if err != nil {
+		_ = f.Close()
 		return nil, nil, err
 	}
-	info, err := ours(path, f) // behind the reading: a name that is exchanged again and again has to be so twice
-	if err != nil {
-		return nil, nil, err
-	}
-	return text, info, nil
+	return f, info, nil
 }
 
 // AppendOurs opens a file to write at its end, and makes it where there is none: a regular file

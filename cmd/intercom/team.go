@@ -1,0 +1,267 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
+)
+
+// teamFlags are those of all commands about a team.
+type teamFlags struct{ dir string }
+
+// team are the commands of the team lesson. What the lesson words itself is printed as it stands
+// there, errors too, on standard output.
+func (a *app) team() *cobra.Command {
+	var in teamFlags
+	cmd := &cobra.Command{
+		Use:   "team",
+		Short: "Exchange messages with the teammates of a project (.team)",
+		Long: `Exchange messages with the teammates of a project, in the files of the team
+lesson: .team/config.json says who is in the team, .team/inbox/NAME.jsonl holds
+what came for each. Its programs and these commands may share a team.
+
+These commands work on the files alone: they need no sidecar, and type nothing
+into a pane. The files prove nothing about who wrote a message.`,
+		Example: `  intercom team list
+  intercom team send alice 'Build the dashboard.'
+  intercom team inbox lead`,
+		Args: a.onlyCommands, RunE: showHelp,
+	}
+	cmd.PersistentFlags().StringVar(&in.dir, "dir", "", "`DIR` in the project that is meant; else the current one")
+	_ = cmd.MarkPersistentFlagDirname("dir")
+	cmd.AddCommand(a.teamList(&in), a.teamSend(&in), a.teamBroadcast(&in), a.teamInbox(&in))
+	return cmd
+}
+
+// find is the .team of the project that is meant, unless there is none.
+func (f *teamFlags) find() (d team.Dir, found bool, err error) {
+	whole, err := directoryOf(f.dir)
+	if err != nil {
+		return d, false, err
+	}
+	root := repository.Nearest(whole, team.Folder)
+	if root == "" {
+		return team.Dir{Path: whole}, false, nil
+	}
+	d, err = team.Open(root)
+	return d, true, err
+}
+
+// open is find where there has to be one.
+func (f *teamFlags) open() (team.Dir, error) {
+	d, found, err := f.find()
+	if err == nil && !found {
+		err = api.Errorf(api.CodeNotFound, "%s", noTeam(d)).WithHint("--dir names another project; its lead makes .team/config.json with the first teammate")
+	}
+	return d, err
+}
+
+func noTeam(d team.Dir) string {
+	return fmt.Sprintf("%q is in no project that has a %s directory", d.Path, team.Folder)
+}
+
+// onTeam makes a command's function out of one that prints what it has to say by itself.
+func (a *app) onTeam(run func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.ran = true
+		defer a.still(cmd.CommandPath())()
+		err := run(cmd, args)
+		said, ok := errors.AsType[*team.DocumentError](err)
+		if !ok {
+			return teamError(err)
+		}
+		if err := a.tell(teamFailed{"error", said.Text}, said.Text); err != nil {
+			return err
+		}
+		return exitCode(api.CodeFailed.Exit())
+	}
+}
+
+// tell prints a value as JSON, or a text in its place.
+func (a *app) tell(value any, text string) error {
+	if a.json {
+		return a.printJSON(value)
+	}
+	a.say("%s", plain(text))
+	return nil
+}
+
+// teamFailed is what --json prints of an error that the lesson words.
+type teamFailed struct {
+	Status string `json:"status"` // error
+	Text   string `json:"error"`
+}
+
+// teamError gives an error of the files its code.
+func teamError(err error) error {
+	if of, ok := errors.AsType[*team.NameError](err); ok {
+		return api.Errorf(api.CodeUsage, "%w", of).WithHint("a name is that of a file, of at most 64 bytes, and begins with neither . nor -")
+	}
+	if of, ok := errors.AsType[*team.UnknownError](err); ok {
+		return api.Errorf(api.CodeNotFound, "%w", of).WithHint("intercom team list shows who is in the team; lead is its lead")
+	}
+	if of, ok := errors.AsType[*team.BusyError](err); ok {
+		return api.Errorf(api.CodeFailed, "%w", of).WithHint("try again; if it goes on, lsof shows which program has the file open")
+	}
+	if of, ok := errors.AsType[*foreign.NotOursError](err); ok {
+		return api.Errorf(api.CodeRefused, "%w", of)
+	}
+	return err
+}
+
+// members completes the names of a team.
+func (f *teamFlags) members(_ *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+	if d, err := f.open(); err == nil && len(args) == 0 {
+		c, _ := d.Config()
+		names = append(names, team.Lead)
+		for _, m := range c.Members {
+			names = append(names, m.Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) teamList(in *teamFlags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the teammates, with role and status",
+		Long: `List the teammates with their roles and statuses: working, idle or shutdown. The
+lead is not among them.`,
+		Example: `  intercom team list`,
+		Args:    between(0, 0, "no arguments"),
+	}
+	// listed is what `team list --json` prints.
+	type listed struct {
+		Dir string `json:"dir"` // of the project
+		team.Config
+	}
+	cmd.RunE = a.onTeam(func(*cobra.Command, []string) error {
+		d, found, err := in.find()
+		if err != nil {
+			return err
+		}
+		if !found {
+			a.note("%s", noTeam(d))
+		}
+		c, err := d.Config()
+		if err != nil {
+			return err
+		}
+		if c.Members == nil {
+			c.Members = []team.Member{}
+		}
+		return a.tell(listed{d.Path, c}, c.String())
+	})
+	return cmd
+}
+
+func (a *app) teamSend(in *teamFlags) *cobra.Command {
+	var from, kind, file string
+	cmd := &cobra.Command{
+		Use:   "send NAME TEXT",
+		Short: "Put a message into a teammate's inbox",
+		Long: `Put a message into the inbox of a teammate, or of the lead. It is on disk when
+the command ends.
+
+--type is one of message, broadcast, shutdown_request, shutdown_response and
+plan_approval_response, or plan_approval or plan_approval_request for the last.
+A message of these types asks and answers nothing by itself: it has no
+request_id.`,
+		Example: `  intercom team send alice 'Build the dashboard.'
+  intercom team send lead 'It is built.' --from alice`,
+		Args:              between(1, 2, "a name and a text"),
+		Annotations:       map[string]string{takesText: "yes"},
+		ValidArgsFunction: in.members,
+	}
+	fromFlag(cmd, in, &from)
+	cmd.Flags().StringVar(&kind, "type", team.TypeMessage, "`TYPE` of the message")
+	cmd.Flags().StringVar(&file, "file", "", "read the text from `FILE`; - is standard input")
+	_ = cmd.MarkFlagFilename("file")
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(team.Types, cobra.ShellCompDirectiveNoFileComp))
+	// sent is what `team send --json` prints.
+	type sent struct {
+		Status string `json:"status"` // sent
+		Type   string `json:"type"`
+		From   string `json:"from"`
+		To     string `json:"to"`
+	}
+	cmd.RunE = a.onTeam(func(cmd *cobra.Command, args []string) error {
+		text, err := a.teamText(cmd, args[1:], file)
+		if err != nil {
+			return err
+		}
+		if kind, err = team.ParseType(kind); err != nil {
+			return err
+		}
+		d, err := in.open()
+		if err != nil {
+			return err
+		}
+		if err := d.Send(args[0], team.Message{Type: kind, From: from, Content: text, At: time.Now()}); err != nil {
+			return err
+		}
+		return a.tell(sent{"sent", kind, from, args[0]}, fmt.Sprintf("Sent %s to %s", kind, args[0]))
+	})
+	return cmd
+}
+
+// teamText is the text of a message, and an error if its author's flag is empty.
+func (a *app) teamText(cmd *cobra.Command, args []string, file string) (string, error) {
+	if err := checkWord(cmd, "from"); err != nil {
+		return "", err
+	}
+	return a.textOf(cmd.Context(), args, file)
+}
+
+// fromFlag adds the flag that names the author of a message.
+func fromFlag(cmd *cobra.Command, in *teamFlags, from *string) {
+	cmd.Flags().StringVar(from, "from", team.Lead, "`NAME` of who sends it: lead, or a teammate")
+	_ = cmd.RegisterFlagCompletionFunc("from", func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return in.members(cmd, nil, word)
+	})
+}
+
+func (a *app) teamBroadcast(in *teamFlags) *cobra.Command {
+	var from, file string
+	cmd := &cobra.Command{
+		Use:   "broadcast TEXT",
+		Short: "Put a message into the inboxes of all teammates",
+		Long: `Put a message into the inbox of every teammate but the one who sends it. The
+lead gets none.`,
+		Example:     `  intercom team broadcast 'The interface has changed: read docs/api.md.'`,
+		Args:        between(0, 1, "a text"),
+		Annotations: map[string]string{takesText: "yes"},
+	}
+	fromFlag(cmd, in, &from)
+	cmd.Flags().StringVar(&file, "file", "", "read the text from `FILE`; - is standard input")
+	_ = cmd.MarkFlagFilename("file")
+	// sent is what `team broadcast --json` prints.
+	type sent struct {
+		Status    string `json:"status"` // sent
+		From      string `json:"from"`
+		Teammates int    `json:"teammates"` // who got it
+	}
+	cmd.RunE = a.onTeam(func(cmd *cobra.Command, args []string) error {
+		text, err := a.teamText(cmd, args, file)
+		if err != nil {
+			return err
+		}
+		d, err := in.open()
+		if err != nil {
+			return err
+		}
+		n, err := d.Broadcast(team.Message{From: from, Content: text, At: time.Now()})
+		if err != nil {
+			return err
+		}
+		return a.tell(sent{"sent", from, n}, fmt.Sprintf("Broadcast to %d teammates", n))
+	})
+	return cmd
+}

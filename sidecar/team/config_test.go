@@ -1,0 +1,168 @@
+package team
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestConfig_asTheLessonWritesIt(t *testing.T) {
+	d := Dir{t.TempDir()}
+	require.NoError(t, os.Mkdir(d.at(), 0o755))
+	list := func() string {
+		c, err := d.Config()
+		require.NoError(t, err)
+		return c.String() + "\n"
+	}
+	assert.Equal(t, "No teammates.\n", list())
+	assert.Equal(t, list(), python(t, d, "", "list"))
+	python(t, d, "", "member", "alice", "frontend dev", "working")
+	python(t, d, "", "member", "José", "\"tester\" é", "shutdown")
+	assert.Equal(t, "Team: default\n  alice (frontend dev): working\n  José (\"tester\" é): shutdown\n", list())
+	assert.Equal(t, list(), python(t, d, "", "list"))
+}
+
+// The lesson empties its file before it writes it: whoever reads it just then reads it once more.
+func TestConfig_whileItIsWritten(t *testing.T) {
+	d := newTeam(t)
+	whole, err := os.ReadFile(d.at(configName))
+	require.NoError(t, err)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				f, err := os.OpenFile(d.at(configName), os.O_WRONLY|os.O_TRUNC, 0)
+				if err == nil {
+					_, _ = f.Write(whole[:30])
+					_, _ = f.Write(whole[30:])
+					_ = f.Close()
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}()
+	for range 200 {
+		c, err := d.Config()
+		require.NoError(t, err)
+		assert.Len(t, c.Members, 2)
+	}
+	close(stop)
+	<-stopped
+}
+
+// Whatever stands in the place of a file of a team is neither read nor written, and keeps nobody waiting.
+func TestHostileFiles(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret.jsonl")
+	require.NoError(t, os.WriteFile(secret, []byte(`{"content":"secret"}`+"\n"), 0o600))
+	put := map[string]func(path string) error{
+		"link":      func(path string) error { return os.Symlink(secret, path) },
+		"dangling":  func(path string) error { return os.Symlink(secret+".new", path) },
+		"hard link": func(path string) error { return os.Link(secret, path) },
+		"FIFO":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"sparse": func(path string) error {
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				return err
+			}
+			return os.Truncate(path, 10<<30)
+		},
+	}
+	for name, hostile := range put {
+		for _, file := range []string{"inbox/alice.jsonl", "inbox/.alice.jsonl.0198c0de-0000-7000-8000-00000000a11c", "config.json", "inbox/alice.broken"} {
+			t.Run(fmt.Sprintf("%s at %s", name, file), func(t *testing.T) {
+				t.Parallel()
+				d := newTeam(t)
+				require.NoError(t, os.Mkdir(d.at(inboxes), 0o755))
+				_ = os.Remove(d.at(file))
+				if file == "inbox/alice.broken" {
+					require.NoError(t, os.WriteFile(d.inbox("alice"), []byte("no JSON\n{}\n"), 0o600))
+				}
+				require.NoError(t, hostile(d.at(file)))
+				_, drains := d.Drain("alice", func(all []Message) error {
+					assert.NotContains(t, bodies(all), "secret")
+					return nil
+				})
+				all, peeks := d.Peek("alice")
+				assert.NotContains(t, bodies(all), "secret")
+				sends := d.Send("alice", say("x"))
+				if file != "inbox/alice.broken" {
+					assert.Error(t, drains)
+					assert.Error(t, peeks)
+				} else if name != "sparse" { // which only grows
+					assert.Error(t, drains)
+				}
+				if file == "config.json" || file == "inbox/alice.jsonl" {
+					assert.Error(t, sends)
+				}
+				text, err := os.ReadFile(secret)
+				require.NoError(t, err)
+				assert.Equal(t, `{"content":"secret"}`+"\n", string(text))
+				assert.NoFileExists(t, secret+".new")
+			})
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	d := newTeam(t)
+	opened, err := Open(d.Path)
+	require.NoError(t, err)
+	assert.Equal(t, d, opened)
+	_, err = Open(t.TempDir())
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+
+	link := t.TempDir()
+	require.NoError(t, os.Symlink(d.at(), filepath.Join(link, Folder)))
+	_, err = Open(link)
+	assert.ErrorContains(t, err, "symbolic link")
+	require.NoError(t, os.Symlink(t.TempDir(), d.at(inboxes)))
+	assert.ErrorContains(t, d.Send("alice", say("x")), "symbolic link")
+	_, err = d.Peek("alice")
+	assert.ErrorContains(t, err, "symbolic link")
+	_, err = d.Drain("alice", func([]Message) error { return nil })
+	assert.ErrorContains(t, err, "symbolic link")
+
+	require.NoError(t, os.Chmod(d.at(), 0o777))
+	_, err = Open(d.Path)
+	assert.ErrorContains(t, err, "written by everybody")
+	file := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(file, Folder), nil, 0o600))
+	_, err = Open(file)
+	assert.ErrorContains(t, err, "not a directory")
+}
+
+func TestP32_Broadcast(t *testing.T) {
+	d := newTeam(t)
+	python(t, d, "", "member", "carol", "writer", "shutdown")
+	n, err := d.Broadcast(say("to all"))
+	require.NoError(t, err)
+	assert.Equal(t, 3, n)
+	n, err = d.Broadcast(Message{From: "alice", Content: "from alice", At: noon})
+	require.NoError(t, err)
+	assert.Equal(t, 2, n, "not to herself")
+	assert.Equal(t, []string{"to all"}, drained(t, d, "alice"))
+	for _, name := range []string{"bob", "carol"} {
+		all, err := d.Peek(name)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"to all", "from alice"}, bodies(all))
+		assert.Equal(t, TypeBroadcast, all[0].Type)
+	}
+	require.NoError(t, os.Mkdir(d.inbox("dave"), 0o700))
+	python(t, d, "", "member", "dave", "x", "idle")
+	n, err = d.Broadcast(say("once more"))
+	assert.Equal(t, 3, n)
+	assert.ErrorContains(t, err, "broadcast reached 3 of 4: ")
+	assert.Equal(t, 1, strings.Count(err.Error(), "dave.jsonl"))
+}

@@ -1,0 +1,350 @@
+package team
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+)
+
+const (
+	extension = ".jsonl"
+	maxInbox  = 64 << 20 // bytes
+	openTries = 50       // while somebody else drains it each time
+	patience  = 2 * time.Second
+	pause     = 200 * time.Microsecond // between tries
+)
+
+// BusyError says that another program keeps an inbox locked, or open to write in it.
+type BusyError struct{ Path string }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("inbox %q: another program is writing to it", e.Path)
+}
+
+func (d Dir) inbox(name string) string { return d.at(inboxes, name+extension) }
+
+// Aside is where lines go that are no message.
+func (d Dir) Aside(name string) string { return d.at(inboxes, name+".broken") }
+
+// make makes the directory of the inboxes if need be.
+func (d Dir) make() error {
+	dir := d.at(inboxes)
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return check(dir)
+}
+
+// add appends lines to an inbox; they are on disk when it returns nil, and none of them is there
+// otherwise.
+func (d Dir) add(name string, lines []byte) error {
+	if err := d.make(); err != nil {
+		return fmt.Errorf("inbox of %q: %w", name, err)
+	}
+	f, err := locked(d.inbox(name), func(path string) (*os.File, error) { return foreign.AppendOurs(path, 0o600) })
+	if err != nil {
+		return fmt.Errorf("inbox of %q: %w", name, err)
+	}
+	defer f.Close()
+	defer own.Unlock(f)
+	if err := appendTo(f, lines); err != nil {
+		return fmt.Errorf("inbox of %q: %w", name, err)
+	}
+	return atomicfile.SyncDir(d.at(inboxes)) // which may have it only now
+}
+
+// appendTo writes lines at the end of a locked file.
+func appendTo(f *os.File, lines []byte) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	size := info.Size()
+	if size+int64(len(lines)) > maxInbox {
+		return fmt.Errorf("it has %d bytes: the limit is %d", size, maxInbox)
+	}
+	if last := make([]byte, 1); size > 0 {
+		if _, err := f.ReadAt(last, size-1); err == nil && last[0] != '\n' {
+			lines = append([]byte{'\n'}, lines...) // somebody left half a line
+		}
+	}
+	n, err := f.Write(lines)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		return nil
+	}
+	// Unless somebody has written behind it, what is there of it goes.
+	if info, failed := f.Stat(); failed == nil && info.Size() == size+int64(n) {
+		_ = f.Truncate(size)
+	}
+	return err
+}
+
+// locked opens the file that has a name while it is locked. Who drains an inbox gives it another
+// name: then the next one is waited for no longer than it takes to open it.
+func locked(path string, open func(path string) (*os.File, error)) (*os.File, error) {
+	end := time.Now().Add(patience)
+	for try := 1; ; try++ {
+		f, err := open(path)
+		if _, replaced := errors.AsType[*foreign.NotOursError](err); replaced && try < openTries {
+			continue // just now, perhaps
+		}
+		if err != nil {
+			return nil, err
+		}
+		err = lock(f, end)
+		if err == nil && own.There(f) {
+			return f, nil
+		}
+		own.Unlock(f)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// lock locks an open file, or returns nil once it has lost its name.
+func lock(f *os.File, end time.Time) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case !errors.Is(err, syscall.EWOULDBLOCK):
+			return err
+		case !own.There(f):
+			return nil
+		case time.Now().After(end):
+			return &BusyError{f.Name()}
+		}
+		time.Sleep(pause)
+	}
+}
+
+// Peek is what an inbox holds, oldest first. It changes nothing and waits for nobody.
+func (d Dir) Peek(name string) ([]Message, error) {
+	if err := d.readable(name); err != nil {
+		return nil, err
+	}
+	taken, err := d.taken(name)
+	if err != nil {
+		return nil, fmt.Errorf("inbox of %q: %w", name, err)
+	}
+	var all []Message
+	for _, path := range append(taken, d.inbox(name)) {
+		text, err := read(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // nothing has come, or somebody drains it
+		}
+		if err != nil {
+			return nil, fmt.Errorf("inbox of %q: %w", name, err)
+		}
+		messages, _ := split(text)
+		all = append(all, messages...)
+	}
+	return all, nil
+}
+
+// read reads a file that others may take away and make again meanwhile.
+func read(path string) ([]byte, error) {
+	for try := 1; ; try++ {
+		text, _, err := foreign.ReadOurs(path, maxInbox)
+		if _, replaced := errors.AsType[*foreign.NotOursError](err); !replaced || try == openTries {
+			return text, err
+		}
+	}
+}
+
+// readable refuses an inbox that nobody can have.
+func (d Dir) readable(name string) error {
+	c, err := d.Config()
+	if err == nil {
+		err = c.knows(name)
+	}
+	if err != nil {
+		return err
+	}
+	if err := check(d.at(inboxes)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("inbox of %q: %w", name, err)
+	}
+	return nil
+}
+
+// Drain takes all messages out of an inbox, oldest first, once use of them has returned nil;
+// otherwise they are there for the next Drain. Of several at once each message is given to one. Lines
+// that are no message are put aside, and counted.
+//
+// An inbox that is drained gets another name first, under which nobody opens it any more. Programs
+// that lock nothing, and had opened it before, are waited for. So no line is lost, but by those who
+// empty the file themselves.
+func (d Dir) Drain(name string, use func([]Message) error) (aside int, err error) {
+	if err := d.readable(name); err != nil {
+		return 0, err
+	}
+	held, err := d.take(name)
+	defer func() {
+		for _, one := range held {
+			own.Unlock(one.file)
+			_ = one.file.Close()
+		}
+	}()
+	if err != nil {
+		return 0, fmt.Errorf("inbox of %q: %w", name, err)
+	}
+	var all []Message
+	var broken []byte
+	for _, one := range held {
+		text, err := io.ReadAll(io.LimitReader(one.file, maxInbox+1))
+		if err == nil && len(text) > maxInbox {
+			err = &foreign.TooLargeError{Path: one.path, Limit: maxInbox}
+		}
+		if err != nil {
+			return 0, fmt.Errorf("inbox of %q: %w", name, err)
+		}
+		messages, rest := split(text)
+		all, broken = append(all, messages...), append(broken, rest...)
+	}
+	if err := use(all); err != nil {
+		return 0, err
+	}
+	if len(broken) > 0 {
+		if err := d.putAside(name, broken); err != nil {
+			return 0, err
+		}
+	}
+	for _, one := range held {
+		if err := os.Remove(one.path); err != nil {
+			return 0, fmt.Errorf("inbox of %q: %w", name, err)
+		}
+	}
+	return bytes.Count(broken, []byte{'\n'}), nil
+}
+
+// split are the messages of an inbox, and the lines that are none.
+func split(text []byte) (all []Message, broken []byte) {
+	for line := range bytes.Lines(text) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		m, err := parse(line)
+		if err != nil {
+			broken = append(append(broken, bytes.TrimRight(line, "\n")...), '\n')
+			continue
+		}
+		all = append(all, m)
+	}
+	return all, broken
+}
+
+// putAside keeps what is no message.
+func (d Dir) putAside(name string, lines []byte) error {
+	f, err := foreign.AppendOurs(d.Aside(name), 0o600)
+	if err == nil {
+		_, err = f.Write(lines)
+		err = errors.Join(err, f.Sync(), f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("inbox of %q: %w", name, err)
+	}
+	return nil
+}
+
+// taking is an inbox that is being drained: nobody else reads it.
+type taking struct {
+	file *os.File // locked
+	path string   // its name by now
+}
+
+// take takes an inbox from its name, together with what others took who ended before they had used
+// it. The files are in the order in which they were taken.
+func (d Dir) take(name string) (held []taking, err error) {
+	left, err := d.taken(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range left {
+		f, err := foreign.OpenOurs(path)
+		if gone(path, err) {
+			continue
+		}
+		if err != nil {
+			return held, err
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !own.There(f) {
+			_ = f.Close() // somebody uses it, or has
+			continue
+		}
+		held = append(held, taking{f, path})
+	}
+	f, err := locked(d.inbox(name), foreign.OpenOurs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return held, err
+	default:
+		info, err := f.Stat()
+		if err == nil && info.Size() > maxInbox {
+			err = &foreign.TooLargeError{Path: d.inbox(name), Limit: maxInbox}
+		}
+		if err != nil {
+			own.Unlock(f)
+			_ = f.Close()
+			return held, err
+		}
+		one := taking{f, d.at(inboxes, "."+name+extension+"."+string(message.NewID()))} // names sort by time
+		held = append(held, one)
+		if err := os.Rename(d.inbox(name), one.path); err != nil {
+			return held, err
+		}
+	}
+	end := time.Now().Add(patience)
+	for _, one := range held {
+		for written(one.file) {
+			if time.Now().After(end) {
+				return held, &BusyError{one.path}
+			}
+			time.Sleep(pause)
+		}
+	}
+	return held, nil
+}
+
+// gone reports whether an error is that of a file that somebody has taken away meanwhile.
+func gone(path string, err error) bool {
+	if err == nil {
+		return false
+	}
+	_, there := os.Lstat(path)
+	return errors.Is(there, fs.ErrNotExist)
+}
+
+// taken are the files of an inbox that are being drained, or were left so.
+func (d Dir) taken(name string) (all []string, err error) {
+	entries, err := foreign.List(d.at(inboxes))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		id, is := strings.CutPrefix(e.Name(), "."+name+extension+".")
+		if _, err := message.ParseID(id); is && err == nil {
+			all = append(all, d.at(inboxes, e.Name()))
+		}
+	}
+	return all, nil
+}

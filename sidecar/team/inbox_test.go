@@ -1,0 +1,264 @@
+package team
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// What one side writes, the other reads, both ways, to the byte.
+func TestP30_P31_TheLessonsPrograms(t *testing.T) {
+	d := newTeam(t)
+	for _, content := range []string{"hello", "two\nlines", "é🙂\u2028\u0085\x1b[0m\x00 \"q\" \\"} {
+		require.NoError(t, d.Send("alice", say(content)))
+	}
+	var got []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(python(t, d, "", "read", "alice")), &got))
+	require.Len(t, got, 3)
+	assert.Equal(t, map[string]any{"type": "message", "from": "lead", "content": "two\nlines", "timestamp": 1772625600.123456}, got[1])
+	assert.Equal(t, "é🙂\u2028\u0085\x1b[0m\x00 \"q\" \\", got[2]["content"])
+	assert.Empty(t, drained(t, d, "alice"), "it has taken them")
+
+	python(t, d, "", "send", "alice", "lead", "shutdown_response", "done é", `{"request_id": "1a2b3c4d", "approve": true, "of_later": [1]}`)
+	require.NoError(t, d.Send(Lead, Message{Type: TypeMessage, From: "bob", Content: "and I", At: noon}))
+	all, err := d.Peek(Lead)
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	assert.Equal(t, []any{"shutdown_response", "alice", "done é", "1a2b3c4d", true}, []any{all[0].Type, all[0].From, all[0].Content, all[0].RequestID, *all[0].Approve})
+	assert.WithinDuration(t, time.Now(), all[0].At, time.Minute)
+	assert.Contains(t, string(all[0].Line), `"of_later": [1]`)
+	assert.Equal(t, []string{"done é", "and I"}, drained(t, d, Lead))
+	assert.Empty(t, drained(t, d, Lead))
+	python(t, d, "", "send", "alice", "lead", "message", "once more")
+	assert.Equal(t, []string{"once more"}, drained(t, d, Lead))
+	assertClean(t, d)
+}
+
+// Ten thousand messages, by programs that lock and by programs that do not, while several drain:
+// each is read once, those of one author in their order.
+func TestP30_NothingIsLostWhileItIsRead(t *testing.T) {
+	t.Parallel()
+	d := newTeam(t)
+	const ours, theirs, each = 4, 4, 1250
+	var writers, readers sync.WaitGroup
+	for i := range ours {
+		writers.Go(func() {
+			for n := range each {
+				if err := d.Send("alice", say(fmt.Sprintf("ours-%d %d", i, n))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for i := range theirs {
+		writers.Go(func() { python(t, d, "", "flood", "alice", fmt.Sprintf("theirs-%d", i), strconv.Itoa(each)) })
+	}
+	done := make(chan struct{})
+	read := make([][]string, 3)
+	for i := range read {
+		readers.Go(func() {
+			for last := false; !last; {
+				select {
+				case <-done:
+					last = true
+				default:
+				}
+				aside, err := d.Drain("alice", func(all []Message) error {
+					read[i] = append(read[i], bodies(all)...)
+					return nil
+				})
+				if err != nil || aside > 0 {
+					t.Error(aside, err)
+				}
+				if _, err := d.Peek("alice"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(done)
+	readers.Wait()
+	var all []string
+	for _, contents := range append(read, drained(t, d, "alice")) {
+		all = append(all, contents...)
+		next := map[string]int{}
+		for _, content := range contents { // what one reader got
+			author, number, _ := strings.Cut(content, " ")
+			n, err := strconv.Atoi(number)
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, n, next[author], content)
+			next[author] = n + 1
+		}
+	}
+	slices.Sort(all)
+	assert.Len(t, all, (ours+theirs)*each)
+	assert.Len(t, slices.Compact(all), (ours+theirs)*each, "each once")
+	assertClean(t, d)
+}
+
+// Whoever cannot use what was drained leaves it to the next one, before what came since.
+func TestDrain_unused(t *testing.T) {
+	d := newTeam(t)
+	failed := errors.New("stdout is closed")
+	for _, content := range []string{"one", "two"} {
+		require.NoError(t, d.Send("alice", say(content)))
+		_, err := d.Drain("alice", func([]Message) error { return failed })
+		require.ErrorIs(t, err, failed)
+	}
+	require.NoError(t, d.Send("alice", say("three")))
+	all, err := d.Peek("alice")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"one", "two", "three"}, bodies(all))
+
+	// While one uses them, another gets none of them, and nobody has to wait.
+	_, err = d.Drain("alice", func(all []Message) error {
+		assert.Equal(t, []string{"one", "two", "three"}, bodies(all))
+		assert.Empty(t, drained(t, d, "alice"))
+		require.NoError(t, d.Send("alice", say("four")))
+		assert.Equal(t, []string{"four"}, drained(t, d, "alice"))
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Empty(t, drained(t, d, "alice"))
+	assertClean(t, d)
+}
+
+// A program that locks nothing, and has opened the inbox before it is drained, is waited for.
+func TestDrain_waitsForWhoWrites(t *testing.T) {
+	d := newTeam(t)
+	require.NoError(t, d.Send("alice", say("one")))
+	f, err := os.OpenFile(d.inbox("alice"), os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	got := make(chan []string)
+	go func() { got <- drained(t, d, "alice") }()
+	for { // until it has been taken
+		if _, err := os.Lstat(d.inbox("alice")); err != nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	line, err := say("two").encode()
+	require.NoError(t, err)
+	_, err = f.Write(line[:10])
+	require.NoError(t, err)
+	_, err = f.Write(line[10:])
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	assert.Equal(t, []string{"one", "two"}, <-got)
+	assertClean(t, d)
+}
+
+// Half a line, which somebody left who was killed, spoils none of the others, and is kept.
+func TestDrain_brokenLines(t *testing.T) {
+	d := newTeam(t)
+	require.NoError(t, d.Send("alice", say("one")))
+	spoil := func(text string) {
+		f, err := os.OpenFile(d.inbox("alice"), os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
+		require.NoError(t, err)
+		_, err = f.WriteString(text)
+		require.NoError(t, errors.Join(err, f.Close()))
+	}
+	spoil(`{"type": "message", "from": "lead", "cont`)
+	require.NoError(t, d.Send("alice", say("two")))
+	spoil("\n\r\n[1]\nno JSON\n{\"content\":\"three\"}") // whole, but for its end
+	require.NoError(t, d.Send("alice", say("four")))
+	spoil("\xff\x00")
+	all, err := d.Peek("alice")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"one", "two", "three", "four"}, bodies(all))
+	aside, err := d.Drain("alice", func(all []Message) error {
+		assert.Equal(t, []string{"one", "two", "three", "four"}, bodies(all))
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Equal(t, 4, aside)
+	text, err := os.ReadFile(d.Aside("alice"))
+	require.NoError(t, err)
+	assert.Equal(t, "{\"type\": \"message\", \"from\": \"lead\", \"cont\n[1]\nno JSON\n\xff\x00\n", string(text))
+	assert.Empty(t, drained(t, d, "alice"))
+}
+
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	d := newTeam(t)
+	require.NoError(t, d.Send("alice", say("one")))
+	f, err := os.OpenFile(d.inbox("alice"), os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	require.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
+	var both sync.WaitGroup
+	both.Go(func() { assert.ErrorAs(t, d.Send("alice", say("two")), new(*BusyError)) })
+	both.Go(func() {
+		_, err := d.Drain("alice", func([]Message) error { return nil })
+		assert.ErrorAs(t, err, new(*BusyError))
+	})
+	both.Wait()
+	all, err := d.Peek("alice")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"one"}, bodies(all))
+}
+
+// In whatever order messages come, are read, are used and are not: each is used once, in order.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	shared := newTeam(t)
+	rapid.Check(t, func(t *rapid.T) {
+		d := Dir{shared.Path}
+		names := []string{"alice", "bob", Lead}
+		for _, name := range names {
+			_, err := d.Drain(name, func([]Message) error { return nil })
+			require.NoError(t, err)
+		}
+		model := map[string][]string{}
+		for n := range rapid.IntRange(1, 12).Draw(t, "steps") {
+			name := rapid.SampledFrom(names).Draw(t, "name")
+			switch rapid.IntRange(0, 4).Draw(t, "does") {
+			case 0, 1:
+				content := fmt.Sprint(n, rapid.SampledFrom([]string{"", "\n", "\u2028", `"`}).Draw(t, "content"))
+				require.NoError(t, d.Send(name, say(content)))
+				model[name] = append(model[name], content)
+			case 2:
+				all, err := d.Peek(name)
+				require.NoError(t, err)
+				require.Equal(t, model[name], bodies(all))
+			case 3:
+				failed := errors.New("no")
+				_, err := d.Drain(name, func(all []Message) error {
+					require.Equal(t, model[name], bodies(all))
+					return failed
+				})
+				require.ErrorIs(t, err, failed)
+			default:
+				_, err := d.Drain(name, func(all []Message) error {
+					require.Equal(t, model[name], bodies(all))
+					return nil
+				})
+				require.NoError(t, err)
+				model[name] = nil
+			}
+		}
+	})
+}
+
+// assertClean checks that nothing of a drain is left.
+func assertClean(t testing.TB, d Dir) {
+	t.Helper()
+	entries, err := os.ReadDir(d.at(inboxes))
+	require.NoError(t, err)
+	for _, e := range entries {
+		assert.True(t, strings.HasSuffix(e.Name(), ".jsonl") && e.Name()[0] != '.', "%s is left", e.Name())
+	}
+}

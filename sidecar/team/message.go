@@ -1,0 +1,165 @@
+package team
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// The types of messages that belong to no handshake.
+const (
+	TypeMessage   = "message"
+	TypeBroadcast = "broadcast"
+)
+
+// Types are all types of messages, in the lesson's order.
+var Types = []string{TypeMessage, TypeBroadcast, handshake.TypeShutdownRequest, handshake.TypeShutdownResponse, handshake.TypePlan}
+
+// ParseType is a type as it stands in a message, by its own word or by one of the lesson's diagrams.
+// The error of none is a *DocumentError.
+func ParseType(word string) (string, error) {
+	kind := handshake.Canonical(word)
+	if !slices.Contains(Types, kind) {
+		return "", &DocumentError{fmt.Sprintf("Error: Invalid type '%s'", word)}
+	}
+	return kind, nil
+}
+
+// Message is one line of an inbox. What a handshake's message has beside it stands flat in the line.
+type Message struct {
+	Type    string
+	From    string
+	Content string
+	At      time.Time
+
+	RequestID string  // "" in messages without one
+	Approve   *bool   // of an answer
+	Feedback  *string // of the answer to a plan
+	Plan      *string // of a plan
+
+	// Line is the object as it stands in the inbox, whatever else there is in it.
+	Line json.RawMessage
+}
+
+// encode is the line of m, as Python's json.dumps writes it: the lesson's own program would have
+// written the same bytes.
+func (m Message) encode() ([]byte, error) {
+	kind, err := ParseType(m.Type)
+	if err != nil {
+		return nil, err
+	}
+	if len(m.Content) > message.MaxBody {
+		return nil, fmt.Errorf("content of %d bytes: the limit is %d", len(m.Content), message.MaxBody)
+	}
+	var b bytes.Buffer
+	put := func(key, value string) {
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(quote(key) + ": " + value)
+	}
+	put("type", quote(kind))
+	put("from", quote(m.From))
+	put("content", quote(m.Content))
+	put("timestamp", seconds(m.At))
+	if m.RequestID != "" {
+		put("request_id", quote(m.RequestID))
+	}
+	if m.Approve != nil {
+		put("approve", strconv.FormatBool(*m.Approve))
+	}
+	if m.Feedback != nil {
+		put("feedback", quote(*m.Feedback))
+	}
+	if m.Plan != nil {
+		put("plan", quote(*m.Plan))
+	}
+	return []byte("{" + b.String() + "}\n"), nil
+}
+
+// seconds is a time as a number of seconds since 1970, as Python writes a float.
+func seconds(t time.Time) string {
+	text := strconv.FormatFloat(float64(t.UnixMicro())/1e6, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
+}
+
+// quote is a text as Python's json.dumps quotes it: nothing in it but visible ASCII. So no character
+// that any reader takes for the end of a line is in it.
+func quote(text string) string {
+	b := []byte{'"'}
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r >= ' ' && r <= '~':
+			b = append(b, byte(r))
+		case r == '\n':
+			b = append(b, `\n`...)
+		case r == '\r':
+			b = append(b, `\r`...)
+		case r == '\t':
+			b = append(b, `\t`...)
+		case r == '\b':
+			b = append(b, `\b`...)
+		case r == '\f':
+			b = append(b, `\f`...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		}
+	}
+	return string(append(b, '"'))
+}
+
+// parse reads one line. Whoever wrote it may have put more into it, or less: what counts is that it
+// is an object. What is of another kind than it should be is as if it were not there.
+func parse(line []byte) (Message, error) {
+	var all map[string]json.RawMessage
+	if !utf8.Valid(line) {
+		return Message{}, errors.New("not valid UTF-8")
+	}
+	if err := json.Unmarshal(line, &all); err != nil {
+		return Message{}, err
+	}
+	if all == nil {
+		return Message{}, errors.New("null is no object")
+	}
+	m := Message{Line: bytes.TrimSpace(line)}
+	var at float64
+	field(all, "type", &m.Type)
+	field(all, "from", &m.From)
+	field(all, "content", &m.Content)
+	field(all, "timestamp", &at)
+	field(all, "request_id", &m.RequestID)
+	field(all, "approve", &m.Approve)
+	field(all, "feedback", &m.Feedback)
+	field(all, "plan", &m.Plan)
+	m.Type = handshake.Canonical(m.Type)
+	if most := float64(1 << 40); at > 0 && at < most {
+		m.At = time.UnixMicro(int64(at * 1e6))
+	}
+	return m, nil
+}
+
+// field reads a field that is there and of its kind.
+func field[T any](all map[string]json.RawMessage, key string, into *T) {
+	var value T
+	if text, is := all[key]; is && json.Unmarshal(text, &value) == nil {
+		*into = value
+	}
+}

@@ -1,0 +1,153 @@
+// Package team reads and writes the .team directory of the team lesson: config.json, who is in the
+// team, and inbox/NAME.jsonl, what came for each, a line a message. The files are the truth of that
+// protocol, in the lesson's formats to the byte, so that its own programs and ours share a team.
+//
+// Those programs lock nothing. Ours lock (flock) an inbox while they change it, and never make a
+// program that does not lose a line that it has written: see Drain.
+//
+// It has no goroutine and no state; its methods may be called from any goroutine and process.
+package team
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Folder is the directory of a team, in the directory of its project.
+const Folder = ".team"
+
+// Lead is who leads a team: it has an inbox, and is not among the members.
+const Lead = "lead"
+
+const (
+	inboxes = "inbox"
+	maxName = 64 // bytes
+)
+
+// Dir is the .team of one project.
+type Dir struct {
+	// Path is the project's directory.
+	Path string
+}
+
+// Open opens the .team in a directory: a directory of this user in which no others write, and no
+// link. The error of one that has none is one of fs.ErrNotExist.
+func Open(path string) (Dir, error) {
+	d := Dir{path}
+	return d, check(d.at())
+}
+
+func (d Dir) at(parts ...string) string {
+	return filepath.Join(append([]string{d.Path, Folder}, parts...)...)
+}
+
+// check refuses what is no directory of this user alone.
+func check(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%q is a symbolic link, not a directory", dir)
+	case !info.IsDir():
+		return fmt.Errorf("%q is not a directory", dir)
+	case ok && int(stat.Uid) != os.Geteuid():
+		return fmt.Errorf("%q belongs to another user", dir)
+	case info.Mode().Perm()&0o002 != 0:
+		return fmt.Errorf("%q can be written by everybody", dir)
+	}
+	return nil
+}
+
+// NameError says that a word is no name of a teammate: it could not be the name of a file.
+type NameError struct{ Name string }
+
+func (e *NameError) Error() string { return fmt.Sprintf("%.80q is not a teammate's name", e.Name) }
+
+// CheckName refuses what could not be a file's name, or would be another's.
+func CheckName(name string) error {
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) || name[0] == '.' || name[0] == '-' ||
+		strings.ContainsFunc(name, func(r rune) bool { return r == '/' || !unicode.IsPrint(r) }) {
+		return &NameError{name}
+	}
+	return nil
+}
+
+// UnknownError says that a team has no such member.
+type UnknownError struct {
+	Name    string
+	Members []string
+}
+
+func (e *UnknownError) Error() string {
+	if len(e.Members) == 0 {
+		return fmt.Sprintf("no teammate %q: the team has none", e.Name)
+	}
+	return fmt.Sprintf("no teammate %q; there are %s", e.Name, strings.Join(e.Members, ", "))
+}
+
+// DocumentError is an error that the lesson words itself: its text is printed as it stands.
+type DocumentError struct{ Text string }
+
+func (e *DocumentError) Error() string { return e.Text }
+
+// Send puts a message into the inbox of a member or of the lead. It is on disk when it returns nil.
+// The error of a type that is none is a *DocumentError; a *NameError or *UnknownError is about either
+// end.
+func (d Dir) Send(to string, m Message) error {
+	c, err := d.Config()
+	if err != nil {
+		return err
+	}
+	line, err := m.encode()
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{to, m.From} {
+		if err := c.knows(name); err != nil {
+			return err
+		}
+	}
+	return d.add(to, line)
+}
+
+// Broadcast sends a message to all members but its author, and returns how many that were. If one
+// of them has a name that no file can have, nobody gets it.
+func (d Dir) Broadcast(m Message) (n int, err error) {
+	c, err := d.Config()
+	if err != nil {
+		return 0, err
+	}
+	m.Type = TypeBroadcast
+	line, err := m.encode()
+	if err != nil {
+		return 0, err
+	}
+	to := slices.DeleteFunc(c.names(), func(name string) bool { return name == m.From })
+	for _, name := range append(to, m.From) {
+		if err := c.knows(name); err != nil {
+			return 0, err
+		}
+	}
+	for _, name := range to {
+		if failed := d.add(name, line); failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		n++
+	}
+	if err != nil {
+		return n, fmt.Errorf("broadcast reached %d of %d: %w", n, len(to), err)
+	}
+	return n, nil
+}
