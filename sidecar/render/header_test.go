@@ -62,8 +62,14 @@ func TestFormatHeader_oneNeverTwo(t *testing.T) {
 		assert.Equal(t, want, got, "%q", content)
 	}
 	for _, from := range []message.Address{
-		{}, {Peer: "x"}, {Computer: "a:b", Peer: theirs}, {Computer: "a b", Peer: theirs}, {Computer: "a] | AI[b", Peer: theirs}, {Peer: theirs + "] | "},
-		{Computer: "a:" + theirs + "] | AI[b", Peer: theirs}, {Computer: strings.Repeat("a", 65), Peer: theirs},
+		{},
+		{Peer: "x"},
+		{Computer: "a:b", Peer: theirs},
+		{Computer: "a b", Peer: theirs},
+		{Computer: "a] | AI[b", Peer: theirs},
+		{Peer: theirs + "] | "},
+		{Computer: "a:" + theirs + "] | AI[b", Peer: theirs},
+		{Computer: strings.Repeat("a", 65), Peer: theirs},
 	} {
 		_, err := FormatHeader(from, "x")
 		assert.Error(t, err, "%v", from)

@@ -26,13 +26,6 @@ const defaultName = "default"
 // Status is what a member does.
 type Status string
 
-// The statuses, in the order in which they follow each other.
-const (
-	Working Status = "working"
-	Idle    Status = "idle"
-	Ended   Status = "shutdown"
-)
-
 // Member is one of a team.
 type Member struct {
 	Name   string `json:"name"`
