@@ -15,6 +15,7 @@ import (
 )
 
 func TestConfig_asTheLessonWritesIt(t *testing.T) {
+	t.Parallel()
 	d := Dir{t.TempDir()}
 	require.NoError(t, os.Mkdir(d.at(), 0o755))
 	list := func() string {
@@ -24,8 +25,7 @@ func TestConfig_asTheLessonWritesIt(t *testing.T) {
 	}
 	assert.Equal(t, "No teammates.\n", list())
 	assert.Equal(t, list(), python(t, d, "", "list"))
-	python(t, d, "", "member", "alice", "frontend dev", "working")
-	python(t, d, "", "member", "José", "\"tester\" é", "shutdown")
+	python(t, d, "", "member", "alice", "frontend dev", "working", "then", "member", "José", "\"tester\" é", "shutdown")
 	assert.Equal(t, "Team: default\n  alice (frontend dev): working\n  José (\"tester\" é): shutdown\n", list())
 	assert.Equal(t, list(), python(t, d, "", "list"))
 }
@@ -144,6 +144,7 @@ func TestOpen(t *testing.T) {
 }
 
 func TestP32_Broadcast(t *testing.T) {
+	t.Parallel()
 	d := newTeam(t)
 	python(t, d, "", "member", "carol", "writer", "shutdown")
 	n, err := d.Broadcast(say("to all"))

@@ -19,9 +19,9 @@ import (
 
 const (
 	extension = ".jsonl"
-	maxInbox  = 64 << 20 // bytes
-	openTries = 50       // while somebody else drains it each time
-	patience  = 2 * time.Second
+	maxInbox  = 64 << 20               // bytes
+	openTries = 50                     // while somebody else drains it each time
+	patience  = 10 * time.Second       // with whoever changes a file
 	pause     = 200 * time.Microsecond // between tries
 )
 
@@ -52,7 +52,7 @@ func (d Dir) add(name string, lines []byte) error {
 	if err := d.make(); err != nil {
 		return fmt.Errorf("inbox of %q: %w", name, err)
 	}
-	f, err := locked(d.inbox(name), func(path string) (*os.File, error) { return foreign.AppendOurs(path, 0o600) })
+	f, err := locked(d.inbox(name), time.Now().Add(patience), func(path string) (*os.File, error) { return foreign.AppendOurs(path, 0o600) })
 	if err != nil {
 		return fmt.Errorf("inbox of %q: %w", name, err)
 	}
@@ -95,8 +95,7 @@ func appendTo(f *os.File, lines []byte) error {
 
 // locked opens the file that has a name while it is locked. Who drains an inbox gives it another
 // name: then the next one is waited for no longer than it takes to open it.
-func locked(path string, open func(path string) (*os.File, error)) (*os.File, error) {
-	end := time.Now().Add(patience)
+func locked(path string, end time.Time, open func(path string) (*os.File, error)) (*os.File, error) {
 	for try := 1; ; try++ {
 		f, err := open(path)
 		if _, replaced := errors.AsType[*foreign.NotOursError](err); replaced && try < openTries {
@@ -292,7 +291,8 @@ func (d Dir) take(name string) (held []taking, err error) {
 		}
 		held = append(held, taking{f, path})
 	}
-	f, err := locked(d.inbox(name), foreign.OpenOurs)
+	end := time.Now().Add(patience)
+	f, err := locked(d.inbox(name), end, foreign.OpenOurs)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -313,7 +313,6 @@ func (d Dir) take(name string) (held []taking, err error) {
 			return held, err
 		}
 	}
-	end := time.Now().Add(patience)
 	for _, one := range held {
 		for written(one.file) {
 			if time.Now().After(end) {

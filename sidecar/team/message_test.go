@@ -15,6 +15,7 @@ import (
 )
 
 func TestP31_TheLessonsBytes(t *testing.T) {
+	t.Parallel()
 	yes, feedback, plan := true, "", "1. measure\n2. cut"
 	for _, c := range []struct {
 		m    Message

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Share a .team directory as the team lesson's programs do: team.py TEAM_DIR COMMAND..., locking nothing.
+"""Share a .team directory as the team lesson's programs do: team.py TEAM_DIR COMMAND... [then COMMAND...]..., locking nothing.
 
 send FROM TO TYPE CONTENT [EXTRA]   append a message; EXTRA is a JSON object of further fields
 flood TO PREFIX N                   append N messages, "PREFIX 0" and so on
@@ -65,4 +65,9 @@ def dumps():
         print(json.dumps(json.loads(line)))
 
 
-{"send": send, "flood": flood, "read": read, "member": member, "list": members, "dumps": dumps}[sys.argv[2]](*sys.argv[3:])
+commands = {"send": send, "flood": flood, "read": read, "member": member, "list": members, "dumps": dumps}
+words = sys.argv[2:]
+while words:
+    end = words.index("then") if "then" in words else len(words)
+    commands[words[0]](*words[1:end])
+    words = words[end + 1:]
