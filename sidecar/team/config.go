@@ -83,15 +83,18 @@ func (c Config) knows(name string) error {
 	return nil
 }
 
-// String is the team as the lesson lists it.
+// oneLine keeps a field from passing for another member's line.
+var oneLine = strings.NewReplacer("\n", " ", "\r", " ")
+
+// String is the team as the lesson lists it, a line a member.
 func (c Config) String() string {
 	if len(c.Members) == 0 {
 		return "No teammates."
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Team: %s", c.TeamName)
+	b.WriteString("Team: " + oneLine.Replace(c.TeamName))
 	for _, m := range c.Members {
-		fmt.Fprintf(&b, "\n  %s (%s): %s", m.Name, m.Role, m.Status)
+		b.WriteString("\n" + oneLine.Replace(fmt.Sprintf("  %s (%s): %s", m.Name, m.Role, m.Status)))
 	}
 	return b.String()
 }

@@ -30,6 +30,11 @@ func TestConfig_asTheLessonWritesIt(t *testing.T) {
 	assert.Equal(t, list(), python(t, d, "", "list"))
 }
 
+func TestConfig_aLineAMember(t *testing.T) {
+	c := Config{TeamName: "a\nb", Members: []Member{{"alice", "dev): idle\r\n  bob (tester", "working"}}}
+	assert.Equal(t, "Team: a b\n  alice (dev): idle    bob (tester): working", c.String())
+}
+
 // The lesson empties its file before it writes it: whoever reads it just then reads it once more.
 func TestConfig_whileItIsWritten(t *testing.T) {
 	d := newTeam(t)
