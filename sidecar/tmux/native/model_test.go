@@ -245,14 +245,14 @@ func TestServe_table(t *testing.T) {
 		is            error
 		as            any
 	}{
-		"output":                  {said(msgWriteOpen, open(1, 1), msgWrite, of(1, "a"), msgWrite, of(1, "b"), msgExit, of(0)), "ab", string(ready(1, true).Bytes()), false, nil, nil},
+		"output":                  {said(msgWriteOpen, open(1, 1), msgWrite, of(1, "a"), msgWrite, of(1, "b"), msgExit, of(0)), "ab", ready(1, true).String(), false, nil, nil},
 		"no status":               {said(msgExit, of()), "", "", false, nil, nil},
 		"status":                  {said(msgExit, of(1)), "", "", false, nil, &status},
 		"not allowed":             {said(msgExit, of(0, "access not allowed\x00")), "", "", false, nil, &refused},
-		"input":                   {said(msgReadOpen, of(3, 0, "-\x00"), msgExit, of(0)), "", string(input(3, []byte("in")).Bytes()), true, nil, nil},
-		"a file":                  {said(msgReadOpen, of(3, -1, "/f\x00"), msgExit, of(1)), "", string(unreadable(3).Bytes()), false, nil, &status},
-		"a file to write":         {said(msgWriteOpen, of(3, -1, 0, "/f\x00"), msgExit, of(1)), "", string(ready(3, false).Bytes()), false, nil, &status},
-		"asked twice":             {said(msgReadOpen, of(3, 0, "-\x00"), msgReadOpen, of(3, 0, "-\x00")), "", string(input(3, []byte("in")).Bytes()), true, ErrProtocol, nil},
+		"input":                   {said(msgReadOpen, of(3, 0, "-\x00"), msgExit, of(0)), "", input(3, []byte("in")).String(), true, nil, nil},
+		"a file":                  {said(msgReadOpen, of(3, -1, "/f\x00"), msgExit, of(1)), "", unreadable(3).String(), false, nil, &status},
+		"a file to write":         {said(msgWriteOpen, of(3, -1, 0, "/f\x00"), msgExit, of(1)), "", ready(3, false).String(), false, nil, &status},
+		"asked twice":             {said(msgReadOpen, of(3, 0, "-\x00"), msgReadOpen, of(3, 0, "-\x00")), "", input(3, []byte("in")).String(), true, ErrProtocol, nil},
 		"output nobody opened":    {said(msgWrite, of(1, "a")), "", "", false, ErrProtocol, nil},
 		"unknown":                 {said(9999, of()), "", "", false, ErrProtocol, nil},
 		"cancelled":               {said(307, of(3)), "", "", false, ErrProtocol, nil},
