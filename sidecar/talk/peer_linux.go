@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,11 +23,16 @@ type asker interface {
 func newAsker() asker { return kernel{} }
 
 // kernel is one exact question (INET_DIAG) about one socket, by both of its addresses.
+//
+// A peer that sends and closes at once has often no process any more when it is asked about. Its
+// socket is then still there until the system has acknowledged its end, for about 40 ms, and a
+// kernel since 6.17 says whose it was. Older ones say 0 of every such socket, and so do all once
+// that is over (FIN_WAIT2, TIME_WAIT): that proves nothing, and the peer is not known.
 type kernel struct{}
 
 func (kernel) knows() bool { return true }
 
-// errUnknownPeer says that nobody has the other end any more: it was closed before it could be asked about.
+// errUnknownPeer says that the other end was closed before it could be asked about, and the kernel does not tell by whom.
 var errUnknownPeer = errors.New("the peer has closed already, and is not known")
 
 func (kernel) same(c net.Conn) error {
@@ -35,30 +41,82 @@ func (kernel) same(c net.Conn) error {
 	if !okPeer || !okOwn || peer.IP.To4() == nil || own.IP.To4() == nil {
 		return errUnknownPeer
 	}
-	uid, inode, err := ownerOf(peer, own)
+	o, err := ownerOf(peer, own)
 	switch {
 	case err != nil:
 		return fmt.Errorf("peer %v: %w", peer, err)
-	case inode == 0: // then the uid is 0 as well, whoever it was
+	case !o.proven():
 		return fmt.Errorf("peer %v: %w", peer, errUnknownPeer)
-	case int(uid) != os.Geteuid():
-		return fmt.Errorf("peer %v: user %d", peer, uid)
+	case int(o.uid) != os.Geteuid():
+		return fmt.Errorf("peer %v: user %d", peer, o.uid)
 	}
 	return nil
+}
+
+// owner is whose a socket is.
+type owner struct {
+	uid, inode uint32 // inode is 0 once nobody has the socket open
+	state      byte
+}
+
+const finWait1 = 4 // TCP_FIN_WAIT1: closed, and the other side has not acknowledged that
+
+// proven reports whether the uid is that of whoever has the socket, or closed it.
+func (o owner) proven() bool {
+	return o.inode != 0 || o.state == finWait1 && (o.uid != 0 || rootIsTold())
+}
+
+// rootIsTold reports whether uid 0 of a closed socket means root, as it does where the kernel tells
+// another user's. Only root can find out, and nobody else needs to.
+var rootIsTold = sync.OnceValue(func() bool {
+	const other, tries = 1, 20
+	for range tries {
+		o, err := closedBy(other)
+		switch {
+		case err != nil:
+			return false
+		case o.inode == 0 && o.state == finWait1:
+			return o.uid == other
+		}
+		// A process that was just started had it too, or this took too long.
+	}
+	return false
+})
+
+// closedBy is what the kernel says of a socket of that user's that was just closed.
+func closedBy(uid int) (o owner, err error) {
+	s, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return o, err
+	}
+	defer s.Close()
+	c, err := net.DialTCP("tcp4", nil, s.Addr().(*net.TCPAddr))
+	if err != nil {
+		return o, err
+	}
+	raw, err := c.SyscallConn()
+	if err == nil {
+		err = errors.Join(raw.Control(func(fd uintptr) { err = unix.Fchown(int(fd), uid, -1) }), err)
+	}
+	if err := errors.Join(err, c.Close()); err != nil {
+		return o, err
+	}
+	return ownerOf(c.LocalAddr().(*net.TCPAddr), s.Addr().(*net.TCPAddr))
 }
 
 const (
 	sizeofRequest = unix.SizeofNlMsghdr + 56 // struct inet_diag_req_v2
 	sizeofAnswer  = unix.SizeofNlMsghdr + 72 // struct inet_diag_msg
+	atState       = unix.SizeofNlMsghdr + 1  // idiag_state
 	atOwner       = unix.SizeofNlMsghdr + 64 // idiag_uid, and behind it idiag_inode
 	sockDiag      = 20                       // SOCK_DIAG_BY_FAMILY
 )
 
 // ownerOf asks for the socket whose own address is local and whose peer is remote.
-func ownerOf(local, remote *net.TCPAddr) (uid, inode uint32, err error) {
+func ownerOf(local, remote *net.TCPAddr) (o owner, err error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
-		return 0, 0, fmt.Errorf("netlink: %w", err)
+		return o, fmt.Errorf("netlink: %w", err)
 	}
 	defer unix.Close(fd)
 	_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1})
@@ -79,21 +137,21 @@ func ownerOf(local, remote *net.TCPAddr) (uid, inode uint32, err error) {
 	native.PutUint32(id[40:], 0xffffffff) // no cookie
 	native.PutUint32(id[44:], 0xffffffff)
 	if err := unix.Sendto(fd, q[:], 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
-		return 0, 0, fmt.Errorf("netlink: %w", err)
+		return o, fmt.Errorf("netlink: %w", err)
 	}
 	var a [1024]byte
 	n, _, err := unix.Recvfrom(fd, a[:], 0)
 	switch {
 	case err != nil:
-		return 0, 0, fmt.Errorf("netlink: %w", err)
+		return o, fmt.Errorf("netlink: %w", err)
 	case n >= unix.SizeofNlMsghdr+4 && native.Uint16(a[4:]) == unix.NLMSG_ERROR:
 		code := int32(native.Uint32(a[unix.SizeofNlMsghdr:]))
 		if unix.Errno(-code) == unix.ENOENT {
-			return 0, 0, errUnknownPeer
+			return o, errUnknownPeer
 		}
-		return 0, 0, fmt.Errorf("socket diagnosis: %w", unix.Errno(-code))
+		return o, fmt.Errorf("socket diagnosis: %w", unix.Errno(-code))
 	case n < sizeofAnswer || native.Uint16(a[4:]) != sockDiag:
-		return 0, 0, errors.New("netlink: unexpected answer")
+		return o, errors.New("netlink: unexpected answer")
 	}
-	return native.Uint32(a[atOwner:]), native.Uint32(a[atOwner+4:]), nil
+	return owner{uid: native.Uint32(a[atOwner:]), inode: native.Uint32(a[atOwner+4:]), state: a[atState]}, nil
 }

@@ -36,6 +36,19 @@ func TestH71_K33_otherUsers(t *testing.T) {
 // rawAs is raw with a socket of another user.
 func rawAs(t *testing.T, p Port, uid int, text string) error {
 	t.Helper()
+	return connectedAs(t, p, uid, func(c net.Conn) error {
+		if _, err := io.WriteString(c, text); err != nil {
+			return err
+		}
+		_ = c.(*net.TCPConn).CloseWrite()
+		_, err := io.ReadAll(c)
+		return err
+	})
+}
+
+// connectedAs calls do with a connection of another user, and closes it.
+func connectedAs(t *testing.T, p Port, uid int, do func(net.Conn) error) error {
+	t.Helper()
 	var fd int
 	made := make(chan error, 1)
 	go func() {
@@ -51,20 +64,76 @@ func rawAs(t *testing.T, p Port, uid int, text string) error {
 	require.NoError(t, <-made)
 	require.NoError(t, unix.Connect(fd, &unix.SockaddrInet4{Port: p.Number, Addr: [4]byte{127, 0, 0, 1}}))
 	f := os.NewFile(uintptr(fd), "socket")
-	defer f.Close()
 	c, err := net.FileConn(f)
 	require.NoError(t, err)
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(patience))
-	if _, err := io.WriteString(c, text); err != nil {
-		return err
-	}
-	_ = c.(*net.TCPConn).CloseWrite()
-	_, err = io.ReadAll(c)
-	return err
+	_ = f.Close() // the connection has its own
+	return do(c)
 }
 
-// A peer that has closed before anybody asked is nobody's that we know.
+// Whoever sends and closes at once is let in where the kernel still tells who it was, and only then.
+func TestH71_K33_sentAndClosed(t *testing.T) {
+	t.Parallel()
+	if !closedIsTold(t) {
+		t.Skip("this kernel does not tell whose a closed socket was: it does since 6.17")
+	}
+	who := newPerson(t).keep()
+	p := who.start(Wish{})
+	const times = 20
+	for _, text := range numbered(times) {
+		c := p.dial(t)
+		_, err := io.WriteString(c, framed(text))
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+	}
+	until(t, func() bool { return len(p.unread(t, CheckOptions{})) == times }, "all are stored")
+	assert.ElementsMatch(t, numbered(times), texts(p.unread(t, CheckOptions{Clear: true})))
+	if os.Geteuid() != 0 {
+		return // only root can be another user
+	}
+	for range times {
+		_ = connectedAs(t, p, 65534, func(c net.Conn) error {
+			_, err := io.WriteString(c, "2:no")
+			return err // refused already, or not yet
+		})
+	}
+	require.NoError(t, p.raw(t, "3:yes"))
+	assert.Equal(t, []string{"yes"}, texts(p.unread(t, CheckOptions{})))
+}
+
+// closedIsTold reports whether the kernel tells whose a closed socket was.
+func closedIsTold(t *testing.T) bool {
+	t.Helper()
+	if os.Geteuid() == 0 {
+		return rootIsTold()
+	}
+	o, err := closedBy(os.Geteuid())
+	require.NoError(t, err)
+	return o.uid != 0
+}
+
+// What the kernel says of a socket that nobody has open counts only where it can be true.
+func TestH71_proven(t *testing.T) {
+	t.Parallel()
+	const established, finWait2, timeWait = 1, 5, 6
+	for o, want := range map[owner]bool{
+		{uid: 1000, inode: 7, state: established}: true,
+		{uid: 0, inode: 7, state: established}:    true,
+		{uid: 1000, state: finWait1}:              true,
+		{uid: 0, state: finWait1}:                 rootIsTold(),
+		{uid: 0, state: finWait2}:                 false,
+		{uid: 0, state: timeWait}:                 false,
+		{uid: 1000, state: timeWait}:              false,
+	} {
+		assert.Equal(t, want, o.proven(), "%+v", o)
+	}
+	if os.Geteuid() != 0 {
+		assert.False(t, rootIsTold(), "who cannot find out believes nothing")
+	}
+}
+
+// A peer that has closed, and whose end is acknowledged, is nobody's that we know.
 func TestH71_unknownPeer(t *testing.T) {
 	t.Parallel()
 	s, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -83,7 +152,7 @@ func TestH71_unknownPeer(t *testing.T) {
 	require.NoError(t, client.(*net.TCPConn).CloseWrite())
 	require.NoError(t, kernel{}.same(accepted), "it has only said that nothing more comes")
 	require.NoError(t, client.Close())
-	until(t, func() bool { return kernel{}.same(accepted) != nil }, "closed")
+	until(t, func() bool { return kernel{}.same(accepted) != nil }, "closed, and that is acknowledged")
 	assert.ErrorIs(t, kernel{}.same(accepted), errUnknownPeer)
 
 	client, accepted = pair()
