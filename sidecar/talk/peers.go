@@ -25,9 +25,14 @@ type Relay interface {
 
 // Peers makes peers of the ports that somebody listens on, whichever sidecar serves them, and is
 // their sink: what is delivered to a port is a message that is sent to it. It is sent from a port
-// of this sidecar's own, the gate, so that whoever reads it can answer as the document has it,
-// to sender_port: what comes to the gate is what that port's peer says. It goes to its chat, or to
+// of this sidecar's own, the peer's gate, so that whoever reads it can answer as the document has
+// it, to sender_port: what comes to the gate is what that port's peer says. It goes to its chat, or to
 // whom policies route it, and is in the journal before it is acknowledged, not in an inbox.
+//
+// The port that a message is said to come from proves nothing. A gate takes what programs of this
+// user say, whatever Config.Auth is, in the name of its own peer alone: one that was written to
+// cannot answer as another. A program of this user that has read in somebody's inbox which
+// gate is theirs can still speak as them, so that all of it is TrustLoopback.
 //
 // Run has a goroutine for each port, which sends what is delivered to it.
 type Peers struct {
@@ -41,12 +46,11 @@ type Peers struct {
 	// Zero but in tests: the usual one.
 	every time.Duration
 
-	opening sync.Mutex // held while the gate is opened
+	opening sync.Mutex // held while a gate is opened
 
 	mu    sync.Mutex // guards what follows, and is never held for long: the relay waits for it
 	known map[int]*peer
 	waits map[message.ID][]message.Delivery // by session, what is to be sent
-	gate  int                               // number of the gate; 0 until it is open
 	heard []heard                           // for policies, not handed in yet
 	wake  chan struct{}
 }
@@ -55,6 +59,7 @@ type Peers struct {
 type peer struct {
 	number  int
 	session message.ID
+	gate    int                // number of its gate; 0 until it is open
 	missed  int                // looks in a row at which nobody listened
 	end     context.CancelFunc // of the goroutine that sends to it
 	woken   chan struct{}
@@ -70,8 +75,8 @@ type heard struct {
 const (
 	maxMissed = 4    // a port that changes hands is silent for two looks at most
 	maxHeard  = 1000 // messages that may wait for the relay; beyond it they are in the inbox alone
-	firstGate = 9900 // gates have the first number from here on that is free
-	lastGate  = 9999
+	firstGate = 9900 // gates have numbers from here on,
+	gates     = 1000 // so many, and mostly the same for a port, so that it can answer after a restart
 	sendPause = time.Second // until what could not be sent is tried again
 )
 
@@ -314,7 +319,7 @@ func (p *Peers) give(ctx context.Context, one *peer, d message.Delivery, all *sy
 		// An earlier run began to send it, and its answer was lost with that.
 		return false, tell(message.Uncertain, message.SidecarEnded, "")
 	}
-	gate, err := p.open(ctx, all)
+	gate, err := p.open(ctx, one, all)
 	if err != nil {
 		return true, err
 	}
@@ -355,17 +360,23 @@ func (p *Peers) give(ctx context.Context, one *peer, d message.Delivery, all *sy
 	return false, errors.Join(e, tell(message.Uncertain, message.PortSilent, "")) // it may be in the inbox
 }
 
-// open opens the gate, if it is not open yet, and serves it until ctx ends.
-func (p *Peers) open(ctx context.Context, all *sync.WaitGroup) (number int, err error) {
+// open opens the gate of a port, if it is not open yet, and serves it until ctx ends.
+func (p *Peers) open(ctx context.Context, one *peer, all *sync.WaitGroup) (number int, err error) {
 	p.opening.Lock()
 	defer p.opening.Unlock()
 	p.mu.Lock()
-	number = p.gate
+	number = one.gate
 	p.mu.Unlock()
 	if number != 0 {
 		return number, nil
 	}
-	for number := firstGate; number <= lastGate; number++ {
+	config, err := p.Config()
+	if err != nil {
+		return 0, err
+	}
+	config.Auth = AuthPeer
+	for i := range gates {
+		number := firstGate + (one.number+i)%gates
 		port := p.Port(number)
 		if _, wanted := port.Wanted(); wanted == nil {
 			continue
@@ -373,10 +384,6 @@ func (p *Peers) open(ctx context.Context, all *sync.WaitGroup) (number int, err 
 		mine, err := claim.Take(port.claim())
 		if err != nil {
 			continue
-		}
-		config, err := p.Config()
-		if err != nil {
-			return 0, errors.Join(err, mine.Release())
 		}
 		l, err := listen(ctx, port, Wish{Port: number, MessageFile: port.Inbox(), Started: time.Now().Local().Format(startedLayout)}, config, p.Log)
 		if err != nil {
@@ -386,9 +393,9 @@ func (p *Peers) open(ctx context.Context, all *sync.WaitGroup) (number int, err 
 			}
 			return 0, err
 		}
-		l.hand = func(m Message, id string) error { return p.said(ctx, number, m, id) }
+		l.hand = func(m Message, id string) error { return p.said(ctx, one, number, m, id) }
 		p.mu.Lock()
-		p.gate = number
+		one.gate = number
 		p.mu.Unlock()
 		all.Go(func() {
 			defer mine.Release()
@@ -396,19 +403,18 @@ func (p *Peers) open(ctx context.Context, all *sync.WaitGroup) (number int, err 
 				p.Log.Error("gate", "err", err)
 			}
 			p.mu.Lock()
-			p.gate = 0
+			one.gate = 0
 			p.mu.Unlock()
 		})
 		return number, nil
 	}
-	return 0, Errorf(PortInUse, firstGate, "No port from %d to %d is free", firstGate, lastGate)
+	return 0, Errorf(PortInUse, firstGate, "No port from %d to %d is free", firstGate, firstGate+gates-1)
 }
 
-// said hands in what came to the gate: the peer of its sender says it.
-func (p *Peers) said(ctx context.Context, gate int, m Message, id string) error {
-	one := p.peer(m.Sender)
-	if one == nil {
-		return fmt.Errorf("nobody listens on port %d, from which it is said to come", m.Sender)
+// said hands in what came to a gate: its peer says it.
+func (p *Peers) said(ctx context.Context, one *peer, gate int, m Message, id string) error {
+	if m.Sender != one.number {
+		return fmt.Errorf("this port takes answers from port %d alone, not from %d", one.number, m.Sender)
 	}
 	if m.Type == TypeBinary {
 		return errors.New("only text can be said here")

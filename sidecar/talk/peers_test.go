@@ -3,6 +3,7 @@ package talk
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -127,8 +128,8 @@ func TestPeers_chat(t *testing.T) {
 	until(t, func() bool { return b.Unread() }, "the other hears it")
 	got := b.unread(t, CheckOptions{Clear: true})[0]
 	assert.Equal(t, "[alpha] (1):\n\nHello, beta.", got.Text)
-	assert.Equal(t, gate, got.Sender)
-	_, err = r.Send(t.Context(), Sending{To: gate, From: b.Number, Body: []byte("Hello, alpha.")})
+	assert.NotEqual(t, gate, got.Sender, "each has a gate of its own")
+	_, err = r.Send(t.Context(), Sending{To: got.Sender, From: b.Number, Body: []byte("Hello, alpha.")})
 	require.NoError(t, err)
 	until(t, func() bool { return a.Unread() }, "and answers")
 	assert.Equal(t, "[beta] (2):\n\nHello, alpha.", a.unread(t, CheckOptions{Clear: true})[0].Text)
@@ -144,6 +145,44 @@ func TestPeers_chat(t *testing.T) {
 		}
 	}
 	assert.NotZero(t, seen)
+}
+
+// Who was written to can answer as itself, not as another of the chat; nobody of another user can
+// answer at all, even where anybody may leave messages.
+func TestPeers_H71_nobodySpeaksAsAnother(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.configure(Config{Auth: AuthNone})
+	a, _ := r.joined(Wish{Name: "alpha"})
+	b, _ := r.joined(Wish{Name: "beta"})
+	gates := map[int]Port{}
+	var asked relay.Answer
+	for name, p := range map[string]Port{"alpha": a, "beta": b} {
+		sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: name, Message: message.Envelope{Body: "Who are you?"}})
+		require.NoError(t, err)
+		until(t, func() bool { return p.Unread() }, "it is asked")
+		gates[p.Number] = r.Port(p.unread(t, CheckOptions{Clear: true})[0].Sender)
+		if name == "alpha" {
+			asked = sent
+		}
+	}
+	_, err := r.Send(t.Context(), Sending{To: gates[b.Number].Number, From: a.Number, Body: []byte("I am alpha.")})
+	assert.Equal(t, NotStored, codeOf(err))
+	assert.ErrorContains(t, err, fmt.Sprintf("takes answers from port %d alone, not from %d", b.Number, a.Number))
+	assert.NotEqual(t, message.Answered, r.state(asked.Message).State)
+	if os.Geteuid() == 0 { // only root can be another user
+		gate := gates[a.Number]
+		said, ours := gate.advertised()
+		require.True(t, ours)
+		e := envelope{ID: "1", From: a.Number, Text: "I am alpha too."}
+		assert.Error(t, rawAs(t, gate, 65534, framed(string(hello(said.Key)), string(marshal(e)))))
+		require.NoError(t, rawAs(t, a, 65534, "5:hello"), "anybody may leave a message")
+		assert.NotEqual(t, message.Answered, r.state(asked.Message).State)
+	}
+	_, err = r.Send(t.Context(), Sending{To: gates[a.Number].Number, From: a.Number, Body: []byte("Alpha.")})
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(asked.Message).State == message.Answered }, "answered")
+	assert.Equal(t, "Alpha.", r.state(asked.Message).Words)
 }
 
 // A port that nobody listens on for the moment, or whose inbox is full, gets what waits later, once.
