@@ -34,9 +34,8 @@ func AppendFrame(to, content []byte) []byte {
 // frames reads the frames of a connection. What is read lasts until the next read.
 type frames struct {
 	r *bufio.Reader
-	// Begun is called before the content of a frame is read, with its length; what it returns,
-	// when it has been. Both may be nil.
-	begun func(length int) (done func(), err error)
+	// Begun is called before the content of a frame is read, with its length; nil: nothing is.
+	begun func(length int) error
 	body  bytes.Buffer
 }
 
@@ -49,16 +48,9 @@ func (f *frames) next(limit int) ([]byte, error) {
 		return nil, err
 	}
 	if f.begun != nil {
-		done, err := f.begun(length)
-		if err != nil {
+		if err := f.begun(length); err != nil {
 			return nil, err
 		}
-		if done != nil {
-			defer done()
-		}
-	}
-	if f.body.Cap() > keepBuffer {
-		f.body = bytes.Buffer{}
 	}
 	f.body.Reset()
 	if _, err := io.CopyN(&f.body, f.r, int64(length)); err != nil {
@@ -69,9 +61,6 @@ func (f *frames) next(limit int) ([]byte, error) {
 	}
 	return f.body.Bytes(), nil
 }
-
-// keepBuffer is how large a buffer a connection keeps for its next message.
-const keepBuffer = 64 << 10
 
 // length reads the head of a frame.
 func (f *frames) length(limit int) (int, error) {

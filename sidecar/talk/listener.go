@@ -2,6 +2,7 @@ package talk
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -32,7 +33,7 @@ var usual = times{first: 5 * time.Second, head: 5 * time.Second, body: 30 * time
 const (
 	maxConnections = 512       // open at once, of a port
 	smallFrame     = 16 << 10  // above it a frame is large
-	largeAtOnce    = 16        // large frames that are read at once; others wait
+	largeAtOnce    = 16        // large frames that are read and stored at once; others wait
 	readAhead      = 16 << 10  // bytes of a connection's buffer
 	batchBytes     = 256 << 10 // of messages that are stored together
 	storeQueue     = 64        // batches that may wait for the file
@@ -243,6 +244,7 @@ type conversation struct {
 	net.Conn
 	frames frames
 	acks   bool // it has said hello: what follows are envelopes
+	large  bool // it has one of the places for large frames
 }
 
 // converse reads messages until the connection ends, and stores them. It returns why the
@@ -263,6 +265,7 @@ func (l *listener) converse(plain net.Conn) (why string) {
 		c.Conn = secret
 	}
 	c.frames = frames{r: bufio.NewReaderSize(c.Conn, readAhead), begun: c.begun}
+	defer c.free()
 	limit := MaxMessage
 	for first := true; ; first = false {
 		if !first {
@@ -279,7 +282,7 @@ func (l *listener) converse(plain net.Conn) (why string) {
 		if first {
 			switch {
 			case isHello(frame, l.key):
-				c.acks, limit = true, maxEnvelope
+				c.acks, limit = true, maxEnvelope // a hello is small
 				continue
 			case looksHello(frame): // of whoever knew an earlier listener: its envelopes would be text
 				return "hello"
@@ -308,20 +311,31 @@ func (c *conversation) ended(err error) string {
 	return "silent" // too slow, or reset
 }
 
-// begun waits until a large frame may be read, so that many at once do not fill the memory.
-func (c *conversation) begun(length int) (done func(), err error) {
+// begun waits until a large frame may be read, so that many at once do not fill the memory. Its
+// place is the connection's until free.
+func (c *conversation) begun(length int) error {
 	_ = c.SetReadDeadline(time.Now().Add(c.times.body))
-	if length <= smallFrame {
-		return nil, nil
+	if length <= smallFrame || c.large {
+		return nil
 	}
 	wait := time.NewTimer(c.times.body)
 	defer wait.Stop()
 	select {
-	case c.large <- struct{}{}:
+	case c.listener.large <- struct{}{}:
+		c.large = true
 		_ = c.SetReadDeadline(time.Now().Add(c.times.body))
-		return func() { <-c.large }, nil
+		return nil
 	case <-wait.C:
-		return nil, syscall.ETIMEDOUT
+		return syscall.ETIMEDOUT
+	}
+}
+
+// free gives back the place of a large frame, and its memory, once nothing of it is needed any more.
+func (c *conversation) free() {
+	if c.large {
+		c.frames.body = bytes.Buffer{}
+		<-c.listener.large
+		c.large = false
 	}
 }
 
@@ -345,6 +359,7 @@ func (c *conversation) take(frame []byte, limit int) (why string) {
 		}
 	}
 	n, err := c.store(all, ids)
+	c.free()
 	if err != nil && !errors.Is(err, errFull) {
 		c.log.Error("store", "err", err)
 	}

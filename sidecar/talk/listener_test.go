@@ -181,6 +181,41 @@ func TestH70_twoThousandConnections(t *testing.T) {
 	assert.Equal(t, []string{"honest"}, texts(p.unread(t, CheckOptions{})))
 }
 
+// A large frame has its place until it is stored, however long that takes, and its connection keeps
+// nothing of it.
+func TestK36_largeFramesWaitInTheirPlaces(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).Port(freePort(t))
+	ctx, stop := testContext(t)
+	l, err := listen(ctx, p, Wish{Port: p.Number, MessageFile: p.Inbox()}, Config{Rate: 1000, Burst: 1000}, discard)
+	require.NoError(t, err)
+	storing := make(chan struct{})
+	l.hand = func(Message, string) error {
+		<-storing
+		assert.NotEmpty(t, l.large, "the frame has its place")
+		return nil
+	}
+	var run sync.WaitGroup
+	run.Go(func() { assert.NoError(t, l.serve(ctx)) })
+	var senders sync.WaitGroup
+	for range 2 * largeAtOnce {
+		c := p.dial(t)
+		senders.Go(func() {
+			_, err := io.WriteString(c, framed(strings.Repeat("x", MaxMessage)))
+			assert.NoError(t, err)
+			assert.NoError(t, c.(*net.TCPConn).CloseWrite())
+			_, err = c.Read(make([]byte, 1))
+			assert.ErrorIs(t, err, io.EOF, "it is stored")
+		})
+	}
+	until(t, func() bool { return len(l.large) == largeAtOnce }, "all places are taken")
+	close(storing)
+	senders.Wait()
+	stop()
+	run.Wait()
+	assert.Empty(t, l.large)
+}
+
 func TestK32_loopbackOnly(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).keep().start(Wish{})
