@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -210,7 +211,7 @@ func (l *listener) accept(ctx context.Context) error {
 				l.log.Debug("peer refused", "err", err)
 				return
 			}
-			if why := l.converse(c); why != "" {
+			if why := l.converse(c, ctx.Done()); why != "" {
 				l.refuse(c, why)
 				return
 			}
@@ -243,15 +244,16 @@ type conversation struct {
 	*listener
 	net.Conn
 	frames frames
-	acks   bool // it has said hello: what follows are envelopes
-	large  bool // it has one of the places for large frames
+	acks   bool            // it has said hello: what follows are envelopes
+	large  bool            // it has one of the places for large frames
+	ending <-chan struct{} // is closed once nothing more is to be read
 }
 
 // converse reads messages until the connection ends, and stores them. It returns why the
 // connection is refused, if it is: at the first violation, and nothing is read after that.
-func (l *listener) converse(plain net.Conn) (why string) {
-	c := &conversation{listener: l, Conn: plain}
-	_ = c.SetReadDeadline(time.Now().Add(c.times.first))
+func (l *listener) converse(plain net.Conn, ending <-chan struct{}) (why string) {
+	c := &conversation{listener: l, Conn: plain, ending: ending}
+	c.patient(c.times.first)
 	if l.secret != nil {
 		secret := tls.Server(plain, l.secret)
 		if err := secret.Handshake(); err != nil {
@@ -269,12 +271,12 @@ func (l *listener) converse(plain net.Conn) (why string) {
 	limit := MaxMessage
 	for first := true; ; first = false {
 		if !first {
-			_ = c.SetReadDeadline(time.Now().Add(c.times.idle))
+			c.patient(c.times.idle)
 		}
 		if _, err := c.frames.r.Peek(1); err != nil {
 			return c.ended(err)
 		}
-		_ = c.SetReadDeadline(time.Now().Add(c.times.head))
+		c.patient(c.times.head)
 		frame, err := c.frames.next(limit)
 		if err != nil {
 			return c.ended(err)
@@ -296,6 +298,16 @@ func (l *listener) converse(plain net.Conn) (why string) {
 	}
 }
 
+// patient has the next read wait that long at most, and not at all once the listener ends.
+func (c *conversation) patient(d time.Duration) {
+	_ = c.SetReadDeadline(time.Now().Add(d))
+	select {
+	case <-c.ending:
+		_ = c.SetReadDeadline(time.Now())
+	default:
+	}
+}
+
 // ended is why a connection that has ended is refused; "" if it ended as it may.
 func (c *conversation) ended(err error) string {
 	switch {
@@ -314,7 +326,7 @@ func (c *conversation) ended(err error) string {
 // begun waits until a large frame may be read, so that many at once do not fill the memory. Its
 // place is the connection's until free.
 func (c *conversation) begun(length int) error {
-	_ = c.SetReadDeadline(time.Now().Add(c.times.body))
+	c.patient(c.times.body)
 	if length <= smallFrame || c.large {
 		return nil
 	}
@@ -323,10 +335,12 @@ func (c *conversation) begun(length int) error {
 	select {
 	case c.listener.large <- struct{}{}:
 		c.large = true
-		_ = c.SetReadDeadline(time.Now().Add(c.times.body))
+		c.patient(c.times.body)
 		return nil
 	case <-wait.C:
 		return syscall.ETIMEDOUT
+	case <-c.ending:
+		return os.ErrDeadlineExceeded
 	}
 }
 

@@ -216,6 +216,54 @@ func TestK36_largeFramesWaitInTheirPlaces(t *testing.T) {
 	assert.Empty(t, l.large)
 }
 
+// A listener that ends waits for nobody who could say more.
+func TestK5_endsWhateverPeersDo(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t).Port(freePort(t))
+	ctx, stop := testContext(t)
+	l, err := listen(ctx, p, Wish{Port: p.Number, MessageFile: p.Inbox()}, Config{Rate: 1000, Burst: 1000}, discard)
+	require.NoError(t, err)
+	l.times = times{first: time.Hour, head: time.Hour, body: time.Hour, idle: time.Hour, reply: time.Second}
+	began, proceed := make(chan struct{}, 1), make(chan struct{})
+	l.hand = func(Message, string) error {
+		began <- struct{}{}
+		<-proceed
+		return nil
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- l.serve(ctx) }()
+	for range largeAtOnce {
+		l.large <- struct{}{}
+	}
+	large, storing := p.dial(t), p.dial(t)
+	_, err = io.WriteString(large, fmt.Sprintf("%d:x", MaxMessage))
+	require.NoError(t, err)
+	_, err = io.WriteString(storing, "2:ok")
+	require.NoError(t, err)
+	<-began
+	stop()
+	until(t, func() bool {
+		c, err := net.Dial("tcp4", address(p.Number))
+		if err == nil {
+			c.Close()
+		}
+		return err != nil
+	}, "it takes no more")
+	close(proceed)
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-time.After(patience):
+		large.Close()
+		storing.Close()
+		t.Error("it waits for its peers")
+		for range largeAtOnce {
+			<-l.large
+		}
+		<-ended
+	}
+}
+
 func TestK32_loopbackOnly(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).keep().start(Wish{})

@@ -73,10 +73,10 @@ type heard struct {
 }
 
 const (
-	maxMissed = 4    // a port that changes hands is silent for two looks at most
-	maxHeard  = 1000 // messages that may wait for the relay; beyond it they are in the inbox alone
-	firstGate = 9900 // gates have numbers from here on,
-	gates     = 1000 // so many, and mostly the same for a port, so that it can answer after a restart
+	maxMissed = 4           // a port that changes hands is silent for two looks at most
+	maxHeard  = 1000        // messages that may wait for the relay; beyond it they are in the inbox alone
+	firstGate = 9900        // gates have numbers from here on,
+	gates     = 1000        // so many, and mostly the same for a port, so that it can answer after a restart
 	sendPause = time.Second // until what could not be sent is tried again
 )
 
