@@ -2,6 +2,7 @@ package talk
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
@@ -51,6 +53,23 @@ func (p Port) advertised() (s server, ours bool) {
 	}
 	return s, s.Version == 1 && s.Key != ""
 }
+
+// announced is advertised, of a port that somebody of ours has: who has not said yet what it
+// understands is about to, or does so again within a second.
+func (p Port) announced(ctx context.Context) (s server, ours bool, err error) {
+	for {
+		if s, ours = p.advertised(); ours || !claim.Held(p.claim()) {
+			return s, ours, nil
+		}
+		select {
+		case <-ctx.Done():
+			return s, false, Errorf(ConnectionTimeout, p.Number, "Listener on port %d is being started, and does not take messages yet", p.Number)
+		case <-time.After(announcePause):
+		}
+	}
+}
+
+const announcePause = 5 * time.Millisecond
 
 const keySize = 18
 
@@ -128,6 +147,13 @@ func (e envelope) stored(now string) Message {
 		m.Receipt = e.ID
 	}
 	return m
+}
+
+// saysSo reports whether the files of the port say what announce wrote.
+func (p Port) saysSo(s server) bool {
+	var there server
+	var pid int
+	return readJSON(p.server(), &there) == nil && there.Key == s.Key && readJSON(p.PIDFile(), &pid) == nil && pid == os.Getpid()
 }
 
 // announce writes down what this listener understands, and last that it listens.

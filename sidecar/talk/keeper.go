@@ -39,6 +39,7 @@ type Keeper struct {
 // served is a port that is served here.
 type served struct {
 	wish  Wish
+	said  server
 	claim *claim.Claim
 	end   context.CancelFunc
 	ended chan struct{}
@@ -124,6 +125,12 @@ func (k *Keeper) pass(ctx context.Context) (refused []Refused) {
 		}
 		if w, still := wanted[number]; !still || !reflect.DeepEqual(w, s.wish) || !s.claim.Intact() {
 			k.endServing(number, s)
+			continue
+		}
+		if p := k.Port(number); !p.saysSo(s.said) { // somebody has removed it
+			if err := p.announce(s.said); err != nil {
+				refused = append(refused, Refused{number, err})
+			}
 		}
 	}
 	for _, w := range wishes {
@@ -162,7 +169,7 @@ func (k *Keeper) begin(ctx context.Context, w Wish) error {
 		l.times = k.times
 	}
 	serving, end := context.WithCancel(ctx)
-	s := &served{wish: w, claim: mine, end: end, ended: make(chan struct{})}
+	s := &served{wish: w, said: l.said, claim: mine, end: end, ended: make(chan struct{})}
 	k.mu.Lock()
 	k.serve[w.Port] = s
 	k.mu.Unlock()

@@ -53,6 +53,7 @@ type listener struct {
 	hand func(m Message, id string) error
 
 	key    string
+	said   server      // what server.json is to say
 	secret *tls.Config // nil: the port is not encrypted
 	peer   asker       // who connects; nil: whoever it is
 	socket net.Listener
@@ -89,14 +90,14 @@ func listen(ctx context.Context, p Port, w Wish, c Config, log *slog.Logger) (*l
 	if err := p.make(); err != nil {
 		return nil, err
 	}
-	said := server{Started: w.Started, Key: l.key, Name: w.Name}
+	l.said = server{Started: w.Started, Key: l.key, Name: w.Name}
 	if w.TLS {
 		pair, err := p.certificate()
 		if err != nil {
 			return nil, Errorf(FileError, p.Number, "certificate: %w", err)
 		}
 		l.secret = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}
-		said.Cert = pair.Certificate[0]
+		l.said.Cert = pair.Certificate[0]
 	}
 	var err error
 	if l.socket, err = bind(ctx, p.Number); err != nil {
@@ -106,7 +107,7 @@ func listen(ctx context.Context, p Port, w Wish, c Config, log *slog.Logger) (*l
 		return nil, Errorf(NotStarted, p.Number, "%w", err)
 	}
 	if err = l.file.open(); err == nil {
-		err = p.announce(said)
+		err = p.announce(l.said)
 	}
 	if err != nil {
 		l.socket.Close()

@@ -46,7 +46,7 @@ type Sent struct {
 	At     time.Time
 }
 
-// Send sends a message. With a listener of ours it returns nil once the message is stored there;
+// Send sends a message. With a listener of ours, as the claim of its port tells, it returns nil once the message is stored there;
 // with another once all of it was written and the listener has not broken the connection off. The
 // error is an *Error.
 func (h Home) Send(ctx context.Context, s Sending) (Sent, error) {
@@ -60,7 +60,11 @@ func (h Home) Send(ctx context.Context, s Sending) (Sent, error) {
 	defer cancel()
 	to := h.Port(s.To)
 	for {
-		said, ours := to.advertised()
+		said, ours, err := to.announced(ctx)
+		if err != nil {
+			e, _ := errors.AsType[*Error](err)
+			return Sent{}, e.With("timeout", seconds(s.Timeout))
+		}
 		sent, err := s.send(ctx, said, ours)
 		// A hello to a listener that another one has followed stores nothing.
 		if e, ok := errors.AsType[*Error](err); ok && e.Code == ConnectionClosed && ours && ctx.Err() == nil {

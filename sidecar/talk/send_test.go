@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 )
 
 // acked is a connection of ours on which envelopes are acknowledged.
@@ -202,6 +205,37 @@ func TestSend_aListenerOfTheDocument(t *testing.T) {
 		_, err := who.Send(t.Context(), more)
 		assert.Equal(t, NotSupported, codeOf(err), "%+v", more)
 	}
+}
+
+// A listener of ours that does not say what it understands, because somebody has removed that, is
+// still one of ours: nothing counts as sent that it has not acknowledged.
+func TestK48_oursWithoutItsFile(t *testing.T) {
+	t.Parallel()
+	who := newPerson(t).keep()
+	p := who.start(Wish{})
+	for _, path := range []string{p.server(), p.PIDFile()} {
+		require.NoError(t, os.Remove(path))
+		time.AfterFunc(10*time.Millisecond, func() { _, _ = who.Keeper.Look(t.Context()) }) // as it does each second
+		sent, err := p.Send(t.Context(), Sending{To: p.Number, From: 9001, Body: []byte(path)})
+		require.NoError(t, err)
+		assert.True(t, sent.Stored)
+		until(t, func() bool { _, ok := p.Listening(); return ok }, "the keeper has said it again")
+	}
+	assert.Equal(t, []string{p.server(), p.PIDFile()}, texts(p.unread(t, CheckOptions{})))
+
+	s, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer s.Close()
+	silent := who.Port(s.Addr().(*net.TCPAddr).Port)
+	mine, err := claim.Take(silent.claim())
+	require.NoError(t, err)
+	_, err = who.Send(t.Context(), Sending{To: silent.Number, From: 9001, Body: []byte("x"), Timeout: 100 * time.Millisecond})
+	assert.Equal(t, ConnectionTimeout, codeOf(err), "%v", err)
+	assert.Equal(t, map[string]any{"port": silent.Number, "timeout": 0.1}, err.(*Error).Details)
+	require.NoError(t, mine.Release())
+	sent, err := who.Send(t.Context(), Sending{To: silent.Number, From: 9001, Body: []byte("x"), Timeout: 100 * time.Millisecond})
+	require.NoError(t, err, "it is none of ours any more")
+	assert.False(t, sent.Stored)
 }
 
 func TestK31_outbox(t *testing.T) {
