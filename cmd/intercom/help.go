@@ -73,7 +73,7 @@ func wrapped(text string, columns int) string {
 var badValue = regexp.MustCompile(`^invalid argument (".*") for "(?:-., )?--([a-z-]+)" flag: `)
 
 // kinds are what a flag's value has to be, by cobra's word for it.
-var kinds = map[string]string{"int": "a whole number", "duration": "a time, like 90s or 5m", "bool": "true or false"}
+var kinds = map[string]string{"int": "a whole number", "duration": "a time, like 90s or 5m", "bool": "true or false", "float64": "a number of seconds"}
 
 // flagError says what is wrong with a flag in words that need no Go.
 func flagError(cmd *cobra.Command, err error) error {

@@ -104,7 +104,8 @@ func (a *app) talkDiscover() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "discover",
 		Short:   "List the listeners on this computer",
-		Long:    "List your listeners on this computer. One that has died is not among them.",
+		Long:    `List your listeners on this computer. One that has died is not among them. One
+that takes encrypted connections only has "tls": true.`,
 		Example: `  intercom talk discover`,
 		Args:    between(0, 0, "no arguments"),
 	}
@@ -113,11 +114,12 @@ func (a *app) talkDiscover() *cobra.Command {
 		PID     int    `json:"pid"`
 		Started string `json:"started"`
 		Name    string `json:"name,omitempty"`
+		TLS     bool   `json:"tls,omitempty"`
 	}
 	cmd.RunE = a.talks(func(_ context.Context, h talk.Home) (any, error) {
 		all := []listener{}
 		for _, l := range h.Discover() {
-			all = append(all, listener{l.Port, l.PID, l.Started, l.Name})
+			all = append(all, listener{l.Port, l.PID, l.Started, l.Name, l.TLS})
 		}
 		return struct {
 			Listeners []listener `json:"listeners"`

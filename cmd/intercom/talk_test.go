@@ -554,7 +554,9 @@ func TestF1_F2_F3_F4_F5_F6_commands(t *testing.T) {
 	k.fails("INVALID_NAME", "listen", "start", "--port", aFreePort(t), "--name", "Beta")
 	names := ""
 	for _, l := range k.ok("discover")["listeners"].([]any) {
-		names += fmt.Sprint(l.(map[string]any)["name"]) + " "
+		one := l.(map[string]any)
+		names += fmt.Sprint(one["name"]) + " "
+		assert.Equal(t, fmt.Sprint(one["port"]) == secret, one["tls"] == true, "%v", one)
 	}
 	assert.Contains(t, names, "beta")
 
