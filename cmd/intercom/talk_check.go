@@ -102,9 +102,9 @@ when the recipient's listener stored each, and when its inbox was checked.`,
 
 func (a *app) talkDiscover() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "discover",
-		Short:   "List the listeners on this computer",
-		Long:    `List your listeners on this computer. One that has died is not among them. One
+		Use:   "discover",
+		Short: "List the listeners on this computer",
+		Long: `List your listeners on this computer. One that has died is not among them. One
 that takes encrypted connections only has "tls": true.`,
 		Example: `  intercom talk discover`,
 		Args:    between(0, 0, "no arguments"),

@@ -179,8 +179,7 @@ func TestC9_aPaneAndAPortInAChat(t *testing.T) {
 	in, screen := k.reader("chat")
 	port := aFreePort(t)
 	in.ok("listen", "start", "--port", port, "--name", "beta")
-	until(t, func() bool { return strings.Contains(in.runs("peers"), "beta") })
-	assert.Contains(t, in.runs("send", port, "by number"), "submitted")
+	assert.Contains(t, in.runs("send", port, "by number"), "submitted", "it is a peer at once")
 	assert.Len(t, bodies(in.ok("check", "--port", port, "--clear")), 1)
 	in.runs("chat", "start", "Ada", "beta", "--name", "mix", "--say", "Begin.")
 	var got map[string]any

@@ -6,7 +6,7 @@ import (
 )
 
 // LookAtPorts has the sidecar look at once which ai-talk ports are wanted, and returns when it serves those
-// that nobody else serves, with those that it cannot. Whoever wrote a wish down asks for it; the
+// that nobody else serves, with those that it cannot; what listens then can be addressed. Whoever wrote a wish down asks for it; the
 // sidecar would look within a second by itself.
 var LookAtPorts = Op[PortsRequest, []PortRefused]{
 	Name: "talk/look",

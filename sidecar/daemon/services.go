@@ -71,7 +71,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 		s.talkers = &talk.Peers{Home: cfg.Talk, Relay: s.relay, Log: s.log.With("part", "talk"), Left: func() []message.Peer { return s.relay.Snapshot().Peers() }}
 		s.ports = &talk.Keeper{Home: cfg.Talk, Log: s.log.With("part", "talk"), Heard: s.talkers.Heard}
 		sinks[message.PeerPort] = s.talkers
-		s.offered = append(s.offered, &service.Talk{Home: cfg.Talk, Keeper: s.ports})
+		s.offered = append(s.offered, &service.Talk{Home: cfg.Talk, Keeper: s.ports, Peers: s.talkers})
 	}
 	working := &service.Repositories{Relay: s.relay, Policies: s.policies}
 	s.repos = &repository.Peers{

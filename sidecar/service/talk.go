@@ -15,12 +15,15 @@ type Talk struct {
 	Keeper interface {
 		Look(ctx context.Context) ([]talk.Refused, error)
 	}
+	Peers interface {
+		Look(ctx context.Context) error
+	}
 }
 
 // Offer has a server serve the operation.
 func (s *Talk) Offer(server *api.Server) { api.Handle(server, api.LookAtPorts, s.Look) }
 
-// Look has the keeper look at once. Any program of this user may ask: it serves what is wanted anyhow.
+// Look has the keeper look at once, and what listens then be peers. Any program of this user may ask: it serves what is wanted anyhow.
 func (s *Talk) Look(ctx context.Context, _ api.Caller, req api.PortsRequest) (all []api.PortRefused, err error) {
 	if req.Home != s.Home.Dir {
 		return nil, api.Errorf(api.CodeRefused, "this sidecar serves the ports in %q, not in %q", s.Home.Dir, req.Home).
@@ -33,6 +36,9 @@ func (s *Talk) Look(ctx context.Context, _ api.Caller, req api.PortsRequest) (al
 			one.Code = string(e.Code)
 		}
 		all = append(all, one)
+	}
+	if err == nil {
+		err = s.Peers.Look(ctx)
 	}
 	return all, err
 }

@@ -53,6 +53,7 @@ type Peers struct {
 	waits map[message.ID][]message.Delivery // by session, what is to be sent
 	heard []heard                           // for policies, not handed in yet
 	wake  chan struct{}
+	look  chan chan<- struct{}
 }
 
 // peer is a port that is a peer.
@@ -83,6 +84,7 @@ const (
 func (p *Peers) init() {
 	if p.known == nil {
 		p.known, p.waits, p.wake = make(map[int]*peer), make(map[message.ID][]message.Delivery), make(chan struct{}, 1)
+		p.look = make(chan chan<- struct{})
 	}
 }
 
@@ -139,6 +141,25 @@ func wake(c chan struct{}) {
 	}
 }
 
+// Look has Run look at once, and returns when it has: whoever listens then is a peer.
+func (p *Peers) Look(ctx context.Context) error {
+	p.mu.Lock()
+	p.init()
+	p.mu.Unlock()
+	looked := make(chan struct{})
+	select {
+	case p.look <- looked:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case <-looked:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // Run has ports be peers until ctx ends.
 func (p *Peers) Run(ctx context.Context) error {
 	p.mu.Lock()
@@ -159,14 +180,19 @@ func (p *Peers) Run(ctx context.Context) error {
 			}
 		}
 	}
-	for {
+	for looked := (chan<- struct{})(nil); ; {
 		if err := p.pass(ctx, &all); err != nil && ctx.Err() == nil {
 			p.Log.Warn("ports as peers", "err", err)
 		}
 		p.route(ctx)
+		if looked != nil {
+			close(looked)
+			looked = nil
+		}
 		select {
 		case <-ctx.Done():
 			return nil
+		case looked = <-p.look:
 		case <-tick.C:
 		case <-p.wake:
 		}

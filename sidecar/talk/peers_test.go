@@ -25,13 +25,15 @@ type room struct {
 	peers   *Peers
 }
 
-func newRoom(t *testing.T) *room {
+func newRoom(t *testing.T) *room { return newRoomThatLooks(t, 10*time.Millisecond) }
+
+func newRoomThatLooks(t *testing.T, every time.Duration) *room {
 	state := filepath.Join(t.TempDir(), "state")
 	require.NoError(t, private(state))
 	j, err := journal.Open(t.Context(), state)
 	require.NoError(t, err)
 	r := &room{person: newPerson(t), journal: j}
-	r.peers = &Peers{Home: r.Home, Log: discard, every: 10 * time.Millisecond}
+	r.peers = &Peers{Home: r.Home, Log: discard, every: every}
 	r.relay = &relay.Relay{Journal: j, Sinks: map[message.PeerKind]relay.Sink{message.PeerPort: r.peers}}
 	r.peers.Relay = r.relay
 	ctx, stop := context.WithCancel(context.Background())
@@ -109,6 +111,19 @@ func TestPeers_sendAndAnswer(t *testing.T) {
 	_, err = r.Send(t.Context(), answer)
 	assert.Equal(t, NotStored, codeOf(err))
 	assert.Error(t, gate.raw(t, framed("bare")))
+}
+
+// Whoever has had the peers look finds the port that has just begun to listen.
+func TestPeers_lookAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRoomThatLooks(t, time.Hour)
+	require.NoError(t, r.peers.Look(t.Context()))
+	r.start(Wish{Name: "fresh"})
+	require.NoError(t, r.peers.Look(t.Context()))
+	_, err := r.relay.Snapshot().Find("fresh")
+	require.NoError(t, err)
+	_, err = r.relay.Do(t.Context(), relay.Send{By: ada, To: "fresh", Message: message.Envelope{Body: "Hello"}})
+	require.NoError(t, err)
 }
 
 // A port takes part in a chat. What it says is nobody's that is proven, whatever it claims.
