@@ -6,8 +6,8 @@ import (
 )
 
 // LookAtPorts has the sidecar look at once which ai-talk ports are wanted, and returns when it serves those
-// that nobody else serves, with those that it cannot; what listens then can be addressed. Whoever wrote a wish down asks for it; the
-// sidecar would look within a second by itself.
+// that nobody else serves, with those that it cannot; what listens then can be addressed. Whoever
+// wrote a wish down asks for it; the sidecar would look within a second by itself.
 var LookAtPorts = Op[PortsRequest, []PortRefused]{
 	Name: "talk/look",
 	Check: func(req PortsRequest) error {

@@ -61,7 +61,7 @@ type peer struct {
 	number  int
 	session message.ID
 	gate    int                // number of its gate; 0 until it is open
-	missed  int                // looks in a row at which nobody listened
+	missed  int                // ticks in a row at which nobody listened
 	end     context.CancelFunc // of the goroutine that sends to it
 	woken   chan struct{}
 	asked   *message.Delivery // the last that it was given outside of chats, and has not answered
@@ -74,7 +74,7 @@ type heard struct {
 }
 
 const (
-	maxMissed = 4           // a port that changes hands is silent for two looks at most
+	maxMissed = 4           // a port that changes hands is silent for two ticks at most
 	maxHeard  = 1000        // messages that may wait for the relay; beyond it they are in the inbox alone
 	firstGate = 9900        // gates have numbers from here on,
 	gates     = 1000        // so many, and mostly the same for a port, so that it can answer after a restart
@@ -180,8 +180,9 @@ func (p *Peers) Run(ctx context.Context) error {
 			}
 		}
 	}
+	ticked := false
 	for looked := (chan<- struct{})(nil); ; {
-		if err := p.pass(ctx, &all); err != nil && ctx.Err() == nil {
+		if err := p.pass(ctx, ticked, &all); err != nil && ctx.Err() == nil {
 			p.Log.Warn("ports as peers", "err", err)
 		}
 		p.route(ctx)
@@ -189,18 +190,20 @@ func (p *Peers) Run(ctx context.Context) error {
 			close(looked)
 			looked = nil
 		}
+		ticked = false
 		select {
 		case <-ctx.Done():
 			return nil
 		case looked = <-p.look:
 		case <-tick.C:
+			ticked = true
 		case <-p.wake:
 		}
 	}
 }
 
-// pass has the ports join that somebody listens on, and those go that nobody does any more.
-func (p *Peers) pass(ctx context.Context, all *sync.WaitGroup) error {
+// pass has the ports join that somebody listens on, and those go at which for some ticks nobody did.
+func (p *Peers) pass(ctx context.Context, ticked bool, all *sync.WaitGroup) error {
 	here := map[int]bool{}
 	var failed error
 	for _, l := range p.Discover() {
@@ -219,7 +222,7 @@ func (p *Peers) pass(ctx context.Context, all *sync.WaitGroup) error {
 	p.mu.Lock()
 	var gone []*peer
 	for number, one := range p.known {
-		if !here[number] {
+		if ticked && !here[number] {
 			if one.missed++; one.missed > maxMissed {
 				gone = append(gone, one)
 				delete(p.known, number)

@@ -126,6 +126,48 @@ func TestPeers_lookAtOnce(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A port that is stopped and started again under a chat gets what was said meanwhile, and speaks on,
+// however often others have had the peers look.
+func TestPeers_startedAgainUnderAChat(t *testing.T) {
+	t.Parallel()
+	r := newRoomThatLooks(t, time.Hour)
+	a, b := r.start(Wish{Name: "alpha"}), r.start(Wish{Name: "beta"})
+	require.NoError(t, r.peers.Look(t.Context()))
+	_, err := r.relay.Do(t.Context(), relay.StartChat{By: ada, Peers: []string{"alpha", "beta"}})
+	require.NoError(t, err)
+	_, err = r.relay.Do(t.Context(), relay.Send{By: ada, To: "alpha", Message: message.Envelope{Body: "Begin."}})
+	require.NoError(t, err)
+	until(t, func() bool { return a.Unread() }, "it gets the first word")
+	gate := a.unread(t, CheckOptions{Clear: true})[0].Sender
+	_, err = b.Unwant()
+	require.NoError(t, err)
+	_, err = r.Keeper.Look(t.Context())
+	require.NoError(t, err)
+	for range 2 * maxMissed {
+		require.NoError(t, r.peers.Look(t.Context()))
+	}
+	_, err = r.Send(t.Context(), Sending{To: gate, From: a.Number, Body: []byte("Are you there?")})
+	require.NoError(t, err)
+	until(t, func() bool {
+		events, err := r.journal.Events(t.Context(), journal.Query{})
+		require.NoError(t, err)
+		for _, e := range events {
+			if e.Receipt != nil && e.Receipt.Reason == message.PortClosed {
+				return true
+			}
+		}
+		return false
+	}, "held")
+	r.start(Wish{Port: b.Number, Name: "beta"})
+	until(t, func() bool { return b.Unread() }, "it gets what was held")
+	got := b.unread(t, CheckOptions{Clear: true})[0]
+	assert.Equal(t, "[alpha] (1):\n\nAre you there?", got.Text)
+	_, err = r.Send(t.Context(), Sending{To: got.Sender, From: b.Number, Body: []byte("Again.")})
+	require.NoError(t, err)
+	until(t, func() bool { return a.Unread() }, "and answers")
+	assert.Equal(t, "[beta] (2):\n\nAgain.", a.unread(t, CheckOptions{})[0].Text)
+}
+
 // A port takes part in a chat. What it says is nobody's that is proven, whatever it claims.
 func TestPeers_chat(t *testing.T) {
 	t.Parallel()
