@@ -309,3 +309,35 @@ func TestTracker_blankThatWrapped(t *testing.T) {
 	assert.Equal(t, "word\ntwo\nthree", turn.Words)
 	assert.Equal(t, 1, turn.Echoes)
 }
+
+// tmux joins the row of a text that ends exactly at the right edge with what the program prints below it.
+func TestTracker_ourTextEndsAtTheEdge(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		width int
+		text  string
+		after []string
+		want  Turn
+	}{
+		"one row":             {10, "12345678", []string{"> 12345678you said it", ">"}, Turn{Words: "you said it", Echoes: 1}},
+		"two rows":            {10, "123456789012345678", []string{"> 123456789012345678yes", "more", ">"}, Turn{Words: "yes\nmore", Echoes: 1}},
+		"wide characters":     {10, "日本語界", []string{"> 日本語界yes", ">"}, Turn{Words: "yes", Echoes: 1}},
+		"not at the edge":     {11, "12345678", []string{"> 12345678 by hand", "ok", ">"}, Turn{Words: "ok", Echoes: 1, Person: true}},
+		"not all of our text": {10, "123456789", []string{"> 12345678by hand", "ok", ">"}, Turn{Words: "ok", Person: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tr := New(prompt)
+			feed := func(lines ...string) {
+				require.Zero(t, tr.Feed(Capture{Lines: lines, Complete: true, Width: c.width, Rows: len(lines)}))
+			}
+			feed(">")
+			tr.Expect(c.text)
+			feed(c.after...)
+			assert.Equal(t, 1-c.want.Echoes, tr.Pending())
+			got, ok := tr.Turn(true)
+			require.True(t, ok)
+			assert.Equal(t, c.want, got)
+		})
+	}
+}

@@ -37,6 +37,30 @@ func (t *Tracker) echoAt(lines []line, i int, text string) int {
 	return n + t.empty(lines[i+n:], t.breaks[text])
 }
 
+// partedAtEdge parts line i behind an expected text that ends at the right edge of the pane: tmux
+// then takes what the program prints below it for the rest of the same line. ok is false where
+// the line shows no such text.
+func (t *Tracker) partedAtEdge(lines []line, i, used int) (parted []line, ok bool) {
+	if t.on.width == 0 || used == len(t.expected) {
+		return nil, false
+	}
+	text, cells := lines[i].text, span{}
+	for at, r := range text {
+		if cells.least > 0 && cells.most/t.on.width*t.on.width >= cells.least && trim(text[:at]) == text[:at] {
+			rest, _ := t.prompt.Rest(text[:at])
+			if shows := ink(rest); slices.ContainsFunc(t.expected[used:], func(one string) bool {
+				n, ok := shown.Follow(one, shows)
+				return ok && n > 0 && shown.Over(one[n:])
+			}) {
+				return slices.Concat(lines[:i], []line{{text: text[:at]}, {text: text[at:]}}, lines[i+1:]), true
+			}
+		}
+		c := cellsOf(r)
+		cells = span{cells.least + c.least, cells.most + c.most}
+	}
+	return nil, false
+}
+
 // drawn is the number of lines, from line i on, that show the prompt and behind it the
 // beginning of a text, and whether they show all of it.
 func (t *Tracker) drawn(lines []line, i int, text string) (n int, whole bool) {

@@ -100,6 +100,12 @@ func (t *Tracker) read(lines []line, ext extent, standing string) said {
 			i += n
 			continue
 		}
+		if ext == settled || i+1 < len(lines) { // else whoever types may have gone on
+			if parted, ok := t.partedAtEdge(lines, i, r.used); ok {
+				lines = parted
+				continue
+			}
+		}
 		if n := t.halfDrawn(lines, i, standing); n > 0 {
 			i += n
 			continue

@@ -35,20 +35,26 @@ func rowsOf(line string, width int) span {
 		}
 		r, n := utf8.DecodeRuneInString(line[i:])
 		i += n
-		switch {
-		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		case r >= 0x1f000: // may be a part of an emoji
-			most += 2
-		case r < 0x1100:
-			least, most = least+1, most+1
-		default:
-			least, most = least+1, most+2
-		}
+		cells := cellsOf(r)
+		least, most = least+cells.least, most+cells.most
 	}
 	if most == least {
 		return span{max(1, (least+width-1)/width), most/width + 1}
 	}
 	return span{max(1, (least+width-1)/width), most/(width-1) + 1}
+}
+
+// cellsOf is how many cells a character may take.
+func cellsOf(r rune) span {
+	switch {
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return span{0, 0}
+	case r >= 0x1f000: // may be a part of an emoji
+		return span{0, 2}
+	case r < 0x1100:
+		return span{1, 1}
+	}
+	return span{1, 2}
 }
 
 // tally counts the rows of lines from their end up, as far as it is asked.
