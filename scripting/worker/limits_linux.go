@@ -21,6 +21,9 @@ const (
 
 // confine gives up what a worker does not need. Beyond maxMemory the process ends.
 func confine() error {
+	if err := giveUpPrivileges(); err != nil {
+		return fmt.Errorf("giving up new privileges: %w", err)
+	}
 	confineRuntime()
 	size, err := addressSpace()
 	if err != nil {
@@ -42,10 +45,21 @@ func confine() error {
 			return fmt.Errorf("limit %d to %d: %w", l.what, l.limit, err)
 		}
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("giving up new privileges: %w", err)
-	}
 	return nil
+}
+
+// giveUpPrivileges begins this program anew without the right to gain any: the system keeps that for
+// each thread, and those that run already cannot be told where C code is linked.
+func giveUpPrivileges() error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if given, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || given == 1 {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	return unix.Exec("/proc/self/exe", os.Args, os.Environ())
 }
 
 func confineRuntime() {
