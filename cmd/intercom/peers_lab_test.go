@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -67,7 +68,9 @@ func TestLab_A64_twoAgentsTalkByFiles(t *testing.T) {
 	st.replies("how many rows", "Forty rows.")
 	st.replies("Forty rows.", "Thank you, forty it is.")
 	one, other := st.worker(labtest.Claude), st.worker(labtest.Claude)
-	one.runs(thisProgram() + " aea send --to claude-x --to-path " + other.Work + " --type question --subject Rows --message 'how many rows fit'")
+	its, err := repository.Open(other.Work)
+	require.NoError(t, err)
+	one.runs(thisProgram() + " aea send --to " + its.Own().ID + " --to-path " + other.Work + " --type question --subject Rows --message 'how many rows fit'")
 	st.until("the question", func() bool {
 		return slices.ContainsFunc(other.Received(), func(text string) bool { return strings.Contains(text, "how many rows fit") })
 	})

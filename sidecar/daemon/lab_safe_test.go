@@ -236,7 +236,7 @@ func TestLab_H26_PaneOfADeadAgent(t *testing.T) {
 		session := a.session()
 		g.plan(a.Pane, "paste", func() { // at the very last moment
 			_ = syscall.Kill(a.PID, syscall.SIGKILL)
-			for range 200 {
+			for end := time.Now().Add(tmuxtest.Patience); time.Now().Before(end); {
 				if out, err := l.Try("display-message", "-p", "-t", a.Pane, "#{pane_dead}"); err != nil || out == "1" {
 					return
 				}
