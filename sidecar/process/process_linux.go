@@ -245,10 +245,30 @@ func Front(tty string, panePID int) (FrontGroup, error) {
 			continue // ended meanwhile, or not of this group
 		}
 		front.Members = append(front.Members, m.Process)
-		front.Asleep = front.Asleep && m.state == 'S'
+		front.Asleep = front.Asleep && asleep(pid)
 	}
 	slices.SortFunc(front.Members, func(a, b Process) int { return a.PID - b.PID })
 	return front, nil
+}
+
+// asleep reports whether no thread of a process runs or waits for a processor: the state of the
+// process is that of its first thread alone.
+func asleep(pid int) bool {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task"
+	threads, err := os.ReadDir(dir)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) // it has ended
+	}
+	for _, t := range threads {
+		data, err := os.ReadFile(dir + "/" + t.Name() + "/stat")
+		_, after, ok := strings.Cut(string(data[bytes.LastIndexByte(data, ')')+1:]), " ")
+		switch {
+		case err != nil: // the thread has ended
+		case !ok || after == "" || after[0] != 'S' && after[0] != 'Z' && after[0] != 'X':
+			return false
+		}
+	}
+	return true
 }
 
 // FrontLeader is Front without the members but for the leader: a few reads, where Front
