@@ -279,6 +279,7 @@ func rowsBeforeEnter() []row {
 	disturbed := inComposer(func(s *composed) { s.disturbed, s.placeholder = true, "[Pasted]" })
 	gone := inComposer(func(s *composed) { s.absent = noon })
 	parked := inComposer(func(s *composed) { s.parked = true })
+	atRest := inComposer(func(s *composed) { s.rested = true })
 	shaking := inComposer(func(s *composed) { s.unclear = noon })
 	stood := inComposer(func(s *composed) { s.held = message.CopyMode })
 	refusedOften := entering{inComposer(func(s *composed) { s.again.n = refusals }), line(whole)}
@@ -307,10 +308,11 @@ func rowsBeforeEnter() []row {
 		{"the agent says that it works", inComposer(), nil, 0, sighted(agentic(whole, func(f *found) { f.busy = message.AgentWorking })), "composed", fmt.Sprintf(held, message.AgentWorking)},
 		{"its screen is being drawn", inComposer(), nil, 0, sighted(agentic(unrecognised)), "composed", ""},
 		{"for long", shaking, nil, shaken, sighted(agentic(unrecognised)), "composed", fmt.Sprintf(held, message.UnknownScreen)},
-		{"a program that nobody knows still works on it", inComposer(), nil, 0, sighted(unknown(whole, func(f *found) { f.front.Asleep = false })), "composed", ""},
-		{"or has not read all of it", inComposer(), nil, 0, sighted(unknown(whole, func(f *found) { f.front.Unread = 1 })), "composed", ""},
+		{"a program that nobody knows still works on it", atRest, nil, 0, sighted(unknown(whole, func(f *found) { f.front.Asleep = false })), "composed", ""},
+		{"or has not read all of it", atRest, nil, 0, sighted(unknown(whole, func(f *found) { f.front.Unread = 1 })), "composed", ""},
 		{"for long", inComposer(), nil, worksFor, sighted(unknown(whole, func(f *found) { f.front.Asleep = false })), "permitting", rendered},
-		{"it rests", inComposer(), nil, 0, sighted(unknown(whole)), "permitting", rendered},
+		{"it rests, and may have drawn since the look", inComposer(), nil, 0, sighted(unknown(whole)), "composed", ""},
+		{"it rested before the look", atRest, nil, 0, sighted(unknown(whole)), "permitting", rendered},
 		{"a question appears above it", inComposer(), nil, 0, sighted(unknown(whole, func(f *found) { f.covered = screen.DialogOpen })), "composed", fmt.Sprintf(held, screen.DialogOpen)},
 		{"another long paste", disturbed, nil, 0, sighted(agentic(whole, func(f *found) { f.placeholder = "[Pasted]" })), "composed", fmt.Sprintf(held, message.InComposer) + " | notify"},
 		{"a person's word, and it stands before the cursor", vouched, nil, 0, sighted(agentic(unrecognised, func(f *found) { f.before = true })), "permitting", rendered},

@@ -15,15 +15,9 @@ import (
 // slowest is how long a program may take at most to draw a text that it was sent.
 const slowest = 30 * time.Second
 
-// worksFor is how long a program that nobody knows may go on working before Enter does not wait
-// for its rest any more: one that always turns something does not rest.
+// worksFor is how long Enter waits for a program that nobody knows to rest, which may be about to
+// draw a question beside our text: one that always turns something never does.
 const worksFor = 2 * time.Second
-
-// atWork reports whether a program that nobody knows still deals with what it has read: it may be
-// about to draw a question beside our text, which Enter would answer.
-func (f found) atWork() bool {
-	return f.framed && f.frontOK && (f.front.Unread > 0 || !f.front.Asleep)
-}
 
 func (s pasted) step(c *core, now time.Time, e event) (stage, []act) {
 	seen, ok := e.(sighted)
@@ -96,8 +90,14 @@ func (s composed) press(c *core, now time.Time, f found, why message.Reason) (st
 	if why != "" {
 		return s.standing(c, now, why)
 	}
-	if s.parked || now.Sub(s.since) < c.prof.Settle || s.again.waits(now) || f.ending || f.atWork() && now.Sub(s.since) < worksFor {
+	if s.parked || now.Sub(s.since) < c.prof.Settle || s.again.waits(now) || f.ending {
 		return s, nil
+	}
+	if f.framed && f.frontOK && now.Sub(s.since) < worksFor { // what it drew until it rested is seen by the look after that
+		rested := f.front.Unread == 0 && f.front.Asleep
+		if s.rested, rested = rested, rested && s.rested; !rested {
+			return s, nil
+		}
 	}
 	keys, why := typist(f.look, now)
 	if why != "" {
