@@ -254,13 +254,12 @@ func Front(tty string, panePID int) (FrontGroup, error) {
 // asleep reports whether no thread of a process runs or waits for a processor: the state of the
 // process is that of its first thread alone.
 func asleep(pid int) bool {
-	dir := "/proc/" + strconv.Itoa(pid) + "/task"
-	threads, err := os.ReadDir(dir)
+	threads, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist) // it has ended
 	}
 	for _, t := range threads {
-		data, err := os.ReadFile(dir + "/" + t.Name() + "/stat")
+		data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + t.Name() + "/stat")
 		_, after, ok := strings.Cut(string(data[bytes.LastIndexByte(data, ')')+1:]), " ")
 		switch {
 		case err != nil: // the thread has ended
