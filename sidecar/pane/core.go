@@ -71,7 +71,7 @@ type (
 		absent time.Time // since when each look at an empty composer found it without our text
 		parked bool      // permission for Enter was refused until the relay hands it out again
 		again  backoff   // of Enter, after tmux refused it
-		rested bool      // a look before this one found a program that nobody knows at rest
+		rested bool      // the look before this one showed our text, of a program at rest
 	}
 	// permitting: the relay is asked whether Enter may be pressed.
 	permitting struct {

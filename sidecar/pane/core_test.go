@@ -346,6 +346,24 @@ func rowsBeforeEnter() []row {
 	}
 }
 
+// It is the look before that counts, and no earlier one: what happened since is not known.
+func TestCore_restedBeforeTheLook(t *testing.T) {
+	t.Parallel()
+	for name, between := range map[string]found{
+		"it works":       unknown(whole, func(f *found) { f.front.Asleep = false }),
+		"it was covered": unknown(whole, barred(message.CopyMode), func(f *found) { f.front.Asleep = false }),
+		"it was away":    unknown(unrecognised),
+	} {
+		c := &core{name: "Ada (%1)", prof: profile.TUI(), compose: plainly, at: inComposer(func(s *composed) { s.rested = true })}
+		c.step(noon, sighted{between})
+		require.False(t, c.at.(composed).rested, name)
+		c.step(noon, sighted{unknown(whole)})
+		require.IsType(t, composed{}, c.at, name)
+		c.step(noon, sighted{unknown(whole)})
+		require.IsType(t, permitting{}, c.at, name)
+	}
+}
+
 func goneAs(why message.Reason) event { return gone{why} }
 
 // A row for each way in which a text leaves the composer after Enter, or does not.

@@ -67,6 +67,7 @@ func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
 		s.absent = now
 	}
 	s.disturbed = s.disturbed || mixed || !holds && f.reading.State == message.Idle // what covers it changes nothing in it
+	s.rested = s.rested && holds
 	switch {
 	case holds:
 		return s.press(c, now, f, why)
@@ -87,17 +88,16 @@ func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
 
 // press asks for permission to press Enter, if nothing is in the way.
 func (s composed) press(c *core, now time.Time, f found, why message.Reason) (stage, []act) {
+	before := s.rested
+	s.rested = f.front.Unread == 0 && f.front.Asleep
 	if why != "" {
 		return s.standing(c, now, why)
 	}
 	if s.parked || now.Sub(s.since) < c.prof.Settle || s.again.waits(now) || f.ending {
 		return s, nil
 	}
-	if f.framed && f.frontOK && now.Sub(s.since) < worksFor { // what it drew until it rested is seen by the look after that
-		rested := f.front.Unread == 0 && f.front.Asleep
-		if s.rested, rested = rested, rested && s.rested; !rested {
-			return s, nil
-		}
+	if f.framed && f.frontOK && !(before && s.rested) && now.Sub(s.since) < worksFor {
+		return s, nil // what it drew until it rested is seen by the look after that
 	}
 	keys, why := typist(f.look, now)
 	if why != "" {
