@@ -1,0 +1,187 @@
+package api
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// StartSession opens a window with a program in it, adopts it, and sends it its first message. It
+// returns as soon as the session is there: the message waits until the program's composer is live.
+// What an agent may not start is not started but held for a person's yes, and the reply says so.
+var StartSession = Op[StartSessionRequest, StartedSession]{Name: "session/start", Check: checkStartSession}
+
+// EndSession ends the program of a session, and returns when none of its processes is left, or a
+// member of a team has refused.
+var EndSession = Op[EndSessionRequest, EndedSession]{Name: "session/end", Check: func(req EndSessionRequest) error {
+	switch {
+	case strings.TrimSpace(req.Session) == "":
+		return Errorf(CodeUsage, "name a session").WithHint("intercom session list")
+	case req.Grace < 0:
+		return Errorf(CodeUsage, "grace %v: less than none", req.Grace)
+	}
+	return nil
+}}
+
+// SessionData reads what was said in a session lately. It neither touches its pane nor subscribes
+// anybody to it.
+var SessionData = Op[SessionDataQuery, SessionWords]{Name: "session/data", Reads: true, Check: func(q SessionDataQuery) error {
+	switch {
+	case strings.TrimSpace(q.Session) == "":
+		return Errorf(CodeUsage, "name a session").WithHint("intercom session list")
+	case q.Tail < 0:
+		return Errorf(CodeUsage, "tail %d: less than none", q.Tail)
+	case !q.Since.IsZero() && !q.Until.IsZero() && q.Until.Before(q.Since):
+		return Errorf(CodeUsage, "until %s is before since %s", q.Until.Format(time.RFC3339), q.Since.Format(time.RFC3339))
+	}
+	return nil
+}, Whole: func(d SessionWords) SessionWords {
+	d.Entries = list(d.Entries)
+	return d
+}}
+
+// ListSessions lists the sessions in panes, oldest first.
+var ListSessions = Op[None, []Session]{Name: "session/list", Reads: true, Whole: func(all []Session) []Session {
+	whole := make([]Session, len(all))
+	for i, s := range all {
+		s.Subscribers = list(s.Subscribers)
+		whole[i] = s
+	}
+	return whole
+}}
+
+// StartSessionRequest says what is started, where, and how it is told what to do.
+type StartSessionRequest struct {
+	// Computer is where; "", "local" and the name of this computer are the same.
+	Computer string `json:"computer,omitempty"`
+	Dir      string `json:"dir"` // absolute; the program's working directory
+	// Agent is a profile, or the absolute path of a program, which is run without arguments and
+	// adopted as a line program. "" is the agent that asks; a person names one, or a Command.
+	Agent   string `json:"agent,omitempty"`
+	Title   string `json:"title,omitempty"`   // free text, at most MaxTitle characters in one line
+	Message string `json:"message,omitempty"` // the first one; "" sends none
+	// Thinking is how hard the agent is to think, in its own words; its profile says which it has.
+	Thinking string `json:"thinking_mode,omitempty"`
+	// Command is a program with its arguments, run by no shell; a person's alone. As is the
+	// profile by which it is adopted; "" recognises an agent.
+	Command []string `json:"command,omitempty"`
+	As      string   `json:"as,omitempty"`
+	// Near is the pane beside whose window the new one is opened; "" is the caller's own, else the
+	// session of tmux in which somebody is.
+	Near string `json:"near,omitempty"`
+}
+
+// MaxTitle is the longest title of a session, in characters.
+const MaxTitle = 200
+
+// StartStatus says how far a start has come.
+type StartStatus string
+
+// How far a start has come.
+const (
+	StartDone StartStatus = "started"
+	StartHeld StartStatus = "held" // a person has to say yes first
+)
+
+// StartedSession is a session that was started, or the request for one that waits for a person's yes.
+type StartedSession struct {
+	Status  StartStatus  `json:"status"`
+	Session message.Peer `json:"session,omitzero"`
+	Message message.ID   `json:"message,omitempty"` // the first one
+	Request message.ID   `json:"request,omitempty"` // of one that is held: by it the inbox names it
+	Why     string       `json:"why,omitempty"`     // it is held
+}
+
+// EndSessionRequest names a session that is to end.
+type EndSessionRequest struct {
+	Computer string `json:"computer,omitempty"` // as of StartSessionRequest
+	Session  string `json:"session"`            // by pane, name or id
+	Force    bool   `json:"force,omitempty"`    // a member of a team is not asked, and the agent's own way to quit is left out
+	// Grace is how long a member may take to answer, and the program to quit by itself; 0 is
+	// EndGrace for the one and a few seconds for the other.
+	Grace time.Duration `json:"grace_ns,omitempty"`
+}
+
+// EndGrace is how long a member of a team has to answer whether it may be ended.
+const EndGrace = 30 * time.Second
+
+// EndStatus says what came of an end.
+type EndStatus string
+
+// What came of an end.
+const (
+	EndDone     EndStatus = "ended"
+	EndRejected EndStatus = "rejected" // a member of a team refused, and lives on
+)
+
+// EndedSession is what came of an end.
+type EndedSession struct {
+	Status  EndStatus    `json:"status"`
+	Session message.Peer `json:"session"`
+	How     string       `json:"how,omitempty"`    // quit, hangup, term or kill: what it took
+	Reason  string       `json:"reason,omitempty"` // of a member that refused
+}
+
+// SessionDataQuery asks what was said in a session.
+type SessionDataQuery struct {
+	Computer string    `json:"computer,omitempty"` // as of StartSessionRequest
+	Session  string    `json:"session"`            // by pane, name or id
+	Tail     int       `json:"tail_chars,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
+	Until    time.Time `json:"until,omitzero"`
+}
+
+// DefaultTail is how many characters are read where a query does not say.
+const DefaultTail = 5000
+
+// SessionWords is what was said in a session: Words is the text of Entries, cut at its beginning.
+type SessionWords struct {
+	Session   Session        `json:"session"`
+	Words     string         `json:"words"`
+	Entries   []SessionEntry `json:"entries"` // those of which Words has anything, oldest first
+	Truncated bool           `json:"truncated,omitempty"`
+}
+
+// SessionEntry is one thing that was said in a session.
+type SessionEntry struct {
+	At   time.Time `json:"at"`
+	From string    `json:"from"` // the session's own name, or who said it to it
+	Text string    `json:"text"`
+}
+
+// Session is one row of the list of sessions.
+type Session struct {
+	ID       message.ID        `json:"session_id"`
+	Name     string            `json:"name"`
+	Title    string            `json:"title"`
+	Computer string            `json:"computer"`
+	Agent    string            `json:"agent"` // name of its profile
+	State    message.PaneState `json:"state"`
+	// Caller is who had it started: a session's id, or the name of a person; "" for one whose pane
+	// was there before it was adopted.
+	Caller      string       `json:"caller"`
+	LastOutput  *time.Time   `json:"last_output"` // when it last said something; null: not yet
+	Subscribers []message.ID `json:"subscribers"` // sessions that are told when a turn or the session ends
+}
+
+func checkStartSession(req StartSessionRequest) error {
+	switch {
+	case !filepath.IsAbs(req.Dir):
+		return Errorf(CodeUsage, "directory %q: the path must be absolute", req.Dir)
+	case len(req.Command) > 0 && req.Agent != "":
+		return Errorf(CodeUsage, "name an agent or a command, not both")
+	case len(req.Command) > 0 && req.Command[0] == "":
+		return Errorf(CodeUsage, "the command is empty")
+	case req.As != "" && len(req.Command) == 0:
+		return Errorf(CodeUsage, "a profile is named for a command alone; an agent has its own")
+	case len(req.Message) > message.MaxBody || !utf8.ValidString(req.Message):
+		return Errorf(CodeUsage, "the message has more than %d bytes, or is not valid UTF-8", message.MaxBody)
+	case utf8.RuneCountInString(req.Title) > MaxTitle || !utf8.ValidString(req.Title) || strings.ContainsFunc(req.Title, unicode.IsControl):
+		return Errorf(CodeUsage, "the title has more than %d characters, or some that are not printed", MaxTitle)
+	}
+	return nil
+}
