@@ -70,6 +70,7 @@ const (
 	ChatEnded    Kind = "chat_ended"
 	InChat       Kind = "in_chat"       // a session is in another chat, or in this one already
 	Unadoptable  Kind = "not_adoptable" // the pane cannot be adopted as it is
+	Worded       Kind = "worded"        // the text is that of a protocol's document, to be shown as it stands
 )
 
 // Error is an error on the wire, the same on both sides.

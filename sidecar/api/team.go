@@ -1,0 +1,53 @@
+package api
+
+import (
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// SpawnMember starts a teammate in a session of its own, or starts one again that is idle without a
+// session or has ended, and returns as soon as the session is there. Who spawns the first teammate
+// of a team is its lead, and nobody else spawns the others.
+var SpawnMember = Op[SpawnRequest, Spawned]{Name: "team/spawn", Check: func(req SpawnRequest) error {
+	switch {
+	case !filepath.IsAbs(req.Dir):
+		return Errorf(CodeUsage, "directory %q: the path must be absolute", req.Dir)
+	case strings.TrimSpace(req.Name) == "":
+		return Errorf(CodeUsage, "name the teammate")
+	case strings.TrimSpace(req.Role) == "":
+		return Errorf(CodeUsage, "the role of %q is missing", req.Name)
+	case len(req.Command) > 0 && req.Agent != "":
+		return Errorf(CodeUsage, "name an agent or a command, not both")
+	case len(req.Command) > 0 && req.Command[0] == "":
+		return Errorf(CodeUsage, "the command is empty")
+	case len(req.Prompt) > message.MaxBody || !utf8.ValidString(req.Prompt):
+		return Errorf(CodeUsage, "the prompt has more than %d bytes, or is not valid UTF-8", message.MaxBody)
+	}
+	return nil
+}}
+
+// SpawnRequest says who joins a team, and what runs in its session.
+type SpawnRequest struct {
+	Dir    string `json:"dir"` // an absolute path in the team's project, or of the directory that becomes it
+	Name   string `json:"name"`
+	Role   string `json:"role"`
+	Prompt string `json:"prompt,omitempty"` // its task
+	// Agent, Command and As are those of the request that starts a session.
+	Agent   string   `json:"agent,omitempty"`
+	Command []string `json:"command,omitempty"`
+	As      string   `json:"as,omitempty"`
+	// RequirePlan closes the teammate's tools that change something until the lead has approved a plan
+	// of it. init.lua may say so for all.
+	RequirePlan bool `json:"require_plan,omitempty"`
+}
+
+// Spawned is a teammate that was started, or one that a person has to allow first.
+type Spawned struct {
+	Text    string       `json:"text"`   // the lesson's own words, to be shown as they stand
+	Status  string       `json:"status"` // started, or held: then Why says so, and nothing runs yet
+	Session message.Peer `json:"session,omitzero"`
+	Why     string       `json:"why,omitempty"`
+}
