@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -13,7 +14,7 @@ import (
 // the sidecar's hands. An error means that nothing was sent, and one of the code CodeUncertain that
 // it may have been. A message without an id gets one before it is sent, so that a reply that was
 // lost can be asked for again without a second delivery.
-var Send = Op[SendRequest, Sent]{Name: "send", Again: func(req SendRequest, spent time.Duration) SendRequest {
+var Send = Op[SendRequest, Sent]{Name: "send", Check: checkSend, Again: func(req SendRequest, spent time.Duration) SendRequest {
 	req.ID = cmp.Or(req.ID, message.NewID())
 	req.Timeout = max(0, req.Timeout-spent)
 	return req
@@ -48,6 +49,24 @@ type SendRequest struct {
 	// may be let go in time.
 	Wait    Wait          `json:"wait,omitempty"`
 	Timeout time.Duration `json:"timeout_ns"` // how long to wait; 0 waits for nothing
+
+	// Direct connects the caller, a session, to the one that gets the message: a chat of the two, in
+	// which each hears from then on what the other says. It begins once policies and limits let the
+	// message go; where they do not, Sent has no Chat. An error says that it was not sent either:
+	// one of them is in a chat, in that very one perhaps.
+	Direct bool `json:"direct,omitempty"`
+	// CloseLink ends the chat of the two. The text, if there is one, is sent after that.
+	CloseLink bool `json:"close_link,omitempty"`
+}
+
+func checkSend(req SendRequest) error {
+	switch {
+	case req.Direct && req.CloseLink:
+		return Errorf(CodeUsage, "direct and close link: one of them")
+	case strings.TrimSpace(req.Text) == "" && !req.CloseLink:
+		return Errorf(CodeUsage, "nothing to send")
+	}
+	return nil
 }
 
 // Sent is what became of a SendRequest.
@@ -58,4 +77,6 @@ type Sent struct {
 	// Behind is set where the delivery is queued behind one to the same pane that is held:
 	// why that one is.
 	Behind message.Reason `json:"behind,omitempty"`
+	// Chat is what Direct began, or CloseLink ended.
+	Chat *message.Chat `json:"chat,omitempty"`
 }

@@ -33,8 +33,8 @@ func (s *Sending) Offer(server *api.Server) { api.Handle(server, api.Send, s.Sen
 
 // Send hands one message to one session and waits for the state that is asked for.
 func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest) (api.Sent, error) {
-	if strings.TrimSpace(req.Text) == "" {
-		return api.Sent{}, api.Errorf(api.CodeUsage, "nothing to send")
+	if req.Direct || req.CloseLink {
+		return api.Sent{}, api.Errorf(api.CodeUsage, "not possible: links are not served yet")
 	}
 	if req.Type == "" {
 		req.Type = message.KindMessage
