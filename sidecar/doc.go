@@ -44,6 +44,7 @@
 // locks nor the clock. Paths are opened by foreign and own alone (cmd/intercom/paths_test.go).
 //
 //	6  daemon                                     puts it together
+//	   mcp                                        operations as the tools of an agent
 //	5  service  comeback  policyset               what operations mean; agents that return; the policies in use
 //	4  api                                        operations as values, server, client
 //	3  pane  talk  repository                     sources and sinks; pane is on top of agent and tmux

@@ -149,7 +149,7 @@ func (a *app) sidecars(ctx context.Context) ([]*api.Client, error) {
 	}
 	var all []*api.Client
 	for _, socket := range found {
-		c := &api.Client{Socket: socket, Key: a.Key}
+		c := &api.Client{Socket: socket, Key: a.Key, Agent: a.Agent}
 		asking, cancel := within(ctx)
 		err := c.Ping(asking)
 		cancel()

@@ -40,7 +40,7 @@ func (a *app) running(ctx context.Context) (*api.Client, api.Paths, bool, error)
 	if err != nil {
 		return nil, p, false, err
 	}
-	c := &api.Client{Socket: p.Socket, Key: a.Key}
+	c := &api.Client{Socket: p.Socket, Key: a.Key, Agent: a.Agent}
 	err = c.Ping(ctx)
 	if err == nil || !absent(err) {
 		return c, p, err == nil, err
@@ -54,7 +54,7 @@ func (a *app) running(ctx context.Context) (*api.Client, api.Paths, bool, error)
 	if err != nil || socket == "" || socket == p.Socket {
 		return c, p, false, nil
 	}
-	elsewhere := &api.Client{Socket: socket, Key: a.Key}
+	elsewhere := &api.Client{Socket: socket, Key: a.Key, Agent: a.Agent}
 	err = elsewhere.Ping(ctx)
 	if err != nil && absent(err) {
 		return c, p, false, nil // it listened there once

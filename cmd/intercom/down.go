@@ -135,7 +135,7 @@ func (a *app) downAt(ctx context.Context, p api.Paths, all *[]downReply) error {
 		return err
 	}
 	defer done()
-	if _, err := api.Call(ctx, &api.Client{Socket: p.Socket, Key: a.Key}, api.Down, api.None{}); err != nil && !absent(err) {
+	if _, err := api.Call(ctx, &api.Client{Socket: p.Socket, Key: a.Key, Agent: a.Agent}, api.Down, api.None{}); err != nil && !absent(err) {
 		return err
 	}
 	*all = append(*all, downReply{true, pid})

@@ -211,6 +211,11 @@ var errorsOf = map[string][]wrong{
 		{"log --limit ten", 2, `not a whole number`, `intercom log --help`},
 		{"log x -f", 2, `-f goes with --chat only`, `intercom log -f`},
 	},
+	"intercom mcp": {
+		{"mcp now", 2, `no command "mcp now"`, `intercom mcp --help`},
+		{"mcp --role boss", 2, `--role "boss"`, `intercom mcp --help`},
+		{"mcp --tool-prefix a.b", 2, `--tool-prefix "a.b"`, `intercom mcp --help`},
+	},
 	"intercom hooks":           {{"hooks frob", 2, `no command "hooks frob"`, `intercom hooks --help`}},
 	"intercom hooks install":   {{"hooks install", 2, `takes an agent`, `intercom hooks install`}, {"hooks install vim", 2, `not claude`, `intercom hooks install --help`}},
 	"intercom hooks uninstall": {{"hooks uninstall vim", 2, `not claude`, `intercom hooks uninstall --help`}},

@@ -78,9 +78,11 @@ var layers = map[string][]string{
 
 	"sidecar/comeback": {"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/journal", "sidecar/pane", "sidecar/tmux"},
 	"sidecar/service": {
-		"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/screen", "sidecar/aea", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal",
+		"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/screen", "sidecar/sanitise", "sidecar/aea", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal",
 		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/talk", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "scripting", "scripting/policy",
 	},
+
+	"sidecar/mcp": {"sidecar/message", "sidecar/spelling", "sidecar/api"},
 
 	"sidecar/daemon": {
 		"sidecar/message", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/policyset", "sidecar/comeback",
@@ -95,7 +97,7 @@ var layers = map[string][]string{
 	"scripting/trust":  {"sidecar/atomicfile", "sidecar/own"},
 	"policies":         {"scripting/policy"},
 
-	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/claim", "sidecar/spelling"},
+	"cmd/intercom": {"policies", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/mcp", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/claim", "sidecar/spelling"},
 
 	"sidecar": {}, // a comment
 }
@@ -103,23 +105,25 @@ var layers = map[string][]string{
 // onlyIn says who may import what is not ours: every module from outside, and what of the
 // standard library opens a door that has one keeper.
 var onlyIn = map[string][]string{
-	"github.com/charmbracelet/x/ansi":          {"sidecar/delta", "sidecar/screen", "cmd/intercom"},
-	"github.com/creack/pty":                    {"sidecar/tmux"},
-	"github.com/fsnotify/fsnotify":             {"sidecar/tmux", "sidecar/agent", "sidecar/policyset", "sidecar/repository"},
-	"github.com/google/uuid":                   {"sidecar/message", "sidecar/handshake", "cmd/intercom"},
-	"github.com/pelletier/go-toml/v2":          {"sidecar/hooks"},
-	"github.com/pelletier/go-toml/v2/unstable": {"sidecar/hooks"},
-	"github.com/spf13/cobra":                   {"cmd/intercom"},
-	"github.com/spf13/pflag":                   {"cmd/intercom"},
-	"github.com/tailscale/hujson":              {"sidecar/hooks"},
-	"github.com/yuin/gopher-lua":               {"scripting/worker"},
-	"github.com/yuin/gopher-lua/ast":           {"scripting/worker"},
-	"github.com/yuin/gopher-lua/parse":         {"scripting/worker"},
-	"github.com/thejerf/suture/v4":             {"sidecar/daemon", "sidecar/pane"},
-	"go.yaml.in/yaml/v3":                       {"sidecar/aea"},
-	"golang.org/x/text/unicode/norm":           {"sidecar/agent", "sidecar/shown"},
-	"golang.org/x/sys/unix":                    {"sidecar/atomicfile", "sidecar/repository", "sidecar/process", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/team", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
-	"modernc.org/sqlite":                       {"sidecar/journal", "sidecar/agent"},
+	"github.com/charmbracelet/x/ansi":            {"sidecar/delta", "sidecar/screen", "cmd/intercom"},
+	"github.com/creack/pty":                      {"sidecar/tmux"},
+	"github.com/fsnotify/fsnotify":               {"sidecar/tmux", "sidecar/agent", "sidecar/policyset", "sidecar/repository"},
+	"github.com/google/jsonschema-go/jsonschema": {"sidecar/mcp"},
+	"github.com/modelcontextprotocol/go-sdk/mcp": {"sidecar/mcp"},
+	"github.com/google/uuid":                     {"sidecar/message", "sidecar/handshake", "cmd/intercom"},
+	"github.com/pelletier/go-toml/v2":            {"sidecar/hooks"},
+	"github.com/pelletier/go-toml/v2/unstable":   {"sidecar/hooks"},
+	"github.com/spf13/cobra":                     {"cmd/intercom"},
+	"github.com/spf13/pflag":                     {"cmd/intercom"},
+	"github.com/tailscale/hujson":                {"sidecar/hooks"},
+	"github.com/yuin/gopher-lua":                 {"scripting/worker"},
+	"github.com/yuin/gopher-lua/ast":             {"scripting/worker"},
+	"github.com/yuin/gopher-lua/parse":           {"scripting/worker"},
+	"github.com/thejerf/suture/v4":               {"sidecar/daemon", "sidecar/pane"},
+	"go.yaml.in/yaml/v3":                         {"sidecar/aea"},
+	"golang.org/x/text/unicode/norm":             {"sidecar/agent", "sidecar/shown"},
+	"golang.org/x/sys/unix":                      {"sidecar/atomicfile", "sidecar/repository", "sidecar/process", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/team", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
+	"modernc.org/sqlite":                         {"sidecar/journal", "sidecar/agent"},
 
 	"database/sql":        {"sidecar/journal", "sidecar/agent"},
 	"database/sql/driver": {"sidecar/journal"},

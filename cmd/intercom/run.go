@@ -36,6 +36,8 @@ type env struct {
 	Succession time.Duration
 	// Key is the client of tmux at which a person pressed the key that runs this; "" if none did.
 	Key string
+	// Agent is set where an agent's MCP server runs the command for it.
+	Agent *api.AgentCall
 }
 
 // app is one run of the program: what the flags of all commands say.
@@ -134,7 +136,7 @@ sidecar and none could be started, 4 no answer in time or a delivery uncertain,
 		a.adopt(), a.release(), a.rename(), a.explain(),
 		a.chat(), a.askPane(), a.send(), a.peers(), a.inbox(), a.log(), a.brakes(), a.policy(),
 		a.talk(), a.aea(), a.team(), a.compat(), a.header(),
-		a.hooks(), a.hook(), a.record(),
+		a.mcp(), a.hooks(), a.hook(), a.record(),
 		a.plugin(), a.uninstall(), a.demo(), a.sidecar(), a.guard(), a.persona(), a.policyWorker(),
 	)
 	root.SetIn(a.Stdin)

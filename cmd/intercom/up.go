@@ -88,7 +88,7 @@ func (a *app) replace(ctx context.Context, socket string, old api.Status) (upRep
 		return left("it was started in another environment, with its socket at %q; run intercom up there", socket)
 	}
 	// A client that starts none: to end it would be to start it.
-	c := &api.Client{Socket: socket, Key: a.Key}
+	c := &api.Client{Socket: socket, Key: a.Key, Agent: a.Agent}
 	asking, cancel := within(ctx)
 	defer cancel()
 	done, err := unguard(asking, p)

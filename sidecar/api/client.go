@@ -45,6 +45,8 @@ type Client struct {
 	// Key is the client of tmux at which a person pressed the key that runs this program, "" if
 	// none did: see Caller.Client.
 	Key string
+	// Agent marks what an agent asks through its MCP client; nil is for all else.
+	Agent *AgentCall
 }
 
 // Ping returns nil if somebody of this user listens on the socket. It sends nothing.
@@ -191,6 +193,7 @@ func (c *Client) do(ctx context.Context, to route, req any) (io.ReadCloser, erro
 	if c.Key != "" {
 		r.Header.Set(ClientHeader, c.Key)
 	}
+	c.Agent.mark(r.Header)
 	if to.method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/json")
 	}

@@ -35,7 +35,7 @@ type SendRequest struct {
 	// ID makes a repetition harmless: the second request of the same id is answered with what
 	// became of the first. Call sets it where it is not.
 	ID   message.ID `json:"id,omitempty"`
-	To   string     `json:"to"`   // a session, by pane, name or id
+	To   string     `json:"to"`   // a session, by pane, name or id; "" is the author of ReplyTo
 	Text string     `json:"text"` // at most message.MaxBody bytes of valid UTF-8
 	// Type is one of AEA's types, by which policies tell messages apart; "" is message.KindMessage.
 	// Priority is low, normal, high or urgent; "" is normal.
@@ -45,6 +45,8 @@ type SendRequest struct {
 	// Subject stands above the text; Tags are for policies. Both are limited as in package message.
 	Subject string   `json:"subject,omitempty"`
 	Tags    []string `json:"tags,omitempty"`
+	// ReplyTo is the message that this one answers: one that was sent to the caller.
+	ReplyTo message.ID `json:"in_reply_to,omitempty"`
 	// Wait is the state to wait for; "" is WaitSubmitted. What is held is waited for too: it
 	// may be let go in time.
 	Wait    Wait          `json:"wait,omitempty"`

@@ -208,7 +208,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 // callerOf is who makes a request, by what is known when all of it has arrived.
 func (s *Server) callerOf(r *http.Request) Caller {
 	seen, _ := r.Context().Value(callerKey{}).(callerOrError)
-	seen.caller.Client = r.Header.Get(ClientHeader)
+	seen.caller.Client, seen.caller.Agent = r.Header.Get(ClientHeader), agentOf(r.Header)
 	if s.Started != nil && seen.caller.PID != Gone {
 		if now, err := s.Started(seen.caller.PID); err != nil || now != seen.start {
 			seen.caller.PID = Gone

@@ -37,4 +37,6 @@ type Caller struct {
 	// Client is the client of tmux at which a key was pressed, as the caller says: it counts
 	// only where tmux says so too.
 	Client string
+	// Agent is set where an agent calls through its MCP client: never a person then.
+	Agent *AgentCall
 }

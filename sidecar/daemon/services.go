@@ -91,6 +91,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 	s.offered = append(s.offered, status, callers, sessions, panes, chats, inbox, s.policies,
 		&service.Questions{Callers: callers, Names: names, Chats: chats, Relay: s.relay, Journal: s.journal, Bell: s.bell, Log: s.log},
 		&service.Sending{Callers: callers, Names: names, Sessions: sessions, Relay: asked, Journal: s.journal, Bell: s.bell},
+		&service.Letters{Callers: callers, Relay: asked, Bell: s.bell},
 		&service.Log{Names: names, Journal: s.journal, Bell: s.bell})
 }
 

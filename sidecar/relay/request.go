@@ -36,6 +36,7 @@ type Answer struct {
 	Message  message.ID // of what was said or sent
 	Receipts []message.Receipt
 	Turn     message.Turn
+	Taken    []message.Delivery
 }
 
 // Requested is a request of a person, an agent or a program. Answer: as the request says.

@@ -22,6 +22,7 @@ import (
 type caller struct {
 	kind    relay.Kind
 	session message.Peer // of an adopted agent
+	pane    string       // of a recognised agent that called by MCP, where nobody has adopted it
 	place   string       // what it runs inside, or why it is not verified, for a person
 }
 
@@ -69,6 +70,9 @@ func (s *Callers) callerSession(ctx context.Context, from api.Caller) (message.P
 // caller judges who called. Elsewhere than on Linux the system does not tell of a process what
 // this takes: there whoever reaches the socket is taken for the person.
 func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
+	if from.Agent != nil {
+		return s.viaMCP(ctx, from)
+	}
 	server, above := s.serverProcess()
 	line, err := process.Lineage(from.PID, server.PID)
 	switch {

@@ -56,6 +56,11 @@ func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest
 			return sent, err
 		}
 	}
+	if req.ReplyTo != "" {
+		if err := s.address(ctx, from, &req); err != nil {
+			return api.Sent{}, err
+		}
+	}
 	adopted, err := s.Sessions.recognised(ctx, from, []string{req.To}, nil)
 	by := s.Callers.by(ctx, from)
 	if err != nil && !by.Person() {
@@ -81,8 +86,38 @@ func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest
 // messageOf is the message of a request.
 func messageOf(req api.SendRequest) message.Envelope {
 	return message.Envelope{
-		ID: req.ID, Type: req.Type, Priority: req.Priority, RequiresResponse: req.RequiresResponse, Subject: req.Subject, Body: req.Text, Tags: req.Tags,
+		ID: req.ID, Type: req.Type, Priority: req.Priority, RequiresResponse: req.RequiresResponse, Subject: req.Subject, Body: req.Text, Tags: req.Tags, InReplyTo: req.ReplyTo,
 	}
+}
+
+// address addresses an answer to the author of the message that it answers, which has to be one that
+// the caller was sent.
+func (s *Sending) address(ctx context.Context, from api.Caller, req *api.SendRequest) error {
+	m, err := s.Journal.Message(ctx, string(req.ReplyTo))
+	if errors.Is(err, journal.ErrNotFound) {
+		return api.Errorf(api.CodeNotFound, "no message %q", req.ReplyTo)
+	}
+	if err != nil {
+		return err
+	}
+	deliveries, err := s.Journal.Deliveries(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	session, _ := s.Callers.callerSession(ctx, from)
+	if !slices.ContainsFunc(deliveries, func(d message.Delivery) bool { return d.Target == session.ID }) {
+		return api.Errorf(api.CodeRefused, "message %s was not sent to you", m.ID.Short()).WithHint("address its author: intercom send")
+	}
+	switch {
+	case req.To != "":
+		return nil
+	case m.Origin == message.OriginHuman:
+		return api.Errorf(api.CodeRefused, "message %s is a person's, who reads what you say here", m.ID.Short())
+	case m.From.Peer == "" || m.From.Peer == message.Unverified:
+		return api.Errorf(api.CodeRefused, "the author of message %s is not known, and cannot be reached", m.ID.Short())
+	}
+	req.ReplyTo, req.To = m.ID, string(m.From.Peer)
+	return nil
 }
 
 // wordsOf are all that its author said in a message.

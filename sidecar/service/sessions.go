@@ -57,6 +57,7 @@ func (s *Sessions) Offer(server *api.Server) {
 	api.Handle(server, api.Release, s.Release)
 	api.Handle(server, api.Rename, s.Rename)
 	api.Handle(server, api.Sessions, s.List)
+	api.Handle(server, api.Introduce, s.Introduce)
 }
 
 // Adopt takes a pane on.
@@ -82,6 +83,11 @@ func (s *Sessions) Adopt(ctx context.Context, from api.Caller, req api.AdoptRequ
 	if err := s.notHere(ctx, from, req.Pane); err != nil {
 		return message.Peer{}, err
 	}
+	return s.adopt(ctx, req)
+}
+
+// adopt takes a pane on that may be.
+func (s *Sessions) adopt(ctx context.Context, req api.AdoptRequest) (message.Peer, error) {
 	session, err := s.Panes.Adopt(ctx, pane.Request{Pane: req.Pane, Profile: req.As, Prompt: req.Prompt})
 	if err != nil {
 		return message.Peer{}, wire(err)

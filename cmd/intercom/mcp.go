@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/mcp"
+)
+
+// mostPrefix is the longest prefix of the names of tools: with it they may have 64 characters at most.
+const mostPrefix = 32
+
+func (a *app) mcp() *cobra.Command {
+	var prefix, role string
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Give an agent tools to talk to others (MCP)",
+		Long: `Serve the Model Context Protocol on standard input and output: tools with which
+an agent starts other agents, sends them messages, and reads what came for it.
+An agent starts this by itself once mcp install has told it to.
+
+The agent that calls is known by the pane from which its processes descend. One
+that is recognised in a pane which nobody has adopted is adopted by its first
+call. Of any other nothing is proven: its messages say so.
+
+With --tool-prefix teleclaude__ the tools have the names of the collaboration
+document. --role lead or teammate gives the team tools of that role alone.`,
+		Example: `  intercom mcp
+  intercom mcp --tool-prefix teleclaude__ --role lead`,
+		Args: a.onlyCommands,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.ran = true
+			if strings.ContainsFunc(prefix, func(r rune) bool { return !isToolRune(r) }) || len(prefix) > mostPrefix {
+				return api.Errorf(api.CodeUsage, "--tool-prefix %q: up to %d letters, digits, _ and - may stand before the name of a tool", prefix, mostPrefix)
+			}
+			roles := []string{string(mcp.Lead), string(mcp.Teammate)}
+			if role != "" && !slices.Contains(roles, role) {
+				return oneOf("--role", role, roles)
+			}
+			server := mcp.Server{
+				Version: built().Version, Prefix: prefix, Role: mcp.Role(role), Connect: a.client, Pane: a.Getenv("TMUX_PANE"), Tools: a.fileTools(),
+			}
+			return server.Serve(cmd.Context(), io.NopCloser(a.Stdin), a.Stdout)
+		},
+	}
+	cmd.Flags().StringVar(&prefix, "tool-prefix", "", "`PREFIX` before the name of each tool")
+	cmd.Flags().StringVar(&role, "role", "", "`ROLE` in the team: lead or teammate")
+	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"lead", "teammate"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// isToolRune reports whether every client takes a character in the name of a tool.
+func isToolRune(r rune) bool {
+	return r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}
+
+// Commands that work on files are tools too: what they print is what the tool returns.
+
+// runs makes a tool of a command line.
+func runs[A any](a *app, t mcp.Tool, line func(in A) []string) mcp.Tool {
+	return mcp.Func(t, func(ctx context.Context, call *mcp.Call, in A) (any, error) {
+		var out, complaints strings.Builder
+		e := a.env
+		e.Args, e.Stdin, e.Stdout, e.Stderr, e.Agent, e.Key = append(line(in), "--json"), strings.NewReader(""), &out, &complaints, call.Agent(), ""
+		code := run(ctx, e)
+		if told := complaint(complaints.String()); told != nil {
+			return nil, told
+		}
+		if text := strings.TrimSpace(out.String()); code == 0 || text != "" {
+			if code != 0 && strings.Contains(text, `"status":"error"`) {
+				return nil, api.Errorf(api.CodeFailed, "%s", text)
+			}
+			return mcp.Text(text), nil
+		}
+		return nil, api.Errorf(api.CodeFailed, "it ended with exit code %d", code)
+	})
+}
+
+// complaint is the error that a command has printed, nil if none.
+func complaint(stderr string) error {
+	var told *api.Error
+	for line := range strings.Lines(stderr) {
+		line = strings.TrimSpace(line)
+		if text, ok := strings.CutPrefix(line, "intercom: error: "); ok {
+			told = api.Errorf(api.CodeFailed, "%s", text)
+		}
+		if hint, ok := strings.CutPrefix(line, "intercom: hint: "); ok && told != nil {
+			told = told.WithHint("%s", hint)
+		}
+	}
+	if told == nil {
+		return nil
+	}
+	return told
+}
+
+// optional is a flag of a command line with its value, nothing if that is empty.
+func optional(name, value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{"--" + name + "=" + value}
+}

@@ -1,0 +1,69 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// AgentHeader is the header of Caller.Agent.
+const AgentHeader = "Intercom-Agent"
+
+// AgentCall marks a request that an agent makes through its own MCP client. Its caller is an agent
+// or nobody knows who, and never a person, whatever the process descends from. What it says is what
+// that client told of the agent, which proves nothing by itself.
+type AgentCall struct {
+	Client string `json:"client,omitempty"` // name of the program, as it calls itself
+	Thread string `json:"thread,omitempty"` // Codex's own id of the conversation that calls
+	Pane   string `json:"pane,omitempty"`   // TMUX_PANE where the MCP server was started
+}
+
+// Introduce finds out who the caller is. An agent that is recognised in a pane which nobody has
+// adopted becomes a session by it: its own pane is adopted, and no other.
+var Introduce = Op[None, Introduced]{Name: "introduce"}
+
+// Introduced is who a caller is.
+type Introduced struct {
+	Session message.Peer `json:"session,omitzero"` // of an agent; none where the caller is not verified
+	Adopted bool         `json:"adopted,omitempty"`
+	Why     string       `json:"why,omitempty"` // the caller is not verified
+}
+
+// Verified reports whether the caller has a session, by whose name it speaks.
+func (i Introduced) Verified() bool { return i.Session.ID != "" }
+
+// mark writes an AgentCall into a request's header.
+func (a *AgentCall) mark(h http.Header) {
+	if a == nil {
+		return
+	}
+	text, err := json.Marshal(AgentCall{printed(a.Client), printed(a.Thread), printed(a.Pane)})
+	if err != nil {
+		text = []byte("{}")
+	}
+	h.Set(AgentHeader, string(text))
+}
+
+// agentOf reads it. One that cannot be read still marks the request.
+func agentOf(h http.Header) *AgentCall {
+	values := h.Values(AgentHeader)
+	if len(values) == 0 {
+		return nil
+	}
+	var a AgentCall
+	if len(values) > 1 || json.Unmarshal([]byte(values[0]), &a) != nil {
+		return &AgentCall{}
+	}
+	return &a
+}
+
+// printed is text if a header can carry it, else "".
+func printed(text string) string {
+	const most = 200
+	if len(text) > most || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return ""
+	}
+	return text
+}

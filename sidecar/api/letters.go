@@ -1,0 +1,50 @@
+package api
+
+import (
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// MaxCheck is the longest time that CheckMessages waits: MCP clients give a call a minute.
+const MaxCheck = 50 * time.Second
+
+// CheckMessages hands the caller, a session, what waits to be typed into its own pane, and waits
+// for something if nothing does. What it hands over is not typed any more. What waits for a
+// person's yes stays where it is.
+var CheckMessages = Op[CheckRequest, Letters]{Name: "messages/check", Check: func(req CheckRequest) error {
+	if req.Wait < 0 || req.Wait > MaxCheck {
+		return Errorf(CodeUsage, "wait %v: between 0 and %v", req.Wait, MaxCheck)
+	}
+	return nil
+}, Whole: func(l Letters) Letters {
+	l.Messages = list(l.Messages)
+	return l
+}}
+
+// CheckRequest asks for what waits for the caller.
+type CheckRequest struct {
+	Wait time.Duration `json:"wait_ns,omitempty"` // at most MaxCheck; 0 waits for nothing
+	// After is Letters.Batch of the last reply that the caller has read. What it has not read is
+	// handed to it once more.
+	After message.ID `json:"after,omitempty"`
+}
+
+// Letters are messages that were handed over, oldest first.
+type Letters struct {
+	Batch    message.ID `json:"batch,omitempty"` // "" of none
+	Messages []Letter   `json:"messages"`
+}
+
+// Letter is one message, as its reader gets it.
+type Letter struct {
+	ID       message.ID      `json:"message_id"`
+	From     message.Address `json:"from"`
+	Type     string          `json:"type"`
+	Text     string          `json:"text"` // what would have been typed, with the header or attribution that says whom it is from
+	Chat     message.ID      `json:"chat,omitempty"`
+	ReplyTo  message.ID      `json:"in_reply_to,omitempty"`
+	Answer   bool            `json:"requires_response,omitempty"`
+	Created  time.Time       `json:"created"`
+	Delivery message.ID      `json:"delivery"`
+}

@@ -1,0 +1,74 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/spelling"
+)
+
+// mostNear is how many names an agent is offered in the place of one that nobody has.
+const mostNear = 5
+
+// advise says of an error what an agent can do next, in tools and not in commands.
+func (c *Call) advise(ctx context.Context, err error) error {
+	told := api.AsError(err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return api.Errorf(api.CodeFailed, "the call was cancelled")
+	case told.Kind == api.NoSession || told.Kind == api.SessionEnded || told.Kind == api.NoPane:
+		return told.WithHint("%s", c.nearest(ctx, told.Ref))
+	case told.Kind == api.InChat:
+		return told.WithHint("%schat_stop ends a chat; without one, send_message still reaches everybody", c.prefix)
+	case told.Kind == api.NoChat || told.Kind == api.ChatEnded:
+		return told.WithHint("%slist_chats names those that go on", c.prefix)
+	case told.Code == api.CodeNoSidecar:
+		return told.WithHint("%s", cmp.Or(told.Hint, "no tmux-intercom runs here; ask your user to run intercom up"))
+	case told.Code == api.CodeUncertain:
+		return told.WithHint("it may have been done: look before you do it again (%slist_sessions, %sget_session_data)", c.prefix, c.prefix)
+	case told.Code == api.CodeRefused && told.Hint == "":
+		return told.WithHint("ask your user, who may")
+	case told.Code == api.CodeUsage && told.Hint == "":
+		return told.WithHint("mend the arguments and call again")
+	}
+	return told
+}
+
+// nearest are the names like one that nobody has, or all where none is like it.
+func (c *Call) nearest(ctx context.Context, wanted string) string {
+	peers, err := Ask(ctx, c, api.Peers, api.None{})
+	if err != nil {
+		return c.prefix + "list_sessions says who is there"
+	}
+	self := c.who.Session.ID
+	type near struct {
+		distance int
+		text     string
+	}
+	var all []near
+	for _, p := range peers {
+		if !p.Adopted || p.Session == self {
+			continue
+		}
+		d := spelling.Distance(strings.ToLower(wanted), strings.ToLower(p.Name))
+		for _, alias := range append(p.Aliases, string(p.Session)) {
+			d = min(d, spelling.Distance(strings.ToLower(wanted), strings.ToLower(alias)))
+		}
+		all = append(all, near{d, fmt.Sprintf("%s (%s, session_id %s)", p.Name, p.Agent, cmp.Or(p.Session, message.Unverified))})
+	}
+	if len(all) == 0 {
+		return "nobody else is there yet; ask your user to adopt a pane, or call " + c.prefix + "start_session"
+	}
+	slices.SortStableFunc(all, func(a, b near) int { return cmp.Compare(a.distance, b.distance) })
+	var texts []string
+	for _, one := range all[:min(len(all), mostNear)] {
+		texts = append(texts, one.text)
+	}
+	return "the nearest are " + strings.Join(texts, ", ") + "; " + c.prefix + "list_sessions names all"
+}

@@ -1,0 +1,269 @@
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Tool is one tool. Make it with From or Func.
+type Tool struct {
+	Name        string
+	Description string // for the agent: what it does, and when to call it
+	Reads       bool   // it changes nothing
+	Ends        bool   // what it changes cannot be had back
+	Roles       []Role // who has it; none: everybody
+
+	arguments reflect.Type
+	other     map[string]string // names that an argument has beside its own, by them
+	do        func(ctx context.Context, call *Call, arguments json.RawMessage) (any, error)
+}
+
+// Call is one call of a tool.
+type Call struct {
+	connect func(ctx context.Context) (*api.Client, error)
+	prefix  string
+	agent   *api.AgentCall
+	who     *api.Introduced // who calls, once it was asked
+	inbox   *inbox
+}
+
+// inbox remembers what the agent has read of what was handed to it.
+type inbox struct {
+	mu   sync.Mutex // guards last
+	last message.ID
+}
+
+func (i *inbox) read() message.ID {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.last
+}
+
+func (i *inbox) took(batch message.ID) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.last = cmp.Or(batch, i.last)
+}
+
+// callTimeout is how long an operation that waits for nobody may take.
+const callTimeout = 20 * time.Second
+
+// From makes a tool of an operation. A has its arguments: its fields are the properties of the schema,
+// by their json and jsonschema tags, and those without omitempty are required. ask makes the
+// operation's request of them, tell what the agent is told of its reply; nil is the reply itself.
+func From[A, Q, R any](t Tool, op api.Op[Q, R], ask func(A) (Q, error), tell func(R) (any, error)) Tool {
+	return Func(t, func(ctx context.Context, call *Call, in A) (any, error) {
+		req, err := ask(in)
+		if err != nil {
+			return nil, err
+		}
+		reply, err := Ask(ctx, call, op, req)
+		if err != nil || tell == nil {
+			return reply, err
+		}
+		return tell(reply)
+	})
+}
+
+// Func makes a tool of a function.
+func Func[A any](t Tool, do func(ctx context.Context, call *Call, in A) (any, error)) Tool {
+	t.arguments = reflect.TypeFor[A]()
+	t.do = func(ctx context.Context, call *Call, arguments json.RawMessage) (any, error) {
+		var in A
+		if err := t.read(arguments, &in); err != nil {
+			return nil, err
+		}
+		return do(ctx, call, in)
+	}
+	return t
+}
+
+// Ask makes a request for the agent that calls, whom the sidecar gets to know first.
+func Ask[Q, R any](ctx context.Context, call *Call, op api.Op[Q, R], req Q) (reply R, err error) {
+	c, err := call.client(ctx)
+	if err != nil {
+		return reply, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return api.Call(ctx, c, op, req)
+}
+
+// client reaches the sidecar, and has it find out who calls.
+func (c *Call) client(ctx context.Context) (*api.Client, error) {
+	client, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client.Agent = c.agent
+	if c.who == nil {
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		who, err := api.Call(ctx, client, api.Introduce, api.None{})
+		if err != nil {
+			return nil, err
+		}
+		c.who = &who
+	}
+	return client, nil
+}
+
+// Agent is what is known of the agent that calls.
+func (c *Call) Agent() *api.AgentCall { return c.agent }
+
+// Session is the session of the agent that calls, and an error if it has none.
+func (c *Call) Session(ctx context.Context) (string, error) {
+	if _, err := c.client(ctx); err != nil {
+		return "", err
+	}
+	if !c.who.Verified() {
+		return "", api.Errorf(api.CodeRefused, "this needs a session, and it cannot be found out in which pane you run: %s", c.who.Why).
+			WithHint("ask your user to run you in a tmux pane, and to adopt that: intercom adopt PANE")
+	}
+	return string(c.who.Session.ID), nil
+}
+
+// here refuses another computer than this one.
+func (c *Call) here(ctx context.Context, computer string) error {
+	if computer == "" || computer == message.LocalComputer {
+		return nil
+	}
+	status, err := Ask(ctx, c, api.ShowStatus, api.None{})
+	if err != nil || status.Computer == computer {
+		return err
+	}
+	return api.Errorf(api.CodeNotFound, "no computer %q", computer).WithHint("%slist_computers names them; local is this one", c.prefix)
+}
+
+// note is what an agent has to know of itself, "" for nothing.
+func (c *Call) note() string {
+	if c.who == nil || c.who.Verified() {
+		return ""
+	}
+	return "You are not verified: " + c.who.Why + ". What you send says so to its reader, and neither notices nor answers can reach you."
+}
+
+// isFor reports whether an agent of that role has the tool.
+func (t Tool) isFor(role Role) bool { return len(t.Roles) == 0 || slices.Contains(t.Roles, role) }
+
+// schema is what a client is told of the arguments. Others than those are ignored and not refused: a
+// client may add some.
+func (t Tool) schema() (*jsonschema.Schema, error) {
+	s, err := jsonschema.ForType(t.arguments, nil)
+	if err == nil {
+		s.AdditionalProperties = nil
+	}
+	return s, err
+}
+
+// read reads the arguments of a call. What is wrong with them is said in words that an agent can
+// act on.
+func (t Tool) read(arguments json.RawMessage, into any) error {
+	given := map[string]json.RawMessage{}
+	if text := bytes.TrimSpace(arguments); len(text) > 0 && !bytes.Equal(text, []byte("null")) {
+		if json.Unmarshal(text, &given) != nil {
+			return api.Errorf(api.CodeUsage, "the arguments are not a JSON object")
+		}
+	}
+	for name, of := range t.other {
+		if value, ok := given[name]; ok && given[of] == nil {
+			given[of] = value
+		}
+	}
+	for name, value := range given {
+		if bytes.Equal(value, []byte("null")) {
+			delete(given, name) // several clients send what is left out like that
+		}
+	}
+	schema, err := t.schema()
+	if err != nil {
+		return err
+	}
+	for _, name := range schema.Required {
+		if given[name] == nil && name != "computer" { // that is this one, then
+			return api.Errorf(api.CodeUsage, "argument %q is missing", name).WithHint("%s takes %s", t.Name, strings.Join(t.takes(schema), ", "))
+		}
+	}
+	text, err := json.Marshal(given)
+	if err != nil {
+		return fmt.Errorf("arguments: %w", err)
+	}
+	wrong := json.Unmarshal(text, into)
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](wrong); ok {
+		return api.Errorf(api.CodeUsage, "argument %q is a %s", kind.Field[1+strings.LastIndexByte(kind.Field, '.'):], kind.Value).
+			WithHint("%s takes %s", t.Name, strings.Join(t.takes(schema), ", "))
+	}
+	if wrong != nil {
+		return api.Errorf(api.CodeUsage, "arguments: %w", wrong)
+	}
+	return nil
+}
+
+// takes says which arguments a tool has.
+func (t Tool) takes(schema *jsonschema.Schema) (all []string) {
+	for _, name := range schema.PropertyOrder {
+		of := schema.Properties[name]
+		kind := of.Type
+		if len(of.Types) > 0 {
+			kind = strings.Join(slices.DeleteFunc(slices.Clone(of.Types), func(k string) bool { return k == "null" }), " or ")
+		}
+		text := fmt.Sprintf("%s (%s", name, kind)
+		if !slices.Contains(schema.Required, name) {
+			text += ", optional"
+		}
+		all = append(all, text+")")
+	}
+	return all
+}
+
+// Failure is how every error is told: by its status, as the documents have it.
+type Failure struct {
+	Status string `json:"status"` // error
+	Error  string `json:"error"`
+	Hint   string `json:"hint,omitempty"` // what to do next
+	Code   string `json:"code,omitempty"` // as of api.Code
+}
+
+func failed(err error) *sdk.CallToolResult {
+	told := api.AsError(err)
+	result := said(Failure{"error", told.Text, told.Hint, string(told.Code)}, "")
+	result.IsError = true
+	return result
+}
+
+// said is a result: a text as it stands, or a value as JSON, and what else there is to say.
+func said(value any, note string) *sdk.CallToolResult {
+	text, plain := value.(Text)
+	if !plain {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(value); err != nil {
+			return failed(fmt.Errorf("reply: %w", err))
+		}
+		text = Text(strings.TrimSuffix(b.String(), "\n"))
+	}
+	result := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}
+	if note != "" {
+		result.Content = append(result.Content, &sdk.TextContent{Text: note})
+	}
+	return result
+}
+
+// Text is a result that a document words.
+type Text string

@@ -1,0 +1,113 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// An agent that calls through its MCP client is known by the processes from which its MCP server
+// descends, and by the terminal of one of them. What stands in the environment proves nothing: whoever
+// starts an MCP server chooses it. Where the two say different things, nobody is believed.
+
+// viaMCP judges who calls through an MCP client: an agent, or nobody knows who.
+func (s *Callers) viaMCP(ctx context.Context, from api.Caller) caller {
+	unverified := func(format string, args ...any) caller {
+		return caller{kind: relay.Unverified, place: fmt.Sprintf(format, args...)}
+	}
+	if s.Tmux == nil {
+		return unverified("this sidecar has no tmux server, and knows no panes")
+	}
+	server, above := s.serverProcess()
+	line, err := process.Lineage(from.PID, server.PID)
+	switch {
+	case err != nil:
+		return unverified("its process cannot be asked where it comes from: %v", err)
+	case len(line) == 0:
+		return unverified("its process has ended")
+	}
+	o := newOrigin(line, server, above)
+	panes, err := s.Tmux.Panes(ctx)
+	if err != nil {
+		s.Log.Warn("list panes", "err", err)
+		return unverified("tmux cannot list its panes")
+	}
+	p, ok := o.descends(panes)
+	claimed := from.Agent.Pane
+	switch {
+	case !ok && claimed != "":
+		s.Log.Warn("an MCP caller names a pane to which it does not belong", "pane", claimed, "pid", from.PID)
+		return unverified("it says that it runs in pane %s, and does not descend from what runs there", claimed)
+	case !ok:
+		return unverified("its process belongs to no pane")
+	case claimed != "" && claimed != p.ID:
+		s.Log.Warn("an MCP caller names another pane than its own", "pane", claimed, "own", p.ID, "pid", from.PID)
+	}
+	for _, session := range s.Relay.Snapshot().Peers() {
+		if session.Pane == p.ID && session.PaneProc.PID == p.PID {
+			return caller{kind: relay.Agent, session: session, place: fmt.Sprintf("%q", session.Name)}
+		}
+	}
+	if agent := s.Panes.AgentIn(p, o.below()...); agent != "" {
+		return caller{kind: relay.Agent, pane: p.ID, place: fmt.Sprintf("pane %s, in which %s runs", p.ID, agent)}
+	}
+	return unverified("no agent is recognised in pane %s", p.ID)
+}
+
+// descends finds the pane from whose process the caller descends, or at whose terminal it or a
+// parent is.
+func (o origin) descends(panes []tmux.Pane) (tmux.Pane, bool) {
+	for _, r := range o.line {
+		if i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && p.PID == r.PID }); i >= 0 {
+			return panes[i], true
+		}
+	}
+	for _, r := range o.line {
+		if !r.Terminal {
+			continue
+		}
+		if i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && process.HasTerminal(r.PID, p.TTY) }); i >= 0 {
+			return panes[i], true
+		}
+	}
+	return tmux.Pane{}, false
+}
+
+// Introduce finds out who calls. A recognised agent in a pane that nobody has adopted is adopted by
+// it, unless a person has released that very agent.
+func (s *Sessions) Introduce(ctx context.Context, from api.Caller, _ api.None) (api.Introduced, error) {
+	c := s.Callers.caller(ctx, from)
+	switch {
+	case c.session.ID != "":
+		return api.Introduced{Session: c.session}, nil
+	case c.pane == "" || from.Agent == nil:
+		return api.Introduced{Why: c.place}, nil
+	}
+	if past, ok := s.released(c.pane); ok {
+		return api.Introduced{Why: fmt.Sprintf("your user has released pane %s, in which you were %q", c.pane, past.Name)}, nil
+	}
+	session, err := s.adopt(ctx, api.AdoptRequest{Pane: c.pane})
+	if err != nil {
+		return api.Introduced{Why: err.Error()}, nil
+	}
+	s.Log.Info("adopted the pane of an agent that called", "pane", c.pane, "session", session.ID, "client", from.Agent.Client)
+	return api.Introduced{Session: session, Adopted: true}, nil
+}
+
+// released is the session of that pane which a person has given back, if its program still runs there.
+func (s *Sessions) released(pane string) (message.Peer, bool) {
+	past := s.Relay.Snapshot().Past()
+	for _, session := range slices.Backward(past) {
+		if session.Pane == pane {
+			f := session.Foreground
+			return session, session.EndReason == string(message.ReleasedPane) && process.Lives(f.PID, f.Start)
+		}
+	}
+	return message.Peer{}, false
+}
