@@ -87,4 +87,13 @@ func Writes(int, func(string) bool) []string { return nil }
 // Runs cannot tell here.
 func Runs(int, string) bool { return false }
 
+// OfAnother cannot tell here.
+func OfAnother(int) bool { return false }
+
+// Login cannot tell here.
+func Login(int) uint32 { return 0 }
+
+// Display cannot tell here.
+func Display(int) time.Time { return time.Time{} }
+
 func age(uint64) time.Duration { return 0 }
