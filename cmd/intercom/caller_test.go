@@ -71,6 +71,9 @@ func TestS28_S12_NoWayOutOfAPaneMakesAPerson(t *testing.T) {
 			{tmux + `set-hook -g session-created 'run-shell "SCRIPT"' \; new-session -d -s hooked cat`, unverified},
 			{"script -qc SCRIPT /dev/null </dev/null", agent},
 			{"setsid -f script -qc SCRIPT /dev/null </dev/null", agent},
+			{"setsid -f " + bare + "script -qc SCRIPT /dev/null </dev/null", unverified},
+			{"setsid -f " + bare + "script -qc 'sh -c \"(sleep 0.3; exec SCRIPT)\"' /dev/null </dev/null", unverified},
+			{bare + v.Bin + " -S " + st.Socket + "2 -f /dev/null new-session -d 'sh -c \"SCRIPT; sleep 20\"'", unverified},
 		} {
 			script, result := st.battery(fmt.Sprint("way", i), claude, codex, other)
 			claude.do(":exec " + strings.ReplaceAll(c.way, "SCRIPT", script))

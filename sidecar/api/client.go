@@ -42,6 +42,8 @@ type Client struct {
 	// Dial makes a connection to the sidecar in another way; nil dials Socket and refuses a
 	// listener of another user.
 	Dial func(ctx context.Context) (net.Conn, error)
+	// Believes refuses a listener of this user that is not believed; nil believes each.
+	Believes func(listens Caller) error
 	// Key is the client of tmux at which a person pressed the key that runs this program, "" if
 	// none did: see Caller.Client.
 	Key string
@@ -314,6 +316,12 @@ func (c *Client) dial(ctx context.Context, socket string) (net.Conn, error) {
 		conn.Close()
 		return nil, Errorf(CodeNoSidecar, "socket %q: user %d listens there, not user %d", socket, other.UID, uid).
 			WithHint("someone else created it; remove it, or set XDG_RUNTIME_DIR to a directory of your own")
+	}
+	if c.Believes != nil {
+		if err := c.Believes(other); err != nil {
+			conn.Close()
+			return nil, Errorf(CodeNoSidecar, "socket %q: %w", socket, err)
+		}
 	}
 	return conn, nil
 }

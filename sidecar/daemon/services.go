@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -44,7 +45,9 @@ func (s *sidecar) assemble(ctx context.Context) {
 	)
 	s.bell = service.NewBell()
 	s.returns = &comeback.Returns{Relay: s.relay, Journal: s.journal, Bell: s.bell, Server: server, Options: options, Log: s.log}
-	callers := &service.Callers{Person: cfg.Person, Relay: s.relay, Server: options, Log: s.log}
+	callers := &service.Callers{Person: cfg.Person, Relay: s.relay, Server: options, Log: s.log, Others: func() []string {
+		return slices.DeleteFunc(api.Sockets(cfg.Paths.Runtime), func(socket string) bool { return socket == cfg.Paths.Socket })
+	}}
 	names := &service.Names{Relay: s.relay, Journal: s.journal, Ended: s.returns}
 	needs := &service.Needs{Relay: s.relay, Journal: s.journal}
 	s.policies = &service.Policies{Callers: callers, Names: names, Relay: s.relay, Journal: s.journal, Bell: s.bell, Log: s.log}

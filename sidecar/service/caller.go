@@ -1,13 +1,12 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -24,6 +23,7 @@ type caller struct {
 	session message.Peer // of an adopted agent
 	pane    string       // of a recognised agent that called by MCP, where nobody has adopted it
 	place   string       // what it runs inside, or why it is not verified, for a person
+	way     string       // how it would be verified, "" for the ordinary ways
 }
 
 // by is the caller of a request to the relay. An agent in a pane that nobody has adopted has
@@ -51,6 +51,8 @@ type Callers struct {
 		AgentIn(p tmux.Pane, below ...process.Relative) string
 	}
 	Server tmux.Options // of the tmux server, to ask it what its options say
+	// Others are the sockets of this person's other sidecars.
+	Others func() []string
 	Log    *slog.Logger
 
 	keys keys
@@ -100,11 +102,16 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 			}
 		}
 	}
-	kind, place := o.judge(panes)
-	if s.Tmux == nil && o.belowTmux() {
-		// Whether an agent runs in that pane only the server's own sidecar knows.
-		kind, place = relay.Unverified, "it runs in tmux, and this sidecar knows no panes"
+	if o.elsewhere() {
+		if c, ok := s.vouched(ctx, from, line[0].Process); ok {
+			return c
+		}
+		if s.Tmux == nil {
+			// Whether an agent runs in that pane only the server's own sidecar knows.
+			return caller{kind: relay.Unverified, place: "it runs in a tmux server that has no sidecar to speak for it", way: "run intercom up in that tmux server, then try again"}
+		}
 	}
+	kind, place := o.judge(panes)
 	if kind == relay.Unverified && s.keys.prove(o, from.Client, s.clients(ctx)) {
 		return caller{kind: relay.Person}
 	}
@@ -143,141 +150,6 @@ func (s *Callers) clients(ctx context.Context) func() []tmux.Attached {
 	}
 }
 
-// origin is where a process comes from.
-type origin struct {
-	line   []process.Relative // itself and its parents, without the tmux server and what is above it
-	lead   []process.Relative // the same of its session's leader, where that is not among its parents
-	server process.Process
-}
-
-// newOrigin parts a lineage at the tmux server, or at what takes in those who lost their
-// parents: the first process of the system, and the server's own parents.
-func newOrigin(line []process.Relative, server process.Process, above []int) origin {
-	o := origin{server: server}
-	leader := line[0].Leader
-	o.line = lowerPart(line, server.PID, above)
-	if !slices.ContainsFunc(line, func(r process.Relative) bool { return r.PID == leader }) {
-		if lead, err := process.Lineage(leader, server.PID); err == nil {
-			o.lead = lowerPart(lead, server.PID, above)
-		}
-	}
-	return o
-}
-
-func lowerPart(line []process.Relative, server int, above []int) []process.Relative {
-	for i, r := range line {
-		usersOwn := r.Name == "systemd" && r.Parent == 1 // it takes in those of its user, and starts what anybody asks it to
-		if r.PID == server || r.PID == 1 || usersOwn || slices.Contains(above, r.PID) {
-			return line[:i]
-		}
-	}
-	return line
-}
-
-// started is what the tmux server itself started, the last of those from which the caller
-// comes; none if it does not come from the server.
-func (o origin) started() (process.Relative, bool) {
-	for _, line := range [][]process.Relative{o.line, o.lead} {
-		if n := len(line); n > 0 && line[n-1].Parent == o.server.PID {
-			return line[n-1], true
-		}
-	}
-	return process.Relative{}, false
-}
-
-// below are all processes of the origin.
-func (o origin) below() []process.Relative { return slices.Concat(o.line, o.lead) }
-
-// inside finds the session below whose pane's process the caller is, or at whose terminal, or
-// in whose pane it or a parent was started. A job in the background loses its parents, but not
-// its terminal, nor what it was started with. Nobody is inside of what lives in no pane.
-func (o origin) inside(peers []message.Peer) (message.Peer, bool) {
-	sessions := slices.DeleteFunc(slices.Clone(peers), func(p message.Peer) bool { return p.Pane == "" })
-	for _, r := range o.below() {
-		for _, session := range sessions {
-			if r.PID == session.PaneProc.PID || r.PID == session.Foreground.PID {
-				return session, true
-			}
-		}
-	}
-	for i, r := range o.below() {
-		for _, session := range sessions {
-			if o.tells(i, r) && r.Pane == session.Pane || r.Terminal && process.HasTerminal(r.PID, session.TTY) {
-				return session, true
-			}
-		}
-	}
-	return message.Peer{}, false
-}
-
-// tells reports whether the environment of a process says where it was started. What the
-// tmux server starts beside its panes has that of the server, which may have been started in
-// a pane of another one.
-func (o origin) tells(i int, r process.Relative) bool {
-	return i == 0 || r.Parent != o.server.PID
-}
-
-// needsPanes reports whether the caller may come from a pane of the tmux server.
-func (o origin) needsPanes() bool {
-	if _, ok := o.started(); ok {
-		return true
-	}
-	return slices.ContainsFunc(o.below(), func(r process.Relative) bool { return r.Pane != "" })
-}
-
-// paneOf is the pane from which the caller comes.
-func (o origin) paneOf(panes []tmux.Pane) (tmux.Pane, bool) {
-	if top, ok := o.started(); ok {
-		if i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && p.PID == top.PID }); i >= 0 {
-			return panes[i], true
-		}
-	}
-	for i, r := range o.below() {
-		if at := slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && p.ID == r.Pane }); at >= 0 && o.tells(i, r) {
-			return panes[at], true
-		}
-	}
-	return tmux.Pane{}, false
-}
-
-// judge tells a person from a caller of whom nobody knows who started it. It comes below no
-// agent.
-func (o origin) judge(panes []tmux.Pane) (kind relay.Kind, why string) {
-	top, fromServer := o.started()
-	i := -1
-	if fromServer {
-		i = slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && p.PID == top.PID })
-	}
-	switch {
-	case fromServer && !o.typed(i >= 0 && !panes[i].Started):
-		return relay.Unverified, "tmux started it, without an interactive shell"
-	case fromServer && !o.line[0].Terminal:
-		return relay.Unverified, "it left its terminal"
-	case o.line[0].Terminal, o.older():
-		return relay.Person, ""
-	}
-	return relay.Unverified, "who started it is unknown"
-}
-
-// typed reports whether what tmux started comes from a shell at which somebody types: one
-// that was started with nothing to do by itself, or the default shell of a pane.
-func (o origin) typed(byDefault bool) bool {
-	parents := o.below()[1:]
-	return byDefault && len(parents) > 0 || slices.ContainsFunc(parents, func(r process.Relative) bool { return r.Shell })
-}
-
-// older reports whether all of this began before the tmux server: a login, a service, a job of
-// cron or CI.
-func (o origin) older() bool {
-	oldest := o.line[len(o.line)-1]
-	return oldest.Start > 0 && o.server.Start > 0 && oldest.Start < o.server.Start
-}
-
-// belowTmux reports whether some tmux server started it, or what leads its session.
-func (o origin) belowTmux() bool {
-	return slices.ContainsFunc(o.below(), func(r process.Relative) bool { return strings.HasPrefix(r.Name, "tmux") })
-}
-
 // mayEnd refuses to end the sidecar to whoever is not the person. One that knows no panes cannot
 // tell who calls from tmux, and holds no pane that an agent could want to be rid of.
 func (s *Callers) mayEnd(ctx context.Context, from api.Caller) error {
@@ -304,7 +176,7 @@ func (s *Callers) refuse(c caller, from api.Caller, what string) error {
 	}
 	s.Log.Warn("refused to an unverified caller", "what", what, "why", c.place, "pid", from.PID)
 	return api.Errorf(api.CodeRefused, "%s: only a person may, and this process is not verified: %s", what, c.place).
-		WithHint("run it in the shell of a pane, or in a terminal outside tmux; the plugin's keys work too")
+		WithHint("%s", cmp.Or(c.way, "run it in the shell of a pane, or in a terminal outside tmux; the plugin's keys work too"))
 }
 
 // verified is the caller of a request that only an agent or a person may make. It refuses

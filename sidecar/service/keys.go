@@ -95,8 +95,11 @@ func (k *keys) remember(p process.Process) {
 	k.hands[p.PID] = p.Start
 }
 
-// Offer has a server serve the operation.
-func (s *Callers) Offer(server *api.Server) { api.Handle(server, api.Pressed, s.Pressed) }
+// Offer has a server serve the operations.
+func (s *Callers) Offer(server *api.Server) {
+	api.Handle(server, api.Pressed, s.Pressed)
+	api.Handle(server, api.WhoIs, s.WhoIs)
+}
 
 // Pressed notes that a key of the plugin was pressed at the client that the caller names.
 func (s *Callers) Pressed(ctx context.Context, from api.Caller, req api.PressedRequest) (none api.None, _ error) {

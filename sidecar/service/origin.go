@@ -1,0 +1,200 @@
+package service
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// origin is where a process comes from.
+type origin struct {
+	line   []process.Relative // itself and its parents, without the tmux server and what is above it
+	lead   []process.Relative // the same of its session's leader, where that is not among its parents
+	taker  process.Relative   // what has the topmost of these as its child, zero if the system shows none
+	server process.Process
+}
+
+// newOrigin parts a lineage at the tmux server, or at what takes in those who lost their
+// parents: the first process of the system, and the server's own parents.
+func newOrigin(line []process.Relative, server process.Process, above []int) origin {
+	o := origin{server: server}
+	leader := line[0].Leader
+	o.line, o.taker = lowerPart(line, server.PID, above)
+	if !slices.ContainsFunc(line, func(r process.Relative) bool { return r.PID == leader }) {
+		if lead, err := process.Lineage(leader, server.PID); err == nil {
+			o.lead, o.taker = lowerPart(lead, server.PID, above)
+		}
+	}
+	return o
+}
+
+func lowerPart(line []process.Relative, server int, above []int) (lower []process.Relative, taker process.Relative) {
+	for i, r := range line {
+		if r.PID == server || r.PID == 1 || usersOwn(r) || slices.Contains(above, r.PID) {
+			return line[:i], r
+		}
+	}
+	return line, process.Relative{}
+}
+
+// usersOwn reports whether a process is the service manager of its user: it takes in those who
+// lost their parents, and starts what anybody asks it to.
+func usersOwn(r process.Relative) bool { return r.Name == "systemd" && r.Parent == 1 }
+
+// started is what the tmux server itself started, the last of those from which the caller
+// comes; none if it does not come from the server.
+func (o origin) started() (process.Relative, bool) {
+	for _, line := range [][]process.Relative{o.line, o.lead} {
+		if n := len(line); n > 0 && line[n-1].Parent == o.server.PID {
+			return line[n-1], true
+		}
+	}
+	return process.Relative{}, false
+}
+
+// below are all processes of the origin.
+func (o origin) below() []process.Relative { return slices.Concat(o.line, o.lead) }
+
+// inside finds the session below whose pane's process the caller is, or at whose terminal, or
+// in whose pane it or a parent was started. A job in the background loses its parents, but not
+// its terminal, nor what it was started with. Nobody is inside of what lives in no pane.
+func (o origin) inside(peers []message.Peer) (message.Peer, bool) {
+	sessions := slices.DeleteFunc(slices.Clone(peers), func(p message.Peer) bool { return p.Pane == "" })
+	for _, r := range o.below() {
+		for _, session := range sessions {
+			if r.PID == session.PaneProc.PID || r.PID == session.Foreground.PID {
+				return session, true
+			}
+		}
+	}
+	for i, r := range o.below() {
+		for _, session := range sessions {
+			if o.tells(i, r) && r.Pane == session.Pane || r.Terminal && process.HasTerminal(r.PID, session.TTY) {
+				return session, true
+			}
+		}
+	}
+	return message.Peer{}, false
+}
+
+// tells reports whether the environment of a process says where it was started. What the
+// tmux server starts beside its panes has that of the server, which may have been started in
+// a pane of another one.
+func (o origin) tells(i int, r process.Relative) bool {
+	return i == 0 || r.Parent != o.server.PID
+}
+
+// needsPanes reports whether the caller may come from a pane of the tmux server.
+func (o origin) needsPanes() bool {
+	if _, ok := o.started(); ok {
+		return true
+	}
+	return slices.ContainsFunc(o.below(), func(r process.Relative) bool { return r.Pane != "" })
+}
+
+// paneOf is the pane from which the caller comes.
+func (o origin) paneOf(panes []tmux.Pane) (tmux.Pane, bool) {
+	if top, ok := o.started(); ok {
+		if i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && p.PID == top.PID }); i >= 0 {
+			return panes[i], true
+		}
+	}
+	for i, r := range o.below() {
+		if at := slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && p.ID == r.Pane }); at >= 0 && o.tells(i, r) {
+			return panes[at], true
+		}
+	}
+	return tmux.Pane{}, false
+}
+
+// judge tells a person from a caller of whom nobody knows who started it. It comes below no
+// agent.
+func (o origin) judge(panes []tmux.Pane) (kind relay.Kind, why string) {
+	top, fromServer := o.started()
+	i := -1
+	if fromServer {
+		i = slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && p.PID == top.PID })
+	}
+	switch {
+	case fromServer && !o.typed(i >= 0 && !panes[i].Started):
+		return relay.Unverified, "tmux started it, without an interactive shell"
+	case fromServer && !o.line[0].Terminal:
+		return relay.Unverified, "it left its terminal"
+	case fromServer, o.older():
+		return relay.Person, ""
+	case !o.line[0].Terminal:
+		return relay.Unverified, "who started it is unknown"
+	case o.elsewhere() && !o.typed(false):
+		return relay.Unverified, "another tmux server started it, without an interactive shell"
+	case o.anotherLogin(), o.atDisplay():
+		return relay.Person, ""
+	}
+	return relay.Unverified, "it has a terminal of its own, and who started that is unknown"
+}
+
+// typed reports whether what tmux started comes from a shell at which somebody types: one
+// that was started with nothing to do by itself, or the default shell of a pane.
+func (o origin) typed(byDefault bool) bool {
+	parents := o.below()[1:]
+	return byDefault && len(parents) > 0 || slices.ContainsFunc(parents, func(r process.Relative) bool { return r.Shell })
+}
+
+// top is the oldest process that the caller comes from: of its session's, where that has another,
+// since a terminal belongs to a session, and nobody joins one that others began.
+func (o origin) top() process.Relative {
+	line := o.line
+	if len(o.lead) > 0 {
+		line = o.lead
+	}
+	return line[len(line)-1]
+}
+
+// older reports whether all of this began before the tmux server: a login, a service, a job of
+// cron or CI.
+func (o origin) older() bool {
+	oldest := o.line[len(o.line)-1]
+	return oldest.Start > 0 && o.server.Start > 0 && oldest.Start < o.server.Start
+}
+
+// A process that has a terminal and is younger than the server may have been started in a pane:
+// whoever sheds its parents, leaves its session and opens a pty looks like a terminal program. What
+// follows is what such a process cannot make for itself.
+
+// anotherLogin reports whether the caller comes from another login than the tmux server: below a process
+// of another user's (sshd, login, sudo), from outside of our processes' namespace (docker exec), or of
+// another session of the system's audit, which is set at a login and never again. The service manager of
+// the user is a login of its own and starts what it is asked to, so that what it has proves nothing.
+func (o origin) anotherLogin() bool {
+	top := o.top()
+	if top.Parent == 0 || process.OfAnother(top.PID) || o.taker.PID == 0 && process.OfAnother(top.Parent) {
+		return true
+	}
+	ours, theirs := process.Login(o.server.PID), process.Login(top.PID)
+	return o.taker.PID == 1 && ours != 0 && theirs != 0 && ours != theirs
+}
+
+// atDisplay reports whether the caller comes from a program with a window, on a display that was there
+// before the tmux server: a terminal program. An agent may open a window as well, but who reaches
+// the display can press the person's keys there anyway.
+func (o origin) atDisplay() bool {
+	began := process.Began(o.server.Start)
+	return slices.ContainsFunc(o.below(), func(r process.Relative) bool {
+		since := process.Display(r.PID)
+		return !since.IsZero() && !began.IsZero() && since.Before(began)
+	})
+}
+
+// here reports whether the tmux server itself started it, or what leads its session.
+func (o origin) here() bool {
+	_, here := o.started()
+	return here
+}
+
+// elsewhere reports whether another tmux server started it, or what leads its session.
+func (o origin) elsewhere() bool {
+	return !o.here() && slices.ContainsFunc(o.below(), func(r process.Relative) bool { return strings.HasPrefix(r.Name, "tmux") })
+}
