@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,8 +19,8 @@ var displays = regexp.MustCompile(`^(/tmp/\.X11-unix/X[0-9]+|/run/user/[0-9]+/wa
 // zero time where there is none. It is the last change of the display's socket, which nothing but the
 // clock can make older than it is. A display by TCP (ssh -X) is not seen.
 func Display(pid int) (since time.Time) {
-	dir := "/proc/" + strconv.Itoa(pid) + "/fd/"
-	open, err := os.ReadDir(dir)
+	files := "/proc/" + strconv.Itoa(pid) + "/fd/"
+	open, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/fd")
 	if err != nil {
 		return since
 	}
@@ -32,7 +31,7 @@ func Display(pid int) (since time.Time) {
 	defer unix.Close(fd)
 	_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1})
 	for _, f := range open {
-		to, _ := os.Readlink(filepath.Join(dir, f.Name()))
+		to, _ := os.Readlink(files + f.Name())
 		var inode uint32
 		if _, err := fmt.Sscanf(to, "socket:[%d]", &inode); err != nil {
 			continue
