@@ -41,7 +41,7 @@ func (st *stage) battery(name string, claude, codex *coder, other string) (scrip
 // From inside an adopted pane whose words wait for a yes, whatever way is taken to the program
 // is an agent's, or nobody's: nothing that a person may do is done, and what is sent waits too.
 func TestS28_S12_NoWayOutOfAPaneMakesAPerson(t *testing.T) {
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		claude, codex := st.gated()

@@ -72,7 +72,7 @@ func TestU3_U9_keys(t *testing.T) {
 }
 
 func TestU4_U14_pickAndChat(t *testing.T) {
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		claude, codex := st.two()
@@ -138,7 +138,7 @@ func TestU4_U14_pickAndChat(t *testing.T) {
 }
 
 func TestPlugin_fastTypingLeaksNothing(t *testing.T) {
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		claude, codex := st.two()
@@ -171,7 +171,7 @@ func TestPlugin_fastTypingLeaksNothing(t *testing.T) {
 }
 
 func TestU7_statusAndNotices(t *testing.T) {
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		claude, codex := st.two()
@@ -209,7 +209,7 @@ func TestU7_statusAndNotices(t *testing.T) {
 }
 
 func TestS16_H31_nothingShownIsRun(t *testing.T) {
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		trap := filepath.Join(st.home, "TRAP")
@@ -263,7 +263,7 @@ func (st *stage) sitUnnamed() *seat {
 }
 
 func TestU11_uninstall(t *testing.T) {
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		claude, codex := st.two()

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"os"
 	"os/exec"
@@ -96,12 +97,30 @@ func byNumber(a, b string) int {
 	return cmp.Or(cmp.Compare(number(a), number(b)), strings.Compare(a, b))
 }
 
-// EachVersion runs test once for each version, as a subtest named after it.
+// EachVersion runs test once for each version, as a subtest named after it. It is for what tmux
+// itself may do differently; everything else takes its turn: InTurn.
 func EachVersion(t *testing.T, test func(t *testing.T, v Version)) {
 	t.Helper()
 	for _, v := range Versions(t) {
 		t.Run(v.Name, func(t *testing.T) { test(t, v) })
 	}
+}
+
+// InTurn runs test on one version, chosen by the test's name, so that all tests together meet all
+// versions; on each of them where INTERCOM_LONG is set.
+func InTurn(t *testing.T, test func(t *testing.T, v Version)) {
+	t.Helper()
+	if os.Getenv("INTERCOM_LONG") != "" {
+		EachVersion(t, test)
+		return
+	}
+	v := turn(t.Name(), Versions(t))
+	t.Run(v.Name, func(t *testing.T) { test(t, v) })
+}
+
+// turn is the version whose turn it is in the test of that name.
+func turn(name string, all []Version) Version {
+	return all[crc32.ChecksumIEEE([]byte(name))%uint32(len(all))]
 }
 
 // Server is a private tmux server with one session, "base", whose only pane runs cat. It
