@@ -248,7 +248,7 @@ func orphans(ctx context.Context, x *patient) []finding {
 	switch {
 	case guarded && x.status == nil && there.Says != "":
 		return append(found, finding{ID: id, Level: problem, Text: there.Says, Hint: "intercom up starts it now; the reason may be in " + x.paths.Log})
-	case x.status != nil && x.status.Server != "" && !guarded && x.socket == x.paths.Socket:
+	case x.status != nil && (x.status.Server != "" || x.app.wanted(x.paths)) && !guarded && x.socket == x.paths.Socket:
 		found = append(found, finding{ID: "guard", Level: note, Text: "nothing restarts the sidecar if it dies", Hint: "it starts a guard within seconds; if not, " + x.paths.Log + " says why"})
 	case x.status != nil && guarded && there.PID > 0:
 		found = append(found, finding{ID: "guard", Level: fine, Text: fmt.Sprintf("process %d restarts the sidecar if it dies", there.PID)})

@@ -16,11 +16,11 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
-// A sidecar may be killed, or break down. Beside each that serves a tmux server there is a
-// guard: a process that sleeps on the sidecar's lock, which the kernel gives back however its
-// holder ends, and then starts another. The sidecar in turn makes sure that it has a guard.
-// A guard ends when its server has, and whoever wants the sidecar to end for good ends the
-// guard first.
+// A sidecar may be killed, or break down. Beside each that serves a tmux server, or without one
+// ports or repositories, there is a guard: a process that sleeps on the sidecar's lock, which the
+// kernel gives back however its holder ends, and then starts another. The sidecar in turn makes
+// sure that it has a guard. A guard ends when its server has, or nothing is left to serve, and
+// whoever wants the sidecar to end for good ends the guard first.
 
 // guardEnd is how long a guard may take to end when it is asked to: it may be waiting for a
 // sidecar that it has just started.
@@ -29,13 +29,13 @@ const guardEnd = 3 * time.Second
 func (a *app) guard() *cobra.Command {
 	return &cobra.Command{
 		Use:    "guard",
-		Short:  "Restart the sidecar of a tmux server if it dies (started by the sidecar)",
+		Short:  "Restart a sidecar if it dies (started by the sidecar)",
 		Hidden: true,
 		Args:   between(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.ran = true
 			p, err := api.Places(a.Getenv, a.tmuxServer())
-			if err != nil || p.Server == "" {
+			if err != nil {
 				return err
 			}
 			return a.watchOver(cmd.Context(), p)
@@ -58,7 +58,7 @@ func (a *app) watchOver(ctx context.Context, p api.Paths) error {
 		return err
 	}
 	defer g.Release()
-	server, err := tmux.Inspect(ctx, a.tmuxOptions())
+	needed, err := a.need(ctx, p)
 	if err != nil || free(p.Lock) {
 		return nil //nolint:nilerr // there is nothing to guard
 	}
@@ -68,7 +68,7 @@ func (a *app) watchOver(ctx context.Context, p api.Paths) error {
 		if err := awaitEnd(ctx, p); err != nil {
 			return err
 		}
-		if g.Intact() != nil || !a.unserved(ctx, p, server) {
+		if g.Intact() != nil || !a.unserved(ctx, p, needed) {
 			return nil
 		}
 		pause := count.died(time.Since(began))
@@ -84,7 +84,7 @@ func (a *app) watchOver(ctx context.Context, p api.Paths) error {
 				return nil
 			case <-time.After(min(time.Second, time.Until(again))):
 			}
-			if g.Intact() != nil || !a.answers(ctx, server) {
+			if g.Intact() != nil || !needed(ctx) {
 				return nil
 			}
 		}
@@ -118,14 +118,23 @@ func awaitEnd(ctx context.Context, p api.Paths) error {
 // leaving is how long a tmux server that ends may still answer after its sidecar has noticed.
 const leaving = 200 * time.Millisecond
 
-// unserved reports whether a tmux server lives on without any sidecar.
-func (a *app) unserved(ctx context.Context, p api.Paths, server tmux.Health) bool {
+// need says what a sidecar at p is needed for: needed reports whether it still is.
+func (a *app) need(ctx context.Context, p api.Paths) (needed func(context.Context) bool, err error) {
+	if p.Server == "" {
+		return func(ctx context.Context) bool { return ctx.Err() == nil && a.wanted(p) && !otherRuns(p) }, nil
+	}
+	server, err := tmux.Inspect(ctx, a.tmuxOptions())
+	return func(ctx context.Context) bool { return a.answers(ctx, server) }, err
+}
+
+// unserved reports whether a sidecar is needed, and there is none.
+func (a *app) unserved(ctx context.Context, p api.Paths, needed func(context.Context) bool) bool {
 	select {
 	case <-ctx.Done():
 		return false
 	case <-time.After(leaving):
 	}
-	if !a.answers(ctx, server) {
+	if !needed(ctx) {
 		return false
 	}
 	_, at, running, _ := a.running(ctx)
@@ -148,6 +157,9 @@ func (a *app) answers(ctx context.Context, server tmux.Health) bool {
 // line writes into the status line what a sidecar that is not there cannot say itself. The next one
 // writes its own once it serves.
 func (a *app) line(ctx context.Context, p api.Paths, text string) {
+	if p.Server == "" {
+		return
+	}
 	vacant, ok := api.Vacant(p.Lock)
 	if !ok {
 		return
@@ -192,7 +204,7 @@ type ward struct {
 // keep starts a guard if there is none. One of another program would bring that back: it is
 // ended.
 func (w *ward) keep() error {
-	if w.paths.Server == "" {
+	if w.paths.Server == "" && !w.wanted(w.paths) {
 		return nil
 	}
 	program, err := os.Executable()
@@ -224,9 +236,6 @@ func (w *ward) keep() error {
 
 // unguard ends the guard of p, and keeps another one from starting until done is called.
 func unguard(ctx context.Context, p api.Paths) (done func(), err error) {
-	if p.Server == "" {
-		return func() {}, nil
-	}
 	if _, err := os.Stat(p.Runtime); err != nil {
 		return func() {}, nil //nolint:nilerr // there was never anything
 	}

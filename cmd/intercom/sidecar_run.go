@@ -28,7 +28,7 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 	if state, err := ourDir(e.Getenv, "XDG_STATE_HOME", filepath.Join(".local", "state")); err == nil {
 		policies.Trusted = trust.In(state).Trusted
 	}
-	succeed := func() { (&app{env: e}).succeed(opts.Paths, ports) }
+	succeed := func() { (&app{env: e}).succeed(opts.Paths) }
 	err = daemon.Run(ctx, daemon.Config{
 		Paths: opts.Paths, Version: opts.Version, Person: person(e), Talk: ports, Registry: repository.RegistryPath(e.Getenv),
 		Transport: e.Getenv("INTERCOM_TRANSPORT"), Trigger: e.Getenv("INTERCOM_TRIGGER"),

@@ -7,14 +7,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
 )
 
 // succeed starts a headless sidecar when that of a tmux server has ended, what it may have served is
 // the person's and still wanted, and no other sidecar is there to take it over.
-func (a *app) succeed(p api.Paths, ports talk.Home) {
-	wanted := ports.Dir != "" && len(ports.Wishes()) > 0 || monitors(repository.EnabledIn(filepath.Dir(p.State)))
-	if p.Server == "" || !wanted || otherRuns(p) {
+func (a *app) succeed(p api.Paths) {
+	if p.Server == "" || !a.wanted(p) || otherRuns(p) {
 		return
 	}
 	headless, err := api.Places(a.Getenv, "")
@@ -24,6 +22,13 @@ func (a *app) succeed(p api.Paths, ports talk.Home) {
 	if child, err := a.spawn(headless); err == nil {
 		child.told.file.Close()
 	}
+}
+
+// wanted reports whether the person wants a port served, or the messages of a repository processed,
+// whichever tmux servers there are.
+func (a *app) wanted(p api.Paths) bool {
+	ports, _ := talkHome(a.Getenv) // without a home there are none
+	return ports.Dir != "" && len(ports.Wishes()) > 0 || monitors(repository.EnabledIn(filepath.Dir(p.State)))
 }
 
 // monitors reports whether a person wants the messages of any repository processed whatever runs.

@@ -62,6 +62,13 @@ func (k *talker) endAll() {
 	}
 }
 
+// headless are the places of the sidecar without a tmux server.
+func (k *talker) headless() api.Paths {
+	p, err := api.Places(k.getenv, "")
+	require.NoError(k.t, err)
+	return p
+}
+
 func (k *talker) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = k.env["HOME"]
@@ -269,6 +276,7 @@ func TestK20_K21_discover(t *testing.T) {
 		assert.Equal(t, pid, l["pid"], "the sidecar has both")
 		assert.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$`, l["started"])
 	}
+	endGuard(k.headless().Lock) // it would bring the sidecar back
 	require.NoError(t, syscall.Kill(int(pid.(float64)), syscall.SIGKILL))
 	until(t, func() bool {
 		return syscall.Kill(int(pid.(float64)), 0) != nil || len(k.ok("discover")["listeners"].([]any)) == 0
@@ -277,6 +285,41 @@ func TestK20_K21_discover(t *testing.T) {
 	again := k.ok("listen", "start", "--port", a)
 	assert.NotEqual(t, pid, again["pid"])
 	assert.Len(t, k.ok("discover")["listeners"], 2, "and with it comes the other, which is wanted still")
+}
+
+// Without tmux, too, a sidecar that was killed comes back while somebody wants what it serves, and not
+// once a person has ended it.
+func TestC50_aKilledHeadlessSidecarComesBack(t *testing.T) {
+	t.Parallel()
+	k := newTalker(t)
+	port := aFreePort(t)
+	old := int(k.ok("listen", "start", "--port", port)["pid"].(float64))
+	guarded := func() bool { there, held := api.GuardOf(k.headless()); return held && there.PID > 0 }
+	until(t, guarded)
+	require.NoError(t, syscall.Kill(old, syscall.SIGKILL))
+	until(t, func() bool {
+		all := k.ok("discover")["listeners"].([]any)
+		return len(all) == 1 && all[0].(map[string]any)["pid"] != float64(old)
+	})
+	k.ok("send", "--to-port", port, "--from-port", "9001", "--message", "after")
+	assert.Equal(t, []string{"after"}, bodies(k.ok("check", "--port", port)))
+	until(t, guarded)
+
+	out, err := k.command(os.Args[0], "down").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Zero(t, api.Holder(k.headless().Lock))
+	assert.False(t, guarded(), "a person has ended it")
+	assert.Empty(t, k.ok("discover")["listeners"])
+
+	// What serves nothing has no guard.
+	k.ok("listen", "start", "--port", port)
+	until(t, guarded)
+	k.ok("listen", "stop", "--port", port)
+	pid := api.Holder(k.headless().Lock)
+	require.NotZero(t, pid)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	until(t, func() bool { return !guarded() })
+	assert.Zero(t, api.Holder(k.headless().Lock))
 }
 
 func until(t *testing.T, so func() bool) {
