@@ -261,7 +261,7 @@ func TestServer_refusesWhatItCannotRead(t *testing.T) {
 func TestServer_longestBodyPasses(t *testing.T) {
 	b := &backend{}
 	c := serve(t, b)
-	text := strings.Repeat("\n", message.MaxBody)
+	text := "x" + strings.Repeat("\n", message.MaxBody-1)
 	_, err := api.Call(t.Context(), c, api.Send, api.SendRequest{To: "bob", Text: text})
 	require.NoError(t, err)
 	assert.Equal(t, text, b.took().req.(api.SendRequest).Text)
@@ -323,7 +323,7 @@ func TestServer_callOutlivesTheTimeoutForReading(t *testing.T) {
 	c, _ := serveWith(t, b.offered(&api.Server{ReadTimeout: timeout}))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*timeout)
 	defer cancel()
-	_, err := api.Call(ctx, c, api.Send, api.SendRequest{To: "bob"})
+	_, err := api.Call(ctx, c, api.Send, api.SendRequest{To: "bob", Text: "x"})
 	assert.Equal(t, api.CodeTimeout, code(err), "the client's own time ends the call, not the server's for reading: %v", err)
 }
 
@@ -345,7 +345,7 @@ func TestClient_thatGoesAwayEndsTheCall(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := api.Call(ctx, c, api.Send, api.SendRequest{To: "bob"})
+		_, err := api.Call(ctx, c, api.Send, api.SendRequest{To: "bob", Text: "x"})
 		done <- err
 	}()
 	<-b.block
@@ -359,7 +359,7 @@ func TestClient_deadlineIsNoAnswerInTime(t *testing.T) {
 	c := serve(t, b)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := api.Call(ctx, c, api.Send, api.SendRequest{To: "bob"})
+	_, err := api.Call(ctx, c, api.Send, api.SendRequest{To: "bob", Text: "x"})
 	assert.Equal(t, api.CodeTimeout, code(err), "%v", err)
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 }
