@@ -45,7 +45,7 @@
 //
 //	6  daemon                                     puts it together
 //	   mcp                                        operations as the tools of an agent
-//	5  service  comeback  policyset               what operations mean; agents that return; the policies in use
+//	5  service  comeback  policyset  launch       what operations mean; agents that return; the policies in use; starts and ends
 //	4  api                                        operations as values, server, client
 //	3  pane  talk  repository                     sources and sinks; pane is on top of agent and tmux
 //	   team                                       the files of a team

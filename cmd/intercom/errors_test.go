@@ -136,6 +136,19 @@ var errorsOf = map[string][]wrong{
 		{"send cyd \xff", 2, `not valid UTF-8`, `iconv`},
 		{"send gil hi --timeout 1s", 5, `queued|held`, `intercom `},
 	},
+	"intercom session": {{"session strat", 2, `no command "session strat"`, `intercom session start\?`}},
+	"intercom session start": {
+		{"session start", 2, `name an agent or a command`, `--agent claude`},
+		{"session start claude", 2, `a command goes after --`, `-- claude`},
+		{"session start --agent vim", 1, `no agent "vim" can be started`, `agents: aider|agents: claude`},
+		{"session start --agent claude --as line", 2, `for a command alone`, `intercom session start --help`},
+		{"session start --agent claude -- cat", 2, `not both`, `intercom session start --help`},
+		{"session start --agent /bin/cat --dir /nowhere", 1, `no directory "/nowhere"`, `that exists`},
+		{"session start --agent /bin/cat --thinking deep", 2, `unknown thinking mode "deep"`, `fast, med, slow`},
+		{"session start --agent /bin/cat --message _", 2, `--message is empty`, `--help`},
+		{"session start -- /nowhere/x", 1, `no program "/nowhere/x" can be run`, `name a program`},
+		{"session start --as vim -- cat", 2, `no profile "vim"`, `intercom adopt --help`},
+	},
 	"intercom peers":         {{"peers x", 2, `takes no arguments`, `intercom peers`}},
 	"intercom inbox":         {{"inbox frob", 2, `no command "inbox frob"`, `intercom inbox --help`}},
 	"intercom inbox list":    {{"inbox list x", 2, `takes no arguments`, `intercom inbox list`}},
@@ -280,7 +293,7 @@ var errorsOf = map[string][]wrong{
 // silentOnes have no errors of their own: an agent's hook must never have one, a persona
 // is a program for tests with a usage of its own, a policy worker speaks with the sidecar
 // alone, and what a key runs is told at a client.
-var silentOnes = []string{"intercom hook", "intercom persona", "intercom policy-worker"}
+var silentOnes = []string{"intercom hook", "intercom persona", "intercom policy-worker", "intercom session-exec"}
 
 // Whatever is wrong is told on standard error, in a line that says what, and one that says
 // what to do next; nothing stands on standard output, and nothing is coloured.

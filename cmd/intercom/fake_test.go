@@ -174,6 +174,22 @@ func (b *fakeBackend) Sessions(context.Context, api.Caller, api.None) ([]message
 	return b.sessions, nil
 }
 
+func (b *fakeBackend) StartSession(_ context.Context, _ api.Caller, req api.StartSessionRequest) (api.StartedSession, error) {
+	return api.StartedSession{Status: api.StartDone, Session: message.Peer{ID: message.NewID(), Name: req.Agent, Title: req.Title}}, nil
+}
+
+func (b *fakeBackend) EndSession(_ context.Context, _ api.Caller, req api.EndSessionRequest) (api.EndedSession, error) {
+	return api.EndedSession{Status: api.EndDone, Session: message.Peer{ID: message.NewID(), Name: req.Session}, How: "quit"}, nil
+}
+
+func (b *fakeBackend) SessionData(_ context.Context, _ api.Caller, q api.SessionDataQuery) (api.SessionWords, error) {
+	return api.SessionWords{Session: api.Session{Name: q.Session}, Words: "done"}, nil
+}
+
+func (b *fakeBackend) ListSessions(context.Context, api.Caller, api.None) ([]api.Session, error) {
+	return []api.Session{{ID: message.NewID(), Name: "worker"}}, nil
+}
+
 func (b *fakeBackend) StartChat(_ context.Context, _ api.Caller, req api.StartChatRequest) (message.Chat, error) {
 	b.take(req)
 	return message.Chat{ID: message.NewID(), Name: req.Name, State: message.ChatOn, Participants: []message.Participant{}}, nil
@@ -368,6 +384,10 @@ func (b *fakeBackend) offered(s *api.Server) *api.Server {
 	api.Handle(s, api.Pressed, b.Pressed)
 	api.Handle(s, api.Sessions, b.Sessions)
 	api.Handle(s, api.Peers, b.Peers)
+	api.Handle(s, api.StartSession, b.StartSession)
+	api.Handle(s, api.EndSession, b.EndSession)
+	api.Handle(s, api.SessionData, b.SessionData)
+	api.Handle(s, api.ListSessions, b.ListSessions)
 	api.Handle(s, api.StartChat, b.StartChat)
 	api.Handle(s, api.Chats, b.Chats)
 	api.Handle(s, api.StopChat, b.StopChat)

@@ -77,15 +77,16 @@ var layers = map[string][]string{
 	"sidecar/api": {"sidecar/message", "sidecar/registry", "sidecar/own", "scripting/policy"},
 
 	"sidecar/comeback": {"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/journal", "sidecar/pane", "sidecar/tmux"},
+	"sidecar/launch":   {"sidecar/message", "sidecar/registry", "sidecar/pane", "sidecar/process", "sidecar/tmux"},
 	"sidecar/service": {
 		"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/screen", "sidecar/sanitise", "sidecar/aea", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal",
-		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/talk", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "scripting", "scripting/policy",
+		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/talk", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch", "scripting", "scripting/policy",
 	},
 
 	"sidecar/mcp": {"sidecar/message", "sidecar/spelling", "sidecar/api"},
 
 	"sidecar/daemon": {
-		"sidecar/message", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/policyset", "sidecar/comeback",
+		"sidecar/message", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch",
 		"sidecar/service", "sidecar/talk", "sidecar/own", "sidecar/repository", "scripting/policy",
 	},
 

@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("INTERCOM_TEST_MAIN") != "" || len(os.Args) == 2 && os.Args[1] == "policy-worker" { // under another name
+	if os.Getenv("INTERCOM_TEST_MAIN") != "" || len(os.Args) == 2 && os.Args[1] == "policy-worker" || len(os.Args) > 2 && os.Args[1] == "session-exec" { // under another name
 		main()
 	}
 	testscript.Main(m, map[string]func(){

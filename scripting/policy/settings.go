@@ -8,5 +8,12 @@ type Settings struct {
 	Chats       map[string]string         `json:"chats,omitempty"`       // settings of every new chat, as --set takes them
 	Brakes      map[string]string         `json:"brakes,omitempty"`      // limits, as the table of limits names them
 	Profiles    map[string]map[string]any `json:"profiles,omitempty"`    // fields of profiles, by profile: string, float64, bool or list of strings
+	Sessions    Sessions                  `json:"sessions,omitzero"`     // what agents may start
 	Answer      []string                  `json:"answer,omitempty"`      // the command that answers messages of repositories in which no agent works
+}
+
+// Sessions is what agents may start by themselves. A list that is nil was not given.
+type Sessions struct {
+	Allow []string `json:"allow,omitzero"` // profiles, and absolute paths of programs
+	Roots []string `json:"roots,omitzero"` // absolute paths of directories, below which they may
 }

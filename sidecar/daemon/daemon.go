@@ -32,6 +32,7 @@ type Config struct {
 	Person    string       // how a person's own words are signed; "" is "person"
 	Talk      talk.Home    // the person's ports; without a Dir none is served
 	Registry  string       // AEA's own list of agents; "" is none
+	Launcher  []string     // becomes the program of a session that is started; see launch.Launcher
 	Log       *slog.Logger
 	// Linger is how long a headless sidecar waits for another request before it ends; 0 is
 	// half a minute.

@@ -129,6 +129,7 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	var serverGone <-chan struct{}
 	if s.client != nil {
 		serverGone = s.client.Gone()
+		part("launch", s.launcher.Run)
 		s.takeUp(inner, parts.Go)
 		part("attendance", (&service.Attendance{Relay: s.relay, Tmux: s.client, Log: s.log}).Run)
 		part("face", s.face.Run)

@@ -119,6 +119,9 @@ func (s *sidecar) takeUpLater(ctx context.Context, session message.Peer) {
 
 // takeUpOne reports whether that is settled: the pane is served, or its session has ended.
 func (s *sidecar) takeUpOne(ctx context.Context, session message.Peer) bool {
+	if session.Starting {
+		return s.launcher.Resume(ctx, session) == nil || ctx.Err() != nil
+	}
 	past := pane.Past{Unwatched: true}
 	for _, left := range s.relay.Restored.Deliveries {
 		if left.Delivery.Target == session.ID && left.Delivery.Typed {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/comeback"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/launch"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/policyset"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
@@ -27,6 +28,7 @@ const agentsWithin = 5 * time.Second
 type services struct {
 	bell     *service.Bell
 	returns  *comeback.Returns
+	launcher *launch.Launcher // nil: headless
 	policies *service.Policies
 	face     *service.Face
 	ports    *talk.Keeper // nil: none are served
@@ -58,6 +60,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 	}
 	sessions := &service.Sessions{Callers: callers, Names: names, Relay: asked, Server: server, Log: s.log}
 	chats := &service.Chats{Callers: callers, Names: names, Sessions: sessions, Returns: s.returns, Relay: asked, Journal: s.journal, Log: s.log}
+	launches := &service.Launches{Callers: callers, Names: names, Sessions: sessions, Relay: asked, Settings: s.policies.Settings, Amend: s.policies.Amended, Log: s.log}
 	panes := &service.Panes{Callers: callers, Names: names, Relay: s.relay, Log: s.log}
 	inbox := &service.Inbox{Callers: callers, Names: names, Relay: asked, Journal: s.journal, Log: s.log}
 	if s.client != nil {
@@ -68,6 +71,8 @@ func (s *sidecar) assemble(ctx context.Context) {
 		names.Tmux, s.policies.Tmux, s.face.Tmux, status.Tmux = s.client, s.client, s.client, s.client
 		chats.Panes, inbox.Panes = s.panes, s.panes
 		s.panes.Amend = s.policies.Amended
+		s.launcher = &launch.Launcher{Relay: s.relay, Panes: s.panes, Tmux: s.client, Server: server, Command: cfg.Launcher, Log: s.log.With("part", "launch")}
+		launches.Launcher = s.launcher
 	}
 	sinks := map[message.PeerKind]relay.Sink{}
 	if cfg.Talk.Dir != "" {
@@ -91,7 +96,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 		s.repos.Hear(events)
 		s.face.Hear(events)
 	}
-	s.offered = append(s.offered, status, callers, sessions, panes, chats, inbox, s.policies,
+	s.offered = append(s.offered, status, callers, sessions, launches, panes, chats, inbox, s.policies,
 		&service.Questions{Callers: callers, Names: names, Chats: chats, Relay: s.relay, Journal: s.journal, Bell: s.bell, Log: s.log},
 		&service.Sending{Callers: callers, Names: names, Sessions: sessions, Relay: asked, Journal: s.journal, Bell: s.bell},
 		&service.Letters{Callers: callers, Relay: asked, Bell: s.bell},

@@ -126,6 +126,7 @@ type Reason string
 // The reasons. Each is held unless the comment says otherwise.
 const (
 	AgentGone        Reason = "agent gone"            // held in a chat, failed for a single message
+	AgentStarting    Reason = "agent starting"        // its program has not shown itself yet
 	AgentWorking     Reason = "agent working"         // no prompt yet
 	InComposer       Reason = "draft in the composer" // a person's text
 	SomebodyTypes    Reason = "somebody types there"  // keys of theirs may not be drawn yet

@@ -56,6 +56,7 @@ type Peer struct {
 	Adopted   time.Time  `json:"adopted"`
 	Ended     *time.Time `json:"ended,omitempty"`
 	EndReason string     `json:"end_reason,omitempty"`
+	Caller    *Address   `json:"caller,omitempty"` // who had it started here; nil: it was there before it was adopted
 	PaneOf
 }
 
@@ -73,6 +74,7 @@ type PaneOf struct {
 	Closed     Reason  `json:"closed,omitempty"`       // why nothing more is typed here until the pane, or a person, shows otherwise
 	Lost       ID      `json:"lost,omitempty"`         // with Closed: the delivery whose text was typed and never seen
 	Draft      *Place  `json:"draft,omitempty"`        // with Closed: where a person's line stands or stood
+	Starting   bool    `json:"starting,omitempty"`     // what was started in it has not been recognised yet: what goes there waits
 }
 
 // Place is where something stands in a pane, also when it has scrolled away.

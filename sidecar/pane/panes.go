@@ -69,6 +69,7 @@ type set struct {
 	byID    map[message.ID]*entry
 	byPane  map[string]*entry
 	early   map[message.ID][]letter // for sessions that the relay knows and that start in a moment
+	awaited map[message.ID]bool     // those among them whose program has not shown itself yet
 }
 
 // entry is one running pane, with the letters that did not fit its mailbox yet.
@@ -101,7 +102,7 @@ func (ps *Panes) Run(ctx context.Context) error {
 		ctx: ctx, panes: suture.New("panes", suture.Spec{
 			EventHook: ps.hear, FailureThreshold: crashes, FailureDecay: crashDecay.Seconds(), FailureBackoff: crashPause, Timeout: endPatience,
 		}),
-		byID: map[message.ID]*entry{}, byPane: map[string]*entry{}, early: map[message.ID][]letter{},
+		byID: map[message.ID]*entry{}, byPane: map[string]*entry{}, early: map[message.ID][]letter{}, awaited: map[message.ID]bool{},
 	}
 	s.running.Go(func() { _ = s.panes.Serve(ctx) })
 	defer s.running.Wait()
@@ -290,6 +291,7 @@ func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) err
 			en.send(l)
 		}
 		delete(s.early, session.ID)
+		delete(s.awaited, session.ID)
 		p.poke()
 		if p.account != nil {
 			en.follower = s.panes.Add(following{p.account.follower, session.Pane})
@@ -412,6 +414,7 @@ func (ps *Panes) vacate(ctx context.Context, pane string) error {
 func (ps *Panes) Forget(ctx context.Context, session message.ID) error {
 	return ps.do(ctx, func(s *set) {
 		delete(s.early, session)
+		delete(s.awaited, session)
 		if en := s.byID[session]; en != nil {
 			en.send(letter{forget: true})
 		}
@@ -475,11 +478,31 @@ func (ps *Panes) Deliver(ctx context.Context, ds ...message.Delivery) error {
 		for _, target := range targets {
 			if en := s.byID[target]; en != nil {
 				en.send(letters[target])
-			} else {
-				s.early[target] = append(s.early[target], letters[target])
+				continue
+			}
+			s.early[target] = append(s.early[target], letters[target])
+			if s.awaited[target] {
+				waiting := slices.Clone(letters[target].deliver)
+				s.running.Go(func() { ps.tellAwaited(s.ctx, waiting) })
 			}
 		}
 	})
+}
+
+// Await says that the program of a session is starting: what is delivered to it is held until
+// Start.
+func (ps *Panes) Await(ctx context.Context, session message.ID) error {
+	return ps.do(ctx, func(s *set) { s.awaited[session] = true })
+}
+
+// tellAwaited reports that deliveries wait for a program that is starting.
+func (ps *Panes) tellAwaited(ctx context.Context, ds []message.Delivery) {
+	for _, d := range ds {
+		r := message.Receipt{Delivery: d.ID, Message: d.Message.ID, Target: d.Target, State: message.Held, Reason: message.AgentStarting, At: ps.clock.now()}
+		if err := ps.Relay.Report(ctx, r); err != nil && ctx.Err() == nil {
+			ps.Log.Debug("report a delivery that waits", "delivery", d.ID, "err", err)
+		}
+	}
 }
 
 // Cancel takes deliveries back that nothing was typed of yet.
@@ -487,6 +510,11 @@ func (ps *Panes) Cancel(ctx context.Context, ids []message.ID) error {
 	return ps.do(ctx, func(s *set) {
 		for _, en := range s.byID {
 			en.send(letter{cancel: ids})
+		}
+		for _, letters := range s.early {
+			for i := range letters {
+				letters[i].deliver = slices.DeleteFunc(letters[i].deliver, func(d message.Delivery) bool { return slices.Contains(ids, d.ID) })
+			}
 		}
 	})
 }

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -74,4 +77,37 @@ func (l *limited) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	return l.Buffer.Write(p)
+}
+
+// Find is the absolute path of a program: of a name, the first in PATH.
+func Find(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err == nil && !filepath.IsAbs(path) {
+		err = fmt.Errorf("%q is not an absolute path", path)
+	}
+	return path, err
+}
+
+// Become replaces this process by a program, with its arguments, that works in a directory. The
+// directory is given by its absolute path without links: it is entered first and asked for its
+// path then, so that nobody can put another one in its place in between. It returns only an error.
+func Become(dir string, argv []string) error {
+	if len(argv) == 0 {
+		return errors.New("become: no program is named")
+	}
+	if err := os.Chdir(dir); err != nil {
+		return fmt.Errorf("become %q: %w", argv[0], err)
+	}
+	is, err := syscall.Getwd() // os.Getwd believes $PWD
+	if err == nil && is != dir {
+		err = fmt.Errorf("directory %q is %q by now", dir, is)
+	}
+	if err != nil {
+		return fmt.Errorf("become %q: %w", argv[0], err)
+	}
+	env := slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "PWD=") || strings.HasPrefix(pair, "OLDPWD=") })
+	if err := syscall.Exec(argv[0], argv, append(env, "PWD="+dir)); err != nil {
+		return fmt.Errorf("become %q: %w", argv[0], err)
+	}
+	return nil
 }

@@ -9,5 +9,6 @@ func Aider() Profile {
 	p.Continuations = []string{". "}
 	p.End = " "
 	p.Chrome = []string{"────", "Tokens: "}
+	p.Start, p.Quit = []string{"aider"}, "/exit"
 	return p
 }

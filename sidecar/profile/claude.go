@@ -10,6 +10,7 @@ func Claude() Agent {
 		Profile: Profile{
 			Name: "claude", Reads: Bracketed, Quiet: agentQuiet,
 			SeenWithin: agentSeen, TakenWithin: agentTaken, InlineMax: agentInline,
+			Start: []string{"claude"}, Quit: "/exit",
 		},
 		Verified:  "2.1.329",
 		Processes: []string{"claude"},

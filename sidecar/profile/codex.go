@@ -10,6 +10,10 @@ func Codex() Agent {
 		Profile: Profile{
 			Name: "codex", Reads: Bracketed, Quiet: agentQuiet,
 			SeenWithin: agentSeen, TakenWithin: agentTaken, InlineMax: agentInline,
+			Start: []string{"codex"}, Quit: "/quit",
+			Thinking: map[string][]string{
+				"fast": {"-c", `model_reasoning_effort="low"`}, "med": {"-c", `model_reasoning_effort="medium"`}, "slow": {"-c", `model_reasoning_effort="high"`},
+			},
 		},
 		Verified:  "0.169.0",
 		Processes: []string{"codex"},

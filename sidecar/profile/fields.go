@@ -41,6 +41,7 @@ var fields = []field{
 	}},
 	{"chrome", list(func(p *Profile) *[]string { return &p.Chrome })},
 	{"continuations", list(func(p *Profile) *[]string { return &p.Continuations })},
+	{"start", list(func(p *Profile) *[]string { return &p.Start })},
 }
 
 // With is the profile with some of its fields set: by their names, to strings, numbers (of a

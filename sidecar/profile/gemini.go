@@ -20,6 +20,7 @@ func Gemini() Agent {
 		Profile: Profile{
 			Name: "gemini", Reads: Bracketed, Quiet: agentQuiet, Settle: geminiSettle,
 			SeenWithin: agentSeen, TakenWithin: agentTaken, InlineMax: geminiInline,
+			Start: []string{"gemini"}, Quit: "/quit",
 		},
 		Verified:  "0.61.0",
 		Processes: []string{"gemini"},

@@ -12,6 +12,7 @@ func Opencode() Agent {
 		Profile: Profile{
 			Name: "opencode", Reads: Bracketed, Quiet: agentQuiet,
 			SeenWithin: agentSeen, TakenWithin: agentTaken, InlineMax: agentInline,
+			Start: []string{"opencode"}, Quit: "/exit",
 		},
 		Verified:  "1.18.33",
 		Processes: []string{"opencode"},

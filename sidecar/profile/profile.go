@@ -3,7 +3,10 @@
 // it owns no state and starts no goroutine.
 package profile
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // Reads says how a program takes what is typed.
 type Reads string
@@ -28,7 +31,14 @@ type Profile struct {
 	Continuations []string      // what a composer of several lines may show before each line but the first
 	Chrome        []string      // what lines begin with that it draws around its words
 	End           string        // stands behind each text, so that its last word opens no list of completions
+
+	Start    []string            // the program and its arguments that start it; nil: nothing does but a person's own words
+	Thinking map[string][]string // further arguments, by how hard it is to think: fast, med, slow; what is missing needs none
+	Quit     string              // what ends it when it is submitted in its empty composer; "": nothing
 }
+
+// Thinkings are the ways to think that may be asked for.
+var Thinkings = []string{"fast", "med", "slow"}
 
 // ByName finds the profile that a person names at adoption. Names are exact.
 func ByName(name string) (Profile, bool) {
@@ -55,5 +65,7 @@ var all = []Profile{Line(), LinePaste(), Aider(), TUI()}
 func (p Profile) clone() Profile {
 	p.Continuations = append([]string(nil), p.Continuations...)
 	p.Chrome = append([]string(nil), p.Chrome...)
+	p.Start = append([]string(nil), p.Start...)
+	p.Thinking = maps.Clone(p.Thinking)
 	return p
 }

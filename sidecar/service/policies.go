@@ -152,6 +152,14 @@ func checkSettings(settings policy.Settings) error {
 	return nil
 }
 
+// Settings are those in use.
+func (s *Policies) Settings() policy.Settings {
+	if s.Set == nil {
+		return policy.Settings{}
+	}
+	return s.Set.Settings()
+}
+
 // Amended is a profile as the person's settings have it.
 func (s *Policies) Amended(p profile.Profile) profile.Profile {
 	if s.Set == nil {

@@ -26,6 +26,7 @@ const (
 	sessionOption = "@intercom-session"
 	nameOption    = "@intercom-name"
 	agentOption   = "@intercom-agent"
+	titleOption   = "@intercom-title"
 )
 
 // Sessions adopts panes and gives them back.
@@ -154,7 +155,7 @@ func (s *Sessions) mark(ctx context.Context, pane string, by message.Peer) {
 	if pane == "" {
 		return
 	}
-	err := s.Tmux.SetPaneOptions(ctx, pane, map[string]string{sessionOption: string(by.ID), nameOption: by.Name, agentOption: by.Profile})
+	err := s.Tmux.SetPaneOptions(ctx, pane, map[string]string{sessionOption: string(by.ID), nameOption: by.Name, agentOption: by.Profile, titleOption: by.Title})
 	if err != nil && !errors.Is(err, tmux.ErrNoPane) {
 		s.Log.Warn("mark pane", "pane", pane, "err", err)
 	}

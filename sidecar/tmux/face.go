@@ -129,7 +129,7 @@ const (
 )
 
 // paneOptions are what a pane has of ours.
-var paneOptions = []string{ours + "session", ours + "name", ours + "agent", ours + "offered"}
+var paneOptions = []string{ours + "session", ours + "name", ours + "agent", ours + "title", ours + "offered"}
 
 // Removed is what Clear took out of a server.
 type Removed struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
@@ -66,6 +67,27 @@ func (c *Client) NewWindow(ctx context.Context, w Window) (string, error) {
 		return "", fmt.Errorf("new window in session %q: %w", w.Session, err)
 	}
 	return strings.TrimSpace(replies[0]), nil
+}
+
+// KillPane closes a pane, if what tmux started in it is still the process of that number. One that
+// is not there is ErrNoPane.
+func (c *Client) KillPane(ctx context.Context, pane string, pid int) error {
+	if err := checkPane(pane); err != nil {
+		return err
+	}
+	same, err := command.Equal([]command.Format{command.PaneID.Format(), command.PanePID.Format()}, []string{pane, strconv.Itoa(pid)})
+	if err != nil {
+		return fmt.Errorf("close pane %q: %w", pane, err)
+	}
+	const refused = "REFUSED"
+	replies, err := c.run(ctx, command.If(pane, same, []command.Command{command.KillPane(pane)}, []command.Command{command.Print(refused)}))
+	if err == nil && strings.Contains(replies[0], refused) {
+		err = ErrNoPane
+	}
+	if err != nil {
+		return fmt.Errorf("close pane %q: %w", pane, err)
+	}
+	return nil
 }
 
 // KillServer ends the server and everything in it. It does so only for one that this

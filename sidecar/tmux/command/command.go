@@ -193,6 +193,9 @@ func NewWindow(s Start) Command {
 	return of(append([]string{"new-window", "-d", "-P", "-F", PaneID.Format().text, "-t", "=" + s.Session + ":"}, s.words()...)...)
 }
 
+// KillPane ends a pane and what runs in it.
+func KillPane(id string) Command { return of("kill-pane", "-t", id) }
+
 func (s Start) words() []string {
 	var words []string
 	if s.Window != "" {

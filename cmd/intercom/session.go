@@ -1,0 +1,138 @@
+package main
+
+import (
+	"cmp"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+)
+
+func (a *app) session() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "session",
+		Short: "Start agents in windows of their own, and end them",
+		Long: `Start agents in windows of their own, give them work, see how they are, and end
+them. A session that is started is the same as a pane that is adopted.`,
+		Example: `  intercom session start --agent claude --message 'Review the last commit.'`,
+		Args:    a.onlyCommands, RunE: showHelp,
+	}
+	cmd.AddCommand(a.sessionStart())
+	return cmd
+}
+
+func (a *app) sessionStart() *cobra.Command {
+	var req api.StartSessionRequest
+	var file string
+	cmd := &cobra.Command{
+		Use:   "start [--agent NAME | -- COMMAND ARG…]",
+		Short: "Start an agent in a window of its own",
+		Long: `Start an agent in a window of its own, in the background: what you look at stays
+as it is. It is adopted at once, and the command returns at once. --message is
+typed once the agent's composer is ready; if the agent asks something first, such
+as whether you trust the directory, the message waits until you have answered.
+
+--agent is claude, codex, gemini, opencode or aider, or the absolute path of a
+program that reads lines. Any other COMMAND is run as it stands, by no shell; an
+agent in it is recognised, and any other program needs --as, as for
+intercom adopt.
+
+An agent that runs this command may start its own kind, in its own directory,
+and what sessions.allow and sessions.roots of init.lua say.`,
+		Example: `  intercom session start --agent codex --title 'Fix the tests' --message 'Run make test.'
+  intercom session start --as line -- /usr/bin/env LANG=C ./repl --quiet`,
+		Args:        a.onlyCommand,
+		Annotations: map[string]string{takesText: "yes"},
+	}
+	cmd.RunE = do(a, func(cmd *cobra.Command, args []string) (api.StartedSession, error) {
+		for _, flag := range []string{"agent", "dir", "title", "message", "as", "thinking"} {
+			if err := checkWord(cmd, flag); err != nil {
+				return api.StartedSession{}, err
+			}
+		}
+		var err error
+		if req.Dir, err = filepath.Abs(cmp.Or(req.Dir, ".")); err != nil {
+			return api.StartedSession{}, api.Errorf(api.CodeFailed, "%w", err)
+		}
+		if req.Command, err = commandOf(args); err != nil {
+			return api.StartedSession{}, err
+		}
+		if file != "" {
+			if req.Message, err = a.textOf(cmd.Context(), nil, file); err != nil {
+				return api.StartedSession{}, err
+			}
+		}
+		if err := checkText(req.Message + req.Title); err != nil {
+			return api.StartedSession{}, err
+		}
+		req.Near = a.ownPane(cmd.Context())
+		return request(cmd.Context(), a.tmuxClient, api.StartSession, req)
+	}, a.showStarted)
+	cmd.Flags().StringVar(&req.Agent, "agent", "", "`NAME` of the agent; without it an agent starts its own kind")
+	cmd.Flags().StringVar(&req.Dir, "dir", "", "`DIR` in which it works; else the current one")
+	cmd.Flags().StringVar(&req.Title, "title", "", "`TEXT` that says what it is for; its name is made from it")
+	cmd.Flags().StringVar(&req.Message, "message", "", "`TEXT` of its first message")
+	cmd.Flags().StringVar(&file, "file", "", "read the first message from `FILE`; - is standard input")
+	cmd.Flags().StringVar(&req.As, "as", "", "`PROFILE` of a COMMAND, as for intercom adopt")
+	cmd.Flags().StringVar(&req.Thinking, "thinking", "", "`MODE`: fast, med or slow, for an agent that has a switch for that")
+	cmd.MarkFlagsMutuallyExclusive("message", "file")
+	a.completes(cmd)
+	_ = cmd.MarkFlagDirname("dir")
+	_ = cmd.MarkFlagFilename("file")
+	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(append(knownAgents, "aider"), cobra.ShellCompDirectiveDefault))
+	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(profiles, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("thinking", cobra.FixedCompletions(profile.Thinkings, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// onlyCommand refuses arguments that do not stand behind --.
+func (a *app) onlyCommand(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
+		return api.Errorf(api.CodeUsage, "%q: a command goes after --", args[0]).WithHint("%s -- %s", cmd.CommandPath(), strings.Join(args, " "))
+	}
+	return nil
+}
+
+// commandOf is a command whose program is found as this shell would: the sidecar may have another
+// PATH.
+func commandOf(args []string) ([]string, error) {
+	if len(args) == 0 || args[0] == "" {
+		return args, nil
+	}
+	path, err := exec.LookPath(args[0])
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return nil, api.Errorf(api.CodeFailed, "no program %q can be run", args[0]).WithHint("name a program in $PATH, or its path")
+	}
+	return append([]string{path}, args[1:]...), nil
+}
+
+func (a *app) showStarted(s api.StartedSession) {
+	if s.Status == api.StartHeld {
+		a.say("%s", plainLine("held: "+s.Why+"; request "+string(s.Request)))
+		return
+	}
+	a.say("%s", plainLine(string(s.Session.ID)+" started as "+s.Session.Name+" in "+s.Session.Pane))
+}
+
+// sessionExec is what tmux starts for a session.
+func (a *app) sessionExec() *cobra.Command {
+	return &cobra.Command{
+		Use:                "session-exec DIR PROGRAM ARG…",
+		Short:              "Become the program of a session (started by tmux)",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		Args:               cobra.MinimumNArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			a.ran = true
+			return process.Become(args[0], args[1:])
+		},
+	}
+}

@@ -1,0 +1,138 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// How often a program is looked at that has not shown itself yet: at first every awaitSoon, then
+// ever more seldom.
+const (
+	awaitSoon = 30 * time.Millisecond
+	awaitLate = 500 * time.Millisecond
+)
+
+// Run waits for the programs that were started, each in a goroutine of its own, until ctx is done.
+func (l *Launcher) Run(ctx context.Context) error {
+	l.init()
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case session := <-l.begun:
+			waiting.Go(func() { l.recognise(ctx, session) })
+		}
+	}
+}
+
+// Resume waits on for the program of a session that was starting when an earlier life ended.
+func (l *Launcher) Resume(ctx context.Context, session message.Peer) error {
+	return l.await(ctx, session)
+}
+
+// await has what goes to a session wait until its program has shown itself.
+func (l *Launcher) await(ctx context.Context, session message.Peer) error {
+	l.init()
+	if err := l.Panes.Await(ctx, session.ID); err != nil {
+		return err
+	}
+	select {
+	case l.begun <- session:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// recognise looks at a pane until what was started there can be served, has ended, or is not ours
+// any more.
+func (l *Launcher) recognise(ctx context.Context, session message.Peer) {
+	told := session.StateWhy
+	for pause := awaitSoon; ; pause = min(2*pause, awaitLate) {
+		now, ok := l.Relay.Snapshot().Peer(session.ID)
+		if !ok || now.Ended != nil || !now.Starting {
+			return
+		}
+		err := l.serve(ctx, now)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return
+		case l.over(ctx, now):
+			if err := l.Relay.Gone(ctx, now.ID, message.AgentGone); err != nil {
+				l.Log.Warn("end session", "session", now.Name, "err", err)
+			}
+			return
+		}
+		why := string(message.AgentStarting) + ": " + reason(err)
+		if why != told {
+			told = why
+			if err := l.Relay.StateChanged(ctx, now.ID, message.Unknown, why); err != nil {
+				l.Log.Warn("tell how a start goes", "session", now.Name, "err", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// reason is why a pane cannot be adopted yet, without what a person could do about that.
+func reason(err error) string {
+	if refusal, ok := errors.AsType[*pane.Refusal](err); ok {
+		return refusal.Why
+	}
+	return err.Error()
+}
+
+// serve adopts what runs in the pane by now, as the session that it was started as.
+func (l *Launcher) serve(ctx context.Context, session message.Peer) error {
+	found, err := l.Panes.Adopt(ctx, pane.Request{Pane: session.Pane, Profile: session.Profile})
+	if err != nil {
+		return err
+	}
+	if found.PaneProc.PID != session.PaneProc.PID || found.PaneProc.Start != session.PaneProc.Start {
+		return errors.New(string(message.PaneReplaced))
+	}
+	whole := found
+	whole.ID, whole.Name, whole.Title, whole.Caller = session.ID, session.Name, session.Title, session.Caller
+	whole.Adopted, whole.Server = session.Adopted, session.Server
+	if _, err := l.Relay.Adopt(ctx, whole); err != nil {
+		return err
+	}
+	if err := l.Panes.Start(ctx, whole, pane.Past{}); err != nil {
+		whole.Starting = true // and once more
+		if _, back := l.Relay.Adopt(context.WithoutCancel(ctx), whole); back != nil {
+			l.Log.Warn("take an adoption back", "session", session.Name, "err", back)
+		}
+		return err
+	}
+	return nil
+}
+
+// over reports whether the program of a session has ended.
+func (l *Launcher) over(ctx context.Context, session message.Peer) bool {
+	if !process.Lives(session.PaneProc.PID, session.PaneProc.Start) {
+		return true
+	}
+	panes, err := l.Tmux.Panes(ctx)
+	if err != nil {
+		return tmux.NoServer(err)
+	}
+	for _, p := range panes {
+		if p.ID == session.Pane {
+			return p.Dead || p.PID != session.PaneProc.PID
+		}
+	}
+	return true
+}

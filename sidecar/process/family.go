@@ -1,0 +1,62 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+)
+
+// Family is a program in a pane with all that it has started: its process group, its children and
+// theirs, whatever session these lead, and those of them that have lost their parents since they
+// were seen. Signals go to nobody else. A Family belongs to one goroutine.
+type Family struct {
+	root, pane Process
+	known      map[int]Process // all that were seen, by pid
+}
+
+// ErrNotBelow says that a process is not what runs in a pane.
+var ErrNotBelow = errors.New("not below that pane")
+
+// NewFamily is that of root, the program in a pane. pane is what tmux started there, which is the
+// program itself or one of its ancestors. A program that has ended, or whose number is another's
+// by now, is ErrNoProcess.
+func NewFamily(root, pane Process) (*Family, error) {
+	f := &Family{root: root, pane: pane, known: map[int]Process{}}
+	if err := f.prove(); err != nil {
+		return nil, fmt.Errorf("processes of %d: %w", root.PID, err)
+	}
+	f.known[root.PID] = root
+	return f, nil
+}
+
+// Root reports whether the program itself still lives.
+func (f *Family) Root() bool { return Lives(f.root.PID, f.root.Start) }
+
+// Left are those of the family that live, by pid. Those that were started since the last look
+// belong to it from now on.
+func (f *Family) Left() ([]Process, error) {
+	if err := f.grow(); err != nil {
+		return nil, fmt.Errorf("processes of %d: %w", f.root.PID, err)
+	}
+	var left []Process
+	for pid, p := range f.known {
+		if Lives(pid, p.Start) {
+			left = append(left, p)
+		}
+	}
+	slices.SortFunc(left, func(a, b Process) int { return a.PID - b.PID })
+	return left, nil
+}
+
+// SignalRoot sends a signal to the program alone. One that has ended is no error.
+func (f *Family) SignalRoot(signal syscall.Signal) error { return send(f.root, signal) }
+
+// Signal sends a signal to all that are left.
+func (f *Family) Signal(signal syscall.Signal) error {
+	left, err := f.Left()
+	for _, p := range left {
+		err = errors.Join(err, send(p, signal))
+	}
+	return err
+}

@@ -1,0 +1,100 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// prove makes sure that the program runs below its pane, and that neither is us or above us.
+func (f *Family) prove() error {
+	if f.root.PID <= 1 || f.root.Start == 0 || !Lives(f.root.PID, f.root.Start) {
+		return ErrNoProcess
+	}
+	line, err := Ancestors(f.root.PID)
+	if err != nil {
+		return err
+	}
+	same := func(p Process) bool { return p.PID == f.pane.PID && p.Start == f.pane.Start }
+	if !same(f.root) && !slices.ContainsFunc(line, same) {
+		return ErrNotBelow
+	}
+	ours, err := Ancestors(os.Getpid())
+	if err != nil {
+		return err
+	}
+	if f.root.PID == os.Getpid() || slices.ContainsFunc(ours, func(p Process) bool { return p.PID == f.root.PID }) {
+		return fmt.Errorf("%w: it started this sidecar", ErrNotBelow)
+	}
+	return nil
+}
+
+// grow takes in whom the family has started since. What tmux started in the pane is not of the
+// family of a program that it has started, nor is what else that has started.
+func (f *Family) grow() error {
+	pids, err := All()
+	if err != nil {
+		return err
+	}
+	all := make(map[int]stat, len(pids))
+	for _, pid := range pids {
+		if s, err := readStat(pid); err == nil {
+			all[pid] = s
+		}
+	}
+	root, top := all[f.root.PID], all[f.pane.PID]
+	group := 0
+	if root.Start == f.root.Start && root.group != top.group {
+		group = root.group // a shell with job control made it for the program
+	}
+	// Where tmux started the program itself the whole session is its, as long as nobody else leads it.
+	session := 0
+	if f.root.PID == f.pane.PID && (top.PID == 0 || top.Start == f.pane.Start) {
+		session = f.pane.PID
+	}
+	for grew := true; grew; {
+		grew = false
+		for pid, s := range all {
+			if _, known := f.known[pid]; known || pid <= 1 || pid == f.pane.PID {
+				continue
+			}
+			parent, child := f.known[s.Parent]
+			child = child && all[s.Parent].Start == parent.Start
+			if child || group != 0 && s.group == group || session != 0 && s.session == session {
+				f.known[pid], grew = s.Process, true
+			}
+		}
+	}
+	return nil
+}
+
+// send sends a signal to a process that is still the one it was. A descriptor keeps its number
+// from becoming another's in between.
+func send(p Process, signal syscall.Signal) error {
+	fd, err := unix.PidfdOpen(p.PID, 0)
+	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) && !Lives(p.PID, p.Start) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("signal %d: %w", p.PID, err)
+	}
+	if err == nil {
+		defer func() { _ = unix.Close(fd) }()
+	}
+	if !Lives(p.PID, p.Start) {
+		return nil
+	}
+	if err == nil {
+		err = unix.PidfdSendSignal(fd, signal, nil, 0)
+	} else {
+		err = unix.Kill(p.PID, signal)
+	}
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("signal %d: %w", p.PID, err)
+	}
+	return nil
+}

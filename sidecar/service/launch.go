@@ -1,0 +1,324 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/launch"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// Launches starts and ends sessions.
+type Launches struct {
+	Callers  *Callers
+	Names    *Names
+	Sessions *Sessions
+	Relay    asked
+	// Launcher is nil where the sidecar is headless.
+	Launcher interface {
+		Start(ctx context.Context, o launch.Order) (message.Peer, error)
+	}
+	Settings func() policy.Settings
+	Amend    func(profile.Profile) profile.Profile
+	Log      *slog.Logger
+}
+
+// Offer has a server serve the operations.
+func (s *Launches) Offer(server *api.Server) {
+	api.Handle(server, api.StartSession, s.Start)
+}
+
+// lookWithin is how long a directory may take to be looked at: its file system may not answer.
+const lookWithin = 3 * time.Second
+
+// Start starts a session.
+func (s *Launches) Start(ctx context.Context, from api.Caller, req api.StartSessionRequest) (api.StartedSession, error) {
+	by, err := s.Callers.verified(ctx, from, "start a session")
+	if err != nil {
+		return api.StartedSession{}, err
+	}
+	if err := s.here(req.Computer); err != nil {
+		return api.StartedSession{}, err
+	}
+	if s.Launcher == nil {
+		return api.StartedSession{}, api.Errorf(api.CodeUsage, "no tmux server: this sidecar has no panes").WithHint("name the server's socket: --server SOCKET")
+	}
+	caller, _ := s.Callers.callerSession(ctx, from)
+	wanted, err := s.wanted(ctx, by, caller, req)
+	if err != nil {
+		return api.StartedSession{}, err
+	}
+	if why := s.mayStart(by, caller, wanted); why != "" {
+		s.Log.Warn("an agent may not start that", "agent", caller.Name, "what", wanted.what, "dir", wanted.order.Dir, "why", why)
+		return api.StartedSession{}, api.Errorf(api.CodeRefused, "start %s in %s: %s", wanted.what, wanted.order.Dir, why)
+	}
+	return s.start(ctx, by, wanted)
+}
+
+// start starts what may be started.
+func (s *Launches) start(ctx context.Context, by relay.By, w wanted) (api.StartedSession, error) {
+	session, err := s.Launcher.Start(ctx, w.order)
+	switch {
+	case errors.Is(err, launch.ErrEnded):
+		return api.StartedSession{}, api.Errorf(api.CodeFailed, "%w", err).WithHint("start it by hand in a pane there: it says why")
+	case err != nil:
+		return api.StartedSession{}, wire(err)
+	}
+	s.Sessions.mark(ctx, session.Pane, session)
+	s.Log.Info("started", "session", session.Name, "pane", session.Pane, "what", w.what, "dir", w.order.Dir, "caller", w.order.Caller.Name)
+	started := api.StartedSession{Status: api.StartDone, Session: session}
+	if strings.TrimSpace(w.message) == "" {
+		return started, nil
+	}
+	answer, err := s.Relay.Do(ctx, relay.Send{By: by, To: string(session.ID), Message: message.Envelope{Type: message.KindMessage, Body: w.message}})
+	if err != nil {
+		told := api.AsError(wire(err))
+		return started, api.Errorf(told.Code, "%s was started, but its first message was not taken: %w", session.Name, err).WithHint("intercom send %s", session.Name)
+	}
+	started.Message = answer.Message
+	return started, nil
+}
+
+// here refuses computers that are not this one.
+func (s *Launches) here(computer string) error {
+	own := s.Settings().Computer
+	if computer == "" || strings.EqualFold(computer, message.LocalComputer) || own != "" && strings.EqualFold(computer, own) {
+		return nil
+	}
+	return api.Errorf(api.CodeNotFound, "no computer %q", computer).WithHint("leave it out, or say local, for this one")
+}
+
+// wanted is what is to be started, for people: what, and in the way that a Launcher has it.
+type wanted struct {
+	order   launch.Order
+	agent   string // the profile, or the program's path; "" for a command
+	what    string
+	message string
+}
+
+// wanted finds out what a request asks for.
+func (s *Launches) wanted(ctx context.Context, by relay.By, caller message.Peer, req api.StartSessionRequest) (w wanted, err error) {
+	w = wanted{message: req.Message, agent: req.Agent, order: launch.Order{Title: req.Title, Near: req.Near}}
+	w.order.Caller = message.Address{Computer: message.LocalComputer, Peer: caller.ID, Name: caller.Name}
+	if by.Person() {
+		w.order.Caller.Name = s.Callers.Person
+	}
+	if w.order.Near == "" {
+		w.order.Near = caller.Pane
+	}
+	if req.Thinking != "" && !slices.Contains(profile.Thinkings, req.Thinking) {
+		return w, api.Errorf(api.CodeUsage, "unknown thinking mode %q", req.Thinking).WithHint("they are %s", strings.Join(profile.Thinkings, ", "))
+	}
+	switch {
+	case len(req.Command) > 0 && !by.Person():
+		s.Log.Warn("refused to an agent", "what", "start a command", "agent", caller.Name, "command", req.Command)
+		return w, api.Errorf(api.CodeRefused, "start a command: only a person may").WithHint("name an agent; sessions.allow of init.lua says which")
+	case len(req.Command) > 0:
+		err = w.command(req.Command, req.As)
+	case w.agent == "":
+		if w.agent, err = s.own(by, caller); err == nil {
+			err = s.agent(&w, req.Thinking)
+		}
+	default:
+		err = s.agent(&w, req.Thinking)
+	}
+	if err == nil {
+		w.order.Dir, err = directory(ctx, req.Dir)
+	}
+	if err != nil {
+		return w, err
+	}
+	name := w.order.Profile
+	if _, ok := profile.AgentByName(name); !ok {
+		name = filepath.Base(w.order.Program[0])
+	}
+	if title := registry.NameFrom(req.Title); title != "" {
+		name = title
+	}
+	w.order.Name = s.Relay.Snapshot().FreeName(name, registry.NameFrom(s.Callers.Person))
+	return w, nil
+}
+
+// own is the agent that is meant where none is named: the caller's own kind.
+func (s *Launches) own(by relay.By, caller message.Peer) (string, error) {
+	if by.Person() {
+		return "", api.Errorf(api.CodeUsage, "name an agent or a command").WithHint("--agent %s, or -- COMMAND", strings.Join(startable(), ", --agent "))
+	}
+	if p, ok := profile.Known(caller.Profile); ok && len(s.Amend(p).Start) > 0 {
+		return p.Name, nil
+	}
+	allowed := s.allowed(caller)
+	if len(allowed) == 0 {
+		return "", api.Errorf(api.CodeUsage, "name an agent: nothing tells how %s was started, and sessions.allow of init.lua names none", caller.Name)
+	}
+	return "", api.Errorf(api.CodeUsage, "name an agent: nothing tells how %s was started", caller.Name).WithHint("allowed are %s", strings.Join(allowed, ", "))
+}
+
+// startable are the agents that can be started by their profile.
+func startable() (names []string) {
+	for _, a := range profile.Agents() {
+		names = append(names, a.Name)
+	}
+	return append(names, profile.Aider().Name)
+}
+
+// agent fills in how an agent is started: by its profile, or, by the path of a program, without
+// arguments.
+func (s *Launches) agent(w *wanted, thinking string) error {
+	w.what = w.agent
+	if filepath.IsAbs(w.agent) {
+		w.order.Profile = profile.Line().Name
+		path, err := filepath.EvalSymlinks(w.agent)
+		if err == nil {
+			path, err = process.Find(path)
+		}
+		if err != nil {
+			return api.Errorf(api.CodeFailed, "start %q: %w", w.agent, bare(err)).WithHint("name a program that can be run")
+		}
+		w.order.Program = []string{path}
+		return nil
+	}
+	p, ok := profile.Known(w.agent)
+	p = s.Amend(p)
+	if !ok || len(p.Start) == 0 {
+		return api.Errorf(api.CodeNotFound, "no agent %q can be started", w.agent).WithHint("agents: %s; or the absolute path of a program", strings.Join(startable(), ", "))
+	}
+	path, err := process.Find(p.Start[0])
+	if err != nil {
+		return api.Errorf(api.CodeFailed, "start %s: no program %q in the PATH of the sidecar", w.agent, p.Start[0]).
+			WithHint("install it, or set profiles = { %s = { start = { \"/path/to/%s\" } } } in init.lua", w.agent, p.Start[0])
+	}
+	w.order.Profile, w.order.Program = p.Name, slices.Concat([]string{path}, p.Start[1:], p.Thinking[thinking])
+	return nil
+}
+
+// command fills in a person's own command.
+func (w *wanted) command(words []string, as string) error {
+	if _, ok := profile.Known(as); as != "" && !ok {
+		return api.Errorf(api.CodeUsage, "no profile %q", as).WithHint("intercom adopt --help lists them")
+	}
+	path, err := process.Find(words[0])
+	if err != nil {
+		return api.Errorf(api.CodeFailed, "start %q: %w", words[0], bare(err)).WithHint("name a program in the PATH, or its absolute path")
+	}
+	w.what, w.order.Profile, w.order.Program = strings.Join(words, " "), as, slices.Concat([]string{path}, words[1:])
+	return nil
+}
+
+// bare is the error of the system in one about a path that is named already.
+func bare(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	return err
+}
+
+// directory is a directory without links and dots, as a program may be started there.
+func directory(ctx context.Context, dir string) (string, error) {
+	type looked struct {
+		dir string
+		err error
+	}
+	done := make(chan looked, 1)
+	go func() {
+		whole, err := filepath.EvalSymlinks(filepath.Clean(dir))
+		var info fs.FileInfo
+		if err == nil {
+			info, err = os.Stat(whole)
+		}
+		if err == nil && !info.IsDir() {
+			err = errors.New("not a directory")
+		}
+		done <- looked{whole, err}
+	}()
+	ctx, cancel := context.WithTimeoutCause(ctx, lookWithin, errors.New("its file system does not answer"))
+	defer cancel()
+	var found looked
+	select {
+	case found = <-done:
+	case <-ctx.Done():
+		found.err = context.Cause(ctx)
+	}
+	switch {
+	case errors.Is(found.err, fs.ErrNotExist):
+		return "", api.Errorf(api.CodeNotFound, "no directory %q", dir).WithHint("name one that exists")
+	case found.err != nil:
+		return "", api.Errorf(api.CodeFailed, "directory %q: %w", dir, bare(found.err)).WithHint("name a directory that can be entered")
+	case strings.ContainsFunc(found.dir, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return "", api.Errorf(api.CodeRefused, "directory %q: its path has control characters", dir)
+	}
+	return found.dir, nil
+}
+
+// allowed is what an agent may start.
+func (s *Launches) allowed(caller message.Peer) []string {
+	if set := s.Settings().Sessions; set.Allow != nil {
+		return set.Allow
+	}
+	if p, ok := profile.Known(caller.Profile); ok && len(p.Start) > 0 {
+		return []string{p.Name}
+	}
+	return nil
+}
+
+// roots are the directories below which an agent may start something: where nobody has said which,
+// that in which it works itself, if that is a project and not all there is.
+func (s *Launches) roots(caller message.Peer) []string {
+	roots := s.Settings().Sessions.Roots
+	if roots == nil {
+		dir := workingDir(caller)
+		if home, err := os.UserHomeDir(); dir == "" || dir == "/" || err == nil && within(home, dir) {
+			return nil
+		}
+		roots = []string{dir}
+	}
+	var whole []string
+	for _, root := range roots {
+		if dir, err := filepath.EvalSymlinks(root); err == nil {
+			whole = append(whole, dir)
+		}
+	}
+	return whole
+}
+
+// within reports whether a path is a directory's own, or below it; both are whole.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && (rel == "." || filepath.IsLocal(rel))
+}
+
+// mayStart says why an agent may not start something by itself, "" if it may. A person may all.
+func (s *Launches) mayStart(by relay.By, caller message.Peer, w wanted) string {
+	if by.Person() {
+		return ""
+	}
+	if allowed := s.allowed(caller); !slices.Contains(allowed, w.agent) {
+		return fmt.Sprintf("%s is not among what it may start: %s", w.agent, orNone(allowed))
+	}
+	roots := s.roots(caller)
+	if !slices.ContainsFunc(roots, func(root string) bool { return within(w.order.Dir, root) }) {
+		return fmt.Sprintf("it is not below %s", orNone(roots))
+	}
+	return ""
+}
+
+func orNone(all []string) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	return strings.Join(all, ", ")
+}
