@@ -414,7 +414,7 @@ func TestU13_noPopupUnasked(t *testing.T) {
 			return err
 		}))
 	}
-	ends(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		before, hooks := st.Run("list-keys"), st.Run("show-hooks", "-g")

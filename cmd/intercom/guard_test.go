@@ -20,7 +20,7 @@ import (
 // A sidecar is killed in mid-chat, and nobody types a command: another one comes, says so in the
 // status line, and relays what is said next, once.
 func TestU22_aKilledSidecarComesBack(t *testing.T) {
-	ends(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		st.load()

@@ -240,12 +240,9 @@ func (a *coder) keys() string {
 }
 
 // held is the inbox.
-func (st *stage) held() (all []api.Held) {
+func (st *stage) held() []api.Held {
 	st.t.Helper()
-	out, code := st.intercom("inbox", "list", "--json")
-	require.Zero(st.t, code, out)
-	require.NoError(st.t, json.Unmarshal([]byte(out[strings.Index(out, "["):]), &all))
-	return all
+	return askOf(st, api.Inbox)
 }
 
 // notices are what people were told.

@@ -54,7 +54,7 @@ func TestU16_buildsElsewhere(t *testing.T) {
 // Without inotify the panes are looked at again and again, and all that is said still goes
 // across, once and in order; the doctor names what that is.
 func TestU16_pollingGoesTheWholeWay(t *testing.T) {
-	ends(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		st.env["INTERCOM_TRIGGER"] = "polling"

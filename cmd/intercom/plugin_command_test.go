@@ -106,7 +106,7 @@ func TestU18_aCommandToType(t *testing.T) {
 // The directory of the plugin is removed while tmux runs: its keys work on, and where there is no
 // program any more they say why.
 func TestU18_keysOfAPluginThatWasRemoved(t *testing.T) {
-	ends(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		b := newBuild(t, v, "", "")
 		b.Run("set-option", "-g", "@intercom-bin", thisProgram())

@@ -58,7 +58,7 @@ func ends(t *testing.T, test func(t *testing.T, v tmuxtest.Version)) {
 }
 
 func TestU2_theBuildIsTold(t *testing.T) {
-	ends(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		b := newBuild(t, v, "go1.99.1", "")
 		copyIt := "while [ ! -e '" + b.gate + "' ]; do sleep 0.05; done\nfor last; do [ \"$before\" != -o ] || out=$last; before=$last; done\ncp '" + thisProgram() + "' \"$out\"\n"

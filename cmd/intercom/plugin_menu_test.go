@@ -19,7 +19,7 @@ import (
 // that comes to an agent. The entry that edits the policies joins this list with them;
 // TestU5_askAnotherPane has the one that asks.
 func TestU5_menuByTheKeyboardAlone(t *testing.T) {
-	ends(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		claude, codex := st.coder("claude"), st.coder("codex")
@@ -145,7 +145,7 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 // One entry of the menu takes this pane's last answer, with a line of one's own, to a picked
 // pane and brings the one answer back; then nothing more is relayed.
 func TestU5_askAnotherPane(t *testing.T) {
-	ends(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		claude, codex := st.coder("claude"), st.coder("codex")
@@ -185,7 +185,7 @@ func TestU5_askAnotherPane(t *testing.T) {
 // The editor of the policies is a popup of the menu's; what is wrong is asked about there, and
 // told at the client.
 func TestU5_editThePolicies(t *testing.T) {
-	ends(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		editor := filepath.Join(st.home, "editor.sh")

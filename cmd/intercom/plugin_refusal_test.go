@@ -15,7 +15,7 @@ import (
 // Whatever stands against a question is said before anything is asked for, Esc and C-c leave every
 // popup, and q those in which nothing is typed.
 func TestU23_RefusalsComeBeforeTheWork(t *testing.T) {
-	ends(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		claude, codex, third := st.coder("claude"), st.coder("codex"), st.agent("opencode", "")
@@ -85,7 +85,7 @@ func TestU23_RefusalsComeBeforeTheWork(t *testing.T) {
 
 // From a pane in which no agent is, two others are picked.
 func TestU23_TwoArePickedFromAThird(t *testing.T) {
-	ends(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		st.two()
@@ -103,7 +103,7 @@ func TestU23_TwoArePickedFromAThird(t *testing.T) {
 
 // A line whose sending fails stays where it was typed, to be mended or sent once more.
 func TestU23_NoTypedLineIsLost(t *testing.T) {
-	ends(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		claude, codex, third := st.coder("claude"), st.coder("codex"), st.agent("opencode", "")

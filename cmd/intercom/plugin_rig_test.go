@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -261,14 +260,20 @@ func (st *stage) intercom(args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// status asks the sidecar how it is.
-func (st *stage) status() (s statusReply) {
+// status asks the sidecar how it is, as the command does, in this process.
+func (st *stage) status() api.Status {
 	st.t.Helper()
-	out, code := st.intercom("status", "--json")
-	require.Zero(st.t, code, out)
-	out = out[strings.Index(out, "{"):]
-	require.NoError(st.t, json.Unmarshal([]byte(out), &s), out)
-	return s
+	return askOf(st, api.ShowStatus)
+}
+
+// askOf has the sidecar answer what asks nothing in particular.
+func askOf[R any](st *stage, op api.Op[api.None, R]) R {
+	st.t.Helper()
+	paths, err := api.Places(func(name string) string { return st.env[name] }, st.Socket)
+	require.NoError(st.t, err)
+	reply, err := api.Call(st.t.Context(), &api.Client{Socket: paths.Socket}, op, api.None{})
+	require.NoError(st.t, err)
+	return reply
 }
 
 // traces is all that can be seen of us in a server and beside it.

@@ -101,7 +101,9 @@ func waitLog(ts *testscript.TestScript, neg bool, args []string) {
 func waitOutput(ts *testscript.TestScript, expr, program string, args ...string) {
 	re, err := regexp.Compile("(?m)" + expr)
 	ts.Check(err)
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	pause := 10 * time.Millisecond
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(pause) {
+		pause = min(2*pause, 160*time.Millisecond) // each time is a process
 		err := ts.Exec(program, args...)
 		if err == nil && re.MatchString(ts.ReadFile("stdout")) {
 			return

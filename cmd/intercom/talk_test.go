@@ -324,7 +324,9 @@ func TestC50_aKilledHeadlessSidecarComesBack(t *testing.T) {
 
 func until(t *testing.T, so func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
+	pause := 5 * time.Millisecond
+	for end := time.Now().Add(20 * time.Second); !so(); time.Sleep(pause) {
+		pause = min(2*pause, 80*time.Millisecond) // what is asked is often a process
 		require.True(t, time.Now().Before(end), "waited in vain")
 	}
 }
