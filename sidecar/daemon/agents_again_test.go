@@ -18,7 +18,7 @@ import (
 // into it until a person takes the chat up; then it has its old place, and gets what was kept.
 func TestV12_AgentRestartedInItsPane(t *testing.T) {
 	t.Parallel()
-	for _, kind := range coders {
+	for _, kind := range inTurn(t) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)

@@ -44,7 +44,7 @@ func (r *rig) files() []string {
 // typed and entered. When the agent's turn is over the file is gone.
 func TestV7_H21_LongTextGoesIntoAFile(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		n := 0
 		for name, text := range longTexts() {
 			a.do(":turn hold | say read")

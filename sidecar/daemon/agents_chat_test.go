@@ -129,7 +129,7 @@ func assertHeard(t *testing.T, a *agent, first, head string, said []string) {
 // all that is said.
 func TestWordsBetweenTools(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		turn := ":turn say I look | tool Bash | say I look again | tool Bash | say Found it. | say All is well."
 		chat, ben := a.inChat()
 		a.do("%s", turn)
@@ -148,7 +148,7 @@ func TestWordsBetweenTools(t *testing.T) {
 // behind it, and where a sub-agent speaks in between.
 func TestOneTurnIsOneMessage(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		chat, ben := a.inChat()
 		a.do(":turn say one")
 		r.say(chat, "begin")
@@ -214,7 +214,7 @@ func TestAnotherConversationInMidChat(t *testing.T) {
 // next turn is heard as always.
 func TestATurnCutShort(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		_, ben := a.inChat()
 		for i, cut := range []struct{ turn, why, notice string }{
 			{":turn stream half of an answer", "failed: interrupted by a person", "Ada was interrupted; nothing was relayed"},
@@ -260,7 +260,7 @@ func (r *rig) idOf(body string) (id message.ID) {
 // not heard.
 func TestAPersonsOwnPrompt(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		chat, ben := a.inChat()
 		depth := func(body string) int {
 			i := slices.IndexFunc(r.messages(), func(m message.Envelope) bool { return m.Body == body })
@@ -295,7 +295,7 @@ func TestAPersonsOwnPrompt(t *testing.T) {
 // attribution, and its one turn answers all of it.
 func TestV11_FiveMessagesInOnePasteToAnAgent(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		r.Run("resize-window", "-t", a.pane, "-x", "100", "-y", "50") // the composer shows all of it
 		chat, ben := a.inChat()
 		a.do(":turn hold")

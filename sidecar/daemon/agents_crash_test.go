@@ -113,7 +113,7 @@ func TestV8_TakenWhileNoSidecarRan(t *testing.T) {
 // the words of that turn, once, and nothing of the turns before it.
 func TestR17_TurnOverTheEnd(t *testing.T) {
 	t.Parallel()
-	for _, kind := range coders {
+	for _, kind := range inTurn(t) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)

@@ -16,7 +16,7 @@ import (
 // What waits in a chat is held, a single message fails.
 func TestS4_H27_AgentHasGoneAndAShellIsThere(t *testing.T) {
 	t.Parallel()
-	for _, kind := range coders {
+	for _, kind := range inTurn(t) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			g := &gaps{}
@@ -61,7 +61,7 @@ func TestS4_H27_AgentHasGoneAndAShellIsThere(t *testing.T) {
 // Adopted by a person, it has a conversation of its own.
 func TestAgentStartedAnewInItsPane(t *testing.T) {
 	t.Parallel()
-	for _, kind := range coders {
+	for _, kind := range inTurn(t) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
@@ -100,7 +100,7 @@ func TestAgentStartedAnewInItsPane(t *testing.T) {
 // words of each are its own.
 func TestTwoOfAKindInOneDirectory(t *testing.T) {
 	t.Parallel()
-	for _, kind := range coders {
+	for _, kind := range inTurn(t) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)

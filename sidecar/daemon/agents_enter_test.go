@@ -13,7 +13,7 @@ import (
 // text goes once. One that takes none gets no third.
 func TestV2_EnterThatDidNothingIsPressedOnceMore(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		r.told(r.post(a, "first"), "submitted") // Codex begins its transcript now
 		a.do(":swallow 1")
 		id := r.post(a, "hello")

@@ -81,7 +81,7 @@ func TestExplainOfEachState(t *testing.T) {
 func TestExplainOfAPaneThatIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	for _, kind := range coders {
+	for _, kind := range inTurn(t) {
 		a := r.coder(kind, kind, silent...)
 		a.types("first", "Enter")
 		var e message.Explanation

@@ -106,7 +106,7 @@ func TestPanicInAnAgentsPane(t *testing.T) {
 // composer, it comes when the chat goes on; of one that is over, never.
 func TestEnterOfAnAgentNeedsLeave(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		chat, _ := a.inChat()
 		for n, end := range []string{"pause", "stop"} {
 			a.do(":dialog paste true")
@@ -143,7 +143,7 @@ func TestDeafAgent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ids := map[*agent]message.ID{}
-	for _, kind := range coders {
+	for _, kind := range inTurn(t) {
 		a := r.coder(kind, kind, silent...)
 		a.adopt("")
 		a.do(":deaf")

@@ -19,7 +19,7 @@ const unsure = 500 * time.Millisecond
 // writes down says otherwise.
 func TestH32_IdleScreenOfAnOpenTurn(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		a.do(":turn hold | tool Bash | stream so much")
 		a.types("work", "Enter")
 		r.waitFor("it works", func() bool { return r.state(a) == message.Working })
@@ -80,7 +80,7 @@ func TestH32_StatusFileAgainstAnIdleScreen(t *testing.T) {
 // second, in every look; where it does, what it tells is enough.
 func TestH32_ScreenAloneIsBelievedLate(t *testing.T) {
 	t.Parallel()
-	for _, kind := range coders {
+	for _, kind := range inTurn(t) {
 		for name, flags := range map[string][]string{
 			"nothing": {"--transcript", "off", "--status", "none"}, "transcript": nil,
 		} {
@@ -121,7 +121,7 @@ func TestH32_FlickeringScreenIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	var all []*agent
-	for _, kind := range coders {
+	for _, kind := range inTurn(t) {
 		for i, spans := range []string{"200ms 200ms", "350ms 100ms", "200ms 60ms"} {
 			a := r.coder(kind, fmt.Sprint(kind, i), "--reply", "none", "--transcript", "off", "--status", "none")
 			a.do(":flicker %s", spans)

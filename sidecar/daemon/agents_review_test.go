@@ -47,7 +47,7 @@ func TestPasteMarksInWordsOfAPeer(t *testing.T) {
 // answer alone, and the depth does not begin anew.
 func TestPromptUnderOurHeadIsNoPersons(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		_, ben := a.inChat("person=on")
 		a.do(":turn say to you, Ben")
 		ben.do(":say to Ada")
@@ -144,7 +144,7 @@ func (a *agent) alsoInConversation(name string) *agent {
 // sent by nobody but themselves, though the composer shows no more than its size.
 func TestPasteOfAPersonInPlaceOfOurs(t *testing.T) {
 	t.Parallel()
-	eachCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
+	aCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
 		ours := texts[1]
 		theirs := strings.ReplaceAll(strings.Replace("[tester] (0):\n\n"+ours, "[tester] (0):", "my own words:", 1), "more", "less")
 		g.plan(a.pane, "pasted", func() {
@@ -217,7 +217,7 @@ func TestEnterWaitsForWhatTheAgentTells(t *testing.T) {
 // that waits for its Enter.
 func TestLateRecordOfAnEqualText(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		one := r.post(a, "hello")
 		r.told(one, "submitted")
 		then := time.Now()
@@ -245,7 +245,7 @@ func TestLateRecordOfAnEqualText(t *testing.T) {
 // if a person has taken it away, uncertain.
 func TestEqualTextOverARestart(t *testing.T) {
 	t.Parallel()
-	for _, kind := range coders {
+	for _, kind := range inTurn(t) {
 		for name, c := range map[string]struct {
 			second, key, told string
 			heard             int
@@ -283,7 +283,7 @@ func TestEqualTextOverARestart(t *testing.T) {
 // The answer to a chat that has ended meanwhile is not heard in the next one.
 func TestAnswerToAnEndedChat(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		_, ben := a.inChat()
 		cyd := r.adopted("Cyd", bracketed...)
 		a.do(":turn hold | say the secret of Ben")
@@ -307,7 +307,7 @@ func TestAnswerToAnEndedChat(t *testing.T) {
 // pane for a while and no longer.
 func TestHookOfATurnThatNeverCame(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		a.types("first", "Enter")
 		r.waitFor("a turn", func() bool { return a.count(persona.EventReady) == 2 })
 		r.waitFor("a transcript", func() bool { return a.explain().WordsFrom == "transcript" })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,10 +47,31 @@ func hookMain(file, socket string) int {
 // coders are the coding agents that have a stand-in.
 var coders = []string{"claude", "codex"}
 
+// inTurn are the agents of a test that is about none of them in particular: one, by the test's
+// name, and all in a long run.
+func inTurn(t testing.TB) []string {
+	if longTest() {
+		return coders
+	}
+	i := int(crc32.ChecksumIEEE([]byte(t.Name()))) % len(coders)
+	return coders[i : i+1]
+}
+
 // eachCoder runs test once for the stand-in of each agent, adopted, in a rig of its own.
 func eachCoder(t *testing.T, test func(t *testing.T, r *rig, a *agent), flags ...string) {
 	t.Helper()
-	for _, kind := range coders {
+	ofCoders(t, coders, test, flags...)
+}
+
+// aCoder is eachCoder for the agent whose turn it is.
+func aCoder(t *testing.T, test func(t *testing.T, r *rig, a *agent), flags ...string) {
+	t.Helper()
+	ofCoders(t, inTurn(t), test, flags...)
+}
+
+func ofCoders(t *testing.T, kinds []string, test func(t *testing.T, r *rig, a *agent), flags ...string) {
+	t.Helper()
+	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)

@@ -27,7 +27,18 @@ var texts = []string{"hello", "hello" + strings.Repeat("\nand more of it", 80)}
 // eachCoderGap is eachCoder with gaps that a test can plan.
 func eachCoderGap(t *testing.T, test func(t *testing.T, r *rig, g *gaps, a *agent), flags ...string) {
 	t.Helper()
-	for _, kind := range coders {
+	ofCodersGap(t, coders, test, flags...)
+}
+
+// aCoderGap is eachCoderGap for the agent whose turn it is.
+func aCoderGap(t *testing.T, test func(t *testing.T, r *rig, g *gaps, a *agent), flags ...string) {
+	t.Helper()
+	ofCodersGap(t, inTurn(t), test, flags...)
+}
+
+func ofCodersGap(t *testing.T, kinds []string, test func(t *testing.T, r *rig, g *gaps, a *agent), flags ...string) {
+	t.Helper()
+	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			g := &gaps{}
@@ -56,7 +67,7 @@ func (a *agent) decides(id message.ID, n int) {
 // withheld, and comes once the dialog is gone. Its command was not run.
 func TestS3_H2_DialogBetweenPasteAndEnter(t *testing.T) {
 	t.Parallel()
-	eachCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
+	aCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
 		proof := r.dir + "/proof"
 		for n, opens := range []func(){
 			func() { a.do(":dialog paste touch %s", proof) },
@@ -89,7 +100,7 @@ func TestS3_H2_DialogBetweenPasteAndEnter(t *testing.T) {
 // it is idle.
 func TestS3_DialogThatOnlyTheScreenTells(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		proof := r.dir + "/proof"
 		a.do(":dialog touch %s", proof)
 		before := r.post(a, "hello")
@@ -152,7 +163,7 @@ func TestEnterThatIsNotTaken(t *testing.T) {
 // A person's half-typed line is not touched, and what waits is typed when it is gone.
 func TestS5_H23_DraftOfAPerson(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		a.types("rm -rf not-ready ")
 		id := r.post(a, "hello")
 		r.told(id, draftHeld)
@@ -174,7 +185,7 @@ func TestS5_H23_DraftOfAPerson(t *testing.T) {
 // A suggestion of the agent's own is no draft.
 func TestS6_SuggestionIsNoDraft(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		r.told(r.post(a, "hello"), "submitted")
 		assert.Equal(t, []string{hello}, a.received())
 	}, "--reply", "none", "--ghost", "Try \"explain this\"")
@@ -184,7 +195,7 @@ func TestS6_SuggestionIsNoDraft(t *testing.T) {
 // their words are gone, and then one.
 func TestS17_PersonTypesBesideOurText(t *testing.T) {
 	t.Parallel()
-	eachCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
+	aCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
 		for n, moment := range []string{"pasted", "enter"} {
 			g.plan(a.pane, moment, func() {
 				if moment == "pasted" {
@@ -254,7 +265,7 @@ func TestS17_PersonTakesOurTextAway(t *testing.T) {
 // and is not entered again.
 func TestPersonSendsOurText(t *testing.T) {
 	t.Parallel()
-	eachCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
+	aCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
 		g.plan(a.pane, "enter", func() {
 			a.types("", "Enter")
 			a.waitFor("it was sent", func() bool { return len(a.received()) == 1 })
@@ -286,7 +297,7 @@ func TestPersonSendsOurText(t *testing.T) {
 // the person answers is theirs.
 func TestOpenDialogsHold(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		proof := r.dir + "/proof"
 		for n, asks := range []struct{ turn, answer string }{
 			{"dialog touch " + proof, "Escape"}, {"ask Which colour?", "Enter"}, {"dialog touch " + proof, "Enter"},
@@ -316,7 +327,7 @@ func TestOpenDialogsHold(t *testing.T) {
 // they have its terminal: then they are in front, as an editor is.
 func TestProgramsOfAnAgent(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		over := r.dir + "/over"
 		wait := "while ! test -e " + over + "; do sleep 0.05; done"
 		a.do(":run %s", wait)

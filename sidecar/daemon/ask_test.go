@@ -146,7 +146,7 @@ func TestAsk_goesOnAfterARestart(t *testing.T) {
 // end of that is no answer.
 func TestAsk_oneWhoIsBusy(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		ben := r.adopted("Ben", bracketed...)
 		a.do(":turn hold | say of something else")
 		a.types("be busy", "Enter")

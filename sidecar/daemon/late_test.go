@@ -83,7 +83,7 @@ func TestV13_C44_ALineProgramAnsweredWhileNoSidecarRan(t *testing.T) {
 // end is followed by turns of their own.
 func TestV13_C44_AnAgentAnsweredWhileNoSidecarRan(t *testing.T) {
 	t.Parallel()
-	for _, kind := range coders {
+	for _, kind := range inTurn(t) {
 		for _, then := range []string{"ended", "used by hand", "under way", "interrupted"} {
 			t.Run(kind+"/"+then, func(t *testing.T) {
 				t.Parallel()

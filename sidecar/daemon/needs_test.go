@@ -21,7 +21,7 @@ func (r *rig) statusLine() string {
 // waits behind it, a draft that keeps one away, an approval.
 func TestU20_StatusLineNamesWhoNeedsYou(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		says := func(want string) {
 			t.Helper()
 			r.waitFor(fmt.Sprintf("the status line says %q", want), func() bool { return r.statusLine() == want })

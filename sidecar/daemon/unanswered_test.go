@@ -18,7 +18,7 @@ import (
 // agent in the middle of it. They would have waited an hour.
 func TestV15_WhoeverWaitsHearsThatNobodyAnswers(t *testing.T) {
 	t.Parallel()
-	for _, kind := range coders {
+	for _, kind := range inTurn(t) {
 		for name, c := range map[string]struct {
 			befalls func(a *agent)
 			want    message.Reason
