@@ -137,6 +137,12 @@ var errorsOf = map[string][]wrong{
 		{"send gil hi --timeout 1s", 5, `queued|held`, `intercom `},
 	},
 	"intercom session": {{"session strat", 2, `no command "session strat"`, `intercom session start\?`}},
+	"intercom session end": {
+		{"session end", 2, `takes a session`, `intercom session end`},
+		{"session end nobody", 1, `no session "nobody"`, `intercom status`},
+		{"session end %99", 1, `no pane %99`, `tmux list-panes`},
+		{"session end ada --grace -1s", 2, `must be from 0`, `intercom session end --help`},
+	},
 	"intercom session start": {
 		{"session start", 2, `name an agent or a command`, `--agent claude`},
 		{"session start claude", 2, `a command goes after --`, `-- claude`},

@@ -22,7 +22,7 @@ them. A session that is started is the same as a pane that is adopted.`,
 		Example: `  intercom session start --agent claude --message 'Review the last commit.'`,
 		Args:    a.onlyCommands, RunE: showHelp,
 	}
-	cmd.AddCommand(a.sessionStart())
+	cmd.AddCommand(a.sessionStart(), a.sessionEnd())
 	return cmd
 }
 

@@ -72,7 +72,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 		chats.Panes, inbox.Panes = s.panes, s.panes
 		s.panes.Amend = s.policies.Amended
 		s.launcher = &launch.Launcher{Relay: s.relay, Panes: s.panes, Tmux: s.client, Server: server, Command: cfg.Launcher, Log: s.log.With("part", "launch")}
-		launches.Launcher = s.launcher
+		launches.Launcher, launches.Panes = s.launcher, s.panes
 	}
 	sinks := map[message.PeerKind]relay.Sink{}
 	if cfg.Talk.Dir != "" {

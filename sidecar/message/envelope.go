@@ -17,6 +17,7 @@ const (
 	KindTurn    = "turn"    // what an agent said in a chat
 	KindSay     = "say"     // what a person said into a chat, or an agent that started it as its first word
 	KindLast    = "last"    // what an agent had said last before a chat began, as the first word of it
+	KindQuit    = "quit"    // what an agent takes for a command to end
 	KindNotice  = "notice"  // what the sidecar itself tells one agent of another
 )
 

@@ -16,6 +16,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/launch"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
@@ -31,7 +32,13 @@ type Launches struct {
 	// Launcher is nil where the sidecar is headless.
 	Launcher interface {
 		Start(ctx context.Context, o launch.Order) (message.Peer, error)
+		End(ctx context.Context, session message.Peer, quit func(context.Context) bool, within time.Duration) (launch.How, error)
 	}
+	// Panes is nil there too.
+	Panes interface {
+		Explain(ctx context.Context, session message.ID, pane, as string) (pane.Instant, error)
+	}
+	Consent  Consent // nil: nobody is in a team
 	Settings func() policy.Settings
 	Amend    func(profile.Profile) profile.Profile
 	Log      *slog.Logger
@@ -40,6 +47,7 @@ type Launches struct {
 // Offer has a server serve the operations.
 func (s *Launches) Offer(server *api.Server) {
 	api.Handle(server, api.StartSession, s.Start)
+	api.Handle(server, api.EndSession, s.End)
 }
 
 // lookWithin is how long a directory may take to be looked at: its file system may not answer.

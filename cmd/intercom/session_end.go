@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+// endWithin is how long the program of a session may take to end, beside what its team may.
+const endWithin = 20 * time.Second
+
+func (a *app) sessionEnd() *cobra.Command {
+	var req api.EndSessionRequest
+	cmd := &cobra.Command{
+		Use:   "end PEER",
+		Short: "End the program of a session",
+		Long: `End the program of a session, and return once none of its processes is left. A
+member of a team is asked first, and may refuse. Then the agent is told to quit in
+its own way, if its composer is live and empty; then its terminal hangs up; then
+come SIGTERM and SIGKILL, for the processes that it has started too.
+
+The pane of a session that was started is closed. Any other pane stays, with the
+shell that it had.`,
+		Example: `  intercom session end worker
+  intercom session end worker --force`,
+		Args: between(1, 1, "a session"),
+	}
+	var ended api.EndedSession
+	run := do(a, func(cmd *cobra.Command, args []string) (_ api.EndedSession, err error) {
+		req.Session = args[0]
+		if req.Grace < 0 || req.Grace > api.MaxDuration {
+			return ended, api.Errorf(api.CodeUsage, "--grace %v: must be from 0 to %v", req.Grace, api.MaxDuration)
+		}
+		c, err := a.paneClient(cmd.Context(), &req.Session)
+		if err != nil {
+			return ended, err
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), max(req.Grace, api.EndGrace)+req.Grace+endWithin)
+		defer cancel()
+		ended, err = api.Call(ctx, c, api.EndSession, req)
+		return ended, aboutPane(err, req.Session)
+	}, a.showEnded)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := run(cmd, args); err != nil {
+			return err
+		}
+		if ended.Status == api.EndRejected {
+			return api.Errorf(api.CodeRefused, "%s refused to end", ended.Session.Name).WithHint("intercom session end --force %s", ended.Session.Name)
+		}
+		return nil
+	}
+	cmd.Flags().BoolVar(&req.Force, "force", false, "ask nobody, and begin with the hangup")
+	cmd.Flags().DurationVar(&req.Grace, "grace", 0, "time `D` for a member to answer (30s), and for the program to quit (5s)")
+	a.completes(cmd, sessionWords)
+	return cmd
+}
+
+func (a *app) showEnded(e api.EndedSession) {
+	if e.Status == api.EndDone {
+		a.say("%s", plainLine(e.Session.Name+" ended ("+e.How+")"))
+		return
+	}
+	a.say("%s", plainLine(e.Session.Name+" refused to end: "+e.Reason))
+}

@@ -1,0 +1,140 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// How says what it took to end a program.
+type How string
+
+// What may be needed, in this order.
+const (
+	Gone   How = "gone"   // nothing: it had ended already
+	Quit   How = "quit"   // what its agent calls quitting
+	Hangup How = "hangup" // as if its terminal had gone
+	Term   How = "term"   // SIGTERM to all of its processes
+	Kill   How = "kill"   // SIGKILL
+)
+
+// QuitWithin is how long a program may take to quit by itself.
+const QuitWithin = 5 * time.Second
+
+// measures are taken one after the other until no process is left.
+var measures = []struct {
+	how    How
+	signal syscall.Signal
+	whole  bool // to all processes, and not to the program alone
+	within time.Duration
+}{
+	{Hangup, syscall.SIGHUP, false, time.Second},
+	{Term, syscall.SIGTERM, true, 3 * time.Second},
+	{Kill, syscall.SIGKILL, true, 5 * time.Second},
+}
+
+const leftPoll = 15 * time.Millisecond
+
+// LeftError says which processes of a session are still there after all.
+type LeftError struct{ Left []process.Process }
+
+func (e *LeftError) Error() string {
+	var names []string
+	for _, p := range e.Left {
+		names = append(names, fmt.Sprintf("%s (%d)", p.Name, p.PID))
+	}
+	return "still there: " + strings.Join(names, ", ")
+}
+
+// End ends the program of a session, with all that it has started, and returns once none of that is
+// left; a pane that was opened for it is closed, any other one keeps what it had before. quit has
+// the program told to end by itself, and reports whether it was told; nil leaves that out. within
+// is how long it may take to do so. Nothing else is ended, whatever the error.
+func (l *Launcher) End(ctx context.Context, session message.Peer, quit func(context.Context) bool, within time.Duration) (How, error) {
+	how, err := l.end(ctx, session, quit, within)
+	if err != nil {
+		return how, fmt.Errorf("end %s: %w", session.Name, err)
+	}
+	if session.Caller != nil {
+		if err := l.Tmux.KillPane(ctx, session.Pane, session.PaneProc.PID); err != nil && !errors.Is(err, tmux.ErrNoPane) {
+			l.Log.Warn("close a pane", "pane", session.Pane, "err", err)
+		}
+	}
+	if err := l.Relay.Gone(ctx, session.ID, message.AgentGone); err != nil {
+		return how, fmt.Errorf("end %s: %w", session.Name, err)
+	}
+	return how, l.listed(ctx, session)
+}
+
+// listed waits until who is here is known without the session.
+func (l *Launcher) listed(ctx context.Context, session message.Peer) error {
+	for {
+		if now, ok := l.Relay.Snapshot().Peer(session.ID); !ok || now.Ended != nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(leftPoll):
+		}
+	}
+}
+
+func (l *Launcher) end(ctx context.Context, session message.Peer, quit func(context.Context) bool, within time.Duration) (How, error) {
+	family, err := process.NewFamily(asProcess(session.Foreground), asProcess(session.PaneProc))
+	switch {
+	case errors.Is(err, process.ErrNoProcess):
+		return Gone, nil
+	case err != nil:
+		return "", err
+	}
+	left, err := family.Left()
+	if err != nil {
+		return "", err
+	}
+	if quit != nil && quit(ctx) {
+		if left, err = awaitEnd(ctx, family, within); err != nil || len(left) == 0 {
+			return Quit, err
+		}
+	}
+	for _, m := range measures {
+		if m.whole || !family.Root() {
+			err = family.Signal(m.signal)
+		} else {
+			err = family.SignalRoot(m.signal)
+		}
+		if err != nil {
+			return m.how, err
+		}
+		if left, err = awaitEnd(ctx, family, m.within); err != nil || len(left) == 0 {
+			return m.how, err
+		}
+	}
+	return Kill, &LeftError{left}
+}
+
+// awaitEnd waits until no process of a family is left, or only what the program has left behind,
+// and returns that.
+func awaitEnd(ctx context.Context, family *process.Family, within time.Duration) (left []process.Process, err error) {
+	for late := time.Now().Add(within); ; {
+		if left, err = family.Left(); err != nil || len(left) == 0 || time.Now().After(late) {
+			return left, err
+		}
+		select {
+		case <-ctx.Done():
+			return left, ctx.Err()
+		case <-time.After(leftPoll):
+		}
+	}
+}
+
+func asProcess(p message.Process) process.Process {
+	return process.Process{PID: p.PID, Start: p.Start, Name: p.Name}
+}

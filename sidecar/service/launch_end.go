@@ -1,0 +1,93 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/launch"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// Consent asks the members of teams whether they may be ended.
+type Consent interface {
+	// MayEnd asks the member in a session, by the handshake of teams, and waits for its answer for
+	// as long as grace. It is false with the member's reason where it has refused; a session that
+	// is no member's, an approval and no answer in time are true.
+	MayEnd(ctx context.Context, by relay.By, session message.Peer, grace time.Duration) (may bool, reason string, err error)
+}
+
+// End ends a session.
+func (s *Launches) End(ctx context.Context, from api.Caller, req api.EndSessionRequest) (api.EndedSession, error) {
+	by, err := s.Callers.verified(ctx, from, "end a session")
+	if err != nil {
+		return api.EndedSession{}, err
+	}
+	if err := s.here(req.Computer); err != nil {
+		return api.EndedSession{}, err
+	}
+	session, err := s.Names.find(ctx, s.Relay.Snapshot(), req.Session)
+	switch {
+	case err != nil:
+		return api.EndedSession{}, err
+	case session.Pane == "" || s.Launcher == nil:
+		return api.EndedSession{}, api.Errorf(api.CodeRefused, "end %s: it lives in no pane", session.Name)
+	case !by.Person() && (session.Caller == nil || session.Caller.Peer != by.Peer):
+		s.Log.Warn("refused to an agent", "what", "end a session that it did not start", "agent", by.Peer, "session", session.Name)
+		return api.EndedSession{}, api.Errorf(api.CodeRefused, "end %s: an agent may end only what it started itself", session.Name).WithHint("ask a person to do it")
+	}
+	ended := api.EndedSession{Status: api.EndRejected, Session: session}
+	quit := s.quit(by, session)
+	if req.Force {
+		quit = nil
+	} else if s.Consent != nil {
+		may, reason, err := s.Consent.MayEnd(ctx, by, session, cmp.Or(req.Grace, api.EndGrace))
+		if err != nil || !may {
+			ended.Reason = reason
+			return ended, wire(err)
+		}
+	}
+	how, err := s.Launcher.End(ctx, session, quit, cmp.Or(req.Grace, launch.QuitWithin))
+	if left, ok := errors.AsType[*launch.LeftError](err); ok {
+		return ended, api.Errorf(api.CodeFailed, "%w", err).WithHint("%s", hintLeft(left))
+	}
+	if err != nil {
+		return ended, wire(err)
+	}
+	ended.Status, ended.How = api.EndDone, string(how)
+	if now, ok := s.Relay.Snapshot().Peer(session.ID); ok {
+		ended.Session = now
+	}
+	s.Sessions.mark(ctx, session.Pane, message.Peer{})
+	s.Log.Info("ended", "session", session.Name, "pane", session.Pane, "how", how, "by", by.Peer)
+	return ended, nil
+}
+
+func hintLeft(e *launch.LeftError) string {
+	return "kill the rest by hand: " + strings.TrimPrefix(e.Error(), "still there: ")
+}
+
+// quit has an agent told to end by itself, if its composer is live and empty by now; nil for one of
+// which nothing is known that would do it.
+func (s *Launches) quit(by relay.By, session message.Peer) func(context.Context) bool {
+	p, ok := profile.Known(session.Profile)
+	if !ok || p.Quit == "" || session.Starting || s.Panes == nil {
+		return nil
+	}
+	return func(ctx context.Context) bool {
+		seen, err := s.Panes.Explain(ctx, session.ID, session.Pane, "")
+		if err != nil || !seen.Explanation.WouldType {
+			return false
+		}
+		_, err = s.Relay.Do(ctx, relay.Quit{By: by, Peer: string(session.ID), Text: p.Quit})
+		if err != nil {
+			s.Log.Warn("tell an agent to quit", "session", session.Name, "err", err)
+		}
+		return err == nil
+	}
+}
