@@ -276,6 +276,26 @@ var errorsOf = map[string][]wrong{
 	},
 	"intercom team broadcast": {{"team broadcast", 2, `no text`, `--file`}, {"team broadcast a b", 2, `takes a text`, `in quotes`}, {"team broadcast hi", 1, `is in no project`, `--dir`}},
 	"intercom team inbox":     {{"team inbox a b", 2, `at most a name`, `intercom team inbox`}, {"team inbox alice", 1, `is in no project`, `--dir`}},
+	"intercom team spawn": {
+		{"team spawn", 2, `takes a name`, `intercom team spawn`},
+		{"team spawn alice", 2, `--role is missing`, `--help`},
+		{"team spawn alice --role _", 2, `--role is empty`, `--help`},
+		{"team spawn alice --role tester --server=", 2, `no tmux server`, `--server`},
+	},
+	"intercom team shutdown-request": {
+		{"team shutdown-request", 2, `takes a name`, `intercom team shutdown-request`}, {"team shutdown-request alice", 1, `is in no project`, `--dir`},
+	},
+	"intercom team shutdown-response": {
+		{"team shutdown-response", 2, `takes a request_id`, `intercom team shutdown-response`},
+		{"team shutdown-response 1a2b3c4d", 2, `either --approve or --reject`, `--help`},
+		{"team shutdown-response 1a2b3c4d --approve --reject", 2, `either --approve or --reject`, `--help`},
+	},
+	"intercom team shutdown-status": {{"team shutdown-status", 2, `takes a request_id`, `intercom team shutdown-status`}},
+	"intercom team plan":            {{"team plan", 2, `no text`, `--file`}, {"team plan a b", 2, `takes a text`, `in quotes`}},
+	"intercom team plan-review": {
+		{"team plan-review", 2, `takes a request_id`, `intercom team plan-review`}, {"team plan-review 1a2b3c4d", 2, `either --approve or --reject`, `--help`},
+	},
+	"intercom team plan-wait": {{"team plan-wait", 2, `takes a request_id`, `intercom team plan-wait`}, {"team plan-wait 1a2b3c4d --timeout -1", 2, `--timeout`, `.`}},
 	"intercom header":         {{"header frob", 2, `no command "header frob"`, `intercom header --help`}},
 	"intercom header parse":   {{"header parse", 2, `no text`, `--file`}, {"header parse a b", 2, `takes a text`, `in quotes`}, {"header parse _", 2, `argument 1 is empty`, `header parse`}},
 	"intercom header format": {

@@ -38,7 +38,7 @@ var layers = map[string][]string{
 	"sidecar/render":    {"sidecar/message", "sidecar/registry"},
 	"sidecar/route":     {"sidecar/message", "sidecar/registry", "sidecar/render"},
 
-	"sidecar/relay": {"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/route", "sidecar/brakes"},
+	"sidecar/relay": {"sidecar/message", "sidecar/handshake", "sidecar/registry", "sidecar/render", "sidecar/route", "sidecar/brakes"},
 
 	"sidecar/aea":                 {},
 	"sidecar/foreign":             {},
@@ -80,7 +80,7 @@ var layers = map[string][]string{
 	"sidecar/launch":   {"sidecar/message", "sidecar/registry", "sidecar/pane", "sidecar/process", "sidecar/tmux"},
 	"sidecar/service": {
 		"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/screen", "sidecar/sanitise", "sidecar/aea", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal",
-		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/talk", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch", "scripting", "scripting/policy",
+		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/handshake", "sidecar/claim", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch", "scripting", "scripting/policy",
 	},
 
 	"sidecar/mcp": {"sidecar/message", "sidecar/spelling", "sidecar/api"},

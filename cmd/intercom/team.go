@@ -22,13 +22,17 @@ func (a *app) team() *cobra.Command {
 	var in teamFlags
 	cmd := &cobra.Command{
 		Use:   "team",
-		Short: "Exchange messages with the teammates of a project (.team)",
-		Long: `Exchange messages with the teammates of a project, in the files of the team
+		Short: "Lead a team of agents, or work in one (.team)",
+		Long: `Lead a team of agents in a project, or work in one, with the files of the team
 lesson: .team/config.json says who is in the team, .team/inbox/NAME.jsonl holds
 what came for each. Its programs and these commands may share a team.
 
-These commands work on the files alone: they need no sidecar, and type nothing
-into a pane. The files prove nothing about who wrote a message.`,
+list, send, broadcast and inbox work on the files alone, and need no sidecar.
+The files prove nothing about who wrote a message. What comes for a teammate
+whose session runs is typed into its pane, and then leaves the inbox.
+
+A request to shut down, and a plan, are answered only by whoever was asked, from
+their own pane: a message that merely says so changes nothing.`,
 		Example: `  intercom team list
   intercom team send alice 'Build the dashboard.'
   intercom team inbox lead`,
@@ -36,7 +40,9 @@ into a pane. The files prove nothing about who wrote a message.`,
 	}
 	cmd.PersistentFlags().StringVar(&in.dir, "dir", "", "`DIR` in the project that is meant; else the current one")
 	_ = cmd.MarkPersistentFlagDirname("dir")
-	cmd.AddCommand(a.teamList(&in), a.teamSend(&in), a.teamBroadcast(&in), a.teamInbox(&in))
+	cmd.AddCommand(a.teamList(&in), a.teamSend(&in), a.teamBroadcast(&in), a.teamInbox(&in),
+		a.teamSpawn(&in), a.teamShutdownRequest(&in), a.teamShutdownResponse(), a.teamShutdownStatus(),
+		a.teamPlan(), a.teamPlanReview(), a.teamPlanWait())
 	return cmd
 }
 
@@ -72,7 +78,7 @@ func (a *app) onTeam(run func(cmd *cobra.Command, args []string) error) func(*co
 	return func(cmd *cobra.Command, args []string) error {
 		a.ran = true
 		defer a.still(cmd.CommandPath())()
-		err := run(cmd, args)
+		err := worded(run(cmd, args))
 		said, ok := errors.AsType[*team.DocumentError](err)
 		if !ok {
 			return teamError(err)

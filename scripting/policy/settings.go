@@ -1,5 +1,7 @@
 package policy
 
+import "time"
+
 // Settings are what init.lua says by intercom.configure. What it does not say is the zero
 // value of its field.
 type Settings struct {
@@ -10,6 +12,13 @@ type Settings struct {
 	Profiles    map[string]map[string]any `json:"profiles,omitempty"`    // fields of profiles, by profile: string, float64, bool or list of strings
 	Sessions    Sessions                  `json:"sessions,omitzero"`     // what agents may start
 	Answer      []string                  `json:"answer,omitempty"`      // the command that answers messages of repositories in which no agent works
+	Team        Team                      `json:"team,omitzero"`         // what holds in all teams
+}
+
+// Team is what holds in all teams.
+type Team struct {
+	RequirePlan bool          `json:"require_plan,omitempty"` // teammates change nothing before the lead has approved a plan
+	Timeout     time.Duration `json:"timeout,omitempty"`      // after which a request expires that has no answer; 0: never
 }
 
 // Sessions is what agents may start by themselves. A list that is nil was not given.

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"strconv"
+	"time"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -18,6 +19,7 @@ var settingsClass = &class{
 		{name: "brakes", typ: "table<string, string|number|boolean>", doc: "Limits."},
 		{name: "profiles", typ: "table<string, table<string, any>>", doc: "Fields of profiles, by the profile."},
 		{name: "answer", typ: "string[]", doc: "The program, with its arguments, that answers messages (AEA) for repositories in which no agent works. It reads the message, and its output is the answer."},
+		{name: "team", typ: "table<string, number|boolean>", doc: "What holds in all teams: require_plan, so that teammates change nothing before the lead has approved a plan; timeout, the seconds after which a request expires that has no answer."},
 	},
 }
 
@@ -25,6 +27,7 @@ const (
 	maxSettings = 256 // of one table
 	maxField    = 64  // bytes of a name
 	maxSetting  = 1 << 10
+	maxTimeout  = 30 * 24 * 60 * 60 // seconds
 )
 
 // configure is intercom.configure(settings).
@@ -64,6 +67,8 @@ func (s *state) configure(L *lua.LState) int {
 			for i := 1; i <= min(list.Len(), maxSettings); i++ {
 				s.settings.Answer = append(s.settings.Answer, s.said(L, "each of answer", list.RawGetInt(i), maxSetting))
 			}
+		case "team":
+			s.settings.Team = s.team(L, name, v)
 		default:
 			panic("setting: " + name)
 		}
@@ -100,6 +105,29 @@ func (s *state) settingsOf(L *lua.LState, name string, v lua.LValue) map[string]
 		}
 	})
 	return settings
+}
+
+// team is what holds in all teams.
+func (s *state) team(L *lua.LState, name string, v lua.LValue) (t policy.Team) {
+	s.eachSetting(L, name, v, func(key string, v lua.LValue) {
+		switch key {
+		case "require_plan":
+			yes, ok := v.(lua.LBool)
+			if !ok {
+				L.RaiseError("team.require_plan must be true or false, not a %s", v.Type())
+			}
+			t.RequirePlan = bool(yes)
+		case "timeout":
+			seconds, ok := v.(lua.LNumber)
+			if !ok || !(seconds > 0 && seconds <= maxTimeout) {
+				L.RaiseError("team.timeout must be a number of seconds, more than 0 and at most %d", maxTimeout)
+			}
+			t.Timeout = time.Duration(float64(seconds) * float64(time.Second))
+		default:
+			L.RaiseError("team: no setting %q; there are require_plan and timeout", key)
+		}
+	})
+	return t
 }
 
 // finite is a number as JSON has them.

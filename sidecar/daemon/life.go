@@ -144,6 +144,7 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 		part("linger", func(ctx context.Context) error { return s.linger(ctx, server) })
 	}
 	part("repositories", s.repos.Run)
+	part("teams", s.teams.Run)
 	part("guard", func(ctx context.Context) error { return s.guard(ctx, listener) })
 	part("retention", s.retain)
 	if s.ports != nil {

@@ -52,7 +52,7 @@ func (s *sidecar) inherit(ctx context.Context) error {
 
 // saved is what the journal has of an earlier life, as the relay is told it.
 func (s *sidecar) saved(ctx context.Context, was journal.Restored) (*relay.Restored, error) {
-	r := &relay.Restored{Server: s.server(), Stopped: was.Stopped, Undecided: was.Undecided}
+	r := &relay.Restored{Server: s.server(), Stopped: was.Stopped, Undecided: was.Undecided, Records: was.Records}
 	for _, session := range was.Sessions {
 		depth := was.Depths[session.ID]
 		r.Peers = append(r.Peers, relay.SavedPeer{Peer: session, Last: depth.Last, Cause: depth.Cause})

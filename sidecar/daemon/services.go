@@ -34,6 +34,7 @@ type services struct {
 	ports    *talk.Keeper // nil: none are served
 	repos    *repository.Peers
 	talkers  *talk.Peers // likewise
+	teams    *service.Teams
 	offered  []interface{ Offer(*api.Server) }
 }
 
@@ -96,7 +97,11 @@ func (s *sidecar) assemble(ctx context.Context) {
 		s.repos.Hear(events)
 		s.face.Hear(events)
 	}
-	s.offered = append(s.offered, status, callers, sessions, launches, panes, chats, inbox, s.policies,
+	s.teams = &service.Teams{
+		Callers: callers, Relay: s.relay, Journal: s.journal, Policies: s.policies, Bell: s.bell, Log: s.log.With("part", "teams"),
+		Claims: filepath.Join(filepath.Dir(cfg.Paths.State), "teams"),
+	}
+	s.offered = append(s.offered, s.teams, status, callers, sessions, launches, panes, chats, inbox, s.policies,
 		&service.Questions{Callers: callers, Names: names, Chats: chats, Relay: s.relay, Journal: s.journal, Bell: s.bell, Log: s.log},
 		&service.Sending{Callers: callers, Names: names, Sessions: sessions, Relay: asked, Journal: s.journal, Bell: s.bell},
 		&service.Letters{Callers: callers, Relay: asked, Bell: s.bell},

@@ -28,13 +28,9 @@ func NewBook(all ...Handshake) (*Book, error) {
 	for _, h := range slices.SortedFunc(slices.Values(all), func(a, b Handshake) int {
 		return cmp.Or(a.Ended.Compare(b.Ended), cmp.Compare(a.ID, b.ID))
 	}) {
-		if err := h.check(); err != nil {
+		if err := b.Add(h); err != nil {
 			return nil, err
 		}
-		if _, taken := b.byID[h.ID]; taken {
-			return nil, &TakenError{h.ID}
-		}
-		b.put(h)
 	}
 	return b, nil
 }
@@ -60,6 +56,18 @@ func (b *Book) put(h Handshake) {
 		delete(b.byID, b.settled[0])
 		b.settled = b.settled[1:]
 	}
+}
+
+// Add takes one in that was written down. The error of an id that is in use is a *TakenError.
+func (b *Book) Add(h Handshake) error {
+	if err := h.check(); err != nil {
+		return err
+	}
+	if _, taken := b.byID[h.ID]; taken {
+		return &TakenError{h.ID}
+	}
+	b.put(h)
+	return nil
 }
 
 // Ask begins a handshake. The error of an id that is in use is a *TakenError.
@@ -103,6 +111,9 @@ func (b *Book) Of(kind Kind, id string) (Handshake, error) {
 	}
 	return h, nil
 }
+
+// Lookup is the handshake of an id, the zero value if there is none.
+func (b *Book) Lookup(id string) Handshake { return b.byID[id] }
 
 // Expire ends all whose time is over, and returns them in the order of their dues.
 func (b *Book) Expire(now time.Time) []Handshake {

@@ -17,6 +17,7 @@ type book struct {
 	taken      map[message.ID]bool // submitted, whatever came after
 	depth      map[message.ID]int  // of a session's newest message
 	cause      map[message.ID]int
+	records    []message.Record
 	stopped    bool
 }
 
@@ -69,13 +70,16 @@ func (b *book) commit(s message.Step) {
 			}
 		}
 	}
+	for _, one := range s.Records {
+		b.records = replace(b.records, one, func(r message.Record) string { return r.Kind + r.ID })
+	}
 	if s.Stopped != nil {
 		b.stopped = *s.Stopped
 	}
 }
 
 // replace puts one in the place of what bears its id, or behind all others.
-func replace[T any](list []T, one T, id func(T) message.ID) []T {
+func replace[T any, I comparable](list []T, one T, id func(T) I) []T {
 	for i := range list {
 		if id(list[i]) == id(one) {
 			list[i] = one
@@ -88,6 +92,11 @@ func replace[T any](list []T, one T, id func(T) message.ID) []T {
 // restored is what another run, at that server, is told.
 func (b *book) restored(server message.Process) Restored {
 	r := Restored{Server: server, Stopped: b.stopped}
+	for _, one := range b.records {
+		if one.Open {
+			r.Records = append(r.Records, one)
+		}
+	}
 	for _, s := range b.sessions {
 		if s.Ended != nil {
 			continue

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -33,6 +34,12 @@ func requests(held message.ID) []Request {
 		Rename{Peer: "a", Name: "z"},
 		Release{Peer: "a"},
 		DecideHeld{Message: held, Verb: message.VerbDeliver},
+		Spawning{Dir: "/p", Name: "alice"},
+		TakeSeat{Seat: Seat{Dir: "/p", Name: "alice"}},
+		AskShutdown{Dir: "/p", Name: "alice", ID: "0000000a"},
+		AskPlan{Dir: "/p", Plan: "all of it", ID: "0000000b"},
+		AnswerHandshake{Answer: handshake.Answer{Kind: handshake.Plan, ID: "0000000a"}},
+		ShowHandshake{Kind: handshake.Plan, ID: "0000000a"},
 	}
 }
 
@@ -105,6 +112,8 @@ func TestS28_WhatAnUnverifiedCallerMay(t *testing.T) {
 		switch q.(type) {
 		case Send, PauseChat, Recall:
 			assert.NoError(t, err, "%T", q)
+		case ShowHandshake:
+			assert.IsType(t, new(handshake.UnknownError), err)
 		default:
 			assert.ErrorIs(t, err, ErrPersonOnly, "%T", q)
 			assert.Len(t, r.commits, before, "%T", q)

@@ -29,6 +29,29 @@ func (r *Relay) Snapshot() registry.Snapshot {
 	return registry.Snapshot{}
 }
 
+// Protocols is what is known of teams, as of the last step that is on disk.
+func (r *Relay) Protocols() Protocols {
+	if p := r.teams.Load(); p != nil {
+		return *p
+	}
+	return Protocols{}
+}
+
+// Settled tells that something that was owed of a handshake has been done.
+func (r *Relay) Settled(ctx context.Context, id string, what Owed) error {
+	return r.post(ctx, posted{event: Settled{ID: id, What: what}})
+}
+
+// SeatLeft tells that the file of a team says the last of a session that has ended.
+func (r *Relay) SeatLeft(ctx context.Context, dir, name string, holder message.ID) error {
+	return r.post(ctx, posted{event: SeatLeft{Dir: dir, Name: name, Holder: holder}})
+}
+
+// Killing tells that somebody is about to end a session without asking it.
+func (r *Relay) Killing(ctx context.Context, peer message.ID) error {
+	return r.post(ctx, posted{event: Killing{Peer: peer}})
+}
+
 // Stopped reports whether everything is stopped until a person resumes all, as of the last
 // step that is on disk.
 func (r *Relay) Stopped() bool { return r.stopped.Load() }

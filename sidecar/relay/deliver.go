@@ -322,6 +322,7 @@ func (tx *tx) report(r message.Receipt) error {
 		}
 	case message.Submitted:
 		tx.submitted(d, target)
+		tx.took(target.ID, true)
 	case message.Uncertain:
 		// It may have been taken: whatever is said next may answer it.
 		target.caused(d.Message)

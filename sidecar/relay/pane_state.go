@@ -27,6 +27,9 @@ func (e StateChanged) step(tx *tx) {
 	if s == nil || s.State == e.State && s.StateWhy == e.Why {
 		return
 	}
+	if e.State == message.Idle && s.State != e.State {
+		tx.took(s.ID, false)
+	}
 	s.State, s.StateWhy = e.State, e.Why
 	tx.touch(s)
 	one := s.Peer

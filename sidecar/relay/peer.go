@@ -216,6 +216,7 @@ func (tx *tx) depart(s *peer, reason message.Reason) (gone message.Reason) {
 	at := tx.now
 	s.Ended, s.EndReason, s.Closed, s.Lost, s.Draft = &at, string(reason), "", "", nil
 	tx.changed(s)
+	tx.nobodyAnswers(s.ID)
 	gone = message.AgentGone
 	if reason == message.ReleasedPane {
 		gone = message.ReleasedPane

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
@@ -57,6 +58,10 @@ type State struct {
 	seen        route.Seen              // messages
 	turns       route.Seen              // whether they were messages or not
 	transferred route.Seen              // deliveries that were kept, and handed on
+	book        *handshake.Book         // the handshakes of teams
+	affairs     map[string]*affair      // by request_id: those of book that are open, or of which something is to be done
+	seats       map[string]*seat        // of teams
+	seated      []string                // their ids, in the order in which they were taken
 	stranger    *peer                   // stands for all unverified senders where what they send is counted
 	person      string                  // how one goes by who types into a pane by hand
 	snapshot    registry.Snapshot
@@ -88,6 +93,9 @@ func NewState(seed [32]byte, limits message.Limits) *State {
 		flows:      make(map[string][]*pending),
 		undecided:  make(map[message.ID]*pending),
 		stranger:   newStranger(),
+		book:       newBookOf(),
+		affairs:    make(map[string]*affair),
+		seats:      make(map[string]*seat),
 		here:       true, // somebody started us
 	}
 }

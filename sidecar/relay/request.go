@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -37,6 +38,9 @@ type Answer struct {
 	Receipts []message.Receipt
 	Turn     message.Turn
 	Taken    []message.Delivery
+
+	Handshake handshake.Handshake
+	Team      string // its directory
 }
 
 // Requested is a request of a person, an agent or a program. Answer: as the request says.

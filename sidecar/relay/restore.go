@@ -22,6 +22,7 @@ type Restored struct {
 	Chats      []SavedChat        // those that had not ended, and any in which something of Undecided was said
 	Undecided  []message.Envelope // received, without a verdict, in the order of receiving
 	Deliveries []SavedDelivery    // those without a final receipt, in the order of their making
+	Records    []message.Record   // that are open, of all kinds
 	Submitted  []message.Delivery // taken by those who are present, and not answered, in that order
 }
 
@@ -57,6 +58,7 @@ func (e Restored) step(tx *tx) {
 			strange = append(strange, s)
 		}
 	}
+	tx.restoreRecords(e.Records)
 	for _, one := range e.Chats {
 		if tx.chat(one.Chat.ID) == nil {
 			c := &chat{Chat: one.Chat, taken: one.Taken}

@@ -56,6 +56,7 @@ type Relay struct {
 	begun    chan struct{} // closed when what an earlier run left has been taken over
 	done     chan struct{}
 	snapshot atomic.Pointer[registry.Snapshot]
+	teams    atomic.Pointer[Protocols]
 	stopped  atomic.Bool
 	trouble  atomic.Pointer[error]
 }

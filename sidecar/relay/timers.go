@@ -83,16 +83,17 @@ func (e Tick) step(tx *tx) {
 	tx.expire()
 	tx.lapse()
 	tx.leftAlone()
+	tx.expireHandshakes()
 }
 
-// waits reports whether anything may come of the time that passes: a delivery that may
+// waits reports whether anything may come of the time that passes: a delivery or handshake that may
 // expire, or a chat that may be left alone.
 func (s *State) waits() bool {
 	if s.counted != s.changes {
 		s.counted = s.changes
 		s.watched = slices.ContainsFunc(s.chats, func(c *chat) bool { return c.State == message.ChatOn && c.Limits.Away > 0 })
 	}
-	return s.waiting > 0 || s.watched
+	return s.waiting > 0 || s.watched || !s.book.Next().IsZero()
 }
 
 // expire ends what waited for a safe moment, at its sink, for too long. What is kept from

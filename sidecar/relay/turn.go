@@ -37,6 +37,7 @@ func (e Spoke) step(tx *tx) {
 	if s == nil || !bounds[s.Kind].turns {
 		return
 	}
+	tx.took(s.ID, false)
 	if t.ID == "" {
 		t.ID = tx.ids.next(tx.now)
 	}

@@ -87,6 +87,12 @@ func (m Message) encode() ([]byte, error) {
 	return []byte("{" + b.String() + "}\n"), nil
 }
 
+// Same reports whether m, as Send would write it, is what stands in an inbox.
+func (m Message) Same(there Message) bool {
+	line, err := m.encode()
+	return err == nil && bytes.Equal(bytes.TrimSpace(line), there.Line)
+}
+
 // seconds is a time as a number of seconds since 1970, as Python writes a float.
 func seconds(t time.Time) string {
 	text := strconv.FormatFloat(float64(t.UnixMicro())/1e6, 'f', -1, 64)

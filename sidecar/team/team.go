@@ -121,6 +121,16 @@ func (d Dir) Send(to string, m Message) error {
 	return d.add(to, line)
 }
 
+// Knows refuses a name that is neither the lead's nor a member's: with a *NameError or an
+// *UnknownError.
+func (d Dir) Knows(name string) error {
+	c, err := d.Config()
+	if err == nil {
+		err = c.knows(name)
+	}
+	return err
+}
+
 // Broadcast sends a message to all members but its author, and returns how many that were. If one
 // of them has a name that no file can have, nobody gets it.
 func (d Dir) Broadcast(m Message) (n int, err error) {

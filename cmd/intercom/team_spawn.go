@@ -1,0 +1,67 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+func (a *app) teamSpawn(in *teamFlags) *cobra.Command {
+	var req api.SpawnRequest
+	cmd := &cobra.Command{
+		Use:   "spawn NAME --role ROLE [-- COMMAND ARG...]",
+		Short: "Start a teammate in a session of its own",
+		Long: `Start a teammate in a new window, tell it its role and its task, and put it into
+.team/config.json. Whoever spawns the first teammate of a project leads its
+team. A teammate that is idle without a session, or has shut down, can be
+spawned again.
+
+Of agents only the lead of a team spawns teammates, and only what init.lua
+allows (sessions.allow); anything else waits for your approval.`,
+		Example: `  intercom team spawn alice --role 'frontend dev' --agent claude
+  intercom team spawn bob --role tester --prompt 'Run the tests.' -- ./worker`,
+		Args:        nil,
+		Annotations: map[string]string{},
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		named := args
+		if at := cmd.ArgsLenAtDash(); at >= 0 {
+			named = args[:at]
+		}
+		return between(1, 1, "a name")(cmd, named)
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&req.Role, "role", "", "what it does: `ROLE`")
+	flags.StringVar(&req.Agent, "agent", "", "`NAME` of the agent to start: claude, codex, gemini, opencode")
+	flags.StringVar(&req.As, "as", "", "profile by which COMMAND is adopted; else it is recognised")
+	flags.StringVar(&req.Prompt, "prompt", "", "its task: `TEXT`")
+	flags.BoolVar(&req.RequirePlan, "require-plan", false, "it changes nothing before the lead has approved its plan")
+	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(knownAgents, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RunE = a.onTeam(func(cmd *cobra.Command, args []string) error {
+		for _, flag := range []string{"role", "agent", "as"} {
+			if err := checkWord(cmd, flag); err != nil {
+				return err
+			}
+		}
+		if req.Role == "" {
+			return api.Errorf(api.CodeUsage, "--role is missing").WithHint("%s --help", cmd.CommandPath())
+		}
+		d, _, err := in.find()
+		if err != nil {
+			return err
+		}
+		req.Dir, req.Name, req.Command = d.Path, args[0], args[1:]
+		spawned, err := patiently(cmd.Context(), a.tmuxClient, api.SpawnMember, req)
+		if err != nil {
+			return err
+		}
+		if err := a.tell(spawned, spawned.Text); err != nil {
+			return err
+		}
+		if spawned.Status == string(api.StartHeld) {
+			return exitCode(api.CodeHeld.Exit())
+		}
+		return nil
+	})
+	return cmd
+}

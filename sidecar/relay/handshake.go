@@ -1,0 +1,140 @@
+package relay
+
+import (
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Owed is something that is to be done of a handshake and has not been.
+type Owed string
+
+// What may be owed.
+const (
+	OwedRequest Owed = "request" // its line in the inbox of whoever is asked
+	OwedAnswer  Owed = "answer"  // the line of its answer, in the inbox of whoever has asked
+	OwedEnd     Owed = "end"     // the end of the session that has approved it
+)
+
+// Affair is a handshake in its team, as it is written down.
+type Affair struct {
+	Handshake handshake.Handshake `json:"handshake"`
+	Team      string              `json:"team"` // its directory
+	Owed      []Owed              `json:"owed,omitempty"`
+}
+
+// handshakes is the kind of their records.
+const handshakes message.RecordKind[Affair] = "handshake"
+
+// HandshakeRecord is the kind and id of the record of a handshake, also of one that a State has
+// forgotten.
+func HandshakeRecord(id string) (kind, key string) { return string(handshakes), id }
+
+// ReadHandshake is what stands in a record of a handshake.
+func ReadHandshake(r message.Record) (Affair, error) {
+	all, err := handshakes.Values(r)
+	return all[r.ID], err
+}
+
+// affair is what a State knows of a handshake beside its book.
+type affair struct {
+	team string
+	owed []Owed
+}
+
+func newBookOf(all ...handshake.Handshake) *handshake.Book {
+	b, err := handshake.NewBook(all...)
+	if err != nil {
+		panic(err) // nothing of an empty one can be wrong
+	}
+	return b
+}
+
+// restoreHandshakes takes over those that an earlier run left open, or owed something of.
+func (tx *tx) restoreHandshakes(all ...message.Record) error {
+	read, err := handshakes.Values(all...)
+	if err != nil {
+		return err
+	}
+	for _, one := range read {
+		if err := tx.book.Add(one.Handshake); err != nil {
+			return err
+		}
+		tx.affairs[one.Handshake.ID] = &affair{one.Team, one.Owed}
+	}
+	return nil
+}
+
+// wrote notes a handshake that has changed, with what is owed of it beside what was.
+func (tx *tx) wrote(h handshake.Handshake, team string, owed ...Owed) {
+	if of := tx.affairs[h.ID]; of != nil {
+		owed = slices.Concat(of.owed, owed)
+	}
+	tx.affairs[h.ID] = &affair{team, owed}
+	tx.keep(h)
+}
+
+// keep has a handshake written down as it is.
+func (tx *tx) keep(h handshake.Handshake) {
+	of := tx.affairs[h.ID]
+	if of == nil {
+		return
+	}
+	open := h.Open() || len(of.owed) > 0
+	record(tx, handshakes, h.ID, open, Affair{h, of.team, of.owed})
+	if !open {
+		delete(tx.affairs, h.ID)
+	}
+}
+
+// expireHandshakes ends those whose time is over.
+func (tx *tx) expireHandshakes() {
+	for _, h := range tx.book.Expire(tx.now) {
+		tx.keep(h)
+	}
+}
+
+// nobodyAnswers ends those that a peer had to answer that is gone.
+func (tx *tx) nobodyAnswers(peer message.ID) {
+	for _, h := range tx.book.Gone(tx.now, handshake.Party{Peer: peer}) {
+		tx.keep(h)
+	}
+}
+
+// Settled says that something that was owed of a handshake has been done.
+type Settled struct {
+	ID   string
+	What Owed
+}
+
+func (e Settled) step(tx *tx) {
+	of, h := tx.affairs[e.ID], tx.book.Lookup(e.ID)
+	if of == nil || !slices.Contains(of.owed, e.What) {
+		return
+	}
+	if of.owed = slices.DeleteFunc(slices.Clone(of.owed), func(o Owed) bool { return o == e.What }); len(of.owed) == 0 {
+		of.owed = nil
+	}
+	tx.keep(h)
+}
+
+// Protocols is what a State knows of teams, at one moment: who sits where, and the handshakes that
+// are open or of which something is owed, in the order in which they were asked.
+type Protocols struct {
+	Seats   []Seat
+	Affairs []Affair
+}
+
+func (s *State) protocols() (p Protocols) {
+	p.Seats = s.seatSnapshot()
+	if len(s.affairs) == 0 {
+		return p
+	}
+	for _, h := range s.book.All() {
+		if of := s.affairs[h.ID]; of != nil {
+			p.Affairs = append(p.Affairs, Affair{h, of.team, slices.Clone(of.owed)})
+		}
+	}
+	return p
+}

@@ -1,0 +1,63 @@
+package relay
+
+import (
+	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
+)
+
+// AnswerHandshake is a yes or no to a request. Only the one to whom it is addressed may say it, as
+// their process proves. Answer: Handshake, Team. Errors: those of handshake.Book.Answer.
+type AnswerHandshake struct {
+	By     By
+	Answer handshake.Answer
+}
+
+func (r AnswerHandshake) by() By { return r.By }
+
+func (r AnswerHandshake) do(tx *tx, _ *Requested) (Answer, error) {
+	h, err := tx.book.Answer(tx.now, r.By.party(""), r.Answer)
+	if err != nil {
+		return Answer{}, err
+	}
+	dir, owed := "", []Owed{OwedAnswer}
+	if of := tx.affairs[h.ID]; of != nil {
+		dir = of.team
+	}
+	switch h.Kind {
+	case handshake.Shutdown:
+		if one := tx.seatOf(dir, h.Answerer.Peer); one != nil && h.State == handshake.Approved {
+			owed = append(owed, OwedEnd)
+			one.End = EndApproved
+			tx.sit(one)
+		}
+	case handshake.Plan:
+		if one := tx.seatOf(dir, h.Asker.Peer); one != nil {
+			one.Plan = h.State
+			tx.sit(one)
+		}
+	}
+	tx.wrote(h, dir, owed...)
+	return Answer{Handshake: h, Team: dir}, nil
+}
+
+// ShowHandshake asks how one stands. It changes nothing. Answer: Handshake, Team. The error is a
+// *handshake.UnknownError, also of one that ended before this run: the journal has it.
+type ShowHandshake struct {
+	By   By
+	Kind handshake.Kind
+	ID   string
+}
+
+func (r ShowHandshake) by() By    { return r.By }
+func (r ShowHandshake) unproven() {}
+
+func (r ShowHandshake) do(tx *tx, _ *Requested) (Answer, error) {
+	h, err := tx.book.Of(r.Kind, r.ID)
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{Handshake: h}
+	if of := tx.affairs[h.ID]; of != nil {
+		a.Team = of.team
+	}
+	return a, nil
+}

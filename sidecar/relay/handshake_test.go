@@ -1,0 +1,311 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+const project = "/home/ada/demo"
+
+var ada = By{Kind: Person, Name: "ada"}
+
+func agent(p message.Peer) By { return By{Kind: Agent, Peer: p.ID} }
+
+// team is one that a person leads, in which alice and bob have sessions; carol is in none.
+func newTeam(t require.TestingT) (r *rig, alice, bob, carol message.Peer) {
+	r = newRig(t)
+	s := r.adopt("alice", "bob", "carol")
+	for _, p := range s[:2] {
+		r.must(TakeSeat{By: ada, Seat: Seat{Dir: project, Name: p.Name, Role: "dev"}, Peer: p.ID})
+	}
+	return r, s[0], s[1], s[2]
+}
+
+func (r *rig) shutdown(id, name string) Answer {
+	return r.must(AskShutdown{By: ada, ID: id, Dir: project, Name: name})
+}
+
+func yes(kind handshake.Kind, id string) handshake.Answer {
+	return handshake.Answer{Kind: kind, ID: id, Approve: true}
+}
+
+func no(kind handshake.Kind, id string) handshake.Answer { return handshake.Answer{Kind: kind, ID: id} }
+
+func (r *rig) stands(id string) handshake.State { return r.s.book.Lookup(id).State }
+
+// Only the session that was asked answers: not another teammate, not the lead, not a stranger, and
+// not a process of which nothing is proven. What they try changes nothing, on disk neither.
+func TestP35_OnlyTheOneWhoWasAskedAnswers(t *testing.T) {
+	r, alice, bob, carol := newTeam(t)
+	r.shutdown("0000000a", "alice")
+	plan := r.must(AskPlan{By: agent(bob), ID: "0000000b", Plan: "all of it"})
+	assert.Equal(t, handshake.Party{Person: true, Name: Lead}, plan.Handshake.Answerer)
+	before := len(r.commits)
+	for _, by := range []By{ada, agent(bob), agent(carol)} {
+		_, err := r.ask(AnswerHandshake{By: by, Answer: yes(handshake.Shutdown, "0000000a")})
+		assert.IsType(t, new(handshake.NotYoursError), err, "%+v", by)
+	}
+	for _, by := range []By{agent(alice), agent(bob), agent(carol)} {
+		_, err := r.ask(AnswerHandshake{By: by, Answer: yes(handshake.Plan, "0000000b")})
+		assert.IsType(t, new(handshake.NotYoursError), err, "%+v", by)
+	}
+	for _, a := range []handshake.Answer{yes(handshake.Shutdown, "0000000a"), yes(handshake.Plan, "0000000b")} {
+		_, err := r.ask(AnswerHandshake{By: By{Kind: Unverified}, Answer: a})
+		assert.ErrorIs(t, err, ErrPersonOnly)
+	}
+	_, err := r.ask(AnswerHandshake{By: agent(alice), Answer: yes(handshake.Plan, "0000000a")})
+	assert.IsType(t, new(handshake.UnknownError), err, "of another kind")
+	assert.Len(t, r.commits, before)
+	assert.Equal(t, handshake.Pending, r.stands("0000000a"))
+	assert.Equal(t, handshake.Pending, r.stands("0000000b"))
+	r.must(AnswerHandshake{By: agent(alice), Answer: yes(handshake.Shutdown, "0000000a")})
+	r.must(AnswerHandshake{By: ada, Answer: no(handshake.Plan, "0000000b")})
+}
+
+// What agents say in prose, and what is written to them, is no answer.
+func TestHandshake_ProseIsNoAnswer(t *testing.T) {
+	r, alice, _, _ := newTeam(t)
+	r.shutdown("0000000a", "alice")
+	r.say(alice, "shutdown_response 0000000a approve=true: yes, I approve and shut down.")
+	r.must(Send{By: agent(alice), To: "bob", Message: message.Envelope{
+		Type: handshake.TypeShutdownResponse, Body: `{"request_id":"0000000a","approve":true}`, Meta: map[string]string{"request_id": "0000000a", "approve": "true"},
+	}})
+	assert.Equal(t, handshake.Pending, r.stands("0000000a"))
+}
+
+// One machine for both: pending, then approved or rejected; a second answer changes nothing.
+func TestP17_AnAnswerIsFinal(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		r, alice, bob, _ := newTeam(t)
+		r.shutdown("0000000a", "alice")
+		r.must(AskPlan{By: agent(bob), ID: "0000000b", Plan: "all of it"})
+		for _, one := range []struct {
+			by   By
+			kind handshake.Kind
+			id   string
+		}{{agent(alice), handshake.Shutdown, "0000000a"}, {ada, handshake.Plan, "0000000b"}} {
+			assert.Equal(t, handshake.Pending, r.stands(one.id))
+			r.must(AnswerHandshake{By: one.by, Answer: handshake.Answer{Kind: one.kind, ID: one.id, Approve: first}})
+			want := map[bool]handshake.State{true: handshake.Approved, false: handshake.Rejected}[first]
+			assert.Equal(t, want, r.stands(one.id))
+			before := len(r.commits)
+			for _, second := range []bool{true, false} {
+				_, err := r.ask(AnswerHandshake{By: one.by, Answer: handshake.Answer{Kind: one.kind, ID: one.id, Approve: second}})
+				assert.IsType(t, new(handshake.SettledError), err)
+			}
+			assert.Equal(t, want, r.stands(one.id))
+			assert.Len(t, r.commits, before)
+		}
+	}
+}
+
+// Two requests to end and two plans at once, answered in reverse: each gets its own answer, and a
+// restart at any place changes nothing.
+func TestP18_TheRequestIDSaysWhatIsAnswered(t *testing.T) {
+	for restart := range 5 {
+		r, alice, bob, _ := newTeam(t)
+		r.shutdown("0000000a", "alice")
+		r.must(AskPlan{By: agent(alice), ID: "0000000b", Plan: "a"})
+		r.shutdown("0000000c", "bob")
+		r.must(AskPlan{By: agent(bob), ID: "0000000d", Plan: "b"})
+		for i, one := range []struct {
+			by By
+			a  handshake.Answer
+		}{
+			{ada, no(handshake.Plan, "0000000d")},
+			{agent(bob), yes(handshake.Shutdown, "0000000c")},
+			{ada, yes(handshake.Plan, "0000000b")},
+			{agent(alice), no(handshake.Shutdown, "0000000a")},
+		} {
+			if i == restart {
+				r.restart(0)
+			}
+			r.must(AnswerHandshake{By: one.by, Answer: one.a})
+		}
+		if restart < 4 {
+			r.restart(0)
+		}
+		got := map[string]handshake.State{}
+		for _, one := range r.s.protocols().Affairs { // each still owes its lines
+			got[one.Handshake.ID] = one.Handshake.State
+		}
+		assert.Equal(t, map[string]handshake.State{
+			"0000000a": handshake.Rejected, "0000000b": handshake.Approved, "0000000c": handshake.Approved, "0000000d": handshake.Rejected,
+		}, got)
+	}
+}
+
+// A timeout ends what has no answer: off unless it is asked for.
+func TestP37_ARequestExpires(t *testing.T) {
+	r, alice, _, _ := newTeam(t)
+	r.must(AskShutdown{By: ada, ID: "0000000a", Dir: project, Name: "alice", Patience: 300 * time.Second})
+	r.shutdown("0000000b", "bob")
+	assert.True(t, r.s.waits())
+	r.pass(299 * time.Second)
+	assert.Equal(t, handshake.Pending, r.stands("0000000a"))
+	r.pass(2 * time.Second)
+	assert.Equal(t, handshake.Tracker{Target: "alice", Status: handshake.Pending, Expired: true}, r.s.book.Lookup("0000000a").Tracker())
+	_, err := r.ask(AnswerHandshake{By: agent(alice), Answer: yes(handshake.Shutdown, "0000000a")})
+	assert.IsType(t, new(handshake.SettledError), err)
+	r.pass(24 * time.Hour / 10)
+	assert.Equal(t, handshake.Pending, r.stands("0000000b"))
+	assert.Empty(t, r.s.seats[seatID(project, "alice")].End)
+}
+
+// Whoever was to answer and has gone answers no more; what they asked stays open.
+func TestHandshake_WhoHasGoneDoesNotAnswer(t *testing.T) {
+	for _, server := range []int{0, 1} { // at another one all sessions have ended
+		r, alice, _, _ := newTeam(t)
+		r.shutdown("0000000a", "alice")
+		r.must(AskPlan{By: agent(alice), ID: "0000000b", Plan: "a"})
+		if server == 0 {
+			_, _ = r.step(Gone{alice.ID, message.AgentGone})
+		} else {
+			r.restart(server)
+		}
+		assert.Equal(t, handshake.Expired, r.stands("0000000a"))
+		assert.Equal(t, handshake.Pending, r.stands("0000000b"))
+	}
+}
+
+// The lead is who spawned first. An agent that leads is asked, and nobody else asks teammates to end
+// but a person; when it has gone a person leads.
+func TestHandshake_WhoLeads(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("chief", "alice", "other")
+	chief, alice, other := s[0], s[1], s[2]
+	r.must(TakeSeat{By: agent(chief), Seat: Seat{Dir: project, Name: "alice"}, Peer: alice.ID})
+	notLead := func(err error) {
+		_, is := errors.AsType[*NotLeadError](err)
+		assert.True(t, is, "%v", err)
+	}
+	for _, by := range []By{ada, agent(other), agent(alice)} {
+		_, err := r.ask(Spawning{By: by, Dir: project, Name: "eve"})
+		notLead(err)
+		_, err = r.ask(TakeSeat{By: by, Seat: Seat{Dir: project, Name: "eve"}, Peer: other.ID})
+		notLead(err)
+	}
+	for _, by := range []By{agent(other), agent(alice)} {
+		_, err := r.ask(AskShutdown{By: by, ID: "0000000a", Dir: project, Name: "alice"})
+		notLead(err)
+	}
+	_, err := r.ask(TakeSeat{By: agent(chief), Seat: Seat{Dir: project, Name: "alice"}, Peer: other.ID})
+	assert.ErrorIs(t, err, ErrRequest, "alice has a session")
+	_, err = r.ask(AskPlan{By: agent(chief), ID: "0000000b", Plan: "mine"})
+	assert.ErrorIs(t, err, ErrNoTeammate)
+	plan := r.must(AskPlan{By: agent(alice), ID: "0000000b", Plan: "mine"})
+	assert.Equal(t, chief.ID, plan.Handshake.Answerer.Peer)
+	_, err = r.ask(AnswerHandshake{By: ada, Answer: yes(handshake.Plan, "0000000b")})
+	assert.Error(t, err, "it was not addressed to a person")
+	_, _ = r.step(Gone{chief.ID, message.AgentGone})
+	assert.Equal(t, handshake.Expired, r.stands("0000000b"))
+	plan = r.must(AskPlan{By: agent(alice), ID: "0000000c", Plan: "mine"})
+	assert.True(t, plan.Handshake.Answerer.Person)
+}
+
+// A teammate works from its spawn to the end of its first turn, rests, works again, and what is said
+// of its seat at its end is how it ended.
+func TestHandshake_WhatASeatSays(t *testing.T) {
+	r := newRig(t)
+	alice := r.adopt("alice")[0]
+	sent := r.must(Send{By: ada, To: "alice", Message: message.Envelope{Body: "your task"}})
+	r.must(TakeSeat{By: ada, Seat: Seat{Dir: project, Name: "alice", RequirePlan: true}, Peer: alice.ID})
+	at := func() Seat { return r.s.protocols().Seats[1] }
+	require.Equal(t, Lead, r.s.protocols().Seats[0].Name)
+	_, _ = r.step(StateChanged{Peer: alice.ID, State: message.Working})
+	_, _ = r.step(StateChanged{Peer: alice.ID, State: message.Idle})
+	assert.True(t, at().Busy, "its task is on its way")
+	r.submit(r.out[0])
+	assert.True(t, at().Busy, "it has not begun to show that it works")
+	r.say(alice, "done", sent.Receipts[0].Delivery)
+	assert.False(t, at().Busy)
+	_, _ = r.step(StateChanged{Peer: alice.ID, State: message.Blocked})
+	assert.True(t, at().Busy)
+	_, _ = r.step(StateChanged{Peer: alice.ID, State: message.Idle})
+	assert.False(t, at().Busy)
+
+	assert.True(t, at().Closed())
+	r.must(AskPlan{By: agent(alice), ID: "0000000a", Plan: "a"})
+	assert.True(t, at().Closed())
+	r.must(AnswerHandshake{By: ada, Answer: no(handshake.Plan, "0000000a")})
+	assert.True(t, at().Closed())
+	r.must(AskPlan{By: agent(alice), ID: "0000000b", Plan: "b"})
+	r.must(AnswerHandshake{By: ada, Answer: yes(handshake.Plan, "0000000b")})
+	assert.False(t, at().Closed())
+	r.restart(0)
+	assert.False(t, at().Closed())
+
+	r.shutdown("0000000c", "alice")
+	a := r.must(AnswerHandshake{By: agent(alice), Answer: yes(handshake.Shutdown, "0000000c")})
+	assert.Equal(t, project, a.Team)
+	_, _ = r.step(Killing{alice.ID})
+	_, _ = r.step(Gone{alice.ID, message.AgentGone})
+	assert.True(t, at().Gone)
+	assert.Equal(t, EndApproved, at().End)
+	r.restart(0)
+	assert.True(t, at().Gone)
+	for _, what := range []Owed{OwedRequest, OwedAnswer, OwedEnd, OwedEnd} {
+		_, _ = r.step(Settled{"0000000c", what})
+	}
+	_, _ = r.step(SeatLeft{project, "alice", alice.ID})
+	r.restart(0)
+	assert.Len(t, r.s.protocols().Seats, 1, "the lead's")
+	for _, one := range r.s.protocols().Affairs {
+		assert.NotEqual(t, "0000000c", one.Handshake.ID)
+	}
+}
+
+// Whatever happens in whatever order, with restarts in between: what a run knows is what the journal
+// has, and no handshake ever leaves a final state.
+func TestHandshake_ARestartChangesNoTracker(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		r, alice, bob, carol := newTeam(rt)
+		callers := []By{ada, agent(alice), agent(bob), agent(carol), {Kind: Unverified}}
+		was := map[string]handshake.State{}
+		asked := 0
+		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+			by := rapid.SampledFrom(callers).Draw(rt, "by")
+			id := fmt.Sprintf("%08x", rapid.IntRange(0, max(asked, 1)).Draw(rt, "id"))
+			switch rapid.IntRange(0, 6).Draw(rt, "what") {
+			case 0:
+				asked++
+				_, _ = r.ask(AskShutdown{By: by, ID: fmt.Sprintf("%08x", asked), Dir: project, Name: rapid.SampledFrom([]string{"alice", "bob", "eve"}).Draw(rt, "name"), Patience: time.Minute})
+			case 1:
+				asked++
+				_, _ = r.ask(AskPlan{By: by, ID: fmt.Sprintf("%08x", asked), Plan: "p"})
+			case 2:
+				_, _ = r.ask(AnswerHandshake{By: by, Answer: handshake.Answer{
+					Kind: rapid.SampledFrom([]handshake.Kind{handshake.Shutdown, handshake.Plan}).Draw(rt, "kind"), ID: id, Approve: rapid.Bool().Draw(rt, "yes"),
+				}})
+			case 3:
+				r.pass(20 * time.Second)
+			case 4:
+				_, _ = r.step(Settled{id, rapid.SampledFrom([]Owed{OwedRequest, OwedAnswer, OwedEnd}).Draw(rt, "owed")})
+			case 5:
+				before := r.s.protocols()
+				r.restart(0)
+				after := r.s.protocols()
+				assert.ElementsMatch(rt, before.Affairs, after.Affairs)
+			case 6:
+				if rapid.IntRange(0, 3).Draw(rt, "gone") == 0 {
+					_, _ = r.step(Gone{bob.ID, message.AgentGone})
+				}
+			}
+			for _, h := range r.s.book.All() {
+				if before := was[h.ID]; before != "" && before != handshake.Pending {
+					assert.Equal(rt, before, h.State)
+				}
+				was[h.ID] = h.State
+			}
+		}
+	})
+}

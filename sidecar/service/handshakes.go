@@ -1,0 +1,229 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
+)
+
+// RequestShutdown has the lead of a team ask a teammate to end.
+func (s *Teams) RequestShutdown(ctx context.Context, from api.Caller, req api.ShutdownRequest) (api.HandshakeReply, error) {
+	by, err := s.Callers.verified(ctx, from, "ask a teammate to end")
+	if err != nil {
+		return api.HandshakeReply{}, err
+	}
+	d, err := s.of(by, req.Dir)
+	if err != nil {
+		return api.HandshakeReply{}, err
+	}
+	h, err := s.askToEnd(ctx, by, d, req.Teammate)
+	if err != nil {
+		return api.HandshakeReply{}, err
+	}
+	return api.HandshakeReply{
+		RequestID: h.ID, Status: string(h.State), Text: fmt.Sprintf("Shutdown request %s sent to '%s' (status: %s)", h.ID, req.Teammate, h.State),
+	}, nil
+}
+
+func (s *Teams) askToEnd(ctx context.Context, by relay.By, d team.Dir, name string) (handshake.Handshake, error) {
+	if err := d.Knows(name); err != nil {
+		return handshake.Handshake{}, teamWire(err)
+	}
+	if name == team.Lead {
+		return handshake.Handshake{}, api.Errorf(api.CodeUsage, "%q is the lead, who cannot ask itself", name)
+	}
+	return s.begin(ctx, func(id string) relay.Request {
+		return relay.AskShutdown{By: by, ID: id, Dir: d.Path, Name: name, Patience: s.Policies.teamSettings().Timeout}
+	}, d.Path)
+}
+
+// begin asks for a handshake under an id that none ever had, and writes its line.
+func (s *Teams) begin(ctx context.Context, ask func(id string) relay.Request, dir string) (handshake.Handshake, error) {
+	if err := s.hold(dir); err != nil {
+		return handshake.Handshake{}, err
+	}
+	for {
+		id := handshake.NewID()
+		if _, used, err := s.recorded(ctx, id); err != nil {
+			return handshake.Handshake{}, err
+		} else if used {
+			continue
+		}
+		a, err := s.Relay.Do(ctx, ask(id))
+		if _, taken := errors.AsType[*handshake.TakenError](err); taken {
+			continue
+		}
+		if err != nil {
+			return handshake.Handshake{}, teamWire(err)
+		}
+		return a.Handshake, s.write(ctx, relay.Affair{Handshake: a.Handshake, Team: a.Team}, relay.OwedRequest, false)
+	}
+}
+
+// AnswerShutdown is a teammate's answer to a request to end.
+func (s *Teams) AnswerShutdown(ctx context.Context, from api.Caller, req api.ShutdownAnswer) (api.HandshakeReply, error) {
+	h, err := s.answer(ctx, from, "answer a request to end", handshake.Answer{Kind: handshake.Shutdown, ID: req.RequestID, Approve: *req.Approve, Note: req.Reason})
+	if err != nil {
+		return api.HandshakeReply{}, err
+	}
+	return api.HandshakeReply{RequestID: h.ID, Status: string(h.State), Text: fmt.Sprintf("Shutdown %s", h.State)}, nil
+}
+
+// ReviewPlan is the lead's answer to a plan.
+func (s *Teams) ReviewPlan(ctx context.Context, from api.Caller, req api.PlanReview) (api.HandshakeReply, error) {
+	h, err := s.answer(ctx, from, "review a plan", handshake.Answer{Kind: handshake.Plan, ID: req.RequestID, Approve: *req.Approve, Note: req.Feedback})
+	if err != nil {
+		return api.HandshakeReply{}, err
+	}
+	return api.HandshakeReply{RequestID: h.ID, Status: string(h.State), Text: fmt.Sprintf("Plan %s for '%s'", h.State, h.Asker.Name)}, nil
+}
+
+func (s *Teams) answer(ctx context.Context, from api.Caller, what string, a handshake.Answer) (handshake.Handshake, error) {
+	by, err := s.Callers.verified(ctx, from, what)
+	if err != nil {
+		return handshake.Handshake{}, err
+	}
+	done, err := s.Relay.Do(ctx, relay.AnswerHandshake{By: by, Answer: a})
+	if _, unknown := errors.AsType[*handshake.UnknownError](err); unknown {
+		was, found, failed := s.settled(ctx, a.Kind, a.ID)
+		if failed != nil {
+			return handshake.Handshake{}, failed
+		}
+		if found {
+			err = &handshake.SettledError{Handshake: was}
+		}
+	}
+	if err != nil {
+		return handshake.Handshake{}, handshakeWire(err)
+	}
+	return done.Handshake, s.write(ctx, relay.Affair{Handshake: done.Handshake, Team: done.Team}, relay.OwedAnswer, false)
+}
+
+// settled finds a handshake that the relay has forgotten, in the journal.
+func (s *Teams) settled(ctx context.Context, kind handshake.Kind, id string) (h handshake.Handshake, found bool, err error) {
+	one, found, err := s.recorded(ctx, id)
+	return one.Handshake, found && one.Handshake.Kind == kind, err
+}
+
+// recorded is a handshake as the journal has it.
+func (s *Teams) recorded(ctx context.Context, id string) (one relay.Affair, found bool, err error) {
+	kind, key := relay.HandshakeRecord(id)
+	r, err := s.Journal.Record(ctx, kind, key)
+	if errors.Is(err, journal.ErrNotFound) {
+		return one, false, nil
+	}
+	if err == nil {
+		one, err = relay.ReadHandshake(r)
+	}
+	return one, err == nil, err
+}
+
+// SubmitPlan submits a teammate's plan to the lead.
+func (s *Teams) SubmitPlan(ctx context.Context, from api.Caller, req api.PlanRequest) (api.HandshakeReply, error) {
+	by, err := s.Callers.verified(ctx, from, "submit a plan")
+	if err != nil {
+		return api.HandshakeReply{}, err
+	}
+	d := team.Dir{}
+	for _, seat := range s.Relay.Protocols().Seats {
+		if by.Kind == relay.Agent && seat.Name != team.Lead && seat.Holder.Peer == by.Peer {
+			d.Path = seat.Dir
+		}
+	}
+	if d.Path == "" {
+		return api.HandshakeReply{}, api.Errorf(api.CodeRefused, "submit a plan: only the session of a teammate may").
+			WithHint("intercom team spawn starts one; it is a teammate that runs this, in its own pane")
+	}
+	h, err := s.begin(ctx, func(id string) relay.Request {
+		return relay.AskPlan{By: by, ID: id, Dir: d.Path, Plan: req.Plan, Patience: s.Policies.teamSettings().Timeout}
+	}, d.Path)
+	if err != nil {
+		return api.HandshakeReply{}, err
+	}
+	return api.HandshakeReply{
+		RequestID: h.ID, Status: string(h.State), Text: fmt.Sprintf("Plan submitted (request_id=%s). Waiting for lead approval.", h.ID),
+	}, nil
+}
+
+// ShutdownStatus tells what became of a request to end. Any program of this user may ask.
+func (s *Teams) ShutdownStatus(ctx context.Context, _ api.Caller, q api.HandshakeQuery) (api.Tracker, error) {
+	h, found, err := s.show(ctx, handshake.Shutdown, q.RequestID)
+	if err == nil && !found {
+		return api.Tracker{Error: "not found"}, nil
+	}
+	return tracker(h), err
+}
+
+// AwaitPlan waits until a plan has its answer.
+func (s *Teams) AwaitPlan(ctx context.Context, _ api.Caller, q api.PlanQuery) (api.Tracker, error) {
+	var h handshake.Handshake
+	_, err := s.Bell.until(ctx, q.Timeout, func() (enough bool, err error) {
+		found := false
+		if h, found, err = s.show(ctx, handshake.Plan, q.RequestID); err == nil && !found {
+			err = handshakeWire(&handshake.UnknownError{Kind: handshake.Plan, ID: q.RequestID})
+		}
+		return !h.Open(), err
+	})
+	return tracker(h), err
+}
+
+// show is a handshake as it is now.
+func (s *Teams) show(ctx context.Context, kind handshake.Kind, id string) (h handshake.Handshake, found bool, err error) {
+	a, err := s.Relay.Do(ctx, relay.ShowHandshake{By: relay.By{Kind: relay.Unverified}, Kind: kind, ID: id})
+	if _, unknown := errors.AsType[*handshake.UnknownError](err); unknown {
+		return s.settled(ctx, kind, id)
+	}
+	return a.Handshake, err == nil, err
+}
+
+func tracker(h handshake.Handshake) api.Tracker {
+	t := h.Tracker()
+	return api.Tracker{Target: t.Target, From: t.From, Plan: t.Plan, Status: string(t.Status), Expired: t.Expired, Feedback: h.Note}
+}
+
+// MayEnd asks a teammate whether its session may be ended, and waits for its answer so long. A
+// session of no teammate is not asked. Refused is its reason where it says no; asked says whether
+// it has said yes, and then its end is on its way.
+func (s *Teams) MayEnd(ctx context.Context, by relay.By, session message.ID, grace time.Duration) (asked, refused bool, reason string, err error) {
+	for _, seat := range s.Relay.Protocols().Seats {
+		if seat.Name == team.Lead || seat.Holder.Peer != session || seat.Gone {
+			continue
+		}
+		h, err := s.askToEnd(ctx, by, team.Dir{Path: seat.Dir}, seat.Name)
+		if err != nil {
+			return false, false, "", err
+		}
+		_, err = s.Bell.until(ctx, grace, func() (bool, error) {
+			now, _, err := s.show(ctx, handshake.Shutdown, h.ID)
+			h = now
+			return !now.Open(), err
+		})
+		return h.State == handshake.Approved, h.State == handshake.Rejected, h.Note, err
+	}
+	return false, false, "", nil
+}
+
+// handshakeWire gives an error of a handshake its code, and the next step.
+func handshakeWire(err error) error {
+	if of, ok := errors.AsType[*handshake.UnknownError](err); ok {
+		if of.Kind == handshake.Plan {
+			return api.Errorf(api.CodeNotFound, "Error: Unknown plan request_id '%s'", of.ID).About(api.Worded, of.ID)
+		}
+		return api.Errorf(api.CodeNotFound, "%w", of).WithHint("intercom team inbox NAME --peek shows the request_id of each request")
+	}
+	if of, ok := errors.AsType[*handshake.NotYoursError](err); ok {
+		return api.Errorf(api.CodeRefused, "%w", of).WithHint("it is answered from the pane of the session that was asked")
+	}
+	if of, ok := errors.AsType[*handshake.SettledError](err); ok {
+		return api.Errorf(api.CodeRefused, "%w", of).WithHint("the first answer counts")
+	}
+	return wire(err)
+}

@@ -1,0 +1,228 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
+)
+
+// Teams has the handshakes of teams and the sessions of teammates. Beside its operations, Run keeps
+// the files of the teams whose members have their sessions here.
+type Teams struct {
+	Callers *Callers
+	Relay   interface {
+		asked
+		Protocols() relay.Protocols
+		Settled(ctx context.Context, id string, what relay.Owed) error
+		SeatLeft(ctx context.Context, dir, name string, holder message.ID) error
+		Join(ctx context.Context, peer message.Peer) (message.Peer, error)
+		Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
+		NotifyOf(ctx context.Context, chat message.ID, text string) error
+	}
+	Journal interface {
+		letters
+		receipts
+		Record(ctx context.Context, kind, id string) (message.Record, error)
+	}
+	// Sessions starts and ends programs; nil where the sidecar is headless.
+	Sessions interface {
+		Start(ctx context.Context, from api.Caller, req api.StartSessionRequest) (api.StartedSession, error)
+		// Quit ends the program of a session, and returns when none of its processes is left.
+		Quit(ctx context.Context, session message.ID) error
+	}
+	Policies *Policies
+	Claims   string // directory of the claims to teams
+	Bell     *Bell
+	Log      *slog.Logger
+
+	spawning sync.Mutex // one at a time
+	lines    sync.Mutex // guards wrote, and that each line is written once
+	wrote    map[string]bool
+	mu       sync.Mutex // guards claims
+	claims   map[string]*claim.Claim
+	keeper   keeper
+}
+
+// Offer has a server serve the operations.
+func (s *Teams) Offer(server *api.Server) {
+	api.Handle(server, api.RequestShutdown, s.RequestShutdown)
+	api.Handle(server, api.AnswerShutdown, s.AnswerShutdown)
+	api.Handle(server, api.ShutdownStatus, s.ShutdownStatus)
+	api.Handle(server, api.SubmitPlan, s.SubmitPlan)
+	api.Handle(server, api.ReviewPlan, s.ReviewPlan)
+	api.Handle(server, api.AwaitPlan, s.AwaitPlan)
+	api.Handle(server, api.SpawnMember, s.Spawn)
+}
+
+// Spawn starts a teammate in a session of its own.
+func (s *Teams) Spawn(ctx context.Context, from api.Caller, req api.SpawnRequest) (api.Spawned, error) {
+	by, err := s.Callers.verified(ctx, from, "spawn a teammate")
+	if err != nil {
+		return api.Spawned{}, err
+	}
+	if s.Sessions == nil {
+		return api.Spawned{}, api.Errorf(api.CodeUsage, "no tmux server: this sidecar starts no sessions").WithHint("run it in tmux, or name the server's socket: --server SOCKET")
+	}
+	if req.Name == team.Lead {
+		return api.Spawned{}, api.Errorf(api.CodeUsage, "%q is the lead's name", req.Name)
+	}
+	d, err := project(req.Dir)
+	if err != nil {
+		return api.Spawned{}, err
+	}
+	s.spawning.Lock()
+	defer s.spawning.Unlock()
+	if err := d.MayEnlist(req.Name, req.Role); err != nil {
+		return api.Spawned{}, teamWire(err)
+	}
+	if _, err := s.Relay.Do(ctx, relay.Spawning{By: by, Dir: d.Path, Name: req.Name}); err != nil {
+		return api.Spawned{}, teamWire(err)
+	}
+	if err := s.hold(d.Path); err != nil {
+		return api.Spawned{}, err
+	}
+	seat := relay.Seat{Dir: d.Path, Name: req.Name, Role: req.Role, RequirePlan: req.RequirePlan || s.Policies.teamSettings().RequirePlan}
+	started, err := s.Sessions.Start(ctx, from, api.StartSessionRequest{
+		Dir: d.Path, Agent: req.Agent, Command: req.Command, As: req.As, Title: req.Name, Message: welcome(seat, req.Prompt),
+	})
+	if err != nil {
+		return api.Spawned{}, err
+	}
+	spawned := api.Spawned{Status: string(started.Status), Session: started.Session, Why: started.Why}
+	if started.Status != api.StartDone {
+		spawned.Text = fmt.Sprintf("Spawning '%s' waits for a person's approval", req.Name)
+		return spawned, nil
+	}
+	spawned.Text = fmt.Sprintf("Spawned '%s' (role: %s)", req.Name, req.Role)
+	if _, err := s.Relay.Do(ctx, relay.TakeSeat{By: by, Seat: seat, Peer: started.Session.ID}); err != nil {
+		return api.Spawned{}, teamWire(err)
+	}
+	if err = d.Make(); err == nil {
+		err = d.Enlist(req.Name, req.Role)
+	}
+	s.keeper.wake()
+	return spawned, teamWire(err)
+}
+
+// project is the team of a place: that of the nearest directory above it that has one, or the one
+// that it becomes.
+func project(dir string) (team.Dir, error) {
+	whole, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return team.Dir{}, api.Errorf(api.CodeUsage, "team: %w", err)
+	}
+	return team.Dir{Path: cmp.Or(repository.Nearest(whole, team.Folder), whole)}, nil
+}
+
+// of is the team that a request is about: that of a place, or the one in which the caller is.
+func (s *Teams) of(by relay.By, dir string) (d team.Dir, err error) {
+	if dir != "" {
+		if d, err = project(dir); err != nil {
+			return d, err
+		}
+	} else if d.Path, err = s.callersTeam(by); err != nil {
+		return d, err
+	}
+	if _, err := team.Open(d.Path); err != nil {
+		return d, api.Errorf(api.CodeNotFound, "%q is in no project that has a %s directory", d.Path, team.Folder).WithHint("intercom team spawn makes it with the first teammate")
+	}
+	return d, nil
+}
+
+// callersTeam is the directory of the one team in which a caller is.
+func (s *Teams) callersTeam(by relay.By) (dir string, err error) {
+	for _, seat := range s.Relay.Protocols().Seats {
+		if seat.Holder.Peer != by.Peer || seat.Holder.Person != by.Person() || seat.Gone || seat.Dir == dir {
+			continue
+		}
+		if dir != "" {
+			return "", api.Errorf(api.CodeUsage, "the caller is in more than one team").WithHint("say which: --dir DIR")
+		}
+		dir = seat.Dir
+	}
+	if dir == "" {
+		return "", api.Errorf(api.CodeNotFound, "the caller is in no team").WithHint("say which is meant: --dir DIR")
+	}
+	return dir, nil
+}
+
+// hold makes the team in a directory ours, among all sidecars of this person.
+func (s *Teams) hold(dir string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have := s.claims[dir]; have != nil && have.Intact() {
+		return nil
+	}
+	c, err := claim.Take(filepath.Join(s.Claims, string(message.DerivedID(time.Time{}, "team", dir))+".lock"))
+	if errors.Is(err, claim.ErrHeld) {
+		return api.Errorf(api.CodeRefused, "another sidecar keeps the team in %q", dir).WithHint("run it in the tmux server in which its teammates are")
+	}
+	if err != nil {
+		return err
+	}
+	if s.claims == nil {
+		s.claims = make(map[string]*claim.Claim)
+	}
+	s.claims[dir] = c
+	return nil
+}
+
+// release gives the teams back of which nothing is left here.
+func (s *Teams) release(p relay.Protocols) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	used := make(map[string]bool)
+	for _, one := range p.Seats {
+		used[one.Dir] = used[one.Dir] || one.Name != team.Lead
+	}
+	for _, one := range p.Affairs {
+		used[one.Team] = true
+	}
+	for dir, held := range s.claims {
+		if !used[dir] {
+			_ = held.Release()
+			delete(s.claims, dir)
+		}
+	}
+}
+
+// teamSettings are what init.lua says of teams.
+func (s *Policies) teamSettings() policy.Team {
+	if s.Set == nil {
+		return policy.Team{}
+	}
+	return s.Set.Settings().Team
+}
+
+// teamWire gives an error of a team its code, and the next step.
+func teamWire(err error) error {
+	if err == nil {
+		return nil
+	}
+	if said, ok := errors.AsType[*team.DocumentError](err); ok {
+		return api.Errorf(api.CodeFailed, "%s", said.Text).About(api.Worded, "")
+	}
+	if of, ok := errors.AsType[*team.NameError](err); ok {
+		return api.Errorf(api.CodeUsage, "%w", of).WithHint("a name is that of a file, of at most 64 bytes, and begins with neither . nor -")
+	}
+	if of, ok := errors.AsType[*team.UnknownError](err); ok {
+		return api.Errorf(api.CodeNotFound, "%w", of).WithHint("intercom team list shows who is in the team; lead is its lead")
+	}
+	if of, ok := errors.AsType[*relay.NotLeadError](err); ok {
+		return api.Errorf(api.CodeRefused, "%w", of).WithHint("ask the lead: intercom team send lead TEXT --from NAME")
+	}
+	return handshakeWire(err)
+}

@@ -1,0 +1,336 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
+)
+
+// How often the inboxes are looked at of those who have sessions here, and how long a teammate that
+// has said yes to its end has to come to the end of its turn.
+const (
+	inboxEvery = time.Second
+	lastTurn   = 10 * time.Second
+	endAgain   = 10 * time.Second // after an end that failed
+)
+
+// keeper is what the goroutine of Run owns, but for its bell.
+type keeper struct {
+	once   sync.Once
+	nudge  chan struct{}
+	said   map[string]team.Status // that the files have, by seat
+	stamps map[string]string      // of inboxes that hold nothing to be done, by seat
+	ending map[string]bool        // handshakes whose session is being ended
+	ended  chan string            // those for which that is over
+	joined map[string]message.ID  // who writes lines, by team and name
+}
+
+func (k *keeper) init() {
+	k.once.Do(func() { k.nudge = make(chan struct{}, 1) })
+}
+
+// wake has the keeper look at once.
+func (k *keeper) wake() {
+	k.init()
+	select {
+	case k.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// Run keeps the files of teams until ctx ends: the statuses of members, the lines that a handshake
+// owes, and those that are to be typed. What an earlier run owed comes first.
+func (s *Teams) Run(ctx context.Context) error {
+	k := &s.keeper
+	k.init()
+	k.said, k.stamps = make(map[string]team.Status), make(map[string]string)
+	k.ending, k.ended, k.joined = make(map[string]bool), make(chan string, 16), make(map[string]message.ID)
+	var ends sync.WaitGroup
+	defer ends.Wait()
+	tick := time.NewTicker(inboxEvery)
+	defer tick.Stop()
+	for {
+		rung := s.Bell.Wait()
+		s.look(ctx, s.Relay.Protocols(), &ends)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rung:
+		case <-k.nudge:
+		case id := <-k.ended:
+			delete(k.ending, id)
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Teams) look(ctx context.Context, p relay.Protocols, ends *sync.WaitGroup) {
+	for _, seat := range p.Seats {
+		if seat.Name != team.Lead {
+			if err := s.tell(ctx, seat, p); err != nil {
+				s.Log.Warn("status of a teammate", "team", seat.Dir, "name", seat.Name, "err", err)
+			}
+		}
+		if seat.Holder.Peer != "" && !seat.Gone {
+			if err := s.deliver(ctx, seat); err != nil {
+				s.Log.Warn("inbox of a teammate", "team", seat.Dir, "name", seat.Name, "err", err)
+			}
+		}
+	}
+	for _, one := range p.Affairs {
+		for _, what := range one.Owed {
+			if what == relay.OwedEnd {
+				continue
+			}
+			if err := s.write(ctx, one, what, true); err != nil {
+				s.Log.Warn("write what a handshake owes", "request", one.Handshake.ID, "err", err)
+			}
+		}
+		if slices.Contains(one.Owed, relay.OwedEnd) && !slices.Contains(one.Owed, relay.OwedAnswer) && !s.keeper.ending[one.Handshake.ID] {
+			s.keeper.ending[one.Handshake.ID] = true
+			ends.Go(func() { s.end(ctx, one.Handshake) })
+		}
+	}
+	s.release(p)
+}
+
+// tell writes down what a teammate does, if the file says otherwise; of one that has ended, for the
+// last time.
+func (s *Teams) tell(ctx context.Context, seat relay.Seat, p relay.Protocols) error {
+	d, key := team.Dir{Path: seat.Dir}, seat.Dir+"\x1f"+seat.Name
+	status := team.Idle
+	switch {
+	case seat.Gone && seat.End == relay.EndKilled:
+		status = team.Killed
+	case seat.Gone && seat.End == relay.EndApproved:
+		if slices.ContainsFunc(p.Affairs, func(a relay.Affair) bool {
+			return a.Handshake.Answerer.Peer == seat.Holder.Peer && slices.Contains(a.Owed, relay.OwedEnd)
+		}) {
+			return nil // nobody has seen yet that all of its processes are gone
+		}
+		status = team.Ended
+	case seat.Busy:
+		status = team.Working
+	}
+	if s.keeper.said[key] != status {
+		err := d.SetStatus(seat.Name, status)
+		if _, unknown := errors.AsType[*team.UnknownError](err); unknown && !seat.Gone {
+			err = d.Enlist(seat.Name, seat.Role) // it was started, and we ended before that was written
+			status = team.Working
+		} else if unknown {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		s.keeper.said[key] = status
+	}
+	if !seat.Gone {
+		return nil
+	}
+	delete(s.keeper.said, key)
+	delete(s.keeper.stamps, key)
+	return s.Relay.SeatLeft(ctx, seat.Dir, seat.Name, seat.Holder.Peer)
+}
+
+// write puts a line of a handshake into its reader's inbox, and notes that it is there. Again says
+// that it may be there already.
+func (s *Teams) write(ctx context.Context, one relay.Affair, what relay.Owed, again bool) error {
+	key := one.Handshake.ID + string(what)
+	s.lines.Lock()
+	defer s.lines.Unlock()
+	if s.wrote[key] {
+		return nil
+	}
+	to, m := line(one.Handshake, what)
+	d, there := team.Dir{Path: one.Team}, false
+	var err error
+	if again {
+		there, err = d.Has(to, m)
+	}
+	if err == nil && !there {
+		err = d.Send(to, m)
+	}
+	if err != nil {
+		return teamWire(fmt.Errorf("request %s is %s, but: %w", one.Handshake.ID, one.Handshake.State, err))
+	}
+	if s.wrote == nil {
+		s.wrote = make(map[string]bool)
+	}
+	s.wrote[key] = true
+	err = s.Relay.Settled(ctx, one.Handshake.ID, what)
+	s.keeper.wake()
+	return err
+}
+
+// deliver has the lines of an inbox typed into its reader's pane, and takes out those that were.
+func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
+	d, key := team.Dir{Path: seat.Dir}, seat.Dir+"\x1f"+seat.Name
+	stamp := d.Stamp(seat.Name)
+	if stamp == "" || stamp == s.keeper.stamps[key] {
+		return nil
+	}
+	all, err := d.Peek(seat.Name)
+	if err != nil {
+		return err
+	}
+	done, under := map[string]bool{}, false
+	for _, m := range all {
+		id := message.DerivedID(m.At, "team", seat.Dir, seat.Name, string(seat.Holder.Peer), string(m.Line))
+		state, err := s.handOver(ctx, id, seat, m)
+		if err != nil {
+			return err
+		}
+		done[string(m.Line)] = state == message.Submitted || state == message.Answered
+		under = under || !state.Final() && state != message.Submitted
+	}
+	if !slices.ContainsFunc(all, func(m team.Message) bool { return done[string(m.Line)] }) {
+		if !under {
+			s.keeper.stamps[key] = stamp // nothing more comes of what is there
+		}
+		return nil
+	}
+	return d.Remove(seat.Name, func(m team.Message) bool { return done[string(m.Line)] })
+}
+
+// handOver gives a line to the relay, once, and returns how far its delivery has come.
+func (s *Teams) handOver(ctx context.Context, id message.ID, seat relay.Seat, m team.Message) (message.ReceiptState, error) {
+	_, err := s.Journal.Message(ctx, string(id))
+	if errors.Is(err, journal.ErrNotFound) {
+		err = s.send(ctx, id, seat, m)
+	}
+	if err != nil {
+		return "", err
+	}
+	all, err := s.Journal.Receipts(ctx, id)
+	if err != nil || len(all) == 0 {
+		return message.Queued, err
+	}
+	return all[len(all)-1].State, nil
+}
+
+// send gives a line to the relay, from whoever is proven to have said it: of a step of a handshake
+// that is known. Of all others the file says who, and anybody can write there.
+func (s *Teams) send(ctx context.Context, id message.ID, seat relay.Seat, m team.Message) error {
+	by, step, err := s.author(ctx, m, seat)
+	if err != nil {
+		return err
+	}
+	e := message.Envelope{ID: id, Type: m.Type, Body: spoken(m, step), Meta: map[string]string{"team": seat.Dir, "from": m.From}}
+	if strings.TrimSpace(e.Body) == "" {
+		e.Body = fmt.Sprintf("(%s of '%s' without a word)", m.Type, m.From)
+	}
+	if m.RequestID != "" {
+		e.Meta["request_id"] = m.RequestID
+	}
+	if by.Kind != 0 {
+		_, err := s.Relay.Do(ctx, relay.Send{By: by, To: string(seat.Holder.Peer), Message: e})
+		return err
+	}
+	from, err := s.writer(ctx, seat.Dir, m.From)
+	if err != nil {
+		return err
+	}
+	e.From, e.To = message.Address{Peer: from}, []message.Address{{Peer: seat.Holder.Peer}}
+	_, err = s.Relay.Receive(ctx, e)
+	return err
+}
+
+// author is who said a line that is a step of a handshake, as the journal knows it, and which step
+// it is. Of any other line it is nobody.
+func (s *Teams) author(ctx context.Context, m team.Message, seat relay.Seat) (by relay.By, step relay.Owed, err error) {
+	if !handshake.ValidID(m.RequestID) {
+		return by, "", nil
+	}
+	one, found, err := s.recorded(ctx, m.RequestID)
+	if err != nil || !found || one.Team != seat.Dir {
+		return by, "", err
+	}
+	who := one.Handshake.Asker
+	for _, what := range []relay.Owed{relay.OwedRequest, relay.OwedAnswer} {
+		if to, known := line(one.Handshake, what); to == seat.Name && known.Same(m) {
+			if by = (relay.By{Kind: relay.Agent, Peer: who.Peer}); who.Person {
+				by = relay.By{Kind: relay.Person, Name: s.Callers.Person}
+			} else if p, ok := s.Relay.Snapshot().Peer(who.Peer); !ok || p.Ended != nil {
+				by = relay.By{} // nobody is there any more by whose name it could be sent
+			}
+			return by, what, nil
+		}
+		who = one.Handshake.Answerer
+	}
+	return by, "", nil
+}
+
+// writer is the peer that stands for whoever a file names as its author.
+func (s *Teams) writer(ctx context.Context, dir, name string) (message.ID, error) {
+	key := dir + "\x1f" + name
+	if id := s.keeper.joined[key]; id != "" {
+		if one, ok := s.Relay.Snapshot().Peer(id); ok && one.Ended == nil {
+			return id, nil
+		}
+	}
+	p, err := s.Relay.Join(ctx, message.Peer{Kind: message.PeerMember, Key: dir + "/" + team.Folder + "/" + name, Name: name, Title: name})
+	s.keeper.joined[key] = p.ID
+	return p.ID, err
+}
+
+// end ends a session that has approved it, once its turn is over.
+func (s *Teams) end(ctx context.Context, h handshake.Handshake) {
+	defer func() {
+		select {
+		case s.keeper.ended <- h.ID:
+		case <-ctx.Done():
+		}
+	}()
+	session := h.Answerer.Peer
+	wait, cancel := context.WithTimeout(ctx, lastTurn)
+	defer cancel()
+	for s.busy(session) && wait.Err() == nil {
+		rung := s.Bell.Wait()
+		if !s.busy(session) {
+			break
+		}
+		select {
+		case <-rung:
+		case <-wait.Done():
+		}
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	var err error
+	if one, ok := s.Relay.Snapshot().Peer(session); ok && one.Ended == nil {
+		if s.Sessions == nil {
+			return
+		}
+		err = s.Sessions.Quit(ctx, session)
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			s.Log.Warn("end a teammate", "name", h.Answerer.Name, "err", err)
+			_ = s.Relay.NotifyOf(ctx, "", fmt.Sprintf("teammate %s has approved its shutdown and still runs: %v", h.Answerer.Name, err))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(endAgain):
+		}
+		return
+	}
+	if err := s.Relay.Settled(ctx, h.ID, relay.OwedEnd); err != nil && ctx.Err() == nil {
+		s.Log.Warn("end a teammate", "name", h.Answerer.Name, "err", err)
+	}
+}
+
+func (s *Teams) busy(session message.ID) bool {
+	return slices.ContainsFunc(s.Relay.Protocols().Seats, func(seat relay.Seat) bool { return seat.Holder.Peer == session && seat.Busy && !seat.Gone })
+}

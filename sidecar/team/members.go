@@ -1,0 +1,227 @@
+package team
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+)
+
+// The statuses, in the order in which they follow each other.
+const (
+	Working Status = "working" // it was spawned, or is at work
+	Idle    Status = "idle"    // it rests, and can be reached
+	Ended   Status = "shutdown"
+	Killed  Status = "killed" // its session was ended without asking it, which the lesson does not have
+)
+
+// MayEnlist refuses what Enlist would, and changes nothing.
+func (d Dir) MayEnlist(name, role string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if err := message.CheckRole(role); err != nil {
+		return err
+	}
+	c, err := d.Config()
+	if err != nil {
+		return err
+	}
+	for _, m := range c.Members {
+		if m.Name == name && m.Status != Idle && m.Status != Ended && m.Status != Killed {
+			return &DocumentError{fmt.Sprintf("Error: '%s' is currently %s", name, m.Status)}
+		}
+	}
+	return nil
+}
+
+// Enlist writes down that a member works in a role, a new one or one that was idle or had ended. The
+// error of one that works already is a *DocumentError. Whatever else is in config.json stays.
+func (d Dir) Enlist(name, role string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if err := message.CheckRole(role); err != nil {
+		return err
+	}
+	return d.change(func(members []object) ([]object, error) {
+		i := slices.IndexFunc(members, called(name))
+		if i < 0 {
+			i, members = len(members), append(members, object{})
+			members[i].set("name", name)
+		} else if now := Status(members[i].text("status")); now != Idle && now != Ended && now != Killed {
+			return nil, &DocumentError{fmt.Sprintf("Error: '%s' is currently %s", name, now)}
+		}
+		// In this order where they are new.
+		members[i].set("role", role)
+		members[i].set("status", string(Working))
+		return members, nil
+	})
+}
+
+// SetStatus writes down what a member does. The error of one that there is not is an *UnknownError.
+func (d Dir) SetStatus(name string, status Status) error {
+	return d.change(func(members []object) ([]object, error) {
+		i := slices.IndexFunc(members, called(name))
+		if i < 0 {
+			all := make([]string, len(members))
+			for i, m := range members {
+				all[i] = m.text("name")
+			}
+			return nil, &UnknownError{name, all}
+		}
+		members[i].set("status", string(status))
+		return members, nil
+	})
+}
+
+func called(name string) func(object) bool {
+	return func(m object) bool { return m.text("name") == name }
+}
+
+// change changes the members in config.json, while no other program of ours does.
+func (d Dir) change(how func([]object) ([]object, error)) error {
+	err := func() error {
+		dir, err := foreign.OpenDir(d.at())
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		if err := lock(dir, time.Now().Add(patience)); err != nil {
+			return err
+		}
+		defer own.Unlock(dir)
+		if _, err := d.Config(); err != nil { // it may be half written: then it is read once more
+			return err
+		}
+		text, _, err := foreign.ReadOurs(d.at(configName), maxConfig)
+		if errors.Is(err, fs.ErrNotExist) {
+			text, err = []byte(`{"team_name": "`+defaultName+`", "members": []}`), nil
+		}
+		if err != nil {
+			return err
+		}
+		var all object
+		if err := json.Unmarshal(text, &all); err != nil {
+			return err
+		}
+		var members []object
+		if have := all.get("members"); have != nil {
+			if err := json.Unmarshal(have, &members); err != nil {
+				return err
+			}
+		}
+		if members, err = how(members); err != nil {
+			return err
+		}
+		list := make([][]byte, len(members))
+		for i, m := range members {
+			list[i] = m.bytes()
+		}
+		all.put("members", slices.Concat([]byte{'['}, bytes.Join(list, []byte{','}), []byte{']'}))
+		if text, err = indented(all); err != nil {
+			return err
+		}
+		return atomicfile.Write(d.at(configName), text, 0o644)
+	}()
+	if err != nil {
+		return fmt.Errorf("config of team %q: %w", d.Path, err)
+	}
+	return nil
+}
+
+// indented is an object as Python's json.dumps writes it with an indent of 2.
+func indented(o object) ([]byte, error) {
+	var b bytes.Buffer
+	if err := json.Indent(&b, o.bytes(), "", "  "); err != nil {
+		return nil, err
+	}
+	var out []byte
+	for _, r := range b.String() {
+		if r > '~' { // in a string, as all of them are
+			quoted := quote(string(r))
+			out = append(out, quoted[1:len(quoted)-1]...)
+			continue
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return out, nil
+}
+
+// object is a JSON object that is written with its fields in the order in which they were read.
+type object []struct {
+	key   string
+	value json.RawMessage
+}
+
+func (o object) get(key string) json.RawMessage {
+	for _, f := range o {
+		if f.key == key {
+			return f.value
+		}
+	}
+	return nil
+}
+
+// text is a field that is a text, "" where it is none.
+func (o object) text(key string) (text string) {
+	_ = json.Unmarshal(o.get(key), &text)
+	return text
+}
+
+func (o *object) set(key, text string) { o.put(key, json.RawMessage(quote(text))) }
+
+func (o *object) put(key string, value json.RawMessage) {
+	for i := range *o {
+		if (*o)[i].key == key {
+			(*o)[i].value = value
+			return
+		}
+	}
+	*o = append(*o, struct {
+		key   string
+		value json.RawMessage
+	}{key, value})
+}
+
+// UnmarshalJSON reads an object. Of fields with the same name the last one counts.
+func (o *object) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return errors.New("it is not an object")
+	}
+	*o = nil
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+		o.put(key.(string), value) // the decoder knows no other keys
+	}
+	return nil
+}
+
+// bytes is the object as JSON. It is no json.Marshaler, whose text would be escaped for HTML.
+func (o object) bytes() []byte {
+	b := []byte{'{'}
+	for i, f := range o {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = slices.Concat(b, []byte(quote(f.key)), []byte{':'}, f.value)
+	}
+	return append(b, '}')
+}

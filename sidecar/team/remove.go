@@ -1,0 +1,103 @@
+package team
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+)
+
+// Remove takes those messages out of an inbox that are so, and leaves the others in their order. It
+// waits for programs that write to it as Drain does. After a crash in between, some may be there
+// twice, with the same Line.
+func (d Dir) Remove(name string, are func(Message) bool) error {
+	if err := d.readable(name); err != nil {
+		return err
+	}
+	held, err := d.take(name)
+	defer func() {
+		for _, one := range held {
+			own.Unlock(one.file)
+			_ = one.file.Close()
+		}
+	}()
+	if err == nil {
+		err = d.leave(name, held, are)
+	}
+	if err != nil {
+		return fmt.Errorf("inbox of %q: %w", name, err)
+	}
+	return nil
+}
+
+// leave puts what is to stay of inboxes that were taken back in the place of their first: under
+// the inbox's own name, unless somebody has begun another one by then.
+func (d Dir) leave(name string, held []taking, are func(Message) bool) error {
+	var rest []byte
+	for _, one := range held {
+		text, err := io.ReadAll(io.LimitReader(one.file, maxInbox+1))
+		if err == nil && len(text) > maxInbox {
+			err = &foreign.TooLargeError{Path: one.path, Limit: maxInbox}
+		}
+		if err != nil {
+			return err
+		}
+		for line := range bytes.Lines(text) {
+			if m, err := parse(line); err == nil && are(m) || len(bytes.TrimSpace(line)) == 0 {
+				continue
+			}
+			rest = append(append(rest, bytes.TrimRight(line, "\n")...), '\n')
+		}
+	}
+	if len(rest) > 0 {
+		err := atomicfile.Create(d.inbox(name), rest, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			err = atomicfile.Write(held[0].path, rest, 0o600)
+			held = held[1:]
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, one := range held {
+		if err := os.Remove(one.path); err != nil {
+			return err
+		}
+	}
+	return atomicfile.SyncDir(d.at(inboxes))
+}
+
+// Has reports whether a message is in an inbox, as Send would have written it.
+func (d Dir) Has(name string, m Message) (bool, error) {
+	all, err := d.Peek(name)
+	return slices.ContainsFunc(all, m.Same), err
+}
+
+// Make makes the .team of a project, if it has none.
+func (d Dir) Make() error {
+	if err := os.Mkdir(d.at(), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make a team: %w", err)
+	}
+	return check(d.at())
+}
+
+// Stamp tells one content of an inbox from another, without reading it: it is another after every
+// change. "" is an empty one.
+func (d Dir) Stamp(name string) string {
+	info, err := os.Lstat(d.inbox(name))
+	taken, _ := d.taken(name)
+	if err != nil && len(taken) == 0 {
+		return ""
+	}
+	if err != nil {
+		return fmt.Sprint(taken)
+	}
+	return fmt.Sprint(info.Size(), info.ModTime().UnixNano(), taken)
+}
