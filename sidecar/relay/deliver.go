@@ -322,7 +322,6 @@ func (tx *tx) report(r message.Receipt) error {
 		}
 	case message.Submitted:
 		tx.submitted(d, target)
-		tx.took(target.ID, true)
 	case message.Uncertain:
 		// It may have been taken: whatever is said next may answer it.
 		target.caused(d.Message)
@@ -375,6 +374,7 @@ func (tx *tx) refusal(d *delivery) error {
 
 // submitted: the agent took it, so what it says next has it for a cause.
 func (tx *tx) submitted(d *delivery, target *peer) {
+	tx.took(target.ID, true)
 	target.caused(d.Message)
 	target.waiting--
 	tx.waiting--
