@@ -136,7 +136,14 @@ var errorsOf = map[string][]wrong{
 		{"send cyd \xff", 2, `not valid UTF-8`, `iconv`},
 		{"send gil hi --timeout 1s", 5, `queued|held`, `intercom `},
 	},
-	"intercom session": {{"session strat", 2, `no command "session strat"`, `intercom session start\?`}},
+	"intercom session":      {{"session strat", 2, `no command "session strat"`, `intercom session start\?`}},
+	"intercom session list": {{"session list x", 2, `takes no arguments`, `intercom session list`}},
+	"intercom session data": {
+		{"session data", 2, `takes a session`, `intercom session data`},
+		{"session data nobody", 1, `no session "nobody"`, `intercom status`},
+		{"session data ada --tail -1", 2, `less than none`, `intercom session data --help`},
+		{"session data ada --since yesterday", 2, `--since "yesterday"`, `10m`},
+	},
 	"intercom session end": {
 		{"session end", 2, `takes a session`, `intercom session end`},
 		{"session end nobody", 1, `no session "nobody"`, `intercom status`},

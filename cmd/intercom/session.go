@@ -19,10 +19,11 @@ func (a *app) session() *cobra.Command {
 		Short: "Start agents in windows of their own, and end them",
 		Long: `Start agents in windows of their own, give them work, see how they are, and end
 them. A session that is started is the same as a pane that is adopted.`,
-		Example: `  intercom session start --agent claude --message 'Review the last commit.'`,
-		Args:    a.onlyCommands, RunE: showHelp,
+		Example: `  intercom session start --agent claude --message 'Review the last commit.'
+  intercom session list`,
+		Args: a.onlyCommands, RunE: showHelp,
 	}
-	cmd.AddCommand(a.sessionStart(), a.sessionEnd())
+	cmd.AddCommand(a.sessionStart(), a.sessionList(), a.sessionData(), a.sessionEnd())
 	return cmd
 }
 

@@ -18,6 +18,7 @@ var settingsClass = &class{
 		{name: "chats", typ: "table<string, string|number|boolean>", doc: "Settings of every new chat, as intercom chat start --set takes them."},
 		{name: "brakes", typ: "table<string, string|number|boolean>", doc: "Limits."},
 		{name: "profiles", typ: "table<string, table<string, any>>", doc: "Fields of profiles, by the profile."},
+		{name: "sessions", typ: "table<string, string[]>", doc: "What agents may start: allow, profiles and paths of programs; roots, directories below which they may."},
 		{name: "answer", typ: "string[]", doc: "The program, with its arguments, that answers messages (AEA) for repositories in which no agent works. It reads the message, and its output is the answer."},
 		{name: "team", typ: "table<string, number|boolean>", doc: "What holds in all teams: require_plan, so that teammates change nothing before the lead has approved a plan; timeout, the seconds after which a request expires that has no answer."},
 	},
@@ -58,6 +59,20 @@ func (s *state) configure(L *lua.LState) int {
 					fields[field] = s.field(L, name+"."+profile+"."+field, v)
 				})
 				s.settings.Profiles[profile] = fields
+			})
+		case "sessions":
+			s.eachSetting(L, name, v, func(key string, v lua.LValue) {
+				list, ok := s.field(L, name+"."+key, v).([]string)
+				switch {
+				case !ok:
+					L.RaiseError("%s.%s must be a list of texts", name, key)
+				case key == "allow":
+					s.settings.Sessions.Allow = list
+				case key == "roots":
+					s.settings.Sessions.Roots = list
+				default:
+					L.RaiseError("%s has no field %q: allow and roots are its fields", name, key)
+				}
 			})
 		case "answer":
 			list, ok := v.(*lua.LTable)

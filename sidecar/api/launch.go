@@ -149,7 +149,7 @@ type SessionWords struct {
 // SessionEntry is one thing that was said in a session.
 type SessionEntry struct {
 	At   time.Time `json:"at"`
-	From string    `json:"from"` // the session's own name, or who said it to it
+	From string    `json:"from"` // the session's own name, or who said it to it; "" where only the text says who
 	Text string    `json:"text"`
 }
 

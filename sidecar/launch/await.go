@@ -123,7 +123,7 @@ func (l *Launcher) serve(ctx context.Context, session message.Peer) error {
 // over reports whether the program of a session has ended.
 func (l *Launcher) over(ctx context.Context, session message.Peer) bool {
 	if !process.Lives(session.PaneProc.PID, session.PaneProc.Start) {
-		return true
+		return l.became(ctx, session.PaneProc) != nil
 	}
 	panes, err := l.Tmux.Panes(ctx)
 	if err != nil {

@@ -164,29 +164,50 @@ func (l *Launcher) opened(ctx context.Context, id string, o Order) (message.Peer
 		return session, ErrEnded
 	}
 	session.TTY, session.PaneProc = panes[i].TTY, message.Process{PID: panes[i].PID}
-	start, err := process.Start(panes[i].PID)
-	switch {
-	case errors.Is(err, process.ErrUnsupported):
-	case err != nil:
-		return session, ErrEnded
+	if session.PaneProc.Start, err = startOf(ctx, panes[i].PID); err != nil {
+		return session, err
 	}
-	session.PaneProc.Start = start
 	session.Foreground = session.PaneProc
 	return session, l.became(ctx, session.PaneProc)
+}
+
+// execFor is how long a process that becomes another may look as if it had ended: while the system
+// takes away its threads, the first of them among them.
+const execFor = 150 * time.Millisecond
+
+// startOf is the start time of a process, zero where the system does not tell.
+func startOf(ctx context.Context, pid int) (uint64, error) {
+	for late := time.Now().Add(execFor); ; {
+		start, err := process.Start(pid)
+		switch {
+		case err == nil || errors.Is(err, process.ErrUnsupported):
+			return start, nil
+		case time.Now().After(late):
+			return 0, ErrEnded
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(becomePoll):
+		}
+	}
 }
 
 // became waits until what tmux started runs another program than this one: what cannot be started
 // is told at once.
 func (l *Launcher) became(ctx context.Context, p message.Process) error {
 	ours, server := l.command(), fmt.Sprintf("/proc/%d/exe", l.Server.PID)
+	lived := time.Now()
 	for late := time.Now().Add(becomeWithin); time.Now().Before(late); {
 		arguments := process.Arguments(p.PID)
 		starting := len(arguments) == 0 || process.Runs(p.PID, server) || slices.Equal(arguments[:min(len(arguments), len(ours))], ours)
-		switch {
-		case !process.Lives(p.PID, p.Start):
-			return ErrEnded
-		case runtime.GOOS != "linux" || !starting:
+		switch lives := process.Lives(p.PID, p.Start); {
+		case lives && (runtime.GOOS != "linux" || !starting):
 			return nil
+		case lives:
+			lived = time.Now()
+		case time.Since(lived) > execFor:
+			return ErrEnded
 		}
 		select {
 		case <-ctx.Done():

@@ -9,6 +9,7 @@ import (
 
 	"github.com/thejerf/suture/v4"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/delta"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
@@ -146,9 +147,10 @@ type letter struct {
 	proven  bool                 // with hook: its processes lie below this pane
 	explain func(Instant, error) // how it stands now
 	last    func(last)           // what its agent said last
-	vouch   message.ID           // a delivery that a person vouches for
-	sure    bool                 // with vouch: it is their word, and no question
-	vouched chan error           // with vouch: whether that counts
+	kept    func(agent.Agent, *agent.Transcript)
+	vouch   message.ID // a delivery that a person vouches for
+	sure    bool       // with vouch: it is their word, and no question
+	vouched chan error // with vouch: whether that counts
 }
 
 // Serve is the pane's goroutine. It returns when ctx is done, or with
@@ -284,6 +286,8 @@ func (p *Pane) read(ctx context.Context, l letter) {
 		p.tellHow(ctx, l.explain)
 	case l.last != nil:
 		l.last(p.lastTurn())
+	case l.kept != nil:
+		l.kept(p.keeps())
 	case l.vouch != "":
 		l.vouched <- p.vouch(l.vouch, l.sure)
 	case l.missing:

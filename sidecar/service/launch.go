@@ -37,7 +37,9 @@ type Launches struct {
 	// Panes is nil there too.
 	Panes interface {
 		Explain(ctx context.Context, session message.ID, pane, as string) (pane.Instant, error)
+		Recent(ctx context.Context, session message.ID) ([]pane.Said, error)
 	}
+	Journal  events
 	Consent  Consent // nil: nobody is in a team
 	Settings func() policy.Settings
 	Amend    func(profile.Profile) profile.Profile
@@ -48,6 +50,8 @@ type Launches struct {
 func (s *Launches) Offer(server *api.Server) {
 	api.Handle(server, api.StartSession, s.Start)
 	api.Handle(server, api.EndSession, s.End)
+	api.Handle(server, api.SessionData, s.Data)
+	api.Handle(server, api.ListSessions, s.List)
 }
 
 // lookWithin is how long a directory may take to be looked at: its file system may not answer.

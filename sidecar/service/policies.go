@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -147,6 +148,21 @@ func checkSettings(settings policy.Settings) error {
 		}
 		if _, err := p.With(fields); err != nil {
 			return err
+		}
+	}
+	return checkSessions(settings.Sessions)
+}
+
+// checkSessions refuses what agents can neither start nor be where they are said to be allowed to.
+func checkSessions(s policy.Sessions) error {
+	for _, name := range s.Allow {
+		if p, ok := profile.Known(name); !filepath.IsAbs(name) && (!ok || len(p.Start) == 0) {
+			return fmt.Errorf("sessions.allow: %q is neither an agent (%s) nor the absolute path of a program", name, strings.Join(startable(), ", "))
+		}
+	}
+	for _, dir := range s.Roots {
+		if !filepath.IsAbs(dir) {
+			return fmt.Errorf("sessions.roots: %q is not an absolute path", dir)
 		}
 	}
 	return nil

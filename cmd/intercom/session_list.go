@@ -1,0 +1,95 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+func (a *app) sessionList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the sessions, with who started each",
+		Long: `List the sessions in panes: the adopted ones and those that were started. CALLER
+is who had it started, LAST OUTPUT how long ago it last said something, and
+SUBSCRIBERS counts the sessions that are told when it is done.`,
+		Example: `  intercom session list
+  intercom session list --json`,
+		Args: between(0, 0, "no arguments"),
+		RunE: do(a, func(cmd *cobra.Command, _ []string) ([]api.Session, error) {
+			return request(cmd.Context(), a.tmuxClient, api.ListSessions, api.None{})
+		}, a.showSessionList),
+	}
+	a.completes(cmd)
+	return cmd
+}
+
+func (a *app) showSessionList(all []api.Session) {
+	if len(all) == 0 {
+		a.say("no sessions: no pane is adopted, and none was started")
+		return
+	}
+	rows := [][]string{{"NAME", "ID", "AGENT", "STATE", "CALLER", "LAST OUTPUT", "SUBSCRIBERS", "COMPUTER", "TITLE"}}
+	for _, s := range all {
+		last := ""
+		if s.LastOutput != nil {
+			last = time.Since(*s.LastOutput).Round(time.Second).String()
+		}
+		rows = append(rows, []string{s.Name, s.ID.Short(), s.Agent, string(s.State), s.Caller, last, several(len(s.Subscribers), "session"), s.Computer, s.Title})
+	}
+	a.table(rows)
+}
+
+func (a *app) sessionData() *cobra.Command {
+	var q api.SessionDataQuery
+	var since, until string
+	cmd := &cobra.Command{
+		Use:   "data PEER",
+		Short: "Print what was said in a session lately",
+		Long: `Print what was said in a session lately: of an agent, what its own transcript has,
+and of any other program, what passed through intercom. Its pane is not touched.
+
+--since and --until take a time such as 2026-11-23T14:00:00Z, or how long ago it
+was, such as 10m.`,
+		Example: `  intercom session data worker
+  intercom session data worker --tail 500 --since 10m`,
+		Args: between(1, 1, "a session"),
+	}
+	cmd.RunE = do(a, func(cmd *cobra.Command, args []string) (_ api.SessionWords, err error) {
+		q.Session = args[0]
+		if q.Since, err = instantOf("--since", since); err != nil {
+			return api.SessionWords{}, err
+		}
+		if q.Until, err = instantOf("--until", until); err != nil {
+			return api.SessionWords{}, err
+		}
+		c, err := a.paneClient(cmd.Context(), &q.Session)
+		if err != nil {
+			return api.SessionWords{}, err
+		}
+		words, err := quickly(cmd.Context(), c, api.SessionData, q)
+		return words, aboutPane(err, q.Session)
+	}, func(d api.SessionWords) { a.say("%s", plain(d.Words)) })
+	cmd.Flags().IntVar(&q.Tail, "tail", 0, "print the last `CHARS` characters (5000)")
+	cmd.Flags().StringVar(&since, "since", "", "leave out what is older than `T`")
+	cmd.Flags().StringVar(&until, "until", "", "leave out what is newer than `T`")
+	a.completes(cmd, sessionWords)
+	return cmd
+}
+
+// instantOf is the time that a flag names, zero where it was not given.
+func instantOf(flag, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return time.Now().Add(-ago), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, api.Errorf(api.CodeUsage, "%s %q: not a time", flag, text).WithHint("2026-11-23T14:00:00Z, or how long ago: 10m")
+	}
+	return at, nil
+}

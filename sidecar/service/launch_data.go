@@ -1,0 +1,147 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// dataEvents is how far back the journal is read for what was said in a session.
+const dataEvents = 5000
+
+// List lists the sessions in panes.
+func (s *Launches) List(ctx context.Context, from api.Caller, _ api.None) ([]api.Session, error) {
+	by := s.Callers.by(ctx, from)
+	var all []api.Session
+	for _, p := range inPanes(s.Relay.Snapshot()) {
+		all = append(all, s.row(ctx, by, p))
+	}
+	return all, nil
+}
+
+// row is a session, as it is listed.
+func (s *Launches) row(ctx context.Context, by relay.By, p message.Peer) api.Session {
+	one := api.Session{ID: p.ID, Name: p.Name, Title: p.Title, Computer: p.Computer, Agent: p.Profile, State: p.State}
+	if p.Caller != nil {
+		one.Caller = p.Caller.Name
+		if p.Caller.Peer != "" {
+			one.Caller = string(p.Caller.Peer)
+		}
+	}
+	if heard, err := s.Relay.Do(ctx, relay.Recall{By: by, Peer: string(p.ID)}); err == nil && !heard.Turn.Ended.IsZero() {
+		one.LastOutput = &heard.Turn.Ended
+	}
+	return one
+}
+
+// Data reads what was said in a session lately: of an agent, from its own transcript, else from the
+// journal.
+func (s *Launches) Data(ctx context.Context, from api.Caller, q api.SessionDataQuery) (api.SessionWords, error) {
+	by, err := s.Callers.verified(ctx, from, "read a session")
+	if err != nil {
+		return api.SessionWords{}, err
+	}
+	if err := s.here(q.Computer); err != nil {
+		return api.SessionWords{}, err
+	}
+	snap := s.Relay.Snapshot()
+	session, err := s.Names.find(ctx, snap, q.Session)
+	switch {
+	case err != nil:
+		return api.SessionWords{}, err
+	case session.Pane == "":
+		return api.SessionWords{}, api.Errorf(api.CodeRefused, "read %s: it lives in no pane", session.Name)
+	case !mayRead(by, session, snap):
+		s.Log.Warn("refused to an agent", "what", "read a session that it neither started nor chats with", "agent", by.Peer, "session", session.Name)
+		return api.SessionWords{}, api.Errorf(api.CodeRefused, "read %s: an agent may read only what it started or is in a chat with", session.Name).WithHint("ask it: intercom send %s", session.Name)
+	}
+	entries, err := s.said(ctx, session)
+	if err != nil {
+		return api.SessionWords{}, err
+	}
+	entries = slices.DeleteFunc(entries, func(e api.SessionEntry) bool {
+		return !q.Since.IsZero() && e.At.Before(q.Since) || !q.Until.IsZero() && e.At.After(q.Until)
+	})
+	if q.Tail == 0 {
+		q.Tail = api.DefaultTail
+	}
+	return tailOf(api.SessionWords{Session: s.row(ctx, by, session)}, entries, q.Tail), nil
+}
+
+// mayRead reports whether somebody may read what was said in a session.
+func mayRead(by relay.By, session message.Peer, snap registry.Snapshot) bool {
+	if by.Person() || by.Peer == session.ID || session.Caller != nil && session.Caller.Peer == by.Peer {
+		return true
+	}
+	chat, ok := snap.ChatOf(session.ID)
+	mine, in := snap.ChatOf(by.Peer)
+	return ok && in && chat.ID == mine.ID
+}
+
+// said is what was said in a session, the oldest first.
+func (s *Launches) said(ctx context.Context, session message.Peer) ([]api.SessionEntry, error) {
+	var all []api.SessionEntry
+	if s.Panes != nil && !session.Starting {
+		said, err := s.Panes.Recent(ctx, session.ID)
+		for _, one := range said {
+			e := api.SessionEntry{At: one.At, Text: one.Text}
+			if one.Own {
+				e.From = session.Name
+			}
+			all = append(all, e)
+		}
+		if err == nil {
+			return all, nil
+		}
+		if !errors.Is(err, pane.ErrNoAccount) {
+			s.Log.Warn("read a session", "session", session.Name, "err", err)
+		}
+	}
+	events, err := s.Journal.Events(ctx, journal.Query{Newest: true, Limit: dataEvents})
+	if err != nil {
+		return nil, err
+	}
+	bodies := map[message.ID]message.Envelope{}
+	for _, e := range events {
+		switch {
+		case e.Message != nil:
+			bodies[e.Message.ID] = *e.Message
+			if e.Message.From.Peer == session.ID && e.Message.Type != message.KindTurn {
+				all = append(all, api.SessionEntry{At: e.At, From: session.Name, Text: e.Message.Body})
+			}
+		case e.Receipt == nil || e.Receipt.Target != session.ID:
+		case e.Receipt.State == message.Submitted:
+			m := bodies[e.Receipt.Message]
+			all = append(all, api.SessionEntry{At: e.Receipt.At, From: m.From.Name, Text: m.Body})
+		case e.Receipt.State == message.Answered:
+			all = append(all, api.SessionEntry{At: e.Receipt.At, From: session.Name, Text: e.Receipt.Words})
+		}
+	}
+	return all, nil
+}
+
+// tailOf fills in the last words of entries, so many characters at most.
+func tailOf(d api.SessionWords, entries []api.SessionEntry, tail int) api.SessionWords {
+	first := len(entries)
+	for left := tail; first > 0 && left > 0; first-- {
+		left -= utf8.RuneCountInString(entries[first-1].Text) + 2
+	}
+	d.Entries = entries[first:]
+	var texts []string
+	for _, e := range d.Entries {
+		texts = append(texts, e.Text)
+	}
+	words := []rune(strings.Join(texts, "\n\n"))
+	d.Truncated = first > 0 || len(words) > tail
+	d.Words = string(words[max(0, len(words)-tail):])
+	return d
+}
