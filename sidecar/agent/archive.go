@@ -53,7 +53,8 @@ type files struct {
 // head is what the first line of a transcript says.
 type head struct {
 	thread  string
-	short   bool // thread is the beginning of its name alone
+	short   bool   // thread is the beginning of its name alone
+	parent  string // the conversation that started a sub-agent, where that is told
 	version string
 	dir     string
 	side    bool // it is a sub-agent's, or one that the program keeps for itself

@@ -36,8 +36,9 @@ func init() {
 		pattern: func(a Agent, thread string) string {
 			return filepath.Join(quoteGlob(a.Home), "sessions", "*", "*", "*", "rollout-*-"+thread+".jsonl")
 		},
-		head:  rolloutHead,
-		shows: true,
+		head:       rolloutHead,
+		shows:      true,
+		background: serves,
 	})
 }
 
@@ -66,7 +67,7 @@ func (m codexMeta) side() bool {
 }
 
 func (m codexMeta) head() head {
-	return head{thread: m.ID, version: m.Version, dir: m.Cwd, side: m.side()}
+	return head{thread: m.ID, parent: m.Parent, version: m.Version, dir: m.Cwd, side: m.side()}
 }
 
 type codexEvent struct {

@@ -48,6 +48,8 @@ type format struct {
 	begins  bool                                           // it begins a conversation as it starts
 	shows   bool                                           // its screen may be all that tells in which one it is
 	witness func(m *Machine, since, now time.Time) Outcome // takes the screen's word for the end of a turn
+	// background tells a process that serves all panes from one in a pane, by its arguments.
+	background func(args []string) bool
 }
 
 // spot is a directory, or while that is not there the nearest one above it, down from top.

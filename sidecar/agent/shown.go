@@ -180,8 +180,15 @@ func (f *Follower) last(path string) (exchange, bool) {
 	if x, ok := f.ends[path]; ok && x.size == info.Size() && x.modified.Equal(info.ModTime()) {
 		return x, !x.prompt.At.IsZero()
 	}
-	x := exchange{size: info.Size(), modified: info.ModTime()}
-	end := &tail{place: place{from: max(0, info.Size()-lastWindow), pastTo: toEnd}, kind: f.Agent.Kind, path: path}
+	x, ok := endOf(f.Agent.Kind, path, info.Size())
+	x.size, x.modified = info.Size(), info.ModTime()
+	f.ends[path] = x
+	return x, ok
+}
+
+// endOf reads the end of a conversation, whose file is of that size.
+func endOf(kind Kind, path string, size int64) (x exchange, ok bool) {
+	end := &tail{place: place{from: max(0, size-lastWindow), pastTo: toEnd}, kind: kind, path: path}
 	defer end.close()
 	for more := true; more; {
 		var events []Event
@@ -198,7 +205,6 @@ func (f *Follower) last(path string) (exchange, bool) {
 		}
 	}
 	x.version = end.version()
-	f.ends[path] = x
 	return x, !x.prompt.At.IsZero()
 }
 

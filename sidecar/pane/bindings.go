@@ -63,6 +63,21 @@ func (b *bindings) bind(id message.ID, path string) {
 	b.path[id] = path
 }
 
+// writer is the agent that is bound to a transcript, if it is the only one.
+func (b *bindings) writer(path string) (id message.ID, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for one, theirs := range b.path {
+		if theirs == path {
+			if ok {
+				return "", false
+			}
+			id, ok = one, true
+		}
+	}
+	return id, ok
+}
+
 // unbind notes that an agent writes elsewhere.
 func (b *bindings) unbind(id message.ID) {
 	b.mu.Lock()

@@ -148,9 +148,11 @@ type letter struct {
 	explain func(Instant, error) // how it stands now
 	last    func(last)           // what its agent said last
 	kept    func(agent.Agent, *agent.Transcript)
-	vouch   message.ID // a delivery that a person vouches for
-	sure    bool       // with vouch: it is their word, and no question
-	vouched chan error // with vouch: whether that counts
+	vouch   message.ID  // a delivery that a person vouches for
+	sure    bool        // with vouch: it is their word, and no question
+	vouched chan error  // with vouch: whether that counts
+	within  string      // a transcript: whether its agent is in that conversation now
+	told    func(error) // with within
 }
 
 // Serve is the pane's goroutine. It returns when ctx is done, or with
@@ -288,6 +290,8 @@ func (p *Pane) read(ctx context.Context, l letter) {
 		l.last(p.lastTurn())
 	case l.kept != nil:
 		l.kept(p.keeps())
+	case l.within != "":
+		l.told(p.within(ctx, l.within))
 	case l.vouch != "":
 		l.vouched <- p.vouch(l.vouch, l.sure)
 	case l.missing:

@@ -487,6 +487,12 @@ func (c *coder) command(text string) error {
 		c.like.state("", "")
 	case ":run":
 		c.runs(rest, func(int) {})
+	case ":behind":
+		behind, ok := c.like.(interface{ runsBehind(command string) })
+		if !ok {
+			return fmt.Errorf("%q: it has no background process", text)
+		}
+		behind.runsBehind(rest)
 	case ":exec":
 		return wrap(text, c.lends(rest))
 	case ":clear":

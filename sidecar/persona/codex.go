@@ -191,8 +191,17 @@ func (l *codex) closed() {
 	}
 }
 
-// writeBehind has another process, of a group of its own, write a file.
-func writeBehind(path string) (io.WriteCloser, error) {
+// behindScript is a background process: it writes the records that it reads, and runs the commands
+// for the conversation.
+const behindScript = `exec 3>>"$1"
+while IFS= read -r line; do case $line in
+"{"*) printf '%s\n' "$line" >&3 ;;
+*) CODEX_THREAD_ID="$2" sh -c "$line" 3>&- </dev/null & ;;
+esac; done`
+
+// writeBehind has another process, of a session of its own, write a file. It is known for what it
+// is by its arguments, and has the environment of this one.
+func writeBehind(path, thread string) (io.WriteCloser, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
@@ -201,8 +210,8 @@ func writeBehind(path string) (io.WriteCloser, error) {
 		return nil, err
 	}
 	defer from.Close()
-	writer, err := os.StartProcess("/bin/sh", []string{"sh", "-c", `exec cat >> "$0"`, path}, &os.ProcAttr{
-		Files: []*os.File{from, nil, nil}, Sys: &syscall.SysProcAttr{Setpgid: true},
+	writer, err := os.StartProcess("/bin/sh", []string{"codex", "-c", behindScript, "app-server", path, thread}, &os.ProcAttr{
+		Files: []*os.File{from, nil, nil}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
 		in.Close()
@@ -210,6 +219,15 @@ func writeBehind(path string) (io.WriteCloser, error) {
 	}
 	go func() { _, _ = writer.Wait() }() // it ends when nothing more comes
 	return in, nil
+}
+
+// runsBehind has the background process of the conversation run a command.
+func (l *codex) runsBehind(command string) {
+	l.notes.later(func() {
+		if r := l.rollout; r != nil && r.behind != nil {
+			_, _ = io.WriteString(r.behind, command+"\n")
+		}
+	})
 }
 
 // open makes a transcript, which stays open; of a sub-agent, of which conversation it is.
@@ -230,7 +248,7 @@ func (l *codex) open(parent string) *rollout {
 		}
 		var err error
 		if l.notes.mode == notesBehind {
-			r.behind, err = writeBehind(r.path)
+			r.behind, err = writeBehind(r.path, r.thread)
 			if err != nil {
 				l.log.add(Record{Event: EventChange, Text: err.Error()})
 			}

@@ -90,6 +90,7 @@
 //	:flicker D D          shows idle and work in turn
 //	:transcript MODE  :status MODE  :ghost TEXT   as the flags
 //	:clear                begins another conversation
+//	:behind CMD           of codex with --transcript behind: the background process of the conversation runs CMD
 //	:run CMD  :exec CMD   runs CMD below it, as it runs its hooks and servers; on its terminal, as an editor
 //
 // SIGTERM and SIGHUP end a persona with its terminal restored; a terminal that is gone

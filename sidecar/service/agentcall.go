@@ -33,6 +33,13 @@ func (s *Callers) viaMCP(ctx context.Context, from api.Caller) caller {
 		return unverified("its process has ended")
 	}
 	o := newOrigin(line, server, above)
+	if o.behind.PID != 0 {
+		c := s.fromBehind(ctx, o, from.Agent.Thread)
+		if c.session.ID == "" {
+			return unverified("it runs below %s, and its conversation is not proven to be that of an adopted pane", c.place)
+		}
+		return c
+	}
 	panes, err := s.Tmux.Panes(ctx)
 	if err != nil {
 		s.Log.Warn("list panes", "err", err)

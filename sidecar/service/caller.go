@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
@@ -49,6 +51,7 @@ type Callers struct {
 	}
 	Panes interface {
 		AgentIn(p tmux.Pane, below ...process.Relative) string
+		InThread(ctx context.Context, thread string, writer int) (message.ID, error)
 	}
 	Server tmux.Options // of the tmux server, to ask it what its options say
 	// Others are the sockets of this person's other sidecars.
@@ -84,6 +87,9 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 		return caller{kind: relay.Unverified, place: "its process has ended"}
 	}
 	o := newOrigin(line, server, above)
+	if o.behind.PID != 0 {
+		return s.fromBehind(ctx, o, "")
+	}
 	if len(o.line) == 0 {
 		return caller{kind: relay.Person} // it is above the server itself
 	}
@@ -116,6 +122,27 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 		return caller{kind: relay.Person}
 	}
 	return caller{kind: kind, place: place}
+}
+
+// fromBehind judges who called from an agent's background process, which serves several panes:
+// only the conversation tells whose it is, that which the caller says if nothing else does. Nobody
+// but an agent has anything started there.
+func (s *Callers) fromBehind(ctx context.Context, o origin, said string) caller {
+	c := caller{kind: relay.Agent, place: fmt.Sprintf("the background process of %s, which serves all of its panes", o.behind.Name)}
+	thread := o.thread(said)
+	if thread == "" || s.Panes == nil {
+		return c
+	}
+	id, err := s.Panes.InThread(ctx, thread, o.behind.PID)
+	if err != nil {
+		s.Log.Debug("caller", "thread", thread, "err", err)
+		return c
+	}
+	peers := s.Relay.Snapshot().Peers()
+	if i := slices.IndexFunc(peers, func(p message.Peer) bool { return p.ID == id }); i >= 0 {
+		c.session, c.place = peers[i], fmt.Sprintf("%q", peers[i].Name)
+	}
+	return c
 }
 
 // serverProcess is the process by whose age callers are judged, and its parents: the tmux
@@ -240,6 +267,9 @@ func (s *Callers) below(from api.Caller) message.ID {
 		return ""
 	}
 	for _, proc := range line {
+		if agent.Background(proc.PID, proc.Name) {
+			return "" // of whichever pane
+		}
 		for _, session := range s.Relay.Snapshot().Peers() {
 			if proc.PID == session.PaneProc.PID || proc.PID == session.Foreground.PID {
 				return session.ID

@@ -1,9 +1,11 @@
 package service
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
@@ -14,6 +16,7 @@ import (
 type origin struct {
 	line   []process.Relative // itself and its parents, without the tmux server and what is above it
 	lead   []process.Relative // the same of its session's leader, where that is not among its parents
+	behind process.Relative   // the background process of an agent that it comes from, whose own parents tell nothing
 	taker  process.Relative   // what has the topmost of these as its child, zero if the system shows none
 	server process.Process
 }
@@ -24,6 +27,10 @@ func newOrigin(line []process.Relative, server process.Process, above []int) ori
 	o := origin{server: server}
 	leader := line[0].Leader
 	o.line, o.taker = lowerPart(line, server.PID, above)
+	if i := slices.IndexFunc(o.line, func(r process.Relative) bool { return agent.Background(r.PID, r.Name) }); i >= 0 {
+		o.line, o.behind = o.line[:i], o.line[i]
+		return o
+	}
 	if !slices.ContainsFunc(line, func(r process.Relative) bool { return r.PID == leader }) {
 		if lead, err := process.Lineage(leader, server.PID); err == nil {
 			o.lead, o.taker = lowerPart(lead, server.PID, above)
@@ -58,6 +65,20 @@ func (o origin) started() (process.Relative, bool) {
 
 // below are all processes of the origin.
 func (o origin) below() []process.Relative { return slices.Concat(o.line, o.lead) }
+
+// thread is the conversation for which an agent's background process has started the caller: what
+// the environment of that names, which the background process has set, else what the caller says.
+// It is "" where the two differ.
+func (o origin) thread(said string) string {
+	var started string
+	if n := len(o.line); n > 0 {
+		started = agent.StartedFor(o.line[n-1].PID)
+	}
+	if started != "" && said != "" && said != started {
+		return ""
+	}
+	return cmp.Or(started, said)
+}
 
 // inside finds the session below whose pane's process the caller is, or at whose terminal, or
 // in whose pane it or a parent was started. A job in the background loses its parents, but not

@@ -1,0 +1,81 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What a background process has open for writing is a conversation of it, that of a sub-agent the
+// one of its parent. Neither a file that another process writes nor one that is only read is.
+func TestO5_WhatABackgroundProcessWrites(t *testing.T) {
+	t.Parallel()
+	const (
+		own   = "01a208b5-7c77-7e71-8232-7fed02967ed1"
+		below = "01a208b5-d66e-7502-aca9-1ec476cb9551"
+		read  = "01a208b8-9c28-7711-8087-6d2862e157c8"
+		lost  = "01a208b8-afcf-74c2-b79d-a595d2120029"
+		other = "01a208b9-0000-7000-8000-000000000001"
+	)
+	dir := t.TempDir()
+	rollout := func(name, thread, parent string) string {
+		path := filepath.Join(dir, "rollout-2026-11-23T14-00-41-"+name+".jsonl")
+		line := fmt.Sprintf(`{"type":"session_meta","payload":{"id":%q,"cwd":"/work","parent_thread_id":%q}}`, thread, parent)
+		require.NoError(t, os.WriteFile(path, []byte(line+"\n"), 0o600))
+		return path
+	}
+	paths := []string{
+		rollout(own, own, ""), rollout(below, below, own), rollout(lost, lost, read), rollout(other, own, ""), rollout(read, read, ""),
+	}
+	begin := func(name string, args ...string) int {
+		cmd := exec.Command("/bin/sh", append([]string{"-c", `exec 3>>"$1" 4>>"$2" 5>>"$3" 6>>"$4" 7<"$5"; read -r x`}, args...)...)
+		cmd.Args[0] = name
+		cmd.Args = append(cmd.Args, paths...)
+		in, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+		return cmd.Process.Pid
+	}
+	daemon, tui, stranger := begin("codex", "app-server"), begin("codex", "resume"), begin("sh", "app-server")
+	require.Eventually(t, func() bool { return process7(daemon) && process7(tui) && process7(stranger) }, 10*time.Second, 5*time.Millisecond)
+
+	for _, thread := range []string{own, below} {
+		found, err := WrittenBy(daemon, thread)
+		require.NoError(t, err)
+		assert.Equal(t, Transcript{Path: paths[0], Thread: own, How: ByOpenFile}, found)
+	}
+	for name, c := range map[string]struct {
+		pid    int
+		thread string
+	}{
+		"one that is only read":                    {daemon, read},
+		"a sub-agent of one that is only read":     {daemon, lost},
+		"a file that says to be another's":         {daemon, other},
+		"none":                                     {daemon, "01a208b9-0000-7000-8000-000000000002"},
+		"no name":                                  {daemon, ""},
+		"the end of a name":                        {daemon, "7fed02967ed1"},
+		"a path":                                   {daemon, "../" + own},
+		"an agent in a pane":                       {tui, own},
+		"a process that is no agent":               {stranger, own},
+		"a process that has ended, or never began": {1 << 30, own},
+	} {
+		_, err := WrittenBy(c.pid, c.thread)
+		require.ErrorIs(t, err, ErrNoTranscript, name)
+	}
+	assert.True(t, Background(daemon, "codex"))
+	assert.False(t, Background(tui, "codex"))
+	assert.False(t, Background(stranger, "sh"))
+}
+
+// process7 reports whether a process has opened its last file.
+func process7(pid int) bool {
+	_, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/7", pid))
+	return err == nil
+}
