@@ -9,6 +9,7 @@ type Settings struct {
 	Attribution string                    `json:"attribution,omitempty"` // with {name} and {number}
 	Chats       map[string]string         `json:"chats,omitempty"`       // settings of every new chat, as --set takes them
 	Brakes      map[string]string         `json:"brakes,omitempty"`      // limits, as the table of limits names them
+	Health      map[string]string         `json:"health,omitempty"`      // after: how long a turn goes on before its session is asked, like 10m
 	Profiles    map[string]map[string]any `json:"profiles,omitempty"`    // fields of profiles, by profile: string, float64, bool or list of strings
 	Sessions    Sessions                  `json:"sessions,omitzero"`     // what agents may start
 	Answer      []string                  `json:"answer,omitempty"`      // the command that answers messages of repositories in which no agent works

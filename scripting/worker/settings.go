@@ -17,6 +17,7 @@ var settingsClass = &class{
 		{name: "attribution", typ: "string", doc: "What stands before a text, with {name} and {number}: \"[{name}] ({number}):\"."},
 		{name: "chats", typ: "table<string, string|number|boolean>", doc: "Settings of every new chat, as intercom chat start --set takes them."},
 		{name: "brakes", typ: "table<string, string|number|boolean>", doc: "Limits."},
+		{name: "health", typ: "table<string, string|boolean>", doc: "After how long a turn that took an agent's message is asked about: after = \"10m\", or false."},
 		{name: "profiles", typ: "table<string, table<string, any>>", doc: "Fields of profiles, by the profile."},
 		{name: "sessions", typ: "table<string, string[]>", doc: "What agents may start: allow, profiles and paths of programs; roots, directories below which they may."},
 		{name: "answer", typ: "string[]", doc: "The program, with its arguments, that answers messages (AEA) for repositories in which no agent works. It reads the message, and its output is the answer."},
@@ -51,6 +52,8 @@ func (s *state) configure(L *lua.LState) int {
 			s.settings.Chats = s.settingsOf(L, name, v)
 		case "brakes":
 			s.settings.Brakes = s.settingsOf(L, name, v)
+		case "health":
+			s.settings.Health = s.settingsOf(L, name, v)
 		case "profiles":
 			s.settings.Profiles = map[string]map[string]any{}
 			s.eachSetting(L, name, v, func(profile string, v lua.LValue) {

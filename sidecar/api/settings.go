@@ -57,7 +57,7 @@ var Settings = []Setting{
 			l.Expire, ok = parseDuration(v)
 			return ok
 		},
-		shows: func(l message.Limits) string { return showDuration(l.Expire) }, usual: "1h",
+		shows: func(l message.Limits) string { return ShowDuration(l.Expire) }, usual: "1h",
 		accepts: "a time of at least 1s, like 30m or 2h, and at most 10000h",
 	},
 	{
@@ -71,7 +71,7 @@ var Settings = []Setting{
 			l.Away, ok = parseDuration(v)
 			return ok
 		},
-		shows:   func(l message.Limits) string { return showDuration(l.Away) },
+		shows:   func(l message.Limits) string { return ShowDuration(l.Away) },
 		accepts: "a time of at least 1s, like 30m or 2h, and at most 10000h, nor off",
 	},
 	{
@@ -182,8 +182,8 @@ func parseDuration(v string) (time.Duration, bool) {
 	return d, err == nil && d >= minDuration && d <= MaxDuration
 }
 
-// showDuration writes a time as a person would: 1h30m and not 1h30m0s.
-func showDuration(d time.Duration) string {
+// ShowDuration writes a time as a person would: 1h30m and not 1h30m0s. Zero is nothing.
+func ShowDuration(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}

@@ -103,8 +103,9 @@ func (s *sidecar) assemble(ctx context.Context) {
 	}
 	s.offered = append(s.offered, s.teams, status, callers, sessions, launches, panes, chats, inbox, s.policies,
 		&service.Questions{Callers: callers, Names: names, Chats: chats, Relay: s.relay, Journal: s.journal, Bell: s.bell, Log: s.log},
-		&service.Sending{Callers: callers, Names: names, Sessions: sessions, Relay: asked, Journal: s.journal, Bell: s.bell},
+		&service.Sending{Callers: callers, Names: names, Sessions: sessions, Chats: chats, Relay: asked, Journal: s.journal, Bell: s.bell},
 		&service.Letters{Callers: callers, Relay: asked, Bell: s.bell},
+		&service.Notices{Callers: callers, Names: names, Relay: asked},
 		&service.Log{Names: names, Journal: s.journal, Bell: s.bell})
 }
 

@@ -19,6 +19,7 @@ const (
 	KindLast    = "last"    // what an agent had said last before a chat began, as the first word of it
 	KindQuit    = "quit"    // what an agent takes for a command to end
 	KindNotice  = "notice"  // what the sidecar itself tells one agent of another
+	KindCheck   = "check"   // what the sidecar asks one agent on behalf of another: whether it is at work still
 )
 
 // Origin says what kind of author a message has.

@@ -21,6 +21,8 @@ type Snapshot struct {
 	peers  shelf[message.Peer]
 	chats  shelf[message.Chat]
 	member table[message.ID, message.ID] // session → the chat in which it is, unless that has ended
+
+	subscribers table[message.ID, []message.ID] // session → those that are told when a turn of it ends, or it does
 }
 
 // New makes a Snapshot of copies of the given sessions and chats, in their given order.
@@ -58,6 +60,26 @@ func (s Snapshot) Without(sessions, chats []message.ID) Snapshot {
 	s.peers, s.chats = s.peers.change(peerCalled, sessions, nil), s.chats.change(chatCalled, chats, nil)
 	s.member = member.table
 	return s
+}
+
+// WithSubscribers is the Snapshot in which those callers, and no others, are told when a turn of a
+// session ends, or the session does.
+func (s Snapshot) WithSubscribers(about message.ID, callers []message.ID) Snapshot {
+	told := draft[message.ID, []message.ID]{table: s.subscribers}
+	if len(callers) == 0 {
+		delete(told.part(about), about)
+	} else {
+		told.part(about)[about] = slices.Clone(callers)
+	}
+	s.subscribers = told.table
+	return s
+}
+
+// Subscribers are the sessions that are told when a turn of that one ends, or it does itself, in the
+// order in which that began.
+func (s Snapshot) Subscribers(about message.ID) []message.ID {
+	callers, _ := s.subscribers.get(about)
+	return slices.Clone(callers)
 }
 
 // leave takes all out of a chat who are in it.

@@ -304,6 +304,7 @@ func TestDecided_isThePolicysAlone(t *testing.T) {
 
 	_, _ = r.ask(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "y"}})
 	_, _ = r.step(Gone{Peer: s[1].ID, Reason: message.PaneMissing})
+	r.pending = r.pending[:2] // that it is gone, a is told too
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbAsk}, To: []message.Address{{Peer: s[1].ID}, {Peer: s[2].ID}}})
 	require.Len(t, r.notices, 1)
 	assert.Contains(t, r.notices[0], "a's message to c awaits your approval")

@@ -17,8 +17,8 @@ type book struct {
 	taken      map[message.ID]bool // submitted, whatever came after
 	depth      map[message.ID]int  // of a session's newest message
 	cause      map[message.ID]int
-	records    []message.Record
 	stopped    bool
+	records    []message.Record
 }
 
 func newBook() *book {

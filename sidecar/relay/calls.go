@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
@@ -141,6 +142,12 @@ func (r *Relay) Reconsider(ctx context.Context, messages []message.Envelope) err
 // Limit sets the limits that hold where nothing else is said; see Limited.
 func (r *Relay) Limit(ctx context.Context, limits, chats message.Limits) error {
 	return r.post(ctx, posted{event: LimitsChanged{Limits: limits, Chats: chats}})
+}
+
+// CheckAfter sets after how long a turn that took a session's message is asked about; see
+// HealthChanged.
+func (r *Relay) CheckAfter(ctx context.Context, after time.Duration) error {
+	return r.post(ctx, posted{event: HealthChanged{After: after}})
 }
 
 // post puts an event into the queue, and waits while that is full.

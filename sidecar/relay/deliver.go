@@ -16,6 +16,7 @@ type delivery struct {
 	reason    message.Reason
 	hold      message.Hold // what keeps it from its sink; "": nothing
 	atSink    bool
+	restored  bool             // an earlier run had it taken
 	handed    bool             // a sink has had it at least once
 	kind      message.PeerKind // of its sink, once it was handed
 	enter     bool             // permission to press Enter was given: its sink watches what becomes of it
@@ -55,6 +56,7 @@ func (tx *tx) create(planned message.Delivery) *delivery {
 	d := &delivery{Delivery: planned}
 	tx.step.Deliveries = append(tx.step.Deliveries, planned)
 	target := tx.admit(d)
+	tx.arm(d)
 	switch {
 	case target == nil && d.Chat == "":
 		tx.receipt(d, message.Failed, message.AgentGone)
@@ -102,6 +104,9 @@ func (tx *tx) note(d *delivery, r message.Receipt) message.Receipt {
 	about.Message.Body = ""
 	tx.told = append(tx.told, message.Event{At: r.At, Kind: "receipt", Chat: d.Chat, Delivery: &about, Receipt: &r})
 	if r.State.Final() {
+		if r.State == message.Failed || r.State == message.Expired {
+			tx.disarm(d)
+		}
 		tx.unmet(d)
 		tx.drop(d)
 	}

@@ -10,8 +10,8 @@ import (
 
 // cut takes in that a turn was cut short: what it said goes to nobody, a person is told, and
 // each agent whose message stays unanswered hears of it once. c is the chat in which the
-// peer is heard, nil if there is none; prompted says that its person's prompt went there.
-func (tx *tx) cut(t message.Turn, s *peer, c *chat, depth int, unanswered []*delivery, prompted bool) {
+// peer is heard, nil if there is none; stops are who awaits the end of the turn; prompted says that its person's prompt went there.
+func (tx *tx) cut(t message.Turn, s *peer, c *chat, depth int, unanswered []*delivery, stops []stop, prompted bool) (told []message.ID) {
 	if c != nil {
 		passed := "nothing was relayed"
 		if prompted {
@@ -19,13 +19,14 @@ func (tx *tx) cut(t message.Turn, s *peer, c *chat, depth int, unanswered []*del
 		}
 		tx.notice(c.ID, fmt.Sprintf("%s; %s", cutShort(s.Name, t.Cut), passed))
 	}
-	var told []message.ID
 	// The latest first: that is the one to which the notice is a reply.
 	for _, d := range slices.Backward(unanswered) {
 		author := tx.present(d.Message.From.Peer)
 		switch {
 		case author == nil || slices.Contains(told, author.ID):
 			continue
+		case d.Message.Chat == "" && bounds[author.Kind].turns && !slices.ContainsFunc(stops, func(one stop) bool { return one.caller == author.ID }):
+			continue // it wants no notices
 		case !d.Message.Origin.OfAgent():
 			continue // a person sees it, and a notice asks for no answer
 		case d.Chat != "" && (c == nil || c.ID != d.Chat || !c.maySpeak(author.ID)):
@@ -36,8 +37,9 @@ func (tx *tx) cut(t message.Turn, s *peer, c *chat, depth int, unanswered []*del
 		if d.Chat == "" {
 			in = nil
 		}
-		tx.tellAuthor(d.Message, author, address(s), in, fmt.Sprintf("%q stopped: %s; your message was not answered", s.Name, t.Cut), depth)
+		tx.tellAuthor(d.Message, author, address(s), in, stopped(s, string(t.Cut)+"; your message was not answered"), depth)
 	}
+	return told
 }
 
 // cutShort says who stopped, and why, in a sentence for people.

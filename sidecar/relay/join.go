@@ -122,7 +122,7 @@ func (e Received) wait(s *stuck, p *posted) (later bool) {
 }
 
 // ours are the types that say where a message was said, which no protocol says of its own.
-var ours = []string{message.KindTurn, message.KindSay, message.KindLast, message.KindQuit, message.KindNotice}
+var ours = []string{message.KindTurn, message.KindSay, message.KindLast, message.KindQuit, message.KindNotice, message.KindCheck}
 
 // receiveFrom takes in what a peer says, and returns its id if it is fresh.
 func (tx *tx) receiveFrom(e Received) (message.ID, error) {

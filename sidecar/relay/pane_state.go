@@ -30,10 +30,20 @@ func (e StateChanged) step(tx *tx) {
 	if e.State == message.Idle && s.State != e.State {
 		tx.took(s.ID, false)
 	}
+	if s.State != e.State {
+		s.since = tx.now
+	}
 	s.State, s.StateWhy = e.State, e.Why
 	tx.touch(s)
 	one := s.Peer
 	tx.told = append(tx.told, message.Event{At: tx.now, Kind: "session", Peer: &one})
+	if e.State != message.Idle {
+		return
+	}
+	if stops := tx.stops(s, missed); len(stops) > 0 {
+		tx.tellStops(s, stops, turnEnded, s.depth())
+		tx.withdrawChecks("", s.ID)
+	}
 }
 
 // PaneLocked says that nothing more can be typed into a peer's pane for a reason that only a

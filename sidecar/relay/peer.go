@@ -24,6 +24,7 @@ type peer struct {
 	bytes     int                          // in their bodies
 	submitted []*delivery                  // those that no turn has answered yet, oldest first
 	touched   bool                         // it is another than in the snapshot
+	since     time.Time                    // its state, in this run; zero: not known
 	joined    time.Time                    // its chat, in this run: what it said before is none of it
 }
 
@@ -155,6 +156,11 @@ func (tx *tx) takeIn(in message.Peer) message.Peer {
 	one := newPeer(in)
 	tx.came(one)
 	tx.changed(one)
+	if in.Caller != nil {
+		if caller := tx.present(in.Caller.Peer); caller != nil && bounds[caller.Kind].turns {
+			tx.subscribe(caller, one)
+		}
+	}
 	return in
 }
 
@@ -217,6 +223,7 @@ func (tx *tx) depart(s *peer, reason message.Reason) (gone message.Reason) {
 	s.Ended, s.EndReason, s.Closed, s.Lost, s.Draft = &at, string(reason), "", "", nil
 	tx.changed(s)
 	tx.nobodyAnswers(s.ID)
+	tx.untold(s, reason)
 	gone = message.AgentGone
 	if reason == message.ReleasedPane {
 		gone = message.ReleasedPane

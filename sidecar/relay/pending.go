@@ -13,6 +13,8 @@ type pending struct {
 	empty   string           // why its chat is found empty with it
 	chosen  bool             // an agent's, and a person sends it: it passes the brakes and is their word
 	again   bool             // it is held since a filter had failed
+	link    *StartChat       // to begin once it goes
+	linked  []message.Chat   // what its author began or ended with it
 	verdict *message.Verdict // came before those of earlier messages
 }
 

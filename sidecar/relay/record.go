@@ -11,6 +11,7 @@ import (
 var records = map[string]func(*tx, ...message.Record) error{
 	string(handshakes): (*tx).restoreHandshakes,
 	string(seats):      (*tx).restoreSeats,
+	string(subscriptions): (*tx).restoreSubscriptions,
 }
 
 // restoreRecords takes over the records of an earlier run. One that cannot be read is of a later

@@ -62,6 +62,8 @@ type State struct {
 	affairs     map[string]*affair      // by request_id: those of book that are open, or of which something is to be done
 	seats       map[string]*seat        // of teams
 	seated      []string                // their ids, in the order in which they were taken
+	notices     notices                 // what sessions are told about others
+	health      time.Duration           // after which a turn is asked about that goes on; 0: never
 	stranger    *peer                   // stands for all unverified senders where what they send is counted
 	person      string                  // how one goes by who types into a pane by hand
 	snapshot    registry.Snapshot
@@ -92,6 +94,8 @@ func NewState(seed [32]byte, limits message.Limits) *State {
 		at:         make(map[place][]*delivery),
 		flows:      make(map[string][]*pending),
 		undecided:  make(map[message.ID]*pending),
+		notices:    newNotices(),
+		health:     DefaultHealth,
 		stranger:   newStranger(),
 		book:       newBookOf(),
 		affairs:    make(map[string]*affair),
@@ -125,6 +129,9 @@ func (s *State) Snapshot() registry.Snapshot {
 			chats = append(chats, one.Chat)
 		}
 	}
+	for _, id := range s.news.subscribed {
+		s.snapshot = s.snapshot.WithSubscribers(id, s.notices.callers(id))
+	}
 	s.snapshot = s.snapshot.Without(s.news.past, s.news.pastChats).With(peers, chats)
 	s.news = news{}
 	return s.snapshot
@@ -136,10 +143,11 @@ type news struct {
 	peers           []*peer
 	chats           []*chat
 	past, pastChats []message.ID
+	subscribed      []message.ID // sessions about which others are told than were
 }
 
 func (n news) empty() bool {
-	return len(n.peers)+len(n.chats)+len(n.past)+len(n.pastChats) == 0
+	return len(n.peers)+len(n.chats)+len(n.past)+len(n.pastChats)+len(n.subscribed) == 0
 }
 
 // touch notes that a peer is another now than in the snapshot.

@@ -40,7 +40,8 @@ type Answer struct {
 	Taken    []message.Delivery
 
 	Handshake handshake.Handshake
-	Team      string // its directory
+	Team      string     // its directory
+	Caller    message.ID // of StopNotices
 }
 
 // Requested is a request of a person, an agent or a program. Answer: as the request says.

@@ -21,8 +21,8 @@ type Restored struct {
 	Peers      []SavedPeer        // those that were present
 	Chats      []SavedChat        // those that had not ended, and any in which something of Undecided was said
 	Undecided  []message.Envelope // received, without a verdict, in the order of receiving
-	Deliveries []SavedDelivery    // those without a final receipt, in the order of their making
 	Records    []message.Record   // that are open, of all kinds
+	Deliveries []SavedDelivery    // those without a final receipt, in the order of their making
 	Submitted  []message.Delivery // taken by those who are present, and not answered, in that order
 }
 
@@ -110,7 +110,7 @@ func (tx *tx) taken(one message.Delivery) {
 		return
 	}
 	one.Message.Body = ""
-	d := &delivery{Delivery: one, state: message.Submitted}
+	d := &delivery{Delivery: one, state: message.Submitted, restored: true}
 	d.Typed = true
 	tx.begin(d)
 	target.submitted = append(target.submitted, d)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -53,10 +54,20 @@ func (r Say) do(tx *tx, a *Requested) (Answer, error) {
 // priority, subject, body, in_reply_to, requires_response, tags, thread and meta count; who it is
 // from, how that is known, how deep it lies and when it was made are ours to say. Answer,
 // once it is decided: Message, Receipts (failed "duplicate id" if the id was used before).
+//
+// Direct connects the agent that asks to the one that gets the message, in a chat of the two at
+// default limits, as StartChat would at its word: once policies and limits let the message go, and
+// not if they hold or refuse it, so that nobody gets by a chat what he may not say. CloseLink ends
+// that chat as StopChat would, before the message goes, which then need not have a body. Errors,
+// beside those of Find: of Direct those of StartChat, of CloseLink ErrNoLink. Answer: Chats too, the
+// one that began or ended.
 type Send struct {
-	By      By
-	To      string
-	Message message.Envelope
+	By        By
+	To        string
+	Message   message.Envelope
+	Direct    bool
+	CloseLink bool
+	Since     time.Time // of Direct: as that of StartChat
 }
 
 func (r Send) by() By              { return r.By }
@@ -70,22 +81,38 @@ func (r Send) do(tx *tx, a *Requested) (Answer, error) {
 	if err != nil {
 		return Answer{}, fmt.Errorf("send: %w", err)
 	}
-	m, err := tx.fields(r.Message)
+	m, err := tx.single(r, to)
 	if err != nil {
 		return Answer{}, fmt.Errorf("send: %w", err)
 	}
-	m.To = []message.Address{address(to)}
-	if err := authors[r.By.Kind](tx, r.By, to, &m); err != nil {
-		return Answer{}, fmt.Errorf("send: %w", err)
-	}
-	t := &pending{message: m, token: a.later()}
-	if a.Seen || tx.seen.Has(m.ID) {
-		tx.twice(t)
+	p := &pending{message: m}
+	if m.ID != "" && (a.Seen || tx.seen.Has(m.ID)) {
+		p.token = a.later()
+		tx.twice(p)
 		return Answer{}, nil
 	}
+	if err := tx.link(r, to, p); err != nil {
+		return Answer{}, fmt.Errorf("send: %w", err)
+	}
+	if m.ID == "" {
+		return Answer{Chats: p.linked}, nil
+	}
+	p.token = a.later()
 	tx.seen.Add(m.ID, seenMessages)
-	tx.receive(t)
+	tx.receive(p)
 	return Answer{}, nil
+}
+
+// single is the message of a request, or none if that but closes a link.
+func (tx *tx) single(r Send, to *peer) (m message.Envelope, err error) {
+	if !r.CloseLink || r.Message.Body != "" {
+		m, err = tx.fields(r.Message)
+	}
+	if err != nil {
+		return m, err
+	}
+	m.To = []message.Address{address(to)}
+	return m, authors[r.By.Kind](tx, r.By, to, &m)
 }
 
 // Recall asks what was heard of a peer last, in this run. It changes nothing. Answer:

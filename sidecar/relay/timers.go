@@ -84,16 +84,17 @@ func (e Tick) step(tx *tx) {
 	tx.lapse()
 	tx.leftAlone()
 	tx.expireHandshakes()
+	tx.checkHealth()
 }
 
 // waits reports whether anything may come of the time that passes: a delivery or handshake that may
-// expire, or a chat that may be left alone.
+// expire, a chat that may be left alone, or a turn that may go on for too long.
 func (s *State) waits() bool {
 	if s.counted != s.changes {
 		s.counted = s.changes
 		s.watched = slices.ContainsFunc(s.chats, func(c *chat) bool { return c.State == message.ChatOn && c.Limits.Away > 0 })
 	}
-	return s.waiting > 0 || s.watched || !s.book.Next().IsZero()
+	return s.waiting > 0 || s.watched || !s.book.Next().IsZero() || s.health > 0 && s.notices.armed > 0
 }
 
 // expire ends what waited for a safe moment, at its sink, for too long. What is kept from

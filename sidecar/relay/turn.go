@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -54,6 +55,10 @@ func (e Spoke) step(tx *tx) {
 	c := tx.chatOf(s.ID)
 	elsewhere := c != nil && tx.answersElsewhere(t, c)
 	depth := tx.late(t) // what it answers is forgotten next
+	var stops []stop
+	if !twice {
+		stops = tx.stops(s, endedBy(t))
+	}
 	reply, unanswered := tx.answered(t)
 	if t.Person && !twice {
 		tx.freed(s)
@@ -73,12 +78,15 @@ func (e Spoke) step(tx *tx) {
 	switch {
 	case t.Cut != "":
 		if !twice {
-			tx.cut(t, s, c, depth, unanswered, prompted)
+			told := tx.cut(t, s, c, depth, unanswered, stops, prompted)
+			stops = slices.DeleteFunc(stops, func(one stop) bool { return slices.Contains(told, one.caller) })
 		}
 	case t.Late && said: // its words are known, and were not known to be an answer
 	case c != nil && (said || !twice):
 		tx.relay(t, s, c, depth, reply, said)
 	}
+	tx.tellStops(s, stops, cmp.Or(string(t.Cut), turnEnded), depth)
+	tx.withdrawChecks("", s.ID)
 	if in != nil {
 		tx.settle(in)
 	}

@@ -67,8 +67,12 @@ func (tx *tx) apply(p *pending) {
 		if tx.under[one.ID] == one {
 			told = append(told, one.Delivery)
 		}
+		if p.link != nil && one.atSink && p.link.Peers[1] == string(one.Target) {
+			tx.connect(p)
+		}
 		a.Receipts = append(a.Receipts, tx.latest(one))
 	}
+	a.Chats = p.linked
 	tx.tell(p, v, told)
 	tx.returned(p, v, refused, receipts)
 	if p.chat != nil && len(v.Floor) > 0 {
@@ -120,8 +124,11 @@ func (tx *tx) dispatch(p *pending, planned message.Delivery, v message.Verdict, 
 		d.hold = all.hold
 		d.awaitDecision(o)
 		tx.receipt(d, message.Held, all.reason)
+	case d.Message.Type == message.KindCheck && !tx.asksInTime(d):
+		tx.receipt(d, message.Expired, turnEnded)
 	default:
 		tx.hand(d)
+		tx.answerCheck(d)
 	}
 	return d
 }

@@ -85,35 +85,43 @@ func (s *Chats) Start(ctx context.Context, from api.Caller, req api.StartChatReq
 // begin begins a chat of sessions that are present.
 func (s *Chats) begin(ctx context.Context, start relay.StartChat) (chat message.Chat, err error) {
 	snap := s.Relay.Snapshot()
-	var members []message.Peer
-	for _, ref := range start.Peers {
-		session, err := s.Names.find(ctx, snap, ref)
-		if err != nil {
-			return message.Chat{}, err
-		}
-		if _, busy := snap.ChatOf(session.ID); busy {
-			continue // refused below; its baseline is its chat's
-		}
-		members = append(members, session)
-	}
 	if start.IncludeLast { // before what it shows is old
 		if start.Last, err = s.lastOf(ctx, start.By, snap, start.Peers[0]); err != nil {
 			return message.Chat{}, err
 		}
 	}
-	// The baselines stand before the relay hears of the chat, so that nothing which is said
-	// after `chat start` has returned is taken for old.
-	start.Since = time.Now()
-	for _, session := range members {
-		if err := s.rebase(ctx, session); err != nil {
-			return message.Chat{}, err
-		}
+	if start.Since, err = s.baseline(ctx, snap, start.Peers...); err != nil {
+		return message.Chat{}, err
 	}
 	answer, err := s.Relay.Do(ctx, start)
 	if err != nil {
 		return message.Chat{}, wire(err)
 	}
 	return answer.Chats[0], nil
+}
+
+// baseline takes what the panes of a chat's members-to-be show for old, and returns from when on. It
+// comes before the relay hears of the chat, so that nothing which is said after `chat start` has
+// returned is taken for old.
+func (s *Chats) baseline(ctx context.Context, snap registry.Snapshot, peers ...string) (since time.Time, err error) {
+	var members []message.Peer
+	for _, ref := range peers {
+		session, err := s.Names.find(ctx, snap, ref)
+		if err != nil {
+			return since, err
+		}
+		if _, busy := snap.ChatOf(session.ID); busy {
+			continue // it is refused; its baseline is its chat's
+		}
+		members = append(members, session)
+	}
+	since = time.Now()
+	for _, session := range members {
+		if err := s.rebase(ctx, session); err != nil {
+			return since, err
+		}
+	}
+	return since, nil
 }
 
 // rebase takes what a pane shows for old; what lives in no pane shows nothing.

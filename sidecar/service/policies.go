@@ -41,6 +41,7 @@ type Policies struct {
 		present
 		NotifyOf(ctx context.Context, chat message.ID, text string) error
 		Limit(ctx context.Context, limits, chats message.Limits) error
+		CheckAfter(ctx context.Context, after time.Duration) error
 		Reconsider(ctx context.Context, messages []message.Envelope) error
 	}
 	Journal interface {
@@ -88,6 +89,9 @@ func (s *Policies) Run(ctx context.Context) error {
 		limits, chats, err := limitsOf(s.Set.Settings())
 		if err == nil {
 			err = s.Relay.Limit(ctx, limits, chats)
+		}
+		if err == nil {
+			err = s.Relay.CheckAfter(ctx, healthOf(s.Set.Settings()))
 		}
 		if err == nil {
 			err = s.reconsider(ctx)
@@ -138,6 +142,8 @@ func checkSettings(settings policy.Settings) error {
 		return err
 	case chats.Approve != "" && chats.Approve != relay.ApproveAll:
 		return fmt.Errorf("chats: approve %q names participants; only %q is possible here", chats.Approve, relay.ApproveAll)
+	case checkHealth(settings.Health) != nil:
+		return checkHealth(settings.Health)
 	case settings.Computer != "" && registry.CheckName(settings.Computer) != nil:
 		return fmt.Errorf("computer: %w", registry.CheckName(settings.Computer))
 	}

@@ -19,6 +19,7 @@ type Sending struct {
 	Callers  *Callers
 	Names    *Names
 	Sessions *Sessions
+	Chats    *Chats
 	Relay    asked
 	Journal  interface {
 		letters
@@ -33,9 +34,6 @@ func (s *Sending) Offer(server *api.Server) { api.Handle(server, api.Send, s.Sen
 
 // Send hands one message to one session and waits for the state that is asked for.
 func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest) (api.Sent, error) {
-	if req.Direct || req.CloseLink {
-		return api.Sent{}, api.Errorf(api.CodeUsage, "not possible: links are not served yet")
-	}
 	if req.Type == "" {
 		req.Type = message.KindMessage
 	}
@@ -61,17 +59,26 @@ func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest
 			return api.Sent{}, err
 		}
 	}
+	send, err := s.linked(ctx, from, req)
+	if err != nil {
+		return api.Sent{}, err
+	}
 	adopted, err := s.Sessions.recognised(ctx, from, []string{req.To}, nil)
-	by := s.Callers.by(ctx, from)
-	if err != nil && !by.Person() {
+	if err != nil && !send.By.Person() {
 		return api.Sent{}, err
 	} // else it is told below what that pane is to us
-	answer, err := s.Relay.Do(ctx, relay.Send{By: by, To: req.To, Message: messageOf(req)})
+	answer, err := s.Relay.Do(ctx, send)
 	if err != nil {
 		s.Sessions.giveBack(ctx, from, adopted)
+		if errors.Is(err, relay.ErrNoLink) {
+			return api.Sent{}, api.Errorf(api.CodeNotFound, "%w", err).WithHint("intercom chat list")
+		}
 		return api.Sent{}, s.Names.notFound(ctx, err, req.To)
 	}
 	sent := api.Sent{Message: answer.Message}
+	if len(answer.Chats) > 0 {
+		sent.Chat = &answer.Chats[0]
+	}
 	if len(answer.Receipts) == 0 {
 		return sent, nil // decided otherwise: nothing is delivered
 	}
@@ -81,6 +88,25 @@ func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest
 		return sent, nil
 	}
 	return s.await(ctx, sent, req)
+}
+
+// linked is what a request asks of the relay. Only a session opens and closes links: a person starts
+// chats, of whomever they please.
+func (s *Sending) linked(ctx context.Context, from api.Caller, req api.SendRequest) (send relay.Send, err error) {
+	send = relay.Send{By: s.Callers.by(ctx, from), To: req.To, Message: messageOf(req), Direct: req.Direct, CloseLink: req.CloseLink}
+	if !req.Direct && !req.CloseLink {
+		return send, nil
+	}
+	if send.By, err = s.Callers.verified(ctx, from, "connect itself to another session"); err != nil {
+		return send, err
+	}
+	if send.By.Person() {
+		return send, api.Errorf(api.CodeUsage, "only a session can be linked, and this is run by a person").WithHint("intercom chat start PANE PANE connects any two; intercom chat stop ends that")
+	}
+	if req.Direct {
+		send.Since, err = s.Chats.baseline(ctx, s.Relay.Snapshot(), string(send.By.Peer), req.To)
+	}
+	return send, err
 }
 
 // messageOf is the message of a request.

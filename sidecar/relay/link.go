@@ -1,0 +1,59 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// ErrNoLink is for the end of a chat that there is not.
+var ErrNoLink = errors.New("no link")
+
+// link does what a message is to do beside being sent, as far as that comes before it: it ends the
+// chat of the two, or refuses what cannot be one.
+func (tx *tx) link(r Send, to *peer, p *pending) error {
+	if !r.Direct && !r.CloseLink {
+		return nil
+	}
+	from := tx.present(r.By.Peer)
+	switch {
+	case r.By.Kind == Unverified:
+		return ErrPersonOnly
+	case from == nil:
+		return fmt.Errorf("%w: only a session can be connected to another", ErrRequest)
+	case r.Direct && r.CloseLink:
+		return fmt.Errorf("%w: a link is opened or closed, not both", ErrRequest)
+	case r.CloseLink:
+		return tx.closeLink(r.By, p, from, to)
+	}
+	start := StartChat{By: r.By, Peers: []string{string(from.ID), string(to.ID)}, Since: r.Since}
+	p.link = &start
+	return tx.checkStart(start, []*peer{from, to})
+}
+
+// closeLink ends the chat of two.
+func (tx *tx) closeLink(by By, p *pending, from, to *peer) error {
+	c := tx.chatOf(from.ID)
+	switch {
+	case c == nil || c.member(to.ID) == nil:
+		return fmt.Errorf("%w between %q and %q", ErrNoLink, from.Name, to.Name)
+	case len(c.there()) > 2:
+		return fmt.Errorf("%w: chat %s has others in it, and they go on", ErrRequest, label(c.Chat))
+	case c.bound():
+		return ErrPersonOnly // as for StopChat
+	}
+	tx.endBy(by, c, "closed by "+from.Name)
+	p.linked = []message.Chat{c.copy()}
+	return nil
+}
+
+// connect begins the chat that a message is to begin, now that it goes. Where its other side has
+// begun the same one meanwhile, that is it; where it is in another, there is none.
+func (tx *tx) connect(p *pending) {
+	answer, err := p.link.do(tx, nil)
+	if in, ok := errors.AsType[*InChatError](err); ok && in.Same {
+		answer.Chats = []message.Chat{in.Chat}
+	}
+	p.linked = answer.Chats
+}

@@ -1,0 +1,282 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Subscription is what one session is told about another, as it is written down. It begins with the
+// first message that the one sends to the other, or with the other's start on its behalf, and ends
+// with either of them, or when its caller wants no more.
+type Subscription struct {
+	Caller message.ID   `json:"caller"`           // who is told
+	Peer   message.ID   `json:"session"`          // about whom
+	Awaits []message.ID `json:"awaits,omitempty"` // deliveries to it: the end of the turn that takes them is told, once
+}
+
+// subscriptions is the kind of their records.
+const subscriptions message.RecordKind[Subscription] = "subscription"
+
+func (s Subscription) id() string { return string(s.Caller) + "/" + string(s.Peer) }
+
+// subscription is a Subscription with what this run knows of it.
+type subscription struct {
+	Subscription
+	asked time.Duration // awake time of the last check of its health, or of the beginning of the turn; unset: the next Tick sets it
+}
+
+// ErrNoNotices is for an end of notices that nobody gets.
+var ErrNoNotices = errors.New("no notices of it are due")
+
+// notices are all subscriptions, each found by either side.
+type notices struct {
+	about map[message.ID][]*subscription // by session, in the order of their beginning
+	of    map[message.ID][]*subscription // by caller
+	armed int                            // how many await the end of a turn
+}
+
+func newNotices() notices {
+	return notices{about: make(map[message.ID][]*subscription), of: make(map[message.ID][]*subscription)}
+}
+
+// subscribed is what caller is told about peer, nil if that is nothing.
+func (n *notices) subscribed(caller, peer message.ID) *subscription {
+	for _, sub := range n.about[peer] {
+		if sub.Caller == caller {
+			return sub
+		}
+	}
+	return nil
+}
+
+// subscribe has a session told about another one from now on.
+func (tx *tx) subscribe(caller, about *peer) *subscription {
+	sub := tx.notices.subscribed(caller.ID, about.ID)
+	if sub == nil {
+		sub = &subscription{Subscription: Subscription{Caller: caller.ID, Peer: about.ID}, asked: unset}
+		tx.enlist(sub)
+		record(tx, subscriptions, sub.id(), true, sub.Subscription)
+	}
+	return sub
+}
+
+// enlist takes a subscription in.
+func (tx *tx) enlist(sub *subscription) {
+	tx.notices.about[sub.Peer] = append(tx.notices.about[sub.Peer], sub)
+	tx.notices.of[sub.Caller] = append(tx.notices.of[sub.Caller], sub)
+	if len(sub.Awaits) > 0 {
+		tx.notices.armed++
+	}
+	tx.listSubscribers(sub.Peer)
+}
+
+// unsubscribe ends a subscription.
+func (tx *tx) unsubscribe(sub *subscription) {
+	tx.await(sub, nil)
+	without(tx.notices.about, sub.Peer, sub)
+	without(tx.notices.of, sub.Caller, sub)
+	record(tx, subscriptions, sub.id(), false, sub.Subscription)
+	tx.listSubscribers(sub.Peer)
+}
+
+// without takes a subscription out of an index.
+func without(index map[message.ID][]*subscription, id message.ID, sub *subscription) {
+	index[id] = slices.DeleteFunc(index[id], func(one *subscription) bool { return one == sub })
+	if len(index[id]) == 0 {
+		delete(index, id)
+	}
+}
+
+// listSubscribers has the snapshot show who is told about a session.
+func (tx *tx) listSubscribers(id message.ID) {
+	tx.changes++
+	tx.news.subscribed = append(tx.news.subscribed, id)
+}
+
+// callers are who is told about a session, in the order in which that began.
+func (n *notices) callers(about message.ID) (callers []message.ID) {
+	for _, sub := range n.about[about] {
+		callers = append(callers, sub.Caller)
+	}
+	return callers
+}
+
+// await sets which deliveries a subscription awaits, and has that written down.
+func (tx *tx) await(sub *subscription, awaits []message.ID) {
+	switch {
+	case slices.Equal(sub.Awaits, awaits):
+		return
+	case len(sub.Awaits) == 0:
+		tx.notices.armed++
+	case len(awaits) == 0:
+		tx.notices.armed--
+		sub.asked = unset
+	}
+	sub.Awaits = awaits
+	record(tx, subscriptions, sub.id(), true, sub.Subscription)
+}
+
+// arm has the agent that sends a message of its own accord told of the end of the turn that takes it.
+// What is said in a chat arms nothing, nor does what the sidecar itself says: no notice is the cause
+// of another.
+func (tx *tx) arm(d *delivery) {
+	m := d.Message
+	author, target := tx.present(m.From.Peer), tx.present(d.Target)
+	single := d.Chat == "" && m.Chat == "" && m.Origin == message.OriginAgent && !slices.Contains(ours, m.Type)
+	if !single || author == nil || target == nil || !bounds[author.Kind].turns || !bounds[target.Kind].turns {
+		return
+	}
+	sub := tx.subscribe(author, target)
+	tx.await(sub, append(slices.Clone(sub.Awaits), d.ID))
+}
+
+// disarm notes that a delivery was not taken, and never will be.
+func (tx *tx) disarm(d *delivery) {
+	if sub := tx.notices.subscribed(d.Message.From.Peer, d.Target); sub != nil && slices.Contains(sub.Awaits, d.ID) {
+		tx.await(sub, slices.DeleteFunc(slices.Clone(sub.Awaits), func(id message.ID) bool { return id == d.ID }))
+	}
+}
+
+// stop is what a caller is told, once: that the turn has ended which took a message of its own.
+type stop struct {
+	caller message.ID
+	about  message.ID // the message
+}
+
+// stops are the callers who await the end of a turn that ends now, and await it no more: it answers
+// what they sent, or may have; what is uncertain is under way no more, and any turn may be its end.
+func (tx *tx) stops(s *peer, ends func(id message.ID, d *delivery) bool) (out []stop) {
+	for _, sub := range tx.notices.about[s.ID] {
+		one := stop{caller: sub.Caller}
+		var left []message.ID
+		for _, id := range sub.Awaits {
+			d := tx.under[id]
+			switch {
+			case !ends(id, d):
+				left = append(left, id)
+			case d != nil:
+				one.about = d.Message.ID
+			}
+		}
+		if len(left) < len(sub.Awaits) {
+			tx.await(sub, left)
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// endedBy tells which deliveries a turn is the end of.
+func endedBy(t message.Turn) func(message.ID, *delivery) bool {
+	return func(id message.ID, d *delivery) bool { return slices.Contains(t.Answers, id) || d == nil && !t.Late }
+}
+
+// missed tells of which deliveries the turn has ended if their program rests: those that were taken
+// before this run, which has not seen what came of them.
+func missed(_ message.ID, d *delivery) bool {
+	return d != nil && d.state == message.Submitted && d.restored
+}
+
+// tellStops tells callers that a turn has ended. Who is in a chat with that session hears its words,
+// and needs no notice.
+func (tx *tx) tellStops(s *peer, stops []stop, why string, depth int) {
+	c := tx.chatOf(s.ID)
+	for _, one := range stops {
+		caller := tx.present(one.caller)
+		if caller == nil || c != nil && c.member(caller.ID) != nil {
+			continue
+		}
+		tx.tellAuthor(message.Envelope{ID: one.about}, caller, address(s), nil, stopped(s, why), depth)
+	}
+}
+
+// turnEnded is why a session has stopped whose turn has ended as it should.
+const turnEnded = "turn ended"
+
+// stopped says that a session has stopped, and why.
+func stopped(s *peer, why string) string { return fmt.Sprintf("%q stopped: %s", titleOf(s), why) }
+
+// titleOf is how a session is called in what agents read of it: as whoever had it started calls it. The
+// title of any other is its program's, and changes.
+func titleOf(s *peer) string {
+	if title := strings.Join(strings.Fields(s.Title), " "); s.Caller != nil && title != "" {
+		return title
+	}
+	return s.Name
+}
+
+// untold ends what a session is told that has ended, and tells those who are told about it; with the
+// tmux server all of them have.
+func (tx *tx) untold(s *peer, reason message.Reason) {
+	for _, sub := range slices.Clone(tx.notices.of[s.ID]) {
+		tx.unsubscribe(sub)
+	}
+	for _, sub := range slices.Clone(tx.notices.about[s.ID]) {
+		tx.unsubscribe(sub)
+		if caller := tx.present(sub.Caller); caller != nil && reason != message.ServerEnded {
+			tx.tellAuthor(message.Envelope{}, caller, address(s), nil, stopped(s, "session ended: "+string(reason)), s.depth())
+		}
+	}
+}
+
+// restoreSubscriptions takes over those that an earlier run left.
+func (tx *tx) restoreSubscriptions(all ...message.Record) error {
+	read, err := subscriptions.Values(all...)
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		sub := &subscription{Subscription: read[one.ID], asked: unset}
+		switch {
+		case tx.present(sub.Caller) == nil || tx.present(sub.Peer) == nil:
+			record(tx, subscriptions, one.ID, false, sub.Subscription)
+		case tx.notices.subscribed(sub.Caller, sub.Peer) == nil:
+			tx.enlist(sub)
+		}
+	}
+	return nil
+}
+
+// StopNotices ends what a session is told about another one: nothing of its turns, its end and its
+// health, until it sends something there again. An agent ends its own; a person says whose. Errors:
+// those of Find; ErrNoNotices. Answer: Peer, the one about which no more is told, and Caller.
+type StopNotices struct {
+	By     By
+	Peer   string
+	Caller string // who is told no more; "": who asks
+}
+
+func (r StopNotices) by() By { return r.By }
+
+func (r StopNotices) do(tx *tx, _ *Requested) (Answer, error) {
+	caller := tx.present(r.By.Peer)
+	if strings.TrimSpace(r.Caller) != "" {
+		named, err := tx.find(r.Caller)
+		if err != nil {
+			return Answer{}, fmt.Errorf("stop notices: %w", err)
+		}
+		if !r.By.Person() && named != caller {
+			return Answer{}, fmt.Errorf("stop notices to %q: %w", named.Name, ErrPersonOnly)
+		}
+		caller = named
+	}
+	about, err := tx.find(r.Peer)
+	if err != nil {
+		return Answer{}, fmt.Errorf("stop notices: %w", err)
+	}
+	if caller == nil {
+		return Answer{}, fmt.Errorf("stop notices of %q: %w", about.Name, ErrNoNotices)
+	}
+	sub := tx.notices.subscribed(caller.ID, about.ID)
+	if sub == nil {
+		return Answer{}, fmt.Errorf("stop notices of %q to %q: %w", about.Name, caller.Name, ErrNoNotices)
+	}
+	tx.unsubscribe(sub)
+	tx.withdrawChecks(caller.ID, about.ID)
+	return Answer{Peer: about.Peer, Caller: caller.ID}, nil
+}

@@ -1,0 +1,49 @@
+package service
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// healthAfter is the setting in init.lua's health of how long a turn goes on before it is asked about.
+const healthAfter = "after"
+
+// leastHealth is the least that it may be set to: more often than that the answers would be all that
+// a caller reads.
+const leastHealth = time.Second
+
+// checkHealth refuses what health cannot be set to.
+func checkHealth(settings map[string]string) error {
+	for key, value := range settings {
+		if key != healthAfter {
+			return fmt.Errorf("health: no setting %q; there is %s", key, healthAfter)
+		}
+		if after, err := time.ParseDuration(value); value != "off" && (err != nil || after < leastHealth) {
+			return fmt.Errorf("health: after %q: a time like 10m, of at least %s, or off", value, leastHealth)
+		}
+	}
+	return nil
+}
+
+// healthOf is after how long a turn is asked about, 0 for never.
+func healthOf(settings policy.Settings) time.Duration {
+	value, set := settings.Health[healthAfter]
+	if !set {
+		return relay.DefaultHealth
+	}
+	after, _ := time.ParseDuration(value) // "off" is none; the rest was checked
+	return after
+}
+
+// HealthAfter is after how long a turn is asked about by those settings, as a person writes it.
+func HealthAfter(settings policy.Settings) string {
+	after := healthOf(settings)
+	if after == 0 {
+		return "off"
+	}
+	return api.ShowDuration(after)
+}
