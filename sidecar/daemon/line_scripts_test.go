@@ -83,7 +83,7 @@ func TestS29_TextsOfAllScripts(t *testing.T) {
 			t.Parallel()
 			t.Run("readline", func(t *testing.T) {
 				t.Parallel()
-				r := newRigOn(t, v)
+				r := newRigOn(t, v, over("native"))
 				ada, taken := r.readline("ada")
 				for n := range howMany() {
 					r.arrives(ada, scripted(n))
@@ -94,7 +94,7 @@ func TestS29_TextsOfAllScripts(t *testing.T) {
 			})
 			t.Run("an editor that redraws", func(t *testing.T) {
 				t.Parallel()
-				r := newRigOn(t, v)
+				r := newRigOn(t, v, over("native"))
 				ada := r.adopted("Ada", "--bracketed")
 				for n := range howMany() {
 					r.arrives(ada, scripted(n))
@@ -105,7 +105,7 @@ func TestS29_TextsOfAllScripts(t *testing.T) {
 			})
 			t.Run("a full-screen program that nobody knows", func(t *testing.T) {
 				t.Parallel()
-				r := newRigOn(t, v)
+				r := newRigOn(t, v, over("native"))
 				ada := r.unknown("Ada", "--alt")
 				var want []string
 				unsteady := regexp.MustCompile("[\u1161\U0001fae8]|half")

@@ -48,7 +48,8 @@ func TestS27_QuestionsAreNotAnswered(t *testing.T) {
 	t.Parallel()
 	const text = "hello, just say no or yes, 1"
 	for n, q := range questions {
-		// Without INTERCOM_LONG each is asked at one of three moments, in turn, and before Enter.
+		// Without INTERCOM_LONG each is asked at one of three moments, in turn, and every second one
+		// before Enter.
 		asked := func(t *testing.T, moment int) {
 			t.Parallel()
 			if !longTest() && n%3 != moment {
@@ -85,6 +86,9 @@ func TestS27_QuestionsAreNotAnswered(t *testing.T) {
 				t.Parallel()
 				if !strings.HasPrefix(q.query, `\r`) {
 					t.Skip("a letter of what is in the composer by then answers nothing")
+				}
+				if !longTest() && n%2 == 1 {
+					t.Skip("INTERCOM_LONG asks each question before Enter")
 				}
 				r := newRig(t)
 				tia := r.unknown("Tia", "--alt", "--change-on-paste", ":query "+q.query)
