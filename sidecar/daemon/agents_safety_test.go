@@ -118,48 +118,6 @@ func TestS3_DialogThatOnlyTheScreenTells(t *testing.T) {
 	}, "--reply", "none", "--status", "idle")
 }
 
-// One that opens a dialog as Enter comes, or that has never told what it takes and shows our
-// text for ever: what became of it is uncertain, Enter is not pressed again, and what stands
-// there keeps others away.
-func TestEnterThatIsNotTaken(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	ids := map[*agent]message.ID{}
-	proof := r.dir + "/proof"
-	for i, how := range []string{":stuck on", ":dialog enter touch " + proof} {
-		for _, kind := range coders {
-			if i == 0 && kind == "claude" {
-				continue // whose status file tells at once
-			}
-			a := r.coder(kind, fmt.Sprint(kind, i), silent...)
-			a.adopt("")
-			a.do("%s", how)
-			ids[a] = r.post(a, "hello")
-		}
-	}
-	next := map[*agent]message.ID{}
-	for a, id := range ids {
-		r.told(id, "uncertain: text was not seen to leave the composer")
-		assert.Equal(t, 1, a.enters(), a.name)
-		assert.Empty(t, a.received(), a.name)
-		if a.count(persona.EventDialog) > 0 {
-			a.types("", "Escape")
-		}
-		next[a] = r.post(a, "and more")
-	}
-	for a := range ids {
-		r.told(next[a], draftHeld)
-		a.do(":stuck off")
-		a.types("", "C-u")
-	}
-	for a, id := range ids {
-		r.told(next[a], "submitted")
-		assert.Equal(t, []string{"[tester] (0):\n\nand more"}, a.received(), a.name)
-		assert.Equal(t, "uncertain: text was not seen to leave the composer", r.last(id))
-	}
-	assert.NoFileExists(t, proof)
-}
-
 // A person's half-typed line is not touched, and what waits is typed when it is gone.
 func TestS5_H23_DraftOfAPerson(t *testing.T) {
 	t.Parallel()

@@ -410,6 +410,9 @@ func rowsAfterEnter() []row {
 		{"it has drawn since", afterEnter(), nil, strandedFor, sighted(agentic(whole, func(f *found) { f.wrote = noon.Add(strandedEcho + 1) })), "entered", ""},
 		{"it does not tell what it takes", afterEnter(), nil, strandedFor, sighted(agentic(whole, func(f *found) { f.read = false })), "entered", ""},
 		{"it says that it works", afterEnter(), nil, strandedFor, sighted(agentic(whole, func(f *found) { f.busy = message.AgentWorking })), "entered", ""},
+		{"nor is it entered again, however long it stands", afterEnter(), nil, late, sighted(agentic(whole, func(f *found) { f.read = false })), "resting", uncertain},
+		{"a dialog has opened on it", afterEnter(), nil, strandedFor, sighted(agentic(dialog)), "entered", ""},
+		{"for long", cleared, nil, late, sighted(agentic(dialog)), "resting", uncertain},
 		{"nor does a line program", afterEnter(), nil, strandedFor, sighted(line(whole)), "entered", ""},
 		{"its transcripts are searched", unsought, nil, seekAfter, sighted(stands), "entered", "seek"},
 		{"the agent took it", afterEnter(), nil, 0, prompted{agent.Prompt{Text: "text of a"}, "hook"}, "resting", fmt.Sprintf(gone, "consumed: the agent took the text as a prompt")},
@@ -547,6 +550,28 @@ func TestCore_revive(t *testing.T) {
 			assert.True(t, c.queue[0].Typed)
 		}
 	}
+}
+
+// A person takes our text away with theirs and writes on without a rest: however often their words
+// are seen between, it is told of, no Enter was pressed, and what waits behind it is typed.
+func TestCore_takenAwayAndWrittenOn(t *testing.T) {
+	c := coreOf("b")
+	c.at = inComposer()
+	var acts []string
+	for at := time.Duration(0); nameOf(c.at) == "composed"; at += time.Second {
+		require.LessOrEqual(t, at, 2*late, "never told of")
+		for _, f := range []found{agentic(draft), agentic()} {
+			for _, a := range c.step(noon.Add(at), sighted{f}) {
+				acts = append(acts, said(a))
+			}
+		}
+	}
+	all := strings.Join(acts, " | ")
+	assert.Contains(t, all, "uncertain: "+string(message.NotTaken)+" | settle")
+	assert.NotContains(t, all, "rendered")
+	assert.Zero(t, c.lost, "the pane is not closed by it")
+	c.step(noon.Add(2*late), sighted{agentic()})
+	assert.Equal(t, "filing", nameOf(c.at), "the next one")
 }
 
 // What a text leaves behind that is not known to have been taken: one that was never seen, and one
