@@ -180,45 +180,6 @@ func TestS17_PersonTypesBesideOurText(t *testing.T) {
 	})
 }
 
-// A person takes our text away with theirs and writes on without a rest: it is told of, and what
-// waits behind it is typed.
-func TestS17_PersonTakesOurTextAway(t *testing.T) {
-	t.Parallel()
-	g := &gaps{}
-	r := newRig(t, g.option())
-	a := r.coder("claude", "Ada", silent...)
-	a.adopt("")
-	g.plan(a.pane, "pasted", func() {
-		a.waitFor("our text", func() bool { return a.count(persona.EventPaste) == 1 })
-		a.types("wait")
-	})
-	id := r.post(a, texts[0])
-	r.told(id, draftHeld)
-	a.types("", "C-u")
-	next := r.post(a, "another")
-	latest := func() (last message.Receipt) {
-		for _, receipt := range r.receipts() {
-			if receipt.Message == id {
-				last = receipt
-			}
-		}
-		return last
-	}
-	waitUpTo(t, 2*patience, "an end", func() bool {
-		if last := latest(); last.State.Final() {
-			assert.Equal(t, []any{message.Uncertain, message.NotTaken}, []any{last.State, last.Reason})
-			return true
-		}
-		a.types("x")
-		a.waitFor("a draft", func() bool { return a.explain().Composer.Text == "x" })
-		a.types("", "BSpace")
-		a.waitFor("an empty composer", func() bool { return a.explain().Composer.Empty })
-		return false
-	})
-	r.told(next, "submitted")
-	assert.Equal(t, []string{"[tester] (0):\n\nanother"}, a.received())
-}
-
 // A person sends our text themselves, as it is or with words of their own: it was taken,
 // and is not entered again.
 func TestPersonSendsOurText(t *testing.T) {
