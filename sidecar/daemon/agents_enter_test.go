@@ -32,11 +32,11 @@ func TestV2_EnterThatDidNothingIsPressedOnceMore(t *testing.T) {
 }
 
 // Enter is not pressed again where a person has typed beside our text, not even when their
-// words are gone; where the agent has not read the first one; and where it does not tell
-// what it takes.
+// words are gone. (What else leaves a doubt is in the table of sidecar/pane: bytes that wait in
+// the terminal, an agent that does not tell what it takes.)
 func TestV2_EnterIsNotPressedAgainInDoubt(t *testing.T) {
 	t.Parallel()
-	eachCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		r.told(r.post(a, "first"), "submitted")
 
 		a.do(":swallow 1")
@@ -47,29 +47,7 @@ func TestV2_EnterIsNotPressedAgainInDoubt(t *testing.T) {
 		a.types("", manyTimes("BSpace", len(" and mine"))...)
 		r.told(mixed, "uncertain: text was not seen to leave the composer")
 		assert.Equal(t, 2, a.enters(), "beside a person's words")
-		a.types("", "C-u")
-
-		g.forget()
-		g.plan(a.pane, "enter", func() {
-			if err := persona.Control(a.control, ":deaf"); err != nil {
-				t.Error(err)
-			}
-		})
-		unread := r.post(a, "later")
-		r.told(unread, "uncertain: text was not seen to leave the composer")
-		a.do(":hear")
-		r.waitFor("the Enter that waited", func() bool { return len(a.received()) == 2 })
-		assert.Equal(t, 3, a.enters(), "not read")
 	}, silent...)
-	t.Run("untold", func(t *testing.T) {
-		t.Parallel()
-		r := newRig(t)
-		a := r.coder("codex", "Ada", append(silent, "--transcript", "off", "--swallow-enter", "1")...)
-		a.adopt("")
-		r.told(r.post(a, "hello"), "uncertain: text was not seen to leave the composer")
-		assert.Equal(t, 1, a.enters())
-		assert.Empty(t, a.received())
-	})
 }
 
 // manyTimes is a key, so often.
