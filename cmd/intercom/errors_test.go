@@ -242,6 +242,10 @@ var errorsOf = map[string][]wrong{
 		{"mcp --role boss", 2, `--role "boss"`, `intercom mcp --help`},
 		{"mcp --tool-prefix a.b", 2, `--tool-prefix "a.b"`, `intercom mcp --help`},
 	},
+	"intercom mcp install": {
+		{"mcp install", 2, `takes an agent`, `intercom mcp install`}, {"mcp install vim", 2, `not claude`, `intercom mcp install --help`},
+	},
+	"intercom mcp uninstall": {{"mcp uninstall vim", 2, `not claude`, `intercom mcp uninstall --help`}},
 	"intercom hooks":           {{"hooks frob", 2, `no command "hooks frob"`, `intercom hooks --help`}},
 	"intercom hooks install":   {{"hooks install", 2, `takes an agent`, `intercom hooks install`}, {"hooks install vim", 2, `not claude`, `intercom hooks install --help`}},
 	"intercom hooks uninstall": {{"hooks uninstall vim", 2, `not claude`, `intercom hooks uninstall --help`}},
@@ -376,7 +380,7 @@ func TestU13_withoutAServer(t *testing.T) {
 	st := newErrorStage(t)
 	needNone := []string{
 		"intercom version", "intercom doctor", "intercom demo", "intercom down", "intercom uninstall", "intercom status",
-		"intercom hooks install", "intercom hooks uninstall", "intercom help", "intercom brakes try",
+		"intercom hooks install", "intercom hooks uninstall", "intercom mcp install", "intercom mcp uninstall", "intercom help", "intercom brakes try",
 		"intercom policy check", "intercom policy test", "intercom policy explain", "intercom policy bench", "intercom policy trust", "intercom policy edit", "intercom policy log",
 	}
 	tried := 0

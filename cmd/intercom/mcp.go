@@ -50,6 +50,7 @@ document. --role lead or teammate gives the team tools of that role alone.`,
 	}
 	cmd.Flags().StringVar(&prefix, "tool-prefix", "", "`PREFIX` before the name of each tool")
 	cmd.Flags().StringVar(&role, "role", "", "`ROLE` in the team: lead or teammate")
+	cmd.AddCommand(a.mcpInstall(), a.mcpUninstall())
 	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"lead", "teammate"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -295,4 +296,74 @@ func (w *watched) bytes() []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return bytes.Clone(w.all)
+}
+
+// What mcp install writes is there for the agent, and gone to the byte afterwards, through links and
+// with the modes that were.
+func TestM5_toolsOfAnAgentComeAndGo(t *testing.T) {
+	for agent, c := range map[string]struct{ name, own, says string }{
+		"claude":   {".claude.json", "{\n  \"numStartups\": 3\n}\n", `"mcpServers"`},
+		"codex":    {".codex/config.toml", "# mine\nmodel = \"o4\"", "[mcp_servers.intercom]"},
+		"gemini":   {".gemini/settings.json", "{\n  // mine\n  \"ui\": {}\n}\n", `"mcpServers"`},
+		"opencode": {".config/opencode/opencode.json", "{}", `"mcp"`},
+	} {
+		w := newWorld(t)
+		w.env["XDG_CONFIG_HOME"] = ""
+		w.executable = filepath.Join(t.TempDir(), "my bin", "intercom")
+		file := filepath.Join(w.env["HOME"], c.name)
+
+		r := w.run("mcp", "uninstall", agent)
+		assert.Zero(t, r.code, r.err)
+		assert.Contains(t, r.out, "nothing to change")
+		r = w.run("mcp", "install", agent, "--dry-run")
+		assert.Zero(t, r.code, r.err)
+		assert.Contains(t, r.out, file+" would become:\n+ ")
+		assert.NoFileExists(t, file)
+		r = w.run("mcp", "install", agent, "--skill")
+		require.Zero(t, r.code, r.err)
+		assert.Contains(t, read(t, file), c.says)
+		assert.Contains(t, read(t, file), w.executable)
+		assert.Equal(t, os.FileMode(0o600), modeOf(t, file))
+		skills, err := filepath.Glob(filepath.Join(w.env["HOME"], ".*", "skills", "intercom", "SKILL.md"))
+		require.NoError(t, err)
+		if agent == "opencode" {
+			skills = append(skills, filepath.Join(w.env["HOME"], ".config/opencode/skills/intercom/SKILL.md"))
+		}
+		require.Len(t, skills, 1, agent)
+		assert.Contains(t, read(t, skills[0]), "name: intercom\n")
+		r = w.run("mcp", "install", agent, "--skill")
+		assert.Equal(t, 2, strings.Count(r.out, "nothing to change"), r.out)
+		r = w.run("mcp", "uninstall", agent, "--skill")
+		assert.Zero(t, r.code, r.err)
+		assert.NoFileExists(t, file)
+		assert.NoDirExists(t, filepath.Dir(skills[0]))
+
+		// Through a link, with a mode of its own.
+		target := filepath.Join(t.TempDir(), "dotfile")
+		require.NoError(t, os.WriteFile(target, []byte(c.own), 0o600))
+		require.NoError(t, os.Chmod(target, 0o644))
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.Symlink(target, file))
+		r = w.run("mcp", "install", agent)
+		require.Zero(t, r.code, r.err)
+		assert.Contains(t, r.out, target)
+		assert.Contains(t, read(t, target), c.says)
+		r = w.run("mcp", "uninstall", agent)
+		require.Zero(t, r.code, r.err)
+		assert.Equal(t, c.own, read(t, target))
+		assert.Equal(t, os.FileMode(0o644), modeOf(t, target))
+		link, err := os.Readlink(file)
+		require.NoError(t, err)
+		assert.Equal(t, target, link)
+
+		// A file of somebody else is left alone.
+		require.NoError(t, os.MkdirAll(filepath.Dir(skills[0]), 0o700))
+		require.NoError(t, os.WriteFile(skills[0], []byte("mine"), 0o600))
+		r = w.run("mcp", "install", agent, "--skill")
+		assert.Equal(t, 1, r.code)
+		assert.Contains(t, r.err, "another skill of that name is there")
+		r = w.run("mcp", "uninstall", agent, "--skill")
+		assert.Zero(t, r.code, r.err)
+		assert.Equal(t, "mine", read(t, skills[0]))
+	}
 }

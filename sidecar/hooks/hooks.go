@@ -1,5 +1,5 @@
 // Package hooks writes into the configuration files of agents that they shall call
-// `intercom hook`, and takes exactly that out again. It is text in, text out: whoever calls
+// `intercom hook`, or start `intercom mcp`, and takes exactly that out again. It is text in, text out: whoever calls
 // it reads and writes the files. It has no state and starts no goroutine.
 //
 // What stands in a file is never written anew. It is parsed for places only, and there our

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tmux-intercom/tmux-intercom/docs/skill"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/hooks"
+)
+
+// mcpInstalled is what `mcp install` and `mcp uninstall` print with --json.
+type mcpInstalled struct {
+	Agent   string       `json:"agent,omitempty"` // "" of the skill alone
+	Program string       `json:"program"`         // that the agent starts
+	DryRun  bool         `json:"dry_run"`
+	Files   []fileChange `json:"files"`
+}
+
+// fileChange is what became of one file.
+type fileChange struct {
+	File    string   `json:"file"` // as it is written: what a symbolic link leads to
+	Changed bool     `json:"changed"`
+	Removed bool     `json:"removed"` // nothing was left in it
+	Diff    []string `json:"diff"`
+}
+
+func (a *app) mcpInstall() *cobra.Command {
+	return a.changeMCP("install", "Give an agent the tools", `Have an agent start intercom mcp, for all its projects. Running this twice
+changes nothing; everything else in the file stays as it is, to the byte.
+
+  claude    .claude.json in $CLAUDE_CONFIG_DIR, or ~
+  codex     config.toml in $CODEX_HOME, or ~/.codex
+  gemini    ~/.gemini/settings.json
+  opencode  opencode.json in $XDG_CONFIG_HOME/opencode, or ~/.config/opencode
+
+Each uses it from its next start. With --skill an agent also gets a skill that
+says when to use the tools; without an agent, all of them get only that.`, hooks.InstallServer, func(was []byte) ([]byte, error) {
+		if was != nil && !bytes.Contains(was, []byte(skill.Mark)) {
+			return nil, errForeignSkill
+		}
+		return []byte(skill.Text), nil
+	})
+}
+
+func (a *app) mcpUninstall() *cobra.Command {
+	return a.changeMCP("uninstall", "Take from an agent what mcp install gave it", `Remove from an agent's configuration what intercom mcp install added, and
+nothing else, whatever has changed there since. A file that was created for it
+is removed too, if nothing else is in it.`, hooks.UninstallServer, func(was []byte) ([]byte, error) {
+		if was != nil && !bytes.Contains(was, []byte(skill.Mark)) {
+			return was, nil
+		}
+		return nil, nil
+	})
+}
+
+var errForeignSkill = errors.New("another skill of that name is there")
+
+func (a *app) changeMCP(name, short, long string, server func(agent string, text []byte, program string) ([]byte, error), skilled func([]byte) ([]byte, error)) *cobra.Command {
+	var dry, withSkill bool
+	cmd := &cobra.Command{
+		Use:     name + " [" + strings.Join(hooks.ServerAgents(), "|") + "]",
+		Short:   short,
+		Long:    long + "\n\n--dry-run shows what would change, without changing it.",
+		Example: "  intercom mcp " + name + " claude --skill\n  intercom mcp " + name + " codex --dry-run",
+		Args:    between(0, 1, "an agent"),
+	}
+	cmd.RunE = do(a, func(_ *cobra.Command, args []string) (mcpInstalled, error) {
+		r := mcpInstalled{DryRun: dry, Files: []fileChange{}}
+		var err error
+		if r.Program, err = a.program(); err != nil {
+			return r, err
+		}
+		agents := hooks.ServerAgents()
+		switch {
+		case len(args) == 0 && !withSkill:
+			return r, api.Errorf(api.CodeUsage, "%s takes an agent", cmd.CommandPath()).WithHint("intercom mcp %s %s", name, strings.Join(agents, ", or "))
+		case len(args) > 0:
+			if err := oneOf("agent", args[0], agents); err != nil {
+				return r, err
+			}
+			r.Agent, agents = args[0], args[:1]
+			file, err := a.serverFile(r.Agent)
+			if err != nil {
+				return r, err
+			}
+			changed, err := changed(file, dry, func(text []byte) ([]byte, error) { return server(r.Agent, text, r.Program) })
+			if err != nil {
+				return r, aboutServer(err, file, r.Program)
+			}
+			r.Files = append(r.Files, changed)
+		}
+		for _, agent := range agents {
+			if !withSkill {
+				break
+			}
+			file, err := a.skillFile(agent)
+			if err != nil {
+				return r, err
+			}
+			changed, err := changed(file, dry, skilled)
+			if err != nil {
+				return r, aboutServer(err, file, r.Program)
+			}
+			if changed.Removed && !dry {
+				_ = os.Remove(filepath.Dir(file)) // ours; it stays if something else is in it
+			}
+			r.Files = append(r.Files, changed)
+		}
+		return r, nil
+	}, a.showMCP(name))
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would change, without changing it")
+	cmd.Flags().BoolVar(&withSkill, "skill", false, "the skill too: when to send, and what never to do")
+	cmd.ValidArgs = hooks.ServerAgents()
+	return cmd
+}
+
+// changed changes a file, and says what has become of it.
+func changed(file string, dry bool, change func([]byte) ([]byte, error)) (fileChange, error) {
+	was, now, err := changeFile(file, dry, change)
+	return fileChange{
+		File: file, Changed: !bytes.Equal(was, now) || (was == nil) != (now == nil), Removed: was != nil && now == nil, Diff: diff(string(was), string(now)),
+	}, err
+}
+
+func (a *app) showMCP(name string) func(mcpInstalled) {
+	return func(r mcpInstalled) {
+		for _, f := range r.Files {
+			file := plainLine(f.File)
+			switch {
+			case r.DryRun && f.Changed:
+				a.say("%s would become:", file)
+				if f.Removed {
+					a.say("(no file)")
+				}
+				for _, line := range f.Diff {
+					a.say("%s", plainLine(line))
+				}
+			case f.Removed:
+				a.say("removed, since nothing else was in it: %s", file)
+			case f.Changed && name == "install":
+				a.say("installed: %s", file)
+			case f.Changed:
+				a.say("uninstalled: %s", file)
+			default:
+				a.say("nothing to change: %s", file)
+			}
+		}
+	}
+}
+
+// aboutServer is the error of a file that was left as it is.
+func aboutServer(err error, file, program string) error {
+	switch {
+	case errors.Is(err, hooks.ErrOtherServer):
+		return api.Errorf(api.CodeRefused, "file %q: %w", file, err).WithHint("nothing was changed; give that one another name, or add %s mcp by a name of your own", program)
+	case errors.Is(err, errForeignSkill):
+		return api.Errorf(api.CodeRefused, "file %q: %w", file, err).WithHint("nothing was changed there; move it away first")
+	}
+	return aboutHooks(err, file, program)
+}
+
+// serverFile is the configuration in which an agent's MCP servers stand.
+func (a *app) serverFile(agent string) (string, error) {
+	switch agent {
+	case "claude":
+		return a.configured(agent, "CLAUDE_CONFIG_DIR", "", ".claude.json")
+	case "codex":
+		return a.hooksFile(agent)
+	case "gemini":
+		return a.configured(agent, "", ".gemini", "settings.json")
+	}
+	dir, err := a.configured(agent, "XDG_CONFIG_HOME", ".config", "opencode")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "opencode.json")
+	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(file + "c"); err == nil {
+			file += "c"
+		}
+	}
+	return follow(file)
+}
+
+// skillFile is where an agent looks for the skill.
+func (a *app) skillFile(agent string) (string, error) {
+	tail := filepath.Join("skills", skill.Name, "SKILL.md")
+	switch agent {
+	case "claude":
+		return a.configured(agent, "CLAUDE_CONFIG_DIR", ".claude", tail)
+	case "codex":
+		return a.configured(agent, "", ".agents", tail)
+	case "gemini":
+		return a.configured(agent, "", ".gemini", tail)
+	}
+	return a.configured(agent, "XDG_CONFIG_HOME", ".config", filepath.Join("opencode", tail))
+}
+
+// configured is a file in the directory that a variable names, else in one below the home.
+func (a *app) configured(agent, variable, dir, name string) (string, error) {
+	if variable != "" {
+		if own := a.Getenv(variable); filepath.IsAbs(own) {
+			return follow(filepath.Join(own, name))
+		}
+	}
+	home := a.Getenv("HOME")
+	if !filepath.IsAbs(home) {
+		return "", api.Errorf(api.CodeUsage, "no place for the configuration of %s: HOME is not an absolute path", agent).WithHint("set HOME")
+	}
+	return follow(filepath.Join(home, dir, name))
+}

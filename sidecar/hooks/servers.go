@@ -1,0 +1,225 @@
+package hooks
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// An agent starts the MCP servers that its configuration names. Ours is called intercom there:
+//
+//	claude    .claude.json    {"mcpServers": {"intercom": {"type": "stdio", "command": "intercom", "args": ["mcp"]}}}
+//	gemini    settings.json   {"mcpServers": {"intercom": {"command": "intercom", "args": ["mcp"]}}}
+//	opencode  opencode.json   {"mcp": {"intercom": {"type": "local", "command": ["intercom", "mcp"], "enabled": true}}}
+//	codex     config.toml     [mcp_servers.intercom], see codexserver.go
+//
+// JSON has no comments: what was there before, and empty, a variable of its environment says.
+
+// ErrOtherServer is the error of a configuration in which another server has our name.
+var ErrOtherServer = errors.New("another MCP server is called " + serverName)
+
+const (
+	serverName    = "intercom"
+	serverWord    = "mcp" // its argument
+	wasServers    = "servers"
+	wasAsVariable = "INTERCOM_THERE_BEFORE_EMPTY"
+)
+
+// server is how one agent's configuration names servers.
+type server struct {
+	name      string
+	install   func(text []byte, program string) ([]byte, error)
+	uninstall func(text []byte, program string) ([]byte, error)
+}
+
+var servers = []server{
+	jsonServer("claude", "mcpServers", strictJSON, "env", `"type":"stdio","command":%s,"args":["mcp"]`),
+	{"codex", installCodexServer, uninstallCodexServer},
+	jsonServer("gemini", "mcpServers", looseJSON, "env", `"command":%s,"args":["mcp"]`),
+	jsonServer("opencode", "mcp", looseJSON, "environment", `"type":"local","command":[%s,"mcp"],"enabled":true`),
+}
+
+// ServerAgents are the names of the agents that can be given an MCP server.
+func ServerAgents() []string {
+	var names []string
+	for _, s := range servers {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// InstallServer makes the agent start program, an absolute path, as its MCP server. Text and result
+// are as those of Install; ErrOtherServer if another one has its name.
+func InstallServer(agent string, text []byte, program string) ([]byte, error) {
+	s, err := serverOf(agent)
+	if err != nil {
+		return nil, err
+	}
+	return beside(text, program, s.install)
+}
+
+// UninstallServer takes out what InstallServer has put in, as Uninstall does.
+func UninstallServer(agent string, text []byte, program string) ([]byte, error) {
+	s, err := serverOf(agent)
+	if err != nil || text == nil {
+		return nil, err
+	}
+	return beside(text, program, s.uninstall)
+}
+
+func serverOf(agent string) (server, error) {
+	i := slices.IndexFunc(servers, func(s server) bool { return s.name == agent })
+	if i < 0 {
+		return server{}, fmt.Errorf("agent %q: not known", agent)
+	}
+	return servers[i], nil
+}
+
+// looseJSON is the tree of a text that may have comments and trailing commas.
+func looseJSON(text []byte) (hujson.Value, error) {
+	root, err := hujson.Parse(bytes.Clone(text))
+	if err != nil {
+		return root, fmt.Errorf("invalid JSON: %w", err)
+	}
+	return root, nil
+}
+
+// entries is the member of a configuration in JSON that has an agent's servers, with what ours says.
+type entries struct {
+	key         string
+	parse       func([]byte) (hujson.Value, error)
+	environment string
+	says        string // of ours, with a verb for the program
+}
+
+func jsonServer(name, key string, parse func([]byte) (hujson.Value, error), environment, says string) server {
+	e := entries{key, parse, environment, says}
+	return server{name, e.install, e.uninstall}
+}
+
+// entry is ours.
+func (e entries) entry(program, was string) string {
+	text := quoted(serverName) + ":{" + fmt.Sprintf(e.says, quoted(program))
+	if was != wasNothing {
+		text += "," + quoted(e.environment) + ":{" + quoted(wasAsVariable) + ":" + quoted(was) + "}"
+	}
+	return "{" + text + "}}"
+}
+
+// read is the configuration that text says, with its servers, nil for none.
+func (e entries) read(text []byte) (root hujson.Value, all *hujson.Value, err error) {
+	if root, err = e.parse(text); err != nil {
+		return root, nil, err
+	}
+	if !isObject(&root) {
+		return root, nil, errors.New("the settings are not a JSON object")
+	}
+	if all, err = member(&root, e.key); err != nil {
+		return root, nil, err
+	}
+	if all != nil && !isObject(all) {
+		return root, nil, fmt.Errorf("%q is not a JSON object", e.key)
+	}
+	_, err = member(all, serverName)
+	return root, all, err
+}
+
+// program is where an entry says which program is started, nil if it does not start intercom as this.
+func (e entries) program(entry *hujson.Value, program string) *hujson.Value {
+	command, _ := member(entry, "command")
+	arguments, _ := member(entry, "args")
+	words := []*hujson.Value{command}
+	for _, list := range []*hujson.Value{command, arguments} {
+		if isList(list) {
+			if list == command {
+				words = nil
+			}
+			all := list.Value.(*hujson.Array).Elements
+			for i := range all {
+				words = append(words, &all[i])
+			}
+		}
+	}
+	if len(words) < 2 || !isOurs(says(words[0]), program) || says(words[1]) != serverWord {
+		return nil
+	}
+	return words[0]
+}
+
+// was is what an entry says that was there before.
+func (e entries) was(entry *hujson.Value) string {
+	environment, _ := member(entry, e.environment)
+	was, _ := member(environment, wasAsVariable)
+	return says(was)
+}
+
+func (e entries) install(text []byte, program string) ([]byte, error) {
+	settings, was := text, wasSettings
+	if blank(text) { // as for hooks
+		line := lineBreak(text)
+		settings, was = slices.Concat([]byte("{"+line+"}"), text), wasFile
+		if text == nil {
+			settings, was = append(settings, line...), wasNothing
+		}
+	}
+	root, all, err := e.read(settings)
+	if err != nil {
+		return nil, err
+	}
+	s := styleOf(settings, &root)
+	if all == nil {
+		if some, _ := kids(&root); len(some) > 0 {
+			was = wasNothing
+		}
+		s.add(&root, "{"+quoted(e.key)+":"+e.entry(program, was)+"}")
+		return root.Pack(), nil
+	}
+	entry, _ := member(all, serverName)
+	if entry == nil {
+		was = wasServers
+		if some, _ := kids(all); len(some) > 0 {
+			was = wasNothing
+		}
+		s.add(all, e.entry(program, was))
+		return root.Pack(), nil
+	}
+	there := e.program(entry, program)
+	switch {
+	case there == nil:
+		return nil, fmt.Errorf("%w: %s", ErrOtherServer, strings.TrimSpace(entry.String()))
+	case says(there) != program:
+		there.Value = hujson.Literal(quoted(program))
+	}
+	return root.Pack(), nil
+}
+
+func (e entries) uninstall(text []byte, program string) ([]byte, error) {
+	if blank(text) {
+		return text, nil
+	}
+	root, _, err := e.read(text)
+	if err != nil {
+		return nil, err
+	}
+	was := wasNothing
+	emptied := without(&root, func(setting *hujson.ObjectMember) bool {
+		return says(&setting.Name) == e.key && without(&setting.Value, func(one *hujson.ObjectMember) bool {
+			ours := says(&one.Name) == serverName && e.program(&one.Value, program) != nil
+			if ours {
+				was = e.was(&one.Value)
+			}
+			return ours
+		}) && was != wasServers
+	})
+	switch {
+	case !emptied || was == wasSettings:
+		return root.Pack(), nil
+	case was == wasFile:
+		return append(append([]byte{}, root.BeforeExtra...), root.AfterExtra...), nil
+	}
+	return nil, nil
+}
