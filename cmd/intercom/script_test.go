@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 		"intercom":    main,
 		"fakesidecar": fakeSidecar,
 		"plaincall":   plainCall,
+		"outsider":    outsider,
 	})
 }
 

@@ -48,7 +48,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 	)
 	s.bell = service.NewBell()
 	s.returns = &comeback.Returns{Relay: s.relay, Journal: s.journal, Bell: s.bell, Server: server, Options: options, Log: s.log}
-	callers := &service.Callers{Person: cfg.Person, Relay: s.relay, Server: options, Log: s.log, Others: func() []string {
+	callers := &service.Callers{Person: cfg.Person, Relay: s.relay, Journal: s.journal, Server: options, Log: s.log, Others: func() []string {
 		return slices.DeleteFunc(api.Sockets(cfg.Paths.Runtime), func(socket string) bool { return socket == cfg.Paths.Socket })
 	}}
 	names := &service.Names{Relay: s.relay, Journal: s.journal, Ended: s.returns}

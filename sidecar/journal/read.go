@@ -42,6 +42,11 @@ func (j *Journal) EndedChats(ctx context.Context, most int) ([]message.Chat, err
 	return list(ctx, j, "ended chats", scanDoc[message.Chat], `SELECT doc FROM chats WHERE ended = 1 ORDER BY seq DESC LIMIT ?`, most)
 }
 
+// EndedSessions lists sessions that have ended, at most so many and those of the latest change.
+func (j *Journal) EndedSessions(ctx context.Context, most int) ([]message.Peer, error) {
+	return list(ctx, j, "ended sessions", scanDoc[message.Peer], `SELECT doc FROM sessions WHERE NOT present ORDER BY seq DESC LIMIT ?`, most)
+}
+
 // Message finds a message by its id or by the short form of it, and returns it as it was
 // received. The error is ErrNotFound or, naming all that it could be, ErrAmbiguous.
 func (j *Journal) Message(ctx context.Context, idOrShort string) (message.Envelope, error) {

@@ -56,9 +56,14 @@ type Callers struct {
 	Server tmux.Options // of the tmux server, to ask it what its options say
 	// Others are the sockets of this person's other sidecars.
 	Others func() []string
-	Log    *slog.Logger
+	// Journal knows the sessions of earlier lives of the sidecar; nil where there are none.
+	Journal interface {
+		EndedSessions(ctx context.Context, most int) ([]message.Peer, error)
+	}
+	Log *slog.Logger
 
-	keys keys
+	keys   keys
+	former former
 }
 
 // by says who called.
@@ -96,6 +101,13 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 	if session, ok := o.inside(s.Relay.Snapshot().Peers()); ok {
 		return caller{kind: relay.Agent, session: session, place: fmt.Sprintf("%q", session.Name)}
 	}
+	switch session, was, err := s.formerAgent(ctx, o); {
+	case err != nil:
+		s.Log.Warn("read the sessions that have ended", "err", err)
+		return caller{kind: relay.Unverified, place: "the sessions that have ended cannot be read"}
+	case was:
+		return caller{kind: relay.Agent, place: fmt.Sprintf("what was %q until that session ended", session.Name)}
+	}
 	var panes []tmux.Pane
 	if s.Tmux != nil && o.needsPanes() {
 		if panes, err = s.Tmux.Panes(ctx); err != nil {
@@ -109,7 +121,9 @@ func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
 		}
 	}
 	if o.elsewhere() {
-		if c, ok := s.vouched(ctx, from, line[0].Process); ok {
+		// Where this sidecar has panes of its own, another tmux server makes no person of anybody by its
+		// sidecar's word alone: any process may start both.
+		if c, ok := s.vouched(ctx, from, line[0].Process); ok && (c.kind != relay.Person || s.Tmux == nil) {
 			return c
 		}
 		if s.Tmux == nil {

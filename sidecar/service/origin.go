@@ -133,35 +133,54 @@ func (o origin) paneOf(panes []tmux.Pane) (tmux.Pane, bool) {
 }
 
 // judge tells a person from a caller of whom nobody knows who started it. It comes below no
-// agent.
+// agent. What a process of a pane proves, and what an agent may leave behind there:
+//
+//	started by the server, through a shell that is still there   that a person typed it
+//	started by the server, and no shell between                  nothing: any client has tmux start things
+//	at a pane's terminal, its parents have ended                 nothing: a job in the background of anybody's
+//	below what was an agent's, whatever that runs by now         an agent
+//	below another tmux server, through a shell                   as much as that server's own beginning
 func (o origin) judge(panes []tmux.Pane) (kind relay.Kind, why string) {
-	top, fromServer := o.started()
-	i := -1
-	if fromServer {
-		i = slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && p.PID == top.PID })
-	}
+	top, here := o.started()
+	byDefault := here && slices.ContainsFunc(panes, func(p tmux.Pane) bool { return !p.Dead && !p.Started && p.PID == top.PID })
 	switch {
-	case fromServer && !o.typed(i >= 0 && !panes[i].Started):
+	case here && o.line[len(o.line)-1].Parent != o.server.PID:
+		return relay.Unverified, "what started it in that pane has ended"
+	case here && !typed(o.line) && (!byDefault || len(o.line) < 2):
 		return relay.Unverified, "tmux started it, without an interactive shell"
-	case fromServer && !o.line[0].Terminal:
+	case here && !o.line[0].Terminal:
 		return relay.Unverified, "it left its terminal"
-	case fromServer, o.older():
+	case here:
+		return relay.Person, ""
+	case o.elsewhere() && !o.typedElsewhere():
+		return relay.Unverified, "another tmux server started it, without an interactive shell"
+	case o.older():
 		return relay.Person, ""
 	case !o.line[0].Terminal:
 		return relay.Unverified, "who started it is unknown"
-	case o.elsewhere() && !o.typed(false):
-		return relay.Unverified, "another tmux server started it, without an interactive shell"
 	case o.anotherLogin(), o.atDisplay():
 		return relay.Person, ""
+	case o.elsewhere():
+		return relay.Unverified, "it comes from another tmux server, and who started that is unknown"
 	}
 	return relay.Unverified, "it has a terminal of its own, and who started that is unknown"
 }
 
-// typed reports whether what tmux started comes from a shell at which somebody types: one
-// that was started with nothing to do by itself, or the default shell of a pane.
-func (o origin) typed(byDefault bool) bool {
-	parents := o.below()[1:]
-	return byDefault && len(parents) > 0 || slices.ContainsFunc(parents, func(r process.Relative) bool { return r.Shell })
+// typed reports whether the first of a lineage comes from a shell at which somebody types: one
+// that was started with nothing to do by itself.
+func typed(line []process.Relative) bool {
+	return len(line) > 1 && slices.ContainsFunc(line[1:], func(r process.Relative) bool { return r.Shell })
+}
+
+// typedElsewhere reports that of what another tmux server started, or whether it started that before
+// there was this one.
+func (o origin) typedElsewhere() bool {
+	for i, r := range o.line {
+		if i > 0 && isTmux(r) {
+			return typed(o.line[:i]) || o.before(o.line[i-1])
+		}
+	}
+	return false
 }
 
 // top is the oldest process that the caller comes from: of its session's, where that has another,
@@ -176,9 +195,10 @@ func (o origin) top() process.Relative {
 
 // older reports whether all of this began before the tmux server: a login, a service, a job of
 // cron or CI.
-func (o origin) older() bool {
-	oldest := o.line[len(o.line)-1]
-	return oldest.Start > 0 && o.server.Start > 0 && oldest.Start < o.server.Start
+func (o origin) older() bool { return o.before(o.line[len(o.line)-1]) }
+
+func (o origin) before(r process.Relative) bool {
+	return r.Start > 0 && o.server.Start > 0 && r.Start < o.server.Start
 }
 
 // A process that has a terminal and is younger than the server may have been started in a pane:
@@ -217,5 +237,8 @@ func (o origin) here() bool {
 
 // elsewhere reports whether another tmux server started it, or what leads its session.
 func (o origin) elsewhere() bool {
-	return !o.here() && slices.ContainsFunc(o.below(), func(r process.Relative) bool { return strings.HasPrefix(r.Name, "tmux") })
+	return !o.here() && slices.ContainsFunc(o.below(), isTmux)
 }
+
+// isTmux reports whether a process is a tmux, a server or a client: both start what they are told to.
+func isTmux(r process.Relative) bool { return strings.HasPrefix(r.Name, "tmux") }

@@ -109,3 +109,44 @@ func TestS28_WhoMayVouch(t *testing.T) {
 	assert.ErrorContains(t, ourProgram(api.Caller{PID: cmd.Process.Pid}), "runs another program")
 	assert.Error(t, ourProgram(api.Caller{}))
 }
+
+// What a lineage proves: below are the caller first, and then its parents.
+func TestS28_WhatALineageProves(t *testing.T) {
+	t.Parallel()
+	const server, old, young = 1 << 29, 10, 1000
+	at := func(name string, start uint64) process.Relative {
+		return process.Relative{Process: process.Process{Name: name, Start: start}, Terminal: true, Shell: name == "bash"}
+	}
+	linked := func(top int, line ...process.Relative) []process.Relative {
+		for i := range line {
+			line[i].PID, line[i].Parent = 1<<30+i, 1<<30+i+1
+		}
+		line[len(line)-1].Parent = top
+		return line
+	}
+	shell := linked(server, at("bash", young))
+	shell[0].PID = 1 << 28
+	person, unverified := relay.Person, relay.Unverified
+	for name, c := range map[string]struct {
+		line, lead []process.Relative
+		want       relay.Kind
+	}{
+		"typed at the shell of a pane":                   {linked(server, at("intercom", young), at("sh", young), at("bash", young)), nil, person},
+		"a command of tmux":                              {linked(server, at("intercom", young), at("sh", young)), nil, unverified},
+		"its parents have ended":                         {linked(1, at("intercom", young), at("sh", young)), shell, unverified},
+		"a shell whose parents have ended":               {linked(1, at("intercom", young), at("bash", young)), shell, unverified},
+		"a login before tmux":                            {linked(1, at("intercom", young), at("bash", young), at("sshd", old)), nil, person},
+		"cron, before tmux":                              {linked(1, at("intercom", young), at("sh", young), at("cron", old)), nil, person},
+		"a shell of an older tmux server":                {linked(1, at("intercom", young), at("bash", young), at("tmux: server", old)), nil, person},
+		"a command of an older tmux server":              {linked(1, at("intercom", young), at("sh", young), at("tmux: server", old)), nil, unverified},
+		"a command of an older tmux server, before this": {linked(1, at("intercom", young), at("make", old), at("tmux: server", old)), nil, person},
+		"the lock command of an older client":            {linked(1, at("intercom", young), at("sh", young), at("tmux: client", old), at("bash", old)), nil, unverified},
+		"a job in a pane of an older tmux server":        {linked(1, at("intercom", young)), linked(1, at("bash", young), at("tmux: server", old)), unverified},
+		"a shell of a younger tmux server":               {linked(1, at("intercom", young), at("bash", young), at("tmux: server", young)), nil, unverified},
+		"a command of a younger tmux server":             {linked(1, at("intercom", young), at("sh", young), at("tmux: server", young)), nil, unverified},
+	} {
+		o := origin{server: process.Process{PID: server, Start: 100}, line: c.line, lead: c.lead, taker: process.Relative{Process: process.Process{PID: 1}}}
+		kind, why := o.judge(nil)
+		assert.Equal(t, c.want, kind, "%s: %s", name, why)
+	}
+}
