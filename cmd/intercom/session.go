@@ -50,13 +50,13 @@ and what sessions.allow and sessions.roots of init.lua say.`,
 		Args:        a.onlyCommand,
 		Annotations: map[string]string{takesText: "yes"},
 	}
-	cmd.RunE = do(a, func(cmd *cobra.Command, args []string) (api.StartedSession, error) {
+	var started api.StartedSession
+	run := do(a, func(cmd *cobra.Command, args []string) (_ api.StartedSession, err error) {
 		for _, flag := range []string{"agent", "dir", "title", "message", "as", "thinking"} {
 			if err := checkWord(cmd, flag); err != nil {
 				return api.StartedSession{}, err
 			}
 		}
-		var err error
 		if req.Dir, err = filepath.Abs(cmp.Or(req.Dir, ".")); err != nil {
 			return api.StartedSession{}, api.Errorf(api.CodeFailed, "%w", err)
 		}
@@ -72,8 +72,15 @@ and what sessions.allow and sessions.roots of init.lua say.`,
 			return api.StartedSession{}, err
 		}
 		req.Near = a.ownPane(cmd.Context())
-		return request(cmd.Context(), a.tmuxClient, api.StartSession, req)
+		started, err = request(cmd.Context(), a.tmuxClient, api.StartSession, req)
+		return started, err
 	}, a.showStarted)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := run(cmd, args); err != nil || started.Status != api.StartHeld {
+			return err
+		}
+		return api.Errorf(api.CodeHeld, "held: %s", started.Why).WithHint("a person approves it: intercom inbox approve %s", started.Request.Short())
+	}
 	cmd.Flags().StringVar(&req.Agent, "agent", "", "`NAME` of the agent; without it an agent starts its own kind")
 	cmd.Flags().StringVar(&req.Dir, "dir", "", "`DIR` in which it works; else the current one")
 	cmd.Flags().StringVar(&req.Title, "title", "", "`TEXT` that says what it is for; its name is made from it")
@@ -117,7 +124,7 @@ func commandOf(args []string) ([]string, error) {
 
 func (a *app) showStarted(s api.StartedSession) {
 	if s.Status == api.StartHeld {
-		a.say("%s", plainLine("held: "+s.Why+"; request "+string(s.Request)))
+		a.say("%s", plainLine(string(s.Request)+" held"))
 		return
 	}
 	a.say("%s", plainLine(string(s.Session.ID)+" started as "+s.Session.Name+" in "+s.Session.Pane))

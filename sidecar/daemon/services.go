@@ -74,6 +74,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 		s.panes.Amend = s.policies.Amended
 		s.launcher = &launch.Launcher{Relay: s.relay, Panes: s.panes, Tmux: s.client, Server: server, Command: cfg.Launcher, Log: s.log.With("part", "launch")}
 		launches.Launcher, launches.Panes = s.launcher, s.panes
+		inbox.Starts, needs.Starts = launches, launches
 	}
 	sinks := map[message.PeerKind]relay.Sink{}
 	if cfg.Talk.Dir != "" {

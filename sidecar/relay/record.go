@@ -9,9 +9,10 @@ import (
 // records says, by the kind of a record, how a State takes over what an earlier run left of it. It
 // comes when the peers are known and before any of them ends.
 var records = map[string]func(*tx, ...message.Record) error{
-	string(handshakes): (*tx).restoreHandshakes,
-	string(seats):      (*tx).restoreSeats,
+	string(handshakes):    (*tx).restoreHandshakes,
+	string(seats):         (*tx).restoreSeats,
 	string(subscriptions): (*tx).restoreSubscriptions,
+	string(startOrders):   (*tx).restoreOrders,
 }
 
 // restoreRecords takes over the records of an earlier run. One that cannot be read is of a later

@@ -38,6 +38,7 @@ type Answer struct {
 	Receipts []message.Receipt
 	Turn     message.Turn
 	Taken    []message.Delivery
+	Orders   []message.StartOrder
 
 	Handshake handshake.Handshake
 	Team      string     // its directory

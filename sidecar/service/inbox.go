@@ -25,6 +25,11 @@ type Inbox struct {
 		verdicts
 		receipts
 	}
+	// Starts are sessions that agents asked for; nil where the sidecar is headless.
+	Starts interface {
+		Waiting(ctx context.Context) ([]api.Held, error)
+		Decide(ctx context.Context, from api.Caller, req api.DecideRequest, one api.Held) (api.Decided, error)
+	}
 	Log *slog.Logger
 }
 
@@ -69,7 +74,11 @@ func (s *Inbox) List(ctx context.Context, _ api.Caller, _ api.None) ([]api.Held,
 		}
 		held[i] = one
 	}
-	return held, nil
+	if s.Starts == nil {
+		return held, nil
+	}
+	starts, err := s.Starts.Waiting(ctx)
+	return append(held, starts...), err
 }
 
 // Vouch has a delivery typed on a person's word, whose screen is not recognised.

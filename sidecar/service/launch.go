@@ -75,8 +75,8 @@ func (s *Launches) Start(ctx context.Context, from api.Caller, req api.StartSess
 		return api.StartedSession{}, err
 	}
 	if why := s.mayStart(by, caller, wanted); why != "" {
-		s.Log.Warn("an agent may not start that", "agent", caller.Name, "what", wanted.what, "dir", wanted.order.Dir, "why", why)
-		return api.StartedSession{}, api.Errorf(api.CodeRefused, "start %s in %s: %s", wanted.what, wanted.order.Dir, why)
+		s.Log.Warn("an agent may not start that by itself", "agent", caller.Name, "what", wanted.what, "dir", wanted.order.Dir, "why", why)
+		return s.hold(ctx, by, wanted, why)
 	}
 	return s.start(ctx, by, wanted)
 }

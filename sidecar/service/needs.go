@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
@@ -45,6 +46,9 @@ type Needs struct {
 		Held(ctx context.Context) (int, error)
 		backlog
 	}
+	Starts interface { // that wait for a person; nil where the sidecar is headless
+		Waiting(ctx context.Context) ([]api.Held, error)
+	}
 }
 
 // All lists what a person must do, and nobody else can: dialogs of agents, whether or not a
@@ -68,15 +72,22 @@ func (s *Needs) All(ctx context.Context) ([]api.Need, error) {
 			add(session, needDialog)
 		}
 	}
-	held, err := s.Journal.Held(ctx)
-	if err != nil || held == 0 {
-		return all, err
+	approvals := 0
+	if s.Starts != nil {
+		starts, err := s.Starts.Waiting(ctx)
+		if err != nil {
+			return all, err
+		}
+		approvals = len(starts)
 	}
-	waiting, err := s.Journal.Waiting(ctx, "")
+	var waiting []journal.Pending
+	held, err := s.Journal.Held(ctx)
+	if err == nil && held > 0 {
+		waiting, err = s.Journal.Waiting(ctx, "")
+	}
 	if err != nil {
 		return all, err
 	}
-	approvals := 0
 	for _, p := range waiting {
 		what, theirs := personal[p.Last.Reason]
 		at := slices.IndexFunc(sessions, func(one message.Peer) bool { return one.ID == p.Delivery.Target })

@@ -1,0 +1,131 @@
+package relay
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+)
+
+// startOrders are the records of what agents asked to have started. One is open until a person has
+// decided about it.
+const startOrders message.RecordKind[message.StartOrder] = "start"
+
+// mostOrders is how many of them may wait of one agent.
+const mostOrders = 8
+
+func (tx *tx) restoreOrders(all ...message.Record) error {
+	orders, err := startOrders.Values(all...)
+	if err != nil {
+		return err
+	}
+	for _, o := range orders {
+		tx.orders = append(tx.orders, o)
+	}
+	slices.SortFunc(tx.orders, func(a, b message.StartOrder) int { return cmp.Compare(a.ID, b.ID) })
+	return nil
+}
+
+// AskStart has a start wait for a person's yes. Answer: Message, its id. Errors: ErrFull.
+type AskStart struct {
+	By    By
+	Order message.StartOrder // its ID, From and At are ours to say
+}
+
+func (r AskStart) by() By { return r.By }
+
+func (r AskStart) do(tx *tx, _ *Requested) (Answer, error) {
+	from := tx.present(r.By.Peer)
+	if from == nil {
+		return Answer{}, fmt.Errorf("ask for a start: %w", &registry.LookupError{Kind: "session", Ref: string(r.By.Peer), Err: registry.ErrUnknown})
+	}
+	n := 0
+	for _, o := range tx.orders {
+		if o.From.Peer == from.ID {
+			n++
+		}
+	}
+	if n >= mostOrders {
+		return Answer{}, fmt.Errorf("ask for a start: %w: %d of %s wait for a person already", ErrFull, n, from.Name)
+	}
+	o := r.Order
+	o.ID, o.From, o.At = tx.ids.next(tx.now), address(from), tx.now
+	tx.orders = append(tx.orders, o)
+	record(tx, startOrders, string(o.ID), true, o)
+	tx.notice("", fmt.Sprintf("%s asks to start %s in %s: intercom inbox approve %s (%s)", from.Name, o.What, o.Dir, o.ID.Short(), o.Why))
+	return Answer{Message: o.ID}, nil
+}
+
+// StartOrders asks which starts wait for a person. Answer: Orders, oldest first.
+type StartOrders struct{ By By }
+
+func (r StartOrders) by() By    { return r.By }
+func (r StartOrders) unproven() {}
+
+func (r StartOrders) do(tx *tx, _ *Requested) (Answer, error) {
+	return Answer{Orders: slices.Clone(tx.orders)}, nil
+}
+
+// DecideStart is a person's decision about a start that waits. The first one counts; later ones are
+// ErrDecided. After a yes whoever asks starts it, and says by TellAsker what came of that; a no is
+// told to the agent here. Answer: Orders, that one.
+type DecideStart struct {
+	By  By
+	ID  message.ID
+	Yes bool
+	Say string         // with a no: to the agent
+	Who message.Person // for the journal
+}
+
+func (r DecideStart) by() By { return r.By }
+
+func (r DecideStart) do(tx *tx, _ *Requested) (Answer, error) {
+	if !r.By.Person() {
+		return Answer{}, fmt.Errorf("decide about a start: %w", ErrPersonOnly)
+	}
+	i := slices.IndexFunc(tx.orders, func(o message.StartOrder) bool { return o.ID == r.ID })
+	if i < 0 {
+		return Answer{}, fmt.Errorf("decide about start %s: %w", r.ID.Short(), ErrDecided)
+	}
+	o := tx.orders[i]
+	tx.orders = slices.Delete(slices.Clone(tx.orders), i, i+1)
+	record(tx, startOrders, string(o.ID), false, o)
+	how := "rejected"
+	if r.Yes {
+		how = "approved"
+	}
+	tx.noticeBy(r.By, "", fmt.Sprintf("the start of %s in %s, for %s, was %s by %s", o.What, o.Dir, o.From.Name, how, r.Who))
+	if !r.Yes {
+		text := fmt.Sprintf("your request to start %s in %s was rejected", o.What, o.Dir)
+		if r.Say != "" {
+			text += ": " + r.Say
+		}
+		tx.tellAsker(r.By, o, text)
+	}
+	return Answer{Orders: []message.StartOrder{o}}, nil
+}
+
+// TellAsker tells an agent what came of the start for which it asked. It answers nothing.
+type TellAsker struct {
+	By    By
+	Order message.StartOrder
+	Text  string
+}
+
+func (r TellAsker) by() By { return r.By }
+
+func (r TellAsker) do(tx *tx, _ *Requested) (Answer, error) {
+	if !r.By.Person() {
+		return Answer{}, fmt.Errorf("tell of a start: %w", ErrPersonOnly)
+	}
+	tx.tellAsker(r.By, r.Order, r.Text)
+	return Answer{}, nil
+}
+
+func (tx *tx) tellAsker(by By, o message.StartOrder, text string) {
+	if asker := tx.present(o.From.Peer); asker != nil {
+		tx.tellAuthor(message.Envelope{ID: o.ID}, asker, person(by), nil, text, asker.depth())
+	}
+}
