@@ -245,7 +245,7 @@ var errorsOf = map[string][]wrong{
 	"intercom mcp install": {
 		{"mcp install", 2, `takes an agent`, `intercom mcp install`}, {"mcp install vim", 2, `not claude`, `intercom mcp install --help`},
 	},
-	"intercom mcp uninstall": {{"mcp uninstall vim", 2, `not claude`, `intercom mcp uninstall --help`}},
+	"intercom mcp uninstall":   {{"mcp uninstall vim", 2, `not claude`, `intercom mcp uninstall --help`}},
 	"intercom hooks":           {{"hooks frob", 2, `no command "hooks frob"`, `intercom hooks --help`}},
 	"intercom hooks install":   {{"hooks install", 2, `takes an agent`, `intercom hooks install`}, {"hooks install vim", 2, `not claude`, `intercom hooks install --help`}},
 	"intercom hooks uninstall": {{"hooks uninstall vim", 2, `not claude`, `intercom hooks uninstall --help`}},

@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 		"fakesidecar": fakeSidecar,
 		"plaincall":   plainCall,
 		"outsider":    outsider,
+		"teammate":    teammate,
 	})
 }
 
@@ -42,7 +43,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "waitpane": waitPane, "waitlog": waitLog, "killsidecar": killSidecar, "waitgone": waitGone, "waitgrep": waitGrep,
+			"exits": exits, "waitpane": waitPane, "waitlog": waitLog, "killsidecar": killSidecar, "waitgone": waitGone, "waitgrep": waitGrep, "waitstatus": waitStatus,
 		},
 	})
 }
@@ -111,6 +112,14 @@ func waitOutput(ts *testscript.TestScript, expr, program string, args ...string)
 		}
 	}
 	ts.Fatalf("%s %s never printed a line that matches %q; at last:\n%s", program, strings.Join(args, " "), expr, ts.ReadFile("stdout"))
+}
+
+// waitStatus waits until the team of the current directory says so of a member: waitstatus NAME STATUS.
+func waitStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: waitstatus NAME STATUS")
+	}
+	waitOutput(ts, `^  `+args[0]+` \(.*\): `+args[1]+`$`, "intercom", "team", "list")
 }
 
 // waitGrep waits until one of the files that fit a pattern has a line that matches: waitgrep PATTERN [REGEXP].

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -210,12 +211,26 @@ request_id.`,
 		if err != nil {
 			return err
 		}
-		if err := d.Send(args[0], team.Message{Type: kind, From: from, Content: text, At: time.Now()}); err != nil {
+		_, err = a.teamSay(cmd.Context(), d, api.TeamMessage{To: args[0], From: from, Type: kind, Content: text}, func(m team.Message) (int, error) {
+			return 1, d.Send(args[0], m)
+		})
+		if err != nil {
 			return err
 		}
 		return a.tell(sent{"sent", kind, from, args[0]}, fmt.Sprintf("Sent %s to %s", kind, args[0]))
 	})
 	return cmd
+}
+
+// teamSay sends a message by the sidecar, which knows who says it; where none runs, by hand.
+func (a *app) teamSay(ctx context.Context, d team.Dir, m api.TeamMessage, byHand func(team.Message) (int, error)) (int, error) {
+	c, _, running, err := a.running(ctx)
+	if err == nil && running {
+		m.Dir = d.Path
+		sent, err := quickly(ctx, c, api.SendToTeam, m)
+		return sent.Teammates, err
+	}
+	return byHand(team.Message{Type: m.Type, From: m.From, Content: m.Content, At: time.Now()})
 }
 
 // teamText is the text of a message, and an error if its author's flag is empty.
@@ -263,7 +278,7 @@ lead gets none.`,
 		if err != nil {
 			return err
 		}
-		n, err := d.Broadcast(team.Message{From: from, Content: text, At: time.Now()})
+		n, err := a.teamSay(cmd.Context(), d, api.TeamMessage{From: from, Type: team.TypeBroadcast, Content: text}, d.Broadcast)
 		if err != nil {
 			return err
 		}

@@ -29,6 +29,29 @@ var SpawnMember = Op[SpawnRequest, Spawned]{Name: "team/spawn", Check: func(req 
 	return nil
 }}
 
+// SendToTeam puts a message into the inbox of one teammate, or of all but its author. What the caller
+// provably says itself, the pane of a teammate that runs gets as its word.
+var SendToTeam = Op[TeamMessage, TeamSent]{Name: "team/send", Check: func(req TeamMessage) error {
+	if !filepath.IsAbs(req.Dir) {
+		return Errorf(CodeUsage, "directory %q: the path must be absolute", req.Dir)
+	}
+	return nil
+}}
+
+// TeamMessage is a message between teammates.
+type TeamMessage struct {
+	Dir     string `json:"dir"`          // as of SpawnRequest
+	To      string `json:"to,omitempty"` // "": to all but From
+	From    string `json:"from"`
+	Type    string `json:"type"`
+	Content string `json:"content"`
+}
+
+// TeamSent says how many got a message.
+type TeamSent struct {
+	Teammates int `json:"teammates"`
+}
+
 // SpawnRequest says who joins a team, and what runs in its session.
 type SpawnRequest struct {
 	Dir    string `json:"dir"` // an absolute path in the team's project, or of the directory that becomes it

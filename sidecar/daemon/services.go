@@ -102,6 +102,10 @@ func (s *sidecar) assemble(ctx context.Context) {
 		Callers: callers, Relay: s.relay, Journal: s.journal, Policies: s.policies, Bell: s.bell, Log: s.log.With("part", "teams"),
 		Claims: filepath.Join(filepath.Dir(cfg.Paths.State), "teams"),
 	}
+	launches.Consent = s.teams
+	if s.client != nil {
+		s.teams.Sessions = launches
+	}
 	s.offered = append(s.offered, s.teams, status, callers, sessions, launches, panes, chats, inbox, s.policies,
 		&service.Questions{Callers: callers, Names: names, Chats: chats, Relay: s.relay, Journal: s.journal, Bell: s.bell, Log: s.log},
 		&service.Sending{Callers: callers, Names: names, Sessions: sessions, Chats: chats, Relay: asked, Journal: s.journal, Bell: s.bell},

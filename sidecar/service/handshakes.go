@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -189,26 +190,48 @@ func tracker(h handshake.Handshake) api.Tracker {
 	return api.Tracker{Target: t.Target, From: t.From, Plan: t.Plan, Status: string(t.Status), Expired: t.Expired, Feedback: h.Note}
 }
 
-// MayEnd asks a teammate whether its session may be ended, and waits for its answer so long. A
-// session of no teammate is not asked. Refused is its reason where it says no; asked says whether
-// it has said yes, and then its end is on its way.
-func (s *Teams) MayEnd(ctx context.Context, by relay.By, session message.ID, grace time.Duration) (asked, refused bool, reason string, err error) {
-	for _, seat := range s.Relay.Protocols().Seats {
-		if seat.Name == team.Lead || seat.Holder.Peer != session || seat.Gone {
-			continue
-		}
-		h, err := s.askToEnd(ctx, by, team.Dir{Path: seat.Dir}, seat.Name)
-		if err != nil {
-			return false, false, "", err
-		}
-		_, err = s.Bell.until(ctx, grace, func() (bool, error) {
-			now, _, err := s.show(ctx, handshake.Shutdown, h.ID)
-			h = now
-			return !now.Open(), err
-		})
-		return h.State == handshake.Approved, h.State == handshake.Rejected, h.Note, err
+// MayEnd asks the teammate in a session whether it may be ended, and waits for its answer as long
+// as grace, and where that is yes until it has ended. A session of no teammate, and one that does
+// not answer in time, may be ended; else the teammate has refused, for a reason.
+func (s *Teams) MayEnd(ctx context.Context, by relay.By, session message.Peer, grace time.Duration) (may bool, reason string, err error) {
+	i := slices.IndexFunc(s.Relay.Protocols().Seats, func(seat relay.Seat) bool {
+		return seat.Name != team.Lead && seat.Holder.Peer == session.ID && !seat.Gone
+	})
+	if i < 0 {
+		return true, "", nil
 	}
-	return false, false, "", nil
+	seat := s.Relay.Protocols().Seats[i]
+	h, err := s.askToEnd(ctx, by, team.Dir{Path: seat.Dir}, seat.Name)
+	if err != nil {
+		return false, "", err
+	}
+	_, err = s.Bell.until(ctx, grace, func() (bool, error) {
+		now, _, err := s.show(ctx, handshake.Shutdown, h.ID)
+		h = now
+		return !now.Open(), err
+	})
+	switch {
+	case err != nil:
+		return false, "", err
+	case h.State == handshake.Rejected:
+		return false, h.Note, nil
+	case h.State == handshake.Pending:
+		return true, "", s.Relay.Killing(ctx, session.ID)
+	case h.State == handshake.Approved:
+		_, err = s.Bell.until(ctx, endWithin, func() (bool, error) {
+			now, ok := s.Relay.Snapshot().Peer(session.ID)
+			return !ok || now.Ended != nil, nil
+		})
+	}
+	return err == nil, "", err
+}
+
+// endWithin is how long the end of a teammate that has agreed to it is waited for.
+const endWithin = 30 * time.Second
+
+// Killing notes that a session is about to be ended without asking it.
+func (s *Teams) Killing(ctx context.Context, session message.ID) error {
+	return s.Relay.Killing(ctx, session)
 }
 
 // handshakeWire gives an error of a handshake its code, and the next step.

@@ -20,6 +20,8 @@ type Consent interface {
 	// as long as grace. It is false with the member's reason where it has refused; a session that
 	// is no member's, an approval and no answer in time are true.
 	MayEnd(ctx context.Context, by relay.By, session message.Peer, grace time.Duration) (may bool, reason string, err error)
+	// Killing notes that a session is about to be ended which was not asked.
+	Killing(ctx context.Context, session message.ID) error
 }
 
 // End ends a session.
@@ -45,6 +47,11 @@ func (s *Launches) End(ctx context.Context, from api.Caller, req api.EndSessionR
 	quit := s.quit(by, session)
 	if req.Force {
 		quit = nil
+		if s.Consent != nil {
+			if err := s.Consent.Killing(ctx, session.ID); err != nil {
+				return ended, wire(err)
+			}
+		}
 	} else if s.Consent != nil {
 		may, reason, err := s.Consent.MayEnd(ctx, by, session, cmp.Or(req.Grace, api.EndGrace))
 		if err != nil || !may {

@@ -30,6 +30,7 @@ type Teams struct {
 		SeatLeft(ctx context.Context, dir, name string, holder message.ID) error
 		Join(ctx context.Context, peer message.Peer) (message.Peer, error)
 		Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
+		Killing(ctx context.Context, session message.ID) error
 		NotifyOf(ctx context.Context, chat message.ID, text string) error
 	}
 	Journal interface {
@@ -51,7 +52,8 @@ type Teams struct {
 	spawning sync.Mutex // one at a time
 	lines    sync.Mutex // guards wrote, and that each line is written once
 	wrote    map[string]bool
-	mu       sync.Mutex // guards claims
+	vouched  map[message.ID]relay.By // lines of which it is proven who said them
+	mu       sync.Mutex              // guards claims
 	claims   map[string]*claim.Claim
 	keeper   keeper
 }
@@ -65,6 +67,7 @@ func (s *Teams) Offer(server *api.Server) {
 	api.Handle(server, api.ReviewPlan, s.ReviewPlan)
 	api.Handle(server, api.AwaitPlan, s.AwaitPlan)
 	api.Handle(server, api.SpawnMember, s.Spawn)
+	api.Handle(server, api.SendToTeam, s.Send)
 }
 
 // Spawn starts a teammate in a session of its own.
@@ -107,14 +110,61 @@ func (s *Teams) Spawn(ctx context.Context, from api.Caller, req api.SpawnRequest
 		return spawned, nil
 	}
 	spawned.Text = fmt.Sprintf("Spawned '%s' (role: %s)", req.Name, req.Role)
+	if err := d.Make(); err != nil {
+		return api.Spawned{}, err
+	}
 	if _, err := s.Relay.Do(ctx, relay.TakeSeat{By: by, Seat: seat, Peer: started.Session.ID}); err != nil {
 		return api.Spawned{}, teamWire(err)
 	}
-	if err = d.Make(); err == nil {
-		err = d.Enlist(req.Name, req.Role)
-	}
+	err = d.Enlist(req.Name, req.Role)
 	s.keeper.wake()
 	return spawned, teamWire(err)
+}
+
+// Send puts a message into inboxes. Whoever calls may write there; that it is said by whom it names
+// is proven where the caller has that one's seat.
+func (s *Teams) Send(ctx context.Context, from api.Caller, req api.TeamMessage) (sent api.TeamSent, err error) {
+	d, err := s.of(relay.By{}, req.Dir)
+	if err != nil {
+		return sent, err
+	}
+	m := team.Message{Type: req.Type, From: req.From, Content: req.Content, At: time.Now()}
+	if req.To == "" {
+		m.Type = team.TypeBroadcast
+	}
+	if by := s.Callers.by(ctx, from); s.speaks(by, d.Path, req.From) {
+		text, err := m.Text()
+		if err != nil {
+			return sent, teamWire(err)
+		}
+		s.lines.Lock()
+		if s.vouched == nil || len(s.vouched) >= maxVouched {
+			s.vouched = make(map[message.ID]relay.By)
+		}
+		s.vouched[lineID(text)] = by
+		s.lines.Unlock()
+	}
+	defer s.keeper.wake()
+	if req.To == "" {
+		sent.Teammates, err = d.Broadcast(m)
+		return sent, teamWire(err)
+	}
+	sent.Teammates = 1
+	return sent, teamWire(d.Send(req.To, m))
+}
+
+func lineID(text string) message.ID { return message.DerivedID(time.Time{}, "line", text) }
+
+// speaks reports whether a caller is the one of a team that has a name.
+func (s *Teams) speaks(by relay.By, dir, name string) bool {
+	lead := false
+	for _, seat := range s.Relay.Protocols().Seats {
+		if seat.Dir == dir && seat.Name == name && !seat.Gone {
+			return by.Kind != relay.Unverified && seat.Holder.Peer == by.Peer && seat.Holder.Person == by.Person()
+		}
+		lead = lead || seat.Dir == dir && seat.Name == team.Lead
+	}
+	return by.Person() && name == team.Lead && !lead
 }
 
 // project is the team of a place: that of the nearest directory above it that has one, or the one

@@ -22,6 +22,7 @@ const (
 	inboxEvery = time.Second
 	lastTurn   = 10 * time.Second
 	endAgain   = 10 * time.Second // after an end that failed
+	maxVouched = 4096             // lines of which it is remembered who said them: a broadcast goes to many
 )
 
 // keeper is what the goroutine of Run owns, but for its bell.
@@ -125,7 +126,11 @@ func (s *Teams) tell(ctx context.Context, seat relay.Seat, p relay.Protocols) er
 	if s.keeper.said[key] != status {
 		err := d.SetStatus(seat.Name, status)
 		if _, unknown := errors.AsType[*team.UnknownError](err); unknown && !seat.Gone {
+			if !s.spawning.TryLock() {
+				return nil // whoever is at it writes that
+			}
 			err = d.Enlist(seat.Name, seat.Role) // it was started, and we ended before that was written
+			s.spawning.Unlock()
 			status = team.Working
 		} else if unknown {
 			err = nil
@@ -249,7 +254,10 @@ func (s *Teams) send(ctx context.Context, id message.ID, seat relay.Seat, m team
 // author is who said a line that is a step of a handshake, as the journal knows it, and which step
 // it is. Of any other line it is nobody.
 func (s *Teams) author(ctx context.Context, m team.Message, seat relay.Seat) (by relay.By, step relay.Owed, err error) {
-	if !handshake.ValidID(m.RequestID) {
+	s.lines.Lock()
+	by, proven := s.vouched[lineID(string(m.Line))]
+	s.lines.Unlock()
+	if proven || !handshake.ValidID(m.RequestID) {
 		return by, "", nil
 	}
 	one, found, err := s.recorded(ctx, m.RequestID)

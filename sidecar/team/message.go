@@ -93,6 +93,12 @@ func (m Message) Same(there Message) bool {
 	return err == nil && bytes.Equal(bytes.TrimSpace(line), there.Line)
 }
 
+// Text is m as it will stand in an inbox.
+func (m Message) Text() (string, error) {
+	line, err := m.encode()
+	return string(bytes.TrimSpace(line)), err
+}
+
 // seconds is a time as a number of seconds since 1970, as Python writes a float.
 func seconds(t time.Time) string {
 	text := strconv.FormatFloat(float64(t.UnixMicro())/1e6, 'f', -1, 64)

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// teammate is a line program that writes down what it is told, in NAME.heard, and does what stands
+// behind "do: " of it, in a shell.
+func teammate() {
+	name := os.Args[1]
+	write := func(file, text string, flags int) {
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|flags, 0o600)
+		if err == nil {
+			_, err = f.WriteString(text)
+			_ = f.Close()
+		}
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	write(name+".pid", fmt.Sprintln(os.Getpid()), os.O_TRUNC)
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 1<<20)
+	for fmt.Printf("%s> ", name); in.Scan(); fmt.Printf("done\n%s> ", name) {
+		write(name+".heard", in.Text()+"\n", os.O_APPEND)
+		if _, todo, ok := strings.Cut(in.Text(), "do: "); ok {
+			_ = exec.Command("sh", "-c", todo).Run()
+		}
+	}
+}

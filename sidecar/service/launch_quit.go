@@ -1,0 +1,25 @@
+package service
+
+import (
+	"context"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/launch"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// Quit ends the program of a session that has agreed to it, and returns when none of its processes
+// is left.
+func (s *Launches) Quit(ctx context.Context, id message.ID) error {
+	session, ok := s.Relay.Snapshot().Peer(id)
+	if !ok || session.Ended != nil || s.Launcher == nil {
+		return nil
+	}
+	how, err := s.Launcher.End(ctx, session, s.quit(relay.By{Kind: relay.Person, Name: s.Callers.Person}, session), launch.QuitWithin)
+	if err != nil {
+		return err
+	}
+	s.Sessions.mark(ctx, session.Pane, message.Peer{})
+	s.Log.Info("ended", "session", session.Name, "pane", session.Pane, "how", how, "by", "its own approval")
+	return nil
+}
