@@ -22,14 +22,20 @@ func letters(text string) string {
 	}, text)
 }
 
-// Told reports whether the last prompt that is shown is this text, as far as its letters tell:
+// Told reports whether the last prompt that is shown is this text, as far as it is shown and its letters tell:
 // never one that is shown as a mark of what was pasted.
 func (t Talk) Told(text string) bool {
 	shown := letters(t.Prompt)
 	if shown == "" {
 		return t.Prompt != "" && ink(t.Prompt) == ink(text)
 	}
-	return !strings.HasPrefix(t.Prompt, "[Pasted ") && shown == letters(text)
+	switch {
+	case strings.HasPrefix(t.Prompt, "[Pasted "):
+		return false
+	case t.Short:
+		return strings.HasPrefix(letters(text), shown)
+	}
+	return shown == letters(text)
 }
 
 // Said reports whether the words that are shown end as these do, as far as their letters tell.

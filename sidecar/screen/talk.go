@@ -13,6 +13,7 @@ type Talk struct {
 	Words  string // what it said after its last call of a tool, rows as they are
 	Whole  bool   // the words begin on the screen; else rows above them have left it
 	Cut    bool   // a person interrupted it, or its service failed
+	Short  bool   // of the prompt only the beginning is shown: it stands at the top of the screen to remind of it
 }
 
 // Converse reads the last turn above the composer of an agent, where one is live:
@@ -33,6 +34,9 @@ func Converse(v View, a profile.Agent) (t Talk, ok bool) {
 	return p.talk(p)
 }
 
+// shortened ends a prompt that is too long for the row in which the agent reminds of it.
+const shortened = "…"
+
 // converse reads the last turn above a row, drawn as Converse shows it.
 func (p picture) converse(top int) (t Talk, ok bool) {
 	begin := top - 1
@@ -44,7 +48,9 @@ func (p picture) converse(top int) (t Talk, ok bool) {
 		said.in, said.Whole = true, false
 	}
 	if begin >= 0 {
-		said.prompt = append(said.prompt, words(from(p.row(begin), p.a.Composer.Text)))
+		first := words(from(p.row(begin), p.a.Composer.Text))
+		said.prompt = append(said.prompt, first)
+		said.Short = begin == 0 && strings.HasSuffix(first, shortened)
 	}
 	for y := begin + 1; y < top; y++ {
 		said.row(p, y)

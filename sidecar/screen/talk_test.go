@@ -3,6 +3,8 @@ package screen_test
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,4 +40,30 @@ func recorded(t *testing.T, file string) (r recording) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal([]byte(read(t, filepath.Join("testdata", file+".json"))), &r))
 	return r
+}
+
+// Codex reminds of a prompt whose row has left the screen, cut where its one row ends: it is still
+// the prompt that was given, and no other.
+func TestW14_PromptThatIsCutAtTheTop(t *testing.T) {
+	v := recorded(t, "codex-0.169.0/idle-after-turn").view()
+	a, _ := profile.AgentByName("codex")
+	v.Rows = slices.Clone(v.Rows)
+	for y := range v.Rows {
+		if strings.Contains(v.Rows[y], "[[hold]]") {
+			v.Rows[y] = ""
+		}
+	}
+	v.Rows[0] = "› [Ada] (1): a question that is longer than its ro…"
+	got, ok := screen.Converse(v, a)
+	require.True(t, ok)
+	assert.True(t, got.Short)
+	assert.True(t, got.Told("[Ada] (1):\n\na question that is longer than its row"))
+	assert.False(t, got.Told("[Ada] (2):\n\na question that is longer than its row"))
+	assert.False(t, got.Told("[Ada] (1):\n\na question"))
+	v.Rows[0] = "› [Ada] (1): a question…"
+	v.Rows = append([]string{""}, v.Rows[:len(v.Rows)-1]...) // it stands where it was typed
+	v.CursorY++
+	if got, ok = screen.Converse(v, a); ok {
+		assert.False(t, got.Told("[Ada] (1): a question that goes on"))
+	}
 }
