@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -82,6 +84,59 @@ func TestW14_WhatTheScreenShows(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, paths[c.want], found.Path)
 			assert.Equal(t, ByScreen, found.How)
+		})
+	}
+}
+
+// Another rollout that took the same prompt in the same second binds nothing, whoever wrote it: a
+// second Codex in the directory, one outside of tmux, a process that forges it. Words decide where
+// those that are shown stand in one alone. What another project or another pane took is no matter.
+func TestW14_AnotherThatTookTheSame(t *testing.T) {
+	now := time.Now()
+	is := func(want string) func(string) bool { return func(got string) bool { return got == want } }
+	typed := Shown{Took: is("the same"), After: now.Add(-time.Second), At: now}
+	said := typed
+	said.Said = is("mine")
+	for name, c := range map[string]struct {
+		shows Shown
+		other string // what the other one has below the prompt; "-": there is none
+		dir   string
+		taken bool // it is bound to another pane
+		late  bool // it took the prompt a minute ago
+		bound bool
+	}{
+		"alone":                                {typed, "-", "/work", false, false, true},
+		"both are still at work":               {typed, "", "/work", false, false, false},
+		"forged, with words of its own":        {typed, "forged", "/work", false, false, false},
+		"words that are shown, of one":         {said, "theirs", "/work", false, false, true},
+		"words that are shown, of both":        {said, "mine", "/work", false, false, false},
+		"another project":                      {typed, "", "/other", false, false, true},
+		"another project, the same words":      {said, "mine", "/other", false, false, true},
+		"another pane is bound to it":          {typed, "", "/work", true, false, true},
+		"the same a minute ago":                {typed, "", "/work", false, true, true},
+		"a prefix of the directory's own name": {typed, "", "/work2", false, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, write := codexBehind(t)
+			mine := write("mine", now, "the same", map[bool]string{true: "mine"}[c.shows.Said != nil])
+			if c.other != "-" {
+				at := now
+				if c.late {
+					at = now.Add(-time.Minute)
+				}
+				theirs := write("theirs", at, "the same", c.other)
+				whole, err := os.ReadFile(theirs)
+				require.NoError(t, err)
+				require.NoError(t, os.WriteFile(theirs, bytes.ReplaceAll(whole, []byte(`"/work"`), []byte(strconv.Quote(c.dir))), 0o600))
+				f.Taken = func(path string) bool { return c.taken && path == theirs }
+			}
+			found, err := f.showing(&shown{Shown: c.shows})
+			if !c.bound {
+				require.ErrorIs(t, err, ErrAmbiguous)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, mine, found.Path)
 		})
 	}
 }

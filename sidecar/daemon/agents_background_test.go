@@ -58,7 +58,15 @@ func TestO5_CallersFromABackgroundProcess(t *testing.T) {
 		assert.Equal(t, message.OriginAgent, m.Origin)
 		assert.Equal(t, one.session.ID, m.From.Peer)
 	}
+	// An MCP server is told in each call, and has nothing in its environment.
+	for _, one := range []*agent{a, b} {
+		m := sends(one, "-u CODEX_THREAD_ID INTERCOM_TEST_THREAD="+thread(one)+" "+wrong[one], "by MCP from "+one.name)
+		assert.Equal(t, one.session.ID, m.From.Peer)
+	}
 	for how, env := range map[string]string{
+		"by MCP, that of another":           "-u CODEX_THREAD_ID INTERCOM_TEST_THREAD=" + thread(a),
+		"by MCP, not what started it":       "INTERCOM_TEST_THREAD=" + thread(a),
+		"by MCP, no conversation":           "-u CODEX_THREAD_ID INTERCOM_TEST_THREAD=",
 		"another conversation than its own": "CODEX_THREAD_ID=" + thread(a),
 		"a conversation that is nowhere":    "CODEX_THREAD_ID=01a208b5-7c77-7e71-8232-7fed02967ed1",
 		"a name that is a path":             "CODEX_THREAD_ID=../*",

@@ -1,14 +1,18 @@
 package daemon_test
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // Codex as people start it, two in one directory behind one background process: what a person
@@ -49,8 +53,37 @@ func TestLab_W14_Q14_CodexWithItsBackgroundProcess(t *testing.T) {
 	}, func() any { return []any{a.explain(), b.explain()} })
 	b.byHand("and [[say More **of** it.]]")
 	heard(bea, b, "More **of** it.")
-	assert.Equal(t, []string{"The *first* of `a`.", "Another **one** of `a`."}, a.relayed())
-	assert.Equal(t, []string{"The *first* of `b`.", "More **of** it."}, b.relayed())
+	// What is taken up again is followed there.
+	a.command("/resume")
+	a.WaitFor("what there is", func(s labtest.Screen) bool { return s.Contains("Resume a previous session") && s.Contains("of `b`") })
+	a.Keys("*first* of `a`")
+	a.WaitFor("that one alone", func(s labtest.Screen) bool { return !s.Contains("of `b`") && !s.Contains("Another") && s.Contains("of `a`") })
+	a.Enter()
+	a.WaitForIdle()
+	a.byHand("back [[say Back **in** it.]]")
+	heard(ben, a, "Back **in** it.")
+	l.until("the first one", func() bool { return a.explain().Transcript == seen[0] }, func() any { return a.explain() })
+	// A prompt that leaves the screen is cut to one row, and is the same.
+	lines := "line " + strings.Repeat("and on ", 12)
+	b.byHand(strings.Repeat("a question that is longer than a row ", 5) + "[[say " + strings.Repeat(lines+"\n\n", 30) + "The **end**.]]")
+	l.until("its end", func() bool { return strings.Contains(strings.Join(bea.received(), ""), "The **end**.") }, func() any { return bea.received() })
+	l.stays(func() bool { return b.explain().Transcript == of[1] })
+	// Both are in the background process that one of them has started: what that runs is told
+	// by the conversation.
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for _, one := range []*labAgent{b, a} {
+		say := "sent by " + one.Name
+		one.byHand(fmt.Sprintf("run [[bash INTERCOM_TEST_SEND=1 %s %s %s '%s']]", self, l.cfg.Paths.Socket, ben.pane, say))
+		one.WaitFor("a dialog", func(s labtest.Screen) bool { return s.Contains("Would you like to run") })
+		one.Keys("y")
+		l.until("it is sent", func() bool {
+			return slices.ContainsFunc(l.messages(), func(m message.Envelope) bool { return m.Body == say && m.From.Peer == one.session().ID })
+		}, func() any { return l.messages() })
+		one.WaitForIdle()
+	}
+	assert.Equal(t, []string{"The *first* of `a`.", "Another **one** of `a`.", "Back **in** it."}, a.relayed()[:3])
+	assert.Equal(t, []string{"The *first* of `b`.", "More **of** it."}, b.relayed()[:2])
 	l.rests(chat, 2)
 	l.rests(other, 2)
 }

@@ -106,11 +106,10 @@ func sendMain(args []string) int {
 			req.ID, req.Type = message.ID(args[3]), ""
 		}
 	}
-	if _, err := clientAt(args[0]).Send(context.Background(), req); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	if thread, set := os.LookupEnv("INTERCOM_TEST_THREAD"); set {
+		c.Agent = &api.AgentCall{Client: "codex-mcp-client", Thread: thread}
 	}
-	return 0
+	return exited(c.Send(context.Background(), req))
 }
 
 // forgeMain speaks to the sidecar without its client.
