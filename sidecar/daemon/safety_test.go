@@ -15,6 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
+	processes "github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -396,7 +397,15 @@ func TestAdoptionIsRefused(t *testing.T) {
 			pane := r.NewPane(tt.command)
 			r.WaitForText(pane, tt.shows)
 			if tt.shows == "" {
-				r.WaitForFact(pane, "#{pane_current_command}", tt.program)
+				// tmux names the program before it runs, and before the terminal is its own.
+				var tty string
+				var pid int
+				_, err := fmt.Sscan(r.Fact(pane, "#{pane_tty} #{pane_pid}"), &tty, &pid)
+				require.NoError(t, err)
+				r.waitFor("it runs", func() bool {
+					front, err := processes.FrontLeader(tty, pid)
+					return err == nil && front.Leader.Name == tt.program
+				})
 			}
 			refuse(t, pane, "line", tt.why, tt.hint)
 		})
