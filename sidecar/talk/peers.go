@@ -202,7 +202,8 @@ func (p *Peers) Run(ctx context.Context) error {
 	}
 }
 
-// pass has the ports join that somebody listens on, and those go at which for some ticks nobody did.
+// pass has the ports join that somebody listens on, and those go at which for some ticks nobody did, unless
+// something is still to be sent there: it waits for the port to be opened again, or for its own end.
 func (p *Peers) pass(ctx context.Context, ticked bool, all *sync.WaitGroup) error {
 	here := map[int]bool{}
 	var failed error
@@ -223,7 +224,7 @@ func (p *Peers) pass(ctx context.Context, ticked bool, all *sync.WaitGroup) erro
 	var gone []*peer
 	for number, one := range p.known {
 		if ticked && !here[number] {
-			if one.missed++; one.missed > maxMissed {
+			if one.missed++; one.missed > maxMissed && len(p.waits[one.session]) == 0 {
 				gone = append(gone, one)
 				delete(p.known, number)
 			}

@@ -264,6 +264,37 @@ func TestPeers_waits(t *testing.T) {
 	until(t, func() bool { _, err := r.relay.Snapshot().Find("beta"); return err != nil }, "nobody listens: the peer is gone")
 }
 
+// A port that is closed stays a peer as long as something waits for it: it gets that when it listens again.
+func TestPeers_closedWhileSomethingWaits(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	p, peer := r.joined(Wish{Name: "beta"})
+	_, err := p.Unwant()
+	require.NoError(t, err)
+	_, err = r.Keeper.Look(t.Context())
+	require.NoError(t, err)
+	sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: "later"}})
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).Reason == message.PortClosed }, "held")
+	missed := func() int {
+		r.peers.mu.Lock()
+		defer r.peers.mu.Unlock()
+		if one := r.peers.known[p.Number]; one != nil {
+			return one.missed
+		}
+		return -1
+	}
+	until(t, func() bool { n := missed(); return n < 0 || n > 3*maxMissed }, "it is closed for long")
+	still, err := r.relay.Snapshot().Find("beta")
+	require.NoError(t, err)
+	assert.Equal(t, peer.ID, still.ID)
+	require.NoError(t, p.Want(Wish{Port: p.Number, Name: "beta"}))
+	_, err = r.Keeper.Look(t.Context())
+	require.NoError(t, err)
+	until(t, func() bool { return r.state(sent.Message).State == message.Submitted }, "delivered once it listens")
+	assert.Equal(t, []string{"[ada] (0):\n\nlater"}, texts(p.unread(t, CheckOptions{Clear: true})))
+}
+
 // A port that an earlier life knew, and that nobody listens on any more, is a peer no longer.
 func TestPeers_leftByAnEarlierLife(t *testing.T) {
 	t.Parallel()

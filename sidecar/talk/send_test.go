@@ -105,7 +105,12 @@ func TestK18_K42_timeout(t *testing.T) {
 	assert.EqualError(t, err, fmt.Sprintf("Could not connect to port %d: Connection timed out", number))
 	assert.Equal(t, 0.5, err.(*Error).Details["timeout"])
 	assert.GreaterOrEqual(t, time.Since(began), 500*time.Millisecond)
-	assert.Equal(t, 10*time.Second, SendTimeout)
+
+	began = time.Now()
+	_, err = who.Send(t.Context(), Sending{To: number, From: 9001, Body: []byte("x")})
+	assert.Equal(t, ConnectionTimeout, codeOf(err))
+	assert.EqualValues(t, 10, err.(*Error).Details["timeout"], "where nobody says otherwise")
+	assert.GreaterOrEqual(t, time.Since(began), 10*time.Second)
 }
 
 func TestK35_K43_ports(t *testing.T) {
