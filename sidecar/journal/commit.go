@@ -104,7 +104,8 @@ func newWriter(ctx context.Context, db *sql.DB, steps []string, check bool) (*wr
 			SELECT ?1, seq, nullif(?3, ''), ?4, ?5, nullif(?6, doc), nullif(?7, body) FROM messages WHERE id = ?2
 			ON CONFLICT (id) DO UPDATE SET chat = excluded.chat, target = excluded.target, doc = excluded.doc,
 				envelope = excluded.envelope, body = excluded.body WHERE message = excluded.message`},
-		{&w.findDelivery, `SELECT d.seq, d.message, coalesce(d.chat, ''), d.target, d.state, coalesce(d.envelope, m.doc)
+		{&w.findDelivery, `SELECT d.seq, d.message, coalesce(d.chat, ''), d.target, d.state, coalesce(d.envelope, m.doc),
+				coalesce((SELECT json_extract(s.doc, '$.kind') FROM sessions s WHERE s.id = d.target), '')
 			FROM deliveries d JOIN messages m ON m.seq = d.message WHERE d.id = ?`},
 		{&w.findMessage, `SELECT seq FROM messages WHERE id = ?`},
 		{&w.addReceipt, `INSERT INTO receipts (seq, delivery, message, doc, words) VALUES (?, nullif(?, 0), ?, ?, ?)`},
@@ -506,6 +507,7 @@ type about struct {
 	chat, target message.ID
 	state        message.ReceiptState // before it
 	envelope     string
+	kind         message.PeerKind // of the target
 }
 
 func (s *stepper) find(receipt message.Receipt) (d about, err error) {
@@ -516,7 +518,7 @@ func (s *stepper) find(receipt message.Receipt) (d about, err error) {
 		}
 		return d, err
 	}
-	err = s.row(s.w.findDelivery, string(receipt.Delivery)).Scan(&d.seq, &d.message, &d.chat, &d.target, &d.state, &d.envelope)
+	err = s.row(s.w.findDelivery, string(receipt.Delivery)).Scan(&d.seq, &d.message, &d.chat, &d.target, &d.state, &d.envelope, &d.kind)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}
@@ -544,7 +546,7 @@ func (s *stepper) caused(d about, receipt message.Receipt) error {
 		return err
 	}
 	person := e.Origin == message.OriginHuman
-	if !person || receipt.State != message.Typed {
+	if person && receipt.State != message.Typed || !person && d.kind.Heeds(e) {
 		if _, err := s.exec(s.w.caused, string(d.target), e.Depth, person); err != nil {
 			return err
 		}

@@ -42,6 +42,13 @@ const (
 // own protocol bounds how much that is.
 func (k PeerKind) Files() bool { return k == PeerRepository || k == PeerPort }
 
+// Heeds reports whether what a peer of that kind says next may have a message for its cause, once it was given it. A
+// file that acknowledges another is no agent's turn, and nobody may ever react to it. What is made of an unverified file
+// has its depth anyway; whoever drops many would have all others held.
+func (k PeerKind) Heeds(m Envelope) bool {
+	return (m.Origin != OriginSystem || !k.Files()) && (m.Trust != TrustUnverified || k != PeerRepository)
+}
+
 // Peer is whoever can say something and be told something. One of a pane is one agent's stay in it, a session: it lives
 // from its adoption until the pane or the program ends, or a person releases it.
 type Peer struct {

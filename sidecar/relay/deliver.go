@@ -391,18 +391,13 @@ func (tx *tx) submitted(d *delivery, target *peer) {
 	}
 }
 
-// caused notes that a peer was given a message. A person's own word starts again at 0. A file that
-// acknowledges another is no agent's turn: nobody may ever react to it, and of what comes from there
-// next it is no cause. Nor is an unverified file: what is made of it has its depth anyway, and
-// whoever drops many would have all others held.
+// caused notes that a peer was given a message. A person's own word starts again at 0.
 func (s *peer) caused(by message.Envelope) {
 	switch {
 	case by.Origin == message.OriginHuman:
 		s.byPerson()
 		s.cause = 0
-	case by.Origin == message.OriginSystem && s.Kind.Files():
-	case by.Trust == message.TrustUnverified && s.Kind == message.PeerRepository:
-	default:
+	case s.Kind.Heeds(by):
 		s.cause = max(s.cause, by.Depth)
 	}
 }
