@@ -107,12 +107,12 @@ intercom.on("decide", function(msg, ctx)
   local options = { reason = msg.type .. ", " .. msg.priority .. ": " .. action .. " (" .. by .. ")" }
   if notify ~= "" then options.notify = notify end
 
-  if action == "ask" then return intercom.ask(options) end
   if action == "acknowledge" then
     if msg.requires_response then options.text = "Received: " .. msg.type .. " " .. msg.id end
     return intercom.ack(options)
   end
-  options.prompt = prompt(msg, of)
+  options.prompt = prompt(msg, of) -- also for what the agent gets once a person has said yes
+  if action == "ask" then return intercom.ask(options) end
   return intercom.deliver(options)
 end)
 
