@@ -40,6 +40,9 @@ func (a *app) showPeers(peers []api.Peer) {
 	rows := [][]string{{"NAME", "PANE", "ID", "AGENT", "STATE", "FROM", "CHAT", "COMPUTER", "WINDOW", "WHY"}}
 	for _, p := range peers {
 		row := []string{p.Name, p.Pane, "", p.Agent, string(p.State), "", "", p.Computer, p.Window, p.Why}
+		if p.TLS {
+			row[3] = "tls"
+		}
 		if p.Session != "" {
 			row[2] = p.Session.Short()
 		}

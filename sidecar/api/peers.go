@@ -25,6 +25,7 @@ type Peer struct {
 	Program  message.Process   `json:"program"`
 	Title    string            `json:"title,omitempty"`  // of the pane
 	Window   string            `json:"window,omitempty"` // session:index and name, as tmux has them
+	TLS      bool              `json:"tls,omitempty"`    // a port that takes encrypted connections only
 	State    message.PaneState `json:"state,omitempty"`  // "": nobody has looked
 	Why      string            `json:"why,omitempty"`    // what stands against typing there now
 	Evidence []message.Ground  `json:"evidence"`         // for the state, the weightiest first

@@ -64,6 +64,9 @@ func (s *sidecar) assemble(ctx context.Context) {
 	launches := &service.Launches{Callers: callers, Names: names, Sessions: sessions, Relay: asked, Journal: s.journal, Settings: s.policies.Settings, Amend: s.policies.Amended, Log: s.log}
 	panes := &service.Panes{Callers: callers, Names: names, Relay: s.relay, Log: s.log}
 	inbox := &service.Inbox{Callers: callers, Names: names, Relay: asked, Journal: s.journal, Log: s.log}
+	if cfg.Talk.Dir != "" {
+		panes.Ports = cfg.Talk
+	}
 	if s.client != nil {
 		s.returns.Tmux, s.returns.Panes = s.client, s.panes
 		callers.Tmux, callers.Panes = s.client, s.panes

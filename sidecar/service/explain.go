@@ -10,6 +10,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/talk"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -25,7 +26,9 @@ type Panes struct {
 		Hook(ctx context.Context, session message.ID, h message.Hook) error
 	}
 	Tmux interface{ Info() tmux.Info }
-	Log  *slog.Logger
+	// Ports lists who listens now; nil where no ports are served.
+	Ports interface{ Discover() []talk.Listening }
+	Log   *slog.Logger
 }
 
 // Offer has a server serve the operations.

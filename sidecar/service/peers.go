@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -42,6 +43,7 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 			}
 		}
 	}
+	s.encrypted(sessions, peers)
 	if s.Panes == nil {
 		return peers, nil
 	}
@@ -65,6 +67,19 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 		}
 	}
 	return peers, nil
+}
+
+// encrypted notes which of the ports take encrypted connections only.
+func (s *Panes) encrypted(sessions []message.Peer, peers []api.Peer) {
+	if s.Ports == nil || !slices.ContainsFunc(sessions, func(p message.Peer) bool { return p.Kind == message.PeerPort }) {
+		return
+	}
+	for _, l := range s.Ports.Discover() {
+		i := slices.IndexFunc(sessions, func(p message.Peer) bool { return p.Kind == message.PeerPort && p.Key == strconv.Itoa(l.Port) })
+		if i >= 0 {
+			peers[i].TLS = l.TLS
+		}
+	}
 }
 
 // window is where a pane is, as a person finds it.
