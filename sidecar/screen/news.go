@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -212,17 +213,19 @@ func undrawn(text string) string {
 // How programs write the keys that they wait for: a letter or a key in brackets, letters or short
 // words to choose from at the end of a row, one of them a capital or all in brackets, the signs on
 // keys, and their names.
-var keyMarks = []*regexp.Regexp{
-	regexp.MustCompile(`(?:^|[^\pL\pN_\])}])[\[(<{【（「](?:\pL|(?i:enter|return|esc|escape|tab|space|ctrl.\pL|\^\pL|f\d+))[\])>}】）」](?:$|[^(\pN_\[])`),
-	regexp.MustCompile(`(?:^|[^\pL\pN/])(?:\p{Lu}(?:/\p{Ll})+|\p{Ll}(?:/\p{Ll})*/\p{Lu}(?:/\p{Ll})*)(?:$|[^\pL\pN/])`),
-	regexp.MustCompile(`[\[(<{【（「]\s?[\pL\pM]{1,6}(?:\s?[/／|,、]\s?[\pL\pM]{1,6}){1,3}\s?[\])>}】）」]\s*[:：?？؟>]?\s*$`),
-	regexp.MustCompile(`[⏎⎋↵↩⌫⇥␣⇧⌘⌃⌥⮐]`),
-	regexp.MustCompile(`(?:^|[^\pL\pN_])(?:Enter|ENTER|Esc|ESC|Escape|Ctrl[-+]\pL|\^[A-Z]|Eingabetaste|Entrée|Échap|Intro|Invio|回车|回車|エンター)(?:$|[^\pL\pN_])`),
-}
+var keyMarks = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`(?:^|[^\pL\pN_\])}])[\[(<{【（「](?:\pL|(?i:enter|return|esc|escape|tab|space|ctrl.\pL|\^\pL|f\d+))[\])>}】）」](?:$|[^(\pN_\[])`),
+		regexp.MustCompile(`(?:^|[^\pL\pN/])(?:\p{Lu}(?:/\p{Ll})+|\p{Ll}(?:/\p{Ll})*/\p{Lu}(?:/\p{Ll})*)(?:$|[^\pL\pN/])`),
+		regexp.MustCompile(`[\[(<{【（「]\s?[\pL\pM]{1,6}(?:\s?[/／|,、]\s?[\pL\pM]{1,6}){1,3}\s?[\])>}】）」]\s*[:：?？؟>]?\s*$`),
+		regexp.MustCompile(`[⏎⎋↵↩⌫⇥␣⇧⌘⌃⌥⮐]`),
+		regexp.MustCompile(`(?:^|[^\pL\pN_])(?:Enter|ENTER|Esc|ESC|Escape|Ctrl[-+]\pL|\^[A-Z]|Eingabetaste|Entrée|Échap|Intro|Invio|回车|回車|エンター)(?:$|[^\pL\pN_])`),
+	}
+})
 
 // marksKey reports whether a row names keys.
 func marksKey(row string) bool {
-	return slices.ContainsFunc(keyMarks, func(re *regexp.Regexp) bool { return re.MatchString(row) })
+	return slices.ContainsFunc(keyMarks(), func(re *regexp.Regexp) bool { return re.MatchString(row) })
 }
 
 // questionMarks of all scripts.
