@@ -1,0 +1,135 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
+)
+
+type noPanes struct{}
+
+func (noPanes) Deliver(...message.Delivery)         {}
+func (noPanes) Cancel([]message.ID, message.Reason) {}
+func (noPanes) Forget(message.ID)                   {}
+
+// Two hundred requests at once, each answered by whoever was asked: all are settled, on disk too, and
+// each has its line and that of its answer, once.
+func TestP20_TwoHundredAtOnce(t *testing.T) {
+	const most = 200
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o700))
+	j, err := journal.Open(t.Context(), dir)
+	require.NoError(t, err)
+	defer j.Close()
+	r := &relay.Relay{Journal: j, Sink: noPanes{}}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	s := &Teams{Relay: r, Journal: j, Policies: &Policies{}, Bell: NewBell(), Claims: filepath.Join(dir, "teams"), Log: slog.New(slog.DiscardHandler)}
+	d := team.Dir{Path: t.TempDir()}
+	require.NoError(t, d.Make())
+	person := relay.By{Kind: relay.Person, Name: "ada"}
+	var members []message.Peer
+	for i := range 4 {
+		p, err := r.Adopt(ctx, message.Peer{Name: fmt.Sprintf("m%d", i), PaneOf: message.PaneOf{Pane: fmt.Sprintf("%%%d", i)}})
+		require.NoError(t, err)
+		_, err = r.Do(ctx, relay.TakeSeat{By: person, Seat: relay.Seat{Dir: d.Path, Name: p.Name, Role: "dev"}, Peer: p.ID})
+		require.NoError(t, err)
+		require.NoError(t, d.Enlist(p.Name, "dev"))
+		members = append(members, p)
+	}
+	var mu sync.Mutex
+	want := map[string]handshake.State{}
+	var all sync.WaitGroup
+	for i := range most {
+		all.Go(func() {
+			p := members[i%len(members)]
+			h, err := s.askToEnd(ctx, person, d, p.Name)
+			if !assert.NoError(t, err) {
+				return
+			}
+			a, err := r.Do(ctx, relay.AnswerHandshake{
+				By: relay.By{Kind: relay.Agent, Peer: p.ID}, Answer: handshake.Answer{Kind: handshake.Shutdown, ID: h.ID, Approve: i%8 < 4, Note: fmt.Sprint(i)},
+			})
+			if assert.NoError(t, err) {
+				assert.NoError(t, s.write(ctx, relay.Affair{Handshake: a.Handshake, Team: a.Team}, relay.OwedAnswer, false))
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			want[h.ID] = a.Handshake.State
+		})
+	}
+	all.Wait()
+	require.Len(t, want, most)
+	stop()
+	require.NoError(t, <-done)
+
+	for id, state := range want {
+		one, found, err := s.recorded(t.Context(), id)
+		require.NoError(t, err)
+		require.True(t, found)
+		assert.Equal(t, state, one.Handshake.State)
+		assert.NotContains(t, one.Owed, relay.OwedRequest)
+		assert.NotContains(t, one.Owed, relay.OwedAnswer)
+	}
+	lines := map[string]int{}
+	for _, name := range []string{team.Lead, "m0", "m1", "m2", "m3"} {
+		inbox, err := d.Peek(name)
+		require.NoError(t, err)
+		for _, m := range inbox {
+			lines[m.Type+m.RequestID]++
+			assert.WithinDuration(t, time.Now(), m.At, time.Hour)
+		}
+	}
+	assert.Len(t, lines, 2*most)
+	for line, n := range lines {
+		assert.Equal(t, 1, n, line)
+	}
+}
+
+// What an earlier run owed when it was killed, before or after it had written the line, is done once.
+func TestHandshake_WhatIsOwedIsWrittenOnce(t *testing.T) {
+	for _, written := range []bool{false, true} {
+		d := team.Dir{Path: t.TempDir()}
+		require.NoError(t, d.Make())
+		require.NoError(t, d.Enlist("alice", "dev"))
+		h := handshake.Handshake{
+			ID: "0000000a", Kind: handshake.Shutdown, Asker: handshake.Party{Person: true, Name: team.Lead}, Answerer: handshake.Party{Peer: "x", Name: "alice"},
+			Asked: time.Now().UTC(), State: handshake.Pending,
+		}
+		one := relay.Affair{Handshake: h, Team: d.Path, Owed: []relay.Owed{relay.OwedRequest}}
+		if written {
+			to, m := line(h, relay.OwedRequest)
+			require.NoError(t, d.Send(to, m))
+		}
+		stopped, stop := context.WithCancel(t.Context())
+		stop()
+		s := &Teams{Relay: new(relay.Relay), Log: slog.New(slog.DiscardHandler)}
+		_ = s.write(stopped, one, relay.OwedRequest, true) // nobody notes that it is there
+		_ = s.write(stopped, one, relay.OwedRequest, true)
+		all, err := d.Peek("alice")
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		assert.Equal(t, "Please shut down gracefully.", all[0].Content)
+		again := &Teams{Relay: new(relay.Relay), Log: slog.New(slog.DiscardHandler)} // the next life
+		_ = again.write(stopped, one, relay.OwedRequest, true)
+		all, err = d.Peek("alice")
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+	}
+}
