@@ -176,7 +176,7 @@ func connectMCP(t *testing.T, server *exec.Cmd, revision string, unasked func(wh
 	return connectOver(t, &sdk.CommandTransport{Command: server}, revision, unasked)
 }
 
-func connectOver(t *testing.T, over sdk.Transport, revision string, unasked func(what string)) *sdk.ClientSession {
+func connectOver(t testing.TB, over sdk.Transport, revision string, unasked func(what string)) *sdk.ClientSession {
 	t.Helper()
 	options := &sdk.ClientOptions{}
 	if unasked != nil {

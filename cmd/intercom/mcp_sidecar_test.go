@@ -1,0 +1,194 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// An agent that nobody has adopted calls through its own MCP client, and another one is adopted. Who
+// calls is found out by processes: a name in the environment makes nobody an agent.
+func TestM2_M3_M6_callsOfAgents(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	claude, codex := st.coder("claude"), st.coder("codex")
+	out, code := st.intercom("adopt", codex.pane, "--name", "bob")
+	require.Zero(t, code, out)
+	bystander := st.shell()
+
+	// M2: outside of the pane, with its name in the environment.
+	cmd := exec.Command(thisProgram(), "mcp")
+	cmd.Env = append(st.environ(), "INTERCOM_TEST_MAIN=1", "INTERCOM_SERVER="+st.Socket, "TMUX_PANE="+codex.pane)
+	liar := connectMCP(t, cmd, "2025-11-25", nil)
+	result := calls(t, liar, "send_message", map[string]any{"computer": "local", "session_id": "bob", "message": "hello", "from": "human"})
+	require.False(t, result.IsError, textOfResult(result))
+	assert.Contains(t, result.Content[1].(*sdk.TextContent).Text, "You are not verified")
+	held := st.held()
+	require.Len(t, held, 1, "it waits for a person")
+	assert.Equal(t, "AI[local:unverified] |", held[0].Form.Head)
+	result = calls(t, liar, "check_messages", nil)
+	assert.True(t, result.IsError, "nothing reaches whom nobody knows")
+	assert.Contains(t, textOfResult(result), `"status":"error"`)
+	for name, arguments := range map[string]map[string]any{"chat_start": {"session_id": "bob"}} {
+		assert.True(t, calls(t, liar, name, arguments).IsError, "%s is not for the unverified", name)
+	}
+
+	// An agent becomes a session by its call: its own pane, and no other.
+	own := st.mcpIn(claude)
+	result = calls(t, own, "list_sessions", nil)
+	require.False(t, result.IsError, textOfResult(result))
+	assert.Len(t, result.Content, 1, "it is verified")
+	var sessions []struct {
+		ID     string `json:"session_id"`
+		Status string
+		Agent  string
+	}
+	require.NoError(t, json.Unmarshal([]byte(textOfResult(result)), &sessions))
+	require.Len(t, sessions, 2)
+	me := sessions[1].ID
+	assert.Equal(t, "claude", sessions[1].Agent)
+	adopted := map[string]bool{}
+	for _, s := range st.status().Sessions {
+		adopted[s.Pane] = true
+	}
+	assert.Equal(t, map[string]bool{codex.pane: true, claude.pane: true}, adopted, "not %s", bystander)
+
+	// It speaks by its own name.
+	require.False(t, calls(t, own, "send_message", map[string]any{"computer": "local", "session_id": "bob", "message": "hi"}).IsError)
+	tmuxtest.WaitFor(t, "bob has it", func() bool { return len(codex.received()) == 1 })
+	assert.Equal(t, "AI[local:"+me+"] | hi", codex.received()[0])
+
+	// M3: errors say what to do next.
+	result = calls(t, own, "send_message", map[string]any{"computer": "local", "session_id": "bobb", "message": "hi"})
+	assert.True(t, result.IsError)
+	var failure struct{ Status, Error, Hint string }
+	require.NoError(t, json.Unmarshal([]byte(textOfResult(result)), &failure))
+	assert.Equal(t, "error", failure.Status)
+	assert.Contains(t, failure.Error, "bob")
+	assert.Contains(t, failure.Hint, "bob (codex, session_id "+sessions[0].ID+")")
+	assert.Contains(t, failure.Hint, "list_sessions")
+	result = calls(t, own, "send_message", map[string]any{"computer": "mars", "session_id": "bob", "message": "hi"})
+	assert.Contains(t, textOfResult(result), "list_computers")
+
+	// M6: in the middle of a turn it waits for a message, and has it as soon as it is there.
+	tmuxtest.WaitFor(t, "the notice that bob stopped", func() bool { return len(claude.received()) == 1 })
+	claude.do(":turn hold")
+	out, code = st.intercom("send", claude.pane, "work", "--timeout", "1m")
+	require.Zero(t, code, out)
+	got := make(chan *sdk.CallToolResult, 1)
+	go func() {
+		r, err := own.CallTool(t.Context(), &sdk.CallToolParams{Name: "check_messages", Arguments: map[string]any{"wait_s": 50}})
+		if err != nil {
+			t.Error(err)
+		}
+		got <- r
+	}()
+	theirs := st.mcpIn(codex)
+	sent := calls(t, theirs, "send_message", map[string]any{"computer": "local", "session_id": me, "message": "the answer is 42"})
+	require.False(t, sent.IsError, textOfResult(sent))
+	var letters api.Letters
+	select {
+	case r := <-got:
+		require.NotNil(t, r)
+		require.False(t, r.IsError, textOfResult(r))
+		require.NoError(t, json.Unmarshal([]byte(textOfResult(r)), &letters))
+	case <-time.After(40 * time.Second):
+		t.Fatal("the wait goes on although a message has come")
+	}
+	require.Len(t, letters.Messages, 1)
+	assert.Equal(t, "AI[local:"+sessions[0].ID+"] | the answer is 42", letters.Messages[0].Text)
+
+	// It answers that one, and is asked for no more: nothing is handed over twice, or typed besides.
+	result = calls(t, own, "reply", map[string]any{"message_id": string(letters.Messages[0].ID), "message": "thanks to you I know"})
+	require.False(t, result.IsError, textOfResult(result))
+	tmuxtest.WaitFor(t, "bob has the answer", func() bool { return len(codex.received()) == 2 })
+	result = calls(t, own, "check_messages", nil)
+	assert.NotContains(t, textOfResult(result), "the answer is 42") // a notice may have come
+	claude.do(":go")
+	require.False(t, calls(t, theirs, "send_message", map[string]any{"computer": "local", "session_id": me, "message": "after"}).IsError)
+	after := "AI[local:" + sessions[0].ID + "] | after"
+	tmuxtest.WaitFor(t, "what came after the turn is typed", func() bool { return slices.Contains(claude.received(), after) })
+	for _, text := range claude.received() {
+		assert.NotContains(t, text, "the answer is 42", "it was handed over, and is not typed besides")
+	}
+}
+
+// A sidecar that ends in the middle of a wait is replaced by another, which goes on with it.
+func TestM6_aSidecarRestartsInMidWait(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	claude := st.coder("claude")
+	out, code := st.intercom("adopt", claude.pane)
+	require.Zero(t, code, out)
+	own := st.mcpIn(claude)
+	claude.do(":turn hold")
+	out, code = st.intercom("send", claude.pane, "work", "--timeout", "1m")
+	require.Zero(t, code, out)
+	got := make(chan *sdk.CallToolResult, 1)
+	go func() {
+		r, err := own.CallTool(t.Context(), &sdk.CallToolParams{Name: "check_messages", Arguments: map[string]any{"wait_s": 45}})
+		if err != nil {
+			t.Error(err)
+		}
+		got <- r
+	}()
+	first := st.status().PID
+	require.NoError(t, syscall.Kill(first, syscall.SIGKILL))
+	tmuxtest.WaitFor(t, "another sidecar runs", func() bool {
+		out, code = st.intercom("status", "--json")
+		var s statusReply
+		return code == 0 && json.Unmarshal([]byte(out), &s) == nil && s.PID != first && len(s.Sessions) == 1
+	})
+	out, code = st.intercom("send", claude.pane, "are you there", "--timeout", "0s")
+	require.Contains(t, []int{0, 4, 5}, code, out)
+	select {
+	case r := <-got:
+		require.NotNil(t, r)
+		if r.IsError { // clear, and says what to do
+			assert.Contains(t, textOfResult(r), `"hint":`)
+			return
+		}
+		assert.Contains(t, textOfResult(r), "are you there")
+	case <-time.After(60 * time.Second):
+		t.Fatal("neither a message nor an error")
+	}
+}
+
+// Helpers.
+
+// mcpIn starts a server below an agent, as that starts its servers, and connects a client to it.
+func (st *stage) mcpIn(a *coder) *sdk.ClientSession {
+	st.t.Helper()
+	in, out := filepath.Join(st.run, a.kind+".in"), filepath.Join(st.run, a.kind+".out")
+	for _, pipe := range []string{in, out} {
+		require.NoError(st.t, syscall.Mkfifo(pipe, 0o600))
+	}
+	script := filepath.Join(st.run, a.kind+".sh")
+	tmuxtest.Program(st.t, script, fmt.Sprintf("#!/bin/sh\nINTERCOM_TEST_MAIN=1 exec %s mcp <%s >%s 2>%s.err\n", thisProgram(), in, out, out))
+	a.do(":run " + script)
+	to, err := os.OpenFile(in, os.O_WRONLY, 0)
+	require.NoError(st.t, err)
+	from, err := os.OpenFile(out, os.O_RDONLY, 0)
+	require.NoError(st.t, err)
+	return connectOver(st.t, &sdk.IOTransport{Reader: from, Writer: to}, "2025-11-25", nil)
+}
+
+func calls(t *testing.T, s *sdk.ClientSession, tool string, arguments map[string]any) *sdk.CallToolResult {
+	t.Helper()
+	r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
+	require.NoError(t, err)
+	return r
+}
