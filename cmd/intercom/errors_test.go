@@ -122,6 +122,9 @@ var errorsOf = map[string][]wrong{
 	},
 	"intercom send": {
 		{"send cyd", 2, `no text`, `--file`},
+		{"send cyd hi --direct", 2, `only a session can be linked`, `intercom chat start`},
+		{"send cyd --close-link", 2, `only a session can be linked`, `intercom chat start`},
+		{"send cyd hi --direct --close-link", 2, `only one can be given`, `intercom send --help`},
 		{"send nobody hi", 1, `no session "nobody"`, `intercom status`},
 		{"send %99 hi", 1, `no pane %99`, `tmux list-panes`},
 		{"send %3 hi", 1, `not adopted`, `intercom adopt %3`},
@@ -144,6 +147,15 @@ var errorsOf = map[string][]wrong{
 		{"session data ada --tail -1", 2, `less than none`, `intercom session data --help`},
 		{"session data ada --since yesterday", 2, `--since "yesterday"`, `10m`},
 	},
+	"intercom session mute": {
+		{"session mute", 2, `takes a session`, `intercom session mute`},
+		{"session mute ada", 2, `a person gets none`, `--for PEER`},
+		{"session mute ada --for ben", 1, `no subscription to "ada"`, `intercom session list`},
+		{"session mute nobody --for ben", 1, `no session "nobody"`, `intercom status`},
+		{"session mute ada --for _", 2, `--for is empty`, `intercom session mute --help`},
+	},
+	"intercom config":     {{"config frob", 2, `no command "config frob"`, `intercom config --help`}},
+	"intercom config get": {{"config get", 2, `takes a setting`, `intercom config get`}, {"config get frob", 2, `no setting "frob"`, `health.after`}},
 	"intercom session end": {
 		{"session end", 2, `takes a session`, `intercom session end`},
 		{"session end nobody", 1, `no session "nobody"`, `intercom status`},

@@ -135,7 +135,7 @@ sidecar and none could be started, 4 no answer in time or a delivery uncertain,
 		a.up(), a.down(), a.status(), a.doctor(), a.version(),
 		a.adopt(), a.release(), a.rename(), a.explain(),
 		a.chat(), a.askPane(), a.send(), a.peers(), a.inbox(), a.log(), a.brakes(), a.policy(),
-		a.session(), a.talk(), a.aea(), a.team(), a.compat(), a.header(),
+		a.session(), a.talk(), a.aea(), a.team(), a.compat(), a.header(), a.config(),
 		a.mcp(), a.hooks(), a.hook(), a.record(),
 		a.plugin(), a.uninstall(), a.demo(), a.sidecar(), a.guard(), a.persona(), a.policyWorker(), a.sessionExec(),
 	)

@@ -28,6 +28,7 @@ func (a *app) send() *cobra.Command {
 	var tags []string
 	var timeout time.Duration
 	var answer bool
+	var direct, closeLink bool
 	cmd := &cobra.Command{
 		Use:   "send PEER TEXT",
 		Short: "Send one message to one pane",
@@ -45,6 +46,11 @@ At most 64 KiB of text are typed, including what precedes it. An agent gets a
 longer text in a file, which is kept until it has answered, and one line naming
 that file. For any other program a longer text fails, and so does a line over
 4095 bytes if its terminal collects lines (cooked mode).
+An agent that sends is told once when the turn that took the message has ended,
+and when the session has: intercom session mute stops that. With --direct it is
+connected to PEER instead: each then hears what the other says, in a chat, until
+either closes the link or somebody stops the chat.
+
 --type and --priority are AEA's: policies use them to decide what an agent is
 told to do with the message, and whether a person is asked first.
 
@@ -60,6 +66,7 @@ input.`,
 			err := do(a, func(cmd *cobra.Command, args []string) (api.Sent, error) {
 				req := api.SendRequest{
 					To: args[0], Type: kind, Priority: priority, RequiresResponse: answer, Subject: subject, Tags: tags, Wait: wants, Timeout: timeout,
+					Direct: direct, CloseLink: closeLink,
 				}
 				var err error
 				for _, flag := range []string{"id", "type", "priority"} {
@@ -90,8 +97,13 @@ input.`,
 				case req.Timeout > api.MaxDuration:
 					return api.Sent{}, api.Errorf(api.CodeUsage, "--timeout %v: too large", timeout).WithHint("a message that is held expires after an hour")
 				}
-				if req.Text, err = a.textOf(cmd.Context(), args[1:], file); err != nil {
-					return api.Sent{}, err
+				if direct && closeLink {
+					return api.Sent{}, api.Errorf(api.CodeUsage, "--direct and --close-link: only one can be given").WithHint("%s --help", cmd.CommandPath())
+				}
+				if !closeLink || len(args) > 1 || file != "" {
+					if req.Text, err = a.textOf(cmd.Context(), args[1:], file); err != nil {
+						return api.Sent{}, err
+					}
 				}
 				if err = checkText(strings.Join(append(tags, subject), "")); err != nil {
 					return api.Sent{}, err
@@ -99,7 +111,7 @@ input.`,
 				sent, err = a.sendOne(cmd.Context(), req)
 				return sent, err
 			}, a.showSent)(cmd, args)
-			if err != nil {
+			if err != nil || sent.Message == "" { // it has but closed a link
 				return err
 			}
 			return a.judge(sent, wants)
@@ -113,6 +125,8 @@ input.`,
 	cmd.Flags().StringVar(&id, "id", "", "`UUID` of the message; sent twice with the same one, it is delivered once")
 	cmd.Flags().StringVar(&kind, "type", "", "`TYPE` of the message: "+strings.Join(aea.Types(), ", "))
 	cmd.Flags().StringVar(&priority, "priority", "", "`PRIORITY`: "+strings.Join(aea.Priorities(), ", "))
+	cmd.Flags().BoolVar(&direct, "direct", false, "of an agent: connect it to PEER with this message")
+	cmd.Flags().BoolVar(&closeLink, "close-link", false, "of an agent: end its link to PEER first; TEXT may be left out")
 	cmd.Flags().BoolVar(&answer, "requires-response", false, "its author waits for an answer")
 	a.completes(cmd, sessionWords)
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(aea.Types(), cobra.ShellCompDirectiveNoFileComp))
@@ -200,7 +214,10 @@ func (a *app) sendOne(ctx context.Context, req api.SendRequest) (api.Sent, error
 	}
 	// The same id: it is the same message, and this asks what became of it.
 	req.Timeout = max(0, whole-time.Since(begun))
-	return sendWithin(ctx, c, req)
+	chat := sent.Chat
+	sent, err = sendWithin(ctx, c, req)
+	sent.Chat = cmp.Or(sent.Chat, chat)
+	return sent, err
 }
 
 // sendWithin is one request, which ends in time even if nobody answers.
@@ -220,6 +237,12 @@ func sendWithin(ctx context.Context, c *api.Client, req api.SendRequest) (api.Se
 }
 
 func (a *app) showSent(s api.Sent) {
+	if s.Chat != nil {
+		a.say("chat %s %s: %s", chatName(*s.Chat), stateOf(*s.Chat), plainLine(participants(*s.Chat)))
+	}
+	if s.Message == "" {
+		return
+	}
 	line := fmt.Sprintf("%s %s", s.Message, s.Receipt.State)
 	wordless := s.Receipt.State == message.Answered && strings.TrimSpace(s.Receipt.Words) == ""
 	switch {

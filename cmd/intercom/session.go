@@ -23,7 +23,7 @@ them. A session that is started is the same as a pane that is adopted.`,
   intercom session list`,
 		Args: a.onlyCommands, RunE: showHelp,
 	}
-	cmd.AddCommand(a.sessionStart(), a.sessionList(), a.sessionData(), a.sessionEnd())
+	cmd.AddCommand(a.sessionStart(), a.sessionList(), a.sessionData(), a.sessionMute(), a.sessionEnd())
 	return cmd
 }
 

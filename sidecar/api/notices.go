@@ -21,7 +21,7 @@ var StopNotices = Op[StopNoticesRequest, StoppedNotices]{
 
 // StopNoticesRequest names the session of which no more is to be told.
 type StopNoticesRequest struct {
-	Computer string `json:"computer,omitempty"` // where it is; "" and "local" are this one
+	Computer string `json:"computer,omitempty"` // where it is; "", "local" and the name of this computer are the same
 	Session  string `json:"session"`            // by pane, name or id
 	// Caller is who is told no more, by pane, name or id; "" is the caller. Only a person names another.
 	Caller string `json:"caller,omitempty"`

@@ -264,7 +264,7 @@ func TestSend_adoptsAnAgent(t *testing.T) {
 
 // The header of a message is its sender's own, once: where the text bears it already it is
 // not doubled, and that of anybody else in its place is no header.
-func TestC3_TheHeaderStandsOnce(t *testing.T) {
+func TestC3_T1_T2_T3_T6_T34_T35_T36_TheHeaderStandsOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ada, ben, cyd := r.adopted("Ada", bracketed...), r.adopted("Ben", bracketed...), r.adopted("Cyd", bracketed...)

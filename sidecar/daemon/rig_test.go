@@ -99,8 +99,16 @@ func sendMain(args []string) int {
 	if args[1] == "ask" || args[1] == "start" {
 		return beginMain(args)
 	}
+	if args[1] == "mute" {
+		return exited(api.Call(context.Background(), c.Client, api.StopNotices, api.StopNoticesRequest{Session: args[2]}))
+	}
 	req := api.SendRequest{To: args[1], Text: args[2]}
-	if len(args) > 3 {
+	switch {
+	case len(args) > 3 && args[3] == "direct":
+		req.Direct = true
+	case len(args) > 3 && args[3] == "close":
+		req.CloseLink = true
+	case len(args) > 3:
 		kind, priority, typed := strings.Cut(args[3], ":")
 		if req.Type, req.Priority = kind, priority; !typed {
 			req.ID, req.Type = message.ID(args[3]), ""

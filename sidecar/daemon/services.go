@@ -113,7 +113,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 		&service.Questions{Callers: callers, Names: names, Chats: chats, Relay: s.relay, Journal: s.journal, Bell: s.bell, Log: s.log},
 		&service.Sending{Callers: callers, Names: names, Sessions: sessions, Chats: chats, Relay: asked, Journal: s.journal, Bell: s.bell},
 		&service.Letters{Callers: callers, Relay: asked, Bell: s.bell},
-		&service.Notices{Callers: callers, Names: names, Relay: asked},
+		&service.Notices{Callers: callers, Names: names, Relay: asked, Settings: s.policies.Settings},
 		&service.Log{Names: names, Journal: s.journal, Bell: s.bell})
 }
 

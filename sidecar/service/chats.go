@@ -85,12 +85,16 @@ func (s *Chats) Start(ctx context.Context, from api.Caller, req api.StartChatReq
 // begin begins a chat of sessions that are present.
 func (s *Chats) begin(ctx context.Context, start relay.StartChat) (chat message.Chat, err error) {
 	snap := s.Relay.Snapshot()
+	members, err := s.free(ctx, snap, start.Peers...)
+	if err != nil {
+		return message.Chat{}, err
+	}
 	if start.IncludeLast { // before what it shows is old
 		if start.Last, err = s.lastOf(ctx, start.By, snap, start.Peers[0]); err != nil {
 			return message.Chat{}, err
 		}
 	}
-	if start.Since, err = s.baseline(ctx, snap, start.Peers...); err != nil {
+	if start.Since, err = s.baseline(ctx, members); err != nil {
 		return message.Chat{}, err
 	}
 	answer, err := s.Relay.Do(ctx, start)
@@ -100,21 +104,24 @@ func (s *Chats) begin(ctx context.Context, start relay.StartChat) (chat message.
 	return answer.Chats[0], nil
 }
 
-// baseline takes what the panes of a chat's members-to-be show for old, and returns from when on. It
-// comes before the relay hears of the chat, so that nothing which is said after `chat start` has
-// returned is taken for old.
-func (s *Chats) baseline(ctx context.Context, snap registry.Snapshot, peers ...string) (since time.Time, err error) {
-	var members []message.Peer
+// free are those of a chat's members-to-be that are in no chat. One that is in one is refused by the
+// relay; its baseline is its chat's.
+func (s *Chats) free(ctx context.Context, snap registry.Snapshot, peers ...string) (members []message.Peer, err error) {
 	for _, ref := range peers {
 		session, err := s.Names.find(ctx, snap, ref)
 		if err != nil {
-			return since, err
+			return nil, err
 		}
-		if _, busy := snap.ChatOf(session.ID); busy {
-			continue // it is refused; its baseline is its chat's
+		if _, busy := snap.ChatOf(session.ID); !busy {
+			members = append(members, session)
 		}
-		members = append(members, session)
 	}
+	return members, nil
+}
+
+// baseline takes what panes show for old, and returns from when on. It comes before the relay hears of
+// their chat, so that nothing which is said after `chat start` has returned is taken for old.
+func (s *Chats) baseline(ctx context.Context, members []message.Peer) (since time.Time, err error) {
 	since = time.Now()
 	for _, session := range members {
 		if err := s.rebase(ctx, session); err != nil {

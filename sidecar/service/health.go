@@ -1,11 +1,15 @@
 package service
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
@@ -39,11 +43,17 @@ func healthOf(settings policy.Settings) time.Duration {
 	return after
 }
 
-// HealthAfter is after how long a turn is asked about by those settings, as a person writes it.
-func HealthAfter(settings policy.Settings) string {
-	after := healthOf(settings)
-	if after == 0 {
-		return "off"
-	}
-	return api.ShowDuration(after)
+// settings are those of init.lua that have a value of their own where it says nothing, as a person
+// writes them.
+var settings = map[string]func(policy.Settings) string{
+	"computer": func(s policy.Settings) string { return cmp.Or(s.Computer, message.LocalComputer) },
+	"health." + healthAfter: func(s policy.Settings) string {
+		return cmp.Or(api.ShowDuration(healthOf(s)), "off")
+	},
 }
+
+// SettingNames are those that Setting knows.
+func SettingNames() []string { return slices.Sorted(maps.Keys(settings)) }
+
+// Setting is the value that a setting has by what init.lua says; the name is one of SettingNames.
+func Setting(s policy.Settings, name string) string { return settings[name](s) }

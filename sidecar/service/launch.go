@@ -107,7 +107,11 @@ func (s *Launches) start(ctx context.Context, by relay.By, w wanted) (api.Starte
 
 // here refuses computers that are not this one.
 func (s *Launches) here(computer string) error {
-	own := s.Settings().Computer
+	return here(computer, s.Settings().Computer)
+}
+
+// here refuses computers that are not this one, which has a name of its own or none.
+func here(computer, own string) error {
 	if computer == "" || strings.EqualFold(computer, message.LocalComputer) || own != "" && strings.EqualFold(computer, own) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
@@ -13,6 +14,8 @@ type Notices struct {
 	Callers *Callers
 	Names   *Names
 	Relay   asked
+
+	Settings func() policy.Settings // of init.lua
 }
 
 // Offer has a server serve the operation.
@@ -20,6 +23,9 @@ func (s *Notices) Offer(server *api.Server) { api.Handle(server, api.StopNotices
 
 // Stop ends what a session is told about another one.
 func (s *Notices) Stop(ctx context.Context, from api.Caller, req api.StopNoticesRequest) (api.StoppedNotices, error) {
+	if err := here(req.Computer, s.Settings().Computer); err != nil {
+		return api.StoppedNotices{}, err
+	}
 	by, err := s.Callers.verified(ctx, from, "stop notices")
 	if err != nil {
 		return api.StoppedNotices{}, err

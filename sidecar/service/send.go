@@ -103,8 +103,12 @@ func (s *Sending) linked(ctx context.Context, from api.Caller, req api.SendReque
 	if send.By.Person() {
 		return send, api.Errorf(api.CodeUsage, "only a session can be linked, and this is run by a person").WithHint("intercom chat start PANE PANE connects any two; intercom chat stop ends that")
 	}
-	if req.Direct {
-		send.Since, err = s.Chats.baseline(ctx, s.Relay.Snapshot(), string(send.By.Peer), req.To)
+	if !req.Direct {
+		return send, nil
+	}
+	members, err := s.Chats.free(ctx, s.Relay.Snapshot(), string(send.By.Peer), req.To)
+	if err == nil {
+		send.Since, err = s.Chats.baseline(ctx, members)
 	}
 	return send, err
 }

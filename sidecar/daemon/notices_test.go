@@ -1,0 +1,95 @@
+package daemon_test
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+func stoppedNotice(of *agent, why string) string {
+	return fmt.Sprintf("AI[local:%s] | [notice] %q stopped: %s", of.session.ID, of.session.Name, why)
+}
+
+// A worker that says nothing to its master ends its turn, and at last ends itself: its master, who
+// asked for nothing, is told of both, once each, as the header of the message says.
+func TestT9_T13_T14_T15_StopsAreTold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	master := r.adopted("Master", bracketed...)
+	for name, end := range map[string]func(worker *agent){
+		"Killed": func(w *agent) { require.NoError(t, syscall.Kill(w.session.Foreground.PID, syscall.SIGKILL)) },
+		"Exited": func(w *agent) { w.do(":exit 1") },
+		"Pane":   func(w *agent) { r.Run("kill-pane", "-t", w.pane) },
+	} {
+		worker := r.adopted(name, "--reply", "done", "--think", "1ms", "--bracketed")
+		before := len(master.received())
+		master.sends(worker, "/next-work")
+		worker.hears("AI[local:" + string(master.session.ID) + "] | /next-work")
+		master.hears(stoppedNotice(worker, "turn ended"))
+		end(worker)
+		r.waitFor("the end is told", func() bool { return len(master.received()) == before+2 })
+		var any []string // its program is all that is in its pane: which of them goes first, nobody knows
+		for _, why := range []message.Reason{message.AgentGone, message.PaneMissing, message.PaneDead} {
+			any = append(any, stoppedNotice(worker, "session ended: "+string(why)))
+		}
+		assert.Contains(t, any, master.received()[before+1])
+	}
+	received := len(master.received())
+	r.stays(func() bool { return len(master.received()) == received })
+}
+
+// T21: an agent that wants no more gets none, and its worker goes on.
+func TestT21_MutedByItsCaller(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	master, worker := r.adopted("Master", bracketed...), r.adopted("Worker", silent...)
+	master.sends(worker, "work")
+	worker.hears("AI[local:" + string(master.session.ID) + "] | work")
+	master.begun("mute", worker.pane)
+	r.waitFor("nobody is told", func() bool {
+		all, err := api.Call(t.Context(), r.client.Client, api.ListSessions, api.None{})
+		require.NoError(t, err)
+		for _, s := range all {
+			if len(s.Subscribers) > 0 {
+				return false
+			}
+		}
+		return true
+	})
+	require.NoError(t, syscall.Kill(worker.session.Foreground.PID, 0))
+	r.Run("kill-pane", "-t", worker.pane)
+	r.waitFor("it has ended", func() bool {
+		all, err := r.client.Sessions(t.Context())
+		return err == nil && len(all) == 1
+	})
+	r.stays(func() bool { return len(master.received()) == 0 })
+}
+
+// A link: the message once, in the form of any message, then both hear each other by attribution, and
+// no notice says that a turn has ended; either side closes it.
+func TestR1_R2_R13_R20_ALinkOfTwo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ada, ben := r.adopted("Ada", bracketed...), r.adopted("Ben", bracketed...)
+	ada.sends(ben, "hello", "direct")
+	ben.hears("AI[local:" + string(ada.session.ID) + "] | hello")
+	chats, err := r.client.Chats(t.Context(), false)
+	require.NoError(t, err)
+	require.Len(t, chats, 1)
+	assert.Len(t, chats[0].Participants, 2)
+	ben.do(":say an answer")
+	ada.hears("[Ben] (2):\n\nan answer")
+	ada.do(":say and mine")
+	ben.hears("[Ada] (1):\n\nand mine")
+	assert.Len(t, ada.received(), 1, "no notice of a turn")
+	assert.Len(t, ben.received(), 2)
+	ben.sends(ada, "good bye", "close")
+	ada.hears("AI[local:" + string(ben.session.ID) + "] | good bye")
+	assert.Equal(t, message.ChatOver, r.current(chats[0]).State)
+}
