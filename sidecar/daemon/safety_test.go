@@ -458,6 +458,18 @@ func TestAdoptionIsRefused(t *testing.T) {
 		a.do(":draft some words")
 		refuse(t, a.pane, "line", "may hold a draft: empty the composer", "empty prompt")
 	})
+	t.Run("draft that ends as prompts do", func(t *testing.T) {
+		for _, keys := range [][]string{{"Escape"}, {"-l", "my draft>"}, {"-l", "rm -rf $"}, {"-l", "yes:"}} {
+			a := r.line("Draft", "--cooked")
+			r.Run(append([]string{"send-keys", "-t", a.pane}, keys...)...)
+			shows := keys[len(keys)-1]
+			if shows == "Escape" {
+				shows = "^["
+			}
+			r.WaitForText(a.pane, shows)
+			refuse(t, a.pane, "line", "may hold a draft", "empty prompt")
+		}
+	})
 	t.Run("paste without bracketed paste", func(t *testing.T) {
 		a := r.line("Cook", "--cooked")
 		refuse(t, a.pane, "line-paste", "no bracketed paste", "--as line")

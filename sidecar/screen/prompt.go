@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -167,9 +168,47 @@ func learn(s Screen) (Prompt, error) {
 		return Prompt{}, errors.New("a longer line wraps into the row of the cursor: empty the composer and try again")
 	case draftLike(row, end):
 		return Prompt{}, fmt.Errorf("%q does not end as prompts do, and may hold a draft: empty the composer, or give the prompt as a regular expression", row)
+	case controls.MatchString(row):
+		return Prompt{}, fmt.Errorf("%q may hold a draft: it shows a control character that was typed; empty the composer, or give the prompt as a regular expression", row)
 	default:
-		return Prompt{text: row + strings.Repeat(" ", gap)}, nil
+		p := Prompt{text: row + strings.Repeat(" ", gap)}
+		if !p.stoodAlone(row, gap, rows[:s.CursorY]) {
+			return Prompt{}, fmt.Errorf("%q may hold a draft: empty the composer and press Enter once, so that the prompt is seen twice", row)
+		}
+		return p, nil
 	}
+}
+
+// controls is how a terminal echoes a control character that somebody has typed.
+var controls = regexp.MustCompile(`\^[@A-Z\[\\\]^_?]`)
+
+// heads are where a shorter prompt may end within a row, and a draft begin that ends as prompts do.
+var heads = regexp.MustCompile(`[>❯»›$#%:?)\]] +|[>❯»›][\pL\pN"'/~.-]`)
+
+// stoodAlone reports whether a row is a prompt, as far as can be told, and not a prompt with a draft: a
+// terminal echoes what is typed just as a program writes. A row that could be both must have been seen
+// before; and what begins it must not have been followed by something else.
+func (p Prompt) stoodAlone(row string, gap int, before []string) bool {
+	again := slices.ContainsFunc(before, func(line string) bool { _, ok := p.Rest(line); return ok })
+	doubtful := gap == 0 && strings.Contains(row, " ")
+	for i := 0; i < len(row); {
+		at := heads.FindStringIndex(row[i:])
+		if at == nil {
+			break
+		}
+		_, size := utf8.DecodeRuneInString(row[i+at[0]:])
+		i += at[0] + size
+		doubtful = true
+		head := Prompt{text: row[:i]}
+		if slices.ContainsFunc(before, func(line string) bool {
+			_, short := head.Rest(line)
+			_, long := p.Rest(line)
+			return short && !long
+		}) {
+			return false
+		}
+	}
+	return again || !doubtful
 }
 
 // draftLike guesses that somebody's words stand behind the prompt in row: taking them for

@@ -78,6 +78,45 @@ func TestLearn(t *testing.T) {
 	}
 }
 
+// A draft that ends as prompts do is not taken for a part of the prompt; what was seen twice is believed.
+func TestS5_PromptOrDraft(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		s    Screen
+		want string // "": refused
+	}{
+		"fresh":                           {show("oo> |"), "oo> "},
+		"a stray Escape":                  {show("oo> ^[|"), ""},
+		"Escape, seen before":             {show("oo> ^[", "answer", "oo> ^[|"), ""},
+		"a draft with an arrow":           {show("oo> my draft>|"), ""},
+		"a draft with a dollar":           {show("oo> rm -rf $|"), ""},
+		"a draft with a percentage":       {show("oo> is it 5%|"), ""},
+		"a draft with a colon":            {show("oo> yes:|"), ""},
+		"a blank behind it":               {show("oo> yes: |"), ""},
+		"behind a prompt without a blank": {show("oo>yes:|"), ""},
+		"without a prompt":                {show("rm -rf $|"), ""},
+		"the prompt stood there before":   {show("oo> hello", "answer", "oo> yes:|"), ""},
+		"empty, the prompt before":        {show("oo>", "oo> yes:|"), ""},
+		"sent before, and once more":      {show("oo> hello", "answer", "oo> yes:", "answer", "oo> yes:|"), ""},
+		"an answer, then the prompt":      {show("oo> hello", "answer", "oo> |"), "oo> "},
+		"two words":                       {show("SQL plus> |"), "SQL plus> "},
+		"an environment, first":           {show("(venv) ada> |"), ""},
+		"an environment, twice":           {show("(venv) ada>", "(venv) ada> |"), "(venv) ada> "},
+		"two words and no blank, twice":   {show("SQL plus>1", "SQL plus>|"), "SQL plus>"},
+		"numbered":                        {show("In [2]: x", "Out[2]: 3", "In [3]: |"), "In [3]: "},
+		"python":                          {show(">>> 1", "1", ">>> |"), ">>> "},
+		"a directory":                     {show("ada@host:~/x$ cd ../y", "ada@host:~/y$ |"), "ada@host:~/y$ "},
+	} {
+		p, err := Learn(c.s)
+		if c.want == "" {
+			assert.ErrorContains(t, err, "may hold a draft", name)
+			continue
+		}
+		assert.NoError(t, err, name)
+		assert.Equal(t, c.want, p.String(), name)
+	}
+}
+
 func TestPattern(t *testing.T) {
 	for _, bad := range []string{"(", ".*", ".+", `\w*`, `[a-z]+`, "", "^$"} {
 		_, err := Pattern(bad)
