@@ -461,6 +461,7 @@ func TestAdoptionIsRefused(t *testing.T) {
 	t.Run("draft that ends as prompts do", func(t *testing.T) {
 		for _, keys := range [][]string{{"Escape"}, {"-l", "my draft>"}, {"-l", "rm -rf $"}, {"-l", "yes:"}} {
 			a := r.line("Draft", "--cooked")
+			r.WaitForText(a.pane, "draft>")
 			r.Run(append([]string{"send-keys", "-t", a.pane}, keys...)...)
 			shows := keys[len(keys)-1]
 			if shows == "Escape" {
