@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -183,7 +184,7 @@ func learn(s Screen) (Prompt, error) {
 var controls = regexp.MustCompile(`\^[@A-Z\[\\\]^_?]`)
 
 // heads are where a shorter prompt may end within a row, and a draft begin that ends as prompts do.
-var heads = regexp.MustCompile(`[>❯»›$#%:?)\]] +|[>❯»›][\pL\pN"'/~.-]`)
+var heads = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[>❯»›$#%:?)\]] +|[>❯»›][\pL\pN"'/~.-]`) })
 
 // stoodAlone reports whether a row is a prompt, as far as can be told, and not a prompt with a draft: a
 // terminal echoes what is typed just as a program writes. A row that could be both must have been seen
@@ -192,7 +193,7 @@ func (p Prompt) stoodAlone(row string, gap int, before []string) bool {
 	again := slices.ContainsFunc(before, func(line string) bool { _, ok := p.Rest(line); return ok })
 	doubtful := gap == 0 && strings.Contains(row, " ")
 	for i := 0; i < len(row); {
-		at := heads.FindStringIndex(row[i:])
+		at := heads().FindStringIndex(row[i:])
 		if at == nil {
 			break
 		}
