@@ -57,7 +57,9 @@ func TestLab_W14_Q14_CodexWithItsBackgroundProcess(t *testing.T) {
 	a.command("/resume")
 	a.WaitFor("what there is", func(s labtest.Screen) bool { return s.Contains("Resume a previous session") && s.Contains("of `b`") })
 	a.Keys("*first* of `a`")
-	a.WaitFor("that one alone", func(s labtest.Screen) bool { return !s.Contains("of `b`") && !s.Contains("Another") && s.Contains("of `a`") })
+	a.WaitFor("that one alone", func(s labtest.Screen) bool {
+		return !s.Contains("of `b`") && !s.Contains("Another") && s.Contains("of `a`")
+	})
 	a.Enter()
 	a.WaitForIdle()
 	a.byHand("back [[say Back **in** it.]]")
