@@ -83,6 +83,10 @@ func sendMain(args []string) int {
 	switch args[1] {
 	case "resume":
 		return exited(c.ResumeChat(context.Background(), api.ChatRef{Chat: args[2], Sure: true}))
+	case "approve":
+		return exited(api.Call(context.Background(), c.Client, api.Decide, api.DecideRequest{ID: args[2], Choice: api.ChoiceApprove, Sure: true}))
+	case "reject":
+		return exited(api.Call(context.Background(), c.Client, api.Decide, api.DecideRequest{ID: args[2], Choice: api.ChoiceReject, Say: "not there", Sure: true}))
 	case "rollback":
 		return exited(c.RollbackPolicy(context.Background(), api.RollbackPolicyRequest{Sure: true}))
 	}

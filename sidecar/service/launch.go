@@ -251,7 +251,7 @@ func directory(ctx context.Context, dir string) (string, error) {
 	}
 	done := make(chan looked, 1)
 	go func() {
-		whole, err := filepath.EvalSymlinks(filepath.Clean(dir))
+		whole, err := filepath.EvalSymlinks(dir)
 		var info fs.FileInfo
 		if err == nil {
 			info, err = os.Stat(whole)
