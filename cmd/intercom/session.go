@@ -35,8 +35,8 @@ func (a *app) sessionStart() *cobra.Command {
 		Short: "Start an agent in a window of its own",
 		Long: `Start an agent in a window of its own, in the background: what you look at stays
 as it is. It is adopted at once, and the command returns at once. --message is
-typed once the agent's composer is ready; if the agent asks something first, such
-as whether you trust the directory, the message waits until you have answered.
+typed once the agent's composer is ready; if the agent asks something first,
+such as whether you trust the directory, the message waits for your answer.
 
 --agent is claude, codex, gemini, opencode or aider, or the absolute path of a
 program that reads lines. Any other COMMAND is run as it stands, by no shell; an
@@ -45,7 +45,7 @@ intercom adopt.
 
 An agent that runs this command may start its own kind, in its own directory,
 and what sessions.allow and sessions.roots of init.lua say.`,
-		Example: `  intercom session start --agent codex --title 'Fix the tests' --message 'Run make test.'
+		Example: `  intercom session start --agent codex --title Tests --message 'Run make test.'
   intercom session start --as line -- /usr/bin/env LANG=C ./repl --quiet`,
 		Args:        a.onlyCommand,
 		Annotations: map[string]string{takesText: "yes"},

@@ -18,9 +18,9 @@ func (a *app) sessionEnd() *cobra.Command {
 		Use:   "end PEER",
 		Short: "End the program of a session",
 		Long: `End the program of a session, and return once none of its processes is left. A
-member of a team is asked first, and may refuse. Then the agent is told to quit in
-its own way, if its composer is live and empty; then its terminal hangs up; then
-come SIGTERM and SIGKILL, for the processes that it has started too.
+member of a team is asked first, and may refuse. Then the agent is told to quit
+in its own way, if its composer is live and empty; then its terminal hangs up;
+then come SIGTERM and SIGKILL, for the processes that it has started too.
 
 The pane of a session that was started is closed. Any other pane stays, with the
 shell that it had.`,

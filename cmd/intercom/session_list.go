@@ -48,8 +48,9 @@ func (a *app) sessionData() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "data PEER",
 		Short: "Print what was said in a session lately",
-		Long: `Print what was said in a session lately: of an agent, what its own transcript has,
-and of any other program, what passed through intercom. Its pane is not touched.
+		Long: `Print what was said in a session lately. For an agent that is what its own
+transcript has, for any other program what passed through intercom. Its pane is
+not touched.
 
 --since and --until take a time such as 2026-11-23T14:00:00Z, or how long ago it
 was, such as 10m.`,
