@@ -293,6 +293,7 @@ func TestT31_StartReturnsAtOnce(t *testing.T) {
 	r.start()
 	require.NoError(t, os.WriteFile(gate, []byte("go\n"), 0o600))
 	r.waitFor("the first message", hasText(log, "[tester] (0): begin"))
+	r.told(s.Message, "submitted (answered)")
 }
 
 func TestT24_EndSession(t *testing.T) {
