@@ -72,6 +72,7 @@ func TestSend_whatFailedSaysWhatToDo(t *testing.T) {
 	for reason, want := range map[message.Reason]string{
 		message.BodyTooLong: "error: failed: body too long\nintercom: hint: at most 64 KiB are typed into a line program",
 		message.LineTooLong: "error: failed: line too long\nintercom: hint: the terminal there takes lines of at most 4095 bytes",
+		message.TooManyRows: "error: failed: text needs more rows than the pane's history keeps\nintercom: hint: split it",
 		message.Duplicate:   "error: that id was used for another message\nintercom: hint: without --id",
 		message.AgentGone:   "error: failed: agent gone\nintercom: hint: intercom log ",
 	} {

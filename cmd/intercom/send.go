@@ -314,6 +314,8 @@ func failedHint(s api.Sent) string {
 		return "at most 64 KiB are typed into a line program: split it, or send the name of a file that contains it"
 	case message.LineTooLong:
 		return "the terminal there takes lines of at most 4095 bytes: split it, or send the name of a file that contains it"
+	case message.TooManyRows:
+		return "split it, or send the name of a file that contains it; tmux set -g history-limit 50000 gives new panes a longer history"
 	}
 	return fmt.Sprintf("intercom log %s shows each step", s.Message)
 }

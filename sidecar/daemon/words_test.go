@@ -117,6 +117,30 @@ func TestR23_HistoryLimit(t *testing.T) {
 	})
 }
 
+// A text that the pane's history cannot hold would never be seen whole in its composer: nothing of it
+// is typed. One that it can hold is delivered, also when the history is full.
+func TestTextTallerThanTheHistory(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Run("set-option", "-g", "history-limit", "100")
+	ben := r.adopted("Ben", bracketed...)
+	width, err := strconv.Atoi(r.Fact(ben.pane, "#{pane_width}"))
+	require.NoError(t, err)
+	lines := func(n int) string { return strings.TrimSuffix(strings.Repeat("a line\n", n), "\n") }
+	for _, n := range []int{60, 100, 110} {
+		receipt := r.send(ben, lines(n), api.WaitSubmitted, patience)
+		assert.Equal(t, message.Submitted, receipt.State, "%v", receipt)
+	}
+	for name, text := range map[string]string{"lines": lines(150), "one line": strings.Repeat("x", 150*width)} {
+		receipt := r.send(ben, text, api.WaitSubmitted, patience)
+		assert.Equal(t, message.Failed, receipt.State, "%s: %v", name, receipt)
+		assert.Equal(t, message.TooManyRows, receipt.Reason, name)
+	}
+	receipt := r.send(ben, "after them", api.WaitSubmitted, patience)
+	assert.Equal(t, message.Submitted, receipt.State, "%v", receipt)
+	assert.Len(t, ben.received(), 4)
+}
+
 // What happens to the screen, between turns and in the middle of one, neither loses words
 // nor brings old ones back.
 func TestR24_W5_ScreenChanges(t *testing.T) {

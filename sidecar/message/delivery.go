@@ -142,8 +142,9 @@ const (
 	PasswordPrompt   Reason = "terminal does not echo (a password prompt?)"
 	AlternateScreen  Reason = "a full-screen program is shown"
 	UnknownScreen    Reason = "screen not recognised"
-	LineTooLong      Reason = "line too long" // failed
-	BodyTooLong      Reason = "body too long" // failed
+	LineTooLong      Reason = "line too long"                                      // failed
+	BodyTooLong      Reason = "body too long"                                      // failed
+	TooManyRows      Reason = "text needs more rows than the pane's history keeps" // failed
 	FileUnwritten    Reason = "the file for its text cannot be written"
 	NotEmpty         Reason = "composer not provably empty"
 	Paused           Reason = "chat paused"

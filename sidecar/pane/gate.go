@@ -124,6 +124,18 @@ func tooLong(bytes int, s sight, prof profile.Profile) message.Reason {
 	return ""
 }
 
+// tooTall says why a text would never be seen whole in the composer of a line program, whose rows
+// scroll away into the pane's history, or "". A history that is full loses a tenth at a time.
+func tooTall(text string, s sight, prof profile.Profile) message.Reason {
+	f := s.look.Facts
+	scrolls := !isAgent(prof) && !isTUI(prof) && f.Width > 0
+	keeps := max(f.HistoryLimit-f.HistorySize, f.HistoryLimit-f.HistoryLimit/10)
+	if scrolls && screen.Rows(text, f.Width) > keeps+f.Height {
+		return message.TooManyRows
+	}
+	return ""
+}
+
 // stateOf is what the pane's program is doing, with the reason for it, for people.
 func stateOf(s sight, session message.Peer, prof profile.Profile) (message.PaneState, string) {
 	why, gone := bar(s, session, prof)

@@ -1,6 +1,7 @@
 package pane
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -116,5 +117,32 @@ func TestGate_lineLimit(t *testing.T) {
 		{tells, prof.InlineMax + 1, message.BodyTooLong},
 	} {
 		assert.Equal(t, tt.why, tooLong(tt.bytes, tt.s, prof), "%d bytes", tt.bytes)
+	}
+}
+
+// A text with more rows than a line program's pane keeps is never typed into it: the more of its
+// history is free, the more it keeps. An agent draws its composer itself.
+func TestGate_rows(t *testing.T) {
+	s := fine()
+	f := &s.look.Facts
+	f.Width, f.Height, f.HistoryLimit = 80, 24, 2000
+	rows := func(n int) string { return strings.Repeat("x\n", n-1) + "x" }
+	claude, _ := profile.Known("claude")
+	for _, tt := range []struct {
+		history int
+		prof    profile.Profile
+		text    string
+		why     message.Reason
+	}{
+		{0, profile.LinePaste(), rows(2024), ""},
+		{0, profile.LinePaste(), rows(2025), message.TooManyRows},
+		{2000, profile.LinePaste(), rows(1824), ""},
+		{2000, profile.LinePaste(), rows(1825), message.TooManyRows},
+		{2000, profile.Line(), strings.Repeat("x", 80*1824), ""},
+		{2000, profile.Line(), strings.Repeat("x", 80*1824+1), message.TooManyRows},
+		{2000, claude, rows(3000), ""},
+	} {
+		f.HistorySize = tt.history
+		assert.Equal(t, tt.why, tooTall(tt.text, s, tt.prof), "%d rows", screen.Rows(tt.text, f.Width))
 	}
 }

@@ -1,6 +1,7 @@
 package pane
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -116,7 +117,7 @@ func (c *core) gather(now time.Time, f found) (parts []part, acts []act) {
 			break
 		}
 		one, ok := c.compose(d.Delivery)
-		why := tooLong(len(one.text)+1, f.sight, c.prof)
+		why := cmp.Or(tooLong(len(one.text)+1, f.sight, c.prof), tooTall(one.text, f.sight, c.prof))
 		if !ok {
 			why = message.NothingToType
 		}
@@ -129,7 +130,9 @@ func (c *core) gather(now time.Time, f found) (parts []part, acts []act) {
 			acts = append(acts, c.hold(now, d.ID, message.WidthDisputed, "")...) // nothing will change that: what is behind it goes first
 			continue
 		}
-		if size += len(one.text) + len(between); len(parts) > 0 && tooLong(size, f.sight, c.prof) != "" {
+		size += len(one.text) + len(between)
+		together := join(append(parts[:len(parts):len(parts)], one))
+		if len(parts) > 0 && cmp.Or(tooLong(size, f.sight, c.prof), tooTall(together, f.sight, c.prof)) != "" {
 			break
 		}
 		parts = append(parts, one)

@@ -77,3 +77,11 @@ func rowsOf(text string, width int) (rows int) {
 	}
 	return rows
 }
+
+// Rows is how many rows a line editor needs at least for a text in a pane of that width.
+func Rows(text string, width int) (rows int) {
+	for line := range strings.SplitSeq(text, "\n") {
+		rows += 1 + max(0, ansi.StringWidth(line)-1)/width
+	}
+	return rows
+}
