@@ -43,6 +43,10 @@ func requests(held message.ID) []Request {
 		StopNotices{Peer: "a", Caller: "b"},
 		Take{},
 		Quit{Peer: "a"},
+		AskStart{},
+		StartOrders{},
+		DecideStart{},
+		TellAsker{},
 	}
 }
 
@@ -103,7 +107,7 @@ func TestS28_NobodyMayDoAnything(t *testing.T) {
 	assert.ErrorIs(t, err, ErrRequest)
 }
 
-// Of all requests an unverified caller may send, pause, and read what was said.
+// Of all requests an unverified caller may send, pause, and read what was said and what waits.
 func TestS28_WhatAnUnverifiedCallerMay(t *testing.T) {
 	_, held := pair(t)
 	for _, q := range requests(held) {
@@ -113,7 +117,7 @@ func TestS28_WhatAnUnverifiedCallerMay(t *testing.T) {
 		_, err := r.ask(withBy(q, By{Kind: Unverified}))
 		assert.False(t, r.s.here, "%T: nobody is there for it", q)
 		switch q.(type) {
-		case Send, PauseChat, Recall:
+		case Send, PauseChat, Recall, StartOrders:
 			assert.NoError(t, err, "%T", q)
 		case ShowHandshake:
 			assert.IsType(t, new(handshake.UnknownError), err)
