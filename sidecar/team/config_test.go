@@ -172,3 +172,15 @@ func TestP32_Broadcast(t *testing.T) {
 	assert.ErrorContains(t, err, "broadcast reached 3 of 4: ")
 	assert.Equal(t, 1, strings.Count(err.Error(), "dave.jsonl"))
 }
+
+// A member whose name no file can have is named, and keeps no other from getting a broadcast.
+func TestBroadcast_aWrongName(t *testing.T) {
+	t.Parallel()
+	d := newTeam(t)
+	text := `{"team_name": "default", "members": [{"name": "../x", "role": "r", "status": "idle"}, {"name": "alice", "role": "r", "status": "idle"}]}`
+	require.NoError(t, os.WriteFile(d.at(configName), []byte(text), 0o600))
+	n, err := d.Broadcast(say("to all"))
+	assert.Equal(t, 1, n)
+	assert.ErrorContains(t, err, `broadcast reached 1 of 2: "../x" is not a teammate's name`)
+	assert.Equal(t, []string{"to all"}, drained(t, d, "alice"))
+}

@@ -131,8 +131,8 @@ func (d Dir) Knows(name string) error {
 	return err
 }
 
-// Broadcast sends a message to all members but its author, and returns how many that were. If one
-// of them has a name that no file can have, nobody gets it.
+// Broadcast sends a message to all members but its author, and returns how many got it. The error
+// names those who did not, such as one whose name no file can have.
 func (d Dir) Broadcast(m Message) (n int, err error) {
 	c, err := d.Config()
 	if err != nil {
@@ -144,13 +144,15 @@ func (d Dir) Broadcast(m Message) (n int, err error) {
 		return 0, err
 	}
 	to := slices.DeleteFunc(c.names(), func(name string) bool { return name == m.From })
-	for _, name := range append(to, m.From) {
-		if err := c.knows(name); err != nil {
-			return 0, err
-		}
+	if err := c.knows(m.From); err != nil {
+		return 0, err
 	}
 	for _, name := range to {
-		if failed := d.add(name, line); failed != nil {
+		failed := CheckName(name)
+		if failed == nil {
+			failed = d.add(name, line)
+		}
+		if failed != nil {
 			err = errors.Join(err, failed)
 			continue
 		}
