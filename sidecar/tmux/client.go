@@ -134,8 +134,15 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	return c, nil
 }
 
-// Info describes the server. It does not change while the client is open.
-func (c *Client) Info() Info { return c.info }
+// Info describes the server, and how it is spoken to now. Only the transport changes while the
+// client is open.
+func (c *Client) Info() Info {
+	info := c.info
+	if c.direct != nil && !c.direct.usable() {
+		info.Transport, info.Why = "process", "the native client was switched off after an answer that nobody expected, until the sidecar starts again"
+	}
+	return info
+}
 
 // Gone is closed when the server has ended, however it ended. A server that merely does
 // not answer is not gone.
