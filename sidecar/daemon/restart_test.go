@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -63,6 +65,20 @@ func TestSlowServerIsWaitedFor(t *testing.T) {
 	a.hears("[tester] (0): patience")
 	r.waitFor("submitted", func() bool { return r.last(id) == "submitted" || r.last(id) == "submitted (answered)" })
 	assert.Len(t, a.received(), 1)
+}
+
+// A rename is done without tmux, so it does not fail because tmux does not answer.
+func TestRename_whileTmuxHangs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.adopted("Ada", silent...)
+	require.NoError(t, syscall.Kill(r.PID, syscall.SIGSTOP))
+	defer func() { _ = syscall.Kill(r.PID, syscall.SIGCONT) }()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // less than a command of tmux may take
+	defer cancel()
+	renamed, err := r.client.Rename(ctx, api.RenameRequest{Pane: "Ada", Name: "Eve"})
+	require.NoError(t, err)
+	assert.Equal(t, "Eve", renamed.Name)
 }
 
 // A sidecar whose journal was damaged starts with a new one, says so, and types to nobody

@@ -149,12 +149,17 @@ func ownTitle(title string) string {
 	return title
 }
 
+// markWithin is how long that may take: what it marks has happened, and its caller is told so in time.
+const markWithin = time.Second
+
 // mark writes who lives in the pane, if in one, into the pane's own options; nobody does in the
-// end.
+// end. Where tmux does not answer, the pane stays as it was.
 func (s *Sessions) mark(ctx context.Context, pane string, by message.Peer) {
 	if pane == "" {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, markWithin)
+	defer cancel()
 	err := s.Tmux.SetPaneOptions(ctx, pane, map[string]string{sessionOption: string(by.ID), nameOption: by.Name, agentOption: by.Profile, titleOption: by.Title})
 	if err != nil && !errors.Is(err, tmux.ErrNoPane) {
 		s.Log.Warn("mark pane", "pane", pane, "err", err)
