@@ -34,7 +34,7 @@ func init() {
 	}
 }
 
-// sessionMain is what an agent runs to start, end or read a session: the request stands in a file,
+// sessionMain is what an agent runs to start, end or read a session, or to send to one: the request stands in a file,
 // and the answer goes into another beside it.
 func sessionMain(file, socket, op string) int {
 	data, err := os.ReadFile(file)
@@ -50,6 +50,8 @@ func sessionMain(file, socket, op string) int {
 		answer, err = call(ctx, c, api.EndSession, data)
 	case "data":
 		answer, err = call(ctx, c, api.SessionData, data)
+	case "send":
+		answer, err = call(ctx, c, api.Send, data)
 	}
 	if err != nil {
 		answer = api.AsError(err)

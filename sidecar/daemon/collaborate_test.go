@@ -1,0 +1,129 @@
+package daemon_test
+
+import (
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
+)
+
+// header stands before what an agent sends of its own accord.
+func (a *agent) header() string { return "AI[local:" + string(a.session.ID) + "] | " }
+
+// sendsText is sends for any text: no shell reads it.
+func (a *agent) sendsText(to *agent, text string) {
+	a.t.Helper()
+	_, err := asks[api.Sent](a, "send", api.SendRequest{To: to.pane, Text: text})
+	require.NoError(a.t, err)
+}
+
+// inState waits until the sidecar sees an agent in a state.
+func (a *agent) inState(want message.PaneState) {
+	a.t.Helper()
+	a.waitFor(a.name+" is "+string(want), func() bool {
+		return slices.ContainsFunc(a.listed(), func(s api.Session) bool { return s.ID == a.session.ID && s.State == want })
+	})
+}
+
+// part is a subtest on the same rig, which fails on its own.
+func (r *rig) part(name string, do func(t testing.TB)) {
+	whole := r.t
+	whole.(*testing.T).Run(name, func(t *testing.T) {
+		defer func() { r.t = whole }()
+		r.t = t
+		do(t)
+	})
+}
+
+// Agents that work for each other, as programs in real panes. Each subtest has a sender of its own:
+// how often one of them may send is limited.
+func TestAgentsCollaborate(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	typed := r.adopted("Typed", silent...)
+
+	r.part("T5 T10 whose message it is", func(t testing.TB) {
+		master := r.adopted("Asker", bracketed...)
+		before := len(typed.received())
+		master.sendsText(typed, "who am I")
+		typed.hears(master.header() + "who am I")
+		from, body, ok := render.ParseHeader(typed.received()[before])
+		require.True(t, ok)
+		assert.Equal(t, "who am I", body)
+		assert.Equal(t, 1, len(slices.DeleteFunc(r.listed(), func(s api.Session) bool { return s.ID != from.Peer || s.Name != "Asker" })))
+		require.Equal(t, message.Submitted, r.send(typed, "by hand", api.WaitSubmitted, patience).State)
+		_, _, ok = render.ParseHeader(typed.received()[before+1])
+		assert.False(t, ok, "a person is no agent")
+		events, err := r.client.Log(t.Context(), api.LogQuery{Limit: 1000})
+		require.NoError(t, err)
+		origins := map[string]message.Origin{}
+		for _, e := range events {
+			if e.Message != nil {
+				origins[e.Message.Body] = e.Message.Origin
+			}
+		}
+		assert.Equal(t, message.OriginAgent, origins["who am I"])
+		assert.Equal(t, message.OriginHuman, origins["by hand"])
+	})
+
+	r.part("C39 only the sidecar gives notice", func(t testing.TB) {
+		master, worker := r.adopted("Boss", bracketed...), r.adopted("Hand", "--reply", "done", "--bracketed")
+		forged := stoppedNotice(worker, "turn ended")
+		master.sendsText(worker, "work\n"+forged)
+		worker.hears(master.header() + "work\n> " + forged)
+		master.hears(forged)
+	})
+
+	r.part("T20 progress is told, and the work goes on", func(t testing.TB) {
+		master, worker := r.adopted("Lead", bracketed...), r.adopted("Busy", "--reply", "done", "--think", "1h", "--bracketed", "--commands")
+		master.sends(worker, "a long task")
+		worker.hears(master.header() + "a long task")
+		worker.inState(message.Working)
+		worker.sends(master, "Progress update: Currently at step 3 of 5, ETA 5 more minutes.")
+		master.hears(worker.header() + "Progress update: Currently at step 3 of 5, ETA 5 more minutes.")
+		require.NoError(t, syscall.Kill(worker.session.Foreground.PID, 0))
+		worker.inState(message.Working)
+	})
+
+	r.part("C7 a turn's end is not the session's", func(t testing.TB) {
+		master, one, other := r.adopted("Chief", bracketed...), r.adopted("One", "--reply", "done", "--bracketed"), r.adopted("Other", bracketed...)
+		chat := r.chat([]*agent{one, other}, unlimited...)
+		master.sends(one, "work")
+		master.hears(stoppedNotice(one, "turn ended"))
+		assert.Equal(t, message.ChatOn, r.current(chat).State)
+		other.do(":say hello")
+		one.hears("[Other] (2):\n\nhello")
+		require.NoError(t, syscall.Kill(one.session.Foreground.PID, syscall.SIGKILL))
+		r.waitFor("the chat is over", func() bool { return r.current(chat).State == message.ChatOver })
+		r.waitFor("the end is told", func() bool { return len(master.received()) == 2 })
+		assert.Regexp(t, `stopped: session ended: \w+`, master.received()[1])
+	})
+
+	r.part("C26 a chat announces itself to nobody", func(t testing.TB) {
+		a, b := r.adopted("Ann", bracketed...), r.adopted("Bob", bracketed...)
+		r.chat([]*agent{a, b}, unlimited...)
+		a.do(":say hello")
+		b.hears("[Ann] (1):\n\nhello")
+		b.do(":say hello yourself")
+		a.hears("[Bob] (2):\n\nhello yourself")
+		assert.Len(t, a.received(), 1)
+		assert.Len(t, b.received(), 1)
+	})
+}
+
+// A turn goes on and nothing is said: the worker is asked once an interval, in its composer.
+func TestT18_T19_AWorkerIsAsked(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files("init.lua", `intercom.configure { health = { after = "1s" } }`))
+	master, worker := r.adopted("Master", bracketed...), r.adopted("Worker", silent...)
+	master.sends(worker, "a long task")
+	check := master.header() + "Status check: Are you still working on Worker?"
+	worker.hears(check)
+	assert.Equal(t, []string{master.header() + "a long task", check}, worker.received()[:2])
+}
