@@ -72,6 +72,9 @@ func (s *Launches) Start(ctx context.Context, from api.Caller, req api.StartSess
 	caller, _ := s.Callers.callerSession(ctx, from)
 	wanted, err := s.wanted(ctx, by, caller, req)
 	if err != nil {
+		if !by.Person() {
+			s.Log.Warn("refused to an agent", "what", "start a session", "agent", caller.Name, "wanted", req.Agent, "command", req.Command, "dir", req.Dir, "why", err)
+		}
 		return api.StartedSession{}, err
 	}
 	if why := s.mayStart(by, caller, wanted); why != "" {
@@ -141,7 +144,6 @@ func (s *Launches) wanted(ctx context.Context, by relay.By, caller message.Peer,
 	}
 	switch {
 	case len(req.Command) > 0 && !by.Person():
-		s.Log.Warn("refused to an agent", "what", "start a command", "agent", caller.Name, "command", req.Command)
 		return w, api.Errorf(api.CodeRefused, "start a command: only a person may").WithHint("name an agent; sessions.allow of init.lua says which")
 	case len(req.Command) > 0:
 		err = w.command(req.Command, req.As)
