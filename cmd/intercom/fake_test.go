@@ -103,9 +103,10 @@ type fakeBackend struct {
 	mu       sync.Mutex       // guards what follows, and what streamed changes
 	last     any              // the last request
 	queries  []api.AskedQuery // about a question
-	hooks    []told           // what agents told, and who
-	silent   bool             // whoever tells gets no answer
-	streamed func()           // called once, when a stream of events has ended; may be nil
+	gate     api.Gate
+	hooks    []told // what agents told, and who
+	silent   bool   // whoever tells gets no answer
+	streamed func() // called once, when a stream of events has ended; may be nil
 }
 
 func (b *fakeBackend) take(req any) {
@@ -311,6 +312,16 @@ func (b *fakeBackend) Hook(ctx context.Context, from api.Caller, req api.HookReq
 	return none, b.err
 }
 
+func (b *fakeBackend) PlanGate(ctx context.Context, _ api.Caller, _ api.None) (api.Gate, error) {
+	b.mu.Lock()
+	silent := b.silent
+	b.mu.Unlock()
+	if silent {
+		<-ctx.Done()
+	}
+	return b.gate, b.err
+}
+
 // setSilent lets whoever tells something wait for an answer that does not come, or ends that.
 func (b *fakeBackend) setSilent(silent bool) {
 	b.mu.Lock()
@@ -415,6 +426,7 @@ func (b *fakeBackend) offered(s *api.Server) *api.Server {
 	api.Handle(s, api.Explain, b.Explain)
 	api.Handle(s, api.Record, b.Record)
 	api.Handle(s, api.Hook, b.Hook)
+	api.Handle(s, api.PlanGate, b.PlanGate)
 	api.Handle(s, api.Send, b.Send)
 	api.Handle(s, api.Log, b.Log)
 	api.Feed(s, api.Events, b.Events)

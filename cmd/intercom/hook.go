@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,11 @@ or passes as the last argument. Agents call it themselves, once
 intercom hooks install has told them to.
 
 It starts no sidecar, takes at most a tenth of a second, prints nothing, and
-exits 0 whatever happens. Outside tmux it does nothing.`,
+exits 0 whatever happens. Outside tmux it does nothing.
+
+PreToolUse is the exception: there it may take a second, and denies a tool that
+may change something to a teammate that needs an approved plan and has none
+(intercom team spawn --require-plan). If no sidecar answers, it denies nothing.`,
 		Example: `  echo '{"session_id":"x"}' | intercom hook claude Stop`,
 		// A flag that an agent may add one day is no error.
 		DisableFlagParsing: true,
@@ -51,16 +56,28 @@ exits 0 whatever happens. Outside tmux it does nothing.`,
 			if slices.Equal(args, []string{"--help"}) || slices.Equal(args, []string{"-h"}) {
 				return cmd.Help()
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), hookTimeout)
+			gate, patience := len(args) > 1 && args[1] == preToolUse, hookTimeout
+			if gate {
+				patience = gateTimeout
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), patience)
 			defer cancel()
-			done := make(chan struct{})
+			done := make(chan string, 1)
 			go func() {
-				defer close(done)
-				defer func() { _ = recover() }() // the runtime would print, and exit with 2, which stops an agent
+				answer := ""
+				defer func() {
+					_ = recover() // the runtime would print, and exit with 2, which stops an agent
+					done <- answer
+				}()
+				if gate {
+					answer = a.askGate(ctx, args[0])
+					return
+				}
 				a.tellHook(ctx, args)
 			}()
 			select {
-			case <-done:
+			case answer := <-done:
+				_, _ = io.WriteString(a.Stdout, answer)
 			case <-ctx.Done(): // whatever it still waits for ends with the process
 			}
 			return nil
@@ -70,8 +87,7 @@ exits 0 whatever happens. Outside tmux it does nothing.`,
 
 // tellHook tells the sidecar of the tmux server around us, if there is one.
 func (a *app) tellHook(ctx context.Context, args []string) {
-	server := a.tmuxServer()
-	if server == "" || len(args) < 2 || !slices.Contains(knownAgents, args[0]) {
+	if a.tmuxServer() == "" || len(args) < 2 || !slices.Contains(knownAgents, args[0]) {
 		return
 	}
 	req := api.HookRequest{Hook: message.Hook{Agent: args[0], Event: clip(args[1], maxHookField)}}
@@ -88,22 +104,31 @@ func (a *app) tellHook(ctx context.Context, args []string) {
 	if encoded, err := json.Marshal(req); err == nil && len(encoded) > api.MaxRequest {
 		req.Hook.Prompt, req.Hook.Words = "", "" // that it came about is worth more than nothing
 	}
+	_, _ = callFromHook(ctx, a, api.Hook, req)
+}
 
+// callFromHook asks the sidecar of the tmux server around us, and starts none.
+func callFromHook[Q, R any](ctx context.Context, a *app, op api.Op[Q, R], req Q) (reply R, err error) {
+	server := a.tmuxServer()
+	if server == "" {
+		return reply, api.Errorf(api.CodeNoSidecar, "outside tmux")
+	}
 	p, err := api.Places(a.Getenv, server)
 	if err == nil {
-		if _, err = api.Call(ctx, &api.Client{Socket: p.Socket}, api.Hook, req); err == nil {
-			return
+		if reply, err = api.Call(ctx, &api.Client{Socket: p.Socket}, op, req); err == nil {
+			return reply, nil
 		}
 	}
 	// Agents do not hand on all of their environment, nor have the sidecar's: the server
 	// knows.
 	if told, ok := errors.AsType[*api.Error](err); !ok || told.Code != api.CodeNoSidecar && told.Code != api.CodeUsage || a.Published == nil {
-		return
+		return reply, err
 	}
-	socket, err := a.Published(ctx, cmp.Or(p.Server, server))
-	if err == nil && socket != "" && socket != p.Socket {
-		_, _ = api.Call(ctx, &api.Client{Socket: socket}, api.Hook, req)
+	socket, failed := a.Published(ctx, cmp.Or(p.Server, server))
+	if failed != nil || socket == "" || socket == p.Socket {
+		return reply, err
 	}
+	return api.Call(ctx, &api.Client{Socket: socket}, op, req)
 }
 
 // hookField is one member of what an agent tells.
@@ -115,42 +140,52 @@ type hookField struct {
 // readHook reads what an agent tells into hook. Of what breaks off, comes after the end of ctx or
 // is too long, the beginning counts.
 func readHook(ctx context.Context, r io.Reader, hook *message.Hook) {
-	fields := make(chan hookField)
-	go func() {
-		defer close(fields)
-		d := json.NewDecoder(io.LimitReader(r, maxHookInput))
-		if open, err := d.Token(); err != nil || open != json.Delim('{') {
-			return
-		}
-		for d.More() {
-			name, err := d.Token()
-			if err != nil {
+	details := map[string]string{}
+	for f := range hookFields(ctx, r) {
+		f.take(hook, details)
+	}
+	hook.Detail = hookDetail(details)
+}
+
+// hookFields are the members of what an agent tells, up to where it breaks off, is too long, or ctx
+// ends.
+func hookFields(ctx context.Context, r io.Reader) iter.Seq[hookField] {
+	return func(yield func(hookField) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		fields := make(chan hookField)
+		go func() {
+			defer close(fields)
+			d := json.NewDecoder(io.LimitReader(r, maxHookInput))
+			if open, err := d.Token(); err != nil || open != json.Delim('{') {
 				return
 			}
-			f := hookField{}
-			f.name, _ = name.(string)
-			if err := d.Decode(&f.value); err != nil {
-				return
+			for d.More() {
+				name, err := d.Token()
+				if err != nil {
+					return
+				}
+				f := hookField{}
+				f.name, _ = name.(string)
+				if err := d.Decode(&f.value); err != nil {
+					return
+				}
+				select {
+				case fields <- f:
+				case <-ctx.Done():
+					return
+				}
 			}
+		}()
+		for {
 			select {
-			case fields <- f:
+			case f, more := <-fields:
+				if !more || !yield(f) {
+					return
+				}
 			case <-ctx.Done():
 				return
 			}
-		}
-	}()
-	details := map[string]string{}
-	for {
-		select {
-		case f, more := <-fields:
-			if !more {
-				hook.Detail = hookDetail(details)
-				return
-			}
-			f.take(hook, details)
-		case <-ctx.Done():
-			hook.Detail = hookDetail(details)
-			return
 		}
 	}
 }

@@ -49,8 +49,10 @@ else stays as it is, to the byte.`,
 		a.changeHooks("install", "Add hooks to an agent's configuration", `Make an agent call intercom at its turns. Running this twice changes nothing.
 
   claude  hooks in settings.json in $CLAUDE_CONFIG_DIR, or ~/.claude: session
-          start and end, prompts, requests for permission, notifications, turn
-          ends. Other hooks stay.
+          start and end, prompts, uses of tools, requests for permission,
+          notifications, turn ends. Other hooks stay. A teammate that was
+          spawned with --require-plan is denied tools that may change
+          something until its plan is approved.
   codex   notify in config.toml in $CODEX_HOME, or ~/.codex: turn ends. If it
           already calls another program, nothing is changed. Nothing goes into
           hooks.json: Codex would ask at every start whether you trust it, until

@@ -16,6 +16,10 @@ func (a *app) teamSpawn(in *teamFlags) *cobra.Command {
 team. A teammate that is idle without a session, or has shut down, can be
 spawned again.
 
+With --require-plan the teammate is told to change nothing before the lead has
+approved its plan. Claude Code is also kept from it, once intercom hooks install
+claude has been run; other agents and programs are only told.
+
 Of agents only the lead of a team spawns teammates, and only what init.lua
 allows (sessions.allow); anything else waits for your approval.`,
 		Example: `  intercom team spawn alice --role 'frontend dev' --agent claude
@@ -35,7 +39,7 @@ allows (sessions.allow); anything else waits for your approval.`,
 	flags.StringVar(&req.Agent, "agent", "", "`NAME` of the agent to start: claude, codex, gemini, opencode")
 	flags.StringVar(&req.As, "as", "", "profile by which COMMAND is adopted; else it is recognised")
 	flags.StringVar(&req.Prompt, "prompt", "", "its task: `TEXT`")
-	flags.BoolVar(&req.RequirePlan, "require-plan", false, "it changes nothing before the lead has approved its plan")
+	flags.BoolVar(&req.RequirePlan, "require-plan", false, "ask for a plan that the lead approves first")
 	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(knownAgents, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = a.onTeam(func(cmd *cobra.Command, args []string) error {
 		for _, flag := range []string{"role", "agent", "as"} {

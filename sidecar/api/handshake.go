@@ -54,6 +54,16 @@ var AwaitPlan = Op[PlanQuery, Tracker]{Name: "team/plan/await", Reads: true, Che
 	return checkQuery(q.HandshakeQuery)
 }}
 
+// PlanGate tells whether the session that asks may change something yet. Which session that is, its
+// processes prove; for a caller that is no teammate the gate is open.
+var PlanGate = Op[None, Gate]{Name: "team/plan/gate"}
+
+// Gate is closed for a teammate that needs an approved plan and has none.
+type Gate struct {
+	Closed bool   `json:"closed"`
+	Plan   string `json:"plan,omitempty"` // of one that is closed: pending, rejected or expired; "" before the first
+}
+
 // ShutdownRequest names the teammate that is asked to end.
 type ShutdownRequest struct {
 	// Dir is an absolute path in the project of the team. "" is the team in which the caller is.

@@ -19,9 +19,9 @@ import (
 
 const hooksKey = "hooks"
 
-// claudeEvents are where a conversation begins and ends, where a turn does, and where Claude
-// Code asks.
-var claudeEvents = []string{"SessionStart", "UserPromptSubmit", "PermissionRequest", "Notification", "Stop", "SessionEnd"}
+// claudeEvents are where a conversation begins and ends, where a turn does, before each use of a
+// tool, and where Claude Code asks.
+var claudeEvents = []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "Notification", "Stop", "SessionEnd"}
 
 // calling is the command of our hook at an event.
 func calling(program, event, was string) string {

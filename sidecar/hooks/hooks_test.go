@@ -87,7 +87,7 @@ func TestU10_whatWasChangedSinceStays(t *testing.T) {
 		},
 		"a hook of another event": {
 			agent: "claude", text: `{}`,
-			change: map[string]string{`"Stop":`: `"PreToolUse": [{"hooks": []}], "Stop":`}, want: `{"hooks": {"PreToolUse": [{"hooks": []}]}}`,
+			change: map[string]string{`"Stop":`: `"PostToolUse": [{"hooks": []}], "Stop":`}, want: `{"hooks": {"PostToolUse": [{"hooks": []}]}}`,
 		},
 		"a hook in our group": {
 			agent: "claude", text: `{}`,
@@ -447,7 +447,7 @@ func document(t *rapid.T, comments bool) string {
 	}
 	if rapid.Bool().Draw(t, "hooks") {
 		var events []string
-		for _, event := range rapid.SliceOfNDistinct(rapid.SampledFrom(append(Events("claude"), "PreToolUse", "Odd")), 0, 4, rapid.ID).Draw(t, "events") {
+		for _, event := range rapid.SliceOfNDistinct(rapid.SampledFrom(append(Events("claude"), "PostToolUse", "Odd")), 0, 4, rapid.ID).Draw(t, "events") {
 			var groups []string
 			for range rapid.IntRange(0, 2).Draw(t, "groups") {
 				groups = append(groups, group())

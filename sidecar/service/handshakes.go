@@ -154,6 +154,22 @@ func (s *Teams) SubmitPlan(ctx context.Context, from api.Caller, req api.PlanReq
 	}, nil
 }
 
+// PlanGate tells whether the caller's session may change something yet.
+func (s *Teams) PlanGate(ctx context.Context, from api.Caller, _ api.None) (api.Gate, error) {
+	seats := s.Relay.Protocols().Seats
+	if !slices.ContainsFunc(seats, relay.Seat.Closed) {
+		return api.Gate{}, nil // as for all who are in no team, and ask before each use of a tool
+	}
+	session, ok := s.Callers.callerSession(ctx, from)
+	i := slices.IndexFunc(seats, func(seat relay.Seat) bool {
+		return ok && seat.Name != team.Lead && seat.Holder.Peer == session.ID && seat.Closed()
+	})
+	if i < 0 {
+		return api.Gate{}, nil
+	}
+	return api.Gate{Closed: true, Plan: string(seats[i].Plan)}, nil
+}
+
 // ShutdownStatus tells what became of a request to end. Any program of this user may ask.
 func (s *Teams) ShutdownStatus(ctx context.Context, _ api.Caller, q api.HandshakeQuery) (api.Tracker, error) {
 	h, found, err := s.show(ctx, handshake.Shutdown, q.RequestID)

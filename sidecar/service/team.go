@@ -66,6 +66,7 @@ func (s *Teams) Offer(server *api.Server) {
 	api.Handle(server, api.SubmitPlan, s.SubmitPlan)
 	api.Handle(server, api.ReviewPlan, s.ReviewPlan)
 	api.Handle(server, api.AwaitPlan, s.AwaitPlan)
+	api.Handle(server, api.PlanGate, s.PlanGate)
 	api.Handle(server, api.SpawnMember, s.Spawn)
 	api.Handle(server, api.SendToTeam, s.Send)
 }
