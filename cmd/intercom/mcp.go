@@ -67,7 +67,7 @@ func runs[A any](a *app, t mcp.Tool, line func(in A) []string) mcp.Tool {
 	return mcp.Func(t, func(ctx context.Context, call *mcp.Call, in A) (any, error) {
 		var out, complaints strings.Builder
 		e := a.env
-		e.Args, e.Stdin, e.Stdout, e.Stderr, e.Agent, e.Key = append(line(in), "--json"), strings.NewReader(""), &out, &complaints, call.Agent(), ""
+		e.Args, e.Stdin, e.Stdout, e.Stderr, e.Agent, e.Key = slices.Insert(line(in), 0, "--json"), strings.NewReader(""), &out, &complaints, call.Agent(), ""
 		code := run(ctx, e)
 		if told := complaint(complaints.String()); told != nil {
 			return nil, told

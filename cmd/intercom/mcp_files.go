@@ -114,7 +114,7 @@ func (a *app) teamBroadcastTool() mcp.Tool {
 
 type teamInboxArguments struct {
 	teamArguments
-	Name string `json:"name,omitempty" jsonschema:"whose inbox: your own name in the team; lead if left out"`
+	Name string `json:"name,omitempty" jsonschema:"whose inbox; your own if left out"`
 	Peek bool   `json:"peek,omitempty" jsonschema:"leave the messages where they are"`
 }
 

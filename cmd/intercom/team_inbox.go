@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
 
@@ -18,7 +21,9 @@ func (a *app) teamInbox(in *teamFlags) *cobra.Command {
 		Short: "Print the messages in an inbox, and empty it",
 		Long: `Print the messages in the inbox of a teammate, or of the lead, oldest first, as
 a JSON list of the objects that are there, and empty it once they are printed.
-Of several that read at once each message goes to one.
+Of several that read at once each message goes to one. Without NAME it is your
+own: that of the lead, or of the teammate in whose session this is run. A
+teammate cannot empty the inbox of another one that runs.
 
 Each object has type, from, content and timestamp (seconds since 1970), and
 where it belongs to a request, request_id, approve, feedback, plan.
@@ -30,12 +35,16 @@ A line that is no JSON object goes to inbox/NAME.broken instead.`,
 		ValidArgsFunction: in.members,
 	}
 	cmd.Flags().BoolVar(&peek, "peek", false, "leave the messages where they are")
-	cmd.RunE = a.onTeam(func(_ *cobra.Command, args []string) error {
-		name := team.Lead
-		if len(args) > 0 {
-			name = args[0]
-		}
+	cmd.RunE = a.onTeam(func(cmd *cobra.Command, args []string) error {
 		d, err := in.open()
+		if err != nil {
+			return err
+		}
+		q := api.InboxRequest{Dir: d.Path, Peek: peek}
+		if len(args) > 0 {
+			q.Name = args[0]
+		}
+		name, err := a.inboxOwner(cmd.Context(), q)
 		if err != nil {
 			return err
 		}
@@ -56,6 +65,16 @@ A line that is no JSON object goes to inbox/NAME.broken instead.`,
 		return nil
 	})
 	return cmd
+}
+
+// inboxOwner is whose inbox is meant, as the sidecar knows it; where none runs, nobody has a session.
+func (a *app) inboxOwner(ctx context.Context, q api.InboxRequest) (string, error) {
+	c, _, running, err := a.running(ctx)
+	if err != nil || !running {
+		return cmp.Or(q.Name, team.Lead), nil
+	}
+	owner, err := quickly(ctx, c, api.TeamInbox, q)
+	return owner.Name, err
 }
 
 // printInbox prints messages as a JSON list: on one line with --json, else as the lesson prints it.

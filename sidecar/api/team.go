@@ -38,6 +38,27 @@ var SendToTeam = Op[TeamMessage, TeamSent]{Name: "team/send", Check: func(req Te
 	return nil
 }}
 
+// TeamInbox says whose inbox a caller means who names none, and whether it may empty the one that it
+// names: an agent only its own, or one whose owner has no session; a person any.
+var TeamInbox = Op[InboxRequest, InboxOwner]{Name: "team/inbox", Reads: true, Check: func(req InboxRequest) error {
+	if !filepath.IsAbs(req.Dir) {
+		return Errorf(CodeUsage, "directory %q: the path must be absolute", req.Dir)
+	}
+	return nil
+}}
+
+// InboxRequest names an inbox of a team.
+type InboxRequest struct {
+	Dir  string `json:"dir"`            // as of SpawnRequest
+	Name string `json:"name,omitempty"` // "": the caller's own
+	Peek bool   `json:"peek,omitempty"` // it is not emptied, which anybody may
+}
+
+// InboxOwner is whose inbox it is.
+type InboxOwner struct {
+	Name string `json:"name"`
+}
+
 // TeamMessage is a message between teammates.
 type TeamMessage struct {
 	Dir     string `json:"dir"`          // as of SpawnRequest

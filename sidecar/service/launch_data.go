@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -60,7 +61,9 @@ func (s *Launches) Data(ctx context.Context, from api.Caller, q api.SessionDataQ
 		return api.SessionWords{}, err
 	case session.Pane == "":
 		return api.SessionWords{}, api.Errorf(api.CodeRefused, "read %s: it lives in no pane", session.Name)
-	case !mayRead(by, session, snap):
+	}
+	since, may := readsSince(by, session, snap)
+	if !may {
 		s.Log.Warn("refused to an agent", "what", "read a session that it neither started nor chats with", "agent", by.Peer, "session", session.Name)
 		return api.SessionWords{}, api.Errorf(api.CodeRefused, "read %s: an agent may read only what it started or is in a chat with", session.Name).WithHint("ask it: intercom send %s", session.Name)
 	}
@@ -69,7 +72,7 @@ func (s *Launches) Data(ctx context.Context, from api.Caller, q api.SessionDataQ
 		return api.SessionWords{}, err
 	}
 	entries = slices.DeleteFunc(entries, func(e api.SessionEntry) bool {
-		return !q.Since.IsZero() && e.At.Before(q.Since) || !q.Until.IsZero() && e.At.After(q.Until)
+		return e.At.Before(since) || !q.Since.IsZero() && e.At.Before(q.Since) || !q.Until.IsZero() && e.At.After(q.Until)
 	})
 	if q.Tail == 0 {
 		q.Tail = api.DefaultTail
@@ -77,14 +80,15 @@ func (s *Launches) Data(ctx context.Context, from api.Caller, q api.SessionDataQ
 	return tailOf(api.SessionWords{Session: s.row(ctx, by, session)}, entries, q.Tail), nil
 }
 
-// mayRead reports whether somebody may read what was said in a session.
-func mayRead(by relay.By, session message.Peer, snap registry.Snapshot) bool {
+// readsSince reports whether somebody may read what was said in a session, and from when on: an
+// agent that did not start it hears it in their chat, and nothing that was said before that began.
+func readsSince(by relay.By, session message.Peer, snap registry.Snapshot) (since time.Time, may bool) {
 	if by.Person() || by.Peer == session.ID || session.Caller != nil && session.Caller.Peer == by.Peer {
-		return true
+		return time.Time{}, true
 	}
 	chat, ok := snap.ChatOf(session.ID)
 	mine, in := snap.ChatOf(by.Peer)
-	return ok && in && chat.ID == mine.ID
+	return chat.Started, ok && in && chat.ID == mine.ID
 }
 
 // said is what was said in a session, the oldest first.

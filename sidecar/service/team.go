@@ -69,6 +69,7 @@ func (s *Teams) Offer(server *api.Server) {
 	api.Handle(server, api.PlanGate, s.PlanGate)
 	api.Handle(server, api.SpawnMember, s.Spawn)
 	api.Handle(server, api.SendToTeam, s.Send)
+	api.Handle(server, api.TeamInbox, s.Inbox)
 }
 
 // Spawn starts a teammate in a session of its own.
@@ -166,6 +167,33 @@ func (s *Teams) speaks(by relay.By, dir, name string) bool {
 		lead = lead || seat.Dir == dir && seat.Name == team.Lead
 	}
 	return by.Person() && name == team.Lead && !lead
+}
+
+// Inbox says whose inbox a caller means, and refuses one that it may not empty.
+func (s *Teams) Inbox(ctx context.Context, from api.Caller, req api.InboxRequest) (owner api.InboxOwner, err error) {
+	d, err := s.of(relay.By{}, req.Dir)
+	if err != nil {
+		return owner, err
+	}
+	by, mine, theirs, teamwork := s.Callers.by(ctx, from), team.Lead, false, false
+	for _, seat := range s.Relay.Protocols().Seats {
+		if seat.Dir != d.Path || seat.Gone {
+			continue
+		}
+		if teamwork = true; by.Kind == relay.Agent && seat.Holder.Peer == by.Peer {
+			mine = seat.Name
+		} else if seat.Name == req.Name {
+			theirs = true
+		}
+	}
+	owner.Name = cmp.Or(req.Name, mine)
+	switch {
+	case req.Peek, by.Person(), !teamwork, by.Kind == relay.Agent && owner.Name == mine && s.speaks(by, d.Path, mine):
+		return owner, nil
+	case theirs, owner.Name == team.Lead:
+		return owner, api.Errorf(api.CodeRefused, "empty the inbox of %q: it is not the caller's", owner.Name).WithHint("intercom team inbox %s --peek leaves the messages where they are", owner.Name)
+	}
+	return owner, nil
 }
 
 // project is the team of a place: that of the nearest directory above it that has one, or the one

@@ -124,17 +124,17 @@ func (s *Teams) tell(ctx context.Context, seat relay.Seat, p relay.Protocols) er
 		status = team.Working
 	}
 	if s.keeper.said[key] != status {
+		if !s.spawning.TryLock() {
+			return nil // a spawn writes its own status first; the next look writes this one
+		}
 		err := d.SetStatus(seat.Name, status)
 		if _, unknown := errors.AsType[*team.UnknownError](err); unknown && !seat.Gone {
-			if !s.spawning.TryLock() {
-				return nil // whoever is at it writes that
-			}
 			err = d.Enlist(seat.Name, seat.Role) // it was started, and we ended before that was written
-			s.spawning.Unlock()
 			status = team.Working
 		} else if unknown {
 			err = nil
 		}
+		s.spawning.Unlock()
 		if err != nil {
 			return err
 		}
