@@ -17,4 +17,6 @@ type StartOrder struct {
 	Message string    `json:"message,omitempty"` // the first one
 	Why     string    `json:"why"`               // the agent may not start it by itself
 	At      time.Time `json:"at"`
+	// Approved is who said yes; nil while it waits. What came of it has not been told yet.
+	Approved *Person `json:"approved,omitempty"`
 }

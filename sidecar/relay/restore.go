@@ -100,6 +100,7 @@ func (e Restored) step(tx *tx) {
 	for _, c := range tx.open() {
 		tx.settle(c)
 	}
+	tx.tellLostStarts()
 	tx.forgetPast()
 }
 

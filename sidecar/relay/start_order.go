@@ -9,8 +9,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// startOrders are the records of what agents asked to have started. One is open until a person has
-// decided about it.
+// startOrders are the records of what agents asked to have started. One is open until its agent has
+// been told what came of it.
 const startOrders message.RecordKind[message.StartOrder] = "start"
 
 // mostOrders is how many of them may wait of one agent.
@@ -28,6 +28,40 @@ func (tx *tx) restoreOrders(all ...message.Record) error {
 	return nil
 }
 
+// waitingOrders are those about which no person has decided, oldest first.
+func (tx *tx) waitingOrders() (all []message.StartOrder) {
+	for _, o := range tx.orders {
+		if o.Approved == nil {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// tellLostStarts tells of starts that an earlier run began, and of which it did not say what came.
+// They are not begun again: their windows may have opened.
+func (tx *tx) tellLostStarts() {
+	for _, o := range slices.Clone(tx.orders) {
+		if o.Approved == nil {
+			continue
+		}
+		tx.closeOrder(o)
+		what := fmt.Sprintf("start of %s in %s", o.What, o.Dir)
+		tx.notice("", fmt.Sprintf("the sidecar ended during the %s, for %s: intercom session list says whether it is there", what, o.From.Name))
+		tx.tellAsker(By{Kind: Person, Name: o.Approved.Name}, o, "a person approved your "+what+", but whether it was started is not known: look at the list of sessions before you ask for it again")
+	}
+}
+
+// closeOrder takes an order off, for good.
+func (tx *tx) closeOrder(o message.StartOrder) {
+	i := slices.IndexFunc(tx.orders, func(one message.StartOrder) bool { return one.ID == o.ID })
+	if i < 0 {
+		return
+	}
+	tx.orders = slices.Delete(slices.Clone(tx.orders), i, i+1)
+	record(tx, startOrders, string(o.ID), false, o)
+}
+
 // AskStart has a start wait for a person's yes. Answer: Message, its id. Errors: ErrFull.
 type AskStart struct {
 	By    By
@@ -42,7 +76,7 @@ func (r AskStart) do(tx *tx, _ *Requested) (Answer, error) {
 		return Answer{}, fmt.Errorf("ask for a start: %w", &registry.LookupError{Kind: "session", Ref: string(r.By.Peer), Err: registry.ErrUnknown})
 	}
 	n := 0
-	for _, o := range tx.orders {
+	for _, o := range tx.waitingOrders() {
 		if o.From.Peer == from.ID {
 			n++
 		}
@@ -65,12 +99,13 @@ func (r StartOrders) by() By    { return r.By }
 func (r StartOrders) unproven() {}
 
 func (r StartOrders) do(tx *tx, _ *Requested) (Answer, error) {
-	return Answer{Orders: slices.Clone(tx.orders)}, nil
+	return Answer{Orders: tx.waitingOrders()}, nil
 }
 
 // DecideStart is a person's decision about a start that waits. The first one counts; later ones are
-// ErrDecided. After a yes whoever asks starts it, and says by TellAsker what came of that; a no is
-// told to the agent here. Answer: Orders, that one.
+// ErrDecided. After a yes the caller starts it, and says by TellAsker what came of that: until then
+// the order stays written down, and the next run tells of it. A no is told to the agent here.
+// Answer: Orders, that one.
 type DecideStart struct {
 	By  By
 	ID  message.ID
@@ -85,16 +120,20 @@ func (r DecideStart) do(tx *tx, _ *Requested) (Answer, error) {
 	if !r.By.Person() {
 		return Answer{}, fmt.Errorf("decide about a start: %w", ErrPersonOnly)
 	}
-	i := slices.IndexFunc(tx.orders, func(o message.StartOrder) bool { return o.ID == r.ID })
+	i := slices.IndexFunc(tx.orders, func(o message.StartOrder) bool { return o.ID == r.ID && o.Approved == nil })
 	if i < 0 {
 		return Answer{}, fmt.Errorf("decide about start %s: %w", r.ID.Short(), ErrDecided)
 	}
 	o := tx.orders[i]
-	tx.orders = slices.Delete(slices.Clone(tx.orders), i, i+1)
-	record(tx, startOrders, string(o.ID), false, o)
 	how := "rejected"
 	if r.Yes {
 		how = "approved"
+		o.Approved = &r.Who
+		tx.orders = slices.Clone(tx.orders)
+		tx.orders[i] = o
+		record(tx, startOrders, string(o.ID), true, o)
+	} else {
+		tx.closeOrder(o)
 	}
 	tx.noticeBy(r.By, "", fmt.Sprintf("the start of %s in %s, for %s, was %s by %s", o.What, o.Dir, o.From.Name, how, r.Who))
 	if !r.Yes {
@@ -107,7 +146,8 @@ func (r DecideStart) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{Orders: []message.StartOrder{o}}, nil
 }
 
-// TellAsker tells an agent what came of the start for which it asked. It answers nothing.
+// TellAsker tells an agent what came of the start for which it asked, and closes the order. It
+// answers nothing.
 type TellAsker struct {
 	By    By
 	Order message.StartOrder
@@ -120,6 +160,7 @@ func (r TellAsker) do(tx *tx, _ *Requested) (Answer, error) {
 	if !r.By.Person() {
 		return Answer{}, fmt.Errorf("tell of a start: %w", ErrPersonOnly)
 	}
+	tx.closeOrder(r.Order)
 	tx.tellAsker(r.By, r.Order, r.Text)
 	return Answer{}, nil
 }

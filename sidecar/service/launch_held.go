@@ -77,7 +77,8 @@ func (s *Launches) Decide(ctx context.Context, from api.Caller, req api.DecideRe
 		return d, nil
 	}
 	o := answer.Orders[0]
-	started, err := s.start(context.WithoutCancel(ctx), relay.By{Kind: relay.Agent, Peer: o.From.Peer}, wanted{what: o.What, message: o.Message, order: launch.Order{
+	ctx = context.WithoutCancel(ctx)
+	started, err := s.start(ctx, relay.By{Kind: relay.Agent, Peer: o.From.Peer}, wanted{what: o.What, message: o.Message, order: launch.Order{
 		Dir: o.Dir, Program: o.Program, Profile: o.Profile, Name: o.Name, Title: o.Title, Near: o.Near, Caller: o.From,
 	}})
 	text := fmt.Sprintf("%s was started in %s: session %s, %q", o.What, o.Dir, started.Session.ID, started.Session.Name)
