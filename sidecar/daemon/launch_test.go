@@ -187,15 +187,7 @@ func TestT27_StartSession(t *testing.T) {
 func TestM7_WhatAnAgentMayStart(t *testing.T) {
 	t.Parallel()
 	config := ""
-	r := newRig(t, launches(t), func(c *daemon.Config) {
-		self, err := os.Executable()
-		require.NoError(t, err)
-		c.Policies = daemon.Policies{Lua: true, Worker: []string{self, "policy-worker"}}
-		c.Paths.Config = filepath.Join(filepath.Dir(c.Paths.State), "config")
-		config = c.Paths.Config
-		require.NoError(t, os.MkdirAll(config, 0o700))
-	})
-	_ = config
+	r := newRig(t, launches(t), reads(t, &config))
 	project, outside := filepath.Join(r.dir, "src", "project"), filepath.Join(r.dir, "outside")
 	require.NoError(t, os.MkdirAll(project, 0o700))
 	require.NoError(t, os.Mkdir(outside, 0o700))
@@ -265,6 +257,18 @@ func TestM7_WhatAnAgentMayStart(t *testing.T) {
 	assert.Len(t, r.listed(), 3)
 }
 
+// reads has a sidecar read the settings in a directory, which it fills in.
+func reads(t *testing.T, config *string) option {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return func(c *daemon.Config) {
+		c.Policies = daemon.Policies{Lua: true, Worker: []string{self, "policy-worker"}}
+		c.Paths.Config = filepath.Join(filepath.Dir(c.Paths.State), "config")
+		*config = c.Paths.Config
+		require.NoError(t, os.MkdirAll(*config, 0o700))
+	}
+}
+
 // allows writes what init.lua says of sessions, and waits until that holds.
 func (r *rig) allows(config, sessions string) {
 	r.t.Helper()
@@ -273,6 +277,48 @@ func (r *rig) allows(config, sessions string) {
 		st, err := r.client.Status(r.t.Context())
 		return err == nil && st.Computer == "here"
 	})
+}
+
+// What a master needs to see of its workers: who had each started, what it does, when it said
+// something last, and who is told about it.
+func TestT41_WhatAMasterSees(t *testing.T) {
+	t.Parallel()
+	config := ""
+	r := newRig(t, launches(t), reads(t, &config))
+	command, _ := r.worker("Worker")
+	worker := filepath.Join(r.dir, "worker")
+	tmuxtest.Program(t, worker, "#!/bin/sh\nexec "+quoted(command)+"\n")
+	r.allows(config, fmt.Sprintf("allow = { %q }, roots = { %q }", worker, r.dir))
+	master, other := r.adopted("Master", silent...), r.adopted("Other", silent...)
+
+	before := time.Now()
+	s, err := asks[api.StartedSession](master, "start", api.StartSessionRequest{Dir: r.dir, Agent: worker, Title: "Task", Message: "/next-work"})
+	require.NoError(t, err)
+	require.Equal(t, api.StartDone, s.Status)
+	row := func(id message.ID) api.Session {
+		all := r.listed()
+		i := slices.IndexFunc(all, func(one api.Session) bool { return one.ID == id })
+		require.GreaterOrEqual(t, i, 0)
+		return all[i]
+	}
+	r.waitFor("its output", func() bool { now := row(s.Session.ID); return now.LastOutput != nil && now.State == message.Idle })
+	one := row(s.Session.ID)
+	assert.Equal(t, string(master.session.ID), one.Caller)
+	assert.Equal(t, "Task", one.Title)
+	assert.WithinRange(t, *one.LastOutput, before, time.Now())
+	assert.Equal(t, []message.ID{master.session.ID}, one.Subscribers)
+
+	other.sends(&agent{rig: r, session: s.Session, pane: s.Session.Pane}, "and this")
+	r.waitFor("both are told", func() bool {
+		return slices.Equal(row(s.Session.ID).Subscribers, []message.ID{master.session.ID, other.session.ID})
+	})
+	assert.Empty(t, row(master.session.ID).Subscribers)
+	assert.Empty(t, row(master.session.ID).Caller)
+
+	require.NoError(t, r.end()) // it is the same after a restart
+	r.start()
+	assert.Equal(t, []message.ID{master.session.ID, other.session.ID}, row(s.Session.ID).Subscribers)
+	assert.Equal(t, one.Caller, row(s.Session.ID).Caller)
 }
 
 func (r *rig) held() []api.Held {
