@@ -10,7 +10,7 @@ func Codex() Agent {
 		Profile: Profile{
 			Name: "codex", Reads: Bracketed, Quiet: agentQuiet,
 			SeenWithin: agentSeen, TakenWithin: agentTaken, InlineMax: agentInline,
-			Start: []string{"codex"}, Quit: "/quit",
+			Start: []string{"codex"}, // no Quit: /quit opens a list of completions, and Enter waits for it: a hangup ends it.
 			Thinking: map[string][]string{
 				"fast": {"-c", `model_reasoning_effort="low"`}, "med": {"-c", `model_reasoning_effort="medium"`}, "slow": {"-c", `model_reasoning_effort="high"`},
 			},

@@ -20,7 +20,7 @@ func Gemini() Agent {
 		Profile: Profile{
 			Name: "gemini", Reads: Bracketed, Quiet: agentQuiet, Settle: geminiSettle,
 			SeenWithin: agentSeen, TakenWithin: agentTaken, InlineMax: geminiInline,
-			Start: []string{"gemini"}, Quit: "/quit",
+			Start: []string{"gemini"}, // no Quit: /quit opens a list of completions, and Enter waits for it: signals end it.
 		},
 		Verified:  "0.61.0",
 		Processes: []string{"gemini"},

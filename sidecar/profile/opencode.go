@@ -12,7 +12,7 @@ func Opencode() Agent {
 		Profile: Profile{
 			Name: "opencode", Reads: Bracketed, Quiet: agentQuiet,
 			SeenWithin: agentSeen, TakenWithin: agentTaken, InlineMax: agentInline,
-			Start: []string{"opencode"}, Quit: "/exit",
+			Start: []string{"opencode"}, // no Quit: /exit opens a list of completions, and Enter waits for it: signals end it.
 		},
 		Verified:  "1.18.33",
 		Processes: []string{"opencode"},

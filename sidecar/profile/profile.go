@@ -34,7 +34,7 @@ type Profile struct {
 
 	Start    []string            // the program and its arguments that start it; nil: nothing does but a person's own words
 	Thinking map[string][]string // further arguments, by how hard it is to think: fast, med, slow; what is missing needs none
-	Quit     string              // what ends it when it is submitted in its empty composer; "": nothing
+	Quit     string              // what ends it when it is submitted in its empty composer; "": only signals do
 }
 
 // Thinkings are the ways to think that may be asked for.
