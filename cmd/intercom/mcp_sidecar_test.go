@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -121,7 +120,7 @@ func TestM2_M3_M6_callsOfAgents(t *testing.T) {
 	claude.do(":go")
 	require.False(t, calls(t, theirs, "send_message", map[string]any{"computer": "local", "session_id": me, "message": "after"}).IsError)
 	after := "AI[local:" + sessions[0].ID + "] | after"
-	tmuxtest.WaitFor(t, "what came after the turn is typed", func() bool { return slices.Contains(claude.received(), after) })
+	tmuxtest.WaitFor(t, "what came after the turn is typed", func() bool { return strings.Contains(strings.Join(claude.received(), "\n"), after) })
 	for _, text := range claude.received() {
 		assert.NotContains(t, text, "the answer is 42", "it was handed over, and is not typed besides")
 	}

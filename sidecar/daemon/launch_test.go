@@ -422,6 +422,7 @@ while :; do sleep 1; done
 	tmuxtest.WaitFor(t, "the shell", func() bool { return strings.Contains(a.screen(), "$") })
 	command, log := r.worker("Bob")
 	r.Run("send-keys", "-t", a.pane, "sleep 600 &", "Enter")
+	tmuxtest.WaitFor(t, "the shell again", func() bool { return strings.Count(a.screen(), "$") == 2 })
 	r.Run("send-keys", "-t", a.pane, strings.Join(command[:4], " ")+" --prompt 'bob> ' --log "+log, "Enter")
 	r.waitFor("Bob is ready", hasText(log, "ready"))
 	var bob message.Peer

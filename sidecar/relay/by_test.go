@@ -44,7 +44,6 @@ func requests(held message.ID) []Request {
 		Take{},
 		Quit{Peer: "a"},
 		AskStart{},
-		StartOrders{},
 		DecideStart{},
 		TellAsker{},
 	}
@@ -107,7 +106,7 @@ func TestS28_NobodyMayDoAnything(t *testing.T) {
 	assert.ErrorIs(t, err, ErrRequest)
 }
 
-// Of all requests an unverified caller may send, pause, and read what was said and what waits.
+// Of all requests an unverified caller may send, pause, and read what was said.
 func TestS28_WhatAnUnverifiedCallerMay(t *testing.T) {
 	_, held := pair(t)
 	for _, q := range requests(held) {
@@ -117,7 +116,7 @@ func TestS28_WhatAnUnverifiedCallerMay(t *testing.T) {
 		_, err := r.ask(withBy(q, By{Kind: Unverified}))
 		assert.False(t, r.s.here, "%T: nobody is there for it", q)
 		switch q.(type) {
-		case Send, PauseChat, Recall, StartOrders:
+		case Send, PauseChat, Recall:
 			assert.NoError(t, err, "%T", q)
 		case ShowHandshake:
 			assert.IsType(t, new(handshake.UnknownError), err)

@@ -30,7 +30,7 @@ func (r *Relay) Snapshot() registry.Snapshot {
 	return registry.Snapshot{}
 }
 
-// Protocols is what is known of teams, as of the last step that is on disk.
+// Protocols is what is known of teams and of starts that wait, as of the last step that is on disk.
 func (r *Relay) Protocols() Protocols {
 	if p := r.teams.Load(); p != nil {
 		return *p

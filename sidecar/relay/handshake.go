@@ -120,14 +120,16 @@ func (e Settled) step(tx *tx) {
 }
 
 // Protocols is what a State knows of teams, at one moment: who sits where, and the handshakes that
-// are open or of which something is owed, in the order in which they were asked.
+// are open or of which something is owed, in the order in which they were asked; and the starts that
+// wait for a person, oldest first.
 type Protocols struct {
 	Seats   []Seat
 	Affairs []Affair
+	Orders  []message.StartOrder
 }
 
 func (s *State) protocols() (p Protocols) {
-	p.Seats = s.seatSnapshot()
+	p.Seats, p.Orders = s.seatSnapshot(), s.waitingOrders()
 	if len(s.affairs) == 0 {
 		return p
 	}

@@ -22,18 +22,14 @@ func (r AnswerHandshake) do(tx *tx, _ *Requested) (Answer, error) {
 	if of := tx.affairs[h.ID]; of != nil {
 		dir = of.team
 	}
-	switch h.Kind {
-	case handshake.Shutdown:
-		if one := tx.seatOf(dir, h.Answerer.Peer); one != nil && h.State == handshake.Approved {
-			owed = append(owed, OwedEnd)
-			one.End = EndApproved
-			tx.sit(one)
-		}
-	case handshake.Plan:
-		if one := tx.seatOf(dir, h.Asker.Peer); one != nil {
-			one.Plan = h.State
-			tx.sit(one)
-		}
+	if one := tx.seatOf(dir, h.Answerer.Peer); one != nil && h.Kind == handshake.Shutdown && h.State == handshake.Approved {
+		owed = append(owed, OwedEnd)
+		one.End = EndApproved
+		tx.sit(one)
+	}
+	if one := tx.seatOf(dir, h.Asker.Peer); one != nil && h.Kind == handshake.Plan {
+		one.Plan = h.State
+		tx.sit(one)
 	}
 	tx.wrote(h, dir, owed...)
 	return Answer{Handshake: h, Team: dir}, nil

@@ -224,7 +224,7 @@ func (nowhere) Forget(message.ID) {}
 // store publishes whether all is stopped, and the snapshot if it has changed.
 func (l *loop) store() {
 	l.Relay.stopped.Store(l.state.stopped)
-	if p := l.state.protocols(); len(p.Seats)+len(p.Affairs) > 0 || l.Relay.teams.Load() != nil {
+	if p := l.state.protocols(); len(p.Seats)+len(p.Affairs)+len(p.Orders) > 0 || l.Relay.teams.Load() != nil {
 		l.Relay.teams.Store(&p)
 	}
 	if l.stored == l.state.changes {

@@ -29,8 +29,8 @@ func (tx *tx) restoreOrders(all ...message.Record) error {
 }
 
 // waitingOrders are those about which no person has decided, oldest first.
-func (tx *tx) waitingOrders() (all []message.StartOrder) {
-	for _, o := range tx.orders {
+func (s *State) waitingOrders() (all []message.StartOrder) {
+	for _, o := range s.orders {
 		if o.Approved == nil {
 			all = append(all, o)
 		}
@@ -90,16 +90,6 @@ func (r AskStart) do(tx *tx, _ *Requested) (Answer, error) {
 	record(tx, startOrders, string(o.ID), true, o)
 	tx.notice("", fmt.Sprintf("%s asks to start %s in %s: intercom inbox approve %s (%s)", from.Name, o.What, o.Dir, o.ID.Short(), o.Why))
 	return Answer{Message: o.ID}, nil
-}
-
-// StartOrders asks which starts wait for a person. Answer: Orders, oldest first.
-type StartOrders struct{ By By }
-
-func (r StartOrders) by() By    { return r.By }
-func (r StartOrders) unproven() {}
-
-func (r StartOrders) do(tx *tx, _ *Requested) (Answer, error) {
-	return Answer{Orders: tx.waitingOrders()}, nil
 }
 
 // DecideStart is a person's decision about a start that waits. The first one counts; later ones are

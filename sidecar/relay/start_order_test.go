@@ -19,7 +19,7 @@ func TestStartOrder_ALostStartIsTold(t *testing.T) {
 		return r.must(AskStart{By: agent(asker), Order: message.StartOrder{What: what, Dir: project, Program: []string{"/bin/" + what}}}).Message
 	}
 	waiting := func() (all []string) {
-		for _, o := range r.must(StartOrders{By: ada}).Orders {
+		for _, o := range r.s.protocols().Orders {
 			all = append(all, o.What)
 		}
 		return all

@@ -27,7 +27,7 @@ type Inbox struct {
 	}
 	// Starts are sessions that agents asked for; nil where the sidecar is headless.
 	Starts interface {
-		Waiting(ctx context.Context) ([]api.Held, error)
+		Waiting() []api.Held
 		Decide(ctx context.Context, from api.Caller, req api.DecideRequest, one api.Held) (api.Decided, error)
 	}
 	Log *slog.Logger
@@ -77,8 +77,7 @@ func (s *Inbox) List(ctx context.Context, _ api.Caller, _ api.None) ([]api.Held,
 	if s.Starts == nil {
 		return held, nil
 	}
-	starts, err := s.Starts.Waiting(ctx)
-	return append(held, starts...), err
+	return append(held, s.Starts.Waiting()...), nil
 }
 
 // Vouch has a delivery typed on a person's word, whose screen is not recognised.

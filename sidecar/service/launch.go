@@ -28,7 +28,10 @@ type Launches struct {
 	Callers  *Callers
 	Names    *Names
 	Sessions *Sessions
-	Relay    asked
+	Relay    interface {
+		asked
+		Protocols() relay.Protocols
+	}
 	// Launcher is nil where the sidecar is headless.
 	Launcher interface {
 		Start(ctx context.Context, o launch.Order) (message.Peer, error)

@@ -28,13 +28,8 @@ func (s *Launches) hold(ctx context.Context, by relay.By, w wanted, why string) 
 }
 
 // Waiting are the starts that wait for a person, as the inbox shows them.
-func (s *Launches) Waiting(ctx context.Context) ([]api.Held, error) {
-	answer, err := s.Relay.Do(ctx, relay.StartOrders{By: relay.By{Kind: relay.Person, Name: s.Callers.Person}})
-	if err != nil {
-		return nil, err
-	}
-	var all []api.Held
-	for _, o := range answer.Orders {
+func (s *Launches) Waiting() (all []api.Held) {
+	for _, o := range s.Relay.Protocols().Orders {
 		asked := message.Verdict{Message: o.ID, Decision: message.Decision{Verb: message.VerbAsk, Reason: o.Why, By: "built in"}, At: o.At}
 		body := fmt.Sprintf("start %s in %s", strings.Join(o.Program, " "), o.Dir)
 		if o.Message != "" {
@@ -50,7 +45,7 @@ func (s *Launches) Waiting(ctx context.Context) ([]api.Held, error) {
 			Decision: true, Asked: &asked,
 		})
 	}
-	return all, nil
+	return all
 }
 
 // Decide takes a person's decision about a start that waits. Who asks has been judged.

@@ -47,7 +47,7 @@ type Needs struct {
 		backlog
 	}
 	Starts interface { // that wait for a person; nil where the sidecar is headless
-		Waiting(ctx context.Context) ([]api.Held, error)
+		Waiting() []api.Held
 	}
 }
 
@@ -74,11 +74,7 @@ func (s *Needs) All(ctx context.Context) ([]api.Need, error) {
 	}
 	approvals := 0
 	if s.Starts != nil {
-		starts, err := s.Starts.Waiting(ctx)
-		if err != nil {
-			return all, err
-		}
-		approvals = len(starts)
+		approvals = len(s.Starts.Waiting())
 	}
 	var waiting []journal.Pending
 	held, err := s.Journal.Held(ctx)
