@@ -86,6 +86,7 @@ func TestM6_bothRevisions(t *testing.T) {
 			s := connectMCP(t, inHome(t), revision, func(what string) { unasked = append(unasked, what) })
 			if init := s.InitializeResult(); init != nil && revision == "2025-11-25" {
 				assert.Equal(t, revision, init.ProtocolVersion)
+				//lint:ignore SA1019 the older revision has it
 				assert.Nil(t, init.Capabilities.Logging)
 				assert.Nil(t, init.Capabilities.Prompts)
 				assert.Nil(t, init.Capabilities.Resources)
@@ -181,6 +182,7 @@ func connectOver(t testing.TB, over sdk.Transport, revision string, unasked func
 	options := &sdk.ClientOptions{}
 	if unasked != nil {
 		options.ToolListChangedHandler = func(context.Context, *sdk.ToolListChangedRequest) { unasked("tools changed") }
+		//lint:ignore SA1019 the older revision has it
 		options.LoggingMessageHandler = func(context.Context, *sdk.LoggingMessageRequest) { unasked("log") }
 		options.ProgressNotificationHandler = func(context.Context, *sdk.ProgressNotificationClientRequest) { unasked("progress") }
 	}

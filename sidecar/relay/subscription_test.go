@@ -154,7 +154,7 @@ func TestT21_T22_StopNotices(t *testing.T) {
 	assert.Empty(t, r.noticed(func() { _, _ = r.step(Gone{Peer: s[1].ID, Reason: message.AgentGone}) }))
 
 	s = append(s, r.adopt("worker-2")...)
-	d = r.sends(s[0], s[3], "you do it")
+	r.sends(s[0], s[3], "you do it")
 	a := r.must(StopNotices{Peer: "worker-2", Caller: "master"})
 	assert.Equal(t, s[0].ID, a.Caller)
 	d = r.sends(s[0], s[3], "and tell me")
