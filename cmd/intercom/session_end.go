@@ -20,7 +20,8 @@ func (a *app) sessionEnd() *cobra.Command {
 		Long: `End the program of a session, and return once none of its processes is left. A
 member of a team is asked first, and may refuse. Then the agent is told to quit
 in its own way, if its composer is live and empty; then its terminal hangs up;
-then come SIGTERM and SIGKILL, for the processes that it has started too.
+then come SIGTERM and SIGKILL, for the processes that it has started too. A
+process that was detached with setsid, and whose parent has ended, is not found.
 
 The pane of a session that was started is closed. Any other pane stays, with the
 shell that it had.`,

@@ -21,7 +21,7 @@ var settingsClass = &class{
 		{name: "profiles", typ: "table<string, table<string, any>>", doc: "Fields of profiles, by the profile."},
 		{name: "sessions", typ: "table<string, string[]>", doc: "What agents may start: allow, profiles and paths of programs; roots, directories below which they may."},
 		{name: "answer", typ: "string[]", doc: "The program, with its arguments, that answers messages (AEA) for repositories in which no agent works. It reads the message, and its output is the answer."},
-		{name: "team", typ: "table<string, number|boolean>", doc: "What holds in all teams: require_plan, so that teammates change nothing before the lead has approved a plan; timeout, the seconds after which a request expires that has no answer."},
+		{name: "team", typ: "table<string, number|boolean>", doc: "What holds in all teams: require_plan, so that teammates are told to change nothing before the lead has approved a plan, and Claude Code with hooks installed is stopped; timeout, the seconds after which a request expires that has no answer."},
 	},
 }
 

@@ -55,7 +55,7 @@ What your user has not allowed you to start is held for their yes; the reply say
 	}, nil
 }, func(r api.StartedSession) (any, error) {
 	if r.Status == api.StartHeld {
-		return started{Status: string(r.Status), Request: r.Request, Hint: "your user has to allow it in the inbox; you are not told when they do: ask them, or look at list_sessions later", Why: r.Why}, nil
+		return started{Status: string(r.Status), Request: r.Request, Hint: "your user has to allow it in the inbox; you are told when they do, or when they refuse", Why: r.Why}, nil
 	}
 	return started{Status: string(r.Status), SessionID: r.Session.ID, Name: r.Session.Name, Computer: cmp.Or(r.Session.Computer, message.LocalComputer), MessageID: r.Message}, nil
 })

@@ -32,11 +32,13 @@ const noticeMark = "[notice]"
 // an agent has its attribution there, `[Name] (n):` and a blank line, behind the header where the
 // chat shows both; in a single message the header. A person has the attribution everywhere. A
 // notice has the header of the agent that it is about, everywhere, and the mark by which the
-// sidecar itself is known.
+// sidecar itself is known; one about what a person decided has that person's attribution.
 func For(e message.Envelope, chat *message.Chat) (message.Form, message.Envelope) {
 	f := message.Form{Head: Header(e.From), Separator: afterHeader}
 	notice := e.Type == message.KindNotice && e.Origin == message.OriginSystem // nobody else has that origin
 	switch {
+	case notice && e.From.Peer == "":
+		f.Head, f.Separator = attribution(cmp.Or(registry.NameFrom(e.From.Name), Person), 0)+" "+noticeMark, afterAttribution
 	case notice:
 		f.Head += " " + noticeMark
 	case e.Origin == message.OriginHuman:
