@@ -24,16 +24,20 @@ GO_BUILD  = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFL
 LABS      = $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestLab' sidecar cmd))))
 # The packages that take longest come first, so that nothing waits for them alone in the end.
 LONGEST   = ./sidecar/daemon ./cmd/intercom ./sidecar/tmux ./sidecar/screen
-PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
-.PHONY: build install demo test lint lab versions long bench fuzz teeth conformance pictures dist clean help ensure
+.PHONY: build install demo test lint lab versions long bench fuzz teeth conformance pictures dist release clean help ensure
 
 build: ## build bin/intercom
 	$(GO_BUILD) -o bin/intercom ./cmd/intercom
 
-install: build ## install intercom below $(DESTDIR)$(PREFIX)/bin
-	install -d '$(DESTDIR)$(PREFIX)/bin'
+install: build ## install intercom, its manual pages and completions below $(DESTDIR)$(PREFIX)
+	install -d $(foreach d,bin share/man/man1 share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d,'$(DESTDIR)$(PREFIX)/$d')
 	install -m 0755 bin/intercom '$(DESTDIR)$(PREFIX)/bin/intercom'
+	bin/intercom man '$(DESTDIR)$(PREFIX)/share/man/man1'
+	bin/intercom completion bash >'$(DESTDIR)$(PREFIX)/share/bash-completion/completions/intercom'
+	bin/intercom completion zsh >'$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_intercom'
+	bin/intercom completion fish >'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/intercom.fish'
 
 demo: ensure build ## two programs in two panes of a private tmux server talk to each other
 	bin/intercom demo
@@ -70,16 +74,21 @@ teeth: ensure ## each safety gate switched off in turn: which test goes red
 conformance: ## write docs/conformance/README.md from the names of the tests
 	$(GO) test -count=1 -run '^TestConformance' ./cmd/intercom -update
 
-pictures: ## pictures for the documentation (none are made yet)
-	@echo 'pictures: nothing to draw yet: there is no face beside the command line, and the README shows its output as text' >&2; exit 1
+pictures: ensure ## the pictures in docs/pictures, from two real agents and a person who presses keys
+	@.ci/agents
+	INTERCOM_LAB=1 INTERCOM_PICTURES=1 $(GO) test -count=1 -run '^TestLab_U27_pictures' -v ./cmd/intercom
 
-dist: ## cross-compiled binaries and their checksums, in dist/
+dist: ## cross-compiled programs, compressed, and the SHA-256 of what is in them, in dist/ (PLATFORMS=…)
 	rm -rf dist && mkdir dist
 	set -e; for p in $(PLATFORMS); do \
-		echo "dist/intercom-$(VERSION)-$${p%/*}-$${p#*/}"; \
+		echo "dist/intercom-$(VERSION)-$${p%/*}-$${p#*/}.gz"; \
 		GOOS=$${p%/*} GOARCH=$${p#*/} $(GO_BUILD) -o "dist/intercom-$(VERSION)-$${p%/*}-$${p#*/}" ./cmd/intercom; \
 	done
-	cd dist && { sha256sum intercom-* 2>/dev/null || shasum -a 256 intercom-*; } > SHA256SUMS
+	cd dist && { sha256sum intercom-* 2>/dev/null || shasum -a 256 intercom-*; } | sed 's/  */ /' > SHA256SUMS
+	gzip -9n dist/intercom-*
+
+release: ## the programs of a tag, and their sums in tmux-plugin/release.txt (TAG=v0.1.0)
+	.ci/release '$(TAG)'
 
 clean: ## remove bin/ and dist/
 	rm -rf bin dist

@@ -13,6 +13,9 @@ import (
 // allowed are the modules that may be required directly, and what for. Whoever adds one
 // says here why the standard library does not do.
 var allowed = map[string]string{
+	"charm.land/bubbletea/v2":                "the screen, its keys and its redrawing",
+	"github.com/ajstarks/svgo":               "tests: pictures for the documentation",
+	"github.com/charmbracelet/ultraviolet":   "tests: what a terminal showed, cell by cell",
 	"github.com/charmbracelet/x/ansi":        "escape sequences and widths of text",
 	"github.com/creack/pty":                  "control mode, and tests that need a terminal",
 	"github.com/fsnotify/fsnotify":           "writes to a pane's terminal, as they happen",

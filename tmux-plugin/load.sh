@@ -103,6 +103,10 @@ origin="--origin '#{client_name} #{pane_id}'"
 bind "$(option @intercom-chat-key @)" 'chat with another pane' \
 	"if-shell -F '#{==:#{window_panes},2}' { run-shell -b \"'$cli' plugin other $origin >/dev/null 2>&1 || :\" } { $picker }"
 
+# The key that shows who waits for a person.
+bind "$(option @intercom-jump-key J)" 'the pane that waits for you' \
+	"run-shell -b \"'$cli' plugin jump $origin >/dev/null 2>&1 || :\""
+
 # item NAME KEY COMMAND: an entry that runs a command of the program and reports the result.
 item() { printf " '%s' %s { run-shell -b \"'$cli' plugin %s $origin >/dev/null 2>&1 || :\" }" "$1" "$2" "$3"; }
 # popup NAME KEY COMMAND: an entry that shows something.
@@ -120,6 +124,7 @@ menu=$(
 	item "#{?$again,restore the chat,}" g again
 	item 'stop the chat' x stop
 	popup 'chats' l chats
+	popup 'watch the chat' w watch
 	popup "$(where inbox inbox)" i inbox
 	popup "$(where policy 'edit the policies…')" e edit
 	item 'pause everything' p pause
@@ -128,13 +133,13 @@ menu=$(
 )
 # tmux does not count keys pressed in a menu, so the key that opens it is reported instead.
 bind "$(option @intercom-menu-key B)" 'menu' \
-	"run-shell -b \"'$here/intercom-cli' plugin menu $origin >/dev/null 2>&1 || :\" \\; if-shell -F '#{e|<:#{client_height},15}' { display-message 'intercom: the menu needs a terminal of at least 15 rows' } \\; display-menu -T '#[align=centre] intercom ' -x C -y C$menu"
+	"run-shell -b \"'$here/intercom-cli' plugin menu $origin >/dev/null 2>&1 || :\" \\; if-shell -F '#{e|<:#{client_height},15}' { display-message 'intercom: the menu needs a terminal of at least 15 rows' } \\; display-menu -T '#[align=centre] intercom #{?@intercom-status,#{=28:@intercom-status} ,}' -x C -y C$menu"
 set +f
 
 printf '%sset-option -g @intercom-keys "%s"\nset-option -g @intercom-taken "%s"\n' "$commands" "${bound# }" "${taken# }" |
 	tmux source-file - || exit 0
 
-bin=$("$here/build.sh" "$root") || exit 0
+bin=$("$here/program.sh" "$root") || exit 0
 tmux set-option -g @intercom-bin-used "$bin" \; set-option -gqu @intercom-trouble || exit 0
 ln -s "$bin" "$store/used.$$" 2>/dev/null && mv -f "$store/used.$$" "$store/used" # what runs outside of tmux
 TMUX_PANE='' exec "$bin" plugin load

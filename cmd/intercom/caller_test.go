@@ -150,7 +150,7 @@ func (st *stage) activity(s *seat) int64 {
 // A person is whoever types in the shell of a pane, with or without pipes; whoever was there
 // before the tmux server, with or without a terminal; and nobody whose words merely say so.
 func TestS28_APersonIs(t *testing.T) {
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
 		_, codex := st.gated()

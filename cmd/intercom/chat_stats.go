@@ -17,8 +17,10 @@ func (a *app) chatStats() *cobra.Command {
 		Short: "Show the statistics of a chat",
 		Long: `Show what has passed through a chat since it started. Latency is the time from
 the end of a turn until another program has taken it. A turn counts once it has
-been typed into some pane. Captures are how often this run of the sidecar looked
-at the panes of the chat while it was running.`,
+been typed into some pane. Tokens are what the agents themselves write down of
+their turns: fresh input and output, and apart from these what came from a
+cache; unknown where an agent writes none. Captures are how often this run of
+the sidecar looked at the panes of the chat while it was running.`,
 		Example: `  intercom chat stats plans`,
 		Args:    between(1, 1, "a chat"),
 		RunE: do(a, func(cmd *cobra.Command, args []string) (message.Stats, error) {
@@ -35,6 +37,7 @@ func (a *app) showStats(s message.Stats) {
 		{"chat", s.Chat.Short()},
 		{"turns", strconv.Itoa(s.Turns)},
 		{"depth", strconv.Itoa(s.Depth)},
+		{"tokens", s.Spent.Words(s.Turns)},
 		{"captures", strconv.Itoa(s.Captures)},
 	}
 	for _, state := range slices.Sorted(maps.Keys(s.Deliveries)) {

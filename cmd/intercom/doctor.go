@@ -63,7 +63,7 @@ var examinations = []func(context.Context, *patient) []finding{
 	tmuxProgram, tmuxServer, transport, controlClient, utf8Locale, utf8Clients, pluginKeys, pluginProgram, commandToType, platform,
 	socketPath, runtimeDirectory, stateDirectory, networkHome,
 	staleSockets, publishedSocket, orphans, degraded, agentVersions,
-	journalSound, journalDamaged, leftovers, logSize, earlierComplaints,
+	journalSound, journalDamaged, leftovers, logSize, earlierComplaints, teamFiles,
 }
 
 func (a *app) doctor() *cobra.Command {

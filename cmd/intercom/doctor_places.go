@@ -262,9 +262,13 @@ func orphans(ctx context.Context, x *patient) []finding {
 	return found
 }
 
+// tmuxHangs is the next step where tmux does not answer.
+const tmuxHangs = "it may have been stopped: kill -CONT with its process number continues it; messages wait until it answers, and nothing is lost"
+
 // problemHints are the next steps where a sidecar says of itself that something does not work.
 var problemHints = map[api.ProblemKind]string{
 	api.ProblemPolicy: "intercom policy check lists all problems; intercom policy log shows what came of them",
+	api.ProblemTmux:   tmuxHangs,
 	api.ProblemDisk:   "free some space there: everything is held until then, and resumes by itself",
 }
 

@@ -103,6 +103,12 @@ func TestU9_transport(t *testing.T) {
 	assert.Contains(t, f.Text, "watched by polling")
 
 	w.serve(t, &fakeBackend{status: api.Status{Transport: "process", Why: "fixed in 3.8", Trigger: "inotify"}})
+	delete(w.env, "INTERCOM_TRANSPORT")
+	s.Run("set-option", "-g", transportOption, "native")
+	f, _ = w.examined(t, "transport")
+	assert.Equal(t, note, f.Level, "it has no effect before the next start")
+	assert.Contains(t, f.Hint, "asks for native")
+	s.Run("set-option", "-g", transportOption, "auto")
 	f, _ = w.examined(t, "transport")
 	assert.Equal(t, fine, f.Level)
 	assert.Equal(t, "tmux is reached by process (fixed in 3.8), panes are watched by inotify", f.Text)
@@ -426,6 +432,39 @@ func TestU9_orphan(t *testing.T) {
 	assert.Contains(t, found[1].Text, "which is gone")
 }
 
+// A server that is newer than the tmux of $PATH is there: nothing is said to be gone, and no sidecar to
+// be killed.
+func TestU9_olderProgram(t *testing.T) {
+	t.Parallel()
+	versions := tmuxtest.Versions(t)
+	system, err := exec.LookPath("tmux")
+	require.NoError(t, err)
+	program, newest := versions[slices.IndexFunc(versions, func(v tmuxtest.Version) bool { return v.Bin == system })], versions[len(versions)-1]
+	if program.AtLeast(3, 6) || !newest.AtLeast(3, 6) {
+		t.Skipf("tmux %s talks to %s", program.Name, newest.Name)
+	}
+	s := tmuxtest.NewServer(t, newest)
+	w := newWorld(t)
+	w.env["INTERCOM_SERVER"] = s.Socket
+	w.executable = thisProgram()
+	w.env["PATH"] = os.Getenv("PATH")
+	r := w.run("up")
+	assert.Equal(t, 3, r.code)
+	assert.Contains(t, r.err, "runs version "+newest.Name+", and tmux "+program.Name)
+	assert.Contains(t, r.err, "first in $PATH")
+
+	w.serve(t, &fakeBackend{status: api.Status{Server: s.Socket, PID: os.Getpid()}})
+	f, all := w.examined(t, "tmux_server")
+	assert.Equal(t, problem, f.Level)
+	assert.Contains(t, f.Text, "cannot talk to it")
+	assert.Contains(t, f.Hint, "first in $PATH")
+	assert.NotContains(t, all.out, "gone")
+	assert.NotContains(t, all.out, "kill")
+	s.Kill()
+	_, all = w.examined(t, "tmux_server")
+	assert.Contains(t, all.out, "which is gone")
+}
+
 func TestU9_journalDamaged(t *testing.T) {
 	w := newWorld(t)
 	p := w.places(t)
@@ -445,9 +484,7 @@ func TestU9_journalDamaged(t *testing.T) {
 func TestU9_journalNewer(t *testing.T) {
 	t.Parallel()
 	w, _ := onTmux(t)
-	self, err := exec.LookPath("intercom")
-	require.NoError(t, err)
-	w.executable = self
+	w.executable = thisProgram()
 	w.env["PATH"] = os.Getenv("PATH")
 	t.Cleanup(func() { w.run("down") })
 	r := w.run("up")

@@ -45,8 +45,11 @@ func tmuxServer(_ context.Context, x *patient) []finding {
 		return nil
 	case errors.Is(x.healthErr, tmux.ErrNoServer):
 		return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("no tmux server runs at %q", server), Hint: hintOf(noServer(x.paths))}}
+	case wrongTmux(x.healthErr) != nil:
+		other := wrongTmux(x.healthErr)
+		return []finding{{ID: id, Level: problem, Text: other.Error(), Hint: hintOf(other)}}
 	case x.healthErr != nil:
-		return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("the tmux server does not answer: %v", x.healthErr)}}
+		return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("the tmux server does not answer: %v", x.healthErr), Hint: tmuxHangs}}
 	case tmux.TooOld(version):
 		return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("the tmux server at %q runs version %s, which is too old", server, version), Hint: "end it and start it with tmux 3.2a or newer"}}
 	case version != x.program:
@@ -74,7 +77,11 @@ func transport(_ context.Context, x *patient) []finding {
 		if s.Why != "" {
 			text += " (" + s.Why + ")"
 		}
-		return []finding{triggered(finding{ID: id, Level: fine, Text: text + ", panes are watched by " + s.Trigger}, s.Trigger)}
+		f := triggered(finding{ID: id, Level: fine, Text: text + ", panes are watched by " + s.Trigger}, s.Trigger)
+		if asked := x.health.Options[transportOption]; asked != "" && asked != "auto" && asked != s.Transport && x.Getenv("INTERCOM_TRANSPORT") == "" {
+			f.Level, f.Hint = note, fmt.Sprintf("%s asks for %s: a sidecar reads that when it starts; intercom down, then intercom up", transportOption, asked)
+		}
+		return []finding{f}
 	}
 	if !x.server() {
 		return nil
@@ -214,7 +221,7 @@ func pluginKeys(ctx context.Context, x *patient) []finding {
 	for _, key := range strings.Fields(options[takenOption]) {
 		all = append(all, finding{
 			ID: id, Level: note, Text: fmt.Sprintf("prefix + %s was already bound to something else, and was left alone", key),
-			Hint: fmt.Sprintf("tmux list-keys -T prefix shows it; set -g %s KEY, or %s KEY, before the plugin is loaded chooses another key, or none", menuKeyOption, chatKeyOption),
+			Hint: fmt.Sprintf("tmux list-keys -T prefix shows it; set -g %s KEY, or %s or %s KEY, before the plugin is loaded chooses another key, or none", menuKeyOption, chatKeyOption, jumpKeyOption),
 		})
 	}
 	if len(all) == 0 && options[keysOption] != "" {

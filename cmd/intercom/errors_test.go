@@ -50,6 +50,12 @@ var errorsOf = map[string][]wrong{
 		{"adopt %3 --as vim", 2, `not claude or`, `intercom adopt --help`},
 		{"adopt %3 --as line --prompt (", 2, `--prompt: `, `regular expressions`},
 	},
+	"intercom ui": {
+		{"ui frob", 2, `tab "frob": not waits`, `intercom ui --help`},
+		{"ui", 2, `needs a terminal`, `intercom status`},
+		{"ui inbox log", 2, `takes at most a tab`, `intercom ui inbox`},
+		{"ui --watch _", 2, `--watch is empty`, `intercom ui --help`},
+	},
 	"intercom release": {
 		{"release", 2, `takes a pane`, `intercom release %1`},
 		{"release %99", 1, `no pane %99`, `intercom status`},
@@ -244,7 +250,7 @@ var errorsOf = map[string][]wrong{
 		{"policy edit", 1, `only a person at a terminal`, `in a pane that is not adopted`},
 	},
 	"intercom log": {
-		{"log nosuch", 1, `no message or chat`, `intercom chat list`},
+		{"log nosuch", 1, `no message, delivery or chat`, `intercom chat list`},
 		{"log --chat nosuch", 1, `no chat "nosuch"`, `intercom chat list`},
 		{"log --limit ten", 2, `not a whole number`, `intercom log --help`},
 		{"log x -f", 2, `-f goes with --chat only`, `intercom log -f`},
@@ -326,6 +332,7 @@ var errorsOf = map[string][]wrong{
 		{"header format --session-id x y", 2, `a session is a UUID`, `intercom peers --json`},
 		{"header format --session-id _ y", 2, `--session-id is empty`, `header format --help`},
 	},
+	"intercom man":                   {{"man", 2, `takes a directory`, `intercom man`}, {"man /dev/null/x", 1, `/dev/null`, `.`}},
 	"intercom help":                  {{"help frob", 2, `no command "frob"`, `intercom --help`}, {"help chat strat", 2, `no command "chat strat"`, `intercom chat start\?`}},
 	"intercom completion":            {{"completion csh", 2, `no command "completion csh"`, `intercom completion --help`}},
 	"intercom completion bash":       {{"completion bash x", 2, `takes no arguments`, `intercom completion bash`}},
@@ -392,7 +399,7 @@ func TestU13_withoutAServer(t *testing.T) {
 	st := newErrorStage(t)
 	needNone := []string{
 		"intercom version", "intercom doctor", "intercom demo", "intercom down", "intercom uninstall", "intercom status",
-		"intercom hooks install", "intercom hooks uninstall", "intercom mcp install", "intercom mcp uninstall", "intercom help", "intercom brakes try",
+		"intercom hooks install", "intercom hooks uninstall", "intercom mcp install", "intercom mcp uninstall", "intercom help", "intercom brakes try", "intercom ui",
 		"intercom policy check", "intercom policy test", "intercom policy explain", "intercom policy bench", "intercom policy trust", "intercom policy edit", "intercom policy log",
 	}
 	tried := 0

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
@@ -124,7 +125,8 @@ func (a *app) need(ctx context.Context, p api.Paths) (needed func(context.Contex
 		return func(ctx context.Context) bool { return ctx.Err() == nil && a.wanted(p) && !otherRuns(p) }, nil
 	}
 	server, err := tmux.Inspect(ctx, a.tmuxOptions())
-	return func(ctx context.Context) bool { return a.answers(ctx, server) }, err
+	began, _ := process.Start(server.Info.PID)
+	return func(ctx context.Context) bool { return a.answers(ctx, server, began) }, err
 }
 
 // unserved reports whether a sidecar is needed, and there is none.
@@ -141,15 +143,15 @@ func (a *app) unserved(ctx context.Context, p api.Paths, needed func(context.Con
 	return !running || at.Socket == p.Socket // one of another environment has a guard of its own
 }
 
-// answers reports whether the tmux server is the one that it was. One that does not answer in
-// time may be busy.
-func (a *app) answers(ctx context.Context, server tmux.Health) bool {
+// answers reports whether the tmux server is the one that it was, whose process began then. One that does not answer may be
+// busy, or its socket may be gone from its place for a while: it is there as long as its process is.
+func (a *app) answers(ctx context.Context, server tmux.Health, began uint64) bool {
 	now, err := tmux.Inspect(ctx, a.tmuxOptions())
 	switch {
-	case ctx.Err() != nil, tmux.NoServer(err):
+	case ctx.Err() != nil:
 		return false
 	case err != nil:
-		return syscall.Kill(server.Info.PID, 0) == nil
+		return process.Lives(server.Info.PID, began)
 	}
 	return now.Info.PID == server.Info.PID && now.Info.Start == server.Info.Start
 }

@@ -57,6 +57,28 @@ func TestU22_aKilledSidecarComesBack(t *testing.T) {
 	})
 }
 
+// A sidecar that dies while the server's socket is away comes back once it is there again: the server lives.
+func TestU22_theSocketIsAwayForAWhile(t *testing.T) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		st.load()
+		st.guarded()
+		old, guard := st.sidecar(), st.guard().PID
+		complaints := filepath.Join(st.paths().State, complaintsFile)
+		away := st.Socket + ".away"
+		require.NoError(t, os.Rename(st.Socket, away))
+		require.NoError(t, syscall.Kill(old, syscall.SIGKILL))
+		waitLong(t, "the guard tries to start another", func() bool {
+			told, _ := os.ReadFile(complaints)
+			return strings.Contains(string(told), "the sidecar has died; starting another")
+		})
+		require.NoError(t, os.Rename(away, st.Socket))
+		waitLong(t, "another one", func() bool { pid := st.sidecar(); return pid != 0 && pid != old })
+		assert.Equal(t, guard, st.guard().PID, "by the same guard")
+	})
+}
+
 // What is killed in whatever order comes back as long as one of the two is left, there is never
 // more than one of each, and with the server all of it ends.
 func TestU22_inWhateverOrder(t *testing.T) {

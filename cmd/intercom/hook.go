@@ -44,9 +44,10 @@ intercom hooks install has told them to.
 It starts no sidecar, takes at most a tenth of a second, prints nothing, and
 exits 0 whatever happens. Outside tmux it does nothing.
 
-PreToolUse is the exception: there it may take a second, and denies a tool that
-may change something to a teammate that needs an approved plan and has none
-(intercom team spawn --require-plan). If no sidecar answers, it denies nothing.`,
+The event before the use of a tool is the exception: there it may take a second,
+and denies a tool that may change something to a teammate that needs an approved
+plan and has none (intercom team spawn --require-plan). If no sidecar answers, it
+denies nothing.`,
 		Example: `  echo '{"session_id":"x"}' | intercom hook claude Stop`,
 		// A flag that an agent may add one day is no error.
 		DisableFlagParsing: true,
@@ -56,7 +57,7 @@ may change something to a teammate that needs an approved plan and has none
 			if slices.Equal(args, []string{"--help"}) || slices.Equal(args, []string{"-h"}) {
 				return cmd.Help()
 			}
-			gate, patience := len(args) > 1 && args[1] == preToolUse, hookTimeout
+			gate, patience := asksGate(args), cmp.Or(a.HookTime, hookTimeout)
 			if gate {
 				patience = gateTimeout
 			}
@@ -98,7 +99,7 @@ func (a *app) tellHook(ctx context.Context, args []string) {
 	if len(args) > 2 { // as Codex calls its notify
 		input = strings.NewReader(args[len(args)-1])
 	}
-	reading, cancel := context.WithTimeout(ctx, hookPatience)
+	reading, cancel := context.WithTimeout(ctx, cmp.Or(a.HookTime, hookPatience))
 	defer cancel()
 	readHook(reading, input, &req.Hook)
 	if encoded, err := json.Marshal(req); err == nil && len(encoded) > api.MaxRequest {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,15 +14,53 @@ import (
 )
 
 const (
-	// preToolUse is the event at which Claude Code, and Codex in its hooks, ask whether a tool may be
-	// used. See https://code.claude.com/docs/en/hooks and https://developers.openai.com/codex/hooks.
-	preToolUse = "PreToolUse"
-
 	// gateTimeout is what the hook may take there; after it the tool may be used.
 	gateTimeout = 900 * time.Millisecond
 	// gatePatience is how much of it the agent may take to write.
 	gatePatience = 400 * time.Millisecond
 )
+
+// gate is how an agent asks whether a tool may be used, and what it has to hear if not.
+type gate struct {
+	event   string
+	shell   string   // its tool that runs a command line, in the field command
+	ours    string   // how the names of our own tools begin
+	reading []string // its tools that change nothing; all others are taken to, also those that are not known
+	deny    func(why string) any
+}
+
+// denied is how most agents are told no.
+func denied(why string) any { return map[string]string{"decision": "deny", "reason": why} }
+
+// preToolUse is the event of Claude Code and of Codex.
+const preToolUse = "PreToolUse"
+
+func deniedPreTool(why string) any {
+	return map[string]any{"hookSpecificOutput": map[string]string{
+		"hookEventName": preToolUse, "permissionDecision": "deny", "permissionDecisionReason": why,
+	}}
+}
+
+// gates are the agents that ask.
+var gates = map[string]gate{
+	// https://code.claude.com/docs/en/hooks
+	"claude": {event: preToolUse, shell: "Bash", ours: "mcp__intercom__", deny: deniedPreTool, reading: []string{
+		"Read", "Glob", "Grep", "LS", "LSP", "NotebookRead", "WebFetch", "WebSearch", "ToolSearch",
+		"ListMcpResourcesTool", "ReadMcpResourceTool", "BashOutput", "TaskOutput",
+		"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "TodoWrite", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate",
+	}},
+	// https://developers.openai.com/codex/hooks, for a person who has put the hook there and trusts it
+	"codex": {event: preToolUse, shell: "Bash", ours: "mcp__intercom__", deny: deniedPreTool, reading: []string{"update_plan", "view_image"}},
+	// https://geminicli.com/docs/hooks/reference
+	"gemini": {event: "BeforeTool", shell: "run_shell_command", ours: "mcp_intercom_", deny: denied, reading: []string{
+		"read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content",
+		"google_web_search", "web_fetch", "get_internal_docs", "write_todos", "ask_user", "enter_plan_mode", "exit_plan_mode",
+	}},
+	// https://opencode.ai/docs/plugins: our plugin throws what it hears
+	"opencode": {event: "tool.execute.before", shell: "bash", ours: "intercom_", deny: denied, reading: []string{
+		"read", "glob", "grep", "list", "lsp", "webfetch", "websearch", "codesearch", "todoread", "todowrite", "question",
+	}},
+}
 
 // toolUse is a use of a tool that an agent asks about.
 type toolUse struct {
@@ -29,26 +68,33 @@ type toolUse struct {
 	command string // of a shell
 }
 
+// asksGate reports whether an agent's event asks for leave to use a tool.
+func asksGate(args []string) bool {
+	return len(args) > 1 && args[1] != "" && gates[args[0]].event == args[1]
+}
+
 // askGate is what an agent has to hear before it uses a tool: "" where it may, which is also the
 // answer to whatever goes wrong.
 func (a *app) askGate(ctx context.Context, name string) string {
-	if name != "claude" && name != "codex" {
-		return ""
-	}
+	of := gates[name]
 	reading, cancel := context.WithTimeout(ctx, gatePatience)
 	defer cancel()
 	use := readToolUse(reading, a.Stdin)
-	if use.tool == "" || use.changesNothing() {
+	if use.tool == "" || of.changesNothing(use) {
 		return ""
 	}
-	gate, err := callFromHook(ctx, a, api.PlanGate, api.None{})
-	if err != nil || !gate.Closed {
+	now, err := callFromHook(ctx, a, api.PlanGate, api.None{})
+	if err != nil || !now.Closed {
 		return ""
 	}
-	return denial(gate.Plan)
+	said, err := json.Marshal(of.deny(denial(now.Plan)))
+	if err != nil {
+		return ""
+	}
+	return string(said) + "\n"
 }
 
-// denial is what denies the use of a tool, and tells the model why. plan is what became of its last
+// denial tells a model why it may not use a tool. plan is what became of its last
 // plan.
 func denial(plan string) string {
 	const submit = "submit a plan: with the tool plan_approval, or in your shell, as a command of its own and in single quotes: intercom team plan 'TEXT'"
@@ -59,15 +105,7 @@ func denial(plan string) string {
 	case "rejected", "expired":
 		next = fmt.Sprintf("Your last plan is %s: %s.", plan, submit)
 	}
-	said, err := json.Marshal(map[string]any{"hookSpecificOutput": map[string]string{
-		"hookEventName":            preToolUse,
-		"permissionDecision":       "deny",
-		"permissionDecisionReason": "intercom: you may change nothing before the lead of your team has approved your plan. " + next + " Until then, tools that only read are allowed.",
-	}})
-	if err != nil {
-		return ""
-	}
-	return string(said) + "\n"
+	return "intercom: you may change nothing before the lead of your team has approved your plan. " + next + " Until then, tools that only read are allowed."
 }
 
 // readToolUse reads what an agent tells. A command that breaks off is none.
@@ -77,26 +115,40 @@ func readToolUse(ctx context.Context, r io.Reader) (use toolUse) {
 		case "tool_name":
 			use.tool = f.text(maxHookField)
 		case "tool_input":
-			var input struct {
-				Command string `json:"command"`
-			}
-			_ = json.Unmarshal(f.value, &input)
-			use.command = input.Command
+			use.command = shellCommand(f.value)
 		}
 	}
 	return use
 }
 
-// Tools that change nothing. All others are taken to change something, also those that are not known.
-var (
-	readingTools = []string{
-		// Claude Code
-		"Read", "Glob", "Grep", "LS", "LSP", "NotebookRead", "WebFetch", "WebSearch", "ToolSearch",
-		"ListMcpResourcesTool", "ReadMcpResourceTool", "BashOutput", "TaskOutput",
-		"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "TodoWrite", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate",
-		// Codex
-		"update_plan", "view_image",
+// shellCommand is the command in the input of a shell's tool, "" if it is not there exactly once: encoding/json takes "Command"
+// for the same field, and of two the last, and the agent may run the other.
+func shellCommand(input json.RawMessage) string {
+	d := json.NewDecoder(bytes.NewReader(input))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return ""
 	}
+	command, found := "", false
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return ""
+		}
+		if key, _ := name.(string); strings.EqualFold(key, "command") {
+			if found || key != "command" || json.Unmarshal(value, &command) != nil {
+				return ""
+			}
+			found = true
+		}
+	}
+	return command
+}
+
+var (
 	speakingTools = []string{ // ours
 		"plan_approval", "shutdown_response", "send_message", "reply", "check_messages", "list_sessions", "list_chats", "list_computers", "get_session_data",
 	}
@@ -105,14 +157,14 @@ var (
 )
 
 // changesNothing reports whether a tool may be used before a plan is approved.
-func (u toolUse) changesNothing() bool {
-	if ours, ok := strings.CutPrefix(u.tool, "mcp__intercom__"); ok {
+func (g gate) changesNothing(use toolUse) bool {
+	if ours, ok := strings.CutPrefix(use.tool, g.ours); ok {
 		return slices.Contains(speakingTools, afterPrefix(ours))
 	}
-	if u.tool != "Bash" {
-		return slices.Contains(readingTools, u.tool)
+	if use.tool != g.shell {
+		return slices.Contains(g.reading, use.tool)
 	}
-	words, ok := plainCommand(u.command)
+	words, ok := plainCommand(use.command)
 	switch {
 	case !ok || len(words) == 0:
 		return false

@@ -16,13 +16,13 @@ import (
 func TestHookGate_whatChangesNothing(t *testing.T) {
 	t.Parallel()
 	for tool, allowed := range map[string]bool{
-		"Read": true, "Grep": true, "ExitPlanMode": true, "update_plan": true,
-		"Edit": false, "Write": false, "MultiEdit": false, "NotebookEdit": false, "apply_patch": false, "Agent": false, "read": false, "Tomorrow": false,
+		"Read": true, "Grep": true, "ExitPlanMode": true,
+		"view_image": false, "Edit": false, "Write": false, "MultiEdit": false, "NotebookEdit": false, "apply_patch": false, "Agent": false, "read": false, "Tomorrow": false,
 		"mcp__intercom__plan_approval": true, "mcp__intercom__shutdown_response": true, "mcp__intercom__teleclaude__send_message": true,
 		"mcp__intercom__start_session": false, "mcp__intercom__end_session": false, "mcp__intercom__spawn_teammate": false, "mcp__intercom__": false,
 		"mcp__other__plan_approval": false, "mcp__intercomx__plan_approval": false, "plan_approval": false,
 	} {
-		assert.Equal(t, allowed, toolUse{tool: tool}.changesNothing(), tool)
+		assert.Equal(t, allowed, gates["claude"].changesNothing(toolUse{tool: tool}), tool)
 	}
 	for command, allowed := range map[string]bool{
 		"intercom team plan 'first; then `that` > $x\nend'": true,
@@ -62,7 +62,23 @@ of it; fine"`: true,
 		"find . -delete":                   false,
 		"env cat x":                        false,
 	} {
-		assert.Equal(t, allowed, toolUse{tool: "Bash", command: command}.changesNothing(), "%q", command)
+		assert.Equal(t, allowed, gates["claude"].changesNothing(toolUse{tool: "Bash", command: command}), "%q", command)
+	}
+}
+
+func TestHookGate_toolsOfEachAgent(t *testing.T) {
+	t.Parallel()
+	for agent, tools := range map[string]map[string]bool{
+		"codex":    {"update_plan": true, "view_image": true, "apply_patch": false, "Read": false, "mcp__intercom__plan_approval": true, "mcp__intercom__start_session": false},
+		"gemini":   {"read_file": true, "grep_search": true, "write_file": false, "replace": false, "save_memory": false, "Read": false, "mcp_intercom_plan_approval": true, "mcp_intercom_teleclaude__send_message": true, "mcp_intercom_start_session": false, "mcp_other_plan_approval": false},
+		"opencode": {"read": true, "grep": true, "write": false, "edit": false, "patch": false, "task": false, "intercom_plan_approval": true, "intercom_start_session": false, "plan_approval": false},
+	} {
+		for tool, allowed := range tools {
+			assert.Equal(t, allowed, gates[agent].changesNothing(toolUse{tool: tool}), "%s %s", agent, tool)
+		}
+		for command, allowed := range map[string]bool{"intercom team plan 'x'": true, "ls": true, "touch x": false, "ls; touch x": false} {
+			assert.Equal(t, allowed, gates[agent].changesNothing(toolUse{tool: gates[agent].shell, command: command}), "%s %s", agent, command)
+		}
 	}
 }
 
@@ -88,6 +104,12 @@ func TestHookGate_answers(t *testing.T) {
 		{"claude PreToolUse", `no JSON`, api.Gate{Closed: true}, ""},
 		{"claude PreToolUse", ``, api.Gate{Closed: true}, ""},
 		{"gemini PreToolUse", edit, api.Gate{Closed: true}, ""},
+		{"gemini BeforeTool", `{"tool_name":"write_file","tool_input":{"file_path":"/x"}}`, api.Gate{Closed: true}, "First submit a plan"},
+		{"gemini BeforeTool", `{"tool_name":"run_shell_command","tool_input":{"command":"touch x"}}`, api.Gate{Closed: true, Plan: "pending"}, "waits for the lead's approval"},
+		{"gemini BeforeTool", `{"tool_name":"read_file","tool_input":{}}`, api.Gate{Closed: true}, ""},
+		{"gemini BeforeTool", `{"tool_name":"write_file"}`, api.Gate{}, ""},
+		{"opencode tool.execute.before", `{"tool_name":"edit","tool_input":{"filePath":"/x"}}`, api.Gate{Closed: true}, "First submit a plan"},
+		{"opencode tool.execute.before", `{"tool_name":"bash","tool_input":{"command":"cat x"}}`, api.Gate{Closed: true}, ""},
 		{"claude Stop", edit, api.Gate{Closed: true}, ""},
 	} {
 		w := newWorld(t)
@@ -101,9 +123,16 @@ func TestHookGate_answers(t *testing.T) {
 		assert.Zero(t, r.code)
 		assert.Empty(t, r.err)
 		var said struct {
-			Output map[string]string `json:"hookSpecificOutput"`
+			Output   map[string]string `json:"hookSpecificOutput"`
+			Decision string
+			Reason   string
 		}
 		require.NoError(t, json.Unmarshal([]byte(r.out), &said), "%s %q", c.args, r.out)
+		if !strings.Contains(c.args, "PreToolUse") {
+			assert.Equal(t, "deny", said.Decision)
+			assert.Contains(t, said.Reason, c.says)
+			continue
+		}
 		assert.Equal(t, "PreToolUse", said.Output["hookEventName"])
 		assert.Equal(t, "deny", said.Output["permissionDecision"])
 		assert.Contains(t, said.Output["permissionDecisionReason"], c.says)
@@ -126,4 +155,23 @@ func TestHookGate_harmless(t *testing.T) {
 	var out, complaints bytes.Buffer
 	code := run(t.Context(), env{Args: []string{"hook", "claude", "PreToolUse"}, Stdin: r, Stdout: &out, Stderr: &complaints, Getenv: w.getenv})
 	quiet(t, result{code, out.String(), complaints.String()})
+}
+
+// What an agent runs is the argument of exactly that name: one that Go would take for it is none, and of two neither counts.
+func TestHookGate_theCommandThatRuns(t *testing.T) {
+	for input, want := range map[string]string{
+		`{"command": "ls", "description": "x"}`:        "ls",
+		`{"a": {"Command": "ls"}, "command": "pwd"}`:   "pwd",
+		`{"command": "touch x", "Command": "ls"}`:      "",
+		`{"Command": "ls", "command": "touch x"}`:      "",
+		`{"command": "touch x", "command": "ls"}`:      "",
+		`{"COMMAND": "ls"}`:                            "",
+		`{"command": ["ls"]}`:                          "",
+		`{"command": "ls"`:                             "ls",
+		`["ls"]`:                                       "",
+		``:                                             "",
+		`{"command": "touch x", "\u0063ommand": "ls"}`: "",
+	} {
+		assert.Equal(t, want, shellCommand([]byte(input)), input)
+	}
 }

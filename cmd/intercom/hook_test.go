@@ -14,6 +14,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // What the agents write, as the versions of the lab do.
@@ -86,6 +87,7 @@ func TestHook_whatAgentsTell(t *testing.T) {
 		w := newWorld(t)
 		w.serve(t, b)
 		w.env["TMUX_PANE"] = "%3"
+		w.hookTime = tmuxtest.Patience // what is told is asked here, not how fast
 		w.stdin = c.stdin
 		args := append([]string{"hook"}, strings.Fields(c.args)...)
 		if c.argument != "" {

@@ -57,8 +57,13 @@ else stays as it is, to the byte.`,
           already calls another program, nothing is changed. Nothing goes into
           hooks.json: Codex would ask at every start whether you trust it, until
           you say so.
+  gemini  a hook in ~/.gemini/settings.json that is asked before each use of a
+          tool, for teammates as of claude. Its turns are read without hooks.
+  opencode
+          a plugin of ours, plugins/intercom.js in ~/.config/opencode, for the
+          same.
 
-Claude Code uses them at once, Codex from its next start.`, hooks.Install),
+Claude Code uses them at once, the others from their next start.`, hooks.Install),
 		a.changeHooks("uninstall", "Remove the hooks that hooks install added", `Remove from an agent's configuration what intercom hooks install added, and
 nothing else, whatever has changed there since. A file that was created for it
 is removed too, if nothing else is in it.`, hooks.Uninstall),
@@ -160,6 +165,14 @@ func (a *app) hooksFile(agent string) (string, error) {
 		variable, dir, name = "CLAUDE_CONFIG_DIR", ".claude", "settings.json"
 	case "codex":
 		variable, dir, name = "CODEX_HOME", ".codex", "config.toml"
+	case "gemini":
+		return a.serverFile(agent)
+	case "opencode":
+		dir, err := a.configured(agent, "XDG_CONFIG_HOME", ".config", "opencode")
+		if err != nil {
+			return "", err
+		}
+		return follow(filepath.Join(dir, "plugins", "intercom.js"))
 	default:
 		return "", api.Errorf(api.CodeUsage, "agent %q: its configuration file is not known", agent)
 	}

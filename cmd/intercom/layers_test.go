@@ -30,11 +30,13 @@ var layers = map[string][]string{
 	"sidecar/delta":     {"sidecar/message", "sidecar/shown"},
 	"sidecar/screen":    {"sidecar/message", "sidecar/profile", "sidecar/shown"},
 	"sidecar/sanitise":  {"sidecar/message"},
+	"sidecar/plain":     {},
 	"sidecar/registry":  {"sidecar/message", "sidecar/spelling"},
 	"sidecar/spelling":  {},
 	"sidecar/handshake": {"sidecar/message"},
 	"sidecar/hooks":     {},
 	"sidecar/brakes":    {},
+	"sidecar/waits":     {"sidecar/message"},
 	"sidecar/render":    {"sidecar/message", "sidecar/registry"},
 	"sidecar/route":     {"sidecar/message", "sidecar/registry", "sidecar/render"},
 
@@ -56,7 +58,9 @@ var layers = map[string][]string{
 	"sidecar/tmux/tmuxtest":       {"sidecar/tmux/native"},                               // for tests: nothing that is linked imports it
 	"sidecar/persona":             {"sidecar/own", "sidecar/profile", "sidecar/process"}, // for tests, as all of these
 	"sidecar/persona/program":     {"sidecar/persona"},
-	"sidecar/persona/personatest": {},
+	"sidecar/persona/personatest": {"sidecar/programtest"},
+	"sidecar/picturetest":         {}, // likewise
+	"sidecar/programtest":         {},
 	"sidecar/naivetest":           {},                                                    // for tests and benchmarks, as tmuxtest is
 	"sidecar/filepeertest":        {"sidecar/message", "sidecar/foreign", "sidecar/own"}, // likewise
 	"sidecar/filepeertest/ops":    {"sidecar/api", "sidecar/message"},                    // likewise
@@ -80,10 +84,11 @@ var layers = map[string][]string{
 	"sidecar/launch":   {"sidecar/message", "sidecar/registry", "sidecar/pane", "sidecar/process", "sidecar/tmux"},
 	"sidecar/service": {
 		"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/screen", "sidecar/sanitise", "sidecar/aea", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal",
-		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/handshake", "sidecar/claim", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch", "scripting", "scripting/policy",
+		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/handshake", "sidecar/hooks", "sidecar/claim", "sidecar/waits", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch", "scripting", "scripting/policy",
 	},
 
 	"sidecar/mcp": {"sidecar/message", "sidecar/spelling", "sidecar/api"},
+	"sidecar/ui":  {"sidecar/message", "sidecar/plain", "sidecar/render", "sidecar/api"},
 
 	"sidecar/daemon": {
 		"sidecar/message", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch",
@@ -99,7 +104,7 @@ var layers = map[string][]string{
 	"policies":         {"scripting/policy"},
 	"docs/skill":       {},
 
-	"cmd/intercom": {"policies", "docs/skill", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/mcp", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/claim", "sidecar/spelling"},
+	"cmd/intercom": {"policies", "docs/skill", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/mcp", "sidecar/ui", "sidecar/plain", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/claim", "sidecar/spelling"},
 
 	"sidecar": {}, // a comment
 }
@@ -107,31 +112,36 @@ var layers = map[string][]string{
 // onlyIn says who may import what is not ours: every module from outside, and what of the
 // standard library opens a door that has one keeper.
 var onlyIn = map[string][]string{
-	"github.com/charmbracelet/x/ansi":            {"sidecar/delta", "sidecar/screen", "cmd/intercom"},
-	"github.com/creack/pty":                      {"sidecar/tmux"},
-	"github.com/fsnotify/fsnotify":               {"sidecar/tmux", "sidecar/agent", "sidecar/policyset", "sidecar/repository"},
-	"github.com/google/jsonschema-go/jsonschema": {"sidecar/mcp"},
-	"github.com/modelcontextprotocol/go-sdk/mcp": {"sidecar/mcp"},
-	"github.com/google/uuid":                     {"sidecar/message", "sidecar/handshake", "cmd/intercom"},
-	"github.com/pelletier/go-toml/v2":            {"sidecar/hooks"},
-	"github.com/pelletier/go-toml/v2/unstable":   {"sidecar/hooks"},
-	"github.com/spf13/cobra":                     {"cmd/intercom"},
-	"github.com/spf13/pflag":                     {"cmd/intercom"},
-	"github.com/tailscale/hujson":                {"sidecar/hooks"},
-	"github.com/yuin/gopher-lua":                 {"scripting/worker"},
-	"github.com/yuin/gopher-lua/ast":             {"scripting/worker"},
-	"github.com/yuin/gopher-lua/parse":           {"scripting/worker"},
-	"github.com/thejerf/suture/v4":               {"sidecar/daemon", "sidecar/pane"},
-	"go.yaml.in/yaml/v3":                         {"sidecar/aea"},
-	"golang.org/x/text/unicode/norm":             {"sidecar/agent", "sidecar/shown"},
-	"golang.org/x/sys/unix":                      {"sidecar/atomicfile", "sidecar/repository", "sidecar/process", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/team", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
-	"modernc.org/sqlite":                         {"sidecar/journal", "sidecar/agent"},
+	"charm.land/bubbletea/v2":                        {"sidecar/ui"},
+	"github.com/charmbracelet/x/ansi":                {"sidecar/delta", "sidecar/screen", "sidecar/plain", "cmd/intercom"},
+	"github.com/creack/pty":                          {"sidecar/tmux"},
+	"github.com/fsnotify/fsnotify":                   {"sidecar/tmux", "sidecar/agent", "sidecar/policyset", "sidecar/repository"},
+	"github.com/google/jsonschema-go/jsonschema":     {"sidecar/mcp"},
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc": {"sidecar/mcp"},
+	"github.com/modelcontextprotocol/go-sdk/mcp":     {"sidecar/mcp"},
+	"github.com/google/uuid":                         {"sidecar/message", "sidecar/handshake", "cmd/intercom"},
+	"github.com/pelletier/go-toml/v2":                {"sidecar/hooks"},
+	"github.com/pelletier/go-toml/v2/unstable":       {"sidecar/hooks"},
+	"github.com/ajstarks/svgo":                       {"sidecar/picturetest"},
+	"github.com/charmbracelet/ultraviolet":           {"sidecar/picturetest"},
+	"github.com/spf13/cobra":                         {"cmd/intercom"},
+	"github.com/spf13/cobra/doc":                     {"cmd/intercom"},
+	"github.com/spf13/pflag":                         {"cmd/intercom"},
+	"github.com/tailscale/hujson":                    {"sidecar/hooks"},
+	"github.com/yuin/gopher-lua":                     {"scripting/worker"},
+	"github.com/yuin/gopher-lua/ast":                 {"scripting/worker"},
+	"github.com/yuin/gopher-lua/parse":               {"scripting/worker"},
+	"github.com/thejerf/suture/v4":                   {"sidecar/daemon", "sidecar/pane"},
+	"go.yaml.in/yaml/v3":                             {"sidecar/aea"},
+	"golang.org/x/text/unicode/norm":                 {"sidecar/agent", "sidecar/shown"},
+	"golang.org/x/sys/unix":                          {"sidecar/atomicfile", "sidecar/repository", "sidecar/process", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/team", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
+	"modernc.org/sqlite":                             {"sidecar/journal", "sidecar/agent"},
 
 	"database/sql":        {"sidecar/journal", "sidecar/agent"},
 	"database/sql/driver": {"sidecar/journal"},
-	"net":                 {"sidecar/api", "sidecar/tmux/native", "sidecar/talk", "sidecar/persona", "sidecar/labtest"},
+	"net":                 {"sidecar/api", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/persona", "sidecar/labtest"},
 	"net/http":            {"sidecar/api", "sidecar/labtest"},
-	"os/exec":             {"sidecar/process", "sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/persona/personatest", "sidecar/naivetest", "sidecar/labtest", "scripting", "cmd/intercom"},
+	"os/exec":             {"sidecar/process", "sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/programtest", "sidecar/naivetest", "sidecar/labtest", "scripting", "cmd/intercom"},
 	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest", "sidecar/persona/personatest"},
 	// Calling methods by name keeps the linker from leaving out the methods that nobody calls.
 	"text/template": {},
@@ -140,8 +150,8 @@ var onlyIn = map[string][]string{
 
 // pure are the packages that know neither files nor other programs nor time.
 var pure = []string{
-	"sidecar/message", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/registry", "sidecar/route",
-	"sidecar/hooks", "sidecar/brakes", "sidecar/aea", "sidecar/handshake", "sidecar/spelling", "scripting/policy", "sidecar/tmux/command",
+	"sidecar/message", "sidecar/profile", "sidecar/delta", "sidecar/screen", "sidecar/sanitise", "sidecar/plain", "sidecar/registry", "sidecar/route",
+	"sidecar/hooks", "sidecar/brakes", "sidecar/waits", "sidecar/aea", "sidecar/handshake", "sidecar/spelling", "scripting/policy", "sidecar/tmux/command",
 }
 
 func TestLayers_importsGoDownwards(t *testing.T) {

@@ -31,6 +31,8 @@ characters, the first hold of each delivery, and its outcome. With an ID every
 step is shown with its evidence, the full text, and, if a person edited it, what
 was typed; -v shows that for everything. --json always includes everything.
 
+--notices lists what you were told of, and nothing else.
+
 -f goes on until you stop it or the sidecar ends, and across a replaced sidecar;
 --json then prints one object per line, without -f one array.`,
 		Example: `  intercom log -f --chat plans
@@ -51,14 +53,17 @@ was typed; -v shows that for everything. --json always includes everything.
 				return api.Errorf(api.CodeUsage, "--limit %d: must not be negative", q.Limit).WithHint("--limit 0 shows all; the default is the latest %d", usualLimit)
 			case q.Limit > api.MaxCount:
 				return api.Errorf(api.CodeUsage, "--limit %d: too large", q.Limit).WithHint("--limit 0 shows all")
-			case follow && (q.ID != "" || q.Search != ""):
-				return api.Errorf(api.CodeUsage, "-f goes with --chat only, not with an id or --search").WithHint("intercom log -f --chat CHAT")
+			case follow && (q.ID != "" || q.Search != "" || q.Notices):
+				return api.Errorf(api.CodeUsage, "-f goes with --chat only, not with an id, --search or --notices").WithHint("intercom log -f --chat CHAT")
 			case markdown && a.json:
 				return api.Errorf(api.CodeUsage, "--md and --json: only one of them").WithHint("%s --help", cmd.CommandPath())
 			}
 			c, err := a.client(cmd.Context())
 			if err != nil {
 				return err
+			}
+			if a.tmuxServer() == "" {
+				a.note("this is not a tmux pane, so this is the log of headless use; --server SOCKET names a tmux server, whose log is its own")
 			}
 			events, err := a.ask(cmd.Context(), c, q)
 			if err != nil {
@@ -93,6 +98,7 @@ was typed; -v shows that for everything. --json always includes everything.
 	}
 	cmd.Flags().StringVar(&q.Chat, "chat", "", "only this `CHAT`")
 	cmd.Flags().StringVar(&q.Search, "search", "", "only messages that contain these `WORDS`")
+	cmd.Flags().BoolVar(&q.Notices, "notices", false, "only what you were told of")
 	cmd.Flags().IntVar(&q.Limit, "limit", usualLimit, "only the latest `N` steps; 0 is all")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow what happens")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show every step with its evidence")

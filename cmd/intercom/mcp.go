@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"slices"
 	"strings"
 
@@ -45,7 +44,7 @@ document. --role lead or teammate gives the team tools of that role alone.`,
 			server := mcp.Server{
 				Version: built().Version, Prefix: prefix, Role: mcp.Role(role), Connect: a.client, Pane: a.Getenv("TMUX_PANE"), Tools: a.fileTools(),
 			}
-			return server.Serve(cmd.Context(), io.NopCloser(a.Stdin), a.Stdout)
+			return server.Serve(cmd.Context(), a.Stdin, a.Stdout)
 		},
 	}
 	cmd.Flags().StringVar(&prefix, "tool-prefix", "", "`PREFIX` before the name of each tool")

@@ -27,7 +27,8 @@ type mcpInstalled struct {
 type fileChange struct {
 	File    string   `json:"file"` // as it is written: what a symbolic link leads to
 	Changed bool     `json:"changed"`
-	Removed bool     `json:"removed"` // nothing was left in it
+	Removed bool     `json:"removed"`         // nothing was left in it
+	Stays   bool     `json:"stays,omitempty"` // written by mcp install, and changed since
 	Diff    []string `json:"diff"`
 }
 
@@ -41,28 +42,50 @@ changes nothing; everything else in the file stays as it is, to the byte.
   opencode  opencode.json in $XDG_CONFIG_HOME/opencode, or ~/.config/opencode
 
 Each uses it from its next start. With --skill an agent also gets a skill that
-says when to use the tools; without an agent, all of them get only that.`, hooks.InstallServer, func(was []byte) ([]byte, error) {
-		if was != nil && !bytes.Contains(was, []byte(skill.Mark)) {
-			return nil, errForeignSkill
-		}
-		return []byte(skill.Text), nil
+says when to use the tools; without an agent, all of them get only that.`, mcpChange{
+		server: hooks.InstallServer,
+		skill: func(was []byte) ([]byte, error) {
+			if was != nil && !isOurSkill(was) {
+				return nil, errForeignSkill
+			}
+			return []byte(skill.Text), nil
+		},
 	})
 }
 
 func (a *app) mcpUninstall() *cobra.Command {
 	return a.changeMCP("uninstall", "Take from an agent what mcp install gave it", `Remove from an agent's configuration what intercom mcp install added, and
 nothing else, whatever has changed there since. A file that was created for it
-is removed too, if nothing else is in it.`, hooks.UninstallServer, func(was []byte) ([]byte, error) {
-		if was != nil && !bytes.Contains(was, []byte(skill.Mark)) {
+is removed too, if nothing else is in it. So is the skill, unless it was
+changed; with --skill also then.`, mcpChange{
+		server: hooks.UninstallServer,
+		skill: func(was []byte) ([]byte, error) {
+			if isOurSkill(was) {
+				return nil, nil
+			}
 			return was, nil
-		}
-		return nil, nil
+		},
+		skillAnyway: func(was []byte) ([]byte, error) {
+			if string(was) == skill.Text {
+				return nil, nil
+			}
+			return was, nil
+		},
 	})
 }
 
+// mcpChange says what becomes of the files of an agent.
+type mcpChange struct {
+	server             func(agent string, text []byte, program string) ([]byte, error)
+	skill, skillAnyway func(was []byte) ([]byte, error) // with --skill, and without; nil: the skill is left alone
+}
+
+// isOurSkill reports whether mcp install has written a skill, in whatever version.
+func isOurSkill(text []byte) bool { return bytes.Contains(text, []byte(skill.Mark)) }
+
 var errForeignSkill = errors.New("another skill of that name is there")
 
-func (a *app) changeMCP(name, short, long string, server func(agent string, text []byte, program string) ([]byte, error), skilled func([]byte) ([]byte, error)) *cobra.Command {
+func (a *app) changeMCP(name, short, long string, change mcpChange) *cobra.Command {
 	var dry, withSkill bool
 	cmd := &cobra.Command{
 		Use:     name + " [" + strings.Join(hooks.ServerAgents(), "|") + "]",
@@ -90,28 +113,39 @@ func (a *app) changeMCP(name, short, long string, server func(agent string, text
 			if err != nil {
 				return r, err
 			}
-			changed, err := changed(file, dry, func(text []byte) ([]byte, error) { return server(r.Agent, text, r.Program) })
+			changed, err := changed(file, dry, func(text []byte) ([]byte, error) { return change.server(r.Agent, text, r.Program) })
 			if err != nil {
 				return r, aboutServer(err, file, r.Program)
 			}
 			r.Files = append(r.Files, changed)
 		}
+		skilled := change.skill
+		if !withSkill {
+			skilled = change.skillAnyway
+		}
 		for _, agent := range agents {
-			if !withSkill {
+			if skilled == nil {
 				break
 			}
 			file, err := a.skillFile(agent)
 			if err != nil {
 				return r, err
 			}
-			changed, err := changed(file, dry, skilled)
+			var was []byte
+			changed, err := changed(file, dry, func(text []byte) ([]byte, error) {
+				was = text
+				return skilled(text)
+			})
 			if err != nil {
 				return r, aboutServer(err, file, r.Program)
 			}
 			if changed.Removed && !dry {
 				_ = os.Remove(filepath.Dir(file)) // ours; it stays if something else is in it
 			}
-			r.Files = append(r.Files, changed)
+			changed.Stays = !withSkill && !changed.Changed && isOurSkill(was)
+			if withSkill || changed.Changed || changed.Stays {
+				r.Files = append(r.Files, changed)
+			}
 		}
 		return r, nil
 	}, a.showMCP(name))
@@ -142,6 +176,8 @@ func (a *app) showMCP(name string) func(mcpInstalled) {
 				for _, line := range f.Diff {
 					a.say("%s", plainLine(line))
 				}
+			case f.Stays:
+				a.say("left, since it was changed (--skill removes it): %s", file)
 			case f.Removed:
 				a.say("removed, since nothing else was in it: %s", file)
 			case f.Changed && name == "install":

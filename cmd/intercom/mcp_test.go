@@ -47,6 +47,10 @@ func TestT37_toolsOfTheDocument(t *testing.T) {
 		assert.NotNil(t, listed["teleclaude__"+name], name)
 		assert.Greater(t, len(tool.Description), 20, "M3: %s says what it does", name)
 		assert.LessOrEqual(t, len("mcp__intercom__teleclaude__"+name), 64, "%s: no client takes more", name)
+		for argument, of := range propertiesOf(tool) {
+			kind, _ := of.(map[string]any)["type"].(string)
+			assert.Contains(t, []string{"string", "boolean", "integer", "number"}, kind, "%s of %s: a plain type, since Gemini knows no other", argument, name)
+		}
 	}
 	for _, name := range []string{"check_messages", "reply", "chat_start", "chat_stop", "shutdown_request", "shutdown_response", "plan_approval", "spawn_teammate", "aea_send", "aea_check"} {
 		assert.NotNil(t, plain[name], name)
@@ -335,9 +339,24 @@ func TestM5_toolsOfAnAgentComeAndGo(t *testing.T) {
 		assert.Contains(t, read(t, skills[0]), "name: intercom\n")
 		r = w.run("mcp", "install", agent, "--skill")
 		assert.Equal(t, 2, strings.Count(r.out, "nothing to change"), r.out)
+		text := read(t, skills[0])
+		for _, option := range []string{"--skill", "--dry-run=false"} {
+			require.Zero(t, w.run("mcp", "install", agent, "--skill").code)
+			r = w.run("mcp", "uninstall", agent, option)
+			assert.Zero(t, r.code, r.err)
+			assert.NoFileExists(t, file)
+			assert.NoDirExists(t, filepath.Dir(skills[0]), "the skill too, since it is as it was written")
+		}
+
+		// One that was changed since stays, and is told of, until it is named.
+		require.Zero(t, w.run("mcp", "install", agent, "--skill").code)
+		require.NoError(t, os.WriteFile(skills[0], []byte(text+"mine"), 0o600))
+		r = w.run("mcp", "uninstall", agent)
+		assert.Zero(t, r.code, r.err)
+		assert.Contains(t, r.out, "left, since it was changed (--skill removes it): "+skills[0])
+		assert.Equal(t, text+"mine", read(t, skills[0]))
 		r = w.run("mcp", "uninstall", agent, "--skill")
 		assert.Zero(t, r.code, r.err)
-		assert.NoFileExists(t, file)
 		assert.NoDirExists(t, filepath.Dir(skills[0]))
 
 		// Through a link, with a mode of its own.
@@ -367,5 +386,6 @@ func TestM5_toolsOfAnAgentComeAndGo(t *testing.T) {
 		r = w.run("mcp", "uninstall", agent, "--skill")
 		assert.Zero(t, r.code, r.err)
 		assert.Equal(t, "mine", read(t, skills[0]))
+		assert.NotContains(t, w.run("mcp", "uninstall", agent).out, "left", "it is nothing of ours")
 	}
 }

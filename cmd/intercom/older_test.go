@@ -22,6 +22,9 @@ import (
 // one, started on it again, says why it cannot, ends, and changes neither the database nor its log by
 // as much as a byte; this one goes on with it.
 func TestOlderVersion_leavesNewerJournalAlone(t *testing.T) {
+	if os.Getenv("INTERCOM_LONG") == "" {
+		t.Skip("builds a whole older program: make long does")
+	}
 	t.Parallel()
 	const commit = "e74c688"
 	st := newStage(t, tmuxtest.Versions(t)[0])

@@ -15,6 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/ui"
 )
 
 // What the plugin and its bindings keep in the options of the tmux server. Those of the
@@ -22,6 +23,7 @@ import (
 const (
 	menuKeyOption = comeback.MenuKeyOption
 	chatKeyOption = "@intercom-chat-key"
+	jumpKeyOption = "@intercom-jump-key"
 
 	originOption  = "@intercom-origin"  // client and pane of whoever pressed a key last
 	canOption     = "@intercom-can"     // the entries of the menu that this program has, with a blank around each
@@ -76,11 +78,13 @@ func (a *app) plugin() *cobra.Command {
 		a.key("pause", "Pause everything", a.pauseAll),
 		a.key("resume", "Resume everything, asking first about limits", a.resumeAll),
 		a.key("told", "Show standard input as a notice", func(context.Context, origin) (string, error) { return a.handed(), nil }),
-		a.key("chats", "Show the chats, and that of a pane", func(ctx context.Context, o origin) (string, error) {
-			return "", a.page(ctx, "chats", func(width int) string { return a.chatsPage(ctx, o, width) })
-		}),
-		a.key("inbox", "Show what is held, and decide about what awaits approval", a.inboxPage),
+		a.key("waits", "Show what waits for a person", a.shows(ui.Waits)),
+		a.key("chats", "Show the chats and panes", a.shows(ui.Chats)),
+		a.key("inbox", "Show what is held, and decide about what awaits approval", a.shows(ui.Inbox)),
+		a.key("log", "Show what happened", a.shows(ui.Log)),
+		a.key("watch", "Show the chat of a pane, live", a.watchHere),
 		a.key("edit", "Edit init.lua in a popup, and check it", a.editHere),
+		a.key("jump", "Show the pane that waits longest, or the next one", a.jump),
 		a.key("doctor", "Show problems and fix our own", a.doctorPage),
 	)
 	return cmd
@@ -493,17 +497,6 @@ func (a *app) sayLine(ctx context.Context, o origin, text string) (string, error
 		return text + "\nintercom chat resume " + chat.ID.Short(), nil
 	}
 	return "said to " + met(chat), nil
-}
-
-// chatsPage is the list of the chats, and below it all of that in which the pane is.
-func (a *app) chatsPage(ctx context.Context, o origin, width int) string {
-	page := a.inside(ctx, width, "chat", "list")
-	if _, status, err := a.sidecarOf(ctx); err == nil {
-		if chat, _, ok := chatOf(status, o.Pane); ok {
-			page += "\n" + a.inside(ctx, width, "chat", "show", string(chat.ID))
-		}
-	}
-	return page
 }
 
 // doctorPage shows what the doctor finds, and has it mend what is ours.

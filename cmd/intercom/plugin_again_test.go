@@ -28,7 +28,7 @@ func TestV12_oneKeyTakesTheChatUpAgain(t *testing.T) {
 		me.press("C-b", "B")
 		me.sees("mute or unmute this pane")
 		high := menuRows(me.screen())
-		assert.LessOrEqual(t, high, 13)
+		assert.LessOrEqual(t, high, 14)
 		assert.NotContains(t, me.screen(), "restore the chat")
 		me.press("x")
 		me.sees("ended")

@@ -29,7 +29,7 @@ func newBuild(t *testing.T, v tmuxtest.Version, version, script string) *checkou
 	b := &checkout{stage: st, gate: filepath.Join(st.home, "gate"), runs: filepath.Join(st.home, "runs")}
 	root := filepath.Join(st.home, "a plugin") // with a blank
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "cmd"), 0o700))
-	for _, name := range []string{"intercom.tmux", "go.mod", "tmux-plugin/load.sh", "tmux-plugin/build.sh", "tmux-plugin/notice.sh", "tmux-plugin/intercom-cli"} {
+	for _, name := range []string{"intercom.tmux", "go.mod", "tmux-plugin/load.sh", "tmux-plugin/program.sh", "tmux-plugin/fetch.sh", "tmux-plugin/release.txt", "tmux-plugin/notice.sh", "tmux-plugin/intercom-cli"} {
 		data, err := os.ReadFile(filepath.Join(st.root, name))
 		require.NoError(t, err)
 		// No other compiler than that of the test.
@@ -74,7 +74,7 @@ func TestU2_theBuildIsTold(t *testing.T) {
 		me.press("C-b", "B", "m")
 		me.sees("intercom: still building, about a minute the first time; log: ")
 		require.NoError(t, os.WriteFile(b.gate, nil, 0o600))
-		me.sees("intercom: built and ready; prefix + ? lists its keys")
+		me.sees("intercom: built and ready; prefix + @ chats, prefix + B is the menu")
 		b.load()
 		runs, err := os.ReadFile(b.runs)
 		require.NoError(t, err)

@@ -114,7 +114,7 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 		me.press("Enter")
 		me.sees("held: ")
 		tmuxtest.WaitFor(t, "it waits for both", func() bool { return len(st.held()) >= 2 })
-		page("i", "inbox", "intercom inbox list: ", "a line of mine", string(message.Paused))
+		page("i", "inbox", "q closes", "a line of mine", string(message.Paused))
 		assert.NotContains(t, strings.Join(codex.received(), "\n"), "a line of mine")
 		me.choose("resume everything")
 		me.sees("messages are typed again; chats resumed: 1")
@@ -134,7 +134,8 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 		heard("one more")
 
 		// What there is, and what is wrong.
-		page("l", "chats", "intercom chats: ", chat.ID.Short(), "MAY SPEAK")
+		page("l", "chats", "q closes", "claude ↔ codex", "panes")
+		page("w", "watch", "q back", "claude ↔ codex", "on · ")
 		page("d", "doctor", "intercom doctor: ", "keys of the plugin: prefix + ")
 
 		assert.Equal(t, strings.Repeat("go\r", words), besidesPastes(claude.keys()), "and no key that was meant for us")
@@ -229,7 +230,7 @@ func (s *seat) choose(entry string) {
 	s.t.Helper()
 	s.press("C-b", "B")
 	s.sees("stop the chat")
-	for range 12 {
+	for range 14 {
 		at := s.atEntry()
 		if strings.HasPrefix(at, entry) {
 			s.press("Enter")

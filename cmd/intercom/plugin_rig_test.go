@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -90,15 +89,6 @@ func (st *stage) environ() (pairs []string) {
 	}
 	return pairs
 }
-
-// thisProgram is the program under test, as tests run it. A stage changes PATH, so it is looked for once.
-var thisProgram = sync.OnceValue(func() string {
-	path, err := exec.LookPath("intercom")
-	if err != nil {
-		panic(err) // testscript has put it there
-	}
-	return path
-})
 
 // awaitSidecars waits at the end until those sidecars have ended whose servers have, and ends
 // what else there may be: a build goes on without its server.
@@ -208,7 +198,9 @@ func (s *seat) seesNot(text string) {
 	s.t.Helper()
 	tmuxtest.WaitFor(s.t, "the end of "+text, func() bool {
 		popup := slices.ContainsFunc(s.processes(), func(p string) bool { return strings.Contains(p, " plugin ") })
-		return !popup && !strings.Contains(s.screen(), text)
+		shown := s.screen()
+		// The program in a popup ends before tmux takes the popup away, and its frame with it.
+		return !popup && !strings.Contains(shown, text) && !strings.Contains(shown, "┌")
 	})
 }
 
@@ -302,14 +294,14 @@ func (st *stage) traces() map[string]string {
 func (st *stage) processes() (all []string) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
-		env, err := os.ReadFile(filepath.Join(dir, "environ"))
-		if err != nil || !strings.Contains(string(env), "XDG_RUNTIME_DIR="+st.run+"\x00") {
-			continue
-		}
 		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		words := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
 		ours := func(w string) bool { return strings.Contains(w, "/tmux-plugin/") }
-		if filepath.Base(words[0]) == "intercom" || slices.ContainsFunc(words, ours) {
+		if filepath.Base(words[0]) != "intercom" && !slices.ContainsFunc(words, ours) {
+			continue
+		}
+		env, err := os.ReadFile(filepath.Join(dir, "environ")) // costs most of this, and other processes have much of it
+		if err == nil && strings.Contains(string(env), "XDG_RUNTIME_DIR="+st.run+"\x00") {
 			all = append(all, fmt.Sprint(filepath.Base(dir), " ", strings.Join(words, " ")))
 		}
 	}

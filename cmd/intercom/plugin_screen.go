@@ -224,17 +224,6 @@ func keysOf(in []byte) (keys []string) {
 	return keys
 }
 
-// page shows text that may be longer than the popup, until it is closed.
-func (a *app) page(ctx context.Context, title string, render func(width int) string) error {
-	k, err := a.openKeyboard()
-	if err != nil {
-		return err
-	}
-	defer k.close()
-	k.page(ctx, sheet{title: title, help: "q closes, r refreshes", render: render})
-	return nil
-}
-
 // sheet is a text that a popup shows, in pages where it is longer.
 type sheet struct {
 	title, help string
@@ -243,8 +232,7 @@ type sheet struct {
 	whole       bool     // they count only once its end was drawn
 }
 
-// page is app.page of a popup that may show more than one. It returns which of its keys was
-// pressed, "" if it was closed.
+// page shows a text until it is closed. It returns which of its keys was pressed, "" if it was closed.
 func (k *keyboard) page(ctx context.Context, s sheet) (pressed string) {
 	k.draw([]string{"…"})
 	var text string

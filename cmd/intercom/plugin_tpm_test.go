@@ -306,13 +306,14 @@ const standIn = `for f in ~/.tmux/plugins/*/*.tmux; do [ ! -x "$f" ] || "$f" >/d
 
 // In a long run the program is built as a person's tmux builds it, else it is this one.
 func TestU18_installedByAPlainClone(t *testing.T) {
+	t.Parallel()
 	s := takeSnapshot(t)
 	own := ""
 	if os.Getenv("INTERCOM_LONG") == "" {
 		own = "set -g @intercom-bin " + thisProgram()
 		s.bin = thisProgram()
 	}
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		u := newUser(t, v, s)
 		where := filepath.Join(u.home, ".tmux", "plugins", "tmux-intercom")
@@ -334,9 +335,9 @@ func TestU1_U18_installedByTPM(t *testing.T) {
 	if _, err := os.Stat(source); err != nil {
 		t.Skipf("TPM is not at hand: git clone --bare https://github.com/tmux-plugins/tpm %s, or name a clone of it in $TPM_SRC", source)
 	}
-	all := tmuxtest.Versions(t)
+	all := tmuxtest.Turn(t, tmuxtest.Versions(t)...)
 	s := takeSnapshot(t)
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		u := newUser(t, v, s)
 		plugins := filepath.Join(u.home, ".tmux", "plugins")
 		tpm, where := filepath.Join(plugins, "tpm"), filepath.Join(plugins, "tmux-intercom")

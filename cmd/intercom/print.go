@@ -8,59 +8,24 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	plaintext "github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
 // What is printed for people never contains what could act on their terminal: bodies,
 // titles and names come from programs that we do not trust. Nothing is coloured, so that
 // NO_COLOR has nothing to switch off.
 
-// plain makes text safe to print: control characters other than the line break, and
-// invisible ones that change what is read (bidirectional, zero width), stand there as
-// escapes; bytes that are no UTF-8 too.
-func plain(text string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case r == '\n':
-			b.WriteByte('\n')
-		case r == '\t':
-			b.WriteString("    ")
-		case acts(r) && r < 0x80:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case acts(r) && r > 0xffff:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		case acts(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-		i += size
-	}
-	return b.String()
-}
+// plain makes text safe to print; see package plain.
+func plain(text string) string { return plaintext.Text(text) }
 
 // plainLine is plain for a place where one line is expected.
-func plainLine(text string) string {
-	return strings.ReplaceAll(plain(text), "\n", " ⏎ ")
-}
+func plainLine(text string) string { return plaintext.Line(text) }
 
-// acts reports whether a terminal, or a reader's eye, takes r for something else than a
-// visible character. Of those that are not seen at all, U+200D joins emoji, and U+FE0E and
-// U+FE0F choose their form.
-func acts(r rune) bool {
-	if r == ' ' || r == '\u200d' || r == '\ufe0e' || r == '\ufe0f' {
-		return false
-	}
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
-}
+func acts(r rune) bool { return plaintext.Acts(r) }
 
 // indent puts the same before each line of text.
 func indent(text, before string) string {

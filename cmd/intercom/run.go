@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,9 @@ type env struct {
 	// Succession is how long those who follow events wait for the sidecar after the one that
 	// ended; 0 is three seconds.
 	Succession time.Duration
+	// HookTime is how long a hook may take, and its agent to write; 0 is what an agent does not
+	// notice.
+	HookTime time.Duration
 	// Key is the client of tmux at which a person pressed the key that runs this; "" if none did.
 	Key string
 	// Agent is set where an agent's MCP server runs the command for it.
@@ -48,6 +52,8 @@ type app struct {
 	named  bool   // --server was given
 	ran    bool   // a command has begun: its errors are not those of wrong usage
 
+	misnamed error // help was asked for of a command that there is not
+
 	popup   *keyboard   // that a person sits at, where it asks for a yes itself
 	silence *time.Timer // of a command that works; nil: nobody looks
 }
@@ -60,6 +66,7 @@ func run(ctx context.Context, e env) int {
 	root := a.root()
 	root.SetArgs(e.Args)
 	cmd, err := root.ExecuteContextC(ctx)
+	err = cmp.Or(err, a.misnamed)
 	if err == nil {
 		return 0
 	}
@@ -109,7 +116,9 @@ the panes that you adopt, and no others.
 
 Exit codes: 0 done, 1 failed, refused, not found or expired, 2 wrong usage, 3 no
 sidecar and none could be started, 4 no answer in time or a delivery uncertain,
-5 held.`,
+5 held.
+
+Small tools with a --help of their own: config, header, persona, record.`,
 		Example: `  intercom demo
   intercom adopt %1 --as line
   intercom adopt %2 --as line
@@ -131,11 +140,20 @@ sidecar and none could be started, 4 no answer in time or a delivery uncertain,
 	root.Flags().Bool("version", false, "show the version, like intercom version")
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(usage)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+			if a.misnamed = cmd.ValidateArgs(words); a.misnamed != nil { // as without --help
+				return
+			}
+		}
+		help(cmd, args)
+	})
 	root.AddCommand(
 		a.up(), a.down(), a.status(), a.doctor(), a.version(),
 		a.adopt(), a.release(), a.rename(), a.explain(),
-		a.chat(), a.askPane(), a.send(), a.peers(), a.inbox(), a.log(), a.brakes(), a.policy(),
-		a.session(), a.talk(), a.aea(), a.team(), a.compat(), a.header(), a.config(),
+		a.chat(), a.askPane(), a.send(), a.peers(), a.inbox(), a.log(), a.ui(), a.brakes(), a.policy(),
+		a.session(), a.talk(), a.aea(), a.team(), a.compat(), a.header(), a.config(), a.man(),
 		a.mcp(), a.hooks(), a.hook(), a.record(),
 		a.plugin(), a.uninstall(), a.demo(), a.sidecar(), a.guard(), a.persona(), a.policyWorker(), a.sessionExec(),
 	)

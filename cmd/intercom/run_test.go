@@ -148,7 +148,7 @@ func TestCommands_examplesWork(t *testing.T) {
 		for line := range strings.Lines(strings.TrimSpace(cmd.Example)) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " > ")
 			if line == "intercom demo" || line == "intercom down" || line == "intercom uninstall" || strings.HasPrefix(line, "intercom inbox release") ||
-				strings.HasPrefix(line, "intercom policy trust") || strings.HasPrefix(line, "intercom policy edit") || strings.HasPrefix(line, "intercom policy rollback") || cmd.Name() == "doctor" ||
+				strings.HasPrefix(line, "intercom policy trust") || strings.HasPrefix(line, "intercom policy edit") || strings.HasPrefix(line, "intercom policy rollback") || cmd.Name() == "doctor" || cmd.Name() == "ui" ||
 				strings.HasPrefix(cmd.CommandPath(), "intercom talk") || strings.HasPrefix(cmd.CommandPath(), "intercom aea") || strings.HasPrefix(cmd.CommandPath(), "intercom team") {
 				continue // they have tests of their own
 			}
@@ -312,6 +312,7 @@ type world struct {
 	stdin      string
 	executable string
 	succession time.Duration // how long another sidecar is waited for
+	hookTime   time.Duration // how long a hook may take
 	published  func(context.Context, string) (string, error)
 }
 
@@ -337,7 +338,7 @@ func (w *world) run(args ...string) result {
 	var out, complaints bytes.Buffer
 	code := run(context.Background(), env{
 		Args: args, Stdin: strings.NewReader(w.stdin), Stdout: &out, Stderr: &complaints,
-		Getenv: w.getenv, Published: w.published, Executable: w.executable, Succession: cmp.Or(w.succession, time.Millisecond),
+		Getenv: w.getenv, Published: w.published, Executable: w.executable, Succession: cmp.Or(w.succession, time.Millisecond), HookTime: w.hookTime,
 		Environ: func() []string {
 			var pairs []string
 			for name, value := range w.env {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/programtest"
 )
 
 func TestMain(m *testing.M) {
@@ -26,17 +28,18 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	testscript.Main(m, map[string]func(){
-		"intercom":    main,
 		"fakesidecar": fakeSidecar,
 		"plaincall":   plainCall,
 		"outsider":    outsider,
 		"teammate":    teammate,
+		"watchstatus": watchStatus,
 	})
 }
 
 // TestScript runs the scripts of testdata/script. Each has a home, a runtime directory and
 // a place for tmux servers of its own.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("..", "..", "testdata", "script"),
 		Setup:               setUp,
@@ -63,6 +66,9 @@ func setUp(e *testscript.Env) error {
 	if err := os.Mkdir(home, 0o700); err != nil {
 		return err
 	}
+	if _, err := builtProgram(); err != nil {
+		return err
+	}
 	program, err := personatest.Path()
 	if err != nil {
 		return err
@@ -81,6 +87,37 @@ func setUp(e *testscript.Env) error {
 	}
 	return nil
 }
+
+// thisProgram is the program under test as it is built for a person, among the other programs of the
+// tests, which are this test program under other names.
+func thisProgram() string {
+	path, err := builtProgram()
+	if err != nil {
+		panic(err)
+	}
+	return path
+}
+
+var builtProgram = sync.OnceValues(func() (string, error) {
+	built, err := programtest.Build("intercom-tested", "cmd/intercom")
+	if err != nil {
+		return "", err
+	}
+	beside, err := exec.LookPath("plaincall")
+	if err != nil {
+		return "", err
+	}
+	// Another run may build it again meanwhile, which makes another file.
+	path := filepath.Join(filepath.Dir(beside), "intercom")
+	if os.Link(built, path) == nil {
+		return path, nil
+	}
+	data, err := os.ReadFile(built)
+	if err != nil {
+		return "", err
+	}
+	return path, os.WriteFile(path, data, 0o755)
+})
 
 // waitPane waits until a line of a pane of the script's tmux server, which listens on
 // $TMUX_TMPDIR/s, matches: waitpane PANE REGEXP.

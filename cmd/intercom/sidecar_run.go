@@ -43,6 +43,8 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 	switch {
 	case errors.Is(err, tmux.ErrNoServer):
 		return noServer(opts.Paths)
+	case wrongTmux(err) != nil:
+		return wrongTmux(err)
 	case errors.Is(err, tmux.ErrNoProgram):
 		return noTmux(api.CodeNoSidecar)
 	case errors.Is(err, api.ErrHeld): // another one serves
@@ -58,6 +60,16 @@ const exitAbandoned = 1
 // noTmux is the error of a tmux program that is not there.
 func noTmux(code api.Code) *api.Error {
 	return api.Errorf(code, "no tmux program is in $PATH").WithHint("%s", installTmux)
+}
+
+// wrongTmux is the error of a tmux program that cannot talk to the server that runs, nil if err is not
+// about that.
+func wrongTmux(err error) *api.Error {
+	other, ok := errors.AsType[*tmux.MismatchError](err)
+	if !ok {
+		return nil
+	}
+	return api.Errorf(api.CodeNoSidecar, "%w", other).WithHint("%s", other.Remedy())
 }
 
 // installTmux is what to do about that.

@@ -81,7 +81,7 @@ func (k *talker) command(name string, args ...string) *exec.Cmd {
 // says runs `intercom talk WORDS` and returns what it prints and its exit code.
 func (k *talker) says(words ...string) (out string, code int) {
 	k.t.Helper()
-	cmd := k.command(os.Args[0], append([]string{"talk"}, words...)...)
+	cmd := k.command(thisProgram(), append([]string{"talk"}, words...)...)
 	text, err := cmd.Output()
 	if err != nil {
 		failed, ok := errors.AsType[*exec.ExitError](err)
@@ -160,7 +160,7 @@ func TestK1_K4_K5_K6_K7_K9_K10_K44_C36_aListener(t *testing.T) {
 	number, _ := strconv.ParseFloat(port, 64)
 	assert.Equal(t, map[string]any{"status": "not_running", "port": number}, k.ok("listen", "status", "--port", port))
 	// The shell that calls it ends, with all that it started.
-	shell := k.command("sh", "-c", `"$0" talk listen start --port `+port, os.Args[0])
+	shell := k.command("sh", "-c", `"$0" talk listen start --port `+port, thisProgram())
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := shell.Output()
 	require.NoError(t, err)
@@ -305,7 +305,7 @@ func TestC50_aKilledHeadlessSidecarComesBack(t *testing.T) {
 	assert.Equal(t, []string{"after"}, bodies(k.ok("check", "--port", port)))
 	until(t, guarded)
 
-	out, err := k.command(os.Args[0], "down").CombinedOutput()
+	out, err := k.command(thisProgram(), "down").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.Zero(t, api.Holder(k.headless().Lock))
 	assert.False(t, guarded(), "a person has ended it")
@@ -505,7 +505,7 @@ func TestK47_exampleSession(t *testing.T) {
 	require.NoError(t, os.Mkdir(bin, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "uv"), []byte("#!/bin/sh\nshift\nexec python3 \"$@\"\n"), 0o700))
 	k.env["PATH"] = bin + string(filepath.ListSeparator) + k.env["PATH"]
-	out, err := k.command(os.Args[0], "compat", "install", ".").CombinedOutput()
+	out, err := k.command(thisProgram(), "compat", "install", ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.Equal(t, 5, strings.Count(string(out), ".py\n"))
 	line := func(text string) (got map[string]any) {
@@ -526,10 +526,10 @@ func TestK47_exampleSession(t *testing.T) {
 	assert.Len(t, line(`uv run scripts/discover.py`)["listeners"], 2)
 	assert.Equal(t, "no message", line(`uv run scripts/listen-once.py --port 9001 --timeout 0.1`)["status"])
 
-	again, err := k.command(os.Args[0], "compat", "install", ".").CombinedOutput()
+	again, err := k.command(thisProgram(), "compat", "install", ".").CombinedOutput()
 	require.NoError(t, err, "%s", again)
 	require.NoError(t, os.WriteFile(filepath.Join(k.env["HOME"], "scripts", "send.py"), []byte("print('mine')\n"), 0o600))
-	refused, err := k.command(os.Args[0], "compat", "install", ".").CombinedOutput()
+	refused, err := k.command(thisProgram(), "compat", "install", ".").CombinedOutput()
 	assert.Error(t, err)
 	assert.Contains(t, string(refused), "not of ours")
 }

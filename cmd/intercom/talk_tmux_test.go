@@ -83,7 +83,7 @@ func TestC50_endedInEveryOrder(t *testing.T) {
 			port := aFreePort(t)
 			servers := []string{"", k.tmuxServer("one"), k.tmuxServer("two")}
 			for _, socket := range servers {
-				out, err := k.in(socket).command(os.Args[0], "up").CombinedOutput()
+				out, err := k.in(socket).command(thisProgram(), "up").CombinedOutput()
 				require.NoError(t, err, "%s", out)
 			}
 			k.in(servers[order[0]]).ok("listen", "start", "--port", port)
@@ -120,7 +120,7 @@ func (k *talker) reader(name string) (in *talker, screen func() string) {
 	k.t.Helper()
 	socket := k.tmuxServer(name)
 	in = k.in(socket)
-	pane, err := in.command("tmux", "-S", socket, "new-window", "-d", "-P", "-F", "#{pane_id}", os.Args[0]+" persona --name Ada --prompt 'ada> '").CombinedOutput()
+	pane, err := in.command("tmux", "-S", socket, "new-window", "-d", "-P", "-F", "#{pane_id}", thisProgram()+" persona --name Ada --prompt 'ada> '").CombinedOutput()
 	require.NoError(k.t, err, "%s", pane)
 	screen = func() string {
 		out, _ := in.command("tmux", "-S", socket, "capture-pane", "-p", "-J", "-t", strings.TrimSpace(string(pane))).Output()
@@ -134,7 +134,7 @@ func (k *talker) reader(name string) (in *talker, screen func() string) {
 // runs runs a command that succeeds.
 func (k *talker) runs(words ...string) string {
 	k.t.Helper()
-	out, err := k.command(os.Args[0], words...).CombinedOutput()
+	out, err := k.command(thisProgram(), words...).CombinedOutput()
 	require.NoError(k.t, err, "%v: %s", words, out)
 	return string(out)
 }

@@ -28,6 +28,13 @@ func (a *app) team() *cobra.Command {
 lesson: .team/config.json says who is in the team, .team/inbox/NAME.jsonl holds
 what came for each. Its programs and these commands may share a team.
 
+  {"team_name": "default", "members": [
+    {"name": "alice", "role": "frontend dev", "status": "working"}]}
+
+is a whole config.json. intercom team spawn writes it, and so may you; a status
+is working, idle, shutdown or killed. An entry that has no usable name is passed
+over: intercom team list and intercom doctor say which.
+
 list, send, broadcast and inbox work on the files alone, and need no sidecar.
 The files prove nothing about who wrote a message. What comes for a teammate
 whose session runs is typed into its pane, and then leaves the inbox.
@@ -111,6 +118,9 @@ func teamError(err error) error {
 	if of, ok := errors.AsType[*team.NameError](err); ok {
 		return api.Errorf(api.CodeUsage, "%w", of).WithHint("a name is that of a file, of at most 64 bytes, and begins with neither . nor -")
 	}
+	if of, ok := errors.AsType[*team.TwinError](err); ok {
+		return api.Errorf(api.CodeUsage, "%w", of).WithHint("choose another name")
+	}
 	if of, ok := errors.AsType[*team.UnknownError](err); ok {
 		return api.Errorf(api.CodeNotFound, "%w", of).WithHint("intercom team list shows who is in the team; lead is its lead")
 	}
@@ -135,12 +145,27 @@ func (f *teamFlags) members(_ *cobra.Command, args []string, _ string) (names []
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// warnSkipped tells which entries of config.json are no teammates.
+func (a *app) warnSkipped(d team.Dir, c team.Config) {
+	for i, one := range c.Skipped {
+		if i == mostSkipped {
+			a.warn(fmt.Sprintf("%q: %d more entries of members are passed over", d.File(), len(c.Skipped)-i))
+			return
+		}
+		a.warn(fmt.Sprintf("%q: %v", d.File(), one))
+	}
+}
+
+// mostSkipped is how many wrong entries are told one by one.
+const mostSkipped = 5
+
 func (a *app) teamList(in *teamFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the teammates, with role and status",
-		Long: `List the teammates with their roles and statuses: working, idle or shutdown. The
-lead is not among them.`,
+		Long: `List the members in config.json with their roles and statuses: working, idle,
+shutdown, or killed, for one whose session was ended without asking it. The lead
+is among them only if somebody has put it there: intercom team spawn does not.`,
 		Example: `  intercom team list`,
 		Args:    between(0, 0, "no arguments"),
 	}
@@ -161,6 +186,7 @@ lead is not among them.`,
 		if err != nil {
 			return err
 		}
+		a.warnSkipped(d, c)
 		if c.Members == nil {
 			c.Members = []team.Member{}
 		}
@@ -227,6 +253,10 @@ func (a *app) teamSay(ctx context.Context, d team.Dir, m api.TeamMessage, byHand
 	c, _, running, err := a.running(ctx)
 	if err == nil && running {
 		m.Dir = d.Path
+		if m.To == "" { // to ten thousand, perhaps
+			sent, err := api.Call(ctx, c, api.SendToTeam, m)
+			return sent.Teammates, err
+		}
 		sent, err := quickly(ctx, c, api.SendToTeam, m)
 		return sent.Teammates, err
 	}
@@ -254,8 +284,8 @@ func (a *app) teamBroadcast(in *teamFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "broadcast TEXT",
 		Short: "Put a message into the inboxes of all teammates",
-		Long: `Put a message into the inbox of every teammate but the one who sends it. The
-lead gets none.`,
+		Long: `Put a message into the inbox of every member in config.json but the one who
+sends it. The lead gets one only if it is among them.`,
 		Example:     `  intercom team broadcast 'The interface has changed: read docs/api.md.'`,
 		Args:        between(0, 1, "a text"),
 		Annotations: map[string]string{takesText: "yes"},
@@ -281,6 +311,9 @@ lead gets none.`,
 		n, err := a.teamSay(cmd.Context(), d, api.TeamMessage{From: from, Type: team.TypeBroadcast, Content: text}, d.Broadcast)
 		if err != nil {
 			return err
+		}
+		if c, err := d.Config(); err == nil {
+			a.warnSkipped(d, c)
 		}
 		return a.tell(sent{"sent", from, n}, fmt.Sprintf("Broadcast to %d teammates", n))
 	})

@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -20,15 +23,16 @@ func (a *app) teamInbox(in *teamFlags) *cobra.Command {
 		Use:   "inbox [NAME]",
 		Short: "Print the messages in an inbox, and empty it",
 		Long: `Print the messages in the inbox of a teammate, or of the lead, oldest first, as
-a JSON list of the objects that are there, and empty it once they are printed.
-Of several that read at once each message goes to one. Without NAME it is your
-own: that of the lead, or of the teammate in whose session this is run. A
-teammate cannot empty the inbox of another one that runs.
+a JSON list of the objects that are there, and empty it once they are printed;
+if printing fails, they stay. Of several that read at once each message goes to
+one. Without NAME it is your own: that of the lead, or of the teammate in whose
+session this is run. A teammate cannot empty the inbox of another one that runs.
 
 Each object has type, from, content and timestamp (seconds since 1970), and
 where it belongs to a request, request_id, approve, feedback, plan.
 
-A line that is no JSON object goes to inbox/NAME.broken instead.`,
+A line that is not a JSON object, or has a text of more than 1 MiB, goes to
+inbox/NAME.broken instead.`,
 		Example: `  intercom team inbox
   intercom team inbox alice --peek --json`,
 		Args:              between(0, 1, "at most a name"),
@@ -49,18 +53,22 @@ A line that is no JSON object goes to inbox/NAME.broken instead.`,
 			return err
 		}
 		if peek {
-			all, err := d.Peek(name)
+			all, wrong, err := d.Peek(name)
 			if err != nil {
 				return err
 			}
+			if wrong > 0 {
+				a.warn(fmt.Sprintf("%s of the inbox: no message, or too long", several(wrong, "line")))
+			}
 			return a.printInbox(all)
 		}
+		defer a.survivePipe()()
 		aside, err := d.Drain(name, a.printInbox)
 		if err != nil {
 			return err
 		}
 		if aside > 0 {
-			a.warn(fmt.Sprintf("%s without a message in it moved to %q", several(aside, "line"), d.Aside(name)))
+			a.warn(fmt.Sprintf("%s moved to %q: no message, or too long", several(aside, "line"), d.Aside(name)))
 		}
 		return nil
 	})
@@ -75,6 +83,14 @@ func (a *app) inboxOwner(ctx context.Context, q api.InboxRequest) (string, error
 	}
 	owner, err := quickly(ctx, c, api.TeamInbox, q)
 	return owner.Name, err
+}
+
+// survivePipe has a write to a pipe that nobody reads fail, instead of ending the process, until
+// what it returns is called.
+func (a *app) survivePipe() (undo func()) {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGPIPE)
+	return func() { signal.Stop(told) }
 }
 
 // printInbox prints messages as a JSON list: on one line with --json, else as the lesson prints it.

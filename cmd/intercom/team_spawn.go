@@ -18,7 +18,8 @@ spawned again.
 
 With --require-plan the teammate is told to change nothing before the lead has
 approved its plan. Claude Code is also kept from it, once intercom hooks install
-claude has been run; other agents and programs are only told.
+has been run for it; other agents and programs are only told, which the command
+then says.
 
 Of agents only the lead of a team spawns teammates, and only what init.lua
 allows (sessions.allow); anything else waits for your approval.`,
@@ -61,6 +62,9 @@ allows (sessions.allow); anything else waits for your approval.`,
 		}
 		if err := a.tell(spawned, spawned.Text); err != nil {
 			return err
+		}
+		if spawned.Note != "" {
+			a.note("%s", spawned.Note)
 		}
 		if spawned.Status == string(api.StartHeld) {
 			return exitCode(api.CodeHeld.Exit())

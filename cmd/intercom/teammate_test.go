@@ -2,10 +2,12 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 )
 
 // teammate is a line program that writes down what it is told, in NAME.heard, and does what stands
@@ -29,6 +31,27 @@ func teammate() {
 		write(name+".heard", in.Text()+"\n", os.O_APPEND)
 		if _, todo, ok := strings.Cut(in.Text(), "do: "); ok {
 			_ = exec.Command("sh", "-c", todo).Run()
+		}
+	}
+}
+
+// watchStatus prints each status that a file of members has of one, as it changes, until that is
+// shutdown: watchstatus FILE NAME. It reads the file as any program may.
+func watchStatus() {
+	last := ""
+	for end := time.Now().Add(time.Minute); last != "shutdown" && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		var all struct {
+			Members []struct{ Name, Status string }
+		}
+		text, err := os.ReadFile(os.Args[1])
+		if err != nil || json.Unmarshal(text, &all) != nil {
+			continue
+		}
+		for _, m := range all.Members {
+			if m.Name == os.Args[2] && m.Status != last {
+				last = m.Status
+				fmt.Println(last)
+			}
 		}
 	}
 }

@@ -42,8 +42,8 @@ func (a *app) uninstall() *cobra.Command {
 		Short: "Remove intercom from this tmux server",
 		Long: `Remove intercom from this tmux server and from the agents on this computer:
 adopted panes are released, which ends their chats; the sidecar and its socket
-go; our keys, options and marks are removed from the tmux server, and our hooks
-from the settings of agents. Everything else there is left alone.
+go; our keys, options and marks are removed from the tmux server, and our hooks,
+tools and skill from the settings of agents. Everything else is left alone.
 
 The journal and the program itself stay too; how to remove them is printed. The
 plugin comes back when tmux loads its configuration again: remove its line from
@@ -92,7 +92,10 @@ func (a *app) takeOut(ctx context.Context) (uninstallReply, error) {
 	if c, err := a.typed(); err == nil {
 		r.Commands = c.remove()
 	}
-	r.Left = a.leftovers(p, root)
+	if err := a.untool(ctx, &r); err != nil {
+		return r, err
+	}
+	r.Left = append(r.Left, a.leftovers(p, root)...)
 	return r, nil
 }
 
@@ -151,6 +154,33 @@ func (a *app) unhook(ctx context.Context) ([]string, error) {
 		}
 	}
 	return files, nil
+}
+
+// untool takes our tools, and the skill that says when to use them, out of the settings of all agents. A skill that was
+// changed since stays, and is told as left.
+func (a *app) untool(ctx context.Context, r *uninstallReply) error {
+	for _, agent := range hooks.ServerAgents() {
+		var out, complaint bytes.Buffer
+		e := a.env
+		e.Args, e.Stdin, e.Stdout, e.Stderr = []string{"mcp", "uninstall", agent, "--json"}, strings.NewReader(""), &out, &complaint
+		if code := run(ctx, e); code != 0 {
+			return api.Errorf(api.CodeFailed, "tools of %s: %s", agent, strings.TrimSpace(complaint.String())).
+				WithHint("intercom mcp uninstall %s; everything else was removed", agent)
+		}
+		var reply mcpInstalled
+		if err := json.Unmarshal(out.Bytes(), &reply); err != nil {
+			return api.Errorf(api.CodeFailed, "tools of %s: %w", agent, err)
+		}
+		for _, f := range reply.Files {
+			switch {
+			case f.Changed:
+				r.Hooks = append(r.Hooks, f.File)
+			case f.Stays:
+				r.Left = append(r.Left, leftover{"the skill for agents, which was changed since", f.File, "rm " + shellQuoted(f.File)})
+			}
+		}
+	}
+	return nil
 }
 
 // leftovers are what there still is, with the command that removes it.

@@ -14,6 +14,15 @@ type Settings struct {
 	Sessions    Sessions                  `json:"sessions,omitzero"`     // what agents may start
 	Answer      []string                  `json:"answer,omitempty"`      // the command that answers messages of repositories in which no agent works
 	Team        Team                      `json:"team,omitzero"`         // what holds in all teams
+	Notices     Notices                   `json:"notices,omitzero"`      // how a person is told, beside the line in tmux
+}
+
+// Notices says how a person is told that they are waited for, beside the line that tmux shows.
+type Notices struct {
+	Bell    bool     `json:"bell,omitempty"`    // at each terminal
+	OSC9    bool     `json:"osc9,omitempty"`    // the sequence of iTerm2, Windows Terminal and others
+	OSC777  bool     `json:"osc777,omitempty"`  // that of urxvt, foot, Ghostty and others
+	Command []string `json:"command,omitempty"` // a program and its arguments, run with the notice as its last one
 }
 
 // Team is what holds in all teams.

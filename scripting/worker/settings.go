@@ -22,6 +22,7 @@ var settingsClass = &class{
 		{name: "sessions", typ: "table<string, string[]>", doc: "What agents may start: allow, profiles and paths of programs; roots, directories below which they may."},
 		{name: "answer", typ: "string[]", doc: "The program, with its arguments, that answers messages (AEA) for repositories in which no agent works. It reads the message, and its output is the answer."},
 		{name: "team", typ: "table<string, number|boolean>", doc: "What holds in all teams: require_plan, so that teammates are told to change nothing before the lead has approved a plan, and Claude Code with hooks installed is stopped; timeout, the seconds after which a request expires that has no answer."},
+		{name: "notices", typ: "table<string, boolean|string[]>", doc: "How you are told that you are waited for, beside the line in tmux: bell, osc9 and osc777, true or false; command, a program and its arguments, which gets the notice as its last one."},
 	},
 }
 
@@ -87,6 +88,8 @@ func (s *state) configure(L *lua.LState) int {
 			}
 		case "team":
 			s.settings.Team = s.team(L, name, v)
+		case "notices":
+			s.settings.Notices = s.notices(L, name, v)
 		default:
 			panic("setting: " + name)
 		}
@@ -146,6 +149,30 @@ func (s *state) team(L *lua.LState, name string, v lua.LValue) (t policy.Team) {
 		}
 	})
 	return t
+}
+
+// notices is how a person is told.
+func (s *state) notices(L *lua.LState, name string, v lua.LValue) (n policy.Notices) {
+	flags := map[string]*bool{"bell": &n.Bell, "osc9": &n.OSC9, "osc777": &n.OSC777}
+	s.eachSetting(L, name, v, func(key string, v lua.LValue) {
+		if key == "command" {
+			list, ok := s.field(L, name+".command", v).([]string)
+			if !ok || len(list) == 0 {
+				L.RaiseError("notices.command must be a list of texts: a program and its arguments")
+			}
+			n.Command = list
+			return
+		}
+		flag, yes := flags[key], lua.LVAsBool(v)
+		switch {
+		case flag == nil:
+			L.RaiseError("notices: no setting %q; there are bell, osc9, osc777 and command", key)
+		case v.Type() != lua.LTBool:
+			L.RaiseError("notices.%s must be true or false, not a %s", key, v.Type())
+		}
+		*flag = yes
+	})
+	return n
 }
 
 // finite is a number as JSON has them.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // Claude is Claude Code.
@@ -74,7 +75,14 @@ type claudeLine struct {
 	} `json:"origin"`
 	Content json.RawMessage `json:"content"` // of queue operations and the program's own lines
 	Message struct {
+		ID      string          `json:"id"`
 		Content json.RawMessage `json:"content"`
+		Usage   *struct {
+			Input   int `json:"input_tokens"`
+			Written int `json:"cache_creation_input_tokens"`
+			Cached  int `json:"cache_read_input_tokens"`
+			Output  int `json:"output_tokens"`
+		} `json:"usage"`
 	} `json:"message"`
 	Attachment struct {
 		Type   string          `json:"type"`
@@ -221,6 +229,9 @@ func (l *claudeLine) assistant(at time.Time, r *Reader) []Event {
 		case b.Type == "tool_use":
 			events = append(events, Event{Kind: ToolBegan, At: at, Tool: Tool{ID: b.ID, Name: b.Name, Began: at}})
 		}
+	}
+	if u := l.Message.Usage; u != nil { // the same in each of the records of a call, one a block
+		events = append(events, Event{Kind: Spent, At: at, Call: l.Message.ID, Tokens: message.Tokens{Fresh: u.Input + u.Written, Cached: u.Cached, Output: u.Output}})
 	}
 	return events
 }

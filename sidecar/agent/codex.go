@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // Codex is Codex.
@@ -75,7 +77,11 @@ type codexEvent struct {
 	Turn   string `json:"turn_id"`
 	Reason string `json:"reason"`
 	Last   string `json:"last_agent_message"`
-	Error  *struct {
+	Info   *struct {
+		Total codexTokens `json:"total_token_usage"` // of the thread
+		Last  codexTokens `json:"last_token_usage"`  // of one call of the model
+	} `json:"info"` // of token_count; told again when only the limits of an account have changed
+	Error *struct {
 		Message string `json:"message"`
 	} `json:"error"`
 	Item struct {
@@ -160,8 +166,23 @@ func (r *Reader) mine(events ...Event) []Event {
 	return events
 }
 
+// codexTokens are what calls of the model used: those read from a cache are among the input.
+type codexTokens struct {
+	Input  int `json:"input_tokens"`
+	Cached int `json:"cached_input_tokens"`
+	Output int `json:"output_tokens"`
+}
+
 func (e codexEvent) event() (Event, bool) {
 	switch e.Type {
+	case "token_count":
+		if e.Info == nil {
+			return Event{}, false
+		}
+		u := e.Info.Last
+		return Event{
+			Kind: Spent, Call: fmt.Sprint(e.Info.Total), Tokens: message.Tokens{Fresh: max(0, u.Input-u.Cached), Cached: u.Cached, Output: u.Output},
+		}, true
 	case "task_started":
 		return Event{Kind: TurnBegan}, true
 	case "turn_aborted":

@@ -1,6 +1,10 @@
 package agent
 
-import "time"
+import (
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
 
 // EventKind says what happened.
 type EventKind string
@@ -18,6 +22,7 @@ const (
 	Interrupted EventKind = "interrupted" // by a person: Text is the reason, if it has one
 	Failed      EventKind = "failed"      // the service of the model gave an error: Text
 	Compacted   EventKind = "compacted"   // the conversation was summed up and goes on
+	Spent       EventKind = "tokens"      // a call of the model used them: Tokens, by Call
 	Left        EventKind = "left"        // the agent turned to another conversation
 	Fresh       EventKind = "fresh"       // the process began after all that stands before this
 )
@@ -51,6 +56,8 @@ type Event struct {
 	By     Source
 	Tool   Tool
 	Denied bool // of ToolEnded: a person refused the call
+	Tokens message.Tokens
+	Call   string // of Spent: which call of the model it was; told once more, it takes the place of what was told
 
 	Thread string // the conversation that it belongs to
 	End    int64  // where the record ends in its file, in bytes; of opencode the number of the next event

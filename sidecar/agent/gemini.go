@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // Gemini is Gemini CLI.
@@ -70,6 +71,13 @@ type geminiLine struct {
 	Content   json.RawMessage `json:"content"` // a text, or parts
 	Shown     json.RawMessage `json:"displayContent"`
 	Calls     []geminiCall    `json:"toolCalls"`
+	Tokens    *struct {
+		Input    int `json:"input"` // those from a cache among them
+		Output   int `json:"output"`
+		Cached   int `json:"cached"`
+		Thoughts int `json:"thoughts"`
+		Tool     int `json:"tool"`
+	} `json:"tokens"`
 
 	Session string `json:"sessionId"` // of the first line
 	Project string `json:"projectHash"`
@@ -200,6 +208,11 @@ func (l *geminiLine) answer(at time.Time, r *Reader, chat *geminiChat) []Event {
 			Event{Kind: ToolBegan, At: at, Tool: Tool{ID: c.ID, Name: c.Name, Began: at}},
 			Event{Kind: ToolEnded, At: done, Tool: Tool{ID: c.ID}, Denied: c.Status == "cancelled"},
 		)
+	}
+	if u := l.Tokens; u != nil {
+		events = append(events, Event{Kind: Spent, At: at, Call: l.ID, Tokens: message.Tokens{
+			Fresh: max(0, u.Input-u.Cached) + u.Tool, Cached: u.Cached, Output: u.Output + u.Thoughts,
+		}})
 	}
 	return events
 }

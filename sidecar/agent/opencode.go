@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // OpenCode is opencode.
@@ -69,14 +71,23 @@ type opencodeLine struct {
 
 type opencodeData struct {
 	Info struct {
-		ID        string          `json:"id"`
-		Parent    string          `json:"parentID"` // of a session; of a message the prompt that it answers
-		Directory string          `json:"directory"`
-		Version   string          `json:"version"`
-		Role      string          `json:"role"`
-		Finish    string          `json:"finish"`
-		Summary   json.RawMessage `json:"summary"` // true of an assistant's; an object of a user's
-		Time      struct {
+		ID        string `json:"id"`
+		Parent    string `json:"parentID"` // of a session; of a message the prompt that it answers
+		Directory string `json:"directory"`
+		Version   string `json:"version"`
+		Role      string `json:"role"`
+		Finish    string `json:"finish"`
+		Tokens    *struct {
+			Input     int `json:"input"`
+			Output    int `json:"output"`
+			Reasoning int `json:"reasoning"`
+			Cache     struct {
+				Read  int `json:"read"`
+				Write int `json:"write"`
+			} `json:"cache"`
+		} `json:"tokens"` // of an assistant's that is complete
+		Summary json.RawMessage `json:"summary"` // true of an assistant's; an object of a user's
+		Time    struct {
 			Created   int64 `json:"created"`
 			Completed int64 `json:"completed"`
 		} `json:"time"`
@@ -192,6 +203,11 @@ func (s *opencodeSteps) message(d *opencodeData) []Event {
 	}
 	events := s.taken(d.Info.Parent, at)
 	s.open = true
+	if u := d.Info.Tokens; u != nil && d.Info.Time.Completed != 0 {
+		events = append(events, Event{Kind: Spent, At: at, Call: d.Info.ID, Tokens: message.Tokens{
+			Fresh: u.Input + u.Cache.Write, Cached: u.Cache.Read, Output: u.Output + u.Reasoning,
+		}})
+	}
 	end := Event{Kind: TurnEnded, At: at}
 	switch err := d.Info.Error; {
 	case err != nil && err.Name == "MessageAbortedError":

@@ -19,12 +19,15 @@ const (
 	StatusIdle    = "idle"
 	StatusBusy    = "busy"
 	StatusWaiting = "waiting"
+
+	// ForInput is what it waits for where the agent has asked a question.
+	ForInput = "input needed"
 )
 
 // Status is what Claude Code says about itself: the content of its file for one process.
 type Status struct {
 	State   string    // StatusIdle and so on
-	For     string    // of StatusWaiting: "permission prompt", "input needed", "dialog open"
+	For     string    // of StatusWaiting: "permission prompt", ForInput, "dialog open"
 	Since   time.Time // when the state last changed; its age is the strength of the signal
 	Thread  string    // the conversation
 	Dir     string    // the working directory

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 const (
@@ -59,6 +61,8 @@ type Turn struct {
 	Abandoned   bool   // with Interrupted: its end was not, by an agent that writes it down, so nobody knows who stopped it
 	Past        bool   // it began before the Follower did
 	Truncated   bool   // older texts were let go
+
+	Tokens *message.Tokens // that it used; nil where nothing of it was written down
 }
 
 // All is everything that was said in the turn, the texts between calls of tools included.
@@ -92,8 +96,9 @@ type Machine struct {
 	command  *Prompt   // a person's command, if nothing has come since
 	expected []string
 	status   Status
-	rests    time.Time // since when another witness saw it wait for its user; zero: it does not
-	writes   bool      // it writes down how a turn ends, so one that it rests in was abandoned
+	rests    time.Time                 // since when another witness saw it wait for its user; zero: it does not
+	spent    map[string]message.Tokens // by call of the model, of the open turn
+	writes   bool                      // it writes down how a turn ends, so one that it rests in was abandoned
 }
 
 // Expect says that a text is about to be typed: a prompt equal to it is ours. It must be
@@ -192,6 +197,13 @@ func (m *Machine) Feed(e Event) Outcome {
 			m.open.Interrupted, m.open.Why, m.open.Unmarked = true, "the conversation was left", true
 			m.end(&out, Event{At: e.At, Past: !m.live})
 		}
+	case Spent:
+		if m.open != nil {
+			if m.spent == nil {
+				m.spent = map[string]message.Tokens{}
+			}
+			m.spent[e.Call] = e.Tokens
+		}
 	case Failed:
 		m.begin(e)
 		m.open.Failed, m.open.Why = true, e.Text
@@ -247,6 +259,7 @@ func (m *Machine) begin(e Event) {
 		return
 	}
 	m.open = &Turn{ID: e.Turn, Thread: e.Thread, Began: e.At, Open: true, Past: e.Past}
+	m.spent = nil
 	m.marked, m.worked, m.live, m.heard, m.size, m.since = false, false, false, e.At, 0, 0
 	again := m.last.Failed && e.Kind != Prompted && e.Kind != TurnBegan && m.last.Thread == e.Thread
 	switch {
@@ -304,6 +317,12 @@ func (m *Machine) end(out *Outcome, e Event) {
 func (m *Machine) snapshot() Turn {
 	t := *m.open
 	t.Words = strings.Join(t.Texts[m.since:], "\n\n")
+	if m.spent != nil {
+		t.Tokens = new(message.Tokens)
+		for _, one := range m.spent {
+			t.Tokens.Add(one)
+		}
+	}
 	t.Prompts, t.Texts, t.OpenTools = slices.Clone(t.Prompts), slices.Clone(t.Texts), slices.Clone(t.OpenTools)
 	return t
 }

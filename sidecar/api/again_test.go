@@ -60,6 +60,32 @@ func TestClient_asksOnceMoreWhereThatIsHarmless(t *testing.T) {
 	}
 }
 
+// Where the sidecar ended over a message and cannot be started any more, nobody knows whether it was
+// typed: that is told, and not that no sidecar runs.
+func TestClient_messageWhoseSidecarIsGoneForGood(t *testing.T) {
+	send := func(c *api.Client) error {
+		_, err := api.Call(t.Context(), c, api.Send, api.SendRequest{To: "bob", Text: "x"})
+		return err
+	}
+	ask := func(c *api.Client) error {
+		_, err := api.Call(t.Context(), c, api.Sessions, api.None{})
+		return err
+	}
+	for want, call := range map[api.Code]func(*api.Client) error{api.CodeUncertain: send, api.CodeNoSidecar: ask} {
+		s := listenAndLose(t, 1)
+		c := &api.Client{Socket: s.socket}
+		dials := 0
+		c.Dial = func(ctx context.Context) (net.Conn, error) {
+			if dials++; dials > 1 {
+				return nil, unix.ENOENT
+			}
+			return (&net.Dialer{}).DialContext(ctx, "unix", s.socket)
+		}
+		assert.Equal(t, want, code(call(c)))
+		assert.Equal(t, 2, dials)
+	}
+}
+
 // A lost reply is asked for with the id of the first request, whoever made that, and no
 // longer than there is time.
 func TestClient_lostReplyIsAskedForByItsID(t *testing.T) {

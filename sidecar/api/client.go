@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 const (
 	dialTimeout = 2 * time.Second
 	dialPause   = 10 * time.Millisecond
+	howTimeout  = 4 * time.Second // for a sidecar to tell how it is, after it did not answer something else
 	// maxReply bounds what a client reads of one reply: a log of many large bodies.
 	maxReply = 64 << 20
 )
@@ -49,6 +51,8 @@ type Client struct {
 	Key string
 	// Agent marks what an agent asks through its MCP client; nil is for all else.
 	Agent *AgentCall
+
+	asksHow bool // it only looks why another call has had no answer
 }
 
 // Ping returns nil if somebody of this user listens on the socket. It sends nothing.
@@ -74,7 +78,11 @@ func Call[Q, R any](ctx context.Context, c *Client, op Op[Q, R], req Q) (R, erro
 	if op.Again != nil {
 		req = op.Again(req, time.Since(begun))
 	}
-	return call(ctx, c, op, req)
+	again, second := call(ctx, c, op, req)
+	if e, ok := errors.AsType[*Error](second); ok && e.Code == CodeNoSidecar && !op.Reads && !isUnread(err) {
+		return reply, err // that there is none now says nothing of what the one that ended has done
+	}
+	return again, second
 }
 
 // call makes one request and decodes its reply.
@@ -226,7 +234,7 @@ func (c *Client) do(ctx context.Context, to route, req any) (io.ReadCloser, erro
 func (c *Client) lost(ctx context.Context, err error) *Error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return Silent(c.lock(), err)
+		return c.late(err)
 	case ctx.Err() != nil:
 		return &Error{Text: "gave up before the sidecar answered", Code: CodeUncertain, cause: ctx.Err()}
 	}
@@ -238,6 +246,26 @@ func (c *Client) lost(ctx context.Context, err error) *Error {
 
 // lock is the lock that belongs to the client's socket.
 func (c *Client) lock() string { return strings.TrimSuffix(c.Socket, ".sock") + ".lock" }
+
+// late is the error of a reply that did not come in time. A sidecar that tells how it is does answer:
+// it waits for something else, and is not to be killed for that.
+func (c *Client) late(cause error) *Error {
+	if c.asksHow {
+		return Silent(c.lock(), cause)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), howTimeout)
+	defer cancel()
+	how := *c
+	how.asksHow, how.Wait, how.Start, how.Agent = true, 0, nil, nil
+	status, err := call(ctx, &how, ShowStatus, None{})
+	switch {
+	case err != nil:
+		return Silent(c.lock(), cause)
+	case slices.Contains(status.Kinds, ProblemTmux):
+		return &Error{Text: "tmux does not answer", Hint: "the sidecar runs, and goes on when tmux does; intercom status tells when", Code: CodeTimeout, cause: cause}
+	}
+	return &Error{Text: "no answer from the sidecar in time, although it runs", Hint: "intercom log shows what has happened by now", Code: CodeTimeout, cause: cause}
+}
 
 // Silent is the error of a sidecar that does not answer. It names the process that holds
 // the lock, if one does, and how to end it; cause can be unwrapped.

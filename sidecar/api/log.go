@@ -19,9 +19,11 @@ type LogQuery struct {
 	ID     string `json:"id,omitempty"`     // of a message, delivery or chat, also in its short form
 	Chat   string `json:"chat,omitempty"`   // by id, its short form or name
 	Search string `json:"search,omitempty"` // words that stand in a body
-	Since  int64  `json:"since,omitempty"`  // only what has a greater number
-	Limit  int    `json:"limit,omitempty"`  // at most so many, the latest; 0 lets the sidecar choose: 1000
-	Oldest bool   `json:"oldest,omitempty"` // of more than Limit, the first rather than the latest: with Since, page by page
+	// Notices leaves all out but what a person was told: the list of past notices.
+	Notices bool  `json:"notices,omitempty"`
+	Since   int64 `json:"since,omitempty"`  // only what has a greater number
+	Limit   int   `json:"limit,omitempty"`  // at most so many, the latest; 0 lets the sidecar choose: 1000
+	Oldest  bool  `json:"oldest,omitempty"` // of more than Limit, the first rather than the latest: with Since, page by page
 }
 
 // EventsQuery says where a stream of events begins.

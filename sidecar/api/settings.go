@@ -50,6 +50,8 @@ var Settings = []Setting{
 		func(l *message.Limits) *int { return &l.Rate }),
 	count("bytes", "4194304", "bytes per hour to one pane before a pause (4194304)",
 		func(l *message.Limits) *int { return &l.Bytes }),
+	count("tokens", "", "tokens that its turns use before a pause: fresh and output (no limit)",
+		func(l *message.Limits) *int { return &l.Tokens }),
 	{
 		Key: "expire", Means: "how long a message may wait for a safe moment before it expires (1h)",
 		apply: func(l *message.Limits, v string) bool {

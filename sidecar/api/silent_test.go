@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -39,4 +40,40 @@ func TestClient_sidecarThatDoesNotAnswer(t *testing.T) {
 	assert.Equal(t, api.CodeNoSidecar, told.Code)
 	assert.Equal(t, fmt.Sprintf("no sidecar listens at %q", c.Socket), told.Text)
 	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// A sidecar that tells how it is and does not answer something else in time is not to be killed.
+func TestClient_sidecarThatWaitsForSomething(t *testing.T) {
+	for kind, text := range map[api.ProblemKind]string{"": "no answer from the sidecar in time, although it runs", api.ProblemTmux: "tmux does not answer"} {
+		dir, err := os.MkdirTemp("/tmp", "api")
+		require.NoError(t, err)
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		ln, err := api.Listen(filepath.Join(dir, "intercom"), "x")
+		require.NoError(t, err)
+		s := &api.Server{Logger: slog.New(slog.DiscardHandler)}
+		api.Handle(s, api.ShowStatus, func(context.Context, api.Caller, api.None) (st api.Status, _ error) {
+			if kind != "" {
+				st.Degrade(kind, "")
+			}
+			return st, nil
+		})
+		api.Handle(s, api.Peers, func(ctx context.Context, _ api.Caller, _ api.None) ([]api.Peer, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		ctx, end := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(ctx, ln) }()
+		asking, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		_, err = api.Call(asking, &api.Client{Socket: filepath.Join(dir, "intercom", "x.sock")}, api.Peers, api.None{})
+		cancel()
+		told, ok := errors.AsType[*api.Error](err)
+		require.True(t, ok, "%v", err)
+		assert.Equal(t, api.CodeTimeout, told.Code)
+		assert.Equal(t, text, told.Text)
+		assert.NotContains(t, told.Hint, "kill")
+		end()
+		require.NoError(t, <-served)
+		require.NoError(t, ln.Release())
+	}
 }

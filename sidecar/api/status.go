@@ -49,6 +49,7 @@ const (
 	ProblemPolicy  ProblemKind = "policy"
 	ProblemDisk    ProblemKind = "disk" // nothing can be written down for now
 	ProblemJournal ProblemKind = "journal"
+	ProblemTmux    ProblemKind = "tmux" // it does not answer
 )
 
 // Degrade adds a problem.

@@ -94,4 +94,5 @@ type Spawned struct {
 	Status  string       `json:"status"` // started, or held: then Why says so, and nothing runs yet
 	Session message.Peer `json:"session,omitzero"`
 	Why     string       `json:"why,omitempty"`
+	Note    string       `json:"note,omitempty"` // how far a required plan holds it
 }

@@ -18,7 +18,7 @@ func Create(path string, data []byte, mode os.FileMode) (err error) {
 	}
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
-		err = takeName(f.Name(), path)
+		err = Rename(f.Name(), path)
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())

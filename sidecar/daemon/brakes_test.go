@@ -245,7 +245,7 @@ func (r *rig) busyPairs(pairs int) []*agent {
 	t.Helper()
 	agents := make([]*agent, 2*pairs)
 	for i := range agents {
-		agents[i] = r.line(fmt.Sprintf("P%d", i), "--think", "5ms")
+		agents[i] = r.line(fmt.Sprintf("P%d", i), "--think", "50ms")
 	}
 	var all sync.WaitGroup
 	turn := make(chan struct{}, 8)

@@ -34,6 +34,9 @@ type Config struct {
 	Registry  string       // AEA's own list of agents; "" is none
 	Launcher  []string     // becomes the program of a session that is started; see launch.Launcher
 	Log       *slog.Logger
+	// Unpublished leaves the panes without the options that say what they are: tmux draws its terminals again when an option
+	// changes.
+	Unpublished bool
 	// Linger is how long a headless sidecar waits for another request before it ends; 0 is
 	// half a minute.
 	Linger time.Duration
@@ -46,7 +49,8 @@ type Config struct {
 	// not come within a few seconds, whatever hangs: what was accepted stands in the journal, as
 	// after a power cut. nil waits for ever.
 	Abandon func()
-	// Gap is called before and after a pane types; see pane.Panes. nil but in tests.
+	// Gap is called before and after a pane types (see pane.Panes), and between the steps of a
+	// handshake (see service.Teams). nil but in tests.
 	Gap func(pane, moment string)
 }
 
@@ -65,6 +69,8 @@ const (
 	SocketOption = "@intercom-socket"
 	// transportOption is how the person chooses a transport: auto, process, control or native.
 	transportOption = "@intercom-transport"
+	// publishOption is off where the person wants no options at panes (Config.Unpublished).
+	publishOption = "@intercom-publish"
 )
 
 // How a sidecar that breaks down is begun anew: at once, then ever more seldom. What it

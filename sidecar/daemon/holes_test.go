@@ -22,17 +22,21 @@ import (
 // once.
 func TestV8_V11_ABatchIsKilled(t *testing.T) {
 	t.Parallel()
-	for _, moment := range moments {
+	for i, moment := range moments {
+		if i%2 == 1 && !longTest() {
+			continue
+		}
 		t.Run(moment, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			require.NoError(t, r.end())
 			c := r.childKilled(moment)
 			b := r.adopted("Ben", bracketed...)
-			b.do(":sleep 800ms")
+			b.drafts("in the way") // until all of them wait
 			for i := range 4 {
 				r.post(b, fmt.Sprintf("word %d", i))
 			}
+			r.Run("send-keys", "-t", b.pane, "C-u")
 			r.dies(c)
 			r.start()
 			r.waitFor("all are submitted", func() bool { return r.open() == 0 })

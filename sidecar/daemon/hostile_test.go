@@ -47,8 +47,11 @@ func TestS10_BodiesPressNoKeys(t *testing.T) {
 	a := r.adopted("Ada", "--reply", "none")
 	b := r.adopted("Ben", "--reply", "none", "--bracketed")
 	c := r.adopted("Cat", "--reply", "none", "--cooked")
-	for _, tt := range hostileBodies {
+	for i, tt := range hostileBodies {
 		for _, one := range []*agent{a, b, c} {
+			if !longTest() && one == []*agent{a, c}[i%2] {
+				continue // these two take turns
+			}
 			before, taken := len(one.bytes()), len(one.received())
 			body := strings.ReplaceAll(tt.body, "TOUCHED", r.dir+"/touched")
 			want := strings.ReplaceAll(tt.want, "TOUCHED", r.dir+"/touched")

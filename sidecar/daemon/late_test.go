@@ -25,7 +25,7 @@ func TestV13_C44_ALineProgramAnsweredWhileNoSidecarRan(t *testing.T) {
 		"raw": nil, "cooked": {"--cooked"}, "bracketed": {"--bracketed"},
 	} {
 		for _, then := range []string{"at rest", "used by hand", "at work"} {
-			if name != "raw" && then != "at rest" && !longTest() {
+			if (name == "raw") != (then != "at rest") && !longTest() {
 				continue
 			}
 			t.Run(name+"/"+then, func(t *testing.T) {
@@ -218,11 +218,8 @@ func TestV13_WhatHoldsAnAnswerHoldsALateOne(t *testing.T) {
 // killed: no turn is lost, and none comes twice.
 func TestV13_KilledAtRandomBeneathTwoWhoTalk(t *testing.T) {
 	t.Parallel()
-	kills := 8
-	if longTest() {
-		kills = 50
-	}
-	for _, kind := range []string{"line", "claude", "codex"} {
+	kills := long(4, 50)
+	for _, kind := range append([]string{"line"}, inTurn(t)...) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)

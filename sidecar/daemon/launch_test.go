@@ -52,6 +52,10 @@ func sessionMain(file, socket, op string) int {
 		answer, err = call(ctx, c, api.SessionData, data)
 	case "send":
 		answer, err = call(ctx, c, api.Send, data)
+	case "shutdown-response":
+		answer, err = call(ctx, c, api.AnswerShutdown, data)
+	case "plan":
+		answer, err = call(ctx, c, api.SubmitPlan, data)
 	}
 	if err != nil {
 		answer = api.AsError(err)

@@ -92,19 +92,25 @@ func live(ctx context.Context, cfg Config) error {
 // whether a sidecar that was started in another environment, with other places and so
 // another lock, serves it already. Two would type twice.
 func (cfg *Config) consult(ctx context.Context) error {
-	options, err := tmux.Ask(ctx, tmux.Options{Socket: cfg.Paths.Server, Bin: cfg.Tmux}, SocketOption, transportOption)
+	options, err := tmux.Ask(ctx, tmux.Options{Socket: cfg.Paths.Server, Bin: cfg.Tmux}, SocketOption, transportOption, publishOption)
 	if err != nil {
 		return err
 	}
 	if cfg.Transport == "" {
 		cfg.Transport = options[transportOption]
 	}
-	other := options[SocketOption]
-	if other == "" || other == cfg.Paths.Socket {
+	cfg.Unpublished = cfg.Unpublished || options[publishOption] == "off"
+	return cfg.alone(ctx, options[SocketOption])
+}
+
+// alone is an api.HeldError where the tmux server names the socket of another sidecar, and that
+// one answers.
+func (cfg *Config) alone(ctx context.Context, named string) error {
+	if named == "" || named == cfg.Paths.Socket {
 		return nil
 	}
-	if err := (&api.Client{Socket: other}).Ping(ctx); err == nil {
-		return &api.HeldError{Lock: other}
+	if err := (&api.Client{Socket: named}).Ping(ctx); err == nil {
+		return &api.HeldError{Lock: named}
 	}
 	return nil
 }
@@ -266,7 +272,11 @@ func (s *sidecar) guard(ctx context.Context, listener *api.Listener) error {
 		if s.client == nil {
 			continue
 		}
-		switch err := s.cfg.consult(ctx); {
+		named, err := s.client.ServerOption(ctx, SocketOption)
+		if err == nil {
+			err = s.cfg.alone(ctx, named)
+		}
+		switch {
 		case errors.Is(err, api.ErrHeld):
 			return err
 		case err != nil && ctx.Err() == nil:

@@ -74,64 +74,52 @@ func (r *rig) readline(name string) (a *agent, taken func() []string) {
 // does what is said next: no pane is closed by it.
 func TestS29_TextsOfAllScripts(t *testing.T) {
 	t.Parallel()
-	versions := tmuxtest.Versions(t)
-	if !longTest() && len(versions) > 2 {
-		versions = []tmuxtest.Version{versions[0], versions[len(versions)-1]}
-	}
-	for i, v := range versions {
-		var mine []int // each text on one of the versions; in a long run on all
-		for n := range howMany() {
-			if longTest() || n%len(versions) == i {
-				mine = append(mine, n)
-			}
-		}
-		t.Run(v.Name, func(t *testing.T) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		t.Run("readline", func(t *testing.T) {
 			t.Parallel()
-			t.Run("readline", func(t *testing.T) {
-				t.Parallel()
-				r := newRigOn(t, v, over("native"))
-				ada, taken := r.readline("ada")
-				for _, n := range mine {
-					r.arrives(ada, scripted(n))
-					require.Equal(t, "[tester] (0): "+scripted(n), last(taken()))
-				}
-				r.arrives(ada, "plain")
-				assert.Len(t, taken(), len(mine)+1)
-			})
-			t.Run("an editor that redraws", func(t *testing.T) {
-				t.Parallel()
-				r := newRigOn(t, v, over("native"))
-				ada := r.adopted("Ada", "--bracketed")
-				for _, n := range mine {
-					r.arrives(ada, scripted(n))
-					require.Contains(t, last(ada.received()), scripted(n))
-				}
-				r.arrives(ada, "plain")
-				assert.Len(t, ada.received(), len(mine)+1)
-			})
-			t.Run("a full-screen program that nobody knows", func(t *testing.T) {
-				t.Parallel()
-				r := newRigOn(t, v, over("native"))
-				ada := r.unknown("Ada", "--alt")
-				var want []string
-				unsteady := regexp.MustCompile("[\u1161\U0001fae8]|half")
-				for _, text := range []string{
-					"❤️ and ⚠️ and 1️⃣ end", "a \u1112\u1161\u11ab end", "plain", "👨‍👩‍👧‍👦 👩🏽‍❤️‍💋‍👨🏽 end", "a \U0001fae8 end", "half a flag 🇩 end", strings.Repeat("x", 59), strings.Repeat("y", 58), strings.Repeat("z", 60),
-					"हिन्दी السَّلامُ 🇩🇪 👍🏽 한글 😀 end", "plain again",
-				} {
-					id := r.post(ada, text)
-					if unsteady.MatchString(text) {
-						r.settled(id, "held: "+string(message.WidthDisputed))
-						continue
-					}
-					r.settled(id, "answered")
-					want = append(want, oneLine(strings.ReplaceAll(text, "\ufe0f", "")))
-					require.Equal(t, want, ada.received())
-				}
-				assert.Zero(t, ada.count(persona.EventEmpty), "no Enter too many")
-			})
+			r := newRigOn(t, v, over("native"))
+			ada, taken := r.readline("ada")
+			for n := range howMany() {
+				r.arrives(ada, scripted(n))
+				require.Equal(t, "[tester] (0): "+scripted(n), last(taken()))
+			}
+			r.arrives(ada, "plain")
+			assert.Len(t, taken(), howMany()+1)
 		})
-	}
+		t.Run("an editor that redraws", func(t *testing.T) {
+			t.Parallel()
+			r := newRigOn(t, v, over("native"))
+			ada := r.adopted("Ada", "--bracketed")
+			for n := range howMany() {
+				r.arrives(ada, scripted(n))
+				require.Contains(t, last(ada.received()), scripted(n))
+			}
+			r.arrives(ada, "plain")
+			assert.Len(t, ada.received(), howMany()+1)
+		})
+		t.Run("a full-screen program that nobody knows", func(t *testing.T) {
+			t.Parallel()
+			r := newRigOn(t, v, over("native"))
+			ada := r.unknown("Ada", "--alt")
+			var want []string
+			unsteady := regexp.MustCompile("[\u1161\U0001fae8]|half")
+			for _, text := range []string{
+				"❤️ and ⚠️ and 1️⃣ end", "a \u1112\u1161\u11ab end", "plain", "👨‍👩‍👧‍👦 👩🏽‍❤️‍💋‍👨🏽 end", "a \U0001fae8 end", "half a flag 🇩 end", strings.Repeat("x", 59), strings.Repeat("y", 58), strings.Repeat("z", 60),
+				"हिन्दी السَّلامُ 🇩🇪 👍🏽 한글 😀 end", "plain again",
+			} {
+				id := r.post(ada, text)
+				if unsteady.MatchString(text) {
+					r.settled(id, "held: "+string(message.WidthDisputed))
+					continue
+				}
+				r.settled(id, "answered")
+				want = append(want, oneLine(strings.ReplaceAll(text, "\ufe0f", "")))
+				require.Equal(t, want, ada.received())
+			}
+			assert.Zero(t, ada.count(persona.EventEmpty), "no Enter too many")
+		})
+	})
 }
 
 // arrives sends a text and waits until it is known to have arrived. One that waits for a larger
@@ -147,7 +135,7 @@ func (r *rig) arrives(to *agent, text string) {
 		}
 		end := all[len(all)-1]
 		require.NotContains(r.t, []message.ReceiptState{message.Uncertain, message.Failed}, end.State, "%q: %s", text, end.Reason)
-		if end.State == message.Held && end.Reason == message.PaneTooSmall && !larger {
+		if end.State == message.Held && end.Reason == message.PaneTooNarrow && !larger {
 			larger = true
 			r.Run("resize-window", "-t", to.pane, "-x", "500")
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/service"
 )
@@ -26,15 +27,29 @@ func TestU20_StatusLineNamesWhoNeedsYou(t *testing.T) {
 			t.Helper()
 			r.waitFor(fmt.Sprintf("the status line says %q", want), func() bool { return r.statusLine() == want })
 		}
-		a.do(":turn ask Which colour? | say thanks")
-		a.types("task", "Enter")
-		r.waitFor("it asks", func() bool { return a.count(persona.EventDialog) == 1 })
-		says(a.name + ": dialog")
-		status, err := r.client.Status(t.Context())
-		assert.NoError(t, err)
-		assert.Equal(t, []api.Need{{For: "dialog", Name: a.name, Pane: a.pane}}, status.Needs)
-		a.types("", "Enter")
-		says("")
+		for i, one := range []struct {
+			verb, words string
+			kind        message.WaitKind
+		}{{"ask Which colour?", "question", message.WaitQuestion}, {"dialog rm build", "dialog", message.WaitDialog}} {
+			a.do(":turn %s | say thanks", one.verb)
+			a.types("task", "Enter")
+			r.waitFor("it asks", func() bool { return a.count(persona.EventDialog) == i+1 })
+			says(a.name + ": " + one.words)
+			status, err := r.client.Status(t.Context())
+			assert.NoError(t, err)
+			assert.Equal(t, []api.Need{{For: one.words, Name: a.name, Pane: a.pane}}, status.Needs)
+			waits, err := api.Call(t.Context(), r.client.Client, api.ListWaits, api.None{})
+			assert.NoError(t, err)
+			if assert.Len(t, waits, 1) {
+				assert.Equal(t, one.kind, waits[0].Kind)
+				assert.Equal(t, a.pane, waits[0].Pane)
+				assert.NotEmpty(t, waits[0].Evidence)
+				assert.NotEmpty(t, waits[0].Next)
+				t.Logf("%+v", waits[0])
+			}
+			a.types("", "Enter")
+			says("")
+		}
 
 		a.types("half a line ")
 		id := r.post(a, "hello")

@@ -239,10 +239,7 @@ func TestPanicInAPaneBeginsItAnew(t *testing.T) {
 // that was accepted arrives once at each of the others, or is reported as uncertain.
 func TestD1_V8_KilledAgainAndAgainBeneathAChatOfEight(t *testing.T) {
 	t.Parallel()
-	kills := 5
-	if longTest() {
-		kills = 50
-	}
+	kills := long(3, 50)
 	r := newRig(t)
 	require.NoError(t, r.end())
 	clients := r.Run("list-clients")
@@ -340,7 +337,7 @@ func TestD1_KilledAtEachSyscallOfItsDoor(t *testing.T) {
 	}
 	runs, killed := 0, 0
 	for name, n := range calls {
-		for when := 1; when <= n; when++ {
+		for when := 1; when <= n; when += long(2, 1) {
 			c, line := r.childBy([]string{
 				"strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + name,
 				"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", name, when),

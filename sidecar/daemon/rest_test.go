@@ -15,7 +15,7 @@ import (
 // its screen told of a turn of which its transcript, that came later, tells otherwise.
 func TestQ14_RestAfterAChat(t *testing.T) {
 	t.Parallel()
-	for _, kind := range coders {
+	for _, kind := range inTurn(t) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)

@@ -2,9 +2,11 @@ package daemon_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -79,6 +81,35 @@ func TestRename_whileTmuxHangs(t *testing.T) {
 	renamed, err := r.client.Rename(ctx, api.RenameRequest{Pane: "Ada", Name: "Eve"})
 	require.NoError(t, err)
 	assert.Equal(t, "Eve", renamed.Name)
+}
+
+// While tmux hangs, that is what is told: by status, and by what needs tmux. The sidecar is well, and
+// nothing says to kill it.
+func TestStatus_whileTmuxHangs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	status, err := r.client.Status(t.Context())
+	require.NoError(t, err)
+	assert.NotContains(t, status.Kinds, api.ProblemTmux)
+	require.NoError(t, syscall.Kill(r.PID, syscall.SIGSTOP))
+	defer func() { _ = syscall.Kill(r.PID, syscall.SIGCONT) }()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // less than a command of tmux may take
+	defer cancel()
+	_, err = r.client.Peers(ctx)
+	told, ok := errors.AsType[*api.Error](err)
+	require.True(t, ok, "%v", err)
+	assert.Equal(t, api.CodeTimeout, told.Code)
+	assert.Equal(t, "tmux does not answer", told.Text)
+	assert.NotContains(t, told.Hint, "kill")
+	status, err = r.client.Status(t.Context())
+	require.NoError(t, err)
+	assert.Contains(t, status.Kinds, api.ProblemTmux)
+
+	require.NoError(t, syscall.Kill(r.PID, syscall.SIGCONT))
+	r.waitFor("it answers", func() bool {
+		status, err = r.client.Status(t.Context())
+		return err == nil && !slices.Contains(status.Kinds, api.ProblemTmux)
+	})
 }
 
 // A sidecar whose journal was damaged starts with a new one, says so, and types to nobody

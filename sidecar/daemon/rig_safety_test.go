@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,14 +59,20 @@ func over(transport string) option {
 	return func(c *daemon.Config) { c.Transport = transport }
 }
 
-// eachServer runs test on every version at hand, in a rig of its own: over all transports
-// where INTERCOM_LONG is set, else over one after the other in turn. (Control mode on an old
-// version is used on servers of tests only.) What happens in the rig's gaps is planned by g.
+// transports are the ways to a tmux server. (Control mode on an old version is used on servers of
+// tests only.)
+var transports = []string{"process", "native", "control"}
+
+// eachServer runs test on a server whose version and transport have their turn by the test's
+// name, in a rig of its own; on every version over every transport where INTERCOM_LONG is set.
+// What happens in the rig's gaps is planned by g.
 func eachServer(t *testing.T, test func(t *testing.T, r *rig, g *gaps)) {
 	t.Helper()
-	for i, v := range tmuxtest.Versions(t) {
-		for j, transport := range []string{"process", "native", "control"} {
-			if !longTest() && i%3 != j {
+	all := tmuxtest.Versions(t)
+	turn := crc32.ChecksumIEEE([]byte(t.Name()))
+	for i, v := range all {
+		for j, transport := range transports {
+			if !longTest() && (turn%uint32(len(all)) != uint32(i) || turn/16%uint32(len(transports)) != uint32(j)) {
 				continue
 			}
 			t.Run(v.Name+"/"+transport, func(t *testing.T) {
@@ -77,15 +84,40 @@ func eachServer(t *testing.T, test func(t *testing.T, r *rig, g *gaps)) {
 	}
 }
 
-// eachTransport is eachServer on the oldest version at hand by short processes, and on the
-// newest in control mode.
-func eachTransport(t *testing.T, test func(t *testing.T, r *rig)) {
+// dealt runs test on every version at hand, over one transport after the other, each with its
+// share of n cases: mine says which. Where INTERCOM_LONG is set, all of them have all cases over
+// all transports.
+func dealt(t *testing.T, test func(t *testing.T, r *rig, g *gaps, mine func(n int) bool)) {
 	t.Helper()
 	all := tmuxtest.Versions(t)
-	for transport, v := range map[string]tmuxtest.Version{"process": all[0], "control": all[len(all)-1]} {
+	for i, v := range all {
+		for j, transport := range transports {
+			if !longTest() && i%len(transports) != j {
+				continue
+			}
+			t.Run(v.Name+"/"+transport, func(t *testing.T) {
+				t.Parallel()
+				g := &gaps{}
+				test(t, newRigOn(t, v, over(transport), g.option()), g, func(n int) bool { return longTest() || n%len(all) == i })
+			})
+		}
+	}
+}
+
+// eachTransport is eachServer on the oldest version at hand by short processes, and on the
+// newest in control mode: one of them has its turn, both where INTERCOM_LONG is set.
+func eachTransport(t *testing.T, test func(t *testing.T, r *rig), opts ...option) {
+	t.Helper()
+	all := tmuxtest.Versions(t)
+	turn := crc32.ChecksumIEEE([]byte(t.Name())) / 16 % 2
+	for i, v := range []tmuxtest.Version{all[0], all[len(all)-1]} {
+		if !longTest() && turn != uint32(i) {
+			continue
+		}
+		transport := []string{"process", "control"}[i]
 		t.Run(v.Name+"/"+transport, func(t *testing.T) {
 			t.Parallel()
-			test(t, newRigOn(t, v, over(transport)))
+			test(t, newRigOn(t, v, append(opts, over(transport))...))
 		})
 	}
 }

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +28,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/worker"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/naivetest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/persona"
@@ -47,6 +50,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("INTERCOM_TEST_NAIVE") != "" {
 		os.Exit(naivetest.Main(os.Args[1:]))
 	}
+	debug.SetGCPercent(400) // many small sidecars at once: memory is there, processors are not
 	goleak.VerifyTestMain(m)
 }
 
@@ -201,6 +205,10 @@ func newRigOn(t testing.TB, v tmuxtest.Version, opts ...option) *rig {
 		opt(&r.cfg)
 	}
 	r.client = clientAt(paths.Socket)
+	if _, err := os.Lstat(paths.State); errors.Is(err, fs.ErrNotExist) {
+		require.NoError(t, os.MkdirAll(paths.State, 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(paths.State, "journal.db"), emptyJournal(t), 0o600))
+	}
 	r.start()
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -209,6 +217,31 @@ func newRigOn(t testing.TB, v tmuxtest.Version, opts ...option) *rig {
 	})
 	return r
 }
+
+// emptyJournal is a journal as a first start leaves it. To make it takes longer than all else that
+// a rig does, and package journal has the tests of that.
+func emptyJournal(t testing.TB) []byte {
+	t.Helper()
+	data, err := firstJournal()
+	require.NoError(t, err)
+	return data
+}
+
+var firstJournal = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "ic")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	j, err := journal.Open(context.Background(), filepath.Join(dir, "state"))
+	if err != nil {
+		return nil, err
+	}
+	if err := j.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(j.Path())
+})
 
 // confess logs what a failed test leaves behind: every pane, as the sidecar judges it and as
 // it is, and the last receipts.

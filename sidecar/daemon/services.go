@@ -52,11 +52,11 @@ func (s *sidecar) assemble(ctx context.Context) {
 		return slices.DeleteFunc(api.Sockets(cfg.Paths.Runtime), func(socket string) bool { return socket == cfg.Paths.Socket })
 	}}
 	names := &service.Names{Relay: s.relay, Journal: s.journal, Ended: s.returns}
-	needs := &service.Needs{Relay: s.relay, Journal: s.journal}
+	waits := &service.Waits{Relay: s.relay, Journal: s.journal}
 	s.policies = &service.Policies{Callers: callers, Names: names, Relay: s.relay, Journal: s.journal, Bell: s.bell, Log: s.log}
-	s.face = service.NewFace(service.Face{Needs: needs, Policies: s.policies, Relay: s.relay, Server: options, Bell: s.bell, Log: s.log})
+	s.face = service.NewFace(service.Face{Waits: waits, Unpublished: s.cfg.Unpublished, Policies: s.policies, Relay: s.relay, Server: options, Bell: s.bell, Log: s.log})
 	status := &service.Status{
-		Callers: callers, Needs: needs, Returns: s.returns, Relay: s.relay, Journal: s.journal, Policies: s.policies, End: s.down, Log: s.log,
+		Callers: callers, Waits: waits, Returns: s.returns, Relay: s.relay, Journal: s.journal, Policies: s.policies, End: s.down, Log: s.log,
 		About: api.Status{PID: os.Getpid(), Version: cfg.Version, API: api.Version, Server: cfg.Paths.Server, Started: time.Now(), Log: cfg.Paths.Log},
 	}
 	sessions := &service.Sessions{Callers: callers, Names: names, Relay: asked, Server: server, Log: s.log}
@@ -77,7 +77,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 		s.panes.Amend = s.policies.Amended
 		s.launcher = &launch.Launcher{Relay: s.relay, Panes: s.panes, Tmux: s.client, Server: server, Command: cfg.Launcher, Log: s.log.With("part", "launch")}
 		launches.Launcher, launches.Panes = s.launcher, s.panes
-		inbox.Starts, needs.Starts = launches, launches
+		inbox.Starts, waits.Starts = launches, launches
 	}
 	sinks := map[message.PeerKind]relay.Sink{}
 	if cfg.Talk.Dir != "" {
@@ -102,14 +102,14 @@ func (s *sidecar) assemble(ctx context.Context) {
 		s.face.Hear(events)
 	}
 	s.teams = &service.Teams{
-		Callers: callers, Relay: s.relay, Journal: s.journal, Policies: s.policies, Bell: s.bell, Log: s.log.With("part", "teams"),
+		Callers: callers, Relay: s.relay, Journal: s.journal, Policies: s.policies, Bell: s.bell, Log: s.log.With("part", "teams"), Gap: cfg.Gap,
 		Claims: filepath.Join(filepath.Dir(cfg.Paths.State), "teams"),
 	}
 	launches.Consent = s.teams
 	if s.client != nil {
 		s.teams.Sessions = launches
 	}
-	s.offered = append(s.offered, s.teams, status, callers, sessions, launches, panes, chats, inbox, s.policies,
+	s.offered = append(s.offered, s.teams, status, waits, callers, sessions, launches, panes, chats, inbox, s.policies,
 		&service.Questions{Callers: callers, Names: names, Chats: chats, Relay: s.relay, Journal: s.journal, Bell: s.bell, Log: s.log},
 		&service.Sending{Callers: callers, Names: names, Sessions: sessions, Chats: chats, Relay: asked, Journal: s.journal, Bell: s.bell},
 		&service.Letters{Callers: callers, Relay: asked, Bell: s.bell},

@@ -47,6 +47,7 @@ var questions = []struct {
 func TestS27_QuestionsAreNotAnswered(t *testing.T) {
 	t.Parallel()
 	const text = "hello, just say no or yes, 1"
+	world := newRig(t)
 	for n, q := range questions {
 		// Without INTERCOM_LONG each is asked at one of three moments, in turn, and every second one
 		// before Enter.
@@ -60,8 +61,7 @@ func TestS27_QuestionsAreNotAnswered(t *testing.T) {
 			t.Parallel()
 			t.Run("open", func(t *testing.T) {
 				asked(t, 0)
-				r := newRig(t)
-				tia := r.unknown("Tia", "--alt")
+				r, tia := world.guest(t, "--alt")
 				tia.do(":query %s", q.query)
 				id := r.post(tia, text)
 				r.holdsAt(tia, id)
@@ -72,8 +72,7 @@ func TestS27_QuestionsAreNotAnswered(t *testing.T) {
 			})
 			t.Run("while one waits", func(t *testing.T) {
 				asked(t, 1)
-				r := newRig(t)
-				tia := r.unknown("Tia", "--alt")
+				r, tia := world.guest(t, "--alt")
 				tia.do(":draft half a thought")
 				id := r.post(tia, text)
 				r.settled(id, "held: draft in the composer")
@@ -90,8 +89,7 @@ func TestS27_QuestionsAreNotAnswered(t *testing.T) {
 				if !longTest() && n%2 == 1 {
 					t.Skip("INTERCOM_LONG asks each question before Enter")
 				}
-				r := newRig(t)
-				tia := r.unknown("Tia", "--alt", "--change-on-paste", ":query "+q.query)
+				r, tia := world.guest(t, "--alt", "--change-on-paste", ":query "+q.query)
 				id := r.post(tia, text)
 				r.waitFor("the question", func() bool { return tia.count(persona.EventDialog) == 1 })
 				r.waitFor("it is held", func() bool { return strings.HasPrefix(last(r.trail(id)), "held: ") })
@@ -103,8 +101,7 @@ func TestS27_QuestionsAreNotAnswered(t *testing.T) {
 				if q.like {
 					t.Skip("nothing tells it from the words of an answer")
 				}
-				r := newRig(t)
-				tia := r.unknown("Tia", "--alt", "--spinner", "700ms")
+				r, tia := world.guest(t, "--alt", "--spinner", "700ms")
 				r.post(tia, "first")
 				r.waitFor("its work", func() bool { return len(tia.received()) == 1 })
 				tia.do(":query %s", q.query)
@@ -160,6 +157,7 @@ func TestS27_AndAPersonIsTold(t *testing.T) {
 // far up in it, and come after a person's own turn: the conversation goes on.
 func TestS27_AnswersThatAsk(t *testing.T) {
 	t.Parallel()
+	world := newRig(t)
 	for name, flags := range map[string][]string{
 		"a question":       {"--reply", "shall I go on with {n}?"},
 		"full-width":       {"--reply", "続けますか？ {n}？"},
@@ -169,11 +167,10 @@ func TestS27_AnswersThatAsk(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
 			for i, flag := range flags {
 				flags[i] = strings.ReplaceAll(flag, `\n`, "\n")
 			}
-			tia := r.unknown("Tia", append([]string{"--alt", "--spinner", "200ms"}, flags...)...)
+			r, tia := world.guest(t, append([]string{"--alt", "--spinner", "200ms"}, flags...)...)
 			for i, text := range []string{"one", "two", "three"} {
 				if i == 2 {
 					tmuxtest.WaitFor(t, "it rests", func() bool { return tia.explain().WouldType })

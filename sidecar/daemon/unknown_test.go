@@ -33,6 +33,21 @@ func (r *rig) unknown(name string, flags ...string) *agent {
 	return a
 }
 
+// guest is unknown in a pane of the rig's for the length of a subtest, which fails on its own. What
+// is about one pane alone shares its world with others.
+func (r *rig) guest(t *testing.T, flags ...string) (*rig, *agent) {
+	t.Helper()
+	one := *r
+	one.t, one.Server = t, r.On(t)
+	a := one.unknown("Tia"+string(message.NewID().Short()), flags...)
+	t.Cleanup(func() {
+		if !t.Failed() {
+			_, _ = one.Try("kill-pane", "-t", a.pane)
+		}
+	})
+	return &one, a
+}
+
 // oneLine is what a program that nobody knows is typed of a person's words.
 func oneLine(text string) string {
 	return "[tester] (0): " + strings.ReplaceAll(text, "\n", " ⏎ ") + " "
@@ -89,6 +104,7 @@ func unbroken(text string) string { return strings.Join(strings.Fields(text), ""
 // is held with a reason, and nothing is typed; once it has passed, it comes, once.
 func TestUnknown_anythingElseHolds(t *testing.T) {
 	t.Parallel()
+	world := newRig(t)
 	for name, c := range map[string]struct {
 		open, close string
 		keys        []string // in place of close
@@ -108,8 +124,7 @@ func TestUnknown_anythingElseHolds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
-			tia := r.unknown("Tia", "--alt")
+			r, tia := world.guest(t, "--alt")
 			tia.do("%s", c.open)
 			id := r.post(tia, "hello")
 			r.settled(id, c.why)

@@ -28,13 +28,23 @@ func TestR9_W6_NoEcho(t *testing.T) {
 	for _, kind := range []struct {
 		name  string
 		turns int
+		ways  string // those of a short run: a hundred turns in all
 		flags []string
-	}{{"raw", 20, nil}, {"cooked", 10, []string{"--cooked"}}, {"bracketed", 10, []string{"--bracketed"}}} {
+	}{
+		{"raw", 30, "by turns, and unasked", nil},
+		{"cooked", 20, "both at once", []string{"--cooked"}},
+		{"bracketed", 20, "both at once", []string{"--bracketed"}},
+	} {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
+			way := func(name string, test func(t *testing.T)) {
+				if longTest() || strings.Contains(kind.ways, name) {
+					t.Run(name, test)
+				}
+			}
 			turns := long(kind.turns, 1000)
 			flags := append(parrot(turns/2), kind.flags...)
-			t.Run("by turns", func(t *testing.T) {
+			way("by turns", func(t *testing.T) {
 				t.Parallel()
 				r := newRig(t)
 				a, b := r.adopted("Ada", flags...), r.adopted("Ben", flags...)
@@ -42,10 +52,8 @@ func TestR9_W6_NoEcho(t *testing.T) {
 				assertConversation(t, turns, a, b)
 				assert.Equal(t, turns, len(r.turns()), "one message a turn")
 			})
-			t.Run("both at once", func(t *testing.T) {
+			way("both at once", func(t *testing.T) {
 				t.Parallel()
-				turns := long(min(turns, 40), turns)
-				flags := append(parrot(turns/2), kind.flags...)
 				r := newRig(t)
 				a, b := r.adopted("Ada", flags...), r.adopted("Ben", flags...)
 				chat := r.chat([]*agent{a, b}, unlimited...)
@@ -56,7 +64,7 @@ func TestR9_W6_NoEcho(t *testing.T) {
 			if kind.name == "cooked" {
 				return // what the kernel holds of a line cannot be redrawn around a word in between
 			}
-			t.Run("and unasked", func(t *testing.T) {
+			way("and unasked", func(t *testing.T) {
 				t.Parallel()
 				r := newRig(t)
 				a, b := r.adopted("Ada", flags...), r.adopted("Ben", flags...)
@@ -100,7 +108,7 @@ func TestR23_HistoryLimit(t *testing.T) {
 		r.Run("set-option", "-g", "history-limit", "100")
 		a, b := r.adopted("Ada", silent...), r.adopted("Ben", bracketed...)
 		r.chat([]*agent{a, b}, unlimited...)
-		pieces, each := long(50, 100), 50
+		pieces, each := long(10, 100), 50
 		line := 0
 		for range pieces {
 			var text strings.Builder
@@ -274,6 +282,9 @@ func TestW8_BytesSurvive(t *testing.T) {
 	newest := versions[len(versions)-1]
 	for _, transport := range []string{"process", "control"} {
 		for _, trigger := range []string{"inotify", "output"} {
+			if !longTest() && (transport == "control") != (trigger == "output") {
+				continue
+			}
 			if trigger == "output" && (transport != "control" || !newest.AtLeast(3, 8)) {
 				continue // control mode follows output where that is safe
 			}

@@ -272,6 +272,27 @@ func Terminal(path string) (fd int, err error) {
 	return syscall.Open(path, syscall.O_RDONLY|syscall.O_NOCTTY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 }
 
+// WriteTerminal writes a text to a terminal, without becoming its owner or waiting for anything: what
+// the terminal does not take at once is an error.
+func WriteTerminal(path, text string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Mode()&fs.ModeCharDevice == 0 {
+		return fmt.Errorf("%q is no terminal", path)
+	}
+	fd, err := syscall.Open(path, syscall.O_WRONLY|syscall.O_NOCTTY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open %q: %w", path, err)
+	}
+	defer syscall.Close(fd)
+	if n, err := syscall.Write(fd, []byte(text)); err != nil || n < len(text) {
+		return fmt.Errorf("write %d bytes to %q: only %d: %w", len(text), path, max(n, 0), err)
+	}
+	return nil
+}
+
 // SQLite is the name by which SQLite opens a database for reading alone, if it and what stands
 // beside it are regular files. SQLite opens them by itself: what is put in their place at that
 // moment is not known.

@@ -1,7 +1,9 @@
 package foreign
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -83,7 +85,7 @@ func ours(path string, f *os.File) (info fs.FileInfo, err error) {
 		}
 		_, err = dir.Readdirnames(1)
 		_ = dir.Close()
-		if err != nil {
+		if err != nil && !errors.Is(err, io.EOF) { // it may be empty for a moment, while its only file is renamed
 			return nil, err
 		}
 	}

@@ -11,21 +11,33 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Claude Code has its hooks in its settings, by event, in groups:
+// Claude Code has its hooks in its settings, by event, in groups, and so has Gemini CLI:
 //
 //	{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "intercom hook claude Stop"}]}]}}
 //
-// The settings are JSON without comments; of a file that is not, it takes nothing at all.
+// The settings of Claude Code are JSON without comments; of a file that is not, it takes nothing at
+// all. Gemini CLI allows comments. See https://code.claude.com/docs/en/hooks and
+// https://geminicli.com/docs/hooks/reference.
+
+// grouped is an agent that has its hooks so.
+type grouped struct {
+	name   string
+	events []string
+	parse  func(text []byte) (hujson.Value, error)
+}
 
 const hooksKey = "hooks"
 
-// claudeEvents are where a conversation begins and ends, where a turn does, before each use of a
+// claude is told of where a conversation begins and ends, where a turn does, before each use of a
 // tool, and where Claude Code asks.
-var claudeEvents = []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "Notification", "Stop", "SessionEnd"}
+var claude = grouped{name: "claude", parse: strictJSON, events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "Notification", "Stop", "SessionEnd"}}
+
+// gemini is asked before each use of a tool, and no more: its transcript tells the rest.
+var gemini = grouped{name: "gemini", events: []string{"BeforeTool"}, parse: func(text []byte) (hujson.Value, error) { return hujson.Parse(bytes.Clone(text)) }}
 
 // calling is the command of our hook at an event.
-func calling(program, event, was string) string {
-	return shellWord(program) + " hook claude " + event + comment(was)
+func (g grouped) calling(program, event, was string) string {
+	return shellWord(program) + " hook " + g.name + " " + event + comment(was)
 }
 
 // group is a group that has our hook alone.
@@ -34,19 +46,19 @@ func group(command string) string {
 }
 
 // lists are the lists of events that have our hook alone.
-func lists(program, was string, events ...string) string {
+func (g grouped) lists(program, was string, events ...string) string {
 	var all []string
 	for _, event := range events {
-		all = append(all, quoted(event)+":["+group(calling(program, event, was))+"]")
+		all = append(all, quoted(event)+":["+group(g.calling(program, event, was))+"]")
 	}
 	return "{" + strings.Join(all, ",") + "}"
 }
 
 // ourCall takes a command apart: whether it is our hook at that event, and what its comment
 // says.
-func ourCall(command, event, program string) (was string, ours bool) {
+func (g grouped) ourCall(command, event, program string) (was string, ours bool) {
 	call, was := commented(command)
-	word, ours := strings.CutSuffix(strings.TrimSpace(call), " hook claude "+event)
+	word, ours := strings.CutSuffix(strings.TrimSpace(call), " hook "+g.name+" "+event)
 	if !ours {
 		return "", false
 	}
@@ -79,15 +91,15 @@ func shellUnword(word string) (string, bool) {
 }
 
 // readSettings are the settings that text says.
-func readSettings(text []byte) (root hujson.Value, err error) {
-	if root, err = strictJSON(text); err != nil {
+func (g grouped) readSettings(text []byte) (root hujson.Value, err error) {
+	if root, err = g.parse(text); err != nil {
 		return root, err
 	}
-	return root, checkSettings(&root)
+	return root, g.checkSettings(&root)
 }
 
 // checkSettings refuses settings whose hooks are none.
-func checkSettings(root *hujson.Value) error {
+func (g grouped) checkSettings(root *hujson.Value) error {
 	if !isObject(root) {
 		return errors.New("the settings are not a JSON object")
 	}
@@ -104,7 +116,7 @@ func checkSettings(root *hujson.Value) error {
 		if _, err := member(hooks, event); err != nil {
 			return fmt.Errorf("%q: %w", hooksKey, err)
 		}
-		if !isList(&kid.Value) && slices.Contains(claudeEvents, event) {
+		if !isList(&kid.Value) && slices.Contains(g.events, event) {
 			return fmt.Errorf("%q: %q is not a list", hooksKey, event)
 		}
 	}
@@ -114,8 +126,8 @@ func checkSettings(root *hujson.Value) error {
 // blank reports whether nothing stands in a file.
 func blank(text []byte) bool { return len(bytes.Trim(text, " \t\r\n")) == 0 }
 
-// installClaude puts a call into the list of each event that has none.
-func installClaude(text []byte, program string) ([]byte, error) {
+// install puts a call into the list of each event that has none.
+func (g grouped) install(text []byte, program string) ([]byte, error) {
 	settings, was := text, wasSettings
 	if blank(text) { // there are blanks at most, which then follow
 		line := lineBreak(text)
@@ -124,16 +136,16 @@ func installClaude(text []byte, program string) ([]byte, error) {
 			settings, was = append(settings, line...), wasNothing
 		}
 	}
-	root, err := readSettings(settings)
+	root, err := g.readSettings(settings)
 	if err != nil {
 		return nil, err
 	}
-	addCalls(&root, styleOf(settings, &root), program, was)
+	g.addCalls(&root, styleOf(settings, &root), program, was)
 	return root.Pack(), nil
 }
 
 // addCalls puts our calls into settings; was is what there was before if they are empty.
-func addCalls(root *hujson.Value, s style, program, was string) {
+func (g grouped) addCalls(root *hujson.Value, s style, program, was string) {
 	ifEmpty := func(v *hujson.Value, was string) string {
 		if all, _ := kids(v); len(all) > 0 {
 			return wasNothing
@@ -142,32 +154,32 @@ func addCalls(root *hujson.Value, s style, program, was string) {
 	}
 	hooks, _ := member(root, hooksKey)
 	if hooks == nil {
-		s.add(root, `{"`+hooksKey+`":`+lists(program, ifEmpty(root, was), claudeEvents...)+"}")
+		s.add(root, `{"`+hooksKey+`":`+g.lists(program, ifEmpty(root, was), g.events...)+"}")
 		return
 	}
 	was = ifEmpty(hooks, wasHooks)
 	var missing []string
-	for _, event := range claudeEvents {
+	for _, event := range g.events {
 		switch list, _ := member(hooks, event); {
 		case list == nil:
 			missing = append(missing, event)
-		case !renew(list, event, program):
-			s.add(list, "["+group(calling(program, event, ifEmpty(list, wasList)))+"]")
+		case !g.renew(list, event, program):
+			s.add(list, "["+group(g.calling(program, event, ifEmpty(list, wasList)))+"]")
 		}
 	}
 	if len(missing) > 0 {
-		s.add(hooks, lists(program, was, missing...))
+		s.add(hooks, g.lists(program, was, missing...))
 	}
 }
 
 // renew makes our calls in a list call that program, and reports whether there is one.
-func renew(list *hujson.Value, event, program string) (there bool) {
+func (g grouped) renew(list *hujson.Value, event, program string) (there bool) {
 	for _, group := range list.Value.(*hujson.Array).Elements {
 		for _, hook := range hooksOf(&group) {
 			command, _ := member(&hook, "command")
-			if was, ours := ourCall(says(command), event, program); ours {
+			if was, ours := g.ourCall(says(command), event, program); ours {
 				there = true
-				if want := calling(program, event, was); want != says(command) {
+				if want := g.calling(program, event, was); want != says(command) {
 					command.Value = hujson.Literal(quoted(want))
 				}
 			}
@@ -184,16 +196,16 @@ func hooksOf(group *hujson.Value) []hujson.Value {
 	return nil
 }
 
-// uninstallClaude takes our calls out, and what is left empty of what was made for them.
-func uninstallClaude(text []byte, program string) ([]byte, error) {
+// uninstall takes our calls out, and what is left empty of what was made for them.
+func (g grouped) uninstall(text []byte, program string) ([]byte, error) {
 	if blank(text) {
 		return text, nil
 	}
-	root, err := readSettings(text)
+	root, err := g.readSettings(text)
 	if err != nil {
 		return nil, err
 	}
-	switch emptied, was := removeCalls(&root, program); {
+	switch emptied, was := g.removeCalls(&root, program); {
 	case !emptied || was[wasSettings]:
 		return root.Pack(), nil
 	case was[wasFile]:
@@ -204,24 +216,24 @@ func uninstallClaude(text []byte, program string) ([]byte, error) {
 
 // removeCalls takes our calls out; emptied says that nothing is left of the settings, and was
 // what our calls say that was there before.
-func removeCalls(root *hujson.Value, program string) (emptied bool, was map[string]bool) {
+func (g grouped) removeCalls(root *hujson.Value, program string) (emptied bool, was map[string]bool) {
 	was = map[string]bool{}
 	emptied = without(root, func(setting *hujson.ObjectMember) bool {
 		return says(&setting.Name) == hooksKey && without(&setting.Value, func(list *hujson.ObjectMember) bool {
-			return removeFrom(list, program, was)
+			return g.removeFrom(list, program, was)
 		}) && !was[wasHooks]
 	})
 	return emptied, was
 }
 
 // removeFrom takes our calls out of the list of an event, and reports whether that goes too.
-func removeFrom(list *hujson.ObjectMember, program string, was map[string]bool) bool {
+func (g grouped) removeFrom(list *hujson.ObjectMember, program string, was map[string]bool) bool {
 	stays := false
 	emptied := isList(&list.Value) && without(&list.Value, func(group *hujson.ObjectMember) bool {
 		hooks, _ := member(&group.Value, hooksKey)
 		return isList(hooks) && without(hooks, func(hook *hujson.ObjectMember) bool {
 			command, _ := member(&hook.Value, "command")
-			before, ours := ourCall(says(command), says(&list.Name), program)
+			before, ours := g.ourCall(says(command), says(&list.Name), program)
 			if ours {
 				was[before] = true
 				stays = stays || before == wasList

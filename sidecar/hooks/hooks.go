@@ -33,11 +33,14 @@ type agent struct {
 	events    []string
 	install   func(text []byte, program string) ([]byte, error)
 	uninstall func(text []byte, program string) ([]byte, error)
+	holds     bool // it was seen to use no tool that we deny
 }
 
 var agents = []agent{
-	{name: "claude", events: claudeEvents, install: installClaude, uninstall: uninstallClaude},
+	{name: "claude", events: claude.events, install: claude.install, uninstall: claude.uninstall, holds: true},
 	{name: "codex", events: []string{notifyKey}, install: installCodex, uninstall: uninstallCodex},
+	{name: "gemini", events: gemini.events, install: gemini.install, uninstall: gemini.uninstall},
+	{name: "opencode", events: []string{opencodeEvent}, install: installOpencode, uninstall: uninstallOpencode},
 }
 
 // Agents are the names of the agents that can be told to call us.
@@ -56,6 +59,15 @@ func Events(name string) []string {
 		return nil
 	}
 	return slices.Clone(a.events)
+}
+
+// Holds reports whether what Install puts in was seen to keep an agent from using a tool. Gemini CLI
+// and opencode ask our hooks too, but no test has shown that they obey them. Codex has such a
+// hook too, but takes it from its configuration only once a person has said at its start that they
+// trust it, so none is put in.
+func Holds(name string) bool {
+	a, err := find(name)
+	return err == nil && a.holds
 }
 
 // Install makes the agent call program, an absolute path, at each of its events. text is what

@@ -65,6 +65,19 @@ func TestU10_fileThatWasNotThereGoes(t *testing.T) {
 	}
 }
 
+// A plugin of that name that is not ours is neither changed nor removed.
+func TestU10_anotherPluginStays(t *testing.T) {
+	const theirs = "export const Intercom = async () => ({})\n"
+	_, err := Install("opencode", []byte(theirs), program)
+	assert.ErrorIs(t, err, errNotOurs)
+	back, err := Uninstall("opencode", []byte(theirs), program)
+	require.NoError(t, err)
+	assert.Equal(t, theirs, string(back))
+	for agent, holds := range map[string]bool{"claude": true, "gemini": false, "opencode": false, "codex": false, "line": false, "": false} {
+		assert.Equal(t, holds, Holds(agent), agent)
+	}
+}
+
 // Somebody adds to a file and changes it between the two.
 func TestU10_whatWasChangedSinceStays(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -327,7 +340,7 @@ type fixture struct {
 func fixtures(t testing.TB) []fixture {
 	t.Helper()
 	var all []fixture
-	for agent, ext := range map[string]string{"claude": "json", "codex": "toml"} {
+	for agent, ext := range map[string]string{"claude": "json", "codex": "toml", "gemini": "json"} {
 		files, err := filepath.Glob(filepath.Join("testdata", agent, "*."+ext))
 		require.NoError(t, err)
 		require.NotEmpty(t, files)

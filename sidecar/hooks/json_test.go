@@ -52,8 +52,8 @@ func TestJSON_installAndUninstallAreNothingInComments(t *testing.T) {
 		doc := document(t, true)
 		root, err := hujson.Parse([]byte(doc))
 		require.NoError(t, err, doc)
-		require.NoError(t, checkSettings(&root), doc)
-		addCalls(&root, styleOf([]byte(doc), &root), program, wasSettings)
+		require.NoError(t, claude.checkSettings(&root), doc)
+		claude.addCalls(&root, styleOf([]byte(doc), &root), program, wasSettings)
 		installed := root.Pack()
 		standard, err := hujson.Standardize(append([]byte{}, installed...))
 		require.NoError(t, err, "%s", installed)
@@ -63,9 +63,9 @@ func TestJSON_installAndUninstallAreNothingInComments(t *testing.T) {
 
 		root, err = hujson.Parse(append([]byte{}, installed...))
 		require.NoError(t, err)
-		addCalls(&root, styleOf(installed, &root), program, wasSettings)
+		claude.addCalls(&root, styleOf(installed, &root), program, wasSettings)
 		require.Equal(t, string(installed), string(root.Pack()))
-		removeCalls(&root, program)
+		claude.removeCalls(&root, program)
 		require.Equal(t, doc, string(root.Pack()))
 	})
 }

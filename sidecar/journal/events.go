@@ -22,6 +22,7 @@ type Query struct {
 	Since    int64      // only events with a greater Seq
 	Limit    int        // the most to return; 0 is DefaultLimit
 	Newest   bool       // of more than Limit, the last ones rather than the first
+	Notices  bool       // only what a person was told
 
 	// Search selects messages by the words that were said, as they left the policy: all of
 	// these words, or words that begin so, in any order and case. Words of scripts that
@@ -48,6 +49,9 @@ func (j *Journal) Events(ctx context.Context, q Query) ([]message.Event, error) 
 	if q.Delivery != "" {
 		where = append(where, `e.seq IN (SELECT seq FROM receipts WHERE delivery = (SELECT seq FROM deliveries WHERE id = ?))`)
 		args = append(args, string(q.Delivery))
+	}
+	if q.Notices {
+		where = append(where, "e.kind = 'notice'")
 	}
 	match, contains := searchTerms(q.Search)
 	from, seq := "events e", "e.seq"

@@ -64,7 +64,7 @@ func TestD1_journalKilledAtEverySyscall(t *testing.T) {
 				case underRace:
 					most = 1
 				case os.Getenv("INTERCOM_LONG") == "":
-					most = 4
+					most = 2
 				}
 				for i := range min(n, most) {
 					points = append(points, killPoint{call, 1 + i*n/min(n, most)})

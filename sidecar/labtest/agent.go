@@ -54,6 +54,26 @@ func (a *Agent) run(program, environ []string, s start) {
 	if err := os.WriteFile(file, []byte(script.String()), 0o700); err != nil {
 		a.lab.t.Fatalf("start of %s: %v", a.Name, err)
 	}
+	if s.begin != nil {
+		a.Pane, a.PID = s.begin(file)
+	} else {
+		a.open(file, s)
+	}
+	for _, p := range processes("") {
+		if p.pid == a.PID {
+			a.started = p.started
+		}
+	}
+	a.lab.t.Cleanup(a.finish)
+	if s.shell && s.begin == nil {
+		a.WaitForText("$")
+		a.server.Run("send-keys", "-t", a.Pane, "-l", quote(file), ";", "send-keys", "-t", a.Pane, "Enter")
+	}
+}
+
+// open has a window of the server's session "base" run a program, or a shell.
+func (a *Agent) open(file string, s start) {
+	a.lab.t.Helper()
 	command := quote(file)
 	if s.shell {
 		command = "sh"
@@ -64,16 +84,6 @@ func (a *Agent) run(program, environ []string, s start) {
 	)
 	if _, err := fmt.Sscanf(out, "%s %d", &a.Pane, &a.PID); err != nil {
 		a.lab.t.Fatalf("pane of %s: %q: %v", a.Name, out, err)
-	}
-	for _, p := range processes("") {
-		if p.pid == a.PID {
-			a.started = p.started
-		}
-	}
-	a.lab.t.Cleanup(a.finish)
-	if s.shell {
-		a.WaitForText("$")
-		a.server.Run("send-keys", "-t", a.Pane, "-l", quote(file), ";", "send-keys", "-t", a.Pane, "Enter")
 	}
 }
 

@@ -1,6 +1,7 @@
 package labtest
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,6 +31,16 @@ func (k Kind) InstalledAt(version string) (string, error) {
 	if k.Version() == "" {
 		return "", fmt.Errorf("%q is no agent of the lab", k)
 	}
+	return installed(string(k), version)
+}
+
+// MCPClients is the directory in which .ci/agents has installed the official MCP clients that a lock
+// file names.
+func MCPClients(lock []byte) (string, error) {
+	return installed("mcp-clients", fmt.Sprintf("%x", sha256.Sum256(lock))[:12])
+}
+
+func installed(name, version string) (string, error) {
 	root := os.Getenv("INTERCOM_AGENTS")
 	if root == "" {
 		cache := os.Getenv("XDG_CACHE_HOME")
@@ -42,9 +53,9 @@ func (k Kind) InstalledAt(version string) (string, error) {
 		}
 		root = filepath.Join(cache, "tmux-intercom", "agents")
 	}
-	dir := filepath.Join(root, string(k)+"-"+version)
+	dir := filepath.Join(root, name+"-"+version)
 	if _, err := os.Stat(dir); err != nil {
-		return "", fmt.Errorf("%s %s is not installed in %s: .ci/agents %s@%s does that, with node and npm", k, version, root, k, version)
+		return "", fmt.Errorf("%s %s is not installed in %s: .ci/agents %s@%s does that, with node and npm", name, version, root, name, version)
 	}
 	return dir, nil
 }

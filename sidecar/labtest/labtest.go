@@ -152,6 +152,7 @@ type start struct {
 	environ       []string
 	shell         bool
 	wrap          func(program string) string
+	begin         func(command string) (pane string, pid int)
 	change        []func(*Agent)
 }
 
@@ -197,6 +198,12 @@ func InShell() Option { return func(s *start) { s.shell = true } }
 // Wrapped starts another program in the place of the agent's own, with the same arguments: that
 // at the path which f returns for the agent's.
 func Wrapped(f func(program string) string) Option { return func(s *start) { s.wrap = f } }
+
+// Begun has f start the agent: command is a program without arguments. Size and InShell do not count
+// then, and f returns the pane, and what is its leader.
+func Begun(f func(command string) (pane string, pid int)) Option {
+	return func(s *start) { s.begin = f }
+}
 
 // Configured calls f when the agent's home is written and before it starts, to add to it or
 // to change it: hooks, MCP servers, a status line. Pane and PID are not known yet.

@@ -75,7 +75,7 @@ func (l *Launcher) recognise(ctx context.Context, session message.Peer) {
 		why := string(message.AgentStarting) + ": " + reason(err)
 		if why != told {
 			told = why
-			if err := l.Relay.StateChanged(ctx, now.ID, message.Unknown, why); err != nil {
+			if err := l.Relay.StateChanged(ctx, now.ID, message.Unknown, why, nil); err != nil {
 				l.Log.Warn("tell how a start goes", "session", now.Name, "err", err)
 			}
 		}

@@ -39,7 +39,7 @@ type Launcher struct {
 	Relay interface {
 		Snapshot() registry.Snapshot
 		Adopt(ctx context.Context, session message.Peer) (message.Peer, error)
-		StateChanged(ctx context.Context, id message.ID, state message.PaneState, why string) error
+		StateChanged(ctx context.Context, id message.ID, state message.PaneState, why string, asks *message.Asking) error
 		Gone(ctx context.Context, session message.ID, why message.Reason) error
 	}
 	Panes interface {

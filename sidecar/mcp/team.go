@@ -150,6 +150,9 @@ var spawnTeammate = From(Tool{
 			Why    string `json:"why"`
 		}{r.Status, r.Why}, nil
 	}
+	if r.Note != "" {
+		return Text(r.Text + "\n" + r.Note), nil
+	}
 	return Text(r.Text), nil
 })
 

@@ -165,10 +165,16 @@ func (t Tool) isFor(role Role) bool { return len(t.Roles) == 0 || slices.Contain
 // client may add some.
 func (t Tool) schema() (*jsonschema.Schema, error) {
 	s, err := jsonschema.ForType(t.arguments, nil)
-	if err == nil {
-		s.AdditionalProperties = nil
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	s.AdditionalProperties = nil
+	for _, of := range s.Properties { // several clients know a type only as one word
+		if types := slices.DeleteFunc(slices.Clone(of.Types), func(one string) bool { return one == "null" }); len(types) == 1 {
+			of.Type, of.Types = types[0], nil
+		}
+	}
+	return s, nil
 }
 
 // read reads the arguments of a call. What is wrong with them is said in words that an agent can
@@ -217,12 +223,7 @@ func (t Tool) read(arguments json.RawMessage, into any) error {
 // takes says which arguments a tool has.
 func (t Tool) takes(schema *jsonschema.Schema) (all []string) {
 	for _, name := range schema.PropertyOrder {
-		of := schema.Properties[name]
-		kind := of.Type
-		if len(of.Types) > 0 {
-			kind = strings.Join(slices.DeleteFunc(slices.Clone(of.Types), func(k string) bool { return k == "null" }), " or ")
-		}
-		text := fmt.Sprintf("%s (%s", name, kind)
+		text := fmt.Sprintf("%s (%s", name, schema.Properties[name].Type)
 		if !slices.Contains(schema.Required, name) {
 			text += ", optional"
 		}

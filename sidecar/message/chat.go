@@ -28,6 +28,7 @@ type Chat struct {
 	Turns        int           `json:"turns,omitempty"`   // the chat ends by itself after so many; 0 is no end
 	OneWay       bool          `json:"one_way,omitempty"` // what the others say goes to the first alone, what the first says to nobody
 	Again        ID            `json:"again,omitempty"`   // the ended chat that this one takes up
+	Spent        Spent         `json:"spent,omitzero"`    // tokens that its turns used
 	Floor        []ID          `json:"floor,omitempty"`   // sessions that may speak, as far as MaySpeak lets them; empty: all. Policies set it
 	Started      time.Time     `json:"started"`
 	Ended        *time.Time    `json:"ended,omitempty"`
@@ -66,6 +67,7 @@ type Limits struct {
 	Depth     int    `json:"depth,omitempty"`      // agent turns by cause; 20
 	Rate      int    `json:"rate,omitempty"`       // deliveries a minute to one pane; 20
 	Bytes     int    `json:"bytes,omitempty"`      // bytes an hour to one pane; 4 MiB
+	Tokens    int    `json:"tokens,omitempty"`     // that its agents use, see Tokens.Counted; 0 is no limit
 	LineBreak string `json:"line_break,omitempty"` // for readers of lines; " ⏎ "
 	Header    string `json:"header,omitempty"`     // "attribution" (default) or "both"
 	Words     string `json:"words,omitempty"`      // "last" (default): what is said after a turn's last call of a tool; "all": also between them
@@ -87,6 +89,7 @@ type Stats struct {
 	Turns      int                  `json:"turns"`
 	Deliveries map[ReceiptState]int `json:"deliveries"`     // by the state that each is in now
 	Depth      int                  `json:"depth"`          // greatest depth so far
+	Spent      Spent                `json:"spent"`          // tokens
 	Captures   int                  `json:"captures"`       // looks taken at its panes by this run of the sidecar
 	LatencyP50 time.Duration        `json:"latency_p50_ns"` // from the end of a turn to submitted
 	LatencyP99 time.Duration        `json:"latency_p99_ns"`

@@ -153,6 +153,7 @@ const (
 	AtRateLimit      Reason = "rate limit reached"
 	QueueFull        Reason = "queue is full" // too much waits there: it failed at once
 	AtByteLimit      Reason = "byte limit reached"
+	AtTokenLimit     Reason = "token limit reached" // why a chat is paused
 	AtFanOut         Reason = "too many targets at once"
 	BecameEmpty      Reason = "nothing new is said"                        // thanks, praise, agreement or repetitions, for some turns now
 	ChatEnded        Reason = "chat ended"                                 // failed; uncertain if our text stands in the composer
@@ -170,6 +171,7 @@ const (
 	TranscriptLost   Reason = "its transcript is not read"
 	SettingsUnread   Reason = "its settings are not read"
 	PaneTooSmall     Reason = "pane too small to see the text"
+	PaneTooNarrow    Reason = "pane too narrow: its program may lose count of the cells of its characters"
 	WidthDisputed    Reason = "tmux and the program may not agree on the width of its characters" // what waits behind it goes on
 	Interrupted      Reason = "interrupted by a person"                                           // failed: its turn was stopped
 	ServiceFailed    Reason = "the service of its model failed"                                   // failed: its turn ended in an error

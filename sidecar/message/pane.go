@@ -60,6 +60,7 @@ type Peer struct {
 	Key       string     `json:"key,omitempty"` // what it goes by in its own protocol, unique in its kind; of a pane ""
 	State     PaneState  `json:"state,omitempty"`
 	StateWhy  string     `json:"state_why,omitempty"`
+	Asks      *Asking    `json:"asks,omitempty"` // what it asks its person now; nil: nothing that is known
 	Adopted   time.Time  `json:"adopted"`
 	Ended     *time.Time `json:"ended,omitempty"`
 	EndReason string     `json:"end_reason,omitempty"`
@@ -105,5 +106,6 @@ type Turn struct {
 	Skipped   bool      `json:"skipped,omitempty"`   // lines are missing, and the words say where
 	Truncated bool      `json:"truncated,omitempty"` // words beyond MaxBody were cut
 	Late      bool      `json:"late,omitempty"`      // it ended while no sidecar ran: it counts as an answer only
+	Tokens    *Tokens   `json:"tokens,omitempty"`    // that it used; nil: its agent does not write that down
 	Ended     time.Time `json:"ended"`
 }

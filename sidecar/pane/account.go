@@ -327,7 +327,7 @@ func (p *Pane) prompted(ctx context.Context, taken agent.Prompt, source string) 
 func (p *Pane) tellTurn(ctx context.Context, t agent.Turn, late bool) {
 	turn := message.Turn{
 		ID: p.turnID(t), Peer: p.session.ID, Words: t.Words, Source: "transcript",
-		Acted: t.Acted, Truncated: t.Truncated, Ended: t.Ended, Late: late,
+		Acted: t.Acted, Truncated: t.Truncated, Ended: t.Ended, Late: late, Tokens: t.Tokens,
 	}
 	if all := t.All(); all != t.Words {
 		turn.All = all

@@ -234,7 +234,7 @@ func rowsAtRest() []row {
 		{"its words come first", resting{}, coreOf("a"), 0, sighted(line(func(f *found) { f.settled = false })), "resting", ""},
 		{"it writes on for long", resting{}, written, restlessFor + 1, sighted(unknown(func(f *found) { f.settled = false })), "resting", "hold: " + string(message.AgentWorking)},
 		{"tmux has just refused", resting{}, refused, time.Second, sighted(line()), "resting", ""},
-		{"the pane is too small", resting{}, coreOf("a"), 0, sighted(line(func(f *found) { f.fitting = func(s string) (string, bool) { return s, false } })), "resting", "hold: " + string(message.PaneTooSmall)},
+		{"the pane is too small", resting{}, coreOf("a"), 0, sighted(line(func(f *found) { f.fitting = func(s string) (string, bool) { return s, false } })), "resting", "hold: " + string(message.PaneTooNarrow)},
 		{"a line was begun that does not show", resting{}, coreOf("a"), 0, sighted(line(func(f *found) { f.half = true })), "resting", "hold: " + string(message.NotEmpty)},
 		{"we end", resting{}, coreOf("a"), 0, sighted(line(func(f *found) { f.ending = true })), "resting", ""},
 		{"somebody has pressed a key", resting{}, coreOf("a"), 0, sighted(line(keyed(time.Second))), "resting", "hold: " + string(message.SomebodyTypes)},

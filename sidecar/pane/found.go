@@ -70,7 +70,7 @@ func (p *Pane) found(s sight, settled bool) found {
 	f := found{
 		sight: s, wrote: p.lastEdge, settled: settled, ending: p.ending(), half: p.half.begun, framed: p.generic != nil,
 		busy: p.exactlyBusy(), rests: p.rests(s), prepared: true,
-		fitting: func(text string) (string, bool) { return p.fitted(s.look, text) },
+		fitting: func(text string) (string, bool) { return p.fitted(s, text) },
 	}
 	f.bar, _ = bar(s, p.session, p.prof)
 	f.may, _ = mayType(s, p.session, p.prof)

@@ -136,6 +136,14 @@ func tooTall(text string, s sight, prof profile.Profile) message.Reason {
 	return ""
 }
 
+// tooSmall says what is wrong with a pane in which a text does not fit.
+func tooSmall(prof profile.Profile) message.Reason {
+	if isAgent(prof) || isTUI(prof) {
+		return message.PaneTooSmall
+	}
+	return message.PaneTooNarrow
+}
+
 // stateOf is what the pane's program is doing, with the reason for it, for people.
 func stateOf(s sight, session message.Peer, prof profile.Profile) (message.PaneState, string) {
 	why, gone := bar(s, session, prof)

@@ -103,14 +103,15 @@ func (p *Pane) noteTyped(text string, at time.Time) {
 
 // fitted is a text in the form in which its whole composer will be seen, and whether there is
 // one: an agent shows a long paste in one line.
-func (p *Pane) fitted(look tmux.Look, text string) (string, bool) {
-	switch {
+func (p *Pane) fitted(s sight, text string) (string, bool) {
+	switch facts := s.look.Facts; {
 	case p.generic != nil:
-		return text, p.generic.room(look.Facts, text)
+		return text, p.generic.room(facts, text)
 	case p.account == nil:
-		return text, screen.Straight(p.prompt, text, look.Facts.Width)
+		echoed := s.frontOK && s.front.Canonical // by the terminal, which wraps as tmux does
+		return text, echoed || screen.Straight(p.prompt, text, facts.Width)
 	}
-	return screen.Fitted(p.account.view(look), p.account.prof, text)
+	return screen.Fitted(p.account.view(s.look), p.account.prof, text)
 }
 
 // exactlyBusy is what the agent itself tells that speaks against typing, "" if nothing does.

@@ -27,8 +27,8 @@ type Relay interface {
 	Report(ctx context.Context, r message.Receipt) error
 	// Spoke tells a turn of the pane's program.
 	Spoke(ctx context.Context, t message.Turn) error
-	// StateChanged tells what the pane's program is doing.
-	StateChanged(ctx context.Context, session message.ID, state message.PaneState, why string) error
+	// StateChanged tells what the pane's program is doing, and what it asks its person.
+	StateChanged(ctx context.Context, session message.ID, state message.PaneState, why string, asks *message.Asking) error
 	// Closed tells why nothing more is typed into the pane, or, with no reason, that it may
 	// be again. lost is the delivery whose text was typed and never seen, if it is that; draft
 	// is where a person's line stands, if it is that.
@@ -86,6 +86,7 @@ type Pane struct {
 	strange  strange
 	state    message.PaneState
 	stateWhy string
+	asks     *message.Asking
 
 	answers   []asked     // submitted and not answered yet
 	inherited []Submitted // by an earlier life, of which it is not known yet what became
@@ -484,9 +485,10 @@ func (p *Pane) observe(ctx context.Context, s sight, started time.Time) bool {
 		p.goneOf(ctx, why)
 		return false
 	}
-	if state, why := stateOf(s, p.session, p.prof); state != p.state || why != p.stateWhy {
-		p.state, p.stateWhy = state, why
-		if err := p.relay.StateChanged(ctx, p.session.ID, state, why); err != nil {
+	state, why := stateOf(s, p.session, p.prof)
+	if asks := p.asking(s, state, why); state != p.state || why != p.stateWhy || !asks.Same(p.asks) {
+		p.state, p.stateWhy, p.asks = state, why, asks
+		if err := p.relay.StateChanged(ctx, p.session.ID, state, why, asks); err != nil {
 			p.log.Warn("tell state", "pane", p.session.Pane, "err", err)
 		}
 	}

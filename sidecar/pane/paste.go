@@ -78,7 +78,7 @@ func (c *core) ready(now time.Time, f found, parts []part, vouched bool) (keys t
 	case !f.settled && !vouched || c.again.waits(now):
 		return keys, "", false // its words come first; a look follows when it has been quiet
 	case !vouched && !f.fits(join(parts)):
-		return keys, message.PaneTooSmall, false
+		return keys, tooSmall(c.prof), false
 	case f.half && gate("half"):
 		return keys, message.NotEmpty, false
 	case f.ending:

@@ -110,6 +110,16 @@ func Identify(pid int) (Identity, error) {
 	return id, nil
 }
 
+// Program is the path of the file that a process executes, "" where the process keeps that from us
+// or the file is no longer there.
+func Program(pid int) string {
+	path, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
+	if err != nil || strings.HasSuffix(path, " (deleted)") {
+		return ""
+	}
+	return path
+}
+
 // Executable is the name of the file that a process executes, without its directory, ""
 // where the process keeps that from us.
 func Executable(pid int) string {

@@ -20,6 +20,9 @@ func Identify(pid int) (Identity, error) {
 	return Identity{}, fmt.Errorf("process %d: %w", pid, ErrUnsupported)
 }
 
+// Program is not known here.
+func Program(int) string { return "" }
+
 // Executable cannot tell here.
 func Executable(int) string { return "" }
 

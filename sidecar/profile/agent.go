@@ -26,6 +26,7 @@ type Agent struct {
 	Long      Long     // which paste its composer shows in one line
 	Pasted    []string // that line: a pattern with %d for each number
 	Vim       VimKeys
+	Questions []string // its tools that ask its person something, and end with the answer
 }
 
 // Speech is how an agent draws what it says, in column 0 and below.
@@ -87,6 +88,7 @@ type Marks struct {
 	Insert   []string // below: vim keys, and text is text
 	Normal   []string // below: vim keys, and letters are commands
 	Dialog   []string // in the last rows of a dialog, a picker or a panel
+	Question []string // in those of a dialog that asks for an answer, and for no leave
 }
 
 var agents []func() Agent

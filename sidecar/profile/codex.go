@@ -28,10 +28,11 @@ func Codex() Agent {
 			Right:  2,
 			Least:  3,
 		},
-		Speech: Speech{Bullet: "•", Result: "└", Cut: []string{"Conversation interrupted", "unexpected status"}},
-		Active: Active{Closes: "@$", Skills: true},
-		Long:   Long{Chars: 1000},
-		Pasted: []string{"[Pasted Content %d chars]"},
+		Speech:    Speech{Bullet: "•", Result: "└", Cut: []string{"Conversation interrupted", "unexpected status"}},
+		Active:    Active{Closes: "@$", Skills: true},
+		Long:      Long{Chars: 1000},
+		Pasted:    []string{"[Pasted Content %d chars]"},
+		Questions: []string{"request_user_input"},
 		Marks: Marks{
 			Live:     []string{"? for shortcuts", "← for agents", "esc again to edit previous message"},
 			Working:  []string{"esc to interrupt"},
@@ -40,6 +41,7 @@ func Codex() Agent {
 			Insert:   []string{"Vim: Insert"},
 			Normal:   []string{"Vim: Normal", "Vim: Visual", "Vim: Replace", "Vim: Operator"},
 			Dialog:   []string{"esc to", "esc back", "esc close", "enter to", "enter submit", "enter select", "Press enter", "esc dismiss", "esc cancel", "esc save", "↑/↓", "q close"},
+			Question: []string{"to submit answer"},
 		},
 	}
 }

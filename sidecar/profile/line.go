@@ -5,7 +5,7 @@ import "time"
 const (
 	lineQuiet    = 40 * time.Millisecond
 	lineDeadline = 3 * time.Second
-	lineInline   = 64 << 10
+	lineInline   = 65 << 10 // 64 KiB of words, and what stands before them
 )
 
 // Line is a program that shows a prompt, reads one line, prints, and shows the prompt

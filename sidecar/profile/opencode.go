@@ -27,10 +27,11 @@ func Opencode() Agent {
 			Less:   1 << 10, // a third of the pane's rows, and never fewer than Least
 			Least:  5,
 		},
-		Speech: Speech{Result: "┃", Cut: []string{"· interrupted"}},
-		Active: Active{Closes: "@"},
-		Long:   Long{Chars: 150, Breaks: 1, Trimmed: true},
-		Pasted: []string{"[Pasted ~%d lines]"},
+		Speech:    Speech{Result: "┃", Cut: []string{"· interrupted"}},
+		Active:    Active{Closes: "@"},
+		Long:      Long{Chars: 150, Breaks: 1, Trimmed: true},
+		Pasted:    []string{"[Pasted ~%d lines]"},
+		Questions: []string{"question"},
 		Marks: Marks{
 			Live:    []string{" commands"},
 			Working: []string{"esc interrupt", "again to interrupt", "[retrying ", "⬝", "[⋯]"},

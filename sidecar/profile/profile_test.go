@@ -15,7 +15,7 @@ func TestByName_line(t *testing.T) {
 	assert.Equal(t, Joined, p.Reads)
 	assert.Equal(t, " ⏎ ", p.LineBreak)
 	assert.Equal(t, 40*time.Millisecond, p.Quiet)
-	assert.Equal(t, 64<<10, p.InlineMax)
+	assert.Equal(t, 65<<10, p.InlineMax)
 	assert.Empty(t, p.Continuations, "a reader of lines has no second line")
 
 	p, ok = ByName("line-paste")

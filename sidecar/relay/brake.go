@@ -245,6 +245,24 @@ func (tx *tx) braked(t *pending, reason message.Reason, refused bool) {
 	tx.noticePause(t.chat, how)
 }
 
+// spend counts the tokens that a turn used in a chat, and pauses it at its limit: what the turn has said
+// is the first that waits. A person's yes lets as many go again.
+func (tx *tx) spend(c *chat, t message.Turn) {
+	if t.Tokens == nil {
+		return
+	}
+	c.Spent.Add(*t.Tokens)
+	c.Spent.Turns++
+	tx.altered(c)
+	used := c.Spent.Counted() - c.Spent.Granted
+	if limit := c.Limits.Tokens; limit == 0 || used < limit || c.State != message.ChatOn || !gate("tokens") {
+		return
+	}
+	c.Braked = true
+	tx.pause(c, fmt.Sprintf("%s: %d of %d used, %s in all", message.AtTokenLimit, used, c.Limits.Tokens, c.Spent.String()))
+	tx.noticePause(c, fmt.Sprintf(" after %d tokens, %d in all", used, c.Spent.Counted()))
+}
+
 // forgetSends forgets what no brake needs any more.
 func (tx *tx) forgetSends() {
 	for _, s := range append([]*peer{tx.stranger}, tx.peers...) {

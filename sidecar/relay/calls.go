@@ -97,9 +97,9 @@ func (r *Relay) Spoke(ctx context.Context, t message.Turn) error {
 	return r.post(ctx, posted{event: Spoke{Turn: t}})
 }
 
-// StateChanged tells what the program in a pane does now.
-func (r *Relay) StateChanged(ctx context.Context, id message.ID, state message.PaneState, why string) error {
-	return r.post(ctx, posted{event: StateChanged{Peer: id, State: state, Why: why}})
+// StateChanged tells what the program in a pane does now, and what it asks its person.
+func (r *Relay) StateChanged(ctx context.Context, id message.ID, state message.PaneState, why string, asks *message.Asking) error {
+	return r.post(ctx, posted{event: StateChanged{Peer: id, State: state, Why: why, Asks: asks}})
 }
 
 // Gone tells that a pane or its program has ended.

@@ -379,7 +379,7 @@ func (tx *tx) refusal(d *delivery) error {
 
 // submitted: the agent took it, so what it says next has it for a cause.
 func (tx *tx) submitted(d *delivery, target *peer) {
-	tx.took(target.ID, true)
+	tx.took(target.ID, tx.now)
 	target.caused(d.Message)
 	target.waiting--
 	tx.waiting--

@@ -199,7 +199,7 @@ func TestHandshake_WhoLeads(t *testing.T) {
 		notLead(err)
 	}
 	_, err := r.ask(TakeSeat{By: agent(chief), Seat: Seat{Dir: project, Name: "alice"}, Peer: other.ID})
-	assert.ErrorIs(t, err, ErrRequest, "alice has a session")
+	assert.ErrorIs(t, err, ErrActive, "alice has a session")
 	_, err = r.ask(AskPlan{By: agent(chief), ID: "0000000b", Plan: "mine"})
 	assert.ErrorIs(t, err, ErrNoTeammate)
 	plan := r.must(AskPlan{By: agent(alice), ID: "0000000b", Plan: "mine"})
@@ -226,10 +226,12 @@ func TestHandshake_WhatASeatSays(t *testing.T) {
 	assert.True(t, at().Busy, "its task is on its way")
 	r.submit(r.out[0])
 	assert.True(t, at().Busy, "it has not begun to show that it works")
+	assert.Equal(t, r.now, at().Taken, "and if it never does, whoever asks knows since when")
 	r.say(alice, "done", sent.Receipts[0].Delivery)
 	assert.False(t, at().Busy)
 	_, _ = r.step(StateChanged{Peer: alice.ID, State: message.Blocked})
 	assert.True(t, at().Busy)
+	assert.Zero(t, at().Taken)
 	_, _ = r.step(StateChanged{Peer: alice.ID, State: message.Idle})
 	assert.False(t, at().Busy)
 

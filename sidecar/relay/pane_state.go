@@ -2,6 +2,7 @@ package relay
 
 import (
 	"slices"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -11,6 +12,7 @@ type StateChanged struct {
 	Peer  message.ID
 	State message.PaneState
 	Why   string
+	Asks  *message.Asking // what it asks its person; nil: nothing
 }
 
 func (e StateChanged) wait(s *stuck, _ *posted) (later bool) {
@@ -24,16 +26,16 @@ func (e StateChanged) wait(s *stuck, _ *posted) (later bool) {
 // step is told to watchers, and not written down: it is gone with the pane.
 func (e StateChanged) step(tx *tx) {
 	s := tx.present(e.Peer)
-	if s == nil || s.State == e.State && s.StateWhy == e.Why {
+	if s == nil || s.State == e.State && s.StateWhy == e.Why && s.Asks.Same(e.Asks) {
 		return
 	}
 	if e.State == message.Idle && s.State != e.State {
-		tx.took(s.ID, false)
+		tx.took(s.ID, time.Time{})
 	}
 	if s.State != e.State {
 		s.since = tx.now
 	}
-	s.State, s.StateWhy = e.State, e.Why
+	s.State, s.StateWhy, s.Asks = e.State, e.Why, e.Asks
 	tx.touch(s)
 	one := s.Peer
 	tx.told = append(tx.told, message.Event{At: tx.now, Kind: "session", Peer: &one})

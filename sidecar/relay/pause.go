@@ -113,6 +113,9 @@ func (r ResumeChat) do(tx *tx, _ *Requested) (Answer, error) {
 		return Answer{}, &BrakedError{why}
 	}
 	for _, c := range chats {
+		if c.Braked && r.Sure {
+			c.Spent.Granted = c.Spent.Counted()
+		}
 		c.State, c.Why, c.Braked = message.ChatOn, "", false
 		tx.altered(c)
 	}

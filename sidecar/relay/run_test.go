@@ -42,7 +42,7 @@ func TestRun_committedBeforeAnythingElse(t *testing.T) {
 		require.NoError(t, r.Gone(t.Context(), b.ID, message.PaneMissing))
 		synctest.Wait()
 		assert.Equal(t, message.Uncertain, o.last(d.ID))
-		require.NoError(t, r.StateChanged(t.Context(), a.ID, message.Working, "why"))
+		require.NoError(t, r.StateChanged(t.Context(), a.ID, message.Working, "why", nil))
 		require.NoError(t, r.Released(t.Context(), a.ID))
 		synctest.Wait()
 		assert.Empty(t, r.Snapshot().Peers())

@@ -3,6 +3,7 @@ package relay
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -34,7 +35,11 @@ type Seat struct {
 	End         SeatEnd         `json:"end,omitempty"`
 
 	Busy bool `json:"-"` // in a snapshot: its holder has something to do
-	Gone bool `json:"-"` // in a snapshot: its holder has ended
+	// Taken is in a snapshot when a holder took something of which nothing else tells that it still
+	// has it to do: it rests as far as is seen, and its turn has neither begun nor ended in sight.
+	// What it took in an earlier run is taken when this one begins. Zero: it is not so.
+	Taken time.Time `json:"-"`
+	Gone  bool      `json:"-"` // in a snapshot: its holder has ended
 }
 
 // seats is the kind of their records.
@@ -43,7 +48,7 @@ const seats message.RecordKind[Seat] = "seat"
 // seat is a Seat with what is not written down.
 type seat struct {
 	Seat
-	turn bool // the holder has taken something, and not come to rest since
+	turn time.Time // when the holder took something, if it has not come to rest since
 }
 
 func seatID(dir, name string) string { return dir + "\x1f" + name }
@@ -138,7 +143,7 @@ func (tx *tx) maySpawn(by By, dir, name string) error {
 		}
 	}
 	if one := tx.seats[seatID(dir, name)]; one != nil && tx.present(one.Holder.Peer) != nil {
-		return fmt.Errorf("spawn %q: %w: it has a session", name, ErrRequest)
+		return fmt.Errorf("spawn %q: %w: it has a session", name, ErrActive)
 	}
 	return nil
 }
@@ -165,7 +170,7 @@ func (r TakeSeat) do(tx *tx, _ *Requested) (Answer, error) {
 	if by := r.By.party(Lead); lead == nil || !lead.Holder.Is(by) {
 		tx.sit(&seat{Seat: Seat{Dir: r.Seat.Dir, Name: Lead, Holder: by}})
 	}
-	tx.sit(&seat{turn: true, Seat: Seat{
+	tx.sit(&seat{turn: tx.now, Seat: Seat{
 		Dir: r.Seat.Dir, Name: r.Seat.Name, Role: r.Seat.Role, RequirePlan: r.Seat.RequirePlan, Holder: handshake.Party{Peer: s.ID, Name: r.Seat.Name},
 	}})
 	return Answer{Peer: s.Peer}, nil
@@ -213,7 +218,10 @@ func (tx *tx) restoreSeats(all ...message.Record) error {
 	read, err := seats.Values(all...)
 	for id, one := range read {
 		s := tx.present(one.Holder.Peer)
-		tx.seats[id] = &seat{Seat: one, turn: s != nil}
+		tx.seats[id] = &seat{Seat: one}
+		if s != nil {
+			tx.seats[id].turn = tx.now
+		}
 		tx.seated = append(tx.seated, id)
 	}
 	return err
@@ -227,17 +235,20 @@ func (s *State) seatSnapshot() []Seat {
 		now, p := one.Seat, s.present(one.Holder.Peer)
 		now.Gone = p == nil && !now.Holder.Person
 		if p != nil && now.Name != Lead {
-			now.Busy = one.turn || p.waiting > 0 || p.State == message.Working || p.State == message.Blocked
+			now.Busy = p.waiting > 0 || p.State == message.Working || p.State == message.Blocked
+			if !now.Busy && !one.turn.IsZero() {
+				now.Busy, now.Taken = true, one.turn
+			}
 		}
 		all = append(all, now)
 	}
 	return all
 }
 
-// took notes that a session took something, or came to rest.
-func (s *State) took(peer message.ID, turn bool) {
+// took notes that a session took something at a time, or, with none, that it came to rest.
+func (s *State) took(peer message.ID, turn time.Time) {
 	for _, id := range s.seated {
-		if one := s.seats[id]; one.Holder.Peer == peer && (turn || s.present(peer) == nil || s.present(peer).waiting == 0) {
+		if one := s.seats[id]; one.Holder.Peer == peer && (!turn.IsZero() || s.present(peer) == nil || s.present(peer).waiting == 0) {
 			one.turn = turn
 		}
 	}

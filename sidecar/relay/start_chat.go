@@ -183,7 +183,7 @@ var errBelowZero = fmt.Errorf("%w: a limit is negative", ErrRequest)
 
 // checkSettings refuses what no chat can be set to.
 func checkSettings(l message.Limits) error {
-	if min(l.Depth, l.Rate, l.Bytes) < 0 || min(l.Expire, l.Away) < 0 {
+	if min(l.Depth, l.Rate, l.Bytes, l.Tokens) < 0 || min(l.Expire, l.Away) < 0 {
 		return errBelowZero
 	}
 	if h := l.Header; h != "" && h != render.HeaderAttribution && h != render.HeaderBoth {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -38,7 +39,7 @@ func (e Spoke) step(tx *tx) {
 	if s == nil || !bounds[s.Kind].turns {
 		return
 	}
-	tx.took(s.ID, false)
+	tx.took(s.ID, time.Time{})
 	if t.ID == "" {
 		t.ID = tx.ids.next(tx.now)
 	}
@@ -71,6 +72,9 @@ func (e Spoke) step(tx *tx) {
 		c = nil // nothing of it is heard there
 	}
 	prompted := false
+	if in != nil && !twice && !t.Late {
+		tx.spend(in, t)
+	}
 	if !twice {
 		tx.spoken(s, t, depth)
 		prompted = c != nil && tx.prompted(t, s, c)

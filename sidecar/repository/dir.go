@@ -273,6 +273,20 @@ func (o Owner) Mine(m aea.Message) bool {
 	return from && m.To.ID != "" && aea.CleanID(m.To.ID) != o.ID
 }
 
+// Others reports whether a message is addressed to another repository, by its path and its agent: one
+// of the two may be out of date, when a repository was moved or its agent renamed.
+func (o Owner) Others(m aea.Message) bool {
+	if m.To.Path == "" || m.To.ID != "" && aea.CleanID(m.To.ID) == o.ID {
+		return false
+	}
+	if path := filepath.Clean(m.To.Path); path != o.Path {
+		there, err := os.Stat(path)
+		here, hereErr := os.Stat(o.Path)
+		return err != nil || hereErr != nil || !os.SameFile(there, here) // it may be reached by a link
+	}
+	return false
+}
+
 // PID is the process that says that it processes the messages here, 0 for none.
 func (d Dir) PID() int {
 	text, err := foreign.ReadItself(d.at(PIDFile), 32)

@@ -162,6 +162,41 @@ func TestWithoutAWayBack_noAgentIsAsked(t *testing.T) {
 	assert.Zero(t, h.asked())
 }
 
+// What is addressed to another repository, by its path and its agent, is not answered here: it stays,
+// and the log says why. A name or a path alone may be out of date.
+func TestAddressedToAnother_isNotAnswered(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.run()
+	defer h.end()
+	own := h.target.Own()
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(h.target.Path, link))
+	send := func(n int, to string) string {
+		name := fmt.Sprintf("message-20251014T05420%dZ-from-claude-asker.json", n)
+		drop(t, h.target, name, fmt.Sprintf(`{"message_type":"question","from":{"agent_id":"claude-asker","repo_path":%q},"to":%s,"message":{"subject":"S","body":"B"}}`, h.asker.Path, to))
+		return name
+	}
+	others := send(0, `{"agent_id":"claude-zz","repo_path":"/zz"}`)
+	asker := send(1, fmt.Sprintf(`{"agent_id":"claude-zz","repo_path":%q}`, h.asker.Path))
+	nameless := send(2, `{"repo_path":"/zz"}`)
+	for _, name := range []string{others, asker, nameless} {
+		h.until(func() bool {
+			log, _ := os.ReadFile(h.target.at(logName))
+			return strings.Contains(string(log), "Refused: .aea/"+name)
+		})
+		assert.False(t, h.marked(name))
+	}
+	assert.Zero(t, h.asked())
+	for i, to := range []string{
+		fmt.Sprintf(`{"agent_id":%q,"repo_path":"/moved"}`, own.ID), fmt.Sprintf(`{"agent_id":"renamed","repo_path":%q}`, h.target.Path+"/"),
+		fmt.Sprintf(`{"agent_id":"renamed","repo_path":%q}`, link), `{"agent_id":"renamed"}`, `{}`,
+	} {
+		name := send(3+i, to)
+		h.until(func() bool { return h.marked(name) })
+	}
+}
+
 // An answer to what nobody sent from here, which a file with a forged author brought about, is given
 // to no agent; one to what was sent is.
 func TestAnswer_onlyToWhatWasSent(t *testing.T) {

@@ -88,8 +88,12 @@ func (b *box) take(ctx context.Context, e Entry) bool {
 		return true
 	}
 	delete(b.tries, e.Name)
-	if b.dir.Owner().Mine(m) {
+	switch owner := b.dir.Owner(); {
+	case owner.Mine(m):
 		b.refuse(ctx, e, "")
+		return true
+	case owner.Others(m):
+		b.refuse(ctx, e, fmt.Sprintf("addressed to %s in %s, not to this repository", oneLine(m.To.ID), oneLine(m.To.Path)))
 		return true
 	}
 	if b.peers.awaited(b.way(m)) {

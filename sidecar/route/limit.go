@@ -16,12 +16,13 @@ const (
 )
 
 // WithDefaults returns the limits with the given ones in the place of each field that is
-// zero, and the built-in ones where those are zero too. Away, Person and Approve have no built-in
+// zero, and the built-in ones where those are zero too. Tokens, Away, Person and Approve have no built-in
 // one: zero is off.
 func WithDefaults(l, defaults message.Limits) message.Limits {
 	l.Depth = cmp.Or(l.Depth, defaults.Depth, DefaultDepth)
 	l.Rate = cmp.Or(l.Rate, defaults.Rate, DefaultRate)
 	l.Bytes = cmp.Or(l.Bytes, defaults.Bytes, DefaultBytes)
+	l.Tokens = cmp.Or(l.Tokens, defaults.Tokens)
 	l.LineBreak = cmp.Or(l.LineBreak, defaults.LineBreak)
 	l.Header = cmp.Or(l.Header, defaults.Header)
 	l.Words = cmp.Or(l.Words, defaults.Words)

@@ -198,21 +198,55 @@ func widths(row string) (least, most int) {
 // Straight reports whether a line editor can be expected to draw the text behind its prompt, in a
 // pane of that width, so that Holds finds it. An editor counts cells to tell where its rows end.
 // Where tmux draws a character narrower than the editor believes, as it does with emoji that are
-// put together of several, the editor's rows end before those of the pane, and it draws over them.
+// put together of several, the editor's rows end before those of the pane, and it draws over them:
+// behind such a character no row of its line may end.
 func Straight(p Prompt, text string, width int) bool {
-	cells, narrower := promptMax, false
+	least, most := 0, promptMax
 	if p.re == nil {
-		cells = ansi.StringWidth(p.text)
+		most = ansi.StringWidth(p.text)
+		least = most
 	}
-	for rest := text; len(rest) > 0; {
-		cluster, graphemes := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
+	for line := range strings.SplitSeq(text, "\n") {
+		if !straight(least, most, line, width) {
+			return false
+		}
+		least = 0 // a continuation prompt, or none
+	}
+	return true
+}
+
+// straight is Straight for one line, behind a prompt of least to most cells.
+func straight(least, most int, line string, width int) bool {
+	var agreed []int // the cells of the characters before the first about which they differ
+	rest, narrower := 0, false
+	for len(line) > 0 {
+		cluster, graphemes := ansi.FirstGraphemeCluster(line, ansi.GraphemeWidth)
 		if cluster == "" {
 			break
 		}
+		line = line[len(cluster):]
 		characters := ansi.StringWidthWc(cluster)
 		narrower = narrower || graphemes < characters
-		cells += max(graphemes, characters)
-		rest = rest[len(cluster):]
+		if rest > 0 || graphemes != characters {
+			rest += max(graphemes, characters)
+		} else {
+			agreed = append(agreed, characters)
+		}
 	}
-	return !narrower || cells < width
+	if !narrower {
+		return true
+	}
+	for column := least; column <= most; column++ {
+		at := column
+		for _, cells := range agreed {
+			if at+cells > width {
+				at = 0
+			}
+			at += cells
+		}
+		if at+rest >= width {
+			return false
+		}
+	}
+	return true
 }

@@ -40,13 +40,19 @@ func (s *Callers) viaMCP(ctx context.Context, from api.Caller) caller {
 		}
 		return c
 	}
+	claimed := from.Agent.Pane
+	if session, ok := o.descendsFrom(s.Relay.Snapshot().Peers()); ok {
+		if claimed != "" && claimed != session.Pane {
+			s.Log.Warn("an MCP caller names another pane than its own", "pane", claimed, "own", session.Pane, "pid", from.PID)
+		}
+		return caller{kind: relay.Agent, session: session, place: fmt.Sprintf("%q", session.Name)}
+	}
 	panes, err := s.Tmux.Panes(ctx)
 	if err != nil {
 		s.Log.Warn("list panes", "err", err)
 		return unverified("tmux cannot list its panes")
 	}
 	p, ok := o.descends(panes)
-	claimed := from.Agent.Pane
 	switch {
 	case !ok && claimed != "":
 		s.Log.Warn("an MCP caller names a pane to which it does not belong", "pane", claimed, "pid", from.PID)
@@ -65,6 +71,19 @@ func (s *Callers) viaMCP(ctx context.Context, from api.Caller) caller {
 		return caller{kind: relay.Agent, pane: p.ID, place: fmt.Sprintf("pane %s, in which %s runs", p.ID, agent)}
 	}
 	return unverified("no agent is recognised in pane %s", p.ID)
+}
+
+// descendsFrom finds the session from whose pane's process the caller descends. That is most callers,
+// and tmux need not be asked for it, which takes longer than all else in a call.
+func (o origin) descendsFrom(peers []message.Peer) (message.Peer, bool) {
+	for _, r := range o.line {
+		if i := slices.IndexFunc(peers, func(p message.Peer) bool {
+			return p.Pane != "" && p.PaneProc.PID == r.PID && p.PaneProc.Start == r.Start
+		}); i >= 0 {
+			return peers[i], true
+		}
+	}
+	return message.Peer{}, false
 }
 
 // descends finds the pane from whose process the caller descends, or at whose terminal it or a

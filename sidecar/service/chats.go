@@ -279,6 +279,7 @@ func (s *Chats) stats(ctx context.Context, chat message.Chat) (message.Stats, er
 	if err != nil {
 		return message.Stats{}, err
 	}
+	stats.Spent = chat.Spent
 	stats.Captures = s.looks.of(chat, s.captures(ctx))
 	return stats, nil
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,6 +66,7 @@ func (s *Teams) begin(ctx context.Context, ask func(id string) relay.Request, di
 		if err != nil {
 			return handshake.Handshake{}, teamWire(err)
 		}
+		s.gap(id, "asked")
 		return a.Handshake, s.write(ctx, relay.Affair{Handshake: a.Handshake, Team: a.Team}, relay.OwedRequest, false)
 	}
 }
@@ -90,6 +92,7 @@ func (s *Teams) ReviewPlan(ctx context.Context, from api.Caller, req api.PlanRev
 func (s *Teams) answer(ctx context.Context, from api.Caller, what string, a handshake.Answer) (handshake.Handshake, error) {
 	by, err := s.Callers.verified(ctx, from, what)
 	if err != nil {
+		s.Log.Warn("refused an answer to a request", "request", shown(a.ID), "kind", a.Kind, "approve", a.Approve, "by", "nobody who is proven", "why", err)
 		return handshake.Handshake{}, err
 	}
 	done, err := s.Relay.Do(ctx, relay.AnswerHandshake{By: by, Answer: a})
@@ -103,9 +106,20 @@ func (s *Teams) answer(ctx context.Context, from api.Caller, what string, a hand
 		}
 	}
 	if err != nil {
+		s.Log.Warn("refused an answer to a request", "request", shown(a.ID), "kind", a.Kind, "approve", a.Approve, "by", cmp.Or(string(by.Peer), by.Name), "why", err)
 		return handshake.Handshake{}, handshakeWire(err)
 	}
+	s.gap(a.ID, "answered")
 	return done.Handshake, s.write(ctx, relay.Affair{Handshake: done.Handshake, Team: done.Team}, relay.OwedAnswer, false)
+}
+
+// shown is what is logged of a request_id, which may be anything.
+func shown(id string) string { return fmt.Sprintf("%.40q", id) }
+
+func (s *Teams) gap(request, moment string) {
+	if s.Gap != nil {
+		s.Gap(request, moment)
+	}
 }
 
 // settled finds a handshake that the relay has forgotten, in the journal.

@@ -89,7 +89,7 @@ func TestP20_TwoHundredAtOnce(t *testing.T) {
 	}
 	lines := map[string]int{}
 	for _, name := range []string{team.Lead, "m0", "m1", "m2", "m3"} {
-		inbox, err := d.Peek(name)
+		inbox, _, err := d.Peek(name)
 		require.NoError(t, err)
 		for _, m := range inbox {
 			lines[m.Type+m.RequestID]++
@@ -122,14 +122,29 @@ func TestHandshake_WhatIsOwedIsWrittenOnce(t *testing.T) {
 		s := &Teams{Relay: new(relay.Relay), Log: slog.New(slog.DiscardHandler)}
 		_ = s.write(stopped, one, relay.OwedRequest, true) // nobody notes that it is there
 		_ = s.write(stopped, one, relay.OwedRequest, true)
-		all, err := d.Peek("alice")
+		all, _, err := d.Peek("alice")
 		require.NoError(t, err)
 		require.Len(t, all, 1)
 		assert.Equal(t, "Please shut down gracefully.", all[0].Content)
 		again := &Teams{Relay: new(relay.Relay), Log: slog.New(slog.DiscardHandler)} // the next life
 		_ = again.write(stopped, one, relay.OwedRequest, true)
-		all, err = d.Peek("alice")
+		all, _, err = d.Peek("alice")
 		require.NoError(t, err)
 		require.Len(t, all, 1)
+	}
+}
+
+// A teammate that took something and never showed that it works on it is not at work for ever.
+func TestTeam_ATurnOutOfSightEnds(t *testing.T) {
+	for _, c := range []struct {
+		seat relay.Seat
+		want bool
+	}{
+		{relay.Seat{}, false},
+		{relay.Seat{Busy: true}, true},
+		{relay.Seat{Busy: true, Taken: time.Now()}, true},
+		{relay.Seat{Busy: true, Taken: time.Now().Add(-time.Minute)}, false},
+	} {
+		assert.Equal(t, c.want, atWork(c.seat), "%+v", c.seat)
 	}
 }

@@ -16,8 +16,15 @@ type Log struct {
 	Journal interface {
 		events
 		letters
+		ids
 	}
 	Bell *Bell
+}
+
+// ids finds what bears an id.
+type ids interface {
+	Find(ctx context.Context, idOrShort string) (journal.Query, error)
+	Delivery(ctx context.Context, id message.ID) (message.Delivery, error)
 }
 
 // Offer has a server serve the operations.
@@ -28,7 +35,7 @@ func (s *Log) Offer(server *api.Server) {
 
 // List lists what happened.
 func (s *Log) List(ctx context.Context, _ api.Caller, q api.LogQuery) ([]message.Event, error) {
-	query := journal.Query{Since: q.Since, Limit: q.Limit, Search: q.Search, Newest: !q.Oldest}
+	query := journal.Query{Since: q.Since, Limit: q.Limit, Search: q.Search, Newest: !q.Oldest, Notices: q.Notices}
 	if q.Chat != "" {
 		id, err := s.Names.chatID(ctx, q.Chat)
 		if err != nil {
@@ -41,6 +48,14 @@ func (s *Log) List(ctx context.Context, _ api.Caller, q api.LogQuery) ([]message
 		case err == nil:
 			query.Message = m.ID
 		case errors.Is(err, journal.ErrNotFound):
+			if found, err := s.Journal.Find(ctx, q.ID); err == nil && found.Delivery != "" {
+				d, err := s.Journal.Delivery(ctx, found.Delivery)
+				if err != nil {
+					return nil, err
+				}
+				query.Message = d.Message.ID // with what was said, and who decided
+				break
+			}
 			id, err := s.Names.chatID(ctx, q.ID)
 			if err != nil {
 				return nil, api.Errorf(api.CodeNotFound, "no message or chat %q", q.ID).WithHint("intercom log lists the messages, intercom chat list the chats")

@@ -37,6 +37,16 @@ func TestLog_EventsGoOn(t *testing.T) {
 	assert.Equal(t, []int64{2, 3, 4, 5, 6}, seen)
 }
 
+// The id that the inbox shows is a delivery's: the log of it is that of its message.
+func TestLog_ofADelivery(t *testing.T) {
+	t.Parallel()
+	j := &oneDelivery{delivery: message.Delivery{ID: "d"}}
+	j.delivery.Message.ID = "m"
+	_, err := (&Log{Journal: j}).List(t.Context(), api.Caller{}, api.LogQuery{ID: "d"})
+	require.NoError(t, err)
+	assert.Equal(t, message.ID("m"), j.asked.Message)
+}
+
 func TestBell_untilItIsEnough(t *testing.T) {
 	t.Parallel()
 	b, looked := NewBell(), 0
@@ -63,9 +73,34 @@ func TestBell_untilItIsEnough(t *testing.T) {
 
 // Helpers.
 
+// oneDelivery is a journal of one delivery.
+type oneDelivery struct {
+	written
+	delivery message.Delivery
+	asked    journal.Query
+}
+
+func (o *oneDelivery) Message(context.Context, string) (message.Envelope, error) {
+	return message.Envelope{}, journal.ErrNotFound
+}
+
+func (o *oneDelivery) Find(_ context.Context, id string) (journal.Query, error) {
+	return journal.Query{Delivery: message.ID(id)}, nil
+}
+
+func (o *oneDelivery) Delivery(context.Context, message.ID) (message.Delivery, error) {
+	return o.delivery, nil
+}
+
+func (o *oneDelivery) Events(_ context.Context, q journal.Query) ([]message.Event, error) {
+	o.asked = q
+	return nil, nil
+}
+
 // written is a journal of events that are read a page at a time.
 type written struct {
 	letters
+	ids
 	events []message.Event
 	page   int
 }

@@ -136,7 +136,8 @@ func (s *Sessions) notHere(ctx context.Context, from api.Caller, pane string) er
 		below = " (and below it " + line[0].Name + ")"
 	}
 	return api.Errorf(api.CodeRefused, "adopt %s: this pane runs intercom itself%s", pane, below).
-		WithHint("start a line program in another pane, and name that one; tmux list-panes -a lists them")
+		WithHint("start a line program in another pane, and name that one; tmux list-panes -a lists them").
+		About(api.Unadoptable, pane)
 }
 
 // ownTitle is a title that somebody gave the pane: what tmux gives it by itself is the

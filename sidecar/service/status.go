@@ -3,8 +3,10 @@ package service
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/comeback"
@@ -15,7 +17,7 @@ import (
 // Status tells how the sidecar is, and ends it.
 type Status struct {
 	Callers *Callers
-	Needs   *Needs
+	Waits   *Waits
 	Returns *comeback.Returns
 	Relay   condition
 	Journal interface {
@@ -28,6 +30,7 @@ type Status struct {
 	Tmux interface {
 		Info() tmux.Info
 		Trigger() string
+		Silent(ctx context.Context) time.Duration
 	}
 	About api.Status // what does not change
 	End   context.CancelFunc
@@ -55,6 +58,9 @@ func (s *Status) ShowStatus(ctx context.Context, _ api.Caller, _ api.None) (api.
 	if s.Tmux != nil {
 		info := s.Tmux.Info()
 		st.Tmux, st.TmuxPID, st.Transport, st.Why, st.Trigger = info.Version, info.PID, info.Transport, info.Why, s.Tmux.Trigger()
+		if since := s.Tmux.Silent(ctx); since > 0 {
+			st.Degrade(api.ProblemTmux, tmuxSilent(since))
+		}
 	}
 	if set := s.Policies.Set; set != nil {
 		st.Computer = cmp.Or(set.Settings().Computer, st.Computer)
@@ -77,8 +83,14 @@ func (s *Status) ShowStatus(ctx context.Context, _ api.Caller, _ api.None) (api.
 	if st.Held, err = s.Journal.Held(ctx); err != nil {
 		return st, err
 	}
-	st.Needs, err = s.Needs.All(ctx)
+	waits, err := s.Waits.List(ctx)
+	st.Needs = needs(waits)
 	return st, err
+}
+
+// tmuxSilent is what is told of a tmux server that does not answer.
+func tmuxSilent(since time.Duration) string {
+	return fmt.Sprintf("tmux has not answered for %v: panes are neither read nor typed into until it does", since.Round(time.Second))
 }
 
 // Down ends the sidecar.

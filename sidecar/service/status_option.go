@@ -31,24 +31,31 @@ const (
 
 // Face keeps StatusOption as things are, and shows notices at terminals.
 type Face struct {
-	Needs    *Needs
+	Waits    *Waits
 	Policies *Policies
-	Relay    condition
+	Relay    interface {
+		condition
+		Notify(ctx context.Context, session message.ID, text string) error
+	}
 	// Tmux is nil where the sidecar is headless: then Face is not run.
 	Tmux interface {
 		terminals
 		options
+		paneOptions
 	}
 	Server tmux.Options
-	Bell   *Bell
-	Log    *slog.Logger
+	// Unpublished leaves the panes without the options that say what they are.
+	Unpublished bool
+	Bell        *Bell
+	Log         *slog.Logger
 
 	notices chan message.Notice // to be shown
+	running chan struct{}       // commands that tell a person: there is room for so many
 }
 
 // NewFace is f, ready to hear.
 func NewFace(f Face) *Face {
-	f.notices = make(chan message.Notice, maxNotices)
+	f.notices, f.running = make(chan message.Notice, maxNotices), make(chan struct{}, maxCommands)
 	return &f
 }
 
@@ -71,20 +78,37 @@ func (s *Face) Hear(events []message.Event) {
 func (s *Face) Run(ctx context.Context) error {
 	shown := "?" // what a sidecar that died has left, or whoever brought this one back
 	defer s.Tmux.TakeBack(ctx, StatusOption)
+	panes := labels{Tmux: s.Tmux, Log: s.Log}
+	panes.begin(ctx)
+	defer panes.takeBack(ctx)
 	for {
 		changed, began := s.Bell.Wait(), time.Now()
-		if text, err := s.statusText(ctx); err == nil && text != shown {
+		waits, err := s.Waits.List(ctx)
+		if text := s.statusText(waits); err == nil && text != shown {
 			if err = s.Tmux.SetServerOption(ctx, StatusOption, text); err == nil {
 				shown = text
 			} else if ctx.Err() == nil {
 				s.Log.Warn("write the status", "err", err)
 			}
 		}
+		if err == nil {
+			var published []message.Peer
+			if !s.Unpublished {
+				published = inPanes(s.Relay.Snapshot())
+			}
+			panes.write(ctx, published, waits)
+			s.tellWaits(ctx)
+		}
+		var due <-chan time.Time
+		if wait, ok := s.Waits.due(); ok {
+			due = time.After(wait)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case n := <-s.notices:
 			s.showNotice(ctx, n)
+		case <-due:
 		case <-changed:
 			select {
 			case <-ctx.Done():
@@ -98,16 +122,10 @@ func (s *Face) Run(ctx context.Context) error {
 // statusText is what the option says: nothing where nothing goes on. It has numbers, words of
 // ours and names of sessions only, so that nothing in it means anything to tmux. What waits for
 // an agent is not counted: nobody has to do anything about it.
-func (s *Face) statusText(ctx context.Context) (string, error) {
-	needs, err := s.Needs.All(ctx)
-	if err != nil {
-		return "", err
-	}
-	on, paused := 0, 0
+func (s *Face) statusText(waits []message.Wait) string {
+	on := 0
 	for _, chat := range open(s.Relay.Snapshot()) {
-		if chat.State == message.ChatPaused {
-			paused++
-		} else {
+		if chat.State != message.ChatPaused {
 			on++
 		}
 	}
@@ -115,33 +133,29 @@ func (s *Face) statusText(ctx context.Context) (string, error) {
 	if full, ok := errors.AsType[*message.UnwritableError](s.Relay.Trouble()); ok {
 		words = append(words, full.Why)
 	}
-	if s.Relay.Stopped() {
-		words = append(words, "all paused")
-	}
 	if on == 1 {
 		words = append(words, "1 chat")
 	} else if on > 1 {
 		words = append(words, fmt.Sprintf("%d chats", on))
 	}
-	if paused > 0 {
-		words = append(words, fmt.Sprintf("%d paused", paused))
-	}
-	words = append(words, needWords(needs)...)
+	words = append(words, waitWords(waits)...)
 	if s.Policies.Set != nil && s.Policies.Set.Problem() != "" {
 		words = append(words, "policy error")
 	}
-	return strings.Join(words, ", "), nil
+	return strings.Join(words, ", ")
 }
 
 // showNotice shows a notice at the terminals that are attached to where its chat is, or at
 // all of them if it is about none or nobody is there.
 func (s *Face) showNotice(ctx context.Context, n message.Notice) {
 	text := "intercom: " + s.noticeText(ctx, n)
-	for _, client := range s.watchers(ctx, n.Chat) {
-		if err := tmux.Show(ctx, s.Server, client, text, noticeFor); err != nil && ctx.Err() == nil {
-			s.Log.Warn("show a notice", "client", client, "err", err)
+	near := s.watchers(ctx, n.Chat)
+	for _, client := range near {
+		if err := tmux.Show(ctx, s.Server, client.Name, text, noticeFor); err != nil && ctx.Err() == nil {
+			s.Log.Warn("show a notice", "client", client.Name, "err", err)
 		}
 	}
+	s.alert(ctx, near, text)
 }
 
 // noticeWidth is the columns of a notice that says what to press: it is seen at once, and whole,
@@ -165,21 +179,21 @@ func (s *Face) noticeText(ctx context.Context, n message.Notice) string {
 }
 
 // watchers are the terminals at which what happens in a chat is shown.
-func (s *Face) watchers(ctx context.Context, chat message.ID) (near []string) {
+func (s *Face) watchers(ctx context.Context, chat message.ID) (near []tmux.Attached) {
 	clients, err := s.Tmux.Clients(ctx)
 	if err != nil {
 		s.Log.Warn("list clients", "err", err)
 		return nil
 	}
 	rooms := s.rooms(ctx, chat)
-	var all []string
+	var all []tmux.Attached
 	for _, c := range clients {
 		if c.Control || c.Suspended {
 			continue
 		}
-		all = append(all, c.Name)
+		all = append(all, c)
 		if slices.Contains(rooms, c.SessionID) {
-			near = append(near, c.Name)
+			near = append(near, c)
 		}
 	}
 	if len(near) == 0 {

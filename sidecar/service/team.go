@@ -48,6 +48,8 @@ type Teams struct {
 	Claims   string // directory of the claims to teams
 	Bell     *Bell
 	Log      *slog.Logger
+	// Gap is called between two steps of a handshake that a crash may part. It may be nil.
+	Gap func(request, moment string)
 
 	spawning sync.Mutex // one at a time
 	lines    sync.Mutex // guards wrote, and that each line is written once
@@ -93,7 +95,9 @@ func (s *Teams) Spawn(ctx context.Context, from api.Caller, req api.SpawnRequest
 	if err := d.MayEnlist(req.Name, req.Role); err != nil {
 		return api.Spawned{}, teamWire(err)
 	}
-	if _, err := s.Relay.Do(ctx, relay.Spawning{By: by, Dir: d.Path, Name: req.Name}); err != nil {
+	if _, err := s.Relay.Do(ctx, relay.Spawning{By: by, Dir: d.Path, Name: req.Name}); errors.Is(err, relay.ErrActive) {
+		return api.Spawned{}, teamWire(d.Busy(req.Name)) // idle, and its session goes on
+	} else if err != nil {
 		return api.Spawned{}, teamWire(err)
 	}
 	if err := s.hold(d.Path); err != nil {
@@ -112,6 +116,9 @@ func (s *Teams) Spawn(ctx context.Context, from api.Caller, req api.SpawnRequest
 		return spawned, nil
 	}
 	spawned.Text = fmt.Sprintf("Spawned '%s' (role: %s)", req.Name, req.Role)
+	if seat.RequirePlan {
+		spawned.Note = heldBy(req.Name, started.Session)
+	}
 	if err := d.Make(); err != nil {
 		return api.Spawned{}, err
 	}
@@ -296,6 +303,9 @@ func teamWire(err error) error {
 	}
 	if of, ok := errors.AsType[*team.NameError](err); ok {
 		return api.Errorf(api.CodeUsage, "%w", of).WithHint("a name is that of a file, of at most 64 bytes, and begins with neither . nor -")
+	}
+	if of, ok := errors.AsType[*team.TwinError](err); ok {
+		return api.Errorf(api.CodeUsage, "%w", of).WithHint("choose another name")
 	}
 	if of, ok := errors.AsType[*team.UnknownError](err); ok {
 		return api.Errorf(api.CodeNotFound, "%w", of).WithHint("intercom team list shows who is in the team; lead is its lead")

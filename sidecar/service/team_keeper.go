@@ -22,6 +22,7 @@ const (
 	inboxEvery = time.Second
 	lastTurn   = 10 * time.Second
 	endAgain   = 10 * time.Second // after an end that failed
+	unseenTurn = 5 * time.Second  // a turn begins to show by then
 	maxVouched = 4096             // lines of which it is remembered who said them: a broadcast goes to many
 )
 
@@ -31,6 +32,7 @@ type keeper struct {
 	nudge  chan struct{}
 	said   map[string]team.Status // that the files have, by seat
 	stamps map[string]string      // of inboxes that hold nothing to be done, by seat
+	wrong  map[string]int         // lines of inboxes that are no message, by seat
 	ending map[string]bool        // handshakes whose session is being ended
 	ended  chan string            // those for which that is over
 	joined map[string]message.ID  // who writes lines, by team and name
@@ -54,8 +56,9 @@ func (k *keeper) wake() {
 func (s *Teams) Run(ctx context.Context) error {
 	k := &s.keeper
 	k.init()
-	k.said, k.stamps = make(map[string]team.Status), make(map[string]string)
+	k.said, k.stamps, k.wrong = make(map[string]team.Status), make(map[string]string), make(map[string]int)
 	k.ending, k.ended, k.joined = make(map[string]bool), make(chan string, 16), make(map[string]message.ID)
+	defer s.release(relay.Protocols{}) // whoever comes next in this process needs them
 	var ends sync.WaitGroup
 	defer ends.Wait()
 	tick := time.NewTicker(inboxEvery)
@@ -120,7 +123,7 @@ func (s *Teams) tell(ctx context.Context, seat relay.Seat, p relay.Protocols) er
 			return nil // nobody has seen yet that all of its processes are gone
 		}
 		status = team.Ended
-	case seat.Busy:
+	case atWork(seat):
 		status = team.Working
 	}
 	if s.keeper.said[key] != status {
@@ -139,6 +142,9 @@ func (s *Teams) tell(ctx context.Context, seat relay.Seat, p relay.Protocols) er
 			return err
 		}
 		s.keeper.said[key] = status
+		if status == team.Ended {
+			s.gap("", "end written")
+		}
 	}
 	if !seat.Gone {
 		return nil
@@ -173,6 +179,7 @@ func (s *Teams) write(ctx context.Context, one relay.Affair, what relay.Owed, ag
 		s.wrote = make(map[string]bool)
 	}
 	s.wrote[key] = true
+	s.gap(one.Handshake.ID, string(what)+" written")
 	err = s.Relay.Settled(ctx, one.Handshake.ID, what)
 	s.keeper.wake()
 	return err
@@ -185,10 +192,14 @@ func (s *Teams) deliver(ctx context.Context, seat relay.Seat) error {
 	if stamp == "" || stamp == s.keeper.stamps[key] {
 		return nil
 	}
-	all, err := d.Peek(seat.Name)
+	all, wrong, err := d.Peek(seat.Name)
 	if err != nil {
 		return err
 	}
+	if wrong > s.keeper.wrong[key] {
+		_ = s.Relay.NotifyOf(ctx, "", fmt.Sprintf("inbox of %s has %d lines that are no message, or too long: intercom team inbox %[1]s --dir %[3]s puts them aside", seat.Name, wrong, seat.Dir))
+	}
+	s.keeper.wrong[key] = wrong
 	done, under := map[string]bool{}, false
 	for _, m := range all {
 		id := message.DerivedID(m.At, "team", seat.Dir, seat.Name, string(seat.Holder.Peer), string(m.Line))
@@ -321,7 +332,9 @@ func (s *Teams) end(ctx context.Context, h handshake.Handshake) {
 		if s.Sessions == nil {
 			return
 		}
+		s.gap(h.ID, "ending")
 		err = s.Sessions.Quit(ctx, session)
+		s.gap(h.ID, "ended")
 	}
 	if err != nil {
 		if ctx.Err() == nil {
@@ -340,5 +353,11 @@ func (s *Teams) end(ctx context.Context, h handshake.Handshake) {
 }
 
 func (s *Teams) busy(session message.ID) bool {
-	return slices.ContainsFunc(s.Relay.Protocols().Seats, func(seat relay.Seat) bool { return seat.Holder.Peer == session && seat.Busy && !seat.Gone })
+	return slices.ContainsFunc(s.Relay.Protocols().Seats, func(seat relay.Seat) bool { return seat.Holder.Peer == session && atWork(seat) && !seat.Gone })
+}
+
+// atWork reports whether a teammate has something to do. One that took something and shows nothing
+// of it for so long has done it: out of sight, or while no sidecar ran.
+func atWork(seat relay.Seat) bool {
+	return seat.Busy && (seat.Taken.IsZero() || time.Since(seat.Taken) < unseenTurn)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/hooks"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
@@ -26,6 +28,14 @@ Messages of the team come here by themselves. If you have the MCP tools plan_app
   intercom team shutdown-response ID --approve, or --reject --reason 'TEXT': the answer to a shutdown request, once your current work is done
 `, seat.Name)
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// heldBy says how far the session of a teammate that needs an approved plan is held to that.
+func heldBy(name string, session message.Peer) string {
+	if agent := session.Profile; hooks.Holds(agent) {
+		return fmt.Sprintf("'%s' is kept from changing anything without an approved plan by the hook of %s, if intercom hooks install %[2]s has been run before it was started", name, agent)
+	}
+	return fmt.Sprintf("'%s' is only told to change nothing without an approved plan: intercom has no hook that holds its program to that", name)
 }
 
 // line is the message that a handshake puts into an inbox, and whose inbox that is.

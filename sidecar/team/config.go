@@ -14,7 +14,7 @@ import (
 
 const (
 	configName = "config.json"
-	maxConfig  = 1 << 20 // bytes
+	maxConfig  = 4 << 20 // bytes
 	// The lesson writes its file in place: for a moment it is empty, or half there.
 	readTries = 20
 	readPause = 5 * time.Millisecond
@@ -37,25 +37,73 @@ type Member struct {
 type Config struct {
 	TeamName string   `json:"team_name"`
 	Members  []Member `json:"members"`
+	// Skipped are the entries of members that name no teammate. The others do not suffer by them.
+	Skipped []Skipped `json:"skipped,omitempty"`
 }
+
+// Skipped is an entry in the list of members that is no teammate's.
+type Skipped struct {
+	Entry int    `json:"entry"` // its place in the list, from 1
+	Why   string `json:"why"`
+}
+
+func (s Skipped) String() string { return fmt.Sprintf("entry %d of members: %s", s.Entry, s.Why) }
+
+// UnmarshalJSON reads config.json. An entry of members that names no teammate is among Skipped; a
+// role or status that is not a text is "".
+func (c *Config) UnmarshalJSON(text []byte) error {
+	var all struct {
+		TeamName json.RawMessage `json:"team_name"`
+		Members  []entry         `json:"members"`
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	next := Config{TeamName: defaultName}
+	_ = json.Unmarshal(all.TeamName, &next.TeamName)
+	taken := make(map[string]int, len(all.Members))
+	for i, one := range all.Members {
+		why := one.wrong()
+		name := one.text("name")
+		if first := taken[name]; why == "" && first > 0 {
+			why = fmt.Sprintf("%q is already entry %d", name, first)
+		}
+		if why != "" {
+			next.Skipped = append(next.Skipped, Skipped{i + 1, why})
+			continue
+		}
+		taken[name] = i + 1
+		next.Members = append(next.Members, Member{name, one.text("role"), Status(one.text("status"))})
+	}
+	*c = next
+	return nil
+}
+
+// File is the path of config.json.
+func (d Dir) File() string { return d.at(configName) }
 
 // Config reads config.json; a team without one has no members yet.
 func (d Dir) Config() (Config, error) {
-	path := d.at(configName)
+	_, c, err := d.config()
+	return c, err
+}
+
+// config is the text of config.json, nil where there is none, and what it says.
+func (d Dir) config() (text []byte, c Config, err error) {
 	for try := 1; ; try++ {
-		c := Config{TeamName: defaultName}
-		text, _, err := foreign.ReadOurs(path, maxConfig)
+		c = Config{TeamName: defaultName}
+		text, _, err = foreign.ReadOurs(d.at(configName), maxConfig)
 		if errors.Is(err, fs.ErrNotExist) {
-			return c, nil
+			return nil, c, nil
 		}
 		if err == nil {
 			err = json.Unmarshal(text, &c)
 		}
 		if err == nil {
-			return c, nil
+			return text, c, nil
 		}
 		if try == readTries {
-			return Config{}, fmt.Errorf("config of team %q: %w", d.Path, err)
+			return nil, Config{}, fmt.Errorf("config of team %q: %w", d.Path, err)
 		}
 		time.Sleep(readPause)
 	}
@@ -63,11 +111,9 @@ func (d Dir) Config() (Config, error) {
 
 // names are those of all members.
 func (c Config) names() []string {
-	var all []string
-	for _, m := range c.Members {
-		if !slices.Contains(all, m.Name) {
-			all = append(all, m.Name)
-		}
+	all := make([]string, len(c.Members))
+	for i, m := range c.Members {
+		all[i] = m.Name
 	}
 	return all
 }

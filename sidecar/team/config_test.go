@@ -1,6 +1,7 @@
 package team
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -99,7 +100,7 @@ func TestHostileFiles(t *testing.T) {
 					assert.NotContains(t, bodies(all), "secret")
 					return nil
 				})
-				all, peeks := d.Peek("alice")
+				all, _, peeks := d.Peek("alice")
 				assert.NotContains(t, bodies(all), "secret")
 				sends := d.Send("alice", say("x"))
 				if file != "inbox/alice.broken" {
@@ -134,7 +135,7 @@ func TestOpen(t *testing.T) {
 	assert.ErrorContains(t, err, "symbolic link")
 	require.NoError(t, os.Symlink(t.TempDir(), d.at(inboxes)))
 	assert.ErrorContains(t, d.Send("alice", say("x")), "symbolic link")
-	_, err = d.Peek("alice")
+	_, _, err = d.Peek("alice")
 	assert.ErrorContains(t, err, "symbolic link")
 	_, err = d.Drain("alice", func([]Message) error { return nil })
 	assert.ErrorContains(t, err, "symbolic link")
@@ -160,7 +161,7 @@ func TestP32_Broadcast(t *testing.T) {
 	assert.Equal(t, 2, n, "not to herself")
 	assert.Equal(t, []string{"to all"}, drained(t, d, "alice"))
 	for _, name := range []string{"bob", "carol"} {
-		all, err := d.Peek(name)
+		all, _, err := d.Peek(name)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"to all", "from alice"}, bodies(all))
 		assert.Equal(t, TypeBroadcast, all[0].Type)
@@ -173,14 +174,49 @@ func TestP32_Broadcast(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(err.Error(), "dave.jsonl"))
 }
 
-// A member whose name no file can have is named, and keeps no other from getting a broadcast.
-func TestBroadcast_aWrongName(t *testing.T) {
+// A wrong entry is passed over and named; it keeps no other member from being a member.
+func TestConfig_wrongEntries(t *testing.T) {
 	t.Parallel()
 	d := newTeam(t)
-	text := `{"team_name": "default", "members": [{"name": "../x", "role": "r", "status": "idle"}, {"name": "alice", "role": "r", "status": "idle"}]}`
+	text := `{"team_name": 7, "members": [7, null, "carol", ["x"], {}, {"name": 7}, {"name": null}, {"name": "../x"}, {"name": "bob", "role": 7, "status": null}, {"name": "alice", "role": "r", "status": "idle"}, {"name": "alice", "role": "other", "status": "working"}, {"Name": "dave"}]}`
 	require.NoError(t, os.WriteFile(d.at(configName), []byte(text), 0o600))
+	c, err := d.Config()
+	require.NoError(t, err)
+	assert.Equal(t, "Team: default\n  bob (): \n  alice (r): idle", c.String())
+	var why []string
+	for _, one := range c.Skipped {
+		why = append(why, one.String())
+	}
+	assert.Equal(t, []string{
+		"entry 1 of members: 7 is not an object", "entry 2 of members: null is not an object", `entry 3 of members: "carol" is not an object`, `entry 4 of members: ["x"] is not an object`,
+		"entry 5 of members: it has no name", "entry 6 of members: its name, 7, is not a text", "entry 7 of members: its name, null, is not a text", `entry 8 of members: "../x" is not a teammate's name`,
+		`entry 11 of members: "alice" is already entry 10`, "entry 12 of members: it has no name",
+	}, why)
+
 	n, err := d.Broadcast(say("to all"))
-	assert.Equal(t, 1, n)
-	assert.ErrorContains(t, err, `broadcast reached 1 of 2: "../x" is not a teammate's name`)
-	assert.Equal(t, []string{"to all"}, drained(t, d, "alice"))
+	require.NoError(t, err)
+	assert.Equal(t, 2, n)
+	assert.Equal(t, []string{"to all"}, drained(t, d, "alice"), "once")
+	assert.Equal(t, []string{"to all"}, drained(t, d, "bob"))
+	assert.ErrorAs(t, d.Send("carol", say("x")), new(*UnknownError))
+
+	// What is not understood stays where it is, to the byte, while the others change.
+	require.NoError(t, d.SetStatus("alice", Ended))
+	require.NoError(t, d.Enlist("eve", "r"))
+	c, err = d.Config()
+	require.NoError(t, err)
+	assert.Len(t, c.Skipped, 10)
+	assert.Equal(t, []Member{{"bob", "", ""}, {"alice", "r", Ended}, {"eve", "r", Working}}, c.Members)
+	now, err := os.ReadFile(d.at(configName))
+	require.NoError(t, err)
+	var all struct{ Members []any }
+	require.NoError(t, json.Unmarshal(now, &all))
+	assert.Equal(t, []any{float64(7), nil, "carol", []any{"x"}, map[string]any{}}, all.Members[:5])
+	assert.Equal(t, "working", all.Members[10].(map[string]any)["status"], "the second alice")
+
+	for _, bad := range []string{`{"members": 7}`, `{"members": {"name": "alice"}}`, "7", "[]", ""} {
+		require.NoError(t, os.WriteFile(d.at(configName), []byte(bad), 0o600))
+		_, err := d.Config()
+		assert.Error(t, err, bad)
+	}
 }

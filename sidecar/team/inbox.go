@@ -4,16 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
@@ -46,8 +43,8 @@ func (d Dir) make() error {
 	return check(dir)
 }
 
-// add appends lines to an inbox; they are on disk when it returns nil, and none of them is there
-// otherwise.
+// add appends lines to an inbox; they are on disk when it returns nil and sync has been called, and
+// none of them is there otherwise.
 func (d Dir) add(name string, lines []byte) error {
 	if err := d.make(); err != nil {
 		return fmt.Errorf("inbox of %q: %w", name, err)
@@ -61,8 +58,11 @@ func (d Dir) add(name string, lines []byte) error {
 	if err := appendTo(f, lines); err != nil {
 		return fmt.Errorf("inbox of %q: %w", name, err)
 	}
-	return atomicfile.SyncDir(d.at(inboxes)) // which may have it only now
+	return nil
 }
+
+// sync has the names of inboxes be on disk: some may be there only now.
+func (d Dir) sync() error { return atomicfile.SyncDir(d.at(inboxes)) }
 
 // appendTo writes lines at the end of a locked file.
 func appendTo(f *os.File, lines []byte) error {
@@ -136,28 +136,28 @@ func lock(f *os.File, end time.Time) error {
 	}
 }
 
-// Peek is what an inbox holds, oldest first. It changes nothing and waits for nobody.
-func (d Dir) Peek(name string) ([]Message, error) {
+// Peek is what an inbox holds, oldest first, and how many of its lines are no message. It changes
+// nothing and waits for nobody.
+func (d Dir) Peek(name string) (all []Message, wrong int, err error) {
 	if err := d.readable(name); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	taken, err := d.taken(name)
 	if err != nil {
-		return nil, fmt.Errorf("inbox of %q: %w", name, err)
+		return nil, 0, fmt.Errorf("inbox of %q: %w", name, err)
 	}
-	var all []Message
 	for _, path := range append(taken, d.inbox(name)) {
 		text, err := read(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // nothing has come, or somebody drains it
 		}
 		if err != nil {
-			return nil, fmt.Errorf("inbox of %q: %w", name, err)
+			return nil, 0, fmt.Errorf("inbox of %q: %w", name, err)
 		}
-		messages, _ := split(text)
-		all = append(all, messages...)
+		messages, broken := split(text)
+		all, wrong = append(all, messages...), wrong+bytes.Count(broken, []byte{'\n'})
 	}
-	return all, nil
+	return all, wrong, nil
 }
 
 // read reads a file that others may take away and make again meanwhile.
@@ -186,40 +186,36 @@ func (d Dir) readable(name string) error {
 }
 
 // Drain takes all messages out of an inbox, oldest first, once use of them has returned nil;
-// otherwise they are there for the next Drain. Of several at once each message is given to one. Lines
-// that are no message are put aside, and counted.
+// otherwise they are put back. Of several at once each message is given to one. Lines that are no
+// message, or longer than one may be, are put aside, and counted.
 //
 // An inbox that is drained gets another name first, under which nobody opens it any more. Programs
 // that lock nothing, and had opened it before, are waited for. So no line is lost, but by those who
-// empty the file themselves.
+// empty the file themselves. What a process leaves under such a name that is killed meanwhile goes
+// back into the inbox with the next Send, Drain or Remove.
 func (d Dir) Drain(name string, use func([]Message) error) (aside int, err error) {
 	if err := d.readable(name); err != nil {
 		return 0, err
 	}
-	held, err := d.take(name)
+	hidden := false
 	defer func() {
-		for _, one := range held {
-			own.Unlock(one.file)
-			_ = one.file.Close()
+		if hidden { // all that is held has been let go by now
+			err = errors.Join(err, d.restore(name))
 		}
 	}()
+	held, err := d.take(name)
+	defer held.let()
 	if err != nil {
 		return 0, fmt.Errorf("inbox of %q: %w", name, err)
 	}
-	var all []Message
-	var broken []byte
-	for _, one := range held {
-		text, err := io.ReadAll(io.LimitReader(one.file, maxInbox+1))
-		if err == nil && len(text) > maxInbox {
-			err = &foreign.TooLargeError{Path: one.path, Limit: maxInbox}
-		}
-		if err != nil {
-			return 0, fmt.Errorf("inbox of %q: %w", name, err)
-		}
-		messages, rest := split(text)
-		all, broken = append(all, messages...), append(broken, rest...)
+	text, err := held.read()
+	if err != nil {
+		hidden = true
+		return 0, fmt.Errorf("inbox of %q: %w", name, err)
 	}
+	all, broken := split(text)
 	if err := use(all); err != nil {
+		hidden = true
 		return 0, err
 	}
 	if len(broken) > 0 {
@@ -227,10 +223,8 @@ func (d Dir) Drain(name string, use func([]Message) error) (aside int, err error
 			return 0, err
 		}
 	}
-	for _, one := range held {
-		if err := os.Remove(one.path); err != nil {
-			return 0, fmt.Errorf("inbox of %q: %w", name, err)
-		}
+	if err := held.remove(); err != nil {
+		return 0, fmt.Errorf("inbox of %q: %w", name, err)
 	}
 	return bytes.Count(broken, []byte{'\n'}), nil
 }
@@ -262,88 +256,4 @@ func (d Dir) putAside(name string, lines []byte) error {
 		return fmt.Errorf("inbox of %q: %w", name, err)
 	}
 	return nil
-}
-
-// taking is an inbox that is being drained: nobody else reads it.
-type taking struct {
-	file *os.File // locked
-	path string   // its name by now
-}
-
-// take takes an inbox from its name, together with what others took who ended before they had used
-// it. The files are in the order in which they were taken.
-func (d Dir) take(name string) (held []taking, err error) {
-	left, err := d.taken(name)
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range left {
-		f, err := foreign.OpenOurs(path)
-		if gone(path, err) {
-			continue
-		}
-		if err != nil {
-			return held, err
-		}
-		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !own.There(f) {
-			_ = f.Close() // somebody uses it, or has
-			continue
-		}
-		held = append(held, taking{f, path})
-	}
-	end := time.Now().Add(patience)
-	f, err := locked(d.inbox(name), end, foreign.OpenOurs)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return held, err
-	default:
-		info, err := f.Stat()
-		if err == nil && info.Size() > maxInbox {
-			err = &foreign.TooLargeError{Path: d.inbox(name), Limit: maxInbox}
-		}
-		if err != nil {
-			own.Unlock(f)
-			_ = f.Close()
-			return held, err
-		}
-		one := taking{f, d.at(inboxes, "."+name+extension+"."+string(message.NewID()))} // names sort by time
-		held = append(held, one)
-		if err := os.Rename(d.inbox(name), one.path); err != nil {
-			return held, err
-		}
-	}
-	for _, one := range held {
-		for written(one.file) {
-			if time.Now().After(end) {
-				return held, &BusyError{one.path}
-			}
-			time.Sleep(pause)
-		}
-	}
-	return held, nil
-}
-
-// gone reports whether an error is that of a file that somebody has taken away meanwhile.
-func gone(path string, err error) bool {
-	if err == nil {
-		return false
-	}
-	_, there := os.Lstat(path)
-	return errors.Is(there, fs.ErrNotExist)
-}
-
-// taken are the files of an inbox that are being drained, or were left so.
-func (d Dir) taken(name string) (all []string, err error) {
-	entries, err := foreign.List(d.at(inboxes))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, e := range entries {
-		id, is := strings.CutPrefix(e.Name(), "."+name+extension+".")
-		if _, err := message.ParseID(id); is && err == nil {
-			all = append(all, d.at(inboxes, e.Name()))
-		}
-	}
-	return all, nil
 }

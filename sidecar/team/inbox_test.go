@@ -18,6 +18,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // What one side writes, the other reads, both ways, to the byte.
@@ -36,7 +38,7 @@ func TestP30_P31_TheLessonsPrograms(t *testing.T) {
 
 	python(t, d, "", "send", "alice", "lead", "shutdown_response", "done é", `{"request_id": "1a2b3c4d", "approve": true, "of_later": [1]}`)
 	require.NoError(t, d.Send(Lead, Message{Type: TypeMessage, From: "bob", Content: "and I", At: noon}))
-	all, err := d.Peek(Lead)
+	all, _, err := d.Peek(Lead)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	assert.Equal(t, []any{"shutdown_response", "alice", "done é", "1a2b3c4d", true}, []any{all[0].Type, all[0].From, all[0].Content, all[0].RequestID, *all[0].Approve})
@@ -85,7 +87,7 @@ func TestP30_NothingIsLostWhileItIsRead(t *testing.T) {
 				if err != nil || aside > 0 {
 					t.Error(aside, err)
 				}
-				if _, err := d.Peek("alice"); err != nil {
+				if _, _, err := d.Peek("alice"); err != nil {
 					t.Error(err)
 				}
 			}
@@ -122,7 +124,7 @@ func TestDrain_unused(t *testing.T) {
 		require.ErrorIs(t, err, failed)
 	}
 	require.NoError(t, d.Send("alice", say("three")))
-	all, err := d.Peek("alice")
+	all, _, err := d.Peek("alice")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"one", "two", "three"}, bodies(all))
 
@@ -179,7 +181,7 @@ func TestDrain_brokenLines(t *testing.T) {
 	spoil("\n\r\n[1]\nno JSON\n{\"content\":\"three\"}") // whole, but for its end
 	require.NoError(t, d.Send("alice", say("four")))
 	spoil("\xff\x00")
-	all, err := d.Peek("alice")
+	all, _, err := d.Peek("alice")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"one", "two", "three", "four"}, bodies(all))
 	aside, err := d.Drain("alice", func(all []Message) error {
@@ -194,6 +196,77 @@ func TestDrain_brokenLines(t *testing.T) {
 	assert.Empty(t, drained(t, d, "alice"))
 }
 
+// A line that is longer than a message may be is none, and is put aside, however long it is.
+func TestDrain_longLines(t *testing.T) {
+	t.Parallel()
+	d := newTeam(t)
+	most, over := strings.Repeat("\x01", message.MaxBody), strings.Repeat("x", message.MaxBody+1)
+	plan := most
+	require.NoError(t, d.Send("alice", Message{Type: handshake.TypePlan, From: "bob", Content: most, Plan: &plan, At: noon}), "as long as one may be")
+	require.NoError(t, d.Send("alice", say("one")))
+	for _, line := range []string{`{"content":"` + over + `"}`, `{"plan":"` + over + `"}`, `{"feedback":"` + over + `"}`, `{"x":"` + strings.Repeat("x", 14<<20) + `"}`} {
+		f, err := os.OpenFile(d.inbox("alice"), os.O_APPEND|os.O_WRONLY, 0)
+		require.NoError(t, err)
+		_, err = f.WriteString(line + "\n")
+		require.NoError(t, errors.Join(err, f.Close()))
+	}
+	require.NoError(t, d.Send("alice", say("two")))
+	all, wrong, err := d.Peek("alice")
+	require.NoError(t, err)
+	assert.Equal(t, 4, wrong)
+	assert.Equal(t, []string{"one", "two"}, bodies(all)[1:])
+	assert.Len(t, all[0].Content, message.MaxBody)
+	aside, err := d.Drain("alice", func([]Message) error { return nil })
+	require.NoError(t, err)
+	assert.Equal(t, 4, aside)
+	assert.Empty(t, drained(t, d, "alice"))
+}
+
+// A drain that fails leaves the inbox under its own name, where programs that know no other find it.
+func TestDrain_putsBack(t *testing.T) {
+	t.Parallel()
+	d := newTeam(t)
+	failed := errors.New("stdout is full")
+	require.NoError(t, d.Send("alice", say("one")))
+	_, err := d.Drain("alice", func([]Message) error { return failed })
+	require.ErrorIs(t, err, failed)
+	assertClean(t, d)
+	_, err = d.Drain("alice", func([]Message) error {
+		require.NoError(t, d.Send("alice", say("two"))) // another inbox has begun by then
+		return failed
+	})
+	require.ErrorIs(t, err, failed)
+	assertClean(t, d)
+	var read []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(python(t, d, "", "read", "alice")), &read))
+	require.Len(t, read, 2)
+	assert.Equal(t, []any{"one", "two"}, []any{read[0]["content"], read[1]["content"]})
+}
+
+// What a process had taken that was killed goes back into the inbox as soon as somebody sends there.
+func TestDrain_ofOneWhoWasKilled(t *testing.T) {
+	t.Parallel()
+	for _, by := range []string{"send", "drain", "remove"} {
+		d := newTeam(t)
+		for _, content := range []string{"one", "two"} {
+			require.NoError(t, d.Send("alice", say(content)))
+			require.NoError(t, os.Rename(d.inbox("alice"), d.at(inboxes, ".alice.jsonl."+string(message.NewID()))))
+		}
+		switch by {
+		case "send":
+			require.NoError(t, d.Send("alice", say("three")))
+		case "drain":
+			_, err := d.Drain("alice", func([]Message) error { return os.ErrClosed })
+			require.ErrorIs(t, err, os.ErrClosed)
+		default:
+			require.NoError(t, d.Remove("alice", func(m Message) bool { return m.Content == "one" }))
+		}
+		assertClean(t, d)
+		want := map[string][]string{"send": {"one", "two", "three"}, "drain": {"one", "two"}, "remove": {"two"}}[by]
+		assert.Equal(t, want, drained(t, d, "alice"), by)
+	}
+}
+
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	d := newTeam(t)
@@ -206,7 +279,7 @@ func TestBusy(t *testing.T) {
 		_, err := locked(d.inbox("alice"), time.Now(), open)
 		assert.ErrorAs(t, err, new(*BusyError))
 	}
-	all, err := d.Peek("alice")
+	all, _, err := d.Peek("alice")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"one"}, bodies(all))
 }
@@ -231,7 +304,7 @@ func TestModel(t *testing.T) {
 				require.NoError(t, d.Send(name, say(content)))
 				model[name] = append(model[name], content)
 			case 2:
-				all, err := d.Peek(name)
+				all, _, err := d.Peek(name)
 				require.NoError(t, err)
 				require.Equal(t, model[name], bodies(all))
 			case 3:

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -36,12 +36,28 @@ func (d Dir) MayEnlist(name, role string) error {
 	if err != nil {
 		return err
 	}
+	if err := twin(name, c.names()); err != nil {
+		return err
+	}
 	for _, m := range c.Members {
 		if m.Name == name && m.Status != Idle && m.Status != Ended && m.Status != Killed {
 			return &DocumentError{fmt.Sprintf("Error: '%s' is currently %s", name, m.Status)}
 		}
 	}
 	return nil
+}
+
+// Busy is the *DocumentError of a member that has a session, whatever it does there.
+func (d Dir) Busy(name string) error {
+	now := Working
+	if c, err := d.Config(); err == nil {
+		for _, m := range c.Members {
+			if m.Name == name {
+				now = m.Status
+			}
+		}
+	}
+	return &DocumentError{fmt.Sprintf("Error: '%s' is currently %s", name, now)}
 }
 
 // Enlist writes down that a member works in a role, a new one or one that was idle or had ended. The
@@ -53,10 +69,13 @@ func (d Dir) Enlist(name, role string) error {
 	if err := message.CheckRole(role); err != nil {
 		return err
 	}
-	return d.change(func(members []object) ([]object, error) {
+	return d.change(func(members []entry) ([]entry, error) {
 		i := slices.IndexFunc(members, called(name))
 		if i < 0 {
-			i, members = len(members), append(members, object{})
+			if err := twin(name, names(members)); err != nil {
+				return nil, err
+			}
+			i, members = len(members), append(members, entry{})
 			members[i].set("name", name)
 		} else if now := Status(members[i].text("status")); now != Idle && now != Ended && now != Killed {
 			return nil, &DocumentError{fmt.Sprintf("Error: '%s' is currently %s", name, now)}
@@ -70,26 +89,50 @@ func (d Dir) Enlist(name, role string) error {
 
 // SetStatus writes down what a member does. The error of one that there is not is an *UnknownError.
 func (d Dir) SetStatus(name string, status Status) error {
-	return d.change(func(members []object) ([]object, error) {
+	return d.change(func(members []entry) ([]entry, error) {
 		i := slices.IndexFunc(members, called(name))
 		if i < 0 {
-			all := make([]string, len(members))
-			for i, m := range members {
-				all[i] = m.text("name")
-			}
-			return nil, &UnknownError{name, all}
+			return nil, &UnknownError{name, names(members)}
 		}
 		members[i].set("status", string(status))
 		return members, nil
 	})
 }
 
-func called(name string) func(object) bool {
-	return func(m object) bool { return m.text("name") == name }
+func called(name string) func(entry) bool {
+	return func(m entry) bool { return m.text("name") == name }
+}
+
+// names are those of all entries that have one.
+func names(members []entry) (all []string) {
+	for _, m := range members {
+		if m.wrong() == "" {
+			all = append(all, m.text("name"))
+		}
+	}
+	return all
+}
+
+// TwinError says that a new name differs from another by case alone: some file systems would give
+// both the same inbox.
+type TwinError struct{ Name, Other string }
+
+func (e *TwinError) Error() string {
+	return fmt.Sprintf("%q differs from %q by case alone", e.Name, e.Other)
+}
+
+// twin refuses a new name that differs by case alone from one of others, or from the lead's.
+func twin(name string, others []string) error {
+	for _, other := range append([]string{Lead}, others...) {
+		if other != name && strings.EqualFold(other, name) && !slices.Contains(others, name) {
+			return &TwinError{name, other}
+		}
+	}
+	return nil
 }
 
 // change changes the members in config.json, while no other program of ours does.
-func (d Dir) change(how func([]object) ([]object, error)) error {
+func (d Dir) change(how func([]entry) ([]entry, error)) error {
 	err := func() error {
 		dir, err := foreign.OpenDir(d.at())
 		if err != nil {
@@ -100,21 +143,18 @@ func (d Dir) change(how func([]object) ([]object, error)) error {
 			return err
 		}
 		defer own.Unlock(dir)
-		if _, err := d.Config(); err != nil { // it may be half written: then it is read once more
-			return err
-		}
-		text, _, err := foreign.ReadOurs(d.at(configName), maxConfig)
-		if errors.Is(err, fs.ErrNotExist) {
-			text, err = []byte(`{"team_name": "`+defaultName+`", "members": []}`), nil
-		}
+		text, _, err := d.config()
 		if err != nil {
-			return err
+			return errors.Unwrap(err)
+		}
+		if text == nil {
+			text = []byte(`{"team_name": "` + defaultName + `", "members": []}`)
 		}
 		var all object
 		if err := json.Unmarshal(text, &all); err != nil {
 			return err
 		}
-		var members []object
+		var members []entry
 		if have := all.get("members"); have != nil {
 			if err := json.Unmarshal(have, &members); err != nil {
 				return err
@@ -155,6 +195,45 @@ func indented(o object) ([]byte, error) {
 		out = utf8.AppendRune(out, r)
 	}
 	return out, nil
+}
+
+// entry is one of the list of members. One that is no object stays as it is.
+type entry struct {
+	object
+	other json.RawMessage
+}
+
+// UnmarshalJSON reads an entry, whatever it is.
+func (e *entry) UnmarshalJSON(text []byte) error {
+	*e = entry{}
+	if e.object.UnmarshalJSON(text) != nil {
+		*e = entry{other: bytes.Clone(text)}
+	}
+	return nil
+}
+
+func (e entry) bytes() []byte {
+	if e.other != nil {
+		return e.other
+	}
+	return e.object.bytes()
+}
+
+// wrong is why an entry names no teammate, "" if it does.
+func (e entry) wrong() string {
+	var name string
+	switch text := e.get("name"); {
+	case e.other != nil:
+		return fmt.Sprintf("%.40s is not an object", e.other)
+	case text == nil:
+		return "it has no name"
+	case string(text) == "null" || json.Unmarshal(text, &name) != nil:
+		return fmt.Sprintf("its name, %.40s, is not a text", text)
+	}
+	if err := CheckName(name); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // object is a JSON object that is written with its fields in the order in which they were read.

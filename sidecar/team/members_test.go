@@ -63,6 +63,10 @@ func TestMembers_whoWorksIsNotSpawned(t *testing.T) {
 	assert.ErrorAs(t, d.SetStatus("carol", Idle), new(*UnknownError))
 	assert.ErrorAs(t, d.Enlist("../x", "r"), new(*NameError))
 	assert.Error(t, d.Enlist("x", "a\nb"))
+	for _, name := range []string{"Alice", "ALICE", "Lead"} {
+		assert.ErrorAs(t, d.Enlist(name, "r"), new(*TwinError), name)
+		assert.ErrorAs(t, d.MayEnlist(name, "r"), new(*TwinError), name)
+	}
 	c, err := d.Config()
 	require.NoError(t, err)
 	assert.Equal(t, []Member{{"alice", "frontend dev", Working}, {"bob", "other", Working}}, c.Members)

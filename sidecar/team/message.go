@@ -138,10 +138,17 @@ func quote(text string) string {
 	return string(append(b, '"'))
 }
 
+// maxLine is the most bytes that a line may have: a plan of message.MaxBody bytes stands in it twice,
+// and each byte of a text may need six.
+const maxLine = 12*message.MaxBody + 1<<16
+
 // parse reads one line. Whoever wrote it may have put more into it, or less: what counts is that it
 // is an object. What is of another kind than it should be is as if it were not there.
 func parse(line []byte) (Message, error) {
 	var all map[string]json.RawMessage
+	if len(line) > maxLine {
+		return Message{}, fmt.Errorf("a line of %d bytes: the limit is %d", len(line), maxLine)
+	}
 	if !utf8.Valid(line) {
 		return Message{}, errors.New("not valid UTF-8")
 	}
@@ -161,6 +168,11 @@ func parse(line []byte) (Message, error) {
 	field(all, "approve", &m.Approve)
 	field(all, "feedback", &m.Feedback)
 	field(all, "plan", &m.Plan)
+	for _, text := range []*string{&m.Content, m.Feedback, m.Plan} {
+		if text != nil && len(*text) > message.MaxBody {
+			return Message{}, fmt.Errorf("a text of %d bytes: the limit is %d", len(*text), message.MaxBody)
+		}
+	}
 	m.Type = handshake.Canonical(m.Type)
 	if most := float64(1 << 40); at > 0 && at < most {
 		m.At = time.UnixMicro(int64(at * 1e6))

@@ -127,7 +127,7 @@ func TestP34_NamesAreNoPaths(t *testing.T) {
 		for what, err := range map[string]error{
 			"to":   d.Send(name, say("x")),
 			"from": d.Send("bob", Message{Type: TypeMessage, From: name}),
-			"peek": func() error { _, err := d.Peek(name); return err }(),
+			"peek": func() error { _, _, err := d.Peek(name); return err }(),
 			"drain": func() error {
 				_, err := d.Drain(name, func([]Message) error { return nil })
 				return err
@@ -139,7 +139,7 @@ func TestP34_NamesAreNoPaths(t *testing.T) {
 	}
 	n, err := d.Broadcast(say("x"))
 	assert.Equal(t, 4, n, "those that have names get it: JSON makes one of the bad ones \ufffd")
-	assert.ErrorAs(t, err, new(*NameError))
+	require.NoError(t, err)
 	made, err := os.ReadDir(d.at(inboxes))
 	require.NoError(t, err)
 	assert.Len(t, made, 4)

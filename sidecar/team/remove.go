@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 // Remove takes those messages out of an inbox that are so, and leaves the others in their order. It
@@ -21,41 +18,34 @@ func (d Dir) Remove(name string, are func(Message) bool) error {
 	if err := d.readable(name); err != nil {
 		return err
 	}
-	held, err := d.take(name)
-	defer func() {
-		for _, one := range held {
-			own.Unlock(one.file)
-			_ = one.file.Close()
+	err := func() error {
+		held, err := d.take(name)
+		defer held.let()
+		if err != nil {
+			return err
 		}
+		text, err := held.read()
+		if err != nil {
+			return err
+		}
+		var rest []byte
+		for line := range bytes.Lines(text) {
+			if m, err := parse(line); err == nil && are(m) || len(bytes.TrimSpace(line)) == 0 {
+				continue
+			}
+			rest = append(rest, line...)
+		}
+		return d.leave(name, held, rest)
 	}()
-	if err == nil {
-		err = d.leave(name, held, are)
-	}
-	if err != nil {
+	if err = errors.Join(err, d.restore(name)); err != nil {
 		return fmt.Errorf("inbox of %q: %w", name, err)
 	}
 	return nil
 }
 
-// leave puts what is to stay of inboxes that were taken back in the place of their first: under
-// the inbox's own name, unless somebody has begun another one by then.
-func (d Dir) leave(name string, held []taking, are func(Message) bool) error {
-	var rest []byte
-	for _, one := range held {
-		text, err := io.ReadAll(io.LimitReader(one.file, maxInbox+1))
-		if err == nil && len(text) > maxInbox {
-			err = &foreign.TooLargeError{Path: one.path, Limit: maxInbox}
-		}
-		if err != nil {
-			return err
-		}
-		for line := range bytes.Lines(text) {
-			if m, err := parse(line); err == nil && are(m) || len(bytes.TrimSpace(line)) == 0 {
-				continue
-			}
-			rest = append(append(rest, bytes.TrimRight(line, "\n")...), '\n')
-		}
-	}
+// leave puts what is to stay of an inbox that was taken back under the inbox's own name; where
+// somebody has begun another one by then, in the place of the first part, from where restore takes it.
+func (d Dir) leave(name string, held takings, rest []byte) error {
 	if len(rest) > 0 {
 		err := atomicfile.Create(d.inbox(name), rest, 0o600)
 		if errors.Is(err, fs.ErrExist) {
@@ -66,17 +56,15 @@ func (d Dir) leave(name string, held []taking, are func(Message) bool) error {
 			return err
 		}
 	}
-	for _, one := range held {
-		if err := os.Remove(one.path); err != nil {
-			return err
-		}
+	if err := held.remove(); err != nil {
+		return err
 	}
 	return atomicfile.SyncDir(d.at(inboxes))
 }
 
 // Has reports whether a message is in an inbox, as Send would have written it.
 func (d Dir) Has(name string, m Message) (bool, error) {
-	all, err := d.Peek(name)
+	all, _, err := d.Peek(name)
 	return slices.ContainsFunc(all, m.Same), err
 }
 

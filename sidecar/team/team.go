@@ -24,12 +24,14 @@ import (
 // Folder is the directory of a team, in the directory of its project.
 const Folder = ".team"
 
-// Lead is who leads a team: it has an inbox, and is not among the members.
+// Lead is who leads a team. It has an inbox, though it is not among the members that Enlist writes.
 const Lead = "lead"
 
 const (
 	inboxes = "inbox"
 	maxName = 64 // bytes
+
+	mostNamed = 20 // teammates in an error
 )
 
 // Dir is the .team of one project.
@@ -93,7 +95,11 @@ func (e *UnknownError) Error() string {
 	if len(e.Members) == 0 {
 		return fmt.Sprintf("no teammate %q: the team has none", e.Name)
 	}
-	return fmt.Sprintf("no teammate %q; there are %s", e.Name, strings.Join(e.Members, ", "))
+	named, more := e.Members, ""
+	if len(named) > mostNamed {
+		named, more = named[:mostNamed], fmt.Sprintf(" and %d more", len(named)-mostNamed)
+	}
+	return fmt.Sprintf("no teammate %q; there are %s%s", e.Name, strings.Join(named, ", "), more)
 }
 
 // DocumentError is an error that the lesson words itself: its text is printed as it stands.
@@ -118,7 +124,14 @@ func (d Dir) Send(to string, m Message) error {
 			return err
 		}
 	}
-	return d.add(to, line)
+	if err := d.add(to, line); err != nil {
+		return err
+	}
+	if err := d.sync(); err != nil {
+		return err
+	}
+	_ = d.restore(to) // it has got the message, whatever becomes of what somebody left there
+	return nil
 }
 
 // Knows refuses a name that is neither the lead's nor a member's: with a *NameError or an
@@ -132,7 +145,8 @@ func (d Dir) Knows(name string) error {
 }
 
 // Broadcast sends a message to all members but its author, and returns how many got it. The error
-// names those who did not, such as one whose name no file can have.
+// names those who did not. Entries of config.json that name no teammate are passed over: see
+// Config.Skipped.
 func (d Dir) Broadcast(m Message) (n int, err error) {
 	c, err := d.Config()
 	if err != nil {
@@ -143,20 +157,19 @@ func (d Dir) Broadcast(m Message) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	to := slices.DeleteFunc(c.names(), func(name string) bool { return name == m.From })
 	if err := c.knows(m.From); err != nil {
 		return 0, err
 	}
+	to := slices.DeleteFunc(c.names(), func(name string) bool { return name == m.From })
 	for _, name := range to {
-		failed := CheckName(name)
-		if failed == nil {
-			failed = d.add(name, line)
-		}
-		if failed != nil {
+		if failed := d.add(name, line); failed != nil {
 			err = errors.Join(err, failed)
 			continue
 		}
 		n++
+	}
+	if n > 0 {
+		err = errors.Join(err, d.sync())
 	}
 	if err != nil {
 		return n, fmt.Errorf("broadcast reached %d of %d: %w", n, len(to), err)

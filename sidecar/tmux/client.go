@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
@@ -64,6 +65,8 @@ type Client struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // every goroutine of ours
+
+	silent atomic.Int64 // since when the server has answered no command, in ns since 1970; 0 if it has
 
 	looks chan lookRequest
 	gone  chan struct{}
@@ -205,6 +208,37 @@ func controlIsSafe(version string) bool {
 // cannot carry them, by a short process, so cmds must bear being run twice. Typing is
 // never done by run.
 func (c *Client) run(ctx context.Context, cmds ...command.Command) ([]string, error) {
+	started := time.Now()
+	replies, err := c.carry(ctx, cmds)
+	switch refused := (*commandError)(nil); {
+	case err == nil || errors.As(err, &refused):
+		c.silent.Store(0)
+	case errors.Is(err, context.DeadlineExceeded):
+		c.silent.CompareAndSwap(0, started.UnixNano())
+	}
+	return replies, err
+}
+
+// answersWithin is how soon a server answers that does.
+const answersWithin = time.Second
+
+// Silent asks whether the server answers, and is for how long it has not: 0 for one that does.
+func (c *Client) Silent(ctx context.Context) time.Duration {
+	ctx, cancel := context.WithTimeoutCause(ctx, answersWithin, errDeadline)
+	defer cancel()
+	// By a process, which can be given up: a batch of a control connection costs the connection.
+	if _, err := c.short.run(ctx, []command.Command{command.Print("")}); !errors.Is(err, errDeadline) {
+		c.silent.Store(0)
+		return 0 // it answers, or is gone, which is told elsewhere
+	}
+	if since := c.silent.Load(); since > 0 {
+		return max(time.Since(time.Unix(0, since)), answersWithin)
+	}
+	return answersWithin
+}
+
+// carry has cmds executed by the transport in use.
+func (c *Client) carry(ctx context.Context, cmds []command.Command) ([]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.deadline, errDeadline)
 	defer cancel()
 	if c.control != nil {

@@ -19,12 +19,12 @@ import (
 func eachTrigger(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *tmux.Client)) {
 	t.Helper()
 	t.Parallel()
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		triggers := []string{"inotify", "polling"}
 		if v.AtLeast(3, 8) {
 			triggers = append(triggers, "output")
 		}
-		for _, trigger := range triggers {
+		for _, trigger := range tmuxtest.Turn(t, triggers...) {
 			t.Run(trigger, func(t *testing.T) {
 				t.Parallel()
 				s := tmuxtest.NewServer(t, v)
@@ -105,7 +105,7 @@ func TestWatch_refusesAnotherTerminal(t *testing.T) {
 
 func TestOpen_triggers(t *testing.T) {
 	t.Parallel()
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		s := tmuxtest.NewServer(t, v)
 		for _, o := range []tmux.Options{{Trigger: "smoke"}, {Trigger: "output", Transport: "process"}} {
 			o.Bin, o.Socket = v.Bin, s.Socket

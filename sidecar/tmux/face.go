@@ -86,6 +86,17 @@ func Show(ctx context.Context, o Options, client, text string, d time.Duration) 
 	return nil
 }
 
+// GoTo has a client show a pane, whichever session and window it is in.
+func GoTo(ctx context.Context, o Options, client, pane string) error {
+	if err := checkPane(pane); err != nil {
+		return err
+	}
+	if _, err := brief(o).run(ctx, command.Switch(client, pane)); err != nil {
+		return fmt.Errorf("show pane %q at client %q: %w", pane, client, err)
+	}
+	return nil
+}
+
 // Set sets user options (@name) for all sessions; the value "" removes one. Options that
 // have their value already are not written, since each write redraws every client.
 func Set(ctx context.Context, o Options, options map[string]string) error {
@@ -129,7 +140,7 @@ const (
 )
 
 // paneOptions are what a pane has of ours.
-var paneOptions = []string{ours + "session", ours + "name", ours + "agent", ours + "title", ours + "offered"}
+var paneOptions = []string{ours + "session", ours + "name", ours + "agent", ours + "title", ours + "offered", ours + "state", ours + "waits"}
 
 // Removed is what Clear took out of a server.
 type Removed struct {

@@ -19,7 +19,7 @@ import (
 // is read off the command line of each tmux process.
 func TestS23_WhatIsSentForAPaneThatIsGone(t *testing.T) {
 	t.Parallel()
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		s := tmuxtest.NewServer(t, v)
 		sent := filepath.Join(s.Dir, "sent")

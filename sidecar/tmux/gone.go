@@ -35,8 +35,10 @@ func (c *Client) watchServer() {
 		c.waitForWaiter(ended)
 		stop()
 		<-ended
-		gone := c.serverEnded()
-		if !gone && !first { // the first waiter takes the signal of our own that nobody waited for
+		// The first waiter takes the signal of our own that nobody waited for.
+		woken := first && process.Lives(c.info.PID, c.born)
+		gone := !woken && c.serverEnded()
+		if !gone && !first {
 			// A server that leaves ends its waiters first and answers for a moment longer.
 			c.pause(goneSettle)
 			gone = c.serverEnded()
@@ -113,5 +115,5 @@ func (c *Client) pause(d time.Duration) {
 func (c *Client) wakeWaiters() {
 	ctx, cancel := context.WithTimeout(c.ctx, c.deadline)
 	defer cancel()
-	_, _ = c.short.run(ctx, []command.Command{command.Signal(goneChannel)})
+	_, _ = c.run(ctx, command.Signal(goneChannel))
 }

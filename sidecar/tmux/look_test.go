@@ -100,7 +100,7 @@ func TestW8_linesThatLookLikeTheProtocol(t *testing.T) {
 
 func TestLook_sharesBatchesAndAVanishedPaneHarmsNobody(t *testing.T) {
 	t.Parallel()
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		s := tmuxtest.NewServer(t, v)
 		count := filepath.Join(s.Dir, "count")
@@ -158,7 +158,7 @@ func TestLook_sharesBatchesAndAVanishedPaneHarmsNobody(t *testing.T) {
 
 func TestLook_stoppedServerIsGivenUpAndComesBack(t *testing.T) {
 	t.Parallel()
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		for _, transport := range []string{"process", "control"} {
 			t.Run(transport, func(t *testing.T) {
 				t.Parallel()
@@ -190,7 +190,7 @@ func TestLook_stoppedServerIsGivenUpAndComesBack(t *testing.T) {
 
 func TestControl_attachesAgain(t *testing.T) {
 	t.Parallel()
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		s := tmuxtest.NewServer(t, v)
 		s.Run("new-session", "-d", "-s", "second", "exec cat", ";", "set-option", "-g", "detach-on-destroy", "on")

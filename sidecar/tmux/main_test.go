@@ -2,8 +2,6 @@ package tmux_test
 
 import (
 	"flag"
-	"os"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,18 +20,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// eachTransport runs test on every version, the oldest over short processes, the next in control
-// mode, the next in tmux's own protocol and so on; in a long run on each over all. Control mode on
-// an old version is only ever used here.
+// eachTransport runs test on a version and over a transport that take turns; in a long run on every
+// version over all. Control mode on an old version is only ever used here.
 func eachTransport(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *tmux.Client)) {
 	t.Helper()
 	t.Parallel()
-	all := tmuxtest.Versions(t)
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
-		for i, transport := range []string{"process", "control", "native"} {
-			if os.Getenv("INTERCOM_LONG") == "" && slices.Index(all, v)%3 != i {
-				continue
-			}
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
+		for _, transport := range tmuxtest.Turn(t, "process", "control", "native") {
 			t.Run(transport, func(t *testing.T) {
 				t.Parallel()
 				s := tmuxtest.NewServer(t, v)
@@ -43,11 +36,12 @@ func eachTransport(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *
 	})
 }
 
-// eachVersion runs test on every version with a client as it is by default.
+// eachVersion runs test on a version that takes its turn, in a long run on all, with a client as it is by
+// default.
 func eachVersion(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *tmux.Client)) {
 	t.Helper()
 	t.Parallel()
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		s := tmuxtest.NewServer(t, v)
 		test(t, s, open(t, s, tmux.Options{}))

@@ -65,6 +65,23 @@ func (c *Client) PaneOptions(ctx context.Context, pane string, names ...string) 
 	return values, nil
 }
 
+// PanesWith are the panes that have a user option of that name.
+func (c *Client) PanesWith(ctx context.Context, name string) (panes []string, err error) {
+	if err := checkOption(name, ""); err != nil {
+		return nil, err
+	}
+	replies, err := c.run(ctx, command.Panes(command.Join(" ", command.PaneID.Format(), command.Option(name))))
+	if err != nil {
+		return nil, fmt.Errorf("panes with option %q: %w", name, err)
+	}
+	for line := range strings.Lines(replies[0]) {
+		if pane, value, _ := strings.Cut(strings.TrimSpace(line), " "); value != "" && checkPane(pane) == nil {
+			panes = append(panes, pane)
+		}
+	}
+	return panes, nil
+}
+
 // SetServerOption sets one user option (@name) of the server, unless it has that value
 // already; the value "" removes it.
 func (c *Client) SetServerOption(ctx context.Context, name, value string) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 var (
@@ -35,12 +36,23 @@ func (e *commandError) Unwrap() error {
 	case strings.HasPrefix(e.text, "can't find pane"), strings.HasPrefix(e.text, "can't find window"),
 		strings.HasPrefix(e.text, "can't find session"):
 		return ErrNoPane
-	case strings.HasPrefix(e.text, "no server running"), strings.HasPrefix(e.text, "error connecting to"),
+	case strings.HasPrefix(e.text, "no server running"), strings.HasPrefix(e.text, "error connecting to") && nothingListens(e.text),
 		strings.HasPrefix(e.text, "server exited"), strings.HasPrefix(e.text, "lost server"),
 		strings.HasPrefix(e.text, "no sessions"):
 		return ErrNoServer
 	}
 	return nil
+}
+
+// nothingListens reports whether that is why tmux could not connect. A socket that may not be used, or
+// whose queue is full, may well have a server.
+func nothingListens(text string) bool {
+	for _, why := range []syscall.Errno{syscall.ENOENT, syscall.ECONNREFUSED} {
+		if strings.HasSuffix(strings.ToLower(text), "("+why.Error()+")") {
+			return true
+		}
+	}
+	return false
 }
 
 // unframe cuts the output of a framed batch into the replies of its n commands. It returns

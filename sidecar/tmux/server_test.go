@@ -117,7 +117,7 @@ func TestS23_floodAndRespawnWhileWatched(t *testing.T) {
 
 func TestS23_helpersKilledAndStopped(t *testing.T) {
 	t.Parallel()
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		s := tmuxtest.NewServer(t, v)
 		c := open(t, s, tmux.Options{Deadline: 300 * time.Millisecond})
@@ -165,7 +165,7 @@ func TestS23_memoryStaysFlat(t *testing.T) {
 
 func TestGone_serverEnds(t *testing.T) {
 	t.Parallel()
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		for name, end := range map[string]func(s *tmuxtest.Server){
 			"killed":  func(s *tmuxtest.Server) { s.Kill() },
 			"ended":   func(s *tmuxtest.Server) { s.Run("kill-server") },

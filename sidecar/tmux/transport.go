@@ -37,6 +37,17 @@ type short struct {
 
 // run implements transport.
 func (s short) run(ctx context.Context, cmds []command.Command) ([]string, error) {
+	replies, err := s.try(ctx, cmds)
+	if errors.Is(err, ErrNoServer) {
+		if other := s.there(ctx); other != nil {
+			return nil, other
+		}
+	}
+	return replies, err
+}
+
+// try is run that believes the tmux program.
+func (s short) try(ctx context.Context, cmds []command.Command) ([]string, error) {
 	return inFrames(ctx, cmds, func(framed []command.Command) ([]byte, string, error) {
 		return s.start(ctx, []string{"-N", "-S", s.socket}, framed, nil)
 	})
@@ -94,9 +105,17 @@ func (s short) start(ctx context.Context, options []string, cmds []command.Comma
 	// How long after its end its output may take to be read. It is never that long, but on a
 	// busy machine; and a shorter time would cut the output without a word.
 	cmd.WaitDelay = 5 * time.Second
+	cmd.Cancel = func() error {
+		// A server that does not read has the other ends of our pipes in its queue, and they stay open.
+		cmd.WaitDelay = givenUp
+		return cmd.Process.Kill()
+	}
 	err = cmd.Run()
 	return out.Bytes(), complaint.String(), err
 }
+
+// givenUp is how long what a process printed before it was given up may still take to be read.
+const givenUp = 100 * time.Millisecond
 
 // environment is ours without what would tie a tmux process to the pane that we were
 // started in.

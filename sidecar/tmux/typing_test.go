@@ -240,7 +240,7 @@ func TestS9_S21_movedPaneIsTheSameRespawnedIsNot(t *testing.T) {
 // In tmux's own protocol it is known that a text which was not wholly sent is never typed.
 func TestType_stoppedServerThatWasNotSentTheTextRefuses(t *testing.T) {
 	t.Parallel()
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		s := tmuxtest.NewServer(t, v)
 		c := open(t, s, tmux.Options{Transport: "native"})
@@ -262,7 +262,7 @@ func TestType_stoppedServerThatWasNotSentTheTextRefuses(t *testing.T) {
 
 func TestType_stoppedServerIsUnknownAndNeverHalf(t *testing.T) {
 	t.Parallel()
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		s := tmuxtest.NewServer(t, v)
 		c := open(t, s, tmux.Options{Deadline: 300 * time.Millisecond})

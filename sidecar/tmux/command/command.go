@@ -214,8 +214,21 @@ func (s Start) words() []string {
 	return append(words, s.Program...)
 }
 
+// SwitchTo has a client show a pane, with its session and window; client is "" for the current one.
+func SwitchTo(client, pane string) Command {
+	if client == "" {
+		return of("switch-client", "-t", pane)
+	}
+	return of("switch-client", "-c", client, "-t", pane)
+}
+
 // KillServer ends the server.
 func KillServer() Command { return of("kill-server") }
+
+// Switch has a client show a pane; a window that is zoomed stays so.
+func Switch(client, pane string) Command {
+	return of("switch-client", "-Z", "-c", client, "-t", pane)
+}
 
 // WaitFor ends when somebody signals a channel.
 func WaitFor(channel string) Command { return of("wait-for", channel) }

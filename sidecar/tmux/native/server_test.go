@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func each(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, n native.Server)) {
 	t.Parallel()
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		s := tmuxtest.NewServer(t, v)
 		test(t, s, native.Server{Socket: s.Socket, PID: s.PID})
@@ -197,7 +197,7 @@ func TestRun_anotherProcessListens(t *testing.T) {
 // The tmux program itself says the same to a server, but for what serves a terminal.
 func TestRequest_isWhatTheProgramSays(t *testing.T) {
 	t.Parallel()
-	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		dir, err := os.MkdirTemp("", "ic")
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = os.RemoveAll(dir) })

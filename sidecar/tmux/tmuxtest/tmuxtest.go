@@ -118,8 +118,17 @@ func InTurn(t *testing.T, test func(t *testing.T, v Version)) {
 	t.Run(v.Name, func(t *testing.T) { test(t, v) })
 }
 
-// turn is the version whose turn it is in the test of that name.
-func turn(name string, all []Version) Version {
+// Turn is one of several that a test may go by, chosen by its name; all of them where INTERCOM_LONG is
+// set.
+func Turn[T any](t testing.TB, all ...T) []T {
+	if os.Getenv("INTERCOM_LONG") != "" {
+		return all
+	}
+	return []T{turn(t.Name(), all)}
+}
+
+// turn is the one whose turn it is in the test of that name.
+func turn[T any](name string, all []T) T {
 	return all[crc32.ChecksumIEEE([]byte(name))%uint32(len(all))]
 }
 
@@ -148,6 +157,13 @@ func NewServer(t testing.TB, v Version) *Server {
 	t.Cleanup(s.kill)
 	s.start()
 	return s
+}
+
+// On is the server for a subtest, which fails on its own. It ends with the test that it belongs to.
+func (s *Server) On(t testing.TB) *Server {
+	one := *s
+	one.t = t
+	return &one
 }
 
 // Restart starts another server in the place of one that has ended.
@@ -212,7 +228,7 @@ func (s *Server) ask(args []string) (out, complaint string, err error, ok bool) 
 		return "", "", nil, false
 	}
 	again := slices.Contains(asked, args[0])
-	if !again && !slices.Contains(told, args[0]) {
+	if !again && !slices.Contains(told, args[0]) && !(args[0] == "new-window" && slices.Contains(args, "-c")) {
 		return "", "", nil, false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
@@ -235,7 +251,8 @@ var asked = []string{"display-message", "capture-pane", "list-panes", "list-clie
 // its directory nor its environment.
 var told = []string{
 	"send-keys", "set-option", "resize-window", "select-window", "select-pane", "bind-key", "unbind-key",
-	"rename-session", "rename-window", "clear-history", "copy-mode", "set-buffer", "delete-buffer",
+	"rename-session", "rename-window", "clear-history", "copy-mode", "set-buffer", "delete-buffer", "join-pane", "break-pane", "swap-pane",
+	"respawn-pane", "resize-pane", "set-environment", "set-hook", "move-window", "swap-window",
 }
 
 // Command is a process of this server's tmux, not started yet, with the environment of the
@@ -252,7 +269,11 @@ func (s *Server) Command(args ...string) *exec.Cmd {
 // NewPane runs a program in a new window of the session "base" and returns the pane's id.
 func (s *Server) NewPane(program string, args ...string) string {
 	s.t.Helper()
-	words := []string{"new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "base:"}
+	dir, err := os.Getwd()
+	if err != nil {
+		s.t.Fatalf("directory: %v", err)
+	}
+	words := []string{"new-window", "-d", "-P", "-F", "#{pane_id}", "-c", dir, "-t", "base:"}
 	if len(args) == 0 {
 		return s.Run(append(words, "exec "+program)...)
 	}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestU26_manualPages: a page for each command that a person calls, which says what --help says and which man can show.
+func TestU26_manualPages(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "share", "man1")
+	out, err := exec.Command(thisProgram(), "man", dir).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	pages := 0
+	every(t, func(cmd *cobra.Command) {
+		for c := cmd; c.HasParent(); c = c.Parent() {
+			if !c.IsAvailableCommand() {
+				return
+			}
+		}
+		pages++
+		text, err := os.ReadFile(filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1"))
+		if assert.NoError(t, err) {
+			assert.Contains(t, string(text), ".SH NAME")
+			assert.Contains(t, string(text), strings.Fields(cmd.Short)[0])
+		}
+	})
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	assert.Len(t, left, pages, "nothing else")
+	if _, err := exec.LookPath("groff"); err == nil {
+		out, err := exec.Command("sh", "-c", `for f in "$1"/*.1; do groff -Kutf8 -man -Tutf8 -ww "$f" >/dev/null || exit 1; done`, "sh", dir).CombinedOutput()
+		require.NoError(t, err)
+		assert.Empty(t, string(out), "what groff says of them")
+	}
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+func TestU20_NextWait(t *testing.T) {
+	waits := []message.Wait{{Name: "a", Pane: "%1"}, {Words: "to approve"}, {Name: "b", Pane: "%2"}}
+	for from, want := range map[string]string{"%0": "a", "%1": "b", "%2": "a", "": "a"} {
+		next, ok := nextWait(waits, from)
+		assert.True(t, ok)
+		assert.Equal(t, want, next.Name, "from %q", from)
+	}
+	_, ok := nextWait(waits[1:2], "%1")
+	assert.False(t, ok)
+}
+
+// One key goes from wait to wait, whatever session they are in; each is told once where nobody looks,
+// in the ways that init.lua names; and the options of panes say the same.
+func TestU20_U21_JumpNoticeAndPaneOptions(t *testing.T) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		told := filepath.Join(st.home, "told")
+		program := filepath.Join(st.home, "tell")
+		tmuxtest.Program(t, program, "#!/bin/sh\nprintf '%s|%s|%s\\n' \"$#\" \"$1\" \"$2\" >>"+told+"\n")
+		config := filepath.Join(st.env["XDG_CONFIG_HOME"], "intercom")
+		require.NoError(t, os.MkdirAll(config, 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(config, "init.lua"), []byte(`intercom.configure { notices = { bell = true, osc9 = true, osc777 = true, command = { "`+program+`", "#(touch TRAP)" } } }`), 0o600))
+		claude, codex := st.two()
+		st.Run("new-session", "-d", "-s", "away", "exec cat")
+		st.load()
+		far := st.sit("away")
+		raw := filepath.Join(st.home, "raw")
+		st.outer.Run("pipe-pane", "-t", far.pane, "cat >'"+raw+"'")
+
+		out, code := st.intercom("chat", "start", claude.Pane, codex.Pane, "--name", "plans")
+		require.Zero(t, code, out)
+		st.Run("copy-mode", "-t", claude.Pane, ";", "copy-mode", "-t", codex.Pane)
+		for _, one := range []struct{ pane, status string }{
+			{claude.Pane, "1 chat, claude: copy mode"},
+			{codex.Pane, "1 chat, claude: copy mode, codex: copy mode"},
+		} {
+			out, code = st.intercom("send", one.pane, "hello $(touch TRAP)", "--timeout", "0s")
+			require.Contains(t, []int{4, 5}, code, out)
+			st.statusSays(one.status)
+		}
+
+		option := func(pane, name string) string { return st.Run("show-options", "-pqv", "-t", pane, name) }
+		for name, pane := range map[string]string{"claude": claude.Pane, "codex": codex.Pane} {
+			tmuxtest.WaitFor(t, "the options of "+name, func() bool {
+				return option(pane, "@intercom-name") == name && option(pane, "@intercom-waits") == "copy mode" && option(pane, "@intercom-state") != ""
+			})
+		}
+
+		// Nobody looked at either of them when it began to wait.
+		tmuxtest.WaitFor(t, "two notices", func() bool {
+			data, _ := os.ReadFile(told)
+			return strings.Count(string(data), "\n") == 2
+		})
+		data, _ := os.ReadFile(told)
+		for _, name := range []string{"claude", "codex"} {
+			assert.Equal(t, 1, strings.Count(string(data), "2|#(touch TRAP)|intercom: "+name+" (%"), string(data))
+		}
+		tmuxtest.WaitFor(t, "what the terminal was sent", func() bool {
+			data, _ := os.ReadFile(raw)
+			return strings.Contains(string(data), "\x1b]9;intercom: claude (%") && strings.Contains(string(data), "\x1b]777;notify;intercom;intercom: claude (%") && strings.Contains(string(data), "\a")
+		})
+		at := func() string { return strings.TrimSpace(st.Run("list-clients", "-F", "#{session_name} #{pane_id}")) }
+		goes := func(key, where string) {
+			t.Helper()
+			far.press("C-b", key)
+			tmuxtest.WaitFor(t, "the client is at "+where, func() bool { return at() == where })
+		}
+		goes("J", "base "+claude.Pane)
+		goes("J", "base "+codex.Pane)
+		goes("J", "base "+claude.Pane)
+
+		out, code = st.intercom("log", "--notices")
+		assert.Zero(t, code)
+		assert.Equal(t, 2, strings.Count(out, "waits for you: copy mode"), out)
+
+		out, code = st.intercom("release", codex.Pane)
+		require.Zero(t, code, out)
+		left := func(pane string) (names []string) {
+			for _, name := range []string{"@intercom-name", "@intercom-state", "@intercom-waits"} {
+				if option(pane, name) != "" {
+					names = append(names, name)
+				}
+			}
+			return names
+		}
+		tmuxtest.WaitFor(t, "no option of a pane that is released", func() bool { return len(left(codex.Pane)) == 0 })
+		out, code = st.intercom("down")
+		require.Zero(t, code, out)
+		assert.Empty(t, left(claude.Pane), "after the end")
+		for _, dir := range []string{st.home, st.Dir} {
+			assert.NoFileExists(t, filepath.Join(dir, "TRAP"))
+		}
+	})
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
+)
+
+// teamStage is a team whose members are real agents.
+type teamStage struct {
+	*peersStage
+	dir string // of its project
+	bin string // has intercom
+
+	mu       sync.Mutex
+	statuses map[string][]string // as config.json had them, of each member
+}
+
+func newTeamStage(t *testing.T, kinds ...labtest.Kind) *teamStage {
+	t.Helper()
+	st := &teamStage{peersStage: newPeersStage(t, kinds...), statuses: map[string][]string{}}
+	st.dir, st.bin = filepath.Join(st.home, "trysamples"), filepath.Join(st.home, "bin")
+	for _, dir := range []string{st.dir, st.bin} {
+		require.NoError(t, os.Mkdir(dir, 0o700))
+	}
+	require.NoError(t, os.Symlink(thisProgram(), filepath.Join(st.bin, "intercom")))
+	tmux, err := os.Readlink(filepath.Join(st.stage.bin, "tmux")) // which talks to this server
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(tmux, filepath.Join(st.bin, "tmux")))
+	done := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+				st.read()
+			}
+		}
+	})
+	t.Cleanup(func() { close(done); watch.Wait() })
+	return st
+}
+
+// read reads config.json as any program may.
+func (st *teamStage) read() {
+	var all struct {
+		Members []struct{ Name, Status string }
+	}
+	text, err := os.ReadFile(filepath.Join(st.dir, ".team", "config.json"))
+	if err != nil || json.Unmarshal(text, &all) != nil {
+		return
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, m := range all.Members {
+		if have := st.statuses[m.Name]; len(have) == 0 || have[len(have)-1] != m.Status {
+			st.statuses[m.Name] = append(have, m.Status)
+		}
+	}
+}
+
+func (st *teamStage) seen(name string) []string {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return slices.Clone(st.statuses[name])
+}
+
+func (st *teamStage) is(name, status string) {
+	st.t.Helper()
+	st.until(name+" is "+status, func() bool {
+		all := st.seen(name)
+		return len(all) > 0 && all[len(all)-1] == status
+	})
+}
+
+// lead runs a command of the team as its lead.
+func (st *teamStage) lead(args ...string) string {
+	st.t.Helper()
+	out, code := st.intercom(append(append([]string{"team"}, args...), "--dir="+st.dir)...)
+	require.Zero(st.t, code, out)
+	return out
+}
+
+// spawn has a real agent be spawned that calls our hook.
+func (st *teamStage) spawn(kind labtest.Kind, name, role, prompt string) peersAgent {
+	st.t.Helper()
+	a := st.lab.Start(st.Server, kind, labtest.Name(name), labtest.Environ("PATH="+st.bin+":/usr/local/bin:/usr/bin:/bin", "npm_config_fetch_retries=0"),
+		labtest.Configured(func(a *labtest.Agent) {
+			cmd := exec.Command(thisProgram(), "hooks", "install", string(kind))
+			cmd.Env = []string{"HOME=" + a.Home, "PATH=" + st.bin + ":/usr/bin:/bin"}
+			out, err := cmd.CombinedOutput()
+			require.NoError(st.t, err, "%s", out)
+			// opencode asks the registry for what plugins may import, of which ours has no need.
+			require.NoError(st.t, a.WriteFile(filepath.Join(a.Home, ".npmrc"), "fetch-retries=0\n"))
+		}),
+		labtest.Begun(func(command string) (string, int) {
+			cmd := exec.Command(thisProgram(), "--server="+st.Socket, "team", "spawn", name, "--role", role, "--prompt", prompt, "--require-plan", "--dir", st.dir, "--json", "--", command)
+			cmd.Env = st.environ()
+			out, err := cmd.Output()
+			require.NoError(st.t, err, "%s", out)
+			var spawned api.Spawned
+			require.NoError(st.t, json.Unmarshal(out, &spawned), "%s", out)
+			assert.Equal(st.t, "Spawned '"+name+"' (role: "+role+")", spawned.Text)
+			pid, err := strconv.Atoi(strings.TrimSpace(st.Run("display-message", "-p", "-t", spawned.Session.Pane, "#{pane_pid}")))
+			require.NoError(st.t, err)
+			return spawned.Session.Pane, pid
+		}))
+	one := peersAgent{&labAgent{a, st.labStage}}
+	st.until(name+" has its task", func() bool { return one.heard("Your task: " + prompt) })
+	st.is(name, "idle")
+	one.answered(1)
+	return one
+}
+
+func (a peersAgent) heard(text string) bool {
+	return slices.ContainsFunc(a.Received(), func(one string) bool { return strings.Contains(one, text) })
+}
+
+// tries has the agent run a command that its hook denies: nobody is asked.
+func (a peersAgent) tries(command string) (told string) {
+	a.st.t.Helper()
+	n := len(a.told())
+	a.Prompt("[[bash " + command + "]]")
+	a.st.until("its model was told", func() bool { return len(a.told()) > n })
+	a.answered(0)
+	all := a.told()
+	return all[len(all)-1]
+}
+
+// The lesson's own example with a real Claude Code as teammate, whose hook closes its tools until the
+// lead has approved its plan, and which answers by commands in its own shell: it works, rests
+// and shuts down, as config.json shows it, and nothing of it is left.
+func TestLab_P24_P27_realTeammates(t *testing.T) {
+	t.Parallel()
+	const kind = labtest.Claude
+	st := newTeamStage(t, kind)
+	name := "a-" + string(kind)
+	a := st.spawn(kind, name, "frontend dev", "build a dashboard")
+
+	// P24: closed, until the plan is approved
+	assert.Contains(t, a.tries("touch early"), "approved your plan")
+	assert.NoFileExists(t, filepath.Join(a.Work, "early"))
+	said := a.runs("intercom team plan 'draw it'")
+	require.Contains(t, said, "Waiting for lead approval")
+	_, id, _ := strings.Cut(said, "request_id=")
+	assert.Contains(t, a.tries("touch early"), "waits for the lead")
+	assert.Contains(t, st.lead("plan-review", id[:8], "--approve"), "Plan approved for '"+name+"'")
+	st.until("it is told", func() bool { return a.heard("Your plan " + id[:8] + " is approved") })
+	a.answered(0)
+	a.runs("touch late")
+	assert.FileExists(t, filepath.Join(a.Work, "late"))
+	assert.NoFileExists(t, filepath.Join(a.Work, "early"))
+
+	// P27: idle, it is asked to end; it agrees, and has ended
+	st.is(name, "idle")
+	_, id, _ = strings.Cut(st.lead("shutdown-request", name), "Shutdown request ")
+	st.until("it is asked", func() bool { return a.heard("shutdown request " + id[:8]) })
+	a.answered(0)
+	a.Prompt("[[bash intercom team shutdown-response " + id[:8] + " --approve]]")
+	a.WaitForDialog()
+	a.WaitForStill(labtest.Stillness)
+	a.Keys("Enter")
+	st.is(name, "shutdown")
+	assert.Contains(t, st.lead("shutdown-status", id[:8]), `"status":"approved"`)
+	st.until("nothing of it is left", func() bool { return len(a.Processes()) == 0 })
+	all := st.seen(name)
+	assert.Equal(t, []string{"working", "idle"}, all[:2])
+	assert.Equal(t, "shutdown", all[len(all)-1])
+	assert.Equal(t, 1, len(slices.DeleteFunc(all, func(s string) bool { return s == "working" || s == "idle" })))
+}

@@ -1,0 +1,223 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// longestLine is how many bytes a message may have.
+	longestLine = 16 << 20
+	// mostUnread is how many answers may wait for a client that does not read; then nothing more is
+	// read of it either.
+	mostUnread = 1000
+	// lastAnswers is how long a client that has closed its end still gets the answers to what it asked.
+	lastAnswers = time.Second
+)
+
+// lines is MCP over two streams, a message a line, as the specification has it for standard input and
+// output. The SDK's own transport ends at the first line that is not a message. This one answers it with
+// an error of JSON-RPC and goes on.
+type lines struct {
+	messages chan jsonrpc.Message
+	over     chan struct{} // closed when no message comes any more, and there was time for the answers
+	closed   context.Context
+	close    context.CancelFunc
+
+	open     atomic.Int64  // requests that are not answered
+	answered chan struct{} // an answer was written
+	unread   chan struct{} // has an element for each write under way
+	mu       sync.Mutex    // guards out
+	out      io.Writer
+}
+
+// newLines begins to read in, which goes on until in ends: a read of it cannot be interrupted.
+func newLines(ctx context.Context, in io.Reader, out io.Writer) *lines {
+	l := &lines{
+		messages: make(chan jsonrpc.Message), over: make(chan struct{}),
+		answered: make(chan struct{}, 1), unread: make(chan struct{}, mostUnread), out: out,
+	}
+	l.closed, l.close = context.WithCancel(ctx)
+	go func() {
+		defer close(l.over)
+		l.take(in)
+	}()
+	return l
+}
+
+// Connect returns l itself. SDK.
+func (l *lines) Connect(context.Context) (sdk.Connection, error) { return l, nil }
+
+// SessionID returns "": there is one session. SDK.
+func (*lines) SessionID() string { return "" }
+
+// Close ends Read. SDK.
+func (l *lines) Close() error {
+	l.close()
+	return nil
+}
+
+// Read returns the next message, and io.EOF at the end. SDK.
+func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
+	select {
+	case l.unread <- struct{}{}:
+		<-l.unread
+	case <-l.closed.Done():
+		return nil, io.EOF
+	}
+	select {
+	case m := <-l.messages:
+		return m, nil
+	case <-l.over:
+	case <-l.closed.Done():
+	}
+	return nil, io.EOF
+}
+
+// Write writes a message. SDK.
+func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
+	data, err := jsonrpc.EncodeMessage(m)
+	if err == nil {
+		err = l.write(data)
+	}
+	if _, ok := m.(*jsonrpc.Response); ok {
+		l.open.Add(-1)
+		select {
+		case l.answered <- struct{}{}:
+		default:
+		}
+	}
+	return err
+}
+
+func (l *lines) write(line []byte) error {
+	l.unread <- struct{}{}
+	defer func() { <-l.unread }()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.out.Write(append(line, '\n'))
+	return err
+}
+
+// take reads messages to the end, and then waits for the answers to them.
+func (l *lines) take(in io.Reader) {
+	r := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, err := readLine(r)
+		if errors.Is(err, errLongLine) {
+			err = l.refuse("null", jsonrpc.CodeInvalidRequest, err.Error())
+		} else if err == nil {
+			err = l.accept(line)
+		}
+		if err != nil {
+			break
+		}
+	}
+	late := time.NewTimer(lastAnswers)
+	defer late.Stop()
+	for l.open.Load() > 0 {
+		select {
+		case <-l.answered:
+		case <-late.C:
+			return
+		case <-l.closed.Done():
+			return
+		}
+	}
+}
+
+// accept hands on the message of a line, or answers what is wrong with it.
+func (l *lines) accept(line []byte) error {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return nil
+	}
+	var whole map[string]json.RawMessage
+	if wrong := json.Unmarshal(line, &whole); wrong != nil {
+		switch {
+		case !json.Valid(line):
+			return l.refuse("null", jsonrpc.CodeParseError, "not JSON: "+wrong.Error())
+		case line[0] == '[':
+			return l.refuse("null", jsonrpc.CodeInvalidRequest, "a batch: send each message in a line of its own")
+		}
+		return l.refuse("null", jsonrpc.CodeInvalidRequest, "not a JSON object")
+	}
+	id := "null"
+	if given := whole["id"]; len(given) > 0 && (given[0] == '"' || given[0] == '-' || '0' <= given[0] && given[0] <= '9') {
+		id = string(given)
+	}
+	if !utf8.Valid(line) {
+		return l.refuse(id, jsonrpc.CodeParseError, "not UTF-8")
+	}
+	m, err := jsonrpc.DecodeMessage(line)
+	if err != nil {
+		if whole["method"] == nil && (whole["result"] != nil || whole["error"] != nil) {
+			return nil // an answer, which is never answered
+		}
+		return l.refuse(id, jsonrpc.CodeInvalidRequest, err.Error())
+	}
+	if id[0] != '"' && id != "null" {
+		if n, err := strconv.ParseInt(id, 10, 64); err != nil || max(n, -n) > 1<<53 {
+			return l.refuse(id, jsonrpc.CodeInvalidRequest, "the id is neither a string nor an integer that JavaScript has") // the SDK would answer another
+		}
+	}
+	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() {
+		l.open.Add(1)
+	}
+	select {
+	case l.messages <- m:
+		return nil
+	case <-l.closed.Done():
+		return io.EOF
+	}
+}
+
+// refuse answers what is not a message. The id is JSON.
+func (l *lines) refuse(id string, code int64, why string) error {
+	line, err := json.Marshal(struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   jsonrpc.Error   `json:"error"`
+	}{"2.0", json.RawMessage(id), jsonrpc.Error{Code: code, Message: why}})
+	if err != nil {
+		return err
+	}
+	return l.write(line)
+}
+
+var errLongLine = errors.New("the line is longer than 16 MiB")
+
+// readLine reads a line whole, or returns errLongLine after a longer one. What follows the last line
+// feed is a line too.
+func readLine(r *bufio.Reader) (line []byte, _ error) {
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if long = long || len(line)+len(part) > longestLine; long {
+			line = nil
+		} else {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case long && (err == nil || errors.Is(err, io.EOF)):
+			return nil, errLongLine
+		case err == nil, errors.Is(err, io.EOF) && len(line) > 0:
+			return line, nil
+		default:
+			return nil, err
+		}
+	}
+}

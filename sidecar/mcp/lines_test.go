@@ -1,0 +1,178 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+)
+
+const hello = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+`
+
+const ping = `{"jsonrpc":"2.0","id":"after","method":"ping"}` + "\n"
+
+// What is not a message is answered as JSON-RPC has it, by its id where it has one, and what comes
+// after it is answered too.
+func TestH72_linesThatAreNoMessages(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat("[", 100_000)
+	for line, want := range map[string]string{
+		`hello`: `null -32700`,
+		`{"jsonrpc":"2.0","id":3,"method":"ping"`:    `null -32700`,
+		`{"jsonrpc":"2.0","id":3,"method":"ping"} x`: `null -32700`,
+		"\xff\xfe{}": `null -32700`,
+		"\x00":       `null -32700`,
+		deep:         `null -32700`,
+		"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"\xff\"}": `3 -32700`,
+		`42`: `null -32600`,
+		`[]`: `null -32600`,
+		`[{"jsonrpc":"2.0","id":3,"method":"ping"}]`: `null -32600`,
+		`{}`:   `null -32600`,
+		`null`: `null -32600`,
+		`{"jsonrpc":"1.0","id":"3","method":"ping"}`:                             `"3" -32600`,
+		`{"jsonrpc":"2.0","id":3,"method":7}`:                                    `3 -32600`,
+		`{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}`:                         `null -32600`,
+		`{"jsonrpc":"2.0","id":2.5,"method":"ping"}`:                             `2.5 -32600`,
+		`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`:                `9007199254740993 -32600`,
+		`{"jsonrpc":"2.0","id":3,"method":"no/such"}`:                            `3 -32601`,
+		`{"jsonrpc":"2.0","id":3,"method":"ping","params":{"x":"` + deep + `"}}`: `3 ok`,
+		strings.Repeat("x", longestLine+1):                                       `null -32600`,
+		strings.Repeat(" ", longestLine-1):                                       ``,
+		``:                                                                       ``,
+		"\r":                                                                     ``,
+		`{"jsonrpc":"2.0","id":77,"result":{}}`:                                  ``,
+		`{"jsonrpc":"2.0","error":{"code":1,"message":"x"}}`:                     ``,
+		`{"jsonrpc":"2.0","method":"no/such/notification"}`:                      ``,
+	} {
+		var out bytes.Buffer
+		require.NoError(t, (&Server{}).Serve(t.Context(), strings.NewReader(hello+line+"\n"+ping), &out))
+		answers := answersIn(t, out.Bytes())
+		assert.Equal(t, "ok", answers[`"after"`], "%.80q", line)
+		delete(answers, `"after"`)
+		assert.Equal(t, "ok", answers[`"hello"`])
+		delete(answers, `"hello"`)
+		var got string
+		for id, said := range answers {
+			got += id + " " + said
+		}
+		assert.Equal(t, want, got, "%.80q", line)
+	}
+}
+
+// The input ends in the middle of a line, or of a call: what was asked is answered, and what waits is
+// given up.
+func TestMCP_itsInputEnds(t *testing.T) {
+	t.Parallel()
+	begun, gaveUp := make(chan struct{}), make(chan struct{})
+	s := &Server{Tools: []Tool{Func(Tool{Name: "quick"}, func(context.Context, *Call, struct{}) (any, error) {
+		<-begun
+		return Text("done"), nil
+	}), waits(begun, gaveUp)}}
+	var out bytes.Buffer
+	require.NoError(t, s.Serve(t.Context(), strings.NewReader(hello+tool("1", "wait")+tool("2", "quick")+`{"jsonrpc":"2.0","id":3`), &out))
+	answers := answersIn(t, out.Bytes())
+	assert.Equal(t, "ok", answers["2"])
+	assert.Equal(t, "-32700", answers["null"])
+	<-gaveUp
+}
+
+// A client that does not read keeps nothing from ending, neither by a signal nor by its own end.
+func TestMCP_itsOutputIsNotRead(t *testing.T) {
+	t.Parallel()
+	for _, signalled := range []bool{true, false} {
+		begun, gaveUp := make(chan struct{}), make(chan struct{})
+		s := &Server{Tools: []Tool{waits(begun, gaveUp)}}
+		in, write := io.Pipe()
+		read, out := io.Pipe()
+		ctx, signal := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Serve(ctx, in, out) }()
+		_, err := io.WriteString(write, hello+tool("1", "wait"))
+		require.NoError(t, err)
+		_, err = bufio.NewReader(read).ReadString('\n') // and no more
+		require.NoError(t, err)
+		<-begun
+		_, err = io.WriteString(write, strings.Repeat(ping, 100))
+		require.NoError(t, err)
+		if signalled {
+			signal()
+		} else {
+			require.NoError(t, write.Close())
+		}
+		select {
+		case err := <-ended:
+			require.NoError(t, err)
+		case <-time.After(30 * time.Second):
+			t.Fatal("it goes on")
+		}
+		<-gaveUp
+		signal()
+		_ = write.Close()
+	}
+}
+
+// Whatever comes in, only JSON-RPC goes out, and the next message is answered.
+func FuzzServe(f *testing.F) {
+	f.Add([]byte("hello\n[1]\n{}\n\xff\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}"))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_sessions","arguments":[]}}`))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		unreachable := func(context.Context) (*api.Client, error) { return nil, errors.New("none") }
+		var out bytes.Buffer
+		all := io.MultiReader(strings.NewReader(hello), bytes.NewReader(input), strings.NewReader("\n"+ping))
+		require.NoError(t, (&Server{Connect: unreachable}).Serve(t.Context(), all, &out))
+		assert.Equal(t, "ok", answersIn(t, out.Bytes())[`"after"`])
+	})
+}
+
+// Helpers.
+
+// waits is a tool that ends when it is given up.
+func waits(begun, gaveUp chan struct{}) Tool {
+	return Func(Tool{Name: "wait"}, func(ctx context.Context, _ *Call, _ struct{}) (any, error) {
+		close(begun)
+		<-ctx.Done()
+		close(gaveUp)
+		return Text("given up"), nil
+	})
+}
+
+func tool(id, name string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"` + name + `"}}` + "\n"
+}
+
+// answersIn are the answers by their ids: "ok", or the code of an error.
+func answersIn(t *testing.T, out []byte) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, longestLine)
+	for lines.Scan() {
+		var m struct {
+			Version string `json:"jsonrpc"`
+			ID      json.RawMessage
+			Result  json.RawMessage
+			Error   *struct{ Code json.Number }
+		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &m), "%.200q", lines.Text())
+		require.Equal(t, "2.0", m.Version)
+		require.NotEqual(t, m.Result == nil, m.Error == nil, "%.200q", lines.Text())
+		all[string(m.ID)] = "ok"
+		if m.Error != nil {
+			all[string(m.ID)] = m.Error.Code.String()
+		}
+	}
+	require.NoError(t, lines.Err())
+	return all
+}

@@ -1,0 +1,52 @@
+package message
+
+import "time"
+
+// WaitKind is what a person is waited for. The constants are part of the contract of --json.
+type WaitKind string
+
+// The kinds of waits.
+const (
+	WaitDialog   WaitKind = "dialog"   // an agent shows a dialog or a panel, and takes no text until it is answered
+	WaitQuestion WaitKind = "question" // an agent has asked its person something, and waits for the answer
+	WaitDraft    WaitKind = "draft"    // a person's line in a composer keeps a message away
+	WaitApprove  WaitKind = "approve"  // a message, or a session that an agent wants started, waits for a yes or no
+	WaitPaused   WaitKind = "paused"   // a chat is paused, or everything is
+	WaitHeld     WaitKind = "held"     // something else that only a person can end keeps a message away
+	WaitClosed   WaitKind = "closed"   // nothing more is typed into a pane until a person has looked at it
+)
+
+// Wait is one thing that only a person can do. What passes by itself is none, and neither is a pane
+// whose agent works.
+type Wait struct {
+	ID       string   `json:"id"` // the same for as long as it is the same wait
+	Kind     WaitKind `json:"kind"`
+	Words    string   `json:"words"`             // Kind in a few words, as the status line says it: "your draft", "copy mode"
+	Peer     ID       `json:"session,omitempty"` // whose pane it is about; "" where it is about none
+	Name     string   `json:"name,omitempty"`    // of Peer
+	Pane     string   `json:"pane,omitempty"`    // of Peer, %7: where to go
+	Chat     ID       `json:"chat,omitempty"`    // that is paused, or of the message
+	ChatName string   `json:"chat_name,omitempty"`
+	Delivery ID       `json:"delivery,omitempty"` // of approve: what is decided about; of draft and held: the first that waits
+	// Text is one line: what the agent asks, or what waits. Whoever shows it must take it for what a
+	// stranger wrote.
+	Text     string     `json:"text,omitempty"`
+	Since    time.Time  `json:"since"`
+	Evidence []Evidence `json:"evidence,omitempty"`
+	Next     string     `json:"next"` // what a person does about it
+}
+
+// Asking is what an agent asks its person in its pane.
+type Asking struct {
+	Kind     WaitKind `json:"kind"`           // WaitDialog or WaitQuestion
+	Text     string   `json:"text,omitempty"` // the row of its screen that asks, as it stands there
+	Evidence Evidence `json:"evidence"`
+}
+
+// Same reports whether the same is asked, whatever it rests on by now.
+func (a *Asking) Same(b *Asking) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Kind == b.Kind && a.Text == b.Text
+}

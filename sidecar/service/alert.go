@@ -1,0 +1,122 @@
+package service
+
+import (
+	"context"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+const (
+	// commandWithin is how long a command that tells a person may take, and commandMost how much it
+	// may print: nothing of that is read.
+	commandWithin = 10 * time.Second
+	commandMost   = 64 << 10
+	// maxCommands are those that run at once. A notice beyond them is shown, and runs none.
+	maxCommands = 4
+)
+
+// tellWaits has a person told once of what they are waited for at a pane, unless they look at it. Of
+// what awaits a decision, or is paused, the relay has told.
+func (s *Face) tellWaits(ctx context.Context) {
+	for _, w := range s.Waits.untold() {
+		// Of a screen that is not recognised its pane tells, once it is sure, with the row (pane/vouch.go).
+		if w.Pane == "" || w.Words == unknownScreen || s.looksAt(ctx, w.Pane) {
+			continue
+		}
+		text := w.Name + " (" + w.Pane + ") waits for you: " + w.Words
+		if w.Text != "" {
+			text += ": " + w.Text
+		}
+		if w.Kind == message.WaitHeld {
+			text += "; " + w.Next
+		}
+		if err := s.Relay.Notify(ctx, w.Peer, text); err != nil && ctx.Err() == nil {
+			s.Log.Warn("tell of a wait", "pane", w.Pane, "err", err)
+		}
+	}
+}
+
+// looksAt reports whether a terminal shows a pane, as the one that has its keys.
+func (s *Face) looksAt(ctx context.Context, pane string) bool {
+	clients, err := s.Tmux.Clients(ctx)
+	if err != nil {
+		s.Log.Warn("list clients", "err", err)
+		return false
+	}
+	for _, c := range clients {
+		if !c.Control && !c.Suspended && c.Pane == pane {
+			return true
+		}
+	}
+	return false
+}
+
+// alert tells of a notice in the ways that init.lua names beside the line of tmux.
+func (s *Face) alert(ctx context.Context, clients []tmux.Attached, text string) {
+	if s.Policies.Set == nil {
+		return
+	}
+	how := s.Policies.Set.Settings().Notices
+	sequence, shown := "", printable(text)
+	if how.Bell {
+		sequence += "\a"
+	}
+	if how.OSC9 {
+		sequence += "\x1b]9;" + shown + "\x1b\\"
+	}
+	if how.OSC777 {
+		sequence += "\x1b]777;notify;intercom;" + shown + "\x1b\\"
+	}
+	for _, c := range clients {
+		if sequence == "" {
+			break
+		}
+		if err := tmux.Alert(c, sequence); err != nil {
+			s.Log.Warn("alert", "client", c.Name, "err", err)
+		}
+	}
+	if len(how.Command) > 0 {
+		s.command(ctx, how.Command, shown)
+	}
+}
+
+// command runs a person's own command for a notice. Nobody waits for it.
+func (s *Face) command(ctx context.Context, argv []string, text string) {
+	select {
+	case s.running <- struct{}{}:
+	default:
+		s.Log.Warn("the command for notices is not run: too many of them run", "notice", text)
+		return
+	}
+	home, _ := os.UserHomeDir()
+	go func() {
+		defer func() { <-s.running }()
+		ctx, cancel := context.WithTimeout(ctx, commandWithin)
+		defer cancel()
+		if _, err := process.Run(ctx, process.Command{Argv: append(argv[:len(argv):len(argv)], text), Dir: home, Limit: commandMost}); err != nil {
+			s.Log.Warn("the command for notices", "err", err)
+		}
+	}()
+}
+
+// printable is a text without what acts on a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+}
+
+// untold is what a person is to be told of now, and has not been.
+func (s *Waits) untold() []message.Wait {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.board.Tell(time.Now())
+}

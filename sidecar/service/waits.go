@@ -1,0 +1,293 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/waits"
+)
+
+// unknownScreen is what a pane waits with whose screen is not what it was.
+const unknownScreen = "unknown screen"
+
+// mostNamed is how many waits at panes the status line names; beyond that it counts.
+const mostNamed = 3
+
+// atPane is what a person is waited for at a pane, and what they do there.
+type atPane struct {
+	kind        message.WaitKind
+	words, next string
+}
+
+var (
+	openDialog   = atPane{message.WaitDialog, "dialog", "answer it in its pane"}
+	openQuestion = atPane{message.WaitQuestion, "question", "answer it in its pane"}
+	ownDraft     = atPane{message.WaitDraft, "your draft", "send it or clear it: a message waits behind it"}
+	shutPane     = atPane{message.WaitClosed, "closed", "look at the pane, then intercom release it and adopt it again"}
+)
+
+// personal are the holds that only a person can end. All others pass by themselves.
+var personal = map[message.Reason]atPane{
+	screen.DialogOpen:       openDialog,
+	message.InComposer:      ownDraft,
+	message.OursInComposer:  {message.WaitHeld, "our text in its composer", "send it or clear it"},
+	message.CopyMode:        {message.WaitHeld, "copy mode", "leave the mode: q"},
+	message.NotInFront:      {message.WaitHeld, "another program in front", "end that program, or bring the agent back"},
+	message.PasswordPrompt:  {message.WaitHeld, "password prompt", "answer it in its pane"},
+	message.UnknownScreen:   {message.WaitHeld, unknownScreen, "look at the pane; intercom explain says what is missing"},
+	message.AlternateScreen: {message.WaitHeld, unknownScreen, "leave the full-screen program"},
+	message.NotEmpty:        {message.WaitHeld, unknownScreen, "look at the pane; intercom explain says what is missing"},
+	message.PaneTooSmall:    {message.WaitHeld, "pane too small", "make the pane larger"},
+	message.PaneTooNarrow:   {message.WaitHeld, "pane too narrow", "make the pane wider"},
+	message.WidthDisputed:   {message.WaitHeld, "characters of unsure width", "look at the pane, then intercom inbox release"},
+	message.InputOff:        {message.WaitHeld, "input is off", "turn it on: tmux select-pane -e"},
+	screen.VimNormal:        {message.WaitHeld, "vim normal mode", "press i there"},
+}
+
+// Waits is what only a person can do.
+type Waits struct {
+	Relay   condition
+	Journal interface {
+		Held(ctx context.Context) (int, error)
+		backlog
+	}
+	Starts interface { // that wait for a person; nil where the sidecar is headless
+		Waiting() []api.Held
+	}
+
+	mu    sync.Mutex // guards board
+	board waits.Board
+}
+
+// Offer has a server serve the operation.
+func (s *Waits) Offer(server *api.Server) {
+	api.Handle(server, api.ListWaits, func(ctx context.Context, _ api.Caller, _ api.None) ([]message.Wait, error) { return s.List(ctx) })
+}
+
+// List lists what a person is waited for now, the longest wait first.
+func (s *Waits) List(ctx context.Context) ([]message.Wait, error) {
+	all, err := s.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.board.See(time.Now(), all)
+	return s.board.List(), nil
+}
+
+// due is in how long List says something else though nothing has happened; false if never.
+func (s *Waits) due() (time.Duration, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.board.Due()
+	return max(0, time.Until(at)), ok
+}
+
+// all is what a person is waited for by this moment's evidence: dialogs and questions of agents,
+// whether or not a message waits behind them; what keeps a message from a pane until a person has
+// done something there; what awaits a decision; what is paused. There is one for a pane at most.
+func (s *Waits) all(ctx context.Context) ([]message.Wait, error) {
+	snap := s.Relay.Snapshot()
+	found := gathered{snap: snap, at: map[message.ID]bool{}}
+	for _, one := range snap.Peers() {
+		switch {
+		case one.Closed == message.InComposer:
+			found.pane(one, ownDraft, message.Wait{})
+		case one.Closed != "":
+			found.pane(one, shutPane, message.Wait{Text: string(one.Closed)})
+		case one.Asks != nil:
+			found.asks(one)
+		}
+	}
+	var waiting []journal.Pending
+	held, err := s.Journal.Held(ctx)
+	if err == nil && held > 0 {
+		waiting, err = s.Journal.Waiting(ctx, "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range waiting {
+		found.held(p)
+	}
+	if s.Starts != nil {
+		for _, one := range s.Starts.Waiting() {
+			found.add(message.Wait{
+				ID: "approve:" + string(one.Delivery), Kind: message.WaitApprove, Words: "to approve", Delivery: one.Delivery, Since: one.Since,
+				Name: one.From, Text: oneLine(one.Envelope.Body), Next: "intercom inbox approve " + one.Delivery.Short(),
+			})
+		}
+	}
+	if s.Relay.Stopped() {
+		found.add(message.Wait{ID: "stopped", Kind: message.WaitPaused, Words: "all paused", Text: string(message.Stopped), Next: "intercom chat resume --all"})
+	}
+	for _, c := range open(snap) {
+		if c.State == message.ChatPaused {
+			found.add(message.Wait{
+				ID: "paused:" + string(c.ID), Kind: message.WaitPaused, Words: "paused", Chat: c.ID, ChatName: chatLabel(c), Text: oneLine(c.Why),
+				Next: "intercom chat resume " + c.ID.Short(),
+			})
+		}
+	}
+	return found.waits, nil
+}
+
+// gathered are waits that were found so far.
+type gathered struct {
+	snap  registry.Snapshot
+	waits []message.Wait
+	at    map[message.ID]bool // peers at whose panes a person is waited for
+	limit bool
+}
+
+func (g *gathered) add(w message.Wait) { g.waits = append(g.waits, w) }
+
+// pane adds a wait at a pane, unless there is one.
+func (g *gathered) pane(one message.Peer, what atPane, w message.Wait) {
+	if g.at[one.ID] {
+		return
+	}
+	g.at[one.ID] = true
+	w.ID, w.Kind, w.Words = "pane:"+string(one.ID), what.kind, what.words
+	w.Peer, w.Name, w.Pane, w.Next = one.ID, one.Name, one.Pane, cmp.Or(w.Next, what.next)
+	if c, in := g.snap.ChatOf(one.ID); in {
+		w.Chat, w.ChatName = c.ID, chatLabel(c)
+	}
+	g.add(w)
+}
+
+// asks adds what an agent asks its person.
+func (g *gathered) asks(one message.Peer) {
+	what := openDialog
+	if one.Asks.Kind == message.WaitQuestion {
+		what = openQuestion
+	}
+	g.pane(one, what, message.Wait{Text: oneLine(one.Asks.Text), Evidence: []message.Evidence{one.Asks.Evidence}})
+}
+
+// held adds what a delivery waits for, if only a person can end that.
+func (g *gathered) held(p journal.Pending) {
+	what, theirs := personal[p.Last.Reason]
+	to, _ := g.snap.Peer(p.Delivery.Target)
+	switch {
+	case p.Last.Awaits():
+		g.add(message.Wait{
+			ID: "approve:" + string(p.Delivery.ID), Kind: message.WaitApprove, Words: "to approve", Delivery: p.Delivery.ID, Chat: p.Delivery.Chat,
+			Name: p.Delivery.Message.From.Name, Text: oneLine(p.Delivery.Message.Body), Since: p.Last.At, Evidence: p.Last.Evidence,
+			Next: "intercom inbox approve " + p.Delivery.ID.Short(),
+		})
+	case p.Last.State == message.Held && p.Last.Hold == message.HoldLimit && p.Delivery.Chat == "" && !g.limit:
+		g.limit = true
+		g.add(message.Wait{
+			ID: "limit", Kind: message.WaitHeld, Words: "at a limit", Delivery: p.Delivery.ID, Name: p.Delivery.Message.From.Name,
+			Text: string(p.Last.Reason), Since: p.Last.At, Next: "intercom chat resume --all",
+		})
+	case p.Last.State == message.Held && p.Last.Hold == "" && theirs && to.ID != "" && to.Ended == nil:
+		vouch, text := "", "a message from "+p.Delivery.Message.From.Name+" waits: "+string(p.Last.Reason)
+		if p.Last.Reason == message.UnknownScreen {
+			if len(p.Last.Evidence) > 0 {
+				text += ": " + oneLine(p.Last.Evidence[0].Says)
+			}
+			vouch = "look at the pane; intercom inbox release " + p.Delivery.ID.Short() + " types it all the same"
+		}
+		g.pane(to, what, message.Wait{
+			Delivery: p.Delivery.ID, Text: text,
+			Since: p.Last.At, Evidence: p.Last.Evidence, Next: vouch,
+		})
+	}
+}
+
+// chatLabel is what a chat goes by: its name, or who is in it.
+func chatLabel(c message.Chat) string {
+	var who []string
+	for _, p := range c.Participants {
+		if !p.Left {
+			who = append(who, p.Name)
+		}
+	}
+	return cmp.Or(c.Name, strings.Join(who, " ↔ "), c.ID.Short())
+}
+
+// oneLine is the first line of a text that has anything in it, without what acts on a terminal, and
+// cut at its end.
+func oneLine(text string) string {
+	const most = 160
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(strings.Map(func(r rune) rune {
+			if r < ' ' || r >= 0x7f && r < 0xa0 {
+				return ' '
+			}
+			return r
+		}, line))
+		if line == "" {
+			continue
+		}
+		if cut := []rune(line); len(cut) > most {
+			return string(cut[:most-1]) + "…"
+		}
+		return line
+	}
+	return ""
+}
+
+// needs are waits as the status has told them from its first version: those at panes, and how many
+// decisions are awaited.
+func needs(all []message.Wait) (told []api.Need) {
+	approvals := 0
+	for _, w := range all {
+		switch {
+		case w.Kind == message.WaitApprove:
+			approvals++
+		case w.Pane != "":
+			told = append(told, api.Need{For: w.Words, Name: w.Name, Pane: w.Pane})
+		}
+	}
+	if approvals > 0 {
+		told = append(told, api.Need{For: api.NeedApproval, N: approvals})
+	}
+	return told
+}
+
+// waitWords says what a person must do in a few words: "all paused", "1 paused", "claude: dialog",
+// "1 to approve".
+func waitWords(all []message.Wait) (words []string) {
+	count := map[message.WaitKind]int{}
+	var named []string
+	more := 0
+	for _, w := range all {
+		switch {
+		case w.Kind == message.WaitPaused && w.Chat == "":
+			words = append(words, w.Words)
+		case w.Pane == "" && w.Kind == message.WaitHeld:
+			named = append(named, w.Words)
+		case w.Pane == "":
+			count[w.Kind]++
+		case len(named) < mostNamed:
+			named = append(named, w.Name+": "+w.Words)
+		default:
+			more++
+		}
+	}
+	if n := count[message.WaitPaused]; n > 0 {
+		words = append(words, fmt.Sprintf("%d paused", n))
+	}
+	words = append(words, named...)
+	if n := count[message.WaitApprove]; n > 0 {
+		words = append(words, fmt.Sprintf("%d to approve", n))
+	}
+	if more > 0 {
+		words = append(words, fmt.Sprintf("%d more", more))
+	}
+	return slices.Clip(words)
+}

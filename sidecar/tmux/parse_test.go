@@ -1,0 +1,23 @@
+package tmux
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// A server is gone only where nothing can listen; a socket that may not be used, or whose queue is
+// full, says nothing of its server.
+func TestCommandError_gone(t *testing.T) {
+	for text, gone := range map[string]bool{
+		"no server running on /tmp/s":                                       true,
+		"error connecting to /tmp/s (No such file or directory)":            true,
+		"error connecting to /tmp/s (Connection refused)":                   true,
+		"server exited unexpectedly":                                        true,
+		"error connecting to /tmp/s (Permission denied)":                    false,
+		"error connecting to /tmp/s (Resource temporarily unavailable)":     false,
+		"error connecting to /tmp/s (Connection refused) (Not a directory)": false,
+	} {
+		assert.Equal(t, gone, NoServer(&commandError{text: text}), text)
+	}
+}

@@ -1,0 +1,214 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// do makes an effect of something that is told of when it is done.
+func do(act func(e edge) (string, error)) effect {
+	return func(e edge) any {
+		text, err := act(e)
+		if err != nil {
+			return failed{hinted(e, err)}
+		}
+		return told{text}
+	}
+}
+
+// hinted is an error whose next step names keys where there are some.
+func hinted(e edge, err error) error {
+	told := api.AsError(err)
+	if e.Hint == nil {
+		return told
+	}
+	return api.Errorf(told.Code, "%s", e.Hint(told.Text)).WithHint("%s", e.Hint(told.Hint))
+}
+
+// jump shows a pane at the person's client. A popup has to be out of the way.
+func jump(pane string, popup bool) effect {
+	return func(e edge) any {
+		if err := e.Jump(e.ctx, pane); err != nil {
+			return failed{err}
+		}
+		if popup {
+			return leaves{}
+		}
+		return nil
+	}
+}
+
+// decide takes a person's decision about a message: whether it would count is asked first, then the
+// person, with all of the text in front of them.
+func decide(req api.DecideRequest) effect {
+	return func(e edge) any {
+		d, err := call(e, api.Decide, req)
+		switch {
+		case err != nil:
+			return failed{hinted(e, err)}
+		case len(d.Waiting) == 0:
+			return told{"message of " + fromOf(d) + " has been decided about already"}
+		}
+		return opened{question{text: Decision(req, d), ask: askedOf[req.Choice], yes: decided(req, d)}}
+	}
+}
+
+func fromOf(d api.Decided) string {
+	if d.By.Name != "" {
+		return d.By.Name
+	}
+	return "this id"
+}
+
+func decided(req api.DecideRequest, d api.Decided) effect {
+	req.ID, req.Sure = string(d.Message), true
+	return do(func(e edge) (string, error) {
+		_, err := call(e, api.Decide, req)
+		done := map[api.Choice]string{api.ChoiceApprove: "approved", api.ChoiceReject: "rejected", api.ChoiceReply: "answered"}[req.Choice]
+		return fmt.Sprintf("%s: %s → %s", done, d.Waiting[0].From, targets(d.Waiting)), err
+	})
+}
+
+// change has the person's editor change a message, and asks about what it is then.
+func change(id string) effect {
+	return func(e edge) any {
+		req := api.DecideRequest{ID: id, Choice: api.ChoiceApprove}
+		d, err := call(e, api.Decide, req)
+		switch {
+		case err != nil:
+			return failed{hinted(e, err)}
+		case len(d.Waiting) == 0:
+			return told{"it has been decided about already"}
+		}
+		return edits{words(d.Waiting[0]), func(text string, err error) effect {
+			return func(e edge) any {
+				if err != nil {
+					return failed{hinted(e, err)}
+				}
+				req.Body = &text
+				return opened{question{text: Decision(req, d), ask: "Approve it as you changed it?", yes: decided(req, d)}}
+			}
+		}}
+	}
+}
+
+// release has a message typed on a person's word, whose screen is not recognised.
+func release(h api.Held) effect {
+	req := api.VouchRequest{ID: string(h.Delivery)}
+	return func(e edge) any {
+		if _, err := call(e, api.Vouch, req); err != nil {
+			return failed{hinted(e, err)}
+		}
+		req.Sure = true
+		return opened{question{
+			text: fmt.Sprintf("%s to %s, which waits: %s\n\n%s\n\nLook at the pane first. It is typed as soon as the screen stays as it is.", h.From, h.To, h.Reason, words(h)),
+			ask:  "Type it there?",
+			yes: do(func(e edge) (string, error) {
+				_, err := call(e, api.Vouch, req)
+				return "released: " + h.From + " → " + h.To, err
+			}),
+		}}
+	}
+}
+
+// resume lets chats go on, after a person's yes to what stands at a limit.
+func resume(which api.ChatRef, done string) effect {
+	return func(e edge) any {
+		_, err := call(e, api.ResumeChat, which)
+		switch {
+		case err == nil:
+			return told{done}
+		case api.AsError(err).Code != api.CodeUnsure:
+			return failed{hinted(e, err)}
+		}
+		which.Sure = true
+		return opened{question{text: api.AsError(err).Text, ask: "Resume it?", yes: do(func(e edge) (string, error) {
+			_, err := call(e, api.ResumeChat, which)
+			return done, err
+		})}}
+	}
+}
+
+// ofChat changes a chat.
+func ofChat(op api.Op[api.ChatRef, []message.Chat], c message.Chat, done string) effect {
+	return do(func(e edge) (string, error) {
+		_, err := call(e, op, api.ChatRef{Chat: string(c.ID)})
+		return called(c) + ": " + done, err
+	})
+}
+
+// mute keeps what a participant says from the others, or lets it pass again: as it is by now, not as
+// the screen shows it.
+func mute(c message.Chat, p message.Participant) effect {
+	return do(func(e edge) (string, error) {
+		now, err := call(e, api.ShowChat, api.ChatQuery{Chat: string(c.ID)})
+		if err != nil {
+			return "", err
+		}
+		for _, x := range now.Participants {
+			if x.Peer == p.Peer {
+				p = x
+			}
+		}
+		_, err = call(e, api.MuteMember, api.MemberRequest{Chat: string(c.ID), Pane: string(p.Peer), Off: !p.MaySpeak})
+		if !p.MaySpeak {
+			return p.Name + " is no longer muted", err
+		}
+		return p.Name + " is muted: it hears the others, and what it says is not passed on", err
+	})
+}
+
+// say puts a person's words into a chat. Where that stands at a limit, it is asked at once whether it
+// may go on: y sends what waits, and the words with it.
+func say(c message.Chat, text string) effect {
+	return func(e edge) any {
+		said, err := call(e, api.Say, api.SayRequest{Chat: string(c.ID), Text: text})
+		switch {
+		case err != nil:
+			return failed{hinted(e, err)}
+		case said.Braked:
+			return opened{askResume(c, string(said.Held))}
+		case said.Held != "":
+			return told{"held: " + string(said.Held) + "; r resumes"}
+		}
+		return told{"said to " + called(c)}
+	}
+}
+
+// askResume asks whether a chat at a limit may go on.
+func askResume(c message.Chat, why string) question {
+	return question{
+		text: fmt.Sprintf("%s is paused: %s.\n\nYour words wait with the rest. A yes sends them, and depth, rate and bytes start again from 0.", called(c), why),
+		ask:  "resume? y",
+		yes: do(func(e edge) (string, error) {
+			_, err := call(e, api.ResumeChat, api.ChatRef{Chat: string(c.ID), Sure: true})
+			return called(c) + ": resumed, and your words are on their way", err
+		}),
+		no: do(func(edge) (string, error) { return "held with the rest; r resumes", nil }),
+	}
+}
+
+// sayTo asks for a line to be said in a chat.
+func sayTo(c message.Chat) prompt {
+	return prompt{title: "say to " + called(c), take: func(text string) effect { return say(c, text) }}
+}
+
+// search looks for words in all that was said.
+func search(text string) effect {
+	return func(e edge) any {
+		ctx, cancel := context.WithTimeout(e.ctx, begins)
+		defer cancel()
+		events, err := api.Call(ctx, e.Client, api.Log, api.LogQuery{Search: text, Limit: mostEvents})
+		if err != nil {
+			return failed{hinted(e, err)}
+		}
+		if len(events) == 0 {
+			return failed{errors.New("nothing that was said has these words")}
+		}
+		return found{events}
+	}
+}

@@ -1,0 +1,245 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
+)
+
+// chatsShelf are the chats that go on, and the panes that could be in one.
+type chatsShelf struct{}
+
+func (chatsShelf) flex() int    { return 1 }
+func (chatsShelf) none() string { return "no chats, and no agent in any pane" }
+
+func (chatsShelf) items(m model) (all []item) {
+	for _, d := range m.known.chats {
+		style := normal
+		if d.State == message.ChatPaused {
+			style = urgent
+		}
+		all = append(all, item{id: string(d.ID), style: style, cells: []string{
+			called(d.Chat), m.known.standing(d), progress(d), age(m.now, d.Started),
+		}})
+	}
+	if len(m.known.peers) > 0 {
+		if len(all) > 0 {
+			all = append(all, item{head: true, cells: []string{""}})
+		}
+		all = append(all, item{head: true, cells: []string{"panes"}})
+	}
+	for _, p := range m.known.peers {
+		style := normal
+		if !p.Adopted {
+			style = faint
+		}
+		all = append(all, item{id: peerID(p), style: style, cells: []string{
+			cmp.Or(p.Name, p.Agent), strings.TrimSuffix(peerState(p)+": "+p.Why, ": "), cmp.Or(m.chatOf(p), p.Window), "",
+		}})
+	}
+	return all
+}
+
+func peerID(p api.Peer) string { return "peer " + cmp.Or(p.Pane, string(p.Session), p.Name) }
+
+func peerState(p api.Peer) string {
+	if !p.Adopted {
+		return "not adopted"
+	}
+	return cmp.Or(string(p.State), "-")
+}
+
+// chatOf is the chat of a peer, in words.
+func (m model) chatOf(p api.Peer) string {
+	if p.Chat == "" {
+		return ""
+	}
+	if d, ok := m.known.chat(p.Chat); ok {
+		var others []string
+		for _, x := range d.Participants {
+			if x.Name != p.Name && !x.Left {
+				others = append(others, x.Name)
+			}
+		}
+		return "↔ " + strings.Join(others, ", ")
+	}
+	return p.ChatName
+}
+
+// progress is how far a chat is from its limits.
+func progress(d api.ChatDetail) string {
+	text := several(d.Stats.Turns, "turn")
+	if d.Turns > 0 {
+		text = fmt.Sprintf("%d of %d turns", d.Stats.Turns, d.Turns)
+	}
+	return text + fmt.Sprintf(", depth %d", d.Stats.Depth)
+}
+
+func (chatsShelf) detail(m model, id string, width int) (string, []string) {
+	if d, ok := m.known.chat(message.ID(id)); ok {
+		rows := m.transcript(m.known.of(d.ID), width)
+		if len(rows) == 0 {
+			rows = []string{styled(faint, plain.Cut(" nothing was said yet", width))}
+		}
+		return called(d.Chat), rows[max(0, len(rows)-max(4, m.height/3)):]
+	}
+	p, ok := m.peer(id)
+	if !ok {
+		return "", nil
+	}
+	rows := indented(fmt.Sprintf("%s in %s, %s", cmp.Or(p.Agent, string(p.Program.Name)), cmp.Or(p.Window, "no pane"), peerState(p)), 1, width)
+	if p.Why != "" {
+		rows = append(rows, indented("not typed into now: "+p.Why, 1, width)...)
+	}
+	for _, g := range p.Evidence {
+		for _, row := range indented(g.Source+": "+g.Says, 3, width) {
+			rows = append(rows, styled(faint, row))
+		}
+	}
+	return cmp.Or(p.Name, p.Agent), rows
+}
+
+func (m model) peer(id string) (api.Peer, bool) {
+	i := slices.IndexFunc(m.known.peers, func(p api.Peer) bool { return peerID(p) == id })
+	if i < 0 {
+		return api.Peer{}, false
+	}
+	return m.known.peers[i], true
+}
+
+func (chatsShelf) keys(m model, id string) []string {
+	if d, ok := m.known.chat(message.ID(id)); ok {
+		return append([]string{"w watch"}, chatKeys(d)...)
+	}
+	p, ok := m.peer(id)
+	if !ok {
+		return nil
+	}
+	keys := []string{"g go to pane"}
+	if p.Adopted && p.Pane != "" {
+		keys = append(keys, "R release")
+	}
+	if p.Chat != "" {
+		keys = append(keys, "m mute")
+	}
+	return keys
+}
+
+// chatKeys are what can be done with a chat.
+func chatKeys(d api.ChatDetail) []string {
+	if d.State == message.ChatOver {
+		return nil
+	}
+	pause := "p pause"
+	if d.State == message.ChatPaused {
+		pause = "r resume"
+	}
+	return []string{"s say", pause, "m mute", "x end", "g go to pane"}
+}
+
+func (chatsShelf) press(m model, id, name string) (model, []effect) {
+	if d, ok := m.known.chat(message.ID(id)); ok {
+		if name == "enter" || name == "w" {
+			m = m.push(watch{ref: id, tail: true})
+			return m, m.top().open(m)
+		}
+		return m.onChat(d, name)
+	}
+	p, ok := m.peer(id)
+	if !ok {
+		return m, nil
+	}
+	switch {
+	case (name == "g" || name == "enter") && p.Pane != "":
+		return m, []effect{jump(p.Pane, m.popup)}
+	case name == "R" && p.Adopted:
+		return m, []effect{do(func(e edge) (string, error) {
+			_, err := call(e, api.Release, api.ReleaseRequest{Pane: p.Pane})
+			return p.Name + " is released: it is neither read nor typed into", err
+		})}
+	case name == "m" && p.Chat != "":
+		if d, ok := m.known.chat(p.Chat); ok {
+			for _, x := range d.Participants {
+				if x.Peer == p.Session {
+					return m, []effect{mute(d.Chat, x)}
+				}
+			}
+		}
+	}
+	return m, nil
+}
+
+// onChat is what a key does with a chat.
+func (m model) onChat(d api.ChatDetail, name string) (model, []effect) {
+	if d.State == message.ChatOver {
+		return m, nil
+	}
+	switch name {
+	case "s":
+		return m.push(sayTo(d.Chat)), nil
+	case "p":
+		return m, []effect{ofChat(api.PauseChat, d.Chat, "paused; r resumes")}
+	case "r":
+		return m, []effect{resume(api.ChatRef{Chat: string(d.ID)}, called(d.Chat)+": resumed")}
+	case "x":
+		return m, []effect{ofChat(api.StopChat, d.Chat, "ended; nothing more is relayed")}
+	case "m", "g":
+		return m.choose(d, name)
+	}
+	return m, nil
+}
+
+// choose has one of those in a chat chosen, by the number that it has there.
+func (m model) choose(d api.ChatDetail, name string) (model, []effect) {
+	var rows []string
+	here := map[string]message.Participant{}
+	for _, p := range d.Participants {
+		if p.Left {
+			continue
+		}
+		state := ""
+		if !p.MaySpeak {
+			state = "  muted"
+		}
+		if p.Number < 10 {
+			here[itoa(p.Number)] = p
+		}
+		rows = append(rows, fmt.Sprintf("%d  %s%s", p.Number, p.Name, state))
+	}
+	title := map[string]string{"m": "mute, or let speak again", "g": "go to the pane of"}[name]
+	return m.push(reading{
+		title: title,
+		text:  func(_ model, width int) []string { return indented(strings.Join(rows, "\n"), 1, width) },
+		keys:  func(model) []string { return []string{"a number chooses"} },
+		act: func(m model, pressed string) (model, []effect, bool) {
+			p, ok := here[pressed]
+			if !ok {
+				return m, nil, false
+			}
+			m = m.pop()
+			if name == "m" {
+				return m, []effect{mute(d.Chat, p)}, true
+			}
+			s, ok := m.known.session(p.Peer)
+			if !ok || s.Pane == "" {
+				return m.tell(p.Name + " is in no pane"), nil, true
+			}
+			return m, []effect{jump(s.Pane, m.popup)}, true
+		},
+	}), nil
+}
+
+// of are the events of a chat.
+func (k known) of(chat message.ID) (events []message.Event) {
+	for _, e := range k.events {
+		if e.Chat == chat {
+			events = append(events, e)
+		}
+	}
+	return events
+}

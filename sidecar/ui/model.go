@@ -1,0 +1,269 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Tab is a page of the screen.
+type Tab string
+
+// The tabs, in their order.
+const (
+	Waits Tab = "waits"
+	Chats Tab = "chats"
+	Inbox Tab = "inbox"
+	Log   Tab = "log"
+)
+
+// Tabs are all tabs, in their order.
+var Tabs = []Tab{Waits, Chats, Inbox, Log}
+
+// Start says what a screen shows first.
+type Start struct {
+	Tab Tab // "" is the first one
+	// Watch is a chat that is shown alone, by id, its short form or name; leaving it leaves the screen.
+	Watch string
+}
+
+// What happens to a screen. All else that Bubble Tea tells of is ignored.
+type (
+	resized  struct{ width, height int }
+	key      struct{ name, text string } // as Bubble Tea names it, and the text that it types
+	pasted   struct{ text string }
+	ticked   struct{}                         // time has passed
+	loaded   struct{ known }                  // how things are
+	broken   struct{ err error }              // nothing could be loaded
+	happened struct{}                         // something did: how things are has to be asked
+	found    struct{ events []message.Event } // by a search
+	told     struct{ text string }            // what an action came to
+	failed   struct{ err error }              // or why it failed
+	taken    struct {
+		page int
+		text string
+	} // what was asked of a page was done: it closes
+	refused struct {
+		page int
+		err  error
+	} // or not, and the page stays
+	opened struct{ page page } // something more is asked, or shown
+	armed  struct{ page int }  // what a page asks has been seen
+	leaves struct {
+		told string
+		err  error
+	} // the screen closes
+	edits struct { // a text is to be changed by the person's editor
+		text string
+		then func(text string, err error) effect
+	}
+)
+
+// effect is done beside the model. What it returns happens to the model; nil for nothing.
+type effect func(e edge) any
+
+// model is a screen, as a value.
+type model struct {
+	now           time.Time
+	width, height int
+	popup         bool
+	tab           Tab
+	known         known
+	trouble       string // why what is known may be old
+	lists         map[Tab]list
+	pages         []page // on top of each other; the tabs are below
+	serial        int    // of the latest page
+	says          string // of the last action
+	bad           bool   // it failed
+	loading       bool
+	stale         bool // something happened since
+
+	leaving  bool
+	farewell string
+	failure  error
+}
+
+// page is what the keys go to. It is a value: what changes it makes another one of it.
+type page interface {
+	open(m model) []effect
+	press(m model, k key) (model, []effect)
+	view(m model, width, height int) []string
+	help(m model) []string
+}
+
+// begin is a screen of no size.
+func begin(s Start, popup bool, now time.Time) model {
+	m := model{now: now, popup: popup, tab: s.Tab, lists: map[Tab]list{}, pages: []page{tabs{}}, loading: true}
+	if m.tab == "" {
+		m.tab = Tabs[0]
+	}
+	if s.Watch != "" {
+		m.pages = []page{watch{ref: s.Watch, tail: true}}
+	}
+	return m
+}
+
+func (m model) top() page { return m.pages[len(m.pages)-1] }
+
+// push opens a page on top of the others.
+func (m model) push(p page) model {
+	m.serial++
+	if x, ok := p.(numbered); ok {
+		p = x.number(m.serial)
+	}
+	m.pages = append(slices.Clip(m.pages), p)
+	return m
+}
+
+// numbered is a page to which something comes back.
+type numbered interface {
+	page
+	number(id int) page
+	id() int
+}
+
+// set puts a page in the place of the one on top.
+func (m model) set(p page) model {
+	m.pages = slices.Clone(m.pages)
+	m.pages[len(m.pages)-1] = p
+	return m
+}
+
+// pop closes the page on top, and with the last one the screen.
+func (m model) pop() model {
+	if m.pages = m.pages[:len(m.pages)-1]; len(m.pages) == 0 {
+		m.leaving = true
+		m.pages = []page{tabs{}}
+	}
+	return m
+}
+
+// isTop reports whether the page with that number is on top.
+func (m model) isTop(id int) bool {
+	x, ok := m.top().(numbered)
+	return ok && x.id() == id
+}
+
+// tell shows what an action came to, until the next key.
+func (m model) tell(text string) model {
+	m.says, m.bad = text, false
+	return m
+}
+
+// update is the screen after an event, and what is to be done beside it.
+func (m model) update(now time.Time, ev any) (model, []effect) {
+	m.now = now
+	switch ev := ev.(type) {
+	case resized:
+		m.width, m.height = ev.width, ev.height
+	case ticked:
+		return m.reload(0)
+	case happened:
+		return m.reload(settles)
+	case loaded:
+		m.known, m.trouble, m.loading = m.known.renewed(ev.known), "", false
+		if x, ok := m.top().(interface {
+			arrived(m model) (model, []effect)
+		}); ok {
+			return x.arrived(m)
+		}
+		if m.stale {
+			return m.reload(settles)
+		}
+	case broken:
+		m.trouble, m.loading = api.AsError(ev.err).Text, false
+	case found:
+		m.known.found = ev.events
+	case told:
+		m, effects := m.tell(ev.text).reload(0)
+		return m, effects
+	case failed:
+		return m.fail(ev.err), nil
+	case taken:
+		if m.isTop(ev.page) {
+			m = m.pop()
+		}
+		return m.tell(ev.text).reload(0)
+	case refused:
+		if x, ok := m.top().(interface{ refused(err error) page }); ok && m.isTop(ev.page) {
+			return m.set(x.refused(ev.err)), nil
+		}
+		return m.fail(ev.err), nil
+	case opened:
+		// What is asked about a line that was typed leaves it there until the answer.
+		p, line := m.top().(prompt)
+		q, asks := ev.page.(question)
+		if line {
+			p.working = false
+			m = m.set(p)
+		}
+		if line && asks {
+			q.from = p.page
+			ev.page = q
+		}
+		m = m.push(ev.page)
+		return m, m.top().open(m)
+	case armed:
+		if q, ok := m.top().(question); ok && m.isTop(ev.page) {
+			m = m.set(q.arm(m))
+		}
+	case leaves:
+		m.leaving, m.farewell, m.failure = true, ev.told, ev.err
+	case pasted:
+		if x, ok := m.top().(interface{ paste(text string) page }); ok {
+			return m.set(x.paste(ev.text)), nil
+		}
+	case key:
+		m.says = ""
+		if ev.name == "ctrl+c" {
+			return m.pop(), nil
+		}
+		return m.top().press(m, ev)
+	}
+	return m, nil
+}
+
+// fail shows why an action failed.
+func (m model) fail(err error) model {
+	told := api.AsError(err)
+	m.says, m.bad = told.Text, true
+	if told.Hint != "" {
+		m.says += " → " + told.Hint
+	}
+	return m
+}
+
+// settles is how long after something happened all is asked for: more of it follows at once.
+const settles = 60 * time.Millisecond
+
+// reload asks how things are, once at a time.
+func (m model) reload(after time.Duration) (model, []effect) {
+	if m.loading {
+		m.stale = true
+		return m, nil
+	}
+	m.loading, m.stale = true, false
+	since := m.known.last()
+	return m, []effect{func(e edge) any {
+		select {
+		case <-e.ctx.Done():
+			return nil
+		case <-time.After(after):
+		}
+		return loadSince(e, since)
+	}}
+}
+
+// several is a count with its word.
+func several(n int, one string) string {
+	switch {
+	case n == 1:
+		return "1 " + one
+	case strings.HasSuffix(one, "y"):
+		return itoa(n) + " " + strings.TrimSuffix(one, "y") + "ies"
+	}
+	return itoa(n) + " " + one + "s"
+}

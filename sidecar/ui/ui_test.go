@@ -1,0 +1,314 @@
+package ui
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+var update = flag.Bool("update", false, "write the golden frames")
+
+// Each tab, at 80x24 and wide, over people and agents whose names and words are wide, long, or meant
+// to act on a terminal.
+func TestU8_frames(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {132, 40}} {
+		for _, c := range []struct {
+			name string
+			keys string
+		}{
+			{"waits", "1"},
+			{"waits-dialog", "1 down"},
+			{"waits-approve", "1 down down"},
+			{"waits-paused", "1 end"},
+			{"chats", "2"},
+			{"chats-pane", "2 down down"},
+			{"inbox", "3"},
+			{"inbox-held", "3 down"},
+			{"inbox-read", "3 enter"},
+			{"inbox-filter", "3 / b e n"},
+			{"log", "4"},
+			{"watch", "2 enter"},
+			{"say", "2 s h i space 日 left x"},
+			{"mute", "2 m"},
+		} {
+			t.Run(fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1]), func(t *testing.T) {
+				m := world().size(size[0], size[1]).keys(c.keys)
+				golden(t, fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1]), m)
+			})
+		}
+	}
+	for _, c := range []struct {
+		name string
+		ev   any
+	}{
+		{"question", opened{question{text: "ada to ben:\n\n" + strings.Repeat("rm -rf everything 日本語 \x1b[2J\n", 30), ask: "Approve it?", yes: none}}},
+		{"failure", failed{api.Errorf(api.CodeRefused, "approve a held message: only a person may, and this runs inside \"ada\"").WithHint("do it from a pane that is not adopted")}},
+		{"gone", broken{errors.New("no sidecar listens at \"/run/x.sock\"")}},
+	} {
+		m, _ := world().size(80, 24).update(noon, c.ev)
+		golden(t, c.name+"-80x24", m)
+	}
+	empty := begin(Start{}, false, noon).size(80, 24)
+	golden(t, "nothing-yet-80x24", empty)
+	empty, _ = empty.update(noon, loaded{known{ready: true}})
+	golden(t, "nothing-80x24", empty)
+}
+
+// Whatever is shown, no row is wider than the screen, none is missing or too much, and nothing that
+// somebody else wrote acts on the terminal.
+func TestU8_framesFit(t *testing.T) {
+	keys := []string{"1", "2", "3", "4", "up", "down", "enter", "esc", "/", "a", "s", "m", "tab", "w", "end", "space", "日", "left", "ctrl+u"}
+	ours := strings.NewReplacer(faint, "", bold, "", picked, "", urgent, "", wrong, "", reset, "")
+	rapid.Check(t, func(t *rapid.T) {
+		m := world().size(rapid.IntRange(1, 100).Draw(t, "width"), rapid.IntRange(1, 40).Draw(t, "height"))
+		for _, k := range rapid.SliceOfN(rapid.SampledFrom(keys), 0, 6).Draw(t, "keys") {
+			m = m.keys(k)
+			if m.leaving {
+				return
+			}
+			frame, cursor := m.frame()
+			rows := strings.Split(frame, "\n")
+			if len(rows) != m.height {
+				t.Fatalf("%d rows of %d", len(rows), m.height)
+			}
+			for _, row := range rows {
+				bare := ours.Replace(row)
+				if strings.ContainsFunc(bare, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x9b || r == 0x202e }) {
+					t.Fatalf("acts on a terminal: %q", row)
+				}
+				if m.width > 9 && ansi.StringWidth(bare) > m.width {
+					t.Fatalf("wider than %d: %q", m.width, bare)
+				}
+			}
+			if cursor != nil && (cursor.x < 0 || cursor.x >= m.width || cursor.y < 0 || cursor.y >= m.height) {
+				t.Fatalf("cursor at %+v of %dx%d", *cursor, m.width, m.height)
+			}
+		}
+	})
+}
+
+// A yes counts once all that it is to was on the screen, and the question for a moment.
+func TestS12_AYesIsToWhatWasRead(t *testing.T) {
+	long := strings.Repeat("line\n", 100)
+	for _, c := range []struct {
+		text, keys string
+		yes        bool
+	}{
+		{"short", "y", false}, // it was typed before the question came
+		{"short", "armed y", true},
+		{"short", "armed Y", true},
+		{"short", "armed paste", false},
+		{"short", "armed alt+y", false},
+		{"short", "armed enter space a", false},
+		{long, "armed y", false},
+		{long, "armed space y", false},
+		{long, "armed end y", true},
+		{long, "end armed y", false},
+		{long, "armed end home y", true},
+		{long, "armed end n y", false},
+	} {
+		said := false
+		m, _ := world().size(80, 24).update(noon, opened{question{text: c.text, ask: "Approve it?", yes: func(edge) any { said = true; return nil }}})
+		for _, k := range strings.Fields(c.keys) {
+			var effects []effect
+			switch k {
+			case "armed":
+				m, _ = m.update(noon, armed{m.serial})
+				continue
+			case "paste":
+				m, effects = m.update(noon, pasted{"y"})
+			default:
+				m, effects = m.update(noon, pressed(k))
+			}
+			for _, ef := range effects {
+				ef(edge{})
+			}
+		}
+		assert.Equal(t, c.yes, said, "%+v", c)
+	}
+	m, _ := world().size(80, 24).update(noon, opened{question{text: "first", yes: none}})
+	first := m.serial
+	m = m.pop()
+	m, _ = m.update(noon, opened{question{text: "second", yes: none}})
+	m, _ = m.update(noon, armed{first})
+	assert.False(t, m.top().(question).drawn, "the moment of another question")
+}
+
+// The line that a person typed stays until it was sent, whatever is asked about it meanwhile.
+func TestU23_NoLineIsLostInTheScreen(t *testing.T) {
+	m := world().size(80, 24).keys("2 s h o")
+	m, _ = m.update(noon, pasted{"\x1b[2Jw\nmany"})
+	m, effects := m.update(noon, pressed("enter"))
+	require.Len(t, effects, 1)
+	m, _ = m.update(noon, opened{askResume(message.Chat{}, "depth limit reached")})
+	m, _ = m.update(noon, armed{m.serial})
+	assert.Contains(t, sees(m), "resume? y")
+	m, effects = m.update(noon, pressed("n"))
+	require.Len(t, effects, 1)
+	assert.Contains(t, sees(m), "> ho[2Jw many", "it stays until it is known what became of it")
+	m, _ = m.update(noon, effects[0](edge{}))
+	assert.Contains(t, sees(m), "held with the rest")
+	assert.NotContains(t, sees(m), "w many")
+
+	m = m.keys("s x")
+	m, _ = m.update(noon, pressed("enter"))
+	m, _ = m.update(noon, refused{m.serial, errors.New("chat has ended")})
+	assert.Contains(t, sees(m), "chat has ended")
+	assert.Contains(t, sees(m), "> x")
+	m = m.keys("y")
+	assert.Contains(t, sees(m), "> xy", "it can be mended")
+}
+
+// Where one is in a list stays at its row while others come and go.
+func TestU8_selectionStays(t *testing.T) {
+	m := world().size(80, 24).keys("3 down")
+	_, _, id := m.shown()
+	k := m.known
+	k.held = append([]api.Held{{Waiting: api.Waiting{Delivery: "new", From: "x", To: "y"}}}, k.held...)
+	m, _ = m.update(noon, loaded{k})
+	_, _, now := m.shown()
+	assert.Equal(t, id, now)
+	k.held = k.held[:1]
+	m, _ = m.update(noon, loaded{k})
+	_, _, now = m.shown()
+	assert.Equal(t, "new", now)
+}
+
+// Helpers.
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.Local)
+
+func none(edge) any { return nil }
+
+func pressed(name string) key {
+	switch {
+	case name == "space":
+		return key{name, " "}
+	case len([]rune(name)) == 1:
+		return key{name, name}
+	}
+	return key{name, ""}
+}
+
+func (m model) keys(names string) model {
+	for _, name := range strings.Fields(names) {
+		m, _ = m.update(noon, pressed(name))
+	}
+	return m
+}
+
+func (m model) size(width, height int) model {
+	m, _ = m.update(noon, resized{width, height})
+	return m
+}
+
+// sees is the screen as a person sees it.
+func sees(m model) string {
+	frame, _ := m.frame()
+	return ansi.Strip(frame)
+}
+
+// golden compares a screen with the one that was looked at: a mark before each row says how it looks.
+func golden(t *testing.T, name string, m model) {
+	t.Helper()
+	frame, cursor := m.frame()
+	var text strings.Builder
+	for row := range strings.SplitSeq(frame, "\n") {
+		marked := strings.NewReplacer(faint, "‹", bold, "«", picked, "[", urgent, "!", wrong, "#", reset, "›").Replace(row)
+		fmt.Fprintf(&text, "%s\n", strings.TrimRight(marked, " "))
+	}
+	if cursor != nil {
+		fmt.Fprintf(&text, "cursor %d,%d\n", cursor.x, cursor.y)
+	}
+	path := filepath.Join("testdata", name+".txt")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), text.String(), name)
+}
+
+// world is a screen over two chats, one of them paused, and what waits in them.
+func world() model {
+	ada := message.Peer{ID: "00000000-0000-7000-8000-0000000000a1", Name: "ada", State: message.Working, PaneOf: message.PaneOf{Pane: "%1", Profile: "claude"}}
+	ben := message.Peer{ID: "00000000-0000-7000-8000-0000000000b2", Name: "ben", State: message.Idle, PaneOf: message.PaneOf{Pane: "%2", Profile: "codex"}}
+	wide := message.Peer{ID: "00000000-0000-7000-8000-0000000000c3", Name: "gemini-日本語-with-a-long-name", State: message.Draft, PaneOf: message.PaneOf{Pane: "%3", Profile: "gemini"}}
+	chat := message.Chat{ID: "00000000-0000-7000-8000-00000000c001", Name: "plans", State: message.ChatOn, Started: noon.Add(-time.Hour), Turns: 10, Participants: []message.Participant{
+		{Peer: ada.ID, Name: ada.Name, Number: 1, MaySpeak: true}, {Peer: ben.ID, Name: ben.Name, Number: 2},
+	}}
+	paused := message.Chat{ID: "00000000-0000-7000-8000-00000000c002", State: message.ChatPaused, Why: "depth limit reached", Braked: true, Started: noon.Add(-3 * time.Minute), Participants: []message.Participant{
+		{Peer: wide.ID, Name: wide.Name, Number: 1, MaySpeak: true}, {Peer: "gone", Name: "codex-2", Number: 2, MaySpeak: true},
+	}}
+	evil := "\x1b]52;c;aGVsbG8=\x07\x1b[2J\u202edrow \u200b日本語 👩\u200d👩\u200d👧 e\u0301"
+	said := func(n int, from message.Peer, number int, body string) message.Event {
+		return message.Event{Seq: int64(n), At: noon.Add(time.Duration(n-20) * time.Second), Kind: "message", Chat: chat.ID, Message: &message.Envelope{
+			ID: message.ID(fmt.Sprint("m", n)), From: message.Address{Peer: from.ID, Name: from.Name, Number: number}, Body: body, Origin: message.OriginAgent,
+		}}
+	}
+	receipt := func(n int, of int, to message.Peer, state message.ReceiptState, why message.Reason) message.Event {
+		return message.Event{Seq: int64(n), At: noon.Add(time.Duration(n-20) * time.Second), Kind: "receipt", Chat: chat.ID, Receipt: &message.Receipt{
+			Message: message.ID(fmt.Sprint("m", of)), Target: to.ID, State: state, Reason: why, At: noon.Add(time.Duration(n-20) * time.Second),
+		}}
+	}
+	m := begin(Start{}, true, noon)
+	m, _ = m.update(noon, loaded{known{
+		ready:  true,
+		status: api.Status{Sessions: []message.Peer{ada, ben, wide}, Chats: []message.Chat{chat, paused}},
+		waits: []message.Wait{
+			{ID: "w1", Kind: message.WaitDraft, Words: "your draft", Name: wide.Name, Pane: "%3", Delivery: "d2", Text: "please look at the failing test", Since: noon.Add(-9 * time.Minute)},
+			{ID: "w2", Kind: message.WaitDialog, Words: "dialog", Name: "ada", Pane: "%1", Text: "Do you want to proceed? " + evil, Since: noon.Add(-4 * time.Minute)},
+			{ID: "w3", Kind: message.WaitApprove, Words: "to approve", Name: "ada", Chat: chat.ID, Delivery: "d1", Text: "Shall I run this?", Since: noon.Add(-2 * time.Minute)},
+			{ID: "w4", Kind: message.WaitPaused, Words: "paused", Chat: paused.ID, Text: "depth limit reached", Since: noon.Add(-time.Minute)},
+		},
+		held: []api.Held{
+			{
+				Waiting:  api.Waiting{Delivery: "d1", Message: "m4", From: "ben", To: "ada", State: message.Held, Reason: message.AwaitingApproval, Hold: message.HoldApproval, Since: noon.Add(-2 * time.Minute)},
+				Chat:     chat.ID,
+				ChatName: "plans", Pane: "%1", Decision: true, Asked: &message.Verdict{Decision: message.Decision{By: "guard.lua", Reason: "it deletes files"}},
+				Envelope: message.Envelope{ID: "m4", Body: "Shall I run this? " + evil + "\n\n" + strings.Repeat("rm -rf build && make 日本語 ", 20), Depth: 3},
+			},
+			{
+				Waiting:  api.Waiting{Delivery: "d2", Message: "m5", From: "root", To: wide.Name, State: message.Held, Reason: message.InComposer, Since: noon.Add(-40 * time.Second)},
+				Chat:     paused.ID,
+				Pane:     "%3",
+				Envelope: message.Envelope{ID: "m5", Body: "please look at the failing test"},
+			},
+		},
+		peers: []api.Peer{
+			{Name: "ada", Pane: "%1", Session: ada.ID, Agent: "claude", Adopted: true, State: message.Working, Window: "work:1 api", Chat: chat.ID, Why: "agent working", Evidence: []message.Ground{{Source: "transcript", Says: "a turn is open"}}},
+			{Name: "ben", Pane: "%2", Session: ben.ID, Agent: "codex", Adopted: true, State: message.Idle, Window: "work:2 " + evil, Chat: chat.ID},
+			{Pane: "%9", Agent: "opencode", Window: "work:3 web"},
+		},
+		chats: []api.ChatDetail{
+			{Chat: chat, Stats: message.Stats{Turns: 4, Depth: 3}},
+			{Chat: paused, Stats: message.Stats{Turns: 20, Depth: 20}},
+		},
+		events: []message.Event{
+			{Seq: 1, At: noon.Add(-time.Hour), Kind: "session", Peer: &ada},
+			{Seq: 2, At: noon.Add(-time.Hour), Kind: "chat", Chat: chat.ID, Change: &chat},
+			said(3, ada, 1, "The plan has three steps.\n1. read\n2. "+evil+"\n3. write"),
+			receipt(4, 3, ben, message.Held, message.InComposer),
+			receipt(5, 3, ben, message.Submitted, ""),
+			said(6, ben, 2, "四つの方がいい。"+strings.Repeat("長い文章です。", 12)),
+			receipt(7, 6, ada, message.Uncertain, message.NotSeen),
+			{Seq: 8, At: noon.Add(-2 * time.Minute), Kind: "chat", Chat: paused.ID, Change: &paused},
+			{Seq: 9, At: noon.Add(-time.Minute), Kind: "notice", Notice: "gemini ↔ codex-2 paused after 20 turns: prefix + B, r"},
+		},
+	}})
+	return m
+}

@@ -1,0 +1,163 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
+)
+
+// watch is one chat, live: who waits for whom, and what is said.
+type watch struct {
+	scroll
+	ref  string // by which it was asked for
+	tail bool   // the latest is in view, and stays there
+	last api.ChatDetail
+}
+
+func (w watch) open(model) []effect { return nil }
+
+// chat is the chat as it is now, or was when it ended.
+func (w watch) chat(m model) (api.ChatDetail, bool) {
+	for _, d := range m.known.chats {
+		if string(d.ID) == w.ref || d.ID.Is(w.ref) || d.Name == w.ref {
+			return d, true
+		}
+	}
+	return w.last, w.last.ID != ""
+}
+
+// arrived has the watch know its chat when that has ended.
+func (w watch) arrived(m model) (model, []effect) {
+	if d, ok := w.chat(m); ok {
+		if on := slices.ContainsFunc(m.known.chats, func(x api.ChatDetail) bool { return x.ID == d.ID }); !on {
+			d.State = message.ChatOver
+			for _, e := range m.known.of(d.ID) {
+				if e.Change != nil {
+					d.Chat = *e.Change
+				}
+			}
+		}
+		w.last = d
+		m = m.set(w)
+	}
+	if m.stale {
+		return m.reload(settles)
+	}
+	return m, nil
+}
+
+const watchHead = 3 // rows above the transcript
+
+func (w watch) height(m model) int { return max(1, m.height-watchHead-len(m.foot())) }
+
+func (w watch) rows(m model, width int) []string {
+	d, ok := w.chat(m)
+	if !ok {
+		return nil
+	}
+	return m.transcript(m.known.of(d.ID), width)
+}
+
+func (w watch) press(m model, k key) (model, []effect) {
+	rows := len(w.rows(m, m.width))
+	if w.tail {
+		w.top = max(0, rows-w.height(m))
+	}
+	if s, moved := w.scroll.press(k.name, rows, w.height(m)); moved {
+		w.scroll = s
+		w.tail = w.top >= max(0, rows-w.height(m))
+		return m.set(w), nil
+	}
+	if k.name == "q" || k.name == "esc" {
+		return m.pop(), nil
+	}
+	if d, ok := w.chat(m); ok {
+		return m.onChat(d, k.name)
+	}
+	return m, nil
+}
+
+func (w watch) view(m model, width, height int) []string {
+	d, ok := w.chat(m)
+	if !ok {
+		text := "…"
+		if m.known.ready {
+			text = "no chat " + w.ref + " goes on"
+		}
+		return []string{rule("watch", width), "", styled(faint, plain.Cut("   "+plain.Line(text), width))}
+	}
+	style := normal
+	if d.State == message.ChatPaused {
+		style = urgent
+	}
+	if m.trouble != "" {
+		style = wrong
+	}
+	lines := []string{rule(called(d.Chat), width), styled(style, plain.Cut(" "+plain.Line(w.state(m, d)), width)), ""}
+	rows := w.rows(m, width)
+	if len(rows) == 0 {
+		return append(lines, styled(faint, plain.Cut(" nothing was said yet", width)))
+	}
+	room := height - watchHead
+	if w.tail {
+		w.top = max(0, len(rows)-room)
+	}
+	return append(lines, w.window(rows, room)...)
+}
+
+// state says in a line where the chat stands.
+func (w watch) state(m model, d api.ChatDetail) string {
+	if m.trouble != "" {
+		return m.trouble
+	}
+	state := m.known.standing(d)
+	if d.State == message.ChatOn {
+		state = "on · " + state
+	}
+	return state + " · " + progress(d)
+}
+
+func (w watch) help(m model) []string {
+	d, ok := w.chat(m)
+	keys := []string{"q back"}
+	if ok {
+		keys = append(chatKeys(d), keys...)
+	}
+	if !w.tail {
+		keys = append(keys, "End latest")
+	}
+	return keys
+}
+
+// transcript is what was said in a chat, and how it changed, in rows.
+func (m model) transcript(events []message.Event, width int) (rows []string) {
+	for _, e := range events {
+		when := e.At.Local().Format("15:04")
+		switch {
+		case e.Message != nil:
+			if len(rows) > 0 {
+				rows = append(rows, "")
+			}
+			who := author(*e.Message)
+			if e.Message.From.Number > 0 {
+				who = fmt.Sprintf("%s (%d)", who, e.Message.From.Number)
+			}
+			rows = append(rows, styled(bold, plain.Cut(" "+plain.Line(cmp.Or(who, "?")), max(1, width-7)))+styled(faint, plain.First("  "+when, width-1)))
+			rows = append(rows, indented(opening(strings.Trim(e.Message.Body, "\n"), detailBytes), 3, width)...)
+		case e.Receipt != nil && (e.Receipt.State == message.Failed || e.Receipt.State == message.Expired || e.Receipt.State == message.Uncertain):
+			rows = append(rows, styled(wrong, plain.Cut("   → "+plain.Line(m.named(e.Receipt.Target)+" "+outcome(*e.Receipt)), width)))
+		case e.Change != nil && e.Change.State != message.ChatOn:
+			text := string(e.Change.State)
+			if e.Change.Why != "" {
+				text += ": " + e.Change.Why
+			}
+			rows = append(rows, styled(urgent, plain.Cut(" "+when+" "+plain.Line(text), width)))
+		}
+	}
+	return rows
+}

@@ -1,0 +1,189 @@
+#!/bin/sh
+# program.sh ROOT: prints the path of the program of this revision. What is not there yet is downloaded if a release has
+# it, else built; @intercom-install (auto, build, download) allows one of the two alone. Clients of the tmux server are told.
+set -u
+root=$1
+here=$root/tmux-plugin
+
+tmux() { command tmux -N "$@"; }
+tell() { "$here/notice.sh" "intercom: $1" >/dev/null 2>&1 & }
+
+# fail WHY NEXT: reports that there is no program.
+fail() {
+	tmux set-option -g @intercom-trouble "$1; $2" 2>/dev/null
+	"$here/notice.sh" "intercom: $1; $2" '' 12
+	exit 1
+}
+wrapper='^# intercom: runs the program that the tmux plugin uses' # ours, which would call itself
+again="then run: tmux run-shell $root/intercom.tmux"
+
+given=$(tmux show-options -gqv @intercom-bin)
+case $given in
+\~/*) given=$HOME/${given#\~/} ;;
+esac
+if [ -n "$given" ]; then
+	{ ! grep -q "$wrapper" "$given" && "$given" plugin check; } >/dev/null 2>&1 || fail "@intercom-bin ($given) is not a program this plugin can use" "change or unset it, $again"
+	printf '%s\n' "$given"
+	exit 0
+fi
+
+cd "$root" || exit 1
+# sum PATH…: tells one state of the sources from another.
+sum() {
+	find "$@" \( -name .git -o -name testdata -o -path ./bin -o -path ./dist -o -path ./docs \) -prune -o -type f ! -name '*_test.go' -exec cksum {} + |
+		LC_ALL=C sort | cksum | tr -d ' '
+}
+rev=''
+[ ! -e .git ] || rev=$(git rev-parse --short=12 HEAD 2>/dev/null)
+if [ -z "$rev" ]; then # no git here, or a checkout that it does not trust
+	key=source-$(sum .)
+	version=$key
+elif [ -z "$(git status --porcelain 2>/dev/null)" ]; then
+	key=$rev
+	version=$(git describe --tags --always 2>/dev/null)
+else
+	key=$rev-$(sum .)
+	version=$(git describe --tags --always 2>/dev/null)-${key#"$rev"-}
+fi
+
+data=${XDG_DATA_HOME:-}
+case $data in
+/*) ;;
+*) data=${HOME:-}/.local/share ;;
+esac
+store=$data/intercom/bin
+bin=$store/$key/intercom
+if [ -x "$bin" ]; then
+	touch "$store/$key" 2>/dev/null
+	printf '%s\n' "$bin"
+	exit 0
+fi
+
+# A program that the person installed is used if it is of this revision.
+installed=$(command -v intercom 2>/dev/null)
+[ -z "$installed" ] || ! grep -q "$wrapper" "$installed" || installed='' # our own
+theirs=''
+[ -z "$installed" ] || theirs=$("$installed" version 2>/dev/null | sed -n 's/^intercom \([^ ]*\) .*/\1/p')
+case $theirs in
+'') ;;
+"$version" | *-"$key")
+	printf '%s\n' "$installed"
+	exit 0
+	;;
+esac
+
+# A server that was started by a desktop or by ssh may have hardly any PATH.
+go=$(command -v go 2>/dev/null)
+for dir in /usr/local/go/bin /opt/homebrew/bin /usr/local/bin /opt/local/bin /snap/bin "${HOME:-}/go/bin" "${HOME:-}/.local/go/bin" \
+	"${HOME:-}"/sdk/go*/bin "${HOME:-}/.asdf/shims" "${HOME:-}/.local/share/mise/shims" /run/current-system/sw/bin "${HOME:-}/.nix-profile/bin"; do
+	[ -z "$go" ] || break
+	[ ! -x "$dir/go" ] || go=$dir/go
+done
+wanted=$(sed -n 's/^go \([0-9.]*\)$/\1/p' go.mod)
+no_go=''
+if [ -z "$go" ]; then
+	no_go="building needs Go $wanted or newer, and no Go was found"
+else
+	# Asked elsewhere: an old Go refuses to say anything inside a module that needs a newer.
+	have=$(cd / && GOTOOLCHAIN=local "$go" env GOVERSION 2>/dev/null)
+	have=${have#go}
+	newest=$(printf '%s\n%s\n' "$wanted" "$have" | awk -F . '
+		NR == 1 { major = $1; minor = $2 + 0 }
+		NR == 2 { print ($1 > major || $1 == major && $2 + 0 >= minor) ? "ok" : "" }')
+	[ -n "$newest" ] || no_go="building needs Go $wanted or newer, and this is Go $have"
+fi
+
+# How the program can be had. A release counts as this revision if it was made of the same sources.
+install=$(tmux show-options -gqv @intercom-install)
+release=$(sed -n 's/^release //p' tmux-plugin/release.txt | head -n 1)
+[ "$install" != build ] || release=''
+same=''
+[ -z "$release" ] || [ "$(sum cmd sidecar scripting policies docs/skill go.mod go.sum)" != "$(sed -n 's/^sources //p' tmux-plugin/release.txt)" ] || same=yes
+[ "$install" != download ] || no_go="@intercom-install is download, so nothing is built"
+
+if [ -n "$no_go" ] && [ -z "$same" ] && [ -n "$theirs" ] && "$installed" plugin check >/dev/null 2>&1; then
+	tell "$no_go; using $installed $theirs instead, a different revision than the plugin"
+	printf '%s\n' "$installed"
+	exit 0
+fi
+
+log=$store/build.log
+lock=$store/$key.lock
+mkdir -p "$store" 2>/dev/null || fail "cannot write $store" "make it writable, $again"
+
+# One gets it, and others wait: a second tmux server, or a second load of this one.
+waited=0
+until mkdir "$lock" 2>/dev/null; do
+	holder=$(cat "$lock/pid" 2>/dev/null)
+	if [ "$waited" -ge 600 ] || { [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; }; then
+		mv "$lock" "$lock.$$" 2>/dev/null && rm -rf "$lock.$$"
+		continue
+	fi
+	sleep 1
+	waited=$((waited + 1))
+done
+echo $$ >"$lock/pid"
+trap 'rm -rf "$lock" "$store/$key.$$"' EXIT
+trap 'exit 1' HUP INT TERM
+if [ -x "$bin" ]; then
+	printf '%s\n' "$bin"
+	exit 0
+fi
+
+# into DIR: what was made, and works, becomes the program in DIR; others there that were not used for long are removed.
+into() {
+	"$store/$key.$$/intercom" plugin check >>"$log" 2>&1 || return 1
+	rm -rf "${store:?}/$1"
+	mv "$store/$key.$$" "$store/$1" || fail "cannot write $store" "make it writable, $again"
+	find "$store" -mindepth 1 -maxdepth 1 -type d -mtime +90 ! -name "$1" -exec rm -rf {} + 2>/dev/null
+	bin=$store/$1/intercom
+}
+fetched() {
+	why=$("$here/fetch.sh" "$root" "$store/$key.$$") && into "$1" && return
+	why=${why:-"the program of release $release does not run here"}
+	return 1
+}
+built() {
+	CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=readonly nice "$go" build -trimpath -buildvcs=false \
+		-ldflags "-s -w -X main.version=$version" -o "$store/$key.$$/intercom" ./cmd/intercom >"$log" 2>&1 && into "$key"
+}
+mkdir "$store/$key.$$" || fail "cannot write $store" "make it writable, $again"
+: >"$log"
+
+why=''
+if [ -n "$same" ]; then
+	tmux set-option -g @intercom-trouble "still downloading release $release" 2>/dev/null
+	tell "downloading release $release in the background"
+	if fetched "$key"; then
+		tell "release $release is ready; prefix + @ chats, prefix + B is the menu"
+		printf '%s\n' "$bin"
+		exit 0
+	fi
+	[ -n "$no_go" ] || tell "$why; building instead"
+fi
+if [ -z "$no_go" ]; then
+	tmux set-option -g @intercom-trouble "still building, about a minute the first time; log: $log" 2>/dev/null
+	tell 'building in the background, about a minute the first time'
+	built || fail "the build failed: $(tail -n 1 "$log")" "fix that (log: $log), $again"
+	tell 'built and ready; prefix + @ chats, prefix + B is the menu'
+	printf '%s\n' "$bin"
+	exit 0
+fi
+if [ -n "$release" ] && [ -z "$same" ]; then
+	bin=$store/$release/intercom
+	if [ -x "$bin" ] || fetched "$release"; then
+		touch "$store/$release" 2>/dev/null
+		tell "$no_go; running release $release, which is older than the plugin"
+		printf '%s\n' "$bin"
+		exit 0
+	fi
+fi
+how='https://go.dev/dl'
+if command -v brew >/dev/null 2>&1; then
+	how='brew install go'
+elif command -v pacman >/dev/null 2>&1; then
+	how='sudo pacman -S go'
+elif command -v dnf >/dev/null 2>&1; then
+	how='sudo dnf install golang'
+fi
+fail "${why:+$why; }$no_go" "install it ($how), $again"
