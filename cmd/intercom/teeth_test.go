@@ -99,7 +99,7 @@ const teethAtOnce = 5
 // TestTeeth_S22_EachGateIsMissed switches each gate off in turn, and wants the test that
 // proves it to fail.
 func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
-	for _, gate := range gates(t) {
+	for _, gate := range allGates(t) {
 		require.True(t, slices.ContainsFunc(teeth, func(tooth struct{ gates, test string }) bool {
 			return slices.Contains(strings.Split(tooth.gates, ","), gate)
 		}), "no test is named for gate %q", gate)
@@ -144,8 +144,8 @@ func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
 	fmt.Printf("%-62s %-68s\n%s\n", "gates switched off", "test that misses them", strings.Join(rows, "\n"))
 }
 
-// gates are all that stand in the sources.
-func gates(t *testing.T) (all []string) {
+// allGates are those that stand in the sources.
+func allGates(t *testing.T) (all []string) {
 	t.Helper()
 	name := regexp.MustCompile(`gate(?:\(|: )"(\w+)"`)
 	for prefix, pattern := range map[string]string{

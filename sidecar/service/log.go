@@ -58,7 +58,7 @@ func (s *Log) List(ctx context.Context, _ api.Caller, q api.LogQuery) ([]message
 			}
 			id, err := s.Names.chatID(ctx, q.ID)
 			if err != nil {
-				return nil, api.Errorf(api.CodeNotFound, "no message or chat %q", q.ID).WithHint("intercom log lists the messages, intercom chat list the chats")
+				return nil, api.Errorf(api.CodeNotFound, "no message, delivery or chat %q", q.ID).WithHint("intercom log lists the messages, intercom chat list the chats")
 			}
 			query.Chat = id
 		default:

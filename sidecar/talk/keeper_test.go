@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -76,8 +77,11 @@ func TestK52_startedAtOnce(t *testing.T) {
 			c, err := who.Starting(patience)
 			if err == nil {
 				defer c.Release()
-				if err = who.Port(number).Want(Wish{}); err == nil {
+				p := who.Port(number)
+				if err = p.Want(Wish{}); err == nil {
 					_, err = who.Keeper.Look(t.Context())
+					// Either keeper may be the one that serves it: whoever starts waits until one does.
+					assert.Eventually(t, func() bool { _, ok := p.Listening(); return ok }, patience, time.Millisecond)
 				}
 			}
 			results <- err

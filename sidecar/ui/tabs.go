@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
@@ -220,13 +219,4 @@ func (m model) bar(width int) string {
 		bar.WriteString(strings.Repeat(" ", left-plain.Width(said)) + styled(style, said))
 	}
 	return bar.String()
-}
-
-// paneOf is the pane of the session of that name, "" if it has none.
-func (k known) paneOf(name string) string {
-	i := slices.IndexFunc(k.status.Sessions, func(p message.Peer) bool { return p.Name == name })
-	if i < 0 {
-		return ""
-	}
-	return k.status.Sessions[i].Pane
 }
