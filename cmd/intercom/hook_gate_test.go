@@ -82,7 +82,7 @@ func TestHookGate_toolsOfEachAgent(t *testing.T) {
 	}
 }
 
-func TestHookGate_answers(t *testing.T) {
+func TestC42_answers(t *testing.T) {
 	const edit = `{"session_id":"a","turn_id":"t","hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"/x","new_string":"y"}}`
 	for _, c := range []struct {
 		args, stdin string
@@ -140,7 +140,7 @@ func TestHookGate_answers(t *testing.T) {
 }
 
 // Without an answer in time a tool may be used.
-func TestHookGate_harmless(t *testing.T) {
+func TestC42_harmless(t *testing.T) {
 	w := newWorld(t)
 	w.stdin = `{"tool_name":"Edit"}`
 	quiet(t, w.run("hook", "claude", "PreToolUse")) // no sidecar

@@ -21,7 +21,7 @@ import (
 
 // An agent that nobody has adopted calls through its own MCP client, and another one is adopted. Who
 // calls is found out by processes: a name in the environment makes nobody an agent.
-func TestM2_M3_M6_callsOfAgents(t *testing.T) {
+func TestM2_M3_M6_H37_H38_callsOfAgents(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
 	claude, codex := st.coder("claude"), st.coder("codex")
@@ -39,6 +39,9 @@ func TestM2_M3_M6_callsOfAgents(t *testing.T) {
 	held := st.held()
 	require.Len(t, held, 1, "it waits for a person")
 	assert.Equal(t, "AI[local:unverified] |", held[0].Form.Head)
+	logged := read(t, st.paths().Log)
+	assert.Regexp(t, `an MCP caller says who it is.*from=human`, logged)
+	assert.Contains(t, logged, "names a pane to which it does not belong")
 	result = calls(t, liar, "check_messages", nil)
 	assert.True(t, result.IsError, "nothing reaches whom nobody knows")
 	assert.Contains(t, textOfResult(result), `"status":"error"`)

@@ -144,7 +144,7 @@ func TestT22_T27_T29_M7_anAgentDelegates(t *testing.T) {
 }
 
 // Both protocols of the lesson, each side by its own tools.
-func TestMCP_teamByItsTools(t *testing.T) {
+func TestC21_teamByItsTools(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
 	project := st.project("project")
@@ -210,11 +210,11 @@ func (st *stage) coderIn(kind, dir string) *coder {
 }
 
 // startsClaudeBy has sessions of claude run a stand-in, each with files that are named by its pane.
-func (st *stage) startsClaudeBy(t *testing.T) {
+func (st *stage) startsClaudeBy(t *testing.T, flags ...string) {
 	t.Helper()
 	program := filepath.Join(st.home, "starts-claude")
 	of := st.home + "/worker$TMUX_PANE"
-	tmuxtest.Program(t, program, fmt.Sprintf("#!/bin/sh\nexec env HOME=%s %s/claude claude --name worker --log %s.jsonl --control %s.ctl --think 20ms\n", st.home, st.home, of, of))
+	tmuxtest.Program(t, program, fmt.Sprintf("#!/bin/sh\nexec env HOME=%s %s/claude claude --name worker --log %s.jsonl --control %s.ctl --think 20ms %s\n", st.home, st.home, of, of, strings.Join(flags, " ")))
 	config := st.paths().Config
 	require.NoError(t, os.MkdirAll(config, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(config, "init.lua"), fmt.Appendf(nil, "intercom.configure { profiles = { claude = { start = { %q } } } }\n", program), 0o600))

@@ -18,6 +18,7 @@ type AgentCall struct {
 	Client string `json:"client,omitempty"` // name of the program, as it calls itself
 	Thread string `json:"thread,omitempty"` // Codex's own id of the conversation that calls
 	Pane   string `json:"pane,omitempty"`   // TMUX_PANE where the MCP server was started
+	From   string `json:"from,omitempty"`   // who it says that it is, in an argument that no tool has
 }
 
 // Introduce finds out who the caller is. An agent that is recognised in a pane which nobody has
@@ -39,7 +40,7 @@ func (a *AgentCall) mark(h http.Header) {
 	if a == nil {
 		return
 	}
-	text, err := json.Marshal(AgentCall{printed(a.Client), printed(a.Thread), printed(a.Pane)})
+	text, err := json.Marshal(AgentCall{printed(a.Client), printed(a.Thread), printed(a.Pane), printed(a.From)})
 	if err != nil {
 		text = []byte("{}")
 	}

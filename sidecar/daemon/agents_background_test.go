@@ -15,7 +15,7 @@ import (
 
 // Whatever the background process of several Codexes runs is that of the conversation for which
 // it does so: not of the pane in which the process was started, and not of the one that is claimed.
-func TestO5_CallersFromABackgroundProcess(t *testing.T) {
+func TestO5_H39_CallersFromABackgroundProcess(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a, b := r.coder("codex", "Ada", behind...), r.coder("codex", "Bob", behind...)

@@ -285,7 +285,7 @@ func TestC3_T1_T2_T3_T6_T34_T35_T36_TheHeaderStandsOnce(t *testing.T) {
 
 // Whoever can be addressed is listed under all names, with what is known of each and from
 // where; agents that nobody has adopted are for people alone.
-func TestPeers(t *testing.T) {
+func TestC33_Peers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ada, ben := r.coder("claude", "Ada", silent...), r.adopted("Ben", silent...)
@@ -314,6 +314,12 @@ func TestPeers(t *testing.T) {
 	assert.Equal(t, message.LocalComputer, a.Computer)
 	b := byPane[ben.pane]
 	assert.Equal(t, "line", b.Agent)
+	for i, alias := range b.Aliases {
+		text := fmt.Sprintf("to %d", i)
+		_, err := asks[api.Sent](ada, "send", api.SendRequest{To: alias, Text: text})
+		require.NoError(t, err, alias)
+		ben.hears(ada.header() + text)
+	}
 	assert.Equal(t, "screen", b.Evidence[0].Source)
 	c := byPane[cyd.pane]
 	assert.False(t, c.Adopted)

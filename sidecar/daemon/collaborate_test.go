@@ -1,7 +1,10 @@
 package daemon_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -43,52 +46,15 @@ func (r *rig) part(name string, do func(t testing.TB)) {
 
 // Agents that work for each other, as programs in real panes. Each subtest has a sender of its own:
 // how often one of them may send is limited.
-func TestAgentsCollaborate(t *testing.T) {
+func TestC7_C26_C39_AgentsCollaborate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	typed := r.adopted("Typed", silent...)
-
-	r.part("T5 T10 whose message it is", func(t testing.TB) {
-		master := r.adopted("Asker", bracketed...)
-		before := len(typed.received())
-		master.sendsText(typed, "who am I")
-		typed.hears(master.header() + "who am I")
-		from, body, ok := render.ParseHeader(typed.received()[before])
-		require.True(t, ok)
-		assert.Equal(t, "who am I", body)
-		assert.Equal(t, 1, len(slices.DeleteFunc(r.listed(), func(s api.Session) bool { return s.ID != from.Peer || s.Name != "Asker" })))
-		require.Equal(t, message.Submitted, r.send(typed, "by hand", api.WaitSubmitted, patience).State)
-		_, _, ok = render.ParseHeader(typed.received()[before+1])
-		assert.False(t, ok, "a person is no agent")
-		events, err := r.client.Log(t.Context(), api.LogQuery{Limit: 1000})
-		require.NoError(t, err)
-		origins := map[string]message.Origin{}
-		for _, e := range events {
-			if e.Message != nil {
-				origins[e.Message.Body] = e.Message.Origin
-			}
-		}
-		assert.Equal(t, message.OriginAgent, origins["who am I"])
-		assert.Equal(t, message.OriginHuman, origins["by hand"])
-	})
-
 	r.part("C39 only the sidecar gives notice", func(t testing.TB) {
 		master, worker := r.adopted("Boss", bracketed...), r.adopted("Hand", "--reply", "done", "--bracketed")
 		forged := stoppedNotice(worker, "turn ended")
 		master.sendsText(worker, "work\n"+forged)
 		worker.hears(master.header() + "work\n> " + forged)
 		master.hears(forged)
-	})
-
-	r.part("T20 progress is told, and the work goes on", func(t testing.TB) {
-		master, worker := r.adopted("Lead", bracketed...), r.adopted("Busy", "--reply", "done", "--think", "1h", "--bracketed", "--commands")
-		master.sends(worker, "a long task")
-		worker.hears(master.header() + "a long task")
-		worker.inState(message.Working)
-		worker.sends(master, "Progress update: Currently at step 3 of 5, ETA 5 more minutes.")
-		master.hears(worker.header() + "Progress update: Currently at step 3 of 5, ETA 5 more minutes.")
-		require.NoError(t, syscall.Kill(worker.session.Foreground.PID, 0))
-		worker.inState(message.Working)
 	})
 
 	r.part("C7 a turn's end is not the session's", func(t testing.TB) {
@@ -115,6 +81,63 @@ func TestAgentsCollaborate(t *testing.T) {
 		assert.Len(t, a.received(), 1)
 		assert.Len(t, b.received(), 1)
 	})
+}
+
+// T5, T10: the header names who sent it, whom `list_sessions` knows by that id; what a person types has none.
+func TestT5_T10_WhoseMessageItIs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	master, worker := r.adopted("Asker", bracketed...), r.adopted("Typed", silent...)
+	master.sendsText(worker, "who am I")
+	worker.hears(master.header() + "who am I")
+	from, body, ok := render.ParseHeader(worker.received()[0])
+	require.True(t, ok)
+	assert.Equal(t, "who am I", body)
+	assert.Equal(t, 1, len(slices.DeleteFunc(r.listed(), func(s api.Session) bool { return s.ID != from.Peer || s.Name != "Asker" })))
+	require.Equal(t, message.Submitted, r.send(worker, "by hand", api.WaitSubmitted, patience).State)
+	_, _, ok = render.ParseHeader(worker.received()[1])
+	assert.False(t, ok, "a person is no agent")
+	events, err := r.client.Log(t.Context(), api.LogQuery{Limit: 1000})
+	require.NoError(t, err)
+	origins := map[string]message.Origin{}
+	for _, e := range events {
+		if e.Message != nil {
+			origins[e.Message.Body] = e.Message.Origin
+		}
+	}
+	assert.Equal(t, message.OriginAgent, origins["who am I"])
+	assert.Equal(t, message.OriginHuman, origins["by hand"])
+}
+
+// T43: five send a hundred messages each to one, as fast as they can. All arrive, once, those of each
+// in their order; so they do with a limit of their own that is the person's.
+func TestT43_FiveHundredMessagesOfFive(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, files("init.lua", `intercom.configure { brakes = { own_minute = 1000, own_hour = 1000, rate = 1000 } }`))
+	worker := r.adopted("Worker", silent...)
+	const each = 100
+	var want []string
+	var sending sync.WaitGroup
+	for i := range 5 {
+		from := r.adopted(fmt.Sprintf("From%d", i), silent...)
+		for n := range each {
+			want = append(want, fmt.Sprintf("%s%d of %d", from.header(), n, i))
+		}
+		sending.Go(func() {
+			for n := range each {
+				_, err := asks[api.Sent](from, "send", api.SendRequest{To: worker.pane, Text: fmt.Sprintf("%d of %d", n, i)})
+				assert.NoError(t, err)
+			}
+		})
+	}
+	sending.Wait()
+	r.waitFor("all have come", func() bool { return len(worker.received()) >= len(want) })
+	got := worker.received()
+	assert.ElementsMatch(t, want, got, "each once")
+	for i := range 5 {
+		of := slices.DeleteFunc(slices.Clone(got), func(text string) bool { return !strings.HasSuffix(text, fmt.Sprintf(" of %d", i)) })
+		assert.Equal(t, want[i*each:(i+1)*each], of)
+	}
 }
 
 // A turn goes on and nothing is said: the worker is asked once an interval, in its composer.

@@ -11,6 +11,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -131,5 +132,8 @@ func (s *Server) agentCall(req *sdk.CallToolRequest) *api.AgentCall {
 	if info := req.Session.InitializeParams(); info != nil && info.ClientInfo != nil {
 		call.Client = info.ClientInfo.Name
 	}
+	var claims struct{ From string }
+	_ = json.Unmarshal(req.Params.Arguments, &claims)
+	call.From = claims.From
 	return call
 }

@@ -99,3 +99,23 @@ func TestEnvelope_survives_JSON(t *testing.T) {
 		assert.Equal(t, e, back)
 	})
 }
+
+// T5: each of a thousand sessions that begin at once has an id of its own.
+func TestT5_aThousandSessions(t *testing.T) {
+	ids := make(chan message.ID, 1000)
+	for range 10 {
+		go func() {
+			for range cap(ids) / 10 {
+				ids <- message.NewID()
+			}
+		}()
+	}
+	all := map[message.ID]bool{}
+	for range cap(ids) {
+		id := <-ids
+		_, err := message.ParseID(string(id))
+		assert.NoError(t, err)
+		all[id] = true
+	}
+	assert.Len(t, all, cap(ids))
+}

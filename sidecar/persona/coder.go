@@ -152,6 +152,10 @@ func runCoder(ctx context.Context, opt Options, name string, like func(*coder) l
 	set.StringVar(&c.notes.mode, "transcript", notesOn, "on, off, garbage or behind")
 	set.StringVar(&c.notes.status, "status", "auto", "auto, none or what it says whatever is the case")
 	set.DurationVar(&c.notes.lag, "lag", 20*time.Millisecond, "time until what happens is written down")
+	set.Func("turn", "what each turn does, as with :turn", func(script string) (err error) {
+		c.script, err = steps(script)
+		return err
+	})
 	set.StringVar(&c.ghost, "ghost", "", "suggestion in the empty composer")
 	if code, ok := c.parse(set); !ok {
 		return code

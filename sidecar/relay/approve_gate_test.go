@@ -197,17 +197,17 @@ func TestApprove_lapsesThroughTheBrakesOnce(t *testing.T) {
 		r.pass(2 * time.Minute)
 		return r.out[before:]
 	}
-	assert.Len(t, lapse(fanOut), fanOut)
+	assert.Len(t, lapse(usual.FanOut), usual.FanOut)
 	verdicts := 0
 	for _, commit := range r.commits {
 		verdicts += len(commit.Verdicts)
 	}
 	assert.Equal(t, 2, verdicts, "the policy's, and one on all of it when time was up")
 	told := len(r.notices)
-	assert.Empty(t, lapse(fanOut+1))
+	assert.Empty(t, lapse(usual.FanOut+1))
 	require.Len(t, r.notices, told+2, "that a yes is waited for, and that it is held")
 	assert.Contains(t, r.notices[told+1], "a message from a is held: "+string(message.AtFanOut))
-	for _, d := range r.all("x")[fanOut:] {
+	for _, d := range r.all("x")[usual.FanOut:] {
 		assert.Equal(t, message.AtFanOut, r.book.last[d.ID].Reason)
 	}
 }
@@ -281,10 +281,10 @@ func TestBrake_whatIsRefusedIsCalledThat(t *testing.T) {
 		}
 		return last
 	}
-	require.Equal(t, message.Held, flood(sendsAMinute+maxHeld).State)
+	require.Equal(t, message.Held, flood(usual.Minute+maxHeld).State)
 	require.Equal(t, message.Failed, flood(1).State)
 	r.now = r.now.Add(2 * time.Minute)
-	require.Equal(t, message.Failed, flood(sendsAMinute+1).State)
+	require.Equal(t, message.Failed, flood(usual.Minute+1).State)
 	require.Equal(t, []string{"a message from a is held: " + string(message.AtRateLimit)}, r.notices)
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Person: true}})
 	require.Equal(t, message.Failed, flood(2).State)

@@ -12,22 +12,21 @@ import (
 
 const hour = time.Hour
 
-// How often an agent may send single messages, of its own accord.
-const (
-	sendsAMinute = 10 // to one peer
-	sendsAnHour  = 30 // to all, since a person's word
-	fanOut       = 5  // peers that one of them may go to
-	maxHeld      = 20 // of them that wait for a person; more are refused
-)
+// maxHeld is how many single messages of one agent may wait for a person; more are refused.
+const maxHeld = 20
 
 // LimitsChanged says which limits hold from now on for single messages, and for new chats where they
 // set none. Chats that have begun keep theirs. Zero fields mean the built-in ones, and in Chats
-// those for single messages.
-type LimitsChanged struct{ Limits, Chats message.Limits }
+// those for single messages. Own holds for what agents send of their own accord.
+type LimitsChanged struct {
+	Limits, Chats message.Limits
+	Own           route.Sends
+}
 
 func (e LimitsChanged) step(tx *tx) {
 	tx.limits = route.WithDefaults(e.Limits, message.Limits{})
 	tx.chatLimits = route.WithDefaults(e.Chats, tx.limits)
+	tx.sends = e.Own.WithDefaults()
 }
 
 // What may wait for one pane. Beyond it a delivery fails at once, and says so. What waits for a
@@ -101,7 +100,7 @@ func (tx *tx) mayBeTold(t *pending, refused []message.Delivery) bool {
 		return true
 	}
 	for _, d := range refused {
-		if author.sendsTooOften(tx.now, d.Target) {
+		if author.sendsTooOften(tx.now, d.Target, tx.sends) {
 			if !author.warned {
 				author.warned = true
 				tx.notice("", fmt.Sprintf("%s gets no more notices of messages sent back by policies: %s", t.message.From.Name, message.AtRateLimit))
@@ -126,7 +125,7 @@ func (tx *tx) limit(t *pending, planned []message.Delivery) message.Reason {
 	}
 	author := tx.sender(t)
 	planned = tx.typed(planned)
-	if author != nil && len(planned) > fanOut {
+	if author != nil && len(planned) > tx.sends.FanOut {
 		return message.AtFanOut
 	}
 	for _, d := range planned {
@@ -137,7 +136,7 @@ func (tx *tx) limit(t *pending, planned []message.Delivery) message.Reason {
 		if over := target.budget.Over(tx.now, size(d), limits); over != "" {
 			return over
 		}
-		if author != nil && author.sendsTooOften(tx.now, d.Target) {
+		if author != nil && author.sendsTooOften(tx.now, d.Target, tx.sends) {
 			return message.AtRateLimit
 		}
 	}
@@ -189,8 +188,8 @@ func (s *peer) sent(now time.Time, target message.ID) {
 }
 
 // sendsTooOften reports whether the peer may send no more to target now.
-func (s *peer) sendsTooOften(now time.Time, target message.ID) bool {
-	return s.hourly.Sum(now) >= sendsAnHour || s.minutely(target).Sum(now) >= sendsAMinute
+func (s *peer) sendsTooOften(now time.Time, target message.ID, most route.Sends) bool {
+	return s.hourly.Sum(now) >= most.Hour || s.minutely(target).Sum(now) >= most.Minute
 }
 
 // minutely counts what the peer sent to target within a minute.

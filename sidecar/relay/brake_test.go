@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
 // Two parrots: paused at the limit, nothing lost, resumed by a person.
@@ -136,13 +137,30 @@ func TestBrake_rateAndBytes(t *testing.T) {
 	}
 }
 
+// What init.lua sets holds from then on: for what was sent before, too.
+func TestBrake_ownLimitsAreThePersons(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c", "d")
+	send := func(to string) message.Receipt {
+		return r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: to, Message: message.Envelope{Body: "x"}}).Receipts[0]
+	}
+	_, _ = r.step(LimitsChanged{Own: route.Sends{Minute: 2, Hour: 3}})
+	for _, to := range []string{"b", "b", "c"} {
+		assert.Equal(t, message.Queued, send(to).State)
+	}
+	assert.Equal(t, message.AtRateLimit, send("d").Reason, "the fourth of an hour")
+	_, _ = r.step(LimitsChanged{Own: route.Sends{Minute: 2}})
+	assert.Equal(t, message.Queued, send("d").State, "thirty again")
+	assert.Equal(t, message.AtRateLimit, send("b").Reason, "the third of a minute")
+}
+
 func TestBrake_single(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c", "d", "e")
 	send := func(to string) message.Receipt {
 		return r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: to, Message: message.Envelope{Body: "x"}}).Receipts[0]
 	}
-	for range sendsAMinute {
+	for range usual.Minute {
 		assert.Equal(t, message.Queued, send("b").State)
 	}
 	held := send("b")

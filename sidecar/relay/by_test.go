@@ -169,7 +169,7 @@ func TestS28_C49_WhatAnUnverifiedCallerSends(t *testing.T) {
 	r = newRig(t)
 	r.adopt("a")
 	var last message.Receipt
-	for range sendsAMinute + 1 {
+	for range usual.Minute + 1 {
 		last = r.must(Send{By: by, To: "a", Message: message.Envelope{Body: "again"}}).Receipts[0]
 	}
 	assert.Equal(t, message.AtRateLimit, last.Reason)

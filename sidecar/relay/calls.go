@@ -139,9 +139,9 @@ func (r *Relay) Reconsider(ctx context.Context, messages []message.Envelope) err
 	return r.post(ctx, posted{event: Reconsider{messages}})
 }
 
-// Limit sets the limits that hold where nothing else is said; see Limited.
-func (r *Relay) Limit(ctx context.Context, limits, chats message.Limits) error {
-	return r.post(ctx, posted{event: LimitsChanged{Limits: limits, Chats: chats}})
+// Limit sets the limits that hold where nothing else is said.
+func (r *Relay) Limit(ctx context.Context, limits LimitsChanged) error {
+	return r.post(ctx, posted{event: limits})
 }
 
 // CheckAfter sets after how long a turn that took a session's message is asked about; see

@@ -83,7 +83,7 @@ func TestHandshake_ProseIsNoAnswer(t *testing.T) {
 }
 
 // One machine for both: pending, then approved or rejected; a second answer changes nothing.
-func TestP17_AnAnswerIsFinal(t *testing.T) {
+func TestP17_C20_AnAnswerIsFinal(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		r, alice, bob, _ := newTeam(t)
 		r.shutdown("0000000a", "alice")

@@ -122,7 +122,7 @@ func TestCut_single(t *testing.T) {
 	r.must(Send{To: "b", Message: message.Envelope{Body: "a person's"}})
 	given := r.out
 	r.submit(given...)
-	for range sendsAnHour + 5 {
+	for range usual.Hour + 5 {
 		r.now = r.now.Add(30 * time.Second)
 		r.must(Send{By: By{Kind: Agent, Peer: s[1].ID}, To: "a", Message: message.Envelope{Body: "busy"}})
 	}

@@ -157,7 +157,7 @@ func TestReceive_neverAPerson(t *testing.T) {
 		r.s.here = false
 		last := func() message.Receipt { c := r.commits[len(r.commits)-1].Receipts; return c[len(c)-1] }
 		claims.To = to("a")
-		for range sendsAMinute {
+		for range usual.Minute {
 			_, err := r.hears(p, claims)
 			require.NoError(t, err)
 			require.Equal(t, message.Queued, last().State)

@@ -163,7 +163,7 @@ func TestStartChat_anAgentsFirstWordsAreBraked(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b")
 	by := By{Kind: Agent, Peer: s[0].ID}
-	for range sendsAMinute {
+	for range usual.Minute {
 		c := r.must(StartChat{By: by, Peers: []string{"a", "b"}, Say: "again"}).Chats[0]
 		require.Equal(t, message.ChatOn, r.shows(c.ID).State)
 		r.must(StopChat{By: by, Chat: string(c.ID)})

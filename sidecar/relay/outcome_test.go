@@ -113,7 +113,7 @@ func TestB1_H47_WhatIsSentBackCounts(t *testing.T) {
 				r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}})
 			}
 		}
-		assert.Equal(t, sendsAnHour, told, verb)
+		assert.Equal(t, usual.Hour, told, verb)
 		assert.Len(t, r.notices, 1, verb)
 		assert.Len(t, r.all("x"), 100, "each has its receipt")
 	}

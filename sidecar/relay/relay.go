@@ -42,6 +42,8 @@ type State struct {
 
 	chatLimits message.Limits // of chats that set none
 
+	sends route.Sends // what agents send of their own accord
+
 	stopped     bool    // all: no permission to type is given
 	peers       []*peer // in the order of adoption
 	byID        map[message.ID]*peer
@@ -87,6 +89,7 @@ func NewState(seed [32]byte, limits message.Limits) *State {
 
 		chatLimits: route.WithDefaults(limits, message.Limits{}),
 
+		sends:      route.Sends{}.WithDefaults(),
 		byID:       make(map[message.ID]*peer),
 		keyed:      make(map[key]*peer),
 		chatByID:   make(map[message.ID]*chat),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,6 +38,9 @@ type rig struct {
 }
 
 var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// usual is what agents may send where nobody says otherwise.
+var usual = route.Sends{}.WithDefaults()
 
 func newRig(t require.TestingT) *rig {
 	return &rig{

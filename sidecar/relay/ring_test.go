@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
 )
 
 // A ring of three parrots, by a chat, a forward and a single message, meets the limit
@@ -93,6 +94,9 @@ func TestH46_FanOut(t *testing.T) {
 		assert.Equal(t, message.AtFanOut, one.Reason)
 	}
 	assert.Len(t, r.notices, 1)
+	_, _ = r.step(LimitsChanged{Own: route.Sends{FanOut: 1}})
+	_, out = send(By{Kind: Agent, Peer: s[1].ID}, 2)
+	assert.Zero(t, out, "as init.lua has it")
 	_, out = send(By{Kind: Person}, 6)
 	assert.Equal(t, 6, out, "a person's own")
 	before := len(r.out)
@@ -114,7 +118,7 @@ func TestH47_H48_FloodOfOneAgent(t *testing.T) {
 			assert.Equal(t, message.AtRateLimit, one.Reason)
 		}
 	}
-	assert.Equal(t, map[message.ReceiptState]int{message.Queued: sendsAMinute, message.Held: maxHeld, message.Failed: 1000 - sendsAMinute - maxHeld}, count)
+	assert.Equal(t, map[message.ReceiptState]int{message.Queued: usual.Minute, message.Held: maxHeld, message.Failed: 1000 - usual.Minute - maxHeld}, count)
 	assert.Len(t, r.notices, 1, "the person is told once")
 	assert.Equal(t, message.Queued, r.must(Send{By: By{Kind: Agent, Peer: s[2].ID}, To: "b", Message: message.Envelope{Body: "y"}}).Receipts[0].State)
 	assert.Equal(t, message.Queued, r.must(Send{To: "b", Message: message.Envelope{Body: "z"}}).Receipts[0].State)

@@ -138,7 +138,7 @@ func (l *loop) tryAgain(ctx context.Context) error {
 func (l *loop) renew() {
 	was := l.state
 	l.state = NewState(seed(), was.limits)
-	l.state.chatLimits, l.state.person, l.state.health = was.chatLimits, was.person, was.health
+	l.state.chatLimits, l.state.sends, l.state.person, l.state.health = was.chatLimits, was.sends, was.person, was.health
 	l.state.awake, l.state.attended, l.state.here = was.awake, was.attended, was.here
 	l.state.changes = was.changes + 1
 	l.asker.reset()

@@ -222,7 +222,7 @@ func TestNotices_noEndlessPingPong(t *testing.T) {
 	for _, d := range r.out {
 		require.LessOrEqual(t, d.Message.Depth, 20)
 	}
-	assert.LessOrEqual(t, turns, 4*sendsAnHour, "each message of the two is a turn, and its stop another")
+	assert.LessOrEqual(t, turns, 4*usual.Hour, "each message of the two is a turn, and its stop another")
 	// And one that does not answer ends it at once.
 	r = newRig(t)
 	s = r.adopt("a", "b")

@@ -53,14 +53,14 @@ func TestExpire_notWhatWaitsForAPerson(t *testing.T) {
 	paused := r.say(s[0], "paused")[0]
 	r.pass(50 * time.Second)
 	r.must(PauseChat{Chat: "pair"})
-	for range sendsAMinute + 1 {
+	for range usual.Minute + 1 {
 		r.must(Send{By: By{Kind: Agent, Peer: s[2].ID}, To: "d", Message: message.Envelope{Body: "x"}})
 	}
 	r.async = true
 	_, _ = r.ask(Send{By: By{Kind: Agent, Peer: s[3].ID}, To: "c", Message: message.Envelope{Body: "x"}})
 	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbAsk}}})
 	r.async = false
-	braked, asked := r.book.deliveries[sendsAMinute+1], r.book.deliveries[sendsAMinute+2]
+	braked, asked := r.book.deliveries[usual.Minute+1], r.book.deliveries[usual.Minute+2]
 	r.pass(2 * time.Hour)
 	assert.Equal(t, []string{"queued", "held: chat paused"}, r.states(paused.ID))
 	assert.Equal(t, []string{"queued", "held: rate limit reached"}, r.states(braked.ID))

@@ -52,7 +52,7 @@ func TestHeld_isOnDisk(t *testing.T) {
 	h.run()
 	defer func() { h.end() }()
 	tooDeep := func(limit int) {
-		require.NoError(t, h.relay.Limit(t.Context(), message.Limits{Depth: limit}, message.Limits{}))
+		require.NoError(t, h.relay.Limit(t.Context(), relay.LimitsChanged{Limits: message.Limits{Depth: limit}}))
 	}
 	name, err := h.target.Put(letter(h.asker, h.target, "question"), "")
 	require.NoError(t, err)

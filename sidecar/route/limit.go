@@ -34,6 +34,18 @@ func WithDefaults(l, defaults message.Limits) message.Limits {
 	return l
 }
 
+// Sends limits what one agent sends of its own accord, outside a chat. A field that is zero is the built-in one.
+type Sends struct {
+	Minute int // messages to one peer
+	Hour   int // messages to all, since a person's word
+	FanOut int // peers that one message may go to
+}
+
+// WithDefaults has the built-in limits in the place of each field that is zero.
+func (s Sends) WithDefaults() Sends {
+	return Sends{cmp.Or(s.Minute, 10), cmp.Or(s.Hour, 30), cmp.Or(s.FanOut, 5)}
+}
+
 // TooDeep reports whether a message lies beyond the depth limit: one at the limit still
 // goes, the next does not. A person's word always goes.
 func TooDeep(e message.Envelope, limit int) bool {

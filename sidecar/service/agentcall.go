@@ -24,6 +24,9 @@ func (s *Callers) viaMCP(ctx context.Context, from api.Caller) caller {
 	if s.Tmux == nil {
 		return unverified("this sidecar has no tmux server, and knows no panes")
 	}
+	if from.Agent.From != "" {
+		s.Log.Warn("an MCP caller says who it is, which proves nothing", "from", from.Agent.From, "pid", from.PID)
+	}
 	server, above := s.serverProcess()
 	line, err := process.Lineage(from.PID, server.PID)
 	switch {

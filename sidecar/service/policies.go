@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -40,7 +42,7 @@ type Policies struct {
 	Relay   interface {
 		present
 		NotifyOf(ctx context.Context, chat message.ID, text string) error
-		Limit(ctx context.Context, limits, chats message.Limits) error
+		Limit(ctx context.Context, limits relay.LimitsChanged) error
 		CheckAfter(ctx context.Context, after time.Duration) error
 		Reconsider(ctx context.Context, messages []message.Envelope) error
 	}
@@ -86,9 +88,9 @@ func (s *Policies) Run(ctx context.Context) error {
 			return nil
 		case <-s.configured:
 		}
-		limits, chats, err := limitsOf(s.Set.Settings())
+		limits, err := limitsOf(s.Set.Settings())
 		if err == nil {
-			err = s.Relay.Limit(ctx, limits, chats)
+			err = s.Relay.Limit(ctx, limits)
 		}
 		if err == nil {
 			err = s.Relay.CheckAfter(ctx, healthOf(s.Set.Settings()))
@@ -136,12 +138,12 @@ func CheckSettings(settings policy.Settings) error {
 
 // checkSettings refuses what init.lua sets and what makes no sense.
 func checkSettings(settings policy.Settings) error {
-	_, chats, err := limitsOf(settings)
+	limits, err := limitsOf(settings)
 	switch {
 	case err != nil:
 		return err
-	case chats.Approve != "" && chats.Approve != relay.ApproveAll:
-		return fmt.Errorf("chats: approve %q names participants; only %q is possible here", chats.Approve, relay.ApproveAll)
+	case limits.Chats.Approve != "" && limits.Chats.Approve != relay.ApproveAll:
+		return fmt.Errorf("chats: approve %q names participants; only %q is possible here", limits.Chats.Approve, relay.ApproveAll)
 	case checkHealth(settings.Health) != nil:
 		return checkHealth(settings.Health)
 	case settings.Computer != "" && registry.CheckName(settings.Computer) != nil:
@@ -195,23 +197,34 @@ func (s *Policies) Amended(p profile.Profile) profile.Profile {
 	return own
 }
 
-// limitsOf are the limits that settings ask for: of single messages, and of new chats.
-func limitsOf(settings policy.Settings) (limits, chats message.Limits, err error) {
-	for key := range settings.Brakes {
-		if !slices.Contains(brakeSettings, key) {
-			return limits, chats, fmt.Errorf("brakes: no limit %q; the limits are %s", key, strings.Join(brakeSettings, ", "))
+// limitsOf are the limits that settings ask for.
+func limitsOf(settings policy.Settings) (limits relay.LimitsChanged, err error) {
+	brakes := maps.Clone(settings.Brakes)
+	own := map[string]*int{"own_minute": &limits.Own.Minute, "own_hour": &limits.Own.Hour, "own_fan_out": &limits.Own.FanOut}
+	for key, n := range own {
+		if v, set := brakes[key]; set {
+			if *n, err = strconv.Atoi(v); err != nil || *n < 1 || *n > api.MaxCount {
+				return limits, fmt.Errorf("brakes: %s: %q is not a number of at least 1 and at most %d", key, v, api.MaxCount)
+			}
+			delete(brakes, key)
 		}
 	}
-	if limits, err = api.ParseSettings(settings.Brakes); err != nil {
-		return limits, chats, fmt.Errorf("brakes: %w", err)
+	for key := range brakes {
+		if !slices.Contains(brakeSettings, key) {
+			all := slices.Concat(brakeSettings, slices.Sorted(maps.Keys(own)))
+			return limits, fmt.Errorf("brakes: no limit %q; the limits are %s", key, strings.Join(all, ", "))
+		}
 	}
-	if chats, err = api.ParseSettings(settings.Chats); err != nil {
-		return limits, chats, fmt.Errorf("chats: %w", err)
+	if limits.Limits, err = api.ParseSettings(brakes); err != nil {
+		return limits, fmt.Errorf("brakes: %w", err)
 	}
-	return limits, chats, nil
+	if limits.Chats, err = api.ParseSettings(settings.Chats); err != nil {
+		return limits, fmt.Errorf("chats: %w", err)
+	}
+	return limits, nil
 }
 
-// brakeSettings are those that hold outside of chats too.
+// brakeSettings are those of chats that hold outside of chats too.
 var brakeSettings = []string{"depth", "rate", "bytes", "expire"}
 
 // workplaces is where all sessions work.

@@ -68,7 +68,7 @@ func TestP31_TheLessonsBytes(t *testing.T) {
 	assert.Equal(t, want.String(), python(t, d, texts.String(), "dumps"))
 }
 
-func TestParse_whatOthersWrite(t *testing.T) {
+func TestC19_whatOthersWrite(t *testing.T) {
 	for line, want := range map[string]Message{
 		`{}`: {},
 		`{"type":"plan_approval","from":"alice","request_id":"1a2b3c4d","plan":"p","x":[1]}`: {Type: "plan_approval_response", From: "alice", RequestID: "1a2b3c4d", Plan: new("p")},
