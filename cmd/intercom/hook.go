@@ -21,10 +21,11 @@ import (
 
 const (
 	// hookTimeout is what a hook may take, without the start and the end of the process: an
-	// agent waits for it.
-	hookTimeout = 80 * time.Millisecond
+	// agent waits for it. It needs a hundredth of that, and on a busy machine, as those with
+	// agents are, ten times more: only a sidecar that hangs has an agent wait so long.
+	hookTimeout = 900 * time.Millisecond
 	// hookPatience is how much of it the agent may take to write.
-	hookPatience = 40 * time.Millisecond
+	hookPatience = 400 * time.Millisecond
 
 	maxHookInput = 4 << 20
 	maxHookField = 4096 // bytes of what is no prompt and no words
@@ -41,13 +42,12 @@ func (a *app) hook() *cobra.Command {
 or passes as the last argument. Agents call it themselves, once
 intercom hooks install has told them to.
 
-It starts no sidecar, takes at most a tenth of a second, prints nothing, and
-exits 0 whatever happens. Outside tmux it does nothing.
+It starts no sidecar, gives up after a second, prints nothing, and exits 0
+whatever happens. Outside tmux it does nothing.
 
-The event before the use of a tool is the exception: there it may take a second,
-and denies a tool that may change something to a teammate that needs an approved
-plan and has none (intercom team spawn --require-plan). If no sidecar answers, it
-denies nothing.`,
+The event before the use of a tool is the exception: it denies a tool that may
+change something to a teammate that needs an approved plan and has none
+(intercom team spawn --require-plan). If no sidecar answers, it denies nothing.`,
 		Example: `  echo '{"session_id":"x"}' | intercom hook claude Stop`,
 		// A flag that an agent may add one day is no error.
 		DisableFlagParsing: true,
@@ -57,11 +57,8 @@ denies nothing.`,
 			if slices.Equal(args, []string{"--help"}) || slices.Equal(args, []string{"-h"}) {
 				return cmd.Help()
 			}
-			gate, patience := asksGate(args), cmp.Or(a.HookTime, hookTimeout)
-			if gate {
-				patience = gateTimeout
-			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+			gate := asksGate(args)
+			ctx, cancel := context.WithTimeout(cmd.Context(), cmp.Or(a.HookTime, hookTimeout))
 			defer cancel()
 			done := make(chan string, 1)
 			go func() {

@@ -2,22 +2,15 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-)
-
-const (
-	// gateTimeout is what the hook may take there; after it the tool may be used.
-	gateTimeout = 900 * time.Millisecond
-	// gatePatience is how much of it the agent may take to write.
-	gatePatience = 400 * time.Millisecond
 )
 
 // gate is how an agent asks whether a tool may be used, and what it has to hear if not.
@@ -77,7 +70,7 @@ func asksGate(args []string) bool {
 // answer to whatever goes wrong.
 func (a *app) askGate(ctx context.Context, name string) string {
 	of := gates[name]
-	reading, cancel := context.WithTimeout(ctx, gatePatience)
+	reading, cancel := context.WithTimeout(ctx, cmp.Or(a.HookTime, hookPatience))
 	defer cancel()
 	use := readToolUse(reading, a.Stdin)
 	if use.tool == "" || of.changesNothing(use) {

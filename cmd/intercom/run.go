@@ -35,8 +35,7 @@ type env struct {
 	// Succession is how long those who follow events wait for the sidecar after the one that
 	// ended; 0 is three seconds.
 	Succession time.Duration
-	// HookTime is how long a hook may take, and its agent to write; 0 is what an agent does not
-	// notice.
+	// HookTime is how long a hook may take, and its agent to write; 0 is what an agent can wait.
 	HookTime time.Duration
 	// Key is the client of tmux at which a person pressed the key that runs this; "" if none did.
 	Key string
