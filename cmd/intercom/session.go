@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -127,20 +128,25 @@ func (a *app) showStarted(s api.StartedSession) {
 		a.say("%s", plainLine(string(s.Request)+" held"))
 		return
 	}
+	if s.Status == api.StartUnrecognised {
+		a.say("%s", plainLine(fmt.Sprintf("%s opened as %s in %s, but not as an agent: %s", s.Session.ID, s.Session.Name, s.Session.Pane, s.Why)))
+		a.note("what goes to it waits until an agent is recognised in it; or: intercom session end %s, and start it with --as line", s.Session.Name)
+		return
+	}
 	a.say("%s", plainLine(string(s.Session.ID)+" started as "+s.Session.Name+" in "+s.Session.Pane))
 }
 
 // sessionExec is what tmux starts for a session.
 func (a *app) sessionExec() *cobra.Command {
 	return &cobra.Command{
-		Use:                "session-exec DIR PROGRAM ARG…",
+		Use:                "session-exec ID DIR PROGRAM ARG…",
 		Short:              "Become the program of a session (started by tmux)",
 		Hidden:             true,
 		DisableFlagParsing: true,
-		Args:               cobra.MinimumNArgs(2),
+		Args:               cobra.MinimumNArgs(3),
 		RunE: func(_ *cobra.Command, args []string) error {
 			a.ran = true
-			return process.Become(args[0], args[1:])
+			return process.Become(args[1], args[2:], process.Mark(args[0]))
 		},
 	}
 }

@@ -85,6 +85,9 @@ type StartStatus string
 const (
 	StartDone StartStatus = "started"
 	StartHeld StartStatus = "held" // a person has to say yes first
+	// StartUnrecognised is for a command in which no agent is recognised, or not yet: what goes to it
+	// waits until one is.
+	StartUnrecognised StartStatus = "unrecognised"
 )
 
 // StartedSession is a session that was started, or the request for one that waits for a person's yes.
@@ -93,7 +96,7 @@ type StartedSession struct {
 	Session message.Peer `json:"session,omitzero"`
 	Message message.ID   `json:"message,omitempty"` // the first one
 	Request message.ID   `json:"request,omitempty"` // of one that is held: by it the inbox names it
-	Why     string       `json:"why,omitempty"`     // it is held
+	Why     string       `json:"why,omitempty"`     // it is held, or not recognised
 }
 
 // EndSessionRequest names a session that is to end.

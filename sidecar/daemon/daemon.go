@@ -50,7 +50,7 @@ type Config struct {
 	// after a power cut. nil waits for ever.
 	Abandon func()
 	// Gap is called before and after a pane types (see pane.Panes), and between the steps of a
-	// handshake (see service.Teams). nil but in tests.
+	// handshake (see service.Teams) and of a start (see service.Launches). nil but in tests.
 	Gap func(pane, moment string)
 }
 

@@ -296,7 +296,7 @@ func (r *rig) childBy(words []string, moment string) (*exec.Cmd, string) {
 	cfg := r.cfg
 	words = append(words, self)
 	cmd := exec.Command(words[0], words[1:]...)
-	config, err := json.Marshal(childConfig{cfg.Paths, cfg.Tmux, cfg.Transport, moment})
+	config, err := json.Marshal(childConfig{cfg.Paths, cfg.Tmux, cfg.Transport, moment, cfg.Launcher})
 	require.NoError(r.t, err)
 	cmd.Env = append(os.Environ(), "INTERCOM_TEST_PROGRAM=sidecar", "INTERCOM_TEST_CONFIG="+string(config), "TMUX=", "TMUX_PANE=")
 	out, err := cmd.StdoutPipe()
@@ -329,6 +329,7 @@ type childConfig struct {
 	Paths           api.Paths
 	Tmux, Transport string
 	Kill            string // the moment
+	Launcher        []string
 }
 
 // sidecarMain is the sidecar as a process of its own.
@@ -341,7 +342,7 @@ func sidecarMain() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	err := daemon.Run(ctx, daemon.Config{
-		Paths: c.Paths, Tmux: c.Tmux, Transport: c.Transport, Version: "test", Person: "tester",
+		Paths: c.Paths, Tmux: c.Tmux, Transport: c.Transport, Version: "test", Person: "tester", Launcher: c.Launcher,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})), Ready: func() { fmt.Println("ready") },
 		Abandon: func() { os.Exit(abandonedChild) },
 		Gap: func(_, moment string) {

@@ -25,8 +25,8 @@ import (
 )
 
 func init() {
-	if len(os.Args) > 3 && os.Args[1] == "session-exec" { // started by tmux, in the place of the program
-		fmt.Fprintln(os.Stderr, system.Become(os.Args[2], os.Args[3:]))
+	if len(os.Args) > 4 && os.Args[1] == "session-exec" { // started by tmux, in the place of the program
+		fmt.Fprintln(os.Stderr, system.Become(os.Args[3], os.Args[4:], system.Mark(os.Args[2])))
 		os.Exit(1)
 	}
 	if file := os.Getenv("INTERCOM_TEST_SESSION"); file != "" {

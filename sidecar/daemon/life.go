@@ -137,6 +137,7 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 		serverGone = s.client.Gone()
 		part("launch", s.launcher.Run)
 		s.takeUp(inner, parts.Go)
+		s.launches.TakeUp(inner, parts.Go)
 		part("attendance", (&service.Attendance{Relay: s.relay, Tmux: s.client, Log: s.log}).Run)
 		part("face", s.face.Run)
 		part("returns", s.returns.Run)
@@ -151,7 +152,9 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	}
 	part("repositories", s.repos.Run)
 	part("teams", s.teams.Run)
-	part("guard", func(ctx context.Context) error { return s.guard(ctx, listener) })
+	keep := s.keepsGuard()
+	keep() // whoever is answered may count on it
+	part("guard", func(ctx context.Context) error { return s.guard(ctx, listener, keep) })
 	part("retention", s.retain)
 	if s.ports != nil {
 		part("talk", s.ports.Run)
@@ -245,24 +248,16 @@ const guardEvery = 2 * time.Second
 // its lock's file a second one could start beside it, and one that started in the same
 // instant in another environment has written its own socket over this one's. A tmux server
 // that does not answer says nothing about that.
-func (s *sidecar) guard(ctx context.Context, listener *api.Listener) error {
+func (s *sidecar) guard(ctx context.Context, listener *api.Listener, keep func()) error {
 	ticker := time.NewTicker(guardEvery)
 	defer ticker.Stop()
-	unguarded := ""
 	for {
-		if s.cfg.Guard != nil {
-			if err := s.cfg.Guard(); err == nil {
-				unguarded = ""
-			} else if err.Error() != unguarded {
-				unguarded = err.Error()
-				s.log.Warn("no guard restarts this sidecar if it dies", "err", err)
-			}
-		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 		}
+		keep()
 		if err := listener.Intact(); err != nil {
 			return fmt.Errorf("place taken away: %w", err)
 		}
@@ -281,6 +276,22 @@ func (s *sidecar) guard(ctx context.Context, listener *api.Listener) error {
 			return err
 		case err != nil && ctx.Err() == nil:
 			s.log.Warn("ask tmux whether this is its only sidecar", "err", err)
+		}
+	}
+}
+
+// keepsGuard is how somebody is kept who brings this process back; the same trouble is logged once.
+func (s *sidecar) keepsGuard() (keep func()) {
+	unguarded := ""
+	return func() {
+		if s.cfg.Guard == nil {
+			return
+		}
+		if err := s.cfg.Guard(); err == nil {
+			unguarded = ""
+		} else if err.Error() != unguarded {
+			unguarded = err.Error()
+			s.log.Warn("no guard restarts this sidecar if it dies", "err", err)
 		}
 	}
 }

@@ -29,6 +29,7 @@ type services struct {
 	bell     *service.Bell
 	returns  *comeback.Returns
 	launcher *launch.Launcher // nil: headless
+	launches *service.Launches
 	policies *service.Policies
 	face     *service.Face
 	ports    *talk.Keeper // nil: none are served
@@ -61,7 +62,10 @@ func (s *sidecar) assemble(ctx context.Context) {
 	}
 	sessions := &service.Sessions{Callers: callers, Names: names, Relay: asked, Server: server, Log: s.log}
 	chats := &service.Chats{Callers: callers, Names: names, Sessions: sessions, Returns: s.returns, Relay: asked, Journal: s.journal, Log: s.log}
-	launches := &service.Launches{Callers: callers, Names: names, Sessions: sessions, Relay: asked, Journal: s.journal, Settings: s.policies.Settings, Amend: s.policies.Amended, Log: s.log}
+	launches := &service.Launches{
+		Callers: callers, Names: names, Sessions: sessions, Relay: asked, Journal: s.journal, Settings: s.policies.Settings, Amend: s.policies.Amended, Gap: cfg.Gap, Log: s.log,
+	}
+	s.launches = launches
 	panes := &service.Panes{Callers: callers, Names: names, Relay: s.relay, Log: s.log}
 	inbox := &service.Inbox{Callers: callers, Names: names, Relay: asked, Journal: s.journal, Log: s.log}
 	if cfg.Talk.Dir != "" {

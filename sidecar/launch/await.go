@@ -34,13 +34,9 @@ func (l *Launcher) Run(ctx context.Context) error {
 	}
 }
 
-// Resume waits on for the program of a session that was starting when an earlier life ended.
+// Resume has a session that is adopted, and what goes to it, wait until its program has shown itself:
+// also one of an earlier life.
 func (l *Launcher) Resume(ctx context.Context, session message.Peer) error {
-	return l.await(ctx, session)
-}
-
-// await has what goes to a session wait until its program has shown itself.
-func (l *Launcher) await(ctx context.Context, session message.Peer) error {
 	l.init()
 	if err := l.Panes.Await(ctx, session.ID); err != nil {
 		return err
@@ -123,7 +119,7 @@ func (l *Launcher) serve(ctx context.Context, session message.Peer) error {
 // over reports whether the program of a session has ended.
 func (l *Launcher) over(ctx context.Context, session message.Peer) bool {
 	if !process.Lives(session.PaneProc.PID, session.PaneProc.Start) {
-		return l.became(ctx, session.PaneProc) != nil
+		return l.became(ctx, session.PaneProc, session.ID) != nil
 	}
 	panes, err := l.Tmux.Panes(ctx)
 	if err != nil {

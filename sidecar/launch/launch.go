@@ -3,8 +3,9 @@
 // A program is started in a window of its own, in the background: nobody's current window changes,
 // and no pane gets another size, as one that is split does, whose program would have to draw itself
 // anew. tmux starts this very program there, which enters the directory, proves that it is there,
-// and becomes the program of the session: no shell sees the command. The session is adopted at
-// once. What is sent to it waits until the program has shown itself:
+// and becomes the program of the session: no shell sees the command. It is told the id of the start,
+// by which the window is found again after a crash. The session is adopted at once. What is sent to it
+// waits until the program has shown itself:
 //
 //	opened ──became the program──► starting ──recognised, at its composer──► served by package pane
 //	   └──ended──► refused             └──ended──► gone
@@ -12,7 +13,8 @@
 // An end takes more and more: what its agent calls quitting, a hangup, SIGTERM, SIGKILL. It is one
 // once no process of the session is left.
 //
-// It owns nothing: which sessions are starting says the relay, also after a restart.
+// It owns nothing: which starts are begun, and which sessions are starting, says the relay, also after
+// a restart.
 package launch
 
 import (
@@ -24,6 +26,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,6 +48,7 @@ type Launcher struct {
 	Panes interface {
 		Adopt(ctx context.Context, r pane.Request) (message.Peer, error)
 		Await(ctx context.Context, session message.ID) error
+		Forget(ctx context.Context, session message.ID) error
 		Start(ctx context.Context, session message.Peer, past pane.Past) error
 	}
 	Tmux interface {
@@ -54,8 +58,8 @@ type Launcher struct {
 		KillPane(ctx context.Context, pane string, pid int) error
 	}
 	Server message.Process // the tmux server
-	// Command is what becomes the program that its further arguments name, a directory first: nil
-	// is this program, as `intercom session-exec`.
+	// Command is what becomes the program that its further arguments name, an id and a directory
+	// first: nil is this program, as `intercom session-exec`.
 	Command []string
 	Log     *slog.Logger
 
@@ -63,52 +67,89 @@ type Launcher struct {
 	begun chan message.Peer // sessions whose programs are to be waited for
 }
 
-// Order says what is started.
-type Order struct {
-	Dir     string   // absolute, without links
-	Program []string // an absolute path, and arguments
-	Profile string   // by which it is adopted; "" recognises an agent
-	Name    string   // "" makes one of Title, else of the agent or program
-	Title   string
-	Caller  message.Address // who has it started
-	Near    string          // a pane: the window opens in its session of tmux; "" is where somebody is
-}
-
-// ErrEnded says that what was started has ended at once.
-var ErrEnded = errors.New("it ended at once")
+// Why nothing has come of a start.
+var (
+	ErrEnded    = errors.New("it ended at once")
+	ErrNoWindow = errors.New("it has no window")
+)
 
 const (
 	becomeWithin = 900 * time.Millisecond // for this program to become the one that was named
 	becomePoll   = 3 * time.Millisecond
+
+	findWithin = 2 * time.Second // for tmux to open what it was told to by a process that has ended since
+	findPoll   = 50 * time.Millisecond
 )
 
 func (l *Launcher) init() { l.once.Do(func() { l.begun = make(chan message.Peer) }) }
 
-// Start opens a window, has the program started there, and adopts it. It does not wait for its
-// composer.
-func (l *Launcher) Start(ctx context.Context, o Order) (message.Peer, error) {
-	place, err := l.place(ctx, o.Near)
-	if err != nil {
-		return message.Peer{}, fmt.Errorf("start %q: %w", o.Program[0], err)
-	}
-	id, err := l.Tmux.NewWindow(ctx, tmux.Window{
-		Session: place, Name: cmp.Or(o.Title, o.Name), Dir: o.Dir, Command: slices.Concat(l.command(), []string{o.Dir}, o.Program),
-	})
-	if err != nil {
-		return message.Peer{}, fmt.Errorf("start %q: %w", o.Program[0], err)
-	}
-	session, err := l.opened(ctx, id, o)
-	if err == nil {
-		session, err = l.Relay.Adopt(ctx, session)
-	}
-	if err == nil {
-		err = l.await(ctx, session)
-	}
+// Open opens a window for a start that is begun, has the program started there, and describes the
+// session in it. Whatever comes to it from now on waits for Resume; nobody has adopted it yet. Of what
+// is an error no window is left.
+func (l *Launcher) Open(ctx context.Context, o message.StartOrder) (message.Peer, error) {
+	session, err := l.open(ctx, o)
 	if err != nil { // nobody would know of it
-		l.close(context.WithoutCancel(ctx), session)
+		l.Close(ctx, o.ID)
 		return message.Peer{}, fmt.Errorf("start %q in %s: %w", o.Program[0], o.Dir, err)
 	}
 	return session, nil
+}
+
+func (l *Launcher) open(ctx context.Context, o message.StartOrder) (message.Peer, error) {
+	place, err := l.place(ctx, o.Near)
+	if err != nil {
+		return message.Peer{}, err
+	}
+	id, err := l.Tmux.NewWindow(ctx, tmux.Window{
+		Session: place, Name: cmp.Or(o.Title, o.Name), Dir: o.Dir, Command: slices.Concat(l.command(), []string{string(o.ID), o.Dir}, o.Program),
+	})
+	if err != nil {
+		return message.Peer{}, err
+	}
+	panes, err := l.Tmux.Panes(ctx)
+	if err != nil {
+		return message.Peer{}, err
+	}
+	i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return p.ID == id })
+	if i < 0 || panes[i].Dead {
+		return message.Peer{}, ErrEnded
+	}
+	return l.opened(ctx, panes[i], o)
+}
+
+// Find describes the session in the window that an earlier run opened for a start, as Open does.
+// ErrNoWindow says that there is none.
+func (l *Launcher) Find(ctx context.Context, o message.StartOrder) (message.Peer, error) {
+	for late := time.Now().Add(findWithin); ; {
+		window, err := l.window(ctx, o.ID)
+		switch {
+		case err == nil:
+			return l.opened(ctx, window, o)
+		case !errors.Is(err, ErrNoWindow) || time.Now().After(late):
+			return message.Peer{}, fmt.Errorf("find the window of %q in %s: %w", o.Program[0], o.Dir, err)
+		}
+		select {
+		case <-ctx.Done():
+			return message.Peer{}, ctx.Err()
+		case <-time.After(findPoll):
+		}
+	}
+}
+
+// window is the pane that was opened for a start. What tmux started there has the start's id in its
+// command, whatever has become of it.
+func (l *Launcher) window(ctx context.Context, id message.ID) (tmux.Pane, error) {
+	panes, err := l.Tmux.Panes(ctx)
+	if err != nil {
+		return tmux.Pane{}, err
+	}
+	words := l.command()
+	ours := words[len(words)-1] + " " + string(id) + " "
+	i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return !p.Dead && strings.Contains(p.StartCommand, ours) })
+	if i < 0 {
+		return tmux.Pane{}, ErrNoWindow
+	}
+	return panes[i], nil
 }
 
 // command is what tmux starts. On Linux it is this very process's file, also where another has
@@ -148,27 +189,21 @@ func (l *Launcher) place(ctx context.Context, near string) (string, error) {
 	return panes[0].Session, nil
 }
 
-// opened describes the session in a new pane, once tmux's child has become the program.
-func (l *Launcher) opened(ctx context.Context, id string, o Order) (message.Peer, error) {
-	session := message.Peer{
-		ID: message.NewID(), Name: o.Name, Title: o.Title, Computer: message.LocalComputer, Caller: &o.Caller,
+// opened describes the session in the pane of a start, once tmux's child has become the program.
+func (l *Launcher) opened(ctx context.Context, in tmux.Pane, o message.StartOrder) (session message.Peer, err error) {
+	session = message.Peer{
+		ID: o.ID, Name: o.Name, Title: o.Title, Computer: message.LocalComputer, Caller: &o.From,
 		State: message.Unknown, StateWhy: string(message.AgentStarting), Adopted: time.Now(),
-		PaneOf: message.PaneOf{Pane: id, Profile: o.Profile, Server: l.Server, Starting: true},
+		PaneOf: message.PaneOf{Pane: in.ID, TTY: in.TTY, PaneProc: message.Process{PID: in.PID}, Profile: o.Profile, Server: l.Server, Starting: true},
 	}
-	panes, err := l.Tmux.Panes(ctx)
-	if err != nil {
-		return session, err
-	}
-	i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return p.ID == id })
-	if i < 0 || panes[i].Dead {
-		return session, ErrEnded
-	}
-	session.TTY, session.PaneProc = panes[i].TTY, message.Process{PID: panes[i].PID}
-	if session.PaneProc.Start, err = startOf(ctx, panes[i].PID); err != nil {
-		return session, err
+	if session.PaneProc.Start, err = startOf(ctx, in.PID); err != nil {
+		return message.Peer{}, err
 	}
 	session.Foreground = session.PaneProc
-	return session, l.became(ctx, session.PaneProc)
+	if err := l.became(ctx, session.PaneProc, o.ID); err != nil {
+		return message.Peer{}, err
+	}
+	return session, l.Panes.Await(ctx, o.ID)
 }
 
 // execFor is how long a process that becomes another may look as if it had ended: while the system
@@ -195,12 +230,12 @@ func startOf(ctx context.Context, pid int) (uint64, error) {
 
 // became waits until what tmux started runs another program than this one: what cannot be started
 // is told at once.
-func (l *Launcher) became(ctx context.Context, p message.Process) error {
-	ours, server := l.command(), fmt.Sprintf("/proc/%d/exe", l.Server.PID)
+func (l *Launcher) became(ctx context.Context, p message.Process, id message.ID) error {
+	server := fmt.Sprintf("/proc/%d/exe", l.Server.PID)
 	lived := time.Now()
 	for late := time.Now().Add(becomeWithin); time.Now().Before(late); {
 		arguments := process.Arguments(p.PID)
-		starting := len(arguments) == 0 || process.Runs(p.PID, server) || slices.Equal(arguments[:min(len(arguments), len(ours))], ours)
+		starting := len(arguments) == 0 || process.Runs(p.PID, server) || slices.Contains(arguments, string(id))
 		switch lives := process.Lives(p.PID, p.Start); {
 		case lives && (runtime.GOOS != "linux" || !starting):
 			return nil
@@ -218,17 +253,17 @@ func (l *Launcher) became(ctx context.Context, p message.Process) error {
 	return nil // whatever keeps it: it is waited for as one that starts slowly
 }
 
-// close closes the window of what came to nothing.
-func (l *Launcher) close(ctx context.Context, session message.Peer) {
-	if session.ID != "" {
-		if err := l.Relay.Gone(ctx, session.ID, message.PaneMissing); err != nil {
-			l.Log.Warn("take a start back", "pane", session.Pane, "err", err)
-		}
+// Close closes the window of a start that came to nothing, if there is one.
+func (l *Launcher) Close(ctx context.Context, id message.ID) {
+	ctx = context.WithoutCancel(ctx)
+	if err := l.Panes.Forget(ctx, id); err != nil {
+		l.Log.Debug("forget a start", "start", id, "err", err)
 	}
-	if session.PaneProc.PID == 0 {
-		return
+	window, err := l.window(ctx, id)
+	if err == nil {
+		err = l.Tmux.KillPane(ctx, window.ID, window.PID)
 	}
-	if err := l.Tmux.KillPane(ctx, session.Pane, session.PaneProc.PID); err != nil && !errors.Is(err, tmux.ErrNoPane) {
-		l.Log.Warn("close a pane", "pane", session.Pane, "err", err)
+	if err != nil && !errors.Is(err, ErrNoWindow) && !errors.Is(err, tmux.ErrNoPane) {
+		l.Log.Warn("close the window of a start", "start", id, "err", err)
 	}
 }

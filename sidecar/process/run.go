@@ -88,10 +88,19 @@ func Find(name string) (string, error) {
 	return path, err
 }
 
-// Become replaces this process by a program, with its arguments, that works in a directory. The
-// directory is given by its absolute path without links: it is entered first and asked for its
-// path then, so that nobody can put another one in its place in between. It returns only an error.
-func Become(dir string, argv []string) error {
+// Mark is what stands in the environment of a program that was started for a session, and of all that
+// it starts, whoever their parents are: by it they are found again.
+func Mark(session string) string { return markName + "=" + session }
+
+// markName does not begin as the names do that a sidecar takes over from whoever starts it: one is not
+// its session's.
+const markName = "TMUX_INTERCOM_SESSION"
+
+// Become replaces this process by a program, with its arguments, that works in a directory and has
+// more in its environment. The directory is given by its absolute path without links: it is entered
+// first and asked for its path then, so that nobody can put another one in its place in between. It
+// returns only an error.
+func Become(dir string, argv []string, more ...string) error {
 	if len(argv) == 0 {
 		return errors.New("become: no program is named")
 	}
@@ -105,8 +114,12 @@ func Become(dir string, argv []string) error {
 	if err != nil {
 		return fmt.Errorf("become %q: %w", argv[0], err)
 	}
-	env := slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "PWD=") || strings.HasPrefix(pair, "OLDPWD=") })
-	if err := syscall.Exec(argv[0], argv, append(env, "PWD="+dir)); err != nil {
+	more = append(more, "PWD="+dir)
+	env := slices.DeleteFunc(os.Environ(), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return name == "OLDPWD" || slices.ContainsFunc(more, func(one string) bool { return strings.HasPrefix(one, name+"=") })
+	})
+	if err := syscall.Exec(argv[0], argv, append(env, more...)); err != nil {
 		return fmt.Errorf("become %q: %w", argv[0], err)
 	}
 	return nil

@@ -45,7 +45,9 @@ func requests(held message.ID) []Request {
 		Quit{Peer: "a"},
 		AskStart{},
 		DecideStart{},
-		TellAsker{},
+		BeginStart{},
+		FinishStart{},
+		FailStart{},
 	}
 }
 

@@ -120,8 +120,8 @@ func (e Settled) step(tx *tx) {
 }
 
 // Protocols is what a State knows of teams, at one moment: who sits where, and the handshakes that
-// are open or of which something is owed, in the order in which they were asked; and the starts that
-// wait for a person, oldest first.
+// are open or of which something is owed, in the order in which they were asked; and the starts of
+// which not all has been told yet, oldest first.
 type Protocols struct {
 	Seats   []Seat
 	Affairs []Affair
@@ -129,7 +129,7 @@ type Protocols struct {
 }
 
 func (s *State) protocols() (p Protocols) {
-	p.Seats, p.Orders = s.seatSnapshot(), s.waitingOrders()
+	p.Seats, p.Orders = s.seatSnapshot(), s.orders
 	if len(s.affairs) == 0 {
 		return p
 	}

@@ -66,7 +66,7 @@ type State struct {
 	seated      []string                // their ids, in the order in which they were taken
 	notices     notices                 // what sessions are told about others
 	health      time.Duration           // after which a turn is asked about that goes on; 0: never
-	orders      []message.StartOrder    // that wait for a person, oldest first
+	orders      []message.StartOrder    // that are not over, oldest first; never changed in place
 	stranger    *peer                   // stands for all unverified senders where what they send is counted
 	person      string                  // how one goes by who types into a pane by hand
 	snapshot    registry.Snapshot

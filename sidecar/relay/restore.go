@@ -100,7 +100,6 @@ func (e Restored) step(tx *tx) {
 	for _, c := range tx.open() {
 		tx.settle(c)
 	}
-	tx.tellLostStarts()
 	tx.forgetPast()
 }
 

@@ -2,19 +2,43 @@ package relay
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
-// startOrders are the records of what agents asked to have started. One is open until its agent has
-// been told what came of it.
+// startOrders are the records of sessions that are to be started. What a state allows happens only
+// once it is on disk, so that the next run of a sidecar that was killed knows how far it came:
+//
+//	asked ──yes──► approved ─┐           ┌─► done: the session is adopted, and its first message
+//	  └──no──► over          ├─► begun ──┤         received, in one step
+//	nobody has to be asked ──┘           └─► failed
+//
+// One that is approved has no window yet, and is begun by whichever run comes to it. One that is
+// begun may have one, and is never begun again: its window bears its id.
 const startOrders message.RecordKind[message.StartOrder] = "start"
 
 // mostOrders is how many of them may wait of one agent.
 const mostOrders = 8
+
+// ErrNotStarted is for what is to be done of a start that is over, or has not begun.
+var ErrNotStarted = errors.New("no such start is under way")
+
+// FirstMessageError says that a session was started, and that its first message was not taken.
+type FirstMessageError struct {
+	Name string
+	Err  error
+}
+
+func (e *FirstMessageError) Error() string {
+	return fmt.Sprintf("%s was started, but its first message was not taken: %v", e.Name, e.Err)
+}
+
+func (e *FirstMessageError) Unwrap() error { return e.Err }
 
 func (tx *tx) restoreOrders(all ...message.Record) error {
 	orders, err := startOrders.Values(all...)
@@ -28,37 +52,25 @@ func (tx *tx) restoreOrders(all ...message.Record) error {
 	return nil
 }
 
-// waitingOrders are those about which no person has decided, oldest first.
-func (s *State) waitingOrders() (all []message.StartOrder) {
-	for _, o := range s.orders {
-		if o.Approved == nil {
-			all = append(all, o)
-		}
-	}
-	return all
+// order is where that order stands among all, -1 where it does not.
+func (s *State) order(id message.ID) int {
+	return slices.IndexFunc(s.orders, func(o message.StartOrder) bool { return o.ID == id })
 }
 
-// tellLostStarts tells of starts that an earlier run began, and of which it did not say what came.
-// They are not begun again: their windows may have opened.
-func (tx *tx) tellLostStarts() {
-	for _, o := range slices.Clone(tx.orders) {
-		if o.Approved == nil {
-			continue
-		}
-		tx.closeOrder(o)
-		what := fmt.Sprintf("start of %s in %s", o.What, o.Dir)
-		tx.notice("", fmt.Sprintf("the sidecar ended during the %s, for %s: intercom session list says whether it is there", what, o.From.Name))
-		tx.tellAsker(By{Kind: Person, Name: o.Approved.Name}, o, "a person approved your "+what+", but whether it was started is not known: look at the list of sessions before you ask for it again")
+// keepOrder has an order written down as it is.
+func (tx *tx) keepOrder(o message.StartOrder) {
+	tx.orders = slices.Clone(tx.orders)
+	if i := tx.order(o.ID); i >= 0 {
+		tx.orders[i] = o
+	} else {
+		tx.orders = append(tx.orders, o)
 	}
+	record(tx, startOrders, string(o.ID), true, o)
 }
 
 // closeOrder takes an order off, for good.
 func (tx *tx) closeOrder(o message.StartOrder) {
-	i := slices.IndexFunc(tx.orders, func(one message.StartOrder) bool { return one.ID == o.ID })
-	if i < 0 {
-		return
-	}
-	tx.orders = slices.Delete(slices.Clone(tx.orders), i, i+1)
+	tx.orders = slices.DeleteFunc(slices.Clone(tx.orders), func(one message.StartOrder) bool { return one.ID == o.ID })
 	record(tx, startOrders, string(o.ID), false, o)
 }
 
@@ -75,9 +87,12 @@ func (r AskStart) do(tx *tx, _ *Requested) (Answer, error) {
 	if from == nil {
 		return Answer{}, fmt.Errorf("ask for a start: %w", &registry.LookupError{Kind: "session", Ref: string(r.By.Peer), Err: registry.ErrUnknown})
 	}
+	if err := checkFirst(r.Order); err != nil {
+		return Answer{}, fmt.Errorf("ask for a start: %w", err)
+	}
 	n := 0
-	for _, o := range tx.waitingOrders() {
-		if o.From.Peer == from.ID {
+	for _, o := range tx.orders {
+		if o.Waits() && o.From.Peer == from.ID {
 			n++
 		}
 	}
@@ -85,17 +100,23 @@ func (r AskStart) do(tx *tx, _ *Requested) (Answer, error) {
 		return Answer{}, fmt.Errorf("ask for a start: %w: %d of %s wait for a person already", ErrFull, n, from.Name)
 	}
 	o := r.Order
-	o.ID, o.From, o.At = tx.ids.next(tx.now), address(from), tx.now
-	tx.orders = append(tx.orders, o)
-	record(tx, startOrders, string(o.ID), true, o)
+	o.ID, o.From, o.At, o.Approved, o.Begun = tx.ids.next(tx.now), address(from), tx.now, nil, false
+	tx.keepOrder(o)
 	tx.notice("", fmt.Sprintf("%s asks to start %s in %s: intercom inbox approve %s (%s)", from.Name, o.What, o.Dir, o.ID.Short(), o.Why))
 	return Answer{Message: o.ID}, nil
 }
 
+// checkFirst refuses a first message that could not be sent.
+func checkFirst(o message.StartOrder) error {
+	if strings.TrimSpace(o.Message) == "" {
+		return nil
+	}
+	return checkBody(o.Message)
+}
+
 // DecideStart is a person's decision about a start that waits. The first one counts; later ones are
-// ErrDecided. After a yes the caller starts it, and says by TellAsker what came of that: until then
-// the order stays written down, and the next run tells of it. A no is told to the agent here.
-// Answer: Orders, that one.
+// ErrDecided. After a yes the caller begins it. A no is told to the agent here. Answer: Orders, that
+// one.
 type DecideStart struct {
 	By  By
 	ID  message.ID
@@ -110,8 +131,8 @@ func (r DecideStart) do(tx *tx, _ *Requested) (Answer, error) {
 	if !r.By.Person() {
 		return Answer{}, fmt.Errorf("decide about a start: %w", ErrPersonOnly)
 	}
-	i := slices.IndexFunc(tx.orders, func(o message.StartOrder) bool { return o.ID == r.ID && o.Approved == nil })
-	if i < 0 {
+	i := tx.order(r.ID)
+	if i < 0 || !tx.orders[i].Waits() {
 		return Answer{}, fmt.Errorf("decide about start %s: %w", r.ID.Short(), ErrDecided)
 	}
 	o := tx.orders[i]
@@ -119,9 +140,7 @@ func (r DecideStart) do(tx *tx, _ *Requested) (Answer, error) {
 	if r.Yes {
 		how = "approved"
 		o.Approved = &r.Who
-		tx.orders = slices.Clone(tx.orders)
-		tx.orders[i] = o
-		record(tx, startOrders, string(o.ID), true, o)
+		tx.keepOrder(o)
 	} else {
 		tx.closeOrder(o)
 	}
@@ -136,23 +155,121 @@ func (r DecideStart) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{Orders: []message.StartOrder{o}}, nil
 }
 
-// TellAsker tells an agent what came of the start for which it asked, and closes the order. It
-// answers nothing.
-type TellAsker struct {
-	By    By
+// BeginStart says that the window of a start is about to be opened. An order without an ID is one
+// that nobody has to approve; its ID and At are made here. One with an ID has been approved, or is
+// ErrNotStarted. Answer: Orders, that one.
+type BeginStart struct {
+	By    By // who has it started
 	Order message.StartOrder
-	Text  string
 }
 
-func (r TellAsker) by() By { return r.By }
+func (r BeginStart) by() By { return r.By }
 
-func (r TellAsker) do(tx *tx, _ *Requested) (Answer, error) {
-	if !r.By.Person() {
-		return Answer{}, fmt.Errorf("tell of a start: %w", ErrPersonOnly)
+func (r BeginStart) do(tx *tx, _ *Requested) (Answer, error) {
+	o := r.Order
+	switch i := tx.order(o.ID); {
+	case o.ID == "":
+		o.ID, o.At, o.Approved = tx.ids.next(tx.now), tx.now, nil
+	case i < 0 || tx.orders[i].Approved == nil || tx.orders[i].Begun || tx.orders[i].From.Peer != r.By.Peer:
+		return Answer{}, fmt.Errorf("begin start %s: %w", o.ID.Short(), ErrNotStarted)
+	default:
+		o = tx.orders[i]
 	}
-	tx.closeOrder(r.Order)
-	tx.tellAsker(r.By, r.Order, r.Text)
+	if err := checkFirst(o); err != nil {
+		return Answer{}, fmt.Errorf("begin start: %w", err)
+	}
+	o.Begun = true
+	tx.keepOrder(o)
+	return Answer{Orders: []message.StartOrder{o}}, nil
+}
+
+// FinishStart adopts the session that a start has come to, and takes in its first message; the
+// agent that had to ask is told. It is ErrNotStarted where the start is over. Answer: Peer; or with a
+// first message, once that is decided, Message and Receipts. A *FirstMessageError says that all but
+// the message was done.
+type FinishStart struct {
+	By      By // who has it started
+	Session message.Peer
+	Resumed bool // by a later run than began it: nobody waits for the answer
+}
+
+func (r FinishStart) by() By { return r.By }
+
+func (r FinishStart) do(tx *tx, a *Requested) (Answer, error) {
+	o, err := tx.begunBy(r.By, r.Session.ID)
+	if err != nil {
+		return Answer{}, err
+	}
+	session, err := tx.adopt(r.Session)
+	if err != nil {
+		return Answer{}, err
+	}
+	tx.closeOrder(o)
+	told := fmt.Sprintf("%s was started in %s: session %s, %q", o.What, o.Dir, session.ID, session.Name)
+	if r.Resumed {
+		tx.notice("", "after a restart of the sidecar, "+told)
+	}
+	var refused error
+	if strings.TrimSpace(o.Message) != "" {
+		_, refused = Send{By: r.By, To: string(session.ID), Message: message.Envelope{Type: message.KindMessage, Body: o.Message}}.do(tx, a)
+	}
+	if refused != nil {
+		refused = &FirstMessageError{session.Name, refused}
+		told += "; " + refused.Error()
+		if r.Resumed {
+			tx.notice("", refused.Error())
+		}
+	}
+	if o.Approved != nil || r.Resumed {
+		tx.tellAsker(approver(o), o, told)
+	}
+	return Answer{Peer: session}, refused
+}
+
+// FailStart says that nothing has come of a start that was begun, and why. It answers nothing.
+type FailStart struct {
+	By      By // who has it started
+	ID      message.ID
+	Why     string
+	Resumed bool // as of FinishStart
+}
+
+func (r FailStart) by() By { return r.By }
+
+func (r FailStart) do(tx *tx, _ *Requested) (Answer, error) {
+	o, err := tx.begunBy(r.By, r.ID)
+	if err != nil {
+		return Answer{}, err
+	}
+	tx.closeOrder(o)
+	if r.Resumed {
+		tx.notice("", fmt.Sprintf("the start of %s in %s, for %s, came to nothing: %s", o.What, o.Dir, o.From.Name, r.Why))
+	}
+	whose := "your"
+	if o.Approved != nil {
+		whose = "a person approved your"
+	}
+	if o.Approved != nil || r.Resumed {
+		tx.tellAsker(approver(o), o, fmt.Sprintf("%s start of %s in %s, but it came to nothing: %s", whose, o.What, o.Dir, r.Why))
+	}
 	return Answer{}, nil
+}
+
+// begunBy is the order of that id, if it is begun, and that one's.
+func (tx *tx) begunBy(by By, id message.ID) (message.StartOrder, error) {
+	i := tx.order(id)
+	if i < 0 || !tx.orders[i].Begun || tx.orders[i].From.Peer != by.Peer {
+		return message.StartOrder{}, fmt.Errorf("start %s: %w", id.Short(), ErrNotStarted)
+	}
+	return tx.orders[i], nil
+}
+
+// approver is whose word it was that an order may be carried out.
+func approver(o message.StartOrder) By {
+	if o.Approved != nil {
+		return By{Kind: Person, Name: o.Approved.Name}
+	}
+	return By{Kind: Person}
 }
 
 func (tx *tx) tellAsker(by By, o message.StartOrder, text string) {

@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,52 +11,103 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A run that ends between a person's yes and the word of what came of it loses nothing: the next run
-// tells the agent and the person, once, and does not start it again. A start that was told of, or
-// that still waits, is as it was.
-func TestStartOrder_ALostStartIsTold(t *testing.T) {
+// orders are the starts that are not over, each with how far it has come.
+func (r *rig) orders() (all []string) {
+	for _, o := range r.s.protocols().Orders {
+		how := "waits"
+		switch {
+		case o.Begun:
+			how = "begun"
+		case o.Approved != nil:
+			how = "approved"
+		}
+		all = append(all, o.What+" "+how)
+	}
+	return all
+}
+
+// opened is the session that the window of a start has come to.
+func opened(o message.StartOrder) message.Peer {
+	return message.Peer{
+		ID: o.ID, Name: o.Name, Caller: &o.From, PaneOf: message.PaneOf{Pane: "%9", Profile: "line", Starting: true},
+	}
+}
+
+// A start is as far after a restart as it was before: what is approved has no window, what is begun
+// may have one, and what is done or failed is told once, and over.
+func TestStartOrder_OutlivesTheRun(t *testing.T) {
 	r := newRig(t)
 	asker := r.adopt("asker")[0]
 	asks := func(what string) message.ID {
-		return r.must(AskStart{By: agent(asker), Order: message.StartOrder{What: what, Dir: project, Program: []string{"/bin/" + what}}}).Message
+		return r.must(AskStart{By: agent(asker), Order: message.StartOrder{What: what, Dir: project, Program: []string{"/bin/" + what}, Message: "go"}}).Message
 	}
-	waiting := func() (all []string) {
-		for _, o := range r.s.protocols().Orders {
-			all = append(all, o.What)
-		}
-		return all
-	}
-	lost, told, waits := asks("lost"), asks("told"), asks("waits")
-	yes := func(id message.ID) message.StartOrder {
-		return r.must(DecideStart{By: ada, ID: id, Yes: true, Who: message.Person{Name: "ada"}}).Orders[0]
-	}
-	yes(lost)
-	r.must(TellAsker{By: ada, Order: yes(told), Text: "told was started"})
-	assert.Equal(t, []string{"waits"}, waiting())
-	for _, id := range []message.ID{lost, told} {
-		_, err := r.ask(DecideStart{By: ada, ID: id})
-		require.ErrorIs(t, err, ErrDecided)
-	}
-
-	heard := func() (n int) {
-		for _, d := range r.out {
-			if d.Target == asker.ID && d.Message.InReplyTo == lost {
-				assert.Contains(t, d.Message.Body, "a person approved your start of lost in "+project)
+	heard := func(text string) (n int) {
+		for _, d := range r.made {
+			if d.Target == asker.ID && strings.Contains(d.Message.Body, text) {
 				n++
 			}
 		}
 		return n
 	}
-	before := len(r.notices)
+	done, failed, waits := asks("done"), asks("failed"), asks("waits")
+	for _, id := range []message.ID{done, failed} {
+		yes := r.must(DecideStart{By: ada, ID: id, Yes: true, Who: message.Person{Name: "ada"}}).Orders[0]
+		_, err := r.ask(DecideStart{By: ada, ID: id})
+		require.ErrorIs(t, err, ErrDecided)
+		r.restart(0)
+		_, err = r.ask(FinishStart{By: agent(asker), Session: opened(yes)})
+		require.ErrorIs(t, err, ErrNotStarted, "its window must not be there yet")
+	}
+	assert.Equal(t, []string{"done approved", "failed approved", "waits waits"}, r.orders())
+	_, err := r.ask(BeginStart{By: agent(asker), Order: message.StartOrder{ID: waits}})
+	require.ErrorIs(t, err, ErrNotStarted, "nobody has said yes")
+
+	begun := r.must(BeginStart{By: agent(asker), Order: message.StartOrder{ID: done}}).Orders[0]
+	r.must(BeginStart{By: agent(asker), Order: message.StartOrder{ID: failed}})
 	r.restart(0)
-	assert.Equal(t, 1, heard())
-	assert.Equal(t, []string{"the sidecar ended during the start of lost in " + project + ", for asker: intercom session list says whether it is there"}, r.notices[before:])
-	assert.Equal(t, []string{"waits"}, waiting())
-	before = len(r.notices)
+	assert.Equal(t, []string{"done begun", "failed begun", "waits waits"}, r.orders())
+	_, err = r.ask(BeginStart{By: agent(asker), Order: message.StartOrder{ID: done}})
+	require.ErrorIs(t, err, ErrNotStarted, "never twice")
+
+	before := len(r.commits)
+	_, err = r.ask(FinishStart{By: agent(asker), Session: opened(begun), Resumed: true})
+	require.NoError(t, err)
+	step := r.commits[before]
+	assert.True(t, slices.ContainsFunc(step.Peers, func(p message.Peer) bool { return p.ID == done }))
+	assert.True(t, slices.ContainsFunc(step.Received, func(m message.Envelope) bool { return m.Body == "go" && m.To[0].Peer == done }), "in one commit")
+	r.must(FailStart{By: agent(asker), ID: failed, Why: "it ended at once", Resumed: true})
 	r.restart(0)
-	assert.Equal(t, []string{"waits"}, waiting())
-	assert.Empty(t, r.notices[before:])
-	assert.LessOrEqual(t, heard(), 1, "the same notice, handed out again")
+	assert.Equal(t, []string{"waits waits"}, r.orders())
+	for _, id := range []message.ID{done, failed} {
+		_, err = r.ask(FinishStart{By: agent(asker), Session: message.Peer{ID: id}})
+		require.ErrorIs(t, err, ErrNotStarted)
+		_, err = r.ask(FailStart{By: agent(asker), ID: id})
+		require.ErrorIs(t, err, ErrNotStarted)
+	}
+	assert.Equal(t, 1, heard("done was started in "+project+": session "+string(done)))
+	assert.Equal(t, 1, heard("a person approved your start of failed in "+project+", but it came to nothing: it ended at once"))
+	assert.Contains(t, r.notices, "the start of failed in "+project+", for asker, came to nothing: it ended at once")
 	r.must(DecideStart{By: ada, ID: waits, Say: "no"})
-	assert.Empty(t, waiting())
+	assert.Empty(t, r.orders())
+}
+
+// What could not be sent is refused before anything is opened; and where it cannot be sent after all,
+// the session is there, and that is told.
+func TestStartOrder_TheFirstMessage(t *testing.T) {
+	r := newRig(t)
+	asker := r.adopt("asker")[0]
+	long := message.StartOrder{What: "x", Dir: project, Message: strings.Repeat("x", message.MaxBody+1)}
+	_, err := r.ask(BeginStart{By: ada, Order: long})
+	require.ErrorIs(t, err, ErrRequest)
+	_, err = r.ask(AskStart{By: agent(asker), Order: long})
+	require.ErrorIs(t, err, ErrRequest)
+	assert.Empty(t, r.orders())
+
+	o := r.must(BeginStart{By: agent(asker), Order: message.StartOrder{What: "x", Dir: project, Message: "go", From: address(r.s.present(asker.ID))}}).Orders[0]
+	_, _ = r.step(Gone{Peer: asker.ID, Reason: message.AgentGone})
+	answer, err := r.ask(FinishStart{By: agent(asker), Session: opened(o)})
+	require.ErrorAs(t, err, new(*FirstMessageError))
+	assert.Equal(t, o.ID, answer.Peer.ID)
+	assert.NotNil(t, r.s.present(o.ID))
+	assert.Empty(t, r.orders())
 }

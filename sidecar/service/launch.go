@@ -34,7 +34,10 @@ type Launches struct {
 	}
 	// Launcher is nil where the sidecar is headless.
 	Launcher interface {
-		Start(ctx context.Context, o launch.Order) (message.Peer, error)
+		Open(ctx context.Context, o message.StartOrder) (message.Peer, error)
+		Find(ctx context.Context, o message.StartOrder) (message.Peer, error)
+		Close(ctx context.Context, id message.ID)
+		Resume(ctx context.Context, session message.Peer) error
 		End(ctx context.Context, session message.Peer, quit func(context.Context) bool, within time.Duration) (launch.How, error)
 	}
 	// Panes is nil there too.
@@ -46,7 +49,9 @@ type Launches struct {
 	Consent  Consent // nil: nobody is in a team
 	Settings func() policy.Settings
 	Amend    func(profile.Profile) profile.Profile
-	Log      *slog.Logger
+	// Gap is called between the steps of a start, with its id. nil but in tests.
+	Gap func(id, moment string)
+	Log *slog.Logger
 }
 
 // Offer has a server serve the operations.
@@ -81,34 +86,10 @@ func (s *Launches) Start(ctx context.Context, from api.Caller, req api.StartSess
 		return api.StartedSession{}, err
 	}
 	if why := s.mayStart(by, caller, wanted); why != "" {
-		s.Log.Warn("an agent may not start that by itself", "agent", caller.Name, "what", wanted.what, "dir", wanted.order.Dir, "why", why)
+		s.Log.Warn("an agent may not start that by itself", "agent", caller.Name, "what", wanted.What, "dir", wanted.Dir, "why", why)
 		return s.hold(ctx, by, wanted, why)
 	}
-	return s.start(ctx, by, wanted)
-}
-
-// start starts what may be started.
-func (s *Launches) start(ctx context.Context, by relay.By, w wanted) (api.StartedSession, error) {
-	session, err := s.Launcher.Start(ctx, w.order)
-	switch {
-	case errors.Is(err, launch.ErrEnded):
-		return api.StartedSession{}, api.Errorf(api.CodeFailed, "%w", err).WithHint("start it by hand in a pane there: it says why")
-	case err != nil:
-		return api.StartedSession{}, wire(err)
-	}
-	s.Sessions.mark(ctx, session.Pane, session)
-	s.Log.Info("started", "session", session.Name, "pane", session.Pane, "what", w.what, "dir", w.order.Dir, "caller", w.order.Caller.Name)
-	started := api.StartedSession{Status: api.StartDone, Session: session}
-	if strings.TrimSpace(w.message) == "" {
-		return started, nil
-	}
-	answer, err := s.Relay.Do(ctx, relay.Send{By: by, To: string(session.ID), Message: message.Envelope{Type: message.KindMessage, Body: w.message}})
-	if err != nil {
-		told := api.AsError(wire(err))
-		return started, api.Errorf(told.Code, "%s was started, but its first message was not taken: %w", session.Name, err).WithHint("intercom send %s", session.Name)
-	}
-	started.Message = answer.Message
-	return started, nil
+	return s.start(ctx, by, wanted.StartOrder)
 }
 
 // here refuses computers that are not this one.
@@ -124,23 +105,21 @@ func here(computer, own string) error {
 	return api.Errorf(api.CodeNotFound, "no computer %q", computer).WithHint("leave it out, or say local, for this one")
 }
 
-// wanted is what is to be started, for people: what, and in the way that a Launcher has it.
+// wanted is what is to be started.
 type wanted struct {
-	order   launch.Order
-	agent   string // the profile, or the program's path; "" for a command
-	what    string
-	message string
+	message.StartOrder
+	agent string // the profile, or the program's path; "" for a command
 }
 
 // wanted finds out what a request asks for.
 func (s *Launches) wanted(ctx context.Context, by relay.By, caller message.Peer, req api.StartSessionRequest) (w wanted, err error) {
-	w = wanted{message: req.Message, agent: req.Agent, order: launch.Order{Title: req.Title, Near: req.Near}}
-	w.order.Caller = message.Address{Computer: message.LocalComputer, Peer: caller.ID, Name: caller.Name}
+	w = wanted{agent: req.Agent, StartOrder: message.StartOrder{Message: req.Message, Title: req.Title, Near: req.Near}}
+	w.From = message.Address{Computer: message.LocalComputer, Peer: caller.ID, Name: caller.Name}
 	if by.Person() {
-		w.order.Caller.Name = s.Callers.Person
+		w.From.Name = s.Callers.Person
 	}
-	if w.order.Near == "" {
-		w.order.Near = caller.Pane
+	if w.Near == "" {
+		w.Near = caller.Pane
 	}
 	if req.Thinking != "" && !slices.Contains(profile.Thinkings, req.Thinking) {
 		return w, api.Errorf(api.CodeUsage, "unknown thinking mode %q", req.Thinking).WithHint("they are %s", strings.Join(profile.Thinkings, ", "))
@@ -158,19 +137,19 @@ func (s *Launches) wanted(ctx context.Context, by relay.By, caller message.Peer,
 		err = s.agent(&w, req.Thinking)
 	}
 	if err == nil {
-		w.order.Dir, err = directory(ctx, req.Dir)
+		w.Dir, err = directory(ctx, req.Dir)
 	}
 	if err != nil {
 		return w, err
 	}
-	name := w.order.Profile
+	name := w.Profile
 	if _, ok := profile.AgentByName(name); !ok {
-		name = filepath.Base(w.order.Program[0])
+		name = filepath.Base(w.Program[0])
 	}
 	if title := registry.NameFrom(req.Title); title != "" {
 		name = title
 	}
-	w.order.Name = s.Relay.Snapshot().FreeName(name, registry.NameFrom(s.Callers.Person))
+	w.Name = s.Relay.Snapshot().FreeName(name, registry.NameFrom(s.Callers.Person))
 	return w, nil
 }
 
@@ -200,9 +179,9 @@ func startable() (names []string) {
 // agent fills in how an agent is started: by its profile, or, by the path of a program, without
 // arguments.
 func (s *Launches) agent(w *wanted, thinking string) error {
-	w.what = w.agent
+	w.What = w.agent
 	if filepath.IsAbs(w.agent) {
-		w.order.Profile = profile.Line().Name
+		w.Profile = profile.Line().Name
 		path, err := filepath.EvalSymlinks(w.agent)
 		if err == nil {
 			path, err = process.Find(path)
@@ -210,7 +189,7 @@ func (s *Launches) agent(w *wanted, thinking string) error {
 		if err != nil {
 			return api.Errorf(api.CodeFailed, "start %q: %w", w.agent, bare(err)).WithHint("name a program that can be run")
 		}
-		w.order.Program = []string{path}
+		w.Program = []string{path}
 		return nil
 	}
 	p, ok := profile.Known(w.agent)
@@ -223,7 +202,7 @@ func (s *Launches) agent(w *wanted, thinking string) error {
 		return api.Errorf(api.CodeFailed, "start %s: no program %q in the PATH of the sidecar", w.agent, p.Start[0]).
 			WithHint("install it, or set profiles = { %s = { start = { \"/path/to/%s\" } } } in init.lua", w.agent, p.Start[0])
 	}
-	w.order.Profile, w.order.Program = p.Name, slices.Concat([]string{path}, p.Start[1:], p.Thinking[thinking])
+	w.Profile, w.Program = p.Name, slices.Concat([]string{path}, p.Start[1:], p.Thinking[thinking])
 	return nil
 }
 
@@ -236,7 +215,7 @@ func (w *wanted) command(words []string, as string) error {
 	if err != nil {
 		return api.Errorf(api.CodeFailed, "start %q: %w", words[0], bare(err)).WithHint("name a program in the PATH, or its absolute path")
 	}
-	w.what, w.order.Profile, w.order.Program = strings.Join(words, " "), as, slices.Concat([]string{path}, words[1:])
+	w.What, w.Profile, w.Program = strings.Join(words, " "), as, slices.Concat([]string{path}, words[1:])
 	return nil
 }
 
@@ -331,7 +310,7 @@ func (s *Launches) mayStart(by relay.By, caller message.Peer, w wanted) string {
 		return fmt.Sprintf("%s is not among what it may start: %s", w.agent, orNone(allowed))
 	}
 	roots := s.roots(caller)
-	if !slices.ContainsFunc(roots, func(root string) bool { return within(w.order.Dir, root) }) {
+	if !slices.ContainsFunc(roots, func(root string) bool { return within(w.Dir, root) }) {
 		return fmt.Sprintf("it is not below %s", orNone(roots))
 	}
 	return ""

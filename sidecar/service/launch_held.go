@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/launch"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
@@ -17,10 +16,8 @@ const startType = "start_request"
 
 // hold has a start wait for a person's yes.
 func (s *Launches) hold(ctx context.Context, by relay.By, w wanted, why string) (api.StartedSession, error) {
-	o := w.order
-	answer, err := s.Relay.Do(ctx, relay.AskStart{By: by, Order: message.StartOrder{
-		What: w.what, Dir: o.Dir, Program: o.Program, Profile: o.Profile, Name: o.Name, Title: o.Title, Near: o.Near, Message: w.message, Why: why,
-	}})
+	w.Why = why
+	answer, err := s.Relay.Do(ctx, relay.AskStart{By: by, Order: w.StartOrder})
 	if err != nil {
 		return api.StartedSession{}, wire(err)
 	}
@@ -30,6 +27,9 @@ func (s *Launches) hold(ctx context.Context, by relay.By, w wanted, why string) 
 // Waiting are the starts that wait for a person, as the inbox shows them.
 func (s *Launches) Waiting() (all []api.Held) {
 	for _, o := range s.Relay.Protocols().Orders {
+		if !o.Waits() {
+			continue
+		}
 		asked := message.Verdict{Message: o.ID, Decision: message.Decision{Verb: message.VerbAsk, Reason: o.Why, By: "built in"}, At: o.At}
 		body := fmt.Sprintf("start %s in %s", strings.Join(o.Program, " "), o.Dir)
 		if o.Message != "" {
@@ -71,17 +71,7 @@ func (s *Launches) Decide(ctx context.Context, from api.Caller, req api.DecideRe
 	if req.Choice != api.ChoiceApprove {
 		return d, nil
 	}
-	o := answer.Orders[0]
-	ctx = context.WithoutCancel(ctx)
-	started, err := s.start(ctx, relay.By{Kind: relay.Agent, Peer: o.From.Peer}, wanted{what: o.What, message: o.Message, order: launch.Order{
-		Dir: o.Dir, Program: o.Program, Profile: o.Profile, Name: o.Name, Title: o.Title, Near: o.Near, Caller: o.From,
-	}})
-	text := fmt.Sprintf("%s was started in %s: session %s, %q", o.What, o.Dir, started.Session.ID, started.Session.Name)
-	if err != nil {
-		text = fmt.Sprintf("a person approved your start of %s in %s, but: %v", o.What, o.Dir, err)
-	}
-	if _, told := s.Relay.Do(ctx, relay.TellAsker{By: by, Order: o, Text: text}); told != nil {
-		s.Log.Warn("tell an agent of its start", "agent", o.From.Name, "err", told)
-	}
+	s.gap(one.Message, "approved")
+	_, err = s.start(ctx, relay.By{Kind: relay.Agent, Peer: one.Envelope.From.Peer}, answer.Orders[0])
 	return d, err
 }

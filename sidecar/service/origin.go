@@ -142,7 +142,7 @@ func (o origin) paneOf(panes []tmux.Pane) (tmux.Pane, bool) {
 //	below another tmux server, through a shell                   as much as that server's own beginning
 func (o origin) judge(panes []tmux.Pane) (kind relay.Kind, why string) {
 	top, here := o.started()
-	byDefault := here && slices.ContainsFunc(panes, func(p tmux.Pane) bool { return !p.Dead && !p.Started && p.PID == top.PID })
+	byDefault := here && slices.ContainsFunc(panes, func(p tmux.Pane) bool { return !p.Dead && p.StartCommand == "" && p.PID == top.PID })
 	switch {
 	case here && o.line[len(o.line)-1].Parent != o.server.PID:
 		return relay.Unverified, "what started it in that pane has ended"

@@ -111,7 +111,7 @@ func (s *Teams) Spawn(ctx context.Context, from api.Caller, req api.SpawnRequest
 		return api.Spawned{}, err
 	}
 	spawned := api.Spawned{Status: string(started.Status), Session: started.Session, Why: started.Why}
-	if started.Status != api.StartDone {
+	if started.Status == api.StartHeld {
 		spawned.Text = fmt.Sprintf("Spawning '%s' waits for a person's approval", req.Name)
 		return spawned, nil
 	}

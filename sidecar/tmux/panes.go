@@ -27,7 +27,7 @@ type Pane struct {
 	Width, Height int
 	Title         string
 	Command       string // name of the process in front, as tmux tells it
-	Started       bool   // with a command of its own, not with the default shell
+	StartCommand  string // what it was started with; "": the default shell
 }
 
 // Panes lists all panes of the server, each once: a pane whose window is linked into
@@ -49,7 +49,7 @@ func (c *Client) Panes(ctx context.Context) ([]Pane, error) {
 			ID: f[0], SessionID: f[1], Session: f[2], WindowID: f[3], Window: n.number(f[4]), WindowName: f[5],
 			Index: n.number(f[6]), Active: n.flag(f[7]), Current: n.flag(f[8]), Attached: n.number(f[9]),
 			PID: n.number(f[10]), TTY: f[11], Dead: n.flag(f[12]), InMode: n.flag(f[13]),
-			Width: n.number(f[14]), Height: n.number(f[15]), Title: f[16], Command: f[17], Started: f[18] != "",
+			Width: n.number(f[14]), Height: n.number(f[15]), Title: f[16], Command: f[17], StartCommand: f[18],
 		})
 	}
 	if n.err != nil {

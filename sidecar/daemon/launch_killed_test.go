@@ -1,0 +1,215 @@
+package daemon_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// windows are the panes in which a program named so was started for a session.
+func (r *rig) windows(name string) (panes []string) {
+	for line := range strings.Lines(r.Run("list-panes", "-a", "-F", "#{pane_id} #{pane_start_command}")) {
+		if strings.Contains(line, " session-exec ") && strings.Contains(line, " "+name+" ") {
+			panes = append(panes, strings.Fields(line)[0])
+		}
+	}
+	return panes
+}
+
+// listedIn reports whether a pane is one session's, by that name, and marked as such.
+func (r *rig) listedIn(pane string, name string) bool {
+	n := 0
+	for _, one := range r.listed() {
+		if one.Name == name && string(one.ID) == r.Run("show-options", "-pqv", "-t", pane, "@intercom-session") {
+			n++
+		}
+	}
+	return n == 1
+}
+
+// heardOnce waits for a text in the log of a worker, which is there once and stays so.
+func (r *rig) heardOnce(log, text string) {
+	r.t.Helper()
+	r.waitFor(text, hasText(log, text))
+	r.stays(func() bool {
+		data, err := os.ReadFile(log)
+		require.NoError(r.t, err)
+		n := 0
+		for line := range strings.Lines(string(data)) {
+			if strings.Contains(line, `"received"`) && strings.Contains(line, text) {
+				n++
+			}
+		}
+		return n <= 1
+	})
+}
+
+func (r *rig) toldOf(text string) (n int) {
+	for _, one := range r.notices() {
+		if strings.Contains(one, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// killedAt has the sidecar be a process that is killed at a moment of what is done, and then another.
+func (r *rig) killedAt(moment string, do func()) {
+	r.t.Helper()
+	require.NoError(r.t, r.end())
+	c := r.childKilled(moment)
+	do()
+	r.dies(c)
+	r.start()
+}
+
+// A sidecar that is killed in the middle of a start leaves one window, which the next one knows, with
+// its first message, once; or none, and that is told.
+func TestM7_T31_KilledAtEachStepOfAStart(t *testing.T) {
+	t.Parallel()
+	for _, moment := range []string{"begun", "opened", "adopted"} {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, launches(t))
+			command, log := r.worker("Worker")
+			r.killedAt(moment, func() {
+				_, err := api.Call(t.Context(), r.client.Client, api.StartSession, api.StartSessionRequest{
+					Dir: r.dir, Title: "Worker", Message: "do it", Command: command, As: "line",
+				})
+				assert.Error(t, err, "who asked is told that it came to nothing certain")
+			})
+			if moment == "begun" {
+				r.waitFor("it is told", func() bool {
+					return r.toldOf("came to nothing: the sidecar ended before it was done, and it has no window") == 1
+				})
+				assert.Empty(t, r.windows("Worker"))
+				assert.Empty(t, r.listed())
+				require.NoError(t, r.end())
+				r.start()
+				r.stays(func() bool { return len(r.windows("Worker")) == 0 && r.toldOf("came to nothing") == 1 })
+				return
+			}
+			r.heardOnce(log, "[tester] (0): do it")
+			panes := r.windows("Worker")
+			require.Len(t, panes, 1)
+			r.waitFor("the session is known", func() bool { return r.listedIn(panes[0], "Worker") })
+			assert.Len(t, r.listed(), 1)
+			told := 0
+			if moment == "opened" {
+				told = 1
+			}
+			assert.Equal(t, told, r.toldOf("after a restart of the sidecar, "))
+			_, err := r.endsSession("Worker")
+			require.NoError(t, err)
+			assert.Empty(t, r.windows("Worker"))
+		})
+	}
+}
+
+// The same after a person's yes to what an agent asked for: the agent is told what came of it.
+func TestM7_KilledAtEachStepOfAnApprovedStart(t *testing.T) {
+	t.Parallel()
+	for moment, told := range map[string]string{
+		"approved": "was started in ", "begun": "but it came to nothing: the sidecar ended before it was done, and it has no window",
+		"opened": "was started in ", "adopted": "was started in ",
+	} {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, launches(t))
+			command, log := r.worker("Qa")
+			qa := filepath.Join(r.dir, "qa")
+			tmuxtest.Program(t, qa, "#!/bin/sh\nexec "+quoted(command)+"\n")
+			ada := r.adopted("Ada", silent...)
+			held, err := asks[api.StartedSession](ada, "start", api.StartSessionRequest{Dir: r.dir, Agent: qa, Title: "Qa", Message: "do it"})
+			require.NoError(t, err)
+			require.Equal(t, api.StartHeld, held.Status)
+			r.killedAt(moment, func() { _ = r.yes("approve", string(held.Request)) })
+
+			heard := func() string { return strings.Join(ada.received(), "\n") }
+			r.waitFor("the agent is told", func() bool { return strings.Contains(heard(), told) })
+			assert.Error(t, r.yes("approve", string(held.Request)), "it is decided")
+			if moment != "begun" {
+				r.heardOnce(log, "AI[local:"+string(ada.session.ID)+"] | do it")
+				r.waitFor("both are known", func() bool { return len(r.listed()) == 2 })
+			}
+			assert.Equal(t, 1, strings.Count(heard(), told), heard())
+			windows := strings.Count(r.Run("list-panes", "-a", "-F", "#{pane_start_command}"), " session-exec "+string(held.Request))
+			if moment == "begun" {
+				assert.Zero(t, windows)
+			} else {
+				assert.Equal(t, 1, windows)
+			}
+		})
+	}
+}
+
+// Whenever it is killed, the number of windows is that of the sessions that are known, and each has
+// got its message once; of any other start it is told that nothing came of it.
+func TestM7_KilledWhenever(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, launches(t))
+	rounds := 4
+	if longTest() {
+		rounds = 60
+	}
+	require.NoError(t, r.end())
+	for round := range rounds {
+		name := fmt.Sprintf("W%d", round)
+		command, log := r.worker(name)
+		c := r.child()
+		answered := make(chan error, 1)
+		go func() {
+			_, err := api.Call(t.Context(), r.client.Client, api.StartSession, api.StartSessionRequest{
+				Dir: r.dir, Title: name, Message: "task " + name, Command: command, As: "line",
+			})
+			answered <- err
+		}()
+		time.Sleep(time.Duration(rand.IntN(40)) * time.Millisecond) // any moment of a start
+		require.NoError(t, c.Process.Signal(syscall.SIGKILL))
+		_ = c.Wait()
+		err := <-answered
+		r.start()
+		lost := func() bool { return r.toldOf("came to nothing") > 0 }
+		var panes []string
+		r.waitFor("it is known, or told that nothing came of it, or never was", func() bool {
+			panes = r.windows(name)
+			known := len(panes) == 1 && r.listedIn(panes[0], name)
+			return known || len(panes) == 0 && (lost() || err != nil && len(r.listed()) == 0)
+		})
+		if len(panes) == 1 {
+			r.heardOnce(log, "task "+name)
+			_, err := r.endsSession(name)
+			require.NoError(t, err)
+		}
+		assert.Empty(t, r.windows(name))
+		assert.Empty(t, r.listed())
+		require.NoError(t, r.end())
+	}
+}
+
+// A command that is no agent is not called started: what it is, is told, and what goes to it waits.
+func TestT31_AProgramThatIsNotRecognised(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, launches(t))
+	s := r.started(api.StartSessionRequest{Dir: r.dir, Command: []string{"/bin/sleep", "1000"}, Message: "wait"})
+	assert.Equal(t, api.StartUnrecognised, s.Status)
+	assert.Equal(t, `no agent is recognised in it: "sleep" is in front`, s.Why)
+	r.told(s.Message, "held: agent starting")
+
+	agent := r.agentOf("Cody")
+	s = r.started(api.StartSessionRequest{Dir: r.dir, Command: []string{agent.coderScript("claude")}})
+	assert.Equal(t, api.StartDone, s.Status)
+	assert.Empty(t, s.Why)
+	assert.Equal(t, "claude", s.Session.Profile)
+}

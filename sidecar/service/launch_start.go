@@ -1,0 +1,157 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/launch"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// recognisedWithin is how long the answer to a start waits for an agent to be recognised that nobody
+// has named; it returns within a second.
+const (
+	recognisedWithin = 500 * time.Millisecond
+	recognisedPoll   = 10 * time.Millisecond
+)
+
+// start carries out what may be started: see relay's BeginStart for its states. It goes on whether or
+// not anybody waits for it.
+func (s *Launches) start(ctx context.Context, by relay.By, o message.StartOrder) (api.StartedSession, error) {
+	ctx = context.WithoutCancel(ctx)
+	answer, err := s.Relay.Do(ctx, relay.BeginStart{By: by, Order: o})
+	if err != nil {
+		return api.StartedSession{}, wire(err)
+	}
+	o = answer.Orders[0]
+	s.gap(o.ID, "begun")
+	session, err := s.Launcher.Open(ctx, o)
+	if err != nil {
+		s.failed(ctx, relay.FailStart{By: by, ID: o.ID, Why: err.Error()})
+		if errors.Is(err, launch.ErrEnded) {
+			return api.StartedSession{}, api.Errorf(api.CodeFailed, "%w", err).WithHint("start it by hand in a pane there: it says why")
+		}
+		return api.StartedSession{}, wire(err)
+	}
+	return s.finish(ctx, o, relay.FinishStart{By: by, Session: session})
+}
+
+// finish adopts what is in the window of a start, and has its first message sent.
+func (s *Launches) finish(ctx context.Context, o message.StartOrder, f relay.FinishStart) (api.StartedSession, error) {
+	s.gap(o.ID, "opened")
+	answer, err := s.Relay.Do(ctx, f)
+	unsent, _ := errors.AsType[*relay.FirstMessageError](err)
+	if err != nil && unsent == nil {
+		if !errors.Is(err, relay.ErrDown) { // the next life finds it
+			s.Launcher.Close(ctx, o.ID)
+			s.failed(ctx, relay.FailStart{By: f.By, ID: o.ID, Why: err.Error(), Resumed: f.Resumed})
+		}
+		return api.StartedSession{}, wire(err)
+	}
+	s.gap(o.ID, "adopted")
+	session, _ := s.Relay.Snapshot().Peer(o.ID)
+	started := api.StartedSession{Status: api.StartDone, Session: session, Message: answer.Message}
+	if err := s.Launcher.Resume(ctx, session); err != nil {
+		return started, wire(err)
+	}
+	s.Sessions.mark(ctx, session.Pane, session)
+	s.Log.Info("started", "session", session.Name, "pane", session.Pane, "what", o.What, "dir", o.Dir, "caller", o.From.Name)
+	if unsent != nil {
+		told := api.AsError(wire(unsent.Err))
+		return started, api.Errorf(told.Code, "%w", unsent).WithHint("intercom send %s", session.Name)
+	}
+	if o.Profile == "" {
+		started.Session, started.Why = s.recognised(ctx, session)
+	}
+	if started.Why != "" {
+		started.Status = api.StartUnrecognised
+	}
+	return started, nil
+}
+
+// recognised waits a moment for the agent in a session that is starting, and says why none is
+// recognised if none is.
+func (s *Launches) recognised(ctx context.Context, session message.Peer) (now message.Peer, why string) {
+	for late := time.Now().Add(recognisedWithin); ; {
+		now, ok := s.Relay.Snapshot().Peer(session.ID)
+		switch {
+		case !ok || !now.Starting:
+			return now, ""
+		case time.Now().After(late):
+			return now, strings.TrimPrefix(now.StateWhy, string(message.AgentStarting)+": ")
+		}
+		select {
+		case <-ctx.Done():
+			return now, ""
+		case <-time.After(recognisedPoll):
+		}
+	}
+}
+
+func (s *Launches) failed(ctx context.Context, f relay.FailStart) {
+	if _, err := s.Relay.Do(ctx, f); err != nil {
+		s.Log.Warn("write down that a start failed", "start", f.ID, "err", err)
+	}
+}
+
+func (s *Launches) gap(id message.ID, moment string) {
+	if s.Gap != nil {
+		s.Gap(string(id), moment)
+	}
+}
+
+// TakeUp goes on with the starts that an earlier life did not bring to an end. It returns at once;
+// what takes its time is done by later.
+func (s *Launches) TakeUp(ctx context.Context, later func(func())) {
+	left := s.Relay.Protocols().Orders
+	starting := inPanes(s.Relay.Snapshot())
+	later(func() {
+		for _, session := range starting {
+			if session.Starting {
+				s.Sessions.mark(ctx, session.Pane, session)
+			}
+		}
+		for _, o := range left {
+			if !o.Waits() && ctx.Err() == nil {
+				s.takeUp(ctx, o)
+			}
+		}
+	})
+}
+
+func (s *Launches) takeUp(ctx context.Context, o message.StartOrder) {
+	by := relay.By{Kind: relay.Person, Name: o.From.Name}
+	if o.From.Peer != "" {
+		by = relay.By{Kind: relay.Agent, Peer: o.From.Peer}
+	}
+	var err error
+	if !o.Begun {
+		_, err = s.start(ctx, by, o)
+	} else {
+		var session message.Peer
+		session, err = s.Launcher.Find(ctx, o)
+		switch {
+		case err == nil:
+			_, err = s.finish(ctx, o, relay.FinishStart{By: by, Session: session, Resumed: true})
+		case errors.Is(err, launch.ErrEnded) || errors.Is(err, launch.ErrNoWindow):
+			s.failed(ctx, relay.FailStart{By: by, ID: o.ID, Why: "the sidecar ended before it was done, and " + bareStart(err), Resumed: true})
+		} // else tmux cannot tell: the next life asks again
+	}
+	if err != nil {
+		s.Log.Warn("take up a start", "what", o.What, "dir", o.Dir, "err", err)
+	}
+}
+
+// bareStart is why nothing has come of a start, about which the rest is told.
+func bareStart(err error) string {
+	for _, why := range []error{launch.ErrEnded, launch.ErrNoWindow} {
+		if errors.Is(err, why) {
+			return why.Error()
+		}
+	}
+	return err.Error()
+}
