@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -44,8 +45,8 @@ func (a *app) guard() *cobra.Command {
 	}
 }
 
-// watchOver starts a sidecar whenever there is none, until ctx or the tmux server ends. It
-// begins only beside one that lives: what somebody has ended it does not bring back.
+// watchOver starts a sidecar whenever there is none, until ctx or the tmux server ends. What
+// somebody has ended it does not bring back.
 func (a *app) watchOver(ctx context.Context, p api.Paths) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -60,7 +61,7 @@ func (a *app) watchOver(ctx context.Context, p api.Paths) error {
 	}
 	defer g.Release()
 	needed, err := a.need(ctx, p)
-	if err != nil || free(p.Lock) {
+	if err != nil || inOrder(p) {
 		return nil //nolint:nilerr // there is nothing to guard
 	}
 	var count deaths
@@ -102,6 +103,13 @@ func (a *app) watchOver(ctx context.Context, p api.Paths) error {
 			a.line(ctx, p, "sidecar down")
 		}
 	}
+}
+
+// inOrder reports whether the last sidecar at p has ended in order: it takes its socket away then. One
+// that died leaves it, also where that was before its guard had come to look.
+func inOrder(p api.Paths) bool {
+	_, err := os.Lstat(p.Socket)
+	return free(p.Lock) && errors.Is(err, fs.ErrNotExist)
 }
 
 // awaitEnd returns when no sidecar is at p any more, or with the end of ctx.

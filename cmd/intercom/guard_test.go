@@ -161,6 +161,29 @@ func TestU22_pauses(t *testing.T) {
 	assert.Equal(t, time.Second, n.died(0))
 }
 
+// Killed as soon as anybody can know of it, a sidecar comes back; ended as soon, it does not.
+func TestU22_killedAtOnce(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	for range 3 {
+		out, code := st.intercom("up")
+		require.Zero(t, code, out)
+		pid := st.sidecar()
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		tmuxtest.WaitFor(t, "another one", func() bool { now := st.sidecar(); return now != 0 && now != pid && len(st.running("sidecar")) == 1 })
+		out, code = st.intercom("down")
+		require.Zero(t, code, out)
+		assert.Empty(t, st.processes())
+
+		out, code = st.intercom("up")
+		require.Zero(t, code, out)
+		out, code = st.intercom("down")
+		require.Zero(t, code, out)
+		tmuxtest.WaitFor(t, "the end of all of it", func() bool { return len(st.processes()) == 0 })
+		assert.Zero(t, st.sidecar())
+	}
+}
+
 // A newer version takes the place of the old sidecar and of its guard; uninstall ends both.
 func TestU22_replacedAndTakenOut(t *testing.T) {
 	t.Parallel()
