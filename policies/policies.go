@@ -36,6 +36,32 @@ func Example(name string) (policy.Source, bool) {
 	return policy.Source{}, false
 }
 
+// Purpose says in a line what an example does: how the comment begins that it begins with.
+func Purpose(s policy.Source) string {
+	var words []string
+	for line := range strings.Lines(s.Text) {
+		text, comment := strings.CutPrefix(strings.TrimSpace(line), "--")
+		if !comment || strings.TrimSpace(text) == "" {
+			break
+		}
+		words = append(words, strings.Fields(text)...)
+	}
+	text := strings.Join(words, " ")
+	if end := strings.IndexAny(text, ".;:"); end > 0 {
+		text = text[:end]
+	}
+	return text
+}
+
+// TestsOf are the tests that lie beside an example.
+func TestsOf(s policy.Source) string {
+	text, err := files.ReadFile("examples/" + strings.TrimSuffix(s.Name, ".lua") + "_test.lua")
+	if err != nil {
+		panic("policies: " + err.Error()) // it is part of the program
+	}
+	return string(text)
+}
+
 // read reads a directory of policies; tests that lie beside them are none.
 func read(dir, prefix string) []policy.Source {
 	names, _ := fs.Glob(files, path.Join(dir, "*.lua")) // in order; the pattern is a good one

@@ -132,18 +132,10 @@ func (a *app) editPolicy(ctx context.Context, name string) (editReply, error) {
 
 // begun makes a file that is not there.
 func begun(path, text string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("a policy: %w", err)
+	if err := created(path, text); !errors.Is(err, fs.ErrExist) {
+		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("a policy: %w", err)
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Close())
+	return nil
 }
 
 // annotate writes what editors need to know of policies, and where they find it.

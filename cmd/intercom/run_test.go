@@ -148,7 +148,7 @@ func TestCommands_examplesWork(t *testing.T) {
 		for line := range strings.Lines(strings.TrimSpace(cmd.Example)) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " > ")
 			if line == "intercom demo" || line == "intercom down" || line == "intercom uninstall" || strings.HasPrefix(line, "intercom inbox release") ||
-				strings.HasPrefix(line, "intercom policy trust") || strings.HasPrefix(line, "intercom policy edit") || strings.HasPrefix(line, "intercom policy rollback") || cmd.Name() == "doctor" || cmd.Name() == "ui" ||
+				strings.HasPrefix(line, "intercom policy trust") || strings.HasPrefix(line, "intercom policy edit") || strings.HasPrefix(line, "intercom policy use ") || strings.HasPrefix(line, "intercom policy rollback") || cmd.Name() == "doctor" || cmd.Name() == "ui" ||
 				strings.HasPrefix(cmd.CommandPath(), "intercom talk") || strings.HasPrefix(cmd.CommandPath(), "intercom aea") || strings.HasPrefix(cmd.CommandPath(), "intercom team") {
 				continue // they have tests of their own
 			}
@@ -172,7 +172,7 @@ func TestCommands_jsonIsOneValue(t *testing.T) {
 		"up", "status", "version", "adopt %1 --as line", "release %1", "name %1 bob", "chat start %1 %2", "chat list", "chat list --ended",
 		"chat stop --all", "chat pause plans", "chat resume plans", "chat say plans hi", "chat stats plans", "send bob hi", "log", "log x",
 		"adopt %1", "explain %1", "peers", "ask %1 --from %2", "hooks install claude", "hooks install codex --dry-run", "hooks uninstall claude",
-		"policy diff", "policy log", "policy explain x", "policy check",
+		"policy diff", "policy log", "policy explain x", "policy check", "policy use",
 	} {
 		r := w.run(append(strings.Fields(line), "--json")...)
 		assert.Zero(t, r.code, "%s: %s", line, r.err)

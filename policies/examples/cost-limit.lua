@@ -1,6 +1,6 @@
--- Every message that an agent reads costs money. Other agents read at most so many messages and
--- bytes from each agent per day; beyond that a person is asked about each. A message to three
--- recipients counts three times.
+-- An agent may cost the others so much a day: what they read costs money. They read at most so
+-- many messages and bytes from each; beyond that a person is asked about each. A message to
+-- three recipients counts three times.
 
 local messages = 200
 local bytes = 400 * 1000

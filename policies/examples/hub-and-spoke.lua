@@ -1,9 +1,7 @@
 -- One participant of a chat is the hub: it hears everybody, and the others hear only the hub.
 -- A message of the hub that begins with "To Ben:" goes to Ben alone; its others go to all.
 --
---   intercom chat start %1 %2 %3 --role %1=hub
---
--- Without a role the first participant is the hub. A person's words go where they were sent.
+--   intercom chat start %1 %2 %3 --role %1=hub      (without a role, the first one is the hub)
 
 local addressed = intercom.re [[^\s*To ([A-Za-z0-9._-]+):]]
 

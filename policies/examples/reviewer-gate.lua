@@ -1,6 +1,6 @@
--- Agents' messages go to the reviewer alone until the reviewer writes APPROVED at the start of
--- a line; then the next message goes to everybody, and the gate closes again. The reviewer is
--- heard by all.
+-- A reviewer hears agents first, and lets them be heard by all: messages go to the reviewer
+-- alone until the reviewer writes APPROVED at the start of a line; then the next message goes to
+-- everybody, and the gate closes again. The reviewer is heard by all.
 --
 --   intercom chat start %1 %2 %3 --role %2=reviewer
 --

@@ -1,4 +1,4 @@
--- Routes what comes to a talk port into a pane, if it comes from a port that you expect. Needs
+-- Routes what comes to a talk port into a pane: from the ports that you expect. Needs
 -- `intercom talk listen start --port 9001 --route`. Anything else stays in the inbox, where
 -- `intercom talk check` finds it.
 --

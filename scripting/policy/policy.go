@@ -87,7 +87,8 @@ type Input struct {
 // Chat is what scripts see of the chat that a message belongs to.
 type Chat struct {
 	Name         string   `json:"name,omitempty"`
-	Participants []string `json:"participants"` // names, in the order of their numbers
+	Participants []string `json:"participants"`     // names, in the order of their numbers
+	Tokens       int      `json:"tokens,omitempty"` // that its turns used so far, as far as that is known
 }
 
 // Agent is what scripts see of a peer.
@@ -98,5 +99,6 @@ type Agent struct {
 	Role       string          `json:"role,omitempty"`
 	Repository string          `json:"repository,omitempty"` // in which it works
 	Port       int             `json:"port,omitempty"`       // of a talk port
+	Bypasses   bool            `json:"bypasses,omitempty"`   // it was started so that it acts without asking its person
 	MaySpeak   bool            `json:"may_speak"`
 }

@@ -126,6 +126,10 @@ var chats = &class{
 			get: func(s *state, _ int) lua.LValue { return s.list(s.now.in.Chat.Participants) },
 		},
 		{
+			name: "tokens", typ: "integer", doc: "What its turns used so far, fresh ones and output, of agents that write it down.",
+			get: func(s *state, _ int) lua.LValue { return lua.LNumber(s.now.in.Chat.Tokens) },
+		},
+		{
 			name: "floor", method: true, params: []param{{"name", "string"}},
 			doc: "From the committed decision on only this participant may speak; \"all\" for everybody.",
 			call: func(s *state, L *lua.LState) int {

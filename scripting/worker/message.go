@@ -125,6 +125,11 @@ var agents = &class{
 			get: func(s *state, self int) lua.LValue { return lua.LNumber(s.agents[self].Port) },
 		},
 		{
+			name: "bypasses", typ: "boolean",
+			doc: "Whether it was started with an option by which it acts without asking its person. What its settings say is not known.",
+			get: func(s *state, self int) lua.LValue { return lua.LBool(s.agents[self].Bypasses) },
+		},
+		{
 			name: "may_speak", typ: "boolean", doc: "Whether it has the floor.",
 			get: func(s *state, self int) lua.LValue { return lua.LBool(s.agents[self].MaySpeak) },
 		},

@@ -206,7 +206,9 @@ func (t *testRun) input(L *lua.LState, msg lua.LValue) policy.Input {
 	in.Now = in.Now.Add(t.advance)
 	in.Message.Created = in.Message.Created.Add(t.advance)
 	in.Agents = append(slices.Clone(t.agents), in.Agents...)
-	in.Message.ID = message.ID(fmt.Sprintf("00000000-0000-7000-8000-%012d", t.number))
+	if in.Message.ID == "" {
+		in.Message.ID = message.ID(fmt.Sprintf("00000000-0000-7000-8000-%012d", t.number))
+	}
 	in.Traced = true
 	return in
 }

@@ -29,6 +29,7 @@ var fixtures = &class{
 		{name: "subject", typ: "string", doc: "Empty."},
 		{name: "body", typ: "string", doc: "hello."},
 		{name: "in_reply_to", typ: "string", doc: "Empty."},
+		{name: "id", typ: "string", doc: "The same for all of a test."},
 		{name: "requires_response", typ: "boolean", doc: "false."},
 		{name: "tags", typ: "string[]", doc: "None."},
 		{name: "origin", typ: "string", doc: "agent."},
@@ -50,6 +51,7 @@ var fixtureChat = &class{
 	members: []member{
 		{name: "name", typ: "string"},
 		{name: "participants", typ: "string[]"},
+		{name: "tokens", typ: "integer", doc: "0."},
 	},
 }
 
@@ -61,6 +63,7 @@ var fixtureAgent = &class{
 		{name: "agent", typ: "string", doc: "claude, codex, line, …"},
 		{name: "state", typ: "string", doc: "idle, working, …"},
 		{name: "role", typ: "string"},
+		{name: "bypasses", typ: "boolean", doc: "false."},
 		{name: "may_speak", typ: "boolean", doc: "true."},
 	},
 }
@@ -106,6 +109,8 @@ func (s *state) fixture(L *lua.LState, from policy.Input, fields *lua.LTable) *l
 			m.Subject = word()
 		case "body":
 			m.Body = s.said(L, name, v, message.MaxBody)
+		case "id":
+			m.ID = message.ID(word())
 		case "in_reply_to":
 			m.InReplyTo = message.ID(word())
 		case "requires_response":
@@ -158,6 +163,8 @@ func (s *state) fixtureChat(L *lua.LState, v lua.LValue) *policy.Chat {
 			c.Name = s.said(L, name, v, maxReason)
 		case "participants":
 			c.Participants = s.texts(L, name, v)
+		case "tokens":
+			c.Tokens = s.whole(L, name, v)
 		}
 	})
 	return c
@@ -177,6 +184,8 @@ func (s *state) fixtureAgent(L *lua.LState, v lua.LValue) policy.Agent {
 			a.State = s.said(L, name, v, maxReason)
 		case "role":
 			a.Role = s.said(L, name, v, maxReason)
+		case "bypasses":
+			a.Bypasses = s.yes(L, name, v)
 		case "may_speak":
 			a.MaySpeak = s.yes(L, name, v)
 		}

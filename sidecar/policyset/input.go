@@ -28,7 +28,7 @@ func inputOf(q relay.Question, now time.Time, workplaces map[message.ID]Workplac
 		in.To = append(in.To, addressOf(target, q.Chat))
 	}
 	if q.Chat != nil {
-		in.Chat = &policy.Chat{Name: q.Chat.Name}
+		in.Chat = &policy.Chat{Name: q.Chat.Name, Tokens: q.Chat.Spent.Counted()}
 		for _, p := range q.Chat.Participants {
 			if !p.Left {
 				in.Chat.Participants = append(in.Chat.Participants, p.Name)
@@ -79,7 +79,8 @@ func agentsOf(snap registry.Snapshot, chat message.Chat, workplaces map[message.
 // agentOf is a peer outside of chats.
 func agentOf(one message.Peer, workplaces map[message.ID]Workplace) policy.Agent {
 	return policy.Agent{
-		Address: addressOf(one, nil), Agent: one.Profile, State: string(one.State), Repository: workplaces[one.ID].Repository, MaySpeak: true,
+		Address: addressOf(one, nil), Agent: one.Profile, State: string(one.State), Repository: workplaces[one.ID].Repository,
+		Bypasses: workplaces[one.ID].Bypasses, MaySpeak: true,
 	}
 }
 

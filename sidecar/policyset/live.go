@@ -61,6 +61,7 @@ type Workplace struct {
 	Dir        string
 	Project    string // has a policy of its own
 	Repository string // may have an agent-config.yaml
+	Bypasses   bool   // who works there acts without asking its person
 }
 
 // Live is the set in use. Its methods may be called from any goroutine.

@@ -68,7 +68,7 @@ func TestAgentConfigs_whileItIsSaved(t *testing.T) {
 // Somebody who works elsewhere than when all were looked at is looked at anew.
 func TestStrange(t *testing.T) {
 	q := question("b")
-	now := map[message.ID]Workplace{"id-Ada": {"/p/a", "/p", ""}, "id-Ben": {"/r", "", "/r"}}
+	now := map[message.ID]Workplace{"id-Ada": {Dir: "/p/a", Project: "/p"}, "id-Ben": {Dir: "/r", Repository: "/r"}}
 	p := &Live{Options: Options{
 		Workplaces: func() map[message.ID]Workplace { return now },
 		Dir:        func(s message.Peer) string { return now[s.ID].Dir },
@@ -76,11 +76,11 @@ func TestStrange(t *testing.T) {
 	assert.True(t, p.strange(q))
 	assert.True(t, p.look(), "another project")
 	assert.False(t, p.strange(q))
-	now = map[message.ID]Workplace{"id-Ada": {"/p/a", "/p", ""}, "id-Ben": {"/other", "", "/other"}}
+	now = map[message.ID]Workplace{"id-Ada": {Dir: "/p/a", Project: "/p"}, "id-Ben": {Dir: "/other", Repository: "/other"}}
 	assert.True(t, p.strange(q), "a target")
 	assert.False(t, p.look(), "the same projects: no file of a set is read for it")
 	assert.False(t, p.strange(q))
-	now = map[message.ID]Workplace{"id-Ada": {"/q", "/q", ""}, "id-Ben": {"/other", "", "/other"}}
+	now = map[message.ID]Workplace{"id-Ada": {Dir: "/q", Project: "/q"}, "id-Ben": {Dir: "/other", Repository: "/other"}}
 	assert.True(t, p.strange(q), "the author")
 	assert.True(t, p.look())
 

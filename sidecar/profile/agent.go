@@ -27,6 +27,28 @@ type Agent struct {
 	Pasted    []string // that line: a pattern with %d for each number
 	Vim       VimKeys
 	Questions []string // its tools that ask its person something, and end with the answer
+	Bypass    []string // options with which it is started, by which it acts without asking: `--name`, or `--name value`
+}
+
+// Bypasses reports whether a program that was started with those arguments acts without asking its person.
+// Arguments alone say so: what its settings have is not known here.
+func (a Agent) Bypasses(arguments []string) bool {
+	if end := slices.Index(arguments, "--"); end >= 0 {
+		arguments = arguments[:end]
+	}
+	return slices.ContainsFunc(a.Bypass, func(option string) bool {
+		name, value, valued := strings.Cut(option, " ")
+		for i, argument := range arguments {
+			switch {
+			case !valued && argument == name,
+				valued && argument == name+"="+value,
+				valued && !strings.HasPrefix(name, "--") && argument == name+value,
+				valued && argument == name && i+1 < len(arguments) && arguments[i+1] == value:
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // Speech is how an agent draws what it says, in column 0 and below.

@@ -43,6 +43,7 @@ func Claude() Agent {
 			Key: "editorMode", On: "vim",
 		},
 		Questions: []string{"AskUserQuestion", "ExitPlanMode"},
+		Bypass:    []string{"--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--permission-mode bypassPermissions"},
 		Marks: Marks{
 			Live:     []string{"⏸ ", "⏵⏵ ", "? for shortcuts", "← for agents", "shift+tab to cycle", "Press Ctrl-C again to exit", "Press Ctrl-D again to exit"},
 			Held:     []string{"paste again to expand"},

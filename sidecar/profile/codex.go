@@ -33,6 +33,7 @@ func Codex() Agent {
 		Long:      Long{Chars: 1000},
 		Pasted:    []string{"[Pasted Content %d chars]"},
 		Questions: []string{"request_user_input"},
+		Bypass:    []string{"--dangerously-bypass-approvals-and-sandbox", "--yolo", "--sandbox danger-full-access", "-s danger-full-access"},
 		Marks: Marks{
 			Live:     []string{"? for shortcuts", "← for agents", "esc again to edit previous message"},
 			Working:  []string{"esc to interrupt"},

@@ -42,6 +42,7 @@ func Gemini() Agent {
 		Long:      Long{Chars: 500, Breaks: 4},
 		Pasted:    []string{"[Pasted Text: %d lines]", "[Pasted Text: %d lines #%d]", "[Pasted Text: %d chars]", "[Pasted Text: %d chars #%d]"},
 		Questions: []string{"ask_user", "exit_plan_mode"},
+		Bypass:    []string{"--yolo", "-y", "--approval-mode yolo"},
 		Marks: Marks{
 			Live:    []string{"? for shortcuts"},
 			Held:    []string{"workspace (/directory)", "/model"},

@@ -32,6 +32,7 @@ func Opencode() Agent {
 		Long:      Long{Chars: 150, Breaks: 1, Trimmed: true},
 		Pasted:    []string{"[Pasted ~%d lines]"},
 		Questions: []string{"question"},
+		Bypass:    []string{"--auto"},
 		Marks: Marks{
 			Live:    []string{" commands"},
 			Working: []string{"esc interrupt", "again to interrupt", "[retrying ", "⬝", "[⋯]"},

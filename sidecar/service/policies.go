@@ -232,7 +232,11 @@ func (s *Policies) workplaces() map[message.ID]policyset.Workplace {
 	rooms := map[message.ID]policyset.Workplace{}
 	for _, session := range s.Relay.Snapshot().Peers() {
 		dir := workingDir(session)
-		rooms[session.ID] = policyset.Workplace{Dir: dir, Project: repository.Nearest(dir, scripting.ProjectFile), Repository: repository.Of(dir)}
+		agent, _ := profile.AgentByName(session.Profile)
+		rooms[session.ID] = policyset.Workplace{
+			Dir: dir, Project: repository.Nearest(dir, scripting.ProjectFile), Repository: repository.Of(dir),
+			Bypasses: agent.Bypasses(process.Arguments(session.Foreground.PID)),
+		}
 	}
 	return rooms
 }

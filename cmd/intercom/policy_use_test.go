@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/policies"
+	"github.com/tmux-intercom/tmux-intercom/scripting"
+)
+
+// Eight policies of at most 25 lines come with the program, each with its tests; a person puts one in
+// place by its name, and what stands there already is left alone.
+func TestL15_gallery(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	environ := []string{
+		"HOME=" + dir, "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"), "XDG_STATE_HOME=" + filepath.Join(dir, "state"),
+		"XDG_RUNTIME_DIR=" + dir, "PATH=/usr/bin:/bin", "INTERCOM_TEST_MAIN=1",
+	}
+	atTerminal := func(words ...string) (string, int) {
+		t.Helper()
+		cmd := exec.Command(thisProgram(), append([]string{"policy"}, words...)...)
+		cmd.Env = environ
+		terminal, err := pty.Start(cmd)
+		require.NoError(t, err)
+		defer terminal.Close()
+		shown, _ := io.ReadAll(terminal) // it ends in an error when the program does
+		_ = cmd.Wait()
+		return strings.ReplaceAll(string(shown), "\r\n", "\n"), cmd.ProcessState.ExitCode()
+	}
+	listed := func() (all []offeredPolicy) {
+		t.Helper()
+		out, code := atTerminal("use", "--json")
+		require.Zero(t, code, out)
+		require.NoError(t, json.Unmarshal([]byte(out), &all))
+		return all
+	}
+
+	short := 0
+	for _, s := range policies.Examples() {
+		if strings.Count(s.Text, "\n") <= 25 {
+			short++
+		}
+	}
+	assert.GreaterOrEqual(t, short, 8)
+	for _, one := range listed() {
+		assert.False(t, one.Used, one.Name)
+		out, code := atTerminal("use", one.Name)
+		require.Zero(t, code, out)
+		assert.Equal(t, "in use: "+one.File+"\n"+one.Does+"\nchange it: intercom policy edit 50-"+one.Name+"; end it: remove the file\n", out)
+		info, err := os.Stat(one.File)
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o600), info.Mode())
+	}
+	for _, one := range listed() {
+		assert.True(t, one.Used, one.Name)
+	}
+	out, code := atTerminal("test")
+	assert.Zero(t, code, out)
+	assert.Contains(t, out, "50-quiet-hours_test.lua")
+	files, err := scripting.Read(filepath.Join(dir, "config", "intercom"))
+	require.NoError(t, err)
+	assert.Len(t, files.Sources, len(policies.Examples()))
+
+	own := filepath.Join(dir, "config", "intercom", "policies", "50-quiet-hours.lua")
+	require.NoError(t, os.WriteFile(own, []byte("-- mine\n"), 0o600))
+	out, code = atTerminal("use", "quiet-hours")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, "is there already, and is left as it is")
+	assert.Equal(t, "-- mine\n", read(t, own))
+
+	// Without its policy, the tests of one are no policy.
+	require.NoError(t, os.Remove(own))
+	out, code = atTerminal("use", "quiet-hours")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, "50-quiet-hours_test.lua")
+	assert.NoFileExists(t, own)
+}
