@@ -100,9 +100,13 @@ func (s files) since(since time.Time) (all []conversation, err error) {
 		if !ok || head.side {
 			continue
 		}
+		wrote := info.ModTime()
+		if own := s.agent.Kind.format().wrote; own != nil {
+			wrote = own(path, wrote)
+		}
 		all = append(all, conversation{
 			Transcript: Transcript{Path: path, Thread: head.thread, Version: s.agent.Version},
-			began:      head.began, wrote: info.ModTime(),
+			began:      head.began, wrote: wrote,
 		})
 	}
 	return all, nil

@@ -90,6 +90,36 @@ func TestFollower_twoGeminisInOneDirectory(t *testing.T) {
 	assert.NotContains(t, l.seen, "words x")
 }
 
+// One that starts notes what the chat before was about in that chat, whenever it has the time: it is
+// in its own, also before it has begun that.
+func TestFollower_aNoteInTheChatBefore(t *testing.T) {
+	const note = `{"$set":{"summary":"what it was about","memoryScratchpad":{"version":1}}}`
+	p := newPlace(t, Gemini)
+	_, end := p.start(t)
+	p.chat(t, "11111111-aaaa", time.Now().Add(-time.Hour))
+	said := time.Now().Add(-time.Minute).UTC().Format(time.RFC3339Nano)
+	p.add("11111111-aaaa", fmt.Sprintf(`{"id":"u0","timestamp":%q,"type":"user","content":[{"text":"of yore"}]}`, said))
+	p.add("11111111-aaaa", fmt.Sprintf(`{"$set":{"lastUpdated":%q}}`, said))
+	end()
+	a, _ := p.start(t)
+	p.add("11111111-aaaa", note)
+	l := p.follow(t, a)
+	l.until(t, "error "+ErrNoTranscript.Error())
+	p.chat(t, "22222222-bbbb", time.Now())
+	l.until(t, "bound 22222222-bbbb")
+	p.say("22222222-bbbb", "ours", "words")
+	tick()
+	p.add("11111111-aaaa", note)
+	l.until(t, "prompt ours", "words words")
+	p.say("22222222-bbbb", "again", "more words")
+	l.until(t, "words more words")
+	assert.NotContains(t, l.seen, "left")
+
+	tick()
+	p.say("11111111-aaaa", "taken up again", "old words") // /resume
+	l.until(t, "left", "bound 11111111-aaaa")
+}
+
 // One that starts removes the chats in which nothing has been said: the agent that lives in
 // one writes on, without the first line.
 func TestFollower_geminiWithoutAHead(t *testing.T) {

@@ -39,9 +39,11 @@ type format struct {
 
 	// Of an agent that keeps each conversation in a file: pattern is where those are, of one
 	// conversation or of all ("*"), "" where that is not known, and head reads what the first
-	// line tells, nil where every record does.
+	// line tells, nil where every record does. wrote is when who lives in one wrote there last; nil
+	// where nobody else writes there.
 	pattern func(a Agent, thread string) string
 	head    func(path string) (head, bool)
+	wrote   func(path string, modified time.Time) time.Time
 	// archive is where one that does not keeps them.
 	archive func(a Agent) archive
 

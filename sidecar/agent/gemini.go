@@ -1,9 +1,12 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,6 +54,7 @@ func init() {
 			return filepath.Join(quoteGlob(dir), "session-*-"+thread+".jsonl")
 		},
 		head:    chatHead,
+		wrote:   chatWrote,
 		begins:  true,
 		witness: (*Machine).Rests,
 	})
@@ -85,8 +89,11 @@ type geminiLine struct {
 	Began   string `json:"startTime"`
 
 	Set *struct {
-		Session  string          `json:"sessionId"`
-		Messages json.RawMessage `json:"messages"`
+		Session    string          `json:"sessionId"`
+		Messages   json.RawMessage `json:"messages"`
+		Updated    string          `json:"lastUpdated"`
+		Summary    json.RawMessage `json:"summary"`
+		Scratchpad json.RawMessage `json:"memoryScratchpad"`
 	} `json:"$set"`
 	Rewind string `json:"$rewindTo"`
 }
@@ -279,4 +286,49 @@ func chatHead(path string) (head, bool) {
 		l = geminiLine{Session: name[strings.LastIndexByte(name, '-')+1:]}
 	}
 	return head{thread: l.Session, short: short, side: l.side(), began: timeOf(l.Began)}, l.Session != ""
+}
+
+// chatEnd is how much of the end of a chat is read to tell who wrote there last, in bytes.
+const chatEnd = 64 << 10
+
+// chatWrote is when a chat of Gemini CLI was written to by who lives in it. One that starts notes
+// at the end of the chat before what that was about, as late as when something was said in its own:
+// after such a note the date of what stands before it counts, not that of the file.
+func chatWrote(path string, modified time.Time) time.Time {
+	f, err := foreign.Open(path)
+	if err != nil {
+		return modified
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return modified
+	}
+	if _, _, err := seekRecord(f, info.Size()-chatEnd); err != nil {
+		return modified
+	}
+	end, err := io.ReadAll(io.LimitReader(f, chatEnd))
+	if err != nil {
+		return modified
+	}
+	noted := false
+	for _, line := range slices.Backward(bytes.Split(bytes.TrimSpace(end), []byte("\n"))) {
+		var l geminiLine
+		if json.Unmarshal(line, &l) != nil {
+			return modified
+		}
+		said := timeOf(l.Timestamp)
+		if l.Set != nil {
+			said = timeOf(l.Set.Updated)
+		}
+		switch {
+		case l.Set != nil && (l.Set.Summary != nil || l.Set.Scratchpad != nil):
+			noted = true
+		case !noted:
+			return modified
+		case !said.IsZero():
+			return said
+		}
+	}
+	return modified
 }
