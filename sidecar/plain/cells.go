@@ -49,6 +49,13 @@ func Pad(line string, width int) string {
 func First(line string, width int) string {
 	end := 0
 	for end < len(line) {
+		if line[end] >= ' ' && line[end] < 0x7f && (end+1 == len(line) || line[end+1] < 0x80) { // nothing joins two of ASCII
+			if width--; width < 0 {
+				break
+			}
+			end++
+			continue
+		}
 		whole, _ := ansi.FirstGraphemeCluster(line[end:], ansi.GraphemeWidth)
 		if width -= Width(whole); width < 0 {
 			break

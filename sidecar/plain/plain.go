@@ -48,7 +48,10 @@ func Line(text string) string {
 // visible character. Of those that are not seen at all, U+200D joins emoji, and U+FE0E and
 // U+FE0F choose their form.
 func Acts(r rune) bool {
-	if r == ' ' || r == '\u200d' || r == '\ufe0e' || r == '\ufe0f' {
+	if r < 0x80 { // most of all text
+		return r < ' ' || r == 0x7f
+	}
+	if r == '\u200d' || r == '\ufe0e' || r == '\ufe0f' {
 		return false
 	}
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
