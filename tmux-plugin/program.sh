@@ -14,7 +14,8 @@ fail() {
 	"$here/notice.sh" "intercom: $1; $2" '' 12
 	exit 1
 }
-wrapper='^# intercom: runs the program that the tmux plugin uses' # ours, which would call itself
+# ours PROGRAM: whether it is intercom-cli, which would call itself. A true program has tens of millions of bytes to search.
+ours() { head -n 5 "$1" | grep -q '^# intercom: runs the program that the tmux plugin uses'; }
 again="then run: tmux run-shell $root/intercom.tmux"
 
 given=$(tmux show-options -gqv @intercom-bin)
@@ -22,7 +23,7 @@ case $given in
 \~/*) given=$HOME/${given#\~/} ;;
 esac
 if [ -n "$given" ]; then
-	{ ! grep -q "$wrapper" "$given" && "$given" plugin check; } >/dev/null 2>&1 || fail "@intercom-bin ($given) is not a program this plugin can use" "change or unset it, $again"
+	{ ! ours "$given" && "$given" plugin check; } >/dev/null 2>&1 || fail "@intercom-bin ($given) is not a program this plugin can use" "change or unset it, $again"
 	printf '%s\n' "$given"
 	exit 0
 fi
@@ -61,7 +62,7 @@ fi
 
 # A program that the person installed is used if it is of this revision.
 installed=$(command -v intercom 2>/dev/null)
-[ -z "$installed" ] || ! grep -q "$wrapper" "$installed" || installed='' # our own
+[ -z "$installed" ] || ! ours "$installed" || installed=''
 theirs=''
 [ -z "$installed" ] || theirs=$("$installed" version 2>/dev/null | sed -n 's/^intercom \([^ ]*\) .*/\1/p')
 case $theirs in
