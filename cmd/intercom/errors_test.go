@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"io"
 	"maps"
 	"os"
@@ -356,10 +358,12 @@ var errorsOf = map[string][]wrong{
 var silentOnes = []string{"intercom hook", "intercom persona", "intercom policy-worker", "intercom session-exec"}
 
 // Whatever is wrong is told on standard error, in a line that says what, and one that says
-// what to do next; nothing stands on standard output, and nothing is coloured.
+// what to do next; nothing stands on standard output, and nothing is coloured. The first error of each
+// command is told at a terminal too, by a program of its own.
 func TestU13_errorsNameTheNextStep(t *testing.T) {
 	t.Parallel()
 	st := newErrorStage(t)
+	st.oneForAll()
 	every(t, func(cmd *cobra.Command) {
 		path := cmd.CommandPath()
 		switch {
@@ -381,14 +385,14 @@ func TestU13_errorsNameTheNextStep(t *testing.T) {
 		first := errorsOf[path][0]
 		assert.Regexp(t, `(?s)^intercom: error: .*\nintercom: hint: .*\n$`, st.atTerminal(strings.Fields(first.line)...), "%s at a terminal", first.line)
 		for _, c := range errorsOf[path] {
-			for _, json := range []bool{false, true} {
+			for _, asJSON := range []bool{false, true} {
 				words := strings.Fields(c.line)
 				for i, word := range words {
 					if word == "_" {
 						words[i] = ""
 					}
 				}
-				if json {
+				if asJSON {
 					words = append([]string{"--json"}, words...)
 				}
 				st.errs(words, c)
@@ -400,7 +404,8 @@ func TestU13_errorsNameTheNextStep(t *testing.T) {
 // Every command that needs a tmux server says so where none runs, and how to name another.
 func TestU13_withoutAServer(t *testing.T) {
 	t.Parallel()
-	st := newErrorStage(t)
+	st := &errorStage{stage: newStage(t, tmuxtest.Versions(t)[0])}
+	st.oneForAll()
 	needNone := []string{
 		"intercom version", "intercom doctor", "intercom demo", "intercom down", "intercom uninstall", "intercom status",
 		"intercom hooks install", "intercom hooks uninstall", "intercom mcp install", "intercom mcp uninstall", "intercom help", "intercom brakes try", "intercom ui",
@@ -504,11 +509,14 @@ func TestU13_noPopupUnasked(t *testing.T) {
 // Helpers.
 
 // errorStage is a tmux server with what the errors are about.
-type errorStage struct{ *stage }
+type errorStage struct {
+	*stage
+	lines func(words []string) answered // runs a command line in one program for all; nil: each has its own
+}
 
 func newErrorStage(t *testing.T) *errorStage {
 	t.Helper()
-	st := &errorStage{newStage(t, tmuxtest.Versions(t)[0])}
+	st := &errorStage{stage: newStage(t, tmuxtest.Versions(t)[0])}
 	st.Run("respawn-pane", "-k", "-t", st.Base, st.persona("ada"))
 	for _, command := range []string{
 		st.persona("ben"), st.persona("cyd"), "exec env PS1='$ ' ENV= sh -i", st.persona("fay", "--think", "8s"), st.persona("gil", "--think", "1h"), st.persona("hal", "--think", "8s"),
@@ -541,6 +549,10 @@ func (st *errorStage) apart(words ...string) (out, told string, code int) {
 	if !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--server") }) {
 		words = append([]string{"--server=" + st.Socket}, words...)
 	}
+	if st.lines != nil {
+		a := st.lines(words)
+		return string(a.Out), string(a.Told), a.Code
+	}
 	var stdout, stderr bytes.Buffer
 	cmd := &exec.Cmd{Path: thisProgram(), Args: append([]string{"intercom"}, words...), Env: st.environ(), Dir: st.home, Stdout: &stdout, Stderr: &stderr}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -548,6 +560,61 @@ func (st *errorStage) apart(words ...string) (out, told string, code int) {
 		require.NoError(st.t, err)
 	}
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+}
+
+// answered is what a command line left.
+type answered struct {
+	Out, Told []byte
+	Code      int
+}
+
+// commandLines is a program that runs command lines, as they come, each as the program itself would: to start one
+// for each takes ten times as long. What it inherits is theirs.
+func commandLines() {
+	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	for line := [][]byte(nil); in.Decode(&line) == nil; line = nil { // which need not be valid UTF-8
+		var words []string
+		for _, word := range line {
+			words = append(words, string(word))
+		}
+		var stdout, stderr bytes.Buffer
+		code := run(context.Background(), env{
+			Args: words, Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Getenv: os.Getenv, Environ: os.Environ,
+			Published: published, Executable: os.Getenv("INTERCOM_TESTED"),
+		})
+		if err := out.Encode(answered{stdout.Bytes(), stderr.Bytes(), code}); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// oneForAll has one program run all command lines from here on, outside of any terminal.
+func (st *errorStage) oneForAll() {
+	st.t.Helper()
+	path, err := exec.LookPath("commandlines")
+	require.NoError(st.t, err)
+	cmd := &exec.Cmd{Path: path, Args: []string{"commandlines"}, Env: append(st.environ(), "INTERCOM_TESTED="+thisProgram()), Dir: st.home, Stderr: os.Stderr}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	to, err := cmd.StdinPipe()
+	require.NoError(st.t, err)
+	from, err := cmd.StdoutPipe()
+	require.NoError(st.t, err)
+	require.NoError(st.t, cmd.Start())
+	st.t.Cleanup(func() {
+		_ = to.Close()
+		assert.NoError(st.t, cmd.Wait())
+	})
+	ask, answers := json.NewEncoder(to), json.NewDecoder(from)
+	st.lines = func(words []string) (a answered) {
+		st.t.Helper()
+		var line [][]byte
+		for _, word := range words {
+			line = append(line, []byte(word))
+		}
+		require.NoError(st.t, ask.Encode(line))
+		require.NoError(st.t, answers.Decode(&a), "%q", words)
+		return a
+	}
 }
 
 // errs checks a command that ends with an error, and has no terminal.

@@ -87,7 +87,8 @@ func TestU22_inWhateverOrder(t *testing.T) {
 			t.Parallel()
 			all := tmuxtest.Versions(t)
 			st := newStage(t, all[len(all)-1])
-			st.load()
+			out, code := st.intercom("up")
+			require.Zero(t, code, out)
 			st.guarded()
 			was := map[string]int{"guard": st.guard().PID, "sidecar": st.sidecar(), "server": st.PID}
 			paths := st.paths()
@@ -99,7 +100,7 @@ func TestU22_inWhateverOrder(t *testing.T) {
 				return
 			}
 			if len(strings.Fields(order)) == 2 { // nobody is left who could
-				out, code := st.intercom("up")
+				out, code = st.intercom("up")
 				require.Zero(t, code, out)
 			}
 			st.guarded()
@@ -111,7 +112,7 @@ func TestU22_inWhateverOrder(t *testing.T) {
 			tmuxtest.WaitFor(t, "one of each", func() bool { return len(st.running("guard")) == 1 && len(st.running("sidecar")) == 1 })
 
 			// Who asks for the end gets it, and it stays.
-			out, code := st.intercom("down")
+			out, code = st.intercom("down")
 			require.Zero(t, code, out)
 			assert.Empty(t, st.processes())
 			_, held := api.GuardOf(paths)

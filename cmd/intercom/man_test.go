@@ -35,7 +35,7 @@ func TestU26_manualPages(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, left, pages, "nothing else")
 	if _, err := exec.LookPath("groff"); err == nil {
-		out, err := exec.Command("sh", "-c", `for f in "$1"/*.1; do groff -Kutf8 -man -Tutf8 -ww "$f" >/dev/null || exit 1; done`, "sh", dir).CombinedOutput()
+		out, err := exec.Command("sh", "-c", `groff -Kutf8 -man -Tutf8 -ww "$1"/*.1 >/dev/null`, "sh", dir).CombinedOutput()
 		require.NoError(t, err)
 		assert.Empty(t, string(out), "what groff says of them")
 	}

@@ -22,17 +22,27 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// compressed is the program under test as a release has it, and the SHA-256 of what is in it.
-var compressed = sync.OnceValues(func() ([]byte, string) {
-	data, err := os.ReadFile(thisProgram())
-	if err != nil {
-		panic(err)
-	}
+// compressed is a program as a release has it, and the SHA-256 of what is in it.
+func compressed(data []byte) ([]byte, string) {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
 	_, _ = w.Write(data)
 	_ = w.Close()
 	return b.Bytes(), fmt.Sprintf("%x", sha256.Sum256(data))
+}
+
+// theProgram is the program under test, compressed.
+var theProgram = sync.OnceValues(func() ([]byte, string) {
+	data, err := os.ReadFile(thisProgram())
+	if err != nil {
+		panic(err)
+	}
+	return compressed(data)
+})
+
+// startsTheProgram is one that starts it, with far less to compress and to verify.
+var startsTheProgram = sync.OnceValues(func() ([]byte, string) {
+	return compressed([]byte("#!/bin/sh\nexec '" + thisProgram() + "' \"$@\"\n"))
 })
 
 // releases serves the programs of releases on loopback, and counts who asks.
@@ -41,10 +51,9 @@ type releases struct {
 	asked atomic.Int32
 }
 
-func serveReleases(t *testing.T) *releases {
+func serveReleases(t *testing.T, body []byte) *releases {
 	t.Helper()
 	r := &releases{}
-	body, _ := compressed()
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		r.asked.Add(1)
 		if q.URL.Path != "/intercom-v0.9.0-"+runtime.GOOS+"-"+runtime.GOARCH+".gz" {
@@ -74,7 +83,7 @@ func sourcesOf(t *testing.T, root string) string {
 }
 
 func TestU26_aReleaseIsVerifiedBeforeItRuns(t *testing.T) {
-	_, right := compressed()
+	body, right := startsTheProgram() // the program itself: TestU26_U18_installedWithoutGo
 	wrong := strings.Repeat("1", 64)
 	builds := "for last; do [ \"$before\" != -o ] || out=$last; before=$last; done\ncp '" + thisProgram() + "' \"$out\"\n"
 	for _, c := range []struct {
@@ -103,7 +112,7 @@ func TestU26_aReleaseIsVerifiedBeforeItRuns(t *testing.T) {
 			t.Parallel()
 			tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 				b := newBuild(t, v, c.goes, builds)
-				served := serveReleases(t)
+				served := serveReleases(t, body)
 				if c.url == "" {
 					c.url = served.URL
 				}
@@ -155,12 +164,12 @@ func TestU26_U18_installedWithoutGo(t *testing.T) {
 	}
 	s := takeSnapshot(t)
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
-		served := serveReleases(t)
+		program, sum := theProgram()
+		served := serveReleases(t, program)
 		u := newUser(t, v, s)
 		where := filepath.Join(u.home, ".tmux", "plugins", "tmux-intercom")
 		u.must("git", "clone", "-q", "--single-branch", "https://git::@github.com/acme/tmux-intercom", where)
 		// The sums of a tag are committed after it.
-		_, sum := compressed()
 		writeRelease(t, where, served.URL, sourcesOf(t, where), sum)
 		u.must("git", "-C", where, "commit", "-q", "-am", "sums")
 		u.commit = u.must("git", "-C", where, "rev-parse", "HEAD")

@@ -28,11 +28,12 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	testscript.Main(m, map[string]func(){
-		"fakesidecar": fakeSidecar,
-		"plaincall":   plainCall,
-		"outsider":    outsider,
-		"teammate":    teammate,
-		"watchstatus": watchStatus,
+		"fakesidecar":  fakeSidecar,
+		"plaincall":    plainCall,
+		"outsider":     outsider,
+		"teammate":     teammate,
+		"watchstatus":  watchStatus,
+		"commandlines": commandLines,
 	})
 }
 
@@ -79,8 +80,9 @@ func setUp(e *testscript.Env) error {
 		return err
 	}
 	for key, value := range map[string]string{
-		"PEERS": peers,
-		"HOME":  home, "XDG_RUNTIME_DIR": run, "TMUX_TMPDIR": run,
+		"PEERS":              peers,
+		"INTERCOM_TRANSPORT": transportOf(filepath.Base(e.WorkDir)),
+		"HOME":               home, "XDG_RUNTIME_DIR": run, "TMUX_TMPDIR": run,
 		"TMUX": "", "TMUX_PANE": "", "INTERCOM_SERVER": "", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "", "XDG_DATA_HOME": "",
 	} {
 		e.Setenv(key, value)

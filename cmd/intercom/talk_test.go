@@ -35,6 +35,7 @@ func newTalker(t *testing.T) *talker {
 	require.NoError(t, err)
 	k := &talker{t, map[string]string{
 		"HOME": t.TempDir(), "XDG_RUNTIME_DIR": run, "PATH": os.Getenv("PATH"), "INTERCOM_TEST_MAIN": "1", "GOCOVERDIR": os.Getenv("GOCOVERDIR"),
+		"INTERCOM_TRANSPORT": transportOf(t.Name()),
 	}}
 	t.Cleanup(func() {
 		k.endAll()
