@@ -94,7 +94,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 	s.repos = &repository.Peers{
 		Enabled: repository.EnabledIn(filepath.Dir(cfg.Paths.State)), Registry: repository.Registry{Path: cfg.Registry}, By: cfg.Paths.Key, User: cfg.Person,
 		Relay: s.relay, Journal: s.journal, Agents: working.Agents, Command: working.Command, Log: s.log.With("part", "repositories"), Now: time.Now,
-		Grace: agentsWithin,
+		Grace: agentsWithin, Runs: func(by string) bool { return api.Holder(filepath.Join(cfg.Paths.Runtime, by+".lock")) > 0 },
 	}
 	sinks[message.PeerRepository] = s.repos
 	s.relay.Sinks = sinks

@@ -187,6 +187,7 @@ const (
 	PortSilent       Reason = "port did not acknowledge the message"                              // uncertain
 	Dropped          Reason = "dropped by policy"                                                 // failed: nobody was told
 	Acknowledged     Reason = "acknowledged by policy"                                            // failed: it was not passed on; its author was told if they wait for an answer
+	DecidedElsewhere Reason = "decided about elsewhere"                                           // failed: a person said yes or no to it at another sidecar
 	Unfiltered       Reason = "its filter failed"                                                 // until policies have filtered it
 	Unwritable       Reason = "disk full"                                                         // until it can be written down that it is typed
 	DecidedAnew      Reason = "decided anew"                                                      // failed: policies have filtered it meanwhile, and there is another delivery of the message

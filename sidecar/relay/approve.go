@@ -443,6 +443,23 @@ func (tx *tx) sayTo(by By, m message.Envelope, c *chat, say string) {
 	tx.receive(&pending{message: word, chat: c})
 }
 
+// Elsewhere says that somebody decided at another sidecar about a message which awaits a person's
+// decision here too: nobody is asked here any more.
+type Elsewhere struct{ Message message.ID }
+
+func (e Elsewhere) step(tx *tx) {
+	var ends []*delivery
+	for _, d := range tx.under {
+		if d.Message.ID == e.Message && d.awaits() {
+			ends = append(ends, d)
+		}
+	}
+	inOrder(ends)
+	for _, d := range ends {
+		tx.receipt(d, message.Failed, message.DecidedElsewhere)
+	}
+}
+
 // lapse has what waited too long for a person's decision go the way that its verdict has for
 // that case: together what is of one message, in one place, and goes the same way.
 func (tx *tx) lapse() {

@@ -78,8 +78,17 @@ func (r *Relay) Join(ctx context.Context, peer message.Peer) (message.Peer, erro
 // Receive hands in what a peer that has joined says; see Received. It is on disk when this
 // returns nil, or was before: only then may its protocol acknowledge it.
 func (r *Relay) Receive(ctx context.Context, m message.Envelope) (fresh bool, err error) {
-	a, err := r.wait(ctx, Received{Message: m})
-	return a.Message != "", err
+	return r.Hand(ctx, m)()
+}
+
+// Hand is Receive that waits later: what is handed in before that goes to disk together. The messages of
+// one caller keep their order.
+func (r *Relay) Hand(ctx context.Context, m message.Envelope) (wait func() (fresh bool, err error)) {
+	asked := r.ask(ctx, Received{Message: m})
+	return func() (bool, error) {
+		a, err := asked()
+		return a.Message != "", err
+	}
 }
 
 // Report hands in a receipt and returns once it is on disk; while nothing can be written, permission is
@@ -128,6 +137,11 @@ func (r *Relay) NotifyOf(ctx context.Context, chat message.ID, text string) erro
 	return r.post(ctx, posted{event: NoticeRaised{Chat: chat, Text: text}})
 }
 
+// Elsewhere tells that a message was decided about at another sidecar; see Elsewhere.
+func (r *Relay) Elsewhere(ctx context.Context, id message.ID) error {
+	return r.post(ctx, posted{event: Elsewhere{Message: id}})
+}
+
 // Attended tells that a person is at a terminal, or just came.
 func (r *Relay) Attended(ctx context.Context) error {
 	return r.post(ctx, posted{event: UserActive{}})
@@ -173,23 +187,28 @@ func (r *Relay) post(ctx context.Context, p posted) error {
 }
 
 // wait posts an event and waits for its outcome.
-func (r *Relay) wait(ctx context.Context, event Event) (Answer, error) {
+func (r *Relay) wait(ctx context.Context, event Event) (Answer, error) { return r.ask(ctx, event)() }
+
+// ask posts an event, and returns what waits for its outcome.
+func (r *Relay) ask(ctx context.Context, event Event) func() (Answer, error) {
 	back := make(chan outcome, 1)
 	if err := r.post(ctx, posted{event, back}); err != nil {
-		return Answer{}, err
+		return func() (Answer, error) { return Answer{}, err }
 	}
-	select {
-	case o := <-back:
-		return o.answer, o.err
-	case <-ctx.Done():
-		return Answer{}, context.Cause(ctx)
-	case <-r.done:
-	}
-	// The last step may have answered before the loop ended.
-	select {
-	case o := <-back:
-		return o.answer, o.err
-	default:
-		return Answer{}, ErrDown
+	return func() (Answer, error) {
+		select {
+		case o := <-back:
+			return o.answer, o.err
+		case <-ctx.Done():
+			return Answer{}, context.Cause(ctx)
+		case <-r.done:
+		}
+		// The last step may have answered before the loop ended.
+		select {
+		case o := <-back:
+			return o.answer, o.err
+		default:
+			return Answer{}, ErrDown
+		}
 	}
 }

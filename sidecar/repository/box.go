@@ -48,19 +48,22 @@ type box struct {
 	notes []note // guarded by mu
 	bell  chan struct{}
 
-	yields   bool         // another sidecar is to process messages, or none: only what is under way is ended
-	claim    *claim.Claim // nil: another sidecar's, or nobody's
-	near     *claim.Claim // says that agents of this sidecar work here
-	call     *claim.Claim // asks who has the claim to hand it over: a person said yes here
-	ledger   *ledger
-	watcher  *fsnotify.Watcher
-	listed   time.Time // when the directory was changed last, by the last list
-	scanned  time.Time // when that was
-	rest     time.Time // until then nothing is: the relay takes nothing
-	unlisted string    // why it could not be listed, as a person was told
-	backlog  []Entry   // what that list had that is new, oldest first
-	tries    map[string]try
-	was      os.FileInfo // the directory itself, by the last look; nil: it was none
+	yields    bool         // another sidecar is to process messages, or none: only what is under way is ended
+	claim     *claim.Claim // nil: another sidecar's, or nobody's
+	near      *claim.Claim // says that agents of this sidecar work here
+	call      *claim.Claim // asks who has the claim to hand it over: a person said yes here
+	ledger    *ledger
+	watcher   *fsnotify.Watcher
+	listed    time.Time // when the directory was changed last, by the last list
+	scanned   time.Time // when that was
+	rest      time.Time // until then nothing is: the relay takes nothing
+	unlogged  []entry   // lines that agent.log lacks, in their order
+	unwritten string    // why, as a person was told
+	unlisted  string    // why it could not be listed, as a person was told
+	handed    []handed  // what the relay was given and may not have yet
+	backlog   []Entry   // what that list had that is new, oldest first
+	tries     map[string]try
+	was       os.FileInfo // the directory itself, by the last look; nil: it was none
 
 	jobs    map[message.ID]*job // by our ids, and by those of what agents were asked
 	flying  int                 // jobs that are with the relay and not decided
@@ -69,9 +72,11 @@ type box struct {
 	current *job                // what it has
 	aside   []*job              // what it would have, did the relay not hold it
 
-	awaited map[message.ID]string // files that wait for a person's yes since an earlier run
-	replies map[message.ID]string // the files by the answers that are not written yet
-	noes    map[string]string     // what a person said no to and the ledger does not say yet
+	awaited  map[message.ID]string // files that wait for a person's yes since an earlier run
+	followed time.Time             // when the ledger that was followed was changed last
+	others   []string              // files about which another sidecar asked a person
+	replies  map[message.ID]string // the files by the answers that are not written yet
+	noes     map[string]string     // what a person said no to and the ledger does not say yet
 }
 
 // try is a file that could not be read yet.
@@ -109,7 +114,7 @@ func (b *box) told() []note {
 // run serves the repository until ctx ends.
 func (b *box) run(ctx context.Context) {
 	defer b.leave()
-	b.follow()
+	b.follow(ctx)
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	for {
@@ -117,12 +122,17 @@ func (b *box) run(ctx context.Context) {
 		for _, n := range b.told() {
 			b.heed(ctx, n)
 		}
+		b.keepUp(ctx)
 		b.resume(ctx)
-		if b.claim != nil && !b.yields {
+		logged := b.relog(ctx)
+		if b.claim != nil && !b.yields && logged {
+			b.askAgain(ctx)
 			b.look(ctx)
 			b.feed(ctx)
 		}
-		b.work(ctx)
+		if logged {
+			b.work(ctx)
+		}
 		var changes <-chan fsnotify.Event
 		if b.watcher != nil {
 			changes = b.watcher.Events
@@ -204,7 +214,7 @@ func (b *box) own(ctx context.Context, path string) {
 		return
 	}
 	b.claim, b.listed, b.backlog = held, time.Time{}, nil
-	b.follow()
+	b.follow(ctx)
 	b.recordNoes(ctx)
 	b.complete(ctx)
 	if w, err := fsnotify.NewWatcher(); err == nil {
@@ -254,11 +264,35 @@ func (b *box) notify(ctx context.Context, format string, args ...any) {
 	}
 }
 
-// log writes to agent.log.
+// entry is a line of agent.log.
+type entry struct {
+	at                time.Time
+	did, name, became string
+}
+
+// log writes to agent.log. What cannot be written is written later; until then no message is begun,
+// since nothing is to be done of which the log says nothing, and a person is told.
 func (b *box) log(ctx context.Context, did, name, became string) {
-	if err := b.dir.Log(b.peers.Now(), did, folder+"/"+name, became); err != nil {
-		b.complain(ctx, err)
+	b.unlogged = append(b.unlogged, entry{b.peers.Now(), did, name, became})
+	b.relog(ctx)
+}
+
+// relog writes what could not be written, and reports whether all of it is.
+func (b *box) relog(ctx context.Context) bool {
+	for len(b.unlogged) > 0 {
+		one := b.unlogged[0]
+		if err := b.dir.Log(one.at, one.did, folder+"/"+one.name, one.became); err != nil {
+			if ctx.Err() == nil && b.unwritten != err.Error() {
+				b.unwritten = err.Error()
+				b.complain(ctx, err)
+				b.notify(ctx, "%s: agent.log cannot be written, and no message is processed until it can: %v", b.dir.Path, err)
+			}
+			return false
+		}
+		b.unlogged = b.unlogged[1:]
 	}
+	b.unwritten = ""
+	return true
 }
 
 // record writes to the ledger. Of a repository that another sidecar processes it says nothing.

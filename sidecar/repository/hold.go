@@ -2,7 +2,9 @@ package repository
 
 import (
 	"context"
+	"os"
 	"slices"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -30,18 +32,86 @@ func (b *box) stalled(ctx context.Context, file, why string, answer message.ID) 
 	b.record(ctx, one)
 }
 
-// follow has this box told what becomes of that which waits for a person since an earlier run.
-func (b *box) follow() {
-	for _, p := range b.peers.Enabled.Progress(b.dir) {
+// follow has this box told what becomes of that which waits for a person since an earlier run. What was
+// decided about at another sidecar since is not asked about here any more.
+func (b *box) follow(ctx context.Context) {
+	b.others, b.followed = nil, changedAt(b.peers.Enabled.ledger(b.dir.Path))
+	for _, one := range b.peers.Enabled.lines(b.dir) {
+		delete(b.awaited, one.Our)
 		switch {
-		case p.Awaits:
-			b.awaited[p.ID] = p.File
-			b.peers.watch(p.ID, b)
-		case p.Answer != "":
-			b.replies[p.Answer] = p.File
-			b.peers.watch(p.Answer, b)
+		case one.awaits():
+			b.awaited[one.Our] = one.File
+			b.peers.watch(one.Our, b)
+			if one.By != b.peers.By {
+				b.others = append(b.others, one.File)
+			}
+		case one.Our != "" && one.Stage == done && one.By != b.peers.By:
+			b.withdraw(ctx, one.Our)
+		case one.Answer != "":
+			b.replies[one.Answer] = one.File
+			b.peers.watch(one.Answer, b)
 		}
 	}
+}
+
+// keepUp follows again where another sidecar has written to the ledger while a person is asked here too.
+func (b *box) keepUp(ctx context.Context) {
+	if b.claim == nil && len(b.awaited) > 0 && b.followed != changedAt(b.peers.Enabled.ledger(b.dir.Path)) {
+		b.follow(ctx)
+	}
+}
+
+// changedAt is when a file was changed last; the zero time if there is none.
+func changedAt(path string) time.Time {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// withdraw ends that a person is asked here about a message.
+func (b *box) withdraw(ctx context.Context, id message.ID) {
+	receipts, err := b.peers.Journal.Receipts(ctx, id)
+	if n := len(receipts); err == nil && n > 0 && receipts[n-1].Awaits() {
+		err = b.peers.Relay.Elsewhere(ctx, id)
+	}
+	if err != nil {
+		b.complain(ctx, err)
+	}
+}
+
+// askAgain asks a person about what a sidecar asked that does not run any more: nobody could answer
+// that one, whose tmux server may never come back.
+func (b *box) askAgain(ctx context.Context) {
+	b.others = slices.DeleteFunc(b.others, func(file string) bool {
+		one := b.ledger.known[file]
+		if !one.awaits() || one.By == b.peers.By {
+			return true
+		}
+		if b.peers.Runs == nil || b.peers.Runs(one.By) {
+			return false
+		}
+		j := b.again(message.Delivery{Message: message.Envelope{ID: one.Our, Meta: map[string]string{metaFile: file}}})
+		if j == nil {
+			return true // it is another file by now
+		}
+		j.over, j.inherited = true, true
+		b.jobs[j.our] = j
+		fresh, err := b.peers.Relay.Receive(ctx, b.envelope(j))
+		if err != nil {
+			b.forget(j)
+			b.complain(ctx, err)
+			return refusedByRelay(err)
+		}
+		b.record(ctx, one) // it is asked about here
+		j.flies = true
+		b.flying++
+		if !fresh {
+			b.recall(ctx, j.our)
+		}
+		return true
+	})
 }
 
 // rejected takes in that a person said no to a message.

@@ -19,12 +19,13 @@ const approval = "approval requested"
 
 // job is what is to be done about one message.
 type job struct {
-	file    string
-	message aea.Message
-	hash    string
-	our     message.ID
-	flies   bool // it is with the relay, and not decided
-	over    bool // it is marked
+	file      string
+	message   aea.Message
+	hash      string
+	our       message.ID
+	flies     bool // it is with the relay, and not decided
+	over      bool // it is marked
+	inherited bool // from a sidecar that asked a person about it and does not run any more
 
 	delivery message.Delivery // once it may be acted on
 	inLane   bool
@@ -85,6 +86,10 @@ func (b *box) heed(ctx context.Context, n note) {
 func (b *box) became(ctx context.Context, r message.Receipt) {
 	j := b.jobs[r.Message]
 	switch {
+	case r.Reason == message.DecidedElsewhere:
+		if j != nil {
+			b.forget(j)
+		}
 	case b.replies[r.Message] != "":
 		b.replied(ctx, b.replies[r.Message], r)
 	case j == nil && b.awaited[r.Message] != "" && r.State == message.Failed:
@@ -105,6 +110,7 @@ func (b *box) decided(ctx context.Context, j *job, r message.Receipt) {
 	switch {
 	case r.State == message.Held && r.Awaits():
 		b.landed(j)
+		b.awaited[j.our] = j.file
 		b.finish(ctx, j, approval)
 	case r.State == message.Held:
 		b.landed(j) // by a brake or a pause, and a person was told
@@ -139,9 +145,7 @@ func (b *box) finish(ctx context.Context, j *job, became string) {
 	if err := b.dir.Mark(j.file); err != nil {
 		b.complain(ctx, err)
 	}
-	if err := b.dir.Processed(b.peers.Now(), j.file, became); err != nil {
-		b.complain(ctx, err)
-	}
+	b.log(ctx, "Processed", j.file, became)
 }
 
 // complete does what an earlier owner had not come to: markers are made by the scan; of the last
@@ -153,9 +157,7 @@ func (b *box) complete(ctx context.Context) {
 	}
 	for _, one := range b.ledger.known {
 		if one.Stage == done && one.By != "" && one.Became != "" && one.last && !strings.Contains(string(text), "Processed: "+word(folder+"/"+one.File)+" ->") {
-			if err := b.dir.Processed(b.peers.Now(), one.File, one.Became); err != nil {
-				b.complain(ctx, err)
-			}
+			b.log(ctx, "Processed", one.File, one.Became)
 		}
 	}
 }
@@ -207,7 +209,7 @@ func (b *box) isOver(ctx context.Context, j *job) bool {
 		return true
 	case known && one.Stage == done && one.Became == approval:
 		j.over = true
-		return !j.approved
+		return !j.approved && !j.inherited
 	case known && one.Stage != taken && one.Stage != acting:
 		return true
 	case j.over: // in the archive, say
@@ -257,10 +259,14 @@ func (b *box) settle(ctx context.Context, j *job, became, words string) {
 		_ = b.report(ctx, j.delivery, message.Answered, words)
 	}
 	if j.over {
+		how := "Approved"
+		if !j.approved { // it needs no yes any more
+			how = "Released"
+		}
 		one := j.line(done)
-		one.Became = "approved: " + became
+		one.Became = strings.ToLower(how) + ": " + became
 		b.record(ctx, one)
-		b.log(ctx, "Approved", j.file, became)
+		b.log(ctx, how, j.file, became)
 	} else {
 		b.finish(ctx, j, became)
 	}

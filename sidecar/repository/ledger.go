@@ -54,6 +54,7 @@ const lastLines = 16
 type ledger struct {
 	path  string
 	file  *os.File
+	torn  bool                  // its last line may lack its end: the disk was full
 	known map[string]line       // by file
 	ids   map[string]line       // by message_id, the first of each
 	ours  map[message.ID]string // the files by our ids
@@ -126,9 +127,15 @@ func (l *ledger) set(one line) error {
 	if had.last = false; had == one {
 		return nil
 	}
-	if _, err := io.WriteString(l.file, one.text()); err != nil {
+	text := one.text()
+	if l.torn {
+		text = "\n" + text
+	}
+	if _, err := io.WriteString(l.file, text); err != nil {
+		l.torn = true
 		return fmt.Errorf("ledger: %w", err)
 	}
+	l.torn = false
 	l.note(one)
 	return nil
 }
@@ -148,6 +155,23 @@ type Progress struct {
 
 // Progress is how far the messages of a repository have come, as of now, of those that are there.
 func (e Enabled) Progress(d Dir) (all []Progress) {
+	for _, one := range e.lines(d) {
+		p := Progress{
+			File: one.File, ID: one.Our, By: one.By, InHand: one.Stage == taken || one.Stage == acting, Held: one.Held, Answer: one.Answer,
+			Awaits: one.awaits(),
+		}
+		if p.InHand || p.Held != "" || p.Awaits {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// awaits reports whether a person is asked about a message.
+func (one line) awaits() bool { return one.Stage == done && one.Became == approval }
+
+// lines are what the ledger of a repository says last of each file that is there.
+func (e Enabled) lines(d Dir) (all []line) {
 	text, err := own.Read(e.ledger(d.Path), maxLedger)
 	if err != nil {
 		return nil
@@ -158,18 +182,14 @@ func (e Enabled) Progress(d Dir) (all []Progress) {
 		if json.Unmarshal([]byte(text), &one) != nil || one.File == "" {
 			continue
 		}
-		p := Progress{
-			File: one.File, ID: one.Our, By: one.By, InHand: one.Stage == taken || one.Stage == acting, Held: one.Held, Answer: one.Answer,
-			Awaits: one.Stage == done && one.Became == approval,
-		}
 		if i, had := at[one.File]; had {
-			all[i] = p
+			all[i] = one
 			continue
 		}
 		at[one.File] = len(all)
-		all = append(all, p)
+		all = append(all, one)
 	}
-	return slices.DeleteFunc(all, func(p Progress) bool { return !p.InHand && p.Held == "" && !p.Awaits || !d.has(p.File) })
+	return slices.DeleteFunc(all, func(one line) bool { return !d.has(one.File) })
 }
 
 func (e Enabled) ledger(path string) string { return filepath.Join(e.Dir, Key(path)+".ledger") }

@@ -3,6 +3,7 @@ package repository
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,6 +22,9 @@ func (d Dir) Log(at time.Time, did, what, became string) error {
 	if err != nil {
 		return fmt.Errorf("log of %q: %w", d.Path, err)
 	}
+	if torn(f) {
+		line = "\n" + line
+	}
 	_, err = f.WriteString(line)
 	if closed := f.Close(); err == nil {
 		err = closed
@@ -29,6 +33,17 @@ func (d Dir) Log(at time.Time, did, what, became string) error {
 		return fmt.Errorf("log of %q: %w", d.Path, err)
 	}
 	return nil
+}
+
+// torn reports whether a file ends in the middle of a line, as where the disk was full.
+func torn(f *os.File) bool {
+	last := make([]byte, 1)
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return false
+	}
+	_, err = f.ReadAt(last, info.Size()-1)
+	return err == nil && last[0] != '\n'
 }
 
 // Processed is Log of a message that was processed.

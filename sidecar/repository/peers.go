@@ -14,9 +14,11 @@ import (
 type Relay interface {
 	Join(ctx context.Context, peer message.Peer) (message.Peer, error)
 	Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
+	Hand(ctx context.Context, m message.Envelope) (wait func() (fresh bool, err error))
 	Report(ctx context.Context, r message.Receipt) error
 	Gone(ctx context.Context, id message.ID, why message.Reason) error
 	Notify(ctx context.Context, id message.ID, text string) error
+	Elsewhere(ctx context.Context, id message.ID) error
 }
 
 // Journal is what they need of it: what became of a message before this run.
@@ -41,8 +43,10 @@ type Peers struct {
 	Agents func(repository string) []message.Peer
 	// Command answers where no agent is; nil for none. Only init.lua names one.
 	Command func() []string
-	Log     *slog.Logger
-	Now     func() time.Time
+	// Runs reports whether another sidecar runs, by its name in ledgers.
+	Runs func(by string) bool
+	Log  *slog.Logger
+	Now  func() time.Time
 	// Grace is how long after the beginning of Run an agent may still turn up: a sidecar that was
 	// only just started knows no panes yet. Until then nobody is told that there is none.
 	Grace time.Duration

@@ -290,8 +290,11 @@ type house struct {
 	policy relay.Policy
 	later  atomic.Int64 // how much, in its clock
 
+	runs  func(by string) bool
 	grace time.Duration
 	alone bool // no agent works there; guarded by mu
+
+	noticed []string // what a person was told; guarded by mu
 
 	full     bool // guarded by mu
 	fullFor  string
@@ -339,7 +342,7 @@ func (h *house) run() {
 	h.mu.Unlock()
 	h.peers = &Peers{
 		Enabled: EnabledIn(h.state), By: h.by, User: "ada", Relay: cutting{h, h.relay}, Journal: j, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Now().Add(time.Duration(h.later.Load())) },
-		Grace: h.grace,
+		Grace: h.grace, Runs: h.runs,
 		Agents: func(path string) []message.Peer {
 			if path != h.target.Path {
 				return nil
@@ -359,6 +362,11 @@ func (h *house) run() {
 		h.mu.Unlock()
 		if !cut {
 			h.peers.Hear(events)
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		for _, e := range events {
+			h.noticed = append(h.noticed, e.Notice)
 		}
 	}
 	ctx, cancel := context.WithCancel(h.t.Context())
@@ -451,6 +459,11 @@ func (c cutting) at(moment string) bool {
 }
 
 func (c cutting) Receive(ctx context.Context, m message.Envelope) (bool, error) {
+	return c.Hand(ctx, m)()
+}
+
+func (c cutting) Hand(ctx context.Context, m message.Envelope) func() (bool, error) {
+	refused := func(err error) func() (bool, error) { return func() (bool, error) { return false, err } }
 	what := "it is received"
 	switch {
 	case m.InReplyTo != "":
@@ -459,16 +472,19 @@ func (c cutting) Receive(ctx context.Context, m message.Envelope) (bool, error) 
 		what = "the agent has it"
 	}
 	if c.at("before " + what) {
-		return false, relay.ErrDown
+		return refused(relay.ErrDown)
 	}
 	if what == "it is received" && c.h.refuses("") {
-		return false, relay.ErrFull
+		return refused(relay.ErrFull)
 	}
-	fresh, err := c.Relay.Receive(ctx, m)
-	if c.at("after " + what) {
-		return false, relay.ErrDown
+	wait := c.Relay.Hand(ctx, m)
+	return func() (bool, error) {
+		fresh, err := wait()
+		if c.at("after " + what) {
+			return false, relay.ErrDown
+		}
+		return fresh, err
 	}
-	return fresh, err
 }
 
 func (c cutting) Report(ctx context.Context, r message.Receipt) error {

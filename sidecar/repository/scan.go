@@ -50,14 +50,20 @@ const (
 
 // feed takes messages in, oldest first, as many as may be with the relay.
 func (b *box) feed(ctx context.Context) {
-	for len(b.backlog) > 0 && b.flying < window && ctx.Err() == nil {
+	for len(b.backlog) > 0 && b.flying < window && len(b.unlogged) == 0 && ctx.Err() == nil {
 		e := b.backlog[0]
 		b.backlog = b.backlog[1:]
 		if !b.take(ctx, e) {
-			b.backlog, b.listed, b.rest = nil, time.Time{}, b.peers.Now().Add(tickEvery) // nothing can be taken in for now
-			return
+			b.pause()
+			break
 		}
 	}
+	b.received(ctx)
+}
+
+// pause leaves what there is for later: nothing can be taken in for now.
+func (b *box) pause() {
+	b.backlog, b.listed, b.rest = nil, time.Time{}, b.peers.Now().Add(tickEvery)
 }
 
 // take takes one file in. It reports false if the relay takes nothing for now.
@@ -112,7 +118,8 @@ func (b *box) take(ctx context.Context, e Entry) bool {
 		b.log(ctx, "Left", e.Name, one.Became)
 		return true
 	}
-	return b.submit(ctx, j)
+	b.submit(ctx, j)
+	return true
 }
 
 // ignore notes that somebody else marked a message.
@@ -190,30 +197,43 @@ func StableID(parts ...string) string {
 	return string(id)
 }
 
+// handed is a message that the relay was given, and what waits until it has it.
+type handed struct {
+	*job
+	wait func() (fresh bool, err error)
+}
+
 // submit hands a message to the relay.
-func (b *box) submit(ctx context.Context, j *job) bool {
+func (b *box) submit(ctx context.Context, j *job) {
 	if known := b.ledger.known[j.file]; known.Stage != acting {
 		b.record(ctx, j.line(taken))
 	}
 	b.jobs[j.our] = j
 	b.peers.watch(j.our, b)
-	fresh, err := b.peers.Relay.Receive(ctx, b.envelope(j))
-	if err != nil {
-		b.forget(j)
-		if !refusedByRelay(err) {
-			return false
-		}
-		if info, statErr := os.Lstat(b.dir.at(j.file)); statErr == nil {
-			b.refuse(ctx, Entry{Name: j.file, Time: info.ModTime()}, err.Error())
-		}
-		return true
-	}
 	j.flies = true
 	b.flying++
-	if !fresh {
-		b.recall(ctx, j.our)
+	b.handed = append(b.handed, handed{j, b.peers.Relay.Hand(ctx, b.envelope(j))})
+}
+
+// received waits until the relay has what it was given: many messages go to disk together.
+func (b *box) received(ctx context.Context) {
+	for _, one := range b.handed {
+		fresh, err := one.wait()
+		switch {
+		case err == nil && !fresh:
+			b.recall(ctx, one.our)
+		case err == nil:
+		case refusedByRelay(err):
+			b.forget(one.job)
+			if info, statErr := os.Lstat(b.dir.at(one.file)); statErr == nil {
+				b.refuse(ctx, Entry{Name: one.file, Time: info.ModTime()}, err.Error())
+			}
+		default:
+			b.forget(one.job)
+			b.pause()
+		}
 	}
-	return true
+	b.handed = b.handed[:0]
 }
 
 // refusedByRelay reports whether the relay will never take a message. Anything else, as that nothing

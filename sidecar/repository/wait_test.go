@@ -3,6 +3,7 @@ package repository
 import (
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -111,6 +112,91 @@ func TestC50_ApprovedElsewhere(t *testing.T) {
 	assert.Equal(t, 1, one.asked())
 	assert.Zero(t, other.asked())
 	one.until(func() bool { return strings.Contains(one.log(), "Approved: .aea/"+name) })
+}
+
+// What a sidecar asked a person that does not run any more is asked by the next one, under the same id:
+// the tmux server of the first may never come back. If it does, nobody is asked there about what was
+// decided meanwhile.
+func TestC50_AskedAgainByTheNext(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []message.Verb{message.VerbDeliver, message.VerbDrop} {
+		t.Run(string(verb), func(t *testing.T) {
+			t.Parallel()
+			one := newHouse(t)
+			m := letter(one.asker, one.target, "issue")
+			m.Priority = "high"
+			name, err := one.target.Put(m, "")
+			require.NoError(t, err)
+			one.run()
+			one.until(func() bool { return one.marked(name) && len(one.waiting()) == 1 })
+			asked := one.waiting()[0].Delivery.Message.ID
+			one.end()
+
+			other := one.beside()
+			var runs atomic.Bool
+			runs.Store(true)
+			other.runs = func(string) bool { return runs.Load() }
+			other.run()
+			defer other.end()
+			other.settled()
+			assert.Empty(t, other.waiting(), "the first one runs")
+			runs.Store(false)
+			other.until(func() bool { return len(other.waiting()) == 1 })
+			assert.Equal(t, asked, other.waiting()[0].Delivery.Message.ID)
+			other.until(func() bool { p := one.peers.Enabled.Progress(one.target); return len(p) == 1 && p[0].By == "another" })
+			assert.True(t, one.peers.Enabled.Progress(one.target)[0].Awaits)
+
+			other.decides(verb)
+			if verb == message.VerbDeliver {
+				other.until(func() bool { return len(one.answers()) == 1 })
+				assert.Equal(t, 1, other.asked())
+			}
+			other.until(func() bool { return len(one.peers.Enabled.Progress(one.target)) == 0 })
+
+			one.run()
+			defer one.end()
+			one.until(func() bool { return len(one.waiting()) == 0 })
+			other.settled()
+			assert.Zero(t, one.asked())
+			assert.LessOrEqual(t, len(one.answers()), 1)
+			assert.NotContains(t, one.log(), "elsewhere")
+		})
+	}
+}
+
+// Where nobody decided, the first one goes on asking, whoever comes and goes meanwhile, and its yes counts.
+func TestC50_AskedAgainAndBack(t *testing.T) {
+	t.Parallel()
+	one := newHouse(t)
+	one.runs = func(string) bool { return false }
+	m := letter(one.asker, one.target, "issue")
+	m.Priority = "high"
+	name, err := one.target.Put(m, "")
+	require.NoError(t, err)
+	one.run()
+	one.until(func() bool { return one.marked(name) })
+	one.end()
+	other := one.beside()
+	other.runs = one.runs
+	other.run()
+	other.until(func() bool { return len(other.waiting()) == 1 })
+	other.settled()
+	other.end()
+
+	one.run()
+	defer one.end()
+	one.until(func() bool { return one.peers.Enabled.Served(one.target.Path) })
+	one.settled()
+	require.Len(t, one.waiting(), 1)
+	assert.Equal(t, "one", one.peers.Enabled.Progress(one.target)[0].By)
+	one.decides(message.VerbDeliver)
+	one.until(func() bool { return len(one.answers()) == 1 })
+	assert.Equal(t, 1, one.asked())
+
+	other.run()
+	defer other.end()
+	other.until(func() bool { return len(other.waiting()) == 0 })
+	assert.Zero(t, other.asked())
 }
 
 // Helpers.

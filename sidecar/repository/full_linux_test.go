@@ -1,0 +1,102 @@
+package repository
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// mountsVar is set where a test runs with file systems of its own.
+const mountsVar = "INTERCOM_TEST_MOUNTS"
+
+// ownMounts runs the test where it can mount file systems that nobody else sees, and reports whether that
+// is over.
+func ownMounts(t *testing.T) bool {
+	if os.Getenv(mountsVar) != "" {
+		return false
+	}
+	flags := "-Urm"
+	if os.Getuid() == 0 {
+		flags = "-m"
+	}
+	if out, err := exec.CommandContext(t.Context(), "unshare", flags, "mount", "-t", "tmpfs", "tmpfs", t.TempDir()).CombinedOutput(); err != nil {
+		t.Skipf("no file system can be mounted here: %v: %s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), "unshare", flags, os.Args[0], "-test.count=1", "-test.v", "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), mountsVar+"=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS")
+	return true
+}
+
+// While the disk is too full for agent.log, no message is processed, and a person is told; once there is
+// room, each is, and each line of the log is whole.
+func TestH65_AgentLogOnAFullDisk(t *testing.T) {
+	if ownMounts(t) {
+		return
+	}
+	h := newHouse(t)
+	require.NoError(t, syscall.Mount("tmpfs", h.target.at(), "tmpfs", 0, "size=64k,mode=700"))
+	t.Cleanup(func() { _ = syscall.Unmount(h.target.at(), syscall.MNT_DETACH) })
+	require.NoError(t, os.Mkdir(h.target.at(processed), 0o700))
+	var waiting []string
+	for i := range 3 {
+		name, err := h.target.Put(letter(h.asker, h.target, "update"), strconv.Itoa(i))
+		require.NoError(t, err)
+		waiting = append(waiting, name)
+		require.NoError(t, os.Rename(h.target.File(name), h.target.at("later-"+name)))
+	}
+	// Ten bytes are left in the last block of the log, so that the next line tears.
+	begun := strings.Repeat("[2026-01-01T00:00:00Z] Sent: x -> y\n", 100)
+	require.NoError(t, os.WriteFile(h.target.at(logName), []byte(begun+strings.Repeat("#", 4096-10-len(begun)-1)+"\n"), 0o600))
+	h.run()
+	defer h.end()
+	h.until(func() bool { return h.peers.Enabled.Served(h.target.Path) })
+
+	filler, err := os.Create(h.target.at("filler"))
+	require.NoError(t, err)
+	defer filler.Close()
+	for err == nil {
+		_, err = filler.Write(make([]byte, 4096))
+	}
+	require.True(t, errors.Is(err, syscall.ENOSPC), "%v", err)
+	appear := func(names ...string) {
+		for _, name := range names {
+			require.NoError(t, os.Rename(h.target.at("later-"+name), h.target.File(name)))
+		}
+	}
+	appear(waiting[0])
+	h.until(func() bool {
+		return strings.Contains(h.notices(), "agent.log cannot be written, and no message is processed until it can")
+	})
+	appear(waiting[1:]...)
+	h.later.Add(int64(rescan))
+	assert.Never(t, func() bool { return h.marked(waiting[1]) || h.marked(waiting[2]) }, 3*tickEvery, tickEvery)
+	require.NoError(t, os.Remove(h.target.at("filler")))
+	require.NoError(t, filler.Close())
+	for _, name := range waiting {
+		h.until(func() bool {
+			return h.marked(name) && strings.Count(h.log(), "Processed: .aea/"+name+" -> acknowledged\n")+strings.Count(h.log(), "Processed: .aea/"+name+" -> delivered to ben\n") == 1
+		})
+	}
+	for line := range strings.Lines(h.log()) {
+		if strings.HasPrefix(line, "[") && strings.Contains(line, "Processed") {
+			assert.Regexp(t, `^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\] Processed: \S+ -> [^\[]+\n$`, line)
+		}
+	}
+}
+
+// notices are what a person was told.
+func (h *house) notices() (all string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return strings.Join(h.noticed, "\n")
+}
