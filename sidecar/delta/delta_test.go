@@ -324,10 +324,16 @@ func TestTracker_ourTextEndsAtTheEdge(t *testing.T) {
 		"wide characters":     {10, "日本語界", []string{"> 日本語界yes", ">"}, Turn{Words: "yes", Echoes: 1}},
 		"not at the edge":     {11, "12345678", []string{"> 12345678 by hand", "ok", ">"}, Turn{Words: "ok", Echoes: 1, Person: true}},
 		"not all of our text": {10, "123456789", []string{"> 12345678by hand", "ok", ">"}, Turn{Words: "ok", Person: true}},
+		"last of two lines":   {10, "first\nsecond1", []string{"> first", ".. second1you said it", ">"}, Turn{Words: "you said it", Echoes: 1}},
+		"without its prompt":  {10, "first\nsecond 123", []string{"> first", "second 123you said it", ">"}, Turn{Words: "you said it", Echoes: 1}},
+		"first of two lines":  {10, "12345678\nsecond", []string{"> 12345678.. second", "yes", ">"}, Turn{Words: "yes", Echoes: 1}},
+		"each of three lines": {10, "12345678\nabcdefg\n日本語1", []string{"> 12345678.. abcdefg.. 日本語1yes", ">"}, Turn{Words: "yes", Echoes: 1}},
+		"lines and rows":      {10, "123456789012345678\nabcdefghijklmnopq", []string{"> 123456789012345678.. abcdefghijklmnopqyes", ">"}, Turn{Words: "yes", Echoes: 1}},
+		"two lines, by hand":  {10, "first\nsecond12", []string{"> first", ".. second1by hand", "ok", ">"}, Turn{Words: "ok", Person: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tr := New(prompt)
+			tr := New(prompt, ".. ")
 			feed := func(lines ...string) {
 				require.Zero(t, tr.Feed(Capture{Lines: lines, Complete: true, Width: c.width, Rows: len(lines)}))
 			}

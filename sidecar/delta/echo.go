@@ -37,28 +37,48 @@ func (t *Tracker) echoAt(lines []line, i int, text string) int {
 	return n + t.empty(lines[i+n:], t.breaks[text])
 }
 
-// partedAtEdge parts line i behind an expected text that ends at the right edge of the pane: tmux
-// then takes what the program prints below it for the rest of the same line. ok is false where
-// the line shows no such text.
+// partedAtEdge parts the lines, from line i on, that show an expected text where a line of that
+// ends at the right edge of the pane: tmux then takes what the program prints below it, its answer or a
+// continuation prompt, for the rest of the same line. ok is false where the lines show no such text.
 func (t *Tracker) partedAtEdge(lines []line, i, used int) (parted []line, ok bool) {
-	if t.on.width == 0 || used == len(t.expected) {
+	if t.on.width == 0 {
 		return nil, false
 	}
-	text, cells := lines[i].text, span{}
-	for at, r := range text {
-		if cells.least > 0 && cells.most/t.on.width*t.on.width >= cells.least && trim(text[:at]) == text[:at] {
-			rest, _ := t.prompt.Rest(text[:at])
-			if shows := ink(rest); slices.ContainsFunc(t.expected[used:], func(one string) bool {
-				n, ok := shown.Follow(one, shows)
-				return ok && n > 0 && shown.Over(one[n:])
-			}) {
-				return slices.Concat(lines[:i], []line{{text: text[:at]}, {text: text[at:]}}, lines[i+1:]), true
-			}
+	for _, one := range t.expected[used:] {
+		if parted, ok = t.partedFor(lines, i, one); ok {
+			return parted, true
 		}
-		c := cellsOf(r)
-		cells = span{cells.least + c.least, cells.most + c.most}
 	}
 	return nil, false
+}
+
+// partedFor is partedAtEdge of one text: line by line, each at the first edge where that makes sense.
+func (t *Tracker) partedFor(lines []line, i int, text string) (parted []line, ok bool) {
+	for n, whole := t.drawn(lines, i, text); ; n, whole = t.drawn(lines, i, text) {
+		if whole {
+			return lines, parted != nil
+		}
+		k := i + n
+		if k >= len(lines) || lines[k].gap != 0 {
+			return nil, false
+		}
+		row, cells := lines[k].text, span{}
+		parted = nil
+		for at, r := range row {
+			if cells.least > 0 && cells.most/t.on.width*t.on.width >= cells.least && trim(row[:at]) == row[:at] {
+				try := slices.Concat(lines[:k], []line{{text: row[:at]}, {text: row[at:]}}, lines[k+1:])
+				if shows, whole := t.drawn(try, i, text); whole || shows > n && t.continues(row[at:]) {
+					parted = try
+					break
+				}
+			}
+			c := cellsOf(r)
+			cells = span{cells.least + c.least, cells.most + c.most}
+		}
+		if lines = parted; parted == nil {
+			return nil, false
+		}
+	}
 }
 
 // drawn is the number of lines, from line i on, that show the prompt and behind it the
