@@ -24,9 +24,10 @@ func (a *app) aea() *cobra.Command {
 by the AEA protocol: a message is a JSON file in the .aea directory of its
 recipient's repository.
 
-Every command prints JSON. All but approve, reject, resume and monitor work
-without a sidecar. .aea/agent-config.yaml and your policies decide what becomes
-of a message; intercom policy explain --all shows it.`,
+Every command prints JSON, but to a terminal, without --json, text. All but
+approve, reject, resume and monitor work without a sidecar.
+.aea/agent-config.yaml and your policies decide what becomes of a message;
+intercom policy explain --all shows it.`,
 		Example: `  intercom aea install
   intercom aea send --to claude-other --type question --subject S --message TEXT
   intercom aea check`,
@@ -39,14 +40,6 @@ of a message; intercom policy explain --all shows it.`,
 	)
 	_ = cmd.MarkPersistentFlagDirname("repository")
 	return cmd
-}
-
-// prints makes a command's function out of one that returns what to print, as JSON.
-func prints[T any](a *app, ask func(cmd *cobra.Command, args []string) (T, error)) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		a.json = true
-		return do(a, ask, func(T) {})(cmd, args)
-	}
 }
 
 // directoryOf is the one that --repository names, without links, or the current one.

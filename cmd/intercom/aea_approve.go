@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,13 +33,14 @@ func (a *app) aeaApprovals(*string) *cobra.Command {
 		Short: "List the messages that await your approval",
 		Long: `List the messages that came as files and await your approval, of all
 repositories, oldest first. intercom aea approve ID and reject ID decide;
-intercom inbox shows them too. What a sidecar asked for that does not run now is
-listed as well: it can be decided about when that one runs again.`,
+intercom inbox shows them too. What a sidecar asked for that does not run any
+more is asked again by the next one that processes the repository; approve and
+reject start one, if need be.`,
 		Example: `  intercom aea approvals`,
 		Args:    between(0, 0, "no arguments"),
-		RunE: prints(a, func(cmd *cobra.Command, _ []string) ([]aeaApproval, error) {
+		RunE: tells(a, func(cmd *cobra.Command, _ []string) ([]aeaApproval, error) {
 			return a.approvals(cmd.Context())
-		}),
+		}, a.showApprovals),
 	}
 }
 
@@ -87,7 +89,7 @@ func (a *app) approvals(ctx context.Context) ([]aeaApproval, error) {
 			return nil, err
 		}
 		for _, h := range held {
-			if one, ok := approvalOf(h); ok {
+			if one, ok := approvalOf(h); ok && !slices.ContainsFunc(found, func(had aeaApproval) bool { return had.ID == one.ID }) {
 				one.Repository = cmp.Or(waiting[h.Message].dir.Path, one.Repository)
 				found = append(found, one)
 				delete(waiting, h.Message)
@@ -135,7 +137,7 @@ type aeaDecided struct {
 
 // aeaDecides completes a command by which a person decides about a message that came as a file.
 func (a *app) aeaDecides(choice api.Choice, complete func(*api.DecideRequest) error, cmd *cobra.Command) *cobra.Command {
-	cmd.RunE = prints(a, func(cmd *cobra.Command, args []string) (aeaDecided, error) {
+	cmd.RunE = tells(a, func(cmd *cobra.Command, args []string) (aeaDecided, error) {
 		d, err := a.decide(cmd.Context(), a.holder, choice, args, func(_ context.Context, req *api.DecideRequest, _ api.Decided) error { return complete(req) })
 		r := aeaDecided{ID: d.Message, Decision: map[api.Choice]string{api.ChoiceApprove: "approved", api.ChoiceReject: "rejected", api.ChoiceReply: "rejected"}[d.Choice], Already: d.Already}
 		if d.Already {
@@ -147,7 +149,7 @@ func (a *app) aeaDecides(choice api.Choice, complete func(*api.DecideRequest) er
 			r.From, r.Subject = cmp.Or(e.Meta["aea_agent"], d.Waiting[0].From), e.Subject
 		}
 		return r, err
-	})
+	}, a.showLetterDecided)
 	a.completes(cmd, decisionWords)
 	return cmd
 }
@@ -203,11 +205,45 @@ func (a *app) holder(ctx context.Context, id string) (*api.Client, error) {
 	}
 	for one, w := range waiting {
 		if one.Is(id) {
-			return nil, api.Errorf(api.CodeRefused, "%s of %q: %s", w.File, w.dir.Path, asleep).WithHint("run intercom up where it ran: in its tmux server; intercom aea show %s shows the message", w.File)
+			return a.asker(ctx, one, w)
 		}
 	}
 	if len(clients) > 0 {
 		return clients[0], nil // it may have been decided before
 	}
 	return nil, api.Errorf(api.CodeNotFound, "no message %q awaits approval", id).WithHint("intercom aea approvals lists what does")
+}
+
+// asker is a sidecar that asks about a message in place of one that does not run: whoever processes the
+// repository does so then, and one is started here if none runs.
+func (a *app) asker(ctx context.Context, id message.ID, w awaited) (*api.Client, error) {
+	refused := api.Errorf(api.CodeRefused, "%s of %q: %s", w.File, w.dir.Path, asleep)
+	if list, err := a.enabled(); err != nil {
+		return nil, err
+	} else if wish, ok := list.Find(w.dir.Path); !ok || wish.Monitor == repository.MonitorOff {
+		return nil, refused.WithHint("intercom aea monitor start, in that repository, has another one ask")
+	}
+	_, none := a.client(ctx) // another one may be there, or follow within two seconds
+	ctx, cancel := within(ctx)
+	defer cancel()
+	for {
+		clients, err := a.sidecars(ctx)
+		for _, c := range clients {
+			held, err := quickly(ctx, c, api.Inbox, api.None{})
+			if err == nil && slices.ContainsFunc(held, func(h api.Held) bool { return h.Message == id }) {
+				return c, nil
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			if none != nil {
+				return nil, none
+			}
+			return nil, refused.WithHint("run intercom up where it ran: in its tmux server; intercom aea show %s shows the message", w.File)
+		case <-time.After(monitorPause):
+		}
+	}
 }

@@ -37,7 +37,7 @@ approval and what is held at a limit is counted, and not shown.`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var r aeaChecked
-			err := prints(a, func(*cobra.Command, []string) (aeaChecked, error) {
+			err := tells(a, func(*cobra.Command, []string) (aeaChecked, error) {
 				d, all, err := a.messages(*dir, false)
 				r = aeaChecked{Repository: d.Path, Messages: []letters{}}
 				if err != nil {
@@ -59,7 +59,7 @@ approval and what is held at a limit is counted, and not shown.`,
 				r.Awaiting, r.Held, r.Hint = w.awaiting, w.held, w.hint()
 				r.InHand -= w.heldInHand
 				return r, nil
-			})(cmd, args)
+			}, a.showChecked)(cmd, args)
 			if err == nil && r.Unprocessed > 0 {
 				return exitCode(1)
 			}
@@ -110,10 +110,10 @@ func (a *app) aeaList(dir *string) *cobra.Command {
 		Short:   "List the messages of a repository, newest first",
 		Example: `  intercom aea list`,
 		Args:    between(0, 0, "no arguments"),
-		RunE: prints(a, func(*cobra.Command, []string) ([]letters, error) {
+		RunE: tells(a, func(*cobra.Command, []string) ([]letters, error) {
 			_, all, err := a.messages(*dir, true)
 			return all, err
-		}),
+		}, a.showLetters),
 	}
 }
 
@@ -168,7 +168,7 @@ enabled here, that AEA's registry has, and the current one. ID is that of the
 conversation, or of a message in it.`,
 		Example: `  intercom aea thread 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
 		Args:    between(1, 1, "an id"),
-		RunE: prints(a, func(_ *cobra.Command, args []string) ([]letters, error) {
+		RunE: tells(a, func(_ *cobra.Command, args []string) ([]letters, error) {
 			var dirs []repository.Dir
 			seen := map[string]bool{}
 			add := func(path string) {
@@ -214,7 +214,7 @@ conversation, or of a message in it.`,
 				return nil, api.Errorf(api.CodeNotFound, "no message of conversation %q", args[0]).WithHint("intercom aea list shows conversation_id of each message")
 			}
 			return all, nil
-		}),
+		}, a.showLetters),
 	}
 }
 
@@ -233,7 +233,7 @@ func (a *app) aeaArchive(dir *string) *cobra.Command {
 .aea/archive. What is not processed stays.`,
 		Example: `  intercom aea archive --older-than 30d`,
 		Args:    between(0, 0, "no arguments"),
-		RunE: prints(a, func(*cobra.Command, []string) (aeaArchived, error) {
+		RunE: tells(a, func(*cobra.Command, []string) (aeaArchived, error) {
 			r := aeaArchived{}
 			age, err := days(older)
 			if err != nil {
@@ -246,7 +246,7 @@ func (a *app) aeaArchive(dir *string) *cobra.Command {
 			r.Repository = d.Path
 			r.Archived, err = d.Archive(time.Now().Add(-age))
 			return r, aeaError(err)
-		}),
+		}, a.showArchived),
 	}
 	cmd.Flags().StringVar(&older, "older-than", "30d", "`AGE`, like 30d, 12h or 90m")
 	return cmd

@@ -36,7 +36,7 @@ while a sidecar runs, and answers may be written there. An .aea directory that
 came with git clone does nothing until you run this. An agent cannot.`,
 		Example: `  intercom aea install`,
 		Args:    between(0, 0, "no arguments"),
-		RunE: prints(a, func(cmd *cobra.Command, _ []string) (aeaInstalled, error) {
+		RunE: tells(a, func(cmd *cobra.Command, _ []string) (aeaInstalled, error) {
 			r := aeaInstalled{}
 			if err := a.notInside(cmd.Context(), "enable a repository"); err != nil {
 				return r, err
@@ -77,7 +77,7 @@ came with git clone does nothing until you run this. An agent cannot.`,
 				}
 			}
 			return r, nil
-		}),
+		}, a.showInstalled),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "replace scripts of others too")
 	return cmd
@@ -115,7 +115,7 @@ right. Exit code 1 if anything is left.`,
 		Args:    between(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			left := 0
-			err := prints(a, func(*cobra.Command, []string) (aeaExamined, error) {
+			err := tells(a, func(*cobra.Command, []string) (aeaExamined, error) {
 				r := aeaExamined{}
 				d, err := a.repo(*dir)
 				if err != nil {
@@ -144,7 +144,7 @@ right. Exit code 1 if anything is left.`,
 					}
 				}
 				return r, nil
-			})(cmd, args)
+			}, a.showExamined)(cmd, args)
 			if err == nil && left > 0 {
 				return exitCode(1)
 			}
@@ -169,8 +169,8 @@ func (a *app) aeaVersion() *cobra.Command {
 		Short:   "Show which versions of the protocol are spoken",
 		Example: `  intercom aea version`,
 		Args:    between(0, 0, "no arguments"),
-		RunE: prints(a, func(*cobra.Command, []string) (aeaVersions, error) {
+		RunE: tells(a, func(*cobra.Command, []string) (aeaVersions, error) {
 			return aeaVersions{aea.Version, []string{aea.Version, "0.1.0"}, "2025-10-14", built().Version}, nil
-		}),
+		}, a.showVersions),
 	}
 }

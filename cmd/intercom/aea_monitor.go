@@ -45,7 +45,7 @@ sidecar runs; start keeps one running, and stop keeps all from it.`,
 	} {
 		cmd.AddCommand(&cobra.Command{
 			Use: sub.use, Short: sub.short, Example: "  intercom aea monitor " + sub.use, Args: between(0, 0, "no arguments"),
-			RunE: prints(a, func(cmd *cobra.Command, _ []string) (aeaMonitored, error) {
+			RunE: tells(a, func(cmd *cobra.Command, _ []string) (aeaMonitored, error) {
 				d, err := a.repo(*dir)
 				if err != nil {
 					return aeaMonitored{}, err
@@ -60,7 +60,7 @@ sidecar runs; start keeps one running, and stop keeps all from it.`,
 					}
 				}
 				return monitored(list, d), nil
-			}),
+			}, a.showMonitored),
 		})
 	}
 	return cmd

@@ -29,9 +29,9 @@ It is intercom chat resume --all at each of your sidecars that holds such
 messages, and so lets everything else go on there too.`,
 		Example: `  intercom aea resume`,
 		Args:    between(0, 0, "no arguments"),
-		RunE: prints(a, func(cmd *cobra.Command, _ []string) (aeaResumed, error) {
+		RunE: tells(a, func(cmd *cobra.Command, _ []string) (aeaResumed, error) {
 			return a.resumeRepositories(cmd.Context())
-		}),
+		}, a.showResumed),
 	}
 }
 

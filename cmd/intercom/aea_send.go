@@ -53,9 +53,9 @@ agent.log, and an answer comes as a file here.`,
 		Example: `  intercom aea send --to claude-other --to-path /src/other --type question \
     --priority normal --subject 'Pool size?' --message 'Which one for 10k/s?'`,
 		Args: between(0, 0, "no arguments"),
-		RunE: prints(a, func(cmd *cobra.Command, _ []string) (aeaSent, error) {
+		RunE: tells(a, func(cmd *cobra.Command, _ []string) (aeaSent, error) {
 			return a.sendLetter(cmd, *dir, f)
-		}),
+		}, a.showLetterSent),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.to, "to", "", "`AGENT` that gets it: its id")

@@ -32,7 +32,7 @@ by its file or its message_id. What is in .aea/archive is found too. Showing
 changes nothing; intercom aea done marks it as processed.`,
 		Example: `  intercom aea show .aea/message-20251014T054200Z-from-claude-other.json`,
 		Args:    between(1, 1, "a file or an id"),
-		RunE: prints(a, func(_ *cobra.Command, args []string) (aeaShown, error) {
+		RunE: tells(a, func(_ *cobra.Command, args []string) (aeaShown, error) {
 			_, f, err := a.letter(*dir, args[0])
 			if err != nil {
 				return aeaShown{}, err
@@ -40,7 +40,7 @@ changes nothing; intercom aea done marks it as processed.`,
 			r := aeaShown{letters: lettersOf(f.File, f.Message), Body: f.Message.Text(), Context: f.Message.Context, Tags: f.Message.Tags}
 			r.Processed = f.Processed
 			return r, nil
-		}),
+		}, a.showLetter),
 	}
 }
 
@@ -59,7 +59,7 @@ more, and no sidecar gives it to an agent. The file stays. Nobody is told; an
 answer is sent by intercom aea send --reply-to ID.`,
 		Example: `  intercom aea done .aea/message-20251014T054200Z-from-claude-other.json`,
 		Args:    between(1, 1, "a file or an id"),
-		RunE: prints(a, func(_ *cobra.Command, args []string) (aeaDone, error) {
+		RunE: tells(a, func(_ *cobra.Command, args []string) (aeaDone, error) {
 			d, f, err := a.letter(*dir, args[0])
 			r := aeaDone{File: f.File, Already: f.Processed}
 			if _, broken := errors.AsType[*api.Error](err); err != nil && !(broken && f.File != "" && api.AsError(err).Code == api.CodeUsage) {
@@ -76,7 +76,7 @@ answer is sent by intercom aea send --reply-to ID.`,
 				a.warn(err.Error())
 			}
 			return r, nil
-		}),
+		}, a.showDone),
 	}
 }
 

@@ -107,3 +107,11 @@ in the text is content and stays where it is. This sends nothing.`,
 	})
 	return cmd
 }
+
+// prints makes a command's function out of one that returns what to print, as JSON.
+func prints[T any](a *app, ask func(cmd *cobra.Command, args []string) (T, error)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.json = true
+		return do(a, ask, func(T) {})(cmd, args)
+	}
+}
