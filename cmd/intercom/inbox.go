@@ -59,7 +59,7 @@ func (a *app) showInbox(all []api.Held) {
 	for _, h := range all {
 		words, _, _ := strings.Cut(render.Words(h.Form, h.Envelope), "\n")
 		rows = append(rows, []string{
-			h.Delivery.Short(), h.From, h.To, h.Pane, cmp.Or(h.ChatName, h.Chat.Short()), heldState(h), day(h.Since), string(h.Reason), clipped(words, 40),
+			h.Message.Short(), h.From, h.To, h.Pane, cmp.Or(h.ChatName, h.Chat.Short()), heldState(h), day(h.Since), string(h.Reason), clipped(words, 40),
 		})
 	}
 	a.table(rows)
@@ -87,7 +87,8 @@ func (a *app) inboxShow() *cobra.Command {
 		Use:   "show ID",
 		Short: "Show one waiting message in full",
 		Long: `Show a waiting message in full, with what it is waiting for. ID is the id of the
-delivery or of the message, or the end of it, as intercom inbox list shows it.
+message, or the end of it, as send, inbox list and log print it; of a message to
+several, the id of one delivery is enough for one of them.
 intercom log ID shows what has happened to it so far.`,
 		Example: `  intercom inbox show 4d0c8ed2`,
 		Args:    between(1, 1, "an id"),
@@ -120,7 +121,8 @@ intercom log ID shows what has happened to it so far.`,
 }
 
 func (a *app) showHeld(h api.Held) {
-	a.say("delivery %s of message %s", h.Delivery, h.Message)
+	a.say("message  %s", h.Message)
+	a.say("delivery %s", h.Delivery)
 	to := h.To
 	if h.Pane != "" {
 		to = fmt.Sprintf("%s (%s)", h.To, h.Pane)
@@ -142,7 +144,7 @@ func (a *app) showHeld(h api.Held) {
 		a.say("because  %s", plainLine(h.Asked.Reason))
 	}
 	if h.Decision {
-		a.say("decide   intercom inbox approve, edit, reject or reply %s", h.Delivery.Short())
+		a.say("decide   intercom inbox approve, edit, reject or reply %s", h.Message.Short())
 	}
 	a.say("")
 	a.say("%s", plain(render.Words(h.Form, h.Envelope)))
@@ -173,7 +175,7 @@ cursor; otherwise it is left there for you to send.`,
 			}
 			return request(cmd.Context(), a.tmuxClient, api.Vouch, api.VouchRequest{ID: args[0], Sure: true})
 		}, func(h api.Held) {
-			a.say("released: %s to %s", h.Delivery.Short(), plainLine(cmp.Or(h.To, h.Pane)))
+			a.say("released: %s to %s", h.Message.Short(), plainLine(cmp.Or(h.To, h.Pane)))
 		}),
 	}
 	a.completes(cmd, heldWords)
@@ -185,7 +187,7 @@ func heldWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completi
 	all, err := api.Call(ctx, c, api.Inbox, api.None{})
 	found := []cobra.Completion{}
 	for _, h := range all {
-		found = append(found, cobra.CompletionWithDesc(h.Delivery.Short(), plainLine(h.From+" to "+h.To)))
+		found = append(found, cobra.CompletionWithDesc(h.Message.Short(), plainLine(h.From+" to "+h.To)))
 	}
 	return found, err
 }

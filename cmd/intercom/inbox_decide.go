@@ -176,9 +176,12 @@ func (a *app) showDecided(d api.Decided) {
 		a.say("message %s was already %s, by %s, %s", d.Message.Short(), done, plainLine(d.By.String()), day(d.At))
 		return
 	}
-	from := ""
+	from, to := "", map[message.ID]string{}
 	if len(d.Waiting) > 0 {
 		from = " of " + d.Waiting[0].From
+	}
+	for _, h := range d.Waiting {
+		to[h.Delivery] = h.To
 	}
 	a.say("%s: message %s%s", done, d.Message.Short(), plainLine(from))
 	for _, r := range d.Deliveries {
@@ -186,7 +189,7 @@ func (a *app) showDecided(d api.Decided) {
 		if r.Reason != "" {
 			state += ": " + string(r.Reason)
 		}
-		a.say("  %s  %s", r.Delivery.Short(), plainLine(state))
+		a.say("  %s", plainLine(cmp.Or(to[r.Delivery], r.Delivery.Short())+": "+state))
 	}
 }
 
@@ -196,7 +199,7 @@ func decisionWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Comp
 	found := []cobra.Completion{}
 	for _, h := range all {
 		if h.Decision {
-			found = append(found, cobra.CompletionWithDesc(h.Delivery.Short(), plainLine(h.From+" to "+h.To)))
+			found = append(found, cobra.CompletionWithDesc(h.Message.Short(), plainLine(h.From+" to "+h.To)))
 		}
 	}
 	return found, err

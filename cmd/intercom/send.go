@@ -33,7 +33,8 @@ func (a *app) send() *cobra.Command {
 		Use:   "send PEER TEXT",
 		Short: "Send one message to one pane",
 		Long: `Send one message to one adopted pane, by its name or id, and wait until its
-program has taken it. Prints the message's id and its receipt.
+program has taken it. Prints the message's id, its receipt, and under whose name
+it goes.
 
   --wait submitted   wait until the program has taken it, for up to an hour
   --wait answered    also wait for its answer, and print that
@@ -244,6 +245,9 @@ func (a *app) showSent(s api.Sent) {
 		return
 	}
 	line := fmt.Sprintf("%s %s", s.Message, s.Receipt.State)
+	if s.Head != "" {
+		line += ", as " + strings.TrimRight(s.Head, " |:")
+	}
 	wordless := s.Receipt.State == message.Answered && strings.TrimSpace(s.Receipt.Words) == ""
 	switch {
 	case wordless:

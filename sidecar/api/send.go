@@ -76,6 +76,8 @@ type Sent struct {
 	Message  message.ID      `json:"message"`
 	Delivery message.ID      `json:"delivery"`
 	Receipt  message.Receipt `json:"receipt"` // the last one
+	// Head is what stands in front of the text where it is typed: under whose name it goes.
+	Head string `json:"head,omitempty"`
 	// Behind is set where the delivery is queued behind one to the same pane that is held:
 	// why that one is.
 	Behind message.Reason `json:"behind,omitempty"`

@@ -99,7 +99,7 @@ func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest
 	case len(found) == 0:
 		return api.Held{}, api.Errorf(api.CodeNotFound, "no waiting message has the id %q", req.ID).WithHint("intercom inbox list")
 	case len(found) > 1:
-		return api.Held{}, api.Errorf(api.CodeUsage, "%q is waiting for %d recipients: give the id of a delivery", req.ID, len(found)).WithHint("intercom inbox list")
+		return api.Held{}, api.Errorf(api.CodeUsage, "%q is waiting for %d recipients: give the id of a delivery", req.ID, len(found)).WithHint("intercom inbox show %s lists their deliveries", req.ID)
 	}
 	one := found[0]
 	target, err := s.target(one)
@@ -108,7 +108,7 @@ func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest
 	}
 	switch err := s.Panes.Vouch(ctx, target.ID, one.Delivery, req.Sure); {
 	case errors.Is(err, pane.ErrNotHeld), errors.Is(err, pane.ErrOwnTerms):
-		return one, api.Errorf(api.CodeRefused, "release %s: %w", one.Delivery.Short(), err).
+		return one, api.Errorf(api.CodeRefused, "release %s: %w", one.Message.Short(), err).
 			WithHint("intercom explain %s says what it waits for", target.Pane)
 	case err != nil:
 		return one, wire(err)
@@ -122,10 +122,10 @@ func (s *Inbox) Vouch(ctx context.Context, from api.Caller, req api.VouchRequest
 // target is the session that waits for a delivery.
 func (s *Inbox) target(one api.Held) (message.Peer, error) {
 	if now, err := s.Relay.Snapshot().Find(one.To); err == nil && now.Pane == "" {
-		return now, api.Errorf(api.CodeRefused, "release %s: %s lives in no pane", one.Delivery.Short(), one.To)
+		return now, api.Errorf(api.CodeRefused, "release %s: %s lives in no pane", one.Message.Short(), one.To)
 	}
 	if one.Pane == "" || s.Panes == nil {
-		return message.Peer{}, api.Errorf(api.CodeRefused, "release %s: %s has gone", one.Delivery.Short(), one.To).WithHint("intercom chat start --again restarts its chat")
+		return message.Peer{}, api.Errorf(api.CodeRefused, "release %s: %s has gone", one.Message.Short(), one.To).WithHint("intercom chat start --again restarts its chat")
 	}
 	session, err := s.Relay.Snapshot().Find(one.Pane)
 	return session, wire(err)

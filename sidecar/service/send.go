@@ -84,6 +84,9 @@ func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest
 	}
 	sent.Receipt = answer.Receipts[0]
 	sent.Delivery = sent.Receipt.Delivery
+	if deliveries, err := s.Journal.Deliveries(ctx, sent.Message); err == nil {
+		sent.Head = headOf(deliveries, sent.Delivery)
+	}
 	if sent.Receipt.State.Final() {
 		return sent, nil
 	}
@@ -173,8 +176,18 @@ func (s *Sending) sentBefore(ctx context.Context, req api.SendRequest) (api.Sent
 	if to, err := s.Relay.Snapshot().Find(req.To); err == nil && to.ID != deliveries[0].Target {
 		return api.Sent{}, false, nil
 	}
-	sent, err := s.await(ctx, api.Sent{Message: first.ID, Delivery: deliveries[0].ID}, req)
+	sent, err := s.await(ctx, api.Sent{Message: first.ID, Delivery: deliveries[0].ID, Head: deliveries[0].Head}, req)
 	return sent, true, err
+}
+
+// headOf is what stands in front of the text of a delivery.
+func headOf(all []message.Delivery, id message.ID) string {
+	for _, d := range all {
+		if d.ID == id {
+			return d.Head
+		}
+	}
+	return ""
 }
 
 // await follows the receipts of a delivery until req's wait is over.
