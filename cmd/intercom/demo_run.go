@@ -246,7 +246,8 @@ func (d *demoPlay) judge(result *demoResult) error {
 // keepOpen leaves everything running and says how to look at it and how to end it.
 func (d *demoPlay) keepOpen(result *demoResult) {
 	result.Attach = "tmux -S " + d.server + " attach"
-	result.End = fmt.Sprintf("tmux -S %s kill-server; rm -r %s", d.server, d.dir)
+	// The sidecar first: one that ends by itself may still be at its files when they are removed.
+	result.End = fmt.Sprintf("%s --server %s down; tmux -S %s kill-server; rm -r %s", ownProgram(d.Executable), d.server, d.server, d.dir)
 	d.tell("\nStill running. To look:    %s\n", result.Attach)
 	d.tell("               To end it:  %s\n", result.End)
 	_ = d.tmux.Close()
