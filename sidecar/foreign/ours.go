@@ -1,9 +1,7 @@
 package foreign
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -83,10 +81,11 @@ func ours(path string, f *os.File) (info fs.FileInfo, err error) {
 		if err != nil {
 			return nil, err
 		}
-		_, err = dir.Readdirnames(1)
+		// A name or two are enough, and of a directory of thousands many more are not.
+		_, err = syscall.ReadDirent(int(dir.Fd()), make([]byte, 1024))
 		_ = dir.Close()
-		if err != nil && !errors.Is(err, io.EOF) { // it may be empty for a moment, while its only file is renamed
-			return nil, err
+		if err != nil {
+			return nil, fmt.Errorf("directory of %q: %w", path, err)
 		}
 	}
 	return info, nil
