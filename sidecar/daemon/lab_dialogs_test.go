@@ -140,30 +140,30 @@ func TestLab_S2_H4_DialogsAtTheStart(t *testing.T) {
 			}
 			a.WaitFor("the agent", func(now labtest.Screen) bool { return now.Command == string(kind) || now.Command == "node" })
 			a.WaitForStill(15 * labtest.Stillness) // while others start, one that starts rests too
-			was := a.screen()
+			was := a.dialog()
 			chat, _ := l.alone(a)
 			body := "[[say hello]] to the one behind the dialog"
 			id := l.tellAll(chat, body)
 			l.waitTold(id, a, "held")
-			a.keeps(was)
+			a.keepsDialog(was)
 			t.Logf("%s: %q", s.name, l.trailTo(id, a))
 			assert.NotContains(t, l.trailTo(id, a), "typed", s.name)
 			assert.Empty(t, a.Received(), s.name)
-			for i, press := range s.answer {
-				step := a.screen().Plain
-				a.Keys(press...)
-				again := time.Now().Add(labtest.Patience / 20)
-				a.WaitFor("the next step", func(now labtest.Screen) bool {
-					if time.Now().After(again) { // some do not hear a key at first
-						again = time.Now().Add(labtest.Patience)
-						a.Keys(press...)
+			for _, step := range s.answer {
+				a.WaitForText(step.at)
+				a.WaitForStill(labtest.Stillness)
+				assert.NotContains(t, l.trailTo(id, a), "typed", "%s, at %s", s.name, step.at)
+				again := time.Now()
+				a.WaitFor("what follows "+step.at, func(now labtest.Screen) bool {
+					switch {
+					case step.then == "" && !now.Contains(step.at), step.then != "" && now.Contains(step.then):
+						return true
+					case time.Now().After(again): // some do not hear a key at first
+						again = time.Now().Add(labtest.Patience / 20)
+						a.Keys(step.keys...)
 					}
-					return !slices.Equal(now.Plain, step)
+					return false
 				})
-				if i < len(s.answer)-1 {
-					a.WaitForStill(labtest.Stillness)
-					assert.NotContains(t, l.trailTo(id, a), "typed", "%s, step %d", s.name, i)
-				}
 			}
 			l.waitTold(id, a, "answered")
 			assert.Equal(t, attributed("tester", 0, []string{body}), a.heard(), "%s: once", s.name)
@@ -176,7 +176,14 @@ func TestLab_S2_H4_DialogsAtTheStart(t *testing.T) {
 type startDialog struct {
 	name, shows string
 	options     []labtest.Option // with which it does
-	answer      [][]string       // keys
+	answer      []answerStep
+}
+
+// answerStep is one key, or a text, of a person's answer.
+type answerStep struct {
+	keys []string
+	at   string // what is on the screen then, and no longer when it was heard
+	then string // what comes on the screen then, where at stays there
 }
 
 // startDialogs are those of the agents that can be had without an account.
@@ -194,40 +201,35 @@ func startDialogs(t *testing.T) map[labtest.Kind][]startDialog {
 			require.NoError(t, a.WriteFile(file, strings.Replace(string(text), from, to, 1)))
 		})
 	}
-	keys := func(names ...string) (all [][]string) {
-		for _, name := range names {
-			all = append(all, []string{name})
-		}
-		return all
-	}
+	press := func(key, at string) answerStep { return answerStep{keys: []string{key}, at: at} }
 	return map[labtest.Kind][]startDialog{
 		labtest.Claude: {
-			{"trust", "trust this folder", []labtest.Option{edit(".claude.json", func(m map[string]any) { delete(m, "projects") })}, keys("Down", "Enter")},
-			{"key", "API key", []labtest.Option{edit(".claude.json", func(m map[string]any) { delete(m, "customApiKeyResponses") })}, keys("Up", "Enter")},
+			{"trust", "trust this folder", []labtest.Option{edit(".claude.json", func(m map[string]any) { delete(m, "projects") })}, []answerStep{press("Down", "❯ No, exit"), press("Enter", "❯ Yes, I trust")}},
+			{"key", "API key", []labtest.Option{edit(".claude.json", func(m map[string]any) { delete(m, "customApiKeyResponses") })}, []answerStep{press("Up", "❯ No (recommended)"), press("Enter", "❯ Yes")}},
 			{"servers", "MCP server", []labtest.Option{
 				edit(".claude/settings.json", func(m map[string]any) { delete(m, "enableAllProjectMcpServers") }),
 				labtest.Configured(func(a *labtest.Agent) {
 					servers := map[string]any{"mcpServers": map[string]any{"thing": map[string]any{"type": "stdio", "command": "true"}}}
 					require.NoError(t, a.WriteJSON(filepath.Join(a.Work, ".mcp.json"), servers))
 				}),
-			}, keys("Escape")},
+			}, []answerStep{press("Escape", "❯ Continue without")}},
 			{"mode", "auto mode", []labtest.Option{edit(".claude.json", func(m map[string]any) {
 				for _, k := range []string{"hasResetAutoModeOptInForDefaultOffer", "hasSeenAutoDefaultNotice", "hasSeenAutoDefaultNudge"} {
 					delete(m, k)
 				}
-			})}, keys("Escape")},
+			})}, []answerStep{press("Escape", "❯ Yes, set auto mode")}},
 			{"tour", "text style", []labtest.Option{edit(".claude.json", func(m map[string]any) {
 				delete(m, "hasCompletedOnboarding")
 				delete(m, "theme")
-			})}, keys("Enter", "Enter")},
+			})}, []answerStep{press("Enter", "Choose the text style"), press("Enter", "Press Enter to continue")}},
 		},
 		labtest.Gemini: {
 			{"trust", "trust the files", []labtest.Option{edit(".gemini/settings.json", func(m map[string]any) {
 				m["security"].(map[string]any)["folderTrust"] = map[string]any{"enabled": true}
-			})}, keys("Enter")},
+			})}, []answerStep{{keys: []string{"Enter"}, at: "● 1. Trust folder", then: "is restarting"}}},
 			{"account", "authenticate", []labtest.Option{edit(".gemini/settings.json", func(m map[string]any) {
 				delete(m["security"].(map[string]any), "auth")
-			})}, keys("Enter", "Enter")},
+			})}, []answerStep{press("Enter", "● 2. Use Gemini API Key"), press("Enter", "Enter Gemini API Key")}},
 		},
 		labtest.Codex: {
 			{"trust", "Trust this folder?", []labtest.Option{ // it asks where the directory has settings of its own
@@ -236,9 +238,11 @@ func startDialogs(t *testing.T) map[labtest.Kind][]startDialog {
 					require.NoError(t, a.WriteFile(filepath.Join(a.Work, ".git", "HEAD"), "ref: refs/heads/main\n"))
 					require.NoError(t, a.WriteFile(filepath.Join(a.Work, ".codex", "config.toml"), "model = \"gpt-6.1-sol\"\n"))
 				}),
-			}, keys("Enter")},
-			{"account", "Sign in with ChatGPT", []labtest.Option{toml("env_key = \"LAB_KEY\"", "requires_openai_auth = true")}, [][]string{
-				{"Down"}, {"Down"}, {"Enter"}, {"Enter"}, {"-l", "sk-a-key-for-the-lab-alone-0000"}, {"Enter"},
+			}, []answerStep{press("Enter", "› 1. Trust and continue")}},
+			{"account", "Sign in with ChatGPT", []labtest.Option{toml("env_key = \"LAB_KEY\"", "requires_openai_auth = true")}, []answerStep{
+				press("Down", "> 1. Sign in with ChatGPT"), press("Down", "> 2. Sign in with Device Code"), press("Enter", "> 3. Sign in another way"),
+				press("Enter", "> 1. Use an OpenAI API key"),
+				{keys: []string{"-l", "sk-a-key-for-the-lab-alone-0000"}, at: "│Paste or type your API key"}, press("Enter", "│sk-a-key-for-the-lab-alone-0000"),
 			}},
 			{"update", "Update available", []labtest.Option{
 				toml("check_for_update_on_startup = false", "check_for_update_on_startup = true"),
@@ -248,7 +252,7 @@ func startDialogs(t *testing.T) map[labtest.Kind][]startDialog {
 						"latest_version": "99.0.0", "last_checked_at": "2099-01-01T00:00:00Z",
 					}))
 				}),
-			}, keys("Down", "Enter")},
+			}, []answerStep{press("Down", "› 1. Update now"), press("Enter", "› 2. Skip")}},
 		},
 	}
 }

@@ -436,6 +436,33 @@ func (a *labAgent) keeps(was labtest.Screen, why ...any) {
 	}
 }
 
+// dialog is what an agent shows from the frame of its dialog on: what stands above may be drawn
+// anew while it still starts. Of one that draws no frame it is all.
+func (a *labAgent) dialog() (rows []string) {
+	a.l.Helper()
+	s := a.screen()
+	top := 0
+	for y, row := range s.Plain {
+		if strings.HasPrefix(strings.TrimSpace(row), "╭") {
+			top = y
+		}
+	}
+	for _, row := range s.Rows[top:] {
+		if strings.TrimSpace(row) != "" {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// keepsDialog is keeps for a dialog.
+func (a *labAgent) keepsDialog(was []string) {
+	a.l.Helper()
+	for end := time.Now().Add(600 * time.Millisecond); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		require.Equal(a.l, was, a.dialog(), "dialog of %s", a.Name)
+	}
+}
+
 // exists reports whether there is such a file.
 func exists(file string) bool {
 	_, err := os.Lstat(file)

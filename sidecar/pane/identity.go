@@ -146,12 +146,23 @@ func inside(front process.FrontGroup, pid int, kind agent.Kind, tty string) int 
 			return false
 		}
 		inner, err := agent.Recognise(message.Process{PID: m.PID, Start: m.Start, Name: m.Name})
-		return err == nil && inner.Kind == kind
+		return err == nil && inner.Kind == kind && !forked(m.PID, pid)
 	})
 	if i < 0 {
 		return 0
 	}
 	return front.Members[i].PID
+}
+
+// forked reports whether a process is still a copy of its parent: it looks like that until it
+// executes what it was made for, and who it is then is not known yet.
+func forked(child, parent int) bool {
+	a, err := process.Identify(child)
+	if err != nil {
+		return true
+	}
+	b, err := process.Identify(parent)
+	return err == nil && a.Exec == b.Exec && a.Exec != process.Hidden
 }
 
 // reads tells whether the reader of the adopted process, which is present, is still who it was.
