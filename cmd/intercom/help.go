@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -70,7 +71,9 @@ func wrapped(text string, columns int) string {
 }
 
 // badValue is what cobra says of a flag's value that is none of its kind.
-var badValue = regexp.MustCompile(`^invalid argument (".*") for "(?:-., )?--([a-z-]+)" flag: `)
+var badValue = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^invalid argument (".*") for "(?:-., )?--([a-z-]+)" flag: `)
+})
 
 // kinds are what a flag's value has to be, by cobra's word for it.
 var kinds = map[string]string{"int": "a whole number", "duration": "a time, like 90s or 5m", "bool": "true or false", "float64": "a number of seconds"}
@@ -78,7 +81,7 @@ var kinds = map[string]string{"int": "a whole number", "duration": "a time, like
 // flagError says what is wrong with a flag in words that need no Go.
 func flagError(cmd *cobra.Command, err error) error {
 	text, help := err.Error(), cmd.CommandPath()+" --help"
-	if bad := badValue.FindStringSubmatch(text); bad != nil {
+	if bad := badValue().FindStringSubmatch(text); bad != nil {
 		flag := cmd.Flags().Lookup(bad[2])
 		switch {
 		case strings.Contains(text, "value out of range"):

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -146,7 +147,7 @@ func (a *app) pressed(ctx context.Context, o origin, what api.PressedRequest) {
 	}
 }
 
-var originText = regexp.MustCompile(`^(.+) (%\d{1,10})$`)
+var originText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+) (%\d{1,10})$`) })
 
 // origin reads who pressed the key: where the binding could not say it, what it has written
 // down just before.
@@ -158,7 +159,7 @@ func (a *app) origin(ctx context.Context, given string) (origin, error) {
 		}
 		given = options[originOption]
 	}
-	m := originText.FindStringSubmatch(given)
+	m := originText().FindStringSubmatch(given)
 	if m == nil {
 		return origin{}, api.Errorf(api.CodeUsage, "origin %q: not a client and a pane", given).
 			WithHint("this is run by the keys of the tmux plugin; intercom chat start does the same")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,7 @@ import (
 )
 
 // shipped are the policies that come with the program.
-var shipped = policies.Shipped()
+var shipped = sync.OnceValue(policies.Shipped)
 
 func (a *app) policy() *cobra.Command {
 	cmd := &cobra.Command{
@@ -66,7 +67,7 @@ func (a *app) policies(named []string) (policy.Files, error) {
 		return files, err
 	}
 	if files, err = scripting.Read(config); err == nil {
-		files = files.With(nil, shipped)
+		files = files.With(nil, shipped())
 		err = files.Validate()
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +34,7 @@ type editReply struct {
 }
 
 // policyName is the name of a policy, without its ending.
-var policyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var policyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 func (a *app) policyEdit() *cobra.Command {
 	cmd := &cobra.Command{
@@ -90,7 +91,7 @@ func (a *app) editPolicy(ctx context.Context, name string) (editReply, error) {
 	r.File = filepath.Join(config, "init.lua")
 	template := initTemplate
 	if name = strings.TrimSuffix(strings.TrimPrefix(name, "policies/"), ".lua"); name != "" && name != "init" {
-		if !policyName.MatchString(name) {
+		if !policyName().MatchString(name) {
 			return r, api.Errorf(api.CodeUsage, "%q is not the name of a policy", name).WithHint("1 to 64 of A-Z a-z 0-9 . _ - make one: 50-reviews")
 		}
 		r.File = filepath.Join(config, "policies", name+".lua")

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -180,7 +181,7 @@ func (a *app) matrix(ctx context.Context, of sampled) (matrix, error) {
 }
 
 // ofConfig is what a reason says of a repository's file.
-var ofConfig = regexp.MustCompile(`agent-config\.yaml, line \d+`)
+var ofConfig = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`agent-config\.yaml, line \d+`) })
 
 func (a *app) showMatrix(m matrix) {
 	rows := [][]string{append([]string{"TYPE"}, upper(matrixPriorities)...)}
@@ -192,7 +193,7 @@ func (a *app) showMatrix(m matrix) {
 		text := string(c.Verb) + " *"
 		if c.Answered {
 			place := c.By
-			if line := ofConfig.FindString(c.Reason); line != "" {
+			if line := ofConfig().FindString(c.Reason); line != "" {
 				place += ", " + line
 			}
 			n := slices.Index(by, place)

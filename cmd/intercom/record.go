@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -136,12 +137,12 @@ before you share them.`,
 	return cmd
 }
 
-var fileName = regexp.MustCompile(`^[a-z0-9][a-z0-9.+_-]*$`)
+var fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9.+_-]*$`) })
 
 // fileWords are words as a part of a file's name: in small letters, with dashes between.
 func fileWords(what string) (string, error) {
 	slug := strings.ToLower(strings.Join(strings.Fields(what), "-"))
-	if slug != "" && (!fileName.MatchString(slug) || len(slug) > 100) {
+	if slug != "" && (!fileName().MatchString(slug) || len(slug) > 100) {
 		return "", api.Errorf(api.CodeUsage, "--what %q: not the name of a file", what).WithHint("a few words of a-z 0-9 . + _ - make one: --what 'trust dialog'")
 	}
 	return slug, nil

@@ -24,7 +24,7 @@ func runSidecar(ctx context.Context, e env, opts sidecarOptions) error {
 	}
 	defer log.Close()
 	ports, _ := talkHome(e.Getenv) // without a home there are none
-	policies := daemon.Policies{Lua: true, Shipped: shipped}
+	policies := daemon.Policies{Lua: true, Shipped: shipped()}
 	if state, err := ourDir(e.Getenv, "XDG_STATE_HOME", filepath.Join(".local", "state")); err == nil {
 		policies.Trusted = trust.In(state).Trusted
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -16,9 +17,11 @@ type Name struct {
 }
 
 var (
-	names      = regexp.MustCompile(`^message-(\d{8}T\d{6})(\d{3})?Zz?-from-(.+)\.json$`)
-	longNames  = regexp.MustCompile(`^message-(\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\dZ)-from-(.+)\.json$`)
-	descriptor = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	names     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^message-(\d{8}T\d{6})(\d{3})?Zz?-from-(.+)\.json$`) })
+	longNames = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^message-(\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\dZ)-from-(.+)\.json$`)
+	})
+	descriptor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`) })
 )
 
 // IsName reports whether a file of that name is a message, as the document's own loop has it.
@@ -28,13 +31,13 @@ func IsName(name string) bool {
 
 // ParseName reads as much of a name as it says.
 func ParseName(name string) (n Name) {
-	if found := names.FindStringSubmatch(name); found != nil {
+	if found := names().FindStringSubmatch(name); found != nil {
 		at, err := time.Parse("20060102T150405.000", found[1]+"."+strings.Repeat("0", 3-len(found[2]))+found[2])
 		if err == nil {
 			n.Time = at.UTC()
 		}
 		n.Agent = found[3]
-	} else if found := longNames.FindStringSubmatch(name); found != nil {
+	} else if found := longNames().FindStringSubmatch(name); found != nil {
 		n.Agent = found[2]
 	} else if _, agent, ok := strings.Cut(strings.TrimSuffix(name, ".json"), "-from-"); ok {
 		n.Agent = agent
@@ -44,7 +47,7 @@ func ParseName(name string) (n Name) {
 
 // CheckDescriptor refuses what cannot stand behind the agent's id in a name.
 func CheckDescriptor(word string) error {
-	if word != "" && !descriptor.MatchString(word) {
+	if word != "" && !descriptor().MatchString(word) {
 		return invalid("descriptor", "%.40q may have letters, digits, dot, underscore and hyphen only, 64 at most", word)
 	}
 	return nil

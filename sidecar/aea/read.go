@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -40,11 +41,11 @@ func ReadConfig(text []byte) (config Config, problems []Problem) {
 	return r.config, r.problems
 }
 
-var lineOf = regexp.MustCompile(`^yaml: line (\d+): `)
+var lineOf = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^yaml: line (\d+): `) })
 
 func notYAML(err error) Problem {
 	p := Problem{Level: Broken, Text: strings.TrimPrefix(err.Error(), "yaml: ")}
-	if found := lineOf.FindStringSubmatch(err.Error()); found != nil {
+	if found := lineOf().FindStringSubmatch(err.Error()); found != nil {
 		p.Line, _ = strconv.Atoi(found[1])
 		p.Text = strings.TrimPrefix(err.Error(), found[0])
 	}
@@ -188,7 +189,7 @@ func (r *reader) safety(_, n *yaml.Node) {
 }
 
 var (
-	durations = regexp.MustCompile(`^(\d{1,9})\s*([a-z]*)$`)
+	durations = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{1,9})\s*([a-z]*)$`) })
 	units     = map[string]time.Duration{
 		"": time.Second, "s": time.Second, "second": time.Second, "m": time.Minute, "minute": time.Minute, "h": time.Hour, "hour": time.Hour,
 		"d": 24 * time.Hour, "day": 24 * time.Hour, "w": 7 * 24 * time.Hour, "week": 7 * 24 * time.Hour,
@@ -197,7 +198,7 @@ var (
 
 // duration reads seconds, or a number with a unit. It is more than 0.
 func duration(text string) (time.Duration, bool) {
-	found := durations.FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
+	found := durations().FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
 	if found == nil {
 		return 0, false
 	}
@@ -215,7 +216,7 @@ func duration(text string) (time.Duration, bool) {
 // The operations that are told to an agent: words of somebody's file, in a prompt.
 const maxOperations = 32
 
-var operation = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _./-]{0,63}$`)
+var operation = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _./-]{0,63}$`) })
 
 func (r *reader) operations(into *[]string) field {
 	return func(key, n *yaml.Node) {
@@ -223,7 +224,7 @@ func (r *reader) operations(into *[]string) field {
 			word := r.word(value, key.Value)
 			switch {
 			case word == "":
-			case !operation.MatchString(word):
+			case !operation().MatchString(word):
 				r.say(value, Warning, "%s: %.40q is no name of an operation; the agent is not told", key.Value, word)
 			case len(*into) >= maxOperations:
 				r.say(value, Warning, "%s: more than %d operations; the agent is not told of %q", key.Value, maxOperations, word)

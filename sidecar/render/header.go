@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -17,13 +18,15 @@ func Header(from message.Address) string {
 
 // header is what a text begins with that has one: a computer, a session's UUID or the word of an
 // unverified sender, and the bar between two single spaces.
-var header = regexp.MustCompile(`^AI\[([^\s\pC\x{fffd}:|\[\]]{1,64}):([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|` + string(message.Unverified) + `)\] \| `)
+var header = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^AI\[([^\s\pC\x{fffd}:|\[\]]{1,64}):([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|` + string(message.Unverified) + `)\] \| `)
+})
 
 // ParseHeader takes apart a text of the collaboration document's form: whom the header at its very
 // beginning names, and all that follows it, to the byte. A second header is content. Whether the
 // named session is who wrote it, no text can tell.
 func ParseHeader(text string) (from message.Address, content string, ok bool) {
-	found := header.FindStringSubmatch(text)
+	found := header().FindStringSubmatch(text)
 	if found == nil {
 		return message.Address{}, text, false
 	}

@@ -3,6 +3,7 @@ package sanitise
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // neutralise changes what the client at hand would take for more than words, and counts the
@@ -87,7 +88,7 @@ func partSkills(body string, names []string) (string, int) {
 	var b strings.Builder
 	n, from := 0, 0
 	for i := range len(body) {
-		if body[i] == '$' && (namesSkill(body[i+1:], names) || i > 0 && linked.MatchString(body[i-1:])) {
+		if body[i] == '$' && (namesSkill(body[i+1:], names) || i > 0 && linked().MatchString(body[i-1:])) {
 			b.WriteString(body[from:i+1] + " ")
 			n, from = n+1, i+1
 		}
@@ -117,19 +118,21 @@ func nameByte(b byte) bool {
 
 // linked is a link whose text is a `$name`: there the client goes by the link's target, which
 // may be any skill's file, whatever the name.
-var linked = regexp.MustCompile(`^\[\$[A-Za-z0-9_:-]+\][ \t\n]*\(`)
+var linked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[\$[A-Za-z0-9_:-]+\][ \t\n]*\(`) })
 
 // picture is a line that is the absolute path of a picture, or several of them with blanks
 // between, or one with other paths: escaped or quoted as terminals do with a file that is
 // dropped on them. Its backslashes have to be gone.
-var picture = regexp.MustCompile(`(?i)^["'\s\pZ]*(?:/|[a-z]:).*\.(?:png|jpe?g|gif|webp)["']?[\s\pZ]*(?:$|[\s\pZ]["']?(?:/|[a-z]:))`)
+var picture = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^["'\s\pZ]*(?:/|[a-z]:).*\.(?:png|jpe?g|gif|webp)["']?[\s\pZ]*(?:$|[\s\pZ]["']?(?:/|[a-z]:))`)
+})
 
 // dropped reports whether a client takes line for files that were dropped on it.
 func dropped(line string) bool {
 	if !strings.Contains(line, ".") {
 		return false
 	}
-	return picture.MatchString(strings.ReplaceAll(line, `\`, ""))
+	return picture().MatchString(strings.ReplaceAll(line, `\`, ""))
 }
 
 // closeLast puts a blank behind a text whose last word holds one of the characters. A blank

@@ -3,6 +3,7 @@ package sanitise
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // quoteMark stands before a line that only looks as if the sidecar had written it.
@@ -14,10 +15,12 @@ const Break = " ⏎ "
 // ours is what the sidecar writes at the beginning of a line: the header `AI[…] |`, the
 // attribution `[Name] (3):`, and the words in brackets by which it speaks itself. It is
 // taken widely, since a reader takes it so too: any case, any blanks, any digits.
-var ours = regexp.MustCompile(`(?i)^` + blank + `*(?:` +
-	`AI` + blank + `*\[[^\]\n]*\]` + blank + `*[|│∣ǀ]` + `|` +
-	`\[[^\]\n]+\]` + blank + `*\(` + blank + `*\pN+` + blank + `*\)` + blank + `*:` + `|` +
-	`\[` + blank + `*(?:relay|notice)` + blank + `*\])`)
+var ours = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^` + blank + `*(?:` +
+		`AI` + blank + `*\[[^\]\n]*\]` + blank + `*[|│∣ǀ]` + `|` +
+		`\[[^\]\n]+\]` + blank + `*\(` + blank + `*\pN+` + blank + `*\)` + blank + `*:` + `|` +
+		`\[` + blank + `*(?:relay|notice)` + blank + `*\])`)
+})
 
 // blank is what does not show at the beginning of a line; U+2800 is Braille's blank.
 const blank = `[\pZ\t\x{2800}]`
@@ -28,7 +31,7 @@ func forged(line string) bool {
 	if !strings.ContainsAny(line, "[［") {
 		return false
 	}
-	return ours.MatchString(strings.Map(func(r rune) rune {
+	return ours().MatchString(strings.Map(func(r rune) rune {
 		if r >= 0xff01 && r <= 0xff5e {
 			return r - 0xff01 + '!'
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
@@ -89,9 +90,9 @@ func (h Home) Named(name string) (int, error) {
 	return 0, Errorf(NameUnknown, 0, "No listener is named %q", name).With("name", name)
 }
 
-var nameForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,63}$`) })
 
-func validName(name string) bool { return nameForm.MatchString(name) }
+func validName(name string) bool { return nameForm().MatchString(name) }
 
 // Starting keeps others from starting or stopping a listener, until it is released. It waits for
 // them, at most that long.

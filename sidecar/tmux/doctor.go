@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
@@ -47,12 +48,12 @@ var ErrNoProgram = exec.ErrNotFound
 
 // numbered is the beginning of a version that can be compared: of releases, and of what
 // comes before them. master and the base system's tmux of OpenBSD have no number.
-var numbered = regexp.MustCompile(`^(?:next-)?([0-9]+)\.([0-9]+)`)
+var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:next-)?([0-9]+)\.([0-9]+)`) })
 
 // TooOld reports whether a version is older than 3.2, the first that this package can use.
 // A version without a number is not taken for old.
 func TooOld(version string) bool {
-	m := numbered.FindStringSubmatch(version)
+	m := numbered().FindStringSubmatch(version)
 	if m == nil {
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"sync"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
 )
@@ -24,10 +25,10 @@ func markName(pane string) string { return markPrefix + pane[1:] }
 const longestMark = 3_000
 
 // Nothing in a mark may mean anything in a format, in which it is compared.
-var markText = regexp.MustCompile(`^[A-Za-z0-9.-]*$`)
+var markText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9.-]*$`) })
 
 func checkMark(mark string) error {
-	if len(mark) > longestMark || !markText.MatchString(mark) {
+	if len(mark) > longestMark || !markText().MatchString(mark) {
 		return fmt.Errorf("mark %q: more than %d bytes, or other than letters, digits, dashes and dots", mark, longestMark)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/command"
@@ -32,12 +33,12 @@ func framed(nonce string, cmds []command.Command) []command.Command {
 	return append(all, command.Print(mark(nonce, len(cmds))))
 }
 
-var paneID = regexp.MustCompile(`^%[0-9]{1,10}$`)
+var paneID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^%[0-9]{1,10}$`) })
 
 // checkPane refuses everything that is not a pane id, so that no name is ever resolved to
 // some other pane.
 func checkPane(pane string) error {
-	if !paneID.MatchString(pane) {
+	if !paneID().MatchString(pane) {
 		return fmt.Errorf("pane %q: not a pane id", pane)
 	}
 	return nil
@@ -185,11 +186,11 @@ func typeCommands(t Typing, cond command.Format, nonce string) []command.Command
 	}
 }
 
-var optionName = regexp.MustCompile(`^@[A-Za-z0-9_-]{1,64}$`)
+var optionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@[A-Za-z0-9_-]{1,64}$`) })
 
 // checkOption admits user options only, so that nothing of tmux's own is ever set.
 func checkOption(name, value string) error {
-	if !optionName.MatchString(name) {
+	if !optionName().MatchString(name) {
 		return fmt.Errorf("option %q: not a user option", name)
 	}
 	if strings.ContainsRune(value, 0) || !utf8.ValidString(value) {
