@@ -131,6 +131,8 @@ func (t *teller) line(e message.Event) (head, body string) {
 			head += fmt.Sprintf(", %s, depth %d", e.Message.Type, e.Message.Depth)
 		}
 		return head, t.cut(render.Words(message.Form{}, *e.Message), e.Message.ID)
+	case e.Verdict != nil:
+		return e.Verdict.Message.Short() + " " + t.decided(*e.Verdict), ""
 	case e.Receipt != nil:
 		r := *e.Receipt
 		to := t.names[r.Target]
@@ -175,6 +177,32 @@ func (t *teller) line(e message.Event) (head, body string) {
 		return head, ""
 	}
 	return e.Notice, ""
+}
+
+// decided says what was decided of a message, for whom, and by which line.
+func (t *teller) decided(v message.Verdict) string {
+	says := func(d message.Decision) string {
+		text := string(d.Verb)
+		if d.Reason != "" {
+			text += ": " + d.Reason
+		}
+		if d.By != "" {
+			text += ", by " + d.By
+		}
+		return text
+	}
+	if len(v.Outcomes) == 0 {
+		return says(v.Decision)
+	}
+	var all []string
+	for _, o := range v.Outcomes {
+		name := t.names[o.Target]
+		if name == "" {
+			name = o.Target.Short()
+		}
+		all = append(all, "to "+name+": "+says(o.Decision))
+	}
+	return strings.Join(all, "; ")
 }
 
 // cut is what the short form shows of a body.

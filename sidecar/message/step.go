@@ -129,11 +129,12 @@ func (p Person) String() string {
 type Event struct {
 	Seq      int64     `json:"seq"` // grows; its place in the journal
 	At       time.Time `json:"at"`
-	Kind     string    `json:"kind"` // message, receipt, chat, session, notice
+	Kind     string    `json:"kind"` // message, decision, receipt, chat, session, notice
 	Chat     ID        `json:"chat,omitempty"`
 	Message  *Envelope `json:"message,omitempty"`
 	Delivery *Delivery `json:"delivery,omitempty"` // beside Receipt: what it is about, without its body unless that was typed and is not the message's own
 	Receipt  *Receipt  `json:"receipt,omitempty"`
+	Verdict  *Verdict  `json:"decision,omitempty"` // about the message, in what is told of one message alone
 	Change   *Chat     `json:"change,omitempty"`
 	Peer     *Peer     `json:"session,omitempty"`
 	Notice   string    `json:"notice,omitempty"` // something a person must know of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
@@ -25,6 +26,7 @@ type Log struct {
 type ids interface {
 	Find(ctx context.Context, idOrShort string) (journal.Query, error)
 	Delivery(ctx context.Context, id message.ID) (message.Delivery, error)
+	Verdicts(ctx context.Context, id message.ID) ([]message.Verdict, error)
 }
 
 // Offer has a server serve the operations.
@@ -65,7 +67,22 @@ func (s *Log) List(ctx context.Context, _ api.Caller, q api.LogQuery) ([]message
 			return nil, api.Errorf(api.CodeUsage, "%w", err)
 		}
 	}
-	return s.Journal.Events(ctx, query)
+	events, err := s.Journal.Events(ctx, query)
+	if err != nil || query.Message == "" {
+		return events, err
+	}
+	verdicts, err := s.Journal.Verdicts(ctx, query.Message)
+	if err != nil {
+		return nil, err
+	}
+	for i := range verdicts {
+		at := slices.IndexFunc(events, func(e message.Event) bool { return e.Message == nil && !e.At.Before(verdicts[i].At) })
+		if at < 0 {
+			at = len(events)
+		}
+		events = slices.Insert(events, at, message.Event{At: verdicts[i].At, Kind: "decision", Verdict: &verdicts[i]})
+	}
+	return events, nil
 }
 
 // Events yields what happens, from the journal itself, in its order.

@@ -42,9 +42,11 @@ func TestLog_ofADelivery(t *testing.T) {
 	t.Parallel()
 	j := &oneDelivery{delivery: message.Delivery{ID: "d"}}
 	j.delivery.Message.ID = "m"
-	_, err := (&Log{Journal: j}).List(t.Context(), api.Caller{}, api.LogQuery{ID: "d"})
+	all, err := (&Log{Journal: j}).List(t.Context(), api.Caller{}, api.LogQuery{ID: "d"})
 	require.NoError(t, err)
 	assert.Equal(t, message.ID("m"), j.asked.Message)
+	require.NotEmpty(t, all)
+	assert.Equal(t, "policies/50-x.lua:2 plans", all[len(all)-1].Verdict.By, "who decided, beside what happened")
 }
 
 func TestBell_untilItIsEnough(t *testing.T) {
@@ -86,6 +88,10 @@ func (o *oneDelivery) Message(context.Context, string) (message.Envelope, error)
 
 func (o *oneDelivery) Find(_ context.Context, id string) (journal.Query, error) {
 	return journal.Query{Delivery: message.ID(id)}, nil
+}
+
+func (o *oneDelivery) Verdicts(context.Context, message.ID) ([]message.Verdict, error) {
+	return []message.Verdict{{Message: "m", Decision: message.Decision{Verb: message.VerbAsk, By: "policies/50-x.lua:2 plans"}}}, nil
 }
 
 func (o *oneDelivery) Delivery(context.Context, message.ID) (message.Delivery, error) {
