@@ -10,14 +10,24 @@ import (
 )
 
 func (a *app) chatStop() *cobra.Command {
-	return a.changeChat(a.simply(api.StopChat), "stopped", &cobra.Command{
+	var after bool
+	stop := func(ctx context.Context, which api.ChatRef) ([]message.Chat, error) {
+		if which.After = after; after && which.All {
+			return nil, api.Errorf(api.CodeUsage, "--all stops at once, and --after-answer does not: only one of them").WithHint("intercom chat stop --help")
+		}
+		return request(ctx, a.tmuxClient, api.StopChat, which)
+	}
+	cmd := a.changeChat(stop, "stopped", &cobra.Command{
 		Use:   "stop [CHAT|--all]",
 		Short: "End a chat",
 		Long: `End a chat, or all chats. Messages that have not been typed yet will not be, and
 what is said later is not passed on. --all stops all typing, single messages
 included, until intercom chat resume --all.`,
-		Example: `  intercom chat stop --all`,
+		Example: `  intercom chat stop --all
+  intercom chat stop plans --after-answer`,
 	})
+	cmd.Flags().BoolVar(&after, "after-answer", false, "not before what is being said now has been passed on")
+	return cmd
 }
 
 func (a *app) chatPause() *cobra.Command {
@@ -87,6 +97,10 @@ func (a *app) changeChat(change changing, done string, cmd *cobra.Command) *cobr
 		return chats, aboutChat(err, which.Chat)
 	}, func(chats []message.Chat) {
 		for _, c := range chats {
+			if done == "stopped" && c.State != message.ChatOver {
+				a.say("chat %s ends after the next answer", chatName(c))
+				continue
+			}
 			a.say("chat %s %s", chatName(c), done)
 		}
 		switch {

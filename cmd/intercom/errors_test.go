@@ -92,7 +92,7 @@ var errorsOf = map[string][]wrong{
 	},
 	"intercom chat list":   {{"chat list x", 2, `takes no arguments`, `intercom chat list`}},
 	"intercom chat show":   {{"chat show", 2, `takes a chat`, `intercom chat show`}, {"chat show nosuch", 1, `no chat "nosuch"`, `intercom chat list`}},
-	"intercom chat stop":   {{"chat stop", 2, `name one chat, or all`, `intercom chat list`}, {"chat stop nosuch", 1, `no chat "nosuch"`, `intercom chat list`}},
+	"intercom chat stop":   {{"chat stop", 2, `name one chat, or all`, `intercom chat list`}, {"chat stop nosuch", 1, `no chat "nosuch"`, `intercom chat list`}, {"chat stop --all --after-answer", 2, `only one of them`, `intercom chat stop --help`}},
 	"intercom chat pause":  {{"chat pause plans --all", 2, `name one chat, or all`, `intercom chat list`}, {"chat pause nosuch", 1, `no chat "nosuch"`, `intercom chat list`}},
 	"intercom chat resume": {{"chat resume", 2, `name one chat, or all`, `intercom chat list`}, {"chat resume nosuch", 1, `no chat "nosuch"`, `intercom chat list`}},
 	"intercom chat add": {

@@ -255,6 +255,23 @@ func TestChat_turns(t *testing.T) {
 	assert.Equal(t, whyTurns, got.Why)
 }
 
+// What is being said when a person has the chat end after the answer arrives, and it is the last.
+func TestChat_endsAfterTheAnswer(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	c := r.chat(message.Limits{}, "a", "b")
+	first := r.say(s[0], "question")
+	r.submit(first...)
+	r.must(StopChat{By: ada, Chat: string(c.ID), After: true})
+	r.must(StopChat{By: ada, Chat: string(c.ID), After: true}) // again: not one later
+	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
+	last := r.say(s[1], "answer", first[0].ID)
+	require.Len(t, last, 1)
+	assert.Empty(t, r.say(s[0], "too much"))
+	r.submit(last...)
+	assert.Equal(t, message.ChatOver, r.shows(c.ID).State)
+}
+
 func TestChat_agentsTouchOnlyTheirOwn(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")

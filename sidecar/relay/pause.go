@@ -15,6 +15,8 @@ import (
 type StopChat struct {
 	By   By
 	Chat string
+	// After has the chat go on until one more turn of it has arrived: that which is being said now.
+	After bool
 }
 
 func (r StopChat) by() By    { return r.By }
@@ -30,6 +32,15 @@ func (r StopChat) do(tx *tx, _ *Requested) (Answer, error) {
 	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("stop chat: %w", err)
+	}
+	if r.After {
+		for _, c := range chats {
+			if c.Turns == 0 || c.Turns > c.taken+1 {
+				c.Turns = c.taken + 1
+				tx.altered(c)
+			}
+		}
+		return tx.answer(chats), nil
 	}
 	for _, c := range chats {
 		tx.endBy(r.By, c, "stopped by "+tx.who(r.By))

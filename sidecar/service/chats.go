@@ -197,7 +197,7 @@ func (s *Chats) Stop(ctx context.Context, from api.Caller, which api.ChatRef) ([
 	if err != nil {
 		return nil, err
 	}
-	return s.halt(ctx, relay.StopChat{By: by, Chat: chatOf(which)})
+	return s.halt(ctx, relay.StopChat{By: by, Chat: chatOf(which), After: which.After})
 }
 
 // Pause holds chats.

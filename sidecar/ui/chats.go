@@ -139,7 +139,7 @@ func chatKeys(d api.ChatDetail) []string {
 	if d.State == message.ChatPaused {
 		pause = "r resume"
 	}
-	return []string{"s say", pause, "m mute", "x end", "g go to pane"}
+	return []string{"s say", pause, "m mute", "x end", "e end after answer", "g go to pane"}
 }
 
 func (chatsShelf) press(m model, id, name string) (model, []effect) {
@@ -188,6 +188,11 @@ func (m model) onChat(d api.ChatDetail, name string) (model, []effect) {
 		return m, []effect{resume(api.ChatRef{Chat: string(d.ID)}, called(d.Chat)+": resumed")}
 	case "x":
 		return m, []effect{ofChat(api.StopChat, d.Chat, "ended; nothing more is relayed")}
+	case "e":
+		return m, []effect{do(func(e edge) (string, error) {
+			_, err := call(e, api.StopChat, api.ChatRef{Chat: string(d.ID), After: true})
+			return called(d.Chat) + ": ends after the next answer", err
+		})}
 	case "m", "g":
 		return m.choose(d, name)
 	}
