@@ -44,6 +44,10 @@ var (
 // readers is how many reads may go on at the same time.
 const readers = 4
 
+// mostStatements is how many texts of queries stay prepared. We have fewer, but for those that grow with
+// the words that a person looks for.
+const mostStatements = 64
+
 // busyTimeout is for how many milliseconds a lock of another program's is waited for.
 const busyTimeout = 5000
 
@@ -64,6 +68,9 @@ type Journal struct {
 	mu         sync.RWMutex // held for the length of a read, so that Close and a reopening wait for it
 	read       *sql.DB      // guarded by mu; nil while closed or where it could not be opened anew
 	unreadable error        // guarded by mu: why read is nil
+
+	known      sync.Mutex           // guards statements; nobody waits for it with a connection in hand
+	statements map[string]*sql.Stmt // of read, by their text
 }
 
 // Open opens the journal in dir, and makes dir (mode 0700) and the journal where they are
@@ -220,7 +227,7 @@ func (j *Journal) connectReaders(ctx context.Context) error {
 		return err
 	}
 	j.mu.Lock()
-	j.read = db
+	j.read, j.statements = db, map[string]*sql.Stmt{}
 	j.mu.Unlock()
 	return nil
 }
@@ -232,9 +239,13 @@ func (j *Journal) closeReaders() error {
 	if j.read == nil {
 		return nil
 	}
-	err := j.read.Close()
-	j.read, j.unreadable = nil, ErrClosed
-	return err
+	var errs []error
+	for _, statement := range j.statements {
+		errs = append(errs, statement.Close())
+	}
+	errs = append(errs, j.read.Close())
+	j.read, j.statements, j.unreadable = nil, nil, ErrClosed
+	return errors.Join(errs...)
 }
 
 func (j *Journal) closeWriter() error {

@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -359,4 +360,27 @@ func overwrite(b []byte, from, to int) []byte {
 		b[i] ^= 0xa5
 	}
 	return b
+}
+
+// Queries stay prepared; of those that grow with what a person looks for only so many, and the others
+// are answered all the same, also once the connections were made anew.
+func TestQueries_stayPrepared(t *testing.T) {
+	j := mustOpen(t, private(t))
+	for i := range mostStatements + 3 {
+		found, err := list(t.Context(), j, "n", scanSeq, fmt.Sprintf("SELECT %d", i))
+		require.NoError(t, err)
+		require.Equal(t, []int64{int64(i)}, found)
+		_, err = list(t.Context(), j, "n", scanSeq, fmt.Sprintf("SELECT %d", i))
+		require.NoError(t, err)
+	}
+	assert.Len(t, j.statements, mostStatements)
+	j.suspect = errors.New("a fault")
+	require.NoError(t, j.mend(t.Context()))
+	assert.Empty(t, j.statements)
+	found, err := list(t.Context(), j, "n", scanSeq, "SELECT 1")
+	require.NoError(t, err)
+	assert.Equal(t, []int64{1}, found)
+	require.NoError(t, j.Close())
+	_, err = list(t.Context(), j, "n", scanSeq, "SELECT 1")
+	assert.ErrorIs(t, err, ErrClosed)
 }

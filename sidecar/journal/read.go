@@ -231,24 +231,57 @@ func (j *Journal) reading(ctx context.Context, read func(*sql.Tx) error) error {
 	return read(tx)
 }
 
-// list is all rows of one query; what names it in the error.
+// list is all rows of one query, which sees one moment of the journal by itself; what names it in the
+// error.
 func list[T any](ctx context.Context, j *Journal, what string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	var rows []T
-	err := j.reading(ctx, func(tx *sql.Tx) (err error) {
-		rows, err = collect(ctx, tx, scan, query, args...)
-		return err
-	})
+	found, err := func() ([]T, error) {
+		j.mu.RLock()
+		defer j.mu.RUnlock()
+		rows, err := j.query(ctx, query, args...)
+		if err != nil {
+			return nil, err
+		}
+		return all(rows, scan)
+	}()
 	if err != nil {
 		return nil, fmt.Errorf("journal: %s: %w", what, err)
 	}
-	return rows, nil
+	return found, nil
 }
 
-func collect[T any](ctx context.Context, tx *sql.Tx, scan func(scanner) (T, error), query string, args ...any) (found []T, err error) {
+// query runs a query that is prepared when it first comes: to understand it takes longer than to run
+// it. The caller holds mu.
+func (j *Journal) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if j.read == nil {
+		return nil, j.unreadable
+	}
+	j.known.Lock()
+	statement, known := j.statements[query]
+	if room := len(j.statements) < mostStatements; !known && room {
+		var err error
+		if statement, err = j.read.PrepareContext(ctx, query); err != nil {
+			j.known.Unlock()
+			return nil, err
+		}
+		j.statements[query] = statement
+	}
+	j.known.Unlock()
+	if statement == nil {
+		return j.read.QueryContext(ctx, query, args...)
+	}
+	return statement.QueryContext(ctx, args...)
+}
+
+func collect[T any](ctx context.Context, tx *sql.Tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
+	return all(rows, scan)
+}
+
+// all takes all rows.
+func all[T any](rows *sql.Rows, scan func(scanner) (T, error)) (found []T, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		v, err := scan(rows)
