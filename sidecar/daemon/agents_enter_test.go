@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -32,11 +33,11 @@ func TestV2_EnterThatDidNothingIsPressedOnceMore(t *testing.T) {
 }
 
 // Enter is not pressed again where a person has typed beside our text, not even when their
-// words are gone. (What else leaves a doubt is in the table of sidecar/pane: bytes that wait in
-// the terminal, an agent that does not tell what it takes.)
+// words are gone; nor where the agent has not read the first one, or does not tell what it takes,
+// both of which are in the table, too.
 func TestV2_EnterIsNotPressedAgainInDoubt(t *testing.T) {
 	t.Parallel()
-	aCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
 		r.told(r.post(a, "first"), "submitted")
 
 		a.do(":swallow 1")
@@ -47,7 +48,33 @@ func TestV2_EnterIsNotPressedAgainInDoubt(t *testing.T) {
 		a.types("", manyTimes("BSpace", len(" and mine"))...)
 		r.told(mixed, "uncertain: text was not seen to leave the composer")
 		assert.Equal(t, 2, a.enters(), "beside a person's words")
+
+		if !onServersToo() {
+			return
+		}
+		a.types("", "C-u")
+		g.forget()
+		g.plan(a.pane, "enter", func() {
+			if err := persona.Control(a.control, ":deaf"); err != nil {
+				t.Error(err)
+			}
+		})
+		unread := r.post(a, "later")
+		r.told(unread, "uncertain: text was not seen to leave the composer")
+		a.do(":hear")
+		r.waitFor("the Enter that waited", func() bool { return len(a.received()) == 2 })
+		assert.Equal(t, 3, a.enters(), "not read")
 	}, silent...)
+	t.Run("untold", func(t *testing.T) {
+		t.Parallel()
+		inTheTable(t)
+		r := newRig(t)
+		a := r.coder("codex", "Ada", append(slices.Clone(silent), "--transcript", "off", "--swallow-enter", "1")...)
+		a.adopt("")
+		r.told(r.post(a, "hello"), "uncertain: text was not seen to leave the composer")
+		assert.Equal(t, 1, a.enters())
+		assert.Empty(t, a.received())
+	})
 }
 
 // manyTimes is a key, so often.

@@ -96,28 +96,6 @@ func TestS3_H2_DialogBetweenPasteAndEnter(t *testing.T) {
 	})
 }
 
-// The same where the screen alone tells of the dialog: what the agent says of itself is that
-// it is idle.
-func TestS3_DialogThatOnlyTheScreenTells(t *testing.T) {
-	t.Parallel()
-	aCoder(t, func(t *testing.T, r *rig, a *agent) {
-		proof := r.dir + "/proof"
-		a.do(":dialog touch %s", proof)
-		before := r.post(a, "hello")
-		r.told(before, dialogHeld)
-		a.do(":dialog paste touch %s", proof)
-		r.looked(func() bool { return len(a.bytes()) == 0 })
-		a.types("", "Escape")
-		r.told(before, dialogHeld) // the next one, behind the paste
-		r.waitFor("the second dialog", func() bool { return a.count(persona.EventDialog) == 2 })
-		r.looked(func() bool { return a.enters() == 0 })
-		a.types("", "Escape")
-		r.told(before, "submitted")
-		assert.Equal(t, []string{hello}, a.received())
-		assert.NoFileExists(t, proof)
-	}, "--reply", "none", "--status", "idle")
-}
-
 // A person's half-typed line is not touched, and what waits is typed when it is gone.
 func TestS5_H23_DraftOfAPerson(t *testing.T) {
 	t.Parallel()
@@ -180,42 +158,11 @@ func TestS17_PersonTypesBesideOurText(t *testing.T) {
 	})
 }
 
-// A person sends our text themselves, as it is or with words of their own: it was taken,
-// and is not entered again.
-func TestPersonSendsOurText(t *testing.T) {
-	t.Parallel()
-	aCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
-		g.plan(a.pane, "enter", func() {
-			a.types("", "Enter")
-			a.waitFor("it was sent", func() bool { return len(a.received()) == 1 })
-		})
-		first := r.post(a, texts[0])
-		r.told(first, "submitted")
-		assert.True(t, g.came(a.pane, "enter"))
-		g.plan(a.pane, "pasted", func() {
-			a.waitFor("our text", func() bool { return a.count(persona.EventPaste) == 2 })
-			a.types(" and mine")
-		})
-		second := r.post(a, texts[1])
-		r.told(second, draftHeld)
-		a.types("", "Enter")
-		r.told(second, "submitted")
-		r.looked(func() bool { return a.enters() == 2 })
-		for i, also := range []string{"", " and mine"} {
-			assert.Equal(t, "[tester] (0):\n\n"+texts[i]+also, a.received()[i])
-		}
-		for _, id := range []message.ID{first, second} {
-			e := r.evidenceOf(id, message.Submitted)
-			assert.Equal(t, "transcript", e.Source, "%+v", e)
-			assert.Contains(t, e.Says, "consumed")
-		}
-	})
-}
-
 // What is open in an agent's pane when a message comes holds it, and nothing is typed; what
 // the person answers is theirs.
 func TestOpenDialogsHold(t *testing.T) {
 	t.Parallel()
+	inTheTable(t)
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		proof := r.dir + "/proof"
 		for n, asks := range []struct{ turn, answer string }{

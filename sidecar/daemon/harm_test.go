@@ -130,14 +130,14 @@ func TestS23_TheServerSurvivesItsOwnCrashes(t *testing.T) {
 			require.True(t, r.Alive())
 		}
 		busy()
-		for range 3 {
+		for range long(1, 3) {
 			r.Run("new-session", "-d", "-s", "q", "exec cat", ";", "new-window", "-d", "-t", "q:", "exec cat")
 			r.Run("select-window", "-t", "q:1", ";", "kill-session", "-t", "q")
 			r.Run("new-session", "-d", "-s", "q", "exec cat", ";", "new-window", "-d", "-t", "q:", "exec cat")
 			r.Run("kill-window", "-t", "q:0", ";", "kill-session", "-t", "q")
 			busy()
 		}
-		for range 3 { // six windows whose programs end together
+		for range long(1, 3) { // six windows whose programs end together
 			r.Run("new-session", "-d", "-s", "q", "exec cat")
 			for range 5 {
 				r.Run("new-window", "-t", "q:", "exec cat")
@@ -154,7 +154,7 @@ func TestS23_TheServerSurvivesItsOwnCrashes(t *testing.T) {
 		// dead one.
 		f := r.adopted("Flo", "--reply", "none")
 		r.Run("set-option", "-w", "-t", f.pane, "remain-on-exit", "on")
-		for range 4 {
+		for range long(2, 4) {
 			f.do(":flood 10s")
 			id := r.post(f, "hello")
 			f.kill()

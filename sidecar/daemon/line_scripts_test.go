@@ -43,7 +43,7 @@ func howMany() int {
 	if longTest() {
 		return 200
 	}
-	return 16
+	return 10
 }
 
 // readline starts a program that reads its lines by readline, as many do, and writes down what it

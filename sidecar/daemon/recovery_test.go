@@ -185,6 +185,9 @@ func TestV8_WhatAPersonDidMeanwhile(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			if c.name != "sent" {
+				inTheTable(t)
+			}
 			r := newRig(t)
 			require.NoError(t, r.end())
 			child := r.childKilled("pasted")

@@ -125,6 +125,21 @@ func eachTransport(t *testing.T, test func(t *testing.T, r *rig), opts ...option
 // longTest reports whether tests are to take their full length.
 func longTest() bool { return os.Getenv("INTERCOM_LONG") != "" }
 
+// inTheTable skips a test of what the core of package pane decides: its table (TestCore_stages) proves
+// that in milliseconds. `make long` shows it on a real server, and so does `make teeth`.
+func inTheTable(t *testing.T) {
+	t.Helper()
+	if !onServersToo() {
+		t.Skip("INTERCOM_LONG shows on a real server what the table of package pane proves")
+	}
+}
+
+// onServersToo reports whether what is in that table is to be shown on real servers, too.
+func onServersToo() bool {
+	_, teeth := os.LookupEnv("INTERCOM_GATE_OFF")
+	return teeth || longTest()
+}
+
 // need skips a test whose program is not on this machine.
 func need(t *testing.T, program string) {
 	t.Helper()

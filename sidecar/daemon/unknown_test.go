@@ -69,7 +69,7 @@ func TestUnknown_hearsAndIsHeard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			tia := r.unknown("Tia", append(flags, "--lines", "3", "--spinner", "1500ms")...)
+			tia := r.unknown("Tia", append(flags, "--lines", "3", "--spinner", "300ms")...)
 			ben := r.adopted("Ben", "--bracketed", "--reply", "none")
 			chat := r.chat([]*agent{tia, ben}, unlimited...)
 			long := strings.TrimSpace(strings.Repeat("some words of a longer text, ", 15))
@@ -168,13 +168,16 @@ func TestUnknown_dialogBetweenPasteAndEnter(t *testing.T) {
 // no claim.
 func TestUnknown_beforeEnter(t *testing.T) {
 	t.Parallel()
+	world := newRig(t)
 	for change, want := range map[string]string{
 		"draft": "held: draft in the composer", "line": "held: a dialog or a panel is open", "hide": "held: screen not recognised",
 	} {
 		t.Run(change, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
-			tia := r.unknown("Tia", "--alt", "--change-on-paste", change)
+			if change == "hide" {
+				inTheTable(t)
+			}
+			r, tia := world.guest(t, "--alt", "--change-on-paste", change)
 			id := r.post(tia, "hello")
 			r.settled(id, want)
 			r.stays(func() bool { return !strings.Contains(string(tia.bytes()), "\r") })
@@ -183,8 +186,8 @@ func TestUnknown_beforeEnter(t *testing.T) {
 	}
 	t.Run("stuck", func(t *testing.T) {
 		t.Parallel()
-		r := newRig(t)
-		tia := r.unknown("Tia", "--alt", "--stuck")
+		inTheTable(t)
+		r, tia := world.guest(t, "--alt", "--stuck")
 		id := r.post(tia, "hello")
 		r.waitFor("Enter", func() bool { return strings.Contains(string(tia.bytes()), "\r") })
 		for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -220,31 +223,6 @@ func TestUnknown_afterARestart(t *testing.T) {
 	r.start()
 	r.settled(r.post(tia, "two"), "answered")
 	assert.Equal(t, []string{oneLine("one"), oneLine("two")}, tia.received())
-}
-
-// A sidecar that is killed at any moment of a delivery types nothing twice, and the next one says
-// what became of it.
-func TestUnknown_sidecarIsKilled(t *testing.T) {
-	t.Parallel()
-	for i, moment := range moments {
-		if i%2 == 0 && !longTest() {
-			continue
-		}
-		t.Run(moment, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			require.NoError(t, r.end())
-			c := r.childKilled(moment)
-			tia := r.unknown("Tia", "--alt", "--reply", "none")
-			_, _ = r.client.Send(t.Context(), api.SendRequest{To: tia.pane, Text: "hello"})
-			r.dies(c)
-			r.start()
-			r.waitFor("it is reported", func() bool { return r.open() == 0 })
-			all := r.receipts()
-			assert.Contains(t, []message.ReceiptState{message.Submitted, message.Answered}, all[len(all)-1].State)
-			assert.Equal(t, []string{oneLine("hello")}, tia.received())
-		})
-	}
 }
 
 // What shows no empty composer is not adopted, and neither is an agent that is known.

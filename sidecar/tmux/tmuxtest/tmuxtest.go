@@ -441,7 +441,7 @@ func (s *Server) programs() (pids []int) {
 func WaitFor(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(Patience)
-	for pause := 2 * time.Millisecond; !cond(); pause = min(2*pause, 50*time.Millisecond) {
+	for pause := 2 * time.Millisecond; !cond(); pause = min(2*pause, 100*time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited %v for %s", Patience, what)
 		}
