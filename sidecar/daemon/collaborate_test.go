@@ -109,13 +109,13 @@ func TestT5_T10_WhoseMessageItIs(t *testing.T) {
 	assert.Equal(t, message.OriginHuman, origins["by hand"])
 }
 
-// T43: five send a hundred messages each to one, as fast as they can. All arrive, once, those of each
+// T43: five send a hundred messages each (twenty in a short run) to one, as fast as they can. All arrive, once, those of each
 // in their order; so they do with a limit of their own that is the person's.
 func TestT43_FiveHundredMessagesOfFive(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files("init.lua", `intercom.configure { brakes = { own_minute = 1000, own_hour = 1000, rate = 1000 } }`))
 	worker := r.adopted("Worker", silent...)
-	const each = 100
+	each := long(20, 100)
 	var want []string
 	var sending sync.WaitGroup
 	for i := range 5 {
@@ -131,7 +131,9 @@ func TestT43_FiveHundredMessagesOfFive(t *testing.T) {
 		})
 	}
 	sending.Wait()
-	r.waitFor("all have come", func() bool { return len(worker.received()) >= len(want) })
+	for n := 20; n <= len(want); n += 20 { // each wait is for a little: the machine may be slow
+		r.waitFor(fmt.Sprintf("%d have come", n), func() bool { return len(worker.received()) >= n })
+	}
 	got := worker.received()
 	assert.ElementsMatch(t, want, got, "each once")
 	for i := range 5 {
