@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -420,6 +421,31 @@ while :; do sleep 1; done
 	assert.Equal(t, "kill", ended.How)
 	assert.Zero(t, alive())
 
+	// What has lost its parent before anybody looked is found all the same. A tmux server that it
+	// started is not ended: people may be at its terminals.
+	orphans, server := filepath.Join(r.dir, "orphans"), filepath.Join(r.dir, "orphans", "s")
+	require.NoError(t, os.Mkdir(orphans, 0o700))
+	command, _ := r.worker("Bob")
+	leaves := filepath.Join(r.dir, "leaves")
+	tmuxtest.Program(t, leaves, `#!/bin/sh
+sh -c 'setsid sh -c '"'"'trap "" HUP TERM; echo $$ >>`+pids+`; while :; do sleep 1; done'"'"' & '
+tmux -S `+server+` -f /dev/null new-session -d cat
+exec `+quoted(command)+`
+`)
+	require.NoError(t, os.Remove(pids))
+	s = r.started(api.StartSessionRequest{Dir: r.dir, Agent: leaves})
+	t.Cleanup(func() { _ = exec.Command("tmux", "-S", server, "kill-server").Run() })
+	r.waitFor("it is alone", func() bool {
+		data, _ := os.ReadFile(pids)
+		line, err := system.Ancestors(parsed(data))
+		return err == nil && !slices.ContainsFunc(line, func(p system.Process) bool { return p.PID == s.Session.PaneProc.PID })
+	})
+	r.waitFor("it is ready", func() bool { all := r.listed(); return len(all) == 1 && all[0].State == message.Idle })
+	_, err = r.endsSession(string(s.Session.ID))
+	require.NoError(t, err)
+	assert.Zero(t, alive())
+	require.NoError(t, exec.Command("tmux", "-S", server, "has-session").Run())
+
 	// In a person's shell: the agent ends, the shell and what else runs there stay.
 	a := r.line("Ada")
 	r.Run("respawn-pane", "-k", "-t", a.pane, "exec env PS1='$ ' ENV= sh -i")
@@ -440,6 +466,8 @@ while :; do sleep 1; done
 	assert.True(t, system.Lives(bob.PaneProc.PID, bob.PaneProc.Start), "the shell stays")
 	assert.Contains(t, r.Run("list-panes", "-a", "-F", "#{pane_id}."), a.pane+".")
 }
+
+func parsed(pid []byte) (n int) { _, _ = fmt.Sscan(string(pid), &n); return n }
 
 // Reading what was said neither touches the pane nor subscribes anybody.
 func TestT32_SessionData(t *testing.T) {

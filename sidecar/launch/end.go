@@ -88,7 +88,7 @@ func (l *Launcher) listed(ctx context.Context, session message.Peer) error {
 }
 
 func (l *Launcher) end(ctx context.Context, session message.Peer, quit func(context.Context) bool, within time.Duration) (How, error) {
-	family, err := process.NewFamily(asProcess(session.Foreground), asProcess(session.PaneProc))
+	family, err := process.NewFamily(asProcess(session.Foreground), asProcess(session.PaneProc), markOf(session))
 	switch {
 	case errors.Is(err, process.ErrNoProcess):
 		return Gone, nil
@@ -133,6 +133,14 @@ func awaitEnd(ctx context.Context, family *process.Family, within time.Duration)
 		case <-time.After(leftPoll):
 		}
 	}
+}
+
+// markOf is what the program of a session was started with, if it was started here.
+func markOf(session message.Peer) string {
+	if session.Caller == nil {
+		return ""
+	}
+	return process.Mark(string(session.ID))
 }
 
 func asProcess(p message.Process) process.Process {

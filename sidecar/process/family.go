@@ -8,21 +8,23 @@ import (
 )
 
 // Family is a program in a pane with all that it has started: its process group, its children and
-// theirs, whatever session these lead, and those of them that have lost their parents since they
-// were seen. Signals go to nobody else. A Family belongs to one goroutine.
+// theirs, whatever session these lead, and those of them that have lost their parents: since they were
+// seen, or before, if they bear a mark. Signals go to nobody else. A Family belongs to one goroutine.
 type Family struct {
 	root, pane Process
+	mark       string          // see Mark; "": none
 	known      map[int]Process // all that were seen, by pid
+	others     map[int]uint64  // start times of those without the mark, by pid: they will never have it
 }
 
 // ErrNotBelow says that a process is not what runs in a pane.
 var ErrNotBelow = errors.New("not below that pane")
 
 // NewFamily is that of root, the program in a pane. pane is what tmux started there, which is the
-// program itself or one of its ancestors. A program that has ended, or whose number is another's
+// program itself or one of its ancestors. mark is what it was started with, "" for nothing. A program that has ended, or whose number is another's
 // by now, is ErrNoProcess.
-func NewFamily(root, pane Process) (*Family, error) {
-	f := &Family{root: root, pane: pane, known: map[int]Process{}}
+func NewFamily(root, pane Process, mark string) (*Family, error) {
+	f := &Family{root: root, pane: pane, mark: mark, known: map[int]Process{}, others: map[int]uint64{}}
 	if err := f.prove(); err != nil {
 		return nil, fmt.Errorf("processes of %d: %w", root.PID, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -64,13 +65,37 @@ func (f *Family) grow() error {
 			}
 			parent, child := f.known[s.Parent]
 			child = child && all[s.Parent].Start == parent.Start
-			if child || group != 0 && s.group == group || session != 0 && s.session == session {
+			if child || group != 0 && s.group == group || session != 0 && s.session == session || f.marked(s, all) {
 				f.known[pid], grew = s.Process, true
 			}
 		}
 	}
 	return nil
 }
+
+// marked reports whether a process bears the family's mark. A tmux server that the program has
+// started, and what runs in that, is left alone: people may be at its terminals.
+func (f *Family) marked(s stat, all map[int]stat) bool {
+	if f.mark == "" || s.PID == os.Getpid() || f.others[s.PID] == s.Start {
+		return false
+	}
+	env, ok := Environment(s.PID, markName)
+	if !ok && Lives(s.PID, s.Start) || ok && markName+"="+env[markName] != f.mark {
+		f.others[s.PID] = s.Start
+	}
+	if markName+"="+env[markName] != f.mark {
+		return false
+	}
+	for up := s; up.PID > 1; up = all[up.Parent] {
+		if strings.HasPrefix(up.Name, tmuxServer) {
+			return false
+		}
+	}
+	return true
+}
+
+// tmuxServer is how a tmux server calls itself.
+const tmuxServer = "tmux: server"
 
 // send sends a signal to a process that is still the one it was. A descriptor keeps its number
 // from becoming another's in between.
