@@ -21,6 +21,8 @@ type Delivery struct {
 	Unfiltered bool `json:"unfiltered,omitempty"`
 	// Asked says that its agent went before anybody had decided about it.
 	Asked bool `json:"asked,omitempty"`
+	// Direct says that its sender is to be connected to its target once it goes.
+	Direct bool `json:"direct,omitempty"`
 }
 
 // Form is how the reader in a pane is to get a message. It is settled when the delivery is made,

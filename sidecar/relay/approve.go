@@ -170,6 +170,9 @@ func (tx *tx) tell(t *pending, v message.Verdict, planned []message.Delivery) {
 		}
 		switch {
 		case o.Verb == message.VerbAsk:
+			if t.link != nil {
+				why += "; a yes connects the two as well"
+			}
 			tx.notice(in, fmt.Sprintf("%s's message to %s awaits your approval: intercom inbox approve %s%s", t.message.From.Name, tx.names(same), t.message.ID.Short(), why))
 		case o.Notify:
 			how := ""

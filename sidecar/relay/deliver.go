@@ -156,6 +156,7 @@ func (tx *tx) hand(d *delivery) {
 		d.kind = target.Kind
 	}
 	tx.effect(Deliver{d.Delivery, d.kind})
+	tx.connectLate(d)
 }
 
 // withhold keeps a delivery that is under way from its sink: what was not typed is held,

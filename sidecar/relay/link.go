@@ -48,12 +48,34 @@ func (tx *tx) closeLink(by By, p *pending, from, to *peer) error {
 	return nil
 }
 
-// connect begins the chat that a message is to begin, now that it goes. Where its other side has
-// begun the same one meanwhile, that is it; where it is in another, there is none.
-func (tx *tx) connect(p *pending) {
+// connect begins the chat that a message is to begin, if it goes; if it is held, that is noted for
+// when it does. Where its other side has begun the same one meanwhile, that is it; where it is in
+// another, there is none.
+func (tx *tx) connect(p *pending, d *delivery) {
+	if !d.atSink {
+		if tx.under[d.ID] == d {
+			d.Direct = true
+			tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
+		}
+		return
+	}
 	answer, err := p.link.do(tx, nil)
 	if in, ok := errors.AsType[*InChatError](err); ok && in.Same {
 		answer.Chats = []message.Chat{in.Chat}
 	}
 	p.linked = answer.Chats
+}
+
+// connectLate is connect for a message that was held, and goes now.
+func (tx *tx) connectLate(d *delivery) {
+	if !d.Direct {
+		return
+	}
+	d.Direct = false
+	tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
+	from := d.Message.From.Peer
+	start := StartChat{By: By{Kind: Agent, Peer: from}, Peers: []string{string(from), string(d.Target)}}
+	if _, err := start.do(tx, nil); err != nil && !errors.Is(err, ErrActive) {
+		tx.notice("", fmt.Sprintf("%s and %s were not connected: %v", d.Message.From.Name, tx.names([]message.Delivery{d.Delivery}), err))
+	}
 }

@@ -127,6 +127,41 @@ func TestC25_WhoOpensALink(t *testing.T) {
 	assert.ErrorIs(t, err, ErrStopped)
 }
 
+// A message that is held opens its link when a person lets it go, also after a restart, and once: a
+// link that is closed again stays so. One that a person refuses opens none.
+func TestC25_AHeldMessageOpensItsLink(t *testing.T) {
+	for _, yes := range []bool{true, false} {
+		r := newRig(t)
+		s := r.adopt("a", "b")
+		r.async = true
+		_, _ = r.ask(direct(s[0], s[1]))
+		held := r.pending[0]
+		_, err := r.step(Decided{message.Verdict{Message: held, Decision: message.Decision{Verb: message.VerbAsk}}})
+		require.NoError(t, err)
+		assert.Contains(t, r.notices[len(r.notices)-1], "; a yes connects the two as well")
+		r.async = false
+		r.restart(0)
+		assert.Empty(t, r.s.open())
+		decide := DecideHeld{Message: held, Verb: message.VerbDrop, Who: message.Person{Name: "ada"}}
+		if yes {
+			decide.Verb = message.VerbDeliver
+		}
+		r.must(decide)
+		if !yes {
+			assert.Empty(t, r.s.open())
+			continue
+		}
+		require.Len(t, r.s.open(), 1)
+		c := r.s.open()[0]
+		assert.ElementsMatch(t, []message.ID{s[0].ID, s[1].ID}, c.there())
+		require.Len(t, r.out, 1)
+		assert.Empty(t, r.out[0].Chat, "as any single message")
+		r.must(StopChat{Chat: string(c.ID)})
+		r.restart(0)
+		assert.Empty(t, r.s.open(), "it is not opened again")
+	}
+}
+
 func TestR13_CloseLinkByEitherSide(t *testing.T) {
 	for _, from := range []int{0, 1} {
 		r := newRig(t)

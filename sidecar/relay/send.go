@@ -56,8 +56,8 @@ func (r Say) do(tx *tx, a *Requested) (Answer, error) {
 // once it is decided: Message, Receipts (failed "duplicate id" if the id was used before).
 //
 // Direct connects the agent that asks to the one that gets the message, in a chat of the two at
-// default limits, as StartChat would at its word: once policies and limits let the message go, and
-// not if they hold or refuse it, so that nobody gets by a chat what he may not say. CloseLink ends
+// default limits, as StartChat would at its word: once policies, limits and persons let the message
+// go, and not if they refuse it, so that nobody gets by a chat what he may not say. CloseLink ends
 // that chat as StopChat would, before the message goes, which then need not have a body. Errors,
 // beside those of Find: of Direct those of StartChat, of CloseLink ErrNoLink. Answer: Chats too, the
 // one that began or ended.

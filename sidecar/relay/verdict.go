@@ -67,8 +67,8 @@ func (tx *tx) apply(p *pending) {
 		if tx.under[one.ID] == one {
 			told = append(told, one.Delivery)
 		}
-		if p.link != nil && one.atSink && p.link.Peers[1] == string(one.Target) {
-			tx.connect(p)
+		if p.link != nil && p.link.Peers[1] == string(one.Target) {
+			tx.connect(p, one)
 		}
 		a.Receipts = append(a.Receipts, tx.latest(one))
 	}
