@@ -165,6 +165,32 @@ func TestU6_U8_theScreenByItsKeys(t *testing.T) {
 	})
 }
 
+// Of two screens that ask for the same yes, the second is told that it was given already, and by whom.
+func TestU6_theSameYesTwice(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tmuxtest.Versions(t)[0])
+	claude, codex := st.gated()
+	st.askedAbout(claude, "the only one")
+	me := st.sit("base")
+	var shells []string
+	for range 2 {
+		shells = append(shells, st.shell())
+		st.Run("select-window", "-t", shells[len(shells)-1])
+		me.types(thisProgram() + " ui inbox")
+		me.press("Enter")
+		me.sees("a approve")
+		me.press("a")
+		me.sees("y yes")
+	}
+	me.press("y")
+	me.sees("approved: claude")
+	st.Run("select-window", "-t", shells[0])
+	me.sees("y yes")
+	me.press("y")
+	me.sees("already approved by ")
+	tmuxtest.WaitFor(t, "it is heard", func() bool { return len(codex.received()) == 1 })
+}
+
 // The chat of a pane is watched live: who waits for whom, what is said, and where it stands; and it is
 // acted on there.
 func TestU28_watchAChat(t *testing.T) {

@@ -67,8 +67,11 @@ func fromOf(d api.Decided) string {
 func decided(req api.DecideRequest, d api.Decided) effect {
 	req.ID, req.Sure = string(d.Message), true
 	return do(func(e edge) (string, error) {
-		_, err := call(e, api.Decide, req)
+		now, err := call(e, api.Decide, req)
 		done := map[api.Choice]string{api.ChoiceApprove: "approved", api.ChoiceReject: "rejected", api.ChoiceReply: "answered"}[req.Choice]
+		if now.Already { // in another face, while this one asked
+			done = fmt.Sprintf("already %s by %s", done, now.By)
+		}
 		return fmt.Sprintf("%s: %s → %s", done, d.Waiting[0].From, targets(d.Waiting)), err
 	})
 }
