@@ -121,8 +121,12 @@ intercom log ID shows what has happened to it so far.`,
 }
 
 func (a *app) showHeld(h api.Held) {
-	a.say("message  %s", h.Message)
-	a.say("delivery %s", h.Delivery)
+	if h.Start() {
+		a.say("start    %s", h.Message)
+	} else {
+		a.say("message  %s", h.Message)
+		a.say("delivery %s", h.Delivery)
+	}
 	to := h.To
 	if h.Pane != "" {
 		to = fmt.Sprintf("%s (%s)", h.To, h.Pane)
@@ -143,7 +147,10 @@ func (a *app) showHeld(h api.Held) {
 	if h.Decision && h.Asked != nil && h.Asked.Reason != "" {
 		a.say("because  %s", plainLine(h.Asked.Reason))
 	}
-	if h.Decision {
+	switch {
+	case h.Start():
+		a.say("decide   intercom inbox approve or reject %s", h.Message.Short())
+	case h.Decision:
 		a.say("decide   intercom inbox approve, edit, reject or reply %s", h.Message.Short())
 	}
 	a.say("")

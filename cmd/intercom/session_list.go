@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 func (a *app) sessionList() *cobra.Command {
@@ -37,9 +38,23 @@ func (a *app) showSessionList(all []api.Session) {
 		if s.LastOutput != nil {
 			last = time.Since(*s.LastOutput).Round(time.Second).String()
 		}
-		rows = append(rows, []string{s.Name, s.ID.Short(), s.Agent, string(s.State), s.Caller, last, several(len(s.Subscribers), "session"), s.Computer, s.Title})
+		rows = append(rows, []string{s.Name, s.ID.Short(), s.Agent, string(s.State), callerIn(all, s.Caller), last, several(len(s.Subscribers), "session"), s.Computer, s.Title})
 	}
 	a.table(rows)
+}
+
+// callerIn is how a caller goes by in a list: a session by its name, or by its short id if it is not
+// listed any more; a person's name as it is.
+func callerIn(all []api.Session, caller string) string {
+	for _, s := range all {
+		if string(s.ID) == caller {
+			return s.Name
+		}
+	}
+	if id, err := message.ParseID(caller); err == nil {
+		return id.Short()
+	}
+	return caller
 }
 
 func (a *app) sessionData() *cobra.Command {

@@ -23,6 +23,9 @@ type Held struct {
 	Asked    *message.Verdict `json:"asked,omitempty"`
 }
 
+// Start reports whether it is a session that an agent asks to have started, and no message.
+func (h Held) Start() bool { return h.Delivery != "" && h.Delivery == h.Message }
+
 // VouchRequest names a delivery, or a message of one delivery, by its id or the end of it.
 type VouchRequest struct {
 	ID string `json:"id"`

@@ -22,6 +22,15 @@ import (
 // begun may have one, and is never begun again: its window bears its id.
 const startOrders message.RecordKind[message.StartOrder] = "start"
 
+// StartRecord is the kind and id of the record of a start, also of one that is over.
+func StartRecord(id string) (kind, key string) { return string(startOrders), id }
+
+// ReadStart is what stands in a record of a start.
+func ReadStart(r message.Record) (message.StartOrder, error) {
+	all, err := startOrders.Values(r)
+	return all[r.ID], err
+}
+
 // mostOrders is how many of them may wait of one agent.
 const mostOrders = 8
 

@@ -39,13 +39,18 @@ func (s *Inbox) Decide(ctx context.Context, from api.Caller, req api.DecideReque
 			return d, api.Errorf(api.CodeUsage, "%q may be message %s or %s", req.ID, d.Message, one.Message).WithHint("give the whole id")
 		}
 		d.Message = one.Message
-		if one.Envelope.Type == startType {
+		if one.Start() {
 			return s.Starts.Decide(ctx, from, req, one)
 		}
 	}
 	for _, one := range all {
 		if one.Message == d.Message && one.Decision {
 			d.Waiting = append(d.Waiting, one)
+		}
+	}
+	if len(d.Waiting) == 0 && s.Starts != nil {
+		if err := s.Starts.Decided(ctx, req.ID); err != nil {
+			return d, err
 		}
 	}
 	var trash []message.Delivery

@@ -29,6 +29,7 @@ type Inbox struct {
 	Starts interface {
 		Waiting() []api.Held
 		Decide(ctx context.Context, from api.Caller, req api.DecideRequest, one api.Held) (api.Decided, error)
+		Decided(ctx context.Context, id string) error
 	}
 	Log *slog.Logger
 }

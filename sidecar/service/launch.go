@@ -45,7 +45,10 @@ type Launches struct {
 		Explain(ctx context.Context, session message.ID, pane, as string) (pane.Instant, error)
 		Recent(ctx context.Context, session message.ID) ([]pane.Said, error)
 	}
-	Journal  events
+	Journal interface {
+		events
+		Record(ctx context.Context, kind, id string) (message.Record, error)
+	}
 	Consent  Consent // nil: nobody is in a team
 	Settings func() policy.Settings
 	Amend    func(profile.Profile) profile.Profile

@@ -91,39 +91,42 @@ func readsSince(by relay.By, session message.Peer, snap registry.Snapshot) (sinc
 	return chat.Started, ok && in && chat.ID == mine.ID
 }
 
-// said is what was said in a session, the oldest first.
+// said is what was said in a session, the oldest first, without what the sidecar itself told it: of
+// others, or to end.
 func (s *Launches) said(ctx context.Context, session message.Peer) ([]api.SessionEntry, error) {
-	var all []api.SessionEntry
-	if s.Panes != nil && !session.Starting {
-		said, err := s.Panes.Recent(ctx, session.ID)
-		for _, one := range said {
-			e := api.SessionEntry{At: one.At, Text: one.Text}
-			if one.Own {
-				e.From = session.Name
-			}
-			all = append(all, e)
-		}
-		if err == nil {
-			return all, nil
-		}
-		if !errors.Is(err, pane.ErrNoAccount) {
-			s.Log.Warn("read a session", "session", session.Name, "err", err)
-		}
-	}
 	events, err := s.Journal.Events(ctx, journal.Query{Newest: true, Limit: dataEvents})
 	if err != nil {
 		return nil, err
 	}
 	bodies := map[message.ID]message.Envelope{}
+	var told []string
+	for _, e := range events {
+		if e.Message == nil {
+			continue
+		}
+		bodies[e.Message.ID] = *e.Message
+		if ofSidecar(*e.Message) {
+			told = append(told, strings.TrimSpace(e.Message.Body))
+		}
+	}
+	if s.Panes != nil && !session.Starting {
+		said, err := s.Panes.Recent(ctx, session.ID)
+		if err == nil {
+			return fromTranscript(session, said, told), nil
+		}
+		if !errors.Is(err, pane.ErrNoAccount) {
+			s.Log.Warn("read a session", "session", session.Name, "err", err)
+		}
+	}
+	var all []api.SessionEntry
 	for _, e := range events {
 		switch {
 		case e.Message != nil:
-			bodies[e.Message.ID] = *e.Message
-			if e.Message.From.Peer == session.ID && e.Message.Type != message.KindTurn {
+			if e.Message.From.Peer == session.ID && e.Message.Type != message.KindTurn && !ofSidecar(*e.Message) {
 				all = append(all, api.SessionEntry{At: e.At, From: session.Name, Text: e.Message.Body})
 			}
 		case e.Receipt == nil || e.Receipt.Target != session.ID:
-		case e.Receipt.State == message.Submitted:
+		case e.Receipt.State == message.Submitted && !ofSidecar(bodies[e.Receipt.Message]):
 			m := bodies[e.Receipt.Message]
 			all = append(all, api.SessionEntry{At: e.Receipt.At, From: m.From.Name, Text: m.Body})
 		case e.Receipt.State == message.Answered:
@@ -131,6 +134,28 @@ func (s *Launches) said(ctx context.Context, session message.Peer) ([]api.Sessio
 		}
 	}
 	return all, nil
+}
+
+// ofSidecar reports whether a message is nobody's word.
+func ofSidecar(m message.Envelope) bool {
+	return m.Type == message.KindNotice || m.Type == message.KindQuit
+}
+
+// fromTranscript is what stands in an agent's own transcript, without what the sidecar has told it:
+// there that has a header, and is like any other prompt.
+func fromTranscript(session message.Peer, said []pane.Said, told []string) (all []api.SessionEntry) {
+	for _, one := range said {
+		text := strings.TrimSpace(one.Text)
+		if !one.Own && slices.ContainsFunc(told, func(body string) bool { return body != "" && strings.HasSuffix(text, body) }) {
+			continue
+		}
+		e := api.SessionEntry{At: one.At, Text: one.Text}
+		if one.Own {
+			e.From = session.Name
+		}
+		all = append(all, e)
+	}
+	return all
 }
 
 // tailOf fills in the last words of entries, so many characters at most.

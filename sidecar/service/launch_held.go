@@ -18,6 +18,9 @@ const startType = "start_request"
 func (s *Launches) hold(ctx context.Context, by relay.By, w wanted, why string) (api.StartedSession, error) {
 	w.Why = why
 	answer, err := s.Relay.Do(ctx, relay.AskStart{By: by, Order: w.StartOrder})
+	if errors.Is(err, relay.ErrFull) {
+		return api.StartedSession{}, api.AsError(wire(err)).WithHint("nothing was asked for: wait until a person has decided about one of those; you are told when they have")
+	}
 	if err != nil {
 		return api.StartedSession{}, wire(err)
 	}
@@ -48,6 +51,25 @@ func (s *Launches) Waiting() (all []api.Held) {
 	return all
 }
 
+// Decided is why no decision is taken about a start that is over; nil where there never was one of
+// that id.
+func (s *Launches) Decided(ctx context.Context, id string) error {
+	kind, key := relay.StartRecord(id)
+	found, err := s.Journal.Record(ctx, kind, key)
+	if err != nil {
+		return nil //nolint:nilerr // it is none of ours
+	}
+	o, err := relay.ReadStart(found)
+	if err != nil {
+		return err
+	}
+	how := ""
+	if o.Approved != nil {
+		how = ": approved by " + o.Approved.String()
+	}
+	return api.Errorf(api.CodeRefused, "start %s was decided about already%s", o.ID.Short(), how).WithHint("intercom log")
+}
+
 // Decide takes a person's decision about a start that waits. Who asks has been judged.
 func (s *Launches) Decide(ctx context.Context, from api.Caller, req api.DecideRequest, one api.Held) (api.Decided, error) {
 	d := api.Decided{Message: one.Message, Choice: req.Choice, Waiting: []api.Held{one}}
@@ -62,7 +84,7 @@ func (s *Launches) Decide(ctx context.Context, from api.Caller, req api.DecideRe
 	answer, err := s.Relay.Do(ctx, relay.DecideStart{By: by, ID: one.Message, Yes: req.Choice == api.ChoiceApprove, Say: req.Say, Who: d.By})
 	switch {
 	case errors.Is(err, relay.ErrDecided):
-		return d, api.Errorf(api.CodeRefused, "start %s was decided about already", one.Message.Short()).WithHint("intercom log")
+		return d, s.Decided(ctx, string(one.Message))
 	case err != nil:
 		return d, wire(err)
 	}

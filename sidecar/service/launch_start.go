@@ -29,7 +29,10 @@ func (s *Launches) start(ctx context.Context, by relay.By, o message.StartOrder)
 	}
 	o = answer.Orders[0]
 	s.gap(o.ID, "begun")
-	session, err := s.Launcher.Open(ctx, o)
+	var session message.Peer
+	if err = unmoved(ctx, o.Dir); err == nil {
+		session, err = s.Launcher.Open(ctx, o)
+	}
 	if err != nil {
 		s.failed(ctx, relay.FailStart{By: by, ID: o.ID, Why: err.Error()})
 		if errors.Is(err, launch.ErrEnded) {
@@ -38,6 +41,15 @@ func (s *Launches) start(ctx context.Context, by relay.By, o message.StartOrder)
 		return api.StartedSession{}, wire(err)
 	}
 	return s.finish(ctx, o, relay.FinishStart{By: by, Session: session})
+}
+
+// unmoved refuses a directory that is another one by now than was asked about.
+func unmoved(ctx context.Context, dir string) error {
+	now, err := directory(ctx, dir)
+	if err == nil && now != dir {
+		err = api.Errorf(api.CodeRefused, "directory %q is a link to %q by now, and was none when the start was asked for", dir, now).WithHint("name the directory that is meant")
+	}
+	return err
 }
 
 // finish adopts what is in the window of a start, and has its first message sent.

@@ -1,0 +1,98 @@
+package daemon_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// asksToStart is a rig with an agent that may start nothing by itself, and what it asks for.
+func asksToStart(t *testing.T) (r *rig, ada *agent, req api.StartSessionRequest) {
+	r = newRig(t, launches(t))
+	command, _ := r.worker("Qa")
+	qa := filepath.Join(r.dir, "qa")
+	tmuxtest.Program(t, qa, "#!/bin/sh\nexec "+quoted(command)+"\n")
+	dir := filepath.Join(r.dir, "project")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	return r, r.adopted("Ada", silent...), api.StartSessionRequest{Dir: dir, Agent: qa, Title: "Qa"}
+}
+
+// A directory that somebody has swapped for a link between the question and the yes is told of.
+func TestM7_TheDirectoryIsSwapped(t *testing.T) {
+	t.Parallel()
+	r, ada, req := asksToStart(t)
+	held, err := asks[api.StartedSession](ada, "start", req)
+	require.NoError(t, err)
+	elsewhere := filepath.Join(r.dir, "elsewhere")
+	require.NoError(t, os.Rename(req.Dir, elsewhere))
+	require.NoError(t, os.Symlink(elsewhere, req.Dir))
+	why := `directory "` + req.Dir + `" is a link to "` + elsewhere + `" by now, and was none when the start was asked for`
+	assert.ErrorContains(t, r.yes("approve", string(held.Request)), why)
+	r.waitFor("the agent is told", func() bool { return strings.Contains(strings.Join(ada.received(), "\n"), why) })
+	assert.Empty(t, r.windows("Qa"))
+	assert.Len(t, r.listed(), 1)
+}
+
+// Eight may wait; the ninth is told what to do. What is decided is decided once.
+func TestM7_StartsThatWait(t *testing.T) {
+	t.Parallel()
+	r, ada, req := asksToStart(t)
+	var last api.StartedSession
+	for range 8 {
+		held, err := asks[api.StartedSession](ada, "start", req)
+		require.NoError(t, err)
+		last = held
+	}
+	_, err := asks[api.StartedSession](ada, "start", req)
+	assert.ErrorContains(t, err, "8 of Ada wait for a person already")
+	assert.Contains(t, api.AsError(err).Hint, "wait until a person has decided about one of those")
+
+	all := r.held()
+	require.Len(t, all, 8)
+	assert.True(t, all[7].Start())
+	require.NoError(t, r.yes("approve", string(last.Request)))
+	for _, choice := range []string{"approve", "reject"} {
+		assert.ErrorContains(t, r.yes(choice, string(last.Request)), "start "+last.Request.Short()+" was decided about already: approved by tester")
+	}
+	assert.Len(t, r.held(), 7)
+	assert.Len(t, r.listed(), 2)
+}
+
+// What the sidecar itself tells a session was not said in it.
+func TestT32_WithoutNotices(t *testing.T) {
+	t.Parallel()
+	for _, kind := range append([]string{"line"}, inTurn(t)...) {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, launches(t))
+			var ada *agent
+			if kind == "line" {
+				ada = r.adopted("Ada")
+			} else {
+				ada = r.coder(kind, "Ada")
+				ada.adopt("")
+			}
+			ben := r.adopted("Ben")
+			ada.sends(ben, "a task for Ben")
+			heard := func() string { return strings.Join(ada.received(), "\n") }
+			r.waitFor("the notice", func() bool { return strings.Contains(heard(), "turn ended") })
+			read := func(a *agent) string {
+				d, err := api.Call(t.Context(), r.client.Client, api.SessionData, api.SessionDataQuery{Session: a.pane})
+				require.NoError(t, err)
+				return d.Words
+			}
+			r.send(ada, "a word for Ada", api.WaitAnswered, tmuxtest.Patience)
+			assert.Contains(t, read(ada), "a word for Ada")
+			assert.NotContains(t, read(ada), "turn ended")
+			assert.Contains(t, read(ben), "a task for Ben")
+			assert.NotContains(t, read(ben), "turn ended")
+		})
+	}
+}
