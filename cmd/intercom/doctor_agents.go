@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"regexp"
+	"slices"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/hooks"
 )
 
 // agentVersions looks at each agent that is adopted: whether its screens were tried in the
@@ -36,4 +40,66 @@ func agentVersions(ctx context.Context, x *patient) (all []finding) {
 		}
 	}
 	return all
+}
+
+// agentEntries looks at what the configurations of agents call of ours, and whether that is there.
+func agentEntries(_ context.Context, x *patient) (all []finding) {
+	for _, one := range []struct {
+		what   string
+		agents []string
+		file   func(agent string) (string, error)
+		remove func(agent string, text []byte, program string) ([]byte, error)
+	}{
+		{"hooks", hooks.Agents(), x.hooksFile, hooks.Uninstall},
+		{"mcp", hooks.ServerAgents(), x.serverFile, hooks.UninstallServer},
+	} {
+		for _, agent := range one.agents {
+			file, err := one.file(agent)
+			if err != nil {
+				continue
+			}
+			text, err := readWhole(file)
+			if err != nil {
+				continue // of whatever is there, the agent itself complains
+			}
+			for _, program := range programsIn(text, func(text []byte) ([]byte, error) { return one.remove(agent, text, "") }) {
+				all = append(all, x.entry(fmt.Sprintf("intercom %s install %s", one.what, agent), file, program)...)
+			}
+		}
+	}
+	return all
+}
+
+// programNamed is a path, in a configuration, that may be one of ours.
+var programNamed = regexp.MustCompile(`/[^"'\n]*/intercom[A-Za-z0-9._-]*`)
+
+// programsIn are the programs that entries of ours in a configuration call. remove takes those entries
+// out: fewer where it finds another path in the place of one of them.
+func programsIn(text []byte, remove func([]byte) ([]byte, error)) (programs []string) {
+	removed := func(text []byte) int {
+		rest, err := remove(text)
+		if err != nil {
+			return 0
+		}
+		return len(text) - len(rest)
+	}
+	for _, found := range programNamed.FindAll(text, -1) {
+		program := string(found)
+		if !slices.Contains(programs, program) && removed(text) != removed(bytes.ReplaceAll(text, found, []byte("/another"))) {
+			programs = append(programs, program)
+		}
+	}
+	return programs
+}
+
+// entry is what is wrong with a program that a configuration calls.
+func (a *app) entry(again, file, program string) []finding {
+	const id = "agent_entry"
+	switch _, revision := a.launcherOf(program); {
+	case !runnable(program):
+		return []finding{{ID: id, Level: problem, Text: fmt.Sprintf("%s calls %s, where no program is", file, program), Hint: again}}
+	case revision:
+		return []finding{{ID: id, Level: note, Text: fmt.Sprintf("%s calls %s, which goes with its revision", file, program), Hint: again}}
+	}
+	return nil
 }

@@ -205,8 +205,9 @@ func follow(path string) (string, error) {
 	return "", api.Errorf(api.CodeFailed, "file %q: too many links", path)
 }
 
-// program is this program, by a path that outlives an update where there is one: what is
-// found as intercom, if that is it.
+// program is this program, by a path that outlives an update where there is one: what the plugin
+// keeps beside its programs, of which each is of one revision and goes some day, or what is found as
+// intercom, if that is it.
 func (a *app) program() (string, error) {
 	self := a.Executable
 	if self == "" {
@@ -214,6 +215,9 @@ func (a *app) program() (string, error) {
 		if self, err = os.Executable(); err != nil {
 			return "", err
 		}
+	}
+	if launcher, ok := a.launcherOf(self); ok {
+		return launcher, nil
 	}
 	found, err := exec.LookPath("intercom")
 	if err != nil || !filepath.IsAbs(found) {
@@ -227,6 +231,22 @@ func (a *app) program() (string, error) {
 		return found, nil
 	}
 	return self, nil
+}
+
+// launcherOf is what runs the program of whichever revision the plugin uses, where a program is one of
+// those.
+func (a *app) launcherOf(program string) (string, bool) {
+	c, err := a.typed()
+	if err != nil || filepath.Dir(filepath.Dir(program)) != filepath.Dir(c.script) {
+		return "", false
+	}
+	return c.script, runnable(c.script)
+}
+
+// runnable reports whether there is a program at a path.
+func runnable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
 // changeFile makes of a file what change makes of its text, nil being none; with dry it only
