@@ -1,12 +1,14 @@
 #!/bin/sh
-# fetch.sh ROOT DIR: downloads the program of the release that ROOT/tmux-plugin/release.txt names to DIR/intercom. It is
-# there only if its SHA-256 is the one in that file; otherwise the reason is printed, and the exit status is 1.
+# fetch.sh ROOT DIR PID: downloads the program of the release that ROOT/tmux-plugin/release.txt names to DIR/intercom. It
+# is there only if its SHA-256 is the one in that file; otherwise the reason is printed, and the exit status is 1. When the
+# process PID has ended, nobody wants it any more: the download ends, and DIR is removed.
 set -u
 list=$1/tmux-plugin/release.txt
 dir=$2
+wanted_by=$3
 
 refuse() {
-	rm -f "$dir/intercom" "$dir/intercom.gz" "$dir/intercom.new" "$dir/said" "$dir/failed"
+	rm -f "$dir/intercom" "$dir/intercom.gz" "$dir/intercom.new" "$dir/said" "$dir/pipe"
 	printf '%s\n' "$1"
 	exit 1
 }
@@ -33,20 +35,33 @@ http://?* | https://?*) ;;
 esac
 command -v gzip >/dev/null 2>&1 || refuse 'no gzip was found'
 
-# get: prints what is at the address, and says what goes wrong on stderr.
+# get: becomes a program that prints what is at the address, and says what goes wrong on stderr.
 if command -v curl >/dev/null 2>&1; then
-	get() { curl -fsSL --proto =http,https --connect-timeout 8 --max-time 300 -- "$from/$name.gz"; }
+	get() { exec curl -fsSL --proto =http,https --connect-timeout 8 --max-time 300 -- "$from/$name.gz"; }
 elif command -v wget >/dev/null 2>&1; then
-	get() { wget -nv -T 30 -t 2 -O - -- "$from/$name.gz"; }
+	get() { exec wget -nv -T 30 -t 2 -O - -- "$from/$name.gz"; }
 else
 	refuse 'neither curl nor wget was found'
 fi
 # Not every server says how much is to come.
 most=100000000
-{ get 2>"$dir/said" || : >"$dir/failed"; } | head -c $((most + 1)) >"$dir/intercom.gz"
+mkfifo "$dir/pipe" || refuse "cannot write $dir"
+get >"$dir/pipe" 2>"$dir/said" &
+getter=$!
+while kill -0 "$getter" 2>/dev/null; do
+	kill -0 "$wanted_by" 2>/dev/null || {
+		kill "$getter"
+		rm -rf "$dir"
+		break
+	}
+	sleep 1
+done >/dev/null 2>&1 &
+head -c $((most + 1)) <"$dir/pipe" >"$dir/intercom.gz"
+wait "$getter"
+failed=$?
 [ "$(wc -c <"$dir/intercom.gz")" -le "$most" ] || refuse "$from/$name.gz: more than $most bytes"
-[ ! -e "$dir/failed" ] || refuse "$from/$name.gz: $(tail -n 1 "$dir/said")"
-rm -f "$dir/said"
+[ "$failed" = 0 ] || refuse "$from/$name.gz: $(tail -n 1 "$dir/said")"
+rm -f "$dir/said" "$dir/pipe"
 # More than it can be is cut off, and then has another sum.
 gzip -dc "$dir/intercom.gz" 2>/dev/null | head -c 300000000 >"$dir/intercom.new"
 rm -f "$dir/intercom.gz"

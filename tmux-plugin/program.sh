@@ -126,6 +126,9 @@ done
 echo $$ >"$lock/pid"
 trap 'rm -rf "$lock" "$store/$key.$$"' EXIT
 trap 'exit 1' HUP INT TERM
+for left in "$store/$key".[0-9]*; do # of one that was killed
+	kill -0 "${left##*.}" 2>/dev/null || rm -rf "$left"
+done
 if [ -x "$bin" ]; then
 	printf '%s\n' "$bin"
 	exit 0
@@ -140,7 +143,7 @@ into() {
 	bin=$store/$1/intercom
 }
 fetched() {
-	why=$("$here/fetch.sh" "$root" "$store/$key.$$") && into "$1" && return
+	why=$("$here/fetch.sh" "$root" "$store/$key.$$" $$) && into "$1" && return
 	why=${why:-"the program of release $release does not run here"}
 	return 1
 }
@@ -149,6 +152,7 @@ built() {
 		-ldflags "-s -w -X main.version=$version" -o "$store/$key.$$/intercom" ./cmd/intercom >"$log" 2>&1 && into "$key"
 }
 mkdir "$store/$key.$$" || fail "cannot write $store" "make it writable, $again"
+rm -f "$log" # it may be a link to another file
 : >"$log"
 
 why=''

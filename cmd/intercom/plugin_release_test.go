@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -149,6 +150,60 @@ func TestU26_aReleaseIsVerifiedBeforeItRuns(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A load that is killed in mid-download leaves nothing behind: no download that goes on, and no
+// directory once another load has begun. The log of builds is never written through a link.
+func TestU26_killedInMidDownload(t *testing.T) {
+	t.Parallel()
+	b := newBuild(t, tmuxtest.Versions(t)[0], "", "")
+	begun, ended := make(chan struct{}, 8), make(chan struct{}, 8)
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		_, _ = w.Write([]byte("x"))
+		w.(http.Flusher).Flush()
+		begun <- struct{}{}
+		<-q.Context().Done()
+		ended <- struct{}{}
+	}))
+	t.Cleanup(served.Close)
+	writeRelease(t, b.root, served.URL, sourcesOf(t, b.root), strings.Repeat("1", 64))
+	store := filepath.Join(b.env["XDG_DATA_HOME"], "intercom", "bin")
+	mine := filepath.Join(b.home, "mine")
+	require.NoError(t, os.WriteFile(mine, []byte("mine"), 0o600))
+	require.NoError(t, os.MkdirAll(store, 0o700))
+	require.NoError(t, os.Symlink(mine, filepath.Join(store, "build.log")))
+
+	kill := func() (pid int) {
+		t.Helper()
+		b.Run("run-shell", "-b", "'"+b.root+"/intercom.tmux'")
+		<-begun
+		locks, _ := filepath.Glob(filepath.Join(store, "*.lock", "pid"))
+		require.Len(t, locks, 1)
+		_, err := fmt.Sscan(read(t, locks[0]), &pid)
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		return pid
+	}
+	first := kill()
+	<-ended
+	tmuxtest.WaitFor(t, "its directory is gone", func() bool {
+		left, _ := filepath.Glob(filepath.Join(store, fmt.Sprintf("*.%d", first)))
+		return len(left) == 0
+	})
+	assert.Equal(t, "mine", read(t, mine))
+	left := filepath.Join(store, filepath.Base(strings.TrimSuffix(b.key(), ".lock"))+".999999999") // of one that was killed with its download
+	require.NoError(t, os.Mkdir(left, 0o700))
+	kill()
+	<-ended
+	assert.NoDirExists(t, left)
+}
+
+// key is the name of what is under way in the plugin's store.
+func (b *checkout) key() string {
+	b.t.Helper()
+	locks, _ := filepath.Glob(filepath.Join(b.env["XDG_DATA_HOME"], "intercom", "bin", "*.lock"))
+	require.Len(b.t, locks, 1)
+	return locks[0]
 }
 
 // withoutGo hides every Go of this computer from a command, which gets mounts of its own for that.
