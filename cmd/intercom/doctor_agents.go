@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/hooks"
@@ -71,7 +72,7 @@ func agentEntries(_ context.Context, x *patient) (all []finding) {
 }
 
 // programNamed is a path, in a configuration, that may be one of ours.
-var programNamed = regexp.MustCompile(`/[^"'\n]*/intercom[A-Za-z0-9._-]*`)
+var programNamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`/[^"'\n]*/intercom[A-Za-z0-9._-]*`) })
 
 // programsIn are the programs that entries of ours in a configuration call. remove takes those entries
 // out: fewer where it finds another path in the place of one of them.
@@ -83,7 +84,7 @@ func programsIn(text []byte, remove func([]byte) ([]byte, error)) (programs []st
 		}
 		return len(text) - len(rest)
 	}
-	for _, found := range programNamed.FindAll(text, -1) {
+	for _, found := range programNamed().FindAll(text, -1) {
 		program := string(found)
 		if !slices.Contains(programs, program) && removed(text) != removed(bytes.ReplaceAll(text, found, []byte("/another"))) {
 			programs = append(programs, program)

@@ -27,7 +27,7 @@ var initTemplate string
 
 // editReply is what `policy edit` prints with --json.
 type editReply struct {
-	File        string     `json:"file"`
+	File        string     `json:"file"`        // "": it was not there, and nobody wrote it
 	Annotations string     `json:"annotations"` // what editors know of policies
 	Luarc       string     `json:"luarc"`       // where a language server finds that
 	Check       checkReply `json:"check"`       // of all policies, after the last edit
@@ -44,10 +44,10 @@ func (a *app) policyEdit() *cobra.Command {
 policies when the editor exits; if there is an error you are asked whether to
 edit again.
 
-A new file starts with a template. Definitions of everything that policies can
-use are written to $XDG_DATA_HOME/intercom/lua, or ~/.local/share/intercom/lua,
-and a .luarc.json beside init.lua points language servers there, unless you have
-one.`,
+A new file starts with a template, and stays only if you write it. Definitions
+of everything that policies can use are written to $XDG_DATA_HOME/intercom/lua,
+or ~/.local/share/intercom/lua, and a .luarc.json beside init.lua points
+language servers there, unless you have one.`,
 		Example: `  intercom policy edit
   intercom policy edit 50-reviews`,
 		Args: between(0, 1, "a name, or nothing"),
@@ -78,12 +78,14 @@ func (a *app) editHere(ctx context.Context, _ origin) (string, error) {
 	case !r.Check.OK:
 		return "", api.Errorf(api.CodeFailed, "%s", firstError(r.Check.Problems)).WithHint("the previous policies stay in use")
 	}
+	if r.File == "" {
+		return "nothing was written", nil
+	}
 	return "the policies are fine; what you saved is in use", nil
 }
 
 // editPolicy has a person edit a policy until nothing is wrong with it, or they have enough.
-func (a *app) editPolicy(ctx context.Context, name string) (editReply, error) {
-	var r editReply
+func (a *app) editPolicy(ctx context.Context, name string) (r editReply, err error) {
 	config, err := a.configDir()
 	if err != nil {
 		return r, err
@@ -105,16 +107,25 @@ func (a *app) editPolicy(ctx context.Context, name string) (editReply, error) {
 	if err := a.notInside(ctx, "edit policies"); err != nil {
 		return r, err
 	}
-	if r.Annotations, r.Luarc, err = a.annotate(config); err != nil {
+	var luarc, file offered
+	defer func() { // somebody who leaves the editor without writing wants none of it
+		if file.takeBack() {
+			luarc.takeBack()
+			r.File, r.Luarc = "", ""
+		}
+	}()
+	if r.Annotations, luarc, err = a.annotate(config); err != nil {
 		return r, err
 	}
-	if err := begun(r.File, template); err != nil {
+	r.Luarc = luarc.path
+	if file, err = offer(r.File, template); err != nil {
 		return r, err
 	}
 	for {
 		if err := a.edit(ctx, r.File); err != nil {
 			return r, err
 		}
+		file.takeBack()
 		if r.Check, err = a.check(ctx, nil); err != nil || r.Check.OK {
 			return r, err
 		}
@@ -131,31 +142,55 @@ func (a *app) editPolicy(ctx context.Context, name string) (editReply, error) {
 	}
 }
 
-// begun makes a file that is not there.
-func begun(path, text string) error {
-	if err := created(path, text); !errors.Is(err, fs.ErrExist) {
-		return err
+// offered is a file that was made for a person to write.
+type offered struct {
+	path string
+	made fs.FileInfo // as it was then; nil: it was there before
+	gone bool
+}
+
+// offer makes a file that is not there.
+func offer(path, text string) (offered, error) {
+	switch err := created(path, text); {
+	case errors.Is(err, fs.ErrExist):
+		return offered{path: path}, nil
+	case err != nil:
+		return offered{}, err
 	}
-	return nil
+	made, err := os.Lstat(path)
+	if err != nil {
+		return offered{}, fmt.Errorf("a policy: %w", err)
+	}
+	return offered{path: path, made: made}, nil
+}
+
+// takeBack removes a file that nobody has written since it was made, and reports whether it is gone.
+func (o *offered) takeBack() bool {
+	if o.made == nil || o.gone {
+		return o.gone
+	}
+	now, err := os.Lstat(o.path)
+	untouched := err == nil && os.SameFile(now, o.made) && now.ModTime().Equal(o.made.ModTime()) && now.Size() == o.made.Size()
+	o.gone = errors.Is(err, fs.ErrNotExist) || untouched && os.Remove(o.path) == nil
+	return o.gone
 }
 
 // annotate writes what editors need to know of policies, and where they find it.
-func (a *app) annotate(config string) (annotations, luarc string, err error) {
+func (a *app) annotate(config string) (annotations string, luarc offered, err error) {
 	data, err := a.dataDir()
 	if err != nil {
-		return "", "", err
+		return "", luarc, err
 	}
 	dir := filepath.Join(data, "lua")
 	annotations = filepath.Join(dir, "intercom.d.lua")
 	for _, d := range []string{dir, config} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
-			return "", "", fmt.Errorf("annotations: %w", err)
+			return "", luarc, fmt.Errorf("annotations: %w", err)
 		}
 	}
 	if err := atomicfile.Write(annotations, []byte(worker.Annotations()), 0o600); err != nil {
-		return "", "", fmt.Errorf("annotations: %w", err)
+		return "", luarc, fmt.Errorf("annotations: %w", err)
 	}
-	luarc = filepath.Join(config, ".luarc.json")
 	text, err := json.MarshalIndent(map[string]any{
 		"runtime.version":           "Lua 5.1",
 		"runtime.builtin":           map[string]string{"coroutine": "disable", "debug": "disable", "io": "disable", "os": "disable", "package": "disable"},
@@ -164,10 +199,8 @@ func (a *app) annotate(config string) (annotations, luarc string, err error) {
 		"workspace.checkThirdParty": false,
 	}, "", "  ")
 	if err != nil {
-		return "", "", fmt.Errorf("annotations: %w", err)
+		return "", luarc, fmt.Errorf("annotations: %w", err)
 	}
-	if err := begun(luarc, string(text)+"\n"); err != nil {
-		return "", "", err
-	}
-	return annotations, luarc, nil
+	luarc, err = offer(filepath.Join(config, ".luarc.json"), string(text)+"\n")
+	return annotations, luarc, err
 }

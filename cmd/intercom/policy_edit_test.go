@@ -73,7 +73,16 @@ test -z "$next" || mv "$next" "$2"
 		return string(data)
 	}
 
+	// Left without writing, the editor has changed nothing.
 	shown, code := edit("", nil)
+	require.Zero(t, code, shown)
+	assert.NotContains(t, shown, "1 file")
+	assert.Equal(t, initTemplate+"-- opened "+filepath.Join(config, "init.lua")+"\n", given())
+	left, err := os.ReadDir(config)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+
+	shown, code = edit("", []string{initTemplate})
 	require.Zero(t, code, shown)
 	assert.Contains(t, shown, "1 file, no problems")
 	assert.Equal(t, initTemplate+"-- opened "+filepath.Join(config, "init.lua")+"\n", given())

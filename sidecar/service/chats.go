@@ -234,7 +234,24 @@ func (s *Chats) halt(ctx context.Context, r relay.Request) ([]message.Chat, erro
 
 func (s *Chats) change(ctx context.Context, r relay.Request) ([]message.Chat, error) {
 	answer, err := s.Relay.Do(ctx, r)
-	return answer.Chats, wire(err)
+	return answer.Chats, s.notAChat(err)
+}
+
+// notAChat is wire for a chat that was named: where a session was, it says in which chat that is.
+func (s *Chats) notAChat(err error) error {
+	lookup, ok := errors.AsType[*registry.LookupError](err)
+	if !ok || lookup.Kind != "chat" {
+		return wire(err)
+	}
+	snap := s.Relay.Snapshot()
+	session, none := snap.Find(lookup.Ref)
+	if none != nil {
+		return wire(err)
+	}
+	if chat, in := snap.ChatOf(session.ID); in {
+		return api.Errorf(api.CodeNotFound, "no chat %q: that is a session, in chat %s", lookup.Ref, called(chat)).WithHint("name the chat: %s", called(chat))
+	}
+	return api.Errorf(api.CodeNotFound, "no chat %q: that is a session, in no chat", lookup.Ref).WithHint("intercom chat list")
 }
 
 func chatOf(which api.ChatRef) string {
