@@ -26,7 +26,7 @@ LABS      = $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '
 LONGEST   = ./sidecar/daemon ./cmd/intercom ./sidecar/tmux ./sidecar/screen
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
-.PHONY: build install demo test lint lab versions long bench fuzz teeth conformance pictures dist release clean help ensure
+.PHONY: build install uninstall demo test lint lab versions long bench fuzz teeth conformance pictures dist release clean help ensure
 
 build: ## build bin/intercom
 	$(GO_BUILD) -o bin/intercom ./cmd/intercom
@@ -38,6 +38,11 @@ install: build ## install intercom, its manual pages and completions below $(DES
 	bin/intercom completion bash >'$(DESTDIR)$(PREFIX)/share/bash-completion/completions/intercom'
 	bin/intercom completion zsh >'$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_intercom'
 	bin/intercom completion fish >'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/intercom.fish'
+
+uninstall: ## remove what make install put there, with the same DESTDIR and PREFIX
+	rm -f '$(DESTDIR)$(PREFIX)/bin/intercom' '$(DESTDIR)$(PREFIX)'/share/man/man1/intercom.1 '$(DESTDIR)$(PREFIX)'/share/man/man1/intercom-*.1 \
+		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions/intercom' '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_intercom' \
+		'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/intercom.fish'
 
 demo: ensure build ## two programs in two panes of a private tmux server talk to each other
 	bin/intercom demo

@@ -8,12 +8,13 @@ local function reviews(ctx, name)
 end
 
 intercom.on("guard", function(msg, ctx)
-  if reviews(ctx, msg.to) then ctx.set("asked " .. msg.to, true) end
-  if msg.origin == "human" or not reviews(ctx, msg.from) then return end
-  if ctx.get("answer " .. msg.from) == msg.id then return end -- its other recipients
-  if not ctx.get("asked " .. msg.from) then
-    return intercom.bounce { reason = "a reviewer answers only", text = "Wait until you are asked." }
+  -- Its words go to several recipients; the first one counts.
+  if msg.origin ~= "human" and reviews(ctx, msg.from) and ctx.get("answer " .. msg.from) ~= msg.id then
+    if not ctx.get("asked " .. msg.from) then
+      return intercom.bounce { reason = "a reviewer answers only", text = "Wait until you are asked." }
+    end
+    ctx.set("asked " .. msg.from, nil)
+    ctx.set("answer " .. msg.from, msg.id)
   end
-  ctx.set("asked " .. msg.from, nil)
-  ctx.set("answer " .. msg.from, msg.id)
+  if msg.origin ~= "system" and reviews(ctx, msg.to) then ctx.set("asked " .. msg.to, true) end
 end)
