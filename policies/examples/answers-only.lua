@@ -1,4 +1,5 @@
--- A reviewer may answer, but not begin: it speaks once for each time that it is spoken to.
+-- A reviewer may answer, but not begin: it speaks once for each time that it is spoken to. A role
+-- is one in a chat: what the reviewer sends outside of it is not looked at.
 --
 --   intercom chat start %1 %2 --role %2=reviewer
 

@@ -1,6 +1,7 @@
 -- No agent's words reach one that acts without asking its person: one that was started with
 -- --dangerously-skip-permissions, --yolo and the like. Known on Linux, from the options of its
--- program; what its settings allow is not known.
+-- program when a message is decided: not of one that a script is still about to start, and not
+-- what its settings allow.
 
 intercom.on("guard", function(msg, ctx)
   local agent = ctx.agent(msg.to)

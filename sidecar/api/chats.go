@@ -74,7 +74,7 @@ type ChatRef struct {
 	Chat string `json:"chat,omitempty"`
 	All  bool   `json:"all,omitempty"`
 	Sure bool   `json:"sure,omitempty"` // of ResumeChat: a person has said yes to what stands at a limit
-	// After, of StopChat: not before one more turn has been passed on, that which is being said now.
+	// After, of StopChat: not before what is being said now has been passed on.
 	After bool `json:"after,omitempty"`
 }
 

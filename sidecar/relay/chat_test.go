@@ -272,6 +272,23 @@ func TestChat_endsAfterTheAnswer(t *testing.T) {
 	assert.Equal(t, message.ChatOver, r.shows(c.ID).State)
 }
 
+// Where both are at work, both are heard.
+func TestChat_endsAfterTheAnswersOfAll(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	c := r.chat(message.Limits{}, "a", "b")
+	for _, one := range s {
+		_, _ = r.step(StateChanged{Peer: one.ID, State: message.Working})
+	}
+	r.must(StopChat{By: ada, Chat: string(c.ID), After: true})
+	r.submit(r.say(s[0], "one answer")...)
+	assert.Equal(t, message.ChatOn, r.shows(c.ID).State)
+	last := r.say(s[1], "the other")
+	require.Len(t, last, 1)
+	r.submit(last...)
+	assert.Equal(t, message.ChatOver, r.shows(c.ID).State)
+}
+
 func TestChat_agentsTouchOnlyTheirOwn(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c")

@@ -15,7 +15,8 @@ import (
 type StopChat struct {
 	By   By
 	Chat string
-	// After has the chat go on until one more turn of it has arrived: that which is being said now.
+	// After has the chat go on until what is being said in it now has arrived: a turn of each that is
+	// at work, or one more.
 	After bool
 }
 
@@ -35,8 +36,8 @@ func (r StopChat) do(tx *tx, _ *Requested) (Answer, error) {
 	}
 	if r.After {
 		for _, c := range chats {
-			if c.Turns == 0 || c.Turns > c.taken+1 {
-				c.Turns = c.taken + 1
+			if last := c.taken + max(1, tx.atWork(c)); c.Turns == 0 || c.Turns > last {
+				c.Turns = last
 				tx.altered(c)
 			}
 		}
@@ -49,6 +50,16 @@ func (r StopChat) do(tx *tx, _ *Requested) (Answer, error) {
 		tx.stopAll(r.By)
 	}
 	return tx.answer(chats), nil
+}
+
+// atWork counts those in a chat in whose turn something is being said now.
+func (tx *tx) atWork(c *chat) (n int) {
+	for _, id := range c.there() {
+		if s := tx.present(id); s != nil && s.State == message.Working {
+			n++
+		}
+	}
+	return n
 }
 
 // PauseChat holds everything in a chat, or All: then single messages too, and nothing at
