@@ -229,7 +229,7 @@ func (a *app) edited(ctx context.Context, text string) (string, error) {
 	}
 	switch {
 	case changed == text:
-		return "", api.Errorf(api.CodeRefused, "the text is unchanged, so nothing was done").WithHint("intercom inbox approve approves it as it is")
+		return "", api.Errorf(api.CodeRefused, "the text is unchanged, so nothing was done").WithHint("approve it as it is with intercom inbox approve, or edit it again")
 	case strings.TrimSpace(changed) == "":
 		return "", api.Errorf(api.CodeRefused, "the text is empty, so nothing was done").WithHint("intercom inbox reject rejects it")
 	}

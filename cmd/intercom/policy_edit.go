@@ -84,6 +84,20 @@ func (a *app) editHere(ctx context.Context, _ origin) (string, error) {
 	return "the policies are fine; what you saved is in use", nil
 }
 
+// numbered is the one policy that is called name behind its number, where none is called so itself:
+// 50-reviews for reviews.
+func numbered(config, name string) (string, bool) {
+	dir := filepath.Join(config, "policies")
+	if _, err := os.Lstat(filepath.Join(dir, name+".lua")); err == nil {
+		return name, true
+	}
+	found, _ := filepath.Glob(filepath.Join(dir, "[0-9]*-"+name+".lua")) // the name has nothing that a pattern knows
+	if len(found) != 1 {
+		return "", false
+	}
+	return strings.TrimSuffix(filepath.Base(found[0]), ".lua"), true
+}
+
 // editPolicy has a person edit a policy until nothing is wrong with it, or they have enough.
 func (a *app) editPolicy(ctx context.Context, name string) (r editReply, err error) {
 	config, err := a.configDir()
@@ -95,6 +109,9 @@ func (a *app) editPolicy(ctx context.Context, name string) (r editReply, err err
 	if name = strings.TrimSuffix(strings.TrimPrefix(name, "policies/"), ".lua"); name != "" && name != "init" {
 		if !policyName().MatchString(name) {
 			return r, api.Errorf(api.CodeUsage, "%q is not the name of a policy", name).WithHint("1 to 64 of A-Z a-z 0-9 . _ - make one: 50-reviews")
+		}
+		if one, ok := numbered(config, name); ok {
+			name = one
 		}
 		r.File = filepath.Join(config, "policies", name+".lua")
 		template = "-- intercom policy test runs " + name + "_test.lua beside this; intercom policy explain --all shows what comes of it.\n"

@@ -26,14 +26,6 @@ func (a *agent) sendsText(to *agent, text string) {
 	require.NoError(a.t, err)
 }
 
-// inState waits until the sidecar sees an agent in a state.
-func (a *agent) inState(want message.PaneState) {
-	a.t.Helper()
-	a.waitFor(a.name+" is "+string(want), func() bool {
-		return slices.ContainsFunc(a.listed(), func(s api.Session) bool { return s.ID == a.session.ID && s.State == want })
-	})
-}
-
 // part is a subtest on the same rig, which fails on its own.
 func (r *rig) part(name string, do func(t testing.TB)) {
 	whole := r.t

@@ -242,7 +242,8 @@ func startDialogs(t *testing.T) map[labtest.Kind][]startDialog {
 			{"account", "Sign in with ChatGPT", []labtest.Option{toml("env_key = \"LAB_KEY\"", "requires_openai_auth = true")}, []answerStep{
 				press("Down", "> 1. Sign in with ChatGPT"), press("Down", "> 2. Sign in with Device Code"), press("Enter", "> 3. Sign in another way"),
 				press("Enter", "> 1. Use an OpenAI API key"),
-				{keys: []string{"-l", "sk-a-key-for-the-lab-alone-0000"}, at: "│Paste or type your API key"}, press("Enter", "│sk-a-key-for-the-lab-alone-0000"),
+				{keys: []string{"-l", "sk-a-key-for-the-lab-alone-0000"}, at: "│Paste or type your API key"},
+				press("Enter", "│sk-a-key-for-the-lab-alone-0000"),
 			}},
 			{"update", "Update available", []labtest.Option{
 				toml("check_for_update_on_startup = false", "check_for_update_on_startup = true"),

@@ -26,6 +26,7 @@ type Chat struct {
 	Participants []Participant `json:"participants"`
 	Limits       Limits        `json:"limits"`
 	Turns        int           `json:"turns,omitempty"`   // the chat ends by itself after so many; 0 is no end
+	Closes       string        `json:"closes,omitempty"`  // why it will have ended, where a person chose Turns in its middle
 	OneWay       bool          `json:"one_way,omitempty"` // what the others say goes to the first alone, what the first says to nobody
 	Again        ID            `json:"again,omitempty"`   // the ended chat that this one takes up
 	Spent        Spent         `json:"spent,omitzero"`    // tokens that its turns used

@@ -187,6 +187,9 @@ func (tx *tx) settle(c *chat) {
 // whyDone is why a chat has ended all of whose turns were taken. In a question these are the
 // answers of the others.
 func (c *chat) whyDone() string {
+	if c.Closes != "" {
+		return c.Closes
+	}
 	if !c.OneWay || len(c.Participants) < 2 {
 		return whyTurns
 	}

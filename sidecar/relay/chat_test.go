@@ -270,6 +270,7 @@ func TestChat_endsAfterTheAnswer(t *testing.T) {
 	assert.Empty(t, r.say(s[0], "too much"))
 	r.submit(last...)
 	assert.Equal(t, message.ChatOver, r.shows(c.ID).State)
+	assert.Equal(t, "stopped after the last answer by "+ada.Name, r.shows(c.ID).Why)
 }
 
 // Where both are at work, both are heard.

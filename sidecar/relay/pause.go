@@ -37,7 +37,7 @@ func (r StopChat) do(tx *tx, _ *Requested) (Answer, error) {
 	if r.After {
 		for _, c := range chats {
 			if last := c.taken + max(1, tx.atWork(c)); c.Turns == 0 || c.Turns > last {
-				c.Turns = last
+				c.Turns, c.Closes = last, "stopped after the last answer by "+tx.who(r.By)
 				tx.altered(c)
 			}
 		}

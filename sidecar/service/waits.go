@@ -185,7 +185,7 @@ func (g *gathered) held(p journal.Pending) {
 		g.add(message.Wait{
 			ID: "approve:" + string(p.Delivery.ID), Kind: message.WaitApprove, Words: "to approve", Delivery: p.Delivery.ID, Chat: p.Delivery.Chat,
 			Name: p.Delivery.Message.From.Name, Text: oneLine(p.Delivery.Message.Body), Since: p.Last.At, Evidence: p.Last.Evidence,
-			Next: "intercom inbox approve " + p.Delivery.ID.Short(),
+			Next: "intercom inbox approve " + p.Delivery.Message.ID.Short(),
 		})
 	case p.Last.State == message.Held && p.Last.Hold == message.HoldLimit && p.Delivery.Chat == "" && !g.limit:
 		g.limit = true

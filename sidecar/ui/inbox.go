@@ -109,7 +109,16 @@ func (inboxShelf) keys(m model, id string) []string {
 	case h.Decision:
 		return []string{"a approve", "x reject", "e edit", "r reply", "Enter read"}
 	}
+	if _, paused := m.pausedChat(h); paused {
+		return []string{"Enter read", "g go to pane", "r resume"}
+	}
 	return []string{"Enter read", "g go to pane", "l release"}
+}
+
+// pausedChat is the chat of a delivery, if that waits because its chat is paused.
+func (m model) pausedChat(h api.Held) (api.ChatDetail, bool) {
+	d, ok := m.known.chat(h.Chat)
+	return d, ok && d.State == message.ChatPaused
 }
 
 func (s inboxShelf) press(m model, id, name string) (model, []effect) {
@@ -143,7 +152,10 @@ func (inboxShelf) act(m model, h api.Held, name string) (model, []effect, bool) 
 		return m, []effect{jump(h.Pane, m.popup)}, true
 	}
 	if !h.Decision {
-		if name == "l" {
+		switch d, paused := m.pausedChat(h); {
+		case name == "r" && paused:
+			return m, []effect{resume(api.ChatRef{Chat: string(d.ID)}, called(d.Chat)+": resumed")}, true
+		case name == "l" && !paused:
 			return m, []effect{release(h)}, true
 		}
 		return m, nil, false
