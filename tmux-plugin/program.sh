@@ -6,11 +6,16 @@ root=$1
 here=$root/tmux-plugin
 
 tmux() { command tmux -N "$@"; }
-tell() { "$here/notice.sh" "intercom: $1" >/dev/null 2>&1 & }
+told=''
+tell() {
+	"$here/notice.sh" "intercom: $1" >/dev/null 2>&1 &
+	told=$!
+}
 
 # fail WHY NEXT: reports that there is no program.
 fail() {
 	tmux set-option -g @intercom-trouble "$1; $2" 2>/dev/null
+	[ -z "$told" ] || wait "$told" # that it is being built must not be shown over this
 	"$here/notice.sh" "intercom: $1; $2" '' 12
 	exit 1
 }

@@ -137,9 +137,19 @@ func (st *stage) load() {
 }
 
 // statusSays waits until the status is that.
-func (st *stage) statusSays(want string) {
+// Who waits since the same moment may stand in either order.
+func (st *stage) statusSays(want ...string) {
 	st.t.Helper()
-	tmuxtest.WaitFor(st.t, "the status "+want, func() bool { return st.Run("show-options", "-sqv", "@intercom-status") == want })
+	says := ""
+	defer func() {
+		if !slices.Contains(want, says) {
+			st.t.Logf("the status is %q", says)
+		}
+	}()
+	tmuxtest.WaitFor(st.t, "the status "+strings.Join(want, ", or "), func() bool {
+		says = st.Run("show-options", "-sqv", "@intercom-status")
+		return slices.Contains(want, says)
+	})
 }
 
 // sit attaches a person's terminal to a session of the server.
