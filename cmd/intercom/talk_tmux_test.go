@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 )
 
 // tmuxServer starts a private tmux server of the person, and ends it with the test.
@@ -209,7 +210,7 @@ func TestDown_all(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(k.runs("down", "--all", "--json")), &ended))
 	assert.Len(t, ended, 2)
 	for _, one := range ended {
-		until(t, func() bool { return syscall.Kill(one.PID, 0) != nil })
+		until(t, func() bool { return !process.Lives(one.PID, 0) })
 	}
 	assert.Zero(t, k.sidecarOf(""))
 	assert.Zero(t, k.sidecarOf(socket))
