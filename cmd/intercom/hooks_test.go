@@ -196,7 +196,7 @@ func TestHooks_programIsCalledByAPathThatStays(t *testing.T) {
 		filepath.Join(store, "2.0", "intercom"): filepath.Join(store, "2.0", "intercom"),
 		"/bin/sh":                               "/bin/sh",
 	} {
-		a := &app{env: env{Executable: self}}
+		a := &app{env: env{Executable: self, Getenv: func(string) string { return "" }}}
 		got, err := a.program()
 		require.NoError(t, err)
 		assert.Equal(t, want, got)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,15 +115,18 @@ func (a *app) usePolicy(ctx context.Context, name string) (r usedPolicy, err err
 	r.Tests = strings.TrimSuffix(r.File, ".lua") + "_test.lua"
 	source, _ := policies.Example(name)
 	tests := policies.TestsOf(source)
-	// The tests first: without their policy they do nothing.
-	for _, file := range []struct{ path, text string }{{r.Tests, tests}, {r.File, source.Text}} {
-		switch err := created(file.path, file.text); {
-		case errors.Is(err, fs.ErrExist):
-			return r, api.Errorf(api.CodeFailed, "%q is there already, and is left as it is", file.path).
+	for _, path := range []string{r.File, r.Tests} {
+		if _, err := os.Lstat(path); err == nil {
+			return r, api.Errorf(api.CodeFailed, "%q is there already, and is left as it is", path).
 				WithHint("intercom policy edit 50-%s; remove the file to have it as it came", name)
-		case err != nil:
-			return r, err
 		}
+	}
+	// The tests first: without their policy they do nothing.
+	if err := created(r.Tests, tests); err != nil {
+		return r, err
+	}
+	if err := created(r.File, source.Text); err != nil {
+		return r, errors.Join(err, os.Remove(r.Tests))
 	}
 	r.Used = true
 	r.Check, err = a.check(ctx, nil)
@@ -150,5 +152,8 @@ func created(path, text string) error {
 		return fmt.Errorf("a policy: %w", err)
 	}
 	_, err = f.WriteString(text)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(path) // half of it is of no use
+	}
+	return err
 }

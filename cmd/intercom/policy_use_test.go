@@ -77,6 +77,12 @@ func TestL15_gallery(t *testing.T) {
 	assert.Equal(t, 1, code)
 	assert.Contains(t, out, "is there already, and is left as it is")
 	assert.Equal(t, "-- mine\n", read(t, own))
+	ownTests := filepath.Join(dir, "config", "intercom", "policies", "50-quiet-hours_test.lua")
+	require.NoError(t, os.Remove(ownTests))
+	out, code = atTerminal("use", "quiet-hours")
+	assert.Equal(t, 1, code, out)
+	assert.NoFileExists(t, ownTests, "nothing is put beside it")
+	require.NoError(t, os.WriteFile(ownTests, []byte("-- mine, too\n"), 0o600))
 
 	// Without its policy, the tests of one are no policy.
 	require.NoError(t, os.Remove(own))
