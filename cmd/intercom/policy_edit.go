@@ -18,6 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/worker"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
 )
 
 // initTemplate is what init.lua begins with.
@@ -91,7 +92,7 @@ func numbered(config, name string) (string, bool) {
 	if _, err := os.Lstat(filepath.Join(dir, name+".lua")); err == nil {
 		return name, true
 	}
-	found, _ := filepath.Glob(filepath.Join(dir, "[0-9]*-"+name+".lua")) // the name has nothing that a pattern knows
+	found := own.Glob(dir, "[0-9]*-"+name+".lua") // the name has nothing that a pattern knows
 	if len(found) != 1 {
 		return "", false
 	}

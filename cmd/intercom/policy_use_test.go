@@ -71,6 +71,11 @@ func TestL15_gallery(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, files.Sources, len(policies.Examples()))
 
+	for asked, want := range map[string]string{"token-limit": "50-token-limit", "50-token-limit": "50-token-limit", "limit": ""} {
+		found, _ := numbered(filepath.Join(dir, "config", "intercom"), asked)
+		assert.Equal(t, want, found, "what policy edit opens for %s", asked)
+	}
+
 	own := filepath.Join(dir, "config", "intercom", "policies", "50-quiet-hours.lua")
 	require.NoError(t, os.WriteFile(own, []byte("-- mine\n"), 0o600))
 	out, code = atTerminal("use", "quiet-hours")
