@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -40,6 +41,20 @@ func (a *asked) about(body string, during func()) {
 	a.mu.Lock()
 	a.now--
 	a.mu.Unlock()
+}
+
+// heard is what it was asked about so far.
+func (a *asked) heard() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.bodies)
+}
+
+// width is how much it was asked about at once, at most.
+func (a *asked) width() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.most
 }
 
 // senders are agents that send to z, each in its own goroutine, in their order.
@@ -85,15 +100,15 @@ func TestPolicy_eachSenderHasALine(t *testing.T) {
 		send("a", "a 2")
 		send("b", "b 1")
 		send("b", "b 2")
-		assert.Equal(t, []string{"slow 1", "b 1", "b 2"}, a.bodies)
+		assert.Equal(t, []string{"slow 1", "b 1", "b 2"}, a.heard())
 		assert.Len(t, got(), 2, "decided, while the first one is not")
 		for _, name := range []string{"b", "c", "d", "e"} {
 			send(name, "slow "+name)
 		}
-		assert.Equal(t, []string{"slow b", "slow c"}, a.bodies[3:], "no more at a time")
+		assert.Equal(t, []string{"slow b", "slow c"}, a.heard()[3:], "no more at a time")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		assert.Equal(t, 3, a.most)
+		assert.Equal(t, 3, a.width())
 		assert.Len(t, got(), 8)
 		for body, receipt := range got() {
 			assert.Equal(t, message.Queued, receipt.State, "%s: its patience begins when it is asked about", body)
@@ -118,8 +133,8 @@ func TestPolicy_sendersTakeTurns(t *testing.T) {
 		send("b", "b 0")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		assert.Equal(t, []string{"a 0", "b 0", "a 1", "a 2", "a 3", "a 4"}, a.bodies)
-		assert.Equal(t, 1, a.most)
+		assert.Equal(t, []string{"a 0", "b 0", "a 1", "a 2", "a 3", "a 4"}, a.heard())
+		assert.Equal(t, 1, a.width())
 		for body, receipt := range got() {
 			assert.Equal(t, message.Queued, receipt.State, body)
 		}
@@ -182,8 +197,8 @@ func TestPolicy_aChatIsOneLine(t *testing.T) {
 		}()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		assert.Equal(t, []string{"0", "1", "2", "3", "beside"}, a.bodies)
-		assert.Equal(t, 1, a.most)
+		assert.Equal(t, []string{"0", "1", "2", "3", "beside"}, a.heard())
+		assert.Equal(t, 1, a.width())
 		require.NoError(t, stop())
 	})
 }

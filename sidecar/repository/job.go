@@ -155,8 +155,15 @@ func (b *box) complete(ctx context.Context) {
 	if err != nil {
 		return
 	}
+	logged := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if _, what, ok := strings.Cut(line, "] Processed: "); ok {
+			name, _, _ := strings.Cut(what, " -> ")
+			logged[name] = true
+		}
+	}
 	for _, one := range b.ledger.known {
-		if one.Stage == done && one.By != "" && one.Became != "" && one.last && !strings.Contains(string(text), "Processed: "+word(folder+"/"+one.File)+" ->") {
+		if one.Stage == done && one.By != "" && one.Became != "" && one.last && !logged[word(folder+"/"+one.File)] {
 			b.log(ctx, "Processed", one.File, one.Became)
 		}
 	}

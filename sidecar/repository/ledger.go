@@ -45,8 +45,9 @@ type line struct {
 	last bool // one of the last when the ledger was opened
 }
 
-// lastLines are those about which the log may lack a line, where a sidecar was killed.
-const lastLines = 16
+// lastLines are those about which the log may lack a line, where a sidecar was killed: all of a window, each
+// with as many lines as a message may have.
+const lastLines = 4 * window
 
 // ledger says what became of the messages of one repository, in a file of the person's state. Only
 // who has the claim on the repository writes it. Nothing of it is synced: it has to outlive
