@@ -90,6 +90,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"relay:person", "TestApprove_yes"},
 	{"relay:asks", "TestS28_C49_WhatAnUnverifiedCallerSends"},
 	{"relay:resume", "TestS12_B1_OnlyAYesResumesWhatIsBraked"},
+	{"relay:tokens", "TestB8_ChatPausesAtItsTokens"},
 }
 
 // teethAtOnce is how many tests run beside each other: a test that goes red mostly waits
