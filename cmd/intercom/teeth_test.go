@@ -53,7 +53,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:seen", "TestS21_EnterIsWithheldFromWhatOpensOnThePaste"},
 	{"pane:lost", "TestV4_DeafProgram"},
 	{"pane:leave", "TestR14_EnterNeedsLeave"},
-	{"pane:mark", "TestV8_KilledAtEachStep/entered/raw"},
+	{"pane:mark", "TestV8_KilledAtEachStep/entered"},
 	{"pane:exact", "TestH32_IdleScreenOfAnOpenTurn"},
 	{"pane:exact", "TestH32_StatusFileAgainstAnIdleScreen"},
 	{"pane:age", "TestS25_TranscriptIsReplaced/FIFO"},

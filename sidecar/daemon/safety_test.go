@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -397,14 +398,15 @@ func TestAdoptionIsRefused(t *testing.T) {
 			pane := r.NewPane(tt.command)
 			r.WaitForText(pane, tt.shows)
 			if tt.shows == "" {
-				// tmux names the program before it runs, and before the terminal is its own.
+				// tmux names the program before it runs, and before the terminal is its own; ssh has a shell start
+				// its proxy.
 				var tty string
 				var pid int
 				_, err := fmt.Sscan(r.Fact(pane, "#{pane_tty} #{pane_pid}"), &tty, &pid)
 				require.NoError(t, err)
 				r.waitFor("it runs", func() bool {
-					front, err := processes.FrontLeader(tty, pid)
-					return err == nil && front.Leader.Name == tt.program
+					front, err := processes.Front(tty, pid)
+					return err == nil && front.Leader.Name == tt.program && slices.ContainsFunc(front.Members, func(p processes.Process) bool { return p.Name == "sleep" })
 				})
 			}
 			refuse(t, pane, "line", tt.why, tt.hint)

@@ -38,7 +38,7 @@ func TestAgent_ownEnvironment(t *testing.T) {
 	s := a.lab.Capture(a)
 	assert.Contains(t, s.String(), "[] [it's $here] ["+a.Home+"]")
 	assert.Equal(t, []int{100, 30, 30, 30}, []int{s.Width, s.Height, len(s.Rows), len(s.Plain)})
-	assert.Equal(t, "cat", s.Command, "nothing is left between the pane and the program")
+	a.WaitFor("nothing is left between the pane and the program", func(s Screen) bool { return s.Command == "cat" })
 	assert.Equal(t, a.PID, s.PID)
 }
 
