@@ -441,7 +441,7 @@ func TestU9_olderProgram(t *testing.T) {
 	require.NoError(t, err)
 	program, newest := versions[slices.IndexFunc(versions, func(v tmuxtest.Version) bool { return v.Bin == system })], versions[len(versions)-1]
 	if program.AtLeast(3, 6) || !newest.AtLeast(3, 6) {
-		t.Skipf("tmux %s talks to %s", program.Name, newest.Name)
+		t.Skipf("the system's tmux %s talks to %s: needs one below 3.6 in PATH and one from 3.6 on (.ci/tmuxes builds some)", program.Name, newest.Name)
 	}
 	s := tmuxtest.NewServer(t, newest)
 	w := newWorld(t)

@@ -33,7 +33,7 @@ func TestLab_M1_M6_T37_officialClients(t *testing.T) {
 	labtest.New(t)
 	installed, err := labtest.MCPClients(lock)
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("the official MCP clients are not at hand (.ci/agents mcp-clients installs them, with npm): %v", err)
 	}
 	for name, connect := range map[string]func(*officialStage) officialClient{
 		"2025-11-25": func(st *officialStage) officialClient { return st.typescript("2025-11-25") },
