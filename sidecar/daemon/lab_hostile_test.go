@@ -464,8 +464,11 @@ func TestLab_S11_H74_NoSkillIsLoaded(t *testing.T) {
 // A list, a panel or a picker over the composer holds the message; it stays as it is, and
 // when its person has closed it, the message comes, once.
 func TestLab_H78_OverlaysHold(t *testing.T) {
-	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
+	// Claude Code looks for files when it starts, and then only now and again.
+	file := labtest.Configured(func(a *labtest.Agent) {
 		require.NoError(t, a.WriteFile(filepath.Join(a.Work, "file1.txt"), "x\n"))
+	})
+	eachLab(t, func(t *testing.T, l *labRig, a *labAgent) {
 		s := l.besiege(a)
 		type overlay struct {
 			name, keys, shows string
@@ -535,7 +538,7 @@ func TestLab_H78_OverlaysHold(t *testing.T) {
 			assert.Equal(t, "[tester] (0):\n\n"+body, heard[s.n-1], o.name)
 		}
 		s.unharmed()
-	})
+	}, file)
 }
 
 // presses presses a key until a text is gone from the screen: an Escape with another key

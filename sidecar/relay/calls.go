@@ -78,13 +78,13 @@ func (r *Relay) Join(ctx context.Context, peer message.Peer) (message.Peer, erro
 // Receive hands in what a peer that has joined says; see Received. It is on disk when this
 // returns nil, or was before: only then may its protocol acknowledge it.
 func (r *Relay) Receive(ctx context.Context, m message.Envelope) (fresh bool, err error) {
-	return r.Hand(ctx, m)()
+	return r.Hand(ctx, m, "")()
 }
 
 // Hand is Receive that waits later: what is handed in before that goes to disk together. The messages of
-// one caller keep their order.
-func (r *Relay) Hand(ctx context.Context, m message.Envelope) (wait func() (fresh bool, err error)) {
-	asked := r.ask(ctx, Received{Message: m})
+// one caller keep their order; with after, m is refused like the message of that id, should it be.
+func (r *Relay) Hand(ctx context.Context, m message.Envelope, after message.ID) (wait func() (fresh bool, err error)) {
+	asked := r.ask(ctx, Received{Message: m, After: after})
 	return func() (bool, error) {
 		a, err := asked()
 		return a.Message != "", err

@@ -94,7 +94,9 @@ func (tx *tx) join(p message.Peer) (message.Peer, error) {
 type Received struct {
 	Token   Token
 	Message message.Envelope
-	Seen    bool // the journal has a message of that id
+	Seen    bool       // the journal has a message of that id
+	After   message.ID // ErrFull unless that was taken; "": none comes before it
+	Follows bool       // the journal has After
 }
 
 func (e Received) step(tx *tx) {
@@ -107,7 +109,9 @@ func (e Received) step(tx *tx) {
 
 func (e Received) prepare(l *lookup) (_ Event, err error) {
 	e.Token = l.token()
-	e.Seen, err = l.seen(e.Message.ID)
+	if e.Seen, err = l.seen(e.Message.ID); err == nil && e.After != "" {
+		e.Follows, err = l.seen(e.After)
+	}
 	return e, err
 }
 
@@ -132,6 +136,8 @@ func (tx *tx) receiveFrom(e Received) (message.ID, error) {
 		return "", &registry.LookupError{Kind: "session", Ref: string(e.Message.From.Peer), Err: registry.ErrUnknown}
 	case bounds[s.Kind].turns || bounds[s.Kind].trust == nil:
 		return "", fmt.Errorf("%w: %q tells its turns", ErrRequest, s.Name)
+	case e.After != "" && !e.Follows && !tx.seen.Has(e.After):
+		return "", ErrFull
 	}
 	m, err := tx.fields(e.Message)
 	if err != nil {

@@ -32,15 +32,40 @@ func TestFull_staysUntilThereIsRoom(t *testing.T) {
 	}
 	h.setFull(false)
 	h.later.Add(int64(time.Minute))
-	h.until(func() bool { return h.marked(names[len(names)-1]) })
+	h.inOrder(names)
+	h.settled()
+	assert.NotContains(t, h.log(), "Refused")
+}
+
+// Room that there is again while files are handed over lets none of them go before another.
+func TestFull_roomInTheMidst(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	var names []string
+	for i := range 5 {
+		name, err := h.target.Put(letter(h.asker, h.target, "update"), fmt.Sprint(i))
+		require.NoError(t, err)
+		names = append(names, name)
+	}
+	h.setFull(true)
+	h.fullTimes = 2
+	h.run()
+	defer h.end()
+	h.until(func() bool { return h.refused() == 2 })
+	h.later.Add(int64(time.Minute))
+	h.inOrder(names)
+}
+
+// inOrder waits until the last of some files was processed, and asserts that they were in this order.
+func (h *house) inOrder(names []string) {
+	h.t.Helper()
+	h.until(func() bool { return strings.Contains(h.log(), "Processed: .aea/"+names[len(names)-1]) })
 	at := -1
 	for _, name := range names {
 		now := strings.Index(h.log(), "Processed: .aea/"+name)
-		assert.Greater(t, now, at, name)
+		assert.Greater(h.t, now, at, name)
 		at = now
 	}
-	h.settled()
-	assert.NotContains(t, h.log(), "Refused")
 }
 
 // An agent for whom too much waits is given the message later, once there is room.
@@ -103,7 +128,7 @@ func (h *house) refused() int {
 func (h *house) refuses(what string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.full || h.fullFor != what {
+	if !h.full || h.fullFor != what || h.fullTimes > 0 && h.refusals == h.fullTimes {
 		return false
 	}
 	h.refusals++

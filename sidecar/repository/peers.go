@@ -14,7 +14,7 @@ import (
 type Relay interface {
 	Join(ctx context.Context, peer message.Peer) (message.Peer, error)
 	Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
-	Hand(ctx context.Context, m message.Envelope) (wait func() (fresh bool, err error))
+	Hand(ctx context.Context, m message.Envelope, after message.ID) (wait func() (fresh bool, err error))
 	Report(ctx context.Context, r message.Receipt) error
 	Gone(ctx context.Context, id message.ID, why message.Reason) error
 	Notify(ctx context.Context, id message.ID, text string) error

@@ -299,9 +299,10 @@ type house struct {
 
 	noticed []string // what a person was told; guarded by mu
 
-	full     bool // guarded by mu
-	fullFor  string
-	refusals int // guarded by mu
+	full      bool // guarded by mu
+	fullFor   string
+	fullTimes int // so often, and then not any more; 0: always
+	refusals  int // guarded by mu
 }
 
 func newHouse(t *testing.T) *house {
@@ -462,10 +463,10 @@ func (c cutting) at(moment string) bool {
 }
 
 func (c cutting) Receive(ctx context.Context, m message.Envelope) (bool, error) {
-	return c.Hand(ctx, m)()
+	return c.Hand(ctx, m, "")()
 }
 
-func (c cutting) Hand(ctx context.Context, m message.Envelope) func() (bool, error) {
+func (c cutting) Hand(ctx context.Context, m message.Envelope, after message.ID) func() (bool, error) {
 	refused := func(err error) func() (bool, error) { return func() (bool, error) { return false, err } }
 	what := "it is received"
 	switch {
@@ -480,7 +481,7 @@ func (c cutting) Hand(ctx context.Context, m message.Envelope) func() (bool, err
 	if what == "it is received" && c.h.refuses("") {
 		return refused(relay.ErrFull)
 	}
-	wait := c.Relay.Hand(ctx, m)
+	wait := c.Relay.Hand(ctx, m, after)
 	return func() (bool, error) {
 		fresh, err := wait()
 		if c.at("after " + what) {

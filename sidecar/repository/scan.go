@@ -212,7 +212,11 @@ func (b *box) submit(ctx context.Context, j *job) {
 	b.peers.watch(j.our, b)
 	j.flies = true
 	b.flying++
-	b.handed = append(b.handed, handed{j, b.peers.Relay.Hand(ctx, b.envelope(j))})
+	var before message.ID
+	if n := len(b.handed); n > 0 {
+		before = b.handed[n-1].our
+	}
+	b.handed = append(b.handed, handed{j, b.peers.Relay.Hand(ctx, b.envelope(j), before)})
 }
 
 // received waits until the relay has what it was given: many messages go to disk together.
