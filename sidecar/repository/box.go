@@ -74,6 +74,7 @@ type box struct {
 
 	awaited  map[message.ID]string // files that wait for a person's yes since an earlier run
 	followed time.Time             // when the ledger that was followed was changed last
+	words    os.FileInfo           // the list of persons' words that was heeded; nil: none was
 	others   []string              // files about which another sidecar asked a person
 	replies  map[message.ID]string // the files by the answers that are not written yet
 	noes     map[string]string     // what a person said no to and the ledger does not say yet
@@ -123,6 +124,7 @@ func (b *box) run(ctx context.Context) {
 			b.heed(ctx, n)
 		}
 		b.keepUp(ctx)
+		b.heedWords(ctx)
 		b.resume(ctx)
 		logged := b.relog(ctx)
 		if b.claim != nil && !b.yields && logged {

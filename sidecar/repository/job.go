@@ -191,8 +191,9 @@ func (b *box) deliver(ctx context.Context, d message.Delivery) {
 		return
 	}
 	j.delivery, j.approved = d, b.approved(ctx, j.our)
+	state, why := b.overAs(j)
 	if b.isOver(ctx, j) {
-		if b.doneWith(ctx, d) { // else a pause: it is handed over again
+		if b.overWith(ctx, d, state, why) { // else a pause: it is handed over again
 			b.forget(j)
 		}
 		return

@@ -220,6 +220,13 @@ func (p *Peers) awaited(path string) bool {
 	return enabled
 }
 
+// ready reports whether all repositories are served that there were at the beginning.
+func (p *Peers) ready() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.met
+}
+
 // early reports whether an agent may still turn up.
 func (p *Peers) early() bool {
 	p.mu.Lock()

@@ -55,9 +55,31 @@ func (b *box) resume(ctx context.Context) {
 	})
 }
 
+// overAs is what the relay is told of a message about which nothing is to be done any more, as the ledger
+// has it: what another sidecar decided about is no success of a yes that was said here.
+func (b *box) overAs(j *job) (state message.ReceiptState, why message.Reason) {
+	switch one := b.ledger.known[j.file]; {
+	case one.By == "" || one.By == b.peers.By:
+		return message.Submitted, ""
+	case one.Stage == acting || one.Stage == flagged:
+		return message.Uncertain, message.SidecarEnded
+	case j.approved:
+		return message.Failed, message.DecidedElsewhere
+	}
+	return message.Submitted, ""
+}
+
 // doneWith tells the relay that a delivery was acted on, by another sidecar or an earlier run.
 func (b *box) doneWith(ctx context.Context, d message.Delivery) bool {
-	return b.report(ctx, d, message.Typed, "") == nil && b.report(ctx, d, message.Submitted, "") == nil
+	return b.overWith(ctx, d, message.Submitted, "")
+}
+
+func (b *box) overWith(ctx context.Context, d message.Delivery, state message.ReceiptState, why message.Reason) bool {
+	if state == message.Failed {
+		return b.peers.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: state, Reason: why}) == nil
+	}
+	return b.report(ctx, d, message.Typed, "") == nil &&
+		b.peers.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: state, Reason: why}) == nil
 }
 
 // shelve has what the agent was not given yet wait for the claim again.

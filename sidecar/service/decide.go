@@ -67,6 +67,18 @@ func (s *Inbox) Decide(ctx context.Context, from api.Caller, req api.DecideReque
 		return d, nil
 	}
 	d.By = s.Callers.person(ctx, from)
+	earlier, err := s.Files.TakeWord(ctx, d.Waiting[0].Envelope, verbs[req.Choice], d.By)
+	switch {
+	case err != nil:
+		return d, wire(err)
+	case earlier != nil:
+		d.By, d.At, d.Already, d.Waiting = earlier.Person, earlier.At, earlier.Verb == verbs[req.Choice], nil
+		if d.Already {
+			return d, nil
+		}
+		return d, api.Errorf(api.CodeRefused, "message %s was already %s, by %s", d.Message.Short(), chosen[earlier.Verb], earlier.Person).
+			WithHint("it waited in another tmux server too; agent.log of its repository says what became of it")
+	}
 	answer, err := s.Relay.Do(ctx, relay.DecideHeld{
 		By: s.Callers.by(ctx, from), Message: d.Message, Verb: verbs[req.Choice], Body: req.Body, Say: req.Say, Who: d.By, Trash: trash,
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 )
 
 // Inbox is what waits for a person or for a moment, and what a person says to it.
@@ -30,6 +31,10 @@ type Inbox struct {
 		Waiting() []api.Held
 		Decide(ctx context.Context, from api.Caller, req api.DecideRequest, one api.Held) (api.Decided, error)
 		Decided(ctx context.Context, id string) error
+	}
+	// Files are messages that came as a file: other sidecars may ask about them too.
+	Files interface {
+		TakeWord(ctx context.Context, m message.Envelope, verb message.Verb, who message.Person) (earlier *repository.Word, err error)
 	}
 	Log *slog.Logger
 }

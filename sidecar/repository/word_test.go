@@ -1,0 +1,149 @@
+package repository
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// twoAsk are two sidecars that ask a person about one message: the second one asked while the first did
+// not run, and the first is back. The second has the claim.
+func twoAsk(t *testing.T) (back, holder *house, name string) {
+	back = newHouse(t)
+	m := letter(back.asker, back.target, "issue")
+	m.Priority = "high"
+	name, err := back.target.Put(m, "")
+	require.NoError(t, err)
+	back.run()
+	back.until(func() bool { return back.marked(name) && len(back.waiting()) == 1 })
+	back.end()
+	holder = back.beside()
+	holder.runs = func(string) bool { return false }
+	holder.run()
+	t.Cleanup(holder.end)
+	holder.until(func() bool { return len(holder.waiting()) == 1 })
+	holder.until(func() bool { p := back.peers.Enabled.Progress(back.target); return len(p) == 1 && p[0].By == "another" })
+	running := func(string) bool { return true }
+	back.runs = running
+	holder.peers.Runs = running
+	back.run()
+	t.Cleanup(back.end)
+	back.until(func() bool { return len(back.waiting()) == 1 })
+	return back, holder, name
+}
+
+// says has a person say a word at a sidecar, as the inbox takes it, and reports whether it counted.
+func (h *house) says(verb message.Verb) bool {
+	h.t.Helper()
+	waiting := h.waiting()
+	if len(waiting) == 0 {
+		return false // decided about elsewhere already
+	}
+	earlier, err := h.peers.TakeWord(h.t.Context(), waiting[0].Delivery.Message, verb, message.Person{Name: "ada"})
+	require.NoError(h.t, err)
+	if earlier != nil {
+		assert.NotEqual(h.t, h.by, earlier.By)
+		return false
+	}
+	h.decides(verb)
+	return true
+}
+
+// became are the states of what a message came to at a sidecar.
+func (h *house) became(id message.ID) (states []string) {
+	receipts, err := h.peers.Journal.Receipts(h.t.Context(), id)
+	require.NoError(h.t, err)
+	for _, r := range receipts {
+		states = append(states, string(r.State)+" "+string(r.Reason))
+	}
+	return states
+}
+
+// A message that waits for a person at two sidecars is decided about once: the first word counts, and
+// the second is told so. What is carried out, and what each of them says became of it, is the first.
+func TestC50_TheFirstWordCounts(t *testing.T) {
+	t.Parallel()
+	yes, no := message.VerbDeliver, message.VerbDrop
+	for name, words := range map[string]struct{ back, holder message.Verb }{
+		"yes and no": {yes, no}, "no and yes": {no, yes}, "twice yes": {yes, yes}, "twice no": {no, no},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			back, holder, file := twoAsk(t)
+			id := back.waiting()[0].Delivery.Message.ID
+			var counted [2]bool
+			var both sync.WaitGroup
+			both.Go(func() { counted[0] = back.says(words.back) })
+			both.Go(func() { counted[1] = holder.says(words.holder) })
+			both.Wait()
+			require.NotEqual(t, counted[0], counted[1], "one of them")
+			first, second, verb := back, holder, words.back
+			if counted[1] {
+				first, second, verb = holder, back, words.holder
+			}
+			second.until(func() bool { return len(second.waiting()) == 0 })
+			second.until(func() bool { s := second.became(id); return s[len(s)-1] == "failed "+string(message.DecidedElsewhere) })
+			if verb == yes {
+				first.until(func() bool { return len(first.answers()) == 1 && strings.Contains(first.log(), "Approved: .aea/"+file) })
+			} else {
+				first.until(func() bool { return strings.Contains(first.log(), "Rejected: .aea/"+file) })
+			}
+			first.until(func() bool { return len(first.peers.Enabled.Progress(first.target)) == 0 })
+			first.settled()
+			assert.Equal(t, verb == yes, len(first.answers()) == 1)
+			assert.Equal(t, map[bool]int{true: 1}[verb == yes], first.asked())
+			assert.Zero(t, second.asked())
+		})
+	}
+}
+
+// A yes that a sidecar heard which ended before anything came of it can be said again at another one, a
+// no cannot be turned into a yes.
+func TestC50_AWordThatCameToNothing(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []message.Verb{message.VerbDeliver, message.VerbDrop} {
+		back, holder, _ := twoAsk(t)
+		back.wordOf(verb)
+		back.end()
+		holder.peers.Runs = func(string) bool { return false }
+		if verb == message.VerbDrop {
+			holder.until(func() bool { return len(holder.waiting()) == 0 })
+			continue
+		}
+		holder.settled()
+		require.Len(t, holder.waiting(), 1)
+		assert.True(t, holder.says(message.VerbDeliver))
+		holder.until(func() bool { return len(holder.answers()) == 1 })
+		assert.Equal(t, 1, holder.asked())
+	}
+}
+
+// wordOf writes a word down, and no more.
+func (h *house) wordOf(verb message.Verb) {
+	_, err := h.peers.TakeWord(h.t.Context(), h.waiting()[0].Delivery.Message, verb, message.Person{Name: "ada"})
+	require.NoError(h.t, err)
+}
+
+// A yes beside a no of another sidecar, of which this one learns too late, is no success.
+func TestC50_AYesBesideANo(t *testing.T) {
+	t.Parallel()
+	back, holder, file := twoAsk(t)
+	id := back.waiting()[0].Delivery.Message.ID
+	holder.decides(message.VerbDrop)
+	holder.until(func() bool { return strings.Contains(holder.log(), "Rejected: .aea/"+file) })
+	if len(back.waiting()) == 1 {
+		back.decides(message.VerbDeliver)
+	}
+	back.until(func() bool { return len(back.waiting()) == 0 })
+	states := strings.Join(back.became(id), "\n")
+	assert.Contains(t, states, message.DecidedElsewhere)
+	assert.NotContains(t, states, message.Submitted)
+	back.settled()
+	assert.Zero(t, back.asked())
+	assert.Empty(t, back.answers())
+}
