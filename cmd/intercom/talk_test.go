@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
 // talker is a person without tmux, who runs the real program.
@@ -483,7 +484,7 @@ func TestK40_K46_K52_portsInUse(t *testing.T) {
 	}
 }
 
-// The document's own lines, as they are typed there, by way of its scripts.
+// The lines of the document, typed as they stand there into two panes.
 func TestK47_exampleSession(t *testing.T) {
 	if alone(t) {
 		return
@@ -506,23 +507,47 @@ func TestK47_exampleSession(t *testing.T) {
 	out, err := k.command(thisProgram(), "compat", "install", ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.Equal(t, 5, strings.Count(string(out), ".py\n"))
-	line := func(text string) (got map[string]any) {
-		t.Helper()
-		out, err := k.command("sh", "-c", text).Output()
-		require.NoError(t, err, text)
-		require.NoError(t, json.Unmarshal(out, &got), "%s: %s", text, out)
-		return got
+	server := tmuxtest.NewServer(t, tmuxtest.Versions(t)[0])
+	const prompt = "\n$ "
+	terminal := func() func(text string) map[string]any {
+		environ := []string{"-C", k.env["HOME"], "PS1=$ "}
+		for name, value := range k.env {
+			environ = append(environ, name+"="+value)
+		}
+		pane := server.NewPane("env", append(environ, "sh")...)
+		server.Run("resize-window", "-t", pane, "-x", "250", "-y", "50")
+		shown := func() string {
+			return "\n" + strings.TrimRight(server.Run("capture-pane", "-pJ", "-t", pane), " \n") + " "
+		}
+		return func(text string) (got map[string]any) {
+			t.Helper()
+			tmuxtest.WaitFor(t, "the prompt", func() bool { return strings.HasSuffix(shown(), prompt) })
+			server.Run("send-keys", "-l", "-t", pane, text)
+			server.Run("send-keys", "-t", pane, "Enter")
+			said := ""
+			tmuxtest.WaitFor(t, "the next prompt after "+text, func() bool {
+				_, after, typed := strings.Cut(shown(), prompt+text)
+				said, typed = strings.CutSuffix(after, prompt)
+				return typed
+			})
+			require.NoError(t, json.Unmarshal([]byte(said), &got), "%s: %s", text, said)
+			server.Run("send-keys", "-R", "-t", pane)
+			server.Run("clear-history", "-t", pane)
+			server.Run("send-keys", "-t", pane, "Enter")
+			return got
+		}
 	}
-	assert.Equal(t, "started", line(`uv run scripts/listen.py start --port 9001`)["status"])
-	assert.Equal(t, "started", line(`uv run scripts/listen.py start --port 9002`)["status"])
-	assert.Equal(t, "sent", line(`uv run scripts/send.py --to-port 9002 --from-port 9001 --message "Hello AI-B!"`)["status"])
-	assert.Equal(t, []string{"Hello AI-B!"}, bodies(line(`uv run scripts/check.py --port 9002 --clear`)))
-	assert.Equal(t, "sent", line(`uv run scripts/send.py --to-port 9001 --from-port 9002 --message "Hello AI-A! Nice to meet you."`)["status"])
-	got := line(`uv run scripts/check.py --port 9001 --clear`)
+	a, b := terminal(), terminal()
+	assert.Equal(t, "started", a(`uv run scripts/listen.py start --port 9001`)["status"])
+	assert.Equal(t, "started", b(`uv run scripts/listen.py start --port 9002`)["status"])
+	assert.Equal(t, "sent", a(`uv run scripts/send.py --to-port 9002 --from-port 9001 --message "Hello AI-B!"`)["status"])
+	assert.Equal(t, []string{"Hello AI-B!"}, bodies(b(`uv run scripts/check.py --port 9002 --clear`)))
+	assert.Equal(t, "sent", b(`uv run scripts/send.py --to-port 9001 --from-port 9002 --message "Hello AI-A! Nice to meet you."`)["status"])
+	got := a(`uv run scripts/check.py --port 9001 --clear`)
 	assert.Equal(t, []string{"Hello AI-A! Nice to meet you."}, bodies(got))
 	assert.Equal(t, 9002.0, got["messages"].([]any)[0].(map[string]any)["sender_port"])
-	assert.Len(t, line(`uv run scripts/discover.py`)["listeners"], 2)
-	assert.Equal(t, "no message", line(`uv run scripts/listen-once.py --port 9001 --timeout 0.1`)["status"])
+	assert.Len(t, a(`uv run scripts/discover.py`)["listeners"], 2)
+	assert.Equal(t, "no message", b(`uv run scripts/listen-once.py --port 9001 --timeout 0.1`)["status"])
 
 	again, err := k.command(thisProgram(), "compat", "install", ".").CombinedOutput()
 	require.NoError(t, err, "%s", again)
