@@ -31,7 +31,8 @@ func (a *app) askPane() *cobra.Command {
 		Short: "Take one pane's last answer to another, and bring back the reply",
 		Long: `Send what this pane's agent said last to PANE, with a line of your own if you
 like, bring the answer back into this pane, and print it. Nothing else is passed
-on: this is a one-way chat that ends by itself.
+on, and it ends by itself. Either pane may be in a chat: that goes on, and hears
+neither the question nor the answer.
 
 This pane is the one that the command runs in, or that its popup belongs to;
 --from names another one. Agents that are recognised are adopted; any other

@@ -255,6 +255,9 @@ func chatOf(s api.Status, pane string) (message.Chat, message.Participant, bool)
 			continue
 		}
 		for _, chat := range s.Chats {
+			if chat.Aside {
+				continue // a question is no chat
+			}
 			for _, p := range chat.Participants {
 				if p.Peer == session.ID && !p.Left {
 					return chat, p, true
@@ -347,7 +350,7 @@ func (a *app) askOther(ctx context.Context, o origin) (string, error) {
 		asking, cancel := context.WithTimeout(ctx, beginWithin)
 		defer cancel()
 		if _, err = api.Call(asking, c, api.Ask, api.AskRequest{From: o.Pane, Check: true}); err == nil {
-			found, err = a.panesFor(ctx, o)
+			found, err = a.panesFor(ctx, o, true)
 		}
 		return err
 	})

@@ -54,7 +54,7 @@ func (a *app) chatWithPicked(ctx context.Context, o origin) (string, error) {
 	defer k.close()
 	var found panesFound
 	if err := k.look(ctx, "looking at the panes …", func(ctx context.Context) (err error) {
-		found, err = a.panesFor(ctx, o)
+		found, err = a.panesFor(ctx, o, false)
 		return err
 	}); err != nil {
 		return "", unlessClosed(err)
@@ -127,8 +127,8 @@ func (k *keyboard) pick(ctx context.Context, title string, all []candidate) (can
 const pickKeys = "123456789abcdefghilmnoprstuvwxyz"
 
 // panesFor are the pane of whoever pressed the key, and all others, those that may be picked
-// first.
-func (a *app) panesFor(ctx context.Context, o origin) (panesFound, error) {
+// first. For a question it does not matter who is in a chat.
+func (a *app) panesFor(ctx context.Context, o origin, question bool) (panesFound, error) {
 	c, status, err := a.sidecarOf(ctx)
 	if err != nil {
 		return panesFound{}, err
@@ -157,7 +157,7 @@ func (a *app) panesFor(ctx context.Context, o origin) (panesFound, error) {
 		}
 		if s, adopted := sessions[p.ID]; adopted {
 			x.Name, x.Agent, x.State = s.Name, s.Profile, cmp.Or(string(s.State), string(message.Unknown))
-			if chat, me, in := chatOf(status, p.ID); in {
+			if chat, me, in := chatOf(status, p.ID); in && !question {
 				x.Busy = metWith(chat, me)
 				x.Why = cmp.Or(s.Name, p.ID) + " is in a chat with " + x.Busy
 			}

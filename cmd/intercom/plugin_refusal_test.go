@@ -34,34 +34,36 @@ func TestU23_RefusalsComeBeforeTheWork(t *testing.T) {
 		out, code := st.intercom("chat", "start", codex.pane, third.Pane, "--name", "other")
 		require.Zero(t, code, out)
 
-		// Those that are in a chat cannot be picked.
-		for _, open := range []string{"a", "c"} {
-			for _, leave := range []string{"q", "Escape", "C-c"} {
-				me.menu(open)
-				me.sees("q closes")
-				me.sees("These would be refused:")
-				me.press("1")
-				me.sees("cannot be picked: ")
-				me.sees("is in a chat with ")
-				me.press(leave)
-				me.seesNot("cannot be picked")
-			}
+		// Those that are in a chat cannot be picked for one, but asked.
+		for _, leave := range []string{"q", "Escape", "C-c"} {
+			me.menu("c")
+			me.sees("q closes")
+			me.sees("These would be refused:")
+			me.press("1")
+			me.sees("cannot be picked: ")
+			me.sees("is in a chat with ")
+			me.press(leave)
+			me.seesNot("cannot be picked")
 		}
+		me.menu("a")
+		me.sees("q closes")
+		me.press("1")
+		me.sees("a line of your own")
+		me.press("Escape")
+		me.seesNot("a line of your own")
 
 		// The pane itself is in one.
 		out, code = st.intercom("chat", "stop", "other")
 		require.Zero(t, code, out)
 		out, code = st.intercom("chat", "start", claude.pane, third.Pane, "--name", "mine")
 		require.Zero(t, code, out)
-		for _, entry := range []string{"a", "c"} {
-			me.menu(entry)
-			me.sees("prefix + B, then x, in a pane of that chat ends it")
-			me.seesNot("looking at the panes")
-			me.press("C-b", "B") // takes the message away
-			me.sees("stop the chat")
-			me.press("q")
-			me.seesNot("stop the chat")
-		}
+		me.menu("c")
+		me.sees("prefix + B, then x, in a pane of that chat ends it")
+		me.seesNot("looking at the panes")
+		me.press("C-b", "B") // takes the message away
+		me.sees("stop the chat")
+		me.press("q")
+		me.seesNot("stop the chat")
 		for _, leave := range []string{"Escape", "C-c"} {
 			me.menu("s")
 			me.sees("Esc leaves")
@@ -106,7 +108,7 @@ func TestU23_NoTypedLineIsLost(t *testing.T) {
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
 		t.Parallel()
 		st := newStage(t, v)
-		claude, codex, third := st.coder("claude"), st.coder("codex"), st.agent("opencode", "")
+		claude, codex := st.coder("claude"), st.coder("codex")
 		st.load()
 		st.Run("select-window", "-t", claude.pane)
 		me := st.sit("base")
@@ -114,7 +116,7 @@ func TestU23_NoTypedLineIsLost(t *testing.T) {
 		me.press("g", "o", "Enter")
 		tmuxtest.WaitFor(t, "it has said so", func() bool { return len(claude.records(persona.EventSaid)) == 1 })
 
-		// Between the picking and the line its pane gets into a chat.
+		// Between the picking and the line everything is paused.
 		me.menu("a")
 		me.sees("for " + claude.pane + ", ask")
 		me.press("1")
@@ -125,12 +127,12 @@ func TestU23_NoTypedLineIsLost(t *testing.T) {
 		me.sees("> Wis right?")
 		me.press("C-u")
 		me.types("is it?")
-		out, code := st.intercom("chat", "start", codex.pane, third.Pane, "--name", "other")
+		out, code := st.intercom("chat", "pause", "--all")
 		require.Zero(t, code, out)
 		me.press("Enter")
-		me.sees("is in chat")
+		me.sees("everything is stopped")
 		me.sees("> is it?")
-		out, code = st.intercom("chat", "stop", "other")
+		out, code = st.intercom("chat", "resume", "--all")
 		require.Zero(t, code, out)
 		codex.do(":turn say it is")
 		me.press("Enter")

@@ -16,7 +16,7 @@ const (
 )
 
 // Chat is a relay among two or more participants: what one says is delivered to all
-// others. A session is in one chat at a time.
+// others. A session is in one chat at a time; an Aside counts for none.
 type Chat struct {
 	ID           ID            `json:"id"`
 	Name         string        `json:"name,omitempty"`
@@ -28,6 +28,7 @@ type Chat struct {
 	Turns        int           `json:"turns,omitempty"`   // the chat ends by itself after so many; 0 is no end
 	Closes       string        `json:"closes,omitempty"`  // why it will have ended, where a person chose Turns in its middle
 	OneWay       bool          `json:"one_way,omitempty"` // what the others say goes to the first alone, what the first says to nobody
+	Aside        bool          `json:"aside,omitempty"`   // one question to somebody, or by somebody, in another chat: it holds nobody, and that chat hears nothing of it
 	Again        ID            `json:"again,omitempty"`   // the ended chat that this one takes up
 	Spent        Spent         `json:"spent,omitzero"`    // tokens that its turns used
 	Floor        []ID          `json:"floor,omitempty"`   // sessions that may speak, as far as MaySpeak lets them; empty: all. Policies set it

@@ -42,7 +42,7 @@ func (s Snapshot) With(sessions []message.Peer, chats []message.Chat) Snapshot {
 		own[i] = clone(c)
 		s.leave(&member, c.ID)
 		for _, p := range c.Participants {
-			if c.State != message.ChatOver && !p.Left {
+			if c.State != message.ChatOver && !p.Left && !c.Aside {
 				member.part(p.Peer)[p.Peer] = c.ID
 			}
 		}
@@ -175,7 +175,8 @@ func (s Snapshot) Chat(id message.ID) (message.Chat, bool) {
 	return message.Chat{}, false
 }
 
-// ChatOf returns the open chat in which the session takes part. It is in at most one.
+// ChatOf returns the open chat in which the session takes part. It is in at most one; an Aside is
+// none.
 func (s Snapshot) ChatOf(session message.ID) (message.Chat, bool) {
 	in, _ := s.member.get(session)
 	return s.Chat(in)

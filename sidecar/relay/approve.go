@@ -93,7 +93,7 @@ func (tx *tx) gated(t *pending, v message.Verdict, planned []message.Delivery) m
 	if t.message.Trust.Unproven() {
 		return tx.gatedStranger(v, planned)
 	}
-	if c == nil {
+	if c == nil || c.Aside && !c.needsApproval(t.message.From.Peer) {
 		c = tx.chatOf(t.message.From.Peer)
 		if c == nil || !slices.ContainsFunc(planned, func(d message.Delivery) bool { return c.member(d.Target) != nil }) {
 			return v

@@ -74,6 +74,9 @@ func (s *State) chat(id message.ID) *chat {
 // begun takes in a chat that has begun.
 func (s *State) begun(c *chat) {
 	s.chats, s.chatByID[c.ID] = append(s.chats, c), c
+	if c.Aside {
+		return
+	}
 	for _, id := range c.there() {
 		if s.chatOf(id) == nil {
 			s.chatByPeer[id] = c

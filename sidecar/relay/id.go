@@ -30,12 +30,17 @@ func (g *ids) next(now time.Time) message.ID {
 
 // promptID is the id under which the prompt of a turn is passed on: of the turn's own time,
 // and the same whenever it is told of.
-func promptID(turn message.ID) message.ID {
+func promptID(turn message.ID) message.ID { return derivedID("prompt of ", turn) }
+
+// copyID is likewise the id under which the words of a turn go to one more chat.
+func copyID(turn, chat message.ID) message.ID { return derivedID("for "+string(chat)+": ", turn) }
+
+func derivedID(what string, turn message.ID) message.ID {
 	id, err := message.ParseID(string(turn))
 	if err != nil {
 		id = turn
 	}
-	sum := fmt.Sprintf("%x", sha256.Sum256([]byte("prompt of "+id)))
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(what+string(id))))
 	stamp := sum[:8] + "-" + sum[8:12] + "-7" + sum[12:15]
 	if err == nil {
 		stamp = string(id[:18])

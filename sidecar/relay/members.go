@@ -80,6 +80,9 @@ func (r AddMember) by() By { return r.By }
 
 func (r AddMember) do(tx *tx, _ *Requested) (Answer, error) {
 	c, s, err := tx.place(r.Chat, r.Peer)
+	if err == nil && c.Aside {
+		err = fmt.Errorf("%w: %s is one question, and takes nobody in", ErrRequest, label(c.Chat))
+	}
 	if err == nil {
 		err = tx.checkAdd(r, s)
 	}

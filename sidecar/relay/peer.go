@@ -197,7 +197,7 @@ func (e Gone) step(tx *tx) {
 // that ends since its agent has gone it has not left: whoever takes that up again finds it.
 func (tx *tx) endPeer(s *peer, reason message.Reason) {
 	gone := tx.depart(s, reason)
-	if c := tx.chatOf(s.ID); c != nil {
+	for _, c := range tx.chatsOf(s.ID) {
 		whole, place := c.copy().Participants, c.member(s.ID)
 		c.removeMember(s.ID)
 		tx.altered(c)

@@ -15,7 +15,7 @@ const whyUnanswered = "the question was not answered"
 // question reached it is no answer: some turns are told of late.
 func (tx *tx) heard(t message.Turn, s *peer, c *chat) bool {
 	since := s.joined
-	if since.IsZero() { // an earlier run's
+	if c.Aside || since.IsZero() { // zero: an earlier run's
 		since = c.Started
 	}
 	switch {
@@ -30,6 +30,59 @@ func (tx *tx) heard(t message.Turn, s *peer, c *chat) bool {
 		waits := !d.Typed && d.open() || t.Ended.Before(d.permitted)
 		return waits && d.Target == s.ID && c.opens(d.Message)
 	})
+}
+
+// aside reports whether what is to begin is a question to, or by, somebody who is in a chat, and can
+// be asked beside that: its answer is known by what the turn answers, which only agents' turns tell.
+func (tx *tx) aside(r StartChat, members []*peer) bool {
+	if !r.Question || !r.OneWay || r.Turns == 0 || len(members) != 2 {
+		return false
+	}
+	busy := false
+	for _, s := range members {
+		if !bounds[s.Kind].turns {
+			return false
+		}
+		busy = busy || tx.chatOf(s.ID) != nil
+	}
+	return busy
+}
+
+// asking is the question that the first of members asks the second already, or nil.
+func (tx *tx) asking(members []*peer) *chat {
+	for _, c := range tx.open() {
+		if c.question() && c.Asker() == members[0].ID && c.member(members[1].ID) != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// asides are the open questions beside chats that a turn answers, each once.
+func (tx *tx) asides(t message.Turn) (out []*chat) {
+	for _, id := range t.Answers {
+		d := tx.under[id]
+		if d == nil || d.Target != t.Peer {
+			continue
+		}
+		if c := tx.chat(d.Chat); c != nil && c.Aside && c.State != message.ChatOver && c.Asker() != t.Peer && !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// chatsOf are the open chat in which a peer is, if there is one, and the questions beside it.
+func (s *State) chatsOf(id message.ID) (out []*chat) {
+	if c := s.chatOf(id); c != nil {
+		out = append(out, c)
+	}
+	for _, c := range s.open() {
+		if c.Aside && c.member(id) != nil {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // question reports whether the chat is one question to one other: it ends with the answers.

@@ -28,7 +28,7 @@ func (r Rename) do(tx *tx, _ *Requested) (Answer, error) {
 	}
 	s.Name = r.Name
 	tx.changed(s)
-	if c := tx.chatOf(s.ID); c != nil {
+	for _, c := range tx.chatsOf(s.ID) {
 		for i := range c.Participants {
 			if c.Participants[i].Peer == s.ID {
 				c.Participants[i].Name = r.Name

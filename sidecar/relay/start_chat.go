@@ -29,6 +29,10 @@ type StartChat struct {
 	Turns  int
 	OneWay bool
 
+	// Question has one or both of the two be in other chats meanwhile, which hear nothing of it: it
+	// needs OneWay and Turns. While the same question waits for its answer, it is not asked again.
+	Question bool
+
 	// IncludeLast is for the later of Last, which is what the first peer's own account
 	// tells, and the last that was heard of it here. Of Last, Words, All, Truncated and Ended
 	// count; a turn without words is none.
@@ -58,6 +62,7 @@ func (r StartChat) do(tx *tx, _ *Requested) (Answer, error) {
 		Chat: message.Chat{
 			ID: tx.ids.next(tx.now), Name: r.Name, State: message.ChatOn, Started: tx.now,
 			Limits: route.WithDefaults(r.Limits, tx.chatLimits), Turns: r.Turns, OneWay: r.OneWay, Again: r.Again,
+			Aside: tx.aside(r, members),
 		},
 	}
 	ask, err := tx.approvals(c.Limits.Approve, members)
@@ -84,6 +89,9 @@ func (r StartChat) do(tx *tx, _ *Requested) (Answer, error) {
 	tx.begun(c)
 	tx.altered(c)
 	for _, s := range members {
+		if c.Aside {
+			break // the chats that they are in go on as they are
+		}
 		s.joined = tx.since(r.Since)
 		if r.By.Person() {
 			tx.freed(s)
@@ -132,11 +140,14 @@ func (tx *tx) checkStart(r StartChat, members []*peer) error {
 	}
 	slices.Sort(ids)
 	for _, s := range members {
-		if c := tx.chatOf(s.ID); c != nil {
+		if c := tx.chatOf(s.ID); c != nil && !tx.aside(r, members) {
 			have := c.there()
 			slices.Sort(have)
 			return &InChatError{Name: s.Name, Chat: c.copy(), Same: slices.Equal(ids, have)}
 		}
+	}
+	if c := tx.asking(members); r.Question && c != nil {
+		return &InChatError{Name: members[0].Name, Chat: c.copy(), Same: true}
 	}
 	if tx.stopped {
 		return ErrStopped

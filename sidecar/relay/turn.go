@@ -55,6 +55,10 @@ func (e Spoke) step(tx *tx) {
 	twice := said || e.Prompted || tx.turns.Has(t.ID)
 	c := tx.chatOf(s.ID)
 	elsewhere := c != nil && tx.answersElsewhere(t, c)
+	asides := tx.asides(t)
+	if len(asides) > 0 && (c == nil || elsewhere) {
+		c, asides, elsewhere = asides[0], asides[1:], false // it answers that, and nothing of its chat
+	}
 	depth := tx.late(t) // what it answers is forgotten next
 	var stops []stop
 	if !twice {
@@ -93,6 +97,14 @@ func (e Spoke) step(tx *tx) {
 	tx.withdrawChecks("", s.ID)
 	if in != nil {
 		tx.settle(in)
+	}
+	for _, c := range asides {
+		if t.Cut == "" && !twice && tx.heard(t, s, c) {
+			copied := t
+			copied.ID = copyID(t.ID, c.ID)
+			tx.relay(copied, s, c, depth, reply, false)
+		}
+		tx.settle(c)
 	}
 }
 

@@ -35,7 +35,7 @@ func (s *Questions) Offer(server *api.Server) {
 }
 
 // Ask starts a chat that is one question: it goes one way, begins with what the first pane
-// said last, and ends with the answers.
+// said last, and ends with the answers. Chats in which the two are hear nothing of it.
 func (s *Questions) Ask(ctx context.Context, from api.Caller, req api.AskRequest) (message.Chat, error) {
 	if _, err := s.Callers.verified(ctx, from, "ask"); err != nil {
 		return message.Chat{}, err
@@ -57,13 +57,13 @@ func (s *Questions) Ask(ctx context.Context, from api.Caller, req api.AskRequest
 	if req.Check {
 		return message.Chat{}, s.mayAsk(ctx, from, req.From)
 	}
-	return s.Chats.Start(ctx, from, api.StartChatRequest{
+	return s.Chats.start(ctx, from, api.StartChatRequest{
 		Panes: []string{req.From, req.To}, Say: req.Say, Set: req.Set, Turns: max(req.Turns, 1), IncludeLast: true, OneWay: true,
-	})
+	}, true)
 }
 
-// mayAsk tells what stands against a pane that is to ask: it is no agent, it is in a chat, or
-// nothing is known of what it said last. It leaves the pane as it was.
+// mayAsk tells what stands against a pane that is to ask: it is no agent, or nothing is known of
+// what it said last. It leaves the pane as it was.
 func (s *Questions) mayAsk(ctx context.Context, from api.Caller, ref string) error {
 	adopted, err := s.Chats.Sessions.recognised(ctx, from, []string{ref}, nil)
 	defer func() { s.Chats.Sessions.giveBack(ctx, from, adopted) }()
@@ -71,13 +71,6 @@ func (s *Questions) mayAsk(ctx context.Context, from api.Caller, ref string) err
 		return err
 	}
 	snap := s.Relay.Snapshot()
-	session, err := s.Names.find(ctx, snap, ref)
-	if err != nil {
-		return err
-	}
-	if chat, busy := snap.ChatOf(session.ID); busy {
-		return wire(&relay.InChatError{Name: session.Name, Chat: chat})
-	}
 	_, err = s.Chats.lastOf(ctx, s.Callers.by(ctx, from), snap, ref)
 	return err
 }

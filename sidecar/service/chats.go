@@ -58,7 +58,12 @@ func (s *Chats) Offer(server *api.Server) {
 }
 
 // Start begins a chat. What the panes show by then is old.
-func (s *Chats) Start(ctx context.Context, from api.Caller, req api.StartChatRequest) (chat message.Chat, err error) {
+func (s *Chats) Start(ctx context.Context, from api.Caller, req api.StartChatRequest) (message.Chat, error) {
+	return s.start(ctx, from, req, false)
+}
+
+// start is Start; a question may be asked of those who are in chats.
+func (s *Chats) start(ctx context.Context, from api.Caller, req api.StartChatRequest, question bool) (chat message.Chat, err error) {
 	if _, err := s.Callers.verified(ctx, from, "start a chat"); err != nil {
 		return message.Chat{}, err
 	}
@@ -69,6 +74,7 @@ func (s *Chats) Start(ctx context.Context, from api.Caller, req api.StartChatReq
 	if err != nil {
 		return message.Chat{}, err
 	}
+	start.Question = question
 	adopted, err := s.Sessions.recognised(ctx, from, start.Peers, names)
 	defer func() {
 		if err != nil {

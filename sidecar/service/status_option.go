@@ -125,7 +125,7 @@ func (s *Face) Run(ctx context.Context) error {
 func (s *Face) statusText(waits []message.Wait) string {
 	on := 0
 	for _, chat := range open(s.Relay.Snapshot()) {
-		if chat.State != message.ChatPaused {
+		if chat.State != message.ChatPaused && !chat.Aside {
 			on++
 		}
 	}

@@ -1,0 +1,136 @@
+package relay
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// words are the texts of deliveries by the name of who gets each.
+func (r *rig) words(list []message.Delivery) (out []string) {
+	for _, d := range list {
+		to, _ := r.s.Snapshot().Peer(d.Target)
+		out = append(out, to.Name+" < "+text(d))
+	}
+	return out
+}
+
+// question asks it, and returns its chat and its deliveries.
+func (r *rig) question(from, to, say string) (message.Chat, []message.Delivery) {
+	before := len(r.out)
+	a := r.must(StartChat{Peers: []string{from, to}, IncludeLast: true, Say: say, OneWay: true, Turns: 1, Question: true})
+	return a.Chats[0], r.out[before:]
+}
+
+// One question with the last answer above it, whoever is in a chat: its answer comes back to who
+// asked, and neither that nor what is said of it goes into a chat, which goes on as it was.
+func TestU24_C48_AQuestionBesideChats(t *testing.T) {
+	for name, c := range map[string]struct {
+		chats [][]string
+		aside bool
+	}{
+		"nobody is in a chat":     {nil, false},
+		"who asks is":             {[][]string{{"ada", "cyd"}}, true},
+		"who is asked is":         {[][]string{{"ben", "cyd"}}, true},
+		"both are, in two chats":  {[][]string{{"ada", "cyd"}, {"ben", "dan"}}, true},
+		"both are in one":         {[][]string{{"ada", "ben"}}, true},
+		"both are in one of more": {[][]string{{"ada", "ben", "cyd"}}, true},
+	} {
+		for _, again := range []bool{false, true} {
+			r := newRig(t)
+			s := r.adopt("ada", "ben", "cyd", "dan")
+			ada, ben := s[0], s[1]
+			r.say(ada, "what I found")
+			for _, names := range c.chats {
+				r.chat(message.Limits{}, names...)
+			}
+			before := r.s.Snapshot().Chats()
+			q, asked := r.question("ada", "ben", "is it so?")
+			assert.Equal(t, c.aside, q.Aside, name)
+			assert.Equal(t, []string{"ben < [ada] (1):\n\nwhat I found", "ben < [person] (0):\n\nis it so?"}, r.words(asked), name)
+			_, err := r.ask(StartChat{Peers: []string{"ada", "ben"}, IncludeLast: true, OneWay: true, Turns: 1, Question: true})
+			require.ErrorIs(t, err, ErrActive, "it is asked already")
+			for _, one := range before {
+				in, _ := r.s.Snapshot().ChatOf(one.Participants[0].Peer)
+				assert.Equal(t, one.ID, in.ID, "who is in a chat stays there")
+			}
+			r.submit(asked...)
+			if again {
+				r.restart(0)
+			}
+			back := r.say(ben, "so it is", asked[0].ID, asked[1].ID)
+			assert.Equal(t, []string{"ada < [ben] (2):\n\nso it is"}, r.words(back), name)
+			r.submit(back...)
+			assert.Equal(t, message.ChatOver, r.shows(q.ID).State, name)
+			assert.Equal(t, "ben answered", r.shows(q.ID).Why, name)
+			assert.Empty(t, r.words(r.say(ada, "so I thought", back[0].ID)), "what it makes of that is its own: %s", name)
+			for i, one := range before {
+				assert.Equal(t, one, r.shows(one.ID), "untouched: %s", name)
+				first, _ := r.s.Snapshot().Peer(one.Participants[0].Peer)
+				assert.Len(t, r.say(first, "and on"), len(c.chats[i])-1, name)
+			}
+		}
+	}
+}
+
+// A turn that answers its chat and a question beside it is heard in both, once each.
+func TestU24_OneTurnForBoth(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("ada", "ben", "cyd")
+	r.say(s[0], "what I found")
+	main := r.chat(message.Limits{}, "ben", "cyd")
+	q, asked := r.question("ada", "ben", "")
+	said := r.say(s[2], "look here")
+	r.submit(append(asked, said...)...)
+	id := r.id()
+	turn := message.Turn{ID: id, Peer: s[1].ID, Words: "both", Answers: []message.ID{asked[0].ID, said[0].ID}, Ended: r.now}
+	for _, twice := range []bool{false, true} {
+		before := len(r.out)
+		_, _ = r.step(Spoke{Turn: turn, Seen: twice})
+		if twice {
+			assert.Empty(t, r.out[before:])
+			break
+		}
+		assert.ElementsMatch(t, []string{"cyd < [ben] (1):\n\nboth", "ada < [ben] (2):\n\nboth"}, r.words(r.out[before:]))
+		r.submit(r.out[before:]...)
+	}
+	assert.Equal(t, message.ChatOver, r.shows(q.ID).State)
+	assert.Equal(t, message.ChatOn, r.shows(main.ID).State)
+}
+
+// A question opens no way around a chat's settings, and ends with who asks or is asked.
+func TestU24_WhatHoldsForAQuestion(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("ada", "ben", "cyd")
+	ada, ben := s[0], s[1]
+	r.chat(message.Limits{Approve: "yes"}, "ada", "ben")
+	r.say(ada, "what I found", "")
+	by := By{Kind: Agent, Peer: ada.ID}
+	a := r.must(StartChat{By: by, Peers: []string{"ada", "ben"}, Say: "psst", OneWay: true, Turns: 1, Question: true})
+	require.True(t, a.Chats[0].Aside)
+	assert.Empty(t, r.out, "it waits for a yes, as all that it says to that one")
+	r.must(StopChat{Chat: string(a.Chats[0].ID)})
+
+	_, err := r.ask(StartChat{Peers: []string{"ada", "cyd"}, IncludeLast: true, OneWay: true, Turns: 1})
+	require.ErrorIs(t, err, ErrInChat, "what is no question is a chat")
+	q, asked := r.question("ada", "cyd", "")
+	_, err = r.ask(AddMember{Chat: string(q.ID), Peer: "ben"})
+	require.ErrorIs(t, err, ErrRequest)
+	r.must(Rename{Peer: "cyd", Name: "eve"})
+	assert.Equal(t, "eve", r.shows(q.ID).Participants[1].Name)
+	r.submit(asked...)
+	before := len(r.out)
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[2].ID, Words: "half", Answers: []message.ID{asked[0].ID}, Cut: message.Interrupted, Ended: r.now}})
+	require.Len(t, r.out[before:], 1, "who asked is told")
+	assert.Equal(t, ada.ID, r.out[before].Target)
+	r.submit(r.out[before:]...)
+	assert.Equal(t, whyUnanswered, r.shows(q.ID).Why)
+
+	r.say(ben, "mine")
+	q, _ = r.question("ben", "ada", "")
+	_, _ = r.step(Gone{Peer: ada.ID, Reason: message.AgentGone})
+	assert.Equal(t, message.ChatOver, r.shows(q.ID).State)
+}
