@@ -137,13 +137,17 @@ func (a *app) messages(dir string, all bool) (repository.Dir, []letters, error) 
 		hand[p.File] = p.InHand
 	}
 	own := d.Owner()
+	if !all {
+		entries = slices.DeleteFunc(entries, func(e repository.Entry) bool { return e.Processed })
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name
+	}
 	found := []letters{}
-	for _, e := range entries {
-		if e.Processed && !all {
-			continue
-		}
+	for i, one := range d.ReadAll(names) {
+		e, m, err := entries[i], one.Message, one.Err
 		file := filepath.Join(".aea", e.Name)
-		m, _, err := d.Read(e.Name)
 		l := lettersOf(file, m)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

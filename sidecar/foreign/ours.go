@@ -73,22 +73,20 @@ func AppendOurs(path string, mode fs.FileMode) (*os.File, error) {
 // count of the old one's names falls a moment before the name leads elsewhere; between the two
 // questions the directory is read, for which the system lets that come to its end.
 func ours(path string, f *os.File) (info fs.FileInfo, err error) {
-	for range 2 {
-		if info, err = oursNow(path, f); err != nil {
-			return nil, err
-		}
-		dir, err := OpenDir(filepath.Dir(path))
-		if err != nil {
-			return nil, err
-		}
-		// A name or two are enough, and of a directory of thousands many more are not.
-		_, err = syscall.ReadDirent(int(dir.Fd()), make([]byte, 1024))
-		_ = dir.Close()
-		if err != nil {
-			return nil, fmt.Errorf("directory of %q: %w", path, err)
-		}
+	if _, err := oursNow(path, f); err != nil {
+		return nil, err
 	}
-	return info, nil
+	dir, err := OpenDir(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	// A name or two are enough, and of a directory of thousands many more are not.
+	_, err = syscall.ReadDirent(int(dir.Fd()), make([]byte, 1024))
+	_ = dir.Close()
+	if err != nil {
+		return nil, fmt.Errorf("directory of %q: %w", path, err)
+	}
+	return oursNow(path, f)
 }
 
 func oursNow(path string, f *os.File) (fs.FileInfo, error) {

@@ -7,9 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -191,6 +194,29 @@ func (d Dir) Read(name string) (m aea.Message, text []byte, err error) {
 	}
 	m, err = aea.Read(name, text)
 	return m, text, err
+}
+
+// Letter is what Read says of one message.
+type Letter struct {
+	Message aea.Message
+	Err     error
+}
+
+// ReadAll is Read of many messages, in their order. They are read on all processors: each takes several
+// system calls.
+func (d Dir) ReadAll(names []string) []Letter {
+	all := make([]Letter, len(names))
+	var next atomic.Int64
+	var readers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(names)) {
+		readers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(names)); i = next.Add(1) - 1 {
+				all[i].Message, _, all[i].Err = d.Read(names[i])
+			}
+		})
+	}
+	readers.Wait()
+	return all
 }
 
 // Lies is a message by its name, which may be in the archive; its file is as in the repository. It

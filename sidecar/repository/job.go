@@ -3,7 +3,9 @@ package repository
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -152,7 +154,7 @@ func (b *box) finish(ctx context.Context, j *job, became string) {
 // messages the lines of the log are made here.
 func (b *box) complete(ctx context.Context) {
 	text, err := foreign.ReadItself(b.dir.at(logName), maxLedger)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	logged := map[string]bool{}

@@ -290,8 +290,10 @@ type house struct {
 	files  map[message.ID]bool // deliveries that are to become files
 	came   map[string]bool     // files that may be acted on, in this life
 	speaks chan struct{}       // nil, or closed once the agent may answer
-	policy relay.Policy
-	later  atomic.Int64 // how much, in its clock
+
+	onGiven func(message.Envelope) // nil, or told of what the agent gets
+	policy  relay.Policy
+	later   atomic.Int64 // how much, in its clock
 
 	runs  func(by string) bool
 	grace time.Duration
@@ -428,6 +430,9 @@ func (b ben) Deliver(ds ...message.Delivery) {
 			if !d.Typed {
 				if b.relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Typed}) != nil {
 					return
+				}
+				if b.onGiven != nil {
+					b.onGiven(d.Message)
 				}
 				b.mu.Lock()
 				b.given = append(b.given, d.ID)
