@@ -14,6 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting"
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
 // some is a text of n characters that no list of leaked keys has. The secrets of these tests
@@ -68,21 +69,22 @@ var harmless = []string{
 func TestL6_secretsAreMasked(t *testing.T) {
 	r := newRig(t, nil)
 	for name, all := range secrets {
-		for _, secret := range all {
+		for _, one := range all {
 			mask := "[redacted: " + name + "]"
-			in := said("Here it is: '" + secret + "', and again\n" + secret + "\nuse it.")
-			in.Message.Subject = "the key " + secret
+			in := said("Here it is: '" + one + "', and again\n" + one + "\nuse it.")
+			in.Message.Subject = "the key " + one
 			v := r.decided(in)
 			require.NotNil(t, v.Body, name)
-			assert.NotContains(t, *v.Body, secret[len(secret)-12:], name)
+			assert.Equal(t, secret.Mask(in.Message.Body), *v.Body, "logs mask what filters do")
+			assert.NotContains(t, *v.Body, one[len(one)-12:], name)
 			assert.True(t, strings.HasPrefix(*v.Body, "Here it is: '"+mask), "%s: %s", name, *v.Body)
 			assert.True(t, strings.HasSuffix(*v.Body, "\nuse it."), "%s: %s", name, *v.Body)
 			require.NotNil(t, v.Subject, name)
 			assert.Equal(t, "the key "+mask, strings.TrimSpace(strings.TrimSuffix(*v.Subject, `\n`)), name)
 			assert.False(t, v.Unfiltered)
 			in = said("harmless")
-			in.Message.Meta = map[string]string{"topic": "the key " + secret, "other": "none"}
-			if tag := "key:" + secret; len(tag) <= message.MaxTag {
+			in.Message.Meta = map[string]string{"topic": "the key " + one, "other": "none"}
+			if tag := "key:" + one; len(tag) <= message.MaxTag {
 				in.Message.Tags = []string{"first", tag}
 			}
 			beside := r.decided(in)
@@ -92,14 +94,15 @@ func TestL6_secretsAreMasked(t *testing.T) {
 			if in.Message.Tags != nil {
 				require.NotNil(t, beside.Tags, name)
 				assert.Equal(t, "first", (*beside.Tags)[0])
-				assert.NotContains(t, (*beside.Tags)[1], secret[len(secret)-12:], name)
+				assert.NotContains(t, (*beside.Tags)[1], one[len(one)-12:], name)
 			}
 			for _, line := range v.Log {
-				assert.NotContains(t, line.Text, secret[:12], "the log has it")
+				assert.NotContains(t, line.Text, one[:12], "the log has it")
 			}
 		}
 	}
 	for _, text := range harmless {
+		assert.Equal(t, text, secret.Mask(text))
 		in := said(text)
 		in.Message.Subject, in.Message.Meta = text, map[string]string{"a": text}
 		v := r.decided(in)

@@ -42,10 +42,11 @@ var layers = map[string][]string{
 
 	"sidecar/relay": {"sidecar/message", "sidecar/handshake", "sidecar/registry", "sidecar/render", "sidecar/route", "sidecar/brakes"},
 
-	"sidecar/aea":                 {},
+	"sidecar/secret":              {},
+	"sidecar/aea":                 {"sidecar/secret"},
 	"sidecar/foreign":             {},
 	"sidecar/own":                 {"sidecar/foreign"},
-	"sidecar/repository":          {"sidecar/aea", "sidecar/message", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile", "sidecar/claim", "sidecar/process"},
+	"sidecar/repository":          {"sidecar/aea", "sidecar/secret", "sidecar/message", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile", "sidecar/claim", "sidecar/process"},
 	"sidecar/atomicfile":          {"sidecar/foreign"},
 	"sidecar/claim":               {"sidecar/own"},
 	"sidecar/talk":                {"sidecar/message", "sidecar/render", "sidecar/atomicfile", "sidecar/claim", "sidecar/foreign", "sidecar/own"},
@@ -83,7 +84,7 @@ var layers = map[string][]string{
 	"sidecar/comeback": {"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/journal", "sidecar/pane", "sidecar/tmux"},
 	"sidecar/launch":   {"sidecar/message", "sidecar/registry", "sidecar/pane", "sidecar/process", "sidecar/tmux"},
 	"sidecar/service": {
-		"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/screen", "sidecar/sanitise", "sidecar/aea", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal",
+		"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/screen", "sidecar/sanitise", "sidecar/secret", "sidecar/aea", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal",
 		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/handshake", "sidecar/hooks", "sidecar/claim", "sidecar/waits", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch", "scripting", "scripting/policy",
 	},
 
@@ -92,7 +93,7 @@ var layers = map[string][]string{
 
 	"sidecar/daemon": {
 		"sidecar/message", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch",
-		"sidecar/service", "sidecar/talk", "sidecar/own", "sidecar/repository", "scripting/policy",
+		"sidecar/service", "sidecar/talk", "sidecar/secret", "sidecar/own", "sidecar/repository", "scripting/policy",
 	},
 
 	// The sidecar asks policies and never runs one: only the worker knows Lua.

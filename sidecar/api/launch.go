@@ -152,7 +152,7 @@ type SessionWords struct {
 // SessionEntry is one thing that was said in a session.
 type SessionEntry struct {
 	At   time.Time `json:"at"`
-	From string    `json:"from"` // the session's own name, or who said it to it; "" where only the text says who
+	From string    `json:"from"` // the session's own name, or who sent it; "" for what nobody is known to have sent, like a person's prompt
 	Text string    `json:"text"`
 }
 

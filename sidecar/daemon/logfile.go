@@ -11,6 +11,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
 // How much of its log a sidecar keeps: the file itself and so many older ones, each of at
@@ -59,8 +60,10 @@ func (l *LogFile) open() error {
 	return nil
 }
 
-// Write appends one record, whole in one file.
+// Write appends one record, whole in one file, with credentials masked.
 func (l *LogFile) Write(record []byte) (int, error) {
+	said := len(record)
+	record = []byte(secret.Mask(string(record)))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
@@ -75,7 +78,10 @@ func (l *LogFile) Write(record []byte) (int, error) {
 	}
 	n, err := l.file.Write(record)
 	l.have += int64(n)
-	return n, err
+	if err != nil {
+		return 0, err
+	}
+	return said, nil
 }
 
 // rotate makes room for a new file. The open one is kept until the new one is there.

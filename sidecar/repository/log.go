@@ -12,12 +12,13 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
 // Log appends a line to agent.log: "[time] Processed: .aea/message-….json -> acknowledged". It is
-// one line whatever the words have, and nothing in it acts on a terminal.
+// one line whatever the words have, nothing in it acts on a terminal, and credentials are masked.
 func (d Dir) Log(at time.Time, did, what, became string) error {
-	line := fmt.Sprintf("[%s] %s: %s -> %s\n", aea.Timestamp(at), word(did), word(what), word(became))
+	line := secret.Mask(fmt.Sprintf("[%s] %s: %s -> %s\n", aea.Timestamp(at), word(did), word(what), word(became)))
 	f, err := foreign.AppendOurs(d.at(logName), 0o644)
 	if err != nil {
 		return fmt.Errorf("log of %q: %w", d.Path, err)

@@ -46,6 +46,13 @@ func Headed(text string) bool {
 	return forged(first)
 }
 
+// Quote puts "> " before each line of a text that begins as only the sidecar's own do, and changes
+// nothing else: for what is read beside an attribution that stands elsewhere.
+func Quote(text string) string {
+	text, _ = quote(text, false)
+	return text
+}
+
 // quote puts the mark before each line that is forged and, if it is to, before each that a
 // client would take for pictures; it counts them.
 func quote(body string, pictures bool) (string, int) {

@@ -14,6 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
 )
 
 // dataEvents is how far back the journal is read for what was said in a session.
@@ -45,7 +47,8 @@ func (s *Launches) row(ctx context.Context, by relay.By, p message.Peer) api.Ses
 }
 
 // Data reads what was said in a session lately: of an agent, from its own transcript, else from the
-// journal.
+// journal. Credentials are masked, and who said something stands beside the text alone: a line that
+// looks as if the sidecar had written it is quoted.
 func (s *Launches) Data(ctx context.Context, from api.Caller, q api.SessionDataQuery) (api.SessionWords, error) {
 	by, err := s.Callers.verified(ctx, from, "read a session")
 	if err != nil {
@@ -70,6 +73,9 @@ func (s *Launches) Data(ctx context.Context, from api.Caller, q api.SessionDataQ
 	entries, err := s.said(ctx, session)
 	if err != nil {
 		return api.SessionWords{}, err
+	}
+	for i := range entries {
+		entries[i].Text = secret.Mask(sanitise.Quote(entries[i].Text))
 	}
 	entries = slices.DeleteFunc(entries, func(e api.SessionEntry) bool {
 		return e.At.Before(since) || !q.Since.IsZero() && e.At.Before(q.Since) || !q.Until.IsZero() && e.At.After(q.Until)
@@ -100,7 +106,11 @@ func (s *Launches) said(ctx context.Context, session message.Peer) ([]api.Sessio
 	}
 	bodies := map[message.ID]message.Envelope{}
 	var told []string
+	var taken []message.Delivery
 	for _, e := range events {
+		if e.Receipt != nil && e.Delivery != nil && e.Receipt.Target == session.ID && e.Receipt.State == message.Submitted {
+			taken = append(taken, *e.Delivery)
+		}
 		if e.Message == nil {
 			continue
 		}
@@ -112,7 +122,7 @@ func (s *Launches) said(ctx context.Context, session message.Peer) ([]api.Sessio
 	if s.Panes != nil && !session.Starting {
 		said, err := s.Panes.Recent(ctx, session.ID)
 		if err == nil {
-			return fromTranscript(session, said, told), nil
+			return fromTranscript(session, said, told, taken), nil
 		}
 		if !errors.Is(err, pane.ErrNoAccount) {
 			s.Log.Warn("read a session", "session", session.Name, "err", err)
@@ -142,8 +152,9 @@ func ofSidecar(m message.Envelope) bool {
 }
 
 // fromTranscript is what stands in an agent's own transcript, without what the sidecar has told it:
-// there that has a header, and is like any other prompt.
-func fromTranscript(session message.Peer, said []pane.Said, told []string) (all []api.SessionEntry) {
+// there that has a header, and is like any other prompt. Who wrote a prompt is known of the
+// deliveries that the agent took; of another one nothing is, whatever it begins with.
+func fromTranscript(session message.Peer, said []pane.Said, told []string, taken []message.Delivery) (all []api.SessionEntry) {
 	for _, one := range said {
 		text := strings.TrimSpace(one.Text)
 		if !one.Own && slices.ContainsFunc(told, func(body string) bool { return body != "" && strings.HasSuffix(text, body) }) {
@@ -152,6 +163,10 @@ func fromTranscript(session message.Peer, said []pane.Said, told []string) (all 
 		e := api.SessionEntry{At: one.At, Text: one.Text}
 		if one.Own {
 			e.From = session.Name
+		} else if i := slices.IndexFunc(taken, func(d message.Delivery) bool { return d.Head != "" && strings.HasPrefix(text, d.Head) }); i >= 0 {
+			e.From = taken[i].Message.From.Name
+			e.Text = strings.TrimSpace(strings.TrimPrefix(text, taken[i].Head))
+			taken = slices.Delete(taken, i, i+1)
 		}
 		all = append(all, e)
 	}

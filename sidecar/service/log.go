@@ -35,8 +35,16 @@ func (s *Log) Offer(server *api.Server) {
 	api.Feed(server, api.Events, s.Events)
 }
 
-// List lists what happened.
-func (s *Log) List(ctx context.Context, _ api.Caller, q api.LogQuery) ([]message.Event, error) {
+// List lists what happened, without credentials.
+func (s *Log) List(ctx context.Context, from api.Caller, q api.LogQuery) ([]message.Event, error) {
+	events, err := s.list(ctx, from, q)
+	for i := range events {
+		events[i] = redacted(events[i])
+	}
+	return events, err
+}
+
+func (s *Log) list(ctx context.Context, _ api.Caller, q api.LogQuery) ([]message.Event, error) {
 	query := journal.Query{Since: q.Since, Limit: q.Limit, Search: q.Search, Newest: !q.Oldest, Notices: q.Notices}
 	if q.Chat != "" {
 		id, err := s.Names.chatID(ctx, q.Chat)
@@ -85,7 +93,7 @@ func (s *Log) List(ctx context.Context, _ api.Caller, q api.LogQuery) ([]message
 	return events, nil
 }
 
-// Events yields what happens, from the journal itself, in its order.
+// Events yields what happens, from the journal itself, in its order, without credentials.
 func (s *Log) Events(ctx context.Context, _ api.Caller, q api.EventsQuery) iter.Seq2[message.Event, error] {
 	return func(yield func(message.Event, error) bool) {
 		since := q.Since
@@ -110,7 +118,7 @@ func (s *Log) Events(ctx context.Context, _ api.Caller, q api.EventsQuery) iter.
 				return
 			}
 			for _, e := range events {
-				if !yield(e, nil) {
+				if !yield(redacted(e), nil) {
 					return
 				}
 				since = e.Seq
