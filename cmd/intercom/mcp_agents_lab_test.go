@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -21,16 +22,8 @@ import (
 // a person's draft is left alone. A check of a worker that is at work is answered from what is seen.
 func TestLab_M4_C38_aRealAgentDelegates(t *testing.T) {
 	t.Parallel()
-	lab := labtest.New(t, labtest.Claude, labtest.Codex)
-	all := tmuxtest.Versions(t)
-	st := &labStage{newStage(t, all[len(all)-1]), lab}
-	st.Run("set-option", "-t", "base:", "default-size", "120x40")
-	codex := lab.Start(st.Server, labtest.Codex) // writes its home, and how it is started
-	codex.Stop()
-	project := codex.Work
-	st.configures(fmt.Sprintf("intercom.configure { sessions = { allow = { 'codex' }, roots = { %q } }, profiles = { codex = { start = { %q } } } }\n", project, filepath.Join(codex.Dir, "start")))
-	server := filepath.Join(st.run, "server")
-	tmuxtest.Program(t, server, fmt.Sprintf("#!/bin/sh\nPATH=%s:$PATH INTERCOM_TEST_MAIN=1 exec %s mcp\n", st.bin, thisProgram()))
+	st := newToolLab(t)
+	lab, codex, project, claude := st.lab, st.codex, st.project, st.claude
 	stalls := false
 	lab.Model.Script(func(x labtest.Exchange) (labtest.Reply, bool) {
 		if x.Side != "" || x.Agent != codex.Name {
@@ -38,37 +31,6 @@ func TestLab_M4_C38_aRealAgentDelegates(t *testing.T) {
 		}
 		return labtest.Reply{Text: fmt.Sprintf("There are %d rows.", 40+len(x.User)), Stall: stalls}, true
 	})
-	st.load()
-	claude := &labAgent{lab.Start(st.Server, labtest.Claude, labtest.InShell(), labtest.Configured(func(a *labtest.Agent) {
-		require.NoError(t, a.EditJSON(filepath.Join(a.Home, ".claude.json"), func(settings map[string]any) {
-			settings["mcpServers"] = map[string]any{"intercom": map[string]any{"type": "stdio", "command": server, "args": []string{}, "env": map[string]any{}}}
-		}))
-		require.NoError(t, a.EditJSON(filepath.Join(a.Home, ".claude", "settings.json"), func(settings map[string]any) {
-			settings["permissions"] = map[string]any{"defaultMode": "default", "allow": []string{"mcp__intercom"}}
-		}))
-	})), st}
-	// calls has Claude's model call a tool, and returns what that said. What a tool says comes in an
-	// exchange of its own, in which its user says nothing.
-	answers := func() (all []string) {
-		for _, x := range claude.Conversation() {
-			for _, r := range x.Results {
-				if x.Over {
-					all = append(all, r.Text)
-				}
-			}
-		}
-		return all
-	}
-	calls := func(tool string, arguments map[string]any) string {
-		t.Helper()
-		text, err := json.Marshal(arguments)
-		require.NoError(t, err)
-		n := len(answers())
-		claude.Prompt("[[tool mcp__intercom__" + tool + " " + string(text) + "]]")
-		st.until(tool+" has answered", func() bool { return len(answers()) > n })
-		claude.WaitForIdle()
-		return answers()[n]
-	}
 	told := func(times int, what ...string) {
 		t.Helper()
 		st.until("Claude is told "+what[0], func() bool {
@@ -83,7 +45,7 @@ func TestLab_M4_C38_aRealAgentDelegates(t *testing.T) {
 	}
 
 	// It starts a worker, which answers; it is told so.
-	text := calls("start_session", map[string]any{"computer": "local", "project_dir": project, "title": "Worker Task", "message": "count the rows", "agent": "codex"})
+	text := st.calls("start_session", map[string]any{"computer": "local", "project_dir": project, "title": "Worker Task", "message": "count the rows", "agent": "codex"})
 	var worker delegated
 	require.NoError(t, json.Unmarshal([]byte(text), &worker), text)
 	require.Equal(t, "started", worker.Status, text)
@@ -95,15 +57,15 @@ func TestLab_M4_C38_aRealAgentDelegates(t *testing.T) {
 	told(1, stopped)
 	claude.WaitForIdle()
 	one := map[string]any{"computer": "local", "session_id": id}
-	assert.Contains(t, calls("get_session_data", one), "There are 41 rows.")
+	assert.Contains(t, st.calls("get_session_data", one), "There are 41 rows.")
 
 	// C38: a worker that is at work is not asked; what is seen of it is the answer.
 	stalls = true
 	one["message"] = "and the columns"
-	calls("send_message", one)
+	st.calls("send_message", one)
 	st.until("Codex is at work", func() bool { return len(codex.Received()) == 2 })
 	one["message"] = "Status check: Are you still working on Worker Task?"
-	text = calls("send_message", one)
+	text = st.calls("send_message", one)
 	told(1, "[notice]", `"Worker Task" is working since`, "last words", "There are 41 rows.")
 	assert.Len(t, codex.Received(), 2, "nothing is typed: %s", text)
 	claude.WaitForIdle()
@@ -125,7 +87,106 @@ func TestLab_M4_C38_aRealAgentDelegates(t *testing.T) {
 	}
 }
 
+// M7 with a real Claude Code and its own MCP client: what it may not start, end or read is refused or
+// waits, and is logged; what a person approves with a key of theirs is started.
+func TestLab_M7_whatARealAgentMay(t *testing.T) {
+	t.Parallel()
+	st := newToolLab(t)
+	outside := filepath.Join(st.home, "outside")
+	require.NoError(t, os.Mkdir(outside, 0o700))
+	other := st.lab.Start(st.Server, labtest.Codex, labtest.InShell())
+	out, code := st.intercom("adopt", other.Pane, "--name", "bob")
+	require.Zero(t, code, out)
+	panes := st.Run("list-panes", "-a", "-F", "#{pane_id}")
+	trace := filepath.Join(st.home, "trace")
+	start := func(agent, dir string) string {
+		return st.calls("start_session", map[string]any{"computer": "local", "project_dir": dir, "title": "More", "message": "count the rows", "agent": agent})
+	}
+	assert.Contains(t, start("sh -c 'touch "+trace+"'", st.project), `"status":"error"`)
+	for _, tool := range []string{"get_session_data", "end_session"} {
+		assert.Contains(t, st.calls(tool, map[string]any{"computer": "local", "session_id": "bob"}), `"code":"refused"`, tool)
+	}
+	var held delegated
+	text := start("codex", outside)
+	require.NoError(t, json.Unmarshal([]byte(text), &held), text)
+	require.Equal(t, "held", held.Status, text)
+
+	logged := read(t, st.paths().Log)
+	for _, said := range []string{"touch " + trace, outside, "read a session that it neither started", "end a session"} {
+		assert.Contains(t, logged, said)
+	}
+	assert.Equal(t, panes, st.Run("list-panes", "-a", "-F", "#{pane_id}"), "nothing has started or ended")
+	assert.NoFileExists(t, trace)
+
+	shell := st.shell()
+	st.Run("send-keys", "-l", "-t", shell, fmt.Sprintf("%s inbox approve %s --server=%s", thisProgram(), message.ID(held.Request).Short(), st.Socket))
+	st.Run("send-keys", "-t", shell, "Enter")
+	st.WaitForText(shell, "[y/N]")
+	assert.Empty(t, st.codex.Received())
+	st.Run("send-keys", "-t", shell, "y")
+	st.until("Codex hears it", func() bool { return len(st.codex.Received()) == 1 })
+	assert.Equal(t, "AI[local:"+st.sessionIn(st.claude.Pane)+"] | count the rows", st.codex.Received()[0])
+}
+
 // Helpers.
+
+// toolLab has a real Claude Code whose own MCP client has our tools, and a real Codex that it may start
+// in one project.
+type toolLab struct {
+	*labStage
+	claude  *labAgent
+	codex   *labtest.Agent // as it is started
+	project string
+}
+
+func newToolLab(t *testing.T) *toolLab {
+	t.Helper()
+	lab := labtest.New(t, labtest.Claude, labtest.Codex)
+	all := tmuxtest.Versions(t)
+	st := &toolLab{labStage: &labStage{newStage(t, all[len(all)-1]), lab}}
+	st.Run("set-option", "-t", "base:", "default-size", "120x40")
+	st.codex = lab.Start(st.Server, labtest.Codex) // writes its home, and how it is started
+	st.codex.Stop()
+	st.project = st.codex.Work
+	st.configures(fmt.Sprintf("intercom.configure { sessions = { allow = { 'codex' }, roots = { %q } }, profiles = { codex = { start = { %q } } } }\n", st.project, filepath.Join(st.codex.Dir, "start")))
+	server := filepath.Join(st.run, "server")
+	tmuxtest.Program(t, server, fmt.Sprintf("#!/bin/sh\nPATH=%s:$PATH INTERCOM_TEST_MAIN=1 exec %s mcp\n", st.bin, thisProgram()))
+	st.load()
+	st.claude = &labAgent{lab.Start(st.Server, labtest.Claude, labtest.InShell(), labtest.Configured(func(a *labtest.Agent) {
+		require.NoError(t, a.EditJSON(filepath.Join(a.Home, ".claude.json"), func(settings map[string]any) {
+			settings["mcpServers"] = map[string]any{"intercom": map[string]any{"type": "stdio", "command": server, "args": []string{}, "env": map[string]any{}}}
+		}))
+		require.NoError(t, a.EditJSON(filepath.Join(a.Home, ".claude", "settings.json"), func(settings map[string]any) {
+			settings["permissions"] = map[string]any{"defaultMode": "default", "allow": []string{"mcp__intercom"}}
+		}))
+	})), st.labStage}
+	return st
+}
+
+// answers are what its tools have said. That comes in an exchange of its own, in which its user says
+// nothing.
+func (st *toolLab) answers() (all []string) {
+	for _, x := range st.claude.Conversation() {
+		for _, r := range x.Results {
+			if x.Over {
+				all = append(all, r.Text)
+			}
+		}
+	}
+	return all
+}
+
+// calls has Claude's model call a tool, and returns what that said.
+func (st *toolLab) calls(tool string, arguments map[string]any) string {
+	st.t.Helper()
+	text, err := json.Marshal(arguments)
+	require.NoError(st.t, err)
+	n := len(st.answers())
+	st.claude.Prompt("[[tool mcp__intercom__" + tool + " " + string(text) + "]]")
+	st.until(tool+" has answered", func() bool { return len(st.answers()) > n })
+	st.claude.WaitForIdle()
+	return st.answers()[n]
+}
 
 // configures writes init.lua.
 func (st *stage) configures(text string) {

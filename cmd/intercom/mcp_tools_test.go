@@ -22,7 +22,7 @@ import (
 
 // An agent hands a task to another, talks with it, is told no more of it, and ends it, all by its
 // tools. Nothing in init.lua says what it may start: one of its own kind, in its own project.
-func TestT22_T27_T29_M7_anAgentDelegates(t *testing.T) {
+func TestT22_T27_T29_C4_M7_anAgentDelegates(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
 	project, outside := st.project("project"), st.project("outside")

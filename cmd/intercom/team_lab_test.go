@@ -145,7 +145,7 @@ func (a peersAgent) tries(command string) (told string) {
 // The lesson's own example with a real Claude Code as teammate, whose hook closes its tools until the
 // lead has approved its plan, and which answers by commands in its own shell: it works, rests
 // and shuts down, as config.json shows it, and nothing of it is left.
-func TestLab_P24_P27_realTeammates(t *testing.T) {
+func TestLab_P24_P27_C5_realTeammates(t *testing.T) {
 	t.Parallel()
 	const kind = labtest.Claude
 	st := newTeamStage(t, kind)
@@ -171,6 +171,8 @@ func TestLab_P24_P27_realTeammates(t *testing.T) {
 	_, id, _ = strings.Cut(st.lead("shutdown-request", name), "Shutdown request ")
 	st.until("it is asked", func() bool { return a.heard("shutdown request " + id[:8]) })
 	a.answered(0)
+	st.is(name, "idle")
+	assert.Contains(t, st.lead("shutdown-status", id[:8]), `"status":"pending"`, "C5: the end of its turn is no answer")
 	a.Prompt("[[bash intercom team shutdown-response " + id[:8] + " --approve]]")
 	a.WaitForDialog()
 	a.WaitForStill(labtest.Stillness)

@@ -31,14 +31,14 @@ func newMembers(t *testing.T) members {
 }
 
 // spawn starts a teammate, a line program, and waits until it rests.
-func (m members) spawn(name string) *agent {
+func (m members) spawn(name string, flags ...string) *agent {
 	m.t.Helper()
 	a := m.agentOf(name)
 	spawned, err := api.Call(m.t.Context(), m.client.Client, api.SpawnMember, api.SpawnRequest{
-		Dir: m.Path, Name: name, Role: "dev", Command: append(a.command(), "--reply", "done"), As: "line",
+		Dir: m.Path, Name: name, Role: "dev", Command: append(append(a.command(), "--reply", "done"), flags...), As: "line",
 	})
 	require.NoError(m.t, err)
-	a.session = spawned.Session
+	a.session, a.pane = spawned.Session, spawned.Session.Pane
 	m.stands(name, team.Idle)
 	return a
 }
