@@ -70,8 +70,8 @@ func TestK1_C50_outlivesItsTmuxServer(t *testing.T) {
 	assert.Equal(t, "stopped", k.ok("listen", "stop", "--port", port)["status"])
 }
 
-// Two tmux servers and a headless sidecar on one port, ended in every order: each message is
-// there once, and while one of them lives the port is served.
+// Two tmux servers and a headless sidecar on one port and one repository, ended in every order: each
+// message is there once, or processed once, and while one of them lives both are served.
 func TestC50_endedInEveryOrder(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -88,8 +88,21 @@ func TestC50_endedInEveryOrder(t *testing.T) {
 				require.NoError(t, err, "%s", out)
 			}
 			k.in(servers[order[0]]).ok("listen", "start", "--port", port)
-			var told []string
+			asker, target := filepath.Join(k.env["HOME"], "asker"), filepath.Join(k.env["HOME"], "target")
+			for _, dir := range []string{asker, target} {
+				require.NoError(t, os.Mkdir(dir, 0o700))
+				k.runsIn(dir, "aea", "install")
+			}
+			logged := func() string {
+				text, _ := os.ReadFile(filepath.Join(target, ".aea", "agent.log"))
+				return string(text)
+			}
+			var told, sent []string
 			say := func(text string) {
+				var one struct{ File string }
+				require.NoError(t, json.Unmarshal([]byte(k.runsIn(asker, "aea", "send", "--to", "claude-target", "--type", "update", "--priority", "low", "--subject", text, "--message", text, "--json")), &one))
+				sent = append(sent, filepath.Base(one.File))
+				until(t, func() bool { return strings.Contains(logged(), "/"+filepath.Base(one.File)+" -> ") })
 				until(t, func() bool {
 					_, code := k.says("send", "--to-port", port, "--from-port", "9001", "--message", text)
 					return code == 0
@@ -112,6 +125,10 @@ func TestC50_endedInEveryOrder(t *testing.T) {
 				}
 			}
 			assert.Equal(t, strings.Join(told, ", "), strings.Join(bodies(k.ok("check", "--port", port)), ", "))
+			assert.Equal(t, len(sent), strings.Count(logged(), "] "), "%s", logged())
+			for _, file := range sent {
+				assert.Equal(t, 1, strings.Count(logged(), "] Processed: .aea/"+file+" -> acknowledged\n"), "%s: %s", file, logged())
+			}
 		})
 	}
 }
@@ -136,6 +153,16 @@ func (k *talker) reader(name string) (in *talker, screen func() string) {
 func (k *talker) runs(words ...string) string {
 	k.t.Helper()
 	out, err := k.command(thisProgram(), words...).CombinedOutput()
+	require.NoError(k.t, err, "%v: %s", words, out)
+	return string(out)
+}
+
+// runsIn is runs in a directory.
+func (k *talker) runsIn(dir string, words ...string) string {
+	k.t.Helper()
+	cmd := k.command(thisProgram(), words...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
 	require.NoError(k.t, err, "%v: %s", words, out)
 	return string(out)
 }
