@@ -66,7 +66,7 @@ var harmless = []string{
 
 // Secrets of well-known shapes do not leave; what stands around them does, and so does what
 // only looks a little like them.
-func TestL6_secretsAreMasked(t *testing.T) {
+func TestL6_C29_secretsAreMasked(t *testing.T) {
 	r := newRig(t, nil)
 	for name, all := range secrets {
 		for _, one := range all {

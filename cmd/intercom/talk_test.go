@@ -485,7 +485,7 @@ func TestK40_K46_K52_portsInUse(t *testing.T) {
 }
 
 // The lines of the document, typed as they stand there into two panes.
-func TestK47_exampleSession(t *testing.T) {
+func TestK47_C30_exampleSession(t *testing.T) {
 	if alone(t) {
 		return
 	}
@@ -578,7 +578,7 @@ func alone(t *testing.T) bool {
 }
 
 // Nothing but the binary: no Python, no uv, an empty home.
-func TestK49_noDependencies(t *testing.T) {
+func TestK49_C31_noDependencies(t *testing.T) {
 	t.Parallel()
 	k := newTalker(t)
 	k.env["PATH"] = "/nonexistent"

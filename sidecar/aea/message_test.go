@@ -126,7 +126,7 @@ func TestA6_A12_A13_A14_A15_A44_Written(t *testing.T) {
 	assert.Equal(t, m.Body, back.Body)
 }
 
-func TestA9_Timestamp(t *testing.T) {
+func TestA9_C18_Timestamp(t *testing.T) {
 	t.Parallel()
 	assert.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`, aea.Timestamp(at.In(time.FixedZone("x", 7200)).Add(123456789)))
 	assert.Equal(t, "2025-10-14T05:42:00Z", aea.Timestamp(at.In(time.FixedZone("x", 7200))))
@@ -154,7 +154,7 @@ func TestA8_Types(t *testing.T) {
 	assert.ErrorContains(t, err, "message_type")
 }
 
-func TestA10_Priorities(t *testing.T) {
+func TestA10_C10_Priorities(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{"low": "low", "normal": "normal", "medium": "normal", "high": "high", "urgent": "urgent", "critical": "urgent", "": "normal"} {
 		m, err := aea.Read(name, fmt.Appendf(nil, `{"message_type":"issue","priority":%q,"message":{"body":"x"}}`, word))
@@ -209,7 +209,7 @@ func TestA22_A23_Names(t *testing.T) {
 }
 
 // Both names of the document, and the further forms of its timestamp that are in use.
-func TestA24_NamesRead(t *testing.T) {
+func TestA24_C13_NamesRead(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]aea.Name{
 		"message-20251014T054200Z-from-claude-xpull-hub.json":      {Time: at, Agent: "claude-xpull-hub"},
@@ -224,6 +224,9 @@ func TestA24_NamesRead(t *testing.T) {
 		assert.True(t, aea.IsName(file), file)
 		assert.Equal(t, want, aea.ParseName(file), file)
 	}
+	m, err := aea.Read("message-20251014T054200Z-from-claude-xpull-hub-test.json", []byte(`{"message_type":"update","from":{"agent_id":"claude-other"},"message":{"body":"x"}}`))
+	require.NoError(t, err)
+	assert.Equal(t, "claude-other", m.From.ID, "it is the message that says who it is from")
 	for _, bad := range []string{"message.json", "x-message-1.json", "message-1.json~", ".message-1.json", "message-a/b.json", "message-1.txt"} {
 		assert.False(t, aea.IsName(bad), bad)
 	}
@@ -270,7 +273,7 @@ func TestA39_H60_Refused(t *testing.T) {
 }
 
 // Credentials are found by their shapes, wherever in a message they stand.
-func TestA42_Secret(t *testing.T) {
+func TestA42_C29_Secret(t *testing.T) {
 	t.Parallel()
 	for text, kind := range map[string]string{
 		"AKIAIOSFODNN7EXAMPLE":                                          "an AWS key",

@@ -259,11 +259,12 @@ func TestSaid_proseDoesNotCount(t *testing.T) {
 	}
 }
 
-func TestNewID(t *testing.T) {
+func TestC17_NewID(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
 		id := handshake.NewID()
 		assert.True(t, handshake.ValidID(id), id)
+		assert.Regexp(t, `^[0-9a-f]{8}$`, id)
 		seen[id] = true
 	}
 	assert.Greater(t, len(seen), 990)

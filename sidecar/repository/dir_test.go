@@ -92,7 +92,7 @@ func TestA38_Paths(t *testing.T) {
 }
 
 // The document's own loop and ours find the same, of a thousand files; the newest comes first.
-func TestA26_A25_TheDocumentsLoop(t *testing.T) {
+func TestA26_A25_C14_TheDocumentsLoop(t *testing.T) {
 	t.Parallel()
 	d := repo(t, "repo")
 	n := many(200, 1000)
@@ -182,7 +182,7 @@ func TestA31_H64_Log(t *testing.T) {
 }
 
 // All that is sent in one second by one agent is there, each in a file of its own.
-func TestA54_ManyInASecond(t *testing.T) {
+func TestA54_C12_ManyInASecond(t *testing.T) {
 	t.Parallel()
 	from, to := repo(t, "from"), repo(t, "to")
 	var all sync.WaitGroup
@@ -247,7 +247,7 @@ func TestA56_Atomic(t *testing.T) {
 	assert.Greater(t, looks, 10)
 }
 
-func TestA47_Archive(t *testing.T) {
+func TestA47_C28_Archive(t *testing.T) {
 	t.Parallel()
 	d := repo(t, "repo")
 	old, recent := at.Add(-40*24*time.Hour), at
@@ -563,7 +563,7 @@ func TestH58_Enabled(t *testing.T) {
 	assert.False(t, ok, "others may write it")
 }
 
-func TestA7_StableID(t *testing.T) {
+func TestA7_C17_StableID(t *testing.T) {
 	t.Parallel()
 	pattern := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	ids := map[string]bool{}

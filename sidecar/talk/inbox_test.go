@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestK11_K12_K13_K14_K26_check(t *testing.T) {
+func TestK11_K12_K13_K14_K26_C28_check(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).keep().start(Wish{})
 	assert.Empty(t, p.unread(t, CheckOptions{Clear: true}))

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestK2_K3_K7_K8_K15_K33_storedAsItCame(t *testing.T) {
+func TestK2_K3_K7_K8_K15_K33_C18_storedAsItCame(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).keep().start(Wish{})
 	sent := []string{"Hello, World!", "", "é", "9:inside:5", "line\nline\x00\x1b[31m\u2028<&>", "last"}
@@ -70,7 +70,7 @@ func TestK36_oneMebibyte(t *testing.T) {
 	assert.Equal(t, most, all[1].Text)
 }
 
-func TestK37_fullInbox(t *testing.T) {
+func TestK37_C27_fullInbox(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).keep().start(Wish{})
 	for _, text := range numbered(100) {
@@ -264,7 +264,7 @@ func TestK5_endsWhateverPeersDo(t *testing.T) {
 	}
 }
 
-func TestK32_loopbackOnly(t *testing.T) {
+func TestK32_C8_loopbackOnly(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t).keep().start(Wish{})
 	reach := func(host string) error {

@@ -53,7 +53,7 @@ func TestP30_P31_TheLessonsPrograms(t *testing.T) {
 
 // Ten thousand messages, by programs that lock and by programs that do not, while several drain:
 // each is read once, those of one author in their order.
-func TestP30_NothingIsLostWhileItIsRead(t *testing.T) {
+func TestP30_C28_NothingIsLostWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	d := newTeam(t)
 	const ours, theirs, few, many = 2, 4, 500, 2250 // ours wait for the disk each time

@@ -14,7 +14,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-func TestP31_TheLessonsBytes(t *testing.T) {
+func TestP31_C18_TheLessonsBytes(t *testing.T) {
 	t.Parallel()
 	yes, feedback, plan := true, "", "1. measure\n2. cut"
 	for _, c := range []struct {

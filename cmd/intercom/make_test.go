@@ -1,0 +1,20 @@
+package main
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// The two commands of README, and those by which everything else is checked, are there.
+func TestC32_make(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip("no make: install it")
+	}
+	for _, target := range []string{"demo", "test", "lint", "lab", "long", "bench", "teeth"} {
+		out, err := exec.CommandContext(t.Context(), "make", "-C", "../..", "-n", target).CombinedOutput()
+		assert.NoError(t, err, "%s: %s", target, out)
+	}
+}
