@@ -36,7 +36,7 @@ end)`,
 // From the call to the verdict, through the worker: five scripts, a body of 4 KB. Messages come
 // one by one, as agents make them, or without a pause; then each waits for the worker to make
 // the machines for it.
-func BenchmarkL14_evaluation(b *testing.B) {
+func BenchmarkL14_Q8_evaluation(b *testing.B) {
 	for _, pause := range []time.Duration{3 * time.Millisecond, 0} {
 		b.Run("pause "+pause.String(), func(b *testing.B) {
 			engine := New(Options{})

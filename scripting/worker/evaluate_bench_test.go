@@ -6,7 +6,7 @@ import (
 )
 
 // What the evaluation itself costs, without a process around it: beside
-// BenchmarkL14_evaluation it says what the way there and back takes. Machines are made while
+// BenchmarkL14_Q8_evaluation it says what the way there and back takes. Machines are made while
 // nobody waits.
 func BenchmarkEvaluate(b *testing.B) {
 	of, _ := load(loadOf(`local keys = intercom.re [[sk-[\w-]{16,}|ghp_\w{20,}|AKIA[A-Z0-9]{16}]]

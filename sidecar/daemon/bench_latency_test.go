@@ -102,10 +102,10 @@ func latencies(all []hop) (t times) {
 	return t
 }
 
-// BenchmarkOwnPart takes the latency apart (Q2): what is left of it without the quiet time
+// BenchmarkQ2_OwnPart takes the latency apart (Q2): what is left of it without the quiet time
 // that the profile asks for, and where it goes, by the receipts, by the hook between look
 // and typing, and by what the recipient read.
-func BenchmarkOwnPart(b *testing.B) {
+func BenchmarkQ2_OwnPart(b *testing.B) {
 	for _, v := range ends(b) {
 		b.Run("tmux="+v.Name, func(b *testing.B) {
 			var parts breakdown

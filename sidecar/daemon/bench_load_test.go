@@ -190,10 +190,10 @@ func (c *crowd) measure(b *testing.B, pid int) cost {
 	return k
 }
 
-// BenchmarkPaneLoad measures the processor time of whoever watches 100 panes, and of the
+// BenchmarkQ3_PaneLoad measures the processor time of whoever watches 100 panes, and of the
 // tmux server, while nothing happens in the panes and while a spinner turns in each (Q3). The
 // reference only captures and compares; it would have typed the spinners, too.
-func BenchmarkPaneLoad(b *testing.B) {
+func BenchmarkQ3_PaneLoad(b *testing.B) {
 	needProc(b)
 	for _, v := range ends(b) {
 		b.Run("tmux="+v.Name, func(b *testing.B) {

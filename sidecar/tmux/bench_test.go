@@ -9,9 +9,10 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-// BenchmarkClient measures one look (facts, screen, 100 lines of history) and one
-// compare-and-type, over each transport.
-func BenchmarkClient(b *testing.B) {
+// BenchmarkQ12_Client measures one look (facts, screen, 100 lines of history), one compare-and-type,
+// and the five steps of a delivery (a look, a paste, a look, Enter, a look), over each transport, on every
+// tmux at hand.
+func BenchmarkQ12_Client(b *testing.B) {
 	for _, v := range tmuxtest.Versions(b) {
 		for _, transport := range []string{"process", "native", "control"} {
 			s := tmuxtest.NewServer(b, v)
@@ -37,6 +38,19 @@ func BenchmarkClient(b *testing.B) {
 					out, err := c.Type(b.Context(), tmux.Typing{Pane: r.Pane, Facts: l.Facts, Text: []byte("hello")})
 					require.NoError(b, err)
 					require.Equal(b, tmux.Typed, out)
+				}
+			})
+			b.Run("delivery/"+v.Name+"/"+transport, func(b *testing.B) {
+				for b.Loop() {
+					l, err := c.Look(b.Context(), r.Pane, 100)
+					require.NoError(b, err)
+					for _, text := range []string{"hello", "\r"} {
+						out, err := c.Type(b.Context(), tmux.Typing{Pane: r.Pane, Facts: l.Facts, Text: []byte(text)})
+						require.NoError(b, err)
+						require.Equal(b, tmux.Typed, out)
+						l, err = c.Look(b.Context(), r.Pane, 100)
+						require.NoError(b, err)
+					}
 				}
 			})
 			require.NoError(b, c.Close())
