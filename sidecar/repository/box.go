@@ -24,6 +24,7 @@ const PIDFile = ".monitor.pid"
 const (
 	tickEvery   = 500 * time.Millisecond // without a watch, messages are found so late at most
 	rescan      = 5 * time.Second        // however quiet it is, what is there is listed so often
+	restAfter   = 10                     // times as long as a list took, none follows
 	window      = 256                    // messages that may be with the relay at a time, undecided
 	answerDelay = time.Hour              // what an agent has not answered by then, its author is told
 )
@@ -53,10 +54,11 @@ type box struct {
 	near      *claim.Claim // says that agents of this sidecar work here
 	call      *claim.Claim // asks who has the claim to hand it over: a person said yes here
 	ledger    *ledger
+	config    Config // as it was read last
 	watcher   *fsnotify.Watcher
 	listed    time.Time // when the directory was changed last, by the last list
 	scanned   time.Time // when that was
-	rest      time.Time // until then nothing is: the relay takes nothing
+	rest      time.Time // until then nothing is: the relay takes nothing, or the last list took long
 	unlogged  []entry   // lines that agent.log lacks, in their order
 	unwritten string    // why, as a person was told
 	unlisted  string    // why it could not be listed, as a person was told
@@ -139,12 +141,17 @@ func (b *box) run(ctx context.Context) {
 		if b.watcher != nil {
 			changes = b.watcher.Events
 		}
+		var rested <-chan time.Time
+		if rest := b.rest.Sub(b.peers.Now()); rest > 0 && b.listed.IsZero() {
+			rested = time.After(rest)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-b.bell:
 		case <-changes:
 			b.listed = time.Time{} // a file may have grown, of which the directory's time says nothing
+		case <-rested:
 		case <-tick.C:
 		}
 	}
@@ -332,7 +339,10 @@ func (b *box) look(ctx context.Context) {
 		return
 	}
 	b.scanned = now
+	began := time.Now()
 	all, err := b.dir.List()
+	// However fast files come into a directory of thousands, most of the time is left for processing them.
+	b.rest = now.Add(min(restAfter*time.Since(began), tickEvery))
 	if err != nil {
 		if b.unlisted != err.Error() { // nothing is processed until that is over
 			b.unlisted = err.Error()

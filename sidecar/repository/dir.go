@@ -283,6 +283,11 @@ func (d Dir) Mark(name string) error {
 // Own is the agent of this repository, by its agent-config.yaml.
 func (d Dir) Own() aea.Agent {
 	c, _ := Read(d.Path) // one that cannot be read says nothing of it
+	return d.by(c)
+}
+
+// by is the agent of this repository as its configuration says.
+func (d Dir) by(c Config) aea.Agent {
 	return aea.Agent{ID: aea.CleanID(c.Said.AgentID(filepath.Base(d.Path))), Path: d.Path}
 }
 

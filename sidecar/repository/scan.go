@@ -50,10 +50,15 @@ const (
 
 // feed takes messages in, oldest first, as many as may be with the relay.
 func (b *box) feed(ctx context.Context) {
+	var owner Owner
+	if len(b.backlog) > 0 {
+		b.config, _ = b.config.Again(b.dir.Path)
+		owner = Owner{b.dir.by(b.config)}
+	}
 	for len(b.backlog) > 0 && b.flying < window && len(b.unlogged) == 0 && ctx.Err() == nil {
 		e := b.backlog[0]
 		b.backlog = b.backlog[1:]
-		if !b.take(ctx, e) {
+		if !b.take(ctx, e, owner) {
 			b.pause()
 			break
 		}
@@ -67,7 +72,7 @@ func (b *box) pause() {
 }
 
 // take takes one file in. It reports false if the relay takes nothing for now.
-func (b *box) take(ctx context.Context, e Entry) bool {
+func (b *box) take(ctx context.Context, e Entry, owner Owner) bool {
 	one := b.ledger.known[e.Name]
 	switch {
 	case one.Stage == done:
@@ -94,7 +99,7 @@ func (b *box) take(ctx context.Context, e Entry) bool {
 		return true
 	}
 	delete(b.tries, e.Name)
-	switch owner := b.dir.Owner(); {
+	switch {
 	case owner.Mine(m):
 		b.refuse(ctx, e, "")
 		return true
