@@ -128,6 +128,9 @@ func (tx *tx) limit(t *pending, planned []message.Delivery) message.Reason {
 	if author != nil && len(planned) > tx.sends.FanOut {
 		return message.AtFanOut
 	}
+	if author != nil && tx.behind(author, planned, limits) {
+		return message.AtRateLimit
+	}
 	for _, d := range planned {
 		target := tx.present(d.Target)
 		if target == nil {
@@ -141,6 +144,27 @@ func (tx *tx) limit(t *pending, planned []message.Delivery) message.Reason {
 		}
 	}
 	return ""
+}
+
+// behind reports whether earlier messages of an author wait at the rate limit for one of the targets:
+// a later one does not overtake them. Those that the limit allows by now go first, since it was
+// raised or time has passed.
+func (tx *tx) behind(author *peer, planned []message.Delivery, limits message.Limits) bool {
+	for _, p := range planned {
+		target := tx.present(p.Target)
+		for _, d := range tx.underway(func(d *delivery) bool {
+			return d.Target == p.Target && d.Chat == "" && d.hold == message.HoldLimit && d.reason == message.AtRateLimit
+		}, place{bySender, author.ID}) {
+			n := size(d.Delivery)
+			if target == nil || target.budget.Over(tx.now, n, limits) != "" || author.sendsTooOften(tx.now, d.Target, tx.sends) {
+				return true
+			}
+			target.budget.Spend(tx.now, n)
+			author.sent(tx.now, d.Target)
+			tx.unhold([]*delivery{d}, false)
+		}
+	}
+	return false
 }
 
 // typed are those of planned deliveries that cost an agent's attention. A file costs none: how often

@@ -154,6 +154,38 @@ func TestBrake_ownLimitsAreThePersons(t *testing.T) {
 	assert.Equal(t, message.AtRateLimit, send("b").Reason, "the third of a minute")
 }
 
+// What an agent sends after a message that waits at its limit does not overtake it: neither when the
+// limit is raised, nor when a minute has passed.
+func TestBrake_T43_nothingOvertakesWhatWaits(t *testing.T) {
+	for how, change := range map[string]func(r *rig){
+		"raised":  func(r *rig) { _, _ = r.step(LimitsChanged{Own: route.Sends{Minute: 4}}) },
+		"a while": func(r *rig) { r.now = r.now.Add(2 * time.Minute) },
+	} {
+		r := newRig(t)
+		s := r.adopt("a", "b", "c")
+		send := func(to, text string) message.Receipt {
+			return r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: to, Message: message.Envelope{Body: text}}).Receipts[0]
+		}
+		_, _ = r.step(LimitsChanged{Own: route.Sends{Minute: 2}})
+		for _, text := range []string{"1", "2"} {
+			require.Equal(t, message.Queued, send("b", text).State)
+		}
+		require.Equal(t, message.AtRateLimit, send("b", "3").Reason)
+		require.Equal(t, message.AtRateLimit, send("b", "4").Reason)
+		change(r)
+		assert.Equal(t, message.Queued, send("c", "other").State, "%s: another target waits for nothing", how)
+		last := send("b", "5")
+		var went []string
+		for _, d := range r.out {
+			if d.Target == s[1].ID {
+				went = append(went, d.Message.Body)
+			}
+		}
+		assert.Equal(t, []string{"1", "2", "3", "4"}, went, how)
+		assert.Equal(t, message.AtRateLimit, last.Reason, "%s: those before it have used the limit up", how)
+	}
+}
+
 func TestBrake_single(t *testing.T) {
 	r := newRig(t)
 	s := r.adopt("a", "b", "c", "d", "e")
@@ -175,10 +207,11 @@ func TestBrake_single(t *testing.T) {
 	r.now = r.now.Add(30 * time.Minute)
 	assert.Equal(t, message.AtRateLimit, send("e").Reason)
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Person: true}})
-	assert.Equal(t, message.Queued, send("e").State, "a person's word")
 	before := len(r.out)
+	assert.Equal(t, message.Queued, send("e").State, "a person's word")
+	assert.Len(t, r.out, before+3, "with those that waited before it")
 	r.must(ResumeChat{Chat: "all", Sure: true})
-	assert.Len(t, r.out, before+3, "released by a person")
+	assert.Len(t, r.out, before+4, "released by a person")
 	_, _ = r.step(Tick{})
 	r.now = r.now.Add(2 * time.Minute)
 	_, _ = r.step(Tick{})

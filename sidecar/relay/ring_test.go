@@ -123,11 +123,13 @@ func TestH47_H48_FloodOfOneAgent(t *testing.T) {
 	assert.Equal(t, message.Queued, r.must(Send{By: By{Kind: Agent, Peer: s[2].ID}, To: "b", Message: message.Envelope{Body: "y"}}).Receipts[0].State)
 	assert.Equal(t, message.Queued, r.must(Send{To: "b", Message: message.Envelope{Body: "z"}}).Receipts[0].State)
 	r.now = r.now.Add(2 * time.Minute)
-	assert.Equal(t, message.Queued, r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0].State, "the minute has passed")
-	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Person: true}})
 	before := len(r.out)
+	last := r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0]
+	assert.Equal(t, message.AtRateLimit, last.Reason, "it waits behind the others")
+	assert.Len(t, r.out, before+usual.Minute, "the minute has passed: so many of what waited go first")
+	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Person: true}})
 	r.must(ResumeChat{Chat: All, Sure: true})
-	assert.Len(t, r.out, before+maxHeld, "what waited goes, in its order")
+	assert.Len(t, r.out, before+maxHeld+1, "the rest goes, in its order")
 }
 
 // A session that sends to itself is refused.
