@@ -183,6 +183,10 @@ func (b *fakeBackend) EndSession(_ context.Context, _ api.Caller, req api.EndSes
 	return api.EndedSession{Status: api.EndDone, Session: message.Peer{ID: message.NewID(), Name: req.Session}, How: "quit"}, nil
 }
 
+func (b *fakeBackend) EndAsks(_ context.Context, _ api.Caller, req api.EndSessionRequest) (api.EndAsked, error) {
+	return api.EndAsked{Session: req.Session}, nil
+}
+
 func (b *fakeBackend) StopNotices(_ context.Context, _ api.Caller, req api.StopNoticesRequest) (api.StoppedNotices, error) {
 	return api.StoppedNotices{Status: api.NoticesStopped, Session: message.Peer{ID: message.NewID(), Name: req.Session}}, nil
 }
@@ -401,6 +405,7 @@ func (b *fakeBackend) offered(s *api.Server) *api.Server {
 	api.Handle(s, api.Peers, b.Peers)
 	api.Handle(s, api.StartSession, b.StartSession)
 	api.Handle(s, api.EndSession, b.EndSession)
+	api.Handle(s, api.EndAsks, b.EndAsks)
 	api.Handle(s, api.StopNotices, b.StopNotices)
 	api.Handle(s, api.SessionData, b.SessionData)
 	api.Handle(s, api.ListSessions, b.ListSessions)

@@ -39,6 +39,7 @@ shell that it had.`,
 		if err != nil {
 			return ended, err
 		}
+		a.tellAsked(cmd.Context(), c, req)
 		ctx, cancel := context.WithTimeout(cmd.Context(), max(req.Grace, api.EndGrace)+req.Grace+endWithin)
 		defer cancel()
 		ended, err = api.Call(ctx, c, api.EndSession, req)
@@ -57,6 +58,17 @@ shell that it had.`,
 	cmd.Flags().DurationVar(&req.Grace, "grace", 0, "time `D` for a member to answer (30s), and for the program to quit (5s)")
 	a.completes(cmd, sessionWords)
 	return cmd
+}
+
+// tellAsked tells a person at a terminal that a teammate is asked first, which may take a while.
+func (a *app) tellAsked(ctx context.Context, c *api.Client, req api.EndSessionRequest) {
+	if req.Force || !a.attended() {
+		return
+	}
+	asked, err := quickly(ctx, c, api.EndAsks, req)
+	if err == nil && asked.Teammate != "" {
+		a.note("%s is a teammate: asking it, and waiting up to %v for its answer (--force asks nobody)", plainLine(asked.Session), asked.Grace)
+	}
 }
 
 func (a *app) showEnded(e api.EndedSession) {

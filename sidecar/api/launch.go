@@ -27,6 +27,10 @@ var EndSession = Op[EndSessionRequest, EndedSession]{Name: "session/end", Check:
 	return nil
 }}
 
+// EndAsks says who is asked before a session is ended, so that whoever ends it knows what is waited
+// for.
+var EndAsks = Op[EndSessionRequest, EndAsked]{Name: "session/end-asks", Check: EndSession.Check}
+
 // SessionData reads what was said in a session lately. It neither touches its pane nor subscribes
 // anybody to it.
 var SessionData = Op[SessionDataQuery, SessionWords]{Name: "session/data", Reads: true, Check: func(q SessionDataQuery) error {
@@ -127,6 +131,13 @@ type EndedSession struct {
 	Session message.Peer `json:"session"`
 	How     string       `json:"how,omitempty"`    // quit, hangup, term or kill: what it took
 	Reason  string       `json:"reason,omitempty"` // of a member that refused
+}
+
+// EndAsked is who is asked before a session is ended.
+type EndAsked struct {
+	Session  string        `json:"session"`            // its name
+	Teammate string        `json:"teammate,omitempty"` // as its team names it; "": nobody is asked
+	Grace    time.Duration `json:"grace_ns,omitempty"` // how long its answer is waited for
 }
 
 // SessionDataQuery asks what was said in a session.

@@ -224,13 +224,10 @@ func tracker(h handshake.Handshake) api.Tracker {
 // as grace, and where that is yes until it has ended. A session of no teammate, and one that does
 // not answer in time, may be ended; else the teammate has refused, for a reason.
 func (s *Teams) MayEnd(ctx context.Context, by relay.By, session message.Peer, grace time.Duration) (may bool, reason string, err error) {
-	i := slices.IndexFunc(s.Relay.Protocols().Seats, func(seat relay.Seat) bool {
-		return seat.Name != team.Lead && seat.Holder.Peer == session.ID && !seat.Gone
-	})
-	if i < 0 {
+	seat, ok := s.teammateIn(session.ID)
+	if !ok {
 		return true, "", nil
 	}
-	seat := s.Relay.Protocols().Seats[i]
 	h, err := s.askToEnd(ctx, by, team.Dir{Path: seat.Dir}, seat.Name)
 	if err != nil {
 		return false, "", err
@@ -254,6 +251,24 @@ func (s *Teams) MayEnd(ctx context.Context, by relay.By, session message.Peer, g
 		})
 	}
 	return err == nil, "", err
+}
+
+// Asks is the name of the teammate in a session, "" where it is none.
+func (s *Teams) Asks(session message.ID) string {
+	seat, _ := s.teammateIn(session)
+	return seat.Name
+}
+
+// teammateIn is the seat of the teammate in a session.
+func (s *Teams) teammateIn(session message.ID) (seat relay.Seat, ok bool) {
+	all := s.Relay.Protocols().Seats
+	i := slices.IndexFunc(all, func(seat relay.Seat) bool {
+		return seat.Name != team.Lead && seat.Holder.Peer == session && !seat.Gone
+	})
+	if i < 0 {
+		return relay.Seat{}, false
+	}
+	return all[i], true
 }
 
 // endWithin is how long the end of a teammate that has agreed to it is waited for.

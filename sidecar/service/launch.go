@@ -61,6 +61,7 @@ type Launches struct {
 func (s *Launches) Offer(server *api.Server) {
 	api.Handle(server, api.StartSession, s.Start)
 	api.Handle(server, api.EndSession, s.End)
+	api.Handle(server, api.EndAsks, s.EndAsks)
 	api.Handle(server, api.SessionData, s.Data)
 	api.Handle(server, api.ListSessions, s.List)
 }

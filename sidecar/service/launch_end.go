@@ -20,6 +20,8 @@ type Consent interface {
 	// as long as grace. It is false with the member's reason where it has refused; a session that
 	// is no member's, an approval and no answer in time are true.
 	MayEnd(ctx context.Context, by relay.By, session message.Peer, grace time.Duration) (may bool, reason string, err error)
+	// Asks is the name of the teammate in a session, "" where it is none: whom MayEnd asks.
+	Asks(session message.ID) string
 	// Killing notes that a session is about to be ended which was not asked.
 	Killing(ctx context.Context, session message.ID) error
 }
@@ -73,6 +75,22 @@ func (s *Launches) End(ctx context.Context, from api.Caller, req api.EndSessionR
 	s.Sessions.mark(ctx, session.Pane, message.Peer{})
 	s.Log.Info("ended", "session", session.Name, "pane", session.Pane, "how", how, "by", by.Peer)
 	return ended, nil
+}
+
+// EndAsks says who is asked before a session is ended.
+func (s *Launches) EndAsks(ctx context.Context, _ api.Caller, req api.EndSessionRequest) (api.EndAsked, error) {
+	session, err := s.Names.find(ctx, s.Relay.Snapshot(), req.Session)
+	if err != nil {
+		return api.EndAsked{}, err
+	}
+	asked := api.EndAsked{Session: session.Name}
+	if s.Consent != nil && !req.Force {
+		asked.Teammate = s.Consent.Asks(session.ID)
+	}
+	if asked.Teammate != "" {
+		asked.Grace = cmp.Or(req.Grace, api.EndGrace)
+	}
+	return asked, nil
 }
 
 func hintLeft(e *launch.LeftError) string {
