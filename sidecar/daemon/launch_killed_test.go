@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -95,6 +96,13 @@ func TestM7_T31_KilledAtEachStepOfAStart(t *testing.T) {
 				})
 				assert.Empty(t, r.windows("Worker"))
 				assert.Empty(t, r.listed())
+				all := r.notices()
+				id := regexp.MustCompile(`intercom log ([0-9a-f]+) has its first message`).FindStringSubmatch(all[len(all)-1])
+				require.NotNil(t, id, all)
+				kept, err := api.Call(t.Context(), r.client.Client, api.Log, api.LogQuery{ID: id[1]})
+				require.NoError(t, err)
+				require.NotEmpty(t, kept)
+				assert.Equal(t, []string{"tester", "do it"}, []string{kept[0].Message.From.Name, kept[0].Message.Body})
 				require.NoError(t, r.end())
 				r.start()
 				r.stays(func() bool { return len(r.windows("Worker")) == 0 && r.toldOf("came to nothing") == 1 })

@@ -252,7 +252,11 @@ func (r FailStart) do(tx *tx, _ *Requested) (Answer, error) {
 	}
 	tx.closeOrder(o)
 	if r.Resumed {
-		tx.notice("", fmt.Sprintf("the start of %s in %s, for %s, came to nothing: %s", o.What, o.Dir, o.From.Name, r.Why))
+		told := fmt.Sprintf("the start of %s in %s, for %s, came to nothing: %s", o.What, o.Dir, o.From.Name, r.Why)
+		if kept := tx.keepFirst(o); kept != "" {
+			told += "; intercom log " + kept.Short() + " has its first message"
+		}
+		tx.notice("", told)
 	}
 	whose := "your"
 	if o.Approved != nil {
@@ -262,6 +266,26 @@ func (r FailStart) do(tx *tx, _ *Requested) (Answer, error) {
 		tx.tellAsker(approver(o), o, fmt.Sprintf("%s start of %s in %s, but it came to nothing: %s", whose, o.What, o.Dir, r.Why))
 	}
 	return Answer{}, nil
+}
+
+// keepFirst has the journal keep the first message of a start that came to nothing, which nobody
+// gets: who wrote it may have no copy. It is "" where there was none.
+func (tx *tx) keepFirst(o message.StartOrder) message.ID {
+	if strings.TrimSpace(o.Message) == "" {
+		return ""
+	}
+	m := message.Envelope{
+		ID: tx.ids.next(tx.now), From: o.From, To: []message.Address{{Computer: message.LocalComputer, Name: o.Name}}, Type: message.KindMessage, Body: o.Message,
+		Origin: message.OriginHuman, Trust: message.TrustPerson, Created: tx.now,
+	}
+	if o.From.Peer != "" {
+		m.Origin, m.Trust = message.OriginAgent, message.TrustVerified
+	}
+	tx.step.Received = append(tx.step.Received, m)
+	tx.step.Verdicts = append(tx.step.Verdicts, message.Verdict{
+		Message: m.ID, Decision: message.Decision{Verb: message.VerbDrop, Reason: "the session was not started", By: "built in"}, At: tx.now,
+	})
+	return m.ID
 }
 
 // begunBy is the order of that id, if it is begun, and that one's.
