@@ -77,6 +77,10 @@ type StartSessionRequest struct {
 	// Near is the pane beside whose window the new one is opened; "" is the caller's own, else the
 	// session of tmux in which somebody is.
 	Near string `json:"near,omitempty"`
+
+	// Seat is the place in a team that the session takes. Nobody outside the sidecar names it: see
+	// SpawnMember.
+	Seat *message.StartSeat `json:"-"`
 }
 
 // MaxTitle is the longest title of a session, in characters.

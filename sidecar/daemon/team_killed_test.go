@@ -149,6 +149,27 @@ func (m members) lines(id string, answers bool) (n int) {
 	return n
 }
 
+// A sidecar that is killed between the start of a teammate and its place in the team gives it that
+// place in its next life.
+func TestP28_KilledBeforeItsSeat(t *testing.T) {
+	t.Parallel()
+	m := newMembers(t)
+	for _, moment := range []string{"opened", "adopted"} {
+		a := m.agentOf("m-" + moment)
+		m.killed(moment, func() {
+			_, err := api.Call(m.t.Context(), m.client.Client, api.SpawnMember, api.SpawnRequest{
+				Dir: m.Path, Name: a.name, Role: "dev", Command: append(a.command(), "--reply", "done"), As: "line",
+			})
+			assert.Error(t, err)
+		})
+		m.stands(a.name, team.Idle)
+		m.once(a, "You are '"+a.name+"'")
+		request, err := m.asksToEnd(a.name)
+		require.NoError(t, err, "it has its seat")
+		assert.Equal(t, request.RequestID, m.heard(a, 0, asked)[1])
+	}
+}
+
 const asked = `shutdown request ([0-9a-f]{8})`
 
 // Killed by SIGKILL at each step of either handshake, a sidecar leaves a state that is certain: a

@@ -17,10 +17,20 @@ type StartOrder struct {
 	Message string    `json:"message,omitempty"` // the first one
 	Why     string    `json:"why,omitempty"`     // the agent may not start it by itself
 	At      time.Time `json:"at"`
+	// Seat is the place in a team that the session takes; nil: none.
+	Seat *StartSeat `json:"seat,omitempty"`
 	// Approved is who said yes; nil while it waits, and of one that nobody had to approve.
 	Approved *Person `json:"approved,omitempty"`
 	// Begun says that its window may have been opened.
 	Begun bool `json:"begun,omitempty"`
+}
+
+// StartSeat is a place in a team.
+type StartSeat struct {
+	Dir         string `json:"dir"` // of the team's project
+	Name        string `json:"name"`
+	Role        string `json:"role,omitempty"`
+	RequirePlan bool   `json:"require_plan,omitempty"` // it may change nothing before its plan is approved
 }
 
 // Waits reports whether a person has to decide about it first.

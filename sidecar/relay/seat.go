@@ -148,8 +148,8 @@ func (tx *tx) maySpawn(by By, dir, name string) error {
 	return nil
 }
 
-// TakeSeat gives a teammate's place to a session. Who asks leads the team from then on, if nobody
-// did.
+// TakeSeat gives a teammate's place to a session, if it does not have it already. Who asks leads the
+// team from then on, if nobody did.
 type TakeSeat struct {
 	By   By
 	Seat Seat // of which Dir, Name, Role and RequirePlan count
@@ -159,6 +159,9 @@ type TakeSeat struct {
 func (r TakeSeat) by() By { return r.By }
 
 func (r TakeSeat) do(tx *tx, _ *Requested) (Answer, error) {
+	if one := tx.seats[seatID(r.Seat.Dir, r.Seat.Name)]; one != nil && one.Holder.Peer == r.Peer && r.Seat.Name != Lead && tx.present(r.Peer) != nil {
+		return Answer{Peer: tx.present(r.Peer).Peer}, nil
+	}
 	if err := tx.maySpawn(r.By, r.Seat.Dir, r.Seat.Name); err != nil {
 		return Answer{}, err
 	}

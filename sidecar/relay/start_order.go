@@ -192,7 +192,8 @@ func (r BeginStart) do(tx *tx, _ *Requested) (Answer, error) {
 	return Answer{Orders: []message.StartOrder{o}}, nil
 }
 
-// FinishStart adopts the session that a start has come to, and takes in its first message; the
+// FinishStart adopts the session that a start has come to, gives it its seat in a team, if it was
+// started for one, and takes in its first message; the
 // agent that had to ask is told. It is ErrNotStarted where the start is over. Answer: Peer; or with a
 // first message, once that is decided, Message and Receipts. A *FirstMessageError says that all but
 // the message was done.
@@ -217,6 +218,13 @@ func (r FinishStart) do(tx *tx, a *Requested) (Answer, error) {
 	told := fmt.Sprintf("%s was started in %s: session %s, %q", o.What, o.Dir, session.ID, session.Name)
 	if r.Resumed {
 		tx.notice("", "after a restart of the sidecar, "+told)
+	}
+	if o.Seat != nil {
+		seat := Seat{Dir: o.Seat.Dir, Name: o.Seat.Name, Role: o.Seat.Role, RequirePlan: o.Seat.RequirePlan}
+		if _, err := (TakeSeat{By: r.By, Seat: seat, Peer: session.ID}).do(tx, a); err != nil {
+			told += fmt.Sprintf("; it is not %q in the team of %s: %v", seat.Name, seat.Dir, err)
+			tx.notice("", told)
+		}
 	}
 	var refused error
 	if strings.TrimSpace(o.Message) != "" {

@@ -117,7 +117,7 @@ type wanted struct {
 
 // wanted finds out what a request asks for.
 func (s *Launches) wanted(ctx context.Context, by relay.By, caller message.Peer, req api.StartSessionRequest) (w wanted, err error) {
-	w = wanted{agent: req.Agent, StartOrder: message.StartOrder{Message: req.Message, Title: req.Title, Near: req.Near}}
+	w = wanted{agent: req.Agent, StartOrder: message.StartOrder{Message: req.Message, Title: req.Title, Near: req.Near, Seat: req.Seat}}
 	w.From = message.Address{Computer: message.LocalComputer, Peer: caller.ID, Name: caller.Name}
 	if by.Person() {
 		w.From.Name = s.Callers.Person

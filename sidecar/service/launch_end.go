@@ -14,7 +14,8 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
 
-// Consent asks the members of teams whether they may be ended.
+// Consent is what starts and ends have to do with teams: it asks their members whether they may be
+// ended, and is told of those who were started.
 type Consent interface {
 	// MayEnd asks the member in a session, by the handshake of teams, and waits for its answer for
 	// as long as grace. It is false with the member's reason where it has refused; a session that
@@ -22,6 +23,9 @@ type Consent interface {
 	MayEnd(ctx context.Context, by relay.By, session message.Peer, grace time.Duration) (may bool, reason string, err error)
 	// Asks is the name of the teammate in a session, "" where it is none: whom MayEnd asks.
 	Asks(session message.ID) string
+	// Seated has the files of a team kept, one of whose teammates was started while nobody waited
+	// for it.
+	Seated(seat message.StartSeat) error
 	// Killing notes that a session is about to be ended which was not asked.
 	Killing(ctx context.Context, session message.ID) error
 }

@@ -65,6 +65,11 @@ func (s *Launches) finish(ctx context.Context, o message.StartOrder, f relay.Fin
 		return api.StartedSession{}, wire(err)
 	}
 	s.gap(o.ID, "adopted")
+	if o.Seat != nil && s.Consent != nil && (f.Resumed || o.Approved != nil) {
+		if err := s.Consent.Seated(*o.Seat); err != nil {
+			s.Log.Warn("make the team of a teammate", "team", o.Seat.Dir, "name", o.Seat.Name, "err", err)
+		}
+	}
 	session, _ := s.Relay.Snapshot().Peer(o.ID)
 	started := api.StartedSession{Status: api.StartDone, Session: session, Message: answer.Message}
 	if err := s.Launcher.Resume(ctx, session); err != nil {

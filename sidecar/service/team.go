@@ -106,6 +106,7 @@ func (s *Teams) Spawn(ctx context.Context, from api.Caller, req api.SpawnRequest
 	seat := relay.Seat{Dir: d.Path, Name: req.Name, Role: req.Role, RequirePlan: req.RequirePlan || s.Policies.teamSettings().RequirePlan}
 	started, err := s.Sessions.Start(ctx, from, api.StartSessionRequest{
 		Dir: d.Path, Agent: req.Agent, Command: req.Command, As: req.As, Title: req.Name, Message: welcome(seat, req.Prompt),
+		Seat: &message.StartSeat{Dir: seat.Dir, Name: seat.Name, Role: seat.Role, RequirePlan: seat.RequirePlan},
 	})
 	if err != nil {
 		return api.Spawned{}, err
@@ -128,6 +129,19 @@ func (s *Teams) Spawn(ctx context.Context, from api.Caller, req api.SpawnRequest
 	err = d.Enlist(req.Name, req.Role)
 	s.keeper.wake()
 	return spawned, teamWire(err)
+}
+
+// Seated has the files of a team kept that a teammate has joined who was started after a person's
+// yes, or by an earlier life.
+func (s *Teams) Seated(seat message.StartSeat) error {
+	if err := s.hold(seat.Dir); err != nil {
+		return err
+	}
+	if err := (team.Dir{Path: seat.Dir}).Make(); err != nil {
+		return teamWire(err)
+	}
+	s.keeper.wake()
+	return nil
 }
 
 // Send puts a message into inboxes. Whoever calls may write there; that it is said by whom it names
