@@ -92,6 +92,15 @@ var Settings = []Setting{
 		accepts: "attribution or both", values: []string{"attribution", "both"},
 	},
 	{
+		Key: "door", Means: "auto: use an agent's own inbox where it has one; type: always type (type)",
+		apply: func(l *message.Limits, v string) bool {
+			l.Door = v
+			return v == message.DoorAuto || v == message.DoorType
+		},
+		shows: func(l message.Limits) string { return l.Door }, usual: message.DoorType,
+		accepts: "auto or type", values: []string{message.DoorAuto, message.DoorType},
+	},
+	{
 		Key: "words", Means: "last: what an agent says after its last tool call; all: also between calls (last)",
 		apply: func(l *message.Limits, v string) bool { l.Words = v; return v == "last" || v == "all" },
 		shows: func(l message.Limits) string { return l.Words }, usual: "last",

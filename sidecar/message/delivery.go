@@ -17,6 +17,10 @@ type Delivery struct {
 	Revoked bool `json:"revoked,omitempty"` // it gets no leave any more, whatever becomes of its chat
 	Typed   bool `json:"typed,omitempty"`   // bytes may have reached the pane already: never paste it again
 
+	// Door is the agent's own door that its text may have gone through, instead of its terminal: it is
+	// neither typed nor handed over again. It is empty for one that was typed, or not sent yet.
+	Door string `json:"through,omitempty"`
+
 	// Unfiltered says that no filter has seen its text: nobody lets it go as it is.
 	Unfiltered bool `json:"unfiltered,omitempty"`
 	// Asked says that its agent went before anybody had decided about it.
@@ -33,7 +37,14 @@ type Form struct {
 	Formatted bool   `json:"formatted,omitempty"`  // the head is a policy's: the sink washes it as it does the body
 	LineBreak string `json:"line_break,omitempty"` // what stands for a line break in a reader of lines; "" is " ⏎ "
 	AsIs      bool   `json:"as_is,omitempty"`      // the body is all that stands below the head: no subject goes above it
+	Way       string `json:"door,omitempty"`       // DoorAuto or DoorType; "" is DoorType
 }
+
+// Which way a message may go into an agent that offers more than its terminal.
+const (
+	DoorAuto = "auto" // by the agent's own door where it offers one, else typed
+	DoorType = "type" // always typed
+)
 
 // ReceiptState is what is known of a delivery.
 type ReceiptState string
@@ -95,6 +106,7 @@ type Receipt struct {
 	Hold      Hold         `json:"hold,omitempty"`   // what keeps a held one from its pane; "": the pane itself
 	Evidence  []Evidence   `json:"evidence,omitempty"`
 	Sanitised int          `json:"sanitised,omitempty"` // characters that the sink removed or changed
+	Door      string       `json:"door,omitempty"`      // the agent's own door that it goes through; "": it is typed, or not sent yet
 	Words     string       `json:"words,omitempty"`     // with answered: what the agent said
 	At        time.Time    `json:"at"`
 }
@@ -191,6 +203,12 @@ const (
 	Acknowledged     Reason = "acknowledged by policy"                                            // failed: it was not passed on; its author was told if they wait for an answer
 	DecidedElsewhere Reason = "decided about elsewhere"                                           // failed: a person said yes or no to it at another sidecar
 	Unfiltered       Reason = "its filter failed"                                                 // until policies have filtered it
+	HeldByAgent      Reason = "the agent asks its person whether it may have the message"         // its own dialog, not ours
+	DeniedThere      Reason = "denied in the agent's own dialog"                                  // failed
+	RefusedThere     Reason = "refused by the agent's settings"                                   // failed
+	ExpiredThere     Reason = "nobody answered the agent's own dialog"                            // expired
+	DroppedThere     Reason = "dropped by the agent's inbox"                                      // failed: it was not taken
+	NotRecorded      Reason = "the agent's transcript does not show the message"                  // uncertain
 	Unwritable       Reason = "disk full"                                                         // until it can be written down that it is typed
 	DecidedAnew      Reason = "decided anew"                                                      // failed: policies have filtered it meanwhile, and there is another delivery of the message
 )

@@ -15,11 +15,15 @@ type Explanation struct {
 	WordsFrom string    `json:"words_from"`    // transcript, hook, screen, or "" where nothing is read
 	// Transcript is the file that its words come from, how it was found, and, where it cannot
 	// be used, why.
-	Transcript string      `json:"transcript,omitempty"`
-	Found      string      `json:"found,omitempty"`
-	Trouble    string      `json:"trouble,omitempty"`
-	Evidence   []Ground    `json:"evidence"` // the weightiest first
-	Composer   ComposerNow `json:"composer"`
+	Transcript string `json:"transcript,omitempty"`
+	Found      string `json:"found,omitempty"`
+	Trouble    string `json:"trouble,omitempty"`
+	// Door is the agent's own way to take messages, beside its terminal, and DoorWhy why none would go
+	// through it now. Whether any does is a setting, `door`.
+	Door     string      `json:"door,omitempty"`
+	DoorWhy  string      `json:"door_why,omitempty"`
+	Evidence []Ground    `json:"evidence"` // the weightiest first
+	Composer ComposerNow `json:"composer"`
 }
 
 // Ground is one piece of evidence in an Explanation.

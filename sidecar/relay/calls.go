@@ -132,6 +132,16 @@ func (r *Relay) Notify(ctx context.Context, id message.ID, text string) error {
 	return r.post(ctx, posted{event: NoticeRaised{Peer: id, Text: text}})
 }
 
+// Replied takes in what the agent of a peer says to a message by a tool of its own, as a message of
+// its own to whom that was from; a person is told of it. It returns once it is decided. Errors: those of Send.
+func (r *Relay) Replied(ctx context.Context, id message.ID, to message.Envelope, text string) error {
+	if to.From.Peer == "" {
+		return r.Notify(ctx, id, "replies: "+text)
+	}
+	_, err := r.Do(ctx, Send{By: By{Kind: Agent, Peer: id}, To: string(to.From.Peer), Message: message.Envelope{Body: text, InReplyTo: to.ID}})
+	return err
+}
+
 // NotifyOf tells a person something about a chat, or with "" about none.
 func (r *Relay) NotifyOf(ctx context.Context, chat message.ID, text string) error {
 	return r.post(ctx, posted{event: NoticeRaised{Chat: chat, Text: text}})

@@ -41,8 +41,8 @@ func (d *delivery) may(next message.ReceiptState) bool {
 	if !d.state.May(next) {
 		return false
 	}
-	if d.Typed {
-		return next != message.Queued && next != message.Expired
+	if d.Typed { // the agent itself may let time run out for what went through its door
+		return next != message.Queued && (next != message.Expired || d.Door != "")
 	}
 	return next != message.Submitted && next != message.Uncertain
 }
@@ -317,7 +317,11 @@ func (tx *tx) report(r message.Receipt) error {
 				d.permitted = r.At
 			}
 		}
-		d.Typed, d.enter = true, d.Typed
+		d.Typed, d.enter = true, d.Typed || r.Door != "" // a door needs no second permission
+		if r.Door != d.Door {
+			d.Door = r.Door
+			tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
+		}
 		if d.enter && d.Message.Origin != message.OriginHuman {
 			// The agent may act on it sooner than its sink can see that it was taken.
 			target.caused(d.Message)
@@ -341,9 +345,13 @@ func (tx *tx) report(r message.Receipt) error {
 // nothingWritten are the reasons of a sink that was permitted to write, and has written nothing.
 var nothingWritten = []message.Reason{message.TmuxRefused, message.Unwritable, message.PortClosed, message.PortFull}
 
-// untyped: no byte of it was typed. It is as if permission had never been given.
+// untyped: no byte of it was typed, nor handed over. It is as if permission had never been given.
 func (tx *tx) untyped(d *delivery) {
 	d.Typed, d.enter = false, false
+	if d.Door != "" {
+		d.Door = ""
+		tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
+	}
 	switch {
 	case d.shut:
 		tx.receipt(d, message.Failed, message.ChatEnded)

@@ -167,10 +167,13 @@ func (tx *tx) planned(t *pending, v message.Verdict) []message.Delivery {
 		chat = &t.chat.Chat
 	}
 	v.Verb = message.VerbDeliver
-	planned := route.Plan(t.message, v, tx.Snapshot(), chat)
+	planned, way := route.Plan(t.message, v, tx.Snapshot(), chat), tx.limits.Door
+	if chat != nil {
+		way = chat.Limits.Door
+	}
 	for i := range planned {
 		p, o := &planned[i], v.For(planned[i].Target)
-		p.Unfiltered = v.Unfiltered
+		p.Unfiltered, p.Way = v.Unfiltered, way
 		if o.Head != "" {
 			p.Head, p.Separator, p.Formatted = o.Head, o.Separator, true
 		}

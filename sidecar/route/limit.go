@@ -25,6 +25,7 @@ func WithDefaults(l, defaults message.Limits) message.Limits {
 	l.Tokens = cmp.Or(l.Tokens, defaults.Tokens)
 	l.LineBreak = cmp.Or(l.LineBreak, defaults.LineBreak)
 	l.Header = cmp.Or(l.Header, defaults.Header)
+	l.Door = cmp.Or(l.Door, defaults.Door)
 	l.Words = cmp.Or(l.Words, defaults.Words)
 	l.Person = l.Person || defaults.Person
 	l.Approve = cmp.Or(l.Approve, defaults.Approve)
