@@ -49,32 +49,31 @@ func init() {
 
 // claudeTypes are the types of records that are known to say nothing about what was said.
 var claudeTypes = map[string]bool{
-	"mode": true, "permission-mode": true, "atis-latch": true, "file-history-snapshot": true, "last-prompt": true,
+	"mode": true, "atis-latch": true, "file-history-snapshot": true, "last-prompt": true,
 	"tools-used": true, "api-request": true, "api-request-shape": true, "api-request-blob": true, "cost-state": true,
 	"summary": true, "ai-title": true, "custom-title": true, "agent-name": true, "progress": true,
 }
 
 type claudeLine struct {
-	Type         string `json:"type"`
-	Subtype      string `json:"subtype"`
-	Timestamp    string `json:"timestamp"`
-	SessionID    string `json:"sessionId"`
-	Version      string `json:"version"`
-	Cwd          string `json:"cwd"`
-	UUID         string `json:"uuid"`
-	PromptSource string `json:"promptSource"`
-	Sidechain    bool   `json:"isSidechain"`
-	Meta         bool   `json:"isMeta"`
-	Summary      bool   `json:"isCompactSummary"`
-	APIError     bool   `json:"isApiErrorMessage"`
-	Interrupted  string `json:"interruptedMessageId"`
-	DenialKind   string `json:"toolDenialKind"`
-	Operation    string `json:"operation"`
-	Origin       struct {
-		Kind string `json:"kind"`
-	} `json:"origin"`
-	Content json.RawMessage `json:"content"` // of queue operations and the program's own lines
-	Message struct {
+	Type         string          `json:"type"`
+	Subtype      string          `json:"subtype"`
+	Timestamp    string          `json:"timestamp"`
+	SessionID    string          `json:"sessionId"`
+	Version      string          `json:"version"`
+	Cwd          string          `json:"cwd"`
+	UUID         string          `json:"uuid"`
+	PromptSource string          `json:"promptSource"`
+	Sidechain    bool            `json:"isSidechain"`
+	Meta         bool            `json:"isMeta"`
+	Summary      bool            `json:"isCompactSummary"`
+	APIError     bool            `json:"isApiErrorMessage"`
+	Interrupted  string          `json:"interruptedMessageId"`
+	DenialKind   string          `json:"toolDenialKind"`
+	Operation    string          `json:"operation"`
+	Mode         string          `json:"permissionMode"`
+	Origin       claudeOrigin    `json:"origin"`
+	Content      json.RawMessage `json:"content"` // of queue operations and the program's own lines
+	Message      struct {
 		ID      string          `json:"id"`
 		Content json.RawMessage `json:"content"`
 		Usage   *struct {
@@ -88,10 +87,24 @@ type claudeLine struct {
 		Type   string          `json:"type"`
 		Prompt json.RawMessage `json:"prompt"`
 		Mode   string          `json:"commandMode"`
-		Origin struct {
-			Kind string `json:"kind"`
-		} `json:"origin"`
+		Origin claudeOrigin    `json:"origin"`
 	} `json:"attachment"`
+}
+
+// claudeOrigin says who gave Claude Code a prompt. Of a peer, another program that wrote into its
+// inbox, the process is the kernel's word and all else is what the peer claims.
+type claudeOrigin struct {
+	Kind string  `json:"kind"` // human, peer, …
+	Body *string `json:"body"` // of a peer: its text, where its wrapper was recognised
+	ID   string  `json:"msg_id"`
+}
+
+// peer is a prompt of a peer, with the text that was wrapped.
+func (o claudeOrigin) peer(at time.Time, turn, text string) Event {
+	if o.Body != nil {
+		text = *o.Body
+	}
+	return Event{Kind: Prompted, At: at, Turn: turn, Text: text, By: BySystem, ID: cmp.Or(o.ID, "unknown")}
 }
 
 type claudeBlock struct {
@@ -121,6 +134,9 @@ func claudeRecord(line []byte, r *Reader) []Event {
 	switch {
 	case l.Type == "user" || l.Type == "assistant" || l.Type == "system" || l.Type == "attachment" || l.Type == "queue-operation":
 		r.health.Known++
+	case l.Type == "permission-mode":
+		r.health.Known++
+		return l.moded(at)
 	case claudeTypes[l.Type]:
 		r.health.Known++
 		return nil
@@ -133,14 +149,14 @@ func claudeRecord(line []byte, r *Reader) []Event {
 	}
 	switch l.Type {
 	case "user":
-		return l.user(at, r)
+		return append(l.moded(at), l.user(at, r)...)
 	case "assistant":
 		return l.assistant(at, r)
 	case "attachment":
 		return l.attached(at)
 	case "queue-operation":
 		if text, _ := textOf(l.Content); l.Operation == "enqueue" && text != "" && !strings.HasPrefix(text, "<task-notification>") {
-			return []Event{{Kind: Queued, At: at, Text: unwrapPasted(text)}}
+			return []Event{{Kind: Queued, At: at, Text: unwrapPasted(unwrapPeer(text))}}
 		}
 	case "system":
 		switch l.Subtype {
@@ -157,6 +173,14 @@ func claudeRecord(line []byte, r *Reader) []Event {
 	return nil
 }
 
+// moded tells how the agent asks before it acts: a record of its own says so, and each prompt.
+func (l *claudeLine) moded(at time.Time) []Event {
+	if l.Mode == "" {
+		return nil
+	}
+	return []Event{{Kind: Moded, At: at, Text: l.Mode}}
+}
+
 // user reads what goes to the model under the user's name: prompts, but also results of
 // tools and remarks of the program.
 func (l *claudeLine) user(at time.Time, r *Reader) []Event {
@@ -169,6 +193,9 @@ func (l *claudeLine) user(at time.Time, r *Reader) []Event {
 		}
 	}
 	text, plain := textOf(l.Message.Content)
+	if l.Origin.Kind == "peer" && len(events) == 0 {
+		return []Event{l.Origin.peer(at, l.UUID, text)}
+	}
 	if len(events) > 0 || l.Meta || l.Summary {
 		return events
 	}
@@ -247,6 +274,11 @@ func (l *claudeLine) attached(at time.Time) []Event {
 	if text == "" {
 		return nil
 	}
+	if a.Origin.Kind == "peer" {
+		e := a.Origin.peer(at, "", text)
+		e.Midst = true
+		return []Event{e}
+	}
 	by := BySteer
 	if a.Mode != "" && a.Mode != "prompt" || a.Origin.Kind != "" && a.Origin.Kind != "human" {
 		by = BySystem
@@ -291,6 +323,20 @@ func unwrapPasted(text string) string {
 	}
 	out.WriteString(text)
 	return out.String()
+}
+
+// unwrapPeer is the text of a message that came through the inbox, without its wrapper.
+func unwrapPeer(text string) string {
+	inside, ok := strings.CutPrefix(text, "<cross-session-message ")
+	if !ok {
+		return text
+	}
+	_, inside, begun := strings.Cut(inside, ">\n")
+	body, ended := strings.CutSuffix(inside, "\n</cross-session-message>")
+	if !begun || !ended {
+		return text
+	}
+	return body
 }
 
 // commandLine is what a person gave as a command, as it was typed.

@@ -25,6 +25,7 @@ const (
 	Spent       EventKind = "tokens"      // a call of the model used them: Tokens, by Call
 	Left        EventKind = "left"        // the agent turned to another conversation
 	Fresh       EventKind = "fresh"       // the process began after all that stands before this
+	Moded       EventKind = "mode"        // how it asks before it acts, in its own word: Text; only Claude Code writes it down
 )
 
 // Source says how a prompt came to the agent.
@@ -54,6 +55,8 @@ type Event struct {
 	Turn   string    // the agent's own id of the turn, "" if it gives none
 	Text   string    // byte for byte, but for invalid UTF-8; see Kind
 	By     Source
+	ID     string // of Prompted: what its sender calls it, where it came through a door (package door); else ""
+	Midst  bool   // of Prompted, with ID: it was given to the agent in the midst of a turn, which goes on
 	Tool   Tool
 	Denied bool // of ToolEnded: a person refused the call
 	Tokens message.Tokens

@@ -34,8 +34,9 @@ type Prompt struct {
 	Text  string
 	By    Source
 	At    time.Time
-	Ours  bool // it is, or holds, a text that was expected
-	Mixed bool // with Ours: there is more in it than that text, so a person typed as well
+	ID    string // what its sender calls it, where it came through a door: another program's, never a person's
+	Ours  bool   // it is, or holds, a text that was expected
+	Mixed bool   // with Ours: there is more in it than that text, so a person typed as well
 }
 
 // ByHand reports whether a person typed it, or a part of it.
@@ -148,7 +149,7 @@ func (m *Machine) Feed(e Event) Outcome {
 	switch e.Kind {
 	case Prompted:
 		p := m.claim(e)
-		if m.open != nil && m.superseded(e.By) {
+		if m.open != nil && m.superseded(e) {
 			m.unmarked(&out, e.Past || !m.live)
 		}
 		m.begin(e)
@@ -221,7 +222,7 @@ func (m *Machine) ended(call Tool) {
 
 // claim compares a prompt with what was expected.
 func (m *Machine) claim(e Event) Prompt {
-	p := Prompt{Text: e.Text, By: e.By, At: e.At}
+	p := Prompt{Text: e.Text, By: e.By, At: e.At, ID: e.ID}
 	if e.Past || e.By == BySystem {
 		return p
 	}
@@ -237,13 +238,13 @@ func (m *Machine) claim(e Event) Prompt {
 	return p
 }
 
-// superseded reports whether a prompt of that source proves that the open turn is over
-// although no end of it was written down.
-func (m *Machine) superseded(by Source) bool {
+// superseded reports whether a prompt proves that the open turn is over although no end of it
+// was written down.
+func (m *Machine) superseded(e Event) bool {
 	switch {
-	case m.marked || by == BySteer:
+	case m.marked || e.By == BySteer || e.Midst:
 		return false
-	case by == ByKeys:
+	case e.By == ByKeys:
 		return true // while it works, an agent queues what is typed
 	}
 	return m.worked
