@@ -67,11 +67,12 @@ var layers = map[string][]string{
 	"sidecar/filepeertest/ops":    {"sidecar/api", "sidecar/message"},                    // likewise
 	"sidecar/labtest":             {"sidecar/tmux/tmuxtest", "sidecar/profile"},
 	"sidecar/labtest/versions":    {"sidecar/labtest"},
+	"sidecar/door":                {"sidecar/profile", "sidecar/process", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile"},
 	"sidecar/agent":               {"sidecar/message", "sidecar/profile", "sidecar/foreign", "sidecar/process"},
 	"sidecar/journal":             {"sidecar/message", "sidecar/registry", "sidecar/foreign", "sidecar/own"},
 	"sidecar/pane": {
 		"sidecar/message", "sidecar/registry", "sidecar/profile", "sidecar/delta", "sidecar/render", "sidecar/screen", "sidecar/sanitise", "sidecar/process", "sidecar/tmux", "sidecar/agent",
-		"sidecar/atomicfile", "sidecar/foreign", "sidecar/shown",
+		"sidecar/door", "sidecar/atomicfile", "sidecar/foreign", "sidecar/shown",
 	},
 
 	"sidecar/policyset": {
@@ -93,7 +94,7 @@ var layers = map[string][]string{
 
 	"sidecar/daemon": {
 		"sidecar/message", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch",
-		"sidecar/service", "sidecar/talk", "sidecar/secret", "sidecar/own", "sidecar/repository", "scripting/policy",
+		"sidecar/service", "sidecar/talk", "sidecar/secret", "sidecar/own", "sidecar/repository", "sidecar/door", "scripting/policy",
 	},
 
 	// The sidecar asks policies and never runs one: only the worker knows Lua.
@@ -135,12 +136,12 @@ var onlyIn = map[string][]string{
 	"github.com/thejerf/suture/v4":                   {"sidecar/daemon", "sidecar/pane"},
 	"go.yaml.in/yaml/v3":                             {"sidecar/aea"},
 	"golang.org/x/text/unicode/norm":                 {"sidecar/agent", "sidecar/shown"},
-	"golang.org/x/sys/unix":                          {"sidecar/atomicfile", "sidecar/repository", "sidecar/process", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/team", "sidecar/persona", "sidecar/api", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
+	"golang.org/x/sys/unix":                          {"sidecar/atomicfile", "sidecar/repository", "sidecar/process", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/team", "sidecar/persona", "sidecar/api", "sidecar/door", "sidecar/labtest", "sidecar/inherited", "scripting/worker", "cmd/intercom"},
 	"modernc.org/sqlite":                             {"sidecar/journal", "sidecar/agent"},
 
 	"database/sql":        {"sidecar/journal", "sidecar/agent"},
 	"database/sql/driver": {"sidecar/journal"},
-	"net":                 {"sidecar/api", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/persona", "sidecar/labtest"},
+	"net":                 {"sidecar/api", "sidecar/door", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/persona", "sidecar/labtest"},
 	"net/http":            {"sidecar/api", "sidecar/labtest"},
 	"os/exec":             {"sidecar/process", "sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/programtest", "sidecar/naivetest", "sidecar/labtest", "scripting", "cmd/intercom"},
 	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest", "sidecar/persona/personatest"},

@@ -27,6 +27,7 @@ type Agent struct {
 	Pasted    []string // that line: a pattern with %d for each number
 	Vim       VimKeys
 	Questions []string // its tools that ask its person something, and end with the answer
+	Inbox     Inbox    // where it takes messages of other programs; none in most
 	Bypass    []string // options with which it is started, by which it acts without asking: `--name`, or `--name value`
 }
 
