@@ -58,6 +58,14 @@ runs there.`,
 	return cmd
 }
 
+// doorWords say how the agent's own way to take messages stands.
+func doorWords(e message.Explanation) string {
+	if e.DoorWhy != "" {
+		return fmt.Sprintf("its %s, not now: %s", e.Door, e.DoorWhy)
+	}
+	return fmt.Sprintf("its %s, for messages with door=auto", e.Door)
+}
+
 func (a *app) showExplanation(e message.Explanation) {
 	line := func(what, format string, args ...any) {
 		a.say("%-9s %s", what, plainLine(fmt.Sprintf(format, args...)))
@@ -72,6 +80,9 @@ func (a *app) showExplanation(e message.Explanation) {
 		line("trouble", "%s", e.Trouble)
 	}
 	line("composer", "%s", composerWords(e.Composer))
+	if e.Door != "" {
+		line("door", "%s", doorWords(e))
+	}
 	if len(e.Evidence) == 0 {
 		return
 	}

@@ -74,6 +74,14 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:typist", "TestS5_S17_KeysThatAreNotDrawnYet"},
 	{"keys", "TestS5_S17_KeysThatAreNotDrawnYet"},
 	{"pane:told", "TestV2_EnterIsNotPressedAgainInDoubt/untold"},
+	{"pane:bold", "pane.TestG2_G6_G10_C46_WhenItIsOpen/it_may_act_without_asking"},
+	{"pane:bold", "pane.TestG2_G6_G10_C46_WhenItIsOpen/its_mode_is_not_known"},
+	{"pane:bold", "pane.TestG2_G6_G10_C46_WhenItIsOpen/its_screen_warns"},
+	{"pane:rest", "pane.TestG2_G6_G10_C46_WhenItIsOpen/a_turn_is_open"},
+	{"pane:rest", "pane.TestG2_G6_G10_C46_WhenItIsOpen/its_screen_shows_a_dialog"},
+	{"pane:anew", "pane.TestG6_LookedAtAnew"},
+	{"pane:handed", "pane.TestG4_V14_OneWayOverAnEnd"},
+	{"door:peer", "door.TestG6_OnlyTheAgentsOwnInbox/another_process_listens"},
 	{"mode", "TestS21_EachFactChangedInTheGap/.*/.*/mode"},
 	{"inputoff", "TestS21_EachFactChangedInTheGap/.*/.*/inputoff"},
 	{"synchronised", "TestS21_EachFactChangedInTheGap/.*/.*/synchronised"},
@@ -106,7 +114,7 @@ func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
 		}), "no test is named for gate %q", gate)
 	}
 	programs := t.TempDir()
-	for _, dir := range []string{"daemon", "relay"} {
+	for _, dir := range []string{"daemon", "relay", "pane", "door"} {
 		build := exec.Command("go", "test", "-c", "-tags", "teeth", "-o", filepath.Join(programs, dir), "../../sidecar/"+dir)
 		out, err := build.CombinedOutput()
 		require.NoError(t, err, "%s", out)
@@ -115,7 +123,7 @@ func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
 	// First, with all gates on, all of them pass.
 	green := map[string]string{}
 	for _, tooth := range teeth {
-		green[tooth.test] = missedIn(tooth.gates)
+		green[tooth.test] = tooth.gates
 	}
 	each(len(green), func() func(int) {
 		tests := make([]string, 0, len(green))
@@ -124,7 +132,8 @@ func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
 		}
 		slices.Sort(tests)
 		return func(i int) {
-			if red, out := bites(t, filepath.Join(programs, green[tests[i]]), "", tests[i]); red {
+			dir, test := missedIn(green[tests[i]], tests[i])
+			if red, out := bites(t, filepath.Join(programs, dir), "", test); red {
 				t.Errorf("%s fails with all gates on:\n%s", tests[i], out)
 			}
 		}
@@ -135,7 +144,8 @@ func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
 	rows := make([]string, len(teeth))
 	each(len(teeth), func(i int) {
 		tooth := teeth[i]
-		red, out := bites(t, filepath.Join(programs, missedIn(tooth.gates)), tooth.gates, tooth.test)
+		dir, test := missedIn(tooth.gates, tooth.test)
+		red, out := bites(t, filepath.Join(programs, dir), tooth.gates, test)
 		rows[i] = fmt.Sprintf("%-62s %-68s red", tooth.gates, tooth.test)
 		if !red {
 			rows[i] = strings.TrimSuffix(rows[i], "red") + "GREEN: nothing misses this gate"
@@ -150,7 +160,7 @@ func allGates(t *testing.T) (all []string) {
 	t.Helper()
 	name := regexp.MustCompile(`gate(?:\(|: )"(\w+)"`)
 	for prefix, pattern := range map[string]string{
-		"pane:": "../../sidecar/pane/*.go", "relay:": "../../sidecar/relay/*.go", "": "../../sidecar/tmux/*.go",
+		"pane:": "../../sidecar/pane/*.go", "door:": "../../sidecar/door/*.go", "relay:": "../../sidecar/relay/*.go", "": "../../sidecar/tmux/*.go",
 	} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
@@ -166,12 +176,16 @@ func allGates(t *testing.T) (all []string) {
 	return all
 }
 
-// missedIn is the package whose tests miss those gates.
-func missedIn(gates string) string {
-	if strings.HasPrefix(gates, "relay:") {
-		return "relay"
+// missedIn is the package whose test misses those gates, and the test: "pane.TestX" names it, else it
+// is relay for its own gates and daemon for all others.
+func missedIn(gates, test string) (dir, name string) {
+	switch dir, name, named := strings.Cut(test, "."); {
+	case named && !strings.HasPrefix(test, "Test"): // a pattern may have dots
+		return dir, name
+	case strings.HasPrefix(gates, "relay:"):
+		return "relay", test
 	}
-	return "daemon"
+	return "daemon", test
 }
 
 // each calls do for the numbers below n, several at a time.

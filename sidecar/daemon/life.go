@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
@@ -27,6 +29,7 @@ type sidecar struct {
 	journal *journal.Journal
 	relay   *relay.Relay
 	panes   *pane.Panes // nil: headless
+	house   *door.House // likewise
 	services
 
 	submitted []pane.Submitted // by an earlier life, and not answered
@@ -69,6 +72,7 @@ func live(ctx context.Context, cfg Config) error {
 		Journal: s.journal, Sink: sink{s}, Log: cfg.Log.With("part", "relay"), Person: cfg.Person, Policy: cfg.Policy, Again: s.restored,
 	}
 	if s.client != nil {
+		s.house = &door.House{Ledger: filepath.Join(cfg.Paths.State, "sockets.json"), Log: cfg.Log.With("part", "doors")}
 		s.panes = &pane.Panes{Client: s.client, Relay: s.relay, Log: cfg.Log.With("part", "pane"), Gap: cfg.Gap}
 	}
 	s.assemble(ctx)
@@ -127,6 +131,7 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	part := func(name string, run func(context.Context) error) { parts.start(inner, name, run) }
 	go func() { relayEnd <- contain("relay", func() error { return s.relay.Run(relayCtx) }) }()
 	if s.client != nil {
+		part("doors", s.house.Run)
 		part("panes", s.panes.Run)
 	}
 	if err := s.relay.Begun(ctx); err != nil {

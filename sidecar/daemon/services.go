@@ -78,7 +78,8 @@ func (s *sidecar) assemble(ctx context.Context) {
 		panes.Tmux, panes.Panes = s.client, s.panes
 		names.Tmux, s.policies.Tmux, s.face.Tmux, status.Tmux = s.client, s.client, s.client, s.client
 		chats.Panes, inbox.Panes = s.panes, s.panes
-		s.panes.Amend = s.policies.Amended
+		s.panes.Amend, s.panes.Door = s.policies.Amended, s.house
+		s.house.Heard = s.panes.Heard
 		s.launcher = &launch.Launcher{Relay: s.relay, Panes: s.panes, Tmux: s.client, Server: server, Command: cfg.Launcher, Log: s.log.With("part", "launch")}
 		launches.Launcher, launches.Panes = s.launcher, s.panes
 		inbox.Starts, waits.Starts = launches, launches

@@ -39,11 +39,13 @@ type account struct {
 	status  agent.Status
 	hook    hooked
 	vim     bool         // its composer has vim keys
+	mode    moded        // in which it says that it works
 	unseen  bool         // by the last judgement its account could not be relied upon
 	idle    time.Time    // since when every look found it ready; zero: the last did not
 	rests   time.Time    // since when every look showed no work of it, where it may not write down that a turn ends
 	rested  []agent.Turn // turns that ended so, not told yet
 	last    []took       // what it took before we came, the latest last
+	taken   []string     // ids of what it took through a door, the latest last
 	spoken  []secondhand // turns that its transcript has not told
 	worked  bool         // its screen has shown work since its last words
 	since   time.Time    // when the oldest of what an earlier life left was typed; zero: it left nothing
@@ -54,8 +56,15 @@ type account struct {
 // took is a prompt of the past.
 type took struct {
 	text string
+	id   string // what its sender calls it, where it came through a door
 	at   time.Time
 }
+
+// tookID reports whether the agent took a message that it was handed, in this life of ours or before.
+func (a *account) tookID(id message.ID) bool { return slices.Contains(a.taken, string(id)) }
+
+// moded is how an agent asks before it acts, in its own word, and the conversation that says so.
+type moded struct{ name, thread string }
 
 const (
 	// unsure is how long a composer must have been ready where the agent itself tells nothing.
@@ -91,8 +100,8 @@ const (
 )
 
 // newAccount begins to follow an agent.
-func newAccount(prof profile.Agent, who agent.Agent, bell *agent.Bell, id message.ID, all *bindings, clock clock) *account {
-	a := &account{prof: prof, who: who, follower: agent.NewFollower(who, bell), id: id, bindings: all, setup: newSetup(prof, who, clock), clock: clock}
+func newAccount(prof profile.Agent, who agent.Agent, bell *agent.Bell, id message.ID, all *bindings, door Door, clock clock) *account {
+	a := &account{prof: prof, who: who, follower: agent.NewFollower(who, bell), id: id, bindings: all, setup: newSetup(prof, who, door, clock), clock: clock}
 	a.follower.Taken = func(path string) bool { return all.taken(id, path) }
 	a.follower.Own = func(text string) bool { return all.tells(id, text, a.clock.now()) }
 	a.active = sanitise.Options{
@@ -264,8 +273,15 @@ func (a *account) take(u agent.Update, now time.Time) (out agent.Outcome) {
 	switch {
 	case u.Event != nil:
 		if e := u.Event; e.Past && e.Kind == agent.Prompted {
-			a.last = append(a.last, took{e.Text, e.At})
+			a.last = append(a.last, took{e.Text, e.ID, e.At})
 			a.last = a.last[max(0, len(a.last)-pastKept):]
+		}
+		if id := u.Event.ID; id != "" {
+			a.taken = append(a.taken, id)
+			a.taken = a.taken[max(0, len(a.taken)-pastKept):]
+		}
+		if u.Event.Kind == agent.Moded {
+			a.mode = moded{u.Event.Text, u.Event.Thread}
 		}
 		out = a.machine.Feed(*u.Event)
 	case u.Bound != nil:
@@ -434,7 +450,7 @@ func (a *account) due() (time.Time, bool) {
 // tookBefore reports whether the agent took a text before we came, but not before since.
 func (a *account) tookBefore(text string, since time.Time) bool {
 	for _, one := range a.last {
-		if !one.at.Before(since.Add(-clockGrain)) && agent.Same(text, one.text) {
+		if one.id == "" && !one.at.Before(since.Add(-clockGrain)) && agent.Same(text, one.text) {
 			return true
 		}
 	}

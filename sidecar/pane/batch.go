@@ -16,6 +16,7 @@ type batch struct {
 	text    string // of all of them
 	typedAt time.Time
 	marked  string // what the mark of an earlier life said, if it came from there
+	byDoor  bool   // it goes through the agent's own door, and is never typed
 	vouched bool   // its screen is not recognised, and a person gave their word
 
 	placeholder string    // that an agent showed instead of the text when it was first seen
@@ -153,6 +154,11 @@ func (b *batch) obstacle(f found, now time.Time, holds bool) message.Reason {
 func (b *batch) takenAs(taken agent.Prompt) string {
 	switch {
 	case b == nil:
+	case b.byDoor:
+		if taken.ID == string(b.parts[0].d.ID) {
+			return shownThere
+		}
+	case taken.ID != "": // somebody else's, through the door
 	case !taken.At.IsZero() && taken.At.Before(b.typedAt.Add(-clockGrain)): // an earlier one, written down late
 	case agent.Same(b.text, taken.Text):
 		return "consumed: the agent took the text as a prompt"

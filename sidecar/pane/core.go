@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -20,6 +21,9 @@ type core struct {
 	name    string // of the session, and its pane, for people
 	prof    profile.Profile
 	compose func(message.Delivery) (part, bool) // what a delivery becomes; false: nothing to type
+
+	enclose func(d message.Delivery, door string) (part, bool) // the same, of one that goes through its door; nil: it has none
+	through throughput                                         // what went there
 
 	at    stage // nil: resting
 	queue []waiting
@@ -108,10 +112,12 @@ type plan struct {
 	found   found
 	keys    tmux.Keys
 	vouched bool // the screen is not recognised, and a person gave their word
+
+	offer *door.Offer // of the agent's door, through which it goes instead; nil: it is typed
 }
 
-// event is what happens: sighted, filed, permitted, heard, typed, noted, recalled, delivered,
-// cancelled, surfaced, prompted, released or gone.
+// event is what happens: sighted, filed, permitted, heard, typed, handed, noted, recalled, delivered,
+// cancelled, surfaced, prompted, reported, released or gone.
 type event any
 
 type (
@@ -281,6 +287,8 @@ func (c *core) batch() *batch {
 		return s.batch
 	case entered:
 		return s.batch
+	case passed:
+		return s.batch
 	}
 	return nil
 }
@@ -289,7 +297,7 @@ func (c *core) batch() *batch {
 // before permission is asked for until the typing is over.
 func (c *core) reaching() bool {
 	switch c.at.(type) {
-	case filing, asking, pasting, permitting, entering:
+	case filing, asking, pasting, permitting, entering, passing:
 		return true
 	}
 	return false

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
@@ -39,6 +40,9 @@ type world struct {
 	untold   []agent.Prompt
 	order    func() // of an earlier life, which may still come
 
+	mail []message.Delivery // in its inbox, which it reads when it likes
+	lies bool               // its inbox swallows what it likes
+
 	book   map[message.ID]*entryOf
 	ids    []message.ID
 	lost   lost
@@ -61,6 +65,8 @@ type entryOf struct {
 	over   message.ReceiptState
 	ended  bool // its chat has
 	pastes int  // that tmux has done
+	passes int  // that it was handed over
+	denied bool // its person said no
 	taken  int  // that its program took
 	shown  bool // in the composer
 	left   bool // it was entered by us, and the composer was empty since
@@ -70,7 +76,7 @@ type entryOf struct {
 type crash struct{}
 
 func newWorld(t *rapid.T, edges map[string]bool) *world {
-	w := &world{T: t, edges: edges, tells: rapid.Bool().Draw(t, "agent"), now: noon, book: map[message.ID]*entryOf{}}
+	w := &world{T: t, edges: edges, tells: rapid.Bool().Draw(t, "agent"), lies: rapid.Bool().Draw(t, "lies"), now: noon, book: map[message.ID]*entryOf{}}
 	w.restart()
 	return w
 }
@@ -81,7 +87,7 @@ func (w *world) restart() {
 	if w.stray && w.lost.text == "" { // Known gap: we end again before that is found and written down
 		marked = nil
 	}
-	w.c = &core{name: "Ada (%1)", prof: profile.LinePaste(), compose: plainly, lost: w.lost, marked: marked}
+	w.c = &core{name: "Ada (%1)", prof: profile.LinePaste(), compose: plainly, enclose: enclosed, lost: w.lost, marked: marked}
 	w.told, w.expected = false, nil
 	if w.lost.text != "" {
 		w.expected = []string{w.lost.text}
@@ -176,6 +182,10 @@ func (w *world) found() found {
 	if w.tells {
 		f.tells, f.told, f.bound, f.read = true, w.told, w.told, w.told
 		f.front.Unread = len(w.unread)
+		f.door.why = "it does not say that it rests"
+		if w.told && !w.works && !w.dialog && len(w.untold) == 0 {
+			f.door = doorway{offer: inbox}
+		}
 		if w.told && w.works && len(w.untold) == 0 {
 			f.busy = message.AgentWorking
 			if f.may == "" {
@@ -190,6 +200,10 @@ func (w *world) found() found {
 // inspect is what a look finds of the text that is under way.
 func (w *world) inspect(f *found) {
 	b := w.c.batch()
+	if b != nil && b.byDoor {
+		f.consumed = w.told && w.book[b.parts[0].d.ID].taken > 0 && len(w.untold) == 0
+		return
+	}
 	if b == nil || w.dialog {
 		return
 	}
@@ -247,6 +261,8 @@ func (w *world) perform(a act) {
 		w.step(typed{w.outcome(w.same(a.found), func() { w.paste(a, false) })})
 	case press:
 		w.step(typed{w.outcome(w.same(a.found), func() { w.enter(a, false) })})
+	case pass:
+		w.step(handed{out: w.hand(a)})
 	case retract:
 		w.expected = slices.DeleteFunc(w.expected, func(s string) bool { return s == a.text })
 	case recall:
@@ -262,7 +278,7 @@ func (w *world) perform(a act) {
 			w.step(noted{a.delivery.ID, message.ErrEnded})
 		default:
 			if a.why == message.TmuxRefused || a.why == message.Unwritable {
-				e.typed = false
+				e.typed, e.d.Door = false, ""
 			}
 			w.step(noted{id: a.delivery.ID})
 		}
@@ -284,8 +300,66 @@ func (w *world) permit(a ask) error {
 	case w.paused:
 		return message.ErrPaused
 	}
-	e.typed = true
+	e.typed, e.d.Door = true, a.part.d.Door
 	return nil
+}
+
+// hand hands a text over, or does not, and we may end before anybody knows.
+func (w *world) hand(a pass) door.Outcome {
+	e := w.book[a.parts[0].d.ID]
+	if w.works || w.dialog {
+		w.Fatalf("%s was handed over to an agent that does not rest", e.d.ID)
+	}
+	if !e.typed || e.ended || w.paused {
+		w.Fatalf("%s was handed over without permission", e.d.ID)
+	}
+	do := func() {
+		if e.passes++; e.passes > 1 || e.pastes > 0 {
+			w.Fatalf("%s was handed over %d times, and pasted %d times", e.d.ID, e.passes, e.pastes)
+		}
+		if !w.lies || rapid.Bool().Draw(w.T, "it keeps it") {
+			w.mail = append(w.mail, e.d)
+		}
+	}
+	switch rapid.IntRange(0, 9).Draw(w.T, "door") {
+	case 0:
+		return door.Nothing
+	case 1:
+		e.passes++ // so that nothing else may be done with it
+		return door.Unknown
+	case 2:
+		do()
+		return door.Unknown
+	case 3:
+		do()
+		panic(crash{})
+	}
+	do()
+	return door.Handed
+}
+
+// open has it take what is in its inbox, or its person say no to that. Nothing on its screen needs to
+// change for it.
+func (w *world) open() {
+	if len(w.mail) == 0 || w.works || w.dialog {
+		return
+	}
+	d := w.mail[0]
+	w.mail = w.mail[1:]
+	e := w.book[d.ID]
+	switch rapid.IntRange(0, 4).Draw(w.T, "its person") {
+	case 0:
+		e.denied = true
+		w.step(reported{d.ID, door.Held})
+		w.step(reported{d.ID, rapid.SampledFrom([]door.Status{door.Denied, door.Expired, door.Dropped, door.Refused}).Draw(w.T, "says")})
+	case 1:
+		w.step(reported{d.ID, door.Held})
+		w.mail = append(w.mail, d)
+	default:
+		e.taken++
+		w.works = true
+		w.untold = append(w.untold, agent.Prompt{Text: "as it says", By: agent.BySystem, ID: string(d.ID), At: w.now})
+	}
 }
 
 // same reports whether the pane is as it was found, which tmux compares.
@@ -325,8 +399,8 @@ func (w *world) paste(a paste, late bool) {
 	w.stray = late && !slices.ContainsFunc(a.parts, func(one part) bool { return w.c.waiting(one.d.ID) != nil })
 	for _, one := range a.parts {
 		e := w.book[one.d.ID]
-		if e.pastes++; e.pastes > 1 {
-			w.Fatalf("%s was pasted twice", one.d.ID)
+		if e.pastes++; e.pastes > 1 || e.passes > 0 {
+			w.Fatalf("%s was pasted %d times, and handed over %d times", one.d.ID, e.pastes, e.passes)
 		}
 		if !e.typed && !late {
 			w.Fatalf("%s was pasted without permission", one.d.ID)
@@ -385,6 +459,8 @@ func (w *world) receive(a receipt) {
 	switch {
 	case a.state == message.Failed && e.pastes > 0:
 		w.Fatalf("%s failed, and was typed", a.part.d.ID)
+	case a.state == message.Failed && e.passes > 0 && !e.denied, a.state == message.Expired && !e.denied:
+		w.Fatalf("%s is %s, and was handed over", a.part.d.ID, a.state)
 	case a.state != message.Submitted:
 	case strings.Contains(a.says, "emptied: "):
 		if !e.left {
@@ -462,6 +538,7 @@ var happenings = map[string]struct {
 	}},
 	"it reads":    {2, (*world).read},
 	"it tells":    {3, (*world).tell},
+	"its inbox":   {4, (*world).open},
 	"two seconds": {4, func(w *world) { w.pass(2 * time.Second) }},
 	"a long time": {5, func(w *world) { w.pass(20 * time.Second) }},
 	"a key":       {1, func(w *world) { w.press("x") }},
@@ -500,7 +577,11 @@ func names() (all []string) {
 // deliver has the relay hand out a message.
 func (w *world) deliver() {
 	id := message.ID(fmt.Sprintf("d%02d", len(w.ids)))
-	w.book[id], w.ids = &entryOf{d: deliveryOf(string(id))}, append(w.ids, id)
+	d := deliveryOf(string(id))
+	if rapid.Bool().Draw(w.T, "by its door") {
+		d = doored(string(id))
+	}
+	w.book[id], w.ids = &entryOf{d: d}, append(w.ids, id)
 	w.step(delivered{[]message.Delivery{w.book[id].d}})
 }
 

@@ -471,7 +471,7 @@ func TestCore_stages(t *testing.T) {
 	edges, taken := tableOfEdges(t), map[string]bool{}
 	for name, rows := range map[string][]row{
 		"at rest": rowsAtRest(), "paste": rowsOfThePaste(), "before Enter": rowsBeforeEnter(), "after Enter": rowsAfterEnter(),
-		"an earlier life": rowsOfAnEarlierLife(),
+		"an earlier life": rowsOfAnEarlierLife(), "a door": rowsOfTheDoor(),
 	} {
 		for i, r := range rows {
 			t.Run(fmt.Sprintf("%s/%d %s", name, i, r.name), func(t *testing.T) {
@@ -539,7 +539,7 @@ func TestCore_whatWaitsMayHaveBeenTyped(t *testing.T) {
 // may have been.
 func TestCore_revive(t *testing.T) {
 	for _, at := range []stage{
-		pasted{batch: ours()}, inComposer(), permitting{composed: inComposer()}, entering{composed: inComposer()}, afterEnter(), recalling{batch: ours()},
+		pasted{batch: ours()}, inComposer(), permitting{composed: inComposer()}, entering{composed: inComposer()}, afterEnter(), recalling{batch: ours()}, passed{batch: through()},
 	} {
 		c := coreOf("b")
 		c.at = at

@@ -20,6 +20,8 @@
 //	from        to          when
 //	resting     recalling   the server's mark, or the journal, names what waits as typed already
 //	resting     filing      something waits, and the composer is proven live and empty
+//	resting     asking      something waits that may go through the agent's own door (door.go)
+//	resting     passed      an earlier life of ours handed it over there, or was about to
 //	recalling   resting     nothing was typed, or it cannot be told yet, or what became of it is known
 //	recalling   pasted      it was pasted and has not shown yet
 //	recalling   composed    it was pasted and stands in the composer
@@ -29,6 +31,10 @@
 //	filing      asking      all that is needed is written
 //	asking      resting     the relay does not permit it, or the agent has begun to work
 //	asking      pasting     the relay permits it
+//	asking      passing     the relay permits it, through the agent's own door
+//	passing     resting     nothing was written: it may be typed
+//	passing     passed      it was handed over, or nobody can tell
+//	passed      resting     its transcript has it (submitted), it said no (failed) or let time run out (expired), or it cannot be told in time (uncertain)
 //	pasting     resting     tmux refused: the pane is not as it was judged
 //	pasting     pasted      tmux has pasted it, or nobody can tell
 //	pasted      composed    the composer holds our text
@@ -47,6 +53,10 @@
 //
 // In any stage that has a text, the agent may tell that it took it (submitted), and the pane may
 // be released or go (uncertain): resting. All that waits for a moment is held, with a reason.
+//
+// What goes through an agent's own door is never typed, and the other way round: permission is written
+// down with the way, and a door gets the text only while the agent's own signals have it at rest, in
+// which no draft, mode or menu is in the way. That it was taken, its transcript says, with our id, and nothing else.
 //
 // What can go wrong on the way: the pane changes between the look and the paste (tmux
 // refuses, or a last look at the processes does: nothing was typed, tried again, ever more

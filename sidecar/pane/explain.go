@@ -66,13 +66,13 @@ func (ps *Panes) explain(ctx context.Context, pane, as string) (Instant, error) 
 	if as == "" && err == nil {
 		session.Profile = string(who.Kind)
 	}
-	p := &Pane{session: session, client: ps.Client, clock: ps.clock, log: ps.Log}
+	p := &Pane{session: session, client: ps.Client, clock: ps.clock, log: ps.Log, door: ps.Door, shut: &ps.shut, errands: make(chan struct{}, 1)}
 	prof, known := profile.AgentByName(session.Profile)
 	if !known {
 		return p.stranger(look), nil
 	}
 	p.prof = prof.Profile
-	p.account = newAccount(prof, who, nil, "", &bindings{}, ps.clock)
+	p.account = newAccount(prof, who, nil, "", &bindings{}, ps.Door, ps.clock)
 	if err == nil && string(who.Kind) == prof.Name {
 		ps.consult(ctx, p)
 		if look, err = ps.Client.Look(ctx, pane, -1); err != nil {
@@ -178,6 +178,10 @@ func (p *Pane) instant(s sight, now time.Time) Instant {
 	if a := p.account; a != nil {
 		p.ownAccount(&e, s, now)
 		e.Verified = a.prof.Verified
+		if a.prof.Inbox.Offered() && p.door != nil {
+			d := p.doorway(s, now)
+			e.Door, e.DoorWhy = a.prof.Inbox.Name, d.why
+		}
 	} else {
 		e.MayType, e.WordsFrom = s.reading.MayType, "screen"
 		e.Evidence = append(e.Evidence, grounds(s.reading.Evidence, now, s.look.At)...)

@@ -29,6 +29,7 @@ type found struct {
 	rests      bool           // it tells that it rests, behind a screen that is not recognised
 	prepared   bool           // it is known how it takes a text
 	unreadable bool           // that cannot be found out
+	door       doorway        // how its own door stands
 
 	// Of the text under way.
 	own         screen.Own     // how it stands in the composer
@@ -79,6 +80,7 @@ func (p *Pane) found(s sight, settled bool) found {
 		if len(p.core.queue) > 0 && p.core.batch() == nil {
 			f.prepared = a.setup.ready(now)
 			f.unreadable = !f.prepared && a.setup.lost(now)
+			f.door = p.doorway(s, now)
 		}
 	}
 	if b := p.core.batch(); b != nil {
@@ -89,6 +91,10 @@ func (p *Pane) found(s sight, settled bool) found {
 
 // inspect looks for the text that is under way.
 func (p *Pane) inspect(f *found, b *batch) {
+	if b.byDoor {
+		f.consumed = p.account != nil && p.account.tookID(b.parts[0].d.ID)
+		return
+	}
 	f.own = p.own(f.sight, b.text)
 	f.before = b.vouched && screen.Before(screenOf(f.look), b.text)
 	f.breaks = p.breaks(f.look, b.text)

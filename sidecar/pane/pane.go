@@ -11,6 +11,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/delta"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
@@ -35,6 +36,9 @@ type Relay interface {
 	Closed(ctx context.Context, session message.ID, why message.Reason, lost message.ID, draft *message.Place) error
 	// Notify tells a person something about the session, once.
 	Notify(ctx context.Context, session message.ID, text string) error
+	// Replied hands in what the session's agent says to a message by a tool of its own: a message to
+	// whom that was from. It returns once that is decided.
+	Replied(ctx context.Context, session message.ID, to message.Envelope, text string) error
 	// Gone tells that the session has ended.
 	Gone(ctx context.Context, session message.ID, why message.Reason) error
 }
@@ -73,6 +77,8 @@ type Pane struct {
 	looks   atomic.Int64  // for statistics, read by anybody
 	dozing  atomic.Bool   // see doze; read by Panes
 	gap     func(pane, moment string)
+	door    Door // nil: messages are typed
+	shut    *shutDoors
 
 	life context.Context // of the run under way: once it is done, nothing new is begun
 
@@ -88,9 +94,10 @@ type Pane struct {
 	stateWhy string
 	asks     *message.Asking
 
-	answers   []asked     // submitted and not answered yet
-	inherited []Submitted // by an earlier life, of which it is not known yet what became
-	struckAt  time.Time   // of the last Enter of ours
+	answers   []asked          // submitted and not answered yet
+	inherited []Submitted      // by an earlier life, of which it is not known yet what became
+	struckAt  time.Time        // of the last Enter of ours
+	passed    message.Envelope // that was handed over last: what the agent replies by a tool answers it
 
 	served   bool
 	begun    time.Time // of Serve
@@ -149,11 +156,13 @@ type letter struct {
 	explain func(Instant, error) // how it stands now
 	last    func(last)           // what its agent said last
 	kept    func(agent.Agent, *agent.Transcript)
-	vouch   message.ID  // a delivery that a person vouches for
-	sure    bool        // with vouch: it is their word, and no question
-	vouched chan error  // with vouch: whether that counts
-	within  string      // a transcript: whether its agent is in that conversation now
-	told    func(error) // with within
+	vouch   message.ID              // a delivery that a person vouches for
+	sure    bool                    // with vouch: it is their word, and no question
+	vouched chan error              // with vouch: whether that counts
+	within  string                  // a transcript: whether its agent is in that conversation now
+	told    func(error)             // with within
+	word    *door.Word              // what the agent says to the address that it was given
+	passed  chan<- message.Envelope // with word: to what; it has room
 }
 
 // Serve is the pane's goroutine. It returns when ctx is done, or with
@@ -291,6 +300,12 @@ func (p *Pane) read(ctx context.Context, l letter) {
 		l.last(p.lastTurn())
 	case l.kept != nil:
 		l.kept(p.keeps())
+	case l.word != nil:
+		if l.word.Status != "" {
+			p.decide(ctx, reported{message.ID(l.word.About), l.word.Status})
+		} else {
+			l.passed <- p.passed
+		}
 	case l.within != "":
 		l.told(p.within(ctx, l.within))
 	case l.vouch != "":

@@ -42,11 +42,15 @@ type Panes struct {
 	// "enter"), and when tmux has answered ("pasted", "entered"). nil but in tests.
 	Gap func(pane, moment string)
 
+	// Door is how messages get into agents that offer more than their terminal; nil: all are typed.
+	Door Door
+
 	// Amend is what a person has set otherwise in a profile; nil is nothing. It is asked when a
 	// pane begins to be served.
 	Amend func(profile.Profile) profile.Profile
 
 	clock    clock
+	shut     shutDoors
 	bell     *agent.Bell // nil: followers look once a second
 	bindings bindings
 
@@ -252,13 +256,16 @@ func (ps *Panes) Start(ctx context.Context, session message.Peer, past Past) err
 	p := &Pane{
 		session: session, reader: session.Reader, client: ps.Client, clock: ps.clock, relay: ps.Relay,
 		log: ps.Log.With("session", session.Name), gap: ps.Gap, mail: make(chan letter, mailbox), edge: make(chan struct{}, 1), hands: make(chan struct{}, 1),
-		errands: make(chan struct{}, 1),
-		state:   session.State,
+		errands: make(chan struct{}, 1), door: ps.Door, shut: &ps.shut,
+		state: session.State,
 	}
 	if err := ps.furnish(p); err != nil {
 		return fmt.Errorf("start session %s: %w: %w", session.ID, ErrProgram, err)
 	}
 	p.core = core{name: fmt.Sprintf("%s (%s)", session.Name, session.Pane), prof: p.prof, compose: p.compose}
+	if p.door != nil && p.account != nil {
+		p.core.enclose = p.enclose
+	}
 	if p.generic != nil && past.Unwatched {
 		p.generic.vigil.since = screen.Unseen
 	}
@@ -308,7 +315,7 @@ func (ps *Panes) furnish(p *Pane) error {
 	if prof, ok := profile.AgentByName(p.session.Profile); ok {
 		ps.init()
 		p.prof = ps.amended(prof.Profile)
-		p.account = newAccount(prof, recognise(p.session), ps.bell, p.session.ID, &ps.bindings, ps.clock)
+		p.account = newAccount(prof, recognise(p.session), ps.bell, p.session.ID, &ps.bindings, ps.Door, ps.clock)
 		p.littered = true // an earlier life may have ended meanwhile
 		return nil
 	}

@@ -20,11 +20,18 @@ func (s resting) step(c *core, now time.Time, e event) (stage, []act) {
 		return s, nil
 	}
 	was := seen.found.mark()
+	if next, ok := c.handedBefore(now); ok {
+		return next.step(c, now, e)
+	}
 	if c.recalls(was) {
 		return recalling{found: seen.found, was: was}.disclaim(c, now)
 	}
 	if acts := c.stray(was); len(acts) > 0 {
 		return s, acts
+	}
+	if p, ok := c.byDoor(now, seen.found); ok {
+		next := asking{plan: p}
+		return next, next.ask()
 	}
 	p, acts := c.plan(now, seen.found)
 	if len(p.parts) == 0 {
@@ -50,7 +57,10 @@ func (c *core) plan(now time.Time, f found) (p plan, acts []act) {
 	if vouched {
 		parts = parts[:1]
 	}
-	if f.may == message.Synchronised {
+	switch synchronised := f.may == message.Synchronised; {
+	case synchronised && c.waitsForDoor(f):
+		return plan{}, append(acts, c.hold(now, first, f.may, "")...)
+	case synchronised:
 		c.pop(parts...)
 		return plan{}, append(acts, (&batch{parts: parts}).receipts(message.Failed, f.may, "")...)
 	}
@@ -61,7 +71,7 @@ func (c *core) plan(now time.Time, f found) (p plan, acts []act) {
 	if !ready {
 		return plan{}, acts
 	}
-	return plan{parts, f, keys, vouched}, acts
+	return plan{parts: parts, found: f, keys: keys, vouched: vouched}, acts
 }
 
 // ready reports whether these may be pasted now, and if not, why; "" where they may in a moment.
@@ -165,6 +175,9 @@ func (s filing) step(c *core, now time.Time, e event) (stage, []act) {
 // ask asks for the next part.
 func (s asking) ask() []act {
 	one, says := s.parts[s.next], "composer live and empty"
+	if s.offer != nil {
+		says = "it says that it rests; through its " + s.offer.Name
+	}
 	if s.vouched {
 		says = "a person vouched for a screen that is not recognised"
 	}
@@ -190,6 +203,9 @@ func (s asking) step(c *core, now time.Time, e event) (stage, []act) {
 			c.pop(one) // the relay has it, and hands it out again if it is to be typed
 		default:
 			c.doubt(one, true, false) // should we break down before the end of this
+			if w := c.waiting(one.d.ID); w != nil {
+				w.Door = one.d.Door
+			}
 			s.granted = append(s.granted, one)
 		}
 		if s.next++; s.next < len(s.parts) {
@@ -204,6 +220,10 @@ func (s asking) step(c *core, now time.Time, e event) (stage, []act) {
 			return resting{}, c.takeBack(now, s.granted)
 		}
 		b := &batch{parts: s.granted, text: join(s.granted), typedAt: now, vouched: s.vouched}
+		if s.offer != nil {
+			b.byDoor, b.rendered = true, true
+			return passing{b, *s.offer}, []act{pass{b, s.found, *s.offer}}
+		}
 		if !s.vouched {
 			b.text = s.found.fitted(b.text)
 		}
@@ -235,7 +255,7 @@ func (s pasting) step(c *core, now time.Time, e event) (stage, []act) {
 func (c *core) takeBack(now time.Time, parts []part) (acts []act) {
 	for _, one := range parts {
 		if w := c.waiting(one.d.ID); w != nil {
-			w.Typed, w.held = false, ""
+			w.Typed, w.Door, w.held = false, "", ""
 			acts = append(acts, c.hold(now, one.d.ID, message.TmuxRefused, "")...)
 			w.held = ""
 		}

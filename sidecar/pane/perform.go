@@ -43,6 +43,11 @@ func (p *Pane) perform(ctx context.Context, a act) {
 		p.decide(ctx, typed{p.paste(ctx, a)})
 	case press:
 		p.decide(ctx, typed{p.press(ctx, a)})
+	case pass:
+		out, why := p.pass(ctx, a)
+		p.decide(ctx, handed{out, why})
+	case shut:
+		p.closeDoor(ctx, a.offer)
 	case recall:
 		f := a.found
 		p.inspect(&f, a.batch)
@@ -204,7 +209,7 @@ func (p *Pane) notify(ctx context.Context, text string) {
 func (p *Pane) report(ctx context.Context, a receipt) error {
 	d, now := a.part.d, p.clock.now()
 	r := message.Receipt{
-		Delivery: d.ID, Message: d.Message.ID, Target: d.Target, State: a.state, Reason: a.why, Sanitised: a.part.sanitised, At: now,
+		Delivery: d.ID, Message: d.Message.ID, Target: d.Target, State: a.state, Reason: a.why, Sanitised: a.part.sanitised, Door: d.Door, At: now,
 	}
 	if a.says != "" {
 		r.Evidence = []message.Evidence{{Source: cmp.Or(a.part.witness, "screen"), Says: a.says, Weight: "exact", At: now}}

@@ -79,7 +79,7 @@ func (c *core) busy() bool { return c.batch() != nil || len(c.queue) > 0 }
 // leaving reports whether Enter was pressed, and the text has to leave the composer.
 func (c *core) leaving() bool {
 	_, after := c.entered()
-	return after
+	return after || c.underDoor()
 }
 
 // entered tells since when.
@@ -93,6 +93,12 @@ func (c *core) entered() (since time.Time, after bool) {
 	return time.Time{}, false
 }
 
+// underDoor reports whether something went through the door, and is not known to be taken.
+func (c *core) underDoor() bool {
+	_, ok := c.at.(passed)
+	return ok
+}
+
 // spell is that of what is under way, and whether it waits for what no write of its program alone
 // will end.
 func (c *core) spell() (s spell, held bool) {
@@ -103,6 +109,8 @@ func (c *core) spell() (s spell, held bool) {
 		return s.spell, s.held != "" || s.parked
 	case entered:
 		return s.spell, s.held != ""
+	case passed:
+		return s.spell, true // its transcript will tell, and no look
 	}
 	return spell{}, false
 }

@@ -160,7 +160,9 @@ func (s recalling) step(c *core, now time.Time, e event) (stage, []act) {
 			c.pop(part{d: message.Delivery{ID: e.id}})
 			return resting{}, nil
 		default:
-			w.Typed, w.unwritten = false, false
+			// An order of the earlier life may still come. A paste of ours would keep it out; what goes
+			// through the agent's door would not.
+			w.Typed, w.unwritten, w.Way = false, false, message.DoorType
 		}
 		return s.disclaim(c, now)
 	case permitted:

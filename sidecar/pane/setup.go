@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
@@ -28,6 +29,7 @@ import (
 type setup struct {
 	prof  profile.Agent
 	who   agent.Agent
+	door  Door // nil: none is looked for
 	clock clock
 	asks  chan struct{} // capacity 1
 	news  chan struct{} // capacity 1: known is another one
@@ -43,14 +45,19 @@ type habits struct {
 	vim    bool
 	skills []string
 	unread []error // files that are there and cannot be read
+
+	offer   door.Offer // of its inbox
+	none    error      // why there is none
+	barred  string     // what its settings and its start say against that; "": nothing
+	accepts bool       // and that it takes messages whatever it may do without asking
 }
 
 // newSetup is nil for an agent of which no file tells anything.
-func newSetup(prof profile.Agent, who agent.Agent, clock clock) *setup {
-	if len(prof.Vim.Files) == 0 && !prof.Active.Skills {
+func newSetup(prof profile.Agent, who agent.Agent, door Door, clock clock) *setup {
+	if len(prof.Vim.Files) == 0 && !prof.Active.Skills && !prof.Inbox.Offered() {
 		return nil
 	}
-	return &setup{prof: prof, who: who, clock: clock, asks: make(chan struct{}, 1), news: make(chan struct{}, 1)}
+	return &setup{prof: prof, who: who, door: door, clock: clock, asks: make(chan struct{}, 1), news: make(chan struct{}, 1)}
 }
 
 // Serve is the goroutine that reads, until ctx is done. A file system that does not answer
@@ -141,15 +148,9 @@ func (s *setup) read(now time.Time) *habits {
 	h := &habits{at: now}
 	var files [][]byte
 	for _, path := range s.prof.Vim.Files {
-		switch rest, home := strings.CutPrefix(path, "@/"); {
-		case home:
-			path = filepath.Join(s.who.Home, rest)
-		case strings.HasPrefix(path, "~/"):
-			path = filepath.Join(filepath.Dir(s.who.Home), path[2:])
-		case !filepath.IsAbs(path) && s.who.Dir == "":
+		path, ok := s.place(path)
+		if !ok {
 			continue
-		case !filepath.IsAbs(path):
-			path = filepath.Join(s.who.Dir, path)
 		}
 		text, err := foreign.Read(path, settingsMax)
 		switch {
@@ -166,5 +167,19 @@ func (s *setup) read(now time.Time) *habits {
 		h.skills, unread = s.who.Skills()
 		h.unread = append(h.unread, unread...)
 	}
+	s.lookForDoor(h)
 	return h
+}
+
+// place is where a file of settings lies, if that is known.
+func (s *setup) place(path string) (string, bool) {
+	switch rest, home := strings.CutPrefix(path, "@/"); {
+	case home:
+		return filepath.Join(s.who.Home, rest), true
+	case strings.HasPrefix(path, "~/"):
+		return filepath.Join(filepath.Dir(s.who.Home), path[2:]), true
+	case filepath.IsAbs(path):
+		return path, true
+	}
+	return filepath.Join(s.who.Dir, path), s.who.Dir != ""
 }

@@ -1,0 +1,326 @@
+package daemon_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// doored is an agent in a chat whose messages go through its inbox where they may, of which it has
+// taken one by hand, so that its transcript is there.
+func (l *labRig) doored(a *labAgent) (message.Chat, *agent) {
+	l.Helper()
+	chat, ben := l.alone(a, "door=auto")
+	l.mute(chat, ben.pane)
+	a.says("Good morning.")
+	l.until("its transcript", func() bool { return a.explain().Transcript != "" })
+	l.until("its door", func() bool { e := a.explain(); return e.Door != "" && e.DoorWhy == "" }, func() any { return a.explain().DoorWhy })
+	return chat, ben
+}
+
+// through reports by which door a message went to an agent, "" if it was typed.
+func (a *labAgent) through(id message.ID) (door string) {
+	a.l.Helper()
+	session := a.session().ID
+	for _, r := range a.l.receiptsOf(id) {
+		if r.Target == session && r.State == message.Typed {
+			door = r.Door
+		}
+	}
+	return door
+}
+
+// provenBy reports whether that source tells that an agent took a message.
+func (a *labAgent) provenBy(id message.ID, source string) bool {
+	a.l.Helper()
+	session := a.session().ID
+	return slices.ContainsFunc(a.l.receiptsOf(id), func(r message.Receipt) bool {
+		return r.Target == session && r.State == message.Submitted && len(r.Evidence) > 0 && r.Evidence[0].Source == source
+	})
+}
+
+// sockets are what stands in the directories of an agent's sockets.
+func (a *labAgent) sockets() (all []string) {
+	a.l.Helper()
+	found, err := filepath.Glob(filepath.Join(a.Dir, "*", "cc-socks", "*"))
+	require.NoError(a.l, err)
+	for _, path := range found {
+		all = append(all, filepath.Base(path))
+	}
+	return all
+}
+
+// asPeer asserts that its model has received one text since the first n, which is a message as a peer's.
+func (a *labAgent) asPeer(n int, text string) {
+	a.l.Helper()
+	heard := a.heard()
+	require.Len(a.l, heard, n+1, "%q", heard[min(n, len(heard)):])
+	assert.True(a.l, strings.HasPrefix(heard[n], "Another Claude session sent a message:\n<cross-session-message from=\"uds:"), heard[n])
+	assert.Equal(a.l, 1, strings.Count(heard[n], text), heard[n])
+	assert.NotContains(a.l, heard[n], "from-mode")
+}
+
+// doorTries is how often each of the hard moments is tried.
+const doorTries = 12
+
+// doorMoment is what a person has before them when a message comes.
+type doorMoment struct {
+	name  string
+	begin func(i int) (is func() bool) // is: it is still so, once the message was taken
+	end   func(i int)
+}
+
+// comesThrough has a message come to an agent in a hard moment, often: it goes through the door, once,
+// and the moment is what it was.
+func (l *labRig) comesThrough(a *labAgent, chat message.Chat, m doorMoment) {
+	l.Helper()
+	for i := range doorTries {
+		a.drawn()
+		is := m.begin(i)
+		a.WaitForStill(labtest.Stillness)
+		n := len(a.heard())
+		body := fmt.Sprintf("%s %d: [[say as you like, %d]]", m.name, i, i)
+		id := l.tellAll(chat, body)
+		l.waitTold(id, a, "answered")
+		a.asPeer(n, "[tester] (0):\n\n"+body)
+		assert.Equal(l, "inbox", a.through(id), "%q", l.trailTo(id, a))
+		assert.True(l, a.provenBy(id, "transcript"))
+		assert.True(l, is(), "%s\n%s", m.name, strings.Join(a.screen().Plain, "\n"))
+		m.end(i)
+	}
+	l.Logf("%s: %d of %d through the inbox", m.name, doorTries, doorTries)
+}
+
+// What must never be typed into is no matter to the door, and stays as it is: a person's draft, the
+// pane's copy mode, the menu over a composer, a synchronised window.
+func TestLab_G1_G2_G5_G7_HardMoments(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, []labtest.Kind{labtest.Claude})
+	a := l.agent(labtest.Claude)
+	chat, _ := l.doored(a)
+	shows := func(text string) func() bool {
+		a.WaitForText(text)
+		x := a.screen().CursorX
+		return func() bool { s := a.screen(); return s.Contains(text) && s.CursorX == x }
+	}
+	erase := func(text string) { a.Keys(append([]string{"C-e"}, slices.Repeat([]string{"BSpace"}, len(text))...)...) }
+	draft := func(i int) string { return fmt.Sprintf("half a thought %d", i) }
+	moments := []doorMoment{
+		{"draft", func(i int) func() bool {
+			a.Keys("-l", draft(i))
+			return shows("❯\u00a0" + draft(i))
+		}, func(i int) { erase(draft(i)) }},
+		{"copy mode", func(int) func() bool {
+			l.rig.Run("copy-mode", "-t", a.Pane)
+			return func() bool { return l.rig.Fact(a.Pane, "#{pane_in_mode}") == "1" }
+		}, func(int) { l.rig.Run("send-keys", "-X", "-t", a.Pane, "cancel") }},
+		{"menu", func(int) func() bool {
+			a.Keys("-l", "/mo")
+			a.WaitForText("/model")
+			return shows("❯\u00a0/mo")
+		}, func(int) { a.Keys("Escape"); a.WaitForStill(labtest.Stillness); erase("/mo") }},
+		{"synchronised", func(int) func() bool {
+			l.rig.Run("set-option", "-w", "-t", a.Pane, "synchronize-panes", "on")
+			return func() bool { return l.rig.Fact(a.Pane, "#{pane_synchronized}") == "1" }
+		}, func(int) { l.rig.Run("set-option", "-w", "-t", a.Pane, "synchronize-panes", "off") }},
+	}
+	for _, m := range moments {
+		l.comesThrough(a, chat, m)
+	}
+}
+
+// What the agent itself waits for holds a message: a dialog, a question, a turn. Nothing of it is
+// answered, and once it is over the message comes, once.
+func TestLab_G2_G7_C46_DialogsAndTurnsHold(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, []labtest.Kind{labtest.Claude})
+	a := l.agent(labtest.Claude)
+	chat, _ := l.doored(a)
+	proof := filepath.Join(a.Work, "proof")
+	for i := range doorTries {
+		for _, o := range []struct {
+			name          string
+			begin, answer func()
+		}{
+			{"permission", a.asks("[[bash touch "+proof+"]]", "proof"), a.pressed("", "Escape")},
+			{"question", a.asks("[[ask Which colour? | red | blue]]", "Which colour?"), a.pressed("", "Escape")},
+			{"a turn", func() {
+				a.Prompt("go on [[hold]]")
+				l.until("it says so", func() bool { return a.explain().State == message.Working })
+			}, func() { l.lab.Model.Release(a.Name) }},
+		} {
+			a.drawn()
+			o.begin()
+			body := fmt.Sprintf("%s %d: [[say as you like, %d]]", o.name, i, i)
+			id := l.tellAll(chat, body)
+			l.waitTold(id, a, "held")
+			n := len(a.heard())
+			assert.NotContains(t, l.trailTo(id, a), "typed", o.name)
+			assert.Empty(t, a.through(id), o.name)
+			o.answer()
+			l.waitTold(id, a, "answered")
+			assert.Equal(t, "inbox", a.through(id), o.name)
+			assert.Equal(t, 1, strings.Count(strings.Join(a.heard()[n:], "\n"), body), o.name)
+			assert.NoFileExists(t, proof)
+		}
+	}
+}
+
+// An agent that acts without asking would ask its person about a message, in a dialog of its own: it
+// gets none through its inbox, unless its person has said in its settings that it takes them.
+func TestLab_G10_BypassIsTyped(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, []labtest.Kind{labtest.Claude})
+	settings := func(text string) labtest.Option {
+		return labtest.Configured(func(a *labtest.Agent) {
+			require.NoError(t, a.WriteFile(filepath.Join(a.Home, ".claude", "settings.json"), text))
+		})
+	}
+	const skip = `"skipDangerousModePermissionPrompt": true`
+	bold := l.agent(labtest.Claude, labtest.Name("bold"), labtest.Environ("IS_SANDBOX=1"), labtest.Arguments("--dangerously-skip-permissions"), settings(`{`+skip+`}`))
+	open := l.agent(labtest.Claude, labtest.Name("open"), labtest.Environ("IS_SANDBOX=1"), labtest.Arguments("--dangerously-skip-permissions"), settings(`{`+skip+`, "crossSessionInbound": "accept"}`))
+	keeps := l.agent(labtest.Claude, labtest.Name("keeps"), settings(`{"crossSessionInbound": "refuse"}`))
+	for _, c := range []struct {
+		a    *labAgent
+		door string
+	}{{bold, ""}, {open, "inbox"}, {keeps, ""}} {
+		chat, _ := l.alone(c.a, "door=auto")
+		c.a.says("Good morning.")
+		l.until("it is looked for", func() bool { return !strings.Contains(c.a.explain().DoorWhy, "looked for") })
+		for i := range doorTries {
+			c.a.drawn()
+			id := l.tellAll(chat, fmt.Sprintf("%d: [[say as you like, %d]]", i, i))
+			l.waitTold(id, c.a, "answered")
+			assert.Equal(t, c.door, c.a.through(id), "%s: %s", c.a.Name, c.a.explain().DoorWhy)
+			assert.NotContains(t, strings.Join(c.a.screen().Plain, "\n"), "Held message")
+		}
+		t.Logf("%s: %s", c.a.Name, c.a.explain().DoorWhy)
+		l.over(chat)
+	}
+}
+
+// Between the look and the write its person turns to another conversation: nothing goes into that
+// which was not judged.
+func TestLab_G6_ClearBetweenLookAndWrite(t *testing.T) {
+	t.Parallel()
+	var at func()
+	l := newLab(t, []labtest.Kind{labtest.Claude}, func(c *daemon.Config) {
+		c.Gap = func(_, moment string) {
+			if moment == "door" && at != nil {
+				at()
+			}
+		}
+	})
+	a := l.agent(labtest.Claude)
+	chat, _ := l.doored(a)
+	for i := range 3 {
+		a.drawn()
+		was := a.explain().Transcript
+		done := make(chan struct{})
+		at = sync.OnceFunc(func() {
+			defer close(done)
+			a.command("/clear")
+			status := func() string {
+				text, _ := os.ReadFile(filepath.Join(a.Home, ".claude", "sessions", fmt.Sprint(a.session().Foreground.PID)+".json"))
+				return string(text)
+			}
+			thread := strings.TrimSuffix(filepath.Base(was), ".jsonl")
+			l.until("another conversation", func() bool { s := status(); return s != "" && !strings.Contains(s, thread) }, func() any { return status() })
+		})
+		body := fmt.Sprintf("%d: [[say as you like, %d]]", i, i)
+		id := l.tellAll(chat, body)
+		l.waitTold(id, a, "answered")
+		<-done
+		at = nil
+		assert.Empty(t, a.through(id), "it was typed into what was there then: %q", l.trailTo(id, a))
+		assert.Equal(t, 1, strings.Count(strings.Join(a.heard(), "\n"), body))
+		a.says("Good morning again.")
+		l.until("its door", func() bool { return a.explain().DoorWhy == "" }, func() any { return a.explain().DoorWhy })
+	}
+}
+
+// Between the look and the write its person gives it something to do: the message waits in the agent's own
+// queue, for longer than it may take at rest, and is taken once; the person's prompt is answered.
+func TestLab_G8_WorkBetweenLookAndWrite(t *testing.T) {
+	t.Parallel()
+	var at func()
+	l := newLab(t, []labtest.Kind{labtest.Claude}, func(c *daemon.Config) {
+		c.Gap = func(_, moment string) {
+			if moment == "door" && at != nil {
+				at()
+			}
+		}
+	})
+	a := l.agent(labtest.Claude)
+	chat, _ := l.doored(a)
+	for i := range 6 {
+		a.drawn()
+		at = sync.OnceFunc(func() { a.Prompt(fmt.Sprintf("person %d [[hold]]", i)) })
+		body := fmt.Sprintf("%d: [[say as you like, %d]]", i, i)
+		id := l.tellAll(chat, body)
+		l.waitTold(id, a, "typed")
+		if i == 0 { // for longer than it may take at rest
+			l.until("time passes", func() bool { return time.Since(l.receiptsOf(id)[0].At) > 15*time.Second })
+		}
+		l.lab.Model.Release(a.Name)
+		l.waitTold(id, a, "answered")
+		at = nil
+		assert.Equal(t, "inbox", a.through(id))
+		assert.Equal(t, 1, strings.Count(strings.Join(a.heard(), "\n"), body), "%q", a.heard())
+		t.Logf("%d: %q", i, l.trailTo(id, a))
+	}
+	assert.Empty(t, a.explain().DoorWhy)
+}
+
+// What the agent says to our address by its own tool is a message of its pane, once, to whom it
+// answers. When the sidecar has ended, nothing of it is left beside the agent's own socket.
+func TestLab_G15_G16_RepliesAndWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, []labtest.Kind{labtest.Claude}, files("init.lua", `intercom.configure { brakes = { door = "auto" } }`))
+	a := l.agent(labtest.Claude)
+	own := a.sockets()
+	_, err := l.client.Adopt(t.Context(), api.AdoptRequest{Pane: a.Pane})
+	require.NoError(t, err)
+	ben := l.adopted("Ben", bracketed...)
+	a.says("Good morning.")
+	l.until("its door", func() bool { e := a.explain(); return e.Door != "" && e.DoorWhy == "" }, func() any { return a.explain().DoorWhy })
+	id := l.mail(a, "first [[say as you like]]")
+	l.waitTold(id, a, "answered")
+	require.Equal(t, "inbox", a.through(id))
+	heard := a.heard()
+	_, address, found := strings.Cut(heard[len(heard)-1], `from="uds:`)
+	require.True(t, found)
+	address, _, _ = strings.Cut(address, `"`)
+	assert.Len(t, a.sockets(), len(own)+1)
+	assert.Contains(t, a.sockets(), filepath.Base(address))
+	for i := range 3 {
+		a.drawn()
+		ben.sends(&agent{pane: a.Pane}, fmt.Sprintf(`%d: please [[tool SendMessage {"to":"uds:%s","message":"the answer is %d","summary":"an answer"}]]`, i, address, i))
+		text := ""
+		l.until("Ben has the answer", func() bool {
+			for _, one := range ben.received() {
+				if strings.Contains(one, fmt.Sprintf("the answer is %d", i)) {
+					text = one
+				}
+			}
+			return text != ""
+		}, func() any { return ben.received() })
+		assert.Equal(t, fmt.Sprintf("AI[local:%s] | the answer is %d", a.session().ID, i), text)
+	}
+	assert.Equal(t, 3, strings.Count(strings.Join(ben.received(), "\n"), "the answer is"), "each once")
+	require.NoError(t, l.end())
+	assert.Equal(t, own, a.sockets())
+}

@@ -1,0 +1,323 @@
+package pane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
+)
+
+// Door is a way into an agent beside its terminal: *door.House is one. What comes of a message that
+// went through it, the agent's transcript tells, and nothing else.
+type Door interface {
+	// Find looks whether the agent offers one. It reads files, and writes nothing.
+	Find(in profile.Inbox, who door.Owner) (door.Offer, error)
+	// Pass hands a letter over, if the offer is still what it was.
+	Pass(ctx context.Context, in profile.Inbox, who door.Owner, o door.Offer, l door.Letter) (door.Outcome, error)
+}
+
+// passWithin is how long a letter may take to be handed over: less than an errand.
+const passWithin = errandFor - 500*time.Millisecond
+
+// doorway is how an agent's door stands. Why says why nothing goes through it now: "" where
+// something may. Soon says that this will pass, as a turn does.
+type doorway struct {
+	offer door.Offer
+	why   string
+	soon  bool
+}
+
+// shutDoors are the doors that failed, by agent and version: a message that was handed over there
+// was not written down in time. It belongs to all panes.
+type shutDoors struct {
+	mu  sync.Mutex
+	all map[string]bool
+}
+
+func (s *shutDoors) shut(kind agent.Kind, version string) (news bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := string(kind) + " " + version
+	if s.all[name] {
+		return false
+	}
+	if s.all == nil {
+		s.all = map[string]bool{}
+	}
+	s.all[name] = true
+	return true
+}
+
+func (s *shutDoors) is(kind agent.Kind, version string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[string(kind)+" "+version]
+}
+
+// owner is the agent as a door looks for it.
+func owner(who agent.Agent) door.Owner { return door.Owner{Home: who.Home, PIDs: who.Tried} }
+
+// lookForDoor adds to what files tell whether the agent has a door, and what its settings and its
+// start say against using it. What cannot be read counts against it.
+func (s *setup) lookForDoor(h *habits) {
+	in := s.prof.Inbox
+	if s.door == nil || !in.Offered() {
+		h.none = door.ErrNone
+		return
+	}
+	if h.offer, h.none = s.door.Find(in, owner(s.who)); h.none != nil {
+		return
+	}
+	kept := ""
+	for _, path := range in.Settings {
+		file, ok := s.place(path)
+		if !ok {
+			continue
+		}
+		says, err := policyIn(in, file)
+		if err != nil {
+			h.barred, h.accepts = "its settings are not known: "+err.Error(), false
+			return
+		}
+		switch {
+		case says.Accepts != "" && says.Accepts != in.Accept:
+			kept = fmt.Sprintf("its settings have %s = %q", in.Accepts, says.Accepts)
+		case says.Accepts == in.Accept && strings.HasPrefix(path, "@/"): // a project's word for it does not count
+			h.accepts = true
+		}
+		if says.Start != "" && !in.Asks(says.Start) && h.barred == "" {
+			h.barred = fmt.Sprintf("it acts without asking: its settings have %s = %q", in.Default, says.Start)
+		}
+	}
+	if kept != "" {
+		h.barred, h.accepts = kept, false
+		return
+	}
+	if why := s.startedBoldly(h.offer.PID); why != "" && h.barred == "" {
+		h.barred = why
+	}
+}
+
+// startedBoldly says how the agent was started to act without asking, or may have been; "" if it was not.
+func (s *setup) startedBoldly(pid int) string {
+	for _, one := range append([]int{pid}, s.who.Process.PID) {
+		switch arguments := process.Arguments(one); {
+		case len(arguments) == 0:
+			return "how it was started is not known"
+		case s.prof.Bypasses(arguments):
+			return "it may act without asking: that is how it was started"
+		case s.prof.Inbox.Carries(arguments):
+			return "whether it acts without asking is not known: it was started with settings of its own"
+		}
+	}
+	return ""
+}
+
+// policyIn reads what one file of settings says; none that is not there says anything.
+func policyIn(in profile.Inbox, file string) (profile.Policy, error) {
+	text, err := foreign.Read(file, settingsMax)
+	if errors.Is(err, fs.ErrNotExist) {
+		return profile.Policy{}, nil
+	}
+	if err != nil {
+		return profile.Policy{}, err
+	}
+	return in.Policy(text)
+}
+
+// doorway is how the agent's door stands at a look. All that keeps a message from its composer and is
+// no matter to the agent itself (a draft, a mode of the pane, a menu) is none here; what the agent
+// itself says, and who it is, counts all the more.
+func (p *Pane) doorway(s sight, now time.Time) (d doorway) {
+	a := p.account
+	if p.door == nil || a == nil || !a.prof.Inbox.Offered() {
+		return doorway{why: door.ErrNone.Error()}
+	}
+	h := a.setup.now(now)
+	if h == nil {
+		return doorway{why: "it is being looked for", soon: true}
+	}
+	d.offer = h.offer
+	switch in, told := a.prof.Inbox, a.signals(); {
+	case h.none != nil:
+		d.why = h.none.Error()
+	case p.shut.is(a.who.Kind, h.offer.Version):
+		d.why = fmt.Sprintf("version %s did not write down what it was handed", h.offer.Version)
+	case h.barred != "" && !h.accepts && gate("bold"):
+		d.why = h.barred
+	case !a.setup.ready(now):
+		d.why, d.soon = "its settings are being read", true
+	case apart(s, p.session, p.prof) != "":
+		d.why = string(apart(s, p.session, p.prof))
+	case !told.read || a.bound.Thread != h.offer.Session:
+		d.why = "its transcript is not read"
+	case !h.accepts && !(a.mode.thread == h.offer.Session && in.Asks(a.mode.name)) && gate("bold"):
+		d.why = "whether it acts without asking is not known"
+	case !h.accepts && warned(s, in.Warns) && gate("bold"):
+		d.why = "it acts without asking: its screen shows that"
+	default:
+		d.why, d.soon = told.awake(s, h.offer.Session, p.prof.Quiet), true
+	}
+	return d
+}
+
+// awake says why an agent's own account does not have it at rest, "" if it does: no turn is open, it
+// waits for nothing but a prompt, and has for a while; and its screen shows neither work nor a dialog.
+func (s signals) awake(seen sight, session string, quiet time.Duration) string {
+	state, _ := s.exact()
+	since := s.status.Since
+	if s.ended.After(since) {
+		since = s.ended
+	}
+	switch {
+	case !gate("rest"):
+	case state != message.Idle || s.turn != nil || s.status.State != agent.StatusIdle || s.status.Thread != session:
+		return "it does not say that it rests"
+	case seen.reading.State == message.Working:
+		return "its screen shows it at work"
+	case seen.reading.State == message.Blocked && !seen.reading.Composer.Live:
+		return "its screen shows a dialog"
+	case s.now.Sub(since) < quiet:
+		return "it has just come to rest"
+	}
+	return ""
+}
+
+// apart is bar for what does not go through the terminal: modes of the pane are no matter, and
+// neither is what its window does with keys.
+func apart(s sight, session message.Peer, prof profile.Profile) message.Reason {
+	f := &s.look.Facts
+	f.InMode, f.InputOff, f.Synchronised = false, false, false
+	why, _ := bar(s, session, prof)
+	return why
+}
+
+// warned reports whether one of the last rows of a screen holds one of the words.
+func warned(s sight, words []string) bool {
+	rows := s.look.Rows
+	for _, row := range rows[max(0, len(rows)-warnedRows):] {
+		if profile.Has(row, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// warnedRows is how many rows at the end of a screen may be below a composer.
+const warnedRows = 8
+
+// enclose makes of a delivery what goes through the agent's door: nothing in it is live there, so that
+// only what is never passed on is taken away, and what would end it early. ok is false for one that
+// nothing is left of, or that is too long.
+func (p *Pane) enclose(d message.Delivery, name string) (one part, ok bool) {
+	prof := p.prof
+	prof.End = ""
+	text, changed, ok := compose(d.Form, render.Words(d.Form, d.Message), prof, sanitise.Options{})
+	if !ok || len(text) > prof.InlineMax {
+		return part{}, false
+	}
+	d.Door = name
+	return part{d: d, text: door.Escape(p.account.prof.Inbox.Tag, text), sanitised: changed, witness: "status"}, true
+}
+
+// pass hands a text over, if nothing has changed since it was judged: the processes, the agent's own
+// word, and what it offers are looked at once more.
+func (p *Pane) pass(ctx context.Context, a pass) (door.Outcome, string) {
+	b := a.batch
+	d := b.parts[0].d
+	p.moment("door unchecked")
+	now := p.doorway(p.sightOf(a.found.look), p.clock.now())
+	if (now.why != "" || now.offer != a.offer) && gate("anew") {
+		return door.Nothing, "it has changed since it was looked at: " + now.why
+	}
+	p.moment("door")
+	p.passed = d.Message
+	type outcome struct {
+		out door.Outcome
+		err error
+	}
+	in, who := p.account.prof.Inbox, owner(p.account.who)
+	did, err := errand(p, func() (outcome, error) {
+		ctx, cancel := context.WithTimeout(ctx, passWithin)
+		defer cancel()
+		out, err := p.door.Pass(ctx, in, who, a.offer, door.Letter{ID: string(d.ID), Name: d.Message.From.Name, Text: b.text})
+		return outcome{out, err}, nil
+	})
+	if err != nil {
+		did = outcome{door.Unknown, err}
+	}
+	p.moment("passed")
+	if did.err == nil {
+		return did.out, ""
+	}
+	p.log.Warn("hand over", "pane", p.session.Pane, "msg", d.Message.ID, "err", did.err)
+	return did.out, did.err.Error()
+}
+
+// closeDoor has nothing more go through the door of this version of the agent, and tells a person.
+func (p *Pane) closeDoor(ctx context.Context, o door.Offer) {
+	if p.shut.shut(p.account.who.Kind, o.Version) {
+		p.notify(ctx, fmt.Sprintf("%s (%s) was handed a message by its %s, and its transcript does not show it: messages for %s %s are typed from now on",
+			p.session.Name, p.session.Pane, o.Name, p.account.who.Kind, o.Version))
+	}
+}
+
+// Heard takes in what came to the address that agents were given: what becomes of a message that one
+// was handed, or what it says to that. Who said it is the kernel's word; words of a process that is
+// no adopted agent are dropped, and logged.
+func (ps *Panes) Heard(ctx context.Context, w door.Word) {
+	var (
+		answer = make(chan message.Envelope, 1)
+		of     message.ID
+	)
+	_ = ps.do(ctx, func(s *set) {
+		for id, en := range s.byID {
+			if en.account != nil && en.runs(w.PID, w.Start) {
+				of = id
+				en.send(letter{word: &w, passed: answer})
+				return
+			}
+		}
+	})
+	if of == "" {
+		ps.Log.Warn("a word of a process that is no agent here", "pid", w.PID, "about", w.About, "status", string(w.Status))
+		return
+	}
+	if w.Status != "" {
+		return
+	}
+	var to message.Envelope
+	select {
+	case to = <-answer:
+	case <-ctx.Done():
+	}
+	if err := ps.Relay.Replied(ctx, of, to, w.Text); err != nil {
+		ps.Log.Warn("reply of an agent", "session", of, "err", err)
+		_ = ps.Relay.Notify(ctx, of, fmt.Sprintf("a reply of the agent could not be passed on (%v); it says: %s", err, w.Text))
+	}
+}
+
+// runs reports whether a process is one of the agent's.
+func (en *entry) runs(pid int, start uint64) bool {
+	if en.session.Foreground.PID == pid {
+		return en.session.Foreground.Start == start
+	}
+	for _, one := range en.account.who.Tried {
+		if one == pid {
+			return process.Lives(pid, start)
+		}
+	}
+	return false
+}

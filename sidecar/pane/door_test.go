@@ -1,0 +1,228 @@
+package pane
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
+)
+
+// ajar is a door that finds what it is told to, and counts what goes through it.
+type ajar struct {
+	offer  door.Offer
+	none   error
+	passed int
+}
+
+func (a *ajar) Find(profile.Inbox, door.Owner) (door.Offer, error) { return a.offer, a.none }
+
+func (a *ajar) Pass(context.Context, profile.Inbox, door.Owner, door.Offer, door.Letter) (door.Outcome, error) {
+	a.passed++
+	return door.Handed, nil
+}
+
+const thread = "11111111-2222-4333-8444-555555555555"
+
+// atRest is a pane of Claude Code that has rested for a minute, with its door open; and a look at it.
+func atRest() (*Pane, sight, *ajar) {
+	now := func() time.Time { return noon }
+	d := &ajar{offer: door.Offer{Name: "inbox", PID: 8, Start: 80, Socket: "/s", Session: thread, Version: "2.1.329"}}
+	prof := profile.Claude()
+	p := &Pane{
+		session: adopted, prof: prof.Profile, clock: now, door: d, shut: &shutDoors{}, errands: make(chan struct{}, 1), log: slog.New(slog.DiscardHandler),
+		account: &account{
+			prof: prof, who: agent.Agent{Kind: agent.Claude, Tried: []int{8}}, clock: now, bindings: &bindings{}, told: true,
+			bound:  &agent.Transcript{Path: "/t", Thread: thread},
+			status: agent.Status{State: agent.StatusIdle, Thread: thread, Since: noon.Add(-time.Minute)},
+			mode:   moded{"default", thread},
+			setup:  &setup{prof: prof, clock: now, door: d, asks: make(chan struct{}, 1)},
+		},
+	}
+	p.account.setup.known.Store(&habits{at: noon, offer: d.offer})
+	s := fine()
+	s.front.Canonical = false
+	s.reading = screen.Reading{State: message.Idle, MayType: true, Composer: screen.Composer{Live: true, Empty: true}}
+	return p, s, d
+}
+
+// The door is open while the agent's own signals have it at rest, whatever stands in its composer and
+// whatever mode its pane is in; and shut for everything that the agent itself, its person or its processes say.
+func TestG2_G6_G10_C46_WhenItIsOpen(t *testing.T) {
+	habit := func(change func(*habits)) func(*Pane, *sight) {
+		return func(p *Pane, _ *sight) {
+			h := *p.account.setup.known.Load()
+			change(&h)
+			p.account.setup.known.Store(&h)
+		}
+	}
+	looks := func(state message.PaneState, live bool) func(*Pane, *sight) {
+		return func(_ *Pane, s *sight) {
+			s.reading = screen.Reading{State: state, Composer: screen.Composer{Live: live}}
+		}
+	}
+	says := func(change func(*agent.Status)) func(*Pane, *sight) {
+		return func(p *Pane, _ *sight) { change(&p.account.status) }
+	}
+	both := func(all ...func(*Pane, *sight)) func(*Pane, *sight) {
+		return func(p *Pane, s *sight) {
+			for _, one := range all {
+				one(p, s)
+			}
+		}
+	}
+	bold := habit(func(h *habits) { h.barred = "it acts without asking" })
+	takes := habit(func(h *habits) { h.accepts = true })
+	unmoded := func(p *Pane, _ *sight) { p.account.mode = moded{} }
+	warns := func(_ *Pane, s *sight) { s.look.Rows = []string{"  ⏵⏵ bypass permissions on (shift+tab to cycle)"} }
+	for _, c := range []struct {
+		name   string
+		change func(*Pane, *sight)
+		open   bool
+	}{
+		{"it rests", func(*Pane, *sight) {}, true},
+		{"a draft", looks(message.Draft, true), true},
+		{"a menu over the composer", looks(message.Blocked, true), true},
+		{"a screen that is not recognised", looks(message.Unknown, false), true},
+		{"a mode of the pane", both(looks(message.History, false), func(_ *Pane, s *sight) { s.look.Facts.InMode = true }), true},
+		{"a synchronised window", func(_ *Pane, s *sight) { s.look.Facts.Synchronised = true }, true},
+		{"input is off", func(_ *Pane, s *sight) { s.look.Facts.InputOff = true }, true},
+
+		{"its screen shows work", looks(message.Working, true), false},
+		{"its screen shows a dialog", looks(message.Blocked, false), false},
+		{"a turn is open", func(p *Pane, _ *sight) {
+			p.account.machine.Feed(agent.Event{Kind: agent.Prompted, Text: "x", By: agent.ByKeys, At: noon})
+		}, false},
+		{"it says that it is busy", says(func(s *agent.Status) { s.State = agent.StatusBusy }), false},
+		{"it says that it waits", says(func(s *agent.Status) { s.State = agent.StatusWaiting }), false},
+		{"it says something else", says(func(s *agent.Status) { s.State = "dreaming" }), false},
+		{"it says nothing", says(func(s *agent.Status) { s.State = "" }), false},
+		{"it says so of another conversation", says(func(s *agent.Status) { s.Thread = "other" }), false},
+		{"it has just come to rest", says(func(s *agent.Status) { s.Since = noon.Add(-time.Millisecond) }), false},
+		{"a hook says that it works", func(p *Pane, _ *sight) { p.account.hook = hooked{state: message.Working, at: noon} }, false},
+		{"its transcript is not read", func(p *Pane, _ *sight) { p.account.bound = nil }, false},
+		{"its transcript is another conversation's", func(p *Pane, _ *sight) { p.account.bound.Thread = "other" }, false},
+		{"another process in the pane", func(_ *Pane, s *sight) { s.look.Facts.PID = 9 }, false},
+		{"another program is in front", func(_ *Pane, s *sight) { s.front.Leader.PID = 9 }, false},
+		{"it has ended", func(_ *Pane, s *sight) { s.is = ended }, false},
+		{"there is no inbox", habit(func(h *habits) { h.none = door.ErrNone }), false},
+		{"its files are old", habit(func(h *habits) { h.at = noon.Add(-time.Hour) }), false},
+		{"its version failed", func(p *Pane, _ *sight) { p.shut.shut(agent.Claude, "2.1.329") }, false},
+		{"another version failed", func(p *Pane, _ *sight) { p.shut.shut(agent.Claude, "2.1.328") }, true},
+
+		{"it may act without asking", bold, false},
+		{"and its person has messages taken", both(bold, takes), true},
+		{"its mode is not known", unmoded, false},
+		{"that of another conversation is", func(p *Pane, _ *sight) { p.account.mode.thread = "other" }, false},
+		{"its mode asks for nothing", func(p *Pane, _ *sight) { p.account.mode.name = "bypassPermissions" }, false},
+		{"its mode is one that nobody knows", func(p *Pane, _ *sight) { p.account.mode.name = "yolo" }, false},
+		{"its mode is not known, and messages are taken", both(unmoded, takes), true},
+		{"its screen warns", warns, false},
+		{"its screen warns, and messages are taken", both(warns, takes), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, s, _ := atRest()
+			c.change(p, &s)
+			d := p.doorway(s, noon)
+			assert.Equal(t, c.open, d.why == "", d.why)
+		})
+	}
+}
+
+// What its settings and its start say: what cannot be read counts against the door, and a project's
+// own word never for it.
+func TestG10_WhatKeepsItShut(t *testing.T) {
+	started := func(arguments ...string) int {
+		cmd := exec.Command("sh", append([]string{"-c", "read x", "claude"}, arguments...)...)
+		in, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
+		return cmd.Process.Pid
+	}
+	for _, c := range []struct {
+		name             string
+		own, project     string
+		arguments        []string
+		barred, accepted bool
+	}{
+		{"no settings", "", "", nil, false, false},
+		{"a mode that asks", `{"permissions":{"defaultMode":"acceptEdits"}}`, "", nil, false, false},
+		{"a mode that does not", `{"permissions":{"defaultMode":"bypassPermissions"}}`, "", nil, true, false},
+		{"in the project", "", `{"permissions":{"defaultMode":"bypassPermissions"}}`, nil, true, false},
+		{"messages are taken", `{"crossSessionInbound":"accept"}`, "", nil, false, true},
+		{"messages are taken, says the project", "", `{"crossSessionInbound":"accept"}`, nil, false, false},
+		{"messages are held", `{"crossSessionInbound":"hold"}`, "", nil, true, false},
+		{"messages are refused in the project", `{"crossSessionInbound":"accept"}`, `{"crossSessionInbound":"refuse"}`, nil, true, false},
+		{"bold, and messages are taken", `{"crossSessionInbound":"accept","permissions":{"defaultMode":"bypassPermissions"}}`, "", nil, true, true},
+		{"settings that are no JSON", `{"permissions":`, "", nil, true, false},
+		{"a mode that is a number", `{"permissions":{"defaultMode":1}}`, "", nil, true, false},
+		{"started to skip", "", "", []string{"--dangerously-skip-permissions"}, true, false},
+		{"started so, in one word", "", "", []string{"--permission-mode=bypassPermissions"}, true, false},
+		{"started with a mode that asks", "", "", []string{"--permission-mode", "plan"}, false, false},
+		{"started with settings", "", "", []string{"--settings", "x.json"}, true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			home, work := t.TempDir(), t.TempDir()
+			for path, text := range map[string]string{filepath.Join(home, "settings.json"): c.own, filepath.Join(work, ".claude", "settings.json"): c.project} {
+				if text != "" {
+					require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+					require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+				}
+			}
+			pid := started(c.arguments...)
+			s := &setup{
+				prof: profile.Claude(), door: &ajar{offer: door.Offer{PID: pid}},
+				who: agent.Agent{Kind: agent.Claude, Process: message.Process{PID: pid}, Home: home, Dir: work, Tried: []int{pid}},
+			}
+			var h habits
+			s.lookForDoor(&h)
+			assert.Equal(t, c.barred, h.barred != "", h.barred)
+			assert.Equal(t, c.accepted, h.accepts)
+		})
+	}
+}
+
+// Between the look and the write the agent is looked at once more: here, its processes have gone.
+func TestG6_LookedAtAnew(t *testing.T) {
+	p, s, d := atRest()
+	one, ok := p.enclose(doored("a"), "inbox")
+	require.True(t, ok)
+	out, why := p.pass(t.Context(), pass{&batch{parts: []part{one}, text: one.text}, found{sight: s}, d.offer})
+	assert.Equal(t, door.Nothing, out)
+	assert.Contains(t, why, "changed")
+	assert.Zero(t, d.passed)
+}
+
+// A version at which a message was handed over and not written down is typed to, and a person is told, once.
+func TestG1_FailedVersionIsShut(t *testing.T) {
+	p, s, d := atRest()
+	r := &noticing{}
+	p.relay = r
+	p.closeDoor(t.Context(), d.offer)
+	p.closeDoor(t.Context(), d.offer)
+	assert.Contains(t, p.doorway(s, noon).why, "2.1.329")
+	require.Len(t, r.told, 1)
+	assert.Contains(t, r.told[0], "typed from now on")
+}
+
+type noticing struct {
+	Relay
+	told []string
+}
+
+func (n *noticing) Notify(_ context.Context, _ message.ID, text string) error {
+	n.told = append(n.told, text)
+	return nil
+}
