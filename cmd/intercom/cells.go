@@ -84,5 +84,3 @@ func narrow(columns []int, width int) {
 }
 
 func cut(line string, width int) string { return plaintext.Cut(line, width) }
-
-func row(line string, width int) string { return plaintext.Row(line, width) }

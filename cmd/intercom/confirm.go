@@ -14,12 +14,6 @@ import (
 // pipe answers. What was typed before the question is no answer. Only y is a yes.
 func (a *app) confirm(ctx context.Context, question string) error {
 	undone := api.Errorf(api.CodeRefused, "nothing was done: y was not pressed").WithHint("run it again, and press y")
-	if a.popup != nil {
-		if !a.popup.confirm(ctx, question) {
-			return undone
-		}
-		return nil
-	}
 	refused := api.Errorf(api.CodeRefused, "only a person at a terminal may do that").WithHint("run it in a pane that is not adopted, and press y there")
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {

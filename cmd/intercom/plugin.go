@@ -67,9 +67,7 @@ func (a *app) plugin() *cobra.Command {
 		a.pluginLoad(),
 		a.key("other", "Start a chat with the other pane of a window of two", a.chatWithOther),
 		a.key("pick", "Start a chat with a pane that is picked from a list", a.chatWithPicked),
-		a.key("with", "Start a chat between the panes named on standard input", func(ctx context.Context, _ origin) (string, error) {
-			return a.startChat(ctx, strings.Fields(a.handed())...)
-		}),
+		a.key("with", "Start the chat that standard input describes", a.startPicked),
 		a.key("ask", "Ask for a pane and a line, and send the last answer there", a.askOther),
 		a.key("say", "Ask for a line to be said in the chat of a pane", a.askForLine),
 		a.key("mute", "Mute a pane in its chat, or unmute it", a.muteHere),
@@ -289,12 +287,12 @@ func met(c message.Chat) string {
 }
 
 // startChat starts a chat between panes.
-func (a *app) startChat(ctx context.Context, panes ...string) (string, error) {
+func (a *app) startChat(ctx context.Context, req api.StartChatRequest) (string, error) {
 	c, err := a.tmuxClient(ctx)
 	if err != nil {
 		return "", err
 	}
-	chat, err := quickly(ctx, c, api.StartChat, api.StartChatRequest{Panes: panes})
+	chat, err := quickly(ctx, c, api.StartChat, req)
 	if err != nil {
 		return "", a.aboutStart(ctx, err)
 	}
@@ -330,47 +328,12 @@ func (a *app) chatWithOther(ctx context.Context, o origin) (string, error) {
 	if len(others) != 1 {
 		return "", api.Errorf(api.CodeRefused, "this window no longer has exactly two panes").WithHint("press the key again")
 	}
-	return a.startChat(ctx, o.Pane, others[0])
-}
-
-// askOther asks for a pane, and for a line of the person's own: what this pane said last goes
-// there with it, and the answer comes back. Whatever is in the way of that here is said first.
-func (a *app) askOther(ctx context.Context, o origin) (string, error) {
-	k, err := a.openKeyboard()
-	if err != nil {
-		return "", err
-	}
-	defer k.close()
-	var found panesFound
-	err = k.look(ctx, "looking at the panes …", func(ctx context.Context) error {
-		c, err := a.tmuxClient(ctx)
-		if err != nil {
-			return err
-		}
-		asking, cancel := context.WithTimeout(ctx, beginWithin)
-		defer cancel()
-		if _, err = api.Call(asking, c, api.Ask, api.AskRequest{From: o.Pane, Check: true}); err == nil {
-			found, err = a.panesFor(ctx, o, true)
-		}
-		return err
-	})
-	if err != nil {
-		return "", a.aboutStart(ctx, unlessClosed(err))
-	}
-	picked, err := k.pick(ctx, "for "+found.here.called()+", ask", found.others)
-	if err != nil || picked.Pane == "" {
-		return "", err
-	}
-	return "", a.askLine(ctx, o, k, lineAsked{
-		prompt: fmt.Sprintf("send the last answer of %s to %s, and bring back the reply; add a line of your own, or leave it empty:", found.here.called(), picked.called()),
-		empty:  true, working: "asking …",
-		take: func(ctx context.Context, text string) (string, error) { return a.takeThere(ctx, o, picked.Pane, text) },
-	})
+	return a.startChat(ctx, api.StartChatRequest{Panes: []string{o.Pane, others[0]}})
 }
 
 // takeThere begins the question.
-func (a *app) takeThere(ctx context.Context, o origin, to, line string) (string, error) {
-	if err := checkText(line); err != nil {
+func (a *app) takeThere(ctx context.Context, o origin, picked ui.Picked) (string, error) {
+	if err := checkText(picked.Say); err != nil {
 		return "", err
 	}
 	c, err := a.tmuxClient(ctx)
@@ -379,7 +342,7 @@ func (a *app) takeThere(ctx context.Context, o origin, to, line string) (string,
 	}
 	asking, cancel := context.WithTimeout(ctx, beginWithin)
 	defer cancel()
-	chat, err := api.Call(asking, c, api.Ask, api.AskRequest{From: o.Pane, To: to, Say: line})
+	chat, err := api.Call(asking, c, api.Ask, api.AskRequest{From: o.Pane, To: picked.Panes[0], Say: picked.Say, Turns: picked.Turns})
 	if err != nil {
 		return "", a.aboutStart(ctx, err)
 	}
@@ -452,72 +415,32 @@ func (a *app) resumeAll(ctx context.Context, o origin) (string, error) {
 }
 
 // askForLine asks for a line in a popup, to be said in the chat of the pane. Where the chat
-// stands at a limit it asks there, too, whether it may go on: a popup that opened later would
+// stands at a limit it is asked there, too, whether it may go on: a popup that opened later would
 // take a key for a yes that was meant for the pane. Without a yes the line waits with the rest.
 func (a *app) askForLine(ctx context.Context, o origin) (string, error) {
 	_, chat, _, err := a.here(ctx, o)
 	if err != nil {
 		return "", err
 	}
-	k, err := a.openKeyboard()
-	if err != nil {
-		return "", err
-	}
-	defer k.close()
-	l := lineAsked{
-		prompt: "to " + met(chat) + ":", working: "sending …",
-		take: func(ctx context.Context, text string) (string, error) { return a.sayLine(ctx, o, text) },
-	}
-	if chat.Braked {
-		l.first = func(ctx context.Context) error {
-			_, err := a.resume(ctx, api.ChatRef{Chat: string(chat.ID)})
-			if err != nil && api.AsError(err).Code == api.CodeRefused {
-				return nil
-			}
-			return err
-		}
-	}
-	return "", a.askLine(ctx, o, k, l)
-}
-
-// sayLine says a line in the chat of the pane.
-func (a *app) sayLine(ctx context.Context, o origin, text string) (string, error) {
-	if err := checkText(text); err != nil {
-		return "", err
-	}
-	c, chat, _, err := a.here(ctx, o)
-	if err != nil {
-		return "", err
-	}
-	said, err := quickly(ctx, c, api.Say, api.SayRequest{Chat: string(chat.ID), Text: text})
-	switch {
-	case err != nil:
-		return "", err
-	case said.Held != "":
-		text := "held: " + string(said.Held)
-		if key := a.menuKey(ctx); key != "" {
-			return text + "\n" + key + ", r resumes", nil
-		}
-		return text + "\nintercom chat resume " + chat.ID.Short(), nil
-	}
-	return "said to " + met(chat), nil
+	err = a.screen(ctx, o, ui.Start{About: met(chat), Say: func(ctx context.Context) (message.Chat, error) {
+		_, chat, _, err := a.here(ctx, o)
+		return chat, err
+	}})
+	return "", err
 }
 
 // doctorPage shows what the doctor finds, and has it mend what is ours.
-func (a *app) doctorPage(ctx context.Context, _ origin) (string, error) {
-	k, err := a.openKeyboard()
-	if err != nil {
-		return "", err
-	}
-	defer k.close()
-	words := []string{"doctor"}
-	for k.page(ctx, sheet{
-		title: strings.Join(words, " "), help: "f fixes what is ours, q closes, r refreshes",
-		render: func(width int) string { return a.inside(ctx, width, words...) }, keys: []string{"f"},
-	}) == "f" {
-		words = []string{"doctor", "--fix"}
-	}
-	return "", nil
+func (a *app) doctorPage(ctx context.Context, o origin) (string, error) {
+	err := a.screen(ctx, o, ui.Start{Sheet: &ui.Sheet{
+		Title: "intercom doctor", Keys: []string{"f fixes what is ours"},
+		Render: func(ctx context.Context, width int, key string) (title, text string) {
+			if key == "f" {
+				return "intercom doctor --fix", a.inside(ctx, width, "doctor", "--fix")
+			}
+			return "intercom doctor", a.inside(ctx, width, "doctor")
+		},
+	}})
+	return "", err
 }
 
 // inside runs another command of this program, and returns all that it prints for so many

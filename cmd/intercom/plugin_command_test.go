@@ -40,7 +40,7 @@ func TestU18_aCommandToType(t *testing.T) {
 	me.menu("d")
 	me.sees("f fixes")
 	me.press("f")
-	me.sees("doctor --fix: ")
+	me.sees("doctor --fix")
 	tmuxtest.WaitFor(t, "the link", func() bool { _, err := os.Lstat(link); return err == nil })
 	me.press("q")
 	me.seesNot("f fixes")

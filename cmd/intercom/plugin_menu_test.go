@@ -130,13 +130,13 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 		me.sees("to claude (1) ↔ codex (2)")
 		me.types("one more")
 		me.press("Enter")
-		me.sees("said to claude (1) ↔ codex (2)")
+		me.sees("said to claude ↔ codex")
 		heard("one more")
 
 		// What there is, and what is wrong.
 		page("l", "chats", "q closes", "claude ↔ codex", "panes")
 		page("w", "watch", "q back", "claude ↔ codex", "on · ")
-		page("d", "doctor", "intercom doctor: ", "keys of the plugin: prefix + ")
+		page("d", "doctor", "intercom doctor", "keys of the plugin: prefix + ")
 
 		assert.Equal(t, strings.Repeat("go\r", words), besidesPastes(claude.keys()), "and no key that was meant for us")
 		assert.Empty(t, besidesPastes(codex.keys()))

@@ -40,7 +40,8 @@ func TestB9_PauseSaysWhatToPress(t *testing.T) {
 			me.sees("to claude (1) ↔ codex (2)")
 			me.types(line)
 			me.press("Enter")
-			me.sees("Resume it? [y/N]")
+			me.sees("resume? y")
+			me.sees("y yes")
 			me.press(key)
 		}
 		say("not yet", "n")

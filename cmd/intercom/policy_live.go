@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -98,8 +99,7 @@ themselves.`,
 			if err != nil {
 				return now, err
 			}
-			question := fmt.Sprintf("In use: policies %s, since %s. Go back to the ones before?", now.Generation, day(now.Since))
-			if err := a.confirm(cmd.Context(), question); err != nil {
+			if err := a.confirm(cmd.Context(), rollbackAsked(now, time.Now())); err != nil {
 				return now, err
 			}
 			return request(cmd.Context(), a.client, api.RollbackPolicy, api.RollbackPolicyRequest{Sure: true})
@@ -110,6 +110,36 @@ themselves.`,
 	}
 	a.completes(cmd)
 	return cmd
+}
+
+// rollbackAsked says what a rollback changes, and how old what it brings back is.
+func rollbackAsked(s policy.Status, now time.Time) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "In use: policies %s, since %s.\n", s.Generation, day(s.Since))
+	if e := s.Earlier; e != nil {
+		fmt.Fprintf(&text, "Before: policies %s, last used %s, %s ago", e.Generation, day(e.At), ago(now.Sub(e.At)))
+		if len(e.Changes) == 0 {
+			text.WriteString("; only settings differ")
+		}
+		text.WriteString(".\n")
+		for _, change := range e.Changes {
+			text.WriteString("  " + plainLine(change) + "\n")
+		}
+	}
+	return text.String() + "Go back to the ones before?"
+}
+
+// ago is how long ago something was, in its largest unit.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return several(int(d/time.Second), "second")
+	case d < time.Hour:
+		return several(int(d/time.Minute), "minute")
+	case d < 48*time.Hour:
+		return several(int(d/time.Hour), "hour")
+	}
+	return several(int(d/(24*time.Hour)), "day")
 }
 
 func (a *app) policyLog() *cobra.Command {

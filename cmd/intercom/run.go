@@ -53,7 +53,6 @@ type app struct {
 
 	misnamed error // help was asked for of a command that there is not
 
-	popup   *keyboard   // that a person sits at, where it asks for a yes itself
 	silence *time.Timer // of a command that works; nil: nobody looks
 }
 

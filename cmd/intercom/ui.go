@@ -93,9 +93,11 @@ func (a *app) screen(ctx context.Context, o origin, start ui.Start) error {
 	if err != nil {
 		return err
 	}
-	c, err := a.client(ctx)
-	if err != nil {
-		return err
+	var c *api.Client
+	if start.Sheet == nil { // which is for when there is no sidecar, too
+		if c, err = a.client(ctx); err != nil {
+			return err
+		}
 	}
 	var environ []string
 	if a.Environ != nil {

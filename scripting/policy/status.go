@@ -19,6 +19,13 @@ type Status struct {
 	Safe        time.Time `json:"safe,omitzero"`         // no script is asked until then
 	RolledBack  string    `json:"rolled_back,omitempty"` // the generation that was left for this one
 	Kept        []Kept    `json:"kept"`                  // sets that were in use, newest first
+	Earlier     *Earlier  `json:"earlier,omitempty"`     // only where going back to it is asked about
+}
+
+// Earlier is the set to which one may go back, and how its files differ from those in use.
+type Earlier struct {
+	Kept
+	Changes []string `json:"changes"` // "init.lua: changed", "policies/50-x.lua: gone", "policies/50-y.lua: back"
 }
 
 // Kept is a set that was in use.

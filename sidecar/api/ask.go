@@ -9,7 +9,7 @@ import (
 
 // Ask starts a chat that is one question, and ends by itself with its answers.
 var Ask = Op[AskRequest, message.Chat]{Name: "ask", Whole: wholeChat, Check: func(req AskRequest) error {
-	if strings.TrimSpace(req.To) == "" && !req.Check {
+	if strings.TrimSpace(req.To) == "" {
 		return Errorf(CodeUsage, "name the pane that is to answer")
 	}
 	return checkTurns(req.Turns, "one")
@@ -38,10 +38,20 @@ type AskRequest struct {
 	Say   string            `json:"say,omitempty"`
 	Turns int               `json:"turns,omitempty"` // answers; 0 is one
 	Set   map[string]string `json:"set,omitempty"`   // see Settings
+}
 
-	// Check begins nothing: it only tells what stands against From asking anybody, and To may be
-	// "". The chat that comes back is none.
-	Check bool `json:"check,omitempty"`
+// LastAnswer tells what an ask from a pane would take along, or what stands against one. It adopts
+// nothing.
+var LastAnswer = Op[LastAnswerQuery, Words]{Name: "last-answer", Reads: true}
+
+// LastAnswerQuery names a pane as AskRequest.From does.
+type LastAnswerQuery struct {
+	From string `json:"from,omitempty"`
+}
+
+// Words are what somebody said.
+type Words struct {
+	Text string `json:"text"`
 }
 
 // AskedQuery asks how far a question has come.

@@ -251,14 +251,44 @@ func (p *Live) Rollback(ctx context.Context, sure bool) (policy.Status, error) {
 	}
 	to := p.kept.before(false)
 	var err error
+	var earlier *policy.Earlier
 	switch {
 	case to == nil:
 		err = ErrNoOther
 	case sure:
 		err = p.back(ctx, *to, "rolled back by a person")
+	default:
+		earlier = &policy.Earlier{Kept: to.Kept, Changes: differences(p.files.own, to.Files)}
 	}
 	p.unlock()
-	return p.Status(), err
+	status := p.Status()
+	status.Earlier = earlier
+	return status, err
+}
+
+// differences are the files in which a set is another than the one in use.
+func differences(now, then policy.Files) (out []string) {
+	all := func(f policy.Files) []policy.Source { return slices.Concat(f.Sources, f.Modules) }
+	find := func(in []policy.Source, name string) *policy.Source {
+		if i := slices.IndexFunc(in, func(s policy.Source) bool { return s.Name == name }); i >= 0 {
+			return &in[i]
+		}
+		return nil
+	}
+	for _, s := range all(now) {
+		switch was := find(all(then), s.Name); {
+		case was == nil:
+			out = append(out, s.Name+": gone")
+		case was.Text != s.Text:
+			out = append(out, s.Name+": changed")
+		}
+	}
+	for _, s := range all(then) {
+		if find(all(now), s.Name) == nil {
+			out = append(out, s.Name+": back")
+		}
+	}
+	return out
 }
 
 // back brings an earlier set into use, and leaves the files as they are alone until they change.

@@ -31,48 +31,57 @@ type Questions struct {
 // Offer has a server serve the operations.
 func (s *Questions) Offer(server *api.Server) {
 	api.Handle(server, api.Ask, s.Ask)
+	api.Handle(server, api.LastAnswer, s.Last)
 	api.Handle(server, api.AwaitAnswers, s.Await)
 }
 
 // Ask starts a chat that is one question: it goes one way, begins with what the first pane
 // said last, and ends with the answers. Chats in which the two are hear nothing of it.
 func (s *Questions) Ask(ctx context.Context, from api.Caller, req api.AskRequest) (message.Chat, error) {
-	if _, err := s.Callers.verified(ctx, from, "ask"); err != nil {
+	var err error
+	if req.From, err = s.asker(ctx, from, req.From); err != nil {
 		return message.Chat{}, err
-	}
-	caller, agent := s.Callers.callerSession(ctx, from)
-	switch {
-	case req.From == "" && !agent:
-		return message.Chat{}, api.Errorf(api.CodeUsage, "whose last answer? This is not an adopted pane").
-			WithHint("name its pane: --from PANE")
-	case req.From == "":
-		req.From = string(caller.ID)
-	case agent:
-		if own, err := s.Relay.Snapshot().Find(req.From); err != nil || own.ID != caller.ID {
-			s.Log.Warn("refused to an agent", "what", "ask for another", "session", caller.Name, "pid", from.PID)
-			return message.Chat{}, api.Errorf(api.CodeRefused, "ask for %s: only a person may, and this runs inside %q", req.From, caller.Name).
-				WithHint("an agent asks only for itself: leave out --from")
-		}
-	}
-	if req.Check {
-		return message.Chat{}, s.mayAsk(ctx, from, req.From)
 	}
 	return s.Chats.start(ctx, from, api.StartChatRequest{
 		Panes: []string{req.From, req.To}, Say: req.Say, Set: req.Set, Turns: max(req.Turns, 1), IncludeLast: true, OneWay: true,
 	}, true)
 }
 
-// mayAsk tells what stands against a pane that is to ask: it is no agent, or nothing is known of
-// what it said last. It leaves the pane as it was.
-func (s *Questions) mayAsk(ctx context.Context, from api.Caller, ref string) error {
-	adopted, err := s.Chats.Sessions.recognised(ctx, from, []string{ref}, nil)
+// asker is who asks: an agent for itself, a person for whomever they name.
+func (s *Questions) asker(ctx context.Context, from api.Caller, ref string) (string, error) {
+	if _, err := s.Callers.verified(ctx, from, "ask"); err != nil {
+		return "", err
+	}
+	caller, agent := s.Callers.callerSession(ctx, from)
+	switch {
+	case ref == "" && !agent:
+		return "", api.Errorf(api.CodeUsage, "whose last answer? This is not an adopted pane").
+			WithHint("name its pane: --from PANE")
+	case ref == "":
+		return string(caller.ID), nil
+	case agent:
+		if own, err := s.Relay.Snapshot().Find(ref); err != nil || own.ID != caller.ID {
+			s.Log.Warn("refused to an agent", "what", "ask for another", "session", caller.Name, "pid", from.PID)
+			return "", api.Errorf(api.CodeRefused, "ask for %s: only a person may, and this runs inside %q", ref, caller.Name).
+				WithHint("an agent asks only for itself: leave out --from")
+		}
+	}
+	return ref, nil
+}
+
+// Last tells what a pane that is to ask said last, or what stands against it: it is no agent, or
+// nothing is known of that. It leaves the pane as it was.
+func (s *Questions) Last(ctx context.Context, from api.Caller, q api.LastAnswerQuery) (words api.Words, err error) {
+	if q.From, err = s.asker(ctx, from, q.From); err != nil {
+		return words, err
+	}
+	adopted, err := s.Chats.Sessions.recognised(ctx, from, []string{q.From}, nil)
 	defer func() { s.Chats.Sessions.giveBack(ctx, from, adopted) }()
 	if err != nil {
-		return err
+		return words, err
 	}
-	snap := s.Relay.Snapshot()
-	_, err = s.Chats.lastOf(ctx, s.Callers.by(ctx, from), snap, ref)
-	return err
+	turn, err := s.Chats.lastOf(ctx, s.Callers.by(ctx, from), s.Relay.Snapshot(), q.From)
+	return api.Words{Text: turn.Words}, err
 }
 
 // Await follows a question until q's wait is over.

@@ -176,7 +176,7 @@ func say(c message.Chat, text string) effect {
 		case said.Braked:
 			return opened{askResume(c, string(said.Held))}
 		case said.Held != "":
-			return told{"held: " + string(said.Held) + "; r resumes"}
+			return told{"held: " + string(said.Held) + " → " + resumes(e)}
 		}
 		return told{"said to " + called(c)}
 	}
@@ -191,13 +191,38 @@ func askResume(c message.Chat, why string) question {
 			_, err := call(e, api.ResumeChat, api.ChatRef{Chat: string(c.ID), Sure: true})
 			return called(c) + ": resumed, and your words are on their way", err
 		}),
-		no: do(func(edge) (string, error) { return "held with the rest; r resumes", nil }),
+		no: do(func(e edge) (string, error) { return "held: " + why + " → " + resumes(e), nil }),
 	}
 }
 
 // sayTo asks for a line to be said in a chat.
 func sayTo(c message.Chat) prompt {
 	return prompt{title: "say to " + called(c), take: func(text string) effect { return say(c, text) }}
+}
+
+// sayInto is sayTo for a chat that is looked for when the line is sent.
+func sayInto(find func(ctx context.Context) (message.Chat, error), about string) prompt {
+	return prompt{title: "to " + about, take: func(text string) effect {
+		return func(e edge) any {
+			c, err := find(e.ctx)
+			if err != nil {
+				return failed{hinted(e, err)}
+			}
+			return say(c, text)(e)
+		}
+	}}
+}
+
+// resumes names the key, or the command, that resumes what is paused.
+func resumes(e edge) string {
+	const command = "intercom chat resume --all"
+	if e.Hint == nil {
+		return command
+	}
+	if by := e.Hint(command); by != command {
+		return by + " resumes"
+	}
+	return command
 }
 
 // search looks for words in all that was said.

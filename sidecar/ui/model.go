@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,15 @@ type Start struct {
 	Tab Tab // "" is the first one
 	// Watch is a chat that is shown alone, by id, its short form or name; leaving it leaves the screen.
 	Watch string
+	// One of these is shown alone, in the place of the tabs, and leaving it leaves the screen.
+	Pick  *Picking
+	Sheet *Sheet
+	Say   func(ctx context.Context) (message.Chat, error) // asks for a line for the chat that it finds
+	About string                                          // of Say: who hears it
 }
+
+// alone reports whether nothing of the tabs is asked for.
+func (s Start) alone() bool { return s.Pick != nil || s.Sheet != nil || s.Say != nil }
 
 // What happens to a screen. All else that Bubble Tea tells of is ignored.
 type (
@@ -80,6 +89,7 @@ type model struct {
 	bad           bool   // it failed
 	loading       bool
 	stale         bool // something happened since
+	alone         bool // nothing is loaded: what is shown does not need it
 
 	leaving  bool
 	farewell string
@@ -100,10 +110,21 @@ func begin(s Start, popup bool, now time.Time) model {
 	if m.tab == "" {
 		m.tab = Tabs[0]
 	}
-	if s.Watch != "" {
-		m.pages = []page{watch{ref: s.Watch, tail: true}}
+	var only page
+	switch {
+	case s.Watch != "":
+		only = watch{ref: s.Watch, tail: true}
+	case s.Pick != nil:
+		only = picker{picking: *s.Pick}
+	case s.Sheet != nil:
+		only = paper{sheet: *s.Sheet, title: s.Sheet.Title}
+	case s.Say != nil:
+		only = sayInto(s.Say, s.About)
+	default:
+		return m
 	}
-	return m
+	m.pages, m.alone = nil, s.alone()
+	return m.push(only)
 }
 
 func (m model) top() page { return m.pages[len(m.pages)-1] }
@@ -159,6 +180,9 @@ func (m model) update(now time.Time, ev any) (model, []effect) {
 	switch ev := ev.(type) {
 	case resized:
 		m.width, m.height = ev.width, ev.height
+		if p, ok := m.top().(paper); ok {
+			return p.sized(m)
+		}
 	case ticked:
 		return m.reload(0)
 	case happened:
@@ -186,7 +210,31 @@ func (m model) update(now time.Time, ev any) (model, []effect) {
 		if m.isTop(ev.page) {
 			m = m.pop()
 		}
+		if m.leaving {
+			m.farewell = ev.text
+			return m, nil
+		}
 		return m.tell(ev.text).reload(0)
+	case listed:
+		if p, ok := m.top().(picker); ok && m.isTop(ev.page) {
+			return p.known(m, ev.panes)
+		}
+	case recalled:
+		if p, ok := m.top().(picker); ok && m.isTop(ev.page) {
+			p.picked.IncludeLast, p.last = true, ev.text
+			m = m.set(p)
+		}
+	case worded:
+		m = m.pop()
+		if p, ok := m.top().(picker); ok {
+			p.picked.Say = ev.text
+			m = m.set(p)
+		}
+	case rendered:
+		if p, ok := m.top().(paper); ok && m.isTop(ev.page) {
+			p.title, p.text, p.here, p.scroll = ev.title, ev.text, true, scroll{}
+			m = m.set(p)
+		}
 	case refused:
 		if x, ok := m.top().(interface{ refused(err error) page }); ok && m.isTop(ev.page) {
 			return m.set(x.refused(ev.err)), nil
@@ -241,7 +289,10 @@ const settles = 60 * time.Millisecond
 
 // reload asks how things are, once at a time.
 func (m model) reload(after time.Duration) (model, []effect) {
-	if m.loading {
+	switch {
+	case m.alone:
+		return m, nil
+	case m.loading:
 		m.stale = true
 		return m, nil
 	}

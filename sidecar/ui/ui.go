@@ -47,7 +47,9 @@ func Run(ctx context.Context, h Host, s Start) (told string, err error) {
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
-		first.edge.follow(func(ev any) { p.Send(ev) })
+		if !first.m.alone {
+			first.edge.follow(func(ev any) { p.Send(ev) })
+		}
 	}()
 	last, err := p.Run()
 	cancel()
@@ -105,7 +107,10 @@ type program struct {
 
 // Init loads what there is.
 func (p program) Init() tea.Cmd {
-	cmds := []tea.Cmd{p.cmd(load(0)), p.tick()}
+	var cmds []tea.Cmd
+	if !p.m.alone {
+		cmds = append(cmds, p.cmd(load(0)), p.tick())
+	}
 	for _, ef := range p.m.top().open(p.m) {
 		cmds = append(cmds, p.cmd(ef))
 	}

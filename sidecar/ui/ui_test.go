@@ -160,7 +160,7 @@ func TestU23_NoLineIsLostInTheScreen(t *testing.T) {
 	require.Len(t, effects, 1)
 	assert.Contains(t, sees(m), "> ho[2Jw many", "it stays until it is known what became of it")
 	m, _ = m.update(noon, effects[0](edge{}))
-	assert.Contains(t, sees(m), "held with the rest")
+	assert.Contains(t, sees(m), "held: depth limit reached")
 	assert.NotContains(t, sees(m), "w many")
 
 	m = m.keys("s x")
