@@ -3,12 +3,43 @@ package relay
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // ErrNoLink is for the end of a chat that there is not.
 var ErrNoLink = errors.New("no link")
+
+// links are the chats that messages are to begin about which nothing is decided yet, by the message:
+// one that is decided in a later run begins its chat as well.
+const links message.RecordKind[wishedLink] = "link"
+
+type wishedLink struct {
+	From  message.ID `json:"from"`
+	To    message.ID `json:"to"`
+	Since time.Time  `json:"since,omitzero"` // as of StartChat
+}
+
+// wished has a message begin a chat of the two, once it goes.
+func (w wishedLink) wished() *StartChat {
+	return &StartChat{By: By{Kind: Agent, Peer: w.From}, Peers: []string{string(w.From), string(w.To)}, Since: w.Since}
+}
+
+// noteLink writes down which chat a message is to begin, or that this is over.
+func (tx *tx) noteLink(p *pending, open bool) {
+	if p.link != nil {
+		record(tx, links, string(p.message.ID), open, wishedLink{message.ID(p.link.Peers[0]), message.ID(p.link.Peers[1]), p.link.Since})
+	}
+}
+
+func (tx *tx) restoreLinks(all ...message.Record) error {
+	read, err := links.Values(all...)
+	for id, one := range read {
+		tx.wishes[message.ID(id)] = one
+	}
+	return err
+}
 
 // link does what a message is to do beside being sent, as far as that comes before it: it ends the
 // chat of the two, or refuses what cannot be one.

@@ -40,6 +40,31 @@ func TestR1_R2_R27_ADirectMessageOpensOneLink(t *testing.T) {
 	assert.Len(t, r.out, 2, "nothing was sent either")
 }
 
+// A message that is decided in a later run begins its link there, once.
+func TestR1_TheLinkOutlivesTheRun(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	r.async = true
+	_, _ = r.ask(direct(s[0], s[1]))
+	require.Len(t, r.pending, 1)
+	r.restart(0)
+	require.Len(t, r.pending, 1)
+	assert.Empty(t, r.s.open())
+	deliver := func() {
+		_, err := r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbDeliver}}})
+		require.NoError(t, err)
+	}
+	deliver()
+	require.Len(t, r.s.open(), 1)
+	assert.Equal(t, []message.ID{s[0].ID, s[1].ID}, []message.ID{r.s.open()[0].Participants[0].Peer, r.s.open()[0].Participants[1].Peer})
+	require.Len(t, r.out, 1)
+	_, err := r.ask(StopChat{Chat: string(r.s.open()[0].ID)})
+	require.NoError(t, err)
+	r.restart(0)
+	assert.Empty(t, r.pending)
+	assert.Empty(t, r.s.open(), "it was begun once")
+}
+
 // A→B and B→A at once, decided in either order: one link, both messages.
 func TestR27_BothAtOnce(t *testing.T) {
 	for _, order := range [][]int{{0, 1}, {1, 0}} {

@@ -38,6 +38,7 @@ func (t *pending) words() string {
 // receive writes a message down and has it decided.
 func (tx *tx) receive(t *pending) {
 	tx.step.Received = append(tx.step.Received, t.message)
+	tx.noteLink(t, true)
 	told := message.Event{At: tx.now, Kind: "message", Message: &t.message}
 	if t.chat != nil {
 		told.Chat = t.chat.ID

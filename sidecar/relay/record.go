@@ -13,6 +13,7 @@ var records = map[string]func(*tx, ...message.Record) error{
 	string(seats):         (*tx).restoreSeats,
 	string(subscriptions): (*tx).restoreSubscriptions,
 	string(startOrders):   (*tx).restoreOrders,
+	string(links):         (*tx).restoreLinks,
 }
 
 // restoreRecords takes over the records of an earlier run. One that cannot be read is of a later

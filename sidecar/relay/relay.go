@@ -52,23 +52,24 @@ type State struct {
 	chatByID    map[message.ID]*chat
 	chatByPeer  map[message.ID]*chat // the one that each peer came into last; it may have left it
 	under       map[message.ID]*delivery
-	at          map[place][]*delivery   // those under way, in their order
-	waiting     int                     // of them, how many are not submitted yet, to those who are present
-	seq         uint64                  // of the last delivery made
-	flows       map[string][]*pending   // undecided messages, those of one chat in their order
-	undecided   map[message.ID]*pending // the same by message
-	seen        route.Seen              // messages
-	turns       route.Seen              // whether they were messages or not
-	transferred route.Seen              // deliveries that were kept, and handed on
-	book        *handshake.Book         // the handshakes of teams
-	affairs     map[string]*affair      // by request_id: those of book that are open, or of which something is to be done
-	seats       map[string]*seat        // of teams
-	seated      []string                // their ids, in the order in which they were taken
-	notices     notices                 // what sessions are told about others
-	health      time.Duration           // after which a turn is asked about that goes on; 0: never
-	orders      []message.StartOrder    // that are not over, oldest first; never changed in place
-	stranger    *peer                   // stands for all unverified senders where what they send is counted
-	person      string                  // how one goes by who types into a pane by hand
+	at          map[place][]*delivery     // those under way, in their order
+	waiting     int                       // of them, how many are not submitted yet, to those who are present
+	seq         uint64                    // of the last delivery made
+	flows       map[string][]*pending     // undecided messages, those of one chat in their order
+	undecided   map[message.ID]*pending   // the same by message
+	seen        route.Seen                // messages
+	turns       route.Seen                // whether they were messages or not
+	transferred route.Seen                // deliveries that were kept, and handed on
+	book        *handshake.Book           // the handshakes of teams
+	affairs     map[string]*affair        // by request_id: those of book that are open, or of which something is to be done
+	seats       map[string]*seat          // of teams
+	seated      []string                  // their ids, in the order in which they were taken
+	notices     notices                   // what sessions are told about others
+	health      time.Duration             // after which a turn is asked about that goes on; 0: never
+	wishes      map[message.ID]wishedLink // of an earlier run, until what is undecided of it is considered
+	orders      []message.StartOrder      // that are not over, oldest first; never changed in place
+	stranger    *peer                     // stands for all unverified senders where what they send is counted
+	person      string                    // how one goes by who types into a pane by hand
 	snapshot    registry.Snapshot
 	news        news   // what snapshot does not know yet
 	changes     uint64 // how often that was added to
@@ -104,6 +105,7 @@ func NewState(seed [32]byte, limits message.Limits) *State {
 		book:       newBookOf(),
 		affairs:    make(map[string]*affair),
 		seats:      make(map[string]*seat),
+		wishes:     make(map[message.ID]wishedLink),
 		here:       true, // somebody started us
 	}
 }

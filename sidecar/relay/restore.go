@@ -93,6 +93,10 @@ func (e Restored) step(tx *tx) {
 	for _, m := range e.Undecided {
 		if tx.undecided[m.ID] == nil {
 			t := &pending{message: m, chat: tx.saidIn(m)}
+			if wish, ok := tx.wishes[m.ID]; ok {
+				t.link = wish.wished()
+				delete(tx.wishes, m.ID)
+			}
 			tx.remember(t)
 			tx.consider(t)
 		}

@@ -72,6 +72,7 @@ func (tx *tx) apply(p *pending) {
 		}
 		a.Receipts = append(a.Receipts, tx.latest(one))
 	}
+	tx.noteLink(p, false)
 	a.Chats = p.linked
 	tx.tell(p, v, told)
 	tx.returned(p, v, refused, receipts)
