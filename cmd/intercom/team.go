@@ -201,7 +201,9 @@ func (a *app) teamSend(in *teamFlags) *cobra.Command {
 		Use:   "send NAME TEXT",
 		Short: "Put a message into a teammate's inbox",
 		Long: `Put a message into the inbox of a teammate, or of the lead. It is on disk when
-the command ends.
+the command ends. A teammate's answer is a message of its own: intercom team
+inbox prints what came for you, and intercom session data NAME what a teammate
+says in its pane.
 
 --type is one of message, broadcast, shutdown_request, shutdown_response and
 plan_approval_response, or plan_approval or plan_approval_request for the last.

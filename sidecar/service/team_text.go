@@ -22,7 +22,7 @@ func welcome(seat relay.Seat, task string) string {
 		b.WriteString("\nBefore you change anything, submit a plan and wait until the lead has approved it.\n")
 	}
 	fmt.Fprintf(&b, `
-Messages of the team come here by themselves. If you have the MCP tools plan_approval and shutdown_response, use them. Without them, use your shell:
+Messages of the team come here by themselves. What you say here reaches nobody: send an answer to the lead, or to whoever asked. If you have the MCP tools plan_approval and shutdown_response, use them, and team_send for answers. Without them, use your shell:
   intercom team plan 'TEXT'         submits a plan to the lead; then intercom team plan-wait ID waits for the answer
   intercom team send lead 'TEXT' --from %[1]s
   intercom team shutdown-response ID --approve, or --reject --reason 'TEXT': the answer to a shutdown request, once your current work is done

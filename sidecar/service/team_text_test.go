@@ -1,0 +1,18 @@
+package service
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+)
+
+// A teammate's words in its own pane are nobody's message: it is told to send its answers, and how.
+func TestP28_aTeammateIsToldToAnswer(t *testing.T) {
+	t.Parallel()
+	text := welcome(relay.Seat{Dir: "/p", Name: "alice", Role: "dev"}, "build it")
+	assert.Contains(t, text, "What you say here reaches nobody: send an answer to the lead")
+	assert.Contains(t, text, "team_send")
+	assert.Contains(t, text, "intercom team send lead 'TEXT' --from alice")
+}
