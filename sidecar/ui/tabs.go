@@ -75,6 +75,8 @@ func (t tabs) press(m model, k key) (model, []effect) {
 	case k.name >= "1" && k.name <= "9" && len(k.name) == 1 && int(k.name[0]-'1') < len(Tabs):
 		m.tab = Tabs[k.name[0]-'1']
 		return m, nil
+	case k.name == "?":
+		return m.push(keysPage()), nil
 	case k.name == "P":
 		return m, []effect{m.stopAll()}
 	}

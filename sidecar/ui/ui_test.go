@@ -43,6 +43,7 @@ func TestU8_frames(t *testing.T) {
 			{"watch", "2 enter"},
 			{"say", "2 s h i space 日 left x"},
 			{"mute", "2 m"},
+			{"keys", "2 ?"},
 		} {
 			t.Run(fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1]), func(t *testing.T) {
 				m := world().size(size[0], size[1]).keys(c.keys)
