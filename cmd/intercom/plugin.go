@@ -233,8 +233,11 @@ func (a *app) byKeys(ctx context.Context, text string) string {
 	for _, entry := range menuEntries {
 		text = strings.ReplaceAll(text, entry.command, menu+", "+entry.key)
 	}
-	return text
+	return adoptsLine().ReplaceAllString(text, menu+", c, then l (--as line)")
 }
+
+// adoptsLine is the command that adopts a line program, which the list of panes does by a key.
+var adoptsLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`?intercom adopt %[0-9]+ --as line`?") })
 
 // sidecarOf is the sidecar and what it knows.
 func (a *app) sidecarOf(ctx context.Context) (*api.Client, api.Status, error) {
