@@ -140,6 +140,7 @@ func TestU18_messagesNameKeys(t *testing.T) {
 	st.load()
 	a := &app{env: env{Getenv: func(name string) string { return st.env[name] }}, server: st.Socket, named: true}
 	assert.Equal(t, "prefix + M-b, d looks for what is wrong; prefix + M-b, d, f mends it", a.byKeys(t.Context(), "intercom doctor looks for what is wrong; intercom doctor --fix mends it"))
+	assert.Equal(t, "a program that reads lines is adopted by prefix + M-b, c, then l (--as line)", a.byKeys(t.Context(), "a program that reads lines is adopted by `intercom adopt %3 --as line`"))
 	me := st.sit("base")
 	me.press("C-b", "M-b", "d")
 	me.sees("→ prefix + M-b, d, f")
