@@ -254,6 +254,45 @@ func TestLab_G6_ClearBetweenLookAndWrite(t *testing.T) {
 	assert.Positive(t, met)
 }
 
+// A sidecar that is killed before it hands a message over, or right behind that: the next one types it in
+// neither case. What the agent took, its transcript tells; of what it did not, nobody can. And what the
+// killed one left beside the agent's socket is gone.
+func TestLab_G4_G16_V14_KilledAtEachStep(t *testing.T) {
+	t.Parallel()
+	for moment, want := range map[string]string{"door": "uncertain", "passed": "answered"} {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, []labtest.Kind{labtest.Claude})
+			a := l.agent(labtest.Claude)
+			own := a.sockets()
+			chat, _ := l.doored(a)
+			first := l.tellAll(chat, "first [[say as you like]]")
+			l.waitTold(first, a, "answered")
+			require.Equal(t, "inbox", a.through(first))
+			const body = "second [[say as you like, too]]"
+			var id message.ID
+			l.killedAt(moment, func() {
+				l.until("its door", func() bool { e := a.explain(); return e.Door != "" && e.DoorWhy == "" }, func() any { return a.explain().DoorWhy })
+				id = l.tellAll(chat, body)
+			})
+			l.waitTold(id, a, want)
+			heard := strings.Count(strings.Join(a.heard(), "\n"), body)
+			if moment == "passed" {
+				assert.Equal(t, 1, heard)
+				assert.True(t, a.provenBy(id, "transcript"))
+				l.until("the socket of the killed one is gone", func() bool { return len(a.sockets()) == len(own) }, func() any { return a.sockets() })
+			} else {
+				assert.Zero(t, heard)
+			}
+			assert.Equal(t, "inbox", a.through(id), "and it was not typed: %q", l.trailTo(id, a))
+			third := l.tellAll(chat, "third [[say as you like, again]]")
+			l.waitTold(third, a, "answered")
+			assert.Equal(t, heard, strings.Count(strings.Join(a.heard(), "\n"), body))
+			t.Logf("%s: %q %q %q", moment, l.trailTo(id, a), own, a.sockets())
+		})
+	}
+}
+
 // Between the look and the write its person gives it something to do: the message waits in the agent's own
 // queue, for longer than it may take at rest, and is taken once; the person's prompt is answered.
 func TestLab_G8_WorkBetweenLookAndWrite(t *testing.T) {
