@@ -293,6 +293,45 @@ func TestLab_G4_G16_V14_KilledAtEachStep(t *testing.T) {
 	}
 }
 
+// Between the look and the write the agent's settings are changed: what it says of the message becomes its
+// receipt, and it is not typed.
+func TestLab_G3_G9_WhatTheAgentSaysOfIt(t *testing.T) {
+	t.Parallel()
+	for inbound, want := range map[string]string{"refuse": "failed: refused by the agent's settings", "hold": "held: the agent asks its person"} {
+		t.Run(inbound, func(t *testing.T) {
+			t.Parallel()
+			var at func()
+			l := newLab(t, []labtest.Kind{labtest.Claude}, func(c *daemon.Config) {
+				c.Gap = func(_, moment string) {
+					if moment == "door" && at != nil {
+						at()
+					}
+				}
+			})
+			a := l.agent(labtest.Claude)
+			chat, _ := l.doored(a)
+			at = sync.OnceFunc(func() {
+				text := fmt.Sprintf(`{"permissions": {"defaultMode": "default"}, "crossSessionInbound": %q}`, inbound)
+				assert.NoError(t, os.WriteFile(filepath.Join(a.Home, ".claude", "settings.json"), []byte(text), 0o600))
+				changed := time.Now()
+				l.until("it has read them, which it does every two seconds", func() bool { return time.Since(changed) > 5*time.Second })
+			})
+			id := l.tellAll(chat, "a message [[say as you like]]")
+			l.waitTold(id, a, want)
+			assert.Equal(t, "inbox", a.through(id))
+			if inbound == "hold" { // whose session is no more by then
+				session := a.session().ID
+				a.Stop()
+				l.until("it expires", func() bool {
+					return slices.ContainsFunc(l.receiptsOf(id), func(r message.Receipt) bool { return r.Target == session && r.State == message.Expired })
+				})
+			}
+			assert.NotContains(t, strings.Join(a.heard(), "\n"), "a message [[")
+			t.Logf("%q", l.trailTo(id, a))
+		})
+	}
+}
+
 // Between the look and the write its person gives it something to do: the message waits in the agent's own
 // queue, for longer than it may take at rest, and is taken once; the person's prompt is answered.
 func TestLab_G8_WorkBetweenLookAndWrite(t *testing.T) {
