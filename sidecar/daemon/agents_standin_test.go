@@ -170,8 +170,8 @@ func TestStandInsWriteLikeTheirAgents(t *testing.T) {
 // gist are the events of a transcript in short.
 func gist(kind string, transcript []byte) (all []string) {
 	for _, e := range transcripts.NewReader(transcripts.Kind(kind), 0).Feed(transcript) {
-		if e.Kind == transcripts.Spent {
-			continue // no model has told what it used
+		if e.Kind == transcripts.Spent || e.Kind == transcripts.Moded {
+			continue // no model has told what it used, and each prompt tells the mode once more
 		}
 		what := string(e.Kind)
 		if e.By != "" {
