@@ -136,7 +136,8 @@ func TestV10_Expiry(t *testing.T) {
 func TestB7_NobodyIsThere(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	a, b := r.adopted("Ada", "--think", "50ms"), r.adopted("Ben", "--think", "50ms")
+	// A few words a second are a chat: with no pause to think they take a processor for ten seconds.
+	a, b := r.adopted("Ada", "--think", "200ms"), r.adopted("Ben", "--think", "200ms")
 	other := r.line("Off", silent...)
 	p := r.person(other.pane)
 	chat := r.chat([]*agent{a, b}, append([]string{"away=3s"}, unlimited...)...)
