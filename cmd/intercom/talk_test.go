@@ -526,9 +526,10 @@ func TestK47_C30_exampleSession(t *testing.T) {
 			server.Run("send-keys", "-t", pane, "Enter")
 			said := ""
 			tmuxtest.WaitFor(t, "the next prompt after "+text, func() bool {
-				_, after, typed := strings.Cut(shown(), prompt+text)
-				said, typed = strings.CutSuffix(after, prompt)
-				return typed
+				_, after, _ := strings.Cut(shown(), prompt+text)
+				var back bool
+				said, back = strings.CutSuffix(after, prompt)
+				return back
 			})
 			require.NoError(t, json.Unmarshal([]byte(said), &got), "%s: %s", text, said)
 			server.Run("send-keys", "-R", "-t", pane)
