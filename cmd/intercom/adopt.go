@@ -78,7 +78,7 @@ full-screen programs and the interpreters that are known are refused.`,
 			if err != nil {
 				return message.Peer{}, err
 			}
-			if !paneID.MatchString(req.Pane) {
+			if !paneID().MatchString(req.Pane) {
 				return message.Peer{}, api.Errorf(api.CodeUsage, "%q is not a pane, like %%7 or work:0.1", req.Pane).
 					WithHint("tmux list-panes -a -F '#{pane_id} #{pane_current_command} #{pane_title}'")
 			}

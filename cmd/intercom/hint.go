@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"regexp"
+	"sync"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
@@ -11,7 +12,7 @@ import (
 // The sidecar says what is wrong; what to type next is the command line's to say.
 
 // paneID is what tmux calls a pane.
-var paneID = regexp.MustCompile(`^%\d+$`)
+var paneID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^%\d+$`) })
 
 // aboutPane adds to an error about a session that is not there what to do about it. ref is
 // how the person called it.
@@ -23,7 +24,7 @@ func aboutPane(err error, ref string) error {
 	if told.Kind == api.NoPane {
 		return told // there is nothing to adopt
 	}
-	if !paneID.MatchString(ref) {
+	if !paneID().MatchString(ref) {
 		return told.WithHint("intercom status lists the adopted panes and their names")
 	}
 	if told.Kind == api.NoSession {

@@ -89,7 +89,7 @@ func (a *app) tellHook(ctx context.Context, args []string) {
 		return
 	}
 	req := api.HookRequest{Hook: message.Hook{Agent: args[0], Event: clip(args[1], maxHookField)}}
-	if pane := a.Getenv("TMUX_PANE"); paneID.MatchString(pane) {
+	if pane := a.Getenv("TMUX_PANE"); paneID().MatchString(pane) {
 		req.Pane = pane
 	}
 	var input io.Reader = a.Stdin

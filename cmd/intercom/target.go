@@ -21,7 +21,7 @@ var (
 // panes replaces words by the ids of the panes that they are targets of. What is no target stays
 // as it is: the sidecar knows whether it is a name.
 func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error {
-	ask := slices.DeleteFunc(words, func(w *string) bool { return paneID.MatchString(*w) || !target.MatchString(*w) })
+	ask := slices.DeleteFunc(words, func(w *string) bool { return paneID().MatchString(*w) || !target.MatchString(*w) })
 	if len(ask) == 0 {
 		return nil
 	}

@@ -117,12 +117,12 @@ func (r *reading) word(word string) {
 		return
 	}
 	r.words++
-	switch r.work = r.work || workWords[word]; {
-	case personalWords[word]:
+	switch r.work = r.work || workWords()[word]; {
+	case personalWords()[word]:
 		r.personal++
-	case courtesyWords[word]:
+	case courtesyWords()[word]:
 		r.courtesy++
-	case !functionWords[word]:
+	case !functionWords()[word]:
 		r.say(stemOf(word))
 	}
 }

@@ -1,6 +1,9 @@
 package brakes
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // The words that the judge knows are few and English. A word that is missing counts as
 // something said, so a gap makes the judge more patient and never less.
@@ -32,11 +35,11 @@ much many more most less few other another one ones very really truly quite just
 `)
 
 // workWords say that something is done, was done, or is to be done.
-var workWords = func() map[string]bool {
-	all := set(`
+var workWords = sync.OnceValue(func() map[string]bool {
+	all := words(`
 built wrote written ran running broke broken failing dropped dropping stopped splitting using chose put sent
 `)
-	for verb := range set(`
+	for verb := range words(`
 fix add test run build rename delete remove write check merge push commit deploy move update create implement install ship
 revert rebase compile patch refactor split extract replace log print measure profile migrate index parse fail pass crash break
 start stop open close skip block use drop change read set put send ask count sort load save
@@ -46,11 +49,16 @@ start stop open close skip block use drop change read set put send ask count sor
 		}
 	}
 	return all
-}()
+})
 
-func set(words string) map[string]bool {
+// set is a set of words that is made when it is first asked for: most commands judge nothing.
+func set(text string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool { return words(text) })
+}
+
+func words(text string) map[string]bool {
 	all := map[string]bool{}
-	for word := range strings.FieldsSeq(words) {
+	for word := range strings.FieldsSeq(text) {
 		all[word] = true
 	}
 	return all
