@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,25 @@ import (
 
 // What a sidecar tells of its policies: what they decided, what they would decide now, what
 // others would change, and the way back.
+// A rollback asks with the files that change, and how old the set is that it brings back.
+func TestL15_rollbackSaysWhatChanges(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
+	for old, said := range map[time.Duration]string{
+		time.Second: "1 second", 59 * time.Second: "59 seconds", time.Minute: "1 minute", 90 * time.Minute: "1 hour",
+		47 * time.Hour: "47 hours", 73 * time.Hour: "3 days",
+	} {
+		s := policy.Status{Generation: "c0ffee", Since: now.Add(-time.Hour), Earlier: &policy.Earlier{
+			Kept: policy.Kept{Generation: "decaf", At: now.Add(-old)}, Changes: []string{"init.lua: changed", "policies/50-\x1b[2J.lua: back"},
+		}}
+		assert.Equal(t, "In use: policies c0ffee, since 2026-03-01 11:00:00.\n"+
+			"Before: policies decaf, last used "+day(now.Add(-old))+", "+said+" ago.\n"+
+			"  init.lua: changed\n  "+plainLine("policies/50-\x1b[2J.lua: back")+"\nGo back to the ones before?", rollbackAsked(s, now))
+		s.Earlier.Changes = nil
+		assert.Contains(t, rollbackAsked(s, now), said+" ago; only settings differ.\n")
+	}
+}
+
 func TestL11_ofASidecar(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tmuxtest.Versions(t)[0])
@@ -66,7 +86,9 @@ func TestL11_ofASidecar(t *testing.T) {
 	shell := st.shell()
 	st.Run("send-keys", "-t", shell, "-l", thisProgram()+" policy rollback --server="+st.Socket)
 	st.Run("send-keys", "-t", shell, "Enter")
-	st.WaitForText(shell, "[y/N]")
+	st.WaitForText(shell, "Go back to the ones before? [y/N]")
+	asked := st.Run("capture-pane", "-pJ", "-t", shell)
+	assert.Regexp(t, `In use: policies \S+, since \d{4}-.*\nBefore: policies \S+, last used \d{4}-.* ago\.\n  policies/50-careful\.lua: gone\n`, asked)
 	st.Run("send-keys", "-t", shell, "y")
 	st.WaitForText(shell, "your files are not used until you change one")
 	tmuxtest.WaitFor(t, "it is as before", func() bool { return !strings.Contains(run("policy", "explain", id), "50-careful.lua") })
