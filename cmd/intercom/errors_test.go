@@ -251,6 +251,11 @@ var errorsOf = map[string][]wrong{
 		{"policy use frob", 2, `no policy "frob"`, `hub-and-spoke`},
 		{"policy use quiet-hours", 1, `only a person at a terminal`, `in a pane that is not adopted`},
 	},
+	"intercom policy drop": {
+		{"policy drop", 2, `takes the name of a policy`, `intercom policy drop`},
+		{"policy drop frob", 2, `no policy "frob"`, `hub-and-spoke`},
+		{"policy drop quiet-hours", 1, `"quiet-hours" is not in use`, `intercom policy use lists`},
+	},
 	"intercom policy edit": {
 		{"policy edit a/b", 2, `"a/b" is not the name of a policy`, `50-reviews`},
 		{"policy edit", 1, `only a person at a terminal`, `in a pane that is not adopted`},
@@ -409,7 +414,7 @@ func TestU13_withoutAServer(t *testing.T) {
 	needNone := []string{
 		"intercom version", "intercom doctor", "intercom demo", "intercom down", "intercom uninstall", "intercom status",
 		"intercom hooks install", "intercom hooks uninstall", "intercom mcp install", "intercom mcp uninstall", "intercom help", "intercom brakes try", "intercom ui",
-		"intercom policy check", "intercom policy test", "intercom policy explain", "intercom policy bench", "intercom policy trust", "intercom policy edit", "intercom policy use", "intercom policy log",
+		"intercom policy check", "intercom policy test", "intercom policy explain", "intercom policy bench", "intercom policy trust", "intercom policy edit", "intercom policy use", "intercom policy drop", "intercom policy log",
 	}
 	tried := 0
 	every(t, func(cmd *cobra.Command) {

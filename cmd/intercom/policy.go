@@ -33,7 +33,7 @@ here too.`,
 		Args:    a.onlyCommands,
 		RunE:    showHelp,
 	}
-	cmd.AddCommand(a.policyCheck(), a.policyTest(), a.policyExplain(), a.policyDiff(), a.policyLog(), a.policyBench(), a.policyRollback(), a.policyTrust(), a.policyUse(), a.policyEdit())
+	cmd.AddCommand(a.policyCheck(), a.policyTest(), a.policyExplain(), a.policyDiff(), a.policyLog(), a.policyBench(), a.policyRollback(), a.policyTrust(), a.policyUse(), a.policyDrop(), a.policyEdit())
 	return cmd
 }
 

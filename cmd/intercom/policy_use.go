@@ -37,8 +37,8 @@ func (a *app) policyUse() *cobra.Command {
 tests, to policies/50-NAME.lua, where it is in use at once. Read it then: names
 and limits stand at its top, and are yours to change.
 
-A file that is there already is left alone. To stop using a policy, remove its
-files.`,
+A file that is there already is left alone. intercom policy drop ends the use of
+a policy.`,
 		Example: `  intercom policy use
   intercom policy use quiet-hours`,
 		Args: between(0, 1, "the name of a policy, or nothing"),
@@ -87,22 +87,30 @@ func (a *app) showGallery(all []offeredPolicy) {
 	a.table(rows)
 }
 
-// usePolicy has a person put a policy of the gallery in place.
-func (a *app) usePolicy(ctx context.Context, name string) (r usedPolicy, err error) {
+// offered is the policy of the gallery that has a name, also one with the number or the ending of its file.
+func (a *app) offered(name string) (offeredPolicy, error) {
 	all, err := a.gallery()
 	if err != nil {
-		return r, err
+		return offeredPolicy{}, err
 	}
-	name = strings.TrimSuffix(name, ".lua")
+	name = strings.TrimPrefix(strings.TrimSuffix(name, ".lua"), "50-")
 	var names []string
 	for _, one := range all {
-		names = append(names, one.Name)
 		if one.Name == name {
-			r.offeredPolicy = one
+			return one, nil
 		}
+		names = append(names, one.Name)
 	}
-	if r.Name == "" {
-		return r, api.Errorf(api.CodeUsage, "no policy %q comes with the program", name).WithHint("they are %s", strings.Join(names, ", "))
+	return offeredPolicy{}, api.Errorf(api.CodeUsage, "no policy %q comes with the program", name).WithHint("they are %s", strings.Join(names, ", "))
+}
+
+// tests is the file of its tests.
+func (o offeredPolicy) tests() string { return strings.TrimSuffix(o.File, ".lua") + "_test.lua" }
+
+// usePolicy has a person put a policy of the gallery in place.
+func (a *app) usePolicy(ctx context.Context, name string) (r usedPolicy, err error) {
+	if r.offeredPolicy, err = a.offered(name); err != nil {
+		return r, err
 	}
 	tty, err := terminal()
 	if err != nil {
@@ -112,13 +120,13 @@ func (a *app) usePolicy(ctx context.Context, name string) (r usedPolicy, err err
 	if err := a.notInside(ctx, "use a policy"); err != nil {
 		return r, err
 	}
-	r.Tests = strings.TrimSuffix(r.File, ".lua") + "_test.lua"
-	source, _ := policies.Example(name)
+	r.Tests = r.tests()
+	source, _ := policies.Example(r.Name)
 	tests := policies.TestsOf(source)
 	for _, path := range []string{r.File, r.Tests} {
 		if _, err := os.Lstat(path); err == nil {
 			return r, api.Errorf(api.CodeFailed, "%q is there already, and is left as it is", path).
-				WithHint("intercom policy edit 50-%s; remove the file to have it as it came", name)
+				WithHint("intercom policy edit 50-%s; intercom policy drop %s removes it", r.Name, r.Name)
 		}
 	}
 	// The tests first: without their policy they do nothing.
@@ -136,7 +144,7 @@ func (a *app) usePolicy(ctx context.Context, name string) (r usedPolicy, err err
 func (a *app) showUsed(r usedPolicy) {
 	a.say("in use: %s", plainLine(r.File))
 	a.say("%s", r.Does)
-	a.say("change it: intercom policy edit 50-%s; end it: remove the file", r.Name)
+	a.say("change it: intercom policy edit 50-%s; end it: intercom policy drop %s", r.Name, r.Name)
 	if !r.Check.OK {
 		a.showCheck(r.Check)
 	}

@@ -56,7 +56,7 @@ func TestL15_gallery(t *testing.T) {
 		assert.False(t, one.Used, one.Name)
 		out, code := atTerminal("use", one.Name)
 		require.Zero(t, code, out)
-		assert.Equal(t, "in use: "+one.File+"\n"+one.Does+"\nchange it: intercom policy edit 50-"+one.Name+"; end it: remove the file\n", out)
+		assert.Equal(t, "in use: "+one.File+"\n"+one.Does+"\nchange it: intercom policy edit 50-"+one.Name+"; end it: intercom policy drop "+one.Name+"\n", out)
 		info, err := os.Stat(one.File)
 		require.NoError(t, err)
 		assert.Equal(t, os.FileMode(0o600), info.Mode())
@@ -95,4 +95,66 @@ func TestL15_gallery(t *testing.T) {
 	assert.Equal(t, 1, code)
 	assert.Contains(t, out, "50-quiet-hours_test.lua")
 	assert.NoFileExists(t, own)
+}
+
+// The way back: the files that were put in place go, after a y, and one that was changed is named as such.
+func TestL15_dropped(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	placed := filepath.Join(dir, "config", "intercom", "policies", "50-quiet-hours.lua")
+	tests := strings.TrimSuffix(placed, ".lua") + "_test.lua"
+	atTerminal := func(key string, words ...string) (string, int) {
+		t.Helper()
+		cmd := exec.Command(thisProgram(), append([]string{"policy"}, words...)...)
+		cmd.Env = []string{
+			"HOME=" + dir, "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"), "XDG_STATE_HOME=" + filepath.Join(dir, "state"),
+			"XDG_RUNTIME_DIR=" + dir, "PATH=/usr/bin:/bin", "INTERCOM_TEST_MAIN=1",
+		}
+		terminal, err := pty.Start(cmd)
+		require.NoError(t, err)
+		defer terminal.Close()
+		var shown strings.Builder
+		for b := make([]byte, 1<<10); ; {
+			n, err := terminal.Read(b)
+			shown.Write(b[:n])
+			if err != nil { // the program has ended
+				break
+			}
+			if key != "" && strings.HasSuffix(shown.String(), "[y/N] ") {
+				_, err := terminal.WriteString(key)
+				require.NoError(t, err)
+				key = ""
+			}
+		}
+		_ = cmd.Wait()
+		return strings.ReplaceAll(shown.String(), "\r\n", "\n"), cmd.ProcessState.ExitCode()
+	}
+	out, code := atTerminal("", "use", "quiet-hours")
+	require.Zero(t, code, out)
+
+	out, code = atTerminal("n", "drop", "quiet-hours")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, "Remove "+placed+"?\nRemove "+tests+"? [y/N] no\n")
+	assert.Contains(t, out, "nothing was done")
+	assert.FileExists(t, placed)
+
+	out, code = atTerminal("y", "drop", "50-quiet-hours.lua")
+	assert.Zero(t, code, out)
+	assert.True(t, strings.HasSuffix(out, " yes\nremoved: "+placed+"\nremoved: "+tests+"\n"), out)
+	assert.NoFileExists(t, placed)
+	assert.NoFileExists(t, tests)
+
+	out, code = atTerminal("y", "drop", "quiet-hours")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, `policy "quiet-hours" is not in use`)
+
+	// A person's own changes are theirs: they are named before they go.
+	out, code = atTerminal("", "use", "quiet-hours")
+	require.Zero(t, code, out)
+	require.NoError(t, os.WriteFile(placed, []byte("-- mine\n"), 0o600))
+	require.NoError(t, os.Remove(tests))
+	out, code = atTerminal("y", "drop", "quiet-hours")
+	assert.Zero(t, code, out)
+	assert.Contains(t, out, "Remove "+placed+"? It is not as it came. [y/N] yes\n")
+	assert.NoFileExists(t, placed)
 }

@@ -148,7 +148,7 @@ func TestCommands_examplesWork(t *testing.T) {
 		for line := range strings.Lines(strings.TrimSpace(cmd.Example)) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " > ")
 			if line == "intercom demo" || line == "intercom down" || line == "intercom uninstall" || strings.HasPrefix(line, "intercom inbox release") ||
-				strings.HasPrefix(line, "intercom policy trust") || strings.HasPrefix(line, "intercom policy edit") || strings.HasPrefix(line, "intercom policy use ") || strings.HasPrefix(line, "intercom policy rollback") || cmd.Name() == "doctor" || cmd.Name() == "ui" ||
+				strings.HasPrefix(line, "intercom policy trust") || strings.HasPrefix(line, "intercom policy edit") || strings.HasPrefix(line, "intercom policy use ") || strings.HasPrefix(line, "intercom policy drop") || strings.HasPrefix(line, "intercom policy rollback") || cmd.Name() == "doctor" || cmd.Name() == "ui" ||
 				strings.HasPrefix(cmd.CommandPath(), "intercom talk") || strings.HasPrefix(cmd.CommandPath(), "intercom aea") || strings.HasPrefix(cmd.CommandPath(), "intercom team") {
 				continue // they have tests of their own
 			}
