@@ -115,6 +115,7 @@ func TestV13_C44_AnAgentAnsweredWhileNoSidecarRan(t *testing.T) {
 					a.do(":turn say a secret")
 					a.types("by hand", "Enter")
 					r.waitFor("its answer", func() bool { return slices.Contains(a.said(), "a secret") })
+					a.do(":stuck off") // which it takes once the turn has ended
 				}
 				r.start()
 				if then == "under way" {
