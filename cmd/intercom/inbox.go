@@ -55,12 +55,15 @@ func (a *app) showInbox(all []api.Held) {
 		a.say("nothing is waiting")
 		return
 	}
-	rows := [][]string{{"ID", "FROM", "TO", "PANE", "CHAT", "STATE", "SINCE", "WHY", "WORDS"}}
+	// What fits 80 columns; inbox show has the pane and the chat.
+	rows := [][]string{{"ID", "FROM", "TO", "SINCE", "WHY", "WORDS"}}
 	for _, h := range all {
 		words, _, _ := strings.Cut(render.Words(h.Form, h.Envelope), "\n")
-		rows = append(rows, []string{
-			h.Message.Short(), h.From, h.To, h.Pane, cmp.Or(h.ChatName, h.Chat.Short()), heldState(h), day(h.Since), string(h.Reason), clipped(words, 40),
-		})
+		why := heldState(h)
+		if h.Reason != "" {
+			why += ": " + string(h.Reason)
+		}
+		rows = append(rows, []string{h.Message.Short(), h.From, h.To, h.Since.Local().Format("01-02 15:04"), why, clipped(words, 40)})
 	}
 	a.table(rows)
 }

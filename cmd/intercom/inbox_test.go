@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -142,6 +143,26 @@ func TestS12_S18_OnAPersonsWordAlone(t *testing.T) {
 	out, _ = st.intercom("log", string(held.Message), "-v")
 	assert.Contains(t, out, "a person vouched for a screen that is not recognised")
 	assert.Contains(t, out, "submitted")
+}
+
+// The list fits a terminal of 80 columns, and keeps who, since when and why.
+func TestInbox_listFitsATerminal(t *testing.T) {
+	t.Parallel()
+	all := []api.Held{{
+		Waiting: api.Waiting{
+			Message: "01a1ff21-5c0d-7e46-8ed2-22904d0c8ed2", State: message.Held, Reason: message.InComposer,
+			Since: time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local),
+		},
+		Envelope: message.Envelope{Body: strings.Repeat("many words ", 20)},
+	}}
+	all[0].From, all[0].To, all[0].Pane, all[0].ChatName = "claude", "codex", "%3", "plans"
+	var out strings.Builder
+	a := &app{env: env{Stdout: &out, Width: 80}}
+	a.showInbox(all)
+	for line := range strings.Lines(out.String()) {
+		assert.LessOrEqual(t, cellsOf(strings.TrimRight(line, "\n")), 80, line)
+	}
+	assert.Regexp(t, `(?m)^4d0c8ed2  claude  codex  03-01 12:00  held: `, out.String())
 }
 
 // What waits for something else does not listen to a person's word: a draft is a draft.
