@@ -63,10 +63,11 @@ end
 
 intercom.on("filter", function(msg, ctx)
   local found = 0
-  -- clean returns a text without its secrets, nil if it has none.
+  -- clean returns a text without its secrets, nil if it has none. A secret may be taken apart by an
+  -- escape sequence, as of a coloured match, or by a character that is not seen.
   local function clean(text)
     if text == "" then return end
-    local without, n = masked(text)
+    local without, n = masked(intercom.shown(text))
     found = found + n
     if n > 0 then return without end
   end

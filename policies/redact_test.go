@@ -101,6 +101,17 @@ func TestL6_C29_secretsAreMasked(t *testing.T) {
 			}
 		}
 	}
+	token := "ghp_" + some(36) // as `grep --color` writes a match, and with what nobody sees
+	for _, apart := range []string{"\x1b[01;31m\x1b[Kghp_\x1b[m\x1b[K" + token[4:], token[:9] + "\u200b" + token[9:], token[:9] + "\u2060\u00ad" + token[9:], token[:2] + "\x00" + token[2:]} {
+		in := said("it says " + apart + ", so")
+		in.Message.Subject = apart
+		v := r.decided(in)
+		require.NotNil(t, v.Body, "%q", apart)
+		assert.Equal(t, "it says [redacted: GitHub token], so", *v.Body)
+		assert.Equal(t, "[redacted: GitHub token]", strings.TrimSpace(*v.Subject))
+		assert.Equal(t, *v.Body, secret.Mask(in.Message.Body))
+		assert.Equal(t, "GitHub token", secret.Find(in.Message.Body))
+	}
 	for _, text := range harmless {
 		assert.Equal(t, text, secret.Mask(text))
 		in := said(text)

@@ -42,7 +42,7 @@ var layers = map[string][]string{
 
 	"sidecar/relay": {"sidecar/message", "sidecar/handshake", "sidecar/registry", "sidecar/render", "sidecar/route", "sidecar/brakes"},
 
-	"sidecar/secret":              {},
+	"sidecar/secret":              {"sidecar/sanitise"},
 	"sidecar/aea":                 {"sidecar/secret"},
 	"sidecar/foreign":             {},
 	"sidecar/own":                 {"sidecar/foreign"},
@@ -100,7 +100,7 @@ var layers = map[string][]string{
 	// The sidecar asks policies and never runs one: only the worker knows Lua.
 	"scripting/policy": {"sidecar/message"},
 	"scripting/wire":   {"scripting/policy"},
-	"scripting/worker": {"scripting/policy", "scripting/wire", "sidecar/message", "sidecar/spelling", "sidecar/inherited"},
+	"scripting/worker": {"scripting/policy", "scripting/wire", "sidecar/message", "sidecar/sanitise", "sidecar/spelling", "sidecar/inherited"},
 	"scripting":        {"scripting/policy", "scripting/wire", "sidecar/message", "sidecar/foreign"},
 	"scripting/trust":  {"sidecar/atomicfile", "sidecar/own"},
 	"policies":         {"scripting/policy"},

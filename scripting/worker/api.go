@@ -8,6 +8,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
 )
 
 // answers are what each hook takes for an answer, as annotations have it.
@@ -45,6 +46,14 @@ var intercom = &class{
 		{
 			name: "re", params: []param{{"pattern", "string"}}, returns: "intercom.Re", doc: "Compiles a regular expression (RE2), at the top of the file.",
 			call: (*state).compile,
+		},
+		{
+			name: "shown", params: []param{{"text", "string"}}, returns: "string", doc: "The text as a pane gets it: without escape sequences and what is not seen.",
+			call: func(_ *state, L *lua.LState) int {
+				shown, _ := sanitise.Text(L.CheckString(1), sanitise.Options{})
+				L.Push(lua.LString(shown))
+				return 1
+			},
 		},
 		{
 			name: "configure", params: []param{{"settings", "intercom.Settings"}}, doc: "Configures the sidecar, in init.lua.", call: (*state).configure,

@@ -45,6 +45,7 @@ func TestV2_EnterIsNotPressedAgainInDoubt(t *testing.T) {
 		r.waitFor("Enter", func() bool { return a.enters() == 2 })
 		a.types(" and mine")
 		r.WaitForText(a.pane, "and mine")
+		r.looked(func() bool { return a.enters() == 2 }) // what nobody saw was never there
 		a.types("", manyTimes("BSpace", len(" and mine"))...)
 		r.told(mixed, "uncertain: text was not seen to leave the composer")
 		assert.Equal(t, 2, a.enters(), "beside a person's words")

@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/sanitise"
 )
 
 // shape is one kind of credential.
@@ -80,8 +82,19 @@ func (s shape) likely(text string) bool {
 }
 
 // Find is the kind of the first credential that it knows in a text, like "GitHub token"; "" for
-// none.
+// none. What an escape sequence or a character that is not seen takes apart is one: neither reaches who
+// reads it.
 func Find(text string) string {
+	if kind := find(text); kind != "" {
+		return kind
+	}
+	if shown, changed := sanitise.Text(text, sanitise.Options{}); changed > 0 {
+		return find(shown)
+	}
+	return ""
+}
+
+func find(text string) string {
 	for i, s := range shapes {
 		if s.likely(text) && compiled()[i].MatchString(text) {
 			return s.name
@@ -90,8 +103,18 @@ func Find(text string) string {
 	return ""
 }
 
-// Mask is text with "[redacted: KIND]" in the place of each credential.
+// Mask is text with "[redacted: KIND]" in the place of each credential. A text of which one is seen only
+// once it is sanitised is sanitised.
 func Mask(text string) string {
+	if shown, changed := sanitise.Text(text, sanitise.Options{}); changed > 0 {
+		if masked := mask(shown); masked != shown {
+			return masked
+		}
+	}
+	return mask(text)
+}
+
+func mask(text string) string {
 	for i, s := range shapes {
 		if s.likely(text) {
 			text = compiled()[i].ReplaceAllLiteralString(text, "[redacted: "+s.name+"]")
