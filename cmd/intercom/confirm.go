@@ -10,10 +10,12 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 )
 
+// errUndone is the error of what a person has not said yes to.
+var errUndone = api.Errorf(api.CodeRefused, "nothing was done: y was not pressed").WithHint("run it again, and press y")
+
 // confirm asks a person, at the terminal itself: whatever standard input is, no flag and no
 // pipe answers. What was typed before the question is no answer. Only y is a yes.
 func (a *app) confirm(ctx context.Context, question string) error {
-	undone := api.Errorf(api.CodeRefused, "nothing was done: y was not pressed").WithHint("run it again, and press y")
 	refused := api.Errorf(api.CodeRefused, "only a person at a terminal may do that").WithHint("run it in a pane that is not adopted, and press y there")
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
@@ -51,7 +53,7 @@ func (a *app) confirm(ctx context.Context, question string) error {
 	case key := <-pressed:
 		if key != 'y' && key != 'Y' {
 			fmt.Fprintln(tty, "no")
-			return undone
+			return errUndone
 		}
 		fmt.Fprintln(tty, "yes")
 		return nil

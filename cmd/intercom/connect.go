@@ -23,6 +23,11 @@ func (a *app) tmuxServer() string {
 	if s := a.Getenv("INTERCOM_SERVER"); s != "" {
 		return s
 	}
+	return a.aroundServer()
+}
+
+// aroundServer is the socket of the tmux server that this runs in, "" outside of any.
+func (a *app) aroundServer() string {
 	// $TMUX is PATH,PID,SESSION, and a path may have commas.
 	path := a.Getenv("TMUX")
 	for range 2 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/comeback"
@@ -52,13 +54,15 @@ const pressedWithin = 2 * time.Second
 // command of that name.
 var laterEntries = []string{"ask", "inbox", "policy"}
 
-// askingPopups are the commands that run in a popup which closes before anything is told: in it
-// whatever is typed would be lost.
-var askingPopups = []string{"pick", "ask", "say"}
-
 // plugin are the commands that key bindings run. A person has no use for them.
 func (a *app) plugin() *cobra.Command {
 	cmd := &cobra.Command{Use: "plugin", Short: "What the keys of the tmux plugin run", Hidden: true, Args: a.onlyCommands, RunE: showHelp}
+	cmd.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		// Whatever server the shell named in which tmux was started, a key is about the one it was pressed in.
+		if a.named = cmd.Flags().Changed("server"); !a.named && a.aroundServer() != "" {
+			a.server, a.named = a.aroundServer(), true
+		}
+	}
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "check", Short: "Do nothing: shows that this program supports the plugin", Args: between(0, 0, "no arguments"),
@@ -96,7 +100,8 @@ type origin struct {
 }
 
 // key makes the command of a key. What it says, or its error, is shown at the client where
-// the key was pressed; a second line of it is the next step.
+// the key was pressed; a second line of it is the next step. A popup shows the error itself, and
+// intercom-cli keeps it open: what is typed for it must not go to the pane below.
 func (a *app) key(use, short string, act func(context.Context, origin) (string, error)) *cobra.Command {
 	var given string
 	cmd := &cobra.Command{
@@ -113,9 +118,8 @@ func (a *app) key(use, short string, act func(context.Context, origin) (string, 
 			ctx := context.WithoutCancel(cmd.Context())
 			if err != nil {
 				told := api.AsError(err)
-				if slices.Contains(askingPopups, use) &&
-					a.handOver(o, "told", "intercom: "+a.byKeys(ctx, told.Text)+"\n"+told.Hint) == nil {
-					return exitCode(told.Code.Exit())
+				if a.inPopup() {
+					return api.Errorf(told.Code, "%s", a.byKeys(ctx, told.Text)).WithHint("%s", a.byKeys(ctx, told.Hint))
 				}
 				if shown := a.show(ctx, o.Client, "intercom: "+a.byKeys(ctx, told.Text), a.byKeys(ctx, told.Hint), badNews); shown == nil {
 					return exitCode(told.Code.Exit())
@@ -131,6 +135,19 @@ func (a *app) key(use, short string, act func(context.Context, origin) (string, 
 	}
 	cmd.Flags().StringVar(&given, "origin", "", "`CLIENT PANE` of who pressed the key; else what "+originOption+" says")
 	return cmd
+}
+
+// inPopup reports whether this runs in a popup. What was typed there before an error is thrown away:
+// it is no answer to that.
+func (a *app) inPopup() bool {
+	in, _, err := a.ownTerminal()
+	if err != nil {
+		return false
+	}
+	if now, err := unix.IoctlGetTermios(int(in.Fd()), getTermios); err == nil {
+		_ = unix.IoctlSetTermios(int(in.Fd()), setTermiosFlush, now)
+	}
+	return true
 }
 
 // pressed tells the sidecar at which client the key was pressed that runs this, while that
@@ -410,9 +427,11 @@ func (a *app) pauseAll(ctx context.Context, _ origin) (string, error) {
 func (a *app) resumeAll(ctx context.Context, o origin) (string, error) {
 	chats, err := a.resume(ctx, api.ChatRef{All: true})
 	text := "messages are typed again; chats resumed: " + fmt.Sprint(len(chats))
+	if errors.Is(err, errUndone) {
+		text, err = "intercom: "+errUndone.Text, nil
+	}
 	if err != nil {
-		told := api.AsError(err)
-		text = "intercom: " + told.Text + "\n" + told.Hint // the next step
+		return "", err
 	}
 	return "", a.handOver(o, "told", text)
 }

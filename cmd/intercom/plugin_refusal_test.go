@@ -24,7 +24,10 @@ func TestU23_RefusalsComeBeforeTheWork(t *testing.T) {
 
 		me.menu("a")
 		me.sees("no answer of it is known")
-		me.seesNot("a line of your own")
+		me.sees("Press Enter.")
+		me.types("1 stays here") // the popup takes what was meant for what it would have asked
+		me.press("Enter")
+		me.seesNot("no answer of it is known")
 		assert.Empty(t, st.status().Sessions, "nobody stays adopted by that")
 
 		claude.do(":turn say the plan has three steps")
@@ -60,11 +63,8 @@ func TestU23_RefusalsComeBeforeTheWork(t *testing.T) {
 		require.Zero(t, code, out)
 		me.menu("c")
 		me.sees("prefix + B, then x, in a pane of that chat ends it")
-		me.seesNot("looking at the panes")
-		me.press("C-b", "B") // takes the message away
-		me.sees("stop the chat")
-		me.press("q")
-		me.seesNot("stop the chat")
+		me.press("C-c")
+		me.seesNot("ends it")
 		for _, leave := range []string{"Escape", "C-c"} {
 			me.menu("s")
 			me.sees("Esc leave")
@@ -159,5 +159,34 @@ func TestU23_NoTypedLineIsLost(t *testing.T) {
 		tmuxtest.WaitFor(t, "it is heard", func() bool { return strings.Contains(strings.Join(codex.received(), "\n"), "stay here") })
 		assert.Empty(t, st.Run("list-buffers"))
 		assert.Equal(t, "go\r", besidesPastes(claude.keys()))
+	})
+}
+
+// A tmux server that was started from a shell which named another one: keys are about the server in
+// which they are pressed, and what is typed for a popup stays in it, also where its program fails.
+func TestU23_KeysOfAServerThatWasNamedAnother(t *testing.T) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		claude, codex := st.agent("claude", ""), st.agent("codex", "")
+		st.Run("set-environment", "-g", "INTERCOM_SERVER", st.home+"/dead")
+		st.load()
+		st.Run("select-window", "-t", claude.Pane)
+		me := st.sit("base")
+		me.press("C-b", st.chatKey)
+		me.sees("q closes")
+		me.press("1")
+		me.sees("claude (1) ↔ codex (2): on")
+
+		// A program that is not the plugin's any more, or breaks.
+		program := st.home + "/broken"
+		tmuxtest.Program(t, program, "#!/bin/sh\necho it broke\nexit 2\n")
+		st.Run("set-option", "-g", usedOption, program)
+		me.menu("l")
+		me.sees("it broke")
+		me.sees("Press Enter.")
+		me.press("1", "Enter")
+		me.seesNot("it broke")
+		assert.Empty(t, besidesPastes(received(t, claude)+received(t, codex)))
 	})
 }
