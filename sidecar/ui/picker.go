@@ -194,13 +194,28 @@ func (p picker) press(m model, k key) (model, []effect) {
 	case len(k.name) == 1 && k.name >= "1" && k.name <= "9" && int(k.name[0]-'1') < len(others):
 		return p.choose(m, others[k.name[0]-'1'])
 	case k.name == "enter":
-		return p.choose(m, *on)
+		return p.choose(m, *p.meant())
 	case k.name == "l" && on.Lines:
 		return p.adopt(m, *on)
 	default:
 		return p.option(m, k.name, *on)
 	}
 	return m.set(p), nil
+}
+
+// meant is the pane that Enter picks: where one is, or, among those that would be refused, one of
+// the marked. It is nil in an empty list.
+func (p picker) meant() *Pane {
+	on := p.on()
+	if on == nil || on.Why == "" {
+		return on
+	}
+	for _, x := range p.others() {
+		if x.Why == "" && slices.Contains(p.marked, x.ID) {
+			return &x
+		}
+	}
+	return on
 }
 
 // option changes what is to begin.
@@ -272,7 +287,7 @@ func (p picker) choose(m model, x Pane) (model, []effect) {
 	case len(p.marked) > 1:
 		return m, []effect{p.begin(p.chosen(x))}
 	default:
-		p.first, p.list = &x, list{}
+		p.first, p.list, p.marked = &x, list{}, nil
 		return m.set(p), nil
 	}
 }
@@ -387,7 +402,7 @@ func (p picker) view(_ model, width, height int) []string {
 	if !p.found {
 		return lines
 	}
-	on := p.on()
+	on := p.meant()
 	if on == nil {
 		return append(lines, "", styled(faint, plain.Cut("   there is no other pane: prefix + % creates one beside this one", width)))
 	}
@@ -409,14 +424,19 @@ func (p picker) view(_ model, width, height int) []string {
 }
 
 func (p picker) help(model) []string {
-	on := p.on()
+	on := p.meant()
 	if !p.found || on == nil {
 		return []string{"q closes"}
 	}
 	keys := []string{"a number or Enter picks"}
-	switch {
-	case on.Lines:
+	if here := p.on(); here.Lines {
 		keys = []string{"l adopt as a line program (--as line)"}
+		if on.Why == "" {
+			keys = append(keys, "Enter picks what is marked")
+		}
+		return append(keys, "q closes")
+	}
+	switch {
 	case on.Why != "":
 		keys = nil
 	case p.picking.Question:
