@@ -140,7 +140,13 @@ func (s inboxShelf) press(m model, id, name string) (model, []effect) {
 			keys: func(m model) []string {
 				return slices.DeleteFunc(s.keys(m, id), func(k string) bool { return k == "Enter read" })
 			},
-			act: func(m model, name string) (model, []effect, bool) { return s.act(m, h, name) },
+			act: func(m model, name string) (model, []effect, bool) {
+				h, waits := m.heldBy(id)
+				if !waits { // it has been decided about, or typed
+					return m, nil, false
+				}
+				return s.act(m, h, name)
+			},
 		})
 	}
 	return next, effects

@@ -1,6 +1,10 @@
 package ui
 
-import "github.com/tmux-intercom/tmux-intercom/sidecar/plain"
+import (
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
+)
 
 // allKeys are the keys of the tabs and what each does, under where they are; one of "" is a blank row.
 var allKeys = [][2]string{
@@ -25,16 +29,22 @@ var allKeys = [][2]string{
 	{"l", "type it into a pane whose screen is not recognised"},
 }
 
+// keysWidth is the width of the keys' column.
+const keysWidth = 24
+
 // keysPage shows all keys.
 func keysPage() reading {
 	return reading{title: "keys", text: func(_ model, width int) (rows []string) {
 		for _, k := range allKeys {
-			row := " " + plain.Pad(k[0], 24) + k[1]
 			if k[1] == "" {
 				rows = append(rows, styled(bold, plain.Cut(" "+k[0], width)))
 				continue
 			}
-			rows = append(rows, plain.Cut(row, width))
+			head := " " + plain.Pad(k[0], keysWidth)
+			for _, part := range plain.Wrap(k[1], max(leastCell, width-keysWidth-1)) {
+				rows = append(rows, plain.Cut(head+part, width))
+				head = strings.Repeat(" ", keysWidth+1)
+			}
 		}
 		return rows
 	}}

@@ -137,7 +137,7 @@ func (t tabs) help(m model) []string {
 	if m.known.status.Stopped {
 		keys = append(keys, "P resume everything")
 	}
-	return append(keys, "/ filter", "Tab next", "q closes")
+	return append(keys, "/ filter", "Tab next", "? keys", "q closes")
 }
 
 func (t tabs) view(m model, width, height int) []string {

@@ -101,6 +101,33 @@ func TestU8_framesFit(t *testing.T) {
 	})
 }
 
+// An opened message that is decided about meanwhile takes no more keys: what they would change has gone.
+func TestU8_DecidedWhileItIsRead(t *testing.T) {
+	for _, key := range []string{"a", "x", "e", "r", "g", "l"} {
+		m := world().size(80, 24).keys("3 enter")
+		gone := m.known
+		gone.held = nil
+		m, _ = m.update(noon, loaded{gone})
+		require.Contains(t, sees(m), "it does not wait any more")
+		m, effects := m.update(noon, pressed(key))
+		assert.Empty(t, effects, key)
+		assert.Contains(t, sees(m), "it does not wait any more", key)
+	}
+}
+
+// Each footer names the key that shows all keys, which are read whole in a popup of a small terminal.
+func TestU8_KeysAreShown(t *testing.T) {
+	for _, at := range []string{"1", "2", "3", "4", "2 enter"} {
+		m := world().size(70, 24).keys(at)
+		require.Contains(t, sees(m), "? keys", at)
+		m = m.keys("?")
+		for _, words := range []string{"in the log, Enter searches all that", "was said", "recognised"} {
+			assert.Contains(t, sees(m.size(70, 40)), words, at)
+		}
+		assert.NotContains(t, sees(m.size(70, 40)), "…", at)
+	}
+}
+
 // A yes counts once all that it is to was on the screen, and the question for a moment.
 func TestS12_AYesIsToWhatWasRead(t *testing.T) {
 	long := strings.Repeat("line\n", 100)

@@ -76,6 +76,9 @@ func (w watch) press(m model, k key) (model, []effect) {
 	if k.name == "q" || k.name == "esc" {
 		return m.pop(), nil
 	}
+	if k.name == "?" {
+		return m.push(keysPage()), nil
+	}
 	if d, ok := w.chat(m); ok {
 		return m.onChat(d, k.name)
 	}
@@ -124,7 +127,7 @@ func (w watch) state(m model, d api.ChatDetail) string {
 
 func (w watch) help(m model) []string {
 	d, ok := w.chat(m)
-	keys := []string{"q back"}
+	keys := []string{"? keys", "q back"}
 	if ok {
 		keys = append(chatKeys(d), keys...)
 	}
