@@ -12,7 +12,6 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/ui"
 )
@@ -185,8 +184,7 @@ func judge(ctx context.Context, c *api.Client, x *ui.Pane, command string) {
 	case err != nil:
 		x.State, x.Why = string(message.Unknown), api.AsError(err).Text
 	case e.Agent == "":
-		_, _, refused := profile.Refuse(command)
-		x.Lines = !refused
+		x.Lines = e.Lines
 		x.State, x.Why = string(e.State), command+" is in front, which is not a known agent"
 		for _, ground := range e.Evidence {
 			if ground.Source == "process" {

@@ -249,15 +249,17 @@ func TestS26_V12_AgentThatStartsItselfAnew(t *testing.T) {
 func TestS26_InterpretersByTheirExecutable(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	refused := func(t *testing.T, pane, why string) {
+	refused := func(t *testing.T, pane, why string) (told *api.Error) {
 		t.Helper()
+		explained := (&agent{rig: r, pane: pane}).explain()
+		assert.False(t, explained.Lines)
 		for _, as := range []string{"line", "line-paste", "tui", ""} {
 			_, err := r.client.Adopt(t.Context(), api.AdoptRequest{Pane: pane, As: as})
-			told := &api.Error{}
 			require.ErrorAs(t, err, &told, "adopted as %q", as)
 			assert.Contains(t, told.Text, why)
 			assert.NotContains(t, told.Hint, "--as line")
 		}
+		return told
 	}
 	t.Run("python by another name", func(t *testing.T) {
 		need(t, "python3")
@@ -277,6 +279,15 @@ func TestS26_InterpretersByTheirExecutable(t *testing.T) {
 		r.WaitForText(pane, ">")
 		refused(t, pane, "is an interpreter")
 	})
+	t.Run("a script by env", func(t *testing.T) {
+		need(t, "python3")
+		file := filepath.Join(r.dir, "by-env")
+		tmuxtest.Program(t, file, "#!/usr/bin/env python3\ninput('chat> ')\n")
+		pane := r.NewPane(file)
+		r.WaitForText(pane, "chat>")
+		told := refused(t, pane, "is an interpreter")
+		assert.Contains(t, told.Hint, "#!/usr/bin/python3, without env")
+	})
 	t.Run("a script by its own name", func(t *testing.T) {
 		need(t, "python3")
 		file := filepath.Join(r.dir, "chat")
@@ -284,6 +295,7 @@ func TestS26_InterpretersByTheirExecutable(t *testing.T) {
 		a := r.agentOf("Chat")
 		a.pane = r.NewPane(file)
 		r.WaitForText(a.pane, "chat>")
+		assert.True(t, a.explain().Lines, "the list of panes offers what adopt takes")
 		a.adopt("line")
 		assert.Equal(t, message.Submitted, r.send(a, "hello", api.WaitSubmitted, patience).State)
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -62,14 +63,14 @@ func (ps *Panes) explain(ctx context.Context, pane, as string) (Instant, error) 
 	session := message.Peer{
 		PaneOf: message.PaneOf{Pane: pane, TTY: listed.TTY, Profile: as, PaneProc: message.Process{PID: listed.PID}, Foreground: message.Process{PID: listed.PID, Name: listed.Command}},
 	}
-	who, _, err := ps.inPane(&session, listed)
+	who, front, err := ps.inPane(&session, listed)
 	if as == "" && err == nil {
 		session.Profile = string(who.Kind)
 	}
 	p := &Pane{session: session, client: ps.Client, clock: ps.clock, log: ps.Log, door: ps.Door, shut: &ps.shut, errands: make(chan struct{}, 1)}
 	prof, known := profile.AgentByName(session.Profile)
 	if !known {
-		return p.stranger(look), nil
+		return p.stranger(look, front), nil
 	}
 	p.prof = prof.Profile
 	p.account = newAccount(prof, who, nil, "", &bindings{}, ps.Door, ps.clock)
@@ -123,18 +124,24 @@ func (ps *Panes) consult(ctx context.Context, p *Pane) {
 	<-ended
 }
 
-// stranger explains a pane in which no agent is known.
-func (p *Pane) stranger(look tmux.Look) Instant {
+// stranger explains a pane in which no agent is known. Where the programs in front are not known to
+// the system, front is empty, and what tmux calls the program decides.
+func (p *Pane) stranger(look tmux.Look, front process.FrontGroup) Instant {
 	i := Instant{Look: look, Command: p.session.Foreground.Name}
 	e := &i.Explanation
 	e.Pane, e.State, e.Why, e.Evidence = p.session.Pane, message.Unknown, message.NotAdopted, []message.Ground{}
 	says := fmt.Sprintf("%q is in front, which is not a known agent", p.session.Foreground.Name)
-	if why, _, refused := profile.Refuse(p.session.Foreground.Name); refused {
+	why, _, refused := profile.Refuse(p.session.Foreground.Name)
+	if front.Leader.PID != 0 {
+		_, why, _, refused = refusedIn(front)
+	}
+	if refused {
 		says = why
 	}
 	if look.Facts.Dead {
 		e.State, says = message.Dead, "its program has ended"
 	}
+	e.Lines = !refused && !look.Facts.Dead
 	e.Evidence = append(e.Evidence, message.Ground{Source: "process", Says: says, Weight: "exact"})
 	return i
 }

@@ -137,7 +137,7 @@ var kinds = []kind{
 	},
 	{
 		is:   "an interpreter: it would execute what is typed into it",
-		hint: "if it only runs a program that reads lines, start that as an executable of its own name (a #! line, not as an argument)", starts: true,
+		hint: "if it only runs a program that reads lines, start that as an executable of its own name, whose #! line names the interpreter itself: #!/usr/bin/python3, without env", starts: true,
 		names: "python pythonw pypy ipython bpython ptpython jupyter-consol node nodejs deno bun ts-node ruby jruby irb pry perl raku php psysh " +
 			"lua luajit tclsh wish guile racket sbcl clisp ecl clojure clj bb lein chez scheme gosh " +
 			"ghc ghci stack cabal ocaml utop ocamlrun erl beam.smp iex elixir scala scala-cli jshell groovysh kotlin java " +
