@@ -8,7 +8,7 @@ type Explanation struct {
 	Agent     string    `json:"agent"`              // name of the profile; "": none is known for its program
 	Version   string    `json:"version,omitempty"`  // of the agent, as it says itself
 	Verified  string    `json:"verified,omitempty"` // the last version of it that was tried
-	Lines     bool      `json:"lines,omitempty"` // that, and its program is none that --as line refuses
+	Lines     bool      `json:"lines,omitempty"`    // that, and its program is none that --as line refuses
 	State     PaneState `json:"state"`
 	MayType   bool      `json:"may_type"`      // the screen alone: a composer, live and empty, and nothing over it
 	WouldType bool      `json:"would_type"`    // that, and nothing else stands against it
