@@ -291,6 +291,15 @@ func differences(now, then policy.Files) (out []string) {
 	return out
 }
 
+// returned tells that the files are in use again that were left for earlier ones, by name: whoever
+// changed one of them may have forgotten the others.
+func (p *Live) returned(before, now policy.Files) {
+	is := strings.NewReplacer(": back", " is in use again", ": changed", " is in use as it is now", ": gone", " is no longer in use")
+	if changes := differences(before, now); len(changes) > 0 {
+		p.Shown("policy: " + is.Replace(strings.Join(changes, ", ")))
+	}
+}
+
 // back brings an earlier set into use, and leaves the files as they are alone until they change.
 func (p *Live) back(ctx context.Context, to keptSet, why string) error {
 	now := p.read()

@@ -203,6 +203,28 @@ func TestL9_NoErrorOfAFileThatIsGone(t *testing.T) {
 	assert.Equal(t, message.VerbAsk, r.decides().Verb, "they are those that were left")
 }
 
+// A save that puts the files in use again which were left tells so by name.
+func TestL12_FilesInUseAgainAreNamed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var shown []string
+	r.o.Shown = func(text string) { shown = append(shown, text) }
+	r.save("init.lua", "-- first")
+	r.begin()
+	r.save("policies/50-quiet-hours.lua", asks)
+	r.changed(r.Context())
+	_, err := r.Rollback(r.Context(), true)
+	require.NoError(t, err)
+	require.Empty(t, shown)
+	r.save("init.lua", "-- second")
+	r.changed(r.Context())
+	require.Equal(t, message.VerbAsk, r.decides().Verb)
+	assert.Equal(t, []string{"policy: init.lua is in use as it is now, policies/50-quiet-hours.lua is in use again"}, shown)
+	r.save("init.lua", "-- third")
+	r.changed(r.Context())
+	assert.Len(t, shown, 1, "nothing was left")
+}
+
 // trusting is a set whose project was trusted, with an earlier one to go back to.
 func trusting(t *testing.T) *rig {
 	t.Helper()

@@ -214,7 +214,11 @@ func (p *Live) apply(ctx context.Context, f files) error {
 		set.Close()
 		return err
 	}
+	before, left := p.files.own, p.Left()
 	p.use(set, f, tried)
+	if left {
+		p.returned(before, f.own)
+	}
 	p.kept.add(f.own, p.Now())
 	p.kept.Refused = ""
 	p.save()
