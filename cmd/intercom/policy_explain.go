@@ -92,7 +92,11 @@ repository may have an .aea/agent-config.yaml.`,
 				return api.Errorf(api.CodeUsage, "--priority %q: not low, normal, high or urgent", m.priority).WithHint("%s --help", cmd.CommandPath())
 			case !all && m.kind == "":
 				return api.Errorf(api.CodeUsage, "explain what?").WithHint("intercom policy explain ID, --all, or --type TYPE for one message")
-			case all:
+			}
+			if left := a.leftFor(cmd.Context()); left != nil && !a.json {
+				a.sayLeft(left.Since, ": this is what they would do")
+			}
+			if all {
 				return do(a, func(*cobra.Command, []string) (matrix, error) { return a.matrix(cmd.Context(), m) }, a.showMatrix)(cmd, args)
 			}
 			return do(a, func(*cobra.Command, []string) (policy.Verdict, error) { return a.verdict(cmd.Context(), m) }, a.showVerdict)(cmd, args)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -110,6 +111,25 @@ themselves.`,
 	}
 	a.completes(cmd)
 	return cmd
+}
+
+// leftFor is how the policies are where earlier ones are in use than the person's files, nil where
+// those are, or nobody tells.
+func (a *app) leftFor(ctx context.Context) *policy.Status {
+	c, _, running, err := a.running(ctx)
+	if err != nil || !running {
+		return nil
+	}
+	s, err := quickly(ctx, c, api.Policy, api.None{})
+	if err != nil || s.RolledBack == "" {
+		return nil
+	}
+	return &s
+}
+
+// sayLeft says that earlier policies are in use, and since when.
+func (a *app) sayLeft(since time.Time, rest string) {
+	a.say("earlier policies are in use since %s; your files are not used until you change one%s", day(since), rest)
 }
 
 // rollbackAsked says what a rollback changes, and how old what it brings back is.

@@ -43,7 +43,7 @@ func TestL11_ofASidecar(t *testing.T) {
 	config := filepath.Join(st.env["XDG_CONFIG_HOME"], "intercom")
 	write := func(dir, text string) {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, "policies"), 0o700))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "policies", "50-careful.lua"), []byte(text), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "policies", "50-quiet-hours.lua"), []byte(text), 0o600))
 	}
 	require.NoError(t, os.MkdirAll(config, 0o700))
 	pane := st.NewPane(personatest.Program(t), "line", "--name", "Ada", "--prompt", "ada> ", "--reply", "none")
@@ -72,26 +72,33 @@ func TestL11_ofASidecar(t *testing.T) {
 
 	write(config, `intercom.rule("deploying", { body = "deploy" }, intercom.ask { reason = "deploys" })`)
 	tmuxtest.WaitFor(t, "it is in use", func() bool {
-		return strings.Contains(run("policy", "explain", id), "ask (deploys), by policies/50-careful.lua:1")
+		return strings.Contains(run("policy", "explain", id), "ask (deploys), by policies/50-quiet-hours.lua:1")
 	})
 	told := run("policy", "explain", id)
 	assert.Contains(t, told, "deliver by shipped/99-last-word.lua:", "what was decided then")
 	assert.Contains(t, run("policy", "diff"), "1 message tried: 0 changes", "the files are in use as they are")
 
 	write(config, "x(")
-	tmuxtest.WaitFor(t, "it is refused", func() bool { return strings.Contains(run("policy", "log"), "refused: policies/50-careful.lua:1:") })
+	tmuxtest.WaitFor(t, "it is refused", func() bool { return strings.Contains(run("policy", "log"), "refused: policies/50-quiet-hours.lua:1:") })
 	out, code := st.intercom("policy", "diff")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, out, "policies/50-careful.lua:1:")
+	assert.Contains(t, out, "policies/50-quiet-hours.lua:1:")
+	assert.Regexp(t, `(?m)^quiet-hours +yes `, run("policy", "use"))
 	shell := st.shell()
 	st.Run("send-keys", "-t", shell, "-l", thisProgram()+" policy rollback --server="+st.Socket)
 	st.Run("send-keys", "-t", shell, "Enter")
 	st.WaitForText(shell, "Go back to the ones before? [y/N]")
 	asked := st.Run("capture-pane", "-pJ", "-t", shell)
-	assert.Regexp(t, `In use: policies \S+, since \d{4}-.*\nBefore: policies \S+, last used \d{4}-.* ago\.\n  policies/50-careful\.lua: gone\n`, asked)
+	assert.Regexp(t, `In use: policies \S+, since \d{4}-.*\nBefore: policies \S+, last used \d{4}-.* ago\.\n  policies/50-quiet-hours\.lua: gone\n`, asked)
 	st.Run("send-keys", "-t", shell, "y")
 	st.WaitForText(shell, "your files are not used until you change one")
-	tmuxtest.WaitFor(t, "it is as before", func() bool { return !strings.Contains(run("policy", "explain", id), "50-careful.lua") })
+	tmuxtest.WaitFor(t, "it is as before", func() bool { return !strings.Contains(run("policy", "explain", id), "50-quiet-hours.lua") })
 	assert.Contains(t, run("policy", "log"), "rolled back")
+	const earlier = `^earlier policies are in use since \d{4}-.*; your files are not used until you change one`
+	used := run("policy", "use")
+	assert.Regexp(t, earlier+`\n`, used)
+	assert.Regexp(t, `(?m)^quiet-hours +- `, used, "the file is there, and not in force")
+	out, _ = st.intercom("policy", "explain", "--type", "query")
+	assert.Regexp(t, earlier+`: this is what they would do\n`, out)
 	assert.Contains(t, run("status"), "policy:", "the status says that the files are not in use")
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,10 +18,11 @@ import (
 
 // offeredPolicy is one of the gallery, as `policy use` lists it with --json.
 type offeredPolicy struct {
-	Name string `json:"name"`
-	Does string `json:"does"`
-	File string `json:"file"` // where it stands once it is used
-	Used bool   `json:"used"` // there is such a file
+	Name string    `json:"name"`
+	Does string    `json:"does"`
+	File string    `json:"file"` // where it stands once it is used
+	Used bool      `json:"used"` // there is such a file, and it is in use
+	left time.Time // since when earlier policies are in use, whatever files there are
 }
 
 // usedPolicy is what `policy use NAME` prints with --json.
@@ -44,7 +47,7 @@ a policy.`,
 		Args: between(0, 1, "the name of a policy, or nothing"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return do(a, func(*cobra.Command, []string) ([]offeredPolicy, error) { return a.gallery() }, a.showGallery)(cmd, args)
+				return do(a, func(cmd *cobra.Command, _ []string) ([]offeredPolicy, error) { return a.galleryInUse(cmd.Context()) }, a.showGallery)(cmd, args)
 			}
 			return do(a, func(cmd *cobra.Command, args []string) (usedPolicy, error) {
 				return a.usePolicy(cmd.Context(), args[0])
@@ -75,7 +78,24 @@ func (a *app) gallery() (all []offeredPolicy, err error) {
 	return all, nil
 }
 
+// galleryInUse is the gallery as it is in force: after a rollback, files do not tell.
+func (a *app) galleryInUse(ctx context.Context) ([]offeredPolicy, error) {
+	all, err := a.gallery()
+	if err != nil {
+		return nil, err
+	}
+	if left := a.leftFor(ctx); left != nil {
+		for i := range all {
+			all[i].Used, all[i].left = slices.Contains(left.Files, "policies/"+filepath.Base(all[i].File)), left.Since
+		}
+	}
+	return all, nil
+}
+
 func (a *app) showGallery(all []offeredPolicy) {
+	if len(all) > 0 && !all[0].left.IsZero() {
+		a.sayLeft(all[0].left, "")
+	}
 	rows := [][]string{{"NAME", "IN USE", "WHAT IT DOES"}}
 	for _, one := range all {
 		used := "-"
