@@ -207,7 +207,7 @@ func TestS28_APersonIs(t *testing.T) {
 		// One of the plugin's is a person's, however long the menu or the popup is looked at.
 		st.Run("select-window", "-t", codex.pane)
 		me.menu("s")
-		me.sees("Enter sends")
+		me.sees("Enter send")
 		moment := st.activity(me)
 		tmuxtest.WaitFor(t, "a moment", func() bool { return time.Now().Unix() > moment+4 })
 		require.Equal(t, moment, st.activity(me), "keys in it are none to tmux")
@@ -218,7 +218,7 @@ func TestS28_APersonIs(t *testing.T) {
 				return h.Envelope.Body == "by a popup" && h.Envelope.Origin == message.OriginHuman
 			})
 		})
-		me.seesNot("Enter sends")
+		me.seesNot("Enter send")
 		me.press("C-b", "B")
 		me.sees("stop the chat")
 		moment = st.activity(me)

@@ -233,8 +233,7 @@ func TestU26_U18_installedWithoutGo(t *testing.T) {
 		u.must(isolated[0], append(isolated[1:], "tmux", "new-session", "-d", "-s", "early", "exec cat")...)
 		_, terminal := u.installed(where)
 		assert.EqualValues(t, 1, served.asked.Load(), "downloads")
-		u.press(terminal, "C-b", "B", "p")
-		u.outer.WaitForText(terminal, "everything is paused")
+		u.pauses(terminal)
 		u.gone()
 	})
 }

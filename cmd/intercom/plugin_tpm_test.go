@@ -209,6 +209,22 @@ func (u *tpmUser) press(pane string, keys ...string) {
 	}
 }
 
+// picks presses a key of the menu once the menu is there.
+func (u *tpmUser) picks(terminal, key string) {
+	u.t.Helper()
+	u.press(terminal, "C-b", "B")
+	u.outer.WaitForText(terminal, "chat with")
+	u.press(terminal, key)
+}
+
+// pauses pauses everything by the menu. What the line then says may be gone at once: a notice of the load,
+// which waited for a client, takes its place.
+func (u *tpmUser) pauses(terminal string) {
+	u.t.Helper()
+	u.picks(terminal, "p")
+	tmuxtest.WaitFor(u.t, "everything is paused", func() bool { return strings.Contains(u.tmux("show-messages"), "message: everything is paused") })
+}
+
 // installed is what holds of a plugin that is there, whoever has put it there.
 func (u *tpmUser) installed(where string) (program, terminal string) {
 	u.t.Helper()
@@ -238,7 +254,7 @@ func (u *tpmUser) installed(where string) (program, terminal string) {
 	assert.Empty(t, u.must("git", "-C", where, "status", "--porcelain"), "nothing is written into the plugin's directory")
 
 	terminal = u.attach()
-	u.press(terminal, "C-b", "B", "d")
+	u.picks(terminal, "d")
 	u.outer.WaitForText(terminal, "the plugin runs "+program)
 	u.press(terminal, "q")
 	st := &stage{run: u.run}
@@ -363,8 +379,7 @@ func TestU1_U18_installedByTPM(t *testing.T) {
 		u.outer.WaitForText(terminal, "Done, press")
 		u.leave(terminal)
 		u.sidecar()
-		u.press(terminal, "C-b", "B", "p")
-		u.outer.WaitForText(terminal, "everything is paused")
+		u.pauses(terminal)
 
 		if v == all[len(all)-1] { // an update, which is built
 			work := filepath.Join(u.home, "work")
