@@ -2,6 +2,7 @@ package relay
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -184,6 +185,37 @@ func TestBrake_T43_nothingOvertakesWhatWaits(t *testing.T) {
 		assert.Equal(t, []string{"1", "2", "3", "4"}, went, how)
 		assert.Equal(t, message.AtRateLimit, last.Reason, "%s: those before it have used the limit up", how)
 	}
+}
+
+// What an agent sends while everything is stopped counts against its limits: a person who lets all go
+// on is asked about what is beyond them, and what is not asked about is no more than they allow.
+func TestBrake_whileEverythingIsStopped(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b")
+	ada := By{Kind: Person, Name: "ada"}
+	send := func(text string) message.Receipt {
+		return r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: text}}).Receipts[0]
+	}
+	_, _ = r.step(LimitsChanged{Own: route.Sends{Minute: 3}})
+	r.must(PauseChat{Chat: All})
+	for i := range 7 {
+		want := message.Stopped
+		if i >= 3 {
+			want = message.AtRateLimit
+		}
+		assert.Equal(t, want, send(fmt.Sprint(i)).Reason)
+	}
+	r.now = r.now.Add(2 * time.Minute)
+	assert.Equal(t, message.AtRateLimit, send("7").Reason, "behind those before it")
+	assert.Empty(t, r.out)
+	_, err := r.step(Requested{Token: 99, Request: ResumeChat{By: ada, Chat: All}})
+	assert.EqualError(t, err, "single messages held at a limit: 2")
+	r.must(ResumeChat{By: ada, Chat: All, Sure: true})
+	var went []string
+	for _, d := range r.out {
+		went = append(went, d.Message.Body)
+	}
+	assert.Equal(t, []string{"0", "1", "2", "3", "4", "5", "6", "7"}, went)
 }
 
 func TestBrake_single(t *testing.T) {

@@ -209,13 +209,15 @@ func (tx *tx) obstacleOf(p *pending, v message.Verdict, planned []message.Delive
 		return chatOver
 	case len(going) == 0 && (len(planned) > 0 || v.Verb != message.VerbDeliver):
 		return obstacle{}
-	case p.chat == nil && tx.stopped:
-		return obstacle{hold: message.HoldPause, reason: message.Stopped}
-	case tx.stopped || p.chat != nil && p.chat.State == message.ChatPaused:
+	case p.chat != nil && (tx.stopped || p.chat.State == message.ChatPaused):
 		return obstacle{hold: message.HoldPause, reason: message.Paused}
 	}
+	// What an agent sends while everything is stopped counts too: else all of it went at once, afterwards.
 	reason := tx.pass(p, going)
-	if reason == "" {
+	switch {
+	case reason == "" && tx.stopped:
+		return obstacle{hold: message.HoldPause, reason: message.Stopped}
+	case reason == "":
 		return obstacle{}
 	}
 	refused := tx.refuses(p)
