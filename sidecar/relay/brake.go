@@ -148,7 +148,7 @@ func (tx *tx) limit(t *pending, planned []message.Delivery) message.Reason {
 
 // behind reports whether earlier messages of an author wait at the rate limit for one of the targets:
 // a later one does not overtake them. Those that the limit allows by now go first, since it was
-// raised or time has passed.
+// raised or time has passed; none does while everything is stopped.
 func (tx *tx) behind(author *peer, planned []message.Delivery, limits message.Limits) bool {
 	for _, p := range planned {
 		target := tx.present(p.Target)
@@ -156,7 +156,7 @@ func (tx *tx) behind(author *peer, planned []message.Delivery, limits message.Li
 			return d.Target == p.Target && d.Chat == "" && d.hold == message.HoldLimit && d.reason == message.AtRateLimit
 		}, place{bySender, author.ID}) {
 			n := size(d.Delivery)
-			if target == nil || target.budget.Over(tx.now, n, limits) != "" || author.sendsTooOften(tx.now, d.Target, tx.sends) {
+			if tx.stopped || target == nil || target.budget.Over(tx.now, n, limits) != "" || author.sendsTooOften(tx.now, d.Target, tx.sends) {
 				return true
 			}
 			target.budget.Spend(tx.now, n)

@@ -209,7 +209,7 @@ func TestBrake_whileEverythingIsStopped(t *testing.T) {
 	assert.Equal(t, message.AtRateLimit, send("7").Reason, "behind those before it")
 	assert.Empty(t, r.out)
 	_, err := r.step(Requested{Token: 99, Request: ResumeChat{By: ada, Chat: All}})
-	assert.EqualError(t, err, "single messages held at a limit: 2")
+	assert.EqualError(t, err, "single messages held at a limit: 5")
 	r.must(ResumeChat{By: ada, Chat: All, Sure: true})
 	var went []string
 	for _, d := range r.out {
