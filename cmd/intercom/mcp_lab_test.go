@@ -124,7 +124,10 @@ func (st *officialStage) drivesAllTools(t *testing.T, connect func(*officialStag
 	}
 	st.started(t, worker.SessionID).gets(t, "/next-work")
 	does("list_sessions", nil, `"title":"Worker Task"`)
-	does("get_session_data", with(map[string]any{"tail_chars": 4000}), "/next-work")
+	until(t, func() bool { // its transcript is read a moment after it was written
+		text, failed := say("get_session_data", with(map[string]any{"tail_chars": 4000}))
+		return !failed && strings.Contains(text, "/next-work")
+	})
 	does("send_message", with(map[string]any{"message": "12345678"}), `"message_id"`)
 	does("chat_start", map[string]any{"session_id": string(worker.SessionID), "message": "let us talk", "name": "pair", "turns": 500}, `"chat"`)
 	does("list_chats", nil, `"pair"`)
