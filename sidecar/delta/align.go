@@ -153,12 +153,13 @@ func (a *aligner) intern() {
 }
 
 // equal compares line i of the log with line j of the capture. The first line of either
-// may be the rest of a line that was cut where it wraps.
+// may be the rest of a line that was cut where it wraps. An empty composer is none: a text
+// typed into it may end as the prompt does.
 func (a *aligner) equal(i, j int) bool {
-	if a.logs[i] == a.caps[j] {
+	switch {
+	case a.logs[i] == a.caps[j]:
 		return true
-	}
-	if i > 0 && j > 0 || a.logs[i] == blankLine {
+	case i > 0 && j > 0, a.logs[i] == blankLine, a.logs[i] == bareLine, a.caps[j] == bareLine:
 		return false
 	}
 	log, c := a.t.log[a.lo+i].text, a.c[j]

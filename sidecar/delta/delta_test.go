@@ -22,6 +22,7 @@ func TestTracker_captures(t *testing.T) {
 		steps []string
 	}{
 		{"an answer", []string{"welcome/>", "+hello", "welcome/> hello", "welcome/> hello/hi/>", "=e hi"}},
+		{"our text ends as the prompt does, in the first line", []string{">", "+mail <a@b>", "> mail <a@b>", "> mail <a@b>/hi/>", "=e hi"}},
 		{"old content is not words", []string{"old 1/old 2/> old q/old a/>", "= none", "+q", "old 1/old 2/> old q/old a/> q/a/>", "=e a"}},
 		{"the same answer twice", []string{">", "+q", "> q/a/>", "=e a", "+q", "> q/a/> q/a/>", "=e a"}},
 		{"the same answer twice in a turn", []string{">", "+q", "> q/a/a/>", "=e a/a"}},
