@@ -167,7 +167,26 @@ func TestDraftThatThePromptHides(t *testing.T) {
 	assert.Equal(t, []string{"rm -rf nothing", "[tester] (0): one"}, a.received())
 }
 
-// The same, and the program prints behind the draft instead of erasing it first: what then
+// What we sent is nobody's draft, though it ends as the prompt does and stands in the first line:
+// more is typed behind it. What a person begins after it is one.
+func TestDraftThatWasOurs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.adopted("Ada", "--cooked", "--reply", "ok")
+	p := r.person(a.pane)
+	for _, text := range []string{"the prompt is ada>", "mail to <a@b.c>", "third"} {
+		assert.Equal(t, message.Answered, r.send(a, text, api.WaitAnswered, tmuxtest.Patience).State, text)
+	}
+	p.keys("rm -rf ")
+	r.WaitForText(a.pane, "ada> rm -rf")
+	held := r.post(a, "one")
+	r.waitFor("held", func() bool { return r.last(held) == "held: draft in the composer" })
+	a.do(":say something of my own")
+	r.waitFor("held on", func() bool { return r.last(held) == "held: composer not provably empty" })
+	assert.Len(t, a.received(), 3)
+}
+
+// A draft again, and the program prints behind it instead of erasing it first: what then
 // stands there looks like a line that was sent, and is none.
 func TestDraftThatWordsRunInto(t *testing.T) {
 	t.Parallel()

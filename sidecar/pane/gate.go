@@ -203,6 +203,25 @@ func (h *half) sent(look tmux.Look) {
 	}
 }
 
+// enter is how far the last Enter of ours has come, of a line program.
+type enter int
+
+const (
+	enterSeen    enter = iota // its echo was seen, or there was none
+	enterPressed              // no more is known of it
+	enterTaken                // the sight at hand shows that it was
+	enterBehind               // it was, and its echo was not seen yet
+)
+
+// entered takes in that our own Enter was taken: it sent whatever stood there. What the sight
+// shows by then is a line that somebody began since.
+func (p *Pane) entered(s sight) {
+	if p.lines.enter == enterTaken && p.account == nil {
+		p.lines.enter, p.half = enterBehind, half{}
+		p.half.see(s)
+	}
+}
+
 // shownIn is the text of a visible row.
 func shownIn(look tmux.Look, row int) string {
 	if row < 0 || row >= len(look.Rows) {

@@ -112,7 +112,7 @@ type lines struct {
 	tracker *delta.Tracker
 	based   time.Time   // when the last baseline stood
 	stale   bool        // a baseline was asked for while the program's own screen could not be seen
-	pressed bool        // Enter of ours whose echo was not seen yet
+	enter   enter       // of ours
 	awaited string      // text of an earlier life that the tracker expects already
 	late    []lateWords // said while no sidecar ran, and not told yet
 }
@@ -370,6 +370,7 @@ func (p *Pane) turnTo(ctx context.Context) {
 		p.decide(ctx, sighted{p.found(s, settled)})
 		p.letGo()
 	}
+	p.entered(s)
 	if settled && !p.ended {
 		p.tellClosed(ctx)
 		p.clear(s)
@@ -578,12 +579,14 @@ func (p *Pane) attend(ctx context.Context, s sight, started time.Time) bool {
 func (p *Pane) speak(ctx context.Context, look tmux.Look) {
 	t, ok := p.lines.tracker.Turn(true)
 	switch {
-	case t.Echoes > 0 && p.lines.pressed:
+	case t.Echoes > 0 && p.lines.enter == enterPressed:
 		p.half = half{} // our own Enter sent whatever stood there
-	case t.Person && p.half.begun:
-		p.half.sent(look)
+	case p.half.begun && (t.Person || t.Echoes > 0 && p.lines.enter == enterBehind):
+		p.half.sent(look) // behind our echo, somebody's line is taken for words
 	}
-	p.lines.pressed = p.lines.pressed && t.Echoes == 0
+	if t.Echoes > 0 {
+		p.lines.enter = enterSeen
+	}
 	turn := message.Turn{
 		ID: message.NewID(), Peer: p.session.ID, Words: chromeless(t.Words, p.prof.Chrome),
 		Person: t.Person, Source: "screen", Skipped: t.Skipped, Truncated: t.Truncated, Ended: p.wrote(),

@@ -95,7 +95,7 @@ func (p *Pane) press(ctx context.Context, a press) tmux.Outcome {
 		Text: []byte("\n"), Tail: p.piece(a.found), Keys: a.keys, Mark: markOf(true, a.parts, a.found.look.Facts, p.clock.now()),
 	})
 	if out != tmux.Refused {
-		p.lines.pressed, p.struckAt = true, p.clock.now()
+		p.lines.enter, p.struckAt = enterPressed, p.clock.now()
 		if p.generic != nil {
 			p.generic.vigil.entered(a.text)
 		}
@@ -150,6 +150,9 @@ func (p *Pane) letGo() {
 // await has what was submitted wait for its answer.
 func (p *Pane) await(b *batch) {
 	p.submitted(b.text)
+	if p.lines.enter == enterPressed {
+		p.lines.enter = enterTaken
+	}
 	known := p.answeredLate(b)
 	for _, one := range b.parts {
 		if b.unanswered || known {

@@ -1,0 +1,54 @@
+package pane
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// A text of ours that was submitted is nobody's half line, whether or not its echo is ever seen.
+// What somebody begins behind it is one.
+func TestHalf_ourOwnEnter(t *testing.T) {
+	const draft, working, idle = message.Draft, message.Working, message.Idle
+	type look struct {
+		state message.PaneState
+		row   int
+		taken bool // it shows that our text was submitted
+	}
+	for _, tt := range []struct {
+		name    string
+		pressed bool // Enter by us
+		looks   []look
+		want    message.Reason
+	}{
+		{"ours stands there", false, []look{{draft, 0, false}}, message.InComposer},
+		{"ours is submitted, and answered", true, []look{{draft, 0, false}, {working, 1, true}, {idle, 2, false}}, ""},
+		{"ours is submitted when the prompt is back", true, []look{{draft, 0, false}, {idle, 2, true}}, ""},
+		{"ours is not known to be submitted", true, []look{{draft, 0, false}, {idle, 2, false}}, message.NotEmpty},
+		{"Enter was not ours", false, []look{{draft, 0, false}, {idle, 2, true}}, message.NotEmpty},
+		{"somebody begins a line", true, []look{{draft, 0, false}, {working, 1, true}, {draft, 2, false}}, message.InComposer},
+		{"a prompt hides that", true, []look{{draft, 0, false}, {working, 1, true}, {draft, 2, false}, {idle, 4, false}}, message.NotEmpty},
+		{"somebody has begun one by then", true, []look{{draft, 0, false}, {draft, 2, true}}, message.InComposer},
+		{"a prompt hides that one", true, []look{{draft, 0, false}, {draft, 2, true}, {idle, 4, false}}, message.NotEmpty},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := &Pane{}
+			if tt.pressed {
+				p.lines.enter = enterPressed
+			}
+			for _, look := range tt.looks {
+				s := fine()
+				s.reading.State, s.look.Facts.CursorY = look.state, look.row
+				p.half.see(s)
+				if look.taken {
+					p.await(&batch{})
+				}
+				p.entered(s)
+			}
+			why, _, _ := p.closure()
+			assert.Equal(t, tt.want, why)
+		})
+	}
+}
