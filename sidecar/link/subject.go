@@ -1,0 +1,58 @@
+package link
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+)
+
+// The subjects. TO and FROM are the tokens of two computers: whoever may publish as FROM alone cannot
+// speak as another computer, and what says otherwise inside is refused.
+//
+//	intercom.v1.to.TO.FROM    what must arrive: kept by the stream INTERCOM_TO until TO has it in its journal
+//	intercom.v1.ask.TO.FROM   a question that is answered at once or not at all
+//	intercom.v1.here.FROM     that a computer is here, and which sessions it has
+const prefix = "intercom.v1."
+
+// mail is the consumer of a computer's stream: one, so that nobody who may read it may make others.
+const mail = "mail"
+
+func toSubject(to, from string) string  { return prefix + "to." + to + "." + from }
+func askSubject(to, from string) string { return prefix + "ask." + to + "." + from }
+func hereSubject(from string) string    { return prefix + "here." + from }
+
+// StreamOf is the name of the stream that keeps what is sent to a computer.
+func StreamOf(token string) string { return "INTERCOM_" + token }
+
+// from is the computer that a message claims to be from, by its subject.
+func from(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
+
+// Token is what a computer goes by in subjects. It is a name as sessions have it, without a dot, which
+// divides a subject, and case does not matter. "local" is no name: it means whichever computer reads it.
+func Token(name string) (string, error) {
+	if err := registry.CheckName(name); err != nil {
+		return "", fmt.Errorf("name of a computer: %w", err)
+	}
+	if strings.Contains(name, ".") {
+		return "", fmt.Errorf("name of a computer: %w: %q has a dot", registry.ErrName, name)
+	}
+	return strings.ToLower(name), nil
+}
+
+// Grants are the subjects that the server has to let one computer publish and subscribe to, and no
+// others: what it sends is then its own, what it reads is for it. It may answer what it is asked besides.
+// The stream and its consumer are made by whoever grants: who may make any can read those of others.
+func Grants(token string) (publish, subscribe []string) {
+	stream := StreamOf(token)
+	return []string{
+		toSubject("*", token), askSubject("*", token), hereSubject(token),
+		"$JS.API.STREAM.INFO." + stream, "$JS.API.CONSUMER.INFO." + stream + "." + mail,
+		"$JS.API.CONSUMER.MSG.NEXT." + stream + "." + mail, "$JS.ACK." + stream + "." + mail + ".>",
+	}, []string{
+		askSubject(token, "*"), hereSubject("*"), inbox(token) + ".>",
+	}
+}
+
+// inbox is the prefix of the subjects to which a computer has itself answered.
+func inbox(token string) string { return "_INBOX." + token }
