@@ -10,9 +10,14 @@ import (
 // The subjects. TO and FROM are the tokens of two computers: whoever may publish as FROM alone cannot
 // speak as another computer, and what says otherwise inside is refused.
 //
-//	intercom.v1.to.TO.FROM    what must arrive: kept by the stream INTERCOM_TO until TO has it in its journal
-//	intercom.v1.ask.TO.FROM   a question that is answered at once or not at all
-//	intercom.v1.here.FROM     that a computer is here, and which sessions it has
+//	intercom.v1.to.TO.FROM         what must arrive: kept by the stream INTERCOM_TO until TO has it in its journal
+//	intercom.v1.ask.TO.FROM        a question that is answered at once or not at all
+//	intercom.v1.answer.TO.ID.FROM  the answer to the question ID that TO has asked
+//	intercom.v1.here.FROM          that a computer is here, and which sessions it has
+//
+// An answer goes to its subject, whatever reply subject the question names. A reply subject is chosen by
+// the asker and no server checks it: with leave to answer there (allow_responses) a computer could be made
+// to purge its own mailbox ($JS.API.STREAM.PURGE.…) or to publish under its own name what another wants.
 const prefix = "intercom.v1."
 
 // mail is the consumer of a computer's stream: one, so that nobody who may read it may make others.
@@ -20,7 +25,13 @@ const mail = "mail"
 
 func toSubject(to, from string) string  { return prefix + "to." + to + "." + from }
 func askSubject(to, from string) string { return prefix + "ask." + to + "." + from }
-func hereSubject(from string) string    { return prefix + "here." + from }
+
+// answerSubject is where from answers the question with that id, which to has asked.
+func answerSubject(to, id, from string) string {
+	return prefix + "answer." + to + "." + id + "." + from
+}
+
+func hereSubject(from string) string { return prefix + "here." + from }
 
 // StreamOf is the name of the stream that keeps what is sent to a computer.
 func StreamOf(token string) string { return "INTERCOM_" + token }
@@ -41,16 +52,17 @@ func Token(name string) (string, error) {
 }
 
 // Grants are the subjects that the server has to let one computer publish and subscribe to, and no
-// others: what it sends is then its own, what it reads is for it. It may answer what it is asked besides.
+// others: what it sends is then its own, what it reads is for it. It needs no leave to reply to what it is
+// asked (allow_responses), and must not have any.
 // The stream and its consumer are made by whoever grants: who may make any can read those of others.
 func Grants(token string) (publish, subscribe []string) {
 	stream := StreamOf(token)
 	return []string{
-		toSubject("*", token), askSubject("*", token), hereSubject(token),
+		toSubject("*", token), askSubject("*", token), answerSubject("*", "*", token), hereSubject(token),
 		"$JS.API.STREAM.INFO." + stream, "$JS.API.CONSUMER.INFO." + stream + "." + mail,
 		"$JS.API.CONSUMER.MSG.NEXT." + stream + "." + mail, "$JS.ACK." + stream + "." + mail + ".>",
 	}, []string{
-		askSubject(token, "*"), hereSubject("*"), inbox(token) + ".>",
+		askSubject(token, "*"), answerSubject(token, "*", "*"), hereSubject("*"), inbox(token) + ".>",
 	}
 }
 
