@@ -16,7 +16,8 @@ type set struct {
 	config   map[string]any
 	memories policy.Memories // as they were committed
 	name     string
-	visit    func(line int) // gets each line that is run, in tests; nil in earnest
+	served   map[*script]*state // the machines that the last message had
+	visit    func(line int)     // gets each line that is run, in tests; nil in earnest
 }
 
 // script is one file.
@@ -32,6 +33,7 @@ type script struct {
 	broken *policy.Failure
 	spare  *state
 	used   bool // a machine was needed for some message
+	keeps  bool // it leaves something in its machines, or they cannot be compared
 }
 
 // load compiles all files and runs each of them once. announce is called with the name of
@@ -97,8 +99,19 @@ func (s *script) excuse(problems []policy.Problem) {
 	}
 }
 
-// prepare makes the machines for the next message.
+// prepare has the machines for the next message ready: those that the last one left untouched, and
+// new ones.
 func (of *set) prepare() {
+	for script, s := range of.served {
+		switch {
+		case s == nil: // something failed in it
+		case s.untouched():
+			script.spare = s
+		default:
+			script.keeps = true
+		}
+	}
+	of.served = nil
 	for _, s := range of.scripts {
 		if s.spare == nil && s.used {
 			s.spare = s.fresh(of)

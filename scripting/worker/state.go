@@ -14,8 +14,9 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 )
 
-// state is a machine in which one file was run. It serves one message and is thrown away,
-// so that nothing survives in the locals of a file; what fails in it is not used again.
+// state is a machine in which one file was run. It serves one message and is thrown away, so that
+// nothing survives in the locals of a file, unless its script left it untouched; what fails in it is
+// not used again.
 type state struct {
 	machine *lua.LState
 	meter   meter
@@ -37,6 +38,7 @@ type state struct {
 	message     *lua.LUserData
 	context     *lua.LUserData
 	config      lua.LValue
+	imprint     *imprint // as the file left it; nil: it is not compared
 
 	// While a hook runs.
 	now    *evaluation
@@ -94,6 +96,9 @@ func newStateWith(of *set, script *script, install func(*state)) (*state, *polic
 	}
 	_, failure := s.call(limit, within, s.machine.NewFunctionFromProto(script.proto))
 	s.loading = false
+	if failure == nil && !script.keeps {
+		s.imprint = imprintOf(s)
+	}
 	return s, failure
 }
 

@@ -1,8 +1,8 @@
 // Package worker is the inside of the process in which policies run, and the only package
-// that knows Lua. It believes nothing of what it runs: a script gets a fresh machine for
-// each message, counts its instructions, sees values that it cannot change, and has no
-// function that reaches out of the machine. What all of that does not stop, the limits of
-// the process do, and the one who started it.
+// that knows Lua. It believes nothing of what it runs: a script gets a machine for each
+// message, a new one or one as good as new, counts its instructions, sees values that it cannot
+// change, and has no function that reaches out of the machine. What all of that does not stop,
+// the limits of the process do, and the one who started it.
 //
 // A script is a pure function of the message, of what is known of the world, and of what it
 // was allowed to remember. What it wants to happen it returns, so that it may be killed at
@@ -116,6 +116,7 @@ func (s *server) evaluate(q wire.Evaluate, body string) (wire.Reply, [][]byte) {
 		e.announce = s.announce
 	}
 	v := e.run()
+	s.set.served = e.states
 	texts := &wire.Texts{Formatted: make([]*int, len(v.Outcomes))}
 	var blobs [][]byte
 	have := map[string]int{} // most recipients get the same text
