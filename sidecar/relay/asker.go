@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -18,6 +19,13 @@ const defaultPatience = 5 * time.Second
 // grace is how long a Decide may take to return once its time is over.
 const grace = 100 * time.Millisecond
 
+// What one sender said quickly, outside of chats, is asked about together, so that the verdicts are
+// written down together.
+const (
+	ahead       = 64                   // messages
+	aheadWithin = 5 * time.Millisecond // for so long further verdicts are waited for
+)
+
 var (
 	errNoAnswer = errors.New("no answer in time")
 	errStuck    = errors.New("still busy with an earlier message")
@@ -25,15 +33,18 @@ var (
 
 // asker knows about what the policy is asked, and what waits for its turn: each message stands in
 // the line of its sender and in that of its chat, and is asked about once it is the first in
-// both. The loop owns it; each question has a goroutine of its own until its verdict.
+// both. The loop owns it; what is asked about has a goroutine until its verdict, and so has what the
+// same sender said after it outside of chats, as long as nobody else waits.
 type asker struct {
 	lines  map[string][]*question
 	ready  []*question // those that are the first in their lines, in the order in which they became so
-	asking int         // questions without a verdict
+	asking int         // goroutines with questions without a verdict
 	lost   []*question // those that were given up, and whose Decide has not returned
 	width  int         // how many there may be of both
 
-	verdicts chan *question
+	verdicts chan verdicts
+	decided  []*question // whose verdicts are not taken in yet
+	others   atomic.Bool // somebody waits for the turn of who is asked about now
 }
 
 // question is a message about which the policy is, or is to be, asked.
@@ -42,6 +53,15 @@ type question struct {
 	lines   []string
 	verdict message.Verdict
 	busy    <-chan struct{} // closed when the Decide that was given up returns; nil: none was
+
+	asked bool // with one before it, before the verdict on that is taken in
+}
+
+// verdicts are what a goroutine has of its questions.
+type verdicts struct {
+	on   []*question
+	rest []*question // they were to be asked about with those, and give way to others
+	last bool        // there are no more
 }
 
 // lines are those in which a message stands.
@@ -74,6 +94,9 @@ func (a *asker) add(id message.ID, lines []string) {
 
 // begin has a message asked about next that is the first in all of its lines.
 func (a *asker) begin(q *question) {
+	if q.asked {
+		return
+	}
 	for _, line := range q.lines {
 		if a.lines[line][0] != q {
 			return
@@ -138,7 +161,7 @@ func (l *loop) consult(ctx context.Context) (next, end func()) {
 		return func() {}, func() {}
 	}
 	a := &l.asker
-	a.width, a.verdicts = 1, make(chan *question)
+	a.width, a.verdicts = 1, make(chan verdicts)
 	if wide, ok := l.Policy.(Wide); ok {
 		a.width = max(a.width, wide.Width())
 	}
@@ -153,19 +176,20 @@ func (l *loop) consult(ctx context.Context) (next, end func()) {
 				a.done(q)
 				continue
 			}
+			abouts := []Question{*about}
+			for _, behind := range a.behind(q) {
+				if about = l.state.question(behind.message); about == nil {
+					break
+				}
+				behind.asked = true
+				abouts = append(abouts, *about)
+			}
+			qs := append([]*question{q}, a.behind(q)[:len(abouts)-1]...)
 			stuck := a.stuck(q)
 			a.asking++
-			all.Go(func() {
-				q.verdict, q.busy = l.decide(ctx, *about, stuck)
-				if ctx.Err() != nil {
-					return // undecided: it is asked about again
-				}
-				select {
-				case a.verdicts <- q:
-				case <-ctx.Done():
-				}
-			})
+			all.Go(func() { l.decideAll(ctx, qs, abouts, stuck) })
 		}
+		a.others.Store(len(a.ready) > 0)
 	}
 	return next, func() {
 		cancel()
@@ -173,14 +197,70 @@ func (l *loop) consult(ctx context.Context) (next, end func()) {
 	}
 }
 
-// decided takes in a verdict.
-func (a *asker) decided(q *question) Event {
-	a.asking--
+// behind are those that may be asked about with one that is first: what its sender said after it, where
+// nobody else waits. In a chat a verdict may give somebody else the floor: there each is asked about alone.
+func (a *asker) behind(q *question) []*question {
+	if len(q.lines) != 1 || len(a.ready) > 0 {
+		return nil
+	}
+	all := a.lines[q.lines[0]][1:]
+	for i, one := range all {
+		if i == ahead-1 || len(one.lines) != 1 {
+			return all[:i]
+		}
+	}
+	return all
+}
+
+// decideAll asks about messages of one sender, one after the other, until somebody else waits.
+func (l *loop) decideAll(ctx context.Context, qs []*question, abouts []Question, stuck bool) {
+	for len(qs) > 0 {
+		done, begun := 0, time.Now()
+		for done == 0 || done < len(qs) && time.Since(begun) < aheadWithin && !l.asker.others.Load() {
+			q := qs[done]
+			q.verdict, q.busy = l.decide(ctx, abouts[done], stuck)
+			if ctx.Err() != nil {
+				return // undecided: it is asked about again
+			}
+			stuck = stuck || q.busy != nil
+			done++
+		}
+		v := verdicts{on: qs[:done]}
+		if qs, abouts = qs[done:], abouts[done:]; l.asker.others.Load() {
+			v.rest, qs = qs, nil
+		}
+		v.last = len(qs) == 0
+		select {
+		case l.asker.verdicts <- v:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// take is given verdicts, to be taken in one by one.
+func (a *asker) take(v verdicts) {
+	a.decided = append(a.decided, v.on...)
+	for _, q := range v.rest {
+		q.asked = false
+	}
+	if v.last {
+		a.asking--
+	}
+}
+
+// next takes in a verdict, if there is one.
+func (a *asker) next() (e Event, ok bool) {
+	if len(a.decided) == 0 {
+		return nil, false
+	}
+	q := a.decided[0]
+	a.decided = a.decided[1:]
 	if q.busy != nil {
 		a.lost = append(a.lost, q)
 	}
 	a.done(q)
-	return Decided{q.verdict}
+	return Decided{q.verdict}, true
 }
 
 // decide asks about one message, unless the policy is stuck. An error holds it.

@@ -202,3 +202,39 @@ func TestPolicy_aChatIsOneLine(t *testing.T) {
 		require.NoError(t, stop())
 	})
 }
+
+// What one sender said quickly is asked about while earlier verdicts are written down, which go to disk
+// together; in their order, and only as long as nobody else waits.
+func TestQ7_verdictsAreWrittenTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a asked
+		gate := make(chan struct{})
+		r, o, stop := running(t, asking(func(_ context.Context, q Question) (message.Verdict, error) {
+			a.about(q.Message.Body, func() {
+				if q.Message.Body == "a 0" {
+					<-gate
+				}
+			})
+			return message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver, By: "test"}}, nil
+		}))
+		send, got := senders(t, r, o, "a", "b")
+		var want []string
+		for i := range 20 {
+			send("a", fmt.Sprint("a ", i))
+			want = append(want, fmt.Sprint("a ", i))
+		}
+		assert.Equal(t, want[:1], a.heard())
+		o.mu.Lock()
+		before := o.commits
+		o.mu.Unlock()
+		close(gate)
+		synctest.Wait()
+		time.Sleep(time.Second)
+		assert.Equal(t, want, a.heard())
+		assert.Len(t, got(), 20)
+		o.mu.Lock()
+		assert.LessOrEqual(t, o.commits-before, 5, "one by one they are 20")
+		o.mu.Unlock()
+		require.NoError(t, stop())
+	})
+}

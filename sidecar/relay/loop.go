@@ -97,11 +97,15 @@ func (l *loop) ready() (next posted, ok bool) {
 		return next, true
 	default:
 	}
+	if next.event, ok = l.asker.next(); ok {
+		return next, true
+	}
 	select {
 	case next = <-l.urgent:
 	case next = <-l.queue:
-	case q := <-l.asker.verdicts:
-		next = posted{event: l.asker.decided(q)}
+	case v := <-l.asker.verdicts:
+		l.asker.take(v)
+		next.event, _ = l.asker.next()
 	default:
 		return posted{}, false
 	}

@@ -15,8 +15,9 @@ import (
 // about again by the next one. It is asked about one message at a time, unless it is Wide.
 //
 // What one sender says, and what is said in one chat, it is asked about in that order, the next
-// one only after the verdict on the one before. Senders and chats take turns: however much one
-// of them says, the others wait for no more than one message of it.
+// one only after the verdict on the one before; outside of chats maybe before that verdict is
+// written down, since those on what is said quickly are written together. Senders and chats take
+// turns: however much one of them says, the others wait for no more than one message of it.
 //
 // The verdict is about the whole message, whoever gets it. An error, a panic, a verb that is
 // none, and no answer within Relay.Patience, when ctx ends, hold the message as one that no

@@ -94,18 +94,23 @@ func (r *Relay) Run(ctx context.Context) error {
 	defer clock.Stop()
 	for {
 		clock.reset(l.pace())
-		var next posted
+		next, ok := posted{}, false
 		select {
 		case next = <-r.urgent:
+			ok = true
 		default:
 			ask()
+			next.event, ok = l.asker.next()
+		}
+		if !ok {
 			select {
 			case <-ctx.Done():
 				return l.drain(ctx)
 			case next = <-r.urgent:
 			case next = <-r.queue:
-			case q := <-l.asker.verdicts:
-				next = posted{event: l.asker.decided(q)}
+			case v := <-l.asker.verdicts:
+				l.asker.take(v)
+				next.event, _ = l.asker.next()
 			case <-clock.C:
 				next = posted{event: clock.tick()}
 				if l.stuck != nil {

@@ -329,6 +329,7 @@ type outside struct {
 	seen      map[message.ID]bool
 	broken    error
 	slow      time.Duration
+	commits   int
 }
 
 // why is what the verdict about a message says.
@@ -352,6 +353,9 @@ func (o *outside) Commit(_ context.Context, steps ...message.Step) error {
 	for _, s := range steps {
 		o.commit(s)
 	}
+	o.mu.Lock()
+	o.commits++
+	o.mu.Unlock()
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -56,14 +57,16 @@ type box struct {
 	ledger    *ledger
 	config    Config // as it was read last
 	watcher   *fsnotify.Watcher
-	listed    time.Time // when the directory was changed last, by the last list
-	scanned   time.Time // when that was
-	rest      time.Time // until then nothing is: the relay takes nothing, or the last list took long
-	unlogged  []entry   // lines that agent.log lacks, in their order
-	unwritten string    // why, as a person was told
-	unlisted  string    // why it could not be listed, as a person was told
-	handed    []handed  // what the relay was given and may not have yet
-	backlog   []Entry   // what that list had that is new, oldest first
+	listed    time.Time            // when the directory was changed last, by the last list
+	scanned   time.Time            // when that was
+	rest      time.Time            // until then nothing is: the relay takes nothing, or the last list took long
+	unlogged  []string             // lines that agent.log lacks, in their order
+	gathers   bool                 // lines are written together, soon
+	unwritten string               // why, as a person was told
+	unlisted  string               // why it could not be listed, as a person was told
+	handed    []handed             // what the relay was given and may not have yet
+	backlog   []Entry              // what that list had that is new, oldest first
+	ways      map[aea.Agent]string // of the authors of those that are taken in now
 	tries     map[string]try
 	was       os.FileInfo // the directory itself, by the last look; nil: it was none
 
@@ -122,9 +125,11 @@ func (b *box) run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		b.keep(ctx)
+		b.gathers = true
 		for _, n := range b.told() {
 			b.heed(ctx, n)
 		}
+		b.gathers = false
 		b.keepUp(ctx)
 		b.heedWords(ctx)
 		b.resume(ctx)
@@ -273,24 +278,29 @@ func (b *box) notify(ctx context.Context, format string, args ...any) {
 	}
 }
 
-// entry is a line of agent.log.
-type entry struct {
-	at                time.Time
-	did, name, became string
-}
-
 // log writes to agent.log. What cannot be written is written later; until then no message is begun,
 // since nothing is to be done of which the log says nothing, and a person is told.
 func (b *box) log(ctx context.Context, did, name, became string) {
-	b.unlogged = append(b.unlogged, entry{b.peers.Now(), did, name, became})
+	b.unlogged = append(b.unlogged, logLine(b.peers.Now(), did, folder+"/"+name, became))
 	b.relog(ctx)
 }
 
-// relog writes what could not be written, and reports whether all of it is.
+// logDone is log of a message whose ledger says that it is done, by which a line that a death cost is
+// made anew: the lines of many are written together.
+func (b *box) logDone(ctx context.Context, name, became string) {
+	if !b.gathers {
+		b.log(ctx, "Processed", name, became)
+		return
+	}
+	b.unlogged = append(b.unlogged, logLine(b.peers.Now(), "Processed", folder+"/"+name, became))
+}
+
+// relog writes what is not written yet, and reports whether all of it is.
 func (b *box) relog(ctx context.Context) bool {
-	for len(b.unlogged) > 0 {
-		one := b.unlogged[0]
-		if err := b.dir.Log(one.at, one.did, folder+"/"+one.name, one.became); err != nil {
+	if len(b.unlogged) > 0 {
+		n, err := b.dir.append(b.unlogged...)
+		b.unlogged = b.unlogged[n:]
+		if err != nil {
 			if ctx.Err() == nil && b.unwritten != err.Error() {
 				b.unwritten = err.Error()
 				b.complain(ctx, err)
@@ -298,7 +308,6 @@ func (b *box) relog(ctx context.Context) bool {
 			}
 			return false
 		}
-		b.unlogged = b.unlogged[1:]
 	}
 	b.unwritten = ""
 	return true

@@ -264,10 +264,13 @@ func (d Dir) Put(m aea.Message, descriptor string) (name string, err error) {
 // Mark says that a message is processed. It may be said twice.
 func (d Dir) Mark(name string) error {
 	dir := d.at(processed)
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("mark %q: %w", name, err)
+	err := d.check(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.Mkdir(dir, 0o755); err == nil || errors.Is(err, fs.ErrExist) {
+			err = d.check(dir)
+		}
 	}
-	if err := d.check(dir); err != nil {
+	if err != nil {
 		return fmt.Errorf("mark %q: %w", name, err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o644)

@@ -147,7 +147,7 @@ func (b *box) finish(ctx context.Context, j *job, became string) {
 	if err := b.dir.Mark(j.file); err != nil {
 		b.complain(ctx, err)
 	}
-	b.log(ctx, "Processed", j.file, became)
+	b.logDone(ctx, j.file, became)
 }
 
 // complete does what an earlier owner had not come to: markers are made by the scan; of the last

@@ -18,22 +18,35 @@ import (
 // Log appends a line to agent.log: "[time] Processed: .aea/message-….json -> acknowledged". It is
 // one line whatever the words have, nothing in it acts on a terminal, and credentials are masked.
 func (d Dir) Log(at time.Time, did, what, became string) error {
-	line := secret.Mask(fmt.Sprintf("[%s] %s: %s -> %s\n", aea.Timestamp(at), word(did), word(what), word(became)))
+	_, err := d.append(logLine(at, did, what, became))
+	return err
+}
+
+func logLine(at time.Time, did, what, became string) string {
+	return secret.Mask(fmt.Sprintf("[%s] %s: %s -> %s\n", aea.Timestamp(at), word(did), word(what), word(became)))
+}
+
+// append writes lines at the end of agent.log, and says how many of them are whole there.
+func (d Dir) append(lines ...string) (n int, err error) {
 	f, err := foreign.AppendOurs(d.at(logName), 0o644)
 	if err != nil {
-		return fmt.Errorf("log of %q: %w", d.Path, err)
+		return 0, fmt.Errorf("log of %q: %w", d.Path, err)
 	}
+	text := strings.Join(lines, "")
 	if torn(f) {
-		line = "\n" + line
+		text, lines = "\n"+text, append([]string{"\n" + lines[0]}, lines[1:]...)
 	}
-	_, err = f.WriteString(line)
+	written, err := f.WriteString(text)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
-	if err != nil {
-		return fmt.Errorf("log of %q: %w", d.Path, err)
+	for ; n < len(lines) && written >= len(lines[n]); n++ {
+		written -= len(lines[n])
 	}
-	return nil
+	if err != nil {
+		return n, fmt.Errorf("log of %q: %w", d.Path, err)
+	}
+	return n, nil
 }
 
 // torn reports whether a file ends in the middle of a line, as where the disk was full.

@@ -66,6 +66,8 @@ type Config struct {
 	// Said is all that it says, and Problems what is wrong with it.
 	Said     aea.Config
 	Problems []aea.Problem
+
+	as stamp // of the file that was read
 }
 
 // Read reads the agent-config.yaml of a repository. It is a regular file that lies in the
@@ -75,16 +77,20 @@ func Read(repository string) (Config, error) { return Config{}.Again(repository)
 
 // Again is Read, and c itself where the file says the same as when c was read.
 func (c Config) Again(repository string) (Config, error) {
+	as := stampOf(repository)
+	if c.Hash != "" && as.ok && as == c.as {
+		return c, nil
+	}
 	text, err := read(repository)
 	if err != nil {
 		return Config{}, fmt.Errorf("reading %q: %w", filepath.Join(repository, ConfigFile), err)
 	}
-	if c.Hash != "" && c.Text == string(text) {
-		return c, nil
+	if c.Hash == "" || c.Text != string(text) {
+		sum := sha256.Sum256(text)
+		c = Config{Text: string(text), Hash: hex.EncodeToString(sum[:])}
+		c.Said, c.Problems = aea.ReadConfig(text)
 	}
-	sum := sha256.Sum256(text)
-	c = Config{Text: string(text), Hash: hex.EncodeToString(sum[:])}
-	c.Said, c.Problems = aea.ReadConfig(text)
+	c.as = as
 	return c, nil
 }
 

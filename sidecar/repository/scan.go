@@ -51,6 +51,8 @@ const (
 // feed takes messages in, oldest first, as many as may be with the relay.
 func (b *box) feed(ctx context.Context) {
 	var owner Owner
+	b.ways = map[aea.Agent]string{}
+	defer func() { b.ways = nil }()
 	if len(b.backlog) > 0 {
 		b.config, _ = b.config.Again(b.dir.Path)
 		owner = Owner{b.dir.by(b.config)}
@@ -107,7 +109,7 @@ func (b *box) take(ctx context.Context, e Entry, owner Owner) bool {
 		b.refuse(ctx, e, fmt.Sprintf("addressed to %s in %s, not to this repository", oneLine(m.To.ID), oneLine(m.To.Path)))
 		return true
 	}
-	if b.peers.awaited(b.way(m)) {
+	if b.peers.awaited(b.quickWay(m)) {
 		return false
 	}
 	j := b.job(e.Name, m, text)
@@ -267,7 +269,7 @@ func (b *box) recall(ctx context.Context, id message.ID) {
 // envelope is a message as the relay has it.
 func (b *box) envelope(j *job) message.Envelope {
 	m := j.message
-	from, known := b.peers.sender(b.way(m), b.dir.Path)
+	from, known := b.peers.sender(b.quickWay(m), b.dir.Path)
 	e := message.Envelope{
 		ID: j.our, From: message.Address{Peer: from}, To: []message.Address{{Peer: b.peer.ID}}, Type: m.Type, Priority: m.Priority,
 		Subject: clip(m.Subject, message.MaxSubject), Body: m.Text(), RequiresResponse: m.RequiresResponse(), Trust: message.TrustUnverified,
@@ -310,6 +312,17 @@ func (b *box) way(m aea.Message) string {
 		return ""
 	}
 	return d.Path
+}
+
+// quickWay is way of a message that is taken in, with others of the same author.
+func (b *box) quickWay(m aea.Message) string {
+	path, known := b.ways[m.From]
+	if !known {
+		if path = b.way(m); b.ways != nil {
+			b.ways[m.From] = path
+		}
+	}
+	return path
 }
 
 // clip is the beginning of a text.
