@@ -51,6 +51,7 @@ var layers = map[string][]string{
 	"sidecar/claim":               {"sidecar/own"},
 	"sidecar/talk":                {"sidecar/message", "sidecar/render", "sidecar/atomicfile", "sidecar/claim", "sidecar/foreign", "sidecar/own"},
 	"sidecar/link":                {"sidecar/message", "sidecar/registry"},
+	"sidecar/hub":                 {"sidecar/link", "sidecar/own", "sidecar/atomicfile", "sidecar/claim"},
 	"sidecar/team":                {"sidecar/message", "sidecar/handshake", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile"},
 	"sidecar/inherited":           {},
 	"sidecar/tmux/command":        {},
@@ -108,6 +109,8 @@ var layers = map[string][]string{
 	"docs/skill":       {},
 
 	"cmd/intercom": {"policies", "docs/skill", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/mcp", "sidecar/ui", "sidecar/plain", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/claim", "sidecar/spelling"},
+	// For computers without a NATS server; what it must share with the other program is in sidecar/hub.
+	"cmd/intercom-hub": {"sidecar/hub", "sidecar/link", "sidecar/registry", "sidecar/inherited"},
 
 	"sidecar": {}, // a comment
 }
@@ -118,7 +121,7 @@ var onlyIn = map[string][]string{
 	"charm.land/bubbletea/v2":                        {"sidecar/ui"},
 	"github.com/charmbracelet/x/ansi":                {"sidecar/delta", "sidecar/screen", "sidecar/plain", "cmd/intercom"},
 	"github.com/creack/pty":                          {"sidecar/tmux"},
-	"github.com/fsnotify/fsnotify":                   {"sidecar/tmux", "sidecar/agent", "sidecar/policyset", "sidecar/repository"},
+	"github.com/fsnotify/fsnotify":                   {"sidecar/tmux", "sidecar/agent", "sidecar/policyset", "sidecar/repository", "cmd/intercom-hub"},
 	"github.com/google/jsonschema-go/jsonschema":     {"sidecar/mcp"},
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc": {"sidecar/mcp"},
 	"github.com/modelcontextprotocol/go-sdk/mcp":     {"sidecar/mcp"},
@@ -126,13 +129,13 @@ var onlyIn = map[string][]string{
 	"github.com/nats-io/nats.go":                     {"sidecar/link", "cmd/intercom-hub"},
 	"github.com/nats-io/nats.go/jetstream":           {"sidecar/link", "cmd/intercom-hub"},
 	"github.com/nats-io/nats-server/v2/server":       {"cmd/intercom-hub"},
-	"github.com/nats-io/nkeys":                       {"sidecar/link"},
+	"github.com/nats-io/nkeys":                       {"sidecar/link", "cmd/intercom-hub"},
 	"github.com/pelletier/go-toml/v2":                {"sidecar/hooks"},
 	"github.com/pelletier/go-toml/v2/unstable":       {"sidecar/hooks"},
 	"github.com/ajstarks/svgo":                       {"sidecar/picturetest"},
 	"github.com/charmbracelet/ultraviolet":           {"sidecar/picturetest"},
-	"github.com/spf13/cobra":                         {"cmd/intercom"},
-	"github.com/spf13/cobra/doc":                     {"cmd/intercom"},
+	"github.com/spf13/cobra":                         {"cmd/intercom", "cmd/intercom-hub"},
+	"github.com/spf13/cobra/doc":                     {"cmd/intercom", "cmd/intercom-hub"},
 	"github.com/spf13/pflag":                         {"cmd/intercom"},
 	"github.com/tailscale/hujson":                    {"sidecar/hooks"},
 	"github.com/yuin/gopher-lua":                     {"scripting/worker"},
@@ -146,7 +149,7 @@ var onlyIn = map[string][]string{
 
 	"database/sql":        {"sidecar/journal", "sidecar/agent"},
 	"database/sql/driver": {"sidecar/journal"},
-	"net":                 {"sidecar/api", "sidecar/door", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/persona", "sidecar/labtest"},
+	"net":                 {"sidecar/api", "sidecar/door", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/hub", "sidecar/persona", "sidecar/labtest", "cmd/intercom-hub"},
 	"net/http":            {"sidecar/api", "sidecar/labtest"},
 	"os/exec":             {"sidecar/process", "sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/programtest", "sidecar/naivetest", "sidecar/labtest", "scripting", "cmd/intercom"},
 	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest", "sidecar/persona/personatest"},

@@ -92,7 +92,7 @@ func TestN5_replySubjectsReachNoMailbox(t *testing.T) {
 	g := startGranted(t, "raspi", "laptop", "mallory")
 	_, err := g.js.Publish(t.Context(), toSubject("raspi", "laptop"), []byte("private"))
 	require.NoError(t, err)
-	mallory := g.dial(t, "mallory")
+	mallory := g.dial(t, "mallory", nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	consume := `{"stream_name":"INTERCOM_raspi","config":{"name":"x","ack_policy":"none","deliver_policy":"all","deliver_subject":"_INBOX.mallory.x"}}`
 	stolen, err := mallory.SubscribeSync("_INBOX.mallory.>")
 	require.NoError(t, err)
