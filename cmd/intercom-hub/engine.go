@@ -38,6 +38,13 @@ type engine struct {
 	own    nkeys.KeyPair // by which the hub itself is connected, inside the process
 	conn   *nats.Conn
 	ends   chan struct{}
+	lets   letsIn // as the server has it
+}
+
+// letsIn is what of the server may change while it runs.
+type letsIn struct {
+	computers []hub.Computer
+	cert      [][]byte
 }
 
 func begin(h hub.Hub, asked serving, log server.Logger) (*engine, error) {
@@ -46,10 +53,11 @@ func begin(h hub.Hub, asked serving, log server.Logger) (*engine, error) {
 	if e.own, err = nkeys.CreateUser(); err != nil {
 		return nil, err
 	}
-	options, _, err := e.options(time.Now())
+	options, book, err := e.options(time.Now())
 	if err != nil {
 		return nil, err
 	}
+	e.lets = lets(options, book)
 	// The server would end the process if it could not listen there.
 	probe, err := net.Listen("tcp", asked.listen)
 	if err != nil {
@@ -142,8 +150,12 @@ func (e *engine) apply(ctx context.Context) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := e.server.ReloadOptions(options); err != nil {
-		return fmt.Errorf("apply the computers: %w", err)
+	// Who is just connecting when the server reloads is refused, and has to try again: no reload for nothing.
+	if now := lets(options, book); !reflect.DeepEqual(now, e.lets) {
+		if err := e.server.ReloadOptions(options); err != nil {
+			return fmt.Errorf("apply the computers: %w", err)
+		}
+		e.lets = now
 	}
 	js, err := jetstream.New(e.conn)
 	if err != nil {
@@ -175,6 +187,14 @@ func (e *engine) apply(ctx context.Context) error {
 		return nil
 	}
 	return e.hub.Say(now)
+}
+
+func lets(o *server.Options, book hub.Book) letsIn {
+	l := letsIn{computers: book.Computers}
+	if o.TLSConfig != nil {
+		l.cert = o.TLSConfig.Certificates[0].Certificate
+	}
+	return l
 }
 
 // listen is where the server is bound, with the port that it has got.
