@@ -96,9 +96,15 @@ case $store in
 	;;
 esac
 
+# tmux holds the keys that it read together with the one that opens a popup until the popup is closed, and would give them to
+# the pane then. They are looked up in a table that drops them; the end of the queue leaves it. tmux before 3.7 takes keys of one
+# read for a paste from the third on, and looks up none of those.
+calm="switch-client -T '#{key-table}'"
+dropped="switch-client -T intercom ; run-shell -b -C \"$calm\""
+
 # What a shell runs, and what a menu runs, is expanded first; the command of a popup that a key opens is not, which
 # therefore asks for @intercom-origin.
-picker="display-popup -E -w 90% -h 90% '$cli' plugin pick"
+picker="display-popup -E -w 90% -h 90% '$cli' plugin pick ; $dropped"
 origin="--origin '#{client_name} #{pane_id}'"
 bind "$(option @intercom-chat-key @)" 'chat with another pane' \
 	"if-shell -F '#{==:#{window_panes},2}' { run-shell -b \"'$cli' plugin other $origin >/dev/null 2>&1 || :\" } { $picker }"
@@ -110,7 +116,7 @@ bind "$(option @intercom-jump-key J)" 'the pane that waits for you' \
 # item NAME KEY COMMAND: an entry that runs a command of the program and reports the result.
 item() { printf " '%s' %s { run-shell -b \"'$cli' plugin %s $origin >/dev/null 2>&1 || :\" }" "$1" "$2" "$3"; }
 # popup NAME KEY COMMAND: an entry that shows something.
-popup() { printf " '%s' %s { display-popup -E -w 90%% -h 90%% '$cli' plugin %s $origin }" "$1" "$2" "$3"; }
+popup() { printf " '%s' %s { $calm ; display-popup -E -w 90%% -h 90%% '$cli' plugin %s $origin ; $dropped }" "$1" "$2" "$3"; }
 # where COMMAND NAME: the name of an entry that is there only if the program has the command.
 where() { printf '#{?#{m:* %s *,#{@intercom-can}},%s,}' "$1" "$2"; }
 
@@ -133,8 +139,15 @@ menu=$(
 )
 # tmux does not count keys pressed in a menu, so the key that opens it is reported instead.
 bind "$(option @intercom-menu-key B)" 'menu' \
-	"run-shell -b \"'$here/intercom-cli' plugin menu $origin >/dev/null 2>&1 || :\" \\; if-shell -F '#{e|<:#{client_height},15}' { display-message 'intercom: the menu needs a terminal of at least 15 rows' } \\; display-menu -T '#[align=centre] intercom #{?@intercom-status,#{=28:@intercom-status} ,}' -x C -y C$menu"
+	"run-shell -b \"'$here/intercom-cli' plugin menu $origin >/dev/null 2>&1 || :\" \\; if-shell -F '#{e|<:#{client_height},15}' { display-message 'intercom: the menu needs a terminal of at least 15 rows' } \\; display-menu -T '#[align=centre] intercom #{?@intercom-status,#{=28:@intercom-status} ,}' -x C -y C$menu \\; switch-client -T intercom \\; run-shell -b -C \"$calm\""
 set +f
+
+if [ -n "$bound" ]; then
+	commands="bind-key -T intercom Any switch-client -T intercom
+$commands"
+else
+	tmux unbind-key -T intercom Any 2>/dev/null
+fi
 
 printf '%sset-option -g @intercom-keys "%s"\nset-option -g @intercom-taken "%s"\n' "$commands" "${bound# }" "${taken# }" |
 	tmux source-file - || exit 0

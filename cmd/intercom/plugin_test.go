@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +24,9 @@ func TestU3_U9_keys(t *testing.T) {
 		st := newStage(t, v)
 		st.Run("set-option", "-gu", chatKeyOption)
 		lines := func() []string { return strings.Split(st.Run("list-keys"), "\n") }
+		our := func(line string) bool {
+			return strings.Contains(line, originOption) || strings.Contains(line, "-T intercom ")
+		}
 		ours := func() (keys []string) {
 			for _, line := range lines() {
 				if strings.Contains(line, originOption) {
@@ -39,7 +43,7 @@ func TestU3_U9_keys(t *testing.T) {
 			want = []string{"B", "J"} // tmux's own @ stays
 		}
 		assert.Equal(t, want, ours())
-		assert.Equal(t, before, slices.DeleteFunc(lines(), func(l string) bool { return strings.Contains(l, originOption) }), "bindings of others")
+		assert.Equal(t, before, slices.DeleteFunc(lines(), our), "bindings of others")
 		assert.Contains(t, st.Run("list-keys", "-N", "-T", "prefix"), "intercom: menu")
 		loaded := lines()
 		st.load()
@@ -169,6 +173,46 @@ func TestPlugin_fastTypingLeaksNothing(t *testing.T) {
 		assert.Empty(t, received(t, codex))
 		me.press("z") // and what is meant for the pane does go there
 		tmuxtest.WaitFor(t, "a key in the pane", func() bool { return received(t, claude) == "z" })
+	})
+}
+
+// What tmux reads together with the key that opens a popup is neither for the popup, which is not
+// there yet, nor for the agent below it once the popup is closed.
+func TestU5_keysReadTogether(t *testing.T) {
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		claude, codex := st.two()
+		shell := st.NewPane("sh")
+		st.load()
+		st.Run("join-pane", "-d", "-s", shell, "-t", codex.Pane) // three: the key opens the list
+		me := st.sit("base")
+		// Before 3.7 tmux takes the third of them for a paste (assume-paste-time).
+		typed := "1\r"
+		if v.AtLeast(3, 7) {
+			typed = "y12345\r"
+		}
+		atOnce := func(keys string) {
+			hex := []string{"send-keys", "-t", me.pane, "-H"}
+			for _, b := range []byte(keys) {
+				hex = append(hex, fmt.Sprintf("%02x", b))
+			}
+			st.outer.Run(hex...)
+		}
+		atOnce("\x02" + st.chatKey + typed)
+		me.sees("q closes")
+		me.press("q")
+		me.seesNot("q closes")
+		atOnce("\x02B" + typed)
+		me.sees("stop the chat")
+		atOnce("l" + typed)
+		me.sees("q closes")
+		me.press("q")
+		me.seesNot("q closes")
+		assert.Equal(t, "root 0", st.Fact(claude.Pane, "#{client_key_table} #{client_prefix}"))
+		me.press("z")
+		tmuxtest.WaitFor(t, "a key in the pane", func() bool { return strings.HasSuffix(received(t, claude), "z") })
+		assert.Equal(t, "z", received(t, claude), "what was typed before the popup was there")
 	})
 }
 

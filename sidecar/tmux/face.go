@@ -137,6 +137,8 @@ const (
 	ours = "@intercom-"
 	// originOption is set by every binding of ours, and named by no other.
 	originOption = ours + "origin"
+	// ourTable is the key table in which the plugin drops what was typed for a popup too early.
+	ourTable = "intercom"
 )
 
 // paneOptions are what a pane has of ours.
@@ -160,7 +162,7 @@ func Clear(ctx context.Context, o Options) (Removed, error) {
 		ofPanes = append(ofPanes, command.Option(name))
 	}
 	replies, err := c.run(ctx,
-		command.PrefixKeys(),
+		command.Keys(),
 		command.ShowOptions(command.Server),
 		command.ShowOptions(command.Everyone),
 		command.Panes(command.Join(" ", ofPanes...)),
@@ -171,15 +173,21 @@ func Clear(ctx context.Context, o Options) (Removed, error) {
 	}
 	var cmds []command.Command
 	for line := range strings.Lines(replies[0]) {
-		// bind-key [-r] -T prefix KEY COMMAND…
+		// bind-key [-r] -T TABLE KEY COMMAND…
 		words := strings.Fields(line)
-		at := slices.Index(words, "prefix")
-		if at < 0 || at+1 >= len(words) || !strings.Contains(line, originOption) {
+		at := slices.Index(words, "-T")
+		if at < 0 || at+2 >= len(words) {
 			continue
 		}
-		key := unescapeKey(words[at+1])
-		r.Keys = append(r.Keys, key)
-		cmds = append(cmds, command.UnbindPrefixKey(key))
+		table, key := words[at+1], unescapeKey(words[at+2])
+		switch {
+		case table == ourTable:
+		case table == "prefix" && strings.Contains(line, originOption):
+			r.Keys = append(r.Keys, key)
+		default:
+			continue
+		}
+		cmds = append(cmds, command.Unbind(table, key))
 	}
 	for i, scope := range []command.Scope{command.Server, command.Everyone} {
 		for line := range strings.Lines(replies[1+i]) {

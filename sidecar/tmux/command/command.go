@@ -162,11 +162,11 @@ func UnsetEnvironment(name string) Command { return of("set-environment", "-gu",
 // ShowEnvironment prints the hidden variables of the global environment.
 func ShowEnvironment() Command { return of("show-environment", "-gh") }
 
-// PrefixKeys prints what is bound behind the prefix key.
-func PrefixKeys() Command { return of("list-keys", "-T", "prefix") }
+// Keys prints the bindings of all key tables.
+func Keys() Command { return of("list-keys") }
 
-// UnbindPrefixKey removes a binding.
-func UnbindPrefixKey(key string) Command { return of("unbind-key", "-T", "prefix", key) }
+// Unbind removes a binding.
+func Unbind(table, key string) Command { return of("unbind-key", "-T", table, key) }
 
 // Start is a program to be started in a pane of its own.
 type Start struct {
