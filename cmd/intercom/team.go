@@ -226,6 +226,7 @@ request_id.`,
 		Type   string `json:"type"`
 		From   string `json:"from"`
 		To     string `json:"to"`
+		Note   string `json:"note,omitempty"` // what keeps it from the one whom it is for
 	}
 	cmd.RunE = a.onTeam(func(cmd *cobra.Command, args []string) error {
 		text, err := a.teamText(cmd, args[1:], file)
@@ -239,30 +240,35 @@ request_id.`,
 		if err != nil {
 			return err
 		}
-		_, err = a.teamSay(cmd.Context(), d, api.TeamMessage{To: args[0], From: from, Type: kind, Content: text}, func(m team.Message) (int, error) {
+		how, err := a.teamSay(cmd.Context(), d, api.TeamMessage{To: args[0], From: from, Type: kind, Content: text}, func(m team.Message) (int, error) {
 			return 1, d.Send(args[0], m)
 		})
 		if err != nil {
 			return err
 		}
-		return a.tell(sent{"sent", kind, from, args[0]}, fmt.Sprintf("Sent %s to %s", kind, args[0]))
+		if err := a.tell(sent{"sent", kind, from, args[0], how.Note}, fmt.Sprintf("Sent %s to %s", kind, args[0])); err != nil {
+			return err
+		}
+		if how.Note != "" {
+			a.note("%s", how.Note)
+		}
+		return nil
 	})
 	return cmd
 }
 
 // teamSay sends a message by the sidecar, which knows who says it; where none runs, by hand.
-func (a *app) teamSay(ctx context.Context, d team.Dir, m api.TeamMessage, byHand func(team.Message) (int, error)) (int, error) {
+func (a *app) teamSay(ctx context.Context, d team.Dir, m api.TeamMessage, byHand func(team.Message) (int, error)) (sent api.TeamSent, err error) {
 	c, _, running, err := a.running(ctx)
-	if err == nil && running {
-		m.Dir = d.Path
-		if m.To == "" { // to ten thousand, perhaps
-			sent, err := api.Call(ctx, c, api.SendToTeam, m)
-			return sent.Teammates, err
-		}
-		sent, err := quickly(ctx, c, api.SendToTeam, m)
-		return sent.Teammates, err
+	if err != nil || !running {
+		sent.Teammates, err = byHand(team.Message{Type: m.Type, From: m.From, Content: m.Content, At: time.Now()})
+		return sent, err
 	}
-	return byHand(team.Message{Type: m.Type, From: m.From, Content: m.Content, At: time.Now()})
+	m.Dir = d.Path
+	if m.To == "" { // to ten thousand, perhaps
+		return api.Call(ctx, c, api.SendToTeam, m)
+	}
+	return quickly(ctx, c, api.SendToTeam, m)
 }
 
 // teamText is the text of a message, and an error if its author's flag is empty.
@@ -310,14 +316,14 @@ sends it. The lead gets one only if it is among them.`,
 		if err != nil {
 			return err
 		}
-		n, err := a.teamSay(cmd.Context(), d, api.TeamMessage{From: from, Type: team.TypeBroadcast, Content: text}, d.Broadcast)
+		told, err := a.teamSay(cmd.Context(), d, api.TeamMessage{From: from, Type: team.TypeBroadcast, Content: text}, d.Broadcast)
 		if err != nil {
 			return err
 		}
 		if c, err := d.Config(); err == nil {
 			a.warnSkipped(d, c)
 		}
-		return a.tell(sent{"sent", from, n}, fmt.Sprintf("Broadcast to %d teammates", n))
+		return a.tell(sent{"sent", from, told.Teammates}, fmt.Sprintf("Broadcast to %d teammates", told.Teammates))
 	})
 	return cmd
 }

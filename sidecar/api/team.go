@@ -68,9 +68,10 @@ type TeamMessage struct {
 	Content string `json:"content"`
 }
 
-// TeamSent says how many got a message.
+// TeamSent says how many got a message, and what keeps the one from it whom it is for.
 type TeamSent struct {
-	Teammates int `json:"teammates"`
+	Teammates int    `json:"teammates"`
+	Note      string `json:"note,omitempty"`
 }
 
 // SpawnRequest says who joins a team, and what runs in its session.

@@ -124,6 +124,9 @@ func (s *Teams) Spawn(ctx context.Context, from api.Caller, req api.SpawnRequest
 		return api.Spawned{}, err
 	}
 	if _, err := s.Relay.Do(ctx, relay.TakeSeat{By: by, Seat: seat, Peer: started.Session.ID}); err != nil {
+		if one, ok := s.Relay.Snapshot().Peer(started.Session.ID); !ok || one.Ended != nil {
+			return api.Spawned{}, api.Errorf(api.CodeFailed, "spawn %q: its program ended at once", req.Name).WithHint("start it by hand in a pane there: it says why")
+		}
 		return api.Spawned{}, teamWire(err)
 	}
 	err = d.Enlist(req.Name, req.Role)
@@ -173,7 +176,25 @@ func (s *Teams) Send(ctx context.Context, from api.Caller, req api.TeamMessage) 
 		return sent, teamWire(err)
 	}
 	sent.Teammates = 1
-	return sent, teamWire(d.Send(req.To, m))
+	if err := d.Send(req.To, m); err != nil {
+		return sent, teamWire(err)
+	}
+	if s.absent(d.Path, req.To) {
+		sent.Note = fmt.Sprintf("'%s' has no session: the message stays in its inbox until intercom team spawn %[1]s starts it again", req.To)
+	}
+	return sent, nil
+}
+
+// absent reports whether a teammate has no session in a team whose others have theirs here.
+func (s *Teams) absent(dir, name string) bool {
+	here := false
+	for _, seat := range s.Relay.Protocols().Seats {
+		if seat.Dir == dir && seat.Name == name && !seat.Gone {
+			return false
+		}
+		here = here || seat.Dir == dir
+	}
+	return here && name != team.Lead
 }
 
 func lineID(text string) message.ID { return message.DerivedID(time.Time{}, "line", text) }

@@ -1,0 +1,36 @@
+package daemon_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
+)
+
+// A teammate whose program ends by itself is idle, as the lesson has it, which looks as if it could
+// be reached: a notice says that it has ended, and so does whatever is sent to it.
+func TestP9_AnEndByItself(t *testing.T) {
+	t.Parallel()
+	m := newMembers(t)
+	alice := m.spawn("alice")
+	send := func(to string) api.TeamSent {
+		sent, err := api.Call(t.Context(), m.client.Client, api.SendToTeam, api.TeamMessage{
+			Dir: m.Path, To: to, From: team.Lead, Type: message.KindMessage, Content: "how far are you?",
+		})
+		require.NoError(t, err)
+		return sent
+	}
+	assert.Empty(t, send("alice").Note)
+	assert.Empty(t, send(team.Lead).Note)
+	m.Run("kill-pane", "-t", alice.pane)
+	m.waitFor("the notice of its end", func() bool {
+		return m.toldOf("teammate alice in "+m.Path+": its program has ended") == 1
+	})
+	m.stands("alice", team.Idle)
+	assert.Contains(t, send("alice").Note, "'alice' has no session")
+	assert.Empty(t, send(team.Lead).Note)
+}
