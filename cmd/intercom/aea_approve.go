@@ -150,7 +150,7 @@ func (a *app) aeaDecides(choice api.Choice, complete func(*api.DecideRequest) er
 		}
 		return r, err
 	}, a.showLetterDecided)
-	a.completes(cmd, decisionWords)
+	a.completes(cmd, decisionWords(false))
 	return cmd
 }
 

@@ -42,10 +42,12 @@ func (a *app) inboxReject() *cobra.Command {
 		return checkText(say)
 	}, &cobra.Command{
 		Use:   "reject ID",
-		Short: "Reject a message awaiting approval",
-		Long: `Reject a message that awaits approval: it is not delivered. Its receipt says so,
-in intercom log ID; its sender learns only what you tell it with --say. You are
-asked, and only y at your terminal means yes.`,
+		Short: "Reject a message in the inbox",
+		Long: `Reject a message that awaits approval, or that waits for anything else and was
+not typed yet: it is not delivered. Its receipt says so, in intercom log ID. The
+sender of one that awaits approval learns only what you tell it with --say; the
+sender of another one is told that it was rejected. You are asked, and only y at
+your terminal means yes.`,
 		Example: `  intercom inbox reject 4d0c8ed2 --say "not before the tests pass"`,
 		Args:    between(1, 1, "an id"),
 	})
@@ -93,7 +95,7 @@ func (a *app) decidesBy(where func(ctx context.Context, id string) (*api.Client,
 	cmd.RunE = do(a, func(cmd *cobra.Command, args []string) (api.Decided, error) {
 		return a.decide(cmd.Context(), where, choice, args, complete)
 	}, a.showDecided)
-	a.completes(cmd, decisionWords)
+	a.completes(cmd, decisionWords(choice == api.ChoiceReject))
 	return cmd
 }
 
@@ -193,16 +195,18 @@ func (a *app) showDecided(d api.Decided) {
 	}
 }
 
-// decisionWords are the ids of what waits for a person's decision.
-func decisionWords(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
-	all, err := api.Call(ctx, c, api.Inbox, api.None{})
-	found := []cobra.Completion{}
-	for _, h := range all {
-		if h.Decision {
-			found = append(found, cobra.CompletionWithDesc(h.Message.Short(), plainLine(h.From+" to "+h.To)))
+// decisionWords are the ids of what waits for a person's decision, or of all that waits.
+func decisionWords(whole bool) words {
+	return func(ctx context.Context, c *api.Client, _ []string) ([]cobra.Completion, error) {
+		all, err := api.Call(ctx, c, api.Inbox, api.None{})
+		found := []cobra.Completion{}
+		for _, h := range all {
+			if h.Decision || whole {
+				found = append(found, cobra.CompletionWithDesc(h.Message.Short(), plainLine(h.From+" to "+h.To)))
+			}
 		}
+		return found, err
 	}
-	return found, err
 }
 
 // edited has the person's editor change a text.

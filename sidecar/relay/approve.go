@@ -15,9 +15,10 @@ import (
 const ApproveAll = "yes"
 
 // DecideHeld is a person's decision about a message that waits for one: because a policy or a
-// setting of its chat asks for a person's yes, or because a policy holds it. The first one
-// counts for all deliveries of the message that wait; those that come later are ErrDecided.
-// Answer: Message, Receipts of what was decided.
+// setting of its chat asks for a person's yes, or because a policy holds it. A no may also be said
+// to one that waits for something else, as long as nothing of it was typed; its author is told.
+// The first decision counts for all deliveries of the message that wait; those that come later are
+// ErrDecided. Answer: Message, Receipts of what was decided.
 type DecideHeld struct {
 	By      By
 	Message message.ID
@@ -28,9 +29,9 @@ type DecideHeld struct {
 	Say  string         // of the others: a person's word to its author; needed with bounce
 	Who  message.Person // for the journal
 
-	// Trash is for a message of which nothing waits, with deliver: its deliveries that a
-	// policy had dropped or sent back, as the journal has them. Those whose target is still
-	// there are made again.
+	// Trash is for a message of which nothing waits here, as the journal has it. With deliver: its
+	// deliveries that a policy had dropped or sent back; those whose target is still there are made
+	// again. With the others: those that are kept for an agent that has gone.
 	Trash []message.Delivery
 }
 
@@ -290,7 +291,7 @@ func (r DecideHeld) do(tx *tx, _ *Requested) (Answer, error) {
 	if err != nil {
 		return Answer{}, fmt.Errorf("decide about message %s: %w", r.Message.Short(), err)
 	}
-	m := list[0].Message
+	m, thrown := list[0].Message, !list[0].awaits()
 	var c *chat // those of it that were sent on are in none
 	for _, d := range list {
 		c = cmp.Or(c, tx.chat(d.Chat))
@@ -309,7 +310,11 @@ func (r DecideHeld) do(tx *tx, _ *Requested) (Answer, error) {
 	}
 	tx.step.Verdicts = append(tx.step.Verdicts, v)
 	a := Answer{Message: r.Message}
+	var atSinks []*delivery
 	for _, d := range list {
+		if d.atSink {
+			d.atSink, atSinks = false, append(atSinks, d)
+		}
 		switch {
 		case d.state.Final(): // too much waits for its pane
 		case r.Verb == message.VerbDeliver:
@@ -323,8 +328,12 @@ func (r DecideHeld) do(tx *tx, _ *Requested) (Answer, error) {
 		}
 		a.Receipts = append(a.Receipts, tx.latest(d))
 	}
-	if r.Say != "" {
+	tx.cancel(atSinks, message.Rejected)
+	switch {
+	case r.Say != "":
 		tx.sayTo(r.By, m, c, r.Say)
+	case thrown && r.Verb == message.VerbDrop:
+		tx.sendBack(m, c, "a person rejected it", a.Receipts)
 	}
 	if c != nil {
 		tx.settle(c)
@@ -351,10 +360,27 @@ func (tx *tx) checkDecision(r DecideHeld) ([]*delivery, error) {
 	}
 	list := tx.underway((*delivery).awaits, place{ofMessage, r.Message})
 	switch unfiltered := slices.ContainsFunc(list, func(d *delivery) bool { return d.hold == message.HoldFilter }); {
+	case len(list) == 0 && r.Verb != message.VerbDeliver:
+		return tx.discarded(r)
 	case len(list) == 0:
 		return nil, ErrDecided
 	case unfiltered && r.Verb == message.VerbDeliver && r.Body == nil:
 		return nil, ErrUnfiltered
+	}
+	return list, nil
+}
+
+// discarded is what a person may still throw away of a message that awaits no decision.
+func (tx *tx) discarded(r DecideHeld) ([]*delivery, error) {
+	list := tx.underway(func(d *delivery) bool { return d.open() && !d.shut && !d.Typed && !d.approved }, place{ofMessage, r.Message})
+	for _, one := range r.Trash {
+		if tx.under[one.ID] == nil && tx.present(one.Target) == nil && !one.Typed && !tx.transferred.Has(one.ID) {
+			tx.transferred.Add(one.ID, seenMessages)
+			list = append(list, &delivery{Delivery: one, state: message.Held, reason: message.AgentGone})
+		}
+	}
+	if len(list) == 0 {
+		return nil, ErrDecided
 	}
 	return list, nil
 }
@@ -411,6 +437,7 @@ func (tx *tx) approve(d *delivery, v message.Verdict) {
 		d.Message.Depth, d.Asked = 0, false
 		tx.step.Deliveries = append(tx.step.Deliveries, d.Delivery)
 	}
+	d.approved = true
 	tx.note(d, message.Receipt{State: message.Queued, Evidence: tx.word(says, v.Person)})
 	tx.letGo(d)
 }

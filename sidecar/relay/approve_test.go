@@ -384,3 +384,44 @@ func (r *rig) only(body string) message.Delivery {
 	require.Len(r.t, all, 1)
 	return all[0]
 }
+
+// A no may be said to whatever waits and was not typed, and its author hears of it; one that was said
+// yes to, or is being typed, is beyond that.
+func TestS12_NoToWhatWaitsForSomethingElse(t *testing.T) {
+	r := newRig(t)
+	s := r.adopt("a", "b", "c")
+	c := r.chat(message.Limits{Depth: 2}, "a", "b", "c")
+	no := func(id message.ID) error {
+		_, err := r.ask(DecideHeld{Message: id, Verb: message.VerbDrop, Who: message.Person{Name: "ada"}})
+		return err
+	}
+
+	// At its pane, which is busy.
+	r.say(s[0], "at the pane")
+	d := r.to(s[1], "at the pane")
+	require.NoError(t, r.report(d.ID, message.Held, message.AgentWorking))
+	require.NoError(t, r.report(r.to(s[2], "at the pane").ID, message.Typed, ""))
+	require.NoError(t, no(d.Message.ID))
+	assert.Equal(t, message.Rejected, r.book.last[d.ID].Reason)
+	assert.Equal(t, message.Typed, r.book.last[r.to(s[2], "at the pane").ID].State, "what is typed stays")
+	require.ErrorIs(t, r.report(d.ID, message.Typed, ""), ErrNotOurs, "and it cannot be typed any more")
+	assert.Equal(t, []message.ID{d.ID}, r.cancel[len(r.cancel)-1].IDs)
+	assert.Contains(t, text(r.out[len(r.out)-1]), "your message was not delivered: a person rejected it")
+	require.ErrorIs(t, no(d.Message.ID), ErrDecided)
+
+	// At a limit, and while everything is stopped.
+	r.must(PauseChat{Chat: string(c.ID)})
+	r.say(s[0], "paused")
+	held := r.all("paused")
+	require.Len(t, held, 2)
+	require.NoError(t, no(held[0].Message.ID))
+	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
+	for _, one := range held {
+		assert.Equal(t, message.Rejected, r.book.last[one.ID].Reason)
+	}
+
+	// An agent says no to nothing.
+	r.say(s[0], "more")
+	_, err := r.ask(DecideHeld{By: By{Kind: Agent, Peer: s[1].ID}, Message: r.to(s[1], "more").Message.ID, Verb: message.VerbDrop})
+	require.ErrorIs(t, err, ErrPersonOnly)
+}

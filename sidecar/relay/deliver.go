@@ -19,6 +19,7 @@ type delivery struct {
 	restored  bool             // an earlier run had it taken
 	handed    bool             // a sink has had it at least once
 	kind      message.PeerKind // of its sink, once it was handed
+	approved  bool             // by a person, in this run: a later no does not count
 	enter     bool             // permission to press Enter was given: its sink watches what becomes of it
 	shut      bool             // it gets no permission any more: its chat has ended, or goes on without its target
 	permitted time.Time        // when permission was first given, in this run

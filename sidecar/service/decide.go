@@ -59,6 +59,11 @@ func (s *Inbox) Decide(ctx context.Context, from api.Caller, req api.DecideReque
 			return d, err
 		}
 	}
+	if len(d.Waiting) == 0 && d.Message != "" && req.Choice != api.ChoiceApprove {
+		if trash, d.Waiting, err = s.discarded(ctx, d.Message, all); err != nil {
+			return d, err
+		}
+	}
 	if len(d.Waiting) == 0 {
 		return s.decidedBefore(ctx, req, d)
 	}
@@ -91,6 +96,29 @@ func (s *Inbox) Decide(ctx context.Context, from api.Caller, req api.DecideReque
 	d.At, d.Deliveries = now(), answer.Receipts
 	s.Log.Info("decided by a person", "choice", req.Choice, "edited", d.Edited, "msg", d.Message, "by", d.By.String())
 	return d, nil
+}
+
+// discarded is what a person may throw away of a message that waits for something else than a
+// decision, and of it what is kept for an agent that has gone. What a person decided before stays so.
+func (s *Inbox) discarded(ctx context.Context, id message.ID, all []api.Held) (kept []message.Delivery, shown []api.Held, err error) {
+	verdicts, err := s.Journal.Verdicts(ctx, id)
+	if err != nil || slices.ContainsFunc(verdicts, func(v message.Verdict) bool { return v.Person.Name != "" }) {
+		return nil, nil, err
+	}
+	deliveries, err := s.Journal.Deliveries(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, one := range all {
+		if one.Message != id || one.State != message.Queued && one.State != message.Held {
+			continue
+		}
+		shown = append(shown, one)
+		if i := slices.IndexFunc(deliveries, func(d message.Delivery) bool { return d.ID == one.Delivery }); i >= 0 && one.Reason == message.AgentGone {
+			kept = append(kept, deliveries[i])
+		}
+	}
+	return kept, shown, nil
 }
 
 // trash is what a policy dropped or sent back of a message, about which nobody has decided.

@@ -110,9 +110,9 @@ func (inboxShelf) keys(m model, id string) []string {
 		return []string{"a approve", "x reject", "e edit", "r reply", "Enter read"}
 	}
 	if _, paused := m.pausedChat(h); paused {
-		return []string{"Enter read", "g go to pane", "r resume"}
+		return []string{"Enter read", "g go to pane", "r resume", "x reject"}
 	}
-	return []string{"Enter read", "g go to pane", "l release"}
+	return []string{"Enter read", "g go to pane", "l release", "x reject"}
 }
 
 // pausedChat is the chat of a delivery, if that waits because its chat is paused.
@@ -163,6 +163,8 @@ func (inboxShelf) act(m model, h api.Held, name string) (model, []effect, bool) 
 			return m, []effect{resume(api.ChatRef{Chat: string(d.ID)}, called(d.Chat)+": resumed")}, true
 		case name == "l" && !paused:
 			return m, []effect{release(h)}, true
+		case name == "x":
+			return m, []effect{decide(api.DecideRequest{ID: id, Choice: api.ChoiceReject})}, true
 		}
 		return m, nil, false
 	}
