@@ -54,7 +54,7 @@ func (a *app) load(ctx context.Context, root *cobra.Command) error {
 		return err
 	}
 	status, err := quickStatus(ctx, c)
-	if err != nil || started || status.Version == built().Version {
+	if err != nil || started || sameBuild(status.Version, built().Version) {
 		return err
 	}
 	reply, err := a.replace(ctx, c.Socket, status)

@@ -137,7 +137,7 @@ func noSocket(socket string) bool {
 
 // noteVersion says that a sidecar is of another version than this program.
 func (a *app) noteVersion(theirs string) {
-	if ours := built().Version; theirs != ours {
+	if ours := built().Version; !sameBuild(theirs, ours) {
 		a.note("the sidecar is version %s, this program %s: intercom up replaces the sidecar", cmp.Or(theirs, "unknown"), ours)
 	}
 }

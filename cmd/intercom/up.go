@@ -49,7 +49,7 @@ Problems, such as a damaged journal, are shown as warnings.`,
 			}
 			status, err := quickStatus(ctx, c)
 			reply := upReply{StartedNow: started, Status: status}
-			if err == nil && !started && status.Version != built().Version {
+			if err == nil && !started && !sameBuild(status.Version, built().Version) {
 				reply, err = a.replace(ctx, c.Socket, status)
 			}
 			if reply.Warning != "" {

@@ -2,8 +2,11 @@ package main
 
 import (
 	"cmp"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +36,19 @@ func (a *app) version() *cobra.Command {
 			a.say("intercom %s (%s, %s)", v.Version, v.Go, v.System)
 		}),
 	}
+}
+
+// revisionOf finds the revision in a version, as git describe and the Go toolchain write it:
+// 73c0af1, v0.1.0-5-g73c0af1, v0.0.0-20261124043800-73c0af1627df.
+var revisionOf = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|-|-g)([0-9a-f]{7,40})$`) })
+
+// sameBuild reports whether two versions are of the same sources, however each was built.
+func sameBuild(one, other string) bool {
+	if one == other {
+		return true
+	}
+	a, b := revisionOf().FindStringSubmatch(one), revisionOf().FindStringSubmatch(other)
+	return a != nil && b != nil && (strings.HasPrefix(a[1], b[1]) || strings.HasPrefix(b[1], a[1]))
 }
 
 // built is what the Go toolchain wrote into the program.
