@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -70,18 +71,28 @@ func (a *app) running(ctx context.Context) (*api.Client, api.Paths, bool, error)
 }
 
 // client reaches the sidecar, and starts it if there is none, also if the one that there
-// was goes away before it has read a request.
+// was goes away before it has read a request. After an uninstall it starts none.
 func (a *app) client(ctx context.Context) (*api.Client, error) {
+	if p, err := api.Places(a.Getenv, a.tmuxServer()); err == nil && exists(uninstalledFile(p)) {
+		if c, _, running, err := a.running(ctx); err != nil || running {
+			return c, err
+		}
+		return nil, api.Errorf(api.CodeNoSidecar, "intercom was uninstalled for %s", serverName(p.Server)).WithHint("intercom up starts it again")
+	}
 	c, _, err := a.ensure(ctx)
 	return c, err
 }
 
-// ensure is client, and says whether the sidecar had to be started.
+// uninstalledFile is there while no command but up, and no load of the plugin, may start a sidecar.
+func uninstalledFile(p api.Paths) string { return filepath.Join(p.State, "uninstalled") }
+
+// ensure is client for who asks for a sidecar as such, and says whether it had to be started.
 func (a *app) ensure(ctx context.Context) (c *api.Client, started bool, err error) {
 	c, p, running, err := a.running(ctx)
 	if err != nil {
 		return c, false, err
 	}
+	_ = os.Remove(uninstalledFile(p))
 	c.Start = func(ctx context.Context) (string, error) {
 		// Not where it listened: that may have been the place of another environment.
 		p, err := api.Places(a.Getenv, a.tmuxServer())

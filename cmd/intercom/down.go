@@ -98,17 +98,11 @@ func (a *app) downAll(ctx context.Context) (all []downReply, _ error) {
 		return nil, err
 	}
 	all = []downReply{}
-	if err := a.downAt(ctx, headless, &all); err != nil {
-		return all, err
-	}
-	if _, err := os.Stat(headless.Runtime); err != nil {
-		return all, nil //nolint:nilerr // there was never any
-	}
-	place, err := api.Listen(headless.Runtime, headless.Key)
+	free, err := a.alone(ctx, &all)
 	if err != nil {
 		return all, err
 	}
-	defer place.Release()
+	defer free()
 	for _, lock := range own.Glob(headless.Runtime, "*.lock") {
 		if lock == headless.Lock {
 			continue
@@ -142,13 +136,39 @@ func (a *app) downAt(ctx context.Context, p api.Paths, all *[]downReply) error {
 	if err := ended(ctx, p); err != nil {
 		return err
 	}
-	// The last that it does is to see whether somebody follows it.
+	return gone(ctx, pid)
+}
+
+// gone waits until a sidecar that has ended is no process any more: the last that it does is to see
+// whether somebody follows it.
+func gone(ctx context.Context, pid int) error {
 	for end := time.Now().Add(time.Second); syscall.Kill(pid, 0) == nil && time.Now().Before(end); {
 		if err := pause(ctx, startPause); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// alone ends the headless sidecar and keeps its place until free is called: what ends meanwhile
+// starts none for the ports and repositories that it served.
+func (a *app) alone(ctx context.Context, all *[]downReply) (free func(), err error) {
+	free = func() {}
+	headless, err := api.Places(a.Getenv, "")
+	if err != nil {
+		return free, err
+	}
+	if err := a.downAt(ctx, headless, all); err != nil {
+		return free, err
+	}
+	if _, err := os.Stat(headless.Runtime); err != nil {
+		return free, nil //nolint:nilerr // there was never any
+	}
+	place, err := api.Listen(headless.Runtime, headless.Key)
+	if err != nil {
+		return free, err
+	}
+	return func() { place.Release() }, nil
 }
 
 // ended waits until the sidecar at p has ended.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -336,8 +337,19 @@ func TestU11_uninstall(t *testing.T) {
 		skill := filepath.Join(st.Dir, ".claude", "skills", "intercom", "SKILL.md")
 		assert.FileExists(t, skill)
 
+		// What another sidecar would serve next: a port, and the messages of a repository.
+		port := aFreePort(t)
+		out, code = st.intercom("talk", "listen", "start", "--port", port)
+		require.Zero(t, code, out)
+		repo := filepath.Join(st.home, "repo")
+		require.NoError(t, exec.Command("git", "init", "-q", repo).Run())
+		out, code = st.intercom("aea", "install", "--repository", repo)
+		require.Zero(t, code, out)
+
 		out, code = st.intercom("uninstall")
 		require.Zero(t, code, out)
+		assert.Contains(t, out, "rm -r "+filepath.Join(repo, ".aea"))
+		assert.Contains(t, out, "intercom talk listen stop --port "+port)
 		assert.Contains(t, out, "panes released: claude, codex")
 		assert.Contains(t, out, "removed from the tmux server: 3 keys")
 		assert.Contains(t, out, "journals and logs of all tmux servers")
@@ -359,5 +371,18 @@ func TestU11_uninstall(t *testing.T) {
 		assert.Zero(t, code, out)
 		assert.Contains(t, out, "removed from the tmux server: 0 keys, 0 options")
 		assert.NotContains(t, out, "sidecar ended")
+		for _, line := range [][]string{{"inbox", "list"}, {"chat", "list"}, {"log"}, {"session", "list"}, {"aea", "list"}, {"talk", "discover"}} {
+			out, code = st.intercom(line...)
+			assert.Empty(t, st.processes(), "%s started a sidecar: %s", line, out)
+		}
+		out, code = st.intercom("talk", "listen", "stop", "--port", port) // as was told
+		assert.Zero(t, code, out)
+		out, code = st.intercom("inbox", "list")
+		assert.Equal(t, 3, code, out)
+		assert.Contains(t, out, "intercom up starts it again")
+		out, code = st.intercom("up")
+		require.Zero(t, code, out)
+		out, code = st.intercom("inbox", "list")
+		assert.Zero(t, code, out)
 	})
 }

@@ -9,12 +9,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/hooks"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/repository"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -29,6 +32,7 @@ type leftover struct {
 type uninstallReply struct {
 	Server   string   `json:"server,omitempty"`
 	PID      int      `json:"pid,omitempty"`      // of the sidecar that was ended
+	Headless int      `json:"headless,omitempty"` // of the one without tmux, which serves ports and repositories
 	Released []string `json:"released,omitempty"` // sessions, by name
 	tmux.Removed
 	Hooks    []string   `json:"hooks"`              // files of agents that call intercom no longer
@@ -42,10 +46,12 @@ func (a *app) uninstall() *cobra.Command {
 		Short: "Remove intercom from this tmux server",
 		Long: `Remove intercom from this tmux server and from the agents on this computer:
 adopted panes are released, which ends their chats; the sidecar and its socket
-go; our keys, options and marks are removed from the tmux server, and our hooks,
-tools and skill from the settings of agents. Everything else is left alone.
+go, and so does one that serves talk ports and repositories without tmux; our
+keys, options and marks are removed from the tmux server, and our hooks, tools
+and skill from the settings of agents. Everything else is left alone.
 
-The journal and the program itself stay too; how to remove them is printed. The
+The journal, the program itself, and the files of AEA repositories stay too; how
+to remove them is printed. No command but intercom up starts a sidecar again. The
 plugin comes back when tmux loads its configuration again: remove its line from
 there first.`,
 		Example: `  intercom uninstall`,
@@ -64,7 +70,7 @@ func (a *app) takeOut(ctx context.Context) (uninstallReply, error) {
 	}
 	r.Server = p.Server
 	// First what only a person may ask for: nothing is half done where that is refused.
-	if err := a.endSidecar(ctx, &r); err != nil {
+	if err := a.endSidecars(ctx, p, &r); err != nil {
 		return r, err
 	}
 	root := ""
@@ -97,6 +103,39 @@ func (a *app) takeOut(ctx context.Context) (uninstallReply, error) {
 	}
 	r.Left = append(r.Left, a.leftovers(p, root)...)
 	return r, nil
+}
+
+// endSidecars ends the sidecar of this tmux server, and the one that serves ports and repositories
+// without tmux; no command but up brings them back.
+func (a *app) endSidecars(ctx context.Context, p api.Paths, r *uninstallReply) error {
+	if p.Server != "" {
+		var ended []downReply
+		free, err := a.alone(ctx, &ended)
+		defer free()
+		if err != nil {
+			return err
+		}
+		for _, one := range ended {
+			r.Headless = one.PID
+		}
+	}
+	if err := a.endSidecar(ctx, r); err != nil {
+		return err
+	}
+	if exists(p.State) { // else there is nothing to come back to
+		if err := atomicfile.Write(uninstalledFile(p), nil, 0o600); err != nil {
+			return err
+		}
+	}
+	if r.PID > 0 {
+		return gone(ctx, r.PID)
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // endSidecar gives all panes back and ends the sidecar, if one runs.
@@ -201,12 +240,40 @@ func (a *app) leftovers(p api.Paths, root string) []leftover {
 	}
 	if ports, err := talkHome(a.Getenv); err == nil {
 		for _, w := range ports.Wishes() {
-			left = append(left, leftover{fmt.Sprintf("the listener on talk port %d, in a sidecar of its own", w.Port), ports.Dir, fmt.Sprintf("intercom talk listen stop --port %d", w.Port)})
+			left = append(left, leftover{fmt.Sprintf("the listener on talk port %d: the next sidecar opens it again", w.Port), ports.Dir, fmt.Sprintf("intercom talk listen stop --port %d", w.Port)})
 		}
 		add("messages of talk ports", ports.Dir)
 	}
+	left = append(left, a.repositoriesLeft(p)...)
 	if root != "" { // it may be somebody's work: no command that removes it
 		left = append(left, leftover{"the plugin itself, at " + root, root, "(its line in tmux.conf, then prefix + M-u of TPM)"})
+	}
+	return left
+}
+
+// repositoriesLeft are the AEA files of repositories that a person enabled or registered, and the list
+// of agents, which other AEA programs share.
+func (a *app) repositoriesLeft(p api.Paths) (left []leftover) {
+	var paths []string
+	enabled, _ := repository.EnabledIn(filepath.Dir(p.State)).List()
+	for _, w := range enabled {
+		paths = append(paths, w.Path)
+	}
+	list := repository.Registry{Path: repository.RegistryPath(a.Getenv)}
+	registered, _ := list.List()
+	for _, one := range registered {
+		if one.Host == "" && filepath.IsAbs(one.Path) {
+			paths = append(paths, one.Path)
+		}
+	}
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
+		if files := filepath.Join(path, ".aea"); exists(files) {
+			left = append(left, leftover{"AEA messages and scripts of a repository, which its CLAUDE.md may name", files, "rm -r " + shellQuoted(files)})
+		}
+	}
+	if exists(list.Path) {
+		left = append(left, leftover{fmt.Sprintf("the list of AEA agents, which names %d", len(registered)), list.Path, "rm " + shellQuoted(list.Path)})
 	}
 	return left
 }
@@ -221,6 +288,9 @@ func shellQuoted(word string) string {
 func (a *app) showUninstalled(r uninstallReply) {
 	if r.PID > 0 {
 		a.say("sidecar ended: pid %d; panes released: %s", r.PID, orDash(plainLine(strings.Join(r.Released, ", "))))
+	}
+	if r.Headless > 0 {
+		a.say("sidecar without tmux ended, with its ports and repositories: pid %d", r.Headless)
 	}
 	if r.Server != "" {
 		a.say("removed from the tmux server: %s, %s; marks in %s", several(len(r.Keys), "key"), several(len(r.Options), "option"), several(len(r.Panes), "pane"))
