@@ -1,14 +1,18 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -79,6 +83,77 @@ func BenchmarkU7_Status(b *testing.B) {
 			slices.Sort(all)
 			b.ReportMetric(float64(all[len(all)/2])/1e6, "p50-ms")
 			assert.Less(b, all[len(all)/2], 200*time.Millisecond)
+		})
+	}
+}
+
+// BenchmarkU21_PaneOptions measures how soon the options of a pane say what has changed there: within
+// 200 ms of the evidence, which is here what the agent in it draws.
+func BenchmarkU21_PaneOptions(b *testing.B) {
+	for _, v := range tmuxtest.Versions(b) {
+		b.Run("tmux="+v.Name, func(b *testing.B) {
+			st := newStage(b, v)
+			claude := st.coderIn("claude", st.home)
+			st.load()
+			says := func(want string) time.Duration {
+				begun := time.Now()
+				for st.Run("show-options", "-pqv", "-t", claude.pane, "@intercom-state") != want {
+					require.Less(b, time.Since(begun), tmuxtest.Patience, want)
+				}
+				return time.Since(begun)
+			}
+			out, code := st.intercom("adopt", claude.pane)
+			require.Zero(b, code, out)
+			says("idle")
+			var all []time.Duration
+			for b.Loop() {
+				for _, key := range [][2]string{{"x", "draft"}, {"C-u", "idle"}} {
+					st.Run("send-keys", "-t", claude.pane, key[0])
+					all = append(all, says(key[1]))
+				}
+			}
+			slices.Sort(all)
+			b.ReportMetric(float64(all[len(all)/2])/1e6, "p50-ms")
+			b.ReportMetric(float64(all[len(all)-1])/1e6, "max-ms")
+			assert.Less(b, all[len(all)/2], 200*time.Millisecond)
+		})
+	}
+}
+
+// BenchmarkU8_FirstFrame measures from the start of `intercom ui` until its first whole frame is on
+// the terminal: within 100 ms.
+func BenchmarkU8_FirstFrame(b *testing.B) {
+	program := build(b)
+	for _, v := range tmuxtest.Versions(b) {
+		b.Run("tmux="+v.Name, func(b *testing.B) {
+			st := newStage(b, v)
+			claude, codex := st.two()
+			st.load()
+			out, code := st.intercom("chat", "start", claude.Pane, codex.Pane, "--name", "plans")
+			require.Zero(b, code, out)
+			var all []time.Duration
+			for b.Loop() {
+				ctx, cancel := context.WithTimeout(b.Context(), tmuxtest.Patience)
+				cmd := exec.CommandContext(ctx, program, "ui", "chats", "--server="+st.Socket)
+				cmd.Env = append(st.environ(), "TERM=xterm-256color")
+				begun := time.Now()
+				terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+				require.NoError(b, err)
+				var shown bytes.Buffer
+				for more := make([]byte, 4<<10); !strings.Contains(shown.String(), "plans") || !strings.Contains(shown.String(), "closes"); {
+					n, err := terminal.Read(more)
+					require.NoError(b, err, shown.String())
+					shown.Write(more[:n])
+				}
+				all = append(all, time.Since(begun))
+				cancel()
+				_ = cmd.Wait()
+				_ = terminal.Close()
+			}
+			slices.Sort(all)
+			b.ReportMetric(float64(all[len(all)/2])/1e6, "p50-ms")
+			b.ReportMetric(float64(all[len(all)-1])/1e6, "max-ms")
+			assert.Less(b, all[len(all)/2], 100*time.Millisecond)
 		})
 	}
 }

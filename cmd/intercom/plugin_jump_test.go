@@ -108,3 +108,44 @@ func TestU20_U21_JumpNoticeAndPaneOptions(t *testing.T) {
 		}
 	})
 }
+
+// The options of a pane on every tmux: they follow what its agent shows, are the server's to expand and
+// run nothing, and are gone after the end, however that came.
+func TestU21_onEveryTmux(t *testing.T) {
+	tmuxtest.EachVersion(t, func(t *testing.T, v tmuxtest.Version) {
+		t.Parallel()
+		st := newStage(t, v)
+		st.load()
+		const trap = "#(touch TRAP)"
+		claude := st.coderIn("claude", st.home)
+		st.Run("set-option", "-g", "status-right", "#{E:@intercom-name} #{E:@intercom-state} #{E:@intercom-waits}")
+		st.sit("base")
+		out, code := st.intercom("adopt", claude.pane)
+		require.Zero(t, code, out)
+		options := func() string {
+			return st.Run("display-message", "-p", "-t", claude.pane, "#{@intercom-name}|#{@intercom-state}|#{@intercom-waits}")
+		}
+		says := func(want string) {
+			t.Helper()
+			tmuxtest.WaitFor(t, want, func() bool { return strings.TrimSpace(options()) == want })
+		}
+		says("claude|idle|")
+		st.Run("send-keys", "-l", "-t", claude.pane, trap)
+		says("claude|draft|")
+		out, code = st.intercom("send", claude.pane, trap, "--timeout", "0s")
+		require.Contains(t, []int{4, 5}, code, out)
+		says("claude|draft|your draft")
+		st.Run("send-keys", "-t", claude.pane, "C-u")
+		claude.gets(t, trap)
+		says("claude|idle|")
+		out, code = st.intercom("name", claude.pane, trap)
+		assert.NotZero(t, code, out)
+
+		out, code = st.intercom("down")
+		require.Zero(t, code, out)
+		assert.Equal(t, "||", strings.TrimSpace(options()))
+		for _, dir := range []string{st.home, st.Dir} {
+			assert.NoFileExists(t, filepath.Join(dir, "TRAP"))
+		}
+	})
+}

@@ -142,17 +142,10 @@ func (a peersAgent) tries(command string) (told string) {
 	return all[len(all)-1]
 }
 
-// The lesson's own example with a real Claude Code as teammate, whose hook closes its tools until the
-// lead has approved its plan, and which answers by commands in its own shell: it works, rests
-// and shuts down, as config.json shows it, and nothing of it is left.
-func TestLab_P24_P27_C5_realTeammates(t *testing.T) {
-	t.Parallel()
-	const kind = labtest.Claude
-	st := newTeamStage(t, kind)
-	name := "a-" + string(kind)
-	a := st.spawn(kind, name, "frontend dev", "build a dashboard")
-
-	// P24: closed, until the plan is approved
+// opensAPlan is P24: the tools of a teammate are closed until its lead has approved its plan.
+func (st *teamStage) opensAPlan(a peersAgent, name string) {
+	t := st.t
+	t.Helper()
 	assert.Contains(t, a.tries("touch early"), "approved your plan")
 	assert.NoFileExists(t, filepath.Join(a.Work, "early"))
 	said := a.runs("intercom team plan 'draw it'")
@@ -165,10 +158,35 @@ func TestLab_P24_P27_C5_realTeammates(t *testing.T) {
 	a.runs("touch late")
 	assert.FileExists(t, filepath.Join(a.Work, "late"))
 	assert.NoFileExists(t, filepath.Join(a.Work, "early"))
+}
+
+// The same gate for the two agents that ask by a hook and by a plugin of ours.
+func TestLab_P24_C42_planGateOfOthers(t *testing.T) {
+	for _, kind := range []labtest.Kind{labtest.Gemini, labtest.Opencode} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			st := newTeamStage(t, kind)
+			name := "a-" + string(kind)
+			st.opensAPlan(st.spawn(kind, name, "frontend dev", "build a dashboard"), name)
+		})
+	}
+}
+
+// The lesson's own example with a real Claude Code as teammate, whose hook closes its tools until the
+// lead has approved its plan, and which answers by commands in its own shell: it works, rests
+// and shuts down, as config.json shows it, and nothing of it is left.
+func TestLab_P24_P27_C5_realTeammates(t *testing.T) {
+	t.Parallel()
+	const kind = labtest.Claude
+	st := newTeamStage(t, kind)
+	name := "a-" + string(kind)
+	a := st.spawn(kind, name, "frontend dev", "build a dashboard")
+
+	st.opensAPlan(a, name)
 
 	// P27: idle, it is asked to end; it agrees, and has ended
 	st.is(name, "idle")
-	_, id, _ = strings.Cut(st.lead("shutdown-request", name), "Shutdown request ")
+	_, id, _ := strings.Cut(st.lead("shutdown-request", name), "Shutdown request ")
 	st.until("it is asked", func() bool { return a.heard("shutdown request " + id[:8]) })
 	a.answered(0)
 	st.is(name, "idle")

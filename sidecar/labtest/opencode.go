@@ -46,7 +46,7 @@ func init() {
 			return s.CursorVisible && bar && s.CursorX == utf8.RuneCountInString(before)+3 && !s.Contains("esc interrupt")
 		},
 		asks: func(s Screen) bool {
-			return !s.CursorVisible && (s.Contains("enter confirm") || s.Contains("enter submit"))
+			return !s.CursorVisible && (s.Contains("enter confirm") || s.Contains("enter submit") || s.Contains("Permission required"))
 		},
 	})
 }
