@@ -17,9 +17,9 @@ team. A teammate that is idle without a session, or has shut down, can be
 spawned again.
 
 With --require-plan the teammate is told to change nothing before the lead has
-approved its plan. Claude Code is also kept from it, once intercom hooks install
-has been run for it; other agents and programs are only told, which the command
-then says.
+approved its plan. Claude Code, Gemini CLI and opencode are also kept from it,
+once intercom hooks install has been run for them; other agents and programs
+are only told, which the command then says.
 
 Of agents only the lead of a team spawns teammates, and only what init.lua
 allows (sessions.allow); anything else waits for your approval.`,

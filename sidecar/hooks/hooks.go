@@ -39,8 +39,8 @@ type agent struct {
 var agents = []agent{
 	{name: "claude", events: claude.events, install: claude.install, uninstall: claude.uninstall, holds: true},
 	{name: "codex", events: []string{notifyKey}, install: installCodex, uninstall: uninstallCodex},
-	{name: "gemini", events: gemini.events, install: gemini.install, uninstall: gemini.uninstall},
-	{name: "opencode", events: []string{opencodeEvent}, install: installOpencode, uninstall: uninstallOpencode},
+	{name: "gemini", events: gemini.events, install: gemini.install, uninstall: gemini.uninstall, holds: true},
+	{name: "opencode", events: []string{opencodeEvent}, install: installOpencode, uninstall: uninstallOpencode, holds: true},
 }
 
 // Agents are the names of the agents that can be told to call us.
@@ -61,9 +61,8 @@ func Events(name string) []string {
 	return slices.Clone(a.events)
 }
 
-// Holds reports whether what Install puts in was seen to keep an agent from using a tool. Gemini CLI
-// and opencode ask our hooks too, but no test has shown that they obey them. Codex has such a
-// hook too, but takes it from its configuration only once a person has said at its start that they
+// Holds reports whether what Install puts in was seen to keep an agent from using a tool. Codex has such
+// a hook too, but takes it from its configuration only once a person has said at its start that they
 // trust it, so none is put in.
 func Holds(name string) bool {
 	a, err := find(name)

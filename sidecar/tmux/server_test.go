@@ -21,7 +21,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
-func TestC43_transportByVersion(t *testing.T) {
+func TestC43_C47_transportByVersion(t *testing.T) {
 	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		info := c.Info()
 		assert.Equal(t, s.Version.Name, info.Version)
@@ -38,8 +38,26 @@ func TestC43_transportByVersion(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want == "control", len(clients) == 1, "no client of ours in a server that one can crash")
 
-		asked := open(t, s, tmux.Options{Transport: "process"})
-		assert.Equal(t, "process", asked.Info().Transport)
+		// Each that is asked for by name is in use on each version, and sees the same by the same interface.
+		r := s.NewRecorder(false)
+		s.Run("send-keys", "-t", r.Pane, "seen")
+		var first tmux.Look
+		for i, transport := range []string{"process", "native", "control"} {
+			asked := open(t, s, tmux.Options{Transport: transport})
+			assert.Equal(t, transport, asked.Info().Transport)
+			assert.Contains(t, asked.Info().Why, "asked for")
+			l, err := asked.Look(t.Context(), r.Pane, 100)
+			require.NoError(t, err, transport)
+			before := len(r.Bytes())
+			out, err := asked.Type(t.Context(), tmux.Typing{Pane: r.Pane, Facts: l.Facts, Text: []byte(transport)})
+			require.NoError(t, err, transport)
+			assert.Equal(t, tmux.Typed, out, transport)
+			assert.Equal(t, transport, string(r.WaitForBytes(before + len(transport))[before:]))
+			if l.At = (time.Time{}); i == 0 {
+				first = l
+			}
+			assert.Equal(t, first, l, transport)
+		}
 		_, err = tmux.Open(t.Context(), tmux.Options{Bin: s.Version.Bin, Socket: s.Socket, Transport: "telepathy"})
 		assert.Error(t, err)
 	})
