@@ -80,13 +80,24 @@ func progress(d api.ChatDetail) string {
 	return text + fmt.Sprintf(", depth %d", d.Stats.Depth)
 }
 
+// cost is what a chat's agents wrote down of their tokens, "" while there is nothing to say of it.
+func cost(d api.ChatDetail) string {
+	switch spent := d.Stats.Spent; {
+	case spent.Turns > 0:
+		return fmt.Sprintf("%d tokens", spent.Counted())
+	case d.Stats.Turns > 0:
+		return "tokens unknown"
+	}
+	return ""
+}
+
 func (chatsShelf) detail(m model, id string, width int) (string, []string) {
 	if d, ok := m.known.chat(message.ID(id)); ok {
 		rows := m.transcript(m.known.of(d.ID), width)
 		if len(rows) == 0 {
 			rows = []string{styled(faint, plain.Cut(" nothing was said yet", width))}
 		}
-		return called(d.Chat), rows[max(0, len(rows)-max(4, m.height/3)):]
+		return strings.TrimSuffix(called(d.Chat)+" · "+cost(d), " · "), rows[max(0, len(rows)-max(4, m.height/3)):]
 	}
 	p, ok := m.peer(id)
 	if !ok {

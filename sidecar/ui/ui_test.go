@@ -323,7 +323,7 @@ func world() model {
 			{Pane: "%9", Agent: "opencode", Window: "work:3 web"},
 		},
 		chats: []api.ChatDetail{
-			{Chat: chat, Stats: message.Stats{Turns: 4, Depth: 3}},
+			{Chat: chat, Stats: message.Stats{Turns: 4, Depth: 3, Spent: message.Spent{Tokens: message.Tokens{Fresh: 1200, Cached: 90000, Output: 34}, Turns: 4}}},
 			{Chat: paused, Stats: message.Stats{Turns: 20, Depth: 20}},
 		},
 		events: []message.Event{

@@ -122,7 +122,7 @@ func (w watch) state(m model, d api.ChatDetail) string {
 	if d.State == message.ChatOn {
 		state = "on · " + state
 	}
-	return state + " · " + progress(d)
+	return strings.TrimSuffix(state+" · "+progress(d)+" · "+cost(d), " · ")
 }
 
 func (w watch) help(m model) []string {
