@@ -1,0 +1,167 @@
+package daemon_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// listing is what the list of waits said, each time that it said something else.
+type listing struct {
+	mu    sync.Mutex
+	begun time.Time
+	said  []listed
+}
+
+type listed struct {
+	at    time.Time
+	waits string // "claude: dialog, codex: your draft"
+}
+
+// lists writes down the list of waits until the test ends.
+func (l *labRig) lists() *listing {
+	l.Helper()
+	b := &listing{begun: time.Now()}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	l.Cleanup(func() { cancel(); <-done })
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			waits, err := api.Call(ctx, l.client.Client, api.ListWaits, api.None{})
+			var words []string
+			for _, w := range waits {
+				words = append(words, fmt.Sprintf("%s: %s", w.Name, w.Kind))
+			}
+			b.mu.Lock()
+			if text := strings.Join(words, ", "); err == nil && (len(b.said) == 0 || b.said[len(b.said)-1].waits != text) {
+				b.said = append(b.said, listed{time.Now(), text})
+			}
+			b.mu.Unlock()
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	return b
+}
+
+// is reports since when the last list has, or has not, a wait; false while it is otherwise.
+func (b *listing) is(wait string, there bool) (since time.Time, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := len(b.said) - 1; i >= 0 && strings.Contains(b.said[i].waits, wait) == there; i-- {
+		since, ok = b.said[i].at, true
+	}
+	return since, ok
+}
+
+func (b *listing) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var text strings.Builder
+	for _, one := range b.said {
+		fmt.Fprintf(&text, "\n%7.2fs  %s", one.at.Sub(b.begun).Seconds(), one.waits)
+	}
+	return text.String()
+}
+
+// Four agents at once: a dialog in one, a draft in the second, a question in the third, the fourth is
+// asked and answers. What a person must do is listed within a second and gone within one of their
+// answer; what the fourth does never is; and nobody but the person answers anything.
+func TestLab_U20_fourAgentsAtOnce(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, labtest.Kinds)
+	agents := map[labtest.Kind]*labAgent{}
+	for _, kind := range labtest.Kinds {
+		agents[kind] = l.launch(kind)
+	}
+	for _, a := range agents {
+		a.WaitForIdle()
+		_, err := l.client.Adopt(t.Context(), api.AdoptRequest{Pane: a.Pane, Name: string(a.Kind)})
+		require.NoError(t, err)
+	}
+	claude, codex, opencode, gemini := agents[labtest.Claude], agents[labtest.Codex], agents[labtest.Opencode], agents[labtest.Gemini]
+	board := l.lists()
+	t.Cleanup(func() { t.Log(board) })
+	within := func(wait string, there bool, from time.Time) {
+		t.Helper()
+		var since time.Time
+		l.until(fmt.Sprintf("%s %v", wait, there), func() bool {
+			at, ok := board.is(wait, there)
+			since = at
+			return ok
+		}, func() any { return board.String() })
+		took := since.Sub(from)
+		t.Logf("%s listed %v after %v", wait, there, took.Round(time.Millisecond))
+		if !strings.HasSuffix(wait, "draft") { // which is looked for less often than what an agent asks
+			assert.Less(t, took, time.Second, "%s %v", wait, there)
+		}
+	}
+
+	proof := filepath.Join(claude.Work, "proof")
+	claude.Prompt("please [[bash touch proof]]")
+	claude.WaitForDialog()
+	within("claude: dialog", true, time.Now())
+	opencode.Prompt("please [[ask Which colour? | red | blue]]")
+	opencode.WaitForDialog()
+	within("opencode: question", true, time.Now())
+	codex.Keys("-l", "half a line")
+	codex.WaitForText("half a line")
+	draft := l.mail(codex, "hello [[say hello]]")
+	l.waitTold(draft, codex, "held")
+	within("codex: draft", true, time.Now())
+	asked := l.mail(gemini, "what is it? [[say it is nothing]]")
+	l.waitTold(asked, gemini, "answered")
+	for _, words := range []string{"claude: dialog", "codex: your draft", "opencode: question"} {
+		assert.Contains(t, l.statusLine(), words)
+	}
+
+	assert.NoFileExists(t, proof)
+	shown := claude.screen()
+	behind := l.mail(claude, "never mind [[say as you like]]")
+	l.waitTold(behind, claude, "held")
+	claude.keeps(shown)
+
+	answer := func(a *labAgent, wait string, keys ...string) {
+		t.Helper()
+		a.WaitForStill(labtest.Stillness)
+		a.Keys(keys...)
+		within(wait, false, time.Now())
+	}
+	answer(claude, "claude: dialog", "Enter")
+	answer(opencode, "opencode: question", "Enter")
+	answer(codex, "codex: draft", "C-u")
+	l.waitTold(behind, claude, "answered")
+	l.waitTold(draft, codex, "submitted")
+	assert.FileExists(t, proof)
+	_, told := board.is("gemini", true)
+	assert.False(t, told)
+	assert.Empty(t, l.statusLine())
+
+	// A minute of a healthy chat is nobody's to look at.
+	before := board.String()
+	chat := l.begin("count, both of you", []string{codex.Pane, gemini.Pane}, "empty=off")
+	changes, line := 0, l.statusLine()
+	for end := time.Now().Add(time.Duration(long(15, 60)) * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if now := l.statusLine(); now != line {
+			changes, line = changes+1, now
+			t.Logf("the status line says %q", line)
+		}
+	}
+	assert.LessOrEqual(t, changes, 1, "one chat more")
+	assert.Equal(t, before, board.String())
+	assert.Equal(t, message.ChatOn, l.current(chat).State)
+}
