@@ -28,19 +28,22 @@ PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .PHONY: build install uninstall demo test lint lab versions long bench fuzz teeth conformance pictures dist release clean help ensure
 
-build: ## build bin/intercom
+build: ## build bin/intercom and bin/intercom-hub
 	$(GO_BUILD) -o bin/intercom ./cmd/intercom
+	$(GO_BUILD) -o bin/intercom-hub ./cmd/intercom-hub
 
-install: build ## install intercom, its manual pages and completions below $(DESTDIR)$(PREFIX)
+install: build ## install intercom and intercom-hub, their manual pages and completions below $(DESTDIR)$(PREFIX)
 	install -d $(foreach d,bin share/man/man1 share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d,'$(DESTDIR)$(PREFIX)/$d')
 	install -m 0755 bin/intercom '$(DESTDIR)$(PREFIX)/bin/intercom'
+	install -m 0755 bin/intercom-hub '$(DESTDIR)$(PREFIX)/bin/intercom-hub'
 	bin/intercom man '$(DESTDIR)$(PREFIX)/share/man/man1'
+	bin/intercom-hub man '$(DESTDIR)$(PREFIX)/share/man/man1'
 	bin/intercom completion bash >'$(DESTDIR)$(PREFIX)/share/bash-completion/completions/intercom'
 	bin/intercom completion zsh >'$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_intercom'
 	bin/intercom completion fish >'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/intercom.fish'
 
 uninstall: ## remove what make install put there, with the same DESTDIR and PREFIX
-	rm -f '$(DESTDIR)$(PREFIX)/bin/intercom' '$(DESTDIR)$(PREFIX)'/share/man/man1/intercom.1 '$(DESTDIR)$(PREFIX)'/share/man/man1/intercom-*.1 \
+	rm -f '$(DESTDIR)$(PREFIX)/bin/intercom' '$(DESTDIR)$(PREFIX)/bin/intercom-hub' '$(DESTDIR)$(PREFIX)'/share/man/man1/intercom.1 '$(DESTDIR)$(PREFIX)'/share/man/man1/intercom-*.1 \
 		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions/intercom' '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_intercom' \
 		'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/intercom.fish'
 
@@ -86,8 +89,10 @@ pictures: ensure ## the pictures in docs/pictures, from two real agents and a pe
 dist: ## cross-compiled programs, compressed, and the SHA-256 of what is in them, in dist/ (PLATFORMS=…)
 	rm -rf dist && mkdir dist
 	set -e; for p in $(PLATFORMS); do \
-		echo "dist/intercom-$(VERSION)-$${p%/*}-$${p#*/}.gz"; \
-		GOOS=$${p%/*} GOARCH=$${p#*/} $(GO_BUILD) -o "dist/intercom-$(VERSION)-$${p%/*}-$${p#*/}" ./cmd/intercom; \
+		echo "dist/intercom-$(VERSION)-$${p%/*}-$${p#*/}.gz" "dist/intercom-hub-$(VERSION)-$${p%/*}-$${p#*/}.gz"; \
+		for c in intercom intercom-hub; do \
+			GOOS=$${p%/*} GOARCH=$${p#*/} $(GO_BUILD) -o "dist/$$c-$(VERSION)-$${p%/*}-$${p#*/}" "./cmd/$$c"; \
+		done; \
 	done
 	cd dist && { sha256sum intercom-* 2>/dev/null || shasum -a 256 intercom-*; } | sed 's/  */ /' > SHA256SUMS
 	gzip -9n dist/intercom-*

@@ -20,7 +20,7 @@ import (
 var (
 	inFences = regexp.MustCompile("(?ms)^```\\n(.*?)^```$")
 	comment  = regexp.MustCompile(`\s{2,}#.*$`)
-	link     = regexp.MustCompile(`\]\(([^)#:]+)?(#[^)]+)?\)`)
+	mdLink   = regexp.MustCompile(`\]\(([^)#:]+)?(#[^)]+)?\)`)
 	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
 )
 
@@ -89,7 +89,7 @@ func TestU27_everyLinkLeadsSomewhere(t *testing.T) {
 	for _, page := range pages(t) {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
-		for _, l := range link.FindAllStringSubmatch(string(text), -1) {
+		for _, l := range mdLink.FindAllStringSubmatch(string(text), -1) {
 			target := page
 			if l[1] != "" {
 				target = filepath.Join(filepath.Dir(page), l[1])

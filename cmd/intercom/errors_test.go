@@ -299,6 +299,27 @@ var errorsOf = map[string][]wrong{
 		{"talk send --to-port 9002 --from-port 9001", 2, `either --message or --message-file`, `--help`},
 		{"talk send --to-port 9002 --from-port 9001 --message x --type xml", 2, `--type "xml"`, `--help`},
 	},
+	"intercom link": {
+		{"link frob", 2, `no command "link frob"`, `intercom link --help`},
+		{"link --dir /proc/nowhere", 1, `/proc/nowhere`, `with --dir`},
+		{"link", 1, `no hub has run on this computer`, `intercom-hub --listen`},
+	},
+	"intercom link add": {
+		{"link add", 2, `takes a name for the other computer`, `intercom link add raspi`},
+		{"link add raspi", 1, `no hub has run on this computer`, `intercom-hub --listen`},
+	},
+	"intercom link end": {{"link end", 2, `takes the name of the other computer`, `intercom link end`}},
+	"intercom link join": {
+		{"link join", 2, `takes the token`, `intercom link join`},
+		{"link join raspi", 2, `not an invitation`, `copy the whole line`},
+	},
+	"intercom link ssh": {
+		{"link ssh", 2, `takes a host`, `intercom link ssh`},
+		{"link ssh -- -oProxyCommand=x", 2, `is not a host`, `intercom link ssh raspi.local`},
+		{"link ssh host --program a;b", 2, `--program "a;b"`, `/usr/local/bin/intercom`},
+		{"link ssh host --name a.b", 2, `has a dot`, `laptop`},
+		{"link ssh host --ssh /nowhere/ssh", 1, `no program "/nowhere/ssh"`, `OpenSSH`},
+	},
 	"intercom compat":         {{"compat frob", 2, `no command "compat frob"`, `intercom compat --help`}},
 	"intercom compat install": {{"compat install", 2, `takes a directory`, `intercom compat install`}, {"compat install /proc/nowhere", 1, `/proc/nowhere`, `intercom doctor`}},
 
@@ -423,7 +444,7 @@ func TestU13_withoutAServer(t *testing.T) {
 		for c := cmd; c != nil; c = c.Parent() {
 			hidden = hidden || c.Hidden
 		}
-		if hidden || cmd.HasSubCommands() || slices.Contains(needNone, path) || strings.HasPrefix(path, "intercom completion") || strings.HasPrefix(path, "intercom talk ") || strings.HasPrefix(path, "intercom compat") || strings.HasPrefix(path, "intercom aea ") || strings.HasPrefix(path, "intercom team ") {
+		if hidden || cmd.HasSubCommands() || slices.Contains(needNone, path) || strings.HasPrefix(path, "intercom completion") || strings.HasPrefix(path, "intercom talk ") || strings.HasPrefix(path, "intercom compat") || strings.HasPrefix(path, "intercom link ") || strings.HasPrefix(path, "intercom aea ") || strings.HasPrefix(path, "intercom team ") {
 			return
 		}
 		tried++

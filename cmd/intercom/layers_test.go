@@ -52,6 +52,7 @@ var layers = map[string][]string{
 	"sidecar/talk":                {"sidecar/message", "sidecar/render", "sidecar/atomicfile", "sidecar/claim", "sidecar/foreign", "sidecar/own"},
 	"sidecar/link":                {"sidecar/message", "sidecar/registry"},
 	"sidecar/hub":                 {"sidecar/link", "sidecar/own", "sidecar/atomicfile", "sidecar/claim"},
+	"sidecar/tunnel":              {"sidecar/process"},
 	"sidecar/team":                {"sidecar/message", "sidecar/handshake", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile"},
 	"sidecar/inherited":           {},
 	"sidecar/tmux/command":        {},
@@ -108,7 +109,7 @@ var layers = map[string][]string{
 	"policies":         {"scripting/policy"},
 	"docs/skill":       {},
 
-	"cmd/intercom": {"policies", "docs/skill", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/mcp", "sidecar/ui", "sidecar/plain", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/claim", "sidecar/spelling"},
+	"cmd/intercom": {"policies", "docs/skill", "scripting", "scripting/policy", "scripting/trust", "scripting/worker", "sidecar/daemon", "sidecar/service", "sidecar/comeback", "sidecar/api", "sidecar/process", "sidecar/tmux", "sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/hooks", "sidecar/mcp", "sidecar/ui", "sidecar/plain", "sidecar/atomicfile", "sidecar/foreign", "sidecar/own", "sidecar/inherited", "sidecar/brakes", "sidecar/aea", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/link", "sidecar/hub", "sidecar/tunnel", "sidecar/claim", "sidecar/spelling"},
 	// For computers without a NATS server; what it must share with the other program is in sidecar/hub.
 	"cmd/intercom-hub": {"sidecar/hub", "sidecar/link", "sidecar/registry", "sidecar/inherited"},
 
@@ -149,7 +150,7 @@ var onlyIn = map[string][]string{
 
 	"database/sql":        {"sidecar/journal", "sidecar/agent"},
 	"database/sql/driver": {"sidecar/journal"},
-	"net":                 {"sidecar/api", "sidecar/door", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/hub", "sidecar/persona", "sidecar/labtest", "cmd/intercom-hub"},
+	"net":                 {"sidecar/api", "sidecar/door", "sidecar/tmux", "sidecar/tmux/native", "sidecar/talk", "sidecar/hub", "sidecar/tunnel", "sidecar/persona", "sidecar/labtest", "cmd/intercom-hub"},
 	"net/http":            {"sidecar/api", "sidecar/labtest"},
 	"os/exec":             {"sidecar/process", "sidecar/tmux", "sidecar/tmux/tmuxtest", "sidecar/programtest", "sidecar/naivetest", "sidecar/labtest", "scripting", "cmd/intercom"},
 	"testing":             {"sidecar/tmux/tmuxtest", "sidecar/labtest", "sidecar/persona/personatest"},

@@ -151,7 +151,7 @@ Small tools with a --help of their own: config, header, persona, record.`,
 		a.up(), a.down(), a.status(), a.doctor(), a.version(),
 		a.adopt(), a.release(), a.rename(), a.explain(),
 		a.chat(), a.askPane(), a.send(), a.peers(), a.inbox(), a.log(), a.ui(), a.brakes(), a.policy(),
-		a.session(), a.talk(), a.aea(), a.team(), a.compat(), a.header(), a.config(), a.man(),
+		a.session(), a.talk(), a.aea(), a.team(), a.link(), a.compat(), a.header(), a.config(), a.man(),
 		a.mcp(), a.hooks(), a.hook(), a.record(),
 		a.plugin(), a.uninstall(), a.demo(), a.sidecar(), a.guard(), a.persona(), a.policyWorker(), a.sessionExec(),
 	)
@@ -204,11 +204,11 @@ func (a *app) onlyCommands(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	err := api.Errorf(api.CodeUsage, "no command %q", strings.TrimPrefix(cmd.CommandPath()+" "+args[0], "intercom "))
-	if near := nearCommand(cmd, args[0]); near != "" {
-		return err.WithHint("did you mean %s %s?", cmd.CommandPath(), near)
-	}
 	if all := below(cmd, args[0]); len(all) > 0 {
 		return err.WithHint("did you mean %s?", strings.Join(all, ", or "))
+	}
+	if near := nearCommand(cmd, args[0]); near != "" {
+		return err.WithHint("did you mean %s %s?", cmd.CommandPath(), near)
 	}
 	return err.WithHint("%s --help", cmd.CommandPath())
 }

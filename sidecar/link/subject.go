@@ -57,13 +57,13 @@ func Token(name string) (string, error) {
 // The stream and its consumer are made by whoever grants: who may make any can read those of others.
 func Grants(token string) (publish, subscribe []string) {
 	stream := StreamOf(token)
-	return []string{
+	publish = []string{
 		toSubject("*", token), askSubject("*", token), answerSubject("*", "*", token), hereSubject(token),
 		"$JS.API.STREAM.INFO." + stream, "$JS.API.CONSUMER.INFO." + stream + "." + mail,
 		"$JS.API.CONSUMER.MSG.NEXT." + stream + "." + mail, "$JS.ACK." + stream + "." + mail + ".>",
-	}, []string{
-		askSubject(token, "*"), answerSubject(token, "*", "*"), hereSubject("*"), inbox(token) + ".>",
 	}
+	subscribe = []string{askSubject(token, "*"), answerSubject(token, "*", "*"), hereSubject("*"), inbox(token) + ".>"}
+	return publish, subscribe
 }
 
 // inbox is the prefix of the subjects to which a computer has itself answered.

@@ -1,0 +1,359 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
+)
+
+// Two computers, each with its own network and HOME, over ssh: what is sent while the link is cut arrives once and in order;
+// a revoked key is refused, and that is said.
+func TestN9_linkOverSSH(t *testing.T) {
+	t.Parallel()
+	w := newSSHWorld(t)
+	linked := w.link(t)
+	linked.awaits(t, "linked with")
+
+	here, err := os.ReadFile(filepath.Join(w.home("laptop"), ".config", "intercom", "init.lua"))
+	require.NoError(t, err)
+	assert.Contains(t, string(here), `name = "laptop", nats = "unix://`+w.socket()+`"`)
+	there, err := os.ReadFile(filepath.Join(w.home("server"), ".config", "intercom", "init.lua"))
+	require.NoError(t, err)
+	assert.Contains(t, string(there), `nats = "tls://127.0.0.1:4222"`)
+
+	laptop := w.dial(t, "laptop")
+	server := w.dial(t, "server")
+	js, err := jetstream.New(laptop)
+	require.NoError(t, err)
+	theirs, err := jetstream.New(server)
+	require.NoError(t, err)
+	name := ownName()
+	const all = 1000
+	got := make(chan string, 2*all)
+	mailbox, err := link.EnsureMailbox(t.Context(), theirs, name)
+	require.NoError(t, err)
+	reading, err := mailbox.Consume(func(m jetstream.Msg) {
+		if m.DoubleAck(t.Context()) == nil {
+			got <- string(m.Data())
+		}
+	})
+	require.NoError(t, err)
+	defer reading.Stop()
+	for i := range all {
+		switch i {
+		case all / 4: // the network is gone for a moment
+			w.ip(t, "-n", w.ns("laptop"), "link", "set", "dev", "cable", "down")
+			time.AfterFunc(time.Second, func() { w.ip(t, "-n", w.ns("laptop"), "link", "set", "dev", "cable", "up") })
+		case all / 2: // the connection is
+			w.cut(t)
+		}
+		require.Eventually(t, func() bool { // as an outbox does
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			_, err := js.Publish(ctx, "intercom.v1.to."+name+".laptop", fmt.Append(nil, i), jetstream.WithMsgID(strconv.Itoa(i)))
+			return err == nil
+		}, time.Minute, 10*time.Millisecond, "%d: %s", i, linked)
+	}
+	for i := range all {
+		select {
+		case one := <-got:
+			require.Equal(t, strconv.Itoa(i), one)
+		case <-time.After(time.Minute):
+			require.Fail(t, "did not arrive", "%d", i)
+		}
+	}
+	linked.awaits(t, "not linked with")
+	assert.Empty(t, got, "something came twice")
+
+	out, err := w.in(t, "server", "intercom-hub", "revoke", "laptop").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Eventually(t, func() bool {
+		_, err := w.connect(t, "laptop")
+		return errors.Is(err, nats.ErrAuthorization)
+	}, 10*time.Second, 10*time.Millisecond, "the key is refused")
+	w.cut(t)
+	linked.awaits(t, "gives laptop no access any more")
+	_, err = server.RTT()
+	require.NoError(t, err, "nobody else notices")
+}
+
+// What is wrong is said, with what to do.
+func TestN9_whyNot(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ssh := func(script string) string {
+		path := filepath.Join(t.TempDir(), "ssh")
+		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
+		return path
+	}
+	for _, c := range []struct{ ssh, err, hint string }{
+		{ssh("echo 'me@host: Permission denied (publickey).' >&2; exit 255"), "Permission denied", "ssh host true"},
+		{ssh("echo 'bash: line 1: intercom: command not found' >&2; exit 127"), "command not found", "install intercom and intercom-hub there"},
+		{ssh("echo welcome"), "answers \"welcome", "prints at login"},
+		{ssh(`echo '{"error": "there is no intercom-hub here", "hint": "make install"}'`), "host: there is no intercom-hub here", "make install"},
+		{"/nowhere/ssh", `no program "/nowhere/ssh"`, "OpenSSH"},
+	} {
+		var errs strings.Builder
+		code := run(t.Context(), env{
+			Args: []string{"link", "ssh", "host", "--ssh", c.ssh, "--name", "laptop"}, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &errs,
+			Getenv: func(name string) string { return map[string]string{"HOME": dir}[name] },
+		})
+		assert.Equal(t, 1, code)
+		said, hint, _ := strings.Cut(errs.String(), "\n")
+		assert.Contains(t, said, c.err)
+		assert.Contains(t, hint, c.hint)
+	}
+	_, err := os.Stat(filepath.Join(dir, ".config"))
+	assert.ErrorIs(t, err, os.ErrNotExist, "nothing was written")
+}
+
+// Helpers of the tests.
+
+// sshWorld is two computers, laptop and server, with a cable between them. On server runs sshd.
+type sshWorld struct {
+	dir, bin string
+	sshd     *exec.Cmd
+}
+
+func newSSHWorld(t *testing.T) *sshWorld {
+	t.Helper()
+	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
+		t.Skip("two networks need Linux and root: sudo go test")
+	}
+	for _, program := range []string{"ip", "ssh", "ssh-keygen", "/usr/sbin/sshd"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("no %s: install iproute2 and openssh-server", program)
+		}
+	}
+	dir, err := os.MkdirTemp("", "ic") // short, for sockets
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	w := &sshWorld{dir: dir, bin: filepath.Join(dir, "bin")}
+	for _, name := range []string{"laptop", "server"} {
+		require.NoError(t, os.MkdirAll(w.home(name), 0o700))
+		out, err := exec.CommandContext(t.Context(), "ip", "netns", "add", w.ns(name)).CombinedOutput()
+		if err != nil {
+			t.Skipf("no network of its own can be had: %s", out)
+		}
+		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", w.ns(name)).Run() })
+	}
+	w.ip(t, "link", "add", "cable", "netns", w.ns("laptop"), "type", "veth", "peer", "name", "cable", "netns", w.ns("server"))
+	for i, name := range []string{"laptop", "server"} {
+		w.ip(t, "-n", w.ns(name), "addr", "add", fmt.Sprintf("192.0.2.%d/24", i+1), "dev", "cable")
+		w.ip(t, "-n", w.ns(name), "link", "set", "dev", "lo", "up")
+		w.ip(t, "-n", w.ns(name), "link", "set", "dev", "cable", "up")
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", w.bin+"/", "./cmd/intercom", "./cmd/intercom-hub")
+	build.Dir = filepath.Join("..", "..")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	for _, key := range []string{"host", "me"} {
+		out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, key)).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	require.NoError(t, os.MkdirAll("/run/sshd", 0o755))
+	config := filepath.Join(dir, "sshd_config")
+	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `Port 22
+HostKey %[1]s/host
+AuthorizedKeysFile %[1]s/me.pub
+PidFile none
+StrictModes no
+UsePAM no
+PermitRootLogin yes
+SetEnv HOME=%[2]s PATH=%[3]s:%[4]s
+`, dir, w.home("server"), w.bin, os.Getenv("PATH")), 0o600))
+	w.sshd = w.in(t, "server", "/usr/sbin/sshd", "-D", "-e", "-f", config)
+	log, err := os.Create(filepath.Join(dir, "sshd.log"))
+	require.NoError(t, err)
+	defer log.Close()
+	w.sshd.Stderr = log
+	require.NoError(t, w.sshd.Start())
+	t.Cleanup(func() {
+		_ = w.sshd.Process.Kill()
+		_ = w.sshd.Wait()
+		w.endHub()
+	})
+	require.Eventually(t, func() bool {
+		said, err := os.ReadFile(log.Name())
+		return err == nil && strings.Contains(string(said), "Server listening")
+	}, 30*time.Second, 10*time.Millisecond)
+	return w
+}
+
+func (w *sshWorld) home(name string) string { return filepath.Join(w.dir, name) }
+func (w *sshWorld) ns(name string) string   { return filepath.Base(w.dir) + "-" + name }
+func (w *sshWorld) socket() string {
+	return filepath.Join(w.home("laptop"), ".local", "state", "intercom", "link.sock")
+}
+
+func (w *sshWorld) ip(t *testing.T, args ...string) {
+	out, err := exec.Command("ip", args...).CombinedOutput()
+	assert.NoError(t, err, "%v: %s", args, out)
+}
+
+// in is a program on one of the two.
+func (w *sshWorld) in(t *testing.T, name string, argv ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "ip", append([]string{"netns", "exec", w.ns(name), "env", "-i", "HOME=" + w.home(name), "PATH=" + w.bin + ":" + os.Getenv("PATH")}, argv...)...)
+	return cmd
+}
+
+// endHub ends what link ssh has started on server: everything in its network.
+func (w *sshWorld) endHub() {
+	out, _ := exec.Command("ip", "netns", "pids", w.ns("server")).Output()
+	for pid := range strings.FieldsSeq(string(out)) {
+		if n, err := strconv.Atoi(pid); err == nil && n != os.Getpid() {
+			_ = unix.Kill(n, unix.SIGKILL)
+		}
+	}
+}
+
+// cut ends the connections of ssh on server, but not the program that takes new ones.
+func (w *sshWorld) cut(t *testing.T) {
+	t.Helper()
+	out, err := exec.Command("ip", "netns", "pids", w.ns("server")).Output()
+	require.NoError(t, err)
+	for pid := range strings.FieldsSeq(string(out)) {
+		n, _ := strconv.Atoi(pid)
+		name, _ := os.ReadFile("/proc/" + pid + "/comm")
+		if strings.HasPrefix(string(name), "sshd") && n != w.sshd.Process.Pid {
+			_ = unix.Kill(n, unix.SIGKILL)
+		}
+	}
+}
+
+// sshLink is a running `intercom link ssh`.
+type sshLink struct {
+	lines chan string
+	said  []string
+}
+
+func (l *sshLink) String() string { return strings.Join(l.said, "\n") }
+
+func (w *sshWorld) link(t *testing.T) *sshLink {
+	t.Helper()
+	cmd := w.in(t, "laptop", "intercom", "link", "ssh", "root@192.0.2.2", "--name", "laptop", "-o", "IdentityFile="+w.dir+"/me", "-o", "IdentitiesOnly=yes",
+		"-o", "UserKnownHostsFile="+w.dir+"/known", "-o", "StrictHostKeyChecking=no")
+	r, wr := io.Pipe()
+	cmd.Stdout, cmd.Stderr = wr, wr
+	require.NoError(t, cmd.Start())
+	l := &sshLink{lines: make(chan string, 1000)}
+	go func() {
+		for s := bufio.NewScanner(r); s.Scan(); {
+			l.lines <- s.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(unix.SIGTERM)
+		_ = cmd.Wait()
+		wr.Close()
+	})
+	return l
+}
+
+// awaits waits until it says something.
+func (l *sshLink) awaits(t *testing.T, what string) {
+	t.Helper()
+	for {
+		select {
+		case line := <-l.lines:
+			l.said = append(l.said, line)
+			if strings.Contains(line, what) {
+				return
+			}
+		case <-time.After(time.Minute):
+			require.Fail(t, "not said", "%q; but: %s", what, l)
+		}
+	}
+}
+
+// netDialer dials from the network of one of the two.
+type netDialer struct {
+	w    *sshWorld
+	name string
+}
+
+func (d netDialer) Dial(network, address string) (net.Conn, error) {
+	if d.name == "laptop" {
+		return net.DialTimeout("unix", d.w.socket(), 5*time.Second)
+	}
+	type dialled struct {
+		conn net.Conn
+		err  error
+	}
+	done := make(chan dialled)
+	go func() {
+		runtime.LockOSThread() // unlocked where the thread is in its own network again
+		conn, err := func() (net.Conn, error) {
+			own, err := os.Open("/proc/thread-self/ns/net")
+			if err != nil {
+				return nil, err
+			}
+			defer own.Close()
+			its, err := os.Open("/run/netns/" + d.w.ns(d.name))
+			if err != nil {
+				return nil, err
+			}
+			defer its.Close()
+			if err := unix.Setns(int(its.Fd()), unix.CLONE_NEWNET); err != nil {
+				return nil, err
+			}
+			// One address: more are dialled by other threads.
+			conn, err := net.DialTimeout(network, strings.Replace(address, "localhost", "127.0.0.1", 1), 5*time.Second)
+			if unix.Setns(int(own.Fd()), unix.CLONE_NEWNET) == nil {
+				runtime.UnlockOSThread()
+			}
+			return conn, err
+		}()
+		done <- dialled{conn, err}
+	}()
+	r := <-done
+	return r.conn, r.err
+}
+
+// connect connects with the credentials that one of the two keeps.
+func (w *sshWorld) connect(t *testing.T, name string, more ...nats.Option) (*nats.Conn, error) {
+	t.Helper()
+	creds := filepath.Join(w.home(name), ".config", "intercom", "link.creds")
+	key, err := nats.NkeyOptionFromSeed(creds)
+	require.NoError(t, err)
+	token := name
+	if name == "server" {
+		token = ownName()
+	}
+	conn, err := nats.Connect("nats://localhost:4222", append([]nats.Option{
+		key, nats.RootCAs(creds), nats.SetCustomDialer(netDialer{w, name}), nats.CustomInboxPrefix("_INBOX." + token),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
+	}, more...)...)
+	if err == nil {
+		t.Cleanup(conn.Close)
+	}
+	return conn, err
+}
+
+func (w *sshWorld) dial(t *testing.T, name string) *nats.Conn {
+	t.Helper()
+	conn, err := w.connect(t, name, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.IgnoreAuthErrorAbort(), nats.PingInterval(2*time.Second))
+	require.NoError(t, err)
+	return conn
+}
