@@ -53,7 +53,7 @@ func TestExamples_byName(t *testing.T) {
 		assert.Regexp(t, `^[A-Z].{15,70}[^.]$`, policies.Purpose(s), s.Name)
 		assert.Regexp(t, `(?m)^(cases|test)\(`, policies.TestsOf(s), s.Name)
 	}
-	assert.Equal(t, []string{"answers-only", "ask-me-first", "cost-limit", "hub-and-spoke", "never-unattended", "no-secrets", "quiet-hours", "reviewer-gate", "route-by-content", "talk-port", "talking-stick", "token-limit"}, names)
+	assert.Equal(t, []string{"answers-only", "ask-me-first", "cost-limit", "hub-and-spoke", "never-unattended", "no-secrets", "other-computers", "quiet-hours", "reviewer-gate", "route-by-content", "talk-port", "talking-stick", "token-limit"}, names)
 	found, ok := policies.Example("quiet-hours")
 	assert.True(t, ok)
 	assert.Contains(t, found.Text, "quiet hours")
@@ -80,7 +80,7 @@ func TestShipped_lastWord(t *testing.T) {
 		"whoever reached a port": {func(in *policy.Input) { in.Chat, in.Message.Trust = nil, message.TrustLoopback }, message.VerbAsk},
 		"another computer": {func(in *policy.Input) {
 			in.Chat, in.Message.Origin, in.Message.Trust = nil, message.OriginRemote, message.TrustRemote
-		}, message.VerbAsk},
+		}, message.VerbDeliver},
 		"a repository, no type": {func(in *policy.Input) { in.Chat, in.Message.Trust = nil, message.TrustRegister }, message.VerbAsk},
 		"a repository, a question": {func(in *policy.Input) {
 			in.Chat, in.Message.Trust, in.Message.Type = nil, message.TrustRegister, "question"

@@ -1,11 +1,17 @@
 package policy
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // Settings are what init.lua says by intercom.configure. What it does not say is the zero
 // value of its field.
 type Settings struct {
 	Computer    string                    `json:"computer,omitempty"`    // the name of this machine
+	Link        Link                      `json:"link,omitzero"`         // how it reaches others
+	Computers   map[string]Computer       `json:"computers,omitempty"`   // what others may do here, by their names in lower case
 	Attribution string                    `json:"attribution,omitempty"` // with {name} and {number}
 	Chats       map[string]string         `json:"chats,omitempty"`       // settings of every new chat, as --set takes them
 	Brakes      map[string]string         `json:"brakes,omitempty"`      // limits, as the table of limits names them
@@ -15,6 +21,35 @@ type Settings struct {
 	Answer      []string                  `json:"answer,omitempty"`      // the command that answers messages of repositories in which no agent works
 	Team        Team                      `json:"team,omitzero"`         // what holds in all teams
 	Notices     Notices                   `json:"notices,omitzero"`      // how a person is told, beside the line in tmux
+}
+
+// Link says how this machine reaches others. The zero value is not at all.
+type Link struct {
+	NATS     string `json:"nats,omitempty"`     // URLs of servers, with commas between
+	Creds    string `json:"creds,omitempty"`    // path of the credentials
+	Insecure bool   `json:"insecure,omitempty"` // plain text, or no credentials, will do
+}
+
+// Computer is what another machine may do here, and how it is known.
+type Computer struct {
+	May []string `json:"may,omitzero"`  // words of Powers; nil: DefaultMay
+	Key string   `json:"key,omitempty"` // the public key that it signs with; "": whichever is seen first
+}
+
+// Powers are what another machine may be let do: send messages, answer those that it was sent, have sessions here in its chats,
+// start sessions and end those again, and read what was said.
+var Powers = []string{"send", "answer", "chat", "start", "read"}
+
+// DefaultMay is what one may of which nothing is said.
+var DefaultMay = []string{"send", "answer"}
+
+// May reports whether another machine may do that.
+func (s Settings) May(computer, what string) bool {
+	c, said := s.Computers[strings.ToLower(computer)]
+	if !said || c.May == nil {
+		return slices.Contains(DefaultMay, what)
+	}
+	return slices.Contains(c.May, what)
 }
 
 // Notices says how a person is told that they are waited for, beside the line that tmux shows.

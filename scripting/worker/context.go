@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -8,6 +9,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 const contextClass = "intercom.Context"
@@ -20,6 +22,12 @@ var contexts = &class{
 		{
 			name: "thread", typ: "string", doc: "That of the message.",
 			get: func(s *state, _ int) lua.LValue { return lua.LString(s.now.in.Message.Thread) },
+		},
+		{
+			name: "computer", typ: "string", doc: "That on which the message was said; local is this one.",
+			get: func(s *state, _ int) lua.LValue {
+				return lua.LString(cmp.Or(s.now.in.Message.From.Computer, message.LocalComputer))
+			},
 		},
 		{
 			name: "config", typ: "table<string, any>", doc: "What the sidecar gives policies to read: aea, for messages of AEA's types.",

@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
@@ -13,7 +15,8 @@ import (
 var settingsClass = &class{
 	name: "intercom.Settings", noun: "configure", doc: "What init.lua configures.", table: true,
 	members: []member{
-		{name: "computer", typ: "string", doc: "The name of this machine."},
+		{name: "computer", typ: "string|table<string, string|boolean>", doc: "The name of this machine; or name, nats, creds and insecure: how it reaches others."},
+		{name: "computers", typ: "table<string, table<string, string|string[]>>", doc: "What other machines may do here, by name: may, a list of send, answer, chat, start and read (send and answer where nothing is said); key, the public key that one signs with."},
 		{name: "attribution", typ: "string", doc: "What stands before a text, with {name} and {number}: \"[{name}] ({number}):\"."},
 		{name: "chats", typ: "table<string, string|number|boolean>", doc: "Settings of every new chat, as intercom chat start --set takes them."},
 		{name: "brakes", typ: "table<string, string|number|boolean>", doc: "Limits."},
@@ -46,7 +49,12 @@ func (s *state) configure(L *lua.LState) int {
 	s.eachField(L, L.CheckTable(1), settingsClass, func(name string, v lua.LValue) {
 		switch name {
 		case "computer":
-			s.settings.Computer = s.said(L, name, v, maxSetting)
+			s.computer(L, name, v)
+		case "computers":
+			s.settings.Computers = map[string]policy.Computer{}
+			s.eachSetting(L, name, v, func(computer string, v lua.LValue) {
+				s.settings.Computers[strings.ToLower(computer)] = s.other(L, name+"."+computer, v)
+			})
 		case "attribution":
 			s.settings.Attribution = s.said(L, name, v, maxSetting)
 		case "chats":
@@ -126,6 +134,55 @@ func (s *state) settingsOf(L *lua.LState, name string, v lua.LValue) map[string]
 		}
 	})
 	return settings
+}
+
+// computer is the name of this machine, or that and how it reaches others.
+func (s *state) computer(L *lua.LState, name string, v lua.LValue) {
+	if v.Type() != lua.LTTable {
+		s.settings.Computer = s.said(L, name, v, maxSetting)
+		return
+	}
+	texts := map[string]*string{"name": &s.settings.Computer, "nats": &s.settings.Link.NATS, "creds": &s.settings.Link.Creds}
+	s.eachSetting(L, name, v, func(key string, v lua.LValue) {
+		text := texts[key]
+		switch {
+		case text != nil:
+			*text = s.said(L, name+"."+key, v, maxSetting)
+		case key != "insecure":
+			L.RaiseError("computer: no setting %q; there are name, nats, creds and insecure", key)
+		case v.Type() != lua.LTBool:
+			L.RaiseError("computer.insecure must be true or false, not a %s", v.Type())
+		default:
+			s.settings.Link.Insecure = lua.LVAsBool(v)
+		}
+	})
+	if s.settings.Link.NATS != "" && s.settings.Computer == "" {
+		L.RaiseError("computer.name is missing: others know this machine by it")
+	}
+}
+
+// other is what another machine may do here.
+func (s *state) other(L *lua.LState, name string, v lua.LValue) (c policy.Computer) {
+	s.eachSetting(L, name, v, func(key string, v lua.LValue) {
+		switch key {
+		case "key":
+			c.Key = s.said(L, name+"."+key, v, maxSetting)
+		case "may":
+			list, ok := s.field(L, name+"."+key, v).([]string)
+			if !ok {
+				L.RaiseError("%s.may must be a list of texts", name)
+			}
+			for _, word := range list {
+				if !slices.Contains(policy.Powers, word) {
+					L.RaiseError("%s.may: %q is none of %s", name, word, strings.Join(policy.Powers, ", "))
+				}
+			}
+			c.May = append([]string{}, list...)
+		default:
+			L.RaiseError("%s: no setting %q; there are may and key", name, key)
+		}
+	})
+	return c
 }
 
 // team is what holds in all teams.

@@ -23,6 +23,7 @@ var fixtures = &class{
 	members: []member{
 		{name: "from", typ: "string", doc: "Ada."},
 		{name: "from_number", typ: "integer", doc: "1."},
+		{name: "computer", typ: "string", doc: "local: ctx.computer."},
 		{name: "to", typ: "string", doc: "Ben, who has the number 2."},
 		{name: "type", typ: "string", doc: "turn."},
 		{name: "priority", typ: "string", doc: "normal."},
@@ -97,6 +98,8 @@ func (s *state) fixture(L *lua.LState, from policy.Input, fields *lua.LTable) *l
 		switch name {
 		case "from":
 			m.From.Name = word()
+		case "computer":
+			m.From.Computer = word()
 		case "from_number":
 			m.From.Number = s.whole(L, name, v)
 		case "to":
