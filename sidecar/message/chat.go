@@ -30,11 +30,21 @@ type Chat struct {
 	OneWay       bool          `json:"one_way,omitempty"` // what the others say goes to the first alone, what the first says to nobody
 	Aside        bool          `json:"aside,omitempty"`   // one question to somebody, or by somebody, in another chat: it holds nobody, and that chat hears nothing of it
 	Again        ID            `json:"again,omitempty"`   // the ended chat that this one takes up
+	Home         *Home         `json:"home,omitempty"`    // of one that belongs to another computer, and is mirrored here; nil: it is this one's
 	Spent        Spent         `json:"spent,omitzero"`    // tokens that its turns used
 	Floor        []ID          `json:"floor,omitempty"`   // sessions that may speak, as far as MaySpeak lets them; empty: all. Policies set it
 	Started      time.Time     `json:"started"`
 	Ended        *time.Time    `json:"ended,omitempty"`
 }
+
+// Home is where a chat belongs that is mirrored here.
+type Home struct {
+	Computer string `json:"computer"`
+	Chat     ID     `json:"chat"` // its id there
+}
+
+// MirrorID is the id that a chat of another computer has here: nobody there can choose one of ours.
+func (h Home) MirrorID() ID { return DerivedID(time.Unix(0, 0), "chat", h.Computer, string(h.Chat)) }
 
 // Asker is the session to which all answers in a one-way chat go: its first participant.
 // It is "" for any other chat.

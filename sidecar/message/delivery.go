@@ -209,6 +209,13 @@ const (
 	ExpiredThere     Reason = "nobody answered the agent's own dialog"                            // expired
 	DroppedThere     Reason = "dropped by the agent's inbox"                                      // failed: it was not taken
 	NotRecorded      Reason = "the agent's transcript does not show the message"                  // uncertain
-	Unwritable       Reason = "disk full"                                                         // until it can be written down that it is typed
-	DecidedAnew      Reason = "decided anew"                                                      // failed: policies have filtered it meanwhile, and there is another delivery of the message
+	NotLinked        Reason = "this computer is not linked with others now"                       // nothing was sent
+	ComputerAway     Reason = "the other computer is away"                                        // it is kept for that one
+	ComputerFull     Reason = "too much waits for the other computer"                             // nothing was sent
+	HeldThere        Reason = "held on the other computer"
+	NoComputer       Reason = "no computer of that name is linked"                    // failed
+	NotAllowedThere  Reason = "the other computer does not allow it"                  // failed
+	NotInChatThere   Reason = "its session is not in that chat on the other computer" // failed
+	Unwritable       Reason = "disk full"                                             // until it can be written down that it is typed
+	DecidedAnew      Reason = "decided anew"                                          // failed: policies have filtered it meanwhile, and there is another delivery of the message
 )

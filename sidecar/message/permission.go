@@ -21,3 +21,6 @@ func (stopped) Error() string {
 }
 func (stopped) Unwrap() error        { return ErrPaused }
 func (stopped) ErrorKind() ErrorKind { return KindStopped }
+
+// ErrDown says that the relay does not run, or ended before it could answer: what was to be done may be done by its next run.
+var ErrDown = errors.New("the relay is not running")

@@ -75,6 +75,20 @@ func (r *Relay) Join(ctx context.Context, peer message.Peer) (message.Peer, erro
 	return a.Peer, err
 }
 
+// Mirror takes in a chat of another computer; see Mirrored.
+func (r *Relay) Mirror(ctx context.Context, c message.Chat, consent bool) (message.Chat, error) {
+	a, err := r.wait(ctx, Mirrored{Chat: c, Consent: consent})
+	if err != nil {
+		return message.Chat{}, err
+	}
+	return a.Chats[0], nil
+}
+
+// MirrorLeft tells that sessions of another computer have left a chat, or that it has ended there; see MirrorLeft.
+func (r *Relay) MirrorLeft(ctx context.Context, chat message.ID, from string, peers []message.ID, why string) error {
+	return r.post(ctx, posted{event: MirrorLeft{Chat: chat, From: from, Peers: peers, Why: why}})
+}
+
 // Receive hands in what a peer that has joined says; see Received. It is on disk when this
 // returns nil, or was before: only then may its protocol acknowledge it.
 func (r *Relay) Receive(ctx context.Context, m message.Envelope) (fresh bool, err error) {

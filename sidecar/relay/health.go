@@ -25,7 +25,7 @@ const checkMark = "Status check: "
 
 // isCheck reports whether a message asks whether a session is at work still.
 func isCheck(m message.Envelope) bool {
-	return m.Type == message.KindCheck || m.Type == message.KindMessage && m.Chat == "" && m.Origin == message.OriginAgent && strings.HasPrefix(m.Body, checkMark)
+	return m.Type == message.KindCheck || m.Type == message.KindMessage && m.Chat == "" && m.Origin.OfAgent() && strings.HasPrefix(m.Body, checkMark)
 }
 
 // checkHealth asks about the turns that go on for too long, each on behalf of those whose message it

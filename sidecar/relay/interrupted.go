@@ -25,7 +25,7 @@ func (tx *tx) cut(t message.Turn, s *peer, c *chat, depth int, unanswered []*del
 		switch {
 		case author == nil || slices.Contains(told, author.ID):
 			continue
-		case d.Message.Chat == "" && bounds[author.Kind].turns && !slices.ContainsFunc(stops, func(one stop) bool { return one.caller == author.ID }):
+		case d.Message.Chat == "" && bounds[author.Kind].hears && !slices.ContainsFunc(stops, func(one stop) bool { return one.caller == author.ID }):
 			continue // it wants no notices
 		case !d.Message.Origin.OfAgent():
 			continue // a person sees it, and a notice asks for no answer

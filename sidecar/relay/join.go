@@ -16,16 +16,18 @@ type bound struct {
 	origin message.Origin
 	trust  []message.Trust // what may be claimed; the first holds where anything else is
 	turns  bool            // its words come as turns, and its messages by requests
+	hears  bool            // it is told what becomes of the turn that takes its message, and of the session that it started
+	bearer bool            // it has its id from where it lives, and bears it here too
 }
 
 // bounds are those of all kinds that there are; what is not among them can neither join nor say
 // anything.
 var bounds = map[message.PeerKind]bound{
-	message.PeerPane:       {origin: message.OriginAgent, trust: []message.Trust{message.TrustVerified}, turns: true},
+	message.PeerPane:       {origin: message.OriginAgent, trust: []message.Trust{message.TrustVerified}, turns: true, hears: true},
 	message.PeerPort:       {origin: message.OriginAgent, trust: []message.Trust{message.TrustLoopback}},
 	message.PeerRepository: {origin: message.OriginAgent, trust: []message.Trust{message.TrustUnverified, message.TrustRegister}},
 	message.PeerMember:     {origin: message.OriginAgent, trust: []message.Trust{message.TrustUnverified}},
-	message.PeerRemote:     {origin: message.OriginRemote, trust: []message.Trust{message.TrustRemote}},
+	message.PeerRemote:     {origin: message.OriginRemote, trust: []message.Trust{message.TrustRemote}, hears: true, bearer: true},
 }
 
 // says makes an envelope one that the peer says: who it is from, how that is known, and how
@@ -53,7 +55,7 @@ type key struct {
 // brought up to date then, and keeps its id and name. Answer: Session.
 type Joined struct {
 	Token Token
-	Peer  message.Peer // of which Kind, Key, Name, Title, Computer and State count
+	Peer  message.Peer // of which Kind, Key, Name, Title, Computer, Profile and State count; of a session on another computer its ID, too
 }
 
 func (e Joined) step(tx *tx) {
@@ -80,15 +82,28 @@ func (tx *tx) join(p message.Peer) (message.Peer, error) {
 	if b, known := bounds[p.Kind]; !known || b.turns || p.Key == "" {
 		return message.Peer{}, fmt.Errorf("join: %w: peer %q of kind %q", ErrRequest, p.Key, p.Kind)
 	}
-	in := message.Peer{Kind: p.Kind, Key: p.Key, Name: p.Name, Title: p.Title, Computer: p.Computer, State: p.State}
-	if have := tx.keyed[key{p.Kind, p.Key}]; have != nil && have.Ended == nil {
+	in := message.Peer{Kind: p.Kind, Key: p.Key, Name: p.Name, Title: p.Title, Computer: p.Computer, State: p.State, PaneOf: message.PaneOf{Profile: p.Profile}}
+	have := tx.keyed[key{p.Kind, p.Key}]
+	switch {
+	case have != nil && have.Ended == nil:
 		in.ID = have.ID
+	case bounds[p.Kind].bearer:
+		id, err := message.ParseID(string(p.ID))
+		if err != nil {
+			return message.Peer{}, fmt.Errorf("join: %w: %w", ErrRequest, err)
+		}
+		if other := tx.byID[id]; other != nil && (other.Kind != p.Kind || other.Key != p.Key) {
+			// Who bears another's id would get what is for that one.
+			return message.Peer{}, fmt.Errorf("join: %w: %s is the id of %q", ErrRequest, id, other.Name)
+		}
+		in.ID = id
 	}
 	return tx.takeIn(in), nil
 }
 
 // Received says that a peer that lives in no pane has said something: to those whom it
-// names, else into the chat in which it is, else to whomever policies send it. A message
+// names, else into the chat in which it is, else to whomever policies send it. One of another computer's
+// is said in the chat that it names, to those of it whom it names. A message
 // that is told of twice counts once. What is known of its author is bounded by the peer's
 // kind. Errors: ErrFull. Answer: Message, of one that is fresh.
 type Received struct {
@@ -146,13 +161,21 @@ func (tx *tx) receiveFrom(e Received) (message.ID, error) {
 	if e.Seen || tx.seen.Has(m.ID) {
 		return "", nil
 	}
-	if slices.Contains(ours, m.Type) {
+	m.Trust, m.Depth = e.Message.Trust, e.Message.Depth
+	told := bounds[s.Kind].bearer && m.Type == message.KindNotice
+	if slices.Contains(ours, m.Type) && !told {
 		m.Type = message.KindMessage
 	}
-	m.Trust, m.Depth = e.Message.Trust, e.Message.Depth
 	tx.says(s, &m)
+	if told {
+		m.Origin = message.OriginSystem // its own sidecar's, which is trusted no further than its sessions
+	}
 	t := &pending{message: m}
 	switch c := tx.chatOf(s.ID); {
+	case e.Message.Chat != "":
+		if err := tx.intoChat(s, e.Message, t); err != nil {
+			return "", err
+		}
 	case len(e.Message.To) > 0:
 		if t.message.To, err = tx.addressed(e.Message.To); err != nil {
 			return "", err

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,9 +17,39 @@ import (
 // joins has a peer join that lives in no pane.
 func (r *rig) joins(kind message.PeerKind, at string) message.Peer {
 	r.tokens++
-	a, err := r.step(Joined{Token: r.tokens, Peer: message.Peer{Kind: kind, Key: at, Name: string(kind) + "-" + at}})
+	a, err := r.step(Joined{Token: r.tokens, Peer: message.Peer{Kind: kind, Key: at, Name: string(kind) + "-" + at, ID: bornAt(kind, at, r.tokens)}})
 	require.NoError(r.t, err)
 	return a.Peer
+}
+
+// bornAt is the id that a peer bears which has it from elsewhere.
+func bornAt(kind message.PeerKind, at string, stay Token) message.ID {
+	if !bounds[kind].bearer {
+		return ""
+	}
+	return message.DerivedID(time.Unix(0, 0), string(kind), at, strconv.Itoa(int(stay)))
+}
+
+// Who has an id from elsewhere bears it, and nobody else's.
+func TestJoin_bearer(t *testing.T) {
+	r := newRig(t)
+	a := r.adopt("a")[0]
+	id := message.DerivedID(time.Unix(0, 0), "codex")
+	join := func(key string, id message.ID) (message.Peer, error) {
+		a, err := r.step(Joined{Token: 1, Peer: message.Peer{Kind: message.PeerRemote, Key: key, Name: "codex.raspi", Computer: "raspi", ID: id}})
+		return a.Peer, err
+	}
+	p, err := join("raspi/"+string(id), id)
+	require.NoError(t, err)
+	assert.Equal(t, id, p.ID)
+	assert.Equal(t, "raspi", p.Computer)
+	again, err := join("raspi/"+string(id), id)
+	require.NoError(t, err)
+	assert.Equal(t, p, again)
+	for name, id := range map[string]message.ID{"a session here": a.ID, "another computer's": id, "none": "", "no id": "x"} {
+		_, err := join("evil/"+name, id)
+		assert.ErrorIs(t, err, ErrRequest, name)
+	}
 }
 
 // hears has a peer say something, and reports whether it was fresh.

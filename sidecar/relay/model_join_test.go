@@ -11,7 +11,7 @@ import (
 // join has a peer join that lives in no pane.
 func (w *world) join(kind message.PeerKind, at string) {
 	w.token++
-	for _, e := range w.step(Joined{Token: w.token, Peer: message.Peer{Kind: kind, Key: at, Name: "p"}}) {
+	for _, e := range w.step(Joined{Token: w.token, Peer: message.Peer{Kind: kind, Key: at, Name: "p", ID: bornAt(kind, at, w.token)}}) {
 		if reply, ok := e.(Reply); ok {
 			require.NoError(w.t, reply.Err)
 			if id := reply.Answer.Peer.ID; !slices.Contains(w.sessions, id) {
@@ -34,7 +34,11 @@ func (w *world) receive(m message.Envelope) {
 			got, kind := f.Step.Received[0], w.kinds[m.From.Peer]
 			require.NotEqual(w.t, message.PeerPane, kind)
 			require.False(w.t, w.gone[m.From.Peer])
-			require.Equal(w.t, bounds[kind].origin, got.Origin)
+			if origin := bounds[kind].origin; bounds[kind].bearer && m.Type == message.KindNotice {
+				require.Equal(w.t, message.OriginSystem, got.Origin, "of the sidecar where it lives")
+			} else {
+				require.Equal(w.t, origin, got.Origin)
+			}
 			require.Contains(w.t, bounds[kind].trust, got.Trust)
 			require.GreaterOrEqual(w.t, got.Depth, max(1, m.Depth))
 		case Reply:

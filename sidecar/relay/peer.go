@@ -157,7 +157,7 @@ func (tx *tx) takeIn(in message.Peer) message.Peer {
 	tx.came(one)
 	tx.changed(one)
 	if in.Caller != nil {
-		if caller := tx.present(in.Caller.Peer); caller != nil && bounds[caller.Kind].turns {
+		if caller := tx.present(in.Caller.Peer); caller != nil && bounds[caller.Kind].hears {
 			tx.subscribe(caller, one)
 		}
 	}

@@ -123,7 +123,7 @@ var (
 )
 
 // ErrDown says that the relay does not run, or ended before it could answer.
-var ErrDown = errors.New("the relay is not running")
+var ErrDown = message.ErrDown
 
 // InChatError says that a chat cannot start since a peer is in one. It is ErrInChat,
 // and ErrActive too if that one is a chat of the very same peers.

@@ -127,8 +127,8 @@ func (tx *tx) await(sub *subscription, awaits []message.ID) {
 func (tx *tx) arm(d *delivery) {
 	m := d.Message
 	author, target := tx.present(m.From.Peer), tx.present(d.Target)
-	single := d.Chat == "" && m.Chat == "" && m.Origin == message.OriginAgent && !slices.Contains(ours, m.Type)
-	if !single || author == nil || target == nil || !bounds[author.Kind].turns || !bounds[target.Kind].turns {
+	single := d.Chat == "" && m.Chat == "" && m.Origin.OfAgent() && !slices.Contains(ours, m.Type)
+	if !single || author == nil || target == nil || !bounds[author.Kind].hears || !bounds[target.Kind].turns {
 		return
 	}
 	sub := tx.subscribe(author, target)

@@ -1,0 +1,212 @@
+package relay
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
+)
+
+// A chat of sessions on several computers has a home, the computer on which it was started, and is
+// mirrored on each of the others. All have the same participants with the same numbers; whoever says
+// something has it delivered to each of them by their own sidecar, which puts it into the chat that it
+// has. So each message goes the shortest way, and each computer keeps its own brakes, pauses and
+// policies. Who takes part is for the home to say.
+
+// Mirrored says that a chat of another computer has sessions of this one, as its home tells it now. The
+// first time it begins here: on, or where no person has said that such chats may, paused until one
+// resumes it. Errors: *InChatError; ErrEnded of one that has ended here; ErrStopped. Answer: Chats, one.
+type Mirrored struct {
+	Token   Token
+	Chat    message.Chat // of which Home, Name and Participants count: Peer, Number, Role, MaySpeak and Left
+	Consent bool         // a person lets the chats of that computer have sessions of this one
+}
+
+func (e Mirrored) prepare(l *lookup) (Event, error) {
+	e.Token = l.token()
+	return e, nil
+}
+
+func (e Mirrored) unwritten(l *loop, err error) (undo bool) {
+	l.answer(e.Token, outcome{err: err})
+	return true
+}
+
+func (e Mirrored) wait(s *stuck, p *posted) (later bool) {
+	p.answer(s.err)
+	return false
+}
+
+func (e Mirrored) step(tx *tx) {
+	c, err := tx.mirror(e)
+	if err != nil {
+		tx.reply(e.Token, Answer{}, fmt.Errorf("mirror a chat of another computer: %w", err))
+		return
+	}
+	tx.reply(e.Token, Answer{Chats: []message.Chat{c.copy()}}, nil)
+}
+
+func (tx *tx) mirror(e Mirrored) (*chat, error) {
+	if e.Chat.Home == nil {
+		return nil, fmt.Errorf("%w: it has no home", ErrRequest)
+	}
+	id := e.Chat.Home.MirrorID()
+	if c := tx.chat(id); c != nil {
+		if c.State == message.ChatOver {
+			return nil, ErrEnded
+		}
+		if !tx.ofOurs(e.Chat) {
+			tx.end(c, e.Chat.Home.Computer+" has taken the sessions of this computer out of it")
+			return c, nil
+		}
+		return c, tx.reseat(c, e.Chat)
+	}
+	if !tx.ofOurs(e.Chat) {
+		return nil, fmt.Errorf("%w: no session of this computer is in it", ErrRequest)
+	}
+	if tx.stopped {
+		return nil, ErrStopped
+	}
+	c := &chat{Chat: message.Chat{
+		ID: id, Home: e.Chat.Home, State: message.ChatOn, Started: tx.now, Limits: route.WithDefaults(message.Limits{}, tx.chatLimits),
+	}}
+	if registry.CheckName(e.Chat.Name) == nil && !slices.ContainsFunc(tx.open(), func(o *chat) bool { return o.Name == e.Chat.Name }) {
+		c.Name = e.Chat.Name
+	}
+	if err := tx.reseat(c, e.Chat); err != nil {
+		return nil, err
+	}
+	tx.begun(c)
+	if !e.Consent {
+		c.State, c.Why = message.ChatPaused, e.Chat.Home.Computer+" began it, and needs your yes"
+		tx.raise(message.Event{Chat: c.ID, Resumes: true, Notice: fmt.Sprintf("%s wants %s in a chat: resume it if you agree", e.Chat.Home.Computer, between(c.Chat))})
+	}
+	return c, nil
+}
+
+// ofOurs reports whether a session of this computer is in a chat.
+func (tx *tx) ofOurs(c message.Chat) bool {
+	return slices.ContainsFunc(c.Participants, func(p message.Participant) bool {
+		s := tx.byID[p.Peer]
+		return !p.Left && s != nil && s.Ended == nil && bounds[s.Kind].turns
+	})
+}
+
+// reseat has the participants of a mirrored chat be those that its home tells.
+func (tx *tx) reseat(c *chat, home message.Chat) error {
+	var seats []message.Participant
+	var fresh []*peer
+	for _, p := range home.Participants {
+		s := tx.byID[p.Peer]
+		if s == nil || s.Ended != nil && !p.Left {
+			return &registry.LookupError{Kind: "session", Ref: string(p.Peer), Err: registry.ErrUnknown}
+		}
+		if err := message.CheckRole(p.Role); err != nil {
+			return fmt.Errorf("%w: %w", ErrRequest, err)
+		}
+		seat := message.Participant{Peer: s.ID, Name: s.Name, Number: p.Number, Role: p.Role, MaySpeak: p.MaySpeak, Left: p.Left}
+		switch have := c.member(s.ID); {
+		case have != nil: // what a person here has set stays
+			seat.MaySpeak, seat.Approve = seat.MaySpeak && have.MaySpeak, have.Approve
+		case !p.Left:
+			if in := tx.chatOf(s.ID); in != nil {
+				return &InChatError{Name: s.Name, Chat: in.copy()}
+			}
+			fresh = append(fresh, s)
+		}
+		seats = append(seats, seat)
+	}
+	if slices.Equal(c.Participants, seats) {
+		return nil
+	}
+	for _, p := range c.Participants {
+		if i := slices.IndexFunc(seats, func(s message.Participant) bool { return s.Peer == p.Peer && !s.Left }); i < 0 && !p.Left {
+			tx.revoke(tx.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }, place{toPeer, p.Peer}))
+		}
+	}
+	c.Participants = seats
+	for _, s := range fresh {
+		tx.chatByPeer[s.ID], s.joined = c, tx.now
+	}
+	tx.altered(c)
+	return nil
+}
+
+// MirrorLeft says that sessions of another computer are in a chat no more, since that was ended there;
+// of a mirrored one, that its home has ended it.
+type MirrorLeft struct {
+	Chat  message.ID // as it is called here
+	From  string     // the computer that says so
+	Peers []message.ID
+	Why   string
+}
+
+func (e MirrorLeft) step(tx *tx) {
+	c := tx.chat(e.Chat)
+	if c == nil || c.State == message.ChatOver {
+		return
+	}
+	if c.Home != nil && c.Home.Computer == e.From {
+		tx.end(c, e.From+": "+e.Why)
+		return
+	}
+	left := false
+	for _, id := range e.Peers {
+		s := tx.byID[id]
+		if s == nil || s.Computer != e.From || s.Kind != message.PeerRemote || c.member(id) == nil {
+			continue
+		}
+		left = true
+		c.removeMember(id)
+		tx.revoke(tx.underway(func(d *delivery) bool { return d.Chat == c.ID && d.open() }, place{toPeer, id}))
+		tx.notice(c.ID, fmt.Sprintf("%s left chat %s: %s", s.Name, label(c.Chat), e.Why))
+	}
+	if !left {
+		return
+	}
+	tx.altered(c)
+	if c.lonely() {
+		tx.end(c, e.From+": "+e.Why)
+		return
+	}
+	tx.settle(c)
+}
+
+// intoChat has a message of a session on another computer said in a chat that it shares with sessions of
+// this one, to those of them whom it names.
+func (tx *tx) intoChat(s *peer, m message.Envelope, t *pending) (err error) {
+	c := tx.chat(m.Chat)
+	switch {
+	case !bounds[s.Kind].bearer:
+		return fmt.Errorf("%w: %q says where its words go by its place alone", ErrRequest, s.Name)
+	case c == nil || c.State == message.ChatOver:
+		return ErrEnded
+	case len(m.To) == 0:
+		return fmt.Errorf("%w: it names nobody", ErrRequest)
+	}
+	member := c.member(s.ID)
+	if member == nil && !slices.ContainsFunc(c.there(), func(id message.ID) bool { return tx.byID[id].Computer == s.Computer }) {
+		return fmt.Errorf("%w: %q is not in chat %s, nor is any session of %s", ErrRequest, s.Name, label(c.Chat), s.Computer)
+	}
+	if member != nil && !member.MaySpeak {
+		return fmt.Errorf("%w: %q may not speak in chat %s", ErrRequest, s.Name, label(c.Chat))
+	}
+	to, err := tx.addressed(m.To)
+	if err != nil {
+		return err
+	}
+	for _, one := range to {
+		if c.member(one.Peer) == nil {
+			return fmt.Errorf("%w: %q is not in chat %s", ErrRequest, one.Name, label(c.Chat))
+		}
+	}
+	t.message.To, t.chat, t.message.Chat = to, c, c.ID
+	t.message.Thread, t.message.Type = c.ID, message.KindTurn
+	if member != nil {
+		t.message.From.Number = member.Number
+		c.taken++
+	}
+	return nil
+}
