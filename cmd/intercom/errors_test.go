@@ -182,6 +182,11 @@ var errorsOf = map[string][]wrong{
 		{"session start -- /nowhere/x", 1, `no program "/nowhere/x" can be run`, `name a program`},
 		{"session start --as vim -- cat", 2, `no profile "vim"`, `intercom adopt --help`},
 	},
+	"intercom computers": {
+		{"computers x", 2, `takes no arguments`, `intercom computers`},
+		{"computers --forget _", 2, `name a computer`, `intercom computers`},
+		{"computers --forget mars", 1, `no computer "mars"`, `intercom computers`},
+	},
 	"intercom peers":         {{"peers x", 2, `takes no arguments`, `intercom peers`}},
 	"intercom inbox":         {{"inbox frob", 2, `no command "inbox frob"`, `intercom inbox --help`}},
 	"intercom inbox list":    {{"inbox list x", 2, `takes no arguments`, `intercom inbox list`}},

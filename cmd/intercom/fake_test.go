@@ -283,6 +283,15 @@ func (b *fakeBackend) Peers(context.Context, api.Caller, api.None) ([]api.Peer, 
 	return b.peers, b.err
 }
 
+func (b *fakeBackend) Computers(context.Context, api.Caller, api.None) ([]api.Computer, error) {
+	return []api.Computer{{Name: "laptop", Local: true, Present: true}, {Name: "raspi", Present: true, RoundTrip: 1.5, Sessions: 2, Waiting: 1, May: []string{"send", "answer"}}}, b.err
+}
+
+func (b *fakeBackend) ForgetComputer(_ context.Context, _ api.Caller, req api.ForgetComputerRequest) (none api.None, err error) {
+	b.take(req)
+	return none, b.err
+}
+
 func (b *fakeBackend) Stats(_ context.Context, _ api.Caller, q api.ChatQuery) (message.Stats, error) {
 	b.take(q.Chat)
 	return message.Stats{Chat: message.NewID(), Deliveries: map[message.ReceiptState]int{message.Submitted: 3}, LatencyP50: 12 * time.Millisecond}, nil
@@ -403,6 +412,8 @@ func (b *fakeBackend) offered(s *api.Server) *api.Server {
 	api.Handle(s, api.Pressed, b.Pressed)
 	api.Handle(s, api.Sessions, b.Sessions)
 	api.Handle(s, api.Peers, b.Peers)
+	api.Handle(s, api.Computers, b.Computers)
+	api.Handle(s, api.ForgetComputer, b.ForgetComputer)
 	api.Handle(s, api.StartSession, b.StartSession)
 	api.Handle(s, api.EndSession, b.EndSession)
 	api.Handle(s, api.EndAsks, b.EndAsks)

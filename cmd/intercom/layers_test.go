@@ -50,7 +50,7 @@ var layers = map[string][]string{
 	"sidecar/atomicfile":          {"sidecar/foreign"},
 	"sidecar/claim":               {"sidecar/own"},
 	"sidecar/talk":                {"sidecar/message", "sidecar/render", "sidecar/atomicfile", "sidecar/claim", "sidecar/foreign", "sidecar/own"},
-	"sidecar/link":                {"sidecar/message", "sidecar/registry"},
+	"sidecar/link":                {"sidecar/message", "sidecar/registry", "sidecar/secret", "sidecar/claim", "sidecar/own", "sidecar/atomicfile"},
 	"sidecar/hub":                 {"sidecar/link", "sidecar/own", "sidecar/atomicfile", "sidecar/claim"},
 	"sidecar/tunnel":              {"sidecar/process"},
 	"sidecar/team":                {"sidecar/message", "sidecar/handshake", "sidecar/foreign", "sidecar/own", "sidecar/atomicfile"},
@@ -89,7 +89,7 @@ var layers = map[string][]string{
 	"sidecar/launch":   {"sidecar/message", "sidecar/registry", "sidecar/pane", "sidecar/process", "sidecar/tmux"},
 	"sidecar/service": {
 		"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/screen", "sidecar/sanitise", "sidecar/secret", "sidecar/aea", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal",
-		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/talk", "sidecar/team", "sidecar/handshake", "sidecar/hooks", "sidecar/claim", "sidecar/waits", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch", "scripting", "scripting/policy",
+		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/talk", "sidecar/link", "sidecar/team", "sidecar/handshake", "sidecar/hooks", "sidecar/claim", "sidecar/waits", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch", "scripting", "scripting/policy",
 	},
 
 	"sidecar/mcp": {"sidecar/message", "sidecar/spelling", "sidecar/api"},
@@ -97,7 +97,7 @@ var layers = map[string][]string{
 
 	"sidecar/daemon": {
 		"sidecar/message", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal", "sidecar/pane", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch",
-		"sidecar/service", "sidecar/talk", "sidecar/secret", "sidecar/own", "sidecar/repository", "sidecar/door", "scripting/policy",
+		"sidecar/service", "sidecar/talk", "sidecar/link", "sidecar/secret", "sidecar/own", "sidecar/repository", "sidecar/door", "scripting/policy",
 	},
 
 	// The sidecar asks policies and never runs one: only the worker knows Lua.

@@ -150,7 +150,7 @@ Small tools with a --help of their own: config, header, persona, record.`,
 	root.AddCommand(
 		a.up(), a.down(), a.status(), a.doctor(), a.version(),
 		a.adopt(), a.release(), a.rename(), a.explain(),
-		a.chat(), a.askPane(), a.send(), a.peers(), a.inbox(), a.log(), a.ui(), a.brakes(), a.policy(),
+		a.chat(), a.askPane(), a.send(), a.peers(), a.computers(), a.inbox(), a.log(), a.ui(), a.brakes(), a.policy(),
 		a.session(), a.talk(), a.aea(), a.team(), a.link(), a.compat(), a.header(), a.config(), a.man(),
 		a.mcp(), a.hooks(), a.hook(), a.record(),
 		a.plugin(), a.uninstall(), a.demo(), a.sidecar(), a.guard(), a.persona(), a.policyWorker(), a.sessionExec(),

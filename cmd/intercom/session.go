@@ -53,10 +53,13 @@ and what sessions.allow and sessions.roots of init.lua say.`,
 	}
 	var started api.StartedSession
 	run := do(a, func(cmd *cobra.Command, args []string) (_ api.StartedSession, err error) {
-		for _, flag := range []string{"agent", "dir", "title", "message", "as", "thinking"} {
+		for _, flag := range []string{"agent", "dir", "title", "message", "as", "thinking", "computer"} {
 			if err := checkWord(cmd, flag); err != nil {
 				return api.StartedSession{}, err
 			}
+		}
+		if req.Computer != "" && !filepath.IsAbs(req.Dir) {
+			return api.StartedSession{}, api.Errorf(api.CodeUsage, "--dir must be an absolute path on %s", req.Computer).WithHint("intercom session start --computer %s --dir /home/me/project", req.Computer)
 		}
 		if req.Dir, err = filepath.Abs(cmp.Or(req.Dir, ".")); err != nil {
 			return api.StartedSession{}, api.Errorf(api.CodeFailed, "%w", err)
@@ -88,6 +91,7 @@ and what sessions.allow and sessions.roots of init.lua say.`,
 	cmd.Flags().StringVar(&req.Message, "message", "", "`TEXT` of its first message")
 	cmd.Flags().StringVar(&file, "file", "", "read the first message from `FILE`; - is standard input")
 	cmd.Flags().StringVar(&req.As, "as", "", "`PROFILE` of a COMMAND, as for intercom adopt")
+	cmd.Flags().StringVar(&req.Computer, "computer", "", "start it on another computer, by its `NAME`")
 	cmd.Flags().StringVar(&req.Thinking, "thinking", "", "`MODE`: fast, med or slow, for an agent that has a switch for that")
 	cmd.MarkFlagsMutuallyExclusive("message", "file")
 	a.completes(cmd)

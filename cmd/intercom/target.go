@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
@@ -17,6 +18,9 @@ var (
 	target   = regexp.MustCompile(`[^A-Za-z0-9._-]|^\d{0,3}\.?\d{1,3}$`)
 	relative = regexp.MustCompile(`^[^:@$]*$|^:`) // it depends on where one is
 )
+
+// onComputer is COMPUTER/SESSION. Where a session of tmux is called so, work/x: with its colon names that.
+var onComputer = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+$`) })
 
 // panes replaces words by the ids of the panes that they are targets of. What is no target stays
 // as it is: the sidecar knows whether it is a name.
@@ -36,6 +40,9 @@ func (a *app) panes(ctx context.Context, c *api.Client, words ...*string) error 
 		called := func(alias string) bool { return strings.EqualFold(alias, *word) }
 		if slices.ContainsFunc(peers, func(p api.Peer) bool { return p.Session.Is(*word) || slices.ContainsFunc(p.Aliases, called) }) {
 			continue
+		}
+		if onComputer().MatchString(*word) {
+			continue // a session of another computer, of which the sidecar knows
 		}
 		if own == "" && relative.MatchString(*word) {
 			return api.Errorf(api.CodeUsage, "pane %q: this is not run in a pane, so a relative name means nothing", *word).

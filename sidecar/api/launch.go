@@ -48,7 +48,7 @@ var SessionData = Op[SessionDataQuery, SessionWords]{Name: "session/data", Reads
 	return d
 }}
 
-// ListSessions lists the sessions in panes, oldest first.
+// ListSessions lists the sessions in panes, oldest first, then those of other computers.
 var ListSessions = Op[None, []Session]{Name: "session/list", Reads: true, Whole: func(all []Session) []Session {
 	whole := make([]Session, len(all))
 	for i, s := range all {
@@ -177,8 +177,9 @@ type Session struct {
 	Name     string            `json:"name"`
 	Title    string            `json:"title"`
 	Computer string            `json:"computer"`
-	Agent    string            `json:"agent"` // name of its profile
-	State    message.PaneState `json:"state"`
+	Agent    string            `json:"agent"`          // name of its profile
+	State    message.PaneState `json:"state"`          // "" on another computer, whose sessions are not looked at from here
+	Away     bool              `json:"away,omitempty"` // its computer cannot be reached now
 	// Caller is who had it started: a session's id, or the name of a person; "" for one whose pane
 	// was there before it was adopted.
 	Caller      string       `json:"caller"`

@@ -39,4 +39,7 @@ type Caller struct {
 	Client string
 	// Agent is set where an agent calls through its MCP client: never a person then.
 	Agent *AgentCall
+	// Remote is the peer here that stands for who asks on another computer: never a person either, and nobody who
+	// comes by the socket.
+	Remote message.ID
 }

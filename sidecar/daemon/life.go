@@ -157,6 +157,10 @@ func (s *sidecar) serve(ctx context.Context, listener *api.Listener) error {
 	}
 	part("repositories", s.repos.Run)
 	part("teams", s.teams.Run)
+	for _, one := range s.submitted {
+		s.link.Submitted = append(s.link.Submitted, one.Delivery)
+	}
+	part("link", s.link.Run)
 	keep := s.keepsGuard()
 	keep() // whoever is answered may count on it
 	part("guard", func(ctx context.Context) error { return s.guard(ctx, listener, keep) })

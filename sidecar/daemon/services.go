@@ -11,6 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/comeback"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/launch"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/policyset"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
@@ -36,6 +37,7 @@ type services struct {
 	repos    *repository.Peers
 	talkers  *talk.Peers // likewise
 	teams    *service.Teams
+	link     *link.Link
 	offered  []interface{ Offer(*api.Server) }
 }
 
@@ -66,7 +68,22 @@ func (s *sidecar) assemble(ctx context.Context) {
 		Callers: callers, Names: names, Sessions: sessions, Relay: asked, Journal: s.journal, Settings: s.policies.Settings, Amend: s.policies.Amended, Gap: cfg.Gap, Log: s.log,
 	}
 	s.launches = launches
-	panes := &service.Panes{Callers: callers, Names: names, Relay: s.relay, Log: s.log}
+	away := filepath.Join(filepath.Dir(cfg.Paths.State), "link")
+	s.link = &link.Link{
+		Relay: s.relay, Journal: s.journal, Dir: away, Lock: filepath.Join(away, "lock"), Log: s.log.With("part", "link"), Now: time.Now,
+		Config:   func() link.Config { return service.LinkOf(s.policies.Settings()) },
+		May:      func(computer, what string) bool { return s.policies.Settings().May(computer, what) },
+		Pinned:   func(computer string) string { return s.policies.Settings().Computers[computer].Key },
+		Sessions: func() []link.Session { return service.ToldOf(s.relay.Snapshot()) },
+		Peers:    func() []message.Peer { return s.relay.Snapshot().Peers() },
+		Chats:    func() []message.Chat { return s.relay.Snapshot().Chats() },
+	}
+	computers := &service.Computers{Callers: callers, Relay: s.relay, Link: s.link, Settings: s.policies.Settings, Started: time.Now(), Log: s.log}
+	launches.Elsewhere, chats.Elsewhere = computers, computers
+	launches.Serve()
+	notices := &service.Notices{Callers: callers, Names: names, Relay: asked, Elsewhere: computers}
+	notices.Serve()
+	panes := &service.Panes{Elsewhere: computers, Callers: callers, Names: names, Relay: s.relay, Log: s.log}
 	inbox := &service.Inbox{Callers: callers, Names: names, Relay: asked, Journal: s.journal, Log: s.log}
 	if cfg.Talk.Dir != "" {
 		panes.Ports = cfg.Talk
@@ -84,7 +101,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 		launches.Launcher, launches.Panes = s.launcher, s.panes
 		inbox.Starts, waits.Starts = launches, launches
 	}
-	sinks := map[message.PeerKind]relay.Sink{}
+	sinks := map[message.PeerKind]relay.Sink{message.PeerRemote: s.link}
 	if cfg.Talk.Dir != "" {
 		s.talkers = &talk.Peers{Home: cfg.Talk, Relay: s.relay, Log: s.log.With("part", "talk"), Left: func() []message.Peer { return s.relay.Snapshot().Peers() }}
 		s.ports = &talk.Keeper{Home: cfg.Talk, Log: s.log.With("part", "talk"), Heard: s.talkers.Heard}
@@ -104,6 +121,7 @@ func (s *sidecar) assemble(ctx context.Context) {
 		s.bell.Ring()
 		chats.Hear(ctx, events)
 		s.repos.Hear(events)
+		s.link.Hear(events)
 		s.face.Hear(events)
 	}
 	s.teams = &service.Teams{
@@ -116,9 +134,9 @@ func (s *sidecar) assemble(ctx context.Context) {
 	}
 	s.offered = append(s.offered, s.teams, status, waits, callers, sessions, launches, panes, chats, inbox, s.policies,
 		&service.Questions{Callers: callers, Names: names, Chats: chats, Relay: s.relay, Journal: s.journal, Bell: s.bell, Log: s.log},
-		&service.Sending{Callers: callers, Names: names, Sessions: sessions, Chats: chats, Relay: asked, Journal: s.journal, Bell: s.bell},
+		&service.Sending{Callers: callers, Names: names, Sessions: sessions, Chats: chats, Relay: asked, Journal: s.journal, Bell: s.bell, Elsewhere: computers},
 		&service.Letters{Callers: callers, Relay: asked, Bell: s.bell},
-		&service.Notices{Callers: callers, Names: names, Relay: asked, Settings: s.policies.Settings},
+		notices, computers,
 		&service.Log{Names: names, Journal: s.journal, Bell: s.bell})
 }
 

@@ -85,10 +85,11 @@ Its answer and a notice of its turn's end come to you by themselves.`,
 	if err := checkText(in.Message); err != nil && (in.Message != "" || !in.CloseLink) {
 		return nil, err
 	}
-	if err := call.here(ctx, in.Computer); err != nil {
-		return nil, err
+	to := in.SessionID
+	if in.Computer != "" && in.Computer != message.LocalComputer {
+		to = in.Computer + "/" + in.SessionID
 	}
-	return send(ctx, call, api.SendRequest{To: in.SessionID, Text: in.Message, Direct: in.Direct, CloseLink: in.CloseLink})
+	return send(ctx, call, api.SendRequest{To: to, Text: in.Message, Direct: in.Direct, CloseLink: in.CloseLink})
 })
 
 // checkText refuses what cannot be a message.
@@ -215,28 +216,11 @@ var listSessions = From(Tool{
 	return rows, nil
 })
 
-// computer is one row of list_computers.
-type computer struct {
-	Name      string    `json:"name"`
-	Local     bool      `json:"local"`
-	Present   bool      `json:"present"`
-	RoundTrip float64   `json:"round_trip_ms"`
-	Since     time.Time `json:"since"` // when its sidecar began
-}
-
-var listComputers = Func(Tool{
+var listComputers = From(Tool{
 	Name:        "list_computers",
-	Description: `List the computers whose sessions can be addressed.`,
+	Description: `List the computers whose sessions can be addressed: name, which one is local, whether it is present, and since when.`,
 	Reads:       true,
-}, func(ctx context.Context, call *Call, _ struct{}) (any, error) {
-	asked := time.Now()
-	status, err := Ask(ctx, call, api.ShowStatus, api.None{})
-	if err != nil {
-		return nil, err
-	}
-	took := time.Since(asked)
-	return []computer{{cmp.Or(status.Computer, message.LocalComputer), true, true, float64(took.Microseconds()) / 1000, status.Started}}, nil
-})
+}, api.Computers, func(struct{}) (api.None, error) { return api.None{}, nil }, nil)
 
 type replyArguments struct {
 	MessageID string `json:"message_id" jsonschema:"of the message that you answer, as check_messages has it"`

@@ -138,18 +138,6 @@ func (c *Call) Session(ctx context.Context) (string, error) {
 	return string(c.who.Session.ID), nil
 }
 
-// here refuses another computer than this one.
-func (c *Call) here(ctx context.Context, computer string) error {
-	if computer == "" || computer == message.LocalComputer {
-		return nil
-	}
-	status, err := Ask(ctx, c, api.ShowStatus, api.None{})
-	if err != nil || status.Computer == computer {
-		return err
-	}
-	return api.Errorf(api.CodeNotFound, "no computer %q", computer).WithHint("%slist_computers names them; local is this one", c.prefix)
-}
-
 // note is what an agent has to know of itself, "" for nothing.
 func (c *Call) note() string {
 	if c.who == nil || c.who.Verified() {

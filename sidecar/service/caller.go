@@ -80,6 +80,13 @@ func (s *Callers) callerSession(ctx context.Context, from api.Caller) (message.P
 // caller judges who called. Elsewhere than on Linux the system does not tell of a process what
 // this takes: there whoever reaches the socket is taken for the person.
 func (s *Callers) caller(ctx context.Context, from api.Caller) caller {
+	if from.Remote != "" {
+		session, ok := s.Relay.Snapshot().Peer(from.Remote)
+		if !ok || session.Kind != message.PeerRemote {
+			return caller{kind: relay.Unverified, place: "nobody knows it"}
+		}
+		return caller{kind: relay.Agent, session: session, place: fmt.Sprintf("%q", session.Name)}
+	}
 	if from.Agent != nil {
 		return s.viaMCP(ctx, from)
 	}

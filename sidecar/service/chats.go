@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -37,7 +38,8 @@ type Chats struct {
 		Chats(ctx context.Context, ended bool) ([]message.Chat, error)
 		Stats(ctx context.Context, chat message.ID) (message.Stats, error)
 	}
-	Log *slog.Logger
+	Elsewhere *Computers // nil: there are no other computers
+	Log       *slog.Logger
 
 	looks looks
 }
@@ -57,6 +59,24 @@ func (s *Chats) Offer(server *api.Server) {
 	api.Handle(server, api.MuteMember, s.Mute)
 }
 
+// entered is a request in which the sessions of other computers are peers here.
+func (s *Chats) entered(ctx context.Context, req api.StartChatRequest) (api.StartChatRequest, error) {
+	panes, roles := slices.Clone(req.Panes), maps.Clone(req.Roles)
+	for i, ref := range panes {
+		there, err := s.Elsewhere.enter(ctx, ref)
+		if err != nil {
+			return req, err
+		}
+		if role, ok := roles[ref]; ok && there != ref {
+			delete(roles, ref)
+			roles[there] = role
+		}
+		panes[i] = there
+	}
+	req.Panes, req.Roles = panes, roles
+	return req, nil
+}
+
 // Start begins a chat. What the panes show by then is old.
 func (s *Chats) Start(ctx context.Context, from api.Caller, req api.StartChatRequest) (message.Chat, error) {
 	return s.start(ctx, from, req, false)
@@ -69,6 +89,9 @@ func (s *Chats) start(ctx context.Context, from api.Caller, req api.StartChatReq
 	}
 	if on, ok := s.Names.goesOn(req.Again); ok {
 		return s.rejoin(ctx, from, req, on)
+	}
+	if req, err = s.entered(ctx, req); err != nil {
+		return message.Chat{}, err
 	}
 	start, names, err := s.plan(ctx, from, req)
 	if err != nil {

@@ -27,8 +27,9 @@ type Panes struct {
 	}
 	Tmux interface{ Info() tmux.Info }
 	// Ports lists who listens now; nil where no ports are served.
-	Ports interface{ Discover() []talk.Listening }
-	Log   *slog.Logger
+	Ports     interface{ Discover() []talk.Listening }
+	Elsewhere *Computers // nil: there are no other computers
+	Log       *slog.Logger
 }
 
 // Offer has a server serve the operations.

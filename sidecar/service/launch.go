@@ -49,9 +49,10 @@ type Launches struct {
 		events
 		Record(ctx context.Context, kind, id string) (message.Record, error)
 	}
-	Consent  Consent // nil: nobody is in a team
-	Settings func() policy.Settings
-	Amend    func(profile.Profile) profile.Profile
+	Consent   Consent    // nil: nobody is in a team
+	Elsewhere *Computers // nil: there are no other computers
+	Settings  func() policy.Settings
+	Amend     func(profile.Profile) profile.Profile
 	// Gap is called between the steps of a start, with its id. nil but in tests.
 	Gap func(id, moment string)
 	Log *slog.Logger
@@ -75,8 +76,12 @@ func (s *Launches) Start(ctx context.Context, from api.Caller, req api.StartSess
 	if err != nil {
 		return api.StartedSession{}, err
 	}
-	if err := s.here(req.Computer); err != nil {
+	token, _, err := s.Elsewhere.where(req.Computer, "")
+	if err != nil {
 		return api.StartedSession{}, err
+	}
+	if token != "" {
+		return s.startElsewhere(ctx, from, token, req)
 	}
 	if s.Launcher == nil {
 		return api.StartedSession{}, api.Errorf(api.CodeUsage, "no tmux server: this sidecar has no panes").WithHint("name the server's socket: --server SOCKET")
@@ -94,19 +99,6 @@ func (s *Launches) Start(ctx context.Context, from api.Caller, req api.StartSess
 		return s.hold(ctx, by, wanted, why)
 	}
 	return s.start(ctx, by, wanted.StartOrder)
-}
-
-// here refuses computers that are not this one.
-func (s *Launches) here(computer string) error {
-	return here(computer, s.Settings().Computer)
-}
-
-// here refuses computers that are not this one, which has a name of its own or none.
-func here(computer, own string) error {
-	if computer == "" || strings.EqualFold(computer, message.LocalComputer) || own != "" && strings.EqualFold(computer, own) {
-		return nil
-	}
-	return api.Errorf(api.CodeNotFound, "no computer %q", computer).WithHint("leave it out, or say local, for this one")
 }
 
 // wanted is what is to be started.

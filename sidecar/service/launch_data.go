@@ -21,12 +21,17 @@ import (
 // dataEvents is how far back the journal is read for what was said in a session.
 const dataEvents = 5000
 
-// List lists the sessions in panes.
+// List lists the sessions in panes, and those of other computers as they tell of them.
 func (s *Launches) List(ctx context.Context, from api.Caller, _ api.None) ([]api.Session, error) {
 	by := s.Callers.by(ctx, from)
 	var all []api.Session
 	for _, p := range inPanes(s.Relay.Snapshot()) {
 		all = append(all, s.row(ctx, by, p))
+	}
+	for _, c := range s.Elsewhere.remotes() {
+		for _, there := range c.Sessions {
+			all = append(all, api.Session{ID: there.ID, Name: there.Name + "." + c.Token, Title: there.Title, Computer: c.Token, Agent: there.Agent, Away: !c.Present})
+		}
 	}
 	return all, nil
 }
@@ -54,8 +59,14 @@ func (s *Launches) Data(ctx context.Context, from api.Caller, q api.SessionDataQ
 	if err != nil {
 		return api.SessionWords{}, err
 	}
-	if err := s.here(q.Computer); err != nil {
+	token, ref, err := s.Elsewhere.where(q.Computer, q.Session)
+	if err != nil {
 		return api.SessionWords{}, err
+	}
+	if q.Computer, q.Session = "", ref; token != "" {
+		words, err := elsewhere(ctx, s.Elsewhere, from, api.SessionData, token, q, elsewhereWithin)
+		words.Session.Computer = token
+		return words, err
 	}
 	snap := s.Relay.Snapshot()
 	session, err := s.Names.find(ctx, snap, q.Session)

@@ -36,9 +36,14 @@ func (s *Launches) End(ctx context.Context, from api.Caller, req api.EndSessionR
 	if err != nil {
 		return api.EndedSession{}, err
 	}
-	if err := s.here(req.Computer); err != nil {
+	token, ref, err := s.Elsewhere.where(req.Computer, req.Session)
+	if err != nil {
 		return api.EndedSession{}, err
 	}
+	if token != "" {
+		return s.endElsewhere(ctx, from, token, ref, req)
+	}
+	req.Session = ref
 	session, err := s.Names.find(ctx, s.Relay.Snapshot(), req.Session)
 	switch {
 	case err != nil:
@@ -82,7 +87,14 @@ func (s *Launches) End(ctx context.Context, from api.Caller, req api.EndSessionR
 }
 
 // EndAsks says who is asked before a session is ended.
-func (s *Launches) EndAsks(ctx context.Context, _ api.Caller, req api.EndSessionRequest) (api.EndAsked, error) {
+func (s *Launches) EndAsks(ctx context.Context, from api.Caller, req api.EndSessionRequest) (api.EndAsked, error) {
+	token, ref, err := s.Elsewhere.where(req.Computer, req.Session)
+	if err != nil {
+		return api.EndAsked{}, err
+	}
+	if req.Computer, req.Session = "", ref; token != "" {
+		return elsewhere(ctx, s.Elsewhere, from, api.EndAsks, token, req, elsewhereWithin)
+	}
 	session, err := s.Names.find(ctx, s.Relay.Snapshot(), req.Session)
 	if err != nil {
 		return api.EndAsked{}, err

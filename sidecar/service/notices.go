@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 )
@@ -15,7 +14,7 @@ type Notices struct {
 	Names   *Names
 	Relay   asked
 
-	Settings func() policy.Settings // of init.lua
+	Elsewhere *Computers // nil: there are no other computers
 }
 
 // Offer has a server serve the operation.
@@ -23,15 +22,25 @@ func (s *Notices) Offer(server *api.Server) { api.Handle(server, api.StopNotices
 
 // Stop ends what a session is told about another one.
 func (s *Notices) Stop(ctx context.Context, from api.Caller, req api.StopNoticesRequest) (api.StoppedNotices, error) {
-	if err := here(req.Computer, s.Settings().Computer); err != nil {
+	token, ref, err := s.Elsewhere.where(req.Computer, req.Session)
+	if err != nil {
 		return api.StoppedNotices{}, err
 	}
+	req.Computer, req.Session = "", ref
 	by, err := s.Callers.verified(ctx, from, "stop notices")
 	if err != nil {
 		return api.StoppedNotices{}, err
 	}
 	if by.Person() && req.Caller == "" {
 		return api.StoppedNotices{}, api.Errorf(api.CodeUsage, "sessions get notices, a person gets none").WithHint("intercom session mute %s --for PEER, for a session that gets them", req.Session)
+	}
+	if token != "" {
+		if req.Caller != "" {
+			return api.StoppedNotices{}, api.Errorf(api.CodeUsage, "of a session on another computer only its subscriber itself ends its notices")
+		}
+		stopped, err := elsewhere(ctx, s.Elsewhere, from, api.StopNotices, token, req, elsewhereWithin)
+		stopped.Session = foreign(stopped.Session, token)
+		return stopped, err
 	}
 	answer, err := s.Relay.Do(ctx, relay.StopNotices{By: by, Peer: req.Session, Caller: req.Caller})
 	if errors.Is(err, relay.ErrNoNotices) {
@@ -42,3 +51,6 @@ func (s *Notices) Stop(ctx context.Context, from api.Caller, req api.StopNotices
 	}
 	return api.StoppedNotices{Status: api.NoticesStopped, Session: answer.Peer, Caller: answer.Caller}, nil
 }
+
+// Serve has other computers end what their sessions are told.
+func (s *Notices) Serve() { serve(s.Elsewhere, api.StopNotices, "send", s.Stop) }

@@ -11,6 +11,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/pane"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
 // peersWithin is how long the panes have to say how they are; one that is in the middle of
@@ -44,6 +45,7 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 		}
 	}
 	s.encrypted(sessions, peers)
+	peers = append(peers, s.distant(snap)...)
 	if s.Panes == nil {
 		return peers, nil
 	}
@@ -67,6 +69,26 @@ func (s *Panes) Peers(ctx context.Context, from api.Caller, _ api.None) ([]api.P
 		}
 	}
 	return peers, nil
+}
+
+// distant are the sessions of other computers that are no peers here yet.
+func (s *Panes) distant(snap registry.Snapshot) (all []api.Peer) {
+	for _, c := range s.Elsewhere.remotes() {
+		for _, there := range c.Sessions {
+			if p, ok := snap.Peer(there.ID); ok && p.Ended == nil {
+				continue
+			}
+			one := api.Peer{
+				Name: there.Name + "." + c.Token, Session: there.ID, Computer: c.Token, Agent: there.Agent, Title: there.Title,
+				Aliases: []string{there.Name + "." + c.Token, c.Token + "/" + there.Name, there.ID.Short()},
+			}
+			if !c.Present {
+				one.Why = string(message.ComputerAway)
+			}
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // encrypted notes which of the ports take encrypted connections only.

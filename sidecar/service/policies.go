@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/policyset"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
@@ -149,6 +151,9 @@ func checkSettings(settings policy.Settings) error {
 	case settings.Computer != "" && registry.CheckName(settings.Computer) != nil:
 		return fmt.Errorf("computer: %w", registry.CheckName(settings.Computer))
 	}
+	if err := LinkOf(settings).Check(); err != nil {
+		return fmt.Errorf("computer: %w", err)
+	}
 	for name, fields := range settings.Profiles {
 		p, ok := profile.Known(name)
 		if !ok {
@@ -159,6 +164,17 @@ func checkSettings(settings policy.Settings) error {
 		}
 	}
 	return checkSessions(settings.Sessions)
+}
+
+// LinkOf is how settings have this computer reach others. A path of credentials may begin with ~.
+func LinkOf(s policy.Settings) link.Config {
+	c := link.Config{Name: s.Computer, NATS: s.Link.NATS, Creds: s.Link.Creds, Insecure: s.Link.Insecure}
+	if rest, ok := strings.CutPrefix(c.Creds, "~/"); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			c.Creds = filepath.Join(home, rest)
+		}
+	}
+	return c
 }
 
 // checkSessions refuses what agents can neither start nor be where they are said to be allowed to.

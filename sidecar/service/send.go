@@ -26,7 +26,8 @@ type Sending struct {
 		receipts
 		backlog
 	}
-	Bell *Bell
+	Bell      *Bell
+	Elsewhere *Computers // nil: there are no other computers
 }
 
 // Offer has a server serve the operation.
@@ -59,6 +60,11 @@ func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest
 			return api.Sent{}, err
 		}
 	}
+	to, err := s.Elsewhere.enter(ctx, req.To)
+	if err != nil {
+		return api.Sent{}, err
+	}
+	req.To = to
 	send, err := s.linked(ctx, from, req)
 	if err != nil {
 		return api.Sent{}, err

@@ -1,0 +1,317 @@
+package daemon_test
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/persona/personatest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
+)
+
+// hub is a NATS server of the test's own, on loopback, that can be ended and begun again.
+type hub struct {
+	t    testing.TB
+	opts *server.Options
+	*server.Server
+}
+
+func newHub(t testing.TB) *hub {
+	h := &hub{t: t, opts: &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true}}
+	h.start()
+	h.opts.Port = h.Addr().(*net.TCPAddr).Port // where it begins again
+	return h
+}
+
+func (h *hub) start() {
+	h.t.Helper()
+	var err error
+	h.Server, err = server.NewServer(h.opts)
+	require.NoError(h.t, err)
+	h.Start()
+	require.True(h.t, h.ReadyForConnections(10*time.Second))
+	started := h.Server
+	h.t.Cleanup(func() { endServer(started) })
+}
+
+func endServer(s *server.Server) {
+	s.Shutdown()
+	s.WaitForShutdown()
+}
+
+// linked is a rig that is a computer of that name; lua is what else its init.lua says.
+func linked(t testing.TB, h *hub, name, lua string, opts ...option) *rig {
+	t.Helper()
+	r := newRig(t, append([]option{files("init.lua", fmt.Sprintf(`intercom.configure { computer = { name = %q, nats = %q }, %s }`, name, h.ClientURL(), lua))}, opts...)...)
+	return r
+}
+
+// computers are those that a rig knows.
+func (r *rig) computers() []api.Computer {
+	r.t.Helper()
+	all, err := api.Call(r.t.Context(), r.client.Client, api.Computers, api.None{})
+	require.NoError(r.t, err)
+	return all
+}
+
+// meets waits until a rig knows the sessions of another computer.
+func (r *rig) meets(computer string, sessions ...*agent) {
+	r.t.Helper()
+	r.waitFor("the sessions of "+computer, func() bool {
+		peers, err := api.Call(r.t.Context(), r.client.Client, api.Peers, api.None{})
+		require.NoError(r.t, err)
+		return !slices.ContainsFunc(sessions, func(a *agent) bool {
+			return !slices.ContainsFunc(peers, func(p api.Peer) bool { return p.Computer == computer && p.Session == a.session.ID })
+		})
+	})
+}
+
+// from is the header of what an agent of another computer sends.
+func from(computer string, a *agent) string {
+	return "AI[" + computer + ":" + string(a.session.ID) + "] | "
+}
+
+// T4, R37, N2: two computers, each a sidecar with its own HOME and tmux server.
+func TestT4_N2_MessagesBetweenComputers(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	workstation, raspi := linked(t, h, "workstation", ""), linked(t, h, "raspi", "")
+	here, there := workstation.adopted("Here", bracketed...), raspi.adopted("There", "--reply", "well", "--bracketed")
+	workstation.meets("raspi", there)
+	raspi.meets("workstation", here)
+
+	there.do(":say to itself")
+	_, err := asks[api.Sent](there, "send", api.SendRequest{To: "workstation/Here", Text: "hello"})
+	require.NoError(t, err)
+	here.hears(from("raspi", there) + "hello")
+
+	sent, err := asks[api.Sent](here, "send", api.SendRequest{To: "raspi/" + string(there.session.ID), Text: "how are you", Wait: api.WaitAnswered, Timeout: patience})
+	require.NoError(t, err)
+	assert.Equal(t, message.Answered, sent.Receipt.State)
+	assert.Equal(t, "well", sent.Receipt.Words)
+	there.hears(from("workstation", here) + "how are you")
+	here.hears(from("raspi", there) + `[notice] "There" stopped: turn ended`)
+
+	t.Run("nobody of that name", func(t *testing.T) {
+		_, err := asks[api.Sent](here, "send", api.SendRequest{To: "raspi/Nobody", Text: "x"})
+		assert.ErrorContains(t, err, `no session "Nobody"`)
+	})
+	t.Run("a session that has ended", func(t *testing.T) {
+		_, err := raspi.client.Release(t.Context(), api.ReleaseRequest{Pane: there.pane})
+		require.NoError(t, err)
+		sent, err := asks[api.Sent](here, "send", api.SendRequest{To: "raspi/" + string(there.session.ID), Text: "x", Wait: api.WaitAnswered, Timeout: patience})
+		require.NoError(t, err)
+		assert.Equal(t, message.Failed, sent.Receipt.State)
+	})
+}
+
+// R37: what one says in a chat is heard on the other computer, with its name and number.
+func TestR37_ChatAcrossComputers(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	workstation, raspi := linked(t, h, "workstation", ""), linked(t, h, "raspi", `computers = { workstation = { may = { "send", "answer", "chat" } } }`)
+	one, two := workstation.adopted("One", bracketed...), workstation.adopted("Two", bracketed...)
+	far := raspi.adopted("Far", bracketed...)
+	workstation.meets("raspi", far)
+	chat, err := workstation.client.StartChat(t.Context(), api.StartChatRequest{Panes: []string{one.pane, two.pane, "raspi/Far"}})
+	require.NoError(t, err)
+	one.do(":say hello all")
+	two.hears("[One] (1):\n\nhello all")
+	far.hears("[One.workstation] (1):\n\nhello all")
+	far.do(":say hello back")
+	one.hears("[Far.raspi] (3):\n\nhello back")
+	two.hears("[Far.raspi] (3):\n\nhello back")
+
+	mirrored := func() []message.Chat { return raspi.snapshotChats() }
+	require.Len(t, mirrored(), 1)
+	assert.Equal(t, &message.Home{Computer: "workstation", Chat: chat.ID}, mirrored()[0].Home)
+
+	t.Run("who joins and leaves is known there", func(t *testing.T) {
+		_, err := workstation.client.RemoveMember(t.Context(), api.MemberRequest{Chat: string(chat.ID), Pane: two.pane})
+		require.NoError(t, err)
+		raspi.waitFor("two has left there too", func() bool {
+			return slices.ContainsFunc(mirrored()[0].Participants, func(p message.Participant) bool { return p.Number == 2 && p.Left })
+		})
+	})
+	t.Run("a pause holds what comes", func(t *testing.T) {
+		_, err := raspi.client.PauseChat(t.Context(), api.ChatRef{Chat: string(mirrored()[0].ID)})
+		require.NoError(t, err)
+		one.do(":say later")
+		raspi.waitFor("it is held", func() bool {
+			return raspi.current(mirrored()[0]).State == message.ChatPaused && len(raspi.inbox()) == 1
+		})
+		require.NoError(t, raspi.yes("resume", string(mirrored()[0].ID)))
+		far.hears("[One.workstation] (1):\n\nlater")
+	})
+	t.Run("its end there takes its sessions out here", func(t *testing.T) {
+		_, err := raspi.client.StopChat(t.Context(), api.ChatRef{Chat: string(mirrored()[0].ID)})
+		require.NoError(t, err)
+		workstation.waitFor("the chat is over", func() bool { return workstation.current(chat).State == message.ChatOver })
+	})
+}
+
+// Without a person's word for it a chat of another computer waits, once.
+func TestN2_ChatNeedsAYes(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	workstation, raspi := linked(t, h, "workstation", ""), linked(t, h, "raspi", "")
+	one, far := workstation.adopted("One", bracketed...), raspi.adopted("Far", bracketed...)
+	workstation.meets("raspi", far)
+	chat, err := workstation.client.StartChat(t.Context(), api.StartChatRequest{Panes: []string{one.pane, "raspi/Far"}})
+	require.NoError(t, err)
+	one.do(":say hello")
+	raspi.waitFor("it is held", func() bool { return len(raspi.inbox()) == 1 })
+	far.do(":say what I alone know")
+	raspi.waitFor("its words stay", func() bool { return len(raspi.inbox()) == 2 })
+	assert.Empty(t, far.received())
+	assert.Empty(t, one.received())
+	mirror := raspi.snapshotChats()[0]
+	assert.Equal(t, message.ChatPaused, mirror.State)
+	require.NoError(t, raspi.yes("resume", string(mirror.ID)))
+	far.hears("[One.workstation] (1):\n\nhello")
+	one.hears("[Far.raspi] (2):\n\nwhat I alone know")
+	_, err = workstation.client.StopChat(t.Context(), api.ChatRef{Chat: string(chat.ID)})
+	require.NoError(t, err)
+	raspi.waitFor("it is over there too", func() bool { return raspi.current(mirror).State == message.ChatOver })
+}
+
+// inbox is all that waits.
+func (r *rig) inbox() []api.Held {
+	r.t.Helper()
+	all, err := r.client.Inbox(r.t.Context())
+	require.NoError(r.t, err)
+	return all
+}
+
+// snapshotChats are the chats that go on.
+func (r *rig) snapshotChats() []message.Chat {
+	r.t.Helper()
+	chats, err := r.client.Chats(r.t.Context(), false)
+	require.NoError(r.t, err)
+	return chats
+}
+
+// N1, N3: presence, and what waits for a computer that is away. The server too ends in the middle.
+func TestN1_N3_AwayAndBack(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	fast := `brakes = { own_minute = 100000, own_hour = 100000, rate = 100000 }`
+	workstation, raspi := linked(t, h, "workstation", fast), linked(t, h, "raspi", fast)
+	there := raspi.adopted("There", silent...)
+	workstation.meets("raspi", there)
+	known := func() api.Computer { return workstation.computers()[1] }
+	workstation.waitFor("raspi is here", func() bool { return known().Present && known().RoundTrip > 0 })
+	require.NoError(t, raspi.end())
+	workstation.waitFor("raspi is away", func() bool { return !known().Present })
+
+	var want []string
+	send := func(n int) {
+		for range n {
+			text := fmt.Sprintf("message %d", len(want))
+			want = append(want, "[tester.workstation] "+text)
+			_, err := workstation.client.Send(t.Context(), api.SendRequest{To: "raspi/" + string(there.session.ID), Text: text})
+			require.NoError(t, err)
+		}
+	}
+	send(10)
+	workstation.waitFor("they wait at the server", func() bool {
+		held := workstation.inbox()
+		return len(held) == 10 && !slices.ContainsFunc(held, func(p api.Held) bool { return p.Reason != message.ComputerAway })
+	})
+	assert.Equal(t, 10, known().Waiting)
+	endServer(h.Server)
+	workstation.waitFor("the link is cut", func() bool { return workstation.computers()[0].Why != "" })
+	send(10)
+	h.start()
+	raspi.start()
+	send(10)
+	raspi.waitFor("all have come", func() bool { return len(there.received()) == len(want) })
+	for i, got := range there.received() {
+		assert.True(t, strings.HasSuffix(got, fmt.Sprintf(" | message %d", i)), got)
+	}
+	workstation.waitFor("all are confirmed", func() bool { return known().Waiting == 0 })
+	assert.Empty(t, workstation.inbox())
+}
+
+// T28: a session is started, read and ended on another computer that lets it.
+func TestT28_T30_SessionOnAnotherComputer(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	dir := t.TempDir()
+	program, log := filepath.Join(dir, "liner"), filepath.Join(dir, "liner.jsonl")
+	tmuxtest.Program(t, program, "#!/bin/sh\nexec "+quoted([]string{personatest.Program(t), "line", "--name", "Worker", "--prompt", "Worker> ", "--log", log})+"\n")
+	workstation := linked(t, h, "workstation", "")
+	raspi := linked(t, h, "raspi", fmt.Sprintf(`computers = { workstation = { may = { "send", "answer", "start", "read" } } }, sessions = { allow = { %q }, roots = { %q } }`, program, dir), launches(t))
+	boss := workstation.adopted("Boss", bracketed...)
+	workstation.waitFor("raspi is here", func() bool { all := workstation.computers(); return len(all) == 2 && all[1].Present })
+
+	started, err := asks[api.StartedSession](boss, "start", api.StartSessionRequest{Computer: "raspi", Dir: dir, Agent: program, Title: "Worker Task", Message: "/next-work"})
+	require.NoError(t, err)
+	assert.Equal(t, api.StartDone, started.Status)
+	assert.Equal(t, "raspi", started.Session.Computer)
+	raspi.waitFor("its first message", hasText(log, from("workstation", boss)+"/next-work"))
+	assert.Contains(t, raspi.Run("list-panes", "-a", "-F", "#{pane_current_path}"), dir)
+	boss.hears(fmt.Sprintf("AI[raspi:%s] | [notice] %q stopped: turn ended", started.Session.ID, "Worker Task"))
+	words, err := asks[api.SessionWords](boss, "data", api.SessionDataQuery{Computer: "raspi", Session: string(started.Session.ID)})
+	require.NoError(t, err)
+	assert.Equal(t, "raspi", words.Session.Computer)
+	ended, err := asks[api.EndedSession](boss, "end", api.EndSessionRequest{Computer: "raspi", Session: string(started.Session.ID)})
+	require.NoError(t, err)
+	assert.Equal(t, api.EndDone, ended.Status)
+	for name, req := range map[string]api.StartSessionRequest{
+		`no directory`:       {Computer: "raspi", Dir: filepath.Join(dir, "missing"), Agent: program},
+		`no computer "mars"`: {Computer: "mars", Dir: dir, Agent: program},
+	} {
+		_, err := asks[api.StartedSession](boss, "start", req)
+		assert.ErrorContains(t, err, name)
+	}
+	require.NoError(t, raspi.end())
+	began := time.Now()
+	_, err = asks[api.StartedSession](boss, "start", api.StartSessionRequest{Computer: "raspi", Dir: dir, Agent: program})
+	assert.ErrorContains(t, err, `computer "raspi" is away`)
+	assert.Less(t, time.Since(began), 5*time.Second, "T30 says so")
+}
+
+// N6, M7: what another computer is not let do is refused, and its words are never a person's.
+func TestN6_M7_RemoteIsNoPerson(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	workstation := linked(t, h, "workstation", "")
+	raspi := linked(t, h, "raspi", "")
+	worker := raspi.adopted("Worker", silent...)
+	boss := workstation.adopted("Boss", bracketed...)
+	workstation.meets("raspi", worker)
+	for op, req := range map[string]any{
+		"start": api.StartSessionRequest{Computer: "raspi", Dir: "/tmp", Agent: "claude"},
+		"end":   api.EndSessionRequest{Computer: "raspi", Session: string(worker.session.ID)},
+		"data":  api.SessionDataQuery{Computer: "raspi", Session: string(worker.session.ID)},
+	} {
+		_, err := asks[map[string]any](boss, op, req)
+		assert.ErrorContains(t, err, "may not", op)
+	}
+	// A person's word there is no person's here.
+	_, err := workstation.client.Send(t.Context(), api.SendRequest{To: "raspi/Worker", Text: "I am the person"})
+	require.NoError(t, err)
+	raspi.waitFor("it has come", func() bool { return len(worker.received()) == 1 })
+	var m *message.Envelope
+	for _, e := range raspi.events() {
+		if e.Message != nil && e.Message.Body == "I am the person" {
+			m = e.Message
+		}
+	}
+	require.NotNil(t, m)
+	assert.Equal(t, message.OriginRemote, m.Origin)
+	assert.Equal(t, message.TrustRemote, m.Trust)
+	assert.Positive(t, m.Depth)
+	assert.True(t, strings.HasPrefix(worker.received()[0], "AI[workstation:"), worker.received()[0])
+}

@@ -1,0 +1,305 @@
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// The questions that every link answers.
+const (
+	opPing     = "ping"
+	opSessions = "sessions"
+	opFate     = "fate"  // one fate is told; nobody waits for the answer
+	opFates    = "fates" // those of many are asked for
+	opChats    = "chats" // which of them go on
+)
+
+var builtin = map[string]func(l *Link, ctx context.Context, computer string, body []byte) (any, error){
+	opPing:     func(*Link, context.Context, string, []byte) (any, error) { return struct{}{}, nil },
+	opSessions: func(l *Link, _ context.Context, _ string, _ []byte) (any, error) { return l.Sessions(), nil },
+	opFate:     (*Link).hearFate,
+	opFates:    (*Link).fates,
+	opChats:    (*Link).openChats,
+}
+
+const (
+	askWithin = 4 * time.Second // an answer takes less, or is none
+	askedMost = 64              // at once, of all computers
+	// stale is how old a question may be: an old one was overheard, or a clock is wrong.
+	stale = 2 * time.Minute
+)
+
+// AwayError says that a computer answers nothing now.
+type AwayError struct {
+	Computer string
+	Seen     time.Time // when it was here last; zero: never
+	Err      error
+}
+
+func (e *AwayError) Error() string {
+	if e.Seen.IsZero() {
+		return fmt.Sprintf("computer %q does not answer", e.Computer)
+	}
+	return fmt.Sprintf("computer %q is away since %s", e.Computer, e.Seen.Local().Format(time.DateTime))
+}
+
+// Unwrap returns what the connection says.
+func (e *AwayError) Unwrap() error { return e.Err }
+
+// Ask asks another computer something, on behalf of a session here, and reads the answer into out. Errors: ErrNotLinked,
+// AwayError, RemoteError, those of ctx.
+func (l *Link) Ask(ctx context.Context, token, op string, from Session, body, out any) error {
+	l.init()
+	lf := l.current()
+	if lf == nil || !lf.conn.IsConnected() {
+		return ErrNotLinked
+	}
+	q := question{ID: message.NewID(), Op: op, From: from, Sent: l.Now()}
+	var err error
+	if q.Body, err = json.Marshal(body); err != nil {
+		return err
+	}
+	data, err := json.Marshal(q)
+	if err != nil {
+		return err
+	}
+	m, err := lf.id.sign(askSubject(token, lf.token), data)
+	if err != nil {
+		return err
+	}
+	if _, limited := ctx.Deadline(); !limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, askWithin)
+		defer cancel()
+	}
+	back := lf.waits.add(q.ID, token)
+	defer lf.waits.remove(q.ID)
+	m.Reply = unheard(lf.token, q.ID)
+	err = lf.conn.PublishMsg(m)
+	var answered []byte
+	if err == nil {
+		select {
+		case got := <-back:
+			answered, err = got.data, got.err
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
+	if err != nil {
+		away := &AwayError{Computer: token, Err: err}
+		l.mu.Lock()
+		if k := l.known[token]; k != nil {
+			away.Seen = k.Seen
+		}
+		l.mu.Unlock()
+		return away
+	}
+	var r reply
+	if err := json.Unmarshal(answered, &r); err != nil {
+		return fmt.Errorf("answer of computer %q: %w", token, err)
+	}
+	if r.Error != nil {
+		r.Error.Computer = token
+		return r.Error
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(r.Body, out); err != nil {
+		return fmt.Errorf("answer of computer %q: %w", token, err)
+	}
+	return nil
+}
+
+// RoundTrip is how long a computer takes to answer.
+func (l *Link) RoundTrip(ctx context.Context, token string) (time.Duration, error) {
+	began := l.Now()
+	err := l.Ask(ctx, token, opPing, Session{}, nil, nil)
+	return l.Now().Sub(began), err
+}
+
+// listen has questions answered, and hears of who is here.
+func (l *Link) listen(ctx context.Context, lf *life) (subs []*nats.Subscription, err error) {
+	slots := make(chan struct{}, askedMost)
+	asked, err := lf.conn.Subscribe(askSubject(lf.token, "*"), func(m *nats.Msg) {
+		select {
+		case slots <- struct{}{}:
+		default:
+			l.Log.Warn("question of another computer dropped: too many at once", "computer", from(m.Subject))
+			return
+		}
+		lf.asking.Go(func() {
+			defer func() { <-slots }()
+			l.answer(ctx, lf, m)
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	here, err := lf.conn.Subscribe(hereSubject("*"), func(m *nats.Msg) { l.heard(ctx, lf, m) })
+	if err != nil {
+		return nil, err
+	}
+	answers, err := lf.conn.Subscribe(answerSubject(lf.token, "*", "*"), func(m *nats.Msg) { l.answered(lf, m) })
+	if err != nil {
+		return nil, err
+	}
+	silent, err := lf.conn.Subscribe(unheard(lf.token, "*"), func(m *nats.Msg) {
+		if m.Header.Get("Status") == noResponders {
+			lf.waits.answer(message.ID(from(m.Subject)), "", nil, nats.ErrNoResponders)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []*nats.Subscription{asked, here, answers, silent}, nil
+}
+
+// answer answers one question.
+func (l *Link) answer(ctx context.Context, lf *life, m *nats.Msg) {
+	token := from(m.Subject)
+	var r reply
+	id, op, out, err := l.carryOut(ctx, lf, token, m)
+	if err == nil {
+		r.Body, err = json.Marshal(out)
+	}
+	if err != nil {
+		r = reply{Error: &RemoteError{Text: err.Error()}}
+		if e, ok := errors.AsType[*RemoteError](err); ok {
+			r.Error = e
+		}
+		l.Log.Info("question of another computer refused", "computer", token, "err", err)
+	}
+	if id == "" || op == opFate {
+		return // nobody waits for it
+	}
+	if err := l.publish(lf, answerSubject(token, string(id), lf.token), r); err != nil {
+		l.Log.Warn("answer another computer", "computer", token, "err", err)
+	}
+}
+
+// carryOut does what a question asks. Without an id nobody is known who could be answered.
+func (l *Link) carryOut(ctx context.Context, lf *life, token string, m *nats.Msg) (id message.ID, op string, out any, err error) {
+	key, err := signer(m.Subject, m.Header, m.Data)
+	if err == nil {
+		err = l.trusts(lf, token, key)
+	}
+	if err != nil {
+		return "", "", nil, err
+	}
+	var q question
+	if err = json.Unmarshal(m.Data, &q); err == nil {
+		id, err = message.ParseID(string(q.ID)) // it becomes part of a subject
+	}
+	if err != nil {
+		return "", "", nil, errors.New("not a question")
+	}
+	if off := l.Now().Sub(q.Sent); off > stale || off < -stale {
+		return id, q.Op, nil, &RemoteError{Text: fmt.Sprintf("the clocks of the two computers differ by %s", off.Abs().Round(time.Second)), Hint: "set them by NTP"}
+	}
+	if !lf.seen.add(id) {
+		return "", "", nil, errors.New("that was asked before")
+	}
+	answer := l.answers[q.Op]
+	if answer == nil {
+		return id, q.Op, nil, &RemoteError{Text: fmt.Sprintf("it does not know %q", q.Op), Hint: "update intercom there"}
+	}
+	var from message.Peer
+	if q.From.ID != "" {
+		if from, err = l.Enter(ctx, token, q.From); err != nil {
+			return id, q.Op, nil, err
+		}
+	}
+	out, err = answer(ctx, token, from, q.Body)
+	return id, q.Op, out, err
+}
+
+// answered takes in the answer to a question.
+func (l *Link) answered(lf *life, m *nats.Msg) {
+	parts := strings.Split(m.Subject, ".")
+	token, id := parts[len(parts)-1], message.ID(parts[len(parts)-2])
+	key, err := signer(m.Subject, m.Header, m.Data)
+	if err == nil {
+		err = l.trusts(lf, token, key)
+	}
+	if err != nil {
+		l.Log.Warn("refused from another computer", "computer", token, "err", err)
+		return
+	}
+	lf.waits.answer(id, token, m.Data, nil)
+}
+
+// noResponders is the status by which a server says that nobody listens.
+const noResponders = "503"
+
+// unheard is the subject on which the server says that nobody has heard a question.
+func unheard(token string, id message.ID) string { return inbox(token) + ".unheard." + string(id) }
+
+// waits are the questions that are not answered yet.
+type waits struct {
+	mu  sync.Mutex
+	all map[message.ID]waiting
+}
+
+type waiting struct {
+	token string
+	back  chan answer
+}
+
+type answer struct {
+	data []byte
+	err  error
+}
+
+func (w *waits) add(id message.ID, token string) <-chan answer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = map[message.ID]waiting{}
+	}
+	back := make(chan answer, 1)
+	w.all[id] = waiting{token, back}
+	return back
+}
+
+func (w *waits) remove(id message.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.all, id)
+}
+
+// answer hands an answer to who waits for it from that computer; "" is the server itself.
+func (w *waits) answer(id message.ID, token string, data []byte, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one, ok := w.all[id]
+	if !ok || token != "" && token != one.token {
+		return
+	}
+	select {
+	case one.back <- answer{data, err}:
+	default:
+	}
+}
+
+// publish says something that nobody answers.
+func (l *Link) publish(lf *life, subject string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	m, err := lf.id.sign(subject, data)
+	if err != nil {
+		return err
+	}
+	return lf.conn.PublishMsg(m)
+}

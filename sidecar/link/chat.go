@@ -1,0 +1,221 @@
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// The parcels that are about chats.
+const (
+	parcelChat = "chat" // its home tells who is in it
+	parcelLeft = "left" // it has ended, where it is the home that says so; else its sessions are in it no more
+)
+
+// note is a parcel about a chat on its way to a computer.
+type note struct {
+	token string
+	parcel
+}
+
+// notesMost is how many may wait; computers that miss some are told when they come, and each minute.
+const notesMost = 1024
+
+// chatChanged has the other computers told whose sessions are in a chat that has changed here.
+func (l *Link) chatChanged(lf *life, c message.Chat) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	kind := parcelChat
+	switch {
+	case c.State == message.ChatOver:
+		kind = parcelLeft
+	case c.Home != nil:
+		return // who is in it is for its home to say
+	}
+	for _, token := range l.computersIn(c) {
+		if len(l.notes) < notesMost {
+			l.notes = append(l.notes, note{token, parcel{Kind: kind, ID: message.NewID(), Room: l.roomOf(lf, c), Why: c.Why}})
+		}
+	}
+	wake(l.wake)
+}
+
+// computersIn are the other computers whose sessions are in a chat, or were. l.mu is held.
+func (l *Link) computersIn(c message.Chat) (tokens []string) {
+	if c.Home != nil {
+		tokens = append(tokens, c.Home.Computer)
+	}
+	for _, p := range c.Participants {
+		if token := l.in[p.Peer]; token != "" && !slices.Contains(tokens, token) {
+			tokens = append(tokens, token)
+		}
+	}
+	return tokens
+}
+
+// roomOf is a chat as other computers are told of it. l.mu is held.
+func (l *Link) roomOf(lf *life, c message.Chat) *room {
+	r := &room{Home: lf.token, ID: c.ID, Name: c.Name}
+	if c.Home != nil {
+		r.Home, r.ID = c.Home.Computer, c.Home.Chat
+	}
+	own := l.Sessions()
+	for _, p := range c.Participants {
+		s := seat{Session: Session{ID: p.Peer, Name: p.Name}, Computer: lf.token, Number: p.Number, Role: p.Role, MaySpeak: p.MaySpeak, Left: p.Left}
+		if token := l.in[p.Peer]; token != "" {
+			s.Computer = token
+			s.Name = trimComputer(p.Name, token)
+		} else if i := slices.IndexFunc(own, func(one Session) bool { return one.ID == p.Peer }); i >= 0 {
+			s.Session = own[i]
+		}
+		r.Seats = append(r.Seats, s)
+	}
+	return r
+}
+
+// trimComputer is the name that a session has on its own computer.
+func trimComputer(name, token string) string { return strings.TrimSuffix(name, "."+token) }
+
+// sendNotes sends what is to be told of chats; what is not sent is told again when its computer comes.
+func (l *Link) sendNotes(ctx context.Context, lf *life) {
+	l.mu.Lock()
+	notes := l.notes
+	l.notes = nil
+	l.mu.Unlock()
+	for _, n := range notes {
+		data, err := json.Marshal(n.parcel)
+		if err == nil {
+			err = l.post(ctx, lf, n.token, n.ID, data)
+		}
+		if err != nil && ctx.Err() == nil {
+			l.Log.Warn("tell another computer of a chat", "computer", n.token, "err", err)
+		}
+	}
+}
+
+// tellChats tells a computer of the chats of this one that its sessions are in, and asks which of its own go on
+// whose mirrors are here.
+func (l *Link) tellChats(ctx context.Context, lf *life, token string) {
+	var mirrored []message.ID
+	homes := map[message.ID]message.ID{}
+	for _, c := range l.Chats() {
+		switch {
+		case c.State == message.ChatOver:
+		case c.Home == nil:
+			l.mu.Lock()
+			if slices.Contains(l.computersIn(c), token) && len(l.notes) < notesMost {
+				l.notes = append(l.notes, note{token, parcel{Kind: parcelChat, ID: message.NewID(), Room: l.roomOf(lf, c)}})
+				wake(l.wake)
+			}
+			l.mu.Unlock()
+		case c.Home.Computer == token:
+			mirrored = append(mirrored, c.Home.Chat)
+			homes[c.Home.Chat] = c.ID
+		}
+	}
+	if len(mirrored) == 0 {
+		return
+	}
+	var open []message.ID
+	if err := l.Ask(ctx, token, opChats, Session{}, mirrored, &open); err != nil {
+		l.Log.Debug("ask which chats go on", "computer", token, "err", err)
+		return
+	}
+	for _, id := range mirrored {
+		if !slices.Contains(open, id) {
+			_ = l.Relay.MirrorLeft(ctx, homes[id], token, nil, "it has ended there")
+		}
+	}
+}
+
+// openChats are those of the chats that a computer asks about that go on.
+func (l *Link) openChats(_ context.Context, _ string, body []byte) (any, error) {
+	var ids []message.ID
+	if err := json.Unmarshal(body, &ids); err != nil {
+		return nil, err
+	}
+	open := []message.ID{}
+	for _, c := range l.Chats() {
+		if c.State != message.ChatOver && c.Home == nil && slices.Contains(ids, c.ID) {
+			open = append(open, c.ID)
+		}
+	}
+	return open, nil
+}
+
+// takeChat takes in who is in a chat of another computer.
+func (l *Link) takeChat(ctx context.Context, lf *life, token string, p parcel) error {
+	if p.Room == nil || p.Room.Home != token {
+		return l.refuse(ctx, lf, token, p, message.NotAllowedThere, errors.New("only its home tells who is in a chat"))
+	}
+	_, err := l.mirror(ctx, lf, *p.Room)
+	return l.unless(err, func() error {
+		l.Log.Warn("a chat of another computer is not taken part in", "computer", token, "err", err)
+		return l.leave(ctx, lf, token, *p.Room, err.Error())
+	})
+}
+
+// takeLeft takes in that sessions of another computer are in a chat no more.
+func (l *Link) takeLeft(ctx context.Context, lf *life, token string, p parcel) error {
+	if p.Room == nil {
+		return nil
+	}
+	var peers []message.ID
+	for _, s := range p.Room.Seats {
+		if s.Computer == token {
+			peers = append(peers, s.ID)
+		}
+	}
+	return l.Relay.MirrorLeft(ctx, p.Room.here(lf), token, peers, p.Why)
+}
+
+// here is the id that a room has on this computer.
+func (r room) here(lf *life) message.ID {
+	if r.Home == lf.token {
+		return r.ID
+	}
+	return message.Home{Computer: r.Home, Chat: r.ID}.MirrorID()
+}
+
+// mirror has a chat of another computer be one here.
+func (l *Link) mirror(ctx context.Context, lf *life, r room) (message.ID, error) {
+	c := message.Chat{Name: r.Name, Home: &message.Home{Computer: r.Home, Chat: r.ID}}
+	for _, s := range r.Seats {
+		if s.Computer != lf.token {
+			if _, err := l.Enter(ctx, s.Computer, s.Session); err != nil {
+				return "", err
+			}
+		}
+		c.Participants = append(c.Participants, message.Participant{Peer: s.ID, Number: s.Number, Role: s.Role, MaySpeak: s.MaySpeak, Left: s.Left})
+	}
+	begun, err := l.Relay.Mirror(ctx, c, l.May(r.Home, "chat"))
+	return begun.ID, err
+}
+
+// leave tells the home of a chat that the sessions of this computer are not in it.
+func (l *Link) leave(ctx context.Context, lf *life, token string, r room, why string) error {
+	data, err := json.Marshal(parcel{Kind: parcelLeft, ID: message.NewID(), Room: &r, Why: why})
+	if err != nil {
+		return err
+	}
+	return l.post(ctx, lf, token, message.NewID(), data)
+}
+
+// enterChat is the chat in which a message was said, as it is called here.
+func (l *Link) enterChat(ctx context.Context, lf *life, token string, r room) (message.ID, error) {
+	if r.Home == token {
+		return l.mirror(ctx, lf, r)
+	}
+	id := r.here(lf)
+	if !slices.ContainsFunc(l.Chats(), func(c message.Chat) bool { return c.ID == id }) {
+		return "", errNoChat // its home has not told of it yet
+	}
+	return id, nil
+}
+
+// errNoChat says that a message was said in a chat that is none here.
+var errNoChat = errors.New("no such chat here")

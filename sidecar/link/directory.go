@@ -1,0 +1,135 @@
+package link
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+)
+
+// Presence is told every beat; a computer that has missed three is away.
+const (
+	beat = 10 * time.Second
+	away = 3*beat + beat/2
+)
+
+// Computer is another computer, as it is listed.
+type Computer struct {
+	Token    string
+	Name     string
+	Present  bool
+	Since    time.Time // that it is present, or away; zero: not known
+	Sessions []Session // as it told them last
+	Key      string    // that it signs with
+	Waiting  int       // messages for it that it has not confirmed yet
+}
+
+// known is another computer: what is remembered of it, and, without JSON, what this run knows.
+type known struct {
+	Name     string    `json:"name"`
+	Key      string    `json:"key"`
+	Seen     time.Time `json:"seen"`
+	Sessions []Session `json:"sessions,omitempty"`
+
+	revision string    // of Sessions; "": of an earlier run
+	told     string    // the revision that it says is the latest
+	asking   bool      // its sessions are being asked for
+	boot     string    // of its sidecar
+	present  bool      // it has told so, and has not said good-bye
+	since    time.Time // of present
+}
+
+// directory is who the other computers are, by their tokens. It is pure: the time is passed in.
+type directory map[string]*known
+
+// strangerError says that a computer comes with another key than before.
+type strangerError struct{ token string }
+
+func (e *strangerError) Error() string {
+	return fmt.Sprintf("computer %q signs with another key than before", e.token)
+}
+
+// trust notes the key that a computer signs with: the first one counts. pinned is what its person says it
+// is, "" if nothing.
+func (d directory) trust(token, key, pinned string) error {
+	k := d[token]
+	switch {
+	case pinned != "" && pinned != key, k != nil && pinned == "" && k.Key != key:
+		return &strangerError{token}
+	case k == nil:
+		d[token] = &known{Name: token, Key: key}
+	default:
+		k.Key = key
+	}
+	return nil
+}
+
+// heard takes in what a computer says of itself, and reports whether its sessions are to be asked for, and
+// whether it has just come.
+func (d directory) heard(token string, p presence, now time.Time) (ask, came bool) {
+	k := d[token]
+	if strings.EqualFold(p.Name, token) {
+		k.Name = p.Name
+	}
+	was := k.is(now)
+	came = !was || k.boot != p.Boot
+	if was == p.Bye || k.since.IsZero() {
+		k.since = now
+	}
+	k.boot, k.Seen, k.present, k.told = p.Boot, now, !p.Bye, p.Revision
+	return !p.Bye && k.revision != p.Revision && !k.asking, came && !p.Bye
+}
+
+// is reports whether a computer is present.
+func (k *known) is(now time.Time) bool { return k.present && now.Sub(k.Seen) < away }
+
+// list is all of them, by name.
+func (d directory) list(now time.Time) []Computer {
+	var all []Computer
+	for _, token := range slices.Sorted(maps.Keys(d)) {
+		all = append(all, d.computer(token, now))
+	}
+	return all
+}
+
+func (d directory) computer(token string, now time.Time) Computer {
+	k := d[token]
+	c := Computer{Token: token, Key: k.Key, Name: cmp.Or(k.Name, token), Present: k.is(now), Since: k.since, Sessions: slices.Clone(k.Sessions)}
+	if !c.Present {
+		c.Since = k.Seen
+	}
+	return c
+}
+
+// find is the session that is meant by its computer and its name or id; with "" for the computer, of any that
+// has it. One that a computer did not tell of can be named by its whole id.
+func (d directory) find(token, ref string) (string, Session, error) {
+	var found []string
+	var last Session
+	in := token
+	for _, t := range slices.Sorted(maps.Keys(d)) {
+		if token != "" && t != token {
+			continue
+		}
+		for _, s := range d[t].Sessions {
+			if strings.EqualFold(s.Name, ref) || s.ID.Is(ref) || token == "" && strings.EqualFold(s.Name+"."+t, ref) {
+				found, last, in = append(found, s.Name+"."+t), s, t
+			}
+		}
+	}
+	id, err := message.ParseID(ref)
+	switch {
+	case len(found) == 1:
+		return in, last, nil
+	case len(found) > 1:
+		return "", Session{}, &registry.LookupError{Kind: "session", Ref: ref, Candidates: found, Err: registry.ErrAmbiguous}
+	case token != "" && d[token] != nil && err == nil:
+		return token, Session{ID: id, Name: id.Short()}, nil
+	}
+	return "", Session{}, &registry.LookupError{Kind: "session", Ref: ref, Err: registry.ErrUnknown}
+}

@@ -1,0 +1,202 @@
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
+)
+
+// time0 is the time of ids that are derived of other ids alone.
+var time0 = time.Unix(0, 0)
+
+// reconcileEvery is how often a computer is asked what became of what it was sent, beside what it tells by itself.
+const reconcileEvery = time.Minute
+
+// askAtOnce is of how many messages one question asks.
+const askAtOnce = 500
+
+// told is a fate on its way to the computer that it is for.
+type told struct {
+	token string
+	fate  fate
+}
+
+// untoldMost is how many wait to be told; those beyond it are asked for.
+const untoldMost = 1024
+
+// tell has the computer told that a message came from what became of it.
+func (l *Link) tell(lf *life, token string, f fate) {
+	select {
+	case lf.fates <- told{token, f}:
+	default:
+	}
+}
+
+// teller tells it.
+func (l *Link) teller(ctx context.Context, lf *life) {
+	for {
+		var next told
+		select {
+		case <-ctx.Done():
+			return
+		case next = <-lf.fates:
+		}
+		body, err := json.Marshal(next.fate)
+		if err == nil {
+			err = l.publish(lf, askSubject(next.token, lf.token), question{ID: message.NewID(), Op: opFate, Sent: l.Now(), Body: body})
+		}
+		if err != nil {
+			l.Log.Debug("tell another computer", "computer", next.token, "err", err)
+		}
+	}
+}
+
+// fateOf is a receipt as the computer is told it that the message came from.
+func fateOf(r message.Receipt) fate {
+	return fate{Delivery: r.Message, State: r.State, Reason: r.Reason, Words: secret.Mask(r.Words), At: r.At}
+}
+
+// takeFate takes in what became of a message there.
+func (l *Link) takeFate(ctx context.Context, _ *life, token string, p parcel) error {
+	if p.Fate == nil {
+		return nil
+	}
+	return l.learn(ctx, token, *p.Fate)
+}
+
+// learn has the relay know what became of a delivery on another computer. What it says of others than its own is dropped.
+func (l *Link) learn(ctx context.Context, token string, f fate) error {
+	l.mu.Lock()
+	one := l.open[f.Delivery]
+	if one == nil || one.token != token {
+		l.mu.Unlock()
+		return nil
+	}
+	was := one.state
+	l.mu.Unlock()
+	r := message.Receipt{
+		Delivery: f.Delivery, State: f.State, Reason: f.Reason, Words: f.Words, Door: doorName,
+		Evidence: []message.Evidence{{Source: "link", Says: token + " says: " + string(f.State), Weight: "exact", At: l.Now()}},
+	}
+	switch f.State {
+	case message.Queued, message.Typed:
+		// It is there, and nothing has come of it: that it was sent is known.
+		if was != message.Held {
+			return nil
+		}
+		r.State, r.Reason = message.Typed, ""
+	case message.Held:
+		if f.Reason != "" {
+			r.Evidence[0].Says += ": " + string(f.Reason)
+		}
+		r.Reason = message.HeldThere
+	case message.Answered:
+		if was != message.Submitted {
+			submitted := r
+			submitted.State, submitted.Words = message.Submitted, ""
+			if err := l.report(ctx, submitted); err != nil {
+				return err
+			}
+		}
+	case message.Submitted, message.Failed, message.Expired, message.Uncertain:
+	default:
+		return nil
+	}
+	if err := l.report(ctx, r); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	one.state = r.State
+	if r.State.Final() {
+		delete(l.open, f.Delivery)
+	}
+	l.mu.Unlock()
+	if r.State.Final() {
+		l.sweep(ctx, token)
+	}
+	return nil
+}
+
+// report hands a receipt to the relay. One that the relay does not take is old: it knew better already.
+func (l *Link) report(ctx context.Context, r message.Receipt) error {
+	err := l.Relay.Report(ctx, r)
+	return l.unless(err, func() error {
+		l.Log.Debug("receipt of another computer", "delivery", r.Delivery, "state", r.State, "err", err)
+		return nil
+	})
+}
+
+// reconcile asks the computers that are here what became of what they were sent.
+func (l *Link) reconcile(ctx context.Context, lf *life) {
+	for ctx.Err() == nil {
+		for _, c := range l.Computers() {
+			if c.Present && c.Token != lf.token {
+				if err := l.askFates(ctx, c.Token); err != nil && ctx.Err() == nil {
+					l.Log.Debug("ask what became of messages", "computer", c.Token, "err", err)
+				}
+			}
+		}
+		sleep(ctx, reconcileEvery)
+	}
+}
+
+// askFates asks a computer what became of what it was sent.
+func (l *Link) askFates(ctx context.Context, token string) error {
+	var ids []message.ID
+	l.mu.Lock()
+	for id, one := range l.open {
+		if one.token == token && len(ids) < askAtOnce {
+			ids = append(ids, id)
+		}
+	}
+	l.mu.Unlock()
+	if len(ids) == 0 {
+		return nil
+	}
+	var fates []fate
+	if err := l.Ask(ctx, token, opFates, Session{}, ids, &fates); err != nil {
+		return err
+	}
+	for _, f := range fates {
+		if err := l.learn(ctx, token, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fates tells what became of messages that a computer sent. What is not here yet is left out.
+func (l *Link) fates(ctx context.Context, computer string, body []byte) (any, error) {
+	var ids []message.ID
+	if err := json.Unmarshal(body, &ids); err != nil {
+		return nil, err
+	}
+	all := []fate{}
+	for _, id := range ids[:min(len(ids), askAtOnce)] {
+		receipts, err := l.Journal.Receipts(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if len(receipts) == 0 {
+			continue
+		}
+		last := receipts[len(receipts)-1]
+		d, err := l.Journal.Delivery(ctx, last.Delivery)
+		if err == nil && d.Message.Trust == message.TrustRemote && d.Message.From.Computer == computer {
+			all = append(all, fateOf(last))
+		}
+	}
+	return all, nil
+}
+
+// hearFate takes in what another computer tells of a delivery by itself.
+func (l *Link) hearFate(ctx context.Context, computer string, body []byte) (any, error) {
+	var f fate
+	if err := json.Unmarshal(body, &f); err != nil {
+		return nil, err
+	}
+	return nil, l.learn(ctx, computer, f)
+}

@@ -1,0 +1,212 @@
+package link
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// The kinds of parcels.
+const (
+	parcelMessage = "message"
+	parcelFate    = "fate"
+)
+
+// kinds are what is done with a parcel, by its kind. An error says that it cannot be done now, and has it come again;
+// what is refused for good is told to its sender, and is done with that.
+var kinds = map[string]func(l *Link, ctx context.Context, lf *life, token string, p parcel) error{
+	parcelMessage: (*Link).takeMessage,
+	parcelFate:    (*Link).takeFate,
+	parcelChat:    (*Link).takeChat,
+	parcelLeft:    (*Link).takeLeft,
+}
+
+// intake takes in what other computers sent, one after the other: each is in the journal before the server forgets it.
+func (l *Link) intake(ctx context.Context, lf *life) {
+	for ctx.Err() == nil {
+		if err := l.read(ctx, lf); err != nil && ctx.Err() == nil {
+			if lf.conn.IsConnected() && l.trouble("its mail is not read: "+err.Error()) {
+				l.Log.Warn("link", "err", err)
+			}
+			sleep(ctx, retryEvery)
+		}
+	}
+}
+
+func (l *Link) read(ctx context.Context, lf *life) error {
+	if !lf.conn.IsConnected() {
+		return errors.New("not connected")
+	}
+	consumer, err := EnsureMailbox(ctx, lf.js, lf.token)
+	if err != nil {
+		return err
+	}
+	l.trouble("")
+	mail, err := consumer.Messages(jetstream.PullMaxMessages(1))
+	if err != nil {
+		return err
+	}
+	defer mail.Stop()
+	for {
+		m, err := mail.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			return err
+		}
+		if err := l.take(ctx, lf, m); err != nil {
+			_ = m.NakWithDelay(retryEvery)
+			return err
+		}
+		if err := m.DoubleAck(ctx); err != nil {
+			return err // it comes once more, and counts once
+		}
+	}
+}
+
+// take takes in one parcel. What cannot be one is dropped: nobody is known who could be told.
+func (l *Link) take(ctx context.Context, lf *life, m jetstream.Msg) error {
+	token := from(m.Subject())
+	key, err := signer(m.Subject(), m.Headers(), m.Data())
+	if err == nil {
+		err = l.trusts(lf, token, key)
+	}
+	var p parcel
+	if err == nil {
+		err = json.Unmarshal(m.Data(), &p)
+	}
+	if err == nil {
+		p.ID, err = message.ParseID(string(p.ID))
+	}
+	if about, e := m.Metadata(); e == nil {
+		p.tries = about.NumDelivered
+	}
+	if err != nil {
+		l.Log.Warn("refused from another computer", "computer", token, "err", err)
+		return nil
+	}
+	kind := kinds[p.Kind]
+	if kind == nil {
+		return l.refuse(ctx, lf, token, p, message.NotAllowedThere, fmt.Errorf("unknown parcel %q", p.Kind))
+	}
+	return kind(l, ctx, lf, token, p)
+}
+
+// trusts checks that a computer signs with the key that it is known by, and notes that of a new one.
+func (l *Link) trusts(lf *life, token, key string) error {
+	if token == lf.token && key != lf.id.public {
+		return &strangerError{token}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fresh := l.known[token] == nil
+	if err := l.known.trust(token, key, l.Pinned(token)); err != nil {
+		return err
+	}
+	if fresh {
+		l.Log.Info("a computer is seen for the first time", "computer", token, "key", key)
+		l.news = true
+	}
+	return nil
+}
+
+// patience is how often a message is tried that was said in a chat of which its home has not told yet.
+const patience = 5
+
+// takeMessage takes in a message for a session of this computer.
+func (l *Link) takeMessage(ctx context.Context, lf *life, token string, p parcel) error {
+	if p.Message == nil {
+		return l.refuse(ctx, lf, token, p, message.NotAllowedThere, errors.New("a parcel without its message"))
+	}
+	asked, reply := l.replyTo(ctx, token, p)
+	if !l.May(token, "send") && !(reply && l.May(token, "answer")) {
+		return l.refuse(ctx, lf, token, p, message.NotAllowedThere, errors.New("init.lua does not let it send"))
+	}
+	if reply && p.Room == nil && asked.Message.Origin == message.OriginHuman && asked.Message.From.Peer == "" {
+		if p.Message.Type != message.KindNotice { // a person sees by the receipt that the turn has ended
+			if err := l.Relay.Notify(ctx, asked.Target, "replies: "+p.Message.Body); err != nil {
+				return err
+			}
+		}
+		return l.answerFate(ctx, lf, token, fate{Delivery: p.ID, State: message.Submitted, At: l.Now()})
+	}
+	from, err := l.Enter(ctx, token, p.From)
+	if err != nil {
+		return l.unless(err, func() error { return l.refuse(ctx, lf, token, p, message.NotAllowedThere, err) })
+	}
+	m := *p.Message
+	m.ID, m.From, m.To = p.ID, message.Address{Peer: from.ID}, []message.Address{{Peer: p.To}}
+	m.Chat, m.Origin, m.Trust, m.Meta = "", message.OriginRemote, message.TrustRemote, nil
+	if p.Room != nil {
+		if m.Chat, err = l.enterChat(ctx, lf, token, *p.Room); errors.Is(err, errNoChat) && p.tries < patience {
+			return err
+		}
+		if err != nil {
+			return l.unless(err, func() error { return l.refuse(ctx, lf, token, p, message.NotInChatThere, err) })
+		}
+	}
+	if reply {
+		m.InReplyTo = asked.Message.ID
+	}
+	_, err = l.Relay.Receive(ctx, m)
+	return l.unless(err, func() error {
+		why := message.NotAllowedThere
+		if e, ok := errors.AsType[message.OfKind](err); ok {
+			why = cmp.Or(refusals[e.ErrorKind()], why)
+		}
+		return l.refuse(ctx, lf, token, p, why, err)
+	})
+}
+
+// unless does what is to be done about an error that is for good.
+func (l *Link) unless(err error, refuse func() error) error {
+	_, unwritable := errors.AsType[*message.UnwritableError](err)
+	switch {
+	case err == nil:
+		return nil
+	case unwritable, errors.Is(err, context.Canceled), errors.Is(err, message.ErrDown):
+		return err
+	}
+	return refuse()
+}
+
+// replyTo is the delivery of this computer's that a message answers, if it answers one that went there.
+func (l *Link) replyTo(ctx context.Context, token string, p parcel) (d message.Delivery, ok bool) {
+	if p.Message.InReplyTo == "" {
+		return d, false
+	}
+	d, err := l.Journal.Delivery(ctx, p.Message.InReplyTo)
+	if err != nil {
+		return d, false
+	}
+	computer, _ := l.computerOf(d.Target)
+	return d, computer == token
+}
+
+// refuse tells a computer that a parcel of its is refused for good. It is told in a parcel, so that it arrives.
+func (l *Link) refuse(ctx context.Context, lf *life, token string, p parcel, why message.Reason, err error) error {
+	l.Log.Warn("refused from another computer", "computer", token, "message", p.ID, "err", err)
+	if p.Kind != parcelMessage {
+		return nil
+	}
+	return l.answerFate(ctx, lf, token, fate{Delivery: p.ID, State: message.Failed, Reason: why, At: l.Now()})
+}
+
+// refusals are what a computer is told for which its message is not taken in.
+var refusals = map[message.ErrorKind]message.Reason{
+	message.KindUnknown: message.AgentGone, message.KindGone: message.AgentGone, message.KindAtLimit: message.QueueFull,
+}
+
+// answerFate sends a computer what became of its parcel where nothing here will remember it.
+func (l *Link) answerFate(ctx context.Context, lf *life, token string, f fate) error {
+	id := message.DerivedID(time0, "fate", string(f.Delivery))
+	data, err := json.Marshal(parcel{Kind: parcelFate, ID: id, Fate: &f})
+	if err != nil {
+		return err
+	}
+	return l.post(ctx, lf, token, id, data)
+}

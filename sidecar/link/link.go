@@ -1,0 +1,545 @@
+package link
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+)
+
+// Relay is what the link needs of the relay.
+type Relay interface {
+	Join(ctx context.Context, peer message.Peer) (message.Peer, error)
+	Receive(ctx context.Context, m message.Envelope) (fresh bool, err error)
+	Report(ctx context.Context, r message.Receipt) error
+	Gone(ctx context.Context, id message.ID, reason message.Reason) error
+	Notify(ctx context.Context, about message.ID, text string) error
+	Mirror(ctx context.Context, c message.Chat, consent bool) (message.Chat, error)
+	MirrorLeft(ctx context.Context, chat message.ID, from string, peers []message.ID, why string) error
+}
+
+// Journal is what the link reads in the journal.
+type Journal interface {
+	// Receipts are those of all deliveries of a message, the oldest first.
+	Receipts(ctx context.Context, id message.ID) ([]message.Receipt, error)
+	Delivery(ctx context.Context, id message.ID) (message.Delivery, error)
+}
+
+// Config is what a person says of this computer. The zero value is no link.
+type Config struct {
+	Name     string // of this computer
+	NATS     string // URLs of the servers, with commas between: nats://, tls:// or unix:///PATH
+	Creds    string // path of its credentials; "" shows none
+	Insecure bool   // plain text or no credentials will do beyond loopback
+}
+
+// Answerer answers a question of another computer. from is the session there that asks, as a peer here; its ID
+// is "" where the computer itself asks.
+type Answerer func(ctx context.Context, computer string, from message.Peer, body []byte) (any, error)
+
+// Link is the connection with other computers, and the sink of their sessions.
+type Link struct {
+	Relay   Relay   // required
+	Journal Journal // required
+	// Config is asked again and again: what a person changes counts without a restart.
+	Config func() Config
+	// May reports what another computer may do here: send, answer, chat, start, read.
+	May func(computer, what string) bool
+	// Pinned is the public key that a person says a computer signs with; "" is whichever comes first.
+	Pinned func(computer string) string
+	// Sessions are those of this computer that others may know of.
+	Sessions func() []Session
+	// Peers are all that the relay knows, so that those are known again that an earlier life had.
+	Peers func() []message.Peer
+	// Chats are all that go on here, and some that have ended.
+	Chats func() []message.Chat
+	// Submitted are the deliveries of an earlier life that another computer has taken and not answered.
+	Submitted []message.Delivery
+	Dir       string // for its key, and what it knows of others
+	Lock      string // the claim: one sidecar of a computer has the link
+	Log       *slog.Logger
+	Now       func() time.Time
+
+	once    sync.Once
+	answers map[string]Answerer
+
+	mu    sync.Mutex // guards what follows, and is never held for long: the relay waits for it
+	life  *life      // nil: not linked
+	why   string     // not linked, or not connected; "" where it is, or nobody wants it
+	known directory
+	news  bool               // known is another than on disk
+	queue []message.Delivery // to be sent, oldest first
+	notes []note             // to be told of chats, oldest first
+	open  map[message.ID]*sent
+	in    map[message.ID]string // the computers of the sessions that are peers here
+	wake  chan struct{}         // of the outbox
+}
+
+// sent is a delivery that is with another computer, and of which it has not said the last.
+type sent struct {
+	token  string
+	target message.ID
+	state  message.ReceiptState
+}
+
+// life is one connection, with what it is made of.
+type life struct {
+	config Config
+	token  string
+	boot   string
+	id     identity
+	conn   *nats.Conn
+	js     jetstream.JetStream
+	seen   seen
+	waits  waits
+	asking sync.WaitGroup // questions that are being answered
+	fates  chan told      // not told yet
+	beat   chan struct{}  // say at once that this computer is here
+}
+
+// ErrNotLinked says that this computer reaches no others.
+var ErrNotLinked = errors.New("this computer is not linked with others")
+
+// errHeld says that another sidecar of this computer has the link.
+var errHeld = errors.New("the sidecar of another tmux server has the link")
+
+func (l *Link) init() {
+	l.once.Do(func() {
+		l.open, l.in, l.wake = map[message.ID]*sent{}, map[message.ID]string{}, make(chan struct{}, 1)
+		l.answers = map[string]Answerer{}
+		l.known = directory{}
+		for op, f := range builtin {
+			l.answers[op] = func(ctx context.Context, computer string, from message.Peer, body []byte) (any, error) {
+				return f(l, ctx, computer, body)
+			}
+		}
+	})
+}
+
+// Answer has questions of that name answered. It is called before Run.
+func (l *Link) Answer(op string, f Answerer) {
+	l.init()
+	l.answers[op] = f
+}
+
+const (
+	lookEvery  = time.Second // at what a person configures
+	retryEvery = 2 * time.Second
+	tellWithin = 2 * time.Second // of the last words when it ends
+)
+
+// Run is linked for as long as a person wants it, until ctx ends.
+func (l *Link) Run(ctx context.Context) error {
+	l.init()
+	l.adopt()
+	for ctx.Err() == nil {
+		config := l.Config()
+		if config.NATS == "" {
+			l.trouble("")
+			l.holdQueue(ctx)
+			sleep(ctx, lookEvery)
+			continue
+		}
+		if err := l.hold(ctx, config); err != nil && ctx.Err() == nil {
+			if l.trouble(err.Error()) {
+				l.Log.Warn("link", "err", err)
+			}
+			l.holdQueue(ctx)
+			sleep(ctx, retryEvery)
+		}
+	}
+	return nil
+}
+
+// adopt takes up what an earlier life left.
+func (l *Link) adopt() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.Peers() {
+		if p.Kind == message.PeerRemote && p.Ended == nil {
+			l.in[p.ID] = p.Computer
+		}
+	}
+	for _, d := range l.Submitted {
+		if token, ok := l.in[d.Target]; ok {
+			l.open[d.ID] = &sent{token, d.Target, message.Submitted}
+		}
+	}
+}
+
+// trouble notes why there is no link, and reports whether that is new.
+func (l *Link) trouble(why string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	is := l.why != why
+	l.why = why
+	return is
+}
+
+// hold has the link while the configuration is that one.
+func (l *Link) hold(ctx context.Context, config Config) error {
+	mine, err := claim.Take(l.Lock)
+	if errors.Is(err, claim.ErrHeld) {
+		return errHeld
+	}
+	if err != nil {
+		return err
+	}
+	defer mine.Release()
+	lf, err := l.begin(config)
+	if err != nil {
+		return err
+	}
+	defer lf.conn.Close()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	l.mu.Lock()
+	l.life = lf
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		l.life = nil
+		l.mu.Unlock()
+	}()
+	subs, err := l.listen(ctx, lf)
+	if err != nil {
+		return err
+	}
+	var all sync.WaitGroup
+	all.Go(func() { l.intake(ctx, lf) })
+	all.Go(func() { l.presence(ctx, lf) })
+	all.Go(func() { l.outbox(ctx, lf) })
+	all.Go(func() { l.reconcile(ctx, lf) })
+	all.Go(func() { l.teller(ctx, lf) })
+	all.Go(func() { l.remember(ctx) })
+	for ctx.Err() == nil && l.Config() == config && mine.Intact() {
+		sleep(ctx, lookEvery)
+	}
+	for _, sub := range subs {
+		_ = sub.Unsubscribe()
+	}
+	end()
+	all.Wait()
+	lf.asking.Wait()
+	return nil
+}
+
+// begin connects. A server that is not there yet is tried for as long as it takes.
+func (l *Link) begin(config Config) (*life, error) {
+	token, err := Token(config.Name)
+	if err != nil {
+		return nil, err
+	}
+	lf := &life{config: config, token: token, boot: string(message.NewID()), beat: make(chan struct{}, 1), fates: make(chan told, untoldMost)}
+	if lf.id, err = loadIdentity(l.Dir); err != nil {
+		return nil, err
+	}
+	known, err := recollect(l.Dir)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	l.known = known
+	l.mu.Unlock()
+	var creds Credentials
+	if config.Creds != "" {
+		text, err := own.Read(config.Creds, 1<<20)
+		if err != nil {
+			return nil, fmt.Errorf("credentials: %w", err)
+		}
+		if creds, err = ParseCredentials(text); err != nil {
+			return nil, fmt.Errorf("credentials in %q: %w", config.Creds, err)
+		}
+	}
+	urls, options, err := dial(config)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := creds.options()
+	if err != nil {
+		return nil, fmt.Errorf("credentials in %q: %w", config.Creds, err)
+	}
+	options = append(append(options, shown...),
+		nats.Name("intercom "+token), nats.CustomInboxPrefix(inbox(token)),
+		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second), nats.ReconnectJitter(500*time.Millisecond, 500*time.Millisecond),
+		nats.IgnoreAuthErrorAbort(),                                    // a key that is granted later is taken then
+		nats.ReconnectBufSize(-1),                                      // nothing is kept where nobody has written it down
+		nats.PingInterval(10*time.Second), nats.MaxPingsOutstanding(2), // a line that is dead is noticed
+		nats.ConnectHandler(func(*nats.Conn) { l.connected() }),
+		nats.ReconnectHandler(func(*nats.Conn) { l.connected() }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { l.disconnected(err) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { l.disconnected(err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { l.Log.Warn("link", "err", err) }),
+	)
+	if lf.conn, err = nats.Connect(urls, options...); err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", config.NATS, err)
+	}
+	if lf.js, err = jetstream.New(lf.conn, jetstream.WithDefaultTimeout(publishWithin)); err != nil {
+		lf.conn.Close()
+		return nil, err
+	}
+	if lf.conn.IsConnected() {
+		l.trouble("")
+	} else {
+		l.trouble("connecting to " + config.NATS)
+	}
+	return lf, nil
+}
+
+// connected is called by the connection, at each of its beginnings.
+func (l *Link) connected() {
+	if l.trouble("") {
+		l.Log.Info("linked with other computers")
+	}
+	l.mu.Lock()
+	lf := l.life
+	l.mu.Unlock()
+	if lf != nil {
+		wake(lf.beat)
+	}
+	wake(l.wake)
+}
+
+func (l *Link) disconnected(err error) {
+	why := "not connected"
+	if err != nil {
+		why += ": " + err.Error()
+	}
+	if l.trouble(why) {
+		l.Log.Warn("link", "err", why)
+	}
+}
+
+// InsecureError says that an address would be spoken to in plain text, or by anybody.
+type InsecureError struct{ URL, What string }
+
+func (e *InsecureError) Error() string {
+	return fmt.Sprintf("%s: %s beyond this computer", e.URL, e.What)
+}
+
+// Check refuses a configuration that cannot be one: the error is for a person.
+func (c Config) Check() error {
+	if c.NATS == "" {
+		return nil
+	}
+	if _, err := Token(c.Name); err != nil {
+		return err
+	}
+	_, _, err := dial(c)
+	return err
+}
+
+// dial is how the servers of a configuration are reached. Plain text and no credentials are for this computer alone, or
+// for whoever says that they will do.
+func dial(config Config) (urls string, options []nats.Option, err error) {
+	var all []string
+	for one := range strings.SplitSeq(config.NATS, ",") {
+		one = strings.TrimSpace(one)
+		u, err := url.Parse(one)
+		if err != nil || u.Scheme == "" {
+			return "", nil, fmt.Errorf("%q is no URL of a NATS server: nats://HOST:PORT, tls://HOST:PORT or unix:///PATH", one)
+		}
+		switch u.Scheme {
+		case "unix":
+			if len(all) > 0 || !filepath.IsAbs(u.Path) {
+				return "", nil, fmt.Errorf("%q: unix:// names one absolute path, and no other server", one)
+			}
+			// Whoever forwards the socket is the one who is trusted to know the other end: ssh does.
+			options = append(options, nats.SetCustomDialer(socket(u.Path)))
+			all = append(all, "nats://localhost")
+			continue
+		case "nats", "tls":
+		default:
+			return "", nil, fmt.Errorf("%q: a NATS server is reached by nats://, tls:// or unix://", one)
+		}
+		if !loopback(u.Hostname()) && !config.Insecure {
+			if u.Scheme != "tls" {
+				return "", nil, &InsecureError{one, "plain text"}
+			}
+			if config.Creds == "" && u.User == nil {
+				return "", nil, &InsecureError{one, "no credentials"}
+			}
+		}
+		all = append(all, one)
+	}
+	return strings.Join(all, ","), options, nil
+}
+
+// socket dials a unix socket, whatever it is asked for.
+type socket string
+
+func (s socket) Dial(string, string) (net.Conn, error) {
+	return net.DialTimeout("unix", string(s), 5*time.Second)
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// State is how the link is.
+type State struct {
+	Wanted    bool   // a person has configured it
+	Token     string // of this computer
+	Server    string
+	Connected bool
+	Why       string // not connected
+}
+
+// State tells how the link is.
+func (l *Link) State() State {
+	l.init()
+	config := l.Config()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := State{Wanted: config.NATS != "", Server: config.NATS, Why: l.why}
+	s.Token, _ = Token(cmp.Or(config.Name, message.LocalComputer))
+	s.Connected = l.life != nil && l.life.conn.IsConnected()
+	return s
+}
+
+// Computers are the others that are known.
+func (l *Link) Computers() []Computer {
+	l.init()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	waiting := map[string]int{}
+	for _, one := range l.open {
+		if one.state != message.Submitted {
+			waiting[one.token]++
+		}
+	}
+	for _, d := range l.queue {
+		if l.open[d.ID] == nil {
+			waiting[l.in[d.Target]]++
+		}
+	}
+	all := l.known.list(l.Now())
+	for i := range all {
+		all[i].Waiting = waiting[all[i].Token]
+	}
+	return all
+}
+
+// ForgetComputer forgets a computer, and the key that it signs with.
+func (l *Link) ForgetComputer(token string) (bool, error) {
+	l.init()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known[token] == nil {
+		return false, nil
+	}
+	delete(l.known, token)
+	l.news = true
+	return true, nil
+}
+
+// current is the life that the link is in, nil where it has none.
+func (l *Link) current() *life {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.life
+}
+
+// Find is the session of another computer that is meant by COMPUTER/SESSION, by its name with the computer's
+// behind a dot, or by its id.
+func (l *Link) Find(ref string) (token string, s Session, err error) {
+	l.init()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	computer, name, both := strings.Cut(ref, "/")
+	if !both {
+		return l.known.find("", ref)
+	}
+	if token, err = Token(computer); err != nil {
+		return "", s, err
+	}
+	return l.known.find(token, name)
+}
+
+// Enter has a session of another computer be a peer here, and returns it.
+func (l *Link) Enter(ctx context.Context, token string, s Session) (message.Peer, error) {
+	l.init()
+	p, err := l.Relay.Join(ctx, message.Peer{
+		ID: s.ID, Kind: message.PeerRemote, Key: token + "/" + string(s.ID), Name: s.Name + "." + token, Title: s.Title, Computer: token,
+		PaneOf: message.PaneOf{Profile: s.Agent},
+	})
+	if err != nil {
+		return p, fmt.Errorf("session %s of computer %q: %w", s.ID, token, err)
+	}
+	l.mu.Lock()
+	l.in[p.ID] = token
+	l.mu.Unlock()
+	return p, nil
+}
+
+// Hear takes in what has happened here, and does not block: receipts of what came from other computers are told
+// to them, and sessions that came or went.
+func (l *Link) Hear(events []message.Event) {
+	l.init()
+	lf := l.current()
+	if lf == nil {
+		return
+	}
+	for _, e := range events {
+		switch {
+		case e.Peer != nil && e.Peer.Kind == message.PeerPane:
+			wake(lf.beat)
+		case e.Change != nil:
+			l.chatChanged(lf, *e.Change)
+		case e.Receipt != nil && e.Delivery != nil && e.Delivery.Message.Trust == message.TrustRemote:
+			if token, ok := l.computerOf(e.Delivery.Message.From.Peer); ok {
+				l.tell(lf, token, fateOf(*e.Receipt))
+			}
+		}
+	}
+}
+
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// seen are the questions of the last minutes: one that comes twice is answered once.
+type seen struct {
+	sync.Mutex
+	ids []message.ID
+}
+
+func (s *seen) add(id message.ID) bool {
+	s.Lock()
+	defer s.Unlock()
+	if slices.Contains(s.ids, id) {
+		return false
+	}
+	if s.ids = append(s.ids, id); len(s.ids) > 4096 {
+		s.ids = slices.Delete(s.ids, 0, 2048)
+	}
+	return true
+}

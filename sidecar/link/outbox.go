@@ -1,0 +1,249 @@
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/secret"
+)
+
+// publishWithin is how long the server has to say that it keeps a parcel. One of which it did not say so is sent once
+// more: who receives it knows it by its id.
+const publishWithin = 5 * time.Second
+
+// Deliver takes deliveries to sessions of other computers, in their order.
+func (l *Link) Deliver(all ...message.Delivery) {
+	l.init()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, one := range all {
+		l.queue = append(slices.DeleteFunc(l.queue, func(have message.Delivery) bool { return have.ID == one.ID }), one)
+	}
+	wake(l.wake)
+}
+
+// Cancel forgets deliveries that were not sent yet. What was sent is the other computer's.
+func (l *Link) Cancel(ids []message.ID, _ message.Reason) {
+	l.init()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queue = slices.DeleteFunc(l.queue, func(have message.Delivery) bool { return slices.Contains(ids, have.ID) })
+}
+
+// Forget forgets a session that is a peer here no more.
+func (l *Link) Forget(id message.ID) {
+	l.init()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.in, id)
+}
+
+// outbox sends what is queued. What cannot be sent now keeps its place before all that goes to the same computer.
+func (l *Link) outbox(ctx context.Context, lf *life) {
+	for ctx.Err() == nil {
+		blocked := map[string]bool{}
+		l.sendNotes(ctx, lf)
+		for _, d := range l.queued() {
+			token, ok := l.computerOf(d.Target)
+			if ctx.Err() != nil || blocked[token] {
+				continue
+			}
+			again := false
+			if ok {
+				again = l.give(ctx, lf, token, d)
+			}
+			if again {
+				blocked[token] = true
+				continue
+			}
+			l.unqueue(d)
+		}
+		var pause <-chan time.Time
+		if len(blocked) > 0 {
+			pause = time.After(retryEvery)
+		}
+		select {
+		case <-ctx.Done():
+		case <-l.wake:
+		case <-pause:
+		}
+	}
+}
+
+// holdQueue says why what is queued is not sent, while there is no link: of the first to each session, behind which
+// the others wait.
+func (l *Link) holdQueue(ctx context.Context) {
+	var told []message.ID
+	for _, d := range l.queued() {
+		if !d.Typed && !slices.Contains(told, d.Target) {
+			told = append(told, d.Target)
+			_ = l.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Held, Reason: message.NotLinked})
+		}
+	}
+}
+
+func (l *Link) queued() []message.Delivery {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.queue)
+}
+
+func (l *Link) unqueue(d message.Delivery) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queue = slices.DeleteFunc(l.queue, func(have message.Delivery) bool { return have.ID == d.ID && have.Attempt == d.Attempt })
+}
+
+func (l *Link) computerOf(id message.ID) (string, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	token, ok := l.in[id]
+	return token, ok
+}
+
+// give hands a delivery to the server, and says so; again says that it was not, and is to be tried later.
+func (l *Link) give(ctx context.Context, lf *life, token string, d message.Delivery) (again bool) {
+	tell := func(state message.ReceiptState, why message.Reason, says string) error {
+		r := message.Receipt{Delivery: d.ID, State: state, Reason: why, Door: doorName}
+		if says != "" {
+			r.Evidence = []message.Evidence{{Source: "link", Says: says, Weight: "exact", At: l.Now()}}
+		}
+		return l.Relay.Report(ctx, r)
+	}
+	if !lf.conn.IsConnected() {
+		if !d.Typed {
+			_ = tell(message.Held, message.NotLinked, "")
+		}
+		return true
+	}
+	data, err := json.Marshal(l.parcelOf(lf, d))
+	if err != nil {
+		l.Log.Error("message for another computer", "delivery", d.ID, "err", err)
+		return false
+	}
+	if int64(len(data)) > lf.conn.MaxPayload()-signatureRoom {
+		_ = tell(message.Failed, message.BodyTooLong, "")
+		return false
+	}
+	if err := tell(message.Typed, "", ""); err != nil {
+		// It is handed over again, if it may go on; while nothing can be written, later.
+		_, unwritable := errors.AsType[*message.UnwritableError](err)
+		return unwritable
+	}
+	l.mu.Lock()
+	l.open[d.ID] = &sent{token, d.Target, message.Typed}
+	l.mu.Unlock()
+	err = l.post(ctx, lf, token, d.ID, data)
+	switch {
+	case err == nil:
+		if l.present(token) {
+			return false
+		}
+		_ = tell(message.Held, message.ComputerAway, "the server keeps it for "+token)
+		return false
+	case errors.Is(err, jetstream.ErrNoStreamResponse):
+		// Nobody keeps anything for a computer of that name: either it was never linked, or no server is there now.
+		if lf.conn.IsConnected() && !l.isKnown(token) {
+			_ = tell(message.Failed, message.NoComputer, "")
+			return false
+		}
+	case errors.Is(err, nats.ErrMaxPayload), isCode(err, jetstream.JSErrCodeStreamMessageExceedsMaximum):
+		_ = tell(message.Failed, message.BodyTooLong, "")
+		return false
+	case ctx.Err() != nil:
+		return true
+	}
+	l.Log.Warn("message for another computer is not sent yet", "computer", token, "delivery", d.ID, "err", err)
+	if isCode(err, streamFull) {
+		_ = tell(message.Held, message.ComputerFull, "")
+	}
+	return true
+}
+
+// doorName is what receipts say a delivery went through, instead of a terminal.
+const doorName = "link"
+
+// signatureRoom is what the headers of a signed message take.
+const signatureRoom = 1 << 10
+
+// streamFull is the server's code for a stream that takes no more.
+const streamFull jetstream.ErrorCode = 10077
+
+func isCode(err error, code jetstream.ErrorCode) bool {
+	e, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && e.ErrorCode == code
+}
+
+// post hands a parcel to the server, and returns when it keeps it.
+func (l *Link) post(ctx context.Context, lf *life, token string, id message.ID, data []byte) error {
+	m, err := lf.id.sign(toSubject(token, lf.token), data)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, publishWithin)
+	defer cancel()
+	_, err = lf.js.PublishMsg(ctx, m, jetstream.WithMsgID(string(id)))
+	return err
+}
+
+// parcelOf is a delivery as it goes to another computer: what it says, without what is this computer's own business,
+// and without what looks like a credential.
+func (l *Link) parcelOf(lf *life, d message.Delivery) parcel {
+	m := d.Message
+	p := parcel{Kind: parcelMessage, ID: d.ID, From: l.Author(m.From), To: d.Target}
+	p.Message = &message.Envelope{
+		ID: d.ID, Thread: m.Thread, Type: m.Type, Priority: m.Priority, Subject: secret.Mask(m.Subject), Body: secret.Mask(m.Body),
+		InReplyTo: m.InReplyTo, RequiresResponse: m.RequiresResponse, Tags: m.Tags, Depth: m.Depth, Created: m.Created, Truncated: m.Truncated,
+	}
+	if d.Chat == "" {
+		return p
+	}
+	for _, c := range l.Chats() {
+		if c.ID == d.Chat {
+			l.mu.Lock()
+			p.Room = l.roomOf(lf, c)
+			l.mu.Unlock()
+		}
+	}
+	return p
+}
+
+// Author is who says something, for another computer. A person has an id there, so that they can be answered; what came
+// from a third computer is passed on by this one, and nobody is to take it for that one's.
+func (l *Link) Author(who message.Address) Session {
+	from := Session{ID: who.Peer, Name: who.Name}
+	if _, remote := l.computerOf(who.Peer); remote || from.ID == "" || from.ID == message.Unverified {
+		token, _ := Token(l.Config().Name)
+		from.ID = message.DerivedID(time0, "link", token, from.Name, string(from.ID))
+	}
+	for _, s := range l.Sessions() {
+		if s.ID == from.ID {
+			from = s
+		}
+	}
+	return from
+}
+
+// isDerived reports whether an id is none of a session, but made for an author who has none: its time is 0.
+func isDerived(id message.ID) bool { return strings.HasPrefix(string(id), "00000000-0000-") }
+
+func (l *Link) present(token string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.known[token]
+	return k != nil && k.is(l.Now())
+}
+
+func (l *Link) isKnown(token string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.known[token] != nil
+}

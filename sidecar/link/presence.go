@@ -1,0 +1,164 @@
+package link
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// burst is what is said at most so often: what changes in a row is told once.
+const burst = 300 * time.Millisecond
+
+// presence says again and again that this computer is here, at once when its sessions are others, and at last that it
+// goes.
+func (l *Link) presence(ctx context.Context, lf *life) {
+	say := func(p presence) {
+		p.Name, p.Boot, p.Revision, p.Sent = lf.config.Name, lf.boot, revision(l.Sessions()), l.Now()
+		if err := l.publish(lf, hereSubject(lf.token), p); err != nil && ctx.Err() == nil {
+			l.Log.Debug("say that this computer is here", "err", err)
+		}
+	}
+	hello := true
+	for {
+		connected := lf.conn.IsConnected()
+		if connected {
+			say(presence{Hello: hello})
+		}
+		hello = !connected // whoever comes, or comes back, wants to know who is here
+		select {
+		case <-ctx.Done():
+			say(presence{Bye: true})
+			_ = lf.conn.FlushTimeout(tellWithin)
+			return
+		case <-lf.beat:
+			sleep(ctx, burst/2+rand.N(burst)) //nolint:gosec // so that not all answer at once
+		case <-time.After(beat):
+		}
+	}
+}
+
+// revision names what a computer tells of its sessions.
+func revision(all []Session) string {
+	text, _ := json.Marshal(all)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// heard takes in that a computer is here.
+func (l *Link) heard(ctx context.Context, lf *life, m *nats.Msg) {
+	token := from(m.Subject)
+	key, err := signer(m.Subject, m.Header, m.Data)
+	var p presence
+	if err == nil {
+		err = json.Unmarshal(m.Data, &p)
+	}
+	if err == nil && token == lf.token {
+		if p.Boot != lf.boot && key != lf.id.public && l.trouble("another computer is called "+token+", too") {
+			l.Log.Warn("another computer has the name of this one", "computer", token)
+		}
+		return
+	}
+	if err == nil {
+		err = l.trusts(lf, token, key)
+	}
+	if off := l.Now().Sub(p.Sent); err == nil && (off > stale || off < -stale) {
+		l.Log.Warn("the clock of another computer differs", "computer", token, "by", off.Round(time.Second))
+	}
+	if err != nil {
+		l.Log.Warn("refused from another computer", "computer", token, "err", err)
+		return
+	}
+	l.mu.Lock()
+	ask, came := l.known.heard(token, p, l.Now())
+	if ask {
+		l.known[token].asking = true
+	}
+	l.mu.Unlock()
+	if p.Hello {
+		wake(lf.beat)
+	}
+	if came {
+		wake(l.wake)
+	}
+	if ask {
+		lf.asking.Go(func() { l.askSessions(ctx, token) })
+	}
+	if came {
+		lf.asking.Go(func() {
+			if err := l.askFates(ctx, token); err != nil {
+				l.Log.Debug("ask what became of messages", "computer", token, "err", err)
+			}
+			l.tellChats(ctx, lf, token)
+		})
+	}
+}
+
+// askPause is between two questions for the sessions of one computer: what changes in a row is asked for once.
+const askPause = 500 * time.Millisecond
+
+// askSessions asks for the sessions of a computer, until they are the latest that it has told of.
+func (l *Link) askSessions(ctx context.Context, token string) {
+	for {
+		l.mu.Lock()
+		k := l.known[token]
+		if k == nil || k.told == k.revision || ctx.Err() != nil {
+			if k != nil {
+				k.asking = false
+			}
+			l.mu.Unlock()
+			return
+		}
+		told := k.told
+		l.mu.Unlock()
+		var sessions []Session
+		err := l.Ask(ctx, token, opSessions, Session{}, nil, &sessions)
+		l.mu.Lock()
+		k = l.known[token]
+		if k == nil || err != nil {
+			if k != nil {
+				k.asking = false // until it says once more that it is here
+			}
+			l.mu.Unlock()
+			l.Log.Debug("sessions of another computer", "computer", token, "err", err)
+			return
+		}
+		k.Sessions, k.revision, l.news = sessions, told, true
+		l.mu.Unlock()
+		l.sweep(ctx, token)
+		sleep(ctx, askPause)
+	}
+}
+
+// sweep has those be peers here no more that were sessions of a computer, and are none by what it tells. Of whom something is
+// still to be told stays until that is.
+func (l *Link) sweep(ctx context.Context, token string) {
+	var gone []message.ID
+	l.mu.Lock()
+	k := l.known[token]
+	for id, computer := range l.in {
+		if k == nil || k.revision == "" || computer != token || isDerived(id) || slices.ContainsFunc(k.Sessions, func(s Session) bool { return s.ID == id }) {
+			continue
+		}
+		awaited := slices.ContainsFunc(l.queue, func(d message.Delivery) bool { return d.Target == id })
+		for _, one := range l.open {
+			awaited = awaited || one.target == id
+		}
+		if !awaited {
+			gone = append(gone, id)
+		}
+	}
+	l.mu.Unlock()
+	for _, id := range gone {
+		if err := l.Relay.Gone(ctx, id, message.AgentGone); err != nil && ctx.Err() == nil {
+			l.Log.Warn("a session of another computer has ended", "computer", token, "err", err)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+)
+
+// maxRemembered bounds the file of the computers that were ever seen.
+const maxRemembered = 64 << 20
+
+// recollect reads who the other computers were.
+func recollect(dir string) (directory, error) {
+	d := directory{}
+	path := filepath.Join(dir, "computers.json")
+	text, err := own.Read(path, maxRemembered)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &d)
+	}
+	if err != nil {
+		// Its keys are what a computer is known by: nothing is trusted anew because the file is broken.
+		return nil, fmt.Errorf("known computers in %q: %w", path, err)
+	}
+	for token, k := range d {
+		if k == nil {
+			delete(d, token)
+		}
+	}
+	return d, nil
+}
+
+// rememberEvery is how often what is new of other computers is written down.
+const rememberEvery = time.Second
+
+// remember writes down who the other computers are, as that changes.
+func (l *Link) remember(ctx context.Context) {
+	for {
+		if err := l.save(); err != nil {
+			l.Log.Warn("remember other computers", "err", err)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		sleep(ctx, rememberEvery)
+	}
+}
+
+// save writes them down if there is news. The relay does not wait for the disk.
+func (l *Link) save() error {
+	l.mu.Lock()
+	if !l.news {
+		l.mu.Unlock()
+		return nil
+	}
+	text, err := json.MarshalIndent(l.known, "", "\t")
+	l.news = false
+	l.mu.Unlock()
+	if err == nil {
+		err = atomicfile.Write(filepath.Join(l.Dir, "computers.json"), append(text, '\n'), 0o600)
+	}
+	if err != nil {
+		l.mu.Lock()
+		l.news = true
+		l.mu.Unlock()
+	}
+	return err
+}

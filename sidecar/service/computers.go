@@ -1,0 +1,274 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/scripting/policy"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+)
+
+// Computers are the other computers: who they are, what is asked of them, and what they ask.
+type Computers struct {
+	Callers  *Callers
+	Relay    present
+	Link     *link.Link
+	Settings func() policy.Settings
+	Started  time.Time // of this sidecar
+	Log      *slog.Logger
+}
+
+// Offer has a server serve the operations.
+func (s *Computers) Offer(server *api.Server) {
+	api.Handle(server, api.Computers, s.List)
+	api.Handle(server, api.ForgetComputer, s.Forget)
+}
+
+// roundTripWithin is how long a computer has to answer, to be listed with how long it took.
+const roundTripWithin = time.Second
+
+// List lists the computers, this one first.
+func (s *Computers) List(ctx context.Context, _ api.Caller, _ api.None) ([]api.Computer, error) {
+	state, settings := s.Link.State(), s.Settings()
+	own := api.Computer{
+		Name: cmp.Or(settings.Computer, message.LocalComputer), Local: true, Present: true, Since: &s.Started,
+		Sessions: len(inPanes(s.Relay.Snapshot())), Server: state.Server,
+	}
+	if state.Wanted && !state.Connected {
+		own.Why = cmp.Or(state.Why, "connecting")
+	}
+	all := []api.Computer{own}
+	for _, c := range s.Link.Computers() {
+		one := api.Computer{Name: c.Name, Present: c.Present && state.Connected, Sessions: len(c.Sessions), Waiting: c.Waiting, Key: c.Key}
+		if !c.Since.IsZero() {
+			one.Since = &c.Since
+		}
+		for _, what := range policy.Powers {
+			if settings.May(c.Token, what) {
+				one.May = append(one.May, what)
+			}
+		}
+		all = append(all, one)
+	}
+	ctx, cancel := context.WithTimeout(ctx, roundTripWithin)
+	defer cancel()
+	var asked sync.WaitGroup
+	for i := range all[1:] {
+		one := &all[i+1]
+		if !one.Present {
+			continue
+		}
+		asked.Go(func() {
+			took, err := s.Link.RoundTrip(ctx, strings.ToLower(one.Name))
+			if err == nil {
+				one.RoundTrip = float64(took.Microseconds()) / 1000
+			}
+			one.Present = err == nil
+		})
+	}
+	asked.Wait()
+	return all, nil
+}
+
+// Forget forgets a computer: a person's word, since another one may then take its name.
+func (s *Computers) Forget(ctx context.Context, from api.Caller, req api.ForgetComputerRequest) (none api.None, err error) {
+	if err := s.Callers.personOnly(ctx, from, "forget a computer"); err != nil {
+		return none, err
+	}
+	token, err := link.Token(req.Name)
+	if err != nil {
+		return none, api.Errorf(api.CodeUsage, "%w", err)
+	}
+	known, err := s.Link.ForgetComputer(token)
+	if err == nil && !known {
+		return none, s.unknown(req.Name)
+	}
+	return none, err
+}
+
+func (s *Computers) unknown(name string) error {
+	return api.Errorf(api.CodeNotFound, "no computer %q", name).WithHint("intercom computers")
+}
+
+// where is the computer on which a session is meant, "" for this one, and how it is called there. computer is
+// what a request says of that; a session is also named as COMPUTER/SESSION, and one that is a peer here already by
+// its name here.
+func (s *Computers) where(computer, session string) (token, ref string, err error) {
+	if s == nil {
+		if !isHere(computer, "") {
+			err = s.unknown(computer)
+		}
+		return "", session, err
+	}
+	own := s.Settings().Computer
+	if computer == "" {
+		before, after, both := strings.Cut(session, "/")
+		switch p, err := s.Relay.Snapshot().Find(session); {
+		case err == nil && p.Kind == message.PeerRemote:
+			return p.Computer, string(p.ID), nil
+		case err == nil:
+			return "", session, nil
+		case !both:
+			if token, there, err := s.Link.Find(session); err == nil {
+				return token, string(there.ID), nil
+			}
+			return "", session, nil
+		}
+		if isHere(before, own) {
+			return "", after, nil
+		}
+		if token, err := link.Token(before); err != nil || !s.knows(token) {
+			return "", session, nil // the key of another kind of peer, like a path
+		}
+		computer, session = before, after
+	}
+	if isHere(computer, own) {
+		return "", session, nil
+	}
+	token, err = link.Token(computer)
+	if err != nil || !s.knows(token) {
+		return "", session, s.unknown(computer)
+	}
+	if session == "" {
+		return token, "", nil
+	}
+	_, there, err := s.Link.Find(token + "/" + session)
+	if err != nil {
+		return token, session, wire(err)
+	}
+	return token, string(there.ID), nil
+}
+
+func (s *Computers) knows(token string) bool {
+	for _, c := range s.Link.Computers() {
+		if c.Token == token {
+			return true
+		}
+	}
+	return false
+}
+
+// enter has the session that is meant be a peer here, if it is one of another computer, and returns how it is
+// called here.
+func (s *Computers) enter(ctx context.Context, ref string) (string, error) {
+	if s == nil || ref == "" {
+		return ref, nil
+	}
+	token, there, err := s.where("", ref)
+	if err != nil || token == "" {
+		return there, err
+	}
+	if p, ok := s.Relay.Snapshot().Peer(message.ID(there)); ok && p.Ended == nil {
+		return there, nil
+	}
+	_, session, err := s.Link.Find(token + "/" + there)
+	if err != nil {
+		return ref, wire(err)
+	}
+	p, err := s.Link.Enter(ctx, token, session)
+	return string(p.ID), wire(err)
+}
+
+// isHere reports whether a computer is this one.
+func isHere(computer, own string) bool {
+	return computer == "" || strings.EqualFold(computer, message.LocalComputer) || own != "" && strings.EqualFold(computer, own)
+}
+
+// elsewhere asks another computer to carry out an operation, on behalf of whoever asks here. within is how long it may
+// take there.
+func elsewhere[Q, R any](ctx context.Context, s *Computers, from api.Caller, op api.Op[Q, R], token string, req Q, within time.Duration) (out R, err error) {
+	by, err := s.Callers.verified(ctx, from, "ask another computer")
+	if err != nil {
+		return out, err
+	}
+	author := message.Address{Name: s.Callers.Person}
+	if !by.Person() {
+		author = message.Address{Peer: by.Peer}
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return out, fromElsewhere(s.Link.Ask(ctx, token, op.Name, s.Link.Author(author), req, &out))
+}
+
+// fromElsewhere is an error of another computer as a client is told it.
+func fromElsewhere(err error) error {
+	if e, ok := errors.AsType[*link.RemoteError](err); ok {
+		return api.Errorf(cmp.Or(api.Code(e.Code), api.CodeFailed), "%s", e.Error()).WithHint("%s", e.Hint)
+	}
+	if e, ok := errors.AsType[*link.AwayError](err); ok {
+		return api.Errorf(api.CodeFailed, "%w", e).WithHint("intercom computers says when it was here last")
+	}
+	if errors.Is(err, link.ErrNotLinked) {
+		return api.Errorf(api.CodeFailed, "%w", err).WithHint("intercom computers says why")
+	}
+	return err
+}
+
+// serve has an operation carried out for other computers that a person lets do that.
+func serve[Q, R any](s *Computers, op api.Op[Q, R], power string, do func(context.Context, api.Caller, Q) (R, error)) {
+	s.Link.Answer(op.Name, func(ctx context.Context, computer string, from message.Peer, body []byte) (any, error) {
+		if from.ID == "" {
+			return nil, &link.RemoteError{Code: string(api.CodeRefused), Text: "nobody asks"}
+		}
+		if !s.Settings().May(computer, power) {
+			s.Log.Warn("refused to another computer", "computer", computer, "what", op.Name, "who", from.Name)
+			return nil, &link.RemoteError{
+				Code: string(api.CodeRefused), Text: fmt.Sprintf("%s may not %s here", computer, power),
+				Hint: fmt.Sprintf("its person allows it in init.lua: computers = { %s = { may = { …, %q } } }", computer, power),
+			}
+		}
+		var req Q
+		if err := json.Unmarshal(body, &req); err != nil {
+			return nil, &link.RemoteError{Code: string(api.CodeUsage), Text: err.Error()}
+		}
+		if op.Check != nil {
+			if err := op.Check(req); err != nil {
+				return nil, toElsewhere(err)
+			}
+		}
+		out, err := do(ctx, api.Caller{Remote: from.ID}, req)
+		if err != nil {
+			return nil, toElsewhere(err)
+		}
+		if op.Whole != nil {
+			out = op.Whole(out)
+		}
+		return out, nil
+	})
+}
+
+// toElsewhere is an error as another computer is told it.
+func toElsewhere(err error) error {
+	e := api.AsError(wire(err))
+	return &link.RemoteError{Code: string(e.Code), Text: e.Error(), Hint: e.Hint}
+}
+
+// remotes are the sessions of other computers that can be addressed, by their names here.
+func (s *Computers) remotes() (all []link.Computer) {
+	if s == nil {
+		return nil
+	}
+	return s.Link.Computers()
+}
+
+// ToldOf are the sessions of this computer that others are told of.
+func ToldOf(snap registry.Snapshot) (all []link.Session) {
+	for _, p := range inPanes(snap) {
+		one := link.Session{ID: p.ID, Name: p.Name, Agent: p.Profile}
+		if p.Caller != nil { // any other title is its program's, and changes
+			one.Title = p.Title
+		}
+		all = append(all, one)
+	}
+	return all
+}
