@@ -150,6 +150,17 @@ func (x *patient) server() bool {
 func (a *app) showFindings(r doctorReply) {
 	problems := 0
 	for _, f := range r.Findings {
+		if f.Level == problem && !f.Fixed {
+			problems++
+		}
+	}
+	if problems == 0 {
+		a.say("nothing is wrong")
+	} else {
+		a.say("problems: %d", problems)
+	}
+	a.say("")
+	for _, f := range r.Findings {
 		word := string(f.Level)
 		if f.Fixed {
 			word = "mended"
@@ -164,16 +175,7 @@ func (a *app) showFindings(r doctorReply) {
 		case f.Fixed && f.after != "":
 			a.say("         → %s", plainLine(f.after))
 		}
-		if f.Level == problem && !f.Fixed {
-			problems++
-		}
 	}
-	a.say("")
-	if problems == 0 {
-		a.say("nothing is wrong")
-		return
-	}
-	a.say("problems: %d", problems)
 }
 
 // hintOf is the hint that an error carries.

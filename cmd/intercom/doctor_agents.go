@@ -10,6 +10,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/hooks"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
 // agentVersions looks at each agent that is adopted: whether its screens were tried in the
@@ -20,6 +21,7 @@ func agentVersions(ctx context.Context, x *patient) (all []finding) {
 		return nil
 	}
 	c := &api.Client{Socket: x.socket}
+	doors := map[string]bool{}
 	for _, session := range x.status.Sessions {
 		asking, cancel := context.WithTimeout(ctx, answerTimeout)
 		e, err := api.Call(asking, c, api.Explain, api.ExplainRequest{Pane: session.Pane})
@@ -28,6 +30,10 @@ func agentVersions(ctx context.Context, x *patient) (all []finding) {
 			continue // of a line program nothing depends on a version
 		}
 		who := fmt.Sprintf("%s in %s (%s)", e.Agent, session.Pane, session.Name)
+		if e.Door != "" && !doors[e.Agent+e.Version] { // a version's doors stand alike
+			doors[e.Agent+e.Version] = true
+			all = append(all, doorFinding(who, e))
+		}
 		switch e.Version {
 		case e.Verified:
 			all = append(all, finding{ID: id, Level: fine, Text: fmt.Sprintf("%s is version %s, which was tested", who, e.Version)})
@@ -41,6 +47,18 @@ func agentVersions(ctx context.Context, x *patient) (all []finding) {
 		}
 	}
 	return all
+}
+
+// doorFinding says how the agent's own way to take messages stands.
+func doorFinding(who string, e message.Explanation) finding {
+	const id = "agent_door"
+	if e.DoorShut {
+		return finding{
+			ID: id, Level: note, Text: fmt.Sprintf("%s: messages are typed, whatever door= says: its %s is shut, since %s", who, e.Door, e.DoorWhy),
+			Hint: "intercom down, then intercom up, tries it again",
+		}
+	}
+	return finding{ID: id, Level: fine, Text: fmt.Sprintf("%s: messages are typed (door=type), or go through its %s while it rests, in chats with --set door=auto", who, e.Door)}
 }
 
 // agentEntries looks at what the configurations of agents call of ours, and whether that is there.

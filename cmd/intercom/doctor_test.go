@@ -20,6 +20,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/daemon"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
 
@@ -569,11 +570,11 @@ func TestDoctor_forPeople(t *testing.T) {
 	assert.Empty(t, r.err)
 	assert.Contains(t, r.out, "problem  the directory of sockets is not safe")
 	assert.Contains(t, r.out, "→ intercom doctor --fix")
-	assert.Contains(t, r.out, "problems: 1")
+	assert.True(t, strings.HasPrefix(r.out, "problems: 1\n"), r.out)
 	r = w.run("doctor", "--fix")
 	assert.Zero(t, r.code)
 	assert.Contains(t, r.out, "mended   the directory of sockets")
-	assert.Contains(t, r.out, "nothing is wrong")
+	assert.True(t, strings.HasPrefix(r.out, "nothing is wrong\n"), r.out)
 	assert.NoFileExists(t, p.Lock, "it starts nothing")
 }
 
@@ -644,4 +645,18 @@ func abandoned(t *testing.T, path string) {
 	require.NoError(t, err)
 	ln.(*net.UnixListener).SetUnlinkOnClose(false)
 	require.NoError(t, ln.Close())
+}
+
+// The door of an agent is named, and that it shut itself.
+func TestU9_theDoorOfAnAgent(t *testing.T) {
+	t.Parallel()
+	e := message.Explanation{Agent: "claude", Door: "inbox for other sessions", DoorWhy: "it does not say that it rests"}
+	f := doorFinding("claude in %3 (Ada)", e)
+	assert.Equal(t, fine, f.Level)
+	assert.Contains(t, f.Text, "claude in %3 (Ada): messages are typed (door=type), or go through its inbox for other sessions while it rests")
+	e.DoorShut, e.DoorWhy = true, "version 2.1.329 did not write down what it was handed"
+	f = doorFinding("claude in %3 (Ada)", e)
+	assert.Equal(t, note, f.Level)
+	assert.Contains(t, f.Text, "is shut, since version 2.1.329 did not write down what it was handed")
+	assert.NotEmpty(t, f.Hint)
 }

@@ -23,7 +23,8 @@ type Explanation struct {
 	// through it now. Whether any does is a setting, `door`.
 	Door     string      `json:"door,omitempty"`
 	DoorWhy  string      `json:"door_why,omitempty"`
-	Evidence []Ground    `json:"evidence"` // the weightiest first
+	DoorShut bool        `json:"door_shut,omitempty"` // it failed: as long as the sidecar runs, nothing goes through it
+	Evidence []Ground    `json:"evidence"`            // the weightiest first
 	Composer ComposerNow `json:"composer"`
 }
 

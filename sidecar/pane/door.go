@@ -37,6 +37,7 @@ type doorway struct {
 	offer door.Offer
 	why   string
 	soon  bool
+	shut  bool // it failed once
 }
 
 // shutDoors are the doors that failed, by agent and version: a message that was handed over there
@@ -154,7 +155,7 @@ func (p *Pane) doorway(s sight, now time.Time) (d doorway) {
 	case h.none != nil:
 		d.why = h.none.Error()
 	case p.shut.is(a.who.Kind, h.offer.Version):
-		d.why = fmt.Sprintf("version %s did not write down what it was handed", h.offer.Version)
+		d.why, d.shut = fmt.Sprintf("version %s did not write down what it was handed", h.offer.Version), true
 	case h.barred != "" && !h.accepts && gate("bold"):
 		d.why = h.barred
 	case !a.setup.ready(now):

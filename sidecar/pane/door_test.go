@@ -136,6 +136,7 @@ func TestG2_G6_G10_C46_WhenItIsOpen(t *testing.T) {
 			c.change(p, &s)
 			d := p.doorway(s, noon)
 			assert.Equal(t, c.open, d.why == "", d.why)
+			assert.Equal(t, c.name == "its version failed", d.shut)
 		})
 	}
 }

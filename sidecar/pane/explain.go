@@ -187,7 +187,7 @@ func (p *Pane) instant(s sight, now time.Time) Instant {
 		e.Verified = a.prof.Verified
 		if a.prof.Inbox.Offered() && p.door != nil {
 			d := p.doorway(s, now)
-			e.Door, e.DoorWhy = a.prof.Inbox.Name, d.why
+			e.Door, e.DoorWhy, e.DoorShut = a.prof.Inbox.Name, d.why, d.shut
 		}
 	} else {
 		e.MayType, e.WordsFrom = s.reading.MayType, "screen"
