@@ -28,7 +28,7 @@ func TestB1_LimitsPauseTheChat(t *testing.T) {
 	}{
 		{name: "depth", set: "depth=7", heard: 7, reason: message.AtDepthLimit, told: " after 7 turns"},
 		{name: "rate", set: "rate=4", heard: 8, reason: message.AtRateLimit, told: ": rate limit reached"},
-		{name: "bytes", set: "bytes=300", reason: message.AtByteLimit, told: ": byte limit reached"},
+		{name: "bytes", set: "bytes=300", reason: message.AtByteLimit, told: ": bytes limit reached"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -35,7 +35,7 @@ func TestLab_B3_TechnicalExchangeIsLeftAlone(t *testing.T) {
 	talk.check(t)
 	for _, r := range l.receiptsIn(talk.chat) {
 		assert.NotContains(t, []message.Reason{
-			message.AtDepthLimit, message.AtRateLimit, message.AtByteLimit, message.AtFanOut, message.BecameEmpty, message.Paused, message.AwaitingApproval,
+			message.AtDepthLimit, message.AtRateLimit, message.AtOwnMinute, message.AtOwnHour, message.AtByteLimit, message.AtFanOut, message.BecameEmpty, message.Paused, message.AwaitingApproval,
 		}, r.Reason, told(r))
 	}
 	for _, e := range l.events() {

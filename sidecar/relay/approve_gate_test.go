@@ -285,11 +285,11 @@ func TestBrake_whatIsRefusedIsCalledThat(t *testing.T) {
 	require.Equal(t, message.Failed, flood(1).State)
 	r.now = r.now.Add(2 * time.Minute)
 	require.Equal(t, message.Failed, flood(usual.Minute+1).State)
-	require.Equal(t, []string{"a message from a is held: " + string(message.AtRateLimit)}, r.notices)
+	require.Equal(t, []string{"a message from a is held: " + string(message.AtOwnMinute)}, r.notices)
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Person: true}})
 	require.Equal(t, message.Failed, flood(2).State)
 	require.Len(t, r.notices, 2)
-	assert.Equal(t, "a message from a is refused, because too many of its messages already wait: "+string(message.AtRateLimit), r.notices[1])
+	assert.Equal(t, "a message from a is refused, because too many of its messages already wait: "+string(message.AtOwnMinute), r.notices[1])
 }
 
 // Whose decision it is, no policy says; and a yes is asked for only where there is something left

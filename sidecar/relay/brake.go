@@ -100,10 +100,10 @@ func (tx *tx) mayBeTold(t *pending, refused []message.Delivery) bool {
 		return true
 	}
 	for _, d := range refused {
-		if author.sendsTooOften(tx.now, d.Target, tx.sends) {
+		if over := author.sendsTooOften(tx.now, d.Target, tx.sends); over != "" {
 			if !author.warned {
 				author.warned = true
-				tx.notice("", fmt.Sprintf("%s gets no more notices of messages sent back by policies: %s", t.message.From.Name, message.AtRateLimit))
+				tx.notice("", fmt.Sprintf("%s gets no more notices of messages sent back by policies: %s", t.message.From.Name, over))
 			}
 			return false
 		}
@@ -128,8 +128,10 @@ func (tx *tx) limit(t *pending, planned []message.Delivery) message.Reason {
 	if author != nil && len(planned) > tx.sends.FanOut {
 		return message.AtFanOut
 	}
-	if author != nil && tx.behind(author, planned, limits) {
-		return message.AtRateLimit
+	if author != nil {
+		if over := tx.behind(author, planned, limits); over != "" {
+			return over
+		}
 	}
 	for _, d := range planned {
 		target := tx.present(d.Target)
@@ -139,33 +141,39 @@ func (tx *tx) limit(t *pending, planned []message.Delivery) message.Reason {
 		if over := target.budget.Over(tx.now, size(d), limits); over != "" {
 			return over
 		}
-		if author != nil && author.sendsTooOften(tx.now, d.Target, tx.sends) {
-			return message.AtRateLimit
+		if author == nil {
+			continue
+		}
+		if over := author.sendsTooOften(tx.now, d.Target, tx.sends); over != "" {
+			return over
 		}
 	}
 	return ""
 }
 
-// behind reports whether earlier messages of an author wait at the rate limit for one of the targets:
+// behind is why earlier messages of an author wait for one of the targets, if that is a rate, or "":
 // a later one does not overtake them. Those that the limit allows by now go first, since it was
 // raised or time has passed; none does while everything is stopped.
-func (tx *tx) behind(author *peer, planned []message.Delivery, limits message.Limits) bool {
+func (tx *tx) behind(author *peer, planned []message.Delivery, limits message.Limits) message.Reason {
 	for _, p := range planned {
 		target := tx.present(p.Target)
 		for _, d := range tx.underway(func(d *delivery) bool {
-			return d.Target == p.Target && d.Chat == "" && d.hold == message.HoldLimit && d.reason == message.AtRateLimit
+			return d.Target == p.Target && d.Chat == "" && d.hold == message.HoldLimit && slices.Contains(rates, d.reason)
 		}, place{bySender, author.ID}) {
 			n := size(d.Delivery)
-			if tx.stopped || target == nil || target.budget.Over(tx.now, n, limits) != "" || author.sendsTooOften(tx.now, d.Target, tx.sends) {
-				return true
+			if tx.stopped || target == nil || target.budget.Over(tx.now, n, limits) != "" || author.sendsTooOften(tx.now, d.Target, tx.sends) != "" {
+				return d.reason
 			}
 			target.budget.Spend(tx.now, n)
 			author.sent(tx.now, d.Target)
 			tx.unhold([]*delivery{d}, false)
 		}
 	}
-	return false
+	return ""
 }
+
+// rates are the limits that time alone lifts.
+var rates = []message.Reason{message.AtRateLimit, message.AtOwnMinute, message.AtOwnHour}
 
 // typed are those of planned deliveries that cost an agent's attention. A file costs none: how often
 // one is written, and how much, nothing holds but the depth.
@@ -211,9 +219,15 @@ func (s *peer) sent(now time.Time, target message.ID) {
 	s.minutely(target).Add(now, 1)
 }
 
-// sendsTooOften reports whether the peer may send no more to target now.
-func (s *peer) sendsTooOften(now time.Time, target message.ID, most route.Sends) bool {
-	return s.hourly.Sum(now) >= most.Hour || s.minutely(target).Sum(now) >= most.Minute
+// sendsTooOften is the limit at which the peer may send no more to target now, or "".
+func (s *peer) sendsTooOften(now time.Time, target message.ID, most route.Sends) message.Reason {
+	switch {
+	case s.minutely(target).Sum(now) >= most.Minute:
+		return message.AtOwnMinute
+	case s.hourly.Sum(now) >= most.Hour:
+		return message.AtOwnHour
+	}
+	return ""
 }
 
 // minutely counts what the peer sent to target within a minute.

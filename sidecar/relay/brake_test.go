@@ -149,10 +149,10 @@ func TestBrake_ownLimitsAreThePersons(t *testing.T) {
 	for _, to := range []string{"b", "b", "c"} {
 		assert.Equal(t, message.Queued, send(to).State)
 	}
-	assert.Equal(t, message.AtRateLimit, send("d").Reason, "the fourth of an hour")
+	assert.Equal(t, message.AtOwnHour, send("d").Reason, "the fourth of an hour")
 	_, _ = r.step(LimitsChanged{Own: route.Sends{Minute: 2}})
 	assert.Equal(t, message.Queued, send("d").State, "thirty again")
-	assert.Equal(t, message.AtRateLimit, send("b").Reason, "the third of a minute")
+	assert.Equal(t, message.AtOwnMinute, send("b").Reason, "the third of a minute")
 }
 
 // What an agent sends after a message that waits at its limit does not overtake it: neither when the
@@ -171,8 +171,8 @@ func TestBrake_T43_nothingOvertakesWhatWaits(t *testing.T) {
 		for _, text := range []string{"1", "2"} {
 			require.Equal(t, message.Queued, send("b", text).State)
 		}
-		require.Equal(t, message.AtRateLimit, send("b", "3").Reason)
-		require.Equal(t, message.AtRateLimit, send("b", "4").Reason)
+		require.Equal(t, message.AtOwnMinute, send("b", "3").Reason)
+		require.Equal(t, message.AtOwnMinute, send("b", "4").Reason)
 		change(r)
 		assert.Equal(t, message.Queued, send("c", "other").State, "%s: another target waits for nothing", how)
 		last := send("b", "5")
@@ -183,7 +183,7 @@ func TestBrake_T43_nothingOvertakesWhatWaits(t *testing.T) {
 			}
 		}
 		assert.Equal(t, []string{"1", "2", "3", "4"}, went, how)
-		assert.Equal(t, message.AtRateLimit, last.Reason, "%s: those before it have used the limit up", how)
+		assert.Equal(t, message.AtOwnMinute, last.Reason, "%s: those before it have used the limit up", how)
 	}
 }
 
@@ -201,12 +201,12 @@ func TestBrake_whileEverythingIsStopped(t *testing.T) {
 	for i := range 7 {
 		want := message.Stopped
 		if i >= 3 {
-			want = message.AtRateLimit
+			want = message.AtOwnMinute
 		}
 		assert.Equal(t, want, send(fmt.Sprint(i)).Reason)
 	}
 	r.now = r.now.Add(2 * time.Minute)
-	assert.Equal(t, message.AtRateLimit, send("7").Reason, "behind those before it")
+	assert.Equal(t, message.AtOwnMinute, send("7").Reason, "behind those before it")
 	assert.Empty(t, r.out)
 	_, err := r.step(Requested{Token: 99, Request: ResumeChat{By: ada, Chat: All}})
 	assert.EqualError(t, err, "single messages held at a limit: 5")
@@ -229,15 +229,15 @@ func TestBrake_single(t *testing.T) {
 	}
 	held := send("b")
 	assert.Equal(t, message.Held, held.State)
-	assert.Equal(t, message.AtRateLimit, held.Reason)
+	assert.Equal(t, message.AtOwnMinute, held.Reason)
 	assert.Len(t, r.notices, 1)
 	for range 10 {
 		send("c")
 		send("d")
 	}
-	assert.Equal(t, message.AtRateLimit, send("e").Reason, "thirty in an hour")
+	assert.Equal(t, message.AtOwnHour, send("e").Reason, "thirty in an hour")
 	r.now = r.now.Add(30 * time.Minute)
-	assert.Equal(t, message.AtRateLimit, send("e").Reason)
+	assert.Equal(t, message.AtOwnHour, send("e").Reason)
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Person: true}})
 	before := len(r.out)
 	assert.Equal(t, message.Queued, send("e").State, "a person's word")

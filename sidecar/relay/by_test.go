@@ -174,7 +174,7 @@ func TestS28_C49_WhatAnUnverifiedCallerSends(t *testing.T) {
 	for range usual.Minute + 1 {
 		last = r.must(Send{By: by, To: "a", Message: message.Envelope{Body: "again"}}).Receipts[0]
 	}
-	assert.Equal(t, message.AtRateLimit, last.Reason)
+	assert.Equal(t, message.AtOwnMinute, last.Reason)
 	for range maxHeld {
 		last = r.must(Send{By: by, To: "a", Message: message.Envelope{Body: "again"}}).Receipts[0]
 	}

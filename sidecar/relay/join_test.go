@@ -194,7 +194,7 @@ func TestReceive_neverAPerson(t *testing.T) {
 			require.Equal(t, message.Queued, last().State)
 		}
 		_, _ = r.hears(p, claims)
-		assert.Equal(t, message.AtRateLimit, last().Reason, "%s: braked as an agent is", kind)
+		assert.Equal(t, message.AtOwnMinute, last().Reason, "%s: braked as an agent is", kind)
 		assert.False(t, r.s.here, "%s: nobody is there for it", kind)
 
 		deep := claims

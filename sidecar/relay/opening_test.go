@@ -170,7 +170,7 @@ func TestStartChat_anAgentsFirstWordsAreBraked(t *testing.T) {
 	}
 	c := r.must(StartChat{By: by, Peers: []string{"a", "b"}, Say: "again"}).Chats[0]
 	assert.Equal(t, message.ChatPaused, r.shows(c.ID).State)
-	assert.Equal(t, string(message.AtRateLimit), r.shows(c.ID).Why)
+	assert.Equal(t, string(message.AtOwnMinute), r.shows(c.ID).Why)
 }
 
 // In a one-way chat the answers come back to the first, and nothing further goes across.

@@ -115,7 +115,7 @@ func TestH47_H48_FloodOfOneAgent(t *testing.T) {
 		one := r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0]
 		count[one.State]++
 		if one.State != message.Queued {
-			assert.Equal(t, message.AtRateLimit, one.Reason)
+			assert.Equal(t, message.AtOwnMinute, one.Reason)
 		}
 	}
 	assert.Equal(t, map[message.ReceiptState]int{message.Queued: usual.Minute, message.Held: maxHeld, message.Failed: 1000 - usual.Minute - maxHeld}, count)
@@ -125,7 +125,7 @@ func TestH47_H48_FloodOfOneAgent(t *testing.T) {
 	r.now = r.now.Add(2 * time.Minute)
 	before := len(r.out)
 	last := r.must(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}}).Receipts[0]
-	assert.Equal(t, message.AtRateLimit, last.Reason, "it waits behind the others")
+	assert.Equal(t, message.AtOwnMinute, last.Reason, "it waits behind the others")
 	assert.Len(t, r.out, before+usual.Minute, "the minute has passed: so many of what waited go first")
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[0].ID, Person: true}})
 	r.must(ResumeChat{Chat: All, Sure: true})

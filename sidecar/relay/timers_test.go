@@ -63,7 +63,7 @@ func TestExpire_notWhatWaitsForAPerson(t *testing.T) {
 	braked, asked := r.book.deliveries[usual.Minute+1], r.book.deliveries[usual.Minute+2]
 	r.pass(2 * time.Hour)
 	assert.Equal(t, []string{"queued", "held: chat paused"}, r.states(paused.ID))
-	assert.Equal(t, []string{"queued", "held: rate limit reached"}, r.states(braked.ID))
+	assert.Equal(t, []string{"queued", "held: own_minute limit reached"}, r.states(braked.ID))
 	assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(asked.ID))
 	r.must(ResumeChat{Chat: "pair", Sure: true})
 	r.pass(time.Minute)

@@ -30,7 +30,7 @@ func TestHeld_othersGoOn(t *testing.T) {
 		held = put(n)
 		h.until(func() bool { return h.marked(held) || len(h.held()) > 0 })
 	}
-	assert.Equal(t, []Progress{{File: held, ID: h.held()[0].ID, By: "one", InHand: true, Held: string(message.AtRateLimit)}}, h.held())
+	assert.Equal(t, []Progress{{File: held, ID: h.held()[0].ID, By: "one", InHand: true, Held: string(message.AtOwnMinute)}}, h.held())
 	ann, err := h.relay.Adopt(t.Context(), message.Peer{Name: "ann", PaneOf: message.PaneOf{Pane: "%2", Profile: "line"}})
 	require.NoError(t, err)
 	h.mu.Lock()
