@@ -364,6 +364,9 @@ func (b *fakeBackend) Log(_ context.Context, _ api.Caller, q api.LogQuery) ([]me
 	if q.Since > 0 { // what has no number is always there
 		log = slices.DeleteFunc(slices.Clone(log), func(e message.Event) bool { return e.Seq <= q.Since })
 	}
+	if q.Before > 0 {
+		log = slices.DeleteFunc(slices.Clone(log), func(e message.Event) bool { return e.Seq >= q.Before })
+	}
 	if over := len(log) - q.Limit; q.Limit > 0 && over > 0 {
 		if q.Oldest {
 			return log[:q.Limit], nil

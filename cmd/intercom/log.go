@@ -25,11 +25,11 @@ func (a *app) log() *cobra.Command {
 message, delivery or chat, or what contains certain words.
 
 A message is a step, and so is each stage of its delivery. The latest 1000 steps
-are shown; --limit changes that, and --limit 0 shows all. Steps are counted
-before the short form leaves some out: it shows messages, cut after 2000
-characters, the first hold of each delivery, and its outcome. With an ID every
-step is shown with its evidence, the full text, and, if a person edited it, what
-was typed; -v shows that for everything. --json always includes everything.
+are shown; --limit changes that, and --limit 0 shows all. Only steps that are
+shown count: the short form has messages, cut after 2000 characters, the first
+hold of each delivery, and its outcome. With an ID every step is shown with its
+evidence, the full text, and, if a person edited it, what was typed; -v shows
+that for everything. --json includes everything, and counts all of it.
 
 --notices lists what you were told of, and nothing else.
 
@@ -65,13 +65,6 @@ was typed; -v shows that for everything. --json always includes everything.
 			if a.tmuxServer() == "" {
 				a.note("this is not a tmux pane, so this is the log of headless use; --server SOCKET names a tmux server, whose log is its own")
 			}
-			events, err := a.ask(cmd.Context(), c, q)
-			if err != nil {
-				return aboutChat(err, q.Chat)
-			}
-			if a.json && !follow {
-				return a.printJSON(events)
-			}
 			detail := outcomes
 			switch {
 			case verbose:
@@ -79,21 +72,30 @@ was typed; -v shows that for everything. --json always includes everything.
 			case q.ID != "":
 				detail = steps
 			}
+			events, hidden, err := a.ask(cmd.Context(), c, q, func() printer { return a.printer(markdown, detail) })
+			if err != nil {
+				return aboutChat(err, q.Chat)
+			}
+			if a.json && !follow {
+				return a.printJSON(events)
+			}
 			ctx, cancel := within(cmd.Context())
 			defer cancel()
-			show, err := a.shower(ctx, c, markdown, detail, events)
+			p, err := a.naming(ctx, c, a.printer(markdown, detail), events)
 			if err != nil {
 				return err
 			}
-			for _, e := range events {
-				if err := show(e); err != nil {
+			for i, e := range events {
+				if i < hidden {
+					p.take(e)
+				} else if err := p.show(e); err != nil {
 					return err
 				}
 			}
 			if !follow {
 				return nil
 			}
-			return a.follow(cmd.Context(), ctx, c, q, events, show)
+			return a.follow(cmd.Context(), ctx, c, q, events, p.show)
 		},
 	}
 	cmd.Flags().StringVar(&q.Chat, "chat", "", "only this `CHAT`")
@@ -108,33 +110,57 @@ was typed; -v shows that for everything. --json always includes everything.
 	return cmd
 }
 
-// ask reads the log: the latest steps, and says on the side if there are more, or page by
-// page all of them.
-func (a *app) ask(ctx context.Context, c *api.Client, q api.LogQuery) ([]message.Event, error) {
-	if q.Limit > 0 {
+// ask reads the log: as much of its end as shows the latest steps, or page by page all of it. The first
+// hidden ones are not to be shown: what they tell counts for those after them. It says on the side if
+// there is more.
+func (a *app) ask(ctx context.Context, c *api.Client, q api.LogQuery, shows func() printer) (events []message.Event, hidden int, err error) {
+	page := func(q api.LogQuery) ([]message.Event, error) {
 		ctx, cancel := within(ctx)
 		defer cancel()
-		most := q.Limit
-		q.Limit++
-		events, err := api.Call(ctx, c, api.Log, q)
-		if len(events) > most {
-			events = events[len(events)-most:]
+		return api.Call(ctx, c, api.Log, q)
+	}
+	events = []message.Event{}
+	most := q.Limit
+	if most == 0 {
+		for q.Limit, q.Oldest = logPage, true; ; q.Since = events[len(events)-1].Seq {
+			some, err := page(q)
+			events = append(events, some...)
+			if err != nil || len(some) < logPage {
+				return events, 0, err
+			}
+		}
+	}
+	for q.Limit = most + 1; ; q.Limit, q.Before = max(q.Limit, logPage), events[0].Seq {
+		some, err := page(q)
+		if err != nil {
+			return nil, 0, err
+		}
+		events = append(some, events...)
+		if hidden, more := beyond(events, most, shows()); more {
 			a.note("only the latest %s shown: --limit N shows more, --limit 0 all", several(most, "step"))
+			if a.json {
+				return events[hidden:], 0, nil
+			}
+			return events, hidden, nil
 		}
-		return events, err
-	}
-	all := []message.Event{}
-	q.Limit, q.Oldest = logPage, true
-	for {
-		asking, cancel := within(ctx)
-		events, err := api.Call(asking, c, api.Log, q)
-		cancel()
-		all = append(all, events...)
-		if err != nil || len(events) < logPage {
-			return all, err
+		if len(some) < q.Limit || events[0].Seq == 0 {
+			return events, 0, nil
 		}
-		q.Since = events[len(events)-1].Seq
 	}
+}
+
+// beyond is how many events stand before the latest of those that are shown, if more are.
+func beyond(events []message.Event, most int, p printer) (before int, more bool) {
+	var shown []int
+	for i, e := range events {
+		if p.take(e) {
+			shown = append(shown, i)
+		}
+	}
+	if len(shown) <= most {
+		return 0, false
+	}
+	return shown[len(shown)-most], true
 }
 
 // follow shows what happens after the events that were shown already. lookup bounds the

@@ -42,6 +42,32 @@ func TestLog_limit(t *testing.T) {
 	assert.Empty(t, r.err, "just enough")
 }
 
+// Steps that the short form leaves out do not count: as many come as were asked for.
+func TestLog_limitCountsWhatIsShown(t *testing.T) {
+	t.Parallel()
+	b := &fakeBackend{}
+	for i := range int64(3 * logPage) {
+		e := message.Event{Seq: i + 1, Kind: "receipt", Receipt: &message.Receipt{Delivery: "d", Message: "m", State: message.Queued}}
+		if i%(logPage/2) == 0 {
+			e = message.Event{Seq: i + 1, Kind: "notice", Notice: fmt.Sprintf("step %d.", i+1)}
+		}
+		b.log = append(b.log, e)
+	}
+	w := newWorld(t)
+	w.serve(t, b)
+	r := w.run("log", "--limit", "4")
+	assert.Equal(t, 4, strings.Count(r.out, "step "), r.out)
+	assert.Contains(t, r.out, fmt.Sprintf("step %d.", 5*logPage/2+1))
+	assert.Contains(t, r.err, "only the latest 4 steps shown")
+	assert.Equal(t, 5, strings.Count(w.run("log", "--limit", "5").out, "step "))
+	r = w.run("log", "--limit", "6")
+	assert.Equal(t, 6, strings.Count(r.out, "step "))
+	assert.Empty(t, r.err, "all that there is")
+	var events []message.Event
+	oneValue(t, w.run("log", "--limit", "4", "--json").out, &events)
+	assert.Equal(t, b.log[len(b.log)-4:], events, "for programs all of them count")
+}
+
 func TestLog_longBodiesAreCut(t *testing.T) {
 	id := message.NewID()
 	b := &fakeBackend{log: []message.Event{

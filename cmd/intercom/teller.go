@@ -33,32 +33,42 @@ type teller struct {
 	seen   changes
 }
 
-// shower makes the function that prints an event. Before are the events that are known
-// already: they tell the names of sessions that have ended.
-func (a *app) shower(ctx context.Context, c *api.Client, markdown bool, detail detail, before []message.Event) (func(message.Event) error, error) {
+// printer prints what happened, event by event. take is told of one that is not printed, and reports
+// whether it would have been.
+type printer struct {
+	take func(message.Event) bool
+	show func(message.Event) error
+	*teller
+}
+
+// printer makes one for the form that is asked for.
+func (a *app) printer(markdown bool, detail detail) printer {
+	t := &teller{app: a, detail: detail, names: map[message.ID]string{}, held: map[message.ID]bool{}, typed: map[message.ID]bool{}}
 	switch {
 	case a.json:
-		return func(e message.Event) error { return a.printJSON(e) }, nil
+		return printer{func(message.Event) bool { return true }, func(e message.Event) error { return a.printJSON(e) }, t}
 	case markdown:
-		return func(e message.Event) error {
+		return printer{func(e message.Event) bool { return e.Message != nil }, func(e message.Event) error {
 			if e.Message != nil {
 				a.say("**%s** · %s\n\n%s\n", plainLine(author(*e.Message)), day(e.At), indent(plain(render.Words(message.Form{}, *e.Message)), "> "))
 			}
 			return nil
-		}, nil
+		}, t}
 	}
+	return printer{t.take, t.show, t}
+}
+
+// naming tells a printer the names of sessions: before are the events that are known already, which
+// name those that have ended.
+func (a *app) naming(ctx context.Context, c *api.Client, p printer, before []message.Event) (printer, error) {
 	sessions, err := api.Call(ctx, c, api.Sessions, api.None{})
-	if err != nil {
-		return nil, err
-	}
-	t := &teller{app: a, detail: detail, names: map[message.ID]string{}, held: map[message.ID]bool{}, typed: map[message.ID]bool{}}
 	for _, e := range before {
-		t.learn(e)
+		p.learn(e)
 	}
 	for _, s := range sessions {
-		t.names[s.ID] = s.Name
+		p.names[s.ID] = s.Name
 	}
-	return t.show, nil
+	return p, err
 }
 
 // learn takes the names of sessions from an event.
@@ -71,6 +81,13 @@ func (t *teller) learn(e message.Event) {
 			t.names[p.Peer] = p.Name
 		}
 	}
+}
+
+// take takes in an event that is not printed.
+func (t *teller) take(e message.Event) bool {
+	t.learn(e)
+	shown, renamed := t.shows(e)
+	return shown || len(renamed) > 0
 }
 
 func (t *teller) show(e message.Event) error {

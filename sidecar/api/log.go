@@ -22,6 +22,7 @@ type LogQuery struct {
 	// Notices leaves all out but what a person was told: the list of past notices.
 	Notices bool  `json:"notices,omitempty"`
 	Since   int64 `json:"since,omitempty"`  // only what has a greater number
+	Before  int64 `json:"before,omitempty"` // only what has a smaller number; 0: no bound
 	Limit   int   `json:"limit,omitempty"`  // at most so many, the latest; 0 lets the sidecar choose: 1000
 	Oldest  bool  `json:"oldest,omitempty"` // of more than Limit, the first rather than the latest: with Since, page by page
 }

@@ -20,6 +20,7 @@ type Query struct {
 	Message  message.ID // "": any; else only the message itself and its receipts
 	Delivery message.ID // "": any; else only the receipts of this delivery
 	Since    int64      // only events with a greater Seq
+	Before   int64      // only events with a smaller Seq; 0: no bound
 	Limit    int        // the most to return; 0 is DefaultLimit
 	Newest   bool       // of more than Limit, the last ones rather than the first
 	Notices  bool       // only what a person was told
@@ -61,6 +62,9 @@ func (j *Journal) Events(ctx context.Context, q Query) ([]message.Event, error) 
 		from, seq = "words w CROSS JOIN events e ON e.seq = w.rowid", "w.rowid"
 		where, args = append(where, "w.words MATCH ?"), append(args, match)
 		where[0] = "w.rowid > ?"
+	}
+	if q.Before > 0 {
+		where, args = append(where, seq+" < ?"), append(args, q.Before)
 	}
 	for _, part := range contains {
 		where, args = append(where, `m.passed AND coalesce(m.said, m.body) LIKE ? ESCAPE '\'`), append(args, part)
