@@ -62,6 +62,7 @@ type StartChatRequest struct {
 // ChatsQuery chooses among all chats.
 type ChatsQuery struct {
 	Ended bool `json:"ended,omitempty"` // those that have ended, in the place of those that go on
+	Most  int  `json:"most,omitempty"`  // with Ended: only so many, those that were started last; 0 is all
 }
 
 // ChatQuery names one chat, by id, its short form or name.

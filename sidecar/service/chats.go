@@ -36,6 +36,7 @@ type Chats struct {
 		verdicts
 		events
 		Chats(ctx context.Context, ended bool) ([]message.Chat, error)
+		EndedChats(ctx context.Context, most int) ([]message.Chat, error)
 		Stats(ctx context.Context, chat message.ID) (message.Stats, error)
 	}
 	Elsewhere *Computers // nil: there are no other computers
@@ -209,7 +210,12 @@ func called(c message.Chat) string { return cmp.Or(c.Name, c.ID.Short()) }
 
 // List lists chats.
 func (s *Chats) List(ctx context.Context, _ api.Caller, q api.ChatsQuery) ([]message.Chat, error) {
-	if q.Ended {
+	switch {
+	case q.Ended && q.Most > 0:
+		latest, err := s.Journal.EndedChats(ctx, q.Most)
+		slices.Reverse(latest) // oldest first, as all of them are
+		return latest, err
+	case q.Ended:
 		return s.Journal.Chats(ctx, true)
 	}
 	return open(s.Relay.Snapshot()), nil

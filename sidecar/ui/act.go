@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -142,6 +143,21 @@ func ofChat(op api.Op[api.ChatRef, []message.Chat], c message.Chat, done string)
 		_, err := call(e, op, api.ChatRef{Chat: string(c.ID)})
 		return called(c) + ": " + done, err
 	})
+}
+
+// again asks whether an ended chat is to go on, as a new one with its participants and settings.
+func again(c message.Chat) question {
+	return question{
+		text: fmt.Sprintf("%s has %s.\n\nA yes starts it again, with the same settings: its agents hear each other from their next answers on, and what was held for one that had gone goes to the one in its place.",
+			called(c), strings.TrimSuffix("ended: "+c.Why, ": ")),
+		ask: "Restart it?",
+		yes: do(func(e edge) (string, error) {
+			ctx, cancel := context.WithTimeout(e.ctx, begins) // its panes are looked at
+			defer cancel()
+			now, err := api.Call(ctx, e.Client, api.StartChat, api.StartChatRequest{Again: string(c.ID)})
+			return called(now) + ": on again", err
+		}),
+	}
 }
 
 // mute keeps what a participant says from the others, or lets it pass again: as it is by now, not as

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/plain"
 )
 
-// chatsShelf are the chats that go on, and the panes that could be in one.
+// chatsShelf are the chats that go on, those that ended lately, and the panes that could be in one.
 type chatsShelf struct{}
 
 func (chatsShelf) flex() int    { return 1 }
@@ -25,6 +26,11 @@ func (chatsShelf) items(m model) (all []item) {
 		}
 		all = append(all, item{id: string(d.ID), style: style, cells: []string{
 			called(d.Chat), m.known.standing(d), progress(d), age(m.now, d.Started),
+		}})
+	}
+	for _, c := range m.known.ended {
+		all = append(all, item{id: string(c.ID), style: faint, cells: []string{
+			called(c), strings.TrimSuffix("ended: "+c.Why, ": "), "", age(m.now, ended(c)),
 		}})
 	}
 	if len(m.known.peers) > 0 {
@@ -43,6 +49,14 @@ func (chatsShelf) items(m model) (all []item) {
 		}})
 	}
 	return all
+}
+
+// ended is when a chat ended.
+func ended(c message.Chat) time.Time {
+	if c.Ended == nil {
+		return c.Started
+	}
+	return *c.Ended
 }
 
 func peerID(p api.Peer) string { return "peer " + cmp.Or(p.Pane, string(p.Session), p.Name) }
@@ -99,6 +113,13 @@ func (chatsShelf) detail(m model, id string, width int) (string, []string) {
 		}
 		return strings.TrimSuffix(called(d.Chat)+" · "+cost(d), " · "), rows[max(0, len(rows)-max(4, m.height/3)):]
 	}
+	if c, ok := m.known.over(id); ok {
+		rows := m.transcript(m.known.of(c.ID), width)
+		if len(rows) == 0 {
+			rows = []string{styled(faint, plain.Cut(" intercom log "+c.ID.Short()+" has what was said", width))}
+		}
+		return called(c), rows[max(0, len(rows)-max(4, m.height/3)):]
+	}
 	p, ok := m.peer(id)
 	if !ok {
 		return "", nil
@@ -126,6 +147,9 @@ func (m model) peer(id string) (api.Peer, bool) {
 func (chatsShelf) keys(m model, id string) []string {
 	if d, ok := m.known.chat(message.ID(id)); ok {
 		return append([]string{"w watch"}, chatKeys(d)...)
+	}
+	if _, ok := m.known.over(id); ok {
+		return []string{"a again"}
 	}
 	p, ok := m.peer(id)
 	if !ok {
@@ -160,6 +184,13 @@ func (chatsShelf) press(m model, id, name string) (model, []effect) {
 			return m, m.top().open(m)
 		}
 		return m.onChat(d, name)
+	}
+	if c, ok := m.known.over(id); ok {
+		if name == "a" {
+			m = m.push(again(c))
+			return m, m.top().open(m)
+		}
+		return m, nil
 	}
 	p, ok := m.peer(id)
 	if !ok {

@@ -22,6 +22,7 @@ var allKeys = [][2]string{
 	{"p, r", "pause the chat, resume it"},
 	{"m", "mute somebody, or let them speak again"},
 	{"e, x", "end the chat after the answer, or at once"},
+	{"a", "restart a chat that has ended"},
 	{"R", "release the pane: it is neither read nor typed into"},
 	{"", ""},
 	{"waits, inbox", ""},

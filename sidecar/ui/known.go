@@ -19,6 +19,7 @@ type known struct {
 	held   []api.Held // those that wait for a person first
 	peers  []api.Peer
 	chats  []api.ChatDetail
+	ended  []message.Chat  // the latest that nobody has restarted, the latest first
 	events []message.Event // the latest, oldest first
 	found  []message.Event // by a search in all of them
 	names  map[message.ID]string
@@ -27,6 +28,7 @@ type known struct {
 const (
 	mostEvents = 600
 	mostChats  = 20 // of which more is asked than their state
+	mostEnded  = 5
 )
 
 // load asks how things are, and what has happened since then.
@@ -59,11 +61,31 @@ func loadSince(e edge, since int64) any {
 		}
 		k.chats = append(k.chats, d)
 	}
+	ended, err := call(e, api.Chats, api.ChatsQuery{Ended: true, Most: 4 * mostEnded})
+	if err != nil {
+		return broken{err}
+	}
+	k.ended = restartable(ended, k.status.Chats)
 	if k.events, err = call(e, api.Log, api.LogQuery{Since: since, Limit: mostEvents}); err != nil {
 		return broken{err}
 	}
 	k.ready = true
 	return loaded{k}
+}
+
+// restartable are the latest of those chats that were not restarted, the latest first. A single question
+// is none.
+func restartable(ended, on []message.Chat) (all []message.Chat) {
+	again := map[message.ID]bool{}
+	for _, c := range slices.Concat(ended, on) {
+		again[c.Again] = true
+	}
+	for _, c := range slices.Backward(ended) {
+		if !again[c.ID] && !c.Aside && len(all) < mostEnded {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // renewed is what is known after a load: what happened before it stays.
@@ -118,6 +140,15 @@ func (k known) chat(id message.ID) (api.ChatDetail, bool) {
 		return api.ChatDetail{}, false
 	}
 	return k.chats[i], true
+}
+
+// over is the ended chat of that id, if it is listed.
+func (k known) over(id string) (message.Chat, bool) {
+	i := slices.IndexFunc(k.ended, func(c message.Chat) bool { return string(c.ID) == id })
+	if i < 0 {
+		return message.Chat{}, false
+	}
+	return k.ended[i], true
 }
 
 // chatDetail is chat, nil if there is none.

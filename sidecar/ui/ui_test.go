@@ -34,7 +34,9 @@ func TestU8_frames(t *testing.T) {
 			{"waits-approve", "1 down down"},
 			{"waits-paused", "1 end"},
 			{"chats", "2"},
-			{"chats-pane", "2 down down"},
+			{"chats-ended", "2 down down"},
+			{"chats-again", "2 down down a"},
+			{"chats-pane", "2 down down down"},
 			{"inbox", "3"},
 			{"inbox-held", "3 down"},
 			{"inbox-read", "3 enter"},
@@ -326,6 +328,10 @@ func world() model {
 			{Chat: chat, Stats: message.Stats{Turns: 4, Depth: 3, Spent: message.Spent{Tokens: message.Tokens{Fresh: 1200, Cached: 90000, Output: 34}, Turns: 4}}},
 			{Chat: paused, Stats: message.Stats{Turns: 20, Depth: 20}},
 		},
+		ended: []message.Chat{{
+			ID: "00000000-0000-7000-8000-00000000c000", State: message.ChatOver, Why: "all its turns were used", Started: noon.Add(-3 * time.Hour), Ended: new(noon.Add(-2 * time.Hour)),
+			Participants: []message.Participant{{Peer: ada.ID, Name: ada.Name, Number: 1}, {Peer: "gone", Name: "old", Number: 2}},
+		}},
 		events: []message.Event{
 			{Seq: 1, At: noon.Add(-time.Hour), Kind: "session", Peer: &ada},
 			{Seq: 2, At: noon.Add(-time.Hour), Kind: "chat", Chat: chat.ID, Change: &chat},
@@ -339,4 +345,24 @@ func world() model {
 		},
 	}})
 	return m
+}
+
+// A chat that has ended stays in sight, and is restarted on a yes; one that was restarted, and a single
+// question, are not listed.
+func TestU8_EndedChats(t *testing.T) {
+	c := func(id, again message.ID, aside bool) message.Chat {
+		return message.Chat{ID: id, Again: again, Aside: aside, State: message.ChatOver}
+	}
+	all := restartable([]message.Chat{c("1", "", false), c("2", "1", false), c("3", "", true), c("4", "", false)}, []message.Chat{c("5", "4", false)})
+	require.Len(t, all, 1)
+	assert.Equal(t, message.ID("2"), all[0].ID)
+
+	m := world().size(80, 24).keys("2 down down")
+	require.Contains(t, sees(m), "a again")
+	m, effects := m.update(noon, pressed("a"))
+	assert.Contains(t, sees(m), "Restart it?")
+	assert.NotEmpty(t, effects, "it is armed")
+	m, effects = m.update(noon, pressed("y"))
+	assert.Empty(t, effects, "typed before the question could be read")
+	assert.Contains(t, sees(m), "Restart it?")
 }
