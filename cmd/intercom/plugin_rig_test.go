@@ -67,7 +67,11 @@ func newStage(t testing.TB, v tmuxtest.Version) *stage {
 	t.Cleanup(st.awaitSidecars)
 	st.Server = tmuxtest.NewServer(t, v)
 	st.env["HOME"] = st.Dir
-	words := []string{"set-option", "-g", "@intercom-bin", thisProgram(), ";", "set-option", "-g", "window-size", "latest"}
+	words := []string{
+		"set-option", "-g", "@intercom-bin", thisProgram(), ";", "set-option", "-g", "window-size", "latest",
+		// Keys that come to the server together, as they may on a busy machine, are keys all the same.
+		";", "set-option", "-g", "assume-paste-time", "0",
+	}
 	for _, name := range slices.Sorted(maps.Keys(st.env)) {
 		// What the server runs gets it; by the test's own environment stages could not be
 		// several at once.
@@ -155,7 +159,7 @@ func (st *stage) statusSays(want ...string) {
 // sit attaches a person's terminal to a session of the server.
 func (st *stage) sit(session string) *seat {
 	st.t.Helper()
-	pane := st.outer.Run("new-session", "-d", "-P", "-F", "#{pane_id}", "-x", "140", "-y", "30", "sh", "-c", `TMUX= exec "$1" -u -S "$2" attach -t "$3"`, "sh", st.Version.Bin, st.Socket, session)
+	pane := st.outer.Run("new-session", "-d", "-P", "-F", "#{pane_id}", "-x", "139", "-y", "30", "sh", "-c", `TMUX= exec "$1" -u -S "$2" attach -t "$3"`, "sh", st.Version.Bin, st.Socket, session)
 	st.outer.WaitForText(pane, "["+session+"]")
 	tty := st.outer.Fact(pane, "#{pane_tty}")
 	var client string
@@ -166,6 +170,17 @@ func (st *stage) sit(session string) *seat {
 			}
 		}
 		return client != ""
+	})
+	// The server draws before the client's process knows that it is attached, and until then that
+	// takes no note of another size.
+	st.outer.Run("resize-window", "-t", pane, "-x", "140", "-y", "30")
+	tmuxtest.WaitFor(st.t, "the size of the client", func() bool {
+		var pid, width int
+		_, err := fmt.Sscan(st.Run("display-message", "-p", "-c", client, "#{client_pid} #{client_width}"), &pid, &width)
+		if err == nil && width != 140 {
+			_ = syscall.Kill(pid, syscall.SIGWINCH)
+		}
+		return width == 140
 	})
 	return &seat{st, pane, client}
 }
