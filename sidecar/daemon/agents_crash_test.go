@@ -155,7 +155,7 @@ func TestR17_TurnOverTheEnd(t *testing.T) {
 // and not taken: the next one goes on where it was, and types neither text nor Enter twice.
 func TestV8_KilledWhileOurTextStands(t *testing.T) {
 	t.Parallel()
-	inTheTable(t)
+	inTheTable(t, "pane/core_test.go: it stands, covered", "pane/core_test.go: Enter came, too")
 	for _, kind := range coders {
 		for moment, c := range map[string]struct{ before, told, mend, after string }{
 			"pasted":  {":dialog paste true", dialogHeld, "Escape", "submitted"},

@@ -33,10 +33,10 @@ func TestV2_EnterThatDidNothingIsPressedOnceMore(t *testing.T) {
 }
 
 // Enter is not pressed again where a person has typed beside our text, not even when their
-// words are gone; nor where the agent has not read the first one, or does not tell what it takes,
-// both of which are in the table, too.
+// words are gone; nor where the agent has not read the first one, or does not tell what it takes.
 func TestV2_EnterIsNotPressedAgainInDoubt(t *testing.T) {
 	t.Parallel()
+	inTheTable(t, "pane/core_test.go: TestCore_besideItAfterEnter", "pane/core_test.go: bytes wait in the terminal", "pane/core_test.go: it does not tell what it takes")
 	aCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
 		r.told(r.post(a, "first"), "submitted")
 
@@ -50,9 +50,6 @@ func TestV2_EnterIsNotPressedAgainInDoubt(t *testing.T) {
 		r.told(mixed, "uncertain: text was not seen to leave the composer")
 		assert.Equal(t, 2, a.enters(), "beside a person's words")
 
-		if !onServersToo() {
-			return
-		}
 		a.types("", "C-u")
 		g.forget()
 		g.plan(a.pane, "enter", func() {
@@ -68,7 +65,6 @@ func TestV2_EnterIsNotPressedAgainInDoubt(t *testing.T) {
 	}, silent...)
 	t.Run("untold", func(t *testing.T) {
 		t.Parallel()
-		inTheTable(t)
 		r := newRig(t)
 		a := r.coder("codex", "Ada", append(slices.Clone(silent), "--transcript", "off", "--swallow-enter", "1")...)
 		a.adopt("")

@@ -23,7 +23,7 @@ func (g *gaps) forget() {
 // composer, it comes when the chat goes on; of one that is over, never.
 func TestEnterOfAnAgentNeedsLeave(t *testing.T) {
 	t.Parallel()
-	inTheTable(t)
+	inTheTable(t, "pane/core_test.go: the chat is paused", "pane/core_test.go: the chat has ended")
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		chat, _ := a.inChat()
 		for n, end := range []string{"pause", "stop"} {
@@ -59,7 +59,7 @@ func TestEnterOfAnAgentNeedsLeave(t *testing.T) {
 // and nothing more is typed until it has shown itself and is gone.
 func TestDeafAgent(t *testing.T) {
 	t.Parallel()
-	inTheTable(t)
+	inTheTable(t, "pane/core_test.go: never seen", "pane/core_test.go: a text of ours is lost")
 	r := newRig(t)
 	ids := map[*agent]message.ID{}
 	for _, kind := range inTurn(t) {

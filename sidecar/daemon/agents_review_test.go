@@ -144,6 +144,7 @@ func (a *agent) alsoInConversation(name string) *agent {
 // sent by nobody but themselves, though the composer shows no more than its size.
 func TestPasteOfAPersonInPlaceOfOurs(t *testing.T) {
 	t.Parallel()
+	inTheTable(t, "pane/core_test.go: another long paste")
 	aCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
 		ours := texts[1]
 		theirs := strings.ReplaceAll(strings.Replace("[tester] (0):\n\n"+ours, "[tester] (0):", "my own words:", 1), "more", "less")
@@ -173,6 +174,7 @@ func TestPasteOfAPersonInPlaceOfOurs(t *testing.T) {
 // comes once it has passed.
 func TestEnterWaitsForWhatTheAgentTells(t *testing.T) {
 	t.Parallel()
+	inTheTable(t, "pane/core_test.go: the agent says that it works", "pane/core_test.go: a dialog opens")
 	eachCoderGap(t, func(t *testing.T, r *rig, g *gaps, a *agent) {
 		a.types("first", "Enter") // Codex makes its transcript at the first prompt
 		r.waitFor("a turn", func() bool { return a.count(persona.EventReady) == 2 })
@@ -217,6 +219,7 @@ func TestEnterWaitsForWhatTheAgentTells(t *testing.T) {
 // that waits for its Enter.
 func TestLateRecordOfAnEqualText(t *testing.T) {
 	t.Parallel()
+	inTheTable(t, "pane/core_test.go: the agent took the same before")
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		one := r.post(a, "hello")
 		r.told(one, "submitted")

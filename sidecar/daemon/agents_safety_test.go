@@ -162,7 +162,7 @@ func TestS17_PersonTypesBesideOurText(t *testing.T) {
 // the person answers is theirs.
 func TestOpenDialogsHold(t *testing.T) {
 	t.Parallel()
-	inTheTable(t)
+	inTheTable(t, "pane/core_test.go: a dialog", "pane/core_test.go: a dialog opens")
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		proof := r.dir + "/proof"
 		for n, asks := range []struct{ turn, answer string }{

@@ -95,6 +95,7 @@ func TestV4_RenderedAndNeverTaken(t *testing.T) {
 // The Enter that a program swallows is not pressed again by itself, and not claimed.
 func TestV4_SwallowedEnterIsUncertain(t *testing.T) {
 	t.Parallel()
+	inTheTable(t, "pane/core_test.go: nor does a line program", "pane/core_test.go: for too long")
 	r := newRig(t)
 	a := r.adopted("Ada", "--swallow-enter", "1", "--reply", "none")
 	receipt := r.send(a, "hello", api.WaitSubmitted, tmuxtest.Patience)
@@ -127,6 +128,7 @@ func TestV4_DeafProgram(t *testing.T) {
 // What covers the screen after Enter proves nothing.
 func TestV4_CoveredComposerIsNotEmptied(t *testing.T) {
 	t.Parallel()
+	inTheTable(t, "pane/core_test.go: covered, whatever shows")
 	r := newRig(t)
 	a := r.adopted("Ada", "--stuck", "--reply", "none", "--change-on-paste", "alt@400ms")
 	id := r.post(a, "hello")
@@ -233,6 +235,7 @@ func TestR14_EnterNeedsLeave(t *testing.T) {
 // A screen that never holds still: the journal is not filled with refusals.
 func TestRefusalsAreSpacedOut(t *testing.T) {
 	t.Parallel()
+	inTheTable(t, "pane/core_test.go: tmux has just refused", "pane/core_test.go: TestCore_refusalsAreSpacedOut")
 	var control atomic.Pointer[string]
 	var n atomic.Int64
 	r := newRig(t, inGap(func(_, moment string) {

@@ -186,7 +186,7 @@ func TestV8_WhatAPersonDidMeanwhile(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if c.name != "sent" {
-				inTheTable(t)
+				inTheTable(t, "pane/core_test.go: it was shown, and is gone", "pane/core_test.go: words beside it")
 			}
 			r := newRig(t)
 			require.NoError(t, r.end())

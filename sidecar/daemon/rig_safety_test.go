@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -125,16 +126,24 @@ func eachTransport(t *testing.T, test func(t *testing.T, r *rig), opts ...option
 // longTest reports whether tests are to take their full length.
 func longTest() bool { return os.Getenv("INTERCOM_LONG") != "" }
 
-// inTheTable skips a test of what the core of package pane decides: its table (TestCore_stages) proves
-// that in milliseconds. `make long` shows it on a real server, and so does `make teeth`.
-func inTheTable(t *testing.T) {
+// inTheTable skips a test of what pure code decides, and names the lines of the tables that prove it
+// in milliseconds: "pane/core_test.go: it is echoed". `make long` shows it on a real server, and so
+// does `make teeth`.
+func inTheTable(t *testing.T, lines ...string) {
 	t.Helper()
+	require.NotEmpty(t, lines)
+	for _, line := range lines {
+		file, name, _ := strings.Cut(line, ": ")
+		text, err := os.ReadFile(filepath.Join("..", file))
+		require.NoError(t, err)
+		require.True(t, strings.Contains(string(text), strconv.Quote(name)) || strings.Contains(string(text), "func "+name+"("), "no line %q", line)
+	}
 	if !onServersToo() {
-		t.Skip("INTERCOM_LONG shows on a real server what the table of package pane proves")
+		t.Skip("INTERCOM_LONG shows on a real server what a table proves")
 	}
 }
 
-// onServersToo reports whether what is in that table is to be shown on real servers, too.
+// onServersToo reports whether what is in the tables is to be shown on real servers, too.
 func onServersToo() bool {
 	_, teeth := os.LookupEnv("INTERCOM_GATE_OFF")
 	return teeth || longTest()

@@ -171,6 +171,7 @@ func TestDraftThatThePromptHides(t *testing.T) {
 // more is typed behind it. What a person begins after it is one.
 func TestDraftThatWasOurs(t *testing.T) {
 	t.Parallel()
+	inTheTable(t, "pane/half_test.go: ours is submitted, and answered", "pane/half_test.go: a prompt hides that")
 	r := newRig(t)
 	a := r.adopted("Ada", "--cooked", "--reply", "ok")
 	p := r.person(a.pane)

@@ -76,6 +76,7 @@ func TestEchoDrawnAnewInPieces(t *testing.T) {
 // A program that draws a text slowly is waited for, while there is more of it at each look.
 func TestSlowEchoIsWaitedFor(t *testing.T) {
 	t.Parallel()
+	inTheTable(t, "pane/core_test.go: drawn slowly", "pane/core_test.go: for too long")
 	g := &gaps{}
 	r := newRig(t, g.option())
 	ben := r.adopted("Ben", append(slices.Clone(bracketed), "--deaf")...)

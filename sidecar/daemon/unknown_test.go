@@ -124,6 +124,11 @@ func TestUnknown_anythingElseHolds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			switch name {
+			case "a draft", "work", "a hidden cursor", "a moved cursor", "another glyph", "the other screen", "a question above":
+				inTheTable(t, "screen/frame_test.go: a draft", "screen/frame_test.go: work", "screen/frame_test.go: its cursor elsewhere",
+					"screen/frame_test.go: another glyph", "screen/frame_test.go: a question above", "screen/frame_test.go: TestFrame_View")
+			}
 			r, tia := world.guest(t, "--alt")
 			tia.do("%s", c.open)
 			id := r.post(tia, "hello")
@@ -152,6 +157,7 @@ func TestUnknown_anythingElseHolds(t *testing.T) {
 // dialog has gone and the text stands in the composer alone, as it did.
 func TestUnknown_dialogBetweenPasteAndEnter(t *testing.T) {
 	t.Parallel()
+	inTheTable(t, "pane/core_test.go: a question appears above it", "pane/core_test.go: a dialog opens", "pane/core_test.go: it stands")
 	r := newRig(t)
 	tia := r.unknown("Tia", "--alt", "--dialog-on-paste")
 	id := r.post(tia, "hello")
@@ -174,8 +180,8 @@ func TestUnknown_beforeEnter(t *testing.T) {
 	} {
 		t.Run(change, func(t *testing.T) {
 			t.Parallel()
-			if change == "hide" {
-				inTheTable(t)
+			if change != "line" {
+				inTheTable(t, "pane/core_test.go: words beside it", "pane/core_test.go: its screen is being drawn", "pane/core_test.go: for long")
 			}
 			r, tia := world.guest(t, "--alt", "--change-on-paste", change)
 			id := r.post(tia, "hello")
@@ -186,7 +192,7 @@ func TestUnknown_beforeEnter(t *testing.T) {
 	}
 	t.Run("stuck", func(t *testing.T) {
 		t.Parallel()
-		inTheTable(t)
+		inTheTable(t, "pane/core_test.go: no composer shows", "pane/core_test.go: for too long")
 		r, tia := world.guest(t, "--alt", "--stuck")
 		id := r.post(tia, "hello")
 		r.waitFor("Enter", func() bool { return strings.Contains(string(tia.bytes()), "\r") })

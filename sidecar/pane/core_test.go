@@ -606,6 +606,50 @@ func TestCore_whatClosesThePane(t *testing.T) {
 	assert.Zero(t, c.lost, "it has read all that came before")
 }
 
+// Once somebody has written beside our text after Enter, it is not entered again, not even when it
+// stands there alone as before.
+func TestCore_besideItAfterEnter(t *testing.T) {
+	for _, between := range []found{agentic(among), agentic(draft), agentic()} {
+		c := &core{prof: profile.Line(), at: afterEnter()}
+		assert.Empty(t, c.step(noon, sighted{between}))
+		assert.Empty(t, c.step(noon.Add(strandedFor), sighted{agentic(whole)}))
+		assert.Equal(t, "entered", nameOf(c.at))
+		assert.True(t, c.at.(entered).left)
+	}
+}
+
+// What tmux refuses again and again, since the screen never holds still, is tried ever more seldom,
+// and said once.
+func TestCore_refusalsAreSpacedOut(t *testing.T) {
+	c := coreOf("a")
+	var tries []time.Duration
+	said := 0
+	for after := time.Duration(0); after < 20*time.Second; after += 10 * time.Millisecond {
+		now := noon.Add(after)
+		c.step(now, sighted{line()})
+		if nameOf(c.stage()) == "resting" {
+			continue
+		}
+		tries = append(tries, after)
+		one, _ := plainly(deliveryOf("a"))
+		c.step(now, filed{parts: []part{one}})
+		c.step(now, permitted{})
+		c.step(now, heard{})
+		require.Equal(t, "pasting", nameOf(c.at))
+		for _, a := range c.step(now, typed{tmux.Refused}) {
+			if _, ok := a.(hold); ok {
+				said++
+			}
+		}
+	}
+	for i := 2; i < len(tries); i++ {
+		before := tries[i-1] - tries[i-2]
+		assert.InDelta(t, min(2*before, longestBackoff), tries[i]-tries[i-1], float64(20*time.Millisecond), "%v", tries)
+	}
+	assert.Len(t, tries, 11, "%v", tries)
+	assert.Equal(t, len(tries), said)
+}
+
 // What the server noted of an Enter before says nothing of one that it did not answer to.
 func TestCore_markOfAnEnterBefore(t *testing.T) {
 	old := marked("entered.5.1.a")
