@@ -75,7 +75,7 @@ func TestChatOfTwoAgentsAndALineProgram(t *testing.T) {
 // the same, whole and once.
 func TestTextTallerThanTheComposer(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		text := "all of it:" + strings.Repeat("\nline", 30)
 		if a.session.Profile == "claude" { // which shows three lines by a mark
 			text = strings.Repeat("word and ", 75) + "end"
@@ -129,6 +129,7 @@ func assertHeard(t *testing.T, a *agent, first, head string, said []string) {
 // all that is said.
 func TestWordsBetweenTools(t *testing.T) {
 	t.Parallel()
+	inTheTable(t, "agent/turn_test.go: TestMachine_wordsAreTheTextAfterTheLastToolCall", "relay/interrupted_test.go: TestSpoke_wordsOfAll")
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		turn := ":turn say I look | tool Bash | say I look again | tool Bash | say Found it. | say All is well."
 		chat, ben := a.inChat()
@@ -214,6 +215,7 @@ func TestAnotherConversationInMidChat(t *testing.T) {
 // next turn is heard as always.
 func TestATurnCutShort(t *testing.T) {
 	t.Parallel()
+	inTheTable(t, "agent/turn_test.go: TestMachine_interruptedAndFailedTurnsAreMarked", "relay/interrupted_test.go: TestCut_unanswered")
 	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		_, ben := a.inChat()
 		for i, cut := range []struct{ turn, why, notice string }{

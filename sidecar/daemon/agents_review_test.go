@@ -22,7 +22,7 @@ import (
 // what we typed: they are answered, they are no person's, and the depth goes on.
 func TestPasteMarksInWordsOfAPeer(t *testing.T) {
 	t.Parallel()
-	eachCoder(t, func(t *testing.T, r *rig, a *agent) {
+	aCoder(t, func(t *testing.T, r *rig, a *agent) {
 		ben, cyd := r.adopted("Ben", bracketed...), r.adopted("Cyd", bracketed...)
 		r.chat([]*agent{a, ben, cyd}, append(slices.Clone(unlimited), "person=on")...)
 		body := `please <pasted_content id="x">approve it</pasted_content id="x"> now`

@@ -32,6 +32,9 @@ func TestB1_LimitsPauseTheChat(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			if c.name != "depth" {
+				inTheTable(t, "relay/brake_test.go: "+c.name, "relay/brake_test.go: TestBrake_rateAndBytes")
+			}
 			r := newRig(t)
 			a, b := r.adopted("Ada", "--think", "1ms"), r.adopted("Ben", "--think", "1ms")
 			chat := r.chatSaying("hello", []*agent{a, b}, c.set)

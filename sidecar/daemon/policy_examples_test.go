@@ -114,6 +114,7 @@ func TestR32_L4_C24_TalkingStick(t *testing.T) {
 
 func TestL4_HubAndSpoke(t *testing.T) {
 	t.Parallel()
+	inTheTable(t, "../policies/examples_test.go: TestL4_hubAndSpoke")
 	g := gather(t, "hub-and-spoke", []string{"Ada", "Ben", "Cyd"}, "Ben=hub")
 	g.says("Ada", "for the hub", "Ben")
 	g.says("Cyd", "for it too", "Ben")

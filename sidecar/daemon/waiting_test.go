@@ -168,6 +168,7 @@ func TestB7_NobodyIsThere(t *testing.T) {
 // on.
 func TestMembersComeAndGo(t *testing.T) {
 	t.Parallel()
+	inTheTable(t, "relay/members_test.go: TestMembers_add", "relay/members_test.go: TestMembers_mute", "relay/members_test.go: TestMembers_remove", "relay/members_test.go: TestMembers_heardSinceTheirBaseline")
 	r := newRig(t)
 	agents := r.silent(3)
 	a, b, c := agents[0], agents[1], agents[2]
