@@ -24,6 +24,8 @@ GO_BUILD  = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFL
 LABS      = $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestLab' sidecar cmd))))
 # The packages that take longest come first, so that nothing waits for them alone in the end.
 LONGEST   = ./sidecar/daemon ./cmd/intercom ./sidecar/tmux ./sidecar/screen
+# How many packages are tested at once: most of their tests wait for a terminal, and leave processors idle.
+AT_ONCE   = $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2))))
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .PHONY: build install uninstall demo test lint lab versions long bench fuzz teeth conformance pictures dist release clean help ensure
@@ -51,7 +53,7 @@ demo: ensure build ## two programs in two panes of a private tmux server talk to
 	bin/intercom demo
 
 test: ensure ## all tests but the long ones, on real tmux servers of their own (TEST=regexp picks some)
-	$(GO) test -parallel 8 -timeout 15m $(if $(TEST),-run '$(TEST)') $(LONGEST) ./...
+	$(GO) test -p $(AT_ONCE) -parallel 8 -timeout 15m $(if $(TEST),-run '$(TEST)') $(LONGEST) ./...
 
 lint: ## formatting, go vet, staticcheck, shellcheck, a tidy go.mod
 	GO='$(GO)' .ci/lint
