@@ -151,6 +151,7 @@ func TestPasteOfAPersonInPlaceOfOurs(t *testing.T) {
 		g.plan(a.pane, "pasted", func() {
 			a.waitFor("our text", func() bool { return a.count(persona.EventPaste) == 1 })
 			a.types("x")
+			r.WaitForText(a.pane, "]x")
 		})
 		id := r.post(a, ours)
 		r.told(id, draftHeld)
@@ -198,6 +199,7 @@ func TestEnterWaitsForWhatTheAgentTells(t *testing.T) {
 			g.plan(a.pane, "pasted", func() {
 				a.waitFor("our text", func() bool { return a.count(persona.EventPaste) == n+1 })
 				a.types("x")
+				r.WaitForText(a.pane, "hellox") // what is not drawn yet nobody can see who looks
 			})
 			id := r.post(a, "hello")
 			r.told(id, draftHeld)
