@@ -10,7 +10,7 @@
 -- Each shape is a name, its prefixes, and what follows them. A text without the prefix costs next
 -- to nothing. With word = true the match must start a word.
 local shapes = {
-  { "AWS key", { "AKIA", "ASIA", "ABIA", "ACCA" }, [[[A-Z0-9]{16}\b]], word = true },
+  { "AWS key", { "AKIA", "ASIA", "ABIA", "ACCA" }, [[[A-Z0-9]{16}]] },
   { "AWS secret key", { "aws_secret_access_key", "AWS_SECRET_ACCESS_KEY" }, [[["']?\s*[:=]\s*["']?[A-Za-z0-9/+]{40}]] },
   { "GitHub token", { "ghp_", "gho_", "ghu_", "ghs_", "ghr_" }, [[[A-Za-z0-9]{36,}]] },
   { "GitHub token", { "github_pat_" }, [[[A-Za-z0-9_]{40,}]] },

@@ -101,6 +101,10 @@ func TestL6_C29_secretsAreMasked(t *testing.T) {
 			}
 		}
 	}
+	glued := r.decided(said("id" + "AKIA" + upper(16) + "and more"))
+	require.NotNil(t, glued.Body)
+	assert.Equal(t, "id[redacted: AWS key]and more", *glued.Body, "letters beside it hide no key")
+	assert.Equal(t, "id[redacted: AWS key]and more", secret.Mask("id"+"AKIA"+upper(16)+"and more"))
 	token := "ghp_" + some(36) // as `grep --color` writes a match, and with what nobody sees
 	for _, apart := range []string{"\x1b[01;31m\x1b[Kghp_\x1b[m\x1b[K" + token[4:], token[:9] + "\u200b" + token[9:], token[:9] + "\u2060\u00ad" + token[9:], token[:2] + "\x00" + token[2:]} {
 		in := said("it says " + apart + ", so")

@@ -8,6 +8,8 @@ here=$root/tmux-plugin
 tmux() { command tmux -N "$@"; }
 told=''
 tell() {
+	# One that waits for the first client to attach would show what is no longer so, after this.
+	[ -z "$told" ] || kill "$told" 2>/dev/null
 	"$here/notice.sh" "intercom: $1" >/dev/null 2>&1 &
 	told=$!
 }

@@ -171,7 +171,7 @@ var errorsOf = map[string][]wrong{
 		{"session end ada --grace -1s", 2, `must be from 0`, `intercom session end --help`},
 	},
 	"intercom session start": {
-		{"session start", 2, `name an agent or a command`, `--agent claude`},
+		{"session start", 2, `name an agent or a command`, `-- COMMAND`},
 		{"session start claude", 2, `a command goes after --`, `-- claude`},
 		{"session start --agent vim", 1, `no agent "vim" can be started`, `agents: aider|agents: claude`},
 		{"session start --agent claude --as line", 2, `for a command alone`, `intercom session start --help`},

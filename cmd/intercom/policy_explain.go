@@ -45,6 +45,7 @@ type matrix struct {
 	To         string         `json:"to"`
 	Repository string         `json:"repository,omitempty"` // of the recipient, if it has an agent-config.yaml
 	Generation string         `json:"generation"`
+	NotInForce *time.Time     `json:"not_in_force_since,omitempty"` // a rollback has had earlier policies used since
 	Cells      []cell         `json:"cells"`
 }
 
@@ -93,11 +94,22 @@ repository may have an .aea/agent-config.yaml.`,
 			case !all && m.kind == "":
 				return api.Errorf(api.CodeUsage, "explain what?").WithHint("intercom policy explain ID, --all, or --type TYPE for one message")
 			}
-			if left := a.leftFor(cmd.Context()); left != nil && !a.json {
+			left := a.leftFor(cmd.Context())
+			switch {
+			case left == nil:
+			case a.json:
+				a.note("%s: this is what they would do", leftSays(left.Since))
+			default:
 				a.sayLeft(left.Since, ": this is what they would do")
 			}
 			if all {
-				return do(a, func(*cobra.Command, []string) (matrix, error) { return a.matrix(cmd.Context(), m) }, a.showMatrix)(cmd, args)
+				return do(a, func(*cobra.Command, []string) (matrix, error) {
+					table, err := a.matrix(cmd.Context(), m)
+					if left != nil {
+						table.NotInForce = &left.Since
+					}
+					return table, err
+				}, a.showMatrix)(cmd, args)
 			}
 			return do(a, func(*cobra.Command, []string) (policy.Verdict, error) { return a.verdict(cmd.Context(), m) }, a.showVerdict)(cmd, args)
 		},

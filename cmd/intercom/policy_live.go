@@ -129,7 +129,11 @@ func (a *app) leftFor(ctx context.Context) *policy.Status {
 
 // sayLeft says that earlier policies are in use, and since when.
 func (a *app) sayLeft(since time.Time, rest string) {
-	a.say("earlier policies are in use since %s; your files are not used until you change one%s", day(since), rest)
+	a.say("%s%s", leftSays(since), rest)
+}
+
+func leftSays(since time.Time) string {
+	return fmt.Sprintf("earlier policies are in use since %s; your files are not used until you change one", day(since))
 }
 
 // rollbackAsked says what a rollback changes, and how old what it brings back is.

@@ -394,7 +394,7 @@ func (s *stepper) verdict(verdict message.Verdict) error {
 		verdict.Body = nil
 	}
 	lets := func(verb message.Verb) bool { return verb == message.VerbDeliver || verb == message.VerbAck }
-	passes := !verdict.Unfiltered && (lets(verdict.Verb) || slices.ContainsFunc(verdict.Outcomes, func(o message.Outcome) bool { return lets(o.Verb) }))
+	passes := !verdict.Unfiltered && (verdict.Kept || lets(verdict.Verb) || slices.ContainsFunc(verdict.Outcomes, func(o message.Outcome) bool { return lets(o.Verb) }))
 	var (
 		seq    int64
 		said   string

@@ -56,7 +56,9 @@ type Verdict struct {
 	Floor []ID `json:"floor,omitempty"`
 	// Unfiltered says that a filter of the body failed: nobody knows what it would have taken
 	// out, and no yes lets the message go as it is.
-	Unfiltered bool   `json:"unfiltered,omitempty"`
+	Unfiltered bool `json:"unfiltered,omitempty"`
+	// Kept says that no policy was asked, and that the words may be found although they went nowhere.
+	Kept       bool   `json:"kept,omitempty"`
 	Generation string `json:"generation,omitempty"` // of the policies that were asked
 	// Memory is what scripts remember from now on, by the names of their files: it is written
 	// down with the verdict.

@@ -291,7 +291,7 @@ func (tx *tx) keepFirst(o message.StartOrder) message.ID {
 	}
 	tx.step.Received = append(tx.step.Received, m)
 	tx.step.Verdicts = append(tx.step.Verdicts, message.Verdict{
-		Message: m.ID, Decision: message.Decision{Verb: message.VerbDrop, Reason: "the session was not started", By: "built in"}, At: tx.now,
+		Message: m.ID, Decision: message.Decision{Verb: message.VerbDrop, Reason: "the session was not started", By: "built in"}, At: tx.now, Kept: true,
 	})
 	return m.ID
 }

@@ -27,7 +27,7 @@ type shape struct {
 }
 
 var shapes = []shape{
-	{"AWS key", []string{"AKIA", "ASIA", "ABIA", "ACCA"}, `[A-Z0-9]{16}\b`, true},
+	{"AWS key", []string{"AKIA", "ASIA", "ABIA", "ACCA"}, `[A-Z0-9]{16}`, false},
 	{"AWS secret key", []string{"aws_secret_access_key", "AWS_SECRET_ACCESS_KEY"}, `["']?\s*[:=]\s*["']?[A-Za-z0-9/+]{40}`, false},
 	{"GitHub token", []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, `[A-Za-z0-9]{36,}`, false},
 	{"GitHub token", []string{"github_pat_"}, `[A-Za-z0-9_]{40,}`, false},

@@ -152,7 +152,7 @@ func (s *Launches) wanted(ctx context.Context, by relay.By, caller message.Peer,
 // own is the agent that is meant where none is named: the caller's own kind.
 func (s *Launches) own(by relay.By, caller message.Peer) (string, error) {
 	if by.Person() {
-		return "", api.Errorf(api.CodeUsage, "name an agent or a command").WithHint("--agent %s, or -- COMMAND", strings.Join(startable(), ", --agent "))
+		return "", api.Errorf(api.CodeUsage, "name an agent or a command").WithHint("%s", s.ways())
 	}
 	if p, ok := profile.Known(caller.Profile); ok && len(s.Amend(p).Start) > 0 {
 		return p.Name, nil
@@ -162,6 +162,24 @@ func (s *Launches) own(by relay.By, caller message.Peer) (string, error) {
 		return "", api.Errorf(api.CodeUsage, "name an agent: nothing tells how %s was started, and sessions.allow of init.lua names none", caller.Name)
 	}
 	return "", api.Errorf(api.CodeUsage, "name an agent: nothing tells how %s was started", caller.Name).WithHint("allowed are %s", strings.Join(allowed, ", "))
+}
+
+// ways are how a person may say what is to be started: by an agent that is here, or a command.
+func (s *Launches) ways() string {
+	var here []string
+	for _, name := range startable() {
+		if p, ok := profile.Known(name); ok {
+			if p = s.Amend(p); len(p.Start) > 0 {
+				if _, err := process.Find(p.Start[0]); err == nil {
+					here = append(here, "--agent "+name)
+				}
+			}
+		}
+	}
+	if len(here) == 0 {
+		return fmt.Sprintf("-- COMMAND starts a program; none of %s is in the PATH of the sidecar", strings.Join(startable(), ", "))
+	}
+	return strings.Join(here, ", ") + ", or -- COMMAND"
 }
 
 // startable are the agents that can be started by their profile.
