@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -12,11 +13,18 @@ import (
 // time0 is the time of ids that are derived of other ids alone.
 var time0 = time.Unix(0, 0)
 
-// reconcileEvery is how often a computer is asked what became of what it was sent, beside what it tells by itself.
-const reconcileEvery = time.Minute
+// How often a computer is asked what became of what it was sent, beside what it tells by itself: while it has not confirmed
+// something, and else, since what it has taken may have been answered.
+const (
+	confirmEvery   = 5 * time.Second
+	reconcileEvery = time.Minute
+)
 
-// askAtOnce is of how many messages one question asks.
-const askAtOnce = 500
+// askAtOnce is of how many messages one question asks, askMost of how many a computer is asked in a row.
+const (
+	askAtOnce = 500
+	askMost   = 5000
+)
 
 // told is a fate on its way to the computer that it is for.
 type told struct {
@@ -77,6 +85,9 @@ func (l *Link) learn(ctx context.Context, token string, f fate) error {
 	}
 	was := one.state
 	l.mu.Unlock()
+	if was == message.Submitted && f.State == was {
+		return nil
+	}
 	r := message.Receipt{
 		Delivery: f.Delivery, State: f.State, Reason: f.Reason, Words: f.Words, Door: doorName,
 		Evidence: []message.Evidence{{Source: "link", Says: token + " says: " + string(f.State), Weight: "exact", At: l.Now()}},
@@ -131,38 +142,43 @@ func (l *Link) report(ctx context.Context, r message.Receipt) error {
 
 // reconcile asks the computers that are here what became of what they were sent.
 func (l *Link) reconcile(ctx context.Context, lf *life) {
+	whole := time.Time{}
 	for ctx.Err() == nil {
+		all := l.Now().Sub(whole) >= reconcileEvery
+		if all {
+			whole = l.Now()
+		}
 		for _, c := range l.Computers() {
-			if c.Present && c.Token != lf.token {
-				if err := l.askFates(ctx, c.Token); err != nil && ctx.Err() == nil {
+			if c.Present && c.Token != lf.token && (all || c.Waiting > 0) {
+				if err := l.askFates(ctx, c.Token, all); err != nil && ctx.Err() == nil {
 					l.Log.Debug("ask what became of messages", "computer", c.Token, "err", err)
 				}
 			}
 		}
-		sleep(ctx, reconcileEvery)
+		sleep(ctx, confirmEvery)
 	}
 }
 
-// askFates asks a computer what became of what it was sent.
-func (l *Link) askFates(ctx context.Context, token string) error {
+// askFates asks a computer what became of what it was sent and has not confirmed; of all asks for the answers to the
+// rest, too.
+func (l *Link) askFates(ctx context.Context, token string, all bool) error {
 	var ids []message.ID
 	l.mu.Lock()
 	for id, one := range l.open {
-		if one.token == token && len(ids) < askAtOnce {
+		if one.token == token && (all || one.state != message.Submitted) && len(ids) < askMost {
 			ids = append(ids, id)
 		}
 	}
 	l.mu.Unlock()
-	if len(ids) == 0 {
-		return nil
-	}
-	var fates []fate
-	if err := l.Ask(ctx, token, opFates, Session{}, ids, &fates); err != nil {
-		return err
-	}
-	for _, f := range fates {
-		if err := l.learn(ctx, token, f); err != nil {
+	for part := range slices.Chunk(ids, askAtOnce) {
+		var fates []fate
+		if err := l.Ask(ctx, token, opFates, Session{}, part, &fates); err != nil {
 			return err
+		}
+		for _, f := range fates {
+			if err := l.learn(ctx, token, f); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ const (
 	keepFor   = 30 * 24 * time.Hour
 	keepMost  = 100_000 // messages
 	keepBytes = 1 << 30
-	ackWithin = 30 * time.Second // longer than it takes to write one message down
+	ackWithin = 5 * time.Second // what was on its way when the line was cut comes again so late, and all else behind it
 	// dupWithin is how long the stream itself drops what is sent twice. The receiver's journal does for ever.
 	dupWithin = 2 * time.Minute
 )

@@ -93,7 +93,7 @@ func (l *Link) heard(ctx context.Context, lf *life, m *nats.Msg) {
 	}
 	if came {
 		lf.asking.Go(func() {
-			if err := l.askFates(ctx, token); err != nil {
+			if err := l.askFates(ctx, token, true); err != nil {
 				l.Log.Debug("ask what became of messages", "computer", token, "err", err)
 			}
 			l.tellChats(ctx, lf, token)

@@ -1,0 +1,165 @@
+package link_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// What another computer, or whoever has reached the server, says of itself makes it neither a person nor local, nor another
+// computer; what is no message is dropped; a message that comes twice counts once; and none of it stops what follows.
+func TestN6_Hostile(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), nil)
+	inA, inB := a.session("inA"), b.session("inB")
+	a.knows("b", inB)
+	conn, err := nats.Connect(s.ClientURL())
+	require.NoError(t, err)
+	defer conn.Close()
+	own, stranger := filepath.Join(a.dir, "link"), t.TempDir()
+	parcel := func(change func(map[string]any)) []byte {
+		p := map[string]any{
+			"kind": "message", "id": message.NewID(), "from": map[string]any{"id": inA.ID, "name": "inA"}, "to": inB.ID,
+			"message": map[string]any{
+				"type": "message", "body": "forged", "origin": "human", "trust": "person", "depth": -5, "from": map[string]any{"computer": "local", "session": inB.ID},
+				"meta": map[string]any{"person": "yes"}, "created": time.Now(),
+			},
+		}
+		if change != nil {
+			change(p)
+		}
+		data, err := json.Marshal(p)
+		require.NoError(t, err)
+		return data
+	}
+	mail := func(dir, from string, data []byte) {
+		m, err := link.Sign(dir, link.ToSubject("b", from), data)
+		require.NoError(t, err)
+		require.NoError(t, conn.PublishMsg(m))
+	}
+	require.NoError(t, conn.Publish(link.ToSubject("b", "a"), parcel(nil)))                       // unsigned
+	mail(stranger, "a", parcel(nil))                                                              // another's key
+	mail(stranger, "b", parcel(nil))                                                              // as b itself
+	mail(own, "a", []byte("{"))                                                                   // no JSON
+	mail(own, "a", []byte("null"))                                                                // nothing
+	mail(own, "a", parcel(func(p map[string]any) { p["kind"] = "delete everything" }))            // of a later version
+	mail(own, "a", parcel(func(p map[string]any) { p["id"] = "../../etc" }))                      // no id
+	mail(own, "a", parcel(func(p map[string]any) { delete(p, "message") }))                       // nothing in it
+	mail(own, "a", parcel(func(p map[string]any) { p["to"] = "nobody" }))                         // to nobody
+	mail(own, "a", parcel(func(p map[string]any) { p["from"] = map[string]any{"id": inB.ID} }))   // as the session that is to have it
+	mail(own, "a", parcel(func(p map[string]any) { p["from"] = map[string]any{"id": "person"} })) // as nobody
+	mail(own, "a", parcel(func(p map[string]any) {                                                // into a chat that another computer is to own
+		p["room"] = map[string]any{"home": "b", "id": message.NewID(), "seats": []any{}}
+	}))
+	huge := parcel(func(p map[string]any) { p["message"].(map[string]any)["body"] = strings.Repeat("x", message.MaxBody+1) })
+	if m, err := link.Sign(own, link.ToSubject("b", "a"), huge); assert.NoError(t, err) {
+		assert.Error(t, conn.PublishMsg(m), "the server takes no more than 1 MiB")
+	}
+	replayed := parcel(func(p map[string]any) { p["message"].(map[string]any)["body"] = "once" })
+	for range 3 {
+		mail(own, "a", replayed)
+	}
+	_, err = a.send(inA.ID, inB.ID, "and the true one")
+	require.NoError(t, err)
+	waitFor(t, "the true one", func() bool { got := b.bodies(); return len(got) > 0 && got[len(got)-1] == "and the true one" })
+	assert.Equal(t, []string{"once", "and the true one"}, b.bodies())
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, d := range b.took {
+		assert.Equal(t, message.OriginRemote, d.Message.Origin)
+		assert.Equal(t, message.TrustRemote, d.Message.Trust)
+		assert.Positive(t, d.Message.Depth)
+		assert.Equal(t, "a", d.Message.From.Computer)
+		assert.Equal(t, inA.ID, d.Message.From.Peer)
+		assert.Empty(t, d.Message.Meta)
+	}
+}
+
+// A question that was overheard is answered once; one of another clock, or of another key, not at all.
+func TestN6_QuestionsAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	var asked []string
+	b := newComputer(t, "b", s.ClientURL(), func(l *link.Link) {
+		l.Answer("start", func(_ context.Context, computer string, from message.Peer, _ []byte) (any, error) {
+			asked = append(asked, computer)
+			return "yes", nil
+		})
+	})
+	b.session("inB")
+	a := newComputer(t, "a", s.ClientURL(), nil)
+	inA := a.session("inA")
+	a.knows("b", b.relay.Snapshot().Peers()[0])
+	var got string
+	require.NoError(t, a.link.Ask(t.Context(), "b", "start", link.Session{ID: inA.ID, Name: "inA"}, nil, &got))
+	assert.Equal(t, "yes", got)
+	conn, err := nats.Connect(s.ClientURL())
+	require.NoError(t, err)
+	defer conn.Close()
+	ask := func(dir string, sent time.Time, id message.ID) {
+		m, err := link.Sign(dir, link.AskSubject("b", "a"), fmt.Appendf(nil, `{"id":%q,"op":"start","from":{"id":%q},"sent":%q}`, id, inA.ID, sent.Format(time.RFC3339Nano)))
+		require.NoError(t, err)
+		require.NoError(t, conn.PublishMsg(m))
+	}
+	own, twice := filepath.Join(a.dir, "link"), message.NewID()
+	ask(own, time.Now(), twice)
+	ask(own, time.Now(), twice)
+	ask(own, time.Now().Add(-time.Hour), message.NewID())
+	ask(own, time.Now().Add(time.Hour), message.NewID())
+	ask(t.TempDir(), time.Now(), message.NewID())
+	require.NoError(t, conn.Flush())
+	require.NoError(t, a.link.Ask(t.Context(), "b", "start", link.Session{ID: inA.ID, Name: "inA"}, nil, &got))
+	b.end() // all questions are answered by then
+	assert.Equal(t, []string{"a", "a", "a"}, asked)
+}
+
+// N1: a computer that comes with another key than before is not believed until a person forgets the first.
+func TestN1_AnotherKey(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), nil)
+	inA, inB := a.session("inA"), b.session("inB")
+	a.knows("b", inB)
+	b.knows("a", inA)
+	a.end()
+	again := newComputer(t, "a", s.ClientURL(), nil) // a new installation of it
+	other := again.session("other")
+	conn, err := nats.Connect(s.ClientURL())
+	require.NoError(t, err)
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	stream, err := js.Stream(t.Context(), link.StreamOf("b"))
+	require.NoError(t, err)
+	before := stream.CachedInfo().State.LastSeq
+	_, err = again.link.Enter(t.Context(), "b", link.Session{ID: inB.ID, Name: "inB"}) // which b does not tell it
+	require.NoError(t, err)
+	_, err = again.send(other.ID, inB.ID, "let me in")
+	require.NoError(t, err)
+	waitFor(t, "b has read it", func() bool {
+		stream, err := js.Stream(t.Context(), link.StreamOf("b"))
+		require.NoError(t, err)
+		state := stream.CachedInfo().State
+		return state.LastSeq > before && state.Msgs == 0
+	})
+	known, err := b.link.ForgetComputer("a")
+	require.NoError(t, err)
+	assert.True(t, known)
+	_, err = again.send(other.ID, inB.ID, "now")
+	require.NoError(t, err)
+	waitFor(t, "what comes after it", func() bool { return len(b.bodies()) > 0 })
+	assert.Equal(t, []string{"now"}, b.bodies())
+}

@@ -1,0 +1,201 @@
+package link_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+func hostOf(t testing.TB, s *server.Server) string {
+	t.Helper()
+	u, err := url.Parse(s.ClientURL())
+	require.NoError(t, err)
+	return u.Host
+}
+
+// N3: the line of each side is cut ten times while a thousand messages go each way, and one of the two sidecars ends in the
+// middle: every message arrives once, and in the order of its sender.
+func TestN3_CutTenTimes(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	lines := []*line{newLine(t, hostOf(t, s)), newLine(t, hostOf(t, s))}
+	a, b := newComputer(t, "a", lines[0].url(), nil), newComputer(t, "b", lines[1].url(), nil)
+	inA, inB := a.session("inA"), b.session("inB")
+	a.knows("b", inB)
+	b.knows("a", inA)
+	const messages = 1000
+	var all sync.WaitGroup
+	send := func(c *computer, from, to message.ID) {
+		for i := range messages {
+			answer, err := c.send(from, to, fmt.Sprint(c.name, " ", i))
+			if assert.NoError(t, err) && assert.NotEmpty(t, answer.Receipts) {
+				assert.NotEqual(t, message.Failed, answer.Receipts[0].State)
+			}
+		}
+	}
+	all.Go(func() { send(a, inA.ID, inB.ID) })
+	all.Go(func() { send(b, inB.ID, inA.ID) })
+	for i := range 10 {
+		n := len(a.bodies()) + len(b.bodies())
+		lines[i%2].set(true)
+		lines[i%2].set(false)
+		waitFor(t, "it goes on", func() bool { now := len(a.bodies()) + len(b.bodies()); return now > n || now == 2*messages })
+	}
+	all.Wait()
+	for _, one := range []struct {
+		c    *computer
+		from string
+	}{{a, "b"}, {b, "a"}} {
+		waitFor(t, "all of it at "+one.c.name, func() bool { return len(one.c.bodies()) >= messages })
+		for i, body := range one.c.bodies() {
+			require.Equal(t, fmt.Sprint(one.from, " ", i), body)
+		}
+		assert.Len(t, one.c.bodies(), messages)
+	}
+	for _, c := range []*computer{a, b} {
+		waitFor(t, c.name+" is told of all", func() bool { return c.link.Computers()[0].Waiting == 0 })
+	}
+}
+
+// N3: what was sent stands in the journal, whoever ends: the sender before it was confirmed, the receiver before it was taken.
+func TestN3_EndedInTheMidst(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	a, b := newComputer(t, "a", s.ClientURL(), nil), newComputer(t, "b", s.ClientURL(), nil)
+	inA, inB := a.session("inA"), b.session("inB")
+	a.knows("b", inB)
+	const messages = 200
+	var ids []message.ID
+	for i := range messages {
+		answer, err := a.send(inA.ID, inB.ID, fmt.Sprint("a ", i))
+		require.NoError(t, err)
+		ids = append(ids, answer.Message)
+		switch i {
+		case 50, 120:
+			a.end()
+			a.start()
+		case 80, 150:
+			b.end()
+			b.start()
+		}
+	}
+	defer func() {
+		if t.Failed() {
+			got := b.bodies()
+			for i, id := range ids {
+				if !slices.Contains(got, fmt.Sprint("a ", i)) {
+					last := a.last(id)
+					there, err := b.journal.Receipts(context.Background(), last.Delivery)
+					t.Logf("a %d is missing: %+v; there: %+v %v", i, last, there, err)
+				}
+			}
+		}
+	}()
+	waitFor(t, "all of it", func() bool { return len(b.bodies()) >= messages })
+	waitFor(t, "a is told of all", func() bool {
+		for _, id := range ids {
+			if a.last(id).State != message.Submitted {
+				return false
+			}
+		}
+		return true
+	})
+	assert.Len(t, b.bodies(), messages)
+	for i, body := range b.bodies() {
+		require.Equal(t, fmt.Sprint("a ", i), body)
+	}
+}
+
+// N4: three servers in a cluster keep what is sent when one of them is lost.
+func TestN4_OneOfThreeIsLost(t *testing.T) {
+	t.Parallel()
+	servers := newCluster(t)
+	var urls []string
+	for _, s := range servers {
+		urls = append(urls, s.ClientURL())
+	}
+	all := strings.Join(urls, ",")
+	a, b := newComputer(t, "a", all, nil), newComputer(t, "b", all, nil)
+	inA, inB := a.session("inA"), b.session("inB")
+	a.knows("b", inB)
+	const messages = 60
+	for i := range messages {
+		_, err := a.send(inA.ID, inB.ID, fmt.Sprint("a ", i))
+		require.NoError(t, err)
+		if i == messages/2 {
+			servers[0].Shutdown()
+			servers[0].WaitForShutdown()
+		}
+	}
+	waitFor(t, "all of it", func() bool { return len(b.bodies()) >= messages })
+	for i, body := range b.bodies() {
+		require.Equal(t, fmt.Sprint("a ", i), body)
+	}
+}
+
+// newCluster is three servers that know each other.
+func newCluster(t testing.TB) (all []*server.Server) {
+	t.Helper()
+	var ports []int
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		require.NoError(t, l.Close())
+	}
+	var routes []*url.URL
+	for _, port := range ports {
+		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
+	}
+	for i, port := range ports {
+		all = append(all, newServer(t, func(o *server.Options) {
+			o.ServerName = fmt.Sprint("n", i)
+			o.Cluster = server.ClusterOpts{Name: "three", Host: "127.0.0.1", Port: port}
+			o.Routes = routes
+		}))
+	}
+	waitFor(t, "the cluster has a leader", func() bool {
+		for _, s := range all {
+			if s.JetStreamIsLeader() {
+				return true
+			}
+		}
+		return false
+	})
+	return all
+}
+
+// A body of more than the server takes fails at once, and what follows goes on; the greatest that it takes arrives.
+func TestLink_TooLong(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, func(o *server.Options) { o.MaxPayload = 4 << 20 })
+	small := newServer(t, nil)
+	for _, one := range []struct {
+		s    *server.Server
+		size int
+		want message.ReceiptState
+	}{{s, message.MaxBody, message.Submitted}, {small, message.MaxBody, message.Failed}} {
+		a, b := newComputer(t, "a", one.s.ClientURL(), nil), newComputer(t, "b", one.s.ClientURL(), nil)
+		inA, inB := a.session("inA"), b.session("inB")
+		a.knows("b", inB)
+		answer, err := a.send(inA.ID, inB.ID, strings.Repeat("x", one.size))
+		require.NoError(t, err)
+		waitFor(t, "its end", func() bool { return a.last(answer.Message).State == one.want })
+		_, err = a.send(inA.ID, inB.ID, strings.Repeat("x", one.size+1))
+		require.Error(t, err)
+		_, err = a.send(inA.ID, inB.ID, "and this")
+		require.NoError(t, err)
+		waitFor(t, "what follows", func() bool { got := b.bodies(); return len(got) > 0 && got[len(got)-1] == "and this" })
+	}
+}

@@ -1,0 +1,317 @@
+package link_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
+)
+
+// computer is one computer in this process: a relay with its journal and its link. What stands for its panes takes each
+// delivery at once and answers nothing.
+type computer struct {
+	t       testing.TB
+	name    string
+	dir     string
+	config  link.Config
+	change  func(*link.Link)
+	link    *link.Link
+	relay   *relay.Relay
+	journal *journal.Journal
+	end     func()
+
+	wake chan struct{}
+
+	mu    sync.Mutex
+	queue []message.Delivery
+	took  []message.Delivery
+}
+
+// patience is how long a test waits for what must come.
+const patience = 60 * time.Second
+
+func waitFor(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	for late := time.Now().Add(patience); !cond(); time.Sleep(5 * time.Millisecond) {
+		require.True(t, time.Now().Before(late), "waited for %s", what)
+	}
+}
+
+func newComputer(t testing.TB, name, url string, change func(*link.Link)) *computer {
+	t.Helper()
+	c := &computer{t: t, name: name, dir: t.TempDir(), config: link.Config{Name: name, NATS: url}, change: change}
+	c.start()
+	t.Cleanup(func() { c.end() })
+	return c
+}
+
+// start begins a life, on the journal of the last one.
+func (c *computer) start() {
+	c.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var err error
+	c.journal, err = journal.Open(ctx, filepath.Join(c.dir, "state"))
+	require.NoError(c.t, err)
+	was, err := c.journal.Restore(ctx)
+	require.NoError(c.t, err)
+	log := slog.New(slog.NewTextHandler(output{c.t}, &slog.HandlerOptions{Level: slog.LevelWarn})).With("computer", c.name)
+	r := &relay.Relay{Journal: c.journal, Sink: c, Log: log, Restored: restored(was)}
+	l := &link.Link{
+		Relay: r, Journal: c.journal, Config: func() link.Config { return c.config }, May: func(string, string) bool { return true }, Pinned: func(string) string { return "" },
+		Sessions: func() (all []link.Session) {
+			for _, p := range r.Snapshot().Peers() {
+				if p.Kind == message.PeerPane {
+					all = append(all, link.Session{ID: p.ID, Name: p.Name})
+				}
+			}
+			return all
+		},
+		Peers: func() []message.Peer { return r.Snapshot().Peers() }, Chats: func() []message.Chat { return r.Snapshot().Chats() },
+		Dir: filepath.Join(c.dir, "link"), Lock: filepath.Join(c.dir, "lock"), Log: log, Now: time.Now,
+	}
+	for _, one := range was.Submitted {
+		l.Submitted = append(l.Submitted, one.Delivery)
+	}
+	if c.change != nil {
+		c.change(l)
+	}
+	r.Sinks = map[message.PeerKind]relay.Sink{message.PeerRemote: l}
+	r.Publish = l.Hear
+	c.relay, c.link, c.wake, c.queue = r, l, make(chan struct{}, 1), nil
+	var all sync.WaitGroup
+	relayCtx, endRelay := context.WithCancel(context.Background())
+	relayEnd := make(chan struct{})
+	go func() {
+		defer close(relayEnd)
+		_ = r.Run(relayCtx)
+	}()
+	require.NoError(c.t, r.Begun(ctx))
+	require.NoError(c.t, r.Limit(ctx, relay.LimitsChanged{Limits: message.Limits{Rate: 1 << 20, Bytes: 1 << 40, Depth: 1 << 20}, Own: route.Sends{Minute: 1 << 20, Hour: 1 << 20}}))
+	all.Go(func() { _ = l.Run(ctx) })
+	paneCtx, endPanes := context.WithCancel(context.Background())
+	panesEnd := make(chan struct{})
+	go func() {
+		defer close(panesEnd)
+		c.panes(paneCtx, r)
+	}()
+	c.end = sync.OnceFunc(func() {
+		cancel()
+		all.Wait()
+		endPanes()
+		<-panesEnd
+		endRelay()
+		<-relayEnd
+		_ = c.journal.Close()
+	})
+}
+
+func restored(was journal.Restored) *relay.Restored {
+	r := &relay.Restored{Stopped: was.Stopped, Undecided: was.Undecided, Records: was.Records}
+	for _, p := range was.Sessions {
+		r.Peers = append(r.Peers, relay.SavedPeer{Peer: p, Last: was.Depths[p.ID].Last, Cause: was.Depths[p.ID].Cause})
+	}
+	for _, one := range was.Chats {
+		r.Chats = append(r.Chats, relay.SavedChat{Chat: one, Taken: was.Taken[one.ID]})
+	}
+	for _, p := range was.Pending {
+		r.Deliveries = append(r.Deliveries, relay.SavedDelivery(p))
+	}
+	for _, one := range was.Submitted {
+		r.Submitted = append(r.Submitted, one.Delivery)
+	}
+	return r
+}
+
+// Deliver has panes take all of it, in its order.
+func (c *computer) Deliver(ds ...message.Delivery) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue = append(c.queue, ds...)
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// panes take what is delivered.
+func (c *computer) panes(ctx context.Context, r *relay.Relay) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.wake:
+		}
+		c.mu.Lock()
+		ds := c.queue
+		c.queue = nil
+		c.mu.Unlock()
+		for _, d := range ds {
+			if ctx.Err() != nil {
+				return // the next life gets it again
+			}
+			if d.Typed || r.Report(context.Background(), message.Receipt{Delivery: d.ID, State: message.Typed}) != nil {
+				continue
+			}
+			c.mu.Lock()
+			c.took = append(c.took, d)
+			c.mu.Unlock()
+			_ = r.Report(context.Background(), message.Receipt{Delivery: d.ID, State: message.Submitted})
+		}
+	}
+}
+func (c *computer) Cancel([]message.ID, message.Reason) {}
+func (c *computer) Forget(message.ID)                   {}
+
+// bodies are what its panes took, in order.
+func (c *computer) bodies() (all []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, d := range c.took {
+		all = append(all, d.Message.Body)
+	}
+	return all
+}
+
+// session adopts a session.
+func (c *computer) session(name string) message.Peer {
+	c.t.Helper()
+	p, err := c.relay.Adopt(c.t.Context(), message.Peer{ID: message.NewID(), Name: name, PaneOf: message.PaneOf{Pane: "%" + name, Profile: "line"}})
+	require.NoError(c.t, err)
+	return p
+}
+
+// knows waits until it knows a session of another computer, and has it be a peer here.
+func (c *computer) knows(token string, p message.Peer) message.Peer {
+	c.t.Helper()
+	var there link.Session
+	waitFor(c.t, c.name+" knows "+p.Name, func() (ok bool) {
+		for _, one := range c.link.Computers() {
+			for _, s := range one.Sessions {
+				if s.ID == p.ID {
+					there, ok = s, one.Token == token
+				}
+			}
+		}
+		return ok
+	})
+	entered, err := c.link.Enter(c.t.Context(), token, there)
+	require.NoError(c.t, err)
+	return entered
+}
+
+// send sends a message of one of its sessions.
+func (c *computer) send(from, to message.ID, body string) (relay.Answer, error) {
+	return c.relay.Do(context.Background(), relay.Send{By: relay.By{Kind: relay.Agent, Peer: from}, To: string(to), Message: message.Envelope{Body: body}})
+}
+
+// last is the last receipt of a message.
+func (c *computer) last(id message.ID) message.Receipt {
+	c.t.Helper()
+	all, err := c.journal.Receipts(c.t.Context(), id)
+	require.NoError(c.t, err)
+	require.NotEmpty(c.t, all)
+	return all[len(all)-1]
+}
+
+// output is a test's log.
+type output struct{ t testing.TB }
+
+func (o output) Write(text []byte) (int, error) {
+	if o.t.Context().Err() == nil {
+		o.t.Log(string(text))
+	}
+	return len(text), nil
+}
+
+// newServer is a NATS server of the test's own.
+func newServer(t testing.TB, change func(*server.Options)) *server.Server {
+	t.Helper()
+	opts := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true}
+	if change != nil {
+		change(opts)
+	}
+	s, err := server.NewServer(opts)
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	require.True(t, s.ReadyForConnections(10*time.Second))
+	return s
+}
+
+// line is a line between a computer and its server that can be cut.
+type line struct {
+	listener net.Listener
+	to       string
+	mu       sync.Mutex
+	open     []net.Conn
+	cut      bool
+}
+
+func newLine(t testing.TB, to string) *line {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	out := &line{listener: l, to: to}
+	go out.serve()
+	t.Cleanup(func() { l.Close(); out.set(true) })
+	return out
+}
+
+func (l *line) url() string { return fmt.Sprintf("nats://%s", l.listener.Addr()) }
+
+func (l *line) serve() {
+	for {
+		in, err := l.listener.Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.Dial("tcp", l.to)
+		l.mu.Lock()
+		if err != nil || l.cut {
+			in.Close()
+			if err == nil {
+				out.Close()
+			}
+			l.mu.Unlock()
+			continue
+		}
+		l.open = append(l.open, in, out)
+		l.mu.Unlock()
+		for _, pair := range [][2]net.Conn{{in, out}, {out, in}} {
+			go func() {
+				_, _ = io.Copy(pair[0], pair[1])
+				pair[0].Close()
+				pair[1].Close()
+			}()
+		}
+	}
+}
+
+// set cuts the line, or mends it.
+func (l *line) set(cut bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = cut
+	for _, c := range l.open {
+		if cut {
+			c.Close()
+		}
+	}
+	if cut {
+		l.open = nil
+	}
+}
