@@ -124,9 +124,9 @@ another one joins.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { a.ran = true; return a.serve(cmd.Context(), s) },
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON value and nothing else")
-	root.PersistentFlags().StringVar(&a.dir, "dir", "", "`DIRECTORY` of keys and messages; else ~/.local/state/intercom-hub")
-	root.Flags().StringVar(&s.listen, "listen", "127.0.0.1:4222", "`ADDRESS` to listen on; 0.0.0.0:4222 is every one of this machine")
-	root.Flags().StringArrayVar(&s.hosts, "host", nil, "`NAME` or address by which other computers reach it; may be repeated")
+	root.PersistentFlags().StringVar(&a.dir, "dir", "", "`DIRECTORY` of keys and messages")
+	root.Flags().StringVar(&s.listen, "listen", "127.0.0.1:4222", "`ADDRESS` to listen on")
+	root.Flags().StringArrayVar(&s.hosts, "host", nil, "`NAME` by which others reach it; may be repeated")
 	root.Flags().BoolVar(&s.plain, "plain", false, "do not encrypt")
 	root.Flags().BoolVar(&s.insecure, "insecure", false, "allow --plain beyond this machine")
 	root.AddCommand(a.add(), a.list(), a.revoke(), a.man())
