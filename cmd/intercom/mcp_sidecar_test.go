@@ -84,6 +84,7 @@ func TestM2_M3_M6_H37_H38_callsOfAgents(t *testing.T) {
 	assert.Contains(t, failure.Hint, "bob (codex, session_id "+sessions[0].ID+")")
 	assert.Contains(t, failure.Hint, "list_sessions")
 	result = calls(t, own, "send_message", map[string]any{"computer": "mars", "session_id": "bob", "message": "hi"})
+	assert.Contains(t, textOfResult(result), `no computer \"mars\"`)
 	assert.Contains(t, textOfResult(result), "list_computers")
 
 	// M6: in the middle of a turn it waits for a message, and has it as soon as it is there.

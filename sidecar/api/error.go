@@ -66,6 +66,7 @@ const (
 	NoPane       Kind = "no_pane"       // tmux has no such pane
 	NoSession    Kind = "no_session"    // nothing of that name is adopted
 	SessionEnded Kind = "session_ended" // it was adopted once
+	NoComputer   Kind = "no_computer"   // no computer of that name is linked
 	NoChat       Kind = "no_chat"
 	ChatEnded    Kind = "chat_ended"
 	InChat       Kind = "in_chat"       // a session is in another chat, or in this one already

@@ -37,6 +37,8 @@ type SendRequest struct {
 	ID   message.ID `json:"id,omitempty"`
 	To   string     `json:"to"`   // a session, by pane, name or id; "" is the author of ReplyTo
 	Text string     `json:"text"` // at most message.MaxBody bytes of valid UTF-8
+	// Computer is where that session is, if To does not say so itself; "" is this one.
+	Computer string `json:"computer,omitempty"`
 	// Type is one of AEA's types, by which policies tell messages apart; "" is message.KindMessage.
 	// Priority is low, normal, high or urgent; "" is normal.
 	Type             string `json:"type,omitempty"`

@@ -24,6 +24,8 @@ func (c *Call) advise(ctx context.Context, err error) error {
 		return api.Errorf(api.CodeFailed, "the call was cancelled")
 	case told.Kind == api.NoSession || told.Kind == api.SessionEnded || told.Kind == api.NoPane:
 		return told.WithHint("%s", c.nearest(ctx, told.Ref))
+	case told.Kind == api.NoComputer:
+		return told.WithHint("%slist_computers names those that are linked", c.prefix)
 	case told.Kind == api.InChat:
 		return told.WithHint("%schat_stop ends a chat; without one, send_message still reaches everybody", c.prefix)
 	case told.Kind == api.NoChat || told.Kind == api.ChatEnded:

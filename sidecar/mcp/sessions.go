@@ -85,11 +85,7 @@ Its answer and a notice of its turn's end come to you by themselves.`,
 	if err := checkText(in.Message); err != nil && (in.Message != "" || !in.CloseLink) {
 		return nil, err
 	}
-	to := in.SessionID
-	if in.Computer != "" && in.Computer != message.LocalComputer {
-		to = in.Computer + "/" + in.SessionID
-	}
-	return send(ctx, call, api.SendRequest{To: to, Text: in.Message, Direct: in.Direct, CloseLink: in.CloseLink})
+	return send(ctx, call, api.SendRequest{To: in.SessionID, Computer: in.Computer, Text: in.Message, Direct: in.Direct, CloseLink: in.CloseLink})
 })
 
 // checkText refuses what cannot be a message.

@@ -64,7 +64,7 @@ func (s *Chats) Offer(server *api.Server) {
 func (s *Chats) entered(ctx context.Context, req api.StartChatRequest) (api.StartChatRequest, error) {
 	panes, roles := slices.Clone(req.Panes), maps.Clone(req.Roles)
 	for i, ref := range panes {
-		there, err := s.Elsewhere.enter(ctx, ref)
+		there, err := s.Elsewhere.enter(ctx, "", ref)
 		if err != nil {
 			return req, err
 		}

@@ -97,7 +97,7 @@ func (s *Computers) Forget(ctx context.Context, from api.Caller, req api.ForgetC
 }
 
 func (s *Computers) unknown(name string) error {
-	return api.Errorf(api.CodeNotFound, "no computer %q", name).WithHint("intercom computers")
+	return api.Errorf(api.CodeNotFound, "no computer %q", name).WithHint("intercom computers").About(api.NoComputer, name)
 }
 
 // where is the computer on which a session is meant, "" for this one, and how it is called there. computer is
@@ -159,12 +159,12 @@ func (s *Computers) knows(token string) bool {
 }
 
 // enter has the session that is meant be a peer here, if it is one of another computer, and returns how it is
-// called here.
-func (s *Computers) enter(ctx context.Context, ref string) (string, error) {
-	if s == nil || ref == "" {
+// called here. computer is what a request says of where it is.
+func (s *Computers) enter(ctx context.Context, computer, ref string) (string, error) {
+	if ref == "" {
 		return ref, nil
 	}
-	token, there, err := s.where("", ref)
+	token, there, err := s.where(computer, ref)
 	if err != nil || token == "" {
 		return there, err
 	}

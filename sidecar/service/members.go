@@ -20,7 +20,7 @@ func (s *Chats) addMember(ctx context.Context, from api.Caller, add relay.AddMem
 	if add.By, err = s.Callers.verified(ctx, from, "add somebody to a chat"); err != nil {
 		return message.Chat{}, err
 	}
-	if add.Peer, err = s.Elsewhere.enter(ctx, add.Peer); err != nil {
+	if add.Peer, err = s.Elsewhere.enter(ctx, "", add.Peer); err != nil {
 		return message.Chat{}, err
 	}
 	adopted, err := s.Sessions.recognised(ctx, from, []string{add.Peer}, names)

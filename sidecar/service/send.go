@@ -60,7 +60,7 @@ func (s *Sending) Send(ctx context.Context, from api.Caller, req api.SendRequest
 			return api.Sent{}, err
 		}
 	}
-	to, err := s.Elsewhere.enter(ctx, req.To)
+	to, err := s.Elsewhere.enter(ctx, req.Computer, req.To)
 	if err != nil {
 		return api.Sent{}, err
 	}
