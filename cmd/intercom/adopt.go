@@ -1,13 +1,16 @@
 package main
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
 // lineProfiles are those of programs that read lines.
@@ -28,16 +31,11 @@ func (a *app) adopt() *cobra.Command {
 Name the pane by its id, %7, or as tmux does: work:0.1, @3, or, inside tmux, 1
 or {right} for a pane of the same window.
 
-Agents are recognised by their process: Claude Code, Codex, opencode and Gemini
-CLI. Recognised agents are adopted by intercom chat start itself. --as says what
-a program is where that is not recognised, and is always needed for a program
-that reads lines:
+` + paragraph("Agents are recognised by their process: "+titles("and", anyAgent)+`. Recognised agents are adopted by
+intercom chat start itself. --as says what a program is where that is not recognised, and is always needed for a program
+that reads lines:`) + `
 
-  --as claude       Claude Code
-  --as codex        Codex
-  --as opencode     opencode
-  --as gemini       Gemini CLI
-  --as line         text arrives as one line, with " ⏎ " for line breaks
+` + asAgents() + `  --as line         text arrives as one line, with " ⏎ " for line breaks
   --as line-paste   text is pasted unchanged: for programs with bracketed paste,
                     which take several lines as one input
   --as aider        aider, which is such a program
@@ -91,6 +89,15 @@ full-screen programs and the interpreters that are known are refused.`,
 	a.completes(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(profiles, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// asAgents are the agents that --as may name, a line each.
+func asAgents() string {
+	var b strings.Builder
+	for _, a := range profile.Agents() {
+		fmt.Fprintf(&b, "  --as %-13s%s\n", a.Name, a.Title)
+	}
+	return b.String()
 }
 
 // checkPrompt refuses a prompt that is no regular expression, and one of a program that has

@@ -30,8 +30,7 @@ them says is typed into all the others as soon as their programs are ready for
 it. What they showed before is not passed on. A pane can only be in one chat at
 a time.
 
-Claude Code, Codex, opencode and Gemini CLI are recognised and adopted. Any
-other program must be adopted first, with intercom adopt.
+` + paragraph(titles("and", anyAgent)+` are recognised and adopted. Any other program must be adopted first, with intercom adopt.`) + `
 
 --include-last begins with the first pane's last answer, sent to the others
 before the TEXT of --say. With --one-way, answers go to the first pane and

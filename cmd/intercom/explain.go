@@ -10,16 +10,7 @@ import (
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
-
-// knownAgents are those that the sidecar recognises by their process.
-var knownAgents = func() (names []string) {
-	for _, a := range profile.Agents() {
-		names = append(names, a.Name)
-	}
-	return names
-}()
 
 func (a *app) explain() *cobra.Command {
 	var req api.ExplainRequest

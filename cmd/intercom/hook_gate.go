@@ -11,49 +11,8 @@ import (
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
-
-// gate is how an agent asks whether a tool may be used, and what it has to hear if not.
-type gate struct {
-	event   string
-	shell   string   // its tool that runs a command line, in the field command
-	ours    string   // how the names of our own tools begin
-	reading []string // its tools that change nothing; all others are taken to, also those that are not known
-	deny    func(why string) any
-}
-
-// denied is how most agents are told no.
-func denied(why string) any { return map[string]string{"decision": "deny", "reason": why} }
-
-// preToolUse is the event of Claude Code and of Codex.
-const preToolUse = "PreToolUse"
-
-func deniedPreTool(why string) any {
-	return map[string]any{"hookSpecificOutput": map[string]string{
-		"hookEventName": preToolUse, "permissionDecision": "deny", "permissionDecisionReason": why,
-	}}
-}
-
-// gates are the agents that ask.
-var gates = map[string]gate{
-	// https://code.claude.com/docs/en/hooks
-	"claude": {event: preToolUse, shell: "Bash", ours: "mcp__intercom__", deny: deniedPreTool, reading: []string{
-		"Read", "Glob", "Grep", "LS", "LSP", "NotebookRead", "WebFetch", "WebSearch", "ToolSearch",
-		"ListMcpResourcesTool", "ReadMcpResourceTool", "BashOutput", "TaskOutput",
-		"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "TodoWrite", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate",
-	}},
-	// https://developers.openai.com/codex/hooks, for a person who has put the hook there and trusts it
-	"codex": {event: preToolUse, shell: "Bash", ours: "mcp__intercom__", deny: deniedPreTool, reading: []string{"update_plan", "view_image"}},
-	// https://geminicli.com/docs/hooks/reference
-	"gemini": {event: "BeforeTool", shell: "run_shell_command", ours: "mcp_intercom_", deny: denied, reading: []string{
-		"read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content",
-		"google_web_search", "web_fetch", "get_internal_docs", "write_todos", "ask_user", "enter_plan_mode", "exit_plan_mode",
-	}},
-	// https://opencode.ai/docs/plugins: our plugin throws what it hears
-	"opencode": {event: "tool.execute.before", shell: "bash", ours: "intercom_", deny: denied, reading: []string{
-		"read", "glob", "grep", "list", "lsp", "webfetch", "websearch", "codesearch", "todoread", "todowrite", "question",
-	}},
-}
 
 // toolUse is a use of a tool that an agent asks about.
 type toolUse struct {
@@ -63,13 +22,22 @@ type toolUse struct {
 
 // asksGate reports whether an agent's event asks for leave to use a tool.
 func asksGate(args []string) bool {
-	return len(args) > 1 && args[1] != "" && gates[args[0]].event == args[1]
+	return len(args) > 1 && args[1] != "" && gateOf(args[0]).Event == args[1]
 }
+
+// gateOf is how an agent asks.
+func gateOf(name string) gate {
+	a, _ := profile.AgentByName(name)
+	return gate{a.Settings.Hooks.Gate}
+}
+
+// gate is how an agent asks, and what it may do.
+type gate struct{ profile.Gate }
 
 // askGate is what an agent has to hear before it uses a tool: "" where it may, which is also the
 // answer to whatever goes wrong.
 func (a *app) askGate(ctx context.Context, name string) string {
-	of := gates[name]
+	of := gateOf(name)
 	reading, cancel := context.WithTimeout(ctx, cmp.Or(a.HookTime, hookPatience))
 	defer cancel()
 	use := readToolUse(reading, a.Stdin)
@@ -80,11 +48,11 @@ func (a *app) askGate(ctx context.Context, name string) string {
 	if err != nil || !now.Closed {
 		return ""
 	}
-	said, err := json.Marshal(of.deny(denial(now.Plan)))
+	why, err := json.Marshal(denial(now.Plan))
 	if err != nil {
 		return ""
 	}
-	return string(said) + "\n"
+	return fmt.Sprintf(of.Deny, why) + "\n"
 }
 
 // denial tells a model why it may not use a tool. plan is what became of its last
@@ -151,11 +119,11 @@ var (
 
 // changesNothing reports whether a tool may be used before a plan is approved.
 func (g gate) changesNothing(use toolUse) bool {
-	if ours, ok := strings.CutPrefix(use.tool, g.ours); ok {
+	if ours, ok := strings.CutPrefix(use.tool, g.Ours); ok {
 		return slices.Contains(speakingTools, afterPrefix(ours))
 	}
-	if use.tool != g.shell {
-		return slices.Contains(g.reading, use.tool)
+	if use.tool != g.Shell {
+		return slices.Contains(g.Reading, use.tool)
 	}
 	words, ok := plainCommand(use.command)
 	switch {

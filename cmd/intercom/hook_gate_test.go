@@ -22,7 +22,7 @@ func TestHookGate_whatChangesNothing(t *testing.T) {
 		"mcp__intercom__start_session": false, "mcp__intercom__end_session": false, "mcp__intercom__spawn_teammate": false, "mcp__intercom__": false,
 		"mcp__other__plan_approval": false, "mcp__intercomx__plan_approval": false, "plan_approval": false,
 	} {
-		assert.Equal(t, allowed, gates["claude"].changesNothing(toolUse{tool: tool}), tool)
+		assert.Equal(t, allowed, gateOf("claude").changesNothing(toolUse{tool: tool}), tool)
 	}
 	for command, allowed := range map[string]bool{
 		"intercom team plan 'first; then `that` > $x\nend'": true,
@@ -62,7 +62,7 @@ of it; fine"`: true,
 		"find . -delete":                   false,
 		"env cat x":                        false,
 	} {
-		assert.Equal(t, allowed, gates["claude"].changesNothing(toolUse{tool: "Bash", command: command}), "%q", command)
+		assert.Equal(t, allowed, gateOf("claude").changesNothing(toolUse{tool: "Bash", command: command}), "%q", command)
 	}
 }
 
@@ -74,10 +74,10 @@ func TestHookGate_toolsOfEachAgent(t *testing.T) {
 		"opencode": {"read": true, "grep": true, "write": false, "edit": false, "patch": false, "task": false, "intercom_plan_approval": true, "intercom_start_session": false, "plan_approval": false},
 	} {
 		for tool, allowed := range tools {
-			assert.Equal(t, allowed, gates[agent].changesNothing(toolUse{tool: tool}), "%s %s", agent, tool)
+			assert.Equal(t, allowed, gateOf(agent).changesNothing(toolUse{tool: tool}), "%s %s", agent, tool)
 		}
 		for command, allowed := range map[string]bool{"intercom team plan 'x'": true, "ls": true, "touch x": false, "ls; touch x": false} {
-			assert.Equal(t, allowed, gates[agent].changesNothing(toolUse{tool: gates[agent].shell, command: command}), "%s %s", agent, command)
+			assert.Equal(t, allowed, gateOf(agent).changesNothing(toolUse{tool: gateOf(agent).Shell, command: command}), "%s %s", agent, command)
 		}
 	}
 }

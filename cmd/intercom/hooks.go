@@ -17,6 +17,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/hooks"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
 // hooksReply is what `hooks install` and `hooks uninstall` print with --json.
@@ -48,22 +49,8 @@ else stays as it is, to the byte.`,
 	cmd.AddCommand(
 		a.changeHooks("install", "Add hooks to an agent's configuration", `Make an agent call intercom at its turns. Running this twice changes nothing.
 
-  claude  hooks in settings.json in $CLAUDE_CONFIG_DIR, or ~/.claude: session
-          start and end, prompts, uses of tools, requests for permission,
-          notifications, turn ends. Other hooks stay. A teammate that was
-          spawned with --require-plan is denied tools that may change
-          something until its plan is approved.
-  codex   notify in config.toml in $CODEX_HOME, or ~/.codex: turn ends. If it
-          already calls another program, nothing is changed. Nothing goes into
-          hooks.json: Codex would ask at every start whether you trust it, until
-          you say so.
-  gemini  a hook in ~/.gemini/settings.json that is asked before each use of a
-          tool, for teammates as of claude. Its turns are read without hooks.
-  opencode
-          a plugin of ours, plugins/intercom.js in ~/.config/opencode, for the
-          same.
-
-Claude Code uses them at once, the others from their next start.`, hooks.Install),
+`+ofAgents(hooks.Agents(), func(s profile.Settings) string { return s.Hooks.Help })+`
+Agents use them from their next start, unless it says otherwise.`, hooks.Install),
 		a.changeHooks("uninstall", "Remove the hooks that hooks install added", `Remove from an agent's configuration what intercom hooks install added, and
 nothing else, whatever has changed there since. A file that was created for it
 is removed too, if nothing else is in it.`, hooks.Uninstall),
@@ -92,10 +79,10 @@ func (a *app) changeHooks(name, short, long string, change func(agent string, te
 			if err != nil {
 				return hooksReply{}, err
 			}
-			r := hooksReply{Agent: agent, File: file, Program: program, Events: hooks.Events(agent), DryRun: dry}
+			r := hooksReply{Agent: agent, File: file, Program: program, Events: agentNamed(agent).Settings.Hooks.Events, DryRun: dry}
 			was, now, err := changeFile(file, dry, func(text []byte) ([]byte, error) { return change(agent, text, program) })
 			if err != nil {
-				return r, aboutHooks(err, file, program)
+				return r, aboutHooks(err, agent, file, program)
 			}
 			r.Changed = !bytes.Equal(was, now) || (was == nil) != (now == nil)
 			r.Removed = was != nil && now == nil
@@ -140,13 +127,13 @@ var (
 )
 
 // aboutHooks is the error of a configuration that was left as it is.
-func aboutHooks(err error, file, program string) error {
+func aboutHooks(err error, agent, file, program string) error {
 	told := api.Errorf(api.CodeRefused, "file %q: %w", file, err)
 	_, system := errors.AsType[*fs.PathError](err)
 	_, renamed := errors.AsType[*os.LinkError](err)
 	switch {
 	case errors.Is(err, hooks.ErrTaken):
-		return told.WithHint("nothing was changed; Codex calls only one program, so let yours call this one with the same last argument: %s hook codex notify", program)
+		return told.WithHint("nothing was changed; "+agentNamed(agent).Settings.Hooks.Taken, program)
 	case errors.Is(err, errChanging):
 		return told.WithHint("nothing was changed; try again")
 	case errors.Is(err, errReadOnly):
@@ -155,54 +142,6 @@ func aboutHooks(err error, file, program string) error {
 		return api.Errorf(api.CodeFailed, "%w", err)
 	}
 	return told.WithHint("nothing was changed; fix the file first")
-}
-
-// hooksFile is the configuration of an agent where its hooks go.
-func (a *app) hooksFile(agent string) (string, error) {
-	var variable, dir, name string
-	switch agent {
-	case "claude":
-		variable, dir, name = "CLAUDE_CONFIG_DIR", ".claude", "settings.json"
-	case "codex":
-		variable, dir, name = "CODEX_HOME", ".codex", "config.toml"
-	case "gemini":
-		return a.serverFile(agent)
-	case "opencode":
-		dir, err := a.configured(agent, "XDG_CONFIG_HOME", ".config", "opencode")
-		if err != nil {
-			return "", err
-		}
-		return follow(filepath.Join(dir, "plugins", "intercom.js"))
-	default:
-		return "", api.Errorf(api.CodeUsage, "agent %q: its configuration file is not known", agent)
-	}
-	if own := a.Getenv(variable); own != "" {
-		path, err := filepath.Abs(filepath.Join(own, name))
-		if err != nil {
-			return "", err
-		}
-		return follow(path)
-	}
-	home := a.Getenv("HOME")
-	if !filepath.IsAbs(home) {
-		return "", api.Errorf(api.CodeUsage, "no place for the configuration of %s: neither %s nor HOME is an absolute path", agent, variable).WithHint("set HOME")
-	}
-	return follow(filepath.Join(home, dir, name))
-}
-
-// follow is what a path leads to, there or not: settings are often links into a repository.
-func follow(path string) (string, error) {
-	for range 40 {
-		target, err := os.Readlink(path)
-		if err != nil {
-			return path, nil // no link, or nothing
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(path), target)
-		}
-		path = target
-	}
-	return "", api.Errorf(api.CodeFailed, "file %q: too many links", path)
 }
 
 // program is this program, by a path that outlives an update where there is one: what the plugin

@@ -34,7 +34,7 @@ var layers = map[string][]string{
 	"sidecar/registry":  {"sidecar/message", "sidecar/spelling"},
 	"sidecar/spelling":  {},
 	"sidecar/handshake": {"sidecar/message"},
-	"sidecar/hooks":     {},
+	"sidecar/hooks":     {"sidecar/profile"},
 	"sidecar/brakes":    {},
 	"sidecar/waits":     {"sidecar/message"},
 	"sidecar/render":    {"sidecar/message", "sidecar/registry"},
@@ -89,7 +89,7 @@ var layers = map[string][]string{
 	"sidecar/launch":   {"sidecar/message", "sidecar/registry", "sidecar/pane", "sidecar/process", "sidecar/tmux"},
 	"sidecar/service": {
 		"sidecar/message", "sidecar/registry", "sidecar/render", "sidecar/profile", "sidecar/screen", "sidecar/sanitise", "sidecar/secret", "sidecar/aea", "sidecar/relay", "sidecar/process", "sidecar/tmux", "sidecar/journal",
-		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/talk", "sidecar/link", "sidecar/team", "sidecar/handshake", "sidecar/hooks", "sidecar/claim", "sidecar/waits", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch", "scripting", "scripting/policy",
+		"sidecar/pane", "sidecar/agent", "sidecar/repository", "sidecar/talk", "sidecar/link", "sidecar/team", "sidecar/handshake", "sidecar/claim", "sidecar/waits", "sidecar/api", "sidecar/policyset", "sidecar/comeback", "sidecar/launch", "scripting", "scripting/policy",
 	},
 
 	"sidecar/mcp": {"sidecar/message", "sidecar/spelling", "sidecar/api"},

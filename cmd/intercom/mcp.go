@@ -42,7 +42,7 @@ document. --role lead or teammate gives the team tools of that role alone.`,
 				return oneOf("--role", role, roles)
 			}
 			server := mcp.Server{
-				Version: built().Version, Prefix: prefix, Role: mcp.Role(role), Connect: a.client, Pane: a.Getenv("TMUX_PANE"), Tools: a.fileTools(),
+				Version: built().Version, Prefix: prefix, Role: mcp.Role(role), Connect: a.client, Pane: a.Getenv("TMUX_PANE"), Agents: knownAgents, Tools: a.fileTools(),
 			}
 			return server.Serve(cmd.Context(), a.Stdin, a.Stdout)
 		},

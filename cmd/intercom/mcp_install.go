@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/docs/skill"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/hooks"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
 // mcpInstalled is what `mcp install` and `mcp uninstall` print with --json.
@@ -36,11 +36,7 @@ func (a *app) mcpInstall() *cobra.Command {
 	return a.changeMCP("install", "Give an agent the tools", `Have an agent start intercom mcp, for all its projects. Running this twice
 changes nothing; everything else in the file stays as it is, to the byte.
 
-  claude    .claude.json in $CLAUDE_CONFIG_DIR, or ~
-  codex     config.toml in $CODEX_HOME, or ~/.codex
-  gemini    ~/.gemini/settings.json
-  opencode  opencode.json in $XDG_CONFIG_HOME/opencode, or ~/.config/opencode
-
+`+ofAgents(hooks.ServerAgents(), func(s profile.Settings) string { return s.Server.File.String() })+`
 Each uses it from its next start. With --skill an agent also gets a skill that
 says when to use the tools; without an agent, all of them get only that.`, mcpChange{
 		server: hooks.InstallServer,
@@ -115,7 +111,7 @@ func (a *app) changeMCP(name, short, long string, change mcpChange) *cobra.Comma
 			}
 			changed, err := changed(file, dry, func(text []byte) ([]byte, error) { return change.server(r.Agent, text, r.Program) })
 			if err != nil {
-				return r, aboutServer(err, file, r.Program)
+				return r, aboutServer(err, r.Agent, file, r.Program)
 			}
 			r.Files = append(r.Files, changed)
 		}
@@ -137,7 +133,7 @@ func (a *app) changeMCP(name, short, long string, change mcpChange) *cobra.Comma
 				return skilled(text)
 			})
 			if err != nil {
-				return r, aboutServer(err, file, r.Program)
+				return r, aboutServer(err, r.Agent, file, r.Program)
 			}
 			if changed.Removed && !dry {
 				_ = os.Remove(filepath.Dir(file)) // ours; it stays if something else is in it
@@ -192,63 +188,12 @@ func (a *app) showMCP(name string) func(mcpInstalled) {
 }
 
 // aboutServer is the error of a file that was left as it is.
-func aboutServer(err error, file, program string) error {
+func aboutServer(err error, agent, file, program string) error {
 	switch {
 	case errors.Is(err, hooks.ErrOtherServer):
 		return api.Errorf(api.CodeRefused, "file %q: %w", file, err).WithHint("nothing was changed; give that one another name, or add %s mcp by a name of your own", program)
 	case errors.Is(err, errForeignSkill):
 		return api.Errorf(api.CodeRefused, "file %q: %w", file, err).WithHint("nothing was changed there; move it away first")
 	}
-	return aboutHooks(err, file, program)
-}
-
-// serverFile is the configuration in which an agent's MCP servers stand.
-func (a *app) serverFile(agent string) (string, error) {
-	switch agent {
-	case "claude":
-		return a.configured(agent, "CLAUDE_CONFIG_DIR", "", ".claude.json")
-	case "codex":
-		return a.hooksFile(agent)
-	case "gemini":
-		return a.configured(agent, "", ".gemini", "settings.json")
-	}
-	dir, err := a.configured(agent, "XDG_CONFIG_HOME", ".config", "opencode")
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, "opencode.json")
-	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(file + "c"); err == nil {
-			file += "c"
-		}
-	}
-	return follow(file)
-}
-
-// skillFile is where an agent looks for the skill.
-func (a *app) skillFile(agent string) (string, error) {
-	tail := filepath.Join("skills", skill.Name, "SKILL.md")
-	switch agent {
-	case "claude":
-		return a.configured(agent, "CLAUDE_CONFIG_DIR", ".claude", tail)
-	case "codex":
-		return a.configured(agent, "", ".agents", tail)
-	case "gemini":
-		return a.configured(agent, "", ".gemini", tail)
-	}
-	return a.configured(agent, "XDG_CONFIG_HOME", ".config", filepath.Join("opencode", tail))
-}
-
-// configured is a file in the directory that a variable names, else in one below the home.
-func (a *app) configured(agent, variable, dir, name string) (string, error) {
-	if variable != "" {
-		if own := a.Getenv(variable); filepath.IsAbs(own) {
-			return follow(filepath.Join(own, name))
-		}
-	}
-	home := a.Getenv("HOME")
-	if !filepath.IsAbs(home) {
-		return "", api.Errorf(api.CodeUsage, "no place for the configuration of %s: HOME is not an absolute path", agent).WithHint("set HOME")
-	}
-	return follow(filepath.Join(home, dir, name))
+	return aboutHooks(err, agent, file, program)
 }

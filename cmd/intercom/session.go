@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,10 +40,9 @@ as it is. It is adopted at once, and the command returns at once. --message is
 typed once the agent's composer is ready; if the agent asks something first,
 such as whether you trust the directory, the message waits for your answer.
 
---agent is claude, codex, gemini, opencode or aider, or the absolute path of a
-program that reads lines. Any other COMMAND is run as it stands, by no shell; an
-agent in it is recognised, and any other program needs --as, as for
-intercom adopt.
+` + paragraph("--agent is "+inWords("or", append(slices.Clone(knownAgents), "aider"))+`, or the absolute path of a program that
+reads lines. Any other COMMAND is run as it stands, by no shell; an agent in it is recognised, and any other program needs
+--as, as for intercom adopt.`) + `
 
 An agent that runs this command may start its own kind, in its own directory,
 and what sessions.allow and sessions.roots of init.lua say.`,
@@ -97,7 +97,7 @@ and what sessions.allow and sessions.roots of init.lua say.`,
 	a.completes(cmd)
 	_ = cmd.MarkFlagDirname("dir")
 	_ = cmd.MarkFlagFilename("file")
-	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(append(knownAgents, "aider"), cobra.ShellCompDirectiveDefault))
+	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(append(slices.Clone(knownAgents), "aider"), cobra.ShellCompDirectiveDefault))
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(profiles, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("thinking", cobra.FixedCompletions(profile.Thinkings, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/api"
@@ -16,10 +18,9 @@ func (a *app) teamSpawn(in *teamFlags) *cobra.Command {
 team. A teammate that is idle without a session, or has shut down, can be
 spawned again.
 
-With --require-plan the teammate is told to change nothing before the lead has
-approved its plan. Claude Code, Gemini CLI and opencode are also kept from it,
-once intercom hooks install has been run for them; other agents and programs
-are only told, which the command then says.
+` + paragraph("With --require-plan the teammate is told to change nothing before the lead has approved its plan. "+titles("and", heldByHooks)+` are
+also kept from it, once intercom hooks install has been run for them; other agents and programs are only told, which the
+command then says.`) + `
 
 Of agents only the lead of a team spawns teammates, and only what init.lua
 allows (sessions.allow); anything else waits for your approval.`,
@@ -37,7 +38,7 @@ allows (sessions.allow); anything else waits for your approval.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&req.Role, "role", "", "what it does: `ROLE`")
-	flags.StringVar(&req.Agent, "agent", "", "`NAME` of the agent to start: claude, codex, gemini, opencode")
+	flags.StringVar(&req.Agent, "agent", "", "`NAME` of the agent to start: "+strings.Join(knownAgents, ", "))
 	flags.StringVar(&req.As, "as", "", "profile by which COMMAND is adopted; else it is recognised")
 	flags.StringVar(&req.Prompt, "prompt", "", "its task: `TEXT`")
 	flags.BoolVar(&req.RequirePlan, "require-plan", false, "ask for a plan that the lead approves first")

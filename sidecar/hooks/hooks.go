@@ -20,53 +20,49 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
 // ErrTaken is the error of a file in which another program has the one place that there is.
 var ErrTaken = errors.New("notify is taken: it calls another program")
 
-// agent is what is known of an agent's configuration. Both functions get the text of the
-// file, nil for none, and the program to call; what they return is the file's text from then
-// on, nil for none, and may be what they got.
-type agent struct {
-	name      string
-	events    []string
+// form is a way to write calls into a configuration. Both functions get the text of the file, nil for
+// none, and the program to call; what they return is the file's text from then on, nil for none, and may
+// be what they got.
+type form struct {
 	install   func(text []byte, program string) ([]byte, error)
 	uninstall func(text []byte, program string) ([]byte, error)
-	holds     bool // it was seen to use no tool that we deny
 }
 
-var agents = []agent{
-	{name: "claude", events: claude.events, install: claude.install, uninstall: claude.uninstall, holds: true},
-	{name: "codex", events: []string{notifyKey}, install: installCodex, uninstall: uninstallCodex},
-	{name: "gemini", events: gemini.events, install: gemini.install, uninstall: gemini.uninstall, holds: true},
-	{name: "opencode", events: []string{opencodeEvent}, install: installOpencode, uninstall: uninstallOpencode, holds: true},
+// formOf is how the agent of that name is told to call us.
+func formOf(name string) (form, error) {
+	a, _ := profile.AgentByName(name)
+	switch h := a.Settings.Hooks; h.Form {
+	case profile.HooksInGroups:
+		g := grouped{name: name, events: h.Events, parse: parserOf(h.Comments)}
+		return form{g.install, g.uninstall}, nil
+	case profile.HookInNotify:
+		n := notice{"hook", name, notifyKey}
+		return form{n.install, n.uninstall}, nil
+	case profile.HookInPlugin:
+		p := plugin(h.Plugin)
+		return form{p.install, p.uninstall}, nil
+	}
+	return form{}, fmt.Errorf("agent %q: not known", name)
 }
 
 // Agents are the names of the agents that can be told to call us.
-func Agents() []string {
-	var names []string
-	for _, a := range agents {
-		names = append(names, a.name)
+func Agents() []string { return namesOf(func(s profile.Settings) bool { return s.Hooks.Form != "" }) }
+
+// namesOf are the names of the agents whose settings are such.
+func namesOf(are func(profile.Settings) bool) (names []string) {
+	for _, a := range profile.Agents() {
+		if are(a.Settings) {
+			names = append(names, a.Name)
+		}
 	}
 	return names
-}
-
-// Events are the events of which an agent tells us, by its own names for them.
-func Events(name string) []string {
-	a, err := find(name)
-	if err != nil {
-		return nil
-	}
-	return slices.Clone(a.events)
-}
-
-// Holds reports whether what Install puts in was seen to keep an agent from using a tool. Codex has such
-// a hook too, but takes it from its configuration only once a person has said at its start that they
-// trust it, so none is put in.
-func Holds(name string) bool {
-	a, err := find(name)
-	return err == nil && a.holds
 }
 
 // Install makes the agent call program, an absolute path, at each of its events. text is what
@@ -75,21 +71,21 @@ func Holds(name string) bool {
 // ErrTaken if only one program can be called, and another one is. What is installed already is
 // left as it is, but for the program's path.
 func Install(name string, text []byte, program string) ([]byte, error) {
-	a, err := find(name)
+	f, err := formOf(name)
 	if err != nil {
 		return nil, err
 	}
-	return beside(text, program, a.install)
+	return beside(text, program, f.install)
 }
 
 // Uninstall takes out what Install has put in, whatever else was changed since. A result of
 // nil means that nothing is left of a file which Install has made.
 func Uninstall(name string, text []byte, program string) ([]byte, error) {
-	a, err := find(name)
+	f, err := formOf(name)
 	if err != nil || text == nil {
 		return nil, err
 	}
-	return beside(text, program, a.uninstall)
+	return beside(text, program, f.uninstall)
 }
 
 // beside has a byte order mark left where it is.
@@ -100,14 +96,6 @@ func beside(text []byte, program string, change func([]byte, string) ([]byte, er
 		return changed, err
 	}
 	return slices.Concat(text[:len(text)-len(rest)], changed), err
-}
-
-func find(name string) (agent, error) {
-	i := slices.IndexFunc(agents, func(a agent) bool { return a.name == name })
-	if i < 0 {
-		return agent{}, fmt.Errorf("agent %q: not known", name)
-	}
-	return agents[i], nil
 }
 
 // What was there before, and empty, where a call was put in.

@@ -28,6 +28,23 @@ func strictJSON(text []byte) (hujson.Value, error) {
 	return hujson.Parse(bytes.Clone(text))
 }
 
+// looseJSON is the tree of a text that may have comments and trailing commas.
+func looseJSON(text []byte) (hujson.Value, error) {
+	root, err := hujson.Parse(bytes.Clone(text))
+	if err != nil {
+		return root, fmt.Errorf("invalid JSON: %w", err)
+	}
+	return root, nil
+}
+
+// parserOf reads JSON with comments, or without.
+func parserOf(comments bool) func(text []byte) (hujson.Value, error) {
+	if comments {
+		return looseJSON
+	}
+	return strictJSON
+}
+
 // isObject and isList tell of a value that is there.
 func isObject(v *hujson.Value) bool { return v != nil && v.Value.Kind() == '{' }
 func isList(v *hujson.Value) bool   { return v != nil && v.Value.Kind() == '[' }

@@ -1,13 +1,14 @@
 package hooks
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
 // An agent starts the MCP servers that its configuration names. Ours is called intercom there:
@@ -15,7 +16,7 @@ import (
 //	claude    .claude.json    {"mcpServers": {"intercom": {"type": "stdio", "command": "intercom", "args": ["mcp"]}}}
 //	gemini    settings.json   {"mcpServers": {"intercom": {"command": "intercom", "args": ["mcp"]}}}
 //	opencode  opencode.json   {"mcp": {"intercom": {"type": "local", "command": ["intercom", "mcp"], "enabled": true}}}
-//	codex     config.toml     [mcp_servers.intercom], see codexserver.go
+//	codex     config.toml     [mcp_servers.intercom], see tables.go
 //
 // JSON has no comments: what was there before, and empty, a variable of its environment says.
 
@@ -29,27 +30,9 @@ const (
 	wasAsVariable = "INTERCOM_THERE_BEFORE_EMPTY"
 )
 
-// server is how one agent's configuration names servers.
-type server struct {
-	name      string
-	install   func(text []byte, program string) ([]byte, error)
-	uninstall func(text []byte, program string) ([]byte, error)
-}
-
-var servers = []server{
-	jsonServer("claude", "mcpServers", strictJSON, "env", `"type":"stdio","command":%s,"args":["mcp"]`),
-	{"codex", installCodexServer, uninstallCodexServer},
-	jsonServer("gemini", "mcpServers", looseJSON, "env", `"command":%s,"args":["mcp"]`),
-	jsonServer("opencode", "mcp", looseJSON, "environment", `"type":"local","command":[%s,"mcp"],"enabled":true`),
-}
-
 // ServerAgents are the names of the agents that can be given an MCP server.
 func ServerAgents() []string {
-	var names []string
-	for _, s := range servers {
-		names = append(names, s.name)
-	}
-	return names
+	return namesOf(func(s profile.Settings) bool { return s.Server.Form != "" })
 }
 
 // InstallServer makes the agent start program, an absolute path, as its MCP server. Text and result
@@ -71,21 +54,18 @@ func UninstallServer(agent string, text []byte, program string) ([]byte, error) 
 	return beside(text, program, s.uninstall)
 }
 
-func serverOf(agent string) (server, error) {
-	i := slices.IndexFunc(servers, func(s server) bool { return s.name == agent })
-	if i < 0 {
-		return server{}, fmt.Errorf("agent %q: not known", agent)
+// serverOf is how the configuration of the agent of that name has servers.
+func serverOf(name string) (form, error) {
+	a, _ := profile.AgentByName(name)
+	switch s := a.Settings.Server; s.Form {
+	case profile.ServerInJSON:
+		e := entries{s.Key, parserOf(s.Comments), s.Environment, s.Entry}
+		return form{e.install, e.uninstall}, nil
+	case profile.ServerInTOML:
+		t := tables{s.Key, s.Passes}
+		return form{t.install, t.uninstall}, nil
 	}
-	return servers[i], nil
-}
-
-// looseJSON is the tree of a text that may have comments and trailing commas.
-func looseJSON(text []byte) (hujson.Value, error) {
-	root, err := hujson.Parse(bytes.Clone(text))
-	if err != nil {
-		return root, fmt.Errorf("invalid JSON: %w", err)
-	}
-	return root, nil
+	return form{}, fmt.Errorf("agent %q: not known", name)
 }
 
 // entries is the member of a configuration in JSON that has an agent's servers, with what ours says.
@@ -94,11 +74,6 @@ type entries struct {
 	parse       func([]byte) (hujson.Value, error)
 	environment string
 	says        string // of ours, with a verb for the program
-}
-
-func jsonServer(name, key string, parse func([]byte) (hujson.Value, error), environment, says string) server {
-	e := entries{key, parse, environment, says}
-	return server{name, e.install, e.uninstall}
 }
 
 // entry is ours.

@@ -43,7 +43,6 @@ func TestM5_whatIsInstalled(t *testing.T) {
 		require.NoError(t, err)
 		assert.Nil(t, back, agent)
 	}
-	assert.ElementsMatch(t, []string{"claude", "codex", "gemini", "opencode"}, ServerAgents())
 }
 
 // comesBack checks that a configuration is the same, to the byte, once our server was in it.

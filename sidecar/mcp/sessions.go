@@ -19,7 +19,7 @@ type startArguments struct {
 	ProjectDir  string `json:"project_dir" jsonschema:"absolute path of the directory in which it is to work"`
 	Title       string `json:"title" jsonschema:"a few words that say what it is for"`
 	Message     string `json:"message,omitempty" jsonschema:"what it is told first; it is held until it can take it"`
-	Agent       string `json:"agent,omitempty" jsonschema:"claude, codex, gemini or opencode; else one of your own kind"`
+	Agent       string `json:"agent,omitempty" jsonschema:"{agents}; else one of your own kind"`
 	Thinking    string `json:"thinking_mode,omitempty" jsonschema:"how hard it is to think, in the agent's own words"`
 	ProjectPath string `json:"project_path,omitempty" jsonschema:"the same as project_dir"`
 }

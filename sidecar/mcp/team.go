@@ -134,8 +134,8 @@ type spawnArguments struct {
 	Role        string `json:"role" jsonschema:"what it is, like frontend dev"`
 	Prompt      string `json:"prompt" jsonschema:"its task"`
 	Dir         string `json:"project_dir" jsonschema:"absolute path of the team's project"`
-	Agent       string `json:"agent,omitempty" jsonschema:"claude, codex, gemini or opencode; else one of your own kind"`
-	RequirePlan bool   `json:"require_plan,omitempty" jsonschema:"it is told to change nothing before you have approved a plan of it; Claude Code with intercom's hooks is stopped if it tries"`
+	Agent       string `json:"agent,omitempty" jsonschema:"{agents}; else one of your own kind"`
+	RequirePlan bool   `json:"require_plan,omitempty" jsonschema:"it is told to change nothing before you have approved a plan of it; an agent that has intercom's hooks is stopped if it tries"`
 }
 
 var spawnTeammate = From(Tool{

@@ -2,7 +2,6 @@ package pane
 
 import (
 	"context"
-	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
@@ -26,7 +25,7 @@ func (p *Pane) hooked(ctx context.Context, h message.Hook, proven bool) {
 		p.stir(p.clock.now()) // whoever has called it knows the name of the conversation, no more
 		return
 	}
-	state := hookState(h)
+	state := a.prof.Settings.Hooks.Means(h.Event, h.Detail)
 	if state != "" {
 		a.hook = hooked{state: state, event: h.Event, at: h.At}
 	}
@@ -39,22 +38,4 @@ func (p *Pane) hooked(ctx context.Context, h message.Hook, proven bool) {
 		a.spoken = append(a.spoken, secondhand{turn: turn, due: h.At.Add(transcriptGrace)})
 	}
 	p.stir(p.clock.now())
-}
-
-// hookState is what a hook says of the state of its agent; "" for those that say nothing.
-func hookState(h message.Hook) message.PaneState {
-	switch h.Event {
-	case "UserPromptSubmit":
-		return message.Working
-	case "PermissionRequest":
-		return message.Blocked
-	case "Notification":
-		if strings.Contains(h.Detail, "permission") {
-			return message.Blocked
-		}
-		return ""
-	case "Stop", "SessionStart", "notify", "Interrupt":
-		return message.Idle
-	}
-	return ""
 }

@@ -17,6 +17,7 @@ const (
 // recordings of the version that it names.
 type Agent struct {
 	Profile
+	Title     string   // what people call it
 	Verified  string   // the version whose screens and transcripts were recorded, and that the lab starts
 	Processes []string // names of its process, as the terminal's foreground group has them
 	Composer  Composer
@@ -28,6 +29,7 @@ type Agent struct {
 	Vim       VimKeys
 	Questions []string // its tools that ask its person something, and end with the answer
 	Inbox     Inbox    // where it takes messages of other programs; none in most
+	Settings  Settings // what of its own files intercom changes, where a person asks for it
 	Bypass    []string // options with which it is started, by which it acts without asking: `--name`, or `--name value`
 }
 

@@ -12,6 +12,7 @@ func Claude() Agent {
 			SeenWithin: agentSeen, TakenWithin: agentTaken, InlineMax: agentInline,
 			Start: []string{"claude"}, Quit: "/exit",
 		},
+		Title:     "Claude Code",
 		Verified:  "2.1.329",
 		Processes: []string{"claude"},
 		Composer: Composer{
@@ -61,6 +62,29 @@ func Claude() Agent {
 			Careful: []string{"default", "manual", "acceptEdits", "plan", "auto"},
 			Warns:   []string{"bypass permissions on"},
 			Options: []string{"--settings", "--setting-sources"},
+		},
+		Settings: Settings{
+			Hooks: Hooks{
+				Form: HooksInGroups, File: File{Variable: "CLAUDE_CONFIG_DIR", Dir: ".claude", Path: "settings.json"},
+				Events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "Notification", "Stop", "SessionEnd"},
+				Holds:  true,
+				Help: "hooks in settings.json in $CLAUDE_CONFIG_DIR, or ~/.claude: session start and end, prompts, uses of tools, requests for permission, notifications, " +
+					"turn ends. Other hooks stay. A teammate that was spawned with --require-plan is denied tools that may change something until its plan is approved. Used at once.",
+				Tells: tellsOfClaude,
+				Gate: Gate{ // https://code.claude.com/docs/en/hooks
+					Event: "PreToolUse", Shell: "Bash", Ours: "mcp__intercom__", Deny: denyPermission,
+					Reading: []string{
+						"Read", "Glob", "Grep", "LS", "LSP", "NotebookRead", "WebFetch", "WebSearch", "ToolSearch",
+						"ListMcpResourcesTool", "ReadMcpResourceTool", "BashOutput", "TaskOutput",
+						"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "TodoWrite", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate",
+					},
+				},
+			},
+			Server: Server{
+				Form: ServerInJSON, File: File{Variable: "CLAUDE_CONFIG_DIR", Path: ".claude.json"},
+				Key: "mcpServers", Entry: `"type":"stdio","command":%s,"args":["mcp"]`, Environment: "env",
+			},
+			Skills: File{Variable: "CLAUDE_CONFIG_DIR", Dir: ".claude", Path: "skills"},
 		},
 		Questions: []string{"AskUserQuestion", "ExitPlanMode"},
 		Bypass:    []string{"--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--permission-mode bypassPermissions"},

@@ -1,5 +1,11 @@
 package profile
 
+import (
+	"slices"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
 func init() { register(Codex) }
 
 // Codex is Codex. Its composer has blank rows around it; it shows the cursor there and hides
@@ -15,6 +21,7 @@ func Codex() Agent {
 				"fast": {"-c", `model_reasoning_effort="low"`}, "med": {"-c", `model_reasoning_effort="medium"`}, "slow": {"-c", `model_reasoning_effort="high"`},
 			},
 		},
+		Title:     "Codex",
 		Verified:  "0.169.0",
 		Processes: []string{"codex"},
 		Composer: Composer{
@@ -28,10 +35,33 @@ func Codex() Agent {
 			Right:  2,
 			Least:  3,
 		},
-		Speech:    Speech{Bullet: "•", Result: "└", Cut: []string{"Conversation interrupted", "unexpected status"}},
-		Active:    Active{Closes: "@$", Skills: true},
-		Long:      Long{Chars: 1000},
-		Pasted:    []string{"[Pasted Content %d chars]"},
+		Speech: Speech{Bullet: "•", Result: "└", Cut: []string{"Conversation interrupted", "unexpected status"}},
+		Active: Active{Closes: "@$", Skills: true},
+		Long:   Long{Chars: 1000},
+		Pasted: []string{"[Pasted Content %d chars]"},
+		Settings: Settings{
+			// It has hooks like those of Claude Code too, in hooks.json, which a person may write. They run only after
+			// that person has looked at each of them, and until then every start begins with a dialog about it; so
+			// none is installed.
+			Hooks: Hooks{
+				Form: HookInNotify, File: File{Variable: "CODEX_HOME", Dir: ".codex", Path: "config.toml"},
+				Events: []string{"notify"},
+				Help: "notify in config.toml in $CODEX_HOME, or ~/.codex: turn ends. If it already calls another program, nothing is changed. Nothing goes into hooks.json: " +
+					"Codex would ask at every start whether you trust it, until you say so.",
+				Taken: "Codex calls only one program, so let yours call this one with the same last argument: %s hook codex notify",
+				Tells: slices.Concat(tellsOfClaude, []Tell{{"notify", "", message.Idle}}),
+				Gate: Gate{ // https://developers.openai.com/codex/hooks, for a person who has put the hook there and trusts it
+					Event: "PreToolUse", Shell: "Bash", Ours: "mcp__intercom__", Deny: denyPermission, Reading: []string{"update_plan", "view_image"},
+				},
+			},
+			Server: Server{
+				Form: ServerInTOML, File: File{Variable: "CODEX_HOME", Dir: ".codex", Path: "config.toml"}, Key: "mcp_servers",
+				// It gives servers hardly anything of its environment, and starts them in a daemon that all its windows share: the
+				// variables by which a sidecar is found have to be asked for, and none of them says in which pane the agent is.
+				Passes: []string{"TMUX", "INTERCOM_SERVER", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME"},
+			},
+			Skills: File{Dir: ".agents", Path: "skills"},
+		},
 		Questions: []string{"request_user_input"},
 		Bypass:    []string{"--dangerously-bypass-approvals-and-sandbox", "--yolo", "--sandbox danger-full-access", "-s danger-full-access"},
 		Marks: Marks{

@@ -22,6 +22,7 @@ func Gemini() Agent {
 			SeenWithin: agentSeen, TakenWithin: agentTaken, InlineMax: geminiInline,
 			Start: []string{"gemini"}, // no Quit: /quit opens a list of completions, and Enter waits for it: signals end it.
 		},
+		Title:     "Gemini CLI",
 		Verified:  "0.61.0",
 		Processes: []string{"gemini"},
 		Composer: Composer{
@@ -37,10 +38,30 @@ func Gemini() Agent {
 			Least:  1,
 			Most:   9,
 		},
-		Speech:    Speech{Bullet: "✦", Result: "╭", Cut: []string{"Request cancelled.", "[API Error"}},
-		Active:    Active{At: true, Closes: "@\\"},
-		Long:      Long{Chars: 500, Breaks: 4},
-		Pasted:    []string{"[Pasted Text: %d lines]", "[Pasted Text: %d lines #%d]", "[Pasted Text: %d chars]", "[Pasted Text: %d chars #%d]"},
+		Speech: Speech{Bullet: "✦", Result: "╭", Cut: []string{"Request cancelled.", "[API Error"}},
+		Active: Active{At: true, Closes: "@\\"},
+		Long:   Long{Chars: 500, Breaks: 4},
+		Pasted: []string{"[Pasted Text: %d lines]", "[Pasted Text: %d lines #%d]", "[Pasted Text: %d chars]", "[Pasted Text: %d chars #%d]"},
+		Settings: Settings{
+			Hooks: Hooks{ // its transcript tells all but what it is about to do
+				Form: HooksInGroups, File: File{Dir: ".gemini", Path: "settings.json"}, Comments: true,
+				Events: []string{"BeforeTool"},
+				Holds:  true,
+				Help:   "a hook in ~/.gemini/settings.json that is asked before each use of a tool, for teammates with --require-plan. Its turns are read without hooks.",
+				Gate: Gate{ // https://geminicli.com/docs/hooks/reference
+					Event: "BeforeTool", Shell: "run_shell_command", Ours: "mcp_intercom_", Deny: denyDecision,
+					Reading: []string{
+						"read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content",
+						"google_web_search", "web_fetch", "get_internal_docs", "write_todos", "ask_user", "enter_plan_mode", "exit_plan_mode",
+					},
+				},
+			},
+			Server: Server{
+				Form: ServerInJSON, File: File{Dir: ".gemini", Path: "settings.json"}, Comments: true,
+				Key: "mcpServers", Entry: `"command":%s,"args":["mcp"]`, Environment: "env",
+			},
+			Skills: File{Dir: ".gemini", Path: "skills"},
+		},
 		Questions: []string{"ask_user", "exit_plan_mode"},
 		Bypass:    []string{"--yolo", "-y", "--approval-mode yolo"},
 		Marks: Marks{

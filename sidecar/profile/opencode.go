@@ -1,5 +1,24 @@
 package profile
 
+// opencodePlugin is run by opencode, as each file of JavaScript in the plugins directory of its
+// configuration: it asks before each use of a tool, and throws where the answer denies it, which
+// the model is told. See https://opencode.ai/docs/plugins.
+const opencodePlugin = `// Written by intercom hooks install opencode.
+import { spawnSync } from "node:child_process"
+
+export const Intercom = async () => ({
+  "tool.execute.before": async (input, output) => {
+    const asked = JSON.stringify({ session_id: input.sessionID, tool_name: input.tool, tool_input: output.args })
+    const said = spawnSync(%s, ["hook", "opencode", "tool.execute.before"], { input: asked, encoding: "utf8", timeout: 2000 })
+    let answer = {}
+    try {
+      answer = JSON.parse(said.stdout || "{}")
+    } catch {}
+    if (answer.decision === "deny") throw new Error(answer.reason)
+  },
+})
+`
+
 func init() { register(Opencode) }
 
 // Opencode is opencode. Its composer is a block with a bar at its left, `┃`, and a lower edge;
@@ -14,6 +33,7 @@ func Opencode() Agent {
 			SeenWithin: agentSeen, TakenWithin: agentTaken, InlineMax: agentInline,
 			Start: []string{"opencode"}, // no Quit: /exit opens a list of completions, and Enter waits for it: signals end it.
 		},
+		Title:     "opencode",
 		Verified:  "1.18.33",
 		Processes: []string{"opencode"},
 		Composer: Composer{
@@ -27,10 +47,29 @@ func Opencode() Agent {
 			Less:   1 << 10, // a third of the pane's rows, and never fewer than Least
 			Least:  5,
 		},
-		Speech:    Speech{Result: "┃", Cut: []string{"· interrupted"}},
-		Active:    Active{Closes: "@"},
-		Long:      Long{Chars: 150, Breaks: 1, Trimmed: true},
-		Pasted:    []string{"[Pasted ~%d lines]"},
+		Speech: Speech{Result: "┃", Cut: []string{"· interrupted"}},
+		Active: Active{Closes: "@"},
+		Long:   Long{Chars: 150, Breaks: 1, Trimmed: true},
+		Pasted: []string{"[Pasted ~%d lines]"},
+		Settings: Settings{
+			Hooks: Hooks{
+				Form: HookInPlugin, File: File{Variable: "XDG_CONFIG_HOME", Dir: ".config", Path: "opencode/plugins/intercom.js"},
+				Events: []string{"tool.execute.before"}, Plugin: opencodePlugin,
+				Holds: true,
+				Help:  "a plugin of ours, plugins/intercom.js in ~/.config/opencode, that is asked before each use of a tool, for teammates with --require-plan. Its turns are read without hooks.",
+				Gate: Gate{
+					Event: "tool.execute.before", Shell: "bash", Ours: "intercom_", Deny: denyDecision,
+					Reading: []string{
+						"read", "glob", "grep", "list", "lsp", "webfetch", "websearch", "codesearch", "todoread", "todowrite", "question",
+					},
+				},
+			},
+			Server: Server{
+				Form: ServerInJSON, File: File{Variable: "XDG_CONFIG_HOME", Dir: ".config", Path: "opencode/opencode.json", Or: "opencode/opencode.jsonc"}, Comments: true,
+				Key: "mcp", Entry: `"type":"local","command":[%s,"mcp"],"enabled":true`, Environment: "environment",
+			},
+			Skills: File{Variable: "XDG_CONFIG_HOME", Dir: ".config", Path: "opencode/skills"},
+		},
 		Questions: []string{"question"},
 		Bypass:    []string{"--auto"},
 		Marks: Marks{

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/handshake"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/hooks"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/relay"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/team"
 )
@@ -32,8 +32,8 @@ Messages of the team come here by themselves. What you say here reaches nobody: 
 
 // heldBy says how far the session of a teammate that needs an approved plan is held to that.
 func heldBy(name string, session message.Peer) string {
-	if agent := session.Profile; hooks.Holds(agent) {
-		return fmt.Sprintf("'%s' is kept from changing anything without an approved plan by the hook of %s, if intercom hooks install %[2]s has been run before it was started", name, agent)
+	if agent, _ := profile.AgentByName(session.Profile); agent.Settings.Hooks.Holds {
+		return fmt.Sprintf("'%s' is kept from changing anything without an approved plan by the hook of %s, if intercom hooks install %[2]s has been run before it was started", name, agent.Name)
 	}
 	return fmt.Sprintf("'%s' is only told to change nothing without an approved plan: intercom has no hook that holds its program to that", name)
 }

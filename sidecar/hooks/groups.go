@@ -11,29 +11,20 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Claude Code has its hooks in its settings, by event, in groups, and so has Gemini CLI:
+// Most agents have hooks in their settings by event, in groups:
 //
 //	{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "intercom hook claude Stop"}]}]}}
 //
-// The settings of Claude Code are JSON without comments; of a file that is not, it takes nothing at
-// all. Gemini CLI allows comments. See https://code.claude.com/docs/en/hooks and
-// https://geminicli.com/docs/hooks/reference.
+// Some allow comments in that JSON. Of a file that has some, the others take nothing at all.
 
 // grouped is an agent that has its hooks so.
 type grouped struct {
-	name   string
+	name   string // of the agent
 	events []string
 	parse  func(text []byte) (hujson.Value, error)
 }
 
 const hooksKey = "hooks"
-
-// claude is told of where a conversation begins and ends, where a turn does, before each use of a
-// tool, and where Claude Code asks.
-var claude = grouped{name: "claude", parse: strictJSON, events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "Notification", "Stop", "SessionEnd"}}
-
-// gemini is asked before each use of a tool, and no more: its transcript tells the rest.
-var gemini = grouped{name: "gemini", events: []string{"BeforeTool"}, parse: func(text []byte) (hujson.Value, error) { return hujson.Parse(bytes.Clone(text)) }}
 
 // calling is the command of our hook at an event.
 func (g grouped) calling(program, event, was string) string {

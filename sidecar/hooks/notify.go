@@ -11,18 +11,14 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// Codex calls one program at the end of a turn, with JSON as its last argument:
+// An agent may call one program at the end of a turn, with JSON as its last argument:
 //
 //	notify = ["intercom", "hook", "codex", "notify"]
-//
-// It has hooks like those of Claude Code too, in hooks.json. They run only after a person has
-// looked at each of them, and until then every start of Codex begins with a dialog about it;
-// so none is installed.
 
 const notifyKey = "notify"
 
 // notice is the call, without the program.
-var notice = []string{"hook", "codex", "notify"}
+type notice []string
 
 // schema begins the comments of a TOML file that say what it is, and have to stand first.
 const schema = "#:"
@@ -36,14 +32,9 @@ type entry struct {
 
 // readNotify is the entry that says what is called, nil for none.
 func readNotify(text []byte) (*entry, error) {
-	var all map[string]any
-	if err := toml.Unmarshal(text, &all); err != nil {
-		says := strings.TrimPrefix(err.Error(), "toml: ")
-		if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
-			line, _ := wrong.Position()
-			return nil, fmt.Errorf("invalid TOML, line %d: %s", line, says)
-		}
-		return nil, fmt.Errorf("invalid TOML: %s", says)
+	all, err := readTOML(text)
+	if err != nil {
+		return nil, err
 	}
 	if _, there := all[notifyKey]; !there {
 		return nil, nil
@@ -59,6 +50,19 @@ func readNotify(text []byte) (*entry, error) {
 		}
 	}
 	return nil, fmt.Errorf("invalid TOML: %w", p.Error()) // what has the key has a place
+}
+
+// readTOML is what a text in TOML says.
+func readTOML(text []byte) (all map[string]any, err error) {
+	if err := toml.Unmarshal(text, &all); err != nil {
+		says := strings.TrimPrefix(err.Error(), "toml: ")
+		if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
+			line, _ := wrong.Position()
+			return nil, fmt.Errorf("invalid TOML, line %d: %s", line, says)
+		}
+		return nil, fmt.Errorf("invalid TOML: %s", says)
+	}
+	return all, nil
 }
 
 // newEntry is the entry that an expression is, which has the key.
@@ -83,24 +87,24 @@ func newEntry(text []byte, e *unstable.Node, key unstable.Iterator) *entry {
 	return n
 }
 
-// isOurs reports whether an entry calls intercom.
-func (e *entry) isOurs(program string) bool {
-	return e != nil && len(e.call) == 1+len(notice) && slices.Equal(e.call[1:], notice) && isOurs(e.call[0], program)
+// calls reports whether an entry is ours.
+func (n notice) calls(e *entry, program string) bool {
+	return e != nil && len(e.call) == 1+len(n) && slices.Equal(e.call[1:], n) && isOurs(e.call[0], program)
 }
 
-// installCodex puts the call on a line of its own before all else, where no table has begun.
-func installCodex(text []byte, program string) ([]byte, error) {
+// install puts the call on a line of its own before all else, where no table has begun.
+func (n notice) install(text []byte, program string) ([]byte, error) {
 	there, err := readNotify(text)
 	if err != nil {
 		return nil, err
 	}
-	words := append([]string{program}, notice...)
+	words := append([]string{program}, n...)
 	for i := range words {
 		words[i] = quoted(words[i])
 	}
 	call := "[" + strings.Join(words, ", ") + "]"
 	switch {
-	case there != nil && !there.isOurs(program):
+	case there != nil && !n.calls(there, program):
 		return nil, fmt.Errorf("%w: %s", ErrTaken, bytes.TrimSpace(text[there.start:there.end]))
 	case there != nil && there.call[0] == program:
 		return text, nil
@@ -123,13 +127,13 @@ func installCodex(text []byte, program string) ([]byte, error) {
 	return slices.Concat(text[:at], []byte(notifyKey+" = "+call+comment(was)+lineBreak(text)), text[at:]), nil
 }
 
-// uninstallCodex takes the line of the call out.
-func uninstallCodex(text []byte, program string) ([]byte, error) {
+// uninstall takes the line of the call out.
+func (n notice) uninstall(text []byte, program string) ([]byte, error) {
 	there, err := readNotify(text)
 	if err != nil {
 		return nil, err
 	}
-	if !there.isOurs(program) {
+	if !n.calls(there, program) {
 		return text, nil
 	}
 	_, was := commented(strings.TrimRight(string(text[there.valueEnd:there.end]), "\r\n"))

@@ -1,0 +1,187 @@
+package hooks
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// A configuration in TOML has a table for each server:
+//
+//	[mcp_servers.intercom]
+//	command = "intercom"
+//	args = ["mcp"]
+//	env_vars = ["TMUX", "INTERCOM_SERVER"]
+
+// tables are those of the servers.
+type tables struct {
+	key    string   // of the table that has them all
+	passes []string // variables of its environment that an agent is to hand on
+}
+
+// endless says in a comment that the line before the table was the file's last, and had no end.
+const endless = " # the line above had no end"
+
+// table is our table, in places of the text.
+type table struct {
+	start, end      int // its lines, from its header to its last key's
+	value, valueEnd int // what is started
+	header          string
+}
+
+// read says whether there is a server of our name, and what is started; own is nil if
+// that stands in another form than a table of its own.
+func (t tables) read(text []byte) (there bool, command []string, own *table, err error) {
+	all, err := readTOML(text)
+	if err != nil {
+		return false, nil, nil, err
+	}
+	servers, are := all[t.key].(map[string]any)
+	if _, there := all[t.key]; there && !are {
+		return false, nil, nil, fmt.Errorf("%q is not a table", t.key)
+	}
+	one, there := servers[serverName]
+	if !there {
+		return false, nil, nil, nil
+	}
+	says, _ := one.(map[string]any)
+	program, _ := says["command"].(string)
+	command = []string{program}
+	arguments, _ := says["args"].([]any)
+	for _, a := range arguments {
+		argument, _ := a.(string)
+		command = append(command, argument)
+	}
+	return true, command, t.find(text), nil
+}
+
+// find is the table of our name with all that is below it.
+func (t tables) find(text []byte) (ours *table) {
+	p, inside := unstable.Parser{}, false
+	for p.Reset(text); p.NextExpression(); {
+		e := p.Expression()
+		key := e.Key()
+		var words []string
+		var first, last unstable.Range
+		for key.Next() {
+			if words == nil {
+				first = key.Node().Raw
+			}
+			words, last = append(words, string(key.Node().Data)), key.Node().Raw
+		}
+		switch {
+		case len(words) == 0:
+			continue
+		case e.Kind == unstable.Table:
+			own := len(words) >= 2 && words[0] == t.key && words[1] == serverName
+			inside = own
+			if own && ours == nil && len(words) == 2 {
+				ours = &table{start: 1 + bytes.LastIndexByte(text[:first.Offset], '\n')}
+				ours.header = string(text[ours.start:lineEnd(text, int(last.Offset))])
+			}
+			if own && ours != nil {
+				ours.end = lineEnd(text, int(last.Offset))
+			}
+		case e.Kind == unstable.KeyValue && inside && ours != nil:
+			n := newEntry(text, e, e.Key())
+			end := max(n.valueEnd, int(last.Offset+last.Length))
+			if v := e.Value(); v != nil {
+				end = max(end, int(v.Raw.Offset+v.Raw.Length))
+				if len(words) == 1 && words[0] == "command" && ours.value == 0 {
+					ours.value, ours.valueEnd = int(v.Raw.Offset), int(v.Raw.Offset+v.Raw.Length)
+				}
+			}
+			ours.end = lineEnd(text, end)
+		default:
+			inside = inside && e.Kind == unstable.KeyValue
+		}
+	}
+	return ours
+}
+
+// lineEnd is where the line ends in which a place is, with its end.
+func lineEnd(text []byte, at int) int {
+	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return len(text)
+}
+
+func isOurServer(command []string, program string) bool {
+	return len(command) >= 2 && isOurs(command[0], program) && command[1] == serverWord
+}
+
+// install puts the table behind all else.
+func (t tables) install(text []byte, program string) ([]byte, error) {
+	there, command, own, err := t.read(text)
+	switch {
+	case err != nil:
+		return nil, err
+	case there && !isOurServer(command, program):
+		return nil, fmt.Errorf("%w: %s", ErrOtherServer, strings.Join(command, " "))
+	case there && (command[0] == program || own == nil || own.value == 0):
+		return text, nil
+	case there:
+		return slices.Concat(text[:own.value], []byte(quoted(program)), text[own.valueEnd:]), nil
+	}
+	line, header := lineBreak(text), "["+t.key+"."+serverName+"]"
+	var b bytes.Buffer
+	b.Write(text)
+	switch {
+	case text == nil:
+	case len(text) == 0:
+		header += comment(wasFile)
+	case !bytes.HasSuffix(text, []byte("\n")):
+		header += endless
+		b.WriteString(line + line)
+	default:
+		b.WriteString(line)
+	}
+	for _, one := range []string{header, "command = " + quoted(program), "args = [" + quoted(serverWord) + "]", "env_vars = " + t.handedOn()} {
+		b.WriteString(one + line)
+	}
+	return b.Bytes(), nil
+}
+
+// uninstall takes the table out, and the empty line that came with it.
+func (t tables) uninstall(text []byte, program string) ([]byte, error) {
+	there, command, own, err := t.read(text)
+	switch {
+	case err != nil:
+		return nil, err
+	case !there || !isOurServer(command, program):
+		return text, nil
+	case own == nil:
+		return nil, fmt.Errorf("%s.%s does not stand in a table of its own", t.key, serverName)
+	}
+	header := strings.TrimRight(own.header, "\r\n")
+	_, was := commented(header)
+	before, after := text[:own.start], text[own.end:]
+	if len(before) == 0 && len(after) == 0 && was != wasFile {
+		return nil, nil
+	}
+	cut := func() {
+		if rest, ok := bytes.CutSuffix(before, []byte("\n")); ok {
+			before = bytes.TrimSuffix(rest, []byte("\r"))
+		}
+	}
+	if bytes.HasSuffix(before, []byte("\n\n")) || bytes.HasSuffix(before, []byte("\n\r\n")) || string(bytes.Trim(before, "\r")) == "\n" {
+		cut()
+		if strings.HasSuffix(header, strings.TrimSpace(endless)) && len(after) == 0 {
+			cut()
+		}
+	}
+	return append(append([]byte{}, before...), after...), nil
+}
+
+// handedOn is the list of the variables that an agent is to hand on.
+func (t tables) handedOn() string {
+	names := make([]string, len(t.passes))
+	for i, name := range t.passes {
+		names[i] = quoted(name)
+	}
+	return "[" + strings.Join(names, ", ") + "]"
+}
