@@ -372,7 +372,7 @@ func TestU11_uninstall(t *testing.T) {
 		assert.Contains(t, out, "removed from the tmux server: 0 keys, 0 options")
 		assert.NotContains(t, out, "sidecar ended")
 		for _, line := range [][]string{{"inbox", "list"}, {"chat", "list"}, {"log"}, {"session", "list"}, {"aea", "list"}, {"talk", "discover"}} {
-			out, code = st.intercom(line...)
+			out, _ = st.intercom(line...)
 			assert.Empty(t, st.processes(), "%s started a sidecar: %s", line, out)
 		}
 		out, code = st.intercom("talk", "listen", "stop", "--port", port) // as was told

@@ -25,6 +25,10 @@ var (
 		message.OriginAgent: message.TrustVerified, message.OriginHuman: message.TrustPerson,
 		message.OriginSystem: message.TrustVerified, message.OriginRemote: message.TrustRemote,
 	}
+	matrixTrusts = []string{
+		string(message.TrustPerson), string(message.TrustVerified), string(message.TrustRegister),
+		string(message.TrustLoopback), string(message.TrustRemote), string(message.TrustUnverified),
+	}
 )
 
 // cell is one field of the matrix.
@@ -41,6 +45,7 @@ type cell struct {
 // matrix is what `policy explain --all` prints with --json.
 type matrix struct {
 	Origin     message.Origin `json:"origin"`
+	Trust      message.Trust  `json:"trust,omitempty"` // where it is not that of the origin
 	From       string         `json:"from"`
 	To         string         `json:"to"`
 	Repository string         `json:"repository,omitempty"` // of the recipient, if it has an agent-config.yaml
@@ -51,9 +56,9 @@ type matrix struct {
 
 // sampled is what a person says of the message about which policies are asked.
 type sampled struct {
-	kind, priority, origin, from, to, body string
-	chat                                   bool      // it is said in a chat of the two
-	own                                    ownConfig // of the recipient's repository
+	kind, priority, origin, trust, from, to, body string
+	chat                                          bool      // it is said in a chat of the two
+	own                                           ownConfig // of the recipient's repository
 }
 
 func (a *app) policyExplain() *cobra.Command {
@@ -74,6 +79,7 @@ repository may have an .aea/agent-config.yaml.`,
 		Example: `  intercom policy explain 3f0c2a91
   intercom policy explain --all
   intercom policy explain --all --origin human
+  intercom policy explain --all --trust loopback-unverified
   intercom policy explain --type question --priority high`,
 		Args: between(0, 1, "at most the id of a message"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -89,6 +95,8 @@ repository may have an .aea/agent-config.yaml.`,
 			switch {
 			case matrixOrigins[message.Origin(m.origin)] == "":
 				return api.Errorf(api.CodeUsage, "--origin %q: not agent, human, remote or system", m.origin).WithHint("%s --help", cmd.CommandPath())
+			case m.trust != "" && !slices.Contains(matrixTrusts, m.trust):
+				return api.Errorf(api.CodeUsage, "--trust %q: unknown", m.trust).WithHint("one of: %s", strings.Join(matrixTrusts, ", "))
 			case m.priority != "" && !slices.Contains(matrixPriorities, m.priority):
 				return api.Errorf(api.CodeUsage, "--priority %q: not low, normal, high or urgent", m.priority).WithHint("%s --help", cmd.CommandPath())
 			case !all && m.kind == "":
@@ -119,6 +127,7 @@ repository may have an .aea/agent-config.yaml.`,
 	flags.StringVar(&m.kind, "type", "", "`TYPE` of the message; with --all, one in addition to the known ones")
 	flags.StringVar(&m.priority, "priority", "", "`low`, normal, high or urgent")
 	flags.StringVar(&m.origin, "origin", string(message.OriginAgent), "`agent`, human, remote or system")
+	flags.StringVar(&m.trust, "trust", "", "`HOW` the author is known, such as loopback-unverified\n(a talk port); else as usual for the origin")
 	flags.StringVar(&m.from, "from", "Ada", "`NAME` of the author")
 	flags.StringVar(&m.to, "to", "Ben", "`NAME` of the recipient")
 	flags.StringVar(&m.body, "body", "hello", "`TEXT` of the message")
@@ -136,7 +145,7 @@ func (m sampled) input() policy.Input {
 	in := policy.Input{
 		Message: message.Envelope{
 			ID: message.NewID(), Thread: message.NewID(), From: from, Type: m.kind, Priority: m.priority, Body: m.body,
-			Origin: origin, Trust: matrixOrigins[origin], Depth: 1, Created: now,
+			Origin: origin, Trust: cmp.Or(message.Trust(m.trust), matrixOrigins[origin]), Depth: 1, Created: now,
 		},
 		To: []message.Address{to}, Now: now, Traced: true,
 		Agents: []policy.Agent{{Address: from, State: string(message.Idle), MaySpeak: true}, {Address: to, State: string(message.Idle), MaySpeak: true}},
@@ -171,7 +180,7 @@ func (a *app) matrix(ctx context.Context, of sampled) (matrix, error) {
 	if of.own, err = a.ownConfig(); err != nil {
 		return matrix{}, err
 	}
-	m := matrix{Origin: message.Origin(of.origin), From: of.from, To: of.to, Repository: of.own.repository, Generation: set.Generation, Cells: []cell{}}
+	m := matrix{Origin: message.Origin(of.origin), Trust: message.Trust(of.trust), From: of.from, To: of.to, Repository: of.own.repository, Generation: set.Generation, Cells: []cell{}}
 	kinds := slices.Clone(matrixTypes)
 	if of.kind != "" && !slices.Contains(kinds, of.kind) {
 		kinds = append(kinds, of.kind)
@@ -224,7 +233,11 @@ func (a *app) showMatrix(m matrix) {
 		}
 		rows[len(rows)-1] = append(rows[len(rows)-1], text)
 	}
-	a.say("messages of origin %s, from %s to %s", m.Origin, plainLine(m.From), plainLine(m.To))
+	origin := string(m.Origin)
+	if m.Trust != "" {
+		origin += " (" + string(m.Trust) + ")"
+	}
+	a.say("messages of origin %s, from %s to %s", origin, plainLine(m.From), plainLine(m.To))
 	if m.Repository != "" {
 		a.say("who works in %s", plainLine(m.Repository))
 	}

@@ -149,7 +149,7 @@ func TestCommands_examplesWork(t *testing.T) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " > ")
 			if line == "intercom demo" || line == "intercom down" || line == "intercom uninstall" || strings.HasPrefix(line, "intercom inbox release") ||
 				strings.HasPrefix(line, "intercom policy trust") || strings.HasPrefix(line, "intercom policy edit") || strings.HasPrefix(line, "intercom policy use ") || strings.HasPrefix(line, "intercom policy drop") || strings.HasPrefix(line, "intercom policy rollback") || cmd.Name() == "doctor" || cmd.Name() == "ui" ||
-				strings.HasPrefix(cmd.CommandPath(), "intercom talk") || strings.HasPrefix(cmd.CommandPath(), "intercom aea") || strings.HasPrefix(cmd.CommandPath(), "intercom team") {
+				strings.HasPrefix(cmd.CommandPath(), "intercom talk") || strings.HasPrefix(cmd.CommandPath(), "intercom aea") || strings.HasPrefix(cmd.CommandPath(), "intercom team") || strings.HasPrefix(cmd.CommandPath(), "intercom link") {
 				continue // they have tests of their own
 			}
 			args := shellWords(t, line)

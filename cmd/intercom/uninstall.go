@@ -50,8 +50,8 @@ go, and so does one that serves talk ports and repositories without tmux; our
 keys, options and marks are removed from the tmux server, and our hooks, tools
 and skill from the settings of agents. Everything else is left alone.
 
-The journal, the program itself, and the files of AEA repositories stay too; how
-to remove them is printed. No command but intercom up starts a sidecar again. The
+The journal, the program itself and the files of AEA repositories stay; how to
+remove them is printed. No command but intercom up starts a sidecar again. The
 plugin comes back when tmux loads its configuration again: remove its line from
 there first.`,
 		Example: `  intercom uninstall`,

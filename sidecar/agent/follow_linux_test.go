@@ -393,9 +393,9 @@ func newLife(t *testing.T, kind Kind) *life {
 
 func (l *life) follow(t *testing.T, bell bool) (stop func()) {
 	t.Helper()
-	var b *Bell
+	b, silence := (*Bell)(nil), func() {}
 	if bell {
-		b = newBell(t)
+		b, silence = ringing(t)
 	}
 	l.follower = NewFollower(l.agent, b)
 	l.follower.From = l.from
@@ -405,12 +405,19 @@ func (l *life) follow(t *testing.T, bell bool) (stop func()) {
 		defer close(done)
 		l.served <- l.follower.Serve(ctx)
 	}()
-	stop = func() { cancel(); <-done }
+	stop = func() { cancel(); <-done; silence() }
 	t.Cleanup(stop)
 	return stop
 }
 
 func newBell(t *testing.T) *Bell {
+	t.Helper()
+	b, _ := ringing(t)
+	return b
+}
+
+// ringing is a bell and what ends it, at the latest with the test: a user has 128 of them, and a test may go round a hundred times.
+func ringing(t *testing.T) (b *Bell, silence func()) {
 	t.Helper()
 	b, err := NewBell()
 	require.NoError(t, err)
@@ -420,8 +427,9 @@ func newBell(t *testing.T) *Bell {
 		defer close(done)
 		_ = b.Serve(ctx)
 	}()
-	t.Cleanup(func() { cancel(); <-done })
-	return b
+	silence = func() { cancel(); <-done }
+	t.Cleanup(silence)
+	return b, silence
 }
 
 // until takes updates until each of those has been told.

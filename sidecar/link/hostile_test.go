@@ -72,6 +72,7 @@ func TestN6_Hostile(t *testing.T) {
 	for range 3 {
 		mail(own, "a", replayed)
 	}
+	require.NoError(t, conn.Flush(), "the server has them before what comes over another connection")
 	_, err = a.send(inA.ID, inB.ID, "and the true one")
 	require.NoError(t, err)
 	waitFor(t, "the true one", func() bool { got := b.bodies(); return len(got) > 0 && got[len(got)-1] == "and the true one" })

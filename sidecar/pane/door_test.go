@@ -15,6 +15,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/process"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
@@ -150,6 +151,8 @@ func TestG10_WhatKeepsItShut(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
 		t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
+		// The kernel tells Start of the exec a moment before /proc has the new arguments.
+		require.Eventually(t, func() bool { return len(process.Arguments(cmd.Process.Pid)) > 0 }, 10*time.Second, time.Millisecond)
 		return cmd.Process.Pid
 	}
 	for _, c := range []struct {

@@ -162,7 +162,8 @@ func (tx *tx) receiveFrom(e Received) (message.ID, error) {
 		return "", nil
 	}
 	m.Trust, m.Depth = e.Message.Trust, e.Message.Depth
-	told := bounds[s.Kind].bearer && m.Type == message.KindNotice
+	// A notice of another computer tells somebody something; what names nobody is a message like any other.
+	told := bounds[s.Kind].bearer && m.Type == message.KindNotice && e.Message.Chat == "" && len(e.Message.To) > 0
 	if slices.Contains(ours, m.Type) && !told {
 		m.Type = message.KindMessage
 	}

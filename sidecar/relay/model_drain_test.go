@@ -44,7 +44,8 @@ func (w *world) drain() {
 		}
 	}
 	for id, m := range w.received {
-		if m.Type == message.KindNotice && w.verdicts[id] {
+		// The sidecar of another computer may notify the very session that it speaks for: that goes nowhere.
+		if m.Type == message.KindNotice && w.verdicts[id] && m.To[0].Peer != m.From.Peer {
 			require.True(w.t, w.pairs[string(id+m.To[0].Peer)], "a notice that never set out")
 		}
 		if m.Type != message.KindTurn && m.Type != message.KindLast || !w.verdicts[id] {

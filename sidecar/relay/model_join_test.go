@@ -34,7 +34,7 @@ func (w *world) receive(m message.Envelope) {
 			got, kind := f.Step.Received[0], w.kinds[m.From.Peer]
 			require.NotEqual(w.t, message.PeerPane, kind)
 			require.False(w.t, w.gone[m.From.Peer])
-			if origin := bounds[kind].origin; bounds[kind].bearer && m.Type == message.KindNotice {
+			if origin := bounds[kind].origin; bounds[kind].bearer && m.Type == message.KindNotice && len(m.To) > 0 {
 				require.Equal(w.t, message.OriginSystem, got.Origin, "of the sidecar where it lives")
 			} else {
 				require.Equal(w.t, origin, got.Origin)

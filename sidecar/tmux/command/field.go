@@ -36,6 +36,7 @@ const (
 	SessionAttached
 	SessionActivity
 	DestroyUnattached
+	KeyTable
 	ClientName
 	ClientTTY
 	ClientPID
@@ -114,6 +115,7 @@ var fields = [...]struct {
 	SessionAttached:   {"session_attached", session, number},
 	SessionActivity:   {"session_activity", session, instant},
 	DestroyUnattached: {"destroy-unattached", session, word},
+	KeyTable:          {"key-table", session, word},
 	ClientName:        {"client_name", client, word},
 	ClientTTY:         {"client_tty", client, word},
 	ClientPID:         {"client_pid", client, number},
