@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"golang.org/x/time/rate"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -24,16 +25,18 @@ const (
 )
 
 var builtin = map[string]func(l *Link, ctx context.Context, computer string, body []byte) (any, error){
-	opPing:     func(*Link, context.Context, string, []byte) (any, error) { return struct{}{}, nil },
-	opSessions: func(l *Link, _ context.Context, _ string, _ []byte) (any, error) { return l.Sessions(), nil },
-	opFate:     (*Link).hearFate,
-	opFates:    (*Link).fates,
-	opChats:    (*Link).openChats,
+	opPing: func(*Link, context.Context, string, []byte) (any, error) { return struct{}{}, nil },
+	opSessions: func(l *Link, _ context.Context, _ string, _ []byte) (any, error) {
+		all := l.Sessions()
+		return all[:min(len(all), mostSessions)], nil
+	},
+	opFate:  (*Link).hearFate,
+	opFates: (*Link).fates,
+	opChats: (*Link).openChats,
 }
 
 const (
 	askWithin = 4 * time.Second // an answer takes less, or is none
-	askedMost = 64              // at once, of all computers
 	// stale is how old a question may be: an old one was overheard, or a clock is wrong.
 	stale = 2 * time.Minute
 )
@@ -129,16 +132,18 @@ func (l *Link) RoundTrip(ctx context.Context, token string) (time.Duration, erro
 
 // listen has questions answered, and hears of who is here.
 func (l *Link) listen(ctx context.Context, lf *life) (subs []*nats.Subscription, err error) {
-	slots := make(chan struct{}, askedMost)
 	asked, err := lf.conn.Subscribe(askSubject(lf.token, "*"), func(m *nats.Msg) {
-		select {
-		case slots <- struct{}{}:
-		default:
-			l.Log.Warn("question of another computer dropped: too many at once", "computer", from(m.Subject))
+		token := from(m.Subject)
+		if !l.allows(lf, token, "questions", func(c *cost) *rate.Limiter { return c.asks }) {
+			return
+		}
+		end, ok := lf.costs.begin(token)
+		if !ok {
+			l.Log.Info("question of another computer dropped: too many at once", "computer", token)
 			return
 		}
 		lf.asking.Go(func() {
-			defer func() { <-slots }()
+			defer end()
 			l.answer(ctx, lf, m)
 		})
 	})
@@ -206,7 +211,14 @@ func (l *Link) carryOut(ctx context.Context, lf *life, token string, m *nats.Msg
 	if off := l.Now().Sub(q.Sent); off > stale || off < -stale {
 		return id, q.Op, nil, &RemoteError{Text: fmt.Sprintf("the clocks of the two computers differ by %s", off.Abs().Round(time.Second)), Hint: "set them by NTP"}
 	}
-	if !lf.seen.add(id) {
+	if _, harmless := builtin[q.Op]; !harmless && q.Sent.Before(lf.began) {
+		// An earlier life may have carried it out.
+		return id, q.Op, nil, &RemoteError{Text: "it has just started: ask again"}
+	}
+	if q.Op != opFate && !l.allows(lf, token, "questions", func(c *cost) *rate.Limiter { return c.work }) {
+		return id, q.Op, nil, &RemoteError{Text: "too many questions"}
+	}
+	if q.Op != opFate && !lf.seen.add(id, l.Now()) { // a fate that is told twice is known
 		return "", "", nil, errors.New("that was asked before")
 	}
 	answer := l.answers[q.Op]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -132,15 +133,18 @@ func (l *Link) tellChats(ctx context.Context, lf *life, token string) {
 	}
 }
 
-// openChats are those of the chats that a computer asks about that go on.
-func (l *Link) openChats(_ context.Context, _ string, body []byte) (any, error) {
+// openChats are those of the chats with sessions of a computer, which asks about them, that go on.
+func (l *Link) openChats(_ context.Context, computer string, body []byte) (any, error) {
 	var ids []message.ID
 	if err := json.Unmarshal(body, &ids); err != nil {
 		return nil, err
 	}
 	open := []message.ID{}
 	for _, c := range l.Chats() {
-		if c.State != message.ChatOver && c.Home == nil && slices.Contains(ids, c.ID) {
+		l.mu.Lock()
+		shared := slices.Contains(l.computersIn(c), computer)
+		l.mu.Unlock()
+		if shared && c.State != message.ChatOver && c.Home == nil && slices.Contains(ids, c.ID) {
 			open = append(open, c.ID)
 		}
 	}
@@ -153,9 +157,12 @@ func (l *Link) takeChat(ctx context.Context, lf *life, token string, p parcel) e
 		return l.refuse(ctx, lf, token, p, message.NotAllowedThere, errors.New("only its home tells who is in a chat"))
 	}
 	_, err := l.mirror(ctx, lf, *p.Room)
+	if errors.Is(err, errUnheard) && l.waitsFor(lf, token, p) {
+		return errLater
+	}
 	return l.unless(err, func() error {
 		l.Log.Warn("a chat of another computer is not taken part in", "computer", token, "err", err)
-		return l.leave(ctx, lf, token, *p.Room, err.Error())
+		return l.leave(ctx, lf, token, p, err.Error())
 	})
 }
 
@@ -184,8 +191,15 @@ func (r room) here(lf *life) message.ID {
 // mirror has a chat of another computer be one here.
 func (l *Link) mirror(ctx context.Context, lf *life, r room) (message.ID, error) {
 	c := message.Chat{Name: r.Name, Home: &message.Home{Computer: r.Home, Chat: r.ID}}
+	if len(r.Seats) > mostSeats {
+		return "", fmt.Errorf("a chat of %d", len(r.Seats))
+	}
 	for _, s := range r.Seats {
 		if s.Computer != lf.token {
+			// Its home speaks for its own sessions alone.
+			if s.Computer != r.Home && !l.hasTold(s.Computer, s.ID) {
+				return "", fmt.Errorf("%w: %q of %q", errUnheard, s.Name, s.Computer)
+			}
 			if _, err := l.Enter(ctx, s.Computer, s.Session); err != nil {
 				return "", err
 			}
@@ -197,12 +211,9 @@ func (l *Link) mirror(ctx context.Context, lf *life, r room) (message.ID, error)
 }
 
 // leave tells the home of a chat that the sessions of this computer are not in it.
-func (l *Link) leave(ctx context.Context, lf *life, token string, r room, why string) error {
-	data, err := json.Marshal(parcel{Kind: parcelLeft, ID: message.NewID(), Room: &r, Why: why})
-	if err != nil {
-		return err
-	}
-	return l.post(ctx, lf, token, message.NewID(), data)
+func (l *Link) leave(ctx context.Context, lf *life, token string, p parcel, why string) error {
+	id := message.DerivedID(time0, "left", string(p.ID))
+	return l.sendBack(ctx, lf, token, p, parcel{Kind: parcelLeft, ID: id, Room: p.Room, Why: why})
 }
 
 // enterChat is the chat in which a message was said, as it is called here.
@@ -219,3 +230,6 @@ func (l *Link) enterChat(ctx context.Context, lf *life, token string, r room) (m
 
 // errNoChat says that a message was said in a chat that is none here.
 var errNoChat = errors.New("no such chat here")
+
+// errUnheard says that a session is said to be in a chat of which its own computer has not told.
+var errUnheard = errors.New("its computer has not told of that session")

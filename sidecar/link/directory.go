@@ -16,6 +16,8 @@ import (
 const (
 	beat = 10 * time.Second
 	away = 3*beat + beat/2
+	// greetEvery is how often one computer that says that it has just come is told who is here.
+	greetEvery = 2 * time.Second
 )
 
 // Computer is another computer, as it is listed.
@@ -42,6 +44,8 @@ type known struct {
 	boot     string    // of its sidecar
 	present  bool      // it has told so, and has not said good-bye
 	since    time.Time // of present
+	sent     time.Time // when it said so last, by its own clock
+	greeted  time.Time // when its hello was answered
 }
 
 // directory is who the other computers are, by their tokens. It is pure: the time is passed in.
@@ -54,6 +58,9 @@ func (e *strangerError) Error() string {
 	return fmt.Sprintf("computer %q signs with another key than before", e.token)
 }
 
+// errCrowded says that no more computers are remembered.
+var errCrowded = fmt.Errorf("more than %d computers: it is not taken for a new one", mostComputers)
+
 // trust notes the key that a computer signs with: the first one counts. pinned is what its person says it
 // is, "" if nothing.
 func (d directory) trust(token, key, pinned string) error {
@@ -61,6 +68,8 @@ func (d directory) trust(token, key, pinned string) error {
 	switch {
 	case pinned != "" && pinned != key, k != nil && pinned == "" && k.Key != key:
 		return &strangerError{token}
+	case k == nil && len(d) >= mostComputers:
+		return errCrowded
 	case k == nil:
 		d[token] = &known{Name: token, Key: key}
 	default:
@@ -71,8 +80,15 @@ func (d directory) trust(token, key, pinned string) error {
 
 // heard takes in what a computer says of itself, and reports whether its sessions are to be asked for, and
 // whether it has just come.
-func (d directory) heard(token string, p presence, now time.Time) (ask, came bool) {
+func (d directory) heard(token string, p presence, now time.Time) (ask, came, greet bool) {
 	k := d[token]
+	if !p.Sent.After(k.sent) && now.Sub(p.Sent) > stale {
+		return false, false, false // repeated by somebody
+	}
+	k.sent = p.Sent
+	if greet = p.Hello && now.Sub(k.greeted) >= greetEvery; greet {
+		k.greeted = now
+	}
 	if strings.EqualFold(p.Name, token) {
 		k.Name = p.Name
 	}
@@ -82,7 +98,7 @@ func (d directory) heard(token string, p presence, now time.Time) (ask, came boo
 		k.since = now
 	}
 	k.boot, k.Seen, k.present, k.told = p.Boot, now, !p.Bye, p.Revision
-	return !p.Bye && k.revision != p.Revision && !k.asking, came && !p.Bye
+	return !p.Bye && k.revision != p.Revision && !k.asking, came && !p.Bye, greet
 }
 
 // is reports whether a computer is present.
@@ -104,6 +120,26 @@ func (d directory) computer(token string, now time.Time) Computer {
 		c.Since = k.Seen
 	}
 	return c
+}
+
+// teller is the computer that has told of a session, "" if none has.
+func (d directory) teller(id message.ID) string {
+	for token, k := range d {
+		if slices.ContainsFunc(k.Sessions, func(s Session) bool { return s.ID == id }) {
+			return token
+		}
+	}
+	return ""
+}
+
+// sessions counts what all computers but one have told of.
+func (d directory) sessions(but string) (n int) {
+	for token, k := range d {
+		if token != but {
+			n += len(k.Sessions)
+		}
+	}
+	return n
 }
 
 // find is the session that is meant by its computer and its name or id; with "" for the computer, of any that

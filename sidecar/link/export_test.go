@@ -1,6 +1,10 @@
 package link
 
-import "github.com/nats-io/nats.go"
+import (
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
 
 // Sign signs what the computer says whose key lies in dir.
 func Sign(dir, subject string, data []byte) (*nats.Msg, error) {
@@ -16,3 +20,10 @@ func ToSubject(to, from string) string { return toSubject(to, from) }
 
 // AskSubject is where a computer is asked.
 func AskSubject(to, from string) string { return askSubject(to, from) }
+
+// SetLostAfter has what is not heard of sent again sooner.
+func SetLostAfter(t interface{ Cleanup(func()) }, d time.Duration) {
+	was := lostAfter
+	lostAfter = d
+	t.Cleanup(func() { lostAfter = was })
+}

@@ -170,6 +170,7 @@ func (l *Link) askFates(ctx context.Context, token string, all bool) error {
 		}
 	}
 	l.mu.Unlock()
+	slices.Sort(ids) // as they were sent
 	for part := range slices.Chunk(ids, askAtOnce) {
 		var fates []fate
 		if err := l.Ask(ctx, token, opFates, Session{}, part, &fates); err != nil {
@@ -180,8 +181,40 @@ func (l *Link) askFates(ctx context.Context, token string, all bool) error {
 				return err
 			}
 		}
+		for _, id := range part {
+			if !slices.ContainsFunc(fates, func(f fate) bool { return f.Delivery == id }) && l.isLost(id) {
+				l.again(ctx, token, id)
+			}
+		}
 	}
 	return nil
+}
+
+// lostAfter is how long a computer that is here may know nothing of a message that the server has confirmed, before
+// that is sent once more: a server that is lost loses what it has confirmed. By then the stream takes the id again.
+// A mailbox that is long may be the reason too: each time it is twice as long.
+var lostAfter = dupWithin + 30*time.Second
+
+const mostAgain = 6 // doublings
+
+// isLost reports whether a delivery is to be sent once more.
+func (l *Link) isLost(id message.ID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one := l.open[id]
+	return one != nil && one.state != message.Submitted && !one.posted.IsZero() && l.Now().Sub(one.posted) >= lostAfter<<min(one.times, mostAgain)
+}
+
+// again has a delivery sent once more. Where it has arrived meanwhile, its id tells.
+func (l *Link) again(ctx context.Context, token string, id message.ID) {
+	d, err := l.Journal.Delivery(ctx, id)
+	if err != nil {
+		l.Log.Warn("send once more", "computer", token, "delivery", id, "err", err)
+		return
+	}
+	l.Log.Warn("another computer knows nothing of a message that was sent: it is sent once more", "computer", token, "delivery", id)
+	d.Typed = true
+	l.Deliver(d)
 }
 
 // fates tells what became of messages that a computer sent. What is not here yet is left out.

@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/time/rate"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -58,7 +61,11 @@ func (l *Link) read(ctx context.Context, lf *life) error {
 		if err != nil {
 			return err
 		}
-		if err := l.take(ctx, lf, m); err != nil {
+		switch err := l.take(ctx, lf, m); {
+		case errors.Is(err, errLater):
+			_ = m.NakWithDelay(laterEvery) // nothing overtakes it meanwhile
+			continue
+		case err != nil:
 			_ = m.NakWithDelay(retryEvery)
 			return err
 		}
@@ -114,8 +121,11 @@ func (l *Link) trusts(lf *life, token, key string) error {
 	return nil
 }
 
-// patience is how often a message is tried that was said in a chat of which its home has not told yet.
-const patience = 5
+// errLater says that what a parcel rests on has not come yet, like the chat in which it was said.
+var errLater = errors.New("it is tried again in a moment")
+
+// laterEvery is when.
+const laterEvery = 500 * time.Millisecond
 
 // takeMessage takes in a message for a session of this computer.
 func (l *Link) takeMessage(ctx context.Context, lf *life, token string, p parcel) error {
@@ -127,12 +137,15 @@ func (l *Link) takeMessage(ctx context.Context, lf *life, token string, p parcel
 		return l.refuse(ctx, lf, token, p, message.NotAllowedThere, errors.New("init.lua does not let it send"))
 	}
 	if reply && p.Room == nil && asked.Message.Origin == message.OriginHuman && asked.Message.From.Peer == "" {
-		if p.Message.Type != message.KindNotice { // a person sees by the receipt that the turn has ended
-			if err := l.Relay.Notify(ctx, asked.Target, "replies: "+p.Message.Body); err != nil {
+		if p.Message.Type != message.KindNotice && lf.seen.add(p.ID, l.Now()) { // a person sees by the receipt that the turn has ended
+			if !l.allows(lf, token, "replies", func(c *cost) *rate.Limiter { return c.tells }) {
+				return l.refuse(ctx, lf, token, p, message.QueueFull, errors.New("too many replies"))
+			}
+			if err := l.Relay.Notify(ctx, asked.Target, "replies: "+shortReply(p.Message.Body)); err != nil {
 				return err
 			}
 		}
-		return l.answerFate(ctx, lf, token, fate{Delivery: p.ID, State: message.Submitted, At: l.Now()})
+		return l.answerFate(ctx, lf, token, p, fate{Delivery: p.ID, State: message.Submitted, At: l.Now()})
 	}
 	from, err := l.Enter(ctx, token, p.From)
 	if err != nil {
@@ -140,10 +153,16 @@ func (l *Link) takeMessage(ctx context.Context, lf *life, token string, p parcel
 	}
 	m := *p.Message
 	m.ID, m.From, m.To = p.ID, message.Address{Peer: from.ID}, []message.Address{{Peer: p.To}}
-	m.Chat, m.Origin, m.Trust, m.Meta = "", message.OriginRemote, message.TrustRemote, nil
+	m.Chat, m.Origin, m.Trust, m.Meta, m.InReplyTo = "", message.OriginRemote, message.TrustRemote, nil, ""
+	m.Type, m.Priority = word(m.Type, message.KindMessage), word(m.Priority, "")
+	if m.Thread, err = message.ParseID(string(m.Thread)); err != nil {
+		m.Thread = ""
+	}
 	if p.Room != nil {
-		if m.Chat, err = l.enterChat(ctx, lf, token, *p.Room); errors.Is(err, errNoChat) && p.tries < patience {
-			return err
+		if m.Chat, err = l.enterChat(ctx, lf, token, *p.Room); errors.Is(err, errUnheard) || errors.Is(err, errNoChat) && p.Room.Home != lf.token {
+			if l.waitsFor(lf, token, p) {
+				return errLater
+			}
 		}
 		if err != nil {
 			return l.unless(err, func() error { return l.refuse(ctx, lf, token, p, message.NotInChatThere, err) })
@@ -174,7 +193,7 @@ func (l *Link) unless(err error, refuse func() error) error {
 	return refuse()
 }
 
-// replyTo is the delivery of this computer's that a message answers, if it answers one that went there.
+// replyTo is the delivery of this computer's that a message answers, if it answers whoever sent one there.
 func (l *Link) replyTo(ctx context.Context, token string, p parcel) (d message.Delivery, ok bool) {
 	if p.Message.InReplyTo == "" {
 		return d, false
@@ -184,7 +203,20 @@ func (l *Link) replyTo(ctx context.Context, token string, p parcel) (d message.D
 		return d, false
 	}
 	computer, _ := l.computerOf(d.Target)
-	return d, computer == token
+	return d, computer == token && p.To == l.Author(d.Message.From).ID
+}
+
+// maxReply is how much of a reply a person is told at once; the rest stays where it was said.
+const maxReply = 16 << 10
+
+func shortReply(text string) string {
+	text = strings.ToValidUTF8(text, "")
+	for i := range text {
+		if i >= maxReply {
+			return text[:i] + " …"
+		}
+	}
+	return text
 }
 
 // refuse tells a computer that a parcel of its is refused for good. It is told in a parcel, so that it arrives.
@@ -193,7 +225,7 @@ func (l *Link) refuse(ctx context.Context, lf *life, token string, p parcel, why
 	if p.Kind != parcelMessage {
 		return nil
 	}
-	return l.answerFate(ctx, lf, token, fate{Delivery: p.ID, State: message.Failed, Reason: why, At: l.Now()})
+	return l.answerFate(ctx, lf, token, p, fate{Delivery: p.ID, State: message.Failed, Reason: why, At: l.Now()})
 }
 
 // refusals are what a computer is told for which its message is not taken in.
@@ -202,11 +234,27 @@ var refusals = map[message.ErrorKind]message.Reason{
 }
 
 // answerFate sends a computer what became of its parcel where nothing here will remember it.
-func (l *Link) answerFate(ctx context.Context, lf *life, token string, f fate) error {
+func (l *Link) answerFate(ctx context.Context, lf *life, token string, p parcel, f fate) error {
 	id := message.DerivedID(time0, "fate", string(f.Delivery))
-	data, err := json.Marshal(parcel{Kind: parcelFate, ID: id, Fate: &f})
+	return l.sendBack(ctx, lf, token, p, parcel{Kind: parcelFate, ID: id, Fate: &f})
+}
+
+// sendBack answers a parcel with one. That must not hold up what others sent: where the mailbox of a computer takes
+// nothing, it has itself to blame, and asks once more.
+func (l *Link) sendBack(ctx context.Context, lf *life, token string, p, back parcel) error {
+	data, err := json.Marshal(back)
 	if err != nil {
 		return err
 	}
-	return l.post(ctx, lf, token, id, data)
+	if err = l.post(ctx, lf, token, back.ID, data, jetstream.WithRetryAttempts(0)); err == nil || !lf.conn.IsConnected() {
+		return err
+	}
+	if _, refused := errors.AsType[*jetstream.APIError](err); refused || errors.Is(err, jetstream.ErrNoStreamResponse) {
+		if l.waitsFor(lf, token, p) {
+			return errLater
+		}
+		l.Log.Warn("another computer is not told what became of its message", "computer", token, "message", p.ID, "err", err)
+		return nil
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/claim"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
 )
 
 // Relay is what the link needs of the relay.
@@ -95,6 +97,8 @@ type sent struct {
 	token  string
 	target message.ID
 	state  message.ReceiptState
+	posted time.Time // zero: in an earlier life
+	times  int       // that it was posted again
 }
 
 // life is one connection, with what it is made of.
@@ -105,7 +109,9 @@ type life struct {
 	id     identity
 	conn   *nats.Conn
 	js     jetstream.JetStream
+	began  time.Time
 	seen   seen
+	costs  costs
 	waits  waits
 	asking sync.WaitGroup // questions that are being answered
 	fates  chan told      // not told yet
@@ -177,7 +183,7 @@ func (l *Link) adopt() {
 	}
 	for _, d := range l.Submitted {
 		if token, ok := l.in[d.Target]; ok {
-			l.open[d.ID] = &sent{token, d.Target, message.Submitted}
+			l.open[d.ID] = &sent{token: token, target: d.Target, state: message.Submitted}
 		}
 	}
 }
@@ -245,7 +251,7 @@ func (l *Link) begin(config Config) (*life, error) {
 	if err != nil {
 		return nil, err
 	}
-	lf := &life{config: config, token: token, boot: string(message.NewID()), beat: make(chan struct{}, 1), fates: make(chan told, untoldMost)}
+	lf := &life{config: config, token: token, began: l.Now(), boot: string(message.NewID()), beat: make(chan struct{}, 1), fates: make(chan told, untoldMost)}
 	if lf.id, err = loadIdentity(l.Dir); err != nil {
 		return nil, err
 	}
@@ -475,6 +481,13 @@ func (l *Link) Find(ref string) (token string, s Session, err error) {
 // Enter has a session of another computer be a peer here, and returns it.
 func (l *Link) Enter(ctx context.Context, token string, s Session) (message.Peer, error) {
 	l.init()
+	if s.ID != "" && !l.hasRoom(token, s.ID) {
+		return message.Peer{}, fmt.Errorf("session %s of computer %q: %w", s.ID, token, errTooMany)
+	}
+	if registry.CheckName(s.Agent) != nil {
+		s.Agent = ""
+	}
+	s.Title = shortTitle(s.Title)
 	p, err := l.Relay.Join(ctx, message.Peer{
 		ID: s.ID, Kind: message.PeerRemote, Key: token + "/" + string(s.ID), Name: s.Name + "." + token, Title: s.Title, Computer: token,
 		PaneOf: message.PaneOf{Profile: s.Agent},
@@ -486,6 +499,35 @@ func (l *Link) Enter(ctx context.Context, token string, s Session) (message.Peer
 	l.in[p.ID] = token
 	l.mu.Unlock()
 	return p, nil
+}
+
+// errTooMany says that a computer has more sessions here than one may, or one that is another's.
+var errTooMany = errors.New("too many of its sessions are peers here, or another computer has told of it")
+
+// hasRoom reports whether a session of a computer may be one more peer here.
+func (l *Link) hasRoom(token string, id message.ID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if have, is := l.in[id]; is && have == token {
+		return true
+	}
+	n := 0
+	for _, one := range l.in {
+		if one == token {
+			n++
+		}
+	}
+	by := l.known.teller(id)
+	return n < mostSessions && (by == "" || by == token)
+}
+
+// hasTold reports whether a computer has told of a session, or has it as a peer here.
+func (l *Link) hasTold(token string, id message.ID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.known[token]
+	have, is := l.in[id]
+	return is && have == token || k != nil && slices.ContainsFunc(k.Sessions, func(s Session) bool { return s.ID == id })
 }
 
 // Hear takes in what has happened here, and does not block: receipts of what came from other computers are told
@@ -526,20 +568,27 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// seen are the questions of the last minutes: one that comes twice is answered once.
+// seen are the questions of the last minutes: one that comes twice is answered once. Those of one computer push out
+// none of another's.
 type seen struct {
 	sync.Mutex
-	ids []message.ID
+	ids   map[message.ID]time.Time
+	swept time.Time
 }
 
-func (s *seen) add(id message.ID) bool {
+func (s *seen) add(id message.ID, now time.Time) bool {
 	s.Lock()
 	defer s.Unlock()
-	if slices.Contains(s.ids, id) {
+	if s.ids == nil {
+		s.ids = map[message.ID]time.Time{}
+	}
+	if now.Sub(s.swept) > stale {
+		maps.DeleteFunc(s.ids, func(_ message.ID, at time.Time) bool { return now.Sub(at) > 2*stale })
+		s.swept = now
+	}
+	if _, ok := s.ids[id]; ok {
 		return false
 	}
-	if s.ids = append(s.ids, id); len(s.ids) > 4096 {
-		s.ids = slices.Delete(s.ids, 0, 2048)
-	}
+	s.ids[id] = now
 	return true
 }

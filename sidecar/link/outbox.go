@@ -139,7 +139,11 @@ func (l *Link) give(ctx context.Context, lf *life, token string, d message.Deliv
 		return unwritable
 	}
 	l.mu.Lock()
-	l.open[d.ID] = &sent{token, d.Target, message.Typed}
+	one := &sent{token: token, target: d.Target, state: message.Typed, posted: l.Now()}
+	if before := l.open[d.ID]; before != nil {
+		one.times = before.times + 1
+	}
+	l.open[d.ID] = one
 	l.mu.Unlock()
 	err = l.post(ctx, lf, token, d.ID, data)
 	switch {
@@ -183,14 +187,14 @@ func isCode(err error, code jetstream.ErrorCode) bool {
 }
 
 // post hands a parcel to the server, and returns when it keeps it.
-func (l *Link) post(ctx context.Context, lf *life, token string, id message.ID, data []byte) error {
+func (l *Link) post(ctx context.Context, lf *life, token string, id message.ID, data []byte, opts ...jetstream.PublishOpt) error {
 	m, err := lf.id.sign(toSubject(token, lf.token), data)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, publishWithin)
 	defer cancel()
-	_, err = lf.js.PublishMsg(ctx, m, jetstream.WithMsgID(string(id)))
+	_, err = lf.js.PublishMsg(ctx, m, append(opts, jetstream.WithMsgID(string(id)))...)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"golang.org/x/time/rate"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
@@ -55,6 +56,9 @@ func revision(all []Session) string {
 // heard takes in that a computer is here.
 func (l *Link) heard(ctx context.Context, lf *life, m *nats.Msg) {
 	token := from(m.Subject)
+	if !l.allows(lf, token, "presence", func(c *cost) *rate.Limiter { return c.here }) {
+		return
+	}
 	key, err := signer(m.Subject, m.Header, m.Data)
 	var p presence
 	if err == nil {
@@ -77,12 +81,12 @@ func (l *Link) heard(ctx context.Context, lf *life, m *nats.Msg) {
 		return
 	}
 	l.mu.Lock()
-	ask, came := l.known.heard(token, p, l.Now())
+	ask, came, greet := l.known.heard(token, p, l.Now())
 	if ask {
 		l.known[token].asking = true
 	}
 	l.mu.Unlock()
-	if p.Hello {
+	if greet {
 		wake(lf.beat)
 	}
 	if came {
@@ -130,6 +134,12 @@ func (l *Link) askSessions(ctx context.Context, token string) {
 			l.Log.Debug("sessions of another computer", "computer", token, "err", err)
 			return
 		}
+		k.Sessions = nil
+		own := l.Sessions()
+		taken := func(id message.ID) bool {
+			return l.known.teller(id) != "" || slices.ContainsFunc(own, func(s Session) bool { return s.ID == id })
+		}
+		sessions = plausible(sessions, taken, mostSessionsAltogether-l.known.sessions(token))
 		k.Sessions, k.revision, l.news = sessions, told, true
 		l.mu.Unlock()
 		l.sweep(ctx, token)

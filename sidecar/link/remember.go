@@ -62,9 +62,14 @@ func (l *Link) save() error {
 		l.mu.Unlock()
 		return nil
 	}
-	text, err := json.MarshalIndent(l.known, "", "\t")
+	all := make(directory, len(l.known))
+	for token, k := range l.known {
+		now := *k
+		all[token] = &now // what it points to is replaced, never changed
+	}
 	l.news = false
 	l.mu.Unlock()
+	text, err := json.MarshalIndent(all, "", "\t")
 	if err == nil {
 		err = atomicfile.Write(filepath.Join(l.Dir, "computers.json"), append(text, '\n'), 0o600)
 	}

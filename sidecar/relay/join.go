@@ -162,13 +162,14 @@ func (tx *tx) receiveFrom(e Received) (message.ID, error) {
 		return "", nil
 	}
 	m.Trust, m.Depth = e.Message.Trust, e.Message.Depth
-	// A notice of another computer tells somebody something; what names nobody is a message like any other.
-	told := bounds[s.Kind].bearer && m.Type == message.KindNotice && e.Message.Chat == "" && len(e.Message.To) > 0
+	// A notice of another computer tells somebody something, beside all chats and not without end; any other is a message.
+	told := bounds[s.Kind].bearer && m.Type == message.KindNotice && e.Message.Chat == "" && len(e.Message.To) > 0 && s.tells.Sum(tx.now) < tx.sends.Minute
 	if slices.Contains(ours, m.Type) && !told {
 		m.Type = message.KindMessage
 	}
 	tx.says(s, &m)
 	if told {
+		s.tells.Add(tx.now, 1)
 		m.Origin = message.OriginSystem // its own sidecar's, which is trusted no further than its sessions
 	}
 	t := &pending{message: m}

@@ -19,6 +19,7 @@ type peer struct {
 	budget    *route.Budget                // of what goes to its pane
 	sends     map[message.ID]*route.Window // its own single messages in a minute, by target
 	hourly    route.Window                 // the same in an hour, to all, since a person's word
+	tells     route.Window                 // notices of a session on another computer, in a minute
 	warned    bool                         // a person was told that a message of its own is held
 	waiting   int                          // deliveries to it that are not submitted yet
 	bytes     int                          // in their bodies
@@ -167,7 +168,7 @@ func (tx *tx) takeIn(in message.Peer) message.Peer {
 func newPeer(s message.Peer) *peer {
 	return &peer{
 		Peer: s, cause: -1, last: 1, budget: route.NewBudget(),
-		sends: make(map[message.ID]*route.Window), hourly: route.NewWindow(hour),
+		sends: make(map[message.ID]*route.Window), hourly: route.NewWindow(hour), tells: route.NewWindow(time.Minute),
 	}
 }
 

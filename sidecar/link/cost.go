@@ -1,0 +1,145 @@
+package link
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/registry"
+)
+
+// What one other computer may cost this one, whatever it sends. What is beyond is dropped before its signature is
+// checked, or refused, so that a flood from one slows neither this computer nor what comes from others.
+const (
+	hereRate, hereBurst    = 4, 20     // presence, a second
+	askRate, askBurst      = 500, 2000 // questions, most of which tell fates; those that are dropped are asked for
+	workRate, workBurst    = 20, 200   // questions that are answered
+	askedMost              = 16        // of them at once
+	tellRate, tellBurst    = 1, 20     // replies that a person is told of
+	patience               = 6         // how often a parcel is tried that cannot be taken yet
+	patienceRate           = 2 * patience
+	mostComputers          = 4096
+	mostSessions           = 1000 // of one computer
+	mostSessionsAltogether = 50_000
+	mostSeats              = 200 // in a chat
+	maxTitle               = 200
+)
+
+// cost is what one computer has had this one do lately.
+type cost struct {
+	here, asks, work, tells, waits *rate.Limiter
+	answering                      int
+	over                           time.Time // that an excess of it was logged
+}
+
+// costs are those of all.
+type costs struct {
+	mu  sync.Mutex
+	all map[string]*cost
+}
+
+// of is the cost of a computer. Those beyond what is remembered share one.
+func (c *costs) of(token string) *cost {
+	if c.all == nil {
+		c.all = map[string]*cost{}
+	}
+	if c.all[token] == nil && len(c.all) >= mostComputers {
+		token = ""
+	}
+	one := c.all[token]
+	if one == nil {
+		one = &cost{
+			here: rate.NewLimiter(hereRate, hereBurst), asks: rate.NewLimiter(askRate, askBurst), work: rate.NewLimiter(workRate, workBurst),
+			tells: rate.NewLimiter(tellRate, tellBurst), waits: rate.NewLimiter(rate.Every(time.Minute/patienceRate), patienceRate),
+		}
+		c.all[token] = one
+	}
+	return one
+}
+
+// may reports whether a computer may have something more done, and whether it is time to say that it may not.
+func (c *costs) may(token string, now time.Time, of func(*cost) *rate.Limiter) (ok, say bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one := c.of(token)
+	if of(one).AllowN(now, 1) {
+		return true, false
+	}
+	if say = now.Sub(one.over) > time.Minute; say {
+		one.over = now
+	}
+	return false, say
+}
+
+// begin takes one of the places in which questions of a computer are answered, and returns how it is given back.
+func (c *costs) begin(token string) (end func(), ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one := c.of(token)
+	if one.answering >= askedMost {
+		return nil, false
+	}
+	one.answering++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		one.answering--
+	}, true
+}
+
+// allows reports whether a computer may have something more done. What it may not is logged, once a minute.
+func (l *Link) allows(lf *life, token, what string, of func(*cost) *rate.Limiter) bool {
+	ok, say := lf.costs.may(token, l.Now(), of)
+	if say {
+		l.Log.Warn("too much from another computer: the rest is dropped", "computer", token, "what", what)
+	}
+	return ok
+}
+
+// waitsFor reports whether a parcel that cannot be taken now is to come again, ahead of all others: the first few
+// times, and of one computer not too often.
+func (l *Link) waitsFor(lf *life, token string, p parcel) bool {
+	return p.tries < patience && l.allows(lf, token, "parcels that wait", func(c *cost) *rate.Limiter { return c.waits })
+}
+
+// plausible are those of the sessions that a computer tells of that can be sessions, without what others have.
+func plausible(told []Session, taken func(message.ID) bool, most int) []Session {
+	var all []Session
+	for _, s := range told {
+		if len(all) >= min(most, mostSessions) {
+			break
+		}
+		id, err := message.ParseID(string(s.ID))
+		if err != nil || registry.CheckName(s.Name) != nil || taken(id) {
+			continue
+		}
+		s.ID, s.Title = id, shortTitle(s.Title)
+		if registry.CheckName(s.Agent) != nil {
+			s.Agent = ""
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// shortTitle is a title that a list has room for.
+func shortTitle(title string) string {
+	title = strings.ToValidUTF8(title, "")
+	for i := range title {
+		if i >= maxTitle {
+			return title[:i]
+		}
+	}
+	return title
+}
+
+// word is a word of a protocol, or other where it is none.
+func word(w, other string) string {
+	if w == "" || len(w) > registry.MaxName || strings.ContainsFunc(w, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return other
+	}
+	return w
+}
