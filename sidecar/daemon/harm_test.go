@@ -114,13 +114,24 @@ func TestS15_PaneThatNobodyAdopted(t *testing.T) {
 	assert.Len(t, b.bytes(), before)
 }
 
-// What is known to crash one version or another, beside a sidecar at work as it is by
-// default.
+// eachSafe runs test on a version that takes its turn, beside a sidecar as it is by default or one that speaks
+// tmux's own protocol; in a long run on all, beside both. Control mode is only ever used where it is safe.
+func eachSafe(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
+		for _, transport := range tmuxtest.Turn(t, "auto", "native") {
+			t.Run(transport, func(t *testing.T) {
+				t.Parallel()
+				test(t, newRigOn(t, v, over(transport)))
+			})
+		}
+	})
+}
+
+// What is known to crash one version or another, beside a sidecar at work.
 func TestS23_TheServerSurvivesItsOwnCrashes(t *testing.T) {
 	t.Parallel()
-	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
-		t.Parallel()
-		r := newRigOn(t, v)
+	eachSafe(t, func(t *testing.T, r *rig) {
 		a, b := r.adopted("Ada", "--think", "1ms"), r.adopted("Ben", "--think", "1ms")
 		chat := r.chat([]*agent{a, b}, "depth=100000", "rate=100000")
 		r.say(chat, "hello")
@@ -174,9 +185,7 @@ func TestS23_TheServerSurvivesItsOwnCrashes(t *testing.T) {
 // An adopted pane that closes in the middle of its chat. (tmux 3.2a died of the next look.)
 func TestS23_AnAdoptedPaneCloses(t *testing.T) {
 	t.Parallel()
-	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
-		t.Parallel()
-		r := newRigOn(t, v)
+	eachSafe(t, func(t *testing.T, r *rig) {
 		a, b := r.adopted("Ada", "--think", "1ms"), r.adopted("Ben", "--think", "1ms")
 		c := r.adopted("Cid", "--think", "1ms")
 		chat := r.chat([]*agent{a, b, c}, "depth=100000", "rate=100000")
@@ -205,12 +214,10 @@ func TestS23_TheServerSurvivesTheSidecarsEnd(t *testing.T) {
 	if longTest() {
 		rounds = 60
 	}
-	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) { survivesTheSidecarsEnd(t, v, rounds) })
+	eachSafe(t, func(t *testing.T, r *rig) { survivesTheSidecarsEnd(t, r, rounds) })
 }
 
-func survivesTheSidecarsEnd(t *testing.T, v tmuxtest.Version, rounds int) {
-	t.Parallel()
-	r := newRigOn(t, v)
+func survivesTheSidecarsEnd(t *testing.T, r *rig, rounds int) {
 	require.NoError(t, r.end()) // only its places are used: the sidecar is a process of its own
 	clients := r.Run("list-clients")
 	memory := 0

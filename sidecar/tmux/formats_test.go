@@ -98,7 +98,7 @@ func TestS23_WhatIsSentForAPaneThatIsGone(t *testing.T) {
 
 // The panes of a server close one after the other while looks at them are on their way.
 func TestS23_PanesCloseWhileTheyAreLookedAt(t *testing.T) {
-	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+	eachSafe(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		for range 5 {
 			var panes []string
 			for range 3 {

@@ -40,11 +40,27 @@ func eachTransport(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *
 // default.
 func eachVersion(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *tmux.Client)) {
 	t.Helper()
+	eachOver(t, []string{"auto"}, test)
+}
+
+// eachSafe is eachVersion, with a client as it is by default or one that speaks tmux's own protocol; in a
+// long run with both. What crashes old servers beside a control client is tried beside these.
+func eachSafe(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, c *tmux.Client)) {
+	t.Helper()
+	eachOver(t, tmuxtest.Turn(t, "auto", "native"), test)
+}
+
+func eachOver(t *testing.T, transports []string, test func(t *testing.T, s *tmuxtest.Server, c *tmux.Client)) {
+	t.Helper()
 	t.Parallel()
 	tmuxtest.InTurn(t, func(t *testing.T, v tmuxtest.Version) {
-		t.Parallel()
-		s := tmuxtest.NewServer(t, v)
-		test(t, s, open(t, s, tmux.Options{}))
+		for _, transport := range transports {
+			t.Run(transport, func(t *testing.T) {
+				t.Parallel()
+				s := tmuxtest.NewServer(t, v)
+				test(t, s, open(t, s, tmux.Options{Transport: transport}))
+			})
+		}
 	})
 }
 

@@ -176,7 +176,7 @@ func TestS21_everyByteValueArrives(t *testing.T) {
 }
 
 func TestType_withoutBracketsLineBreakIsEnter(t *testing.T) {
-	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+	eachSafe(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		r := s.NewRecorder(true)
 		assert.Equal(t, tmux.Typed, typeText(t, c, r.Pane, "a\n"))
 		assert.Equal(t, "a\r", string(r.WaitForBytes(2)))
@@ -184,7 +184,7 @@ func TestType_withoutBracketsLineBreakIsEnter(t *testing.T) {
 }
 
 func TestType_largeText(t *testing.T) {
-	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+	eachSafe(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		r := s.NewRecorder(false)
 		text := strings.Repeat("0123456789abcdef", 16<<10)
 		assert.Equal(t, tmux.Typed, typeText(t, c, r.Pane, text))
@@ -193,7 +193,7 @@ func TestType_largeText(t *testing.T) {
 }
 
 func TestType_refusesWhatMakesNoSense(t *testing.T) {
-	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+	eachSafe(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		now := look(t, c, s.Base).Facts
 		for name, typing := range map[string]tmux.Typing{
 			"name instead of id": {Pane: "base:", Facts: now, Text: []byte("x")},
@@ -296,7 +296,7 @@ func TestType_stoppedServerIsUnknownAndNeverHalf(t *testing.T) {
 }
 
 func TestType_killedHelpersTypeAllOrNothing(t *testing.T) {
-	eachVersion(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
+	eachSafe(t, func(t *testing.T, s *tmuxtest.Server, c *tmux.Client) {
 		r := s.NewRecorder(false)
 		unknown, typed := 0, 0
 		for i := range 30 {

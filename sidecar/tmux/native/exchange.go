@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -42,12 +43,10 @@ func (s Server) Run(ctx context.Context, argv []string, stdin []byte) (Reply, er
 	if err != nil {
 		return Reply{}, err
 	}
-	var d net.Dialer
-	dialled, err := d.DialContext(ctx, "unix", s.Socket)
+	conn, err := dial(ctx, s.Socket)
 	if err != nil {
 		return Reply{}, err
 	}
-	conn := dialled.(*net.UnixConn)
 	defer func() { _ = conn.Close() }() // a server keeps its end for as long as ours is open
 	if err := checkPeer(conn, s.PID); err != nil {
 		return Reply{}, err
@@ -62,6 +61,28 @@ func (s Server) Run(ctx context.Context, argv []string, stdin []byte) (Reply, er
 	x := exchange{conn: conn, stdin: stdin, awaits: stdin != nil}
 	err = x.serve(in)
 	return Reply{x.stdout.Bytes(), x.stderr.Bytes(), !x.awaits}, because(ctx, err)
+}
+
+// crowded is the pause before a server is dialled again at which too many wait already.
+const crowded = 2 * time.Millisecond
+
+// dial waits, as the tmux program does, for a server that is too busy to accept yet.
+func dial(ctx context.Context, socket string) (*net.UnixConn, error) {
+	for {
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, "unix", socket)
+		switch {
+		case err == nil:
+			return conn.(*net.UnixConn), nil
+		case !errors.Is(err, syscall.EAGAIN):
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, because(ctx, err)
+		case <-time.After(crowded):
+		}
+	}
 }
 
 // because names the end of ctx, if that is why a connection failed.

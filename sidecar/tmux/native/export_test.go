@@ -11,3 +11,11 @@ var (
 	}
 	Input = func(stream int32, text []byte) []byte { return input(stream, text).Bytes() }
 )
+
+// Strict is the error of the first message of a client that a tmux which trusts its client would
+// stumble over, where the server had said that.
+func Strict(server, client []byte) error {
+	m := model{open: map[int32]string{}}
+	m.heard(server)
+	return m.take(client)
+}

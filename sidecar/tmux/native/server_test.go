@@ -17,13 +17,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/native"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux/tmuxtest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func each(t *testing.T, test func(t *testing.T, s *tmuxtest.Server, n native.Server)) {
 	t.Parallel()
@@ -250,33 +247,6 @@ func firstOf(t *testing.T, from io.Reader) map[uint32][]string {
 		all[kind] = append(all[kind], string(data))
 	}
 	return all
-}
-
-// Thousands of command lines, twenty at a time, leave a server with the descriptors that it had.
-func TestRun_manyAtOnce(t *testing.T) {
-	each(t, func(t *testing.T, s *tmuxtest.Server, n native.Server) {
-		turns := 20
-		if os.Getenv("INTERCOM_LONG") != "" {
-			turns = 2000
-		}
-		before := descriptors(t, s.PID)
-		errs := make(chan error)
-		for range 20 {
-			go func() {
-				var failed error
-				for range turns {
-					_, err := n.Run(t.Context(), []string{"load-buffer", "-b", "x", "-", ";", "display-message", "-p", "#{pid}"}, []byte("text"))
-					failed = errors.Join(failed, err)
-				}
-				errs <- failed
-			}()
-		}
-		for range 20 {
-			require.NoError(t, <-errs)
-		}
-		tmuxtest.WaitFor(t, "descriptors", func() bool { return descriptors(t, s.PID) <= before })
-		assert.True(t, s.Alive())
-	})
 }
 
 func descriptors(t *testing.T, pid int) int {

@@ -1,0 +1,134 @@
+package tmuxtest
+
+import (
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Between stands between a client and a server: what one says goes to the other as it is, but for
+// what the Wire of that connection does to it. It is a process that listens like any other: ours.
+type Between struct {
+	Socket string
+
+	mu   sync.Mutex
+	next Wire
+	last *talk
+	idle sync.WaitGroup
+}
+
+// talk is what was said in one connection, by the client and by the server.
+type talk struct {
+	mu   sync.Mutex
+	said [2][]byte
+}
+
+// Wire is what happens to one connection. The zero value is nothing.
+type Wire struct {
+	CutUp, CutDown   int  // both ends are closed once so many bytes have gone to the server, to the client; 0: never
+	HangUp, HangDown int  // nothing more goes that way after so many bytes, and nobody is told; 0: never
+	Flip             int  // the byte of the server that has some bits changed, counted from 1; 0: none
+	Bits             byte // and which
+	Single           bool // each byte goes by itself
+}
+
+// NewBetween stands before a server until the end of the test.
+func NewBetween(t testing.TB, s *Server) *Between {
+	t.Helper()
+	b := &Between{Socket: filepath.Join(s.Dir, "w")}
+	_ = syscall.Unlink(b.Socket)
+	l, err := net.Listen("unix", b.Socket)
+	if err != nil {
+		t.Fatalf("listen: %v", err)
+	}
+	b.idle.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("unix", s.Socket)
+			for errors.Is(err, syscall.EAGAIN) { // it has not accepted those before yet
+				time.Sleep(time.Millisecond)
+				server, err = net.Dial("unix", s.Socket)
+			}
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			b.mu.Lock()
+			w, k := b.next, &talk{}
+			b.next, b.last = Wire{}, k
+			b.mu.Unlock()
+			b.idle.Go(func() { k.carry(client.(*net.UnixConn), server.(*net.UnixConn), w) })
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); b.idle.Wait() })
+	return b
+}
+
+// Next is what happens to the connection that comes next, and only to that.
+func (b *Between) Next(w Wire) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.next = w
+}
+
+// Said is what the client and the server have said in the last connection.
+func (b *Between) Said() (client, server []byte) {
+	b.mu.Lock()
+	k := b.last
+	b.mu.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return append([]byte(nil), k.said[0]...), append([]byte(nil), k.said[1]...)
+}
+
+// carry carries until one end is closed, and has closed both when it returns.
+func (k *talk) carry(client, server *net.UnixConn, w Wire) {
+	var both sync.WaitGroup
+	end := func() { _ = client.Close(); _ = server.Close() }
+	way := func(from, to *net.UnixConn, i, cut, hang, flip int) {
+		defer end()
+		buf, n := make([]byte, 32<<10), 0
+		for {
+			got, err := from.Read(buf)
+			data := buf[:got]
+			k.mu.Lock()
+			k.said[i] = append(k.said[i], data...)
+			k.mu.Unlock()
+			if at := flip - 1 - n; flip > 0 && at >= 0 && at < len(data) {
+				data[at] ^= w.Bits
+			}
+			pass := data
+			for _, most := range []int{cut, hang} {
+				if most > 0 {
+					pass = pass[:min(len(pass), max(0, most-n))]
+				}
+			}
+			for len(pass) > 0 {
+				size := len(pass)
+				if w.Single {
+					size = 1
+				}
+				if _, err := to.Write(pass[:size]); err != nil {
+					_, _ = io.Copy(io.Discard, from) // what it still says is of no use, but it may say it
+					return
+				}
+				pass = pass[size:]
+			}
+			n += len(data)
+			if err != nil || cut > 0 && n >= cut {
+				return
+			}
+		}
+	}
+	both.Go(func() { way(client, server, 0, w.CutUp, w.HangUp, 0) })
+	both.Go(func() { way(server, client, 1, w.CutDown, w.HangDown, w.Flip) })
+	both.Wait()
+}
