@@ -147,7 +147,7 @@ func TestLab_U27_pictures(t *testing.T) {
 	claude.WaitForIdle()
 	st.Run("new-window", thisProgram()+" ui waits")
 	pictures := map[string][]byte{"chat.svg": picturetest.SVG(c.frames...)}
-	for i, text := range []string{"your yes, since", "w watch", "e edit", "awaits your approval:"} {
+	for i, text := range []string{"your yes, since", " tokens", "e edit", "awaits your approval:"} {
 		tab := []string{"waits", "chats", "inbox", "log"}[i]
 		c.press(string(rune('1' + i)))
 		c.sees(text)

@@ -130,7 +130,7 @@ func (a *app) key(use, short string, act func(context.Context, origin) (string, 
 				return nil
 			}
 			text, more, _ := strings.Cut(text, "\n")
-			return a.show(ctx, o.Client, text, a.byKeys(ctx, more), goodNews)
+			return a.show(ctx, o.Client, a.byKeys(ctx, text), a.byKeys(ctx, more), goodNews)
 		},
 	}
 	cmd.Flags().StringVar(&given, "origin", "", "`CLIENT PANE` of who pressed the key; else what "+originOption+" says")
@@ -227,34 +227,14 @@ var inASCII = strings.NewReplacer("↔", "<->", "→", "->", "…", "...", "·",
 // menuKey is how a person opens the menu, "" if no key does.
 func (a *app) menuKey(ctx context.Context) string { return comeback.MenuKey(ctx, a.tmuxOptions()) }
 
-// menuEntries are the commands that an entry of the menu runs, with its key.
-var menuEntries = []struct{ command, key string }{
-	{"intercom doctor --fix", "d, f"},
-	{"intercom doctor", "d"},
-	{"intercom chat resume --all", "r"},
-	{"intercom chat pause --all", "p"},
-	{"intercom inbox list", "i"},
-	{"intercom policy edit", "e"},
-}
-
 // byKeys names in a text for somebody who is at the keys of the plugin those keys, in the place
 // of commands.
 func (a *app) byKeys(ctx context.Context, text string) string {
 	if !strings.Contains(text, "intercom ") {
 		return text
 	}
-	menu := a.menuKey(ctx)
-	if menu == "" {
-		return text
-	}
-	for _, entry := range menuEntries {
-		text = strings.ReplaceAll(text, entry.command, menu+", "+entry.key)
-	}
-	return adoptsLine().ReplaceAllString(text, menu+", c, then l (--as line)")
+	return comeback.ByKeys(a.menuKey(ctx), text)
 }
-
-// adoptsLine is the command that adopts a line program, which the list of panes does by a key.
-var adoptsLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`?intercom adopt %[0-9]+ --as line`?") })
 
 // sidecarOf is the sidecar and what it knows.
 func (a *app) sidecarOf(ctx context.Context) (*api.Client, api.Status, error) {
@@ -272,14 +252,22 @@ func chatOf(s api.Status, pane string) (message.Chat, message.Participant, bool)
 		if session.Pane != pane {
 			continue
 		}
-		for _, chat := range s.Chats {
-			if chat.Aside {
-				continue // a question is no chat
-			}
-			for _, p := range chat.Participants {
-				if p.Peer == session.ID && !p.Left {
-					return chat, p, true
-				}
+		if chat, p, in := chatWith(s, session.ID); in {
+			return chat, p, in
+		}
+	}
+	return message.Chat{}, message.Participant{}, false
+}
+
+// chatWith is the chat in which a session is, and who it is in it.
+func chatWith(s api.Status, session message.ID) (message.Chat, message.Participant, bool) {
+	for _, chat := range s.Chats {
+		if chat.Aside {
+			continue // a question is no chat
+		}
+		for _, p := range chat.Participants {
+			if p.Peer == session && !p.Left {
+				return chat, p, true
 			}
 		}
 	}

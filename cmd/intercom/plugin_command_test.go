@@ -145,6 +145,7 @@ func TestU18_messagesNameKeys(t *testing.T) {
 	me.press("C-b", "M-b", "d")
 	me.sees("→ prefix + M-b, d, f")
 	me.press("q")
+	assert.Equal(t, "a's message to b awaits your approval: prefix + M-b, i (why)", a.byKeys(t.Context(), "a's message to b awaits your approval: intercom inbox approve 4d0c8ed2 (why)"))
 	st.Run("set-option", "-g", menuKeyOption, "")
 	st.load()
 	assert.Equal(t, "intercom doctor looks", a.byKeys(t.Context(), "intercom doctor looks"))

@@ -25,7 +25,7 @@ func (a *app) jump(ctx context.Context, o origin) (string, error) {
 	case len(waits) == 0:
 		return "nobody waits for you", nil
 	}
-	return "no pane waits for you, but: " + waits[0].Words + "\n" + waits[0].Next, nil
+	return "no pane waits for you, but: " + waits[0].Words + "\n" + a.byKeys(ctx, waits[0].Next), nil
 }
 
 // nextWait is the first of the waits at a pane, or where from is one of these panes the one behind it,

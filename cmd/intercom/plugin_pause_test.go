@@ -45,7 +45,7 @@ func TestB9_PauseSaysWhatToPress(t *testing.T) {
 			me.press(key)
 		}
 		say("not yet", "n")
-		me.sees("held: chat paused → prefix + B, r resumes")
+		me.sees("held: depth limit reached → prefix + B, r resumes")
 		assert.Equal(t, message.ChatPaused, st.status().Chats[0].State)
 		say("go on, both", "y")
 		for _, a := range []*coder{claude, codex} {

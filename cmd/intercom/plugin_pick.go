@@ -131,9 +131,14 @@ func (a *app) panesFor(ctx context.Context, o origin, question bool) (found ui.P
 			judge(looking, c, &x.Pane, p.Command)
 		})
 	}
+	var elsewhere []ui.Pane
+	looks.Go(func() { elsewhere = a.panesElsewhere(looking, c, status, question) })
 	looks.Wait()
 	found.Here = all[at].Pane
 	all = slices.Delete(all, at, at+1)
+	for i, x := range elsewhere {
+		all = append(all, candidate{Pane: x, near: 3, order: i})
+	}
 	slices.SortFunc(all, func(x, y candidate) int {
 		return cmp.Or(byBool(x.Why != "", y.Why != ""), cmp.Compare(x.near, y.near), cmp.Compare(x.order, y.order))
 	})
@@ -141,6 +146,30 @@ func (a *app) panesFor(ctx context.Context, o origin, question bool) (found ui.P
 		found.Others = append(found.Others, x.Pane)
 	}
 	return found, busy, nil
+}
+
+// panesElsewhere are the sessions of other computers, by what addresses them. They are none where those
+// cannot be told.
+func (a *app) panesElsewhere(ctx context.Context, c *api.Client, status api.Status, question bool) (all []ui.Pane) {
+	sessions, err := api.Call(ctx, c, api.ListSessions, api.None{})
+	if err != nil {
+		return nil
+	}
+	for _, s := range sessions {
+		if s.Computer == "" || s.Computer == message.LocalComputer || s.State != "" {
+			continue
+		}
+		name := strings.TrimSuffix(s.Name, "."+s.Computer)
+		x := ui.Pane{ID: s.Computer + "/" + name, Name: s.Name, Agent: s.Agent, Window: "on " + s.Computer}
+		switch chat, me, in := chatWith(status, s.ID); {
+		case s.Away:
+			x.Why = s.Computer + " cannot be reached now"
+		case in && !question:
+			x.Why = s.Name + " is in a chat with " + metWith(chat, me)
+		}
+		all = append(all, x)
+	}
+	return all
 }
 
 // metWith names those in a chat beside one of them.

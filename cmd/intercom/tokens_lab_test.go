@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -45,7 +44,7 @@ func TestLab_B8_aChatAtItsTokens(t *testing.T) {
 	assert.GreaterOrEqual(t, spent.Counted(), limit)
 	assert.LessOrEqual(t, spent.Counted(), all, "no more than the models said")
 	assert.Less(t, spent.Counted()-limit, 2*last, "with the turn that reached it")
-	assert.Contains(t, chat().Why, "token limit reached")
+	assert.Contains(t, chat().Why, string(message.AtTokenLimit))
 
 	out, code = st.intercom("chat", "stats", string(chat().ID))
 	require.Zero(t, code, out)
@@ -63,5 +62,5 @@ func TestLab_B8_aChatAtItsTokens(t *testing.T) {
 	st.until("to its next limit", func() bool {
 		return chat().State == message.ChatPaused && chat().Spent.Counted() >= spent.Counted()+limit
 	})
-	assert.True(t, strings.Contains(chat().Why, "token limit reached"))
+	assert.Contains(t, chat().Why, string(message.AtTokenLimit))
 }

@@ -17,12 +17,12 @@ func (a *app) ui() *cobra.Command {
 	var start ui.Start
 	var given string
 	cmd := &cobra.Command{
-		Use:   "ui [waits|chats|inbox|log]",
+		Use:   "ui [waits|chats|inbox|log|computers]",
 		Short: "See everything on one screen, and act on it",
 		Long: `See everything on one screen, live: what waits for you, the chats and panes,
-the messages that have not been taken yet, and what happened. The bottom line
-shows the keys for the selected row; Tab or a number changes the tab, / filters,
-q closes.
+the messages that have not been taken yet, what happened, and the computers that
+this one is linked with. The bottom line shows the keys for the selected row;
+Tab or a number changes the tab, / filters, q closes.
 
 Approving, rejecting, releasing and resuming at a limit ask for y, as the
 commands do. --watch shows one chat only.`,

@@ -492,20 +492,6 @@ func (c Comeback) text(key string) string {
 	return strings.Join(who, " and ") + are + way + " " + does
 }
 
-// MenuKey is how a person opens the menu of the plugin, "" if no key does.
-func MenuKey(ctx context.Context, o tmux.Options) string {
-	options, err := tmux.Ask(ctx, o, MenuKeyOption, KeysOption)
-	if err != nil {
-		return ""
-	}
-	for _, key := range strings.Fields(cmp.Or(options[MenuKeyOption], "B")) {
-		if slices.Contains(strings.Fields(options[KeysOption]), key) {
-			return "prefix + " + key
-		}
-	}
-	return ""
-}
-
 // called is how a chat is called in a command.
 func called(c message.Chat) string { return cmp.Or(c.Name, c.ID.Short()) }
 

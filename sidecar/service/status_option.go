@@ -165,17 +165,22 @@ const noticeWidth = 76
 // noticeText is a notice, with what to press where a person can do something about it.
 func (s *Face) noticeText(ctx context.Context, n message.Notice) string {
 	if !n.Resumes {
-		return n.Text
+		return s.byKeys(ctx, n.Text)
 	}
-	next := ": intercom chat resume " + n.Chat.Short()
-	if key := comeback.MenuKey(ctx, s.Server); key != "" {
-		next = ": " + key + ", r"
-	}
+	next := s.byKeys(ctx, ": intercom chat resume "+n.Chat.Short())
 	text, room := []rune(n.Text), noticeWidth-len("intercom: ")-utf8.RuneCountInString(next)
 	if len(text) > room {
 		text = append(text[:room-1], '…') // each of them takes one column: names are ASCII
 	}
 	return string(text) + next
+}
+
+// byKeys names keys in the place of commands where the plugin has bound them.
+func (s *Face) byKeys(ctx context.Context, text string) string {
+	if !strings.Contains(text, "intercom ") { // which need not ask tmux
+		return text
+	}
+	return comeback.ByKeys(comeback.MenuKey(ctx, s.Server), text)
 }
 
 // watchers are the terminals at which what happens in a chat is shown.

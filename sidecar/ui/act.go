@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -200,6 +201,7 @@ func say(c message.Chat, text string) effect {
 
 // askResume asks whether a chat at a limit may go on.
 func askResume(c message.Chat, why string) question {
+	why = cmp.Or(c.Why, why)
 	return question{
 		text: fmt.Sprintf("%s is paused: %s.\n\nYour words wait with the rest. A yes sends them, and depth, rate and bytes start again from 0.", called(c), why),
 		ask:  "resume? y",

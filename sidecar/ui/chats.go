@@ -41,11 +41,11 @@ func (chatsShelf) items(m model) (all []item) {
 	}
 	for _, p := range m.known.peers {
 		style := normal
-		if !p.Adopted {
+		if !p.Adopted && !elsewhere(p) {
 			style = faint
 		}
 		all = append(all, item{id: peerID(p), style: style, cells: []string{
-			cmp.Or(p.Name, p.Agent), strings.TrimSuffix(peerState(p)+": "+p.Why, ": "), cmp.Or(m.chatOf(p), p.Window), "",
+			cmp.Or(p.Name, p.Agent), peerStanding(p), cmp.Or(m.chatOf(p), p.Window), "",
 		}})
 	}
 	return all
@@ -62,10 +62,26 @@ func ended(c message.Chat) time.Time {
 func peerID(p api.Peer) string { return "peer " + cmp.Or(p.Pane, string(p.Session), p.Name) }
 
 func peerState(p api.Peer) string {
-	if !p.Adopted {
+	switch {
+	case elsewhere(p):
+		return "on " + p.Computer
+	case !p.Adopted:
 		return "not adopted"
 	}
 	return cmp.Or(string(p.State), "-")
+}
+
+// elsewhere reports whether a peer is on another computer.
+func elsewhere(p api.Peer) bool {
+	return p.Pane == "" && p.Computer != "" && p.Computer != message.LocalComputer
+}
+
+// peerStanding is peerState, with what stands against typing there.
+func peerStanding(p api.Peer) string {
+	if p.Why == "" || !p.Adopted && !elsewhere(p) {
+		return peerState(p)
+	}
+	return peerState(p) + ": " + p.Why
 }
 
 // chatOf is the chat of a peer, in words.
@@ -125,7 +141,12 @@ func (chatsShelf) detail(m model, id string, width int) (string, []string) {
 		return "", nil
 	}
 	rows := indented(fmt.Sprintf("%s in %s, %s", cmp.Or(p.Agent, string(p.Program.Name)), cmp.Or(p.Window, "no pane"), peerState(p)), 1, width)
-	if p.Why != "" {
+	switch {
+	case elsewhere(p):
+		rows = indented(fmt.Sprintf("%s on %s", p.Agent, p.Computer), 1, width)
+	case !p.Adopted:
+		rows = append(rows, indented("a chat, or a question to it, adopts it; until then it is neither read nor typed into", 1, width)...)
+	case p.Why != "":
 		rows = append(rows, indented("not typed into now: "+p.Why, 1, width)...)
 	}
 	for _, g := range p.Evidence {

@@ -8,7 +8,7 @@ import (
 
 // allKeys are the keys of the tabs and what each does, under where they are; one of "" is a blank row.
 var allKeys = [][2]string{
-	{"1 to 4, Tab", "another tab"},
+	{"1 to 5, Tab", "another tab"},
 	{"arrows, j k, Home End", "move"},
 	{"Enter", "read whole, or watch"},
 	{"/", "filter; in the log, Enter searches all that was said"},

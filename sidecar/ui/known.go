@@ -23,6 +23,8 @@ type known struct {
 	events []message.Event // the latest, oldest first
 	found  []message.Event // by a search in all of them
 	names  map[message.ID]string
+
+	computers []api.Computer // this one first; they are asked for by themselves, since an answer takes its time
 }
 
 const (
@@ -90,7 +92,7 @@ func restartable(ended, on []message.Chat) (all []message.Chat) {
 
 // renewed is what is known after a load: what happened before it stays.
 func (k known) renewed(by known) known {
-	by.found = k.found
+	by.found, by.computers = k.found, k.computers
 	events := by.events
 	if len(events) > 0 && events[0].Seq > k.last() {
 		events = slices.Concat(k.events, events)

@@ -19,10 +19,12 @@ const (
 	Chats Tab = "chats"
 	Inbox Tab = "inbox"
 	Log   Tab = "log"
+	// Computers is there once this computer is linked with another one.
+	Computers Tab = "computers"
 )
 
 // Tabs are all tabs, in their order.
-var Tabs = []Tab{Waits, Chats, Inbox, Log}
+var Tabs = []Tab{Waits, Chats, Inbox, Log, Computers}
 
 // Start says what a screen shows first.
 type Start struct {
@@ -47,6 +49,7 @@ type (
 	ticked   struct{}                         // time has passed
 	loaded   struct{ known }                  // how things are
 	broken   struct{ err error }              // nothing could be loaded
+	linked   struct{ all []api.Computer }     // this computer and the others, as they answer now
 	happened struct{}                         // something did: how things are has to be asked
 	found    struct{ events []message.Event } // by a search
 	told     struct{ text string }            // what an action came to
@@ -184,7 +187,11 @@ func (m model) update(now time.Time, ev any) (model, []effect) {
 			return p.sized(m)
 		}
 	case ticked:
-		return m.reload(0)
+		m, effects := m.reload(0)
+		if m.tab == Computers {
+			effects = append(effects, computers)
+		}
+		return m, effects
 	case happened:
 		return m.reload(settles)
 	case loaded:
@@ -197,6 +204,8 @@ func (m model) update(now time.Time, ev any) (model, []effect) {
 		if m.stale {
 			return m.reload(settles)
 		}
+	case linked:
+		m.known.computers = ev.all
 	case broken:
 		m.trouble, m.loading = api.AsError(ev.err).Text, false
 	case found:

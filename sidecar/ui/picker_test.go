@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -185,6 +186,10 @@ func TestU23_pickerFrames(t *testing.T) {
 		m, _ := picks(c.question, hall(c.here))
 		golden(t, c.name+"-80x24", m.typed(c.keys))
 	}
+	linked := hall("")
+	linked.Others = slices.Insert(linked.Others, 3, Pane{ID: "raspi/codex", Name: "codex.raspi", Agent: "codex", Window: "on raspi"})
+	m, _ := picks(false, linked)
+	golden(t, "pick-elsewhere-80x24", m.typed("open down down down"))
 	rapid.Check(t, func(t *rapid.T) {
 		m, _ := picks(rapid.Bool().Draw(t, "question"), hall(rapid.SampledFrom([]string{"", "no agent"}).Draw(t, "here")))
 		m = m.size(rapid.IntRange(10, 100).Draw(t, "width"), rapid.IntRange(1, 40).Draw(t, "height")).typed("open")

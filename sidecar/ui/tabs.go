@@ -23,7 +23,7 @@ type shelf interface {
 
 func (m model) shelf() shelf { return shelves[m.tab] }
 
-var shelves = map[Tab]shelf{Waits: waitsShelf{}, Chats: chatsShelf{}, Inbox: inboxShelf{}, Log: logShelf{}}
+var shelves = map[Tab]shelf{Waits: waitsShelf{}, Chats: chatsShelf{}, Inbox: inboxShelf{}, Log: logShelf{}, Computers: computersShelf{}}
 
 // shown are the items of the tab that the filter leaves, and where one is.
 func (m model) shown() (items []item, chosen int, id string) {
@@ -69,12 +69,11 @@ func (t tabs) press(m model, k key) (model, []effect) {
 	case k.name == "/":
 		return m.list(func(l list) list { l.typing = true; return l }), nil
 	case k.name == "tab", k.name == "right":
-		return m.turn(1), nil
+		return m.turn(1)
 	case k.name == "shift+tab", k.name == "left":
-		return m.turn(-1), nil
-	case k.name >= "1" && k.name <= "9" && len(k.name) == 1 && int(k.name[0]-'1') < len(Tabs):
-		m.tab = Tabs[k.name[0]-'1']
-		return m, nil
+		return m.turn(-1)
+	case k.name >= "1" && k.name <= "9" && len(k.name) == 1 && int(k.name[0]-'1') < len(m.tabs()):
+		return m.to(m.tabs()[k.name[0]-'1'])
 	case k.name == "?":
 		return m.push(keysPage()), nil
 	case k.name == "P":
@@ -94,11 +93,28 @@ func (m model) stopAll() effect {
 	})
 }
 
+// tabs are those that there are.
+func (m model) tabs() []Tab {
+	if len(m.known.computers) > 1 || m.tab == Computers {
+		return Tabs
+	}
+	return Tabs[:len(Tabs)-1]
+}
+
 // turn goes to another tab.
-func (m model) turn(by int) model {
-	i := slices.Index(Tabs, m.tab)
-	m.tab = Tabs[(i+by+len(Tabs))%len(Tabs)]
-	return m
+func (m model) turn(by int) (model, []effect) {
+	all := m.tabs()
+	i := slices.Index(all, m.tab)
+	return m.to(all[(i+by+len(all))%len(all)])
+}
+
+// to goes to that tab.
+func (m model) to(tab Tab) (model, []effect) {
+	m.tab = tab
+	if tab == Computers {
+		return m, []effect{computers}
+	}
+	return m, nil
 }
 
 // filter takes the keys of somebody who types one.
@@ -186,10 +202,10 @@ func (t tabs) empty(m model, width, height int) []string {
 
 // bar names the tabs, with how much there is in each, and what is wrong with all of it.
 func (m model) bar(width int) string {
-	counts := map[Tab]int{Waits: len(m.known.waits), Chats: len(m.known.status.Chats), Inbox: len(m.known.held)}
+	counts := map[Tab]int{Waits: len(m.known.waits), Chats: len(m.known.status.Chats), Inbox: len(m.known.held), Computers: max(0, len(m.known.computers)-1)}
 	var bar strings.Builder
 	used := 0
-	for _, tab := range Tabs {
+	for _, tab := range m.tabs() {
 		text := " " + string(tab)
 		if n := counts[tab]; n > 0 {
 			text += " " + itoa(n)

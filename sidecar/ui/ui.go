@@ -109,7 +109,7 @@ type program struct {
 func (p program) Init() tea.Cmd {
 	var cmds []tea.Cmd
 	if !p.m.alone {
-		cmds = append(cmds, p.cmd(load(0)), p.tick())
+		cmds = append(cmds, p.cmd(load(0)), p.cmd(computers), p.tick())
 	}
 	for _, ef := range p.m.top().open(p.m) {
 		cmds = append(cmds, p.cmd(ef))

@@ -42,6 +42,8 @@ func TestU8_frames(t *testing.T) {
 			{"inbox-read", "3 enter"},
 			{"inbox-filter", "3 / b e n"},
 			{"log", "4"},
+			{"computers", "5"},
+			{"computers-away", "5 down down"},
 			{"watch", "2 enter"},
 			{"say", "2 s h i space 日 left x"},
 			{"mute", "2 m"},
@@ -323,6 +325,7 @@ func world() model {
 			{Name: "ada", Pane: "%1", Session: ada.ID, Agent: "claude", Adopted: true, State: message.Working, Window: "work:1 api", Chat: chat.ID, Why: "agent working", Evidence: []message.Ground{{Source: "transcript", Says: "a turn is open"}}},
 			{Name: "ben", Pane: "%2", Session: ben.ID, Agent: "codex", Adopted: true, State: message.Idle, Window: "work:2 " + evil, Chat: chat.ID},
 			{Pane: "%9", Agent: "opencode", Window: "work:3 web"},
+			{Name: "Far.raspi", Agent: "codex", Computer: "raspi", Session: "00000000-0000-7000-8000-0000000000d1", Why: "the other computer is away"},
 		},
 		chats: []api.ChatDetail{
 			{Chat: chat, Stats: message.Stats{Turns: 4, Depth: 3, Spent: message.Spent{Tokens: message.Tokens{Fresh: 1200, Cached: 90000, Output: 34}, Turns: 4}}},
@@ -343,6 +346,11 @@ func world() model {
 			{Seq: 8, At: noon.Add(-2 * time.Minute), Kind: "chat", Chat: paused.ID, Change: &paused},
 			{Seq: 9, At: noon.Add(-time.Minute), Kind: "notice", Notice: "gemini ↔ codex-2 paused after 20 turns: prefix + B, r"},
 		},
+	}})
+	m, _ = m.update(noon, linked{[]api.Computer{
+		{Name: "workstation", Local: true, Present: true, Since: new(noon.Add(-time.Hour)), Sessions: 3, Server: "nats://hub.example:4222"},
+		{Name: "desk-日本語", Present: true, RoundTrip: 12.34, Since: new(noon.Add(-9 * time.Minute)), Sessions: 2, May: []string{"send", "read"}},
+		{Name: "raspi", Since: new(noon.Add(-26 * time.Hour)), Sessions: 1, Waiting: 2},
 	}})
 	return m
 }

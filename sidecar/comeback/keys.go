@@ -1,0 +1,59 @@
+package comeback
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
+)
+
+// MenuKey is how a person opens the menu of the plugin, "" if no key does.
+func MenuKey(ctx context.Context, o tmux.Options) string {
+	options, err := tmux.Ask(ctx, o, MenuKeyOption, KeysOption)
+	if err != nil {
+		return ""
+	}
+	for _, key := range strings.Fields(cmp.Or(options[MenuKeyOption], "B")) {
+		if slices.Contains(strings.Fields(options[KeysOption]), key) {
+			return "prefix + " + key
+		}
+	}
+	return ""
+}
+
+// entries are the commands that an entry of the menu runs, with its key.
+var entries = sync.OnceValue(func() (all []entry) {
+	for _, one := range [][2]string{
+		{"intercom doctor --fix", "d, f"},
+		{"intercom doctor", "d"},
+		{"intercom chat resume (--all|[0-9a-f]{8})", "r"},
+		{"intercom chat pause --all", "p"},
+		{"intercom inbox (list|approve [0-9a-f]{8})", "i"},
+		{"intercom policy edit", "e"},
+		{"`?intercom adopt %[0-9]+ --as line`?", "c, then l (--as line)"},
+	} {
+		all = append(all, entry{regexp.MustCompile(one[0]), one[1]})
+	}
+	return all
+})
+
+type entry struct {
+	command *regexp.Regexp
+	key     string
+}
+
+// ByKeys names in a text the keys of the menu in the place of the commands that they run. menu is how a
+// person opens it; "" leaves the text as it is.
+func ByKeys(menu, text string) string {
+	if menu == "" || !strings.Contains(text, "intercom ") {
+		return text
+	}
+	for _, one := range entries() {
+		text = one.command.ReplaceAllLiteralString(text, menu+", "+one.key)
+	}
+	return text
+}
