@@ -123,6 +123,16 @@ func TestT22_T27_T29_C4_M7_anAgentDelegates(t *testing.T) {
 	for _, tool := range []string{"end_session", "get_session_data"} {
 		assert.Equal(t, "refused", failureOf(t, calls(t, own, tool, map[string]any{"computer": "local", "session_id": "bob"})).Code, tool)
 	}
+	// ...nor is an inbox read, or emptied, of a team in which it is not.
+	inbox := filepath.Join(outside, ".team", "inbox", "zed.jsonl")
+	require.NoError(t, os.MkdirAll(filepath.Dir(inbox), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(outside, ".team", "config.json"), []byte(`{"members":[{"name":"zed","role":"dev","status":"idle"}]}`), 0o600))
+	line := `{"type": "message", "from": "lead", "content": "not for you", "timestamp": 1.0}` + "\n"
+	require.NoError(t, os.WriteFile(inbox, []byte(line), 0o600))
+	for _, peek := range []bool{false, true} {
+		assert.Contains(t, failureOf(t, calls(t, own, "team_inbox", map[string]any{"name": "zed", "peek": peek, "project_dir": outside})).Error, "it is not the caller's team")
+	}
+	assert.Equal(t, line, read(t, inbox))
 	assert.Len(t, st.Run("list-panes", "-a", "-F", "#{pane_id}"), before)
 	assert.NoFileExists(t, trace)
 	assert.Len(t, slices.DeleteFunc(st.held(), func(h api.Held) bool { return !h.Decision }), 4)

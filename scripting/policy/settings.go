@@ -70,4 +70,5 @@ type Team struct {
 type Sessions struct {
 	Allow []string `json:"allow,omitzero"` // profiles, and absolute paths of programs
 	Roots []string `json:"roots,omitzero"` // absolute paths of directories, below which they may
+	Most  *int     `json:"most,omitempty"` // how many of what they have started may run at once
 }

@@ -22,7 +22,7 @@ var settingsClass = &class{
 		{name: "brakes", typ: "table<string, string|number|boolean>", doc: "Limits."},
 		{name: "health", typ: "table<string, string|boolean>", doc: "After how long a turn that took an agent's message is asked about: after = \"10m\", or false."},
 		{name: "profiles", typ: "table<string, table<string, any>>", doc: "Fields of profiles, by the profile."},
-		{name: "sessions", typ: "table<string, string[]>", doc: "What agents may start: allow, profiles and paths of programs; roots, directories below which they may."},
+		{name: "sessions", typ: "table<string, string[]|integer>", doc: "What agents may start by themselves: allow, profiles and paths of programs; roots, directories below which they may; most, how many of what they have started may run at once (8)."},
 		{name: "answer", typ: "string[]", doc: "The program, with its arguments, that answers messages (AEA) for repositories in which no agent works. It reads the message, and its output is the answer."},
 		{name: "team", typ: "table<string, number|boolean>", doc: "What holds in all teams: require_plan, so that teammates are told to change nothing before the lead has approved a plan, and Claude Code with hooks installed is stopped; timeout, the seconds after which a request expires that has no answer."},
 		{name: "notices", typ: "table<string, boolean|string[]>", doc: "How you are told that you are waited for, beside the line in tmux: bell, osc9 and osc777, true or false; command, a program and its arguments, which gets the notice as its last one."},
@@ -73,19 +73,7 @@ func (s *state) configure(L *lua.LState) int {
 				s.settings.Profiles[profile] = fields
 			})
 		case "sessions":
-			s.eachSetting(L, name, v, func(key string, v lua.LValue) {
-				list, ok := s.field(L, name+"."+key, v).([]string)
-				switch {
-				case !ok:
-					L.RaiseError("%s.%s must be a list of texts", name, key)
-				case key == "allow":
-					s.settings.Sessions.Allow = list
-				case key == "roots":
-					s.settings.Sessions.Roots = list
-				default:
-					L.RaiseError("%s has no field %q: allow and roots are its fields", name, key)
-				}
-			})
+			s.settings.Sessions = s.sessions(L, name, v)
 		case "answer":
 			list, ok := v.(*lua.LTable)
 			if !ok || list.Len() == 0 {
@@ -206,6 +194,33 @@ func (s *state) team(L *lua.LState, name string, v lua.LValue) (t policy.Team) {
 		}
 	})
 	return t
+}
+
+// sessions is what agents may start.
+func (s *state) sessions(L *lua.LState, name string, v lua.LValue) (of policy.Sessions) {
+	s.eachSetting(L, name, v, func(key string, v lua.LValue) {
+		lists := map[string]*[]string{"allow": &of.Allow, "roots": &of.Roots}
+		switch value := s.field(L, name+"."+key, v).(type) {
+		case []string:
+			if into := lists[key]; into != nil {
+				*into = value
+				return
+			}
+		case float64:
+			if n := int(value); key == "most" && float64(n) == value && n >= 0 {
+				of.Most = &n
+				return
+			}
+		}
+		switch {
+		case lists[key] != nil:
+			L.RaiseError("%s.%s must be a list of texts", name, key)
+		case key == "most":
+			L.RaiseError("%s.most must be a whole number, 0 or more", name)
+		}
+		L.RaiseError("%s has no field %q: allow, roots and most are its fields", name, key)
+	})
+	return of
 }
 
 // notices is how a person is told.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -36,10 +35,12 @@ type lines struct {
 	closed   context.Context
 	close    context.CancelFunc
 
-	open     atomic.Int64  // requests that are not answered
-	answered chan struct{} // an answer was written
-	unread   chan struct{} // has an element for each write under way
-	mu       sync.Mutex    // guards out
+	owes     sync.Mutex          // guards open and writes
+	open     map[jsonrpc.ID]bool // requests that are not answered
+	writes   int                 // under way
+	answered chan struct{}       // an answer was written
+	unread   chan struct{}       // has an element for each write under way
+	mu       sync.Mutex          // guards out
 	out      io.Writer
 }
 
@@ -47,7 +48,7 @@ type lines struct {
 func newLines(ctx context.Context, in io.Reader, out io.Writer) *lines {
 	l := &lines{
 		messages: make(chan jsonrpc.Message), over: make(chan struct{}),
-		answered: make(chan struct{}, 1), unread: make(chan struct{}, mostUnread), out: out,
+		open: make(map[jsonrpc.ID]bool), answered: make(chan struct{}, 1), unread: make(chan struct{}, mostUnread), out: out,
 	}
 	l.closed, l.close = context.WithCancel(ctx)
 	go func() {
@@ -89,26 +90,38 @@ func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
 // Write writes a message. SDK.
 func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(m)
+	answer, ok := m.(*jsonrpc.Response)
+	l.owes.Lock()
+	if ok {
+		delete(l.open, answer.ID) // before it is read: the client may use it again then
+	}
+	l.writes++
+	l.owes.Unlock()
+	l.unread <- struct{}{}
 	if err == nil {
 		err = l.write(data)
 	}
-	if _, ok := m.(*jsonrpc.Response); ok {
-		l.open.Add(-1)
-		select {
-		case l.answered <- struct{}{}:
-		default:
-		}
-	}
+	l.wrote()
 	return err
 }
 
 func (l *lines) write(line []byte) error {
-	l.unread <- struct{}{}
-	defer func() { <-l.unread }()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, err := l.out.Write(append(line, '\n'))
 	return err
+}
+
+// wrote notes that a write is over, that of an element in unread.
+func (l *lines) wrote() {
+	<-l.unread
+	l.owes.Lock()
+	l.writes--
+	l.owes.Unlock()
+	select {
+	case l.answered <- struct{}{}:
+	default:
+	}
 }
 
 // take reads messages to the end, and then waits for the answers to them.
@@ -127,7 +140,7 @@ func (l *lines) take(in io.Reader) {
 	}
 	late := time.NewTimer(lastAnswers)
 	defer late.Stop()
-	for l.open.Load() > 0 {
+	for l.owing() {
 		select {
 		case <-l.answered:
 		case <-late.C:
@@ -136,6 +149,22 @@ func (l *lines) take(in io.Reader) {
 			return
 		}
 	}
+}
+
+// owing reports whether there is something to be answered or written.
+func (l *lines) owing() bool {
+	l.owes.Lock()
+	defer l.owes.Unlock()
+	return len(l.open) > 0 || l.writes > 0
+}
+
+// asks notes a request, and reports whether there is one under way already by its id.
+func (l *lines) asks(id jsonrpc.ID) (again bool) {
+	l.owes.Lock()
+	defer l.owes.Unlock()
+	again = l.open[id]
+	l.open[id] = true
+	return again
 }
 
 // accept hands on the message of a line, or answers what is wrong with it.
@@ -173,8 +202,8 @@ func (l *lines) accept(line []byte) error {
 			return l.refuse(id, jsonrpc.CodeInvalidRequest, "the id is neither a string nor an integer that JavaScript has") // the SDK would answer another
 		}
 	}
-	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() {
-		l.open.Add(1)
+	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() && l.asks(req.ID) {
+		return l.refuse("null", jsonrpc.CodeInvalidRequest, "the id "+id+" is that of a request under way") // by it the answer to that one is known
 	}
 	select {
 	case l.messages <- m:
@@ -184,7 +213,7 @@ func (l *lines) accept(line []byte) error {
 	}
 }
 
-// refuse answers what is not a message. The id is JSON.
+// refuse answers what is not a message, without waiting until that is read. The id is JSON.
 func (l *lines) refuse(id string, code int64, why string) error {
 	line, err := json.Marshal(struct {
 		Version string          `json:"jsonrpc"`
@@ -194,7 +223,19 @@ func (l *lines) refuse(id string, code int64, why string) error {
 	if err != nil {
 		return err
 	}
-	return l.write(line)
+	select {
+	case l.unread <- struct{}{}:
+	case <-l.closed.Done():
+		return io.EOF
+	}
+	l.owes.Lock()
+	l.writes++
+	l.owes.Unlock()
+	go func() {
+		_ = l.write(line) // whoever writes the next answer is told
+		l.wrote()
+	}()
+	return nil
 }
 
 var errLongLine = errors.New("the line is longer than 16 MiB")

@@ -88,6 +88,38 @@ func TestMCP_itsInputEnds(t *testing.T) {
 	<-gaveUp
 }
 
+// An id is that of one request until it is answered; then it may be that of another.
+func TestMCP_H72_anIDIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	begun, gaveUp, over := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	s := &Server{Tools: []Tool{waits(begun, gaveUp)}}
+	in, write := io.Pipe()
+	read, out := io.Pipe()
+	go func() { over <- s.Serve(t.Context(), in, out) }()
+	answers := bufio.NewReader(read)
+	asks := func(line string) string {
+		_, err := io.WriteString(write, line)
+		require.NoError(t, err)
+		answer, err := answers.ReadString('\n')
+		require.NoError(t, err)
+		return answer
+	}
+	asks(hello)
+	for range 2 {
+		assert.Contains(t, asks(ping), `"id":"after"`)
+	}
+	_, err := io.WriteString(write, tool("7", "wait"))
+	require.NoError(t, err)
+	<-begun
+	refused := asks(tool("7", "wait"))
+	assert.Contains(t, refused, `"id":null`)
+	assert.Contains(t, refused, "under way")
+	require.NoError(t, write.Close())
+	go func() { _, _ = io.Copy(io.Discard, answers) }()
+	require.NoError(t, <-over)
+	<-gaveUp
+}
+
 // A client that does not read keeps nothing from ending, neither by a signal nor by its own end.
 func TestMCP_itsOutputIsNotRead(t *testing.T) {
 	t.Parallel()

@@ -166,10 +166,35 @@ func (r DecideStart) do(tx *tx, _ *Requested) (Answer, error) {
 
 // BeginStart says that the window of a start is about to be opened. An order without an ID is one
 // that nobody has to approve; its ID and At are made here. One with an ID has been approved, or is
-// ErrNotStarted. Answer: Orders, that one.
+// ErrNotStarted. An agent's is a *TooManyError where as many as Most of what agents have started are there.
+// Answer: Orders, that one.
 type BeginStart struct {
 	By    By // who has it started
 	Order message.StartOrder
+	Most  int
+}
+
+// TooManyError says that agents have started as many sessions as they may without being asked about.
+type TooManyError struct{ Running int }
+
+func (e *TooManyError) Error() string {
+	return fmt.Sprintf("%d sessions that agents started are running", e.Running)
+}
+
+// startedByAgents are how many sessions agents have started that are there, or are about to be: of all
+// agents together, since what is started may start others.
+func (tx *tx) startedByAgents() (n int) {
+	for _, p := range tx.peers {
+		if p.Kind == message.PeerPane && p.Ended == nil && p.Caller != nil && p.Caller.Peer != "" {
+			n++
+		}
+	}
+	for _, o := range tx.orders {
+		if o.Begun && o.From.Peer != "" {
+			n++
+		}
+	}
+	return n
 }
 
 func (r BeginStart) by() By { return r.By }
@@ -178,6 +203,9 @@ func (r BeginStart) do(tx *tx, _ *Requested) (Answer, error) {
 	o := r.Order
 	switch i := tx.order(o.ID); {
 	case o.ID == "":
+		if n := tx.startedByAgents(); !r.By.Person() && n >= r.Most {
+			return Answer{}, fmt.Errorf("begin start: %w", &TooManyError{n})
+		}
 		o.ID, o.At, o.Approved = tx.ids.next(tx.now), tx.now, nil
 	case i < 0 || tx.orders[i].Approved == nil || tx.orders[i].Begun || tx.orders[i].From.Peer != r.By.Peer:
 		return Answer{}, fmt.Errorf("begin start %s: %w", o.ID.Short(), ErrNotStarted)

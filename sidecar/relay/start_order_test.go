@@ -59,14 +59,14 @@ func TestStartOrder_OutlivesTheRun(t *testing.T) {
 		require.ErrorIs(t, err, ErrNotStarted, "its window must not be there yet")
 	}
 	assert.Equal(t, []string{"done approved", "failed approved", "waits waits"}, r.orders())
-	_, err := r.ask(BeginStart{By: agent(asker), Order: message.StartOrder{ID: waits}})
+	_, err := r.ask(BeginStart{Most: 8, By: agent(asker), Order: message.StartOrder{ID: waits}})
 	require.ErrorIs(t, err, ErrNotStarted, "nobody has said yes")
 
-	begun := r.must(BeginStart{By: agent(asker), Order: message.StartOrder{ID: done}}).Orders[0]
-	r.must(BeginStart{By: agent(asker), Order: message.StartOrder{ID: failed}})
+	begun := r.must(BeginStart{Most: 8, By: agent(asker), Order: message.StartOrder{ID: done}}).Orders[0]
+	r.must(BeginStart{Most: 8, By: agent(asker), Order: message.StartOrder{ID: failed}})
 	r.restart(0)
 	assert.Equal(t, []string{"done begun", "failed begun", "waits waits"}, r.orders())
-	_, err = r.ask(BeginStart{By: agent(asker), Order: message.StartOrder{ID: done}})
+	_, err = r.ask(BeginStart{Most: 8, By: agent(asker), Order: message.StartOrder{ID: done}})
 	require.ErrorIs(t, err, ErrNotStarted, "never twice")
 
 	before := len(r.commits)
@@ -103,11 +103,60 @@ func TestStartOrder_TheFirstMessage(t *testing.T) {
 	require.ErrorIs(t, err, ErrRequest)
 	assert.Empty(t, r.orders())
 
-	o := r.must(BeginStart{By: agent(asker), Order: message.StartOrder{What: "x", Dir: project, Message: "go", From: address(r.s.present(asker.ID))}}).Orders[0]
+	o := r.must(BeginStart{Most: 8, By: agent(asker), Order: message.StartOrder{What: "x", Dir: project, Message: "go", From: address(r.s.present(asker.ID))}}).Orders[0]
 	_, _ = r.step(Gone{Peer: asker.ID, Reason: message.AgentGone})
 	answer, err := r.ask(FinishStart{By: agent(asker), Session: opened(o)})
 	require.ErrorAs(t, err, new(*FirstMessageError))
 	assert.Equal(t, o.ID, answer.Peer.ID)
 	assert.NotNil(t, r.s.present(o.ID))
 	assert.Empty(t, r.orders())
+}
+
+// What agents have started, all of them together, is bounded: an agent that starts others which start
+// others is asked about, by whom of them ever. What a person has approved, or starts, is not refused.
+func TestStartOrder_M7_AsManyAsMayRun(t *testing.T) {
+	r := newRig(t)
+	asker := r.adopt("asker")[0]
+	start := func(by By, most int) (message.StartOrder, error) {
+		o := message.StartOrder{What: "x", Dir: project, From: message.Address{Peer: by.Peer, Name: "x"}}
+		a, err := r.ask(BeginStart{By: by, Order: o, Most: most})
+		if err != nil {
+			return o, err
+		}
+		return a.Orders[0], nil
+	}
+	finish := func(by By, o message.StartOrder, name, pane string) message.Peer {
+		session := opened(o)
+		session.Name, session.Pane = name, pane
+		return r.must(FinishStart{By: by, Session: session}).Peer
+	}
+	first, err := start(agent(asker), 2)
+	require.NoError(t, err)
+	worker := finish(agent(asker), first, "w1", "%11")
+	begun, err := start(agent(worker), 2)
+	require.NoError(t, err)
+
+	var many *TooManyError
+	for _, one := range []message.Peer{asker, worker} { // one runs, one is about to
+		_, err = start(agent(one), 2)
+		require.ErrorAs(t, err, &many)
+		assert.Equal(t, 2, many.Running)
+	}
+	r.restart(0)
+	finish(agent(worker), begun, "w2", "%12")
+	_, err = start(agent(asker), 2)
+	require.ErrorAs(t, err, &many)
+	_, err = start(agent(asker), 0)
+	require.Error(t, err)
+	_, err = start(ada, 0)
+	require.NoError(t, err, "a person")
+
+	held := r.must(AskStart{By: agent(asker), Order: message.StartOrder{What: "more", Dir: project}}).Message
+	yes := r.must(DecideStart{By: ada, ID: held, Yes: true, Who: message.Person{Name: "ada"}}).Orders[0]
+	finish(agent(asker), r.must(BeginStart{By: agent(asker), Order: yes}).Orders[0], "w3", "%13")
+
+	_, err = r.step(Gone{Peer: worker.ID, Reason: message.AgentGone})
+	require.NoError(t, err)
+	_, err = start(agent(asker), 3)
+	require.NoError(t, err, "one has ended")
 }

@@ -98,7 +98,12 @@ func (s *Launches) Start(ctx context.Context, from api.Caller, req api.StartSess
 		s.Log.Warn("an agent may not start that by itself", "agent", caller.Name, "what", wanted.What, "dir", wanted.Dir, "why", why)
 		return s.hold(ctx, by, wanted, why)
 	}
-	return s.start(ctx, by, wanted.StartOrder)
+	started, err := s.start(ctx, by, wanted.StartOrder)
+	if many, ok := errors.AsType[*relay.TooManyError](err); ok {
+		s.Log.Warn("an agent may not start that by itself", "agent", caller.Name, "what", wanted.What, "dir", wanted.Dir, "why", many)
+		return s.hold(ctx, by, wanted, many.Error())
+	}
+	return started, err
 }
 
 // wanted is what is to be started.
@@ -328,6 +333,17 @@ func (s *Launches) mayStart(by relay.By, caller message.Peer, w wanted) string {
 		return fmt.Sprintf("it is not below %s", orNone(roots))
 	}
 	return ""
+}
+
+// mostStarted is how many sessions that agents have started may be there at once before the next one
+// waits for a person, where init.lua says nothing of it.
+const mostStarted = 8
+
+func (s *Launches) most() int {
+	if most := s.Settings().Sessions.Most; most != nil {
+		return *most
+	}
+	return mostStarted
 }
 
 func orNone(all []string) string {

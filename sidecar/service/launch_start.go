@@ -23,7 +23,7 @@ const (
 // not anybody waits for it.
 func (s *Launches) start(ctx context.Context, by relay.By, o message.StartOrder) (api.StartedSession, error) {
 	ctx = context.WithoutCancel(ctx)
-	answer, err := s.Relay.Do(ctx, relay.BeginStart{By: by, Order: o})
+	answer, err := s.Relay.Do(ctx, relay.BeginStart{By: by, Order: o, Most: s.most()})
 	if err != nil {
 		return api.StartedSession{}, wire(err)
 	}

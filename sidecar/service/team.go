@@ -211,24 +211,29 @@ func (s *Teams) speaks(by relay.By, dir, name string) bool {
 	return by.Person() && name == team.Lead && !lead
 }
 
-// Inbox says whose inbox a caller means, and refuses one that it may not empty.
+// Inbox says whose inbox a caller means, and refuses one that it may not empty; to an agent, also one of a
+// team that is not its own.
 func (s *Teams) Inbox(ctx context.Context, from api.Caller, req api.InboxRequest) (owner api.InboxOwner, err error) {
 	d, err := s.of(relay.By{}, req.Dir)
 	if err != nil {
 		return owner, err
 	}
-	by, mine, theirs, teamwork := s.Callers.by(ctx, from), team.Lead, false, false
+	by, mine, theirs, teamwork, seated := s.Callers.by(ctx, from), team.Lead, false, false, false
 	for _, seat := range s.Relay.Protocols().Seats {
 		if seat.Dir != d.Path || seat.Gone {
 			continue
 		}
 		if teamwork = true; by.Kind == relay.Agent && seat.Holder.Peer == by.Peer {
-			mine = seat.Name
+			mine, seated = seat.Name, true
 		} else if seat.Name == req.Name {
 			theirs = true
 		}
 	}
 	owner.Name = cmp.Or(req.Name, mine)
+	if by.Kind == relay.Agent && !seated && !s.worksIn(ctx, from, d) {
+		s.Log.Warn("refused to an agent", "what", "read the inbox of a team that is not its own", "agent", by.Peer, "dir", d.Path)
+		return owner, api.Errorf(api.CodeRefused, "read an inbox of the team in %q: it is not the caller's team", d.Path).WithHint("team_send, or intercom team send, writes to it")
+	}
 	switch {
 	case req.Peek, by.Person(), !teamwork, by.Kind == relay.Agent && owner.Name == mine && s.speaks(by, d.Path, mine):
 		return owner, nil
@@ -236,6 +241,16 @@ func (s *Teams) Inbox(ctx context.Context, from api.Caller, req api.InboxRequest
 		return owner, api.Errorf(api.CodeRefused, "empty the inbox of %q: it is not the caller's", owner.Name).WithHint("intercom team inbox %s --peek leaves the messages where they are", owner.Name)
 	}
 	return owner, nil
+}
+
+// worksIn reports whether the directory in which an agent works is in a team's project.
+func (s *Teams) worksIn(ctx context.Context, from api.Caller, d team.Dir) bool {
+	session, ok := s.Callers.callerSession(ctx, from)
+	if !ok {
+		return false
+	}
+	own, err := project(workingDir(session))
+	return err == nil && own.Path == d.Path
 }
 
 // project is the team of a place: that of the nearest directory above it that has one, or the one
