@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/link"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/programtest"
 )
 
 // Two computers, each with its own network and HOME, over ssh: what is sent while the link is cut arrives once and in order;
@@ -162,10 +163,11 @@ func newSSHWorld(t *testing.T) *sshWorld {
 		w.ip(t, "-n", w.ns(name), "link", "set", "dev", "lo", "up")
 		w.ip(t, "-n", w.ns(name), "link", "set", "dev", "cable", "up")
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", w.bin+"/", "./cmd/intercom", "./cmd/intercom-hub")
-	build.Dir = filepath.Join("..", "..")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	require.NoError(t, os.Mkdir(w.bin, 0o755))
+	require.NoError(t, os.Symlink(thisProgram(), filepath.Join(w.bin, "intercom")))
+	hub, err := programtest.Build("intercom-hub-tested", "cmd/intercom-hub")
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(hub, filepath.Join(w.bin, "intercom-hub")))
 
 	for _, key := range []string{"host", "me"} {
 		out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, key)).CombinedOutput()
