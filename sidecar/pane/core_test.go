@@ -317,7 +317,7 @@ func rowsBeforeEnter() []row {
 		{"another long paste", disturbed, nil, 0, sighted(agentic(whole, func(f *found) { f.placeholder = "[Pasted]" })), "composed", fmt.Sprintf(held, message.InComposer) + " | notify"},
 		{"a person's word, and it stands before the cursor", vouched, nil, 0, sighted(agentic(unrecognised, func(f *found) { f.before = true })), "permitting", rendered},
 		{"a person's word, and it does not", vouched, nil, 0, sighted(agentic(unrecognised)), "composed", ""},
-		{"a person pressed Enter", inComposer(), nil, 0, sighted(line(echoed, working)), "resting", "await | submitted: echo: the text was taken, and the program works | settle"},
+		{"a person pressed Enter, or it asks something below", inComposer(), nil, 0, sighted(line(echoed, working)), "resting", "uncertain: " + string(message.NotTaken) + ", the text left the composer without our Enter | settle"},
 		{"or took it away", inComposer(), nil, 0, sighted(line(echoed)), "resting", "announce | uncertain: " + string(message.NotTaken) + ", the text left the composer without our Enter | settle"},
 		{"it is gone", inComposer(), nil, prof.TakenWithin, sighted(agentic()), "composed", ""},
 		{"it stays gone", inComposer(), nil, late, sighted(agentic()), "resting", "uncertain: " + string(message.NotTaken) + " | settle"},

@@ -73,8 +73,8 @@ func (s composed) step(c *core, now time.Time, e event) (stage, []act) {
 		return s.press(c, now, f, why)
 	case why != "":
 		return s.standing(c, now, why)
-	case taken && f.reading.State == message.Working: // a person pressed Enter on our text
-		return c.finish(s.batch, message.Submitted, "", "echo: the text was taken, and the program works")
+	case taken && f.reading.State == message.Working: // a person pressed Enter on our text, or the program asks something below it
+		return c.finish(s.batch, message.Uncertain, message.NotTaken, "the text left the composer without our Enter")
 	case taken: // or threw it away: an editor may leave such a line above its prompt too
 		return c.vanished(s.batch)
 	case f.reading.State == message.Draft:
