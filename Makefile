@@ -53,7 +53,7 @@ demo: ensure build ## two programs in two panes of a private tmux server talk to
 	bin/intercom demo
 
 test: ensure ## all tests but the long ones, on real tmux servers of their own (TEST=regexp picks some)
-	$(GO) test -p $(AT_ONCE) -parallel 8 -timeout 15m $(if $(TEST),-run '$(TEST)') $(LONGEST) ./...
+	$(GO) test -vet=off -p $(AT_ONCE) -parallel 8 -timeout 15m $(if $(TEST),-run '$(TEST)') $(LONGEST) ./...
 
 lint: ## formatting, go vet, staticcheck, shellcheck, a tidy go.mod
 	GO='$(GO)' .ci/lint
