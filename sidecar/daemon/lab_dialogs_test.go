@@ -149,22 +149,9 @@ func TestLab_S2_H4_DialogsAtTheStart(t *testing.T) {
 			t.Logf("%s: %q", s.name, l.trailTo(id, a))
 			assert.NotContains(t, l.trailTo(id, a), "typed", s.name)
 			assert.Empty(t, a.Received(), s.name)
-			for _, step := range s.answer {
-				a.WaitForText(step.at)
-				a.WaitForStill(labtest.Stillness)
+			a.answers(s.answer, func(step answerStep) {
 				assert.NotContains(t, l.trailTo(id, a), "typed", "%s, at %s", s.name, step.at)
-				again := time.Now()
-				a.WaitFor("what follows "+step.at, func(now labtest.Screen) bool {
-					switch {
-					case step.then == "" && !now.Contains(step.at), step.then != "" && now.Contains(step.then):
-						return true
-					case time.Now().After(again): // some do not hear a key at first
-						again = time.Now().Add(labtest.Patience / 20)
-						a.Keys(step.keys...)
-					}
-					return false
-				})
-			}
+			})
 			l.waitTold(id, a, "answered")
 			assert.Equal(t, attributed("tester", 0, []string{body}), a.heard(), "%s: once", s.name)
 			l.over(chat)
@@ -184,6 +171,32 @@ type answerStep struct {
 	keys []string
 	at   string // what is on the screen then, and no longer when it was heard
 	then string // what comes on the screen then, where at stays there
+}
+
+// answers answers dialogs as a person does, who looks before each key: some agents do not hear a key at
+// first, others hear one late, when it has been pressed again. Which key comes next the screen says
+// alone: a second Down may have gone back to where the first one began.
+func (a *labAgent) answers(steps []answerStep, before func(answerStep)) {
+	asked := func(now labtest.Screen) int {
+		return slices.IndexFunc(steps, func(s answerStep) bool { return now.Contains(s.at) && (s.then == "" || !now.Contains(s.then)) })
+	}
+	for last := -1; ; {
+		a.WaitFor("the next dialog, or the end of the last", func(now labtest.Screen) bool { return asked(now) >= 0 || last == len(steps)-1 })
+		a.WaitForStill(labtest.Stillness)
+		at := asked(a.screen())
+		if at < 0 && last == len(steps)-1 {
+			return
+		}
+		if at < 0 {
+			continue
+		}
+		before(steps[at])
+		a.Keys(steps[at].keys...)
+		last = at
+		for pressed := time.Now(); asked(a.screen()) == at && time.Since(pressed) < labtest.Patience/20; {
+			time.Sleep(50 * time.Millisecond) // which an agent needs its processor for
+		}
+	}
 }
 
 // startDialogs are those of the agents that can be had without an account.

@@ -10,21 +10,25 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tailscale/hujson"
 	"pgregory.net/rapid"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
 )
 
 // told is what a configuration says of our server, nil if it names none.
 func told(t require.TestingT, agent string, text []byte) any {
 	var all map[string]any
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	if agent == "codex" {
+	known, _ := profile.AgentByName(agent)
+	key := known.Settings.Server.Key
+	if known.Settings.Server.Form == profile.ServerInTOML {
 		require.NoError(t, toml.Unmarshal(text, &all), "%s", text)
-		servers, _ := all["mcp_servers"].(map[string]any)
+		servers, _ := all[key].(map[string]any)
 		return servers["intercom"]
 	}
 	plain, err := hujson.Standardize(append([]byte{}, text...))
 	require.NoError(t, err, "%s", text)
 	require.NoError(t, json.Unmarshal(plain, &all))
-	servers, _ := all[map[string]string{"claude": "mcpServers", "gemini": "mcpServers", "opencode": "mcp"}[agent]].(map[string]any)
+	servers, _ := all[key].(map[string]any)
 	return servers["intercom"]
 }
 
@@ -67,10 +71,10 @@ func TestM5_anyConfigurationComesBack(t *testing.T) {
 		t.Run(agent, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				var text string
-				if agent == "codex" {
+				if known, _ := profile.AgentByName(agent); known.Settings.Server.Form == profile.ServerInTOML {
 					text = configuration(t)
 				} else {
-					text = document(t, agent != "claude")
+					text = document(t, known.Settings.Server.Comments)
 				}
 				comesBack(t, agent, []byte(text))
 			})

@@ -11,7 +11,7 @@ import (
 // Google's Gemini API, as Gemini CLI speaks it.
 func init() {
 	offer(api{
-		name: "gemini", paths: []string{":generateContent", ":streamGenerateContent"},
+		name: "google", paths: []string{":generateContent", ":streamGenerateContent"},
 		decode: decodeGemini, answer: answerGemini, refuse: refuseGemini,
 	})
 }

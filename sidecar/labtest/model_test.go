@@ -158,7 +158,7 @@ var dialects = []dialect{
 		},
 	},
 	{
-		api: "gemini", path: "/v1beta/models/m:streamGenerateContent?alt=sse", whole: "/v1beta/models/m:generateContent", shell: "run_shell_command", command: "command",
+		api: "google", path: "/v1beta/models/m:streamGenerateContent?alt=sse", whole: "/v1beta/models/m:generateContent", shell: "run_shell_command", command: "command",
 		request: func(_ bool, texts, results []string) any {
 			contents := []any{object{"role": "user", "parts": []any{object{"text": "<session_context>\nx\n</session_context>"}}}}
 			for i, text := range texts {
