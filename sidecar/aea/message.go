@@ -103,7 +103,10 @@ func (m Message) Text() string {
 type InvalidError struct {
 	Field string // "" is the whole file
 	Why   string
+	Cause error // of a file that could not be read; else nil
 }
+
+func (e *InvalidError) Unwrap() error { return e.Cause }
 
 func (e *InvalidError) Error() string {
 	if e.Field == "" {
@@ -113,7 +116,7 @@ func (e *InvalidError) Error() string {
 }
 
 func invalid(field, format string, args ...any) error {
-	return &InvalidError{field, fmt.Sprintf(format, args...)}
+	return &InvalidError{Field: field, Why: fmt.Sprintf(format, args...)}
 }
 
 // Check is why a message cannot be sent, nil if it can: the protocol's own rules, strictly.

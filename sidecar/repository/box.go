@@ -381,7 +381,7 @@ func (b *box) fresh(e Entry) bool {
 	case one.Stage == marked:
 		return !e.Processed
 	case one.Stage == refused:
-		return one.Hash != e.Time.UTC().Format(time.RFC3339Nano)
+		return one.Hash != e.version()
 	case one.Stage == flagged, one.Stage == left:
 		return false
 	case one.Stage == acting && one.Held != "" && one.By != b.peers.By:

@@ -108,8 +108,12 @@ func because(err error) string { return reason(err).Error() }
 type Entry struct {
 	Name      string
 	Time      time.Time // when the file was written
+	Changed   time.Time // when it was, or its names or its permissions were
 	Processed bool
 }
+
+// version is one text as long as a file stays as it is.
+func (e Entry) version() string { return e.Changed.UTC().Format(time.RFC3339Nano) }
 
 // List is what there is, newest first, as the document's own command has it.
 func (d Dir) List() ([]Entry, error) {
@@ -130,7 +134,7 @@ func (d Dir) List() ([]Entry, error) {
 		if err != nil { // it has gone
 			continue
 		}
-		all = append(all, Entry{e.Name(), info.ModTime(), marks[e.Name()]})
+		all = append(all, Entry{e.Name(), info.ModTime(), changed(info), marks[e.Name()]})
 	}
 	slices.SortStableFunc(all, func(a, b Entry) int {
 		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Name, a.Name))
@@ -177,8 +181,8 @@ func (d Dir) marked(name string) bool {
 	return err == nil
 }
 
-// Read reads one message. The error is an *aea.InvalidError where the file is none; text is what
-// was read, for a hash.
+// Read reads one message. The error is an *aea.InvalidError where the file is none, and another one where
+// it cannot be read for now; text is what was read, for a hash.
 func (d Dir) Read(name string) (m aea.Message, text []byte, err error) {
 	if !aea.IsName(name) {
 		return m, nil, &aea.InvalidError{Why: fmt.Sprintf("%.80q is no name of a message", name)}
@@ -188,12 +192,22 @@ func (d Dir) Read(name string) (m aea.Message, text []byte, err error) {
 			return m, nil, err
 		}
 		if of, ok := errors.AsType[*foreign.NotOursError](err); ok {
-			return m, nil, &aea.InvalidError{Why: "it " + of.Why}
+			return m, nil, &aea.InvalidError{Why: "it " + of.Why, Cause: err}
+		}
+		if forNow(err) {
+			return m, nil, fmt.Errorf("message %q: %w", name, reason(err))
 		}
 		return m, nil, &aea.InvalidError{Why: because(err)}
 	}
 	m, err = aea.Read(name, text)
 	return m, text, err
+}
+
+// forNow reports whether an error is none of the file, but of a system that lacks something, or of a disk
+// that does not answer.
+func forNow(err error) bool {
+	of, ok := errors.AsType[syscall.Errno](err)
+	return ok && slices.Contains([]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.EIO, syscall.ESTALE, syscall.EINTR}, of)
 }
 
 // Letter is what Read says of one message.

@@ -73,7 +73,7 @@ func (b *box) pause() {
 	b.backlog, b.listed, b.rest = nil, time.Time{}, b.peers.Now().Add(tickEvery)
 }
 
-// take takes one file in. It reports false if the relay takes nothing for now.
+// take takes one file in. It reports false if nothing can be taken in for now.
 func (b *box) take(ctx context.Context, e Entry, owner Owner) bool {
 	one := b.ledger.known[e.Name]
 	switch {
@@ -97,6 +97,10 @@ func (b *box) take(ctx context.Context, e Entry, owner Owner) bool {
 		return true
 	}
 	if err != nil {
+		if _, invalid := errors.AsType[*aea.InvalidError](err); !invalid {
+			b.complain(ctx, err)
+			return false
+		}
 		b.unread(ctx, e, text, err)
 		return true
 	}
@@ -161,7 +165,7 @@ func (b *box) unread(ctx context.Context, e Entry, text []byte, err error) {
 // refuse notes that a file is not processed, as long as it stays as it is. Its author, who may be
 // anybody, is told nothing, and the file stays where it is.
 func (b *box) refuse(ctx context.Context, e Entry, why string) {
-	b.record(ctx, line{File: e.Name, Stage: refused, Hash: e.Time.UTC().Format(time.RFC3339Nano), Became: why})
+	b.record(ctx, line{File: e.Name, Stage: refused, Hash: e.version(), Became: why})
 	if why == "" { // our own, which was sent elsewhere
 		return
 	}
@@ -237,7 +241,7 @@ func (b *box) received(ctx context.Context) {
 		case refusedByRelay(err):
 			b.forget(one.job)
 			if info, statErr := os.Lstat(b.dir.at(one.file)); statErr == nil {
-				b.refuse(ctx, Entry{Name: one.file, Time: info.ModTime()}, err.Error())
+				b.refuse(ctx, Entry{Name: one.file, Changed: changed(info)}, err.Error())
 			}
 		default:
 			b.forget(one.job)

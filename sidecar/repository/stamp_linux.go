@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"io/fs"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -28,4 +29,13 @@ func stampOf(repository string) stamp {
 		ok:     file.Mode&syscall.S_IFMT == syscall.S_IFREG && time.Since(time.Unix(file.Ctim.Unix())) > settled,
 		device: file.Dev, inode: file.Ino, size: file.Size, changed: file.Ctim,
 	}
+}
+
+// changed is when a file was written, or what may be read of it became another: one name fewer, say, or a
+// permission more.
+func changed(info fs.FileInfo) time.Time {
+	if of, ok := info.Sys().(*syscall.Stat_t); ok {
+		return time.Unix(of.Ctim.Unix())
+	}
+	return info.ModTime()
 }

@@ -1,0 +1,34 @@
+package repository
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
+)
+
+// A system that has no descriptor left says nothing of a message: that is no message that is refused.
+func TestA57_noDescriptorLeft(t *testing.T) {
+	const at = "INTERCOM_TEST_DESCRIPTORS"
+	if path := os.Getenv(at); path != "" {
+		d := Dir{path}
+		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 3, Max: 3}))
+		_, _, err := d.Read("message-1-from-a.json")
+		require.ErrorIs(t, err, syscall.EMFILE)
+		var is *aea.InvalidError
+		assert.NotErrorAs(t, err, &is)
+		return
+	}
+	t.Parallel()
+	d := repo(t, "repo")
+	drop(t, d, "message-1-from-a.json", `{"message_type":"update","message":{"body":"x"}}`)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestA57_noDescriptorLeft$")
+	cmd.Env = append(os.Environ(), at+"="+d.Path)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
