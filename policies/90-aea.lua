@@ -108,7 +108,10 @@ intercom.on("decide", function(msg, ctx)
   if notify ~= "" then options.notify = notify end
 
   if action == "acknowledge" then
-    if msg.requires_response then options.text = "Received: " .. msg.type .. " " .. msg.id end
+    if msg.requires_response then
+      options.text = "Received: " .. msg.type
+      if (msg.subject or "") ~= "" then options.text = options.text .. ": " .. msg.subject end
+    end
     return intercom.ack(options)
   end
   options.prompt = prompt(msg, of) -- also for what the agent gets once a person has said yes

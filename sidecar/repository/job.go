@@ -88,12 +88,12 @@ func (b *box) heed(ctx context.Context, n note) {
 func (b *box) became(ctx context.Context, r message.Receipt) {
 	j := b.jobs[r.Message]
 	switch {
+	case b.replies[r.Message] != "":
+		b.replied(ctx, b.replies[r.Message], r)
 	case r.Reason == message.DecidedElsewhere:
 		if j != nil {
 			b.forget(j)
 		}
-	case b.replies[r.Message] != "":
-		b.replied(ctx, b.replies[r.Message], r)
 	case j == nil && b.awaited[r.Message] != "" && r.State == message.Failed:
 		b.rejected(ctx, b.awaited[r.Message], r.Reason)
 	case j == nil:

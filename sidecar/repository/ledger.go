@@ -196,3 +196,5 @@ func (e Enabled) lines(d Dir) (all []line) {
 func (e Enabled) ledger(path string) string { return filepath.Join(e.Dir, Key(path)+".ledger") }
 
 func (e Enabled) claim(path string) string { return filepath.Join(e.Dir, "claims", Key(path)) }
+
+func (e Enabled) answerLog() string { return filepath.Join(e.Dir, "answers") }

@@ -51,6 +51,7 @@ type Peers struct {
 	// only just started knows no panes yet. Until then nobody is told that there is none.
 	Grace time.Duration
 
+	answers  answerLog // of the goroutine that writes
 	mu       sync.Mutex
 	boxes    map[string]*box     // by path; guarded by mu, as all that follows
 	byPeer   map[message.ID]*box // likewise
@@ -83,6 +84,7 @@ func (p *Peers) Run(ctx context.Context) error {
 	p.mu.Unlock()
 	var all sync.WaitGroup
 	defer all.Wait()
+	p.answers.path = p.Enabled.answerLog()
 	all.Go(func() { p.write(ctx) })
 	ends := map[string]context.CancelFunc{}
 	tick := time.NewTicker(every)
@@ -273,6 +275,13 @@ func (p *Peers) Deliver(ds ...message.Delivery) {
 	case p.wake <- struct{}{}:
 	default:
 	}
+}
+
+// later has a delivery looked at again in a while.
+func (p *Peers) later(d message.Delivery) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.outgoing = append(p.outgoing, d)
 }
 
 // Cancel takes deliveries back that nothing was done about.

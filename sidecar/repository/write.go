@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
@@ -77,27 +78,57 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 		_ = p.Relay.Notify(ctx, b.peer.ID, fmt.Sprintf("an answer of %s was not written: it has %s", m.From.ID, secret))
 		return refuse("it has a secret")
 	}
-	written := ""
-	if d.Typed { // an earlier run may have written it
-		written = b.dir.find(m.ID)
+	var report *message.Receipt // nil: nothing is known of it yet
+	became := func(state message.ReceiptState, why message.Reason) {
+		report = &message.Receipt{Delivery: d.ID, State: state, Reason: why}
 	}
-	if err := p.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Typed}); err != nil {
-		return nil // a pause: it is handed over again
-	}
-	if written == "" {
-		// Before the file: whoever sees that goes by it.
-		if err := b.dir.Log(p.Now(), "Answered", m.ReplyTo, fmt.Sprintf("by %s (%s)", m.From.ID, m.From.Path)); err != nil {
-			p.Log.Warn("repository", "path", b.dir.Path, "err", err)
+	err = p.answers.locked(func(f *os.File) error {
+		if p.answers.others(d.Message.InReplyTo, p.By, func(id string) bool { return b.dir.find(id) != "" }) {
+			became(message.Failed, message.DecidedElsewhere)
+			return nil
 		}
-		if written, err = b.dir.Put(m, ""); err != nil {
-			return errors.Join(err, refuse(message.FileUnwritten))
+		written := ""
+		if d.Typed { // an earlier run may have written it
+			written = b.dir.find(m.ID)
 		}
+		one := answer{To: d.Message.InReplyTo, By: p.By, ID: m.ID}
+		if written == "" {
+			if err := p.answers.note(f, one); err != nil {
+				return err
+			}
+		}
+		if p.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Typed}) != nil {
+			return errPaused
+		}
+		if written == "" {
+			// Before the file: whoever sees that goes by it.
+			if err := b.dir.Log(p.Now(), "Answered", m.ReplyTo, fmt.Sprintf("by %s (%s)", m.From.ID, m.From.Path)); err != nil {
+				p.Log.Warn("repository", "path", b.dir.Path, "err", err)
+			}
+			if written, err = b.dir.Put(m, ""); err != nil {
+				became(message.Failed, message.FileUnwritten)
+				return err
+			}
+		}
+		became(message.Submitted, "")
+		if err := from.Log(p.Now(), "Sent", m.ID, fmt.Sprintf("%s (%s) %s", m.To.ID, m.To.Path, written)); err != nil {
+			p.Log.Warn("repository", "path", from.Path, "err", err)
+		}
+		one.Written = true
+		return p.answers.note(f, one)
+	})
+	switch {
+	case errors.Is(err, errPaused):
+		return nil // it is handed over again
+	case report == nil:
+		p.later(d)
+		return err
 	}
-	if err := from.Log(p.Now(), "Sent", m.ID, fmt.Sprintf("%s (%s) %s", m.To.ID, m.To.Path, written)); err != nil {
-		p.Log.Warn("repository", "path", from.Path, "err", err)
-	}
-	return p.Relay.Report(ctx, message.Receipt{Delivery: d.ID, State: message.Submitted})
+	return errors.Join(err, p.Relay.Report(ctx, *report))
 }
+
+// errPaused says that the relay takes nothing for now.
+var errPaused = errors.New("the relay takes nothing for now")
 
 // message is a delivery in the protocol's form, an answer to what came as a file into the
 // repository from.

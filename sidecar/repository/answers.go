@@ -1,0 +1,156 @@
+package repository
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/atomicfile"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/own"
+)
+
+// answerLog is a file that all sidecars of a person share: which messages were answered, and by which of
+// them. A sidecar that is killed may have decided about a message of which another one then decided
+// anew; when it comes back, its journal still has the answer. The one that is written first is the only
+// one. Whoever writes an answer has the file locked from the question whether there is one until it is
+// written, so that of two lines of one message the later one counts.
+type answerLog struct {
+	path string
+	file os.FileInfo // that was read; another one was put in its place by whoever shortened it
+	read int64       // so much of it
+	of   map[message.ID]answer
+}
+
+// answer is a line of it.
+type answer struct {
+	To      message.ID `json:"to"` // what is answered, by its id with us
+	By      string     `json:"by"`
+	ID      string     `json:"id"`                // its message_id
+	Written bool       `json:"written,omitempty"` // it is there for certain
+}
+
+const (
+	answersPatience = 200 * time.Millisecond // for another sidecar's answer
+	answersMost     = 2 << 20                // bytes, and then half of it is forgotten
+)
+
+// errBusy says that another sidecar has the file locked: it may be stopped in the middle of writing.
+var errBusy = errors.New("another sidecar is writing an answer")
+
+// locked runs a function that writes an answer while no other sidecar does.
+func (a *answerLog) locked(write func(f *os.File) error) error {
+	if err := os.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
+		return fmt.Errorf("answers: %w", err)
+	}
+	f, err := a.current()
+	if err == nil && a.read > answersMost {
+		err = a.shorten(f)
+		release(f)
+		if err == nil {
+			f, err = a.current()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("answers: %w", err)
+	}
+	defer release(f)
+	return write(f)
+}
+
+// current is the file, locked and read to its end.
+func (a *answerLog) current() (*os.File, error) {
+	f, err := a.lock()
+	if err != nil {
+		return nil, err
+	}
+	if err := a.catchUp(f); err != nil {
+		release(f)
+		return nil, err
+	}
+	return f, nil
+}
+
+func release(f *os.File) {
+	own.Unlock(f)
+	f.Close()
+}
+
+func (a *answerLog) lock() (*os.File, error) {
+	for end := time.Now().Add(answersPatience); ; time.Sleep(time.Millisecond) {
+		f, err := own.OpenFile(a.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil && own.There(f) {
+			return f, nil
+		}
+		release(f)
+		switch {
+		case err != nil && !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
+			return nil, err
+		case time.Now().After(end):
+			return nil, errBusy
+		}
+	}
+}
+
+// catchUp reads what others have written since.
+func (a *answerLog) catchUp(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if a.file == nil || !os.SameFile(a.file, info) || info.Size() < a.read {
+		a.read, a.of = 0, map[message.ID]answer{}
+	}
+	a.file = info
+	text, err := io.ReadAll(io.NewSectionReader(f, a.read, info.Size()-a.read))
+	if err != nil {
+		return err
+	}
+	a.read += int64(len(text))
+	for line := range strings.Lines(string(text)) {
+		var one answer
+		if json.Unmarshal([]byte(line), &one) == nil && one.To != "" {
+			a.of[one.To] = one
+		}
+	}
+	return nil
+}
+
+// shorten forgets the earlier half.
+func (a *answerLog) shorten(f *os.File) error {
+	text, err := io.ReadAll(io.NewSectionReader(f, a.read/2, a.read))
+	if err != nil {
+		return err
+	}
+	_, later, _ := strings.Cut(string(text), "\n")
+	return atomicfile.Write(a.path, []byte(later), 0o600)
+}
+
+// note writes a line.
+func (a *answerLog) note(f *os.File, one answer) error {
+	text, _ := json.Marshal(one) // of texts alone
+	line := string(text) + "\n"
+	if torn(f) {
+		line = "\n" + line
+	}
+	if _, err := f.WriteString(line); err != nil {
+		return fmt.Errorf("answers: %w", err)
+	}
+	return nil
+}
+
+// others reports whether another sidecar has answered a message; there looks for the file of an answer
+// that was begun.
+func (a *answerLog) others(to message.ID, by string, there func(id string) bool) bool {
+	one := a.of[to]
+	return one.By != "" && one.By != by && (one.Written || there(one.ID))
+}

@@ -1,0 +1,111 @@
+package repository
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// A sidecar ends when its journal has an acknowledgement that is not written yet. Another one decides
+// anew; when the first comes back, its own is not written as well.
+func TestC50_A58_AnsweredOnce(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	yes := true
+	ask := func() (name, id string) {
+		m := letter(h.asker, h.target, "update")
+		m.Wanted = &yes
+		name, err := h.target.Put(m, "")
+		require.NoError(t, err)
+		return name, m.ID
+	}
+	answered := func(id string) (n int) {
+		for _, a := range h.answers() {
+			if a.ReplyTo == id {
+				n++
+			}
+		}
+		return n
+	}
+	name, id := ask()
+	h.cutAt("when the answer may be written")
+	h.run()
+	h.until(h.wasCut)
+	h.end()
+	assert.Zero(t, answered(id))
+	// It was killed before it had written down that it had decided.
+	require.NoError(t, os.Remove(h.peers.Enabled.ledger(h.target.Path)))
+	_ = os.Remove(h.target.at(processed, name))
+
+	first, journal := h.by, h.journal
+	h.by, h.journal = "another", filepath.Join(t.TempDir(), "state")
+	require.NoError(t, os.Mkdir(h.journal, 0o700))
+	h.run()
+	h.until(func() bool { return h.marked(name) && answered(id) == 1 })
+	h.end()
+
+	h.by, h.journal = first, journal
+	h.run()
+	defer h.end()
+	_, later := ask()
+	h.until(func() bool { return answered(later) == 1 }) // answers are written in their order
+	assert.Equal(t, 1, answered(id))
+}
+
+// Of two sidecars the one whose answer is there has answered; one that ended before it had written it has
+// not, and when it comes back it finds that another has.
+func TestC50_WhoHasAnswered(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "dir", "answers")
+	one, two := &answerLog{path: path}, &answerLog{path: path}
+	begin := func(a *answerLog, by string, written, there bool) (others bool) {
+		require.NoError(t, a.locked(func(f *os.File) error {
+			if others = a.others("m", by, func(string) bool { return there }); others {
+				return nil
+			}
+			return a.note(f, answer{To: "m", By: by, ID: "of " + by, Written: written})
+		}))
+		return others
+	}
+	assert.False(t, begin(one, "one", false, false))
+	assert.True(t, begin(two, "two", true, true), "its file is there")
+	assert.False(t, begin(two, "two", true, false), "it ended before it was")
+	assert.True(t, begin(one, "one", false, false), "and comes back")
+	assert.False(t, begin(two, "two", true, false), "its own")
+
+	// A line that a full disk tore, and a file that was shortened meanwhile.
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	_, err = f.WriteString(`{"to":"x"`)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	require.NoError(t, one.locked(func(f *os.File) error {
+		for i := range answersMost / 100 {
+			require.NoError(t, one.note(f, answer{To: message.ID(fmt.Sprint("n", i)), By: "one", ID: strings.Repeat("x", 100), Written: true}))
+		}
+		return nil
+	}))
+	last := message.ID(fmt.Sprint("n", answersMost/100-1))
+	for range 2 {
+		require.NoError(t, two.locked(func(*os.File) error {
+			assert.True(t, two.others(last, "two", func(string) bool { return false }))
+			return nil
+		}))
+	}
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Less(t, info.Size(), int64(answersMost))
+	require.NoError(t, one.locked(func(f *os.File) error {
+		assert.True(t, one.others(last, "two", func(string) bool { return false }))
+		// Another one that is stopped while it writes keeps nobody waiting for long.
+		assert.ErrorIs(t, two.locked(func(*os.File) error { return nil }), errBusy)
+		return nil
+	}))
+}
