@@ -13,50 +13,95 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
-// A sidecar ends when its journal has an acknowledgement that is not written yet. Another one decides
-// anew; when the first comes back, its own is not written as well.
+// A sidecar is killed when its journal has an acknowledgement that is not written yet, before or after it
+// has noted that it decided. Another one tells the author; when the first comes back, it does not as well.
 func TestC50_A58_AnsweredOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	yes := true
-	ask := func() (name, id string) {
-		m := letter(h.asker, h.target, "update")
-		m.Wanted = &yes
-		name, err := h.target.Put(m, "")
-		require.NoError(t, err)
-		return name, m.ID
+	for _, noted := range []bool{false, true} {
+		t.Run(fmt.Sprint("noted=", noted), func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			name, id := h.update("")
+			h.cutAt("when the answer may be written")
+			h.run()
+			h.until(h.wasCut)
+			if noted {
+				h.until(func() bool {
+					text, _ := os.ReadFile(h.peers.Enabled.ledger(h.target.Path))
+					return strings.Contains(string(text), `"owes":true`)
+				})
+			}
+			h.end()
+			assert.Zero(t, h.answersTo(id))
+			if !noted {
+				require.NoError(t, os.Remove(h.peers.Enabled.ledger(h.target.Path)))
+				_ = os.Remove(h.target.at(processed, name))
+			}
+
+			first, journal := h.by, h.journal
+			h.by, h.journal = "another", filepath.Join(t.TempDir(), "state")
+			h.runs = func(string) bool { return false }
+			require.NoError(t, os.Mkdir(h.journal, 0o700))
+			h.run()
+			h.until(func() bool { return h.marked(name) && h.answersTo(id) == 1 })
+			h.end()
+
+			h.by, h.journal = first, journal
+			h.run()
+			defer h.end()
+			_, later := h.update("")
+			h.until(func() bool { return h.answersTo(later) == 1 }) // answers are written in their order
+			assert.Equal(t, 1, h.answersTo(id))
+			log, err := os.ReadFile(h.target.at(logName))
+			require.NoError(t, err)
+			if noted {
+				assert.Equal(t, 1, strings.Count(string(log), "Processed: .aea/"+name+" -> "), "%s", log)
+			}
+			assert.NotContains(t, string(log), "Rejected")
+		})
 	}
-	answered := func(id string) (n int) {
-		for _, a := range h.answers() {
-			if a.ReplyTo == id {
-				n++
+}
+
+// What ends in order first writes what it has decided: nobody may ever come back to do it.
+func TestA58_AnswersBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.run()
+	ids := map[string]string{}
+	for i := range 40 {
+		name, id := h.update(fmt.Sprint("n", i))
+		ids[name] = id
+	}
+	h.until(func() bool {
+		for name := range ids {
+			if !h.marked(name) {
+				return false
 			}
 		}
-		return n
+		return true
+	})
+	h.end()
+	for _, id := range ids {
+		assert.Equal(t, 1, h.answersTo(id))
 	}
-	name, id := ask()
-	h.cutAt("when the answer may be written")
-	h.run()
-	h.until(h.wasCut)
-	h.end()
-	assert.Zero(t, answered(id))
-	// It was killed before it had written down that it had decided.
-	require.NoError(t, os.Remove(h.peers.Enabled.ledger(h.target.Path)))
-	_ = os.Remove(h.target.at(processed, name))
+}
 
-	first, journal := h.by, h.journal
-	h.by, h.journal = "another", filepath.Join(t.TempDir(), "state")
-	require.NoError(t, os.Mkdir(h.journal, 0o700))
-	h.run()
-	h.until(func() bool { return h.marked(name) && answered(id) == 1 })
-	h.end()
+// update is one that wants an acknowledgement.
+func (h *house) update(descriptor string) (name, id string) {
+	m, yes := letter(h.asker, h.target, "update"), true
+	m.Wanted = &yes
+	name, err := h.target.Put(m, descriptor)
+	require.NoError(h.t, err)
+	return name, m.ID
+}
 
-	h.by, h.journal = first, journal
-	h.run()
-	defer h.end()
-	_, later := ask()
-	h.until(func() bool { return answered(later) == 1 }) // answers are written in their order
-	assert.Equal(t, 1, answered(id))
+func (h *house) answersTo(id string) (n int) {
+	for _, a := range h.answers() {
+		if a.ReplyTo == id {
+			n++
+		}
+	}
+	return n
 }
 
 // Of two sidecars the one whose answer is there has answered; one that ended before it had written it has

@@ -81,6 +81,7 @@ type box struct {
 	followed time.Time             // when the ledger that was followed was changed last
 	words    os.FileInfo           // the list of persons' words that was heeded; nil: none was
 	others   []string              // files about which another sidecar asked a person
+	owed     []string              // files that another sidecar acknowledged, which has perhaps told nobody
 	replies  map[message.ID]string // the files by the answers that are not written yet
 	noes     map[string]string     // what a person said no to and the ledger does not say yet
 }
@@ -136,6 +137,7 @@ func (b *box) run(ctx context.Context) {
 		logged := b.relog(ctx)
 		if b.claim != nil && !b.yields && logged {
 			b.askAgain(ctx)
+			b.acknowledgeAgain(ctx)
 			b.look(ctx)
 			b.feed(ctx)
 		}
@@ -231,6 +233,7 @@ func (b *box) own(ctx context.Context, path string) {
 	b.follow(ctx)
 	b.recordNoes(ctx)
 	b.complete(ctx)
+	b.inherit()
 	if w, err := fsnotify.NewWatcher(); err == nil {
 		if err := w.Add(b.dir.at()); err == nil {
 			b.watcher = w

@@ -92,26 +92,67 @@ func (b *box) askAgain(ctx context.Context) {
 		if b.peers.Runs == nil || b.peers.Runs(one.By) {
 			return false
 		}
-		j := b.again(message.Delivery{Message: message.Envelope{ID: one.Our, Meta: map[string]string{metaFile: file}}})
-		if j == nil {
-			return true // it is another file by now
-		}
-		j.over, j.inherited = true, true
-		b.jobs[j.our] = j
-		fresh, err := b.peers.Relay.Receive(ctx, b.envelope(j))
-		if err != nil {
-			b.forget(j)
-			b.complain(ctx, err)
-			return refusedByRelay(err)
-		}
-		b.record(ctx, one) // it is asked about here
-		j.flies = true
-		b.flying++
-		if !fresh {
-			b.recall(ctx, j.our)
-		}
-		return true
+		again, err := b.takeOver(ctx, one)
+		return !again || err == nil || refusedByRelay(err)
 	})
+}
+
+// inherit finds what other sidecars acknowledged last, of whose authors nobody knows whether they were told.
+func (b *box) inherit() {
+	b.owed = nil
+	for _, one := range b.ledger.known {
+		if one.Owes && one.last && one.By != b.peers.By {
+			b.owed = append(b.owed, one.File)
+		}
+	}
+	slices.Sort(b.owed)
+}
+
+// acknowledgeAgain has what a sidecar acknowledged that ended before it told the author decided about anew:
+// it may never come back. If it does, it finds that the author was told.
+func (b *box) acknowledgeAgain(ctx context.Context) {
+	if len(b.owed) == 0 || b.flying >= window {
+		return
+	}
+	told := answerLog{path: b.peers.Enabled.answerLog()}
+	if told.locked(func(*os.File) error { return nil }) != nil {
+		return
+	}
+	b.owed = slices.DeleteFunc(b.owed, func(file string) bool {
+		one := b.ledger.known[file]
+		if !one.Owes || one.By == b.peers.By || told.of[one.Our].Written {
+			return true
+		}
+		if b.peers.Runs == nil || b.peers.Runs(one.By) || b.flying >= window {
+			return false
+		}
+		again, err := b.takeOver(ctx, one)
+		return !again || err == nil || refusedByRelay(err)
+	})
+}
+
+// takeOver hands a message about which another sidecar decided to the relay. It reports false if its file
+// is another one by now.
+func (b *box) takeOver(ctx context.Context, one line) (bool, error) {
+	j := b.again(message.Delivery{Message: message.Envelope{ID: one.Our, Meta: map[string]string{metaFile: one.File}}})
+	if j == nil {
+		return false, nil
+	}
+	j.over, j.inherited = true, true
+	b.jobs[j.our] = j
+	fresh, err := b.peers.Relay.Receive(ctx, b.envelope(j))
+	if err != nil {
+		b.forget(j)
+		b.complain(ctx, err)
+		return true, err
+	}
+	b.record(ctx, one) // it is this sidecar's now
+	j.flies = true
+	b.flying++
+	if !fresh {
+		b.recall(ctx, j.our)
+	}
+	return true, nil
 }
 
 // rejected takes in that a person said no to a message.

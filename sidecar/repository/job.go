@@ -27,6 +27,7 @@ type job struct {
 	our       message.ID
 	flies     bool // it is with the relay, and not decided
 	over      bool // it is marked
+	owes      bool // its author is to be told that it was acknowledged
 	inherited bool // from a sidecar that asked a person about it and does not run any more
 
 	delivery message.Delivery // once it may be acted on
@@ -117,6 +118,8 @@ func (b *box) decided(ctx context.Context, j *job, r message.Receipt) {
 	case r.State == message.Held:
 		b.landed(j) // by a brake or a pause, and a person was told
 		b.stalled(ctx, j.file, string(r.Reason), "")
+	case j.over && r.Reason == message.Acknowledged: // for a sidecar that had not told its author
+		b.forget(j)
 	case r.State == message.Failed && j.over:
 		b.rejected(ctx, j.file, r.Reason)
 		b.forget(j)
@@ -127,6 +130,7 @@ func (b *box) decided(ctx context.Context, j *job, r message.Receipt) {
 				b.reply(ctx, j, "not passed on: "+string(r.Reason), fmt.Sprintf("%s: %s", r.State, r.Reason))
 			}
 		}
+		j.owes = r.Reason == message.Acknowledged && j.message.RequiresResponse()
 		b.finish(ctx, j, cmp.Or(ends[r.Reason], fmt.Sprintf("%s: %s", r.State, r.Reason)))
 		b.forget(j)
 	case (r.State == message.Submitted || r.State == message.Answered) && !j.inLane && b.current != j: // by an earlier run
@@ -142,7 +146,7 @@ func (b *box) finish(ctx context.Context, j *job, became string) {
 	}
 	j.over = true
 	one := j.line(done)
-	one.Became = became
+	one.Became, one.Owes = became, j.owes
 	b.record(ctx, one)
 	if err := b.dir.Mark(j.file); err != nil {
 		b.complain(ctx, err)

@@ -42,6 +42,9 @@ type line struct {
 	Held   string     `json:"held,omitempty"`   // why it, or its answer, goes on only once a person says so
 	Answer message.ID `json:"answer,omitempty"` // that answer
 
+	// Owes says that the author waits for an acknowledgement, which the journal of the sidecar has.
+	Owes bool `json:"owes,omitempty"`
+
 	last bool // one of the last when the ledger was opened
 }
 

@@ -102,6 +102,8 @@ func (p *Peers) Run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
+			all.Wait()
+			p.writeOut(ctx)
 			return nil
 		case <-tick.C:
 		}

@@ -392,8 +392,12 @@ func (h *house) run() {
 			_ = h.relay.Spoke(ctx, message.Turn{Peer: d.Target, Words: "said by ben", Answers: []message.ID{d.ID}, Source: "test"})
 		}
 	}
-	parts.Go(func() { assert.NoError(h.t, h.peers.Run(ctx)) })
-	h.stop = func() {
+	var served sync.WaitGroup
+	inner, end := context.WithCancel(ctx)
+	served.Go(func() { assert.NoError(h.t, h.peers.Run(inner)) })
+	h.stop = func() { // as a sidecar ends: the relay last
+		end()
+		served.Wait()
 		cancel()
 		parts.Wait()
 		require.NoError(h.t, j.Close())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/tmux-intercom/tmux-intercom/sidecar/aea"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/foreign"
@@ -24,6 +25,10 @@ func (p *Peers) write(ctx context.Context) {
 				}
 				continue
 			}
+			if ctx.Err() != nil {
+				p.later(d) // see writeOut
+				continue
+			}
 			if err := p.put(ctx, d); err != nil && ctx.Err() == nil {
 				p.Log.Warn("message", "id", d.Message.ID, "err", err)
 			}
@@ -32,6 +37,27 @@ func (p *Peers) write(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-p.wake:
+		}
+	}
+}
+
+// outWithin is how long an end in order waits for answers that are not written yet: nobody may ever come
+// back to do it.
+const outWithin = time.Second
+
+// writeOut writes the answers that were decided before the end.
+func (p *Peers) writeOut(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outWithin)
+	defer cancel()
+	for _, d := range p.next() {
+		if ctx.Err() != nil {
+			return
+		}
+		if d.Message.Meta[metaFile] != "" {
+			continue
+		}
+		if err := p.put(ctx, d); err != nil {
+			p.Log.Warn("message", "id", d.Message.ID, "err", err)
 		}
 	}
 }
@@ -118,7 +144,7 @@ func (p *Peers) put(ctx context.Context, d message.Delivery) error {
 		return p.answers.note(f, one)
 	})
 	switch {
-	case errors.Is(err, errPaused):
+	case errors.Is(err, errPaused) && ctx.Err() == nil:
 		return nil // it is handed over again
 	case report == nil:
 		p.later(d)
