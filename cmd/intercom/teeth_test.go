@@ -81,6 +81,7 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:rest", "pane.TestG2_G6_G10_C46_WhenItIsOpen/its_screen_shows_a_dialog"},
 	{"pane:anew", "pane.TestG6_LookedAtAnew"},
 	{"pane:handed", "pane.TestG4_V14_OneWayOverAnEnd"},
+	{"pane:midst", "pane.TestG17_C46_InTheMidstOfATurn/it_works"},
 	{"door:peer", "door.TestG6_OnlyTheAgentsOwnInbox/another_process_listens"},
 	{"mode", "TestS21_EachFactChangedInTheGap/.*/.*/mode"},
 	{"inputoff", "TestS21_EachFactChangedInTheGap/.*/.*/inputoff"},

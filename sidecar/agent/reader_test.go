@@ -172,6 +172,49 @@ func TestReader_aPromptIsAPromptWhateverItSays(t *testing.T) {
 	}
 }
 
+// Who asked for a turn: what came through the agent's inbox is no person's, whatever it says and whenever it
+// is read, and what a person types beside it stays theirs.
+func TestG5_G14_ByHand(t *testing.T) {
+	const (
+		typed   = `{"type":"user","origin":{"kind":"human"},"promptSource":"typed","message":{"content":"by hand"}}`
+		brought = `{"type":"user","isMeta":true,"promptSource":"system","turnOrigin":"peer","origin":{"kind":"peer","from":"uds:/x","name":"Ada","body":"hello","msg_id":"m1"},"message":{"content":"Another Claude session sent a message:\nhello"}}`
+		midst   = `{"type":"attachment","attachment":{"type":"queued_command","mode":"prompt","prompt":"hello","origin":{"kind":"peer","body":"hello","msg_id":"m2"}}}`
+		steered = `{"type":"attachment","attachment":{"type":"queued_command","mode":"prompt","prompt":"by hand, too"}}`
+		claims  = `{"type":"user","isMeta":true,"promptSource":"system","origin":{"kind":"peer","body":"[tester] (0):\n\nI am a person","msg_id":"m3"},"message":{"content":"x"}}`
+		over    = `{"type":"system","subtype":"turn_duration"}`
+	)
+	for _, c := range []struct {
+		name  string
+		lines []string
+		hand  bool
+		ids   []string
+	}{
+		{"typed", []string{typed}, true, []string{""}},
+		{"brought", []string{brought}, false, []string{"m1"}},
+		{"brought, and claims to be a person's", []string{claims}, false, []string{"m3"}},
+		{"in the midst of a person's turn", []string{typed, midst}, true, []string{"", "m2"}},
+		{"in the midst of a peer's turn", []string{brought, midst}, false, []string{"m1", "m2"}},
+		{"typed in the midst of a peer's turn", []string{brought, steered}, true, []string{"m1", ""}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, m := NewReader(Claude, 0), Machine{}
+			var turns []Turn
+			for _, line := range append(c.lines, over) {
+				for _, e := range r.Feed([]byte(line + "\n")) {
+					turns = append(turns, m.Feed(e).Ended...)
+				}
+			}
+			require.Len(t, turns, 1)
+			assert.Equal(t, c.hand, turns[0].ByHand())
+			var ids []string
+			for _, one := range turns[0].Prompts {
+				ids = append(ids, one.ID)
+			}
+			assert.Equal(t, c.ids, ids)
+		})
+	}
+}
+
 func FuzzReader(f *testing.F) {
 	for _, from := range []string{
 		claude + "commands/transcript.jsonl", codex + "commands/transcript.jsonl", claude + "queue-tool/transcript.jsonl",

@@ -101,6 +101,15 @@ var Settings = []Setting{
 		accepts: "auto or type", values: []string{message.DoorAuto, message.DoorType},
 	},
 	{
+		Key: "deliver", Means: "mid-turn: with door=auto also while the agent works, read after its next tool call; idle: never (idle)",
+		apply: func(l *message.Limits, v string) bool {
+			l.Deliver = v
+			return v == message.DeliverIdle || v == message.DeliverMidTurn
+		},
+		shows: func(l message.Limits) string { return l.Deliver }, usual: message.DeliverIdle,
+		accepts: "idle or mid-turn", values: []string{message.DeliverIdle, message.DeliverMidTurn},
+	},
+	{
 		Key: "words", Means: "last: what an agent says after its last tool call; all: also between calls (last)",
 		apply: func(l *message.Limits, v string) bool { l.Words = v; return v == "last" || v == "all" },
 		shows: func(l message.Limits) string { return l.Words }, usual: "last",

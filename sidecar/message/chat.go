@@ -83,6 +83,7 @@ type Limits struct {
 	LineBreak string `json:"line_break,omitempty"` // for readers of lines; " ⏎ "
 	Header    string `json:"header,omitempty"`     // "attribution" (default) or "both"
 	Door      string `json:"door,omitempty"`       // DoorType (default) or DoorAuto
+	Deliver   string `json:"deliver,omitempty"`    // DeliverIdle (default) or DeliverMidTurn
 	Words     string `json:"words,omitempty"`      // "last" (default): what is said after a turn's last call of a tool; "all": also between them
 	Person    bool   `json:"person,omitempty"`     // what a person types into a pane by hand goes to the others too
 	Empty     string `json:"empty,omitempty"`      // which chats pause once nothing is said any more: "agents" (default) those without a line program, "on" this one, "off" not this one

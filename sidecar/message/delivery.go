@@ -38,12 +38,19 @@ type Form struct {
 	LineBreak string `json:"line_break,omitempty"` // what stands for a line break in a reader of lines; "" is " ⏎ "
 	AsIs      bool   `json:"as_is,omitempty"`      // the body is all that stands below the head: no subject goes above it
 	Way       string `json:"door,omitempty"`       // DoorAuto or DoorType; "" is DoorType
+	MidTurn   bool   `json:"mid_turn,omitempty"`   // where it goes through a door, it may while its reader works
 }
 
 // Which way a message may go into an agent that offers more than its terminal.
 const (
 	DoorAuto = "auto" // by the agent's own door where it offers one, else typed
 	DoorType = "type" // always typed
+)
+
+// When a message may go into an agent that reads what comes through its door between two calls of tools.
+const (
+	DeliverIdle    = "idle"     // once it rests
+	DeliverMidTurn = "mid-turn" // while it works, too
 )
 
 // ReceiptState is what is known of a delivery.

@@ -46,6 +46,7 @@ type account struct {
 	rested  []agent.Turn // turns that ended so, not told yet
 	last    []took       // what it took before we came, the latest last
 	taken   []string     // ids of what it took through a door, the latest last
+	began   origins      // whence the prompts came that hooks have told of since its last words
 	spoken  []secondhand // turns that its transcript has not told
 	worked  bool         // its screen has shown work since its last words
 	since   time.Time    // when the oldest of what an earlier life left was typed; zero: it left nothing

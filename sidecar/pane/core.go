@@ -116,6 +116,9 @@ type plan struct {
 	offer *door.Offer // of the agent's door, through which it goes instead; nil: it is typed
 }
 
+// midst reports whether it goes to an agent at work.
+func (p plan) midst() bool { return p.offer != nil && p.found.door.midst && p.parts[0].d.MidTurn }
+
 // event is what happens: sighted, filed, permitted, heard, typed, handed, noted, recalled, delivered,
 // cancelled, surfaced, prompted, reported, released or gone.
 type event any

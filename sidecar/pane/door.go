@@ -38,6 +38,12 @@ type doorway struct {
 	why   string
 	soon  bool
 	shut  bool // it failed once
+	midst bool // what keeps it shut is a turn of the agent's alone, in the midst of which it takes a message too
+}
+
+// opens reports whether a delivery may go through.
+func (d doorway) opens(one message.Delivery) bool {
+	return d.why == "" || d.midst && (one.MidTurn || !gate("midst"))
 }
 
 // shutDoors are the doors that failed, by agent and version: a message that was handed over there
@@ -170,6 +176,7 @@ func (p *Pane) doorway(s sight, now time.Time) (d doorway) {
 		d.why = "it acts without asking: its screen shows that"
 	default:
 		d.why, d.soon = told.awake(s, h.offer.Session, p.prof.Quiet), true
+		d.midst = d.why != "" && told.works(s, h.offer.Session)
 	}
 	return d
 }
@@ -194,6 +201,14 @@ func (s signals) awake(seen sight, session string, quiet time.Duration) string {
 		return "it has just come to rest"
 	}
 	return ""
+}
+
+// works reports whether an agent's own account has it at work, in a turn that waits for nobody, and its
+// screen shows no dialog.
+func (s signals) works(seen sight, session string) bool {
+	state, _ := s.exact()
+	return state == message.Working && s.turn != nil && s.status.State == agent.StatusBusy && s.status.Thread == session &&
+		seen.reading.State != message.Blocked
 }
 
 // apart is bar for what does not go through the terminal: modes of the pane are no matter, and
@@ -240,7 +255,7 @@ func (p *Pane) pass(ctx context.Context, a pass) (door.Outcome, string) {
 	d := b.parts[0].d
 	p.moment("door unchecked")
 	now := p.doorway(p.sightOf(a.found.look), p.clock.now())
-	if (now.why != "" || now.offer != a.offer) && gate("anew") {
+	if (!now.opens(d) || now.offer != a.offer) && gate("anew") {
 		return door.Nothing, "it has changed since it was looked at: " + now.why
 	}
 	p.moment("door")

@@ -2,6 +2,7 @@ package pane
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -142,6 +143,78 @@ func TestG2_G6_G10_C46_WhenItIsOpen(t *testing.T) {
 	}
 }
 
+// In the midst of a turn it takes what is to be read there, while it waits for nobody; never what is not, and
+// never past what else keeps it shut.
+func TestG17_C46_InTheMidstOfATurn(t *testing.T) {
+	works := func(p *Pane, s *sight) {
+		p.account.machine.Feed(agent.Event{Kind: agent.Prompted, Text: "x", By: agent.ByKeys, At: noon})
+		p.account.status.State = agent.StatusBusy
+		s.reading = screen.Reading{State: message.Working, Composer: screen.Composer{Live: true}}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Pane, *sight)
+		open   bool
+	}{
+		{"it works", func(*Pane, *sight) {}, true},
+		{"beside a draft", func(_ *Pane, s *sight) { s.reading.State = message.Draft }, true},
+		{"in a mode of the pane", func(_ *Pane, s *sight) { s.look.Facts.InMode = true }, true},
+		{"it waits for its person", func(p *Pane, _ *sight) { p.account.status.State = agent.StatusWaiting }, false},
+		{"its screen shows a dialog", func(_ *Pane, s *sight) { s.reading.State = message.Blocked }, false},
+		{"it says that it rests", func(p *Pane, _ *sight) { p.account.status.State = agent.StatusIdle }, false},
+		{"of another conversation", func(p *Pane, _ *sight) { p.account.status.Thread = "other" }, false},
+		{"its transcript is not read", func(p *Pane, _ *sight) { p.account.told = false }, false},
+		{"it may act without asking", func(p *Pane, _ *sight) { p.account.mode.name = "bypassPermissions" }, false},
+		{"its version failed", func(p *Pane, _ *sight) { p.shut.shut(agent.Claude, "2.1.329") }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, s, _ := atRest()
+			works(p, &s)
+			c.change(p, &s)
+			d, urgent := doored("a"), doored("b")
+			urgent.MidTurn = true
+			now := p.doorway(s, noon)
+			assert.Equal(t, c.open, now.opens(urgent), now.why)
+			assert.False(t, now.opens(d))
+		})
+	}
+}
+
+// Where nothing but hooks tells of a turn, one that only what came to the inbox has begun is no person's; one
+// that somebody typed to besides is.
+func TestG14_HooksAlone(t *testing.T) {
+	const peers = "<cross-session-message from=\"uds:/x\" from-name=\"Ada\">\n[Ada] (1):\n\nhello\n</cross-session-message>"
+	for _, c := range []struct {
+		name    string
+		prompts []string
+		person  bool
+	}{
+		{"a person typed", []string{"hello"}, true},
+		{"a peer wrote", []string{peers}, false},
+		{"two did", []string{peers, peers}, false},
+		{"a peer wrote in the midst of a person's turn", []string{"hello", peers}, true},
+		{"a person typed in the midst of a peer's turn", []string{peers, "hello"}, true},
+		{"a person quotes one", []string{"see " + peers}, true},
+		{"nobody was told of", nil, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, _, _ := atRest()
+			p.client = watched{}
+			p.account.trouble = errors.New("nobody can read it")
+			for range 2 { // the second turn is not the first one's
+				for _, text := range c.prompts {
+					p.hooked(t.Context(), message.Hook{Agent: p.account.prof.Name, Event: "UserPromptSubmit", Thread: thread, Prompt: text, At: noon}, true)
+				}
+				p.hooked(t.Context(), message.Hook{Agent: p.account.prof.Name, Event: "Stop", Thread: thread, Words: "done", At: noon}, true)
+			}
+			require.Len(t, p.account.spoken, 2)
+			for _, one := range p.account.spoken {
+				assert.Equal(t, c.person, one.turn.Person)
+			}
+		})
+	}
+}
+
 // What its settings and its start say: what cannot be read counts against the door, and a project's
 // own word never for it.
 func TestG10_WhatKeepsItShut(t *testing.T) {
@@ -220,6 +293,11 @@ func TestG1_FailedVersionIsShut(t *testing.T) {
 	require.Len(t, r.told, 1)
 	assert.Contains(t, r.told[0], "typed from now on")
 }
+
+// watched is a terminal of which it is told when it is written to.
+type watched struct{ Terminal }
+
+func (watched) Trigger() string { return "inotify" }
 
 type noticing struct {
 	Relay

@@ -29,13 +29,30 @@ func (p *Pane) hooked(ctx context.Context, h message.Hook, proven bool) {
 	if state != "" {
 		a.hook = hooked{state: state, event: h.Event, at: h.At}
 	}
-	if h.Prompt != "" && state == message.Working && !a.signals().read {
-		p.prompted(ctx, agent.Prompt{Text: h.Prompt, By: agent.ByKeys, At: h.At}, "hook")
+	if h.Prompt != "" && state == message.Working {
+		by := agent.ByKeys
+		if a.prof.Inbox.Brought(h.Prompt) {
+			by, a.began.brought = agent.BySystem, true
+		} else {
+			a.began.typed = true
+		}
+		if !a.signals().read {
+			p.prompted(ctx, agent.Prompt{Text: h.Prompt, By: by, At: h.At}, "hook")
+		}
 	}
 	if state == message.Idle && h.Words != "" && !a.signals().read {
 		turn := message.Turn{ID: message.NewID(), Peer: p.session.ID, Words: h.Words, Source: "hook", Ended: h.At}
-		turn.Person = len(p.answers) == 0
+		turn.Person = len(p.answers) == 0 && a.began.person()
 		a.spoken = append(a.spoken, secondhand{turn: turn, due: h.At.Add(transcriptGrace)})
+	}
+	if state == message.Idle {
+		a.began = origins{}
 	}
 	p.stir(p.clock.now())
 }
+
+// origins are whence a turn's prompts came, as hooks have told: typed, or brought to the agent's inbox.
+type origins struct{ typed, brought bool }
+
+// person reports whether a person may have asked for the turn. Where nothing was told, one may.
+func (o origins) person() bool { return o.typed || !o.brought }

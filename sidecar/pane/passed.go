@@ -90,7 +90,7 @@ func (t *throughput) note(now time.Time, text string) {
 // byDoor is the first that waits, if it may go through the agent's door now.
 func (c *core) byDoor(now time.Time, f found) (p plan, ok bool) {
 	first := c.queue[0].Delivery
-	if c.enclose == nil || first.Way != message.DoorAuto || f.door.why != "" || f.ending || !f.tells {
+	if c.enclose == nil || first.Way != message.DoorAuto || !f.door.opens(first) || f.ending || !f.tells {
 		return plan{}, false
 	}
 	one, ok := c.enclose(first, f.door.offer.Name)

@@ -10,6 +10,7 @@ import (
 	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 )
 
 // doored may go through a door.
@@ -35,6 +36,15 @@ func through() *batch {
 	return &batch{parts: []part{one}, text: one.text, typedAt: noon, byDoor: true, rendered: true}
 }
 
+// midst is what is found at an agent in the midst of a turn of its own.
+func midst(f *found) {
+	f.door = doorway{offer: inbox, why: "it does not say that it rests", soon: true, midst: true}
+	f.busy, f.may = message.AgentWorking, message.AgentWorking
+}
+
+// atOnce may go there.
+func atOnce(c *core) { c.queue[0].MidTurn = true }
+
 // A row for each way of a message through the agent's door.
 func rowsOfTheDoor() []row {
 	at := func(change ...func(*core)) *core {
@@ -49,6 +59,10 @@ func rowsOfTheDoor() []row {
 	one, _ := enclosed(doored("a"), "inbox")
 	plan := plan{parts: []part{one}, found: agentic(open), offer: &inbox}
 	passedA := passed{batch: through(), spell: spell{since: noon}, offer: inbox}
+	urgent := one
+	urgent.d.MidTurn = true
+	inMidst := plan
+	inMidst.parts, inMidst.found = []part{urgent}, agentic(midst)
 	ofBefore := passed{batch: through(), spell: spell{since: noon}}
 	heldA := passed{batch: through(), spell: spell{since: noon, held: message.HeldByAgent}, offer: inbox}
 	rests := "ask: it says that it rests; through its inbox"
@@ -79,6 +93,12 @@ func rowsOfTheDoor() []row {
 			}
 		}), time.Minute - 1, sighted{agentic(open, draft)}, "resting", "hold: " + string(message.InComposer)},
 		{"it took nothing just before", resting{}, at(func(c *core) { c.through.shun = noon.Add(shunFor) }), shunFor - 1, sighted{agentic(open, draft)}, "resting", "hold: " + string(message.InComposer)},
+		{"it works", resting{}, at(), 0, sighted{agentic(midst)}, "resting", "hold: " + string(message.AgentWorking)},
+		{"it works, and is to be told at once", resting{}, at(atOnce), 0, sighted{agentic(midst)}, "asking", "ask: it works, and reads between two calls of tools; through its inbox"},
+		{"it waits for its person, and is to be told at once", resting{}, at(atOnce), 0, sighted{agentic(midst, func(f *found) { f.door.midst = false })}, "resting", "hold: " + string(message.AgentWorking)},
+		{"it still works", asking{plan: inMidst, granted: []part{urgent}, next: 1}, at(), 0, heard{message.AgentWorking}, "passing", "pass"},
+		{"it has come to ask", asking{plan: inMidst, granted: []part{urgent}, next: 1}, at(), 0, heard{screen.DialogOpen}, "resting", "hold: " + string(message.TmuxRefused)},
+		{"another comes while it has not read the first", passedA, at(atOnce), late, sighted{agentic(midst)}, "passed", ""},
 		{"permitted", asking{plan: plan}, at(), 0, permitted{}, "asking", "listen"},
 		{"refused", asking{plan: plan}, at(), 0, permitted{err: message.ErrEnded}, "resting", ""},
 		{"it has begun to work", asking{plan: plan, granted: []part{one}, next: 1}, at(), 0, heard{message.AgentWorking}, "resting", "hold: " + string(message.TmuxRefused)},

@@ -177,6 +177,9 @@ func (s asking) ask() []act {
 	one, says := s.parts[s.next], "composer live and empty"
 	if s.offer != nil {
 		says = "it says that it rests; through its " + s.offer.Name
+		if s.midst() {
+			says = "it works, and reads between two calls of tools; through its " + s.offer.Name
+		}
 	}
 	if s.vouched {
 		says = "a person vouched for a screen that is not recognised"
@@ -216,7 +219,7 @@ func (s asking) step(c *core, now time.Time, e event) (stage, []act) {
 		}
 		return s, []act{listen{}}
 	case heard:
-		if e.busy != "" && gate("exact") {
+		if e.busy != "" && (e.busy != message.AgentWorking || !s.midst()) && gate("exact") {
 			return resting{}, c.takeBack(now, s.granted)
 		}
 		b := &batch{parts: s.granted, text: join(s.granted), typedAt: now, vouched: s.vouched}

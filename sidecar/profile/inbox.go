@@ -32,6 +32,12 @@ type Inbox struct {
 // Offered reports whether there is an inbox at all.
 func (i Inbox) Offered() bool { return i.Record != "" }
 
+// Brought reports whether a prompt, as an agent's hook tells it, is one that came to the inbox: it stands in
+// its wrapper there.
+func (i Inbox) Brought(prompt string) bool {
+	return i.Tag != "" && strings.HasPrefix(strings.TrimSpace(prompt), "<"+i.Tag+" ")
+}
+
 // Asks reports whether the agent is known to ask before it acts, in the mode that its transcript
 // named last. "" is not known.
 func (i Inbox) Asks(mode string) bool { return slices.Contains(i.Careful, mode) }

@@ -168,13 +168,13 @@ func (tx *tx) planned(t *pending, v message.Verdict) []message.Delivery {
 		chat = &t.chat.Chat
 	}
 	v.Verb = message.VerbDeliver
-	planned, way := route.Plan(t.message, v, tx.Snapshot(), chat), tx.limits.Door
+	planned, limits := route.Plan(t.message, v, tx.Snapshot(), chat), tx.limits
 	if chat != nil {
-		way = chat.Limits.Door
+		limits = chat.Limits
 	}
 	for i := range planned {
 		p, o := &planned[i], v.For(planned[i].Target)
-		p.Unfiltered, p.Way = v.Unfiltered, way
+		p.Unfiltered, p.Way, p.MidTurn = v.Unfiltered, limits.Door, limits.Deliver == message.DeliverMidTurn
 		if o.Head != "" {
 			p.Head, p.Separator, p.Formatted = o.Head, o.Separator, true
 		}

@@ -26,6 +26,7 @@ func WithDefaults(l, defaults message.Limits) message.Limits {
 	l.LineBreak = cmp.Or(l.LineBreak, defaults.LineBreak)
 	l.Header = cmp.Or(l.Header, defaults.Header)
 	l.Door = cmp.Or(l.Door, defaults.Door)
+	l.Deliver = cmp.Or(l.Deliver, defaults.Deliver)
 	l.Words = cmp.Or(l.Words, defaults.Words)
 	l.Person = l.Person || defaults.Person
 	l.Approve = cmp.Or(l.Approve, defaults.Approve)

@@ -241,7 +241,7 @@ func limitsOf(settings policy.Settings) (limits relay.LimitsChanged, err error) 
 }
 
 // brakeSettings are those of chats that hold outside of chats too.
-var brakeSettings = []string{"depth", "rate", "bytes", "expire", "door"}
+var brakeSettings = []string{"depth", "rate", "bytes", "expire", "door", "deliver"}
 
 // workplaces is where all sessions work.
 func (s *Policies) workplaces() map[message.ID]policyset.Workplace {

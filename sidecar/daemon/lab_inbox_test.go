@@ -1,0 +1,197 @@
+package daemon_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/labtest"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// An inbox drops a text that is the same as the one before it, and what is beyond thirty at once, without a
+// word. Equal ones in a row, and forty in less than a minute, all come, once: what it would drop is typed,
+// or waits.
+func TestLab_G12_EqualAndMany(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, []labtest.Kind{labtest.Claude})
+	a := l.agent(labtest.Claude)
+	chat, _ := l.doored(a)
+	count := func(text string) int { return strings.Count(strings.Join(a.heard(), "\n"), text) }
+
+	const same = "the very same [[say as you like]]"
+	for n := range 3 {
+		a.drawn()
+		id := l.tellAll(chat, same)
+		l.waitTold(id, a, "answered")
+		assert.Equal(t, n+1, count(same))
+		assert.Equal(t, map[bool]string{true: "inbox"}[n == 0], a.through(id), "%d: %q", n, l.trailTo(id, a))
+	}
+
+	began := len(a.heard())
+	var ids []message.ID
+	for n := range 40 {
+		ids = append(ids, l.tellAll(chat, fmt.Sprintf("one of many, number %d. [[say as you like]]", n)))
+	}
+	ways := map[string]int{}
+	for n, id := range ids {
+		l.waitTold(id, a, "submitted")
+		assert.Equal(t, 1, count(fmt.Sprintf("one of many, number %d.", n)))
+		ways[a.through(id)]++
+		for _, told := range l.trailTo(id, a) {
+			assert.NotContains(t, told, "failed")
+			assert.NotContains(t, told, "uncertain")
+		}
+	}
+	in := strings.Join(a.heard()[began:], "\n")
+	for n := range 39 {
+		assert.Less(t, strings.Index(in, fmt.Sprintf("number %d.", n)), strings.Index(in, fmt.Sprintf("number %d.", n+1)), "in order")
+	}
+	t.Logf("forty at once: %v", ways)
+	assert.NotZero(t, ways["inbox"])
+	assert.LessOrEqual(t, ways["inbox"], 20)
+	assert.Empty(t, a.explain().DoorWhy)
+}
+
+// Claude Code and Codex talk, one through its inbox: turns that follow what came there are not its person's,
+// so that the chat is paused at its depth; words come whole, once and in order. What its person types by
+// hand is theirs, and ends the pause's cause.
+func TestLab_G14_PeerTurns(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, []labtest.Kind{labtest.Claude, labtest.Codex})
+	first, second := l.launch(labtest.Claude), l.launch(labtest.Codex)
+	for _, a := range []*labAgent{first, second} {
+		a.WaitForIdle()
+		a.says("Good morning.")
+	}
+	turns := long(12, 100)
+	chat := l.begin("", []string{first.Pane, second.Pane}, "door=auto", fmt.Sprint("depth=", turns))
+	l.until("its door", func() bool { e := first.explain(); return e.Door != "" && e.DoorWhy == "" }, func() any { return first.explain().DoorWhy })
+	heard := [2]int{len(first.heard()), len(second.heard())}
+	l.mute(chat, second.Pane)
+	l.tellAll(chat, "Let us talk, both of you.")
+	l.until("Claude's words", func() bool { return len(l.bodiesOf(chat, first)) == 1 })
+	l.unmute(chat, second.Pane)
+	waitUpTo(t, labtest.Patience*3, "the pause", func() bool { return l.current(chat).State == message.ChatPaused || t.Failed() })
+	assert.Contains(t, l.current(chat).Why, "depth")
+
+	said := [2][]string{l.bodiesOf(chat, first), l.bodiesOf(chat, second)}
+	t.Logf("%d turns and %d; %s", len(said[0]), len(said[1]), l.current(chat).Why)
+	for i, a := range []*labAgent{second, first} { // who hears them
+		all := strings.Join(a.heard()[heard[1-i]:], "\x00")
+		at := -1
+		for n, words := range said[i] {
+			if n == len(said[i])-1 && strings.Count(all, words) == 0 {
+				continue // held at the pause
+			}
+			assert.Equal(t, 1, strings.Count(all, words), "%d of %s", n, a.Name)
+			assert.Greater(t, strings.Index(all, words), at, "in order")
+			at = strings.Index(all, words)
+		}
+	}
+	ways := map[string]int{}
+	for _, m := range l.turns() {
+		if m.Chat == chat.ID && m.From.Peer == second.session().ID {
+			ways[first.through(m.ID)]++
+			assert.False(t, m.Origin == message.OriginHuman)
+		}
+	}
+	t.Logf("to Claude Code: %v", ways)
+	assert.GreaterOrEqual(t, ways["inbox"], min(turns/2-2, 20))
+
+	// Its person types beside it: that turn is theirs, and the depth begins anew.
+	l.mute(chat, second.Pane)
+	n := len(l.bodiesOf(chat, first))
+	first.drawn()
+	first.Prompt("by hand [[say these are mine]]")
+	l.until("its words", func() bool { return len(l.bodiesOf(chat, first)) > n }, func() any { return l.current(chat) })
+	assert.Contains(t, l.bodiesOf(chat, first)[n], "these are mine")
+	for _, m := range l.turns() {
+		if strings.Contains(m.Body, "these are mine") {
+			assert.Equal(t, 1, m.Depth)
+		}
+	}
+}
+
+// What is to be read in the midst of a turn is: at the next call of a tool, one at a time, and the turn goes
+// on to its own words. A second one waits until the first was read.
+func TestLab_G17_MidTurn(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, []labtest.Kind{labtest.Claude})
+	a := l.agent(labtest.Claude, labtest.Configured(func(a *labtest.Agent) {
+		require.NoError(t, a.WriteFile(filepath.Join(a.Home, ".claude", "settings.json"), `{"permissions": {"allow": ["Bash"]}}`))
+	}))
+	chat, ben := l.alone(a, "door=auto", "deliver=mid-turn")
+	l.mute(chat, ben.pane)
+	a.says("Good morning.")
+	l.until("its door", func() bool { e := a.explain(); return e.Door != "" && e.DoorWhy == "" }, func() any { return a.explain().DoorWhy })
+	for i := range doorTries {
+		a.drawn()
+		step := filepath.Join(a.Work, fmt.Sprintf("turn%d-", i))
+		prompt := "three steps:"
+		for n := range 3 {
+			prompt += fmt.Sprintf(" [[bash touch %[1]sat%[2]d; until [ -e %[1]sgo%[2]d ]; do sleep 0.05; done]]", step, n)
+		}
+		words := fmt.Sprintf("my own words, %d", i)
+		a.Prompt(prompt + " [[say " + words + "]]")
+		bodies := [2]string{fmt.Sprintf("first news, %d.", i), fmt.Sprintf("second news, %d.", i)}
+		var ids [2]message.ID
+		for n := range 3 {
+			l.until("its call", func() bool { _, err := os.Stat(step + fmt.Sprint("at", n)); return err == nil }, func() any { return a.screen().Plain })
+			if n == 0 {
+				ids[0], ids[1] = l.tellAll(chat, bodies[0]), l.tellAll(chat, bodies[1])
+			}
+			if n < 2 {
+				l.waitTold(ids[n], a, "typed")
+			}
+			if n == 0 {
+				assert.NotContains(t, l.trailTo(ids[1], a), "typed", "one at a time")
+			}
+			require.NoError(t, os.WriteFile(step+fmt.Sprint("go", n), nil, 0o600))
+			if n < 2 {
+				l.waitTold(ids[n], a, "submitted")
+			}
+		}
+		l.until("its own words", func() bool { return slices.Contains(a.Answers(), words) }, func() any { return a.Answers() })
+		first := [2]int{a.requestWith(bodies[0]), a.requestWith(bodies[1])}
+		assert.Less(t, first[0], first[1], "two requests")
+		all := a.Exchanges()
+		last := all[slices.IndexFunc(all, func(x labtest.Exchange) bool { return x.Answer == words })]
+		assert.False(t, last.Cut)
+		assert.Less(t, first[1], last.N+1, "both before its words")
+		for n, id := range ids {
+			assert.Equal(t, 1, bytes.Count(l.requestOf(last), []byte(bodies[n])))
+			assert.Equal(t, "inbox", a.through(id))
+			assert.True(t, a.provenBy(id, "transcript"))
+			l.waitTold(id, a, "answered")
+			t.Logf("%d: request %d: %q", i, first[n], l.trailTo(id, a))
+		}
+	}
+}
+
+// requestOf is what an agent has sent to its model.
+func (l *labRig) requestOf(x labtest.Exchange) []byte {
+	l.Helper()
+	data, err := os.ReadFile(filepath.Join(l.lab.Dir, "requests", fmt.Sprintf("%04d.json", x.N)))
+	require.NoError(l, err)
+	return data
+}
+
+// requestWith is the number of the first request of an agent that holds a text.
+func (a *labAgent) requestWith(text string) int {
+	a.l.Helper()
+	for _, x := range a.Exchanges() {
+		if x.Side == "" && bytes.Contains(a.l.requestOf(x), []byte(text)) {
+			return x.N
+		}
+	}
+	require.Failf(a.l, "no request", "with %q", text)
+	return 0
+}
