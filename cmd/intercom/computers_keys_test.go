@@ -51,7 +51,7 @@ func TestN10_computersByKeys(t *testing.T) {
 
 	desk.Run("select-window", "-t", claude.Pane)
 	me := desk.sit("base")
-	desk.outer.Run("resize-window", "-t", me.pane, "-x", "80", "-y", "24")
+	me.resize(80, 24)
 	me.menu("c")
 	me.sees("raspi/Far")
 	assert.Contains(t, me.screen(), "on raspi")

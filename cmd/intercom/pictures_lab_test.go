@@ -87,7 +87,7 @@ func TestLab_U27_pictures(t *testing.T) {
 	st.Run("join-pane", "-d", "-h", "-s", codex.Pane, "-t", claude.Pane, ";", "select-window", "-t", claude.Pane, ";", "select-pane", "-t", claude.Pane)
 	c := &camera{seat: st.sit("base")}
 	st.Run("rename-window", "-t", claude.Pane, "agents", ";", "set-option", "-g", "status-right", "#{@intercom-status} ", ";", "set-option", "-g", "status-left", "")
-	c.outer.Run("resize-window", "-t", c.pane, "-x", "116", "-y", "30")
+	c.resize(116, 30)
 	claude.WaitForIdle()
 	codex.WaitForIdle()
 

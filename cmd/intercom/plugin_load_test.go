@@ -113,7 +113,7 @@ func TestU2_whyThereIsNoProgram(t *testing.T) {
 				}
 			}
 			me := b.sit("base")
-			b.outer.Run("resize-window", "-t", me.pane, "-x", "400", "-y", "30")
+			me.resize(400, 30)
 			me.press("C-l")
 			b.Run("run-shell", "'"+b.root+"/intercom.tmux'")
 			me.sees(c.want)

@@ -52,18 +52,12 @@ func TestU5_menuByTheKeyboardAlone(t *testing.T) {
 		}
 
 		// A menu that does not fit is not shown at all: this one fits a small terminal.
-		st.outer.Run("resize-window", "-t", me.pane, "-x", "40", "-y", "15")
-		tmuxtest.WaitFor(t, "a small terminal", func() bool {
-			return st.Run("display-message", "-p", "-c", me.client, "#{client_width}x#{client_height}") == "40x15"
-		})
+		me.resize(40, 15)
 		me.press("C-b", "B")
 		me.sees("doctor")
 		me.sees("chat with")
 		me.press("q")
-		st.outer.Run("resize-window", "-t", me.pane, "-x", "140", "-y", "30")
-		tmuxtest.WaitFor(t, "a large terminal", func() bool {
-			return st.Run("display-message", "-p", "-c", me.client, "#{client_width}x#{client_height}") == "140x30"
-		})
+		me.resize(140, 30)
 
 		// Start a chat, and end it, either way.
 		me.menu("c")

@@ -171,18 +171,25 @@ func (st *stage) sit(session string) *seat {
 		}
 		return client != ""
 	})
-	// The server draws before the client's process knows that it is attached, and until then that
-	// takes no note of another size.
-	st.outer.Run("resize-window", "-t", pane, "-x", "140", "-y", "30")
-	tmuxtest.WaitFor(st.t, "the size of the client", func() bool {
-		var pid, width int
-		_, err := fmt.Sscan(st.Run("display-message", "-p", "-c", client, "#{client_pid} #{client_width}"), &pid, &width)
-		if err == nil && width != 140 {
+	me := &seat{st, pane, client}
+	me.resize(140, 30)
+	return me
+}
+
+// resize gives the terminal another size, and waits until the client has taken it. A client's process that
+// is late takes no note of it: the server draws before that knows that it is attached.
+func (s *seat) resize(columns, rows int) {
+	s.t.Helper()
+	s.outer.Run("resize-window", "-t", s.pane, "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows))
+	tmuxtest.WaitFor(s.t, "the size of the client", func() bool {
+		var pid, width, height int
+		_, err := fmt.Sscan(s.Run("display-message", "-p", "-c", s.client, "#{client_pid} #{client_width} #{client_height}"), &pid, &width, &height)
+		taken := width == columns && height == rows
+		if err == nil && !taken {
 			_ = syscall.Kill(pid, syscall.SIGWINCH)
 		}
-		return width == 140
+		return taken
 	})
-	return &seat{st, pane, client}
 }
 
 // press presses keys one after the other, each as soon as the server has read the one before:

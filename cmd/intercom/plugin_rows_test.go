@@ -54,10 +54,7 @@ func TestU19_everyCharacterOfWhatIsApprovedIsSeen(t *testing.T) {
 
 		me := st.sit("base")
 		for _, size := range sizes {
-			st.outer.Run("resize-window", "-t", me.pane, "-x", fmt.Sprint(size[0]), "-y", fmt.Sprint(size[1]))
-			tmuxtest.WaitFor(t, "the size", func() bool {
-				return strings.Contains(st.Run("list-clients", "-F", "#{client_name} #{client_width}x#{client_height}."), fmt.Sprintf("%s %dx%d.", me.client, size[0], size[1]))
-			})
+			me.resize(size[0], size[1])
 			me.menu("i")
 			me.sees("q closes")
 			me.sees("a approve")

@@ -71,7 +71,7 @@ func TestU6_U8_theScreenByItsKeys(t *testing.T) {
 		claude, codex := st.gated()
 		held := st.askedAbout(claude, "日本語 and 👩\u200d💻 "+strings.Repeat("words ", 40)+"the end")
 		me := st.sit("base")
-		st.outer.Run("resize-window", "-t", me.pane, "-x", "80", "-y", "25") // the last row is the status line's
+		me.resize(80, 25) // the last row is the status line's
 		shell := st.shell()
 		st.Run("select-window", "-t", shell)
 		me.types(thisProgram() + " ui inbox")

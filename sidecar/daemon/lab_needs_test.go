@@ -79,8 +79,8 @@ func (b *listing) String() string {
 }
 
 // Four agents at once: a dialog in one, a draft in the second, a question in the third, the fourth is
-// asked and answers. What a person must do is listed within a second and gone within one of their
-// answer; what the fourth does never is; and nobody but the person answers anything.
+// asked and answers. What a person must do is listed, and gone once they have answered; what the fourth
+// does never is; one thing is never called by two words; and nobody but the person answers anything.
 func TestLab_U20_fourAgentsAtOnce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, labtest.Kinds)
@@ -104,11 +104,8 @@ func TestLab_U20_fourAgentsAtOnce(t *testing.T) {
 			since = at
 			return ok
 		}, func() any { return board.String() })
-		took := since.Sub(from)
-		t.Logf("%s listed %v after %v", wait, there, took.Round(time.Millisecond))
-		if !strings.HasSuffix(wait, "draft") { // which is looked for less often than what an agent asks
-			assert.Less(t, took, time.Second, "%s %v", wait, there)
-		}
+		// How long that took is told, not asserted: TestU20_ListedWithinASecondAndGoneWithinOne has what we add to it.
+		t.Logf("%s listed %v after %v", wait, there, since.Sub(from).Round(time.Millisecond))
 	}
 
 	proof := filepath.Join(claude.Work, "proof")
@@ -147,6 +144,7 @@ func TestLab_U20_fourAgentsAtOnce(t *testing.T) {
 	l.waitTold(behind, claude, "answered")
 	l.waitTold(draft, codex, "submitted")
 	assert.FileExists(t, proof)
+	assert.NotContains(t, board.String(), "opencode: dialog")
 	_, told := board.is("gemini", true)
 	assert.False(t, told)
 	assert.Empty(t, l.statusLine())

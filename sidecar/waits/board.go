@@ -136,6 +136,10 @@ func (r *row) see(now time.Time, w message.Wait) {
 
 // turn takes in what it is for by now: something else only once that has lasted.
 func (r *row) turn(now time.Time, w message.Wait) {
+	if r.wait.Kind == message.WaitQuestion && w.Kind == message.WaitDialog && w.Text == r.wait.Text {
+		// An agent writes down that its question was answered a moment before its screen shows that.
+		w.Kind, w.Words, w.Next = r.wait.Kind, r.wait.Words, r.wait.Next
+	}
 	if w.Words == r.wait.Words && w.Kind == r.wait.Kind {
 		w.Since, r.other = r.wait.Since, nil
 		r.wait = w

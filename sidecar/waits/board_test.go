@@ -137,6 +137,25 @@ func TestU20_WordsDoNotFlickerEither(t *testing.T) {
 	assert.Equal(t, []string{"ada your draft"}, shown(s.Board))
 }
 
+// A question that its agent has noted as answered, while its screen still shows it, is no dialog on top; a
+// dialog that asks something else is one.
+func TestU20_AnAnsweredQuestionIsNoDialog(t *testing.T) {
+	question := dialog("Which colour?")
+	question.Kind, question.Words = message.WaitQuestion, "question"
+	for text, want := range map[string]string{"Which colour?": "ada question", "Run rm -rf build?": "ada dialog"} {
+		b := board()
+		for at := range 40 {
+			now := noon.Add(time.Duration(at) * 50 * time.Millisecond)
+			if at < 20 {
+				b.See(now, []message.Wait{question})
+			} else {
+				b.See(now, []message.Wait{dialog(text)})
+			}
+		}
+		assert.Equal(t, []string{want}, shown(b))
+	}
+}
+
 // flapping is 60 s of a wait that is there and not there for so long each.
 func flapping(s *seen, phase func() time.Duration) {
 	there, until := true, noon.Add(phase())
