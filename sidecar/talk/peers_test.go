@@ -267,24 +267,22 @@ func TestPeers_waits(t *testing.T) {
 // A port that is closed stays a peer as long as something waits for it: it gets that when it listens again.
 func TestPeers_closedWhileSomethingWaits(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	p, peer := r.joined(Wish{Name: "beta"})
-	_, err := p.Unwant()
+	r := newRoomThatLooks(t, time.Hour) // its ticks come from here: none before the message waits
+	p := r.start(Wish{Name: "beta"})
+	require.NoError(t, r.peers.Look(t.Context()))
+	peer, err := r.relay.Snapshot().Find("beta")
+	require.NoError(t, err)
+	_, err = p.Unwant()
 	require.NoError(t, err)
 	_, err = r.Keeper.Look(t.Context())
 	require.NoError(t, err)
 	sent, err := r.relay.Do(t.Context(), relay.Send{By: ada, To: "beta", Message: message.Envelope{Body: "later"}})
 	require.NoError(t, err)
 	until(t, func() bool { return r.state(sent.Message).Reason == message.PortClosed }, "held")
-	missed := func() int {
-		r.peers.mu.Lock()
-		defer r.peers.mu.Unlock()
-		if one := r.peers.known[p.Number]; one != nil {
-			return one.missed
-		}
-		return -1
+	var all sync.WaitGroup
+	for range 3 * maxMissed { // it is closed for long
+		require.NoError(t, r.peers.pass(t.Context(), true, &all))
 	}
-	until(t, func() bool { n := missed(); return n < 0 || n > 3*maxMissed }, "it is closed for long")
 	still, err := r.relay.Snapshot().Find("beta")
 	require.NoError(t, err)
 	assert.Equal(t, peer.ID, still.ID)
