@@ -83,6 +83,12 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"pane:handed", "pane.TestG4_V14_OneWayOverAnEnd"},
 	{"pane:midst", "pane.TestG17_C46_InTheMidstOfATurn/it_works"},
 	{"door:peer", "door.TestG6_OnlyTheAgentsOwnInbox/another_process_listens"},
+	{"native:peer", "native.TestRun_anotherProcessListens"},
+	{"native:once", "native.TestServe_answersNoServerCouldStumbleOver"},
+	{"native:sent", "native.TestS23_C47_AWireThatFailsAnywhere"},
+	{"native:nul", "native.TestRequest_isOneThatTheStrictestServerTakes"},
+	{"native:none", "native.TestRequest_isOneThatTheStrictestServerTakes"},
+	{"native:size", "native.TestRequest_longest"},
 	{"mode", "TestS21_EachFactChangedInTheGap/.*/.*/mode"},
 	{"inputoff", "TestS21_EachFactChangedInTheGap/.*/.*/inputoff"},
 	{"synchronised", "TestS21_EachFactChangedInTheGap/.*/.*/synchronised"},
@@ -102,6 +108,12 @@ var teeth = []struct{ gates, test string }{ // gates as INTERCOM_GATE_OFF has th
 	{"relay:tokens", "TestB8_ChatPausesAtItsTokens"},
 }
 
+// programsOf are the packages whose tests miss gates, by their names here.
+var programsOf = map[string]string{
+	"daemon": "../../sidecar/daemon", "relay": "../../sidecar/relay", "pane": "../../sidecar/pane",
+	"door": "../../sidecar/door", "native": "../../sidecar/tmux/native",
+}
+
 // teethAtOnce is how many tests run beside each other: a test that goes red mostly waits
 // for what will not happen.
 const teethAtOnce = 5
@@ -115,8 +127,8 @@ func TestTeeth_S22_EachGateIsMissed(t *testing.T) {
 		}), "no test is named for gate %q", gate)
 	}
 	programs := t.TempDir()
-	for _, dir := range []string{"daemon", "relay", "pane", "door"} {
-		build := exec.Command("go", "test", "-c", "-tags", "teeth", "-o", filepath.Join(programs, dir), "../../sidecar/"+dir)
+	for dir, path := range programsOf {
+		build := exec.Command("go", "test", "-c", "-tags", "teeth", "-o", filepath.Join(programs, dir), path)
 		out, err := build.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
@@ -161,7 +173,7 @@ func allGates(t *testing.T) (all []string) {
 	t.Helper()
 	name := regexp.MustCompile(`gate(?:\(|: )"(\w+)"`)
 	for prefix, pattern := range map[string]string{
-		"pane:": "../../sidecar/pane/*.go", "door:": "../../sidecar/door/*.go", "relay:": "../../sidecar/relay/*.go", "": "../../sidecar/tmux/*.go",
+		"pane:": "../../sidecar/pane/*.go", "door:": "../../sidecar/door/*.go", "relay:": "../../sidecar/relay/*.go", "native:": "../../sidecar/tmux/native/*.go", "": "../../sidecar/tmux/*.go",
 	} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
@@ -214,7 +226,7 @@ func bites(t *testing.T, program, gates, test string) (red bool, out string) {
 		levels[i] = "^" + strings.TrimSuffix(levels[i], "$") + "$"
 	}
 	cmd := exec.CommandContext(ctx, program, "-test.v", "-test.failfast", "-test.timeout=2m", "-test.run", strings.Join(levels, "/"))
-	cmd.Dir = "../../sidecar/" + filepath.Base(program)
+	cmd.Dir = programsOf[filepath.Base(program)]
 	cmd.Env = append(os.Environ(), "INTERCOM_GATE_OFF="+gates, "INTERCOM_LONG=")
 	if _, err := exec.LookPath("tmux"); err == nil {
 		cmd.Env = append(cmd.Env, "INTERCOM_TMUXES="+t.TempDir()) // one version is enough

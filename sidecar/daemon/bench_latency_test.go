@@ -21,14 +21,16 @@ import (
 // to the submission of the text in another (Q1), by the clock of the personas' own logs.
 func BenchmarkQ1_RelayLatency(b *testing.B) {
 	for _, v := range ends(b) {
-		b.Run("tmux="+v.Name, func(b *testing.B) {
-			var ours, naive times
-			for b.Loop() {
-				ours = append(ours, latencies(pairOf(b, newRigOn(b, v, quietly(b)), 150, nil))...)
-				naive = append(naive, naivePairs(b, bare(b, v), 8, 8)...)
-			}
-			compare(b, "last byte → submitted, "+v.Name, ours, naive)
-		})
+		for _, transport := range []string{"auto", "native"} {
+			b.Run("tmux="+v.Name+"/"+transport, func(b *testing.B) {
+				var ours, naive times
+				for b.Loop() {
+					ours = append(ours, latencies(pairOf(b, newRigOn(b, v, quietly(b), over(transport)), 150, nil))...)
+					naive = append(naive, naivePairs(b, bare(b, v), 8, 8)...)
+				}
+				compare(b, "last byte → submitted, "+v.Name+", "+transport, ours, naive)
+			})
+		}
 	}
 }
 
@@ -107,13 +109,15 @@ func latencies(all []hop) (t times) {
 // and typing, and by what the recipient read.
 func BenchmarkQ2_OwnPart(b *testing.B) {
 	for _, v := range ends(b) {
-		b.Run("tmux="+v.Name, func(b *testing.B) {
-			var parts breakdown
-			for b.Loop() {
-				parts.measure(b, func(opts ...option) *rig { return newRigOn(b, v, append(opts, quietly(b))...) })
-			}
-			parts.report(b, v.Name)
-		})
+		for _, transport := range []string{"auto", "native"} {
+			b.Run("tmux="+v.Name+"/"+transport, func(b *testing.B) {
+				var parts breakdown
+				for b.Loop() {
+					parts.measure(b, func(opts ...option) *rig { return newRigOn(b, v, append(opts, quietly(b), over(transport))...) })
+				}
+				parts.report(b, v.Name+", "+transport)
+			})
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -207,12 +208,13 @@ func BenchmarkQ3_PaneLoad(b *testing.B) {
 func paneLoad(b *testing.B, v tmuxtest.Version) {
 	const panes, history = 100, 1000
 	c := newCrowd(b, v, panes, 10, history)
-	who := []string{"nobody", "ours", "naive"}
-	var idle, spinning [3]cost
+	who := []string{"nobody", "ours", "native", "naive"}
+	var idle, spinning [4]cost
 	for i, name := range who {
 		var p *process
 		switch name {
-		case "ours":
+		case "ours", "native":
+			c.speaks(map[string]string{"ours": "auto"}[name])
 			p = c.serve(b)
 			c.adopt(b, c.panes)
 		case "naive":
@@ -242,12 +244,48 @@ func paneLoad(b *testing.B, v tmuxtest.Version) {
 			percent(spinning[i].watcher), percent(spinning[i].server), percent(spinning[i].others),
 		})
 	}
-	atRest, turning := idle[2].both()/max(idle[1].both(), 0.01), spinning[2].both()/max(spinning[1].both(), 0.01)
-	table(b, fmt.Sprintf("%s, %d panes with %d lines of history; naive / ours: idle %.1f, spinning %.2f", v.Name, panes, history, atRest, turning), rows...)
+	naive := len(who) - 1
+	atRest, turning := idle[naive].both()/max(idle[1].both(), 0.01), spinning[naive].both()/max(spinning[1].both(), 0.01)
+	native, turned := idle[naive].both()/max(idle[2].both(), 0.01), spinning[naive].both()/max(spinning[2].both(), 0.01)
+	table(b, fmt.Sprintf("%s, %d panes with %d lines of history; naive / ours: idle %.1f, spinning %.2f; naive / native: idle %.1f, spinning %.2f",
+		v.Name, panes, history, atRest, turning, native, turned), rows...)
 	b.ReportMetric(idle[1].both(), "idle-%")
 	b.ReportMetric(spinning[1].both(), "spin-%")
 	b.ReportMetric(atRest, "idle-naive/ours")
 	b.ReportMetric(turning, "spin-naive/ours")
+	b.ReportMetric(native, "idle-naive/native")
+	b.ReportMetric(turned, "spin-naive/native")
+}
+
+// speaks has sidecars that start from now on speak to the server in a way of their own; "" is native.
+func (c *crowd) speaks(transport string) {
+	c.Run("set-option", "-g", "@intercom-transport", cmp.Or(transport, "native"))
+}
+
+// BenchmarkQ3_ManyAtRest measures the processor time of the sidecar and of the tmux server for 100 and for
+// 500 panes in which nothing happens, as it is by default and in tmux's own protocol.
+func BenchmarkQ3_ManyAtRest(b *testing.B) {
+	needProc(b)
+	for _, v := range ends(b) {
+		for _, panes := range []int{100, 500} {
+			b.Run(fmt.Sprintf("tmux=%s/panes=%d", v.Name, panes), func(b *testing.B) {
+				for b.Loop() {
+					c := newCrowd(b, v, panes, 10, 100)
+					rows := [][]string{{"% of one CPU", "sidecar", "+ tmux", "others"}}
+					for _, transport := range []string{"auto", "native"} {
+						c.speaks(transport)
+						p := c.serve(b)
+						c.adopt(b, c.panes)
+						k := c.measure(b, p.Process.Pid)
+						p.stop()
+						rows = append(rows, []string{transport, fmt.Sprintf("%.1f", k.watcher), fmt.Sprintf("%.1f", k.server), fmt.Sprintf("%.1f", k.others)})
+						b.ReportMetric(k.both(), transport+"-%")
+					}
+					table(b, fmt.Sprintf("%s, %d panes at rest", v.Name, panes), rows...)
+				}
+			})
+		}
+	}
 }
 
 // BenchmarkQ4_PaneMemory measures the memory of the sidecar with 10, 100 and 500 adopted

@@ -141,6 +141,8 @@ type Server struct {
 	Base    string // id of the first pane
 	Dir     string // its HOME, empty at first
 
+	ByProcess bool // whatever is asked of it, a tmux process asks: for what such processes are measured by
+
 	t testing.TB
 }
 
@@ -224,7 +226,7 @@ func (s *Server) output(args []string, must bool) string {
 // ask has the server do without a process what tests ask most, and again and again. ok is false
 // where that does not go; nothing was done then, or nothing that may not be done twice.
 func (s *Server) ask(args []string) (out, complaint string, err error, ok bool) {
-	if len(args) == 0 || s.PID == 0 {
+	if len(args) == 0 || s.PID == 0 || s.ByProcess {
 		return "", "", nil, false
 	}
 	again := slices.Contains(asked, args[0])
