@@ -160,31 +160,33 @@ func (st *teamStage) opensAPlan(a peersAgent, name string) {
 	assert.NoFileExists(t, filepath.Join(a.Work, "early"))
 }
 
-// The same gate for the two agents that ask by a hook and by a plugin of ours.
-func TestLab_P24_C42_planGateOfOthers(t *testing.T) {
-	for _, kind := range []labtest.Kind{labtest.Gemini, labtest.Opencode} {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			st := newTeamStage(t, kind)
-			name := "a-" + string(kind)
-			st.opensAPlan(st.spawn(kind, name, "frontend dev", "build a dashboard"), name)
-		})
-	}
+// The same gate for an agent that asks by a plugin of ours.
+func TestLab_P24_C42_planGateOfOpencode(t *testing.T) {
+	t.Parallel()
+	st := newTeamStage(t, labtest.Opencode)
+	st.opensAPlan(st.spawn(labtest.Opencode, "alice", "frontend dev", "build a dashboard"), "alice")
 }
 
-// The lesson's own example with a real Claude Code as teammate, whose hook closes its tools until the
-// lead has approved its plan, and which answers by commands in its own shell: it works, rests
-// and shuts down, as config.json shows it, and nothing of it is left.
+// The lesson's own example with two real agents as teammates, whose hooks close their tools until the
+// lead has approved a plan of theirs, and which answer by commands in their own shells: they work, rest
+// and shut down, as config.json shows it, and nothing of them is left.
 func TestLab_P24_P27_C5_realTeammates(t *testing.T) {
 	t.Parallel()
-	const kind = labtest.Claude
-	st := newTeamStage(t, kind)
-	name := "a-" + string(kind)
-	a := st.spawn(kind, name, "frontend dev", "build a dashboard")
+	st := newTeamStage(t, labtest.Claude, labtest.Gemini)
+	alice := st.spawn(labtest.Claude, "alice", "frontend dev", "build a dashboard")
+	bob := st.spawn(labtest.Gemini, "bob", "tester", "test the dashboard")
+	st.opensAPlan(alice, "alice")
+	st.opensAPlan(bob, "bob")
+	st.shutsDown(alice, "alice")
+	assert.NotContains(t, st.seen("bob"), "shutdown", "it was not asked")
+	st.is("bob", "idle")
+	st.shutsDown(bob, "bob")
+}
 
-	st.opensAPlan(a, name)
-
-	// P27: idle, it is asked to end; it agrees, and has ended
+// shutsDown is P27's end: idle, a teammate is asked to end; it agrees, and has ended.
+func (st *teamStage) shutsDown(a peersAgent, name string) {
+	t := st.t
+	t.Helper()
 	st.is(name, "idle")
 	_, id, _ := strings.Cut(st.lead("shutdown-request", name), "Shutdown request ")
 	st.until("it is asked", func() bool { return a.heard("shutdown request " + id[:8]) })

@@ -21,6 +21,7 @@ type delivery struct {
 	kind      message.PeerKind // of its sink, once it was handed
 	approved  bool             // by a person, in this run: a later no does not count
 	enter     bool             // permission to press Enter was given: its sink watches what becomes of it
+	first     bool             // its target was starting: who sent it was told that, and waits for nothing
 	shut      bool             // it gets no permission any more: its chat has ended, or goes on without its target
 	permitted time.Time        // when permission was first given, in this run
 	size      int
@@ -57,6 +58,7 @@ func (tx *tx) create(planned message.Delivery) *delivery {
 	d := &delivery{Delivery: planned}
 	tx.step.Deliveries = append(tx.step.Deliveries, planned)
 	target := tx.admit(d)
+	d.first = target != nil && target.Starting
 	tx.arm(d)
 	switch {
 	case target == nil && d.Chat == "":
@@ -311,6 +313,13 @@ func (tx *tx) report(r message.Receipt) error {
 		tx.note(d, r)
 	}
 	switch r.State {
+	case message.Failed:
+		if tx.unawaited(d) {
+			tx.undelivered(d, target, r.Reason)
+			if !d.Message.Origin.OfAgent() {
+				tx.notice("", fmt.Sprintf("message %s from %s did not reach %s: %s", d.Message.ID.Short(), d.Message.From.Name, target.Name, r.Reason))
+			}
+		}
 	case message.Typed:
 		if !d.Typed {
 			d.permitted = tx.now
@@ -341,6 +350,25 @@ func (tx *tx) report(r message.Receipt) error {
 		tx.settle(c)
 	}
 	return nil
+}
+
+// sendersWait is how long whoever sends a message waits for what becomes of it, at most or nearly so.
+const sendersWait = 15 * time.Second
+
+// unawaited reports whether whoever sent a single message learns no more from its receipts what became of it.
+func (tx *tx) unawaited(d *delivery) bool {
+	return d.Chat == "" && d.Message.Type != message.KindCheck && d.Message.Type != message.KindNotice && d.Message.Type != message.KindQuit &&
+		(d.first || d.restored || tx.now.Sub(d.Message.Created) > sendersWait)
+}
+
+// undelivered has an agent told that a single message of its own was not delivered: it waits for no answer
+// to it, nor for the end of a turn that never began.
+func (tx *tx) undelivered(d *delivery, target *peer, why message.Reason) {
+	author := tx.present(d.Message.From.Peer)
+	if author == nil || target == nil || !bounds[author.Kind].hears {
+		return
+	}
+	tx.tellAuthor(d.Message, author, address(target), nil, fmt.Sprintf("%q did not get your message: %s", titleOf(target), why), d.Message.Depth)
 }
 
 // nothingWritten are the reasons of a sink that was permitted to write, and has written nothing.

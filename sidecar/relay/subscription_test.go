@@ -425,3 +425,47 @@ func some(t *rapid.T, all map[message.ID]message.Delivery) (message.ID, bool) {
 	slices.Sort(ids)
 	return rapid.SampledFrom(ids).Draw(t, "delivery"), true
 }
+
+// What cannot be delivered is told to who sent it, once nobody waits for its receipts any more: an agent
+// whose turn has gone on, and a person whose first message the program could not take.
+func TestT14_T31_WhatIsNotDeliveredIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		starting bool
+		after    time.Duration
+		expires  bool
+		told     bool
+	}{
+		"its sender waits":       {},
+		"a first message":        {starting: true, told: true},
+		"later":                  {after: sendersWait + time.Second, told: true},
+		"it waited for too long": {expires: true, told: true},
+	} {
+		r := newRig(t)
+		s := r.adopt("master", "worker")
+		r.s.present(s[1].ID).Starting = c.starting
+		d := r.sends(s[0], s[1], "do it")
+		want, fail := "line too long", func() { require.NoError(t, r.report(d.ID, message.Failed, "line too long")) }
+		if c.expires {
+			want, fail = "expired", func() {
+				_, _ = r.step(Tick{Awake: time.Second})
+				r.now = r.now.Add(48 * time.Hour)
+				_, _ = r.step(Tick{Awake: 48 * time.Hour})
+			}
+		}
+		r.now = r.now.Add(c.after)
+		told := map[message.ID]string{}
+		if c.told {
+			told[s[0].ID] = fmt.Sprintf("AI[local:%s] | [notice] %q did not get your message: %s", s[1].ID, "worker", want)
+		}
+		assert.Equal(t, told, r.noticed(fail), name)
+		assert.Empty(t, r.noticed(func() { _, _ = r.step(Tick{Awake: time.Hour}) }), name)
+		assert.Empty(t, r.stops(s[1], "", d), "%s: no turn of it ends", name)
+	}
+	r := newRig(t)
+	worker := r.adopt("worker")[0]
+	r.s.present(worker.ID).Starting = true
+	a := r.must(Send{To: "worker", Message: message.Envelope{Body: "do it"}})
+	require.NoError(t, r.report(a.Receipts[0].Delivery, message.Failed, "line too long"))
+	require.NotEmpty(t, r.notices)
+	assert.Contains(t, r.notices[len(r.notices)-1], "did not reach worker: line too long")
+}

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -126,6 +127,9 @@ func (tx *tx) expire() {
 		}
 		tx.receipt(d, message.Expired, d.reason)
 		tx.notice(d.Chat, text)
+		if tx.unawaited(d) {
+			tx.undelivered(d, tx.present(d.Target), cmp.Or(d.reason, expired))
+		}
 		if c := tx.chat(d.Chat); c != nil && !slices.Contains(chats, c) {
 			chats = append(chats, c)
 		}
