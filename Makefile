@@ -76,10 +76,10 @@ bench: ensure ## the benchmarks (BENCH=regexp picks some)
 fuzz: ## each fuzz target for FUZZTIME
 	GO='$(GO)' .ci/fuzz '$(FUZZTIME)'
 
-teeth: ensure ## each safety gate switched off in turn: which test goes red
+teeth: ensure ## each safety gate switched off in turn, and bugs in the simulation: which test goes red
 	@$(GO) test -tags teeth -list '^TestTeeth' ./cmd/intercom | grep -q '^TestTeeth' || \
 		{ echo 'teeth: cmd/intercom has no TestTeeth, nothing was tried' >&2; exit 1; }
-	$(GO) test -tags teeth -run TestTeeth -v -count=1 -timeout 30m ./cmd/intercom
+	$(GO) test -tags teeth -run TestTeeth -v -count=1 -timeout 30m ./sidecar/pane ./cmd/intercom
 
 conformance: ## write docs/conformance/README.md from the names of the tests
 	$(GO) test -count=1 -run '^TestConformance' ./cmd/intercom -update

@@ -67,6 +67,7 @@ var layers = map[string][]string{
 	"sidecar/programtest":         {},
 	"sidecar/naivetest":           {},                                                    // for tests and benchmarks, as tmuxtest is
 	"sidecar/filepeertest":        {"sidecar/message", "sidecar/foreign", "sidecar/own"}, // likewise
+	"sidecar/journaltest":         {"sidecar/message", "sidecar/journal"},                // likewise
 	"sidecar/filepeertest/ops":    {"sidecar/api", "sidecar/message"},                    // likewise
 	"sidecar/labtest":             {"sidecar/tmux/tmuxtest", "sidecar/profile"},
 	"sidecar/labtest/versions":    {"sidecar/labtest"},
@@ -232,7 +233,7 @@ func TestLayers_pureCodeReadsNoClockAndSharesNothing(t *testing.T) {
 func TestLayers_linked(t *testing.T) {
 	ofSources(t)
 	for _, p := range listed(t, nil, "-deps", "-json=ImportPath", "./cmd/intercom") {
-		for _, unwanted := range []string{"github.com/nats-io/nats-server", "github.com/stretchr/testify", "testing", module + "sidecar/persona", module + "sidecar/filepeertest"} {
+		for _, unwanted := range []string{"github.com/nats-io/nats-server", "github.com/stretchr/testify", "testing", module + "sidecar/persona", module + "sidecar/filepeertest", module + "sidecar/journaltest"} {
 			assert.False(t, p.ImportPath == unwanted || strings.HasPrefix(p.ImportPath, unwanted+"/"), "intercom links %s", p.ImportPath)
 		}
 	}

@@ -370,7 +370,7 @@ func (s *stepper) message(envelope message.Envelope) error {
 	} else if err != nil {
 		return err
 	}
-	if envelope.From.Peer != "" {
+	if envelope.EndsTurn() {
 		if _, err := s.exec(s.w.spoke, string(envelope.From.Peer), envelope.Depth); err != nil {
 			return fmt.Errorf("its author: %w", err)
 		}

@@ -52,10 +52,17 @@ func TestRestore_depths(t *testing.T) {
 	}
 	const agent, human = message.OriginAgent, message.OriginHuman
 	const queued, typed, submitted, uncertain = message.Queued, message.Typed, message.Submitted, message.Uncertain
+	noTurn := func(kind string, origin message.Origin) message.Step {
+		e := envelope(message.NewID())
+		e.From.Peer, e.Depth, e.Type, e.Origin, e.Trust = "s", 1, kind, origin, message.TrustVerified
+		return message.Step{Received: []message.Envelope{e}}
+	}
 	for name, c := range map[string]struct {
 		steps []message.Step
 		want  Depth
 	}{
+		"told as if by it": {[]message.Step{turn("s", 8), to(agent, 9, queued, typed), noTurn(message.KindNotice, message.OriginSystem)}, Depth{8, 9}},
+		"sent in a turn":   {[]message.Step{turn("s", 8), to(agent, 9, queued, typed), noTurn(message.KindMessage, agent)}, Depth{8, 9}},
 		"nothing yet":                     {nil, Depth{1, -1}},
 		"nothing was typed":               {[]message.Step{to(agent, 7, queued)}, Depth{1, -1}},
 		"typed":                           {[]message.Step{to(agent, 7, queued, typed)}, Depth{1, 7}},

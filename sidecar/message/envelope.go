@@ -91,6 +91,12 @@ type Envelope struct {
 	Meta             map[string]string `json:"meta,omitempty"`
 }
 
+// EndsTurn reports whether it is what its author said last: of one in a pane the words of a turn. What that
+// sends in the midst of one, and what the sidecar says in its name, leaves what it works on as it is.
+func (e Envelope) EndsTurn() bool {
+	return e.From.Peer != "" && (e.Type == KindTurn || e.Trust != TrustVerified)
+}
+
 // Validate checks what every message must have, whatever protocol it came by: an id, a
 // type, and a body that is valid UTF-8 of at most MaxBody bytes.
 func (e Envelope) Validate() error {

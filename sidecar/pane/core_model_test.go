@@ -9,11 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tmux-intercom/tmux-intercom/sidecar/agent"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/door"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/profile"
-	"github.com/tmux-intercom/tmux-intercom/sidecar/screen"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/tmux"
 )
 
@@ -22,26 +20,12 @@ import (
 // everything down, and an end of ours at any moment.
 type world struct {
 	*rapid.T
-	tells bool // its program is an agent that tells what it takes
+	program
 	c     *core
 	edges map[string]bool
 	now   time.Time
 
-	unread   []key  // in the terminal
-	composer string // as it is drawn
-	drawn    int    // how often that has changed, or a key was pressed: what tmux compares
-	mark     string
-	keyed    time.Time
-	mode     bool // a copy mode
-	dialog   bool
-	deaf     bool // it does not read
-	works    bool
-	expected []string // texts that a line program has not echoed
-	untold   []agent.Prompt
-	order    func() // of an earlier life, which may still come
-
-	mail []message.Delivery // in its inbox, which it reads when it likes
-	lies bool               // its inbox swallows what it likes
+	order func() // of an earlier life, which may still come
 
 	book   map[message.ID]*entryOf
 	ids    []message.ID
@@ -49,13 +33,6 @@ type world struct {
 	paused bool
 	full   bool // the disk is
 	stray  bool // an order came so late that its delivery was taken back
-	told   bool // the agent's account was looked for in this life
-}
-
-// key is what somebody has sent to the terminal.
-type key struct {
-	text   string // "\r": Enter; "\x15": the line is thrown away
-	person bool
 }
 
 // entryOf is what is known of a delivery.
@@ -76,7 +53,8 @@ type entryOf struct {
 type crash struct{}
 
 func newWorld(t *rapid.T, edges map[string]bool) *world {
-	w := &world{T: t, edges: edges, tells: rapid.Bool().Draw(t, "agent"), lies: rapid.Bool().Draw(t, "lies"), now: noon, book: map[message.ID]*entryOf{}}
+	w := &world{T: t, edges: edges, now: noon, book: map[message.ID]*entryOf{}}
+	w.tells, w.lies = rapid.Bool().Draw(t, "agent"), rapid.Bool().Draw(t, "lies")
 	w.restart()
 	return w
 }
@@ -103,119 +81,37 @@ func (w *world) restart() {
 	}
 }
 
-// draw notes that the screen is another one.
-func (w *world) draw() { w.drawn++ }
-
 // read has the program read one key.
 func (w *world) read() {
-	if len(w.unread) == 0 || w.deaf {
-		return
-	}
-	k := w.unread[0]
-	w.unread = w.unread[1:]
-	w.draw()
-	switch k.text {
-	case "\r":
-		if w.composer != "" {
-			w.take()
-		}
-		w.composer = ""
-	case "\x15":
-		w.composer = ""
-	default:
-		w.composer += k.text
-	}
+	waits := len(w.unread) > 0 && !w.deaf
+	k, taken := w.program.read(w.now)
 	for _, e := range w.book {
-		e.shown = e.shown || strings.Contains(w.composer, textOf(e.d.ID))
-		e.left = e.left || w.composer == "" && k.text == "\r" && !k.person
-	}
-}
-
-// take has it take what stands in the composer.
-func (w *world) take() {
-	for _, e := range w.book {
-		if strings.Contains(w.composer, textOf(e.d.ID)) {
+		if strings.Contains(taken, textOf(e.d.ID)) {
 			e.taken++
 		}
+		e.shown = e.shown || waits && strings.Contains(w.composer, textOf(e.d.ID))
+		e.left = e.left || waits && w.composer == "" && k.text == "\r" && !k.person
 	}
-	w.expected = slices.DeleteFunc(w.expected, func(s string) bool { return strings.Contains(w.composer, s) })
-	w.works = true
-	w.untold = append(w.untold, agent.Prompt{Text: w.composer, By: agent.ByKeys, At: w.now})
 }
 
 func textOf(id message.ID) string { return "text of " + string(id) }
 
-// press is a key of the person, which the program draws before long.
-func (w *world) press(text string) {
-	if w.deaf {
-		return // nobody types into such a one
-	}
-	w.unread = append(w.unread, key{text, true})
-	w.keyed = w.now.Truncate(time.Second)
-	w.drawn++
-}
+// press is a key of the person.
+func (w *world) press(text string) { w.program.press(w.now, text) }
 
 // pass lets time pass. A person's keys are drawn by then.
 func (w *world) pass(d time.Duration) {
-	for slices.ContainsFunc(w.unread, func(k key) bool { return k.person }) {
+	for w.unseen() {
 		w.read()
 	}
 	w.now = w.now.Add(d)
 }
 
-// found is what a look finds.
-func (w *world) found() found {
-	f := line()
-	f.wrote = w.now.Add(-time.Minute)
-	f.look.Facts.HistorySize, f.look.Facts.Mark, f.look.Keys.Last = w.drawn, w.mark, w.keyed
-	switch {
-	case w.mode:
-		f.bar, f.may = message.CopyMode, message.CopyMode
-	case w.dialog:
-		dialog(&f)
-	case w.composer != "":
-		draft(&f)
-		f.reading.Composer.Text = w.composer
-	case w.works:
-		working(&f)
-	}
-	if w.tells {
-		f.tells, f.told, f.bound, f.read = true, w.told, w.told, w.told
-		f.front.Unread = len(w.unread)
-		f.door.why = "it does not say that it rests"
-		if w.told && !w.works && !w.dialog && len(w.untold) == 0 {
-			f.door = doorway{offer: inbox}
-		}
-		if w.told && w.works && len(w.untold) == 0 {
-			f.busy = message.AgentWorking
-			if f.may == "" {
-				f.may = message.AgentWorking
-			}
-		}
-	}
-	w.inspect(&f)
-	return f
-}
+// took reports whether its program took a delivery.
+func (w *world) took(id message.ID) bool { return w.book[id].taken > 0 }
 
-// inspect is what a look finds of the text that is under way.
-func (w *world) inspect(f *found) {
-	b := w.c.batch()
-	if b != nil && b.byDoor {
-		f.consumed = w.told && w.book[b.parts[0].d.ID].taken > 0 && len(w.untold) == 0
-		return
-	}
-	if b == nil || w.dialog {
-		return
-	}
-	switch {
-	case w.composer == b.text:
-		f.own = screen.Whole
-	case strings.Contains(w.composer, b.text):
-		f.own = screen.Among
-	}
-	f.echoed = !w.tells && !slices.Contains(w.expected, b.text)
-	f.emptied = !w.tells && w.composer == ""
-}
+// found is what a look finds.
+func (w *world) found() found { return w.program.found(w.now, w.c.batch(), w.took) }
 
 // step hands an event to the core and does what follows, unless we end in the midst of it.
 func (w *world) step(e event) {
@@ -267,7 +163,7 @@ func (w *world) perform(a act) {
 		w.expected = slices.DeleteFunc(w.expected, func(s string) bool { return s == a.text })
 	case recall:
 		f := a.found
-		w.inspect(&f)
+		w.inspect(&f, w.c.batch(), w.took)
 		w.step(recalled{found: w.fate(&f, a), fate: w.fateOf(a)})
 	case hold:
 		e := w.book[a.delivery.ID]
@@ -357,14 +253,8 @@ func (w *world) open() {
 		w.mail = append(w.mail, d)
 	default:
 		e.taken++
-		w.works = true
-		w.untold = append(w.untold, agent.Prompt{Text: "as it says", By: agent.BySystem, ID: string(d.ID), At: w.now})
+		w.program.open(w.now, d)
 	}
-}
-
-// same reports whether the pane is as it was found, which tmux compares.
-func (w *world) same(f found) bool {
-	return f.look.Facts.HistorySize == w.drawn && f.look.Facts.Mark == w.mark && !w.mode
 }
 
 // outcome is what tmux answers; what it does not answer it may have done.
@@ -548,7 +438,7 @@ var happenings = map[string]struct {
 	"a dialog":    {1, func(w *world) { w.dialog = true; w.draw() }},
 	"neither":     {3, func(w *world) { w.mode, w.dialog = false, false; w.draw() }},
 	"it is done":  {3, func(w *world) { w.works = false; w.draw() }},
-	"it is deaf":  {3, func(w *world) { w.deaf = !slices.ContainsFunc(w.unread, func(k key) bool { return k.person }) }},
+	"it is deaf":  {3, func(w *world) { w.deaf = !w.unseen() }},
 	"it hears":    {1, func(w *world) { w.deaf = false }},
 	"we end":      {1, func(*world) { panic(crash{}) }},
 	"a late order": {2, func(w *world) {

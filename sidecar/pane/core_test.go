@@ -512,9 +512,9 @@ func TestCore_whatWaitsMayHaveBeenTyped(t *testing.T) {
 		{"permitted", asks, false, permitted{}, is{waits: true, typed: true}},
 		{"refused", asks, false, permitted{err: message.ErrEnded}, is{}},
 		{"it cannot be written down", asks, false, permitted{err: &message.UnwritableError{}}, is{waits: true, typed: true, unwritten: true}},
-		{"taken back", listens, true, heard{message.AgentWorking}, is{waits: true}},
+		{"taken back, and not written down yet", listens, true, heard{message.AgentWorking}, is{waits: true, typed: true}},
 		{"ordered", listens, true, heard{}, is{waits: true, typed: true}},
-		{"tmux refused", pasting{ours()}, true, typed{tmux.Refused}, is{waits: true}},
+		{"tmux refused, and that is not written down yet", pasting{ours()}, true, typed{tmux.Refused}, is{waits: true, typed: true}},
 		{"pasted", pasting{ours()}, true, typed{tmux.Typed}, is{}},
 		{"nobody can tell", pasting{ours()}, true, typed{tmux.Unknown}, is{}},
 		{"cancelled", resting{}, false, cancelled{[]message.ID{"a"}}, is{}},
@@ -533,6 +533,76 @@ func TestCore_whatWaitsMayHaveBeenTyped(t *testing.T) {
 			assert.Equal(t, tt.want, got)
 		})
 	}
+}
+
+// What tmux refused counts as typed until the relay has that on disk: else nobody would ever tell it.
+func TestCore_givenBackOnceItIsWrittenDown(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err   error
+		typed bool
+	}{
+		"written down":           {nil, false},
+		"not while it is full":   {&message.UnwritableError{}, true},
+		"its chat has ended":     {message.ErrEnded, true}, // asked about at the next look
+		"not here, nor anywhere": {message.ErrNotOurs, true},
+	} {
+		c := coreOf("a")
+		c.queue[0].Typed, c.at = true, pasting{ours()}
+		c.step(noon, typed{tmux.Refused})
+		c.step(noon, noted{"a", tt.err})
+		assert.Equal(t, tt.typed, c.waiting("a").Typed, name)
+		c.step(noon.Add(time.Minute), sighted{line()})
+		assert.Equal(t, tt.typed, nameOf(c.stage()) == "recalling", name)
+	}
+}
+
+// What is being taken back keeps its place until it is: what is behind it does not overtake it, though
+// a person may have had all of it go on by then.
+func TestCore_nothingOvertakesWhatIsPaused(t *testing.T) {
+	for name, e := range map[string]event{
+		"permission": permitted{err: message.ErrStopped}, "hold": noted{"a", message.ErrPaused}, "disclaimer": noted{"a", message.ErrStopped},
+	} {
+		c := coreOf("a", "b")
+		c.prof = profile.LinePaste()
+		switch name {
+		case "permission":
+			c.step(noon, sighted{line()})
+			one, _ := plainly(deliveryOf("a"))
+			two, _ := plainly(deliveryOf("b"))
+			c.step(noon, filed{parts: []part{one, two}})
+		case "disclaimer":
+			c.queue[0].Typed = true
+			c.step(noon, sighted{line()})
+			require.Equal(t, "recalling", nameOf(c.stage()))
+		}
+		assert.Empty(t, c.step(noon, e), name)
+		assert.Equal(t, "resting", nameOf(c.stage()), name)
+		require.Len(t, c.queue, 2, name)
+		assert.Equal(t, message.ID("a"), c.queue[0].ID, name)
+	}
+}
+
+// A relay that began again from its journal believes that what waits may have been typed: it is told
+// once more that it was not, or nobody would end it once its chat has.
+func TestCore_handedOutAsTyped(t *testing.T) {
+	c := coreOf("a")
+	d := deliveryOf("a")
+	d.Typed = true
+	c.step(noon, delivered{[]message.Delivery{d}})
+	acts := c.step(noon, sighted{line()})
+	require.Len(t, acts, 1)
+	assert.Equal(t, "hold: "+string(message.TmuxRefused)+", tmux did not paste it", said(acts[0]))
+}
+
+// What is handed out together waits in that order, though some of it waits already.
+func TestCore_handedOutTogether(t *testing.T) {
+	c := coreOf("b", "d")
+	c.step(noon, delivered{[]message.Delivery{deliveryOf("a"), deliveryOf("b"), deliveryOf("c"), deliveryOf("d"), deliveryOf("e")}})
+	var ids []string
+	for _, w := range c.queue {
+		ids = append(ids, string(w.ID))
+	}
+	assert.Equal(t, []string{"a", "b", "c", "d", "e"}, ids)
 }
 
 // A goroutine that breaks down in the midst of it begins anew as another life does: what was typed
@@ -639,6 +709,7 @@ func TestCore_refusalsAreSpacedOut(t *testing.T) {
 		for _, a := range c.step(now, typed{tmux.Refused}) {
 			if _, ok := a.(hold); ok {
 				said++
+				c.step(now, noted{id: "a"})
 			}
 		}
 	}

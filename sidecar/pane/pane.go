@@ -350,6 +350,11 @@ func (p *Pane) absent() bool {
 // turnTo looks at the pane once and does what follows from it.
 func (p *Pane) turnTo(ctx context.Context) {
 	defer p.letGo()
+	for range len(p.mail) { // what is taken back, and handed out anew, comes before what follows from a look
+		if p.read(ctx, <-p.mail); p.ended {
+			return
+		}
+	}
 	started := p.clock.now()
 	p.tick(ctx, started)
 	s, err := p.see(ctx)

@@ -2,6 +2,7 @@ package pane
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -202,6 +203,10 @@ func (s asking) step(c *core, now time.Time, e event) (stage, []act) {
 				c.doubt(one, true, true)
 			}
 			return resting{}, nil
+		case errors.Is(e.err, message.ErrPaused) && gate("leave"):
+			// It is being taken back, and is handed out again once it may go on. Should that be by now, what
+			// is behind it must not overtake it: that stays there too.
+			s.parts = s.parts[:s.next]
 		case e.err != nil && gate("leave"):
 			c.pop(one) // the relay has it, and hands it out again if it is to be typed
 		default:
@@ -254,11 +259,12 @@ func (s pasting) step(c *core, now time.Time, e event) (stage, []act) {
 	return pasted{batch: s.batch, spell: spell{since: now}}, nil
 }
 
-// takeBack reports that nothing of these was typed, for all that it was permitted.
+// takeBack reports that nothing of these was typed, for all that it was permitted. Until that is written
+// down they count as typed: else the relay would go on believing that they were, and nobody tell it.
 func (c *core) takeBack(now time.Time, parts []part) (acts []act) {
 	for _, one := range parts {
 		if w := c.waiting(one.d.ID); w != nil {
-			w.Typed, w.Door, w.held = false, "", ""
+			w.returned, w.Door, w.held = true, "", ""
 			acts = append(acts, c.hold(now, one.d.ID, message.TmuxRefused, "")...)
 			w.held = ""
 		}

@@ -14,6 +14,7 @@ type waiting struct {
 	message.Delivery
 	held      message.Reason // last reported reason why it waits; "": none
 	unwritten bool           // it got no permission, since that could not be written down
+	returned  bool           // its permission is being given back
 }
 
 // reasonEvery is how often the reason of a hold may change for those who read receipts: a
@@ -33,9 +34,15 @@ func (c *core) hold(now time.Time, id message.ID, why message.Reason, says strin
 // noted takes in what the relay said to a hold.
 func (c *core) noted(e noted) {
 	w := c.waiting(e.id)
+	returned := w != nil && w.returned
+	if returned {
+		w.returned = false
+	}
 	switch {
+	case returned && e.err == nil:
+		w.Typed = false
 	case w == nil || e.err == nil:
-	case unwritable(e.err):
+	case unwritable(e.err), errors.Is(e.err, message.ErrPaused): // what is being taken back keeps its place until it is
 		w.held = "" // it is told later
 	default:
 		c.drop([]message.ID{e.id})
@@ -190,15 +197,25 @@ func unwritable(err error) bool {
 	return ok
 }
 
-// accept takes deliveries into the queue. What is under way and was parked goes on instead.
+// accept takes deliveries into the queue, in front of those that come with them and wait already: one
+// may have been taken back meanwhile, of which it became known that it was not typed. What is under way
+// and was parked goes on instead.
 func (c *core) accept(all []message.Delivery) {
-	for _, d := range all {
-		switch {
+	for i, d := range all {
+		switch w := c.waiting(d.ID); {
 		case c.batch().has(d.ID):
 			c.unpark()
-		case c.waiting(d.ID) == nil:
+		case w != nil:
+			w.Typed = w.Typed || d.Typed // the relay began again, and knows no more: it is told once more
+		default:
 			c.marked = slices.DeleteFunc(c.marked, func(id message.ID) bool { return id == d.ID }) // not by us
-			c.queue = append(c.queue, waiting{Delivery: d})
+			at := slices.IndexFunc(c.queue, func(w waiting) bool {
+				return slices.ContainsFunc(all[i+1:], func(later message.Delivery) bool { return later.ID == w.ID })
+			})
+			if at < 0 {
+				at = len(c.queue)
+			}
+			c.queue = slices.Insert(c.queue, at, waiting{Delivery: d})
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package pane
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -155,6 +156,9 @@ func (s recalling) step(c *core, now time.Time, e event) (stage, []act) {
 	case noted:
 		switch w := c.waiting(e.id); {
 		case unwritable(e.err): // until there is room
+			return resting{}, nil
+		case e.err != nil && w != nil && errors.Is(e.err, message.ErrPaused): // the relay knows of no permission, and takes it back
+			w.Typed, w.unwritten, w.Way = false, false, message.DoorType
 			return resting{}, nil
 		case e.err != nil || w == nil: // not ours any more
 			c.pop(part{d: message.Delivery{ID: e.id}})

@@ -58,7 +58,7 @@ func TestApprove_goneAndBack(t *testing.T) {
 		r.say(s[0], "x")
 		d := r.to(s[1], "x")
 		_, _ = r.step(Gone{Peer: s[1].ID, Reason: message.AgentGone})
-		require.Equal(t, message.AgentGone, r.book.last[d.ID].Reason)
+		require.Equal(t, message.AgentGone, r.book.Last[d.ID].Reason)
 		if refused {
 			r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDrop})
 		}
@@ -67,7 +67,7 @@ func TestApprove_goneAndBack(t *testing.T) {
 		r.must(AddMember{Chat: string(c.ID), Peer: "b"})
 		r.restart(0)
 		assert.Empty(t, r.out)
-		assert.Equal(t, message.AwaitingApproval, r.book.last[d.ID].Reason)
+		assert.Equal(t, message.AwaitingApproval, r.book.Last[d.ID].Reason)
 		r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver})
 		assert.Contains(t, handedIDs(r.out), d.ID)
 	}
@@ -90,7 +90,7 @@ func TestApprove_noPolicyOutwaitsTheChat(t *testing.T) {
 			r.pass(2 * time.Minute)
 			assert.Equal(t, setting == "", len(r.out) == 1, "%s %q, another run", verb, setting)
 			if setting != "" {
-				assert.Equal(t, "it says so", r.book.decided[r.only("x").Message.ID].Reason, "the verdict is the policy's")
+				assert.Equal(t, "it says so", r.book.Decided[r.only("x").Message.ID].Reason, "the verdict is the policy's")
 			}
 		}
 	}
@@ -130,7 +130,7 @@ func TestS12_DecidedAnewWaitsForTheChatsYes(t *testing.T) {
 	asked := len(r.pending)
 	_, _ = r.step(Reconsider{[]message.Envelope{original}})
 	assert.Len(t, r.pending, asked)
-	assert.Equal(t, message.Unfiltered, r.book.last[r.only("another").ID].Reason)
+	assert.Equal(t, message.Unfiltered, r.book.Last[r.only("another").ID].Reason)
 }
 
 // What waits for a yes, and for an agent that has gone, goes to nobody in its place since nobody said
@@ -156,7 +156,7 @@ func TestV10_NoYesIsNoneForAnHeir(t *testing.T) {
 	r.must(AddMember{Chat: string(c.ID), Peer: "c"})
 	r.restart(0)
 	assert.NotContains(t, handedIDs(r.out), d.ID)
-	assert.Equal(t, message.AwaitingApproval, r.book.last[d.ID].Reason)
+	assert.Equal(t, message.AwaitingApproval, r.book.Last[d.ID].Reason)
 	r.must(DecideHeld{Message: d.Message.ID, Verb: message.VerbDeliver})
 	assert.Contains(t, handedIDs(r.out), d.ID)
 	assert.False(t, r.made[d.ID].Asked)
@@ -208,7 +208,7 @@ func TestApprove_lapsesThroughTheBrakesOnce(t *testing.T) {
 	require.Len(t, r.notices, told+2, "that a yes is waited for, and that it is held")
 	assert.Contains(t, r.notices[told+1], "a message from a is held: "+string(message.AtFanOut))
 	for _, d := range r.all("x")[usual.FanOut:] {
-		assert.Equal(t, message.AtFanOut, r.book.last[d.ID].Reason)
+		assert.Equal(t, message.AtFanOut, r.book.Last[d.ID].Reason)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestApprove_wordsOfAnAnswer(t *testing.T) {
 		sent := r.must(Send{By: by, To: "a", Message: message.Envelope{Body: "how?"}}).Receipts[0]
 		r.submit(r.out[len(r.out)-1])
 		r.say(s[0], "like this", sent.Delivery)
-		return r.book.last[sent.Delivery]
+		return r.book.Last[sent.Delivery]
 	}
 	for who, want := range map[By]string{{Kind: Agent, Peer: s[1].ID}: "", {Kind: Agent, Peer: s[2].ID}: "like this", {Kind: Person}: "like this"} {
 		got := answered(who)
@@ -260,14 +260,14 @@ func TestApprove_wordsOfAnAnswer(t *testing.T) {
 		assert.Equal(t, want, got.Words, "%+v", who)
 	}
 	for _, d := range r.all("like this") {
-		assert.Equal(t, message.AwaitingApproval, r.book.last[d.ID].Reason)
+		assert.Equal(t, message.AwaitingApproval, r.book.Last[d.ID].Reason)
 	}
 	said := r.say(s[1], "in the chat")
 	require.Len(t, said, 1)
 	r.submit(said...)
 	r.say(s[0], "an answer there", said[0].ID)
-	assert.Equal(t, message.Answered, r.book.last[said[0].ID].State)
-	assert.Empty(t, r.book.last[said[0].ID].Words)
+	assert.Equal(t, message.Answered, r.book.Last[said[0].ID].State)
+	assert.Empty(t, r.book.Last[said[0].ID].Words)
 }
 
 // A person is told once until they say something to that agent, of what is held and then of what
@@ -300,7 +300,7 @@ func TestDecided_isThePolicysAlone(t *testing.T) {
 	s := r.adopt("a", "b", "c")
 	_, _ = r.ask(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "x"}})
 	r.decide(message.Verdict{Decision: message.Decision{Verb: message.VerbDeliver}, Person: message.Person{Name: "ada"}})
-	assert.Zero(t, r.book.decided[r.only("x").Message.ID].Person)
+	assert.Zero(t, r.book.Decided[r.only("x").Message.ID].Person)
 
 	_, _ = r.ask(Send{By: By{Kind: Agent, Peer: s[0].ID}, To: "b", Message: message.Envelope{Body: "y"}})
 	_, _ = r.step(Gone{Peer: s[1].ID, Reason: message.PaneMissing})

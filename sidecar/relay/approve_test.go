@@ -76,7 +76,7 @@ func TestApprove_yes(t *testing.T) {
 	last := r.receipts[two[0].ID][2]
 	require.Len(t, last.Evidence, 1)
 	assert.Equal(t, "approved by ada (uid 1000, pid 7, /dev/pts/3, pane %5)", last.Evidence[0].Says)
-	assert.Equal(t, who, r.book.decided[two[0].Message.ID].Person)
+	assert.Equal(t, who, r.book.Decided[two[0].Message.ID].Person)
 
 	for _, verb := range []message.Verb{message.VerbDeliver, message.VerbDrop} {
 		_, err := r.ask(DecideHeld{Message: two[0].Message.ID, Verb: verb})
@@ -85,13 +85,13 @@ func TestApprove_yes(t *testing.T) {
 	_, err := r.ask(DecideHeld{By: By{Kind: Agent, Peer: s[1].ID}, Message: one[0].Message.ID, Verb: message.VerbDeliver})
 	require.ErrorIs(t, err, ErrPersonOnly)
 	r.must(PauseChat{Chat: string(c.ID)})
-	assert.Equal(t, "waiting for approval", string(r.book.last[one[0].ID].Reason), "a pause does not decide it")
+	assert.Equal(t, "waiting for approval", string(r.book.Last[one[0].ID].Reason), "a pause does not decide it")
 	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
-	assert.Equal(t, "waiting for approval", string(r.book.last[one[0].ID].Reason), "nor does its end")
+	assert.Equal(t, "waiting for approval", string(r.book.Last[one[0].ID].Reason), "nor does its end")
 	r.must(PauseChat{Chat: string(c.ID)})
 	before := len(r.out)
 	r.must(DecideHeld{Message: one[0].Message.ID, Verb: message.VerbDeliver})
-	assert.Equal(t, message.Paused, r.book.last[one[0].ID].Reason)
+	assert.Equal(t, message.Paused, r.book.Last[one[0].ID].Reason)
 	require.Len(t, r.out, before)
 	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
 	assert.Subset(t, handedIDs(r.out[before:]), []message.ID{one[0].ID, one[1].ID})
@@ -233,8 +233,8 @@ func TestApprove_afterARestart(t *testing.T) {
 	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbDeliver}}})
 	assert.Empty(t, r.out)
 	r.pass(3 * time.Hour)
-	assert.Equal(t, message.AwaitingApproval, r.book.last[one.ID].Reason)
-	assert.Equal(t, message.AwaitingApproval, r.book.last[r.only("two").ID].Reason, "the chat is as it was set")
+	assert.Equal(t, message.AwaitingApproval, r.book.Last[one.ID].Reason)
+	assert.Equal(t, message.AwaitingApproval, r.book.Last[r.only("two").ID].Reason, "the chat is as it was set")
 	r.must(DecideHeld{Message: one.Message.ID, Verb: message.VerbDeliver})
 	require.Len(t, r.out, 1)
 	assert.Equal(t, one.ID, r.out[0].ID)
@@ -363,7 +363,7 @@ func TestL6_UnfilteredStaysInTheTrash(t *testing.T) {
 		r.must(yes)
 		require.Len(t, r.out, 1)
 		assert.Equal(t, "[a] (1):\n\na key", text(r.out[0]))
-		assert.False(t, r.book.deliveries[len(r.book.deliveries)-1].Unfiltered)
+		assert.False(t, r.book.Deliveries[len(r.book.Deliveries)-1].Unfiltered)
 	}
 }
 
@@ -371,7 +371,7 @@ func TestL6_UnfilteredStaysInTheTrash(t *testing.T) {
 
 // all are the deliveries of what says that.
 func (r *rig) all(body string) (all []message.Delivery) {
-	for _, d := range r.book.deliveries {
+	for _, d := range r.book.Deliveries {
 		if render.Words(d.Form, d.Message) == body {
 			all = append(all, d)
 		}
@@ -402,8 +402,8 @@ func TestS12_NoToWhatWaitsForSomethingElse(t *testing.T) {
 	require.NoError(t, r.report(d.ID, message.Held, message.AgentWorking))
 	require.NoError(t, r.report(r.to(s[2], "at the pane").ID, message.Typed, ""))
 	require.NoError(t, no(d.Message.ID))
-	assert.Equal(t, message.Rejected, r.book.last[d.ID].Reason)
-	assert.Equal(t, message.Typed, r.book.last[r.to(s[2], "at the pane").ID].State, "what is typed stays")
+	assert.Equal(t, message.Rejected, r.book.Last[d.ID].Reason)
+	assert.Equal(t, message.Typed, r.book.Last[r.to(s[2], "at the pane").ID].State, "what is typed stays")
 	require.ErrorIs(t, r.report(d.ID, message.Typed, ""), ErrNotOurs, "and it cannot be typed any more")
 	assert.Equal(t, []message.ID{d.ID}, r.cancel[len(r.cancel)-1].IDs)
 	assert.Contains(t, text(r.out[len(r.out)-1]), "your message was not delivered: a person rejected it")
@@ -417,7 +417,7 @@ func TestS12_NoToWhatWaitsForSomethingElse(t *testing.T) {
 	require.NoError(t, no(held[0].Message.ID))
 	r.must(ResumeChat{Chat: string(c.ID), Sure: true})
 	for _, one := range held {
-		assert.Equal(t, message.Rejected, r.book.last[one.ID].Reason)
+		assert.Equal(t, message.Rejected, r.book.Last[one.ID].Reason)
 	}
 
 	// An agent says no to nothing.

@@ -79,7 +79,7 @@ func TestB1_SentOnGoesOnWithItsChat(t *testing.T) {
 			require.Len(t, r.all("for both"), 2)
 			if !resumed {
 				r.must(StopChat{Chat: string(c.ID)})
-				assert.Equal(t, message.ChatEnded, r.book.last[r.to(s[2], "for both").ID].Reason)
+				assert.Equal(t, message.ChatEnded, r.book.Last[r.to(s[2], "for both").ID].Reason)
 				continue
 			}
 			r.must(ResumeChat{Chat: string(c.ID), Sure: true})

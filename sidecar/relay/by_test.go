@@ -79,7 +79,7 @@ func pair(t *testing.T) (r *rig, held message.ID) {
 	s := r.adopt("a", "b", "c", "d")
 	r.must(StartChat{Peers: []string{"a", "b"}, Name: "pair", Limits: message.Limits{Approve: ApproveAll}})
 	r.say(s[0], "may I?")
-	return r, r.book.received[0].ID
+	return r, r.book.Received[0].ID
 }
 
 // The zero By is nobody. No request of nobody is carried out, nor one whose By is put together
@@ -192,7 +192,7 @@ func TestS28_AnAnswerThatWaitsIsNotToldBeside(t *testing.T) {
 	r.must(DecideHeld{Message: sent.Message, Verb: message.VerbDeliver, Who: message.Person{Name: "ada"}})
 	r.submit(r.out[len(r.out)-1])
 	r.say(s[0], "like this", sent.Receipts[0].Delivery)
-	got := r.book.last[sent.Receipts[0].Delivery]
+	got := r.book.Last[sent.Receipts[0].Delivery]
 	assert.Equal(t, message.Answered, got.State)
 	assert.Empty(t, got.Words)
 }

@@ -235,8 +235,9 @@ func (tx *tx) revoke(list []*delivery) {
 		switch {
 		case !d.Typed:
 			tx.receipt(d, message.Failed, message.ChatEnded)
-		case d.hold != "" && !d.enter:
-			// Its sink was refused Enter when it was withheld, and asks no more.
+		case d.hold != "" && !d.enter && !d.handed:
+			// No sink of this run has it, nor will one ask. One that has it tells what became of it: only it
+			// knows whether the text was seen, and keeps others away while it was not.
 			if target := tx.present(d.Target); target != nil {
 				target.caused(d.Message)
 			}

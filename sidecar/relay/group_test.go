@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journaltest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -211,7 +212,7 @@ func goes(t *testing.T, r *Relay) (stop func() error) {
 // witness is everything outside of a loop, which writes down what reaches it, as it was then.
 type witness struct {
 	t       *rapid.T
-	book    *book
+	book    *journaltest.Book
 	commits int
 	steps   []string
 	done    []string
@@ -227,14 +228,14 @@ func (w *witness) put(list *[]string, what string, v any) {
 func (w *witness) Commit(_ context.Context, steps ...message.Step) error {
 	w.commits++
 	for _, s := range steps {
-		w.book.commit(s)
+		w.book.Commit(s)
 		w.put(&w.steps, "commit", s)
 	}
 	return nil
 }
 
 func (w *witness) Seen(_ context.Context, id message.ID) (bool, error) {
-	for _, m := range w.book.received {
+	for _, m := range w.book.Received {
 		if m.ID == id {
 			return true, nil
 		}
@@ -254,7 +255,7 @@ func (w *witness) Decide(context.Context, Question) (message.Verdict, error) {
 
 // replayed has a history happen to loops, so many events at a time as next says.
 func replayed(t *rapid.T, history []past, builtIn bool, next func(left int) int) *witness {
-	w := &witness{t: t, book: newBook()}
+	w := &witness{t: t, book: journaltest.NewBook()}
 	r := &Relay{Journal: w, Sink: w, Publish: func(events []message.Event) { w.put(&w.done, "publish", events) }}
 	if !builtIn {
 		r.Policy = w

@@ -254,7 +254,7 @@ func TestSpoke_twice(t *testing.T) {
 			r.chat(message.Limits{Person: true}, "a", "b")
 			turn.ID, turn.Peer, turn.Ended = r.id(), s[0].ID, r.now
 			_, _ = r.step(Spoke{Turn: turn})
-			out, received, notices := len(r.out), len(r.book.received), len(r.notices)
+			out, received, notices := len(r.out), len(r.book.Received), len(r.notices)
 			again := turn
 			again.Words, again.Person = "x", true
 			deep := r.s.present(s[0].ID)
@@ -262,14 +262,14 @@ func TestSpoke_twice(t *testing.T) {
 			_, _ = r.step(Spoke{Turn: again})
 			assert.Equal(t, 3, deep.cause, "nor does it begin anew")
 			assert.Len(t, r.out, out)
-			assert.Len(t, r.book.received, received)
+			assert.Len(t, r.book.Received, received)
 			assert.Len(t, r.notices, notices)
 			if received == 0 {
 				return // the next run knows of it by what it made
 			}
 			r.restart(0)
 			spoke := Spoke{Turn: again}
-			for _, m := range r.book.received {
+			for _, m := range r.book.Received {
 				spoke.Seen = spoke.Seen || m.ID == turn.ID
 				spoke.Prompted = spoke.Prompted || m.ID == promptID(turn.ID)
 			}
@@ -277,7 +277,7 @@ func TestSpoke_twice(t *testing.T) {
 			out = len(r.out)
 			_, _ = r.step(spoke)
 			assert.Len(t, r.out, out)
-			assert.Len(t, r.book.received, received)
+			assert.Len(t, r.book.Received, received)
 			assert.Len(t, r.notices, notices)
 		})
 	}

@@ -209,7 +209,7 @@ func TestReceive_neverAPerson(t *testing.T) {
 		c := r.chat(message.Limits{Approve: ApproveAll}, "a", p.Name)
 		r.say(s[0], "may I?")
 		waits := len(r.s.under)
-		_, err := r.hears(p, message.Envelope{Body: "yes", Origin: message.OriginHuman, InReplyTo: r.book.received[0].ID})
+		_, err := r.hears(p, message.Envelope{Body: "yes", Origin: message.OriginHuman, InReplyTo: r.book.Received[0].ID})
 		require.NoError(t, err)
 		assert.Equal(t, message.AwaitingApproval, last().Reason, "%s: its own waits too", kind)
 		assert.Len(t, r.s.under, waits+1)
@@ -236,7 +236,7 @@ func TestReceive_unproven(t *testing.T) {
 		r.submit(d)
 		_, err := r.hears(p, message.Envelope{Body: "past it", To: []message.Address{{Name: "b"}}})
 		require.NoError(t, err)
-		got := r.book.received[len(r.book.received)-1]
+		got := r.book.Received[len(r.book.Received)-1]
 		receipts := r.commits[len(r.commits)-1].Receipts
 		reason := receipts[len(receipts)-1].Reason
 		if got.Trust.Unproven() {

@@ -28,7 +28,7 @@ func TestMembers_start(t *testing.T) {
 	assert.Empty(t, r.say(s[1], "muted"))
 	assert.Len(t, r.say(s[0], "heard by all"), 2)
 	assert.Equal(t, 1, r.s.chats[0].taken, "what was not relayed took no turn")
-	assert.Len(t, r.book.received, 1, "and is no message")
+	assert.Len(t, r.book.Received, 1, "and is no message")
 
 	r.adopt("d", "e")
 	for _, q := range []StartChat{
@@ -62,10 +62,10 @@ func TestMembers_add(t *testing.T) {
 	before := r.now.Add(-time.Millisecond)
 	got := r.must(AddMember{Chat: ref, Peer: "c", Role: "late"}).Chats[0]
 	assert.Equal(t, message.Participant{Peer: s[2].ID, Name: "c", Number: 3, Role: "late", MaySpeak: true}, got.Participants[2])
-	assert.Equal(t, got, r.book.chats[0], "written down")
+	assert.Equal(t, got, r.book.Chats[0], "written down")
 	assert.Contains(t, r.notices[len(r.notices)-1], "c was added to chat")
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[2].ID, Words: "old", Ended: before}})
-	assert.Len(t, r.book.received, 1, "what it said before is none of the chat")
+	assert.Len(t, r.book.Received, 1, "what it said before is none of the chat")
 	assert.Len(t, r.say(s[0], "now"), 2)
 	out := r.say(s[2], "hello")
 	require.Len(t, out, 2)
@@ -175,8 +175,8 @@ func TestMembers_removeWhilePausedOrUndecided(t *testing.T) {
 	_, err := r.ask(RemoveMember{Chat: ref, Peer: "b", By: By{Kind: Agent, Peer: s[1].ID}})
 	assert.ErrorIs(t, err, ErrPersonOnly, "an agent does not get away from a pause")
 	r.must(RemoveMember{Chat: ref, Peer: "b"})
-	states := r.states(typed.ID)
-	assert.Equal(t, "uncertain: chat ended", states[len(states)-1], "its sink asks no more")
+	require.ErrorIs(t, r.report(typed.ID, message.Typed, ""), ErrEnded)
+	require.NoError(t, r.report(typed.ID, message.Uncertain, message.ChatEnded), "its sink tells what became of it")
 	r.must(ResumeChat{Chat: ref, Sure: true})
 
 	r.async = true
@@ -222,7 +222,7 @@ func TestMembers_mute(t *testing.T) {
 	assert.ErrorIs(t, err, ErrPersonOnly)
 	got := r.must(MuteMember{Chat: ref, Peer: "a"}).Chats[0]
 	assert.False(t, got.Participants[0].MaySpeak)
-	assert.Equal(t, got, r.book.chats[0])
+	assert.Equal(t, got, r.book.Chats[0])
 	commits := len(r.commits)
 	r.must(MuteMember{Chat: ref, Peer: "a"})
 	assert.Len(t, r.commits, commits, "it is muted already")
@@ -231,7 +231,7 @@ func TestMembers_mute(t *testing.T) {
 	require.Len(t, heard, 1, "it hears the others")
 	r.submit(heard...)
 	r.say(s[0], "answer", heard[0].ID)
-	assert.Equal(t, message.Answered, r.book.last[heard[0].ID].State, "its answer is known, if not relayed")
+	assert.Equal(t, message.Answered, r.book.Last[heard[0].ID].State, "its answer is known, if not relayed")
 	r.must(MuteMember{Chat: ref, Peer: "a", Off: true})
 	assert.Len(t, r.say(s[0], "z"), 1)
 }
@@ -250,7 +250,7 @@ func TestMembers_heardSinceTheirBaseline(t *testing.T) {
 	r.must(AddMember{Chat: string(c.ID), Peer: "c", Since: baseline})
 	_, _ = r.step(Spoke{Turn: message.Turn{ID: r.id(), Peer: s[2].ID, Words: "newer", Ended: between}})
 	var heard []string
-	for _, m := range r.book.received {
+	for _, m := range r.book.Received {
 		heard = append(heard, m.Body)
 	}
 	assert.Equal(t, []string{"new", "newer"}, heard)

@@ -74,7 +74,7 @@ func (w *world) holds(r message.Receipt) {
 		require.Empty(w.t, r.Hold)
 		return
 	}
-	verb := w.book.decided[w.made[r.Delivery].Message.ID].For(r.Target).Verb
+	verb := w.book.Decided[w.made[r.Delivery].Message.ID].For(r.Target).Verb
 	asked := r.Reason == message.Unfiltered || r.Reason == message.AwaitingApproval
 	require.Equal(w.t, verb != "" && verb != message.VerbDeliver || asked, r.Awaits())
 }

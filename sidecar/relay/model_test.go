@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journaltest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -18,7 +19,7 @@ func TestStep_model(t *testing.T) { rapid.Check(t, func(t *rapid.T) { modelRun(t
 
 func modelRun(t *rapid.T) *world {
 	w := &world{
-		t: t, s: modelState(0), now: start, book: newBook(), server: 1,
+		t: t, s: modelState(0), now: start, book: journaltest.NewBook(), server: 1,
 		taken: make(map[message.ID]bool), members: make(map[message.ID][]message.ID),
 		state: make(map[message.ID]message.ReceiptState), typed: make(map[message.ID]bool), made: make(map[message.ID]message.Delivery),
 		index: make(map[message.ID]int), handed: make(map[string]int), pairs: make(map[string]bool),
@@ -160,7 +161,7 @@ func modelRun(t *rapid.T) *world {
 		},
 		"refuse": func(t *rapid.T) {
 			for _, d := range w.some(t, func(d message.ID) bool {
-				return w.book.typed[d] && !w.state[d].Final() && w.state[d] != message.Submitted
+				return w.book.Typed[d] && !w.state[d].Final() && w.state[d] != message.Submitted
 			}) {
 				w.sinkSays(d, message.Held, message.TmuxRefused)
 			}
@@ -287,7 +288,7 @@ type world struct {
 	chatIDs   []message.ID
 	stopped   bool
 	history   []past
-	book      *book // what another run would be told
+	book      *journaltest.Book // what another run would be told
 	life      byte
 	older     int // so many messages were received by earlier lives
 	server    int
@@ -301,7 +302,7 @@ type world struct {
 
 // lapses reports whether a delivery goes on if nobody decides in time.
 func (w *world) lapses(d message.ID) bool {
-	return w.book.decided[w.made[d].Message.ID].Otherwise == message.VerbDeliver || w.book.decided[w.made[d].Message.ID].Reason == "no decision in time"
+	return w.book.Decided[w.made[d].Message.ID].Otherwise == message.VerbDeliver || w.book.Decided[w.made[d].Message.ID].Reason == "no decision in time"
 }
 
 // modelState is the State of that life: its ids are unlike those of any other.
@@ -331,7 +332,7 @@ func (w *world) restart(elsewhere bool) (look []message.ID) {
 	clear(w.handed)
 	clear(w.told)
 	w.older = len(w.order)
-	event := w.book.restored(message.Process{PID: w.server})
+	event := restored(w.book, message.Process{PID: w.server})
 	for _, e := range w.step(event) {
 		if d, ok := e.(Deliver); ok && d.Delivery.Typed {
 			look = append(look, d.Delivery.ID)
@@ -518,7 +519,7 @@ func (w *world) step(e Event) []Effect {
 }
 
 func (w *world) commit(s message.Step) {
-	w.book.commit(s)
+	w.book.Commit(s)
 	for _, c := range s.Chats {
 		if _, known := w.chats[c.ID]; !known {
 			w.chatIDs = append(w.chatIDs, c.ID)
@@ -600,7 +601,7 @@ func (w *world) deliver(d message.Delivery) {
 		require.True(w.t, d.Typed, "the sink must know what may stand in the pane")
 	}
 	if d.Typed {
-		require.True(w.t, w.book.typed[d.ID])
+		require.True(w.t, w.book.Typed[d.ID])
 		if _, restart := w.history[len(w.history)-1].event.(Restored); restart {
 			return // to be looked at, wherever its chat stands
 		}
@@ -639,7 +640,7 @@ func (w *world) resuming() bool {
 // check compares what the State keeps with what it said.
 func (w *world) check() {
 	require.Equal(w.t, w.stopped, w.s.stopped)
-	require.Equal(w.t, w.stopped, w.book.stopped, "the next run would not know")
+	require.Equal(w.t, w.stopped, w.book.Stopped, "the next run would not know")
 	w.s.checkSnapshot(w.t)
 	waiting := make(map[message.ID]int)
 	for id, d := range w.s.under {

@@ -36,7 +36,7 @@ func TestStartChat_includeLast(t *testing.T) {
 	for _, e := range r.last[begins : begins+4] {
 		assert.IsType(t, Deliver{}, e, "all at once")
 	}
-	first := r.book.received[0]
+	first := r.book.Received[0]
 	assert.Equal(t, message.KindLast, first.Type)
 	assert.Equal(t, s[0].ID, first.From.Peer)
 	assert.Equal(t, 1, first.From.Number)
@@ -106,7 +106,7 @@ func TestStartChat_depthOfTheLastWords(t *testing.T) {
 	handed := len(r.out)
 	r.must(StartChat{Peers: []string{"b", "c"}, Limits: message.Limits{Depth: 3}, IncludeLast: true, OneWay: true, Turns: 1})
 	require.Len(t, r.out[handed:], 1, "it passes the brake")
-	last := r.book.received[len(r.book.received)-1]
+	last := r.book.Received[len(r.book.Received)-1]
 	assert.Equal(t, 4, last.Depth)
 	d := r.out[handed]
 	assert.Zero(t, d.Message.Depth)
@@ -117,14 +117,14 @@ func TestStartChat_depthOfTheLastWords(t *testing.T) {
 	r.submit(back...)
 
 	r.submit(r.send(s[0], "b", "single")...)
-	before := len(r.book.received)
+	before := len(r.book.Received)
 	again := r.must(StartChat{Peers: []string{"b", "c"}, IncludeLast: true}).Chats[0]
-	assert.Equal(t, 1, r.book.received[before].Depth, "that of the turn, whatever was typed to it since")
+	assert.Equal(t, 1, r.book.Received[before].Depth, "that of the turn, whatever was typed to it since")
 	r.must(StopChat{Chat: string(again.ID)})
 	r.submit(r.send(s[0], "b", "single")...)
 	out := r.must(StartChat{By: By{Kind: Agent, Peer: s[1].ID}, Peers: []string{"b", "a"}, IncludeLast: true, Say: "and this"})
 	require.Len(t, out.Chats, 1)
-	mine := r.book.received[len(r.book.received)-2:]
+	mine := r.book.Received[len(r.book.Received)-2:]
 	assert.Equal(t, []string{message.KindLast, message.KindSay}, []string{mine[0].Type, mine[1].Type})
 	assert.Equal(t, []string{"pong", "and this"}, []string{mine[0].Body, mine[1].Body})
 	for _, m := range mine {
@@ -356,4 +356,24 @@ func (r *rig) send(from message.Peer, to, body string) []message.Delivery {
 	before := len(r.out)
 	r.must(Send{By: By{Kind: Agent, Peer: from.ID}, To: to, Message: message.Envelope{Body: body}})
 	return r.out[before:]
+}
+
+// What is sent back of a chat's first messages, which are decided together, is told to their author:
+// the notice of the first takes its place behind the second, and is decided in its turn.
+func TestOpening_sentBackTogether(t *testing.T) {
+	r := newRig(t)
+	r.async = true
+	s := r.adopt("a", "b")
+	r.say(s[0], "what it said last")
+	r.must(StartChat{Peers: []string{"a", "b"}, IncludeLast: true, Say: "begin"})
+	first := r.pending
+	require.Len(t, first, 2)
+	for _, id := range first {
+		_, _ = r.step(Decided{message.Verdict{Message: id, Decision: message.Decision{Verb: message.VerbBounce, Reason: "not that"}}})
+	}
+	require.Len(t, r.pending, 3, "a notice to a")
+	_, _ = r.step(Decided{message.Verdict{Message: r.pending[2], Decision: message.Decision{Verb: message.VerbDeliver}}})
+	assert.Contains(t, r.book.Decided, r.pending[2])
+	require.Len(t, r.out, 1)
+	assert.Equal(t, s[0].ID, r.out[0].Target)
 }

@@ -305,7 +305,7 @@ func TestL6_UnfilteredIsNotHandedOn(t *testing.T) {
 	for _, d := range r.out {
 		assert.NotContains(t, []message.ID{s[2].ID, successor.ID}, d.Target)
 	}
-	assert.Equal(t, message.Unfiltered, r.book.last[kept.ID].Reason)
+	assert.Equal(t, message.Unfiltered, r.book.Last[kept.ID].Reason)
 }
 
 // What filters made of all that stands beside a body is what goes, and what is kept for a person's

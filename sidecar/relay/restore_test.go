@@ -71,7 +71,7 @@ func TestRestore_typed(t *testing.T) {
 			c.before(r, string(chat.ID))
 
 			r.restart(0)
-			handed := r.book.restored(message.Process{}).Deliveries
+			handed := restored(r.book, message.Process{}).Deliveries
 			require.NotEmpty(t, handed)
 			out := map[message.ID]message.Delivery{}
 			for _, d := range r.out {
@@ -157,9 +157,9 @@ func TestRestore_refusedWhileStopped(t *testing.T) {
 	r.submit(r.out[1])
 
 	// So does what was queued when another run began, should that have been written down.
-	one := SavedDelivery{Delivery: message.Delivery{ID: r.id(), Target: r.book.sessions[0].ID, Form: message.Form{Head: "[x] (0):"}}, Last: message.Receipt{State: message.Queued}}
+	one := SavedDelivery{Delivery: message.Delivery{ID: r.id(), Target: r.book.Sessions[0].ID, Form: message.Form{Head: "[x] (0):"}}, Last: message.Receipt{State: message.Queued}}
 	again := newRig(t)
-	_, _ = again.step(Restored{Stopped: true, Peers: []SavedPeer{{Peer: r.book.sessions[0]}}, Deliveries: []SavedDelivery{one}})
+	_, _ = again.step(Restored{Stopped: true, Peers: []SavedPeer{{Peer: r.book.Sessions[0]}}, Deliveries: []SavedDelivery{one}})
 	assert.Equal(t, []string{"held: everything is stopped"}, again.states(one.Delivery.ID))
 	assert.Empty(t, again.out)
 }
@@ -188,9 +188,9 @@ func TestRestore_held(t *testing.T) {
 			r.must(Send{To: "a", Message: message.Envelope{Body: "x"}})
 			d := r.out[0]
 			require.NoError(t, r.report(d.ID, message.Held, reason))
-			held := r.book.last[d.ID]
+			held := r.book.Last[d.ID]
 			held.Hold = c.hold
-			r.book.last[d.ID] = held
+			r.book.Last[d.ID] = held
 			r.restart(0)
 			want := []string{"queued", "held: " + string(reason)}
 			if c.state != "" {
@@ -289,7 +289,7 @@ func TestRestore_undecided(t *testing.T) {
 	_, _ = r.ask(Say{Chat: string(c.ID), To: []string{"a"}, Body: "late too"})
 	late := r.pending[len(asked):]
 	r.must(StopChat{Chat: string(c.ID)})
-	ended := r.book.chats[0]
+	ended := r.book.Chats[0]
 	r.restart(0)
 	for _, id := range late {
 		_, _ = r.step(Decided{message.Verdict{Message: id, Decision: message.Decision{Verb: message.VerbDeliver}}})
@@ -515,5 +515,5 @@ func TestClosed(t *testing.T) {
 	a, err = r.step(Adopted{Token: 1, Peer: again})
 	require.NoError(t, err)
 	assert.Empty(t, a.Peer.Closed, "a fresh adoption")
-	assert.Empty(t, r.book.sessions[0].Closed)
+	assert.Empty(t, r.book.Sessions[0].Closed)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journaltest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/render"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/route"
@@ -33,7 +34,7 @@ type rig struct {
 	made     map[message.ID]message.Delivery
 	notices  []string
 	async    bool // verdicts are given by hand
-	book     *book
+	book     *journaltest.Book
 	life     byte
 }
 
@@ -44,7 +45,7 @@ var usual = route.Sends{}.WithDefaults()
 
 func newRig(t require.TestingT) *rig {
 	return &rig{
-		t: t, s: NewState([32]byte{1}, message.Limits{}), now: start, book: newBook(),
+		t: t, s: NewState([32]byte{1}, message.Limits{}), now: start, book: journaltest.NewBook(),
 		receipts: make(map[message.ID][]message.Receipt), made: make(map[message.ID]message.Delivery),
 	}
 }
@@ -86,7 +87,7 @@ func (r *rig) step(e Event) (Answer, error) {
 
 func (r *rig) commit(s message.Step) {
 	r.commits = append(r.commits, s)
-	r.book.commit(s)
+	r.book.Commit(s)
 	for _, d := range s.Deliveries {
 		r.made[d.ID] = d
 	}
@@ -104,7 +105,7 @@ func (r *rig) restart(server int) Restored {
 	r.life++
 	r.s = NewState([32]byte{1, r.life}, message.Limits{})
 	r.out, r.cancel, r.pending = nil, nil, nil
-	restored := r.book.restored(message.Process{PID: server})
+	restored := restored(r.book, message.Process{PID: server})
 	_, _ = r.step(restored)
 	return restored
 }

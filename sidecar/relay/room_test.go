@@ -28,12 +28,12 @@ func TestReceive_noRoom(t *testing.T) {
 		_, _ = r.step(Decided{message.Verdict{Message: id, Decision: message.Decision{Verb: message.VerbDeliver}}})
 	}
 	require.Len(t, r.out, fits/2)
-	received := len(r.book.received)
+	received := len(r.book.Received)
 	if says() == nil { // what goes before a text counts as well
 		received++
 	}
 	assert.ErrorIs(t, says(), ErrFull)
-	assert.Len(t, r.book.received, received)
+	assert.Len(t, r.book.Received, received)
 	r.submit(r.out[0])
 	assert.NoError(t, says())
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journaltest"
 	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
 )
 
@@ -20,7 +21,7 @@ import (
 // handed.
 type fullDisk struct {
 	mu    sync.Mutex
-	book  *book
+	book  *journaltest.Book
 	full  bool
 	dice  *rand.Rand
 	relay *Relay
@@ -45,7 +46,7 @@ func (d *fullDisk) Commit(_ context.Context, steps ...message.Step) error {
 		return fmt.Errorf("journal: %w", errFull)
 	}
 	for _, s := range steps {
-		d.book.commit(s)
+		d.book.Commit(s)
 	}
 	return nil
 }
@@ -53,7 +54,7 @@ func (d *fullDisk) Commit(_ context.Context, steps ...message.Step) error {
 func (d *fullDisk) Seen(_ context.Context, id message.ID) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, m := range d.book.received {
+	for _, m := range d.book.Received {
 		if m.ID == id {
 			return true, nil
 		}
@@ -64,7 +65,7 @@ func (d *fullDisk) Seen(_ context.Context, id message.ID) (bool, error) {
 func (d *fullDisk) again(context.Context) (*Restored, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	r := d.book.restored(message.Process{})
+	r := restored(d.book, message.Process{})
 	return &r, nil
 }
 
@@ -111,7 +112,7 @@ func (d *fullDisk) Forget(message.ID)                   {}
 func TestD2_FullAtAnyMoment(t *testing.T) {
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {
-			d := &fullDisk{book: newBook(), dice: rand.New(rand.NewPCG(seed, 1)), known: map[message.ID]bool{}}
+			d := &fullDisk{book: journaltest.NewBook(), dice: rand.New(rand.NewPCG(seed, 1)), known: map[message.ID]bool{}}
 			ctx, cancel := context.WithCancel(t.Context())
 			d.ctx = ctx
 			r := &Relay{Journal: d, Sink: d, Again: d.again}
@@ -151,7 +152,7 @@ func TestD2_FullAtAnyMoment(t *testing.T) {
 			synctest.Wait()
 			d.mu.Lock()
 			assert.ElementsMatch(t, accepted, d.typed, "seed %d", seed)
-			last := d.book.last
+			last := d.book.Last
 			d.mu.Unlock()
 			assert.Len(t, last, len(accepted), "of what was refused nothing is written")
 			for _, one := range last {

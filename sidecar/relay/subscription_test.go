@@ -127,11 +127,11 @@ func TestT17_ACallersEndEndsItsSubscriptions(t *testing.T) {
 	d := r.sends(s[0], s[1], "do it")
 	r.submit(d)
 	_, _ = r.step(Gone{Peer: s[0].ID, Reason: message.AgentGone})
-	before := len(r.book.received)
+	before := len(r.book.Received)
 	assert.Empty(t, r.stops(s[1], "", d))
 	_, _ = r.step(Gone{Peer: s[1].ID, Reason: message.AgentGone})
-	assert.Len(t, r.book.received, before, "nothing is even tried")
-	for _, one := range r.book.records {
+	assert.Len(t, r.book.Received, before, "nothing is even tried")
+	for _, one := range r.book.Records {
 		assert.False(t, one.Open)
 	}
 }

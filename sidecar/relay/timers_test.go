@@ -40,7 +40,7 @@ func TestExpire(t *testing.T) {
 	// What tmux refused was never typed.
 	require.NoError(t, r.report(typed.ID, message.Held, message.TmuxRefused))
 	r.pass(time.Second)
-	assert.Equal(t, message.Expired, r.book.last[typed.ID].State)
+	assert.Equal(t, message.Expired, r.book.Last[typed.ID].State)
 	assert.Empty(t, r.s.under)
 }
 
@@ -60,16 +60,16 @@ func TestExpire_notWhatWaitsForAPerson(t *testing.T) {
 	_, _ = r.ask(Send{By: By{Kind: Agent, Peer: s[3].ID}, To: "c", Message: message.Envelope{Body: "x"}})
 	_, _ = r.step(Decided{message.Verdict{Message: r.pending[0], Decision: message.Decision{Verb: message.VerbAsk}}})
 	r.async = false
-	braked, asked := r.book.deliveries[usual.Minute+1], r.book.deliveries[usual.Minute+2]
+	braked, asked := r.book.Deliveries[usual.Minute+1], r.book.Deliveries[usual.Minute+2]
 	r.pass(2 * time.Hour)
 	assert.Equal(t, []string{"queued", "held: chat paused"}, r.states(paused.ID))
 	assert.Equal(t, []string{"queued", "held: own_minute limit reached"}, r.states(braked.ID))
 	assert.Equal(t, []string{"queued", "held: waiting for approval"}, r.states(asked.ID))
 	r.must(ResumeChat{Chat: "pair", Sure: true})
 	r.pass(time.Minute)
-	assert.Equal(t, message.Queued, r.book.last[paused.ID].State)
+	assert.Equal(t, message.Queued, r.book.Last[paused.ID].State)
 	r.pass(time.Second)
-	assert.Equal(t, message.Expired, r.book.last[paused.ID].State)
+	assert.Equal(t, message.Expired, r.book.Last[paused.ID].State)
 }
 
 // The wait begins anew with another sidecar, and a computer that sleeps waits for nobody.
@@ -83,13 +83,13 @@ func TestExpire_awakeTimeOfThisRun(t *testing.T) {
 	_, _ = r.step(Tick{Awake: time.Second})
 	_, _ = r.step(Tick{})
 	_, _ = r.step(Tick{Awake: -time.Hour})
-	assert.Equal(t, message.Queued, r.book.last[d.ID].State)
+	assert.Equal(t, message.Queued, r.book.Last[d.ID].State)
 	r.restart(0)
 	_, _ = r.step(Tick{Awake: time.Hour}) // was before it
 	r.pass(59 * time.Second)
-	assert.Equal(t, message.Queued, r.book.last[d.ID].State)
+	assert.Equal(t, message.Queued, r.book.Last[d.ID].State)
 	r.pass(time.Second)
-	assert.Equal(t, message.Expired, r.book.last[d.ID].State)
+	assert.Equal(t, message.Expired, r.book.Last[d.ID].State)
 	for range 3 {
 		_, _ = r.step(Tick{Awake: math.MaxInt64})
 	}

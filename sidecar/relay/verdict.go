@@ -24,15 +24,13 @@ func (e Decided) step(tx *tx) {
 	}
 	t.verdict = &v
 	name := t.flow()
-	flow := tx.flows[name]
-	for len(flow) > 0 && flow[0].verdict != nil && !joined(flow) {
+	for flow := tx.flows[name]; len(flow) > 0 && flow[0].verdict != nil && !joined(flow); flow = tx.flows[name] {
 		first := flow[0]
-		flow = flow[1:]
-		if tx.flows[name] = flow; len(flow) == 0 {
+		if tx.flows[name] = flow[1:]; len(flow) == 1 {
 			delete(tx.flows, name)
 		}
 		delete(tx.undecided, first.message.ID)
-		tx.apply(first)
+		tx.apply(first) // which may add to the flow: a notice to its author, say
 	}
 	if t.chat != nil {
 		tx.settle(t.chat)

@@ -1,0 +1,162 @@
+// Package journaltest is a journal in memory, for tests that write and restore too much for a disk. That it
+// says what the journal says, a test of this package shows.
+package journaltest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tmux-intercom/tmux-intercom/sidecar/journal"
+	"github.com/tmux-intercom/tmux-intercom/sidecar/message"
+)
+
+// Book keeps what commits said, as the journal does, and tells what another run needs of it.
+type Book struct {
+	Sessions   []message.Peer
+	Chats      []message.Chat
+	Received   []message.Envelope
+	Decided    map[message.ID]message.Verdict // the last on each message
+	Deliveries []message.Delivery
+	Last       map[message.ID]message.Receipt
+	Typed      map[message.ID]bool      // ever
+	Since      map[message.ID]time.Time // of the first of those
+	Taken      map[message.ID]bool      // submitted, whatever came after
+	Depth      map[message.ID]int       // of a session's newest message
+	Cause      map[message.ID]int
+	Stopped    bool
+	Records    []message.Record
+}
+
+// NewBook is an empty one.
+func NewBook() *Book {
+	return &Book{
+		Decided: make(map[message.ID]message.Verdict), Last: make(map[message.ID]message.Receipt), Typed: make(map[message.ID]bool), Since: make(map[message.ID]time.Time),
+		Taken: make(map[message.ID]bool), Depth: make(map[message.ID]int), Cause: make(map[message.ID]int),
+	}
+}
+
+// Commit writes a step down.
+func (b *Book) Commit(s message.Step) {
+	for _, one := range s.Peers {
+		b.Sessions = replace(b.Sessions, one, func(s message.Peer) message.ID { return s.ID })
+	}
+	for _, one := range s.Chats {
+		b.Chats = replace(b.Chats, one, func(c message.Chat) message.ID { return c.ID })
+	}
+	for _, m := range s.Received {
+		b.Received = append(b.Received, m)
+		if m.EndsTurn() {
+			b.Depth[m.From.Peer] = m.Depth
+			delete(b.Cause, m.From.Peer)
+		}
+	}
+	for _, v := range s.Verdicts {
+		b.Decided[v.Message] = v
+		for i, d := range b.Deliveries {
+			if v.Body != nil && v.Person.Name != "" && d.Message.ID == v.Message && b.Last[d.ID].Reason == message.AgentGone {
+				b.Deliveries[i].Message, b.Deliveries[i].AsIs = v.Patched(d.Message), false
+			}
+		}
+	}
+	for _, d := range s.Deliveries {
+		b.Deliveries = replace(b.Deliveries, d, func(d message.Delivery) message.ID { return d.ID })
+	}
+	for _, id := range s.Freed {
+		b.Depth[id] = 1
+		delete(b.Cause, id)
+	}
+	for _, r := range s.Receipts {
+		b.Last[r.Delivery] = r
+		if r.State == message.Typed && !b.Typed[r.Delivery] {
+			b.Since[r.Delivery] = r.At
+		}
+		b.Typed[r.Delivery] = b.Typed[r.Delivery] || r.State == message.Typed
+		b.Taken[r.Delivery] = b.Taken[r.Delivery] || r.State == message.Submitted
+		counts := r.State == message.Typed || r.State == message.Submitted || r.State == message.Uncertain
+		i := slices.IndexFunc(b.Deliveries, func(d message.Delivery) bool { return d.ID == r.Delivery })
+		if !counts || i < 0 {
+			continue
+		}
+		switch d := b.Deliveries[i]; {
+		case d.Message.Origin != message.OriginHuman:
+			b.Cause[d.Target] = max(b.Cause[d.Target], d.Message.Depth)
+		case r.State != message.Typed: // a person's word begins again once it was taken, or may have been
+			b.Cause[d.Target] = 0
+		}
+	}
+	for _, one := range s.Records {
+		b.Records = replace(b.Records, one, func(r message.Record) string { return r.Kind + r.ID })
+	}
+	if s.Stopped != nil {
+		b.Stopped = *s.Stopped
+	}
+}
+
+// replace puts one in the place of what bears its id, or behind all others.
+func replace[T any, I comparable](list []T, one T, id func(T) I) []T {
+	for i := range list {
+		if id(list[i]) == id(one) {
+			list[i] = one
+			return list
+		}
+	}
+	return append(list, one)
+}
+
+// Ended are the chats that have ended and in which something undecided was said.
+func (b *Book) Ended(was journal.Restored) (chats []message.Chat) {
+	for _, c := range b.Chats {
+		if c.State == message.ChatOver && slices.ContainsFunc(was.Undecided, func(m message.Envelope) bool { return m.Chat == c.ID }) {
+			chats = append(chats, c)
+		}
+	}
+	return chats
+}
+
+// Restored is what another run is told.
+func (b *Book) Restored() journal.Restored {
+	r := journal.Restored{Stopped: b.Stopped, Depths: map[message.ID]journal.Depth{}, Taken: map[message.ID]int{}}
+	for _, one := range b.Records {
+		if one.Open {
+			r.Records = append(r.Records, one)
+		}
+	}
+	for _, s := range b.Sessions {
+		if s.Ended != nil {
+			continue
+		}
+		depth := journal.Depth{Last: 1, Cause: -1}
+		if last, ok := b.Depth[s.ID]; ok {
+			depth.Last = last
+		}
+		if cause, ok := b.Cause[s.ID]; ok {
+			depth.Cause = cause
+		}
+		r.Sessions, r.Depths[s.ID] = append(r.Sessions, s), depth
+	}
+	for _, m := range b.Received {
+		if m.Type == message.KindTurn {
+			r.Taken[m.Chat]++
+		}
+		if _, decided := b.Decided[m.ID]; !decided {
+			r.Undecided = append(r.Undecided, m)
+		}
+	}
+	for _, c := range b.Chats {
+		if c.State != message.ChatOver {
+			r.Chats = append(r.Chats, c)
+		}
+	}
+	for _, d := range b.Deliveries {
+		last := b.Last[d.ID]
+		if last.State == message.Submitted {
+			r.Submitted = append(r.Submitted, journal.Submitted{Delivery: d, Typed: b.Since[d.ID]})
+		}
+		if last.State.Final() || b.Taken[d.ID] {
+			continue
+		}
+		d.Typed = b.Typed[d.ID]
+		r.Pending = append(r.Pending, journal.Pending{Delivery: d, Last: last, Verdict: b.Decided[d.Message.ID]})
+	}
+	return r
+}
